@@ -1,0 +1,42 @@
+/* The host's inner kernel: one bra pair against a list of ket pairs, quartets in vector lanes. The
+ * same source is compiled for several instruction sets; the build picks one at run time. */
+#ifndef FMO_CPU_KERNEL_H
+#define FMO_CPU_KERNEL_H
+
+#include "integrals/shell_pair.h"
+
+typedef struct fmo_cpu_task {
+    const fmo_basis *basis;
+    const fmo_pair_list *bra_list, *ket_list;
+    const double *density;      /* [nao][nao] internal order */
+    double *coulomb, *exchange; /* X^J, X^K to add to */
+    int atomic;                 /* other threads add to the same matrices */
+    double *scratch;            /* fmo_cpu_scratch_size() doubles, aligned to 64 bytes */
+} fmo_cpu_task;
+
+/* Ket pairs ket[0..num-1] of the list against bra pair `bra`; they should be ordered so that
+ * neighbours have equal numbers of primitive pairs. */
+typedef void fmo_cpu_kernel(const fmo_cpu_task *task, int bra, const int *ket, int num);
+
+typedef struct fmo_cpu_kernels {
+    const char *name; /* "AVX-512" */
+    int width;        /* quartets at a time */
+    fmo_cpu_kernel *kernel[FMO_ERI_CLASS_COUNT];
+} fmo_cpu_kernels;
+
+/* Each compiled from cpu_kernel.c. */
+extern const fmo_cpu_kernels fmo_cpu_kernels_baseline;
+#if defined(FMO_CPU_X86)
+extern const fmo_cpu_kernels fmo_cpu_kernels_avx2;
+extern const fmo_cpu_kernels fmo_cpu_kernels_avx512;
+#endif
+
+enum { FMO_CPU_WIDTH_MAX = 8 };
+
+/* Doubles of scratch a thread needs for ket pairs of up to prim_max primitive pairs. */
+static inline size_t fmo_cpu_scratch_size(int prim_max)
+{
+    return (size_t)prim_max * FMO_PAIR_FIELDS * FMO_CPU_WIDTH_MAX;
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* The one Fock digestion: who adds what where. A quartet (ij|kl) with shells i >= j, k >= l and
+ * pair ij not after kl is used once and stands for its up to eight permutations:
+ *
+ *     X^J_ij += D_kl v   X^J_kl += D_ij v
+ *     X^K_ik += D_jl v   X^K_il += D_jk v   X^K_jk += D_il v   X^K_jl += D_ik v
+ *
+ * with v = (ij|kl) times 1/2 for each of i = j, k = l, ij = kl (exact: powers of two). Each shell
+ * block is added where its row shell is not before its column shell. At the end
+ *
+ *     J = 2 (X^J + X^J^T)     K = X^K + X^K^T
+ *
+ * Almlof, Faegri, Korsell, J. Comput. Chem. 3, 385 (1982). Used by every CPU and GPU path. */
+#ifndef FMO_DIGEST_H
+#define FMO_DIGEST_H
+
+#include "integrals/real.h"
+
+/* X(matrix, row, column, density row, density column), shells of the quartet as 0 1 2 3 = i j k l
+ */
+#define FMO_DIGEST_TABLE(X) \
+    X(J, 0, 1, 2, 3)        \
+    X(J, 2, 3, 0, 1)        \
+    X(K, 0, 2, 1, 3)        \
+    X(K, 0, 3, 1, 2)        \
+    X(K, 1, 2, 0, 3)        \
+    X(K, 1, 3, 0, 2)
+
+/* Factors at the end, J = FMO_DIGEST_FINAL_J (X + X^T) and likewise for K. */
+#define FMO_DIGEST_FINAL_J 2.0
+#define FMO_DIGEST_FINAL_K 1.0
+
+FMO_HD double fmo_digest_degeneracy(int i_is_j, int k_is_l, int ij_is_kl)
+{
+    return (i_is_j ? 0.5 : 1.0) * (k_is_l ? 0.5 : 1.0) * (ij_is_kl ? 0.5 : 1.0);
+}
+
+/* Functions in shell s (0..3) of a class whose shells have angular momentum l0 .. l3. */
+FMO_HD int fmo_digest_size(int s, int l0, int l1, int l2, int l3)
+{
+    return 2 * (s == 0 ? l0 : s == 1 ? l1 : s == 2 ? l2 : l3) + 1;
+}
+
+/* block[row][column] = sum over the other two shells of density[..][..] eri; everything but the
+ * arrays is a compile-time constant. */
+FMO_HD void fmo_digest_contract(int l0, int l1, int l2, int l3, int row, int column, int den_row,
+                                int den_column, const fmo_real *eri, const fmo_real *density,
+                                fmo_real *block)
+{
+    const int n0 = 2 * l0 + 1, n1 = 2 * l1 + 1, n2 = 2 * l2 + 1, n3 = 2 * l3 + 1;
+    const int n[4] = {n0, n1, n2, n3}, stride[4] = {n1 * n2 * n3, n2 * n3, n3, 1};
+    FMO_UNROLL
+    for (int x = 0; x < n[row]; x++) {
+        FMO_UNROLL
+        for (int y = 0; y < n[column]; y++) {
+            fmo_real sum = fmo_set(0.0);
+            FMO_UNROLL
+            for (int u = 0; u < n[den_row]; u++) {
+                FMO_UNROLL
+                for (int v = 0; v < n[den_column]; v++)
+                    sum += density[u * n[den_column] + v] *
+                           eri[x * stride[row] + y * stride[column] + u * stride[den_row] +
+                               v * stride[den_column]];
+            }
+            block[x * n[column] + y] = sum;
+        }
+    }
+}
+
+#endif

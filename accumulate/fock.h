@@ -1,0 +1,105 @@
+/* The two-electron part of the closed-shell Fock matrix, in plan/execute form: make a plan for a
+ * basis once (shell pairs, Schwarz bounds, buffers), build J and K for as many densities as wanted.
+ *
+ *     J_ij = sum_kl D_kl (ij|kl)     K_ij = sum_kl D_kl (ik|jl)     G = J - K/2
+ *
+ * Plans hold no global state: two plans may run in two threads. */
+#ifndef FMO_FOCK_H
+#define FMO_FOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <fmo/basis.h>
+#include <fmo/eri_class.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(enumerator, name, what it does) */
+#define FMO_MODE_TABLE(X)                                                                       \
+    X(FMO_MODE_AUTO, "auto", "fused when a GPU answers, else cpu")                              \
+    X(FMO_MODE_CPU, "cpu", "six ERI classes and accumulation on the host, OpenMP")              \
+    X(FMO_MODE_REFERENCE, "reference", "full ERI tensor by an independent algorithm, OpenBLAS") \
+    X(FMO_MODE_FUSED, "fused", "GPU computes and accumulates")                                  \
+    X(FMO_MODE_SPLIT, "split", "GPU computes integrals, the CPU reduces them")
+
+/* How several CPU threads add into one matrix. X(enumerator, name, what it does) */
+#define FMO_REDUCE_TABLE(X)                                                               \
+    X(FMO_REDUCE_TREE, "tree", "a private J and K per thread, added pairwise at the end") \
+    X(FMO_REDUCE_ATOMIC, "atomic", "one shared J and K, every add atomic")                \
+    X(FMO_REDUCE_SERIAL, "serial", "one thread adds (split only)")
+
+#define FMO_ENUM_ROW(e, name, text) e,
+typedef enum fmo_mode { FMO_MODE_TABLE(FMO_ENUM_ROW) FMO_MODE_COUNT } fmo_mode;
+typedef enum fmo_reduce { FMO_REDUCE_TABLE(FMO_ENUM_ROW) FMO_REDUCE_COUNT } fmo_reduce;
+#undef FMO_ENUM_ROW
+
+FMO_API const char *fmo_mode_name(fmo_mode mode); /**< "cpu"; NULL if out of range */
+FMO_API const char *fmo_mode_text(fmo_mode mode); /**< one line for --help */
+FMO_API const char *fmo_reduce_name(fmo_reduce reduce);
+FMO_API const char *fmo_reduce_text(fmo_reduce reduce);
+
+typedef struct fmo_fock_options {
+    fmo_mode mode;     /**< default FMO_MODE_AUTO */
+    fmo_reduce reduce; /**< default FMO_REDUCE_TREE */
+    int threads;       /**< CPU threads, OpenBLAS's included; 0: as many as OpenMP would use */
+    double cutoff;     /**< screening threshold, default 1e-10; 0: no screening at all */
+    size_t memory;     /**< bytes of host memory a build may take; 0: what the machine has free */
+    /** Called from the building thread with the finished share, 0..1; NULL: never. */
+    void (*progress)(double fraction, void *user);
+    void *progress_user;
+} fmo_fock_options;
+
+/** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
+FMO_API void fmo_fock_options_init(fmo_fock_options *options);
+
+typedef struct fmo_fock_plan fmo_fock_plan;
+
+/** Make a plan. The basis may be destroyed afterwards.
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_UNSUPPORTED (mode not in this build),
+ *          FMO_ERR_NO_DEVICE (fused or split without a GPU; auto falls back to cpu instead),
+ *          FMO_ERR_MEMORY (the message says how much was needed) */
+FMO_API fmo_status fmo_fock_plan_create(const fmo_basis *basis, const fmo_fock_options *options,
+                                        fmo_fock_plan **plan, fmo_error *err);
+FMO_API void fmo_fock_plan_destroy(fmo_fock_plan *plan); /**< NULL is fine */
+
+/** Coulomb and exchange matrices of one density. Nothing is kept from an earlier call.
+ *  @param[in]  density  [nao][nao] symmetric, row-major, caller's AO order; 2 C C^T for RHF
+ *  @param[out] coulomb  [nao][nao] hartree, symmetric; untouched on error
+ *  @param[out] exchange [nao][nao] hartree, symmetric; untouched on error
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_INPUT (density not finite or not symmetric to
+ *          1e-10 of its largest element), FMO_ERR_CHECK (reference: triangles disagree),
+ *          FMO_ERR_MEMORY, FMO_ERR_DEVICE
+ *  Source: OpenFMO's six s/p classes; Almlof, Faegri and Korsell, J. Comput. Chem. 3, 385 (1982) */
+FMO_API fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *coulomb,
+                                  double *exchange, fmo_error *err);
+
+/** What one class of the last build did. Counts are of shell quartets with i >= j, k >= l,
+ *  ij >= kl, each counted once. */
+typedef struct fmo_class_profile {
+    int64_t quartets;         /**< contracted shell quartets that survived screening */
+    int64_t quartets_skipped; /**< ... that screening removed */
+    int64_t prim_quartets;    /**< primitive quartets of the survivors, pruned pairs left out */
+    double seconds;           /**< wall time; NaN where the mode does not go class by class */
+} fmo_class_profile;
+
+typedef struct fmo_fock_profile {
+    fmo_mode mode;         /**< what auto became */
+    char mode_reason[160]; /**< why, e.g. "no GPU: no CUDA driver found"; "" if it was asked for */
+    int threads;           /**< CPU threads used */
+    double plan_seconds;   /**< fmo_fock_plan_create */
+    double seconds;        /**< last fmo_fock_build, density in to J and K out */
+    double screening_seconds; /**< of it: density bounds, survivors where counted apart, else NaN */
+    double reduce_seconds;    /**< of it: adding thread-private matrices, mirroring */
+    fmo_class_profile classes[FMO_ERI_CLASS_COUNT];
+} fmo_fock_profile;
+
+/** Profile of the last build. @return FMO_OK, FMO_ERR_ARGUMENT (NULL, or nothing built yet) */
+FMO_API fmo_status fmo_fock_plan_profile(const fmo_fock_plan *plan, fmo_fock_profile *profile,
+                                         fmo_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

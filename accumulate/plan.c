@@ -1,0 +1,276 @@
+/* Plans: checking options, choosing the mode, preparing the density and the results. */
+#include "accumulate/plan.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "accumulate/digest.h"
+
+#define NAME_ROW(e, name, text) [e] = name,
+#define TEXT_ROW(e, name, text) [e] = text,
+static const char *const mode_name[] = {FMO_MODE_TABLE(NAME_ROW)};
+static const char *const mode_text[] = {FMO_MODE_TABLE(TEXT_ROW)};
+static const char *const reduce_name[] = {FMO_REDUCE_TABLE(NAME_ROW)};
+static const char *const reduce_text[] = {FMO_REDUCE_TABLE(TEXT_ROW)};
+#undef NAME_ROW
+#undef TEXT_ROW
+
+static const char *look_up(const char *const *table, unsigned count, unsigned index)
+{
+    return index < count ? table[index] : NULL;
+}
+
+const char *fmo_mode_name(fmo_mode mode)
+{
+    return look_up(mode_name, FMO_MODE_COUNT, mode);
+}
+const char *fmo_mode_text(fmo_mode mode)
+{
+    return look_up(mode_text, FMO_MODE_COUNT, mode);
+}
+
+const char *fmo_reduce_name(fmo_reduce reduce)
+{
+    return look_up(reduce_name, FMO_REDUCE_COUNT, reduce);
+}
+
+const char *fmo_reduce_text(fmo_reduce reduce)
+{
+    return look_up(reduce_text, FMO_REDUCE_COUNT, reduce);
+}
+
+void fmo_fock_options_init(fmo_fock_options *options)
+{
+    if (!options) return;
+    memset(options, 0, sizeof *options);
+    options->mode = FMO_MODE_AUTO;
+    options->reduce = FMO_REDUCE_TREE;
+    options->cutoff = 1e-10;
+}
+
+double fmo_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void fmo_plan_progress(const fmo_fock_plan *plan, double fraction)
+{
+    if (plan->options.progress) plan->options.progress(fraction, plan->options.progress_user);
+}
+
+size_t fmo_plan_memory(const fmo_fock_plan *plan)
+{
+    if (plan->options.memory) return plan->options.memory;
+    unsigned long long kib = 0;
+    char line[128];
+    FILE *f = fopen("/proc/meminfo", "r");
+    if (f) {
+        while (!kib && fgets(line, sizeof line, f)) sscanf(line, "MemAvailable: %llu", &kib);
+        fclose(f);
+    }
+    return kib ? (size_t)kib * 1024 : SIZE_MAX;
+}
+
+static fmo_status check_options(const fmo_fock_options *o, fmo_error *err)
+{
+    if ((unsigned)o->mode >= FMO_MODE_COUNT)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.mode = %d: no such mode", o->mode);
+    if ((unsigned)o->reduce >= FMO_REDUCE_COUNT)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.reduce = %d: no such form", o->reduce);
+    if (o->threads < 0 || o->threads > 65536)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.threads = %d: expected 0 to 65536",
+                             o->threads);
+    if (!(o->cutoff >= 0.0 && o->cutoff <= 1.0))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.cutoff = %g: expected 0 to 1",
+                             o->cutoff);
+    return FMO_OK;
+}
+
+static fmo_status choose_mode(fmo_fock_plan *plan, fmo_error *err)
+{
+    fmo_fock_options *o = &plan->options;
+    if (o->mode == FMO_MODE_AUTO) {
+        o->mode = FMO_MODE_CPU;
+        snprintf(plan->profile.mode_reason, sizeof plan->profile.mode_reason,
+                 "this build has no GPU code");
+    }
+    if (o->mode == FMO_MODE_CPU && o->reduce == FMO_REDUCE_SERIAL)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "reduce = serial belongs to mode split; for mode cpu use tree or "
+                             "atomic (or 1 thread)");
+    switch (o->mode) {
+    case FMO_MODE_CPU:
+        plan->mode = &fmo_mode_cpu;
+        return FMO_OK;
+    case FMO_MODE_REFERENCE:
+        plan->mode = &fmo_mode_reference;
+        return FMO_OK;
+    default:
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "mode %s is not in this build; use cpu or reference",
+                             fmo_mode_name(o->mode));
+    }
+}
+
+/* Pairs for densities up to `largest`; made again only when a density is larger than any before. */
+static fmo_status make_pairs(fmo_fock_plan *plan, double largest, fmo_error *err)
+{
+    fmo_shell_pairs pairs;
+    const double limit = largest > FMO_PRUNE_DENSITY ? 2.0 * largest : FMO_PRUNE_DENSITY;
+    const double prune = plan->options.cutoff * FMO_PRUNE_SHARE * (FMO_PRUNE_DENSITY / limit);
+    fmo_status status =
+        fmo_shell_pairs_make(plan->basis, prune, plan->options.threads, &pairs, err);
+    if (status != FMO_OK) return status;
+    fmo_shell_pairs_free(&plan->pairs);
+    plan->pairs = pairs;
+    plan->density_limit = limit;
+    return FMO_OK;
+}
+
+void fmo_fock_plan_destroy(fmo_fock_plan *plan)
+{
+    if (!plan) return;
+    if (plan->mode && plan->mode->release) plan->mode->release(plan);
+    fmo_shell_pairs_free(&plan->pairs);
+    fmo_basis_destroy(plan->basis);
+    free(plan->density);
+    free(plan->coulomb);
+    free(plan->exchange);
+    free(plan->density_max);
+    free(plan->row_max);
+    free(plan);
+}
+
+fmo_status fmo_fock_plan_create(const fmo_basis *basis, const fmo_fock_options *options,
+                                fmo_fock_plan **plan_out, fmo_error *err)
+{
+    const double start = fmo_now();
+    if (!basis || !plan_out)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_plan_create: NULL");
+    *plan_out = NULL;
+    fmo_fock_plan *plan = calloc(1, sizeof *plan);
+    if (!plan) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a plan");
+    if (options)
+        plan->options = *options;
+    else
+        fmo_fock_options_init(&plan->options);
+
+    fmo_status status = check_options(&plan->options, err);
+    if (status == FMO_OK) status = choose_mode(plan, err);
+    if (status != FMO_OK) goto done;
+    if (!plan->options.threads) plan->options.threads = omp_get_max_threads();
+
+    const size_t n = (size_t)basis->ao_num, ns = (size_t)basis->shell_num;
+    plan->basis = fmo_basis_copy(basis);
+    plan->density = malloc(n * n * sizeof *plan->density);
+    plan->coulomb = malloc(n * n * sizeof *plan->coulomb);
+    plan->exchange = malloc(n * n * sizeof *plan->exchange);
+    plan->density_max = malloc(ns * ns * sizeof *plan->density_max);
+    plan->row_max = malloc(ns * sizeof *plan->row_max);
+    if (!plan->basis || !plan->density || !plan->coulomb || !plan->exchange || !plan->density_max ||
+        !plan->row_max) {
+        status =
+            fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the matrices of %zu functions", n);
+        goto done;
+    }
+    if (plan->mode->needs_pairs) status = make_pairs(plan, 0.0, err);
+    if (status == FMO_OK && plan->mode->prepare) status = plan->mode->prepare(plan, err);
+done:
+    if (status != FMO_OK) {
+        fmo_fock_plan_destroy(plan);
+        return status;
+    }
+    plan->profile.mode = plan->options.mode;
+    plan->profile.threads = plan->options.threads;
+    plan->profile.plan_seconds = fmo_now() - start;
+    *plan_out = plan;
+    return FMO_OK;
+}
+
+/* Checks the caller's density, brings it into internal order, takes block maxima. */
+static fmo_status take_density(fmo_fock_plan *plan, const double *D, fmo_error *err)
+{
+    const fmo_basis *b = plan->basis;
+    const size_t n = (size_t)b->ao_num, ns = (size_t)b->shell_num;
+    double largest = 0.0;
+    for (size_t i = 0; i < n * n; i++) {
+        if (!isfinite(D[i]))
+            return fmo_error_set(err, FMO_ERR_INPUT, "density[%zu][%zu] = %g: not finite", i / n,
+                                 i % n, D[i]);
+        largest = fmax(largest, fabs(D[i]));
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (fabs(D[i * n + j] - D[j * n + i]) > 1e-10 * largest)
+                return fmo_error_set(err, FMO_ERR_INPUT,
+                                     "density[%zu][%zu] - density[%zu][%zu] = %g: expected a "
+                                     "symmetric density",
+                                     i, j, j, i, D[i * n + j] - D[j * n + i]);
+    for (size_t a = 0; a < n; a++) {
+        const size_t p = (size_t)b->ao_caller[a];
+        for (size_t c = 0; c < n; c++) {
+            const size_t q = (size_t)b->ao_caller[c];
+            plan->density[a * n + c] =
+                b->ao_factor[a] * b->ao_factor[c] * (0.5 * D[p * n + q] + 0.5 * D[q * n + p]);
+        }
+    }
+    plan->density_largest = 0.0;
+    for (size_t s = 0; s < ns; s++) {
+        plan->row_max[s] = 0.0;
+        for (size_t t = 0; t < ns; t++) {
+            const fmo_shell *A = &b->shell[s], *B = &b->shell[t];
+            double block = 0.0;
+            for (int x = 0; x <= 2 * A->ang_mom; x++)
+                for (int y = 0; y <= 2 * B->ang_mom; y++)
+                    block = fmax(block, fabs(plan->density[(size_t)(A->ao_begin + x) * n +
+                                                           (size_t)(B->ao_begin + y)]));
+            plan->density_max[s * ns + t] = block;
+            plan->row_max[s] = fmax(plan->row_max[s], block);
+        }
+        plan->density_largest = fmax(plan->density_largest, plan->row_max[s]);
+    }
+    return FMO_OK;
+}
+
+fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *coulomb,
+                          double *exchange, fmo_error *err)
+{
+    const double start = fmo_now();
+    if (!plan || !density || !coulomb || !exchange)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build: NULL");
+    const size_t n = (size_t)plan->basis->ao_num;
+    plan->built = 0;
+    memset(plan->profile.classes, 0, sizeof plan->profile.classes);
+    plan->profile.screening_seconds = plan->profile.reduce_seconds = NAN;
+    fmo_status status = take_density(plan, density, err);
+    if (status == FMO_OK && plan->mode->needs_pairs && plan->density_largest > plan->density_limit)
+        status = make_pairs(plan, plan->density_largest, err);
+    if (status != FMO_OK) return status;
+    memset(plan->coulomb, 0, n * n * sizeof *plan->coulomb);
+    memset(plan->exchange, 0, n * n * sizeof *plan->exchange);
+    status = plan->mode->build(plan, err);
+    if (status != FMO_OK) return status;
+    fmo_basis_matrix_to_caller(plan->basis, plan->coulomb, FMO_DIGEST_FINAL_J, coulomb);
+    fmo_basis_matrix_to_caller(plan->basis, plan->exchange, FMO_DIGEST_FINAL_K, exchange);
+    plan->profile.seconds = fmo_now() - start;
+    plan->built = 1;
+    return FMO_OK;
+}
+
+fmo_status fmo_fock_plan_profile(const fmo_fock_plan *plan, fmo_fock_profile *profile,
+                                 fmo_error *err)
+{
+    if (!plan || !profile)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_plan_profile: NULL");
+    if (!plan->built)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_fock_plan_profile: nothing has been built with this plan yet");
+    *profile = plan->profile;
+    return FMO_OK;
+}

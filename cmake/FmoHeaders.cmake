@@ -1,0 +1,15 @@
+# Public headers stand in their folder and are included as <fmo/name.h>, in the build tree through
+# links and when installed from include/fmo.
+set(FMO_HEADER_DIR ${CMAKE_BINARY_DIR}/include)
+file(MAKE_DIRECTORY ${FMO_HEADER_DIR}/fmo)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/version.h.in ${FMO_HEADER_DIR}/fmo/version.h @ONLY)
+set_property(GLOBAL PROPERTY FMO_PUBLIC_HEADERS ${FMO_HEADER_DIR}/fmo/version.h)
+
+function(fmo_public_headers)
+    foreach(name IN LISTS ARGN)
+        file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${name} ${FMO_HEADER_DIR}/fmo/${name}
+             SYMBOLIC COPY_ON_ERROR)
+        set_property(GLOBAL APPEND PROPERTY FMO_PUBLIC_HEADERS
+                     ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+    endforeach()
+endfunction()

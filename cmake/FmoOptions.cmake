@@ -1,0 +1,29 @@
+# Build type, options, warnings and sanitizers.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
+endif()
+
+option(BUILD_SHARED_LIBS "Build libfmo as a shared library" OFF)
+option(BUILD_TESTING "Build the tests" ON)
+option(FMO_WERROR "Treat warnings as errors" OFF)
+option(FMO_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+set(FMO_CUDA AUTO CACHE STRING "GPU code: AUTO (if nvcc is found), ON or OFF")
+set_property(CACHE FMO_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON) # vector extensions, POSIX
+
+if(BUILD_TESTING)
+    enable_testing()
+endif()
+
+add_library(fmo_warnings INTERFACE)
+set(FMO_C_WARNINGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Wvla $<$<BOOL:${FMO_WERROR}>:-Werror>)
+target_compile_options(fmo_warnings INTERFACE $<$<COMPILE_LANGUAGE:C>:${FMO_C_WARNINGS}>)
+if(FMO_SANITIZE)
+    set(FMO_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all
+                           -fno-omit-frame-pointer)
+    add_compile_options("$<$<COMPILE_LANGUAGE:C>:${FMO_SANITIZE_FLAGS}>")
+    add_link_options("$<$<LINK_LANGUAGE:C>:${FMO_SANITIZE_FLAGS}>")
+endif()

@@ -1,0 +1,303 @@
+/* Checking and copying a basis, and the order of shells and functions used inside the library. */
+#include "integrals/basis_internal.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Counts beyond this are refused: the shell-pair index must fit an int. */
+enum { FMO_SHELL_MAX = 46340 };
+
+static fmo_status check_sizes(const fmo_basis_input *in, fmo_error *err)
+{
+    if (in->nucleus_num < 1)
+        return fmo_error_set(err, FMO_ERR_INPUT, "nucleus/num = %d: at least one nucleus is needed",
+                             in->nucleus_num);
+    if (in->shell_num < 1 || in->shell_num > FMO_SHELL_MAX)
+        return fmo_error_set(err, FMO_ERR_INPUT, "basis/shell_num = %d: expected 1 to %d",
+                             in->shell_num, FMO_SHELL_MAX);
+    if (in->prim_num < in->shell_num)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "basis/prim_num = %d: fewer primitives than the %d shells",
+                             in->prim_num, in->shell_num);
+    if (in->ao_num < 1)
+        return fmo_error_set(err, FMO_ERR_INPUT, "ao/num = %d: at least one function is needed",
+                             in->ao_num);
+    if (!in->nucleus_charge || !in->nucleus_coord || !in->shell_nucleus || !in->shell_ang_mom ||
+        !in->prim_shell || !in->prim_exponent || !in->prim_coefficient || !in->ao_shell ||
+        !in->ao_component || !in->ao_factor)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_basis_create: an array is NULL");
+    return FMO_OK;
+}
+
+static fmo_status check_values(const fmo_basis_input *in, fmo_error *err)
+{
+    for (int i = 0; i < in->nucleus_num; i++) {
+        if (!isfinite(in->nucleus_charge[i]))
+            return fmo_error_set(err, FMO_ERR_INPUT, "nucleus/charge[%d] = %g: not finite", i,
+                                 in->nucleus_charge[i]);
+        for (int c = 0; c < 3; c++)
+            if (!(fabs(in->nucleus_coord[3 * i + c]) <= 1e6))
+                return fmo_error_set(err, FMO_ERR_INPUT,
+                                     "nucleus/coord[%d][%d] = %g: expected a finite coordinate in "
+                                     "bohr, at most 1e6 in size",
+                                     i, c, in->nucleus_coord[3 * i + c]);
+    }
+    for (int s = 0; s < in->shell_num; s++) {
+        int l = in->shell_ang_mom[s];
+        static const char letters[] = "spdfghik";
+        if (l > 1 && l < 8)
+            return fmo_error_set(err, FMO_ERR_INPUT,
+                                 "basis/shell_ang_mom[%d] = %d (%c): this build supports s and p; "
+                                 "use a basis such as STO-3G, 3-21G or 6-31G",
+                                 s, l, letters[l]);
+        if (l < 0 || l > 1)
+            return fmo_error_set(err, FMO_ERR_INPUT,
+                                 "basis/shell_ang_mom[%d] = %d: expected 0 (s) or 1 (p)", s, l);
+        if (in->shell_nucleus[s] < 0 || in->shell_nucleus[s] >= in->nucleus_num)
+            return fmo_error_set(err, FMO_ERR_INPUT,
+                                 "basis/nucleus_index[%d] = %d: expected 0 to %d", s,
+                                 in->shell_nucleus[s], in->nucleus_num - 1);
+    }
+    for (int k = 0; k < in->prim_num; k++) {
+        if (in->prim_shell[k] < 0 || in->prim_shell[k] >= in->shell_num)
+            return fmo_error_set(err, FMO_ERR_INPUT, "basis/shell_index[%d] = %d: expected 0 to %d",
+                                 k, in->prim_shell[k], in->shell_num - 1);
+        double a = in->prim_exponent[k];
+        if (!(a >= 1e-10 && a <= 1e12))
+            return fmo_error_set(err, FMO_ERR_INPUT,
+                                 "basis/exponent[%d] = %g: expected a positive exponent in bohr^-2 "
+                                 "between 1e-10 and 1e12",
+                                 k, a);
+        if (!(fabs(in->prim_coefficient[k]) <= 1e100))
+            return fmo_error_set(err, FMO_ERR_INPUT,
+                                 "basis/coefficient[%d] with its factors = %g: not a finite number "
+                                 "of reasonable size",
+                                 k, in->prim_coefficient[k]);
+    }
+    for (int a = 0; a < in->ao_num; a++) {
+        if (in->ao_shell[a] < 0 || in->ao_shell[a] >= in->shell_num)
+            return fmo_error_set(err, FMO_ERR_INPUT, "ao/shell[%d] = %d: expected 0 to %d", a,
+                                 in->ao_shell[a], in->shell_num - 1);
+        int l = in->shell_ang_mom[in->ao_shell[a]];
+        if (in->ao_component[a] < 0 || in->ao_component[a] > 2 * l)
+            return fmo_error_set(err, FMO_ERR_INPUT,
+                                 "component %d of function %d: expected 0 to %d",
+                                 in->ao_component[a], a, 2 * l);
+        double f = fabs(in->ao_factor[a]);
+        if (!(f >= 1e-100 && f <= 1e100))
+            return fmo_error_set(err, FMO_ERR_INPUT,
+                                 "ao/normalization[%d] = %g: expected a finite number other than 0",
+                                 a, in->ao_factor[a]);
+    }
+    return FMO_OK;
+}
+
+void fmo_basis_destroy(fmo_basis *basis)
+{
+    if (!basis) return;
+    free(basis->charge);
+    free(basis->coord);
+    free(basis->shell);
+    free(basis->exponent);
+    free(basis->coefficient);
+    free(basis->ao_caller);
+    free(basis->ao_factor);
+    free(basis);
+}
+
+static fmo_basis *basis_alloc(int nucleus_num, int shell_num, int prim_num, int ao_num)
+{
+    fmo_basis *b = calloc(1, sizeof *b);
+    if (!b) return NULL;
+    const size_t nuclei = (size_t)nucleus_num, prims = (size_t)prim_num, aos = (size_t)ao_num;
+    b->nucleus_num = nucleus_num;
+    b->shell_num = shell_num;
+    b->prim_num = prim_num;
+    b->ao_num = ao_num;
+    b->charge = malloc(nuclei * sizeof *b->charge);
+    b->coord = malloc(3 * nuclei * sizeof *b->coord);
+    b->shell = calloc((size_t)shell_num, sizeof *b->shell);
+    b->exponent = malloc(prims * sizeof *b->exponent);
+    b->coefficient = malloc(prims * sizeof *b->coefficient);
+    b->ao_caller = malloc(aos * sizeof *b->ao_caller);
+    b->ao_factor = malloc(aos * sizeof *b->ao_factor);
+    if (b->charge && b->coord && b->shell && b->exponent && b->coefficient && b->ao_caller &&
+        b->ao_factor)
+        return b;
+    fmo_basis_destroy(b);
+    return NULL;
+}
+
+fmo_basis *fmo_basis_copy(const fmo_basis *from)
+{
+    fmo_basis *b = basis_alloc(from->nucleus_num, from->shell_num, from->prim_num, from->ao_num);
+    if (!b) return NULL;
+    const size_t nuclei = (size_t)b->nucleus_num, shells = (size_t)b->shell_num;
+    const size_t prims = (size_t)b->prim_num, aos = (size_t)b->ao_num;
+    memcpy(b->shell_num_l, from->shell_num_l, sizeof b->shell_num_l);
+    memcpy(b->charge, from->charge, nuclei * sizeof *b->charge);
+    memcpy(b->coord, from->coord, 3 * nuclei * sizeof *b->coord);
+    memcpy(b->shell, from->shell, shells * sizeof *b->shell);
+    memcpy(b->exponent, from->exponent, prims * sizeof *b->exponent);
+    memcpy(b->coefficient, from->coefficient, prims * sizeof *b->coefficient);
+    memcpy(b->ao_caller, from->ao_caller, aos * sizeof *b->ao_caller);
+    memcpy(b->ao_factor, from->ao_factor, aos * sizeof *b->ao_factor);
+    return b;
+}
+
+/* Shells, s before p; position[s] is the internal index of the caller's shell s. */
+static fmo_status fill_shells(const fmo_basis_input *in, fmo_basis *b, int *position,
+                              fmo_error *err)
+{
+    int next = 0, ao = 0;
+    for (int l = 0; l <= 1; l++) {
+        for (int s = 0; s < in->shell_num; s++) {
+            if (in->shell_ang_mom[s] != l) continue;
+            fmo_shell *shell = &b->shell[next];
+            shell->ang_mom = l;
+            shell->nucleus = in->shell_nucleus[s];
+            memcpy(shell->center, in->nucleus_coord + 3 * shell->nucleus, sizeof shell->center);
+            shell->ao_begin = ao;
+            ao += 2 * l + 1;
+            position[s] = next++;
+        }
+        b->shell_num_l[l] = next - (l ? b->shell_num_l[0] : 0);
+    }
+    if (ao != in->ao_num)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "ao/num = %d: the %d s and %d p shells have %d functions", in->ao_num,
+                             b->shell_num_l[0], b->shell_num_l[1], ao);
+    return FMO_OK;
+}
+
+static fmo_status fill_primitives(const fmo_basis_input *in, fmo_basis *b, const int *position,
+                                  const double *scale, fmo_error *err)
+{
+    for (int k = 0; k < in->prim_num; k++)
+        if (in->prim_coefficient[k] != 0.0) b->shell[position[in->prim_shell[k]]].prim_num++;
+    int begin = 0;
+    for (int s = 0; s < in->shell_num; s++) {
+        fmo_shell *shell = &b->shell[position[s]];
+        if (!shell->prim_num)
+            return fmo_error_set(err, FMO_ERR_INPUT,
+                                 "basis/shell_index: shell %d has no primitive with a coefficient "
+                                 "other than 0",
+                                 s);
+    }
+    for (int s = 0; s < in->shell_num; s++) {
+        b->shell[s].prim_begin = begin;
+        begin += b->shell[s].prim_num;
+        b->shell[s].prim_num = 0;
+    }
+    b->prim_num = begin;
+    for (int k = 0; k < in->prim_num; k++) {
+        if (in->prim_coefficient[k] == 0.0) continue;
+        int s = position[in->prim_shell[k]];
+        int at = b->shell[s].prim_begin + b->shell[s].prim_num++;
+        b->exponent[at] = in->prim_exponent[k];
+        b->coefficient[at] = in->prim_coefficient[k] * scale[s];
+    }
+    return FMO_OK;
+}
+
+static fmo_status fill_functions(const fmo_basis_input *in, fmo_basis *b, const int *position,
+                                 double *scale, fmo_error *err)
+{
+    for (int a = 0; a < in->ao_num; a++) b->ao_caller[a] = -1;
+    for (int a = 0; a < in->ao_num; a++) {
+        int s = position[in->ao_shell[a]];
+        int at = b->shell[s].ao_begin + in->ao_component[a];
+        if (b->ao_caller[at] >= 0)
+            return fmo_error_set(err, FMO_ERR_INPUT,
+                                 "ao/shell: functions %d and %d are the same function of shell %d",
+                                 b->ao_caller[at], a, in->ao_shell[a]);
+        b->ao_caller[at] = a;
+        b->ao_factor[at] = in->ao_factor[a];
+        scale[s] = fmax(scale[s], fabs(in->ao_factor[a]));
+    }
+    /* Function counts agree and none is double, so every function is there. */
+    for (int s = 0; s < b->shell_num; s++)
+        for (int c = 0; c <= 2 * b->shell[s].ang_mom; c++)
+            b->ao_factor[b->shell[s].ao_begin + c] /= scale[s];
+    return FMO_OK;
+}
+
+fmo_status fmo_basis_create(const fmo_basis_input *input, fmo_basis **basis, fmo_error *err)
+{
+    if (!input || !basis) return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_basis_create: NULL");
+    *basis = NULL;
+    fmo_status status = check_sizes(input, err);
+    if (status == FMO_OK) status = check_values(input, err);
+    if (status != FMO_OK) return status;
+
+    fmo_basis *b =
+        basis_alloc(input->nucleus_num, input->shell_num, input->prim_num, input->ao_num);
+    int *position = malloc((size_t)input->shell_num * sizeof *position);
+    double *scale = calloc((size_t)input->shell_num, sizeof *scale);
+    if (!b || !position || !scale) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a basis of %d functions",
+                               input->ao_num);
+        goto done;
+    }
+    memcpy(b->charge, input->nucleus_charge, (size_t)b->nucleus_num * sizeof *b->charge);
+    memcpy(b->coord, input->nucleus_coord, 3 * (size_t)b->nucleus_num * sizeof *b->coord);
+    status = fill_shells(input, b, position, err);
+    if (status == FMO_OK) status = fill_functions(input, b, position, scale, err);
+    if (status == FMO_OK) status = fill_primitives(input, b, position, scale, err);
+done:
+    free(position);
+    free(scale);
+    if (status == FMO_OK)
+        *basis = b;
+    else
+        fmo_basis_destroy(b);
+    return status;
+}
+
+int fmo_basis_ao_num(const fmo_basis *basis)
+{
+    return basis ? basis->ao_num : 0;
+}
+int fmo_basis_nucleus_num(const fmo_basis *basis)
+{
+    return basis ? basis->nucleus_num : 0;
+}
+int fmo_basis_prim_num(const fmo_basis *basis)
+{
+    return basis ? basis->prim_num : 0;
+}
+
+int fmo_basis_shell_num(const fmo_basis *basis, int ang_mom)
+{
+    return basis && (ang_mom == 0 || ang_mom == 1) ? basis->shell_num_l[ang_mom] : 0;
+}
+
+double fmo_basis_nuclear_repulsion(const fmo_basis *basis)
+{
+    double energy = 0.0;
+    for (int i = 1; basis && i < basis->nucleus_num; i++) {
+        for (int j = 0; j < i; j++) {
+            const double *a = basis->coord + 3 * i, *b = basis->coord + 3 * j;
+            double dx = a[0] - b[0], dy = a[1] - b[1], dz = a[2] - b[2];
+            double charges = basis->charge[i] * basis->charge[j];
+            if (charges != 0.0) energy += charges / sqrt(dx * dx + dy * dy + dz * dz);
+        }
+    }
+    return energy;
+}
+
+void fmo_basis_matrix_to_caller(const fmo_basis *basis, const double *X, double factor, double *out)
+{
+    const size_t n = (size_t)basis->ao_num;
+    for (size_t a = 0; a < n; a++) {
+        const size_t p = (size_t)basis->ao_caller[a];
+        for (size_t b = 0; b <= a; b++) {
+            const size_t q = (size_t)basis->ao_caller[b];
+            const double value =
+                factor * basis->ao_factor[a] * basis->ao_factor[b] * (X[a * n + b] + X[b * n + a]);
+            out[p * n + q] = out[q * n + p] = value;
+        }
+    }
+}

@@ -1,0 +1,100 @@
+/* Boys function F_0..F_M for M <= 4, to 1e-14 relative for every T >= 0.
+ * T < 45: F_M from a polynomial per interval of width 1/8, the lower orders by downward recursion,
+ * F_(m-1) = (2T F_m + exp(-T)) / (2m-1), all terms positive. T >= 45: the asymptotic form, whose
+ * error there is below 2e-15. Tables are made at build time by make_boys_table.c.
+ * Source: Gill, Johnson, Pople, Int. J. Quantum Chem. 40, 745 (1991); Shavitt (1963). */
+#ifndef FMO_BOYS_H
+#define FMO_BOYS_H
+
+#include "integrals/real.h"
+
+enum {
+    FMO_BOYS_ORDER_MAX = 4,
+    FMO_BOYS_PER_UNIT = 8,
+    FMO_BOYS_T_MAX = 45,
+    FMO_BOYS_ROWS = FMO_BOYS_T_MAX * FMO_BOYS_PER_UNIT + 1,
+    FMO_BOYS_TERMS = 7,                     /* degree 6 */
+    FMO_BOYS_ROW_SIZE = FMO_BOYS_TERMS + 1, /* one cache line */
+    FMO_BOYS_EXP_TERMS = 8
+};
+
+typedef struct fmo_boys_table {
+    double exp_coefficient[FMO_BOYS_EXP_TERMS];
+    double row[FMO_BOYS_ORDER_MAX + 1][FMO_BOYS_ROWS][FMO_BOYS_ROW_SIZE];
+} fmo_boys_table;
+
+/* Host copy; a GPU plan uploads its own. Aligned to 64 bytes. */
+extern const fmo_boys_table fmo_boys;
+
+FMO_HD void fmo_boys_down(fmo_real T, fmo_real exp_T, int M, fmo_real *F)
+{
+    FMO_UNROLL
+    for (int m = M; m > 0; m--) F[m - 1] = (2.0 * T * F[m] + exp_T) * (1.0 / (2 * m - 1));
+}
+
+FMO_HD void fmo_boys_asymptotic(fmo_real T, int M, fmo_real *F)
+{
+    fmo_real r = fmo_rsqrt(T);
+    F[0] = 0.88622692545275801365 * r; /* sqrt(pi)/2 */
+    r = 0.5 * r * r;
+    FMO_UNROLL
+    for (int m = 1; m <= M; m++) F[m] = (2 * m - 1) * r * F[m - 1];
+}
+
+/* F[0..M] at T; M is a compile-time constant of the caller. */
+FMO_HD void fmo_boys_eval(const fmo_boys_table *table, fmo_real T, int M, fmo_real *F)
+{
+    /* Adding 1.5*2^52 rounds to an integer and leaves it in the low bits. */
+    const double magic = 0x1.8p52;
+#if FMO_SIMD_WIDTH == 1
+    if (T < FMO_BOYS_T_MAX) {
+        double shifted = T * FMO_BOYS_PER_UNIT + magic;
+#if defined(__CUDA_ARCH__)
+        int index = __double2loint(shifted);
+#else
+        int64_t bits;
+        memcpy(&bits, &shifted, sizeof bits);
+        int index = (int)(bits & 0xffff);
+#endif
+        double d = T - (shifted - magic) * (1.0 / FMO_BOYS_PER_UNIT);
+        const double *c = table->row[M][index];
+        double f = c[FMO_BOYS_TERMS];
+        FMO_UNROLL
+        for (int k = FMO_BOYS_TERMS - 1; k > 0; k--) f = f * d + c[k];
+        F[M] = f;
+        if (M > 0) {
+            double e = table->exp_coefficient[FMO_BOYS_EXP_TERMS - 1];
+            FMO_UNROLL
+            for (int k = FMO_BOYS_EXP_TERMS - 2; k >= 0; k--) e = e * d + table->exp_coefficient[k];
+            fmo_boys_down(T, e * c[0], M, F);
+        }
+    } else {
+        fmo_boys_asymptotic(T, M, F);
+    }
+#else
+    const fmo_mask far = T >= (double)FMO_BOYS_T_MAX;
+    const fmo_real near_T = fmo_select(far, fmo_set(FMO_BOYS_T_MAX), T);
+    fmo_real shifted = near_T * (double)FMO_BOYS_PER_UNIT + magic;
+    fmo_mask index = ((fmo_mask)shifted & 0xffff) * FMO_BOYS_ROW_SIZE;
+    fmo_real d = near_T - (shifted - magic) * (1.0 / FMO_BOYS_PER_UNIT);
+    const double *c = table->row[M][0];
+    fmo_real f = fmo_gather(c + FMO_BOYS_TERMS, index);
+    FMO_UNROLL
+    for (int k = FMO_BOYS_TERMS - 1; k > 0; k--) f = f * d + fmo_gather(c + k, index);
+    F[M] = f;
+    if (M > 0) {
+        fmo_real e = fmo_set(table->exp_coefficient[FMO_BOYS_EXP_TERMS - 1]);
+        FMO_UNROLL
+        for (int k = FMO_BOYS_EXP_TERMS - 2; k >= 0; k--) e = e * d + table->exp_coefficient[k];
+        fmo_boys_down(near_T, e * fmo_gather(c, index), M, F);
+    }
+    if (fmo_any(far)) {
+        fmo_real G[FMO_BOYS_ORDER_MAX + 1];
+        fmo_boys_asymptotic(fmo_select(far, T, fmo_set(1.0)), M, G);
+        FMO_UNROLL
+        for (int m = 0; m <= M; m++) F[m] = fmo_select(far, G[m], F[m]);
+    }
+#endif
+}
+
+#endif

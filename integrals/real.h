@@ -1,0 +1,117 @@
+/* fmo_real: the number type of the integral arithmetic. One source serves three readers: on the GPU
+ * it is a double of one thread; on the host a vector of FMO_SIMD_WIDTH doubles, one quartet to a
+ * lane, through GCC's vector extension (the compiler cannot fail to vectorise it); with width 1 a
+ * plain double. Only what the extension lacks - square roots, table look-ups, selection - is here.
+ */
+#ifndef FMO_REAL_H
+#define FMO_REAL_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__CUDACC__)
+#define FMO_HD     __host__ __device__ __forceinline__ static
+#define FMO_UNROLL _Pragma("unroll")
+#else
+#define FMO_HD     __attribute__((always_inline, unused)) static inline
+#define FMO_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+#ifndef FMO_SIMD_WIDTH
+#define FMO_SIMD_WIDTH 1
+#endif
+
+#if FMO_SIMD_WIDTH == 1
+
+typedef double fmo_real;
+
+FMO_HD fmo_real fmo_set(double x)
+{
+    return x;
+}
+FMO_HD fmo_real fmo_load(const double *p)
+{
+    return *p;
+}
+
+FMO_HD fmo_real fmo_rsqrt(fmo_real x)
+{
+#if defined(__CUDA_ARCH__)
+    return rsqrt(x);
+#else
+    return 1.0 / sqrt(x);
+#endif
+}
+
+#else
+
+#if FMO_SIMD_WIDTH == 8
+#include <immintrin.h>
+#elif FMO_SIMD_WIDTH == 4
+#include <immintrin.h>
+#endif
+
+typedef double fmo_real __attribute__((vector_size(8 * FMO_SIMD_WIDTH)));
+typedef int64_t fmo_mask __attribute__((vector_size(8 * FMO_SIMD_WIDTH)));
+
+FMO_HD fmo_real fmo_set(double x)
+{
+    return x - (fmo_real){0};
+}
+
+FMO_HD fmo_real fmo_load(const double *p)
+{
+    fmo_real r;
+    memcpy(&r, p, sizeof r);
+    return r;
+}
+
+FMO_HD fmo_real fmo_select(fmo_mask mask, fmo_real yes, fmo_real no)
+{
+    return (fmo_real)((mask & (fmo_mask)yes) | (~mask & (fmo_mask)no));
+}
+
+FMO_HD int fmo_any(fmo_mask mask)
+{
+#if FMO_SIMD_WIDTH == 8 && defined(__AVX512DQ__)
+    return _mm512_movepi64_mask((__m512i)mask) != 0;
+#elif FMO_SIMD_WIDTH == 4 && defined(__AVX__)
+    return _mm256_movemask_pd((__m256d)mask) != 0;
+#else
+    int64_t any = 0;
+    for (int l = 0; l < FMO_SIMD_WIDTH; l++) any |= mask[l];
+    return any != 0;
+#endif
+}
+
+FMO_HD fmo_real fmo_rsqrt(fmo_real x)
+{
+#if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)
+    /* 14 bits from the hardware, doubled twice by Newton's iteration. */
+    fmo_real y = (fmo_real)_mm512_rsqrt14_pd((__m512d)x);
+    y = y + 0.5 * y * (1.0 - x * y * y);
+    return y + 0.5 * y * (1.0 - x * y * y);
+#else
+    fmo_real y;
+    for (int l = 0; l < FMO_SIMD_WIDTH; l++) y[l] = 1.0 / sqrt(x[l]);
+    return y;
+#endif
+}
+
+/* base[index], lane by lane. */
+FMO_HD fmo_real fmo_gather(const double *base, fmo_mask index)
+{
+#if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)
+    return (fmo_real)_mm512_i64gather_pd((__m512i)index, base, 8);
+#elif FMO_SIMD_WIDTH == 4 && defined(__AVX2__)
+    return (fmo_real)_mm256_i64gather_pd(base, (__m256i)index, 8);
+#else
+    fmo_real r;
+    for (int l = 0; l < FMO_SIMD_WIDTH; l++) r[l] = base[index[l]];
+    return r;
+#endif
+}
+
+#endif
+#endif

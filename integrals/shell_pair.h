@@ -1,0 +1,51 @@
+/* Shell pairs: for each class of pairs (ss, ps, pp) the pairs that matter, sorted by Schwarz bound,
+ * with their primitive pairs, sorted by their own bound. What is left out: primitive pairs below
+ * the pruning threshold, and pairs of which nothing is left. */
+#ifndef FMO_SHELL_PAIR_H
+#define FMO_SHELL_PAIR_H
+
+#include <stdint.h>
+
+#include "integrals/basis_internal.h"
+#include "integrals/eri.h"
+
+typedef struct fmo_pair_list {
+    int num;          /* pairs kept */
+    int64_t all;      /* pairs there are, i >= j where both shells are of one kind */
+    int64_t prim_num; /* primitive pairs kept */
+    int prim_max;     /* most primitive pairs in one pair */
+    int *i, *j;       /* [num] internal shells, l_i >= l_j, i >= j */
+    double *bound;    /* [num] Schwarz bound sqrt(max (ab|ab)), descending */
+    double *AB;       /* [num][3] */
+    int64_t *begin;   /* [num+1] into prim */
+    double *prim;     /* [prim_num][FMO_PAIR_FIELDS] */
+} fmo_pair_list;
+
+typedef struct fmo_shell_pairs {
+    double prune; /* primitive pairs with bound * scale < prune were left out */
+    double scale; /* largest Schwarz bound of a pair (i,i) */
+    fmo_pair_list list[FMO_PAIR_CLASS_COUNT];
+} fmo_shell_pairs;
+
+/* All shell pairs of a basis. A primitive pair is dropped when its own Schwarz bound times the
+ * largest one of the molecule is below `prune` (0: nothing is dropped).
+ * FMO_OK or FMO_ERR_MEMORY; on error *pairs is left empty. */
+fmo_status fmo_shell_pairs_make(const fmo_basis *basis, double prune, int threads,
+                                fmo_shell_pairs *pairs, fmo_error *err);
+void fmo_shell_pairs_free(fmo_shell_pairs *pairs);
+
+/* Pair n of a list as fmo_eri_quartet wants it. */
+static inline fmo_pair_view fmo_pair_list_view(const fmo_basis *basis, const fmo_pair_list *list,
+                                               int n)
+{
+    fmo_pair_view v = {(int)(list->begin[n + 1] - list->begin[n]),
+                       list->prim + list->begin[n] * FMO_PAIR_FIELDS, list->AB + 3 * (size_t)n,
+                       basis->shell[list->i[n]].center};
+    return v;
+}
+
+/* One pair with all its primitive pairs, unpruned: prim[prim_num_i * prim_num_j][FMO_PAIR_FIELDS].
+ */
+void fmo_shell_pair_primitives(const fmo_basis *basis, int i, int j, double *prim, double *AB);
+
+#endif

@@ -1,0 +1,58 @@
+/* A data set: a TREXIO file (HDF5 back end) with a basis and a density, read and checked whole.
+ * The format, and every reason for which a file is refused, is in docs/dataset-format.md. */
+#ifndef FMO_DATASET_H
+#define FMO_DATASET_H
+
+#include <fmo/basis.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fmo_dataset fmo_dataset;
+
+/** Read a file, check everything in it that is used, close it.
+ *  @param[out] dataset  free with fmo_dataset_destroy; NULL on error
+ *  @return FMO_OK, FMO_ERR_INPUT (message names file, field, what was expected), FMO_ERR_MEMORY.
+ *  Nothing is allocated before the sizes in the file have been found consistent. */
+FMO_API fmo_status fmo_dataset_read(const char *path, fmo_dataset **dataset, fmo_error *err);
+FMO_API void fmo_dataset_destroy(fmo_dataset *dataset); /**< NULL is fine */
+
+FMO_API const char *fmo_dataset_path(const fmo_dataset *dataset);
+FMO_API const char *
+fmo_dataset_sha256(const fmo_dataset *dataset); /**< of the file, 64 hex digits */
+FMO_API const fmo_basis *
+fmo_dataset_basis(const fmo_dataset *dataset); /**< owned by the data set */
+
+/** Symmetric density [nao][nao] in the file's AO order. */
+FMO_API const double *fmo_dataset_density(const fmo_dataset *dataset);
+/** "/fmo/density" or "mo_coefficient and mo_occupation". */
+FMO_API const char *fmo_dataset_density_source(const fmo_dataset *dataset);
+
+/** Things worth telling the user, e.g. fractional occupations; i = 0, 1, ... until NULL. */
+FMO_API const char *fmo_dataset_notice(const fmo_dataset *dataset, int i);
+
+/** [nao][nao] hartree: the file's core Hamiltonian, else kinetic + potential_n_e (+ ecp), else
+ *  computed here; NULL when it cannot be had. */
+FMO_API const double *fmo_dataset_core_hamiltonian(const fmo_dataset *dataset);
+/** "ao_1e_int_core_hamiltonian", "ao_1e_int_kinetic + ao_1e_int_potential_n_e", "computed". */
+FMO_API const char *fmo_dataset_core_hamiltonian_source(const fmo_dataset *dataset);
+FMO_API double fmo_dataset_nuclear_repulsion(const fmo_dataset *dataset); /**< hartree */
+FMO_API int fmo_dataset_electron_num(const fmo_dataset *dataset); /**< -1 if the file has none */
+
+/* Reference values the file carries in /fmo, in hartree; NULL (NaN for the energy) without. */
+FMO_API const double *fmo_dataset_reference_coulomb(const fmo_dataset *dataset);  /**< [nao][nao] */
+FMO_API const double *fmo_dataset_reference_exchange(const fmo_dataset *dataset); /**< [nao][nao] */
+FMO_API const double *fmo_dataset_reference_fock_2e(const fmo_dataset *dataset);  /**< [nao][nao] */
+FMO_API double fmo_dataset_reference_energy(const fmo_dataset *dataset);
+FMO_API const char *fmo_dataset_basis_name(const fmo_dataset *dataset); /**< "" when not recorded */
+FMO_API const char *fmo_dataset_formula(const fmo_dataset *dataset);    /**< "H16O8" (Hill order) */
+
+/** Number (0-based) of the AO's nucleus, its element label and "s", "px", "py" or "pz", as
+ *  "12 O px", for messages about matrix elements. @param[out] text of size bytes */
+FMO_API void fmo_dataset_ao_label(const fmo_dataset *dataset, int ao, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,151 @@
+/* J and K of mode cpu, every thread count and reduction, against mode reference: random molecules
+ * and densities, sizes around the vector width, empty classes, one shell, coincident atoms,
+ * near-linear dependence, a far-apart system, shuffled and scaled functions. */
+#include "test_system.h"
+
+static unsigned long long seed = 99;
+
+static int build(const fmo_basis *basis, fmo_mode mode, int threads, fmo_reduce reduce,
+                 double cutoff, const double *D, double *J, double *K, fmo_fock_profile *profile)
+{
+    fmo_fock_options o;
+    fmo_fock_plan *plan = NULL;
+    fmo_error err = {FMO_OK, ""};
+    fmo_fock_options_init(&o);
+    o.mode = mode;
+    o.threads = threads;
+    o.reduce = reduce;
+    o.cutoff = cutoff;
+    fmo_status status = fmo_fock_plan_create(basis, &o, &plan, &err);
+    if (status == FMO_OK) status = fmo_fock_build(plan, D, J, K, &err);
+    if (status == FMO_OK && profile) status = fmo_fock_plan_profile(plan, profile, &err);
+    CHECK(status == FMO_OK, "%s: %s", fmo_mode_name(mode), err.message);
+    fmo_fock_plan_destroy(plan);
+    return status == FMO_OK;
+}
+
+static void compare(const char *name, const fmo_basis *basis, double density_size)
+{
+    const int n = fmo_basis_ao_num(basis);
+    const size_t size = (size_t)n * (size_t)n;
+    double *D = random_density(n, density_size, &seed);
+    double *m = malloc(4 * size * sizeof *m), *J0 = m, *K0 = m + size, *J = m + 2 * size,
+           *K = m + 3 * size;
+    double largest = 1.0;
+    if (build(basis, FMO_MODE_REFERENCE, 2, FMO_REDUCE_TREE, 0.0, D, J0, K0, NULL)) {
+        for (size_t x = 0; x < size; x++) largest = fmax(largest, fmax(fabs(J0[x]), fabs(K0[x])));
+        static const struct {
+            int threads;
+            fmo_reduce reduce;
+            double cutoff, tolerance;
+        } runs[] = {{1, FMO_REDUCE_TREE, 0.0, 1e-10},  {2, FMO_REDUCE_TREE, 0.0, 1e-10},
+                    {3, FMO_REDUCE_TREE, 0.0, 1e-10},  {2, FMO_REDUCE_ATOMIC, 0.0, 1e-10},
+                    {1, FMO_REDUCE_TREE, 1e-10, 1e-8}, {2, FMO_REDUCE_ATOMIC, 1e-10, 1e-8},
+                    {2, FMO_REDUCE_TREE, 1e-12, 1e-9}};
+        for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
+            char label[128];
+            fmo_fock_profile profile;
+            snprintf(label, sizeof label, "%s, %d threads, %s, cutoff %g", name, runs[r].threads,
+                     fmo_reduce_name(runs[r].reduce), runs[r].cutoff);
+            memset(J, 0xff, 2 * size * sizeof *J); /* NaN: every element must be written */
+            if (!build(basis, FMO_MODE_CPU, runs[r].threads, runs[r].reduce, runs[r].cutoff, D, J,
+                       K, &profile))
+                continue;
+            /* relative to the largest element, which random densities make large */
+            const double tolerance =
+                runs[r].tolerance * (runs[r].cutoff > 0 ? 1.0 : fmax(1.0, largest * 1e-2));
+            check_close(label, J, J0, size, (size_t)n, tolerance, 0.0);
+            check_close(label, K, K0, size, (size_t)n, tolerance, 0.0);
+            int64_t all = 0;
+            const int64_t shells = fmo_basis_shell_num(basis, 0) + fmo_basis_shell_num(basis, 1);
+            const int64_t pairs = shells * (shells + 1) / 2;
+            for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+                all += profile.classes[c].quartets + profile.classes[c].quartets_skipped;
+                if (runs[r].cutoff == 0)
+                    CHECK(profile.classes[c].quartets_skipped == 0, "%s: skipped at cutoff 0",
+                          label);
+            }
+            CHECK(all == pairs * (pairs + 1) / 2, "%s: %lld quartets counted, %lld there are",
+                  label, (long long)all, (long long)(pairs * (pairs + 1) / 2));
+        }
+    }
+    free(D);
+    free(m);
+}
+
+static void compare_system(const char *name, const test_system *s)
+{
+    fmo_basis *basis = system_basis(s);
+    if (basis) compare(name, basis, 1.0);
+    fmo_basis_destroy(basis);
+}
+
+int main(void)
+{
+    static test_system s;
+    char name[64];
+    for (int shells = 1; shells <= 9; shells++) { /* around the vector widths 2, 4, 8 */
+        system_random(&s, shells, shells, 0, 3, 4.0, &seed);
+        snprintf(name, sizeof name, "%d s", shells);
+        compare_system(name, &s);
+        if (shells > 5) continue;
+        system_random(&s, shells, 0, shells, 3, 4.0, &seed);
+        snprintf(name, sizeof name, "%d p", shells);
+        compare_system(name, &s);
+        system_random(&s, shells, shells, shells, 2, 5.0, &seed);
+        snprintf(name, sizeof name, "%d s and p", shells);
+        compare_system(name, &s);
+    }
+    system_random(&s, 4, 9, 7, 6, 5.0, &seed);
+    compare_system("deep contractions", &s);
+
+    system_random(&s, 5, 8, 5, 3, 5.0, &seed);
+    system_shuffle_functions(&s, &seed);
+    compare_system("shuffled functions", &s);
+
+    memset(&s, 0, sizeof s); /* coincident atoms */
+    for (int a = 0; a < 3; a++) {
+        system_add_atom(&s, 0.1, 0.2, a == 2 ? 2.0 : 0.3);
+        system_add_shell(&s, 0, 3, &seed);
+        system_add_shell(&s, 1, 2, &seed);
+    }
+    compare_system("coincident atoms", &s);
+
+    memset(&s, 0, sizeof s); /* the same functions twice, a hair apart */
+    for (int a = 0; a < 4; a++) {
+        unsigned long long same = 5;
+        system_add_atom(&s, 1e-7 * (a % 2), 0.0, a / 2 * 2.0);
+        system_add_shell(&s, 0, 2, &same);
+        system_add_shell(&s, 1, 2, &same);
+    }
+    compare_system("near-linear dependence", &s);
+
+    memset(&s, 0, sizeof s); /* far apart: most pairs vanish */
+    for (int a = 0; a < 6; a++) {
+        system_add_atom(&s, 60.0 * a, -35.0 * a, 0.0);
+        system_add_shell(&s, 0, 3, &seed);
+        system_add_shell(&s, 1, 2, &seed);
+    }
+    compare_system("far apart", &s);
+
+    /* A huge density makes the plan prune again; the result stays linear in D. */
+    system_random(&s, 4, 5, 4, 4, 6.0, &seed);
+    fmo_basis *basis = system_basis(&s);
+    if (basis) {
+        const int n = fmo_basis_ao_num(basis);
+        const size_t size = (size_t)n * (size_t)n;
+        double *D = random_density(n, 1.0, &seed), *m = malloc(4 * size * sizeof *m);
+        if (build(basis, FMO_MODE_CPU, 1, FMO_REDUCE_TREE, 1e-10, D, m, m + size, NULL)) {
+            for (size_t x = 0; x < size; x++) D[x] *= 1e6;
+            if (build(basis, FMO_MODE_CPU, 1, FMO_REDUCE_TREE, 1e-10, D, m + 2 * size, m + 3 * size,
+                      NULL)) {
+                for (size_t x = 0; x < 2 * size; x++) m[2 * size + x] *= 1e-6;
+                check_close("large density", m + 2 * size, m, 2 * size, (size_t)n, 1e-8, 0.0);
+            }
+        }
+        free(D);
+        free(m);
+    }
+    fmo_basis_destroy(basis);
+    return check_summary();
+}

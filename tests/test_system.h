@@ -1,0 +1,106 @@
+/* Random small molecules and densities for the Fock tests. */
+#ifndef FMO_TESTS_TEST_SYSTEM_H
+#define FMO_TESTS_TEST_SYSTEM_H
+
+#include <fmo/fock.h>
+
+#include "check.h"
+
+enum { SYSTEM_SHELL_MAX = 256, SYSTEM_DEPTH_MAX = 6 };
+
+typedef struct test_system {
+    int nuclei, shells, prims, aos;
+    double charge[SYSTEM_SHELL_MAX], coord[3 * SYSTEM_SHELL_MAX];
+    int nucleus[SYSTEM_SHELL_MAX], ang_mom[SYSTEM_SHELL_MAX];
+    int prim_shell[SYSTEM_SHELL_MAX * SYSTEM_DEPTH_MAX];
+    double exponent[SYSTEM_SHELL_MAX * SYSTEM_DEPTH_MAX];
+    double coefficient[SYSTEM_SHELL_MAX * SYSTEM_DEPTH_MAX];
+    int ao_shell[3 * SYSTEM_SHELL_MAX], ao_component[3 * SYSTEM_SHELL_MAX];
+    double ao_factor[3 * SYSTEM_SHELL_MAX];
+} test_system;
+
+static inline void system_add_atom(test_system *s, double x, double y, double z)
+{
+    s->coord[3 * s->nuclei] = x;
+    s->coord[3 * s->nuclei + 1] = y;
+    s->coord[3 * s->nuclei + 2] = z;
+    s->charge[s->nuclei++] = 1.0;
+}
+
+/* A shell on the last atom with random exponents in [0.1, 30) and roughly normalised primitives. */
+static inline void system_add_shell(test_system *s, int l, int depth, unsigned long long *seed)
+{
+    const int shell = s->shells++;
+    s->nucleus[shell] = s->nuclei - 1;
+    s->ang_mom[shell] = l;
+    for (int k = 0; k < depth; k++, s->prims++) {
+        const double a = 0.1 * pow(300.0, check_random(seed));
+        s->prim_shell[s->prims] = shell;
+        s->exponent[s->prims] = a;
+        s->coefficient[s->prims] = (0.2 + 0.8 * check_random(seed)) * pow(2 * a / M_PI, 0.75) *
+                                   (l ? 2 * sqrt(a) : 1.0) / depth;
+    }
+    for (int c = 0; c <= 2 * l; c++, s->aos++) {
+        s->ao_shell[s->aos] = shell;
+        s->ao_component[s->aos] = c;
+        s->ao_factor[s->aos] = 1.0;
+    }
+}
+
+/* s_shells and p_shells spread over atoms at random in a box. */
+static inline void system_random(test_system *s, int atoms, int s_shells, int p_shells, int depth,
+                                 double box, unsigned long long *seed)
+{
+    memset(s, 0, sizeof *s);
+    int left[2] = {s_shells, p_shells};
+    for (int a = 0; a < atoms; a++) {
+        system_add_atom(s, box * check_random(seed), box * check_random(seed),
+                        box * check_random(seed));
+        for (int l = 0; l <= 1; l++) {
+            const int take = left[l] / (atoms - a);
+            for (int k = 0; k < take; k++)
+                system_add_shell(s, l, 1 + (int)(check_random(seed) * depth), seed);
+            left[l] -= take;
+        }
+    }
+}
+
+/* Shuffle the functions and give each a factor of its own, also inside a shell. */
+static inline void system_shuffle_functions(test_system *s, unsigned long long *seed)
+{
+    for (int i = s->aos - 1; i > 0; i--) {
+        const int j = (int)(check_random(seed) * (i + 1));
+        const int shell = s->ao_shell[i], component = s->ao_component[i];
+        s->ao_shell[i] = s->ao_shell[j];
+        s->ao_component[i] = s->ao_component[j];
+        s->ao_shell[j] = shell;
+        s->ao_component[j] = component;
+    }
+    for (int i = 0; i < s->aos; i++)
+        s->ao_factor[i] = (check_random(seed) < 0.5 ? -1 : 1) * (0.3 + 2.0 * check_random(seed));
+}
+
+static inline fmo_basis *system_basis(const test_system *s)
+{
+    const fmo_basis_input in = {s->nuclei,       s->charge,      s->coord, s->shells,
+                                s->nucleus,      s->ang_mom,     s->prims, s->prim_shell,
+                                s->exponent,     s->coefficient, s->aos,   s->ao_shell,
+                                s->ao_component, s->ao_factor};
+    fmo_basis *basis = NULL;
+    fmo_error err = {FMO_OK, ""};
+    fmo_basis_create(&in, &basis, &err);
+    CHECK(basis != NULL, "%s", err.message);
+    return basis;
+}
+
+/* Symmetric with elements in (-size, size). Caller frees. */
+static inline double *random_density(int n, double size, unsigned long long *seed)
+{
+    double *D = malloc((size_t)n * (size_t)n * sizeof *D);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++)
+            D[i * n + j] = D[j * n + i] = size * (2.0 * check_random(seed) - 1.0);
+    return D;
+}
+
+#endif
