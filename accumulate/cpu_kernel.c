@@ -13,27 +13,6 @@ enum { W = FMO_SIMD_WIDTH, BLOCK_MAX = 9 };
 #define LANE(v, l) ((v)[l])
 #endif
 
-/* Where block (row shell, column shell) stands in a matrix of n columns, seen with the shell of
- * higher index as row. */
-typedef struct block_place {
-    size_t base, row_stride, column_stride;
-} block_place;
-
-static inline block_place place(size_t n, int row_ao, int column_ao)
-{
-    block_place p;
-    if (row_ao >= column_ao) {
-        p.base = (size_t)row_ao * n + (size_t)column_ao;
-        p.row_stride = n;
-        p.column_stride = 1;
-    } else {
-        p.base = (size_t)column_ao * n + (size_t)row_ao;
-        p.row_stride = 1;
-        p.column_stride = n;
-    }
-    return p;
-}
-
 static inline void add(double *to, double value, int atomic)
 {
     if (atomic) {
@@ -110,7 +89,7 @@ FMO_HD void scatter_block(double *matrix, size_t n, const int *row_ao, const int
     double out[BLOCK_MAX][W];
     for (int b = 0; b < rows * columns; b++) memcpy(out[b], &block[b], sizeof out[b]);
     for (int l = 0; l < lanes; l++) {
-        const block_place p = place(n, row_ao[l], column_ao[l]);
+        const fmo_block_place p = fmo_digest_place(n, row_ao[l], column_ao[l]);
         for (int x = 0; x < rows; x++)
             for (int y = 0; y < columns; y++)
                 add(matrix + p.base + (size_t)x * p.row_stride + (size_t)y * p.column_stride,
@@ -198,7 +177,7 @@ enum { TERM_J = 1, TERM_K = 0 };
             eri_##name##_finish(AB, CD, acc, eri);                                            \
             FMO_DIGEST_TABLE(DIGEST_TERM)                                                     \
         }                                                                                     \
-        const block_place p = place(n, at.ao[0][0], at.ao[1][0]);                             \
+        const fmo_block_place p = fmo_digest_place(n, at.ao[0][0], at.ao[1][0]);              \
         for (int x = 0; x < 2 * LI + 1; x++) {                                                \
             for (int y = 0; y < 2 * LJ + 1; y++) {                                            \
                 double sum = 0.0;                                                             \

@@ -13,6 +13,8 @@
 #ifndef FMO_DIGEST_H
 #define FMO_DIGEST_H
 
+#include <stddef.h>
+
 #include "integrals/real.h"
 
 /* X(matrix, row, column, density row, density column), shells of the quartet as 0 1 2 3 = i j k l
@@ -64,6 +66,22 @@ FMO_HD void fmo_digest_contract(int l0, int l1, int l2, int l3, int row, int col
             block[x * n[column] + y] = sum;
         }
     }
+}
+
+/* Where block (row shell, column shell) stands in X: the shell of higher index is the row. */
+typedef struct fmo_block_place {
+    size_t base;
+    size_t row_stride, column_stride;
+} fmo_block_place;
+
+FMO_HD fmo_block_place fmo_digest_place(size_t nao, int row_ao, int column_ao)
+{
+    fmo_block_place p;
+    const int swap = row_ao < column_ao;
+    p.base = (size_t)(swap ? column_ao : row_ao) * nao + (size_t)(swap ? row_ao : column_ao);
+    p.row_stride = swap ? 1 : nao;
+    p.column_stride = swap ? nao : 1;
+    return p;
 }
 
 #endif

@@ -13,13 +13,11 @@ enum {
     FMO_BOYS_PER_UNIT = 8,
     FMO_BOYS_T_MAX = 45,
     FMO_BOYS_ROWS = FMO_BOYS_T_MAX * FMO_BOYS_PER_UNIT + 1,
-    FMO_BOYS_TERMS = 7,                     /* degree 6 */
-    FMO_BOYS_ROW_SIZE = FMO_BOYS_TERMS + 1, /* one cache line */
-    FMO_BOYS_EXP_TERMS = 8
+    FMO_BOYS_TERMS = 7,                    /* degree 6 */
+    FMO_BOYS_ROW_SIZE = FMO_BOYS_TERMS + 1 /* one cache line */
 };
 
 typedef struct fmo_boys_table {
-    double exp_coefficient[FMO_BOYS_EXP_TERMS];
     double row[FMO_BOYS_ORDER_MAX + 1][FMO_BOYS_ROWS][FMO_BOYS_ROW_SIZE];
 } fmo_boys_table;
 
@@ -30,6 +28,20 @@ FMO_HD void fmo_boys_down(fmo_real T, fmo_real exp_T, int M, fmo_real *F)
 {
     FMO_UNROLL
     for (int m = M; m > 0; m--) F[m - 1] = (2.0 * T * F[m] + exp_T) * (1.0 / (2 * m - 1));
+}
+
+/* exp(-d) for |d| <= 1/16 by its Taylor series; the first term left out is below 4e-17. */
+FMO_HD fmo_real fmo_boys_exp(fmo_real d)
+{
+    fmo_real e = fmo_set(1.0 / 40320);
+    e = 1.0 / 5040 - d * e;
+    e = 1.0 / 720 - d * e;
+    e = 1.0 / 120 - d * e;
+    e = 1.0 / 24 - d * e;
+    e = 1.0 / 6 - d * e;
+    e = 1.0 / 2 - d * e;
+    e = 1.0 - d * e;
+    return 1.0 - d * e;
 }
 
 FMO_HD void fmo_boys_asymptotic(fmo_real T, int M, fmo_real *F)
@@ -57,17 +69,23 @@ FMO_HD void fmo_boys_eval(const fmo_boys_table *table, fmo_real T, int M, fmo_re
         int index = (int)(bits & 0xffff);
 #endif
         double d = T - (shifted - magic) * (1.0 / FMO_BOYS_PER_UNIT);
-        const double *c = table->row[M][index];
+        double c[FMO_BOYS_ROW_SIZE];
+#if defined(__CUDA_ARCH__)
+        const double2 *row = (const double2 *)table->row[M][index];
+        FMO_UNROLL
+        for (int k = 0; k < FMO_BOYS_ROW_SIZE / 2; k++) {
+            const double2 two = __ldg(row + k);
+            c[2 * k] = two.x;
+            c[2 * k + 1] = two.y;
+        }
+#else
+        memcpy(c, table->row[M][index], sizeof c);
+#endif
         double f = c[FMO_BOYS_TERMS];
         FMO_UNROLL
         for (int k = FMO_BOYS_TERMS - 1; k > 0; k--) f = f * d + c[k];
         F[M] = f;
-        if (M > 0) {
-            double e = table->exp_coefficient[FMO_BOYS_EXP_TERMS - 1];
-            FMO_UNROLL
-            for (int k = FMO_BOYS_EXP_TERMS - 2; k >= 0; k--) e = e * d + table->exp_coefficient[k];
-            fmo_boys_down(T, e * c[0], M, F);
-        }
+        if (M > 0) fmo_boys_down(T, fmo_boys_exp(d) * c[0], M, F);
     } else {
         fmo_boys_asymptotic(T, M, F);
     }
@@ -83,10 +101,7 @@ FMO_HD void fmo_boys_eval(const fmo_boys_table *table, fmo_real T, int M, fmo_re
     for (int k = FMO_BOYS_TERMS - 1; k > 0; k--) f = f * d + fmo_gather(c + k, index);
     F[M] = f;
     if (M > 0) {
-        fmo_real e = fmo_set(table->exp_coefficient[FMO_BOYS_EXP_TERMS - 1]);
-        FMO_UNROLL
-        for (int k = FMO_BOYS_EXP_TERMS - 2; k >= 0; k--) e = e * d + table->exp_coefficient[k];
-        fmo_boys_down(near_T, e * fmo_gather(c, index), M, F);
+        fmo_boys_down(near_T, fmo_boys_exp(d) * fmo_gather(c, index), M, F);
     }
     if (fmo_any(far)) {
         fmo_real G[FMO_BOYS_ORDER_MAX + 1];

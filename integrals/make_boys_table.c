@@ -41,13 +41,7 @@ int main(int argc, char **argv)
     long double x[NODES_MAX], y[NODES_MAX], c[NODES_MAX];
     const long double half = 0.5L / FMO_BOYS_PER_UNIT;
 
-    fprintf(out, "/* exp(-d) = sum_k c_k d^k on |d| <= %Lg */\n{", half);
-    chebyshev_nodes(FMO_BOYS_EXP_TERMS, half, x);
-    for (int k = 0; k < FMO_BOYS_EXP_TERMS; k++) y[k] = exp(-x[k]);
-    interpolate(FMO_BOYS_EXP_TERMS, x, y, c);
-    for (int k = 0; k < FMO_BOYS_EXP_TERMS; k++) fprintf(out, "%.17Lg,", c[k]);
-
-    fprintf(out, "},\n/* [order][interval]: exp(-T0), coefficients of F_order */\n{");
+    fprintf(out, "/* [order][interval]: exp(-T0), coefficients of F_order */\n{");
     chebyshev_nodes(FMO_BOYS_TERMS, half, x);
     for (int order = 0; order <= FMO_BOYS_ORDER_MAX; order++) {
         fprintf(out, "{\n");

@@ -1,0 +1,69 @@
+/* The scatter strategies by name: how values find their way into matrix elements that many threads
+ * add to at once. One table; the enum, --help, the tests and the benchmarks come from it.
+ * The device code of the element strategies is in fmo/atomics.cuh, docs/atomics.md explains all.
+ */
+#ifndef FMO_SCATTER_H
+#define FMO_SCATTER_H
+
+#include <fmo/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum fmo_scatter_kind {
+    FMO_SCATTER_ELEMENT,  /**< add(address, value); knows nothing of loops */
+    FMO_SCATTER_SCHEDULE, /**< chooses loop order and who owns what */
+    FMO_SCATTER_CHOICE    /**< becomes one of the others */
+} fmo_scatter_kind;
+
+/* X(enumerator, name, kind, takes_commit, determinism, what it does). Determinism, as in CUB:
+ * "not guaranteed": sums of floating-point values may differ in the last bits from run to run;
+ * "run-to-run": bit-equal on one GPU model and binary, for any launch shape;
+ * "gpu-to-gpu": bit-equal on every GPU. */
+#define FMO_SCATTER_TABLE(X)                                                                   \
+    X(FMO_SCATTER_AUTO, "auto", FMO_SCATTER_CHOICE, 1, "not guaranteed",                       \
+      "chosen from the structure of the problem, then from measured duplication")              \
+    X(FMO_SCATTER_NATIVE, "native", FMO_SCATTER_ELEMENT, 1, "not guaranteed",                  \
+      "one atomic per value")                                                                  \
+    X(FMO_SCATTER_WARP_SHARED, "warp-shared", FMO_SCATTER_ELEMENT, 1, "not guaranteed",        \
+      "one atomic per address of a warp, found through shared memory (2013, Fermi form)")      \
+    X(FMO_SCATTER_BLOCK_SHARED, "block-shared", FMO_SCATTER_ELEMENT, 1, "not guaranteed",      \
+      "one atomic per address of a block, through shared memory (2013; small data)")           \
+    X(FMO_SCATTER_WARP_SHUFFLE, "warp-shuffle", FMO_SCATTER_ELEMENT, 1, "not guaranteed",      \
+      "one atomic per address of a warp, found by shuffles (2013, Kepler form)")               \
+    X(FMO_SCATTER_WARP_MATCH, "warp-match", FMO_SCATTER_ELEMENT, 1, "not guaranteed",          \
+      "one atomic per address of a warp, found by match_any, summed as a tree")                \
+    X(FMO_SCATTER_SEGMENTED, "segmented", FMO_SCATTER_ELEMENT, 1, "not guaranteed",            \
+      "one atomic per run of adjacent lanes with one address")                                 \
+    X(FMO_SCATTER_FIXED, "fixed", FMO_SCATTER_ELEMENT, 0, "run-to-run",                        \
+      "values rounded to 64-bit fixed point, integer atomics: bit-equal for any launch shape") \
+    X(FMO_SCATTER_REPLICATED, "replicated", FMO_SCATTER_SCHEDULE, 0, "not guaranteed",         \
+      "several copies of the matrices, merged at the end")                                     \
+    X(FMO_SCATTER_TILE, "tile", FMO_SCATTER_SCHEDULE, 0, "not guaranteed",                     \
+      "owned tiles or rows in shared memory, flushed once")
+
+/* How one atomic is done. X(enumerator, name, what it does) */
+#define FMO_COMMIT_TABLE(X)                                                    \
+    X(FMO_COMMIT_NATIVE, "native", "the hardware's atomic add (FP64 since 2016)") \
+    X(FMO_COMMIT_CAS, "cas", "a compare-and-swap loop, as FP64 needed before")
+
+#define FMO_SCATTER_ENUM_ROW(e, name, kind, takes_commit, determinism, text) e,
+#define FMO_COMMIT_ENUM_ROW(e, name, text)                                   e,
+typedef enum fmo_scatter { FMO_SCATTER_TABLE(FMO_SCATTER_ENUM_ROW) FMO_SCATTER_COUNT } fmo_scatter;
+typedef enum fmo_commit { FMO_COMMIT_TABLE(FMO_COMMIT_ENUM_ROW) FMO_COMMIT_COUNT } fmo_commit;
+#undef FMO_SCATTER_ENUM_ROW
+#undef FMO_COMMIT_ENUM_ROW
+
+FMO_API const char *fmo_scatter_name(fmo_scatter scatter); /**< "native"; NULL if out of range */
+FMO_API const char *fmo_scatter_text(fmo_scatter scatter); /**< one line for --help */
+FMO_API const char *fmo_scatter_determinism(fmo_scatter scatter); /**< "run-to-run" */
+FMO_API int fmo_scatter_takes_commit(fmo_scatter scatter);        /**< 1: --commit matters */
+FMO_API fmo_scatter_kind fmo_scatter_kind_of(fmo_scatter scatter); /**< CHOICE if out of range */
+FMO_API const char *fmo_commit_name(fmo_commit commit);
+FMO_API const char *fmo_commit_text(fmo_commit commit);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
