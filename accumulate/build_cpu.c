@@ -20,7 +20,7 @@ static const struct {
 #undef ROW
 };
 
-static const fmo_cpu_kernels *choose_kernels(void)
+const fmo_cpu_kernels *fmo_cpu_kernels_choose(void)
 {
 #if defined(FMO_CPU_X86)
     __builtin_cpu_init();
@@ -35,13 +35,14 @@ static const fmo_cpu_kernels *choose_kernels(void)
 
 /* What one thread works with. */
 typedef struct worker {
+    double *own; /* J and K of its own, or NULL */
     double *coulomb, *exchange, *scratch;
     int *ket, *ordered, *count; /* survivors of one bra, in list order and by primitives */
 } worker;
 
-static void worker_free(worker *w, int own_matrices)
+static void worker_free(worker *w)
 {
-    if (own_matrices) free(w->coulomb), free(w->exchange);
+    free(w->own);
     free(w->scratch);
     free(w->ket);
     free(w->ordered);
@@ -61,9 +62,15 @@ static int worker_alloc(worker *w, const fmo_fock_plan *plan, int own_matrices)
     w->ket = malloc(((size_t)pairs + 1) * sizeof *w->ket);
     w->ordered = malloc(((size_t)pairs + 1) * sizeof *w->ordered);
     w->count = calloc((size_t)prims + 2, sizeof *w->count);
-    w->coulomb = own_matrices ? calloc(n * n, sizeof *w->coulomb) : plan->coulomb;
-    w->exchange = own_matrices ? calloc(n * n, sizeof *w->exchange) : plan->exchange;
-    return w->scratch && w->ket && w->ordered && w->count && w->coulomb && w->exchange;
+    if (own_matrices) {
+        w->own = calloc(2 * n * n, sizeof *w->own);
+        w->coulomb = w->own;
+        w->exchange = w->own ? w->own + n * n : NULL;
+    } else {
+        w->coulomb = plan->coulomb;
+        w->exchange = plan->exchange;
+    }
+    return w->scratch && w->ket && w->ordered && w->count && w->coulomb;
 }
 
 /* Ket pairs that survive against one bra, into w->ket; adds to the counts of the class. */
@@ -103,14 +110,6 @@ static void order_kets(const fmo_pair_list *kets, int num, worker *w)
         w->ordered[w->count[kets->begin[w->ket[q] + 1] - kets->begin[w->ket[q]]]++] = w->ket[q];
 }
 
-/* Candidate quartets before any screening, pairs without primitives included. */
-static int64_t quartets_of_class(const fmo_shell_pairs *pairs, fmo_eri_class c)
-{
-    const int64_t bra = pairs->list[class_info[c].bra].all;
-    const int64_t ket = pairs->list[class_info[c].ket].all;
-    return class_info[c].bra == class_info[c].ket ? bra * (bra + 1) / 2 : bra * ket;
-}
-
 static double work_of_class(const fmo_shell_pairs *pairs, int c)
 {
     const fmo_pair_list *bra = &pairs->list[class_info[c].bra];
@@ -147,42 +146,49 @@ static void build_class(fmo_fock_plan *plan, const fmo_cpu_kernels *kernels, fmo
     profile->prim_quartets += prim_quartets;
 }
 
-/* Pairwise sums of the threads' matrices, element ranges dealt to threads; the result lands in the
- * plan. The order depends on the number of threads only. */
-static void reduce_tree(fmo_fock_plan *plan, worker *workers, int threads)
+void fmo_cpu_reduce_tree(double *const *own, int threads, size_t size, double *coulomb,
+                         double *exchange)
 {
-    const size_t n = (size_t)plan->basis->ao_num, size = n * n;
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t begin = 0; begin < size; begin += 4096) {
         const size_t end = begin + 4096 < size ? begin + 4096 : size;
-        for (int step = 1; step < threads; step *= 2) {
-            for (int t = 0; t + step < threads; t += 2 * step) {
+        for (int step = 1; step < threads; step *= 2)
+            for (int t = 0; t + step < threads; t += 2 * step)
                 for (size_t x = begin; x < end; x++) {
-                    workers[t].coulomb[x] += workers[t + step].coulomb[x];
-                    workers[t].exchange[x] += workers[t + step].exchange[x];
+                    own[t][x] += own[t + step][x];
+                    own[t][size + x] += own[t + step][size + x];
                 }
-            }
+        for (size_t x = begin; x < end; x++) {
+            coulomb[x] += own[0][x];
+            exchange[x] += own[0][size + x];
         }
-        memcpy(plan->coulomb + begin, workers[0].coulomb + begin, (end - begin) * sizeof(double));
-        memcpy(plan->exchange + begin, workers[0].exchange + begin, (end - begin) * sizeof(double));
     }
 }
 
-static fmo_status cpu_build(fmo_fock_plan *plan, fmo_error *err)
+static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
 {
+    (void)density; /* plan->density is the same in internal order */
     const int threads = plan->options.threads;
     const int atomic = threads > 1 && plan->options.reduce == FMO_REDUCE_ATOMIC;
     const int own = threads > 1 && !atomic;
-    const fmo_cpu_kernels *kernels = choose_kernels();
+    const fmo_cpu_kernels *kernels = fmo_cpu_kernels_choose();
     fmo_status status = FMO_OK;
-    int failed = 0;
+    int failed = 0, team = 1; /* OpenMP may grant fewer threads than asked for */
     double work_all = 1.0, class_start[FMO_ERI_CLASS_COUNT + 1];
+    const size_t n = (size_t)plan->basis->ao_num;
     worker *workers = calloc((size_t)threads, sizeof *workers);
-    if (!workers) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d threads", threads);
+    double **matrices = calloc((size_t)threads, sizeof *matrices);
+    if (!workers || !matrices) {
+        free(workers);
+        free(matrices);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d threads", threads);
+    }
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) work_all += work_of_class(&plan->pairs, c);
 
 #pragma omp parallel num_threads(threads)
     {
+#pragma omp master
+        team = omp_get_num_threads();
         worker *w = &workers[omp_get_thread_num()];
         if (!worker_alloc(w, plan, own)) {
 #pragma omp atomic write
@@ -206,18 +212,24 @@ static fmo_status cpu_build(fmo_fock_plan *plan, fmo_error *err)
                                threads);
         goto done;
     }
-    if (own) reduce_tree(plan, workers, threads);
+    if (own) {
+        for (int t = 0; t < team; t++) matrices[t] = workers[t].own;
+        fmo_cpu_reduce_tree(matrices, team, n * n, plan->coulomb, plan->exchange);
+    }
+    plan->profile.threads = team;
     plan->profile.reduce_seconds = fmo_now() - class_start[FMO_ERI_CLASS_COUNT];
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
         fmo_class_profile *p = &plan->profile.classes[c];
         p->seconds = class_start[c + 1] - class_start[c];
-        p->quartets_skipped = quartets_of_class(&plan->pairs, (fmo_eri_class)c) - p->quartets;
+        p->quartets_skipped = fmo_plan_quartets(plan, (fmo_eri_class)c) - p->quartets;
     }
     fmo_plan_progress(plan, 1.0);
 done:
-    for (int t = 0; t < threads; t++) worker_free(&workers[t], own);
+    for (int t = 0; t < threads; t++) worker_free(&workers[t]);
     free(workers);
+    free(matrices);
     return status;
 }
 
-const fmo_mode_implementation fmo_mode_cpu = {.build = cpu_build, .needs_pairs = 1};
+const fmo_mode_implementation fmo_mode_cpu = {
+    .build = cpu_build, .needs_pairs = 1, .host_matrices = 1};

@@ -102,8 +102,9 @@ static fmo_status fold_symmetric(const char *name, size_t n, double final, doubl
     return FMO_OK;
 }
 
-static fmo_status reference_build(fmo_fock_plan *plan, fmo_error *err)
+static fmo_status reference_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
 {
+    (void)density; /* plan->density is the same in internal order */
     const fmo_basis *b = plan->basis;
     const size_t n = (size_t)b->ao_num;
     const int threads = plan->options.threads;
@@ -144,9 +145,9 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_error *err)
     status = fold_symmetric("J", n, FMO_DIGEST_FINAL_J, plan->coulomb, err);
     if (status == FMO_OK) status = fold_symmetric("K", n, FMO_DIGEST_FINAL_K, plan->exchange, err);
     if (status != FMO_OK) return status;
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) plan->profile.classes[c].seconds = NAN;
+    fmo_plan_progress(plan, 1.0);
     return FMO_OK;
 }
 
-const fmo_mode_implementation fmo_mode_reference = {.prepare = reference_prepare,
-                                                    .build = reference_build};
+const fmo_mode_implementation fmo_mode_reference = {
+    .prepare = reference_prepare, .build = reference_build, .host_matrices = 1};

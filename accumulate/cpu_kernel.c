@@ -97,8 +97,8 @@ FMO_HD void scatter_block(double *matrix, size_t n, const int *row_ao, const int
     }
 }
 
-/* One row of the digestion table. The first, X^J_ij, has one address for all lanes: it is summed
- * over kets in bra_sum and added by the caller. */
+/* One row of the digestion table. Where all lanes share a bra, the first row, X^J_ij, has one
+ * address for all of them: with bra_sum it is summed there and added by the caller. */
 FMO_HD void digest_term(const fmo_cpu_task *task, int is_coulomb, int row, int column, int den_row,
                         int den_column, int l0, int l1, int l2, int l3, const lane_shells *at,
                         const fmo_real *eri, int lanes, fmo_real *bra_sum)
@@ -111,7 +111,7 @@ FMO_HD void digest_term(const fmo_cpu_task *task, int is_coulomb, int row, int c
                  fmo_digest_size(den_row, l0, l1, l2, l3),
                  fmo_digest_size(den_column, l0, l1, l2, l3), den);
     fmo_digest_contract(l0, l1, l2, l3, row, column, den_row, den_column, eri, den, block);
-    if (row == 0 && column == 1) {
+    if (bra_sum && row == 0 && column == 1) {
         for (int b = 0; b < rows * columns; b++) bra_sum[b] += block[b];
         return;
     }
@@ -191,12 +191,54 @@ enum { TERM_J = 1, TERM_K = 0 };
 FMO_ERI_CLASS_TABLE(KERNEL)
 #undef KERNEL
 
+/* The digestion alone, of integrals computed elsewhere. */
+#define DIGEST(e, name, LI_, LJ_, LK_, LL_, bra_class, ket_class)                                 \
+    static void digest_##name(const fmo_cpu_task *task, const fmo_cpu_batch *batch, size_t begin, \
+                              size_t end)                                                         \
+    {                                                                                             \
+        enum {                                                                                    \
+            LI = LI_,                                                                             \
+            LJ = LJ_,                                                                             \
+            LK = LK_,                                                                             \
+            LL = LL_,                                                                             \
+            SIZE = (2 * LI + 1) * (2 * LJ + 1) * (2 * LK + 1) * (2 * LL + 1)                      \
+        };                                                                                        \
+        fmo_real *const bra_sum = NULL;                                                           \
+        for (size_t first = begin; first < end; first += W) {                                     \
+            const int lanes = end - first < W ? (int)(end - first) : W;                           \
+            double in[SIZE][W];                                                                   \
+            fmo_real eri[SIZE];                                                                   \
+            lane_shells at;                                                                       \
+            for (int l = 0; l < W; l++) {                                                         \
+                const int *q = batch->quartet + 2 * (first + (size_t)(l < lanes ? l : 0));        \
+                at.ao[0][l] = batch->bra_ao[q[0]].first;                                          \
+                at.ao[1][l] = batch->bra_ao[q[0]].second;                                         \
+                at.ao[2][l] = batch->ket_ao[q[1]].first;                                          \
+                at.ao[3][l] = batch->ket_ao[q[1]].second;                                         \
+            }                                                                                     \
+            for (int x = 0; x < SIZE; x++) {                                                      \
+                const double *from = batch->eri + (size_t)x * batch->stride + first;              \
+                for (int l = 0; l < W; l++) in[x][l] = l < lanes ? from[l] : 0.0;                 \
+                eri[x] = fmo_load(in[x]);                                                         \
+            }                                                                                     \
+            FMO_DIGEST_TABLE(DIGEST_TERM)                                                         \
+        }                                                                                         \
+    }
+FMO_ERI_CLASS_TABLE(DIGEST)
+#undef DIGEST
+
 const fmo_cpu_kernels FMO_CPU_KERNELS = {
     .name = FMO_CPU_NAME,
     .width = W,
     .kernel =
         {
 #define ROW(e, name, ...) [e] = kernel_##name,
+            FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+        },
+    .digest =
+        {
+#define ROW(e, name, ...) [e] = digest_##name,
             FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
         },

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <fmo/basis.h>
 #include <fmo/eri_class.h>
+#include <fmo/scatter.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,11 +42,18 @@ FMO_API const char *fmo_reduce_name(fmo_reduce reduce);
 FMO_API const char *fmo_reduce_text(fmo_reduce reduce);
 
 typedef struct fmo_fock_options {
-    fmo_mode mode;     /**< default FMO_MODE_AUTO */
-    fmo_reduce reduce; /**< default FMO_REDUCE_TREE */
-    int threads;       /**< CPU threads, OpenBLAS's included; 0: as many as OpenMP would use */
-    double cutoff;     /**< screening threshold, default 1e-10; 0: no screening at all */
-    size_t memory;     /**< bytes of host memory a build may take; 0: what the machine has free */
+    fmo_mode mode;       /**< default FMO_MODE_AUTO */
+    fmo_reduce reduce;   /**< default FMO_REDUCE_TREE */
+    int threads;         /**< CPU threads, OpenBLAS's included; 0: as many as OpenMP would use */
+    double cutoff;       /**< screening threshold, default 1e-10; 0: no screening at all */
+    size_t memory;       /**< bytes a build may take for work space (reference: host; split: pinned
+                              host and GPU; fused: GPU); 0: what is free, within reason */
+    fmo_scatter scatter; /**< fused: how values reach the matrices; default FMO_SCATTER_AUTO */
+    fmo_commit commit;   /**< fused: how one atomic is done; default FMO_COMMIT_NATIVE */
+    int no_overlap; /**< split: the GPU waits for the CPU after each batch (the paper's form) */
+    int measure_accumulation; /**< fused: after each build run it again without its commits, to fill
+                                   the profile's compute_seconds */
+    void *stream; /**< cudaStream_t that GPU work goes to; NULL: a stream of the plan's own */
     /** Called from the building thread with the finished share, 0..1; NULL: never. */
     void (*progress)(double fraction, void *user);
     void *progress_user;
@@ -75,6 +83,21 @@ FMO_API void fmo_fock_plan_destroy(fmo_fock_plan *plan); /**< NULL is fine */
 FMO_API fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *coulomb,
                                   double *exchange, fmo_error *err);
 
+/** fmo_fock_build with all three matrices in GPU memory: fused mode only, no host copies. Work is
+ *  queued on the plan's stream and the call returns; the results are there when the stream has
+ *  come so far. Nothing is checked: the symmetric part of the density is used, its elements should
+ *  not be larger than 8, and NaN gives NaN. No profile is kept.
+ *  @param[in]  density  device pointer, [nao][nao]
+ *  @param[out] coulomb  device pointer, [nao][nao] hartree
+ *  @param[out] exchange device pointer, [nao][nao] hartree
+ *  @return FMO_OK, FMO_ERR_ARGUMENT (not a fused plan), FMO_ERR_DEVICE */
+FMO_API fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density,
+                                         double *coulomb, double *exchange, fmo_error *err);
+
+/** Is there a GPU that this build of the library can use?
+ *  @return FMO_OK, FMO_ERR_NO_DEVICE (err says why), FMO_ERR_DEVICE */
+FMO_API fmo_status fmo_gpu_available(fmo_error *err);
+
 /** What one class of the last build did. Counts are of shell quartets with i >= j, k >= l,
  *  ij >= kl, each counted once. */
 typedef struct fmo_class_profile {
@@ -82,6 +105,9 @@ typedef struct fmo_class_profile {
     int64_t quartets_skipped; /**< ... that screening removed */
     int64_t prim_quartets;    /**< primitive quartets of the survivors, pruned pairs left out */
     double seconds;           /**< wall time; NaN where the mode does not go class by class */
+    double compute_seconds;   /**< fused: the same kernel with its commits left out; else NaN */
+    int64_t adds;             /**< fused: adds to matrix elements, before any aggregation */
+    int64_t adds_issued;      /**< fused: atomics issued after aggregation */
 } fmo_class_profile;
 
 typedef struct fmo_fock_profile {
@@ -91,7 +117,13 @@ typedef struct fmo_fock_profile {
     double plan_seconds;   /**< fmo_fock_plan_create */
     double seconds;        /**< last fmo_fock_build, density in to J and K out */
     double screening_seconds; /**< of it: density bounds, survivors where counted apart, else NaN */
-    double reduce_seconds;    /**< of it: adding thread-private matrices, mirroring */
+    double reduce_seconds;    /**< of it: adding thread-private matrices (cpu), or the CPU's work on
+                                   batches (split) */
+    double transfer_seconds;  /**< of it: copies to and from the GPU; NaN on the CPU */
+    double gpu_seconds;       /**< of it: kernels, first to last; NaN on the CPU */
+    fmo_scatter scatter;      /**< fused: what auto became */
+    fmo_commit commit;        /**< fused */
+    char device[96];          /**< GPU model; "" on the CPU */
     fmo_class_profile classes[FMO_ERI_CLASS_COUNT];
 } fmo_fock_profile;
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "accumulate/digest.h"
+#include "accumulate/gpu.h"
 
 #define NAME_ROW(e, name, text) [e] = name,
 #define TEXT_ROW(e, name, text) [e] = text,
@@ -83,6 +84,11 @@ static fmo_status check_options(const fmo_fock_options *o, fmo_error *err)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.mode = %d: no such mode", o->mode);
     if ((unsigned)o->reduce >= FMO_REDUCE_COUNT)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.reduce = %d: no such form", o->reduce);
+    if ((unsigned)o->scatter >= FMO_SCATTER_COUNT)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.scatter = %d: no such strategy",
+                             o->scatter);
+    if ((unsigned)o->commit >= FMO_COMMIT_COUNT)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.commit = %d: no such form", o->commit);
     if (o->threads < 0 || o->threads > 65536)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.threads = %d: expected 0 to 65536",
                              o->threads);
@@ -92,30 +98,70 @@ static fmo_status check_options(const fmo_fock_options *o, fmo_error *err)
     return FMO_OK;
 }
 
+static const fmo_mode_implementation *const implementation[FMO_MODE_COUNT] = {
+    [FMO_MODE_CPU] = &fmo_mode_cpu,
+    [FMO_MODE_REFERENCE] = &fmo_mode_reference,
+    [FMO_MODE_FUSED] = &fmo_mode_fused,
+    [FMO_MODE_SPLIT] = &fmo_mode_split,
+};
+
+fmo_status fmo_gpu_available(fmo_error *err)
+{
+    return fmo_gpu_probe(err);
+}
+
 static fmo_status choose_mode(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_fock_options *o = &plan->options;
+    char *reason = plan->profile.mode_reason;
+    const size_t size = sizeof plan->profile.mode_reason;
     if (o->mode == FMO_MODE_AUTO) {
-        o->mode = FMO_MODE_CPU;
-        snprintf(plan->profile.mode_reason, sizeof plan->profile.mode_reason,
-                 "this build has no GPU code");
+        fmo_error no_gpu = {FMO_OK, ""};
+        const fmo_status status = fmo_gpu_probe(&no_gpu);
+        if (status != FMO_OK && status != FMO_ERR_NO_DEVICE) {
+            if (err && err->status == FMO_OK) *err = no_gpu;
+            return status;
+        }
+        o->mode = status == FMO_OK ? FMO_MODE_FUSED : FMO_MODE_CPU;
+        if (status == FMO_OK)
+            snprintf(reason, size, "a GPU answers");
+        else
+            snprintf(reason, size, "no GPU: %.140s", no_gpu.message);
+    } else if (o->mode == FMO_MODE_FUSED || o->mode == FMO_MODE_SPLIT) {
+        fmo_error no_gpu = {FMO_OK, ""};
+        const fmo_status status = fmo_gpu_probe(&no_gpu);
+        if (status != FMO_OK)
+            return fmo_error_set(err, status, "mode %s needs a GPU: %s; use mode cpu",
+                                 fmo_mode_name(o->mode), no_gpu.message);
     }
-    if (o->mode == FMO_MODE_CPU && o->reduce == FMO_REDUCE_SERIAL)
+    if (o->reduce == FMO_REDUCE_SERIAL && o->mode != FMO_MODE_SPLIT)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "reduce = serial belongs to mode split; for mode cpu use tree or "
-                             "atomic (or 1 thread)");
-    switch (o->mode) {
-    case FMO_MODE_CPU:
-        plan->mode = &fmo_mode_cpu;
-        return FMO_OK;
-    case FMO_MODE_REFERENCE:
-        plan->mode = &fmo_mode_reference;
-        return FMO_OK;
-    default:
+                             "reduce = serial belongs to mode split; for mode %s use tree or "
+                             "atomic (or 1 thread)",
+                             fmo_mode_name(o->mode));
+    if (o->mode == FMO_MODE_FUSED && o->commit != FMO_COMMIT_NATIVE &&
+        !fmo_scatter_takes_commit(o->scatter))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "commit = %s: scatter = %s has a commit of its own; leave commit out",
+                             fmo_commit_name(o->commit), fmo_scatter_name(o->scatter));
+    plan->mode = implementation[o->mode];
+    if (!plan->mode->build)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "mode %s is not in this build; use cpu or reference",
                              fmo_mode_name(o->mode));
-    }
+    return FMO_OK;
+}
+
+int64_t fmo_plan_quartets(const fmo_fock_plan *plan, fmo_eri_class eri_class)
+{
+    static const fmo_pair_class pair_class[FMO_ERI_CLASS_COUNT][2] = {
+#define ROW(e, name, li, lj, lk, ll, bra, ket) [e] = {bra, ket},
+        FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+    };
+    const fmo_pair_class bra = pair_class[eri_class][0], ket = pair_class[eri_class][1];
+    const int64_t bras = plan->pairs.list[bra].all, kets = plan->pairs.list[ket].all;
+    return bra == ket ? bras * (bras + 1) / 2 : bras * kets;
 }
 
 /* Pairs for densities up to `largest`; made again only when a density is larger than any before. */
@@ -130,7 +176,8 @@ static fmo_status make_pairs(fmo_fock_plan *plan, double largest, fmo_error *err
     fmo_shell_pairs_free(&plan->pairs);
     plan->pairs = pairs;
     plan->density_limit = limit;
-    return FMO_OK;
+    return (plan->state || plan->gpu) && plan->mode->new_pairs ? plan->mode->new_pairs(plan, err)
+                                                               : FMO_OK;
 }
 
 void fmo_fock_plan_destroy(fmo_fock_plan *plan)
@@ -193,11 +240,10 @@ done:
     return FMO_OK;
 }
 
-/* Checks the caller's density, brings it into internal order, takes block maxima. */
-static fmo_status take_density(fmo_fock_plan *plan, const double *D, fmo_error *err)
+/* Finite, symmetric; its largest element is noted. */
+static fmo_status check_density(fmo_fock_plan *plan, const double *D, fmo_error *err)
 {
-    const fmo_basis *b = plan->basis;
-    const size_t n = (size_t)b->ao_num, ns = (size_t)b->shell_num;
+    const size_t n = (size_t)plan->basis->ao_num;
     double largest = 0.0;
     for (size_t i = 0; i < n * n; i++) {
         if (!isfinite(D[i]))
@@ -212,6 +258,15 @@ static fmo_status take_density(fmo_fock_plan *plan, const double *D, fmo_error *
                                      "density[%zu][%zu] - density[%zu][%zu] = %g: expected a "
                                      "symmetric density",
                                      i, j, j, i, D[i * n + j] - D[j * n + i]);
+    plan->density_largest = largest; /* factors are at most 1 */
+    return FMO_OK;
+}
+
+/* The caller's density in internal order, with its block maxima. */
+static void take_density(fmo_fock_plan *plan, const double *D)
+{
+    const fmo_basis *b = plan->basis;
+    const size_t n = (size_t)b->ao_num, ns = (size_t)b->shell_num;
     for (size_t a = 0; a < n; a++) {
         const size_t p = (size_t)b->ao_caller[a];
         for (size_t c = 0; c < n; c++) {
@@ -235,7 +290,6 @@ static fmo_status take_density(fmo_fock_plan *plan, const double *D, fmo_error *
         }
         plan->density_largest = fmax(plan->density_largest, plan->row_max[s]);
     }
-    return FMO_OK;
 }
 
 fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *coulomb,
@@ -248,19 +302,44 @@ fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *co
     plan->built = 0;
     memset(plan->profile.classes, 0, sizeof plan->profile.classes);
     plan->profile.screening_seconds = plan->profile.reduce_seconds = NAN;
-    fmo_status status = take_density(plan, density, err);
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
+        plan->profile.classes[c].seconds = plan->profile.classes[c].compute_seconds = NAN;
+    plan->profile.transfer_seconds = plan->profile.gpu_seconds = NAN;
+    fmo_status status = check_density(plan, density, err);
     if (status == FMO_OK && plan->mode->needs_pairs && plan->density_largest > plan->density_limit)
         status = make_pairs(plan, plan->density_largest, err);
     if (status != FMO_OK) return status;
-    memset(plan->coulomb, 0, n * n * sizeof *plan->coulomb);
-    memset(plan->exchange, 0, n * n * sizeof *plan->exchange);
-    status = plan->mode->build(plan, err);
+    if (plan->mode->host_matrices) {
+        take_density(plan, density);
+        memset(plan->coulomb, 0, n * n * sizeof *plan->coulomb);
+        memset(plan->exchange, 0, n * n * sizeof *plan->exchange);
+    }
+    status = plan->mode->build(plan, density, err);
     if (status != FMO_OK) return status;
-    fmo_basis_matrix_to_caller(plan->basis, plan->coulomb, FMO_DIGEST_FINAL_J, coulomb);
-    fmo_basis_matrix_to_caller(plan->basis, plan->exchange, FMO_DIGEST_FINAL_K, exchange);
+    if (plan->mode->host_matrices) {
+        fmo_basis_matrix_to_caller(plan->basis, plan->coulomb, FMO_DIGEST_FINAL_J, coulomb);
+        fmo_basis_matrix_to_caller(plan->basis, plan->exchange, FMO_DIGEST_FINAL_K, exchange);
+    } else {
+        memcpy(coulomb, plan->coulomb, n * n * sizeof *coulomb);
+        memcpy(exchange, plan->exchange, n * n * sizeof *exchange);
+    }
     plan->profile.seconds = fmo_now() - start;
-    plan->built = 1;
-    return FMO_OK;
+    if (plan->options.measure_accumulation && plan->mode->measure)
+        status = plan->mode->measure(plan, err);
+    plan->built = status == FMO_OK;
+    return status;
+}
+
+fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density, double *coulomb,
+                                 double *exchange, fmo_error *err)
+{
+    if (!plan || !density || !coulomb || !exchange)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build_device: NULL");
+    if (!plan->mode->build_device)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_fock_build_device: the plan's mode is %s, expected fused",
+                             fmo_mode_name(plan->options.mode));
+    return plan->mode->build_device(plan, density, coulomb, exchange, err);
 }
 
 fmo_status fmo_fock_plan_profile(const fmo_fock_plan *plan, fmo_fock_profile *profile,

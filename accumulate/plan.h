@@ -11,23 +11,40 @@
 #define FMO_PRUNE_SHARE   1e-3
 #define FMO_PRUNE_DENSITY 8.0
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct fmo_mode_implementation {
     /* Called once; may put its state into plan->state. */
     fmo_status (*prepare)(fmo_fock_plan *plan, fmo_error *err);
-    /* plan->density -> plan->coulomb, plan->exchange: X^J and X^K of digest.h, zero on entry. */
-    fmo_status (*build)(fmo_fock_plan *plan, fmo_error *err);
+    /* host_matrices: plan->density -> plan->coulomb, plan->exchange, which are X^J and X^K of
+     * digest.h in internal order, zero on entry; the plan does the rest. Otherwise: the caller's
+     * density -> J and K in the caller's order in plan->coulomb, plan->exchange. */
+    fmo_status (*build)(fmo_fock_plan *plan, const double *density, fmo_error *err);
+    /* After a build with options.measure_accumulation: fills compute_seconds. */
+    fmo_status (*measure)(fmo_fock_plan *plan, fmo_error *err);
+    /* GPU pointers, queued on the plan's stream; NULL where the mode has no such form. */
+    fmo_status (*build_device)(fmo_fock_plan *plan, const double *density, double *coulomb,
+                               double *exchange, fmo_error *err);
+    /* The pairs were made again. */
+    fmo_status (*new_pairs)(fmo_fock_plan *plan, fmo_error *err);
     void (*release)(fmo_fock_plan *plan);
-    int needs_pairs;
+    int needs_pairs, host_matrices;
 } fmo_mode_implementation;
 
 extern const fmo_mode_implementation fmo_mode_cpu;
 extern const fmo_mode_implementation fmo_mode_reference;
 
+/* Quartets of a class before any screening, pairs without primitives included. */
+int64_t fmo_plan_quartets(const fmo_fock_plan *plan, fmo_eri_class eri_class);
+
 struct fmo_fock_plan {
     fmo_basis *basis;
     fmo_fock_options options;
     const fmo_mode_implementation *mode;
-    void *state;
+    void *state;               /* of the mode */
+    struct fmo_gpu_state *gpu; /* of the modes that use a GPU */
     fmo_shell_pairs pairs;
     double density_limit; /* pairs are pruned for |D| up to this */
     /* In internal order, [nao][nao]. */
@@ -48,4 +65,7 @@ void fmo_plan_progress(const fmo_fock_plan *plan, double fraction);
 /* Bytes of host memory that a build may take: options.memory, else what the system has free. */
 size_t fmo_plan_memory(const fmo_fock_plan *plan);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

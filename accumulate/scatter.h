@@ -11,11 +11,11 @@
 extern "C" {
 #endif
 
-typedef enum fmo_scatter_kind {
+typedef enum fmo_strategy_kind {
     FMO_SCATTER_ELEMENT,  /**< add(address, value); knows nothing of loops */
     FMO_SCATTER_SCHEDULE, /**< chooses loop order and who owns what */
     FMO_SCATTER_CHOICE    /**< becomes one of the others */
-} fmo_scatter_kind;
+} fmo_strategy_kind;
 
 /* X(enumerator, name, kind, takes_commit, determinism, what it does). Determinism, as in CUB:
  * "not guaranteed": sums of floating-point values may differ in the last bits from run to run;
@@ -44,7 +44,7 @@ typedef enum fmo_scatter_kind {
       "owned tiles or rows in shared memory, flushed once")
 
 /* How one atomic is done. X(enumerator, name, what it does) */
-#define FMO_COMMIT_TABLE(X)                                                    \
+#define FMO_COMMIT_TABLE(X)                                                       \
     X(FMO_COMMIT_NATIVE, "native", "the hardware's atomic add (FP64 since 2016)") \
     X(FMO_COMMIT_CAS, "cas", "a compare-and-swap loop, as FP64 needed before")
 
@@ -59,7 +59,7 @@ FMO_API const char *fmo_scatter_name(fmo_scatter scatter); /**< "native"; NULL i
 FMO_API const char *fmo_scatter_text(fmo_scatter scatter); /**< one line for --help */
 FMO_API const char *fmo_scatter_determinism(fmo_scatter scatter); /**< "run-to-run" */
 FMO_API int fmo_scatter_takes_commit(fmo_scatter scatter);        /**< 1: --commit matters */
-FMO_API fmo_scatter_kind fmo_scatter_kind_of(fmo_scatter scatter); /**< CHOICE if out of range */
+FMO_API fmo_strategy_kind fmo_scatter_kind(fmo_scatter scatter);  /**< CHOICE if out of range */
 FMO_API const char *fmo_commit_name(fmo_commit commit);
 FMO_API const char *fmo_commit_text(fmo_commit commit);
 

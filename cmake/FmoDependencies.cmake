@@ -1,6 +1,8 @@
 # The libraries fmo stands on. Debian: libhdf5-dev libtrexio-dev libopenblas-dev liblapacke-dev
 # libjansson-dev libssl-dev pkg-config. CUDA is used when nvcc is found, never required.
 find_package(PkgConfig REQUIRED)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)
 find_package(HDF5 REQUIRED COMPONENTS C)
 pkg_check_modules(TREXIO REQUIRED IMPORTED_TARGET trexio>=2.2)

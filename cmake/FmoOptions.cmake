@@ -27,3 +27,9 @@ if(FMO_SANITIZE)
     add_compile_options("$<$<COMPILE_LANGUAGE:C>:${FMO_SANITIZE_FLAGS}>")
     add_link_options("$<$<LINK_LANGUAGE:C>:${FMO_SANITIZE_FLAGS}>")
 endif()
+
+# Host code inside .cu gets the C warnings that C++ knows.
+set(FMO_CUDA_FLAGS -Xcompiler=-Wall,-Wextra,-fopenmp,-fvisibility=hidden)
+if(FMO_WERROR)
+    list(APPEND FMO_CUDA_FLAGS -Xcompiler=-Werror --Werror=all-warnings)
+endif()

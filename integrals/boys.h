@@ -22,7 +22,12 @@ typedef struct fmo_boys_table {
 } fmo_boys_table;
 
 /* Host copy; a GPU plan uploads its own. Aligned to 64 bytes. */
-extern const fmo_boys_table fmo_boys;
+#ifdef __cplusplus
+extern "C"
+#else
+extern
+#endif
+    const fmo_boys_table fmo_boys;
 
 FMO_HD void fmo_boys_down(fmo_real T, fmo_real exp_T, int M, fmo_real *F)
 {

@@ -1,6 +1,7 @@
 /* Overlap, kinetic energy and nuclear attraction over contracted s and p shells.
- * Overlap and kinetic: products of one-dimensional integrals; attraction: Obara and Saika (1986),
- * equations (A19)-(A21). Differences are formed as in eri_common.h. */
+ * Overlap and kinetic: products of one-dimensional integrals; all three by the recursions of Obara
+ * and Saika (1986), equations (A2), (A12) and (A19)-(A21). Differences are formed as in
+ * eri_common.h. */
 #include <fmo/one_electron.h>
 
 #include <stdlib.h>
@@ -15,13 +16,24 @@ typedef struct prim_product {
     double PA[3], PB[3];
 } prim_product;
 
-/* One-dimensional overlaps s[i][j], i <= 1, j <= 3, without the factor sqrt(pi/p). */
-static void overlap_1d(double PA, double PB, double half, double s[2][4])
+/* One-dimensional overlaps s[i][j], i, j <= 1, without the factor sqrt(pi/p). */
+static void overlap_1d(double PA, double PB, double half, double s[2][2])
 {
     s[0][0] = 1.0;
+    s[1][0] = PA;
     s[0][1] = PB;
-    for (int j = 1; j < 3; j++) s[0][j + 1] = PB * s[0][j] + j * half * s[0][j - 1];
-    for (int j = 0; j < 4; j++) s[1][j] = PA * s[0][j] + (j ? j * half * s[0][j - 1] : 0.0);
+    s[1][1] = PA * PB + half;
+}
+
+/* -1/2 d^2/dx^2 likewise, from s. Every term has the factor ab/p, so that nothing cancels between a
+ * tight and a diffuse function. */
+static void kinetic_1d(const prim_product *z, int x, double s[2][2], double t[2][2])
+{
+    const double reduced = z->a * z->b / z->p, AB = z->PB[x] - z->PA[x];
+    t[0][0] = reduced * (1.0 - 2.0 * reduced * AB * AB);
+    t[1][0] = z->PA[x] * t[0][0] + 2.0 * reduced * s[1][0];
+    t[0][1] = z->PB[x] * t[0][0] + 2.0 * reduced * s[0][1];
+    t[1][1] = z->PB[x] * t[1][0] + z->half * t[0][0] + 2.0 * reduced * s[1][1];
 }
 
 /* Powers of x, y, z of component c of a shell. */
@@ -37,7 +49,7 @@ static void overlap_block(const fmo_basis *basis, const prim_product *z, const f
                           const fmo_shell *B, double *block)
 {
     (void)basis;
-    double s[3][2][4];
+    double s[3][2][2];
     const double scale = z->factor * pow(M_PI / z->p, 1.5);
     for (int x = 0; x < 3; x++) overlap_1d(z->PA[x], z->PB[x], z->half, s[x]);
     for (int i = 0; i <= 2 * A->ang_mom; i++) {
@@ -54,9 +66,12 @@ static void kinetic_block(const fmo_basis *basis, const prim_product *z, const f
                           const fmo_shell *B, double *block)
 {
     (void)basis;
-    double s[3][2][4];
-    const double scale = z->factor * pow(M_PI / z->p, 1.5), b2 = z->b;
-    for (int x = 0; x < 3; x++) overlap_1d(z->PA[x], z->PB[x], z->half, s[x]);
+    double s[3][2][2], t[3][2][2];
+    const double scale = z->factor * pow(M_PI / z->p, 1.5);
+    for (int x = 0; x < 3; x++) {
+        overlap_1d(z->PA[x], z->PB[x], z->half, s[x]);
+        kinetic_1d(z, x, s[x], t[x]);
+    }
     for (int i = 0; i <= 2 * A->ang_mom; i++) {
         for (int j = 0; j <= 2 * B->ang_mom; j++) {
             int a[3], b[3];
@@ -65,7 +80,7 @@ static void kinetic_block(const fmo_basis *basis, const prim_product *z, const f
             powers(B->ang_mom, j, b);
             for (int x = 0; x < 3; x++) {
                 S[x] = s[x][a[x]][b[x]];
-                T[x] = b2 * (2 * b[x] + 1) * S[x] - 2.0 * b2 * b2 * s[x][a[x]][b[x] + 2];
+                T[x] = t[x][a[x]][b[x]];
             }
             *block++ += scale * (T[0] * S[1] * S[2] + S[0] * T[1] * S[2] + S[0] * S[1] * T[2]);
         }

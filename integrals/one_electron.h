@@ -11,7 +11,7 @@ extern "C" {
 
 /** Overlap matrix S_ij = <i|j>.
  *  @param[out] S  [nao][nao] symmetric, row-major, in the caller's AO order
- *  @return FMO_OK, FMO_ERR_ARGUMENT */
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY; S is untouched on error */
 FMO_API fmo_status fmo_overlap(const fmo_basis *basis, double *S, fmo_error *err);
 
 /** Kinetic energy matrix T_ij = <i| -1/2 nabla^2 |j>, hartree; as fmo_overlap. */

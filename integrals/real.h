@@ -11,8 +11,12 @@
 #include <string.h>
 
 #if defined(__CUDACC__)
-#define FMO_HD     __host__ __device__ __forceinline__ static
+#define FMO_HD __host__ __device__ __forceinline__ static
+#if defined(__CUDA_ARCH__)
 #define FMO_UNROLL _Pragma("unroll")
+#else
+#define FMO_UNROLL
+#endif
 #else
 #define FMO_HD     __attribute__((always_inline, unused)) static inline
 #define FMO_UNROLL _Pragma("GCC unroll 16")

@@ -1,4 +1,28 @@
-fmo_test(integrals_boys SOURCES integrals_boys.c)
-fmo_test(integrals_eri SOURCES integrals_eri.c)
-fmo_test(integrals_basis SOURCES integrals_basis.c)
-fmo_test(integrals_one_electron SOURCES integrals_one_electron.c)
+# Basis, Boys function, ERI classes one by one and in vector lanes, one-electron integrals, headers.
+fmo_test(integrals_basis SOURCES integrals_basis.c LABELS unit)
+fmo_test(integrals_boys SOURCES integrals_boys.c LABELS unit)
+fmo_test(integrals_eri SOURCES integrals_eri.c LABELS unit)
+
+fmo_test(integrals_one_electron SOURCES integrals_one_electron.c LIBS ${HDF5_C_LIBRARIES}
+         LABELS unit data)
+target_include_directories(integrals_one_electron PRIVATE ${HDF5_INCLUDE_DIRS})
+
+# One object per vector width, with the flags of accumulate/cpu_kernel.c.
+fmo_test(integrals_vector SOURCES integrals_vector.c LABELS unit)
+function(vector_forms width name)
+    add_library(vector_forms_${width} OBJECT vector_forms.c)
+    target_include_directories(vector_forms_${width} PRIVATE ${PROJECT_SOURCE_DIR} ${FMO_HEADER_DIR})
+    target_compile_definitions(vector_forms_${width} PRIVATE FMO_SIMD_WIDTH=${width}
+                               VECTOR_FORMS=vector_forms_${width} VECTOR_NAME="${name}")
+    target_compile_options(vector_forms_${width} PRIVATE -fno-math-errno -fno-trapping-math ${ARGN})
+    target_link_libraries(vector_forms_${width} PRIVATE fmo_warnings)
+    target_sources(integrals_vector PRIVATE $<TARGET_OBJECTS:vector_forms_${width}>)
+endfunction()
+vector_forms(1 "one quartet")
+vector_forms(2 "baseline, 2")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_definitions(integrals_vector PRIVATE VECTOR_X86)
+    vector_forms(4 "AVX2, 4" -mavx2 -mfma)
+    vector_forms(8 "AVX-512, 8" -mavx512f -mavx512dq -mavx512vl -mavx2 -mfma
+                 -mprefer-vector-width=512)
+endif()

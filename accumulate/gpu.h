@@ -1,0 +1,21 @@
+/* The GPU modes as plan.c sees them. A build without CUDA has gpu_none.c instead. */
+#ifndef FMO_GPU_H
+#define FMO_GPU_H
+
+#include "accumulate/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Is there a GPU this build can use? FMO_OK; FMO_ERR_NO_DEVICE with the reason (no driver, no
+ * device, built without CUDA, too old); FMO_ERR_DEVICE for a fault. */
+fmo_status fmo_gpu_probe(fmo_error *err);
+
+extern const fmo_mode_implementation fmo_mode_fused;
+extern const fmo_mode_implementation fmo_mode_split;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,78 @@
+/* The fused kernel: quartets from the survivors' list, one a thread, digested in registers and
+ * scattered by the strategy S, a type of fmo/atomics.cuh. */
+#ifndef FMO_GPU_FUSED_KERNEL_CUH
+#define FMO_GPU_FUSED_KERNEL_CUH
+
+#include "accumulate/atomics.cuh"
+#include "accumulate/gpu_quartet.cuh"
+
+/* One row of the digestion table: contract, then one add per element. Every lane of `mask` calls
+ * (with a block-wide strategy every thread does, and threads without a quartet pass no address). */
+template <class C, class S, int ROW, int COLUMN, int DEN_ROW, int DEN_COLUMN>
+static __device__ __forceinline__ unsigned
+fmo_gpu_digest_term(const S &scatter, unsigned mask, bool active, const fmo_gpu_matrices &m,
+                    double *matrix, const fmo_gpu_shells &at, const double *eri)
+{
+    constexpr int rows = 2 * (ROW == 0 ? C::LI : ROW == 1 ? C::LJ : C::LK) + 1;
+    constexpr int columns = 2 * (COLUMN == 1 ? C::LJ : COLUMN == 2 ? C::LK : C::LL) + 1;
+    constexpr int den_rows = 2 * (DEN_ROW == 0 ? C::LI : DEN_ROW == 1 ? C::LJ : C::LK) + 1;
+    constexpr int den_columns = 2 * (DEN_COLUMN == 1 ? C::LJ : DEN_COLUMN == 2 ? C::LK : C::LL) + 1;
+    double den[9], block[9];
+    FMO_UNROLL
+    for (int u = 0; u < den_rows; u++) {
+        FMO_UNROLL
+        for (int v = 0; v < den_columns; v++)
+            den[u * den_columns + v] =
+                __ldg(m.density + (size_t)(at.ao[DEN_ROW] + u) * m.nao + at.ao[DEN_COLUMN] + v);
+    }
+    fmo_digest_contract(C::LI, C::LJ, C::LK, C::LL, ROW, COLUMN, DEN_ROW, DEN_COLUMN, eri, den,
+                        block);
+    const fmo_block_place place = fmo_digest_place(m.nao, at.ao[ROW], at.ao[COLUMN]);
+    unsigned issued = 0;
+    FMO_UNROLL
+    for (int x = 0; x < rows; x++) {
+        FMO_UNROLL
+        for (int y = 0; y < columns; y++) {
+            double *address = matrix + place.base + x * place.row_stride + y * place.column_stride;
+            issued += scatter.add(mask, S::block_wide && !active ? (double *)nullptr : address,
+                                  block[x * columns + y]);
+        }
+    }
+    return issued;
+}
+
+template <class C, class S>
+__global__ void __launch_bounds__(FMO_GPU_THREADS)
+    fmo_gpu_fused(fmo_gpu_class_view view, fmo_gpu_matrices m, S scatter)
+{
+    const unsigned count = *view.count, stride = gridDim.x * blockDim.x;
+    const size_t copy = m.copies > 1 ? blockIdx.x % m.copies * m.copy_stride : 0;
+    double *const coulomb = m.coulomb + copy, *const exchange = m.exchange + copy;
+    unsigned issued = 0;
+    /* The bounds are the same for a whole block; lanes without a quartet leave the mask. */
+    for (unsigned first = blockIdx.x * blockDim.x; first < count; first += stride) {
+        const bool active = first + threadIdx.x < count;
+        const unsigned mask = __ballot_sync(0xffffffffu, active);
+        if (!S::block_wide && !active) continue;
+        /* A block-wide strategy needs the idle threads at its barriers: they repeat the last
+         * quartet and add nothing. */
+        const int2 quartet = view.list[active ? first + threadIdx.x : count - 1];
+        double eri[C::size];
+        const fmo_gpu_shells at = fmo_gpu_quartet<C>(view, m.boys, m.s_shells, quartet, eri);
+        __syncwarp(S::block_wide ? 0xffffffffu : mask);
+        double *const J = coulomb, *const K = exchange;
+#define TERM(matrix, row, column, den_row, den_column)                                           \
+    issued += fmo_gpu_digest_term<C, S, row, column, den_row, den_column>(scatter, mask, active, \
+                                                                          m, matrix, at, eri);
+        FMO_DIGEST_TABLE(TERM)
+#undef TERM
+    }
+    fmo_scatter_finish(scatter);
+    if (m.issued) {
+        for (int offset = 16; offset; offset /= 2)
+            issued += __shfl_down_sync(0xffffffffu, issued, offset);
+        if (threadIdx.x % 32 == 0 && issued) atomicAdd(m.issued, (unsigned long long)issued);
+    }
+}
+
+#endif

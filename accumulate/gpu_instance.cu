@@ -1,0 +1,66 @@
+/* The fused kernels of one strategy: compiled once per row of FMO_GPU_VARIANT_TABLE with
+ * FMO_VARIANT set to the row's name. */
+#include "accumulate/gpu_kernels.h"
+
+#include "accumulate/gpu_fused_kernel.cuh"
+
+#define CAT_(a, b) a##b
+#define CAT(a, b)  CAT_(a, b)
+
+#define VARIANT_TYPE(name, scatter, commit, ...)         \
+    struct variant_##name {                              \
+        typedef __VA_ARGS__ type;                        \
+        static constexpr const char *label = #name;      \
+        static constexpr fmo_scatter strategy = scatter; \
+        static constexpr fmo_commit form = commit;       \
+    };
+FMO_GPU_VARIANT_TABLE(VARIANT_TYPE)
+#undef VARIANT_TYPE
+
+typedef CAT(variant_, FMO_VARIANT) variant;
+typedef variant::type strategy;
+
+[[maybe_unused]] static void configure(fmo_scatter_fixed<fmo_commit_native> &s,
+                                       const fmo_gpu_argument *a)
+{
+    s.scale = a->scale;
+}
+
+[[maybe_unused]] static void configure(fmo_scatter_none<fmo_commit_native> &s,
+                                       const fmo_gpu_argument *a)
+{
+    s.sink = a->sink;
+    s.bits = 0;
+}
+
+template <class S> [[maybe_unused]] static void configure(S &, const fmo_gpu_argument *) {}
+
+template <class C>
+static cudaError_t launch(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
+                          const fmo_gpu_argument *argument, int blocks, cudaStream_t stream)
+{
+    strategy s;
+    configure(s, argument);
+    fmo_gpu_fused<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices, s);
+    return cudaGetLastError();
+}
+
+template <class C> static cudaError_t resident(int *blocks)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_fused<C, strategy>,
+                                                         FMO_GPU_THREADS, 0);
+}
+
+extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {variant::label,
+                                                                   variant::strategy,
+                                                                   variant::form,
+                                                                   {
+#define ROW(e, name, ...) launch<fmo_class_##name>,
+                                                                       FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+                                                                   },
+                                                                   {
+#define ROW(e, name, ...) resident<fmo_class_##name>,
+                                                                       FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+                                                                   }};

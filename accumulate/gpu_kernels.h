@@ -1,0 +1,63 @@
+/* The fused kernels by name: which strategy types are instantiated, and the table of launchers that
+ * gpu_instance.cu fills, once per row. CMake reads the row names from this file. */
+#ifndef FMO_GPU_KERNELS_H
+#define FMO_GPU_KERNELS_H
+
+#include <fmo/scatter.h>
+#include "accumulate/gpu_types.cuh"
+
+/* X(name, strategy, commit, device type). `replicated` runs native's kernels on several copies;
+ * `none` leaves the commits out, for the profile. */
+#define FMO_GPU_VARIANT_TABLE(X)                                                                   \
+    X(native, FMO_SCATTER_NATIVE, FMO_COMMIT_NATIVE, fmo_scatter_native<fmo_commit_native>)        \
+    X(native_cas, FMO_SCATTER_NATIVE, FMO_COMMIT_CAS, fmo_scatter_native<fmo_commit_cas>)          \
+    X(warp_shared, FMO_SCATTER_WARP_SHARED, FMO_COMMIT_NATIVE,                                     \
+      fmo_scatter_warp_shared<fmo_commit_native, FMO_GPU_THREADS>)                                 \
+    X(warp_shared_cas, FMO_SCATTER_WARP_SHARED, FMO_COMMIT_CAS,                                    \
+      fmo_scatter_warp_shared<fmo_commit_cas, FMO_GPU_THREADS>)                                    \
+    X(block_shared, FMO_SCATTER_BLOCK_SHARED, FMO_COMMIT_NATIVE,                                   \
+      fmo_scatter_block_shared<fmo_commit_native, FMO_GPU_THREADS>)                                \
+    X(block_shared_cas, FMO_SCATTER_BLOCK_SHARED, FMO_COMMIT_CAS,                                  \
+      fmo_scatter_block_shared<fmo_commit_cas, FMO_GPU_THREADS>)                                   \
+    X(warp_shuffle, FMO_SCATTER_WARP_SHUFFLE, FMO_COMMIT_NATIVE,                                   \
+      fmo_scatter_warp_shuffle<fmo_commit_native>)                                                 \
+    X(warp_shuffle_cas, FMO_SCATTER_WARP_SHUFFLE, FMO_COMMIT_CAS,                                  \
+      fmo_scatter_warp_shuffle<fmo_commit_cas>)                                                    \
+    X(warp_match, FMO_SCATTER_WARP_MATCH, FMO_COMMIT_NATIVE,                                       \
+      fmo_scatter_warp_match<fmo_commit_native>)                                                   \
+    X(warp_match_cas, FMO_SCATTER_WARP_MATCH, FMO_COMMIT_CAS,                                      \
+      fmo_scatter_warp_match<fmo_commit_cas>)                                                      \
+    X(segmented, FMO_SCATTER_SEGMENTED, FMO_COMMIT_NATIVE,                                         \
+      fmo_scatter_segmented<fmo_commit_native>)                                                    \
+    X(segmented_cas, FMO_SCATTER_SEGMENTED, FMO_COMMIT_CAS, fmo_scatter_segmented<fmo_commit_cas>) \
+    X(fixed, FMO_SCATTER_FIXED, FMO_COMMIT_NATIVE, fmo_scatter_fixed<fmo_commit_native>)           \
+    X(none, FMO_SCATTER_COUNT, FMO_COMMIT_NATIVE, fmo_scatter_none<fmo_commit_native>)
+
+/* What a strategy needs to know beyond addresses. */
+typedef struct fmo_gpu_argument {
+    double scale;             /* fixed: units of the fixed-point integers per hartree */
+    unsigned long long *sink; /* none: one word of device memory */
+} fmo_gpu_argument;
+
+/* Launches the kernel of one class on `blocks` blocks; returns the launch's status. */
+typedef cudaError_t fmo_gpu_launch(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
+                                   const fmo_gpu_argument *argument, int blocks,
+                                   cudaStream_t stream);
+
+/* Blocks of that kernel that fit one multiprocessor of the current device at a time. */
+typedef cudaError_t fmo_gpu_resident(int *blocks);
+
+typedef struct fmo_gpu_variant {
+    const char *name;
+    fmo_scatter scatter;
+    fmo_commit commit;
+    fmo_gpu_launch *launch[FMO_ERI_CLASS_COUNT];
+    fmo_gpu_resident *resident[FMO_ERI_CLASS_COUNT];
+} fmo_gpu_variant;
+
+#define FMO_GPU_VARIANT_EXTERN(name, scatter, commit, ...) \
+    extern const fmo_gpu_variant fmo_gpu_variant_##name;
+FMO_GPU_VARIANT_TABLE(FMO_GPU_VARIANT_EXTERN)
+#undef FMO_GPU_VARIANT_EXTERN
+
+#endif

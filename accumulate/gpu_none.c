@@ -1,0 +1,10 @@
+/* Built without CUDA: the GPU modes say so. */
+#include "accumulate/gpu.h"
+
+fmo_status fmo_gpu_probe(fmo_error *err)
+{
+    return fmo_error_set(err, FMO_ERR_NO_DEVICE, "built without CUDA");
+}
+
+const fmo_mode_implementation fmo_mode_fused = {0};
+const fmo_mode_implementation fmo_mode_split = {0};

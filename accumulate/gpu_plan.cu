@@ -1,0 +1,398 @@
+/* Plans on the GPU: finding a device, memory, the shell pairs as the kernels want them, and the
+ * list of survivors cut into passes that fit it. */
+#include "accumulate/gpu_plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accumulate/digest.h"
+
+/* Survivor lists take at most this share of the free memory, and at most LIST_MAX quartets. */
+#define LIST_SHARE 0.25
+static const size_t list_max = (size_t)1 << 28;
+
+fmo_status fmo_gpu_error(cudaError_t code, const char *what, fmo_error *err)
+{
+    if (code == cudaErrorMemoryAllocation)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "out of GPU memory: %s", what);
+    return fmo_error_set(err, FMO_ERR_DEVICE, "GPU fault: %s: %s (%s)", what,
+                         cudaGetErrorString(code), cudaGetErrorName(code));
+}
+
+extern "C" fmo_status fmo_gpu_probe(fmo_error *err)
+{
+    int devices = 0;
+    const cudaError_t code = cudaGetDeviceCount(&devices);
+    if (code == cudaErrorInsufficientDriver)
+        return fmo_error_set(err, FMO_ERR_NO_DEVICE, "no NVIDIA driver, or one too old for CUDA %d",
+                             CUDART_VERSION / 1000);
+    if (code == cudaErrorNoDevice || (code == cudaSuccess && devices == 0))
+        return fmo_error_set(err, FMO_ERR_NO_DEVICE, "no NVIDIA GPU found");
+    if (code != cudaSuccess) return fmo_gpu_error(code, "looking for GPUs", err);
+    int device = 0, major = 0, minor = 0;
+    cudaError_t status = cudaGetDevice(&device);
+    if (status == cudaSuccess)
+        status = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (status == cudaSuccess)
+        status = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    if (status != cudaSuccess) return fmo_gpu_error(status, "asking the GPU", err);
+    if (10 * major + minor < 75)
+        return fmo_error_set(err, FMO_ERR_NO_DEVICE,
+                             "the GPU has compute capability %d.%d, 7.5 is needed", major, minor);
+    return FMO_OK;
+}
+
+fmo_status fmo_gpu_alloc(fmo_gpu_state *g, const char *what, size_t bytes, void **pointer,
+                         fmo_error *err)
+{
+    if (g->buffers == FMO_GPU_BUFFERS_MAX)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "too many GPU buffers");
+    const cudaError_t code = cudaMalloc(pointer, bytes ? bytes : 1);
+    if (code != cudaSuccess) {
+        size_t available = 0, total = 0;
+        (void)cudaGetLastError(); /* not sticky: the next call must not see it */
+        if (code != cudaErrorMemoryAllocation) return fmo_gpu_error(code, what, err);
+        (void)cudaMemGetInfo(&available, &total);
+        return fmo_error_set(err, FMO_ERR_MEMORY,
+                             "out of GPU memory: %s needs %.3f GB, %.3f of %.3f GB are free", what,
+                             1e-9 * (double)bytes, 1e-9 * (double)available, 1e-9 * (double)total);
+    }
+    g->buffer[g->buffers++] = *pointer;
+    g->bytes += bytes;
+    return FMO_OK;
+}
+
+/* Device memory with a copy of host data. */
+static fmo_status upload(fmo_gpu_state *g, const char *what, const void *from, size_t bytes,
+                         const void **pointer, fmo_error *err)
+{
+    void *to = NULL;
+    fmo_status status = fmo_gpu_alloc(g, what, bytes, &to, err);
+    if (status != FMO_OK) return status;
+    const cudaError_t code = cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice);
+    if (code != cudaSuccess) return fmo_gpu_error(code, what, err);
+    *pointer = to;
+    return FMO_OK;
+}
+
+typedef struct sort_key {
+    int prims, i, j, index;
+} sort_key;
+
+static int by_depth(const void *x, const void *y)
+{
+    const sort_key *a = (const sort_key *)x, *b = (const sort_key *)y;
+    if (a->prims != b->prims) return a->prims < b->prims ? 1 : -1;
+    if (a->i != b->i) return a->i < b->i ? -1 : 1;
+    return (a->j > b->j) - (a->j < b->j);
+}
+
+static fmo_status upload_pairs(const fmo_basis *basis, const fmo_pair_list *list, fmo_gpu_state *g,
+                               fmo_gpu_pairs *pairs, fmo_pair_ao *host, fmo_error *err)
+{
+    const size_t n = (size_t)list->num, values = (size_t)list->prim_num * FMO_PAIR_FIELDS;
+    fmo_status status = FMO_OK;
+    sort_key *key = (sort_key *)malloc((n + 1) * sizeof *key);
+    int4 *shell = (int4 *)malloc((n + 1) * sizeof *shell);
+    unsigned *prim_at = (unsigned *)malloc((n + 1) * sizeof *prim_at);
+    double *bound = (double *)malloc((n + 1) * sizeof *bound);
+    double *center = (double *)malloc((6 * n + 1) * sizeof *center);
+    double *prim = (double *)malloc((values + 1) * sizeof *prim);
+    if (!key || !shell || !prim_at || !bound || !center || !prim) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", n);
+        goto done;
+    }
+    if (values > UINT32_MAX) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY,
+                               "%lld primitive pairs are more than the GPU's index holds",
+                               (long long)list->prim_num);
+        goto done;
+    }
+    for (size_t p = 0; p < n; p++)
+        key[p] = {(int)(list->begin[p + 1] - list->begin[p]), list->i[p], list->j[p], (int)p};
+    qsort(key, n, sizeof *key, by_depth);
+    for (size_t first = 0, at = 0; first < n;) {
+        size_t end = first;
+        const int prims = key[first].prims;
+        while (end < n && key[end].prims == prims) end++;
+        const size_t stride = end - first;
+        for (size_t p = first; p < end; p++) {
+            const size_t from = (size_t)key[p].index;
+            const double *record = list->prim + list->begin[from] * FMO_PAIR_FIELDS;
+            shell[p] = make_int4(key[p].i, key[p].j, prims, (int)stride);
+            prim_at[p] = (unsigned)(at + p - first);
+            bound[p] = list->bound[from];
+            for (int x = 0; x < 3; x++) {
+                center[(size_t)x * n + p] = basis->shell[key[p].i].center[x];
+                center[(size_t)(3 + x) * n + p] = list->AB[3 * from + x];
+            }
+            for (int f = 0; f < prims * FMO_PAIR_FIELDS; f++)
+                prim[at + (size_t)f * stride + p - first] = record[f];
+        }
+        at += stride * (size_t)prims * FMO_PAIR_FIELDS;
+        first = end;
+    }
+    for (size_t p = 0; p < n && host; p++)
+        host[p] = {basis->shell[shell[p].x].ao_begin, basis->shell[shell[p].y].ao_begin};
+    pairs->num = (int)n;
+    status = upload(g, "shell pairs", shell, n * sizeof *shell, (const void **)&pairs->shell, err);
+    if (status == FMO_OK)
+        status = upload(g, "shell pairs", prim_at, n * sizeof *prim_at,
+                        (const void **)&pairs->prim_at, err);
+    if (status == FMO_OK)
+        status = upload(g, "Schwarz bounds", bound, n * sizeof *bound, (const void **)&pairs->bound,
+                        err);
+    if (status == FMO_OK)
+        status = upload(g, "pair centres", center, 6 * n * sizeof *center,
+                        (const void **)&pairs->center, err);
+    if (status == FMO_OK)
+        status = upload(g, "primitive pairs", prim, values * sizeof *prim,
+                        (const void **)&pairs->prim, err);
+done:
+    free(key);
+    free(shell);
+    free(prim_at);
+    free(bound);
+    free(center);
+    free(prim);
+    return status;
+}
+
+static fmo_status upload_shell_bounds(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
+{
+    const size_t ns = (size_t)plan->basis->shell_num;
+    double *bound = (double *)calloc(ns, sizeof *bound);
+    if (!bound) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shells", ns);
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        const fmo_pair_list *list = &plan->pairs.list[c];
+        for (int n = 0; n < list->num; n++) {
+            bound[list->i[n]] = fmax(bound[list->i[n]], list->bound[n]);
+            bound[list->j[n]] = fmax(bound[list->j[n]], list->bound[n]);
+        }
+    }
+    const fmo_status status =
+        upload(g, "Schwarz bounds", bound, ns * sizeof *bound, (const void **)&g->shell_bound, err);
+    free(bound);
+    return status;
+}
+
+static const struct {
+    fmo_pair_class bra, ket;
+} class_pairs[FMO_ERI_CLASS_COUNT] = {
+#define ROW(e, name, li, lj, lk, ll, bra, ket) {bra, ket},
+    FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+};
+
+/* Candidates of bra pairs [begin, end) of a class. */
+static size_t candidates(const fmo_gpu_state *g, int c, size_t begin, size_t end)
+{
+    const size_t kets = (size_t)g->pairs[class_pairs[c].ket].num;
+    if (class_pairs[c].bra != class_pairs[c].ket) return (end - begin) * kets;
+    return end * (end + 1) / 2 - begin * (begin + 1) / 2;
+}
+
+/* The largest end with candidates(c, begin, end) <= room; begin if not even one fits. */
+static size_t fill(const fmo_gpu_state *g, int c, size_t begin, size_t bras, size_t room)
+{
+    size_t low = begin, high = bras + 1; /* low fits, high does not */
+    while (low + 1 < high) {
+        const size_t middle = (low + high) / 2;
+        if (candidates(g, c, begin, middle) <= room)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Cuts the classes into passes whose candidates fit `size`, which holds at least those of one bra
+ * pair; returns how many. With passes NULL it only counts. The heaviest kernels come first. */
+static int cut_passes(const fmo_gpu_state *g, size_t size, fmo_gpu_pass *passes)
+{
+    int pass = 0, parts = 0;
+    size_t used = 0;
+    for (int c = FMO_ERI_CLASS_COUNT - 1; c >= 0; c--) {
+        const size_t bras = (size_t)g->pairs[class_pairs[c].bra].num;
+        if (g->pairs[class_pairs[c].ket].num == 0) continue;
+        for (size_t begin = 0; begin < bras;) {
+            const size_t end = fill(g, c, begin, bras, size - used);
+            if (end == begin) {
+                pass++;
+                parts = 0;
+                used = 0;
+                continue;
+            }
+            if (passes) {
+                passes[pass].part[parts] = {
+                    (fmo_eri_class)c, (int)begin, (int)end, used, candidates(g, c, begin, end),
+                    {NULL, NULL}};
+                passes[pass].num = parts + 1;
+            }
+            parts++;
+            used += candidates(g, c, begin, end);
+            begin = end;
+        }
+    }
+    return pass + 1;
+}
+
+static fmo_status make_passes(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
+{
+    size_t all = 0, most = 1, available = 0, total = 0;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        all += candidates(g, c, 0, (size_t)g->pairs[class_pairs[c].bra].num);
+        /* one bra pair must fit */
+        if ((size_t)g->pairs[class_pairs[c].ket].num > most)
+            most = (size_t)g->pairs[class_pairs[c].ket].num;
+    }
+    const cudaError_t code = cudaMemGetInfo(&available, &total);
+    if (code != cudaSuccess) return fmo_gpu_error(code, "asking for free memory", err);
+    size_t bytes = (size_t)(LIST_SHARE * (double)available);
+    if (plan->options.memory && plan->options.memory < bytes) bytes = plan->options.memory;
+    size_t size = bytes / sizeof *g->list;
+    if (size > list_max) size = list_max;
+    if (size < most) size = most;
+    if (size > all) size = all ? all : 1;
+    g->list_size = size;
+    g->passes = cut_passes(g, size, NULL);
+    g->pass = (fmo_gpu_pass *)calloc((size_t)g->passes, sizeof *g->pass);
+    if (!g->pass) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d passes", g->passes);
+    (void)cut_passes(g, size, g->pass);
+    for (int p = 0; p < g->passes; p++) {
+        for (int n = 0; n < 2 * g->pass[p].num; n++) {
+            const cudaError_t created = cudaEventCreate(&g->pass[p].part[n / 2].event[n % 2]);
+            if (created != cudaSuccess) return fmo_gpu_error(created, "creating timers", err);
+        }
+    }
+    return fmo_gpu_alloc(g, "list of quartets", size * sizeof *g->list, (void **)&g->list, err);
+}
+
+fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error *err)
+{
+    const fmo_basis *b = plan->basis;
+    const size_t n = (size_t)b->ao_num, ns = (size_t)b->shell_num;
+    const size_t matrix = n * n * sizeof(double);
+    cudaDeviceProp properties;
+    cudaError_t code = cudaSuccess;
+    fmo_status status = FMO_OK;
+    fmo_gpu_state *g = (fmo_gpu_state *)calloc(1, sizeof *g);
+    if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a GPU plan");
+    plan->gpu = g;
+    g->copies = copies;
+    code = cudaGetDevice(&g->device);
+    if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, g->device);
+    if (code == cudaSuccess) {
+        g->processors = properties.multiProcessorCount;
+        snprintf(plan->profile.device, sizeof plan->profile.device, "%.90s", properties.name);
+        g->stream = (cudaStream_t)plan->options.stream;
+        if (!g->stream) {
+            code = cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking);
+            g->own_stream = code == cudaSuccess;
+        }
+    }
+    if (code == cudaSuccess) code = cudaEventCreate(&g->start);
+    if (code == cudaSuccess) code = cudaEventCreate(&g->finished);
+    if (code == cudaSuccess) code = cudaMallocHost((void **)&g->host_in, matrix);
+    if (code == cudaSuccess) code = cudaMallocHost((void **)&g->host_out, 2 * matrix);
+    if (code != cudaSuccess) return fmo_gpu_error(code, "preparing the GPU", err);
+
+    struct {
+        const char *what;
+        size_t bytes;
+        void **pointer;
+    } const buffers[] = {
+        {"density", matrix, (void **)&g->density_in},
+        {"density", matrix, (void **)&g->density},
+        {"density bounds", ns * ns * sizeof(double), (void **)&g->density_max},
+        {"density bounds", ns * sizeof(double), (void **)&g->row_max},
+        {"J and K", 2 * copies * matrix, (void **)&g->coulomb},
+        {"J and K", 2 * matrix, (void **)&g->out},
+        {"counters", sizeof *g->counters, (void **)&g->counters},
+    };
+    for (size_t x = 0; x < sizeof buffers / sizeof *buffers && status == FMO_OK; x++)
+        status = fmo_gpu_alloc(g, buffers[x].what, buffers[x].bytes, buffers[x].pointer, err);
+    if (status == FMO_OK) g->exchange = g->coulomb + copies * n * n;
+    if (status == FMO_OK)
+        status =
+            upload(g, "Boys function", &fmo_boys, sizeof fmo_boys, (const void **)&g->boys, err);
+    if (status == FMO_OK)
+        status =
+            upload(g, "AO order", b->ao_caller, n * sizeof(int), (const void **)&g->ao_caller, err);
+    if (status == FMO_OK)
+        status = upload(g, "AO factors", b->ao_factor, n * sizeof(double),
+                        (const void **)&g->ao_factor, err);
+    if (status == FMO_OK) status = upload_shell_bounds(plan, g, err);
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT && status == FMO_OK; c++) {
+        const size_t pairs = (size_t)plan->pairs.list[c].num;
+        g->pair_ao[c] = (fmo_pair_ao *)malloc((pairs + 1) * sizeof *g->pair_ao[c]);
+        status = g->pair_ao[c]
+                     ? upload_pairs(b, &plan->pairs.list[c], g, &g->pairs[c], g->pair_ao[c], err)
+                     : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", pairs);
+    }
+    if (status == FMO_OK) status = make_passes(plan, g, err);
+    return status;
+}
+
+void fmo_gpu_state_destroy(fmo_fock_plan *plan)
+{
+    fmo_gpu_state *g = plan->gpu;
+    if (!g) return;
+    if (g->stream) (void)cudaStreamSynchronize(g->stream);
+    for (int b = 0; b < g->buffers; b++) (void)cudaFree(g->buffer[b]);
+    for (int p = 0; g->pass && p < g->passes; p++)
+        for (int n = 0; n < 2 * FMO_GPU_PARTS; n++)
+            if (g->pass[p].part[n / 2].event[n % 2])
+                (void)cudaEventDestroy(g->pass[p].part[n / 2].event[n % 2]);
+    if (g->host_in) (void)cudaFreeHost(g->host_in);
+    if (g->host_out) (void)cudaFreeHost(g->host_out);
+    if (g->start) (void)cudaEventDestroy(g->start);
+    if (g->finished) (void)cudaEventDestroy(g->finished);
+    if (g->own_stream) (void)cudaStreamDestroy(g->stream);
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) free(g->pair_ao[c]);
+    free(g->pass);
+    free(g);
+    plan->gpu = NULL;
+}
+
+fmo_gpu_class_view fmo_gpu_view(const fmo_gpu_state *g, const fmo_gpu_part *part)
+{
+    const int c = part->eri_class;
+    fmo_gpu_class_view view = {g->pairs[class_pairs[c].bra], g->pairs[class_pairs[c].ket],
+                               class_pairs[c].bra == class_pairs[c].ket, g->list + part->list_at,
+                               &g->counters->survivors[c]};
+    return view;
+}
+
+fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, const fmo_gpu_state *g,
+                                     fmo_eri_class eri_class)
+{
+    const size_t n = (size_t)plan->basis->ao_num;
+    fmo_gpu_matrices m = {g->density,
+                          g->coulomb,
+                          g->exchange,
+                          n * n,
+                          g->copies,
+                          plan->basis->ao_num,
+                          plan->basis->shell_num_l[0],
+                          g->boys,
+                          &g->counters->issued[eri_class]};
+    return m;
+}
+
+int fmo_gpu_adds_per_quartet(fmo_eri_class eri_class)
+{
+    static const int l[FMO_ERI_CLASS_COUNT][4] = {
+#define ROW(e, name, li, lj, lk, ll, bra, ket) {li, lj, lk, ll},
+        FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+    };
+    int adds = 0;
+#define TERM(matrix, row, column, den_row, den_column) \
+    adds += (2 * l[eri_class][row] + 1) * (2 * l[eri_class][column] + 1);
+    FMO_DIGEST_TABLE(TERM)
+#undef TERM
+    return adds;
+}

@@ -1,0 +1,100 @@
+/* The inside of a plan on the GPU: device memory, streams, the pairs as the kernels want them, and
+ * the steps that fused and split builds share. C++ only; plan.c sees gpu.h. */
+#ifndef FMO_GPU_PLAN_H
+#define FMO_GPU_PLAN_H
+
+#include "accumulate/cpu_kernel.h"
+#include "accumulate/gpu.h"
+#include "accumulate/gpu_kernels.h"
+
+/* One launch of the screening kernel covers up to this many parts, one per class. */
+enum { FMO_GPU_PARTS = FMO_ERI_CLASS_COUNT };
+
+/* Bra pairs [bra_begin, bra_end) of a class; its survivors start at list_at. */
+typedef struct fmo_gpu_part {
+    fmo_eri_class eri_class;
+    int bra_begin, bra_end;
+    size_t list_at, candidates;
+    cudaEvent_t event[2]; /* around its quartet kernel */
+} fmo_gpu_part;
+
+/* Parts whose candidates fit the list together. */
+typedef struct fmo_gpu_pass {
+    int num;
+    fmo_gpu_part part[FMO_GPU_PARTS];
+} fmo_gpu_pass;
+
+/* Counters in device memory, zeroed at the start of a build. */
+typedef struct fmo_gpu_counters {
+    unsigned survivors[FMO_ERI_CLASS_COUNT]; /* of the running pass */
+    unsigned long long quartets[FMO_ERI_CLASS_COUNT];
+    unsigned long long prim_quartets[FMO_ERI_CLASS_COUNT];
+    unsigned long long issued[FMO_ERI_CLASS_COUNT];
+    unsigned long long density_largest; /* bits of a double >= 0, which order like it */
+    unsigned long long sink;
+    double fixed_bound; /* of every element of X */
+} fmo_gpu_counters;
+
+enum { FMO_GPU_BUFFERS_MAX = 64, FMO_GPU_COPIES_MAX = 64 };
+
+typedef struct fmo_gpu_state {
+    int device, processors;
+    cudaStream_t stream;
+    int own_stream;
+    cudaEvent_t start, finished;       /* of the kernels */
+    void *buffer[FMO_GPU_BUFFERS_MAX]; /* everything allocated, for release */
+    int buffers;
+    size_t bytes; /* their sum */
+
+    fmo_gpu_pairs pairs[FMO_PAIR_CLASS_COUNT];
+    fmo_pair_ao *pair_ao[FMO_PAIR_CLASS_COUNT]; /* host: [pairs] where the shells start */
+    const fmo_boys_table *boys;
+    const int *ao_caller;
+    const double *ao_factor;
+    double *density_in, *density, *density_max, *row_max; /* caller's; internal; block maxima */
+    double *coulomb, *exchange;                           /* X, `copies` of each */
+    double *out;                                          /* J and K, caller's order */
+    double *host_in, *host_out;                           /* pinned: density; J and K */
+    double *shell_bound; /* [shells] largest Schwarz bound of a pair with this shell */
+    unsigned copies;
+    fmo_gpu_counters *counters;
+    int2 *list;
+    size_t list_size;
+    fmo_gpu_pass *pass;
+    int passes;
+} fmo_gpu_state;
+
+/* Device memory that lives as long as the state. FMO_OK or FMO_ERR_MEMORY or FMO_ERR_DEVICE. */
+fmo_status fmo_gpu_alloc(fmo_gpu_state *g, const char *what, size_t bytes, void **pointer,
+                         fmo_error *err);
+
+/* Everything but the strategy: buffers, pairs, passes. */
+fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error *err);
+void fmo_gpu_state_destroy(fmo_fock_plan *plan);
+
+/* density_in -> density, density_max, row_max, counters.density_largest; X and counters zeroed. */
+cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g);
+
+/* Survivors of one pass into the list, their numbers into counters.survivors. */
+cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_pass *pass);
+
+/* X -> J and K in the caller's order; `scale` of `fixed`, 0 for doubles. */
+cudaError_t fmo_gpu_finish(const fmo_fock_plan *plan, fmo_gpu_state *g, double scale,
+                           double *coulomb, double *exchange);
+
+/* Scale for `fixed`, a power of two, from a bound on every element of X (waits for the stream).
+ * FMO_ERR_INPUT if the bound is not finite or leaves less than 1e-13 hartree of resolution. */
+fmo_status fmo_gpu_fixed_scale(const fmo_fock_plan *plan, fmo_gpu_state *g, double *scale,
+                               fmo_error *err);
+
+/* Adds to matrix elements that one quartet of a class makes. */
+int fmo_gpu_adds_per_quartet(fmo_eri_class eri_class);
+
+fmo_gpu_class_view fmo_gpu_view(const fmo_gpu_state *g, const fmo_gpu_part *part);
+fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, const fmo_gpu_state *g,
+                                     fmo_eri_class eri_class);
+
+/* A CUDA error as a status and a message. */
+fmo_status fmo_gpu_error(cudaError_t code, const char *what, fmo_error *err);
+
+#endif

@@ -1,0 +1,338 @@
+/* From density to survivors, and from X to J and K: the kernels around the quartet kernels. The
+ * screening rule is that of screen.h, the same code as on the host. */
+#include "accumulate/gpu_plan.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "accumulate/digest.h"
+#include "accumulate/screen.h"
+
+namespace {
+
+/* A block screens one bra pair against up to SCREEN_KETS ket pairs: ROUNDS rounds of
+ * SCREEN_THREADS. ROUNDS * SCREEN_WARPS = 32, so that one warp scans the counts. */
+enum {
+    SCREEN_THREADS = 256,
+    SCREEN_WARPS = SCREEN_THREADS / 32,
+    SCREEN_ROUNDS = 32 / SCREEN_WARPS,
+    SCREEN_KETS = SCREEN_ROUNDS * SCREEN_THREADS,
+    SHELL_THREADS = 128,
+    FINISH_TILE = 32,
+    FINISH_ROWS = 8
+};
+
+typedef struct density_args {
+    const double *in;
+    double *out, *block_max, *row_max;
+    unsigned long long *largest;
+    const int *ao_caller;
+    const double *ao_factor;
+    int nao, shells, s_shells;
+} density_args;
+
+/* One thread per block of shells: into internal order, symmetrised, with its largest element. */
+__global__ void take_density(density_args a)
+{
+    const int t = blockIdx.x * blockDim.x + threadIdx.x, s = blockIdx.y;
+    double largest = 0.0;
+    if (t < a.shells) {
+        const int s0 = s < a.s_shells ? s : 3 * s - 2 * a.s_shells, ns = s < a.s_shells ? 1 : 3;
+        const int t0 = t < a.s_shells ? t : 3 * t - 2 * a.s_shells, nt = t < a.s_shells ? 1 : 3;
+        for (int x = s0; x < s0 + ns; x++) {
+            const size_t p = a.ao_caller[x];
+            for (int y = t0; y < t0 + nt; y++) {
+                const size_t q = a.ao_caller[y];
+                const double d = a.ao_factor[x] * a.ao_factor[y] *
+                                 (0.5 * a.in[p * a.nao + q] + 0.5 * a.in[q * a.nao + p]);
+                a.out[(size_t)x * a.nao + y] = d;
+                largest = fmo_screen_max(largest, fabs(d));
+            }
+        }
+        a.block_max[(size_t)s * a.shells + t] = largest;
+    }
+    for (int offset = 16; offset; offset /= 2)
+        largest = fmo_screen_max(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+    if (threadIdx.x % 32 == 0) { /* bits of non-negative doubles order like the numbers */
+        const unsigned long long bits = __double_as_longlong(largest);
+        atomicMax((unsigned long long *)&a.row_max[s], bits);
+        atomicMax(a.largest, bits);
+    }
+}
+
+typedef struct screen_part {
+    fmo_gpu_pairs bra, ket;
+    int eri_class, same, bra_begin, chunks;
+    unsigned block_begin;
+    int2 *list;
+} screen_part;
+
+typedef struct screen_args {
+    screen_part part[FMO_GPU_PARTS];
+    int parts, shells;
+    double cutoff;
+    const double *block_max, *row_max;
+    fmo_gpu_counters *counters;
+} screen_args;
+
+__global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__ screen_args a)
+{
+    int n = a.parts - 1;
+    while (n > 0 && blockIdx.x < a.part[n].block_begin) n--;
+    const screen_part &part = a.part[n];
+    const unsigned block = blockIdx.x - part.block_begin;
+    const int bra = part.bra_begin + (int)(block / part.chunks);
+    const int ket_begin = (int)(block % part.chunks) * SCREEN_KETS;
+    const int ket_end = part.same ? bra + 1 : part.ket.num;
+    if (ket_begin >= ket_end) return;
+
+    const int4 ij = part.bra.shell[bra];
+    const double Q = part.bra.bound[bra];
+    const double largest = __longlong_as_double((long long)a.counters->density_largest);
+    /* No ket can have a larger density factor than this. */
+    const double most =
+        fmo_screen_max(4.0 * largest, fmo_screen_max(a.row_max[ij.x], a.row_max[ij.y]));
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    __shared__ unsigned count[32], at[32];
+    __shared__ unsigned long long prims[SCREEN_WARPS];
+    unsigned ballots[SCREEN_ROUNDS];
+    unsigned long long prim_quartets = 0;
+#pragma unroll
+    for (int r = 0; r < SCREEN_ROUNDS; r++) {
+        const int ket = ket_begin + r * SCREEN_THREADS + (int)threadIdx.x;
+        bool stays = false;
+        if (ket < ket_end) {
+            const double bound = Q * part.ket.bound[ket];
+            if (bound * most >= a.cutoff) {
+                const int4 kl = part.ket.shell[ket];
+                stays = bound * fmo_screen_density(a.block_max, a.shells, ij.x, ij.y, kl.x, kl.y) >=
+                        a.cutoff;
+                if (stays) prim_quartets += (unsigned long long)ij.z * kl.z;
+            }
+        }
+        ballots[r] = __ballot_sync(0xffffffffu, stays);
+        if (lane == 0) count[r * SCREEN_WARPS + warp] = __popc(ballots[r]);
+    }
+    for (int offset = 16; offset; offset /= 2)
+        prim_quartets += __shfl_down_sync(0xffffffffu, prim_quartets, offset);
+    if (lane == 0) prims[warp] = prim_quartets;
+    __syncthreads();
+    if (warp == 0) {
+        const unsigned own = count[lane];
+        unsigned sum = own;
+        for (int offset = 1; offset < 32; offset *= 2) {
+            const unsigned below = __shfl_up_sync(0xffffffffu, sum, offset);
+            if (lane >= offset) sum += below;
+        }
+        unsigned base = 0;
+        if (lane == 31 && sum) {
+            base = atomicAdd(&a.counters->survivors[part.eri_class], sum);
+            atomicAdd(&a.counters->quartets[part.eri_class], (unsigned long long)sum);
+            unsigned long long all = 0;
+            for (int w = 0; w < SCREEN_WARPS; w++) all += prims[w];
+            atomicAdd(&a.counters->prim_quartets[part.eri_class], all);
+        }
+        at[lane] = __shfl_sync(0xffffffffu, base, 31) + sum - own;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int r = 0; r < SCREEN_ROUNDS; r++) {
+        if (ballots[r] >> lane & 1u) {
+            const unsigned below = __popc(ballots[r] & ((1u << lane) - 1u));
+            part.list[at[r * SCREEN_WARPS + warp] + below] =
+                make_int2(bra, ket_begin + r * SCREEN_THREADS + (int)threadIdx.x);
+        }
+    }
+}
+
+/* A bound on every element of X, for `fixed`: |X^J| <= max Q sum_kl |D_kl| Q_kl over pairs, and
+ * |X^K_ik| <= sum_jl |D_jl| m_j m_l with m_j the largest Q of a pair with shell j. One block, so
+ * that the order of the sums, and with it the scale, never changes. */
+enum { BOUND_THREADS = 1024 };
+
+__device__ double block_sum(double value, double *shared)
+{
+    __syncthreads();
+    shared[threadIdx.x] = value;
+    __syncthreads();
+    for (int half = BOUND_THREADS / 2; half; half /= 2) {
+        if ((int)threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
+        __syncthreads();
+    }
+    return shared[0];
+}
+
+typedef struct bound_args {
+    fmo_gpu_pairs pairs[FMO_PAIR_CLASS_COUNT];
+    const double *block_max, *shell_bound;
+    int shells, s_shells;
+    double *result;
+} bound_args;
+
+__global__ void __launch_bounds__(BOUND_THREADS) bound_elements(bound_args a)
+{
+    __shared__ double shared[BOUND_THREADS];
+    double coulomb = 0.0, exchange = 0.0, largest = 0.0;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        const double functions = c == FMO_PAIR_SS ? 1.0 : c == FMO_PAIR_PS ? 3.0 : 9.0;
+        for (int n = threadIdx.x; n < a.pairs[c].num; n += BOUND_THREADS) {
+            const int4 kl = a.pairs[c].shell[n];
+            coulomb +=
+                functions * a.pairs[c].bound[n] * a.block_max[(size_t)kl.x * a.shells + kl.y];
+        }
+    }
+    for (int j = 0; j < a.shells; j++) {
+        const double m = a.shell_bound[j] * (j < a.s_shells ? 1.0 : 3.0);
+        largest = fmo_screen_max(largest, a.shell_bound[j]);
+        for (int l = threadIdx.x; l < a.shells; l += BOUND_THREADS)
+            exchange += m * a.shell_bound[l] * (l < a.s_shells ? 1.0 : 3.0) *
+                        a.block_max[(size_t)j * a.shells + l];
+    }
+    coulomb = largest * block_sum(coulomb, shared);
+    exchange = block_sum(exchange, shared);
+    if (threadIdx.x == 0) *a.result = fmo_screen_max(coulomb, exchange);
+}
+
+typedef struct finish_args {
+    const double *coulomb, *exchange;
+    double *J, *K;
+    size_t copy_stride;
+    unsigned copies;
+    double scale;
+    const int *ao_caller;
+    const double *ao_factor;
+    int nao;
+} finish_args;
+
+__device__ double element(const double *X, size_t at, const finish_args &a)
+{
+    if (a.scale != 0.0) return (double)__double_as_longlong(X[at]) / a.scale;
+    double sum = 0.0;
+    for (unsigned c = 0; c < a.copies; c++) sum += X[at + c * a.copy_stride];
+    return sum;
+}
+
+/* J = 2 (X^J + X^J^T), K = X^K + X^K^T, tile by tile through shared memory so that both triangles
+ * are read along rows. Under `fixed` integers are added first, so the order does not matter. */
+__global__ void finish(finish_args a)
+{
+    __shared__ double mirror[2][FINISH_TILE][FINISH_TILE + 1];
+    const int row0 = blockIdx.y * FINISH_TILE, column0 = blockIdx.x * FINISH_TILE;
+    for (int y = threadIdx.y; y < FINISH_TILE; y += FINISH_ROWS) {
+        const int row = column0 + y, column = row0 + threadIdx.x;
+        if (row < a.nao && column < a.nao) {
+            const size_t at = (size_t)row * a.nao + column;
+            mirror[0][y][threadIdx.x] = element(a.coulomb, at, a);
+            mirror[1][y][threadIdx.x] = element(a.exchange, at, a);
+        }
+    }
+    __syncthreads();
+    for (int y = threadIdx.y; y < FINISH_TILE; y += FINISH_ROWS) {
+        const int row = row0 + y, column = column0 + threadIdx.x;
+        if (row < a.nao && column < a.nao) {
+            const size_t at = (size_t)row * a.nao + column;
+            const double factor = a.ao_factor[row] * a.ao_factor[column];
+            const size_t to = (size_t)a.ao_caller[row] * a.nao + a.ao_caller[column];
+            a.J[to] = FMO_DIGEST_FINAL_J * factor *
+                      (element(a.coulomb, at, a) + mirror[0][threadIdx.x][y]);
+            a.K[to] = FMO_DIGEST_FINAL_K * factor *
+                      (element(a.exchange, at, a) + mirror[1][threadIdx.x][y]);
+        }
+    }
+}
+
+} // namespace
+
+cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g)
+{
+    const fmo_basis *b = plan->basis;
+    const size_t n = b->ao_num, ns = b->shell_num;
+    const density_args a = {
+        g->density_in, g->density,   g->density_max, g->row_max,   &g->counters->density_largest,
+        g->ao_caller,  g->ao_factor, b->ao_num,      b->shell_num, b->shell_num_l[0]};
+    cudaError_t code = cudaMemsetAsync(g->counters, 0, sizeof *g->counters, g->stream);
+    if (code == cudaSuccess) code = cudaMemsetAsync(g->row_max, 0, ns * sizeof(double), g->stream);
+    if (code == cudaSuccess)
+        code = cudaMemsetAsync(g->coulomb, 0, 2 * g->copies * n * n * sizeof(double), g->stream);
+    if (code != cudaSuccess) return code;
+    take_density<<<dim3((b->shell_num + SHELL_THREADS - 1) / SHELL_THREADS, b->shell_num),
+                   SHELL_THREADS, 0, g->stream>>>(a);
+    return cudaGetLastError();
+}
+
+cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_pass *pass)
+{
+    screen_args a;
+    unsigned blocks = 0;
+    memset(&a, 0, sizeof a);
+    for (int n = 0; n < pass->num; n++) {
+        const fmo_gpu_part *from = &pass->part[n];
+        const fmo_gpu_class_view view = fmo_gpu_view(g, from);
+        screen_part *part = &a.part[n];
+        part->bra = view.bra;
+        part->ket = view.ket;
+        part->eri_class = from->eri_class;
+        part->same = view.same;
+        part->bra_begin = from->bra_begin;
+        const int kets = view.same ? from->bra_end : view.ket.num;
+        part->chunks = (kets + SCREEN_KETS - 1) / SCREEN_KETS;
+        part->block_begin = blocks;
+        part->list = g->list + from->list_at;
+        blocks += (unsigned)(from->bra_end - from->bra_begin) * (unsigned)part->chunks;
+    }
+    a.parts = pass->num;
+    a.shells = plan->basis->shell_num;
+    a.cutoff = plan->options.cutoff;
+    a.block_max = g->density_max;
+    a.row_max = g->row_max;
+    a.counters = g->counters;
+    cudaError_t code =
+        cudaMemsetAsync(g->counters->survivors, 0, sizeof g->counters->survivors, g->stream);
+    if (code != cudaSuccess || !blocks) return code;
+    screen<<<blocks, SCREEN_THREADS, 0, g->stream>>>(a);
+    return cudaGetLastError();
+}
+
+cudaError_t fmo_gpu_finish(const fmo_fock_plan *plan, fmo_gpu_state *g, double scale,
+                           double *coulomb, double *exchange)
+{
+    const int n = plan->basis->ao_num, tiles = (n + FINISH_TILE - 1) / FINISH_TILE;
+    const finish_args a = {g->coulomb, g->exchange, coulomb,      exchange,     (size_t)n * n,
+                           g->copies,  scale,       g->ao_caller, g->ao_factor, n};
+    finish<<<dim3(tiles, tiles), dim3(FINISH_TILE, FINISH_ROWS), 0, g->stream>>>(a);
+    return cudaGetLastError();
+}
+
+/* Room for sums in between, and for the sign. */
+#define FIXED_MARGIN      4.0
+#define FIXED_QUANTUM_MAX 1e-13
+
+fmo_status fmo_gpu_fixed_scale(const fmo_fock_plan *plan, fmo_gpu_state *g, double *scale,
+                               fmo_error *err)
+{
+    bound_args a;
+    double bound = 0.0;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) a.pairs[c] = g->pairs[c];
+    a.block_max = g->density_max;
+    a.shell_bound = g->shell_bound;
+    a.shells = plan->basis->shell_num;
+    a.s_shells = plan->basis->shell_num_l[0];
+    a.result = &g->counters->fixed_bound;
+    bound_elements<<<1, BOUND_THREADS, 0, g->stream>>>(a);
+    cudaError_t code = cudaGetLastError();
+    if (code == cudaSuccess)
+        code = cudaMemcpyAsync(&bound, a.result, sizeof bound, cudaMemcpyDeviceToHost, g->stream);
+    if (code == cudaSuccess) code = cudaStreamSynchronize(g->stream);
+    if (code != cudaSuccess) return fmo_gpu_error(code, "bounding the matrices", err);
+    if (!isfinite(bound))
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "scatter = fixed: no finite bound on the Fock matrix; use another "
+                             "strategy");
+    *scale = bound > 0.0 ? exp2(floor(log2(0x1p63 / (FIXED_MARGIN * bound)))) : 0x1p60;
+    if (1.0 / *scale > FIXED_QUANTUM_MAX)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "scatter = fixed: elements may reach %.3g hartree, which leaves a "
+                             "resolution of %.3g, coarser than %g; use another strategy",
+                             bound, 1.0 / *scale, FIXED_QUANTUM_MAX);
+    return FMO_OK;
+}

@@ -1,0 +1,38 @@
+/* The command line of fmo-driver. One table in options.c lists every option; parsing, validation
+ * and --help all come from it. */
+#ifndef FMO_DRIVER_OPTIONS_H
+#define FMO_DRIVER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <fmo/fock.h>
+
+typedef enum driver_action { DRIVER_RUN, DRIVER_HELP, DRIVER_VERSION } driver_action;
+
+typedef enum driver_profile_format {
+    DRIVER_PROFILE_NONE,
+    DRIVER_PROFILE_TABLE,
+    DRIVER_PROFILE_JSON,
+    DRIVER_PROFILE_FORMAT_COUNT
+} driver_profile_format;
+
+typedef struct driver_options {
+    driver_action action;
+    fmo_fock_options fock; /**< progress is left NULL here */
+    int repeat;            /**< timed builds of each data set, >= 1 */
+    bool check;            /**< compare with reference values */
+    bool quiet;            /**< only the check line and errors */
+    driver_profile_format profile;
+    const char *output;    /**< result file or NULL */
+    char *const *datasets; /**< [dataset_num] paths, in argv */
+    int dataset_num;
+} driver_options;
+
+/** Parse argv, options anywhere; permutes argv as getopt_long does.
+ *  @return FMO_OK, or FMO_ERR_ARGUMENT with one line that names the option and what it takes */
+fmo_status driver_options_parse(int argc, char **argv, driver_options *options, fmo_error *err);
+
+/** The text of --help. */
+void driver_options_help(FILE *stream);
+
+#endif

@@ -1,0 +1,211 @@
+/* Runs one data set through the public library: everything here a user's own program could do. */
+#define _GNU_SOURCE
+#include "run.h"
+#include "clock.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <fmo/result.h>
+
+#define CHECKGOTO(call)                  \
+    do {                                 \
+        status = (call);                 \
+        if (status != FMO_OK) goto done; \
+    } while (0)
+
+/* What of an output's fate can be known before the build, which may take long. */
+static fmo_status check_output(const char *output, const char *input, fmo_error *err)
+{
+    struct stat out, in, folder_stat;
+    if (stat(output, &out) == 0) {
+        if (!S_ISREG(out.st_mode))
+            return fmo_error_set(err, FMO_ERR_OUTPUT, "--output %.300s: not a regular file",
+                                 output);
+        if (stat(input, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+            return fmo_error_set(err, FMO_ERR_OUTPUT,
+                                 "--output is the data set itself: choose another name");
+    }
+    char *copy = strdup(output);
+    if (!copy) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
+    fmo_status status = FMO_OK;
+    const char *folder = dirname(copy);
+    size_t length = strlen(output);
+    if (stat(folder, &folder_stat) != 0)
+        status = fmo_error_set(err, FMO_ERR_OUTPUT, "--output %.300s: folder %.100s: %s", output,
+                               folder, strerror(errno));
+    else if (output[length - 1] == '/')
+        status = fmo_error_set(err, FMO_ERR_OUTPUT, "--output %.300s: expected the name of a file",
+                               output);
+    else if (access(folder, W_OK | X_OK) != 0)
+        status = fmo_error_set(err, FMO_ERR_OUTPUT, "--output %.300s: folder %.100s: %s", output,
+                               folder, strerror(errno));
+    free(copy);
+    return status;
+}
+
+static int compare_builds(const void *a, const void *b)
+{
+    double x = ((const fmo_fock_profile *)a)->seconds, y = ((const fmo_fock_profile *)b)->seconds;
+    return (x > y) - (x < y);
+}
+
+static double max_difference(const double *a, const double *b, size_t size)
+{
+    double largest = 0.0;
+    for (size_t i = 0; i < size; i++) largest = fmax(largest, fabs(a[i] - b[i]));
+    return largest;
+}
+
+/* `repeat` builds; their spread in time and in G. */
+static fmo_status build(const driver_options *options, fmo_fock_plan *plan,
+                        driver_progress *progress, driver_result *result, fmo_error *err)
+{
+    size_t size = (size_t)result->nao * (size_t)result->nao;
+    size_t count = (size_t)options->repeat;
+    double *J = result->matrices[DRIVER_COULOMB], *K = result->matrices[DRIVER_EXCHANGE];
+    double *G = result->matrices[DRIVER_FOCK_2E];
+    fmo_status status = FMO_OK;
+    fmo_fock_profile *profiles = malloc(count * sizeof *profiles);
+    double *first = count > 1 ? malloc(size * sizeof *first) : NULL;
+    if (!profiles || (count > 1 && !first)) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu builds", count);
+        goto done;
+    }
+    result->repeat_difference = count > 1 ? 0.0 : NAN;
+    for (size_t n = 0; n < count; n++) {
+        if (count > 1)
+            driver_progress_begin(progress, "build %zu/%zu", n + 1, count);
+        else
+            driver_progress_begin(progress, "build");
+        double start = driver_seconds();
+        CHECKGOTO(fmo_fock_build(plan, fmo_dataset_density(result->dataset), J, K, err));
+        double seconds = driver_seconds() - start;
+        CHECKGOTO(fmo_fock_plan_profile(plan, &profiles[n], err));
+        profiles[n].seconds = seconds;
+        for (size_t i = 0; i < size; i++) G[i] = J[i] - 0.5 * K[i];
+        if (n == 0 && first) memcpy(first, G, size * sizeof *first);
+        if (n > 0)
+            result->repeat_difference =
+                fmax(result->repeat_difference, max_difference(G, first, size));
+    }
+    qsort(profiles, count, sizeof *profiles, compare_builds);
+    result->profile = profiles[(count - 1) / 2];
+    result->seconds_min = profiles[0].seconds;
+    result->seconds_max = profiles[count - 1].seconds;
+    result->seconds_median =
+        0.5 * (profiles[(count - 1) / 2].seconds + profiles[count / 2].seconds);
+done:
+    driver_progress_end(progress);
+    free(first);
+    free(profiles);
+    return status;
+}
+
+/* Trace, norm and energies of a finished G; F where H is known. */
+static fmo_status evaluate(driver_result *result, fmo_error *err)
+{
+    size_t nao = (size_t)result->nao, size = nao * nao;
+    const double *D = fmo_dataset_density(result->dataset);
+    const double *H = fmo_dataset_core_hamiltonian(result->dataset);
+    const double *G = result->matrices[DRIVER_FOCK_2E];
+    double repulsion = fmo_dataset_nuclear_repulsion(result->dataset);
+    double trace = 0.0, square = 0.0, dg = 0.0, dh = 0.0;
+    for (size_t i = 0; i < nao; i++) trace += G[i * nao + i];
+    for (size_t i = 0; i < size; i++) {
+        square += G[i] * G[i];
+        dg += D[i] * G[i];
+        if (H) dh += D[i] * H[i];
+    }
+    result->trace_g = trace;
+    result->norm_g = sqrt(square);
+    result->energy_2e = 0.5 * dg;
+    result->energy = NAN;
+    if (!H)
+        result->no_energy = "no core Hamiltonian in the file, and none can be computed";
+    else if (!isfinite(repulsion))
+        result->no_energy = "two nuclei coincide";
+    else
+        result->energy = dh + 0.5 * dg + repulsion;
+    if (!H) return FMO_OK;
+    result->fock = malloc(size * sizeof *result->fock);
+    if (!result->fock)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for F (%d functions)", result->nao);
+    for (size_t i = 0; i < size; i++) result->fock[i] = H[i] + G[i];
+    return FMO_OK;
+}
+
+fmo_status driver_run(const driver_options *options, const char *path, driver_result *result,
+                      fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    fmo_fock_plan *plan = NULL;
+    fmo_fock_options fock = options->fock;
+    driver_progress progress;
+
+    memset(result, 0, sizeof *result);
+    driver_progress_init(&progress, stderr, !options->quiet);
+    fock.progress = driver_progress_update;
+    fock.progress_user = &progress;
+
+    if (options->output) CHECKGOTO(check_output(options->output, path, err));
+    CHECKGOTO(fmo_dataset_read(path, &result->dataset, err));
+    result->nao = fmo_basis_ao_num(fmo_dataset_basis(result->dataset));
+    CHECKGOTO(fmo_fock_plan_create(fmo_dataset_basis(result->dataset), &fock, &plan, err));
+    for (int m = 0; m < DRIVER_MATRIX_COUNT; m++) {
+        result->matrices[m] = malloc((size_t)result->nao * (size_t)result->nao * sizeof(double));
+        if (!result->matrices[m]) {
+            status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for J, K and G (%d functions)",
+                                   result->nao);
+            goto done;
+        }
+    }
+    CHECKGOTO(build(options, plan, &progress, result, err));
+    CHECKGOTO(evaluate(result, err));
+    fmo_fock_plan_destroy(plan); /* its memory is wanted for the check */
+    plan = NULL;
+    if (options->check)
+        CHECKGOTO(driver_check_run(result->dataset, &options->fock, result->profile.mode,
+                                   result->matrices, result->energy, &progress, &result->check,
+                                   err));
+    if (options->output && result->check.status != DRIVER_CHECK_FAIL) {
+        fmo_result file = {.nao = result->nao,
+                           .coulomb = result->matrices[DRIVER_COULOMB],
+                           .exchange = result->matrices[DRIVER_EXCHANGE],
+                           .fock_2e = result->matrices[DRIVER_FOCK_2E],
+                           .fock = result->fock,
+                           .energy = result->energy,
+                           .mode = fmo_mode_name(result->profile.mode),
+                           .cutoff = options->fock.cutoff};
+        CHECKGOTO(fmo_result_write(options->output, result->dataset, &file, err));
+    }
+done:
+    driver_progress_end(&progress);
+    fmo_fock_plan_destroy(plan);
+    return status;
+}
+
+bool driver_mode_reduces(fmo_mode mode)
+{
+    return mode == FMO_MODE_CPU || mode == FMO_MODE_SPLIT;
+}
+
+bool driver_profile_has_classes(const fmo_fock_profile *profile)
+{
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
+        if (profile->classes[c].quartets > 0 || profile->classes[c].quartets_skipped > 0)
+            return true;
+    return false;
+}
+
+void driver_result_free(driver_result *result)
+{
+    for (int m = 0; m < DRIVER_MATRIX_COUNT; m++) free(result->matrices[m]);
+    free(result->fock);
+    fmo_dataset_destroy(result->dataset);
+    memset(result, 0, sizeof *result);
+}

@@ -1,0 +1,61 @@
+/* What a data set holds once it has been read. Filled by dataset_read.c, handed out by dataset.c.
+ */
+#ifndef FMO_IO_DATASET_INTERNAL_H
+#define FMO_IO_DATASET_INTERNAL_H
+
+#include <pthread.h>
+#include <fmo/dataset.h>
+
+enum { FMO_NOTICE_MAX = 8, FMO_NOTICE_SIZE = 256, FMO_LABEL_SIZE = 8 };
+
+typedef enum fmo_core_source {
+    FMO_CORE_NONE, /* the file has an ECP and no integrals for it */
+    FMO_CORE_FILE,
+    FMO_CORE_FILE_SUM,
+    FMO_CORE_FILE_SUM_ECP,
+    FMO_CORE_COMPUTED /* made when first asked for */
+} fmo_core_source;
+
+struct fmo_dataset {
+    char *path;
+    char sha256[65];
+    fmo_basis *basis;
+    int nao, nucleus_num;
+    char (*element)[FMO_LABEL_SIZE]; /* [nucleus_num] "O", "H", "X" */
+    int *ao_nucleus;                 /* [nao] */
+    int *ao_axis;                    /* [nao] -1 for s, else 0, 1, 2 for x, y, z */
+
+    double *density;
+    const char *density_source;
+    double *core; /* guarded by core_lock while the source is FMO_CORE_COMPUTED */
+    int core_failed;
+    pthread_mutex_t core_lock;
+    fmo_core_source core_source;
+    double nuclear_repulsion;
+    int electron_num;
+
+    double *coulomb, *exchange, *fock_2e; /* references; NULL without */
+    double energy;                        /* reference; NaN without */
+    char basis_name[64];
+    char *formula;
+
+    int notice_num;
+    char notice[FMO_NOTICE_MAX][FMO_NOTICE_SIZE];
+};
+
+/* An empty data set, or NULL. */
+fmo_dataset *fmo_dataset_new(void);
+
+/* Keep one line for the user; those beyond FMO_NOTICE_MAX are dropped. */
+void fmo_dataset_note(fmo_dataset *dataset, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Element symbols from labels such as "O", "C1", "H_2" ([nucleus_num][slot], NULL without), else
+ * from the charges, and the Hill formula made from them. FMO_OK or FMO_ERR_MEMORY. */
+fmo_status fmo_dataset_name_nuclei(fmo_dataset *dataset, const double *charge, const char *labels,
+                                   size_t slot);
+
+/* SHA-256 of an open file from its beginning, 64 hex digits. */
+fmo_status fmo_sha256_file(int descriptor, char hex[65]);
+
+#endif

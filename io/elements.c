@@ -1,0 +1,88 @@
+/* Element symbols of nuclei and the formula in Hill order: carbon, hydrogen, then the alphabet; the
+ * alphabet alone without carbon (E. A. Hill, J. Am. Chem. Soc. 22, 478 (1900)). */
+#include "io/dataset_internal.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char symbols[][3] = {
+    "X",  "H",  "He", "Li", "Be", "B",  "C",  "N",  "O",  "F",  "Ne", "Na", "Mg", "Al", "Si",
+    "P",  "S",  "Cl", "Ar", "K",  "Ca", "Sc", "Ti", "V",  "Cr", "Mn", "Fe", "Co", "Ni", "Cu",
+    "Zn", "Ga", "Ge", "As", "Se", "Br", "Kr", "Rb", "Sr", "Y",  "Zr", "Nb", "Mo", "Tc", "Ru",
+    "Rh", "Pd", "Ag", "Cd", "In", "Sn", "Sb", "Te", "I",  "Xe", "Cs", "Ba", "La", "Ce", "Pr",
+    "Nd", "Pm", "Sm", "Eu", "Gd", "Tb", "Dy", "Ho", "Er", "Tm", "Yb", "Lu", "Hf", "Ta", "W",
+    "Re", "Os", "Ir", "Pt", "Au", "Hg", "Tl", "Pb", "Bi", "Po", "At", "Rn", "Fr", "Ra", "Ac",
+    "Th", "Pa", "U",  "Np", "Pu", "Am", "Cm", "Bk", "Cf", "Es", "Fm", "Md", "No", "Lr", "Rf",
+    "Db", "Sg", "Bh", "Hs", "Mt", "Ds", "Rg", "Cn", "Nh", "Fl", "Mc", "Lv", "Ts", "Og"};
+enum { SYMBOL_COUNT = sizeof symbols / sizeof symbols[0] };
+
+/* Atomic number from a label such as "O", "c1", "CL_2"; 0 if it is none ("ghost", "X", ""). */
+static int number_of_label(const char *label)
+{
+    char symbol[3] = "";
+    size_t letters = 0;
+    while (isalpha((unsigned char)label[letters])) letters++;
+    if (letters < 1 || letters > 2) return 0;
+    symbol[0] = (char)toupper((unsigned char)label[0]);
+    if (letters == 2) symbol[1] = (char)tolower((unsigned char)label[1]);
+    for (int z = 1; z < SYMBOL_COUNT; z++)
+        if (strcmp(symbol, symbols[z]) == 0) return z;
+    return 0;
+}
+
+static int number_of_charge(double charge)
+{
+    double z = round(charge);
+    return z >= 1 && z < SYMBOL_COUNT ? (int)z : 0;
+}
+
+static int compare_symbols(const void *a, const void *b)
+{
+    return strcmp(symbols[*(const int *)a], symbols[*(const int *)b]);
+}
+
+/* counts[z] atoms of element z; an upper bound of its text is 2 + 11 characters an element */
+static char *hill_formula(const int counts[SYMBOL_COUNT])
+{
+    int order[SYMBOL_COUNT], n = 0, first = 0;
+    for (int z = 1; z < SYMBOL_COUNT; z++)
+        if (counts[z]) order[n++] = z;
+    qsort(order, (size_t)n, sizeof order[0], compare_symbols);
+    if (counts[6]) { /* carbon first, then hydrogen */
+        const int leaders[] = {6, 1};
+        for (int l = 0; l < 2; l++) {
+            if (!counts[leaders[l]]) continue;
+            int at = first;
+            while (order[at] != leaders[l]) at++;
+            memmove(order + first + 1, order + first, (size_t)(at - first) * sizeof order[0]);
+            order[first++] = leaders[l];
+        }
+    }
+    size_t size = 13 * (size_t)n + 1, at = 0;
+    char *formula = calloc(1, size);
+    for (int i = 0; formula && i < n; i++) {
+        at += (size_t)snprintf(formula + at, size - at, "%s", symbols[order[i]]);
+        if (counts[order[i]] > 1)
+            at += (size_t)snprintf(formula + at, size - at, "%d", counts[order[i]]);
+    }
+    return formula;
+}
+
+fmo_status fmo_dataset_name_nuclei(fmo_dataset *dataset, const double *charge, const char *labels,
+                                   size_t slot)
+{
+    int counts[SYMBOL_COUNT] = {0};
+    dataset->element = calloc((size_t)dataset->nucleus_num, sizeof *dataset->element);
+    if (!dataset->element) return FMO_ERR_MEMORY;
+    for (int i = 0; i < dataset->nucleus_num; i++) {
+        int z = labels ? number_of_label(labels + (size_t)i * slot) : 0;
+        if (!z) z = number_of_charge(charge[i]);
+        strcpy(dataset->element[i], symbols[z]);
+        if (charge[i] != 0.0) counts[z]++; /* a centre without charge only carries functions */
+    }
+    dataset->formula = hill_formula(counts);
+    return dataset->formula ? FMO_OK : FMO_ERR_MEMORY;
+}

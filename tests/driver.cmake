@@ -1,0 +1,21 @@
+# Command line, start script, README, profile. The command-line tests are Python (standard library).
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+
+# A helper that looks into result files and alters data sets.
+add_executable(driver_h5 driver_h5.c)
+target_include_directories(driver_h5 PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${HDF5_INCLUDE_DIRS})
+target_link_libraries(driver_h5 PRIVATE fmo::fmo fmo_warnings ${HDF5_C_LIBRARIES} m)
+set_target_properties(driver_h5 PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
+fmo_test(driver_progress SOURCES driver_progress.c ${PROJECT_SOURCE_DIR}/driver/progress.c)
+fmo_test(driver_readme_example SOURCES driver_readme_example.c
+         ARGS ${PROJECT_SOURCE_DIR}/datasets/h2o_sto-3g.h5)
+
+# One ctest entry per class of driver_cli.py.
+foreach(part Usage Report Modes Check Several Output Json BadInput Streams Terminal Readme Quickstart)
+    string(TOLOWER driver_${part} name)
+    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/driver_cli.py
+                                  --verbose ${part})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 ENVIRONMENT
+        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};FMO_MAKE_BAD=$<$<TARGET_EXISTS:make-bad-file>:$<TARGET_FILE:make-bad-file>>;PYTHONDONTWRITEBYTECODE=1")
+endforeach()

@@ -1,0 +1,30 @@
+# Tests that need a GPU, labelled gpu. They exit with 77 (skipped) where there is none.
+if(NOT FMO_WITH_CUDA)
+    add_test(NAME gpu_tests_not_built COMMAND sh -c
+             "echo 'skipped: built without CUDA'; test \"\${FMO_REQUIRE_GPU:-0}\" = 0 && exit 77; exit 1")
+    set_tests_properties(gpu_tests_not_built PROPERTIES SKIP_RETURN_CODE 77 LABELS gpu)
+    return()
+endif()
+
+# fmo_gpu_test(name SOURCES ... [LIBS ...] [ARGS ...] [TIMEOUT seconds])
+function(fmo_gpu_test name)
+    cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LIBS;ARGS" ${ARGN})
+    add_executable(${name} ${T_SOURCES})
+    target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${name} PRIVATE fmo::fmo fmo_warnings CUDA::cudart_static ${T_LIBS} m)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_compile_definitions(${name} PRIVATE FMO_DATASET_DIR="${PROJECT_SOURCE_DIR}/datasets")
+    if(FMO_SANITIZE)
+        target_link_options(${name} PRIVATE ${FMO_SANITIZE_FLAGS})
+    endif()
+    add_test(NAME ${name} COMMAND ${name} ${T_ARGS})
+    if(NOT T_TIMEOUT)
+        set(T_TIMEOUT 300)
+    endif()
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${T_TIMEOUT} LABELS gpu
+                         RESOURCE_LOCK gpu)
+endfunction()
+
+fmo_gpu_test(gpu_scatter SOURCES gpu_scatter.cu)
+fmo_gpu_test(gpu_atomics_example SOURCES gpu_atomics_example.cu)
+fmo_gpu_test(gpu_fock SOURCES gpu_fock.c LIBS Threads::Threads)

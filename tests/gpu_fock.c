@@ -1,0 +1,307 @@
+/* J and K on the GPU, every strategy, commit and mode, against mode cpu and mode reference: random
+ * molecules and densities with sizes around the block constants, empty classes, one shell,
+ * coincident atoms, near-linear dependence, a far-apart system, data sets, bit equality of `fixed`,
+ * two plans in two threads. FMO_TEST_SMALL=1: fewer cases, for compute-sanitizer. */
+#include <fmo/dataset.h>
+#include <pthread.h>
+
+#include "test_system.h"
+
+static unsigned long long seed = 2024;
+static int small;
+
+typedef struct setting {
+    fmo_mode mode;
+    fmo_scatter scatter;
+    fmo_commit commit;
+    fmo_reduce reduce;
+    int threads, no_overlap, measure;
+    size_t memory;
+} setting;
+
+static void describe(const setting *s, char *text, size_t size)
+{
+    if (s->mode == FMO_MODE_FUSED)
+        snprintf(text, size, "fused %s/%s%s", fmo_scatter_name(s->scatter),
+                 fmo_commit_name(s->commit), s->memory ? " little memory" : "");
+    else
+        snprintf(text, size, "%s %s x%d%s%s", fmo_mode_name(s->mode), fmo_reduce_name(s->reduce),
+                 s->threads, s->no_overlap ? " no overlap" : "", s->memory ? " little memory" : "");
+}
+
+static fmo_status build(const fmo_basis *basis, const setting *s, double cutoff, const double *D,
+                        double *J, double *K, fmo_fock_profile *profile, fmo_error *err)
+{
+    fmo_fock_options o;
+    fmo_fock_plan *plan = NULL;
+    fmo_fock_options_init(&o);
+    o.mode = s->mode;
+    o.scatter = s->scatter;
+    o.commit = s->commit;
+    o.reduce = s->reduce;
+    o.threads = s->threads;
+    o.no_overlap = s->no_overlap;
+    o.memory = s->memory;
+    o.cutoff = cutoff;
+    o.measure_accumulation = s->measure;
+    fmo_status status = fmo_fock_plan_create(basis, &o, &plan, err);
+    if (status == FMO_OK) status = fmo_fock_build(plan, D, J, K, err);
+    if (status == FMO_OK && profile) status = fmo_fock_plan_profile(plan, profile, err);
+    fmo_fock_plan_destroy(plan);
+    return status;
+}
+
+/* Every setting this build offers. Returns how many. */
+static int settings(setting *list)
+{
+    int n = 0;
+    for (int s = FMO_SCATTER_AUTO; s < FMO_SCATTER_COUNT; s++)
+        for (int c = 0; c < FMO_COMMIT_COUNT; c++)
+            if (c == FMO_COMMIT_NATIVE || (fmo_scatter_takes_commit((fmo_scatter)s) && s))
+                list[n++] = (setting){.mode = FMO_MODE_FUSED,
+                                      .scatter = (fmo_scatter)s,
+                                      .commit = (fmo_commit)c,
+                                      .threads = 1};
+    for (int r = 0; r < FMO_REDUCE_COUNT; r++)
+        for (int overlap = 0; overlap < 2; overlap++)
+            list[n++] = (setting){.mode = FMO_MODE_SPLIT,
+                                  .reduce = (fmo_reduce)r,
+                                  .threads = 2,
+                                  .no_overlap = !overlap};
+    list[n++] = (setting){
+        .mode = FMO_MODE_FUSED, .scatter = FMO_SCATTER_SEGMENTED, .threads = 1, .memory = 4096};
+    list[n++] = (setting){
+        .mode = FMO_MODE_SPLIT, .reduce = FMO_REDUCE_TREE, .threads = 2, .memory = (size_t)1 << 21};
+    list[n++] = (setting){
+        .mode = FMO_MODE_FUSED, .scatter = FMO_SCATTER_NATIVE, .threads = 1, .measure = 1};
+    return n;
+}
+
+static void compare(const char *name, const fmo_basis *basis, const double *D, double cutoff,
+                    const double *J0, const double *K0, double tolerance)
+{
+    static setting list[64];
+    const int count = settings(list);
+    const size_t n = (size_t)fmo_basis_ao_num(basis), size = n * n;
+    double *J = malloc(2 * size * sizeof *J), *K = J + size;
+    double *Jc = malloc(2 * size * sizeof *Jc), *Kc = Jc + size;
+    fmo_fock_profile cpu, gpu;
+    fmo_error err = {FMO_OK, ""};
+    const setting host = {.mode = FMO_MODE_CPU, .threads = 2};
+    CHECK(build(basis, &host, cutoff, D, Jc, Kc, &cpu, &err) == FMO_OK, "%s", err.message);
+    double largest = 1.0;
+    for (size_t x = 0; x < 2 * size; x++) largest = fmax(largest, fabs(Jc[x]));
+    for (int s = 0; s < count; s++) {
+        char label[160], what[96];
+        describe(&list[s], what, sizeof what);
+        snprintf(label, sizeof label, "%s, cutoff %g, %s", name, cutoff, what);
+        if (list[s].scatter == FMO_SCATTER_BLOCK_SHARED && (n > 128 || small)) continue;
+        memset(J, 0xff, 2 * size * sizeof *J);
+        memset(&err, 0, sizeof err);
+        const fmo_status status = build(basis, &list[s], cutoff, D, J, K, &gpu, &err);
+        CHECK(status == FMO_OK, "%s: %s", label, err.message);
+        if (status != FMO_OK) continue;
+        /* the same quartets as on the CPU: only the order of sums differs */
+        check_close(label, J, Jc, size, n, 1e-12 * largest, 0.0);
+        check_close(label, K, Kc, size, n, 1e-12 * largest, 0.0);
+        if (J0) {
+            check_close(label, J, J0, size, n, tolerance, 0.0);
+            check_close(label, K, K0, size, n, tolerance, 0.0);
+        }
+        for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+            const fmo_class_profile *a = &gpu.classes[c], *b = &cpu.classes[c];
+            /* borderline quartets may fall either way, by the last bit of a bound */
+            CHECK(llabs((long long)(a->quartets - b->quartets)) <= 2 + b->quartets / 100000 &&
+                      a->quartets + a->quartets_skipped == b->quartets + b->quartets_skipped,
+                  "%s %s: %lld quartets, the CPU has %lld", label,
+                  fmo_eri_class_name((fmo_eri_class)c), (long long)a->quartets,
+                  (long long)b->quartets);
+            if (list[s].mode == FMO_MODE_FUSED)
+                CHECK(a->adds_issued <= a->adds && (a->quartets == 0 || a->adds_issued > 0),
+                      "%s %s: %lld adds, %lld issued", label, fmo_eri_class_name((fmo_eri_class)c),
+                      (long long)a->adds, (long long)a->adds_issued);
+            if (list[s].measure) CHECK(a->compute_seconds >= 0.0, "%s: no compute time", label);
+        }
+    }
+    free(J);
+    free(Jc);
+}
+
+static void compare_system(const char *name, const test_system *s)
+{
+    fmo_basis *basis = system_basis(s);
+    if (!basis) return;
+    const int n = fmo_basis_ao_num(basis);
+    const size_t size = (size_t)n * (size_t)n;
+    double *D = random_density(n, 1.0, &seed), *J0 = malloc(2 * size * sizeof *J0);
+    fmo_error err = {FMO_OK, ""};
+    const setting reference = {.mode = FMO_MODE_REFERENCE, .threads = 2};
+    CHECK(build(basis, &reference, 0.0, D, J0, J0 + size, NULL, &err) == FMO_OK, "%s", err.message);
+    double largest = 1.0;
+    for (size_t x = 0; x < 2 * size; x++) largest = fmax(largest, fabs(J0[x]));
+    compare(name, basis, D, 0.0, J0, J0 + size, 1e-10 * fmax(1.0, 1e-2 * largest));
+    compare(name, basis, D, 1e-10, J0, J0 + size, 1e-8);
+    free(D);
+    free(J0);
+    fmo_basis_destroy(basis);
+}
+
+static void check_dataset(const char *file)
+{
+    char path[512];
+    fmo_dataset *data = NULL;
+    fmo_error err = {FMO_OK, ""};
+    snprintf(path, sizeof path, "%s/%s", FMO_DATASET_DIR, file);
+    CHECK(fmo_dataset_read(path, &data, &err) == FMO_OK, "%s", err.message);
+    if (!data) return;
+    compare(file, fmo_dataset_basis(data), fmo_dataset_density(data), 0.0,
+            fmo_dataset_reference_coulomb(data), fmo_dataset_reference_exchange(data), 1e-10);
+    compare(file, fmo_dataset_basis(data), fmo_dataset_density(data), 1e-10,
+            fmo_dataset_reference_coulomb(data), fmo_dataset_reference_exchange(data), 1e-8);
+    fmo_dataset_destroy(data);
+}
+
+/* `fixed`: the same bits in every run, also when the list of quartets is cut into many passes. */
+static void check_fixed(const test_system *s)
+{
+    fmo_basis *basis = system_basis(s);
+    if (!basis) return;
+    const int n = fmo_basis_ao_num(basis);
+    const size_t size = (size_t)n * (size_t)n;
+    double *D = random_density(n, 1.0, &seed), *a = malloc(4 * size * sizeof *a), *b = a + 2 * size;
+    fmo_error err = {FMO_OK, ""};
+    setting fixed = {.mode = FMO_MODE_FUSED, .scatter = FMO_SCATTER_FIXED, .threads = 1};
+    for (int run = 0; run < 8; run++) {
+        static const size_t memory[] = {0, 0, 0, 4096, 40000, 0, 100000, 0};
+        fixed.memory = memory[run];
+        CHECK(build(basis, &fixed, 1e-10, D, run ? b : a, (run ? b : a) + size, NULL, &err) ==
+                  FMO_OK,
+              "%s", err.message);
+        if (run) CHECK(memcmp(a, b, 2 * size * sizeof *a) == 0, "fixed: run %d differs", run);
+    }
+    for (size_t x = 0; x < size; x++) D[x] *= 1e9; /* no resolution left: refused, not wrong */
+    memset(b, 0x55, 2 * size * sizeof *b);
+    memcpy(a, b, 2 * size * sizeof *b);
+    CHECK(build(basis, &fixed, 1e-10, D, b, b + size, NULL, &err) == FMO_ERR_INPUT &&
+              strstr(err.message, "fixed"),
+          "huge density under fixed: %s", err.message);
+    CHECK(memcmp(a, b, 2 * size * sizeof *b) == 0, "outputs touched on error");
+    free(D);
+    free(a);
+    fmo_basis_destroy(basis);
+}
+
+typedef struct job {
+    const fmo_basis *basis;
+    const double *D;
+    double *J, *K;
+    setting setting;
+    fmo_status status;
+} job;
+
+static void *run_job(void *argument)
+{
+    job *j = argument;
+    j->status = FMO_OK;
+    for (int k = 0; k < 5 && j->status == FMO_OK; k++)
+        j->status = build(j->basis, &j->setting, 1e-10, j->D, j->J, j->K, NULL, NULL);
+    return NULL;
+}
+
+static void check_threads(const test_system *s)
+{
+    fmo_basis *basis = system_basis(s);
+    if (!basis) return;
+    const int n = fmo_basis_ao_num(basis);
+    const size_t size = (size_t)n * (size_t)n;
+    double *D = random_density(n, 1.0, &seed), *m = malloc(6 * size * sizeof *m);
+    job jobs[2];
+    pthread_t threads[2];
+    fmo_error err = {FMO_OK, ""};
+    const setting cpu = {.mode = FMO_MODE_CPU, .threads = 1};
+    CHECK(build(basis, &cpu, 1e-10, D, m, m + size, NULL, &err) == FMO_OK, "%s", err.message);
+    for (int t = 0; t < 2; t++) {
+        double *J = m + (size_t)(2 + 2 * t) * size;
+        jobs[t] = (job){
+            basis, D, J, J + size, {.mode = t ? FMO_MODE_SPLIT : FMO_MODE_FUSED, .threads = 1},
+            FMO_OK};
+        pthread_create(&threads[t], NULL, run_job, &jobs[t]);
+    }
+    for (int t = 0; t < 2; t++) {
+        pthread_join(threads[t], NULL);
+        CHECK(jobs[t].status == FMO_OK, "thread %d failed", t);
+        check_close("two plans in two threads", jobs[t].J, m, 2 * size, (size_t)n, 1e-9, 0.0);
+    }
+    free(D);
+    free(m);
+    fmo_basis_destroy(basis);
+}
+
+int main(void)
+{
+    static test_system s;
+    char name[64];
+    fmo_error err = {FMO_OK, ""};
+    const fmo_status status = fmo_gpu_available(&err);
+    if (status == FMO_ERR_NO_DEVICE) return check_skip(err.message);
+    CHECK(status == FMO_OK, "%s", err.message);
+    if (status != FMO_OK) return check_summary();
+    small = getenv("FMO_TEST_SMALL") != NULL;
+
+    /* quartets of one class: n(n+1)/2 pairs; 15 s shells have 7260 quartets, 5 have 120, and
+     * single shells one: around warps of 32, blocks of 128, screening rounds of 256 and 1024 */
+    static const int counts[] = {1, 2, 3, 4, 5, 7, 8, 11, 16, 22, 23, 32, 33, 45, 46};
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        const int shells = counts[k];
+        if (small && shells > 3) break;
+        system_random(&s, shells < 9 ? shells : 9, shells, 0, shells < 12 ? 3 : 1, 5.0, &seed);
+        snprintf(name, sizeof name, "%d s", shells);
+        if (shells < 30) compare_system(name, &s);
+        system_random(&s, shells < 9 ? shells : 9, 0, shells, shells < 6 ? 3 : 1, 5.0, &seed);
+        snprintf(name, sizeof name, "%d p", shells);
+        if (shells < 9) compare_system(name, &s);
+        system_random(&s, shells < 9 ? shells : 9, shells, shells, 2, 5.0, &seed);
+        snprintf(name, sizeof name, "%d s and p", shells);
+        if (shells < 8) compare_system(name, &s);
+    }
+    system_random(&s, 4, small ? 3 : 9, small ? 2 : 7, 6, 5.0, &seed);
+    compare_system("deep contractions", &s);
+    check_fixed(&s);
+    check_threads(&s);
+
+    system_random(&s, 5, small ? 3 : 8, small ? 2 : 5, 3, 5.0, &seed);
+    system_shuffle_functions(&s, &seed);
+    compare_system("shuffled functions", &s);
+
+    memset(&s, 0, sizeof s);
+    for (int a = 0; a < 3; a++) {
+        system_add_atom(&s, 0.1, 0.2, a == 2 ? 2.0 : 0.3);
+        system_add_shell(&s, 0, small ? 1 : 3, &seed);
+        system_add_shell(&s, 1, small ? 1 : 2, &seed);
+    }
+    compare_system("coincident atoms", &s);
+
+    memset(&s, 0, sizeof s);
+    for (int a = 0; a < 4; a++) {
+        unsigned long long same = 5;
+        system_add_atom(&s, 1e-7 * (a % 2), 0.0, a / 2 * 2.0);
+        system_add_shell(&s, 0, small ? 1 : 2, &same);
+        system_add_shell(&s, 1, small ? 1 : 2, &same);
+    }
+    compare_system("near-linear dependence", &s);
+
+    memset(&s, 0, sizeof s);
+    for (int a = 0; a < 6; a++) {
+        system_add_atom(&s, 60.0 * a, -35.0 * a, 0.0);
+        system_add_shell(&s, 0, small ? 1 : 3, &seed);
+        system_add_shell(&s, 1, small ? 1 : 2, &seed);
+    }
+    compare_system("far apart", &s);
+
+    static const char *const files[] = {
+        "he_sto-3g.h5",      "h4_sto-3g.h5",     "h2o_sto-3g.h5",
+        "h2o_6-31g.h5",      "h2s_hcl_6-31g.h5", "ch3oh_6-31g_shuffled.h5",
+        "ch2o_6-31g_sph.h5", "h2o8_sto-3g.h5",   "h2o8_6-31g.h5"};
+    for (size_t f = 0; f < (small ? 3 : sizeof files / sizeof *files); f++) check_dataset(files[f]);
+    return check_summary();
+}
