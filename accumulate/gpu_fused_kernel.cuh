@@ -6,18 +6,17 @@
 #include "accumulate/atomics.cuh"
 #include "accumulate/gpu_quartet.cuh"
 
-/* One row of the digestion table: contract, then one add per element. Every lane of `mask` calls
- * (with a block-wide strategy every thread does, and threads without a quartet pass no address). */
+/* One row of the digestion table: contract, then add the block. Every lane of `mask` calls (with a
+ * block-wide strategy every thread does, and threads without a quartet pass no address). */
 template <class C, class S, int ROW, int COLUMN, int DEN_ROW, int DEN_COLUMN>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest_term(const S &scatter, unsigned mask, bool active, const fmo_gpu_matrices &m,
                     double *matrix, const fmo_gpu_shells &at, const double *eri)
 {
-    constexpr int rows = 2 * (ROW == 0 ? C::LI : ROW == 1 ? C::LJ : C::LK) + 1;
-    constexpr int columns = 2 * (COLUMN == 1 ? C::LJ : COLUMN == 2 ? C::LK : C::LL) + 1;
-    constexpr int den_rows = 2 * (DEN_ROW == 0 ? C::LI : DEN_ROW == 1 ? C::LJ : C::LK) + 1;
-    constexpr int den_columns = 2 * (DEN_COLUMN == 1 ? C::LJ : DEN_COLUMN == 2 ? C::LK : C::LL) + 1;
-    double den[9], block[9];
+    constexpr int l[4] = {C::LI, C::LJ, C::LK, C::LL};
+    constexpr int rows = 2 * l[ROW] + 1, columns = 2 * l[COLUMN] + 1;
+    constexpr int den_rows = 2 * l[DEN_ROW] + 1, den_columns = 2 * l[DEN_COLUMN] + 1;
+    double den[den_rows * den_columns], block[rows * columns];
     FMO_UNROLL
     for (int u = 0; u < den_rows; u++) {
         FMO_UNROLL
@@ -27,22 +26,25 @@ fmo_gpu_digest_term(const S &scatter, unsigned mask, bool active, const fmo_gpu_
     }
     fmo_digest_contract(C::LI, C::LJ, C::LK, C::LL, ROW, COLUMN, DEN_ROW, DEN_COLUMN, eri, den,
                         block);
-    const fmo_block_place place = fmo_digest_place(m.nao, at.ao[ROW], at.ao[COLUMN]);
-    unsigned issued = 0;
+    /* The shell of higher index is the row (digest.h): p comes after s, equal kinds are compared.
+     */
+    constexpr bool always = l[ROW]<l[COLUMN], never = l[ROW]> l[COLUMN];
+    const bool swap = always || (!never && at.ao[ROW] < at.ao[COLUMN]);
+    constexpr int out_rows = always ? columns : rows, out_columns = always ? rows : columns;
+    double out[rows * columns];
     FMO_UNROLL
-    for (int x = 0; x < rows; x++) {
+    for (int x = 0; x < out_rows; x++) {
         FMO_UNROLL
-        for (int y = 0; y < columns; y++) {
-            double *address = matrix + place.base + x * place.row_stride + y * place.column_stride;
-            issued += scatter.add(mask, S::block_wide && !active ? (double *)nullptr : address,
-                                  block[x * columns + y]);
-        }
+        for (int y = 0; y < out_columns; y++)
+            out[x * out_columns + y] = swap ? block[y * out_rows + x] : block[x * out_columns + y];
     }
-    return issued;
+    double *const address = matrix + fmo_digest_place(m.nao, at.ao[ROW], at.ao[COLUMN]).base;
+    return scatter.template add_block<out_rows, out_columns>(
+        mask, S::block_wide && !active ? (double *)nullptr : address, (size_t)m.nao, out);
 }
 
 template <class C, class S>
-__global__ void __launch_bounds__(FMO_GPU_THREADS)
+__global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
     fmo_gpu_fused(fmo_gpu_class_view view, fmo_gpu_matrices m, S scatter)
 {
     const unsigned count = *view.count, stride = gridDim.x * blockDim.x;

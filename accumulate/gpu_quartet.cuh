@@ -7,11 +7,34 @@
 #include "accumulate/gpu_types.cuh"
 #include "integrals/eri.h"
 
+/* Blocks that must fit a multiprocessor, by class: what the register need allows without spills
+ * (ptxas, docs/gpu.md). 65536 registers / (FMO_GPU_THREADS * resident) a thread. */
+template <int eri_class> struct fmo_gpu_resident_blocks;
+template <> struct fmo_gpu_resident_blocks<FMO_ERI_SSSS> {
+    static constexpr int value = 6;
+};
+template <> struct fmo_gpu_resident_blocks<FMO_ERI_PSSS> {
+    static constexpr int value = 5;
+};
+template <> struct fmo_gpu_resident_blocks<FMO_ERI_PSPS> {
+    static constexpr int value = 4;
+};
+template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPSS> {
+    static constexpr int value = 4;
+};
+template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPPS> {
+    static constexpr int value = 3;
+};
+template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPPP> {
+    static constexpr int value = 2;
+};
+
 /* The classes as types, from the table. */
 #define FMO_GPU_CLASS(e, name, li, lj, lk, ll, bra_class, ket_class)                           \
     struct fmo_class_##name {                                                                  \
         static constexpr int id = e, LI = li, LJ = lj, LK = lk, LL = ll,                       \
                              order = li + lj + lk + ll;                                        \
+        static constexpr int resident = fmo_gpu_resident_blocks<e>::value;                     \
         static constexpr int acc = eri_##name##_acc;                                           \
         static constexpr int size = (2 * li + 1) * (2 * lj + 1) * (2 * lk + 1) * (2 * ll + 1); \
         static __device__ __forceinline__ void prim(const fmo_prim_quartet *z, double *a)      \

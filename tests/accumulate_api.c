@@ -13,7 +13,7 @@ static test_system molecule;
 
 static fmo_basis *make_basis(void)
 {
-    system_random(&molecule, 4, 7, 5, 3, 4.0, &seed);
+    system_random(&molecule, 4, 5, 3, 3, 4.0, &seed);
     system_shuffle_functions(&molecule, &seed);
     return system_basis(&molecule);
 }

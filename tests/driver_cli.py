@@ -297,6 +297,20 @@ class Report(Case):
                 energies.append(build["energy"])
         self.assertLess(max(energies) - min(energies), 1e-10)
 
+    def test_no_energy(self):
+        if not MAKE_BAD:
+            self.skipTest("make-bad-file is not built")
+        path = self.path("coincident.h5")
+        self.assertEqual(run("notice-coincident", SMALL, path, program=MAKE_BAD).code, 0)
+        result = run(path)
+        self.assertRuns(result)
+        self.assertRegex(result.out, r"(?m)^  energy +not known: two nuclei coincide; two-electron part "
+                                     r"\d+\.\d+ hartree$")
+        self.assertRegex(result.out, r"(?m)^  notice +\S")
+        build = json.loads(run(path, "--profile=json").out)["builds"][0]
+        self.assertIsNone(build["energy"])
+        self.assertTrue(build["notices"])
+
     def test_s_only(self):
         for name in ("he_sto-3g.h5", "h4_sto-3g.h5"):
             result = run(os.path.join(DATASETS, name), "--mode", "cpu", "--check")
