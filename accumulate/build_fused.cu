@@ -17,6 +17,9 @@ static const fmo_gpu_variant *const variants[] = {
 /* block-shared compares every pair of threads of a block for every add: refused beyond this. */
 enum { BLOCK_SHARED_AO_MAX = 128 };
 
+/* Shared memory of a `tile` block besides its rows. */
+enum { TILE_STATIC_SHARED = 1024 };
+
 static const fmo_gpu_variant *find_variant(fmo_scatter scatter, fmo_commit commit)
 {
     for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
@@ -24,11 +27,14 @@ static const fmo_gpu_variant *find_variant(fmo_scatter scatter, fmo_commit commi
     return NULL;
 }
 
-/* What runs for the plan's strategy; `replicated` is native on several copies. */
+/* What runs for the plan's strategy; `replicated` is native on several copies, and `tile` flushes
+ * by native atomics. */
 static const fmo_gpu_variant *plan_variant(const fmo_fock_plan *plan)
 {
     const fmo_scatter s = plan->options.scatter;
-    return find_variant(s == FMO_SCATTER_REPLICATED ? FMO_SCATTER_NATIVE : s, plan->options.commit);
+    return find_variant(s == FMO_SCATTER_REPLICATED || s == FMO_SCATTER_TILE ? FMO_SCATTER_NATIVE
+                                                                             : s,
+                        plan->options.commit);
 }
 
 static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
@@ -44,6 +50,19 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
     if (!plan_variant(plan))
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "scatter = %s is not in this build",
                              fmo_scatter_name(plan->options.scatter));
+    if (plan->options.scatter == FMO_SCATTER_TILE) {
+        int device = 0, shared = 0;
+        cudaError_t code = cudaGetDevice(&device);
+        if (code == cudaSuccess)
+            code = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+        if (code != cudaSuccess) return fmo_gpu_error(code, "asking for shared memory", err);
+        const int most = fmo_gpu_tile_ao_max((size_t)shared - TILE_STATIC_SHARED);
+        if (n > (size_t)most)
+            return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "scatter = tile keeps rows in shared memory, here up to %d "
+                                 "functions; this basis has %zu: use segmented",
+                                 most, n);
+    }
     if (plan->options.scatter == FMO_SCATTER_REPLICATED) {
         int device = 0, l2 = 0;
         cudaError_t code = cudaGetDevice(&device);
@@ -57,20 +76,11 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
     return fmo_gpu_state_create(plan, copies, err);
 }
 
-/* Density in g->density_in to J and K, everything queued on the stream. Each part of each pass is
- * timed by two events. */
-static fmo_status run(fmo_fock_plan *plan, const fmo_gpu_variant *variant, double *coulomb,
-                      double *exchange, fmo_error *err)
+/* Pass by pass: screening, then the quartet kernels of the pass, each between two events. */
+static cudaError_t run_passes(const fmo_fock_plan *plan, fmo_gpu_state *g,
+                              const fmo_gpu_variant *variant, const fmo_gpu_argument *argument)
 {
-    fmo_gpu_state *g = plan->gpu;
-    fmo_gpu_argument argument = {0.0, &g->counters->sink};
-    fmo_status status = FMO_OK;
-    cudaError_t code = cudaEventRecord(g->start, g->stream);
-    if (code == cudaSuccess) code = fmo_gpu_take_density(plan, g);
-    if (code == cudaSuccess && variant->scatter == FMO_SCATTER_FIXED) {
-        status = fmo_gpu_fixed_scale(plan, g, &argument.scale, err);
-        if (status != FMO_OK) return status;
-    }
+    cudaError_t code = cudaSuccess;
     for (int p = 0; p < g->passes && code == cudaSuccess; p++) {
         const fmo_gpu_pass *pass = &g->pass[p];
         code = fmo_gpu_screen(plan, g, pass);
@@ -85,30 +95,70 @@ static fmo_status run(fmo_fock_plan *plan, const fmo_gpu_variant *variant, doubl
                 blocks = (int)((part->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS);
             if (code == cudaSuccess) code = cudaEventRecord(part->event[0], g->stream);
             if (code == cudaSuccess)
-                code = variant->launch[part->eri_class](&view, &m, &argument, blocks, g->stream);
+                code = variant->launch[part->eri_class](&view, &m, argument, blocks, g->stream);
             if (code == cudaSuccess) code = cudaEventRecord(part->event[1], g->stream);
         }
     }
+    return code;
+}
+
+/* `tile`: class by class, the heaviest first; nothing is listed. */
+static cudaError_t run_tile(const fmo_fock_plan *plan, fmo_gpu_state *g, bool commits)
+{
+    cudaError_t code = cudaSuccess;
+    for (int c = FMO_ERI_CLASS_COUNT - 1; c >= 0 && code == cudaSuccess; c--) {
+        code = cudaEventRecord(g->class_event[c][0], g->stream);
+        if (code == cudaSuccess) code = fmo_gpu_tile_launch(plan, g, (fmo_eri_class)c, commits);
+        if (code == cudaSuccess) code = cudaEventRecord(g->class_event[c][1], g->stream);
+    }
+    return code;
+}
+
+/* Density in g->density_in to J and K, everything queued on the stream. */
+static fmo_status run(fmo_fock_plan *plan, const fmo_gpu_variant *variant, double *coulomb,
+                      double *exchange, fmo_error *err)
+{
+    fmo_gpu_state *g = plan->gpu;
+    fmo_gpu_argument argument = {0.0, &g->counters->sink};
+    fmo_status status = FMO_OK;
+    cudaError_t code = cudaEventRecord(g->start, g->stream);
+    if (code == cudaSuccess) code = fmo_gpu_take_density(plan, g);
+    if (code == cudaSuccess && variant->scatter == FMO_SCATTER_FIXED) {
+        status = fmo_gpu_fixed_scale(plan, g, &argument.scale, err);
+        if (status != FMO_OK) return status;
+    }
+    if (code == cudaSuccess)
+        code = plan->options.scatter == FMO_SCATTER_TILE
+                   ? run_tile(plan, g, variant->scatter != FMO_SCATTER_COUNT)
+                   : run_passes(plan, g, variant, &argument);
     if (code == cudaSuccess) code = fmo_gpu_finish(plan, g, argument.scale, coulomb, exchange);
     if (code == cudaSuccess) code = cudaEventRecord(g->finished, g->stream);
     if (code == cudaSuccess) return FMO_OK;
     return fmo_gpu_error(code, "fused build", err);
 }
 
-/* Seconds of each class in the run that has just finished. */
-static cudaError_t class_seconds(const fmo_gpu_state *g, double *seconds)
+static cudaError_t add_seconds(const cudaEvent_t *event, double *seconds)
 {
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) seconds[c] = 0.0;
-    for (int p = 0; p < g->passes; p++) {
-        for (int n = 0; n < g->pass[p].num; n++) {
-            const fmo_gpu_part *part = &g->pass[p].part[n];
-            float ms = 0.0f;
-            const cudaError_t code = cudaEventElapsedTime(&ms, part->event[0], part->event[1]);
-            if (code != cudaSuccess) return code;
-            seconds[part->eri_class] += 1e-3 * ms;
-        }
+    float ms = 0.0f;
+    const cudaError_t code = cudaEventElapsedTime(&ms, event[0], event[1]);
+    if (code == cudaSuccess) *seconds += 1e-3 * ms;
+    return code;
+}
+
+/* Seconds of each class in the run that has just finished. */
+static cudaError_t class_seconds(const fmo_fock_plan *plan, double *seconds)
+{
+    const fmo_gpu_state *g = plan->gpu;
+    cudaError_t code = cudaSuccess;
+    const bool tile = plan->options.scatter == FMO_SCATTER_TILE;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        seconds[c] = 0.0;
+        if (tile && code == cudaSuccess) code = add_seconds(g->class_event[c], &seconds[c]);
     }
-    return cudaSuccess;
+    for (int p = 0; p < g->passes && !tile; p++)
+        for (int n = 0; n < g->pass[p].num && code == cudaSuccess; n++)
+            code = add_seconds(g->pass[p].part[n].event, &seconds[g->pass[p].part[n].eri_class]);
+    return code;
 }
 
 static fmo_status fused_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
@@ -137,7 +187,7 @@ static fmo_status fused_build(fmo_fock_plan *plan, const double *density, fmo_er
     const double all = fmo_now() - start;
 
     code = cudaEventElapsedTime(&gpu_ms, g->start, g->finished);
-    if (code == cudaSuccess) code = class_seconds(g, seconds);
+    if (code == cudaSuccess) code = class_seconds(plan, seconds);
     if (code != cudaSuccess) return fmo_gpu_error(code, "reading the timers", err);
     profile->gpu_seconds = 1e-3 * gpu_ms;
     profile->transfer_seconds = all - profile->gpu_seconds;
@@ -166,7 +216,7 @@ static fmo_status fused_measure(fmo_fock_plan *plan, fmo_error *err)
         run(plan, find_variant(FMO_SCATTER_COUNT, FMO_COMMIT_NATIVE), g->out, g->out + n * n, err);
     if (status != FMO_OK) return status;
     cudaError_t code = cudaStreamSynchronize(g->stream);
-    if (code == cudaSuccess) code = class_seconds(g, seconds);
+    if (code == cudaSuccess) code = class_seconds(plan, seconds);
     if (code != cudaSuccess) return fmo_gpu_error(code, "build without commits", err);
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
         plan->profile.classes[c].compute_seconds = seconds[c];

@@ -104,6 +104,21 @@ size_t batch_size(const split_state *s, int c)
     return s->bytes / (classes[c].size * sizeof(double) + 2 * sizeof(int));
 }
 
+/* No batch can be larger than the candidates of a part. */
+size_t most_bytes(const fmo_gpu_state *g)
+{
+    size_t most = least_bytes;
+    for (int p = 0; p < g->passes; p++) {
+        for (int n = 0; n < g->pass[p].num; n++) {
+            const fmo_gpu_part *part = &g->pass[p].part[n];
+            const size_t bytes = part->candidates *
+                                 (classes[part->eri_class].size * sizeof(double) + 2 * sizeof(int));
+            if (bytes > most) most = bytes;
+        }
+    }
+    return most;
+}
+
 fmo_status split_prepare(fmo_fock_plan *plan, fmo_error *err)
 {
     const size_t n = (size_t)plan->basis->ao_num;
@@ -115,13 +130,15 @@ fmo_status split_prepare(fmo_fock_plan *plan, fmo_error *err)
     plan->state = s;
     s->used = plan->options.no_overlap ? 1 : BUFFERS;
     s->threads = reduce_threads;
+    fmo_status status = fmo_gpu_state_create(plan, 1, err);
+    if (status != FMO_OK) return status;
     s->bytes = total / (size_t)s->used;
-    if (s->bytes < least_bytes)
+    if (s->bytes > most_bytes(plan->gpu))
+        s->bytes = most_bytes(plan->gpu);
+    else if (s->bytes < least_bytes)
         return fmo_error_set(err, FMO_ERR_MEMORY,
                              "mode split needs at least %.1f MB of buffers, memory allows %.1f",
                              1e-6 * (double)(s->used * least_bytes), 1e-6 * (double)total);
-    fmo_status status = fmo_gpu_state_create(plan, 1, err);
-    if (status != FMO_OK) return status;
     size_t largest = 0;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
         if (batch_size(s, c) > largest) largest = batch_size(s, c);

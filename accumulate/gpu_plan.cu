@@ -295,6 +295,8 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     }
     if (code == cudaSuccess) code = cudaEventCreate(&g->start);
     if (code == cudaSuccess) code = cudaEventCreate(&g->finished);
+    for (int e = 0; e < 2 * FMO_ERI_CLASS_COUNT && code == cudaSuccess; e++)
+        code = cudaEventCreate(&g->class_event[e / 2][e % 2]);
     if (code == cudaSuccess) code = cudaMallocHost((void **)&g->host_in, matrix);
     if (code == cudaSuccess) code = cudaMallocHost((void **)&g->host_out, 2 * matrix);
     if (code != cudaSuccess) return fmo_gpu_error(code, "preparing the GPU", err);
@@ -346,6 +348,8 @@ void fmo_gpu_state_destroy(fmo_fock_plan *plan)
         for (int n = 0; n < 2 * FMO_GPU_PARTS; n++)
             if (g->pass[p].part[n / 2].event[n % 2])
                 (void)cudaEventDestroy(g->pass[p].part[n / 2].event[n % 2]);
+    for (int e = 0; e < 2 * FMO_ERI_CLASS_COUNT; e++)
+        if (g->class_event[e / 2][e % 2]) (void)cudaEventDestroy(g->class_event[e / 2][e % 2]);
     if (g->host_in) (void)cudaFreeHost(g->host_in);
     if (g->host_out) (void)cudaFreeHost(g->host_out);
     if (g->start) (void)cudaEventDestroy(g->start);

@@ -41,8 +41,9 @@ typedef struct fmo_gpu_state {
     int device, processors;
     cudaStream_t stream;
     int own_stream;
-    cudaEvent_t start, finished;       /* of the kernels */
-    void *buffer[FMO_GPU_BUFFERS_MAX]; /* everything allocated, for release */
+    cudaEvent_t start, finished;                     /* of the kernels */
+    cudaEvent_t class_event[FMO_ERI_CLASS_COUNT][2]; /* around the kernels of `tile` */
+    void *buffer[FMO_GPU_BUFFERS_MAX];               /* everything allocated, for release */
     int buffers;
     size_t bytes; /* their sum */
 
@@ -86,6 +87,14 @@ cudaError_t fmo_gpu_finish(const fmo_fock_plan *plan, fmo_gpu_state *g, double s
  * FMO_ERR_INPUT if the bound is not finite or leaves less than 1e-13 hartree of resolution. */
 fmo_status fmo_gpu_fixed_scale(const fmo_fock_plan *plan, fmo_gpu_state *g, double *scale,
                                fmo_error *err);
+
+/* The schedule `tile`: one class, screened and digested by warps that own rows of K. Without
+ * commits for the profile. */
+cudaError_t fmo_gpu_tile_launch(const fmo_fock_plan *plan, fmo_gpu_state *g,
+                                fmo_eri_class eri_class, bool commits);
+
+/* The largest basis whose rows fit into so much shared memory of a block. */
+int fmo_gpu_tile_ao_max(size_t shared_bytes);
 
 /* Adds to matrix elements that one quartet of a class makes. */
 int fmo_gpu_adds_per_quartet(fmo_eri_class eri_class);

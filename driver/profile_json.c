@@ -116,6 +116,7 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
 {
     const fmo_dataset *dataset = result->dataset;
     const fmo_fock_profile *profile = &result->profile;
+    const bool fused = profile->mode == FMO_MODE_FUSED;
     double quartets = 0.0;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) quartets += (double)profile->classes[c].quartets;
     json_t *notices = json_array();
@@ -123,22 +124,24 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
         json_array_append_new(notices, text(fmo_dataset_notice(dataset, i)));
     json_t *seconds = json_pack("{s:o, s:o, s:o}", "min", number(result->seconds_min), "median",
                                 number(result->seconds_median), "max", number(result->seconds_max));
-    json_t *entry =
-        json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:s, s:o, s:n, s:o, s:o, s:i, s:i}", "dataset",
-                  text(fmo_dataset_path(dataset)), "sha256", text(fmo_dataset_sha256(dataset)),
-                  "formula", text(fmo_dataset_formula(dataset)), "nao", result->nao, "basis",
-                  text(fmo_dataset_basis_name(dataset)), "notices", notices, "mode",
-                  fmo_mode_name(profile->mode), "mode_reason", text(profile->mode_reason),
-                  "scatter", "reduce",
-                  driver_mode_reduces(profile->mode) ? text(fmo_reduce_name(options->fock.reduce))
-                                                     : json_null(),
-                  "cutoff", number(options->fock.cutoff), "threads", profile->threads, "repeat",
-                  options->repeat);
+    json_t *entry = json_pack(
+        "{s:o, s:o, s:o, s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i}", "dataset",
+        text(fmo_dataset_path(dataset)), "sha256", text(fmo_dataset_sha256(dataset)), "formula",
+        text(fmo_dataset_formula(dataset)), "nao", result->nao, "basis",
+        text(fmo_dataset_basis_name(dataset)), "notices", notices, "mode",
+        fmo_mode_name(profile->mode), "mode_reason", text(profile->mode_reason), "scatter",
+        fused ? text(fmo_scatter_name(profile->scatter)) : json_null(), "commit",
+        fused ? text(fmo_commit_name(profile->commit)) : json_null(), "reduce",
+        driver_mode_reduces(profile->mode) ? text(fmo_reduce_name(options->fock.reduce))
+                                           : json_null(),
+        "cutoff", number(options->fock.cutoff), "threads", profile->threads, "repeat",
+        options->repeat);
     json_t *rest = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "plan_seconds",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "plan_seconds",
         number(profile->plan_seconds), "seconds", seconds, "screening_seconds",
         number(profile->screening_seconds), "reduce_seconds", number(profile->reduce_seconds),
-        "quartets_per_second",
+        "gpu_seconds", number(profile->gpu_seconds), "transfer_seconds",
+        number(profile->transfer_seconds), "quartets_per_second",
         number(driver_profile_has_classes(profile) ? quartets / result->seconds_median : NAN),
         "classes", classes_of(profile), "repeat_difference", number(result->repeat_difference),
         "energy", number(result->energy), "energy_2e", number(result->energy_2e), "trace_g",
@@ -149,6 +152,10 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
         entry = NULL;
     }
     json_decref(rest);
+    if (profile->device[0] &&
+        json_object_set_new(json->root, "device",
+                            json_pack("{s:o}", "name", text(profile->device))))
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the profile");
     return append(json, entry, err);
 }
 

@@ -27,6 +27,9 @@ static void print_system(const driver_options *options, const driver_result *res
     fprintf(stream, "  mode       %s", fmo_mode_name(profile->mode));
     if (profile->mode_reason[0]) fprintf(stream, " (%s)", profile->mode_reason);
     fprintf(stream, ", %d thread%s", profile->threads, profile->threads == 1 ? "" : "s");
+    if (profile->mode == FMO_MODE_FUSED)
+        fprintf(stream, ", scatter %s, commit %s", fmo_scatter_name(profile->scatter),
+                fmo_commit_name(profile->commit));
     if (driver_mode_reduces(profile->mode))
         fprintf(stream, ", reduce %s", fmo_reduce_name(options->fock.reduce));
     fprintf(stream, ", cutoff %g\n", options->fock.cutoff);
@@ -116,12 +119,16 @@ static void print_profile(const driver_result *result, FILE *stream)
     driver_host_cpu(cpu, sizeof cpu);
     fprintf(stream, "\n  profile\n");
     fprintf(stream, "  host         %s, %d cores\n", cpu, driver_host_cores());
-    fprintf(stream, "  device       none\n");
+    fprintf(stream, "  device       %s\n", profile->device[0] ? profile->device : "none");
     fprintf(stream, "  commit       %s\n", commit ? commit : "not known");
     fprintf(stream, "  data set     sha256 %s\n", fmo_dataset_sha256(result->dataset));
     fprintf(stream, "  plan         %.6f s, once for all builds\n", profile->plan_seconds);
     print_phase(stream, "screening", profile->screening_seconds, profile->seconds);
     print_phase(stream, "reduction", profile->reduce_seconds, profile->seconds);
+    if (profile->device[0]) {
+        print_phase(stream, "GPU", profile->gpu_seconds, profile->seconds);
+        print_phase(stream, "transfers", profile->transfer_seconds, profile->seconds);
+    }
     if (!isnan(result->repeat_difference))
         fprintf(stream, "  repeats      max |G - first G| %.1e%s\n", result->repeat_difference,
                 result->repeat_difference == 0.0 ? " (equal bits)" : "");

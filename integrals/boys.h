@@ -35,7 +35,7 @@ FMO_HD void fmo_boys_down(fmo_real T, fmo_real exp_T, int M, fmo_real *F)
     for (int m = M; m > 0; m--) F[m - 1] = (2.0 * T * F[m] + exp_T) * (1.0 / (2 * m - 1));
 }
 
-/* exp(-d) for |d| <= 1/16 by its Taylor series; the first term left out is below 4e-17. */
+/* exp(-d) for |d| <= 1/16 by its Taylor series; the first term left out is about 4e-17. */
 FMO_HD fmo_real fmo_boys_exp(fmo_real d)
 {
     fmo_real e = fmo_set(1.0 / 40320);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The storage rule. Real matrices shrink by 1 to 10 when compressed, ones full of exact zeros by at
  * most 1032 (deflate); what claims to be larger is not a data set of ours but a bomb. */
@@ -81,21 +80,6 @@ static fmo_status refuse_link(const fmo_h5 *h5, const char *title)
 {
     return fmo_h5_fail(h5, FMO_ERR_INPUT, title,
                        "a soft or external link, which is not followed; store the data itself");
-}
-
-/* --- bytes -------------------------------------------------------------------------------------*/
-
-static uint64_t little_endian(const unsigned char *bytes, int n)
-{
-    uint64_t value = 0;
-    while (n-- > 0) value = value << 8 | bytes[n];
-    return value;
-}
-
-static bool read_at(const fmo_h5 *h5, uint64_t offset, void *bytes, size_t size)
-{
-    if (offset > h5->size || size > h5->size - offset) return false;
-    return pread(h5->descriptor, bytes, size, (off_t)offset) == (ssize_t)size;
 }
 
 /* --- the file ----------------------------------------------------------------------------------*/
@@ -182,6 +166,8 @@ fmo_status fmo_h5_open(fmo_h5 *h5, const char *path)
         return damaged(h5, NULL, "HDF5 cannot open it");
     }
     h5->plain = is_plain(h5->file);
+    fmo_status status = fmo_h5_check_local_heaps(h5);
+    if (status != FMO_OK) return status;
     root_scan scan = {h5, FMO_OK};
     if (H5Literate(h5->file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, check_root_member, &scan) < 0 &&
         scan.status == FMO_OK)
@@ -429,105 +415,6 @@ fmo_status fmo_h5_read(const fmo_h5 *h5, const fmo_field *field, void *values)
 
 /* --- strings -----------------------------------------------------------------------------------*/
 
-static void copy_text(char *to, size_t size, const char *from, size_t from_size)
-{
-    size_t n = 0;
-    while (from && n + 1 < size && n < from_size && from[n]) {
-        to[n] = from[n];
-        n++;
-    }
-    while (n > 0 && to[n - 1] == ' ') n--; /* Fortran pads with blanks */
-    to[n] = '\0';
-}
-
-/* HDF5 keeps variable-length strings in global heap collections, "GCOL", and releases in the field
- * (1.10.8) crash or loop in a damaged one. So they are read here, straight from the file, with
- * every length checked. Layout: HDF5 File Format Specification 3.0, III.E (collection) and
- * IV.B (a reference: 4 bytes length, 8 bytes address, 4 bytes index). */
-enum {
-    REFERENCE_SIZE = 16,
-    HEAP_HEADER = 16, /* signature, version, 3 reserved, 8 bytes size */
-    HEAP_LEAST = 4096,
-    HEAP_MOST = 65536 /* H5HG_MAXSIZE */
-};
-
-typedef struct heap {
-    uint64_t address, loads, loads_most;
-    size_t size;
-    unsigned char bytes[HEAP_MOST];
-} heap_cache;
-
-static bool load_heap(const fmo_h5 *h5, heap_cache *heap, uint64_t address)
-{
-    if (heap->address == address && heap->size) return true;
-    heap->size = 0;
-    if (++heap->loads > heap->loads_most || !read_at(h5, address, heap->bytes, HEAP_HEADER))
-        return false;
-    uint64_t size = little_endian(heap->bytes + 8, 8);
-    if (memcmp(heap->bytes, "GCOL\1", 5) != 0 || size < HEAP_LEAST || size > HEAP_MOST ||
-        !read_at(h5, address, heap->bytes, (size_t)size))
-        return false;
-    heap->address = address;
-    heap->size = (size_t)size;
-    return true;
-}
-
-/* Object `index` of a loaded collection: 2 bytes index, 2 count, 4 reserved, 8 size, data padded
- * to 8. NULL if it is not there or does not fit. */
-static const char *find_heap_object(const heap_cache *heap, uint64_t index, uint64_t length)
-{
-    size_t at = HEAP_HEADER;
-    while (at + 16 <= heap->size) {
-        uint64_t id = little_endian(heap->bytes + at, 2);
-        uint64_t size = little_endian(heap->bytes + at + 8, 8);
-        if (id == 0 || size > heap->size - at - 16) return NULL; /* 0: the free rest */
-        if (id == index) return length <= size ? (const char *)heap->bytes + at + 16 : NULL;
-        at += 16 + ((size_t)size + 7) / 8 * 8;
-    }
-    return NULL;
-}
-
-/* Where the references of a plainly stored dataset are; 0 if it is stored in another way. */
-static uint64_t plain_offset(const fmo_h5 *h5, hid_t dataset, size_t n)
-{
-    haddr_t offset = H5Dget_offset(dataset);
-    bool plain =
-        h5->plain && offset != HADDR_UNDEF && H5Dget_storage_size(dataset) == n * REFERENCE_SIZE;
-    return plain ? (uint64_t)offset : 0;
-}
-
-static fmo_status read_variable_strings(const fmo_h5 *h5, const fmo_field *field, hid_t dataset,
-                                        size_t n, char *slots, size_t slot)
-{
-    uint64_t offset = plain_offset(h5, dataset, n);
-    if (!offset) return FMO_OK; /* all slots stay empty */
-    heap_cache *heap = calloc(1, sizeof *heap);
-    if (!heap) return fmo_h5_fail(h5, FMO_ERR_MEMORY, field->title, "no memory to read it");
-    heap->loads_most = 16 + h5->size / HEAP_LEAST; /* each collection about once */
-    fmo_status status = FMO_OK;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char reference[REFERENCE_SIZE];
-        const char *text = NULL;
-        uint64_t length = 0;
-        bool good = read_at(h5, offset + i * REFERENCE_SIZE, reference, REFERENCE_SIZE);
-        if (good) {
-            length = little_endian(reference, 4);
-            if (!length) continue;
-            good = load_heap(h5, heap, little_endian(reference + 4, 8)) &&
-                   (text = find_heap_object(heap, little_endian(reference + 12, 4), length));
-        }
-        if (!good) {
-            status =
-                fmo_h5_fail(h5, FMO_ERR_INPUT, field->title,
-                            "string %zu cannot be read; the file is damaged: copy it again", i);
-            break;
-        }
-        copy_text(slots + i * slot, slot, text, (size_t)length);
-    }
-    free(heap);
-    return status;
-}
-
 static fmo_status read_fixed_strings(const fmo_h5 *h5, const fmo_field *field, hid_t dataset,
                                      hid_t type, size_t n, char *slots, size_t slot)
 {
@@ -538,7 +425,8 @@ static fmo_status read_fixed_strings(const fmo_h5 *h5, const fmo_field *field, h
     if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0)
         status = damaged(h5, field->title, "its strings cannot be read");
     else
-        for (size_t i = 0; i < n; i++) copy_text(slots + i * slot, slot, text + i * size, size);
+        for (size_t i = 0; i < n; i++)
+            fmo_h5_copy_text(slots + i * slot, slot, text + i * size, size);
     free(text);
     return status;
 }
@@ -552,7 +440,7 @@ fmo_status fmo_h5_read_strings(const fmo_h5 *h5, const fmo_field *field, char *s
     if (type < 0)
         status = damaged(h5, field->title, "cannot be opened");
     else if (H5Tis_variable_str(type) > 0)
-        status = read_variable_strings(h5, field, dataset, n, slots, slot);
+        status = fmo_h5_read_heap_strings(h5, field, dataset, slots, slot);
     else
         status = read_fixed_strings(h5, field, dataset, type, n, slots, slot);
     if (type >= 0) H5Tclose(type);
@@ -613,7 +501,7 @@ static fmo_status read_attribute(const fmo_h5 *h5, const char *title, hid_t attr
         size_t length = H5Tget_size(type);
         char *text = length <= STRING_MOST ? calloc(1, length + 1) : NULL;
         read = text ? H5Aread(attribute, type, text) : -1;
-        if (read >= 0) copy_text(value, size, text, length);
+        if (read >= 0) fmo_h5_copy_text(value, size, text, length);
         free(text);
     }
     if (read < 0) status = damaged(h5, title, "cannot be read");

@@ -67,6 +67,13 @@ fmo_status fmo_h5_read(const fmo_h5 *h5, const fmo_field *field, void *values);
  * are cut to fit. Those stored in an unusual way (variable length and chunked) stay empty. */
 fmo_status fmo_h5_read_strings(const fmo_h5 *h5, const fmo_field *field, char *slots, size_t slot);
 
+/* h5_raw.c: the two parts of HDF5 that we do not leave to the library. The first is called once the
+ * file is open; the second reads variable-length strings for fmo_h5_read_strings. */
+fmo_status fmo_h5_check_local_heaps(const fmo_h5 *h5);
+fmo_status fmo_h5_read_heap_strings(const fmo_h5 *h5, const fmo_field *field, hid_t dataset,
+                                    char *slots, size_t slot);
+void fmo_h5_copy_text(char *to, size_t size, const char *from, size_t from_size);
+
 /* Read a scalar attribute that is there; type and shape are checked. A string is cut to fit. */
 fmo_status fmo_h5_read_integer(const fmo_h5 *h5, const fmo_attribute *attribute, int64_t *value);
 fmo_status fmo_h5_read_real(const fmo_h5 *h5, const fmo_attribute *attribute, double *value);

@@ -40,12 +40,32 @@ static void check_names(void)
               "reduce %d", i);
     for (int i = 0; i < FMO_ERI_CLASS_COUNT; i++)
         CHECK(!strcmp(fmo_eri_class_name((fmo_eri_class)i), eri_class[i]), "class %d", i);
+    for (int i = 0; i < FMO_SCATTER_COUNT; i++)
+        CHECK(*fmo_scatter_name((fmo_scatter)i) && *fmo_scatter_text((fmo_scatter)i) &&
+                  *fmo_scatter_determinism((fmo_scatter)i),
+              "scatter %d", i);
+    CHECK(!strcmp(fmo_scatter_name(FMO_SCATTER_WARP_MATCH), "warp-match") &&
+              !strcmp(fmo_scatter_determinism(FMO_SCATTER_FIXED), "run-to-run") &&
+              fmo_scatter_takes_commit(FMO_SCATTER_NATIVE) &&
+              !fmo_scatter_takes_commit(FMO_SCATTER_FIXED) &&
+              fmo_scatter_kind(FMO_SCATTER_TILE) == FMO_SCATTER_SCHEDULE,
+          "scatter table");
+    CHECK(!strcmp(fmo_commit_name(FMO_COMMIT_NATIVE), "native") &&
+              !strcmp(fmo_commit_name(FMO_COMMIT_CAS), "cas") && *fmo_commit_text(FMO_COMMIT_CAS),
+          "commit table");
     static const int outside[] = {-1, 1000, -2147483647 - 1, 2147483647};
     for (int i = 0; i < 4; i++)
         CHECK(!fmo_mode_name((fmo_mode)outside[i]) && !fmo_mode_text((fmo_mode)outside[i]) &&
                   !fmo_reduce_name((fmo_reduce)outside[i]) &&
                   !fmo_reduce_text((fmo_reduce)outside[i]) &&
-                  !fmo_eri_class_name((fmo_eri_class)outside[i]),
+                  !fmo_eri_class_name((fmo_eri_class)outside[i]) &&
+                  !fmo_scatter_name((fmo_scatter)outside[i]) &&
+                  !fmo_scatter_text((fmo_scatter)outside[i]) &&
+                  !fmo_scatter_determinism((fmo_scatter)outside[i]) &&
+                  !fmo_scatter_takes_commit((fmo_scatter)outside[i]) &&
+                  fmo_scatter_kind((fmo_scatter)outside[i]) == FMO_SCATTER_CHOICE &&
+                  !fmo_commit_name((fmo_commit)outside[i]) &&
+                  !fmo_commit_text((fmo_commit)outside[i]),
               "a name for %d", outside[i]);
     CHECK(!fmo_mode_name(FMO_MODE_COUNT) && !fmo_reduce_name(FMO_REDUCE_COUNT) &&
               !fmo_eri_class_name(FMO_ERI_CLASS_COUNT),
@@ -80,7 +100,9 @@ static void check_options(const fmo_basis *basis)
     memset(&o, 0xff, sizeof o);
     fmo_fock_options_init(&o);
     CHECK(o.mode == FMO_MODE_AUTO && o.reduce == FMO_REDUCE_TREE && o.threads == 0 &&
-              o.cutoff == 1e-10 && o.memory == 0 && !o.progress && !o.progress_user,
+              o.cutoff == 1e-10 && o.memory == 0 && !o.progress && !o.progress_user &&
+              o.scatter == FMO_SCATTER_AUTO && o.commit == FMO_COMMIT_NATIVE && !o.no_overlap &&
+              !o.measure_accumulation && !o.stream,
           "defaults");
     fmo_fock_options_init(NULL);
 
@@ -92,6 +114,9 @@ static void check_options(const fmo_basis *basis)
     REFUSED(mode, (fmo_mode)-1, "options.mode = -1: no such mode");
     REFUSED(reduce, (fmo_reduce)FMO_REDUCE_COUNT, "options.reduce = 3: no such form");
     REFUSED(reduce, FMO_REDUCE_SERIAL, "reduce = serial belongs to mode split");
+    REFUSED(scatter, FMO_SCATTER_COUNT, "no such strategy");
+    REFUSED(scatter, (fmo_scatter)-1, "options.scatter = -1: no such strategy");
+    REFUSED(commit, FMO_COMMIT_COUNT, "options.commit = 2: no such form");
     REFUSED(threads, -1, "options.threads = -1: expected 0 to 65536");
     REFUSED(threads, 65537, "options.threads = 65537");
     REFUSED(cutoff, -1e-12, "options.cutoff = -1e-12: expected 0 to 1");
@@ -114,6 +139,22 @@ static void check_options(const fmo_basis *basis)
         fmo_fock_plan_destroy(plan);
     }
     fmo_fock_plan_destroy(NULL);
+
+    /* What was found out about the GPU is what the modes say. */
+    err = (fmo_error){FMO_OK, ""};
+    const fmo_status available = fmo_gpu_available(&err);
+    CHECK(available == FMO_OK || (available == FMO_ERR_NO_DEVICE && *err.message), "%s",
+          err.message);
+    o = options_of(FMO_MODE_CPU, 1);
+    double device = 0.0; /* GPU pointers are for a plan of mode fused */
+    CHECK(fmo_fock_plan_create(basis, &o, &plan, NULL) == FMO_OK, "plan");
+    err = (fmo_error){FMO_OK, ""};
+    CHECK(fmo_fock_build_device(plan, &device, &device, &device, &err) == FMO_ERR_ARGUMENT &&
+              strstr(err.message, "the plan's mode is cpu, expected fused"),
+          "build_device of mode cpu: %s", err.message);
+    CHECK(fmo_fock_build_device(NULL, &device, &device, &device, NULL) == FMO_ERR_ARGUMENT,
+          "build_device of NULL");
+    fmo_fock_plan_destroy(plan);
 }
 
 /* mode auto says what it became and why; NULL options are the defaults. */

@@ -159,6 +159,7 @@ static void *read_often(void *path)
     for (int i = 0; i < 20; i++) {
         fmo_dataset *dataset = NULL;
         bad += fmo_dataset_read(path, &dataset, NULL) != FMO_OK;
+        fmo_dataset_destroy(dataset);
         bad += fmo_dataset_read("/no/such/file", &dataset, NULL) != FMO_ERR_INPUT;
     }
     return (void *)bad;

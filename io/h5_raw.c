@@ -1,0 +1,175 @@
+/* Two HDF5 structures read as plain bytes, because HDF5 1.10, which is in the field, crashes, loops
+ * or fills the memory on damaged ones: the local heaps of groups, checked before HDF5 sees them,
+ * and the global heap of variable-length strings, read here instead. Layouts: HDF5 File Format
+ * Specification 3.0, III.D (local heap), III.E (global heap), IV.B (reference into it). */
+#define _GNU_SOURCE /* memmem */
+#include "io/h5.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static uint64_t little_endian(const unsigned char *bytes, int n)
+{
+    uint64_t value = 0;
+    while (n-- > 0) value = value << 8 | bytes[n];
+    return value;
+}
+
+static bool read_at(const fmo_h5 *h5, uint64_t offset, void *bytes, size_t size)
+{
+    if (offset > h5->size || size > h5->size - offset) return false;
+    return pread(h5->descriptor, bytes, size, (off_t)offset) == (ssize_t)size;
+}
+
+/* --- local heaps -------------------------------------------------------------------------------*/
+
+enum {
+    LOCAL_HEADER = 32, /* HEAP, version 0, 3 reserved, 8 bytes each: size, first free, address */
+    LOCAL_FREE_MOST = 65536,
+    WINDOW = 1 << 20
+};
+
+/* HDF5 follows the list of free blocks, offset of the next and size, until it reads 1; it does not
+ * notice a circle. Heaps that do not fit the file are left to HDF5, which refuses them. */
+static bool free_list_ends(const fmo_h5 *h5, const unsigned char *header)
+{
+    uint64_t size = little_endian(header + 8, 8), next = little_endian(header + 16, 8);
+    uint64_t address = little_endian(header + 24, 8);
+    unsigned char link[8];
+    for (int i = 0; i < LOCAL_FREE_MOST && next != 1; i++) {
+        if (next >= size || address > h5->size || !read_at(h5, address + next, link, 8))
+            return true;
+        next = little_endian(link, 8);
+    }
+    return next == 1;
+}
+
+/* Finds every local heap of the file by its signature, wherever it is. */
+fmo_status fmo_h5_check_local_heaps(const fmo_h5 *h5)
+{
+    fmo_status status = FMO_OK;
+    if (!h5->plain) return FMO_OK;
+    unsigned char *window = malloc(WINDOW + LOCAL_HEADER);
+    if (!window) return fmo_h5_fail(h5, FMO_ERR_MEMORY, NULL, "no memory to read it");
+    for (uint64_t start = 0; status == FMO_OK && start < h5->size; start += WINDOW) {
+        size_t left = WINDOW + LOCAL_HEADER; /* windows overlap by a header */
+        if (left > h5->size - start) left = (size_t)(h5->size - start);
+        if (!read_at(h5, start, window, left)) {
+            status =
+                fmo_h5_fail(h5, FMO_ERR_INPUT, NULL, "cannot be read to its end; copy it again");
+            break;
+        }
+        const unsigned char *at = window, *end = window + left;
+        while ((at = memmem(at, (size_t)(end - at), "HEAP", 5)) && end - at >= LOCAL_HEADER) {
+            if (!free_list_ends(h5, at)) {
+                status = fmo_h5_fail(h5, FMO_ERR_INPUT, NULL,
+                                     "the free list of a group does not end; the file is damaged: "
+                                     "copy it again");
+                break;
+            }
+            at++;
+        }
+    }
+    free(window);
+    return status;
+}
+
+/* --- variable-length strings -------------------------------------------------------------------*/
+
+void fmo_h5_copy_text(char *to, size_t size, const char *from, size_t from_size)
+{
+    size_t n = 0;
+    while (from && n + 1 < size && n < from_size && from[n]) {
+        to[n] = from[n];
+        n++;
+    }
+    while (n > 0 && to[n - 1] == ' ') n--; /* Fortran pads with blanks */
+    to[n] = '\0';
+}
+
+enum {
+    REFERENCE_SIZE = 16,
+    HEAP_HEADER = 16, /* signature, version, 3 reserved, 8 bytes size */
+    HEAP_LEAST = 4096,
+    HEAP_MOST = 65536 /* H5HG_MAXSIZE */
+};
+
+typedef struct heap {
+    uint64_t address, loads, loads_most;
+    size_t size;
+    unsigned char bytes[HEAP_MOST];
+} heap_cache;
+
+static bool load_heap(const fmo_h5 *h5, heap_cache *heap, uint64_t address)
+{
+    if (heap->address == address && heap->size) return true;
+    heap->size = 0;
+    if (++heap->loads > heap->loads_most || !read_at(h5, address, heap->bytes, HEAP_HEADER))
+        return false;
+    uint64_t size = little_endian(heap->bytes + 8, 8);
+    if (memcmp(heap->bytes, "GCOL\1", 5) != 0 || size < HEAP_LEAST || size > HEAP_MOST ||
+        !read_at(h5, address, heap->bytes, (size_t)size))
+        return false;
+    heap->address = address;
+    heap->size = (size_t)size;
+    return true;
+}
+
+/* Object `index` of a loaded collection: 2 bytes index, 2 count, 4 reserved, 8 size, data padded
+ * to 8. NULL if it is not there or does not fit. */
+static const char *find_heap_object(const heap_cache *heap, uint64_t index, uint64_t length)
+{
+    size_t at = HEAP_HEADER;
+    while (at + 16 <= heap->size) {
+        uint64_t id = little_endian(heap->bytes + at, 2);
+        uint64_t size = little_endian(heap->bytes + at + 8, 8);
+        if (id == 0 || size > heap->size - at - 16) return NULL; /* 0: the free rest */
+        if (id == index) return length <= size ? (const char *)heap->bytes + at + 16 : NULL;
+        at += 16 + ((size_t)size + 7) / 8 * 8;
+    }
+    return NULL;
+}
+
+/* Where the references of a plainly stored dataset are; 0 if it is stored in another way. */
+static uint64_t plain_offset(const fmo_h5 *h5, hid_t dataset, size_t n)
+{
+    haddr_t offset = H5Dget_offset(dataset);
+    bool plain =
+        h5->plain && offset != HADDR_UNDEF && H5Dget_storage_size(dataset) == n * REFERENCE_SIZE;
+    return plain ? (uint64_t)offset : 0;
+}
+
+fmo_status fmo_h5_read_heap_strings(const fmo_h5 *h5, const fmo_field *field, hid_t dataset,
+                                    char *slots, size_t slot)
+{
+    size_t n = fmo_h5_values(h5, field);
+    uint64_t offset = plain_offset(h5, dataset, n);
+    if (!offset) return FMO_OK; /* all slots stay empty */
+    heap_cache *heap = calloc(1, sizeof *heap);
+    if (!heap) return fmo_h5_fail(h5, FMO_ERR_MEMORY, field->title, "no memory to read it");
+    heap->loads_most = 16 + h5->size / HEAP_LEAST; /* each collection about once */
+    fmo_status status = FMO_OK;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char reference[REFERENCE_SIZE];
+        const char *text = NULL;
+        uint64_t length = 0;
+        bool good = read_at(h5, offset + i * REFERENCE_SIZE, reference, REFERENCE_SIZE);
+        if (good) {
+            length = little_endian(reference, 4);
+            if (!length) continue;
+            good = load_heap(h5, heap, little_endian(reference + 4, 8)) &&
+                   (text = find_heap_object(heap, little_endian(reference + 12, 4), length));
+        }
+        if (!good) {
+            status =
+                fmo_h5_fail(h5, FMO_ERR_INPUT, field->title,
+                            "string %zu cannot be read; the file is damaged: copy it again", i);
+            break;
+        }
+        fmo_h5_copy_text(slots + i * slot, slot, text, (size_t)length);
+    }
+    free(heap);
+    return status;
+}
