@@ -1,6 +1,7 @@
 /* `--mode fused`: per pass one screening kernel, then one quartet kernel a class, all on one
  * stream. The strategy is a row of FMO_GPU_VARIANT_TABLE; `auto` is decided here. */
 #include "accumulate/gpu_plan.h"
+#include "accumulate/gpu_range.h"
 
 #include <math.h>
 #include <string.h>
@@ -88,6 +89,7 @@ static cudaError_t run_passes(const fmo_fock_plan *plan, fmo_gpu_state *g,
             const fmo_gpu_part *part = &pass->part[n];
             const fmo_gpu_class_view view = fmo_gpu_view(g, part);
             const fmo_gpu_matrices m = fmo_gpu_matrix_view(plan, g, part->eri_class);
+            const fmo_gpu_range range(fmo_eri_class_name(part->eri_class));
             int blocks = 0;
             code = variant->resident[part->eri_class](&blocks);
             blocks *= g->processors;
@@ -107,6 +109,7 @@ static cudaError_t run_tile(const fmo_fock_plan *plan, fmo_gpu_state *g, bool co
 {
     cudaError_t code = cudaSuccess;
     for (int c = FMO_ERI_CLASS_COUNT - 1; c >= 0 && code == cudaSuccess; c--) {
+        const fmo_gpu_range range(fmo_eri_class_name((fmo_eri_class)c));
         code = cudaEventRecord(g->class_event[c][0], g->stream);
         if (code == cudaSuccess) code = fmo_gpu_tile_launch(plan, g, (fmo_eri_class)c, commits);
         if (code == cudaSuccess) code = cudaEventRecord(g->class_event[c][1], g->stream);
@@ -169,6 +172,7 @@ static fmo_status fused_build(fmo_fock_plan *plan, const double *density, fmo_er
     fmo_gpu_counters counters;
     double seconds[FMO_ERI_CLASS_COUNT];
     float gpu_ms = 0.0f;
+    const fmo_gpu_range range("fused build");
     const double start = fmo_now();
     memcpy(g->host_in, density, matrix);
     cudaError_t code =
@@ -212,6 +216,7 @@ static fmo_status fused_measure(fmo_fock_plan *plan, fmo_error *err)
     fmo_gpu_state *g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
     double seconds[FMO_ERI_CLASS_COUNT];
+    const fmo_gpu_range range("fused build without commits");
     fmo_status status =
         run(plan, find_variant(FMO_SCATTER_COUNT, FMO_COMMIT_NATIVE), g->out, g->out + n * n, err);
     if (status != FMO_OK) return status;

@@ -2,6 +2,7 @@
  * streams, so that the GPU fills one while the CPU empties the other; with no_overlap one buffer
  * and no work at the same time, the form of the 2013 paper. */
 #include "accumulate/gpu_plan.h"
+#include "accumulate/gpu_range.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -214,6 +215,7 @@ cudaError_t drain(fmo_fock_plan *plan, const split_state *s, buffer *f, busy_tim
     busy->gpu += 1e-3 * kernel;
     busy->transfer += 1e-3 * copied;
     plan->profile.classes[f->eri_class].seconds += 1e-3 * kernel;
+    const fmo_gpu_range range("reduce on the CPU");
     const double start = fmo_now();
     reduce_batch(plan, s, f);
     busy->reduce += fmo_now() - start;
@@ -227,6 +229,7 @@ cudaError_t fill(const fmo_fock_plan *plan, buffer *f, const fmo_gpu_part *part,
     const fmo_gpu_state *g = plan->gpu;
     const fmo_gpu_class_view view = fmo_gpu_view(g, part);
     const int c = part->eri_class;
+    const fmo_gpu_range range(fmo_eri_class_name(part->eri_class));
     f->busy = 1;
     f->eri_class = part->eri_class;
     f->num = num;
@@ -284,6 +287,7 @@ fmo_status split_build(fmo_fock_plan *plan, const double *density, fmo_error *er
     fmo_gpu_counters counters;
     busy_times busy = {0.0, 0.0, 0.0};
     float screening = 0.0f;
+    const fmo_gpu_range range("split build");
     for (int t = 0; s->own && t < s->threads; t++) memset(s->own[t], 0, 2 * matrix);
     for (int b = 0; b < s->used; b++) s->buffers[b].busy = 0;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) plan->profile.classes[c].seconds = 0.0;

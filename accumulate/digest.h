@@ -1,4 +1,4 @@
-/* The one Fock digestion: who adds what where. A quartet (ij|kl) with shells i >= j, k >= l and
+/* The one Fock digestion: who adds what where. A quartet (ij|kl) of unordered pairs ij and kl, with
  * pair ij not after kl is used once and stands for its up to eight permutations:
  *
  *     X^J_ij += D_kl v   X^J_kl += D_ij v

@@ -1,6 +1,7 @@
 /* From density to survivors, and from X to J and K: the kernels around the quartet kernels. The
  * screening rule is that of screen.h, the same code as on the host. */
 #include "accumulate/gpu_plan.h"
+#include "accumulate/gpu_range.h"
 
 #include <math.h>
 #include <string.h>
@@ -245,6 +246,7 @@ __global__ void finish(finish_args a)
 
 cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g)
 {
+    const fmo_gpu_range range("density");
     const fmo_basis *b = plan->basis;
     const size_t n = b->ao_num, ns = b->shell_num;
     const density_args a = {
@@ -262,6 +264,7 @@ cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g)
 
 cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_pass *pass)
 {
+    const fmo_gpu_range range("screening");
     screen_args a;
     unsigned blocks = 0;
     memset(&a, 0, sizeof a);
@@ -296,6 +299,7 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
 cudaError_t fmo_gpu_finish(const fmo_fock_plan *plan, fmo_gpu_state *g, double scale,
                            double *coulomb, double *exchange)
 {
+    const fmo_gpu_range range("J and K");
     const int n = plan->basis->ao_num, tiles = (n + FINISH_TILE - 1) / FINISH_TILE;
     const finish_args a = {g->coulomb, g->exchange, coulomb,      exchange,     (size_t)n * n,
                            g->copies,  scale,       g->ao_caller, g->ao_factor, n};

@@ -38,6 +38,25 @@ void fmo_shell_pair_primitives(const fmo_basis *basis, int i, int j, double *pri
     }
 }
 
+static double largest_exponent(const fmo_basis *basis, int s)
+{
+    const fmo_shell *shell = &basis->shell[s];
+    double largest = 0.0;
+    for (int k = 0; k < shell->prim_num; k++)
+        largest = fmax(largest, basis->exponent[shell->prim_begin + k]);
+    return largest;
+}
+
+void fmo_shell_pair_order(const fmo_basis *basis, int *i, int *j)
+{
+    const int li = basis->shell[*i].ang_mom, lj = basis->shell[*j].ang_mom;
+    if (li > lj) return;
+    if (li == lj && (li == 0 || largest_exponent(basis, *i) >= largest_exponent(basis, *j))) return;
+    const int swap = *i;
+    *i = *j;
+    *j = swap;
+}
+
 /* sqrt(max_ab (ab|ab)) of a (possibly primitive) pair. */
 static double schwarz_bound(fmo_pair_class pair_class, const fmo_pair_view *pair)
 {
@@ -158,7 +177,8 @@ static fmo_status make_list(const fmo_basis *basis, fmo_pair_class pair_class, d
             const int b_end = li == lj ? a + 1 : nj;
             candidate *row = all + (li == lj ? (int64_t)a * (a + 1) / 2 : (int64_t)a * nj);
             for (int b = 0; b < b_end; b++) {
-                const int i = i0 + a, j = j0 + b;
+                int i = i0 + a, j = j0 + b;
+                fmo_shell_pair_order(basis, &i, &j);
                 const int kept = prune_pair(basis, pair_class, i, j, threshold, &s);
                 const fmo_pair_view view = {kept, s.kept, s.AB, basis->shell[i].center};
                 row[b] = (candidate){kept ? schwarz_bound(pair_class, &view) : 0.0, i, j, kept};
@@ -245,7 +265,16 @@ fmo_status fmo_shell_pairs_make(const fmo_basis *basis, double prune, int thread
         const fmo_pair_class pair_class = basis->shell[i].ang_mom ? FMO_PAIR_PP : FMO_PAIR_SS;
         const int n = prune_pair(basis, pair_class, i, i, 0.0, &s);
         const fmo_pair_view view = {n, s.kept, s.AB, basis->shell[i].center};
-        pairs->scale = fmax(pairs->scale, schwarz_bound(pair_class, &view));
+        const double bound = schwarz_bound(pair_class, &view);
+        if (!(bound <= pairs->scale)) pairs->scale = bound; /* NaN stays */
+    }
+    if (!(pairs->scale > 0.0 && isfinite(pairs->scale))) {
+        status = fmo_error_set(err, FMO_ERR_INPUT,
+                               "the largest self-repulsion of a shell is %g hartree^(1/2): check "
+                               "basis/coefficient, basis/prim_factor, basis/shell_factor and "
+                               "ao/normalization",
+                               pairs->scale);
+        goto done;
     }
     const double threshold = prune > 0.0 ? prune / pairs->scale : 0.0;
     for (int c = 0; status == FMO_OK && c < FMO_PAIR_CLASS_COUNT; c++)

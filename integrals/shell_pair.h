@@ -11,10 +11,10 @@
 
 typedef struct fmo_pair_list {
     int num;          /* pairs kept */
-    int64_t all;      /* pairs there are, i >= j where both shells are of one kind */
+    int64_t all;      /* pairs there are, unordered where both shells are of one kind */
     int64_t prim_num; /* primitive pairs kept */
     int prim_max;     /* most primitive pairs in one pair */
-    int *i, *j;       /* [num] internal shells, l_i >= l_j, i >= j */
+    int *i, *j;       /* [num] internal shells, in the order of fmo_shell_pair_order */
     double *bound;    /* [num] Schwarz bound sqrt(max (ab|ab)), descending */
     double *AB;       /* [num][3] */
     int64_t *begin;   /* [num+1] into prim */
@@ -29,7 +29,8 @@ typedef struct fmo_shell_pairs {
 
 /* All shell pairs of a basis. A primitive pair is dropped when its own Schwarz bound times the
  * largest one of the molecule is below `prune` (0: nothing is dropped).
- * FMO_OK or FMO_ERR_MEMORY; on error *pairs is left empty. */
+ * FMO_OK, FMO_ERR_INPUT (coefficients so large or small that bounds are not finite) or
+ * FMO_ERR_MEMORY; on error *pairs is left empty. */
 fmo_status fmo_shell_pairs_make(const fmo_basis *basis, double prune, int threads,
                                 fmo_shell_pairs *pairs, fmo_error *err);
 void fmo_shell_pairs_free(fmo_shell_pairs *pairs);
@@ -43,6 +44,11 @@ static inline fmo_pair_view fmo_pair_list_view(const fmo_basis *basis, const fmo
                        basis->shell[list->i[n]].center};
     return v;
 }
+
+/* Puts the shells of a pair in the order that the horizontal recursion wants: p before s, and of
+ * two p shells the one with the larger exponent first, since (p_i p_j| = (d_ij s| + AB_j (p_i s|
+ * cancels where the product sits on the second centre. */
+void fmo_shell_pair_order(const fmo_basis *basis, int *i, int *j);
 
 /* One pair with all its primitive pairs, unpruned: prim[prim_num_i * prim_num_j][FMO_PAIR_FIELDS].
  */

@@ -89,14 +89,16 @@ typedef enum object_type { OBJECT_BROKEN, OBJECT_GROUP, OBJECT_DATASET, OBJECT_O
 /* What an object is, by its header alone, without opening it. (In a damaged header HDF5 1.10 loses
  * some memory here or there and then says "infinite loop closing library" when the process ends, if
  * its error printing is on then.) */
-static object_type type_of(hid_t place, const char *name)
+static object_type type_of(const fmo_h5 *h5, hid_t place, const char *name, const H5L_info_t *link)
 {
 #if H5_VERSION_GE(1, 12, 0)
     H5O_info2_t info;
     if (H5Oget_info_by_name3(place, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0)
         return OBJECT_BROKEN;
+    (void)h5, (void)link; /* these releases look themselves */
 #else
     H5O_info_t info;
+    if (!fmo_h5_header_fits(h5, link->u.address)) return OBJECT_BROKEN;
     if (H5Oget_info_by_name2(place, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0)
         return OBJECT_BROKEN;
 #endif
@@ -119,7 +121,7 @@ static herr_t check_root_member(hid_t root, const char *name, const H5L_info_t *
         scan->status = refuse_link(scan->h5, title);
         return 1;
     }
-    object_type type = type_of(root, name);
+    object_type type = type_of(scan->h5, root, name, info);
     if (type == OBJECT_BROKEN)
         scan->status = damaged(scan->h5, title, "cannot be opened");
     else if (type != OBJECT_GROUP)
@@ -200,7 +202,7 @@ fmo_status fmo_h5_find(const fmo_h5 *h5, const fmo_field *field, bool *found)
     else
         *found = there > 0;
     if (*found) {
-        object_type type = type_of(group, field->name);
+        object_type type = type_of(h5, group, field->name, &info);
         if (type == OBJECT_BROKEN)
             status = damaged(h5, field->title, "cannot be opened");
         else if (type != OBJECT_DATASET)

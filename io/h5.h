@@ -67,8 +67,10 @@ fmo_status fmo_h5_read(const fmo_h5 *h5, const fmo_field *field, void *values);
  * are cut to fit. Those stored in an unusual way (variable length and chunked) stay empty. */
 fmo_status fmo_h5_read_strings(const fmo_h5 *h5, const fmo_field *field, char *slots, size_t slot);
 
-/* h5_raw.c: the two parts of HDF5 that we do not leave to the library. The first is called once the
- * file is open; the second reads variable-length strings for fmo_h5_read_strings. */
+/* h5_raw.c: what we do not leave to the HDF5 library. Local heaps are checked once the file is
+ * open, the header of an object before the library looks at it; variable-length strings are read
+ * there for fmo_h5_read_strings. */
+bool fmo_h5_header_fits(const fmo_h5 *h5, uint64_t address);
 fmo_status fmo_h5_check_local_heaps(const fmo_h5 *h5);
 fmo_status fmo_h5_read_heap_strings(const fmo_h5 *h5, const fmo_field *field, hid_t dataset,
                                     char *slots, size_t slot);

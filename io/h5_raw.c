@@ -23,6 +23,197 @@ static bool read_at(const fmo_h5 *h5, uint64_t offset, void *bytes, size_t size)
     return pread(h5->descriptor, bytes, size, (off_t)offset) == (ssize_t)size;
 }
 
+/* --- object headers ----------------------------------------------------------------------------*/
+
+enum {
+    CHUNK_MOST = 1 << 20, /* bytes of one piece of a header; TREXIO's are below 1000 */
+    CHUNKS_MOST = 64,
+    MESSAGE_FILL_OLD = 0x04,
+    MESSAGE_FILL = 0x05,
+    MESSAGE_LAYOUT = 0x08,
+    MESSAGE_FILTERS = 0x0b,
+    MESSAGE_ATTRIBUTE = 0x0c,
+    MESSAGE_CONTINUATION = 0x10,
+    FLAG_SHARED = 0x02
+};
+
+/* A position in a message. Reading past its end gives 0 and sets `bad`. */
+typedef struct cursor {
+    const unsigned char *at, *end;
+    bool bad;
+} cursor;
+
+static void skip(cursor *c, uint64_t n)
+{
+    if (n > (uint64_t)(c->end - c->at))
+        c->bad = true;
+    else
+        c->at += n;
+}
+
+static uint64_t take(cursor *c, int n)
+{
+    const unsigned char *from = c->at;
+    skip(c, (uint64_t)n);
+    return c->bad ? 0 : little_endian(from, n);
+}
+
+static uint64_t padded(uint64_t n)
+{
+    return (n + 7) / 8 * 8;
+}
+
+/* Number of elements of a dataspace; UINT64_MAX if that overflows. */
+static uint64_t space_elements(cursor c)
+{
+    uint64_t version = take(&c, 1), rank = take(&c, 1), elements = 1;
+    skip(&c, 1);
+    if (version == 2 && take(&c, 1) == 2) return 0; /* a null space */
+    if (version == 1) skip(&c, 5);
+    for (uint64_t d = 0; d < rank; d++) {
+        uint64_t length = take(&c, 8);
+        if (length && elements > UINT64_MAX / length) return UINT64_MAX;
+        elements *= length;
+    }
+    return c.bad ? UINT64_MAX : elements;
+}
+
+/* Name, type, shape and data of an attribute must lie within the message. */
+static bool attribute_fits(cursor c)
+{
+    uint64_t version = take(&c, 1), flags = take(&c, 1), sizes[3];
+    for (int i = 0; i < 3; i++) sizes[i] = take(&c, 2); /* name, type, space */
+    if (version == 3) skip(&c, 1);
+    if (c.bad || version < 1 || version > 3 || (version > 1 && (flags & 3))) return false;
+    if (version == 1)
+        for (int i = 0; i < 3; i++) sizes[i] = padded(sizes[i]);
+    skip(&c, sizes[0]);
+    cursor type = c;
+    skip(&c, sizes[1]);
+    cursor space = c;
+    skip(&c, sizes[2]);
+    space.end = c.at;
+    skip(&type, 4);
+    uint64_t item = take(&type, 4), elements = space_elements(space);
+    uint64_t left = (uint64_t)(c.end - c.at);
+    return !c.bad && !type.bad && (elements == 0 || item <= left / elements);
+}
+
+static bool fill_fits(cursor c)
+{
+    uint64_t version = take(&c, 1);
+    if (version == 3) {
+        if (take(&c, 1) & 0x20) skip(&c, take(&c, 4));
+    } else {
+        skip(&c, 2);
+        uint64_t defined = take(&c, 1);
+        if (version == 1 || defined) skip(&c, take(&c, 4));
+    }
+    return !c.bad;
+}
+
+/* Compact data are in the message itself. */
+static bool layout_fits(cursor c)
+{
+    uint64_t version = take(&c, 1);
+    if (version >= 3) {
+        if (take(&c, 1) == 0) skip(&c, take(&c, 2));
+    } else {
+        uint64_t rank = take(&c, 1), kind = take(&c, 1);
+        skip(&c, kind == 0 ? 5 + 4 * rank : 5);
+        if (kind == 0) skip(&c, take(&c, 4));
+    }
+    return !c.bad;
+}
+
+static bool filters_fit(cursor c)
+{
+    uint64_t version = take(&c, 1), filters = take(&c, 1);
+    if (version == 1) skip(&c, 6);
+    for (uint64_t i = 0; i < filters && !c.bad; i++) {
+        uint64_t id = take(&c, 2), name = version == 1 || id >= 256 ? take(&c, 2) : 0;
+        skip(&c, 2);
+        uint64_t values = take(&c, 2);
+        skip(&c, version == 1 ? padded(name) : name);
+        skip(&c, 4 * (version == 1 ? values + values % 2 : values));
+    }
+    return !c.bad;
+}
+
+static bool message_fits(uint64_t type, uint64_t flags, cursor c)
+{
+    if (flags & FLAG_SHARED) return true;
+    switch (type) {
+    case MESSAGE_FILL_OLD:
+        skip(&c, take(&c, 4));
+        return !c.bad;
+    case MESSAGE_FILL:
+        return fill_fits(c);
+    case MESSAGE_LAYOUT:
+        return layout_fits(c);
+    case MESSAGE_FILTERS:
+        return filters_fit(c);
+    case MESSAGE_ATTRIBUTE:
+        return attribute_fits(c);
+    default:
+        return true;
+    }
+}
+
+typedef struct chunk {
+    uint64_t offset, length;
+} chunk;
+
+/* Messages of one piece of a header. Continuations are added to the list. */
+static bool chunk_fits(const unsigned char *bytes, uint64_t length, int version, bool ordered,
+                       chunk *list, int *listed)
+{
+    cursor c = {bytes, bytes + length, false};
+    while (c.end - c.at >= (version == 1 ? 8 : 4)) {
+        uint64_t type = take(&c, version == 1 ? 2 : 1), size = take(&c, 2), flags = take(&c, 1);
+        skip(&c, version == 1 ? 3 : ordered ? 2 : 0);
+        cursor message = {c.at, c.at + size, false};
+        skip(&c, size);
+        if (c.bad || !message_fits(type, flags, message)) return false;
+        if (type != MESSAGE_CONTINUATION) continue;
+        if (*listed == CHUNKS_MOST) return false;
+        list[*listed].offset = take(&message, 8);
+        list[(*listed)++].length = take(&message, 8);
+        if (message.bad) return false;
+    }
+    return true;
+}
+
+/* Does the header at this address, with all its messages, hold together? */
+bool fmo_h5_header_fits(const fmo_h5 *h5, uint64_t address)
+{
+    unsigned char start[40] = {0};
+    chunk list[CHUNKS_MOST];
+    int listed = 1, version = 1;
+    bool ordered = false, good = true;
+    if (!h5->plain) return true;
+    if (!read_at(h5, address, start, 16)) return false;
+    list[0] = (chunk){address + 16, little_endian(start + 8, 4)};
+    if (memcmp(start, "OHDR", 4) == 0) {
+        int flags = start[5], width = 1 << (flags & 3);
+        size_t prefix = 6u + (flags & 0x20 ? 16u : 0u) + (flags & 0x10 ? 4u : 0u);
+        if (!read_at(h5, address, start, prefix + (size_t)width)) return false;
+        version = 2;
+        ordered = flags & 4;
+        list[0] = (chunk){address + prefix + (size_t)width, little_endian(start + prefix, width)};
+    } else if (start[0] != 1)
+        return false;
+    for (int i = 0; good && i < listed; i++) {
+        uint64_t length = list[i].length, edge = version == 2 && i > 0 ? 4 : 0; /* OCHK, checksum */
+        if (length > CHUNK_MOST || length < 2 * edge) return false;
+        unsigned char *bytes = malloc(length ? (size_t)length : 1);
+        good = bytes && read_at(h5, list[i].offset, bytes, (size_t)length) &&
+               chunk_fits(bytes + edge, length - 2 * edge, version, ordered, list, &listed);
+        free(bytes);
+    }
+    return good;
+}
+
 /* --- local heaps -------------------------------------------------------------------------------*/
 
 enum {

@@ -1,0 +1,230 @@
+/* The harness of fmo-bench: cells, timing, tables, JSON. An experiment is one pair of files,
+ * NAME.c (data, CPU parts, reference) and NAME.cu (GPU parts), and one row of the table below.
+ *
+ * A cell is one number of one table: a method (row) at one size (column), measured by
+ * bench_measure(), which warms up, repeats, bounds the time and checks the result. */
+#ifndef FMO_BENCH_H
+#define FMO_BENCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <fmo/scatter.h>
+#include <fmo/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(name, line for --help) */
+#define BENCH_EXPERIMENT_TABLE(X)                                                               \
+    X(histogram, "N items into bins: strategies, commits, private bins, CUB; ways to collide")  \
+    X(himeno, "Poisson equation by Jacobi sweeps in float: six ways to reduce the residual")    \
+    X(reduction, "one sum of N items: an atomic per item, batches, trees, CUB")                 \
+    X(strip, "strip mining: a loop cut into strips, inner loop serial or parallel")             \
+    X(interchange, "b[j] += a[i][j]: both loop orders, both storage orders")                    \
+    X(kmeans, "k-means: centroids staged in strips, centroid update as a scatter-add")          \
+    X(median, "median filter: window read directly, staged in shared memory, sliding in strips")
+
+#define BENCH_ENUM_ROW(name, text) BENCH_##name,
+typedef enum bench_experiment {
+    BENCH_EXPERIMENT_TABLE(BENCH_ENUM_ROW) BENCH_EXPERIMENT_COUNT
+} bench_experiment;
+#undef BENCH_ENUM_ROW
+
+enum { BENCH_LIST_MAX = 32, BENCH_PARAM_MAX = 10 };
+
+/* Element types of sums. X(enumerator, name) */
+#define BENCH_TYPE_TABLE(X)       \
+    X(BENCH_INT32, "int32")       \
+    X(BENCH_FLOAT, "float")       \
+    X(BENCH_DOUBLE, "double")
+/* What the items of a histogram are. */
+#define BENCH_INPUT_TABLE(X)      \
+    X(BENCH_DOUBLES, "doubles")   \
+    X(BENCH_IDS, "ids")
+/* How the bins of items collide. */
+#define BENCH_PATTERN_TABLE(X)    \
+    X(BENCH_UNIFORM, "uniform")   \
+    X(BENCH_ZIPF, "zipf")         \
+    X(BENCH_RUNS, "runs")         \
+    X(BENCH_REPLAY, "replay")
+/* Grid sizes of the published benchmark, i x j x k with boundaries. X(name, i, j, k) */
+#define BENCH_GRID_TABLE(X)       \
+    X(XS, 32, 32, 64)             \
+    X(S, 64, 64, 128)             \
+    X(M, 128, 128, 256)           \
+    X(L, 256, 256, 512)
+#define BENCH_PLACE_TABLE(X)      \
+    X(BENCH_ON_CPU, "cpu")        \
+    X(BENCH_ON_GPU, "gpu")
+
+#define BENCH_ENUM_ROW(e, name) e,
+typedef enum bench_type { BENCH_TYPE_TABLE(BENCH_ENUM_ROW) BENCH_TYPE_COUNT } bench_type;
+typedef enum bench_input { BENCH_INPUT_TABLE(BENCH_ENUM_ROW) BENCH_INPUT_COUNT } bench_input;
+typedef enum bench_pattern {
+    BENCH_PATTERN_TABLE(BENCH_ENUM_ROW) BENCH_PATTERN_COUNT
+} bench_pattern;
+typedef enum bench_place { BENCH_PLACE_TABLE(BENCH_ENUM_ROW) BENCH_PLACE_COUNT } bench_place;
+#undef BENCH_ENUM_ROW
+#define BENCH_ENUM_ROW(name, i, j, k) BENCH_GRID_##name,
+typedef enum bench_grid { BENCH_GRID_TABLE(BENCH_ENUM_ROW) BENCH_GRID_COUNT } bench_grid;
+#undef BENCH_ENUM_ROW
+
+const char *bench_experiment_name(int experiment);
+const char *bench_experiment_text(int experiment);
+const char *bench_type_name(int type);
+const char *bench_input_name(int input);
+const char *bench_pattern_name(int pattern);
+const char *bench_grid_name(int grid);
+const char *bench_place_name(int place);
+
+typedef struct bench_list {
+    int count;
+    int64_t value[BENCH_LIST_MAX];
+} bench_list;
+
+/* What options.c fills in; a set of choices is a bit mask. -1: the experiment's own default. */
+typedef struct bench_options {
+    int action;     /**< bench_action of options.h */
+    int experiment; /**< BENCH_EXPERIMENT_COUNT: all */
+    int64_t items;
+    bench_list bins, blocks, strips, batches, edges;
+    int64_t types, inputs, patterns, grids, places, scatters, commits;
+    int64_t run_length, samples, clusters, dimensions, sweeps, image, window;
+    int64_t threads, repeat, seed;
+    double zipf, seconds;
+    const char *dataset, *json;
+    bool quiet;
+} bench_options;
+
+typedef struct bench_device {
+    char name[96];
+    int sms, shared_bytes, l2_bytes, window_bytes, driver, runtime, capability;
+    int64_t memory;
+} bench_device;
+
+/* How a result compares with the CPU's. */
+typedef enum bench_check_kind { BENCH_CHECK_NONE, BENCH_EXACT, BENCH_BOUND } bench_check_kind;
+typedef struct bench_check {
+    bench_check_kind kind;
+    int64_t wrong;       /* values that differ, or are outside the bound */
+    double error, bound; /* of the value with the largest error/bound; BENCH_BOUND */
+} bench_check;
+
+/* A parameter of a cell, for the JSON; text NULL: a number. */
+typedef struct bench_param {
+    const char *name, *text;
+    double number;
+} bench_param;
+
+typedef struct bench_cell {
+    bench_experiment experiment;
+    bench_place place;
+    char table[112], row[64], column[32];
+    char method[40];
+    const char *commit;  /* NULL where there is none */
+    char against[64];    /* row that the ratio divides by; "" for none */
+    const char *unit;    /* what an item is: "updates" */
+    bench_param param[BENCH_PARAM_MAX];
+    int param_num;
+    /* filled by bench_measure */
+    int64_t items, items_run;
+    bool extrapolated;
+    int repeat;
+    double median, min, max; /* seconds for all items, scaled up if extrapolated */
+    double first, spare;     /* first run, warm-up; spare: the experiment's own use */
+    double ratio;            /* NaN until the table is printed, and where there is none */
+    bench_check check;
+    char left_out[160]; /* why there is no measurement; "" if there is */
+    char note[160];
+} bench_cell;
+
+typedef struct bench_run {
+    const bench_options *options;
+    bench_experiment experiment;
+    bool cpu, gpu; /* which parts run */
+    int threads;   /* CPU threads */
+    bench_device device;
+    char no_gpu[192]; /* why the GPU parts are left out; "" */
+    bench_cell *cell;
+    int cell_num, cell_max;
+    fmo_error err; /* first fault: everything after it is skipped */
+} bench_run;
+
+/* The work behind a cell, in units of which the first n can be done. run() returns seconds,
+ * negative after bench_fail(). */
+typedef struct bench_task {
+    void *user;
+    int64_t units;          /* all of them */
+    int64_t weight;         /* items in a unit */
+    int64_t representative; /* fewest units from which more may be extrapolated */
+    void (*prepare)(void *user, int64_t n); /* before each run, not timed; may be NULL */
+    double (*run)(void *user, int64_t n);
+    void (*check)(void *user, int64_t n, bench_check *check); /* of the last run; may be NULL */
+} bench_task;
+
+/** A new cell of the run's experiment; texts are printf-style in the setters. */
+bench_cell bench_cell_make(const bench_run *run, bench_place place, const char *method,
+                           const char *commit, const char *unit);
+void bench_cell_number(bench_cell *cell, const char *name, double value);
+void bench_cell_text(bench_cell *cell, const char *name, const char *value);
+
+/** Time the task, check it, keep the cell. Nothing is done after a fault. */
+void bench_measure(bench_run *run, bench_cell *cell, const bench_task *task);
+
+/** Keep the cell without a measurement and say why. */
+void bench_leave_out(bench_run *run, bench_cell *cell, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/** Record a fault of the run; the first one counts. Returns -1.0, a time that says so. */
+double bench_fail(bench_run *run, fmo_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/** Memory of at least one byte, or NULL with a fault that says what it was for. */
+void *bench_alloc(bench_run *run, size_t count, size_t size, const char *what);
+
+/** Fold one value into a check. */
+void bench_check_exact(bench_check *check, bool same);
+void bench_check_bound(bench_check *check, double got, double want, double bound);
+
+/** Ratios and tables of the cells from `first` on; CPU and left-out lines included. */
+void bench_ratios(bench_run *run, int first);
+void bench_print(const bench_run *run, int first, FILE *stream);
+
+/** Cells that failed their check. */
+int bench_failures(const bench_run *run);
+
+fmo_status bench_json_write(const bench_run *run, const char *path, fmo_error *err);
+
+/** Open the GPU: fills device, or no_gpu with the reason. FMO_OK also without one; a faulty one is
+ *  FMO_ERR_DEVICE. */
+fmo_status bench_gpu_open(bench_run *run);
+
+/* The experiments. `what` of the GPU parts is the experiment's own description of a case. */
+#define BENCH_EXPERIMENT_ROW(name, text) \
+    void bench_##name(bench_run *run);   \
+    void bench_##name##_gpu(bench_run *run, const void *what);
+BENCH_EXPERIMENT_TABLE(BENCH_EXPERIMENT_ROW)
+#undef BENCH_EXPERIMENT_ROW
+
+/** "1e7" for powers of ten from 1e4 on, else digits. */
+void bench_format_count(int64_t count, char *text, size_t size);
+
+/** --scatter and --commit select this pair. */
+static inline bool bench_selected(const bench_options *o, fmo_scatter scatter, fmo_commit commit)
+{
+    if (!(o->scatters >> scatter & 1)) return false;
+    return !fmo_scatter_takes_commit(scatter) || (o->commits >> commit & 1);
+}
+
+/* A default where the option was not given. */
+static inline int64_t bench_or(int64_t value, int64_t fallback)
+{
+    return value >= 0 ? value : fallback;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,142 @@
+/* What the GPU parts of the experiments share: faults, memory, timing by events, and the strategies
+ * as types, from the table of accumulate/gpu_kernels.h. */
+#ifndef FMO_BENCH_GPU_CUH
+#define FMO_BENCH_GPU_CUH
+
+#include <cuda_runtime.h>
+#include <type_traits>
+
+#include "bench.h"
+#include "accumulate/gpu_kernels.h"
+#include <fmo/atomics.cuh>
+
+/* The published block size, which the strategies of the table are instantiated for too. */
+enum { BENCH_THREADS = FMO_GPU_THREADS };
+
+/* Threads from which a GPU of this decade is full: contention among fewer says little, so no less
+ * is extrapolated from. 132 multiprocessors x 2048 threads, rounded. */
+enum { BENCH_GPU_REPRESENTATIVE = 1 << 18 };
+
+/* Was the call fine? A fault is kept in the run. */
+#define BENCH_CUDA(run, call) bench_cuda((run), (call), #call)
+bool bench_cuda(bench_run *run, cudaError_t error, const char *call);
+
+/* Device memory; NULL after a fault, which says how much it was. */
+void *bench_gpu_alloc(bench_run *run, size_t bytes, const char *what);
+template <typename T> static T *bench_gpu_array(bench_run *run, int64_t count, const char *what)
+{
+    return (T *)bench_gpu_alloc(run, (size_t)count * sizeof(T), what);
+}
+/* A copy on the device. */
+template <typename T>
+static T *bench_gpu_copy(bench_run *run, const T *from, int64_t count, const char *what)
+{
+    T *to = bench_gpu_array<T>(run, count, what);
+    if (to && count)
+        BENCH_CUDA(run, cudaMemcpy(to, from, (size_t)count * sizeof(T), cudaMemcpyHostToDevice));
+    return to;
+}
+template <typename T> static void bench_gpu_read(bench_run *run, T *to, const T *from, int64_t count)
+{
+    if (run->err.status == FMO_OK && count)
+        BENCH_CUDA(run, cudaMemcpy(to, from, (size_t)count * sizeof(T), cudaMemcpyDeviceToHost));
+}
+template <typename T> static void bench_gpu_clear(bench_run *run, T *to, int64_t count)
+{
+    if (run->err.status == FMO_OK) BENCH_CUDA(run, cudaMemset(to, 0, (size_t)count * sizeof(T)));
+}
+
+/* Seconds between two events around what launch() puts on the default stream, and -1 after a
+ * fault. */
+typedef struct bench_events {
+    cudaEvent_t begin, end;
+} bench_events;
+bool bench_events_begin(bench_run *run, bench_events *events);
+double bench_events_end(bench_run *run, bench_events *events);
+
+template <class Launch> static double bench_gpu_time(bench_run *run, Launch launch)
+{
+    bench_events events;
+    if (!bench_events_begin(run, &events)) return -1.0;
+    launch();
+    return bench_events_end(run, &events);
+}
+
+/* The same for work that may be repeated with the same result: so often that the time is well
+ * above the resolution of the events and the cost of a first launch. */
+template <class Launch> static double bench_gpu_time_often(bench_run *run, Launch launch)
+{
+    const double enough = 1e-3;
+    const double once = bench_gpu_time(run, launch);
+    if (once < 0.0 || once >= enough) return once;
+    const int times = (int)(enough / (once > 2e-6 ? once : 2e-6)) + 1;
+    const double all = bench_gpu_time(run, [&] {
+        for (int t = 0; t < times; t++) launch();
+    });
+    return all < 0.0 ? all : all / times;
+}
+
+/* bench_measure() with lambdas: prepare(n), seconds = work(n), check(n, check). */
+template <class Prepare, class Work, class Check>
+static void bench_gpu_measure(bench_run *run, bench_cell *cell, int64_t units, int64_t weight,
+                              int64_t representative, Prepare prepare, Work work, Check check)
+{
+    struct closure {
+        Prepare *prepare;
+        Work *work;
+        Check *check;
+    } c = {&prepare, &work, &check};
+    bench_task task;
+    task.user = &c;
+    task.units = units;
+    task.weight = weight;
+    task.representative = representative;
+    task.prepare = [](void *user, int64_t n) { (*((closure *)user)->prepare)(n); };
+    task.run = [](void *user, int64_t n) -> double { return (*((closure *)user)->work)(n); };
+    task.check = [](void *user, int64_t n, bench_check *k) { (*((closure *)user)->check)(n, k); };
+    bench_measure(run, cell, &task);
+}
+
+/* Fixed point: units of the integers per 1. Sums below 2^34 fit. */
+static const double bench_fixed_scale = 0x1p28;
+
+/* Can strategy S add values of type T? */
+template <class S, typename T> struct bench_adds : std::true_type {};
+template <class C, int B, typename T>
+struct bench_adds<fmo_scatter_fixed<C, B>, T> : std::is_same<T, double> {};
+
+template <class S> inline S bench_strategy(void)
+{
+    return S{};
+}
+template <> inline fmo_scatter_fixed<fmo_commit_native> bench_strategy(void)
+{
+    return {bench_fixed_scale};
+}
+
+/* A sum in host memory as a number; under `fixed` an integer stands there. */
+template <typename T> static double bench_sum_value(T sum, fmo_scatter scatter)
+{
+    if (scatter != FMO_SCATTER_FIXED) return (double)sum;
+    long long bits = 0;
+    memcpy(&bits, &sum, sizeof sum);
+    return (double)bits / bench_fixed_scale;
+}
+
+/* A cell of a strategy; its ratio is to plain atomics of the same commit. */
+bench_cell bench_strategy_cell(const bench_run *run, fmo_scatter scatter, fmo_commit commit,
+                               const char *unit);
+
+/* Blocks of BENCH_THREADS that are resident at once, and never more than n threads need. */
+template <class Kernel>
+static int64_t bench_resident(bench_run *run, Kernel kernel, size_t shared, int64_t n)
+{
+    int blocks = 0;
+    BENCH_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, BENCH_THREADS,
+                                                                  shared));
+    const int64_t resident = (int64_t)blocks * run->device.sms;
+    const int64_t needed = (n + BENCH_THREADS - 1) / BENCH_THREADS;
+    return resident < 1 ? 1 : needed < 1 ? 1 : needed < resident ? needed : resident;
+}
+
+#endif

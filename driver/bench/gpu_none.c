@@ -1,0 +1,16 @@
+/* The GPU parts of a build without CUDA: there is no GPU, and nothing calls them. */
+#include "bench.h"
+
+fmo_status bench_gpu_open(bench_run *run)
+{
+    run->gpu = false;
+    snprintf(run->no_gpu, sizeof run->no_gpu, "built without CUDA");
+    return FMO_OK;
+}
+
+#define ROW(name, text)                                    \
+    void bench_##name##_gpu(bench_run *run, const void *what) \
+    {                                                      \
+        (void)run, (void)what;                             \
+    }
+BENCH_EXPERIMENT_TABLE(ROW)

@@ -1,0 +1,259 @@
+/* histogram: N items into bins, one add of 1 each. Tabaru and Nakahira, 2013: 1e7 numbers in [0,1),
+ * 1 to 1e7 bins, int and double bins. The 2023 article: 256 M int32 ids, 256 and 5 M bins.
+ * Counts are exact in every type: int32 mod 2^32, double up to 2^53 (float is not offered: it stops
+ * at 2^24). */
+#define _GNU_SOURCE
+#include "histogram.h"
+#include "driver/clock.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Items that the CPU parts keep in memory; more are extrapolated from these. */
+static const int64_t cpu_items_max = (int64_t)1 << 28;
+/* Private bins of all threads together, bytes. */
+static const double private_bytes_max = 4e9;
+
+const int64_t *histogram_truth_of(histogram_case *c, int64_t n)
+{
+    histogram_truth *t = &c->truth[n == c->items.count ? 0 : 1];
+    if (t->n != n) bench_items_count(&c->items, c->input, n, t->count);
+    t->n = n;
+    return t->count;
+}
+
+void histogram_cell_fill(const histogram_case *c, bench_cell *cell)
+{
+    char items[24];
+    bench_format_count(c->items.count, items, sizeof items);
+    snprintf(cell->table, sizeof cell->table, "%s %s, %s, %s bins", items,
+             bench_input_name(c->input), bench_pattern_name(c->items.pattern),
+             bench_type_name(c->type));
+    bench_format_count(c->items.bins, cell->column, sizeof cell->column);
+    bench_cell_text(cell, "input", bench_input_name(c->input));
+    bench_cell_text(cell, "pattern", bench_pattern_name(c->items.pattern));
+    bench_cell_text(cell, "type", bench_type_name(c->type));
+    bench_cell_number(cell, "bins", (double)c->items.bins);
+    if (c->items.pattern == BENCH_RUNS) bench_cell_number(cell, "run_length", (double)c->items.run);
+    if (c->items.pattern == BENCH_REPLAY) {
+        bench_cell_number(cell, "stream", (double)c->items.replay_num);
+        bench_cell_number(cell, "stream_all", (double)c->ids_all);
+    }
+}
+
+/* ---- CPU ----------------------------------------------------------------------------------- */
+
+typedef struct cpu_data {
+    bench_run *run;
+    histogram_case *c;
+    const int32_t *ids;
+    const double *numbers;
+    int32_t *count_int32;
+    double *count_double;
+    int threads;
+} cpu_data;
+
+static void cpu_prepare(void *user, int64_t n)
+{
+    cpu_data *d = user;
+    (void)n;
+    if (d->count_int32)
+        memset(d->count_int32, 0, (size_t)d->c->items.bins * sizeof *d->count_int32);
+    else
+        memset(d->count_double, 0, (size_t)d->c->items.bins * sizeof *d->count_double);
+}
+
+static void cpu_check(void *user, int64_t n, bench_check *check)
+{
+    cpu_data *d = user;
+    const int64_t *want = histogram_truth_of(d->c, n);
+    for (int64_t b = 0; b < d->c->items.bins; b++)
+        bench_check_exact(check, d->count_int32 ? (uint32_t)d->count_int32[b] == (uint32_t)want[b]
+                                                : d->count_double[b] == (double)want[b]);
+}
+
+/* Threads' own bins, then one sum: each thread adds up its share of the bins. */
+#define PRIVATE_LOOP(T, BIN)                                                \
+    T *own = calloc((size_t)d->threads * (size_t)bins, sizeof *own);        \
+    if (!own) return bench_fail(d->run, FMO_ERR_MEMORY, "private bins");    \
+    begin = driver_seconds();                                               \
+    _Pragma("omp parallel num_threads(d->threads)")                         \
+    {                                                                       \
+        T *mine = own + (size_t)omp_get_thread_num() * (size_t)bins;        \
+        const int team = omp_get_num_threads();                             \
+        _Pragma("omp for schedule(static)") for (int64_t i = 0; i < n; i++) mine[BIN] += 1; \
+        _Pragma("omp for schedule(static)") for (int64_t b = 0; b < bins; b++)              \
+            for (int t = 0; t < team; t++) count[b] += own[(size_t)t * (size_t)bins + b];   \
+    }                                                                       \
+    const double seconds = driver_seconds() - begin;                        \
+    free(own);                                                              \
+    return seconds;
+
+#define CPU_FORMS(T, IN, BIN)                                                                    \
+    static double serial_##T##_##IN(void *user, int64_t n)                                       \
+    {                                                                                            \
+        cpu_data *d = user;                                                                      \
+        const int64_t bins = d->c->items.bins;                                                   \
+        (void)bins;                                                                              \
+        T##_t *count = d->count_##T;                                                             \
+        const double begin = driver_seconds();                                                   \
+        for (int64_t i = 0; i < n; i++) count[BIN] += 1;                                         \
+        return driver_seconds() - begin;                                                         \
+    }                                                                                            \
+    static double atomic_##T##_##IN(void *user, int64_t n)                                       \
+    {                                                                                            \
+        cpu_data *d = user;                                                                      \
+        const int64_t bins = d->c->items.bins;                                                   \
+        (void)bins;                                                                              \
+        T##_t *count = d->count_##T;                                                             \
+        const double begin = driver_seconds();                                                   \
+        _Pragma("omp parallel for schedule(static) num_threads(d->threads)") for (int64_t i = 0; \
+                                                                                  i < n; i++)    \
+        {                                                                                        \
+            T##_t *at = &count[BIN];                                                             \
+            _Pragma("omp atomic") *at += 1;                                                      \
+        }                                                                                        \
+        return driver_seconds() - begin;                                                         \
+    }                                                                                            \
+    static double private_##T##_##IN(void *user, int64_t n)                                      \
+    {                                                                                            \
+        cpu_data *d = user;                                                                      \
+        const int64_t bins = d->c->items.bins;                                                   \
+        T##_t *count = d->count_##T;                                                             \
+        double begin;                                                                            \
+        PRIVATE_LOOP(T##_t, BIN)                                                                 \
+    }
+
+CPU_FORMS(int32, ids, d->ids[i])
+CPU_FORMS(int32, numbers, bench_bin(d->numbers[i], bins))
+CPU_FORMS(double, ids, d->ids[i])
+CPU_FORMS(double, numbers, bench_bin(d->numbers[i], bins))
+
+typedef double cpu_form(void *user, int64_t n);
+
+static void run_cpu(bench_run *run, histogram_case *c, const int32_t *ids, const double *numbers,
+                    int64_t kept)
+{
+    static const struct {
+        const char *method;
+        cpu_form *form[2][2]; /* [double][ids] */
+        bool parallel, private_bins;
+    } forms[] = {
+        {"serial",
+         {{serial_int32_numbers, serial_int32_ids}, {serial_double_numbers, serial_double_ids}},
+         false,
+         false},
+        {"openmp atomic",
+         {{atomic_int32_numbers, atomic_int32_ids}, {atomic_double_numbers, atomic_double_ids}},
+         true,
+         false},
+        {"openmp private",
+         {{private_int32_numbers, private_int32_ids}, {private_double_numbers, private_double_ids}},
+         true,
+         true},
+    };
+    const size_t bins = (size_t)c->items.bins;
+    const bool is_double = c->type == BENCH_DOUBLE;
+    cpu_data d = {run, c, ids, numbers, NULL, NULL, run->threads};
+    if (is_double)
+        d.count_double = bench_alloc(run, bins, sizeof(double), "bins");
+    else
+        d.count_int32 = bench_alloc(run, bins, sizeof(int32_t), "bins");
+    for (size_t f = 0; f < sizeof forms / sizeof *forms && run->err.status == FMO_OK; f++) {
+        bench_cell cell = bench_cell_make(run, BENCH_ON_CPU, forms[f].method, NULL, "updates");
+        histogram_cell_fill(c, &cell);
+        bench_cell_number(&cell, "threads", forms[f].parallel ? run->threads : 1);
+        snprintf(cell.against, sizeof cell.against, "gpu native/native");
+        const double bytes = (double)bins * run->threads * (is_double ? 8.0 : 4.0);
+        if (forms[f].private_bins && bytes > private_bytes_max) {
+            bench_leave_out(run, &cell, "private bins would take %.3g GB", 1e-9 * bytes);
+            continue;
+        }
+        bench_task task = {.user = &d,
+                           .units = kept,
+                           .weight = 1,
+                           .representative = 1 << 14,
+                           .prepare = cpu_prepare,
+                           .run = forms[f].form[is_double][c->input == BENCH_IDS],
+                           .check = cpu_check};
+        if (kept < c->items.count)
+            snprintf(cell.note, sizeof cell.note, "only the first %lld items", (long long)kept);
+        bench_measure(run, &cell, &task);
+    }
+    free(d.count_int32);
+    free(d.count_double);
+}
+
+/* ---- both ---------------------------------------------------------------------------------- */
+
+static void run_case(bench_run *run, histogram_case *c)
+{
+    const int64_t kept = c->items.count < cpu_items_max ? c->items.count : cpu_items_max;
+    int32_t *ids = NULL;
+    double *numbers = NULL;
+    for (int t = 0; t < HISTOGRAM_TRUTHS; t++) {
+        c->truth[t].n = -1;
+        c->truth[t].count = bench_alloc(run, (size_t)c->items.bins, sizeof(int64_t), "counts");
+    }
+    if (run->cpu && c->input == BENCH_IDS)
+        ids = bench_alloc(run, (size_t)kept, sizeof *ids, "items");
+    else if (run->cpu)
+        numbers = bench_alloc(run, (size_t)kept, sizeof *numbers, "items");
+    if (run->err.status == FMO_OK) {
+        if (run->cpu) bench_items_fill(&c->items, kept, ids, numbers);
+        for (int type = 0; type < BENCH_TYPE_COUNT; type++) {
+            if (!(bench_or(run->options->types, 1 << BENCH_INT32 | 1 << BENCH_DOUBLE) >> type & 1))
+                continue;
+            c->type = (bench_type)type;
+            if (run->cpu) run_cpu(run, c, ids, numbers, kept);
+            if (run->gpu) bench_histogram_gpu(run, c);
+        }
+    }
+    for (int t = 0; t < HISTOGRAM_TRUTHS; t++) free(c->truth[t].count);
+    free(ids);
+    free(numbers);
+}
+
+static void run_pattern(bench_run *run, bench_pattern pattern, bench_input input)
+{
+    const bench_options *o = run->options;
+    const int64_t items_default = 10000000; /* the published number */
+    histogram_case c = {.input = input,
+                        .items = {.pattern = pattern,
+                                  .count = bench_or(o->items, items_default),
+                                  .seed = (uint64_t)o->seed,
+                                  .run = o->run_length}};
+    if (pattern == BENCH_REPLAY) {
+        int32_t *replay = bench_replay_read(run, o->dataset, c.items.count, &c.items.replay_num,
+                                            &c.items.bins, &c.ids_all);
+        c.items.replay = replay;
+        if (replay) run_case(run, &c);
+        free(replay);
+        return;
+    }
+    for (int b = 0; b < o->bins.count && run->err.status == FMO_OK; b++) {
+        uint64_t *zipf = NULL;
+        c.items.bins = o->bins.value[b];
+        if (pattern == BENCH_ZIPF) zipf = bench_zipf_table(run, c.items.bins, o->zipf);
+        c.items.zipf = zipf;
+        if (run->err.status == FMO_OK) run_case(run, &c);
+        free(zipf);
+    }
+}
+
+void bench_histogram(bench_run *run)
+{
+    const bench_options *o = run->options;
+    if (o->types > 0 && o->types >> BENCH_FLOAT & 1) {
+        fmo_error_set(&run->err, FMO_ERR_ARGUMENT,
+                      "histogram does not take --type float: float counts stop at 2^24");
+        return;
+    }
+    for (int pattern = 0; pattern < BENCH_PATTERN_COUNT; pattern++) {
+        if (!(o->patterns >> pattern & 1)) continue;
+        for (int input = 0; input < BENCH_INPUT_COUNT; input++)
+            if (o->inputs >> input & 1)
+                run_pattern(run, (bench_pattern)pattern, (bench_input)input);
+    }
+}

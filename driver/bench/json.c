@@ -1,0 +1,122 @@
+/* Results as JSON, "fmo-bench" version 1 (docs/bench.md). Fields are only ever added within a
+ * version. What is not a number becomes null. */
+#include "bench.h"
+#include "driver/host.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <fmo/version.h>
+
+enum { BENCH_JSON_VERSION = 1 };
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+static json_t *text(const char *value)
+{
+    json_t *string = value && *value ? json_string(value) : json_null();
+    return string ? string : json_string("?"); /* not UTF-8 */
+}
+
+static json_t *device_json(const bench_run *run)
+{
+    const bench_device *d = &run->device;
+    if (!run->gpu) return json_null();
+    return json_pack("{s:o, s:i, s:i, s:i, s:i, s:i, s:I, s:i, s:i}", "name", text(d->name),
+                     "multiprocessors", d->sms, "compute_capability", d->capability, "l2_bytes",
+                     d->l2_bytes, "l2_window_bytes", d->window_bytes, "shared_bytes",
+                     d->shared_bytes, "memory_bytes", (json_int_t)d->memory, "driver", d->driver,
+                     "runtime", d->runtime);
+}
+
+static json_t *check_json(const bench_check *check)
+{
+    if (check->kind == BENCH_CHECK_NONE) return json_null();
+    const char *status = check->wrong ? "fail" : "pass";
+    if (check->kind == BENCH_EXACT)
+        return json_pack("{s:s, s:s, s:I}", "status", status, "kind", "exact", "wrong",
+                         (json_int_t)check->wrong);
+    return json_pack("{s:s, s:s, s:I, s:o, s:o}", "status", status, "kind", "bound", "wrong",
+                     (json_int_t)check->wrong, "error", number(check->error), "bound",
+                     number(check->bound));
+}
+
+static json_t *cell_json(const bench_cell *cell)
+{
+    json_t *parameters = json_object();
+    for (int p = 0; p < cell->param_num; p++)
+        json_object_set_new(parameters, cell->param[p].name,
+                            cell->param[p].text ? text(cell->param[p].text)
+                                                : number(cell->param[p].number));
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:s}", "experiment",
+        bench_experiment_name(cell->experiment), "table", cell->table, "row", cell->row, "column",
+        cell->column, "where", bench_place_name(cell->place), "method", cell->method, "commit",
+        text(cell->commit), "parameters", parameters, "unit", cell->unit);
+    if (!object) return NULL;
+    json_object_set_new(object, "note", text(cell->note));
+    json_object_set_new(object, "left_out", text(cell->left_out));
+    if (*cell->left_out) return object;
+    const double rate = cell->items > 0 && cell->median > 0.0 ? (double)cell->items / cell->median
+                                                               : NAN;
+    json_t *measured =
+        json_pack("{s:I, s:I, s:b, s:i, s:{s:o, s:o, s:o}, s:o, s:o, s:o}", "items",
+                  (json_int_t)cell->items, "items_run", (json_int_t)cell->items_run, "extrapolated",
+                  (int)cell->extrapolated, "repeat", cell->repeat, "seconds", "min",
+                  number(cell->min), "median", number(cell->median), "max", number(cell->max),
+                  "rate", number(rate), "ratio",
+                  isfinite(cell->ratio)
+                      ? json_pack("{s:s, s:o}", "to", cell->against, "value", number(cell->ratio))
+                      : json_null(),
+                  "check", check_json(&cell->check));
+    if (measured) json_object_update(object, measured);
+    json_decref(measured);
+    return object;
+}
+
+fmo_status bench_json_write(const bench_run *run, const char *path, fmo_error *err)
+{
+    char cpu[128], *name = NULL, *document = NULL;
+    FILE *file = NULL;
+    driver_host_cpu(cpu, sizeof cpu);
+    json_t *results = json_array();
+    for (int c = 0; c < run->cell_num; c++) json_array_append_new(results, cell_json(&run->cell[c]));
+    json_t *root = json_pack(
+        "{s:s, s:i, s:s, s:o, s:{s:o, s:i, s:i}, s:o, s:o, s:{s:I, s:f, s:I}, s:o}", "format",
+        "fmo-bench", "version", BENCH_JSON_VERSION, "fmo_version", FMO_VERSION_STRING, "commit",
+        text(driver_host_commit()), "host", "cpu", text(cpu), "cores", driver_host_cores(),
+        "threads", run->threads, "device", device_json(run), "gpu_left_out", text(run->no_gpu),
+        "options", "repeat", (json_int_t)run->options->repeat, "seconds", run->options->seconds,
+        "seed", (json_int_t)run->options->seed, "results", results);
+    fmo_status status = FMO_OK;
+    if (root) document = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    const size_t length = strlen(path);
+    name = malloc(length + 5);
+    if (!document || !name) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %s", path);
+        goto out;
+    }
+    memcpy(name, path, length);
+    memcpy(name + length, ".tmp", 5);
+    errno = 0;
+    file = fopen(name, "w");
+    if (!file || fputs(document, file) < 0 || fputc('\n', file) < 0) {
+        status = fmo_error_set(err, FMO_ERR_OUTPUT, "%s: %s", path, strerror(errno));
+        goto out;
+    }
+    const int closed = fclose(file);
+    file = NULL;
+    if (closed != 0 || rename(name, path) != 0)
+        status = fmo_error_set(err, FMO_ERR_OUTPUT, "%s: %s", path, strerror(errno));
+out:
+    if (file) fclose(file);
+    if (status != FMO_OK && name) remove(name);
+    free(name);
+    free(document);
+    json_decref(root);
+    return status;
+}

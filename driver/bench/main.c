@@ -1,0 +1,125 @@
+/* fmo-bench: published experiments on conflicting updates, run again on this machine.
+ * Next: options.c (what it takes), bench.h (the harness), one file per experiment. docs/bench.md. */
+#define _GNU_SOURCE
+#include "options.h"
+#include "driver/clock.h"
+#include "driver/host.h"
+
+#include <omp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <fmo/version.h>
+
+static int say(const fmo_error *err)
+{
+    fprintf(stderr, "fmo-bench: %s\n", err->message);
+    return fmo_status_exit_code(err->status);
+}
+
+static void print_head(const bench_run *run)
+{
+    char cpu[128];
+    const char *commit = driver_host_commit();
+    driver_host_cpu(cpu, sizeof cpu);
+    printf("fmo-bench %s (%s)\nCPU: %s, %d threads%s\n", FMO_VERSION_STRING,
+           commit ? commit : "commit not known", cpu, run->threads,
+           run->cpu ? "" : "; CPU parts not asked for");
+    if (run->gpu)
+        printf("GPU: %s, %d multiprocessors, driver %d, CUDA %d\n", run->device.name,
+               run->device.sms, run->device.driver, run->device.runtime);
+    else
+        printf("GPU parts left out: %s\n", *run->no_gpu ? run->no_gpu : "not asked for");
+}
+
+static void run_experiments(bench_run *run)
+{
+    static void (*const experiment[])(bench_run *) = {
+#define ROW(name, text) bench_##name,
+        BENCH_EXPERIMENT_TABLE(ROW)
+#undef ROW
+    };
+    const bench_options *o = run->options;
+    for (int e = 0; e < BENCH_EXPERIMENT_COUNT && run->err.status == FMO_OK; e++) {
+        if (o->experiment != BENCH_EXPERIMENT_COUNT && o->experiment != e) continue;
+        const int first = run->cell_num;
+        const double begin = driver_seconds();
+        run->experiment = (bench_experiment)e;
+        experiment[e](run);
+        bench_ratios(run, first);
+        if (!o->quiet) {
+            bench_print(run, first, stdout);
+            printf("  %s took %.1f s\n", bench_experiment_name(e), driver_seconds() - begin);
+            fflush(stdout);
+        }
+    }
+}
+
+/* Everything measured is written, also after a fault. */
+static int finish(bench_run *run)
+{
+    const bench_options *o = run->options;
+    int code = 0;
+    fmo_error err = {FMO_OK, ""};
+    if (run->err.status != FMO_OK) code = say(&run->err);
+    if (o->json && bench_json_write(run, o->json, &err) != FMO_OK && code == 0) code = say(&err);
+    const int failures = bench_failures(run);
+    if (failures) {
+        fprintf(stderr, "fmo-bench: %d of %d results are wrong\n", failures, run->cell_num);
+        if (code == 0) code = fmo_status_exit_code(FMO_ERR_CHECK);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "fmo-bench: standard output: write error\n");
+        if (code == 0) code = fmo_status_exit_code(FMO_ERR_OUTPUT);
+    }
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    bench_options options;
+    bench_run run = {.options = &options, .err = {FMO_OK, ""}};
+    fmo_error err = {FMO_OK, ""};
+
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
+    if (bench_options_parse(argc, argv, &options, &err) != FMO_OK) return say(&err);
+    if (options.action == BENCH_HELP) {
+        bench_options_help(stdout);
+        options.json = NULL;
+        return finish(&run);
+    }
+    if (options.action == BENCH_VERSION) {
+        printf("fmo-bench %s\n", FMO_VERSION_STRING);
+        options.json = NULL;
+        return finish(&run);
+    }
+    /* Results that could not be written are not worth minutes of measuring. */
+    if (options.json) {
+        char folder[4096];
+        snprintf(folder, sizeof folder, "%s", options.json);
+        char *slash = strrchr(folder, '/');
+        if (slash)
+            slash[slash == folder] = '\0';
+        else
+            strcpy(folder, ".");
+        if (access(folder, W_OK) != 0) {
+            fmo_error_set(&err, FMO_ERR_OUTPUT, "%s: cannot write there", options.json);
+            return say(&err);
+        }
+    }
+    run.threads = options.threads > 0 ? (int)options.threads : omp_get_max_threads();
+    omp_set_num_threads(run.threads);
+    run.cpu = options.places >> BENCH_ON_CPU & 1;
+    run.gpu = options.places >> BENCH_ON_GPU & 1;
+    if (run.gpu && bench_gpu_open(&run) != FMO_OK) return finish(&run);
+    if (!run.gpu && !run.cpu) { /* only the GPU was asked for, and there is none */
+        fmo_error_set(&err, FMO_ERR_NO_DEVICE, "%s", run.no_gpu);
+        return say(&err);
+    }
+    if (!options.quiet) print_head(&run);
+    run_experiments(&run);
+    const int code = finish(&run);
+    free(run.cell);
+    return code;
+}
