@@ -67,10 +67,17 @@ static json_t *classes_of(const fmo_fock_profile *profile)
     for (int c = 0; c < FMO_ERI_CLASS_COUNT && driver_profile_has_classes(profile); c++) {
         const fmo_class_profile *row = &profile->classes[c];
         json_t *entry = json_pack(
-            "{s:s, s:I, s:I, s:I, s:o, s:o}", "name", fmo_eri_class_name((fmo_eri_class)c),
-            "quartets", (json_int_t)row->quartets, "quartets_skipped",
-            (json_int_t)row->quartets_skipped, "primitive_quartets", (json_int_t)row->prim_quartets,
-            "seconds", number(row->seconds), "share", number(row->seconds / profile->seconds));
+            "{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+            fmo_eri_class_name((fmo_eri_class)c), "quartets", (json_int_t)row->quartets,
+            "quartets_skipped", (json_int_t)row->quartets_skipped, "primitive_quartets",
+            (json_int_t)row->prim_quartets, "seconds", number(row->seconds), "share",
+            number(row->seconds / profile->seconds), "compute_seconds",
+            number(row->compute_seconds), "accumulation_seconds",
+            number(row->seconds - row->compute_seconds), "accumulation_share",
+            number(1.0 - row->compute_seconds / row->seconds), "adds",
+            profile->device[0] ? json_integer((json_int_t)row->adds) : json_null(), "adds_issued",
+            profile->mode == FMO_MODE_FUSED ? json_integer((json_int_t)row->adds_issued)
+                                            : json_null());
         if (json_array_append_new(classes, entry) != 0) {
             json_decref(classes);
             return NULL;

@@ -50,7 +50,7 @@ static void print_class(FILE *stream, const char *name, const fmo_class_profile 
 
 static fmo_class_profile sum_classes(const fmo_fock_profile *profile)
 {
-    fmo_class_profile sum = {0};
+    fmo_class_profile sum = {.compute_seconds = NAN};
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
         sum.quartets += profile->classes[c].quartets;
         sum.quartets_skipped += profile->classes[c].quartets_skipped;
@@ -111,6 +111,30 @@ static void print_phase(FILE *stream, const char *name, double seconds, double t
                 total > 0.0 ? 100.0 * seconds / total : 0.0);
 }
 
+/* What accumulation costs, class by class: against the same kernels without their commits. */
+static void print_accumulation(const fmo_fock_profile *profile, FILE *stream)
+{
+    fmo_class_profile total = sum_classes(profile);
+    total.compute_seconds = 0.0;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        total.compute_seconds += profile->classes[c].compute_seconds;
+        total.adds += profile->classes[c].adds;
+        total.adds_issued += profile->classes[c].adds_issued;
+    }
+    if (isnan(total.compute_seconds)) return;
+    fprintf(stream, "\n  %-6s %12s %12s %8s %15s %15s\n", "class", "compute s", "accumulate s",
+            "share %", "adds", "issued");
+    for (int c = 0; c <= FMO_ERI_CLASS_COUNT; c++) {
+        const fmo_class_profile *row = c < FMO_ERI_CLASS_COUNT ? &profile->classes[c] : &total;
+        const double accumulation = row->seconds - row->compute_seconds;
+        fprintf(stream, "  %-6s %12.6f %12.6f %8.1f %15" PRId64 " %15" PRId64 "\n",
+                c < FMO_ERI_CLASS_COUNT ? fmo_eri_class_name((fmo_eri_class)c) : "total",
+                row->compute_seconds, accumulation,
+                row->seconds > 0.0 ? 100.0 * accumulation / row->seconds : 0.0, row->adds,
+                row->adds_issued);
+    }
+}
+
 static void print_profile(const driver_result *result, FILE *stream)
 {
     const fmo_fock_profile *profile = &result->profile;
@@ -129,6 +153,7 @@ static void print_profile(const driver_result *result, FILE *stream)
         print_phase(stream, "GPU", profile->gpu_seconds, profile->seconds);
         print_phase(stream, "transfers", profile->transfer_seconds, profile->seconds);
     }
+    print_accumulation(profile, stream);
     if (!isnan(result->repeat_difference))
         fprintf(stream, "  repeats      max |G - first G| %.1e%s\n", result->repeat_difference,
                 result->repeat_difference == 0.0 ? " (equal bits)" : "");

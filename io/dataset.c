@@ -109,7 +109,6 @@ const double *fmo_dataset_core_hamiltonian(const fmo_dataset *dataset)
 const char *fmo_dataset_core_hamiltonian_source(const fmo_dataset *dataset)
 {
     static const char *const text[] = {
-        [FMO_CORE_NONE] = "none",
         [FMO_CORE_FILE] = "ao_1e_int_core_hamiltonian",
         [FMO_CORE_FILE_SUM] = "ao_1e_int_kinetic + ao_1e_int_potential_n_e",
         [FMO_CORE_FILE_SUM_ECP] = "ao_1e_int_kinetic + ao_1e_int_potential_n_e + ao_1e_int_ecp",

@@ -33,11 +33,13 @@ FMO_API const char *fmo_dataset_density_source(const fmo_dataset *dataset);
 FMO_API const char *fmo_dataset_notice(const fmo_dataset *dataset, int i);
 
 /** [nao][nao] hartree: the file's core Hamiltonian, else kinetic + potential_n_e (+ ecp), else
- *  computed here; NULL when it cannot be had. */
+ *  computed at the first call (two threads may call at once); NULL when there is no memory. */
 FMO_API const double *fmo_dataset_core_hamiltonian(const fmo_dataset *dataset);
-/** "ao_1e_int_core_hamiltonian", "ao_1e_int_kinetic + ao_1e_int_potential_n_e", "computed". */
+/** "ao_1e_int_core_hamiltonian", "ao_1e_int_kinetic + ao_1e_int_potential_n_e" (with
+ *  "+ ao_1e_int_ecp" where it is used), "computed". */
 FMO_API const char *fmo_dataset_core_hamiltonian_source(const fmo_dataset *dataset);
-FMO_API double fmo_dataset_nuclear_repulsion(const fmo_dataset *dataset); /**< hartree */
+/** Hartree; not finite when charged nuclei coincide, in which case there is no energy. */
+FMO_API double fmo_dataset_nuclear_repulsion(const fmo_dataset *dataset);
 FMO_API int fmo_dataset_electron_num(const fmo_dataset *dataset); /**< -1 if the file has none */
 
 /* Reference values the file carries in /fmo, in hartree; NULL (NaN for the energy) without. */

@@ -9,7 +9,6 @@
 enum { FMO_NOTICE_MAX = 8, FMO_NOTICE_SIZE = 256, FMO_LABEL_SIZE = 8 };
 
 typedef enum fmo_core_source {
-    FMO_CORE_NONE, /* the file has an ECP and no integrals for it */
     FMO_CORE_FILE,
     FMO_CORE_FILE_SUM,
     FMO_CORE_FILE_SUM_ECP,
