@@ -77,29 +77,49 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
     return fmo_gpu_state_create(plan, copies, err);
 }
 
-/* Pass by pass: screening, then the quartet kernels of the pass, each between two events. */
-static cudaError_t run_passes(const fmo_fock_plan *plan, fmo_gpu_state *g,
-                              const fmo_gpu_variant *variant, const fmo_gpu_argument *argument)
+/* Classes run side by side up to this much work (primitive quartets before screening): the kernels
+ * of small systems do not fill the GPU. Measured on an H200, docs/performance.md. */
+static const double side_by_side_work = 1e9;
+
+static cudaError_t launch_part(const fmo_fock_plan *plan, fmo_gpu_state *g,
+                               const fmo_gpu_variant *variant, const fmo_gpu_argument *argument,
+                               const fmo_gpu_part *part, cudaStream_t stream)
 {
+    const fmo_gpu_class_view view = fmo_gpu_view(g, part);
+    const fmo_gpu_matrices m = fmo_gpu_matrix_view(plan, g, part->eri_class);
+    const fmo_gpu_range range(fmo_eri_class_name(part->eri_class));
+    int blocks = 0;
+    const cudaError_t code = variant->resident[part->eri_class](&blocks);
+    if (code != cudaSuccess) return code;
+    blocks *= g->processors;
+    if ((size_t)blocks * FMO_GPU_THREADS > part->candidates)
+        blocks = (int)((part->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS);
+    return variant->launch[part->eri_class](&view, &m, argument, blocks, stream);
+}
+
+/* Pass by pass: screening, then the quartet kernels of the pass, one after the other between
+ * timers, or side by side on streams of their own. */
+static cudaError_t run_passes(const fmo_fock_plan *plan, fmo_gpu_state *g,
+                              const fmo_gpu_variant *variant, const fmo_gpu_argument *argument,
+                              bool timed)
+{
+    const bool fork = !timed && g->work < side_by_side_work;
     cudaError_t code = cudaSuccess;
     for (int p = 0; p < g->passes && code == cudaSuccess; p++) {
         const fmo_gpu_pass *pass = &g->pass[p];
         code = fmo_gpu_screen(plan, g, pass);
+        if (fork && code == cudaSuccess) code = cudaEventRecord(g->fork, g->stream);
         for (int n = 0; n < pass->num && code == cudaSuccess; n++) {
             const fmo_gpu_part *part = &pass->part[n];
-            const fmo_gpu_class_view view = fmo_gpu_view(g, part);
-            const fmo_gpu_matrices m = fmo_gpu_matrix_view(plan, g, part->eri_class);
-            const fmo_gpu_range range(fmo_eri_class_name(part->eri_class));
-            int blocks = 0;
-            code = variant->resident[part->eri_class](&blocks);
-            blocks *= g->processors;
-            if ((size_t)blocks * FMO_GPU_THREADS > part->candidates)
-                blocks = (int)((part->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS);
-            if (code == cudaSuccess) code = cudaEventRecord(part->event[0], g->stream);
-            if (code == cudaSuccess)
-                code = variant->launch[part->eri_class](&view, &m, argument, blocks, g->stream);
-            if (code == cudaSuccess) code = cudaEventRecord(part->event[1], g->stream);
+            const cudaStream_t stream = fork ? g->class_stream[n] : g->stream;
+            if (fork) code = cudaStreamWaitEvent(stream, g->fork, 0);
+            if (timed && code == cudaSuccess) code = cudaEventRecord(part->event[0], stream);
+            if (code == cudaSuccess) code = launch_part(plan, g, variant, argument, part, stream);
+            if (timed && code == cudaSuccess) code = cudaEventRecord(part->event[1], stream);
+            if (fork && code == cudaSuccess) code = cudaEventRecord(g->join[n], stream);
         }
+        for (int n = 0; n < pass->num && fork && code == cudaSuccess; n++)
+            code = cudaStreamWaitEvent(g->stream, g->join[n], 0);
     }
     return code;
 }
@@ -117,23 +137,54 @@ static cudaError_t run_tile(const fmo_fock_plan *plan, fmo_gpu_state *g, bool co
     return code;
 }
 
+/* The launches from the density to X as one graph, made at the first build. Nothing is lost where
+ * the capture fails: the launches are then made one by one. */
+static void capture(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_variant *variant,
+                    const fmo_gpu_argument *argument)
+{
+    const cudaStream_t stream = g->stream;
+    cudaGraph_t graph = NULL;
+    g->graph_tried = 1;
+    if (cudaStreamBeginCapture(g->capture_stream, cudaStreamCaptureModeThreadLocal) !=
+        cudaSuccess) {
+        (void)cudaGetLastError();
+        return;
+    }
+    g->stream = g->capture_stream;
+    cudaError_t code = fmo_gpu_take_density(plan, g);
+    if (code == cudaSuccess) code = run_passes(plan, g, variant, argument, false);
+    g->stream = stream;
+    const cudaError_t ended = cudaStreamEndCapture(g->capture_stream, &graph);
+    if (code == cudaSuccess && ended == cudaSuccess &&
+        cudaGraphInstantiate(&g->graph, graph, 0) != cudaSuccess)
+        g->graph = NULL;
+    if (graph) (void)cudaGraphDestroy(graph);
+    (void)cudaGetLastError();
+}
+
 /* Density in g->density_in to J and K, everything queued on the stream. */
-static fmo_status run(fmo_fock_plan *plan, const fmo_gpu_variant *variant, double *coulomb,
-                      double *exchange, fmo_error *err)
+static fmo_status run(fmo_fock_plan *plan, const fmo_gpu_variant *variant, bool timed,
+                      double *coulomb, double *exchange, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
     fmo_gpu_argument argument = {0.0, &g->counters->sink};
+    const bool tile = plan->options.scatter == FMO_SCATTER_TILE;
+    const bool fixed = variant->scatter == FMO_SCATTER_FIXED; /* its scale is an argument */
     fmo_status status = FMO_OK;
     cudaError_t code = cudaEventRecord(g->start, g->stream);
-    if (code == cudaSuccess) code = fmo_gpu_take_density(plan, g);
-    if (code == cudaSuccess && variant->scatter == FMO_SCATTER_FIXED) {
-        status = fmo_gpu_fixed_scale(plan, g, &argument.scale, err);
-        if (status != FMO_OK) return status;
+    if (!timed && !tile && !fixed && !g->graph_tried) capture(plan, g, variant, &argument);
+    if (code == cudaSuccess && !timed && g->graph) {
+        code = cudaGraphLaunch(g->graph, g->stream);
+    } else {
+        if (code == cudaSuccess) code = fmo_gpu_take_density(plan, g);
+        if (code == cudaSuccess && fixed) {
+            status = fmo_gpu_fixed_scale(plan, g, &argument.scale, err);
+            if (status != FMO_OK) return status;
+        }
+        if (code == cudaSuccess)
+            code = tile ? run_tile(plan, g, variant->scatter != FMO_SCATTER_COUNT)
+                        : run_passes(plan, g, variant, &argument, timed);
     }
-    if (code == cudaSuccess)
-        code = plan->options.scatter == FMO_SCATTER_TILE
-                   ? run_tile(plan, g, variant->scatter != FMO_SCATTER_COUNT)
-                   : run_passes(plan, g, variant, &argument);
     if (code == cudaSuccess) code = fmo_gpu_finish(plan, g, argument.scale, coulomb, exchange);
     if (code == cudaSuccess) code = cudaEventRecord(g->finished, g->stream);
     if (code == cudaSuccess) return FMO_OK;
@@ -170,7 +221,6 @@ static fmo_status fused_build(fmo_fock_plan *plan, const double *density, fmo_er
     fmo_fock_profile *profile = &plan->profile;
     const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
     fmo_gpu_counters counters;
-    double seconds[FMO_ERI_CLASS_COUNT];
     float gpu_ms = 0.0f;
     const fmo_gpu_range range("fused build");
     const double start = fmo_now();
@@ -178,7 +228,7 @@ static fmo_status fused_build(fmo_fock_plan *plan, const double *density, fmo_er
     cudaError_t code =
         cudaMemcpyAsync(g->density_in, g->host_in, matrix, cudaMemcpyHostToDevice, g->stream);
     if (code != cudaSuccess) return fmo_gpu_error(code, "copying the density", err);
-    fmo_status status = run(plan, plan_variant(plan), g->out, g->out + n * n, err);
+    fmo_status status = run(plan, plan_variant(plan), false, g->out, g->out + n * n, err);
     if (status != FMO_OK) return status;
     code = cudaMemcpyAsync(g->host_out, g->out, 2 * matrix, cudaMemcpyDeviceToHost, g->stream);
     if (code == cudaSuccess)
@@ -191,41 +241,56 @@ static fmo_status fused_build(fmo_fock_plan *plan, const double *density, fmo_er
     const double all = fmo_now() - start;
 
     code = cudaEventElapsedTime(&gpu_ms, g->start, g->finished);
-    if (code == cudaSuccess) code = class_seconds(plan, seconds);
     if (code != cudaSuccess) return fmo_gpu_error(code, "reading the timers", err);
     profile->gpu_seconds = 1e-3 * gpu_ms;
     profile->transfer_seconds = all - profile->gpu_seconds;
-    profile->screening_seconds = profile->gpu_seconds;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
         fmo_class_profile *p = &profile->classes[c];
         p->quartets = (int64_t)counters.quartets[c];
         p->prim_quartets = (int64_t)counters.prim_quartets[c];
         p->quartets_skipped = fmo_plan_quartets(plan, (fmo_eri_class)c) - p->quartets;
-        p->seconds = seconds[c];
-        p->adds = p->quartets * fmo_gpu_adds_per_quartet((fmo_eri_class)c);
+        p->adds = (int64_t)counters.tasks[c] * fmo_gpu_adds_per_quartet((fmo_eri_class)c);
         p->adds_issued = (int64_t)counters.issued[c];
-        profile->screening_seconds -= seconds[c];
     }
     fmo_plan_progress(plan, 1.0);
     return FMO_OK;
 }
 
-/* The same build with its commits left out, on the density of the last build. */
-static fmo_status fused_measure(fmo_fock_plan *plan, fmo_error *err)
+/* The build of the last density once more, class after class; its seconds by class, and together.
+ */
+static fmo_status run_timed(fmo_fock_plan *plan, const fmo_gpu_variant *variant, double *seconds,
+                            double *all, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
-    double seconds[FMO_ERI_CLASS_COUNT];
-    const fmo_gpu_range range("fused build without commits");
-    fmo_status status =
-        run(plan, find_variant(FMO_SCATTER_COUNT, FMO_COMMIT_NATIVE), g->out, g->out + n * n, err);
+    float ms = 0.0f;
+    const fmo_status status = run(plan, variant, true, g->out, g->out + n * n, err);
     if (status != FMO_OK) return status;
     cudaError_t code = cudaStreamSynchronize(g->stream);
     if (code == cudaSuccess) code = class_seconds(plan, seconds);
-    if (code != cudaSuccess) return fmo_gpu_error(code, "build without commits", err);
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
-        plan->profile.classes[c].compute_seconds = seconds[c];
-    return FMO_OK;
+    if (code == cudaSuccess) code = cudaEventElapsedTime(&ms, g->start, g->finished);
+    *all = 1e-3 * ms;
+    return code == cudaSuccess ? FMO_OK : fmo_gpu_error(code, "timing the classes", err);
+}
+
+static fmo_status fused_measure(fmo_fock_plan *plan, fmo_error *err)
+{
+    fmo_fock_profile *profile = &plan->profile;
+    double seconds[FMO_ERI_CLASS_COUNT], all = 0.0;
+    const fmo_gpu_range range("fused build, class after class");
+    fmo_status status = run_timed(plan, plan_variant(plan), seconds, &all, err);
+    if (status != FMO_OK) return status;
+    profile->screening_seconds = all;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        profile->classes[c].seconds = seconds[c];
+        profile->screening_seconds -= seconds[c];
+    }
+    if (!plan->options.measure_accumulation) return FMO_OK;
+    status =
+        run_timed(plan, find_variant(FMO_SCATTER_COUNT, FMO_COMMIT_NATIVE), seconds, &all, err);
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT && status == FMO_OK; c++)
+        profile->classes[c].compute_seconds = seconds[c];
+    return status;
 }
 
 static fmo_status fused_build_device(fmo_fock_plan *plan, const double *density, double *coulomb,
@@ -236,7 +301,7 @@ static fmo_status fused_build_device(fmo_fock_plan *plan, const double *density,
     const cudaError_t code = cudaMemcpyAsync(g->density_in, density, n * n * sizeof(double),
                                              cudaMemcpyDeviceToDevice, g->stream);
     if (code != cudaSuccess) return fmo_gpu_error(code, "copying the density", err);
-    return run(plan, plan_variant(plan), coulomb, exchange, err);
+    return run(plan, plan_variant(plan), false, coulomb, exchange, err);
 }
 
 static fmo_status fused_new_pairs(fmo_fock_plan *plan, fmo_error *err)

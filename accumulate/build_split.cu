@@ -319,7 +319,7 @@ fmo_status split_build(fmo_fock_plan *plan, const double *density, fmo_error *er
         p->quartets = (int64_t)counters.quartets[c];
         p->prim_quartets = (int64_t)counters.prim_quartets[c];
         p->quartets_skipped = fmo_plan_quartets(plan, (fmo_eri_class)c) - p->quartets;
-        p->adds = p->quartets * fmo_gpu_adds_per_quartet((fmo_eri_class)c);
+        p->adds = (int64_t)counters.tasks[c] * fmo_gpu_adds_per_quartet((fmo_eri_class)c);
     }
     return FMO_OK;
 }

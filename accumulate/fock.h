@@ -51,8 +51,11 @@ typedef struct fmo_fock_options {
     fmo_scatter scatter; /**< fused: how values reach the matrices; default FMO_SCATTER_AUTO */
     fmo_commit commit;   /**< fused: how one atomic is done; default FMO_COMMIT_NATIVE */
     int no_overlap; /**< split: the GPU waits for the CPU after each batch (the paper's form) */
-    int measure_accumulation; /**< fused: after each build run it again without its commits, to fill
-                                   the profile's compute_seconds */
+    int measure_classes; /**< fused: after each build run it again class after class with timers,
+                              to fill the profile's seconds by class; the build itself runs
+                              classes side by side and is timed as a whole */
+    int measure_accumulation; /**< fused: measure_classes, and once more without the commits, to
+                                   fill the profile's compute_seconds */
     void *stream; /**< cudaStream_t that GPU work goes to; NULL: a stream of the plan's own */
     /** Called from the building thread with the finished share, 0..1; NULL: never. */
     void (*progress)(double fraction, void *user);

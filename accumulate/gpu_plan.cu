@@ -13,6 +13,14 @@
 #define LIST_SHARE 0.25
 static const size_t list_max = (size_t)1 << 28;
 
+static const struct {
+    fmo_pair_class bra, ket;
+} class_pairs[FMO_ERI_CLASS_COUNT] = {
+#define ROW(e, name, li, lj, lk, ll, bra, ket) {bra, ket},
+    FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+};
+
 fmo_status fmo_gpu_error(cudaError_t code, const char *what, fmo_error *err)
 {
     if (code == cudaErrorMemoryAllocation)
@@ -77,8 +85,9 @@ static fmo_status upload(fmo_gpu_state *g, const char *what, const void *from, s
     return FMO_OK;
 }
 
+/* A part of a shell pair: primitives part, part + parts, part + 2 parts, ... of pair `index`. */
 typedef struct sort_key {
-    int prims, i, j, index;
+    int prims, i, j, index, part, parts;
 } sort_key;
 
 static int by_depth(const void *x, const void *y)
@@ -86,77 +95,121 @@ static int by_depth(const void *x, const void *y)
     const sort_key *a = (const sort_key *)x, *b = (const sort_key *)y;
     if (a->prims != b->prims) return a->prims < b->prims ? 1 : -1;
     if (a->i != b->i) return a->i < b->i ? -1 : 1;
-    return (a->j > b->j) - (a->j < b->j);
+    if (a->j != b->j) return a->j < b->j ? -1 : 1;
+    return (a->part > b->part) - (a->part < b->part);
 }
 
-static fmo_status upload_pairs(const fmo_basis *basis, const fmo_pair_list *list, fmo_gpu_state *g,
-                               fmo_gpu_pairs *pairs, fmo_pair_ao *host, fmo_error *err)
+static int pair_prims(const fmo_pair_list *list, int p)
 {
-    const size_t n = (size_t)list->num, values = (size_t)list->prim_num * FMO_PAIR_FIELDS;
-    fmo_status status = FMO_OK;
-    sort_key *key = (sort_key *)malloc((n + 1) * sizeof *key);
-    int4 *shell = (int4 *)malloc((n + 1) * sizeof *shell);
-    unsigned *prim_at = (unsigned *)malloc((n + 1) * sizeof *prim_at);
-    double *bound = (double *)malloc((n + 1) * sizeof *bound);
-    double *center = (double *)malloc((6 * n + 1) * sizeof *center);
-    double *prim = (double *)malloc((values + 1) * sizeof *prim);
-    if (!key || !shell || !prim_at || !bound || !center || !prim) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", n);
-        goto done;
-    }
-    if (values > UINT32_MAX) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY,
-                               "%lld primitive pairs are more than the GPU's index holds",
-                               (long long)list->prim_num);
-        goto done;
-    }
-    for (size_t p = 0; p < n; p++)
-        key[p] = {(int)(list->begin[p + 1] - list->begin[p]), list->i[p], list->j[p], (int)p};
-    qsort(key, n, sizeof *key, by_depth);
+    return (int)(list->begin[p + 1] - list->begin[p]);
+}
+
+/* Host arrays of one class of pairs as the kernels want them. */
+typedef struct staged_pairs {
+    int4 *shell;
+    unsigned *prim_at;
+    unsigned char *counts;
+    double *bound, *tile_bound, *center, *prim;
+} staged_pairs;
+
+static void stage_pairs(const fmo_basis *basis, const fmo_pair_list *list, const sort_key *key,
+                        size_t n, const staged_pairs *to)
+{
     for (size_t first = 0, at = 0; first < n;) {
         size_t end = first;
         const int prims = key[first].prims;
         while (end < n && key[end].prims == prims) end++;
         const size_t stride = end - first;
         for (size_t p = first; p < end; p++) {
-            const size_t from = (size_t)key[p].index;
-            const double *record = list->prim + list->begin[from] * FMO_PAIR_FIELDS;
-            shell[p] = make_int4(key[p].i, key[p].j, prims, (int)stride);
-            prim_at[p] = (unsigned)(at + p - first);
-            bound[p] = list->bound[from];
+            const sort_key *k = &key[p];
+            const double *record = list->prim + list->begin[k->index] * FMO_PAIR_FIELDS;
+            to->shell[p] = make_int4(k->i, k->j, prims, (int)stride);
+            to->prim_at[p] = (unsigned)(at + p - first);
+            to->counts[p] = k->part == 0;
+            to->bound[p] = list->bound[k->index];
+            double *tile = &to->tile_bound[p / FMO_GPU_TILE_PAIRS];
+            *tile = fmax(*tile, to->bound[p]);
             for (int x = 0; x < 3; x++) {
-                center[(size_t)x * n + p] = basis->shell[key[p].i].center[x];
-                center[(size_t)(3 + x) * n + p] = list->AB[3 * from + x];
+                to->center[(size_t)x * n + p] = basis->shell[k->i].center[x];
+                to->center[(size_t)(3 + x) * n + p] = list->AB[3 * (size_t)k->index + x];
             }
-            for (int f = 0; f < prims * FMO_PAIR_FIELDS; f++)
-                prim[at + (size_t)f * stride + p - first] = record[f];
+            for (int m = 0; m < prims; m++)
+                for (int f = 0; f < FMO_PAIR_FIELDS; f++)
+                    to->prim[at + (size_t)(m * FMO_PAIR_FIELDS + f) * stride + p - first] =
+                        record[(m * k->parts + k->part) * FMO_PAIR_FIELDS + f];
         }
         at += stride * (size_t)prims * FMO_PAIR_FIELDS;
         first = end;
     }
-    for (size_t p = 0; p < n && host; p++)
-        host[p] = {basis->shell[shell[p].x].ao_begin, basis->shell[shell[p].y].ao_begin};
+}
+
+/* Pairs of more than `depth` primitives are cut into parts of nearly equal size: integrals are
+ * linear in the primitives of a pair, and no thread has to walk thousands of primitive quartets. */
+static fmo_status upload_pairs(const fmo_basis *basis, const fmo_pair_list *list, int depth,
+                               fmo_gpu_state *g, fmo_gpu_pairs *pairs, fmo_pair_ao **host,
+                               fmo_error *err)
+{
+    const size_t values = (size_t)list->prim_num * FMO_PAIR_FIELDS;
+    fmo_status status = FMO_OK;
+    size_t n = 0;
+    for (int p = 0; p < list->num; p++) n += (size_t)((pair_prims(list, p) + depth - 1) / depth);
+    sort_key *key = (sort_key *)malloc((n + 1) * sizeof *key);
+    const staged_pairs staged = {(int4 *)malloc((n + 1) * sizeof(int4)),
+                                 (unsigned *)malloc((n + 1) * sizeof(unsigned)),
+                                 (unsigned char *)malloc(n + 1),
+                                 (double *)malloc((n + 1) * sizeof(double)),
+                                 (double *)calloc(n / FMO_GPU_TILE_PAIRS + 1, sizeof(double)),
+                                 (double *)malloc((6 * n + 1) * sizeof(double)),
+                                 (double *)malloc((values + 1) * sizeof(double))};
+    *host = (fmo_pair_ao *)malloc((n + 1) * sizeof **host);
+    struct {
+        const char *what;
+        const void *from;
+        size_t bytes;
+        const void **to;
+    } const arrays[] = {
+        {"shell pairs", staged.shell, n * sizeof(int4), (const void **)&pairs->shell},
+        {"shell pairs", staged.prim_at, n * sizeof(unsigned), (const void **)&pairs->prim_at},
+        {"shell pairs", staged.counts, n, (const void **)&pairs->counts},
+        {"Schwarz bounds", staged.bound, n * sizeof(double), (const void **)&pairs->bound},
+        {"Schwarz bounds", staged.tile_bound, (n / FMO_GPU_TILE_PAIRS + 1) * sizeof(double),
+         (const void **)&pairs->tile_bound},
+        {"pair centres", staged.center, 6 * n * sizeof(double), (const void **)&pairs->center},
+        {"primitive pairs", staged.prim, values * sizeof(double), (const void **)&pairs->prim},
+    };
+    for (size_t x = 0; x < sizeof arrays / sizeof *arrays; x++)
+        if (!arrays[x].from || !key || !*host) {
+            status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", n);
+            goto done;
+        }
+    if (values > UINT32_MAX || n > INT32_MAX) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY,
+                               "%lld primitive pairs are more than the GPU's index holds",
+                               (long long)list->prim_num);
+        goto done;
+    }
+    n = 0;
+    for (int p = 0; p < list->num; p++) {
+        const int prims = pair_prims(list, p), parts = (prims + depth - 1) / depth;
+        for (int part = 0; part < parts; part++)
+            key[n++] = {(prims - part + parts - 1) / parts, list->i[p], list->j[p], p, part, parts};
+    }
+    qsort(key, n, sizeof *key, by_depth);
+    stage_pairs(basis, list, key, n, &staged);
+    for (size_t p = 0; p < n; p++)
+        (*host)[p] = {basis->shell[key[p].i].ao_begin, basis->shell[key[p].j].ao_begin};
     pairs->num = (int)n;
-    status = upload(g, "shell pairs", shell, n * sizeof *shell, (const void **)&pairs->shell, err);
-    if (status == FMO_OK)
-        status = upload(g, "shell pairs", prim_at, n * sizeof *prim_at,
-                        (const void **)&pairs->prim_at, err);
-    if (status == FMO_OK)
-        status = upload(g, "Schwarz bounds", bound, n * sizeof *bound, (const void **)&pairs->bound,
-                        err);
-    if (status == FMO_OK)
-        status = upload(g, "pair centres", center, 6 * n * sizeof *center,
-                        (const void **)&pairs->center, err);
-    if (status == FMO_OK)
-        status = upload(g, "primitive pairs", prim, values * sizeof *prim,
-                        (const void **)&pairs->prim, err);
+    for (size_t x = 0; x < sizeof arrays / sizeof *arrays && status == FMO_OK; x++)
+        status = upload(g, arrays[x].what, arrays[x].from, arrays[x].bytes, arrays[x].to, err);
 done:
     free(key);
-    free(shell);
-    free(prim_at);
-    free(bound);
-    free(center);
-    free(prim);
+    free(staged.shell);
+    free(staged.prim_at);
+    free(staged.counts);
+    free(staged.bound);
+    free(staged.tile_bound);
+    free(staged.center);
+    free(staged.prim);
     return status;
 }
 
@@ -177,14 +230,6 @@ static fmo_status upload_shell_bounds(const fmo_fock_plan *plan, fmo_gpu_state *
     free(bound);
     return status;
 }
-
-static const struct {
-    fmo_pair_class bra, ket;
-} class_pairs[FMO_ERI_CLASS_COUNT] = {
-#define ROW(e, name, li, lj, lk, ll, bra, ket) {bra, ket},
-    FMO_ERI_CLASS_TABLE(ROW)
-#undef ROW
-};
 
 /* Candidates of bra pairs [begin, end) of a class. */
 static size_t candidates(const fmo_gpu_state *g, int c, size_t begin, size_t end)
@@ -270,6 +315,33 @@ static fmo_status make_passes(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_e
     return fmo_gpu_alloc(g, "list of quartets", size * sizeof *g->list, (void **)&g->list, err);
 }
 
+/* Primitive quartets before screening. */
+static double prim_quartets(const fmo_shell_pairs *pairs)
+{
+    double work = 0.0;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        const double bra = (double)pairs->list[class_pairs[c].bra].prim_num;
+        const double ket = (double)pairs->list[class_pairs[c].ket].prim_num;
+        work += class_pairs[c].bra == class_pairs[c].ket ? 0.5 * bra * ket : bra * ket;
+    }
+    return work;
+}
+
+/* Primitives of a pair that one thread walks: few in small systems, to have enough threads and
+ * short ones; more in large ones, where each part costs a density look-up and adds. Measured on an
+ * H200, docs/performance.md. Depends on the system alone, so that `fixed` rounds the same numbers
+ * in every launch. */
+static int contraction_depth(double work)
+{
+    static const struct {
+        double work;
+        int depth;
+    } table[] = {{1e6, 2}, {1e8, 4}};
+    for (size_t row = 0; row < sizeof table / sizeof *table; row++)
+        if (work < table[row].work) return table[row].depth;
+    return 9;
+}
+
 fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error *err)
 {
     const fmo_basis *b = plan->basis;
@@ -297,6 +369,14 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     if (code == cudaSuccess) code = cudaEventCreate(&g->finished);
     for (int e = 0; e < 2 * FMO_ERI_CLASS_COUNT && code == cudaSuccess; e++)
         code = cudaEventCreate(&g->class_event[e / 2][e % 2]);
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT && code == cudaSuccess; c++) {
+        code = cudaStreamCreateWithFlags(&g->class_stream[c], cudaStreamNonBlocking);
+        if (code == cudaSuccess)
+            code = cudaEventCreateWithFlags(&g->join[c], cudaEventDisableTiming);
+    }
+    if (code == cudaSuccess) code = cudaEventCreateWithFlags(&g->fork, cudaEventDisableTiming);
+    if (code == cudaSuccess)
+        code = cudaStreamCreateWithFlags(&g->capture_stream, cudaStreamNonBlocking);
     if (code == cudaSuccess) code = cudaMallocHost((void **)&g->host_in, matrix);
     if (code == cudaSuccess) code = cudaMallocHost((void **)&g->host_out, 2 * matrix);
     if (code != cudaSuccess) return fmo_gpu_error(code, "preparing the GPU", err);
@@ -327,13 +407,10 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
         status = upload(g, "AO factors", b->ao_factor, n * sizeof(double),
                         (const void **)&g->ao_factor, err);
     if (status == FMO_OK) status = upload_shell_bounds(plan, g, err);
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT && status == FMO_OK; c++) {
-        const size_t pairs = (size_t)plan->pairs.list[c].num;
-        g->pair_ao[c] = (fmo_pair_ao *)malloc((pairs + 1) * sizeof *g->pair_ao[c]);
-        status = g->pair_ao[c]
-                     ? upload_pairs(b, &plan->pairs.list[c], g, &g->pairs[c], g->pair_ao[c], err)
-                     : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", pairs);
-    }
+    g->work = prim_quartets(&plan->pairs);
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT && status == FMO_OK; c++)
+        status = upload_pairs(b, &plan->pairs.list[c], contraction_depth(g->work), g, &g->pairs[c],
+                              &g->pair_ao[c], err);
     if (status == FMO_OK) status = make_passes(plan, g, err);
     return status;
 }
@@ -352,6 +429,13 @@ void fmo_gpu_state_destroy(fmo_fock_plan *plan)
         if (g->class_event[e / 2][e % 2]) (void)cudaEventDestroy(g->class_event[e / 2][e % 2]);
     if (g->host_in) (void)cudaFreeHost(g->host_in);
     if (g->host_out) (void)cudaFreeHost(g->host_out);
+    if (g->graph) (void)cudaGraphExecDestroy(g->graph);
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        if (g->class_stream[c]) (void)cudaStreamDestroy(g->class_stream[c]);
+        if (g->join[c]) (void)cudaEventDestroy(g->join[c]);
+    }
+    if (g->fork) (void)cudaEventDestroy(g->fork);
+    if (g->capture_stream) (void)cudaStreamDestroy(g->capture_stream);
     if (g->start) (void)cudaEventDestroy(g->start);
     if (g->finished) (void)cudaEventDestroy(g->finished);
     if (g->own_stream) (void)cudaStreamDestroy(g->stream);

@@ -26,8 +26,9 @@ typedef struct fmo_gpu_pass {
 
 /* Counters in device memory, zeroed at the start of a build. */
 typedef struct fmo_gpu_counters {
-    unsigned survivors[FMO_ERI_CLASS_COUNT]; /* of the running pass */
-    unsigned long long quartets[FMO_ERI_CLASS_COUNT];
+    unsigned survivors[FMO_ERI_CLASS_COUNT];          /* of the running pass */
+    unsigned long long quartets[FMO_ERI_CLASS_COUNT]; /* contracted */
+    unsigned long long tasks[FMO_ERI_CLASS_COUNT];    /* pairs of parts of pairs */
     unsigned long long prim_quartets[FMO_ERI_CLASS_COUNT];
     unsigned long long issued[FMO_ERI_CLASS_COUNT];
     unsigned long long density_largest; /* bits of a double >= 0, which order like it */
@@ -43,7 +44,13 @@ typedef struct fmo_gpu_state {
     int own_stream;
     cudaEvent_t start, finished;                     /* of the kernels */
     cudaEvent_t class_event[FMO_ERI_CLASS_COUNT][2]; /* around the kernels of `tile` */
-    void *buffer[FMO_GPU_BUFFERS_MAX];               /* everything allocated, for release */
+    cudaStream_t class_stream[FMO_ERI_CLASS_COUNT];  /* for classes side by side */
+    cudaEvent_t fork, join[FMO_ERI_CLASS_COUNT];
+    cudaStream_t capture_stream;
+    cudaGraphExec_t graph; /* density to X, if it could be captured */
+    int graph_tried;
+    double work;                       /* primitive quartets before screening */
+    void *buffer[FMO_GPU_BUFFERS_MAX]; /* everything allocated, for release */
     int buffers;
     size_t bytes; /* their sum */
 

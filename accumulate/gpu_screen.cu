@@ -17,7 +17,7 @@ enum {
     SCREEN_THREADS = 256,
     SCREEN_WARPS = SCREEN_THREADS / 32,
     SCREEN_ROUNDS = 32 / SCREEN_WARPS,
-    SCREEN_KETS = SCREEN_ROUNDS * SCREEN_THREADS,
+    SCREEN_KETS = SCREEN_ROUNDS * SCREEN_THREADS, /* 32 tiles of FMO_GPU_TILE_PAIRS */
     SHELL_THREADS = 128,
     FINISH_TILE = 32,
     FINISH_ROWS = 8
@@ -94,21 +94,32 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
     const double most =
         fmo_screen_max(4.0 * largest, fmo_screen_max(a.row_max[ij.x], a.row_max[ij.y]));
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    /* A lane looks at a tile of 32 kets; tiles that cannot hold a survivor are passed over. */
+    const int tile = ket_begin / FMO_GPU_TILE_PAIRS + lane;
+    const bool may =
+        tile * FMO_GPU_TILE_PAIRS < ket_end && Q * part.ket.tile_bound[tile] * most >= a.cutoff;
+    const unsigned tiles = __ballot_sync(0xffffffffu, may);
+    if (!tiles) return; /* the same in all warps */
     __shared__ unsigned count[32], at[32];
     __shared__ unsigned long long prims[SCREEN_WARPS];
+    __shared__ unsigned contracted[SCREEN_WARPS];
     unsigned ballots[SCREEN_ROUNDS];
     unsigned long long prim_quartets = 0;
+    unsigned quartets = 0;
 #pragma unroll
     for (int r = 0; r < SCREEN_ROUNDS; r++) {
         const int ket = ket_begin + r * SCREEN_THREADS + (int)threadIdx.x;
         bool stays = false;
-        if (ket < ket_end) {
+        if ((tiles >> (r * SCREEN_WARPS + warp) & 1u) && ket < ket_end) {
             const double bound = Q * part.ket.bound[ket];
             if (bound * most >= a.cutoff) {
                 const int4 kl = part.ket.shell[ket];
                 stays = bound * fmo_screen_density(a.block_max, a.shells, ij.x, ij.y, kl.x, kl.y) >=
                         a.cutoff;
-                if (stays) prim_quartets += (unsigned long long)ij.z * kl.z;
+                if (stays) {
+                    prim_quartets += (unsigned long long)ij.z * kl.z;
+                    quartets += part.bra.counts[bra] & part.ket.counts[ket];
+                }
             }
         }
         ballots[r] = __ballot_sync(0xffffffffu, stays);
@@ -116,7 +127,12 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
     }
     for (int offset = 16; offset; offset /= 2)
         prim_quartets += __shfl_down_sync(0xffffffffu, prim_quartets, offset);
-    if (lane == 0) prims[warp] = prim_quartets;
+    for (int offset = 16; offset; offset /= 2)
+        quartets += __shfl_down_sync(0xffffffffu, quartets, offset);
+    if (lane == 0) {
+        prims[warp] = prim_quartets;
+        contracted[warp] = quartets;
+    }
     __syncthreads();
     if (warp == 0) {
         const unsigned own = count[lane];
@@ -128,10 +144,14 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
         unsigned base = 0;
         if (lane == 31 && sum) {
             base = atomicAdd(&a.counters->survivors[part.eri_class], sum);
-            atomicAdd(&a.counters->quartets[part.eri_class], (unsigned long long)sum);
-            unsigned long long all = 0;
-            for (int w = 0; w < SCREEN_WARPS; w++) all += prims[w];
-            atomicAdd(&a.counters->prim_quartets[part.eri_class], all);
+            unsigned long long all_prims = 0, all_quartets = 0;
+            for (int w = 0; w < SCREEN_WARPS; w++) {
+                all_prims += prims[w];
+                all_quartets += contracted[w];
+            }
+            atomicAdd(&a.counters->tasks[part.eri_class], (unsigned long long)sum);
+            atomicAdd(&a.counters->quartets[part.eri_class], all_quartets);
+            atomicAdd(&a.counters->prim_quartets[part.eri_class], all_prims);
         }
         at[lane] = __shfl_sync(0xffffffffu, base, 31) + sum - own;
     }

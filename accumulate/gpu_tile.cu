@@ -55,6 +55,7 @@ cudaError_t fmo_gpu_tile_launch(const fmo_fock_plan *plan, fmo_gpu_state *g,
                                     plan->basis->shell_num,
                                     chunks,
                                     plan->options.cutoff,
+                                    &g->counters->tasks[eri_class],
                                     &g->counters->quartets[eri_class],
                                     &g->counters->prim_quartets[eri_class]};
     return launcher[eri_class](&view, &m, &args, commits, &g->counters->sink, g->stream);

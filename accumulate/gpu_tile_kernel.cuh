@@ -19,7 +19,7 @@ typedef struct fmo_gpu_tile_args {
     int shells;
     int chunks; /* warps that share a bra pair, each with rows of its own */
     double cutoff;
-    unsigned long long *quartets, *prim_quartets; /* counted here */
+    unsigned long long *tasks, *quartets, *prim_quartets; /* counted here */
 } fmo_gpu_tile_args;
 
 /* Doubles of shared memory of a block (one warp): the rows. */
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(32, C::resident *FMO_GPU_THREADS / 32)
     if (ket_begin >= ket_end) return;
     double bra_sum[ni * nj];
     int queued = 0;
-    unsigned long long quartets = 0, prims = 0;
+    unsigned long long quartets = 0, tasks = 0, prims = 0;
     for (int n = 0; n < ni * nj; n++) bra_sum[n] = 0.0;
     for (int x = lane; x < (ni + nj) * m.nao; x += 32) rows[x] = 0.0;
     __syncwarp();
@@ -156,13 +156,16 @@ __global__ void __launch_bounds__(32, C::resident *FMO_GPU_THREADS / 32)
                 const int4 kl = view.ket.shell[ket];
                 stays = bound * fmo_screen_density(a.block_max, a.shells, ij.x, ij.y, kl.x, kl.y) >=
                         a.cutoff;
-                if (stays) prims += (unsigned long long)ij.z * kl.z;
+                if (stays) {
+                    prims += (unsigned long long)ij.z * kl.z;
+                    quartets += view.bra.counts[bra] & view.ket.counts[ket];
+                }
             }
         }
         const unsigned ballot = __ballot_sync(0xffffffffu, stays);
         if (stays) queue[queued + __popc(ballot & fmo_lanes_below())] = ket;
         queued += __popc(ballot);
-        quartets += __popc(ballot);
+        tasks += __popc(ballot);
         __syncwarp();
         if (queued >= 32 || (first + 32 >= ket_end && queued)) {
             const int take = queued < 32 ? queued : 32;
@@ -178,7 +181,7 @@ __global__ void __launch_bounds__(32, C::resident *FMO_GPU_THREADS / 32)
     }
     /* Flush: contiguous runs of plain atomics. Both triangles of X count (digest.h). */
     unsigned issued = 0;
-    if (quartets) {
+    if (tasks) {
         const int i0 = fmo_gpu_ao(C::LI, ij.x, m.s_shells),
                   j0 = fmo_gpu_ao(C::LJ, ij.y, m.s_shells);
         for (int r = 0; r < ni + nj; r++) {
@@ -202,12 +205,14 @@ __global__ void __launch_bounds__(32, C::resident *FMO_GPU_THREADS / 32)
     for (int offset = 16; offset; offset /= 2) {
         issued += __shfl_xor_sync(0xffffffffu, issued, offset);
         prims += __shfl_xor_sync(0xffffffffu, prims, offset);
+        quartets += __shfl_xor_sync(0xffffffffu, quartets, offset);
     }
-    if (lane == 0 && quartets) {
+    if (lane == 0 && tasks) {
         constexpr unsigned long long ket_adds = (2 * C::LK + 1) * (2 * C::LL + 1);
+        atomicAdd(a.tasks, tasks);
         atomicAdd(a.quartets, quartets);
         atomicAdd(a.prim_quartets, prims);
-        atomicAdd(m.issued, issued + quartets * ket_adds);
+        atomicAdd(m.issued, issued + tasks * ket_adds);
     }
 }
 

@@ -12,6 +12,9 @@
  * two blocks still fit a multiprocessor. */
 #define FMO_GPU_THREADS 128
 
+/* Pairs are screened in tiles of a warp. */
+#define FMO_GPU_TILE_PAIRS 32
+
 /* One class of shell pairs. Sorted by number of primitives (descending), then i, then j: lanes of a
  * warp do equal work and meet equal rows in runs. Primitives of pairs of equal depth lie
  * [primitive][field][pair], so that neighbouring pairs are read together. */
@@ -19,8 +22,10 @@ typedef struct fmo_gpu_pairs {
     int num;
     const int4 *shell;       /* [num] i, j (internal shells), primitives, stride between fields */
     const unsigned *prim_at; /* [num] first value in prim */
-    const double *bound;     /* [num] Schwarz bound */
-    const double *center;    /* [6][num] A, A - B */
+    const unsigned char *counts; /* [num] 1 for the first part of a pair, 0 for further parts */
+    const double *bound;         /* [num] Schwarz bound */
+    const double *tile_bound;    /* [num/FMO_GPU_TILE_PAIRS] largest bound of each tile of pairs */
+    const double *center;        /* [6][num] A, A - B */
     const double *prim;
 } fmo_gpu_pairs;
 

@@ -317,7 +317,8 @@ fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *co
     status = plan->mode->build(plan, density, err);
     if (status != FMO_OK) return status;
     const double built = fmo_now();
-    if (plan->options.measure_accumulation && plan->mode->measure)
+    if ((plan->options.measure_classes || plan->options.measure_accumulation) &&
+        plan->mode->measure)
         status = plan->mode->measure(plan, err);
     if (status != FMO_OK) return status; /* outputs still untouched */
     const double measured = fmo_now();

@@ -22,7 +22,7 @@ typedef struct fmo_mode_implementation {
      * digest.h in internal order, zero on entry; the plan does the rest. Otherwise: the caller's
      * density -> J and K in the caller's order in plan->coulomb, plan->exchange. */
     fmo_status (*build)(fmo_fock_plan *plan, const double *density, fmo_error *err);
-    /* After a build with options.measure_accumulation: fills compute_seconds. */
+    /* After a build with options.measure_...: fills seconds and compute_seconds by class. */
     fmo_status (*measure)(fmo_fock_plan *plan, fmo_error *err);
     /* GPU pointers, queued on the plan's stream; NULL where the mode has no such form. */
     fmo_status (*build_device)(fmo_fock_plan *plan, const double *density, double *coulomb,

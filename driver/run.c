@@ -148,6 +148,7 @@ fmo_status driver_run(const driver_options *options, const char *path, driver_re
     driver_progress_init(&progress, stderr, !options->quiet);
     fock.progress = driver_progress_update;
     fock.progress_user = &progress;
+    fock.measure_classes = !options->quiet;
     fock.measure_accumulation = options->profile != DRIVER_PROFILE_NONE;
 
     if (options->output) CHECKGOTO(check_output(options->output, path, err));

@@ -99,7 +99,7 @@ typedef struct bench_options {
 } bench_options;
 
 typedef struct bench_device {
-    char name[96];
+    char name[256];
     int sms, shared_bytes, l2_bytes, window_bytes, driver, runtime, capability;
     int64_t memory;
 } bench_device;
@@ -146,7 +146,7 @@ typedef struct bench_run {
     bool cpu, gpu; /* which parts run */
     int threads;   /* CPU threads */
     bench_device device;
-    char no_gpu[192]; /* why the GPU parts are left out; "" */
+    char no_gpu[512]; /* why the GPU parts are left out; "" */
     bench_cell *cell;
     int cell_num, cell_max;
     fmo_error err; /* first fault: everything after it is skipped */

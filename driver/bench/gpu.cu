@@ -1,6 +1,7 @@
 /* The GPU: opening it, faults, memory, events. */
 #include "gpu.cuh"
 
+#include <limits.h>
 #include <string.h>
 #include <fmo/fock.h>
 
@@ -48,6 +49,16 @@ double bench_events_end(bench_run *run, bench_events *events)
     cudaEventDestroy(events->begin);
     cudaEventDestroy(events->end);
     return fine ? 1e-3 * milliseconds : -1.0;
+}
+
+int bench_blocks_for(bench_run *run, int64_t n, int threads)
+{
+    const int64_t blocks = (n + threads - 1) / threads;
+    if (blocks > INT_MAX) {
+        bench_fail(run, FMO_ERR_ARGUMENT, "%lld blocks are more than a grid has", (long long)blocks);
+        return 1;
+    }
+    return blocks > 1 ? (int)blocks : 1;
 }
 
 bench_cell bench_strategy_cell(const bench_run *run, fmo_scatter scatter, fmo_commit commit,

@@ -127,16 +127,31 @@ template <typename T> static double bench_sum_value(T sum, fmo_scatter scatter)
 bench_cell bench_strategy_cell(const bench_run *run, fmo_scatter scatter, fmo_commit commit,
                                const char *unit);
 
-/* Blocks of BENCH_THREADS that are resident at once, and never more than n threads need. */
+/* Sum over a block of BENCH_THREADS, all of which call; right in thread 0. */
+template <typename T> __device__ __forceinline__ T bench_block_sum(T value)
+{
+    __shared__ T warps[BENCH_THREADS / 32];
+    fmo_warp_sum<1>(&value);
+    if (fmo_lane() == 0) warps[threadIdx.x / 32] = value;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (int w = 1; w < BENCH_THREADS / 32; w++) value = fmo_sum(value, warps[w]);
+    return value;
+}
+
+/* Blocks that are resident at once on the whole GPU, at least 1; never more than n threads need. */
 template <class Kernel>
-static int64_t bench_resident(bench_run *run, Kernel kernel, size_t shared, int64_t n)
+static int bench_resident(bench_run *run, Kernel kernel, int threads, size_t shared, int64_t n)
 {
     int blocks = 0;
-    BENCH_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, BENCH_THREADS,
-                                                                  shared));
+    BENCH_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
     const int64_t resident = (int64_t)blocks * run->device.sms;
-    const int64_t needed = (n + BENCH_THREADS - 1) / BENCH_THREADS;
-    return resident < 1 ? 1 : needed < 1 ? 1 : needed < resident ? needed : resident;
+    const int64_t needed = (n + threads - 1) / threads;
+    const int64_t most = needed < resident ? needed : resident;
+    return most > 1 ? (int)most : 1;
 }
+
+/* Blocks that n items need, one item a thread; a grid that is too large is a fault. */
+int bench_blocks_for(bench_run *run, int64_t n, int threads);
 
 #endif

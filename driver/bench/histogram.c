@@ -45,90 +45,85 @@ void histogram_cell_fill(const histogram_case *c, bench_cell *cell)
 /* ---- CPU ----------------------------------------------------------------------------------- */
 
 typedef struct cpu_data {
-    bench_run *run;
     histogram_case *c;
     const int32_t *ids;
     const double *numbers;
-    int32_t *count_int32;
-    double *count_double;
-    int threads;
+    void *count, *own; /* int32_t or double: [bins], [threads][bins] */
+    size_t size;       /* of one of them */
 } cpu_data;
 
 static void cpu_prepare(void *user, int64_t n)
 {
-    cpu_data *d = user;
+    const cpu_data *d = user;
     (void)n;
-    if (d->count_int32)
-        memset(d->count_int32, 0, (size_t)d->c->items.bins * sizeof *d->count_int32);
-    else
-        memset(d->count_double, 0, (size_t)d->c->items.bins * sizeof *d->count_double);
+    memset(d->count, 0, (size_t)d->c->items.bins * d->size);
 }
 
 static void cpu_check(void *user, int64_t n, bench_check *check)
 {
-    cpu_data *d = user;
+    const cpu_data *d = user;
     const int64_t *want = histogram_truth_of(d->c, n);
+    const int32_t *whole = d->count;
+    const double *number = d->count;
     for (int64_t b = 0; b < d->c->items.bins; b++)
-        bench_check_exact(check, d->count_int32 ? (uint32_t)d->count_int32[b] == (uint32_t)want[b]
-                                                : d->count_double[b] == (double)want[b]);
+        bench_check_exact(check, d->c->type == BENCH_INT32 ? (uint32_t)whole[b] == (uint32_t)want[b]
+                                                           : number[b] == (double)want[b]);
 }
 
-/* Threads' own bins, then one sum: each thread adds up its share of the bins. */
-#define PRIVATE_LOOP(T, BIN)                                                \
-    T *own = calloc((size_t)d->threads * (size_t)bins, sizeof *own);        \
-    if (!own) return bench_fail(d->run, FMO_ERR_MEMORY, "private bins");    \
-    begin = driver_seconds();                                               \
-    _Pragma("omp parallel num_threads(d->threads)")                         \
-    {                                                                       \
-        T *mine = own + (size_t)omp_get_thread_num() * (size_t)bins;        \
-        const int team = omp_get_num_threads();                             \
-        _Pragma("omp for schedule(static)") for (int64_t i = 0; i < n; i++) mine[BIN] += 1; \
-        _Pragma("omp for schedule(static)") for (int64_t b = 0; b < bins; b++)              \
-            for (int t = 0; t < team; t++) count[b] += own[(size_t)t * (size_t)bins + b];   \
-    }                                                                       \
-    const double seconds = driver_seconds() - begin;                        \
-    free(own);                                                              \
-    return seconds;
-
-#define CPU_FORMS(T, IN, BIN)                                                                    \
-    static double serial_##T##_##IN(void *user, int64_t n)                                       \
-    {                                                                                            \
-        cpu_data *d = user;                                                                      \
-        const int64_t bins = d->c->items.bins;                                                   \
-        (void)bins;                                                                              \
-        T##_t *count = d->count_##T;                                                             \
-        const double begin = driver_seconds();                                                   \
-        for (int64_t i = 0; i < n; i++) count[BIN] += 1;                                         \
-        return driver_seconds() - begin;                                                         \
-    }                                                                                            \
-    static double atomic_##T##_##IN(void *user, int64_t n)                                       \
-    {                                                                                            \
-        cpu_data *d = user;                                                                      \
-        const int64_t bins = d->c->items.bins;                                                   \
-        (void)bins;                                                                              \
-        T##_t *count = d->count_##T;                                                             \
-        const double begin = driver_seconds();                                                   \
-        _Pragma("omp parallel for schedule(static) num_threads(d->threads)") for (int64_t i = 0; \
-                                                                                  i < n; i++)    \
-        {                                                                                        \
-            T##_t *at = &count[BIN];                                                             \
-            _Pragma("omp atomic") *at += 1;                                                      \
-        }                                                                                        \
-        return driver_seconds() - begin;                                                         \
-    }                                                                                            \
-    static double private_##T##_##IN(void *user, int64_t n)                                      \
-    {                                                                                            \
-        cpu_data *d = user;                                                                      \
-        const int64_t bins = d->c->items.bins;                                                   \
-        T##_t *count = d->count_##T;                                                             \
-        double begin;                                                                            \
-        PRIVATE_LOOP(T##_t, BIN)                                                                 \
+/* `bin` is an expression in d, i and bins. A private form has bins for each thread, in memory that
+ * is there before the clock starts; then each thread adds up its share of the bins. */
+#define CPU_FORMS(NAME, T, BIN)                                                                \
+    static double serial_##NAME(void *user, int64_t n)                                         \
+    {                                                                                          \
+        const cpu_data *d = user;                                                              \
+        const int64_t bins = d->c->items.bins;                                                 \
+        T *count = d->count;                                                                   \
+        const double begin = driver_seconds();                                                 \
+        for (int64_t i = 0; i < n; i++) count[BIN(d, i, bins)] += 1;                           \
+        return driver_seconds() - begin;                                                       \
+    }                                                                                          \
+    static double atomic_##NAME(void *user, int64_t n)                                         \
+    {                                                                                          \
+        const cpu_data *d = user;                                                              \
+        const int64_t bins = d->c->items.bins;                                                 \
+        T *count = d->count;                                                                   \
+        const double begin = driver_seconds();                                                 \
+        _Pragma("omp parallel for schedule(static)") for (int64_t i = 0; i < n; i++)           \
+        {                                                                                      \
+            T *at = &count[BIN(d, i, bins)];                                                   \
+            _Pragma("omp atomic") *at += 1;                                                    \
+        }                                                                                      \
+        return driver_seconds() - begin;                                                       \
+    }                                                                                          \
+    static double private_##NAME(void *user, int64_t n)                                        \
+    {                                                                                          \
+        const cpu_data *d = user;                                                              \
+        const int64_t bins = d->c->items.bins;                                                 \
+        T *count = d->count, *own = d->own;                                                    \
+        const double begin = driver_seconds();                                                 \
+        _Pragma("omp parallel")                                                                \
+        {                                                                                      \
+            T *mine = own + (int64_t)omp_get_thread_num() * bins;                              \
+            const int team = omp_get_num_threads();                                            \
+            memset(mine, 0, (size_t)bins * sizeof *mine);                                      \
+            _Pragma("omp for schedule(static)") for (int64_t i = 0; i < n; i++)                \
+                mine[BIN(d, i, bins)] += 1;                                                    \
+            _Pragma("omp for schedule(static)") for (int64_t b = 0; b < bins; b++)             \
+            {                                                                                  \
+                T sum = 0;                                                                     \
+                for (int t = 0; t < team; t++) sum += own[t * bins + b];                       \
+                count[b] = sum;                                                                \
+            }                                                                                  \
+        }                                                                                      \
+        return driver_seconds() - begin;                                                       \
     }
+#define BIN_OF_ID(d, i, bins)     ((void)(bins), (d)->ids[i])
+#define BIN_OF_NUMBER(d, i, bins) bench_bin((d)->numbers[i], bins)
 
-CPU_FORMS(int32, ids, d->ids[i])
-CPU_FORMS(int32, numbers, bench_bin(d->numbers[i], bins))
-CPU_FORMS(double, ids, d->ids[i])
-CPU_FORMS(double, numbers, bench_bin(d->numbers[i], bins))
+CPU_FORMS(int32_ids, int32_t, BIN_OF_ID)
+CPU_FORMS(int32_numbers, int32_t, BIN_OF_NUMBER)
+CPU_FORMS(double_ids, double, BIN_OF_ID)
+CPU_FORMS(double_numbers, double, BIN_OF_NUMBER)
 
 typedef double cpu_form(void *user, int64_t n);
 
@@ -155,19 +150,18 @@ static void run_cpu(bench_run *run, histogram_case *c, const int32_t *ids, const
     };
     const size_t bins = (size_t)c->items.bins;
     const bool is_double = c->type == BENCH_DOUBLE;
-    cpu_data d = {run, c, ids, numbers, NULL, NULL, run->threads};
-    if (is_double)
-        d.count_double = bench_alloc(run, bins, sizeof(double), "bins");
-    else
-        d.count_int32 = bench_alloc(run, bins, sizeof(int32_t), "bins");
+    cpu_data d = {c, ids, numbers, NULL, NULL, is_double ? sizeof(double) : sizeof(int32_t)};
+    const double own_bytes = (double)bins * (double)d.size * run->threads;
+    d.count = bench_alloc(run, bins, d.size, "bins");
+    if (own_bytes <= private_bytes_max)
+        d.own = bench_alloc(run, bins * (size_t)run->threads, d.size, "private bins");
     for (size_t f = 0; f < sizeof forms / sizeof *forms && run->err.status == FMO_OK; f++) {
         bench_cell cell = bench_cell_make(run, BENCH_ON_CPU, forms[f].method, NULL, "updates");
         histogram_cell_fill(c, &cell);
         bench_cell_number(&cell, "threads", forms[f].parallel ? run->threads : 1);
         snprintf(cell.against, sizeof cell.against, "gpu native/native");
-        const double bytes = (double)bins * run->threads * (is_double ? 8.0 : 4.0);
-        if (forms[f].private_bins && bytes > private_bytes_max) {
-            bench_leave_out(run, &cell, "private bins would take %.3g GB", 1e-9 * bytes);
+        if (forms[f].private_bins && !d.own) {
+            bench_leave_out(run, &cell, "private bins would take %.3g GB", 1e-9 * own_bytes);
             continue;
         }
         bench_task task = {.user = &d,
@@ -181,8 +175,8 @@ static void run_cpu(bench_run *run, histogram_case *c, const int32_t *ids, const
             snprintf(cell.note, sizeof cell.note, "only the first %lld items", (long long)kept);
         bench_measure(run, &cell, &task);
     }
-    free(d.count_int32);
-    free(d.count_double);
+    free(d.count);
+    free(d.own);
 }
 
 /* ---- both ---------------------------------------------------------------------------------- */
@@ -202,9 +196,9 @@ static void run_case(bench_run *run, histogram_case *c)
         numbers = bench_alloc(run, (size_t)kept, sizeof *numbers, "items");
     if (run->err.status == FMO_OK) {
         if (run->cpu) bench_items_fill(&c->items, kept, ids, numbers);
+        const int64_t exact = 1 << BENCH_INT32 | 1 << BENCH_DOUBLE;
         for (int type = 0; type < BENCH_TYPE_COUNT; type++) {
-            if (!(bench_or(run->options->types, 1 << BENCH_INT32 | 1 << BENCH_DOUBLE) >> type & 1))
-                continue;
+            if (!(exact & bench_or(run->options->types, exact) & 1 << type)) continue;
             c->type = (bench_type)type;
             if (run->cpu) run_cpu(run, c, ids, numbers, kept);
             if (run->gpu) bench_histogram_gpu(run, c);
@@ -245,11 +239,6 @@ static void run_pattern(bench_run *run, bench_pattern pattern, bench_input input
 void bench_histogram(bench_run *run)
 {
     const bench_options *o = run->options;
-    if (o->types > 0 && o->types >> BENCH_FLOAT & 1) {
-        fmo_error_set(&run->err, FMO_ERR_ARGUMENT,
-                      "histogram does not take --type float: float counts stop at 2^24");
-        return;
-    }
     for (int pattern = 0; pattern < BENCH_PATTERN_COUNT; pattern++) {
         if (!(o->patterns >> pattern & 1)) continue;
         for (int input = 0; input < BENCH_INPUT_COUNT; input++)

@@ -313,6 +313,10 @@ static fmo_status check_options(const bench_options *options, const bool *given,
     const bool histogram = e == BENCH_histogram || e == BENCH_EXPERIMENT_COUNT;
     if (histogram && (options->patterns >> BENCH_REPLAY & 1) && !options->dataset)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "--pattern replay needs --dataset FILE");
+    if (e == BENCH_histogram && options->types == 1 << BENCH_FLOAT)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "--type float: a histogram counts in int32 or double (floats stop "
+                             "counting at 2^24)");
     if (options->window % 2 == 0)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "--window %d: expected an odd number",
                              (int)options->window);

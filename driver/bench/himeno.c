@@ -1,0 +1,211 @@
+/* himeno: the Poisson equation by Jacobi sweeps in float, 19 points, after the public description of
+ * R. Himeno's benchmark (RIKEN); written anew, with the two pressure arrays swapped instead of
+ * copied. What is compared is the reduction of the residual, in the ways of Tabaru and Nakahira,
+ * 2013:
+ *   (1) GPU, atomics after aggregation   (2) GPU, plain atomics
+ *   (3) GPU computes, CPU adds serially  (4) GPU computes, CPU adds with OpenMP
+ *   (5) CPU serial                       (6) CPU, OpenMP collapse(2) */
+#define _GNU_SOURCE
+#include "himeno.h"
+#include "driver/clock.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int grid_edges[BENCH_GRID_COUNT][3] = {
+#define ROW(name, i, j, k) {i, j, k},
+    BENCH_GRID_TABLE(ROW)
+#undef ROW
+};
+
+void himeno_check(const himeno_case *c, int64_t n, double got, double quantum, bench_check *check)
+{
+    const double points = (double)n * (double)himeno_weight(&c->grid);
+    const double eps = c->type == BENCH_FLOAT ? FLT_EPSILON : DBL_EPSILON;
+    double want = 0.0;
+    for (int64_t i = 1; i <= n; i++) want += c->plane[i];
+    /* The GPU's float atomics may flush a subnormal sum to zero. */
+    if (c->type == BENCH_FLOAT) quantum += FLT_MIN;
+    bench_check_bound(check, got, want, points * (eps * want + quantum));
+}
+
+void himeno_cell_fill(const himeno_case *c, int pattern, bench_cell *cell)
+{
+    snprintf(cell->table, sizeof cell->table, "%s residual", bench_type_name(c->type));
+    snprintf(cell->column, sizeof cell->column, "%s", c->name);
+    bench_cell_text(cell, "grid", c->name);
+    bench_cell_text(cell, "type", bench_type_name(c->type));
+    if (pattern) bench_cell_number(cell, "pattern", pattern);
+    const double points = (double)himeno_weight(&c->grid) * (c->grid.ni - 2);
+    if (c->type == BENCH_FLOAT && points * FLT_EPSILON >= 1.0)
+        snprintf(cell->note, sizeof cell->note,
+                 "so many floats that the bound is above 100 %%: see the error instead");
+}
+
+/* ---- CPU ----------------------------------------------------------------------------------- */
+
+typedef struct cpu_data {
+    himeno_case *c;
+    double residual;
+} cpu_data;
+
+static void cpu_check(void *user, int64_t n, bench_check *check)
+{
+    const cpu_data *d = user;
+    himeno_check(d->c, n, d->residual, 0.0, check);
+}
+
+#define CPU_FORMS(T)                                                                        \
+    static double serial_##T(void *user, int64_t n)                                         \
+    {                                                                                       \
+        cpu_data *d = user;                                                                 \
+        const himeno_grid *g = &d->c->grid;                                                 \
+        T sum = 0;                                                                          \
+        const double begin = driver_seconds();                                              \
+        for (int i = 1; i <= n; i++)                                                        \
+            for (int j = 1; j < g->nj - 1; j++)                                             \
+                for (int k = 1; k < g->nk - 1; k++) {                                       \
+                    const int64_t at = himeno_at(g, i, j, k);                               \
+                    sum += himeno_point(g, at, &g->next[at]);                               \
+                }                                                                           \
+        d->residual = sum;                                                                  \
+        return driver_seconds() - begin;                                                    \
+    }                                                                                       \
+    static double openmp_##T(void *user, int64_t n)                                         \
+    {                                                                                       \
+        cpu_data *d = user;                                                                 \
+        const himeno_grid *g = &d->c->grid;                                                 \
+        const int planes = (int)n;                                                          \
+        T sum = 0;                                                                          \
+        const double begin = driver_seconds();                                              \
+        _Pragma("omp parallel for collapse(2) schedule(static) reduction(+ : sum)")         \
+        for (int i = 1; i <= planes; i++)                                                   \
+            for (int j = 1; j < g->nj - 1; j++)                                             \
+                for (int k = 1; k < g->nk - 1; k++) {                                       \
+                    const int64_t at = himeno_at(g, i, j, k);                               \
+                    sum += himeno_point(g, at, &g->next[at]);                               \
+                }                                                                           \
+        d->residual = sum;                                                                  \
+        return driver_seconds() - begin;                                                    \
+    }
+CPU_FORMS(float)
+CPU_FORMS(double)
+
+static void run_cpu(bench_run *run, himeno_case *c)
+{
+    static const struct {
+        const char *method;
+        double (*form[2])(void *user, int64_t n);
+        int pattern;
+    } forms[] = {{"serial", {serial_float, serial_double}, 5},
+                 {"openmp collapse(2)", {openmp_float, openmp_double}, 6}};
+    cpu_data d = {c, 0.0};
+    for (int f = 0; f < 2; f++) {
+        bench_cell cell = bench_cell_make(run, BENCH_ON_CPU, forms[f].method, NULL, "points");
+        himeno_cell_fill(c, forms[f].pattern, &cell);
+        bench_cell_number(&cell, "threads", forms[f].pattern == 6 ? run->threads : 1);
+        snprintf(cell.against, sizeof cell.against, "gpu native/native");
+        bench_task task = {.user = &d,
+                           .units = c->grid.ni - 2,
+                           .weight = himeno_weight(&c->grid),
+                           .representative = 1,
+                           .run = forms[f].form[c->type == BENCH_DOUBLE],
+                           .check = cpu_check};
+        bench_measure(run, &cell, &task);
+    }
+}
+
+/* ---- both ---------------------------------------------------------------------------------- */
+
+static void set_grid(himeno_case *c)
+{
+    himeno_grid *g = &c->grid;
+    g->p = c->array[0];
+    g->next = c->array[1];
+    for (int n = 0; n < 4; n++) g->a[n] = c->array[2 + n];
+    for (int n = 0; n < 3; n++) g->b[n] = c->array[6 + n];
+    for (int n = 0; n < 3; n++) g->c[n] = c->array[9 + n];
+    g->bound = c->array[12];
+    g->source = c->array[13];
+}
+
+/* The published start: p = (i/(ni-1))^2, a = 1, 1, 1, 1/6, b = 0, c = 1, bound = 1, source = 0. */
+void himeno_start(const himeno_case *c, float *p)
+{
+    const himeno_grid *g = &c->grid;
+    const int64_t plane = (int64_t)g->nj * g->nk;
+#pragma omp parallel for schedule(static)
+    for (int i = 0; i < g->ni; i++) {
+        const float x = (float)i / (float)(g->ni - 1);
+        for (int64_t at = i * plane; at < (i + 1) * plane; at++) p[at] = x * x;
+    }
+}
+
+static void set_values(himeno_case *c)
+{
+    static const float coefficient[HIMENO_ARRAYS - 2] = {1, 1, 1, 1.0f / 6, 0, 0, 0, 1, 1, 1, 1, 0};
+    const int64_t points = (int64_t)c->grid.ni * c->grid.nj * c->grid.nk;
+    himeno_start(c, c->array[0]);
+    himeno_start(c, c->array[1]);
+#pragma omp parallel for schedule(static)
+    for (int64_t at = 0; at < points; at++)
+        for (int n = 2; n < HIMENO_ARRAYS; n++) c->array[n][at] = coefficient[n - 2];
+}
+
+/* The sweeps before the one that is timed; leaves the result in p. */
+static void sweep(himeno_case *c, int64_t sweeps, double *plane)
+{
+    himeno_grid *g = &c->grid;
+    for (int64_t s = 0; s <= sweeps; s++) {
+#pragma omp parallel for schedule(static)
+        for (int i = 1; i < g->ni - 1; i++) {
+            double sum = 0.0;
+            for (int j = 1; j < g->nj - 1; j++)
+                for (int k = 1; k < g->nk - 1; k++) {
+                    const int64_t at = himeno_at(g, i, j, k);
+                    sum += himeno_point(g, at, &g->next[at]);
+                }
+            plane[i] = sum;
+        }
+        if (s == sweeps) break; /* only for its residual */
+        const float *p = g->p;
+        g->p = g->next;
+        g->next = (float *)p;
+    }
+}
+
+static void run_grid(bench_run *run, bench_grid grid)
+{
+    himeno_case c = {.name = bench_grid_name(grid)};
+    const int *edge = grid_edges[grid];
+    c.grid.ni = edge[0];
+    c.grid.nj = edge[1];
+    c.grid.nk = edge[2];
+    const size_t points = (size_t)edge[0] * edge[1] * edge[2];
+    for (int n = 0; n < HIMENO_ARRAYS; n++)
+        c.array[n] = bench_alloc(run, points, sizeof(float), "the grid");
+    double *plane = bench_alloc(run, (size_t)edge[0], sizeof *plane, "residuals");
+    if (run->err.status == FMO_OK) {
+        set_grid(&c);
+        set_values(&c);
+        sweep(&c, run->options->sweeps, plane);
+        c.plane = plane;
+        c.swept = c.grid.p;
+        const int64_t types = 1 << BENCH_FLOAT | 1 << BENCH_DOUBLE;
+        for (int type = BENCH_FLOAT; type <= BENCH_DOUBLE; type++) {
+            if (!(types & bench_or(run->options->types, types) & 1 << type)) continue;
+            c.type = (bench_type)type;
+            if (run->cpu) run_cpu(run, &c);
+            if (run->gpu) bench_himeno_gpu(run, &c);
+        }
+    }
+    for (int n = 0; n < HIMENO_ARRAYS; n++) free(c.array[n]);
+    free(plane);
+}
+
+void bench_himeno(bench_run *run)
+{
+    for (int grid = 0; grid < BENCH_GRID_COUNT && run->err.status == FMO_OK; grid++)
+        if (run->options->grids >> grid & 1) run_grid(run, (bench_grid)grid);
+}
