@@ -12,6 +12,13 @@ static const fmo_gpu_variant *const variants[] = {
 #undef ROW
 };
 
+/* The rule of `auto`. Structure first: survivors are listed by bra pair, then by the shells of the
+ * ket pair, so that neighbouring lanes share X^J_ij always and rows of X^K in runs, which
+ * `segmented` folds at the price of a comparison with the neighbour. Then measured duplication:
+ * where the first build issued more than this share of its adds as atomics, there are no runs to
+ * fold, and `native` saves the comparison. */
+static const double few_runs = 0.8;
+
 /* Copies under `replicated`: as many as keep J and K within this share of the L2 cache. */
 #define REPLICA_SHARE 0.5
 
@@ -42,7 +49,10 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
 {
     const size_t n = (size_t)plan->basis->ao_num;
     unsigned copies = 1;
-    if (plan->options.scatter == FMO_SCATTER_AUTO) plan->options.scatter = FMO_SCATTER_SEGMENTED;
+    if (plan->options.scatter == FMO_SCATTER_AUTO) {
+        plan->options.scatter = FMO_SCATTER_SEGMENTED;
+        plan->scatter_open = 1;
+    }
     if (plan->options.scatter == FMO_SCATTER_BLOCK_SHARED && n > BLOCK_SHARED_AO_MAX)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "scatter = block-shared is for small data, up to %d functions; this "
@@ -215,6 +225,23 @@ static cudaError_t class_seconds(const fmo_fock_plan *plan, double *seconds)
     return code;
 }
 
+/* What the first build under `auto` says about the choice. */
+static void decide_scatter(fmo_fock_plan *plan, const fmo_gpu_counters *counters)
+{
+    fmo_gpu_state *g = plan->gpu;
+    double adds = 0.0, issued = 0.0;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        adds += (double)counters->tasks[c] * fmo_gpu_adds_per_quartet((fmo_eri_class)c);
+        issued += (double)counters->issued[c];
+    }
+    plan->scatter_open = 0;
+    if (issued <= few_runs * adds) return;
+    plan->options.scatter = FMO_SCATTER_NATIVE;
+    if (g->graph) (void)cudaGraphExecDestroy(g->graph);
+    g->graph = NULL;
+    g->graph_tried = 0;
+}
+
 static fmo_status fused_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
@@ -244,6 +271,7 @@ static fmo_status fused_build(fmo_fock_plan *plan, const double *density, fmo_er
     if (code != cudaSuccess) return fmo_gpu_error(code, "reading the timers", err);
     profile->gpu_seconds = 1e-3 * gpu_ms;
     profile->transfer_seconds = all - profile->gpu_seconds;
+    profile->scatter = plan->options.scatter;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
         fmo_class_profile *p = &profile->classes[c];
         p->quartets = (int64_t)counters.quartets[c];
@@ -252,6 +280,7 @@ static fmo_status fused_build(fmo_fock_plan *plan, const double *density, fmo_er
         p->adds = (int64_t)counters.tasks[c] * fmo_gpu_adds_per_quartet((fmo_eri_class)c);
         p->adds_issued = (int64_t)counters.issued[c];
     }
+    if (plan->scatter_open) decide_scatter(plan, &counters); /* for the builds to come */
     fmo_plan_progress(plan, 1.0);
     return FMO_OK;
 }

@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS)
     const size_t q = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (q >= num) return;
     double eri[C::size];
-    (void)fmo_gpu_quartet<C>(view, boys, s_shells, view.list[begin + q], eri);
+    (void)fmo_gpu_quartet<C>(view, boys->row[C::order][0], s_shells, view.list[begin + q], eri);
     FMO_UNROLL
     for (int x = 0; x < C::size; x++) out[x * num + q] = eri[x];
 }

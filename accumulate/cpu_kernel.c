@@ -168,8 +168,8 @@ enum { TERM_J = 1, TERM_K = 0 };
                 for (int kp = 0; kp < prims; kp++) {                                          \
                     const fmo_prim_pair k =                                                   \
                         load_lanes(task->scratch + (size_t)kp * FMO_PAIR_FIELDS * W);         \
-                    const fmo_prim_quartet z =                                                \
-                        fmo_prim_quartet_make(&fmo_boys, LI + LJ + LK + LL, &b, &k, AC);      \
+                    const fmo_prim_quartet z = fmo_prim_quartet_make(                         \
+                        fmo_boys.row[LI + LJ + LK + LL][0], LI + LJ + LK + LL, &b, &k, AC);   \
                     eri_##name##_prim(&z, acc);                                               \
                 }                                                                             \
             }                                                                                 \

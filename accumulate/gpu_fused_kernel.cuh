@@ -51,6 +51,7 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
     const size_t copy = m.copies > 1 ? blockIdx.x % m.copies * m.copy_stride : 0;
     double *const coulomb = m.coulomb + copy, *const exchange = m.exchange + copy;
     unsigned issued = 0;
+    if (blockIdx.x * blockDim.x >= count) return; /* the whole block */
     /* The bounds are the same for a whole block; lanes without a quartet leave the mask. */
     for (unsigned first = blockIdx.x * blockDim.x; first < count; first += stride) {
         const bool active = first + threadIdx.x < count;
@@ -60,7 +61,8 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
          * quartet and add nothing. */
         const int2 quartet = view.list[active ? first + threadIdx.x : count - 1];
         double eri[C::size];
-        const fmo_gpu_shells at = fmo_gpu_quartet<C>(view, m.boys, m.s_shells, quartet, eri);
+        const fmo_gpu_shells at =
+            fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], m.s_shells, quartet, eri);
         __syncwarp(S::block_wide ? 0xffffffffu : mask);
         double *const J = coulomb, *const K = exchange;
 #define TERM(matrix, row, column, den_row, den_column)                                           \

@@ -109,12 +109,14 @@ typedef struct staged_pairs {
     int4 *shell;
     unsigned *prim_at;
     unsigned char *counts;
-    double *bound, *tile_bound, *center, *prim;
+    double *bound, *tile_bound, *center, *prim, *record;
+    unsigned *record_at;
 } staged_pairs;
 
 static void stage_pairs(const fmo_basis *basis, const fmo_pair_list *list, const sort_key *key,
                         size_t n, const staged_pairs *to)
 {
+    size_t records = 0;
     for (size_t first = 0, at = 0; first < n;) {
         size_t end = first;
         const int prims = key[first].prims;
@@ -133,6 +135,11 @@ static void stage_pairs(const fmo_basis *basis, const fmo_pair_list *list, const
                 to->center[(size_t)x * n + p] = basis->shell[k->i].center[x];
                 to->center[(size_t)(3 + x) * n + p] = list->AB[3 * (size_t)k->index + x];
             }
+            to->record_at[p] = (unsigned)records;
+            for (int m = 0; m < prims; m++, records++)
+                memcpy(to->record + records * FMO_PAIR_FIELDS,
+                       record + (m * k->parts + k->part) * FMO_PAIR_FIELDS,
+                       FMO_PAIR_FIELDS * sizeof *record);
             for (int m = 0; m < prims; m++)
                 for (int f = 0; f < FMO_PAIR_FIELDS; f++)
                     to->prim[at + (size_t)(m * FMO_PAIR_FIELDS + f) * stride + p - first] =
@@ -160,7 +167,9 @@ static fmo_status upload_pairs(const fmo_basis *basis, const fmo_pair_list *list
                                  (double *)malloc((n + 1) * sizeof(double)),
                                  (double *)calloc(n / FMO_GPU_TILE_PAIRS + 1, sizeof(double)),
                                  (double *)malloc((6 * n + 1) * sizeof(double)),
-                                 (double *)malloc((values + 1) * sizeof(double))};
+                                 (double *)malloc((values + 1) * sizeof(double)),
+                                 (double *)malloc((values + 1) * sizeof(double)),
+                                 (unsigned *)malloc((n + 1) * sizeof(unsigned))};
     *host = (fmo_pair_ao *)malloc((n + 1) * sizeof **host);
     struct {
         const char *what;
@@ -176,6 +185,9 @@ static fmo_status upload_pairs(const fmo_basis *basis, const fmo_pair_list *list
          (const void **)&pairs->tile_bound},
         {"pair centres", staged.center, 6 * n * sizeof(double), (const void **)&pairs->center},
         {"primitive pairs", staged.prim, values * sizeof(double), (const void **)&pairs->prim},
+        {"primitive pairs", staged.record, values * sizeof(double), (const void **)&pairs->record},
+        {"primitive pairs", staged.record_at, n * sizeof(unsigned),
+         (const void **)&pairs->record_at},
     };
     for (size_t x = 0; x < sizeof arrays / sizeof *arrays; x++)
         if (!arrays[x].from || !key || !*host) {
@@ -210,6 +222,8 @@ done:
     free(staged.tile_bound);
     free(staged.center);
     free(staged.prim);
+    free(staged.record);
+    free(staged.record_at);
     return status;
 }
 

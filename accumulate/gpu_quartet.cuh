@@ -68,19 +68,28 @@ static __device__ __forceinline__ fmo_prim_pair fmo_gpu_prim(const double *prim,
     return z;
 }
 
+/* The same from records: for a bra, which the lanes of a warp mostly share. */
+static __device__ __forceinline__ fmo_prim_pair fmo_gpu_record(const double2 *record)
+{
+    const double2 a = __ldg(record), b = __ldg(record + 1), c = __ldg(record + 2);
+    fmo_prim_pair z = {a.x, a.y, {b.x, b.y, c.x}, c.y};
+    return z;
+}
+
 typedef struct fmo_gpu_shells {
     int ao[4];
 } fmo_gpu_shells;
 
-/* eri[C::size], degeneracy factor included; returns where the four shells start. */
+/* eri[C::size], degeneracy factor included; `boys` is the table of order C::order. Returns where
+ * the four shells start. */
 template <class C>
 static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_class_view &view,
-                                                                 const fmo_boys_table *boys,
-                                                                 int s_shells, int2 quartet,
-                                                                 double *eri)
+                                                                 const double *boys, int s_shells,
+                                                                 int2 quartet, double *eri)
 {
     const int4 bra = __ldg(view.bra.shell + quartet.x), ket = __ldg(view.ket.shell + quartet.y);
-    const size_t bra_at = __ldg(view.bra.prim_at + quartet.x);
+    const double2 *const bra_records =
+        view.bra.record + (size_t)__ldg(view.bra.record_at + quartet.x) * (FMO_PAIR_FIELDS / 2);
     const size_t ket_at = __ldg(view.ket.prim_at + quartet.y);
     double AC[3], acc[C::acc];
     FMO_UNROLL
@@ -93,8 +102,7 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_c
         const fmo_prim_pair k =
             fmo_gpu_prim(view.ket.prim, ket_at + (size_t)m * FMO_PAIR_FIELDS * ket.w, ket.w);
         for (int n = 0; n < bra.z; n++) {
-            const fmo_prim_pair b =
-                fmo_gpu_prim(view.bra.prim, bra_at + (size_t)n * FMO_PAIR_FIELDS * bra.w, bra.w);
+            const fmo_prim_pair b = fmo_gpu_record(bra_records + n * (FMO_PAIR_FIELDS / 2));
             const fmo_prim_quartet z = fmo_prim_quartet_make(boys, C::order, &b, &k, AC);
             C::prim(&z, acc);
         }

@@ -71,21 +71,30 @@ typedef struct screen_part {
 typedef struct screen_args {
     screen_part part[FMO_GPU_PARTS];
     int parts, shells;
+    int groups; /* of SCREEN_KETS ket pairs a block */
     double cutoff;
     const double *block_max, *row_max;
     fmo_gpu_counters *counters;
 } screen_args;
 
+/* A block screens one bra pair against `groups` groups of SCREEN_KETS ket pairs. What the rule
+ * needs of the rows of i and j is put into shared memory first, if there is room for all shells. */
+template <bool ROWS>
 __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__ screen_args a)
 {
+    extern __shared__ double rows[]; /* [shells] max(|D_ik|, |D_jk|) */
+    __shared__ unsigned count[32], at[32];
+    __shared__ unsigned long long prims[SCREEN_WARPS];
+    __shared__ unsigned contracted[SCREEN_WARPS];
     int n = a.parts - 1;
     while (n > 0 && blockIdx.x < a.part[n].block_begin) n--;
     const screen_part &part = a.part[n];
     const unsigned block = blockIdx.x - part.block_begin;
     const int bra = part.bra_begin + (int)(block / part.chunks);
-    const int ket_begin = (int)(block % part.chunks) * SCREEN_KETS;
-    const int ket_end = part.same ? bra + 1 : part.ket.num;
-    if (ket_begin >= ket_end) return;
+    const int all_kets = part.same ? bra + 1 : part.ket.num;
+    const int block_begin = (int)(block % part.chunks) * a.groups * SCREEN_KETS;
+    const int block_end = min(block_begin + a.groups * SCREEN_KETS, all_kets);
+    if (block_begin >= block_end) return;
 
     const int4 ij = part.bra.shell[bra];
     const double Q = part.bra.bound[bra];
@@ -93,76 +102,91 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
     /* No ket can have a larger density factor than this. */
     const double most =
         fmo_screen_max(4.0 * largest, fmo_screen_max(a.row_max[ij.x], a.row_max[ij.y]));
+    const double D_ij = a.block_max[(size_t)ij.x * a.shells + ij.y];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    /* A lane looks at a tile of 32 kets; tiles that cannot hold a survivor are passed over. */
-    const int tile = ket_begin / FMO_GPU_TILE_PAIRS + lane;
-    const bool may =
-        tile * FMO_GPU_TILE_PAIRS < ket_end && Q * part.ket.tile_bound[tile] * most >= a.cutoff;
-    const unsigned tiles = __ballot_sync(0xffffffffu, may);
-    if (!tiles) return; /* the same in all warps */
-    __shared__ unsigned count[32], at[32];
-    __shared__ unsigned long long prims[SCREEN_WARPS];
-    __shared__ unsigned contracted[SCREEN_WARPS];
-    unsigned ballots[SCREEN_ROUNDS];
-    unsigned long long prim_quartets = 0;
-    unsigned quartets = 0;
+    bool filled = !ROWS;
+    for (int ket_begin = block_begin; ket_begin < block_end; ket_begin += SCREEN_KETS) {
+        const int ket_end = min(ket_begin + SCREEN_KETS, block_end);
+        /* A lane looks at a tile of 32 kets; tiles that cannot hold a survivor are passed over. */
+        const int tile = ket_begin / FMO_GPU_TILE_PAIRS + lane;
+        const bool may =
+            tile * FMO_GPU_TILE_PAIRS < ket_end && Q * part.ket.tile_bound[tile] * most >= a.cutoff;
+        const unsigned tiles = __ballot_sync(0xffffffffu, may);
+        if (!tiles) continue; /* the same in all warps */
+        if (!filled) {
+            for (int k = threadIdx.x; k < a.shells; k += SCREEN_THREADS)
+                rows[k] = fmo_screen_max(a.block_max[(size_t)ij.x * a.shells + k],
+                                         a.block_max[(size_t)ij.y * a.shells + k]);
+            __syncthreads();
+            filled = true;
+        }
+        unsigned ballots[SCREEN_ROUNDS];
+        unsigned long long prim_quartets = 0;
+        unsigned quartets = 0;
 #pragma unroll
-    for (int r = 0; r < SCREEN_ROUNDS; r++) {
-        const int ket = ket_begin + r * SCREEN_THREADS + (int)threadIdx.x;
-        bool stays = false;
-        if ((tiles >> (r * SCREEN_WARPS + warp) & 1u) && ket < ket_end) {
-            const double bound = Q * part.ket.bound[ket];
-            if (bound * most >= a.cutoff) {
-                const int4 kl = part.ket.shell[ket];
-                stays = bound * fmo_screen_density(a.block_max, a.shells, ij.x, ij.y, kl.x, kl.y) >=
-                        a.cutoff;
-                if (stays) {
-                    prim_quartets += (unsigned long long)ij.z * kl.z;
-                    quartets += part.bra.counts[bra] & part.ket.counts[ket];
+        for (int r = 0; r < SCREEN_ROUNDS; r++) {
+            const int ket = ket_begin + r * SCREEN_THREADS + (int)threadIdx.x;
+            bool stays = false;
+            if ((tiles >> (r * SCREEN_WARPS + warp) & 1u) && ket < ket_end) {
+                const double bound = Q * part.ket.bound[ket];
+                if (bound * most >= a.cutoff) {
+                    const int4 kl = part.ket.shell[ket];
+                    const double factor =
+                        ROWS ? fmo_screen_density_by_rows(
+                                   D_ij, a.block_max[(size_t)kl.x * a.shells + kl.y], rows[kl.x],
+                                   rows[kl.y])
+                             : fmo_screen_density(a.block_max, a.shells, ij.x, ij.y, kl.x, kl.y);
+                    stays = bound * factor >= a.cutoff;
+                    if (stays) {
+                        prim_quartets += (unsigned long long)ij.z * kl.z;
+                        quartets += part.bra.counts[bra] & part.ket.counts[ket];
+                    }
                 }
             }
+            ballots[r] = __ballot_sync(0xffffffffu, stays);
+            if (lane == 0) count[r * SCREEN_WARPS + warp] = __popc(ballots[r]);
         }
-        ballots[r] = __ballot_sync(0xffffffffu, stays);
-        if (lane == 0) count[r * SCREEN_WARPS + warp] = __popc(ballots[r]);
-    }
-    for (int offset = 16; offset; offset /= 2)
-        prim_quartets += __shfl_down_sync(0xffffffffu, prim_quartets, offset);
-    for (int offset = 16; offset; offset /= 2)
-        quartets += __shfl_down_sync(0xffffffffu, quartets, offset);
-    if (lane == 0) {
-        prims[warp] = prim_quartets;
-        contracted[warp] = quartets;
-    }
-    __syncthreads();
-    if (warp == 0) {
-        const unsigned own = count[lane];
-        unsigned sum = own;
-        for (int offset = 1; offset < 32; offset *= 2) {
-            const unsigned below = __shfl_up_sync(0xffffffffu, sum, offset);
-            if (lane >= offset) sum += below;
+        for (int offset = 16; offset; offset /= 2) {
+            prim_quartets += __shfl_down_sync(0xffffffffu, prim_quartets, offset);
+            quartets += __shfl_down_sync(0xffffffffu, quartets, offset);
         }
-        unsigned base = 0;
-        if (lane == 31 && sum) {
-            base = atomicAdd(&a.counters->survivors[part.eri_class], sum);
-            unsigned long long all_prims = 0, all_quartets = 0;
-            for (int w = 0; w < SCREEN_WARPS; w++) {
-                all_prims += prims[w];
-                all_quartets += contracted[w];
+        if (lane == 0) {
+            prims[warp] = prim_quartets;
+            contracted[warp] = quartets;
+        }
+        __syncthreads();
+        if (warp == 0) {
+            const unsigned own = count[lane];
+            unsigned sum = own;
+            for (int offset = 1; offset < 32; offset *= 2) {
+                const unsigned below = __shfl_up_sync(0xffffffffu, sum, offset);
+                if (lane >= offset) sum += below;
             }
-            atomicAdd(&a.counters->tasks[part.eri_class], (unsigned long long)sum);
-            atomicAdd(&a.counters->quartets[part.eri_class], all_quartets);
-            atomicAdd(&a.counters->prim_quartets[part.eri_class], all_prims);
+            unsigned base = 0;
+            if (lane == 31 && sum) {
+                base = atomicAdd(&a.counters->survivors[part.eri_class], sum);
+                unsigned long long all_prims = 0, all_quartets = 0;
+                for (int w = 0; w < SCREEN_WARPS; w++) {
+                    all_prims += prims[w];
+                    all_quartets += contracted[w];
+                }
+                atomicAdd(&a.counters->tasks[part.eri_class], (unsigned long long)sum);
+                atomicAdd(&a.counters->quartets[part.eri_class], all_quartets);
+                atomicAdd(&a.counters->prim_quartets[part.eri_class], all_prims);
+            }
+            at[lane] = __shfl_sync(0xffffffffu, base, 31) + sum - own;
         }
-        at[lane] = __shfl_sync(0xffffffffu, base, 31) + sum - own;
-    }
-    __syncthreads();
+        __syncthreads();
 #pragma unroll
-    for (int r = 0; r < SCREEN_ROUNDS; r++) {
-        if (ballots[r] >> lane & 1u) {
-            const unsigned below = __popc(ballots[r] & ((1u << lane) - 1u));
-            part.list[at[r * SCREEN_WARPS + warp] + below] =
-                make_int2(bra, ket_begin + r * SCREEN_THREADS + (int)threadIdx.x);
+        for (int r = 0; r < SCREEN_ROUNDS; r++) {
+            if (ballots[r] >> lane & 1u) {
+                const unsigned below = __popc(ballots[r] & ((1u << lane) - 1u));
+                part.list[at[r * SCREEN_WARPS + warp] + below] =
+                    make_int2(bra, ket_begin + r * SCREEN_THREADS + (int)threadIdx.x);
+            }
         }
+        /* count and at are written again only after the next group's barriers: count by lane 0 of
+         * each warp before its first barrier, after all have read it before the last one here. */
     }
 }
 
@@ -282,12 +306,17 @@ cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g)
     return cudaGetLastError();
 }
 
+/* Small systems need many blocks, large ones few fillings of shared memory. */
+static const double small_work = 1e8;
+enum { LARGE_GROUPS = 4, ROWS_BYTES_MAX = 40 * 1024 };
+
 cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_pass *pass)
 {
     const fmo_gpu_range range("screening");
     screen_args a;
     unsigned blocks = 0;
     memset(&a, 0, sizeof a);
+    a.groups = g->work < small_work ? 1 : LARGE_GROUPS;
     for (int n = 0; n < pass->num; n++) {
         const fmo_gpu_part *from = &pass->part[n];
         const fmo_gpu_class_view view = fmo_gpu_view(g, from);
@@ -298,7 +327,8 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
         part->same = view.same;
         part->bra_begin = from->bra_begin;
         const int kets = view.same ? from->bra_end : view.ket.num;
-        part->chunks = (kets + SCREEN_KETS - 1) / SCREEN_KETS;
+        const int span = a.groups * SCREEN_KETS;
+        part->chunks = (kets + span - 1) / span;
         part->block_begin = blocks;
         part->list = g->list + from->list_at;
         blocks += (unsigned)(from->bra_end - from->bra_begin) * (unsigned)part->chunks;
@@ -312,7 +342,11 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
     cudaError_t code =
         cudaMemsetAsync(g->counters->survivors, 0, sizeof g->counters->survivors, g->stream);
     if (code != cudaSuccess || !blocks) return code;
-    screen<<<blocks, SCREEN_THREADS, 0, g->stream>>>(a);
+    const size_t rows = (size_t)a.shells * sizeof(double);
+    if (rows <= ROWS_BYTES_MAX)
+        screen<true><<<blocks, SCREEN_THREADS, rows, g->stream>>>(a);
+    else
+        screen<false><<<blocks, SCREEN_THREADS, 0, g->stream>>>(a);
     return cudaGetLastError();
 }
 

@@ -88,7 +88,8 @@ fmo_gpu_tile_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_
     constexpr int l[4] = {C::LI, C::LJ, C::LK, C::LL};
     constexpr int ni = 2 * l[0] + 1, nj = 2 * l[1] + 1, nk = 2 * l[2] + 1, nl = 2 * l[3] + 1;
     double eri[C::size];
-    const fmo_gpu_shells at = fmo_gpu_quartet<C>(view, m.boys, m.s_shells, quartet, eri);
+    const fmo_gpu_shells at =
+        fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], m.s_shells, quartet, eri);
     __syncwarp();
     double den[9], one[9], two[9];
 #define DENSITY(row, column)                            \

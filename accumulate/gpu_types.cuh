@@ -27,6 +27,8 @@ typedef struct fmo_gpu_pairs {
     const double *tile_bound;    /* [num/FMO_GPU_TILE_PAIRS] largest bound of each tile of pairs */
     const double *center;        /* [6][num] A, A - B */
     const double *prim;
+    const unsigned *record_at; /* [num] first primitive in record */
+    const double2 *record;     /* the same primitives, [primitive][field] pair after pair */
 } fmo_gpu_pairs;
 
 /* One class of quartets of one pass: pairs, and the list of survivors as (bra, ket). */

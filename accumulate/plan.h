@@ -52,6 +52,7 @@ struct fmo_fock_plan {
     double *density_max; /* [nshell][nshell] block maxima of |D| */
     double *row_max;     /* [nshell] maximum of a row of density_max */
     double density_largest;
+    int scatter_open; /* auto chose by structure and has not seen a build's duplication yet */
     int built;
     fmo_fock_profile profile;
 };

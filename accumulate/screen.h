@@ -14,14 +14,19 @@ FMO_HD double fmo_screen_max(double a, double b)
     return a > b ? a : b;
 }
 
+/* The same factor from what a bra pair ij has in common for all kets: D_ij, and for each shell k
+ * row(k) = max(|D_ik|, |D_jk|). */
+FMO_HD double fmo_screen_density_by_rows(double ij, double kl, double row_k, double row_l)
+{
+    return fmo_screen_max(4.0 * fmo_screen_max(ij, kl), fmo_screen_max(row_k, row_l));
+}
+
 /* The density factor of a quartet; dmax is [nshell][nshell] block maxima. */
 FMO_HD double fmo_screen_density(const double *dmax, long nshell, int i, int j, int k, int l)
 {
     const double *di = dmax + i * nshell, *dj = dmax + j * nshell, *dk = dmax + k * nshell;
-    const double coulomb = 4.0 * fmo_screen_max(di[j], dk[l]);
-    const double exchange =
-        fmo_screen_max(fmo_screen_max(di[k], di[l]), fmo_screen_max(dj[k], dj[l]));
-    return fmo_screen_max(coulomb, exchange);
+    return fmo_screen_density_by_rows(di[j], dk[l], fmo_screen_max(di[k], dj[k]),
+                                      fmo_screen_max(di[l], dj[l]));
 }
 
 #endif

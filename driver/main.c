@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <hdf5.h>
 #include <fmo/version.h>
 
 /* If we were started with a standard stream closed, the first file opened would take its number
@@ -139,6 +140,10 @@ int main(int argc, char **argv)
 
     reserve_standard_streams();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is a write error with a message */
+    /* After a damaged file HDF5 1.10 may complain on its way out, when no library call can hush it.
+     */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 
     if (driver_options_parse(argc, argv, &options, &err) != FMO_OK) {
         print_error(NULL, err.message);

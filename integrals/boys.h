@@ -58,8 +58,9 @@ FMO_HD void fmo_boys_asymptotic(fmo_real T, int M, fmo_real *F)
     for (int m = 1; m <= M; m++) F[m] = (2 * m - 1) * r * F[m - 1];
 }
 
-/* F[0..M] at T; M is a compile-time constant of the caller. */
-FMO_HD void fmo_boys_eval(const fmo_boys_table *table, fmo_real T, int M, fmo_real *F)
+/* F[0..M] at T; M is a compile-time constant of the caller, `rows` the table of that order,
+ * fmo_boys.row[M][0] or a copy (16-byte aligned on the GPU). */
+FMO_HD void fmo_boys_eval(const double *rows, fmo_real T, int M, fmo_real *F)
 {
     /* Adding 1.5*2^52 rounds to an integer and leaves it in the low bits. */
     const double magic = 0x1.8p52;
@@ -76,7 +77,7 @@ FMO_HD void fmo_boys_eval(const fmo_boys_table *table, fmo_real T, int M, fmo_re
         double d = T - (shifted - magic) * (1.0 / FMO_BOYS_PER_UNIT);
         double c[FMO_BOYS_ROW_SIZE];
 #if defined(__CUDA_ARCH__)
-        const double2 *row = (const double2 *)table->row[M][index];
+        const double2 *row = (const double2 *)(rows + index * FMO_BOYS_ROW_SIZE);
         FMO_UNROLL
         for (int k = 0; k < FMO_BOYS_ROW_SIZE / 2; k++) {
             const double2 two = __ldg(row + k);
@@ -84,7 +85,7 @@ FMO_HD void fmo_boys_eval(const fmo_boys_table *table, fmo_real T, int M, fmo_re
             c[2 * k + 1] = two.y;
         }
 #else
-        memcpy(c, table->row[M][index], sizeof c);
+        memcpy(c, rows + index * FMO_BOYS_ROW_SIZE, sizeof c);
 #endif
         double f = c[FMO_BOYS_TERMS];
         FMO_UNROLL
@@ -100,7 +101,7 @@ FMO_HD void fmo_boys_eval(const fmo_boys_table *table, fmo_real T, int M, fmo_re
     fmo_real shifted = near_T * (double)FMO_BOYS_PER_UNIT + magic;
     fmo_mask index = ((fmo_mask)shifted & 0xffff) * FMO_BOYS_ROW_SIZE;
     fmo_real d = near_T - (shifted - magic) * (1.0 / FMO_BOYS_PER_UNIT);
-    const double *c = table->row[M][0];
+    const double *c = rows;
     fmo_real f = fmo_gather(c + FMO_BOYS_TERMS, index);
     FMO_UNROLL
     for (int k = FMO_BOYS_TERMS - 1; k > 0; k--) f = f * d + fmo_gather(c + k, index);

@@ -39,10 +39,10 @@ typedef struct fmo_prim_quartet {
     fmo_real q_over, p_over; /* q/(p+q), p/(p+q) */
 } fmo_prim_quartet;
 
-/* M, the highest order of the Boys function, is a compile-time constant: la + lb + lc + ld. */
-FMO_HD fmo_prim_quartet fmo_prim_quartet_make(const fmo_boys_table *boys, int M,
-                                              const fmo_prim_pair *bra, const fmo_prim_pair *ket,
-                                              const fmo_real *AC)
+/* M, the highest order of the Boys function, is a compile-time constant: la + lb + lc + ld; `boys`
+ * is the table of that order (boys.h). */
+FMO_HD fmo_prim_quartet fmo_prim_quartet_make(const double *boys, int M, const fmo_prim_pair *bra,
+                                              const fmo_prim_pair *ket, const fmo_real *AC)
 {
     fmo_prim_quartet z;
     const fmo_real rs = fmo_rsqrt(bra->p + ket->p);

@@ -100,7 +100,7 @@ static void attraction_block(const fmo_basis *basis, const prim_product *z, cons
             PC[x] = (A->center[x] - C[x]) + z->PA[x];
             r2 += PC[x] * PC[x];
         }
-        fmo_boys_eval(&fmo_boys, z->p * r2, 2, F);
+        fmo_boys_eval(fmo_boys.row[2][0], z->p * r2, 2, F);
         for (int m = 0; m < 3; m++) F[m] *= -basis->charge[n] * scale;
         if (la == 0) { /* la >= lb */
             block[0] += F[0];

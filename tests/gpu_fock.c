@@ -192,6 +192,35 @@ static void check_fixed(const test_system *s)
     fmo_basis_destroy(basis);
 }
 
+/* `auto` is segmented where neighbours share rows, and turns to native after a build without runs:
+ * shells so far apart that a bra meets each ket row once. */
+static void check_auto(const test_system *s, int builds, fmo_scatter want)
+{
+    fmo_basis *basis = system_basis(s);
+    if (!basis) return;
+    const int n = fmo_basis_ao_num(basis);
+    const size_t size = (size_t)n * (size_t)n;
+    double *D = random_density(n, 1.0, &seed), *J = malloc(2 * size * sizeof *J);
+    fmo_fock_options o;
+    fmo_fock_plan *plan = NULL;
+    fmo_fock_profile profile;
+    fmo_error err = {FMO_OK, ""};
+    fmo_fock_options_init(&o);
+    o.mode = FMO_MODE_FUSED;
+    fmo_status status = fmo_fock_plan_create(basis, &o, &plan, &err);
+    for (int b = 0; b < builds && status == FMO_OK; b++)
+        status = fmo_fock_build(plan, D, J, J + size, &err);
+    if (status == FMO_OK) status = fmo_fock_plan_profile(plan, &profile, &err);
+    CHECK(status == FMO_OK, "%s", err.message);
+    if (status == FMO_OK)
+        CHECK(profile.scatter == want, "auto became %s, expected %s",
+              fmo_scatter_name(profile.scatter), fmo_scatter_name(want));
+    fmo_fock_plan_destroy(plan);
+    free(D);
+    free(J);
+    fmo_basis_destroy(basis);
+}
+
 typedef struct job {
     const fmo_basis *basis;
     const double *D;
@@ -269,6 +298,14 @@ int main(void)
     compare_system("deep contractions", &s);
     check_fixed(&s);
     check_threads(&s);
+    check_auto(&s, 1, FMO_SCATTER_SEGMENTED);
+    check_auto(&s, 3, FMO_SCATTER_SEGMENTED);
+    {
+        static test_system one; /* a single s shell: one quartet, nothing to fold */
+        system_random(&one, 1, 1, 0, 1, 1.0, &seed);
+        check_auto(&one, 1, FMO_SCATTER_SEGMENTED);
+        check_auto(&one, 2, FMO_SCATTER_NATIVE);
+    }
 
     system_random(&s, 5, small ? 3 : 8, small ? 2 : 5, 3, 5.0, &seed);
     system_shuffle_functions(&s, &seed);

@@ -16,19 +16,19 @@ static void check_at(double T)
         boys_reference(T, M, want);
         switch (M) { /* the order is a compile-time constant in the classes */
         case 0:
-            fmo_boys_eval(&fmo_boys, T, 0, got);
+            fmo_boys_eval(fmo_boys.row[0][0], T, 0, got);
             break;
         case 1:
-            fmo_boys_eval(&fmo_boys, T, 1, got);
+            fmo_boys_eval(fmo_boys.row[1][0], T, 1, got);
             break;
         case 2:
-            fmo_boys_eval(&fmo_boys, T, 2, got);
+            fmo_boys_eval(fmo_boys.row[2][0], T, 2, got);
             break;
         case 3:
-            fmo_boys_eval(&fmo_boys, T, 3, got);
+            fmo_boys_eval(fmo_boys.row[3][0], T, 3, got);
             break;
         default:
-            fmo_boys_eval(&fmo_boys, T, 4, got);
+            fmo_boys_eval(fmo_boys.row[4][0], T, 4, got);
             break;
         }
         for (int m = 0; m <= M; m++) {

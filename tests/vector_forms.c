@@ -35,12 +35,12 @@ static int any_below(const double *x, double limit)
 #endif
 }
 
-#define BOYS(M)                                              \
-    static void boys_##M(const double *T, double *F)         \
-    {                                                        \
-        fmo_real f[M + 1];                                   \
-        fmo_boys_eval(&fmo_boys, fmo_load(T), M, f);         \
-        for (int m = 0; m <= M; m++) store(F + m * W, f[m]); \
+#define BOYS(M)                                               \
+    static void boys_##M(const double *T, double *F)          \
+    {                                                         \
+        fmo_real f[M + 1];                                    \
+        fmo_boys_eval(fmo_boys.row[M][0], fmo_load(T), M, f); \
+        for (int m = 0; m <= M; m++) store(F + m * W, f[m]);  \
     }
 BOYS(0)
 BOYS(1)
@@ -74,8 +74,8 @@ static fmo_prim_pair load_pair(const double *prim)
             for (int k = 0; k < ket_num; k++) {                                                  \
                 const fmo_prim_pair p = load_pair(bra + b * FMO_PAIR_FIELDS * W);                \
                 const fmo_prim_pair q = load_pair(ket + k * FMO_PAIR_FIELDS * W);                \
-                const fmo_prim_quartet z =                                                       \
-                    fmo_prim_quartet_make(&fmo_boys, li + lj + lk + ll, &p, &q, ac);             \
+                const fmo_prim_quartet z = fmo_prim_quartet_make(                                \
+                    fmo_boys.row[li + lj + lk + ll][0], li + lj + lk + ll, &p, &q, ac);          \
                 eri_##name##_prim(&z, acc);                                                      \
             }                                                                                    \
         }                                                                                        \

@@ -6,8 +6,9 @@
 
 The pictures need matplotlib: python3 -m venv .venv-plot && .venv-plot/bin/pip install -r
 docs/results/requirements.txt, then start this script with .venv-plot/bin/python. Several files are
-read as one, the last measurement of a run counts. Times are medians over a run's builds; parts of
-a build and accumulation shares are those of the build with the median time.
+read as one, the last measurement of a run counts. Times are medians over a run's builds. What
+accumulation costs is taken from the runs that the driver makes after a build, class after class
+with timers, with and without commits; the build itself may run classes side by side and be faster.
 """
 
 from __future__ import annotations
@@ -23,8 +24,7 @@ CLASSES = ("ssss", "psss", "psps", "ppss", "ppps", "pppp")
 BASELINE = "(5) CPU, 1 thread"
 
 # The colours of Okabe and Ito, which everybody can tell apart.
-BLUE, ORANGE, GREEN, GREY, SKY, RED = ("#0072B2", "#E69F00", "#009E73", "#999999", "#56B4E9",
-                                       "#D55E00")
+BLUE, ORANGE, GREY, SKY, RED = "#0072B2", "#E69F00", "#999999", "#56B4E9", "#D55E00"
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,11 @@ class Run:
     def compute_seconds(self) -> float:
         """The same without their commits."""
         return sum(c["compute_seconds"] for c in self.build["classes"])
+
+    @property
+    def timed_seconds(self) -> float:
+        """GPU time of the run that timed the classes, from the density to J and K."""
+        return self.class_seconds + (self.build["screening_seconds"] or 0.0)
 
     @property
     def strategy(self) -> str:
@@ -225,11 +230,11 @@ def accumulation_tables(m: Measurement) -> str:
             name = run.strategy + (f" = {became}" if became != run.options["scatter"] else "")
             rows.append([name, *(percent(c["accumulation_seconds"], c["seconds"])
                                  for c in (classes[k] for k in CLASSES)),
-                         percent(spent, run.class_seconds), percent(spent, run.seconds),
+                         percent(spent, run.class_seconds), percent(spent, run.timed_seconds),
                          f"{issued / adds:.2f}" if adds else "-",
                          milliseconds(run.build["gpu_seconds"]), milliseconds(run.seconds)])
         text += f"\n{m.title(dataset)}\n\n" + table(
-            ["strategy", *CLASSES, "all classes", "of the build", "atomics per add", "GPU ms",
+            ["strategy", *CLASSES, "all classes", "of all GPU work", "atomics per add", "GPU ms",
              "build ms"], rows)
     return text
 
@@ -301,24 +306,26 @@ def draw_accumulation(m: Measurement, pyplot, caption: str):
             ax = axes[row][column]
             runs = {run.options["scatter"]: run for run in m.fused(dataset)
                     if run.options["commit"] == commit}
-            longest = max((run.seconds for run in runs.values()), default=1.0)
+            longest = max((max(run.seconds, run.timed_seconds) for run in runs.values()),
+                          default=1.0)
             for y, name in enumerate(names[commit]):
                 if name not in runs:
                     ax.text(0.0, y, " not run", va="center", fontsize=7, color=GREY)
                     continue
                 run = runs[name]
                 accumulation = max(run.class_seconds - run.compute_seconds, 0.0)
-                gpu = run.build["gpu_seconds"]
                 parts = (("integrals and digestion", BLUE, run.class_seconds - accumulation),
                          ("accumulation", ORANGE, accumulation),
-                         ("screening, other GPU work", GREEN, gpu - run.class_seconds),
-                         ("copies, host", GREY, max(run.build["seconds"]["median"] - gpu, 0.0)))
+                         ("screening, other GPU work", GREY,
+                          run.timed_seconds - run.class_seconds))
                 left = 0.0
                 for label, colour, seconds in parts:
                     ax.barh(y, 1e3 * seconds, left=1e3 * left, color=colour, height=0.75,
                             label=label)
                     left += seconds
-                ax.text(1e3 * (left + 0.01 * longest), y,
+                ax.plot([1e3 * run.seconds] * 2, [y - 0.4, y + 0.4], color="black", linewidth=1.5,
+                        label="a build, copies included")
+                ax.text(1e3 * (max(left, run.seconds) + 0.015 * longest), y,
                         f"{percent(accumulation, run.class_seconds)} %", va="center", fontsize=7)
             ax.set_xlim(0.0, 1e3 * 1.17 * longest)
             ax.set_yticks(range(len(names[commit])), names[commit] if column == 0 else [])
@@ -328,13 +335,13 @@ def draw_accumulation(m: Measurement, pyplot, caption: str):
             if row == 0:
                 ax.set_title(m.title(dataset), fontsize=9)
             if row == len(commits) - 1:
-                ax.set_xlabel("ms per build", fontsize=8)
+                ax.set_xlabel("ms", fontsize=8)
             if column == 0:
                 ax.set_ylabel(f"commit {commit}", fontsize=9)
-    handles = dict(zip(*reversed(axes[0][0].get_legend_handles_labels())))
+    handles = dict(zip(*reversed(axes[-1][-1].get_legend_handles_labels())))
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize=8)
-    figure.suptitle("What accumulation costs (its share of the quartet kernels' time beside the "
-                    f"bars)\n{caption}", fontsize=9)
+    figure.suptitle("What accumulation costs: GPU time class after class, the share of accumulation "
+                    f"in the quartet kernels\n{caption}", fontsize=9)
     return figure
 
 

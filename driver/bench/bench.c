@@ -10,15 +10,15 @@
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-#define NAME_ROW(e, name) name,
-#define GRID_ROW(name, i, j, k) #name,
+#define NAME_ROW(e, name)           name,
+#define GRID_ROW(name, i, j, k)     #name,
 #define EXPERIMENT_NAME(name, text) #name,
 #define EXPERIMENT_TEXT(name, text) text,
-#define NAMES(function, table, row, count)                                 \
-    const char *function(int value)                                        \
-    {                                                                      \
-        static const char *const names[] = {table(row)};                   \
-        return value >= 0 && value < (int)(count) ? names[value] : NULL;   \
+#define NAMES(function, table, row, count)                               \
+    const char *function(int value)                                      \
+    {                                                                    \
+        static const char *const names[] = {table(row)};                 \
+        return value >= 0 && value < (int)(count) ? names[value] : NULL; \
     }
 NAMES(bench_experiment_name, BENCH_EXPERIMENT_TABLE, EXPERIMENT_NAME, BENCH_EXPERIMENT_COUNT)
 NAMES(bench_experiment_text, BENCH_EXPERIMENT_TABLE, EXPERIMENT_TEXT, BENCH_EXPERIMENT_COUNT)
@@ -187,7 +187,8 @@ void bench_measure(bench_run *run, bench_cell *cell, const bench_task *task)
     if (cell->first > run->options->seconds) {
         seconds[count++] = cell->first;
     } else {
-        while (count < wanted && count < REPEAT_MAX && (count == 0 || total < run->options->seconds)) {
+        while (count < wanted && count < REPEAT_MAX &&
+               (count == 0 || total < run->options->seconds)) {
             seconds[count] = run_once(run, task, n);
             if (seconds[count] < 0.0) return;
             total += seconds[count++];

@@ -17,13 +17,13 @@ extern "C" {
 #endif
 
 /* X(name, line for --help) */
-#define BENCH_EXPERIMENT_TABLE(X)                                                               \
-    X(histogram, "N items into bins: strategies, commits, private bins, CUB; ways to collide")  \
-    X(himeno, "Poisson equation by Jacobi sweeps in float: six ways to reduce the residual")    \
-    X(reduction, "one sum of N items: an atomic per item, batches, trees, CUB")                 \
-    X(strip, "strip mining: a loop cut into strips, inner loop serial or parallel")             \
-    X(interchange, "b[j] += a[i][j]: both loop orders, both storage orders")                    \
-    X(kmeans, "k-means: centroids staged in strips, centroid update as a scatter-add")          \
+#define BENCH_EXPERIMENT_TABLE(X)                                                              \
+    X(histogram, "N items into bins: strategies, commits, private bins, CUB; ways to collide") \
+    X(himeno, "Poisson equation by Jacobi sweeps in float: six ways to reduce the residual")   \
+    X(reduction, "one sum of N items: an atomic per item, batches, trees, CUB")                \
+    X(strip, "strip mining: a loop cut into strips, inner loop serial or parallel")            \
+    X(interchange, "b[j] += a[i][j]: both loop orders, both storage orders")                   \
+    X(kmeans, "k-means: centroids staged in strips, centroid update as a scatter-add")         \
     X(median, "median filter: window read directly, staged in shared memory, sliding in strips")
 
 #define BENCH_ENUM_ROW(name, text) BENCH_##name,
@@ -35,28 +35,28 @@ typedef enum bench_experiment {
 enum { BENCH_LIST_MAX = 32, BENCH_PARAM_MAX = 10 };
 
 /* Element types of sums. X(enumerator, name) */
-#define BENCH_TYPE_TABLE(X)       \
-    X(BENCH_INT32, "int32")       \
-    X(BENCH_FLOAT, "float")       \
+#define BENCH_TYPE_TABLE(X) \
+    X(BENCH_INT32, "int32") \
+    X(BENCH_FLOAT, "float") \
     X(BENCH_DOUBLE, "double")
 /* What the items of a histogram are. */
-#define BENCH_INPUT_TABLE(X)      \
-    X(BENCH_DOUBLES, "doubles")   \
+#define BENCH_INPUT_TABLE(X)    \
+    X(BENCH_DOUBLES, "doubles") \
     X(BENCH_IDS, "ids")
 /* How the bins of items collide. */
-#define BENCH_PATTERN_TABLE(X)    \
-    X(BENCH_UNIFORM, "uniform")   \
-    X(BENCH_ZIPF, "zipf")         \
-    X(BENCH_RUNS, "runs")         \
+#define BENCH_PATTERN_TABLE(X)  \
+    X(BENCH_UNIFORM, "uniform") \
+    X(BENCH_ZIPF, "zipf")       \
+    X(BENCH_RUNS, "runs")       \
     X(BENCH_REPLAY, "replay")
 /* Grid sizes of the published benchmark, i x j x k with boundaries. X(name, i, j, k) */
-#define BENCH_GRID_TABLE(X)       \
-    X(XS, 32, 32, 64)             \
-    X(S, 64, 64, 128)             \
-    X(M, 128, 128, 256)           \
+#define BENCH_GRID_TABLE(X) \
+    X(XS, 32, 32, 64)       \
+    X(S, 64, 64, 128)       \
+    X(M, 128, 128, 256)     \
     X(L, 256, 256, 512)
-#define BENCH_PLACE_TABLE(X)      \
-    X(BENCH_ON_CPU, "cpu")        \
+#define BENCH_PLACE_TABLE(X) \
+    X(BENCH_ON_CPU, "cpu")   \
     X(BENCH_ON_GPU, "gpu")
 
 #define BENCH_ENUM_ROW(e, name) e,
@@ -123,9 +123,9 @@ typedef struct bench_cell {
     bench_place place;
     char table[112], row[64], column[32];
     char method[40];
-    const char *commit;  /* NULL where there is none */
-    char against[64];    /* row that the ratio divides by; "" for none */
-    const char *unit;    /* what an item is: "updates" */
+    const char *commit; /* NULL where there is none */
+    char against[64];   /* row that the ratio divides by; "" for none */
+    const char *unit;   /* what an item is: "updates" */
     bench_param param[BENCH_PARAM_MAX];
     int param_num;
     /* filled by bench_measure */
@@ -156,9 +156,9 @@ typedef struct bench_run {
  * negative after bench_fail(). */
 typedef struct bench_task {
     void *user;
-    int64_t units;          /* all of them */
-    int64_t weight;         /* items in a unit */
-    int64_t representative; /* fewest units from which more may be extrapolated */
+    int64_t units;                          /* all of them */
+    int64_t weight;                         /* items in a unit */
+    int64_t representative;                 /* fewest units from which more may be extrapolated */
     void (*prepare)(void *user, int64_t n); /* before each run, not timed; may be NULL */
     double (*run)(void *user, int64_t n);
     void (*check)(void *user, int64_t n, bench_check *check); /* of the last run; may be NULL */

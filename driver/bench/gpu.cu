@@ -42,10 +42,10 @@ bool bench_events_begin(bench_run *run, bench_events *events)
 double bench_events_end(bench_run *run, bench_events *events)
 {
     float milliseconds = 0.0f;
-    const bool fine = BENCH_CUDA(run, cudaGetLastError()) &&
-                      BENCH_CUDA(run, cudaEventRecord(events->end, 0)) &&
-                      BENCH_CUDA(run, cudaEventSynchronize(events->end)) &&
-                      BENCH_CUDA(run, cudaEventElapsedTime(&milliseconds, events->begin, events->end));
+    const bool fine =
+        BENCH_CUDA(run, cudaGetLastError()) && BENCH_CUDA(run, cudaEventRecord(events->end, 0)) &&
+        BENCH_CUDA(run, cudaEventSynchronize(events->end)) &&
+        BENCH_CUDA(run, cudaEventElapsedTime(&milliseconds, events->begin, events->end));
     cudaEventDestroy(events->begin);
     cudaEventDestroy(events->end);
     return fine ? 1e-3 * milliseconds : -1.0;
@@ -55,7 +55,8 @@ int bench_blocks_for(bench_run *run, int64_t n, int threads)
 {
     const int64_t blocks = (n + threads - 1) / threads;
     if (blocks > INT_MAX) {
-        bench_fail(run, FMO_ERR_ARGUMENT, "%lld blocks are more than a grid has", (long long)blocks);
+        bench_fail(run, FMO_ERR_ARGUMENT, "%lld blocks are more than a grid has",
+                   (long long)blocks);
         return 1;
     }
     return blocks > 1 ? (int)blocks : 1;

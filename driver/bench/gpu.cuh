@@ -36,7 +36,8 @@ static T *bench_gpu_copy(bench_run *run, const T *from, int64_t count, const cha
         BENCH_CUDA(run, cudaMemcpy(to, from, (size_t)count * sizeof(T), cudaMemcpyHostToDevice));
     return to;
 }
-template <typename T> static void bench_gpu_read(bench_run *run, T *to, const T *from, int64_t count)
+template <typename T>
+static void bench_gpu_read(bench_run *run, T *to, const T *from, int64_t count)
 {
     if (run->err.status == FMO_OK && count)
         BENCH_CUDA(run, cudaMemcpy(to, from, (size_t)count * sizeof(T), cudaMemcpyDeviceToHost));
@@ -101,9 +102,11 @@ static void bench_gpu_measure(bench_run *run, bench_cell *cell, int64_t units, i
 static const double bench_fixed_scale = 0x1p28;
 
 /* Can strategy S add values of type T? */
-template <class S, typename T> struct bench_adds : std::true_type {};
+template <class S, typename T> struct bench_adds : std::true_type {
+};
 template <class C, int B, typename T>
-struct bench_adds<fmo_scatter_fixed<C, B>, T> : std::is_same<T, double> {};
+struct bench_adds<fmo_scatter_fixed<C, B>, T> : std::is_same<T, double> {
+};
 
 template <class S> inline S bench_strategy(void)
 {
@@ -144,7 +147,8 @@ template <class Kernel>
 static int bench_resident(bench_run *run, Kernel kernel, int threads, size_t shared, int64_t n)
 {
     int blocks = 0;
-    BENCH_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
+    BENCH_CUDA(run,
+               cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
     const int64_t resident = (int64_t)blocks * run->device.sms;
     const int64_t needed = (n + threads - 1) / threads;
     const int64_t most = needed < resident ? needed : resident;

@@ -8,9 +8,9 @@ fmo_status bench_gpu_open(bench_run *run)
     return FMO_OK;
 }
 
-#define ROW(name, text)                                    \
+#define ROW(name, text)                                       \
     void bench_##name##_gpu(bench_run *run, const void *what) \
-    {                                                      \
-        (void)run, (void)what;                             \
+    {                                                         \
+        (void)run, (void)what;                                \
     }
 BENCH_EXPERIMENT_TABLE(ROW)

@@ -1,5 +1,5 @@
-/* himeno: the Poisson equation by Jacobi sweeps in float, 19 points, after the public description of
- * R. Himeno's benchmark (RIKEN); written anew, with the two pressure arrays swapped instead of
+/* himeno: the Poisson equation by Jacobi sweeps in float, 19 points, after the public description
+ * of R. Himeno's benchmark (RIKEN); written anew, with the two pressure arrays swapped instead of
  * copied. What is compared is the reduction of the residual, in the ways of Tabaru and Nakahira,
  * 2013:
  *   (1) GPU, atomics after aggregation   (2) GPU, plain atomics
@@ -56,38 +56,38 @@ static void cpu_check(void *user, int64_t n, bench_check *check)
     himeno_check(d->c, n, d->residual, 0.0, check);
 }
 
-#define CPU_FORMS(T)                                                                        \
-    static double serial_##T(void *user, int64_t n)                                         \
-    {                                                                                       \
-        cpu_data *d = user;                                                                 \
-        const himeno_grid *g = &d->c->grid;                                                 \
-        T sum = 0;                                                                          \
-        const double begin = driver_seconds();                                              \
-        for (int i = 1; i <= n; i++)                                                        \
-            for (int j = 1; j < g->nj - 1; j++)                                             \
-                for (int k = 1; k < g->nk - 1; k++) {                                       \
-                    const int64_t at = himeno_at(g, i, j, k);                               \
-                    sum += himeno_point(g, at, &g->next[at]);                               \
-                }                                                                           \
-        d->residual = sum;                                                                  \
-        return driver_seconds() - begin;                                                    \
-    }                                                                                       \
-    static double openmp_##T(void *user, int64_t n)                                         \
-    {                                                                                       \
-        cpu_data *d = user;                                                                 \
-        const himeno_grid *g = &d->c->grid;                                                 \
-        const int planes = (int)n;                                                          \
-        T sum = 0;                                                                          \
-        const double begin = driver_seconds();                                              \
-        _Pragma("omp parallel for collapse(2) schedule(static) reduction(+ : sum)")         \
-        for (int i = 1; i <= planes; i++)                                                   \
-            for (int j = 1; j < g->nj - 1; j++)                                             \
-                for (int k = 1; k < g->nk - 1; k++) {                                       \
-                    const int64_t at = himeno_at(g, i, j, k);                               \
-                    sum += himeno_point(g, at, &g->next[at]);                               \
-                }                                                                           \
-        d->residual = sum;                                                                  \
-        return driver_seconds() - begin;                                                    \
+#define CPU_FORMS(T)                                                                      \
+    static double serial_##T(void *user, int64_t n)                                       \
+    {                                                                                     \
+        cpu_data *d = user;                                                               \
+        const himeno_grid *g = &d->c->grid;                                               \
+        T sum = 0;                                                                        \
+        const double begin = driver_seconds();                                            \
+        for (int i = 1; i <= n; i++)                                                      \
+            for (int j = 1; j < g->nj - 1; j++)                                           \
+                for (int k = 1; k < g->nk - 1; k++) {                                     \
+                    const int64_t at = himeno_at(g, i, j, k);                             \
+                    sum += himeno_point(g, at, &g->next[at]);                             \
+                }                                                                         \
+        d->residual = sum;                                                                \
+        return driver_seconds() - begin;                                                  \
+    }                                                                                     \
+    static double openmp_##T(void *user, int64_t n)                                       \
+    {                                                                                     \
+        cpu_data *d = user;                                                               \
+        const himeno_grid *g = &d->c->grid;                                               \
+        const int planes = (int)n;                                                        \
+        T sum = 0;                                                                        \
+        const double begin = driver_seconds();                                            \
+        _Pragma("omp parallel for collapse(2) schedule(static) reduction(+ : sum)") for ( \
+            int i = 1; i <= planes; i++) for (int j = 1; j < g->nj - 1;                   \
+                                              j++) for (int k = 1; k < g->nk - 1; k++)    \
+        {                                                                                 \
+            const int64_t at = himeno_at(g, i, j, k);                                     \
+            sum += himeno_point(g, at, &g->next[at]);                                     \
+        }                                                                                 \
+        d->residual = sum;                                                                \
+        return driver_seconds() - begin;                                                  \
     }
 CPU_FORMS(float)
 CPU_FORMS(double)

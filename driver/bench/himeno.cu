@@ -128,8 +128,7 @@ template <typename T> void alone_cell(const gpu_case<T> &g, int64_t wrong)
     bench_gpu_measure(
         run, &cell, g.planes, g.weight, 1, [](int64_t) {},
         [&](int64_t n) {
-            return bench_gpu_time(run,
-                                  [&] { launch(run, g.grid, n * g.weight, to_nowhere()); });
+            return bench_gpu_time(run, [&] { launch(run, g.grid, n * g.weight, to_nowhere()); });
         },
         [&](int64_t, bench_check *check) {
             bench_check_exact(check, wrong == 0);
@@ -142,8 +141,7 @@ template <typename T> void tree_cell(const gpu_case<T> &g)
     bench_run *run = g.run;
     bench_cell cell = make_cell(g, "block tree", 0);
     measure(g, &cell, FMO_SCATTER_NATIVE, [&](int64_t n) {
-        return bench_gpu_time(
-            run, [&] { launch(run, g.grid, n * g.weight, to_tree<T>{g.sum}); });
+        return bench_gpu_time(run, [&] { launch(run, g.grid, n * g.weight, to_tree<T>{g.sum}); });
     });
 }
 
@@ -186,8 +184,8 @@ template <typename T> T host_sum(const float *term, int64_t n, bool parallel)
 template <typename T> void split_cell(const gpu_case<T> &g, bool parallel)
 {
     bench_run *run = g.run;
-    bench_cell cell = make_cell(g, parallel ? "cpu adds, openmp" : "cpu adds, serial",
-                                parallel ? 4 : 3);
+    bench_cell cell =
+        make_cell(g, parallel ? "cpu adds, openmp" : "cpu adds, serial", parallel ? 4 : 3);
     bench_cell_number(&cell, "threads", parallel ? run->threads : 1);
     const int before = run->cell_num;
     double add_seconds = 0.0, all_seconds = 0.0;
@@ -214,8 +212,14 @@ template <typename T>
 void run_type(bench_run *run, const himeno_case *c, const himeno_grid &grid, float *buffer,
               float *host, int64_t wrong)
 {
-    gpu_case<T> g = {run,    c,    grid, bench_gpu_array<T>(run, 1, "the residual"),
-                     buffer, host, himeno_weight(&c->grid), c->grid.ni - 2};
+    gpu_case<T> g = {run,
+                     c,
+                     grid,
+                     bench_gpu_array<T>(run, 1, "the residual"),
+                     buffer,
+                     host,
+                     himeno_weight(&c->grid),
+                     c->grid.ni - 2};
     if (run->err.status == FMO_OK) {
         alone_cell(g, wrong);
 #define ROW(name, scatter, commit, ...) strategy_cell<__VA_ARGS__, scatter, commit>(g);

@@ -8,10 +8,10 @@
 /* Arrays are [ni][nj][nk]; k is contiguous. */
 typedef struct himeno_grid {
     int ni, nj, nk;
-    const float *p;       /* pressure */
-    float *next;          /* after the sweep */
+    const float *p;                  /* pressure */
+    float *next;                     /* after the sweep */
     const float *a[4], *b[3], *c[3]; /* coefficients */
-    const float *bound;   /* 1 where the equation is solved */
+    const float *bound;              /* 1 where the equation is solved */
     const float *source;
 } himeno_grid;
 
@@ -19,11 +19,11 @@ enum { HIMENO_ARRAYS = 14 }; /* 2 of pressure, 10 of coefficients, bound, source
 
 typedef struct himeno_case {
     const char *name;
-    bench_type type;      /* of the residual */
-    himeno_grid grid;     /* host */
+    bench_type type;  /* of the residual */
+    himeno_grid grid; /* host */
     float *array[HIMENO_ARRAYS];
-    const float *swept;   /* p after the sweeps */
-    const double *plane;  /* [ni] residual of each plane i of the sweep that is timed, in double */
+    const float *swept;  /* p after the sweeps */
+    const double *plane; /* [ni] residual of each plane i of the sweep that is timed, in double */
 } himeno_case;
 
 /* One point: p after the sweep, and its term of the residual. omega = 0.8. */

@@ -72,50 +72,50 @@ static void cpu_check(void *user, int64_t n, bench_check *check)
 
 /* `bin` is an expression in d, i and bins. A private form has bins for each thread, in memory that
  * is there before the clock starts; then each thread adds up its share of the bins. */
-#define CPU_FORMS(NAME, T, BIN)                                                                \
-    static double serial_##NAME(void *user, int64_t n)                                         \
-    {                                                                                          \
-        const cpu_data *d = user;                                                              \
-        const int64_t bins = d->c->items.bins;                                                 \
-        T *count = d->count;                                                                   \
-        const double begin = driver_seconds();                                                 \
-        for (int64_t i = 0; i < n; i++) count[BIN(d, i, bins)] += 1;                           \
-        return driver_seconds() - begin;                                                       \
-    }                                                                                          \
-    static double atomic_##NAME(void *user, int64_t n)                                         \
-    {                                                                                          \
-        const cpu_data *d = user;                                                              \
-        const int64_t bins = d->c->items.bins;                                                 \
-        T *count = d->count;                                                                   \
-        const double begin = driver_seconds();                                                 \
-        _Pragma("omp parallel for schedule(static)") for (int64_t i = 0; i < n; i++)           \
-        {                                                                                      \
-            T *at = &count[BIN(d, i, bins)];                                                   \
-            _Pragma("omp atomic") *at += 1;                                                    \
-        }                                                                                      \
-        return driver_seconds() - begin;                                                       \
-    }                                                                                          \
-    static double private_##NAME(void *user, int64_t n)                                        \
-    {                                                                                          \
-        const cpu_data *d = user;                                                              \
-        const int64_t bins = d->c->items.bins;                                                 \
-        T *count = d->count, *own = d->own;                                                    \
-        const double begin = driver_seconds();                                                 \
-        _Pragma("omp parallel")                                                                \
-        {                                                                                      \
-            T *mine = own + (int64_t)omp_get_thread_num() * bins;                              \
-            const int team = omp_get_num_threads();                                            \
-            memset(mine, 0, (size_t)bins * sizeof *mine);                                      \
-            _Pragma("omp for schedule(static)") for (int64_t i = 0; i < n; i++)                \
-                mine[BIN(d, i, bins)] += 1;                                                    \
-            _Pragma("omp for schedule(static)") for (int64_t b = 0; b < bins; b++)             \
-            {                                                                                  \
-                T sum = 0;                                                                     \
-                for (int t = 0; t < team; t++) sum += own[t * bins + b];                       \
-                count[b] = sum;                                                                \
-            }                                                                                  \
-        }                                                                                      \
-        return driver_seconds() - begin;                                                       \
+#define CPU_FORMS(NAME, T, BIN)                                                      \
+    static double serial_##NAME(void *user, int64_t n)                               \
+    {                                                                                \
+        const cpu_data *d = user;                                                    \
+        const int64_t bins = d->c->items.bins;                                       \
+        T *count = d->count;                                                         \
+        const double begin = driver_seconds();                                       \
+        for (int64_t i = 0; i < n; i++) count[BIN(d, i, bins)] += 1;                 \
+        return driver_seconds() - begin;                                             \
+    }                                                                                \
+    static double atomic_##NAME(void *user, int64_t n)                               \
+    {                                                                                \
+        const cpu_data *d = user;                                                    \
+        const int64_t bins = d->c->items.bins;                                       \
+        T *count = d->count;                                                         \
+        const double begin = driver_seconds();                                       \
+        _Pragma("omp parallel for schedule(static)") for (int64_t i = 0; i < n; i++) \
+        {                                                                            \
+            T *at = &count[BIN(d, i, bins)];                                         \
+            _Pragma("omp atomic") *at += 1;                                          \
+        }                                                                            \
+        return driver_seconds() - begin;                                             \
+    }                                                                                \
+    static double private_##NAME(void *user, int64_t n)                              \
+    {                                                                                \
+        const cpu_data *d = user;                                                    \
+        const int64_t bins = d->c->items.bins;                                       \
+        T *count = d->count, *own = d->own;                                          \
+        const double begin = driver_seconds();                                       \
+        _Pragma("omp parallel")                                                      \
+        {                                                                            \
+            T *mine = own + (int64_t)omp_get_thread_num() * bins;                    \
+            const int team = omp_get_num_threads();                                  \
+            memset(mine, 0, (size_t)bins * sizeof *mine);                            \
+            _Pragma("omp for schedule(static)") for (int64_t i = 0; i < n; i++)      \
+                mine[BIN(d, i, bins)] += 1;                                          \
+            _Pragma("omp for schedule(static)") for (int64_t b = 0; b < bins; b++)   \
+            {                                                                        \
+                T sum = 0;                                                           \
+                for (int t = 0; t < team; t++) sum += own[t * bins + b];             \
+                count[b] = sum;                                                      \
+            }                                                                        \
+        }                                                                            \
+        return driver_seconds() - begin;                                             \
     }
 #define BIN_OF_ID(d, i, bins)     ((void)(bins), (d)->ids[i])
 #define BIN_OF_NUMBER(d, i, bins) bench_bin((d)->numbers[i], bins)

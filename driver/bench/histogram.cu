@@ -152,13 +152,12 @@ template <class In, typename T> struct gpu_case {
     bench_run *run;
     histogram_case *c;
     In in;
-    T *bins;      /* device */
-    T *host_bins; /* what came back */
+    T *bins;        /* device */
+    T *host_bins;   /* what came back */
     int64_t blocks; /* asked for; -1: each kernel's own */
 };
 
-template <class In, typename T>
-void fill_cell(const gpu_case<In, T> &g, bench_cell *cell)
+template <class In, typename T> void fill_cell(const gpu_case<In, T> &g, bench_cell *cell)
 {
     histogram_cell_fill(g.c, cell);
     if (g.blocks >= 0) { /* several grids: one table each */
@@ -235,15 +234,19 @@ template <class In, typename T> void window_cell(const gpu_case<In, T> &g)
         bench_leave_out(run, &cell, "this GPU has no persisting part of L2");
         return;
     }
-    if (!BENCH_CUDA(run, cudaDeviceGetLimit(&limit, cudaLimitPersistingL2CacheSize)) ||
-        !BENCH_CUDA(run, cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize,
-                                            (size_t)run->device.window_bytes)) ||
-        !BENCH_CUDA(run, cudaStreamCreate(&stream)))
+    /* Partitions of a GPU may refuse this. */
+    if (cudaDeviceGetLimit(&limit, cudaLimitPersistingL2CacheSize) != cudaSuccess ||
+        cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, (size_t)run->device.window_bytes) !=
+            cudaSuccess) {
+        bench_leave_out(run, &cell, "L2 cannot be set aside: %s",
+                        cudaGetErrorString(cudaGetLastError()));
         return;
+    }
+    if (!BENCH_CUDA(run, cudaStreamCreate(&stream))) return;
     value.accessPolicyWindow.base_ptr = g.bins;
     value.accessPolicyWindow.num_bytes = bytes < (size_t)window ? bytes : (size_t)window;
-    const double part = (double)run->device.window_bytes /
-                        (double)(value.accessPolicyWindow.num_bytes);
+    const double part =
+        (double)run->device.window_bytes / (double)(value.accessPolicyWindow.num_bytes);
     value.accessPolicyWindow.hitRatio = (float)(part < 1.0 ? part : 1.0);
     value.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
     value.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
@@ -281,9 +284,9 @@ void private_cell(const gpu_case<In, T> &g, const char *method, bool by_lane)
     const size_t shared = (size_t)(bins * copies) * sizeof(T);
     BENCH_CUDA(run, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                          run->device.shared_bytes));
-    const int blocks = g.blocks > 0 ? (int)g.blocks
-                                    : bench_resident(run, kernel, PRIVATE_THREADS, shared,
-                                                     g.c->items.count);
+    const int blocks = g.blocks > 0
+                           ? (int)g.blocks
+                           : bench_resident(run, kernel, PRIVATE_THREADS, shared, g.c->items.count);
     bench_cell_number(&cell, "blocks", blocks);
     bench_cell_number(&cell, "copies", copies);
     measure(g, &cell, FMO_SCATTER_NATIVE, [&](int64_t n) {
@@ -309,10 +312,10 @@ template <class In, typename T> void merge_cell(const gpu_case<In, T> &g)
     const size_t shared = (size_t)tile * sizeof(T);
     BENCH_CUDA(run, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                          run->device.shared_bytes));
-    int64_t rows = g.blocks > 0
-                       ? g.blocks
-                       : bench_resident(run, kernel, PRIVATE_THREADS, shared, g.c->items.count) /
-                             tiles;
+    int64_t rows =
+        g.blocks > 0
+            ? g.blocks
+            : bench_resident(run, kernel, PRIVATE_THREADS, shared, g.c->items.count) / tiles;
     if (rows > partial_bytes_max / row_bytes) rows = partial_bytes_max / row_bytes;
     if (rows < 1) rows = 1;
     T *partial = bench_gpu_array<T>(run, rows * bins, "partial histograms");
@@ -329,8 +332,8 @@ template <class In, typename T> void merge_cell(const gpu_case<In, T> &g)
 }
 
 /* CUB counts in integers only. */
-template <class In> cudaError_t cub_call(void *temp, size_t *bytes, const In &in, int *bins,
-                                         int64_t num, int64_t n);
+template <class In>
+cudaError_t cub_call(void *temp, size_t *bytes, const In &in, int *bins, int64_t num, int64_t n);
 template <>
 cudaError_t cub_call(void *temp, size_t *bytes, const ids_in &in, int *bins, int64_t num, int64_t n)
 {

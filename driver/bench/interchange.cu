@@ -16,25 +16,25 @@ __global__ void fill(uint64_t seed, int64_t edge, bool by_rows, double *a)
 }
 
 __global__ void __launch_bounds__(BENCH_THREADS)
-    j_outside(const double *a, int64_t rows, int64_t edge, int64_t step_i, int64_t step_j,
+    j_outside(const double *a, int64_t columns, int64_t edge, int64_t step_i, int64_t step_j,
               double *b)
 {
     const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (j >= edge) return;
+    if (j >= columns) return;
     double sum = b[j];
-    for (int64_t i = 0; i < rows; i++) sum += a[i * step_i + j * step_j];
+    for (int64_t i = 0; i < edge; i++) sum += a[i * step_i + j * step_j];
     b[j] = sum;
 }
 
 template <class S>
 __global__ void __launch_bounds__(BENCH_THREADS)
-    i_outside(const double *a, int64_t rows, int64_t edge, int64_t step_i, int64_t step_j,
+    i_outside(const double *a, int64_t columns, int64_t edge, int64_t step_i, int64_t step_j,
               S scatter, double *b)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    const bool active = i < rows;
+    const bool active = i < edge;
     const unsigned mask = __ballot_sync(~0u, active);
-    for (int64_t j = 0; j < edge; j++) {
+    for (int64_t j = 0; j < columns; j++) {
         if (S::block_wide)
             scatter.add(mask, active ? b + j : (double *)nullptr,
                         active ? a[i * step_i + j * step_j] : 0.0);
@@ -46,13 +46,13 @@ __global__ void __launch_bounds__(BENCH_THREADS)
 
 struct gpu_case {
     bench_run *run;
-    interchange_case *c;
+    const interchange_case *c;
     double *a, *b; /* device */
     double *host_b;
     bool by_rows;
 };
 
-/* launch(rows, step_i, step_j) */
+/* launch(columns, step_i, step_j) */
 template <class Launch>
 void measure(const gpu_case &g, bench_cell *cell, fmo_scatter scatter, Launch launch)
 {
@@ -61,16 +61,16 @@ void measure(const gpu_case &g, bench_cell *cell, fmo_scatter scatter, Launch la
     const int64_t representative = edge ? (BENCH_GPU_REPRESENTATIVE + edge - 1) / edge : 1;
     bench_gpu_measure(
         run, cell, edge, edge, representative, [&](int64_t) { bench_gpu_clear(run, g.b, edge); },
-        [&](int64_t rows) {
+        [&](int64_t columns) {
             return bench_gpu_time(
-                run, [&] { launch(rows, g.by_rows ? edge : 1, g.by_rows ? 1 : edge); });
+                run, [&] { launch(columns, g.by_rows ? edge : 1, g.by_rows ? 1 : edge); });
         },
-        [&](int64_t rows, bench_check *check) {
-            bench_gpu_read(run, g.host_b, g.b, edge);
-            for (int64_t j = 0; j < edge; j++)
+        [&](int64_t columns, bench_check *check) {
+            bench_gpu_read(run, g.host_b, g.b, columns);
+            for (int64_t j = 0; j < columns; j++)
                 g.host_b[j] = bench_sum_value(g.host_b[j], scatter);
             const double quantum = scatter == FMO_SCATTER_FIXED ? 0.5 / bench_fixed_scale : 0.0;
-            interchange_check(g.c, rows, g.host_b, quantum, check);
+            interchange_check(g.c, columns, g.host_b, quantum, check);
         });
 }
 
@@ -81,14 +81,14 @@ template <class S, fmo_scatter scatter, fmo_commit commit> void strategy_cell(co
         if (!bench_selected(run->options, scatter, commit)) return;
         bench_cell cell = bench_strategy_cell(run, scatter, commit, "adds");
         char name[64];
-        snprintf(name, sizeof name, "%s", cell.row + strlen("gpu "));
+        snprintf(name, sizeof name, "%.40s", cell.row + strlen("gpu "));
         snprintf(cell.row, sizeof cell.row, "gpu i outside, %.32s", name);
         interchange_cell_fill(g.c, g.by_rows, &cell);
         snprintf(cell.against, sizeof cell.against, "gpu i outside, native/%s, by %s",
                  fmo_commit_name(commit), g.by_rows ? "rows" : "columns");
-        measure(g, &cell, scatter, [&](int64_t rows, int64_t step_i, int64_t step_j) {
-            i_outside<S><<<bench_blocks_for(run, rows, BENCH_THREADS), BENCH_THREADS>>>(
-                g.a, rows, g.c->edge, step_i, step_j, bench_strategy<S>(), g.b);
+        measure(g, &cell, scatter, [&](int64_t columns, int64_t step_i, int64_t step_j) {
+            i_outside<S><<<bench_blocks_for(run, g.c->edge, BENCH_THREADS), BENCH_THREADS>>>(
+                g.a, columns, g.c->edge, step_i, step_j, bench_strategy<S>(), g.b);
         });
     }
 }
@@ -100,9 +100,9 @@ void owner_cell(const gpu_case &g)
     interchange_cell_fill(g.c, g.by_rows, &cell);
     snprintf(cell.against, sizeof cell.against, "gpu i outside, native/native, by %s",
              g.by_rows ? "rows" : "columns");
-    measure(g, &cell, FMO_SCATTER_NATIVE, [&](int64_t rows, int64_t step_i, int64_t step_j) {
-        j_outside<<<bench_blocks_for(run, g.c->edge, BENCH_THREADS), BENCH_THREADS>>>(
-            g.a, rows, g.c->edge, step_i, step_j, g.b);
+    measure(g, &cell, FMO_SCATTER_NATIVE, [&](int64_t columns, int64_t step_i, int64_t step_j) {
+        j_outside<<<bench_blocks_for(run, columns, BENCH_THREADS), BENCH_THREADS>>>(
+            g.a, columns, g.c->edge, step_i, step_j, g.b);
     });
 }
 
@@ -110,7 +110,7 @@ void owner_cell(const gpu_case &g)
 
 extern "C" void bench_interchange_gpu(bench_run *run, const void *what)
 {
-    interchange_case *c = (interchange_case *)what;
+    const interchange_case *c = (const interchange_case *)what;
     gpu_case g = {run, c, nullptr, nullptr, nullptr, true};
     g.a = bench_gpu_array<double>(run, c->edge * c->edge, "the matrix");
     g.b = bench_gpu_array<double>(run, c->edge, "b");

@@ -7,8 +7,7 @@
 typedef struct interchange_case {
     int64_t edge;
     uint64_t seed;
-    int64_t truth_rows; /* rows summed below; -1: none yet */
-    double *sum;        /* [edge] in double; terms are non-negative */
+    double *sum; /* [edge] truth, in double; terms are non-negative */
 } interchange_case;
 
 /* a[i][j], in [0,1). */
@@ -27,8 +26,8 @@ BENCH_HD int64_t interchange_at(int64_t edge, bool by_rows, int64_t i, int64_t j
 extern "C" {
 #endif
 
-/** Compare b after the first n rows: within n eps sum, plus `quantum` a term. */
-void interchange_check(interchange_case *c, int64_t n, const double *b, double quantum,
+/** Compare b[0..n-1]: within edge eps sum, plus `quantum` a term. */
+void interchange_check(const interchange_case *c, int64_t n, const double *b, double quantum,
                        bench_check *check);
 
 /** Table, column and parameters of a cell; adds the storage order to its row. */

@@ -17,8 +17,9 @@ typedef struct bench_items {
     bench_pattern pattern;
     int64_t count, bins;
     uint64_t seed;
-    int64_t run;          /* runs: items of a run */
-    const uint64_t *zipf; /* zipf: [bins] cumulated probabilities, units of 2^-64, last is 2^64 - 1 */
+    int64_t run; /* runs: items of a run */
+    const uint64_t
+        *zipf; /* zipf: [bins] cumulated probabilities, units of 2^-64, last is 2^64 - 1 */
     const int32_t *replay; /* replay: [replay_num] bins, repeated from the start if that is few */
     int64_t replay_num;
 } bench_items;

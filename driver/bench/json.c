@@ -52,27 +52,26 @@ static json_t *cell_json(const bench_cell *cell)
         json_object_set_new(parameters, cell->param[p].name,
                             cell->param[p].text ? text(cell->param[p].text)
                                                 : number(cell->param[p].number));
-    json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:s}", "experiment",
-        bench_experiment_name(cell->experiment), "table", cell->table, "row", cell->row, "column",
-        cell->column, "where", bench_place_name(cell->place), "method", cell->method, "commit",
-        text(cell->commit), "parameters", parameters, "unit", cell->unit);
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:s}", "experiment",
+                               bench_experiment_name(cell->experiment), "table", cell->table, "row",
+                               cell->row, "column", cell->column, "where",
+                               bench_place_name(cell->place), "method", cell->method, "commit",
+                               text(cell->commit), "parameters", parameters, "unit", cell->unit);
     if (!object) return NULL;
     json_object_set_new(object, "note", text(cell->note));
     json_object_set_new(object, "left_out", text(cell->left_out));
     if (*cell->left_out) return object;
-    const double rate = cell->items > 0 && cell->median > 0.0 ? (double)cell->items / cell->median
-                                                               : NAN;
-    json_t *measured =
-        json_pack("{s:I, s:I, s:b, s:i, s:{s:o, s:o, s:o}, s:o, s:o, s:o}", "items",
-                  (json_int_t)cell->items, "items_run", (json_int_t)cell->items_run, "extrapolated",
-                  (int)cell->extrapolated, "repeat", cell->repeat, "seconds", "min",
-                  number(cell->min), "median", number(cell->median), "max", number(cell->max),
-                  "rate", number(rate), "ratio",
-                  isfinite(cell->ratio)
-                      ? json_pack("{s:s, s:o}", "to", cell->against, "value", number(cell->ratio))
-                      : json_null(),
-                  "check", check_json(&cell->check));
+    const double rate =
+        cell->items > 0 && cell->median > 0.0 ? (double)cell->items / cell->median : NAN;
+    json_t *measured = json_pack(
+        "{s:I, s:I, s:b, s:i, s:{s:o, s:o, s:o}, s:o, s:o, s:o}", "items", (json_int_t)cell->items,
+        "items_run", (json_int_t)cell->items_run, "extrapolated", (int)cell->extrapolated, "repeat",
+        cell->repeat, "seconds", "min", number(cell->min), "median", number(cell->median), "max",
+        number(cell->max), "rate", number(rate), "ratio",
+        isfinite(cell->ratio)
+            ? json_pack("{s:s, s:o}", "to", cell->against, "value", number(cell->ratio))
+            : json_null(),
+        "check", check_json(&cell->check));
     if (measured) json_object_update(object, measured);
     json_decref(measured);
     return object;
@@ -84,7 +83,8 @@ fmo_status bench_json_write(const bench_run *run, const char *path, fmo_error *e
     FILE *file = NULL;
     driver_host_cpu(cpu, sizeof cpu);
     json_t *results = json_array();
-    for (int c = 0; c < run->cell_num; c++) json_array_append_new(results, cell_json(&run->cell[c]));
+    for (int c = 0; c < run->cell_num; c++)
+        json_array_append_new(results, cell_json(&run->cell[c]));
     json_t *root = json_pack(
         "{s:s, s:i, s:s, s:o, s:{s:o, s:i, s:i}, s:o, s:o, s:{s:I, s:f, s:I}, s:o}", "format",
         "fmo-bench", "version", BENCH_JSON_VERSION, "fmo_version", FMO_VERSION_STRING, "commit",

@@ -1,5 +1,6 @@
 /* fmo-bench: published experiments on conflicting updates, run again on this machine.
- * Next: options.c (what it takes), bench.h (the harness), one file per experiment. docs/bench.md. */
+ * Next: options.c (what it takes), bench.h (the harness), one file per experiment. docs/bench.md.
+ */
 #define _GNU_SOURCE
 #include "options.h"
 #include "driver/clock.h"

@@ -10,7 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum option_kind { KIND_COUNT, KIND_LIST, KIND_SET, KIND_REAL, KIND_TEXT, KIND_FLAG } option_kind;
+typedef enum option_kind {
+    KIND_COUNT,
+    KIND_LIST,
+    KIND_SET,
+    KIND_REAL,
+    KIND_TEXT,
+    KIND_FLAG
+} option_kind;
 
 /* The values of a set, by number; NULL: not to be chosen. */
 typedef struct choice_list {
@@ -84,15 +91,15 @@ static const option_row option_table[] = {
      "runs: neighbours that share a bin"},
     {"dataset", 'd', KIND_TEXT, "FILE", AT(dataset), 0, 0, NULL, BIT(histogram), NULL,
      "replay: data set whose Fock build is walked"},
-    {"blocks", 0, KIND_LIST, "LIST", AT(blocks), 0, 1e9, NULL, BIT(histogram) | BIT(reduction), NULL,
-     "GPU grid in blocks; 0: what is resident"},
+    {"blocks", 0, KIND_LIST, "LIST", AT(blocks), 0, 1e9, NULL, BIT(histogram) | BIT(reduction),
+     NULL, "GPU grid in blocks; 0: what is resident"},
     {"batch", 0, KIND_LIST, "LIST", AT(batches), 1, 1e9, NULL, BIT(reduction), "16,256",
      "items of a thread before its one atomic"},
     {"grid", 'g', KIND_SET, "SET", AT(grids), 0, 0, &grids, BIT(himeno), "all", "grid sizes"},
     {"sweeps", 0, KIND_COUNT, "N", AT(sweeps), 0, 1e6, NULL, BIT(himeno) | BIT(kmeans), "2",
      "sweeps (iterations) before the one that is timed"},
-    {"strip", 0, KIND_LIST, "LIST", AT(strips), 1, 1e6, NULL, BIT(strip) | BIT(kmeans) | BIT(median),
-     "5,10,20,50,100,200,500,1000", "strip lengths"},
+    {"strip", 0, KIND_LIST, "LIST", AT(strips), 1, 1e6, NULL,
+     BIT(strip) | BIT(kmeans) | BIT(median), "5,10,20,50,100,200,500,1000", "strip lengths"},
     {"edge", 0, KIND_LIST, "LIST", AT(edges), 0, 1e6, NULL, BIT(interchange), "1000,11585",
      "edges of the square matrix; 11585: 1 GB"},
     {"samples", 0, KIND_COUNT, "N", AT(samples), 0, 1e8, NULL, BIT(kmeans), "29696", "samples"},
@@ -142,12 +149,11 @@ static int64_t whole(const char *text, const char **end)
 
 static fmo_status refuse_number(const option_row *row, const char *value, fmo_error *err)
 {
-    return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                         "--%s '%.64s': expected %s from %g to %g, such as 1000, 1e7 or 2^28",
-                         row->name, value,
-                         row->kind == KIND_LIST ? "whole numbers, with commas between them,"
-                                                : "a whole number",
-                         row->low, row->high);
+    return fmo_error_set(
+        err, FMO_ERR_ARGUMENT, "--%s '%.64s': expected %s from %g to %g, such as 1000, 1e7 or 2^28",
+        row->name, value,
+        row->kind == KIND_LIST ? "whole numbers, with commas between them," : "a whole number",
+        row->low, row->high);
 }
 
 static fmo_status set_count(const option_row *row, const char *value, int64_t *count,
@@ -289,7 +295,8 @@ static fmo_status set_experiment(int argc, char **argv, bench_options *options, 
     }
     if (argc == 0)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "no experiment given: expected one of %s (see fmo-bench --help)", list);
+                             "no experiment given: expected one of %s (see fmo-bench --help)",
+                             list);
     if (argc > 1)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "one experiment at a time, not also '%.64s'",
                              argv[1]);
@@ -298,8 +305,8 @@ static fmo_status set_experiment(int argc, char **argv, bench_options *options, 
     for (int e = 0; e < BENCH_EXPERIMENT_COUNT; e++)
         if (strcmp(argv[0], bench_experiment_name(e)) == 0) options->experiment = e;
     if (options->experiment < 0)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "unknown experiment '%.64s': expected one of %s",
-                             argv[0], list);
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "unknown experiment '%.64s': expected one of %s", argv[0], list);
     return FMO_OK;
 }
 
@@ -331,8 +338,9 @@ fmo_status bench_options_parse(int argc, char **argv, bench_options *options, fm
     bool given[OPTION_NUM] = {false};
     for (int i = 0; i < OPTION_NUM; i++) {
         const option_row *row = &option_table[i];
-        rows[i] = (struct option){row->name, row->kind == KIND_FLAG ? no_argument : required_argument,
-                                  NULL, OPTION_BASE + i};
+        rows[i] =
+            (struct option){row->name, row->kind == KIND_FLAG ? no_argument : required_argument,
+                            NULL, OPTION_BASE + i};
         if (!row->letter) continue;
         *end++ = row->letter;
         if (row->kind != KIND_FLAG) *end++ = ':';
@@ -367,10 +375,11 @@ fmo_status bench_options_parse(int argc, char **argv, bench_options *options, fm
 
 void bench_options_help(FILE *stream)
 {
-    fputs("Usage: fmo-bench EXPERIMENT [OPTION]...\n"
-          "Run a published experiment on conflicting updates again: check it against the CPU, time\n"
-          "it, print tables (docs/bench.md).\n\nExperiments:\n",
-          stream);
+    fputs(
+        "Usage: fmo-bench EXPERIMENT [OPTION]...\n"
+        "Run a published experiment on conflicting updates again: check it against the CPU, time\n"
+        "it, print tables (docs/bench.md).\n\nExperiments:\n",
+        stream);
     for (int e = 0; e < BENCH_EXPERIMENT_COUNT; e++)
         fprintf(stream, "  %-12s %s\n", bench_experiment_name(e), bench_experiment_text(e));
     fputs("  all          all of them, in this order\n\nOptions:\n", stream);
@@ -393,14 +402,14 @@ void bench_options_help(FILE *stream)
         }
         fputc('\n', stream);
         if (!row->choices) continue;
-        if (!row->choices->text) fprintf(stream, "%26s", "");
+        if (!row->choices->text) fprintf(stream, "%25s", "");
         for (int k = 0; k < row->choices->count; k++) {
             const char *name = row->choices->name(k);
             if (!name) continue;
             if (row->choices->text)
                 fprintf(stream, "%26s%-13s %s\n", "", name, row->choices->text(k));
             else
-                fprintf(stream, "%s ", name);
+                fprintf(stream, " %s", name);
         }
         if (!row->choices->text) fputc('\n', stream);
     }

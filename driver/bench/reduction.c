@@ -64,7 +64,6 @@ typedef struct cpu_data {
     const float *single;
     const double *number;
     double sum;
-    int threads;
 } cpu_data;
 
 static void cpu_check(void *user, int64_t n, bench_check *check)
@@ -74,37 +73,37 @@ static void cpu_check(void *user, int64_t n, bench_check *check)
 }
 
 /* A sum in T; unsigned for int32, which wraps. */
-#define CPU_FORMS(NAME, T, ITEM)                                                          \
-    static double serial_##NAME(void *user, int64_t n)                                    \
-    {                                                                                     \
-        cpu_data *d = user;                                                               \
-        T sum = 0;                                                                        \
-        const double begin = driver_seconds();                                            \
-        for (int64_t i = 0; i < n; i++) sum += (T)ITEM;                                   \
-        d->sum = (double)sum;                                                             \
-        return driver_seconds() - begin;                                                  \
-    }                                                                                     \
-    static double atomic_##NAME(void *user, int64_t n)                                    \
-    {                                                                                     \
-        cpu_data *d = user;                                                               \
-        T sum = 0;                                                                        \
-        const double begin = driver_seconds();                                            \
-        _Pragma("omp parallel for schedule(static) num_threads(d->threads)")              \
-        for (int64_t i = 0; i < n; i++) {                                                 \
-            _Pragma("omp atomic") sum += (T)ITEM;                                         \
-        }                                                                                 \
-        d->sum = (double)sum;                                                             \
-        return driver_seconds() - begin;                                                  \
-    }                                                                                     \
-    static double tree_##NAME(void *user, int64_t n)                                      \
-    {                                                                                     \
-        cpu_data *d = user;                                                               \
-        T sum = 0;                                                                        \
-        const double begin = driver_seconds();                                            \
-        _Pragma("omp parallel for schedule(static) num_threads(d->threads) reduction(+ : sum)") \
-        for (int64_t i = 0; i < n; i++) sum += (T)ITEM;                                   \
-        d->sum = (double)sum;                                                             \
-        return driver_seconds() - begin;                                                  \
+#define CPU_FORMS(NAME, T, ITEM)                                                                   \
+    static double serial_##NAME(void *user, int64_t n)                                             \
+    {                                                                                              \
+        cpu_data *d = user;                                                                        \
+        T sum = 0;                                                                                 \
+        const double begin = driver_seconds();                                                     \
+        for (int64_t i = 0; i < n; i++) sum += (T)ITEM;                                            \
+        d->sum = (double)sum;                                                                      \
+        return driver_seconds() - begin;                                                           \
+    }                                                                                              \
+    static double atomic_##NAME(void *user, int64_t n)                                             \
+    {                                                                                              \
+        cpu_data *d = user;                                                                        \
+        T sum = 0;                                                                                 \
+        const double begin = driver_seconds();                                                     \
+        _Pragma("omp parallel for schedule(static)") for (int64_t i = 0; i < n; i++)               \
+        {                                                                                          \
+            _Pragma("omp atomic") sum += (T)ITEM;                                                  \
+        }                                                                                          \
+        d->sum = (double)sum;                                                                      \
+        return driver_seconds() - begin;                                                           \
+    }                                                                                              \
+    static double tree_##NAME(void *user, int64_t n)                                               \
+    {                                                                                              \
+        cpu_data *d = user;                                                                        \
+        T sum = 0;                                                                                 \
+        const double begin = driver_seconds();                                                     \
+        _Pragma("omp parallel for schedule(static) reduction(+ : sum)") for (int64_t i = 0; i < n; \
+                                                                             i++) sum += (T)ITEM;  \
+        d->sum = (double)sum;                                                                      \
+        return driver_seconds() - begin;                                                           \
     }
 CPU_FORMS(int32, uint32_t, d->int32[i])
 CPU_FORMS(float, float, d->single[i])
@@ -125,7 +124,7 @@ static void run_cpu(bench_run *run, reduction_case *c)
     const int64_t kept = c->count < cpu_items_max ? c->count : cpu_items_max;
     void *items = bench_alloc(run, (size_t)kept, size[c->type], "items");
     if (!items) return;
-    cpu_data d = {c, items, items, items, 0.0, run->threads};
+    cpu_data d = {c, items, items, items, 0.0};
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < kept; i++) {
         if (c->type == BENCH_INT32)

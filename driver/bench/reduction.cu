@@ -151,8 +151,8 @@ void strategy_cell(const gpu_case<T> &g, int64_t blocks_asked)
         reduction_cell_fill(g.c, &cell);
         bench_cell_number(&cell, "blocks", blocks);
         if (blocks_asked >= 0)
-            snprintf(cell.row + strlen(cell.row), sizeof cell.row - strlen(cell.row),
-                     ", %d blocks", blocks);
+            snprintf(cell.row + strlen(cell.row), sizeof cell.row - strlen(cell.row), ", %d blocks",
+                     blocks);
         measure(g, &cell, scatter, [&](int64_t n) {
             kernel<<<blocks, BENCH_THREADS>>>(g.items, n, bench_strategy<S>(), g.sum);
         });
@@ -167,8 +167,7 @@ void batch_cell(const gpu_case<T> &g, fmo_commit commit, int64_t batch, bool str
     if (!(run->options->commits >> commit & 1)) return;
     snprintf(method, sizeof method, "batch %lld, %s", (long long)batch,
              strided ? "strided" : "contiguous");
-    bench_cell cell =
-        bench_cell_make(run, BENCH_ON_GPU, method, fmo_commit_name(commit), "adds");
+    bench_cell cell = bench_cell_make(run, BENCH_ON_GPU, method, fmo_commit_name(commit), "adds");
     snprintf(cell.against, sizeof cell.against, "gpu native/%s", fmo_commit_name(commit));
     reduction_cell_fill(g.c, &cell);
     bench_cell_number(&cell, "batch", (double)batch);
@@ -222,8 +221,9 @@ template <typename T> void run_type(bench_run *run, reduction_case *c)
     g.items = bench_gpu_array<T>(run, c->count, "items");
     g.sum = bench_gpu_array<T>(run, 1, "the sum");
     if (run->err.status == FMO_OK) {
-        fill_items<T><<<bench_resident(run, fill_items<T>, BENCH_THREADS, 0, c->count),
-                        BENCH_THREADS>>>(c->seed, c->count, g.items);
+        fill_items<T>
+            <<<bench_resident(run, fill_items<T>, BENCH_THREADS, 0, c->count), BENCH_THREADS>>>(
+                c->seed, c->count, g.items);
         BENCH_CUDA(run, cudaGetLastError());
         const int64_t own = -1;
         const int grids = o->blocks.count ? o->blocks.count : 1;

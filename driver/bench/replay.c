@@ -98,9 +98,9 @@ static void add_warp(stream *out, const int ao[4][WARP], int lanes, int row, int
 static void add_quartets(stream *out, const int *l, const int ao[4][WARP], int lanes)
 {
     enum { J = 0, K = 1 };
-#define ROW(matrix, row, column, den_row, den_column)     \
-    for (int x = 0; x < 2 * l[row] + 1; x++)              \
-        for (int y = 0; y < 2 * l[column] + 1; y++)       \
+#define ROW(matrix, row, column, den_row, den_column) \
+    for (int x = 0; x < 2 * l[row] + 1; x++)          \
+        for (int y = 0; y < 2 * l[column] + 1; y++)   \
             add_warp(out, ao, lanes, row, column, x, y, matrix);
     FMO_DIGEST_TABLE(ROW)
 #undef ROW

@@ -41,9 +41,7 @@ void measure(bench_run *run, const strip_case *c, const char *method, int64_t st
     bench_gpu_measure(
         run, &cell, c->count, 1, BENCH_GPU_REPRESENTATIVE,
         [&](int64_t n) { bench_gpu_clear(run, z, n); },
-        [&](int64_t n) {
-            return n ? bench_gpu_time_often(run, [&] { launch(n); }) : 0.0;
-        },
+        [&](int64_t n) { return n ? bench_gpu_time_often(run, [&] { launch(n); }) : 0.0; },
         [&](int64_t n, bench_check *check) {
             bench_gpu_read(run, c->z, z, n);
             strip_check(c, n, check);
@@ -60,7 +58,7 @@ extern "C" void bench_strip_gpu(bench_run *run, const void *what)
     double *z = bench_gpu_array<double>(run, c->count, "z");
     for (int s = 0; s < run->options->strips.count && run->err.status == FMO_OK; s++) {
         const int64_t strip = run->options->strips.value[s];
-        const int threads = (int)(strip < BLOCK_MAX ? strip : BLOCK_MAX);
+        const int threads = strip < BLOCK_MAX ? (int)strip : (int)BLOCK_MAX;
         measure(run, c, "no strips", 0, strip, z, [&](int64_t n) {
             no_strips<<<bench_blocks_for(run, n, BENCH_THREADS), BENCH_THREADS>>>(x, y, z, n);
         });
