@@ -350,7 +350,7 @@ static int contraction_depth(double work)
     static const struct {
         double work;
         int depth;
-    } table[] = {{1e6, 2}, {1e8, 4}};
+    } table[] = {{1e6, 2}, {1e8, 6}};
     for (size_t row = 0; row < sizeof table / sizeof *table; row++)
         if (work < table[row].work) return table[row].depth;
     return 9;

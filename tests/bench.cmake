@@ -1,0 +1,16 @@
+# fmo-bench: the harness, every experiment at small sizes on the CPU and on the GPU, the command line.
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+
+set(bench ${PROJECT_SOURCE_DIR}/driver/bench)
+fmo_test(bench_harness SOURCES bench_harness.c ${bench}/bench.c ${bench}/items.c ${bench}/replay.c
+         LIBS OpenMP::OpenMP_C LABELS unit)
+
+# One ctest entry per class of bench_cli.py.
+foreach(part Usage Cpu Edges Bounded Json Plot Gpu)
+    string(TOLOWER bench_${part} name)
+    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/bench_cli.py
+                                  --verbose ${part})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 ENVIRONMENT
+        "FMO_BENCH=$<TARGET_FILE:fmo-bench>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+endforeach()
+set_tests_properties(bench_gpu PROPERTIES LABELS gpu RESOURCE_LOCK gpu)

@@ -1,0 +1,328 @@
+"""Tests of fmo-bench as a program: every experiment at small sizes, zero items, one bin, more bins
+than items, time bounds, JSON, bad options. Standard library only.
+
+FMO_BENCH names the program, FMO_SOURCE the source tree. `bench_cli.py Cpu` runs one class."""
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BENCH = os.environ.get("FMO_BENCH", "build/bin/fmo-bench")
+SOURCE = os.environ.get("FMO_SOURCE", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DATASET = os.path.join(SOURCE, "datasets", "h2o8_sto-3g.h5")
+EXPERIMENTS = ["histogram", "himeno", "reduction", "strip", "interchange", "kmeans", "median"]
+
+# Sizes around the constants of the code: warps, blocks, items in flight, tiles.
+SMALL = {
+    "histogram": ["--items", "20011", "--bins", "1,2,33,1000,70000"],
+    "himeno": ["--grid", "XS"],
+    "reduction": ["--items", "20011", "--batch", "1,7,64"],
+    "strip": ["--items", "2049", "--strip", "1,5,33,1025,5000"],
+    "interchange": ["--edge", "1,127,128,129,300"],
+    "kmeans": ["--samples", "1025", "--clusters", "33", "--dimensions", "5", "--strip", "1,5,32,33,100"],
+    "median": ["--image", "70", "--window", "9", "--strip", "1,5,69,70,200"],
+}
+QUICK = ["--seconds", "0.02", "--repeat", "2", "--threads", "2"]
+
+
+def bench(*arguments, timeout=300):
+    return subprocess.run([BENCH, *arguments], capture_output=True, text=True, timeout=timeout)
+
+
+class Case(unittest.TestCase):
+    def results(self, *arguments, expect=0):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "out.json")
+            run = bench(*arguments, *QUICK, "--json", path)
+            self.assertEqual(run.returncode, expect, run.stderr + run.stdout[-2000:])
+            self.assertEqual(os.listdir(folder), ["out.json"])
+            with open(path, encoding="utf-8") as file:
+                document = json.load(file)
+        for cell in document["results"]:
+            if cell["left_out"] is None:
+                self.assertEqual(cell["check"]["status"], "pass", cell)
+        return document, run.stdout
+
+    def exact(self, document):
+        for cell in document["results"]:
+            if cell["left_out"] is None:
+                self.assertEqual(cell["check"]["kind"], "exact", cell)
+
+
+class Cpu(Case):
+    def test_every_experiment(self):
+        for name in EXPERIMENTS:
+            with self.subTest(name):
+                document, text = self.results(name, "--where", "cpu", *SMALL[name])
+                self.assertTrue(document["results"])
+                self.assertIsNone(document["device"])
+                self.assertIn("GPU parts left out: not asked for", text)
+                for cell in document["results"]:
+                    self.assertEqual(cell["experiment"], name)
+                    self.assertEqual(cell["where"], "cpu")
+                    self.assertIsNone(cell["ratio"])
+                if name in ("histogram", "strip", "kmeans", "median"):
+                    self.exact(document)
+
+    def test_patterns(self):
+        document, _ = self.results("histogram", "--where", "cpu", "--items", "30000", "--bins", "1,300",
+                                   "--pattern", "all", "--input", "all", "--dataset", DATASET)
+        self.exact(document)
+        seen = {(c["parameters"]["pattern"], c["parameters"]["input"], c["parameters"]["type"])
+                for c in document["results"]}
+        self.assertEqual(len(seen), 4 * 2 * 2)
+
+    def test_integers_are_exact(self):
+        document, _ = self.results("reduction", "--where", "cpu", "--items", "12345", "--type", "all")
+        kinds = {c["parameters"]["type"]: c["check"]["kind"] for c in document["results"]}
+        self.assertEqual(kinds, {"int32": "exact", "float": "bound", "double": "bound"})
+
+    def test_without_a_gpu_it_says_so(self):
+        document, text = self.results("strip", "--items", "100", "--strip", "5")
+        if document["device"] is None:
+            self.assertTrue(document["gpu_left_out"])
+            self.assertIn("GPU parts left out: " + document["gpu_left_out"], text)
+
+    def test_all(self):
+        arguments = [a for name in EXPERIMENTS for a in SMALL[name]
+                     if not (name == "reduction" and a in ("--items", "20011"))]
+        document, _ = self.results("all", "--where", "cpu", *arguments)
+        self.assertEqual([e for e in EXPERIMENTS if any(c["experiment"] == e for c in document["results"])],
+                         EXPERIMENTS)
+
+
+class Edges(Case):
+    def test_nothing_to_do(self):
+        for arguments in (["histogram", "--items", "0", "--bins", "1,10"], ["reduction", "--items", "0"],
+                          ["strip", "--items", "0"], ["interchange", "--edge", "0"],
+                          ["kmeans", "--samples", "0", "--clusters", "3"], ["median", "--image", "0"]):
+            with self.subTest(arguments[0]):
+                document, _ = self.results(*arguments)
+                self.assertTrue(document["results"])
+                for cell in document["results"]:
+                    if cell["left_out"] is None:
+                        self.assertEqual(cell["items"], 0)
+                        self.assertIsNone(cell["rate"])
+                        self.assertFalse(cell["extrapolated"])
+
+    def test_one(self):
+        self.results("histogram", "--items", "1", "--bins", "1")
+        self.results("reduction", "--items", "1")
+        self.results("interchange", "--edge", "1")
+        self.results("kmeans", "--samples", "1", "--clusters", "1", "--dimensions", "1")
+        self.results("median", "--image", "1", "--window", "1")
+
+    def test_one_bin(self):
+        document, _ = self.results("histogram", "--items", "5000", "--bins", "1", "--pattern", "uniform,zipf,runs")
+        self.exact(document)
+
+    def test_more_bins_than_items(self):
+        document, _ = self.results("histogram", "--items", "10", "--bins", "100000", "--input", "all")
+        self.exact(document)
+        self.results("kmeans", "--samples", "3", "--clusters", "50")
+
+    def test_window_larger_than_the_image(self):
+        self.results("median", "--image", "5", "--window", "21")
+
+
+class Bounded(Case):
+    def test_a_slow_cell_is_extrapolated_and_marked(self):
+        run = ["median", "--where", "cpu", "--image", "600", "--window", "49"]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "out.json")
+            out = bench(*run, "--seconds", "0.001", "--threads", "1", "--json", path)
+            self.assertEqual(out.returncode, 0, out.stderr)
+            with open(path, encoding="utf-8") as file:
+                cells = json.load(file)["results"]
+        slow = [c for c in cells if c["method"] == "direct, serial"]
+        self.assertEqual(len(slow), 1)
+        self.assertTrue(slow[0]["extrapolated"])
+        self.assertLess(slow[0]["items_run"], slow[0]["items"])
+        self.assertEqual(slow[0]["items"], 600 * 600)
+        self.assertEqual(slow[0]["check"]["status"], "pass")
+        self.assertRegex(out.stdout, r"direct, serial.*~")
+
+
+class Json(Case):
+    def test_document(self):
+        document, _ = self.results("histogram", "--where", "cpu", "--items", "1000", "--bins", "10")
+        self.assertEqual(document["format"], "fmo-bench")
+        self.assertEqual(document["version"], 1)
+        cell = document["results"][0]
+        self.assertLessEqual(cell["seconds"]["min"], cell["seconds"]["median"])
+        self.assertLessEqual(cell["seconds"]["median"], cell["seconds"]["max"])
+        self.assertAlmostEqual(cell["rate"], cell["items"] / cell["seconds"]["median"], delta=1e-6 * cell["rate"])
+
+    def test_every_field_is_documented(self):
+        document, _ = self.results("histogram", "--where", "cpu", "--items", "1000", "--bins", "10")
+        with open(os.path.join(SOURCE, "docs", "bench.md"), encoding="utf-8") as file:
+            text = file.read()
+        names = set(document) | set(document["results"][0]) | set(document["host"]) | set(document["options"])
+        names |= set(document["results"][0]["check"]) | set(document["results"][0]["parameters"])
+        for name in names:
+            self.assertIn("`" + name + "`", text)
+
+    def test_bad_place(self):
+        run = bench("strip", "--items", "10", "--json", "/no/such/folder/x.json")
+        self.assertEqual(run.returncode, 3)
+        self.assertEqual(run.stderr.count("\n"), 1)
+        self.assertEqual(run.stdout, "")
+
+
+class Plot(Case):
+    def test_plot(self):
+        if importlib.util.find_spec("matplotlib") is None:
+            self.skipTest("matplotlib is not installed (driver/bench/requirements.txt)")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "out.json")
+            self.assertEqual(bench("histogram", "--items", "1000", "--bins", "1,10", *QUICK, "--json", path).returncode, 0)
+            run = subprocess.run([sys.executable, os.path.join(SOURCE, "driver", "bench", "plot.py"), path, "--output", folder],
+                                 capture_output=True, text=True, timeout=300)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertTrue([f for f in os.listdir(folder) if f.endswith(".svg")])
+
+    def test_plot_compiles(self):
+        with open(os.path.join(SOURCE, "driver", "bench", "plot.py"), encoding="utf-8") as file:
+            compile(file.read(), "plot.py", "exec")
+
+
+class Usage(Case):
+    BAD = [
+        ([], "no experiment"),
+        (["sort"], "unknown experiment 'sort'"),
+        (["strip", "median"], "not also 'median'"),
+        (["histogram", "--bins"], "--bins needs a value"),
+        (["histogram", "--bins", "0"], "--bins '0'"),
+        (["histogram", "--bins", "1,,2"], "--bins '1,,2'"),
+        (["histogram", "--bins", "1,2,"], "--bins '1,2,'"),
+        (["histogram", "--bins", "1e"], "--bins '1e'"),
+        (["histogram", "--bins", "9e99"], "--bins '9e99'"),
+        (["histogram", "--bins", "99999999999999999999"], "--bins '"),
+        (["histogram", "--bins", "nan"], "--bins 'nan'"),
+        (["histogram", "--bins", ",".join(["1"] * 40)], "at most 32"),
+        (["histogram", "--items", "-1"], "--items '-1'"),
+        (["histogram", "--items", "1.5"], "--items '1.5'"),
+        (["histogram", "--type", "half"], "--type 'half'"),
+        (["histogram", "--type", "float"], "--type float"),
+        (["histogram", "--scatter", "tile"], "--scatter 'tile'"),
+        (["histogram", "--commit", ""], "--commit ''"),
+        (["histogram", "--pattern", "replay"], "--dataset"),
+        (["histogram", "--seconds", "0"], "--seconds '0'"),
+        (["histogram", "--seconds", "nan"], "--seconds 'nan'"),
+        (["histogram", "--seconds", "0x1"], "--seconds '0x1'"),
+        (["histogram", "--repeat", "0"], "--repeat '0'"),
+        (["histogram", "--json", ""], "--json"),
+        (["histogram", "--quiet=yes"], "--quiet takes no value"),
+        (["histogram", "--unknown"], "--unknown"),
+        (["himeno", "--bins", "3"], "himeno does not take --bins"),
+        (["himeno", "--grid", "XXL"], "--grid 'XXL'"),
+        (["median", "--window", "8"], "odd"),
+        (["strip", "--where", "tpu"], "--where 'tpu'"),
+    ]
+
+    def test_bad_options(self):
+        for arguments, says in self.BAD:
+            with self.subTest(" ".join(arguments)[:60]):
+                run = bench(*arguments)
+                self.assertEqual(run.returncode, 2, run.stdout)
+                self.assertEqual(run.stdout, "")
+                self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+                self.assertIn(says, run.stderr)
+
+    def test_help_and_version(self):
+        run = bench("--help")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        for name in EXPERIMENTS:
+            self.assertRegex(run.stdout, rf"(?m)^  {name} ")
+        for line in run.stdout.splitlines():
+            self.assertEqual(line, line.rstrip())
+        self.assertRegex(bench("--version").stdout, r"^fmo-bench \d+\.\d+\.\d+\n$")
+
+    def test_bad_data_set(self):
+        run = bench("histogram", "--pattern", "replay", "--dataset", "/no/such/file.h5", "--quiet")
+        self.assertEqual(run.returncode, 3)
+        self.assertEqual(run.stderr.count("\n"), 1)
+        self.assertIn("/no/such/file.h5", run.stderr)
+
+
+class Gpu(Case):
+    @classmethod
+    def setUpClass(cls):
+        run = bench("strip", "--where", "gpu", "--items", "10", "--strip", "5", "--quiet")
+        if run.returncode == 4 and "fault" not in run.stderr:
+            if os.environ.get("FMO_REQUIRE_GPU", "0") not in ("", "0"):
+                raise AssertionError("FMO_REQUIRE_GPU is set: " + run.stderr)
+            raise unittest.SkipTest(run.stderr.strip())
+
+    def gpu(self, *arguments):
+        document, _ = self.results(*arguments, "--where", "gpu")
+        self.assertTrue(document["device"]["name"])
+        self.assertTrue(any(c["left_out"] is None for c in document["results"]))
+        return document
+
+    def strategies(self):
+        text = bench("--help").stdout
+        table = text[text.index("--scatter SET"):text.index("--commit SET")]
+        return re.findall(r"(?m)^ {26}(\S+)", table)
+
+    def test_every_experiment(self):
+        for name in EXPERIMENTS:
+            with self.subTest(name):
+                document = self.gpu(name, *SMALL[name])
+                if name in ("histogram", "strip", "kmeans", "median"):
+                    self.exact(document)
+
+    def test_every_strategy(self):
+        names = self.strategies()
+        self.assertGreaterEqual(len(names), 7)
+        for experiment in ("histogram", "reduction", "himeno", "kmeans"):
+            document = self.gpu(experiment, *SMALL[experiment])
+            methods = {c["method"] for c in document["results"]}
+            self.assertLessEqual(set(names), methods, experiment)
+            ones = [c for c in document["results"] if c["method"] == "native" and c["ratio"] is not None]
+            self.assertTrue(ones)
+            for cell in ones:
+                self.assertAlmostEqual(cell["ratio"]["value"], 1.0)
+
+    def test_patterns(self):
+        document = self.gpu("histogram", "--items", "30000", "--bins", "1,300", "--pattern", "all",
+                            "--input", "all", "--dataset", DATASET)
+        self.exact(document)
+
+    def test_grids(self):
+        document = self.gpu("histogram", "--items", "30000", "--bins", "1,300", "--input", "ids",
+                            "--blocks", "0,1,7,5000")
+        self.exact(document)
+        self.gpu("reduction", "--items", "30000", "--blocks", "0,1,5000", "--type", "all")
+
+    def test_nothing_to_do(self):
+        for arguments in (["histogram", "--items", "0", "--bins", "10"], ["reduction", "--items", "0"],
+                          ["strip", "--items", "0"], ["interchange", "--edge", "0"],
+                          ["kmeans", "--samples", "0", "--clusters", "3"], ["median", "--image", "0"]):
+            with self.subTest(arguments[0]):
+                self.gpu(*arguments)
+
+    def test_selection(self):
+        document = self.gpu("histogram", "--items", "1000", "--bins", "10", "--scatter", "native,fixed",
+                            "--commit", "cas")
+        rows = {c["row"] for c in document["results"]}
+        self.assertIn("gpu native/cas", rows)
+        self.assertIn("gpu fixed", rows)
+        self.assertNotIn("gpu native/native", rows)
+        self.assertNotIn("gpu warp-match/cas", rows)
+
+
+class SkipMain(unittest.TextTestRunner):
+    def run(self, test):
+        result = super().run(test)
+        if result.wasSuccessful() and result.skipped and result.testsRun == 0:
+            sys.exit(77)
+        return result
+
+
+if __name__ == "__main__":
+    unittest.main(testRunner=SkipMain)
