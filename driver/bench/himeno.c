@@ -30,13 +30,13 @@ void himeno_check(const himeno_case *c, int64_t n, double got, double quantum, b
     bench_check_bound(check, got, want, points * (eps * want + quantum));
 }
 
-void himeno_cell_fill(const himeno_case *c, int pattern, bench_cell *cell)
+void himeno_cell_fill(const himeno_case *c, int way, bench_cell *cell)
 {
     snprintf(cell->table, sizeof cell->table, "%s residual", bench_type_name(c->type));
     snprintf(cell->column, sizeof cell->column, "%s", c->name);
     bench_cell_text(cell, "grid", c->name);
     bench_cell_text(cell, "type", bench_type_name(c->type));
-    if (pattern) bench_cell_number(cell, "pattern", pattern);
+    if (way) bench_cell_number(cell, "way", way);
     const double points = (double)himeno_weight(&c->grid) * (c->grid.ni - 2);
     if (c->type == BENCH_FLOAT && points * FLT_EPSILON >= 1.0)
         snprintf(cell->note, sizeof cell->note,
@@ -97,14 +97,14 @@ static void run_cpu(bench_run *run, himeno_case *c)
     static const struct {
         const char *method;
         double (*form[2])(void *user, int64_t n);
-        int pattern;
+        int way;
     } forms[] = {{"serial", {serial_float, serial_double}, 5},
                  {"openmp collapse(2)", {openmp_float, openmp_double}, 6}};
     cpu_data d = {c, 0.0};
     for (int f = 0; f < 2; f++) {
         bench_cell cell = bench_cell_make(run, BENCH_ON_CPU, forms[f].method, NULL, "points");
-        himeno_cell_fill(c, forms[f].pattern, &cell);
-        bench_cell_number(&cell, "threads", forms[f].pattern == 6 ? run->threads : 1);
+        himeno_cell_fill(c, forms[f].way, &cell);
+        bench_cell_number(&cell, "threads", forms[f].way == 6 ? run->threads : 1);
         snprintf(cell.against, sizeof cell.against, "gpu native/native");
         bench_task task = {.user = &d,
                            .units = c->grid.ni - 2,

@@ -111,11 +111,11 @@ void strategy_cell(const gpu_case<T> &g)
     }
 }
 
-template <typename T> bench_cell make_cell(const gpu_case<T> &g, const char *method, int pattern)
+template <typename T> bench_cell make_cell(const gpu_case<T> &g, const char *method, int way)
 {
     bench_cell cell = bench_cell_make(g.run, BENCH_ON_GPU, method, NULL, "points");
     snprintf(cell.against, sizeof cell.against, "gpu native/native");
-    himeno_cell_fill(g.c, pattern, &cell);
+    himeno_cell_fill(g.c, way, &cell);
     return cell;
 }
 

@@ -55,8 +55,8 @@ extern "C" {
  *  points x eps x residual, plus `quantum` a point. */
 void himeno_check(const himeno_case *c, int64_t n, double got, double quantum, bench_check *check);
 
-/** Table, column and parameters of a cell; pattern: 1 to 6 of the paper, 0 for none of them. */
-void himeno_cell_fill(const himeno_case *c, int pattern, bench_cell *cell);
+/** Table, column and parameters of a cell; way: 1 to 6 of the paper, 0 for none of them. */
+void himeno_cell_fill(const himeno_case *c, int way, bench_cell *cell);
 
 /** The pressure before any sweep, [ni][nj][nk]. */
 void himeno_start(const himeno_case *c, float *p);

@@ -170,14 +170,16 @@ template <class In, typename T> void fill_cell(const gpu_case<In, T> &g, bench_c
     }
 }
 
-/* launch(n) queues the kernels for the first n items. */
+/* launch(n) queues the kernels for the first n items. Work with a part that does not shrink with n
+ * is not to be scaled up: representative is all of it. */
 template <class In, typename T, class Launch>
-void measure(const gpu_case<In, T> &g, bench_cell *cell, fmo_scatter scatter, Launch launch)
+void measure(const gpu_case<In, T> &g, bench_cell *cell, fmo_scatter scatter, Launch launch,
+             int64_t representative = BENCH_GPU_REPRESENTATIVE)
 {
     bench_run *run = g.run;
     const int64_t bins = g.c->items.bins;
     bench_gpu_measure(
-        run, cell, g.c->items.count, 1, BENCH_GPU_REPRESENTATIVE,
+        run, cell, g.c->items.count, 1, representative,
         [&](int64_t) { bench_gpu_clear(run, g.bins, bins); },
         [&](int64_t n) { return bench_gpu_time(run, [&] { launch(n); }); },
         [&](int64_t n, bench_check *check) {
@@ -289,9 +291,12 @@ void private_cell(const gpu_case<In, T> &g, const char *method, bool by_lane)
                            : bench_resident(run, kernel, PRIVATE_THREADS, shared, g.c->items.count);
     bench_cell_number(&cell, "blocks", blocks);
     bench_cell_number(&cell, "copies", copies);
-    measure(g, &cell, FMO_SCATTER_NATIVE, [&](int64_t n) {
-        kernel<<<blocks, PRIVATE_THREADS, shared>>>(g.in, n, g.bins, (int)bins, copies, (T)1);
-    });
+    measure(
+        g, &cell, FMO_SCATTER_NATIVE,
+        [&](int64_t n) {
+            kernel<<<blocks, PRIVATE_THREADS, shared>>>(g.in, n, g.bins, (int)bins, copies, (T)1);
+        },
+        g.c->items.count);
 }
 
 template <class In, typename T> void merge_cell(const gpu_case<In, T> &g)
@@ -323,11 +328,15 @@ template <class In, typename T> void merge_cell(const gpu_case<In, T> &g)
     const int merge_blocks = (int)(merge_need < 65535 ? merge_need : 65535);
     bench_cell_number(&cell, "blocks", (double)rows);
     bench_cell_number(&cell, "tiles", (double)tiles);
-    measure(g, &cell, FMO_SCATTER_NATIVE, [&](int64_t n) {
-        kernel<<<dim3((unsigned)rows, (unsigned)tiles), PRIVATE_THREADS, shared>>>(
-            g.in, n, partial, bins, tile, (T)1);
-        merge<T><<<merge_blocks, dim3(MERGE_EDGE, MERGE_EDGE)>>>(partial, (int)rows, bins, g.bins);
-    });
+    measure(
+        g, &cell, FMO_SCATTER_NATIVE,
+        [&](int64_t n) {
+            kernel<<<dim3((unsigned)rows, (unsigned)tiles), PRIVATE_THREADS, shared>>>(
+                g.in, n, partial, bins, tile, (T)1);
+            merge<T>
+                <<<merge_blocks, dim3(MERGE_EDGE, MERGE_EDGE)>>>(partial, (int)rows, bins, g.bins);
+        },
+        g.c->items.count);
     cudaFree(partial);
 }
 
@@ -363,10 +372,13 @@ template <class In, typename T> void cub_cell(const gpu_case<In, T> &g)
         }
         BENCH_CUDA(run, cub_call(nullptr, &bytes, g.in, g.bins, bins, g.c->items.count));
         void *temp = bench_gpu_alloc(run, bytes, "CUB");
-        measure(g, &cell, FMO_SCATTER_NATIVE, [&](int64_t n) {
-            size_t have = bytes;
-            BENCH_CUDA(run, cub_call(temp, &have, g.in, g.bins, bins, n));
-        });
+        measure(
+            g, &cell, FMO_SCATTER_NATIVE,
+            [&](int64_t n) {
+                size_t have = bytes;
+                BENCH_CUDA(run, cub_call(temp, &have, g.in, g.bins, bins, n));
+            },
+            g.c->items.count);
         cudaFree(temp);
     }
 }

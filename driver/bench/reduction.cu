@@ -150,9 +150,12 @@ void strategy_cell(const gpu_case<T> &g, int64_t blocks_asked)
         bench_cell cell = bench_strategy_cell(run, scatter, commit, "adds");
         reduction_cell_fill(g.c, &cell);
         bench_cell_number(&cell, "blocks", blocks);
-        if (blocks_asked >= 0)
-            snprintf(cell.row + strlen(cell.row), sizeof cell.row - strlen(cell.row), ", %d blocks",
-                     blocks);
+        if (blocks_asked >= 0) { /* several grids: one row each */
+            char suffix[24];
+            snprintf(suffix, sizeof suffix, ", %d blocks", blocks);
+            strncat(cell.row, suffix, sizeof cell.row - strlen(cell.row) - 1);
+            strncat(cell.against, suffix, sizeof cell.against - strlen(cell.against) - 1);
+        }
         measure(g, &cell, scatter, [&](int64_t n) {
             kernel<<<blocks, BENCH_THREADS>>>(g.items, n, bench_strategy<S>(), g.sum);
         });

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every experiment at its published and larger sizes, into JSON files and one log: about five
+# Every experiment at its published and larger sizes, into JSON files and one log: three to five
 # minutes on an H200 with 16 CPU cores (docs/bench.md says what each part is).
 #
 #     driver/bench/run-all.sh FOLDER [fmo-bench]
@@ -40,7 +40,7 @@ part histogram-patterns histogram --items 2^25 --input ids --pattern uniform,zip
 part histogram-replay histogram --items 2^25 --input ids --pattern replay --dataset "$dataset" \
     --type double --where gpu --seconds 0.2
 part histogram-large histogram --items "$large" --input ids --bins 256,1e6 --type int32 \
-    --scatter native,warp-match --commit native --where gpu --seconds 1
+    --scatter native,warp-match --commit native --where gpu --seconds 6 --repeat 3
 part reduction reduction --items 1e7 --type all --seconds 0.2
 part reduction-large reduction --items 2^28 --scatter native,warp-match,segmented --seconds 0.3
 part himeno himeno --seconds 0.3
