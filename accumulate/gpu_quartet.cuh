@@ -17,10 +17,10 @@ template <> struct fmo_gpu_resident_blocks<FMO_ERI_PSSS> {
     static constexpr int value = 5;
 };
 template <> struct fmo_gpu_resident_blocks<FMO_ERI_PSPS> {
-    static constexpr int value = 4;
+    static constexpr int value = 5;
 };
 template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPSS> {
-    static constexpr int value = 4;
+    static constexpr int value = 5;
 };
 template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPPS> {
     static constexpr int value = 3;

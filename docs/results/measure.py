@@ -28,8 +28,8 @@ FORMAT, VERSION = "fmo-measure", 1
 OLDEST_PYTHON = (3, 9)
 
 # Surviving quartets per second, low estimates, which say how many repeats fit into --seconds: fused
-# with the hardware's atomics and with compare-and-swap, timed runs after the build included (one H200,
-# (H2O)27 6-31G), and CPU work per thread (Xeon, AVX-512). A wrong one costs time or repeats only.
+# with the hardware's atomics and with compare-and-swap, timed runs after the build included (one
+# H200, (H2O)27 6-31G), and CPU work per thread (Xeon, AVX-512). A wrong one costs time or repeats.
 RATE_FUSED, RATE_FUSED_CAS = 3e8, 1e8
 RATE_CPU_THREAD, RATE_REDUCE_THREAD = 5e6, 8e6
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Pictures and tables from what measure.py wrote.
 
-    plot.py h200-fock.json                    tables on stdout, pictures beside the file
-    plot.py --tables h200-fock.json           tables only; needs nothing but Python 3.9
+    plot.py h200-measure.json.gz              tables on stdout, pictures beside the file
+    plot.py --tables h200-measure.json.gz     tables only; needs nothing but Python 3.9
 
 The pictures need matplotlib: python3 -m venv .venv-plot && .venv-plot/bin/pip install -r
 docs/results/requirements.txt, then start this script with .venv-plot/bin/python. Several files are
@@ -14,7 +14,9 @@ with timers, with and without commits; the build itself may run classes side by 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
+import re
 import shlex
 import sys
 from dataclasses import dataclass
@@ -121,7 +123,7 @@ class Measurement:
     """All runs of some files."""
 
     def __init__(self, paths: list[Path]):
-        self.documents = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+        self.documents = [read(path) for path in paths]
         self.refused: list[tuple[str, str, str]] = []
         runs: dict[tuple[str, str], Run] = {}
         for path, document in zip(paths, self.documents):
@@ -164,6 +166,12 @@ class Measurement:
         return f"{dataset}, {self.size[dataset]} functions"
 
 
+def read(path: Path) -> dict:
+    """A JSON file, compressed or not."""
+    raw = path.read_bytes()
+    return json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
+
+
 def parse_options(text: str) -> dict[str, str]:
     """{"mode": "split", "no-overlap": ""} of "--mode split --no-overlap"."""
     found: dict[str, str] = {}
@@ -185,7 +193,9 @@ def table(header: list[str], rows: list[list[str]]) -> str:
 
 def milliseconds(seconds: float | None) -> str:
     """Four digits."""
-    return "-" if seconds is None else f"{1e3 * seconds:.4g}"
+    if seconds is None:
+        return "-"
+    return f"{1e3 * seconds:.0f}" if seconds >= 1.0 else f"{1e3 * seconds:.4g}"
 
 
 def percent(part: float, whole: float) -> str:
@@ -340,8 +350,8 @@ def draw_accumulation(m: Measurement, pyplot, caption: str):
                 ax.set_ylabel(f"commit {commit}", fontsize=9)
     handles = dict(zip(*reversed(axes[-1][-1].get_legend_handles_labels())))
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize=8)
-    figure.suptitle("What accumulation costs: GPU time class after class, the share of accumulation "
-                    f"in the quartet kernels\n{caption}", fontsize=9)
+    figure.suptitle("What accumulation costs: GPU time class after class, and the share of "
+                    f"accumulation in the quartet kernels\n{caption}", fontsize=9)
     return figure
 
 
@@ -390,6 +400,10 @@ def draw(m: Measurement, folder: Path, prefix: str) -> None:
         for suffix in ("png", "svg"):
             path = folder / f"{prefix}-{name}.{suffix}"
             figure.savefig(path, dpi=110, metadata={"Date": None} if suffix == "svg" else None)
+            if suffix == "svg":  # tenths of a point are enough
+                text = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.1f}",
+                              path.read_text(encoding="utf-8"))
+                path.write_text(text, encoding="utf-8")
             print(f"wrote {path}", file=sys.stderr)
 
 
