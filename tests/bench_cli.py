@@ -2,6 +2,7 @@
 than items, time bounds, JSON, bad options. Standard library only.
 
 FMO_BENCH names the program, FMO_SOURCE the source tree. `bench_cli.py Cpu` runs one class."""
+import gzip
 import importlib.util
 import json
 import os
@@ -180,10 +181,13 @@ class Plot(Case):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "out.json")
             self.assertEqual(bench("histogram", "--items", "1000", "--bins", "1,10", *QUICK, "--json", path).returncode, 0)
-            run = subprocess.run([sys.executable, os.path.join(SOURCE, "driver", "bench", "plot.py"), path, "--output", folder],
-                                 capture_output=True, text=True, timeout=300)
-            self.assertEqual(run.returncode, 0, run.stderr)
-            self.assertTrue([f for f in os.listdir(folder) if f.endswith(".svg")])
+            with open(path, "rb") as file, gzip.open(path + ".gz", "wb") as packed:
+                packed.write(file.read())
+            for name, options, suffix in ((path, [], ".svg"), (path + ".gz", ["--format", "png"], ".png")):
+                run = subprocess.run([sys.executable, os.path.join(SOURCE, "driver", "bench", "plot.py"), name,
+                                      "--output", folder, *options], capture_output=True, text=True, timeout=300)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                self.assertTrue([f for f in os.listdir(folder) if f.endswith(suffix)])
 
     def test_plot_compiles(self):
         with open(os.path.join(SOURCE, "driver", "bench", "plot.py"), encoding="utf-8") as file:

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Plots of fmo-bench results: one SVG per table of the JSON files given.
+"""Plots of fmo-bench results: one picture per table of the JSON files given (also .json.gz).
 
     python3 -m pip install -r driver/bench/requirements.txt
-    driver/bench/plot.py docs/results/bench-*.json --output plots
+    driver/bench/plot.py docs/results/bench-*.json.gz --output plots
+    driver/bench/plot.py docs/results/bench-himeno.json.gz --only 'float' --format png
 
-Columns of a table that are numbers make a curve per method, others a bar per method. Hollow marks
-are extrapolated, crosses are wrong. The format of the files is in docs/bench.md."""
+Columns of a table that are numbers make a curve per method (CPU dotted, commit cas dashed), others a
+bar per method. Hollow marks and bars are extrapolated, crosses are wrong. The format of the files is in docs/bench.md."""
 import argparse
+import gzip
 import json
 import os
 import re
@@ -16,8 +18,10 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.patches import Patch  # noqa: E402
 
-STYLES = ["-", "--", "-.", ":"]
+COLOURS = [matplotlib.colormaps["tab20"](i) for i in [*range(0, 20, 2), *range(1, 20, 2)]]
+LEGEND = {"fontsize": 6, "loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
 
 
 def number(text):
@@ -44,21 +48,27 @@ def rows_of(cells):
 
 
 def curves(axes, cells):
-    for i, (row, own) in enumerate(rows_of(cells).items()):
+    rows = rows_of(cells)
+    names = {row: re.sub("/(native|cas)(?![a-z])", "", row) for row in rows}  # one colour for both commits
+    order = list(dict.fromkeys(names.values()))
+    for row, own in rows.items():
+        colour = COLOURS[order.index(names[row]) % len(COLOURS)]
+        style = ":" if own[0]["where"] == "cpu" else "--" if own[0]["commit"] == "cas" else "-"
         points = sorted((number(c["column"]), c) for c in own if number(c["column"]) is not None)
         if not points:  # a method without strips, say: a level line
-            axes.axhline(own[0]["rate"], label=row, color=f"C{i % 10}", linestyle=STYLES[i // 10 % 4])
+            axes.axhline(own[0]["rate"], label=row, color=colour, linestyle=style)
             continue
         x = [p[0] for p in points]
         y = [p[1]["rate"] for p in points]
         low = [p[1]["rate"] - p[1]["items"] / p[1]["seconds"]["max"] for p in points]
         high = [p[1]["items"] / p[1]["seconds"]["min"] - p[1]["rate"] for p in points]
         axes.errorbar(x, y, yerr=[[max(v, 0) for v in low], [max(v, 0) for v in high]], label=row,
-                      color=f"C{i % 10}", linestyle=STYLES[i // 10 % 4], linewidth=1)
+                      color=colour, linestyle=style, linewidth=1)
         for at, rate, (_, cell) in zip(x, y, points):
             marker = "x" if cell["check"] and cell["check"]["status"] != "pass" else "o"
-            axes.plot(at, rate, marker, color=f"C{i % 10}", markersize=4,
+            axes.plot(at, rate, marker, color=colour, markersize=4,
                       fillstyle="none" if cell["extrapolated"] else "full")
+    axes.legend(**LEGEND)
     axes.set_xscale("log")
     axes.set_yscale("log")
 
@@ -72,51 +82,59 @@ def bars(axes, cells):
             for cell in own:
                 if cell["column"] == column:
                     axes.barh(i + k * height, cell["rate"], height, color=f"C{k % 10}",
-                              fill=not cell["extrapolated"], edgecolor=f"C{k % 10}",
-                              label=column if i == 0 else None)
+                              fill=not cell["extrapolated"], edgecolor=f"C{k % 10}")
+    axes.legend(handles=[Patch(color=f"C{k % 10}", label=column) for k, column in enumerate(columns)], **LEGEND)
     axes.set_yticks([i + 0.4 - height / 2 for i in range(len(rows))], list(rows), fontsize=7)
     axes.invert_yaxis()
     axes.set_xscale("log")
 
 
-def plot(document, key, cells, folder, stem):
+def read(path):
+    opener = gzip.open if path.endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def plot(document, key, cells, folder, stem, suffix):
     figure, axes = plt.subplots(figsize=(9, 5.5), layout="constrained")
     by_number = sum(number(c["column"]) is not None for c in cells) > len(cells) / 2
     unit = f"{cells[0]['unit']} per second"
     if by_number:
         curves(axes, cells)
         axes.set_ylabel(unit)
+        axes.set_xlabel("bins" if key[0] == "histogram" else "")
     else:
         bars(axes, cells)
         axes.set_xlabel(unit)
     device = document["device"]["name"] if document["device"] else document["host"]["cpu"]
     axes.set_title(f"{key[0]}: {key[1]}\n{device}, fmo {document['commit'] or document['fmo_version']}", fontsize=9)
     axes.grid(True, which="major", linewidth=0.3)
-    axes.legend(fontsize=6, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    name = re.sub(r"[^a-z0-9]+", "-", f"{stem}-{key[0]}-{key[1]}".lower()).strip("-") + ".svg"
-    figure.savefig(os.path.join(folder, name), metadata={"Date": None})
+    name = re.sub(r"[^a-z0-9]+", "-", f"{stem}-{key[0]}-{key[1]}".lower()).strip("-") + "." + suffix
+    figure.savefig(os.path.join(folder, name), dpi=90, metadata={"Date": None} if suffix == "svg" else None)
     plt.close(figure)
     return name
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("file", nargs="+", help="JSON written by fmo-bench")
+    parser.add_argument("file", nargs="+", help="JSON written by fmo-bench, or the same compressed by gzip")
     parser.add_argument("--output", default=".", help="folder for the plots [.]")
+    parser.add_argument("--format", choices=["svg", "png"], default="svg", help="[svg]")
+    parser.add_argument("--only", metavar="REGEX", default="", help="only tables with such a name")
     arguments = parser.parse_args()
     os.makedirs(arguments.output, exist_ok=True)
     plt.rcParams["svg.hashsalt"] = "fmo-bench"
     for path in arguments.file:
         try:
-            with open(path, encoding="utf-8") as file:
-                document = json.load(file)
-        except (OSError, ValueError) as error:
+            document = read(path)
+        except (OSError, EOFError, ValueError) as error:
             sys.exit(f"plot.py: {path}: {error}")
         if document.get("format") != "fmo-bench" or document.get("version") != 1:
             sys.exit(f"plot.py: {path}: not fmo-bench results, version 1")
-        stem = os.path.splitext(os.path.basename(path))[0]
+        stem = re.sub(r"(\.json)?(\.gz)?$", "", os.path.basename(path))
         for key, cells in tables(document).items():
-            print(plot(document, key, cells, arguments.output, stem))
+            if re.search(arguments.only, key[1]):
+                print(plot(document, key, cells, arguments.output, stem, arguments.format))
 
 
 if __name__ == "__main__":
