@@ -125,9 +125,7 @@ fmo_gpu_tile_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_
 }
 
 template <class C, class S>
-__global__ void __launch_bounds__(32, C::order >= 3   ? 8
-                                      : C::order == 2 ? 16
-                                                      : 20)
+__global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     fmo_gpu_tile(fmo_gpu_class_view view, fmo_gpu_matrices m, fmo_gpu_tile_args a, S scatter)
 {
     constexpr int ni = 2 * C::LI + 1, nj = 2 * C::LJ + 1;

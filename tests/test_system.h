@@ -96,7 +96,7 @@ static inline fmo_basis *system_basis(const test_system *s)
 /* Symmetric with elements in (-size, size). Caller frees. */
 static inline double *random_density(int n, double size, unsigned long long *seed)
 {
-    double *D = malloc((size_t)n * (size_t)n * sizeof *D);
+    double *D = (double *)malloc((size_t)n * (size_t)n * sizeof *D);
     for (int i = 0; i < n; i++)
         for (int j = 0; j <= i; j++)
             D[i * n + j] = D[j * n + i] = size * (2.0 * check_random(seed) - 1.0);
