@@ -106,7 +106,8 @@ FMO_API fmo_status fmo_gpu_available(fmo_error *err);
 typedef struct fmo_class_profile {
     int64_t quartets;         /**< contracted shell quartets that survived screening */
     int64_t quartets_skipped; /**< ... that screening removed */
-    int64_t prim_quartets;    /**< primitive quartets of the survivors, pruned pairs left out */
+    int64_t prim_quartets;    /**< primitive quartets of the survivors, pruned pairs left out; of a
+                                   pair with itself the GPU computes, and counts, about half */
     double seconds;           /**< wall time; NaN where the mode does not go class by class */
     double compute_seconds;   /**< fused: the same kernel with its commits left out; else NaN */
     int64_t adds;             /**< fused: adds to matrix elements, before any aggregation */
