@@ -198,7 +198,10 @@ static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_erro
         double work = 0.0;
         for (int c = 0; c < FMO_ERI_CLASS_COUNT && !failed; c++) {
 #pragma omp master
-            class_start[c] = fmo_now();
+            {
+                class_start[c] = fmo_now();
+                fmo_plan_progress(plan, work / work_all);
+            }
             build_class(plan, kernels, (fmo_eri_class)c, atomic, w, work, work_all);
             work += work_of_class(&plan->pairs, c);
         }
