@@ -45,6 +45,18 @@ static const fmo_gpu_variant *plan_variant(const fmo_fock_plan *plan)
                         plan->options.commit);
 }
 
+static void capture(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_variant *variant);
+
+/* State and graph: what is done once belongs to the plan, not to the first build. */
+static fmo_status make_state(fmo_fock_plan *plan, unsigned copies, fmo_error *err)
+{
+    const fmo_status status = fmo_gpu_state_create(plan, copies, err);
+    if (status != FMO_OK) return status;
+    capture(plan, plan->gpu, plan_variant(plan));
+    if (plan->gpu->graph) (void)cudaGraphUpload(plan->gpu->graph, plan->gpu->stream);
+    return FMO_OK;
+}
+
 static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
 {
     const size_t n = (size_t)plan->basis->ao_num;
@@ -84,7 +96,7 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
     }
     plan->profile.scatter = plan->options.scatter;
     plan->profile.commit = plan->options.commit;
-    return fmo_gpu_state_create(plan, copies, err);
+    return make_state(plan, copies, err);
 }
 
 /* Classes run side by side up to this much work (primitive quartets before screening): the kernels
@@ -147,14 +159,16 @@ static cudaError_t run_tile(const fmo_fock_plan *plan, fmo_gpu_state *g, bool co
     return code;
 }
 
-/* The launches from the density to X as one graph, made at the first build. Nothing is lost where
+/* The launches from the density to X as one graph. Nothing is lost where
  * the capture fails: the launches are then made one by one. */
-static void capture(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_variant *variant,
-                    const fmo_gpu_argument *argument)
+static void capture(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_variant *variant)
 {
     const cudaStream_t stream = g->stream;
+    const fmo_gpu_argument argument = {0.0, &g->counters->sink};
     cudaGraph_t graph = NULL;
     g->graph_tried = 1;
+    /* the scale of `fixed` is found in between; `tile` sets attributes of its kernels */
+    if (variant->scatter == FMO_SCATTER_FIXED || plan->options.scatter == FMO_SCATTER_TILE) return;
     if (cudaStreamBeginCapture(g->capture_stream, cudaStreamCaptureModeThreadLocal) !=
         cudaSuccess) {
         (void)cudaGetLastError();
@@ -162,7 +176,7 @@ static void capture(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_v
     }
     g->stream = g->capture_stream;
     cudaError_t code = fmo_gpu_take_density(plan, g);
-    if (code == cudaSuccess) code = run_passes(plan, g, variant, argument, false);
+    if (code == cudaSuccess) code = run_passes(plan, g, variant, &argument, false);
     g->stream = stream;
     const cudaError_t ended = cudaStreamEndCapture(g->capture_stream, &graph);
     if (code == cudaSuccess && ended == cudaSuccess &&
@@ -182,7 +196,7 @@ static fmo_status run(fmo_fock_plan *plan, const fmo_gpu_variant *variant, bool 
     const bool fixed = variant->scatter == FMO_SCATTER_FIXED; /* its scale is an argument */
     fmo_status status = FMO_OK;
     cudaError_t code = cudaEventRecord(g->start, g->stream);
-    if (!timed && !tile && !fixed && !g->graph_tried) capture(plan, g, variant, &argument);
+    if (!timed && !g->graph_tried) capture(plan, g, variant);
     if (code == cudaSuccess && !timed && g->graph) {
         code = cudaGraphLaunch(g->graph, g->stream);
     } else {
@@ -293,8 +307,13 @@ static fmo_status run_timed(fmo_fock_plan *plan, const fmo_gpu_variant *variant,
     fmo_gpu_state *g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
     float ms = 0.0f;
-    const fmo_status status = run(plan, variant, true, g->out, g->out + n * n, err);
+    int *const before = &g->timed_before[variant->scatter == FMO_SCATTER_COUNT];
+    fmo_status status = FMO_OK;
+    /* a kernel is loaded at its first launch, which is not to be timed */
+    for (int run_no = *before ? 1 : 0; run_no < 2 && status == FMO_OK; run_no++)
+        status = run(plan, variant, true, g->out, g->out + n * n, err);
     if (status != FMO_OK) return status;
+    *before = 1;
     cudaError_t code = cudaStreamSynchronize(g->stream);
     if (code == cudaSuccess) code = class_seconds(plan, seconds);
     if (code == cudaSuccess) code = cudaEventElapsedTime(&ms, g->start, g->finished);
@@ -337,7 +356,7 @@ static fmo_status fused_new_pairs(fmo_fock_plan *plan, fmo_error *err)
 {
     const unsigned copies = plan->gpu->copies;
     fmo_gpu_state_destroy(plan);
-    return fmo_gpu_state_create(plan, copies, err);
+    return make_state(plan, copies, err);
 }
 
 /* prepare, build, measure, build_device, new_pairs, release, needs_pairs, host_matrices */

@@ -49,7 +49,8 @@ typedef struct fmo_gpu_state {
     cudaStream_t capture_stream;
     cudaGraphExec_t graph; /* density to X, if it could be captured */
     int graph_tried;
-    double work;                       /* primitive quartets before screening */
+    int timed_before[2]; /* full build, build without commits: their kernels are loaded */
+    double work;         /* primitive quartets before screening */
     void *buffer[FMO_GPU_BUFFERS_MAX]; /* everything allocated, for release */
     int buffers;
     size_t bytes; /* their sum */
