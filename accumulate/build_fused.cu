@@ -19,6 +19,12 @@ static const fmo_gpu_variant *const variants[] = {
  * fold, and `native` saves the comparison. */
 static const double few_runs = 0.8;
 
+/* Copies of J and K under `auto`: adds to few addresses wait for each other in the L2 cache, so
+ * that small matrices are given copies until they have as many elements as this. Measured on an
+ * H200, docs/performance.md. */
+#define AUTO_ELEMENTS   65536.0
+#define AUTO_COPIES_MAX 8.0
+
 /* Copies under `replicated`: as many as keep J and K within this share of the L2 cache. */
 #define REPLICA_SHARE 0.5
 
@@ -64,6 +70,7 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
     if (plan->options.scatter == FMO_SCATTER_AUTO) {
         plan->options.scatter = FMO_SCATTER_SEGMENTED;
         plan->scatter_open = 1;
+        copies = (unsigned)fmin(ceil(AUTO_ELEMENTS / (double)(n * n)), AUTO_COPIES_MAX);
     }
     if (plan->options.scatter == FMO_SCATTER_BLOCK_SHARED && n > BLOCK_SHARED_AO_MAX)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
@@ -104,11 +111,11 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
 static const double side_by_side_work = 1e9;
 
 static cudaError_t launch_part(const fmo_fock_plan *plan, fmo_gpu_state *g,
-                               const fmo_gpu_variant *variant, const fmo_gpu_argument *argument,
-                               const fmo_gpu_part *part, cudaStream_t stream)
+                               const fmo_gpu_variant *variant, const fmo_gpu_part *part,
+                               cudaStream_t stream)
 {
-    const fmo_gpu_class_view view = fmo_gpu_view(g, part);
-    const fmo_gpu_matrices m = fmo_gpu_matrix_view(plan, g, part->eri_class);
+    const fmo_gpu_class_view view = fmo_gpu_view(plan, g, part);
+    const fmo_gpu_matrices m = fmo_gpu_matrix_view(g, part->eri_class);
     const fmo_gpu_range range(fmo_eri_class_name(part->eri_class));
     int blocks = 0;
     const cudaError_t code = variant->resident[part->eri_class](&blocks);
@@ -116,32 +123,56 @@ static cudaError_t launch_part(const fmo_fock_plan *plan, fmo_gpu_state *g,
     blocks *= g->processors;
     if ((size_t)blocks * FMO_GPU_THREADS > part->candidates)
         blocks = (int)((part->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS);
-    return variant->launch[part->eri_class](&view, &m, argument, blocks, stream);
+    return variant->launch[part->eri_class](&view, &m, blocks, stream);
 }
 
-/* Pass by pass: screening, then the quartet kernels of the pass, one after the other between
- * timers, or side by side on streams of their own. */
-static cudaError_t run_passes(const fmo_fock_plan *plan, fmo_gpu_state *g,
-                              const fmo_gpu_variant *variant, const fmo_gpu_argument *argument,
-                              bool timed)
+/* Streams on which classes run side by side; the stream they start from joins them again. */
+typedef struct side_streams {
+    cudaStream_t stream[FMO_GPU_PARTS];
+    cudaEvent_t fork, join[FMO_GPU_PARTS];
+} side_streams;
+
+static cudaError_t side_streams_create(side_streams *side)
 {
-    const bool fork = !timed && g->work < side_by_side_work;
+    cudaError_t code = cudaEventCreateWithFlags(&side->fork, cudaEventDisableTiming);
+    for (int n = 0; n < FMO_GPU_PARTS && code == cudaSuccess; n++) {
+        code = cudaStreamCreateWithFlags(&side->stream[n], cudaStreamNonBlocking);
+        if (code == cudaSuccess)
+            code = cudaEventCreateWithFlags(&side->join[n], cudaEventDisableTiming);
+    }
+    return code;
+}
+
+static void side_streams_destroy(side_streams *side)
+{
+    for (int n = 0; n < FMO_GPU_PARTS; n++) {
+        if (side->stream[n]) (void)cudaStreamDestroy(side->stream[n]);
+        if (side->join[n]) (void)cudaEventDestroy(side->join[n]);
+    }
+    if (side->fork) (void)cudaEventDestroy(side->fork);
+}
+
+/* Pass by pass: screening, then the quartet kernels of the pass, one after the other, between
+ * timers if they are timed, or side by side. */
+static cudaError_t run_passes(const fmo_fock_plan *plan, fmo_gpu_state *g,
+                              const fmo_gpu_variant *variant, side_streams *side, bool timed)
+{
     cudaError_t code = cudaSuccess;
     for (int p = 0; p < g->passes && code == cudaSuccess; p++) {
         const fmo_gpu_pass *pass = &g->pass[p];
         code = fmo_gpu_screen(plan, g, pass);
-        if (fork && code == cudaSuccess) code = cudaEventRecord(g->fork, g->stream);
+        if (side && code == cudaSuccess) code = cudaEventRecord(side->fork, g->stream);
         for (int n = 0; n < pass->num && code == cudaSuccess; n++) {
             const fmo_gpu_part *part = &pass->part[n];
-            const cudaStream_t stream = fork ? g->class_stream[n] : g->stream;
-            if (fork) code = cudaStreamWaitEvent(stream, g->fork, 0);
+            const cudaStream_t stream = side ? side->stream[n] : g->stream;
+            if (side) code = cudaStreamWaitEvent(stream, side->fork, 0);
             if (timed && code == cudaSuccess) code = cudaEventRecord(part->event[0], stream);
-            if (code == cudaSuccess) code = launch_part(plan, g, variant, argument, part, stream);
+            if (code == cudaSuccess) code = launch_part(plan, g, variant, part, stream);
             if (timed && code == cudaSuccess) code = cudaEventRecord(part->event[1], stream);
-            if (fork && code == cudaSuccess) code = cudaEventRecord(g->join[n], stream);
+            if (side && code == cudaSuccess) code = cudaEventRecord(side->join[n], stream);
         }
-        for (int n = 0; n < pass->num && fork && code == cudaSuccess; n++)
-            code = cudaStreamWaitEvent(g->stream, g->join[n], 0);
+        for (int n = 0; n < pass->num && side && code == cudaSuccess; n++)
+            code = cudaStreamWaitEvent(g->stream, side->join[n], 0);
     }
     return code;
 }
@@ -159,30 +190,45 @@ static cudaError_t run_tile(const fmo_fock_plan *plan, fmo_gpu_state *g, bool co
     return code;
 }
 
-/* The launches from the density to X as one graph. Nothing is lost where
- * the capture fails: the launches are then made one by one. */
+/* Density in g->density_in to X, everything queued on the stream. */
+static cudaError_t queue(const fmo_fock_plan *plan, fmo_gpu_state *g,
+                         const fmo_gpu_variant *variant, side_streams *side, bool timed)
+{
+    cudaError_t code = fmo_gpu_take_density(plan, g);
+    if (code == cudaSuccess && variant->scatter == FMO_SCATTER_FIXED) code = fmo_gpu_fixed_scale(g);
+    if (code != cudaSuccess) return code;
+    return plan->options.scatter == FMO_SCATTER_TILE
+               ? run_tile(plan, g, variant->scatter != FMO_SCATTER_COUNT)
+               : run_passes(plan, g, variant, side, timed);
+}
+
+/* The same as one graph. Nothing is lost where the capture fails: the launches are then made one by
+ * one. */
 static void capture(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_variant *variant)
 {
     const cudaStream_t stream = g->stream;
-    const fmo_gpu_argument argument = {0.0, &g->counters->sink};
+    side_streams side;
+    cudaStream_t origin = NULL;
     cudaGraph_t graph = NULL;
     g->graph_tried = 1;
-    /* the scale of `fixed` is found in between; `tile` sets attributes of its kernels */
-    if (variant->scatter == FMO_SCATTER_FIXED || plan->options.scatter == FMO_SCATTER_TILE) return;
-    if (cudaStreamBeginCapture(g->capture_stream, cudaStreamCaptureModeThreadLocal) !=
-        cudaSuccess) {
-        (void)cudaGetLastError();
-        return;
+    if (plan->options.scatter == FMO_SCATTER_TILE) return; /* sets attributes of its kernels */
+    memset(&side, 0, sizeof side);
+    cudaError_t code = cudaStreamCreateWithFlags(&origin, cudaStreamNonBlocking);
+    if (code == cudaSuccess) code = side_streams_create(&side);
+    if (code == cudaSuccess)
+        code = cudaStreamBeginCapture(origin, cudaStreamCaptureModeThreadLocal);
+    if (code == cudaSuccess) {
+        g->stream = origin;
+        code = queue(plan, g, variant, g->work < side_by_side_work ? &side : NULL, false);
+        g->stream = stream;
+        const cudaError_t ended = cudaStreamEndCapture(origin, &graph);
+        if (code == cudaSuccess && ended == cudaSuccess &&
+            cudaGraphInstantiate(&g->graph, graph, 0) != cudaSuccess)
+            g->graph = NULL;
     }
-    g->stream = g->capture_stream;
-    cudaError_t code = fmo_gpu_take_density(plan, g);
-    if (code == cudaSuccess) code = run_passes(plan, g, variant, &argument, false);
-    g->stream = stream;
-    const cudaError_t ended = cudaStreamEndCapture(g->capture_stream, &graph);
-    if (code == cudaSuccess && ended == cudaSuccess &&
-        cudaGraphInstantiate(&g->graph, graph, 0) != cudaSuccess)
-        g->graph = NULL;
     if (graph) (void)cudaGraphDestroy(graph);
+    side_streams_destroy(&side);
+    if (origin) (void)cudaStreamDestroy(origin);
     (void)cudaGetLastError();
 }
 
@@ -191,25 +237,13 @@ static fmo_status run(fmo_fock_plan *plan, const fmo_gpu_variant *variant, bool 
                       double *coulomb, double *exchange, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
-    fmo_gpu_argument argument = {0.0, &g->counters->sink};
-    const bool tile = plan->options.scatter == FMO_SCATTER_TILE;
-    const bool fixed = variant->scatter == FMO_SCATTER_FIXED; /* its scale is an argument */
-    fmo_status status = FMO_OK;
     cudaError_t code = cudaEventRecord(g->start, g->stream);
     if (!timed && !g->graph_tried) capture(plan, g, variant);
-    if (code == cudaSuccess && !timed && g->graph) {
-        code = cudaGraphLaunch(g->graph, g->stream);
-    } else {
-        if (code == cudaSuccess) code = fmo_gpu_take_density(plan, g);
-        if (code == cudaSuccess && fixed) {
-            status = fmo_gpu_fixed_scale(plan, g, &argument.scale, err);
-            if (status != FMO_OK) return status;
-        }
-        if (code == cudaSuccess)
-            code = tile ? run_tile(plan, g, variant->scatter != FMO_SCATTER_COUNT)
-                        : run_passes(plan, g, variant, &argument, timed);
-    }
-    if (code == cudaSuccess) code = fmo_gpu_finish(plan, g, argument.scale, coulomb, exchange);
+    if (code == cudaSuccess)
+        code = !timed && g->graph ? cudaGraphLaunch(g->graph, g->stream)
+                                  : queue(plan, g, variant, NULL, timed);
+    if (code == cudaSuccess)
+        code = fmo_gpu_finish(plan, g, variant->scatter == FMO_SCATTER_FIXED, coulomb, exchange);
     if (code == cudaSuccess) code = cudaEventRecord(g->finished, g->stream);
     if (code == cudaSuccess) return FMO_OK;
     return fmo_gpu_error(code, "fused build", err);
@@ -245,7 +279,7 @@ static void decide_scatter(fmo_fock_plan *plan, const fmo_gpu_counters *counters
     fmo_gpu_state *g = plan->gpu;
     double adds = 0.0, issued = 0.0;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
-        adds += (double)counters->tasks[c] * fmo_gpu_adds_per_quartet((fmo_eri_class)c);
+        adds += (double)fmo_gpu_adds_made(g, counters, c);
         issued += (double)counters->issued[c];
     }
     plan->scatter_open = 0;
@@ -256,47 +290,62 @@ static void decide_scatter(fmo_fock_plan *plan, const fmo_gpu_counters *counters
     g->graph_tried = 0;
 }
 
-static fmo_status fused_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
+static fmo_status fused_start(fmo_fock_plan *plan, const double *density, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
-    fmo_fock_profile *profile = &plan->profile;
     const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
-    fmo_gpu_counters counters;
-    float gpu_ms = 0.0f;
     const fmo_gpu_range range("fused build");
-    const double start = fmo_now();
+    g->begun = fmo_now();
     memcpy(g->host_in, density, matrix);
     cudaError_t code =
         cudaMemcpyAsync(g->density_in, g->host_in, matrix, cudaMemcpyHostToDevice, g->stream);
     if (code != cudaSuccess) return fmo_gpu_error(code, "copying the density", err);
-    fmo_status status = run(plan, plan_variant(plan), false, g->out, g->out + n * n, err);
+    const fmo_status status = run(plan, plan_variant(plan), false, g->out, g->out + n * n, err);
     if (status != FMO_OK) return status;
     code = cudaMemcpyAsync(g->host_out, g->out, 2 * matrix, cudaMemcpyDeviceToHost, g->stream);
     if (code == cudaSuccess)
-        code = cudaMemcpyAsync(&counters, g->counters, sizeof counters, cudaMemcpyDeviceToHost,
-                               g->stream);
-    if (code == cudaSuccess) code = cudaStreamSynchronize(g->stream);
-    if (code != cudaSuccess) return fmo_gpu_error(code, "fused build", err);
-    memcpy(plan->coulomb, g->host_out, matrix);
-    memcpy(plan->exchange, g->host_out + n * n, matrix);
-    const double all = fmo_now() - start;
+        code = cudaMemcpyAsync(g->host_counters, g->counters, sizeof *g->counters,
+                               cudaMemcpyDeviceToHost, g->stream);
+    return code == cudaSuccess ? FMO_OK : fmo_gpu_error(code, "fused build", err);
+}
 
-    code = cudaEventElapsedTime(&gpu_ms, g->start, g->finished);
-    if (code != cudaSuccess) return fmo_gpu_error(code, "reading the timers", err);
+static fmo_status fused_finish(fmo_fock_plan *plan, double *coulomb, double *exchange,
+                               fmo_error *err)
+{
+    fmo_gpu_state *g = plan->gpu;
+    fmo_fock_profile *profile = &plan->profile;
+    const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
+    const fmo_gpu_counters *counters = g->host_counters;
+    float gpu_ms = 0.0f;
+    cudaError_t code = cudaStreamSynchronize(g->stream);
+    if (code == cudaSuccess) code = cudaEventElapsedTime(&gpu_ms, g->start, g->finished);
+    if (code != cudaSuccess) return fmo_gpu_error(code, "fused build", err);
+    if (plan->options.scatter == FMO_SCATTER_FIXED) {
+        const fmo_status status = fmo_gpu_fixed_check(counters, err);
+        if (status != FMO_OK) return status;
+    }
+    memcpy(coulomb, g->host_out, matrix);
+    memcpy(exchange, g->host_out + n * n, matrix);
     profile->gpu_seconds = 1e-3 * gpu_ms;
-    profile->transfer_seconds = all - profile->gpu_seconds;
+    profile->transfer_seconds = fmo_now() - g->begun - profile->gpu_seconds;
     profile->scatter = plan->options.scatter;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
         fmo_class_profile *p = &profile->classes[c];
-        p->quartets = (int64_t)counters.quartets[c];
-        p->prim_quartets = (int64_t)counters.prim_quartets[c];
+        p->quartets = (int64_t)counters->quartets[c];
+        p->prim_quartets = (int64_t)counters->prim_quartets[c];
         p->quartets_skipped = fmo_plan_quartets(plan, (fmo_eri_class)c) - p->quartets;
-        p->adds = (int64_t)counters.tasks[c] * fmo_gpu_adds_per_quartet((fmo_eri_class)c);
-        p->adds_issued = (int64_t)counters.issued[c];
+        p->adds = fmo_gpu_adds_made(g, counters, c);
+        p->adds_issued = (int64_t)counters->issued[c];
     }
-    if (plan->scatter_open) decide_scatter(plan, &counters); /* for the builds to come */
+    if (plan->scatter_open) decide_scatter(plan, counters); /* for the builds to come */
     fmo_plan_progress(plan, 1.0);
     return FMO_OK;
+}
+
+static fmo_status fused_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
+{
+    const fmo_status status = fused_start(plan, density, err);
+    return status == FMO_OK ? fused_finish(plan, plan->coulomb, plan->exchange, err) : status;
 }
 
 /* The build of the last density once more, class after class; its seconds by class, and together.
@@ -352,6 +401,27 @@ static fmo_status fused_build_device(fmo_fock_plan *plan, const double *density,
     return run(plan, plan_variant(plan), false, coulomb, exchange, err);
 }
 
+/* The streams of all plans wait for the first one's, and it for them. */
+static fmo_status fused_batch_device(const fmo_fock_job *jobs, size_t count, fmo_error *err)
+{
+    fmo_gpu_state *const first = jobs[0].plan->gpu;
+    cudaError_t code = cudaEventRecord(first->start, first->stream);
+    for (size_t k = 0; k < count && code == cudaSuccess; k++)
+        if (jobs[k].plan->gpu->stream != first->stream)
+            code = cudaStreamWaitEvent(jobs[k].plan->gpu->stream, first->start, 0);
+    if (code != cudaSuccess) return fmo_gpu_error(code, "starting a batch", err);
+    for (size_t k = 0; k < count; k++) {
+        const fmo_fock_job *job = &jobs[k];
+        const fmo_status status =
+            fused_build_device(job->plan, job->density, job->coulomb, job->exchange, err);
+        if (status != FMO_OK) return status;
+    }
+    for (size_t k = 0; k < count && code == cudaSuccess; k++)
+        if (jobs[k].plan->gpu->stream != first->stream)
+            code = cudaStreamWaitEvent(first->stream, jobs[k].plan->gpu->finished, 0);
+    return code == cudaSuccess ? FMO_OK : fmo_gpu_error(code, "ending a batch", err);
+}
+
 static fmo_status fused_new_pairs(fmo_fock_plan *plan, fmo_error *err)
 {
     const unsigned copies = plan->gpu->copies;
@@ -359,12 +429,17 @@ static fmo_status fused_new_pairs(fmo_fock_plan *plan, fmo_error *err)
     return make_state(plan, copies, err);
 }
 
-/* prepare, build, measure, build_device, new_pairs, release, needs_pairs, host_matrices */
+/* In the order of fmo_mode_implementation. */
 extern "C" const fmo_mode_implementation fmo_mode_fused = {fused_prepare,
                                                            fused_build,
                                                            fused_measure,
                                                            fused_build_device,
                                                            fused_new_pairs,
                                                            fmo_gpu_state_destroy,
+                                                           fused_start,
+                                                           fused_finish,
+                                                           fused_batch_device,
                                                            1,
-                                                           0};
+                                                           0,
+                                                           1,
+                                                           fmo_gpu_workspace};

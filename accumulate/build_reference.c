@@ -149,5 +149,12 @@ static fmo_status reference_build(fmo_fock_plan *plan, const double *density, fm
     return FMO_OK;
 }
 
-const fmo_mode_implementation fmo_mode_reference = {
-    .prepare = reference_prepare, .build = reference_build, .host_matrices = 1};
+static void reference_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
+{
+    memory->host_bytes += tensor_bytes((size_t)plan->basis->ao_num);
+}
+
+const fmo_mode_implementation fmo_mode_reference = {.prepare = reference_prepare,
+                                                    .build = reference_build,
+                                                    .workspace = reference_workspace,
+                                                    .host_matrices = 1};

@@ -39,28 +39,28 @@ typedef struct split_state {
 
 template <class C>
 __global__ void __launch_bounds__(FMO_GPU_THREADS)
-    store(fmo_gpu_class_view view, const fmo_boys_table *boys, int s_shells, size_t begin,
-          size_t num, double *out)
+    store(fmo_gpu_class_view view, const fmo_boys_table *boys, size_t begin, size_t num,
+          double *out)
 {
     const size_t q = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (q >= num) return;
     double eri[C::size];
-    (void)fmo_gpu_quartet<C>(view, boys->row[C::order][0], s_shells, view.list[begin + q], eri);
+    (void)fmo_gpu_quartet<C>(view, boys->row[C::order][0], view.list[begin + q], eri);
     FMO_UNROLL
     for (int x = 0; x < C::size; x++) out[x * num + q] = eri[x];
 }
 
 template <class C>
-cudaError_t launch_store(const fmo_gpu_class_view *view, const fmo_gpu_state *g, int s_shells,
-                         size_t begin, size_t num, double *out, cudaStream_t stream)
+cudaError_t launch_store(const fmo_gpu_class_view *view, const fmo_gpu_state *g, size_t begin,
+                         size_t num, double *out, cudaStream_t stream)
 {
     const unsigned blocks = (unsigned)((num + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS);
-    store<C><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, g->boys, s_shells, begin, num, out);
+    store<C><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, g->boys, begin, num, out);
     return cudaGetLastError();
 }
 
 struct {
-    cudaError_t (*launch)(const fmo_gpu_class_view *, const fmo_gpu_state *, int, size_t, size_t,
+    cudaError_t (*launch)(const fmo_gpu_class_view *, const fmo_gpu_state *, size_t, size_t,
                           double *, cudaStream_t);
     size_t size;
     fmo_pair_class bra, ket;
@@ -185,14 +185,8 @@ void reduce_batch(const fmo_fock_plan *plan, const split_state *s, const buffer 
     {
         const int t = omp_get_thread_num(), all = omp_get_num_threads();
         double *const own = s->own ? s->own[t] : NULL;
-        const fmo_cpu_task task = {plan->basis,
-                                   NULL,
-                                   NULL,
-                                   plan->density,
-                                   own ? own : plan->coulomb,
-                                   own ? own + n * n : plan->exchange,
-                                   atomic,
-                                   NULL};
+        const fmo_cpu_task task = {plan->basis, plan->density, own ? own : plan->coulomb,
+                                   own ? own + n * n : plan->exchange, atomic};
         kernels->digest[f->eri_class](&task, &batch, f->num * (size_t)t / (size_t)all,
                                       f->num * (size_t)(t + 1) / (size_t)all);
     }
@@ -227,7 +221,7 @@ cudaError_t fill(const fmo_fock_plan *plan, buffer *f, const fmo_gpu_part *part,
                  size_t num)
 {
     const fmo_gpu_state *g = plan->gpu;
-    const fmo_gpu_class_view view = fmo_gpu_view(g, part);
+    const fmo_gpu_class_view view = fmo_gpu_view(plan, g, part);
     const int c = part->eri_class;
     const fmo_gpu_range range(fmo_eri_class_name(part->eri_class));
     f->busy = 1;
@@ -235,8 +229,7 @@ cudaError_t fill(const fmo_fock_plan *plan, buffer *f, const fmo_gpu_part *part,
     f->num = num;
     cudaError_t code = cudaEventRecord(f->kernel[0], f->stream);
     if (code == cudaSuccess)
-        code = classes[c].launch(&view, g, plan->basis->shell_num_l[0], begin, num, f->device_eri,
-                                 f->stream);
+        code = classes[c].launch(&view, g, begin, num, f->device_eri, f->stream);
     if (code == cudaSuccess) code = cudaEventRecord(f->kernel[1], f->stream);
     if (code == cudaSuccess) code = cudaEventRecord(f->copied[0], f->stream);
     if (code == cudaSuccess)
@@ -319,7 +312,7 @@ fmo_status split_build(fmo_fock_plan *plan, const double *density, fmo_error *er
         p->quartets = (int64_t)counters.quartets[c];
         p->prim_quartets = (int64_t)counters.prim_quartets[c];
         p->quartets_skipped = fmo_plan_quartets(plan, (fmo_eri_class)c) - p->quartets;
-        p->adds = (int64_t)counters.tasks[c] * fmo_gpu_adds_per_quartet((fmo_eri_class)c);
+        p->adds = fmo_gpu_adds_made(g, &counters, c);
     }
     return FMO_OK;
 }
@@ -330,8 +323,23 @@ fmo_status split_new_pairs(fmo_fock_plan *plan, fmo_error *err)
     return split_prepare(plan, err);
 }
 
+void split_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
+{
+    const split_state *s = (const split_state *)plan->state;
+    const size_t n = (size_t)plan->basis->ao_num;
+    size_t largest = 0;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
+        largest =
+            batch_size(s, (fmo_eri_class)c) > largest ? batch_size(s, (fmo_eri_class)c) : largest;
+    fmo_gpu_workspace(plan, memory);
+    memory->device_bytes += (size_t)s->used * s->bytes;
+    memory->host_bytes += (size_t)s->used * (s->bytes + largest * 2 * sizeof(int));
+    if (s->own) memory->host_bytes += (size_t)s->threads * 2 * n * n * sizeof(double);
+}
+
 } // namespace
 
-/* prepare, build, measure, build_device, new_pairs, release, needs_pairs, host_matrices */
+/* In the order of fmo_mode_implementation. */
 extern "C" const fmo_mode_implementation fmo_mode_split = {
-    split_prepare, split_build, NULL, NULL, split_new_pairs, split_release, 1, 1};
+    split_prepare, split_build, NULL, NULL, split_new_pairs, split_release, NULL, NULL,
+    NULL,          1,           1,    0,    split_workspace};

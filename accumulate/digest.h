@@ -42,13 +42,12 @@ FMO_HD int fmo_digest_size(int s, int l0, int l1, int l2, int l3)
     return 2 * (s == 0 ? l0 : s == 1 ? l1 : s == 2 ? l2 : l3) + 1;
 }
 
-/* block[row][column] = sum over the other two shells of density[..][..] eri; everything but the
- * arrays is a compile-time constant. */
-FMO_HD void fmo_digest_contract(int l0, int l1, int l2, int l3, int row, int column, int den_row,
-                                int den_column, const fmo_real *eri, const fmo_real *density,
-                                fmo_real *block)
+/* block[row][column] = sum over the other two shells of density[..][..] eri; n0 .. n3 are the sizes
+ * of the shells. Everything but the arrays is a compile-time constant. */
+FMO_HD void fmo_digest_contract_sizes(int n0, int n1, int n2, int n3, int row, int column,
+                                      int den_row, int den_column, const fmo_real *eri,
+                                      const fmo_real *density, fmo_real *block)
 {
-    const int n0 = 2 * l0 + 1, n1 = 2 * l1 + 1, n2 = 2 * l2 + 1, n3 = 2 * l3 + 1;
     const int n[4] = {n0, n1, n2, n3}, stride[4] = {n1 * n2 * n3, n2 * n3, n3, 1};
     FMO_UNROLL
     for (int x = 0; x < n[row]; x++) {
@@ -66,6 +65,15 @@ FMO_HD void fmo_digest_contract(int l0, int l1, int l2, int l3, int row, int col
             block[x * n[column] + y] = sum;
         }
     }
+}
+
+/* The same by angular momenta. */
+FMO_HD void fmo_digest_contract(int l0, int l1, int l2, int l3, int row, int column, int den_row,
+                                int den_column, const fmo_real *eri, const fmo_real *density,
+                                fmo_real *block)
+{
+    fmo_digest_contract_sizes(2 * l0 + 1, 2 * l1 + 1, 2 * l2 + 1, 2 * l3 + 1, row, column, den_row,
+                              den_column, eri, density, block);
 }
 
 /* Where block (row shell, column shell) stands in X: the shell of higher index is the row. */

@@ -31,24 +31,40 @@ extern "C" {
     X(FMO_REDUCE_ATOMIC, "atomic", "one shared J and K, every add atomic")                \
     X(FMO_REDUCE_SERIAL, "serial", "one thread adds (split only)")
 
+/* Whether a plan keeps its integrals from one build to the next.
+ * X(enumerator, name, what it does) */
+#define FMO_INTEGRALS_TABLE(X)                                                               \
+    X(FMO_INTEGRALS_DIRECT, "direct", "computed in every build, none kept")                  \
+    X(FMO_INTEGRALS_STORED, "stored", "computed once and kept; an error if they do not fit") \
+    X(FMO_INTEGRALS_AUTO, "auto", "stored where they fit the memory and repay it, else direct")
+
 #define FMO_ENUM_ROW(e, name, text) e,
+/** Where and how a build runs. */
 typedef enum fmo_mode { FMO_MODE_TABLE(FMO_ENUM_ROW) FMO_MODE_COUNT } fmo_mode;
+/** How CPU threads add up. */
 typedef enum fmo_reduce { FMO_REDUCE_TABLE(FMO_ENUM_ROW) FMO_REDUCE_COUNT } fmo_reduce;
+/** What becomes of integrals. */
+typedef enum fmo_integrals { FMO_INTEGRALS_TABLE(FMO_ENUM_ROW) FMO_INTEGRALS_COUNT } fmo_integrals;
 #undef FMO_ENUM_ROW
 
-FMO_API const char *fmo_mode_name(fmo_mode mode); /**< "cpu"; NULL if out of range */
-FMO_API const char *fmo_mode_text(fmo_mode mode); /**< one line for --help */
-FMO_API const char *fmo_reduce_name(fmo_reduce reduce);
-FMO_API const char *fmo_reduce_text(fmo_reduce reduce);
+FMO_API const char *fmo_mode_name(fmo_mode mode);                /**< "cpu"; NULL if out of range */
+FMO_API const char *fmo_mode_text(fmo_mode mode);                /**< one line for --help */
+FMO_API const char *fmo_reduce_name(fmo_reduce reduce);          /**< as fmo_mode_name */
+FMO_API const char *fmo_reduce_text(fmo_reduce reduce);          /**< as fmo_mode_text */
+FMO_API const char *fmo_integrals_name(fmo_integrals integrals); /**< as fmo_mode_name */
+FMO_API const char *fmo_integrals_text(fmo_integrals integrals); /**< as fmo_mode_text */
 
+/** How to build; fmo_fock_options_init fills it in. */
 typedef struct fmo_fock_options {
-    fmo_mode mode;       /**< default FMO_MODE_AUTO */
-    fmo_reduce reduce;   /**< default FMO_REDUCE_TREE */
-    int threads;         /**< CPU threads, OpenBLAS's included; 0: as many as OpenMP would use */
-    double cutoff;       /**< screening threshold, default 1e-10; 0: no screening at all */
-    size_t memory;       /**< bytes a build may take for work space (reference: host; split: pinned
-                              host and GPU; fused: GPU); 0: what is free, within reason */
-    fmo_scatter scatter; /**< fused: how values reach the matrices; default FMO_SCATTER_AUTO */
+    fmo_mode mode;     /**< default FMO_MODE_AUTO */
+    fmo_reduce reduce; /**< default FMO_REDUCE_TREE */
+    int threads;       /**< CPU threads, OpenBLAS's included; 0: as many as OpenMP would use */
+    double cutoff;     /**< screening threshold, default 1e-10; 0: no screening at all */
+    size_t memory;     /**< bytes a build may take for work space (reference: host; split: pinned
+                            host and GPU; fused: GPU); 0: what is free, within reason */
+    fmo_integrals integrals; /**< default FMO_INTEGRALS_DIRECT */
+    fmo_scatter scatter; /**< fused: how values reach the matrices; cpu: FMO_SCATTER_FIXED adds in
+                              an order that does not depend on threads; default FMO_SCATTER_AUTO */
     fmo_commit commit;   /**< fused: how one atomic is done; default FMO_COMMIT_NATIVE */
     int no_overlap; /**< split: the GPU waits for the CPU after each batch (the paper's form) */
     int measure_classes; /**< fused: after each build run it again class after class with timers,
@@ -59,12 +75,13 @@ typedef struct fmo_fock_options {
     void *stream; /**< cudaStream_t that GPU work goes to; NULL: a stream of the plan's own */
     /** Called from the building thread with the finished share, 0..1; NULL: never. */
     void (*progress)(double fraction, void *user);
-    void *progress_user;
+    void *progress_user; /**< handed to progress */
 } fmo_fock_options;
 
 /** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
 FMO_API void fmo_fock_options_init(fmo_fock_options *options);
 
+/** A basis and what builds need of it; for one thread at a time. */
 typedef struct fmo_fock_plan fmo_fock_plan;
 
 /** Make a plan. The basis may be destroyed afterwards.
@@ -97,6 +114,44 @@ FMO_API fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, do
 FMO_API fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density,
                                          double *coulomb, double *exchange, fmo_error *err);
 
+/** One build of a batch: what fmo_fock_build takes. */
+typedef struct fmo_fock_job {
+    fmo_fock_plan *plan;   /**< may be that of other jobs too */
+    const double *density; /**< [nao][nao] */
+    double *coulomb;       /**< [nao][nao] hartree */
+    double *exchange;      /**< [nao][nao] hartree */
+} fmo_fock_job;
+
+/** Many builds in one call, any mix of molecules; a plan that occurs several times builds several
+ *  densities of one molecule. Builds of fused plans run side by side on the GPU.
+ *  @param[in] jobs [count]; outputs must not overlap
+ *  @return as fmo_fock_build; the message names the job (0-based). After an error outputs of
+ *          earlier jobs may have been written, those of the failed job have not */
+FMO_API fmo_status fmo_fock_build_batch(const fmo_fock_job *jobs, size_t count, fmo_error *err);
+
+/** fmo_fock_build_batch with all matrices in GPU memory, as fmo_fock_build_device: fused plans
+ *  only. Work is ordered after what was queued on the first plan's stream, and that stream is the
+ *  one to wait for. */
+FMO_API fmo_status fmo_fock_build_batch_device(const fmo_fock_job *jobs, size_t count,
+                                               fmo_error *err);
+
+/** Memory in bytes. */
+typedef struct fmo_fock_memory {
+    size_t host_bytes;   /**< of the host */
+    size_t device_bytes; /**< of the GPU */
+} fmo_fock_memory;
+
+/** What a plan and a build on it take at most, the caller's matrices and malloc's rounding left
+ *  out. The plan is made to find out, and destroyed again. A density with elements larger than 8
+ *  takes more for a moment, since the shell pairs are made again. options.memory does not matter in
+ *  mode reference.
+ *  @param[in]  options  NULL: the defaults
+ *  @param[out] memory   untouched on error
+ *  @return as fmo_fock_plan_create; FMO_ERR_UNSUPPORTED for a mode that cannot tell
+ *  Source: the allocations themselves; tests/accumulate_workspace.c counts them. */
+FMO_API fmo_status fmo_fock_workspace(const fmo_basis *basis, const fmo_fock_options *options,
+                                      fmo_fock_memory *memory, fmo_error *err);
+
 /** Is there a GPU that this build of the library can use?
  *  @return FMO_OK, FMO_ERR_NO_DEVICE (err says why), FMO_ERR_DEVICE */
 FMO_API fmo_status fmo_gpu_available(fmo_error *err);
@@ -114,6 +169,7 @@ typedef struct fmo_class_profile {
     int64_t adds_issued;      /**< fused: atomics issued after aggregation */
 } fmo_class_profile;
 
+/** What the last build of a plan did. */
 typedef struct fmo_fock_profile {
     fmo_mode mode;         /**< what auto became */
     char mode_reason[160]; /**< why, e.g. "no GPU: no CUDA driver found"; "" if it was asked for */
@@ -125,10 +181,11 @@ typedef struct fmo_fock_profile {
                                    batches (split) */
     double transfer_seconds;  /**< of it: copies to and from the GPU; NaN on the CPU */
     double gpu_seconds;       /**< of it: kernels, first to last; NaN on the CPU */
+    fmo_integrals integrals;  /**< cpu: direct or stored, whichever auto became */
     fmo_scatter scatter;      /**< fused: what auto became */
     fmo_commit commit;        /**< fused */
     char device[96];          /**< GPU model; "" on the CPU */
-    fmo_class_profile classes[FMO_ERI_CLASS_COUNT];
+    fmo_class_profile classes[FMO_ERI_CLASS_COUNT]; /**< by fmo_eri_class */
 } fmo_fock_profile;
 
 /** Profile of the last build. @return FMO_OK, FMO_ERR_ARGUMENT (NULL, or nothing built yet) */

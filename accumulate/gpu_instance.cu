@@ -20,28 +20,11 @@ FMO_GPU_VARIANT_TABLE(VARIANT_TYPE)
 typedef CAT(variant_, FMO_VARIANT) variant;
 typedef variant::type strategy;
 
-[[maybe_unused]] static void configure(fmo_scatter_fixed<fmo_commit_native> &s,
-                                       const fmo_gpu_argument *a)
-{
-    s.scale = a->scale;
-}
-
-[[maybe_unused]] static void configure(fmo_scatter_none<fmo_commit_native> &s,
-                                       const fmo_gpu_argument *a)
-{
-    s.sink = a->sink;
-    s.bits = 0;
-}
-
-template <class S> [[maybe_unused]] static void configure(S &, const fmo_gpu_argument *) {}
-
 template <class C>
 static cudaError_t launch(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
-                          const fmo_gpu_argument *argument, int blocks, cudaStream_t stream)
+                          int blocks, cudaStream_t stream)
 {
-    strategy s;
-    configure(s, argument);
-    fmo_gpu_fused<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices, s);
+    fmo_gpu_fused<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices);
     return cudaGetLastError();
 }
 
@@ -55,12 +38,12 @@ extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {variant::labe
                                                                    variant::strategy,
                                                                    variant::form,
                                                                    {
-#define ROW(e, name, ...) launch<fmo_class_##name>,
+#define ROW(e, name, ...) launch<fmo_sp_class_##name>,
                                                                        FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
                                                                    },
                                                                    {
-#define ROW(e, name, ...) resident<fmo_class_##name>,
+#define ROW(e, name, ...) resident<fmo_sp_class_##name>,
                                                                        FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
                                                                    }};

@@ -33,16 +33,9 @@
     X(fixed, FMO_SCATTER_FIXED, FMO_COMMIT_NATIVE, fmo_scatter_fixed<fmo_commit_native>)           \
     X(none, FMO_SCATTER_COUNT, FMO_COMMIT_NATIVE, fmo_scatter_none<fmo_commit_native>)
 
-/* What a strategy needs to know beyond addresses. */
-typedef struct fmo_gpu_argument {
-    double scale;             /* fixed: units of the fixed-point integers per hartree */
-    unsigned long long *sink; /* none: one word of device memory */
-} fmo_gpu_argument;
-
 /* Launches the kernel of one class on `blocks` blocks; returns the launch's status. */
 typedef cudaError_t fmo_gpu_launch(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
-                                   const fmo_gpu_argument *argument, int blocks,
-                                   cudaStream_t stream);
+                                   int blocks, cudaStream_t stream);
 
 /* Blocks of that kernel that fit one multiprocessor of the current device at a time. */
 typedef cudaError_t fmo_gpu_resident(int *blocks);

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accumulate/digest.h"
+#include "accumulate/gpu_quartet.cuh"
+#include "accumulate/screen.h"
 
 /* Survivor lists take at most this share of the free memory, and at most LIST_MAX quartets. */
 #define LIST_SHARE 0.25
@@ -85,18 +86,20 @@ static fmo_status upload(fmo_gpu_state *g, const char *what, const void *from, s
     return FMO_OK;
 }
 
-/* A part of a shell pair: primitives part, part + parts, part + 2 parts, ... of pair `index`. */
+/* A part of a shell pair: primitives [begin, begin + prims) of pair `index`, and their bound. */
 typedef struct sort_key {
-    int prims, i, j, index, part, parts;
+    int prims, octet, i, j, index, begin; /* octet: how small the bound is, in factors of 2^8 */
+    double bound;
 } sort_key;
 
 static int by_depth(const void *x, const void *y)
 {
     const sort_key *a = (const sort_key *)x, *b = (const sort_key *)y;
     if (a->prims != b->prims) return a->prims < b->prims ? 1 : -1;
+    if (a->octet != b->octet) return a->octet > b->octet ? 1 : -1;
     if (a->i != b->i) return a->i < b->i ? -1 : 1;
     if (a->j != b->j) return a->j < b->j ? -1 : 1;
-    return (a->part > b->part) - (a->part < b->part);
+    return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
 static int pair_prims(const fmo_pair_list *list, int p)
@@ -107,15 +110,40 @@ static int pair_prims(const fmo_pair_list *list, int p)
 /* Host arrays of one class of pairs as the kernels want them. */
 typedef struct staged_pairs {
     int4 *shell;
+    int2 *set;
     unsigned *prim_at;
     unsigned char *counts;
     double *bound, *tile_bound, *center, *prim, *record;
     unsigned *record_at;
 } staged_pairs;
 
-static void stage_pairs(const fmo_basis *basis, const fmo_pair_list *list, const sort_key *key,
-                        size_t n, const staged_pairs *to)
+/* Primitive n of a list as the kernels want it. In a pair of one shell with itself all products
+ * meet themselves and count half; in a ps pair of one set only the ss product does. */
+static void stage_primitive(const fmo_pair_list *list, int64_t n, bool one_shell, bool one_set,
+                            double *to)
 {
+    const float bound = (float)list->prim_bound[n];
+    memcpy(to, list->prim + n * FMO_PAIR_FIELDS, FMO_PAIR_FIELDS * sizeof *to);
+    if (one_shell) to[FMO_PAIR_K] *= 0.5;
+    to[FMO_GPU_PAIR_RATIO] = (one_set ? 0.5 : 1.0) * list->ratio[n];
+    to[FMO_GPU_PAIR_BOUND] = 0.0;
+    memcpy(to + FMO_GPU_PAIR_BOUND, &bound, sizeof bound); /* low half: little-endian hosts */
+}
+
+/* First function of a shell in the kernels' order. */
+static int first_function(const fmo_gpu_state *g, int shell, const fmo_basis *basis)
+{
+    const int set = g->set_of_shell[shell], l = basis->shell[shell].ang_mom;
+    const int width = g->sp ? 4 : 3, wide = width * set - (width - 1) * g->s_sets;
+    return l ? wide + width - 3 : set < g->s_sets ? set : wide;
+}
+
+static void stage_pairs(const fmo_gpu_state *g, const fmo_basis *basis, fmo_pair_class pair_class,
+                        const fmo_pair_list *list, const sort_key *key, size_t n,
+                        const staged_pairs *to)
+{
+    /* the first shell of a ps pair is the whole set */
+    const int shift = g->sp && pair_class == FMO_PAIR_PS;
     size_t records = 0;
     for (size_t first = 0, at = 0; first < n;) {
         size_t end = first;
@@ -124,51 +152,90 @@ static void stage_pairs(const fmo_basis *basis, const fmo_pair_list *list, const
         const size_t stride = end - first;
         for (size_t p = first; p < end; p++) {
             const sort_key *k = &key[p];
-            const double *record = list->prim + list->begin[k->index] * FMO_PAIR_FIELDS;
-            to->shell[p] = make_int4(k->i, k->j, prims, (int)stride);
+            const int64_t prim = list->begin[k->index] + k->begin;
+            const bool carries = list->ratio[prim] != 0.0;
+            const bool one_shell = list->i[k->index] == list->j[k->index];
+            to->shell[p] =
+                make_int4(first_function(g, list->i[k->index], basis) - shift,
+                          first_function(g, list->j[k->index], basis), prims, (int)stride);
+            to->set[p] = make_int2(k->i, k->j);
             to->prim_at[p] = (unsigned)(at + p - first);
-            to->counts[p] = k->part == 0;
-            to->bound[p] = list->bound[k->index];
+            to->counts[p] =
+                k->begin > 0 ? 0 : FMO_GPU_COUNTS_PAIR | (carries ? FMO_GPU_COUNTS_CARRIED : 0);
+            to->bound[p] = k->bound;
             double *tile = &to->tile_bound[p / FMO_GPU_TILE_PAIRS];
             *tile = fmax(*tile, to->bound[p]);
             for (int x = 0; x < 3; x++) {
-                to->center[(size_t)x * n + p] = basis->shell[k->i].center[x];
+                to->center[(size_t)x * n + p] = basis->shell[list->i[k->index]].center[x];
                 to->center[(size_t)(3 + x) * n + p] = list->AB[3 * (size_t)k->index + x];
             }
             to->record_at[p] = (unsigned)records;
-            for (int m = 0; m < prims; m++, records++)
-                memcpy(to->record + records * FMO_PAIR_FIELDS,
-                       record + (m * k->parts + k->part) * FMO_PAIR_FIELDS,
-                       FMO_PAIR_FIELDS * sizeof *record);
-            for (int m = 0; m < prims; m++)
-                for (int f = 0; f < FMO_PAIR_FIELDS; f++)
-                    to->prim[at + (size_t)(m * FMO_PAIR_FIELDS + f) * stride + p - first] =
-                        record[(m * k->parts + k->part) * FMO_PAIR_FIELDS + f];
+            for (int m = 0; m < prims; m++, records++) {
+                double *const record = to->record + records * FMO_GPU_PAIR_FIELDS;
+                stage_primitive(list, prim + m, one_shell, k->i == k->j, record);
+                for (int f = 0; f < FMO_GPU_PAIR_TWOS; f++)
+                    memcpy(to->prim +
+                               2 * (at + (size_t)(m * FMO_GPU_PAIR_TWOS + f) * stride + p - first),
+                           record + 2 * f, 2 * sizeof *record);
+            }
         }
-        at += stride * (size_t)prims * FMO_PAIR_FIELDS;
+        at += stride * (size_t)prims * FMO_GPU_PAIR_TWOS;
         first = end;
     }
 }
 
-/* Pairs of more than `depth` primitives are cut into parts of nearly equal size: integrals are
- * linear in the primitives of a pair, and no thread has to walk thousands of primitive quartets. */
-static fmo_status upload_pairs(const fmo_basis *basis, const fmo_pair_list *list, int depth,
-                               fmo_gpu_state *g, fmo_gpu_pairs *pairs, fmo_pair_ao **host,
-                               fmo_error *err)
+static int parts_of(int prims, int depth)
 {
-    const size_t values = (size_t)list->prim_num * FMO_PAIR_FIELDS;
+    return (prims + depth - 1) / depth;
+}
+
+/* Pairs of more than `depth` primitives are cut into parts of nearly equal size: integrals are
+ * linear in the primitives of a pair, and no thread has to walk thousands of primitive quartets.
+ * Primitives are in descending order, so the later parts are small and screened by bounds of their
+ * own. */
+static size_t cut_pairs(const fmo_gpu_state *g, const fmo_basis *basis, fmo_pair_class pair_class,
+                        const fmo_pair_list *list, int depth, sort_key *key)
+{
+    size_t n = 0;
+    for (int p = 0; p < list->num; p++) {
+        const int prims = pair_prims(list, p), parts = parts_of(prims, depth);
+        int begin = 0;
+        for (int part = 0; part < parts; part++) {
+            const int some = (prims - begin) / (parts - part);
+            const double bound =
+                parts == 1 ? list->bound[p]
+                           : fmo_shell_pair_part_bound(basis, pair_class, list, p, begin, some);
+            const int octet = bound > 0.0 ? -(ilogb(bound) >> 3) : INT16_MAX;
+            key[n++] = {some,  octet, g->set_of_shell[list->i[p]], g->set_of_shell[list->j[p]], p,
+                        begin, bound};
+            begin += some;
+        }
+    }
+    return n;
+}
+
+static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_class, int depth,
+                               fmo_gpu_state *g, fmo_error *err)
+{
+    const fmo_basis *basis = plan->basis;
+    const fmo_pair_list *list = &plan->pairs.list[pair_class];
+    fmo_gpu_pairs *pairs = &g->pairs[pair_class];
+    fmo_pair_ao **host = &g->pair_ao[pair_class];
+    /* kernels look one record ahead */
+    const size_t values = ((size_t)list->prim_num + 1) * FMO_GPU_PAIR_FIELDS;
     fmo_status status = FMO_OK;
     size_t n = 0;
-    for (int p = 0; p < list->num; p++) n += (size_t)((pair_prims(list, p) + depth - 1) / depth);
+    for (int p = 0; p < list->num; p++) n += (size_t)parts_of(pair_prims(list, p), depth);
     sort_key *key = (sort_key *)malloc((n + 1) * sizeof *key);
     const staged_pairs staged = {(int4 *)malloc((n + 1) * sizeof(int4)),
+                                 (int2 *)malloc((n + 1) * sizeof(int2)),
                                  (unsigned *)malloc((n + 1) * sizeof(unsigned)),
                                  (unsigned char *)malloc(n + 1),
                                  (double *)malloc((n + 1) * sizeof(double)),
                                  (double *)calloc(n / FMO_GPU_TILE_PAIRS + 1, sizeof(double)),
                                  (double *)malloc((6 * n + 1) * sizeof(double)),
-                                 (double *)malloc((values + 1) * sizeof(double)),
-                                 (double *)malloc((values + 1) * sizeof(double)),
+                                 (double *)calloc(values, sizeof(double)),
+                                 (double *)calloc(values, sizeof(double)),
                                  (unsigned *)malloc((n + 1) * sizeof(unsigned))};
     *host = (fmo_pair_ao *)malloc((n + 1) * sizeof **host);
     struct {
@@ -178,6 +245,7 @@ static fmo_status upload_pairs(const fmo_basis *basis, const fmo_pair_list *list
         const void **to;
     } const arrays[] = {
         {"shell pairs", staged.shell, n * sizeof(int4), (const void **)&pairs->shell},
+        {"shell pairs", staged.set, n * sizeof(int2), (const void **)&pairs->set},
         {"shell pairs", staged.prim_at, n * sizeof(unsigned), (const void **)&pairs->prim_at},
         {"shell pairs", staged.counts, n, (const void **)&pairs->counts},
         {"Schwarz bounds", staged.bound, n * sizeof(double), (const void **)&pairs->bound},
@@ -194,28 +262,26 @@ static fmo_status upload_pairs(const fmo_basis *basis, const fmo_pair_list *list
             status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", n);
             goto done;
         }
-    if (values > UINT32_MAX || n > INT32_MAX) {
+    if (values / 2 > UINT32_MAX || g->nao > UINT16_MAX || n > FMO_GPU_PAIRS_MAX) {
         status = fmo_error_set(err, FMO_ERR_MEMORY,
-                               "%lld primitive pairs are more than the GPU's index holds",
-                               (long long)list->prim_num);
+                               "%zu pairs of shells, %lld of primitives, %d functions are more "
+                               "than the GPU's indices hold",
+                               n, (long long)list->prim_num, g->nao);
         goto done;
     }
-    n = 0;
-    for (int p = 0; p < list->num; p++) {
-        const int prims = pair_prims(list, p), parts = (prims + depth - 1) / depth;
-        for (int part = 0; part < parts; part++)
-            key[n++] = {(prims - part + parts - 1) / parts, list->i[p], list->j[p], p, part, parts};
-    }
+    n = cut_pairs(g, basis, pair_class, list, depth, key);
     qsort(key, n, sizeof *key, by_depth);
-    stage_pairs(basis, list, key, n, &staged);
+    stage_pairs(g, basis, pair_class, list, key, n, &staged);
     for (size_t p = 0; p < n; p++)
-        (*host)[p] = {basis->shell[key[p].i].ao_begin, basis->shell[key[p].j].ao_begin};
+        (*host)[p] = {basis->shell[list->i[key[p].index]].ao_begin,
+                      basis->shell[list->j[key[p].index]].ao_begin};
     pairs->num = (int)n;
     for (size_t x = 0; x < sizeof arrays / sizeof *arrays && status == FMO_OK; x++)
         status = upload(g, arrays[x].what, arrays[x].from, arrays[x].bytes, arrays[x].to, err);
 done:
     free(key);
     free(staged.shell);
+    free(staged.set);
     free(staged.prim_at);
     free(staged.counts);
     free(staged.bound);
@@ -227,16 +293,65 @@ done:
     return status;
 }
 
+/* Sets, and which functions of the caller they hold. */
+static fmo_status make_sets(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
+{
+    const fmo_basis *b = plan->basis;
+    const int s_shells = b->shell_num_l[0], p_shells = b->shell_num_l[1];
+    int *partner = (int *)malloc((size_t)b->shell_num * sizeof *partner);
+    int *caller = (int *)malloc(4 * (size_t)b->shell_num * sizeof *caller);
+    double *factor = (double *)calloc(4 * (size_t)b->shell_num, sizeof *factor);
+    fmo_status status = FMO_OK;
+    g->sp = plan->pairs.sp;
+    g->set_of_shell = (int *)malloc((size_t)b->shell_num * sizeof *g->set_of_shell);
+    if (!partner || !caller || !factor || !g->set_of_shell) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d shells", b->shell_num);
+        goto done;
+    }
+    fmo_sp_partners(b, partner);
+    for (int s = 0; s < b->shell_num && !g->sp; s++) partner[s] = -1;
+    g->s_sets = 0;
+    for (int s = 0; s < s_shells; s++)
+        if (partner[s] < 0) g->set_of_shell[s] = g->s_sets++;
+    for (int p = s_shells; p < b->shell_num; p++) {
+        g->set_of_shell[p] = g->s_sets + p - s_shells;
+        if (partner[p] >= 0) g->set_of_shell[partner[p]] = g->set_of_shell[p];
+    }
+    g->sets = g->s_sets + p_shells;
+    g->nao = g->s_sets + (g->sp ? 4 : 3) * p_shells;
+    for (int a = 0; a < g->nao; a++) caller[a] = -1;
+    for (int s = 0; s < b->shell_num; s++) {
+        const int l = b->shell[s].ang_mom;
+        const int at = first_function(g, s, b);
+        for (int x = 0; x < 2 * l + 1; x++) {
+            caller[at + x] = b->ao_caller[b->shell[s].ao_begin + x];
+            factor[at + x] = b->ao_factor[b->shell[s].ao_begin + x];
+        }
+    }
+    status = upload(g, "AO order", caller, (size_t)g->nao * sizeof *caller,
+                    (const void **)&g->ao_caller, err);
+    if (status == FMO_OK)
+        status = upload(g, "AO factors", factor, (size_t)g->nao * sizeof *factor,
+                        (const void **)&g->ao_factor, err);
+done:
+    free(partner);
+    free(caller);
+    free(factor);
+    return status;
+}
+
 static fmo_status upload_shell_bounds(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
-    const size_t ns = (size_t)plan->basis->shell_num;
+    const size_t ns = (size_t)g->sets;
     double *bound = (double *)calloc(ns, sizeof *bound);
     if (!bound) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shells", ns);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_pair_list *list = &plan->pairs.list[c];
         for (int n = 0; n < list->num; n++) {
-            bound[list->i[n]] = fmax(bound[list->i[n]], list->bound[n]);
-            bound[list->j[n]] = fmax(bound[list->j[n]], list->bound[n]);
+            double *const i = &bound[g->set_of_shell[list->i[n]]];
+            double *const j = &bound[g->set_of_shell[list->j[n]]];
+            *i = fmax(*i, list->bound[n]);
+            *j = fmax(*j, list->bound[n]);
         }
     }
     const fmo_status status =
@@ -359,8 +474,7 @@ static int contraction_depth(double work)
 fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error *err)
 {
     const fmo_basis *b = plan->basis;
-    const size_t n = (size_t)b->ao_num, ns = (size_t)b->shell_num;
-    const size_t matrix = n * n * sizeof(double);
+    const size_t n = (size_t)b->ao_num, matrix = n * n * sizeof(double);
     cudaDeviceProp properties;
     cudaError_t code = cudaSuccess;
     fmo_status status = FMO_OK;
@@ -383,48 +497,38 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     if (code == cudaSuccess) code = cudaEventCreate(&g->finished);
     for (int e = 0; e < 2 * FMO_ERI_CLASS_COUNT && code == cudaSuccess; e++)
         code = cudaEventCreate(&g->class_event[e / 2][e % 2]);
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT && code == cudaSuccess; c++) {
-        code = cudaStreamCreateWithFlags(&g->class_stream[c], cudaStreamNonBlocking);
-        if (code == cudaSuccess)
-            code = cudaEventCreateWithFlags(&g->join[c], cudaEventDisableTiming);
-    }
-    if (code == cudaSuccess) code = cudaEventCreateWithFlags(&g->fork, cudaEventDisableTiming);
-    if (code == cudaSuccess)
-        code = cudaStreamCreateWithFlags(&g->capture_stream, cudaStreamNonBlocking);
     if (code == cudaSuccess) code = cudaMallocHost((void **)&g->host_in, matrix);
     if (code == cudaSuccess) code = cudaMallocHost((void **)&g->host_out, 2 * matrix);
+    if (code == cudaSuccess)
+        code = cudaMallocHost((void **)&g->host_counters, sizeof *g->host_counters);
     if (code != cudaSuccess) return fmo_gpu_error(code, "preparing the GPU", err);
 
+    status = make_sets(plan, g, err);
+    if (status != FMO_OK) return status;
+    const size_t ns = (size_t)g->sets, inner = (size_t)g->nao * (size_t)g->nao;
     struct {
         const char *what;
         size_t bytes;
         void **pointer;
     } const buffers[] = {
         {"density", matrix, (void **)&g->density_in},
-        {"density", matrix, (void **)&g->density},
+        {"density", inner * sizeof(double), (void **)&g->density},
         {"density bounds", ns * ns * sizeof(double), (void **)&g->density_max},
         {"density bounds", ns * sizeof(double), (void **)&g->row_max},
-        {"J and K", 2 * copies * matrix, (void **)&g->coulomb},
+        {"J and K", 2 * copies * inner * sizeof(double), (void **)&g->coulomb},
         {"J and K", 2 * matrix, (void **)&g->out},
         {"counters", sizeof *g->counters, (void **)&g->counters},
     };
     for (size_t x = 0; x < sizeof buffers / sizeof *buffers && status == FMO_OK; x++)
         status = fmo_gpu_alloc(g, buffers[x].what, buffers[x].bytes, buffers[x].pointer, err);
-    if (status == FMO_OK) g->exchange = g->coulomb + copies * n * n;
+    if (status == FMO_OK) g->exchange = g->coulomb + copies * inner;
     if (status == FMO_OK)
         status =
             upload(g, "Boys function", &fmo_boys, sizeof fmo_boys, (const void **)&g->boys, err);
-    if (status == FMO_OK)
-        status =
-            upload(g, "AO order", b->ao_caller, n * sizeof(int), (const void **)&g->ao_caller, err);
-    if (status == FMO_OK)
-        status = upload(g, "AO factors", b->ao_factor, n * sizeof(double),
-                        (const void **)&g->ao_factor, err);
     if (status == FMO_OK) status = upload_shell_bounds(plan, g, err);
     g->work = prim_quartets(&plan->pairs);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT && status == FMO_OK; c++)
-        status = upload_pairs(b, &plan->pairs.list[c], contraction_depth(g->work), g, &g->pairs[c],
-                              &g->pair_ao[c], err);
+        status = upload_pairs(plan, (fmo_pair_class)c, contraction_depth(g->work), g, err);
     if (status == FMO_OK) status = make_passes(plan, g, err);
     return status;
 }
@@ -443,57 +547,76 @@ void fmo_gpu_state_destroy(fmo_fock_plan *plan)
         if (g->class_event[e / 2][e % 2]) (void)cudaEventDestroy(g->class_event[e / 2][e % 2]);
     if (g->host_in) (void)cudaFreeHost(g->host_in);
     if (g->host_out) (void)cudaFreeHost(g->host_out);
+    if (g->host_counters) (void)cudaFreeHost(g->host_counters);
     if (g->graph) (void)cudaGraphExecDestroy(g->graph);
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
-        if (g->class_stream[c]) (void)cudaStreamDestroy(g->class_stream[c]);
-        if (g->join[c]) (void)cudaEventDestroy(g->join[c]);
-    }
-    if (g->fork) (void)cudaEventDestroy(g->fork);
-    if (g->capture_stream) (void)cudaStreamDestroy(g->capture_stream);
     if (g->start) (void)cudaEventDestroy(g->start);
     if (g->finished) (void)cudaEventDestroy(g->finished);
     if (g->own_stream) (void)cudaStreamDestroy(g->stream);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) free(g->pair_ao[c]);
+    free(g->set_of_shell);
     free(g->pass);
     free(g);
     plan->gpu = NULL;
 }
 
-fmo_gpu_class_view fmo_gpu_view(const fmo_gpu_state *g, const fmo_gpu_part *part)
+void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
+{
+    const fmo_gpu_state *g = plan->gpu;
+    const size_t n = (size_t)plan->basis->ao_num;
+    memory->device_bytes += g->bytes;
+    memory->host_bytes += 3 * n * n * sizeof(double) + sizeof *g + sizeof *g->host_counters +
+                          (size_t)g->passes * sizeof *g->pass +
+                          (size_t)plan->basis->shell_num * sizeof *g->set_of_shell;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+        memory->host_bytes += (size_t)g->pairs[c].num * sizeof *g->pair_ao[c];
+}
+
+fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_state *g,
+                                const fmo_gpu_part *part)
 {
     const int c = part->eri_class;
-    fmo_gpu_class_view view = {g->pairs[class_pairs[c].bra], g->pairs[class_pairs[c].ket],
-                               class_pairs[c].bra == class_pairs[c].ket, g->list + part->list_at,
+    /* The factor of a survivor's code holds for densities up to FMO_PRUNE_DENSITY. */
+    const double prim_cutoff =
+        plan->options.cutoff * FMO_SCREEN_PRIM_SHARE * (FMO_PRUNE_DENSITY / plan->density_limit);
+    fmo_gpu_class_view view = {g->pairs[class_pairs[c].bra],
+                               g->pairs[class_pairs[c].ket],
+                               class_pairs[c].bra == class_pairs[c].ket,
+                               (float)prim_cutoff,
+                               g->list + part->list_at,
                                &g->counters->survivors[c]};
     return view;
 }
 
-fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, const fmo_gpu_state *g,
-                                     fmo_eri_class eri_class)
+fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_gpu_state *g, fmo_eri_class eri_class)
 {
-    const size_t n = (size_t)plan->basis->ao_num;
     fmo_gpu_matrices m = {g->density,
                           g->coulomb,
                           g->exchange,
-                          n * n,
+                          (size_t)g->nao * (size_t)g->nao,
                           g->copies,
-                          plan->basis->ao_num,
-                          plan->basis->shell_num_l[0],
+                          g->nao,
+                          g->s_sets,
                           g->boys,
+                          &g->counters->fixed_scale,
+                          &g->counters->sink,
                           &g->counters->issued[eri_class]};
     return m;
 }
 
-int fmo_gpu_adds_per_quartet(fmo_eri_class eri_class)
+fmo_gpu_adds fmo_gpu_adds_per_quartet(const fmo_gpu_state *g, fmo_eri_class eri_class)
 {
-    static const int l[FMO_ERI_CLASS_COUNT][4] = {
-#define ROW(e, name, li, lj, lk, ll, bra, ket) {li, lj, lk, ll},
-        FMO_ERI_CLASS_TABLE(ROW)
-#undef ROW
+    static const int sizes[2][FMO_ERI_CLASS_COUNT][4] = {
+#define SIZES(C)            {C::N0, C::N1, C::N2, C::N3},
+#define PLAIN(e, name, ...) SIZES(fmo_class_##name)
+#define SP(e, name, ...)    SIZES(fmo_sp_class_##name)
+        {FMO_ERI_CLASS_TABLE(PLAIN)}, {FMO_ERI_CLASS_TABLE(SP)}
+#undef SP
+#undef PLAIN
+#undef SIZES
     };
-    int adds = 0;
-#define TERM(matrix, row, column, den_row, den_column) \
-    adds += (2 * l[eri_class][row] + 1) * (2 * l[eri_class][column] + 1);
+    const int *n = sizes[g->sp != 0][eri_class];
+    fmo_gpu_adds adds = {0, 0};
+#define TERM(matrix, row, column, den_row, den_column) adds.matrix += n[row] * n[column];
     FMO_DIGEST_TABLE(TERM)
 #undef TERM
     return adds;

@@ -24,18 +24,6 @@ typedef struct fmo_gpu_pass {
     fmo_gpu_part part[FMO_GPU_PARTS];
 } fmo_gpu_pass;
 
-/* Counters in device memory, zeroed at the start of a build. */
-typedef struct fmo_gpu_counters {
-    unsigned survivors[FMO_ERI_CLASS_COUNT];          /* of the running pass */
-    unsigned long long quartets[FMO_ERI_CLASS_COUNT]; /* contracted */
-    unsigned long long tasks[FMO_ERI_CLASS_COUNT];    /* pairs of parts of pairs */
-    unsigned long long prim_quartets[FMO_ERI_CLASS_COUNT];
-    unsigned long long issued[FMO_ERI_CLASS_COUNT];
-    unsigned long long density_largest; /* bits of a double >= 0, which order like it */
-    unsigned long long sink;
-    double fixed_bound; /* of every element of X */
-} fmo_gpu_counters;
-
 enum { FMO_GPU_BUFFERS_MAX = 64, FMO_GPU_COPIES_MAX = 64 };
 
 typedef struct fmo_gpu_state {
@@ -44,29 +32,33 @@ typedef struct fmo_gpu_state {
     int own_stream;
     cudaEvent_t start, finished;                     /* of the kernels */
     cudaEvent_t class_event[FMO_ERI_CLASS_COUNT][2]; /* around the kernels of `tile` */
-    cudaStream_t class_stream[FMO_ERI_CLASS_COUNT];  /* for classes side by side */
-    cudaEvent_t fork, join[FMO_ERI_CLASS_COUNT];
-    cudaStream_t capture_stream;
-    cudaGraphExec_t graph; /* density to X, if it could be captured */
+    cudaGraphExec_t graph;                           /* density to X, if it could be captured */
     int graph_tried;
+    double begun;        /* when the running build was started */
     int timed_before[2]; /* full build, build without commits: their kernels are loaded */
     double work;         /* primitive quartets before screening */
     void *buffer[FMO_GPU_BUFFERS_MAX]; /* everything allocated, for release */
     int buffers;
     size_t bytes; /* their sum */
 
+    /* Shells as the kernels see them (gpu_types.cuh), and functions in that order. */
+    int sp;           /* with sp pairs; else the sets are the basis's shells */
+    int sets, s_sets; /* all; those of one s function */
+    int nao;
+    int *set_of_shell; /* host */
+
     fmo_gpu_pairs pairs[FMO_PAIR_CLASS_COUNT];
     fmo_pair_ao *pair_ao[FMO_PAIR_CLASS_COUNT]; /* host: [pairs] where the shells start */
     const fmo_boys_table *boys;
-    const int *ao_caller;
-    const double *ao_factor;
+    const int *ao_caller;    /* [nao] caller's function, -1 where a set is filled up */
+    const double *ao_factor; /* [nao] */
     double *density_in, *density, *density_max, *row_max; /* caller's; internal; block maxima */
     double *coulomb, *exchange;                           /* X, `copies` of each */
     double *out;                                          /* J and K, caller's order */
     double *host_in, *host_out;                           /* pinned: density; J and K */
-    double *shell_bound; /* [shells] largest Schwarz bound of a pair with this shell */
+    double *shell_bound; /* [sets] largest Schwarz bound of a pair with this set */
     unsigned copies;
-    fmo_gpu_counters *counters;
+    fmo_gpu_counters *counters, *host_counters; /* pinned: of the last build */
     int2 *list;
     size_t list_size;
     fmo_gpu_pass *pass;
@@ -81,20 +73,25 @@ fmo_status fmo_gpu_alloc(fmo_gpu_state *g, const char *what, size_t bytes, void 
 fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error *err);
 void fmo_gpu_state_destroy(fmo_fock_plan *plan);
 
+/* For fmo_fock_workspace: what the state has taken; there is nothing to take later. */
+void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
+
 /* density_in -> density, density_max, row_max, counters.density_largest; X and counters zeroed. */
 cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g);
 
 /* Survivors of one pass into the list, their numbers into counters.survivors. */
 cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_pass *pass);
 
-/* X -> J and K in the caller's order; `scale` of `fixed`, 0 for doubles. */
-cudaError_t fmo_gpu_finish(const fmo_fock_plan *plan, fmo_gpu_state *g, double scale,
-                           double *coulomb, double *exchange);
+/* X -> J and K in the caller's order; `fixed`: X is in fixed point. */
+cudaError_t fmo_gpu_finish(const fmo_fock_plan *plan, fmo_gpu_state *g, bool fixed, double *coulomb,
+                           double *exchange);
 
-/* Scale for `fixed`, a power of two, from a bound on every element of X (waits for the stream).
- * FMO_ERR_INPUT if the bound is not finite or leaves less than 1e-13 hartree of resolution. */
-fmo_status fmo_gpu_fixed_scale(const fmo_fock_plan *plan, fmo_gpu_state *g, double *scale,
-                               fmo_error *err);
+/* `fixed`: counters.fixed_scale, a power of two, from a bound on every element of X. */
+cudaError_t fmo_gpu_fixed_scale(fmo_gpu_state *g);
+
+/* What came of it, from the host's counters: FMO_ERR_INPUT if the bound is not finite or leaves
+ * less than 1e-13 hartree of resolution. */
+fmo_status fmo_gpu_fixed_check(const fmo_gpu_counters *counters, fmo_error *err);
 
 /* The schedule `tile`: one class, screened and digested by warps that own rows of K. Without
  * commits for the profile. */
@@ -104,12 +101,24 @@ cudaError_t fmo_gpu_tile_launch(const fmo_fock_plan *plan, fmo_gpu_state *g,
 /* The largest basis whose rows fit into so much shared memory of a block. */
 int fmo_gpu_tile_ao_max(size_t shared_bytes);
 
-/* Adds to matrix elements that one quartet of a class makes. */
-int fmo_gpu_adds_per_quartet(fmo_eri_class eri_class);
+/* Adds to elements of each matrix that one task of a class makes. */
+typedef struct fmo_gpu_adds {
+    int J, K;
+} fmo_gpu_adds;
+fmo_gpu_adds fmo_gpu_adds_per_quartet(const fmo_gpu_state *g, fmo_eri_class eri_class);
 
-fmo_gpu_class_view fmo_gpu_view(const fmo_gpu_state *g, const fmo_gpu_part *part);
-fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, const fmo_gpu_state *g,
-                                     fmo_eri_class eri_class);
+/* Adds of a class in the build that the counters are of. */
+static inline int64_t fmo_gpu_adds_made(const fmo_gpu_state *g, const fmo_gpu_counters *counters,
+                                        int eri_class)
+{
+    const fmo_gpu_adds adds = fmo_gpu_adds_per_quartet(g, (fmo_eri_class)eri_class);
+    return (int64_t)counters->tasks[eri_class] * adds.J +
+           (int64_t)counters->exchanges[eri_class] * adds.K;
+}
+
+fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_state *g,
+                                const fmo_gpu_part *part);
+fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_gpu_state *g, fmo_eri_class eri_class);
 
 /* A CUDA error as a status and a message. */
 fmo_status fmo_gpu_error(cudaError_t code, const char *what, fmo_error *err);

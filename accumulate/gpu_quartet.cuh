@@ -5,7 +5,7 @@
 
 #include "accumulate/digest.h"
 #include "accumulate/gpu_types.cuh"
-#include "integrals/eri.h"
+#include "integrals/eri_sp.h"
 
 /* Blocks that must fit a multiprocessor, by class: what the register need allows without spills
  * (ptxas, docs/gpu.md). 65536 registers / (FMO_GPU_THREADS * resident) a thread. */
@@ -17,7 +17,7 @@ template <> struct fmo_gpu_resident_blocks<FMO_ERI_PSSS> {
     static constexpr int value = 5;
 };
 template <> struct fmo_gpu_resident_blocks<FMO_ERI_PSPS> {
-    static constexpr int value = 5;
+    static constexpr int value = 4;
 };
 template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPSS> {
     static constexpr int value = 5;
@@ -29,101 +29,104 @@ template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPPP> {
     static constexpr int value = 2;
 };
 
-/* The classes as types, from the table. */
-#define FMO_GPU_CLASS(e, name, li, lj, lk, ll, bra_class, ket_class)                           \
-    struct fmo_class_##name {                                                                  \
-        static constexpr int id = e, LI = li, LJ = lj, LK = lk, LL = ll,                       \
-                             order = li + lj + lk + ll;                                        \
-        static constexpr int resident = fmo_gpu_resident_blocks<e>::value;                     \
-        static constexpr int acc = eri_##name##_acc;                                           \
-        static constexpr int size = (2 * li + 1) * (2 * lj + 1) * (2 * lk + 1) * (2 * ll + 1); \
-        static __device__ __forceinline__ void prim(const fmo_prim_quartet *z, double *a)      \
-        {                                                                                      \
-            eri_##name##_prim(z, a);                                                           \
-        }                                                                                      \
-        static __device__ __forceinline__ void finish(const double *AB, const double *CD,      \
-                                                      const double *a, double *eri)            \
-        {                                                                                      \
-            eri_##name##_finish(AB, CD, a, eri);                                               \
-        }                                                                                      \
+/* The classes as types, from the table: over plain pairs (fmo_class_X) and over sp pairs
+ * (fmo_sp_class_X), where the first shell of a ps pair is a set of four. N0 .. N3 are the sizes of
+ * the four shells. */
+#define FMO_GPU_CLASS(prefix, arithmetic, width, e, name, li, lj, lk, ll, ...)            \
+    struct prefix##name {                                                                 \
+        static constexpr int id = e, LI = li, LJ = lj, LK = lk, LL = ll, p_width = width, \
+                             order = li + lj + lk + ll;                                   \
+        static constexpr int N0 = lj ? 3 : (li ? width : 1), N1 = lj ? 3 : 1,             \
+                             N2 = ll ? 3 : (lk ? width : 1), N3 = ll ? 3 : 1;             \
+        static constexpr int resident = fmo_gpu_resident_blocks<e>::value;                \
+        static constexpr int acc = arithmetic##name##_acc, size = N0 * N1 * N2 * N3;      \
+        static __device__ __forceinline__ void prim(const fmo_prim_quartet *z, double rb, \
+                                                    double rk, double *a)                 \
+        {                                                                                 \
+            fmo_gpu_prim_##arithmetic(name);                                              \
+        }                                                                                 \
+        static __device__ __forceinline__ void finish(const double *AB, const double *CD, \
+                                                      const double *a, double *eri)       \
+        {                                                                                 \
+            arithmetic##name##_finish(AB, CD, a, eri);                                    \
+        }                                                                                 \
     };
-FMO_ERI_CLASS_TABLE(FMO_GPU_CLASS)
+#define fmo_gpu_prim_eri_(name)    eri_##name##_prim(z, a), (void)rb, (void)rk
+#define fmo_gpu_prim_eri_sp_(name) eri_sp_##name##_prim(z, rb, rk, a)
+#define FMO_GPU_PLAIN(...)         FMO_GPU_CLASS(fmo_class_, eri_, 3, __VA_ARGS__)
+#define FMO_GPU_SP(...)            FMO_GPU_CLASS(fmo_sp_class_, eri_sp_, 4, __VA_ARGS__)
+FMO_ERI_CLASS_TABLE(FMO_GPU_PLAIN)
+FMO_ERI_CLASS_TABLE(FMO_GPU_SP)
+#undef FMO_GPU_SP
+#undef FMO_GPU_PLAIN
 #undef FMO_GPU_CLASS
 
-/* First function of an internal shell: s shells come first. */
-static __device__ __forceinline__ int fmo_gpu_ao(int l, int shell, int s_shells)
+/* Primitive n of a bra, from records: the lanes of a warp mostly share it. */
+static __device__ __forceinline__ fmo_prim_pair fmo_gpu_prim(double2 pk, double2 xy, double2 zh)
 {
-    return l ? 3 * shell - 2 * s_shells : shell;
-}
-
-static __device__ __forceinline__ fmo_prim_pair fmo_gpu_prim(const double *prim, size_t at,
-                                                             int stride)
-{
-    fmo_prim_pair z;
-    z.p = __ldg(prim + at + FMO_PAIR_P * (size_t)stride);
-    z.k = __ldg(prim + at + FMO_PAIR_K * (size_t)stride);
-    FMO_UNROLL
-    for (int x = 0; x < 3; x++) z.d[x] = __ldg(prim + at + (FMO_PAIR_X + x) * (size_t)stride);
-    z.half = __ldg(prim + at + FMO_PAIR_HALF * (size_t)stride);
+    const fmo_prim_pair z = {pk.x, pk.y, {xy.x, xy.y, zh.x}, zh.y};
     return z;
 }
 
-/* The same from records: for a bra, which the lanes of a warp mostly share. */
-static __device__ __forceinline__ fmo_prim_pair fmo_gpu_record(const double2 *record)
+static __device__ __forceinline__ float fmo_gpu_prim_bound(double2 ratio_bound)
 {
-    const double2 a = __ldg(record), b = __ldg(record + 1), c = __ldg(record + 2);
-    fmo_prim_pair z = {a.x, a.y, {b.x, b.y, c.x}, c.y};
-    return z;
+    return __int_as_float(__double2loint(ratio_bound.y));
 }
 
 typedef struct fmo_gpu_shells {
-    int ao[4];
+    int ao[4]; /* first functions */
 } fmo_gpu_shells;
 
 /* eri[C::size], degeneracy factor included; `boys` is the table of order C::order. Returns where
  * the four shells start. */
 template <class C>
 static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_class_view &view,
-                                                                 const double *boys, int s_shells,
-                                                                 int2 quartet, double *eri)
+                                                                 const double *boys, int2 quartet,
+                                                                 double *eri)
 {
-    const int4 bra = __ldg(view.bra.shell + quartet.x), ket = __ldg(view.ket.shell + quartet.y);
-    const double2 *const bra_records =
-        view.bra.record + (size_t)__ldg(view.bra.record_at + quartet.x) * (FMO_PAIR_FIELDS / 2);
-    const size_t ket_at = __ldg(view.ket.prim_at + quartet.y);
+    constexpr bool sp_bra = C::N0 == 4, sp_ket = C::N2 == 4;
+    const int bra_at = quartet.x, ket_at = quartet.y & (FMO_GPU_PAIRS_MAX - 1);
+    const int4 bra = __ldg(view.bra.shell + bra_at), ket = __ldg(view.ket.shell + ket_at);
+    const double2 *const bra_prim =
+        view.bra.record + __ldg(view.bra.record_at + bra_at) * (unsigned)FMO_GPU_PAIR_TWOS;
+    const double2 *ket_prim = view.ket.prim + __ldg(view.ket.prim_at + ket_at);
+    /* on products of bounds: the factor is at most 2^(FMO_GPU_FACTOR_TOP - code) */
+    const int code = (quartet.y >> FMO_GPU_KET_BITS) & FMO_GPU_FACTOR_MAX;
+    const float cutoff = view.prim_cutoff * __int_as_float((code - FMO_GPU_FACTOR_TOP + 127) << 23);
+    const double same = view.same && bra_at == ket_at ? 0.5 : 1.0;
     double AC[3], acc[C::acc];
     FMO_UNROLL
     for (int x = 0; x < 3; x++)
-        AC[x] = __ldg(view.bra.center + (size_t)x * view.bra.num + quartet.x) -
-                __ldg(view.ket.center + (size_t)x * view.ket.num + quartet.y);
+        AC[x] = __ldg(view.bra.center + x * view.bra.num + bra_at) -
+                __ldg(view.ket.center + x * view.ket.num + ket_at);
     FMO_UNROLL
     for (int a = 0; a < C::acc; a++) acc[a] = 0.0;
-    for (int m = 0; m < ket.z; m++) {
-        const fmo_prim_pair k =
-            fmo_gpu_prim(view.ket.prim, ket_at + (size_t)m * FMO_PAIR_FIELDS * ket.w, ket.w);
+    for (int m = 0; m < ket.z; m++, ket_prim += FMO_GPU_PAIR_TWOS * ket.w) {
+        const double2 ket_tail = __ldg(ket_prim + 3 * ket.w);
+        double2 tail = __ldg(bra_prim + 3); /* of the primitive to come */
+        fmo_prim_pair k =
+            fmo_gpu_prim(__ldg(ket_prim), __ldg(ket_prim + ket.w), __ldg(ket_prim + 2 * ket.w));
+        const float limit = cutoff / fmo_gpu_prim_bound(ket_tail);
+        if (!(fmo_gpu_prim_bound(tail) >= limit)) break; /* and all further kets */
+        k.k *= same;
         for (int n = 0; n < bra.z; n++) {
-            const fmo_prim_pair b = fmo_gpu_record(bra_records + n * (FMO_PAIR_FIELDS / 2));
+            const double2 now = tail, *const record = bra_prim + n * FMO_GPU_PAIR_TWOS;
+            if (!(fmo_gpu_prim_bound(now) >= limit)) break; /* and all further bras */
+            const fmo_prim_pair b =
+                fmo_gpu_prim(__ldg(record), __ldg(record + 1), __ldg(record + 2));
+            tail = __ldg(record + FMO_GPU_PAIR_TWOS + 3);
             const fmo_prim_quartet z = fmo_prim_quartet_make(boys, C::order, &b, &k, AC);
-            C::prim(&z, acc);
+            C::prim(&z, sp_bra ? now.x : 0.0, sp_ket ? ket_tail.x : 0.0, acc);
         }
     }
     double AB[3], CD[3];
     FMO_UNROLL
     for (int x = 0; x < 3; x++) {
-        AB[x] = C::LJ ? __ldg(view.bra.center + (size_t)(3 + x) * view.bra.num + quartet.x) : 0.0;
-        CD[x] = C::LL ? __ldg(view.ket.center + (size_t)(3 + x) * view.ket.num + quartet.y) : 0.0;
+        AB[x] = C::LJ ? __ldg(view.bra.center + (3 + x) * view.bra.num + bra_at) : 0.0;
+        CD[x] = C::LL ? __ldg(view.ket.center + (3 + x) * view.ket.num + ket_at) : 0.0;
     }
-    const double factor =
-        fmo_digest_degeneracy(bra.x == bra.y, ket.x == ket.y, view.same && quartet.x == quartet.y);
-    FMO_UNROLL
-    for (int a = 0; a < C::acc; a++) acc[a] *= factor;
     C::finish(AB, CD, acc, eri);
-
-    fmo_gpu_shells at;
-    at.ao[0] = fmo_gpu_ao(C::LI, bra.x, s_shells);
-    at.ao[1] = fmo_gpu_ao(C::LJ, bra.y, s_shells);
-    at.ao[2] = fmo_gpu_ao(C::LK, ket.x, s_shells);
-    at.ao[3] = fmo_gpu_ao(C::LL, ket.y, s_shells);
+    const fmo_gpu_shells at = {{bra.x, bra.y, ket.x, ket.y}};
     return at;
 }
 

@@ -4,6 +4,7 @@
 #include "accumulate/gpu_range.h"
 
 #include <math.h>
+#include <math_constants.h>
 #include <string.h>
 
 #include "accumulate/digest.h"
@@ -29,28 +30,32 @@ typedef struct density_args {
     unsigned long long *largest;
     const int *ao_caller;
     const double *ao_factor;
-    int nao, shells, s_shells;
+    int nao, caller_nao, sets, s_sets, width; /* functions in a set that is not of one s */
 } density_args;
 
-/* One thread per block of shells: into internal order, symmetrised, with its largest element. */
+/* One thread per block of sets: into the kernels' order, symmetrised, with its largest element. */
 __global__ void take_density(density_args a)
 {
     const int t = blockIdx.x * blockDim.x + threadIdx.x, s = blockIdx.y;
     double largest = 0.0;
-    if (t < a.shells) {
-        const int s0 = s < a.s_shells ? s : 3 * s - 2 * a.s_shells, ns = s < a.s_shells ? 1 : 3;
-        const int t0 = t < a.s_shells ? t : 3 * t - 2 * a.s_shells, nt = t < a.s_shells ? 1 : 3;
+    if (t < a.sets) {
+        const int s0 = s < a.s_sets ? s : a.width * s - (a.width - 1) * a.s_sets;
+        const int t0 = t < a.s_sets ? t : a.width * t - (a.width - 1) * a.s_sets;
+        const int ns = s < a.s_sets ? 1 : a.width, nt = t < a.s_sets ? 1 : a.width;
         for (int x = s0; x < s0 + ns; x++) {
-            const size_t p = a.ao_caller[x];
+            const int p = a.ao_caller[x];
             for (int y = t0; y < t0 + nt; y++) {
-                const size_t q = a.ao_caller[y];
-                const double d = a.ao_factor[x] * a.ao_factor[y] *
-                                 (0.5 * a.in[p * a.nao + q] + 0.5 * a.in[q * a.nao + p]);
+                const int q = a.ao_caller[y];
+                double d = 0.0;
+                if (p >= 0 && q >= 0)
+                    d = a.ao_factor[x] * a.ao_factor[y] *
+                        (0.5 * a.in[(size_t)p * a.caller_nao + q] +
+                         0.5 * a.in[(size_t)q * a.caller_nao + p]);
                 a.out[(size_t)x * a.nao + y] = d;
                 largest = fmo_screen_max(largest, fabs(d));
             }
         }
-        a.block_max[(size_t)s * a.shells + t] = largest;
+        a.block_max[(size_t)s * a.sets + t] = largest;
     }
     for (int offset = 16; offset; offset /= 2)
         largest = fmo_screen_max(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
@@ -70,22 +75,30 @@ typedef struct screen_part {
 
 typedef struct screen_args {
     screen_part part[FMO_GPU_PARTS];
-    int parts, shells;
+    int parts, sets;
+    int coded;  /* survivors carry their codes */
     int groups; /* of SCREEN_KETS ket pairs a block */
     double cutoff;
     const double *block_max, *row_max;
     fmo_gpu_counters *counters;
 } screen_args;
 
+/* How small a density factor is, rounded to the safe side, where gpu_types.cuh puts it. */
+__device__ unsigned factor_code(double factor)
+{
+    const int code = FMO_GPU_FACTOR_TOP - 1 - ilogb(factor);
+    return (unsigned)min(max(code, 0), (int)FMO_GPU_FACTOR_MAX) << FMO_GPU_KET_BITS;
+}
+
 /* A block screens one bra pair against `groups` groups of SCREEN_KETS ket pairs. What the rule
- * needs of the rows of i and j is put into shared memory first, if there is room for all shells. */
+ * needs of the rows of i and j is put into shared memory first, if there is room for all sets. */
 template <bool ROWS>
 __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__ screen_args a)
 {
-    extern __shared__ double rows[]; /* [shells] max(|D_ik|, |D_jk|) */
+    extern __shared__ double rows[]; /* [sets] max(|D_ik|, |D_jk|) */
     __shared__ unsigned count[32], at[32];
     __shared__ unsigned long long prims[SCREEN_WARPS];
-    __shared__ unsigned contracted[SCREEN_WARPS];
+    __shared__ unsigned long long counted[SCREEN_WARPS];
     int n = a.parts - 1;
     while (n > 0 && blockIdx.x < a.part[n].block_begin) n--;
     const screen_part &part = a.part[n];
@@ -96,13 +109,15 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
     const int block_end = min(block_begin + a.groups * SCREEN_KETS, all_kets);
     if (block_begin >= block_end) return;
 
-    const int4 ij = part.bra.shell[bra];
+    const int2 ij = part.bra.set[bra];
+    const int bra_prims = part.bra.shell[bra].z;
     const double Q = part.bra.bound[bra];
+    const unsigned bra_flags = part.bra.counts[bra];
     const double largest = __longlong_as_double((long long)a.counters->density_largest);
     /* No ket can have a larger density factor than this. */
     const double most =
         fmo_screen_max(4.0 * largest, fmo_screen_max(a.row_max[ij.x], a.row_max[ij.y]));
-    const double D_ij = a.block_max[(size_t)ij.x * a.shells + ij.y];
+    const double D_ij = a.block_max[(size_t)ij.x * a.sets + ij.y];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     bool filled = !ROWS;
     for (int ket_begin = block_begin; ket_begin < block_end; ket_begin += SCREEN_KETS) {
@@ -114,15 +129,16 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
         const unsigned tiles = __ballot_sync(0xffffffffu, may);
         if (!tiles) continue; /* the same in all warps */
         if (!filled) {
-            for (int k = threadIdx.x; k < a.shells; k += SCREEN_THREADS)
-                rows[k] = fmo_screen_max(a.block_max[(size_t)ij.x * a.shells + k],
-                                         a.block_max[(size_t)ij.y * a.shells + k]);
+            for (int k = threadIdx.x; k < a.sets; k += SCREEN_THREADS)
+                rows[k] = fmo_screen_max(a.block_max[(size_t)ij.x * a.sets + k],
+                                         a.block_max[(size_t)ij.y * a.sets + k]);
             __syncthreads();
             filled = true;
         }
-        unsigned ballots[SCREEN_ROUNDS];
+        unsigned ballots[SCREEN_ROUNDS], codes[SCREEN_ROUNDS];
         unsigned long long prim_quartets = 0;
-        unsigned quartets = 0;
+        /* pairs that count, those whose ket carries an ss pair, those that exchange: up to 2^20 */
+        unsigned long long counts = 0;
 #pragma unroll
         for (int r = 0; r < SCREEN_ROUNDS; r++) {
             const int ket = ket_begin + r * SCREEN_THREADS + (int)threadIdx.x;
@@ -130,16 +146,26 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
             if ((tiles >> (r * SCREEN_WARPS + warp) & 1u) && ket < ket_end) {
                 const double bound = Q * part.ket.bound[ket];
                 if (bound * most >= a.cutoff) {
-                    const int4 kl = part.ket.shell[ket];
-                    const double factor =
-                        ROWS ? fmo_screen_density_by_rows(
-                                   D_ij, a.block_max[(size_t)kl.x * a.shells + kl.y], rows[kl.x],
-                                   rows[kl.y])
-                             : fmo_screen_density(a.block_max, a.shells, ij.x, ij.y, kl.x, kl.y);
+                    const int2 kl = part.ket.set[ket];
+                    const double coulomb =
+                        fmo_screen_coulomb(D_ij, a.block_max[(size_t)kl.x * a.sets + kl.y]);
+                    const double exchange =
+                        ROWS ? fmo_screen_exchange(rows[kl.x], rows[kl.y])
+                             : fmo_screen_exchange_of(a.block_max, a.sets, ij.x, ij.y, kl.x, kl.y);
+                    const double factor = fmo_screen_max(coulomb, exchange);
                     stays = bound * factor >= a.cutoff;
                     if (stays) {
-                        prim_quartets += (unsigned long long)ij.z * kl.z;
-                        quartets += part.bra.counts[bra] & part.ket.counts[ket];
+                        const unsigned exchanges = bound * exchange >= a.cutoff;
+                        const unsigned flags = part.ket.counts[ket];
+                        codes[r] = !a.coded ? 0u
+                                            : factor_code(factor) |
+                                                  (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u);
+                        prim_quartets += (unsigned long long)(bra_prims * part.ket.shell[ket].z);
+                        counts += (unsigned long long)exchanges << 40;
+                        if (bra_flags & flags & FMO_GPU_COUNTS_PAIR)
+                            counts += flags & FMO_GPU_COUNTS_CARRIED ? 1ull << 20 | 1ull : 1ull;
+                        if (part.same && ket == bra && bra_flags & FMO_GPU_COUNTS_CARRIED)
+                            fmo_gpu_count_diagonal(a.counters->quartets);
                     }
                 }
             }
@@ -148,11 +174,11 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
         }
         for (int offset = 16; offset; offset /= 2) {
             prim_quartets += __shfl_down_sync(0xffffffffu, prim_quartets, offset);
-            quartets += __shfl_down_sync(0xffffffffu, quartets, offset);
+            counts += __shfl_down_sync(0xffffffffu, counts, offset);
         }
         if (lane == 0) {
             prims[warp] = prim_quartets;
-            contracted[warp] = quartets;
+            counted[warp] = counts;
         }
         __syncthreads();
         if (warp == 0) {
@@ -165,14 +191,17 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
             unsigned base = 0;
             if (lane == 31 && sum) {
                 base = atomicAdd(&a.counters->survivors[part.eri_class], sum);
-                unsigned long long all_prims = 0, all_quartets = 0;
+                unsigned long long all_prims = 0, all = 0;
                 for (int w = 0; w < SCREEN_WARPS; w++) {
                     all_prims += prims[w];
-                    all_quartets += contracted[w];
+                    all += counted[w];
                 }
                 atomicAdd(&a.counters->tasks[part.eri_class], (unsigned long long)sum);
-                atomicAdd(&a.counters->quartets[part.eri_class], all_quartets);
+                atomicAdd(&a.counters->exchanges[part.eri_class], all >> 40);
                 atomicAdd(&a.counters->prim_quartets[part.eri_class], all_prims);
+                fmo_gpu_count(a.counters->quartets, part.eri_class,
+                              bra_flags & FMO_GPU_COUNTS_CARRIED, all & 0xfffff,
+                              all >> 20 & 0xfffff);
             }
             at[lane] = __shfl_sync(0xffffffffu, base, 31) + sum - own;
         }
@@ -182,7 +211,8 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
             if (ballots[r] >> lane & 1u) {
                 const unsigned below = __popc(ballots[r] & ((1u << lane) - 1u));
                 part.list[at[r * SCREEN_WARPS + warp] + below] =
-                    make_int2(bra, ket_begin + r * SCREEN_THREADS + (int)threadIdx.x);
+                    make_int2(bra, (int)(codes[r] | (unsigned)(ket_begin + r * SCREEN_THREADS +
+                                                               (int)threadIdx.x)));
             }
         }
         /* count and at are written again only after the next group's barriers: count by lane 0 of
@@ -210,32 +240,42 @@ __device__ double block_sum(double value, double *shared)
 typedef struct bound_args {
     fmo_gpu_pairs pairs[FMO_PAIR_CLASS_COUNT];
     const double *block_max, *shell_bound;
-    int shells, s_shells;
-    double *result;
+    int sets, s_sets, width;
+    double *bound, *scale;
 } bound_args;
+
+/* Room for sums in between, and for the sign. */
+#define FIXED_MARGIN      4.0
+#define FIXED_QUANTUM_MAX 1e-13
 
 __global__ void __launch_bounds__(BOUND_THREADS) bound_elements(bound_args a)
 {
     __shared__ double shared[BOUND_THREADS];
     double coulomb = 0.0, exchange = 0.0, largest = 0.0;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        const double functions = c == FMO_PAIR_SS ? 1.0 : c == FMO_PAIR_PS ? 3.0 : 9.0;
+        const double functions = c == FMO_PAIR_SS ? 1.0 : c == FMO_PAIR_PS ? a.width : 9.0;
         for (int n = threadIdx.x; n < a.pairs[c].num; n += BOUND_THREADS) {
-            const int4 kl = a.pairs[c].shell[n];
-            coulomb +=
-                functions * a.pairs[c].bound[n] * a.block_max[(size_t)kl.x * a.shells + kl.y];
+            const int2 kl = a.pairs[c].set[n];
+            coulomb += functions * a.pairs[c].bound[n] * a.block_max[(size_t)kl.x * a.sets + kl.y];
         }
     }
-    for (int j = 0; j < a.shells; j++) {
-        const double m = a.shell_bound[j] * (j < a.s_shells ? 1.0 : 3.0);
+    for (int j = 0; j < a.sets; j++) {
+        const double m = a.shell_bound[j] * (j < a.s_sets ? 1.0 : a.width);
         largest = fmo_screen_max(largest, a.shell_bound[j]);
-        for (int l = threadIdx.x; l < a.shells; l += BOUND_THREADS)
-            exchange += m * a.shell_bound[l] * (l < a.s_shells ? 1.0 : 3.0) *
-                        a.block_max[(size_t)j * a.shells + l];
+        for (int l = threadIdx.x; l < a.sets; l += BOUND_THREADS)
+            exchange += m * a.shell_bound[l] * (l < a.s_sets ? 1.0 : a.width) *
+                        a.block_max[(size_t)j * a.sets + l];
     }
     coulomb = largest * block_sum(coulomb, shared);
     exchange = block_sum(exchange, shared);
-    if (threadIdx.x == 0) *a.result = fmo_screen_max(coulomb, exchange);
+    if (threadIdx.x == 0) {
+        const double bound = fmo_screen_max(coulomb, exchange);
+        *a.bound = bound;
+        /* a power of two with FIXED_MARGIN bound scale < 2^63; NaN without a bound */
+        *a.scale = !isfinite(bound) ? CUDART_NAN
+                   : bound > 0.0    ? exp2((double)(62 - ilogb(FIXED_MARGIN * bound)))
+                                    : 0x1p60;
+    }
 }
 
 typedef struct finish_args {
@@ -243,15 +283,15 @@ typedef struct finish_args {
     double *J, *K;
     size_t copy_stride;
     unsigned copies;
-    double scale;
+    const double *scale; /* of fixed point, NULL for doubles */
     const int *ao_caller;
     const double *ao_factor;
-    int nao;
+    int nao, caller_nao;
 } finish_args;
 
 __device__ double element(const double *X, size_t at, const finish_args &a)
 {
-    if (a.scale != 0.0) return (double)__double_as_longlong(X[at]) / a.scale;
+    if (a.scale) return (double)__double_as_longlong(X[at]) / *a.scale;
     double sum = 0.0;
     for (unsigned c = 0; c < a.copies; c++) sum += X[at + c * a.copy_stride];
     return sum;
@@ -274,10 +314,10 @@ __global__ void finish(finish_args a)
     __syncthreads();
     for (int y = threadIdx.y; y < FINISH_TILE; y += FINISH_ROWS) {
         const int row = row0 + y, column = column0 + threadIdx.x;
-        if (row < a.nao && column < a.nao) {
+        if (row < a.nao && column < a.nao && a.ao_caller[row] >= 0 && a.ao_caller[column] >= 0) {
             const size_t at = (size_t)row * a.nao + column;
             const double factor = a.ao_factor[row] * a.ao_factor[column];
-            const size_t to = (size_t)a.ao_caller[row] * a.nao + a.ao_caller[column];
+            const size_t to = (size_t)a.ao_caller[row] * a.caller_nao + a.ao_caller[column];
             a.J[to] = FMO_DIGEST_FINAL_J * factor *
                       (element(a.coulomb, at, a) + mirror[0][threadIdx.x][y]);
             a.K[to] = FMO_DIGEST_FINAL_K * factor *
@@ -291,18 +331,26 @@ __global__ void finish(finish_args a)
 cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g)
 {
     const fmo_gpu_range range("density");
-    const fmo_basis *b = plan->basis;
-    const size_t n = b->ao_num, ns = b->shell_num;
-    const density_args a = {
-        g->density_in, g->density,   g->density_max, g->row_max,   &g->counters->density_largest,
-        g->ao_caller,  g->ao_factor, b->ao_num,      b->shell_num, b->shell_num_l[0]};
+    const density_args a = {g->density_in,
+                            g->density,
+                            g->density_max,
+                            g->row_max,
+                            &g->counters->density_largest,
+                            g->ao_caller,
+                            g->ao_factor,
+                            g->nao,
+                            plan->basis->ao_num,
+                            g->sets,
+                            g->s_sets,
+                            g->sp ? 4 : 3};
+    const size_t n = (size_t)g->nao, ns = (size_t)g->sets;
     cudaError_t code = cudaMemsetAsync(g->counters, 0, sizeof *g->counters, g->stream);
     if (code == cudaSuccess) code = cudaMemsetAsync(g->row_max, 0, ns * sizeof(double), g->stream);
     if (code == cudaSuccess)
         code = cudaMemsetAsync(g->coulomb, 0, 2 * g->copies * n * n * sizeof(double), g->stream);
     if (code != cudaSuccess) return code;
-    take_density<<<dim3((b->shell_num + SHELL_THREADS - 1) / SHELL_THREADS, b->shell_num),
-                   SHELL_THREADS, 0, g->stream>>>(a);
+    take_density<<<dim3((g->sets + SHELL_THREADS - 1) / SHELL_THREADS, g->sets), SHELL_THREADS, 0,
+                   g->stream>>>(a);
     return cudaGetLastError();
 }
 
@@ -319,7 +367,7 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
     a.groups = g->work < small_work ? 1 : LARGE_GROUPS;
     for (int n = 0; n < pass->num; n++) {
         const fmo_gpu_part *from = &pass->part[n];
-        const fmo_gpu_class_view view = fmo_gpu_view(g, from);
+        const fmo_gpu_class_view view = fmo_gpu_view(plan, g, from);
         screen_part *part = &a.part[n];
         part->bra = view.bra;
         part->ket = view.ket;
@@ -334,7 +382,8 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
         blocks += (unsigned)(from->bra_end - from->bra_begin) * (unsigned)part->chunks;
     }
     a.parts = pass->num;
-    a.shells = plan->basis->shell_num;
+    a.sets = g->sets;
+    a.coded = g->sp;
     a.cutoff = plan->options.cutoff;
     a.block_max = g->density_max;
     a.row_max = g->row_max;
@@ -342,7 +391,7 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
     cudaError_t code =
         cudaMemsetAsync(g->counters->survivors, 0, sizeof g->counters->survivors, g->stream);
     if (code != cudaSuccess || !blocks) return code;
-    const size_t rows = (size_t)a.shells * sizeof(double);
+    const size_t rows = (size_t)a.sets * sizeof(double);
     if (rows <= ROWS_BYTES_MAX)
         screen<true><<<blocks, SCREEN_THREADS, rows, g->stream>>>(a);
     else
@@ -350,47 +399,51 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
     return cudaGetLastError();
 }
 
-cudaError_t fmo_gpu_finish(const fmo_fock_plan *plan, fmo_gpu_state *g, double scale,
-                           double *coulomb, double *exchange)
+cudaError_t fmo_gpu_finish(const fmo_fock_plan *plan, fmo_gpu_state *g, bool fixed, double *coulomb,
+                           double *exchange)
 {
     const fmo_gpu_range range("J and K");
-    const int n = plan->basis->ao_num, tiles = (n + FINISH_TILE - 1) / FINISH_TILE;
-    const finish_args a = {g->coulomb, g->exchange, coulomb,      exchange,     (size_t)n * n,
-                           g->copies,  scale,       g->ao_caller, g->ao_factor, n};
+    const int n = g->nao, tiles = (n + FINISH_TILE - 1) / FINISH_TILE;
+    const finish_args a = {g->coulomb,
+                           g->exchange,
+                           coulomb,
+                           exchange,
+                           (size_t)n * n,
+                           g->copies,
+                           fixed ? &g->counters->fixed_scale : NULL,
+                           g->ao_caller,
+                           g->ao_factor,
+                           n,
+                           plan->basis->ao_num};
     finish<<<dim3(tiles, tiles), dim3(FINISH_TILE, FINISH_ROWS), 0, g->stream>>>(a);
     return cudaGetLastError();
 }
 
-/* Room for sums in between, and for the sign. */
-#define FIXED_MARGIN      4.0
-#define FIXED_QUANTUM_MAX 1e-13
-
-fmo_status fmo_gpu_fixed_scale(const fmo_fock_plan *plan, fmo_gpu_state *g, double *scale,
-                               fmo_error *err)
+cudaError_t fmo_gpu_fixed_scale(fmo_gpu_state *g)
 {
     bound_args a;
-    double bound = 0.0;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) a.pairs[c] = g->pairs[c];
     a.block_max = g->density_max;
     a.shell_bound = g->shell_bound;
-    a.shells = plan->basis->shell_num;
-    a.s_shells = plan->basis->shell_num_l[0];
-    a.result = &g->counters->fixed_bound;
+    a.sets = g->sets;
+    a.s_sets = g->s_sets;
+    a.width = g->sp ? 4 : 3;
+    a.bound = &g->counters->fixed_bound;
+    a.scale = &g->counters->fixed_scale;
     bound_elements<<<1, BOUND_THREADS, 0, g->stream>>>(a);
-    cudaError_t code = cudaGetLastError();
-    if (code == cudaSuccess)
-        code = cudaMemcpyAsync(&bound, a.result, sizeof bound, cudaMemcpyDeviceToHost, g->stream);
-    if (code == cudaSuccess) code = cudaStreamSynchronize(g->stream);
-    if (code != cudaSuccess) return fmo_gpu_error(code, "bounding the matrices", err);
-    if (!isfinite(bound))
+    return cudaGetLastError();
+}
+
+fmo_status fmo_gpu_fixed_check(const fmo_gpu_counters *counters, fmo_error *err)
+{
+    if (!isfinite(counters->fixed_bound))
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "scatter = fixed: no finite bound on the Fock matrix; use another "
                              "strategy");
-    *scale = bound > 0.0 ? exp2(floor(log2(0x1p63 / (FIXED_MARGIN * bound)))) : 0x1p60;
-    if (1.0 / *scale > FIXED_QUANTUM_MAX)
+    if (1.0 / counters->fixed_scale > FIXED_QUANTUM_MAX)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "scatter = fixed: elements may reach %.3g hartree, which leaves a "
                              "resolution of %.3g, coarser than %g; use another strategy",
-                             bound, 1.0 / *scale, FIXED_QUANTUM_MAX);
+                             counters->fixed_bound, 1.0 / counters->fixed_scale, FIXED_QUANTUM_MAX);
     return FMO_OK;
 }

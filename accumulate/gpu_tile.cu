@@ -37,31 +37,24 @@ cudaError_t fmo_gpu_tile_launch(const fmo_fock_plan *plan, fmo_gpu_state *g,
     static cudaError_t (*const launcher[FMO_ERI_CLASS_COUNT])(
         const fmo_gpu_class_view *, const fmo_gpu_matrices *, const fmo_gpu_tile_args *, bool,
         unsigned long long *, cudaStream_t) = {
-#define ROW(e, name, ...) launch_either<fmo_class_##name>,
+#define ROW(e, name, ...) launch_either<fmo_sp_class_##name>,
         FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
     };
     const fmo_gpu_part part = {eri_class, 0, 0, 0, 0, {NULL, NULL}};
-    const fmo_gpu_class_view view = fmo_gpu_view(g, &part);
-    const fmo_gpu_matrices m = fmo_gpu_matrix_view(plan, g, eri_class);
+    const fmo_gpu_class_view view = fmo_gpu_view(plan, g, &part);
+    const fmo_gpu_matrices m = fmo_gpu_matrix_view(g, eri_class);
     if (!view.bra.num || !view.ket.num) return cudaSuccess;
     /* Enough warps to keep the GPU busy to the end, but no share shorter than SHARE_MIN kets. */
     int chunks = (TASKS_PER_PROCESSOR * g->processors + view.bra.num - 1) / view.bra.num;
     const int most = (view.ket.num + SHARE_MIN - 1) / SHARE_MIN;
     if (chunks > most) chunks = most;
-    const fmo_gpu_tile_args args = {g->density_max,
-                                    g->row_max,
-                                    &g->counters->density_largest,
-                                    plan->basis->shell_num,
-                                    chunks,
-                                    plan->options.cutoff,
-                                    &g->counters->tasks[eri_class],
-                                    &g->counters->quartets[eri_class],
-                                    &g->counters->prim_quartets[eri_class]};
+    const fmo_gpu_tile_args args = {g->density_max, g->row_max,           g->sets,
+                                    chunks,         plan->options.cutoff, g->counters};
     return launcher[eri_class](&view, &m, &args, commits, &g->counters->sink, g->stream);
 }
 
 int fmo_gpu_tile_ao_max(size_t shared_bytes)
 {
-    return (int)(shared_bytes / (fmo_gpu_tile_rows<fmo_class_pppp>() * sizeof(double)));
+    return (int)(shared_bytes / (fmo_gpu_tile_rows<fmo_sp_class_pppp>() * sizeof(double)));
 }

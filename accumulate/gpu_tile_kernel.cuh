@@ -15,17 +15,16 @@
 /* What the tile kernels need beyond the class view: they screen for themselves. */
 typedef struct fmo_gpu_tile_args {
     const double *block_max, *row_max;
-    const unsigned long long *density_largest;
-    int shells;
+    int sets;
     int chunks; /* warps that share a bra pair, each with rows of its own */
     double cutoff;
-    unsigned long long *tasks, *quartets, *prim_quartets; /* counted here */
+    fmo_gpu_counters *counters;
 } fmo_gpu_tile_args;
 
 /* Doubles of shared memory of a block (one warp): the rows. */
 template <class C> static __host__ __device__ constexpr size_t fmo_gpu_tile_rows()
 {
-    return (size_t)(2 * C::LI + 1 + 2 * C::LJ + 1);
+    return (size_t)(C::N0 + C::N1);
 }
 
 /* Owned memory: a plain sum; the profile's `none` folds the value away instead. */
@@ -85,23 +84,22 @@ static __device__ __forceinline__ void
 fmo_gpu_tile_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                     bool active, int2 quartet, double *rows, double *bra_sum)
 {
-    constexpr int l[4] = {C::LI, C::LJ, C::LK, C::LL};
-    constexpr int ni = 2 * l[0] + 1, nj = 2 * l[1] + 1, nk = 2 * l[2] + 1, nl = 2 * l[3] + 1;
+    constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
+    constexpr int ni = C::N0, nj = C::N1, nk = C::N2, nl = C::N3;
     double eri[C::size];
-    const fmo_gpu_shells at =
-        fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], m.s_shells, quartet, eri);
+    const fmo_gpu_shells at = fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], quartet, eri);
     __syncwarp();
-    double den[9], one[9], two[9];
-#define DENSITY(row, column)                            \
-    FMO_UNROLL                                          \
-    for (int u = 0; u < 2 * l[row] + 1; u++) FMO_UNROLL \
-    for (int v = 0; v < 2 * l[column] + 1; v++)         \
-        den[u * (2 * l[column] + 1) + v] =              \
+    double den[16], one[16], two[16];
+#define DENSITY(row, column)                       \
+    FMO_UNROLL                                     \
+    for (int u = 0; u < size[row]; u++) FMO_UNROLL \
+    for (int v = 0; v < size[column]; v++)         \
+        den[u * size[column] + v] =                \
             __ldg(m.density + (size_t)(at.ao[row] + u) * m.nao + at.ao[column] + v);
-#define CONTRACT(row, column, den_row, den_column, block)                                       \
-    DENSITY(den_row, den_column)                                                                \
-    fmo_digest_contract(C::LI, C::LJ, C::LK, C::LL, row, column, den_row, den_column, eri, den, \
-                        block);
+#define CONTRACT(row, column, den_row, den_column, block)                                        \
+    DENSITY(den_row, den_column)                                                                 \
+    fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, row, column, den_row, den_column, eri, \
+                              den, block);
     CONTRACT(0, 1, 2, 3, one)
     FMO_UNROLL
     for (int n = 0; n < ni * nj; n++) bra_sum[n] += active ? one[n] : 0.0;
@@ -128,13 +126,14 @@ template <class C, class S>
 __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     fmo_gpu_tile(fmo_gpu_class_view view, fmo_gpu_matrices m, fmo_gpu_tile_args a, S scatter)
 {
-    constexpr int ni = 2 * C::LI + 1, nj = 2 * C::LJ + 1;
+    constexpr int ni = C::N0, nj = C::N1;
     extern __shared__ double rows[]; /* [ni + nj][nao] */
     __shared__ int queue[64];
     const int lane = threadIdx.x, bra = blockIdx.x / a.chunks, chunk = blockIdx.x % a.chunks;
-    const int4 ij = view.bra.shell[bra];
+    const int2 ij = view.bra.set[bra];
+    const int4 bra_shell = view.bra.shell[bra];
     const double Q = view.bra.bound[bra];
-    const double largest = __longlong_as_double((long long)*a.density_largest);
+    const double largest = __longlong_as_double((long long)a.counters->density_largest);
     const double most =
         fmo_screen_max(4.0 * largest, fmo_screen_max(a.row_max[ij.x], a.row_max[ij.y]));
     const int kets = view.same ? bra + 1 : view.ket.num;
@@ -144,7 +143,7 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     if (ket_begin >= ket_end) return;
     double bra_sum[ni * nj];
     int queued = 0;
-    unsigned long long quartets = 0, tasks = 0, prims = 0;
+    unsigned long long quartets = 0, carried = 0, tasks = 0, prims = 0;
     for (int n = 0; n < ni * nj; n++) bra_sum[n] = 0.0;
     for (int x = lane; x < (ni + nj) * m.nao; x += 32) rows[x] = 0.0;
     __syncwarp();
@@ -154,12 +153,18 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         if (ket < ket_end) {
             const double bound = Q * view.ket.bound[ket];
             if (bound * most >= a.cutoff) {
-                const int4 kl = view.ket.shell[ket];
-                stays = bound * fmo_screen_density(a.block_max, a.shells, ij.x, ij.y, kl.x, kl.y) >=
+                const int2 kl = view.ket.set[ket];
+                stays = bound * fmo_screen_density(a.block_max, a.sets, ij.x, ij.y, kl.x, kl.y) >=
                         a.cutoff;
                 if (stays) {
-                    prims += (unsigned long long)ij.z * kl.z;
-                    quartets += view.bra.counts[bra] & view.ket.counts[ket];
+                    prims += (unsigned long long)(bra_shell.z * view.ket.shell[ket].z);
+                    const unsigned flags = view.ket.counts[ket];
+                    if (view.bra.counts[bra] & flags & FMO_GPU_COUNTS_PAIR) {
+                        quartets++;
+                        carried += (flags & FMO_GPU_COUNTS_CARRIED) != 0;
+                        if (view.same && ket == bra && flags & FMO_GPU_COUNTS_CARRIED)
+                            fmo_gpu_count_diagonal(a.counters->quartets);
+                    }
                 }
             }
         }
@@ -183,8 +188,7 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     /* Flush: contiguous runs of plain atomics. Both triangles of X count (digest.h). */
     unsigned issued = 0;
     if (tasks) {
-        const int i0 = fmo_gpu_ao(C::LI, ij.x, m.s_shells),
-                  j0 = fmo_gpu_ao(C::LJ, ij.y, m.s_shells);
+        const int i0 = bra_shell.x, j0 = bra_shell.y;
         for (int r = 0; r < ni + nj; r++) {
             double *to = m.exchange + (size_t)(r < ni ? i0 + r : j0 + r - ni) * m.nao;
             for (int x = lane; x < m.nao; x += 32) {
@@ -207,12 +211,15 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         issued += __shfl_xor_sync(0xffffffffu, issued, offset);
         prims += __shfl_xor_sync(0xffffffffu, prims, offset);
         quartets += __shfl_xor_sync(0xffffffffu, quartets, offset);
+        carried += __shfl_xor_sync(0xffffffffu, carried, offset);
     }
     if (lane == 0 && tasks) {
-        constexpr unsigned long long ket_adds = (2 * C::LK + 1) * (2 * C::LL + 1);
-        atomicAdd(a.tasks, tasks);
-        atomicAdd(a.quartets, quartets);
-        atomicAdd(a.prim_quartets, prims);
+        constexpr unsigned long long ket_adds = C::N2 * C::N3;
+        atomicAdd(&a.counters->tasks[C::id], tasks);
+        atomicAdd(&a.counters->exchanges[C::id], tasks);
+        atomicAdd(&a.counters->prim_quartets[C::id], prims);
+        fmo_gpu_count(a.counters->quartets, C::id, view.bra.counts[bra] & FMO_GPU_COUNTS_CARRIED,
+                      quartets, carried);
         atomicAdd(m.issued, issued + tasks * ket_adds);
     }
 }

@@ -17,6 +17,8 @@ static const char *const mode_name[] = {FMO_MODE_TABLE(NAME_ROW)};
 static const char *const mode_text[] = {FMO_MODE_TABLE(TEXT_ROW)};
 static const char *const reduce_name[] = {FMO_REDUCE_TABLE(NAME_ROW)};
 static const char *const reduce_text[] = {FMO_REDUCE_TABLE(TEXT_ROW)};
+static const char *const integrals_name[] = {FMO_INTEGRALS_TABLE(NAME_ROW)};
+static const char *const integrals_text[] = {FMO_INTEGRALS_TABLE(TEXT_ROW)};
 #undef NAME_ROW
 #undef TEXT_ROW
 
@@ -42,6 +44,16 @@ const char *fmo_reduce_name(fmo_reduce reduce)
 const char *fmo_reduce_text(fmo_reduce reduce)
 {
     return look_up(reduce_text, FMO_REDUCE_COUNT, reduce);
+}
+
+const char *fmo_integrals_name(fmo_integrals integrals)
+{
+    return look_up(integrals_name, FMO_INTEGRALS_COUNT, integrals);
+}
+
+const char *fmo_integrals_text(fmo_integrals integrals)
+{
+    return look_up(integrals_text, FMO_INTEGRALS_COUNT, integrals);
 }
 
 void fmo_fock_options_init(fmo_fock_options *options)
@@ -89,6 +101,9 @@ static fmo_status check_options(const fmo_fock_options *o, fmo_error *err)
                              o->scatter);
     if ((unsigned)o->commit >= FMO_COMMIT_COUNT)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.commit = %d: no such form", o->commit);
+    if ((unsigned)o->integrals >= FMO_INTEGRALS_COUNT)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.integrals = %d: no such form",
+                             o->integrals);
     if (o->threads < 0 || o->threads > 65536)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.threads = %d: expected 0 to 65536",
                              o->threads);
@@ -144,6 +159,11 @@ static fmo_status choose_mode(fmo_fock_plan *plan, fmo_error *err)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "commit = %s: scatter = %s has a commit of its own; leave commit out",
                              fmo_commit_name(o->commit), fmo_scatter_name(o->scatter));
+    if (o->integrals == FMO_INTEGRALS_STORED && o->mode != FMO_MODE_CPU)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "integrals = stored belongs to mode cpu; mode %s computes them in "
+                             "every build: use direct or auto",
+                             fmo_mode_name(o->mode));
     plan->mode = implementation[o->mode];
     if (!plan->mode->build)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
@@ -170,8 +190,8 @@ static fmo_status make_pairs(fmo_fock_plan *plan, double largest, fmo_error *err
     fmo_shell_pairs pairs;
     const double limit = largest > FMO_PRUNE_DENSITY ? 2.0 * largest : FMO_PRUNE_DENSITY;
     const double prune = plan->options.cutoff * FMO_PRUNE_SHARE * (FMO_PRUNE_DENSITY / limit);
-    fmo_status status =
-        fmo_shell_pairs_make(plan->basis, prune, plan->options.threads, &pairs, err);
+    fmo_status status = (plan->mode->sp_pairs ? fmo_sp_pairs_make : fmo_shell_pairs_make)(
+        plan->basis, prune, plan->options.threads, &pairs, err);
     if (status != FMO_OK) return status;
     fmo_shell_pairs_free(&plan->pairs);
     plan->pairs = pairs;
@@ -292,14 +312,12 @@ static void take_density(fmo_fock_plan *plan, const double *D)
     }
 }
 
-fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *coulomb,
-                          double *exchange, fmo_error *err)
+/* Everything before the mode's work. */
+static fmo_status begin_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
 {
-    const double start = fmo_now();
-    if (!plan || !density || !coulomb || !exchange)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build: NULL");
     const size_t n = (size_t)plan->basis->ao_num;
     plan->built = 0;
+    plan->begun = fmo_now();
     memset(plan->profile.classes, 0, sizeof plan->profile.classes);
     plan->profile.screening_seconds = plan->profile.reduce_seconds = NAN;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
@@ -314,7 +332,17 @@ fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *co
         memset(plan->coulomb, 0, n * n * sizeof *plan->coulomb);
         memset(plan->exchange, 0, n * n * sizeof *plan->exchange);
     }
-    status = plan->mode->build(plan, density, err);
+    return FMO_OK;
+}
+
+fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *coulomb,
+                          double *exchange, fmo_error *err)
+{
+    if (!plan || !density || !coulomb || !exchange)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build: NULL");
+    const size_t n = (size_t)plan->basis->ao_num;
+    fmo_status status = begin_build(plan, density, err);
+    if (status == FMO_OK) status = plan->mode->build(plan, density, err);
     if (status != FMO_OK) return status;
     const double built = fmo_now();
     if ((plan->options.measure_classes || plan->options.measure_accumulation) &&
@@ -329,9 +357,62 @@ fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *co
         memcpy(coulomb, plan->coulomb, n * n * sizeof *coulomb);
         memcpy(exchange, plan->exchange, n * n * sizeof *exchange);
     }
-    plan->profile.seconds = fmo_now() - start - (measured - built);
+    plan->profile.seconds = fmo_now() - plan->begun - (measured - built);
     plan->built = 1;
     return FMO_OK;
+}
+
+/* Puts the job's number in front of its message. */
+static void name_job(size_t job, const fmo_error *failure, fmo_error *err)
+{
+    if (failure->status != FMO_OK)
+        (void)fmo_error_set(err, failure->status, "job %zu: %s", job, failure->message);
+}
+
+/* Waits for the build that runs on a plan. */
+static fmo_status finish_job(fmo_fock_plan *plan, const fmo_fock_job *jobs, fmo_error *err)
+{
+    const fmo_fock_job *job = plan->running;
+    fmo_error failure = {FMO_OK, ""};
+    plan->running = NULL;
+    const fmo_status status = plan->mode->finish(plan, job->coulomb, job->exchange, &failure);
+    plan->profile.seconds = fmo_now() - plan->begun;
+    plan->built = status == FMO_OK;
+    name_job((size_t)(job - jobs), &failure, err);
+    return status;
+}
+
+static fmo_status start_job(const fmo_fock_job *job, fmo_error *err)
+{
+    fmo_fock_plan *plan = job->plan;
+    if (!plan->mode->start)
+        return fmo_fock_build(plan, job->density, job->coulomb, job->exchange, err);
+    fmo_status status = begin_build(plan, job->density, err);
+    if (status == FMO_OK) status = plan->mode->start(plan, job->density, err);
+    if (status == FMO_OK) plan->running = job;
+    return status;
+}
+
+fmo_status fmo_fock_build_batch(const fmo_fock_job *jobs, size_t count, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    if (!jobs && count > 0)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build_batch: NULL");
+    for (size_t k = 0; k < count; k++)
+        if (!jobs[k].plan || !jobs[k].density || !jobs[k].coulomb || !jobs[k].exchange)
+            return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build_batch: job %zu: NULL", k);
+    for (size_t k = 0; k < count && status == FMO_OK; k++) {
+        fmo_error failure = {FMO_OK, ""};
+        if (jobs[k].plan->running) status = finish_job(jobs[k].plan, jobs, err);
+        if (status == FMO_OK) status = start_job(&jobs[k], &failure);
+        name_job(k, &failure, err);
+    }
+    for (size_t k = 0; k < count; k++) { /* also after an error: nothing is left running */
+        if (!jobs[k].plan->running) continue;
+        const fmo_status finished = finish_job(jobs[k].plan, jobs, err);
+        if (status == FMO_OK) status = finished;
+    }
+    return status;
 }
 
 fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density, double *coulomb,
@@ -344,6 +425,24 @@ fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density, dou
                              "fmo_fock_build_device: the plan's mode is %s, expected fused",
                              fmo_mode_name(plan->options.mode));
     return plan->mode->build_device(plan, density, coulomb, exchange, err);
+}
+
+fmo_status fmo_fock_build_batch_device(const fmo_fock_job *jobs, size_t count, fmo_error *err)
+{
+    if (!jobs && count > 0)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build_batch_device: NULL");
+    for (size_t k = 0; k < count; k++) {
+        const fmo_fock_job *job = &jobs[k];
+        if (!job->plan || !job->density || !job->coulomb || !job->exchange)
+            return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "fmo_fock_build_batch_device: job %zu: NULL", k);
+        if (!job->plan->mode->batch_device)
+            return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "fmo_fock_build_batch_device: job %zu: the plan's mode is %s, "
+                                 "expected fused",
+                                 k, fmo_mode_name(job->plan->options.mode));
+    }
+    return count ? jobs[0].plan->mode->batch_device(jobs, count, err) : FMO_OK;
 }
 
 fmo_status fmo_fock_plan_profile(const fmo_fock_plan *plan, fmo_fock_profile *profile,

@@ -30,7 +30,16 @@ typedef struct fmo_mode_implementation {
     /* The pairs were made again. */
     fmo_status (*new_pairs)(fmo_fock_plan *plan, fmo_error *err);
     void (*release)(fmo_fock_plan *plan);
+    /* `build` in two steps, so that builds of several plans run at once: start only queues, finish
+     * waits and writes J and K in the caller's order. NULL where the mode has no such form. */
+    fmo_status (*start)(fmo_fock_plan *plan, const double *density, fmo_error *err);
+    fmo_status (*finish)(fmo_fock_plan *plan, double *coulomb, double *exchange, fmo_error *err);
+    /* build_device of many plans of this mode. */
+    fmo_status (*batch_device)(const fmo_fock_job *jobs, size_t count, fmo_error *err);
     int needs_pairs, host_matrices;
+    int sp_pairs; /* the pairs are to be sp pairs (shell_pair.h) */
+    /* Adds what a build takes on top of the plan; NULL where the mode cannot tell. */
+    void (*workspace)(const fmo_fock_plan *plan, fmo_fock_memory *memory);
 } fmo_mode_implementation;
 
 extern const fmo_mode_implementation fmo_mode_cpu;
@@ -54,6 +63,8 @@ struct fmo_fock_plan {
     double density_largest;
     int scatter_open; /* auto chose by structure and has not seen a build's duplication yet */
     int built;
+    double begun;                /* when the last build was */
+    const fmo_fock_job *running; /* started and not finished; NULL: none */
     fmo_fock_profile profile;
 };
 

@@ -11,6 +11,7 @@
 extern "C" {
 #endif
 
+/** What a strategy decides. */
 typedef enum fmo_strategy_kind {
     FMO_SCATTER_ELEMENT,  /**< add(address, value); knows nothing of loops */
     FMO_SCATTER_SCHEDULE, /**< chooses loop order and who owns what */
@@ -50,7 +51,9 @@ typedef enum fmo_strategy_kind {
 
 #define FMO_SCATTER_ENUM_ROW(e, name, kind, takes_commit, determinism, text) e,
 #define FMO_COMMIT_ENUM_ROW(e, name, text)                                   e,
+/** Scatter strategies. */
 typedef enum fmo_scatter { FMO_SCATTER_TABLE(FMO_SCATTER_ENUM_ROW) FMO_SCATTER_COUNT } fmo_scatter;
+/** Forms of one atomic. */
 typedef enum fmo_commit { FMO_COMMIT_TABLE(FMO_COMMIT_ENUM_ROW) FMO_COMMIT_COUNT } fmo_commit;
 #undef FMO_SCATTER_ENUM_ROW
 #undef FMO_COMMIT_ENUM_ROW
@@ -60,8 +63,8 @@ FMO_API const char *fmo_scatter_text(fmo_scatter scatter); /**< one line for --h
 FMO_API const char *fmo_scatter_determinism(fmo_scatter scatter); /**< "run-to-run" */
 FMO_API int fmo_scatter_takes_commit(fmo_scatter scatter);        /**< 1: --commit matters */
 FMO_API fmo_strategy_kind fmo_scatter_kind(fmo_scatter scatter);  /**< CHOICE if out of range */
-FMO_API const char *fmo_commit_name(fmo_commit commit);
-FMO_API const char *fmo_commit_text(fmo_commit commit);
+FMO_API const char *fmo_commit_name(fmo_commit commit); /**< "cas"; NULL if out of range */
+FMO_API const char *fmo_commit_text(fmo_commit commit); /**< one line for --help */
 
 #ifdef __cplusplus
 }

@@ -34,6 +34,23 @@ FMO_DEVICE void fmo_run_suffix(unsigned mask, unsigned followers, T *value)
     }
 }
 
+/* N sums over each run, right in its lowest lane only. */
+template <int N, typename T>
+FMO_DEVICE void fmo_run_sum(unsigned mask, unsigned followers, T *value)
+{
+    if (followers != 0xfffffffeu) {
+        fmo_run_suffix<N>(mask, followers, value);
+        return;
+    }
+    /* one run, the whole warp: nobody has to ask */
+#pragma unroll 1
+    for (unsigned d = 16; d; d /= 2) {
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            value[n] = fmo_sum(__shfl_down_sync(0xffffffffu, value[n], d), value[n]);
+    }
+}
+
 template <class Commit, typename T>
 FMO_DEVICE_CALL T fmo_segmented_fetch(unsigned mask, T *address, T value)
 {
@@ -53,6 +70,7 @@ FMO_DEVICE_CALL T fmo_segmented_fetch(unsigned mask, T *address, T value)
 
 template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
     static constexpr bool block_wide = false;
+    static constexpr bool takes_runs = true; /* add_runs */
 
     template <typename T>
     __device__ __forceinline__ unsigned add(unsigned mask, T *address, T value) const
@@ -63,11 +81,18 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
     __device__ __forceinline__ unsigned add_block(unsigned mask, T *address, size_t stride,
                                                   const T *value) const
     {
-        const unsigned followers = fmo_run_followers(mask, address);
+        return add_runs<Rows, Columns>(mask, fmo_run_followers(mask, address), address, stride,
+                                       value);
+    }
+    /* add_block by a caller who knows the lanes that have the address of the lane below them. */
+    template <int Rows, int Columns, typename T>
+    __device__ __forceinline__ unsigned add_runs(unsigned mask, unsigned followers, T *address,
+                                                 size_t stride, const T *value) const
+    {
         T sum[Rows * Columns];
 #pragma unroll
         for (int n = 0; n < Rows * Columns; n++) sum[n] = value[n];
-        fmo_run_suffix<Rows * Columns>(mask, followers, sum);
+        fmo_run_sum<Rows * Columns>(mask, followers, sum);
         if ((followers >> fmo_lane()) & 1u) return 0u;
         fmo_commit_block<Commit, Rows, Columns>(address, stride, sum);
         return Rows * Columns;

@@ -14,11 +14,28 @@ FMO_HD double fmo_screen_max(double a, double b)
     return a > b ? a : b;
 }
 
+/* J and K apart, for builds that leave out the half of a quartet that is not needed: the rule above
+ * with the elements of D that meet the quartet in J, or in K. */
+FMO_HD double fmo_screen_coulomb(double ij, double kl)
+{
+    return 4.0 * fmo_screen_max(ij, kl);
+}
+FMO_HD double fmo_screen_exchange(double row_k, double row_l)
+{
+    return fmo_screen_max(row_k, row_l);
+}
+
 /* The same factor from what a bra pair ij has in common for all kets: D_ij, and for each shell k
  * row(k) = max(|D_ik|, |D_jk|). */
 FMO_HD double fmo_screen_density_by_rows(double ij, double kl, double row_k, double row_l)
 {
-    return fmo_screen_max(4.0 * fmo_screen_max(ij, kl), fmo_screen_max(row_k, row_l));
+    return fmo_screen_max(fmo_screen_coulomb(ij, kl), fmo_screen_exchange(row_k, row_l));
+}
+
+FMO_HD double fmo_screen_exchange_of(const double *dmax, long nshell, int i, int j, int k, int l)
+{
+    const double *di = dmax + i * nshell, *dj = dmax + j * nshell;
+    return fmo_screen_exchange(fmo_screen_max(di[k], dj[k]), fmo_screen_max(di[l], dj[l]));
 }
 
 /* The density factor of a quartet; dmax is [nshell][nshell] block maxima. */
@@ -28,5 +45,9 @@ FMO_HD double fmo_screen_density(const double *dmax, long nshell, int i, int j, 
     return fmo_screen_density_by_rows(di[j], dk[l], fmo_screen_max(di[k], dj[k]),
                                       fmo_screen_max(di[l], dj[l]));
 }
+
+/* Primitive quartets are left out where the product of their Schwarz bounds times the density
+ * factor is below this share of the cutoff. Chosen by docs/accuracy.md. */
+#define FMO_SCREEN_PRIM_SHARE 0.1
 
 #endif

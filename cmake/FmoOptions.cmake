@@ -3,10 +3,11 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
 endif()
 
-option(BUILD_SHARED_LIBS "Build libfmo as a shared library" OFF)
 option(BUILD_TESTING "Build the tests" ON)
 option(FMO_WERROR "Treat warnings as errors" OFF)
-option(FMO_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+set(FMO_SANITIZE OFF CACHE STRING
+    "ON: AddressSanitizer and UndefinedBehaviorSanitizer; thread: ThreadSanitizer")
+set_property(CACHE FMO_SANITIZE PROPERTY STRINGS OFF ON thread)
 set(FMO_CUDA AUTO CACHE STRING "GPU code: AUTO (if nvcc is found), ON or OFF")
 set_property(CACHE FMO_CUDA PROPERTY STRINGS AUTO ON OFF)
 
@@ -24,6 +25,9 @@ target_compile_options(fmo_warnings INTERFACE $<$<COMPILE_LANGUAGE:C>:${FMO_C_WA
 if(FMO_SANITIZE)
     set(FMO_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all
                            -fno-omit-frame-pointer)
+    if(FMO_SANITIZE STREQUAL "thread")
+        set(FMO_SANITIZE_FLAGS -fsanitize=thread -fno-omit-frame-pointer)
+    endif()
     add_compile_options("$<$<COMPILE_LANGUAGE:C>:${FMO_SANITIZE_FLAGS}>")
     add_link_options("$<$<LINK_LANGUAGE:C>:${FMO_SANITIZE_FLAGS}>")
 endif()

@@ -1,6 +1,7 @@
-/* fmo-driver: two-electron Fock matrices of data sets, from the command line.
- * Next: options.c (what it takes), run.c (what it does), report.c and profile_json.c (what it
- * says). Everything numerical is in the library, <fmo/fock.h>. */
+/* fmo-driver: two-electron Fock matrices and SCFs of data sets, from the command line.
+ * Next: options.c (what it takes), run.c, run_batch.c and run_scf.c (what it does), report.c and
+ * profile_json.c (what it says). Everything numerical is in the libraries, <fmo/fock.h> and
+ * <fmo/scf.h>. */
 #define _GNU_SOURCE
 #include "options.h"
 #include "profile_json.h"
@@ -67,40 +68,78 @@ static int flush_stdout(void)
 }
 
 /* One data set: report it, or say on stderr why not. json is NULL without --profile=json. */
-static int run_one(const driver_options *options, const char *path, driver_json *json,
-                   int *succeeded)
+static int report_one(const driver_options *options, const char *path, fmo_status status,
+                      fmo_error *err, const driver_result *result, driver_json *json,
+                      int *succeeded)
 {
-    driver_result result;
-    fmo_error err = {FMO_OK, ""}, json_err = {FMO_OK, ""};
+    fmo_error json_err = {FMO_OK, ""};
     int code = 0;
-    fmo_status status = driver_run(options, path, &result, &err);
     if (status != FMO_OK) {
         /* A status without a message would be a bug of the library; say at least what it means. */
-        fmo_error_set(&err, status, "%s", fmo_status_text(status));
-        print_error(path, err.message);
+        fmo_error_set(err, status, "%s", fmo_status_text(status));
+        print_error(path, err->message);
         code = fmo_status_exit_code(status);
-        if (json && driver_json_add_failure(json, path, &err, &json_err) != FMO_OK)
+        if (json && driver_json_add_failure(json, path, err, &json_err) != FMO_OK)
             print_error(path, json_err.message);
     } else {
-        driver_check_status check = result.check.status;
+        driver_check_status check = result->check.status;
         if (check == DRIVER_CHECK_FAIL || check == DRIVER_CHECK_IMPOSSIBLE)
             code = fmo_status_exit_code(FMO_ERR_CHECK);
+        if (result->scf_verdict.status != FMO_OK) {
+            print_error(path, result->scf_verdict.message);
+            code = fmo_status_exit_code(result->scf_verdict.status);
+        }
         ++*succeeded;
         if (!json) {
-            driver_report(options, &result, stdout);
+            driver_report(options, result, stdout);
         } else {
-            if (driver_json_add(json, options, &result, &json_err) != FMO_OK) {
+            if (driver_json_add(json, options, result, &json_err) != FMO_OK) {
                 print_error(path, json_err.message);
                 code = worse(code, fmo_status_exit_code(json_err.status));
             }
-            if (code == fmo_status_exit_code(FMO_ERR_CHECK)) {
-                fprintf(stderr, "fmo-driver: %s: ", fmo_dataset_path(result.dataset));
-                driver_check_print(&result.check, result.dataset, stderr);
+            if (check == DRIVER_CHECK_FAIL || check == DRIVER_CHECK_IMPOSSIBLE) {
+                fprintf(stderr, "fmo-driver: %s: ", fmo_dataset_path(result->dataset));
+                driver_check_print(&result->check, result->dataset, stderr);
                 fputc('\n', stderr);
             }
         }
     }
+    return code;
+}
+
+static int run_one(const driver_options *options, const char *path, driver_json *json,
+                   int *succeeded)
+{
+    driver_result result;
+    fmo_error err = {FMO_OK, ""};
+    const fmo_status status = driver_run(options, path, &result, &err);
+    const int code = report_one(options, path, status, &err, &result, json, succeeded);
     driver_result_free(&result);
+    return code;
+}
+
+/* All data sets in one call. */
+static int run_batch(const driver_options *options, driver_json *json, int *succeeded)
+{
+    driver_batch batch;
+    fmo_error err = {FMO_OK, ""};
+    int code = 0;
+    const fmo_status status = driver_run_batch(options, &batch, &err);
+    if (status != FMO_OK) {
+        print_error(NULL, err.message);
+        code = fmo_status_exit_code(status);
+    }
+    for (int i = 0; i < batch.count && status == FMO_OK; i++) {
+        if (*succeeded > 0 && !json && !options->quiet) fputs("\n", stdout);
+        code = worse(code, report_one(options, options->datasets[i], batch.err[i].status,
+                                      &batch.err[i], &batch.result[i], json, succeeded));
+    }
+    if (*succeeded > 0 && json && driver_json_add_batch(json, &batch, &err) != FMO_OK) {
+        print_error(NULL, err.message);
+        code = worse(code, fmo_status_exit_code(err.status));
+    }
+    if (*succeeded > 0 && !json && !options->quiet) driver_report_batch(&batch, stdout);
+    driver_batch_free(&batch);
     return code;
 }
 
@@ -115,7 +154,11 @@ static int run_all(const driver_options *options)
             return fmo_status_exit_code(FMO_ERR_MEMORY);
         }
     }
-    for (int i = 0; i < options->dataset_num && write_code == 0; i++) {
+    if (options->batch) {
+        code = run_batch(options, json, &succeeded);
+        write_code = flush_stdout();
+    }
+    for (int i = 0; i < options->dataset_num && write_code == 0 && !options->batch; i++) {
         if (succeeded > 0 && !json && !options->quiet) fputs("\n", stdout);
         code = worse(code, run_one(options, options->datasets[i], json, &succeeded));
         write_code = flush_stdout();

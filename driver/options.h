@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <fmo/fock.h>
+#include <fmo/scf.h>
 
 typedef enum driver_action { DRIVER_RUN, DRIVER_HELP, DRIVER_VERSION } driver_action;
 
@@ -21,9 +22,18 @@ typedef struct driver_options {
     fmo_fock_options fock; /**< progress is left NULL here */
     int repeat;            /**< timed builds of each data set, >= 1 */
     bool check;            /**< compare with reference values */
+    bool batch;            /**< all data sets in one call */
     bool quiet;            /**< only the check line and errors */
     driver_profile_format profile;
-    const char *output;    /**< result file or NULL */
+    const char *output;          /**< result file or NULL */
+    bool scf;                    /**< an SCF instead of builds of the data set's density */
+    fmo_scf_options scf_options; /**< of it; its `fock` is filled in from the one above */
+    bool cutoff_given;           /**< an SCF has a default of its own */
+    const char *basis;           /**< name or file of a basis set, for .xyz files, or NULL */
+    bool charge_given;
+    int charge;            /**< of the molecule, e */
+    int multiplicity;      /**< 2 S + 1 */
+    const char *molden;    /**< file for the orbitals or NULL */
     char *const *datasets; /**< [dataset_num] paths, in argv */
     int dataset_num;
 } driver_options;
@@ -31,6 +41,12 @@ typedef struct driver_options {
 /** Parse argv, options anywhere; permutes argv as getopt_long does.
  *  @return FMO_OK, or FMO_ERR_ARGUMENT with one line that names the option and what it takes */
 fmo_status driver_options_parse(int argc, char **argv, driver_options *options, fmo_error *err);
+
+/** The screening threshold: an SCF has a default of its own. */
+double driver_cutoff(const driver_options *options);
+
+/** Whether a path names a .xyz file, by its last letters. */
+bool driver_is_xyz(const char *path);
 
 /** The text of --help. */
 void driver_options_help(FILE *stream);

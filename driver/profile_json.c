@@ -118,42 +118,110 @@ static fmo_status append(driver_json *json, json_t *entry, fmo_error *err)
     return FMO_OK;
 }
 
+static json_t *cycles_of(const driver_result *result)
+{
+    json_t *cycles = json_array();
+    for (int i = 0; i < result->cycle_num; i++) {
+        const fmo_scf_cycle *c = &result->cycles[i];
+        json_t *entry = json_pack(
+            "{s:i, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o}", "cycle", c->cycle, "energy",
+            number(c->energy), "energy_change", number(c->energy_change), "gradient",
+            number(c->gradient), "build", c->full_build ? "full" : "change", "extrapolation",
+            c->energy_diis ? "ediis" : "diis", "fock_seconds", number(c->fock_seconds),
+            "solve_seconds", number(c->solve_seconds), "other_seconds", number(c->other_seconds));
+        if (json_array_append_new(cycles, entry) != 0) {
+            json_decref(cycles);
+            return NULL;
+        }
+    }
+    return cycles;
+}
+
+static json_t *scf_of(const driver_options *options, const driver_result *result)
+{
+    const fmo_scf_result *scf = result->scf;
+    const fmo_scf_options *asked = &options->scf_options;
+    json_t *object = json_pack(
+        "{s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "converged",
+        scf->converged, "verdict", scf->verdict, "guess", fmo_scf_guess_name(asked->guess),
+        "solver", fmo_scf_solver_name(scf->solver), "electrons", 2 * scf->occupied_num, "mo_num",
+        scf->mo_num, "dropped", scf->dropped, "cycle_num", scf->cycles, "full_builds",
+        scf->full_builds, "descents", scf->descents, "energy_change", number(scf->energy_change),
+        "gradient", number(scf->gradient), "homo", number(scf->homo), "lumo", number(scf->lumo));
+    json_t *rest =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o, s:o, s:o}, s:o}",
+                  "energy_convergence", number(asked->energy_convergence), "gradient_convergence",
+                  number(asked->gradient_convergence), "level_shift", number(asked->level_shift),
+                  "overlap_smallest", number(scf->overlap_smallest), "hessian_lowest",
+                  number(scf->hessian_lowest), "seconds", "total", number(scf->seconds),
+                  "one_electron", number(scf->one_electron_seconds), "plan",
+                  number(scf->plan_seconds), "guess", number(scf->guess_seconds), "fock",
+                  number(scf->fock_seconds), "solve", number(scf->solve_seconds), "stability",
+                  number(scf->stability_seconds), "cycles", cycles_of(result));
+    if (!object || !rest || json_object_update(object, rest) != 0) {
+        json_decref(object);
+        object = NULL;
+    }
+    json_decref(rest);
+    return object;
+}
+
+/* What only builds have. */
+static json_t *build_of(const driver_options *options, const driver_result *result)
+{
+    const fmo_dataset *dataset = result->dataset;
+    const fmo_fock_profile *profile = &result->profile;
+    double quartets = 0.0;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) quartets += (double)profile->classes[c].quartets;
+    json_t *seconds = json_pack("{s:o, s:o, s:o}", "min", number(result->seconds_min), "median",
+                                number(result->seconds_median), "max", number(result->seconds_max));
+    return json_pack(
+        "{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "repeat",
+        options->repeat, "plan_seconds", number(profile->plan_seconds), "seconds", seconds,
+        "screening_seconds", number(profile->screening_seconds), "reduce_seconds",
+        number(profile->reduce_seconds), "gpu_seconds", number(profile->gpu_seconds),
+        "transfer_seconds", number(profile->transfer_seconds), "quartets_per_second",
+        number(driver_profile_has_classes(profile) ? quartets / result->seconds_median : NAN),
+        "classes", classes_of(profile), "repeat_difference", number(result->repeat_difference),
+        "energy", number(result->energy), "energy_2e", number(result->energy_2e), "trace_g",
+        number(result->trace_g), "norm_g", number(result->norm_g), "check",
+        check_of(&result->check, dataset));
+}
+
 fmo_status driver_json_add(driver_json *json, const driver_options *options,
                            const driver_result *result, fmo_error *err)
 {
     const fmo_dataset *dataset = result->dataset;
     const fmo_fock_profile *profile = &result->profile;
     const bool fused = profile->mode == FMO_MODE_FUSED;
-    double quartets = 0.0;
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) quartets += (double)profile->classes[c].quartets;
     json_t *notices = json_array();
     for (int i = 0; fmo_dataset_notice(dataset, i); i++)
         json_array_append_new(notices, text(fmo_dataset_notice(dataset, i)));
-    json_t *seconds = json_pack("{s:o, s:o, s:o}", "min", number(result->seconds_min), "median",
-                                number(result->seconds_median), "max", number(result->seconds_max));
     json_t *entry = json_pack(
-        "{s:o, s:o, s:o, s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i}", "dataset",
+        "{s:o, s:o, s:o, s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "dataset",
         text(fmo_dataset_path(dataset)), "sha256", text(fmo_dataset_sha256(dataset)), "formula",
         text(fmo_dataset_formula(dataset)), "nao", result->nao, "basis",
         text(fmo_dataset_basis_name(dataset)), "notices", notices, "mode",
         fmo_mode_name(profile->mode), "mode_reason", text(profile->mode_reason), "scatter",
-        fused ? text(fmo_scatter_name(profile->scatter)) : json_null(), "commit",
-        fused ? text(fmo_commit_name(profile->commit)) : json_null(), "reduce",
+        fused ? text(fmo_scatter_name(result->scf ? options->fock.scatter : profile->scatter))
+              : json_null(),
+        "commit",
+        fused ? text(fmo_commit_name(result->scf ? options->fock.commit : profile->commit))
+              : json_null(),
+        "reduce",
         driver_mode_reduces(profile->mode) ? text(fmo_reduce_name(options->fock.reduce))
                                            : json_null(),
-        "cutoff", number(options->fock.cutoff), "threads", profile->threads, "repeat",
-        options->repeat);
-    json_t *rest = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "plan_seconds",
-        number(profile->plan_seconds), "seconds", seconds, "screening_seconds",
-        number(profile->screening_seconds), "reduce_seconds", number(profile->reduce_seconds),
-        "gpu_seconds", number(profile->gpu_seconds), "transfer_seconds",
-        number(profile->transfer_seconds), "quartets_per_second",
-        number(driver_profile_has_classes(profile) ? quartets / result->seconds_median : NAN),
-        "classes", classes_of(profile), "repeat_difference", number(result->repeat_difference),
-        "energy", number(result->energy), "energy_2e", number(result->energy_2e), "trace_g",
-        number(result->trace_g), "norm_g", number(result->norm_g), "check",
-        check_of(&result->check, dataset));
+        "integrals",
+        profile->mode == FMO_MODE_CPU ? text(fmo_integrals_name(profile->integrals)) : json_null(),
+        "cutoff", number(driver_cutoff(options)), "threads", profile->threads);
+    json_t *rest;
+    if (result->scf)
+        rest = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "plan_seconds",
+                         number(profile->plan_seconds), "energy", number(result->energy),
+                         "energy_2e", number(result->energy_2e), "trace_g", number(result->trace_g),
+                         "norm_g", number(result->norm_g), "scf", scf_of(options, result));
+    else
+        rest = build_of(options, result);
     if (!entry || !rest || json_object_update(entry, rest) != 0) {
         json_decref(entry);
         entry = NULL;
@@ -174,6 +242,16 @@ fmo_status driver_json_add_failure(driver_json *json, const char *path, const fm
                             text(failure->message), "exit_code",
                             fmo_status_exit_code(failure->status)),
                   err);
+}
+
+fmo_status driver_json_add_batch(driver_json *json, const driver_batch *batch, fmo_error *err)
+{
+    json_t *object = json_pack("{s:i, s:{s:o, s:o, s:o}}", "datasets", batch->built, "seconds",
+                               "min", number(batch->seconds_min), "median",
+                               number(batch->seconds_median), "max", number(batch->seconds_max));
+    if (json_object_set_new(json->root, "batch", object) != 0)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the profile");
+    return FMO_OK;
 }
 
 fmo_status driver_json_write(const driver_json *json, FILE *stream, fmo_error *err)

@@ -18,6 +18,9 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
 fmo_status driver_json_add_failure(driver_json *json, const char *path, const fmo_error *failure,
                                    fmo_error *err);
 
+/** Record what the one call of --batch took. @return FMO_OK, FMO_ERR_MEMORY */
+fmo_status driver_json_add_batch(driver_json *json, const driver_batch *batch, fmo_error *err);
+
 /** @return FMO_OK, FMO_ERR_MEMORY; write errors are left to ferror(stream) */
 fmo_status driver_json_write(const driver_json *json, FILE *stream, fmo_error *err);
 

@@ -16,23 +16,33 @@ static void print_system(const driver_options *options, const driver_result *res
     const char *basis_name = fmo_dataset_basis_name(dataset);
 
     fprintf(stream, "fmo-driver %s\n", FMO_VERSION_STRING);
-    fprintf(stream, "  data set   %s\n", fmo_dataset_path(dataset));
+    fprintf(stream, "  %-10s %s\n",
+            driver_is_xyz(fmo_dataset_path(dataset)) ? "geometry" : "data set",
+            fmo_dataset_path(dataset));
     fprintf(stream, "  system     %s, %d atoms", fmo_dataset_formula(dataset),
             fmo_basis_nucleus_num(basis));
+    if (result->scf) electrons = 2 * result->scf->occupied_num;
     if (electrons >= 0) fprintf(stream, ", %d electrons", electrons);
     fprintf(stream, "\n  basis      %s%s%d functions, %d shells (%d s, %d p), %d primitives\n",
             basis_name, *basis_name ? ": " : "", result->nao, s + p, s, p,
             fmo_basis_prim_num(basis));
-    fprintf(stream, "  density    %s\n", fmo_dataset_density_source(dataset));
+    if (result->scf)
+        fprintf(stream, "  guess      %s (%s)\n", fmo_scf_guess_name(options->scf_options.guess),
+                fmo_scf_guess_text(options->scf_options.guess));
+    else
+        fprintf(stream, "  density    %s\n", fmo_dataset_density_source(dataset));
     fprintf(stream, "  mode       %s", fmo_mode_name(profile->mode));
     if (profile->mode_reason[0]) fprintf(stream, " (%s)", profile->mode_reason);
     fprintf(stream, ", %d thread%s", profile->threads, profile->threads == 1 ? "" : "s");
     if (profile->mode == FMO_MODE_FUSED)
-        fprintf(stream, ", scatter %s, commit %s", fmo_scatter_name(profile->scatter),
-                fmo_commit_name(profile->commit));
-    if (driver_mode_reduces(profile->mode))
+        fprintf(stream, ", scatter %s, commit %s",
+                fmo_scatter_name(result->scf ? options->fock.scatter : profile->scatter),
+                fmo_commit_name(result->scf ? options->fock.commit : profile->commit));
+    if (profile->mode == FMO_MODE_CPU && options->fock.scatter == FMO_SCATTER_FIXED)
+        fprintf(stream, ", scatter fixed");
+    else if (driver_mode_reduces(profile->mode))
         fprintf(stream, ", reduce %s", fmo_reduce_name(options->fock.reduce));
-    fprintf(stream, ", cutoff %g\n", options->fock.cutoff);
+    fprintf(stream, ", cutoff %g\n", driver_cutoff(options));
     for (int i = 0; fmo_dataset_notice(dataset, i); i++)
         fprintf(stream, "  notice     %s\n", fmo_dataset_notice(dataset, i));
 }
@@ -135,7 +145,8 @@ static void print_accumulation(const fmo_fock_profile *profile, FILE *stream)
     }
 }
 
-static void print_profile(const driver_result *result, FILE *stream)
+/* On what, with what, of what. */
+static void print_origin(const driver_result *result, FILE *stream)
 {
     const fmo_fock_profile *profile = &result->profile;
     const char *commit = driver_host_commit();
@@ -146,6 +157,12 @@ static void print_profile(const driver_result *result, FILE *stream)
     fprintf(stream, "  device       %s\n", profile->device[0] ? profile->device : "none");
     fprintf(stream, "  commit       %s\n", commit ? commit : "not known");
     fprintf(stream, "  data set     sha256 %s\n", fmo_dataset_sha256(result->dataset));
+}
+
+static void print_profile(const driver_result *result, FILE *stream)
+{
+    const fmo_fock_profile *profile = &result->profile;
+    print_origin(result, stream);
     fprintf(stream, "  plan         %.6f s, once for all builds\n", profile->plan_seconds);
     print_phase(stream, "screening", profile->screening_seconds, profile->seconds);
     print_phase(stream, "reduction", profile->reduce_seconds, profile->seconds);
@@ -159,8 +176,74 @@ static void print_profile(const driver_result *result, FILE *stream)
                 result->repeat_difference == 0.0 ? " (equal bits)" : "");
 }
 
+static void print_cycles(const driver_result *result, FILE *stream)
+{
+    fprintf(stream, "\n  %5s %20s %11s %10s %6s %10s %10s %10s\n", "cycle", "energy", "change",
+            "gradient", "build", "Fock s", "solve s", "other s");
+    for (int i = 0; i < result->cycle_num; i++) {
+        const fmo_scf_cycle *c = &result->cycles[i];
+        fprintf(stream, "  %5d %20.10f ", c->cycle, c->energy);
+        if (isnan(c->energy_change))
+            fprintf(stream, "%11s", "-");
+        else
+            fprintf(stream, "%11.2e", c->energy_change);
+        fprintf(stream, " %10.2e %6s %10.6f %10.6f %10.6f%s\n", c->gradient,
+                c->full_build ? "full" : "change", c->fock_seconds, c->solve_seconds,
+                c->other_seconds, c->energy_diis ? " EDIIS" : "");
+    }
+}
+
+static void print_scf(const driver_options *options, const driver_result *result, FILE *stream)
+{
+    const fmo_scf_result *scf = result->scf;
+    fprintf(stream, "\n  SCF        %s\n", scf->verdict);
+    if (scf->dropped)
+        fprintf(stream,
+                "  basis      %d of %d functions dropped: eigenvalues of the overlap below %g, the "
+                "smallest %.1e\n",
+                scf->dropped, scf->nao, options->scf_options.linear_dependence,
+                scf->overlap_smallest);
+    if (!isnan(scf->hessian_lowest))
+        fprintf(stream, "  stability  lowest eigenvalue of the orbital Hessian %.6f: %s\n",
+                scf->hessian_lowest, scf->hessian_lowest < -1e-5 ? "not a minimum" : "a minimum");
+    fprintf(stream, "  orbitals   %d, %d of them occupied, HOMO %.6f", scf->mo_num,
+            scf->occupied_num, scf->homo);
+    if (!isnan(scf->lumo))
+        fprintf(stream, ", LUMO %.6f, gap %.6f hartree", scf->lumo, scf->lumo - scf->homo);
+    fprintf(stream,
+            "\n  seconds    %.6f: one-electron %.6f, plan %.6f, guess %.6f, Fock %.6f, solve %.6f",
+            scf->seconds, scf->one_electron_seconds, scf->plan_seconds, scf->guess_seconds,
+            scf->fock_seconds, scf->solve_seconds);
+    if (!isnan(scf->hessian_lowest)) fprintf(stream, ", stability %.6f", scf->stability_seconds);
+    fprintf(stream, "\n  energy     %.10f hartree (two-electron part %.10f)%s\n", scf->energy,
+            result->energy_2e, scf->converged ? "" : ", NOT CONVERGED");
+    if (options->output)
+        fprintf(stream, "  output     %s%s\n", options->output,
+                scf->converged ? "" : " (last state, not converged)");
+    if (options->molden)
+        fprintf(stream, "  Molden     %s%s\n", options->molden,
+                scf->converged ? "" : " (last state, not converged)");
+}
+
+static void report_scf(const driver_options *options, const driver_result *result, FILE *stream)
+{
+    if (options->quiet) {
+        if (options->dataset_num > 1) fprintf(stream, "%s: ", fmo_dataset_path(result->dataset));
+        fprintf(stream, "SCF: %.10f hartree, %s\n", result->energy, result->scf->verdict);
+        return;
+    }
+    print_system(options, result, stream);
+    print_cycles(result, stream);
+    print_scf(options, result, stream);
+    if (options->profile == DRIVER_PROFILE_TABLE) print_origin(result, stream);
+}
+
 void driver_report(const driver_options *options, const driver_result *result, FILE *stream)
 {
+    if (result->scf) {
+        report_scf(options, result, stream);
+        return;
+    }
     if (!options->quiet) {
         print_system(options, result, stream);
         if (driver_profile_has_classes(&result->profile)) print_classes(result, stream);
@@ -175,4 +258,13 @@ void driver_report(const driver_options *options, const driver_result *result, F
         driver_check_print(&result->check, result->dataset, stream);
         fputc('\n', stream);
     }
+}
+
+void driver_report_batch(const driver_batch *batch, FILE *stream)
+{
+    fprintf(stream, "\n  batch      %d data sets in one call: %.6f s", batch->built,
+            batch->seconds_median);
+    if (batch->seconds_min < batch->seconds_max)
+        fprintf(stream, ", %.6f to %.6f s", batch->seconds_min, batch->seconds_max);
+    fputc('\n', stream);
 }

@@ -17,17 +17,17 @@
         if (status != FMO_OK) goto done; \
     } while (0)
 
-/* What of an output's fate can be known before the build, which may take long. */
-static fmo_status check_output(const char *output, const char *input, fmo_error *err)
+fmo_status driver_check_output(const char *option, const char *output, const char *input,
+                               fmo_error *err)
 {
     struct stat out, in, folder_stat;
     if (stat(output, &out) == 0) {
         if (!S_ISREG(out.st_mode))
-            return fmo_error_set(err, FMO_ERR_OUTPUT, "--output %.300s: not a regular file",
+            return fmo_error_set(err, FMO_ERR_OUTPUT, "--%s %.300s: not a regular file", option,
                                  output);
         if (stat(input, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-            return fmo_error_set(err, FMO_ERR_OUTPUT,
-                                 "--output is the data set itself: choose another name");
+            return fmo_error_set(err, FMO_ERR_OUTPUT, "--%s is the %s itself: choose another name",
+                                 option, driver_is_xyz(input) ? "geometry" : "data set");
     }
     char *copy = strdup(output);
     if (!copy) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
@@ -35,14 +35,14 @@ static fmo_status check_output(const char *output, const char *input, fmo_error 
     const char *folder = dirname(copy);
     size_t length = strlen(output);
     if (stat(folder, &folder_stat) != 0)
-        status = fmo_error_set(err, FMO_ERR_OUTPUT, "--output %.300s: folder %.100s: %s", output,
-                               folder, strerror(errno));
+        status = fmo_error_set(err, FMO_ERR_OUTPUT, "--%s %.300s: folder %.100s: %s", option,
+                               output, folder, strerror(errno));
     else if (output[length - 1] == '/')
-        status = fmo_error_set(err, FMO_ERR_OUTPUT, "--output %.300s: expected the name of a file",
-                               output);
+        status = fmo_error_set(err, FMO_ERR_OUTPUT, "--%s %.300s: expected the name of a file",
+                               option, output);
     else if (access(folder, W_OK | X_OK) != 0)
-        status = fmo_error_set(err, FMO_ERR_OUTPUT, "--output %.300s: folder %.100s: %s", output,
-                               folder, strerror(errno));
+        status = fmo_error_set(err, FMO_ERR_OUTPUT, "--%s %.300s: folder %.100s: %s", option,
+                               output, folder, strerror(errno));
     free(copy);
     return status;
 }
@@ -60,80 +60,157 @@ static double max_difference(const double *a, const double *b, size_t size)
     return largest;
 }
 
-/* `repeat` builds; their spread in time and in G. */
-static fmo_status build(const driver_options *options, fmo_fock_plan *plan,
-                        driver_progress *progress, driver_result *result, fmo_error *err)
+fmo_status driver_repeats_begin(driver_repeats *repeats, int count, const driver_result *result,
+                                fmo_error *err)
 {
-    size_t size = (size_t)result->nao * (size_t)result->nao;
-    size_t count = (size_t)options->repeat;
-    double *J = result->matrices[DRIVER_COULOMB], *K = result->matrices[DRIVER_EXCHANGE];
+    const size_t size = (size_t)result->nao * (size_t)result->nao;
+    memset(repeats, 0, sizeof *repeats);
+    repeats->count = (size_t)count;
+    repeats->profile = malloc(repeats->count * sizeof *repeats->profile);
+    repeats->first = count > 1 ? malloc(size * sizeof *repeats->first) : NULL;
+    if (!repeats->profile || (count > 1 && !repeats->first))
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d builds", count);
+    return FMO_OK;
+}
+
+fmo_status driver_repeats_take(driver_repeats *repeats, const fmo_fock_plan *plan,
+                               driver_result *result, fmo_error *err)
+{
+    const size_t size = (size_t)result->nao * (size_t)result->nao, n = repeats->done;
+    const double *J = result->matrices[DRIVER_COULOMB], *K = result->matrices[DRIVER_EXCHANGE];
     double *G = result->matrices[DRIVER_FOCK_2E];
-    fmo_status status = FMO_OK;
-    fmo_fock_profile *profiles = malloc(count * sizeof *profiles);
-    double *first = count > 1 ? malloc(size * sizeof *first) : NULL;
-    if (!profiles || (count > 1 && !first)) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu builds", count);
-        goto done;
-    }
-    result->repeat_difference = count > 1 ? 0.0 : NAN;
-    for (size_t n = 0; n < count; n++) {
-        if (count > 1)
-            driver_progress_begin(progress, "build %zu/%zu", n + 1, count);
-        else
-            driver_progress_begin(progress, "build");
-        /* timed by the library, which leaves out the extra run of measure_accumulation */
-        CHECKGOTO(fmo_fock_build(plan, fmo_dataset_density(result->dataset), J, K, err));
-        CHECKGOTO(fmo_fock_plan_profile(plan, &profiles[n], err));
-        for (size_t i = 0; i < size; i++) G[i] = J[i] - 0.5 * K[i];
-        if (n == 0 && first) memcpy(first, G, size * sizeof *first);
-        if (n > 0)
-            result->repeat_difference =
-                fmax(result->repeat_difference, max_difference(G, first, size));
-    }
+    const fmo_status status = fmo_fock_plan_profile(plan, &repeats->profile[n], err);
+    if (status != FMO_OK) return status;
+    for (size_t i = 0; i < size; i++) G[i] = J[i] - 0.5 * K[i];
+    if (n == 0) result->repeat_difference = repeats->first ? 0.0 : NAN;
+    if (n == 0 && repeats->first) memcpy(repeats->first, G, size * sizeof *G);
+    if (n > 0)
+        result->repeat_difference =
+            fmax(result->repeat_difference, max_difference(G, repeats->first, size));
+    repeats->done++;
+    return FMO_OK;
+}
+
+void driver_repeats_end(driver_repeats *repeats, driver_result *result)
+{
+    const size_t count = repeats->done;
+    fmo_fock_profile *profiles = repeats->profile;
     qsort(profiles, count, sizeof *profiles, compare_builds);
     result->profile = profiles[(count - 1) / 2];
     result->seconds_min = profiles[0].seconds;
     result->seconds_max = profiles[count - 1].seconds;
     result->seconds_median =
         0.5 * (profiles[(count - 1) / 2].seconds + profiles[count / 2].seconds);
+}
+
+void driver_repeats_free(driver_repeats *repeats)
+{
+    free(repeats->first);
+    free(repeats->profile);
+}
+
+/* `repeat` builds; their spread in time and in G. */
+static fmo_status build(const driver_options *options, fmo_fock_plan *plan,
+                        driver_progress *progress, driver_result *result, fmo_error *err)
+{
+    driver_repeats repeats;
+    fmo_status status = FMO_OK;
+    CHECKGOTO(driver_repeats_begin(&repeats, options->repeat, result, err));
+    for (int n = 0; n < options->repeat; n++) {
+        if (options->repeat > 1)
+            driver_progress_begin(progress, "build %d/%d", n + 1, options->repeat);
+        else
+            driver_progress_begin(progress, "build");
+        /* timed by the library, which leaves out the extra run of measure_accumulation */
+        CHECKGOTO(fmo_fock_build(plan, fmo_dataset_density(result->dataset),
+                                 result->matrices[DRIVER_COULOMB],
+                                 result->matrices[DRIVER_EXCHANGE], err));
+        CHECKGOTO(driver_repeats_take(&repeats, plan, result, err));
+    }
+    driver_repeats_end(&repeats, result);
 done:
     driver_progress_end(progress);
-    free(first);
-    free(profiles);
+    driver_repeats_free(&repeats);
     return status;
 }
 
-/* Trace, norm and energies of a finished G; F where H is known. */
-static fmo_status evaluate(driver_result *result, fmo_error *err)
+void driver_evaluate(driver_result *result, const double *density, const double *fock_2e,
+                     const double *core, double repulsion)
 {
     size_t nao = (size_t)result->nao, size = nao * nao;
-    const double *D = fmo_dataset_density(result->dataset);
-    const double *H = fmo_dataset_core_hamiltonian(result->dataset);
-    const double *G = result->matrices[DRIVER_FOCK_2E];
-    double repulsion = fmo_dataset_nuclear_repulsion(result->dataset);
     double trace = 0.0, square = 0.0, dg = 0.0, dh = 0.0;
-    for (size_t i = 0; i < nao; i++) trace += G[i * nao + i];
+    for (size_t i = 0; i < nao; i++) trace += fock_2e[i * nao + i];
     for (size_t i = 0; i < size; i++) {
-        square += G[i] * G[i];
-        dg += D[i] * G[i];
-        if (H) dh += D[i] * H[i];
+        square += fock_2e[i] * fock_2e[i];
+        dg += density[i] * fock_2e[i];
+        if (core) dh += density[i] * core[i];
     }
     result->trace_g = trace;
     result->norm_g = sqrt(square);
     result->energy_2e = 0.5 * dg;
     result->energy = NAN;
-    if (!H)
+    if (!core)
         result->no_energy = "no core Hamiltonian in the file, and none can be computed";
     else if (!isfinite(repulsion))
         result->no_energy = "two nuclei coincide";
     else
         result->energy = dh + 0.5 * dg + repulsion;
+}
+
+/* Numbers of a finished G; F where H is known. */
+static fmo_status evaluate(driver_result *result, fmo_error *err)
+{
+    size_t size = (size_t)result->nao * (size_t)result->nao;
+    const double *H = fmo_dataset_core_hamiltonian(result->dataset);
+    const double *G = result->matrices[DRIVER_FOCK_2E];
+    driver_evaluate(result, fmo_dataset_density(result->dataset), G, H,
+                    fmo_dataset_nuclear_repulsion(result->dataset));
     if (!H) return FMO_OK;
     result->fock = malloc(size * sizeof *result->fock);
     if (!result->fock)
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for F (%d functions)", result->nao);
     for (size_t i = 0; i < size; i++) result->fock[i] = H[i] + G[i];
     return FMO_OK;
+}
+
+fmo_status driver_begin(const driver_options *options, const fmo_fock_options *fock,
+                        const char *path, driver_result *result, fmo_fock_plan **plan,
+                        fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    if (options->output) CHECKGOTO(driver_check_output("output", options->output, path, err));
+    CHECKGOTO(fmo_dataset_read(path, &result->dataset, err));
+    result->nao = fmo_basis_ao_num(fmo_dataset_basis(result->dataset));
+    CHECKGOTO(fmo_fock_plan_create(fmo_dataset_basis(result->dataset), fock, plan, err));
+    for (int m = 0; m < DRIVER_MATRIX_COUNT; m++) {
+        result->matrices[m] = malloc((size_t)result->nao * (size_t)result->nao * sizeof(double));
+        if (!result->matrices[m])
+            status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for J, K and G (%d functions)",
+                                   result->nao);
+    }
+done:
+    return status;
+}
+
+fmo_status driver_finish(const driver_options *options, driver_progress *progress,
+                         driver_result *result, fmo_error *err)
+{
+    fmo_status status = evaluate(result, err);
+    if (status == FMO_OK && options->check)
+        status = driver_check_run(result->dataset, &options->fock, result->profile.mode,
+                                  result->matrices, result->energy, progress, &result->check, err);
+    if (status == FMO_OK && options->output && result->check.status != DRIVER_CHECK_FAIL) {
+        fmo_result file = {.nao = result->nao,
+                           .coulomb = result->matrices[DRIVER_COULOMB],
+                           .exchange = result->matrices[DRIVER_EXCHANGE],
+                           .fock_2e = result->matrices[DRIVER_FOCK_2E],
+                           .fock = result->fock,
+                           .energy = result->energy,
+                           .mode = fmo_mode_name(result->profile.mode),
+                           .cutoff = options->fock.cutoff};
+        status = fmo_result_write(options->output, result->dataset, &file, err);
+    }
+    return status;
 }
 
 fmo_status driver_run(const driver_options *options, const char *path, driver_result *result,
@@ -144,6 +221,7 @@ fmo_status driver_run(const driver_options *options, const char *path, driver_re
     fmo_fock_options fock = options->fock;
     driver_progress progress;
 
+    if (options->scf) return driver_run_scf(options, path, result, err);
     memset(result, 0, sizeof *result);
     driver_progress_init(&progress, stderr, !options->quiet);
     fock.progress = driver_progress_update;
@@ -151,37 +229,11 @@ fmo_status driver_run(const driver_options *options, const char *path, driver_re
     fock.measure_classes = !options->quiet;
     fock.measure_accumulation = options->profile != DRIVER_PROFILE_NONE;
 
-    if (options->output) CHECKGOTO(check_output(options->output, path, err));
-    CHECKGOTO(fmo_dataset_read(path, &result->dataset, err));
-    result->nao = fmo_basis_ao_num(fmo_dataset_basis(result->dataset));
-    CHECKGOTO(fmo_fock_plan_create(fmo_dataset_basis(result->dataset), &fock, &plan, err));
-    for (int m = 0; m < DRIVER_MATRIX_COUNT; m++) {
-        result->matrices[m] = malloc((size_t)result->nao * (size_t)result->nao * sizeof(double));
-        if (!result->matrices[m]) {
-            status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for J, K and G (%d functions)",
-                                   result->nao);
-            goto done;
-        }
-    }
+    CHECKGOTO(driver_begin(options, &fock, path, result, &plan, err));
     CHECKGOTO(build(options, plan, &progress, result, err));
-    CHECKGOTO(evaluate(result, err));
     fmo_fock_plan_destroy(plan); /* its memory is wanted for the check */
     plan = NULL;
-    if (options->check)
-        CHECKGOTO(driver_check_run(result->dataset, &options->fock, result->profile.mode,
-                                   result->matrices, result->energy, &progress, &result->check,
-                                   err));
-    if (options->output && result->check.status != DRIVER_CHECK_FAIL) {
-        fmo_result file = {.nao = result->nao,
-                           .coulomb = result->matrices[DRIVER_COULOMB],
-                           .exchange = result->matrices[DRIVER_EXCHANGE],
-                           .fock_2e = result->matrices[DRIVER_FOCK_2E],
-                           .fock = result->fock,
-                           .energy = result->energy,
-                           .mode = fmo_mode_name(result->profile.mode),
-                           .cutoff = options->fock.cutoff};
-        CHECKGOTO(fmo_result_write(options->output, result->dataset, &file, err));
-    }
+    CHECKGOTO(driver_finish(options, &progress, result, err));
 done:
     driver_progress_end(&progress);
     fmo_fock_plan_destroy(plan);
@@ -205,6 +257,8 @@ void driver_result_free(driver_result *result)
 {
     for (int m = 0; m < DRIVER_MATRIX_COUNT; m++) free(result->matrices[m]);
     free(result->fock);
+    free(result->cycles);
+    fmo_scf_result_destroy(result->scf);
     fmo_dataset_destroy(result->dataset);
     memset(result, 0, sizeof *result);
 }

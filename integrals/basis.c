@@ -274,6 +274,83 @@ int fmo_basis_shell_num(const fmo_basis *basis, int ang_mom)
     return basis && (ang_mom == 0 || ang_mom == 1) ? basis->shell_num_l[ang_mom] : 0;
 }
 
+double fmo_basis_nucleus_charge(const fmo_basis *basis, int nucleus)
+{
+    return basis && nucleus >= 0 && nucleus < basis->nucleus_num ? basis->charge[nucleus] : NAN;
+}
+
+/* The next shell of a nucleus at or after s, or shell_num. */
+static int next_shell(const fmo_basis *b, int nucleus, int s)
+{
+    while (s < b->shell_num && b->shell[s].nucleus != nucleus) s++;
+    return s;
+}
+
+int fmo_basis_nuclei_equal(const fmo_basis *basis, int a, int b)
+{
+    if (!basis || a < 0 || b < 0 || a >= basis->nucleus_num || b >= basis->nucleus_num ||
+        basis->charge[a] != basis->charge[b])
+        return 0;
+    int s = next_shell(basis, a, 0), t = next_shell(basis, b, 0);
+    for (; s < basis->shell_num && t < basis->shell_num;
+         s = next_shell(basis, a, s + 1), t = next_shell(basis, b, t + 1)) {
+        const fmo_shell *x = &basis->shell[s], *y = &basis->shell[t];
+        if (x->ang_mom != y->ang_mom || x->prim_num != y->prim_num) return 0;
+        const size_t size = (size_t)x->prim_num * sizeof(double);
+        if (memcmp(basis->exponent + x->prim_begin, basis->exponent + y->prim_begin, size) != 0 ||
+            memcmp(basis->coefficient + x->prim_begin, basis->coefficient + y->prim_begin, size) !=
+                0)
+            return 0;
+    }
+    return s == basis->shell_num && t == basis->shell_num;
+}
+
+fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom, int *ao,
+                          double *factor, fmo_error *err)
+{
+    if (!basis || !atom || !ao || !factor)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_basis_atom: NULL");
+    *atom = NULL;
+    if (nucleus < 0 || nucleus >= basis->nucleus_num)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_basis_atom: nucleus %d of %d", nucleus,
+                             basis->nucleus_num);
+    int shells = 0, prims = 0, aos = 0;
+    for (int s = next_shell(basis, nucleus, 0); s < basis->shell_num;
+         s = next_shell(basis, nucleus, s + 1)) {
+        shells++;
+        prims += basis->shell[s].prim_num;
+        aos += 2 * basis->shell[s].ang_mom + 1;
+    }
+    if (!shells) return FMO_OK;
+    fmo_basis *b = basis_alloc(1, shells, prims, aos);
+    if (!b) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a basis of %d functions", aos);
+    b->charge[0] = basis->charge[nucleus];
+    memcpy(b->coord, basis->coord + 3 * nucleus, 3 * sizeof *b->coord);
+    int at = 0, prim = 0, function = 0;
+    for (int s = next_shell(basis, nucleus, 0); s < basis->shell_num;
+         s = next_shell(basis, nucleus, s + 1), at++) {
+        const fmo_shell *from = &basis->shell[s];
+        fmo_shell *to = &b->shell[at];
+        *to = *from;
+        to->nucleus = 0;
+        to->prim_begin = prim;
+        to->ao_begin = function;
+        const size_t size = (size_t)from->prim_num * sizeof(double);
+        memcpy(b->exponent + prim, basis->exponent + from->prim_begin, size);
+        memcpy(b->coefficient + prim, basis->coefficient + from->prim_begin, size);
+        prim += from->prim_num;
+        for (int c = 0; c <= 2 * from->ang_mom; c++, function++) {
+            b->ao_caller[function] = function;
+            b->ao_factor[function] = 1.0;
+            ao[function] = basis->ao_caller[from->ao_begin + c];
+            factor[function] = basis->ao_factor[from->ao_begin + c];
+        }
+        b->shell_num_l[from->ang_mom]++;
+    }
+    *atom = b;
+    return FMO_OK;
+}
+
 double fmo_basis_nuclear_repulsion(const fmo_basis *basis)
 {
     double energy = 0.0;

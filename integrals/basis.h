@@ -29,6 +29,7 @@ typedef struct fmo_basis_input {
     const double *ao_factor; /**< [ao_num] factor of each function (TREXIO ao_normalization) */
 } fmo_basis_input;
 
+/** A checked basis; fmo_basis_create makes one. */
 typedef struct fmo_basis fmo_basis;
 
 /** Check and copy a basis.
@@ -39,11 +40,29 @@ FMO_API fmo_status fmo_basis_create(const fmo_basis_input *input, fmo_basis **ba
                                     fmo_error *err);
 FMO_API void fmo_basis_destroy(fmo_basis *basis); /**< NULL is fine */
 
-FMO_API int fmo_basis_ao_num(const fmo_basis *basis);
-FMO_API int fmo_basis_nucleus_num(const fmo_basis *basis);
+FMO_API int fmo_basis_ao_num(const fmo_basis *basis);      /**< functions */
+FMO_API int fmo_basis_nucleus_num(const fmo_basis *basis); /**< nuclei */
 FMO_API int fmo_basis_shell_num(const fmo_basis *basis,
                                 int ang_mom); /**< shells of s (0) or p (1) */
-FMO_API int fmo_basis_prim_num(const fmo_basis *basis);
+FMO_API int
+fmo_basis_prim_num(const fmo_basis *basis); /**< primitives with a coefficient other than 0 */
+
+/** Charge of a nucleus, e; NaN if there is none of that number. */
+FMO_API double fmo_basis_nucleus_charge(const fmo_basis *basis, int nucleus);
+
+/** Whether two nuclei have the same charge and the same shells (so the same atom, but for its
+ *  place). @return 1 or 0 */
+FMO_API int fmo_basis_nuclei_equal(const fmo_basis *basis, int a, int b);
+
+/** One nucleus with its shells as a basis of its own. Its functions come shell by shell, s before
+ *  p, p as x, y, z, with a factor of 1: function ao[i] of `basis` is factor[i] times its function
+ *  i, but for rounding.
+ *  @param[out] atom    free with fmo_basis_destroy; NULL on error and for a nucleus without shells
+ *  @param[out] ao      [fmo_basis_ao_num(*atom)], at most the number of functions of `basis`
+ *  @param[out] factor  the same size
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom, int *ao,
+                                  double *factor, fmo_error *err);
 
 /** Energy of the bare nuclei, sum_{A<B} Z_A Z_B / R_AB, hartree. Infinite if nuclei coincide. */
 FMO_API double fmo_basis_nuclear_repulsion(const fmo_basis *basis);

@@ -1,12 +1,14 @@
 /* Boys function F_0..F_M for M <= 4, to 1e-14 relative for every T >= 0.
- * T < 45: F_M from a polynomial per interval of width 1/8, the lower orders by downward recursion,
- * F_(m-1) = (2T F_m + exp(-T)) / (2m-1), all terms positive. T >= 45: the asymptotic form, whose
- * error there is below 2e-15. Tables are made at build time by make_boys_table.c.
+ * Small T: F_M from a polynomial per interval of width 1/8, the lower orders by downward recursion,
+ * F_(m-1) = (2T F_m + exp(-T)) / (2m-1), all terms positive. From fmo_boys_far(M) on: the asymptotic
+ * form, whose relative error T^(M-1/2) exp(-T) / Gamma(M+1/2) there is below 2e-15. Tables are made at build time by make_boys_table.c.
  * Source: Gill, Johnson, Pople, Int. J. Quantum Chem. 40, 745 (1991); Shavitt (1963). */
 #ifndef FMO_BOYS_H
 #define FMO_BOYS_H
 
 #include "integrals/real.h"
+
+#include "integrals/boys_lanes.h"
 
 enum {
     FMO_BOYS_ORDER_MAX = 4,
@@ -28,6 +30,12 @@ extern "C"
 extern
 #endif
     const fmo_boys_table fmo_boys;
+
+/* From here on F_0..F_M have their asymptotic form. */
+FMO_HD double fmo_boys_far(int M)
+{
+    return M == 0 ? 32.0 : M == 1 ? 36.0 : M == 2 ? 40.0 : M == 3 ? 43.0 : 1.0 * FMO_BOYS_T_MAX;
+}
 
 FMO_HD void fmo_boys_down(fmo_real T, fmo_real exp_T, int M, fmo_real *F)
 {
@@ -65,7 +73,7 @@ FMO_HD void fmo_boys_eval(const double *rows, fmo_real T, int M, fmo_real *F)
     /* Adding 1.5*2^52 rounds to an integer and leaves it in the low bits. */
     const double magic = 0x1.8p52;
 #if FMO_SIMD_WIDTH == 1
-    if (T < FMO_BOYS_T_MAX) {
+    if (T < fmo_boys_far(M)) {
         double shifted = T * FMO_BOYS_PER_UNIT + magic;
 #if defined(__CUDA_ARCH__)
         int index = __double2loint(shifted);
@@ -96,8 +104,16 @@ FMO_HD void fmo_boys_eval(const double *rows, fmo_real T, int M, fmo_real *F)
         fmo_boys_asymptotic(T, M, F);
     }
 #else
-    const fmo_mask far = T >= (double)FMO_BOYS_T_MAX;
-    const fmo_real near_T = fmo_select(far, fmo_set(FMO_BOYS_T_MAX), T);
+    const fmo_mask far = T >= fmo_boys_far(M);
+#if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)
+    const fmo_real near_T = fmo_select(far, fmo_set(0.0), T);
+    fmo_real exp_T = fmo_set(0.0);
+    (void)rows;
+    (void)magic;
+    fmo_boys_near(near_T, M, &F[M], &exp_T);
+    if (M > 0) fmo_boys_down(near_T, exp_T, M, F);
+#else
+    const fmo_real near_T = fmo_select(far, fmo_set(fmo_boys_far(M)), T);
     fmo_real shifted = near_T * (double)FMO_BOYS_PER_UNIT + magic;
     fmo_mask index = ((fmo_mask)shifted & 0xffff) * FMO_BOYS_ROW_SIZE;
     fmo_real d = near_T - (shifted - magic) * (1.0 / FMO_BOYS_PER_UNIT);
@@ -109,6 +125,7 @@ FMO_HD void fmo_boys_eval(const double *rows, fmo_real T, int M, fmo_real *F)
     if (M > 0) {
         fmo_boys_down(near_T, fmo_boys_exp(d) * fmo_gather(c, index), M, F);
     }
+#endif
     if (fmo_any(far)) {
         fmo_real G[FMO_BOYS_ORDER_MAX + 1];
         fmo_boys_asymptotic(fmo_select(far, T, fmo_set(1.0)), M, G);

@@ -18,6 +18,7 @@ extern "C" {
     X(FMO_ERI_PPPS, ppps, 1, 1, 1, 0, FMO_PAIR_PP, FMO_PAIR_PS) \
     X(FMO_ERI_PPPP, pppp, 1, 1, 1, 1, FMO_PAIR_PP, FMO_PAIR_PP)
 
+/** Classes of shell pairs. */
 typedef enum fmo_pair_class {
     FMO_PAIR_SS,
     FMO_PAIR_PS,
@@ -26,6 +27,7 @@ typedef enum fmo_pair_class {
 } fmo_pair_class;
 
 #define FMO_ERI_CLASS_ENUM(e, name, li, lj, lk, ll, bra, ket) e,
+/** Classes of electron repulsion integrals. */
 typedef enum fmo_eri_class {
     FMO_ERI_CLASS_TABLE(FMO_ERI_CLASS_ENUM) FMO_ERI_CLASS_COUNT
 } fmo_eri_class;

@@ -120,6 +120,28 @@ static void attraction_block(const fmo_basis *basis, const prim_product *z, cons
     }
 }
 
+/* Products of primitives smaller than this part of the pair's largest are left out: far shells have
+ * many, and the integrals keep their digits. */
+static const double negligible = 1e-24;
+
+static double product_factor(const fmo_basis *basis, const fmo_shell *A, const fmo_shell *B, int k,
+                             int l, double r2)
+{
+    const double a = basis->exponent[A->prim_begin + k], b = basis->exponent[B->prim_begin + l];
+    return exp(-a * b / (a + b) * r2) * basis->coefficient[A->prim_begin + k] *
+           basis->coefficient[B->prim_begin + l];
+}
+
+static double largest_product(const fmo_basis *basis, const fmo_shell *A, const fmo_shell *B,
+                              double r2)
+{
+    double largest = 0.0;
+    for (int k = 0; k < A->prim_num; k++)
+        for (int l = 0; l < B->prim_num; l++)
+            largest = fmax(largest, fabs(product_factor(basis, A, B, k, l, r2)));
+    return largest;
+}
+
 /* Sums a block function over primitives for every shell pair with internal i >= j. */
 static fmo_status one_electron(const fmo_basis *basis, const char *name, block_function *function,
                                double *out, fmo_error *err)
@@ -137,6 +159,7 @@ static fmo_status one_electron(const fmo_basis *basis, const char *name, block_f
                 AB[x] = A->center[x] - B->center[x];
                 r2 += AB[x] * AB[x];
             }
+            const double largest = largest_product(basis, A, B, r2);
             for (int k = 0; k < A->prim_num; k++) {
                 for (int l = 0; l < B->prim_num; l++) {
                     prim_product z;
@@ -144,10 +167,8 @@ static fmo_status one_electron(const fmo_basis *basis, const char *name, block_f
                     z.b = basis->exponent[B->prim_begin + l];
                     z.p = z.a + z.b;
                     z.half = 0.5 / z.p;
-                    z.factor = exp(-z.a * z.b / z.p * r2);
-                    if (z.factor == 0.0) continue; /* underflow: nothing to add */
-                    z.factor *= basis->coefficient[A->prim_begin + k] *
-                                basis->coefficient[B->prim_begin + l];
+                    z.factor = product_factor(basis, A, B, k, l, r2);
+                    if (z.factor == 0.0 || fabs(z.factor) < negligible * largest) continue;
                     for (int x = 0; x < 3; x++) {
                         z.PA[x] = -(z.b / z.p) * AB[x];
                         z.PB[x] = (z.a / z.p) * AB[x];

@@ -26,6 +26,7 @@ extern "C" {
     X(FMO_ERR_DEVICE, 4, "GPU fault")                        \
     X(FMO_ERR_MEMORY, 5, "out of memory")
 
+/** Status of a call; FMO_OK is 0. */
 typedef enum fmo_status {
 #define FMO_STATUS_ENUM(name, code, text) name,
     FMO_STATUS_TABLE(FMO_STATUS_ENUM)
@@ -35,7 +36,7 @@ typedef enum fmo_status {
 
 /** What went wrong first. Initialise with `fmo_error err = {FMO_OK, ""};`. */
 typedef struct fmo_error {
-    fmo_status status;
+    fmo_status status; /**< FMO_OK: nothing yet */
     char message[512]; /**< one line, no newline, UTF-8 */
 } fmo_error;
 

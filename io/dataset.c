@@ -1,6 +1,7 @@
 /* The data set object: life, accessors, and the one thing computed late, the core Hamiltonian.
  * Reading is in dataset_read.c, element names and the formula in elements.c. */
 #include "io/dataset_internal.h"
+#include <fmo/molecule.h>
 
 #include <math.h>
 #include <stdarg.h>
@@ -21,15 +22,23 @@ fmo_dataset *fmo_dataset_new(void)
     return dataset;
 }
 
+static void free_input(const fmo_basis_input *input)
+{
+    const void *const arrays[] = {
+        input->nucleus_charge, input->nucleus_coord, input->shell_nucleus,    input->shell_ang_mom,
+        input->prim_shell,     input->prim_exponent, input->prim_coefficient, input->ao_shell,
+        input->ao_component,   input->ao_factor};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) free((void *)arrays[i]);
+}
+
 void fmo_dataset_destroy(fmo_dataset *dataset)
 {
     if (!dataset) return;
     pthread_mutex_destroy(&dataset->core_lock);
     fmo_basis_destroy(dataset->basis);
     free(dataset->path);
-    free(dataset->element);
-    free(dataset->ao_nucleus);
-    free(dataset->ao_axis);
+    free(dataset->number);
+    free_input(&dataset->input);
     free(dataset->density);
     free(dataset->core);
     free(dataset->coulomb);
@@ -60,6 +69,16 @@ const fmo_basis *fmo_dataset_basis(const fmo_dataset *dataset)
 {
     return dataset->basis;
 }
+const fmo_basis_input *fmo_dataset_basis_input(const fmo_dataset *dataset)
+{
+    return &dataset->input;
+}
+
+int fmo_dataset_nucleus_number(const fmo_dataset *dataset, int nucleus)
+{
+    return nucleus >= 0 && nucleus < dataset->nucleus_num ? dataset->number[nucleus] : 0;
+}
+
 const double *fmo_dataset_density(const fmo_dataset *dataset)
 {
     return dataset->density;
@@ -153,13 +172,14 @@ const char *fmo_dataset_formula(const fmo_dataset *dataset)
 
 void fmo_dataset_ao_label(const fmo_dataset *dataset, int ao, char *text, size_t size)
 {
-    static const char *const function[] = {"s", "px", "py", "pz"};
+    static const char *const function[][3] = {{"s", "s", "s"}, {"px", "py", "pz"}};
     if (!size) return;
     if (ao < 0 || ao >= dataset->nao) {
         snprintf(text, size, "?");
         return;
     }
-    int nucleus = dataset->ao_nucleus[ao];
-    snprintf(text, size, "%d %s %s", nucleus, dataset->element[nucleus],
-             function[dataset->ao_axis[ao] + 1]);
+    const fmo_basis_input *input = &dataset->input;
+    int shell = input->ao_shell[ao], nucleus = input->shell_nucleus[shell];
+    snprintf(text, size, "%d %s %s", nucleus, fmo_element_symbol(dataset->number[nucleus]),
+             function[input->shell_ang_mom[shell]][input->ao_component[ao]]);
 }

@@ -9,6 +9,7 @@
 extern "C" {
 #endif
 
+/** A data set in memory. */
 typedef struct fmo_dataset fmo_dataset;
 
 /** Read a file, check everything in it that is used, close it.
@@ -18,15 +19,24 @@ typedef struct fmo_dataset fmo_dataset;
 FMO_API fmo_status fmo_dataset_read(const char *path, fmo_dataset **dataset, fmo_error *err);
 FMO_API void fmo_dataset_destroy(fmo_dataset *dataset); /**< NULL is fine */
 
-FMO_API const char *fmo_dataset_path(const fmo_dataset *dataset);
+/** As fmo_dataset_read, for a file that need not hold a density or orbitals: fmo_dataset_density()
+ *  is NULL if it holds neither /fmo/density nor orbitals with occupations. */
+FMO_API fmo_status fmo_dataset_read_basis(const char *path, fmo_dataset **dataset, fmo_error *err);
+
+FMO_API const char *fmo_dataset_path(const fmo_dataset *dataset); /**< as it was given */
 FMO_API const char *
 fmo_dataset_sha256(const fmo_dataset *dataset); /**< of the file, 64 hex digits */
 FMO_API const fmo_basis *
 fmo_dataset_basis(const fmo_dataset *dataset); /**< owned by the data set */
+/** What that basis was made of, in the order of the file; owned by the data set. */
+FMO_API const fmo_basis_input *fmo_dataset_basis_input(const fmo_dataset *dataset);
+/** Atomic number of a nucleus (0-based), by its label, else its charge; 0 when it is no element. */
+FMO_API int fmo_dataset_nucleus_number(const fmo_dataset *dataset, int nucleus);
 
-/** Symmetric density [nao][nao] in the file's AO order. */
+/** Symmetric density [nao][nao] in the file's AO order; NULL if the data set has none, which only
+ *  those of fmo_dataset_create and fmo_dataset_read_basis may. */
 FMO_API const double *fmo_dataset_density(const fmo_dataset *dataset);
-/** "/fmo/density" or "mo_coefficient and mo_occupation". */
+/** "/fmo/density", "mo_coefficient and mo_occupation", or "none". */
 FMO_API const char *fmo_dataset_density_source(const fmo_dataset *dataset);
 
 /** Things worth telling the user, e.g. fractional occupations; i = 0, 1, ... until NULL. */
@@ -46,7 +56,7 @@ FMO_API int fmo_dataset_electron_num(const fmo_dataset *dataset); /**< -1 if the
 FMO_API const double *fmo_dataset_reference_coulomb(const fmo_dataset *dataset);  /**< [nao][nao] */
 FMO_API const double *fmo_dataset_reference_exchange(const fmo_dataset *dataset); /**< [nao][nao] */
 FMO_API const double *fmo_dataset_reference_fock_2e(const fmo_dataset *dataset);  /**< [nao][nao] */
-FMO_API double fmo_dataset_reference_energy(const fmo_dataset *dataset);
+FMO_API double fmo_dataset_reference_energy(const fmo_dataset *dataset); /**< NaN without */
 FMO_API const char *fmo_dataset_basis_name(const fmo_dataset *dataset); /**< "" when not recorded */
 FMO_API const char *fmo_dataset_formula(const fmo_dataset *dataset);    /**< "H16O8" (Hill order) */
 

@@ -4,9 +4,10 @@
 #define FMO_IO_DATASET_INTERNAL_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <fmo/dataset.h>
 
-enum { FMO_NOTICE_MAX = 8, FMO_NOTICE_SIZE = 256, FMO_LABEL_SIZE = 8 };
+enum { FMO_NOTICE_MAX = 8, FMO_NOTICE_SIZE = 256 };
 
 typedef enum fmo_core_source {
     FMO_CORE_FILE,
@@ -19,10 +20,10 @@ struct fmo_dataset {
     char *path;
     char sha256[65];
     fmo_basis *basis;
+    fmo_basis_input input; /* what the basis was made of; its arrays are owned */
     int nao, nucleus_num;
-    char (*element)[FMO_LABEL_SIZE]; /* [nucleus_num] "O", "H", "X" */
-    int *ao_nucleus;                 /* [nao] */
-    int *ao_axis;                    /* [nao] -1 for s, else 0, 1, 2 for x, y, z */
+    int *number;    /* [nucleus_num] atomic numbers, 0 for none */
+    bool cartesian; /* p functions are x, y, z in TREXIO, else z, x, y */
 
     double *density;
     const char *density_source;
@@ -49,7 +50,7 @@ fmo_dataset *fmo_dataset_new(void);
 void fmo_dataset_note(fmo_dataset *dataset, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Element symbols from labels such as "O", "C1", "H_2" ([nucleus_num][slot], NULL without), else
+/* Atomic numbers from labels such as "O", "C1", "H_2" ([nucleus_num][slot], NULL without), else
  * from the charges, and the Hill formula made from them. FMO_OK or FMO_ERR_MEMORY. */
 fmo_status fmo_dataset_name_nuclei(fmo_dataset *dataset, const double *charge, const char *labels,
                                    size_t slot);

@@ -35,8 +35,8 @@ typedef struct reader {
     trexio_t *trexio;
     bool has[FIELD_COUNT];
     bool has_ecp;
+    bool density_needed;
     fmo_dataset *d;
-    double *charge;  /* [nucleus_num] */
     double *overlap; /* [nao][nao] our own */
 } reader;
 
@@ -257,7 +257,7 @@ static fmo_status check_required(reader *r)
     for (size_t i = 0; i < sizeof required / sizeof required[0]; i++)
         if (!r->has[required[i].id])
             return INPUT(r, title(required[i].id), "missing; %s", required[i].cure);
-    if (r->has[FIELD_fmo_density]) return FMO_OK;
+    if (r->has[FIELD_fmo_density] || !r->density_needed) return FMO_OK;
     if (!r->has[FIELD_mo_coefficient])
         return INPUT(r, title(FIELD_mo_coefficient),
                      "missing; write orbitals with occupations, or /fmo/density");
@@ -393,8 +393,8 @@ static fmo_status refuse_by_name(reader *r)
 /* --- the basis ---------------------------------------------------------------------------------*/
 
 typedef struct basis_arrays {
-    double *coord, *shell_factor, *exponent, *coefficient, *prim_factor, *normalization;
-    int *shell_nucleus, *shell_ang_mom, *prim_shell, *ao_shell;
+    double *charge, *coord, *shell_factor, *exponent, *coefficient, *prim_factor, *normalization;
+    int *shell_nucleus, *shell_ang_mom, *prim_shell, *ao_shell, *ao_component;
     int *used; /* [shell_num] functions or primitives of a shell seen so far */
 } basis_arrays;
 
@@ -404,7 +404,7 @@ static bool in_range(int value, int64_t count)
 }
 
 /* Functions of a shell come in the standard order among themselves, other shells' in between. */
-static fmo_status find_components(reader *r, basis_arrays *b, bool cartesian)
+static fmo_status find_components(reader *r, basis_arrays *b)
 {
     static const int spherical_axis[] = {2, 0, 1}; /* m = 0, +1, -1: z, x, y */
     for (int ao = 0; ao < r->d->nao; ao++) {
@@ -422,8 +422,8 @@ static fmo_status find_components(reader *r, basis_arrays *b, bool cartesian)
                              shell, l ? "a p" : "an s", 2 * l + 1, l ? "s" : "");
             }
         }
-        if (l && !cartesian && component < 3) component = spherical_axis[component];
-        r->d->ao_axis[ao] = l && component < 3 ? component : -1;
+        if (l && !r->d->cartesian && component < 3) component = spherical_axis[component];
+        b->ao_component[ao] = l && component < 3 ? component : 0;
     }
     return FMO_OK;
 }
@@ -445,35 +445,34 @@ static fmo_status multiply_factors(reader *r, basis_arrays *b)
     return FMO_OK;
 }
 
-static fmo_status create_basis(reader *r, basis_arrays *b, int *component)
+/* From here on the arrays that the basis is made of are the data set's. */
+static void hand_over(reader *r, basis_arrays *b)
 {
-    for (int ao = 0; ao < r->d->nao; ao++) {
-        component[ao] = r->d->ao_axis[ao] < 0 ? 0 : r->d->ao_axis[ao];
-        int shell = b->ao_shell[ao];
-        r->d->ao_nucleus[ao] =
-            in_range(shell, r->h5.count[DIM_SHELL]) ? b->shell_nucleus[shell] : 0;
-    }
-    fmo_basis_input input = {.nucleus_num = r->d->nucleus_num,
-                             .nucleus_charge = r->charge,
-                             .nucleus_coord = b->coord,
-                             .shell_num = (int)r->h5.count[DIM_SHELL],
-                             .shell_nucleus = b->shell_nucleus,
-                             .shell_ang_mom = b->shell_ang_mom,
-                             .prim_num = (int)r->h5.count[DIM_PRIM],
-                             .prim_shell = b->prim_shell,
-                             .prim_exponent = b->exponent,
-                             .prim_coefficient = b->coefficient,
-                             .ao_num = r->d->nao,
-                             .ao_shell = b->ao_shell,
-                             .ao_component = component,
-                             .ao_factor = b->normalization};
+    r->d->input = (fmo_basis_input){.nucleus_num = r->d->nucleus_num,
+                                    .nucleus_charge = b->charge,
+                                    .nucleus_coord = b->coord,
+                                    .shell_num = (int)r->h5.count[DIM_SHELL],
+                                    .shell_nucleus = b->shell_nucleus,
+                                    .shell_ang_mom = b->shell_ang_mom,
+                                    .prim_num = (int)r->h5.count[DIM_PRIM],
+                                    .prim_shell = b->prim_shell,
+                                    .prim_exponent = b->exponent,
+                                    .prim_coefficient = b->coefficient,
+                                    .ao_num = r->d->nao,
+                                    .ao_shell = b->ao_shell,
+                                    .ao_component = b->ao_component,
+                                    .ao_factor = b->normalization};
+}
+
+static fmo_status create_basis(reader *r)
+{
     fmo_error why = {FMO_OK, ""};
-    fmo_status status = fmo_basis_create(&input, &r->d->basis, &why);
+    fmo_status status = fmo_basis_create(&r->d->input, &r->d->basis, &why);
     if (status != FMO_OK) fmo_h5_fail(&r->h5, status, NULL, "%s", why.message);
     return status;
 }
 
-static fmo_status read_cartesian(reader *r, bool *cartesian)
+static fmo_status read_cartesian(reader *r)
 {
     const fmo_attribute *attribute = &fmo_attributes[ATTR_ao_cartesian];
     int64_t value = 0;
@@ -483,7 +482,7 @@ static fmo_status read_cartesian(reader *r, bool *cartesian)
     if (status == FMO_OK && value != 0 && value != 1)
         status = INPUT(r, attribute->title, "%lld; expected 1 (p functions x, y, z) or 0 (z, x, y)",
                        (long long)value);
-    *cartesian = value == 1;
+    r->d->cartesian = value == 1;
     return status;
 }
 
@@ -491,12 +490,11 @@ static fmo_status read_basis(reader *r)
 {
     basis_arrays b = {0};
     size_t nao = (size_t)r->d->nao, shells = (size_t)r->h5.count[DIM_SHELL];
-    bool cartesian = true;
     const struct {
         fmo_field_id id;
         double **values;
     } reals[] = {
-        {FIELD_nucleus_charge, &r->charge},          {FIELD_nucleus_coord, &b.coord},
+        {FIELD_nucleus_charge, &b.charge},           {FIELD_nucleus_coord, &b.coord},
         {FIELD_basis_shell_factor, &b.shell_factor}, {FIELD_basis_exponent, &b.exponent},
         {FIELD_basis_coefficient, &b.coefficient},   {FIELD_basis_prim_factor, &b.prim_factor},
         {FIELD_ao_normalization, &b.normalization}};
@@ -507,23 +505,21 @@ static fmo_status read_basis(reader *r)
                 {FIELD_basis_shell_ang_mom, &b.shell_ang_mom},
                 {FIELD_basis_shell_index, &b.prim_shell},
                 {FIELD_ao_shell, &b.ao_shell}};
-    fmo_status status = read_cartesian(r, &cartesian);
+    fmo_status status = read_cartesian(r);
     for (size_t i = 0; status == FMO_OK && i < sizeof reals / sizeof reals[0]; i++)
         status = read_reals(r, reals[i].id, reals[i].values);
     for (size_t i = 0; status == FMO_OK && i < sizeof ints / sizeof ints[0]; i++)
         status = read_ints(r, ints[i].id, ints[i].values);
-    int *component = malloc(nao * sizeof *component);
     b.used = calloc(shells, sizeof *b.used);
-    r->d->ao_axis = calloc(nao, sizeof *r->d->ao_axis);
-    r->d->ao_nucleus = calloc(nao, sizeof *r->d->ao_nucleus);
-    if (status == FMO_OK && (!component || !b.used || !r->d->ao_axis || !r->d->ao_nucleus))
-        status = no_memory(r, "basis", (3 * nao + shells) * sizeof(int));
-    if (status == FMO_OK) status = find_components(r, &b, cartesian);
+    b.ao_component = calloc(nao, sizeof *b.ao_component);
+    if (status == FMO_OK && (!b.used || !b.ao_component))
+        status = no_memory(r, "basis", (nao + shells) * sizeof(int));
+    if (status == FMO_OK) status = find_components(r, &b);
     if (status == FMO_OK) status = multiply_factors(r, &b);
-    if (status == FMO_OK) status = create_basis(r, &b, component);
-    for (size_t i = 1; i < sizeof reals / sizeof reals[0]; i++) free(*reals[i].values);
-    for (size_t i = 0; i < sizeof ints / sizeof ints[0]; i++) free(*ints[i].values);
-    free(component);
+    hand_over(r, &b);
+    if (status == FMO_OK) status = create_basis(r);
+    free(b.shell_factor);
+    free(b.prim_factor);
     free(b.used);
     return status;
 }
@@ -537,7 +533,8 @@ static fmo_status read_names(reader *r)
         if (!labels) return no_memory(r, title(FIELD_nucleus_label), LABEL_SLOT);
         status = fmo_h5_read_strings(&r->h5, &fmo_fields[FIELD_nucleus_label], labels, LABEL_SLOT);
     }
-    if (status == FMO_OK && fmo_dataset_name_nuclei(r->d, r->charge, labels, LABEL_SLOT) != FMO_OK)
+    if (status == FMO_OK &&
+        fmo_dataset_name_nuclei(r->d, r->d->input.nucleus_charge, labels, LABEL_SLOT) != FMO_OK)
         status = no_memory(r, title(FIELD_nucleus_label), LABEL_SLOT);
     free(labels);
     static const fmo_attribute_id names[] = {ATTR_fmo_basis_name, ATTR_fmo_basis};
@@ -696,7 +693,12 @@ static fmo_status density_from_orbitals(reader *r)
 
 static fmo_status read_density(reader *r)
 {
-    if (!r->has[FIELD_fmo_density]) return density_from_orbitals(r);
+    if (!r->has[FIELD_fmo_density]) {
+        if (r->has[FIELD_mo_coefficient] && r->has[FIELD_mo_occupation])
+            return density_from_orbitals(r);
+        r->d->density_source = "none";
+        return FMO_OK;
+    }
     r->d->density_source = "/fmo/density";
     fmo_status status = read_reals(r, FIELD_fmo_density, &r->d->density);
     if (status == FMO_OK) status = symmetrize(r, FIELD_fmo_density, r->d->density);
@@ -754,6 +756,19 @@ static fmo_status read_references(reader *r)
         if (status == FMO_OK) r->d->energy = *energy;
         free(energy);
     }
+    return status;
+}
+
+/* The orbitals of an SCF that did not converge are read, and said to be such. */
+static fmo_status note_convergence(reader *r)
+{
+    const fmo_attribute *converged = &fmo_attributes[ATTR_fmo_converged];
+    int64_t value = 1;
+    fmo_status status = FMO_OK;
+    if (fmo_h5_has_attribute(&r->h5, converged))
+        status = fmo_h5_read_integer(&r->h5, converged, &value);
+    if (status == FMO_OK && !value && r->d->density)
+        fmo_dataset_note(r->d, "the orbitals are those of an SCF that did not converge");
     return status;
 }
 
@@ -822,6 +837,7 @@ static fmo_status check_trace(reader *r)
 {
     size_t n = (size_t)r->d->nao;
     double trace = 0.0;
+    if (!r->d->density) return FMO_OK;
     for (size_t i = 0; i < n * n; i++) trace += r->d->density[i] * r->overlap[i];
     if (r->d->electron_num >= 0 && !(fabs(trace - r->d->electron_num) <= TRACE_TOLERANCE))
         fmo_dataset_note(r->d, "the density holds %.9g electrons and electron/num is %d", trace,
@@ -846,17 +862,19 @@ static fmo_status hash_file(reader *r)
     return FMO_OK;
 }
 
-fmo_status fmo_dataset_read(const char *path, fmo_dataset **dataset, fmo_error *err)
+static fmo_status read_file(const char *path, bool density_needed, fmo_dataset **dataset,
+                            fmo_error *err)
 {
     static fmo_status (*const steps[])(reader *) = {
-        open_file,      open_hdf5,    open_trexio,    read_counts,     find_fields,
-        check_required, check_memory, refuse_by_name, read_basis,      read_names,
-        check_overlap,  read_density, read_core,      read_references, read_repulsion,
-        read_electrons, check_trace,  hash_file};
+        open_file,      open_hdf5,      open_trexio,    read_counts,     find_fields,
+        check_required, check_memory,   refuse_by_name, read_basis,      read_names,
+        check_overlap,  read_density,   read_core,      read_references, note_convergence,
+        read_repulsion, read_electrons, check_trace,    hash_file};
     if (dataset) *dataset = NULL;
     if (!path || !dataset) return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_dataset_read: NULL");
     if (!*path) return fmo_error_set(err, FMO_ERR_INPUT, "the path is empty; name a data set");
-    reader r = {.path = path, .descriptor = -1, .d = fmo_dataset_new()};
+    reader r = {
+        .path = path, .descriptor = -1, .density_needed = density_needed, .d = fmo_dataset_new()};
     r.h5.file = -1;
     r.h5.err = err;
     fmo_h5_label(path, r.h5.label, sizeof r.h5.label);
@@ -874,11 +892,20 @@ fmo_status fmo_dataset_read(const char *path, fmo_dataset **dataset, fmo_error *
     fmo_h5_close(&r.h5);
     fmo_h5_quiet_end(&quiet);
     if (r.descriptor >= 0) close(r.descriptor);
-    free(r.charge);
     free(r.overlap);
     if (status == FMO_OK)
         *dataset = r.d;
     else
         fmo_dataset_destroy(r.d);
     return status;
+}
+
+fmo_status fmo_dataset_read(const char *path, fmo_dataset **dataset, fmo_error *err)
+{
+    return read_file(path, true, dataset, err);
+}
+
+fmo_status fmo_dataset_read_basis(const char *path, fmo_dataset **dataset, fmo_error *err)
+{
+    return read_file(path, false, dataset, err);
 }

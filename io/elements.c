@@ -1,12 +1,14 @@
 /* Element symbols of nuclei and the formula in Hill order: carbon, hydrogen, then the alphabet; the
  * alphabet alone without carbon (E. A. Hill, J. Am. Chem. Soc. 22, 478 (1900)). */
 #include "io/dataset_internal.h"
+#include "io/molecule_internal.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char symbols[][3] = {
     "X",  "H",  "He", "Li", "Be", "B",  "C",  "N",  "O",  "F",  "Ne", "Na", "Mg", "Al", "Si",
@@ -19,18 +21,26 @@ static const char symbols[][3] = {
     "Db", "Sg", "Bh", "Hs", "Mt", "Ds", "Rg", "Cn", "Nh", "Fl", "Mc", "Lv", "Ts", "Og"};
 enum { SYMBOL_COUNT = sizeof symbols / sizeof symbols[0] };
 
+_Static_assert((int)SYMBOL_COUNT == FMO_ELEMENT_MOST + 1, "a symbol for each element");
+
+const char *fmo_element_symbol(int number)
+{
+    return symbols[number >= 1 && number < SYMBOL_COUNT ? number : 0];
+}
+
+int fmo_element_number(const char *symbol, size_t size)
+{
+    for (int z = 1; z < SYMBOL_COUNT; z++)
+        if (strlen(symbols[z]) == size && strncasecmp(symbol, symbols[z], size) == 0) return z;
+    return 0;
+}
+
 /* Atomic number from a label such as "O", "c1", "CL_2"; 0 if it is none ("ghost", "X", ""). */
 static int number_of_label(const char *label)
 {
-    char symbol[3] = "";
     size_t letters = 0;
     while (isalpha((unsigned char)label[letters])) letters++;
-    if (letters < 1 || letters > 2) return 0;
-    symbol[0] = (char)toupper((unsigned char)label[0]);
-    if (letters == 2) symbol[1] = (char)tolower((unsigned char)label[1]);
-    for (int z = 1; z < SYMBOL_COUNT; z++)
-        if (strcmp(symbol, symbols[z]) == 0) return z;
-    return 0;
+    return fmo_element_number(label, letters);
 }
 
 static int number_of_charge(double charge)
@@ -75,12 +85,12 @@ fmo_status fmo_dataset_name_nuclei(fmo_dataset *dataset, const double *charge, c
                                    size_t slot)
 {
     int counts[SYMBOL_COUNT] = {0};
-    dataset->element = calloc((size_t)dataset->nucleus_num, sizeof *dataset->element);
-    if (!dataset->element) return FMO_ERR_MEMORY;
+    dataset->number = calloc((size_t)dataset->nucleus_num, sizeof *dataset->number);
+    if (!dataset->number) return FMO_ERR_MEMORY;
     for (int i = 0; i < dataset->nucleus_num; i++) {
         int z = labels ? number_of_label(labels + (size_t)i * slot) : 0;
         if (!z) z = number_of_charge(charge[i]);
-        strcpy(dataset->element[i], symbols[z]);
+        dataset->number[i] = z;
         if (charge[i] != 0.0) counts[z]++; /* a centre without charge only carries functions */
     }
     dataset->formula = hill_formula(counts);

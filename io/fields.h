@@ -47,7 +47,8 @@ typedef enum fmo_dim {
     X(ao_1e_int, potential_n_e, double, DIM_AO, DIM_AO)    \
     X(ao_1e_int, ecp, double, DIM_AO, DIM_AO)              \
     X(mo, coefficient, double, DIM_MO, DIM_AO)             \
-    X(mo, occupation, double, DIM_MO, DIM_NONE)
+    X(mo, occupation, double, DIM_MO, DIM_NONE)            \
+    X(mo, energy, double, DIM_MO, DIM_NONE)
 
 /* Arrays that must be all zero where they exist, read through HDF5 (not every libtrexio knows
  * them). X(group, name, C type, dimension, dimension, what a value other than 0 means, cure) */
@@ -88,6 +89,7 @@ typedef enum fmo_field_id {
  */
 #define FMO_TREXIO_ATTRIBUTE_TABLE(X) \
     X(metadata, package_version)      \
+    X(metadata, code_num)             \
     X(nucleus, num)                   \
     X(nucleus, repulsion)             \
     X(electron, num)                  \
@@ -100,7 +102,8 @@ typedef enum fmo_field_id {
     X(basis, prim_num)                \
     X(ao, num)                        \
     X(ao, cartesian)                  \
-    X(mo, num)
+    X(mo, num)                        \
+    X(mo, type)
 #define FMO_OWN_ATTRIBUTE_TABLE(X) \
     X(fmo, format_version)         \
     X(fmo, basis_name)             \
@@ -109,7 +112,9 @@ typedef enum fmo_field_id {
     X(fmo, cutoff)                 \
     X(fmo, input)                  \
     X(fmo, input_sha256)           \
-    X(fmo, fmo_version)
+    X(fmo, fmo_version)            \
+    X(fmo, method)                 \
+    X(fmo, converged)
 
 typedef enum fmo_attribute_id {
 #define ROW(group, name) ATTR_##group##_##name,
@@ -118,10 +123,11 @@ typedef enum fmo_attribute_id {
         ATTR_COUNT
 } fmo_attribute_id;
 
-#define FMO_GROUP      "fmo"
-#define FMO_UNITS      "units" /* attribute of each dataset of /fmo */
-#define FMO_CELL_GROUP "cell"
-#define FMO_CELL_A     "cell_a" /* a lattice vector */
+#define FMO_GROUP         "fmo"
+#define FMO_UNITS         "units"         /* attribute of each dataset of /fmo */
+#define FMO_METADATA_CODE "metadata_code" /* names of programs, strings */
+#define FMO_CELL_GROUP    "cell"
+#define FMO_CELL_A        "cell_a" /* a lattice vector */
 enum { FMO_FORMAT_VERSION = 1 };
 
 typedef enum fmo_kind { KIND_REAL, KIND_INTEGER, KIND_STRING } fmo_kind;

@@ -2,6 +2,7 @@
  * for refusal are explained to users in docs/dataset-format.md. */
 #include "io/h5.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,12 @@
 #define CHUNKS_ALWAYS   1024u
 #define STRING_MOST     65536u /* bytes of one string attribute */
 
+/* HDF5 has globals of its own and is seldom built thread-safe: one thread at a time uses it. */
+static pthread_mutex_t h5_lock = PTHREAD_MUTEX_INITIALIZER;
+
 void fmo_h5_quiet_begin(fmo_h5_quiet *quiet)
 {
+    pthread_mutex_lock(&h5_lock);
     H5Eget_auto2(H5E_DEFAULT, &quiet->function, &quiet->data);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
@@ -25,6 +30,7 @@ void fmo_h5_quiet_end(const fmo_h5_quiet *quiet)
 {
     H5Eclear2(H5E_DEFAULT);
     H5Eset_auto2(H5E_DEFAULT, quiet->function, quiet->data);
+    pthread_mutex_unlock(&h5_lock);
 }
 
 void fmo_h5_label(const char *path, char *label, size_t size)

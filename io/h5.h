@@ -20,7 +20,8 @@ typedef struct fmo_h5 {
     fmo_error *err;
 } fmo_h5;
 
-/* HDF5's own error printing of this thread, switched off between begin and end. */
+/* Around every use of HDF5: its own error printing is switched off between begin and end, and other
+ * threads of ours wait. */
 typedef struct fmo_h5_quiet {
     H5E_auto2_t function;
     void *data;

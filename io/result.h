@@ -10,7 +10,7 @@ extern "C" {
 
 /** What to write; matrices are [nao][nao] float64 in hartree, NULL ones are left out. */
 typedef struct fmo_result {
-    int nao;
+    int nao;                /**< functions */
     const double *coulomb;  /**< /fmo/coulomb */
     const double *exchange; /**< /fmo/exchange */
     const double *fock_2e;  /**< /fmo/fock_2e: G = J - K/2 */

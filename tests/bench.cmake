@@ -5,12 +5,15 @@ set(bench ${PROJECT_SOURCE_DIR}/driver/bench)
 fmo_test(bench_harness SOURCES bench_harness.c ${bench}/bench.c ${bench}/items.c ${bench}/replay.c
          LIBS OpenMP::OpenMP_C LABELS unit)
 
+fmo_test(bench_fock SOURCES bench_fock.c ${bench}/molecules.c ${bench}/work.c LIBS OpenMP::OpenMP_C
+         LABELS unit)
+
 # One ctest entry per class of bench_cli.py.
-foreach(part Usage Cpu Edges Bounded Json Plot Gpu)
+foreach(part Usage Cpu Edges Bounded Json Plot Builds BuildsGpu Gpu)
     string(TOLOWER bench_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/bench_cli.py
                                   --verbose ${part})
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 ENVIRONMENT
         "FMO_BENCH=$<TARGET_FILE:fmo-bench>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endforeach()
-set_tests_properties(bench_gpu PROPERTIES LABELS gpu RESOURCE_LOCK gpu)
+set_tests_properties(bench_gpu bench_buildsgpu PROPERTIES LABELS gpu RESOURCE_LOCK gpu)

@@ -16,6 +16,7 @@ BENCH = os.environ.get("FMO_BENCH", "build/bin/fmo-bench")
 SOURCE = os.environ.get("FMO_SOURCE", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DATASET = os.path.join(SOURCE, "datasets", "h2o8_sto-3g.h5")
 EXPERIMENTS = ["histogram", "himeno", "reduction", "strip", "interchange", "kmeans", "median"]
+BUILDS = ["fock", "growth"]
 
 # Sizes around the constants of the code: warps, blocks, items in flight, tiles.
 SMALL = {
@@ -32,6 +33,14 @@ QUICK = ["--seconds", "0.02", "--repeat", "2", "--threads", "2"]
 
 def bench(*arguments, timeout=300):
     return subprocess.run([BENCH, *arguments], capture_output=True, text=True, timeout=timeout)
+
+
+def need_gpu(run):
+    """Skip the class if there is no GPU; a fault is none of its business and fails its tests."""
+    if run.returncode == 4 and "fault" not in run.stderr:
+        if os.environ.get("FMO_REQUIRE_GPU", "0") not in ("", "0"):
+            raise AssertionError("FMO_REQUIRE_GPU is set: " + run.stderr)
+        raise unittest.SkipTest(run.stderr.strip())
 
 
 class Case(unittest.TestCase):
@@ -174,6 +183,121 @@ class Json(Case):
         self.assertEqual(run.stdout, "")
 
 
+class Builds(Case):
+    """Builds of molecules: fock and growth, in mode cpu; class Gpu has them in mode fused."""
+    MODE = "cpu"
+
+    def rows(self, *arguments, expect=0):
+        document, text = self.results(*arguments, "--mode", self.MODE, expect=expect)
+        for cell in document["results"]:
+            self.assertEqual(cell["method"], self.MODE)
+            self.assertEqual(cell["where"], "gpu" if self.MODE == "fused" else "cpu")
+            self.assertGreater(cell["items"], 0)
+            self.assertEqual(cell["check"]["kind"], "bound")
+            self.assertLessEqual(cell["check"]["error"], 1e-8)
+            for field in ("plan_seconds", "first_seconds", "wall_seconds", "gflop"):
+                self.assertGreater(cell["parameters"][field], 0.0, field)
+        return document, text
+
+    def test_systems(self):
+        document, text = self.rows("fock", "--systems", "water001,WATER008/sto")
+        rows = {c["row"]: c["parameters"] for c in document["results"]}
+        self.assertEqual(list(rows), ["water001/STO-3G", "water001/6-31G", "water008/STO-3G"])
+        self.assertEqual([p["functions"] for p in rows.values()], [7, 13, 56])
+        self.assertEqual(rows["water001/6-31G"]["peer"], "OpenFMO")
+        self.assertEqual(rows["water001/6-31G"]["peer_seconds"], 1.6e-3)
+        self.assertEqual(rows["water001/6-31G"]["target_seconds"], 5e-5)
+        self.assertNotIn("target_seconds", rows["water001/STO-3G"])
+        for name in rows:
+            self.assertRegex(text, rf"(?m)^  {re.escape(name)} +{self.MODE} ")
+
+    def test_batch(self):
+        document, text = self.rows("fock", "--systems", "batch", "--fragments", "3", "--cycles", "2")
+        (cell,) = document["results"]
+        self.assertEqual(cell["parameters"]["fragments"], 3)
+        self.assertAlmostEqual(cell["parameters"]["peer_seconds"], 3 * 5.9e-3)
+        self.assertIn("3 fragments in a call", text)
+
+    def test_own_geometry(self):
+        path = os.path.join(SOURCE, "datasets", "xyz", "nh3.xyz")
+        document, _ = self.rows("fock", "--geometry", path, "--basis", "6-31g", "--cycles", "0")
+        (cell,) = document["results"]
+        self.assertEqual((cell["row"], cell["parameters"]["functions"]), ("nh3.xyz", 15))
+        self.assertNotIn("peer", cell["parameters"])
+
+    def test_growth(self):
+        document, _ = self.rows("growth", "--waters", "1,2", "--carbons", "1,3", "--cycles", "2")
+        sizes = [(c["table"], c["column"], c["parameters"]["atoms"]) for c in document["results"]]
+        self.assertEqual(sizes, [(f"{family}, {basis}", column, atoms)
+                                 for family, members in (("water clusters", (("1", 3), ("8", 24))),
+                                                         ("alkanes", (("1", 5), ("3", 11))))
+                                 for basis in ("STO-3G", "6-31G") for column, atoms in members])
+        for table in {c["table"] for c in document["results"]}:
+            items = [c["items"] for c in document["results"] if c["table"] == table]
+            self.assertEqual(items, sorted(items))
+
+    def test_a_loose_cutoff_shows(self):
+        """Errors are measured, not assumed: at 1e-4 they are large, and more than at 1e-10."""
+        path = os.path.join(SOURCE, "datasets", "xyz", "water008.xyz")
+        errors = []
+        for cutoff in ("1e-4", "1e-10"):
+            with tempfile.TemporaryDirectory() as folder:
+                out = os.path.join(folder, "out.json")
+                run = bench("fock", "--geometry", path, "--basis", "sto-3g", "--cutoff", cutoff, "--cycles", "2",
+                            "--mode", self.MODE, *QUICK, "--json", out)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                with open(out, encoding="utf-8") as file:
+                    (cell,) = json.load(file)["results"]
+                errors.append(cell["parameters"]["error_fock"])
+        self.assertGreater(errors[0], 1e-7)
+        self.assertLess(errors[1], 1e-8)
+
+    def test_every_field_is_documented(self):
+        document, _ = self.rows("fock", "--systems", "water001/6-31G")
+        with open(os.path.join(SOURCE, "docs", "bench.md"), encoding="utf-8") as file:
+            text = file.read()
+        for name in document["results"][0]["parameters"]:
+            self.assertIn("`" + name + "`", text)
+
+    def test_small_only_without_being_asked(self):
+        run = bench("growth", "--waters", "1,3", "--carbons", "1", "--cycles", "0", *QUICK)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        if "GPU parts left out" in run.stdout:
+            self.assertRegex(run.stdout, r"\(H2O\)_27/STO-3G +left out: ")
+            self.assertRegex(run.stdout, r"\(H2O\)_1/STO-3G +cpu ")
+
+    def test_usage(self):
+        for arguments, says, code in ((["fock", "--systems", "water9"], "--systems 'water9'", 2),
+                                      (["fock", "--systems", "water001,,"], "--systems ''", 2),
+                                      (["fock", "--geometry", "x.xyz"], "--basis", 2),
+                                      (["fock", "--basis", "6-31g"], "--geometry", 2),
+                                      (["fock", "--geometry", "x.xyz", "--basis", "6-31g", "--systems", "batch"],
+                                       "--systems", 2),
+                                      (["fock", "--mode", "split"], "--mode 'split'", 2),
+                                      (["fock", "--where", "cpu"], "does not take --where", 2),
+                                      (["fock", "--fragments", "0"], "--fragments '0'", 2),
+                                      (["fock", "--cutoff", "2"], "--cutoff '2'", 2),
+                                      (["strip", "--mode", "cpu"], "does not take --mode", 2),
+                                      (["growth", "--waters", "11"], "--waters '11'", 2),
+                                      (["fock", "--quiet", "--geometries", "/no/such/folder"],
+                                       "/no/such/folder/water001.xyz", 3),
+                                      (["fock", "--quiet", "--geometry", "/no/such.xyz", "--basis", "6-31g"],
+                                       "/no/such.xyz", 3)):
+            with self.subTest(" ".join(arguments)):
+                run = bench(*arguments)
+                self.assertEqual((run.returncode, run.stdout), (code, ""), run.stderr)
+                self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+                self.assertIn(says, run.stderr)
+
+
+class BuildsGpu(Builds):
+    MODE = "fused"
+
+    @classmethod
+    def setUpClass(cls):
+        need_gpu(bench("fock", "--mode", "fused", "--systems", "water001/STO", *QUICK, "--quiet"))
+
+
 class Plot(Case):
     def test_plot(self):
         if importlib.util.find_spec("matplotlib") is None:
@@ -188,6 +312,19 @@ class Plot(Case):
                                       "--output", folder, *options], capture_output=True, text=True, timeout=300)
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertTrue([f for f in os.listdir(folder) if f.endswith(suffix)])
+
+    def test_plot_of_builds(self):
+        if importlib.util.find_spec("matplotlib") is None:
+            self.skipTest("matplotlib is not installed (driver/bench/requirements.txt)")
+        for arguments in (["growth", "--waters", "1", "--carbons", "1,2"], ["fock", "--systems", "water001"]):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "out.json")
+                run = bench(*arguments, "--mode", "cpu", *QUICK, "--json", path)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                run = subprocess.run([sys.executable, os.path.join(SOURCE, "driver", "bench", "plot.py"), path,
+                                      "--output", folder], capture_output=True, text=True, timeout=300)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                self.assertEqual(len([f for f in os.listdir(folder) if f.endswith(".svg")]), 1)
 
     def test_plot_compiles(self):
         with open(os.path.join(SOURCE, "driver", "bench", "plot.py"), encoding="utf-8") as file:
@@ -240,7 +377,7 @@ class Usage(Case):
     def test_help_and_version(self):
         run = bench("--help")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
-        for name in EXPERIMENTS:
+        for name in EXPERIMENTS + BUILDS:
             self.assertRegex(run.stdout, rf"(?m)^  {name} ")
         for line in run.stdout.splitlines():
             self.assertEqual(line, line.rstrip())
@@ -256,11 +393,7 @@ class Usage(Case):
 class Gpu(Case):
     @classmethod
     def setUpClass(cls):
-        run = bench("strip", "--where", "gpu", "--items", "10", "--strip", "5", "--quiet")
-        if run.returncode == 4 and "fault" not in run.stderr:
-            if os.environ.get("FMO_REQUIRE_GPU", "0") not in ("", "0"):
-                raise AssertionError("FMO_REQUIRE_GPU is set: " + run.stderr)
-            raise unittest.SkipTest(run.stderr.strip())
+        need_gpu(bench("strip", "--where", "gpu", "--items", "10", "--strip", "5", "--quiet"))
 
     def gpu(self, *arguments):
         document, _ = self.results(*arguments, "--where", "gpu")

@@ -19,3 +19,13 @@ foreach(part Usage Report Modes Check Several Output Json BadInput Streams Termi
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS driver ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};FMO_MAKE_BAD=$<$<TARGET_EXISTS:make-bad-file>:$<TARGET_FILE:make-bad-file>>;PYTHONDONTWRITEBYTECODE=1")
 endforeach()
+
+# fmo-driver --batch, on the CPU and on a GPU.
+foreach(part Batch BatchGpu)
+    string(TOLOWER driver_${part} name)
+    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/driver_batch.py
+                                  --verbose ${part})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS driver ENVIRONMENT
+        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+endforeach()
+set_tests_properties(driver_batchgpu PROPERTIES LABELS gpu RESOURCE_LOCK gpu)

@@ -47,6 +47,21 @@ static inline void system_add_shell(test_system *s, int l, int depth, unsigned l
     }
 }
 
+/* A p shell that shares exponents with the last shell, which is s: a Pople sp set. */
+static inline void system_add_partner(test_system *s, unsigned long long *seed)
+{
+    const int end = s->prims;
+    int depth = 0;
+    while (depth < end && s->prim_shell[end - 1 - depth] == s->shells - 1) depth++;
+    system_add_shell(s, 1, depth, seed);
+    for (int k = end; k < s->prims; k++) {
+        const double a = s->exponent[k - depth];
+        s->exponent[k] = a;
+        s->coefficient[k] =
+            (0.2 + 0.8 * check_random(seed)) * pow(2 * a / M_PI, 0.75) * 2 * sqrt(a) / depth;
+    }
+}
+
 /* s_shells and p_shells spread over atoms at random in a box. */
 static inline void system_random(test_system *s, int atoms, int s_shells, int p_shells, int depth,
                                  double box, unsigned long long *seed)
@@ -80,12 +95,18 @@ static inline void system_shuffle_functions(test_system *s, unsigned long long *
         s->ao_factor[i] = (check_random(seed) < 0.5 ? -1 : 1) * (0.3 + 2.0 * check_random(seed));
 }
 
-static inline fmo_basis *system_basis(const test_system *s)
+static inline fmo_basis_input system_input(const test_system *s)
 {
     const fmo_basis_input in = {s->nuclei,       s->charge,      s->coord, s->shells,
                                 s->nucleus,      s->ang_mom,     s->prims, s->prim_shell,
                                 s->exponent,     s->coefficient, s->aos,   s->ao_shell,
                                 s->ao_component, s->ao_factor};
+    return in;
+}
+
+static inline fmo_basis *system_basis(const test_system *s)
+{
+    const fmo_basis_input in = system_input(s);
     fmo_basis *basis = NULL;
     fmo_error err = {FMO_OK, ""};
     fmo_basis_create(&in, &basis, &err);

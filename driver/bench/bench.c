@@ -10,10 +10,10 @@
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-#define NAME_ROW(e, name)           name,
-#define GRID_ROW(name, i, j, k)     #name,
-#define EXPERIMENT_NAME(name, text) #name,
-#define EXPERIMENT_TEXT(name, text) text,
+#define NAME_ROW(e, name)                 name,
+#define GRID_ROW(name, i, j, k)           #name,
+#define EXPERIMENT_NAME(name, kind, text) #name,
+#define EXPERIMENT_TEXT(name, kind, text) text,
 #define NAMES(function, table, row, count)                               \
     const char *function(int value)                                      \
     {                                                                    \
@@ -22,6 +22,15 @@
     }
 NAMES(bench_experiment_name, BENCH_EXPERIMENT_TABLE, EXPERIMENT_NAME, BENCH_EXPERIMENT_COUNT)
 NAMES(bench_experiment_text, BENCH_EXPERIMENT_TABLE, EXPERIMENT_TEXT, BENCH_EXPERIMENT_COUNT)
+bench_kind bench_experiment_kind(int experiment)
+{
+    static const bench_kind kinds[] = {
+#define ROW(name, kind, text) BENCH_##kind,
+        BENCH_EXPERIMENT_TABLE(ROW)
+#undef ROW
+    };
+    return kinds[experiment];
+}
 NAMES(bench_type_name, BENCH_TYPE_TABLE, NAME_ROW, BENCH_TYPE_COUNT)
 NAMES(bench_input_name, BENCH_INPUT_TABLE, NAME_ROW, BENCH_INPUT_COUNT)
 NAMES(bench_pattern_name, BENCH_PATTERN_TABLE, NAME_ROW, BENCH_PATTERN_COUNT)

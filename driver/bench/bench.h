@@ -1,5 +1,6 @@
 /* The harness of fmo-bench: cells, timing, tables, JSON. An experiment is one pair of files,
- * NAME.c (data, CPU parts, reference) and NAME.cu (GPU parts), and one row of the table below.
+ * NAME.c (data, CPU parts, reference) and NAME.cu (GPU parts), and one row of the table below;
+ * growth uses the GPU part of fock.
  *
  * A cell is one number of one table: a method (row) at one size (column), measured by
  * bench_measure(), which warms up, repeats, bounds the time and checks the result. */
@@ -16,23 +17,31 @@
 extern "C" {
 #endif
 
-/* X(name, line for --help) */
-#define BENCH_EXPERIMENT_TABLE(X)                                                              \
-    X(histogram, "N items into bins: strategies, commits, private bins, CUB; ways to collide") \
-    X(himeno, "Poisson equation by Jacobi sweeps in float: six ways to reduce the residual")   \
-    X(reduction, "one sum of N items: an atomic per item, batches, trees, CUB")                \
-    X(strip, "strip mining: a loop cut into strips, inner loop serial or parallel")            \
-    X(interchange, "b[j] += a[i][j]: both loop orders, both storage orders")                   \
-    X(kmeans, "k-means: centroids staged in strips, centroid update as a scatter-add")         \
-    X(median, "median filter: window read directly, staged in shared memory, sliding in strips")
+/* Kinds: published experiments, which `all` runs and the harness prints; and Fock builds, which
+ * print their own rows. X(name, kind, line for --help) */
+#define BENCH_EXPERIMENT_TABLE(X)                                                                 \
+    X(histogram, PUBLISHED,                                                                       \
+      "N items into bins: strategies, commits, private bins, CUB; ways to collide")               \
+    X(himeno, PUBLISHED,                                                                          \
+      "Poisson equation by Jacobi sweeps in float: six ways to reduce the residual")              \
+    X(reduction, PUBLISHED, "one sum of N items: an atomic per item, batches, trees, CUB")        \
+    X(strip, PUBLISHED, "strip mining: a loop cut into strips, inner loop serial or parallel")    \
+    X(interchange, PUBLISHED, "b[j] += a[i][j]: both loop orders, both storage orders")           \
+    X(kmeans, PUBLISHED, "k-means: centroids staged in strips, centroid update as a scatter-add") \
+    X(median, PUBLISHED,                                                                          \
+      "median filter: window read directly, staged in shared memory, sliding in strips")          \
+    X(fock, BUILDS, "J and K of molecules and of a batch, beside other programs")                 \
+    X(growth, BUILDS, "J and K against size: water clusters and alkanes")
 
-#define BENCH_ENUM_ROW(name, text) BENCH_##name,
+typedef enum bench_kind { BENCH_PUBLISHED, BENCH_BUILDS } bench_kind;
+
+#define BENCH_ENUM_ROW(name, kind, text) BENCH_##name,
 typedef enum bench_experiment {
     BENCH_EXPERIMENT_TABLE(BENCH_ENUM_ROW) BENCH_EXPERIMENT_COUNT
 } bench_experiment;
 #undef BENCH_ENUM_ROW
 
-enum { BENCH_LIST_MAX = 32, BENCH_PARAM_MAX = 10 };
+enum { BENCH_LIST_MAX = 32, BENCH_PARAM_MAX = 24 };
 
 /* Element types of sums. X(enumerator, name) */
 #define BENCH_TYPE_TABLE(X) \
@@ -73,6 +82,7 @@ typedef enum bench_grid { BENCH_GRID_TABLE(BENCH_ENUM_ROW) BENCH_GRID_COUNT } be
 
 const char *bench_experiment_name(int experiment);
 const char *bench_experiment_text(int experiment);
+bench_kind bench_experiment_kind(int experiment);
 const char *bench_type_name(int type);
 const char *bench_input_name(int input);
 const char *bench_pattern_name(int pattern);
@@ -87,14 +97,14 @@ typedef struct bench_list {
 /* What options.c fills in; a set of choices is a bit mask. -1: the experiment's own default. */
 typedef struct bench_options {
     int action;     /**< bench_action of options.h */
-    int experiment; /**< BENCH_EXPERIMENT_COUNT: all */
+    int experiment; /**< BENCH_EXPERIMENT_COUNT: all published ones */
     int64_t items;
-    bench_list bins, blocks, strips, batches, edges;
-    int64_t types, inputs, patterns, grids, places, scatters, commits;
+    bench_list bins, blocks, strips, batches, edges, waters, carbons;
+    int64_t types, inputs, patterns, grids, places, scatters, commits, modes;
     int64_t run_length, samples, clusters, dimensions, sweeps, image, window;
-    int64_t threads, repeat, seed;
-    double zipf, seconds;
-    const char *dataset, *json;
+    int64_t threads, repeat, seed, cycles, fragments;
+    double zipf, seconds, cutoff;
+    const char *dataset, *json, *systems, *geometries, *geometry, *basis;
     bool quiet;
 } bench_options;
 
@@ -102,6 +112,7 @@ typedef struct bench_device {
     char name[256];
     int sms, shared_bytes, l2_bytes, window_bytes, driver, runtime, capability;
     int64_t memory;
+    double fp64_flops; /* a second, of the vector units; 0: not known for this model */
 } bench_device;
 
 /* How a result compares with the CPU's. */
@@ -202,11 +213,15 @@ fmo_status bench_json_write(const bench_run *run, const char *path, fmo_error *e
 fmo_status bench_gpu_open(bench_run *run);
 
 /* The experiments. `what` of the GPU parts is the experiment's own description of a case. */
-#define BENCH_EXPERIMENT_ROW(name, text) \
-    void bench_##name(bench_run *run);   \
+#define BENCH_EXPERIMENT_ROW(name, kind, text) \
+    void bench_##name(bench_run *run);         \
     void bench_##name##_gpu(bench_run *run, const void *what);
 BENCH_EXPERIMENT_TABLE(BENCH_EXPERIMENT_ROW)
 #undef BENCH_EXPERIMENT_ROW
+
+/** Whether every name in the list of --systems begins a system's of `fock`; NULL: all.
+ *  @return FMO_OK, FMO_ERR_ARGUMENT with one line that lists them */
+fmo_status bench_fock_check_systems(const char *list, fmo_error *err);
 
 /** "1e7" for powers of ten from 1e4 on, else digits. */
 void bench_format_count(int64_t count, char *text, size_t size);

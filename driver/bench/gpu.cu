@@ -51,6 +51,19 @@ double bench_events_end(bench_run *run, bench_events *events)
     return fine ? 1e-3 * milliseconds : -1.0;
 }
 
+/* FP64 multiply-adds a cycle and multiprocessor: CUDA C++ Programming Guide, throughput of native
+ * arithmetic instructions. X(compute capability, multiply-adds) */
+#define FP64_TABLE(X) X(60, 32) X(70, 32) X(75, 2) X(80, 32) X(86, 2) X(89, 2) X(90, 64)
+
+static double fp64_flops(int capability, int sms, int kilohertz)
+{
+#define ROW(number, fma) \
+    if (capability == number) return 2.0 * fma * sms * 1e3 * kilohertz;
+    FP64_TABLE(ROW)
+#undef ROW
+    return 0.0;
+}
+
 int bench_blocks_for(bench_run *run, int64_t n, int threads)
 {
     const int64_t blocks = (n + threads - 1) / threads;
@@ -98,5 +111,9 @@ extern "C" fmo_status bench_gpu_open(bench_run *run)
     d->window_bytes = p.persistingL2CacheMaxSize;
     d->capability = 10 * p.major + p.minor;
     d->memory = (int64_t)p.totalGlobalMem;
+    int kilohertz = 0;
+    if (!BENCH_CUDA(run, cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device)))
+        return run->err.status;
+    d->fp64_flops = fp64_flops(d->capability, d->sms, kilohertz);
     return FMO_OK;
 }

@@ -1,5 +1,5 @@
 /* The GPU parts of a build without CUDA: there is no GPU, and nothing calls them. */
-#include "bench.h"
+#include "fock.h"
 
 fmo_status bench_gpu_open(bench_run *run)
 {
@@ -8,9 +8,19 @@ fmo_status bench_gpu_open(bench_run *run)
     return FMO_OK;
 }
 
-#define ROW(name, text)                                       \
+#define ROW(name, kind, text)                                 \
     void bench_##name##_gpu(bench_run *run, const void *what) \
     {                                                         \
         (void)run, (void)what;                                \
     }
 BENCH_EXPERIMENT_TABLE(ROW)
+
+void *fock_stream_create(bench_run *run)
+{
+    (void)run;
+    return NULL;
+}
+void fock_stream_destroy(void *stream)
+{
+    (void)stream;
+}

@@ -26,11 +26,12 @@ static json_t *device_json(const bench_run *run)
 {
     const bench_device *d = &run->device;
     if (!run->gpu) return json_null();
-    return json_pack("{s:o, s:i, s:i, s:i, s:i, s:i, s:I, s:i, s:i}", "name", text(d->name),
+    return json_pack("{s:o, s:i, s:i, s:i, s:i, s:i, s:I, s:i, s:i, s:o}", "name", text(d->name),
                      "multiprocessors", d->sms, "compute_capability", d->capability, "l2_bytes",
                      d->l2_bytes, "l2_window_bytes", d->window_bytes, "shared_bytes",
                      d->shared_bytes, "memory_bytes", (json_int_t)d->memory, "driver", d->driver,
-                     "runtime", d->runtime);
+                     "runtime", d->runtime, "fp64_flops",
+                     number(d->fp64_flops > 0.0 ? d->fp64_flops : NAN));
 }
 
 static json_t *check_json(const bench_check *check)

@@ -1,4 +1,5 @@
-/* fmo-bench: published experiments on conflicting updates, run again on this machine.
+/* fmo-bench: published experiments on conflicting updates, run again on this machine, and Fock
+ * builds beside other programs' figures.
  * Next: options.c (what it takes), bench.h (the harness), one file per experiment. docs/bench.md.
  */
 #define _GNU_SOURCE
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <fmo/fock.h>
 #include <fmo/version.h>
 
 static int say(const fmo_error *err)
@@ -37,20 +39,21 @@ static void print_head(const bench_run *run)
 static void run_experiments(bench_run *run)
 {
     static void (*const experiment[])(bench_run *) = {
-#define ROW(name, text) bench_##name,
+#define ROW(name, kind, text) bench_##name,
         BENCH_EXPERIMENT_TABLE(ROW)
 #undef ROW
     };
     const bench_options *o = run->options;
     for (int e = 0; e < BENCH_EXPERIMENT_COUNT && run->err.status == FMO_OK; e++) {
-        if (o->experiment != BENCH_EXPERIMENT_COUNT && o->experiment != e) continue;
+        const bool printed = bench_experiment_kind(e) == BENCH_BUILDS; /* as they go */
+        if (o->experiment == BENCH_EXPERIMENT_COUNT ? printed : o->experiment != e) continue;
         const int first = run->cell_num;
         const double begin = driver_seconds();
         run->experiment = (bench_experiment)e;
         experiment[e](run);
         bench_ratios(run, first);
         if (!o->quiet) {
-            bench_print(run, first, stdout);
+            if (!printed) bench_print(run, first, stdout);
             printf("  %s took %.1f s\n", bench_experiment_name(e), driver_seconds() - begin);
             fflush(stdout);
         }
@@ -116,6 +119,11 @@ int main(int argc, char **argv)
     if (run.gpu && bench_gpu_open(&run) != FMO_OK) return finish(&run);
     if (!run.gpu && !run.cpu) { /* only the GPU was asked for, and there is none */
         fmo_error_set(&err, FMO_ERR_NO_DEVICE, "%s", run.no_gpu);
+        return say(&err);
+    }
+    if (options.modes >= 0 && (options.modes >> FMO_MODE_FUSED & 1) && !run.gpu) {
+        fmo_error_set(&err, FMO_ERR_NO_DEVICE, "mode %s needs a GPU: %s; use --mode %s",
+                      fmo_mode_name(FMO_MODE_FUSED), run.no_gpu, fmo_mode_name(FMO_MODE_CPU));
         return say(&err);
     }
     if (!options.quiet) print_head(&run);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fmo/fock.h>
 
 typedef enum option_kind {
     KIND_COUNT,
@@ -44,6 +45,17 @@ static const char *commit_text(int value)
     return fmo_commit_text((fmo_commit)value);
 }
 
+/* Modes that a build can be timed in here. */
+static const char *mode_name(int value)
+{
+    return value == FMO_MODE_CPU || value == FMO_MODE_FUSED ? fmo_mode_name((fmo_mode)value) : NULL;
+}
+static const char *mode_text(int value)
+{
+    return fmo_mode_text((fmo_mode)value);
+}
+
+static const choice_list modes = {FMO_MODE_COUNT, mode_name, mode_text};
 static const choice_list types = {BENCH_TYPE_COUNT, bench_type_name, NULL};
 static const choice_list inputs = {BENCH_INPUT_COUNT, bench_input_name, NULL};
 static const choice_list patterns = {BENCH_PATTERN_COUNT, bench_pattern_name, NULL};
@@ -53,7 +65,11 @@ static const choice_list scatters = {FMO_SCATTER_COUNT, scatter_name, scatter_te
 static const choice_list commits = {FMO_COMMIT_COUNT, commit_name, commit_text};
 
 #define BIT(name) (1u << BENCH_##name)
-enum { ANY = (1u << BENCH_EXPERIMENT_COUNT) - 1u };
+enum {
+    ANY = (1u << BENCH_EXPERIMENT_COUNT) - 1u,
+    BUILDS = BIT(fock) | BIT(growth),
+    PUBLISHED = ANY & ~BUILDS
+};
 
 typedef struct option_row {
     const char *name;
@@ -70,10 +86,11 @@ typedef struct option_row {
 
 #define AT(field) offsetof(bench_options, field)
 static const option_row option_table[] = {
-    {"where", 'w', KIND_SET, "SET", AT(places), 0, 0, &places, ANY, "cpu,gpu", "which parts run"},
-    {"scatter", 's', KIND_SET, "SET", AT(scatters), 0, 0, &scatters, ANY, "all",
+    {"where", 'w', KIND_SET, "SET", AT(places), 0, 0, &places, PUBLISHED, "cpu,gpu",
+     "which parts run"},
+    {"scatter", 's', KIND_SET, "SET", AT(scatters), 0, 0, &scatters, PUBLISHED, "all",
      "strategies of the GPU parts"},
-    {"commit", 0, KIND_SET, "SET", AT(commits), 0, 0, &commits, ANY, "all",
+    {"commit", 0, KIND_SET, "SET", AT(commits), 0, 0, &commits, PUBLISHED, "all",
      "how one atomic is done"},
     {"items", 'N', KIND_COUNT, "N", AT(items), 0, 1e12, NULL,
      BIT(histogram) | BIT(reduction) | BIT(strip), NULL, "items"},
@@ -110,10 +127,32 @@ static const option_row option_table[] = {
      "edge of the image, pixels"},
     {"window", 0, KIND_COUNT, "N", AT(window), 1, 127, NULL, BIT(median), "49",
      "edge of the window, odd"},
+    {"mode", 'm', KIND_SET, "SET", AT(modes), 0, 0, &modes, BUILDS, NULL,
+     "where to build; without it fused if a GPU answers, else cpu, which leaves out what is large"},
+    {"systems", 0, KIND_TEXT, "LIST", AT(systems), 0, 0, NULL, BIT(fock), NULL,
+     "beginnings of systems' names, such as water008,batch"},
+    {"geometry", 0, KIND_TEXT, "FILE", AT(geometry), 0, 0, NULL, BIT(fock), NULL,
+     "a .xyz file instead of the systems; needs --basis"},
+    {"basis", 0, KIND_TEXT, "NAME", AT(basis), 0, 0, NULL, BIT(fock), NULL,
+     "its basis set: a name such as 6-31g, or a file"},
+    {"geometries", 0, KIND_TEXT, "DIR", AT(geometries), 0, 0, NULL, BIT(fock), FMO_XYZ_DIR,
+     "where the systems' .xyz files are"},
+    {"fragments", 0, KIND_COUNT, "N", AT(fragments), 1, 1e5, NULL, BIT(fock), NULL,
+     "displaced copies in one call: of the batch [1000], or of --geometry [1]"},
+    {"waters", 0, KIND_LIST, "LIST", AT(waters), 1, 10, NULL, BIT(growth), "1,2,3,4,5",
+     "edges of the cubes of waters"},
+    {"carbons", 0, KIND_LIST, "LIST", AT(carbons), 1, 1000, NULL, BIT(growth),
+     "5,10,20,40,60,80,100,120", "lengths of the alkanes"},
+    {"cutoff", 'c', KIND_REAL, "X", AT(cutoff), 0, 1, NULL, BUILDS, "1e-10",
+     "quartets estimated below are dropped"},
+    {"cycles", 0, KIND_COUNT, "N", AT(cycles), 0, 100, NULL, BUILDS, "3",
+     "SCF cycles that the densities come from; 0: atoms' densities"},
     {"threads", 't', KIND_COUNT, "N", AT(threads), 1, 4096, NULL, ANY, NULL, "CPU threads"},
-    {"repeat", 'n', KIND_COUNT, "N", AT(repeat), 1, 1000, NULL, ANY, "5", "timed runs of a cell"},
-    {"seconds", 0, KIND_REAL, "X", AT(seconds), 1e-3, 1e6, NULL, ANY, "0.5",
-     "time for a cell; what takes longer is extrapolated, and marked"},
+    {"repeat", 'n', KIND_COUNT, "N", AT(repeat), 1, 1000, NULL, ANY, NULL,
+     "timed runs of a cell [5; fock and growth 20]"},
+    {"seconds", 0, KIND_REAL, "X", AT(seconds), 1e-3, 1e6, NULL, ANY, NULL,
+     "time for a cell; of the others what takes longer is extrapolated, and marked [0.5; fock and "
+     "growth 3]"},
     {"seed", 0, KIND_COUNT, "N", AT(seed), 0, 1e15, NULL, ANY, "2013", "of the random numbers"},
     {"json", 'j', KIND_TEXT, "FILE", AT(json), 0, 0, NULL, ANY, NULL,
      "write the results as JSON (docs/bench.md)"},
@@ -247,8 +286,8 @@ static fmo_status set_value(const option_row *row, const char *value, bench_opti
         return set_real(row, value, (double *)(void *)field, err);
     case KIND_TEXT:
         if (!*value)
-            return fmo_error_set(err, FMO_ERR_ARGUMENT, "--%s: expected the name of a file",
-                                 row->name);
+            return fmo_error_set(err, FMO_ERR_ARGUMENT, "--%s: expected a %s", row->name,
+                                 row->metavar);
         *(const char **)(void *)field = value;
         return FMO_OK;
     case KIND_FLAG:
@@ -281,6 +320,7 @@ static fmo_status set_defaults(bench_options *options, fmo_error *err)
         const option_row *row = &option_table[i];
         if (row->kind == KIND_COUNT || row->kind == KIND_SET)
             *(int64_t *)(void *)((char *)options + row->at) = -1;
+        if (row->kind == KIND_REAL) *(double *)(void *)((char *)options + row->at) = -1.0;
         if (row->value && set_value(row, row->value, options, err) != FMO_OK) return err->status;
     }
     return FMO_OK;
@@ -324,6 +364,11 @@ static fmo_status check_options(const bench_options *options, const bool *given,
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "--type float: a histogram counts in int32 or double (floats stop "
                              "counting at 2^24)");
+    if (!options->geometry != !options->basis)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "--geometry FILE and --basis NAME go together");
+    if (bench_fock_check_systems(options->systems, err) != FMO_OK) return err->status;
+    if (options->geometry && options->systems)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "--geometry does not go with --systems");
     if (options->window % 2 == 0)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "--window %d: expected an odd number",
                              (int)options->window);
@@ -368,6 +413,10 @@ fmo_status bench_options_parse(int argc, char **argv, bench_options *options, fm
         if (options->action != BENCH_RUN) return FMO_OK; /* --help wins over what follows */
     }
     if (set_experiment(argc - optind, argv + optind, options, err) != FMO_OK) return err->status;
+    const bool builds = options->experiment < BENCH_EXPERIMENT_COUNT &&
+                        bench_experiment_kind(options->experiment) == BENCH_BUILDS;
+    if (options->repeat < 0) options->repeat = builds ? 20 : 5;
+    if (options->seconds < 0.0) options->seconds = builds ? 3.0 : 0.5;
     return check_options(options, given, err);
 }
 
@@ -377,12 +426,12 @@ void bench_options_help(FILE *stream)
 {
     fputs(
         "Usage: fmo-bench EXPERIMENT [OPTION]...\n"
-        "Run a published experiment on conflicting updates again: check it against the CPU, time\n"
-        "it, print tables (docs/bench.md).\n\nExperiments:\n",
+        "Run a published experiment on conflicting updates again, or time Fock builds: check the\n"
+        "results, print tables (docs/bench.md).\n\nExperiments:\n",
         stream);
     for (int e = 0; e < BENCH_EXPERIMENT_COUNT; e++)
         fprintf(stream, "  %-12s %s\n", bench_experiment_name(e), bench_experiment_text(e));
-    fputs("  all          all of them, in this order\n\nOptions:\n", stream);
+    fputs("  all          all of them but fock and growth, in this order\n\nOptions:\n", stream);
     for (int i = 0; i < OPTION_NUM; i++) {
         const option_row *row = &option_table[i];
         char left[48], letter[8] = "    ";
@@ -391,7 +440,9 @@ void bench_options_help(FILE *stream)
                  row->metavar ? row->metavar : "");
         fprintf(stream, "  %-22s %s", left, row->help);
         if (row->value) fprintf(stream, " [%s]", row->value);
-        if (row->experiments != ANY) {
+        if (row->experiments != ANY && row->experiments == PUBLISHED) {
+            fputs(" (not fock, growth)", stream);
+        } else if (row->experiments != ANY) {
             const char *between = " (";
             for (int e = 0; e < BENCH_EXPERIMENT_COUNT; e++) {
                 if (!(row->experiments >> e & 1u)) continue;
@@ -417,6 +468,7 @@ void bench_options_help(FILE *stream)
           "Exit codes: 0 done, 1 a result was wrong, 2 usage, 3 unusable input or output, 4 no GPU "
           "where\n"
           "only GPU parts were asked for, or a GPU fault, 5 out of memory.\n\n"
-          "Example: fmo-bench histogram --items 1e6 --bins 1,1000,1e6 --json histogram.json\n",
+          "Examples: fmo-bench histogram --items 1e6 --bins 1,1000,1e6 --json histogram.json\n"
+          "          fmo-bench fock --systems water001,water008 --mode cpu\n",
           stream);
 }

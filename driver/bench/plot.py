@@ -6,7 +6,8 @@
     driver/bench/plot.py docs/results/bench-himeno.json.gz --only 'float' --format png
 
 Columns of a table that are numbers make a curve per method (CPU dotted, commit cas dashed), others a
-bar per method. Hollow marks and bars are extrapolated, crosses are wrong. The format of the files is in docs/bench.md."""
+bar per method. Hollow marks and bars are extrapolated, crosses are wrong. `growth` makes one picture, time against
+quartets, and `fock` one of all systems. The format of the files is in docs/bench.md."""
 import argparse
 import gzip
 import json
@@ -32,11 +33,12 @@ def number(text):
 
 
 def tables(document):
-    """Measured cells by (experiment, table), in the order of the file."""
+    """Measured cells by (experiment, table), in the order of the file; growth in one."""
     found = {}
     for cell in document["results"]:
         if cell["left_out"] is None and cell["rate"] is not None:
-            found.setdefault((cell["experiment"], cell["table"]), []).append(cell)
+            table = "time against quartets" if cell["experiment"] == "growth" else cell["table"]
+            found.setdefault((cell["experiment"], table), []).append(cell)
     return found
 
 
@@ -89,6 +91,55 @@ def bars(axes, cells):
     axes.set_xscale("log")
 
 
+def mark(cell):
+    return "x" if cell["check"] and cell["check"]["status"] != "pass" else "o"
+
+
+def growth(axes, cells, peak):
+    """Seconds against surviving quartets; thin lines: the arithmetic at the GPU's peak."""
+    series = {}
+    for cell in cells:
+        series.setdefault((cell["table"], cell["method"]), []).append(cell)
+    for k, ((table, method), own) in enumerate(series.items()):
+        own = sorted(own, key=lambda cell: cell["items"])
+        quartets = [cell["items"] for cell in own]
+        seconds = [cell["seconds"] for cell in own]
+        spread = [[s["median"] - s["min"] for s in seconds], [s["max"] - s["median"] for s in seconds]]
+        axes.errorbar(quartets, [s["median"] for s in seconds], yerr=spread, color=f"C{k}", linewidth=1,
+                      label=f"{table} ({method})")
+        for cell in own:
+            axes.plot(cell["items"], cell["seconds"]["median"], mark(cell), color=f"C{k}", markersize=4)
+            axes.annotate(cell["column"], (cell["items"], cell["seconds"]["median"]), fontsize=6,
+                          textcoords="offset points", xytext=(3, -8), color=f"C{k}")
+        if peak and method == "fused":
+            axes.plot(quartets, [1e9 * cell["parameters"]["gflop"] / peak for cell in own], ":", color=f"C{k}",
+                      linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("contracted quartets that survive screening" + ("; dotted: the arithmetic at FP64 peak" if peak else ""))
+    axes.set_ylabel("seconds for J and K")
+    axes.legend(**LEGEND)
+
+
+def systems(axes, cells):
+    """Milliseconds of each system, with the best other program's and the target."""
+    names = list(dict.fromkeys(cell["row"] for cell in cells))
+    for k, method in enumerate(dict.fromkeys(cell["method"] for cell in cells)):
+        own = [cell for cell in cells if cell["method"] == method]
+        for i, cell in enumerate(own):
+            axes.plot(1e3 * cell["seconds"]["median"], names.index(cell["row"]), mark(cell), color=f"C{k}",
+                      label=f"fmo, {method}" if i == 0 else None)
+    for field, style, text in (("peer_seconds", "D", "best other program"), ("target_seconds", "|", "target")):
+        own = [cell for cell in cells if field in cell["parameters"] and cell["where"] == "gpu"]
+        axes.plot([1e3 * cell["parameters"][field] for cell in own], [names.index(cell["row"]) for cell in own],
+                  style, color="0.5", label=text)
+    axes.set_yticks(range(len(names)), names, fontsize=7)
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.set_xlabel("ms for J and K")
+    axes.legend(**LEGEND)
+
+
 def read(path):
     opener = gzip.open if path.endswith(".gz") else open
     with opener(path, "rt", encoding="utf-8") as file:
@@ -99,7 +150,11 @@ def plot(document, key, cells, folder, stem, suffix):
     figure, axes = plt.subplots(figsize=(9, 5.5), layout="constrained")
     by_number = sum(number(c["column"]) is not None for c in cells) > len(cells) / 2
     unit = f"{cells[0]['unit']} per second"
-    if by_number:
+    if key[0] == "growth":
+        growth(axes, cells, document["device"] and document["device"].get("fp64_flops"))
+    elif key[0] == "fock":
+        systems(axes, cells)
+    elif by_number:
         curves(axes, cells)
         axes.set_ylabel(unit)
         axes.set_xlabel("bins" if key[0] == "histogram" else "")

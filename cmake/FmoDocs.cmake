@@ -1,0 +1,22 @@
+# Target docs-api: the public headers as web pages in build/docs/html; any warning fails. Needs
+# Doxygen, and is left out without.
+find_program(FMO_DOXYGEN doxygen)
+mark_as_advanced(FMO_DOXYGEN)
+if(NOT FMO_DOXYGEN)
+    return()
+endif()
+
+set(FMO_DOCS_DIR ${CMAKE_BINARY_DIR}/docs)
+get_property(headers GLOBAL PROPERTY FMO_PUBLIC_HEADERS)
+list(FILTER headers INCLUDE REGEX "[.]h$")
+set(FMO_DOCS_FOLDERS ${headers})
+list(TRANSFORM FMO_DOCS_FOLDERS REPLACE "/[^/]*$" "")
+list(REMOVE_DUPLICATES FMO_DOCS_FOLDERS)
+list(JOIN FMO_DOCS_FOLDERS "\" \"" FMO_DOCS_FOLDERS)
+set(FMO_DOCS_FOLDERS "\"${FMO_DOCS_FOLDERS}\"")
+list(APPEND headers ${PROJECT_SOURCE_DIR}/docs/library.md)
+list(JOIN headers "\" \"" FMO_DOCS_INPUT)
+set(FMO_DOCS_INPUT "\"${FMO_DOCS_INPUT}\"")
+configure_file(docs/Doxyfile.in ${FMO_DOCS_DIR}/Doxyfile @ONLY)
+add_custom_target(docs-api COMMAND ${FMO_DOXYGEN} ${FMO_DOCS_DIR}/Doxyfile VERBATIM
+                  COMMENT "API documentation in ${FMO_DOCS_DIR}/html")

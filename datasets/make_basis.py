@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Write the basis sets of datasets/basis from the Basis Set Exchange, with the table in SOURCE.md.
+
+Plain python3 (3.9 or newer) is enough: the script makes datasets/.venv-basis from
+requirements-basis.txt on first use and runs itself there; the data come with that package. The table
+SETS below is the one list of shipped sets. Same version, same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from fmodata import DatasetError, venvrun
+
+HERE = Path(__file__).resolve().parent
+FOLDER = HERE / "basis"
+ELEMENTS = range(1, 19)
+SETS = ("sto-3g", "sto-6g", "mini", "midi", "3-21g", "4-31g", "6-21g", "6-31g", "6-31+g", "6-31++g",
+        "6-311g", "6-311+g", "6-311++g", "pc-0", "pcseg-0")
+BEGIN = "<!-- sets begin: made by the script, do not edit -->"
+END = "<!-- sets end -->"
+
+
+def has_s_and_p_only(element: dict[str, Any]) -> bool:
+    """Shells there are, none above p, and no effective core potential."""
+    shells = element.get("electron_shells", [])
+    return bool(shells) and "ecp_potentials" not in element and \
+        max(l for shell in shells for l in shell["angular_momentum"]) <= 1
+
+
+def citations(exchange: Any, name: str, elements: list[int]) -> list[str]:
+    """The papers behind these elements, one line each, in the order of the elements."""
+    lines: dict[str, None] = {}
+    for entry in exchange.get_references(name, elements=elements):
+        for info in entry["reference_info"]:
+            for _, paper in info["reference_data"]:
+                authors = "; ".join(paper.get("authors", []))
+                place = " ".join(str(paper[key]) for key in
+                                 ("journal", "booktitle", "publisher", "volume", "pages") if key in paper)
+                doi = f", doi:{paper['doi']}" if "doi" in paper else ""
+                title = paper.get("title", paper.get("note", ""))
+                lines[f"{authors}: {title}. {place} ({paper.get('year', 'unpublished')}){doi}"] = None
+    return list(lines)
+
+
+def compact(document: dict[str, Any]) -> str:
+    """JSON with every array of numbers on a line of its own."""
+    text = json.dumps(document, indent=1, ensure_ascii=True)
+    inner = re.compile(r"\[\s+((?:\"[-+0-9.EeDd]+\"|-?\d+)(?:,\s+(?:\"[-+0-9.EeDd]+\"|-?\d+))*)\s+\]")
+    return inner.sub(lambda found: "[" + re.sub(r"\s+", " ", found.group(1)) + "]", text) + "\n"
+
+
+def write_set(exchange: Any, name: str) -> str:
+    """Write one set; returns its row of the table."""
+    everything = exchange.get_basis(name, elements=None)
+    elements = [z for z in ELEMENTS if has_s_and_p_only(everything["elements"].get(str(z), {}))]
+    document = exchange.get_basis(name, elements=elements)
+    document["source"] = f"Basis Set Exchange, https://www.basissetexchange.org, Python package " \
+                         f"basis_set_exchange {exchange.version()}"
+    document["citations"] = citations(exchange, name, elements)
+    if json.loads(compact(document)) != json.loads(json.dumps(document)):
+        raise DatasetError(f"{name}: lost something while writing")
+    path = FOLDER / f"{name}.json"
+    path.write_text(compact(document), encoding="ascii")
+    print(f"{path}: {len(elements)} elements", flush=True)
+    return f"| `{path.name}` | {document['description']} | {document['version']} " \
+           f"({document['revision_date']}) | {document['revision_description']} | {ranges(elements)} |"
+
+
+def ranges(numbers: list[int]) -> str:
+    """[1, 2, 3, 6] as "H-Li, C"."""
+    from basis_set_exchange import lut
+
+    runs: list[list[int]] = []
+    for z in numbers:
+        if runs and z == runs[-1][-1] + 1:
+            runs[-1].append(z)
+        else:
+            runs.append([z])
+    names = [[lut.element_sym_from_Z(z, normalize=True) for z in (run[0], run[-1])] for run in runs]
+    return ", ".join(a if a == b else f"{a}-{b}" for a, b in names)
+
+
+def run() -> None:
+    """Write every set and the table."""
+    import basis_set_exchange as exchange
+
+    rows = [write_set(exchange, name) for name in SETS]
+    source = FOLDER / "SOURCE.md"
+    text = source.read_text(encoding="ascii")
+    head, tail = text[:text.index(BEGIN)], text[text.index(END):]
+    table = "\n".join([BEGIN, "| file | what | version | data | elements |", "|---|---|---|---|---|", *rows])
+    source.write_text(f"{head}{table}\n{tail}", encoding="ascii")
+
+
+def main() -> int:
+    """Exit code 0, or 2 for usage (argparse), or 3 for anything that went wrong."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
+    try:
+        venvrun.reexec_inside(HERE / ".venv-basis", HERE / "requirements-basis.txt")
+        run()
+    except (DatasetError, OSError) as error:
+        print(f"make_basis.py: {error}", file=sys.stderr)
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Write tests/scf_energies.json: RHF energies of PySCF at stable minima, for the tests of the SCF.
+
+Plain python3 (3.9 or newer) is enough: the script makes datasets/.venv from requirements.txt on
+first use and runs itself there. The table MOLECULES below is the one list. Geometries are written
+in bohr with every digit; basis functions come from basis/*.json, which our own program reads too.
+Each molecule is run from several guesses; every solution is followed to one without an unstable
+direction (internal, real), and the lowest is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fmodata import DatasetError, venvrun
+
+HERE = Path(__file__).resolve().parent
+OUTPUT = HERE.parent / "tests" / "scf_energies.json"
+GUESSES = ("minao", "atom", "huckel", "1e")
+DESCENTS = 10
+ANGSTROM = 1 / 0.52917721092  # bohr, as PySCF and fmo have it
+
+Atoms = "list[tuple[str, tuple[float, float, float]]]"
+
+
+@dataclass(frozen=True)
+class Molecule:
+    """One entry of the list. `xyz` names a file of xyz/ instead of atoms in bohr."""
+
+    name: str
+    basis: str
+    why: str
+    atoms: Any = ()
+    charge: int = 0
+    xyz: str = ""
+    large: bool = False  # only with FMO_TEST_LARGE=1
+
+
+def line(*parts: Any) -> Atoms:
+    """Atoms on the z axis: symbol, distance to the next, symbol, ..."""
+    atoms, z = [], 0.0
+    for part in parts:
+        if isinstance(part, str):
+            atoms.append((part, (0.0, 0.0, z)))
+        else:
+            z += part
+    return atoms
+
+
+def ring(symbol: str, count: int, radius: float, start: float = 0.0) -> Atoms:
+    """A regular polygon in the plane z = 0."""
+    turn = 2 * math.pi / count
+    return [(symbol, (radius * math.cos(start + turn * k), radius * math.sin(start + turn * k), 0.0))
+            for k in range(count)]
+
+
+def tetrahedron(center: str, corner: str, distance: float) -> Atoms:
+    """A centre and four corners."""
+    d = distance / math.sqrt(3)
+    corners = [(corner, (d * x, d * y, d * x * y)) for x in (1, -1) for y in (1, -1)]
+    return ([(center, (0.0, 0.0, 0.0))] if center else []) + corners
+
+
+def pyramid(apex: str, base: str, distance: float, height: float) -> Atoms:
+    """An apex above a triangle."""
+    radius = math.sqrt(distance ** 2 - height ** 2)
+    return [(apex, (0.0, 0.0, height)), *ring(base, 3, radius)]
+
+
+def bent(center: str, end: str, distance: float, degrees: float) -> Atoms:
+    """A centre and two ends."""
+    half = math.radians(degrees) / 2
+    x, z = distance * math.sin(half), distance * math.cos(half)
+    return [(center, (0.0, 0.0, 0.0)), (end, (x, 0.0, z)), (end, (-x, 0.0, z))]
+
+
+def ethylene(twist: float) -> Atoms:
+    """C2H4 with one CH2 turned about the axis by `twist` degrees."""
+    half, x, y, angle = 1.2652, 2.3309, 1.7450, math.radians(twist)
+    atoms = [("C", (-half, 0.0, 0.0)), ("C", (half, 0.0, 0.0))]
+    for sign in (1, -1):
+        atoms.append(("H", (-x, sign * y, 0.0)))
+        atoms.append(("H", (x, sign * y * math.cos(angle), sign * y * math.sin(angle))))
+    return atoms
+
+
+def naphthalene() -> Atoms:
+    """Two fused regular hexagons."""
+    bond, hydrogen = 2.645, 2.055
+    a = bond * math.sqrt(3) / 2
+    atoms = [("C", (0.0, s * bond / 2, 0.0)) for s in (1, -1)]
+    for side in (1, -1):
+        for s in (1, -1):
+            atoms.append(("C", (side * a, s * bond, 0.0)))
+            atoms.append(("C", (side * 2 * a, s * bond / 2, 0.0)))
+            atoms.append(("H", (side * a, s * (bond + hydrogen), 0.0)))
+            atoms.append(("H", (side * (2 * a + hydrogen * math.sqrt(3) / 2),
+                                s * (bond / 2 + hydrogen / 2), 0.0)))
+    return atoms
+
+
+MOLECULES = (
+    Molecule("H2", "6-31G", "smallest molecule", line("H", 1.4, "H")),
+    Molecule("H2 stretched", "6-31G", "stretched: small gap", line("H", 6.0, "H")),
+    Molecule("H2 far", "STO-3G", "stretched until the gap is nearly gone", line("H", 10.0, "H")),
+    Molecule("HeH+", "6-31G", "charged", line("He", 1.4632, "H"), 1),
+    Molecule("H3+", "6-31G", "charged ring", ring("H", 3, 0.9526), 1),
+    Molecule("LiH", "6-31G", "ionic", line("Li", 3.015, "H")),
+    Molecule("BeH2", "6-31G", "near-degenerate beryllium", line("H", 2.506, "Be", 2.506, "H")),
+    Molecule("BH3", "3-21G", "empty p orbital", [("B", (0.0, 0.0, 0.0)), *ring("H", 3, 2.25)]),
+    Molecule("CH4", "STO-3G", "minimal basis", tetrahedron("C", "H", 2.05)),
+    Molecule("NH3", "3-21G", "split valence", pyramid("N", "H", 1.91, 0.72)),
+    Molecule("NH4+", "6-31G", "charged", tetrahedron("N", "H", 1.93), 1),
+    Molecule("H2O", "6-31G", "first example", xyz="water001"),
+    Molecule("OH-", "6-31G", "anion in a small basis", line("O", 1.83, "H"), -1),
+    Molecule("F-", "6-31+G", "anion with diffuse functions", line("F"), -1),
+    Molecule("HF stretched", "6-31G", "stretched to twice its length", line("F", 3.466, "H")),
+    Molecule("N2", "6-31G", "triple bond", line("N", 2.074, "N")),
+    Molecule("N2 stretched", "6-31G", "stretched triple bond", line("N", 3.6, "N")),
+    Molecule("CO", "3-21G", "polar triple bond", line("C", 2.132, "O")),
+    Molecule("C2", "6-31G", "near-degenerate", line("C", 2.348, "C")),
+    Molecule("F2 stretched", "6-31G", "stretched", line("F", 3.6, "F")),
+    Molecule("C2H2", "6-31G", "linear", line("H", 2.005, "C", 2.273, "C", 2.005, "H")),
+    Molecule("C2H4", "6-31G", "double bond", ethylene(0.0)),
+    Molecule("C2H4 twisted", "6-31G", "near-degenerate: 85 degrees about the bond", ethylene(85.0)),
+    Molecule("O3", "6-31G", "near-degenerate", bent("O", "O", 2.4, 116.8)),
+    Molecule("C4H4 square", "6-31G", "near-degenerate ring",
+             ring("C", 4, 1.925, math.pi / 4) + ring("H", 4, 3.96, math.pi / 4)),
+    Molecule("C6H6", "6-31G", "dense ring", ring("C", 6, 2.637) + ring("H", 6, 4.69)),
+    Molecule("C10H8", "STO-3G", "dense rings", naphthalene()),
+    Molecule("LiF", "6-31G", "ionic, stretched", line("Li", 5.0, "F")),
+    Molecule("SiH4", "6-31G", "third row", tetrahedron("Si", "H", 2.79)),
+    Molecule("PH3", "6-31G", "third row", pyramid("P", "H", 2.68, 1.45)),
+    Molecule("P4", "3-21G", "third row, dense cage", tetrahedron("", "P", 2.56)),
+    Molecule("H2S", "3-21G", "third row", bent("S", "H", 2.525, 92.1)),
+    Molecule("HCl", "6-31G", "third row", line("Cl", 2.409, "H")),
+    Molecule("Cl2", "STO-3G", "third row, minimal basis", line("Cl", 3.755, "Cl")),
+    Molecule("NaCl", "6-31G", "third row, ionic", line("Na", 4.461, "Cl")),
+    Molecule("Ar", "6-31G", "third-row atom", line("Ar")),
+    Molecule("(H2O)8", "6-31G", "cluster", xyz="water008"),
+    Molecule("(H2O)27", "STO-3G", "larger cluster", xyz="water027", large=True),
+)
+
+
+def basis_of(name: str, symbols: set[str]) -> dict[str, Any]:
+    """Shells of basis/<name>.json as PySCF wants them, digit for digit."""
+    from pyscf.data import elements
+    data = json.loads((HERE / "basis" / f"{name.lower()}.json").read_text(encoding="utf-8"))
+    basis = {}
+    for symbol in symbols:
+        shells = []
+        for shell in data["elements"][str(elements.charge(symbol))]["electron_shells"]:
+            exponents = [float(x) for x in shell["exponents"]]
+            momenta, rows = shell["angular_momentum"], shell["coefficients"]
+            if len(momenta) == 1:
+                momenta = momenta * len(rows)
+            for l, row in zip(momenta, rows):
+                pairs = [[e, float(c)] for e, c in zip(exponents, row) if float(c) != 0.0]
+                shells.append([l, *pairs])
+        basis[symbol] = shells
+    return basis
+
+
+def stable_energy(mol: Any, guess: str) -> tuple[float, int]:
+    """Converged, stable RHF energy from a guess, and how often it had to be followed down."""
+    from pyscf import scf
+    mf = scf.RHF(mol)
+    mf.conv_tol, mf.conv_tol_grad, mf.max_cycle = 1e-12, 1e-7, 200
+    mf.direct_scf_tol = 1e-15
+    mf.kernel(mf.get_init_guess(mol, guess))
+    second_order = mf.newton()
+    second_order.conv_tol, second_order.conv_tol_grad = 1e-12, 1e-6
+    second_order.max_cycle = 300
+    if not mf.converged:
+        second_order.kernel(mf.mo_coeff, mf.mo_occ)
+        mf = second_order
+    for descents in range(DESCENTS):
+        if not mf.converged:
+            return math.inf, descents
+        orbitals, _, stable, _ = mf.stability(return_status=True)
+        if stable:
+            return float(mf.e_tot), descents
+        second_order.kernel(orbitals, mf.mo_occ)
+        mf = second_order
+    return math.inf, DESCENTS
+
+
+def entry(item: Molecule) -> dict[str, Any]:
+    """The entry of one molecule."""
+    from fmodata import rhf
+    from pyscf import gto
+    if item.xyz:
+        geometry = rhf.read_xyz(HERE / "xyz" / f"{item.xyz}.xyz")
+        atoms = list(zip(geometry.symbols, map(tuple, geometry.coord.tolist())))
+    else:
+        atoms = [(symbol, tuple(map(float, place))) for symbol, place in item.atoms]
+    mol = gto.Mole(verbose=0, unit="Bohr", charge=item.charge, cart=True, atom=atoms,
+                   basis=basis_of(item.basis, {symbol for symbol, _ in atoms}))
+    mol.build()
+    guesses = GUESSES[:1] if item.large else GUESSES
+    runs = {guess: stable_energy(mol, guess) for guess in guesses}
+    energy = min(value for value, _ in runs.values())
+    if not math.isfinite(energy):
+        raise DatasetError(f"{item.name}: no guess led to a stable minimum")
+    text = ", ".join(f"{guess} {value - energy:+.1e} ({descents})"
+                     for guess, (value, descents) in runs.items())
+    print(f"{item.name:14s} {item.basis:7s} {energy:18.10f}  {text}", flush=True)
+    return {"name": item.name, "basis": item.basis, "charge": item.charge, "why": item.why,
+            "large": item.large, "nao": int(mol.nao), "energy": energy,
+            "symbols": [symbol for symbol, _ in atoms], "bohr": [list(xyz) for _, xyz in atoms]}
+
+
+def write(path: Path, entries: list[dict[str, Any]]) -> None:
+    """The file: one molecule a line."""
+    import pyscf
+    from fmodata import rhf
+    head = {"source": "datasets/make_scf_references.py", "method": "RHF, Cartesian",
+            "pyscf": pyscf.__version__, "libcint": rhf.libcint_version(), "unit": "hartree",
+            "internal_stability": "verified: no negative eigenvalue at any of these energies"}
+    lines = ",\n".join("  " + json.dumps(item) for item in entries)
+    body = json.dumps(head, indent=1)[:-2]
+    path.write_text(f'{body},\n "molecules": [\n{lines}\n ]\n}}\n', encoding="utf-8")
+
+
+def main() -> int:
+    """Exit code 0, 2 for usage (argparse), 3 where no stable minimum was found."""
+    parser = argparse.ArgumentParser(description="Write the reference energies of the SCF tests.")
+    parser.add_argument("-o", "--output", type=Path, default=OUTPUT, metavar="FILE",
+                        help="file to write (default tests/scf_energies.json)")
+    options = parser.parse_args()
+    try:
+        venvrun.reexec_inside(HERE / ".venv", HERE / "requirements.txt")
+        write(options.output, [entry(item) for item in MOLECULES])
+    except (DatasetError, OSError) as error:
+        print(f"make_scf_references.py: {error}", file=sys.stderr)
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,549 @@
+/* fock: J and K of whole molecules by the library's default path, beside the figures of other
+ * programs. Densities come from a few cycles of our own SCF; every timed call gets a new one.
+ * fock.cu is the same with all matrices in GPU memory; growth.c uses the rows for series. */
+#define _GNU_SOURCE
+#include "fock.h"
+#include "molecules.h"
+#include "driver/clock.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <fmo/basis_set.h>
+#include <fmo/scf.h>
+
+/* Without a GPU, larger systems must be asked for. */
+enum { SMALL_NAO = 104, CHECKED_FRAGMENTS = 5 };
+
+/* Primitive quartets that are computed without screening to check a result against; larger systems
+ * are checked against a build at exact_screened. About ten seconds on an H200 and on 16 cores. */
+static const double unscreened_gpu = 2e11, unscreened_cpu = 2e10, exact_screened = 1e-15;
+
+/* A fragment's nuclei are moved by up to this, in bohr. */
+static const double displacement = 0.05;
+
+/* ---- a case ---------------------------------------------------------------------------------- */
+
+static double *matrices(bench_run *run, const fock_case *c, const char *what)
+{
+    return bench_alloc(run, (size_t)c->count * (size_t)c->nao * (size_t)c->nao, sizeof(double),
+                       what);
+}
+
+static void destroy_plans(fock_case *c)
+{
+    for (int k = 0; k < c->count && c->plan; k++) fmo_fock_plan_destroy(c->plan[k]);
+    free(c->plan);
+    c->plan = NULL;
+}
+
+static void destroy_case(fock_case *c)
+{
+    destroy_plans(c);
+    for (int k = 0; k < c->count && c->dataset; k++) fmo_dataset_destroy(c->dataset[k]);
+    free(c->dataset);
+    free(c->job);
+    free(c->density);
+    free(c->current);
+    free(c->coulomb);
+    free(c->exchange);
+}
+
+static bool failed(bench_run *run, const fock_case *c, fmo_status status, const fmo_error *err)
+{
+    if (status == FMO_OK) return false;
+    bench_fail(run, status, "%s: %s", c->cell.row, err->message);
+    return true;
+}
+
+/* The data sets: the molecule's, or those of displaced copies. */
+static void make_datasets(bench_run *run, fock_case *c, const fock_item *item)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_basis_set *set = NULL;
+    fmo_status status = fmo_basis_set_read(item->basis, &set, &err);
+    for (int k = 0; k < c->count && status == FMO_OK; k++) {
+        fmo_molecule *moved = NULL;
+        if (c->count > 1)
+            status = bench_displaced(item->molecule, displacement,
+                                     (uint64_t)run->options->seed + (uint64_t)k, &moved, &err);
+        if (status == FMO_OK)
+            status =
+                fmo_dataset_create(moved ? moved : item->molecule, set, 0, &c->dataset[k], &err);
+        bench_molecule_destroy(moved);
+    }
+    fmo_basis_set_destroy(set);
+    if (!failed(run, c, status, &err)) c->nao = fmo_basis_ao_num(fmo_dataset_basis(c->dataset[0]));
+}
+
+/* The density of the first molecule after some cycles; other fragments have altered copies. */
+static void make_densities(bench_run *run, fock_case *c, int cycles)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_scf_options scf;
+    fmo_scf_result *result = NULL;
+    const fmo_dataset *dataset = c->dataset[0];
+    const fmo_basis *basis = fmo_dataset_basis(dataset);
+    const int64_t one = (int64_t)c->nao * c->nao;
+    fmo_status status;
+    if (cycles == 0) {
+        status = fmo_scf_atomic_densities(basis, c->density, &err);
+    } else {
+        const fmo_scf_input input = {.basis = basis,
+                                     .electron_num = fmo_dataset_electron_num(dataset),
+                                     .nuclear_repulsion = fmo_dataset_nuclear_repulsion(dataset)};
+        fmo_scf_options_init(&scf);
+        scf.fock = c->options;
+        scf.fock.stream = NULL;
+        scf.max_cycles = cycles;
+        status = fmo_scf_run(&input, &scf, &result, &err);
+        if (status == FMO_ERR_CHECK && result) status = FMO_OK; /* not converged: as intended */
+        if (status == FMO_OK) memcpy(c->density, result->density, (size_t)one * sizeof(double));
+        fmo_scf_result_destroy(result);
+    }
+    if (failed(run, c, status, &err)) return;
+    for (int64_t e = c->count * one - 1; e >= one; e--)
+        c->density[e] =
+            fock_density(c->density, c->nao, (uint64_t)run->options->seed + e / one, e % one);
+}
+
+static void count_work(bench_run *run, fock_case *c)
+{
+    fmo_error err = {FMO_OK, ""};
+    for (int k = 0; k < c->count; k++) {
+        bench_work one;
+        if (failed(run, c,
+                   bench_work_count(fmo_dataset_basis(c->dataset[k]),
+                                    c->density + (size_t)k * (size_t)c->nao * (size_t)c->nao,
+                                    c->options.cutoff, run->threads, &one, &err),
+                   &err))
+            return;
+        c->work.quartet_sum += one.quartet_sum;
+        c->work.prim_quartet_sum += one.prim_quartet_sum;
+        c->work.flop += one.flop;
+        c->work.unscreened_prims = one.unscreened_prims;
+    }
+}
+
+static void make_plans(bench_run *run, fock_case *c)
+{
+    fmo_error err = {FMO_OK, ""};
+    const double begin = driver_seconds();
+    for (int k = 0; k < c->count; k++) {
+        fmo_fock_options options = c->options;
+        if (k > 0) options.stream = NULL; /* side by side; the first one's stream waits for all */
+        if (failed(
+                run, c,
+                fmo_fock_plan_create(fmo_dataset_basis(c->dataset[k]), &options, &c->plan[k], &err),
+                &err))
+            return;
+    }
+    c->plan_seconds = driver_seconds() - begin;
+}
+
+/* The share of accumulation in the kernels: against the same kernels without their commits. */
+static void measure_accumulation(bench_run *run, fock_case *c)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_fock_options options = c->options;
+    fmo_fock_plan *plan = NULL;
+    fmo_fock_profile profile;
+    double with = 0.0, without = 0.0;
+    options.stream = NULL;
+    options.measure_accumulation = 1;
+    fmo_status status =
+        fmo_fock_plan_create(fmo_dataset_basis(c->dataset[0]), &options, &plan, &err);
+    for (int k = 0; k < 3 && status == FMO_OK; k++)
+        status = fmo_fock_build(plan, c->density, c->coulomb, c->exchange, &err);
+    if (status == FMO_OK) status = fmo_fock_plan_profile(plan, &profile, &err);
+    fmo_fock_plan_destroy(plan);
+    if (failed(run, c, status, &err)) return;
+    for (int k = 0; k < FMO_ERI_CLASS_COUNT; k++) {
+        with += profile.classes[k].seconds;
+        without += profile.classes[k].compute_seconds;
+    }
+    c->accumulation_share = 1.0 - without / with;
+}
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+void fock_check(bench_run *run, fock_case *c, bench_check *check)
+{
+    const size_t one = (size_t)c->nao * (size_t)c->nao;
+    const double tolerance = fmax(1e-8, 100.0 * c->options.cutoff);
+    const int checked = c->count < CHECKED_FRAGMENTS ? c->count : CHECKED_FRAGMENTS;
+    double *J = bench_alloc(run, one, sizeof *J, "J to compare with");
+    double *K = bench_alloc(run, one, sizeof *K, "K to compare with");
+    fmo_fock_options options = c->options;
+    fmo_error err = {FMO_OK, ""};
+    options.stream = NULL;
+    options.cutoff = c->exact_cutoff =
+        c->work.unscreened_prims <= c->unscreened_most ? 0.0 : exact_screened;
+    for (int s = 0; s < checked && run->err.status == FMO_OK; s++) {
+        const int k = checked > 1 ? (int)((int64_t)s * (c->count - 1) / (checked - 1)) : 0;
+        const double *coulomb = c->coulomb + (size_t)k * one;
+        const double *exchange = c->exchange + (size_t)k * one;
+        fmo_fock_plan *plan = NULL;
+        fmo_status status =
+            fmo_fock_plan_create(fmo_dataset_basis(c->dataset[k]), &options, &plan, &err);
+        if (status == FMO_OK)
+            status = fmo_fock_build(plan, c->current + (size_t)k * one, J, K, &err);
+        fmo_fock_plan_destroy(plan);
+        if (failed(run, c, status, &err)) break;
+        for (size_t e = 0; e < one; e++) {
+            const double error[3] = {coulomb[e] - J[e], exchange[e] - K[e],
+                                     coulomb[e] - J[e] - 0.5 * (exchange[e] - K[e])};
+            for (int m = 0; m < 3; m++) /* NaN stays */
+                if (!(fabs(error[m]) <= c->error[m])) c->error[m] = fabs(error[m]);
+            bench_check_bound(check, error[2], 0.0, tolerance);
+        }
+    }
+    free(J);
+    free(K);
+}
+
+/* ---- the CPU --------------------------------------------------------------------------------- */
+
+typedef struct cpu_task {
+    bench_run *run;
+    fock_case *c;
+} cpu_task;
+
+static void cpu_prepare(void *user, int64_t n)
+{
+    const cpu_task *t = user;
+    fock_case *c = t->c;
+    const int64_t size = (int64_t)c->count * c->nao * c->nao;
+    (void)n;
+    c->calls++;
+    for (int64_t e = 0; e < size; e++) {
+        c->current[e] = fock_density(c->density, c->nao, c->calls, e);
+        c->coulomb[e] = c->exchange[e] = NAN;
+    }
+}
+
+static double cpu_run(void *user, int64_t n)
+{
+    const cpu_task *t = user;
+    fock_case *c = t->c;
+    fmo_error err = {FMO_OK, ""};
+    (void)n;
+    const double begin = driver_seconds();
+    const fmo_status status =
+        c->count > 1 ? fmo_fock_build_batch(c->job, (size_t)c->count, &err)
+                     : fmo_fock_build(c->plan[0], c->current, c->coulomb, c->exchange, &err);
+    const double seconds = driver_seconds() - begin;
+    if (failed(t->run, c, status, &err)) return -1.0;
+    fock_call_done(c, seconds);
+    return seconds;
+}
+
+static void cpu_check(void *user, int64_t n, bench_check *check)
+{
+    const cpu_task *t = user;
+    (void)n;
+    fock_check(t->run, t->c, check);
+}
+
+static void measure_cpu(bench_run *run, fock_case *c)
+{
+    cpu_task user = {run, c};
+    const bench_task task = {&user,   1,        (int64_t)c->work.quartet_sum, 1, cpu_prepare,
+                             cpu_run, cpu_check};
+    const size_t one = (size_t)c->nao * (size_t)c->nao;
+    for (int k = 0; k < c->count; k++)
+        c->job[k] = (fmo_fock_job){c->plan[k], c->current + (size_t)k * one,
+                                   c->coulomb + (size_t)k * one, c->exchange + (size_t)k * one};
+    cpu_prepare(&user, 1);
+    if (cpu_run(&user, 1) < 0.0) return;
+    c->first_seconds = c->wall[0];
+    c->waits = 0;
+    bench_measure(run, &c->cell, &task);
+}
+
+void fock_call_done(fock_case *c, double wall)
+{
+    c->wall[c->waits++ % FOCK_WALL_MAX] = wall;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static int by_value(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* Of the repeats; the warm-up came first. */
+static double median_wall(fock_case *c, int repeat)
+{
+    const int kept = c->waits < FOCK_WALL_MAX ? c->waits : FOCK_WALL_MAX;
+    const int count = repeat < kept ? repeat : kept;
+    if (count == 0) return NAN;
+    double *last = c->wall + (kept - count);
+    qsort(last, (size_t)count, sizeof *last, by_value);
+    return 0.5 * (last[(count - 1) / 2] + last[count / 2]);
+}
+
+static double peak_percent(const bench_run *run, const fock_case *c, const bench_cell *cell)
+{
+    const double peak = c->options.mode == FMO_MODE_FUSED ? run->device.fp64_flops : 0.0;
+    return peak > 0.0 ? 100.0 * c->work.flop / cell->median / peak : NAN;
+}
+
+static void add_parameters(const bench_run *run, fock_case *c, const fock_item *item,
+                           bench_cell *cell)
+{
+    bench_cell_text(cell, "basis", fmo_dataset_basis_name(c->dataset[0]));
+    bench_cell_number(cell, "atoms", item->molecule->nucleus_num);
+    bench_cell_number(cell, "functions", c->nao);
+    bench_cell_number(cell, "fragments", c->count);
+    bench_cell_number(cell, "cutoff", c->options.cutoff);
+    bench_cell_number(cell, "plan_seconds", c->plan_seconds);
+    bench_cell_number(cell, "first_seconds", c->first_seconds);
+    bench_cell_number(cell, "wall_seconds", median_wall(c, cell->repeat));
+    bench_cell_number(cell, "primitive_quartets", c->work.prim_quartet_sum);
+    bench_cell_number(cell, "gflop", 1e-9 * c->work.flop);
+    bench_cell_number(cell, "peak_percent", peak_percent(run, c, cell));
+    bench_cell_number(cell, "accumulation_share", c->accumulation_share);
+    bench_cell_number(cell, "error_coulomb", c->error[0]);
+    bench_cell_number(cell, "error_exchange", c->error[1]);
+    bench_cell_number(cell, "error_fock", c->error[2]);
+    bench_cell_number(cell, "exact_cutoff", c->exact_cutoff);
+    if (item->peer) {
+        bench_cell_text(cell, "peer", item->peer);
+        bench_cell_number(cell, "peer_seconds", 1e-3 * item->peer_ms);
+    }
+    if (item->target_ms > 0.0) bench_cell_number(cell, "target_seconds", 1e-3 * item->target_ms);
+}
+
+void fock_print_head(const bench_run *run)
+{
+    const bench_options *o = run->options;
+    if (o->quiet) return;
+    printf("\n%s: J and K, cutoff %g; every call a new density; errors against cutoff 0, or with *"
+           " %g; times in ms\n",
+           bench_experiment_name(run->experiment), o->cutoff, exact_screened);
+    printf("  %-22s %-5s %5s %9s %9s %9s %7s %8s %16s %6s %8s %8s %8s %9s %6s %6s\n", "system",
+           "mode", "nbf", "plan", "first", "median", "spread%", "target", "best of others",
+           "faster", "error J", "error K", "error G", "GFLOP", "peak%", "accum%");
+}
+
+/* A number, or "-" where there is none. */
+static void print_number(int width, const char *format, double value)
+{
+    char text[32] = "-";
+    if (isfinite(value)) snprintf(text, sizeof text, format, value);
+    printf(" %*s", width, text);
+}
+
+static void print_row(const bench_run *run, const fock_case *c, const fock_item *item,
+                      const bench_cell *cell)
+{
+    char peer[32] = "-";
+    const double ms = 1e3 * cell->median;
+    /* the others' figures and the targets are a GPU's */
+    const bool comparable = item->peer && c->options.mode == FMO_MODE_FUSED;
+    if (comparable) snprintf(peer, sizeof peer, "%.4g %s", item->peer_ms, item->peer);
+    printf("  %-22s %-5s %5d", item->name, fmo_mode_name(c->options.mode), c->nao);
+    print_number(9, "%.4g", 1e3 * c->plan_seconds);
+    print_number(9, "%.4g", 1e3 * c->first_seconds);
+    print_number(9, "%.4g", ms);
+    print_number(7, "%.1f",
+                 cell->repeat > 1 ? 100.0 * (cell->max - cell->min) / cell->median : NAN);
+    print_number(8, "%.4g", comparable && item->target_ms > 0.0 ? item->target_ms : NAN);
+    printf(" %16s", peer);
+    print_number(6, "%.3g", comparable ? item->peer_ms / ms : NAN);
+    for (int m = 0; m < 3; m++)
+        printf(" %7.1e%s", c->error[m],
+               m == 2 && cell->check.wrong ? "!"
+               : c->exact_cutoff > 0.0     ? "*"
+                                           : " ");
+    print_number(8, "%.3g", 1e-9 * c->work.flop);
+    print_number(6, "%.1f", peak_percent(run, c, cell));
+    print_number(6, "%.1f", 100.0 * c->accumulation_share);
+    putchar('\n');
+    if (c->count != 1) printf("  %-22s %d fragments in a call\n", "", c->count);
+    if (cell->check.wrong)
+        printf("  %-22s WRONG: %lld elements of G beyond %g\n", "", (long long)cell->check.wrong,
+               cell->check.bound);
+    fflush(stdout);
+}
+
+static void measure_mode(bench_run *run, const fock_item *item, fmo_mode mode, bool small)
+{
+    const bench_options *o = run->options;
+    const bool gpu = mode == FMO_MODE_FUSED;
+    fock_case *c = bench_alloc(run, 1, sizeof *c, "a row");
+    if (!c) return;
+    memset(c, 0, sizeof *c);
+    c->cell = bench_cell_make(run, gpu ? BENCH_ON_GPU : BENCH_ON_CPU, fmo_mode_name(mode), NULL,
+                              "quartets");
+    snprintf(c->cell.table, sizeof c->cell.table, "%s", item->table);
+    snprintf(c->cell.row, sizeof c->cell.row, "%s", item->name);
+    snprintf(c->cell.column, sizeof c->cell.column, "%s",
+             item->column ? item->column : fmo_mode_name(mode));
+    fmo_fock_options_init(&c->options);
+    c->options.mode = mode;
+    c->options.threads = run->threads;
+    c->options.cutoff = o->cutoff;
+    c->accumulation_share = c->first_seconds = NAN;
+    c->unscreened_most = gpu ? unscreened_gpu : unscreened_cpu;
+    c->count = item->fragments;
+    c->dataset = bench_alloc(run, (size_t)c->count, sizeof *c->dataset, "data sets");
+    c->plan = bench_alloc(run, (size_t)c->count, sizeof *c->plan, "plans");
+    c->job = bench_alloc(run, (size_t)c->count, sizeof *c->job, "jobs");
+    if (c->dataset) memset(c->dataset, 0, (size_t)c->count * sizeof *c->dataset);
+    if (c->plan) memset(c->plan, 0, (size_t)c->count * sizeof *c->plan);
+    if (run->err.status == FMO_OK) make_datasets(run, c, item);
+    if (run->err.status != FMO_OK) goto done;
+    if (small && (c->nao > SMALL_NAO || c->count > 1)) {
+        bench_leave_out(run, &c->cell, "large, and there is no GPU: --mode cpu runs it");
+        if (!o->quiet)
+            printf("  %-22s left out: %s\n", item->name, run->cell[run->cell_num - 1].left_out);
+        goto done;
+    }
+    c->density = matrices(run, c, "densities");
+    c->current = matrices(run, c, "altered densities");
+    c->coulomb = matrices(run, c, "J");
+    c->exchange = matrices(run, c, "K");
+    if (run->err.status == FMO_OK) make_densities(run, c, (int)o->cycles);
+    if (run->err.status == FMO_OK) count_work(run, c);
+    if (run->err.status == FMO_OK && gpu) measure_accumulation(run, c);
+    if (gpu) c->options.stream = fock_stream_create(run);
+    if (run->err.status == FMO_OK) make_plans(run, c);
+    if (run->err.status == FMO_OK) {
+        if (gpu)
+            bench_fock_gpu(run, c);
+        else
+            measure_cpu(run, c);
+    }
+    if (run->err.status == FMO_OK) {
+        bench_cell *kept = &run->cell[run->cell_num - 1];
+        add_parameters(run, c, item, kept);
+        if (!o->quiet) print_row(run, c, item, kept);
+    }
+done:
+    destroy_plans(c); /* before their stream */
+    fock_stream_destroy(c->options.stream);
+    destroy_case(c);
+    free(c);
+}
+
+void fock_measure(bench_run *run, const fock_item *item, bool small)
+{
+    const int64_t asked = run->options->modes;
+    const fmo_mode automatic = run->gpu ? FMO_MODE_FUSED : FMO_MODE_CPU;
+    const int64_t modes = asked >= 0 ? asked : (int64_t)1 << automatic;
+    for (int mode = 0; mode < FMO_MODE_COUNT && run->err.status == FMO_OK; mode++)
+        if (modes >> mode & 1)
+            measure_mode(run, item, (fmo_mode)mode, small && asked < 0 && !run->gpu);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+typedef struct fock_system {
+    const char *name, *geometry, *basis, *peer;
+    double peer_ms, target_ms;
+    int fragments;
+} fock_system;
+
+static const fock_system systems[] = {
+#define ROW(name, geometry, basis, peer, peer_ms, target_ms, fragments) \
+    {name, geometry, basis, peer, peer_ms, target_ms, fragments},
+    FOCK_SYSTEM_TABLE(ROW)
+#undef ROW
+};
+enum { SYSTEM_NUM = sizeof systems / sizeof systems[0] };
+
+/* Whether a word of --systems (of some length) begins a system's name, in any case. */
+static bool begins(const char *name, const char *word, size_t length)
+{
+    return length > 0 && strncasecmp(name, word, length) == 0;
+}
+
+static bool selected(const char *list, const char *name)
+{
+    for (const char *word = list; word; word = strchr(word, ',')) {
+        word += *word == ',';
+        if (begins(name, word, strcspn(word, ","))) return true;
+    }
+    return !list;
+}
+
+fmo_status bench_fock_check_systems(const char *list, fmo_error *err)
+{
+    for (const char *word = list; word; word = strchr(word, ',')) {
+        bool known = false;
+        word += *word == ',';
+        const size_t length = strcspn(word, ",");
+        for (int s = 0; s < SYSTEM_NUM; s++) known |= begins(systems[s].name, word, length);
+        if (known) continue;
+        char names[400] = "";
+        for (int s = 0; s < SYSTEM_NUM; s++) {
+            const size_t used = strlen(names);
+            snprintf(names + used, sizeof names - used, "%s%s", s ? ", " : "", systems[s].name);
+        }
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "--systems '%.*s': expected the beginning of one of %s",
+                             (int)(length < 64 ? length : 64), word, names);
+    }
+    return FMO_OK;
+}
+
+static void run_file(bench_run *run, const char *path, const fock_item *item, bool small)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_molecule *molecule = NULL;
+    const fmo_status status = fmo_molecule_read_xyz(path, &molecule, &err);
+    if (status != FMO_OK) {
+        bench_fail(run, status, "%s%s", err.message,
+                   run->options->geometry ? "" : "; --geometries names the folder");
+        return;
+    }
+    fock_item own = *item;
+    own.molecule = molecule;
+    fock_measure(run, &own, small);
+    fmo_molecule_destroy(molecule);
+}
+
+static void run_own(bench_run *run)
+{
+    const bench_options *o = run->options;
+    char name[48];
+    const char *slash = strrchr(o->geometry, '/');
+    snprintf(name, sizeof name, "%.40s", slash ? slash + 1 : o->geometry);
+    const fock_item item = {.name = name,
+                            .table = "own geometry",
+                            .basis = o->basis,
+                            .fragments = o->fragments > 0 ? (int)o->fragments : 1};
+    run_file(run, o->geometry, &item, false);
+}
+
+void bench_fock(bench_run *run)
+{
+    const bench_options *o = run->options;
+    fock_print_head(run);
+    if (o->geometry) {
+        run_own(run);
+        return;
+    }
+    for (int s = 0; s < SYSTEM_NUM && run->err.status == FMO_OK; s++) {
+        const fock_system *system = &systems[s];
+        char path[4096];
+        if (!selected(o->systems, system->name)) continue;
+        const bool resized = system->fragments > 1 && o->fragments > 0;
+        const int fragments = resized ? (int)o->fragments : system->fragments;
+        const double share = (double)fragments / system->fragments; /* time goes with the number */
+        const fock_item item = {.name = system->name,
+                                .table = "systems",
+                                .basis = system->basis,
+                                .peer = system->peer,
+                                .peer_ms = share * system->peer_ms,
+                                .target_ms = share * system->target_ms,
+                                .fragments = fragments};
+        snprintf(path, sizeof path, "%s/%s.xyz", o->geometries, system->geometry);
+        run_file(run, path, &item, !o->systems);
+    }
+}

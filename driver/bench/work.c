@@ -1,0 +1,122 @@
+/* The plain list of quartets that percent of peak and growth rest on: no sp shells folded together,
+ * no quartet of primitives screened by itself, one density factor for J and K. */
+#include "work.h"
+#include "accumulate/plan.h"
+#include "accumulate/screen.h"
+#include "integrals/basis_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* [nshell][nshell] block maxima of |D| in internal order; the largest. */
+static double block_maxima(const fmo_basis *b, const double *density, double *maxima)
+{
+    const size_t n = (size_t)b->ao_num;
+    double largest = 0.0;
+    for (int s = 0; s < b->shell_num; s++)
+        for (int t = 0; t < b->shell_num; t++) {
+            const fmo_shell *A = &b->shell[s], *B = &b->shell[t];
+            double block = 0.0;
+            for (int x = A->ao_begin; x <= A->ao_begin + 2 * A->ang_mom; x++)
+                for (int y = B->ao_begin; y <= B->ao_begin + 2 * B->ang_mom; y++)
+                    block =
+                        fmax(block,
+                             fabs(b->ao_factor[x] * b->ao_factor[y] *
+                                  density[(size_t)b->ao_caller[x] * n + (size_t)b->ao_caller[y]]));
+            maxima[(size_t)s * (size_t)b->shell_num + (size_t)t] = block;
+            largest = fmax(largest, block);
+        }
+    return largest;
+}
+
+/* Primitive quartets of bra m and ket k whose bounds' product reaches the limit. Bounds of a pair
+ * are in descending order, so the kets that a bra primitive keeps only become fewer. */
+static int64_t primitives(const fmo_pair_list *bra, int m, const fmo_pair_list *ket, int k,
+                          double limit)
+{
+    int64_t kept = 0, end = ket->begin[k + 1];
+    for (int64_t p = bra->begin[m]; p < bra->begin[m + 1] && end > ket->begin[k]; p++) {
+        while (end > ket->begin[k] && bra->prim_bound[p] * ket->prim_bound[end - 1] < limit) end--;
+        kept += end - ket->begin[k];
+    }
+    return kept;
+}
+
+/* One class. Lists are sorted by bound, so the kets of a bra end where no density could help. */
+static void count_class(const fmo_pair_list *bra, const fmo_pair_list *ket, const double *maxima,
+                        double largest, int shells, double cutoff, int threads, double *quartets,
+                        double *prim_quartets)
+{
+    double count = 0.0, prims = 0.0;
+#pragma omp parallel for schedule(dynamic, 16) reduction(+ : count, prims) num_threads(threads)
+    for (int m = 0; m < bra->num; m++) {
+        const int last = bra == ket ? m + 1 : ket->num;
+        const double most = 4.0 * largest * bra->bound[m];
+        int64_t kept = 0, kept_prims = 0;
+        for (int k = 0; k < last && most * ket->bound[k] >= cutoff; k++) {
+            const double d =
+                fmo_screen_density(maxima, shells, bra->i[m], bra->j[m], ket->i[k], ket->j[k]);
+            if (bra->bound[m] * ket->bound[k] * d < cutoff) continue;
+            kept++;
+            kept_prims += primitives(bra, m, ket, k, cutoff / d);
+        }
+        count += (double)kept;
+        prims += (double)kept_prims;
+    }
+    *quartets = count;
+    *prim_quartets = prims;
+}
+
+static double unscreened(const fmo_basis *b)
+{
+    double prims = 0.0, squares = 0.0;
+    for (int s = 0; s < b->shell_num; s++) {
+        const double num = b->shell[s].prim_num;
+        prims += num;
+        squares += num * num;
+    }
+    const double pairs = 0.5 * (prims * prims + squares);
+    return 0.5 * pairs * pairs;
+}
+
+fmo_status bench_work_count(const fmo_basis *basis, const double *density, double cutoff,
+                            int threads, bench_work *work, fmo_error *err)
+{
+    static const struct {
+        fmo_pair_class bra, ket;
+    } class_pairs[] = {
+#define ROW(e, name, li, lj, lk, ll, bra, ket) [e] = {bra, ket},
+        FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+    };
+    static const struct {
+        double prim, contracted;
+    } flops[] = {
+#define ROW(e, prim, contracted) [e] = {prim, contracted},
+        BENCH_FLOP_TABLE(ROW)
+#undef ROW
+    };
+    const size_t shells = (size_t)basis->shell_num;
+    fmo_shell_pairs pairs;
+    memset(work, 0, sizeof *work);
+    double *maxima = malloc(shells * shells * sizeof *maxima);
+    if (!maxima)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu x %zu shells", shells, shells);
+    const double largest = block_maxima(basis, density, maxima);
+    const fmo_status status =
+        fmo_shell_pairs_make(basis, cutoff * FMO_PRUNE_SHARE, threads, &pairs, err);
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT && status == FMO_OK; c++) {
+        count_class(&pairs.list[class_pairs[c].bra], &pairs.list[class_pairs[c].ket], maxima,
+                    largest, basis->shell_num, cutoff, threads, &work->quartets[c],
+                    &work->prim_quartets[c]);
+        work->quartet_sum += work->quartets[c];
+        work->prim_quartet_sum += work->prim_quartets[c];
+        work->flop +=
+            work->prim_quartets[c] * flops[c].prim + work->quartets[c] * flops[c].contracted;
+    }
+    work->unscreened_prims = unscreened(basis);
+    if (status == FMO_OK) fmo_shell_pairs_free(&pairs);
+    free(maxima);
+    return status;
+}

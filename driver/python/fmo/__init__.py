@@ -1,0 +1,15 @@
+"""Coulomb and exchange matrices from s and p shells, on GPU and CPU, for PySCF.
+
+    import fmo
+    vj, vk = fmo.get_jk(mol, dm)     # one density or several
+    fmo.patch(mf).kernel()           # PySCF's SCF on our J and K
+
+A ctypes module on libfmo: no compiled extension, numpy is all it needs. See README.md.
+"""
+
+from ._library import Error, VERSION as __version__, library_path
+from ._mole import FallbackWarning, get_jk, patch, unpatch
+from ._plan import Plan
+
+__all__ = ["Error", "FallbackWarning", "Plan", "get_jk", "library_path", "patch", "unpatch",
+           "__version__"]

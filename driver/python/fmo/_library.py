@@ -1,0 +1,151 @@
+"""libfmo through ctypes: where it is, its structs, functions and errors.
+
+Mirrors the public headers (<fmo/status.h>, <fmo/basis.h>, <fmo/fock.h>); tests/python_layout.c
+prints what a C compiler makes of those and the tests compare.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import sys
+from ctypes import POINTER, c_char, c_char_p, c_double, c_int, c_size_t, c_void_p
+from pathlib import Path
+
+VERSION = "0.1.0"
+SOVERSION = ".".join(VERSION.split(".")[:2] if VERSION.startswith("0.") else VERSION.split(".")[:1])
+
+STATUS = ("FMO_OK", "FMO_ERR_CHECK", "FMO_ERR_ARGUMENT", "FMO_ERR_UNSUPPORTED", "FMO_ERR_INPUT",
+          "FMO_ERR_OUTPUT", "FMO_ERR_NO_DEVICE", "FMO_ERR_DEVICE", "FMO_ERR_MEMORY")
+
+
+class Error(RuntimeError):
+    """A call of libfmo failed; `status` is the name of its status code, as "FMO_ERR_MEMORY"."""
+
+    def __init__(self, status: str, message: str):
+        super().__init__(f"{message} ({status})")
+        self.status = status
+        self.message = message
+
+    def __reduce__(self):
+        return Error, (self.status, self.message)
+
+
+class ErrorStruct(ctypes.Structure):
+    """fmo_error"""
+    _fields_ = [("status", c_int), ("message", c_char * 512)]
+
+
+class BasisInput(ctypes.Structure):
+    """fmo_basis_input"""
+    _fields_ = [
+        ("nucleus_num", c_int), ("nucleus_charge", c_void_p), ("nucleus_coord", c_void_p),
+        ("shell_num", c_int), ("shell_nucleus", c_void_p), ("shell_ang_mom", c_void_p),
+        ("prim_num", c_int), ("prim_shell", c_void_p), ("prim_exponent", c_void_p),
+        ("prim_coefficient", c_void_p),
+        ("ao_num", c_int), ("ao_shell", c_void_p), ("ao_component", c_void_p),
+        ("ao_factor", c_void_p)]
+
+
+class Options(ctypes.Structure):
+    """fmo_fock_options"""
+    _fields_ = [
+        ("mode", c_int), ("reduce", c_int), ("threads", c_int), ("cutoff", c_double),
+        ("memory", c_size_t), ("integrals", c_int), ("scatter", c_int), ("commit", c_int),
+        ("no_overlap", c_int), ("measure_classes", c_int), ("measure_accumulation", c_int),
+        ("stream", c_void_p), ("progress", c_void_p), ("progress_user", c_void_p)]
+
+
+class Job(ctypes.Structure):
+    """fmo_fock_job"""
+    _fields_ = [("plan", c_void_p), ("density", c_void_p), ("coulomb", c_void_p),
+                ("exchange", c_void_p)]
+
+
+_FUNCTIONS = {
+    "fmo_version": (c_char_p, []),
+    "fmo_basis_create": (c_int, [POINTER(BasisInput), POINTER(c_void_p), POINTER(ErrorStruct)]),
+    "fmo_basis_destroy": (None, [c_void_p]),
+    "fmo_fock_options_init": (None, [POINTER(Options)]),
+    "fmo_fock_plan_create": (c_int, [c_void_p, POINTER(Options), POINTER(c_void_p),
+                                     POINTER(ErrorStruct)]),
+    "fmo_fock_plan_destroy": (None, [c_void_p]),
+    "fmo_fock_build_batch": (c_int, [POINTER(Job), c_size_t, POINTER(ErrorStruct)]),
+    "fmo_mode_name": (c_char_p, [c_int]),
+    "fmo_reduce_name": (c_char_p, [c_int]),
+    "fmo_integrals_name": (c_char_p, [c_int]),
+    "fmo_scatter_name": (c_char_p, [c_int]),
+    "fmo_commit_name": (c_char_p, [c_int]),
+}
+
+
+def _candidates():
+    """Where libfmo may be: (file or name for the loader, what that place is)."""
+    package = Path(__file__).resolve().parent
+    named = os.environ.get("FMO_LIBRARY")
+    if named:
+        yield named, "FMO_LIBRARY"
+        return
+    yield package / "libfmo.so", "beside this module"
+    source = package.parents[2]
+    if (source / "accumulate" / "fock.h").is_file():
+        yield source / "build" / "lib" / "libfmo.so", "build tree"
+    for folder in ("lib", "lib64"):
+        yield Path(sys.prefix) / folder / f"libfmo.so.{SOVERSION}", "this Python's prefix"
+    yield f"libfmo.so.{SOVERSION}", "the loader's search path"
+    found = ctypes.util.find_library("fmo")
+    if found:
+        yield found, "system"
+
+
+def _load():
+    """The library and its path; ImportError that says what was tried and what helps."""
+    tried = []
+    for candidate, place in _candidates():
+        if isinstance(candidate, Path) and not candidate.is_file():
+            tried.append(f"{candidate} ({place}): not there")
+            continue
+        try:
+            library = ctypes.CDLL(str(candidate))
+            for name, (result, arguments) in _FUNCTIONS.items():
+                function = getattr(library, name)
+                function.restype, function.argtypes = result, arguments
+        except (OSError, AttributeError) as reason:
+            tried.append(f"{candidate} ({place}): {reason}")
+            continue
+        version = library.fmo_version().decode()
+        if version != SOVERSION and not version.startswith(SOVERSION + "."):
+            tried.append(f"{candidate} ({place}): version {version}, this module needs {SOVERSION}")
+            continue
+        return library, str(candidate)
+    raise ImportError(
+        "libfmo was not found. Build it (./quickstart run in fmo's sources), install it "
+        "(cmake --install build --prefix PREFIX; with PREFIX/lib in LD_LIBRARY_PATH or ldconfig's "
+        "folders), or name it: FMO_LIBRARY=/path/to/libfmo.so. Tried: " + "; ".join(tried))
+
+
+LIBRARY, _PATH = _load()
+
+
+def library_path() -> str:
+    """The file, or the loader's name, of the libfmo in use."""
+    return _PATH
+
+
+def checked(function, *arguments) -> None:
+    """Call with an fmo_error behind the arguments; a bad status becomes an Error."""
+    err = ErrorStruct()
+    status = function(*arguments, ctypes.byref(err))
+    if status != 0:
+        name = STATUS[status] if 0 <= status < len(STATUS) else f"status {status}"
+        raise Error(name, err.message.decode(errors="replace"))
+
+
+def names_of(what: str) -> list[str]:
+    """The values of an option by name, in the order of its enum."""
+    look_up = getattr(LIBRARY, f"fmo_{what}_name")
+    names = []
+    while (name := look_up(len(names))) is not None:
+        names.append(name.decode())
+    return names

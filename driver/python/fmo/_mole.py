@@ -1,0 +1,162 @@
+"""PySCF's side: molecules, plans kept for them, patched SCF objects, and what PySCF does instead."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+import weakref
+
+import numpy as np
+
+from ._plan import Plan, make_options
+
+_ANG_OF = 1      # column of mol._bas
+_ENV_START = 20  # of mol._env: before it are options of single calls, such as gauge origins
+
+
+class FallbackWarning(UserWarning):
+    """PySCF computes J and K because libfmo cannot; given once for a molecule or SCF object."""
+
+
+def _periodic(mol) -> bool:
+    return hasattr(mol, "lattice_vectors")
+
+
+def _cannot(mol, dm, hermi, omega) -> str | None:
+    """Why libfmo cannot do this, or None."""
+    if _periodic(mol):
+        return "the system is periodic"
+    if mol.nbas == 0:
+        return "there are no basis functions"
+    largest = int(mol._bas[:, _ANG_OF].max())
+    if largest > 1:
+        return f"the basis has {'spdfghikl'[min(largest, 8)]} shells, libfmo does s and p"
+    if hermi != 1:
+        return f"hermi = {hermi}, libfmo does symmetric densities"
+    if omega if omega is not None else mol.omega:
+        return "omega is given, libfmo does the full Coulomb operator"
+    if np.iscomplexobj(dm):
+        return "the density is complex"
+    return None
+
+
+def _warn_once(seen: set, reason: str) -> None:
+    if reason not in seen:
+        seen.add(reason)
+        warnings.warn(f"fmo: {reason}; PySCF computes J and K", FallbackWarning, stacklevel=4)
+
+
+class _Kept:
+    """What is kept for one molecule as long as it lives."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.plans: dict[tuple, tuple] = {}  # options -> what the molecule was, plan
+        self.warned: set[str] = set()
+
+
+_kept: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+_kept_lock = threading.Lock()
+
+
+def _kept_for(mol) -> _Kept:
+    with _kept_lock:
+        return _kept.setdefault(mol, _Kept())
+
+
+def _plan_for(mol, options: dict) -> Plan:
+    """The plan of a molecule, made again if its geometry or basis has changed since."""
+    make_options(**options)  # complains before anything else
+    key = tuple(sorted(options.items()))
+    now = (mol._atm.tobytes(), mol._bas.tobytes(), mol._env[_ENV_START:].tobytes())
+    kept = _kept_for(mol)
+    with kept.lock:
+        was, plan = kept.plans.get(key, (None, None))
+        if was != now:
+            plan = None
+            kept.plans.pop(key, None)  # its memory first
+            plan = Plan(mol, **options)
+            kept.plans[key] = now, plan
+    return plan
+
+
+def get_jk(mol, dm, hermi: int = 1, with_j: bool = True, with_k: bool = True, omega=None,
+           **options):
+    """J and K of one density or several, as pyscf.scf.hf.get_jk.
+
+    mol: PySCF molecule. dm: [nao, nao], [count, nao, nao] or a list of such, symmetric. Options:
+    mode, scatter, commit, reduce, integrals (names as of fmo-driver), threads, cutoff (default
+    1e-12), memory (bytes). Returns vj, vk in the shape of dm, hartree; None for what was not
+    wanted. The plan is kept with the molecule. What libfmo cannot do (hermi other than 1, omega,
+    d shells, complex densities, periodic systems) PySCF does, with one warning. Raises fmo.Error,
+    ValueError (shape, asymmetry, an unknown name).
+    """
+    reason = _cannot(mol, dm, hermi, omega)
+    if reason is None:
+        return _plan_for(mol, options).get_jk(dm, with_j, with_k)
+    _warn_once(_kept_for(mol).warned, reason)
+    if _periodic(mol):
+        from pyscf.pbc import scf  # pylint: disable=import-outside-toplevel
+        return scf.RHF(mol).get_jk(mol, dm, hermi, with_j=with_j, with_k=with_k, omega=omega)
+    from pyscf import scf  # pylint: disable=import-outside-toplevel
+    return scf.hf.get_jk(mol, dm, hermi, with_j=with_j, with_k=with_k, omega=omega)
+
+
+class _PatchedSCF:
+    """Put before a class of PySCF by patch()."""
+
+    _keys = {"fmo_options"}
+
+    def get_jk(self, mol=None, dm=None, hermi=1, with_j=True, with_k=True, omega=None):
+        """As get_jk of the SCF class, by libfmo where that can."""
+        if mol is None:
+            mol = self.mol
+        if dm is None:
+            dm = self.make_rdm1()
+        reason = _cannot(mol, dm, hermi, omega)
+        if reason is None:
+            return _plan_for(mol, self.fmo_options).get_jk(dm, with_j, with_k)
+        _warn_once(self._fmo_warned, reason)
+        return super().get_jk(mol, dm, hermi, with_j, with_k, omega)
+
+
+def _cannot_patch(mf) -> str | None:
+    from pyscf.scf import hf, uhf  # pylint: disable=import-outside-toplevel
+    if _periodic(getattr(mf, "mol", None)):
+        return "the system is periodic"
+    if not isinstance(mf, (hf.RHF, uhf.UHF)):
+        return f"{type(mf).__name__} is not a restricted or unrestricted SCF"
+    if getattr(mf, "with_df", None) is not None:
+        return "density fitting has J and K of its own"
+    return None
+
+
+def patch(mf, **options):
+    """Make a PySCF SCF object (RHF, UHF, ROHF or Kohn-Sham) use libfmo's J and K; returns mf.
+
+    Options as of get_jk. The object changes in place: its class gets a get_jk in front. What
+    libfmo cannot do goes to PySCF, with one warning; unpatch(mf) takes everything back.
+    """
+    make_options(**options)
+    reason = _cannot_patch(mf)
+    if reason is not None:
+        warnings.warn(f"fmo: {reason}; PySCF computes J and K", FallbackWarning, stacklevel=2)
+        return mf
+    unpatch(mf)
+    if hasattr(mf, "_scf"):  # the first-order object inside a second-order one
+        patch(mf._scf, **options)
+    mf.fmo_options = options
+    mf._fmo_warned = set()
+    cls = type(mf)
+    mf.__class__ = type("Fmo" + cls.__name__, (_PatchedSCF, cls), {"__module__": cls.__module__})
+    return mf
+
+
+def unpatch(mf):
+    """Give a patched object PySCF's own J and K back; returns mf. Others are left alone."""
+    if isinstance(mf, _PatchedSCF):
+        mf.__class__ = type(mf).__mro__[2]
+        del mf.fmo_options, mf._fmo_warned
+        if hasattr(mf, "_scf"):
+            unpatch(mf._scf)
+    return mf

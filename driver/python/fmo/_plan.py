@@ -1,0 +1,133 @@
+"""Plans: a basis, the options, and what libfmo prepared for them."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import weakref
+
+import numpy as np
+
+from ._library import LIBRARY, BasisInput, Job, Options, checked, names_of
+
+ENUMS = ("mode", "reduce", "integrals", "scatter", "commit")
+NUMBERS = {"threads": int, "cutoff": float, "memory": int}
+
+# PySCF's own threshold is 1e-13; libfmo's default, 1e-10, suits energies rather than J and K.
+CUTOFF = 1e-12
+
+
+def make_options(**given) -> Options:
+    """fmo_fock_options from keyword arguments; None leaves the default."""
+    options = Options()
+    LIBRARY.fmo_fock_options_init(ctypes.byref(options))
+    options.cutoff = CUTOFF
+    for name, value in given.items():
+        if name not in ENUMS and name not in NUMBERS:
+            raise TypeError(f"unknown option '{name}': expected one of "
+                            f"{', '.join((*ENUMS, *NUMBERS))}")
+        if value is None:
+            continue
+        if name in ENUMS:
+            names = names_of(name)
+            if value not in names:
+                raise ValueError(f"{name} = {value!r}: expected one of {', '.join(names)}")
+            value = names.index(value)
+        else:
+            value = NUMBERS[name](value)
+            if name != "cutoff" and value < 0:
+                raise ValueError(f"{name} = {value}: expected 0 or more")
+        setattr(options, name, value)
+    return options
+
+
+def basis_arrays(mol) -> dict[str, np.ndarray]:
+    """The arrays of fmo_basis_input from a PySCF molecule with s and p shells.
+
+    PySCF keeps a primitive as its coefficient of exp(-a r^2), times the factor of the spherical
+    harmonic that libcint applies to s and p shells of both kinds, Cartesian and spherical; p
+    functions are x, y, z in both. A shell with several contractions becomes as many shells.
+    """
+    angular = (np.sqrt(0.25 / np.pi), np.sqrt(0.75 / np.pi))
+    nucleus, ang_mom, prim_shell, exponent, coefficient = [], [], [], [], []
+    for bas in range(mol.nbas):
+        l = int(mol.bas_angular(bas))
+        exponents = mol.bas_exp(bas)
+        for column in np.asarray(mol._libcint_ctr_coeff(bas)).T:
+            used = np.flatnonzero(column)
+            prim_shell.append(np.full(len(used), len(nucleus)))
+            exponent.append(exponents[used])
+            coefficient.append(angular[l] * column[used])
+            nucleus.append(int(mol.bas_atom(bas)))
+            ang_mom.append(l)
+    functions = 2 * np.array(ang_mom, dtype=np.intc) + 1
+    return {
+        "nucleus_charge": np.asarray(mol.atom_charges(), dtype=np.float64),
+        "nucleus_coord": np.ascontiguousarray(mol.atom_coords(), dtype=np.float64),
+        "shell_nucleus": np.array(nucleus, dtype=np.intc),
+        "shell_ang_mom": np.array(ang_mom, dtype=np.intc),
+        "prim_shell": np.concatenate(prim_shell).astype(np.intc),
+        "prim_exponent": np.concatenate(exponent).astype(np.float64),
+        "prim_coefficient": np.concatenate(coefficient).astype(np.float64),
+        "ao_shell": np.repeat(np.arange(len(nucleus), dtype=np.intc), functions),
+        "ao_component": np.concatenate([np.arange(n, dtype=np.intc) for n in functions]),
+        "ao_factor": np.ones(int(functions.sum())),
+    }
+
+
+def _basis_create(arrays: dict[str, np.ndarray]) -> ctypes.c_void_p:
+    sizes = {"nucleus_num": len(arrays["nucleus_charge"]), "shell_num": len(arrays["shell_nucleus"]),
+             "prim_num": len(arrays["prim_shell"]), "ao_num": len(arrays["ao_shell"])}
+    source = BasisInput(**sizes, **{name: array.ctypes.data for name, array in arrays.items()})
+    basis = ctypes.c_void_p()
+    checked(LIBRARY.fmo_basis_create, ctypes.byref(source), ctypes.byref(basis))
+    return basis
+
+
+class Plan:
+    """J and K for as many densities of one molecule as wanted.
+
+    mol: a PySCF molecule (or anything with its basis) with s and p shells only. Options as of
+    get_jk. Calls from several threads take turns. Memory is freed with the last reference.
+    """
+
+    def __init__(self, mol, **options):
+        arrays = basis_arrays(mol)
+        self.nao = len(arrays["ao_shell"])
+        self._lock = threading.Lock()
+        basis = _basis_create(arrays)
+        plan = ctypes.c_void_p()
+        try:
+            checked(LIBRARY.fmo_fock_plan_create, basis, ctypes.byref(make_options(**options)),
+                    ctypes.byref(plan))
+        finally:
+            LIBRARY.fmo_basis_destroy(basis)
+        self._plan = plan.value
+        weakref.finalize(self, LIBRARY.fmo_fock_plan_destroy, plan.value).atexit = False
+
+    def get_jk(self, dm, with_j: bool = True, with_k: bool = True):
+        """J and K (hartree) of real symmetric densities, [..., nao, nao], in the shape of dm."""
+        dm = np.asarray(dm)
+        if dm.ndim < 2 or dm.shape[-2:] != (self.nao, self.nao):
+            raise ValueError(f"dm has the shape {dm.shape}: expected [..., {self.nao}, {self.nao}]")
+        if np.iscomplexobj(dm):
+            raise ValueError("dm is complex: expected real densities")
+        if not (with_j or with_k):
+            return None, None
+        dm = dm.astype(np.float64, copy=False)
+        transposed = dm.swapaxes(-1, -2)
+        # A difference of densities is small and as asymmetric as they are: not relative to itself.
+        asymmetry = np.abs(dm - transposed).max(initial=0.0)
+        if asymmetry > 1e-8 * max(1.0, np.abs(dm).max(initial=0.0)):
+            raise ValueError(f"dm is not symmetric (by {asymmetry:.3g}): hermi=0 is for such")
+        density = np.ascontiguousarray(0.5 * (dm + transposed))
+        coulomb, exchange = np.empty_like(density), np.empty_like(density)
+        count = density.size // (self.nao * self.nao)
+        size = self.nao * self.nao * density.itemsize
+        jobs = (Job * count)(*(
+            Job(self._plan, *(array.ctypes.data + k * size
+                              for array in (density, coulomb, exchange)))
+            for k in range(count)))
+        with self._lock:
+            checked(LIBRARY.fmo_fock_build_batch, jobs, count)
+        return coulomb if with_j else None, exchange if with_k else None

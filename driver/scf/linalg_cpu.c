@@ -1,0 +1,259 @@
+/* linalg.h on the host: LAPACKE and OpenBLAS. Sums over whole matrices are plain loops in one
+ * order, so that their bits do not depend on threads. */
+#include "driver/scf/linalg.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct cpu_linalg {
+    fmo_linalg base;
+    int threads;
+} cpu_linalg;
+
+/* OpenBLAS keeps its thread count in a global of its own, so calls that set it take turns. */
+static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* More threads than one are waited for longer than they save below this many multiplications. */
+static const double threads_from = 4e6;
+
+static int blas_begin(fmo_linalg *la, double work)
+{
+    const int threads = work < threads_from ? 1 : ((cpu_linalg *)la)->threads;
+    pthread_mutex_lock(&blas_lock);
+    const int before = openblas_get_num_threads();
+    if (threads != before) openblas_set_num_threads(threads);
+    return before;
+}
+
+static void blas_end(int before)
+{
+    if (openblas_get_num_threads() != before) openblas_set_num_threads(before);
+    pthread_mutex_unlock(&blas_lock);
+}
+
+static int failed(const fmo_linalg *la)
+{
+    return la->error.status != FMO_OK;
+}
+
+double fmo_linalg_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void cpu_close(fmo_linalg *la)
+{
+    free(la);
+}
+
+static double *cpu_allocate(fmo_linalg *la, size_t count)
+{
+    if (failed(la)) return NULL;
+    double *array = calloc(count ? count : 1, sizeof *array);
+    if (!array)
+        fmo_error_set(&la->error, FMO_ERR_MEMORY, "no memory for the matrices of the SCF (%.3g GB)",
+                      8e-9 * (double)count);
+    return array;
+}
+
+static void cpu_release(fmo_linalg *la, double *array)
+{
+    (void)la;
+    free(array);
+}
+
+static void cpu_upload(fmo_linalg *la, size_t count, const double *host, double *array)
+{
+    if (!failed(la)) memcpy(array, host, count * sizeof *array);
+}
+
+static void cpu_download(fmo_linalg *la, size_t count, const double *array, double *host)
+{
+    if (!failed(la)) memcpy(host, array, count * sizeof *host);
+}
+
+static void cpu_add(fmo_linalg *la, size_t count, double a, const double *x, double b, double *y)
+{
+    if (failed(la)) return;
+    if (b == 0.0)
+        for (size_t i = 0; i < count; i++) y[i] = a * x[i];
+    else
+        for (size_t i = 0; i < count; i++) y[i] = a * x[i] + b * y[i];
+}
+
+static void cpu_multiply(fmo_linalg *la, char op_a, char op_b, int m, int n, int k, double alpha,
+                         const double *A, const double *B, double beta, double *C)
+{
+    if (failed(la) || m == 0 || n == 0) return;
+    const int before = blas_begin(la, (double)m * n * k);
+    cblas_dgemm(CblasColMajor, op_a == 'T' ? CblasTrans : CblasNoTrans,
+                op_b == 'T' ? CblasTrans : CblasNoTrans, m, n, k, alpha, A,
+                op_a == 'T' ? (k ? k : 1) : m, B, op_b == 'T' ? n : (k ? k : 1), beta, C, m);
+    blas_end(before);
+}
+
+static void cpu_fold(fmo_linalg *la, int n, double scale, double sign, double *A)
+{
+    if (failed(la)) return;
+    for (size_t j = 0; j < (size_t)n; j++)
+        for (size_t i = 0; i <= j; i++) {
+            double *upper = &A[i + j * (size_t)n], *lower = &A[j + i * (size_t)n];
+            const double value = scale * (*upper + sign * *lower);
+            *upper = value;
+            *lower = sign * value;
+        }
+}
+
+static void cpu_add_to_diagonal(fmo_linalg *la, int n, double x, double *A)
+{
+    for (size_t i = 0; i < (size_t)n && !failed(la); i++) A[i + i * (size_t)n] += x;
+}
+
+static void cpu_scale(fmo_linalg *la, int rows, int columns, const double *row,
+                      const double *column, double *A)
+{
+    for (size_t j = 0; j < (size_t)columns && !failed(la); j++)
+        for (size_t i = 0; i < (size_t)rows; i++)
+            A[i + j * (size_t)rows] *= (row ? row[i] : 1.0) * (column ? column[j] : 1.0);
+}
+
+/* Blocks keep the rounding error of long sums small; eight lanes let the compiler vectorise. */
+static double dot_one(size_t count, const double *x, const double *y)
+{
+    enum { BLOCK = 1024, LANES = 8 };
+    double sum = 0.0;
+    for (size_t begin = 0; begin < count; begin += BLOCK) {
+        const size_t end = begin + BLOCK < count ? begin + BLOCK : count;
+        double lane[LANES] = {0.0};
+        size_t i = begin;
+        for (; i + LANES <= end; i += LANES)
+            for (size_t l = 0; l < LANES; l++) lane[l] += x[i + l] * y[i + l];
+        for (; i < end; i++) lane[0] += x[i] * y[i];
+        sum += ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+               ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    }
+    return sum;
+}
+
+static void cpu_dots(fmo_linalg *la, size_t count, int m, const double *V, const double *x,
+                     double *dot)
+{
+    for (int v = 0; v < m; v++)
+        dot[v] = failed(la) ? NAN : dot_one(count, V + (size_t)v * count, x);
+}
+
+static void cpu_combine(fmo_linalg *la, size_t count, int m, const double *V, const double *c,
+                        double *out)
+{
+    if (failed(la)) return;
+    memset(out, 0, count * sizeof *out);
+    for (int v = 0; v < m; v++)
+        for (size_t i = 0; i < count && c[v] != 0.0; i++) out[i] += c[v] * V[(size_t)v * count + i];
+}
+
+static void cpu_eigen(fmo_linalg *la, int n, double *A, double *values)
+{
+    for (int i = 0; i < n; i++) values[i] = NAN;
+    /* LAPACK may not come back from a NaN. */
+    double sum = 0.0;
+    for (size_t i = 0; i < (size_t)n * (size_t)n && !failed(la); i++) sum += 0.0 * A[i];
+    if (!failed(la) && sum != 0.0)
+        fmo_error_set(&la->error, FMO_ERR_CHECK,
+                      "a matrix of the SCF has elements that are not "
+                      "finite numbers");
+    if (failed(la)) return;
+    const int before = blas_begin(la, (double)n * n * n);
+    const int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', n, A, n, values);
+    blas_end(before);
+    if (info == LAPACK_WORK_MEMORY_ERROR)
+        fmo_error_set(&la->error, FMO_ERR_MEMORY, "no memory for the eigenvectors of %d functions",
+                      n);
+    else if (info != 0)
+        fmo_error_set(&la->error, FMO_ERR_CHECK, "LAPACK's dsyevd failed with info = %d", info);
+}
+
+static int cpu_inverse_cholesky(fmo_linalg *la, int n, double *A)
+{
+    if (failed(la)) return 0;
+    const int before = blas_begin(la, (double)n * n * n);
+    int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', n, A, n);
+    if (info == 0) info = LAPACKE_dtrtri(LAPACK_COL_MAJOR, 'U', 'N', n, A, n);
+    blas_end(before);
+    for (size_t j = 0; j < (size_t)n; j++)
+        for (size_t i = j + 1; i < (size_t)n; i++) A[i + j * (size_t)n] = 0.0;
+    return info == 0;
+}
+
+static void cpu_bounds(fmo_linalg *la, int n, const double *A, double *low, double *high,
+                       double *trace)
+{
+    *low = *high = NAN;
+    *trace = failed(la) ? NAN : 0.0;
+    for (size_t j = 0; j < (size_t)n && !failed(la); j++) {
+        const double *column = A + j * (size_t)n;
+        double radius = -fabs(column[j]);
+        *trace += column[j];
+        for (size_t i = 0; i < (size_t)n; i++) radius += fabs(column[i]);
+        if (!(*low <= column[j] - radius)) *low = column[j] - radius;
+        if (!(*high >= column[j] + radius)) *high = column[j] + radius;
+    }
+}
+
+static void cpu_gaps(fmo_linalg *la, int rows, int columns, const double *e_a, const double *e_i,
+                     double shift, int divide, const double *x, double *y)
+{
+    for (size_t i = 0; i < (size_t)columns && !failed(la); i++)
+        for (size_t a = 0; a < (size_t)rows; a++) {
+            const size_t at = a + i * (size_t)rows;
+            const double d = e_a[a] - e_i[i] - shift;
+            y[at] = divide ? x[at] / copysign(fmax(fabs(d), 1e-2), d) : x[at] * d;
+        }
+}
+
+static void cpu_fock(fmo_linalg *la, fmo_fock_plan *plan, const double *density, double *coulomb,
+                     double *exchange)
+{
+    if (!failed(la)) fmo_fock_build(plan, density, coulomb, exchange, &la->error);
+}
+
+static void cpu_finish(fmo_linalg *la)
+{
+    (void)la;
+}
+
+static const fmo_linalg_ops cpu_ops = {.name = "LAPACK and OpenBLAS",
+                                       .close = cpu_close,
+                                       .allocate = cpu_allocate,
+                                       .release = cpu_release,
+                                       .upload = cpu_upload,
+                                       .download = cpu_download,
+                                       .add = cpu_add,
+                                       .multiply = cpu_multiply,
+                                       .fold = cpu_fold,
+                                       .add_to_diagonal = cpu_add_to_diagonal,
+                                       .scale = cpu_scale,
+                                       .dots = cpu_dots,
+                                       .combine = cpu_combine,
+                                       .eigen = cpu_eigen,
+                                       .inverse_cholesky = cpu_inverse_cholesky,
+                                       .bounds = cpu_bounds,
+                                       .gaps = cpu_gaps,
+                                       .fock = cpu_fock,
+                                       .finish = cpu_finish};
+
+fmo_status fmo_linalg_open_cpu(int threads, fmo_linalg **la, fmo_error *err)
+{
+    cpu_linalg *cpu = calloc(1, sizeof *cpu);
+    if (!cpu) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
+    cpu->base.ops = &cpu_ops;
+    cpu->threads = threads < 1 ? 1 : threads;
+    *la = &cpu->base;
+    return FMO_OK;
+}

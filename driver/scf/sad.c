@@ -1,0 +1,241 @@
+/* Superposition of atomic densities. Each distinct atom gets an SCF of its own in its own shells:
+ * s and p functions apart, orbitals filled with the electrons of the neutral ground state spread
+ * evenly over x, y, z, which keeps density and Fock matrix spherical. */
+#include <fmo/one_electron.h>
+#include <fmo/scf.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/scf/diis.h"
+#include "driver/scf/linalg.h"
+
+enum { ATOM_CYCLES = 50, CHANNELS = 2, SHELLS = 256 };
+static const double atom_gradient = 1e-6; /* a guess needs no more */
+
+/* Electrons of a neutral atom in s and in p shells, in the order in which shells fill (those of d
+ * and f are passed over). */
+static void ground_state(double charge, double electrons[CHANNELS])
+{
+    static const struct {
+        int l, capacity;
+    } filling[] = {{0, 2}, {0, 2},  {1, 6}, {0, 2}, {1, 6},  {0, 2},  {2, 10}, {1, 6},
+                   {0, 2}, {2, 10}, {1, 6}, {0, 2}, {3, 14}, {2, 10}, {1, 6},  {0, 2}};
+    double left = fmax(0.0, charge);
+    electrons[0] = electrons[1] = 0.0;
+    for (size_t k = 0; k < sizeof filling / sizeof filling[0]; k++) {
+        const double here = fmin(left, filling[k].capacity);
+        if (filling[k].l < CHANNELS) electrons[filling[k].l] += here;
+        left -= here;
+    }
+}
+
+typedef struct atom {
+    int n;                /* functions: shells of s, then x, y, z of each shell of p */
+    int shells[CHANNELS]; /* of s and of p */
+    double electrons[CHANNELS];
+    double *X[CHANNELS]; /* [shells][shells] orthogonal functions of a channel, by columns */
+    double *S, *H, *D, *J, *K, *F, *work; /* [n][n], work two of them */
+    double *past_fock, *past_error;       /* [FMO_DIIS_MAX][n][n] */
+} atom;
+
+/* First function of shell s of a channel; component c of p is c further on. */
+static size_t function_of(const atom *a, int l, int shell)
+{
+    return l == 0 ? (size_t)shell : (size_t)a->shells[0] + 3 * (size_t)shell;
+}
+
+/* The block of a channel (its x functions) out of an [n][n] matrix. */
+static void gather(const atom *a, int l, const double *matrix, double *block)
+{
+    for (int s = 0; s < a->shells[l]; s++)
+        for (int t = 0; t < a->shells[l]; t++)
+            block[s * a->shells[l] + t] =
+                matrix[function_of(a, l, s) * (size_t)a->n + function_of(a, l, t)];
+}
+
+static void scatter(const atom *a, int l, const double *block, double *matrix)
+{
+    for (int s = 0; s < a->shells[l]; s++)
+        for (int t = 0; t < a->shells[l]; t++)
+            for (size_t c = 0; c < 2 * (size_t)l + 1; c++)
+                matrix[(function_of(a, l, s) + c) * (size_t)a->n + function_of(a, l, t) + c] =
+                    block[s * a->shells[l] + t];
+}
+
+/* X^T M X of a channel's block, in place; temporary as large. */
+static void to_orthogonal(fmo_linalg *la, const atom *a, int l, double *M, double *temporary)
+{
+    const int m = a->shells[l];
+    la->ops->multiply(la, 'N', 'N', m, m, m, 1.0, M, a->X[l], 0.0, temporary);
+    la->ops->multiply(la, 'T', 'N', m, m, m, 1.0, a->X[l], temporary, 0.0, M);
+}
+
+/* Fock matrix -> density of the fractionally filled orbitals. */
+static void fill_orbitals(fmo_linalg *la, const atom *a, const double *fock, double *density)
+{
+    const size_t size = (size_t)a->n * (size_t)a->n;
+    double *block = a->work, *temporary = a->work + size;
+    memset(density, 0, size * sizeof *density);
+    for (int l = 0; l < CHANNELS; l++) {
+        const int m = a->shells[l];
+        if (!m) continue;
+        double values[SHELLS], root[SHELLS];
+        double left = a->electrons[l] / (2 * l + 1);
+        gather(a, l, fock, block);
+        to_orthogonal(la, a, l, block, temporary);
+        la->ops->fold(la, m, 0.5, 1.0, block);
+        la->ops->eigen(la, m, block, values);
+        for (int k = 0; k < m; k++) {
+            const double occupation = fmin(left, 2.0);
+            left -= occupation;
+            root[k] = sqrt(occupation);
+        }
+        la->ops->scale(la, m, m, NULL, root, block);
+        la->ops->multiply(la, 'N', 'N', m, m, m, 1.0, a->X[l], block, 0.0, temporary);
+        la->ops->multiply(la, 'N', 'T', m, m, m, 1.0, temporary, temporary, 0.0, block);
+        la->ops->fold(la, m, 0.5, 1.0, block);
+        scatter(a, l, block, density);
+    }
+}
+
+/* F D S - S D F in the AOs: enough for DIIS in so small a basis. @return its norm */
+static double error_of(fmo_linalg *la, const atom *a, double *error)
+{
+    const int n = a->n;
+    double square = 0.0;
+    la->ops->multiply(la, 'N', 'N', n, n, n, 1.0, a->F, a->D, 0.0, a->work);
+    la->ops->multiply(la, 'N', 'N', n, n, n, 1.0, a->work, a->S, 0.0, error);
+    la->ops->fold(la, n, 1.0, -1.0, error);
+    la->ops->dots(la, (size_t)n * (size_t)n, 1, error, error, &square);
+    return sqrt(square);
+}
+
+/* The past moves up by one place if it is full. */
+static void shift(double *past, size_t size)
+{
+    memmove(past, past + size, (FMO_DIIS_MAX - 1) * size * sizeof *past);
+}
+
+static void converge_atom(fmo_linalg *la, const atom *a, fmo_fock_plan *plan)
+{
+    const size_t size = (size_t)a->n * (size_t)a->n;
+    fill_orbitals(la, a, a->H, a->D);
+    for (int cycle = 0, held = 0; cycle < ATOM_CYCLES && la->error.status == FMO_OK; cycle++) {
+        la->ops->fock(la, plan, a->D, a->J, a->K);
+        la->ops->add(la, size, 1.0, a->H, 0.0, a->F);
+        la->ops->add(la, size, 1.0, a->J, 1.0, a->F);
+        la->ops->add(la, size, -0.5, a->K, 1.0, a->F);
+        if (held == FMO_DIIS_MAX) {
+            shift(a->past_fock, size);
+            shift(a->past_error, size);
+            held--;
+        }
+        memcpy(a->past_fock + (size_t)held * size, a->F, size * sizeof *a->F);
+        const double norm = error_of(la, a, a->past_error + (size_t)held * size);
+        held++;
+        if (norm < atom_gradient) break;
+        double B[FMO_DIIS_MAX][FMO_DIIS_MAX], c[FMO_DIIS_MAX];
+        for (int i = 0; i < held; i++)
+            la->ops->dots(la, size, held, a->past_error, a->past_error + (size_t)i * size, B[i]);
+        fmo_diis_coefficients(held, (const double(*)[FMO_DIIS_MAX])B, c);
+        la->ops->combine(la, size, held, a->past_fock, c, a->F);
+        fill_orbitals(la, a, a->F, a->D);
+    }
+}
+
+/* Orthogonal functions of a channel. @return 0 if its functions are linearly dependent */
+static int orthogonalise(fmo_linalg *la, const atom *a, int l)
+{
+    if (!a->shells[l]) return 1;
+    gather(a, l, a->S, a->X[l]);
+    return la->ops->inverse_cholesky(la, a->shells[l], a->X[l]);
+}
+
+/* The density of an atom whose arrays are there, into a->D. */
+static fmo_status atomic_density(fmo_linalg *la, const fmo_basis *one, atom *a, fmo_error *err)
+{
+    fmo_fock_options options;
+    fmo_fock_plan *plan = NULL;
+    fmo_fock_options_init(&options);
+    options.mode = FMO_MODE_CPU;
+    options.threads = 1;
+    options.cutoff = 1e-12;
+    fmo_status status = fmo_overlap(one, a->S, err);
+    if (status == FMO_OK) status = fmo_kinetic(one, a->H, err);
+    if (status == FMO_OK) status = fmo_nuclear_attraction(one, a->J, err);
+    if (status == FMO_OK) status = fmo_fock_plan_create(one, &options, &plan, err);
+    if (status == FMO_OK) {
+        la->ops->add(la, (size_t)a->n * (size_t)a->n, 1.0, a->J, 1.0, a->H);
+        /* An atom without a density is a poorer guess and no error. */
+        if (orthogonalise(la, a, 0) && orthogonalise(la, a, 1)) converge_atom(la, a, plan);
+        status = la->error.status;
+        if (status != FMO_OK) fmo_error_set(err, status, "%s", la->error.message);
+    }
+    fmo_fock_plan_destroy(plan);
+    return status;
+}
+
+static fmo_status one_atom(fmo_linalg *la, const fmo_basis *one, double *density, fmo_error *err)
+{
+    atom a = {.n = fmo_basis_ao_num(one), .D = density};
+    const size_t size = (size_t)a.n * (size_t)a.n;
+    for (int l = 0; l < CHANNELS; l++) a.shells[l] = fmo_basis_shell_num(one, l);
+    if (a.shells[0] > SHELLS || a.shells[1] > SHELLS) return FMO_OK; /* left without a density */
+    double *memory = calloc((9 + 2 * FMO_DIIS_MAX) * size, sizeof *memory);
+    if (!memory)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for an atom of %d functions", a.n);
+    ground_state(round(fmo_basis_nucleus_charge(one, 0)), a.electrons);
+    double *next = memory;
+    double **const parts[] = {&a.S, &a.H, &a.J, &a.K, &a.F, &a.X[0], &a.X[1], &a.work};
+    for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++, next += size) *parts[p] = next;
+    a.past_fock = next + size; /* work has two */
+    a.past_error = a.past_fock + FMO_DIIS_MAX * size;
+    const fmo_status status = atomic_density(la, one, &a, err);
+    free(memory);
+    return status;
+}
+
+fmo_status fmo_scf_atomic_densities(const fmo_basis *basis, double *density, fmo_error *err)
+{
+    if (!basis || !density)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_scf_atomic_densities: NULL");
+    const int nuclei = fmo_basis_nucleus_num(basis);
+    const size_t n = (size_t)fmo_basis_ao_num(basis);
+    fmo_linalg *la = NULL;
+    fmo_status status = FMO_OK;
+    int *ao = malloc(n * sizeof *ao);
+    double *factor = malloc(n * sizeof *factor);
+    double *sum = calloc(n * n, sizeof *sum);
+    double **block = calloc((size_t)nuclei, sizeof *block); /* of the first nucleus of its kind */
+    if (!ao || !factor || !sum || !block)
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the guess of %zu functions", n);
+    if (status == FMO_OK) status = fmo_linalg_open_cpu(1, &la, err);
+    for (int b = 0; b < nuclei && status == FMO_OK; b++) {
+        fmo_basis *one = NULL;
+        status = fmo_basis_atom(basis, b, &one, ao, factor, err);
+        if (status != FMO_OK || !one) continue;
+        const size_t m = (size_t)fmo_basis_ao_num(one);
+        int like = 0;
+        while (like < b && !(block[like] && fmo_basis_nuclei_equal(basis, like, b))) like++;
+        if (like == b) {
+            block[b] = calloc(m * m, sizeof *block[b]);
+            status = block[b] ? one_atom(la, one, block[b], err)
+                              : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for an atom");
+        }
+        for (size_t i = 0; i < m && status == FMO_OK; i++)
+            for (size_t j = 0; j < m; j++)
+                sum[(size_t)ao[i] * n + (size_t)ao[j]] =
+                    block[like][i * m + j] / (factor[i] * factor[j]);
+        fmo_basis_destroy(one);
+    }
+    if (status == FMO_OK) memcpy(density, sum, n * n * sizeof *density);
+    for (int b = 0; block && b < nuclei; b++) free(block[b]);
+    if (la) la->ops->close(la);
+    free(block);
+    free(sum);
+    free(factor);
+    free(ao);
+    return status;
+}

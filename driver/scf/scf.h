@@ -1,0 +1,167 @@
+/* Closed-shell self-consistent field (RHF) over Fock plans: guess, DIIS, incremental builds,
+ * canonical orthogonalisation, stability. One algorithm for the CPU and the GPU; in mode fused the
+ * matrices of a cycle never leave the GPU. What is done and why is in docs/scf.md.
+ * Sources: Roothaan, Rev. Mod. Phys. 23, 69 (1951); Pulay, J. Comput. Chem. 3, 556 (1982). */
+#ifndef FMO_SCF_H
+#define FMO_SCF_H
+
+#include <fmo/basis.h>
+#include <fmo/fock.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where the first density comes from. X(enumerator, name, what it is) */
+#define FMO_SCF_GUESS_TABLE(X)                                                 \
+    X(FMO_SCF_GUESS_SAD, "sad", "superposition of spherically averaged atoms") \
+    X(FMO_SCF_GUESS_CORE, "core", "orbitals of the core Hamiltonian")          \
+    X(FMO_SCF_GUESS_READ, "read", "a density that is given (the one in the data set)")
+
+/* How a Fock matrix becomes a density. X(enumerator, name, what it does) */
+#define FMO_SCF_SOLVER_TABLE(X)                                                                \
+    X(FMO_SCF_SOLVER_AUTO, "auto", "purify on the GPU from 48 functions on, else diagonalise") \
+    X(FMO_SCF_SOLVER_DIAGONALISE, "diagonalise", "all orbitals in every cycle")                \
+    X(FMO_SCF_SOLVER_PURIFY, "purify",                                                         \
+      "density by matrix products, orbitals at the end; diagonalise where that fails")
+
+/* What is done about the internal stability of the solution. X(enumerator, name, what it does) */
+#define FMO_SCF_STABILITY_TABLE(X)                                                               \
+    X(FMO_SCF_STABILITY_NONE, "none", "nothing")                                                 \
+    X(FMO_SCF_STABILITY_CHECK, "check", "the lowest eigenvalue of the orbital Hessian is found") \
+    X(FMO_SCF_STABILITY_FOLLOW, "follow", "and its direction followed down until it is positive")
+
+#define FMO_ENUM_ROW(e, name, text) e,
+/** Sources of the first density. */
+typedef enum fmo_scf_guess { FMO_SCF_GUESS_TABLE(FMO_ENUM_ROW) FMO_SCF_GUESS_COUNT } fmo_scf_guess;
+/** Ways from a Fock matrix to a density. */
+typedef enum fmo_scf_solver {
+    FMO_SCF_SOLVER_TABLE(FMO_ENUM_ROW) FMO_SCF_SOLVER_COUNT
+} fmo_scf_solver;
+/** What is done about stability. */
+typedef enum fmo_scf_stability {
+    FMO_SCF_STABILITY_TABLE(FMO_ENUM_ROW) FMO_SCF_STABILITY_COUNT
+} fmo_scf_stability;
+#undef FMO_ENUM_ROW
+
+FMO_API const char *fmo_scf_guess_name(fmo_scf_guess guess);    /**< "sad"; NULL if out of range */
+FMO_API const char *fmo_scf_guess_text(fmo_scf_guess guess);    /**< one line for --help */
+FMO_API const char *fmo_scf_solver_name(fmo_scf_solver solver); /**< as fmo_scf_guess_name */
+FMO_API const char *fmo_scf_solver_text(fmo_scf_solver solver); /**< as fmo_scf_guess_text */
+FMO_API const char *
+fmo_scf_stability_name(fmo_scf_stability stability); /**< as fmo_scf_guess_name */
+FMO_API const char *
+fmo_scf_stability_text(fmo_scf_stability stability); /**< as fmo_scf_guess_text */
+
+enum { FMO_SCF_DIIS_MAX = 16 /**< largest diis_size */ };
+
+/** One finished cycle: what the callback gets. */
+typedef struct fmo_scf_cycle {
+    int cycle;            /**< 1, 2, ... */
+    double energy;        /**< hartree, of this cycle's density */
+    double energy_change; /**< since the cycle before; NaN in the first */
+    double gradient;      /**< norm of the orbital gradient, hartree: 2 |F_ai| over all i, a */
+    int full_build;       /**< 1: J and K of the whole density; 0: of its change */
+    int energy_diis;      /**< 1: extrapolated by EDIIS, in part or wholly; 0: by DIIS alone */
+    double fock_seconds;  /**< J and K */
+    double solve_seconds; /**< density from the Fock matrix */
+    double other_seconds; /**< the rest of the cycle: transformations, DIIS, energy */
+} fmo_scf_cycle;
+
+/** How to iterate; fmo_scf_options_init fills it in. */
+typedef struct fmo_scf_options {
+    fmo_fock_options fock; /**< mode, strategy, threads, cutoff (default here 1e-12), memory; its
+                                stream is used as it is in mode fused */
+    fmo_scf_guess guess;   /**< default FMO_SCF_GUESS_SAD */
+    int max_cycles;        /**< Fock builds allowed, default 100 */
+    double energy_convergence;   /**< hartree, default 1e-9: change from one cycle to the next */
+    double gradient_convergence; /**< hartree, default 3e-5: norm of the orbital gradient */
+    double level_shift;          /**< hartree added to empty orbitals, default 0 */
+    int diis_size;               /**< Fock matrices kept, default 8, at most
+                                FMO_SCF_DIIS_MAX; 1: no extrapolation */
+    int rebuild_cycles;          /**< incremental builds in a row, at most; default 12; 0: none */
+    double linear_dependence;    /**< eigenvectors of the overlap matrix (functions normalised)
+                                      with eigenvalues below are dropped, default 1e-7 */
+    fmo_scf_solver solver;       /**< default FMO_SCF_SOLVER_AUTO */
+    fmo_scf_stability stability; /**< default FMO_SCF_STABILITY_NONE */
+    /** Called after each cycle; NULL: never. */
+    void (*callback)(const fmo_scf_cycle *cycle, void *user);
+    void *user; /**< handed to callback */
+} fmo_scf_options;
+
+/** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
+FMO_API void fmo_scf_options_init(fmo_scf_options *options);
+
+/** The molecule. Arrays belong to the caller. */
+typedef struct fmo_scf_input {
+    const fmo_basis *basis;         /**< of the molecule */
+    int electron_num;               /**< even, at least 2 */
+    const double *core_hamiltonian; /**< [nao][nao] hartree; NULL: computed from the basis */
+    double nuclear_repulsion;       /**< hartree; fmo_basis_nuclear_repulsion(basis) as a rule */
+    const double *density;          /**< [nao][nao] for FMO_SCF_GUESS_READ, else not looked at */
+} fmo_scf_input;
+
+/** The last state, converged or not. Matrices row-major, in the caller's AO order, hartree. */
+typedef struct fmo_scf_result {
+    int nao;                 /**< functions */
+    int mo_num;              /**< orbitals, nao - dropped */
+    int occupied_num;        /**< doubly occupied orbitals */
+    int dropped;             /**< eigenvectors of the overlap left out */
+    double overlap_smallest; /**< smallest eigenvalue of the overlap; of a well-conditioned one only
+                                  a lower bound */
+    int converged;           /**< 1 or 0 */
+    int cycles;              /**< Fock builds of the SCF, stability excluded */
+    int full_builds;         /**< of them, builds of the whole density */
+    double energy;           /**< hartree, from a full build if converged */
+    double energy_change;    /**< since the cycle before, hartree */
+    double gradient;         /**< of the last cycle */
+    double homo;             /**< energy of the highest occupied orbital, hartree */
+    double lumo;             /**< that of the lowest empty one; NaN without */
+    double *coefficient;     /**< [mo_num][nao], ascending in energy */
+    double *orbital_energy;  /**< [mo_num] of the last Fock matrix, not shifted */
+    double *occupation;      /**< [mo_num] 2 or 0 */
+    double *density;         /**< [nao][nao] that the energy belongs to */
+    double *fock;            /**< [nao][nao] of that density */
+    double *overlap;         /**< [nao][nao] */
+    double *core_hamiltonian; /**< [nao][nao] */
+    double hessian_lowest;    /**< lowest eigenvalue of the real, singlet orbital Hessian (A + B),
+                                   hartree; NaN if not asked for or nothing to mix */
+    int descents;             /**< times an unstable direction was followed */
+    int device;               /**< 1: the matrices of the cycles were in GPU memory */
+    fmo_scf_solver solver;    /**< what auto became */
+    fmo_mode mode;            /**< what auto became */
+    fmo_fock_profile fock_profile; /**< of the last build on the CPU or in mode split; in mode fused
+                                        only its mode, mode_reason and threads */
+    double seconds;                /**< all of fmo_scf_run */
+    double one_electron_seconds;   /**< of it: overlap, kinetic energy, attraction */
+    double plan_seconds;           /**< of it: fmo_fock_plan_create */
+    double guess_seconds;          /**< of it: the first density */
+    double fock_seconds;           /**< of it: J and K */
+    double solve_seconds;          /**< of it: densities from Fock matrices */
+    double stability_seconds;      /**< of it: the orbital Hessian */
+    char verdict[256]; /**< one line: "converged in 9 cycles", or why not and what may help */
+} fmo_scf_result;
+
+/** Run an SCF.
+ *  @param[out] result  the last state, also with FMO_ERR_CHECK; else NULL on error. Free it with
+ *                      fmo_scf_result_destroy
+ *  @return FMO_OK, FMO_ERR_CHECK (not converged, or stopped by a number that is none: err has the
+ *          verdict and *result the last state), FMO_ERR_ARGUMENT, FMO_ERR_INPUT (odd or too many
+ *          electrons, coinciding nuclei), and what fmo_fock_plan_create and fmo_fock_build return
+ */
+FMO_API fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *options,
+                               fmo_scf_result **result, fmo_error *err);
+FMO_API void fmo_scf_result_destroy(fmo_scf_result *result); /**< NULL is fine */
+
+/** Superposition of atomic densities: each distinct atom by a spherically averaged, fractionally
+ *  occupied SCF of its own (s and p shells filled as in the neutral ground state).
+ *  @param[out] density  [nao][nao], block-diagonal, caller's AO order
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY
+ *  Source: Almlof, Faegri and Korsell (1982); Van Lenthe et al., J. Comput. Chem. 27, 926 (2006) */
+FMO_API fmo_status fmo_scf_atomic_densities(const fmo_basis *basis, double *density,
+                                            fmo_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

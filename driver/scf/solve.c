@@ -1,0 +1,73 @@
+/* From a Fock matrix to a density: all orbitals, or purification, which takes matrix products only
+ * and is many times faster than the eigenproblem on a GPU. */
+#include "driver/scf/scf_internal.h"
+
+#include <math.h>
+
+void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    op->multiply(s->la, 'N', 'N', s->n, s->m, s->n, 1.0, A, s->X, 0.0, s->work);
+    op->multiply(s->la, 'T', 'N', s->m, s->m, s->n, 1.0, s->X, s->work, 0.0, out);
+    op->fold(s->la, s->m, 0.5, 1.0, out);
+}
+
+void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    op->multiply(s->la, 'N', 'N', s->n, s->m, s->m, 1.0, s->X, A, 0.0, s->work);
+    op->multiply(s->la, 'N', 'T', s->n, s->n, s->m, 1.0, s->work, s->X, 0.0, out);
+    op->fold(s->la, s->n, 0.5, 1.0, out);
+}
+
+/* SP2: the eigenvalues of P = (high - F) / (high - low) go to 0 or 1 under x^2 and 2x - x^2, at
+ * each step the one that brings the trace towards the number of occupied orbitals; McWeeny's
+ * 3x^2 - 2x^3 at the end. A. M. N. Niklasson, Phys. Rev. B 66, 155115 (2002).
+ * @return 0 if it does not converge, as with degenerate frontier orbitals */
+static int purify(fmo_scf_state *s, const double *fock_o, double *P)
+{
+    enum { STEPS = 80 };
+    const double idempotent = 1e-9; /* tr(P - P^2); one step of McWeeny's makes it its square */
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t size = (size_t)s->m * (size_t)s->m;
+    double low, high, trace, square = 0.0;
+    op->bounds(s->la, s->m, fock_o, &low, &high, &trace);
+    const double width = high - low;
+    if (!(width > 0.0)) return 0;
+    op->add(s->la, size, -1.0 / width, fock_o, 0.0, P);
+    op->add_to_diagonal(s->la, s->m, high / width, P);
+    trace = (s->m * high - trace) / width;
+    for (int step = 0; step < STEPS; step++) {
+        op->dots(s->la, size, 1, P, P, &square); /* tr P^2 */
+        if (!isfinite(square)) return 0;
+        if (fabs(trace - square) < idempotent) break;
+        op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, 1.0, P, P, 0.0, s->work);
+        if (fabs(square - s->occupied) < fabs(2.0 * trace - square - s->occupied)) {
+            op->add(s->la, size, 1.0, s->work, 0.0, P);
+            trace = square;
+        } else {
+            op->add(s->la, size, -1.0, s->work, 2.0, P);
+            trace = 2.0 * trace - square;
+        }
+    }
+    if (!(fabs(trace - square) < idempotent && fabs(trace - s->occupied) < 1e-6)) return 0;
+    op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, 1.0, P, P, 0.0, s->work);
+    op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, -2.0, P, s->work, 0.0, s->work2);
+    op->add(s->la, size, 3.0, s->work, 1.0, s->work2);
+    op->add(s->la, size, 2.0, s->work2, 0.0, P); /* two electrons an orbital */
+    op->fold(s->la, s->m, 0.5, 1.0, P);
+    return s->la->error.status == FMO_OK;
+}
+
+void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const double start = fmo_linalg_now();
+    if (s->solver != FMO_SCF_SOLVER_PURIFY || !purify(s, fock_o, density_o)) {
+        op->eigen(s->la, s->m, fock_o, s->orbital_energy);
+        op->multiply(s->la, 'N', 'T', s->m, s->m, s->occupied, 2.0, fock_o, fock_o, 0.0, density_o);
+        op->fold(s->la, s->m, 0.5, 1.0, density_o);
+    }
+    op->finish(s->la);
+    s->solve_seconds += fmo_linalg_now() - start;
+}

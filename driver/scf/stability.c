@@ -1,0 +1,172 @@
+/* Internal stability of an RHF solution: the lowest eigenvalue of the real singlet orbital Hessian
+ *
+ *     (A + B)_ai,bj = (e_a - e_i) d_ab d_ij + 4 (ai|bj) - (ab|ij) - (aj|bi)
+ *
+ * by Davidson's method; a product with it is one Fock build of a symmetric transition density.
+ * R. Seeger, J. A. Pople, J. Chem. Phys. 66, 3045 (1977); E. R. Davidson, J. Comput. Phys. 17, 87
+ * (1975). */
+#include "driver/scf/scf_internal.h"
+
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPACE = 32, STEPS = 80, START = 6 };
+static const double residual_wanted = 1e-4; /* the error of the eigenvalue is about its square */
+
+typedef struct davidson {
+    fmo_scf_state *s;
+    int nocc, nvir, held;
+    size_t size;             /* nvir nocc */
+    double *V, *AV;          /* [SPACE][size] trial vectors and their products */
+    double *ritz, *residual; /* [size] */
+    double *transition;      /* [n][n] */
+    double matrix[SPACE][SPACE];
+} davidson;
+
+/* out = (A + B) V. With d = C_vir V C_occ^T + its transpose: gaps V + 2 C_vir^T G[d] C_occ. */
+static void product(davidson *d, const double *V, double *out)
+{
+    fmo_scf_state *s = d->s;
+    const fmo_linalg_ops *op = s->la->ops;
+    const double *occupied = s->orbitals, *virtuals = s->orbitals + (size_t)s->m * (size_t)d->nocc;
+    /* work2 = C_vir V C_occ^T in the orthogonal functions */
+    op->multiply(s->la, 'N', 'N', s->m, d->nocc, d->nvir, 1.0, virtuals, V, 0.0, s->work);
+    op->multiply(s->la, 'N', 'T', s->m, s->m, d->nocc, 1.0, s->work, occupied, 0.0, s->work2);
+    op->fold(s->la, s->m, 1.0, 1.0, s->work2);
+    fmo_scf_from_orthogonal(s, s->work2, d->transition);
+    fmo_scf_two_electron(s, d->transition, s->work2);
+    fmo_scf_to_orthogonal(s, s->work2, d->transition);
+    op->gaps(s->la, d->nvir, d->nocc, s->orbital_energy + d->nocc, s->orbital_energy, 0.0, 0, V,
+             out);
+    op->multiply(s->la, 'N', 'N', s->m, d->nocc, s->m, 1.0, d->transition, occupied, 0.0, s->work);
+    op->multiply(s->la, 'T', 'N', d->nvir, d->nocc, s->m, 2.0, virtuals, s->work, 1.0, out);
+}
+
+/* Orthogonalises x against the space, twice, and takes it in with its product. @return 0 if
+ * nothing new was left of it */
+static int take(davidson *d, double *x)
+{
+    const fmo_linalg_ops *op = d->s->la->ops;
+    fmo_linalg *la = d->s->la;
+    double c[SPACE], square;
+    for (int pass = 0; pass < 3; pass++) {
+        op->dots(la, d->size, 1, x, x, &square);
+        if (!(square > 1e-20)) return 0;
+        op->add(la, d->size, 1.0 / sqrt(square), x, 0.0, x);
+        if (pass == 2) break;
+        op->dots(la, d->size, d->held, d->V, x, c);
+        for (int v = 0; v < d->held; v++)
+            op->add(la, d->size, -c[v], d->V + (size_t)v * d->size, 1.0, x);
+    }
+    double *V = d->V + (size_t)d->held * d->size, *AV = d->AV + (size_t)d->held * d->size;
+    op->add(la, d->size, 1.0, x, 0.0, V);
+    product(d, V, AV);
+    d->held++;
+    op->dots(la, d->size, d->held, d->V, AV, c);
+    for (int v = 0; v < d->held; v++) d->matrix[d->held - 1][v] = d->matrix[v][d->held - 1] = c[v];
+    return la->error.status == FMO_OK;
+}
+
+/* Lowest eigenpair in the space: value, coefficients. */
+static double lowest_of(davidson *d, double *coefficient)
+{
+    double M[SPACE * SPACE], value[SPACE];
+    for (int i = 0; i < d->held; i++)
+        for (int j = 0; j < d->held; j++) M[i * d->held + j] = d->matrix[i][j];
+    if (LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'U', d->held, M, d->held, value) != 0) return NAN;
+    memcpy(coefficient, M, (size_t)d->held * sizeof *coefficient);
+    return value[0];
+}
+
+/* Start vectors: the pairs of smallest gaps, and one vector with a part of every pair, so that no
+ * symmetry is left out. */
+static int start(davidson *d)
+{
+    const fmo_scf_state *s = d->s;
+    const double *e_i = s->orbital_energy, *e_a = s->orbital_energy + d->nocc;
+    const int starts = d->size < START ? (int)d->size : START;
+    double *x = malloc(d->size * sizeof *x), last = -INFINITY;
+    size_t last_at = 0;
+    if (!x) {
+        fmo_error_set(&s->la->error, FMO_ERR_MEMORY, "no memory for the orbital Hessian");
+        return 0;
+    }
+    for (int k = 0; k < starts; k++) { /* the next smallest gap, by (gap, position) */
+        size_t best = 0;
+        double gap = INFINITY;
+        for (size_t i = 0; i < (size_t)d->nocc; i++)
+            for (size_t a = 0; a < (size_t)d->nvir; a++) {
+                const double g = e_a[a] - e_i[i];
+                const size_t at = a + i * (size_t)d->nvir;
+                if ((g > last || (g == last && k > 0 && at > last_at)) && g < gap) {
+                    gap = g;
+                    best = at;
+                }
+            }
+        last = gap;
+        last_at = best;
+        memset(x, 0, d->size * sizeof *x);
+        x[best] = 1.0;
+        s->la->ops->upload(s->la, d->size, x, d->residual);
+        take(d, d->residual);
+    }
+    unsigned long long random = 1;
+    for (size_t at = 0; at < d->size; at++) {
+        random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+        const double gap = e_a[at % (size_t)d->nvir] - e_i[at / (size_t)d->nvir];
+        x[at] = ((double)(random >> 11) * 0x1p-53 - 0.5) / (0.1 + gap * gap);
+    }
+    s->la->ops->upload(s->la, d->size, x, d->residual);
+    take(d, d->residual);
+    free(x);
+    return d->held > 0;
+}
+
+/* The space shrinks to its best vector, whose product is known. */
+static void restart(davidson *d, const double *coefficient, double value)
+{
+    const fmo_linalg_ops *op = d->s->la->ops;
+    op->combine(d->s->la, d->size, d->held, d->AV, coefficient, d->residual);
+    op->add(d->s->la, d->size, 1.0, d->ritz, 0.0, d->V);
+    op->add(d->s->la, d->size, 1.0, d->residual, 0.0, d->AV);
+    d->matrix[0][0] = value;
+    d->held = 1;
+}
+
+double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    davidson d = {.s = s, .nocc = s->occupied, .nvir = s->m - s->occupied};
+    double value = NAN, coefficient[SPACE];
+    d.size = (size_t)d.nocc * (size_t)d.nvir;
+    if (d.size == 0) return NAN;
+    d.V = op->allocate(s->la, SPACE * d.size);
+    d.AV = op->allocate(s->la, SPACE * d.size);
+    d.residual = op->allocate(s->la, d.size);
+    d.transition = op->allocate(s->la, (size_t)s->n * (size_t)s->n);
+    d.ritz = direction;
+    if (start(&d)) {
+        for (int step = 0; step < STEPS && s->la->error.status == FMO_OK; step++) {
+            double square;
+            value = lowest_of(&d, coefficient);
+            op->combine(s->la, d.size, d.held, d.V, coefficient, d.ritz);
+            if (d.held == SPACE)
+                restart(&d, coefficient, value);
+            else
+                op->combine(s->la, d.size, d.held, d.AV, coefficient, d.residual);
+            op->add(s->la, d.size, -value, d.ritz, 1.0, d.residual);
+            op->dots(s->la, d.size, 1, d.residual, d.residual, &square);
+            if (!(square > residual_wanted * residual_wanted)) break;
+            op->gaps(s->la, d.nvir, d.nocc, s->orbital_energy + d.nocc, s->orbital_energy, value, 1,
+                     d.residual, d.residual);
+            if (!take(&d, d.residual)) break;
+        }
+    }
+    op->release(s->la, d.V);
+    op->release(s->la, d.AV);
+    op->release(s->la, d.residual);
+    op->release(s->la, d.transition);
+    return value;
+}

@@ -1,0 +1,51 @@
+/* Basis sets: shells by element, from Basis Set Exchange JSON or Gaussian's .gbs format, and data
+ * sets made of a molecule and a basis set. Formats, names and places: docs/basis-sets.md. */
+#ifndef FMO_BASIS_SET_H
+#define FMO_BASIS_SET_H
+
+#include <fmo/dataset.h>
+#include <fmo/molecule.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A basis set in memory. */
+typedef struct fmo_basis_set fmo_basis_set;
+
+/** Read a basis set by name or from a file.
+ *  A text with a '/', or that ends in .json, .gbs, .g94 or .bas, is a path. Anything else is a name
+ *  ("6-31G", "sto3g": case, '-', '_' and blanks do not count), looked up in the directories of the
+ *  environment variable FMO_BASIS_PATH (separated by ':'), in datasets/basis of the source tree the
+ *  library was built from, and in the installed fmo/basis, in this order.
+ *  @param[out] set  free with fmo_basis_set_destroy; NULL on error
+ *  @return FMO_OK, FMO_ERR_INPUT (message names file, line or element and shell, and the cure; an
+ *          unknown name lists the known ones), FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_basis_set_read(const char *name_or_path, fmo_basis_set **set,
+                                      fmo_error *err);
+FMO_API void fmo_basis_set_destroy(fmo_basis_set *set); /**< NULL is fine */
+
+FMO_API const char *fmo_basis_set_name(const fmo_basis_set *set); /**< "6-31G", as the file says */
+FMO_API const char *fmo_basis_set_path(const fmo_basis_set *set); /**< of the file it came from */
+
+/** Shells of an element; 0 when the set does not define it. */
+FMO_API int fmo_basis_set_shell_num(const fmo_basis_set *set, int number);
+
+/** Names that fmo_basis_set_read finds, sorted, as "3-21g, 6-31g, sto-3g", cut to fit.
+ *  @param[out] text  of size bytes */
+FMO_API void fmo_basis_set_list(char *text, size_t size);
+
+/** A data set without a density: the molecule's nuclei, on each the shells of its element.
+ *  Primitives are normalised, then the contracted functions. AO order: nucleus by nucleus, the s
+ *  shells of the set, then its p shells, each x, y, z. fmo_dataset_density() is NULL,
+ *  fmo_dataset_path() and sha256 are those of the molecule's file ("" without).
+ *  @param[in] charge  of the molecule, in units of e; the electrons must be even in number
+ *  @return FMO_OK, FMO_ERR_INPUT (element not in the set, shells other than s and p, odd electron
+ *          number, a molecule that makes no sense), FMO_ERR_ARGUMENT (NULL), FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_dataset_create(const fmo_molecule *molecule, const fmo_basis_set *set,
+                                      int charge, fmo_dataset **dataset, fmo_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

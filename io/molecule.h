@@ -1,0 +1,43 @@
+/* A molecule: nuclei and where they are. Read from .xyz files, or filled in by the caller.
+ * Next: basis_set.h, which makes a data set of a molecule and a basis set. */
+#ifndef FMO_MOLECULE_H
+#define FMO_MOLECULE_H
+
+#include <fmo/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Angstrom in a bohr: CODATA 2010, as PySCF has it, so that both see the same geometry. */
+#define FMO_BOHR_IN_ANGSTROM 0.52917721092
+
+/** Nuclei closer than this, in bohr, are taken for one written twice, and refused. */
+#define FMO_NUCLEUS_DISTANCE_LEAST 1e-3
+
+/** One that fmo_molecule_read_xyz made is freed with fmo_molecule_destroy; a caller may also fill
+ *  in nucleus_num, number and coord of one of its own, the rest 0. */
+typedef struct fmo_molecule {
+    int nucleus_num;   /**< >= 1 */
+    int *number;       /**< [nucleus_num] atomic numbers, 1 to 118 */
+    double *coord;     /**< [nucleus_num][3] bohr */
+    char comment[256]; /**< second line of the file, cut to fit */
+    char *path;        /**< of the file; NULL without */
+    char sha256[65];   /**< of the file, 64 hex digits; "" without */
+} fmo_molecule;
+
+/** Read one molecule from a .xyz file: number of atoms, a comment, then a line for each atom with
+ *  element (symbol in any case, or atomic number) and x, y, z in angstrom; columns beyond are
+ *  ignored. What is refused is listed in docs/basis-sets.md.
+ *  @param[out] molecule  free with fmo_molecule_destroy; NULL on error
+ *  @return FMO_OK, FMO_ERR_INPUT (message names file, line and cure), FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_molecule_read_xyz(const char *path, fmo_molecule **molecule, fmo_error *err);
+FMO_API void fmo_molecule_destroy(fmo_molecule *molecule); /**< NULL is fine */
+
+/** Element symbol ("Cl") of an atomic number; "X" for numbers that are none. */
+FMO_API const char *fmo_element_symbol(int number);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,221 @@
+/* Checks of fmo_fock_build_batch for any mode: mixed sizes, a plan several times, errors. Shared by
+ * accumulate_batch.c and gpu_batch.cu. */
+#ifndef FMO_TESTS_BATCH_CHECKS_H
+#define FMO_TESTS_BATCH_CHECKS_H
+
+#include <stdbool.h>
+
+#include "test_system.h"
+
+enum { BATCH_PLANS = 4, BATCH_JOBS = 9 };
+
+/* Plans of different sizes, and jobs on them: job k is of plan of[k]. */
+typedef struct batch_case {
+    fmo_basis *basis[BATCH_PLANS];
+    fmo_fock_plan *plan[BATCH_PLANS];
+    int nao[BATCH_PLANS];
+    double *density[BATCH_JOBS], *coulomb[BATCH_JOBS], *exchange[BATCH_JOBS];
+    fmo_fock_job job[BATCH_JOBS];
+} batch_case;
+
+/* The same plan twice in a row, later again, and each of the others at least once. */
+static const int batch_plan_of[BATCH_JOBS] = {0, 1, 1, 2, 0, 3, 2, 0, 1};
+
+static inline size_t batch_size(const batch_case *b, int job)
+{
+    const size_t n = (size_t)b->nao[batch_plan_of[job]];
+    return n * n;
+}
+
+static inline fmo_fock_options batch_options(fmo_mode mode, fmo_scatter scatter)
+{
+    fmo_fock_options o;
+    fmo_fock_options_init(&o);
+    o.mode = mode;
+    o.scatter = scatter;
+    o.threads = scatter == FMO_SCATTER_FIXED ? 2 : 1; /* its bits do not depend on them */
+    return o;
+}
+
+/* Plans get the stream given for each, or their own. False if a plan could not be made. */
+static inline bool batch_begin(batch_case *b, fmo_mode mode, fmo_scatter scatter,
+                               void *const *streams, unsigned long long *seed)
+{
+    static const int size[BATCH_PLANS][4] = {/* atoms, s shells, p shells, depth */
+                                             {3, 5, 3, 3},
+                                             {1, 1, 0, 1},
+                                             {6, 14, 9, 4},
+                                             {2, 3, 2, 6}};
+    static test_system s;
+    fmo_error err = {FMO_OK, ""};
+    bool fine = true;
+    memset(b, 0, sizeof *b);
+    for (int p = 0; p < BATCH_PLANS; p++) {
+        fmo_fock_options o = batch_options(mode, scatter);
+        o.stream = streams ? streams[p] : NULL;
+        system_random(&s, size[p][0], size[p][1], size[p][2], size[p][3], 5.0, seed);
+        system_shuffle_functions(&s, seed);
+        b->basis[p] = system_basis(&s);
+        b->nao[p] = s.aos;
+        fine = b->basis[p] && fmo_fock_plan_create(b->basis[p], &o, &b->plan[p], &err) == FMO_OK &&
+               fine;
+        CHECK(fine, "plan %d, %s: %s", p, fmo_mode_name(mode), err.message);
+    }
+    for (int k = 0; k < BATCH_JOBS; k++) {
+        const size_t bytes = batch_size(b, k) * sizeof(double);
+        b->density[k] = random_density(b->nao[batch_plan_of[k]], 1.0, seed);
+        b->coulomb[k] = (double *)malloc(bytes);
+        b->exchange[k] = (double *)malloc(bytes);
+        b->job[k].plan = b->plan[batch_plan_of[k]];
+        b->job[k].density = b->density[k];
+        b->job[k].coulomb = b->coulomb[k];
+        b->job[k].exchange = b->exchange[k];
+    }
+    return fine;
+}
+
+static inline void batch_end(batch_case *b)
+{
+    for (int p = 0; p < BATCH_PLANS; p++) {
+        fmo_fock_plan_destroy(b->plan[p]);
+        fmo_basis_destroy(b->basis[p]);
+    }
+    for (int k = 0; k < BATCH_JOBS; k++) {
+        free(b->density[k]);
+        free(b->coulomb[k]);
+        free(b->exchange[k]);
+    }
+}
+
+/* Every byte of the outputs, so that what was not written shows. */
+static inline void batch_poison(batch_case *b)
+{
+    for (int k = 0; k < BATCH_JOBS; k++) {
+        memset(b->coulomb[k], 0xff, batch_size(b, k) * sizeof(double));
+        memset(b->exchange[k], 0xff, batch_size(b, k) * sizeof(double));
+    }
+}
+
+static inline bool batch_untouched(const batch_case *b, int job)
+{
+    const unsigned char *J = (const unsigned char *)b->coulomb[job];
+    const unsigned char *K = (const unsigned char *)b->exchange[job];
+    for (size_t i = 0; i < batch_size(b, job) * sizeof(double); i++)
+        if (J[i] != 0xff || K[i] != 0xff) return false;
+    return true;
+}
+
+/* One job's results against a single build on a plan of its own; tolerance 0: bit by bit. */
+static inline void batch_compare(const batch_case *b, int job, fmo_mode mode, fmo_scatter scatter,
+                                 double tolerance)
+{
+    const size_t size = batch_size(b, job), n = (size_t)b->nao[batch_plan_of[job]];
+    double *J = (double *)malloc(size * sizeof *J), *K = (double *)malloc(size * sizeof *K);
+    const fmo_fock_options o = batch_options(mode, scatter);
+    fmo_fock_plan *single = NULL;
+    fmo_error err = {FMO_OK, ""};
+    char name[64];
+    snprintf(name, sizeof name, "%s %s, job %d", fmo_mode_name(mode), fmo_scatter_name(scatter),
+             job);
+    CHECK(fmo_fock_plan_create(b->basis[batch_plan_of[job]], &o, &single, &err) == FMO_OK &&
+              fmo_fock_build(single, b->density[job], J, K, &err) == FMO_OK,
+          "%s: %s", name, err.message);
+    if (err.status == FMO_OK && tolerance == 0.0) {
+        CHECK(!memcmp(J, b->coulomb[job], size * sizeof *J), "%s: J has other bits", name);
+        CHECK(!memcmp(K, b->exchange[job], size * sizeof *K), "%s: K has other bits", name);
+    } else if (err.status == FMO_OK) {
+        check_close(name, b->coulomb[job], J, size, n, tolerance, tolerance);
+        check_close(name, b->exchange[job], K, size, n, tolerance, tolerance);
+    }
+    fmo_fock_plan_destroy(single);
+    free(J);
+    free(K);
+}
+
+/* All jobs in a call, twice, then a part of them in another order of plans. */
+static inline void batch_check_results(fmo_mode mode, fmo_scatter scatter, double tolerance,
+                                       unsigned long long *seed)
+{
+    batch_case b;
+    fmo_error err = {FMO_OK, ""};
+    fmo_fock_profile profile;
+    if (batch_begin(&b, mode, scatter, NULL, seed)) {
+        for (int call = 0; call < 3; call++) {
+            const int first = call == 2 ? 3 : 0;
+            batch_poison(&b);
+            CHECK(fmo_fock_build_batch(b.job + first, (size_t)(BATCH_JOBS - first), &err) == FMO_OK,
+                  "call %d: %s", call, err.message);
+            for (int k = 0; k < BATCH_JOBS; k++) {
+                if (k >= first)
+                    batch_compare(&b, k, mode, scatter, tolerance);
+                else
+                    CHECK(batch_untouched(&b, k), "job %d was not in the call", k);
+            }
+        }
+        for (int p = 0; p < BATCH_PLANS; p++)
+            CHECK(fmo_fock_plan_profile(b.plan[p], &profile, &err) == FMO_OK &&
+                      profile.seconds > 0.0,
+                  "profile of plan %d: %s", p, err.message);
+        /* a single build on a plan that was in a batch */
+        batch_poison(&b);
+        CHECK(fmo_fock_build(b.plan[2], b.density[3], b.coulomb[3], b.exchange[3], &err) == FMO_OK,
+              "%s", err.message);
+        batch_compare(&b, 3, mode, scatter, tolerance);
+    }
+    batch_end(&b);
+}
+
+/* What fails is named and untouched; the plans go on working. */
+static inline void batch_check_errors(fmo_mode mode, unsigned long long *seed)
+{
+    enum { BAD = 4 };
+    batch_case b;
+    char want[16];
+    fmo_error err = {FMO_OK, ""};
+    snprintf(want, sizeof want, "job %d", BAD);
+    CHECK(fmo_fock_build_batch(NULL, 0, &err) == FMO_OK, "no jobs: %s", err.message);
+    CHECK(fmo_fock_build_batch(NULL, 1, &err) == FMO_ERR_ARGUMENT, "NULL jobs");
+    if (batch_begin(&b, mode, FMO_SCATTER_AUTO, NULL, seed)) {
+        batch_poison(&b);
+        CHECK(fmo_fock_build_batch(b.job, 0, NULL) == FMO_OK && batch_untouched(&b, 0),
+              "count 0 does nothing");
+        for (int what = 0; what < 4; what++) {
+            fmo_fock_job jobs[BATCH_JOBS];
+            memcpy(jobs, b.job, sizeof jobs);
+            if (what == 0) jobs[BAD].plan = NULL;
+            if (what == 1) jobs[BAD].density = NULL;
+            if (what == 2) jobs[BAD].coulomb = NULL;
+            if (what == 3) jobs[BAD].exchange = NULL;
+            memset(&err, 0, sizeof err);
+            CHECK(fmo_fock_build_batch(jobs, BATCH_JOBS, &err) == FMO_ERR_ARGUMENT &&
+                      strstr(err.message, want),
+                  "NULL %d: %s", what, err.message);
+            for (int k = 0; k < BATCH_JOBS; k++)
+                CHECK(batch_untouched(&b, k), "NULL %d: job %d was written", what, k);
+        }
+        const double good = b.density[BAD][0];
+        for (int what = 0; what < 2; what++) {
+            const size_t at = what ? 1 : 0;
+            const double was = b.density[BAD][at];
+            b.density[BAD][at] = what ? was + 1.0 : NAN; /* not symmetric; not finite */
+            batch_poison(&b);
+            memset(&err, 0, sizeof err);
+            CHECK(fmo_fock_build_batch(b.job, BATCH_JOBS, &err) == FMO_ERR_INPUT &&
+                      strstr(err.message, want) && strstr(err.message, "density"),
+                  "bad density: %s", err.message);
+            CHECK(batch_untouched(&b, BAD), "the failed job's outputs were written");
+            CHECK(fmo_fock_build_batch(b.job, BATCH_JOBS, NULL) == FMO_ERR_INPUT,
+                  "err may be NULL");
+            b.density[BAD][at] = was;
+        }
+        CHECK(b.density[BAD][0] == good, "restored");
+        memset(&err, 0, sizeof err);
+        batch_poison(&b);
+        CHECK(fmo_fock_build_batch(b.job, BATCH_JOBS, &err) == FMO_OK, "afterwards: %s",
+              err.message);
+        for (int k = 0; k < BATCH_JOBS; k++) batch_compare(&b, k, mode, FMO_SCATTER_AUTO, 1e-9);
+    }
+    batch_end(&b);
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* Batches on the GPU: fmo_fock_build_batch with fused and split plans, and
+ * fmo_fock_build_batch_device with streams of the caller's and of the plans' own. Under `fixed`
+ * every bit is that of single builds. */
+#include <cuda_runtime.h>
+
+#include "batch_checks.h"
+
+static unsigned long long seed = 61;
+
+#define CUDA(call)                                                               \
+    do {                                                                         \
+        const cudaError_t code_ = (call);                                        \
+        CHECK(code_ == cudaSuccess, "%s: %s", #call, cudaGetErrorString(code_)); \
+    } while (0)
+
+static void read_back(batch_case *b, double *const *at)
+{
+    for (int k = 0; k < BATCH_JOBS; k++) {
+        const size_t bytes = batch_size(b, k) * sizeof(double);
+        CUDA(cudaMemcpy(b->coulomb[k], at[k] + batch_size(b, k), bytes, cudaMemcpyDeviceToHost));
+        CUDA(cudaMemcpy(b->exchange[k], at[k] + 2 * batch_size(b, k), bytes,
+                        cudaMemcpyDeviceToHost));
+    }
+}
+
+/* Calls queued one after the other; densities arrive on the first plan's stream just before, and
+ * that stream is all that is waited for. */
+static void check_device(fmo_scatter scatter, double tolerance, int streams_given)
+{
+    enum { CALLS = 3 };
+    batch_case b;
+    fmo_error err = {FMO_OK, ""};
+    void *streams[BATCH_PLANS] = {NULL};
+    double *at[BATCH_JOBS];
+    for (int p = 0; p < streams_given; p++) {
+        cudaStream_t stream = NULL;
+        CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        streams[p] = stream;
+    }
+    const cudaStream_t first = (cudaStream_t)streams[0];
+    if (batch_begin(&b, FMO_MODE_FUSED, scatter, streams, &seed)) {
+        fmo_fock_job jobs[BATCH_JOBS];
+        for (int k = 0; k < BATCH_JOBS; k++) {
+            const size_t size = batch_size(&b, k);
+            CUDA(cudaMalloc((void **)&at[k], 3 * size * sizeof(double)));
+            jobs[k].plan = b.job[k].plan;
+            jobs[k].density = at[k];
+            jobs[k].coulomb = at[k] + size;
+            jobs[k].exchange = at[k] + 2 * size;
+        }
+        for (int call = 0; call < CALLS; call++) {
+            for (int k = 0; k < BATCH_JOBS; k++) {
+                const size_t size = batch_size(&b, k);
+                if (call > 0) { /* a new density: what was kept from the last call would show */
+                    free(b.density[k]);
+                    b.density[k] = random_density(b.nao[batch_plan_of[k]], 1.0, &seed);
+                    b.job[k].density = b.density[k];
+                }
+                if (first) {
+                    CUDA(cudaMemcpyAsync(at[k], b.density[k], size * sizeof(double),
+                                         cudaMemcpyHostToDevice, first));
+                    CUDA(cudaMemsetAsync(at[k] + size, 0xff, 2 * size * sizeof(double), first));
+                } else {
+                    CUDA(cudaMemcpy(at[k], b.density[k], size * sizeof(double),
+                                    cudaMemcpyHostToDevice));
+                    CUDA(cudaMemset(at[k] + size, 0xff, 2 * size * sizeof(double)));
+                    CUDA(cudaDeviceSynchronize());
+                }
+            }
+            CHECK(fmo_fock_build_batch_device(jobs, BATCH_JOBS, &err) == FMO_OK, "%s", err.message);
+            if (first)
+                CUDA(cudaStreamSynchronize(first));
+            else
+                CUDA(cudaDeviceSynchronize());
+            read_back(&b, at);
+            for (int k = 0; k < BATCH_JOBS; k++)
+                batch_compare(&b, k, FMO_MODE_FUSED, scatter, tolerance);
+        }
+        jobs[5].coulomb = NULL;
+        CHECK(fmo_fock_build_batch_device(jobs, BATCH_JOBS, &err) == FMO_ERR_ARGUMENT &&
+                  strstr(err.message, "job 5"),
+              "NULL: %s", err.message);
+        CHECK(fmo_fock_build_batch_device(jobs, 0, NULL) == FMO_OK, "count 0");
+        CUDA(cudaDeviceSynchronize());
+        for (int k = 0; k < BATCH_JOBS; k++) CUDA(cudaFree(at[k]));
+    }
+    batch_end(&b);
+    for (int p = 0; p < streams_given; p++) CUDA(cudaStreamDestroy((cudaStream_t)streams[p]));
+}
+
+/* cpu, split and fused plans in one call. */
+static void check_mixed_modes(void)
+{
+    static const fmo_mode modes[] = {FMO_MODE_CPU, FMO_MODE_FUSED, FMO_MODE_SPLIT};
+    batch_case b[3];
+    fmo_fock_job jobs[3 * BATCH_JOBS];
+    fmo_error err = {FMO_OK, ""};
+    bool fine = true;
+    for (int m = 0; m < 3; m++) {
+        fine = batch_begin(&b[m], modes[m], FMO_SCATTER_AUTO, NULL, &seed) && fine;
+        batch_poison(&b[m]);
+        for (int k = 0; k < BATCH_JOBS; k++) jobs[3 * k + m] = b[m].job[k];
+    }
+    if (fine) {
+        CHECK(fmo_fock_build_batch(jobs, 3 * BATCH_JOBS, &err) == FMO_OK, "%s", err.message);
+        for (int m = 0; m < 3; m++)
+            for (int k = 0; k < BATCH_JOBS; k++)
+                batch_compare(&b[m], k, modes[m], FMO_SCATTER_AUTO, 1e-9);
+        jobs[0] = b[1].job[0];
+        CHECK(fmo_fock_build_batch_device(jobs, 3 * BATCH_JOBS, &err) == FMO_ERR_ARGUMENT &&
+                  strstr(err.message, "job 2") && strstr(err.message, "fused"),
+              "a split plan: %s", err.message);
+    }
+    for (int m = 0; m < 3; m++) batch_end(&b[m]);
+}
+
+int main(void)
+{
+    fmo_error err = {FMO_OK, ""};
+    const fmo_status status = fmo_gpu_available(&err);
+    if (status == FMO_ERR_NO_DEVICE) return check_skip(err.message);
+    CHECK(status == FMO_OK, "%s", err.message);
+    if (status != FMO_OK) return check_summary();
+    for (int s = 0; s < FMO_SCATTER_COUNT; s++) {
+        const fmo_scatter scatter = (fmo_scatter)s;
+        batch_check_results(FMO_MODE_FUSED, scatter, scatter == FMO_SCATTER_FIXED ? 0.0 : 1e-9,
+                            &seed);
+    }
+    batch_check_results(FMO_MODE_SPLIT, FMO_SCATTER_AUTO, 1e-9, &seed);
+    batch_check_errors(FMO_MODE_FUSED, &seed);
+    batch_check_errors(FMO_MODE_SPLIT, &seed);
+    for (int given = 0; given <= BATCH_PLANS; given += given ? BATCH_PLANS - 1 : 1) {
+        check_device(FMO_SCATTER_AUTO, 1e-9, given);
+        check_device(FMO_SCATTER_FIXED, 0.0, given);
+    }
+    check_mixed_modes();
+    return check_summary();
+}

@@ -1,0 +1,51 @@
+# What `cmake --install` puts into a prefix: used by C, C++, CMake and pkg-config, symbols, programs.
+if(FMO_SANITIZE OR NOT FMO_INSTALL)
+    return() # consumers without the sanitizers' run-time library cannot use such a build
+endif()
+set(prefix ${CMAKE_BINARY_DIR}/tests/prefix)
+set(folder ${CMAKE_CURRENT_SOURCE_DIR}/install)
+set(small ${PROJECT_SOURCE_DIR}/datasets/h2o_sto-3g.h5)
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+    return() # an installation that cannot be put elsewhere
+endif()
+set(libdir ${prefix}/${CMAKE_INSTALL_LIBDIR})
+
+add_test(NAME install_clean COMMAND ${CMAKE_COMMAND} -E rm -rf ${prefix})
+add_test(NAME install_prefix COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --prefix ${prefix})
+set_tests_properties(install_clean PROPERTIES FIXTURES_SETUP clean_prefix LABELS install)
+set_tests_properties(install_prefix PROPERTIES FIXTURES_SETUP prefix LABELS install
+                     RESOURCE_LOCK install_manifest
+                     FIXTURES_REQUIRED clean_prefix)
+
+function(fmo_install_test name)
+    add_test(NAME ${name} COMMAND ${ARGN})
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED prefix LABELS install TIMEOUT 300
+                         SKIP_RETURN_CODE 77)
+endfunction()
+
+fmo_install_test(install_find_package ${CMAKE_CTEST_COMMAND} --build-and-test
+                 ${folder} ${CMAKE_BINARY_DIR}/tests/consumer
+                 --build-generator ${CMAKE_GENERATOR} --build-noclean
+                 --build-options -DCMAKE_PREFIX_PATH=${prefix} -DFMO_WANTED=${PROJECT_VERSION}
+                 -DFMO_DATASET=${small} -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}
+                 -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
+                 --test-command ${CMAKE_CTEST_COMMAND} --output-on-failure)
+find_program(FMO_TEST_CXX NAMES c++ g++ clang++)
+mark_as_advanced(FMO_TEST_CXX)
+fmo_install_test(install_pkgconfig ${folder}/pkgconfig.sh ${libdir} ${small}
+                 ${CMAKE_BINARY_DIR}/tests/pkgconfig ${CMAKE_C_COMPILER} $<$<BOOL:${FMO_TEST_CXX}>:${FMO_TEST_CXX}>)
+fmo_install_test(install_driver ${prefix}/${CMAKE_INSTALL_BINDIR}/fmo-driver ${small} --check --quiet)
+fmo_install_test(install_bench ${prefix}/${CMAKE_INSTALL_BINDIR}/fmo-bench --version)
+
+# Symbols: the headers of fmo_scf are its own, the rest is libfmo's.
+get_property(headers GLOBAL PROPERTY FMO_PUBLIC_HEADERS)
+list(FILTER headers INCLUDE REGEX "[.]h$")
+set(scf_headers ${headers})
+list(FILTER scf_headers INCLUDE REGEX "/driver/scf/")
+list(FILTER headers EXCLUDE REGEX "/driver/scf/")
+fmo_install_test(install_symbols ${folder}/symbols.sh ${libdir}/libfmo.so ${PROJECT_VERSION}
+                 ${FMO_SOVERSION} ${headers})
+if(TARGET fmo_scf)
+    fmo_install_test(install_symbols_scf ${folder}/symbols.sh ${libdir}/libfmo_scf.so
+                     ${PROJECT_VERSION} ${FMO_SOVERSION} ${scf_headers})
+endif()

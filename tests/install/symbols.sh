@@ -1,0 +1,33 @@
+#!/bin/sh
+# The shared library exports every function that the installed headers declare and nothing else,
+# and its file, soname and link name belong together.
+# symbols.sh LIBRARY.so VERSION SOVERSION HEADER...
+set -eu
+library=$1 version=$2 soversion=$3
+shift 3
+failed=0
+complain() {
+    echo "$*" >&2
+    failed=1
+}
+
+name=$(basename "$library")
+[ "$(readlink "$library")" = "$name.$soversion" ] || complain "$library is not a link to $name.$soversion"
+[ "$(readlink "$library.$soversion")" = "$name.$version" ] ||
+    complain "$library.$soversion is not a link to $name.$version"
+soname=$(objdump -p "$library" | sed -n 's/^ *SONAME *//p')
+[ "$soname" = "$name.$soversion" ] || complain "soname is $soname, expected $name.$soversion"
+
+# Comments away, one line a declaration, the name before the first parenthesis.
+declared=$(cat "$@" | sed 's|/\*[^*]*\*/||g' | tr '\n' ' ' | tr ';' '\n' |
+    sed -n 's/.*FMO_API[^(]*[ *]\(fmo_[a-z0-9_]*\)(.*/\1/p' | sort -u)
+exported=$(nm -D --defined-only "$library" | awk '{print $3}' | sort -u)
+[ -n "$declared" ] || complain "no FMO_API in the headers"
+for symbol in $exported; do
+    echo "$declared" | grep -qx "$symbol" || complain "$symbol is exported and not declared"
+done
+for symbol in $declared; do
+    echo "$exported" | grep -qx "$symbol" || complain "$symbol is declared and not exported"
+done
+echo "$(echo "$exported" | wc -l) symbols exported, $(echo "$declared" | wc -l) declared"
+exit $failed

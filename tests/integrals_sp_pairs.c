@@ -1,0 +1,110 @@
+/* Sp pairs against plain pairs: together they hold the same products of functions, with bounds that
+ * cover them. */
+#include "check.h"
+#include "test_system.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "integrals/shell_pair.h"
+
+static unsigned long long seed = 20261120;
+
+/* Sets with a partner, shells without, a nucleus with two s shells that could both be partners. */
+static void make_system(test_system *s)
+{
+    memset(s, 0, sizeof *s);
+    for (int a = 0; a < 3; a++) {
+        system_add_atom(s, 1.1 * a, 0.4 * a * a, -0.3 * a);
+        system_add_shell(s, 0, 3, &seed);
+        if (a != 1) system_add_partner(s, &seed);
+        system_add_shell(s, 0, 1 + a, &seed);
+        if (a == 2) system_add_partner(s, &seed);
+        if (a == 1) system_add_shell(s, 1, 2, &seed);
+    }
+}
+
+static int find(const fmo_pair_list *list, int i, int j)
+{
+    for (int n = 0; n < list->num; n++)
+        if ((list->i[n] == i && list->j[n] == j) || (list->i[n] == j && list->j[n] == i)) return n;
+    return -1;
+}
+
+/* (s_i s_j | s_i s_j) of the primitives of pair n, times their ratios if there are any. */
+static double self_repulsion(const fmo_basis *basis, const fmo_pair_list *list, int n, int carried)
+{
+    double sum = 0.0;
+    for (int64_t b = list->begin[n]; b < list->begin[n + 1]; b++) {
+        for (int64_t k = list->begin[n]; k < list->begin[n + 1]; k++) {
+            const fmo_pair_view bra = {1, list->prim + b * FMO_PAIR_FIELDS, list->AB + 3 * n,
+                                       basis->shell[list->i[n]].center};
+            const fmo_pair_view ket = {1, list->prim + k * FMO_PAIR_FIELDS, list->AB + 3 * n,
+                                       basis->shell[list->i[n]].center};
+            double eri;
+            fmo_eri_quartet(FMO_ERI_SSSS, &bra, &ket, &eri);
+            sum += carried ? list->ratio[b] * list->ratio[k] * eri : eri;
+        }
+    }
+    return sum;
+}
+
+int main(void)
+{
+    static test_system s;
+    fmo_error err = {FMO_OK, ""};
+    fmo_shell_pairs plain, sp;
+    make_system(&s);
+    fmo_basis *basis = system_basis(&s);
+    if (!basis) return check_summary();
+    int partner[SYSTEM_SHELL_MAX], sets = 0;
+    fmo_sp_partners(basis, partner);
+    for (int i = 0; i < basis->shell_num; i++) {
+        if (partner[i] < 0) continue;
+        const fmo_shell *a = &basis->shell[i], *b = &basis->shell[partner[i]];
+        CHECK(partner[partner[i]] == i && a->ang_mom != b->ang_mom && a->nucleus == b->nucleus &&
+                  a->prim_num == b->prim_num,
+              "shell %d and %d are no partners", i, partner[i]);
+        sets += a->ang_mom;
+    }
+    CHECK(sets == 3, "%d sp sets, expected 3", sets);
+    CHECK(fmo_shell_pairs_make(basis, 0.0, 1, &plain, &err) == FMO_OK, "%s", err.message);
+    CHECK(fmo_sp_pairs_make(basis, 0.0, 1, &sp, &err) == FMO_OK, "%s", err.message);
+    CHECK(!plain.sp && sp.sp, "flags %d %d", plain.sp, sp.sp);
+
+    for (int c = FMO_PAIR_PS; c <= FMO_PAIR_PP; c++)
+        CHECK(plain.list[c].num == sp.list[c].num && plain.list[c].prim_num == sp.list[c].prim_num,
+              "class %d: %d pairs, expected %d", c, sp.list[c].num, plain.list[c].num);
+    /* each ss pair once: in its list, or carried with the right self-repulsion and a bound */
+    const fmo_pair_list *ss = &plain.list[FMO_PAIR_SS], *ps = &sp.list[FMO_PAIR_PS];
+    int carried = 0;
+    for (int n = 0; n < ss->num; n++) {
+        const int i = ss->i[n], j = ss->j[n], own = find(&sp.list[FMO_PAIR_SS], i, j) >= 0;
+        int times = own;
+        for (int m = 0; m < ps->num; m++) {
+            const int p = partner[ps->i[m]], q = ps->j[m];
+            if (ps->ratio[ps->begin[m]] == 0.0 || !((p == i && q == j) || (p == j && q == i)))
+                continue;
+            const double expected = self_repulsion(basis, ss, n, 0);
+            const double value = self_repulsion(basis, ps, m, 1);
+            times++;
+            CHECK(fabs(value - expected) <= 1e-12 * expected, "(%d %d|%d %d) is %.15g, not %.15g",
+                  i, j, i, j, value, expected);
+            CHECK(ps->bound[m] >= (1.0 - 1e-12) * sqrt(expected), "bound of pair %d", m);
+            double norms = 0.0;
+            for (int64_t k = ps->begin[m]; k < ps->begin[m + 1]; k++) norms += ps->prim_bound[k];
+            CHECK(norms >= (1.0 - 1e-12) * ps->bound[m], "primitive bounds of pair %d", m);
+            const int half = (int)(ps->begin[m + 1] - ps->begin[m]) / 2;
+            if (half)
+                CHECK(fmo_shell_pair_part_bound(basis, FMO_PAIR_PS, ps, m, 0, half) > 0.0,
+                      "part of pair %d", m);
+        }
+        CHECK(times == 1, "ss pair (%d,%d) occurs %d times", i, j, times);
+        carried += !own;
+    }
+    CHECK(carried > 0 && carried < ss->num, "%d of %d ss pairs are carried", carried, ss->num);
+    fmo_shell_pairs_free(&plain);
+    fmo_shell_pairs_free(&sp);
+    fmo_basis_destroy(basis);
+    return check_summary();
+}

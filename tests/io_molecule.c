@@ -1,0 +1,548 @@
+/* Molecules, basis sets and the data sets made of them: what is read, and that everything that
+ * makes no sense is refused in one line that names file, place and cure. */
+#include "check.h"
+#include "io_folder.h"
+#include <fmo/basis_set.h>
+#include <fmo/one_electron.h>
+
+#include <limits.h>
+#include <locale.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char directory[] = "/tmp/fmo-io-molecule-XXXXXX";
+static const char *const water =
+    "3\nwater\nO 0.0 0.0 0.1173\nH 0.0 0.7572 -0.4692\nH 0.0 -0.7572 -0.4692\n";
+
+static const char *put_file(const char *name, const char *text, size_t size)
+{
+    static char path[1024];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(text, 1, size, file) != size || fclose(file) != 0) exit(1);
+    return path;
+}
+
+static void check_message(const char *what, const fmo_error *err, fmo_status status,
+                          const char *begin, const char *expect)
+{
+    CHECK(err->status == status, "%s: status differs", what);
+    CHECK(strncmp(err->message, begin, strlen(begin)) == 0, "%s: '%s' does not begin with '%s'",
+          what, err->message, begin);
+    CHECK(strstr(err->message, expect) != NULL, "%s: '%s' is not in '%s'", what, expect,
+          err->message);
+    CHECK(strlen(err->message) < sizeof err->message - 1, "%s: message cut", what);
+    CHECK(strchr(err->message, ';') || strstr(err->message, "expected") ||
+              strchr(err->message + strlen(begin) + 1, ':'),
+          "%s: no cure in '%s'", what, err->message);
+    if (getenv("FMO_TEST_VERBOSE")) printf("%-16s %s\n", what, err->message);
+}
+
+/* --- xyz
+ * -----------------------------------------------------------------------------------------*/
+
+typedef struct text_case {
+    const char *name, *text, *expect;
+} text_case;
+
+static const text_case good_xyz[] = {
+    {"plain", "2\nhydrogen\nH 0 0 0\nH 0 0 0.74\n", "hydrogen"},
+    {"no newline", "2\n\nH 0 0 0\nH 0 0 0.74", ""},
+    {"CRLF", "2\r\nhydrogen\r\nH 0 0 0\r\nH 0 0 0.74\r\n", "hydrogen"},
+    {"tabs", "\t2 \n\nH\t0\t0\t0\n  H  0\t0  .74  \n", ""},
+    {"any case", "2\n\nh 0 0 0\nH1 0 0 7.4e-1\n", ""},
+    {"numbers", "2\n\n1 0 0 0\n1 -0. +0 7.4D-01\n", ""},
+    {"columns", "2\n\nH 0 0 0 0.1 x\nH 0 0 0.74 -0.1 y\n", ""},
+    {"blank end", "2\n\nH 0 0 0\nH 0 0 0.74\n\n  \n\n", ""},
+    {"byte order",
+     "\xEF\xBB\xBF"
+     "2\n\nH 0 0 0\nH 0 0 0.74\n",
+     ""},
+    {"extended",
+     "2\nProperties=species:S:1:pos:R:3:forces:R:3 pbc=\"F F F\"\nH 0 0 0 1 1 1\nH 0 0 0.74 1 1 "
+     "1\n",
+     "Properties=species:S:1:pos:R:3:forces:R:3 pbc=\"F F F\""},
+    {"box", "2\nLattice=\"9 0 0 0 9 0 0 0 9\" pbc=\"F F F\"\nH 0 0 0\nH 0 0 0.74\n",
+     "Lattice=\"9 0 0 0 9 0 0 0 9\" pbc=\"F F F\""},
+    {"T comment", "2\nThe Title pbc\nH 0 0 0\nH 0 0 0.74\n", "The Title pbc"},
+};
+
+static const text_case bad_xyz[] = {
+    {"empty line", "\n\nH 0 0 0\n", "line 1: is empty; expected the number of atoms"},
+    {"no count", "H 0 0 0\nH 0 0 1\n", "line 1: 'H ...': expected the number of atoms"},
+    {"count word", "two\n\nH 0 0 0\n", "line 1: 'two'"},
+    {"real count", "2.0\n\nH 0 0 0\nH 0 0 1\n", "line 1: '2.0'"},
+    {"no atoms", "0\n\n", "line 1: 0 atoms"},
+    {"minus", "-1\n\n", "line 1: '-1'"},
+    {"absurd", "999999999\n\nH 0 0 0\n", "line 1: 999999999 atoms"},
+    {"overflow", "99999999999999999999\n\nH 0 0 0\n", "line 1: '99999999999999999999'"},
+    {"too many", "900000\n\nH 0 0 0\n", "line 1: 900000 atoms do not fit"},
+    {"one line", "2\n", "ends after its first line"},
+    {"short", "3\n\nH 0 0 0\nH 0 0 1\n", "line 1: 3 atoms do not fit in a file of 19 bytes"},
+    {"shorter", "3\n\nH 0 0 0   \nH 0 0 1   \n", "ends after 2 of the 3 atoms"},
+    {"no comment", "2\nH 0 0 0\nH 0 0 1\n", "ends after 1 of the 2 atoms of line 1 (line 2 is a"},
+    {"extra", "1\n\nHe 0 0 0\nHe 0 0 1\n", "line 4: more atoms than the 1 of line 1"},
+    {"frames", "1\n\nHe 0 0 0\n1\n\nHe 0 0 1\n", "line 4: another molecule begins"},
+    {"gap", "2\n\nH 0 0 0\n\nH 0 0 1\n", "line 4: is empty; expected element"},
+    {"unknown", "1\n\nQq 0 0 0\n", "line 3: 'Qq': not an element"},
+    {"dummy", "1\n\nX 0 0 0\n", "line 3: 'X': not an element"},
+    {"ghost", "1\n\nGh 0 0 0\n", "line 3: 'Gh': not an element"},
+    {"deuterium", "1\n\nD 0 0 0\n", "isotopes are written as their element"},
+    {"number 119", "1\n\n119 0 0 0\n", "line 3: '119': not an element"},
+    {"number 0", "1\n\n0 0 0 0\n", "line 3: '0': not an element"},
+    {"columns", "2\n\nHe 0 0\nHe 0 0 1 1 1\n", "line 3: 2 of 3 coordinates"},
+    {"word", "1\n\nHe 0 zero 0\n", "line 3: y = 'zero': expected a finite number in angstrom"},
+    {"nan", "1\n\nHe 0 0 nan\n", "line 3: z = 'nan'"},
+    {"inf", "1\n\nHe inf 0 0\n", "line 3: x = 'inf'"},
+    {"hex", "1\n\nHe 0x1p3 0 0\n", "line 3: x = '0x1p3'"},
+    {"comma", "1\n\nHe 0,5 0 0\n", "line 3: x = '0,5'"},
+    {"large", "1\n\nHe 1e999 0 0\n", "line 3: x = '1e999'"},
+    {"far", "1\n\nHe 1e6 0 0\n", "line 3: x = 1e+06: expected at most"},
+    {"long",
+     "1\n\nHe 0.0000000000000000000000000000000000000000000000000000000000000000000000000"
+     "00000000000000000000000000000000000000000000000000000000000000000 0 0\n",
+     "line 3: x = '0.0000000000000000000000000000000000...'"},
+    {"twice", "3\n\nHe 1 2 3\nNe 9 9 9\nHe 1 2 3.0001\n",
+     "line 5: He is at the place of He in line 3"},
+    {"crystal", "1\nLattice=\"9 0 0 0 9 0 0 0 9\"\nHe 0 0 0\n", "line 2: periodic systems"},
+    {"pbc", "1\npbc=\"F F T\"\nHe 0 0 0\n", "line 2: periodic systems"},
+    {"order", "1\nProperties=pos:R:3:species:S:1\n0 0 0 He\n", "line 2: Properties="},
+    {"UTF-8", "1\n\n\xC3\xA9 0 0 0\n", "line 3: '?\?': not an element"},
+    {"control", "1\n\n\x1b[2J 0 0 0\n", "line 3: '?[2J'"},
+};
+
+static void check_good_xyz(void)
+{
+    for (size_t i = 0; i < sizeof good_xyz / sizeof good_xyz[0]; i++) {
+        const text_case *c = &good_xyz[i];
+        fmo_error err = {FMO_OK, ""};
+        fmo_molecule *mol = NULL;
+        const char *path = put_file("good.xyz", c->text, strlen(c->text));
+        CHECK(fmo_molecule_read_xyz(path, &mol, &err) == FMO_OK, "%s: %s", c->name, err.message);
+        if (!mol) continue;
+        const double want[] = {0, 0, 0, 0, 0, 0.74 / 0.52917721092};
+        CHECK(mol->nucleus_num == 2 && mol->number[0] == 1 && mol->number[1] == 1, "%s: nuclei",
+              c->name);
+        check_close(c->name, mol->coord, want, 6, 3, 0.0, 0.0);
+        CHECK(strcmp(mol->comment, c->expect) == 0, "%s: comment '%s'", c->name, mol->comment);
+        CHECK(strcmp(mol->path, path) == 0 && strlen(mol->sha256) == 64, "%s: origin", c->name);
+        fmo_molecule_destroy(mol);
+    }
+}
+
+static void refuse_xyz(const char *name, const char *text, size_t size, const char *expect)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_molecule *mol = (fmo_molecule *)directory;
+    const char *path = put_file("bad.xyz", text, size);
+    CHECK(fmo_molecule_read_xyz(path, &mol, &err) == FMO_ERR_INPUT && !mol, "%s: read", name);
+    check_message(name, &err, FMO_ERR_INPUT, path, expect);
+}
+
+static void check_bad_xyz(void)
+{
+    for (size_t i = 0; i < sizeof bad_xyz / sizeof bad_xyz[0]; i++)
+        refuse_xyz(bad_xyz[i].name, bad_xyz[i].text, strlen(bad_xyz[i].text), bad_xyz[i].expect);
+    refuse_xyz("empty", "", 0, "the file is empty; expected an .xyz file");
+    refuse_xyz("binary", "2\n\nH 0 0 0\0\nH 0 0 1\n", 20, "holds binary data");
+
+    fmo_error err = {FMO_OK, ""};
+    fmo_molecule *mol = NULL;
+    CHECK(fmo_molecule_read_xyz(directory, &mol, &err) == FMO_ERR_INPUT, "directory");
+    check_message("directory", &err, FMO_ERR_INPUT, directory, "is a directory");
+    err = (fmo_error){FMO_OK, ""};
+    CHECK(fmo_molecule_read_xyz("/dev/null", &mol, &err) == FMO_ERR_INPUT, "device");
+    check_message("device", &err, FMO_ERR_INPUT, "/dev/null", "not a regular file");
+    err = (fmo_error){FMO_OK, ""};
+    CHECK(fmo_molecule_read_xyz("/no/such.xyz", &mol, &err) == FMO_ERR_INPUT, "missing");
+    check_message("missing", &err, FMO_ERR_INPUT, "/no/such.xyz", "cannot open it");
+    CHECK(fmo_molecule_read_xyz("", &mol, NULL) == FMO_ERR_INPUT, "no path");
+    CHECK(fmo_molecule_read_xyz(NULL, &mol, NULL) == FMO_ERR_ARGUMENT, "NULL");
+    CHECK(fmo_molecule_read_xyz("x", NULL, NULL) == FMO_ERR_ARGUMENT, "NULL");
+    fmo_molecule_destroy(NULL);
+}
+
+/* --- basis sets
+ * ----------------------------------------------------------------------------------*/
+
+#define JSON_SHELL(type, l, exponents, coefficients)                                           \
+    "{\"function_type\": \"" type "\", \"angular_momentum\": " l ", \"exponents\": " exponents \
+    ", \"coefficients\": " coefficients "}"
+#define JSON_SET(element, shell) \
+    "{\"name\": \"test\", \"elements\": {\"" element "\": {\"electron_shells\": [" shell "]}}}"
+
+static const text_case bad_json[] = {
+    {"syntax", "{\"elements\": ", "line 1: not valid JSON"},
+    {"twice", "{\"elements\": {\"1\": {}, \"1\": {}}}", "not valid JSON (duplicate object key"},
+    {"no elements", "{\"name\": \"x\"}", "elements: missing"},
+    {"empty", "{\"elements\": {}}", "holds no shells"},
+    {"element", JSON_SET("He", ""), "elements/He: expected an atomic number"},
+    {"element 0", JSON_SET("0", ""), "elements/0: expected an atomic number"},
+    {"element 119", JSON_SET("119", ""), "elements/119: expected an atomic number"},
+    {"no object", "{\"elements\": {\"1\": 3}}", "elements/1 (H): expected an object"},
+    {"no array", "{\"elements\": {\"1\": {\"electron_shells\": 3}}}", "elements/1 (H): expected"},
+    {"no shell", JSON_SET("1", "3"), "elements/1 (H)/electron_shells[0]/angular_momentum"},
+    {"Slater", JSON_SET("1", JSON_SHELL("sto", "[0]", "[\"1\"]", "[[\"1\"]]")),
+     "electron_shells[0]/function_type = 'sto': only Gaussians"},
+    {"l", JSON_SET("1", JSON_SHELL("gto", "[-1]", "[\"1\"]", "[[\"1\"]]")),
+     "angular_momentum[0]: expected an integer"},
+    {"l text", JSON_SET("1", JSON_SHELL("gto", "[\"s\"]", "[\"1\"]", "[[\"1\"]]")),
+     "angular_momentum[0]: expected an integer"},
+    {"no exponents", JSON_SET("1", JSON_SHELL("gto", "[0]", "[]", "[[\"1\"]]")),
+     "exponents: expected an array of 1 to 100"},
+    {"number", JSON_SET("1", JSON_SHELL("gto", "[0]", "[\"1,0\"]", "[[\"1\"]]")),
+     "exponents[0] = '1,0': expected a finite number"},
+    {"null", JSON_SET("1", JSON_SHELL("gto", "[0]", "[null]", "[[\"1\"]]")),
+     "exponents[0] = '': expected a finite number"},
+    {"negative", JSON_SET("8", JSON_SHELL("gto", "[0]", "[\"-1\"]", "[[\"1\"]]")),
+     "elements/8 (O)/electron_shells[0]: exponent 1 of a shell of O (s) is -1: expected"},
+    {"zero", JSON_SET("1", JSON_SHELL("gto", "[0]", "[\"0\"]", "[[\"1\"]]")),
+     "exponent 1 of a shell of H (s) is 0: expected"},
+    {"rows", JSON_SET("1", JSON_SHELL("gto", "[0, 1]", "[\"1\"]", "[[\"1\"]]")),
+     "coefficients: expected one array for each angular momentum"},
+    {"columns", JSON_SET("1", JSON_SHELL("gto", "[0]", "[\"1\"]", "[[\"1\", \"2\"]]")),
+     "coefficients[0]: expected an array of 1 numbers"},
+    {"nothing", JSON_SET("1", JSON_SHELL("gto", "[0]", "[\"1\"]", "[[\"0\"]]")),
+     "the coefficients of a shell of H (s) are 0 or cancel"},
+    {"cancel", JSON_SET("1", JSON_SHELL("gto", "[0]", "[\"1\", \"1\"]", "[[\"1\", \"-1\"]]")),
+     "the coefficients of a shell of H (s) are 0 or cancel"},
+    {"large", JSON_SET("1", JSON_SHELL("gto", "[0]", "[\"1\"]", "[[\"1e300\"]]")),
+     "coefficient 1 of a shell of H (s) is 1e+300"},
+};
+
+static const text_case bad_gbs[] = {
+    {"other format", "BASIS \"ao basis\" PRINT\nH S\n", "line 1: 'BASIS': expected the element"},
+    {"no zero", "H\nS 1 1.0\n1 1\n****\n", "line 1: expected element symbols and a 0"},
+    {"element", "Qq 0\nS 1 1.0\n1 1\n****\n", "line 1: 'Qq': expected the element"},
+    {"twice", "H 0\nS 1 1.0\n1 1\n****\nH 0\nS 1 1.0\n1 1\n****\n",
+     "line 5: H is defined a second"},
+    {"no end", "! x\nH 0\nS 1 1.0\n1 1\n", "line 4: the file ends within the block of H"},
+    {"in shell", "H 0\nS 2 1.0\n1 1\n", "line 3: the file ends within a shell of H"},
+    {"type", "H 0\nX1 1 1.0\n1 1\n****\n", "line 2: 'X1': expected a shell"},
+    {"count", "H 0\nS x 1.0\n1 1\n****\n", "line 2: expected a number of primitives"},
+    {"zero", "H 0\nS 0 1.0\n****\n", "line 2: expected a number of primitives"},
+    {"many", "H 0\nS 101 1.0\n1 1\n****\n", "line 2: expected a number of primitives"},
+    {"scale", "H 0\nS 1 0.0\n1 1\n****\n", "line 2: '0.0': expected a scale factor"},
+    {"more", "H 0\nS 1 1.0 1.0\n1 1\n****\n", "line 2: '1.0': expected a type"},
+    {"number", "H 0\nS 1 1.0\n1 one\n****\n", "line 3: 'one': expected a finite number"},
+    {"columns", "H 0\nSP 1 1.0\n1 1\n****\n", "line 3: 2 numbers; expected an exponent and 2"},
+    {"column", "H 0\nS 1 1.0\n1 1 1\n****\n", "line 3: '1': more than an exponent and 1"},
+    {"negative", "H 0\nS 1 1.0\n-1 1\n****\n", "line 2: exponent 1 of a shell of H (s) is -1"},
+    {"no shells", "H 0\n****\n", "holds no shells"},
+    {"comment", "! nothing\n\n", "holds no shells"},
+};
+
+static void refuse_set(const char *file, const text_case *c, const char *text, size_t size)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_basis_set *set = (fmo_basis_set *)directory;
+    const char *path = put_file(file, text, size);
+    CHECK(fmo_basis_set_read(path, &set, &err) == FMO_ERR_INPUT && !set, "%s: read", c->name);
+    check_message(c->name, &err, FMO_ERR_INPUT, path, c->expect);
+}
+
+static void check_bad_sets(void)
+{
+    for (size_t i = 0; i < sizeof bad_json / sizeof bad_json[0]; i++)
+        refuse_set("bad.json", &bad_json[i], bad_json[i].text, strlen(bad_json[i].text));
+    for (size_t i = 0; i < sizeof bad_gbs / sizeof bad_gbs[0]; i++)
+        refuse_set("bad.gbs", &bad_gbs[i], bad_gbs[i].text, strlen(bad_gbs[i].text));
+    const text_case binary = {"binary", "", "holds binary data"};
+    refuse_set("bad.gbs", &binary, "H 0\n\0", 5);
+    fmo_error err = {FMO_OK, ""};
+    fmo_basis_set *set = NULL;
+    CHECK(fmo_basis_set_read("6-31g*", &set, &err) == FMO_ERR_INPUT, "unknown name");
+    check_message("unknown", &err, FMO_ERR_INPUT, "basis set '6-31g*' is not known", "6-31g, ");
+    CHECK(strstr(err.message, "sto-3g") && strstr(err.message, "mini"), "list: %s", err.message);
+    err = (fmo_error){FMO_OK, ""};
+    CHECK(fmo_basis_set_read("", &set, &err) == FMO_ERR_INPUT, "no name");
+    err = (fmo_error){FMO_OK, ""};
+    CHECK(fmo_basis_set_read("./no-such.json", &set, &err) == FMO_ERR_INPUT, "no file");
+    check_message("no file", &err, FMO_ERR_INPUT, "./no-such.json", "cannot open it");
+    CHECK(fmo_basis_set_read(NULL, &set, NULL) == FMO_ERR_ARGUMENT, "NULL");
+    CHECK(fmo_basis_set_read("sto-3g", NULL, NULL) == FMO_ERR_ARGUMENT, "NULL");
+    fmo_basis_set_destroy(NULL);
+}
+
+static void check_names(void)
+{
+    static const char *const names[] = {"6-31G", "6-31g", "631g", "6_31G", " 6-31 g "};
+    char list[1024];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        fmo_error err = {FMO_OK, ""};
+        fmo_basis_set *set = NULL;
+        CHECK(fmo_basis_set_read(names[i], &set, &err) == FMO_OK, "%s: %s", names[i], err.message);
+        if (!set) continue;
+        CHECK(strcmp(fmo_basis_set_name(set), "6-31G") == 0, "%s", fmo_basis_set_name(set));
+        CHECK(fmo_basis_set_shell_num(set, 8) == 5 && fmo_basis_set_shell_num(set, 1) == 2 &&
+                  fmo_basis_set_shell_num(set, 26) == 0 && fmo_basis_set_shell_num(set, -1) == 0,
+              "shells of O: %d", fmo_basis_set_shell_num(set, 8));
+        fmo_basis_set_destroy(set);
+    }
+    fmo_basis_set_list(list, sizeof list);
+    for (char *name = strtok(list, ", "); name; name = strtok(NULL, ", ")) {
+        fmo_error err = {FMO_OK, ""};
+        fmo_basis_set *set = NULL;
+        CHECK(fmo_basis_set_read(name, &set, &err) == FMO_OK, "%s: %s", name, err.message);
+        fmo_basis_set_destroy(set);
+    }
+    /* FMO_BASIS_PATH comes first; what it does not have comes from the others. */
+    const char *own = "H 0\nS 1 1.0\n1 1\n****\n";
+    put_file("sto-3g.gbs", own, strlen(own));
+    char path[1024];
+    snprintf(path, sizeof path, "/no/such/folder::%s", directory);
+    setenv("FMO_BASIS_PATH", path, 1);
+    fmo_basis_set *set = NULL, *other = NULL;
+    CHECK(fmo_basis_set_read("STO-3G", &set, NULL) == FMO_OK &&
+              strncmp(fmo_basis_set_path(set), directory, strlen(directory)) == 0,
+          "FMO_BASIS_PATH is not used");
+    CHECK(fmo_basis_set_read("MINI", &other, NULL) == FMO_OK, "MINI is not found");
+    fmo_basis_set_destroy(set);
+    put_file("STO3G.bas", own, strlen(own)); /* of several, the first in the alphabet */
+    CHECK(fmo_basis_set_read("sto-3g", &set, NULL) == FMO_OK &&
+              strstr(fmo_basis_set_path(set), "STO3G.bas"),
+          "%s", fmo_basis_set_path(set));
+    unsetenv("FMO_BASIS_PATH");
+    fmo_basis_set_destroy(set);
+    fmo_basis_set_destroy(other);
+}
+
+/* --- data sets
+ * -----------------------------------------------------------------------------------*/
+
+static fmo_dataset *create(const char *xyz, const char *basis, int charge, fmo_error *err)
+{
+    fmo_molecule *mol = NULL;
+    fmo_basis_set *set = NULL;
+    fmo_dataset *dataset = NULL;
+    if (fmo_molecule_read_xyz(put_file("molecule.xyz", xyz, strlen(xyz)), &mol, err) == FMO_OK &&
+        fmo_basis_set_read(basis, &set, err) == FMO_OK)
+        fmo_dataset_create(mol, set, charge, &dataset, err);
+    fmo_molecule_destroy(mol);
+    fmo_basis_set_destroy(set);
+    return dataset;
+}
+
+static double *overlap_of(const fmo_dataset *dataset, size_t *n)
+{
+    *n = (size_t)fmo_basis_ao_num(fmo_dataset_basis(dataset));
+    double *S = calloc(*n * *n, sizeof *S);
+    CHECK(fmo_overlap(fmo_dataset_basis(dataset), S, NULL) == FMO_OK, "overlap");
+    return S;
+}
+
+/* Every shipped set, with every element it has: all functions are normalised to 1. */
+static void check_normalised(void)
+{
+    char list[1024];
+    fmo_basis_set_list(list, sizeof list);
+    int sets = 0;
+    for (char *name = strtok(list, ", "); name; name = strtok(NULL, ", "), sets++) {
+        fmo_basis_set *set = NULL;
+        fmo_basis_set_read(name, &set, NULL);
+        int number[36], n = 0, electrons = 0;
+        double coord[108];
+        for (int z = 1; set && z <= 18; z++) {
+            for (int twice = 0; twice < 2 && fmo_basis_set_shell_num(set, z); twice++) {
+                coord[3 * n] = 3.0 * n, coord[3 * n + 1] = 0.1 * n, coord[3 * n + 2] = 0.0;
+                electrons += number[n++] = z;
+            }
+        }
+        CHECK(n >= 22, "%s has %d elements", name, n / 2);
+        const fmo_molecule mol = {.nucleus_num = n, .number = number, .coord = coord};
+        fmo_dataset *dataset = NULL;
+        fmo_error err = {FMO_OK, ""};
+        CHECK(fmo_dataset_create(&mol, set, 0, &dataset, &err) == FMO_OK, "%s: %s", name,
+              err.message);
+        if (dataset) {
+            size_t nao;
+            double *S = overlap_of(dataset, &nao), worst = 0.0;
+            for (size_t i = 0; i < nao; i++) worst = fmax(worst, fabs(S[i * nao + i] - 1.0));
+            CHECK(worst < 1e-13, "%s: norm off by %g", name, worst);
+            CHECK(fmo_dataset_electron_num(dataset) == electrons, "electrons");
+            CHECK(!*fmo_dataset_path(dataset) && !*fmo_dataset_sha256(dataset), "origin");
+            free(S);
+        }
+        fmo_dataset_destroy(dataset);
+        fmo_basis_set_destroy(set);
+    }
+    CHECK(sets >= 10, "%d sets ship", sets);
+}
+
+static void check_created(void)
+{
+    static const char *const labels[] = {"0 O s",  "0 O s",  "0 O s",  "0 O px", "0 O py",
+                                         "0 O pz", "0 O px", "0 O py", "0 O pz", "1 H s",
+                                         "1 H s",  "2 H s",  "2 H s"};
+    fmo_error err = {FMO_OK, ""};
+    fmo_dataset *dataset = create(water, "6-31g", 0, &err);
+    CHECK(dataset != NULL, "%s", err.message);
+    if (!dataset) return;
+    CHECK(fmo_basis_ao_num(fmo_dataset_basis(dataset)) == 13, "nao");
+    for (int i = 0; i < 13; i++) {
+        char label[32];
+        fmo_dataset_ao_label(dataset, i, label, sizeof label);
+        CHECK(strcmp(label, labels[i]) == 0, "function %d is %s", i, label);
+    }
+    CHECK(!fmo_dataset_density(dataset), "a density from nowhere");
+    CHECK(strcmp(fmo_dataset_density_source(dataset), "none") == 0, "density source");
+    CHECK(fmo_dataset_electron_num(dataset) == 10, "electrons");
+    CHECK(strcmp(fmo_dataset_basis_name(dataset), "6-31G") == 0, "basis name");
+    CHECK(strcmp(fmo_dataset_formula(dataset), "H2O") == 0, "formula");
+    CHECK(strlen(fmo_dataset_sha256(dataset)) == 64, "hash");
+    CHECK(fmo_dataset_nucleus_number(dataset, 0) == 8 &&
+              fmo_dataset_nucleus_number(dataset, 3) == 0,
+          "atomic number");
+    CHECK(fmo_dataset_core_hamiltonian(dataset) != NULL, "core Hamiltonian");
+    const double repulsion = fmo_dataset_nuclear_repulsion(dataset);
+    CHECK(fabs(repulsion - fmo_basis_nuclear_repulsion(fmo_dataset_basis(dataset))) == 0.0 &&
+              fabs(repulsion - 9.19) < 0.05,
+          "nuclear repulsion %.6f", repulsion);
+    fmo_dataset_destroy(dataset);
+}
+
+/* The same functions whatever the format, the case of a name, or the way a shell is written. */
+static void check_same(const char *what, const char *xyz, const char *file, const char *text,
+                       const char *other)
+{
+    char path[1024];
+    fmo_error err = {FMO_OK, ""};
+    snprintf(path, sizeof path, "%s", put_file(file, text, strlen(text)));
+    fmo_dataset *a = create(xyz, path, 0, &err), *b = create(xyz, other, 0, &err);
+    CHECK(a && b, "%s: %s", what, err.message);
+    if (a && b) {
+        size_t n, m;
+        double *S = overlap_of(a, &n), *T = overlap_of(b, &m);
+        CHECK(n == m, "%s: %zu and %zu functions", what, n, m);
+        if (n == m) check_close(what, S, T, n * n, n, 1e-14, 0.0);
+        free(S);
+        free(T);
+    }
+    fmo_dataset_destroy(a);
+    fmo_dataset_destroy(b);
+}
+
+static void check_formats(void)
+{
+    static const char gbs[] =
+        "! STO-3G of H and O, with a comment\n\n****\n-H 0 ! hydrogen\nS 3 1.00\n"
+        " 3.425250914D+00 1.543289673D-01\n 0.6239137298 0.5353281423\n 0.1688554040 0.4446345422\n"
+        "****\nO     0\nS    3   1.00\n      0.1307093214D+03       0.1543289673D+00\n"
+        "      0.2380886605D+02       0.5353281423D+00\n      0.6443608313D+01 "
+        "0.4446345422D+00\r\nSP   3   1.00\n      0.5033151319D+01 -0.9996722919D-01 "
+        "0.1559162750D+00\n      0.1169596125D+01       0.3995128261D+00 0.6076837186D+00\n"
+        "      0.3803889600D+00       0.7001154689D+00       0.3919573931D+00\n****\n";
+    static const char ecp[] = "\nO 0\nO-ECP 2 10\nd potential\n1\n2 1.0 1.0\n";
+    static const char scaled[] = /* exponents of a zeta of 1, scaled by 2^2 and by 1 */
+        "H He 0\nS 1 2.0\n 0.25 -3.0\n****\n";
+    static const char plain[] =
+        "{\"elements\": {\"2\": {\"electron_shells\": [{\"angular_momentum\":"
+        " [0], \"exponents\": [1.0], \"coefficients\": [[1]]}]}}}";
+    static const char general[] =
+        JSON_SET("2", JSON_SHELL("gto_spherical", "[0]", "[\"1.0\", \"0.2\", \"0.05\"]",
+                                 "[[\"0.3\", \"0.8\", \"0\"], [\"0.0\", \"0\", \"2.0E+00\"]]"));
+    static const char segmented[] = "He 0\nS 2 1.0\n1.0 0.3\n0.2 0.8\nS 1 1.0\n0.05 1.0\n****\n";
+    static const char helium[] = "1\n\nHe 0 0 0\n";
+    fmo_error err = {FMO_OK, ""};
+    check_same("gbs and json", water, "set.gbs", strstr(gbs, "****"), "sto-3g");
+    char path[1024];
+    snprintf(path, sizeof path, "%s", put_file("plain.json", plain, strlen(plain)));
+    check_same("scale factor", helium, "scaled.gbs", scaled, path);
+    snprintf(path, sizeof path, "%s", put_file("general.json", general, strlen(general)));
+    check_same("general contraction", helium, "segmented.gbs", segmented, path);
+    /* The potential in the first of these is for O alone. */
+    char both[sizeof gbs + sizeof ecp];
+    snprintf(both, sizeof both, "%s%s", gbs, ecp);
+    snprintf(path, sizeof path, "%s", put_file("ecp.gbs", both, strlen(both)));
+    fmo_dataset *dataset = create("2\n\nH 0 0 0\nH 0 0 1\n", path, 0, &err);
+    CHECK(dataset != NULL, "%s", err.message);
+    fmo_dataset_destroy(dataset);
+    CHECK(!create(water, path, 0, &err), "a potential is ignored");
+    check_message("ecp", &err, FMO_ERR_INPUT, directory, "has an effective core potential for O");
+}
+
+static void refuse_create(const char *what, const char *xyz, const char *basis, int charge,
+                          const char *expect)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_dataset *dataset = create(xyz, basis, charge, &err);
+    CHECK(!dataset, "%s: made", what);
+    check_message(what, &err, FMO_ERR_INPUT, directory, expect);
+    fmo_dataset_destroy(dataset);
+}
+
+static void check_refused(void)
+{
+    static const char polarised[] =
+        "H 0\nS 1 1.0\n1 1\n****\nO 0\nS 1 1.0\n9 1\nSP 1 1.0\n1 1 1\nD 1 1.0\n0.8 1\n****\n";
+    char path[1024];
+    snprintf(path, sizeof path, "%s", put_file("polarised.gbs", polarised, strlen(polarised)));
+    refuse_create("d shell", water, path, 0,
+                  "shell 4 of O in basis set polarised is a d shell, and this build supports s and "
+                  "p; choose a set without polarisation such as STO-3G, 3-21G or 6-31G");
+    refuse_create("element", "1\n\nFe 0 0 0\n", "6-31g", 0, "basis set 6-31G has no Fe; choose");
+    refuse_create("odd", water, "6-31g", 1, "9 electrons with charge 1 are odd");
+    refuse_create("none", "1\n\nH 0 0 0\n", "6-31g", 1, "a charge of 1 leaves 0 electrons");
+    refuse_create("absurd", "1\n\nH 0 0 0\n", "6-31g", INT_MIN, "leaves 2147483649 electrons");
+    refuse_create("crowded", "1\n\nHe 0 0 0\n", "sto-3g", -2, "4 electrons, and the 1 functions");
+
+    /* A molecule of the caller's own. */
+    int number[] = {1, 1};
+    double coord[] = {0, 0, 0, 0, 0, 1.4};
+    fmo_molecule mol = {.nucleus_num = 2, .number = number, .coord = coord};
+    fmo_basis_set *set = NULL;
+    fmo_dataset *dataset = NULL;
+    fmo_error err = {FMO_OK, ""};
+    CHECK(fmo_basis_set_read("sto-3g", &set, &err) == FMO_OK, "%s", err.message);
+    CHECK(fmo_dataset_create(&mol, set, 0, &dataset, &err) == FMO_OK, "%s", err.message);
+    fmo_dataset_destroy(dataset);
+    coord[5] = 1e-4;
+    CHECK(fmo_dataset_create(&mol, set, 0, &dataset, &err) == FMO_ERR_INPUT && !dataset, "close");
+    check_message("close", &err, FMO_ERR_INPUT, "molecule", "nuclei 0 (H) and 1 (H) are closer");
+    coord[5] = NAN;
+    err = (fmo_error){FMO_OK, ""};
+    CHECK(fmo_dataset_create(&mol, set, 0, &dataset, &err) == FMO_ERR_INPUT, "NaN");
+    check_message("NaN", &err, FMO_ERR_INPUT, "molecule", "coord[1][2] = nan");
+    coord[5] = 1.4;
+    number[1] = 0;
+    err = (fmo_error){FMO_OK, ""};
+    CHECK(fmo_dataset_create(&mol, set, 0, &dataset, &err) == FMO_ERR_INPUT, "number 0");
+    check_message("number", &err, FMO_ERR_INPUT, "molecule", "number[1] = 0: expected");
+    CHECK(fmo_dataset_create(NULL, set, 0, &dataset, NULL) == FMO_ERR_ARGUMENT, "NULL");
+    CHECK(fmo_dataset_create(&mol, NULL, 0, &dataset, NULL) == FMO_ERR_ARGUMENT, "NULL");
+    CHECK(fmo_dataset_create(&mol, set, 0, NULL, NULL) == FMO_ERR_ARGUMENT, "NULL");
+    mol.nucleus_num = 0;
+    CHECK(fmo_dataset_create(&mol, set, 0, &dataset, NULL) == FMO_ERR_ARGUMENT, "no nuclei");
+    fmo_basis_set_destroy(set);
+}
+
+/* Numbers have a point wherever the program runs. */
+static void check_locale(void)
+{
+    static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!setlocale(LC_ALL, names[i])) continue;
+        check_good_xyz();
+        check_formats();
+        setlocale(LC_ALL, "C");
+        return;
+    }
+    printf("no locale with a decimal comma here\n");
+}
+
+int main(void)
+{
+    unsetenv("FMO_BASIS_PATH");
+    if (!mkdtemp(directory)) return 1;
+    check_good_xyz();
+    check_bad_xyz();
+    check_bad_sets();
+    check_names();
+    check_normalised();
+    check_created();
+    check_formats();
+    check_refused();
+    check_locale();
+    folder_remove(directory);
+    return check_summary();
+}

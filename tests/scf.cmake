@@ -1,0 +1,24 @@
+# SCF: its small problems, its options, energies against PySCF (scf_energies.json), bit equality.
+# The GPU forms of the same programs have "fused" as their argument.
+fmo_test(scf_parts SOURCES scf_parts.c ${PROJECT_SOURCE_DIR}/driver/scf/diis.c LIBS fmo::scf
+         LABELS unit scf)
+fmo_test(scf_run SOURCES scf_run.c LIBS fmo::scf ARGS cpu LABELS scf)
+fmo_test(scf_energies SOURCES scf_energies.c LIBS fmo::scf PkgConfig::JANSSON
+         ARGS ${CMAKE_CURRENT_SOURCE_DIR}/scf_energies.json cpu TIMEOUT 1200 LABELS scf)
+if(FMO_WITH_CUDA)
+    add_test(NAME gpu_scf_run COMMAND scf_run fused)
+    add_test(NAME gpu_scf_energies
+             COMMAND scf_energies ${CMAKE_CURRENT_SOURCE_DIR}/scf_energies.json fused)
+    set_tests_properties(gpu_scf_run gpu_scf_energies PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600
+                         LABELS gpu RESOURCE_LOCK gpu)
+endif()
+
+# One ctest entry per class of scf_cli.py.
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+foreach(part Usage Refusals Report NotConverged Output Json)
+    string(TOLOWER scf_cli_${part} name)
+    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/scf_cli.py
+                                  --verbose Scf${part})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "driver;scf" ENVIRONMENT
+        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+endforeach()

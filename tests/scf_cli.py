@@ -1,0 +1,217 @@
+"""Command-line tests of fmo-driver --scf. Python standard library only; started as driver_cli.py is,
+whose helpers it uses.
+
+    FMO_DRIVER=.../fmo-driver FMO_SOURCE=.. python3 scf_cli.py [CLASS]...
+"""
+
+import json
+import os
+import re
+import unittest
+
+import driver_cli
+from driver_cli import DATASETS, MEDIUM, SMALL, run, validate
+
+WATER = os.path.join(DATASETS, "xyz", "water001.xyz")
+SMALL_ENERGY = -74.96292824666
+MEDIUM_ENERGY = -599.70746474724
+FORMALDEHYDE = os.path.join(DATASETS, "ch2o_6-31g_sph.h5")
+FORMALDEHYDE_ENERGY = -113.80725641369
+NUMBER = r"-?\d+\.\d+(?:e[-+]\d+)?"
+
+
+def energy_of(result):
+    return float(re.search(rf"energy +({NUMBER}) hartree", result.out).group(1))
+
+
+class ScfUsage(driver_cli.Case):
+    def test_geometry_needs_basis_and_scf(self):
+        self.assertFails(run(WATER, "--scf"), 2, "needs a basis set: add --basis NAME", WATER)
+        self.assertFails(run(WATER, "--basis", "6-31g"), 2, "--basis belongs to an SCF: add --scf")
+        self.assertFails(run(WATER), 2, "no density: add --scf --basis NAME", WATER)
+
+    def test_data_set_has_its_basis(self):
+        self.assertFails(run(SMALL, "--scf", "--basis", "6-31g"), 2, "leave out --basis", SMALL)
+
+    def test_options_of_the_other_kind(self):
+        for option in (["--guess", "core"], ["--max-cycles", "9"], ["--convergence", "1e-9"],
+                       ["--gradient-convergence", "1e-5"], ["--level-shift", "0.3"],
+                       ["--diis-size", "6"], ["--rebuild-cycles", "3"], ["--stability"],
+                       ["--linear-dependence", "1e-6"], ["--solver", "purify"], ["--charge", "1"],
+                       ["--multiplicity", "1"], ["--molden", "x.molden"]):
+            self.assertFails(run(SMALL, *option), 2, f"{option[0]} belongs to an SCF: add --scf")
+        self.assertFails(run(SMALL, "--scf", "--check"), 2, "--check does not go with --scf")
+        self.assertFails(run(SMALL, "--scf", "--repeat", "2"), 2, "--repeat does not go with --scf")
+
+    def test_numbers(self):
+        for option, values in {"max-cycles": ["0", "x", "-1", "1.5"], "convergence": ["0", "2", "x"],
+                               "gradient-convergence": ["0", "-1e-5"], "level-shift": ["-0.1", "nan"],
+                               "diis-size": ["0", "17"], "linear-dependence": ["0.5", "-1"],
+                               "guess": ["hcore"], "solver": ["lanczos"], "charge": ["x", "", "1.0"],
+                               "multiplicity": ["0", "x"]}.items():
+            for value in values:
+                self.assertFails(run(SMALL, "--scf", f"--{option}={value}"), 2, f"--{option}")
+        self.assertFails(run(SMALL, "--scf", "--stability=perhaps"), 2, "none, check or follow")
+
+    def test_files(self):
+        self.assertFails(run(SMALL, MEDIUM, "--scf", "--molden", self.path("x")), 2, "--molden takes one")
+        self.assertFails(run(SMALL, "--scf", "--molden", "x", "--output", "x"), 2, "the same file")
+        self.assertFails(run(SMALL, "--scf", "--output", SMALL), 3, "--output is the data set", SMALL)
+        self.assertFails(run(WATER, "--scf", "--basis", "sto-3g", "--molden", WATER), 3,
+                         "--molden is the geometry", WATER)
+        self.assertFails(run(SMALL, "--scf", "--molden", self.path("no/where")), 3, "folder", SMALL)
+
+
+class ScfRefusals(driver_cli.Case):
+    def test_electrons(self):
+        self.assertFails(run(WATER, "--scf", "--basis", "sto-3g", "--charge", "1"), 3,
+                         "9 electrons.*choose another charge", WATER)
+        self.assertFails(run(SMALL, "--scf", "--charge", "-1"), 3,
+                         "11 electrons.*even number.*--charge", SMALL)
+        self.assertFails(run(SMALL, "--scf", "--charge", "10"), 3, "no electrons.*--charge", SMALL)
+        self.assertFails(run(SMALL, "--scf", "--charge", "-6"), 3, "16 electrons do not fit", SMALL)
+
+    def test_multiplicity(self):
+        for path in (SMALL, WATER):
+            basis = ["--basis", "sto-3g"] if path == WATER else []
+            result = run(path, "--scf", "--multiplicity", "3", *basis)
+            self.assertFails(result, 3, "multiplicity 3.*--charge", path)
+        self.assertRuns(run(SMALL, "--scf", "--multiplicity", "1", "--quiet"))
+
+    def test_guess_read(self):
+        self.assertFails(run(WATER, "--scf", "--basis", "sto-3g", "--guess", "read"), 3,
+                         "guess read needs a density", WATER)
+
+    def test_names(self):
+        self.assertFails(run(WATER, "--scf", "--basis", "7-42g"), 3, "7-42g")
+        self.assertFails(run(self.path("none.xyz"), "--scf", "--basis", "sto-3g"), 3, "none.xyz")
+        self.assertFails(run(self.path("none.h5"), "--scf"), 3, "none.h5")
+
+
+class ScfReport(driver_cli.Case):
+    def test_report(self):
+        result = run(SMALL, "--scf", "--mode", "cpu")
+        self.assertRuns(result)
+        self.assertAlmostEqual(energy_of(result), SMALL_ENERGY, delta=1e-8)
+        cycles = re.findall(rf"^ +(\d+) +({NUMBER}) +(-|{NUMBER}) +({NUMBER}) +(full|change) +"
+                            rf"({NUMBER}) +({NUMBER}) +({NUMBER})", result.out, re.MULTILINE)
+        self.assertEqual([int(row[0]) for row in cycles], list(range(1, len(cycles) + 1)))
+        self.assertEqual(cycles[0][4], "full")
+        self.assertEqual(cycles[-1][4], "full")
+        self.assertIn("change", [row[4] for row in cycles])
+        self.assertIn(f"converged in {len(cycles)} cycles", result.out)
+        self.assertAlmostEqual(float(cycles[-1][1]), SMALL_ENERGY, delta=1e-8)
+        self.assertIn("cutoff 1e-12", result.out)
+        self.assertIn("7, 5 of them occupied", result.out)
+
+    def test_every_way(self):
+        for options in ([], ["--guess", "core"], ["--guess", "read"], ["--mode", "reference"],
+                        ["--solver", "purify"], ["--stability"], ["--stability=check"],
+                        ["--integrals", "auto"], ["--threads", "1"], ["--rebuild-cycles", "0"],
+                        ["--level-shift", "0.2"], ["--diis-size", "4"], ["--cutoff", "0"],
+                        ["--scatter", "fixed"], ["--linear-dependence", "1e-5"]):
+            mode = [] if "--mode" in options else ["--mode", "cpu"]
+            result = run(FORMALDEHYDE, "--scf", *mode, *options)
+            self.assertRuns(result)
+            self.assertAlmostEqual(energy_of(result), FORMALDEHYDE_ENERGY, delta=1e-8, msg=str(options))
+            if options == ["--stability"]:
+                self.assertIn(": a minimum", result.out)
+
+    def test_geometry(self):
+        result = run(WATER, "--scf", "--basis", "STO-3G", "--mode", "cpu")
+        self.assertRuns(result)
+        self.assertAlmostEqual(energy_of(result), SMALL_ENERGY, delta=1e-6)
+        charged = run(WATER, "--scf", "--basis", "6-31g", "--mode", "cpu", "--charge", "-2")
+        self.assertRuns(charged)
+        self.assertIn("12 electrons", charged.out)
+
+    def test_quiet_and_several(self):
+        result = run(SMALL, "--scf", "--quiet")
+        self.assertRuns(result)
+        self.assertRegex(result.out, rf"^SCF: {NUMBER} hartree, converged in \d+ cycles\n$")
+        result = run(SMALL, MEDIUM, "--scf", "--quiet")
+        self.assertEqual([line.split(": ")[0] for line in result.out.splitlines()], [SMALL, MEDIUM])
+
+    def test_fixed_is_bit_equal(self):
+        energies = set()
+        for threads in ("1", "2", "3", "2"):
+            result = run(MEDIUM, "--scf", "--mode", "cpu", "--scatter", "fixed", "--threads", threads,
+                         "--profile=json")
+            energies.add(json.loads(result.out)["builds"][0]["energy"])
+        self.assertEqual(len(energies), 1, energies)
+
+
+class ScfNotConverged(driver_cli.Case):
+    def test_exit_code_and_last_state(self):
+        output, molden = self.path("last.h5"), self.path("last.molden")
+        result = run(SMALL, "--scf", "--max-cycles", "3", "--output", output, "--molden", molden)
+        self.assertEqual(result.code, 1, str(result))
+        self.assertEqual(result.err.count("\n"), 1)
+        self.assertIn("SCF not converged in 3 cycles", result.err)
+        self.assertIn("NOT CONVERGED", result.out)
+        self.assertIn(f"{output} (last state, not converged)", result.out)
+        self.assertIn(f"{molden} (last state, not converged)", result.out)
+        self.assertGreater(os.path.getsize(molden), 0)
+        # The last state is a start for the next run.
+        again = run(output, "--scf", "--guess", "read")
+        self.assertRuns(again)
+        self.assertAlmostEqual(energy_of(again), SMALL_ENERGY, delta=1e-8)
+
+    def test_worst_code_counts(self):
+        result = run(SMALL, MEDIUM, "--scf", "--max-cycles", "3", "--quiet")
+        self.assertEqual(result.code, 1)
+        self.assertEqual(result.err.count("not converged"), 2)
+
+
+class ScfOutput(driver_cli.Case):
+    def test_orbitals_read_back(self):
+        output = self.path("orbitals.h5")
+        self.assertRuns(run(WATER, "--scf", "--basis", "6-31g", "--output", output,
+                            "--gradient-convergence", "1e-7", "--convergence", "1e-11"))
+        check = run(output, "--check", "--mode", "cpu")
+        self.assertRuns(check)
+        self.assertIn("check: pass", check.out)
+        again = run(output, "--scf", "--guess", "read", "--mode", "cpu")
+        self.assertRuns(again)
+        self.assertIn("converged in 2 cycles", again.out)
+        self.assertAlmostEqual(energy_of(again), energy_of(check), delta=1e-8)
+
+
+class ScfJson(driver_cli.Case):
+    def document(self, *arguments, code=0):
+        result = run("--profile=json", "--scf", *arguments)
+        self.assertEqual(result.code, code, str(result))
+        document = json.loads(result.out, parse_constant=lambda word: self.fail(word))
+        with open(os.path.join(driver_cli.SOURCE, "docs", "profile.schema.json")) as file:
+            schema = json.load(file)
+        self.assertEqual(validate(document, schema, schema), [])
+        broken = json.loads(result.out)
+        del broken["builds"][0]["scf"]["cycles"][0]["gradient"]
+        self.assertTrue(validate(broken, schema, schema), "the schema misses what is missing")
+        return document
+
+    def test_values(self):
+        build = self.document(MEDIUM, "--mode", "cpu", "--stability=check")["builds"][0]
+        scf = build["scf"]
+        self.assertAlmostEqual(build["energy"], MEDIUM_ENERGY, delta=1e-8)
+        self.assertEqual((build["cutoff"], scf["guess"], scf["solver"]), (1e-12, "sad", "diagonalise"))
+        self.assertEqual((scf["converged"], scf["electrons"], scf["mo_num"]), (True, 80, 56))
+        self.assertEqual(len(scf["cycles"]), scf["cycle_num"])
+        self.assertEqual(sum(c["build"] == "full" for c in scf["cycles"]), scf["full_builds"])
+        self.assertIsNone(scf["cycles"][0]["energy_change"])
+        self.assertEqual(scf["cycles"][-1]["energy"], build["energy"])
+        self.assertLess(scf["gradient"], scf["gradient_convergence"])
+        self.assertLess(abs(scf["energy_change"]), scf["energy_convergence"])
+        self.assertGreater(scf["hessian_lowest"], 0.1)
+        seconds = scf["seconds"]
+        parts = sum(value for name, value in seconds.items() if name != "total")
+        self.assertLessEqual(parts, seconds["total"] * 1.001)
+
+    def test_not_converged(self):
+        scf = self.document(SMALL, "--max-cycles", "2", code=1)["builds"][0]["scf"]
+        self.assertFalse(scf["converged"])
+        self.assertIn("not converged", scf["verdict"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,254 @@
+/* fmo_scf_run on the data sets: the energies that they carry, from every guess and solver; without
+ * incremental builds the same; what the result promises; non-convergence; instability; the same
+ * bits in every run and for any number of threads under `fixed`. Argument: a mode; fused without a
+ * GPU is skipped. */
+#include <fmo/dataset.h>
+#include <fmo/scf.h>
+
+#include "check.h"
+
+static fmo_mode mode;
+
+static fmo_dataset *read(const char *name)
+{
+    char path[512];
+    fmo_error err = {FMO_OK, ""};
+    fmo_dataset *dataset = NULL;
+    snprintf(path, sizeof path, "%s/%s.h5", FMO_DATASET_DIR, name);
+    CHECK(fmo_dataset_read(path, &dataset, &err) == FMO_OK, "%s", err.message);
+    return dataset;
+}
+
+static fmo_scf_options defaults(void)
+{
+    fmo_scf_options options;
+    fmo_scf_options_init(&options);
+    options.fock.mode = mode;
+    return options;
+}
+
+static fmo_status run(const fmo_dataset *dataset, const fmo_scf_options *options,
+                      fmo_scf_result **result, fmo_error *err)
+{
+    const fmo_scf_input input = {.basis = fmo_dataset_basis(dataset),
+                                 .electron_num = fmo_dataset_electron_num(dataset),
+                                 .nuclear_repulsion = fmo_dataset_nuclear_repulsion(dataset),
+                                 .density = fmo_dataset_density(dataset)};
+    return fmo_scf_run(&input, options, result, err);
+}
+
+/* ---- energies ------------------------------------------------------------------------------ */
+
+static void check_energy(const char *what, const fmo_dataset *dataset,
+                         const fmo_scf_options *options)
+{
+    fmo_scf_result *r = NULL;
+    fmo_error err = {FMO_OK, ""};
+    CHECK(run(dataset, options, &r, &err) == FMO_OK, "%s: %s", what, err.message);
+    if (!r) return;
+    const double want = fmo_dataset_reference_energy(dataset);
+    CHECK(r->converged && fabs(r->energy - want) < 1e-8, "%s: got %.10f, want %.10f", what,
+          r->energy, want);
+    CHECK(r->gradient < options->gradient_convergence &&
+              fabs(r->energy_change) < options->energy_convergence,
+          "%s: converged at a gradient of %g and a change of %g", what, r->gradient,
+          r->energy_change);
+    fmo_scf_result_destroy(r);
+}
+
+static void test_energies(void)
+{
+    static const char *const names[] = {"h2o_6-31g",
+
+                                        "ch2o_6-31g_sph", "h2s_hcl_6-31g", "ch3oh_6-31g_shuffled",
+                                        "n2_3-21g",       "hehp_sto-3g",   "nh3_3-21g_sph_shuffled",
+                                        "he_sto-3g",      "he2_6-31g",     "h2_cc-pvdz"};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        char what[128];
+        fmo_dataset *dataset = read(names[k]);
+        if (!dataset) continue;
+        for (int guess = 0; guess < FMO_SCF_GUESS_COUNT; guess++)
+            for (int solver = 0; solver < FMO_SCF_SOLVER_COUNT; solver++) {
+                fmo_scf_options options = defaults();
+                options.guess = (fmo_scf_guess)guess;
+                options.solver = (fmo_scf_solver)solver;
+                snprintf(what, sizeof what, "%s, guess %s, solver %s", names[k],
+                         fmo_scf_guess_name(options.guess), fmo_scf_solver_name(options.solver));
+                check_energy(what, dataset, &options);
+            }
+        fmo_scf_options options = defaults();
+        options.rebuild_cycles = 0;
+        check_energy("full builds", dataset, &options);
+        options.rebuild_cycles = 2;
+        check_energy("a full build after two", dataset, &options);
+        options.level_shift = 0.3;
+        check_energy("level shift", dataset, &options);
+        options = defaults();
+        options.diis_size = 3;
+        check_energy("three Fock matrices", dataset, &options);
+        fmo_dataset_destroy(dataset);
+    }
+}
+
+/* ---- the result ---------------------------------------------------------------------------- */
+
+static void count_cycle(const fmo_scf_cycle *cycle, void *user)
+{
+    int *count = user;
+    ++*count;
+    CHECK(cycle->cycle == *count && cycle->fock_seconds >= 0.0 && cycle->solve_seconds >= 0.0,
+          "cycle %d is called %d", *count, cycle->cycle);
+}
+
+static void test_result(void)
+{
+    fmo_dataset *dataset = read("ch3oh_6-31g_shuffled");
+    if (!dataset) return;
+    fmo_scf_options options = defaults();
+    fmo_scf_result *r = NULL;
+    fmo_error err = {FMO_OK, ""};
+    int cycles = 0;
+    options.callback = count_cycle;
+    options.user = &cycles;
+    options.gradient_convergence = 1e-7;
+    CHECK(run(dataset, &options, &r, &err) == FMO_OK, "%s", err.message);
+    if (r) {
+        const size_t n = (size_t)r->nao, m = (size_t)r->mo_num;
+        CHECK(cycles == r->cycles, "%d calls in %d cycles", cycles, r->cycles);
+        CHECK(r->device == (mode == FMO_MODE_FUSED), "device %d", r->device);
+        CHECK(r->full_builds >= 2 && r->full_builds < r->cycles, "%d full builds in %d cycles",
+              r->full_builds, r->cycles);
+        double energy = fmo_dataset_nuclear_repulsion(dataset);
+        for (size_t i = 0; i < n * n; i++)
+            energy += 0.5 * r->density[i] * (r->core_hamiltonian[i] + r->fock[i]);
+        CHECK(fabs(energy - r->energy) < 1e-10, "energy of the result's matrices: %.12f", energy);
+        double *density = calloc(n * n, sizeof *density);
+        for (size_t p = 0; p < m; p++) {
+            /* F C = S C e, in the AOs */
+            const double *c = r->coefficient + p * n;
+            double worst = 0.0;
+            for (size_t i = 0; i < n; i++) {
+                double left = 0.0, right = 0.0;
+                for (size_t j = 0; j < n; j++) {
+                    left += r->fock[i * n + j] * c[j];
+                    right += r->overlap[i * n + j] * c[j];
+                    density[i * n + j] += r->occupation[p] * c[i] * c[j];
+                }
+                worst = fmax(worst, fabs(left - r->orbital_energy[p] * right));
+            }
+            CHECK(worst < 1e-9, "orbital %zu: F C - S C e = %g", p, worst);
+            CHECK(p == 0 || r->orbital_energy[p] >= r->orbital_energy[p - 1], "orbital %zu", p);
+            CHECK(r->occupation[p] == (p < (size_t)r->occupied_num ? 2.0 : 0.0), "orbital %zu", p);
+        }
+        check_close("density of the orbitals", density, r->density, n * n, n, 1e-6, 0.0);
+        check_close("density of the data set", r->density, fmo_dataset_density(dataset), n * n, n,
+                    1e-6, 0.0);
+        CHECK(r->homo == r->orbital_energy[r->occupied_num - 1] &&
+                  r->lumo == r->orbital_energy[r->occupied_num] && r->homo < r->lumo,
+              "HOMO %g, LUMO %g", r->homo, r->lumo);
+        free(density);
+    }
+    fmo_scf_result_destroy(r);
+    fmo_dataset_destroy(dataset);
+}
+
+static void test_not_converged(void)
+{
+    fmo_dataset *dataset = read("h2o_6-31g");
+    if (!dataset) return;
+    fmo_scf_options options = defaults();
+    fmo_scf_result *r = NULL;
+    fmo_error err = {FMO_OK, ""};
+    options.max_cycles = 3;
+    CHECK(run(dataset, &options, &r, &err) == FMO_ERR_CHECK, "three cycles are not enough");
+    CHECK(strstr(err.message, "not converged in 3 cycles"), "'%s'", err.message);
+    CHECK(r && !r->converged && r->cycles == 3 && strstr(err.message, r->verdict), "no last state");
+    if (r)
+        CHECK(fabs(r->energy + 75.97) < 0.05 && r->homo < r->lumo, "the last state: %g, %g, %g",
+              r->energy, r->homo, r->lumo);
+    fmo_scf_result_destroy(r);
+    fmo_dataset_destroy(dataset);
+}
+
+/* N2 stretched to 3.6 bohr: a symmetric guess leads to a saddle point (PySCF: -108.36004590, and
+ * below it -108.47039058 in its own 6-31G). Checked, not followed, it must be called unstable. */
+static void test_instability(void)
+{
+    fmo_dataset *dataset = read("n2_3-21g");
+    if (!dataset) return;
+    const fmo_basis_input *from = fmo_dataset_basis_input(dataset);
+    fmo_basis_input stretched = *from;
+    const double coord[] = {0.0, 0.0, -1.8, 0.0, 0.0, 1.8};
+    fmo_basis *basis = NULL;
+    fmo_error err = {FMO_OK, ""};
+    double energy[2] = {NAN, NAN};
+    stretched.nucleus_coord = coord;
+    CHECK(fmo_basis_create(&stretched, &basis, &err) == FMO_OK, "%s", err.message);
+    const fmo_scf_input input = {.basis = basis,
+                                 .electron_num = 14,
+                                 .nuclear_repulsion = fmo_basis_nuclear_repulsion(basis)};
+    for (int follow = 0; follow < 2; follow++) {
+        fmo_scf_options options = defaults();
+        fmo_scf_result *r = NULL;
+        err = (fmo_error){FMO_OK, ""};
+        options.stability = follow ? FMO_SCF_STABILITY_FOLLOW : FMO_SCF_STABILITY_CHECK;
+        CHECK(fmo_scf_run(&input, &options, &r, &err) == FMO_OK, "%s", err.message);
+        if (r) {
+            energy[follow] = r->energy;
+            if (follow)
+                CHECK(r->descents > 0 && r->hessian_lowest > -1e-5, "%d descents, Hessian %g",
+                      r->descents, r->hessian_lowest);
+            else
+                CHECK(r->hessian_lowest < -0.01 && strstr(r->verdict, "unstable"), "%g: %s",
+                      r->hessian_lowest, r->verdict);
+        }
+        fmo_scf_result_destroy(r);
+    }
+    CHECK(energy[1] < energy[0] - 0.01, "following leads from %.8f to %.8f", energy[0], energy[1]);
+    fmo_basis_destroy(basis);
+    fmo_dataset_destroy(dataset);
+}
+
+/* ---- reproducibility ----------------------------------------------------------------------- */
+
+static void test_fixed(void)
+{
+    fmo_dataset *dataset = read("h2o8_sto-3g");
+    if (!dataset) return;
+    static const int threads[] = {1, 1, 2, 3, 4};
+    double first = NAN, first_loose = NAN;
+    for (size_t k = 0; k < sizeof threads / sizeof threads[0]; k++) {
+        for (int fixed = 0; fixed < 2; fixed++) {
+            fmo_scf_options options = defaults();
+            fmo_scf_result *r = NULL;
+            fmo_error err = {FMO_OK, ""};
+            options.fock.threads = threads[k];
+            if (fixed) options.fock.scatter = FMO_SCATTER_FIXED;
+            CHECK(run(dataset, &options, &r, &err) == FMO_OK, "%s", err.message);
+            double *at = fixed ? &first : &first_loose;
+            if (r && k == 0) *at = r->energy;
+            if (r && fixed)
+                CHECK(memcmp(&r->energy, at, sizeof *at) == 0,
+                      "fixed, %d threads, run %zu: %.17g, first %.17g", threads[k], k, r->energy,
+                      *at);
+            else if (r)
+                CHECK(fabs(r->energy - *at) < 1e-10, "%d threads: %.17g, first %.17g", threads[k],
+                      r->energy, *at);
+            fmo_scf_result_destroy(r);
+        }
+    }
+    fmo_dataset_destroy(dataset);
+}
+
+int main(int argc, char **argv)
+{
+    fmo_error err = {FMO_OK, ""};
+    mode = argc > 1 && strcmp(argv[1], "fused") == 0 ? FMO_MODE_FUSED : FMO_MODE_CPU;
+    if (mode == FMO_MODE_FUSED && fmo_gpu_available(&err) != FMO_OK) return check_skip(err.message);
+    test_energies();
+    test_result();
+    test_not_converged();
+    test_instability();
+    test_fixed();
+    return check_summary();
+}
