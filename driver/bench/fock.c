@@ -295,7 +295,7 @@ static double peak_percent(const bench_run *run, const fock_case *c, const bench
 static void add_parameters(const bench_run *run, fock_case *c, const fock_item *item,
                            bench_cell *cell)
 {
-    bench_cell_text(cell, "basis", fmo_dataset_basis_name(c->dataset[0]));
+    bench_cell_text(cell, "basis", item->basis); /* outlives the data set */
     bench_cell_number(cell, "atoms", item->molecule->nucleus_num);
     bench_cell_number(cell, "functions", c->nao);
     bench_cell_number(cell, "fragments", c->count);
