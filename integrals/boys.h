@@ -1,8 +1,9 @@
 /* Boys function F_0..F_M for M <= 4, to 1e-14 relative for every T >= 0.
  * Small T: F_M from a polynomial per interval of width 1/8, the lower orders by downward recursion,
- * F_(m-1) = (2T F_m + exp(-T)) / (2m-1), all terms positive. From fmo_boys_far(M) on: the asymptotic
- * form, whose relative error T^(M-1/2) exp(-T) / Gamma(M+1/2) there is below 2e-15. Tables are made at build time by make_boys_table.c.
- * Source: Gill, Johnson, Pople, Int. J. Quantum Chem. 40, 745 (1991); Shavitt (1963). */
+ * F_(m-1) = (2T F_m + exp(-T)) / (2m-1), all terms positive. From fmo_boys_far(M) on: the
+ * asymptotic form, whose relative error T^(M-1/2) exp(-T) / Gamma(M+1/2) there is below 2e-15.
+ * Tables are made at build time by make_boys_table.c. Source: Gill, Johnson, Pople, Int. J. Quantum
+ * Chem. 40, 745 (1991); Shavitt (1963). */
 #ifndef FMO_BOYS_H
 #define FMO_BOYS_H
 

@@ -18,8 +18,21 @@
 #define FMO_UNROLL
 #endif
 #else
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FMO_SANITIZED
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define FMO_SANITIZED
+#endif
+#if defined(FMO_SANITIZED) /* with checks in every copy it takes minutes to compile */
+#define FMO_HD __attribute__((unused)) static inline
+#define FMO_UNROLL
+#else
 #define FMO_HD     __attribute__((always_inline, unused)) static inline
 #define FMO_UNROLL _Pragma("GCC unroll 16")
+#endif
 #endif
 
 #ifndef FMO_SIMD_WIDTH
