@@ -121,24 +121,36 @@ static void attraction_block(const fmo_basis *basis, const prim_product *z, cons
 }
 
 /* Products of primitives smaller than this part of the pair's largest are left out: far shells have
- * many, and the integrals keep their digits. */
+ * many, and the integrals keep their digits. Integrals of a product of exponent p go as its factor
+ * times p^(-3/2) (overlap) to p^(-1/2) (kinetic energy); it has to be small by both measures. */
 static const double negligible = 1e-24;
 
+typedef struct product_size {
+    double overlap, kinetic;
+} product_size;
+
 static double product_factor(const fmo_basis *basis, const fmo_shell *A, const fmo_shell *B, int k,
-                             int l, double r2)
+                             int l, double r2, product_size *size)
 {
     const double a = basis->exponent[A->prim_begin + k], b = basis->exponent[B->prim_begin + l];
-    return exp(-a * b / (a + b) * r2) * basis->coefficient[A->prim_begin + k] *
-           basis->coefficient[B->prim_begin + l];
+    const double factor = exp(-a * b / (a + b) * r2) * basis->coefficient[A->prim_begin + k] *
+                          basis->coefficient[B->prim_begin + l];
+    size->kinetic = fabs(factor) / sqrt(a + b);
+    size->overlap = size->kinetic / (a + b);
+    return factor;
 }
 
-static double largest_product(const fmo_basis *basis, const fmo_shell *A, const fmo_shell *B,
-                              double r2)
+static product_size largest_product(const fmo_basis *basis, const fmo_shell *A, const fmo_shell *B,
+                                    double r2)
 {
-    double largest = 0.0;
-    for (int k = 0; k < A->prim_num; k++)
-        for (int l = 0; l < B->prim_num; l++)
-            largest = fmax(largest, fabs(product_factor(basis, A, B, k, l, r2)));
+    product_size largest = {0.0, 0.0}, size;
+    for (int k = 0; k < A->prim_num; k++) {
+        for (int l = 0; l < B->prim_num; l++) {
+            (void)product_factor(basis, A, B, k, l, r2, &size);
+            largest.overlap = fmax(largest.overlap, size.overlap);
+            largest.kinetic = fmax(largest.kinetic, size.kinetic);
+        }
+    }
     return largest;
 }
 
@@ -159,7 +171,7 @@ static fmo_status one_electron(const fmo_basis *basis, const char *name, block_f
                 AB[x] = A->center[x] - B->center[x];
                 r2 += AB[x] * AB[x];
             }
-            const double largest = largest_product(basis, A, B, r2);
+            const product_size largest = largest_product(basis, A, B, r2);
             for (int k = 0; k < A->prim_num; k++) {
                 for (int l = 0; l < B->prim_num; l++) {
                     prim_product z;
@@ -167,8 +179,11 @@ static fmo_status one_electron(const fmo_basis *basis, const char *name, block_f
                     z.b = basis->exponent[B->prim_begin + l];
                     z.p = z.a + z.b;
                     z.half = 0.5 / z.p;
-                    z.factor = product_factor(basis, A, B, k, l, r2);
-                    if (z.factor == 0.0 || fabs(z.factor) < negligible * largest) continue;
+                    product_size size;
+                    z.factor = product_factor(basis, A, B, k, l, r2, &size);
+                    if (z.factor == 0.0 || (size.overlap < negligible * largest.overlap &&
+                                            size.kinetic < negligible * largest.kinetic))
+                        continue;
                     for (int x = 0; x < 3; x++) {
                         z.PA[x] = -(z.b / z.p) * AB[x];
                         z.PB[x] = (z.a / z.p) * AB[x];

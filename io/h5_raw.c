@@ -28,6 +28,7 @@ static bool read_at(const fmo_h5 *h5, uint64_t offset, void *bytes, size_t size)
 enum {
     CHUNK_MOST = 1 << 20, /* bytes of one piece of a header; TREXIO's are below 1000 */
     CHUNKS_MOST = 64,
+    MESSAGE_TYPE = 0x03,
     MESSAGE_FILL_OLD = 0x04,
     MESSAGE_FILL = 0x05,
     MESSAGE_LAYOUT = 0x08,
@@ -63,6 +64,102 @@ static uint64_t padded(uint64_t n)
     return (n + 7) / 8 * 8;
 }
 
+enum {
+    TYPE_FIXED,
+    TYPE_FLOAT,
+    TYPE_TIME,
+    TYPE_STRING,
+    TYPE_BITS,
+    TYPE_OPAQUE,
+    TYPE_COMPOUND,
+    TYPE_REFERENCE,
+    TYPE_ENUM,
+    TYPE_SEQUENCE,
+    TYPE_ARRAY,
+    TYPE_NESTING = 8 /* types within types; real ones have one or two */
+};
+
+/* A name ended by a zero, padded to 8 bytes in old versions. HDF5 looks for the zero wherever it
+ * is.
+ */
+static void skip_name(cursor *c, uint64_t version)
+{
+    const unsigned char *end = memchr(c->at, 0, (size_t)(c->end - c->at));
+    uint64_t length = end ? (uint64_t)(end - c->at) + 1 : UINT64_MAX;
+    skip(c, version < 3 && end ? padded(length) : length);
+}
+
+static bool type_fits(cursor *c, int nesting, uint64_t *size);
+
+/* Number of bytes that the offset of a member has: as few as do for `size`. */
+static uint64_t offset_bytes(uint64_t version, uint64_t size)
+{
+    uint64_t bytes = 1;
+    if (version < 3) return 4;
+    while (size >>= 8) bytes++;
+    return bytes;
+}
+
+static bool members_fit(cursor *c, uint64_t version, uint64_t members, uint64_t size, int nesting)
+{
+    uint64_t member_size;
+    bool good = true;
+    for (uint64_t i = 0; good && i < members; i++) {
+        skip_name(c, version);
+        skip(c, offset_bytes(version, size) + (version == 1 ? 28 : 0)); /* and its dimensions */
+        good = type_fits(c, nesting + 1, &member_size);
+    }
+    return good;
+}
+
+static bool enum_fits(cursor *c, uint64_t version, uint64_t members, int nesting)
+{
+    uint64_t size = 0;
+    if (!type_fits(c, nesting + 1, &size)) return false;
+    for (uint64_t i = 0; i < members && !c->bad; i++) skip_name(c, version);
+    if (members && size > UINT64_MAX / members) return false;
+    skip(c, members * size);
+    return !c->bad;
+}
+
+/* A datatype and those in it, with every name in its place; moves behind it. IV.A.2.d */
+static bool type_fits(cursor *c, int nesting, uint64_t *size)
+{
+    uint64_t head = take(c, 1), class = head & 15, version = head >> 4, bits = take(c, 3), rank;
+    *size = take(c, 4);
+    if (c->bad || nesting > TYPE_NESTING || version < 1 || version > 4) return false;
+    switch (class) {
+    case TYPE_FIXED:
+    case TYPE_BITS:
+        skip(c, 4);
+        return !c->bad;
+    case TYPE_FLOAT:
+        skip(c, 12);
+        return !c->bad;
+    case TYPE_TIME:
+        skip(c, 2);
+        return !c->bad;
+    case TYPE_STRING:
+    case TYPE_REFERENCE:
+        return true;
+    case TYPE_OPAQUE:
+        skip(c, bits & 255);
+        return !c->bad;
+    case TYPE_COMPOUND:
+        return members_fit(c, version, bits & 65535, *size, nesting);
+    case TYPE_ENUM:
+        return enum_fits(c, version, bits & 65535, nesting);
+    case TYPE_ARRAY:
+        rank = take(c, 1);
+        skip(c, version < 3 ? 3 + 8 * rank : 4 * rank);
+        return type_fits(c, nesting + 1, &rank);
+    case TYPE_SEQUENCE:
+        return type_fits(c, nesting + 1, &rank);
+    default:
+        return false;
+    }
+}
+
 /* Number of elements of a dataspace; UINT64_MAX if that overflows. */
 static uint64_t space_elements(cursor c)
 {
@@ -92,11 +189,13 @@ static bool attribute_fits(cursor c)
     skip(&c, sizes[1]);
     cursor space = c;
     skip(&c, sizes[2]);
+    if (c.bad) return false;
+    type.end = space.at;
     space.end = c.at;
-    skip(&type, 4);
-    uint64_t item = take(&type, 4), elements = space_elements(space);
-    uint64_t left = (uint64_t)(c.end - c.at);
-    return !c.bad && !type.bad && (elements == 0 || item <= left / elements);
+    uint64_t item, left = (uint64_t)(c.end - c.at);
+    if (!type_fits(&type, 0, &item)) return false;
+    uint64_t elements = space_elements(space);
+    return elements == 0 || item <= left / elements;
 }
 
 static bool fill_fits(cursor c)
@@ -142,8 +241,12 @@ static bool filters_fit(cursor c)
 
 static bool message_fits(uint64_t type, uint64_t flags, cursor c)
 {
-    if (flags & FLAG_SHARED) return true;
+    uint64_t size;
+    if (flags & FLAG_SHARED)
+        return type != MESSAGE_TYPE; /* a named type is in a header elsewhere */
     switch (type) {
+    case MESSAGE_TYPE:
+        return type_fits(&c, 0, &size);
     case MESSAGE_FILL_OLD:
         skip(&c, take(&c, 4));
         return !c.bad;
@@ -222,16 +325,17 @@ enum {
     WINDOW = 1 << 20
 };
 
-/* HDF5 follows the list of free blocks, offset of the next and size, until it reads 1; it does not
- * notice a circle. Heaps that do not fit the file are left to HDF5, which refuses them. */
-static bool free_list_ends(const fmo_h5 *h5, const unsigned char *header)
+/* HDF5 asks for the memory of a heap before it looks whether the file holds as much. And it follows
+ * the list of free blocks, offset of the next and size, until it reads 1, without noticing a
+ * circle; a list that leaves its heap it refuses. */
+static bool local_heap_fits(const fmo_h5 *h5, const unsigned char *header)
 {
     uint64_t size = little_endian(header + 8, 8), next = little_endian(header + 16, 8);
     uint64_t address = little_endian(header + 24, 8);
     unsigned char link[8];
+    if (size > h5->size || address > h5->size - size) return false;
     for (int i = 0; i < LOCAL_FREE_MOST && next != 1; i++) {
-        if (next >= size || address > h5->size || !read_at(h5, address + next, link, 8))
-            return true;
+        if (next >= size || !read_at(h5, address + next, link, 8)) return true;
         next = little_endian(link, 8);
     }
     return next == 1;
@@ -254,10 +358,11 @@ fmo_status fmo_h5_check_local_heaps(const fmo_h5 *h5)
         }
         const unsigned char *at = window, *end = window + left;
         while ((at = memmem(at, (size_t)(end - at), "HEAP", 5)) && end - at >= LOCAL_HEADER) {
-            if (!free_list_ends(h5, at)) {
+            if (!local_heap_fits(h5, at)) {
                 status = fmo_h5_fail(h5, FMO_ERR_INPUT, NULL,
-                                     "the free list of a group does not end; the file is damaged: "
-                                     "copy it again");
+                                     "the names of a group do not fit the file, or their free list "
+                                     "does not end; the file is damaged or cut short: copy it "
+                                     "again");
                 break;
             }
             at++;

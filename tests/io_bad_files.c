@@ -566,6 +566,44 @@ static void extra_group(work *w)
     H5Gclose(group);
 }
 
+/* Types within types, which other programs may use for attributes of their own. */
+static void odd_attributes(work *w)
+{
+    hsize_t three[] = {3};
+    char zero[128] = "";
+    hvl_t sequence = {0, NULL};
+    hid_t group = GET(H5Gopen2(w->file, "nucleus", H5P_DEFAULT));
+    hid_t space = GET(H5Screate(H5S_SCALAR));
+    hid_t array = GET(H5Tarray_create2(H5T_NATIVE_INT16, 1, three));
+    hid_t truth = GET(H5Tenum_create(H5T_NATIVE_INT8));
+    MUST(H5Tenum_insert(truth, "FALSE", "\0"));
+    MUST(H5Tenum_insert(truth, "TRUE", "\1"));
+    hid_t opaque = GET(H5Tcreate(H5T_OPAQUE, 5));
+    MUST(H5Tset_tag(opaque, "a tag"));
+    hid_t compound = GET(H5Tcreate(H5T_COMPOUND, 40));
+    MUST(H5Tinsert(compound, "a real", 0, H5T_NATIVE_DOUBLE));
+    MUST(H5Tinsert(compound, "three integers", 8, array));
+    MUST(H5Tinsert(compound, "truth", 14, truth));
+    const struct {
+        const char *name;
+        hid_t type;
+        const void *value;
+    } odd[] = {{"odd_array", array, zero},
+               {"odd_truth", truth, zero},
+               {"odd_opaque", opaque, zero},
+               {"odd_compound", compound, zero},
+               {"odd_sequence", GET(H5Tvlen_create(H5T_NATIVE_INT)), &sequence}};
+    for (int i = 0; i < 5; i++) {
+        hid_t attribute =
+            GET(H5Acreate2(group, odd[i].name, odd[i].type, space, H5P_DEFAULT, H5P_DEFAULT));
+        MUST(H5Awrite(attribute, odd[i].type, odd[i].value));
+        H5Aclose(attribute);
+        H5Tclose(odd[i].type);
+    }
+    H5Sclose(space);
+    H5Gclose(group);
+}
+
 static void external_storage(work *w)
 {
     shape s = shape_of(w->file, w->what);
@@ -769,6 +807,11 @@ static void patch(const char *path, const char *signature, long at, const void *
     }
     free(content);
     fclose(file);
+}
+/* Names of members of a group that would fill the memory of the machine. */
+static void swell_names(work *w)
+{
+    patch(w->out, "HEAP", 13, "\1", 1);
 }
 static void break_heap_signature(work *w)
 {
@@ -1018,6 +1061,7 @@ static const row rows[] = {
     REFUSED("bomb-density", bomb_density, NULL, 0, 0, "/fmo/density: 80000000000 bytes"),
     REFUSED("bomb-many-chunks", bomb_many_chunks, NULL, 0, 0, "/fmo/density: 156250000 chunks"),
     REFUSED("bomb-chunk", bomb_chunk, "fmo/density", 0, 0, "/fmo/density: 1 chunks of 134217728"),
+    BYTES("names-size", swell_names, 0, "the names of a group do not fit the file"),
     BYTES("heap-signature", break_heap_signature, 0, "nucleus/label: string 0 cannot be read"),
     BYTES("heap-sizes", break_heap_sizes, 0, "nucleus/label: string 0 cannot be read"),
 
@@ -1033,6 +1077,7 @@ static const row rows[] = {
     READ("good-no-electron-num", drop_attribute, "electron/num", 0, 0, ""),
     READ("good-no-repulsion", drop_attribute, "nucleus/repulsion", 0, 0, ""),
     READ("good-extra-group", extra_group, NULL, 0, 0, ""),
+    READ("good-odd-attributes", odd_attributes, NULL, 0, 0, ""),
     READ("good-lower-case", lower_case, "basis/type", 0, 0, ""),
     READ("good-big-endian", retype_float64_big, "nucleus/coord", 0, 0, ""),
     READ("good-int16", retype_int16_big, "basis/shell_index", 0, 0, ""),

@@ -12,6 +12,13 @@ const char *__lsan_default_suppressions(void)
     return "leak:libhdf5\nleak:libtrexio\n";
 }
 
+/* HDF5 asks for absurd amounts of memory here and there, and takes a no for an answer. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
 static void use(const fmo_dataset *dataset, int density_needed)
 {
     int n = fmo_basis_ao_num(fmo_dataset_basis(dataset));
