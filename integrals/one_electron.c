@@ -122,7 +122,8 @@ static void attraction_block(const fmo_basis *basis, const prim_product *z, cons
 
 /* Products of primitives smaller than this part of the pair's largest are left out: far shells have
  * many, and the integrals keep their digits. Integrals of a product of exponent p go as its factor
- * times p^(-3/2) (overlap) to p^(-1/2) (kinetic energy); it has to be small by both measures. */
+ * times p^(-1/2) (kinetic energy of s shells) to p^(-3/2-l/2) (overlap, l the sum of the shells'
+ * angular momenta); it has to be small by both measures. */
 static const double negligible = 1e-24;
 
 typedef struct product_size {
@@ -137,6 +138,7 @@ static double product_factor(const fmo_basis *basis, const fmo_shell *A, const f
                           basis->coefficient[B->prim_begin + l];
     size->kinetic = fabs(factor) / sqrt(a + b);
     size->overlap = size->kinetic / (a + b);
+    for (int half = A->ang_mom + B->ang_mom; half > 0; half--) size->overlap /= sqrt(a + b);
     return factor;
 }
 
