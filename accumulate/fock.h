@@ -138,7 +138,7 @@ FMO_API fmo_status fmo_fock_build_batch_device(const fmo_fock_job *jobs, size_t 
 /** Memory in bytes. */
 typedef struct fmo_fock_memory {
     size_t host_bytes;   /**< of the host */
-    size_t device_bytes; /**< of the GPU */
+    size_t device_bytes; /**< of the GPU; CUDA rounds up, in all by some MB */
 } fmo_fock_memory;
 
 /** What a plan and a build on it take at most, the caller's matrices and malloc's rounding left
