@@ -31,11 +31,6 @@
 #define FMO_DIGEST_FINAL_J 2.0
 #define FMO_DIGEST_FINAL_K 1.0
 
-FMO_HD double fmo_digest_degeneracy(int i_is_j, int k_is_l, int ij_is_kl)
-{
-    return (i_is_j ? 0.5 : 1.0) * (k_is_l ? 0.5 : 1.0) * (ij_is_kl ? 0.5 : 1.0);
-}
-
 /* Functions in shell s (0..3) of a class whose shells have angular momentum l0 .. l3. */
 FMO_HD int fmo_digest_size(int s, int l0, int l1, int l2, int l3)
 {

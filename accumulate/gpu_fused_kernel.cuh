@@ -6,20 +6,6 @@
 #include "accumulate/atomics.cuh"
 #include "accumulate/gpu_quartet.cuh"
 
-template <bool> struct fmo_gpu_enable {
-};
-template <> struct fmo_gpu_enable<true> {
-    typedef void type;
-};
-
-/* Does the strategy take runs of equal addresses from the caller? */
-template <class S, class = void> struct fmo_gpu_takes_runs {
-    static constexpr bool value = false;
-};
-template <class S> struct fmo_gpu_takes_runs<S, typename fmo_gpu_enable<S::takes_runs>::type> {
-    static constexpr bool value = true;
-};
-
 /* Where the four shells of a lane's quartet are in a matrix, and which lanes continue the run of
  * the lane below: the same bra pair, and with it the same third or fourth shell. */
 typedef struct fmo_gpu_place {
@@ -38,7 +24,7 @@ static __device__ __forceinline__ fmo_gpu_place fmo_gpu_find_place(const fmo_gpu
         p.row[s] = (unsigned)at.ao[s] * (unsigned)nao;
     }
     p.same_bra = p.same_k = p.same_l = 0;
-    if (fmo_gpu_takes_runs<S>::value) {
+    if (S::takes_runs) {
         const unsigned follows = mask & mask << 1; /* the lane below takes part */
         p.same_bra = follows & __ballot_sync(mask, __shfl_up_sync(mask, bra, 1) == bra);
         p.same_k = p.same_bra & __ballot_sync(mask, __shfl_up_sync(mask, at.ao[2], 1) == at.ao[2]);
@@ -69,7 +55,7 @@ fmo_gpu_digest_term(const S &scatter, unsigned mask, bool active, const fmo_gpu_
     fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, ROW, COLUMN, DEN_ROW, DEN_COLUMN, eri,
                               den, block);
     double *const address = matrix + (at.row[ROW] + at.column[COLUMN]);
-    if constexpr (fmo_gpu_takes_runs<S>::value) {
+    if constexpr (S::takes_runs) {
         const unsigned run = ROW == 2      ? 0u
                              : COLUMN == 1 ? at.same_bra
                              : COLUMN == 2 ? at.same_k

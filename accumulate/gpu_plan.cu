@@ -134,8 +134,8 @@ static void stage_primitive(const fmo_pair_list *list, int64_t n, bool one_shell
 static int first_function(const fmo_gpu_state *g, int shell, const fmo_basis *basis)
 {
     const int set = g->set_of_shell[shell], l = basis->shell[shell].ang_mom;
-    const int width = g->sp ? 4 : 3, wide = width * set - (width - 1) * g->s_sets;
-    return l ? wide + width - 3 : set < g->s_sets ? set : wide;
+    const int width = g->sp ? 4 : 3, begin = fmo_gpu_set_begin(set, g->s_sets, width);
+    return l ? begin + width - 3 : begin;
 }
 
 static void stage_pairs(const fmo_gpu_state *g, const fmo_basis *basis, fmo_pair_class pair_class,
@@ -595,7 +595,6 @@ fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_gpu_state *g, fmo_eri_class eri_c
                           (size_t)g->nao * (size_t)g->nao,
                           g->copies,
                           g->nao,
-                          g->s_sets,
                           g->boys,
                           &g->counters->fixed_scale,
                           &g->counters->sink,

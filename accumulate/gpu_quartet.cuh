@@ -34,8 +34,7 @@ template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPPP> {
  * the four shells. */
 #define FMO_GPU_CLASS(prefix, arithmetic, width, e, name, li, lj, lk, ll, ...)            \
     struct prefix##name {                                                                 \
-        static constexpr int id = e, LI = li, LJ = lj, LK = lk, LL = ll, p_width = width, \
-                             order = li + lj + lk + ll;                                   \
+        static constexpr int id = e, LJ = lj, LL = ll, order = li + lj + lk + ll;         \
         static constexpr int N0 = lj ? 3 : (li ? width : 1), N1 = lj ? 3 : 1,             \
                              N2 = ll ? 3 : (lk ? width : 1), N3 = ll ? 3 : 1;             \
         static constexpr int resident = fmo_gpu_resident_blocks<e>::value;                \
@@ -61,7 +60,7 @@ FMO_ERI_CLASS_TABLE(FMO_GPU_SP)
 #undef FMO_GPU_PLAIN
 #undef FMO_GPU_CLASS
 
-/* Primitive n of a bra, from records: the lanes of a warp mostly share it. */
+/* A primitive pair from its fields, two by two. */
 static __device__ __forceinline__ fmo_prim_pair fmo_gpu_prim(double2 pk, double2 xy, double2 zh)
 {
     const fmo_prim_pair z = {pk.x, pk.y, {xy.x, xy.y, zh.x}, zh.y};

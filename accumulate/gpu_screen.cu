@@ -39,8 +39,8 @@ __global__ void take_density(density_args a)
     const int t = blockIdx.x * blockDim.x + threadIdx.x, s = blockIdx.y;
     double largest = 0.0;
     if (t < a.sets) {
-        const int s0 = s < a.s_sets ? s : a.width * s - (a.width - 1) * a.s_sets;
-        const int t0 = t < a.s_sets ? t : a.width * t - (a.width - 1) * a.s_sets;
+        const int s0 = fmo_gpu_set_begin(s, a.s_sets, a.width);
+        const int t0 = fmo_gpu_set_begin(t, a.s_sets, a.width);
         const int ns = s < a.s_sets ? 1 : a.width, nt = t < a.s_sets ? 1 : a.width;
         for (int x = s0; x < s0 + ns; x++) {
             const int p = a.ao_caller[x];

@@ -25,13 +25,19 @@ enum {
     FMO_GPU_PAIR_TWOS = FMO_GPU_PAIR_FIELDS / 2
 };
 
-/* One class of shell pairs. Shells are numbered as the kernels see them (gpu_quartet.cuh): in a
- * plan with sp pairs a p shell and its partner are one set of four functions, s x y z, and s shells
- * without partner come first. Sorted by number of primitives (descending), then bound (in steps of
- * 2^8), then i, then j: lanes of a warp do equal work and meet equal rows in runs, and tiles of
- * pairs too small to matter are passed over at once. Primitives of pairs of equal depth lie
- * [primitive][two fields][pair], so that neighbouring pairs are read together; those of one pair
- * are in descending order of their bounds. */
+/* First function of a set: those of one s function come first, all others are `width` wide. */
+static __host__ __device__ inline int fmo_gpu_set_begin(int set, int s_sets, int width)
+{
+    return set < s_sets ? set : width * set - (width - 1) * s_sets;
+}
+
+/* One class of shell pairs. Shells are numbered as the kernels see them: in a plan with sp pairs a
+ * p shell and its partner are one set of four functions, s x y z, and s shells without partner come
+ * first. Sorted by number of primitives (descending), then bound (in steps of 2^8), then i, then j:
+ * lanes of a warp do equal work and meet equal rows in runs, and tiles of pairs too small to matter
+ * are passed over at once. Primitives of pairs of equal depth lie [primitive][two fields][pair], so
+ * that neighbouring pairs are read together; those of one pair are in descending order of their
+ * bounds. */
 typedef struct fmo_gpu_pairs {
     int num;
     const int4 *shell;           /* [num] first functions of i and j, primitives, stride in prim */
@@ -112,8 +118,7 @@ typedef struct fmo_gpu_matrices {
     double *coulomb, *exchange; /* X^J, X^K of digest.h; fixed point under `fixed` */
     size_t copy_stride;         /* values between copies under `replicated` */
     unsigned copies;
-    int nao;    /* functions, those that fill up sp sets included */
-    int s_sets; /* sets of one s function */
+    int nao; /* functions, those that fill up sp sets included */
     const fmo_boys_table *boys;
     const double *fixed_scale;  /* for `fixed` */
     unsigned long long *sink;   /* for `none`: one word */

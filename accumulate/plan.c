@@ -10,51 +10,11 @@
 
 #include "accumulate/digest.h"
 #include "accumulate/gpu.h"
+#include "integrals/names.h"
 
-#define NAME_ROW(e, name, text) [e] = name,
-#define TEXT_ROW(e, name, text) [e] = text,
-static const char *const mode_name[] = {FMO_MODE_TABLE(NAME_ROW)};
-static const char *const mode_text[] = {FMO_MODE_TABLE(TEXT_ROW)};
-static const char *const reduce_name[] = {FMO_REDUCE_TABLE(NAME_ROW)};
-static const char *const reduce_text[] = {FMO_REDUCE_TABLE(TEXT_ROW)};
-static const char *const integrals_name[] = {FMO_INTEGRALS_TABLE(NAME_ROW)};
-static const char *const integrals_text[] = {FMO_INTEGRALS_TABLE(TEXT_ROW)};
-#undef NAME_ROW
-#undef TEXT_ROW
-
-static const char *look_up(const char *const *table, unsigned count, unsigned index)
-{
-    return index < count ? table[index] : NULL;
-}
-
-const char *fmo_mode_name(fmo_mode mode)
-{
-    return look_up(mode_name, FMO_MODE_COUNT, mode);
-}
-const char *fmo_mode_text(fmo_mode mode)
-{
-    return look_up(mode_text, FMO_MODE_COUNT, mode);
-}
-
-const char *fmo_reduce_name(fmo_reduce reduce)
-{
-    return look_up(reduce_name, FMO_REDUCE_COUNT, reduce);
-}
-
-const char *fmo_reduce_text(fmo_reduce reduce)
-{
-    return look_up(reduce_text, FMO_REDUCE_COUNT, reduce);
-}
-
-const char *fmo_integrals_name(fmo_integrals integrals)
-{
-    return look_up(integrals_name, FMO_INTEGRALS_COUNT, integrals);
-}
-
-const char *fmo_integrals_text(fmo_integrals integrals)
-{
-    return look_up(integrals_text, FMO_INTEGRALS_COUNT, integrals);
-}
+FMO_NAMES(fmo_mode, fmo_mode, FMO_MODE_TABLE)
+FMO_NAMES(fmo_reduce, fmo_reduce, FMO_REDUCE_TABLE)
+FMO_NAMES(fmo_integrals, fmo_integrals, FMO_INTEGRALS_TABLE)
 
 void fmo_fock_options_init(fmo_fock_options *options)
 {

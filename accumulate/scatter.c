@@ -2,6 +2,8 @@
 #include <fmo/scatter.h>
 #include <stddef.h>
 
+#include "integrals/names.h"
+
 static const struct {
     const char *name, *determinism, *text;
     fmo_strategy_kind kind;
@@ -13,23 +15,10 @@ static const struct {
 #undef ROW
 };
 
-static const struct {
-    const char *name, *text;
-} commit_row[] = {
-#define ROW(e, n, t) [e] = {n, t},
-    FMO_COMMIT_TABLE(ROW)
-#undef ROW
-};
-
 static int scatter_known(fmo_scatter scatter)
 {
     return (int)scatter >= 0 && (int)scatter < FMO_SCATTER_COUNT;
 }
-static int commit_known(fmo_commit commit)
-{
-    return (int)commit >= 0 && (int)commit < FMO_COMMIT_COUNT;
-}
-
 const char *fmo_scatter_name(fmo_scatter scatter)
 {
     return scatter_known(scatter) ? scatter_row[scatter].name : NULL;
@@ -51,11 +40,4 @@ fmo_strategy_kind fmo_scatter_kind(fmo_scatter scatter)
     return scatter_known(scatter) ? scatter_row[scatter].kind : FMO_SCATTER_CHOICE;
 }
 
-const char *fmo_commit_name(fmo_commit commit)
-{
-    return commit_known(commit) ? commit_row[commit].name : NULL;
-}
-const char *fmo_commit_text(fmo_commit commit)
-{
-    return commit_known(commit) ? commit_row[commit].text : NULL;
-}
+FMO_NAMES(fmo_commit, fmo_commit, FMO_COMMIT_TABLE)

@@ -2,6 +2,7 @@
  *
  *     template <class Commit, int BlockThreads = 1024> struct fmo_scatter_NAME {
  *         static constexpr bool block_wide;
+ *         static constexpr bool takes_runs; // add_runs: add_block by who knows runs of lanes
  *         unsigned add(unsigned mask, T *address, T value) const;  // atomics this lane issued
  *         T fetch_add(unsigned mask, T *address, T value) const;   // old value
  *         // address[r * stride + c] += value[r * Columns + c]; equal addresses are found once

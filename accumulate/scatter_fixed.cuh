@@ -37,6 +37,7 @@ FMO_DEVICE unsigned long long fmo_fixed_sum(unsigned mask, unsigned long long va
 
 template <class Commit, int BlockThreads = 1024> struct fmo_scatter_fixed {
     static constexpr bool block_wide = false;
+    static constexpr bool takes_runs = false;
     double scale;
 
     __device__ __forceinline__ unsigned add(unsigned mask, double *address, double value) const

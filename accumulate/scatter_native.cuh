@@ -6,6 +6,7 @@
 
 template <class Commit, int BlockThreads = 1024> struct fmo_scatter_native {
     static constexpr bool block_wide = false;
+    static constexpr bool takes_runs = false;
 
     template <typename T>
     __device__ __forceinline__ unsigned add(unsigned mask, T *address, T value) const

@@ -10,6 +10,7 @@
 
 template <class Commit, int BlockThreads = 1024> struct fmo_scatter_none {
     static constexpr bool block_wide = false;
+    static constexpr bool takes_runs = false;
     unsigned long long *sink;        /* [1] device memory */
     mutable unsigned long long bits; /* the host sets 0; lives in a register */
 

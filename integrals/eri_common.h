@@ -142,4 +142,20 @@ FMO_HD void fmo_vrr_dp(const fmo_prim_quartet *z, int m_max, fmo_real p[][3], fm
     }
 }
 
+/* Horizontal recursion on a pp bra, (p_i p_j| = (d_ij s| + AB_j (p_i s|, for each of `columns` ket
+ * functions: acc[9][columns] are d (6), then p (3); eri[3][3][columns]. */
+FMO_HD void fmo_hrr_pp(int columns, const fmo_real *AB, const fmo_real *acc, fmo_real *eri)
+{
+    FMO_UNROLL
+    for (int i = 0; i < 3; i++) {
+        FMO_UNROLL
+        for (int j = 0; j < 3; j++) {
+            FMO_UNROLL
+            for (int c = 0; c < columns; c++)
+                eri[(3 * i + j) * columns + c] =
+                    acc[FMO_D(i, j) * columns + c] + AB[j] * acc[(6 + i) * columns + c];
+        }
+    }
+}
+
 #endif

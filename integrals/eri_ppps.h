@@ -24,15 +24,7 @@ FMO_HD void eri_ppps_finish(const fmo_real *AB, const fmo_real *CD, const fmo_re
                             fmo_real *eri)
 {
     (void)CD;
-    FMO_UNROLL
-    for (int i = 0; i < 3; i++) {
-        FMO_UNROLL
-        for (int j = 0; j < 3; j++) {
-            FMO_UNROLL
-            for (int k = 0; k < 3; k++)
-                eri[(3 * i + j) * 3 + k] = acc[3 * FMO_D(i, j) + k] + AB[j] * acc[18 + 3 * i + k];
-        }
-    }
+    fmo_hrr_pp(3, AB, acc, eri);
 }
 
 #endif

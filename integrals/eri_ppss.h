@@ -22,11 +22,7 @@ FMO_HD void eri_ppss_finish(const fmo_real *AB, const fmo_real *CD, const fmo_re
                             fmo_real *eri)
 {
     (void)CD;
-    FMO_UNROLL
-    for (int i = 0; i < 3; i++) {
-        FMO_UNROLL
-        for (int j = 0; j < 3; j++) eri[3 * i + j] = acc[FMO_D(i, j)] + AB[j] * acc[6 + i];
-    }
+    fmo_hrr_pp(1, AB, acc, eri);
 }
 
 #endif

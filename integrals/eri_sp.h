@@ -107,15 +107,7 @@ FMO_HD void eri_sp_ppps_finish(const fmo_real *AB, const fmo_real *CD, const fmo
                                fmo_real *eri)
 {
     (void)CD;
-    FMO_UNROLL
-    for (int i = 0; i < 3; i++) {
-        FMO_UNROLL
-        for (int j = 0; j < 3; j++) {
-            FMO_UNROLL
-            for (int c = 0; c < 4; c++)
-                eri[(3 * i + j) * 4 + c] = acc[4 * FMO_D(i, j) + c] + AB[j] * acc[4 * (6 + i) + c];
-        }
-    }
+    fmo_hrr_pp(4, AB, acc, eri);
 }
 
 #endif

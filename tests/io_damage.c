@@ -2,6 +2,7 @@
  * whatever it is, nothing crashes and a refusal has a message. Deterministic; more cases:
  * io_damage CASES [SEED]. */
 #include "check.h"
+#include "io_folder.h"
 #include <fmo/dataset.h>
 
 #include <hdf5.h>
@@ -28,25 +29,6 @@ const char *__asan_default_suppressions(void)
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libhdf5";
-}
-
-typedef struct content {
-    unsigned char *bytes;
-    size_t size;
-} content;
-
-static content load(const char *path)
-{
-    content c = {NULL, 0};
-    FILE *file = fopen(path, "rb");
-    if (!file) return c;
-    fseek(file, 0, SEEK_END);
-    c.size = (size_t)ftell(file);
-    rewind(file);
-    c.bytes = malloc(c.size);
-    if (fread(c.bytes, 1, c.size, file) != c.size) c.size = 0;
-    fclose(file);
-    return c;
 }
 
 static void store(const char *path, const unsigned char *bytes, size_t size)
@@ -122,7 +104,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char good_path[512];
         snprintf(good_path, sizeof good_path, "%s%s", FMO_DATASET_DIR, names[i]);
-        content good = load(good_path);
+        content good = content_load(good_path);
         CHECK(good.size > 1000, "cannot read %s", good_path);
         if (good.size > 1000) {
             cut(path, good);

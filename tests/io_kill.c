@@ -2,6 +2,7 @@
  * beside it is gone after the next write. io_kill [FMO-DRIVER]: with the driver's path, the program
  * killed is the driver. */
 #include "check.h"
+#include "driver/clock.h"
 #include "io_folder.h"
 #include "io_orbitals.h"
 #include <fmo/one_electron.h>
@@ -19,35 +20,9 @@ static char directory[] = "/tmp/fmo-io-kill-XXXXXX";
 static const char *const input = FMO_DATASET_DIR "/h2o_6-31g.h5";
 static char target[1024];
 
-typedef struct content {
-    char *bytes;
-    size_t size;
-} content;
-
-static content load(const char *path)
-{
-    content c = {NULL, 0};
-    FILE *file = fopen(path, "rb");
-    if (!file) return c;
-    fseek(file, 0, SEEK_END);
-    c.size = (size_t)ftell(file);
-    rewind(file);
-    c.bytes = malloc(c.size + 1);
-    if (fread(c.bytes, 1, c.size, file) != c.size) c.size = 0;
-    fclose(file);
-    return c;
-}
-
 static bool same(content a, content b)
 {
     return a.bytes && b.bytes && a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Kill a child after a random share of `seconds`; true if it was still running. */
@@ -101,12 +76,12 @@ static void check_writer(job *j, unsigned long long *seed)
 {
     content version[2];
     fmo_error err = {FMO_OK, ""};
-    double start = now();
+    double start = driver_seconds();
     for (int v = 0; v < 2; v++) {
         CHECK(write_once(j, v, &err) == FMO_OK, "%s", err.message);
-        version[v] = load(target);
+        version[v] = content_load(target);
     }
-    double seconds = now() - start; /* two writes */
+    double seconds = driver_seconds() - start; /* two writes */
     CHECK(!same(version[0], version[1]), "%s: both versions are the same", kind_names[j->kind]);
     int old = 0, killed = 0, strays = 0;
     for (int i = 0; i < KILLS; i++) {
@@ -118,7 +93,7 @@ static void check_writer(job *j, unsigned long long *seed)
             _exit(0);
         }
         killed += kill_after(child, seconds, seed);
-        content now_there = load(target);
+        content now_there = content_load(target);
         bool is_old = same(now_there, version[0]);
         CHECK(is_old || same(now_there, version[1]), "%s: kill %d left a broken file of %zu bytes",
               kind_names[j->kind], i, now_there.size);
@@ -209,17 +184,17 @@ static void check_driver(const char *driver)
     static const char *const cutoff[] = {"1e-10", "1e-11"}; /* is in the file */
     content version[2];
     unsigned long long seed = 4;
-    double start = now();
+    double start = driver_seconds();
     for (int v = 0; v < 2; v++) {
         CHECK(run_driver(driver, cutoff[v]), "%s fails", driver);
-        version[v] = load(target);
+        version[v] = content_load(target);
     }
-    double seconds = 0.5 * (now() - start);
+    double seconds = 0.5 * (driver_seconds() - start);
     CHECK(!same(version[0], version[1]), "both versions are the same");
     int killed = 0, changes = 0, v = 1;
     for (int i = 0; i < KILLS && version[0].bytes && version[1].bytes; i++) {
         killed += kill_after(start_driver(driver, cutoff[1 - v]), 1.2 * seconds, &seed);
-        content there = load(target);
+        content there = content_load(target);
         int is = same(there, version[0]) ? 0 : same(there, version[1]) ? 1 : -1;
         CHECK(is >= 0, "kill %d left a broken file of %zu bytes", i, there.size);
         changes += is == 1 - v;

@@ -1,12 +1,12 @@
 /* Every bad file is refused with its field named, quickly, in little memory and in silence; every
  * good variation is read. The cases are in io_bad_files.c. */
+#include "driver/clock.h"
 #include "check.h"
 #include "io_bad_files.h"
 #include <fmo/dataset.h>
 
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SECONDS_MOST 1.0
@@ -17,13 +17,6 @@ enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };
 #endif
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int has_notice(const fmo_dataset *dataset, const char *text)
 {
@@ -36,9 +29,9 @@ static void check_case(const bad_file *bad, const char *path)
 {
     fmo_error err = {FMO_OK, ""};
     fmo_dataset *dataset = NULL;
-    double start = now();
+    double start = driver_seconds();
     fmo_status status = fmo_dataset_read(path, &dataset, &err);
-    double seconds = now() - start;
+    double seconds = driver_seconds() - start;
     CHECK(SANITIZED || seconds < SECONDS_MOST, "%s took %.2f s", bad->name, seconds);
     CHECK(fmo_status_exit_code(status) == bad->exit_code, "%s: %s (%s)", bad->name,
           fmo_status_text(status), err.message);

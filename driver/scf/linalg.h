@@ -76,9 +76,6 @@ fmo_status fmo_linalg_open_cpu(int threads, fmo_linalg **la, fmo_error *err);
  * Without CUDA: FMO_ERR_UNSUPPORTED. */
 fmo_status fmo_linalg_open_gpu(void **stream, fmo_linalg **la, fmo_error *err);
 
-/* Seconds on a monotonic clock. */
-double fmo_linalg_now(void);
-
 #ifdef __cplusplus
 }
 #endif

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct cpu_linalg {
     fmo_linalg base;
@@ -39,13 +38,6 @@ static void blas_end(int before)
 static int failed(const fmo_linalg *la)
 {
     return la->error.status != FMO_OK;
-}
-
-double fmo_linalg_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static void cpu_close(fmo_linalg *la)

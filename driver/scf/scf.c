@@ -1,5 +1,6 @@
 /* The cycles of an RHF calculation. Fock matrix, energy, gradient, extrapolation, new density: all
  * on matrices of a backend (linalg.h), in an orthogonal basis between two Fock builds. */
+#include "driver/clock.h"
 #include "driver/scf/scf_internal.h"
 
 #include <fmo/one_electron.h>
@@ -9,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "integrals/names.h"
 
 #define CHECKGOTO(call)                  \
     do {                                 \
@@ -27,45 +30,9 @@ static const double energy_rise = 1e-4, ediis_until = 0.1;
  * a full build. */
 static const double nearly = 10.0;
 
-#define NAME_ROW(e, name, text) [e] = name,
-#define TEXT_ROW(e, name, text) [e] = text,
-static const char *const guess_name[] = {FMO_SCF_GUESS_TABLE(NAME_ROW)};
-static const char *const guess_text[] = {FMO_SCF_GUESS_TABLE(TEXT_ROW)};
-static const char *const solver_name[] = {FMO_SCF_SOLVER_TABLE(NAME_ROW)};
-static const char *const solver_text[] = {FMO_SCF_SOLVER_TABLE(TEXT_ROW)};
-static const char *const stability_name[] = {FMO_SCF_STABILITY_TABLE(NAME_ROW)};
-static const char *const stability_text[] = {FMO_SCF_STABILITY_TABLE(TEXT_ROW)};
-#undef NAME_ROW
-#undef TEXT_ROW
-
-static const char *look_up(const char *const *table, unsigned count, unsigned index)
-{
-    return index < count ? table[index] : NULL;
-}
-const char *fmo_scf_guess_name(fmo_scf_guess guess)
-{
-    return look_up(guess_name, FMO_SCF_GUESS_COUNT, guess);
-}
-const char *fmo_scf_guess_text(fmo_scf_guess guess)
-{
-    return look_up(guess_text, FMO_SCF_GUESS_COUNT, guess);
-}
-const char *fmo_scf_solver_name(fmo_scf_solver solver)
-{
-    return look_up(solver_name, FMO_SCF_SOLVER_COUNT, solver);
-}
-const char *fmo_scf_solver_text(fmo_scf_solver solver)
-{
-    return look_up(solver_text, FMO_SCF_SOLVER_COUNT, solver);
-}
-const char *fmo_scf_stability_name(fmo_scf_stability stability)
-{
-    return look_up(stability_name, FMO_SCF_STABILITY_COUNT, stability);
-}
-const char *fmo_scf_stability_text(fmo_scf_stability stability)
-{
-    return look_up(stability_text, FMO_SCF_STABILITY_COUNT, stability);
-}
+FMO_NAMES(fmo_scf_guess, fmo_scf_guess, FMO_SCF_GUESS_TABLE)
+FMO_NAMES(fmo_scf_solver, fmo_scf_solver, FMO_SCF_SOLVER_TABLE)
+FMO_NAMES(fmo_scf_stability, fmo_scf_stability, FMO_SCF_STABILITY_TABLE)
 
 void fmo_scf_options_init(fmo_scf_options *options)
 {
@@ -240,7 +207,7 @@ static double build(fmo_scf_state *s, int full)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->n * (size_t)s->n;
-    const double start = fmo_linalg_now();
+    const double start = driver_seconds();
     if (full) {
         fmo_scf_two_electron(s, s->density, s->fock_2e);
     } else {
@@ -249,7 +216,7 @@ static double build(fmo_scf_state *s, int full)
         op->add(s->la, size, 1.0, s->work, 1.0, s->fock_2e);
     }
     op->finish(s->la);
-    s->fock_seconds += fmo_linalg_now() - start;
+    s->fock_seconds += driver_seconds() - start;
     op->add(s->la, size, 1.0, s->density, 0.0, s->built);
     op->add(s->la, size, 1.0, s->core, 0.0, s->fock);
     op->add(s->la, size, 1.0, s->fock_2e, 1.0, s->fock);
@@ -333,7 +300,7 @@ static fmo_status converge(fmo_scf_state *s, const fmo_scf_options *o, int ediis
     double lowest = INFINITY;
     r->converged = 0;
     for (int first = 1; r->cycles < o->max_cycles && !r->converged; first = 0) {
-        const double start = fmo_linalg_now(), fock = s->fock_seconds, solve = s->solve_seconds;
+        const double start = driver_seconds(), fock = s->fock_seconds, solve = s->solve_seconds;
         const double energy = build(s, full);
         const double gradient = remember(s, &p, energy);
         const double change = first ? NAN : energy - r->energy;
@@ -378,7 +345,7 @@ static fmo_status converge(fmo_scf_state *s, const fmo_scf_options *o, int ediis
                                     .fock_seconds = s->fock_seconds - fock,
                                     .solve_seconds = s->solve_seconds - solve};
             report.other_seconds =
-                fmo_linalg_now() - start - report.fock_seconds - report.solve_seconds;
+                driver_seconds() - start - report.fock_seconds - report.solve_seconds;
             o->callback(&report, o->user);
         }
         if (!isfinite(energy) || !isfinite(gradient))
@@ -393,10 +360,10 @@ static fmo_status converge(fmo_scf_state *s, const fmo_scf_options *o, int ediis
 /* Canonical orbitals of the last Fock matrix, neither extrapolated nor shifted. */
 static void canonical_orbitals(fmo_scf_state *s)
 {
-    const double start = fmo_linalg_now();
+    const double start = driver_seconds();
     fmo_scf_to_orthogonal(s, s->fock, s->orbitals);
     s->la->ops->eigen(s->la, s->m, s->orbitals, s->orbital_energy);
-    s->solve_seconds += fmo_linalg_now() - start;
+    s->solve_seconds += driver_seconds() - start;
 }
 
 /* Turns the occupied orbitals by `angle` along a direction [virtual][occupied]: the density of the
@@ -426,9 +393,9 @@ static fmo_status stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_
     if (nvir == 0) return FMO_OK;
     double *direction = s->la->ops->allocate(s->la, (size_t)nvir * (size_t)nocc);
     while (r->converged && s->la->error.status == FMO_OK && status == FMO_OK) {
-        const double start = fmo_linalg_now(), fock = s->fock_seconds, solve = s->solve_seconds;
+        const double start = driver_seconds(), fock = s->fock_seconds, solve = s->solve_seconds;
         r->hessian_lowest = fmo_scf_hessian_lowest(s, direction);
-        r->stability_seconds += fmo_linalg_now() - start;
+        r->stability_seconds += driver_seconds() - start;
         s->fock_seconds = fock;
         s->solve_seconds = solve;
         if (!(r->hessian_lowest < unstable) || o->stability != FMO_SCF_STABILITY_FOLLOW ||
@@ -576,9 +543,9 @@ static fmo_status open_backend(const fmo_scf_input *in, const fmo_scf_options *o
         status = fmo_linalg_open_gpu(&fock.stream, &s->la, err);
     else
         status = fmo_linalg_open_cpu(blas_threads, &s->la, err);
-    const double start = fmo_linalg_now();
+    const double start = driver_seconds();
     if (status == FMO_OK) status = fmo_fock_plan_create(in->basis, &fock, &s->plan, err);
-    r->plan_seconds = fmo_linalg_now() - start;
+    r->plan_seconds = driver_seconds() - start;
     r->mode = fock.mode;
     if (status != FMO_OK) return status;
     r->device = s->la->ops->on_device;
@@ -593,7 +560,7 @@ static fmo_status open_backend(const fmo_scf_input *in, const fmo_scf_options *o
 fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *options,
                        fmo_scf_result **result, fmo_error *err)
 {
-    const double start = fmo_linalg_now();
+    const double start = driver_seconds();
     fmo_scf_options defaults;
     fmo_scf_state s = {0};
     char reason[160] = "";
@@ -616,16 +583,16 @@ fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *option
         goto done;
     }
     CHECKGOTO(open_backend(input, o, &s, r, reason, sizeof reason, err));
-    lap = fmo_linalg_now();
+    lap = driver_seconds();
     CHECKGOTO(one_electron(input, r, err));
-    r->one_electron_seconds = fmo_linalg_now() - lap;
+    r->one_electron_seconds = driver_seconds() - lap;
     allocate(&s, o->diis_size);
     s.la->ops->upload(s.la, (size_t)s.n * (size_t)s.n, r->core_hamiltonian, s.core);
     CHECKGOTO(s.la->error.status);
     CHECKGOTO(orthogonalise(&s, r, o->linear_dependence, err));
-    lap = fmo_linalg_now();
+    lap = driver_seconds();
     CHECKGOTO(first_density(&s, input, o, r, err));
-    r->guess_seconds = fmo_linalg_now() - lap;
+    r->guess_seconds = driver_seconds() - lap;
     s.solve_seconds = 0.0;
     CHECKGOTO(s.la->error.status);
     status = converge(&s, o, 0, r, err);
@@ -652,7 +619,7 @@ done:
         r->fock_profile.mode = r->mode;
         r->fock_seconds = s.fock_seconds;
         r->solve_seconds = s.solve_seconds;
-        r->seconds = fmo_linalg_now() - start;
+        r->seconds = driver_seconds() - start;
     }
     if (status == FMO_OK || (status == FMO_ERR_CHECK && r && r->cycles > 0))
         *result = r;

@@ -1,5 +1,6 @@
 /* From a Fock matrix to a density: all orbitals, or purification, which takes matrix products only
  * and is many times faster than the eigenproblem on a GPU. */
+#include "driver/clock.h"
 #include "driver/scf/scf_internal.h"
 
 #include <math.h>
@@ -62,12 +63,12 @@ static int purify(fmo_scf_state *s, const double *fock_o, double *P)
 void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    const double start = fmo_linalg_now();
+    const double start = driver_seconds();
     if (s->solver != FMO_SCF_SOLVER_PURIFY || !purify(s, fock_o, density_o)) {
         op->eigen(s->la, s->m, fock_o, s->orbital_energy);
         op->multiply(s->la, 'N', 'T', s->m, s->m, s->occupied, 2.0, fock_o, fock_o, 0.0, density_o);
         op->fold(s->la, s->m, 0.5, 1.0, density_o);
     }
     op->finish(s->la);
-    s->solve_seconds += fmo_linalg_now() - start;
+    s->solve_seconds += driver_seconds() - start;
 }
