@@ -25,46 +25,81 @@ static __device__ __forceinline__ fmo_gpu_place fmo_gpu_find_place(const fmo_gpu
     }
     p.same_bra = p.same_k = p.same_l = 0;
     if (S::takes_runs) {
-        const unsigned follows = mask & mask << 1; /* the lane below takes part */
-        p.same_bra = follows & __ballot_sync(mask, __shfl_up_sync(mask, bra, 1) == bra);
-        p.same_k = p.same_bra & __ballot_sync(mask, __shfl_up_sync(mask, at.ao[2], 1) == at.ao[2]);
-        p.same_l = p.same_bra & __ballot_sync(mask, __shfl_up_sync(mask, at.ao[3], 1) == at.ao[3]);
+        const unsigned follows = mask & mask << 1, all = 0xffffffffu;
+        p.same_bra = follows & __ballot_sync(all, __shfl_up_sync(all, bra, 1) == bra);
+        p.same_k = p.same_bra & __ballot_sync(all, __shfl_up_sync(all, at.ao[2], 1) == at.ao[2]);
+        p.same_l = p.same_bra & __ballot_sync(all, __shfl_up_sync(all, at.ao[3], 1) == at.ao[3]);
     }
     return p;
 }
 
-/* One row of the digestion table: contract, then add the block; which triangle of X it goes to does
- * not matter (digest.h). Every lane of `mask` calls (with a block-wide strategy every thread does,
- * and threads without a quartet pass no address). */
-template <class C, class S, int ROW, int COLUMN, int DEN_ROW, int DEN_COLUMN>
-static __device__ __forceinline__ unsigned
-fmo_gpu_digest_term(const S &scatter, unsigned mask, bool active, const fmo_gpu_matrices &m,
-                    double *matrix, const fmo_gpu_place &at, const double *eri)
+/* N neighbouring values: four are a set's, and aligned; three are the p functions of a set. */
+template <int N>
+static __device__ __forceinline__ void fmo_gpu_load_row(const double *from, double *to)
+{
+    static_assert(N == 1 || N == 3 || N == 4, "functions of a shell or set");
+    constexpr int single = N % 2;
+    if (single) to[0] = __ldg(from);
+    FMO_UNROLL
+    for (int n = single; n < N; n += 2) {
+        const double2 two = __ldg((const double2 *)(from + n));
+        to[n] = two.x;
+        to[n + 1] = two.y;
+    }
+}
+
+/* D of two shells, [ROW][COLUMN]. */
+template <class C, int ROW, int COLUMN>
+static __device__ __forceinline__ void fmo_gpu_load_block(const fmo_gpu_matrices &m,
+                                                          const fmo_gpu_place &at, double *den)
 {
     constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
-    constexpr int rows = size[ROW], columns = size[COLUMN];
-    constexpr int den_rows = size[DEN_ROW], den_columns = size[DEN_COLUMN];
-    double den[den_rows * den_columns], block[rows * columns];
     FMO_UNROLL
-    for (int u = 0; u < den_rows; u++) {
-        const double *const row =
-            m.density + (at.row[DEN_ROW] + (unsigned)(u * m.nao) + at.column[DEN_COLUMN]);
-        FMO_UNROLL
-        for (int v = 0; v < den_columns; v++) den[u * den_columns + v] = __ldg(row + v);
-    }
-    fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, ROW, COLUMN, DEN_ROW, DEN_COLUMN, eri,
-                              den, block);
+    for (int u = 0; u < size[ROW]; u++)
+        fmo_gpu_load_row<size[COLUMN]>(
+            m.density + (at.row[ROW] + (unsigned)(u * m.nao) + at.column[COLUMN]),
+            den + u * size[COLUMN]);
+}
+
+/* Adds a block [ROW][COLUMN] to a matrix. Every lane of `mask` calls (with a block-wide strategy
+ * every thread does, with one that takes runs every lane; those that add nothing are not `active`).
+ */
+template <class C, class S, int ROW, int COLUMN>
+static __device__ __forceinline__ unsigned
+fmo_gpu_scatter_block(const S &scatter, unsigned mask, bool active, const fmo_gpu_matrices &m,
+                      double *matrix, const fmo_gpu_place &at, const double *block)
+{
+    constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
     double *const address = matrix + (at.row[ROW] + at.column[COLUMN]);
     if constexpr (S::takes_runs) {
         const unsigned run = ROW == 2      ? 0u
                              : COLUMN == 1 ? at.same_bra
                              : COLUMN == 2 ? at.same_k
                                            : at.same_l;
-        return scatter.template add_runs<rows, columns>(mask, run & mask & mask << 1, address,
-                                                        (size_t)m.nao, block);
+        return scatter.template add_runs<size[ROW], size[COLUMN]>(mask, run & mask & mask << 1,
+                                                                  address, (size_t)m.nao, block);
     }
-    return scatter.template add_block<rows, columns>(
+    return scatter.template add_block<size[ROW], size[COLUMN]>(
         mask, S::block_wide && !active ? (double *)nullptr : address, (size_t)m.nao, block);
+}
+
+/* One row of the digestion table: contract, then add the block. Which triangle of X it goes to, or
+ * D is taken from, does not matter (digest.h): D is read with the larger shell along its rows,
+ * where functions are neighbours; in X rows far apart are better, as adds to one sector wait for
+ * each other. Called as fmo_gpu_scatter_block. */
+template <class C, class S, int ROW, int COLUMN, int DEN_ROW, int DEN_COLUMN>
+static __device__ __forceinline__ unsigned
+fmo_gpu_digest_term(const S &scatter, unsigned mask, bool active, const fmo_gpu_matrices &m,
+                    double *matrix, const fmo_gpu_place &at, const double *eri)
+{
+    constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
+    constexpr bool turn = size[DEN_ROW] > size[DEN_COLUMN];
+    constexpr int den_row = turn ? DEN_COLUMN : DEN_ROW, den_column = turn ? DEN_ROW : DEN_COLUMN;
+    double den[size[den_row] * size[den_column]], block[size[ROW] * size[COLUMN]];
+    fmo_gpu_load_block<C, den_row, den_column>(m, at, den);
+    fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, ROW, COLUMN, den_row, den_column, eri,
+                              den, block);
+    return fmo_gpu_scatter_block<C, S, ROW, COLUMN>(scatter, mask, active, m, matrix, at, block);
 }
 
 /* What a strategy needs to know beyond addresses. */
@@ -86,6 +121,16 @@ static __device__ __forceinline__ void fmo_gpu_prepare(fmo_scatter_none<Commit, 
     scatter.bits = 0;
 }
 
+/* Every thread of a warp calls. */
+static __device__ __forceinline__ void fmo_gpu_count_issued(const fmo_gpu_matrices &m,
+                                                            unsigned issued)
+{
+    if (!m.issued) return;
+    for (int offset = 16; offset; offset /= 2)
+        issued += __shfl_down_sync(0xffffffffu, issued, offset);
+    if (threadIdx.x % 32 == 0 && issued) atomicAdd(m.issued, (unsigned long long)issued);
+}
+
 template <class C, class S>
 __global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
     fmo_gpu_fused(fmo_gpu_class_view view, fmo_gpu_matrices m)
@@ -97,36 +142,38 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
     double *const J = m.coulomb + copy, *const K = m.exchange + copy;
     unsigned issued = 0;
     if (blockIdx.x * blockDim.x >= count) return; /* the whole block */
-    /* The bounds are the same for a whole block; lanes without a quartet leave the mask. */
+    /* Strategies that need threads without a quartet, at barriers or to add for others: these
+     * repeat the last quartet and add nothing. Others let them leave the mask. The bounds are the
+     * same for a whole block. */
+    constexpr bool together = S::block_wide || S::takes_runs;
+    /* The list is read one quartet ahead. */
+    int2 ahead =
+        fmo_gpu_load_once(view.list + umin(blockIdx.x * blockDim.x + threadIdx.x, count - 1));
     for (unsigned first = blockIdx.x * blockDim.x; first < count; first += stride) {
         const bool active = first + threadIdx.x < count;
         const unsigned mask = __ballot_sync(0xffffffffu, active);
-        if (!S::block_wide && !active) continue;
-        /* A block-wide strategy needs the idle threads at its barriers: they repeat the last
-         * quartet and add nothing. */
-        const int2 quartet = view.list[active ? first + threadIdx.x : count - 1];
+        if (!together && !active) continue;
+        const int2 quartet = ahead;
+        ahead = fmo_gpu_load_once(view.list + umin(first + stride + threadIdx.x, count - 1));
         double eri[C::size];
         const fmo_gpu_shells at = fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], quartet, eri);
-        __syncwarp(S::block_wide ? 0xffffffffu : mask);
+        const unsigned callers = together ? 0xffffffffu : mask;
+        __syncwarp(callers);
         const fmo_gpu_place place = fmo_gpu_find_place<S>(at, quartet.x, mask, m.nao);
         const bool exchanges = active && ((unsigned)quartet.y & FMO_GPU_EXCHANGE_BIT);
-        const unsigned exchanging = __ballot_sync(S::block_wide ? 0xffffffffu : mask, exchanges);
+        const unsigned exchanging = __ballot_sync(callers, exchanges);
 #define TERM(matrix, row, column, den_row, den_column)                                             \
-    if (is_##matrix || S::block_wide || exchanges)                                                 \
+    if (is_##matrix || S::block_wide || (S::takes_runs ? exchanging : exchanges))                  \
         issued += fmo_gpu_digest_term<C, S, row, column, den_row, den_column>(                     \
             scatter, is_##matrix ? mask : exchanging, is_##matrix ? active : exchanges, m, matrix, \
             place, eri);
         constexpr bool is_J = true, is_K = false;
         FMO_DIGEST_TABLE(TERM)
 #undef TERM
-        __syncwarp(S::block_wide ? 0xffffffffu : mask);
+        __syncwarp(callers);
     }
     fmo_scatter_finish(scatter);
-    if (m.issued) {
-        for (int offset = 16; offset; offset /= 2)
-            issued += __shfl_down_sync(0xffffffffu, issued, offset);
-        if (threadIdx.x % 32 == 0 && issued) atomicAdd(m.issued, (unsigned long long)issued);
-    }
+    fmo_gpu_count_issued(m, issued);
 }
 
 #endif

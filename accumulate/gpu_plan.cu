@@ -299,8 +299,9 @@ static fmo_status make_sets(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_err
     const fmo_basis *b = plan->basis;
     const int s_shells = b->shell_num_l[0], p_shells = b->shell_num_l[1];
     int *partner = (int *)malloc((size_t)b->shell_num * sizeof *partner);
-    int *caller = (int *)malloc(4 * (size_t)b->shell_num * sizeof *caller);
-    double *factor = (double *)calloc(4 * (size_t)b->shell_num, sizeof *factor);
+    const size_t most = 4 * (size_t)b->shell_num + 2 * FMO_GPU_ALIGN;
+    int *caller = (int *)malloc(most * sizeof *caller);
+    double *factor = (double *)calloc(most, sizeof *factor);
     fmo_status status = FMO_OK;
     g->sp = plan->pairs.sp;
     g->set_of_shell = (int *)malloc((size_t)b->shell_num * sizeof *g->set_of_shell);
@@ -318,7 +319,7 @@ static fmo_status make_sets(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_err
         if (partner[p] >= 0) g->set_of_shell[partner[p]] = g->set_of_shell[p];
     }
     g->sets = g->s_sets + p_shells;
-    g->nao = g->s_sets + (g->sp ? 4 : 3) * p_shells;
+    g->nao = fmo_gpu_aligned(fmo_gpu_set_begin(g->sets, g->s_sets, g->sp ? 4 : 3));
     for (int a = 0; a < g->nao; a++) caller[a] = -1;
     for (int s = 0; s < b->shell_num; s++) {
         const int l = b->shell[s].ang_mom;

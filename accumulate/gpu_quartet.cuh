@@ -72,9 +72,35 @@ static __device__ __forceinline__ float fmo_gpu_prim_bound(double2 ratio_bound)
     return __int_as_float(__double2loint(ratio_bound.y));
 }
 
+/* On products of bounds of primitives: the density factor is at most 2^(FMO_GPU_FACTOR_TOP - code).
+ */
+static __device__ __forceinline__ float fmo_gpu_prim_cutoff(const fmo_gpu_class_view &view,
+                                                            int2 quartet)
+{
+    const int code = (quartet.y >> FMO_GPU_KET_BITS) & FMO_GPU_FACTOR_MAX;
+    return view.prim_cutoff * __int_as_float((code - FMO_GPU_FACTOR_TOP + 127) << 23);
+}
+
 typedef struct fmo_gpu_shells {
     int ao[4]; /* first functions */
 } fmo_gpu_shells;
+
+/* Loads of what only one warp needs once: they leave the L1 cache to the table of the Boys function
+ * and to D, which are needed again. */
+static __device__ __forceinline__ double2 fmo_gpu_load_once(const double2 *from)
+{
+    double2 to;
+    asm("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(to.x), "=d"(to.y) : "l"(from));
+    return to;
+}
+static __device__ __forceinline__ int2 fmo_gpu_load_once(const int2 *from)
+{
+    int2 to;
+    asm volatile("ld.global.L1::no_allocate.v2.s32 {%0, %1}, [%2];"
+                 : "=r"(to.x), "=r"(to.y)
+                 : "l"(from));
+    return to;
+}
 
 /* eri[C::size], degeneracy factor included; `boys` is the table of order C::order. Returns where
  * the four shells start. */
@@ -89,9 +115,7 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_c
     const double2 *const bra_prim =
         view.bra.record + __ldg(view.bra.record_at + bra_at) * (unsigned)FMO_GPU_PAIR_TWOS;
     const double2 *ket_prim = view.ket.prim + __ldg(view.ket.prim_at + ket_at);
-    /* on products of bounds: the factor is at most 2^(FMO_GPU_FACTOR_TOP - code) */
-    const int code = (quartet.y >> FMO_GPU_KET_BITS) & FMO_GPU_FACTOR_MAX;
-    const float cutoff = view.prim_cutoff * __int_as_float((code - FMO_GPU_FACTOR_TOP + 127) << 23);
+    const float cutoff = fmo_gpu_prim_cutoff(view, quartet);
     const double same = view.same && bra_at == ket_at ? 0.5 : 1.0;
     double AC[3], acc[C::acc];
     FMO_UNROLL
@@ -101,10 +125,11 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_c
     FMO_UNROLL
     for (int a = 0; a < C::acc; a++) acc[a] = 0.0;
     for (int m = 0; m < ket.z; m++, ket_prim += FMO_GPU_PAIR_TWOS * ket.w) {
-        const double2 ket_tail = __ldg(ket_prim + 3 * ket.w);
+        const double2 ket_tail = fmo_gpu_load_once(ket_prim + 3 * ket.w);
         double2 tail = __ldg(bra_prim + 3); /* of the primitive to come */
         fmo_prim_pair k =
-            fmo_gpu_prim(__ldg(ket_prim), __ldg(ket_prim + ket.w), __ldg(ket_prim + 2 * ket.w));
+            fmo_gpu_prim(fmo_gpu_load_once(ket_prim), fmo_gpu_load_once(ket_prim + ket.w),
+                         fmo_gpu_load_once(ket_prim + 2 * ket.w));
         const float limit = cutoff / fmo_gpu_prim_bound(ket_tail);
         if (!(fmo_gpu_prim_bound(tail) >= limit)) break; /* and all further kets */
         k.k *= same;

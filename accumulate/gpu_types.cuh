@@ -25,10 +25,18 @@ enum {
     FMO_GPU_PAIR_TWOS = FMO_GPU_PAIR_FIELDS / 2
 };
 
+/* Functions are counted in multiples of this, so that four functions of a set, in a row of a
+ * matrix, are one 32-byte sector of memory. */
+enum { FMO_GPU_ALIGN = 4 };
+static __host__ __device__ inline int fmo_gpu_aligned(int functions)
+{
+    return (functions + FMO_GPU_ALIGN - 1) / FMO_GPU_ALIGN * FMO_GPU_ALIGN;
+}
+
 /* First function of a set: those of one s function come first, all others are `width` wide. */
 static __host__ __device__ inline int fmo_gpu_set_begin(int set, int s_sets, int width)
 {
-    return set < s_sets ? set : width * set - (width - 1) * s_sets;
+    return set < s_sets ? set : fmo_gpu_aligned(s_sets) + width * (set - s_sets);
 }
 
 /* One class of shell pairs. Shells are numbered as the kernels see them: in a plan with sp pairs a

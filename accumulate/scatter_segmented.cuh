@@ -51,6 +51,35 @@ FMO_DEVICE void fmo_run_sum(unsigned mask, unsigned followers, T *value)
     }
 }
 
+static __host__ __device__ constexpr int fmo_power_of_two(int n)
+{
+    return n <= 1 ? 1 : 2 * fmo_power_of_two((n + 1) / 2);
+}
+
+/* N sums over the whole warp, N a power of two, of which every lane gets one: the sum of
+ * value[lane / (32 / N)]. Halving what is exchanged takes N + 4 - log2(N) shuffles of a value and
+ * not the butterfly's 5 N. */
+template <int N, int Bit = 16, typename T> FMO_DEVICE T fmo_whole_sum(const T *value)
+{
+    if constexpr (N > 1) {
+        const bool upper = fmo_lane() & Bit;
+        T half[N / 2];
+#pragma unroll
+        for (int n = 0; n < N / 2; n++) {
+            const T give = upper ? value[n] : value[n + N / 2];
+            const T keep = upper ? value[n + N / 2] : value[n];
+            half[n] = fmo_sum(__shfl_xor_sync(0xffffffffu, give, Bit), keep);
+        }
+        return fmo_whole_sum<N / 2, Bit / 2>(half);
+    } else {
+        T sum = *value;
+#pragma unroll
+        for (int bit = Bit; bit; bit /= 2)
+            sum = fmo_sum(__shfl_xor_sync(0xffffffffu, sum, bit), sum);
+        return sum;
+    }
+}
+
 template <class Commit, typename T>
 FMO_DEVICE_CALL T fmo_segmented_fetch(unsigned mask, T *address, T value)
 {
@@ -81,14 +110,7 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
     __device__ __forceinline__ unsigned add_block(unsigned mask, T *address, size_t stride,
                                                   const T *value) const
     {
-        return add_runs<Rows, Columns>(mask, fmo_run_followers(mask, address), address, stride,
-                                       value);
-    }
-    /* add_block by a caller who knows the lanes that have the address of the lane below them. */
-    template <int Rows, int Columns, typename T>
-    __device__ __forceinline__ unsigned add_runs(unsigned mask, unsigned followers, T *address,
-                                                 size_t stride, const T *value) const
-    {
+        const unsigned followers = fmo_run_followers(mask, address);
         T sum[Rows * Columns];
 #pragma unroll
         for (int n = 0; n < Rows * Columns; n++) sum[n] = value[n];
@@ -96,6 +118,31 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
         if ((followers >> fmo_lane()) & 1u) return 0u;
         fmo_commit_block<Commit, Rows, Columns>(address, stride, sum);
         return Rows * Columns;
+    }
+    /* add_block by a whole warp that knows which lanes have the address of the lane below them;
+     * lanes outside `mask` call, and add nothing. */
+    template <int Rows, int Columns, typename T>
+    __device__ __forceinline__ unsigned add_runs(unsigned mask, unsigned followers, T *address,
+                                                 size_t stride, const T *value) const
+    {
+        constexpr int all = Rows * Columns, room = fmo_power_of_two(all);
+        const bool head = (mask & ~followers) >> fmo_lane() & 1u;
+        if (followers == 0xfffffffeu && mask == 0xffffffffu) {
+            T padded[room];
+#pragma unroll
+            for (int n = 0; n < room; n++) padded[n] = n < all ? value[n < all ? n : 0] : T(0);
+            const T sum = fmo_whole_sum<room>(padded);
+            const unsigned n = fmo_lane() / (32 / room);
+            if (fmo_lane() % (32 / room) == 0 && n < all)
+                Commit::add(address + n / Columns * stride + n % Columns, sum);
+        } else {
+            T sum[all];
+#pragma unroll
+            for (int n = 0; n < all; n++) sum[n] = value[n];
+            fmo_run_suffix<all>(0xffffffffu, followers, sum);
+            if (head) fmo_commit_block<Commit, Rows, Columns>(address, stride, sum);
+        }
+        return head ? (unsigned)all : 0u;
     }
     template <typename T>
     __device__ __forceinline__ T fetch_add(unsigned mask, T *address, T value) const

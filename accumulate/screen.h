@@ -48,6 +48,6 @@ FMO_HD double fmo_screen_density(const double *dmax, long nshell, int i, int j, 
 
 /* Primitive quartets are left out where the product of their Schwarz bounds times the density
  * factor is below this share of the cutoff. docs/theory.md. */
-#define FMO_SCREEN_PRIM_SHARE 0.1
+#define FMO_SCREEN_PRIM_SHARE 0.3
 
 #endif

@@ -1,7 +1,7 @@
 /* Boys function F_0..F_M for M <= 4, to 1e-14 relative for every T >= 0.
- * Small T: F_M from a polynomial per interval of width 1/8, the lower orders by downward recursion,
- * F_(m-1) = (2T F_m + exp(-T)) / (2m-1), all terms positive. From fmo_boys_far(M) on: the
- * asymptotic form, whose relative error T^(M-1/2) exp(-T) / Gamma(M+1/2) there is below 2e-15.
+ * Small T: F_M from a polynomial per interval of width 1/20, the lower orders by downward
+ * recursion, F_(m-1) = (2T F_m + exp(-T)) / (2m-1), all terms positive. From fmo_boys_far(M) on:
+ * the asymptotic form, whose relative error T^(M-1/2) exp(-T) / Gamma(M+1/2) there is below 2e-15.
  * Tables are made at build time by make_boys_table.c. Source: Gill, Johnson, Pople, Int. J. Quantum
  * Chem. 40, 745 (1991); Shavitt (1963). */
 #ifndef FMO_BOYS_H
@@ -13,13 +13,16 @@
 
 enum {
     FMO_BOYS_ORDER_MAX = 4,
-    FMO_BOYS_PER_UNIT = 8,
+    FMO_BOYS_PER_UNIT = 20,
     FMO_BOYS_T_MAX = 45,
     FMO_BOYS_ROWS = FMO_BOYS_T_MAX * FMO_BOYS_PER_UNIT + 1,
-    FMO_BOYS_TERMS = 7,                    /* degree 6 */
-    FMO_BOYS_ROW_SIZE = FMO_BOYS_TERMS + 1 /* one cache line */
+    FMO_BOYS_TERMS = 6, /* degree 5 */
+    FMO_BOYS_ROW_SIZE = 6
 };
 
+/* A row: exp(-T0); coefficients 0..3; 4 and 5, which need few digits, as the upper halves of
+ * doubles in the upper and the lower half of one. On a GPU the lanes of a warp read rows at random:
+ * 48 bytes spread over the banks of the L1 cache, where 64 would meet in two groups of them. */
 typedef struct fmo_boys_table {
     double row[FMO_BOYS_ORDER_MAX + 1][FMO_BOYS_ROWS][FMO_BOYS_ROW_SIZE];
 } fmo_boys_table;
@@ -44,18 +47,15 @@ FMO_HD void fmo_boys_down(fmo_real T, fmo_real exp_T, int M, fmo_real *F)
     for (int m = M; m > 0; m--) F[m - 1] = (2.0 * T * F[m] + exp_T) * (1.0 / (2 * m - 1));
 }
 
-/* exp(-d) for |d| <= 1/16 by its Taylor series; the first term left out is about 4e-17. */
+/* exp(-d) for |d| <= 1/40 by its Taylor series, in short chains; the first term left out is below
+ * 4e-18. */
 FMO_HD fmo_real fmo_boys_exp(fmo_real d)
 {
-    fmo_real e = fmo_set(1.0 / 40320);
-    e = 1.0 / 5040 - d * e;
-    e = 1.0 / 720 - d * e;
-    e = 1.0 / 120 - d * e;
-    e = 1.0 / 24 - d * e;
-    e = 1.0 / 6 - d * e;
-    e = 1.0 / 2 - d * e;
-    e = 1.0 - d * e;
-    return 1.0 - d * e;
+    const fmo_real d2 = d * d;
+    fmo_real e = 1.0 / 720 - d * (1.0 / 5040);
+    e = d2 * e + (1.0 / 24 - d * (1.0 / 120));
+    e = d2 * e + (0.5 - d * (1.0 / 6));
+    return d2 * e + (1.0 - d);
 }
 
 FMO_HD void fmo_boys_asymptotic(fmo_real T, int M, fmo_real *F)
@@ -76,30 +76,31 @@ FMO_HD void fmo_boys_eval(const double *rows, fmo_real T, int M, fmo_real *F)
 #if FMO_SIMD_WIDTH == 1
     if (T < fmo_boys_far(M)) {
         double shifted = T * FMO_BOYS_PER_UNIT + magic;
-#if defined(__CUDA_ARCH__)
-        int index = __double2loint(shifted);
-#else
-        int64_t bits;
-        memcpy(&bits, &shifted, sizeof bits);
-        int index = (int)(bits & 0xffff);
-#endif
         double d = T - (shifted - magic) * (1.0 / FMO_BOYS_PER_UNIT);
-        double c[FMO_BOYS_ROW_SIZE];
+        double c[FMO_BOYS_ROW_SIZE], c4, c5;
 #if defined(__CUDA_ARCH__)
-        const double2 *row = (const double2 *)(rows + index * FMO_BOYS_ROW_SIZE);
+        const double2 *row =
+            (const double2 *)(rows + (unsigned)__double2loint(shifted) * FMO_BOYS_ROW_SIZE);
         FMO_UNROLL
         for (int k = 0; k < FMO_BOYS_ROW_SIZE / 2; k++) {
             const double2 two = __ldg(row + k);
             c[2 * k] = two.x;
             c[2 * k + 1] = two.y;
         }
+        c4 = __hiloint2double(__double2hiint(c[5]), 0);
+        c5 = __hiloint2double(__double2loint(c[5]), 0);
 #else
-        memcpy(c, rows + index * FMO_BOYS_ROW_SIZE, sizeof c);
+        uint64_t bits, upper;
+        memcpy(&bits, &shifted, sizeof bits);
+        memcpy(c, rows + (bits & 0xffff) * FMO_BOYS_ROW_SIZE, sizeof c);
+        memcpy(&bits, &c[5], sizeof bits);
+        upper = bits >> 32 << 32;
+        memcpy(&c4, &upper, sizeof c4);
+        upper = bits << 32;
+        memcpy(&c5, &upper, sizeof c5);
 #endif
-        double f = c[FMO_BOYS_TERMS];
-        FMO_UNROLL
-        for (int k = FMO_BOYS_TERMS - 1; k > 0; k--) f = f * d + c[k];
-        F[M] = f;
+        const double d2 = d * d;
+        F[M] = ((c5 * d + c4) * d2 + (c[4] * d + c[3])) * d2 + (c[2] * d + c[1]);
         if (M > 0) fmo_boys_down(T, fmo_boys_exp(d) * c[0], M, F);
     } else {
         fmo_boys_asymptotic(T, M, F);
@@ -118,14 +119,12 @@ FMO_HD void fmo_boys_eval(const double *rows, fmo_real T, int M, fmo_real *F)
     fmo_real shifted = near_T * (double)FMO_BOYS_PER_UNIT + magic;
     fmo_mask index = ((fmo_mask)shifted & 0xffff) * FMO_BOYS_ROW_SIZE;
     fmo_real d = near_T - (shifted - magic) * (1.0 / FMO_BOYS_PER_UNIT);
-    const double *c = rows;
-    fmo_real f = fmo_gather(c + FMO_BOYS_TERMS, index);
+    const fmo_mask tail = (fmo_mask)fmo_gather(rows + 5, index);
+    fmo_real f = (fmo_real)(tail << 32) * d + (fmo_real)(tail & ~(int64_t)0xffffffff);
     FMO_UNROLL
-    for (int k = FMO_BOYS_TERMS - 1; k > 0; k--) f = f * d + fmo_gather(c + k, index);
+    for (int k = 4; k > 0; k--) f = f * d + fmo_gather(rows + k, index);
     F[M] = f;
-    if (M > 0) {
-        fmo_boys_down(near_T, fmo_boys_exp(d) * fmo_gather(c, index), M, F);
-    }
+    if (M > 0) fmo_boys_down(near_T, fmo_boys_exp(d) * fmo_gather(rows, index), M, F);
 #endif
     if (fmo_any(far)) {
         fmo_real G[FMO_BOYS_ORDER_MAX + 1];

@@ -1,6 +1,6 @@
 /* Writes the tables of boys.h and of boys_lanes.h as C initialisers: make-boys-table FILE
- * LANES_FILE. Runs at build time. On each interval of width 1/8 around T0 the highest order is a
- * polynomial of degree 6 in T - T0, interpolated at Chebyshev nodes in long double. */
+ * LANES_FILE. Runs at build time. On each interval of width 1/20 around T0 the highest order is a
+ * polynomial of degree 5 in T - T0, interpolated at Chebyshev nodes in long double. */
 #define FMO_REF_REAL long double
 #include "integrals/boys_reference.h"
 #include "integrals/boys.h"
@@ -82,21 +82,37 @@ static void write_lanes(FILE *out)
     fprintf(out, "}\n");
 }
 
+/* The upper half of a double, rounded to nearest. */
+static uint64_t upper_half(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (bits + 0x80000000u) >> 32;
+}
+
+static double two_halves(double upper, double lower)
+{
+    const uint64_t bits = upper_half(upper) << 32 | upper_half(lower);
+    double both;
+    memcpy(&both, &bits, sizeof both);
+    return both;
+}
+
 static void write_rows(FILE *out)
 {
     long double x[NODES_MAX], y[NODES_MAX], c[NODES_MAX];
     const long double half = 0.5L / FMO_BOYS_PER_UNIT;
-    fprintf(out, "/* [order][interval]: exp(-T0), coefficients of F_order */\n{");
+    fprintf(out, "/* [order][interval]: rows of boys.h */\n{");
     chebyshev_nodes(FMO_BOYS_TERMS, half, x);
     for (int order = 0; order <= FMO_BOYS_ORDER_MAX; order++) {
         fprintf(out, "{\n");
         for (int row = 0; row < FMO_BOYS_ROWS; row++) {
-            const long double T0 = (long double)row / FMO_BOYS_PER_UNIT;
+            const long double T0 = row * (long double)(1.0 / FMO_BOYS_PER_UNIT); /* as boys.h */
             values(FMO_BOYS_TERMS, order, T0, x, y);
             interpolate(FMO_BOYS_TERMS, x, y, c);
             fprintf(out, "{%.17Lg,", exp(-T0));
-            for (int k = 0; k < FMO_BOYS_TERMS; k++) fprintf(out, "%.17Lg,", c[k]);
-            fprintf(out, "},\n");
+            for (int k = 0; k < 4; k++) fprintf(out, "%.17Lg,", c[k]);
+            fprintf(out, "%a},\n", two_halves((double)c[4], (double)c[5]));
         }
         fprintf(out, "},\n");
     }
