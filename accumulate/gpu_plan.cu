@@ -110,10 +110,11 @@ static int pair_prims(const fmo_pair_list *list, int p)
 /* Host arrays of one class of pairs as the kernels want them. */
 typedef struct staged_pairs {
     int4 *shell;
-    int2 *set;
+    ushort2 *set;
     unsigned *prim_at;
     unsigned char *counts;
-    double *bound, *tile_bound, *center, *prim, *record;
+    float *bound, *tile_bound;
+    double *center, *prim, *record;
     unsigned *record_at;
 } staged_pairs;
 
@@ -158,13 +159,14 @@ static void stage_pairs(const fmo_gpu_state *g, const fmo_basis *basis, fmo_pair
             to->shell[p] =
                 make_int4(first_function(g, list->i[k->index], basis) - shift,
                           first_function(g, list->j[k->index], basis), prims, (int)stride);
-            to->set[p] = make_int2(k->i, k->j);
+            to->set[p] = make_ushort2((unsigned short)k->i, (unsigned short)k->j);
             to->prim_at[p] = (unsigned)(at + p - first);
-            to->counts[p] =
+            const int counts =
                 k->begin > 0 ? 0 : FMO_GPU_COUNTS_PAIR | (carries ? FMO_GPU_COUNTS_CARRIED : 0);
-            to->bound[p] = k->bound;
-            double *tile = &to->tile_bound[p / FMO_GPU_TILE_PAIRS];
-            *tile = fmax(*tile, to->bound[p]);
+            to->counts[p] = (unsigned char)(prims << FMO_GPU_COUNTS_BITS | counts);
+            to->bound[p] = nextafterf((float)k->bound, INFINITY);
+            float *tile = &to->tile_bound[p / FMO_GPU_TILE_PAIRS];
+            *tile = fmaxf(*tile, to->bound[p]);
             for (int x = 0; x < 3; x++) {
                 to->center[(size_t)x * n + p] = basis->shell[list->i[k->index]].center[x];
                 to->center[(size_t)(3 + x) * n + p] = list->AB[3 * (size_t)k->index + x];
@@ -226,13 +228,14 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
     fmo_status status = FMO_OK;
     size_t n = 0;
     for (int p = 0; p < list->num; p++) n += (size_t)parts_of(pair_prims(list, p), depth);
+    const size_t tiles = n / FMO_GPU_TILE_PAIRS + 1;
     sort_key *key = (sort_key *)malloc((n + 1) * sizeof *key);
     const staged_pairs staged = {(int4 *)malloc((n + 1) * sizeof(int4)),
-                                 (int2 *)malloc((n + 1) * sizeof(int2)),
+                                 (ushort2 *)malloc((n + 1) * sizeof(ushort2)),
                                  (unsigned *)malloc((n + 1) * sizeof(unsigned)),
                                  (unsigned char *)malloc(n + 1),
-                                 (double *)malloc((n + 1) * sizeof(double)),
-                                 (double *)calloc(n / FMO_GPU_TILE_PAIRS + 1, sizeof(double)),
+                                 (float *)malloc((n + 1) * sizeof(float)),
+                                 (float *)calloc(tiles, sizeof(float)),
                                  (double *)malloc((6 * n + 1) * sizeof(double)),
                                  (double *)calloc(values, sizeof(double)),
                                  (double *)calloc(values, sizeof(double)),
@@ -245,11 +248,11 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
         const void **to;
     } const arrays[] = {
         {"shell pairs", staged.shell, n * sizeof(int4), (const void **)&pairs->shell},
-        {"shell pairs", staged.set, n * sizeof(int2), (const void **)&pairs->set},
+        {"shell pairs", staged.set, n * sizeof(ushort2), (const void **)&pairs->set},
         {"shell pairs", staged.prim_at, n * sizeof(unsigned), (const void **)&pairs->prim_at},
         {"shell pairs", staged.counts, n, (const void **)&pairs->counts},
-        {"Schwarz bounds", staged.bound, n * sizeof(double), (const void **)&pairs->bound},
-        {"Schwarz bounds", staged.tile_bound, (n / FMO_GPU_TILE_PAIRS + 1) * sizeof(double),
+        {"Schwarz bounds", staged.bound, n * sizeof(float), (const void **)&pairs->bound},
+        {"Schwarz bounds", staged.tile_bound, tiles * sizeof(float),
          (const void **)&pairs->tile_bound},
         {"pair centres", staged.center, 6 * n * sizeof(double), (const void **)&pairs->center},
         {"primitive pairs", staged.prim, values * sizeof(double), (const void **)&pairs->prim},
@@ -278,6 +281,10 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
     pairs->num = (int)n;
     for (size_t x = 0; x < sizeof arrays / sizeof *arrays && status == FMO_OK; x++)
         status = upload(g, arrays[x].what, arrays[x].from, arrays[x].bytes, arrays[x].to, err);
+    if (status == FMO_OK)
+        status = fmo_gpu_alloc(g, "density bounds", (n + tiles) * sizeof(float),
+                               (void **)&pairs->coulomb, err);
+    pairs->tile_coulomb = pairs->coulomb + n;
 done:
     free(key);
     free(staged.shell);
@@ -507,6 +514,7 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     status = make_sets(plan, g, err);
     if (status != FMO_OK) return status;
     const size_t ns = (size_t)g->sets, inner = (size_t)g->nao * (size_t)g->nao;
+    g->zeroed = (2 * copies * inner + ns) * sizeof(double) + sizeof *g->counters;
     struct {
         const char *what;
         size_t bytes;
@@ -515,14 +523,16 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
         {"density", matrix, (void **)&g->density_in},
         {"density", inner * sizeof(double), (void **)&g->density},
         {"density bounds", ns * ns * sizeof(double), (void **)&g->density_max},
-        {"density bounds", ns * sizeof(double), (void **)&g->row_max},
-        {"J and K", 2 * copies * inner * sizeof(double), (void **)&g->coulomb},
+        {"J and K", g->zeroed, (void **)&g->coulomb},
         {"J and K", 2 * matrix, (void **)&g->out},
-        {"counters", sizeof *g->counters, (void **)&g->counters},
     };
     for (size_t x = 0; x < sizeof buffers / sizeof *buffers && status == FMO_OK; x++)
         status = fmo_gpu_alloc(g, buffers[x].what, buffers[x].bytes, buffers[x].pointer, err);
-    if (status == FMO_OK) g->exchange = g->coulomb + copies * inner;
+    if (status == FMO_OK) {
+        g->exchange = g->coulomb + copies * inner;
+        g->row_max = g->exchange + copies * inner;
+        g->counters = (fmo_gpu_counters *)(g->row_max + ns);
+    }
     if (status == FMO_OK)
         status =
             upload(g, "Boys function", &fmo_boys, sizeof fmo_boys, (const void **)&g->boys, err);

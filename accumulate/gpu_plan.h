@@ -52,11 +52,13 @@ typedef struct fmo_gpu_state {
     const fmo_boys_table *boys;
     const int *ao_caller;    /* [nao] caller's function, -1 where a set is filled up */
     const double *ao_factor; /* [nao] */
-    double *density_in, *density, *density_max, *row_max; /* caller's; internal; block maxima */
-    double *coulomb, *exchange;                           /* X, `copies` of each */
-    double *out;                                          /* J and K, caller's order */
-    double *host_in, *host_out;                           /* pinned: density; J and K */
-    double *shell_bound; /* [sets] largest Schwarz bound of a pair with this set */
+    double *density_in, *density, *density_max; /* caller's; internal; block maxima */
+    /* X, `copies` of each; behind it row maxima and counters: all that a build starts from zero. */
+    double *coulomb, *exchange, *row_max;
+    size_t zeroed;              /* bytes from coulomb on */
+    double *out;                /* J and K, caller's order */
+    double *host_in, *host_out; /* pinned: density; J and K */
+    double *shell_bound;        /* [sets] largest Schwarz bound of a pair with this set */
     unsigned copies;
     fmo_gpu_counters *counters, *host_counters; /* pinned: of the last build */
     int2 *list;

@@ -66,6 +66,30 @@ __global__ void take_density(density_args a)
     }
 }
 
+typedef struct coulomb_args {
+    fmo_gpu_pairs pairs[FMO_PAIR_CLASS_COUNT];
+    const double *block_max;
+    int sets;
+} coulomb_args;
+
+/* What a pair's density can do to J of others: one thread per pair, one class per blockIdx.y. */
+__global__ void bound_coulomb(coulomb_args a)
+{
+    const fmo_gpu_pairs &pairs = a.pairs[blockIdx.y];
+    const int n = blockIdx.x * blockDim.x + threadIdx.x;
+    float largest = 0.0f;
+    if (n < pairs.num) {
+        const ushort2 kl = pairs.set[n];
+        const double D = a.block_max[(size_t)kl.x * a.sets + kl.y];
+        largest = __double2float_ru(pairs.bound[n] * fmo_screen_coulomb(D, 0.0));
+        pairs.coulomb[n] = largest;
+    }
+    for (int offset = 16; offset; offset /= 2)
+        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+    if (threadIdx.x % FMO_GPU_TILE_PAIRS == 0 && n < pairs.num)
+        pairs.tile_coulomb[n / FMO_GPU_TILE_PAIRS] = largest;
+}
+
 typedef struct screen_part {
     fmo_gpu_pairs bra, ket;
     int eri_class, same, bra_begin, chunks;
@@ -78,27 +102,36 @@ typedef struct screen_args {
     int parts, sets;
     int coded;  /* survivors carry their codes */
     int groups; /* of SCREEN_KETS ket pairs a block */
-    double cutoff;
+    float cutoff;
     const double *block_max, *row_max;
     fmo_gpu_counters *counters;
 } screen_args;
 
-/* How small a density factor is, rounded to the safe side, where gpu_types.cuh puts it. */
-__device__ unsigned factor_code(double factor)
+/* How small a density factor is, rounded to the safe side, where gpu_types.cuh puts it; from factor
+ * times bound, and bound. */
+__device__ unsigned factor_code(float size, float bound)
 {
-    const int code = FMO_GPU_FACTOR_TOP - 1 - ilogb(factor);
+    const float factor = 1.00001f * __fdividef(size, bound);
+    const int code = FMO_GPU_FACTOR_TOP - 1 - ((int)(__float_as_uint(factor) >> 23) - 127);
     return (unsigned)min(max(code, 0), (int)FMO_GPU_FACTOR_MAX) << FMO_GPU_KET_BITS;
 }
 
+__device__ unsigned warp_sum(unsigned value)
+{
+    for (int offset = 16; offset; offset /= 2)
+        value += __shfl_down_sync(0xffffffffu, value, offset);
+    return value;
+}
+
 /* A block screens one bra pair against `groups` groups of SCREEN_KETS ket pairs. What the rule
- * needs of the rows of i and j is put into shared memory first, if there is room for all sets. */
+ * needs of the rows of i and j is put into shared memory first, if there is room for all sets.
+ * Bounds are floats, rounded up. */
 template <bool ROWS>
 __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__ screen_args a)
 {
-    extern __shared__ double rows[]; /* [sets] max(|D_ik|, |D_jk|) */
+    extern __shared__ float rows[]; /* [sets] max(|D_ik|, |D_jk|) */
     __shared__ unsigned count[32], at[32];
-    __shared__ unsigned long long prims[SCREEN_WARPS];
-    __shared__ unsigned long long counted[SCREEN_WARPS];
+    __shared__ unsigned prims[SCREEN_WARPS], counted[SCREEN_WARPS];
     int n = a.parts - 1;
     while (n > 0 && blockIdx.x < a.part[n].block_begin) n--;
     const screen_part &part = a.part[n];
@@ -109,61 +142,60 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
     const int block_end = min(block_begin + a.groups * SCREEN_KETS, all_kets);
     if (block_begin >= block_end) return;
 
-    const int2 ij = part.bra.set[bra];
-    const int bra_prims = part.bra.shell[bra].z;
-    const double Q = part.bra.bound[bra];
+    const ushort2 ij = part.bra.set[bra];
     const unsigned bra_flags = part.bra.counts[bra];
-    const double largest = __longlong_as_double((long long)a.counters->density_largest);
-    /* No ket can have a larger density factor than this. */
-    const double most =
-        fmo_screen_max(4.0 * largest, fmo_screen_max(a.row_max[ij.x], a.row_max[ij.y]));
-    const double D_ij = a.block_max[(size_t)ij.x * a.sets + ij.y];
+    const float Q = part.bra.bound[bra], coulomb = part.bra.coulomb[bra];
+    /* No ket can exchange more than this. */
+    const float most = Q * __double2float_ru(fmo_screen_exchange(a.row_max[ij.x], a.row_max[ij.y]));
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     bool filled = !ROWS;
     for (int ket_begin = block_begin; ket_begin < block_end; ket_begin += SCREEN_KETS) {
         const int ket_end = min(ket_begin + SCREEN_KETS, block_end);
         /* A lane looks at a tile of 32 kets; tiles that cannot hold a survivor are passed over. */
         const int tile = ket_begin / FMO_GPU_TILE_PAIRS + lane;
-        const bool may =
-            tile * FMO_GPU_TILE_PAIRS < ket_end && Q * part.ket.tile_bound[tile] * most >= a.cutoff;
+        bool may = false;
+        if (tile * FMO_GPU_TILE_PAIRS < ket_end) {
+            const float bound = part.ket.tile_bound[tile];
+            may = fmaxf(fmaxf(most, coulomb) * bound, Q * part.ket.tile_coulomb[tile]) >= a.cutoff;
+        }
         const unsigned tiles = __ballot_sync(0xffffffffu, may);
         if (!tiles) continue; /* the same in all warps */
         if (!filled) {
             for (int k = threadIdx.x; k < a.sets; k += SCREEN_THREADS)
-                rows[k] = fmo_screen_max(a.block_max[(size_t)ij.x * a.sets + k],
-                                         a.block_max[(size_t)ij.y * a.sets + k]);
+                rows[k] = __double2float_ru(fmo_screen_max(a.block_max[(size_t)ij.x * a.sets + k],
+                                                           a.block_max[(size_t)ij.y * a.sets + k]));
             __syncthreads();
             filled = true;
         }
         unsigned ballots[SCREEN_ROUNDS], codes[SCREEN_ROUNDS];
-        unsigned long long prim_quartets = 0;
-        /* pairs that count, those whose ket carries an ss pair, those that exchange: up to 2^20 */
-        unsigned long long counts = 0;
+        unsigned prim_pairs = 0; /* of kets */
+        /* pairs that count, those whose ket carries an ss pair, those that exchange */
+        unsigned counts = 0;
 #pragma unroll
         for (int r = 0; r < SCREEN_ROUNDS; r++) {
             const int ket = ket_begin + r * SCREEN_THREADS + (int)threadIdx.x;
             bool stays = false;
             if ((tiles >> (r * SCREEN_WARPS + warp) & 1u) && ket < ket_end) {
-                const double bound = Q * part.ket.bound[ket];
-                if (bound * most >= a.cutoff) {
-                    const int2 kl = part.ket.set[ket];
-                    const double coulomb =
-                        fmo_screen_coulomb(D_ij, a.block_max[(size_t)kl.x * a.sets + kl.y]);
-                    const double exchange =
-                        ROWS ? fmo_screen_exchange(rows[kl.x], rows[kl.y])
-                             : fmo_screen_exchange_of(a.block_max, a.sets, ij.x, ij.y, kl.x, kl.y);
-                    const double factor = fmo_screen_max(coulomb, exchange);
-                    stays = bound * factor >= a.cutoff;
+                const float ket_bound = part.ket.bound[ket];
+                const float in_J = fmaxf(coulomb * ket_bound, Q * part.ket.coulomb[ket]);
+                float in_K = most * ket_bound;
+                if (fmaxf(in_J, in_K) >= a.cutoff) {
+                    const ushort2 kl = part.ket.set[ket];
+                    in_K = Q * ket_bound *
+                           (ROWS ? fmaxf(rows[kl.x], rows[kl.y])
+                                 : __double2float_ru(fmo_screen_exchange_of(
+                                       a.block_max, a.sets, ij.x, ij.y, kl.x, kl.y)));
+                    stays = fmaxf(in_J, in_K) >= a.cutoff;
                     if (stays) {
-                        const unsigned exchanges = bound * exchange >= a.cutoff;
+                        const unsigned exchanges = in_K >= a.cutoff;
                         const unsigned flags = part.ket.counts[ket];
                         codes[r] = !a.coded ? 0u
-                                            : factor_code(factor) |
+                                            : factor_code(fmaxf(in_J, in_K), Q * ket_bound) |
                                                   (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u);
-                        prim_quartets += (unsigned long long)(bra_prims * part.ket.shell[ket].z);
-                        counts += (unsigned long long)exchanges << 40;
+                        prim_pairs += flags >> FMO_GPU_COUNTS_BITS;
+                        counts += exchanges << 20;
                         if (bra_flags & flags & FMO_GPU_COUNTS_PAIR)
-                            counts += flags & FMO_GPU_COUNTS_CARRIED ? 1ull << 20 | 1ull : 1ull;
+                            counts += flags & FMO_GPU_COUNTS_CARRIED ? 1u << 10 | 1u : 1u;
                         if (part.same && ket == bra && bra_flags & FMO_GPU_COUNTS_CARRIED)
                             fmo_gpu_count_diagonal(a.counters->quartets);
                     }
@@ -172,12 +204,10 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
             ballots[r] = __ballot_sync(0xffffffffu, stays);
             if (lane == 0) count[r * SCREEN_WARPS + warp] = __popc(ballots[r]);
         }
-        for (int offset = 16; offset; offset /= 2) {
-            prim_quartets += __shfl_down_sync(0xffffffffu, prim_quartets, offset);
-            counts += __shfl_down_sync(0xffffffffu, counts, offset);
-        }
+        prim_pairs = warp_sum(prim_pairs);
+        counts = warp_sum(counts);
         if (lane == 0) {
-            prims[warp] = prim_quartets;
+            prims[warp] = prim_pairs;
             counted[warp] = counts;
         }
         __syncthreads();
@@ -191,17 +221,19 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
             unsigned base = 0;
             if (lane == 31 && sum) {
                 base = atomicAdd(&a.counters->survivors[part.eri_class], sum);
-                unsigned long long all_prims = 0, all = 0;
+                unsigned all_prims = 0, exchanges = 0, pairs = 0, carried = 0;
                 for (int w = 0; w < SCREEN_WARPS; w++) {
                     all_prims += prims[w];
-                    all += counted[w];
+                    exchanges += counted[w] >> 20;
+                    carried += counted[w] >> 10 & 0x3ffu;
+                    pairs += counted[w] & 0x3ffu;
                 }
                 atomicAdd(&a.counters->tasks[part.eri_class], (unsigned long long)sum);
-                atomicAdd(&a.counters->exchanges[part.eri_class], all >> 40);
-                atomicAdd(&a.counters->prim_quartets[part.eri_class], all_prims);
+                atomicAdd(&a.counters->exchanges[part.eri_class], (unsigned long long)exchanges);
+                atomicAdd(&a.counters->prim_quartets[part.eri_class],
+                          (unsigned long long)all_prims * (bra_flags >> FMO_GPU_COUNTS_BITS));
                 fmo_gpu_count(a.counters->quartets, part.eri_class,
-                              bra_flags & FMO_GPU_COUNTS_CARRIED, all & 0xfffff,
-                              all >> 20 & 0xfffff);
+                              bra_flags & FMO_GPU_COUNTS_CARRIED, pairs, carried);
             }
             at[lane] = __shfl_sync(0xffffffffu, base, 31) + sum - own;
         }
@@ -255,7 +287,7 @@ __global__ void __launch_bounds__(BOUND_THREADS) bound_elements(bound_args a)
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         const double functions = c == FMO_PAIR_SS ? 1.0 : c == FMO_PAIR_PS ? a.width : 9.0;
         for (int n = threadIdx.x; n < a.pairs[c].num; n += BOUND_THREADS) {
-            const int2 kl = a.pairs[c].set[n];
+            const ushort2 kl = a.pairs[c].set[n];
             coulomb += functions * a.pairs[c].bound[n] * a.block_max[(size_t)kl.x * a.sets + kl.y];
         }
     }
@@ -343,15 +375,23 @@ cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g)
                             g->sets,
                             g->s_sets,
                             g->sp ? 4 : 3};
-    const size_t n = (size_t)g->nao, ns = (size_t)g->sets;
-    cudaError_t code = cudaMemsetAsync(g->counters, 0, sizeof *g->counters, g->stream);
-    if (code == cudaSuccess) code = cudaMemsetAsync(g->row_max, 0, ns * sizeof(double), g->stream);
-    if (code == cudaSuccess)
-        code = cudaMemsetAsync(g->coulomb, 0, 2 * g->copies * n * n * sizeof(double), g->stream);
+    cudaError_t code = cudaMemsetAsync(g->coulomb, 0, g->zeroed, g->stream);
     if (code != cudaSuccess) return code;
     take_density<<<dim3((g->sets + SHELL_THREADS - 1) / SHELL_THREADS, g->sets), SHELL_THREADS, 0,
                    g->stream>>>(a);
-    return cudaGetLastError();
+    code = cudaGetLastError();
+    coulomb_args c;
+    int most = 1;
+    for (int k = 0; k < FMO_PAIR_CLASS_COUNT; k++) {
+        c.pairs[k] = g->pairs[k];
+        if (g->pairs[k].num > most) most = g->pairs[k].num;
+    }
+    c.block_max = g->density_max;
+    c.sets = g->sets;
+    if (code == cudaSuccess)
+        bound_coulomb<<<dim3((most + SHELL_THREADS - 1) / SHELL_THREADS, FMO_PAIR_CLASS_COUNT),
+                        SHELL_THREADS, 0, g->stream>>>(c);
+    return code == cudaSuccess ? cudaGetLastError() : code;
 }
 
 /* Small systems need many blocks, large ones few fillings of shared memory. */
@@ -384,14 +424,15 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
     a.parts = pass->num;
     a.sets = g->sets;
     a.coded = g->sp;
-    a.cutoff = plan->options.cutoff;
+    a.cutoff = (float)plan->options.cutoff;
     a.block_max = g->density_max;
     a.row_max = g->row_max;
     a.counters = g->counters;
-    cudaError_t code =
-        cudaMemsetAsync(g->counters->survivors, 0, sizeof g->counters->survivors, g->stream);
+    cudaError_t code = cudaSuccess;
+    if (pass != g->pass) /* the first finds them zero */
+        code = cudaMemsetAsync(g->counters->survivors, 0, sizeof g->counters->survivors, g->stream);
     if (code != cudaSuccess || !blocks) return code;
-    const size_t rows = (size_t)a.sets * sizeof(double);
+    const size_t rows = (size_t)a.sets * sizeof(float);
     if (rows <= ROWS_BYTES_MAX)
         screen<true><<<blocks, SCREEN_THREADS, rows, g->stream>>>(a);
     else

@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     extern __shared__ double rows[]; /* [ni + nj][nao] */
     __shared__ int queue[64];
     const int lane = threadIdx.x, bra = blockIdx.x / a.chunks, chunk = blockIdx.x % a.chunks;
-    const int2 ij = view.bra.set[bra];
+    const ushort2 ij = view.bra.set[bra];
     const int4 bra_shell = view.bra.shell[bra];
     const double Q = view.bra.bound[bra];
     const double largest = __longlong_as_double((long long)a.counters->density_largest);
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         if (ket < ket_end) {
             const double bound = Q * view.ket.bound[ket];
             if (bound * most >= a.cutoff) {
-                const int2 kl = view.ket.set[ket];
+                const ushort2 kl = view.ket.set[ket];
                 stays = bound * fmo_screen_density(a.block_max, a.sets, ij.x, ij.y, kl.x, kl.y) >=
                         a.cutoff;
                 if (stays) {

@@ -49,24 +49,27 @@ static __host__ __device__ inline int fmo_gpu_set_begin(int set, int s_sets, int
 typedef struct fmo_gpu_pairs {
     int num;
     const int4 *shell;           /* [num] first functions of i and j, primitives, stride in prim */
-    const int2 *set;             /* [num] sets i, j */
+    const ushort2 *set;          /* [num] sets i, j */
     const unsigned *prim_at;     /* [num] first value in prim */
-    const unsigned char *counts; /* [num] FMO_GPU_COUNTS_... */
-    const double *bound;         /* [num] Schwarz bound */
-    const double *tile_bound;    /* [num/FMO_GPU_TILE_PAIRS] largest bound of each tile of pairs */
-    const double *center;        /* [6][num] A, A - B */
+    const unsigned char *counts; /* [num] FMO_GPU_COUNTS_..., and the primitives above them */
+    const float *bound;          /* [num] Schwarz bound, rounded up */
+    const float *tile_bound;     /* [num/FMO_GPU_TILE_PAIRS] largest bound of each tile of pairs */
+    float *coulomb, *tile_coulomb; /* the same times 4 |D|, made in every build */
+    const double *center;          /* [6][num] A, A - B */
     const double2 *prim;
     const unsigned *record_at; /* [num] first primitive in record */
     const double2 *record;     /* the same primitives, [primitive][field] pair after pair */
 } fmo_gpu_pairs;
 
 enum {
-    FMO_GPU_COUNTS_PAIR = 1,   /* the first part of a pair */
-    FMO_GPU_COUNTS_CARRIED = 2 /* ... that carries an ss pair along */
+    FMO_GPU_COUNTS_PAIR = 1,    /* the first part of a pair */
+    FMO_GPU_COUNTS_CARRIED = 2, /* ... that carries an ss pair along */
+    FMO_GPU_COUNTS_BITS = 2
 };
 
 /* A survivor: x the bra pair; y the ket pair and, above FMO_GPU_KET_BITS, how small the density
- * factor is, as FMO_GPU_FACTOR_TOP - log2 rounded down, and whether the quartet counts in K. */
+ * factor is, so that it is at most 2^(FMO_GPU_FACTOR_TOP - code), and whether the quartet counts in
+ * K. */
 enum {
     FMO_GPU_KET_BITS = 26,
     FMO_GPU_PAIRS_MAX = 1 << FMO_GPU_KET_BITS,
