@@ -197,9 +197,9 @@ static cudaError_t queue(const fmo_fock_plan *plan, fmo_gpu_state *g,
     cudaError_t code = fmo_gpu_take_density(plan, g);
     if (code == cudaSuccess && variant->scatter == FMO_SCATTER_FIXED) code = fmo_gpu_fixed_scale(g);
     if (code != cudaSuccess) return code;
-    return plan->options.scatter == FMO_SCATTER_TILE
-               ? run_tile(plan, g, variant->scatter != FMO_SCATTER_COUNT)
-               : run_passes(plan, g, variant, side, timed);
+    if (plan->options.scatter == FMO_SCATTER_TILE)
+        return run_tile(plan, g, variant->scatter != FMO_SCATTER_COUNT);
+    return run_passes(plan, g, variant, side, timed);
 }
 
 /* The same as one graph. Nothing is lost where the capture fails: the launches are then made one by
@@ -242,6 +242,8 @@ static fmo_status run(fmo_fock_plan *plan, const fmo_gpu_variant *variant, bool 
     if (code == cudaSuccess)
         code = !timed && g->graph ? cudaGraphLaunch(g->graph, g->stream)
                                   : queue(plan, g, variant, NULL, timed);
+    if (code == cudaSuccess && plan->options.scatter != FMO_SCATTER_TILE)
+        code = fmo_gpu_spread_coulomb(g, variant->scatter == FMO_SCATTER_FIXED);
     if (code == cudaSuccess)
         code = fmo_gpu_finish(plan, g, variant->scatter == FMO_SCATTER_FIXED, coulomb, exchange);
     if (code == cudaSuccess) code = cudaEventRecord(g->finished, g->stream);

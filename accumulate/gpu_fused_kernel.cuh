@@ -6,18 +6,24 @@
 #include "accumulate/atomics.cuh"
 #include "accumulate/gpu_quartet.cuh"
 
-/* Where the four shells of a lane's quartet are in a matrix, and which lanes continue the run of
- * the lane below: the same bra pair, and with it the same third or fourth shell. */
+/* Where a lane's quartet is in a matrix (four shells) and in the lists of pairs, and which lanes
+ * continue the run of the lane below: the same bra pair, and with it the same third or fourth
+ * shell. */
 typedef struct fmo_gpu_place {
     unsigned row[4], column[4]; /* offset of the first row; first column */
+    int pair[2];                /* bra, ket */
     unsigned same_bra, same_k, same_l;
 } fmo_gpu_place;
 
 template <class S>
 static __device__ __forceinline__ fmo_gpu_place fmo_gpu_find_place(const fmo_gpu_shells &at,
-                                                                   int bra, unsigned mask, int nao)
+                                                                   int2 quartet, unsigned mask,
+                                                                   int nao)
 {
     fmo_gpu_place p;
+    const int bra = quartet.x;
+    p.pair[0] = bra;
+    p.pair[1] = quartet.y & (FMO_GPU_PAIRS_MAX - 1);
     FMO_UNROLL
     for (int s = 0; s < 4; s++) {
         p.column[s] = (unsigned)at.ao[s];
@@ -61,36 +67,50 @@ static __device__ __forceinline__ void fmo_gpu_load_block(const fmo_gpu_matrices
             den + u * size[COLUMN]);
 }
 
-/* Adds a block [ROW][COLUMN] to a matrix. Every lane of `mask` calls (with a block-wide strategy
- * every thread does, with one that takes runs every lane; those that add nothing are not `active`).
- */
-template <class C, class S, int ROW, int COLUMN>
+/* Adds a block of what the strategy calls rows and columns. Every lane of `mask` calls (with a
+ * block-wide strategy every thread does, with one that takes runs every lane; those that add
+ * nothing are not `active`). */
+template <class S, int ROWS, int COLUMNS>
 static __device__ __forceinline__ unsigned
-fmo_gpu_scatter_block(const S &scatter, unsigned mask, bool active, const fmo_gpu_matrices &m,
-                      double *matrix, const fmo_gpu_place &at, const double *block)
+fmo_gpu_scatter_block(const S &scatter, unsigned mask, bool active, unsigned run, double *address,
+                      size_t stride, const double *block)
 {
-    constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
-    double *const address = matrix + (at.row[ROW] + at.column[COLUMN]);
-    if constexpr (S::takes_runs) {
-        const unsigned run = ROW == 2      ? 0u
-                             : COLUMN == 1 ? at.same_bra
-                             : COLUMN == 2 ? at.same_k
-                                           : at.same_l;
-        return scatter.template add_runs<size[ROW], size[COLUMN]>(mask, run & mask & mask << 1,
-                                                                  address, (size_t)m.nao, block);
-    }
-    return scatter.template add_block<size[ROW], size[COLUMN]>(
-        mask, S::block_wide && !active ? (double *)nullptr : address, (size_t)m.nao, block);
+    if constexpr (S::takes_runs)
+        return scatter.template add_runs<ROWS, COLUMNS>(mask, run & mask & mask << 1, address,
+                                                        stride, block);
+    return scatter.template add_block<ROWS, COLUMNS>(
+        mask, S::block_wide && !active ? (double *)nullptr : address, stride, block);
 }
 
-/* One row of the digestion table: contract, then add the block. Which triangle of X it goes to, or
- * D is taken from, does not matter (digest.h): D is read with the larger shell along its rows,
- * where functions are neighbours; in X rows far apart are better, as adds to one sector wait for
- * each other. Called as fmo_gpu_scatter_block. */
+/* A row of the digestion table for J: contract with D of the other pair, add to the sums of
+ * this one. PAIR 0 is the bra. */
+template <class C, class S, int PAIR>
+static __device__ __forceinline__ unsigned
+fmo_gpu_digest_coulomb(const S &scatter, unsigned mask, bool active, const fmo_gpu_class_view &view,
+                       size_t copy, const fmo_gpu_place &at, const double *eri)
+{
+    constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3}, row = 2 * PAIR, den_row = 2 - row;
+    constexpr int products = size[row] * size[row + 1];
+    constexpr int den_products = size[den_row] * size[den_row + 1];
+    const fmo_gpu_pairs &to = PAIR ? view.ket : view.bra, &from = PAIR ? view.bra : view.ket;
+    double den[den_products], block[products];
+    FMO_UNROLL
+    for (int n = 0; n < den_products; n++)
+        den[n] = __ldg(from.density + (unsigned)(n * from.num + at.pair[1 - PAIR]));
+    fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, row, row + 1, den_row, den_row + 1, eri,
+                              den, block);
+    return fmo_gpu_scatter_block<S, products, 1>(scatter, mask, active, PAIR ? 0u : at.same_bra,
+                                                 to.sums + copy + (unsigned)at.pair[PAIR],
+                                                 (size_t)to.num, block);
+}
+
+/* A row of the digestion table for K. Which triangle of X it goes to, or D is taken from, does not
+ * matter (digest.h): D is read with the larger shell along its rows, where functions are
+ * neighbours; in X rows far apart are better, as adds to one sector wait for each other. */
 template <class C, class S, int ROW, int COLUMN, int DEN_ROW, int DEN_COLUMN>
 static __device__ __forceinline__ unsigned
-fmo_gpu_digest_term(const S &scatter, unsigned mask, bool active, const fmo_gpu_matrices &m,
-                    double *matrix, const fmo_gpu_place &at, const double *eri)
+fmo_gpu_digest_exchange(const S &scatter, unsigned mask, bool active, const fmo_gpu_matrices &m,
+                        size_t copy, const fmo_gpu_place &at, const double *eri)
 {
     constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
     constexpr bool turn = size[DEN_ROW] > size[DEN_COLUMN];
@@ -99,7 +119,9 @@ fmo_gpu_digest_term(const S &scatter, unsigned mask, bool active, const fmo_gpu_
     fmo_gpu_load_block<C, den_row, den_column>(m, at, den);
     fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, ROW, COLUMN, den_row, den_column, eri,
                               den, block);
-    return fmo_gpu_scatter_block<C, S, ROW, COLUMN>(scatter, mask, active, m, matrix, at, block);
+    return fmo_gpu_scatter_block<S, size[ROW], size[COLUMN]>(
+        scatter, mask, active, COLUMN == 2 ? at.same_k : at.same_l,
+        m.exchange + copy + (at.row[ROW] + at.column[COLUMN]), (size_t)m.nao, block);
 }
 
 /* What a strategy needs to know beyond addresses. */
@@ -138,8 +160,8 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
     S scatter;
     fmo_gpu_prepare(scatter, m);
     const unsigned count = *view.count, stride = gridDim.x * blockDim.x;
-    const size_t copy = m.copies > 1 ? blockIdx.x % m.copies * m.copy_stride : 0;
-    double *const J = m.coulomb + copy, *const K = m.exchange + copy;
+    const size_t number = m.copies > 1 ? blockIdx.x % m.copies : 0;
+    const size_t J_copy = number * m.sums_stride, K_copy = number * m.copy_stride;
     unsigned issued = 0;
     if (blockIdx.x * blockDim.x >= count) return; /* the whole block */
     /* Strategies that need threads without a quartet, at barriers or to add for others: these
@@ -159,16 +181,21 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
         const fmo_gpu_shells at = fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], quartet, eri);
         const unsigned callers = together ? 0xffffffffu : mask;
         __syncwarp(callers);
-        const fmo_gpu_place place = fmo_gpu_find_place<S>(at, quartet.x, mask, m.nao);
+        const fmo_gpu_place place = fmo_gpu_find_place<S>(at, quartet, mask, m.nao);
         const bool exchanges = active && ((unsigned)quartet.y & FMO_GPU_EXCHANGE_BIT);
         const unsigned exchanging = __ballot_sync(callers, exchanges);
-#define TERM(matrix, row, column, den_row, den_column)                                             \
-    if (is_##matrix || S::block_wide || (S::takes_runs ? exchanging : exchanges))                  \
-        issued += fmo_gpu_digest_term<C, S, row, column, den_row, den_column>(                     \
-            scatter, is_##matrix ? mask : exchanging, is_##matrix ? active : exchanges, m, matrix, \
-            place, eri);
-        constexpr bool is_J = true, is_K = false;
+#define TERM(matrix, row, column, den_row, den_column) \
+    TERM_##matrix(row, column, den_row, den_column)
+#define TERM_J(row, column, den_row, den_column) \
+    issued +=                                    \
+        fmo_gpu_digest_coulomb<C, S, row / 2>(scatter, mask, active, view, J_copy, place, eri);
+#define TERM_K(row, column, den_row, den_column)                                   \
+    if (S::block_wide || (S::takes_runs ? exchanging : exchanges))                 \
+        issued += fmo_gpu_digest_exchange<C, S, row, column, den_row, den_column>( \
+            scatter, exchanging, exchanges, m, K_copy, place, eri);
         FMO_DIGEST_TABLE(TERM)
+#undef TERM_K
+#undef TERM_J
 #undef TERM
         __syncwarp(callers);
     }

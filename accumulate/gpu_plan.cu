@@ -216,6 +216,12 @@ static size_t cut_pairs(const fmo_gpu_state *g, const fmo_basis *basis, fmo_pair
     return n;
 }
 
+/* Products of functions in a sp pair. */
+static size_t products(fmo_pair_class pair_class)
+{
+    return pair_class == FMO_PAIR_SS ? 1 : pair_class == FMO_PAIR_PS ? 4 : 9;
+}
+
 static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_class, int depth,
                                fmo_gpu_state *g, fmo_error *err)
 {
@@ -285,6 +291,10 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
         status = fmo_gpu_alloc(g, "density bounds", (n + tiles) * sizeof(float),
                                (void **)&pairs->coulomb, err);
     pairs->tile_coulomb = pairs->coulomb + n;
+    if (status == FMO_OK && g->sp)
+        status = fmo_gpu_alloc(g, "density", n * products(pair_class) * sizeof(double),
+                               (void **)&pairs->density, err);
+    g->sums_size += n * products(pair_class);
 done:
     free(key);
     free(staged.shell);
@@ -513,8 +523,14 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
 
     status = make_sets(plan, g, err);
     if (status != FMO_OK) return status;
+    g->work = prim_quartets(&plan->pairs);
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT && status == FMO_OK; c++)
+        status = upload_pairs(plan, (fmo_pair_class)c, contraction_depth(g->work), g, err);
+    if (status != FMO_OK) return status;
+    if (!g->sp) g->sums_size = 0;
     const size_t ns = (size_t)g->sets, inner = (size_t)g->nao * (size_t)g->nao;
-    g->zeroed = (2 * copies * inner + ns) * sizeof(double) + sizeof *g->counters;
+    g->zeroed =
+        (inner + copies * (inner + g->sums_size) + ns) * sizeof(double) + sizeof *g->counters;
     struct {
         const char *what;
         size_t bytes;
@@ -529,17 +545,19 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     for (size_t x = 0; x < sizeof buffers / sizeof *buffers && status == FMO_OK; x++)
         status = fmo_gpu_alloc(g, buffers[x].what, buffers[x].bytes, buffers[x].pointer, err);
     if (status == FMO_OK) {
-        g->exchange = g->coulomb + copies * inner;
-        g->row_max = g->exchange + copies * inner;
+        g->exchange = g->coulomb + inner;
+        g->sums = g->exchange + copies * inner;
+        g->row_max = g->sums + copies * g->sums_size;
         g->counters = (fmo_gpu_counters *)(g->row_max + ns);
-    }
-    if (status == FMO_OK)
+        double *sums = g->sums;
+        for (int c = 0; c < FMO_PAIR_CLASS_COUNT && g->sp; c++) {
+            g->pairs[c].sums = sums;
+            sums += (size_t)g->pairs[c].num * products((fmo_pair_class)c);
+        }
         status =
             upload(g, "Boys function", &fmo_boys, sizeof fmo_boys, (const void **)&g->boys, err);
+    }
     if (status == FMO_OK) status = upload_shell_bounds(plan, g, err);
-    g->work = prim_quartets(&plan->pairs);
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT && status == FMO_OK; c++)
-        status = upload_pairs(plan, (fmo_pair_class)c, contraction_depth(g->work), g, err);
     if (status == FMO_OK) status = make_passes(plan, g, err);
     return status;
 }
@@ -603,6 +621,7 @@ fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_gpu_state *g, fmo_eri_class eri_c
     fmo_gpu_matrices m = {g->density,
                           g->coulomb,
                           g->exchange,
+                          g->sums_size,
                           (size_t)g->nao * (size_t)g->nao,
                           g->copies,
                           g->nao,

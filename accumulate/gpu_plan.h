@@ -53,8 +53,10 @@ typedef struct fmo_gpu_state {
     const int *ao_caller;    /* [nao] caller's function, -1 where a set is filled up */
     const double *ao_factor; /* [nao] */
     double *density_in, *density, *density_max; /* caller's; internal; block maxima */
-    /* X, `copies` of each; behind it row maxima and counters: all that a build starts from zero. */
-    double *coulomb, *exchange, *row_max;
+    /* X^J; X^K and the pairs' sums for X^J, `copies` of each; behind them row maxima and counters:
+     * all that a build starts from zero. */
+    double *coulomb, *exchange, *sums, *row_max;
+    size_t sums_size;           /* of a copy */
     size_t zeroed;              /* bytes from coulomb on */
     double *out;                /* J and K, caller's order */
     double *host_in, *host_out; /* pinned: density; J and K */
@@ -83,6 +85,9 @@ cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g);
 
 /* Survivors of one pass into the list, their numbers into counters.survivors. */
 cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_pass *pass);
+
+/* The pairs' sums into X^J. */
+cudaError_t fmo_gpu_spread_coulomb(fmo_gpu_state *g, bool fixed);
 
 /* X -> J and K in the caller's order; `fixed`: X is in fixed point. */
 cudaError_t fmo_gpu_finish(const fmo_fock_plan *plan, fmo_gpu_state *g, bool fixed, double *coulomb,

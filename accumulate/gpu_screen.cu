@@ -20,74 +20,131 @@ enum {
     SCREEN_ROUNDS = 32 / SCREEN_WARPS,
     SCREEN_KETS = SCREEN_ROUNDS * SCREEN_THREADS, /* 32 tiles of FMO_GPU_TILE_PAIRS */
     SHELL_THREADS = 128,
-    FINISH_TILE = 32,
-    FINISH_ROWS = 8
+    FINISH_TILE = 16
 };
 
 typedef struct density_args {
     const double *in;
     double *out, *block_max, *row_max;
-    unsigned long long *largest;
     const int *ao_caller;
     const double *ao_factor;
     int nao, caller_nao, sets, s_sets, width; /* functions in a set that is not of one s */
 } density_args;
 
-/* One thread per block of sets: into the kernels' order, symmetrised, with its largest element. */
+/* Threads for a block of two sets, up to 4 x 4 elements. */
+enum { BLOCK_ELEMENTS = 16, DENSITY_BLOCKS = SHELL_THREADS / BLOCK_ELEMENTS };
+
+/* One thread per element: into the kernels' order, symmetrised, with the largest of each block of
+ * sets and of each row of blocks. */
 __global__ void take_density(density_args a)
 {
-    const int t = blockIdx.x * blockDim.x + threadIdx.x, s = blockIdx.y;
+    const int element = threadIdx.x % BLOCK_ELEMENTS, s = blockIdx.y;
+    const int t = blockIdx.x * DENSITY_BLOCKS + threadIdx.x / BLOCK_ELEMENTS;
     double largest = 0.0;
     if (t < a.sets) {
-        const int s0 = fmo_gpu_set_begin(s, a.s_sets, a.width);
-        const int t0 = fmo_gpu_set_begin(t, a.s_sets, a.width);
-        const int ns = s < a.s_sets ? 1 : a.width, nt = t < a.s_sets ? 1 : a.width;
-        for (int x = s0; x < s0 + ns; x++) {
-            const int p = a.ao_caller[x];
-            for (int y = t0; y < t0 + nt; y++) {
-                const int q = a.ao_caller[y];
-                double d = 0.0;
-                if (p >= 0 && q >= 0)
-                    d = a.ao_factor[x] * a.ao_factor[y] *
-                        (0.5 * a.in[(size_t)p * a.caller_nao + q] +
-                         0.5 * a.in[(size_t)q * a.caller_nao + p]);
-                a.out[(size_t)x * a.nao + y] = d;
-                largest = fmo_screen_max(largest, fabs(d));
-            }
+        const int row = element / 4, column = element % 4;
+        const int rows = s < a.s_sets ? 1 : a.width, columns = t < a.s_sets ? 1 : a.width;
+        if (row < rows && column < columns) {
+            const int x = fmo_gpu_set_begin(s, a.s_sets, a.width) + row;
+            const int y = fmo_gpu_set_begin(t, a.s_sets, a.width) + column;
+            const int p = a.ao_caller[x], q = a.ao_caller[y];
+            double d = 0.0;
+            if (p >= 0 && q >= 0)
+                d = a.ao_factor[x] * a.ao_factor[y] *
+                    (0.5 * a.in[(size_t)p * a.caller_nao + q] +
+                     0.5 * a.in[(size_t)q * a.caller_nao + p]);
+            a.out[(size_t)x * a.nao + y] = d;
+            largest = fabs(d);
         }
-        a.block_max[(size_t)s * a.sets + t] = largest;
     }
-    for (int offset = 16; offset; offset /= 2)
+    for (int offset = 1; offset < 32; offset *= 2) {
+        if (offset == BLOCK_ELEMENTS && element == 0 && t < a.sets)
+            a.block_max[(size_t)s * a.sets + t] = largest;
         largest = fmo_screen_max(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
-    if (threadIdx.x % 32 == 0) { /* bits of non-negative doubles order like the numbers */
-        const unsigned long long bits = __double_as_longlong(largest);
-        atomicMax((unsigned long long *)&a.row_max[s], bits);
-        atomicMax(a.largest, bits);
     }
+    if (threadIdx.x % 32 == 0) /* bits of non-negative doubles order like the numbers */
+        atomicMax((unsigned long long *)&a.row_max[s],
+                  (unsigned long long)__double_as_longlong(largest));
 }
 
-typedef struct coulomb_args {
+typedef struct pairs_args {
     fmo_gpu_pairs pairs[FMO_PAIR_CLASS_COUNT];
-    const double *block_max;
-    int sets;
-} coulomb_args;
+    const double *block_max, *density;
+    int sets, nao;
+    unsigned long long *largest; /* of D of all pairs */
+    double *coulomb;             /* spread_pairs: X^J */
+    size_t sums_stride;
+    unsigned copies;
+    bool fixed;
+} pairs_args;
 
-/* What a pair's density can do to J of others: one thread per pair, one class per blockIdx.y. */
-__global__ void bound_coulomb(coulomb_args a)
+/* Products of functions of a pair of a class, with sp pairs, by rows of the first shell. */
+__device__ int pair_rows(int pair_class)
 {
-    const fmo_gpu_pairs &pairs = a.pairs[blockIdx.y];
+    return pair_class == FMO_PAIR_SS ? 1 : pair_class == FMO_PAIR_PS ? 4 : 3;
+}
+__device__ int pair_columns(int pair_class)
+{
+    return pair_class == FMO_PAIR_PP ? 3 : 1;
+}
+
+/* One thread per pair and product of functions: blockIdx.y is 9 times the class plus the product.
+ */
+enum { PRODUCTS_MAX = 9 };
+
+/* D pair by pair, and what it can do to J of others. */
+__global__ void take_pairs(pairs_args a)
+{
+    const int pair_class = blockIdx.y / PRODUCTS_MAX, product = blockIdx.y % PRODUCTS_MAX;
+    const fmo_gpu_pairs &pairs = a.pairs[pair_class];
     const int n = blockIdx.x * blockDim.x + threadIdx.x;
-    float largest = 0.0f;
-    if (n < pairs.num) {
-        const ushort2 kl = pairs.set[n];
-        const double D = a.block_max[(size_t)kl.x * a.sets + kl.y];
-        largest = __double2float_ru(pairs.bound[n] * fmo_screen_coulomb(D, 0.0));
-        pairs.coulomb[n] = largest;
+    if (product == 0) {
+        float largest = 0.0f;
+        double D = 0.0;
+        if (n < pairs.num) {
+            const ushort2 kl = pairs.set[n];
+            D = a.block_max[(size_t)kl.x * a.sets + kl.y];
+            largest = __double2float_ru(pairs.bound[n] * fmo_screen_coulomb(D, 0.0));
+            pairs.coulomb[n] = largest;
+        }
+        for (int offset = 16; offset; offset /= 2) {
+            largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+            D = fmo_screen_max(D, __shfl_xor_sync(0xffffffffu, D, offset));
+        }
+        if (threadIdx.x % FMO_GPU_TILE_PAIRS == 0 && n < pairs.num) {
+            pairs.tile_coulomb[n / FMO_GPU_TILE_PAIRS] = largest;
+            atomicMax(a.largest, (unsigned long long)__double_as_longlong(D));
+        }
     }
-    for (int offset = 16; offset; offset /= 2)
-        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
-    if (threadIdx.x % FMO_GPU_TILE_PAIRS == 0 && n < pairs.num)
-        pairs.tile_coulomb[n / FMO_GPU_TILE_PAIRS] = largest;
+    const int columns = pair_columns(pair_class);
+    if (!pairs.density || n >= pairs.num || product >= pair_rows(pair_class) * columns) return;
+    const int4 shell = pairs.shell[n];
+    pairs.density[(size_t)product * pairs.num + n] =
+        a.density[(size_t)(shell.x + product / columns) * a.nao + shell.y + product % columns];
+}
+
+/* The pairs' sums into X^J; parts of one pair meet there. */
+__global__ void spread_pairs(pairs_args a)
+{
+    const int pair_class = blockIdx.y / PRODUCTS_MAX, product = blockIdx.y % PRODUCTS_MAX;
+    const fmo_gpu_pairs &pairs = a.pairs[pair_class];
+    const int n = blockIdx.x * blockDim.x + threadIdx.x, columns = pair_columns(pair_class);
+    if (n >= pairs.num || product >= pair_rows(pair_class) * columns) return;
+    const int4 shell = pairs.shell[n];
+    const double *const from = pairs.sums + (size_t)product * pairs.num + n;
+    double *const to =
+        a.coulomb + (size_t)(shell.x + product / columns) * a.nao + shell.y + product % columns;
+    if (a.fixed) {
+        long long sum = 0;
+        for (unsigned c = 0; c < a.copies; c++)
+            sum += __double_as_longlong(from[c * a.sums_stride]);
+        atomicAdd((unsigned long long *)to, (unsigned long long)sum);
+    } else {
+        double sum = 0.0;
+#pragma unroll 8
+        for (unsigned c = 0; c < a.copies; c++) sum += from[c * a.sums_stride];
+        atomicAdd(to, sum);
+    }
 }
 
 typedef struct screen_part {
@@ -321,11 +378,12 @@ typedef struct finish_args {
     int nao, caller_nao;
 } finish_args;
 
-__device__ double element(const double *X, size_t at, const finish_args &a)
+__device__ double element(const double *X, size_t at, unsigned copies, const finish_args &a)
 {
     if (a.scale) return (double)__double_as_longlong(X[at]) / *a.scale;
     double sum = 0.0;
-    for (unsigned c = 0; c < a.copies; c++) sum += X[at + c * a.copy_stride];
+#pragma unroll 8
+    for (unsigned c = 0; c < copies; c++) sum += X[at + c * a.copy_stride];
     return sum;
 }
 
@@ -335,63 +393,65 @@ __global__ void finish(finish_args a)
 {
     __shared__ double mirror[2][FINISH_TILE][FINISH_TILE + 1];
     const int row0 = blockIdx.y * FINISH_TILE, column0 = blockIdx.x * FINISH_TILE;
-    for (int y = threadIdx.y; y < FINISH_TILE; y += FINISH_ROWS) {
-        const int row = column0 + y, column = row0 + threadIdx.x;
-        if (row < a.nao && column < a.nao) {
-            const size_t at = (size_t)row * a.nao + column;
-            mirror[0][y][threadIdx.x] = element(a.coulomb, at, a);
-            mirror[1][y][threadIdx.x] = element(a.exchange, at, a);
-        }
+    const int x = threadIdx.x, y = threadIdx.y;
+    if (column0 + y < a.nao && row0 + x < a.nao) {
+        const size_t at = (size_t)(column0 + y) * a.nao + row0 + x;
+        mirror[0][y][x] = element(a.coulomb, at, 1, a);
+        mirror[1][y][x] = element(a.exchange, at, a.copies, a);
     }
     __syncthreads();
-    for (int y = threadIdx.y; y < FINISH_TILE; y += FINISH_ROWS) {
-        const int row = row0 + y, column = column0 + threadIdx.x;
-        if (row < a.nao && column < a.nao && a.ao_caller[row] >= 0 && a.ao_caller[column] >= 0) {
-            const size_t at = (size_t)row * a.nao + column;
-            const double factor = a.ao_factor[row] * a.ao_factor[column];
-            const size_t to = (size_t)a.ao_caller[row] * a.caller_nao + a.ao_caller[column];
-            a.J[to] = FMO_DIGEST_FINAL_J * factor *
-                      (element(a.coulomb, at, a) + mirror[0][threadIdx.x][y]);
-            a.K[to] = FMO_DIGEST_FINAL_K * factor *
-                      (element(a.exchange, at, a) + mirror[1][threadIdx.x][y]);
-        }
-    }
+    const int row = row0 + y, column = column0 + x;
+    if (row >= a.nao || column >= a.nao || a.ao_caller[row] < 0 || a.ao_caller[column] < 0) return;
+    const size_t at = (size_t)row * a.nao + column;
+    const double factor = a.ao_factor[row] * a.ao_factor[column];
+    const size_t to = (size_t)a.ao_caller[row] * a.caller_nao + a.ao_caller[column];
+    a.J[to] = FMO_DIGEST_FINAL_J * factor * (element(a.coulomb, at, 1, a) + mirror[0][x][y]);
+    a.K[to] =
+        FMO_DIGEST_FINAL_K * factor * (element(a.exchange, at, a.copies, a) + mirror[1][x][y]);
 }
 
 } // namespace
 
+/* A kernel over all pairs. */
+static cudaError_t launch_pairs(const fmo_gpu_state *g, void (*kernel)(pairs_args), bool fixed)
+{
+    pairs_args a;
+    int most = 1;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        a.pairs[c] = g->pairs[c];
+        if (g->pairs[c].num > most) most = g->pairs[c].num;
+    }
+    a.block_max = g->density_max;
+    a.density = g->density;
+    a.sets = g->sets;
+    a.nao = g->nao;
+    a.largest = &g->counters->density_largest;
+    a.coulomb = g->coulomb;
+    a.sums_stride = g->sums_size;
+    a.copies = g->copies;
+    a.fixed = fixed;
+    kernel<<<dim3((most + SHELL_THREADS - 1) / SHELL_THREADS, FMO_PAIR_CLASS_COUNT * PRODUCTS_MAX),
+             SHELL_THREADS, 0, g->stream>>>(a);
+    return cudaGetLastError();
+}
+
 cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g)
 {
     const fmo_gpu_range range("density");
-    const density_args a = {g->density_in,
-                            g->density,
-                            g->density_max,
-                            g->row_max,
-                            &g->counters->density_largest,
-                            g->ao_caller,
-                            g->ao_factor,
-                            g->nao,
-                            plan->basis->ao_num,
-                            g->sets,
-                            g->s_sets,
-                            g->sp ? 4 : 3};
+    const density_args a = {g->density_in, g->density,   g->density_max, g->row_max,
+                            g->ao_caller,  g->ao_factor, g->nao,         plan->basis->ao_num,
+                            g->sets,       g->s_sets,    g->sp ? 4 : 3};
     cudaError_t code = cudaMemsetAsync(g->coulomb, 0, g->zeroed, g->stream);
     if (code != cudaSuccess) return code;
-    take_density<<<dim3((g->sets + SHELL_THREADS - 1) / SHELL_THREADS, g->sets), SHELL_THREADS, 0,
+    take_density<<<dim3((g->sets + DENSITY_BLOCKS - 1) / DENSITY_BLOCKS, g->sets), SHELL_THREADS, 0,
                    g->stream>>>(a);
     code = cudaGetLastError();
-    coulomb_args c;
-    int most = 1;
-    for (int k = 0; k < FMO_PAIR_CLASS_COUNT; k++) {
-        c.pairs[k] = g->pairs[k];
-        if (g->pairs[k].num > most) most = g->pairs[k].num;
-    }
-    c.block_max = g->density_max;
-    c.sets = g->sets;
-    if (code == cudaSuccess)
-        bound_coulomb<<<dim3((most + SHELL_THREADS - 1) / SHELL_THREADS, FMO_PAIR_CLASS_COUNT),
-                        SHELL_THREADS, 0, g->stream>>>(c);
-    return code == cudaSuccess ? cudaGetLastError() : code;
+    return code == cudaSuccess ? launch_pairs(g, take_pairs, false) : code;
+}
+
+cudaError_t fmo_gpu_spread_coulomb(fmo_gpu_state *g, bool fixed)
+{
+    return launch_pairs(g, spread_pairs, fixed);
 }
 
 /* Small systems need many blocks, large ones few fillings of shared memory. */
@@ -456,7 +516,7 @@ cudaError_t fmo_gpu_finish(const fmo_fock_plan *plan, fmo_gpu_state *g, bool fix
                            g->ao_factor,
                            n,
                            plan->basis->ao_num};
-    finish<<<dim3(tiles, tiles), dim3(FINISH_TILE, FINISH_ROWS), 0, g->stream>>>(a);
+    finish<<<dim3(tiles, tiles), dim3(FINISH_TILE, FINISH_TILE), 0, g->stream>>>(a);
     return cudaGetLastError();
 }
 

@@ -55,7 +55,9 @@ typedef struct fmo_gpu_pairs {
     const float *bound;          /* [num] Schwarz bound, rounded up */
     const float *tile_bound;     /* [num/FMO_GPU_TILE_PAIRS] largest bound of each tile of pairs */
     float *coulomb, *tile_coulomb; /* the same times 4 |D|, made in every build */
-    const double *center;          /* [6][num] A, A - B */
+    double *density; /* [products][num] D of the pair, made in every build; with sp pairs */
+    double *sums;    /* [products][num] what X^J gets; fixed point under `fixed`; with sp pairs */
+    const double *center; /* [6][num] A, A - B */
     const double2 *prim;
     const unsigned *record_at; /* [num] first primitive in record */
     const double2 *record;     /* the same primitives, [primitive][field] pair after pair */
@@ -86,7 +88,7 @@ typedef struct fmo_gpu_counters {
     unsigned long long exchanges[FMO_ERI_CLASS_COUNT]; /* those that count in K */
     unsigned long long prim_quartets[FMO_ERI_CLASS_COUNT];
     unsigned long long issued[FMO_ERI_CLASS_COUNT];
-    unsigned long long density_largest; /* bits of a double >= 0, which order like it */
+    unsigned long long density_largest; /* of pairs; bits of a double >= 0, which order like it */
     unsigned long long sink;
     double fixed_bound; /* of every element of X */
     double fixed_scale; /* units of the fixed-point integers per hartree */
@@ -123,11 +125,13 @@ typedef struct fmo_gpu_class_view {
     const unsigned *count;
 } fmo_gpu_class_view;
 
-/* The matrices, in internal order. */
+/* The matrices, in internal order. X^J is summed pair by pair (fmo_gpu_pairs.sums), where the pairs
+ * of neighbouring lanes are neighbours, but under `tile`. */
 typedef struct fmo_gpu_matrices {
     const double *density;      /* [nao][nao] */
     double *coulomb, *exchange; /* X^J, X^K of digest.h; fixed point under `fixed` */
-    size_t copy_stride;         /* values between copies under `replicated` */
+    /* values between copies of sums and of X^K under `replicated` */
+    size_t sums_stride, copy_stride;
     unsigned copies;
     int nao; /* functions, those that fill up sp sets included */
     const fmo_boys_table *boys;
