@@ -314,7 +314,8 @@ done:
 static fmo_status make_sets(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     const fmo_basis *b = plan->basis;
-    const int s_shells = b->shell_num_l[0], p_shells = b->shell_num_l[1];
+    const int s_shells = b->shell_num_l[0];
+    int most_prims = 0;
     int *partner = (int *)malloc((size_t)b->shell_num * sizeof *partner);
     const size_t most = 4 * (size_t)b->shell_num + 2 * FMO_GPU_ALIGN;
     int *caller = (int *)malloc(most * sizeof *caller);
@@ -328,14 +329,22 @@ static fmo_status make_sets(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_err
     }
     fmo_sp_partners(b, partner);
     for (int s = 0; s < b->shell_num && !g->sp; s++) partner[s] = -1;
-    g->s_sets = 0;
-    for (int s = 0; s < s_shells; s++)
-        if (partner[s] < 0) g->set_of_shell[s] = g->s_sets++;
-    for (int p = s_shells; p < b->shell_num; p++) {
-        g->set_of_shell[p] = g->s_sets + p - s_shells;
-        if (partner[p] >= 0) g->set_of_shell[partner[p]] = g->set_of_shell[p];
+    /* By number of primitives, as the pairs are sorted: what neighbouring lanes meet is then
+     * neighbouring. */
+    for (int s = 0; s < b->shell_num; s++)
+        if (b->shell[s].prim_num > most_prims) most_prims = b->shell[s].prim_num;
+    g->s_sets = g->sets = 0;
+    for (int prims = most_prims; prims > 0; prims--)
+        for (int s = 0; s < s_shells; s++)
+            if (partner[s] < 0 && b->shell[s].prim_num == prims) g->set_of_shell[s] = g->s_sets++;
+    g->sets = g->s_sets;
+    for (int prims = most_prims; prims > 0; prims--) {
+        for (int p = s_shells; p < b->shell_num; p++) {
+            if (b->shell[p].prim_num != prims) continue;
+            g->set_of_shell[p] = g->sets++;
+            if (partner[p] >= 0) g->set_of_shell[partner[p]] = g->set_of_shell[p];
+        }
     }
-    g->sets = g->s_sets + p_shells;
     g->nao = fmo_gpu_aligned(fmo_gpu_set_begin(g->sets, g->s_sets, g->sp ? 4 : 3));
     for (int a = 0; a < g->nao; a++) caller[a] = -1;
     for (int s = 0; s < b->shell_num; s++) {
