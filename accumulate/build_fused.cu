@@ -110,20 +110,31 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
  * of small systems do not fill the GPU. Measured on an H200, docs/performance.md. */
 static const double side_by_side_work = 1e9;
 
-static cudaError_t launch_part(const fmo_fock_plan *plan, fmo_gpu_state *g,
-                               const fmo_gpu_variant *variant, const fmo_gpu_part *part,
-                               cudaStream_t stream)
+static cudaError_t launch_list(const fmo_gpu_state *g, const fmo_gpu_part *part,
+                               const fmo_gpu_class_view *view, fmo_gpu_resident *resident,
+                               fmo_gpu_launch *launch, cudaStream_t stream)
 {
-    const fmo_gpu_class_view view = fmo_gpu_view(plan, g, part);
     const fmo_gpu_matrices m = fmo_gpu_matrix_view(g, part->eri_class);
-    const fmo_gpu_range range(fmo_eri_class_name(part->eri_class));
     int blocks = 0;
-    const cudaError_t code = variant->resident[part->eri_class](&blocks);
+    const cudaError_t code = resident(&blocks);
     if (code != cudaSuccess) return code;
     blocks *= g->processors;
     if ((size_t)blocks * FMO_GPU_THREADS > part->candidates)
         blocks = (int)((part->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS);
-    return variant->launch[part->eri_class](&view, &m, blocks, stream);
+    return launch(view, &m, blocks, stream);
+}
+
+static cudaError_t launch_part(const fmo_fock_plan *plan, fmo_gpu_state *g,
+                               const fmo_gpu_variant *variant, const fmo_gpu_part *part,
+                               cudaStream_t stream)
+{
+    const int c = part->eri_class;
+    const fmo_gpu_class_view view = fmo_gpu_view(plan, g, part);
+    const fmo_gpu_range range(fmo_eri_class_name(part->eri_class));
+    const cudaError_t code =
+        launch_list(g, part, &view, variant->resident[c], variant->launch[c], stream);
+    if (code != cudaSuccess || !g->far) return code;
+    return launch_list(g, part, &view, variant->resident_far[c], variant->launch_far[c], stream);
 }
 
 /* Streams on which classes run side by side; the stream they start from joins them again. */
@@ -196,6 +207,7 @@ static cudaError_t queue(const fmo_fock_plan *plan, fmo_gpu_state *g,
 {
     cudaError_t code = fmo_gpu_take_density(plan, g);
     if (code == cudaSuccess && variant->scatter == FMO_SCATTER_FIXED) code = fmo_gpu_fixed_scale(g);
+    if (code == cudaSuccess && g->far) code = fmo_gpu_make_moments(g);
     if (code != cudaSuccess) return code;
     if (plan->options.scatter == FMO_SCATTER_TILE)
         return run_tile(plan, g, variant->scatter != FMO_SCATTER_COUNT);

@@ -82,6 +82,17 @@ fmo_gpu_scatter_block(const S &scatter, unsigned mask, bool active, unsigned run
         mask, S::block_wide && !active ? (double *)nullptr : address, stride, block);
 }
 
+/* Adds a block [products] to the sums of a pair; PAIR 0 is the bra. */
+template <class C, class S, int PAIR>
+static __device__ __forceinline__ unsigned
+fmo_gpu_add_coulomb(const S &scatter, unsigned mask, bool active, unsigned run,
+                    const fmo_gpu_class_view &view, size_t copy, int pair, const double *block)
+{
+    const fmo_gpu_pairs &to = PAIR ? view.ket : view.bra;
+    return fmo_gpu_scatter_block < S, PAIR ? C::N2 * C::N3 : C::N0 * C::N1,
+           1 > (scatter, mask, active, run, to.sums + copy + (unsigned)pair, (size_t)to.num, block);
+}
+
 /* A row of the digestion table for J: contract with D of the other pair, add to the sums of
  * this one. PAIR 0 is the bra. */
 template <class C, class S, int PAIR>
@@ -92,16 +103,15 @@ fmo_gpu_digest_coulomb(const S &scatter, unsigned mask, bool active, const fmo_g
     constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3}, row = 2 * PAIR, den_row = 2 - row;
     constexpr int products = size[row] * size[row + 1];
     constexpr int den_products = size[den_row] * size[den_row + 1];
-    const fmo_gpu_pairs &to = PAIR ? view.ket : view.bra, &from = PAIR ? view.bra : view.ket;
+    const fmo_gpu_pairs &from = PAIR ? view.bra : view.ket;
     double den[den_products], block[products];
     FMO_UNROLL
     for (int n = 0; n < den_products; n++)
         den[n] = __ldg(from.density + (unsigned)(n * from.num + at.pair[1 - PAIR]));
     fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, row, row + 1, den_row, den_row + 1, eri,
                               den, block);
-    return fmo_gpu_scatter_block<S, products, 1>(scatter, mask, active, PAIR ? 0u : at.same_bra,
-                                                 to.sums + copy + (unsigned)at.pair[PAIR],
-                                                 (size_t)to.num, block);
+    return fmo_gpu_add_coulomb<C, S, PAIR>(scatter, mask, active, PAIR ? 0u : at.same_bra, view,
+                                           copy, at.pair[PAIR], block);
 }
 
 /* A row of the digestion table for K. Which triangle of X it goes to, or D is taken from, does not

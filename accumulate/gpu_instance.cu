@@ -2,7 +2,7 @@
  * FMO_VARIANT set to the row's name. */
 #include "accumulate/gpu_kernels.h"
 
-#include "accumulate/gpu_fused_kernel.cuh"
+#include "accumulate/gpu_far_kernel.cuh"
 
 #define CAT_(a, b) a##b
 #define CAT(a, b)  CAT_(a, b)
@@ -28,22 +28,37 @@ static cudaError_t launch(const fmo_gpu_class_view *view, const fmo_gpu_matrices
     return cudaGetLastError();
 }
 
+template <class C>
+static cudaError_t launch_far(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
+                              int blocks, cudaStream_t stream)
+{
+    fmo_gpu_far<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices);
+    return cudaGetLastError();
+}
+
 template <class C> static cudaError_t resident(int *blocks)
 {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_fused<C, strategy>,
                                                          FMO_GPU_THREADS, 0);
 }
 
-extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {variant::label,
-                                                                   variant::strategy,
-                                                                   variant::form,
-                                                                   {
-#define ROW(e, name, ...) launch<fmo_sp_class_##name>,
-                                                                       FMO_ERI_CLASS_TABLE(ROW)
-#undef ROW
-                                                                   },
-                                                                   {
-#define ROW(e, name, ...) resident<fmo_sp_class_##name>,
-                                                                       FMO_ERI_CLASS_TABLE(ROW)
-#undef ROW
-                                                                   }};
+template <class C> static cudaError_t resident_far(int *blocks)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_far<C, strategy>,
+                                                         FMO_GPU_THREADS, 0);
+}
+
+#define LAUNCH(e, name, ...)       launch<fmo_sp_class_##name>,
+#define RESIDENT(e, name, ...)     resident<fmo_sp_class_##name>,
+#define LAUNCH_FAR(e, name, ...)   launch_far<fmo_sp_class_##name>,
+#define RESIDENT_FAR(e, name, ...) resident_far<fmo_sp_class_##name>,
+
+extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {
+    variant::label,
+    variant::strategy,
+    variant::form,
+    {FMO_ERI_CLASS_TABLE(LAUNCH)},
+    {FMO_ERI_CLASS_TABLE(RESIDENT)},
+    {FMO_ERI_CLASS_TABLE(LAUNCH_FAR)},
+    {FMO_ERI_CLASS_TABLE(RESIDENT_FAR)},
+};

@@ -46,6 +46,9 @@ typedef struct fmo_gpu_variant {
     fmo_commit commit;
     fmo_gpu_launch *launch[FMO_ERI_CLASS_COUNT];
     fmo_gpu_resident *resident[FMO_ERI_CLASS_COUNT];
+    /* of the far list */
+    fmo_gpu_launch *launch_far[FMO_ERI_CLASS_COUNT];
+    fmo_gpu_resident *resident_far[FMO_ERI_CLASS_COUNT];
 } fmo_gpu_variant;
 
 #define FMO_GPU_VARIANT_EXTERN(name, scatter, commit, ...) \

@@ -266,6 +266,15 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
         {"primitive pairs", staged.record_at, n * sizeof(unsigned),
          (const void **)&pairs->record_at},
     };
+    const struct {
+        size_t bytes;
+        void **to;
+    } far[] = {
+        {sizeof(float4), (void **)&pairs->sphere},
+        {sizeof(unsigned), (void **)&pairs->extent},
+        {FMO_GPU_FAR_SLOTS * (size_t)fmo_gpu_far_twos((int)pair_class) * sizeof(double2),
+         (void **)&pairs->far},
+    };
     for (size_t x = 0; x < sizeof arrays / sizeof *arrays; x++)
         if (!arrays[x].from || !key || !*host) {
             status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", n);
@@ -294,6 +303,8 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
     if (status == FMO_OK && g->sp)
         status = fmo_gpu_alloc(g, "density", n * products(pair_class) * sizeof(double),
                                (void **)&pairs->density, err);
+    for (size_t x = 0; x < sizeof far / sizeof *far && status == FMO_OK && g->far; x++)
+        status = fmo_gpu_alloc(g, "nodes of pairs", n * far[x].bytes, far[x].to, err);
     g->sums_size += n * products(pair_class);
 done:
     free(key);
@@ -495,8 +506,12 @@ static int contraction_depth(double work)
     } table[] = {{1e6, 2}, {1e8, 6}};
     for (size_t row = 0; row < sizeof table / sizeof *table; row++)
         if (work < table[row].work) return table[row].depth;
-    return 9;
+    return FMO_GPU_DEPTH_MAX;
 }
+
+/* Small systems have too few far quartets to be worth a list. Measured on an H200,
+ * docs/performance.md. */
+static const double far_work = 1e8;
 
 fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error *err)
 {
@@ -533,6 +548,7 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     status = make_sets(plan, g, err);
     if (status != FMO_OK) return status;
     g->work = prim_quartets(&plan->pairs);
+    g->far = g->sp && g->work >= far_work && plan->options.scatter != FMO_SCATTER_TILE;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT && status == FMO_OK; c++)
         status = upload_pairs(plan, (fmo_pair_class)c, contraction_depth(g->work), g, err);
     if (status != FMO_OK) return status;
@@ -567,6 +583,10 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
             upload(g, "Boys function", &fmo_boys, sizeof fmo_boys, (const void **)&g->boys, err);
     }
     if (status == FMO_OK) status = upload_shell_bounds(plan, g, err);
+    if (status == FMO_OK && g->far) {
+        code = fmo_gpu_make_nodes(g);
+        if (code != cudaSuccess) return fmo_gpu_error(code, "making nodes of pairs", err);
+    }
     if (status == FMO_OK) status = make_passes(plan, g, err);
     return status;
 }
@@ -621,7 +641,9 @@ fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_state *
                                class_pairs[c].bra == class_pairs[c].ket,
                                (float)prim_cutoff,
                                g->list + part->list_at,
-                               &g->counters->survivors[c]};
+                               &g->counters->survivors[c],
+                               g->list + part->list_at + part->candidates,
+                               &g->counters->far[c]};
     return view;
 }
 

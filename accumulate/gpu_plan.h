@@ -43,6 +43,7 @@ typedef struct fmo_gpu_state {
 
     /* Shells as the kernels see them (gpu_types.cuh), and functions in that order. */
     int sp;           /* with sp pairs; else the sets are the basis's shells */
+    int far;          /* far quartets have a list of their own */
     int sets, s_sets; /* all; those of one s function */
     int nao;
     int *set_of_shell; /* host */
@@ -85,6 +86,10 @@ cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g);
 
 /* Survivors of one pass into the list, their numbers into counters.survivors. */
 cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_pass *pass);
+
+/* For far quartets (far.h): nodes of all pairs, once; moments of the density, in every build. */
+cudaError_t fmo_gpu_make_nodes(const fmo_gpu_state *g);
+cudaError_t fmo_gpu_make_moments(const fmo_gpu_state *g);
 
 /* The pairs' sums into X^J. */
 cudaError_t fmo_gpu_spread_coulomb(fmo_gpu_state *g, bool fixed);

@@ -35,6 +35,7 @@ template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPPP> {
 #define FMO_GPU_CLASS(prefix, arithmetic, width, e, name, li, lj, lk, ll, ...)            \
     struct prefix##name {                                                                 \
         static constexpr int id = e, LJ = lj, LL = ll, order = li + lj + lk + ll;         \
+        static constexpr int KIND_BRA = li + lj, KIND_KET = lk + ll; /* far.h */          \
         static constexpr int N0 = lj ? 3 : (li ? width : 1), N1 = lj ? 3 : 1,             \
                              N2 = ll ? 3 : (lk ? width : 1), N3 = ll ? 3 : 1;             \
         static constexpr int resident = fmo_gpu_resident_blocks<e>::value;                \

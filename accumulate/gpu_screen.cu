@@ -19,6 +19,7 @@ enum {
     SCREEN_WARPS = SCREEN_THREADS / 32,
     SCREEN_ROUNDS = 32 / SCREEN_WARPS,
     SCREEN_KETS = SCREEN_ROUNDS * SCREEN_THREADS, /* 32 tiles of FMO_GPU_TILE_PAIRS */
+    LARGE_GROUPS = 4,                             /* of SCREEN_KETS a block, in large systems */
     SHELL_THREADS = 128,
     FINISH_TILE = 16
 };
@@ -147,17 +148,110 @@ __global__ void spread_pairs(pairs_args a)
     }
 }
 
+/* All nodes of one pair, and what screening wants to know of it. */
+template <int kind> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, int n)
+{
+    constexpr int fields = FMO_FAR_COEFFICIENTS(kind), twos = fmo_gpu_far_twos(kind);
+    const int num = pairs.shell[n].z;
+    double prim[FMO_GPU_DEPTH_MAX * FMO_PAIR_FIELDS], ratio[FMO_GPU_DEPTH_MAX], AB[3];
+    double low = INFINITY, high = -INFINITY, spread = 0.0, length = 0.0, middle[3];
+    for (int x = 0; x < 3; x++) AB[x] = pairs.center[(size_t)(3 + x) * pairs.num + n];
+    for (int m = 0; m < num; m++) {
+        const double2 *const record =
+            pairs.record + ((size_t)pairs.record_at[n] + m) * FMO_GPU_PAIR_TWOS;
+        for (int t = 0; t < FMO_PAIR_FIELDS / 2; t++) {
+            prim[m * FMO_PAIR_FIELDS + 2 * t] = record[t].x;
+            prim[m * FMO_PAIR_FIELDS + 2 * t + 1] = record[t].y;
+        }
+        ratio[m] = record[FMO_PAIR_FIELDS / 2].x;
+        const double s = fmo_far_place(prim + m * FMO_PAIR_FIELDS, AB);
+        low = fmin(low, s);
+        high = fmax(high, s);
+        spread = fmax(spread, 2.0 * prim[m * FMO_PAIR_FIELDS + FMO_PAIR_HALF]);
+    }
+    for (int x = 0; x < 3; x++) {
+        length += AB[x] * AB[x];
+        middle[x] = pairs.center[(size_t)x * pairs.num + n] + 0.5 * (low + high) * AB[x];
+    }
+    pairs.sphere[n] = make_float4((float)middle[0], (float)middle[1], (float)middle[2],
+                                  (float)(0.5 * (high - low) * sqrt(length)));
+    int cap = FMO_FAR_CHOICES;
+    for (int choice = FMO_FAR_CHOICES - 1; choice >= 0; choice--) {
+        double place[FMO_FAR_NODES_MAX], coefficient[FMO_FAR_NODES_MAX * fields];
+        const int nodes = FMO_FAR_NODES(choice);
+        const int used = fmo_far_nodes(kind, num, prim, ratio, AB, nodes, place, coefficient);
+        if (used < nodes || num <= nodes) cap = choice; /* the smallest so far */
+        for (int j = 0; j < nodes; j++) {
+            double value[2 * twos];
+            for (int v = 0; v < 2 * twos; v++) value[v] = 0.0;
+            for (int f = 0; f < fields && j < used; f++) value[1 + f] = coefficient[j * fields + f];
+            if (j < used) value[0] = place[j];
+            for (int t = 0; t < twos; t++)
+                pairs.far[((size_t)(fmo_gpu_far_slot(choice) + j) * twos + t) * pairs.num + n] =
+                    make_double2(value[2 * t], value[2 * t + 1]);
+        }
+    }
+    pairs.extent[n] = fmo_gpu_extent((float)spread, cap);
+}
+
+__global__ void make_nodes(pairs_args a)
+{
+    const int n = blockIdx.x * blockDim.x + threadIdx.x, pair_class = blockIdx.y / PRODUCTS_MAX;
+    if (blockIdx.y % PRODUCTS_MAX || n >= a.pairs[pair_class].num) return;
+    if (pair_class == FMO_PAIR_SS) make_nodes_of<FMO_PAIR_SS>(a.pairs[FMO_PAIR_SS], n);
+    if (pair_class == FMO_PAIR_PS) make_nodes_of<FMO_PAIR_PS>(a.pairs[FMO_PAIR_PS], n);
+    if (pair_class == FMO_PAIR_PP) make_nodes_of<FMO_PAIR_PP>(a.pairs[FMO_PAIR_PP], n);
+}
+
+/* Moments of D of all nodes of one pair. */
+template <int kind> __device__ void make_moments_of(const fmo_gpu_pairs &pairs, int n)
+{
+    constexpr int fields = FMO_FAR_COEFFICIENTS(kind), twos = fmo_gpu_far_twos(kind);
+    const int cap = fmo_gpu_far_cap(pairs.extent[n]);
+    const int slots = fmo_gpu_far_slot(min(cap + 1, (int)FMO_FAR_CHOICES - 1)) +
+                      (cap + 1 >= FMO_FAR_CHOICES ? FMO_FAR_NODES_MAX : 0);
+    double D[FMO_FAR_PRODUCTS(kind)], folded[FMO_FAR_SUMS(kind)], AB[3];
+    for (int x = 0; x < 3; x++) AB[x] = pairs.center[(size_t)(3 + x) * pairs.num + n];
+    for (int x = 0; x < FMO_FAR_PRODUCTS(kind); x++)
+        D[x] = pairs.density[(size_t)x * pairs.num + n];
+    fmo_far_fold(kind, AB, D, folded);
+    for (int slot = 0; slot < slots; slot++) {
+        double2 *const far = pairs.far + (size_t)slot * twos * pairs.num + n;
+        double value[2 * twos];
+        FMO_UNROLL
+        for (int t = 0; t < (fields + 2) / 2; t++) {
+            value[2 * t] = far[(size_t)t * pairs.num].x;
+            value[2 * t + 1] = far[(size_t)t * pairs.num].y;
+        }
+        value[2 * twos - 1] = 0.0;
+        fmo_far_moments(kind, value + 1, folded, value + 1 + fields);
+        FMO_UNROLL
+        for (int t = (1 + fields) / 2; t < twos; t++)
+            far[(size_t)t * pairs.num] = make_double2(value[2 * t], value[2 * t + 1]);
+    }
+}
+
+__global__ void make_moments(pairs_args a)
+{
+    const int n = blockIdx.x * blockDim.x + threadIdx.x, pair_class = blockIdx.y / PRODUCTS_MAX;
+    if (blockIdx.y % PRODUCTS_MAX || n >= a.pairs[pair_class].num) return;
+    if (pair_class == FMO_PAIR_SS) make_moments_of<FMO_PAIR_SS>(a.pairs[FMO_PAIR_SS], n);
+    if (pair_class == FMO_PAIR_PS) make_moments_of<FMO_PAIR_PS>(a.pairs[FMO_PAIR_PS], n);
+    if (pair_class == FMO_PAIR_PP) make_moments_of<FMO_PAIR_PP>(a.pairs[FMO_PAIR_PP], n);
+}
+
 typedef struct screen_part {
     fmo_gpu_pairs bra, ket;
     int eri_class, same, bra_begin, chunks;
     unsigned block_begin;
-    int2 *list;
+    int2 *list, *far_end;
 } screen_part;
 
 typedef struct screen_args {
     screen_part part[FMO_GPU_PARTS];
     int parts, sets;
     int coded;  /* survivors carry their codes */
+    int far;    /* far quartets go to a list of their own */
     int groups; /* of SCREEN_KETS ket pairs a block */
     float cutoff;
     const double *block_max, *row_max;
@@ -173,6 +267,48 @@ __device__ unsigned factor_code(float size, float bound)
     return (unsigned)min(max(code, 0), (int)FMO_GPU_FACTOR_MAX) << FMO_GPU_KET_BITS;
 }
 
+/* Is a quartet that counts in J alone far? Then how many nodes its pairs need, where gpu_types.cuh
+ * puts it; else FMO_GPU_NEAR. size is its bound times its density factor. What far.h leaves out of
+ * an element of X is below a twentieth of the cutoff for each pair's nodes and, with T from FAR_T
+ * on, a twentieth for overlap (docs/theory.md). */
+#define FMO_GPU_NEAR 0xffffffffu
+#define FAR_T        7.0f
+#define FAR_SHARE    0.05f
+
+__device__ unsigned far_code(float4 bra, unsigned bra_extent, float4 ket, unsigned ket_extent,
+                             float size, float cutoff)
+{
+    const float x = bra.x - ket.x, y = bra.y - ket.y, z = bra.z - ket.z;
+    const float R2 = fmaxf(x * x + y * y + z * z, 1e-10f), R = R2 * rsqrtf(R2);
+    const float to_ket = R - ket.w, to_bra = R - bra.w, gap = to_ket - bra.w;
+    const float excess = __fdividef(size, cutoff);
+    const float spread = fmo_gpu_spread(bra_extent) + fmo_gpu_spread(ket_extent);
+    if (!(gap > 0.0f && gap * gap >= (FAR_T + __logf(excess)) * spread)) return FMO_GPU_NEAR;
+    const float tolerance = __fdividef(4.0f * FAR_SHARE, excess) * fmaxf(1.0f, 0.1f * R);
+    const int bra_nodes = min(fmo_far_nodes_needed(__fdividef(bra.w, to_ket), tolerance),
+                              fmo_gpu_far_cap(bra_extent));
+    const int ket_nodes = min(fmo_far_nodes_needed(__fdividef(ket.w, to_bra), tolerance),
+                              fmo_gpu_far_cap(ket_extent));
+    if (max(bra_nodes, ket_nodes) >= FMO_FAR_CHOICES) return FMO_GPU_NEAR;
+    return (unsigned)(FMO_FAR_CHOICES * bra_nodes + ket_nodes) << FMO_GPU_KET_BITS;
+}
+
+/* Sum up to and with the own value. */
+__device__ unsigned scan(unsigned value)
+{
+    const int lane = threadIdx.x % 32;
+    for (int offset = 1; offset < 32; offset *= 2) {
+        const unsigned below = __shfl_up_sync(0xffffffffu, value, offset);
+        if (lane >= offset) value += below;
+    }
+    return value;
+}
+
+__device__ unsigned lanes_below(int lane)
+{
+    return (1u << lane) - 1u;
+}
+
 __device__ unsigned warp_sum(unsigned value)
 {
     for (int offset = 16; offset; offset /= 2)
@@ -183,11 +319,11 @@ __device__ unsigned warp_sum(unsigned value)
 /* A block screens one bra pair against `groups` groups of SCREEN_KETS ket pairs. What the rule
  * needs of the rows of i and j is put into shared memory first, if there is room for all sets.
  * Bounds are floats, rounded up. */
-template <bool ROWS>
-__global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__ screen_args a)
+template <bool ROWS, bool FAR>
+__global__ void __launch_bounds__(SCREEN_THREADS, 5) screen(const __grid_constant__ screen_args a)
 {
-    extern __shared__ float rows[]; /* [sets] max(|D_ik|, |D_jk|) */
-    __shared__ unsigned count[32], at[32];
+    extern __shared__ float rows[];                    /* [sets] max(|D_ik|, |D_jk|) */
+    __shared__ unsigned count[32], at[32], far_at[32]; /* count: far ones in the upper half */
     __shared__ unsigned prims[SCREEN_WARPS], counted[SCREEN_WARPS];
     int n = a.parts - 1;
     while (n > 0 && blockIdx.x < a.part[n].block_begin) n--;
@@ -205,6 +341,8 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
     /* No ket can exchange more than this. */
     const float most = Q * __double2float_ru(fmo_screen_exchange(a.row_max[ij.x], a.row_max[ij.y]));
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const float4 sphere = FAR ? part.bra.sphere[bra] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    const unsigned extent = FAR ? part.bra.extent[bra] : 0u;
     bool filled = !ROWS;
     for (int ket_begin = block_begin; ket_begin < block_end; ket_begin += SCREEN_KETS) {
         const int ket_end = min(ket_begin + SCREEN_KETS, block_end);
@@ -224,14 +362,14 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
             __syncthreads();
             filled = true;
         }
-        unsigned ballots[SCREEN_ROUNDS], codes[SCREEN_ROUNDS];
+        unsigned ballots[SCREEN_ROUNDS], far_ballots[SCREEN_ROUNDS], codes[SCREEN_ROUNDS];
         unsigned prim_pairs = 0; /* of kets */
         /* pairs that count, those whose ket carries an ss pair, those that exchange */
         unsigned counts = 0;
 #pragma unroll
         for (int r = 0; r < SCREEN_ROUNDS; r++) {
             const int ket = ket_begin + r * SCREEN_THREADS + (int)threadIdx.x;
-            bool stays = false;
+            bool stays = false, far = false;
             if ((tiles >> (r * SCREEN_WARPS + warp) & 1u) && ket < ket_end) {
                 const float ket_bound = part.ket.bound[ket];
                 const float in_J = fmaxf(coulomb * ket_bound, Q * part.ket.coulomb[ket]);
@@ -249,6 +387,12 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
                         codes[r] = !a.coded ? 0u
                                             : factor_code(fmaxf(in_J, in_K), Q * ket_bound) |
                                                   (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u);
+                        if (FAR && !exchanges) {
+                            const unsigned code = far_code(sphere, extent, part.ket.sphere[ket],
+                                                           part.ket.extent[ket], in_J, a.cutoff);
+                            far = code != FMO_GPU_NEAR;
+                            if (far) codes[r] = code;
+                        }
                         prim_pairs += flags >> FMO_GPU_COUNTS_BITS;
                         counts += exchanges << 20;
                         if (bra_flags & flags & FMO_GPU_COUNTS_PAIR)
@@ -258,8 +402,11 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
                     }
                 }
             }
-            ballots[r] = __ballot_sync(0xffffffffu, stays);
-            if (lane == 0) count[r * SCREEN_WARPS + warp] = __popc(ballots[r]);
+            far_ballots[r] = FAR ? __ballot_sync(0xffffffffu, far) : 0u;
+            ballots[r] = __ballot_sync(0xffffffffu, stays && !far);
+            if (lane == 0)
+                count[r * SCREEN_WARPS + warp] =
+                    (unsigned)__popc(ballots[r]) | (unsigned)__popc(far_ballots[r]) << 16;
         }
         prim_pairs = warp_sum(prim_pairs);
         counts = warp_sum(counts);
@@ -270,14 +417,10 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
         __syncthreads();
         if (warp == 0) {
             const unsigned own = count[lane];
-            unsigned sum = own;
-            for (int offset = 1; offset < 32; offset *= 2) {
-                const unsigned below = __shfl_up_sync(0xffffffffu, sum, offset);
-                if (lane >= offset) sum += below;
-            }
-            unsigned base = 0;
+            unsigned sum = scan(own), base = 0, far_base = 0;
             if (lane == 31 && sum) {
-                base = atomicAdd(&a.counters->survivors[part.eri_class], sum);
+                base = atomicAdd(&a.counters->survivors[part.eri_class], sum & 0xffffu);
+                if (FAR) far_base = atomicAdd(&a.counters->far[part.eri_class], sum >> 16);
                 unsigned all_prims = 0, exchanges = 0, pairs = 0, carried = 0;
                 for (int w = 0; w < SCREEN_WARPS; w++) {
                     all_prims += prims[w];
@@ -285,24 +428,30 @@ __global__ void __launch_bounds__(SCREEN_THREADS) screen(const __grid_constant__
                     carried += counted[w] >> 10 & 0x3ffu;
                     pairs += counted[w] & 0x3ffu;
                 }
-                atomicAdd(&a.counters->tasks[part.eri_class], (unsigned long long)sum);
+                atomicAdd(&a.counters->tasks[part.eri_class],
+                          (unsigned long long)((sum & 0xffffu) + (sum >> 16)));
                 atomicAdd(&a.counters->exchanges[part.eri_class], (unsigned long long)exchanges);
                 atomicAdd(&a.counters->prim_quartets[part.eri_class],
                           (unsigned long long)all_prims * (bra_flags >> FMO_GPU_COUNTS_BITS));
                 fmo_gpu_count(a.counters->quartets, part.eri_class,
                               bra_flags & FMO_GPU_COUNTS_CARRIED, pairs, carried);
             }
-            at[lane] = __shfl_sync(0xffffffffu, base, 31) + sum - own;
+            sum -= own; /* in both halves */
+            at[lane] = __shfl_sync(0xffffffffu, base, 31) + (sum & 0xffffu);
+            if (FAR) far_at[lane] = __shfl_sync(0xffffffffu, far_base, 31) + (sum >> 16);
         }
         __syncthreads();
 #pragma unroll
         for (int r = 0; r < SCREEN_ROUNDS; r++) {
-            if (ballots[r] >> lane & 1u) {
-                const unsigned below = __popc(ballots[r] & ((1u << lane) - 1u));
-                part.list[at[r * SCREEN_WARPS + warp] + below] =
-                    make_int2(bra, (int)(codes[r] | (unsigned)(ket_begin + r * SCREEN_THREADS +
-                                                               (int)threadIdx.x)));
-            }
+            const int place = r * SCREEN_WARPS + warp;
+            const unsigned below = lanes_below(lane);
+            const int2 quartet = make_int2(
+                bra,
+                (int)(codes[r] | (unsigned)(ket_begin + r * SCREEN_THREADS + (int)threadIdx.x)));
+            if (ballots[r] >> lane & 1u)
+                part.list[at[place] + __popc(ballots[r] & below)] = quartet;
+            if (FAR && far_ballots[r] >> lane & 1u)
+                part.far_end[-1 - (int)(far_at[place] + __popc(far_ballots[r] & below))] = quartet;
         }
         /* count and at are written again only after the next group's barriers: count by lane 0 of
          * each warp before its first barrier, after all have read it before the last one here. */
@@ -449,6 +598,16 @@ cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g)
     return code == cudaSuccess ? launch_pairs(g, take_pairs, false) : code;
 }
 
+cudaError_t fmo_gpu_make_nodes(const fmo_gpu_state *g)
+{
+    return launch_pairs(g, make_nodes, false);
+}
+
+cudaError_t fmo_gpu_make_moments(const fmo_gpu_state *g)
+{
+    return launch_pairs(g, make_moments, false);
+}
+
 cudaError_t fmo_gpu_spread_coulomb(fmo_gpu_state *g, bool fixed)
 {
     return launch_pairs(g, spread_pairs, fixed);
@@ -456,7 +615,7 @@ cudaError_t fmo_gpu_spread_coulomb(fmo_gpu_state *g, bool fixed)
 
 /* Small systems need many blocks, large ones few fillings of shared memory. */
 static const double small_work = 1e8;
-enum { LARGE_GROUPS = 4, ROWS_BYTES_MAX = 40 * 1024 };
+enum { ROWS_BYTES_MAX = 36 * 1024 };
 
 cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_pass *pass)
 {
@@ -479,6 +638,7 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
         part->chunks = (kets + span - 1) / span;
         part->block_begin = blocks;
         part->list = g->list + from->list_at;
+        part->far_end = part->list + from->candidates;
         blocks += (unsigned)(from->bra_end - from->bra_begin) * (unsigned)part->chunks;
     }
     a.parts = pass->num;
@@ -490,13 +650,14 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
     a.counters = g->counters;
     cudaError_t code = cudaSuccess;
     if (pass != g->pass) /* the first finds them zero */
-        code = cudaMemsetAsync(g->counters->survivors, 0, sizeof g->counters->survivors, g->stream);
+        code = cudaMemsetAsync(g->counters->survivors, 0,
+                               sizeof g->counters->survivors + sizeof g->counters->far, g->stream);
     if (code != cudaSuccess || !blocks) return code;
     const size_t rows = (size_t)a.sets * sizeof(float);
-    if (rows <= ROWS_BYTES_MAX)
-        screen<true><<<blocks, SCREEN_THREADS, rows, g->stream>>>(a);
-    else
-        screen<false><<<blocks, SCREEN_THREADS, 0, g->stream>>>(a);
+    void (*const kernel[2][2])(screen_args) = {{screen<false, false>, screen<false, true>},
+                                               {screen<true, false>, screen<true, true>}};
+    const int fits = rows <= ROWS_BYTES_MAX;
+    kernel[fits][g->far != 0]<<<blocks, SCREEN_THREADS, fits ? rows : 0, g->stream>>>(a);
     return cudaGetLastError();
 }
 

@@ -6,11 +6,14 @@
 #include <cuda_runtime.h>
 
 #include <fmo/eri_class.h>
-#include "integrals/eri_common.h"
+#include "integrals/far.h"
 
 /* Threads of a block in the quartet kernels. 128: four warps, so that with 255 registers a thread
  * two blocks still fit a multiprocessor. */
 #define FMO_GPU_THREADS 128
+
+/* No part of a pair has more primitives. */
+enum { FMO_GPU_DEPTH_MAX = 9 };
 
 /* Pairs are screened in tiles of a warp. */
 #define FMO_GPU_TILE_PAIRS 32
@@ -61,7 +64,40 @@ typedef struct fmo_gpu_pairs {
     const double2 *prim;
     const unsigned *record_at; /* [num] first primitive in record */
     const double2 *record;     /* the same primitives, [primitive][field] pair after pair */
+    /* For far quartets (far.h), NULL without them: */
+    float4 *sphere;   /* [num] middle of the primitives' centres, and how far they are from it */
+    unsigned *extent; /* [num] fmo_gpu_extent */
+    double2 *far; /* [FMO_GPU_FAR_SLOTS][fmo_gpu_far_twos][num] place, coefficients; moments of D,
+                   * made in every build */
 } fmo_gpu_pairs;
+
+/* Largest 1/p of a pair, and the choice of nodes that is exact for it, or FMO_FAR_CHOICES, in the
+ * last three bits. */
+static __device__ inline unsigned fmo_gpu_extent(float spread, int cap)
+{
+    return (__float_as_uint(spread) + 8u) / 8u * 8u | (unsigned)cap;
+}
+static __device__ inline float fmo_gpu_spread(unsigned extent)
+{
+    return __uint_as_float(extent);
+}
+static __device__ inline int fmo_gpu_far_cap(unsigned extent)
+{
+    return (int)(extent % 8u);
+}
+
+/* The nodes of choice 0, then those of choice 1, ... */
+enum { FMO_GPU_FAR_SLOTS = 1 + 2 + 3 + 4 + FMO_FAR_NODES_MAX };
+static __host__ __device__ inline int fmo_gpu_far_slot(int choice)
+{
+    return choice * (choice + 1) / 2;
+}
+
+/* What a node of a kind takes in `far`. */
+static __host__ __device__ constexpr int fmo_gpu_far_twos(int kind)
+{
+    return (1 + FMO_FAR_COEFFICIENTS(kind) + FMO_FAR_TERMS(kind) + 1) / 2;
+}
 
 enum {
     FMO_GPU_COUNTS_PAIR = 1,    /* the first part of a pair */
@@ -71,7 +107,7 @@ enum {
 
 /* A survivor: x the bra pair; y the ket pair and, above FMO_GPU_KET_BITS, how small the density
  * factor is, so that it is at most 2^(FMO_GPU_FACTOR_TOP - code), and whether the quartet counts in
- * K. */
+ * K. In the far list the choices of nodes are there, FMO_FAR_CHOICES bra + ket. */
 enum {
     FMO_GPU_KET_BITS = 26,
     FMO_GPU_PAIRS_MAX = 1 << FMO_GPU_KET_BITS,
@@ -82,7 +118,8 @@ enum {
 
 /* Counters in device memory, zeroed at the start of a build. */
 typedef struct fmo_gpu_counters {
-    unsigned survivors[FMO_ERI_CLASS_COUNT];           /* of the running pass */
+    /* Lengths of the two lists of each class, of the running pass. */
+    unsigned survivors[FMO_ERI_CLASS_COUNT], far[FMO_ERI_CLASS_COUNT];
     unsigned long long quartets[FMO_ERI_CLASS_COUNT];  /* contracted */
     unsigned long long tasks[FMO_ERI_CLASS_COUNT];     /* threads' work: pairs of parts of pairs */
     unsigned long long exchanges[FMO_ERI_CLASS_COUNT]; /* those that count in K */
@@ -123,6 +160,8 @@ typedef struct fmo_gpu_class_view {
     float prim_cutoff; /* on bound times bound times density factor of a primitive quartet */
     const int2 *list;
     const unsigned *count;
+    const int2 *far_end; /* far quartets, downwards from here */
+    const unsigned *far_count;
 } fmo_gpu_class_view;
 
 /* The matrices, in internal order. X^J is summed pair by pair (fmo_gpu_pairs.sums), where the pairs

@@ -1,8 +1,9 @@
-# Basis, Boys function, ERI classes one by one and in vector lanes, one-electron integrals, headers.
+# Basis, Boys function, ERI classes one by one and in vector lanes, far quartets, one-electron integrals, headers.
 fmo_test(integrals_basis SOURCES integrals_basis.c LABELS unit)
 fmo_test(integrals_boys SOURCES integrals_boys.c LABELS unit)
 fmo_test(integrals_eri SOURCES integrals_eri.c LABELS unit)
 fmo_test(integrals_sp_pairs SOURCES integrals_sp_pairs.c LABELS unit)
+fmo_test(integrals_far SOURCES integrals_far.c LABELS unit)
 
 fmo_test(integrals_one_electron SOURCES integrals_one_electron.c LIBS ${HDF5_C_LIBRARIES}
          LABELS unit data)

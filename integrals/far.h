@@ -1,0 +1,364 @@
+/* Coulomb interaction of pairs that do not overlap. Where T = pq/(p+q) |P-Q|^2 is large for all
+ * primitive quartets of two pairs, exponents do not matter any more: a primitive pair acts as a
+ * charge, a dipole and a quadrupole at its centre P, and an integral is a sum of derivatives of
+ * 1/R. All centres of a pair lie on the line P = A + s AB, and 1/R is smooth along it: the
+ * primitives can be replaced by a few nodes on the line (fmo_far_nodes), each with the coefficients
+ * of a primitive. With D contracted first, J needs no integral at all:
+ *
+ *     fmo_far_fold       D_ab -> folded density, once per pair
+ *     fmo_far_moments    folded density -> moments H of a node
+ *     fmo_far_interact   moments of two nodes -> their potentials V at each other
+ *     fmo_far_potential  V -> sums over the nodes of a pair
+ *     fmo_far_unfold     sums -> J_ab, once per pair
+ *
+ * Hermite Gaussians: McMurchie and Davidson, J. Comput. Phys. 26, 218 (1978); with D contracted
+ * first: Ahmadi and Almlof, Chem. Phys. Lett. 246, 364 (1995). Equations and errors:
+ * docs/theory.md, "Far quartets".
+ *
+ * A pair's kind is the number of its p shells: 0 for ss, 1 for the ps pairs of eri_sp.h (four
+ * products: s x y z of the first shell), 2 for pp (nine). Moments and potentials up to that order
+ * are [1 + 3 + 6]: 1, x y z, xx xy xz yy yz zz. */
+#ifndef FMO_FAR_H
+#define FMO_FAR_H
+
+#include "integrals/eri_common.h"
+
+enum {
+    FMO_FAR_MOMENTS_MAX = 10,
+    FMO_FAR_TERMS_MAX = 35 /* derivatives of 1/R up to order 4 */
+};
+
+/* Moments, or derivatives, up to an order; products ab of a pair of a kind, coefficients of a node,
+ * sums over the nodes. Constants, for the sizes of arrays. */
+#define FMO_FAR_TERMS(order)       (((order) + 1) * ((order) + 2) * ((order) + 3) / 6)
+#define FMO_FAR_PRODUCTS(kind)     ((kind) == 0 ? 1 : (kind) == 1 ? 4 : 9)
+#define FMO_FAR_COEFFICIENTS(kind) ((kind) == 0 ? 1 : (kind) == 1 ? 3 : 5)
+#define FMO_FAR_SUMS(kind)         ((kind) == 0 ? 1 : (kind) == 1 ? 5 : 14)
+
+/* Coefficients of a node: sums over primitives with charge c, h = 1/(2p), P - A = s AB, P - B =
+ * (1+s) AB and the ratio r of a carried ss product. A pair of kind 0 has c alone. */
+enum {
+    FMO_FAR_PS_S,    /* c r */
+    FMO_FAR_PS_LINE, /* c s */
+    FMO_FAR_PS_HALF  /* c h */
+};
+enum {
+    FMO_FAR_PP_LINE, /* c s (1+s) */
+    FMO_FAR_PP_SAME, /* c h */
+    FMO_FAR_PP_A,    /* c h s */
+    FMO_FAR_PP_B,    /* c h (1+s) */
+    FMO_FAR_PP_HALF2 /* c h^2 */
+};
+
+/* Sums over the nodes, and the parts of D that go with them, of a ps and of a pp pair. */
+enum {
+    FMO_FAR_SUM_S,  /* the carried product */
+    FMO_FAR_SUM_PS, /* times AB_i */
+    FMO_FAR_SUM_P   /* [3] */
+};
+enum {
+    FMO_FAR_SUM_AB,                    /* times AB_i AB_j */
+    FMO_FAR_SUM_SAME,                  /* i = j */
+    FMO_FAR_SUM_A,                     /* [3], times AB_i */
+    FMO_FAR_SUM_B = FMO_FAR_SUM_A + 3, /* [3], times AB_j */
+    FMO_FAR_SUM_D = FMO_FAR_SUM_B + 3  /* [6] xx xy xz yy yz zz */
+};
+
+/* How many nodes there may be: choices 0 to FMO_FAR_CHOICES - 1. */
+enum { FMO_FAR_CHOICES = 5, FMO_FAR_NODES_MAX = 6 };
+#define FMO_FAR_NODES(choice) ((choice) < 4 ? (choice) + 1 : FMO_FAR_NODES_MAX)
+
+/* Place of derivative x^nx y^ny z^nz. */
+FMO_HD int fmo_far_index(int nx, int ny, int nz)
+{
+    const int order = nx + ny + nz, rest = ny + nz;
+    return order * (order + 1) * (order + 2) / 6 + rest * (rest + 1) / 2 + nz;
+}
+
+/* How often x (0), y (1), z (2) is in moment n < 10. */
+FMO_HD int fmo_far_power(int n, int x)
+{
+    const int i = n < 4 ? n - 1 : n < 7 ? 0 : n < 9 ? 1 : 2;
+    const int j = n < 4 ? -1 : n < 7 ? n - 4 : n < 9 ? n - 6 : 2;
+    return n == 0 ? 0 : (i == x) + (j == x);
+}
+
+/* Place of the derivative by coordinates i, j, ... each 0 to 2. */
+FMO_HD int fmo_far_at(int n, const int *by)
+{
+    int power[3] = {0, 0, 0};
+    FMO_UNROLL
+    for (int k = 0; k < n; k++) {
+        FMO_UNROLL
+        for (int x = 0; x < 3; x++) power[x] += by[k] == x;
+    }
+    return fmo_far_index(power[0], power[1], power[2]);
+}
+
+/* The charge of a primitive pair (ss) from its stored exponent and prefactor: its overlap integral.
+ * pi^(1/4) / sqrt(2) is what the prefactor's constant leaves. */
+FMO_HD fmo_real fmo_far_charge(fmo_real p, fmo_real k)
+{
+    return 0.94139626377671481 * k * fmo_rsqrt(p);
+}
+
+/* All derivatives of 1/|R| by R up to an order (at most 4). */
+FMO_HD void fmo_far_derivatives(int order, const fmo_real *R, fmo_real *T)
+{
+    const fmo_real r1 = fmo_rsqrt(R[0] * R[0] + R[1] * R[1] + R[2] * R[2]), r2 = r1 * r1;
+    const fmo_real g1 = -r1 * r2, g2 = -3.0 * g1 * r2, g3 = -5.0 * g2 * r2, g4 = -7.0 * g3 * r2;
+    T[0] = r1;
+    FMO_UNROLL
+    for (int i = 0; i < 3 && order >= 1; i++) {
+        T[1 + i] = R[i] * g1;
+        FMO_UNROLL
+        for (int j = i; j < 3 && order >= 2; j++) {
+            const int ij[2] = {i, j};
+            const fmo_real RR = R[i] * R[j];
+            T[fmo_far_at(2, ij)] = i == j ? RR * g2 + g1 : RR * g2;
+            FMO_UNROLL
+            for (int k = j; k < 3 && order >= 3; k++) {
+                const int ijk[3] = {i, j, k};
+                fmo_real t = RR * (R[k] * g3);
+                if (i == j) t += R[k] * g2;
+                if (i == k) t += R[j] * g2;
+                if (j == k) t += R[i] * g2;
+                T[fmo_far_at(3, ijk)] = t;
+                FMO_UNROLL
+                for (int l = k; l < 3 && order >= 4; l++) {
+                    const int ijkl[4] = {i, j, k, l};
+                    const int deltas = (i == j && k == l) + (i == k && j == l) + (i == l && j == k);
+                    fmo_real f = RR * (R[k] * R[l] * g4);
+                    if (i == j) f += R[k] * R[l] * g3;
+                    if (i == k) f += R[j] * R[l] * g3;
+                    if (i == l) f += R[j] * R[k] * g3;
+                    if (j == k) f += R[i] * R[l] * g3;
+                    if (j == l) f += R[i] * R[k] * g3;
+                    if (k == l) f += R[i] * R[j] * g3;
+                    if (deltas) f += deltas * g2;
+                    T[fmo_far_at(4, ijkl)] = f;
+                }
+            }
+        }
+    }
+}
+
+/* What all nodes of a pair have in common: D[products] -> [sums]. */
+FMO_HD void fmo_far_fold(int kind, const fmo_real *AB, const fmo_real *D, fmo_real *folded)
+{
+    if (kind == 0) folded[0] = D[0];
+    if (kind == 1) {
+        folded[FMO_FAR_SUM_S] = D[0];
+        folded[FMO_FAR_SUM_PS] = AB[0] * D[1] + AB[1] * D[2] + AB[2] * D[3];
+        FMO_UNROLL
+        for (int i = 0; i < 3; i++) folded[FMO_FAR_SUM_P + i] = D[1 + i];
+    }
+    if (kind == 2) {
+        FMO_UNROLL
+        for (int i = 0; i < 3; i++) {
+            folded[FMO_FAR_SUM_A + i] = AB[0] * D[i] + AB[1] * D[3 + i] + AB[2] * D[6 + i];
+            folded[FMO_FAR_SUM_B + i] =
+                D[3 * i] * AB[0] + D[3 * i + 1] * AB[1] + D[3 * i + 2] * AB[2];
+            FMO_UNROLL
+            for (int j = i; j < 3; j++)
+                folded[FMO_FAR_SUM_D + FMO_D(i, j)] =
+                    i == j ? D[4 * i] : D[3 * i + j] + D[3 * j + i];
+        }
+        folded[FMO_FAR_SUM_AB] = AB[0] * folded[FMO_FAR_SUM_B] + AB[1] * folded[FMO_FAR_SUM_B + 1] +
+                                 AB[2] * folded[FMO_FAR_SUM_B + 2];
+        folded[FMO_FAR_SUM_SAME] = D[0] + D[4] + D[8];
+    }
+}
+
+/* Moments H of one node. */
+FMO_HD void fmo_far_moments(int kind, const fmo_real *coefficient, const fmo_real *folded,
+                            fmo_real *H)
+{
+    if (kind == 0) H[0] = coefficient[0] * folded[0];
+    if (kind == 1) {
+        H[0] = coefficient[FMO_FAR_PS_S] * folded[FMO_FAR_SUM_S] +
+               coefficient[FMO_FAR_PS_LINE] * folded[FMO_FAR_SUM_PS];
+        FMO_UNROLL
+        for (int i = 0; i < 3; i++)
+            H[1 + i] = coefficient[FMO_FAR_PS_HALF] * folded[FMO_FAR_SUM_P + i];
+    }
+    if (kind == 2) {
+        H[0] = coefficient[FMO_FAR_PP_LINE] * folded[FMO_FAR_SUM_AB] +
+               coefficient[FMO_FAR_PP_SAME] * folded[FMO_FAR_SUM_SAME];
+        FMO_UNROLL
+        for (int i = 0; i < 3; i++)
+            H[1 + i] = coefficient[FMO_FAR_PP_A] * folded[FMO_FAR_SUM_A + i] +
+                       coefficient[FMO_FAR_PP_B] * folded[FMO_FAR_SUM_B + i];
+        FMO_UNROLL
+        for (int d = 0; d < 6; d++)
+            H[4 + d] = coefficient[FMO_FAR_PP_HALF2] * folded[FMO_FAR_SUM_D + d];
+    }
+}
+
+/* Adds to the potentials (and their derivatives) of two nodes at each other, R = P - Q. */
+FMO_HD void fmo_far_interact(int kind_bra, int kind_ket, const fmo_real *R, const fmo_real *H_bra,
+                             const fmo_real *H_ket, fmo_real *V_bra, fmo_real *V_ket)
+{
+    fmo_real T[FMO_FAR_TERMS_MAX];
+    fmo_far_derivatives(kind_bra + kind_ket, R, T);
+    FMO_UNROLL
+    for (int e = 0; e < FMO_FAR_TERMS(kind_bra); e++) {
+        FMO_UNROLL
+        for (int f = 0; f < FMO_FAR_TERMS(kind_ket); f++) {
+            const fmo_real t = T[fmo_far_index(fmo_far_power(e, 0) + fmo_far_power(f, 0),
+                                               fmo_far_power(e, 1) + fmo_far_power(f, 1),
+                                               fmo_far_power(e, 2) + fmo_far_power(f, 2))];
+            if (f >= 1 && f < 4) { /* d/dQ = -d/dR, to an odd power */
+                V_bra[e] -= t * H_ket[f];
+                V_ket[f] -= t * H_bra[e];
+            } else {
+                V_bra[e] += t * H_ket[f];
+                V_ket[f] += t * H_bra[e];
+            }
+        }
+    }
+}
+
+/* Adds what potential V at one node means to its pair. */
+FMO_HD void fmo_far_potential(int kind, const fmo_real *coefficient, const fmo_real *V,
+                              fmo_real *sums)
+{
+    if (kind == 0) sums[0] += coefficient[0] * V[0];
+    if (kind == 1) {
+        sums[FMO_FAR_SUM_S] += coefficient[FMO_FAR_PS_S] * V[0];
+        sums[FMO_FAR_SUM_PS] += coefficient[FMO_FAR_PS_LINE] * V[0];
+        FMO_UNROLL
+        for (int i = 0; i < 3; i++)
+            sums[FMO_FAR_SUM_P + i] += coefficient[FMO_FAR_PS_HALF] * V[1 + i];
+    }
+    if (kind == 2) {
+        sums[FMO_FAR_SUM_AB] += coefficient[FMO_FAR_PP_LINE] * V[0];
+        sums[FMO_FAR_SUM_SAME] += coefficient[FMO_FAR_PP_SAME] * V[0];
+        FMO_UNROLL
+        for (int i = 0; i < 3; i++) {
+            sums[FMO_FAR_SUM_A + i] += coefficient[FMO_FAR_PP_A] * V[1 + i];
+            sums[FMO_FAR_SUM_B + i] += coefficient[FMO_FAR_PP_B] * V[1 + i];
+        }
+        FMO_UNROLL
+        for (int d = 0; d < 6; d++)
+            sums[FMO_FAR_SUM_D + d] += coefficient[FMO_FAR_PP_HALF2] * V[4 + d];
+    }
+}
+
+/* [sums] of a pair -> J[products]. */
+FMO_HD void fmo_far_unfold(int kind, const fmo_real *AB, const fmo_real *sums, fmo_real *J)
+{
+    if (kind == 0) J[0] = sums[0];
+    if (kind == 1) {
+        J[0] = sums[FMO_FAR_SUM_S];
+        FMO_UNROLL
+        for (int i = 0; i < 3; i++)
+            J[1 + i] = sums[FMO_FAR_SUM_P + i] + AB[i] * sums[FMO_FAR_SUM_PS];
+    }
+    FMO_UNROLL
+    for (int i = 0; i < 3 && kind == 2; i++) {
+        FMO_UNROLL
+        for (int j = 0; j < 3; j++) {
+            const fmo_real t = sums[FMO_FAR_SUM_D + FMO_D(i, j)] + AB[j] * sums[FMO_FAR_SUM_B + i] +
+                               AB[i] * (sums[FMO_FAR_SUM_A + j] + AB[j] * sums[FMO_FAR_SUM_AB]);
+            J[3 * i + j] = i == j ? t + sums[FMO_FAR_SUM_SAME] : t;
+        }
+    }
+}
+
+/* How many nodes a pair needs: the smallest choice (FMO_FAR_NODES) whose error of J, for |D| <= 1,
+ * is at most tolerance times the product of the Schwarz bounds; FMO_FAR_CHOICES if none is. x = rho
+ * / (R - rho2): half the length |AB| (s_max - s_min) of the pair's own segment, over the distance R
+ * of the middles less half the other segment. The error is taken to be (x/2)^n / 2, for x up to
+ * 1/2: 99.9 % of random cases are below. Since a potential falls as 1/R, the tolerance may be
+ * multiplied by R / (10 bohr) where that is above 1. */
+FMO_HD int fmo_far_nodes_needed(float x, float tolerance)
+{
+    const float y = 0.5f * x, y2 = y * y, allowed = 2.0f * tolerance;
+    if (!(x >= 0.0f && x <= 0.5f)) return FMO_FAR_CHOICES;
+    if (y <= allowed) return 0;
+    if (y2 <= allowed) return 1;
+    if (y2 * y <= allowed) return 2;
+    if (y2 * y2 <= allowed) return 3;
+    return y2 * y2 * y2 <= allowed ? 4 : FMO_FAR_CHOICES;
+}
+
+/* The nodes. A function f that is smooth along the line of a pair's primitives is taken as its
+ * interpolation polynomial, sum_m c_m f(s_m) = sum_j [sum_m c_m L_j(s_m)] f(x_j), L_j the Lagrange
+ * polynomials of Chebyshev nodes x_j between the outermost primitives. */
+
+/* Primitives closer than this, in units of AB, have one centre: s itself has rounding errors. */
+#define FMO_FAR_ONE_CENTRE (64 * 2.2204460492503131e-16)
+
+FMO_HD double fmo_far_place(const double *prim, const double *AB)
+{
+    int x = 0; /* the largest component */
+    for (int i = 1; i < 3; i++)
+        if (fabs(AB[i]) > fabs(AB[x])) x = i;
+    return AB[x] == 0.0 ? 0.0 : prim[FMO_PAIR_X + x] / AB[x];
+}
+
+/* Adds one primitive, times a weight, to the coefficients of a node. */
+FMO_HD void fmo_far_add_primitive(int kind, const double *prim, double ratio, double s,
+                                  double weight, double *coefficient)
+{
+    const double c = weight * fmo_far_charge(prim[FMO_PAIR_P], prim[FMO_PAIR_K]);
+    const double half = prim[FMO_PAIR_HALF];
+    if (kind == 0) coefficient[0] += c;
+    if (kind == 1) {
+        coefficient[FMO_FAR_PS_S] += c * ratio;
+        coefficient[FMO_FAR_PS_LINE] += c * s;
+        coefficient[FMO_FAR_PS_HALF] += c * half;
+    }
+    if (kind == 2) {
+        coefficient[FMO_FAR_PP_LINE] += c * s * (1.0 + s);
+        coefficient[FMO_FAR_PP_SAME] += c * half;
+        coefficient[FMO_FAR_PP_A] += c * half * s;
+        coefficient[FMO_FAR_PP_B] += c * half * (1.0 + s);
+        coefficient[FMO_FAR_PP_HALF2] += c * half * half;
+    }
+}
+
+/* L_j(s) of n nodes. */
+FMO_HD double fmo_far_lagrange(int n, const double *node, int j, double s)
+{
+    double product = 1.0;
+    for (int k = 0; k < n; k++)
+        if (k != j) product *= (s - node[k]) / (node[j] - node[k]);
+    return product;
+}
+
+/* At most n nodes for the primitives of one pair (num >= 1 records of FMO_PAIR_FIELDS, and their
+ * ratios, which only kind 1 reads): place[n], a node's centre is A + place AB, and
+ * coefficient[n][FMO_FAR_COEFFICIENTS(kind)]. Returns how many there are: n nodes of Chebyshev
+ * interpolation, or fewer, without any error, if there are no more primitives than that or all have
+ * one centre. */
+FMO_HD int fmo_far_nodes(int kind, int num, const double *prim, const double *ratio,
+                         const double *AB, int n, double *place, double *coefficient)
+{
+    const double pi = 3.14159265358979323846;
+    const int fields = FMO_FAR_COEFFICIENTS(kind);
+    double low = INFINITY, high = -INFINITY;
+    for (int m = 0; m < num; m++) {
+        const double s = fmo_far_place(prim + m * FMO_PAIR_FIELDS, AB);
+        low = fmin(low, s);
+        high = fmax(high, s);
+    }
+    const int same = high - low <= FMO_FAR_ONE_CENTRE, own = !same && num <= n;
+    const int used = same ? 1 : own ? num : n;
+    for (int j = 0; j < used; j++)
+        place[j] = own ? fmo_far_place(prim + j * FMO_PAIR_FIELDS, AB)
+                       : 0.5 * (low + high) + 0.5 * (high - low) * cos(pi * (j + 0.5) / used);
+    for (int f = 0; f < used * fields; f++) coefficient[f] = 0.0;
+    for (int m = 0; m < num; m++) {
+        const double *record = prim + m * FMO_PAIR_FIELDS;
+        const double s = fmo_far_place(record, AB), r = kind == 1 ? ratio[m] : 0.0;
+        if (own) fmo_far_add_primitive(kind, record, r, s, 1.0, coefficient + m * fields);
+        for (int j = 0; j < used && !own; j++)
+            fmo_far_add_primitive(kind, record, r, s, fmo_far_lagrange(used, place, j, s),
+                                  coefficient + j * fields);
+    }
+    return used;
+}
+
+#endif

@@ -1,0 +1,500 @@
+/* Far quartets: J of pairs that do not overlap, from the moments of nodes, against J from
+ * integrals. */
+#include "check.h"
+#include "test_system.h"
+
+#include "integrals/far.h"
+#include "integrals/shell_pair.h"
+
+enum { PRODUCTS_MAX = 9, PRIMS_MAX = SYSTEM_DEPTH_MAX * SYSTEM_DEPTH_MAX };
+
+static unsigned long long seed = 20261207;
+
+static double uniform(double a, double b)
+{
+    return a + (b - a) * check_random(&seed);
+}
+
+static void direction(double *v)
+{
+    double r2 = 0.0;
+    while (r2 < 0.01 || r2 > 1.0) {
+        for (int x = 0; x < 3; x++) v[x] = uniform(-1.0, 1.0);
+        r2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+    }
+    for (int x = 0; x < 3; x++) v[x] /= sqrt(r2);
+}
+
+/* A pair of a list and, where it carries one, its ss pair. */
+typedef struct far_pair {
+    int kind;
+    fmo_pair_view view, carried; /* carried: no primitives if there is none */
+    const double *ratio;
+    double bound, p_min;
+    double middle[3], half; /* of the segment of its primitives */
+    double carried_prim[PRIMS_MAX * FMO_PAIR_FIELDS];
+} far_pair;
+
+/* Two atoms with a contracted sp set, an s and a p shell each: pairs of all kinds, with and without
+ * a carried product, of one atom and of two. */
+typedef struct fragment {
+    fmo_basis *basis;
+    fmo_shell_pairs pairs;
+} fragment;
+
+static void add_shells(test_system *s, double exponent_max)
+{
+    const int begin = s->prims;
+    system_add_shell(s, 0, 1 + (int)uniform(0, SYSTEM_DEPTH_MAX), &seed);
+    for (int k = begin; k < s->prims; k++) {
+        const double a = 0.1 * pow(10.0 * exponent_max, check_random(&seed)), was = s->exponent[k];
+        s->exponent[k] = a;
+        s->coefficient[k] *= pow(a / was, 0.75);
+    }
+    if (s->prims - begin > 2) s->coefficient[begin] *= -0.3; /* as in a 2s function */
+    system_add_partner(s, &seed);
+    system_add_shell(s, 0, 1 + (int)uniform(0, 3), &seed);
+    system_add_shell(s, 1, 1 + (int)uniform(0, 3), &seed);
+}
+
+static int fragment_make(fragment *f, double exponent_max, double AB)
+{
+    static test_system s;
+    fmo_error err = {FMO_OK, ""};
+    double v[3];
+    memset(&s, 0, sizeof s);
+    direction(v);
+    for (int a = 0; a < 2; a++) {
+        system_add_atom(&s, a * AB * v[0], a * AB * v[1], a * AB * v[2]);
+        add_shells(&s, exponent_max);
+    }
+    f->basis = system_basis(&s);
+    if (!f->basis) return 0;
+    const fmo_status status = fmo_sp_pairs_make(f->basis, 1e-13, 1, &f->pairs, &err);
+    CHECK(status == FMO_OK, "%s", err.message);
+    return status == FMO_OK;
+}
+
+static void fragment_free(fragment *f)
+{
+    fmo_shell_pairs_free(&f->pairs);
+    fmo_basis_destroy(f->basis);
+}
+
+/* Pair n of a list. */
+static void load_pair(const fragment *f, int kind, int n, far_pair *p)
+{
+    const fmo_pair_list *list = &f->pairs.list[kind];
+    double low = INFINITY, high = -INFINITY, length2 = 0.0;
+    p->kind = kind;
+    p->view = fmo_pair_list_view(f->basis, list, n);
+    p->ratio = list->ratio + list->begin[n];
+    p->bound = list->bound[n];
+    p->p_min = INFINITY;
+    p->carried = p->view;
+    p->carried.prim = p->carried_prim;
+    if (p->ratio[0] == 0.0) p->carried.prim_num = 0;
+    memcpy(p->carried_prim, p->view.prim,
+           (size_t)p->view.prim_num * FMO_PAIR_FIELDS * sizeof *p->carried_prim);
+    for (int x = 0; x < 3; x++) length2 += p->view.AB[x] * p->view.AB[x];
+    for (int m = 0; m < p->view.prim_num; m++) {
+        const double *prim = p->view.prim + m * FMO_PAIR_FIELDS;
+        double along = 0.0;
+        for (int x = 0; x < 3; x++) along += prim[FMO_PAIR_X + x] * p->view.AB[x];
+        if (length2 > 0.0) along /= length2;
+        low = fmin(low, along);
+        high = fmax(high, along);
+        p->p_min = fmin(p->p_min, prim[FMO_PAIR_P]);
+        p->carried_prim[m * FMO_PAIR_FIELDS + FMO_PAIR_K] *= p->ratio[m];
+    }
+    for (int x = 0; x < 3; x++) p->middle[x] = 0.5 * (low + high) * p->view.AB[x];
+    p->half = 0.5 * (high - low) * sqrt(length2);
+}
+
+/* A plain pair whose product i counts in products begin + i * copies + j, j < copies, times
+ * weight[j]. */
+typedef struct part {
+    const fmo_pair_view *view;
+    int kind, begin, copies;
+    double weight[3];
+} part;
+
+/* What a pair consists of; with `sizes` also the terms |AB_j (p_i s|...)| of the horizontal
+ * recursion, which may be larger than what is left of them. */
+static int parts_of(const far_pair *p, int sizes, part *parts)
+{
+    const double *AB = p->view.AB;
+    int n = 0;
+    parts[n++] = (part){&p->view, p->kind, p->kind == 1, 1, {1.0}};
+    if (p->kind == 1 && p->carried.prim_num > 0) parts[n++] = (part){&p->carried, 0, 0, 1, {1.0}};
+    if (p->kind == 2 && sizes)
+        parts[n++] = (part){&p->view, 1, 0, 3, {fabs(AB[0]), fabs(AB[1]), fabs(AB[2])}};
+    return n;
+}
+
+/* Adds the integrals of two parts to X[ab][cd], or their sizes. */
+static void add_block(const part *bra, const part *ket, int columns, int sizes, double *X)
+{
+    static const int products[3] = {1, 3, 9};
+    const int n = products[bra->kind], m = products[ket->kind], swap = bra->kind < ket->kind;
+    const int high = swap ? ket->kind : bra->kind, low = swap ? bra->kind : ket->kind;
+    double eri[FMO_ERI_MAX];
+    fmo_eri_quartet((fmo_eri_class)(high * (high + 1) / 2 + low), swap ? ket->view : bra->view,
+                    swap ? bra->view : ket->view, eri);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < m; k++) {
+            const double v = swap ? eri[k * n + i] : eri[i * m + k];
+            for (int j = 0; j < bra->copies; j++)
+                for (int l = 0; l < ket->copies; l++)
+                    X[(bra->begin + i * bra->copies + j) * columns + ket->begin + k * ket->copies +
+                      l] += bra->weight[j] * ket->weight[l] * (sizes ? fabs(v) : v);
+        }
+}
+
+static void add_integrals(const far_pair *bra, const far_pair *ket, int sizes, double *X)
+{
+    part bras[2], kets[2];
+    const int n = parts_of(bra, sizes, bras), m = parts_of(ket, sizes, kets);
+    for (int b = 0; b < n; b++)
+        for (int k = 0; k < m; k++)
+            add_block(&bras[b], &kets[k], FMO_FAR_PRODUCTS(ket->kind), sizes, X);
+}
+
+/* J of both pairs from integrals X[ab][cd]: J[0] of the bra, J[1] of the ket. */
+static void contract(const far_pair *bra, const far_pair *ket, const double *X,
+                     double D[2][PRODUCTS_MAX], double J[2][PRODUCTS_MAX])
+{
+    const int n = FMO_FAR_PRODUCTS(bra->kind), m = FMO_FAR_PRODUCTS(ket->kind);
+    memset(J, 0, 2 * sizeof *J);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++) {
+            J[0][i] += X[i * m + j] * D[1][j];
+            J[1][j] += X[i * m + j] * D[0][i];
+        }
+}
+
+static void exact_coulomb(const far_pair *bra, const far_pair *ket, double D[2][PRODUCTS_MAX],
+                          double J[2][PRODUCTS_MAX])
+{
+    double X[FMO_ERI_MAX] = {0};
+    add_integrals(bra, ket, 0, X);
+    contract(bra, ket, X, D, J);
+}
+
+/* One primitive of a pair, as a pair. */
+static far_pair one_primitive(const far_pair *p, int m)
+{
+    far_pair one = *p;
+    one.view.prim_num = 1;
+    one.view.prim += m * FMO_PAIR_FIELDS;
+    one.carried.prim_num = p->carried.prim_num > 0;
+    one.carried.prim = p->carried_prim + m * FMO_PAIR_FIELDS;
+    return one;
+}
+
+/* Sums of the sizes of all terms of J. */
+static void coulomb_sizes(const far_pair *bra, const far_pair *ket, double D[2][PRODUCTS_MAX],
+                          double J[2][PRODUCTS_MAX])
+{
+    double X[FMO_ERI_MAX] = {0}, sizes[2][PRODUCTS_MAX];
+    for (int b = 0; b < bra->view.prim_num; b++) {
+        const far_pair one = one_primitive(bra, b);
+        for (int k = 0; k < ket->view.prim_num; k++) {
+            const far_pair other = one_primitive(ket, k);
+            add_integrals(&one, &other, 1, X);
+        }
+    }
+    for (int p = 0; p < 2; p++)
+        for (int i = 0; i < PRODUCTS_MAX; i++) sizes[p][i] = fabs(D[p][i]);
+    contract(bra, ket, X, sizes, J);
+}
+
+/* A pair as nodes, with its density and what the other pair does to it. */
+typedef struct node_pair {
+    int num;
+    double place[PRIMS_MAX], coefficient[PRIMS_MAX * 5], folded[14], sums[14];
+} node_pair;
+
+static void make_nodes(const far_pair *p, int n, const double *D, node_pair *z)
+{
+    z->num = fmo_far_nodes(p->kind, p->view.prim_num, p->view.prim, p->ratio, p->view.AB, n,
+                           z->place, z->coefficient);
+    fmo_far_fold(p->kind, p->view.AB, D, z->folded);
+    memset(z->sums, 0, sizeof z->sums);
+}
+
+/* J of both pairs from n and m nodes. */
+static void far_coulomb(const far_pair *bra, int n, const far_pair *ket, int m,
+                        double D[2][PRODUCTS_MAX], double J[2][PRODUCTS_MAX])
+{
+    static node_pair b, k;
+    make_nodes(bra, n, D[0], &b);
+    make_nodes(ket, m, D[1], &k);
+    for (int i = 0; i < b.num; i++) {
+        const double *bra_coefficient = b.coefficient + i * FMO_FAR_COEFFICIENTS(bra->kind);
+        double H[FMO_FAR_MOMENTS_MAX], V[FMO_FAR_MOMENTS_MAX] = {0};
+        fmo_far_moments(bra->kind, bra_coefficient, b.folded, H);
+        for (int j = 0; j < k.num; j++) {
+            const double *ket_coefficient = k.coefficient + j * FMO_FAR_COEFFICIENTS(ket->kind);
+            double other[FMO_FAR_MOMENTS_MAX], potential[FMO_FAR_MOMENTS_MAX] = {0}, R[3];
+            for (int x = 0; x < 3; x++)
+                R[x] = bra->view.A[x] - ket->view.A[x] +
+                       (b.place[i] * bra->view.AB[x] - k.place[j] * ket->view.AB[x]);
+            fmo_far_moments(ket->kind, ket_coefficient, k.folded, other);
+            fmo_far_interact(bra->kind, ket->kind, R, H, other, V, potential);
+            fmo_far_potential(ket->kind, ket_coefficient, potential, k.sums);
+        }
+        fmo_far_potential(bra->kind, bra_coefficient, V, b.sums);
+    }
+    fmo_far_unfold(bra->kind, bra->view.AB, b.sums, J[0]);
+    fmo_far_unfold(ket->kind, ket->view.AB, k.sums, J[1]);
+}
+
+static void random_densities(double D[2][PRODUCTS_MAX])
+{
+    for (int p = 0; p < 2; p++)
+        for (int i = 0; i < PRODUCTS_MAX; i++) D[p][i] = uniform(-1.0, 1.0);
+}
+
+static double largest_difference(const far_pair *bra, const far_pair *ket,
+                                 double x[2][PRODUCTS_MAX], double y[2][PRODUCTS_MAX])
+{
+    double largest = 0.0;
+    for (int i = 0; i < FMO_FAR_PRODUCTS(bra->kind); i++)
+        largest = fmax(largest, fabs(x[0][i] - y[0][i]));
+    for (int i = 0; i < FMO_FAR_PRODUCTS(ket->kind); i++)
+        largest = fmax(largest, fabs(x[1][i] - y[1][i]));
+    return largest;
+}
+
+/* A random pair of each fragment, the ket moved so that the middles of the segments are `distance`
+ * apart, in one case of four along the bra. Returns the T of the primitives that come closest. */
+static double place_pairs(const fragment *f, double distance, far_pair *pair, double *center)
+{
+    double v[3];
+    direction(v);
+    for (int k = 0; k < 2; k++) {
+        const int kind = (int)uniform(0, 3);
+        load_pair(&f[k], kind, (int)uniform(0, f[k].pairs.list[kind].num), &pair[k]);
+    }
+    if (check_random(&seed) < 0.25 && pair[0].half > 0.0) {
+        const double *AB = pair[0].view.AB;
+        const double r = sqrt(AB[0] * AB[0] + AB[1] * AB[1] + AB[2] * AB[2]);
+        for (int x = 0; x < 3; x++) v[x] = AB[x] / r;
+    }
+    for (int x = 0; x < 3; x++)
+        center[x] = pair[0].view.A[x] + pair[0].middle[x] + distance * v[x] - pair[1].middle[x];
+    pair[1].view.A = pair[1].carried.A = center;
+    const double gap = distance - pair[0].half - pair[1].half;
+    return gap * gap / (1.0 / pair[0].p_min + 1.0 / pair[1].p_min);
+}
+
+static double estimate(double x, int n)
+{
+    return 0.5 * pow(0.5 * x, n);
+}
+
+/* J from n nodes of each pair: as exact as the integrals where that is all primitives, else within
+ * the estimates. */
+static void test_nodes(void)
+{
+    static far_pair pair[2];
+    static double worst[FMO_FAR_CHOICES];
+    long cases[3][3] = {{0}}, carried = 0, one_center = 0, errors = 0, outside = 0;
+    for (int f = 0; f < 300; f++) {
+        fragment fragments[2];
+        for (int k = 0; k < 2; k++)
+            if (!fragment_make(&fragments[k], 1e3, uniform(0.5, 6.0))) return;
+        for (int q = 0; q < 20; q++) {
+            const double distance = uniform(15.0, 60.0);
+            double D[2][PRODUCTS_MAX], J[2][PRODUCTS_MAX], sizes[2][PRODUCTS_MAX], center[3];
+            if (place_pairs(fragments, distance, pair, center) < 45.0) continue;
+            const far_pair *bra = &pair[0], *ket = &pair[1];
+            const double schwarz = bra->bound * ket->bound;
+            double far[2][PRODUCTS_MAX];
+            cases[bra->kind][ket->kind]++;
+            carried += bra->carried.prim_num > 0 && bra->kind == 1;
+            one_center += bra->half == 0.0 && bra->view.prim_num > 1;
+            random_densities(D);
+            exact_coulomb(bra, ket, D, J);
+            coulomb_sizes(bra, ket, D, sizes);
+            far_coulomb(bra, PRIMS_MAX, ket, PRIMS_MAX, D, far);
+            for (int p = 0; p < 2; p++)
+                for (int i = 0; i < FMO_FAR_PRODUCTS(pair[p].kind); i++)
+                    CHECK(fabs(far[p][i] - J[p][i]) <= 1e-13 * sizes[p][i],
+                          "kinds %d %d, J[%d][%d]: got %.17g, want %.17g", bra->kind, ket->kind, p,
+                          i, far[p][i], J[p][i]);
+            for (int c = 0; c < FMO_FAR_CHOICES; c++) {
+                const int n = FMO_FAR_NODES(c);
+                double bound = 0.0;
+                for (int p = 0; p < 2; p++)
+                    if (pair[p].view.prim_num > n)
+                        bound += estimate(pair[p].half / (distance - pair[1 - p].half), n);
+                far_coulomb(bra, n, ket, n, D, far);
+                const double error = largest_difference(bra, ket, far, J) / schwarz;
+                const double share = (error - 3e-14) / bound;
+                CHECK(error <= 1.5 * bound + 3e-14, "kinds %d %d, %d nodes: error %.3g, bound %.3g",
+                      bra->kind, ket->kind, n, error, bound);
+                errors++;
+                outside += error > bound + 3e-14;
+                if (bound > 0.0) worst[c] = fmax(worst[c], share);
+            }
+        }
+        for (int k = 0; k < 2; k++) fragment_free(&fragments[k]);
+    }
+    for (int b = 0; b < 3; b++)
+        for (int k = 0; k < 3; k++) CHECK(cases[b][k] > 100, "%ld of %d %d", cases[b][k], b, k);
+    CHECK(carried > 100 && one_center > 100, "%ld carry, %ld on one atom", carried, one_center);
+    CHECK(1000 * outside <= errors, "%ld of %ld errors above the estimate", outside, errors);
+    for (int c = 0; c < FMO_FAR_CHOICES; c++) {
+        printf("%d nodes: largest error %.2f of the estimate\n", FMO_FAR_NODES(c), worst[c]);
+        CHECK(worst[c] > 0.1, "%d nodes are better than they can be", FMO_FAR_NODES(c));
+    }
+}
+
+/* One node where all centres coincide, as many as primitives where there are few, else as asked. */
+static void test_node_numbers(void)
+{
+    double prim[3][FMO_PAIR_FIELDS], place[4], coefficient[4 * FMO_FAR_COEFFICIENTS(2)];
+    const double ratio[3] = {0}, none[3] = {0}, AB[3] = {0.5, -2.0, 1.0};
+    for (int m = 0; m < 3; m++) {
+        const double p = 1.0 + m, s = -0.25 * (m + 1);
+        const double record[FMO_PAIR_FIELDS] = {p, 1.0, s * AB[0], s * AB[1], s * AB[2], 0.5 / p};
+        memcpy(prim[m], record, sizeof record);
+    }
+    for (int n = 1; n <= 4; n++) {
+        const int num = fmo_far_nodes(2, 3, prim[0], ratio, AB, n, place, coefficient);
+        for (int j = 0; j < num && num < 3; j++)
+            CHECK(fabs(cos(num * acos((place[j] + 0.5) / 0.25))) <= 1e-13, "node at %g", place[j]);
+        for (int power = 0; power < num; power++) { /* polynomials are exact */
+            double got = 0.0, want = 0.0;
+            for (int j = 0; j < num; j++)
+                got += coefficient[j * FMO_FAR_COEFFICIENTS(2) + FMO_FAR_PP_SAME] *
+                       pow(place[j], power);
+            for (int m = 0; m < 3; m++)
+                want += prim[m][FMO_PAIR_HALF] * fmo_far_charge(prim[m][FMO_PAIR_P], 1.0) *
+                        pow(-0.25 * (m + 1), power);
+            CHECK(fabs(got - want) <= 1e-14 * fabs(want), "s^%d: %.17g, not %.17g", power, got,
+                  want);
+        }
+    }
+    for (int m = 0; m < 3; m++) memcpy(prim[m] + FMO_PAIR_X, none, sizeof none);
+    CHECK(fmo_far_nodes(1, 3, prim[0], ratio, none, 4, place, coefficient) == 1 && place[0] == 0.0,
+          "node at %g", place[0]);
+    for (int m = 0; m < 3; m++)
+        for (int x = 0; x < 3; x++) prim[m][FMO_PAIR_X + x] = -(0.3 + m * 1e-17) * AB[x];
+    CHECK(fmo_far_nodes(0, 3, prim[0], ratio, AB, 4, place, coefficient) == 1 &&
+              fabs(place[0] + 0.3) < 1e-15,
+          "node at %.17g", place[0]);
+}
+
+static void test_nodes_needed(void)
+{
+    for (int i = 0; i < 1000; i++) {
+        const float x = (float)uniform(0.001, 0.499), tolerance = (float)pow(10, uniform(-10, 0));
+        int first = 0;
+        while (first < FMO_FAR_CHOICES && estimate(x, FMO_FAR_NODES(first)) > tolerance) first++;
+        const int choice = fmo_far_nodes_needed(x, tolerance);
+        CHECK(choice == first, "x %g, tolerance %g: choice %d, not %d", x, tolerance, choice,
+              first);
+    }
+    CHECK(fmo_far_nodes_needed(0.0f, 0.0f) == 0, "a point needs one node");
+    CHECK(fmo_far_nodes_needed(0.4f, 0.0f) == FMO_FAR_CHOICES, "no error at all");
+    CHECK(fmo_far_nodes_needed(0.6f, 1.0f) == FMO_FAR_CHOICES, "too close");
+    CHECK(fmo_far_nodes_needed(-0.1f, 1.0f) == FMO_FAR_CHOICES, "beyond the other's middle");
+    CHECK(fmo_far_nodes_needed(NAN, 1.0f) == FMO_FAR_CHOICES, "NaN");
+    CHECK(fmo_far_nodes_needed(0.1f, NAN) == FMO_FAR_CHOICES, "NaN");
+}
+
+/* Derivative of 1/|R| by McMurchie and Davidson's recursion: from those of r^-(2n+1). */
+static long double derivative(int n, int nx, int ny, int nz, const double *R)
+{
+    const int power[3] = {nx, ny, nz};
+    for (int x = 0; x < 3; x++) {
+        if (power[x] == 0) continue;
+        int less[3] = {nx, ny, nz};
+        less[x]--;
+        long double t = R[x] * derivative(n + 1, less[0], less[1], less[2], R);
+        if (less[x]-- > 0) t += (less[x] + 1) * derivative(n + 1, less[0], less[1], less[2], R);
+        return t;
+    }
+    const long double r2 =
+        (long double)R[0] * R[0] + (long double)R[1] * R[1] + (long double)R[2] * R[2];
+    long double t = 1 / sqrtl(r2);
+    for (int k = 0; k < n; k++) t *= -(2 * k + 1) / r2;
+    return t;
+}
+
+static void test_derivatives(void)
+{
+    for (int i = 0; i < 100; i++) {
+        const double r = uniform(5.0, 60.0);
+        double R[3], T[FMO_FAR_TERMS_MAX], size = 1.0;
+        direction(R);
+        for (int x = 0; x < 3; x++) R[x] *= r;
+        fmo_far_derivatives(4, R, T);
+        for (int order = 0; order <= 4; order++) {
+            size *= (order ? 2 * order - 1 : 1) / r;
+            for (int nx = 0; nx <= order; nx++)
+                for (int ny = 0; ny <= order - nx; ny++) {
+                    const int nz = order - nx - ny;
+                    const double got = T[fmo_far_index(nx, ny, nz)];
+                    const double want = (double)derivative(0, nx, ny, nz, R);
+                    CHECK(fabs(got - want) <= 4e-15 * size, "x%d y%d z%d: got %.17g, want %.17g",
+                          nx, ny, nz, got, want);
+                    if (order > 2) continue;
+                    const double laplace = T[fmo_far_index(nx + 2, ny, nz)] +
+                                           T[fmo_far_index(nx, ny + 2, nz)] +
+                                           T[fmo_far_index(nx, ny, nz + 2)];
+                    CHECK(fabs(laplace) <= 2e-13 * size / (r * r), "Laplacian of x%d y%d z%d: %g",
+                          nx, ny, nz, laplace);
+                }
+        }
+    }
+}
+
+/* Overlap: what the far form leaves out is below 40 exp(-T) of the Schwarz bounds, T that of the
+ * primitives that come closest. */
+static void test_overlap(void)
+{
+    static far_pair pair[2];
+    double worst = 0.0;
+    for (int f = 0; f < 300; f++) {
+        fragment fragments[2];
+        for (int k = 0; k < 2; k++)
+            if (!fragment_make(&fragments[k], 1e3, uniform(0.5, 6.0))) return;
+        for (int q = 0; q < 40; q++) {
+            double D[2][PRODUCTS_MAX], J[2][PRODUCTS_MAX], far[2][PRODUCTS_MAX], center[3];
+            /* the same pairs again, at the distance that has this T */
+            const unsigned long long state = seed;
+            const double T = uniform(10.0, 30.0), start = place_pairs(fragments, 1e3, pair, center);
+            const double halves = pair[0].half + pair[1].half;
+            seed = state;
+            (void)uniform(10.0, 30.0);
+            const double again =
+                place_pairs(fragments, halves + (1e3 - halves) * sqrt(T / start), pair, center);
+            CHECK(fabs(again - T) <= 1e-10 * T, "T %g, not %g", again, T);
+            random_densities(D);
+            exact_coulomb(&pair[0], &pair[1], D, J);
+            far_coulomb(&pair[0], PRIMS_MAX, &pair[1], PRIMS_MAX, D, far);
+            const double error =
+                largest_difference(&pair[0], &pair[1], far, J) / (pair[0].bound * pair[1].bound);
+            CHECK(error <= 40.0 * exp(-T) + 3e-14, "kinds %d %d, T = %g: error %.3g", pair[0].kind,
+                  pair[1].kind, T, error);
+            worst = fmax(worst, (error - 3e-14) * exp(T));
+        }
+        for (int k = 0; k < 2; k++) fragment_free(&fragments[k]);
+    }
+    printf("overlap: largest error %.1f exp(-T)\n", worst);
+    CHECK(worst > 2.0, "no overlap to be seen: %g", worst);
+}
+
+int main(void)
+{
+    test_derivatives();
+    test_node_numbers();
+    test_nodes_needed();
+    test_nodes();
+    test_overlap();
+    return check_summary();
+}
