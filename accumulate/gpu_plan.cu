@@ -266,15 +266,6 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
         {"primitive pairs", staged.record_at, n * sizeof(unsigned),
          (const void **)&pairs->record_at},
     };
-    const struct {
-        size_t bytes;
-        void **to;
-    } far[] = {
-        {sizeof(float4), (void **)&pairs->sphere},
-        {sizeof(unsigned), (void **)&pairs->extent},
-        {FMO_GPU_FAR_SLOTS * (size_t)fmo_gpu_far_twos((int)pair_class) * sizeof(double2),
-         (void **)&pairs->far},
-    };
     for (size_t x = 0; x < sizeof arrays / sizeof *arrays; x++)
         if (!arrays[x].from || !key || !*host) {
             status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", n);
@@ -303,8 +294,6 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
     if (status == FMO_OK && g->sp)
         status = fmo_gpu_alloc(g, "density", n * products(pair_class) * sizeof(double),
                                (void **)&pairs->density, err);
-    for (size_t x = 0; x < sizeof far / sizeof *far && status == FMO_OK && g->far; x++)
-        status = fmo_gpu_alloc(g, "nodes of pairs", n * far[x].bytes, far[x].to, err);
     g->sums_size += n * products(pair_class);
 done:
     free(key);
@@ -513,6 +502,37 @@ static int contraction_depth(double work)
  * docs/performance.md. */
 static const double far_work = 1e8;
 
+/* Nodes take at most this share of the free memory; else far quartets are computed like others. */
+#define FAR_SHARE 0.125
+
+static fmo_status prepare_far(fmo_gpu_state *g, fmo_error *err)
+{
+    size_t bytes[FMO_PAIR_CLASS_COUNT], all = 0, available = 0, total = 0;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        bytes[c] = (size_t)g->pairs[c].num * FMO_GPU_FAR_SLOTS * (size_t)fmo_gpu_far_twos(c) *
+                   sizeof(double2);
+        all += bytes[c];
+    }
+    cudaError_t code = cudaMemGetInfo(&available, &total);
+    if (code != cudaSuccess) return fmo_gpu_error(code, "asking for free memory", err);
+    if ((double)all > FAR_SHARE * (double)available) return FMO_OK;
+    g->far = 1;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        fmo_gpu_pairs *const pairs = &g->pairs[c];
+        const size_t n = (size_t)pairs->num;
+        fmo_status status = fmo_gpu_alloc(g, "nodes of pairs", bytes[c], (void **)&pairs->far, err);
+        if (status == FMO_OK)
+            status = fmo_gpu_alloc(g, "nodes of pairs", n * sizeof(float4), (void **)&pairs->sphere,
+                                   err);
+        if (status == FMO_OK)
+            status = fmo_gpu_alloc(g, "nodes of pairs", n * sizeof(unsigned),
+                                   (void **)&pairs->extent, err);
+        if (status != FMO_OK) return status;
+    }
+    code = fmo_gpu_make_nodes(g);
+    return code == cudaSuccess ? FMO_OK : fmo_gpu_error(code, "making nodes of pairs", err);
+}
+
 fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error *err)
 {
     const fmo_basis *b = plan->basis;
@@ -548,7 +568,6 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     status = make_sets(plan, g, err);
     if (status != FMO_OK) return status;
     g->work = prim_quartets(&plan->pairs);
-    g->far = g->sp && g->work >= far_work && plan->options.scatter != FMO_SCATTER_TILE;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT && status == FMO_OK; c++)
         status = upload_pairs(plan, (fmo_pair_class)c, contraction_depth(g->work), g, err);
     if (status != FMO_OK) return status;
@@ -583,10 +602,9 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
             upload(g, "Boys function", &fmo_boys, sizeof fmo_boys, (const void **)&g->boys, err);
     }
     if (status == FMO_OK) status = upload_shell_bounds(plan, g, err);
-    if (status == FMO_OK && g->far) {
-        code = fmo_gpu_make_nodes(g);
-        if (code != cudaSuccess) return fmo_gpu_error(code, "making nodes of pairs", err);
-    }
+    if (status == FMO_OK && g->sp && g->work >= far_work &&
+        plan->options.scatter != FMO_SCATTER_TILE)
+        status = prepare_far(g, err);
     if (status == FMO_OK) status = make_passes(plan, g, err);
     return status;
 }

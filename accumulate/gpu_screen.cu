@@ -273,7 +273,7 @@ __device__ unsigned factor_code(float size, float bound)
  * on, a twentieth for overlap (docs/theory.md). */
 #define FMO_GPU_NEAR 0xffffffffu
 #define FAR_T        7.0f
-#define FAR_SHARE    0.05f
+#define FAR_ERROR    0.05f
 
 __device__ unsigned far_code(float4 bra, unsigned bra_extent, float4 ket, unsigned ket_extent,
                              float size, float cutoff)
@@ -284,7 +284,7 @@ __device__ unsigned far_code(float4 bra, unsigned bra_extent, float4 ket, unsign
     const float excess = __fdividef(size, cutoff);
     const float spread = fmo_gpu_spread(bra_extent) + fmo_gpu_spread(ket_extent);
     if (!(gap > 0.0f && gap * gap >= (FAR_T + __logf(excess)) * spread)) return FMO_GPU_NEAR;
-    const float tolerance = __fdividef(4.0f * FAR_SHARE, excess) * fmaxf(1.0f, 0.1f * R);
+    const float tolerance = __fdividef(4.0f * FAR_ERROR, excess) * fmaxf(1.0f, 0.1f * R);
     const int bra_nodes = min(fmo_far_nodes_needed(__fdividef(bra.w, to_ket), tolerance),
                               fmo_gpu_far_cap(bra_extent));
     const int ket_nodes = min(fmo_far_nodes_needed(__fdividef(ket.w, to_bra), tolerance),
