@@ -1,5 +1,6 @@
 /* `--mode fused`: per pass one screening kernel, then one quartet kernel a class, all on one
- * stream. The strategy is a row of FMO_GPU_VARIANT_TABLE; `auto` is decided here. */
+ * stream; with kept integrals only the latter. The strategy is a row of FMO_GPU_VARIANT_TABLE;
+ * `auto` is decided here. */
 #include "accumulate/gpu_plan.h"
 #include "accumulate/gpu_range.h"
 
@@ -53,10 +54,13 @@ static const fmo_gpu_variant *plan_variant(const fmo_fock_plan *plan)
 
 static void capture(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_variant *variant);
 
-/* State and graph: what is done once belongs to the plan, not to the first build. */
+/* State, kept integrals and graph: what is done once belongs to the plan, not to the first build.
+ */
 static fmo_status make_state(fmo_fock_plan *plan, unsigned copies, fmo_error *err)
 {
-    const fmo_status status = fmo_gpu_state_create(plan, copies, err);
+    fmo_status status = fmo_gpu_state_create(plan, copies, err);
+    if (status == FMO_OK && plan->options.scatter != FMO_SCATTER_TILE)
+        status = fmo_gpu_store(plan, plan->gpu, err);
     if (status != FMO_OK) return status;
     capture(plan, plan->gpu, plan_variant(plan));
     if (plan->gpu->graph) (void)cudaGraphUpload(plan->gpu->graph, plan->gpu->stream);
@@ -80,6 +84,12 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
     if (!plan_variant(plan))
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "scatter = %s is not in this build",
                              fmo_scatter_name(plan->options.scatter));
+    if (plan->options.scatter == FMO_SCATTER_TILE &&
+        plan->options.integrals == FMO_INTEGRALS_STORED)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "integrals = stored: scatter = tile has a schedule of its own, which "
+                             "computes them in every build; use another scatter, or integrals = "
+                             "direct or auto");
     if (plan->options.scatter == FMO_SCATTER_TILE) {
         int device = 0, shared = 0;
         cudaError_t code = cudaGetDevice(&device);
@@ -118,12 +128,15 @@ static cudaError_t launch_part(const fmo_fock_plan *plan, fmo_gpu_state *g,
     const fmo_gpu_matrices m = fmo_gpu_matrix_view(g, part->eri_class);
     const fmo_gpu_range range(fmo_eri_class_name(part->eri_class));
     int blocks = 0;
-    const cudaError_t code = variant->resident[part->eri_class](&blocks);
+    const cudaError_t code =
+        (g->stored ? variant->resident_stored : variant->resident)[part->eri_class](&blocks);
     if (code != cudaSuccess) return code;
     blocks *= g->processors;
     if ((size_t)blocks * FMO_GPU_THREADS > part->candidates)
         blocks = (int)((part->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS);
-    return variant->launch[part->eri_class](&view, &m, blocks, stream);
+    if (!g->stored) return variant->launch[part->eri_class](&view, &m, blocks, stream);
+    const fmo_gpu_stored_args args = fmo_gpu_stored_view(plan, g, part, blocks);
+    return variant->launch_stored[part->eri_class](&view, &m, &args, blocks, stream);
 }
 
 /* Streams on which classes run side by side; the stream they start from joins them again. */
@@ -152,15 +165,15 @@ static void side_streams_destroy(side_streams *side)
     if (side->fork) (void)cudaEventDestroy(side->fork);
 }
 
-/* Pass by pass: screening, then the quartet kernels of the pass, one after the other, between
- * timers if they are timed, or side by side. */
+/* Pass by pass: screening, which kernels on kept integrals do themselves, then the quartet kernels
+ * of the pass, one after the other, between timers if they are timed, or side by side. */
 static cudaError_t run_passes(const fmo_fock_plan *plan, fmo_gpu_state *g,
                               const fmo_gpu_variant *variant, side_streams *side, bool timed)
 {
     cudaError_t code = cudaSuccess;
     for (int p = 0; p < g->passes && code == cudaSuccess; p++) {
         const fmo_gpu_pass *pass = &g->pass[p];
-        code = fmo_gpu_screen(plan, g, pass);
+        if (!g->stored) code = fmo_gpu_screen(plan, g, pass);
         if (side && code == cudaSuccess) code = cudaEventRecord(side->fork, g->stream);
         for (int n = 0; n < pass->num && code == cudaSuccess; n++) {
             const fmo_gpu_part *part = &pass->part[n];
@@ -329,6 +342,7 @@ static fmo_status fused_finish(fmo_fock_plan *plan, double *coulomb, double *exc
     profile->gpu_seconds = 1e-3 * gpu_ms;
     profile->transfer_seconds = fmo_now() - g->begun - profile->gpu_seconds;
     profile->scatter = plan->options.scatter;
+    profile->integrals = g->stored ? FMO_INTEGRALS_STORED : FMO_INTEGRALS_DIRECT;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
         fmo_class_profile *p = &profile->classes[c];
         p->quartets = (int64_t)counters->quartets[c];

@@ -3,6 +3,7 @@
 #include "accumulate/gpu_kernels.h"
 
 #include "accumulate/gpu_fused_kernel.cuh"
+#include "accumulate/gpu_stored_kernel.cuh"
 
 #define CAT_(a, b) a##b
 #define CAT(a, b)  CAT_(a, b)
@@ -34,6 +35,20 @@ template <class C> static cudaError_t resident(int *blocks)
                                                          FMO_GPU_THREADS, 0);
 }
 
+template <class C>
+static cudaError_t launch_stored(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
+                                 const fmo_gpu_stored_args *args, int blocks, cudaStream_t stream)
+{
+    fmo_gpu_stored<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices, *args);
+    return cudaGetLastError();
+}
+
+template <class C> static cudaError_t resident_stored(int *blocks)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_stored<C, strategy>,
+                                                         FMO_GPU_THREADS, 0);
+}
+
 extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {variant::label,
                                                                    variant::strategy,
                                                                    variant::form,
@@ -44,6 +59,16 @@ extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {variant::labe
                                                                    },
                                                                    {
 #define ROW(e, name, ...) resident<fmo_sp_class_##name>,
+                                                                       FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+                                                                   },
+                                                                   {
+#define ROW(e, name, ...) launch_stored<fmo_sp_class_##name>,
+                                                                       FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+                                                                   },
+                                                                   {
+#define ROW(e, name, ...) resident_stored<fmo_sp_class_##name>,
                                                                        FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
                                                                    }};
