@@ -1,5 +1,6 @@
 /* `--mode fused`: per pass one screening kernel, then one quartet kernel a class, all on one
- * stream. The strategy is a row of FMO_GPU_VARIANT_TABLE; `auto` is decided here. */
+ * stream; with kept integrals only the latter. The strategy is a row of FMO_GPU_VARIANT_TABLE;
+ * `auto` is decided here. */
 #include "accumulate/gpu_plan.h"
 #include "accumulate/gpu_range.h"
 
@@ -53,10 +54,13 @@ static const fmo_gpu_variant *plan_variant(const fmo_fock_plan *plan)
 
 static void capture(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_variant *variant);
 
-/* State and graph: what is done once belongs to the plan, not to the first build. */
+/* State, kept integrals and graph: what is done once belongs to the plan, not to the first build.
+ */
 static fmo_status make_state(fmo_fock_plan *plan, unsigned copies, fmo_error *err)
 {
-    const fmo_status status = fmo_gpu_state_create(plan, copies, err);
+    fmo_status status = fmo_gpu_state_create(plan, copies, err);
+    if (status == FMO_OK && plan->options.scatter != FMO_SCATTER_TILE)
+        status = fmo_gpu_store(plan, plan->gpu, err);
     if (status != FMO_OK) return status;
     capture(plan, plan->gpu, plan_variant(plan));
     if (plan->gpu->graph) (void)cudaGraphUpload(plan->gpu->graph, plan->gpu->stream);
@@ -80,6 +84,12 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
     if (!plan_variant(plan))
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "scatter = %s is not in this build",
                              fmo_scatter_name(plan->options.scatter));
+    if (plan->options.scatter == FMO_SCATTER_TILE &&
+        plan->options.integrals == FMO_INTEGRALS_STORED)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "integrals = stored: scatter = tile has a schedule of its own, which "
+                             "computes them in every build; use another scatter, or integrals = "
+                             "direct or auto");
     if (plan->options.scatter == FMO_SCATTER_TILE) {
         int device = 0, shared = 0;
         cudaError_t code = cudaGetDevice(&device);
@@ -110,18 +120,15 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
  * of small systems do not fill the GPU. Measured on an H200, docs/performance.md. */
 static const double side_by_side_work = 1e9;
 
-static cudaError_t launch_list(const fmo_gpu_state *g, const fmo_gpu_part *part,
-                               const fmo_gpu_class_view *view, fmo_gpu_resident *resident,
-                               fmo_gpu_launch *launch, cudaStream_t stream)
+/* Blocks for one list of a part: what fits the GPU, and no more than there is work for. */
+static cudaError_t blocks_for(const fmo_gpu_state *g, const fmo_gpu_part *part,
+                              fmo_gpu_resident *resident, int *blocks)
 {
-    const fmo_gpu_matrices m = fmo_gpu_matrix_view(g, part->eri_class);
-    int blocks = 0;
-    const cudaError_t code = resident(&blocks);
-    if (code != cudaSuccess) return code;
-    blocks *= g->processors;
-    if ((size_t)blocks * FMO_GPU_THREADS > part->candidates)
-        blocks = (int)((part->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS);
-    return launch(view, &m, blocks, stream);
+    const cudaError_t code = resident(blocks);
+    *blocks *= g->processors;
+    if ((size_t)*blocks * FMO_GPU_THREADS > part->candidates)
+        *blocks = (int)((part->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS);
+    return code;
 }
 
 static cudaError_t launch_part(const fmo_fock_plan *plan, fmo_gpu_state *g,
@@ -130,11 +137,22 @@ static cudaError_t launch_part(const fmo_fock_plan *plan, fmo_gpu_state *g,
 {
     const int c = part->eri_class;
     const fmo_gpu_class_view view = fmo_gpu_view(plan, g, part);
+    const fmo_gpu_matrices m = fmo_gpu_matrix_view(g, part->eri_class);
     const fmo_gpu_range range(fmo_eri_class_name(part->eri_class));
-    const cudaError_t code =
-        launch_list(g, part, &view, variant->resident[c], variant->launch[c], stream);
-    if (code != cudaSuccess || !g->far) return code;
-    return launch_list(g, part, &view, variant->resident_far[c], variant->launch_far[c], stream);
+    int blocks = 0;
+    cudaError_t code = cudaSuccess;
+    if (g->stored) {
+        code = blocks_for(g, part, variant->resident_stored[c], &blocks);
+        if (code != cudaSuccess) return code;
+        const fmo_gpu_stored_args args = fmo_gpu_stored_view(plan, g, part, blocks);
+        return variant->launch_stored[c](&view, &m, &args, blocks, stream);
+    }
+    code = blocks_for(g, part, variant->resident[c], &blocks);
+    if (code == cudaSuccess) code = variant->launch[c](&view, &m, blocks, stream);
+    if (code == cudaSuccess && g->far)
+        code = blocks_for(g, part, variant->resident_far[c], &blocks);
+    if (code == cudaSuccess && g->far) code = variant->launch_far[c](&view, &m, blocks, stream);
+    return code;
 }
 
 /* Streams on which classes run side by side; the stream they start from joins them again. */
@@ -163,15 +181,15 @@ static void side_streams_destroy(side_streams *side)
     if (side->fork) (void)cudaEventDestroy(side->fork);
 }
 
-/* Pass by pass: screening, then the quartet kernels of the pass, one after the other, between
- * timers if they are timed, or side by side. */
+/* Pass by pass: screening, which kernels on kept integrals do themselves, then the quartet kernels
+ * of the pass, one after the other, between timers if they are timed, or side by side. */
 static cudaError_t run_passes(const fmo_fock_plan *plan, fmo_gpu_state *g,
                               const fmo_gpu_variant *variant, side_streams *side, bool timed)
 {
     cudaError_t code = cudaSuccess;
     for (int p = 0; p < g->passes && code == cudaSuccess; p++) {
         const fmo_gpu_pass *pass = &g->pass[p];
-        code = fmo_gpu_screen(plan, g, pass);
+        if (!g->stored) code = fmo_gpu_screen(plan, g, pass);
         if (side && code == cudaSuccess) code = cudaEventRecord(side->fork, g->stream);
         for (int n = 0; n < pass->num && code == cudaSuccess; n++) {
             const fmo_gpu_part *part = &pass->part[n];
@@ -343,6 +361,7 @@ static fmo_status fused_finish(fmo_fock_plan *plan, double *coulomb, double *exc
     profile->gpu_seconds = 1e-3 * gpu_ms;
     profile->transfer_seconds = fmo_now() - g->begun - profile->gpu_seconds;
     profile->scatter = plan->options.scatter;
+    profile->integrals = g->stored ? FMO_INTEGRALS_STORED : FMO_INTEGRALS_DIRECT;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
         fmo_class_profile *p = &profile->classes[c];
         p->quartets = (int64_t)counters->quartets[c];

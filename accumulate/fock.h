@@ -31,7 +31,9 @@ extern "C" {
     X(FMO_REDUCE_ATOMIC, "atomic", "one shared J and K, every add atomic")                \
     X(FMO_REDUCE_SERIAL, "serial", "one thread adds (split only)")
 
-/* Whether a plan keeps its integrals from one build to the next.
+/* Whether a plan keeps its integrals from one build to the next: all that can matter to a density
+ * of elements up to 8, or up to twice the largest so far. Mode fused computes them when the plan is
+ * made, mode cpu in the first build.
  * X(enumerator, name, what it does) */
 #define FMO_INTEGRALS_TABLE(X)                                                               \
     X(FMO_INTEGRALS_DIRECT, "direct", "computed in every build, none kept")                  \
@@ -61,8 +63,10 @@ typedef struct fmo_fock_options {
     int threads;       /**< CPU threads, OpenBLAS's included; 0: as many as OpenMP would use */
     double cutoff;     /**< screening threshold, default 1e-10; 0: no screening at all */
     size_t memory;     /**< bytes a build may take for work space (reference: host; split: pinned
-                            host and GPU; fused: GPU); 0: what is free, within reason */
-    fmo_integrals integrals; /**< default FMO_INTEGRALS_DIRECT */
+                            host and GPU; fused: GPU), and as many again for kept integrals; 0:
+                            what is free, within reason */
+    fmo_integrals integrals; /**< cpu and fused but for FMO_SCATTER_TILE; elsewhere auto is direct;
+                                  default FMO_INTEGRALS_DIRECT */
     fmo_scatter scatter; /**< fused: how values reach the matrices; cpu: FMO_SCATTER_FIXED adds in
                               an order that does not depend on threads; default FMO_SCATTER_AUTO */
     fmo_commit commit;   /**< fused: how one atomic is done; default FMO_COMMIT_NATIVE */
@@ -181,7 +185,7 @@ typedef struct fmo_fock_profile {
                                    batches (split) */
     double transfer_seconds;  /**< of it: copies to and from the GPU; NaN on the CPU */
     double gpu_seconds;       /**< of it: kernels, first to last; NaN on the CPU */
-    fmo_integrals integrals;  /**< cpu: direct or stored, whichever auto became */
+    fmo_integrals integrals;  /**< direct or stored, whichever auto became */
     fmo_scatter scatter;      /**< fused: what auto became */
     fmo_commit commit;        /**< fused */
     char device[96];          /**< GPU model; "" on the CPU */

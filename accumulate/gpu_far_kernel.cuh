@@ -89,19 +89,18 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_far_resident(C::order
     S scatter;
     fmo_gpu_prepare(scatter, m);
     const unsigned count = *view.far_count, stride = gridDim.x * blockDim.x;
-    const size_t copy = m.copies > 1 ? blockIdx.x % m.copies * m.sums_stride : 0;
+    const size_t copy = fmo_gpu_copy_of_block(m).J;
     unsigned issued = 0;
-    if (blockIdx.x * blockDim.x >= count) return;             /* the whole block */
-    constexpr bool together = S::block_wide || S::takes_runs; /* as in fmo_gpu_fused */
+    if (blockIdx.x * blockDim.x >= count) return; /* the whole block */
     for (unsigned first = blockIdx.x * blockDim.x; first < count; first += stride) {
         const bool active = first + threadIdx.x < count;
         const unsigned mask = __ballot_sync(0xffffffffu, active);
-        if (!together && !active) continue;
+        if (!fmo_gpu_together<S> && !active) continue;
         const int2 quartet =
             fmo_gpu_load_once(view.far_end - 1 - umin(first + threadIdx.x, count - 1));
         double J_bra[C::N0 * C::N1], J_ket[C::N2 * C::N3];
         fmo_gpu_far_quartet<C>(view, quartet, J_bra, J_ket);
-        __syncwarp(together ? 0xffffffffu : mask);
+        __syncwarp(fmo_gpu_together<S> ? 0xffffffffu : mask);
         unsigned run = 0;
         if (S::takes_runs)
             run =
@@ -110,7 +109,7 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_far_resident(C::order
             fmo_gpu_add_coulomb<C, S, 0>(scatter, mask, active, run, view, copy, quartet.x, J_bra);
         issued += fmo_gpu_add_coulomb<C, S, 1>(scatter, mask, active, 0, view, copy,
                                                quartet.y & (FMO_GPU_PAIRS_MAX - 1), J_ket);
-        __syncwarp(together ? 0xffffffffu : mask);
+        __syncwarp(fmo_gpu_together<S> ? 0xffffffffu : mask);
     }
     fmo_scatter_finish(scatter);
     fmo_gpu_count_issued(m, issued);

@@ -163,6 +163,53 @@ static __device__ __forceinline__ void fmo_gpu_count_issued(const fmo_gpu_matric
     if (threadIdx.x % 32 == 0 && issued) atomicAdd(m.issued, (unsigned long long)issued);
 }
 
+/* Strategies that need threads without a quartet, at barriers or to add for others: these repeat
+ * a quartet and add nothing. Under others they leave the mask. */
+template <class S> static constexpr bool fmo_gpu_together = S::block_wide || S::takes_runs;
+
+/* Where the copy starts that a block adds to. */
+typedef struct fmo_gpu_copy {
+    size_t J, K; /* of pairs' sums; of X^K */
+} fmo_gpu_copy;
+static __device__ __forceinline__ fmo_gpu_copy fmo_gpu_copy_of_block(const fmo_gpu_matrices &m)
+{
+    const size_t number = m.copies > 1 ? blockIdx.x % m.copies : 0;
+    const fmo_gpu_copy copy = {number * m.sums_stride, number * m.copy_stride};
+    return copy;
+}
+
+/* One quartet in each active lane, those of `mask`: all rows of the digestion table. `quartet` is
+ * as in the survivors' list. Every lane of the mask calls, or, with strategies that work together,
+ * every thread. */
+template <class C, class S>
+static __device__ __forceinline__ unsigned
+fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
+               fmo_gpu_copy copy, const fmo_gpu_shells &at, int2 quartet, unsigned mask,
+               bool active, const double *eri)
+{
+    unsigned issued = 0;
+    const unsigned callers = fmo_gpu_together<S> ? 0xffffffffu : mask;
+    __syncwarp(callers);
+    const fmo_gpu_place place = fmo_gpu_find_place<S>(at, quartet, mask, m.nao);
+    const bool exchanges = active && ((unsigned)quartet.y & FMO_GPU_EXCHANGE_BIT);
+    const unsigned exchanging = __ballot_sync(callers, exchanges);
+#define TERM(matrix, row, column, den_row, den_column) \
+    TERM_##matrix(row, column, den_row, den_column)
+#define TERM_J(row, column, den_row, den_column) \
+    issued +=                                    \
+        fmo_gpu_digest_coulomb<C, S, row / 2>(scatter, mask, active, view, copy.J, place, eri);
+#define TERM_K(row, column, den_row, den_column)                                   \
+    if (S::block_wide || (S::takes_runs ? exchanging : exchanges))                 \
+        issued += fmo_gpu_digest_exchange<C, S, row, column, den_row, den_column>( \
+            scatter, exchanging, exchanges, m, copy.K, place, eri);
+    FMO_DIGEST_TABLE(TERM)
+#undef TERM_K
+#undef TERM_J
+#undef TERM
+    __syncwarp(callers);
+    return issued;
+}
+
 template <class C, class S>
 __global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
     fmo_gpu_fused(fmo_gpu_class_view view, fmo_gpu_matrices m)
@@ -170,44 +217,21 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
     S scatter;
     fmo_gpu_prepare(scatter, m);
     const unsigned count = *view.count, stride = gridDim.x * blockDim.x;
-    const size_t number = m.copies > 1 ? blockIdx.x % m.copies : 0;
-    const size_t J_copy = number * m.sums_stride, K_copy = number * m.copy_stride;
+    const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);
     unsigned issued = 0;
     if (blockIdx.x * blockDim.x >= count) return; /* the whole block */
-    /* Strategies that need threads without a quartet, at barriers or to add for others: these
-     * repeat the last quartet and add nothing. Others let them leave the mask. The bounds are the
-     * same for a whole block. */
-    constexpr bool together = S::block_wide || S::takes_runs;
-    /* The list is read one quartet ahead. */
+    /* The list is read one quartet ahead. The bounds are the same for a whole block. */
     int2 ahead =
         fmo_gpu_load_once(view.list + umin(blockIdx.x * blockDim.x + threadIdx.x, count - 1));
     for (unsigned first = blockIdx.x * blockDim.x; first < count; first += stride) {
         const bool active = first + threadIdx.x < count;
         const unsigned mask = __ballot_sync(0xffffffffu, active);
-        if (!together && !active) continue;
+        if (!fmo_gpu_together<S> && !active) continue;
         const int2 quartet = ahead;
         ahead = fmo_gpu_load_once(view.list + umin(first + stride + threadIdx.x, count - 1));
         double eri[C::size];
         const fmo_gpu_shells at = fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], quartet, eri);
-        const unsigned callers = together ? 0xffffffffu : mask;
-        __syncwarp(callers);
-        const fmo_gpu_place place = fmo_gpu_find_place<S>(at, quartet, mask, m.nao);
-        const bool exchanges = active && ((unsigned)quartet.y & FMO_GPU_EXCHANGE_BIT);
-        const unsigned exchanging = __ballot_sync(callers, exchanges);
-#define TERM(matrix, row, column, den_row, den_column) \
-    TERM_##matrix(row, column, den_row, den_column)
-#define TERM_J(row, column, den_row, den_column) \
-    issued +=                                    \
-        fmo_gpu_digest_coulomb<C, S, row / 2>(scatter, mask, active, view, J_copy, place, eri);
-#define TERM_K(row, column, den_row, den_column)                                   \
-    if (S::block_wide || (S::takes_runs ? exchanging : exchanges))                 \
-        issued += fmo_gpu_digest_exchange<C, S, row, column, den_row, den_column>( \
-            scatter, exchanging, exchanges, m, K_copy, place, eri);
-        FMO_DIGEST_TABLE(TERM)
-#undef TERM_K
-#undef TERM_J
-#undef TERM
-        __syncwarp(callers);
+        issued += fmo_gpu_digest<C>(scatter, view, m, copy, at, quartet, mask, active, eri);
     }
     fmo_scatter_finish(scatter);
     fmo_gpu_count_issued(m, issued);

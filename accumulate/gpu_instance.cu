@@ -3,6 +3,7 @@
 #include "accumulate/gpu_kernels.h"
 
 #include "accumulate/gpu_far_kernel.cuh"
+#include "accumulate/gpu_stored_kernel.cuh"
 
 #define CAT_(a, b) a##b
 #define CAT(a, b)  CAT_(a, b)
@@ -48,10 +49,26 @@ template <class C> static cudaError_t resident_far(int *blocks)
                                                          FMO_GPU_THREADS, 0);
 }
 
-#define LAUNCH(e, name, ...)       launch<fmo_sp_class_##name>,
-#define RESIDENT(e, name, ...)     resident<fmo_sp_class_##name>,
-#define LAUNCH_FAR(e, name, ...)   launch_far<fmo_sp_class_##name>,
-#define RESIDENT_FAR(e, name, ...) resident_far<fmo_sp_class_##name>,
+template <class C>
+static cudaError_t launch_stored(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
+                                 const fmo_gpu_stored_args *args, int blocks, cudaStream_t stream)
+{
+    fmo_gpu_stored<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices, *args);
+    return cudaGetLastError();
+}
+
+template <class C> static cudaError_t resident_stored(int *blocks)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_stored<C, strategy>,
+                                                         FMO_GPU_THREADS, 0);
+}
+
+#define LAUNCH(e, name, ...)          launch<fmo_sp_class_##name>,
+#define RESIDENT(e, name, ...)        resident<fmo_sp_class_##name>,
+#define LAUNCH_FAR(e, name, ...)      launch_far<fmo_sp_class_##name>,
+#define RESIDENT_FAR(e, name, ...)    resident_far<fmo_sp_class_##name>,
+#define LAUNCH_STORED(e, name, ...)   launch_stored<fmo_sp_class_##name>,
+#define RESIDENT_STORED(e, name, ...) resident_stored<fmo_sp_class_##name>,
 
 extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {
     variant::label,
@@ -61,4 +78,6 @@ extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {
     {FMO_ERI_CLASS_TABLE(RESIDENT)},
     {FMO_ERI_CLASS_TABLE(LAUNCH_FAR)},
     {FMO_ERI_CLASS_TABLE(RESIDENT_FAR)},
+    {FMO_ERI_CLASS_TABLE(LAUNCH_STORED)},
+    {FMO_ERI_CLASS_TABLE(RESIDENT_STORED)},
 };

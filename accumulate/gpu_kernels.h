@@ -40,6 +40,12 @@ typedef cudaError_t fmo_gpu_launch(const fmo_gpu_class_view *view, const fmo_gpu
 /* Blocks of that kernel that fit one multiprocessor of the current device at a time. */
 typedef cudaError_t fmo_gpu_resident(int *blocks);
 
+/* The same for the kernel that reads kept integrals. */
+typedef cudaError_t fmo_gpu_launch_stored(const fmo_gpu_class_view *view,
+                                          const fmo_gpu_matrices *matrices,
+                                          const fmo_gpu_stored_args *args, int blocks,
+                                          cudaStream_t stream);
+
 typedef struct fmo_gpu_variant {
     const char *name;
     fmo_scatter scatter;
@@ -49,6 +55,8 @@ typedef struct fmo_gpu_variant {
     /* of the far list */
     fmo_gpu_launch *launch_far[FMO_ERI_CLASS_COUNT];
     fmo_gpu_resident *resident_far[FMO_ERI_CLASS_COUNT];
+    fmo_gpu_launch_stored *launch_stored[FMO_ERI_CLASS_COUNT];
+    fmo_gpu_resident *resident_stored[FMO_ERI_CLASS_COUNT];
 } fmo_gpu_variant;
 
 #define FMO_GPU_VARIANT_EXTERN(name, scatter, commit, ...) \

@@ -70,7 +70,18 @@ fmo_status fmo_gpu_alloc(fmo_gpu_state *g, const char *what, size_t bytes, void 
     }
     g->buffer[g->buffers++] = *pointer;
     g->bytes += bytes;
+    if (g->bytes > g->bytes_most) g->bytes_most = g->bytes;
     return FMO_OK;
+}
+
+void fmo_gpu_free(fmo_gpu_state *g, void *pointer, size_t bytes)
+{
+    int b = 0;
+    while (b < g->buffers && g->buffer[b] != pointer) b++;
+    if (b == g->buffers) return;
+    (void)cudaFree(pointer);
+    g->buffer[b] = g->buffer[--g->buffers];
+    g->bytes -= bytes;
 }
 
 /* Device memory with a copy of host data. */
@@ -440,6 +451,29 @@ static int cut_passes(const fmo_gpu_state *g, size_t size, fmo_gpu_pass *passes)
     return pass + 1;
 }
 
+static void destroy_passes(fmo_gpu_state *g)
+{
+    for (int p = 0; g->pass && p < g->passes; p++)
+        for (int n = 0; n < 2 * FMO_GPU_PARTS; n++)
+            if (g->pass[p].part[n / 2].event[n % 2])
+                (void)cudaEventDestroy(g->pass[p].part[n / 2].event[n % 2]);
+    free(g->pass);
+}
+
+fmo_status fmo_gpu_set_passes(fmo_gpu_state *g, fmo_gpu_pass *pass, int passes, fmo_error *err)
+{
+    destroy_passes(g);
+    g->pass = pass;
+    g->passes = passes;
+    for (int p = 0; p < g->passes; p++) {
+        for (int n = 0; n < 2 * g->pass[p].num; n++) {
+            const cudaError_t created = cudaEventCreate(&g->pass[p].part[n / 2].event[n % 2]);
+            if (created != cudaSuccess) return fmo_gpu_error(created, "creating timers", err);
+        }
+    }
+    return FMO_OK;
+}
+
 static fmo_status make_passes(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     size_t all = 0, most = 1, available = 0, total = 0;
@@ -458,16 +492,12 @@ static fmo_status make_passes(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_e
     if (size < most) size = most;
     if (size > all) size = all ? all : 1;
     g->list_size = size;
-    g->passes = cut_passes(g, size, NULL);
-    g->pass = (fmo_gpu_pass *)calloc((size_t)g->passes, sizeof *g->pass);
-    if (!g->pass) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d passes", g->passes);
-    (void)cut_passes(g, size, g->pass);
-    for (int p = 0; p < g->passes; p++) {
-        for (int n = 0; n < 2 * g->pass[p].num; n++) {
-            const cudaError_t created = cudaEventCreate(&g->pass[p].part[n / 2].event[n % 2]);
-            if (created != cudaSuccess) return fmo_gpu_error(created, "creating timers", err);
-        }
-    }
+    const int passes = cut_passes(g, size, NULL);
+    fmo_gpu_pass *pass = (fmo_gpu_pass *)calloc((size_t)passes, sizeof *pass);
+    if (!pass) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d passes", passes);
+    (void)cut_passes(g, size, pass);
+    const fmo_status status = fmo_gpu_set_passes(g, pass, passes, err);
+    if (status != FMO_OK) return status;
     return fmo_gpu_alloc(g, "list of quartets", size * sizeof *g->list, (void **)&g->list, err);
 }
 
@@ -615,10 +645,7 @@ void fmo_gpu_state_destroy(fmo_fock_plan *plan)
     if (!g) return;
     if (g->stream) (void)cudaStreamSynchronize(g->stream);
     for (int b = 0; b < g->buffers; b++) (void)cudaFree(g->buffer[b]);
-    for (int p = 0; g->pass && p < g->passes; p++)
-        for (int n = 0; n < 2 * FMO_GPU_PARTS; n++)
-            if (g->pass[p].part[n / 2].event[n % 2])
-                (void)cudaEventDestroy(g->pass[p].part[n / 2].event[n % 2]);
+    destroy_passes(g);
     for (int e = 0; e < 2 * FMO_ERI_CLASS_COUNT; e++)
         if (g->class_event[e / 2][e % 2]) (void)cudaEventDestroy(g->class_event[e / 2][e % 2]);
     if (g->host_in) (void)cudaFreeHost(g->host_in);
@@ -630,7 +657,6 @@ void fmo_gpu_state_destroy(fmo_fock_plan *plan)
     if (g->own_stream) (void)cudaStreamDestroy(g->stream);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) free(g->pair_ao[c]);
     free(g->set_of_shell);
-    free(g->pass);
     free(g);
     plan->gpu = NULL;
 }
@@ -639,7 +665,7 @@ void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
 {
     const fmo_gpu_state *g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
-    memory->device_bytes += g->bytes;
+    memory->device_bytes += g->bytes_most;
     memory->host_bytes += 3 * n * n * sizeof(double) + sizeof *g + sizeof *g->host_counters +
                           (size_t)g->passes * sizeof *g->pass +
                           (size_t)plan->basis->shell_num * sizeof *g->set_of_shell;

@@ -39,7 +39,7 @@ typedef struct fmo_gpu_state {
     double work;         /* primitive quartets before screening */
     void *buffer[FMO_GPU_BUFFERS_MAX]; /* everything allocated, for release */
     int buffers;
-    size_t bytes; /* their sum */
+    size_t bytes, bytes_most; /* their sum, and the largest that it has been */
 
     /* Shells as the kernels see them (gpu_types.cuh), and functions in that order. */
     int sp;           /* with sp pairs; else the sets are the basis's shells */
@@ -64,21 +64,26 @@ typedef struct fmo_gpu_state {
     double *shell_bound;        /* [sets] largest Schwarz bound of a pair with this set */
     unsigned copies;
     fmo_gpu_counters *counters, *host_counters; /* pinned: of the last build */
-    int2 *list;
+    int2 *list; /* of survivors, or of the tasks whose integrals are kept */
     size_t list_size;
-    fmo_gpu_pass *pass;
+    fmo_gpu_pass *pass; /* with kept integrals one, of whole classes */
     int passes;
+    double *eri[FMO_ERI_CLASS_COUNT]; /* kept, as gpu_stored_kernel.cuh lays them out */
+    int stored;
 } fmo_gpu_state;
 
 /* Device memory that lives as long as the state. FMO_OK or FMO_ERR_MEMORY or FMO_ERR_DEVICE. */
 fmo_status fmo_gpu_alloc(fmo_gpu_state *g, const char *what, size_t bytes, void **pointer,
                          fmo_error *err);
 
+/* Gives it back before that. */
+void fmo_gpu_free(fmo_gpu_state *g, void *pointer, size_t bytes);
+
 /* Everything but the strategy: buffers, pairs, passes. */
 fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error *err);
 void fmo_gpu_state_destroy(fmo_fock_plan *plan);
 
-/* For fmo_fock_workspace: what the state has taken; there is nothing to take later. */
+/* For fmo_fock_workspace: the most that the state has taken; there is nothing to take later. */
 void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
 
 /* density_in -> density, density_max, row_max, counters.density_largest; X and counters zeroed. */
@@ -93,6 +98,13 @@ cudaError_t fmo_gpu_make_moments(const fmo_gpu_state *g);
 
 /* The pairs' sums into X^J. */
 cudaError_t fmo_gpu_spread_coulomb(fmo_gpu_state *g, bool fixed);
+
+/* Takes new passes in place of the old ones, which are destroyed, and makes their timers. */
+fmo_status fmo_gpu_set_passes(fmo_gpu_state *g, fmo_gpu_pass *pass, int passes, fmo_error *err);
+
+/* options.integrals: computes and keeps all integrals that can matter to a density the pairs are
+ * good for, if that is wanted and they fit; g->stored says whether it was done. */
+fmo_status fmo_gpu_store(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
 
 /* X -> J and K in the caller's order; `fixed`: X is in fixed point. */
 cudaError_t fmo_gpu_finish(const fmo_fock_plan *plan, fmo_gpu_state *g, bool fixed, double *coulomb,
@@ -131,6 +143,8 @@ static inline int64_t fmo_gpu_adds_made(const fmo_gpu_state *g, const fmo_gpu_co
 fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_state *g,
                                 const fmo_gpu_part *part);
 fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_gpu_state *g, fmo_eri_class eri_class);
+fmo_gpu_stored_args fmo_gpu_stored_view(const fmo_fock_plan *plan, const fmo_gpu_state *g,
+                                        const fmo_gpu_part *part, int blocks);
 
 /* A CUDA error as a status and a message. */
 fmo_status fmo_gpu_error(cudaError_t code, const char *what, fmo_error *err);

@@ -164,6 +164,18 @@ typedef struct fmo_gpu_class_view {
     const unsigned *far_count;
 } fmo_gpu_class_view;
 
+/* One class of kept integrals, whose tasks are the list of the class view, and what screening them
+ * takes. */
+typedef struct fmo_gpu_stored_args {
+    const double *eri; /* as gpu_stored_kernel.cuh lays them out */
+    size_t tasks;
+    size_t piece; /* tasks that a warp screens in a row, a power of two from 32 on */
+    const double *block_max;
+    int sets;
+    float cutoff;
+    fmo_gpu_counters *counters;
+} fmo_gpu_stored_args;
+
 /* The matrices, in internal order. X^J is summed pair by pair (fmo_gpu_pairs.sums), where the pairs
  * of neighbouring lanes are neighbours, but under `tile`. */
 typedef struct fmo_gpu_matrices {

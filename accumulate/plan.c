@@ -119,10 +119,11 @@ static fmo_status choose_mode(fmo_fock_plan *plan, fmo_error *err)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "commit = %s: scatter = %s has a commit of its own; leave commit out",
                              fmo_commit_name(o->commit), fmo_scatter_name(o->scatter));
-    if (o->integrals == FMO_INTEGRALS_STORED && o->mode != FMO_MODE_CPU)
+    if (o->integrals == FMO_INTEGRALS_STORED && o->mode != FMO_MODE_CPU &&
+        o->mode != FMO_MODE_FUSED)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                             "integrals = stored belongs to mode cpu; mode %s computes them in "
-                             "every build: use direct or auto",
+                             "integrals = stored belongs to modes cpu and fused; mode %s computes "
+                             "them in every build: use direct or auto",
                              fmo_mode_name(o->mode));
     plan->mode = implementation[o->mode];
     if (!plan->mode->build)

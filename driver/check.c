@@ -70,6 +70,7 @@ static fmo_status build_again(const fmo_dataset *dataset, fmo_fock_options optio
     fmo_fock_plan *plan = NULL;
     options.cutoff = 0.0;
     options.reduce = FMO_REDUCE_TREE;
+    options.integrals = FMO_INTEGRALS_DIRECT;
     options.progress = driver_progress_update;
     options.progress_user = progress;
     driver_progress_begin(progress, "check (%s)", fmo_mode_name(options.mode));

@@ -430,7 +430,7 @@ static const option_row option_table[] = {
     {"commit", 0, required_argument, "HOW", set_choice, default_choice, &commit_choices,
      "how one atomic is done (fused)", AT(fock.commit)},
     {"integrals", 0, required_argument, "HOW", set_choice, default_choice, &integrals_choices,
-     "whether integrals are kept from one build to the next", AT(fock.integrals)},
+     "whether integrals are kept between builds (cpu, fused)", AT(fock.integrals)},
     {"no-overlap", 0, no_argument, NULL, set_no_overlap, NULL, NULL,
      "GPU and CPU take turns (split)", .use = USE_ALWAYS},
     {"memory", 0, required_argument, "SIZE", set_memory, default_memory, NULL,

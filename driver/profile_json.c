@@ -212,7 +212,9 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
         driver_mode_reduces(profile->mode) ? text(fmo_reduce_name(options->fock.reduce))
                                            : json_null(),
         "integrals",
-        profile->mode == FMO_MODE_CPU ? text(fmo_integrals_name(profile->integrals)) : json_null(),
+        profile->mode == FMO_MODE_CPU || (fused && !result->scf)
+            ? text(fmo_integrals_name(profile->integrals))
+            : json_null(),
         "cutoff", number(driver_cutoff(options)), "threads", profile->threads);
     json_t *rest;
     if (result->scf)

@@ -124,6 +124,11 @@ static void check_options(const fmo_basis *basis)
     REFUSED(cutoff, INFINITY, "options.cutoff = inf");
     REFUSED(cutoff, 1.5, "options.cutoff = 1.5");
 
+    o = options_of(FMO_MODE_REFERENCE, 1);
+    o.integrals = FMO_INTEGRALS_STORED;
+    refused(basis, &o, FMO_ERR_UNSUPPORTED,
+            "stored belongs to modes cpu and fused; mode reference");
+
     /* Modes of the GPU: there, or refused by name. */
     static const fmo_mode gpu[] = {FMO_MODE_FUSED, FMO_MODE_SPLIT};
     for (int m = 0; m < 2; m++) {

@@ -2,7 +2,9 @@
  * molecules and densities with sizes around the block constants, empty classes, one shell,
  * coincident atoms, near-linear dependence, a far-apart system, data sets, bit equality of `fixed`,
  * two plans in two threads. FMO_TEST_SMALL=1: fewer cases, for compute-sanitizer. */
+#include <fmo/basis_set.h>
 #include <fmo/dataset.h>
+#include <fmo/molecule.h>
 #include <pthread.h>
 
 #include "test_system.h"
@@ -145,6 +147,47 @@ static void compare_system(const char *name, const test_system *s)
     free(D);
     free(J0);
     fmo_basis_destroy(basis);
+}
+
+/* Large enough for a list of far quartets, with a density that leaves most of them to J alone. */
+static void check_far(void)
+{
+    char path[512];
+    fmo_molecule *water = NULL;
+    fmo_basis_set *set = NULL;
+    fmo_dataset *data = NULL;
+    fmo_error err = {FMO_OK, ""};
+    const char *elsewhere = getenv("FMO_DATASET_DIR");
+    const char *folder = elsewhere ? elsewhere : FMO_DATASET_DIR;
+    snprintf(path, sizeof path, "%s/xyz/water027.xyz", folder);
+    CHECK(fmo_molecule_read_xyz(path, &water, &err) == FMO_OK, "%s", err.message);
+    snprintf(path, sizeof path, "%s/basis/sto-3g.json", folder);
+    CHECK(fmo_basis_set_read(path, &set, &err) == FMO_OK, "%s", err.message);
+    if (water && set)
+        CHECK(fmo_dataset_create(water, set, 0, &data, &err) == FMO_OK, "%s", err.message);
+    if (data) {
+        const fmo_basis *basis = fmo_dataset_basis(data);
+        const size_t n = (size_t)fmo_basis_ao_num(basis), size = n * n;
+        const setting tight = {.mode = FMO_MODE_CPU, .threads = 2};
+        double *D = malloc(5 * size * sizeof *D), *J = D + size, *again = D + 3 * size;
+        for (size_t x = 0; x < size; x++) {
+            const double apart = fabs((double)(x / n) - (double)(x % n));
+            D[x] = (apart > 0.0 ? 0.3 : 1.0) * exp(-0.7 * apart) * cos(apart);
+        }
+        CHECK(build(basis, &tight, 1e-15, D, J, J + size, NULL, &err) == FMO_OK, "%s", err.message);
+        compare("far", basis, D, 1e-10, J, J + size, 1e-8);
+        compare("far", basis, D, 1e-12, J, J + size, 2e-10);
+        setting fixed = {.mode = FMO_MODE_FUSED, .scatter = FMO_SCATTER_FIXED, .threads = 1};
+        CHECK(build(basis, &fixed, 1e-10, D, J, J + size, NULL, &err) == FMO_OK, "%s", err.message);
+        fixed.memory = (size_t)1 << 20;
+        CHECK(build(basis, &fixed, 1e-10, D, again, again + size, NULL, &err) == FMO_OK, "%s",
+              err.message);
+        CHECK(memcmp(J, again, 2 * size * sizeof *J) == 0, "fixed, far: other bits in many passes");
+        free(D);
+    }
+    fmo_dataset_destroy(data);
+    fmo_basis_set_destroy(set);
+    fmo_molecule_destroy(water);
 }
 
 static void check_dataset(const char *file)
@@ -355,5 +398,6 @@ int main(void)
         "h2o_6-31g.h5",      "h2s_hcl_6-31g.h5", "ch3oh_6-31g_shuffled.h5",
         "ch2o_6-31g_sph.h5", "h2o8_sto-3g.h5",   "h2o8_6-31g.h5"};
     for (size_t f = 0; f < (small ? 3 : sizeof files / sizeof *files); f++) check_dataset(files[f]);
+    if (!small) check_far();
     return check_summary();
 }
