@@ -19,7 +19,7 @@ enum {
     SCREEN_WARPS = SCREEN_THREADS / 32,
     SCREEN_ROUNDS = 32 / SCREEN_WARPS,
     SCREEN_KETS = SCREEN_ROUNDS * SCREEN_THREADS, /* 32 tiles of FMO_GPU_TILE_PAIRS */
-    LARGE_GROUPS = 4,                             /* of SCREEN_KETS a block, in large systems */
+    LARGE_GROUPS = 8,                             /* of SCREEN_KETS a block, in large systems */
     SHELL_THREADS = 128,
     FINISH_TILE = 16
 };
@@ -320,7 +320,7 @@ __device__ unsigned warp_sum(unsigned value)
  * needs of the rows of i and j is put into shared memory first, if there is room for all sets.
  * Bounds are floats, rounded up. */
 template <bool ROWS, bool FAR>
-__global__ void __launch_bounds__(SCREEN_THREADS, 5) screen(const __grid_constant__ screen_args a)
+__global__ void __launch_bounds__(SCREEN_THREADS, 6) screen(const __grid_constant__ screen_args a)
 {
     extern __shared__ float rows[];                    /* [sets] max(|D_ik|, |D_jk|) */
     __shared__ unsigned count[32], at[32], far_at[32]; /* count: far ones in the upper half */

@@ -163,7 +163,8 @@ fmo_status fmo_gpu_store(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error 
     const size_t candidates_size = g->list_size;
     g->list = list;
     g->list_size = list_size;
-    code = screen_all(plan, g, list_at, tasks);
+    code = fmo_gpu_take_density(plan, g); /* counters from zero again */
+    if (code == cudaSuccess) code = screen_all(plan, g, list_at, tasks);
     whole_classes(plan, g, list_at, tasks, pass);
     status = fmo_gpu_set_passes(g, pass, 1, err);
     if (status != FMO_OK) return status;

@@ -88,13 +88,15 @@ static void compare_profiles(const char *label, const fmo_fock_profile *stored,
     }
 }
 
-/* Does `fixed` lack the resolution for this density? Then with kept integrals too. */
-static bool too_large(const char *label, fmo_fock_plan *stored, fmo_fock_plan *direct,
+/* Does `fixed` lack the resolution for this density? Then with kept integrals too, in both plans,
+ * whose pairs follow the largest density they have seen. */
+static bool too_large(const char *label, fmo_fock_plan *const stored[2], fmo_fock_plan *direct,
                       const double *D, double *JK, size_t size)
 {
     if (fmo_fock_build(direct, D, JK, JK + size, NULL) != FMO_ERR_INPUT) return false;
-    CHECK(fmo_fock_build(stored, D, JK, JK + size, NULL) == FMO_ERR_INPUT, "%s: not refused",
-          label);
+    for (int plan = 0; plan < 2; plan++)
+        CHECK(fmo_fock_build(stored[plan], D, JK, JK + size, NULL) == FMO_ERR_INPUT,
+              "%s: not refused", label);
     return true;
 }
 
@@ -126,8 +128,9 @@ static void check_strategy(const char *name, const fmo_basis *basis, const doubl
         if (d == 0 && given) memcpy(D, given, size * sizeof *D);
         snprintf(label, sizeof label, "%s, cutoff %g, %s/%s, density %d", name, cutoff,
                  fmo_scatter_name(scatter), fmo_commit_name(commit), d);
-        const bool skip = scatter == FMO_SCATTER_FIXED && kept && plain &&
-                          too_large(label, kept, plain, D, direct, size);
+        fmo_fock_plan *const both[2] = {kept, twin};
+        const bool skip = scatter == FMO_SCATTER_FIXED && kept && twin && plain &&
+                          too_large(label, both, plain, D, direct, size);
         if (!skip && build(label, kept, D, stored, size, &a) &&
             build(label, plain, D, direct, size, &b) && build(label, host, D, cpu, size, NULL)) {
             for (size_t x = 0; x < 2 * size; x++) largest = fmax(largest, fabs(cpu[x]));
