@@ -39,7 +39,7 @@ class Molecule:
     atoms: Any = ()
     charge: int = 0
     xyz: str = ""
-    large: bool = False  # only with FMO_TEST_LARGE=1
+    large: bool = False  # without stability analysis
 
 
 def line(*parts: Any) -> Atoms:

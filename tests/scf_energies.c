@@ -1,7 +1,7 @@
 /* Energies of the molecules of scf_energies.json against PySCF's, to 1e-8 hartree, at stable
- * minima. Arguments: the file, a mode, [words that names must contain]. Large molecules run with
- * FMO_TEST_LARGE=1. Mode fused without a GPU: skipped. Each small molecule is run with the solver
- * and options of the mode's default, and followed down where it is unstable. */
+ * minima. Arguments: the file, a mode, [words that names must contain]. Mode fused without a GPU:
+ * skipped. Molecules run with the solver and options of the mode's default; those that are not
+ * large are followed down where they are unstable. */
 #include <fmo/scf.h>
 
 #include "scf_list.h"
@@ -58,11 +58,10 @@ int main(int argc, char **argv)
         if (strcmp(argv[2], fmo_mode_name((fmo_mode)m)) == 0) mode = (fmo_mode)m;
     if ((mode == FMO_MODE_FUSED || mode == FMO_MODE_SPLIT) && fmo_gpu_available(&err) != FMO_OK)
         return check_skip(err.message);
-    const char *large = getenv("FMO_TEST_LARGE");
     json_t *root = scf_list_read(argv[1]);
     scf_entry entry;
     for (size_t k = 0; root && scf_list_entry(root, k, &entry); k++) {
-        int wanted = argc < 4 && (!entry.large || (large && strcmp(large, "1") == 0));
+        int wanted = argc < 4;
         for (int word = 3; word < argc; word++)
             if (strstr(entry.name, argv[word])) wanted = 1;
         if (wanted && entry.dataset) run(&entry, mode);
