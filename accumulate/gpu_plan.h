@@ -89,6 +89,9 @@ void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
 /* density_in -> density, density_max, row_max, counters.density_largest; X and counters zeroed. */
 cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g);
 
+/* density, density_max -> D pair by pair and its bounds; the last step of fmo_gpu_take_density. */
+cudaError_t fmo_gpu_take_pairs(const fmo_gpu_state *g);
+
 /* Survivors of one pass into the list, their numbers into counters.survivors. */
 cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_pass *pass);
 

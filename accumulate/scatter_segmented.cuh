@@ -34,23 +34,6 @@ FMO_DEVICE void fmo_run_suffix(unsigned mask, unsigned followers, T *value)
     }
 }
 
-/* N sums over each run, right in its lowest lane only. */
-template <int N, typename T>
-FMO_DEVICE void fmo_run_sum(unsigned mask, unsigned followers, T *value)
-{
-    if (followers != 0xfffffffeu) {
-        fmo_run_suffix<N>(mask, followers, value);
-        return;
-    }
-    /* one run, the whole warp: nobody has to ask */
-#pragma unroll 1
-    for (unsigned d = 16; d; d /= 2) {
-#pragma unroll
-        for (int n = 0; n < N; n++)
-            value[n] = fmo_sum(__shfl_down_sync(0xffffffffu, value[n], d), value[n]);
-    }
-}
-
 static __host__ __device__ constexpr int fmo_power_of_two(int n)
 {
     return n <= 1 ? 1 : 2 * fmo_power_of_two((n + 1) / 2);
@@ -110,14 +93,8 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
     __device__ __forceinline__ unsigned add_block(unsigned mask, T *address, size_t stride,
                                                   const T *value) const
     {
-        const unsigned followers = fmo_run_followers(mask, address);
-        T sum[Rows * Columns];
-#pragma unroll
-        for (int n = 0; n < Rows * Columns; n++) sum[n] = value[n];
-        fmo_run_sum<Rows * Columns>(mask, followers, sum);
-        if ((followers >> fmo_lane()) & 1u) return 0u;
-        fmo_commit_block<Commit, Rows, Columns>(address, stride, sum);
-        return Rows * Columns;
+        return add_folded<Rows, Columns>(mask, mask, fmo_run_followers(mask, address), address,
+                                         stride, value);
     }
     /* add_block by a whole warp that knows which lanes have the address of the lane below them;
      * lanes outside `mask` call, and add nothing. */
@@ -125,9 +102,24 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
     __device__ __forceinline__ unsigned add_runs(unsigned mask, unsigned followers, T *address,
                                                  size_t stride, const T *value) const
     {
+        return add_folded<Rows, Columns>(0xffffffffu, mask, followers, address, stride, value);
+    }
+    template <typename T>
+    __device__ __forceinline__ T fetch_add(unsigned mask, T *address, T value) const
+    {
+        return fmo_segmented_fetch<Commit>(mask, address, value);
+    }
+
+  private:
+    /* `callers` take part in shuffles, those in `mask` add. */
+    template <int Rows, int Columns, typename T>
+    __device__ __forceinline__ unsigned add_folded(unsigned callers, unsigned mask,
+                                                   unsigned followers, T *address, size_t stride,
+                                                   const T *value) const
+    {
         constexpr int all = Rows * Columns, room = fmo_power_of_two(all);
         const bool head = (mask & ~followers) >> fmo_lane() & 1u;
-        if (followers == 0xfffffffeu && mask == 0xffffffffu) {
+        if (followers == 0xfffffffeu && mask == 0xffffffffu) { /* one run, the whole warp */
             T padded[room];
 #pragma unroll
             for (int n = 0; n < room; n++) padded[n] = n < all ? value[n < all ? n : 0] : T(0);
@@ -139,15 +131,10 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
             T sum[all];
 #pragma unroll
             for (int n = 0; n < all; n++) sum[n] = value[n];
-            fmo_run_suffix<all>(0xffffffffu, followers, sum);
+            fmo_run_suffix<all>(callers, followers, sum);
             if (head) fmo_commit_block<Commit, Rows, Columns>(address, stride, sum);
         }
         return head ? (unsigned)all : 0u;
-    }
-    template <typename T>
-    __device__ __forceinline__ T fetch_add(unsigned mask, T *address, T value) const
-    {
-        return fmo_segmented_fetch<Commit>(mask, address, value);
     }
 };
 

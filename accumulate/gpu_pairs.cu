@@ -1,0 +1,228 @@
+/* Kernels with one thread for a pair: D and its bounds pair by pair, the pairs' sums into X^J, and
+ * what far quartets (integrals/far.h) need of a pair. */
+#include "accumulate/gpu_plan.h"
+
+#include <math.h>
+
+#include "accumulate/screen.h"
+
+namespace {
+
+enum { PAIR_THREADS = 128 };
+
+typedef struct pairs_args {
+    fmo_gpu_pairs pairs[FMO_PAIR_CLASS_COUNT];
+    const double *block_max, *density;
+    int sets, nao;
+    unsigned long long *largest; /* of D of all pairs */
+    double *coulomb;             /* spread_pairs: X^J */
+    size_t sums_stride;
+    unsigned copies;
+    bool fixed;
+} pairs_args;
+
+/* Products of functions of a pair of a class, with sp pairs, by rows of the first shell. */
+__device__ int pair_rows(int pair_class)
+{
+    return pair_class == FMO_PAIR_SS ? 1 : pair_class == FMO_PAIR_PS ? 4 : 3;
+}
+__device__ int pair_columns(int pair_class)
+{
+    return pair_class == FMO_PAIR_PP ? 3 : 1;
+}
+
+/* One thread per pair and product of functions: blockIdx.y is 9 times the class plus the product.
+ */
+enum { PRODUCTS_MAX = 9 };
+
+/* D pair by pair, and what it can do to J of others. */
+__global__ void take_pairs(pairs_args a)
+{
+    const int pair_class = blockIdx.y / PRODUCTS_MAX, product = blockIdx.y % PRODUCTS_MAX;
+    const fmo_gpu_pairs &pairs = a.pairs[pair_class];
+    const int n = blockIdx.x * blockDim.x + threadIdx.x;
+    if (product == 0) {
+        float largest = 0.0f;
+        double D = 0.0;
+        if (n < pairs.num) {
+            const ushort2 kl = pairs.set[n];
+            D = a.block_max[(size_t)kl.x * a.sets + kl.y];
+            largest = __double2float_ru(pairs.bound[n] * fmo_screen_coulomb(D, 0.0));
+            pairs.coulomb[n] = largest;
+        }
+        for (int offset = 16; offset; offset /= 2) {
+            largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+            D = fmo_screen_max(D, __shfl_xor_sync(0xffffffffu, D, offset));
+        }
+        if (threadIdx.x % FMO_GPU_TILE_PAIRS == 0 && n < pairs.num) {
+            pairs.tile_coulomb[n / FMO_GPU_TILE_PAIRS] = largest;
+            atomicMax(a.largest, (unsigned long long)__double_as_longlong(D));
+        }
+    }
+    const int columns = pair_columns(pair_class);
+    if (!pairs.density || n >= pairs.num || product >= pair_rows(pair_class) * columns) return;
+    const int4 shell = pairs.shell[n];
+    pairs.density[(size_t)product * pairs.num + n] =
+        a.density[(size_t)(shell.x + product / columns) * a.nao + shell.y + product % columns];
+}
+
+/* The pairs' sums into X^J; parts of one pair meet there. */
+__global__ void spread_pairs(pairs_args a)
+{
+    const int pair_class = blockIdx.y / PRODUCTS_MAX, product = blockIdx.y % PRODUCTS_MAX;
+    const fmo_gpu_pairs &pairs = a.pairs[pair_class];
+    const int n = blockIdx.x * blockDim.x + threadIdx.x, columns = pair_columns(pair_class);
+    if (n >= pairs.num || product >= pair_rows(pair_class) * columns) return;
+    const int4 shell = pairs.shell[n];
+    const double *const from = pairs.sums + (size_t)product * pairs.num + n;
+    double *const to =
+        a.coulomb + (size_t)(shell.x + product / columns) * a.nao + shell.y + product % columns;
+    if (a.fixed) {
+        long long sum = 0;
+        for (unsigned c = 0; c < a.copies; c++)
+            sum += __double_as_longlong(from[c * a.sums_stride]);
+        atomicAdd((unsigned long long *)to, (unsigned long long)sum);
+    } else {
+        double sum = 0.0;
+#pragma unroll 8
+        for (unsigned c = 0; c < a.copies; c++) sum += from[c * a.sums_stride];
+        atomicAdd(to, sum);
+    }
+}
+
+/* All nodes of one pair, and what screening wants to know of it. */
+template <int kind> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, int n)
+{
+    constexpr int fields = FMO_FAR_COEFFICIENTS(kind), twos = fmo_gpu_far_twos(kind);
+    const int num = pairs.shell[n].z;
+    double prim[FMO_GPU_DEPTH_MAX * FMO_PAIR_FIELDS], ratio[FMO_GPU_DEPTH_MAX], AB[3];
+    double low = INFINITY, high = -INFINITY, spread = 0.0, length = 0.0, middle[3];
+    for (int x = 0; x < 3; x++) AB[x] = pairs.center[(size_t)(3 + x) * pairs.num + n];
+    for (int m = 0; m < num; m++) {
+        const double2 *const record =
+            pairs.record + ((size_t)pairs.record_at[n] + m) * FMO_GPU_PAIR_TWOS;
+        for (int t = 0; t < FMO_PAIR_FIELDS / 2; t++) {
+            prim[m * FMO_PAIR_FIELDS + 2 * t] = record[t].x;
+            prim[m * FMO_PAIR_FIELDS + 2 * t + 1] = record[t].y;
+        }
+        ratio[m] = record[FMO_PAIR_FIELDS / 2].x;
+        const double s = fmo_far_place(prim + m * FMO_PAIR_FIELDS, AB);
+        low = fmin(low, s);
+        high = fmax(high, s);
+        spread = fmax(spread, 2.0 * prim[m * FMO_PAIR_FIELDS + FMO_PAIR_HALF]);
+    }
+    for (int x = 0; x < 3; x++) {
+        length += AB[x] * AB[x];
+        middle[x] = pairs.center[(size_t)x * pairs.num + n] + 0.5 * (low + high) * AB[x];
+    }
+    pairs.sphere[n] = make_float4((float)middle[0], (float)middle[1], (float)middle[2],
+                                  (float)(0.5 * (high - low) * sqrt(length)));
+    int cap = FMO_FAR_CHOICES;
+    for (int choice = FMO_FAR_CHOICES - 1; choice >= 0; choice--) {
+        double place[FMO_FAR_NODES_MAX], coefficient[FMO_FAR_NODES_MAX * fields];
+        const int nodes = FMO_FAR_NODES(choice);
+        const int used = fmo_far_nodes(kind, num, prim, ratio, AB, nodes, place, coefficient);
+        if (used < nodes || num <= nodes) cap = choice; /* the smallest so far */
+        for (int j = 0; j < nodes; j++) {
+            double value[2 * twos];
+            for (int v = 0; v < 2 * twos; v++) value[v] = 0.0;
+            for (int f = 0; f < fields && j < used; f++) value[1 + f] = coefficient[j * fields + f];
+            if (j < used) value[0] = place[j];
+            for (int t = 0; t < twos; t++)
+                pairs.far[((size_t)(fmo_gpu_far_slot(choice) + j) * twos + t) * pairs.num + n] =
+                    make_double2(value[2 * t], value[2 * t + 1]);
+        }
+    }
+    pairs.extent[n] = fmo_gpu_extent((float)spread, cap);
+}
+
+__global__ void make_nodes(pairs_args a)
+{
+    const int n = blockIdx.x * blockDim.x + threadIdx.x, pair_class = blockIdx.y / PRODUCTS_MAX;
+    if (blockIdx.y % PRODUCTS_MAX || n >= a.pairs[pair_class].num) return;
+    if (pair_class == FMO_PAIR_SS) make_nodes_of<FMO_PAIR_SS>(a.pairs[FMO_PAIR_SS], n);
+    if (pair_class == FMO_PAIR_PS) make_nodes_of<FMO_PAIR_PS>(a.pairs[FMO_PAIR_PS], n);
+    if (pair_class == FMO_PAIR_PP) make_nodes_of<FMO_PAIR_PP>(a.pairs[FMO_PAIR_PP], n);
+}
+
+/* Moments of D of all nodes of one pair. */
+template <int kind> __device__ void make_moments_of(const fmo_gpu_pairs &pairs, int n)
+{
+    constexpr int fields = FMO_FAR_COEFFICIENTS(kind), twos = fmo_gpu_far_twos(kind);
+    const int cap = fmo_gpu_far_cap(pairs.extent[n]);
+    const int slots = fmo_gpu_far_slot(min(cap + 1, (int)FMO_FAR_CHOICES - 1)) +
+                      (cap + 1 >= FMO_FAR_CHOICES ? FMO_FAR_NODES_MAX : 0);
+    double D[FMO_FAR_PRODUCTS(kind)], folded[FMO_FAR_SUMS(kind)], AB[3];
+    for (int x = 0; x < 3; x++) AB[x] = pairs.center[(size_t)(3 + x) * pairs.num + n];
+    for (int x = 0; x < FMO_FAR_PRODUCTS(kind); x++)
+        D[x] = pairs.density[(size_t)x * pairs.num + n];
+    fmo_far_fold(kind, AB, D, folded);
+    for (int slot = 0; slot < slots; slot++) {
+        double2 *const far = pairs.far + (size_t)slot * twos * pairs.num + n;
+        double value[2 * twos];
+        FMO_UNROLL
+        for (int t = 0; t < (fields + 2) / 2; t++) {
+            value[2 * t] = far[(size_t)t * pairs.num].x;
+            value[2 * t + 1] = far[(size_t)t * pairs.num].y;
+        }
+        value[2 * twos - 1] = 0.0;
+        fmo_far_moments(kind, value + 1, folded, value + 1 + fields);
+        FMO_UNROLL
+        for (int t = (1 + fields) / 2; t < twos; t++)
+            far[(size_t)t * pairs.num] = make_double2(value[2 * t], value[2 * t + 1]);
+    }
+}
+
+__global__ void make_moments(pairs_args a)
+{
+    const int n = blockIdx.x * blockDim.x + threadIdx.x, pair_class = blockIdx.y / PRODUCTS_MAX;
+    if (blockIdx.y % PRODUCTS_MAX || n >= a.pairs[pair_class].num) return;
+    if (pair_class == FMO_PAIR_SS) make_moments_of<FMO_PAIR_SS>(a.pairs[FMO_PAIR_SS], n);
+    if (pair_class == FMO_PAIR_PS) make_moments_of<FMO_PAIR_PS>(a.pairs[FMO_PAIR_PS], n);
+    if (pair_class == FMO_PAIR_PP) make_moments_of<FMO_PAIR_PP>(a.pairs[FMO_PAIR_PP], n);
+}
+
+/* A kernel over all pairs. */
+cudaError_t launch_pairs(const fmo_gpu_state *g, void (*kernel)(pairs_args), bool fixed)
+{
+    pairs_args a;
+    int most = 1;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        a.pairs[c] = g->pairs[c];
+        if (g->pairs[c].num > most) most = g->pairs[c].num;
+    }
+    a.block_max = g->density_max;
+    a.density = g->density;
+    a.sets = g->sets;
+    a.nao = g->nao;
+    a.largest = &g->counters->density_largest;
+    a.coulomb = g->coulomb;
+    a.sums_stride = g->sums_size;
+    a.copies = g->copies;
+    a.fixed = fixed;
+    kernel<<<dim3((most + PAIR_THREADS - 1) / PAIR_THREADS, FMO_PAIR_CLASS_COUNT * PRODUCTS_MAX),
+             PAIR_THREADS, 0, g->stream>>>(a);
+    return cudaGetLastError();
+}
+
+} // namespace
+
+cudaError_t fmo_gpu_take_pairs(const fmo_gpu_state *g)
+{
+    return launch_pairs(g, take_pairs, false);
+}
+
+cudaError_t fmo_gpu_make_nodes(const fmo_gpu_state *g)
+{
+    return launch_pairs(g, make_nodes, false);
+}
+
+cudaError_t fmo_gpu_make_moments(const fmo_gpu_state *g)
+{
+    return launch_pairs(g, make_moments, false);
+}
+
+cudaError_t fmo_gpu_spread_coulomb(fmo_gpu_state *g, bool fixed)
+{
+    return launch_pairs(g, spread_pairs, fixed);
+}
