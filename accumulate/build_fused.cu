@@ -1,5 +1,6 @@
-/* `--mode fused`: per pass one screening kernel, then one quartet kernel a class, all on one
- * stream; with kept integrals only the latter. The strategy is a row of FMO_GPU_VARIANT_TABLE;
+/* `--mode fused`: per pass one screening kernel, then one quartet kernel a class and, with far
+ * quartets, one for those; with kept integrals only one quartet kernel a class. All are on one
+ * stream, or in small systems a class on each. The strategy is a row of FMO_GPU_VARIANT_TABLE;
  * `auto` is decided here. */
 #include "accumulate/gpu_plan.h"
 #include "accumulate/gpu_range.h"
@@ -20,13 +21,14 @@ static const fmo_gpu_variant *const variants[] = {
  * fold, and `native` saves the comparison. */
 static const double few_runs = 0.8;
 
-/* Copies of J and K under `auto`: adds to few addresses wait for each other in the L2 cache, so
- * that small matrices are given copies until they have as many elements as this. Measured on an
- * H200, docs/performance.md. */
+/* Copies of X^K and of the pairs' sums under `auto`: adds to few addresses wait for each other in
+ * the L2 cache, so that small matrices are given copies until they have as many elements as this.
+ * Measured on an H200, docs/performance.md. */
 #define AUTO_ELEMENTS   65536.0
 #define AUTO_COPIES_MAX 8.0
 
-/* Copies under `replicated`: as many as keep J and K within this share of the L2 cache. */
+/* Copies under `replicated`: as many as keep two matrices each within this share of the L2 cache.
+ */
 #define REPLICA_SHARE 0.5
 
 /* block-shared compares every pair of threads of a block for every add: refused beyond this. */

@@ -86,7 +86,8 @@ void fmo_gpu_state_destroy(fmo_fock_plan *plan);
 /* For fmo_fock_workspace: the most that the state has taken; there is nothing to take later. */
 void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
 
-/* density_in -> density, density_max, row_max, counters.density_largest; X and counters zeroed. */
+/* density_in -> density, density_max, row_max, counters.density_largest, and of all pairs density,
+ * coulomb and tile_coulomb; X, the pairs' sums and counters zeroed. */
 cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g);
 
 /* density, density_max -> D pair by pair and its bounds; the last step of fmo_gpu_take_density. */

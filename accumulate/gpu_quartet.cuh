@@ -7,7 +7,7 @@
 #include "accumulate/gpu_types.cuh"
 #include "integrals/eri_sp.h"
 
-/* Blocks that must fit a multiprocessor, by class: what the register need allows without spills
+/* Blocks that must fit a multiprocessor, by class: the fastest, with few spills outside pppp
  * (ptxas, docs/gpu.md). 65536 registers / (FMO_GPU_THREADS * resident) a thread. */
 template <int eri_class> struct fmo_gpu_resident_blocks;
 template <> struct fmo_gpu_resident_blocks<FMO_ERI_SSSS> {

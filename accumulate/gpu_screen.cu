@@ -79,7 +79,6 @@ typedef struct screen_args {
     screen_part part[FMO_GPU_PARTS];
     int parts, sets;
     int coded;  /* survivors carry their codes */
-    int far;    /* far quartets go to a list of their own */
     int groups; /* of SCREEN_KETS ket pairs a block */
     float cutoff;
     const double *block_max, *row_max;

@@ -43,12 +43,13 @@ static __host__ __device__ inline int fmo_gpu_set_begin(int set, int s_sets, int
 }
 
 /* One class of shell pairs. Shells are numbered as the kernels see them: in a plan with sp pairs a
- * p shell and its partner are one set of four functions, s x y z, and s shells without partner come
- * first. Sorted by number of primitives (descending), then bound (in steps of 2^8), then i, then j:
- * lanes of a warp do equal work and meet equal rows in runs, and tiles of pairs too small to matter
- * are passed over at once. Primitives of pairs of equal depth lie [primitive][two fields][pair], so
- * that neighbouring pairs are read together; those of one pair are in descending order of their
- * bounds. */
+ * p shell and its partner are one set of four functions, s x y z; s shells without partner come
+ * first, and both kinds stand in descending order of primitives, so that the sets of neighbouring
+ * pairs are neighbours. Pairs are sorted by number of primitives (descending), then bound (in steps
+ * of 2^8), then i, then j: lanes of a warp do equal work and meet equal rows in runs, and tiles of
+ * pairs too small to matter are passed over at once. Primitives of pairs of equal depth lie
+ * [primitive][two fields][pair], so that neighbouring pairs are read together; those of one pair
+ * are in descending order of their bounds. */
 typedef struct fmo_gpu_pairs {
     int num;
     const int4 *shell;           /* [num] first functions of i and j, primitives, stride in prim */

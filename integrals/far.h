@@ -5,11 +5,11 @@
  * primitives can be replaced by a few nodes on the line (fmo_far_nodes), each with the coefficients
  * of a primitive. With D contracted first, J needs no integral at all:
  *
- *     fmo_far_fold       D_ab -> folded density, once per pair
+ *     fmo_far_fold       D_ab -> folded density of a pair
  *     fmo_far_moments    folded density -> moments H of a node
  *     fmo_far_interact   moments of two nodes -> their potentials V at each other
  *     fmo_far_potential  V -> sums over the nodes of a pair
- *     fmo_far_unfold     sums -> J_ab, once per pair
+ *     fmo_far_unfold     sums -> J_ab, once per quartet
  *
  * Hermite Gaussians: McMurchie and Davidson, J. Comput. Phys. 26, 218 (1978); with D contracted
  * first: Ahmadi and Almlof, Chem. Phys. Lett. 246, 364 (1995). Equations and errors:
