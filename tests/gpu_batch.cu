@@ -116,11 +116,8 @@ static void check_mixed_modes(void)
 
 int main(void)
 {
-    fmo_error err = {FMO_OK, ""};
-    const fmo_status status = fmo_gpu_available(&err);
-    if (status == FMO_ERR_NO_DEVICE) return check_skip(err.message);
-    CHECK(status == FMO_OK, "%s", err.message);
-    if (status != FMO_OK) return check_summary();
+    int code = 0;
+    if (!system_has_gpu(&code)) return code;
     for (int s = 0; s < FMO_SCATTER_COUNT; s++) {
         const fmo_scatter scatter = (fmo_scatter)s;
         batch_check_results(FMO_MODE_FUSED, scatter, scatter == FMO_SCATTER_FIXED ? 0.0 : 1e-9,

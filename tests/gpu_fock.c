@@ -323,11 +323,8 @@ int main(void)
 {
     static test_system s;
     char name[64];
-    fmo_error err = {FMO_OK, ""};
-    const fmo_status status = fmo_gpu_available(&err);
-    if (status == FMO_ERR_NO_DEVICE) return check_skip(err.message);
-    CHECK(status == FMO_OK, "%s", err.message);
-    if (status != FMO_OK) return check_summary();
+    int code = 0;
+    if (!system_has_gpu(&code)) return code;
     small = getenv("FMO_TEST_SMALL") != NULL;
 
     /* quartets of one class: n(n+1)/2 pairs; 15 s shells have 7260 quartets, 5 have 120, and

@@ -366,11 +366,8 @@ int main(void)
 {
     static test_system s;
     char name[64];
-    fmo_error err = {FMO_OK, ""};
-    const fmo_status status = fmo_gpu_available(&err);
-    if (status == FMO_ERR_NO_DEVICE) return check_skip(err.message);
-    CHECK(status == FMO_OK, "%s", err.message);
-    if (status != FMO_OK) return check_summary();
+    int code = 0;
+    if (!system_has_gpu(&code)) return code;
     small_run = getenv("FMO_TEST_SMALL") != NULL;
 
     /* one task; less than a warp, less than a tile of 32 tasks more than one, some blocks */

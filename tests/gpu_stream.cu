@@ -109,11 +109,8 @@ static void check_full(const fmo_basis *basis)
 int main(void)
 {
     static test_system s;
-    fmo_error err = {FMO_OK, ""};
-    const fmo_status status = fmo_gpu_available(&err);
-    if (status == FMO_ERR_NO_DEVICE) return check_skip(err.message);
-    CHECK(status == FMO_OK, "%s", err.message);
-    if (status != FMO_OK) return check_summary();
+    int code = 0;
+    if (!system_has_gpu(&code)) return code;
     system_random(&s, 4, 9, 6, 4, 5.0, &seed);
     fmo_basis *basis = system_basis(&s);
     static const fmo_scatter scatters[] = {FMO_SCATTER_AUTO, FMO_SCATTER_NATIVE, FMO_SCATTER_FIXED,

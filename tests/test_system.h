@@ -124,4 +124,18 @@ static inline double *random_density(int n, double size, unsigned long long *see
     return D;
 }
 
+/* For main() of a GPU test: 1 if there is a GPU; else *code is what to return. */
+static inline int system_has_gpu(int *code)
+{
+    fmo_error err = {FMO_OK, ""};
+    const fmo_status status = fmo_gpu_available(&err);
+    if (status == FMO_ERR_NO_DEVICE) {
+        *code = check_skip(err.message);
+        return 0;
+    }
+    CHECK(status == FMO_OK, "%s", err.message);
+    if (status != FMO_OK) *code = check_summary();
+    return status == FMO_OK;
+}
+
 #endif
