@@ -118,10 +118,6 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
     return make_state(plan, copies, err);
 }
 
-/* Classes run side by side up to this much work (primitive quartets before screening): the kernels
- * of small systems do not fill the GPU. Measured on an H200, docs/performance.md. */
-static const double side_by_side_work = 1e9;
-
 /* Blocks for one list of a part: what fits the GPU, and no more than there is work for. */
 static cudaError_t blocks_for(const fmo_gpu_state *g, const fmo_gpu_part *part,
                               fmo_gpu_resident *resident, int *blocks)
@@ -133,13 +129,14 @@ static cudaError_t blocks_for(const fmo_gpu_state *g, const fmo_gpu_part *part,
     return code;
 }
 
+/* The quartet kernels of a part: one on kept integrals, else one for each list. */
 static cudaError_t launch_part(const fmo_fock_plan *plan, fmo_gpu_state *g,
                                const fmo_gpu_variant *variant, const fmo_gpu_part *part,
                                cudaStream_t stream)
 {
     const int c = part->eri_class;
     const fmo_gpu_class_view view = fmo_gpu_view(plan, g, part);
-    const fmo_gpu_matrices m = fmo_gpu_matrix_view(g, part->eri_class);
+    const fmo_gpu_matrices m = fmo_gpu_matrix_view(plan, g, part->eri_class);
     const fmo_gpu_range range(fmo_eri_class_name(part->eri_class));
     int blocks = 0;
     cudaError_t code = cudaSuccess;
@@ -149,11 +146,11 @@ static cudaError_t launch_part(const fmo_fock_plan *plan, fmo_gpu_state *g,
         const fmo_gpu_stored_args args = fmo_gpu_stored_view(plan, g, part, blocks);
         return variant->launch_stored[c](&view, &m, &args, blocks, stream);
     }
-    code = blocks_for(g, part, variant->resident[c], &blocks);
-    if (code == cudaSuccess) code = variant->launch[c](&view, &m, blocks, stream);
-    if (code == cudaSuccess && g->far)
-        code = blocks_for(g, part, variant->resident_far[c], &blocks);
-    if (code == cudaSuccess && g->far) code = variant->launch_far[c](&view, &m, blocks, stream);
+    for (int l = 0; l < (g->far ? FMO_GPU_LISTS : 1) && code == cudaSuccess; l++) {
+        code = blocks_for(g, part, variant->resident[l][c], &blocks);
+        if (code == cudaSuccess && blocks) /* no kernel where no class fills the list */
+            code = variant->launch[l][c](&view, &m, blocks, stream);
+    }
     return code;
 }
 
@@ -184,7 +181,8 @@ static void side_streams_destroy(side_streams *side)
 }
 
 /* Pass by pass: screening, which kernels on kept integrals do themselves, then the quartet kernels
- * of the pass, one after the other, between timers if they are timed, or side by side. */
+ * of the pass, one after the other, between timers if they are timed; or the classes side by side,
+ * so that one fills the GPU where another ends. */
 static cudaError_t run_passes(const fmo_fock_plan *plan, fmo_gpu_state *g,
                               const fmo_gpu_variant *variant, side_streams *side, bool timed)
 {
@@ -251,7 +249,7 @@ static void capture(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_v
         code = cudaStreamBeginCapture(origin, cudaStreamCaptureModeThreadLocal);
     if (code == cudaSuccess) {
         g->stream = origin;
-        code = queue(plan, g, variant, g->work < side_by_side_work ? &side : NULL, false);
+        code = queue(plan, g, variant, &side, false);
         g->stream = stream;
         const cudaError_t ended = cudaStreamEndCapture(origin, &graph);
         if (code == cudaSuccess && ended == cudaSuccess &&

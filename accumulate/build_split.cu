@@ -255,7 +255,7 @@ cudaError_t split_pass(fmo_fock_plan *plan, split_state *s, const fmo_gpu_pass *
     if (code == cudaSuccess) code = cudaStreamSynchronize(g->stream);
     for (int n = 0; n < pass->num && code == cudaSuccess; n++) {
         const fmo_gpu_part *part = &pass->part[n];
-        const size_t all = counters.survivors[part->eri_class];
+        const size_t all = counters.survivors[FMO_GPU_NEAR][part->eri_class];
         const size_t batch = batch_size(s, part->eri_class);
         for (size_t begin = 0; begin < all && code == cudaSuccess; begin += batch) {
             buffer *f = &s->buffers[next];

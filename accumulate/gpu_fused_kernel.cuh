@@ -12,7 +12,7 @@
 typedef struct fmo_gpu_place {
     unsigned row[4], column[4]; /* offset of the first row; first column */
     int pair[2];                /* bra, ket */
-    unsigned same_bra, same_k, same_l;
+    unsigned same_bra, same_k;
 } fmo_gpu_place;
 
 template <class S>
@@ -29,12 +29,11 @@ static __device__ __forceinline__ fmo_gpu_place fmo_gpu_find_place(const fmo_gpu
         p.column[s] = (unsigned)at.ao[s];
         p.row[s] = (unsigned)at.ao[s] * (unsigned)nao;
     }
-    p.same_bra = p.same_k = p.same_l = 0;
+    p.same_bra = p.same_k = 0;
     if (S::takes_runs) {
         const unsigned follows = mask & mask << 1, all = 0xffffffffu;
         p.same_bra = follows & __ballot_sync(all, __shfl_up_sync(all, bra, 1) == bra);
         p.same_k = p.same_bra & __ballot_sync(all, __shfl_up_sync(all, at.ao[2], 1) == at.ao[2]);
-        p.same_l = p.same_bra & __ballot_sync(all, __shfl_up_sync(all, at.ao[3], 1) == at.ao[3]);
     }
     return p;
 }
@@ -70,16 +69,19 @@ static __device__ __forceinline__ void fmo_gpu_load_block(const fmo_gpu_matrices
 /* Adds a block of what the strategy calls rows and columns. Every lane of `mask` calls (with a
  * block-wide strategy every thread does, with one that takes runs every lane; those that add
  * nothing are not `active`). */
-template <class S, int ROWS, int COLUMNS>
+template <class S, int ROWS, int COLUMNS, bool RUNS>
 static __device__ __forceinline__ unsigned
 fmo_gpu_scatter_block(const S &scatter, unsigned mask, bool active, unsigned run, double *address,
-                      size_t stride, const double *block)
+                      size_t stride, const double *block, double least)
 {
-    if constexpr (S::takes_runs)
+    if constexpr (S::takes_runs && !RUNS)
+        return scatter.template add_apart<ROWS, COLUMNS>(mask, address, stride, block, least);
+    else if constexpr (S::takes_runs)
         return scatter.template add_runs<ROWS, COLUMNS>(mask, run & mask & mask << 1, address,
-                                                        stride, block);
-    return scatter.template add_block<ROWS, COLUMNS>(
-        mask, S::block_wide && !active ? (double *)nullptr : address, stride, block);
+                                                        stride, block, least);
+    else
+        return scatter.template add_block<ROWS, COLUMNS>(
+            mask, S::block_wide && !active ? (double *)nullptr : address, stride, block);
 }
 
 /* Adds a block [products] to the sums of a pair; PAIR 0 is the bra. */
@@ -89,8 +91,9 @@ fmo_gpu_add_coulomb(const S &scatter, unsigned mask, bool active, unsigned run,
                     const fmo_gpu_class_view &view, size_t copy, int pair, const double *block)
 {
     const fmo_gpu_pairs &to = PAIR ? view.ket : view.bra;
-    return fmo_gpu_scatter_block < S, PAIR ? C::N2 * C::N3 : C::N0 * C::N1,
-           1 > (scatter, mask, active, run, to.sums + copy + (unsigned)pair, (size_t)to.num, block);
+    constexpr int products = PAIR ? C::N2 * C::N3 : C::N0 * C::N1;
+    return fmo_gpu_scatter_block<S, products, 1, !PAIR>(
+        scatter, mask, active, run, to.sums + copy + (unsigned)pair, (size_t)to.num, block, 0.0);
 }
 
 /* A row of the digestion table for J: contract with D of the other pair, add to the sums of
@@ -115,23 +118,21 @@ fmo_gpu_digest_coulomb(const S &scatter, unsigned mask, bool active, const fmo_g
 }
 
 /* A row of the digestion table for K. Which triangle of X it goes to, or D is taken from, does not
- * matter (digest.h): D is read with the larger shell along its rows, where functions are
- * neighbours; in X rows far apart are better, as adds to one sector wait for each other. */
+ * matter (digest.h): the ket's shells are columns, as those of neighbouring lanes are neighbours.
+ */
 template <class C, class S, int ROW, int COLUMN, int DEN_ROW, int DEN_COLUMN>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest_exchange(const S &scatter, unsigned mask, bool active, const fmo_gpu_matrices &m,
                         size_t copy, const fmo_gpu_place &at, const double *eri)
 {
     constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
-    constexpr bool turn = size[DEN_ROW] > size[DEN_COLUMN];
-    constexpr int den_row = turn ? DEN_COLUMN : DEN_ROW, den_column = turn ? DEN_ROW : DEN_COLUMN;
-    double den[size[den_row] * size[den_column]], block[size[ROW] * size[COLUMN]];
-    fmo_gpu_load_block<C, den_row, den_column>(m, at, den);
-    fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, ROW, COLUMN, den_row, den_column, eri,
+    double den[size[DEN_ROW] * size[DEN_COLUMN]], block[size[ROW] * size[COLUMN]];
+    fmo_gpu_load_block<C, DEN_ROW, DEN_COLUMN>(m, at, den);
+    fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, ROW, COLUMN, DEN_ROW, DEN_COLUMN, eri,
                               den, block);
-    return fmo_gpu_scatter_block<S, size[ROW], size[COLUMN]>(
-        scatter, mask, active, COLUMN == 2 ? at.same_k : at.same_l,
-        m.exchange + copy + (at.row[ROW] + at.column[COLUMN]), (size_t)m.nao, block);
+    return fmo_gpu_scatter_block<S, size[ROW], size[COLUMN], COLUMN == 2>(
+        scatter, mask, active, at.same_k, m.exchange + copy + (at.row[ROW] + at.column[COLUMN]),
+        (size_t)m.nao, block, m.exchange_least);
 }
 
 /* What a strategy needs to know beyond addresses. */
@@ -216,7 +217,7 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
 {
     S scatter;
     fmo_gpu_prepare(scatter, m);
-    const unsigned count = *view.count, stride = gridDim.x * blockDim.x;
+    const unsigned count = *view.count[FMO_GPU_NEAR], stride = gridDim.x * blockDim.x;
     const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);
     unsigned issued = 0;
     if (blockIdx.x * blockDim.x >= count) return; /* the whole block */

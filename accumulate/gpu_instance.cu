@@ -30,10 +30,19 @@ static cudaError_t launch(const fmo_gpu_class_view *view, const fmo_gpu_matrices
 }
 
 template <class C>
-static cudaError_t launch_far(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
-                              int blocks, cudaStream_t stream)
+static cudaError_t launch_far_J(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
+                                int blocks, cudaStream_t stream)
 {
-    fmo_gpu_far<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices);
+    fmo_gpu_far_J<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices);
+    return cudaGetLastError();
+}
+
+template <class C>
+static cudaError_t launch_far_K(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
+                                int blocks, cudaStream_t stream)
+{
+    if constexpr (C::order < 4)
+        fmo_gpu_far_K<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices);
     return cudaGetLastError();
 }
 
@@ -43,10 +52,19 @@ template <class C> static cudaError_t resident(int *blocks)
                                                          FMO_GPU_THREADS, 0);
 }
 
-template <class C> static cudaError_t resident_far(int *blocks)
+template <class C> static cudaError_t resident_far_J(int *blocks)
 {
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_far<C, strategy>,
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_far_J<C, strategy>,
                                                          FMO_GPU_THREADS, 0);
+}
+
+template <class C> static cudaError_t resident_far_K(int *blocks)
+{
+    if constexpr (C::order < 4)
+        return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_far_K<C, strategy>,
+                                                             FMO_GPU_THREADS, 0);
+    *blocks = 0;
+    return cudaSuccess;
 }
 
 template <class C>
@@ -65,8 +83,10 @@ template <class C> static cudaError_t resident_stored(int *blocks)
 
 #define LAUNCH(e, name, ...)          launch<fmo_sp_class_##name>,
 #define RESIDENT(e, name, ...)        resident<fmo_sp_class_##name>,
-#define LAUNCH_FAR(e, name, ...)      launch_far<fmo_sp_class_##name>,
-#define RESIDENT_FAR(e, name, ...)    resident_far<fmo_sp_class_##name>,
+#define LAUNCH_FAR_J(e, name, ...)    launch_far_J<fmo_sp_class_##name>,
+#define LAUNCH_FAR_K(e, name, ...)    launch_far_K<fmo_sp_class_##name>,
+#define RESIDENT_FAR_J(e, name, ...)  resident_far_J<fmo_sp_class_##name>,
+#define RESIDENT_FAR_K(e, name, ...)  resident_far_K<fmo_sp_class_##name>,
 #define LAUNCH_STORED(e, name, ...)   launch_stored<fmo_sp_class_##name>,
 #define RESIDENT_STORED(e, name, ...) resident_stored<fmo_sp_class_##name>,
 
@@ -74,10 +94,12 @@ extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {
     variant::label,
     variant::strategy,
     variant::form,
-    {FMO_ERI_CLASS_TABLE(LAUNCH)},
-    {FMO_ERI_CLASS_TABLE(RESIDENT)},
-    {FMO_ERI_CLASS_TABLE(LAUNCH_FAR)},
-    {FMO_ERI_CLASS_TABLE(RESIDENT_FAR)},
+    {{FMO_ERI_CLASS_TABLE(LAUNCH)},
+     {FMO_ERI_CLASS_TABLE(LAUNCH_FAR_J)},
+     {FMO_ERI_CLASS_TABLE(LAUNCH_FAR_K)}},
+    {{FMO_ERI_CLASS_TABLE(RESIDENT)},
+     {FMO_ERI_CLASS_TABLE(RESIDENT_FAR_J)},
+     {FMO_ERI_CLASS_TABLE(RESIDENT_FAR_K)}},
     {FMO_ERI_CLASS_TABLE(LAUNCH_STORED)},
     {FMO_ERI_CLASS_TABLE(RESIDENT_STORED)},
 };

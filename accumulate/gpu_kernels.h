@@ -8,29 +8,30 @@
 
 /* X(name, strategy, commit, device type). `replicated` runs native's kernels on several copies;
  * `none` leaves the commits out, for the profile. */
-#define FMO_GPU_VARIANT_TABLE(X)                                                                   \
-    X(native, FMO_SCATTER_NATIVE, FMO_COMMIT_NATIVE, fmo_scatter_native<fmo_commit_native>)        \
-    X(native_cas, FMO_SCATTER_NATIVE, FMO_COMMIT_CAS, fmo_scatter_native<fmo_commit_cas>)          \
-    X(warp_shared, FMO_SCATTER_WARP_SHARED, FMO_COMMIT_NATIVE,                                     \
-      fmo_scatter_warp_shared<fmo_commit_native, FMO_GPU_THREADS>)                                 \
-    X(warp_shared_cas, FMO_SCATTER_WARP_SHARED, FMO_COMMIT_CAS,                                    \
-      fmo_scatter_warp_shared<fmo_commit_cas, FMO_GPU_THREADS>)                                    \
-    X(block_shared, FMO_SCATTER_BLOCK_SHARED, FMO_COMMIT_NATIVE,                                   \
-      fmo_scatter_block_shared<fmo_commit_native, FMO_GPU_THREADS>)                                \
-    X(block_shared_cas, FMO_SCATTER_BLOCK_SHARED, FMO_COMMIT_CAS,                                  \
-      fmo_scatter_block_shared<fmo_commit_cas, FMO_GPU_THREADS>)                                   \
-    X(warp_shuffle, FMO_SCATTER_WARP_SHUFFLE, FMO_COMMIT_NATIVE,                                   \
-      fmo_scatter_warp_shuffle<fmo_commit_native>)                                                 \
-    X(warp_shuffle_cas, FMO_SCATTER_WARP_SHUFFLE, FMO_COMMIT_CAS,                                  \
-      fmo_scatter_warp_shuffle<fmo_commit_cas>)                                                    \
-    X(warp_match, FMO_SCATTER_WARP_MATCH, FMO_COMMIT_NATIVE,                                       \
-      fmo_scatter_warp_match<fmo_commit_native>)                                                   \
-    X(warp_match_cas, FMO_SCATTER_WARP_MATCH, FMO_COMMIT_CAS,                                      \
-      fmo_scatter_warp_match<fmo_commit_cas>)                                                      \
-    X(segmented, FMO_SCATTER_SEGMENTED, FMO_COMMIT_NATIVE,                                         \
-      fmo_scatter_segmented<fmo_commit_native>)                                                    \
-    X(segmented_cas, FMO_SCATTER_SEGMENTED, FMO_COMMIT_CAS, fmo_scatter_segmented<fmo_commit_cas>) \
-    X(fixed, FMO_SCATTER_FIXED, FMO_COMMIT_NATIVE, fmo_scatter_fixed<fmo_commit_native>)           \
+#define FMO_GPU_VARIANT_TABLE(X)                                                            \
+    X(native, FMO_SCATTER_NATIVE, FMO_COMMIT_NATIVE, fmo_scatter_native<fmo_commit_native>) \
+    X(native_cas, FMO_SCATTER_NATIVE, FMO_COMMIT_CAS, fmo_scatter_native<fmo_commit_cas>)   \
+    X(warp_shared, FMO_SCATTER_WARP_SHARED, FMO_COMMIT_NATIVE,                              \
+      fmo_scatter_warp_shared<fmo_commit_native, FMO_GPU_THREADS>)                          \
+    X(warp_shared_cas, FMO_SCATTER_WARP_SHARED, FMO_COMMIT_CAS,                             \
+      fmo_scatter_warp_shared<fmo_commit_cas, FMO_GPU_THREADS>)                             \
+    X(block_shared, FMO_SCATTER_BLOCK_SHARED, FMO_COMMIT_NATIVE,                            \
+      fmo_scatter_block_shared<fmo_commit_native, FMO_GPU_THREADS>)                         \
+    X(block_shared_cas, FMO_SCATTER_BLOCK_SHARED, FMO_COMMIT_CAS,                           \
+      fmo_scatter_block_shared<fmo_commit_cas, FMO_GPU_THREADS>)                            \
+    X(warp_shuffle, FMO_SCATTER_WARP_SHUFFLE, FMO_COMMIT_NATIVE,                            \
+      fmo_scatter_warp_shuffle<fmo_commit_native>)                                          \
+    X(warp_shuffle_cas, FMO_SCATTER_WARP_SHUFFLE, FMO_COMMIT_CAS,                           \
+      fmo_scatter_warp_shuffle<fmo_commit_cas>)                                             \
+    X(warp_match, FMO_SCATTER_WARP_MATCH, FMO_COMMIT_NATIVE,                                \
+      fmo_scatter_warp_match<fmo_commit_native>)                                            \
+    X(warp_match_cas, FMO_SCATTER_WARP_MATCH, FMO_COMMIT_CAS,                               \
+      fmo_scatter_warp_match<fmo_commit_cas>)                                               \
+    X(segmented, FMO_SCATTER_SEGMENTED, FMO_COMMIT_NATIVE,                                  \
+      fmo_scatter_segmented<fmo_commit_native, FMO_GPU_THREADS>)                            \
+    X(segmented_cas, FMO_SCATTER_SEGMENTED, FMO_COMMIT_CAS,                                 \
+      fmo_scatter_segmented<fmo_commit_cas, FMO_GPU_THREADS>)                               \
+    X(fixed, FMO_SCATTER_FIXED, FMO_COMMIT_NATIVE, fmo_scatter_fixed<fmo_commit_native>)    \
     X(none, FMO_SCATTER_COUNT, FMO_COMMIT_NATIVE, fmo_scatter_none<fmo_commit_native>)
 
 /* Launches the kernel of one class on `blocks` blocks; returns the launch's status. */
@@ -50,11 +51,8 @@ typedef struct fmo_gpu_variant {
     const char *name;
     fmo_scatter scatter;
     fmo_commit commit;
-    fmo_gpu_launch *launch[FMO_ERI_CLASS_COUNT];
-    fmo_gpu_resident *resident[FMO_ERI_CLASS_COUNT];
-    /* of the far list */
-    fmo_gpu_launch *launch_far[FMO_ERI_CLASS_COUNT];
-    fmo_gpu_resident *resident_far[FMO_ERI_CLASS_COUNT];
+    fmo_gpu_launch *launch[FMO_GPU_LISTS][FMO_ERI_CLASS_COUNT];
+    fmo_gpu_resident *resident[FMO_GPU_LISTS][FMO_ERI_CLASS_COUNT];
     fmo_gpu_launch_stored *launch_stored[FMO_ERI_CLASS_COUNT];
     fmo_gpu_resident *resident_stored[FMO_ERI_CLASS_COUNT];
 } fmo_gpu_variant;

@@ -90,6 +90,12 @@ __global__ void spread_pairs(pairs_args a)
     }
 }
 
+/* A quotient, rounded up; a pair without a bound is in no quartet. */
+__device__ float reach(double moment, float bound)
+{
+    return bound > 0.0f ? 1.00001f * (float)(moment / bound) : 0.0f;
+}
+
 /* All nodes of one pair, and what screening wants to know of it. */
 template <int kind> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, int n)
 {
@@ -111,6 +117,11 @@ template <int kind> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, in
         high = fmax(high, s);
         spread = fmax(spread, 2.0 * prim[m * FMO_PAIR_FIELDS + FMO_PAIR_HALF]);
     }
+    double moment[3], width = 0.0;
+    for (int x = 0; x < 3; x++) width = fmax(width, fabs(AB[x]));
+    fmo_far_largest(kind, num, prim, ratio, AB, width, moment);
+    pairs.reach[n] = make_float4(reach(moment[0], pairs.bound[n]), reach(moment[1], pairs.bound[n]),
+                                 reach(moment[2], pairs.bound[n]), 0.0f);
     for (int x = 0; x < 3; x++) {
         length += AB[x] * AB[x];
         middle[x] = pairs.center[(size_t)x * pairs.num + n] + 0.5 * (low + high) * AB[x];
@@ -127,7 +138,8 @@ template <int kind> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, in
             double value[2 * twos];
             for (int v = 0; v < 2 * twos; v++) value[v] = 0.0;
             for (int f = 0; f < fields && j < used; f++) value[1 + f] = coefficient[j * fields + f];
-            if (j < used) value[0] = place[j];
+            /* one too many stands where another does: never where the other pair is */
+            value[0] = place[j < used ? j : 0];
             for (int t = 0; t < twos; t++)
                 pairs.far[((size_t)(fmo_gpu_far_slot(choice) + j) * twos + t) * pairs.num + n] =
                     make_double2(value[2 * t], value[2 * t + 1]);

@@ -12,7 +12,7 @@
 
 /* Survivor lists take at most this share of the free memory, and at most LIST_MAX quartets. */
 #define LIST_SHARE 0.25
-static const size_t list_max = (size_t)1 << 28;
+static const size_t list_max = (size_t)1 << 30;
 
 static const struct {
     fmo_pair_class bra, ket;
@@ -487,7 +487,7 @@ static fmo_status make_passes(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_e
     if (code != cudaSuccess) return fmo_gpu_error(code, "asking for free memory", err);
     size_t bytes = (size_t)(LIST_SHARE * (double)available);
     if (plan->options.memory && plan->options.memory < bytes) bytes = plan->options.memory;
-    size_t size = bytes / sizeof *g->list;
+    size_t size = bytes / (sizeof *g->list + (g->far ? sizeof *g->far_K : 0));
     if (size > list_max) size = list_max;
     if (size < most) size = most;
     if (size > all) size = all ? all : 1;
@@ -498,6 +498,11 @@ static fmo_status make_passes(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_e
     (void)cut_passes(g, size, pass);
     const fmo_status status = fmo_gpu_set_passes(g, pass, passes, err);
     if (status != FMO_OK) return status;
+    if (g->far) {
+        const fmo_status allocated =
+            fmo_gpu_alloc(g, "list of quartets", size * sizeof *g->far_K, (void **)&g->far_K, err);
+        if (allocated != FMO_OK) return allocated;
+    }
     return fmo_gpu_alloc(g, "list of quartets", size * sizeof *g->list, (void **)&g->list, err);
 }
 
@@ -557,6 +562,9 @@ static fmo_status prepare_far(fmo_gpu_state *g, fmo_error *err)
         if (status == FMO_OK)
             status = fmo_gpu_alloc(g, "nodes of pairs", n * sizeof(unsigned),
                                    (void **)&pairs->extent, err);
+        if (status == FMO_OK)
+            status =
+                fmo_gpu_alloc(g, "nodes of pairs", n * sizeof(float4), (void **)&pairs->reach, err);
         if (status != FMO_OK) return status;
     }
     code = fmo_gpu_make_nodes(g);
@@ -685,13 +693,16 @@ fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_state *
                                class_pairs[c].bra == class_pairs[c].ket,
                                (float)prim_cutoff,
                                g->list + part->list_at,
-                               &g->counters->survivors[c],
                                g->list + part->list_at + part->candidates,
-                               &g->counters->far[c]};
+                               g->far ? g->far_K + part->list_at : NULL,
+                               {&g->counters->survivors[FMO_GPU_NEAR][c],
+                                &g->counters->survivors[FMO_GPU_FAR_J][c],
+                                &g->counters->survivors[FMO_GPU_FAR_K][c]}};
     return view;
 }
 
-fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_gpu_state *g, fmo_eri_class eri_class)
+fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, const fmo_gpu_state *g,
+                                     fmo_eri_class eri_class)
 {
     fmo_gpu_matrices m = {g->density,
                           g->coulomb,
@@ -700,6 +711,7 @@ fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_gpu_state *g, fmo_eri_class eri_c
                           (size_t)g->nao * (size_t)g->nao,
                           g->copies,
                           g->nao,
+                          FMO_SCREEN_ADD_SHARE * plan->options.cutoff,
                           g->boys,
                           &g->counters->fixed_scale,
                           &g->counters->sink,

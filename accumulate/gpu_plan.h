@@ -43,7 +43,7 @@ typedef struct fmo_gpu_state {
 
     /* Shells as the kernels see them (gpu_types.cuh), and functions in that order. */
     int sp;           /* with sp pairs; else the sets are the basis's shells */
-    int far;          /* far quartets have a list of their own */
+    int far;          /* far quartets have lists of their own */
     int sets, s_sets; /* all; those of one s function */
     int nao;
     int *set_of_shell; /* host */
@@ -64,8 +64,9 @@ typedef struct fmo_gpu_state {
     double *shell_bound;        /* [sets] largest Schwarz bound of a pair with this set */
     unsigned copies;
     fmo_gpu_counters *counters, *host_counters; /* pinned: of the last build */
-    int2 *list; /* of survivors, or of the tasks whose integrals are kept */
-    size_t list_size;
+    int2 *list;         /* of survivors, or of the tasks whose integrals are kept */
+    int2 *far_K;        /* with far quartets, the list of those that count in K */
+    size_t list_size;   /* of either */
     fmo_gpu_pass *pass; /* with kept integrals one, of whole classes */
     int passes;
     double *eri[FMO_ERI_CLASS_COUNT]; /* kept, as gpu_stored_kernel.cuh lays them out */
@@ -93,7 +94,7 @@ cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g);
 /* density, density_max -> D pair by pair and its bounds; the last step of fmo_gpu_take_density. */
 cudaError_t fmo_gpu_take_pairs(const fmo_gpu_state *g);
 
-/* Survivors of one pass into the list, their numbers into counters.survivors. */
+/* Survivors of one pass into the lists, their numbers into counters.survivors. */
 cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_pass *pass);
 
 /* For far quartets (far.h): nodes of all pairs, once; moments of the density, in every build. */
@@ -146,7 +147,8 @@ static inline int64_t fmo_gpu_adds_made(const fmo_gpu_state *g, const fmo_gpu_co
 
 fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_state *g,
                                 const fmo_gpu_part *part);
-fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_gpu_state *g, fmo_eri_class eri_class);
+fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, const fmo_gpu_state *g,
+                                     fmo_eri_class eri_class);
 fmo_gpu_stored_args fmo_gpu_stored_view(const fmo_fock_plan *plan, const fmo_gpu_state *g,
                                         const fmo_gpu_part *part, int blocks);
 

@@ -12,14 +12,15 @@
 
 namespace {
 
-/* A block screens one bra pair against up to SCREEN_KETS ket pairs: ROUNDS rounds of
- * SCREEN_THREADS. ROUNDS * SCREEN_WARPS = 32, so that one warp scans the counts. */
+/* A block screens one bra pair against groups of SCREEN_KETS ket pairs, 32 tiles of
+ * FMO_GPU_TILE_PAIRS, a warp against SCREEN_ROUNDS of these. */
 enum {
     SCREEN_THREADS = 256,
     SCREEN_WARPS = SCREEN_THREADS / 32,
     SCREEN_ROUNDS = 32 / SCREEN_WARPS,
-    SCREEN_KETS = SCREEN_ROUNDS * SCREEN_THREADS, /* 32 tiles of FMO_GPU_TILE_PAIRS */
-    LARGE_GROUPS = 8,                             /* of SCREEN_KETS a block, in large systems */
+    SCREEN_KETS = SCREEN_WARPS * SCREEN_ROUNDS * FMO_GPU_TILE_PAIRS,
+    SCREEN_QUEUE = 1536,         /* at least SCREEN_KETS, at most 64 full warps */
+    LARGE_GROUPS = SCREEN_WARPS, /* a block, in large systems; at most one for each warp to open */
     SHELL_THREADS = 128,
     FINISH_TILE = 16
 };
@@ -72,7 +73,7 @@ typedef struct screen_part {
     fmo_gpu_pairs bra, ket;
     int eri_class, same, bra_begin, chunks;
     unsigned block_begin;
-    int2 *list, *far_end;
+    int2 *list, *far_J_end, *far_K;
 } screen_part;
 
 typedef struct screen_args {
@@ -94,41 +95,45 @@ __device__ unsigned factor_code(float size, float bound)
     return (unsigned)min(max(code, 0), (int)FMO_GPU_FACTOR_MAX) << FMO_GPU_KET_BITS;
 }
 
-/* Is a quartet that counts in J alone far? Then how many nodes its pairs need, where gpu_types.cuh
- * puts it; else FMO_GPU_NEAR. size is its bound times its density factor. What far.h leaves out of
- * an element of X is below a twentieth of the cutoff for each pair's nodes and, with T from FAR_T
- * on, a twentieth for overlap (docs/theory.md). */
-#define FMO_GPU_NEAR 0xffffffffu
-#define FAR_T        7.0f
-#define FAR_ERROR    0.05f
+/* Is a quartet far? Then how many nodes its pairs need, where gpu_types.cuh
+ * puts it; else FMO_GPU_OVERLAP. size is its bound times its density factor. What far.h leaves out
+ * of an element of X is below a twentieth of the cutoff for each pair's nodes and, with T from
+ * FAR_T on, a twentieth for overlap (docs/theory.md). */
+#define FMO_GPU_OVERLAP 0xffffffffu
+#define FAR_T           7.0f
+#define FAR_ERROR       0.05f
+
+/* A far quartet keeps out of K below half of the cutoff by the bound of far.h (docs/theory.md). */
+#define FAR_SHARE 2.0f
 
 __device__ unsigned far_code(float4 bra, unsigned bra_extent, float4 ket, unsigned ket_extent,
-                             float size, float cutoff)
+                             float size, float cutoff, float *apart)
 {
     const float x = bra.x - ket.x, y = bra.y - ket.y, z = bra.z - ket.z;
     const float R2 = fmaxf(x * x + y * y + z * z, 1e-10f), R = R2 * rsqrtf(R2);
     const float to_ket = R - ket.w, to_bra = R - bra.w, gap = to_ket - bra.w;
     const float excess = __fdividef(size, cutoff);
     const float spread = fmo_gpu_spread(bra_extent) + fmo_gpu_spread(ket_extent);
-    if (!(gap > 0.0f && gap * gap >= (FAR_T + __logf(excess)) * spread)) return FMO_GPU_NEAR;
+    if (!(gap > 0.0f && gap * gap >= (FAR_T + __logf(excess)) * spread)) return FMO_GPU_OVERLAP;
     const float tolerance = __fdividef(4.0f * FAR_ERROR, excess) * fmaxf(1.0f, 0.1f * R);
     const int bra_nodes = min(fmo_far_nodes_needed(__fdividef(bra.w, to_ket), tolerance),
                               fmo_gpu_far_cap(bra_extent));
     const int ket_nodes = min(fmo_far_nodes_needed(__fdividef(ket.w, to_bra), tolerance),
                               fmo_gpu_far_cap(ket_extent));
-    if (max(bra_nodes, ket_nodes) >= FMO_FAR_CHOICES) return FMO_GPU_NEAR;
+    if (max(bra_nodes, ket_nodes) >= FMO_FAR_CHOICES) return FMO_GPU_OVERLAP;
+    *apart = gap;
     return (unsigned)(FMO_FAR_CHOICES * bra_nodes + ket_nodes) << FMO_GPU_KET_BITS;
 }
 
-/* Sum up to and with the own value. */
-__device__ unsigned scan(unsigned value)
+/* At most this part of the Schwarz bounds is left of an integral of a far quartet (far.h,
+ * fmo_far_largest). */
+__device__ float far_share(float4 bra, float4 ket, float gap)
 {
-    const int lane = threadIdx.x % 32;
-    for (int offset = 1; offset < 32; offset *= 2) {
-        const unsigned below = __shfl_up_sync(0xffffffffu, value, offset);
-        if (lane >= offset) value += below;
-    }
-    return value;
+    const float u = __fdividef(1.0f, gap);
+    const float sum4 = 24.0f * bra.z * ket.z, sum3 = 6.0f * (bra.y * ket.z + bra.z * ket.y);
+    const float sum2 = 2.0f * (bra.x * ket.z + bra.y * ket.y + bra.z * ket.x);
+    const float sum1 = bra.x * ket.y + bra.y * ket.x, sum0 = bra.x * ket.x;
+    return 1.00001f * u * (sum0 + u * (sum1 + u * (sum2 + u * (sum3 + u * sum4))));
 }
 
 __device__ unsigned lanes_below(int lane)
@@ -138,10 +143,33 @@ __device__ unsigned lanes_below(int lane)
 
 __device__ unsigned warp_sum(unsigned value)
 {
-    for (int offset = 16; offset; offset /= 2)
-        value += __shfl_down_sync(0xffffffffu, value, offset);
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(0xffffffffu, value);
+#else
+    for (int offset = 16; offset; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
     return value;
+#endif
 }
+
+/* Kets that passed the rule, closed up, until there are enough of them: no lane is idle in what is
+ * left to find out, and quartets of one bra pair stand together in the lists. */
+typedef struct screen_queue {
+    float in_J[SCREEN_QUEUE], in_K[SCREEN_QUEUE];
+    unsigned short offset[SCREEN_QUEUE]; /* from the block's first ket */
+} screen_queue;
+
+/* What becomes of a ket in the queue, in place of in_J and offset. */
+__device__ unsigned &queued_code(screen_queue &queue, int n)
+{
+    return *(unsigned *)&queue.in_J[n];
+}
+enum { PLACE_LIST_BITS = 2 }; /* of offset; above them how many of its warp are before it there */
+
+/* What a block counts for the profile; by quartets, but prims, which are of kets. */
+typedef struct screen_counts {
+    unsigned tasks, exchanges, prims;
+    unsigned pairs, carried; /* pairs that count, those whose ket carries an ss pair */
+} screen_counts;
 
 /* A block screens one bra pair against `groups` groups of SCREEN_KETS ket pairs. What the rule
  * needs of the rows of i and j is put into shared memory first, if there is room for all sets.
@@ -149,9 +177,13 @@ __device__ unsigned warp_sum(unsigned value)
 template <bool ROWS, bool FAR>
 __global__ void __launch_bounds__(SCREEN_THREADS, 6) screen(const __grid_constant__ screen_args a)
 {
-    extern __shared__ float rows[];                    /* [sets] max(|D_ik|, |D_jk|) */
-    __shared__ unsigned count[32], at[32], far_at[32]; /* count: far ones in the upper half */
-    __shared__ unsigned prims[SCREEN_WARPS], counted[SCREEN_WARPS];
+    constexpr int lists = FAR ? FMO_GPU_LISTS : 1;
+    extern __shared__ float rows[];         /* [sets] max(|D_ik|, |D_jk|) */
+    __shared__ unsigned open[LARGE_GROUPS]; /* tiles of a group that may hold a survivor */
+    __shared__ screen_queue queue;
+    __shared__ int passed[2][SCREEN_WARPS]; /* kets of a warp in this group, or the next one */
+    __shared__ unsigned listed[FMO_GPU_LISTS][SCREEN_QUEUE / 32]; /* by full warps of the queue */
+    __shared__ screen_counts counted;
     int n = a.parts - 1;
     while (n > 0 && blockIdx.x < a.part[n].block_begin) n--;
     const screen_part &part = a.part[n];
@@ -168,120 +200,177 @@ __global__ void __launch_bounds__(SCREEN_THREADS, 6) screen(const __grid_constan
     /* No ket can exchange more than this. */
     const float most = Q * __double2float_ru(fmo_screen_exchange(a.row_max[ij.x], a.row_max[ij.y]));
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const float4 sphere = FAR ? part.bra.sphere[bra] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    const unsigned extent = FAR ? part.bra.extent[bra] : 0u;
-    bool filled = !ROWS;
-    for (int ket_begin = block_begin; ket_begin < block_end; ket_begin += SCREEN_KETS) {
-        const int ket_end = min(ket_begin + SCREEN_KETS, block_end);
-        /* A lane looks at a tile of 32 kets; tiles that cannot hold a survivor are passed over. */
-        const int tile = ket_begin / FMO_GPU_TILE_PAIRS + lane;
-        bool may = false;
-        if (tile * FMO_GPU_TILE_PAIRS < ket_end) {
+
+    /* A warp looks at a group, a lane at a tile of 32 kets; tiles that cannot hold a survivor are
+     * passed over. */
+    bool any = false;
+    if (warp < a.groups) {
+        const int tile = block_begin / FMO_GPU_TILE_PAIRS + (int)threadIdx.x;
+        if (tile * FMO_GPU_TILE_PAIRS < block_end) {
             const float bound = part.ket.tile_bound[tile];
-            may = fmaxf(fmaxf(most, coulomb) * bound, Q * part.ket.tile_coulomb[tile]) >= a.cutoff;
+            any = fmaxf(fmaxf(most, coulomb) * bound, Q * part.ket.tile_coulomb[tile]) >= a.cutoff;
         }
-        const unsigned tiles = __ballot_sync(0xffffffffu, may);
-        if (!tiles) continue; /* the same in all warps */
-        if (!filled) {
-            for (int k = threadIdx.x; k < a.sets; k += SCREEN_THREADS)
-                rows[k] = __double2float_ru(fmo_screen_max(a.block_max[(size_t)ij.x * a.sets + k],
-                                                           a.block_max[(size_t)ij.y * a.sets + k]));
-            __syncthreads();
-            filled = true;
-        }
-        unsigned ballots[SCREEN_ROUNDS], far_ballots[SCREEN_ROUNDS], codes[SCREEN_ROUNDS];
-        unsigned prim_pairs = 0; /* of kets */
-        /* pairs that count, those whose ket carries an ss pair, those that exchange */
-        unsigned counts = 0;
+        const unsigned tiles = __ballot_sync(0xffffffffu, any);
+        if (lane == 0) open[warp] = tiles;
+    }
+    if (threadIdx.x == 0) counted = {0u, 0u, 0u, 0u, 0u};
+    if (!__syncthreads_or(any)) return;
+    for (int k = threadIdx.x; ROWS && k < a.sets; k += SCREEN_THREADS)
+        rows[k] = __double2float_ru(fmo_screen_max(a.block_max[(size_t)ij.x * a.sets + k],
+                                                   a.block_max[(size_t)ij.y * a.sets + k]));
+    if (ROWS) __syncthreads();
+
+    const float4 sphere = FAR ? part.bra.sphere[bra] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    const float4 reach = FAR ? part.bra.reach[bra] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    const unsigned extent = FAR ? part.bra.extent[bra] : 0u;
+    screen_counts counts = {0u, 0u, 0u, 0u, 0u}; /* of a lane */
+    int queued = 0, parity = 0;                  /* the same in all threads */
+    for (int g = 0; g < a.groups; g++) {
+        const unsigned tiles = open[g];
+        if (tiles) { /* the same in all threads */
+            float in_J[SCREEN_ROUNDS], in_K[SCREEN_ROUNDS];
+            unsigned ballots[SCREEN_ROUNDS];
+            const int offset = g * SCREEN_KETS + warp * SCREEN_ROUNDS * 32 + lane;
+            int mine = 0, to = queued;
 #pragma unroll
-        for (int r = 0; r < SCREEN_ROUNDS; r++) {
-            const int ket = ket_begin + r * SCREEN_THREADS + (int)threadIdx.x;
-            bool stays = false, far = false;
-            if ((tiles >> (r * SCREEN_WARPS + warp) & 1u) && ket < ket_end) {
-                const float ket_bound = part.ket.bound[ket];
-                const float in_J = fmaxf(coulomb * ket_bound, Q * part.ket.coulomb[ket]);
-                float in_K = most * ket_bound;
-                if (fmaxf(in_J, in_K) >= a.cutoff) {
-                    const ushort2 kl = part.ket.set[ket];
-                    in_K = Q * ket_bound *
-                           (ROWS ? fmaxf(rows[kl.x], rows[kl.y])
-                                 : __double2float_ru(fmo_screen_exchange_of(
-                                       a.block_max, a.sets, ij.x, ij.y, kl.x, kl.y)));
-                    stays = fmaxf(in_J, in_K) >= a.cutoff;
-                    if (stays) {
-                        const unsigned exchanges = in_K >= a.cutoff;
-                        const unsigned flags = part.ket.counts[ket];
-                        codes[r] = !a.coded ? 0u
-                                            : factor_code(fmaxf(in_J, in_K), Q * ket_bound) |
-                                                  (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u);
-                        if (FAR && !exchanges) {
-                            const unsigned code = far_code(sphere, extent, part.ket.sphere[ket],
-                                                           part.ket.extent[ket], in_J, a.cutoff);
-                            far = code != FMO_GPU_NEAR;
-                            if (far) codes[r] = code;
-                        }
-                        prim_pairs += flags >> FMO_GPU_COUNTS_BITS;
-                        counts += exchanges << 20;
-                        if (bra_flags & flags & FMO_GPU_COUNTS_PAIR)
-                            counts += flags & FMO_GPU_COUNTS_CARRIED ? 1u << 10 | 1u : 1u;
-                        if (part.same && ket == bra && bra_flags & FMO_GPU_COUNTS_CARRIED)
-                            fmo_gpu_count_diagonal(a.counters->quartets);
+            for (int r = 0; r < SCREEN_ROUNDS; r++) {
+                const int ket = block_begin + offset + r * 32;
+                bool stays = false;
+                if ((tiles >> (warp * SCREEN_ROUNDS + r) & 1u) && ket < block_end) {
+                    const float bound = part.ket.bound[ket];
+                    in_J[r] = fmaxf(coulomb * bound, Q * part.ket.coulomb[ket]);
+                    in_K[r] = most * bound;
+                    if (fmaxf(in_J[r], in_K[r]) >= a.cutoff) {
+                        const ushort2 kl = part.ket.set[ket];
+                        in_K[r] = Q * bound *
+                                  (ROWS ? fmaxf(rows[kl.x], rows[kl.y])
+                                        : __double2float_ru(fmo_screen_exchange_of(
+                                              a.block_max, a.sets, ij.x, ij.y, kl.x, kl.y)));
+                        stays = fmaxf(in_J[r], in_K[r]) >= a.cutoff;
                     }
                 }
+                ballots[r] = __ballot_sync(0xffffffffu, stays);
+                mine += __popc(ballots[r]);
             }
-            far_ballots[r] = FAR ? __ballot_sync(0xffffffffu, far) : 0u;
-            ballots[r] = __ballot_sync(0xffffffffu, stays && !far);
-            if (lane == 0)
-                count[r * SCREEN_WARPS + warp] =
-                    (unsigned)__popc(ballots[r]) | (unsigned)__popc(far_ballots[r]) << 16;
-        }
-        prim_pairs = warp_sum(prim_pairs);
-        counts = warp_sum(counts);
-        if (lane == 0) {
-            prims[warp] = prim_pairs;
-            counted[warp] = counts;
-        }
-        __syncthreads();
-        if (warp == 0) {
-            const unsigned own = count[lane];
-            unsigned sum = scan(own), base = 0, far_base = 0;
-            if (lane == 31 && sum) {
-                base = atomicAdd(&a.counters->survivors[part.eri_class], sum & 0xffffu);
-                if (FAR) far_base = atomicAdd(&a.counters->far[part.eri_class], sum >> 16);
-                unsigned all_prims = 0, exchanges = 0, pairs = 0, carried = 0;
-                for (int w = 0; w < SCREEN_WARPS; w++) {
-                    all_prims += prims[w];
-                    exchanges += counted[w] >> 20;
-                    carried += counted[w] >> 10 & 0x3ffu;
-                    pairs += counted[w] & 0x3ffu;
-                }
-                atomicAdd(&a.counters->tasks[part.eri_class],
-                          (unsigned long long)((sum & 0xffffu) + (sum >> 16)));
-                atomicAdd(&a.counters->exchanges[part.eri_class], (unsigned long long)exchanges);
-                atomicAdd(&a.counters->prim_quartets[part.eri_class],
-                          (unsigned long long)all_prims * (bra_flags >> FMO_GPU_COUNTS_BITS));
-                fmo_gpu_count(a.counters->quartets, part.eri_class,
-                              bra_flags & FMO_GPU_COUNTS_CARRIED, pairs, carried);
-            }
-            sum -= own; /* in both halves */
-            at[lane] = __shfl_sync(0xffffffffu, base, 31) + (sum & 0xffffu);
-            if (FAR) far_at[lane] = __shfl_sync(0xffffffffu, far_base, 31) + (sum >> 16);
-        }
-        __syncthreads();
+            if (lane == 0) passed[parity][warp] = mine;
+            __syncthreads();
 #pragma unroll
-        for (int r = 0; r < SCREEN_ROUNDS; r++) {
-            const int place = r * SCREEN_WARPS + warp;
-            const unsigned below = lanes_below(lane);
-            const int2 quartet = make_int2(
-                bra,
-                (int)(codes[r] | (unsigned)(ket_begin + r * SCREEN_THREADS + (int)threadIdx.x)));
-            if (ballots[r] >> lane & 1u)
-                part.list[at[place] + __popc(ballots[r] & below)] = quartet;
-            if (FAR && far_ballots[r] >> lane & 1u)
-                part.far_end[-1 - (int)(far_at[place] + __popc(far_ballots[r] & below))] = quartet;
+            for (int w = 0; w < SCREEN_WARPS; w++) {
+                const int others = passed[parity][w];
+                queued += others;
+                if (w < warp) to += others;
+            }
+            parity ^= 1;
+#pragma unroll
+            for (int r = 0; r < SCREEN_ROUNDS; r++) {
+                if (ballots[r] >> lane & 1u) {
+                    const int at = to + __popc(ballots[r] & lanes_below(lane));
+                    queue.in_J[at] = in_J[r];
+                    queue.in_K[at] = in_K[r];
+                    queue.offset[at] = (unsigned short)(offset + r * 32);
+                }
+                to += __popc(ballots[r]);
+            }
         }
-        /* count and at are written again only after the next group's barriers: count by lane 0 of
-         * each warp before its first barrier, after all have read it before the last one here. */
+        if (queued <= SCREEN_QUEUE - SCREEN_KETS && g + 1 < a.groups) continue;
+        if (!queued) continue;
+        __syncthreads();
+        for (int e = threadIdx.x; e - lane < queued; e += SCREEN_THREADS) { /* warp by warp */
+            int list = FMO_GPU_LISTS;
+            if (e < queued) {
+                const float in_J = queue.in_J[e];
+                const int ket = block_begin + queue.offset[e];
+                float in_K = queue.in_K[e], gap = 0.0f;
+                const unsigned flags = part.ket.counts[ket];
+                unsigned code = FMO_GPU_OVERLAP;
+                if (FAR)
+                    code = far_code(sphere, extent, part.ket.sphere[ket], part.ket.extent[ket],
+                                    fmaxf(in_J, in_K), a.cutoff, &gap);
+                if (FAR && code != FMO_GPU_OVERLAP && in_K >= a.cutoff)
+                    in_K *= fminf(1.0f, FAR_SHARE * far_share(reach, part.ket.reach[ket], gap));
+                const unsigned exchanges = in_K >= a.cutoff;
+                if (code == FMO_GPU_OVERLAP || (exchanges && part.eri_class == FMO_ERI_PPPP)) {
+                    code = factor_code(fmaxf(in_J, in_K), Q * part.ket.bound[ket]);
+                    list = FMO_GPU_NEAR;
+                } else if (exchanges) {
+                    list = FMO_GPU_FAR_K;
+                } else if (in_J >= a.cutoff) {
+                    list = FMO_GPU_FAR_J;
+                }
+                queued_code(queue, e) =
+                    (a.coded ? code | (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u) : 0u) | (unsigned)ket;
+                counts.tasks += list != FMO_GPU_LISTS;
+                counts.exchanges += exchanges;
+                counts.prims += flags >> FMO_GPU_COUNTS_BITS;
+                if (bra_flags & flags & FMO_GPU_COUNTS_PAIR) {
+                    counts.pairs++;
+                    counts.carried += (flags & FMO_GPU_COUNTS_CARRIED) != 0;
+                }
+                if (part.same && ket == bra && bra_flags & FMO_GPU_COUNTS_CARRIED)
+                    fmo_gpu_count_diagonal(a.counters->quartets);
+            }
+            unsigned before = 0;
+#pragma unroll
+            for (int l = 0; l < lists; l++) {
+                const unsigned ballot = __ballot_sync(0xffffffffu, list == l);
+                if (list == l) before = __popc(ballot & lanes_below(lane));
+                if (lane == 0) listed[l][e / 32] = __popc(ballot);
+            }
+            if (e < queued)
+                queue.offset[e] = (unsigned short)(before << PLACE_LIST_BITS | (unsigned)list);
+        }
+        __syncthreads();
+        if (warp < lists) { /* a list: numbers become places */
+            const int warps = (queued + 31) / 32;
+            unsigned sum[2], base = 0;
+            for (int h = 0; h < 2; h++)
+                sum[h] = 32 * h + lane < warps ? listed[warp][32 * h + lane] : 0u;
+            const unsigned own[2] = {sum[0], sum[1]};
+            for (int offset = 1; offset < 32; offset *= 2)
+                for (int h = 0; h < 2; h++) {
+                    const unsigned below = __shfl_up_sync(0xffffffffu, sum[h], offset);
+                    if (lane >= offset) sum[h] += below;
+                }
+            sum[1] += __shfl_sync(0xffffffffu, sum[0], 31);
+            if (lane == 31 && sum[1])
+                base = atomicAdd(&a.counters->survivors[warp][part.eri_class], sum[1]);
+            base = __shfl_sync(0xffffffffu, base, 31);
+            for (int h = 0; h < 2; h++)
+                if (32 * h + lane < warps) listed[warp][32 * h + lane] = base + sum[h] - own[h];
+        }
+        __syncthreads();
+        for (int e = threadIdx.x; e < queued; e += SCREEN_THREADS) {
+            const unsigned place = queue.offset[e];
+            const int list = (int)(place & ((1u << PLACE_LIST_BITS) - 1u));
+            if (list == FMO_GPU_LISTS) continue;
+            const unsigned to = listed[list][e / 32] + (place >> PLACE_LIST_BITS);
+            int2 *const at = !FAR || list == FMO_GPU_NEAR ? part.list + to
+                             : list == FMO_GPU_FAR_J      ? part.far_J_end - 1 - (int)to
+                                                          : part.far_K + to;
+            *at = make_int2(bra, (int)queued_code(queue, e));
+        }
+        queued = 0; /* written again only after the next group's barrier */
+    }
+    counts.tasks = warp_sum(counts.tasks);
+    counts.exchanges = warp_sum(counts.exchanges);
+    counts.prims = warp_sum(counts.prims);
+    counts.pairs = warp_sum(counts.pairs);
+    counts.carried = warp_sum(counts.carried);
+    if (lane == 0 && counts.prims) {
+        atomicAdd(&counted.tasks, counts.tasks);
+        atomicAdd(&counted.exchanges, counts.exchanges);
+        atomicAdd(&counted.prims, counts.prims);
+        atomicAdd(&counted.pairs, counts.pairs);
+        atomicAdd(&counted.carried, counts.carried);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && counted.prims) {
+        atomicAdd(&a.counters->tasks[part.eri_class], (unsigned long long)counted.tasks);
+        atomicAdd(&a.counters->exchanges[part.eri_class], (unsigned long long)counted.exchanges);
+        atomicAdd(&a.counters->prim_quartets[part.eri_class],
+                  (unsigned long long)counted.prims * (bra_flags >> FMO_GPU_COUNTS_BITS));
+        fmo_gpu_count(a.counters->quartets, part.eri_class, bra_flags & FMO_GPU_COUNTS_CARRIED,
+                      counted.pairs, counted.carried);
     }
 }
 
@@ -409,6 +498,11 @@ enum { ROWS_BYTES_MAX = 36 * 1024 };
 cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_pass *pass)
 {
     const fmo_gpu_range range("screening");
+    if (pass != g->pass) { /* the first finds them zero */
+        const cudaError_t code =
+            cudaMemsetAsync(g->counters->survivors, 0, sizeof g->counters->survivors, g->stream);
+        if (code != cudaSuccess) return code;
+    }
     screen_args a;
     unsigned blocks = 0;
     memset(&a, 0, sizeof a);
@@ -427,7 +521,8 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
         part->chunks = (kets + span - 1) / span;
         part->block_begin = blocks;
         part->list = g->list + from->list_at;
-        part->far_end = part->list + from->candidates;
+        part->far_J_end = part->list + from->candidates;
+        part->far_K = g->far ? g->far_K + from->list_at : NULL;
         blocks += (unsigned)(from->bra_end - from->bra_begin) * (unsigned)part->chunks;
     }
     a.parts = pass->num;
@@ -437,11 +532,7 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
     a.block_max = g->density_max;
     a.row_max = g->row_max;
     a.counters = g->counters;
-    cudaError_t code = cudaSuccess;
-    if (pass != g->pass) /* the first finds them zero */
-        code = cudaMemsetAsync(g->counters->survivors, 0,
-                               sizeof g->counters->survivors + sizeof g->counters->far, g->stream);
-    if (code != cudaSuccess || !blocks) return code;
+    if (!blocks) return cudaSuccess;
     const size_t rows = (size_t)a.sets * sizeof(float);
     void (*const kernel[2][2])(screen_args) = {{screen<false, false>, screen<false, true>},
                                                {screen<true, false>, screen<true, true>}};

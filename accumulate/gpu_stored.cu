@@ -82,7 +82,7 @@ cudaError_t screen_all(const fmo_fock_plan *plan, fmo_gpu_state *g, const size_t
         if (code == cudaSuccess) code = cudaStreamSynchronize(g->stream);
         for (int n = 0; n < pass->num && code == cudaSuccess; n++) {
             const fmo_eri_class c = pass->part[n].eri_class;
-            tasks[c] += g->host_counters->survivors[c];
+            tasks[c] += g->host_counters->survivors[FMO_GPU_NEAR][c];
         }
     }
     return code;

@@ -43,7 +43,7 @@ cudaError_t fmo_gpu_tile_launch(const fmo_fock_plan *plan, fmo_gpu_state *g,
     };
     const fmo_gpu_part part = {eri_class, 0, 0, 0, 0, {NULL, NULL}};
     const fmo_gpu_class_view view = fmo_gpu_view(plan, g, &part);
-    const fmo_gpu_matrices m = fmo_gpu_matrix_view(g, eri_class);
+    const fmo_gpu_matrices m = fmo_gpu_matrix_view(plan, g, eri_class);
     if (!view.bra.num || !view.ket.num) return cudaSuccess;
     /* Enough warps to keep the GPU busy to the end, but no share shorter than SHARE_MIN kets. */
     int chunks = (TASKS_PER_PROCESSOR * g->processors + view.bra.num - 1) / view.bra.num;

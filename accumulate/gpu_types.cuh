@@ -68,6 +68,7 @@ typedef struct fmo_gpu_pairs {
     /* For far quartets (far.h), NULL without them: */
     float4 *sphere;   /* [num] middle of the primitives' centres, and how far they are from it */
     unsigned *extent; /* [num] fmo_gpu_extent */
+    float4 *reach;    /* [num] largest moments of order 0, 1, 2 of a product, over the bound */
     double2 *far; /* [FMO_GPU_FAR_SLOTS][fmo_gpu_far_twos][num] place, coefficients; moments of D,
                    * made in every build */
 } fmo_gpu_pairs;
@@ -108,7 +109,7 @@ enum {
 
 /* A survivor: x the bra pair; y the ket pair and, above FMO_GPU_KET_BITS, how small the density
  * factor is, so that it is at most 2^(FMO_GPU_FACTOR_TOP - code), and whether the quartet counts in
- * K. In the far list the choices of nodes are there, FMO_FAR_CHOICES bra + ket. */
+ * K. Far quartets have the choices of nodes in place of the factor, FMO_FAR_CHOICES bra + ket. */
 enum {
     FMO_GPU_KET_BITS = 26,
     FMO_GPU_PAIRS_MAX = 1 << FMO_GPU_KET_BITS,
@@ -117,11 +118,14 @@ enum {
 };
 #define FMO_GPU_EXCHANGE_BIT 0x80000000u
 
+/* The lists of survivors: quartets whose pairs may overlap, in systems without far quartets all;
+ * far ones that count in J alone; far ones that count in K. */
+enum { FMO_GPU_NEAR, FMO_GPU_FAR_J, FMO_GPU_FAR_K, FMO_GPU_LISTS };
+
 /* Counters in device memory, zeroed at the start of a build. */
 typedef struct fmo_gpu_counters {
-    /* Lengths of the two lists of each class, of the running pass. */
-    unsigned survivors[FMO_ERI_CLASS_COUNT], far[FMO_ERI_CLASS_COUNT];
-    unsigned long long quartets[FMO_ERI_CLASS_COUNT];  /* contracted */
+    unsigned survivors[FMO_GPU_LISTS][FMO_ERI_CLASS_COUNT]; /* of the running pass */
+    unsigned long long quartets[FMO_ERI_CLASS_COUNT];       /* contracted */
     unsigned long long tasks[FMO_ERI_CLASS_COUNT];     /* threads' work: pairs of parts of pairs */
     unsigned long long exchanges[FMO_ERI_CLASS_COUNT]; /* those that count in K */
     unsigned long long prim_quartets[FMO_ERI_CLASS_COUNT];
@@ -157,12 +161,12 @@ static __device__ inline void fmo_gpu_count_diagonal(unsigned long long *quartet
 /* One class of quartets of one pass: pairs, and the list of survivors. */
 typedef struct fmo_gpu_class_view {
     fmo_gpu_pairs bra, ket;
-    int same;          /* bra and ket are one list: ket <= bra */
-    float prim_cutoff; /* on bound times bound times density factor of a primitive quartet */
-    const int2 *list;
-    const unsigned *count;
-    const int2 *far_end; /* far quartets, downwards from here */
-    const unsigned *far_count;
+    int same;              /* bra and ket are one list: ket <= bra */
+    float prim_cutoff;     /* on bound times bound times density factor of a primitive quartet */
+    const int2 *list;      /* FMO_GPU_NEAR */
+    const int2 *far_J_end; /* downwards from here */
+    const int2 *far_K;
+    const unsigned *count[FMO_GPU_LISTS];
 } fmo_gpu_class_view;
 
 /* One class of kept integrals, whose tasks are the list of the class view, and what screening them
@@ -185,7 +189,8 @@ typedef struct fmo_gpu_matrices {
     /* values between copies of sums and of X^K under `replicated` */
     size_t sums_stride, copy_stride;
     unsigned copies;
-    int nao; /* functions, those that fill up sp sets included */
+    int nao;               /* functions, those that fill up sp sets included */
+    double exchange_least; /* less is not added to X^K, by strategies that sum over runs */
     const fmo_boys_table *boys;
     const double *fixed_scale;  /* for `fixed` */
     unsigned long long *sink;   /* for `none`: one word */

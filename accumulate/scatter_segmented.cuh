@@ -63,6 +63,48 @@ template <int N, int Bit = 16, typename T> FMO_DEVICE T fmo_whole_sum(const T *v
     }
 }
 
+/* The values of a warp's lanes, and what there is to know of its runs. The odd pitch keeps those
+ * who read different values of one lane out of each other's banks. */
+template <int BlockThreads, int All> struct fmo_run_scratch {
+    enum { PITCH = 33 };
+    double value[BlockThreads / 32][All * PITCH];
+    double *address[BlockThreads / 32][32];
+    int first[BlockThreads / 32][32];
+};
+
+/* Sums the blocks of runs, which start at the lanes in `heads`, and commits what is not below
+ * `least`. Each lane adds up one element of one run, neighbouring lanes neighbouring elements,
+ * which so meet in one sector of memory. A whole warp calls. */
+template <class Commit, int BlockThreads, int Rows, int Columns>
+FMO_DEVICE void fmo_commit_runs(unsigned heads, unsigned followers, double *address, size_t stride,
+                                const double *value, double least)
+{
+    constexpr int all = Rows * Columns, pitch = fmo_run_scratch<BlockThreads, all>::PITCH;
+    __shared__ fmo_run_scratch<BlockThreads, all> scratch;
+    const int warp = (int)(fmo_thread() / 32), lane = (int)fmo_lane();
+    double *const values = scratch.value[warp];
+#pragma unroll
+    for (int n = 0; n < all; n++) values[n * pitch + lane] = value[n];
+    if (heads >> lane & 1u) {
+        const int run = __popc(heads & fmo_lanes_below());
+        scratch.first[warp][run] = lane;
+        scratch.address[warp][run] = address;
+    }
+    __syncwarp();
+    const int elements = all * __popc(heads);
+    for (int e = lane; e < elements; e += 32) {
+        const int run = e / all, n = e % all, first = scratch.first[warp][run];
+        const unsigned more = followers >> first >> 1;
+        const double *from = values + n * pitch + first, *const end = from + __ffs((int)~more);
+        double sum = *from;
+        while (++from < end) sum += *from;
+        double *const to = scratch.address[warp][run] + n / Columns * stride + n % Columns;
+        __builtin_assume(__isGlobal(to)); /* or the add becomes one that asks where it is */
+        if (!(fabs(sum) < least)) Commit::add(to, sum);
+    }
+    __syncwarp();
+}
+
 template <class Commit, typename T>
 FMO_DEVICE_CALL T fmo_segmented_fetch(unsigned mask, T *address, T value)
 {
@@ -80,9 +122,15 @@ FMO_DEVICE_CALL T fmo_segmented_fetch(unsigned mask, T *address, T value)
     return (followers >> 1 >> lane) & 1u ? fmo_sum(old, above) : old;
 }
 
+/* Blocks of more values than this are summed over runs through shared memory, smaller ones by
+ * shuffles. Measured on an H200, docs/performance.md. */
+#ifndef FMO_RUN_SHUFFLED_MAX
+#define FMO_RUN_SHUFFLED_MAX 8
+#endif
+
 template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
     static constexpr bool block_wide = false;
-    static constexpr bool takes_runs = true; /* add_runs */
+    static constexpr bool takes_runs = true; /* add_runs, add_apart */
 
     template <typename T>
     __device__ __forceinline__ unsigned add(unsigned mask, T *address, T value) const
@@ -93,16 +141,54 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
     __device__ __forceinline__ unsigned add_block(unsigned mask, T *address, size_t stride,
                                                   const T *value) const
     {
-        return add_folded<Rows, Columns>(mask, mask, fmo_run_followers(mask, address), address,
-                                         stride, value);
+        constexpr int all = Rows * Columns;
+        const unsigned followers = fmo_run_followers(mask, address);
+        const bool head = !(followers >> fmo_lane() & 1u);
+        T sum[all];
+#pragma unroll
+        for (int n = 0; n < all; n++) sum[n] = value[n];
+        fmo_run_suffix<all>(mask, followers, sum);
+        if (head) fmo_commit_block<Commit, Rows, Columns>(address, stride, sum);
+        return head ? (unsigned)all : 0u;
     }
     /* add_block by a whole warp that knows which lanes have the address of the lane below them;
-     * lanes outside `mask` call, and add nothing. */
-    template <int Rows, int Columns, typename T>
-    __device__ __forceinline__ unsigned add_runs(unsigned mask, unsigned followers, T *address,
-                                                 size_t stride, const T *value) const
+     * lanes outside `mask` call, and add nothing. Sums of a size below `least` are left out; NaN is
+     * not. */
+    template <int Rows, int Columns>
+    __device__ __forceinline__ unsigned add_runs(unsigned mask, unsigned followers, double *address,
+                                                 size_t stride, const double *value,
+                                                 double least) const
     {
-        return add_folded<Rows, Columns>(0xffffffffu, mask, followers, address, stride, value);
+        constexpr int all = Rows * Columns, room = fmo_power_of_two(all);
+        const bool head = (mask & ~followers) >> fmo_lane() & 1u;
+        if (followers == 0xfffffffeu && mask == 0xffffffffu) { /* one run, the whole warp */
+            double padded[room];
+#pragma unroll
+            for (int n = 0; n < room; n++) padded[n] = n < all ? value[n < all ? n : 0] : 0.0;
+            const double sum = fmo_whole_sum<room>(padded);
+            const unsigned n = fmo_lane() / (32 / room);
+            if (fmo_lane() % (32 / room) == 0 && n < all && !(fabs(sum) < least))
+                Commit::add(address + n / Columns * stride + n % Columns, sum);
+        } else if constexpr (all > FMO_RUN_SHUFFLED_MAX) {
+            fmo_commit_runs<Commit, BlockThreads, Rows, Columns>(mask & ~followers, followers,
+                                                                 address, stride, value, least);
+        } else {
+            double sum[all];
+#pragma unroll
+            for (int n = 0; n < all; n++) sum[n] = value[n];
+            fmo_run_suffix<all>(0xffffffffu, followers, sum);
+            if (head) commit_some<Rows, Columns>(address, stride, sum, least);
+        }
+        return head ? (unsigned)all : 0u;
+    }
+    /* The same where no lane is known to have the address of the lane below it. */
+    template <int Rows, int Columns>
+    __device__ __forceinline__ unsigned add_apart(unsigned mask, double *address, size_t stride,
+                                                  const double *value, double least) const
+    {
+        const bool adds = mask >> fmo_lane() & 1u;
+        if (adds) commit_some<Rows, Columns>(address, stride, value, least);
+        return adds ? (unsigned)(Rows * Columns) : 0u;
     }
     template <typename T>
     __device__ __forceinline__ T fetch_add(unsigned mask, T *address, T value) const
@@ -111,30 +197,14 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
     }
 
   private:
-    /* `callers` take part in shuffles, those in `mask` add. */
-    template <int Rows, int Columns, typename T>
-    __device__ __forceinline__ unsigned add_folded(unsigned callers, unsigned mask,
-                                                   unsigned followers, T *address, size_t stride,
-                                                   const T *value) const
+    template <int Rows, int Columns>
+    static __device__ __forceinline__ void commit_some(double *address, size_t stride,
+                                                       const double *value, double least)
     {
-        constexpr int all = Rows * Columns, room = fmo_power_of_two(all);
-        const bool head = (mask & ~followers) >> fmo_lane() & 1u;
-        if (followers == 0xfffffffeu && mask == 0xffffffffu) { /* one run, the whole warp */
-            T padded[room];
 #pragma unroll
-            for (int n = 0; n < room; n++) padded[n] = n < all ? value[n < all ? n : 0] : T(0);
-            const T sum = fmo_whole_sum<room>(padded);
-            const unsigned n = fmo_lane() / (32 / room);
-            if (fmo_lane() % (32 / room) == 0 && n < all)
-                Commit::add(address + n / Columns * stride + n % Columns, sum);
-        } else {
-            T sum[all];
-#pragma unroll
-            for (int n = 0; n < all; n++) sum[n] = value[n];
-            fmo_run_suffix<all>(callers, followers, sum);
-            if (head) fmo_commit_block<Commit, Rows, Columns>(address, stride, sum);
-        }
-        return head ? (unsigned)all : 0u;
+        for (int n = 0; n < Rows * Columns; n++)
+            if (!(fabs(value[n]) < least))
+                Commit::add(address + n / Columns * stride + n % Columns, value[n]);
     }
 };
 

@@ -11,6 +11,11 @@
  *     fmo_far_potential  V -> sums over the nodes of a pair
  *     fmo_far_unfold     sums -> J_ab, once per quartet
  *
+ * K needs the integrals themselves, which are cheap all the same:
+ *
+ *     fmo_far_add_nodes  coefficients of two nodes -> sums over pairs of nodes
+ *     fmo_far_integrals  sums -> (ab|cd), once per quartet
+ *
  * Hermite Gaussians: McMurchie and Davidson, J. Comput. Phys. 26, 218 (1978); with D contracted
  * first: Ahmadi and Almlof, Chem. Phys. Lett. 246, 364 (1995). Equations and errors:
  * docs/theory.md, "Far quartets".
@@ -266,6 +271,114 @@ FMO_HD void fmo_far_unfold(int kind, const fmo_real *AB, const fmo_real *sums, f
     }
 }
 
+/* Integrals. A pair's coefficients go with moments of order 0, 1 or 2 each; what two coefficients
+ * are summed with are all derivatives of the sum of their orders, FMO_FAR_OF_ORDER, so that a
+ * quartet has FMO_FAR_BLOCKS(kind_bra, kind_ket) sums over pairs of nodes: [coefficient of the
+ * bra][of the ket][derivative]. */
+#define FMO_FAR_OF_ORDER(order) (((order) + 1) * ((order) + 2) / 2)
+#define FMO_FAR_ROW(kind_ket, order)                                                     \
+    ((kind_ket) == 0   ? FMO_FAR_OF_ORDER(order)                                         \
+     : (kind_ket) == 1 ? 2 * FMO_FAR_OF_ORDER(order) + FMO_FAR_OF_ORDER((order) + 1)     \
+                       : 2 * (FMO_FAR_OF_ORDER(order) + FMO_FAR_OF_ORDER((order) + 1)) + \
+                             FMO_FAR_OF_ORDER((order) + 2))
+#define FMO_FAR_BLOCKS(kind_bra, kind_ket)                         \
+    ((kind_bra) == 0 ? FMO_FAR_ROW(kind_ket, 0)                    \
+     : (kind_bra) == 1                                             \
+         ? 2 * FMO_FAR_ROW(kind_ket, 0) + FMO_FAR_ROW(kind_ket, 1) \
+         : 2 * (FMO_FAR_ROW(kind_ket, 0) + FMO_FAR_ROW(kind_ket, 1)) + FMO_FAR_ROW(kind_ket, 2))
+
+/* The order of the moments that a coefficient goes with, of any kind. */
+FMO_HD int fmo_far_order(int coefficient)
+{
+    return coefficient / 2;
+}
+
+/* Where the sums of coefficients b and k start. */
+FMO_HD int fmo_far_block(int kind_ket, int b, int k)
+{
+    const int order = fmo_far_order(b);
+    const int row =
+        b < 2 ? b * FMO_FAR_ROW(kind_ket, 0)
+              : 2 * FMO_FAR_ROW(kind_ket, 0) + (b < 4 ? b - 2 : 2) * FMO_FAR_ROW(kind_ket, 1);
+    return row + (k < 2 ? k * FMO_FAR_OF_ORDER(order)
+                        : 2 * FMO_FAR_OF_ORDER(order) +
+                              (k < 4 ? k - 2 : 2) * FMO_FAR_OF_ORDER(order + 1));
+}
+
+/* Adds two nodes, R = P - Q, to the sums of a quartet. */
+FMO_HD void fmo_far_add_nodes(int kind_bra, int kind_ket, const fmo_real *R,
+                              const fmo_real *bra_coefficient, const fmo_real *ket_coefficient,
+                              fmo_real *blocks)
+{
+    const int bras = FMO_FAR_COEFFICIENTS(kind_bra), kets = FMO_FAR_COEFFICIENTS(kind_ket);
+    fmo_real T[FMO_FAR_TERMS_MAX] = {0};
+    fmo_far_derivatives(kind_bra + kind_ket, R, T);
+    FMO_UNROLL
+    for (int b = 0; b < bras; b++) {
+        FMO_UNROLL
+        for (int k = 0; k < kets; k++) {
+            const int order = fmo_far_order(b) + fmo_far_order(k);
+            const int to = fmo_far_block(kind_ket, b, k);
+            const fmo_real c = bra_coefficient[b] * ket_coefficient[k];
+            FMO_UNROLL
+            for (int t = 0; t < FMO_FAR_OF_ORDER(order); t++)
+                blocks[to + t] += c * T[FMO_FAR_TERMS(order - 1) + t];
+        }
+    }
+}
+
+/* The coefficient and the moment that a sum over the nodes of a pair (FMO_FAR_SUM_...) goes with.
+ */
+FMO_HD int fmo_far_sum_coefficient(int kind, int sum)
+{
+    if (kind < 2) return sum < FMO_FAR_SUM_P ? sum : FMO_FAR_PS_HALF;
+    return sum < FMO_FAR_SUM_A   ? sum
+           : sum < FMO_FAR_SUM_B ? FMO_FAR_PP_A
+           : sum < FMO_FAR_SUM_D ? FMO_FAR_PP_B
+                                 : FMO_FAR_PP_HALF2;
+}
+FMO_HD int fmo_far_sum_moment(int kind, int sum)
+{
+    if (sum < 2) return 0;
+    if (kind < 2) return 1 + sum - FMO_FAR_SUM_P;
+    return sum < FMO_FAR_SUM_D ? 1 + (sum - FMO_FAR_SUM_A) % 3 : 4 + sum - FMO_FAR_SUM_D;
+}
+
+/* Sums over pairs of nodes -> eri[products of the bra][of the ket]. */
+FMO_HD void fmo_far_integrals(int kind_bra, int kind_ket, const fmo_real *AB, const fmo_real *CD,
+                              const fmo_real *blocks, fmo_real *eri)
+{
+    const int bra_sums = FMO_FAR_SUMS(kind_bra), ket_sums = FMO_FAR_SUMS(kind_ket);
+    const int bra_products = FMO_FAR_PRODUCTS(kind_bra), cds = FMO_FAR_PRODUCTS(kind_ket);
+    fmo_real half[FMO_FAR_SUMS(2)][FMO_FAR_PRODUCTS(2)] = {{0}}; /* the ket unfolded */
+    FMO_UNROLL
+    for (int b = 0; b < bra_sums; b++) {
+        fmo_real sums[FMO_FAR_SUMS(2)] = {0};
+        const int i = fmo_far_sum_coefficient(kind_bra, b), e = fmo_far_sum_moment(kind_bra, b);
+        FMO_UNROLL
+        for (int k = 0; k < ket_sums; k++) {
+            const int j = fmo_far_sum_coefficient(kind_ket, k), f = fmo_far_sum_moment(kind_ket, k);
+            const int order = fmo_far_order(i) + fmo_far_order(j);
+            const int at = fmo_far_index(fmo_far_power(e, 0) + fmo_far_power(f, 0),
+                                         fmo_far_power(e, 1) + fmo_far_power(f, 1),
+                                         fmo_far_power(e, 2) + fmo_far_power(f, 2));
+            const fmo_real v =
+                blocks[fmo_far_block(kind_ket, i, j) + at - FMO_FAR_TERMS(order - 1)];
+            sums[k] = f >= 1 && f < 4 ? -v : v; /* d/dQ = -d/dR, to an odd power */
+        }
+        fmo_far_unfold(kind_ket, CD, sums, half[b]);
+    }
+    FMO_UNROLL
+    for (int cd = 0; cd < cds; cd++) {
+        fmo_real sums[FMO_FAR_SUMS(2)] = {0}, products[FMO_FAR_PRODUCTS(2)] = {0};
+        FMO_UNROLL
+        for (int b = 0; b < bra_sums; b++) sums[b] = half[b][cd];
+        fmo_far_unfold(kind_bra, AB, sums, products);
+        FMO_UNROLL
+        for (int ab = 0; ab < bra_products; ab++) eri[ab * cds + cd] = products[ab];
+    }
+}
+
 /* How many nodes a pair needs: the smallest choice (FMO_FAR_NODES) whose error of J, for |D| <= 1,
  * is at most tolerance times the product of the Schwarz bounds; FMO_FAR_CHOICES if none is. x = rho
  * / (R - rho2): half the length |AB| (s_max - s_min) of the pair's own segment, over the distance R
@@ -317,6 +430,34 @@ FMO_HD void fmo_far_add_primitive(int kind, const double *prim, double ratio, do
         coefficient[FMO_FAR_PP_B] += c * half * (1.0 + s);
         coefficient[FMO_FAR_PP_HALF2] += c * half * half;
     }
+}
+
+/* Bounds on the moments of order 0, 1 and 2 of any product of a pair, from sums of sizes over its
+ * primitives (as for fmo_far_nodes; width is the largest |AB_x|). Two far products at least g apart
+ * have an integral of at most sum_ab M_a N_b (a+b)! / g^(a+b+1), as (a+b)! / g^(a+b+1) bounds the
+ * derivatives of 1/R. */
+FMO_HD void fmo_far_largest(int kind, int num, const double *prim, const double *ratio,
+                            const double *AB, double width, double *moment)
+{
+    double carried = 0.0;
+    moment[0] = moment[1] = moment[2] = 0.0;
+    for (int m = 0; m < num; m++) {
+        const double *record = prim + m * FMO_PAIR_FIELDS;
+        const double c = fabs(fmo_far_charge(record[FMO_PAIR_P], record[FMO_PAIR_K]));
+        const double half = record[FMO_PAIR_HALF], s = fmo_far_place(record, AB);
+        if (kind == 0) moment[0] += c;
+        if (kind == 1) {
+            carried += c * fabs(ratio[m]);
+            moment[0] += c * fabs(s) * width;
+            moment[1] += c * half;
+        }
+        if (kind == 2) {
+            moment[0] += c * (fabs(s * (1.0 + s)) * width * width + half);
+            moment[1] += c * half * (fabs(s) + fabs(1.0 + s)) * width;
+            moment[2] += c * half * half;
+        }
+    }
+    moment[0] = fmax(moment[0], carried);
 }
 
 /* L_j(s) of n nodes. */

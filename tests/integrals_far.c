@@ -1,5 +1,5 @@
-/* Far quartets: J of pairs that do not overlap, from the moments of nodes, against J from
- * integrals. */
+/* Far quartets: J of pairs that do not overlap, from the moments of nodes, and their integrals from
+ * nodes, against the integrals proper. */
 #include "check.h"
 #include "test_system.h"
 
@@ -250,6 +250,87 @@ static void far_coulomb(const far_pair *bra, int n, const far_pair *ket, int m,
     fmo_far_unfold(ket->kind, ket->view.AB, k.sums, J[1]);
 }
 
+/* Integrals X[ab][cd] from n and m nodes. */
+static void far_integrals(const far_pair *bra, int n, const far_pair *ket, int m, double *X)
+{
+    static node_pair b, k;
+    static const double none[PRODUCTS_MAX];
+    double blocks[FMO_FAR_BLOCKS(2, 2)] = {0};
+    make_nodes(bra, n, none, &b);
+    make_nodes(ket, m, none, &k);
+    for (int i = 0; i < b.num; i++)
+        for (int j = 0; j < k.num; j++) {
+            double R[3];
+            for (int x = 0; x < 3; x++)
+                R[x] = bra->view.A[x] - ket->view.A[x] +
+                       (b.place[i] * bra->view.AB[x] - k.place[j] * ket->view.AB[x]);
+            fmo_far_add_nodes(bra->kind, ket->kind, R,
+                              b.coefficient + i * FMO_FAR_COEFFICIENTS(bra->kind),
+                              k.coefficient + j * FMO_FAR_COEFFICIENTS(ket->kind), blocks);
+        }
+    fmo_far_integrals(bra->kind, ket->kind, bra->view.AB, ket->view.AB, blocks, X);
+}
+
+/* The bound of fmo_far_largest on all integrals of two pairs at least gap apart. */
+static double largest_integral(const far_pair *bra, const far_pair *ket, double gap)
+{
+    const far_pair *pair[2] = {bra, ket};
+    double moment[2][3], bound = 0.0, factor = 1.0 / gap;
+    for (int p = 0; p < 2; p++) {
+        const fmo_pair_view *view = &pair[p]->view;
+        const double width = fmax(fabs(view->AB[0]), fmax(fabs(view->AB[1]), fabs(view->AB[2])));
+        fmo_far_largest(pair[p]->kind, view->prim_num, view->prim, pair[p]->ratio, view->AB, width,
+                        moment[p]);
+    }
+    for (int order = 0; order <= 4; order++) {
+        for (int a = 0; a <= 2; a++)
+            if (order - a >= 0 && order - a <= 2)
+                bound += moment[0][a] * moment[1][order - a] * factor;
+        factor *= (order + 1) / gap;
+    }
+    return bound;
+}
+
+/* Integrals from all primitives as nodes are those of the classes; from n nodes they give the J
+ * that the moments of n nodes give; and none is above the bound. */
+static void check_integrals(const far_pair *bra, const far_pair *ket, double gap,
+                            double D[2][PRODUCTS_MAX], double sizes[2][PRODUCTS_MAX],
+                            double *tightest)
+{
+    const int size = FMO_FAR_PRODUCTS(bra->kind) * FMO_FAR_PRODUCTS(ket->kind);
+    const double bound = largest_integral(bra, ket, gap);
+    double exact[FMO_ERI_MAX] = {0}, X[FMO_ERI_MAX], size_of[FMO_ERI_MAX] = {0};
+    double J[2][PRODUCTS_MAX], far[2][PRODUCTS_MAX];
+    add_integrals(bra, ket, 0, exact);
+    for (int b = 0; b < bra->view.prim_num; b++) {
+        const far_pair one = one_primitive(bra, b);
+        for (int k = 0; k < ket->view.prim_num; k++) {
+            const far_pair other = one_primitive(ket, k);
+            add_integrals(&one, &other, 1, size_of);
+        }
+    }
+    far_integrals(bra, PRIMS_MAX, ket, PRIMS_MAX, X);
+    for (int i = 0; i < size; i++) {
+        CHECK(fabs(X[i] - exact[i]) <= 1e-13 * size_of[i],
+              "kinds %d %d, integral %d: got %.17g, want %.17g", bra->kind, ket->kind, i, X[i],
+              exact[i]);
+        CHECK(fabs(exact[i]) <= bound * (1.0 + 1e-13),
+              "kinds %d %d, integral %d: %g above the bound %g", bra->kind, ket->kind, i, exact[i],
+              bound);
+        *tightest = fmax(*tightest, fabs(exact[i]) / bound);
+    }
+    for (int c = 0; c < FMO_FAR_CHOICES; c++) {
+        far_integrals(bra, FMO_FAR_NODES(c), ket, FMO_FAR_NODES(c), X);
+        contract(bra, ket, X, D, J);
+        far_coulomb(bra, FMO_FAR_NODES(c), ket, FMO_FAR_NODES(c), D, far);
+        for (int p = 0; p < 2; p++)
+            for (int i = 0; i < FMO_FAR_PRODUCTS((p ? ket : bra)->kind); i++)
+                CHECK(fabs(far[p][i] - J[p][i]) <= 1e-11 * sizes[p][i],
+                      "kinds %d %d, %d nodes, J[%d][%d]: %.17g from integrals, %.17g from moments",
+                      bra->kind, ket->kind, FMO_FAR_NODES(c), p, i, J[p][i], far[p][i]);
+    }
+}
+
 static void random_densities(double D[2][PRODUCTS_MAX])
 {
     for (int p = 0; p < 2; p++)
@@ -301,6 +382,7 @@ static void test_nodes(void)
     static far_pair pair[2];
     static double worst[FMO_FAR_CHOICES];
     long cases[3][3] = {{0}}, carried = 0, one_center = 0, errors = 0, outside = 0;
+    double tightest = 0.0;
     for (int f = 0; f < 300; f++) {
         fragment fragments[2];
         for (int k = 0; k < 2; k++)
@@ -318,6 +400,7 @@ static void test_nodes(void)
             random_densities(D);
             exact_coulomb(bra, ket, D, J);
             coulomb_sizes(bra, ket, D, sizes);
+            check_integrals(bra, ket, distance - bra->half - ket->half, D, sizes, &tightest);
             far_coulomb(bra, PRIMS_MAX, ket, PRIMS_MAX, D, far);
             for (int p = 0; p < 2; p++)
                 for (int i = 0; i < FMO_FAR_PRODUCTS(pair[p].kind); i++)
@@ -345,6 +428,8 @@ static void test_nodes(void)
     for (int b = 0; b < 3; b++)
         for (int k = 0; k < 3; k++) CHECK(cases[b][k] > 100, "%ld of %d %d", cases[b][k], b, k);
     CHECK(carried > 100 && one_center > 100, "%ld carry, %ld on one atom", carried, one_center);
+    printf("largest integral %.2f of its bound\n", tightest);
+    CHECK(tightest > 0.5, "the bound is far too large");
     CHECK(1000 * outside <= errors, "%ld of %ld errors above the estimate", outside, errors);
     for (int c = 0; c < FMO_FAR_CHOICES; c++) {
         printf("%d nodes: largest error %.2f of the estimate\n", FMO_FAR_NODES(c), worst[c]);
