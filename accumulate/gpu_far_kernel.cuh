@@ -1,5 +1,5 @@
-/* Quartets whose pairs do not overlap (integrals/far.h): the second list of screening, one quartet
- * a thread. A warp without a quartet that counts in K needs no integrals. */
+/* Quartets whose pairs do not overlap (integrals/far.h), in lists of their own: those that count in
+ * J alone, and those that count in K. One quartet a thread. */
 #ifndef FMO_GPU_FAR_KERNEL_CUH
 #define FMO_GPU_FAR_KERNEL_CUH
 
@@ -130,9 +130,7 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_far_quartet(const fmo_g
     return at;
 }
 
-/* Quartets that count in K are far ones but for pppp, whose sums (FMO_FAR_BLOCKS) no thread has
- * registers for; those stay near. */
-
+/* Far quartets that count in J alone: no integrals. */
 template <class C, class S>
 __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_far_resident(C::order))
     fmo_gpu_far_J(fmo_gpu_class_view view, fmo_gpu_matrices m)
@@ -168,6 +166,7 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_far_resident(C::order
     fmo_gpu_count_issued(m, issued);
 }
 
+/* Far quartets that count in K: integrals from nodes, then as in fmo_gpu_fused. */
 template <class C, class S>
 __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_far_resident(C::order))
     fmo_gpu_far_K(fmo_gpu_class_view view, fmo_gpu_matrices m)

@@ -41,7 +41,7 @@ template <class C>
 static cudaError_t launch_far_K(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
                                 int blocks, cudaStream_t stream)
 {
-    if constexpr (C::order < 4)
+    if constexpr (fmo_gpu_far_exchanges(C::id))
         fmo_gpu_far_K<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices);
     return cudaGetLastError();
 }
@@ -60,7 +60,7 @@ template <class C> static cudaError_t resident_far_J(int *blocks)
 
 template <class C> static cudaError_t resident_far_K(int *blocks)
 {
-    if constexpr (C::order < 4)
+    if constexpr (fmo_gpu_far_exchanges(C::id))
         return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_far_K<C, strategy>,
                                                              FMO_GPU_THREADS, 0);
     *blocks = 0;

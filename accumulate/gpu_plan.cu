@@ -540,32 +540,60 @@ static const double far_work = 1e8;
 /* Nodes take at most this share of the free memory; else far quartets are computed like others. */
 #define FAR_SHARE 0.125
 
+/* What far quartets need of the pairs of a class. */
+typedef struct far_arrays {
+    struct {
+        void **pointer;
+        size_t bytes;
+    } array[4];
+    size_t bytes; /* of all */
+} far_arrays;
+
+static far_arrays find_far_arrays(fmo_gpu_state *g, int pair_class)
+{
+    fmo_gpu_pairs *const pairs = &g->pairs[pair_class];
+    const size_t n = (size_t)pairs->num;
+    far_arrays a = {
+        {{(void **)&pairs->far,
+          n * FMO_GPU_FAR_SLOTS * (size_t)fmo_gpu_far_twos(pair_class) * sizeof(double2)},
+         {(void **)&pairs->sphere, n * sizeof(float4)},
+         {(void **)&pairs->extent, n * sizeof(unsigned)},
+         {(void **)&pairs->reach, n * sizeof(float4)}},
+        0};
+    for (size_t x = 0; x < sizeof a.array / sizeof *a.array; x++) a.bytes += a.array[x].bytes;
+    return a;
+}
+
+void fmo_gpu_forget_far(fmo_gpu_state *g)
+{
+    if (!g->far_K) return;
+    fmo_gpu_free(g, g->far_K, g->list_size * sizeof *g->far_K);
+    g->far_K = NULL;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        const far_arrays a = find_far_arrays(g, c);
+        for (size_t x = 0; x < sizeof a.array / sizeof *a.array; x++) {
+            fmo_gpu_free(g, *a.array[x].pointer, a.array[x].bytes);
+            *a.array[x].pointer = NULL;
+        }
+    }
+    g->far = 0;
+}
+
 static fmo_status prepare_far(fmo_gpu_state *g, fmo_error *err)
 {
-    size_t bytes[FMO_PAIR_CLASS_COUNT], all = 0, available = 0, total = 0;
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        bytes[c] = (size_t)g->pairs[c].num * FMO_GPU_FAR_SLOTS * (size_t)fmo_gpu_far_twos(c) *
-                   sizeof(double2);
-        all += bytes[c];
-    }
+    size_t all = 0, available = 0, total = 0;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) all += find_far_arrays(g, c).bytes;
     cudaError_t code = cudaMemGetInfo(&available, &total);
     if (code != cudaSuccess) return fmo_gpu_error(code, "asking for free memory", err);
     if ((double)all > FAR_SHARE * (double)available) return FMO_OK;
     g->far = 1;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        fmo_gpu_pairs *const pairs = &g->pairs[c];
-        const size_t n = (size_t)pairs->num;
-        fmo_status status = fmo_gpu_alloc(g, "nodes of pairs", bytes[c], (void **)&pairs->far, err);
-        if (status == FMO_OK)
-            status = fmo_gpu_alloc(g, "nodes of pairs", n * sizeof(float4), (void **)&pairs->sphere,
-                                   err);
-        if (status == FMO_OK)
-            status = fmo_gpu_alloc(g, "nodes of pairs", n * sizeof(unsigned),
-                                   (void **)&pairs->extent, err);
-        if (status == FMO_OK)
-            status =
-                fmo_gpu_alloc(g, "nodes of pairs", n * sizeof(float4), (void **)&pairs->reach, err);
-        if (status != FMO_OK) return status;
+        const far_arrays a = find_far_arrays(g, c);
+        for (size_t x = 0; x < sizeof a.array / sizeof *a.array; x++) {
+            const fmo_status status =
+                fmo_gpu_alloc(g, "nodes of pairs", a.array[x].bytes, a.array[x].pointer, err);
+            if (status != FMO_OK) return status;
+        }
     }
     code = fmo_gpu_make_nodes(g);
     return code == cudaSuccess ? FMO_OK : fmo_gpu_error(code, "making nodes of pairs", err);

@@ -24,7 +24,7 @@ typedef struct fmo_gpu_pass {
     fmo_gpu_part part[FMO_GPU_PARTS];
 } fmo_gpu_pass;
 
-enum { FMO_GPU_BUFFERS_MAX = 64, FMO_GPU_COPIES_MAX = 64 };
+enum { FMO_GPU_BUFFERS_MAX = 96, FMO_GPU_COPIES_MAX = 64 };
 
 typedef struct fmo_gpu_state {
     int device, processors;
@@ -100,6 +100,9 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
 /* For far quartets (far.h): nodes of all pairs, once; moments of the density, in every build. */
 cudaError_t fmo_gpu_make_nodes(const fmo_gpu_state *g);
 cudaError_t fmo_gpu_make_moments(const fmo_gpu_state *g);
+
+/* Gives back what they take: integrals are kept, and there are no far quartets any more. */
+void fmo_gpu_forget_far(fmo_gpu_state *g);
 
 /* The pairs' sums into X^J. */
 cudaError_t fmo_gpu_spread_coulomb(fmo_gpu_state *g, bool fixed);

@@ -95,16 +95,17 @@ __device__ unsigned factor_code(float size, float bound)
     return (unsigned)min(max(code, 0), (int)FMO_GPU_FACTOR_MAX) << FMO_GPU_KET_BITS;
 }
 
-/* Is a quartet far? Then how many nodes its pairs need, where gpu_types.cuh
- * puts it; else FMO_GPU_OVERLAP. size is its bound times its density factor. What far.h leaves out
- * of an element of X is below a twentieth of the cutoff for each pair's nodes and, with T from
- * FAR_T on, a twentieth for overlap (docs/theory.md). */
+/* Is a quartet far? Then how many nodes its pairs need, where gpu_types.cuh puts it, and how far
+ * apart they are; else FMO_GPU_OVERLAP. size is its bound times its density factor. What far.h
+ * leaves out of an element of X^J is below a twentieth of the cutoff for each pair's nodes and,
+ * with T from FAR_T on, a twentieth for overlap; of X^K four times that (docs/theory.md). */
 #define FMO_GPU_OVERLAP 0xffffffffu
 #define FAR_T           7.0f
 #define FAR_ERROR       0.05f
 
-/* A far quartet keeps out of K below half of the cutoff by the bound of far.h (docs/theory.md). */
-#define FAR_SHARE 2.0f
+/* A far quartet that would be below the cutoff in K even if it were this much larger than the bound
+ * of far.h keeps out (docs/theory.md). */
+#define FAR_K_MARGIN 2.0f
 
 __device__ unsigned far_code(float4 bra, unsigned bra_extent, float4 ket, unsigned ket_extent,
                              float size, float cutoff, float *apart)
@@ -287,9 +288,10 @@ __global__ void __launch_bounds__(SCREEN_THREADS, 6) screen(const __grid_constan
                     code = far_code(sphere, extent, part.ket.sphere[ket], part.ket.extent[ket],
                                     fmaxf(in_J, in_K), a.cutoff, &gap);
                 if (FAR && code != FMO_GPU_OVERLAP && in_K >= a.cutoff)
-                    in_K *= fminf(1.0f, FAR_SHARE * far_share(reach, part.ket.reach[ket], gap));
+                    in_K *= fminf(1.0f, FAR_K_MARGIN * far_share(reach, part.ket.reach[ket], gap));
                 const unsigned exchanges = in_K >= a.cutoff;
-                if (code == FMO_GPU_OVERLAP || (exchanges && part.eri_class == FMO_ERI_PPPP)) {
+                if (code == FMO_GPU_OVERLAP ||
+                    (exchanges && !fmo_gpu_far_exchanges(part.eri_class))) {
                     code = factor_code(fmaxf(in_J, in_K), Q * part.ket.bound[ket]);
                     list = FMO_GPU_NEAR;
                 } else if (exchanges) {

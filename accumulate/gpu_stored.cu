@@ -159,6 +159,7 @@ fmo_status fmo_gpu_store(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error 
                    ? FMO_OK
                    : fmo_error_set(err, status, "%s", failure.message);
     }
+    fmo_gpu_forget_far(g);
     int2 *const candidates = g->list;
     const size_t candidates_size = g->list_size;
     g->list = list;

@@ -95,6 +95,13 @@ static __host__ __device__ inline int fmo_gpu_far_slot(int choice)
     return choice * (choice + 1) / 2;
 }
 
+/* Far quartets of pppp that count in K stay near: no thread has registers for their sums
+ * (FMO_FAR_BLOCKS). */
+static __host__ __device__ constexpr bool fmo_gpu_far_exchanges(int eri_class)
+{
+    return eri_class != FMO_ERI_PPPP;
+}
+
 /* What a node of a kind takes in `far`. */
 static __host__ __device__ constexpr int fmo_gpu_far_twos(int kind)
 {

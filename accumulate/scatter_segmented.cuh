@@ -124,9 +124,7 @@ FMO_DEVICE_CALL T fmo_segmented_fetch(unsigned mask, T *address, T value)
 
 /* Blocks of more values than this are summed over runs through shared memory, smaller ones by
  * shuffles. Measured on an H200, docs/performance.md. */
-#ifndef FMO_RUN_SHUFFLED_MAX
-#define FMO_RUN_SHUFFLED_MAX 8
-#endif
+enum { FMO_RUN_SHUFFLED_MAX = 8 };
 
 template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
     static constexpr bool block_wide = false;
