@@ -10,7 +10,7 @@
 #include "accumulate/gpu_quartet.cuh"
 #include "accumulate/screen.h"
 
-/* Survivor lists take at most this share of the free memory, and at most LIST_MAX quartets. */
+/* Survivor lists take at most this share of the free memory, and at most list_max quartets. */
 #define LIST_SHARE 0.25
 static const size_t list_max = (size_t)1 << 30;
 

@@ -143,10 +143,21 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
         const unsigned followers = fmo_run_followers(mask, address);
         const bool head = !(followers >> fmo_lane() & 1u);
         T sum[all];
+        if (followers == 0xfffffffeu && mask == 0xffffffffu) { /* one run, the whole warp */
+            constexpr int room = fmo_power_of_two(all);
+            T padded[room];
 #pragma unroll
-        for (int n = 0; n < all; n++) sum[n] = value[n];
-        fmo_run_suffix<all>(mask, followers, sum);
-        if (head) fmo_commit_block<Commit, Rows, Columns>(address, stride, sum);
+            for (int n = 0; n < room; n++) padded[n] = n < all ? value[n < all ? n : 0] : T(0);
+            const T whole = fmo_whole_sum<room>(padded);
+            const unsigned n = fmo_lane() / (32 / room);
+            if (fmo_lane() % (32 / room) == 0 && n < all)
+                Commit::add(address + n / Columns * stride + n % Columns, whole);
+        } else {
+#pragma unroll
+            for (int n = 0; n < all; n++) sum[n] = value[n];
+            fmo_run_suffix<all>(mask, followers, sum);
+            if (head) fmo_commit_block<Commit, Rows, Columns>(address, stride, sum);
+        }
         return head ? (unsigned)all : 0u;
     }
     /* add_block by a whole warp that knows which lanes have the address of the lane below them;
