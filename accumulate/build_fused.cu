@@ -148,7 +148,7 @@ static cudaError_t launch_part(const fmo_fock_plan *plan, fmo_gpu_state *g,
     }
     for (int l = 0; l < (g->far ? FMO_GPU_LISTS : 1) && code == cudaSuccess; l++) {
         code = blocks_for(g, part, variant->resident[l][c], &blocks);
-        if (code == cudaSuccess && blocks) /* no kernel where no class fills the list */
+        if (code == cudaSuccess && blocks) /* 0: the class never fills this list */
             code = variant->launch[l][c](&view, &m, blocks, stream);
     }
     return code;

@@ -170,7 +170,8 @@ typedef struct fmo_class_profile {
     double seconds;           /**< wall time; NaN where the mode does not go class by class */
     double compute_seconds;   /**< fused: the same kernel with its commits left out; else NaN */
     int64_t adds;             /**< fused: adds to matrix elements, before any aggregation */
-    int64_t adds_issued;      /**< fused: atomics issued after aggregation */
+    int64_t adds_issued;      /**< fused: atomics issued after aggregation, with those of segmented
+                                   that were too small to be made */
 } fmo_class_profile;
 
 /** What the last build of a plan did. */

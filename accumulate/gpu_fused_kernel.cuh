@@ -7,8 +7,8 @@
 #include "accumulate/gpu_quartet.cuh"
 
 /* Where a lane's quartet is in a matrix (four shells) and in the lists of pairs, and which lanes
- * continue the run of the lane below: the same bra pair, and with it the same third or fourth
- * shell. */
+ * continue the run of the lane below: the same bra pair, and with it the same third shell.
+ */
 typedef struct fmo_gpu_place {
     unsigned row[4], column[4]; /* offset of the first row; first column */
     int pair[2];                /* bra, ket */

@@ -117,9 +117,8 @@ template <int kind> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, in
         high = fmax(high, s);
         spread = fmax(spread, 2.0 * prim[m * FMO_PAIR_FIELDS + FMO_PAIR_HALF]);
     }
-    double moment[3], width = 0.0;
-    for (int x = 0; x < 3; x++) width = fmax(width, fabs(AB[x]));
-    fmo_far_largest(kind, num, prim, ratio, AB, width, moment);
+    double moment[3];
+    fmo_far_largest(kind, num, prim, ratio, AB, moment);
     pairs.reach[n] = make_float4(reach(moment[0], pairs.bound[n]), reach(moment[1], pairs.bound[n]),
                                  reach(moment[2], pairs.bound[n]), 0.0f);
     for (int x = 0; x < 3; x++) {

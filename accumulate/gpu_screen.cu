@@ -159,12 +159,9 @@ typedef struct screen_queue {
     unsigned short offset[SCREEN_QUEUE]; /* from the block's first ket */
 } screen_queue;
 
-/* What becomes of a ket in the queue, in place of in_J and offset. */
-__device__ unsigned &queued_code(screen_queue &queue, int n)
-{
-    return *(unsigned *)&queue.in_J[n];
-}
-enum { PLACE_LIST_BITS = 2 }; /* of offset; above them how many of its warp are before it there */
+/* What is found out stands in place of it: the list's second word in in_J; in offset the list, in
+ * its last bits, and above them how many of the same warp are before it there. */
+enum { PLACE_LIST_BITS = 2 };
 
 /* What a block counts for the profile; by quartets, but prims, which are of kets. */
 typedef struct screen_counts {
@@ -299,8 +296,9 @@ __global__ void __launch_bounds__(SCREEN_THREADS, 6) screen(const __grid_constan
                 } else if (in_J >= a.cutoff) {
                     list = FMO_GPU_FAR_J;
                 }
-                queued_code(queue, e) =
-                    (a.coded ? code | (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u) : 0u) | (unsigned)ket;
+                queue.in_J[e] = __uint_as_float(
+                    (a.coded ? code | (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u) : 0u) |
+                    (unsigned)ket);
                 counts.tasks += list != FMO_GPU_LISTS;
                 counts.exchanges += exchanges;
                 counts.prims += flags >> FMO_GPU_COUNTS_BITS;
@@ -349,7 +347,7 @@ __global__ void __launch_bounds__(SCREEN_THREADS, 6) screen(const __grid_constan
             int2 *const at = !FAR || list == FMO_GPU_NEAR ? part.list + to
                              : list == FMO_GPU_FAR_J      ? part.far_J_end - 1 - (int)to
                                                           : part.far_K + to;
-            *at = make_int2(bra, (int)queued_code(queue, e));
+            *at = make_int2(bra, __float_as_int(queue.in_J[e]));
         }
         queued = 0; /* written again only after the next group's barrier */
     }

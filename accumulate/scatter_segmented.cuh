@@ -63,6 +63,20 @@ template <int N, int Bit = 16, typename T> FMO_DEVICE T fmo_whole_sum(const T *v
     }
 }
 
+/* A block of one run that fills the warp: its sums, as far as keep(sum) says so. */
+template <class Commit, int Rows, int Columns, typename T, class Keep>
+FMO_DEVICE void fmo_commit_whole(T *address, size_t stride, const T *value, const Keep &keep)
+{
+    constexpr int all = Rows * Columns, room = fmo_power_of_two(all);
+    T padded[room];
+#pragma unroll
+    for (int n = 0; n < room; n++) padded[n] = n < all ? value[n < all ? n : 0] : T(0);
+    const T sum = fmo_whole_sum<room>(padded);
+    const unsigned n = fmo_lane() / (32 / room);
+    if (fmo_lane() % (32 / room) == 0 && n < all && keep(sum))
+        Commit::add(address + n / Columns * stride + n % Columns, sum);
+}
+
 /* The values of a warp's lanes, and what there is to know of its runs. The odd pitch keeps those
  * who read different values of one lane out of each other's banks. */
 template <int BlockThreads, int All> struct fmo_run_scratch {
@@ -144,14 +158,7 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
         const bool head = !(followers >> fmo_lane() & 1u);
         T sum[all];
         if (followers == 0xfffffffeu && mask == 0xffffffffu) { /* one run, the whole warp */
-            constexpr int room = fmo_power_of_two(all);
-            T padded[room];
-#pragma unroll
-            for (int n = 0; n < room; n++) padded[n] = n < all ? value[n < all ? n : 0] : T(0);
-            const T whole = fmo_whole_sum<room>(padded);
-            const unsigned n = fmo_lane() / (32 / room);
-            if (fmo_lane() % (32 / room) == 0 && n < all)
-                Commit::add(address + n / Columns * stride + n % Columns, whole);
+            fmo_commit_whole<Commit, Rows, Columns>(address, stride, value, [](T) { return true; });
         } else {
 #pragma unroll
             for (int n = 0; n < all; n++) sum[n] = value[n];
@@ -168,16 +175,11 @@ template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
                                                  size_t stride, const double *value,
                                                  double least) const
     {
-        constexpr int all = Rows * Columns, room = fmo_power_of_two(all);
+        constexpr int all = Rows * Columns;
         const bool head = (mask & ~followers) >> fmo_lane() & 1u;
         if (followers == 0xfffffffeu && mask == 0xffffffffu) { /* one run, the whole warp */
-            double padded[room];
-#pragma unroll
-            for (int n = 0; n < room; n++) padded[n] = n < all ? value[n < all ? n : 0] : 0.0;
-            const double sum = fmo_whole_sum<room>(padded);
-            const unsigned n = fmo_lane() / (32 / room);
-            if (fmo_lane() % (32 / room) == 0 && n < all && !(fabs(sum) < least))
-                Commit::add(address + n / Columns * stride + n % Columns, sum);
+            fmo_commit_whole<Commit, Rows, Columns>(
+                address, stride, value, [least](double sum) { return !(fabs(sum) < least); });
         } else if constexpr (all > FMO_RUN_SHUFFLED_MAX) {
             fmo_commit_runs<Commit, BlockThreads, Rows, Columns>(mask & ~followers, followers,
                                                                  address, stride, value, least);

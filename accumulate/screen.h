@@ -50,9 +50,8 @@ FMO_HD double fmo_screen_density(const double *dmax, long nshell, int i, int j, 
  * factor is below this share of the cutoff. docs/theory.md. */
 #define FMO_SCREEN_PRIM_SHARE 0.3
 
-/* Sums of a quartet, or of a few, below this share of the cutoff are not added to K.
- * docs/theory.md.
- */
+/* Sums of a quartet, or of a few, below this share of the cutoff are not added to K,
+ * by strategies that sum over runs of lanes. docs/theory.md. */
 #define FMO_SCREEN_ADD_SHARE 0.1
 
 #endif

@@ -433,13 +433,14 @@ FMO_HD void fmo_far_add_primitive(int kind, const double *prim, double ratio, do
 }
 
 /* Bounds on the moments of order 0, 1 and 2 of any product of a pair, from sums of sizes over its
- * primitives (as for fmo_far_nodes; width is the largest |AB_x|). Two far products at least g apart
+ * primitives (as for fmo_far_nodes). Two far products at least g apart
  * have an integral of at most sum_ab M_a N_b (a+b)! / g^(a+b+1), as (a+b)! / g^(a+b+1) bounds the
  * derivatives of 1/R. */
 FMO_HD void fmo_far_largest(int kind, int num, const double *prim, const double *ratio,
-                            const double *AB, double width, double *moment)
+                            const double *AB, double *moment)
 {
-    double carried = 0.0;
+    double carried = 0.0, width = 0.0; /* the largest |AB_x| */
+    for (int x = 0; x < 3; x++) width = fmax(width, fabs(AB[x]));
     moment[0] = moment[1] = moment[2] = 0.0;
     for (int m = 0; m < num; m++) {
         const double *record = prim + m * FMO_PAIR_FIELDS;

@@ -192,11 +192,9 @@ static far_pair one_primitive(const far_pair *p, int m)
     return one;
 }
 
-/* Sums of the sizes of all terms of J. */
-static void coulomb_sizes(const far_pair *bra, const far_pair *ket, double D[2][PRODUCTS_MAX],
-                          double J[2][PRODUCTS_MAX])
+/* Sums of the sizes of all terms of integrals X[ab][cd]. */
+static void integral_sizes(const far_pair *bra, const far_pair *ket, double *X)
 {
-    double X[FMO_ERI_MAX] = {0}, sizes[2][PRODUCTS_MAX];
     for (int b = 0; b < bra->view.prim_num; b++) {
         const far_pair one = one_primitive(bra, b);
         for (int k = 0; k < ket->view.prim_num; k++) {
@@ -204,6 +202,13 @@ static void coulomb_sizes(const far_pair *bra, const far_pair *ket, double D[2][
             add_integrals(&one, &other, 1, X);
         }
     }
+}
+
+/* And of J, from those of the integrals. */
+static void coulomb_sizes(const far_pair *bra, const far_pair *ket, const double *X,
+                          double D[2][PRODUCTS_MAX], double J[2][PRODUCTS_MAX])
+{
+    double sizes[2][PRODUCTS_MAX];
     for (int p = 0; p < 2; p++)
         for (int i = 0; i < PRODUCTS_MAX; i++) sizes[p][i] = fabs(D[p][i]);
     contract(bra, ket, X, sizes, J);
@@ -278,8 +283,7 @@ static double largest_integral(const far_pair *bra, const far_pair *ket, double 
     double moment[2][3], bound = 0.0, factor = 1.0 / gap;
     for (int p = 0; p < 2; p++) {
         const fmo_pair_view *view = &pair[p]->view;
-        const double width = fmax(fabs(view->AB[0]), fmax(fabs(view->AB[1]), fabs(view->AB[2])));
-        fmo_far_largest(pair[p]->kind, view->prim_num, view->prim, pair[p]->ratio, view->AB, width,
+        fmo_far_largest(pair[p]->kind, view->prim_num, view->prim, pair[p]->ratio, view->AB,
                         moment[p]);
     }
     for (int order = 0; order <= 4; order++) {
@@ -294,21 +298,14 @@ static double largest_integral(const far_pair *bra, const far_pair *ket, double 
 /* Integrals from all primitives as nodes are those of the classes; from n nodes they give the J
  * that the moments of n nodes give; and none is above the bound. */
 static void check_integrals(const far_pair *bra, const far_pair *ket, double gap,
-                            double D[2][PRODUCTS_MAX], double sizes[2][PRODUCTS_MAX],
-                            double *tightest)
+                            const double *size_of, double D[2][PRODUCTS_MAX],
+                            double sizes[2][PRODUCTS_MAX], double *tightest)
 {
     const int size = FMO_FAR_PRODUCTS(bra->kind) * FMO_FAR_PRODUCTS(ket->kind);
     const double bound = largest_integral(bra, ket, gap);
-    double exact[FMO_ERI_MAX] = {0}, X[FMO_ERI_MAX], size_of[FMO_ERI_MAX] = {0};
+    double exact[FMO_ERI_MAX] = {0}, X[FMO_ERI_MAX];
     double J[2][PRODUCTS_MAX], far[2][PRODUCTS_MAX];
     add_integrals(bra, ket, 0, exact);
-    for (int b = 0; b < bra->view.prim_num; b++) {
-        const far_pair one = one_primitive(bra, b);
-        for (int k = 0; k < ket->view.prim_num; k++) {
-            const far_pair other = one_primitive(ket, k);
-            add_integrals(&one, &other, 1, size_of);
-        }
-    }
     far_integrals(bra, PRIMS_MAX, ket, PRIMS_MAX, X);
     for (int i = 0; i < size; i++) {
         CHECK(fabs(X[i] - exact[i]) <= 1e-13 * size_of[i],
@@ -393,14 +390,16 @@ static void test_nodes(void)
             if (place_pairs(fragments, distance, pair, center) < 45.0) continue;
             const far_pair *bra = &pair[0], *ket = &pair[1];
             const double schwarz = bra->bound * ket->bound;
-            double far[2][PRODUCTS_MAX];
+            double far[2][PRODUCTS_MAX], size_of[FMO_ERI_MAX] = {0};
             cases[bra->kind][ket->kind]++;
             carried += bra->carried.prim_num > 0 && bra->kind == 1;
             one_center += bra->half == 0.0 && bra->view.prim_num > 1;
             random_densities(D);
             exact_coulomb(bra, ket, D, J);
-            coulomb_sizes(bra, ket, D, sizes);
-            check_integrals(bra, ket, distance - bra->half - ket->half, D, sizes, &tightest);
+            integral_sizes(bra, ket, size_of);
+            coulomb_sizes(bra, ket, size_of, D, sizes);
+            check_integrals(bra, ket, distance - bra->half - ket->half, size_of, D, sizes,
+                            &tightest);
             far_coulomb(bra, PRIMS_MAX, ket, PRIMS_MAX, D, far);
             for (int p = 0; p < 2; p++)
                 for (int i = 0; i < FMO_FAR_PRODUCTS(pair[p].kind); i++)
