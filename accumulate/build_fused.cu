@@ -118,12 +118,13 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
     return make_state(plan, copies, err);
 }
 
-/* Blocks for one list of a part: what fits the GPU, and no more than there is work for. */
+/* Blocks for one list of a part: what fits the GPU, in large systems twice that, so that kernels
+ * end one block after the other, and no more than there is work for. */
 static cudaError_t blocks_for(const fmo_gpu_state *g, const fmo_gpu_part *part,
                               fmo_gpu_resident *resident, int *blocks)
 {
     const cudaError_t code = resident(blocks);
-    *blocks *= g->processors;
+    *blocks *= g->processors * (g->far ? 2 : 1);
     if ((size_t)*blocks * FMO_GPU_THREADS > part->candidates)
         *blocks = (int)((part->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS);
     return code;

@@ -8,7 +8,7 @@
 /* Blocks that must fit a multiprocessor, by the number of p shells. More and fewer are slower. */
 static __host__ __device__ constexpr int fmo_gpu_far_resident(int order)
 {
-    return order == 0 ? 7 : order == 1 ? 5 : order == 2 ? 4 : order == 3 ? 3 : 2;
+    return order == 0 ? 8 : order == 1 ? 6 : order == 2 ? 4 : order == 3 ? 3 : 2;
 }
 
 /* The first TWOS pairs of values of a node in fmo_gpu_pairs.far: place and coefficients, with all
@@ -72,6 +72,7 @@ fmo_gpu_far_coulomb(const fmo_gpu_class_view &view, int2 quartet, double *J_bra,
     for (int a = 0; a < FMO_FAR_SUMS(kb); a++) bra_sums[a] = 0.0;
     FMO_UNROLL
     for (int a = 0; a < FMO_FAR_SUMS(kk); a++) ket_sums[a] = 0.0;
+#pragma unroll 1
     for (int m = 0; m < p.ket_nodes; m++) {
         double k[2 * ket_twos], from[3], V_ket[FMO_FAR_TERMS(kk)];
         fmo_gpu_load_node<ket_twos>(view.ket, p.ket_node + (unsigned)(m * ket_twos * view.ket.num),
@@ -80,6 +81,7 @@ fmo_gpu_far_coulomb(const fmo_gpu_class_view &view, int2 quartet, double *J_bra,
         for (int x = 0; x < 3; x++) from[x] = p.AC[x] - k[0] * p.CD[x];
         FMO_UNROLL
         for (int e = 0; e < FMO_FAR_TERMS(kk); e++) V_ket[e] = 0.0;
+#pragma unroll 1
         for (int n = 0; n < p.bra_nodes; n++) {
             double b[2 * bra_twos], R[3], V_bra[FMO_FAR_TERMS(kb)];
             fmo_gpu_load_node<bra_twos>(view.bra,
@@ -109,12 +111,14 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_far_quartet(const fmo_g
     double blocks[FMO_FAR_BLOCKS(kb, kk)];
     FMO_UNROLL
     for (int a = 0; a < FMO_FAR_BLOCKS(kb, kk); a++) blocks[a] = 0.0;
+#pragma unroll 1
     for (int m = 0; m < p.ket_nodes; m++) {
         double k[2 * ket_some], from[3];
         fmo_gpu_load_node<ket_some>(view.ket, p.ket_node + (unsigned)(m * ket_twos * view.ket.num),
                                     k);
         FMO_UNROLL
         for (int x = 0; x < 3; x++) from[x] = p.AC[x] - k[0] * p.CD[x];
+#pragma unroll 1
         for (int n = 0; n < p.bra_nodes; n++) {
             double b[2 * bra_some], R[3];
             fmo_gpu_load_node<bra_some>(view.bra,
@@ -137,31 +141,26 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_far_resident(C::order
 {
     S scatter;
     fmo_gpu_prepare(scatter, m);
-    const unsigned count = *view.count[FMO_GPU_FAR_J], stride = gridDim.x * blockDim.x;
     const size_t copy = fmo_gpu_copy_of_block(m).J;
-    const int2 *const list = view.far_J_end - 1;
+    const unsigned all = 0xffffffffu;
     unsigned issued = 0;
-    if (blockIdx.x * blockDim.x >= count) return; /* the whole block */
-    int2 ahead = fmo_gpu_load_once(list - umin(blockIdx.x * blockDim.x + threadIdx.x, count - 1));
-    for (unsigned first = blockIdx.x * blockDim.x; first < count; first += stride) {
-        const bool active = first + threadIdx.x < count;
-        const unsigned mask = __ballot_sync(0xffffffffu, active);
-        if (!fmo_gpu_together<S> && !active) continue;
-        const int2 quartet = ahead;
-        ahead = fmo_gpu_load_once(list - umin(first + stride + threadIdx.x, count - 1));
-        double J_bra[C::N0 * C::N1], J_ket[C::N2 * C::N3];
-        fmo_gpu_far_coulomb<C>(view, quartet, J_bra, J_ket);
-        __syncwarp(fmo_gpu_together<S> ? 0xffffffffu : mask);
-        unsigned run = 0;
-        if (S::takes_runs)
-            run =
-                __ballot_sync(0xffffffffu, __shfl_up_sync(0xffffffffu, quartet.x, 1) == quartet.x);
-        issued +=
-            fmo_gpu_add_coulomb<C, S, 0>(scatter, mask, active, run, view, copy, quartet.x, J_bra);
-        issued += fmo_gpu_add_coulomb<C, S, 1>(scatter, mask, active, 0, view, copy,
-                                               quartet.y & (FMO_GPU_PAIRS_MAX - 1), J_ket);
-        __syncwarp(fmo_gpu_together<S> ? 0xffffffffu : mask);
-    }
+    fmo_gpu_walk<S, -1>(
+        view.far_J_end - 1, *view.count[FMO_GPU_FAR_J],
+        [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
+            const int ket = quartet.y & (FMO_GPU_PAIRS_MAX - 1);
+            double J_bra[C::N0 * C::N1], J_ket[C::N2 * C::N3];
+            fmo_gpu_far_coulomb<C>(view, quartet, J_bra, J_ket);
+            read_on();
+            __syncwarp(fmo_gpu_together<S> ? all : mask);
+            unsigned run = 0;
+            if (S::takes_runs)
+                run = __ballot_sync(all, __shfl_up_sync(all, quartet.x, 1) == quartet.x);
+            issued += fmo_gpu_add_coulomb<C, S, 0>(scatter, mask, active, run, view, copy,
+                                                   quartet.x, J_bra);
+            issued +=
+                fmo_gpu_add_coulomb<C, S, 1>(scatter, mask, active, 0, view, copy, ket, J_ket);
+            __syncwarp(fmo_gpu_together<S> ? all : mask);
+        });
     fmo_scatter_finish(scatter);
     fmo_gpu_count_issued(m, issued);
 }
@@ -173,22 +172,16 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_far_resident(C::order
 {
     S scatter;
     fmo_gpu_prepare(scatter, m);
-    const unsigned count = *view.count[FMO_GPU_FAR_K], stride = gridDim.x * blockDim.x;
     const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);
     unsigned issued = 0;
-    if (blockIdx.x * blockDim.x >= count) return; /* the whole block */
-    int2 ahead =
-        fmo_gpu_load_once(view.far_K + umin(blockIdx.x * blockDim.x + threadIdx.x, count - 1));
-    for (unsigned first = blockIdx.x * blockDim.x; first < count; first += stride) {
-        const bool active = first + threadIdx.x < count;
-        const unsigned mask = __ballot_sync(0xffffffffu, active);
-        if (!fmo_gpu_together<S> && !active) continue;
-        const int2 quartet = ahead;
-        ahead = fmo_gpu_load_once(view.far_K + umin(first + stride + threadIdx.x, count - 1));
-        double eri[C::size];
-        const fmo_gpu_shells at = fmo_gpu_far_quartet<C>(view, quartet, eri);
-        issued += fmo_gpu_digest<C>(scatter, view, m, copy, at, quartet, mask, active, eri);
-    }
+    fmo_gpu_walk<S, 1>(view.far_K, *view.count[FMO_GPU_FAR_K],
+                       [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
+                           double eri[C::size];
+                           const fmo_gpu_shells at = fmo_gpu_far_quartet<C>(view, quartet, eri);
+                           read_on();
+                           issued += fmo_gpu_digest<C>(scatter, view, m, copy, at, quartet, mask,
+                                                       active, eri);
+                       });
     fmo_scatter_finish(scatter);
     fmo_gpu_count_issued(m, issued);
 }

@@ -211,29 +211,46 @@ fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_m
     return issued;
 }
 
+/* Every thread of the grid walks a list of survivors, upwards or (DIRECTION -1) downwards from
+ * `list`: work(quartet, mask, active, read_on), the first three as fmo_gpu_digest has them. The
+ * list is read one quartet ahead, where the work calls read_on(): late enough that nothing waits
+ * for it at once. */
+template <class S, int DIRECTION, class Work>
+static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned count,
+                                                    const Work &work)
+{
+    const unsigned begin = blockIdx.x * blockDim.x, stride = gridDim.x * blockDim.x;
+    if (begin >= count) return; /* the whole block */
+    const auto read = [&](unsigned first) {
+        const unsigned n = umin(first + threadIdx.x, count - 1);
+        return fmo_gpu_load_once(list + DIRECTION * (ptrdiff_t)n);
+    };
+    int2 ahead = read(begin);
+    for (unsigned first = begin; first < count; first += stride) {
+        const bool active = first + threadIdx.x < count;
+        const unsigned mask = __ballot_sync(0xffffffffu, active);
+        if (!fmo_gpu_together<S> && !active) continue;
+        work(ahead, mask, active, [&] { ahead = read(first + stride); });
+    }
+}
+
 template <class C, class S>
 __global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
     fmo_gpu_fused(fmo_gpu_class_view view, fmo_gpu_matrices m)
 {
     S scatter;
     fmo_gpu_prepare(scatter, m);
-    const unsigned count = *view.count[FMO_GPU_NEAR], stride = gridDim.x * blockDim.x;
     const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);
     unsigned issued = 0;
-    if (blockIdx.x * blockDim.x >= count) return; /* the whole block */
-    /* The list is read one quartet ahead. The bounds are the same for a whole block. */
-    int2 ahead =
-        fmo_gpu_load_once(view.list + umin(blockIdx.x * blockDim.x + threadIdx.x, count - 1));
-    for (unsigned first = blockIdx.x * blockDim.x; first < count; first += stride) {
-        const bool active = first + threadIdx.x < count;
-        const unsigned mask = __ballot_sync(0xffffffffu, active);
-        if (!fmo_gpu_together<S> && !active) continue;
-        const int2 quartet = ahead;
-        ahead = fmo_gpu_load_once(view.list + umin(first + stride + threadIdx.x, count - 1));
-        double eri[C::size];
-        const fmo_gpu_shells at = fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], quartet, eri);
-        issued += fmo_gpu_digest<C>(scatter, view, m, copy, at, quartet, mask, active, eri);
-    }
+    fmo_gpu_walk<S, 1>(view.list, *view.count[FMO_GPU_NEAR],
+                       [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
+                           double eri[C::size];
+                           const fmo_gpu_shells at =
+                               fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], quartet, eri);
+                           read_on();
+                           issued += fmo_gpu_digest<C>(scatter, view, m, copy, at, quartet, mask,
+                                                       active, eri);
+                       });
     fmo_scatter_finish(scatter);
     fmo_gpu_count_issued(m, issued);
 }

@@ -12,7 +12,8 @@ enum { PAIR_THREADS = 128 };
 
 typedef struct pairs_args {
     fmo_gpu_pairs pairs[FMO_PAIR_CLASS_COUNT];
-    const double *block_max, *density;
+    const float *block_max;
+    const double *density;
     int sets, nao;
     unsigned long long *largest; /* of D of all pairs */
     double *coulomb;             /* spread_pairs: X^J */
@@ -42,21 +43,20 @@ __global__ void take_pairs(pairs_args a)
     const fmo_gpu_pairs &pairs = a.pairs[pair_class];
     const int n = blockIdx.x * blockDim.x + threadIdx.x;
     if (product == 0) {
-        float largest = 0.0f;
-        double D = 0.0;
+        float largest = 0.0f, D = 0.0f;
         if (n < pairs.num) {
-            const ushort2 kl = pairs.set[n];
-            D = a.block_max[(size_t)kl.x * a.sets + kl.y];
-            largest = __double2float_ru(pairs.bound[n] * fmo_screen_coulomb(D, 0.0));
-            pairs.coulomb[n] = largest;
+            const fmo_gpu_rule rule = pairs.rule[n];
+            D = a.block_max[(size_t)rule.set.x * a.sets + rule.set.y];
+            largest = rule.bound * (float)fmo_screen_coulomb(D, 0.0);
+            pairs.rule[n].coulomb = largest;
         }
         for (int offset = 16; offset; offset /= 2) {
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
-            D = fmo_screen_max(D, __shfl_xor_sync(0xffffffffu, D, offset));
+            D = fmaxf(D, __shfl_xor_sync(0xffffffffu, D, offset));
         }
         if (threadIdx.x % FMO_GPU_TILE_PAIRS == 0 && n < pairs.num) {
             pairs.tile_coulomb[n / FMO_GPU_TILE_PAIRS] = largest;
-            atomicMax(a.largest, (unsigned long long)__double_as_longlong(D));
+            atomicMax(a.largest, (unsigned long long)__double_as_longlong((double)D));
         }
     }
     const int columns = pair_columns(pair_class);
@@ -119,8 +119,6 @@ template <int kind> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, in
     }
     double moment[3];
     fmo_far_largest(kind, num, prim, ratio, AB, moment);
-    pairs.reach[n] = make_float4(reach(moment[0], pairs.bound[n]), reach(moment[1], pairs.bound[n]),
-                                 reach(moment[2], pairs.bound[n]), 0.0f);
     for (int x = 0; x < 3; x++) {
         length += AB[x] * AB[x];
         middle[x] = pairs.center[(size_t)x * pairs.num + n] + 0.5 * (low + high) * AB[x];
@@ -144,7 +142,9 @@ template <int kind> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, in
                     make_double2(value[2 * t], value[2 * t + 1]);
         }
     }
-    pairs.extent[n] = fmo_gpu_extent((float)spread, cap);
+    const float bound = pairs.rule[n].bound;
+    pairs.reach[n] = make_float4(reach(moment[0], bound), reach(moment[1], bound),
+                                 reach(moment[2], bound), fmo_gpu_extent((float)spread, cap));
 }
 
 __global__ void make_nodes(pairs_args a)
@@ -160,7 +160,7 @@ __global__ void make_nodes(pairs_args a)
 template <int kind> __device__ void make_moments_of(const fmo_gpu_pairs &pairs, int n)
 {
     constexpr int fields = FMO_FAR_COEFFICIENTS(kind), twos = fmo_gpu_far_twos(kind);
-    const int cap = fmo_gpu_far_cap(pairs.extent[n]);
+    const int cap = fmo_gpu_far_cap(pairs.reach[n].w);
     const int slots = fmo_gpu_far_slot(min(cap + 1, (int)FMO_FAR_CHOICES - 1)) +
                       (cap + 1 >= FMO_FAR_CHOICES ? FMO_FAR_NODES_MAX : 0);
     double D[FMO_FAR_PRODUCTS(kind)], folded[FMO_FAR_SUMS(kind)], AB[3];

@@ -121,10 +121,9 @@ static int pair_prims(const fmo_pair_list *list, int p)
 /* Host arrays of one class of pairs as the kernels want them. */
 typedef struct staged_pairs {
     int4 *shell;
-    ushort2 *set;
+    fmo_gpu_rule *rule;
     unsigned *prim_at;
-    unsigned char *counts;
-    float *bound, *tile_bound;
+    float *tile_bound;
     double *center, *prim, *record;
     unsigned *record_at;
 } staged_pairs;
@@ -170,14 +169,14 @@ static void stage_pairs(const fmo_gpu_state *g, const fmo_basis *basis, fmo_pair
             to->shell[p] =
                 make_int4(first_function(g, list->i[k->index], basis) - shift,
                           first_function(g, list->j[k->index], basis), prims, (int)stride);
-            to->set[p] = make_ushort2((unsigned short)k->i, (unsigned short)k->j);
             to->prim_at[p] = (unsigned)(at + p - first);
-            const int counts =
-                k->begin > 0 ? 0 : FMO_GPU_COUNTS_PAIR | (carries ? FMO_GPU_COUNTS_CARRIED : 0);
-            to->counts[p] = (unsigned char)(prims << FMO_GPU_COUNTS_BITS | counts);
-            to->bound[p] = nextafterf((float)k->bound, INFINITY);
+            unsigned counts = (unsigned)prims << FMO_GPU_TALLY_PRIMS;
+            if (k->begin == 0)
+                counts |= 1u << FMO_GPU_TALLY_PAIRS | (unsigned)carries << FMO_GPU_TALLY_CARRIED;
+            to->rule[p] = {nextafterf((float)k->bound, INFINITY), 0.0f,
+                           make_ushort2((unsigned short)k->i, (unsigned short)k->j), counts};
             float *tile = &to->tile_bound[p / FMO_GPU_TILE_PAIRS];
-            *tile = fmaxf(*tile, to->bound[p]);
+            *tile = fmaxf(*tile, to->rule[p].bound);
             for (int x = 0; x < 3; x++) {
                 to->center[(size_t)x * n + p] = basis->shell[list->i[k->index]].center[x];
                 to->center[(size_t)(3 + x) * n + p] = list->AB[3 * (size_t)k->index + x];
@@ -248,10 +247,8 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
     const size_t tiles = n / FMO_GPU_TILE_PAIRS + 1;
     sort_key *key = (sort_key *)malloc((n + 1) * sizeof *key);
     const staged_pairs staged = {(int4 *)malloc((n + 1) * sizeof(int4)),
-                                 (ushort2 *)malloc((n + 1) * sizeof(ushort2)),
+                                 (fmo_gpu_rule *)malloc((n + 1) * sizeof(fmo_gpu_rule)),
                                  (unsigned *)malloc((n + 1) * sizeof(unsigned)),
-                                 (unsigned char *)malloc(n + 1),
-                                 (float *)malloc((n + 1) * sizeof(float)),
                                  (float *)calloc(tiles, sizeof(float)),
                                  (double *)malloc((6 * n + 1) * sizeof(double)),
                                  (double *)calloc(values, sizeof(double)),
@@ -265,10 +262,8 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
         const void **to;
     } const arrays[] = {
         {"shell pairs", staged.shell, n * sizeof(int4), (const void **)&pairs->shell},
-        {"shell pairs", staged.set, n * sizeof(ushort2), (const void **)&pairs->set},
+        {"shell pairs", staged.rule, n * sizeof(fmo_gpu_rule), (const void **)&pairs->rule},
         {"shell pairs", staged.prim_at, n * sizeof(unsigned), (const void **)&pairs->prim_at},
-        {"shell pairs", staged.counts, n, (const void **)&pairs->counts},
-        {"Schwarz bounds", staged.bound, n * sizeof(float), (const void **)&pairs->bound},
         {"Schwarz bounds", staged.tile_bound, tiles * sizeof(float),
          (const void **)&pairs->tile_bound},
         {"pair centres", staged.center, 6 * n * sizeof(double), (const void **)&pairs->center},
@@ -299,9 +294,8 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
     for (size_t x = 0; x < sizeof arrays / sizeof *arrays && status == FMO_OK; x++)
         status = upload(g, arrays[x].what, arrays[x].from, arrays[x].bytes, arrays[x].to, err);
     if (status == FMO_OK)
-        status = fmo_gpu_alloc(g, "density bounds", (n + tiles) * sizeof(float),
-                               (void **)&pairs->coulomb, err);
-    pairs->tile_coulomb = pairs->coulomb + n;
+        status = fmo_gpu_alloc(g, "density bounds", tiles * sizeof(float),
+                               (void **)&pairs->tile_coulomb, err);
     if (status == FMO_OK && g->sp)
         status = fmo_gpu_alloc(g, "density", n * products(pair_class) * sizeof(double),
                                (void **)&pairs->density, err);
@@ -309,10 +303,8 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
 done:
     free(key);
     free(staged.shell);
-    free(staged.set);
+    free(staged.rule);
     free(staged.prim_at);
-    free(staged.counts);
-    free(staged.bound);
     free(staged.tile_bound);
     free(staged.center);
     free(staged.prim);
@@ -545,7 +537,7 @@ typedef struct far_arrays {
     struct {
         void **pointer;
         size_t bytes;
-    } array[4];
+    } array[3];
     size_t bytes; /* of all */
 } far_arrays;
 
@@ -557,7 +549,6 @@ static far_arrays find_far_arrays(fmo_gpu_state *g, int pair_class)
         {{(void **)&pairs->far,
           n * FMO_GPU_FAR_SLOTS * (size_t)fmo_gpu_far_twos(pair_class) * sizeof(double2)},
          {(void **)&pairs->sphere, n * sizeof(float4)},
-         {(void **)&pairs->extent, n * sizeof(unsigned)},
          {(void **)&pairs->reach, n * sizeof(float4)}},
         0};
     for (size_t x = 0; x < sizeof a.array / sizeof *a.array; x++) a.bytes += a.array[x].bytes;
@@ -639,8 +630,8 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     if (status != FMO_OK) return status;
     if (!g->sp) g->sums_size = 0;
     const size_t ns = (size_t)g->sets, inner = (size_t)g->nao * (size_t)g->nao;
-    g->zeroed =
-        (inner + copies * (inner + g->sums_size) + ns) * sizeof(double) + sizeof *g->counters;
+    g->zeroed = (inner + copies * (inner + g->sums_size)) * sizeof(double) + sizeof *g->counters +
+                ns * sizeof *g->row_max;
     struct {
         const char *what;
         size_t bytes;
@@ -648,7 +639,7 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     } const buffers[] = {
         {"density", matrix, (void **)&g->density_in},
         {"density", inner * sizeof(double), (void **)&g->density},
-        {"density bounds", ns * ns * sizeof(double), (void **)&g->density_max},
+        {"density bounds", ns * ns * sizeof(float), (void **)&g->density_max},
         {"J and K", g->zeroed, (void **)&g->coulomb},
         {"J and K", 2 * matrix, (void **)&g->out},
     };
@@ -657,8 +648,8 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     if (status == FMO_OK) {
         g->exchange = g->coulomb + inner;
         g->sums = g->exchange + copies * inner;
-        g->row_max = g->sums + copies * g->sums_size;
-        g->counters = (fmo_gpu_counters *)(g->row_max + ns);
+        g->counters = (fmo_gpu_counters *)(g->sums + copies * g->sums_size);
+        g->row_max = (float *)(g->counters + 1);
         double *sums = g->sums;
         for (int c = 0; c < FMO_PAIR_CLASS_COUNT && g->sp; c++) {
             g->pairs[c].sums = sums;

@@ -51,12 +51,14 @@ typedef struct fmo_gpu_state {
     fmo_gpu_pairs pairs[FMO_PAIR_CLASS_COUNT];
     fmo_pair_ao *pair_ao[FMO_PAIR_CLASS_COUNT]; /* host: [pairs] where the shells start */
     const fmo_boys_table *boys;
-    const int *ao_caller;    /* [nao] caller's function, -1 where a set is filled up */
-    const double *ao_factor; /* [nao] */
-    double *density_in, *density, *density_max; /* caller's; internal; block maxima */
-    /* X^J; X^K and the pairs' sums for X^J, `copies` of each; behind them row maxima and counters:
+    const int *ao_caller;         /* [nao] caller's function, -1 where a set is filled up */
+    const double *ao_factor;      /* [nao] */
+    double *density_in, *density; /* caller's; internal */
+    float *density_max;           /* block maxima, rounded up, as all bounds here */
+    /* X^J; X^K and the pairs' sums for X^J, `copies` of each; behind them counters and row maxima:
      * all that a build starts from zero. */
-    double *coulomb, *exchange, *sums, *row_max;
+    double *coulomb, *exchange, *sums;
+    float *row_max;
     size_t sums_size;           /* of a copy */
     size_t zeroed;              /* bytes from coulomb on */
     double *out;                /* J and K, caller's order */

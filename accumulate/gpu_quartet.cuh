@@ -125,6 +125,7 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_c
                 __ldg(view.ket.center + x * view.ket.num + ket_at);
     FMO_UNROLL
     for (int a = 0; a < C::acc; a++) acc[a] = 0.0;
+#pragma unroll 1
     for (int m = 0; m < ket.z; m++, ket_prim += FMO_GPU_PAIR_TWOS * ket.w) {
         const double2 ket_tail = fmo_gpu_load_once(ket_prim + 3 * ket.w);
         double2 tail = __ldg(bra_prim + 3); /* of the primitive to come */
@@ -134,6 +135,7 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_c
         const float limit = cutoff / fmo_gpu_prim_bound(ket_tail);
         if (!(fmo_gpu_prim_bound(tail) >= limit)) break; /* and all further kets */
         k.k *= same;
+#pragma unroll 1
         for (int n = 0; n < bra.z; n++) {
             const double2 now = tail, *const record = bra_prim + n * FMO_GPU_PAIR_TWOS;
             if (!(fmo_gpu_prim_bound(now) >= limit)) break; /* and all further bras */

@@ -19,15 +19,16 @@ enum {
     SCREEN_WARPS = SCREEN_THREADS / 32,
     SCREEN_ROUNDS = 32 / SCREEN_WARPS,
     SCREEN_KETS = SCREEN_WARPS * SCREEN_ROUNDS * FMO_GPU_TILE_PAIRS,
-    SCREEN_QUEUE = 1536,         /* at least SCREEN_KETS, at most 64 full warps */
-    LARGE_GROUPS = SCREEN_WARPS, /* a block, in large systems; at most one for each warp to open */
+    SCREEN_QUEUE = 1536, /* at least SCREEN_KETS, at most 64 full warps */
+    SCREEN_GROUPS = 16,  /* a block, at most */
     SHELL_THREADS = 128,
     FINISH_TILE = 16
 };
 
 typedef struct density_args {
     const double *in;
-    double *out, *block_max, *row_max;
+    double *out;
+    float *block_max, *row_max;
     const int *ao_caller;
     const double *ao_factor;
     int nao, caller_nao, sets, s_sets, width; /* functions in a set that is not of one s */
@@ -42,7 +43,7 @@ __global__ void take_density(density_args a)
 {
     const int element = threadIdx.x % BLOCK_ELEMENTS, s = blockIdx.y;
     const int t = blockIdx.x * DENSITY_BLOCKS + threadIdx.x / BLOCK_ELEMENTS;
-    double largest = 0.0;
+    float largest = 0.0f;
     if (t < a.sets) {
         const int row = element / 4, column = element % 4;
         const int rows = s < a.s_sets ? 1 : a.width, columns = t < a.s_sets ? 1 : a.width;
@@ -56,17 +57,16 @@ __global__ void take_density(density_args a)
                     (0.5 * a.in[(size_t)p * a.caller_nao + q] +
                      0.5 * a.in[(size_t)q * a.caller_nao + p]);
             a.out[(size_t)x * a.nao + y] = d;
-            largest = fabs(d);
+            largest = __double2float_ru(fabs(d));
         }
     }
     for (int offset = 1; offset < 32; offset *= 2) {
         if (offset == BLOCK_ELEMENTS && element == 0 && t < a.sets)
             a.block_max[(size_t)s * a.sets + t] = largest;
-        largest = fmo_screen_max(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
     }
-    if (threadIdx.x % 32 == 0) /* bits of non-negative doubles order like the numbers */
-        atomicMax((unsigned long long *)&a.row_max[s],
-                  (unsigned long long)__double_as_longlong(largest));
+    if (threadIdx.x % 32 == 0) /* bits of non-negative numbers order like the numbers */
+        atomicMax((unsigned *)&a.row_max[s], __float_as_uint(largest));
 }
 
 typedef struct screen_part {
@@ -82,59 +82,22 @@ typedef struct screen_args {
     int coded;  /* survivors carry their codes */
     int groups; /* of SCREEN_KETS ket pairs a block */
     float cutoff;
-    const double *block_max, *row_max;
+    const float *block_max, *row_max;
     fmo_gpu_counters *counters;
 } screen_args;
 
-/* How small a density factor is, rounded to the safe side, where gpu_types.cuh puts it; from factor
- * times bound, and bound. */
-__device__ unsigned factor_code(float size, float bound)
+__device__ float fast_log2(float x)
 {
-    const float factor = 1.00001f * __fdividef(size, bound);
-    const int code = FMO_GPU_FACTOR_TOP - 1 - ((int)(__float_as_uint(factor) >> 23) - 127);
-    return (unsigned)min(max(code, 0), (int)FMO_GPU_FACTOR_MAX) << FMO_GPU_KET_BITS;
+    float log;
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(log) : "f"(x));
+    return log;
 }
 
-/* Is a quartet far? Then how many nodes its pairs need, where gpu_types.cuh puts it, and how far
- * apart they are; else FMO_GPU_OVERLAP. size is its bound times its density factor. What far.h
- * leaves out of an element of X^J is below a twentieth of the cutoff for each pair's nodes and,
- * with T from FAR_T on, a twentieth for overlap; of X^K four times that (docs/theory.md). */
-#define FMO_GPU_OVERLAP 0xffffffffu
-#define FAR_T           7.0f
-#define FAR_ERROR       0.05f
-
-/* A far quartet that would be below the cutoff in K even if it were this much larger than the bound
- * of far.h keeps out (docs/theory.md). */
-#define FAR_K_MARGIN 2.0f
-
-__device__ unsigned far_code(float4 bra, unsigned bra_extent, float4 ket, unsigned ket_extent,
-                             float size, float cutoff, float *apart)
+__device__ float fast_rsqrt(float x)
 {
-    const float x = bra.x - ket.x, y = bra.y - ket.y, z = bra.z - ket.z;
-    const float R2 = fmaxf(x * x + y * y + z * z, 1e-10f), R = R2 * rsqrtf(R2);
-    const float to_ket = R - ket.w, to_bra = R - bra.w, gap = to_ket - bra.w;
-    const float excess = __fdividef(size, cutoff);
-    const float spread = fmo_gpu_spread(bra_extent) + fmo_gpu_spread(ket_extent);
-    if (!(gap > 0.0f && gap * gap >= (FAR_T + __logf(excess)) * spread)) return FMO_GPU_OVERLAP;
-    const float tolerance = __fdividef(4.0f * FAR_ERROR, excess) * fmaxf(1.0f, 0.1f * R);
-    const int bra_nodes = min(fmo_far_nodes_needed(__fdividef(bra.w, to_ket), tolerance),
-                              fmo_gpu_far_cap(bra_extent));
-    const int ket_nodes = min(fmo_far_nodes_needed(__fdividef(ket.w, to_bra), tolerance),
-                              fmo_gpu_far_cap(ket_extent));
-    if (max(bra_nodes, ket_nodes) >= FMO_FAR_CHOICES) return FMO_GPU_OVERLAP;
-    *apart = gap;
-    return (unsigned)(FMO_FAR_CHOICES * bra_nodes + ket_nodes) << FMO_GPU_KET_BITS;
-}
-
-/* At most this part of the Schwarz bounds is left of an integral of a far quartet (far.h,
- * fmo_far_largest). */
-__device__ float far_share(float4 bra, float4 ket, float gap)
-{
-    const float u = __fdividef(1.0f, gap);
-    const float sum4 = 24.0f * bra.z * ket.z, sum3 = 6.0f * (bra.y * ket.z + bra.z * ket.y);
-    const float sum2 = 2.0f * (bra.x * ket.z + bra.y * ket.y + bra.z * ket.x);
-    const float sum1 = bra.x * ket.y + bra.y * ket.x, sum0 = bra.x * ket.x;
-    return 1.00001f * u * (sum0 + u * (sum1 + u * (sum2 + u * (sum3 + u * sum4))));
+    float root;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(x));
+    return root;
 }
 
 __device__ unsigned lanes_below(int lane)
@@ -152,6 +115,70 @@ __device__ unsigned warp_sum(unsigned value)
 #endif
 }
 
+/* The bra pair of a block. */
+typedef struct screen_bra {
+    int pair;
+    fmo_gpu_rule rule;
+    float most;           /* no ket exchanges more, times its bound */
+    float4 sphere, reach; /* of a far quartet */
+    float log_w;          /* log2(sphere.w) */
+} screen_bra;
+
+/* How small a density factor is, from its binary logarithm, rounded to the safe side, where
+ * gpu_types.cuh puts it. */
+__device__ unsigned factor_code(float log_factor)
+{
+    const float code = (float)FMO_GPU_FACTOR_TOP - 1e-4f - log_factor;
+    return (unsigned)fminf(fmaxf(code, 0.0f), (float)FMO_GPU_FACTOR_MAX) << FMO_GPU_KET_BITS;
+}
+
+/* Is a quartet far? Then how many nodes its pairs need, where gpu_types.cuh puts it, and how far
+ * apart they are; else FMO_GPU_OVERLAP. log_size is of its bound times its density factor over the
+ * cutoff. What far.h leaves out of an element of X^J is below a twentieth of the cutoff for each
+ * pair's nodes and, with T from FAR_T on, a twentieth for overlap; of X^K four times that
+ * (docs/theory.md). */
+#define FMO_GPU_OVERLAP 0xffffffffu
+#define FAR_T           7.0f
+#define LOG_FAR_ERROR   -2.3219281f /* log2(4 / 20) */
+#define LOG_10          3.3219281f
+#define LN_2            0.69314718f
+
+__device__ unsigned far_code(const screen_bra &bra, float4 ket, float ket_extent, float log_size,
+                             float *gap)
+{
+    const float x = bra.sphere.x - ket.x, y = bra.sphere.y - ket.y, z = bra.sphere.z - ket.z;
+    const float R2 = fmaxf(x * x + y * y + z * z, 1e-10f), R = R2 * fast_rsqrt(R2);
+    const float to_ket = R - ket.w, to_bra = R - bra.sphere.w;
+    *gap = to_ket - bra.sphere.w;
+    const float overlap = (FAR_T + LN_2 * log_size) * (bra.reach.w + ket_extent);
+    const float log_tolerance =
+        LOG_FAR_ERROR - log_size + fmaxf(0.0f, 0.5f * fast_log2(R2) - LOG_10);
+    const int bra_nodes = min(fmo_far_nodes_needed(bra.log_w - fast_log2(to_ket), log_tolerance),
+                              fmo_gpu_far_cap(bra.reach.w));
+    const int ket_nodes =
+        min(fmo_far_nodes_needed(fast_log2(ket.w) - fast_log2(to_bra), log_tolerance),
+            fmo_gpu_far_cap(ket_extent));
+    const bool far =
+        *gap > 0.0f && *gap * *gap >= overlap && max(bra_nodes, ket_nodes) < FMO_FAR_CHOICES;
+    return far ? (unsigned)(FMO_FAR_CHOICES * bra_nodes + ket_nodes) << FMO_GPU_KET_BITS
+               : FMO_GPU_OVERLAP;
+}
+
+/* At most this part of the Schwarz bounds is left of an integral of a far quartet (far.h,
+ * fmo_far_largest). */
+__device__ float far_share(float4 bra, float4 ket, float gap)
+{
+    const float u = fmo_far_quotient(1.0f, gap);
+    const float sum4 = 24.0f * bra.z * ket.z, sum3 = 6.0f * bra.y * ket.z + 6.0f * bra.z * ket.y;
+    const float sum2 = 2.0f * bra.x * ket.z + 2.0f * bra.y * ket.y + 2.0f * bra.z * ket.x;
+    const float sum1 = bra.x * ket.y + bra.y * ket.x, sum0 = bra.x * ket.x;
+    return 1.00001f * u * (sum0 + u * (sum1 + u * (sum2 + u * (sum3 + u * sum4))));
+}
+
+/* A far quartet that would be below the cutoff in K even if it were this much larger than the bound
+ * of far.h keeps out (docs/theory.md). */
+#define FAR_K_MARGIN 1.25f
+
 /* Kets that passed the rule, closed up, until there are enough of them: no lane is idle in what is
  * left to find out, and quartets of one bra pair stand together in the lists. */
 typedef struct screen_queue {
@@ -165,212 +192,260 @@ enum { PLACE_LIST_BITS = 2 };
 
 /* What a block counts for the profile; by quartets, but prims, which are of kets. */
 typedef struct screen_counts {
-    unsigned tasks, exchanges, prims;
-    unsigned pairs, carried; /* pairs that count, those whose ket carries an ss pair */
+    unsigned tasks, prims, pairs, carried, exchanges;
 } screen_counts;
 
-/* A block screens one bra pair against `groups` groups of SCREEN_KETS ket pairs. What the rule
- * needs of the rows of i and j is put into shared memory first, if there is room for all sets.
- * Bounds are floats, rounded up. */
+/* What the threads of a block share, besides the rows. */
+typedef struct screen_shared {
+    screen_queue queue;
+    unsigned open[SCREEN_GROUPS]; /* tiles of a group that may hold a survivor */
+    int passed[SCREEN_GROUPS];    /* kets of a group */
+    unsigned listed[FMO_GPU_LISTS][SCREEN_QUEUE / 32]; /* by full warps of the queue */
+    screen_counts counted;
+} screen_shared;
+
+/* Step 1: the rule, for one group of kets, a lane for a ket in each of SCREEN_ROUNDS rounds.
+ * Survivors go into the queue from `queued` on. rows: [sets] max(|D_ik|, |D_jk|), or NULL. Bounds
+ * are floats, rounded up. */
+__device__ __forceinline__ void screen_group(const screen_args &a, const screen_part &part,
+                                             const screen_bra &bra, const float *rows, int group,
+                                             int block_begin, int block_end, int queued,
+                                             screen_shared *shared)
+{
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int offset = group * SCREEN_KETS + warp * SCREEN_ROUNDS * 32 + lane;
+    const unsigned tiles = shared->open[group] >> (warp * SCREEN_ROUNDS);
+    float in_J[SCREEN_ROUNDS], in_K[SCREEN_ROUNDS];
+    unsigned ballots[SCREEN_ROUNDS];
+    int mine = 0, to = 0;
+#pragma unroll
+    for (int r = 0; r < SCREEN_ROUNDS; r++) {
+        const int ket = block_begin + offset + r * 32;
+        bool stays = false;
+        if ((tiles >> r & 1u) && ket < block_end) {
+            const fmo_gpu_rule rule = part.ket.rule[ket];
+            in_J[r] = fmaxf(bra.rule.coulomb * rule.bound, bra.rule.bound * rule.coulomb);
+            if (rows) {
+                in_K[r] = bra.rule.bound * rule.bound * fmaxf(rows[rule.set.x], rows[rule.set.y]);
+            } else {
+                in_K[r] = bra.most * rule.bound;
+                if (fmaxf(in_J[r], in_K[r]) >= a.cutoff)
+                    in_K[r] = bra.rule.bound * rule.bound *
+                              fmo_gpu_exchange_of(a.block_max, a.sets, bra.rule.set, rule.set);
+            }
+            stays = fmaxf(in_J[r], in_K[r]) >= a.cutoff;
+        }
+        ballots[r] = __ballot_sync(0xffffffffu, stays);
+        mine += __popc(ballots[r]);
+    }
+    if (lane == 0 && mine) to = atomicAdd(&shared->passed[group], mine);
+    to = queued + __shfl_sync(0xffffffffu, to, 0);
+#pragma unroll
+    for (int r = 0; r < SCREEN_ROUNDS; r++) {
+        if (ballots[r] >> lane & 1u) {
+            const int at = to + __popc(ballots[r] & lanes_below(lane));
+            shared->queue.in_J[at] = in_J[r];
+            shared->queue.in_K[at] = in_K[r];
+            shared->queue.offset[at] = (unsigned short)(offset + r * 32);
+        }
+        to += __popc(ballots[r]);
+    }
+}
+
+/* Step 2: to which list an element of the queue goes, and as what. Returns the thread's tally. */
+template <bool FAR>
+__device__ __forceinline__ unsigned classify(const screen_args &a, const screen_part &part,
+                                             const screen_bra &bra, int block_begin,
+                                             unsigned queued, screen_shared *shared)
+{
+    constexpr int lists = FAR ? FMO_GPU_LISTS : 1;
+    screen_queue *const queue = &shared->queue;
+    const unsigned lane = threadIdx.x % 32;
+    const bool far_exchanges = FAR && fmo_gpu_far_exchanges(part.eri_class);
+    const float log_Q = fast_log2(bra.rule.bound), log_cutoff = fast_log2(a.cutoff);
+    unsigned coded = a.coded ? ~0u : FMO_GPU_PAIRS_MAX - 1u;
+    unsigned counting = fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_PAIRS)
+                            ? ~0u
+                            : (1u << FMO_GPU_TALLY_PAIRS) - 1u;
+    int diagonal =
+        part.same && fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_CARRIED) ? bra.pair : -1;
+    unsigned tally = 0;
+    asm volatile("" : "+r"(coded), "+r"(counting), "+r"(diagonal)); /* found once, not each time */
+    for (unsigned e = threadIdx.x; e - lane < queued; e += SCREEN_THREADS) { /* warp by warp */
+        int list = FMO_GPU_LISTS;
+        if (e < queued) {
+            const int ket = block_begin + queue->offset[e];
+            const float in_J = queue->in_J[e], in_K = queue->in_K[e];
+            const fmo_gpu_rule rule = part.ket.rule[ket];
+            const float log_size = fast_log2(fmaxf(in_J, in_K));
+            unsigned code = factor_code(log_size - log_Q - fast_log2(rule.bound));
+            bool exchanges = in_K >= a.cutoff;
+            list = FMO_GPU_NEAR;
+            if (FAR) {
+                const float4 reach = part.ket.reach[ket];
+                float gap;
+                const unsigned nodes =
+                    far_code(bra, part.ket.sphere[ket], reach.w, log_size - log_cutoff, &gap);
+                const bool far_exchange =
+                    in_K * fminf(1.0f, FAR_K_MARGIN * far_share(bra.reach, reach, gap)) >= a.cutoff;
+                if (nodes != FMO_GPU_OVERLAP) {
+                    exchanges = far_exchange;
+                    if (!exchanges) list = in_J >= a.cutoff ? FMO_GPU_FAR_J : FMO_GPU_LISTS;
+                    if (exchanges && far_exchanges) list = FMO_GPU_FAR_K;
+                    if (list != FMO_GPU_NEAR) code = nodes;
+                }
+            }
+            queue->in_J[e] = __uint_as_float(
+                (code | (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u) | (unsigned)ket) & coded);
+            tally += (rule.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
+            if (ket == diagonal) fmo_gpu_count_diagonal(a.counters->quartets);
+        }
+        unsigned same = 0, own = 0; /* lanes of this one's list; of the list numbered like it */
+#pragma unroll
+        for (int l = 0; l < lists; l++) {
+            const unsigned ballot = __ballot_sync(0xffffffffu, list == l);
+            if (list == l) same = ballot;
+            if (lane == l) own = ballot;
+        }
+        if (lane < lists) shared->listed[lane][e / 32] = __popc(own);
+        queue->offset[e] =
+            (unsigned short)(__popc(same & lanes_below(lane)) << PLACE_LIST_BITS | (unsigned)list);
+    }
+    return tally;
+}
+
+/* Step 3, a warp for a list: numbers of its members become places in it. */
+__device__ __forceinline__ void reserve(unsigned *survivors, int queued, unsigned *listed,
+                                        unsigned *tasks)
+{
+    const int lane = threadIdx.x % 32, warps = (queued + 31) / 32;
+    unsigned sum[2], base = 0;
+    for (int h = 0; h < 2; h++) sum[h] = 32 * h + lane < warps ? listed[32 * h + lane] : 0u;
+    const unsigned own[2] = {sum[0], sum[1]};
+    for (int offset = 1; offset < 32; offset *= 2)
+        for (int h = 0; h < 2; h++) {
+            const unsigned below = __shfl_up_sync(0xffffffffu, sum[h], offset);
+            if (lane >= offset) sum[h] += below;
+        }
+    sum[1] += __shfl_sync(0xffffffffu, sum[0], 31);
+    if (lane == 31 && sum[1]) {
+        base = atomicAdd(survivors, sum[1]);
+        atomicAdd(tasks, sum[1]);
+    }
+    base = __shfl_sync(0xffffffffu, base, 31);
+    for (int h = 0; h < 2; h++)
+        if (32 * h + lane < warps) listed[32 * h + lane] = base + sum[h] - own[h];
+}
+
+/* Step 4: into the lists. */
+template <bool FAR>
+__device__ __forceinline__ void write_lists(const screen_part &part, int bra, int queued,
+                                            const screen_shared *shared)
+{
+    for (int e = threadIdx.x; e < queued; e += SCREEN_THREADS) {
+        const unsigned place = shared->queue.offset[e];
+        const int list = (int)(place & ((1u << PLACE_LIST_BITS) - 1u));
+        if (list == FMO_GPU_LISTS) continue;
+        const unsigned to = shared->listed[list][e / 32] + (place >> PLACE_LIST_BITS);
+        int2 *const at = !FAR || list == FMO_GPU_NEAR ? part.list + to
+                         : list == FMO_GPU_FAR_J      ? part.far_J_end - 1 - (int)to
+                                                      : part.far_K + to;
+        *at = make_int2(bra, __float_as_int(shared->queue.in_J[e]));
+    }
+}
+
+/* A block screens one bra pair against `groups` groups of SCREEN_KETS ket pairs. ROWS: what the
+ * rule needs of the rows of i and j is put into shared memory first, if there is room for all sets.
+ */
 template <bool ROWS, bool FAR>
 __global__ void __launch_bounds__(SCREEN_THREADS, 6) screen(const __grid_constant__ screen_args a)
 {
-    constexpr int lists = FAR ? FMO_GPU_LISTS : 1;
-    extern __shared__ float rows[];         /* [sets] max(|D_ik|, |D_jk|) */
-    __shared__ unsigned open[LARGE_GROUPS]; /* tiles of a group that may hold a survivor */
-    __shared__ screen_queue queue;
-    __shared__ int passed[2][SCREEN_WARPS]; /* kets of a warp in this group, or the next one */
-    __shared__ unsigned listed[FMO_GPU_LISTS][SCREEN_QUEUE / 32]; /* by full warps of the queue */
-    __shared__ screen_counts counted;
+    extern __shared__ float rows[];
+    __shared__ screen_shared shared;
     int n = a.parts - 1;
     while (n > 0 && blockIdx.x < a.part[n].block_begin) n--;
     const screen_part &part = a.part[n];
     const unsigned block = blockIdx.x - part.block_begin;
-    const int bra = part.bra_begin + (int)(block / part.chunks);
-    const int all_kets = part.same ? bra + 1 : part.ket.num;
+    screen_bra bra;
+    bra.pair = part.bra_begin + (int)(block / part.chunks);
+    const int all_kets = part.same ? bra.pair + 1 : part.ket.num;
     const int block_begin = (int)(block % part.chunks) * a.groups * SCREEN_KETS;
     const int block_end = min(block_begin + a.groups * SCREEN_KETS, all_kets);
     if (block_begin >= block_end) return;
 
-    const ushort2 ij = part.bra.set[bra];
-    const unsigned bra_flags = part.bra.counts[bra];
-    const float Q = part.bra.bound[bra], coulomb = part.bra.coulomb[bra];
-    /* No ket can exchange more than this. */
-    const float most = Q * __double2float_ru(fmo_screen_exchange(a.row_max[ij.x], a.row_max[ij.y]));
+    bra.rule = part.bra.rule[bra.pair];
+    const ushort2 ij = bra.rule.set;
+    bra.most = bra.rule.bound * fmaxf(a.row_max[ij.x], a.row_max[ij.y]);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
     /* A warp looks at a group, a lane at a tile of 32 kets; tiles that cannot hold a survivor are
      * passed over. */
     bool any = false;
-    if (warp < a.groups) {
-        const int tile = block_begin / FMO_GPU_TILE_PAIRS + (int)threadIdx.x;
-        if (tile * FMO_GPU_TILE_PAIRS < block_end) {
-            const float bound = part.ket.tile_bound[tile];
-            any = fmaxf(fmaxf(most, coulomb) * bound, Q * part.ket.tile_coulomb[tile]) >= a.cutoff;
+    for (int g = warp; g < a.groups; g += SCREEN_WARPS) {
+        const int tile = block_begin / FMO_GPU_TILE_PAIRS + 32 * g + lane;
+        bool may = false;
+        if (tile * FMO_GPU_TILE_PAIRS < block_end)
+            may = fmaxf(fmaxf(bra.most, bra.rule.coulomb) * part.ket.tile_bound[tile],
+                        bra.rule.bound * part.ket.tile_coulomb[tile]) >= a.cutoff;
+        const unsigned tiles = __ballot_sync(0xffffffffu, may);
+        any |= may;
+        if (lane == 0) {
+            shared.open[g] = tiles;
+            shared.passed[g] = 0;
         }
-        const unsigned tiles = __ballot_sync(0xffffffffu, any);
-        if (lane == 0) open[warp] = tiles;
     }
-    if (threadIdx.x == 0) counted = {0u, 0u, 0u, 0u, 0u};
+    if (threadIdx.x == 0) shared.counted = {0u, 0u, 0u, 0u, 0u};
     if (!__syncthreads_or(any)) return;
     for (int k = threadIdx.x; ROWS && k < a.sets; k += SCREEN_THREADS)
-        rows[k] = __double2float_ru(fmo_screen_max(a.block_max[(size_t)ij.x * a.sets + k],
-                                                   a.block_max[(size_t)ij.y * a.sets + k]));
+        rows[k] =
+            fmaxf(a.block_max[(size_t)ij.x * a.sets + k], a.block_max[(size_t)ij.y * a.sets + k]);
     if (ROWS) __syncthreads();
-
-    const float4 sphere = FAR ? part.bra.sphere[bra] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    const float4 reach = FAR ? part.bra.reach[bra] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    const unsigned extent = FAR ? part.bra.extent[bra] : 0u;
-    screen_counts counts = {0u, 0u, 0u, 0u, 0u}; /* of a lane */
-    int queued = 0, parity = 0;                  /* the same in all threads */
-    for (int g = 0; g < a.groups; g++) {
-        const unsigned tiles = open[g];
-        if (tiles) { /* the same in all threads */
-            float in_J[SCREEN_ROUNDS], in_K[SCREEN_ROUNDS];
-            unsigned ballots[SCREEN_ROUNDS];
-            const int offset = g * SCREEN_KETS + warp * SCREEN_ROUNDS * 32 + lane;
-            int mine = 0, to = queued;
-#pragma unroll
-            for (int r = 0; r < SCREEN_ROUNDS; r++) {
-                const int ket = block_begin + offset + r * 32;
-                bool stays = false;
-                if ((tiles >> (warp * SCREEN_ROUNDS + r) & 1u) && ket < block_end) {
-                    const float bound = part.ket.bound[ket];
-                    in_J[r] = fmaxf(coulomb * bound, Q * part.ket.coulomb[ket]);
-                    in_K[r] = most * bound;
-                    if (fmaxf(in_J[r], in_K[r]) >= a.cutoff) {
-                        const ushort2 kl = part.ket.set[ket];
-                        in_K[r] = Q * bound *
-                                  (ROWS ? fmaxf(rows[kl.x], rows[kl.y])
-                                        : __double2float_ru(fmo_screen_exchange_of(
-                                              a.block_max, a.sets, ij.x, ij.y, kl.x, kl.y)));
-                        stays = fmaxf(in_J[r], in_K[r]) >= a.cutoff;
-                    }
-                }
-                ballots[r] = __ballot_sync(0xffffffffu, stays);
-                mine += __popc(ballots[r]);
-            }
-            if (lane == 0) passed[parity][warp] = mine;
-            __syncthreads();
-#pragma unroll
-            for (int w = 0; w < SCREEN_WARPS; w++) {
-                const int others = passed[parity][w];
-                queued += others;
-                if (w < warp) to += others;
-            }
-            parity ^= 1;
-#pragma unroll
-            for (int r = 0; r < SCREEN_ROUNDS; r++) {
-                if (ballots[r] >> lane & 1u) {
-                    const int at = to + __popc(ballots[r] & lanes_below(lane));
-                    queue.in_J[at] = in_J[r];
-                    queue.in_K[at] = in_K[r];
-                    queue.offset[at] = (unsigned short)(offset + r * 32);
-                }
-                to += __popc(ballots[r]);
-            }
-        }
-        if (queued <= SCREEN_QUEUE - SCREEN_KETS && g + 1 < a.groups) continue;
-        if (!queued) continue;
-        __syncthreads();
-        for (int e = threadIdx.x; e - lane < queued; e += SCREEN_THREADS) { /* warp by warp */
-            int list = FMO_GPU_LISTS;
-            if (e < queued) {
-                const float in_J = queue.in_J[e];
-                const int ket = block_begin + queue.offset[e];
-                float in_K = queue.in_K[e], gap = 0.0f;
-                const unsigned flags = part.ket.counts[ket];
-                unsigned code = FMO_GPU_OVERLAP;
-                if (FAR)
-                    code = far_code(sphere, extent, part.ket.sphere[ket], part.ket.extent[ket],
-                                    fmaxf(in_J, in_K), a.cutoff, &gap);
-                if (FAR && code != FMO_GPU_OVERLAP && in_K >= a.cutoff)
-                    in_K *= fminf(1.0f, FAR_K_MARGIN * far_share(reach, part.ket.reach[ket], gap));
-                const unsigned exchanges = in_K >= a.cutoff;
-                if (code == FMO_GPU_OVERLAP ||
-                    (exchanges && !fmo_gpu_far_exchanges(part.eri_class))) {
-                    code = factor_code(fmaxf(in_J, in_K), Q * part.ket.bound[ket]);
-                    list = FMO_GPU_NEAR;
-                } else if (exchanges) {
-                    list = FMO_GPU_FAR_K;
-                } else if (in_J >= a.cutoff) {
-                    list = FMO_GPU_FAR_J;
-                }
-                queue.in_J[e] = __uint_as_float(
-                    (a.coded ? code | (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u) : 0u) |
-                    (unsigned)ket);
-                counts.tasks += list != FMO_GPU_LISTS;
-                counts.exchanges += exchanges;
-                counts.prims += flags >> FMO_GPU_COUNTS_BITS;
-                if (bra_flags & flags & FMO_GPU_COUNTS_PAIR) {
-                    counts.pairs++;
-                    counts.carried += (flags & FMO_GPU_COUNTS_CARRIED) != 0;
-                }
-                if (part.same && ket == bra && bra_flags & FMO_GPU_COUNTS_CARRIED)
-                    fmo_gpu_count_diagonal(a.counters->quartets);
-            }
-            unsigned before = 0;
-#pragma unroll
-            for (int l = 0; l < lists; l++) {
-                const unsigned ballot = __ballot_sync(0xffffffffu, list == l);
-                if (list == l) before = __popc(ballot & lanes_below(lane));
-                if (lane == 0) listed[l][e / 32] = __popc(ballot);
-            }
-            if (e < queued)
-                queue.offset[e] = (unsigned short)(before << PLACE_LIST_BITS | (unsigned)list);
-        }
-        __syncthreads();
-        if (warp < lists) { /* a list: numbers become places */
-            const int warps = (queued + 31) / 32;
-            unsigned sum[2], base = 0;
-            for (int h = 0; h < 2; h++)
-                sum[h] = 32 * h + lane < warps ? listed[warp][32 * h + lane] : 0u;
-            const unsigned own[2] = {sum[0], sum[1]};
-            for (int offset = 1; offset < 32; offset *= 2)
-                for (int h = 0; h < 2; h++) {
-                    const unsigned below = __shfl_up_sync(0xffffffffu, sum[h], offset);
-                    if (lane >= offset) sum[h] += below;
-                }
-            sum[1] += __shfl_sync(0xffffffffu, sum[0], 31);
-            if (lane == 31 && sum[1])
-                base = atomicAdd(&a.counters->survivors[warp][part.eri_class], sum[1]);
-            base = __shfl_sync(0xffffffffu, base, 31);
-            for (int h = 0; h < 2; h++)
-                if (32 * h + lane < warps) listed[warp][32 * h + lane] = base + sum[h] - own[h];
-        }
-        __syncthreads();
-        for (int e = threadIdx.x; e < queued; e += SCREEN_THREADS) {
-            const unsigned place = queue.offset[e];
-            const int list = (int)(place & ((1u << PLACE_LIST_BITS) - 1u));
-            if (list == FMO_GPU_LISTS) continue;
-            const unsigned to = listed[list][e / 32] + (place >> PLACE_LIST_BITS);
-            int2 *const at = !FAR || list == FMO_GPU_NEAR ? part.list + to
-                             : list == FMO_GPU_FAR_J      ? part.far_J_end - 1 - (int)to
-                                                          : part.far_K + to;
-            *at = make_int2(bra, __float_as_int(queue.in_J[e]));
-        }
-        queued = 0; /* written again only after the next group's barrier */
+    if (FAR) {
+        bra.sphere = part.bra.sphere[bra.pair];
+        bra.reach = part.bra.reach[bra.pair];
+        bra.log_w = fast_log2(bra.sphere.w);
     }
-    counts.tasks = warp_sum(counts.tasks);
-    counts.exchanges = warp_sum(counts.exchanges);
-    counts.prims = warp_sum(counts.prims);
-    counts.pairs = warp_sum(counts.pairs);
-    counts.carried = warp_sum(counts.carried);
-    if (lane == 0 && counts.prims) {
-        atomicAdd(&counted.tasks, counts.tasks);
-        atomicAdd(&counted.exchanges, counts.exchanges);
-        atomicAdd(&counted.prims, counts.prims);
-        atomicAdd(&counted.pairs, counts.pairs);
-        atomicAdd(&counted.carried, counts.carried);
+
+    unsigned tally = 0;
+    for (int g = 0, queued = 0; g < a.groups; g++) { /* queued: the same in all threads */
+        if (shared.open[g]) {
+            screen_group(a, part, bra, ROWS ? rows : NULL, g, block_begin, block_end, queued,
+                         &shared);
+            __syncthreads();
+            queued += shared.passed[g];
+        }
+        if (!queued || (queued <= SCREEN_QUEUE - SCREEN_KETS && g + 1 < a.groups)) continue;
+        tally += classify<FAR>(a, part, bra, block_begin, queued, &shared);
+        __syncthreads();
+        if (warp < (FAR ? FMO_GPU_LISTS : 1))
+            reserve(&a.counters->survivors[warp][part.eri_class], queued, shared.listed[warp],
+                    &shared.counted.tasks);
+        __syncthreads();
+        write_lists<FAR>(part, bra.pair, queued, &shared);
+        if (g + 1 < a.groups) __syncthreads();
+        queued = 0;
+    }
+    const unsigned prims = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_PRIMS));
+    const unsigned pairs = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_PAIRS));
+    const unsigned carried = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_CARRIED));
+    const unsigned exchanges = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_EXCHANGES));
+    screen_counts *const counted = &shared.counted;
+    if (lane == 0 && prims) {
+        atomicAdd(&counted->prims, prims);
+        atomicAdd(&counted->pairs, pairs);
+        atomicAdd(&counted->carried, carried);
+        atomicAdd(&counted->exchanges, exchanges);
     }
     __syncthreads();
-    if (threadIdx.x == 0 && counted.prims) {
-        atomicAdd(&a.counters->tasks[part.eri_class], (unsigned long long)counted.tasks);
-        atomicAdd(&a.counters->exchanges[part.eri_class], (unsigned long long)counted.exchanges);
+    if (threadIdx.x == 0 && counted->prims) {
+        const unsigned bra_prims = fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_PRIMS);
+        atomicAdd(&a.counters->tasks[part.eri_class], (unsigned long long)counted->tasks);
+        atomicAdd(&a.counters->exchanges[part.eri_class], (unsigned long long)counted->exchanges);
         atomicAdd(&a.counters->prim_quartets[part.eri_class],
-                  (unsigned long long)counted.prims * (bra_flags >> FMO_GPU_COUNTS_BITS));
-        fmo_gpu_count(a.counters->quartets, part.eri_class, bra_flags & FMO_GPU_COUNTS_CARRIED,
-                      counted.pairs, counted.carried);
+                  (unsigned long long)counted->prims * bra_prims);
+        fmo_gpu_count(a.counters->quartets, part.eri_class,
+                      fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_CARRIED), counted->pairs,
+                      counted->carried);
     }
 }
 
@@ -393,7 +468,8 @@ __device__ double block_sum(double value, double *shared)
 
 typedef struct bound_args {
     fmo_gpu_pairs pairs[FMO_PAIR_CLASS_COUNT];
-    const double *block_max, *shell_bound;
+    const float *block_max;
+    const double *shell_bound;
     int sets, s_sets, width;
     double *bound, *scale;
 } bound_args;
@@ -409,8 +485,9 @@ __global__ void __launch_bounds__(BOUND_THREADS) bound_elements(bound_args a)
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         const double functions = c == FMO_PAIR_SS ? 1.0 : c == FMO_PAIR_PS ? a.width : 9.0;
         for (int n = threadIdx.x; n < a.pairs[c].num; n += BOUND_THREADS) {
-            const ushort2 kl = a.pairs[c].set[n];
-            coulomb += functions * a.pairs[c].bound[n] * a.block_max[(size_t)kl.x * a.sets + kl.y];
+            const fmo_gpu_rule rule = a.pairs[c].rule[n];
+            coulomb +=
+                functions * rule.bound * a.block_max[(size_t)rule.set.x * a.sets + rule.set.y];
         }
     }
     for (int j = 0; j < a.sets; j++) {
@@ -491,8 +568,17 @@ cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g)
     return code == cudaSuccess ? fmo_gpu_take_pairs(g) : code;
 }
 
-/* Small systems need many blocks, large ones few fillings of shared memory. */
-static const double small_work = 1e8;
+/* Groups of a block: small systems need many blocks, large ones few fillings of shared memory.
+ * Measured on an H200. */
+static int find_groups(const fmo_gpu_state *g)
+{
+    static const double small_work = 1e8;
+    const int kets = g->pairs[FMO_PAIR_PS].num;
+    return g->work < small_work                  ? 1
+           : kets <= SCREEN_GROUPS * SCREEN_KETS ? SCREEN_GROUPS / 2
+                                                 : SCREEN_GROUPS;
+}
+
 enum { ROWS_BYTES_MAX = 36 * 1024 };
 
 cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_pass *pass)
@@ -506,7 +592,7 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
     screen_args a;
     unsigned blocks = 0;
     memset(&a, 0, sizeof a);
-    a.groups = g->work < small_work ? 1 : LARGE_GROUPS;
+    a.groups = find_groups(g);
     for (int n = 0; n < pass->num; n++) {
         const fmo_gpu_part *from = &pass->part[n];
         const fmo_gpu_class_view view = fmo_gpu_view(plan, g, from);

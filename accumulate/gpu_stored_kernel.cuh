@@ -69,39 +69,37 @@ fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args 
     const size_t task = first + fmo_lane();
     bool stays = false, exchanges = false;
     int2 quartet = {0, 0};
+    fmo_gpu_rule bra = {}, ket = {};
     if (task < a.tasks) {
         quartet = fmo_gpu_load_once(view.list + task);
         quartet.y &= FMO_GPU_PAIRS_MAX - 1;
-        const float bra_bound = __ldg(view.bra.bound + quartet.x);
-        const float ket_bound = __ldg(view.ket.bound + quartet.y);
-        const ushort2 ij = __ldg(view.bra.set + quartet.x), kl = __ldg(view.ket.set + quartet.y);
-        const float in_J =
-            fmaxf(view.bra.coulomb[quartet.x] * ket_bound, bra_bound * view.ket.coulomb[quartet.y]);
+        bra = view.bra.rule[quartet.x];
+        ket = view.ket.rule[quartet.y];
+        const float in_J = fmaxf(bra.coulomb * ket.bound, bra.bound * ket.coulomb);
         const float in_K =
-            bra_bound * ket_bound *
-            __double2float_ru(fmo_screen_exchange_of(a.block_max, a.sets, ij.x, ij.y, kl.x, kl.y));
+            bra.bound * ket.bound * fmo_gpu_exchange_of(a.block_max, a.sets, bra.set, ket.set);
         exchanges = !(in_K < a.cutoff);
         stays = exchanges || !(in_J < a.cutoff);
     }
     const unsigned staying = __ballot_sync(all, stays);
     if (!staying) return 0;
-    unsigned bra_flags = 0, ket_flags = 0;
     if (stays) {
         const unsigned at = (end + __popc(staying & fmo_lanes_below())) % 64;
         waiting->task[at] = task;
         waiting->quartet[at] =
             make_int2(quartet.x, quartet.y | (exchanges ? (int)FMO_GPU_EXCHANGE_BIT : 0));
-        bra_flags = __ldg(view.bra.counts + quartet.x);
-        ket_flags = __ldg(view.ket.counts + quartet.y);
-        atomicAdd(&waiting->prim_quartets, (unsigned)(__ldg(&view.bra.shell[quartet.x].z) *
-                                                      __ldg(&view.ket.shell[quartet.y].z)));
-        if (view.same && quartet.x == quartet.y && bra_flags & FMO_GPU_COUNTS_CARRIED)
+        atomicAdd(&waiting->prim_quartets, fmo_gpu_tally(bra.counts, FMO_GPU_TALLY_PRIMS) *
+                                               fmo_gpu_tally(ket.counts, FMO_GPU_TALLY_PRIMS));
+        if (view.same && quartet.x == quartet.y && fmo_gpu_tally(bra.counts, FMO_GPU_TALLY_CARRIED))
             fmo_gpu_count_diagonal(a.counters->quartets);
     }
     const unsigned exchanging = __ballot_sync(all, exchanges);
-    const unsigned pairs = __ballot_sync(all, bra_flags & ket_flags & FMO_GPU_COUNTS_PAIR);
-    const unsigned bras = pairs & __ballot_sync(all, bra_flags & FMO_GPU_COUNTS_CARRIED);
-    const unsigned kets = pairs & __ballot_sync(all, ket_flags & FMO_GPU_COUNTS_CARRIED);
+    const unsigned both = stays ? bra.counts & ket.counts : 0u;
+    const unsigned pairs = __ballot_sync(all, fmo_gpu_tally(both, FMO_GPU_TALLY_PAIRS));
+    const unsigned bras =
+        pairs & __ballot_sync(all, fmo_gpu_tally(bra.counts, FMO_GPU_TALLY_CARRIED));
+    const unsigned kets =
+        pairs & __ballot_sync(all, fmo_gpu_tally(ket.counts, FMO_GPU_TALLY_CARRIED));
     if (fmo_lane() == 0) {
         waiting->tasks += __popc(staying);
         waiting->exchanges += __popc(exchanging);

@@ -13,7 +13,7 @@
 
 /* What the tile kernels need beyond the class view: they screen for themselves. */
 typedef struct fmo_gpu_tile_args {
-    const double *block_max, *row_max;
+    const float *block_max, *row_max;
     int sets;
     int chunks; /* warps that share a bra pair, each with rows of its own */
     double cutoff;
@@ -129,12 +129,11 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     extern __shared__ double rows[]; /* [ni + nj][nao] */
     __shared__ int queue[64];
     const int lane = threadIdx.x, bra = blockIdx.x / a.chunks, chunk = blockIdx.x % a.chunks;
-    const ushort2 ij = view.bra.set[bra];
+    const fmo_gpu_rule bra_rule = view.bra.rule[bra];
     const int4 bra_shell = view.bra.shell[bra];
-    const double Q = view.bra.bound[bra];
     const double largest = __longlong_as_double((long long)a.counters->density_largest);
     const double most =
-        fmo_screen_max(4.0 * largest, fmo_screen_max(a.row_max[ij.x], a.row_max[ij.y]));
+        fmo_screen_max(4.0 * largest, fmaxf(a.row_max[bra_rule.set.x], a.row_max[bra_rule.set.y]));
     const int kets = view.same ? bra + 1 : view.ket.num;
     const int share = (kets + 32 * a.chunks - 1) / (32 * a.chunks) * 32;
     const int ket_begin = chunk * share;
@@ -150,18 +149,21 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         const int ket = first + lane;
         bool stays = false;
         if (ket < ket_end) {
-            const double bound = Q * view.ket.bound[ket];
+            const fmo_gpu_rule rule = view.ket.rule[ket];
+            const float bound = bra_rule.bound * rule.bound;
             if (bound * most >= a.cutoff) {
-                const ushort2 kl = view.ket.set[ket];
-                stays = bound * fmo_screen_density(a.block_max, a.sets, ij.x, ij.y, kl.x, kl.y) >=
-                        a.cutoff;
+                const float in_J =
+                    fmaxf(bra_rule.coulomb * rule.bound, bra_rule.bound * rule.coulomb);
+                const float in_K =
+                    bound * fmo_gpu_exchange_of(a.block_max, a.sets, bra_rule.set, rule.set);
+                stays = fmaxf(in_J, in_K) >= a.cutoff;
                 if (stays) {
                     prims += (unsigned long long)(bra_shell.z * view.ket.shell[ket].z);
-                    const unsigned flags = view.ket.counts[ket];
-                    if (view.bra.counts[bra] & flags & FMO_GPU_COUNTS_PAIR) {
+                    if (fmo_gpu_tally(bra_rule.counts & rule.counts, FMO_GPU_TALLY_PAIRS)) {
+                        const unsigned carries = fmo_gpu_tally(rule.counts, FMO_GPU_TALLY_CARRIED);
                         quartets++;
-                        carried += (flags & FMO_GPU_COUNTS_CARRIED) != 0;
-                        if (view.same && ket == bra && flags & FMO_GPU_COUNTS_CARRIED)
+                        carried += carries;
+                        if (view.same && ket == bra && carries)
                             fmo_gpu_count_diagonal(a.counters->quartets);
                     }
                 }
@@ -217,8 +219,8 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         atomicAdd(&a.counters->tasks[C::id], tasks);
         atomicAdd(&a.counters->exchanges[C::id], tasks);
         atomicAdd(&a.counters->prim_quartets[C::id], prims);
-        fmo_gpu_count(a.counters->quartets, C::id, view.bra.counts[bra] & FMO_GPU_COUNTS_CARRIED,
-                      quartets, carried);
+        fmo_gpu_count(a.counters->quartets, C::id,
+                      fmo_gpu_tally(bra_rule.counts, FMO_GPU_TALLY_CARRIED), quartets, carried);
         atomicAdd(m.issued, issued + tasks * ket_adds);
     }
 }

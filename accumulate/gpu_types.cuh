@@ -42,6 +42,29 @@ static __host__ __device__ inline int fmo_gpu_set_begin(int set, int s_sets, int
     return set < s_sets ? set : fmo_gpu_aligned(s_sets) + width * (set - s_sets);
 }
 
+/* What the screening rule wants to know of a pair, read 16 bytes at a time. */
+typedef struct __builtin_align__(16) fmo_gpu_rule
+{
+    float bound;     /* Schwarz bound, rounded up */
+    float coulomb;   /* the same times 4 |D|, made in every build */
+    ushort2 set;     /* sets i, j */
+    unsigned counts; /* what it adds to a tally */
+}
+fmo_gpu_rule;
+
+/* What a thread counts, in one word: primitives of kets, up to 1023, and, up to 127 each, pairs
+ * (not their further parts), those that carry an ss pair along, quartets that count in K. */
+enum {
+    FMO_GPU_TALLY_PRIMS = 0,
+    FMO_GPU_TALLY_PAIRS = 10,
+    FMO_GPU_TALLY_CARRIED = 17,
+    FMO_GPU_TALLY_EXCHANGES = 24
+};
+static __host__ __device__ inline unsigned fmo_gpu_tally(unsigned word, int what)
+{
+    return word >> what & (what == FMO_GPU_TALLY_PRIMS ? 1023u : 127u);
+}
+
 /* One class of shell pairs. Shells are numbered as the kernels see them: in a plan with sp pairs a
  * p shell and its partner are one set of four functions, s x y z; s shells without partner come
  * first, and both kinds stand in descending order of primitives, so that the sets of neighbouring
@@ -52,13 +75,12 @@ static __host__ __device__ inline int fmo_gpu_set_begin(int set, int s_sets, int
  * are in descending order of their bounds. */
 typedef struct fmo_gpu_pairs {
     int num;
-    const int4 *shell;           /* [num] first functions of i and j, primitives, stride in prim */
-    const ushort2 *set;          /* [num] sets i, j */
-    const unsigned *prim_at;     /* [num] first value in prim */
-    const unsigned char *counts; /* [num] FMO_GPU_COUNTS_..., and the primitives above them */
-    const float *bound;          /* [num] Schwarz bound, rounded up */
-    const float *tile_bound;     /* [num/FMO_GPU_TILE_PAIRS] largest bound of each tile of pairs */
-    float *coulomb, *tile_coulomb; /* the same times 4 |D|, made in every build */
+    const int4 *shell;       /* [num] first functions of i and j, primitives, stride in prim */
+    fmo_gpu_rule *rule;      /* [num] */
+    const unsigned *prim_at; /* [num] first value in prim */
+    /* [num/FMO_GPU_TILE_PAIRS] the largest of each tile of pairs: bounds, and rule.coulomb */
+    const float *tile_bound;
+    float *tile_coulomb;
     double *density; /* [products][num] D of the pair, made in every build; with sp pairs */
     double *sums;    /* [products][num] what X^J gets; fixed point under `fixed`; with sp pairs */
     const double *center; /* [6][num] A, A - B */
@@ -66,26 +88,22 @@ typedef struct fmo_gpu_pairs {
     const unsigned *record_at; /* [num] first primitive in record */
     const double2 *record;     /* the same primitives, [primitive][field] pair after pair */
     /* For far quartets (far.h), NULL without them: */
-    float4 *sphere;   /* [num] middle of the primitives' centres, and how far they are from it */
-    unsigned *extent; /* [num] fmo_gpu_extent */
-    float4 *reach;    /* [num] largest moments of order 0, 1, 2 of a product, over the bound */
-    double2 *far; /* [FMO_GPU_FAR_SLOTS][fmo_gpu_far_twos][num] place, coefficients; moments of D,
-                   * made in every build */
+    float4 *sphere; /* [num] middle of the primitives' centres, and how far they are from it */
+    float4 *reach;  /* [num] largest moments of order 0, 1, 2 of a product, over the bound, and
+                     * fmo_gpu_extent */
+    double2 *far;   /* [FMO_GPU_FAR_SLOTS][fmo_gpu_far_twos][num] place, coefficients; moments of D,
+                     * made in every build */
 } fmo_gpu_pairs;
 
-/* Largest 1/p of a pair, and the choice of nodes that is exact for it, or FMO_FAR_CHOICES, in the
- * last three bits. */
-static __device__ inline unsigned fmo_gpu_extent(float spread, int cap)
+/* Largest 1/p of a pair, as a number, and in its last three bits the choice of nodes that is exact
+ * for the pair, or FMO_FAR_CHOICES. */
+static __device__ inline float fmo_gpu_extent(float spread, int cap)
 {
-    return (__float_as_uint(spread) + 8u) / 8u * 8u | (unsigned)cap;
+    return __uint_as_float((__float_as_uint(spread) + 8u) / 8u * 8u | (unsigned)cap);
 }
-static __device__ inline float fmo_gpu_spread(unsigned extent)
+static __device__ inline int fmo_gpu_far_cap(float extent)
 {
-    return __uint_as_float(extent);
-}
-static __device__ inline int fmo_gpu_far_cap(unsigned extent)
-{
-    return (int)(extent % 8u);
+    return (int)(__float_as_uint(extent) % 8u);
 }
 
 /* The nodes of choice 0, then those of choice 1, ... */
@@ -107,12 +125,6 @@ static __host__ __device__ constexpr int fmo_gpu_far_twos(int kind)
 {
     return (1 + FMO_FAR_COEFFICIENTS(kind) + FMO_FAR_TERMS(kind) + 1) / 2;
 }
-
-enum {
-    FMO_GPU_COUNTS_PAIR = 1,    /* the first part of a pair */
-    FMO_GPU_COUNTS_CARRIED = 2, /* ... that carries an ss pair along */
-    FMO_GPU_COUNTS_BITS = 2
-};
 
 /* A survivor: x the bra pair; y the ket pair and, above FMO_GPU_KET_BITS, how small the density
  * factor is, so that it is at most 2^(FMO_GPU_FACTOR_TOP - code), and whether the quartet counts in
@@ -165,6 +177,15 @@ static __device__ inline void fmo_gpu_count_diagonal(unsigned long long *quartet
     atomicAdd(&quartets[FMO_ERI_PSSS], ~0ull);
 }
 
+/* fmo_screen_exchange_of, in floats rounded up. */
+static __device__ inline float fmo_gpu_exchange_of(const float *block_max, int sets, ushort2 ij,
+                                                   ushort2 kl)
+{
+    const float *const i = block_max + (size_t)ij.x * sets, *const j =
+                                                                block_max + (size_t)ij.y * sets;
+    return fmaxf(fmaxf(i[kl.x], j[kl.x]), fmaxf(i[kl.y], j[kl.y]));
+}
+
 /* One class of quartets of one pass: pairs, and the list of survivors. */
 typedef struct fmo_gpu_class_view {
     fmo_gpu_pairs bra, ket;
@@ -182,7 +203,7 @@ typedef struct fmo_gpu_stored_args {
     const double *eri; /* as gpu_stored_kernel.cuh lays them out */
     size_t tasks;
     size_t piece; /* tasks that a warp screens in a row, a power of two from 32 on */
-    const double *block_max;
+    const float *block_max;
     int sets;
     float cutoff;
     fmo_gpu_counters *counters;

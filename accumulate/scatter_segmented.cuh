@@ -77,42 +77,48 @@ FMO_DEVICE void fmo_commit_whole(T *address, size_t stride, const T *value, cons
         Commit::add(address + n / Columns * stride + n % Columns, sum);
 }
 
-/* The values of a warp's lanes, and what there is to know of its runs. The odd pitch keeps those
- * who read different values of one lane out of each other's banks. */
+/* The values of a warp's lanes, and its runs: where they add, and their first lanes and lengths.
+ * The odd pitch keeps those who read different values of one lane out of each other's banks. */
 template <int BlockThreads, int All> struct fmo_run_scratch {
-    enum { PITCH = 33 };
+    enum { PITCH = 33, LENGTH_BITS = 8 };
     double value[BlockThreads / 32][All * PITCH];
     double *address[BlockThreads / 32][32];
-    int first[BlockThreads / 32][32];
+    int run[BlockThreads / 32][32];
 };
 
 /* Sums the blocks of runs, which start at the lanes in `heads`, and commits what is not below
- * `least`. Each lane adds up one element of one run, neighbouring lanes neighbouring elements,
- * which so meet in one sector of memory. A whole warp calls. */
+ * `least`. Each lane adds up one element of one run after the other, neighbouring lanes
+ * neighbouring elements, which so meet in one sector of memory. A whole warp calls. */
 template <class Commit, int BlockThreads, int Rows, int Columns>
 FMO_DEVICE void fmo_commit_runs(unsigned heads, unsigned followers, double *address, size_t stride,
                                 const double *value, double least)
 {
-    constexpr int all = Rows * Columns, pitch = fmo_run_scratch<BlockThreads, all>::PITCH;
-    __shared__ fmo_run_scratch<BlockThreads, all> scratch;
+    constexpr int all = Rows * Columns, at_once = 32 / all;
+    typedef fmo_run_scratch<BlockThreads, all> scratch_type;
+    static_assert(at_once > 0, "a lane for each element");
+    __shared__ scratch_type scratch;
     const int warp = (int)(fmo_thread() / 32), lane = (int)fmo_lane();
     double *const values = scratch.value[warp];
 #pragma unroll
-    for (int n = 0; n < all; n++) values[n * pitch + lane] = value[n];
+    for (int n = 0; n < all; n++) values[n * scratch_type::PITCH + lane] = value[n];
     if (heads >> lane & 1u) {
         const int run = __popc(heads & fmo_lanes_below());
-        scratch.first[warp][run] = lane;
+        const int length = __ffs((int)~(followers >> lane >> 1));
+        scratch.run[warp][run] = lane << scratch_type::LENGTH_BITS | length;
         scratch.address[warp][run] = address;
     }
     __syncwarp();
-    const int elements = all * __popc(heads);
-    for (int e = lane; e < elements; e += 32) {
-        const int run = e / all, n = e % all, first = scratch.first[warp][run];
-        const unsigned more = followers >> first >> 1;
-        const double *from = values + n * pitch + first, *const end = from + __ffs((int)~more);
+    const int n = lane % all, runs = __popc(heads);
+    const double *const column = values + n * scratch_type::PITCH;
+    const size_t offset = n / Columns * stride + n % Columns;
+#pragma unroll 1
+    for (int run = lane < all * at_once ? lane / all : runs; run < runs; run += at_once) {
+        const int where = scratch.run[warp][run];
+        const double *from = column + (where >> scratch_type::LENGTH_BITS);
         double sum = *from;
-        while (++from < end) sum += *from;
-        double *const to = scratch.address[warp][run] + n / Columns * stride + n % Columns;
+#pragma unroll 1
+        for (int more = where % (1 << scratch_type::LENGTH_BITS); --more;) sum += *++from;
+        double *const to = scratch.address[warp][run] + offset;
         __builtin_assume(__isGlobal(to)); /* or the add becomes one that asks where it is */
         if (!(fabs(sum) < least)) Commit::add(to, sum);
     }

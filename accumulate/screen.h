@@ -52,6 +52,6 @@ FMO_HD double fmo_screen_density(const double *dmax, long nshell, int i, int j, 
 
 /* Sums of a quartet, or of a few, below this share of the cutoff are not added to K,
  * by strategies that sum over runs of lanes. docs/theory.md. */
-#define FMO_SCREEN_ADD_SHARE 0.1
+#define FMO_SCREEN_ADD_SHARE 0.2
 
 #endif

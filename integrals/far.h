@@ -379,21 +379,34 @@ FMO_HD void fmo_far_integrals(int kind_bra, int kind_ket, const fmo_real *AB, co
     }
 }
 
-/* How many nodes a pair needs: the smallest choice (FMO_FAR_NODES) whose error of J, for |D| <= 1,
- * is at most tolerance times the product of the Schwarz bounds; FMO_FAR_CHOICES if none is. x = rho
- * / (R - rho2): half the length |AB| (s_max - s_min) of the pair's own segment, over the distance R
- * of the middles less half the other segment. The error is taken to be (x/2)^n / 2, for x up to
- * 1/2: 99.9 % of random cases are below. Since a potential falls as 1/R, the tolerance may be
- * multiplied by R / (10 bohr) where that is above 1. */
-FMO_HD int fmo_far_nodes_needed(float x, float tolerance)
+/* A quotient; to seven digits on a GPU. */
+FMO_HD float fmo_far_quotient(float a, float b)
 {
-    const float y = 0.5f * x, y2 = y * y, allowed = 2.0f * tolerance;
-    if (!(x >= 0.0f && x <= 0.5f)) return FMO_FAR_CHOICES;
-    if (y <= allowed) return 0;
-    if (y2 <= allowed) return 1;
-    if (y2 * y <= allowed) return 2;
-    if (y2 * y2 <= allowed) return 3;
-    return y2 * y2 * y2 <= allowed ? 4 : FMO_FAR_CHOICES;
+#ifdef __CUDA_ARCH__
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
+    return a * r;
+#else
+    return a / b;
+#endif
+}
+
+/* How many nodes a pair needs: the smallest choice (FMO_FAR_NODES) whose error of J, for |D| <= 1,
+ * is at most `tolerance` times the product of the Schwarz bounds; FMO_FAR_CHOICES if none is. Both
+ * arguments are binary logarithms. x = rho / (R - rho2): half the length |AB| (s_max - s_min) of
+ * the pair's own segment, over the distance R of the middles less half the other segment. The error
+ * is taken to be (x/2)^n / 2, for x up to 1/2: 99.9 % of random cases are below. Since a potential
+ * falls as 1/R, the tolerance may be multiplied by R / (10 bohr) where that is above 1. */
+FMO_HD int fmo_far_nodes_needed(float log_x, float log_tolerance)
+{
+    const float n = fmo_far_quotient(log_tolerance + 1.0f, log_x - 1.0f);
+    if (!(log_x <= -1.0f && n <= (float)FMO_FAR_NODES_MAX)) return FMO_FAR_CHOICES;
+#ifdef __CUDA_ARCH__
+    const int choice = __float2int_ru(n) - 1;
+#else
+    const int choice = (int)ceilf(n) - 1;
+#endif
+    return choice < 0 ? 0 : choice > FMO_FAR_CHOICES - 1 ? FMO_FAR_CHOICES - 1 : choice;
 }
 
 /* The nodes. A function f that is smooth along the line of a pair's primitives is taken as its

@@ -478,16 +478,15 @@ static void test_nodes_needed(void)
         const float x = (float)uniform(0.001, 0.499), tolerance = (float)pow(10, uniform(-10, 0));
         int first = 0;
         while (first < FMO_FAR_CHOICES && estimate(x, FMO_FAR_NODES(first)) > tolerance) first++;
-        const int choice = fmo_far_nodes_needed(x, tolerance);
+        const int choice = fmo_far_nodes_needed(log2f(x), log2f(tolerance));
         CHECK(choice == first, "x %g, tolerance %g: choice %d, not %d", x, tolerance, choice,
               first);
     }
-    CHECK(fmo_far_nodes_needed(0.0f, 0.0f) == 0, "a point needs one node");
-    CHECK(fmo_far_nodes_needed(0.4f, 0.0f) == FMO_FAR_CHOICES, "no error at all");
-    CHECK(fmo_far_nodes_needed(0.6f, 1.0f) == FMO_FAR_CHOICES, "too close");
-    CHECK(fmo_far_nodes_needed(-0.1f, 1.0f) == FMO_FAR_CHOICES, "beyond the other's middle");
-    CHECK(fmo_far_nodes_needed(NAN, 1.0f) == FMO_FAR_CHOICES, "NaN");
-    CHECK(fmo_far_nodes_needed(0.1f, NAN) == FMO_FAR_CHOICES, "NaN");
+    CHECK(fmo_far_nodes_needed(-INFINITY, -100.0f) == 0, "a point needs one node");
+    CHECK(fmo_far_nodes_needed(-2.0f, -INFINITY) == FMO_FAR_CHOICES, "no error at all");
+    CHECK(fmo_far_nodes_needed(-0.9f, 0.0f) == FMO_FAR_CHOICES, "too close");
+    CHECK(fmo_far_nodes_needed(NAN, 0.0f) == FMO_FAR_CHOICES, "beyond the other's middle");
+    CHECK(fmo_far_nodes_needed(-3.0f, NAN) == FMO_FAR_CHOICES, "NaN");
 }
 
 /* Derivative of 1/|R| by McMurchie and Davidson's recursion: from those of r^-(2n+1). */
