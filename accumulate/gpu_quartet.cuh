@@ -11,7 +11,7 @@
  * (ptxas, docs/gpu.md). 65536 registers / (FMO_GPU_THREADS * resident) a thread. */
 template <int eri_class> struct fmo_gpu_resident_blocks;
 template <> struct fmo_gpu_resident_blocks<FMO_ERI_SSSS> {
-    static constexpr int value = 6;
+    static constexpr int value = 7;
 };
 template <> struct fmo_gpu_resident_blocks<FMO_ERI_PSSS> {
     static constexpr int value = 5;
