@@ -270,6 +270,8 @@ __device__ __forceinline__ unsigned classify(const screen_args &a, const screen_
     int diagonal =
         part.same && fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_CARRIED) ? bra.pair : -1;
     unsigned tally = 0;
+    static_assert((SCREEN_KETS / SCREEN_THREADS + 1) * SCREEN_GROUPS * FMO_GPU_DEPTH_MAX <= 1023,
+                  "what a thread may count of a block fits its tally");
     asm volatile("" : "+r"(coded), "+r"(counting), "+r"(diagonal)); /* found once, not each time */
     for (unsigned e = threadIdx.x; e - lane < queued; e += SCREEN_THREADS) { /* warp by warp */
         int list = FMO_GPU_LISTS;
