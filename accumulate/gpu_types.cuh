@@ -43,14 +43,12 @@ static __host__ __device__ inline int fmo_gpu_set_begin(int set, int s_sets, int
 }
 
 /* What the screening rule wants to know of a pair, read 16 bytes at a time. */
-typedef struct __builtin_align__(16) fmo_gpu_rule
-{
-    float bound;     /* Schwarz bound, rounded up */
-    float coulomb;   /* the same times 4 |D|, made in every build */
-    ushort2 set;     /* sets i, j */
-    unsigned counts; /* what it adds to a tally */
-}
-fmo_gpu_rule;
+typedef struct fmo_gpu_rule {
+    alignas(16) float bound; /* Schwarz bound, rounded up */
+    float coulomb;           /* the same times 4 |D|, made in every build */
+    ushort2 set;             /* sets i, j */
+    unsigned counts;         /* what it adds to a tally */
+} fmo_gpu_rule;
 
 /* What a thread counts, in one word: primitives of kets, up to 1023, and, up to 127 each, pairs
  * (not their further parts), those that carry an ss pair along, quartets that count in K. */
@@ -181,8 +179,8 @@ static __device__ inline void fmo_gpu_count_diagonal(unsigned long long *quartet
 static __device__ inline float fmo_gpu_exchange_of(const float *block_max, int sets, ushort2 ij,
                                                    ushort2 kl)
 {
-    const float *const i = block_max + (size_t)ij.x * sets, *const j =
-                                                                block_max + (size_t)ij.y * sets;
+    const float *const i = block_max + (size_t)ij.x * sets;
+    const float *const j = block_max + (size_t)ij.y * sets;
     return fmaxf(fmaxf(i[kl.x], j[kl.x]), fmaxf(i[kl.y], j[kl.y]));
 }
 
