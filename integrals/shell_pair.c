@@ -2,6 +2,7 @@
 #include "integrals/shell_pair.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,19 +11,29 @@ static const double pair_constant = 5.9149671727956128778; /* sqrt(2) pi^(5/4) *
 /* Prefactors below this are not worth a look, whatever the threshold (unless it is 0). */
 static const double prefactor_tiny = 1e-40;
 
+/* Nor are pairs with nothing but exponentials below exp(-this), 1e-50. */
+static const double decay_most = 115.0;
+
 static const fmo_eri_class diagonal_class[FMO_PAIR_CLASS_COUNT] = {
     [FMO_PAIR_SS] = FMO_ERI_SSSS, [FMO_PAIR_PS] = FMO_ERI_PSPS, [FMO_PAIR_PP] = FMO_ERI_PPPP};
 static const int pair_ang_mom[FMO_PAIR_CLASS_COUNT][2] = {
     [FMO_PAIR_SS] = {0, 0}, [FMO_PAIR_PS] = {1, 0}, [FMO_PAIR_PP] = {1, 1}};
 
+/* AB = A - B; returns its square. */
+static double shell_distance(const fmo_basis *basis, int i, int j, double *AB)
+{
+    double r2 = 0.0;
+    for (int x = 0; x < 3; x++) {
+        AB[x] = basis->shell[i].center[x] - basis->shell[j].center[x];
+        r2 += AB[x] * AB[x];
+    }
+    return r2;
+}
+
 void fmo_shell_pair_primitives(const fmo_basis *basis, int i, int j, double *prim, double *AB)
 {
     const fmo_shell *A = &basis->shell[i], *B = &basis->shell[j];
-    double r2 = 0.0;
-    for (int x = 0; x < 3; x++) {
-        AB[x] = A->center[x] - B->center[x];
-        r2 += AB[x] * AB[x];
-    }
+    const double r2 = shell_distance(basis, i, j, AB);
     for (int k = 0; k < A->prim_num; k++) {
         for (int l = 0; l < B->prim_num; l++, prim += FMO_PAIR_FIELDS) {
             const double a = basis->exponent[A->prim_begin + k];
@@ -45,6 +56,17 @@ static double largest_exponent(const fmo_basis *basis, int s)
     for (int k = 0; k < shell->prim_num; k++)
         largest = fmax(largest, basis->exponent[shell->prim_begin + k]);
     return largest;
+}
+
+static double smallest_exponent(const fmo_basis *basis, int s)
+{
+    const fmo_shell *shell = &basis->shell[s];
+    double smallest = basis->exponent[shell->prim_begin];
+    for (int k = 1; k < shell->prim_num; k++) {
+        const double exponent = basis->exponent[shell->prim_begin + k];
+        if (exponent < smallest) smallest = exponent;
+    }
+    return smallest;
 }
 
 void fmo_shell_pair_order(const fmo_basis *basis, int *i, int *j)
@@ -78,27 +100,53 @@ void fmo_sp_partners(const fmo_basis *basis, int *partner)
     }
 }
 
-/* sqrt(max_ab (ab|ab)) of a (possibly primitive) pair. */
-static double schwarz_bound(fmo_pair_class pair_class, const fmo_pair_view *pair)
+/* sqrt(max_ab (ab|ab)) of n primitives. Those of two primitives, bk and kb, are the same: kets go
+ * up to the bra, which counts half, and all of it twice. prim is changed on the way and back. */
+static double schwarz_bound(fmo_pair_class pair_class, const double *center, const double *AB,
+                            int n, double *prim)
 {
-    double eri[FMO_ERI_MAX], largest = 0.0;
-    const int n = (2 * pair_ang_mom[pair_class][0] + 1) * (2 * pair_ang_mom[pair_class][1] + 1);
-    fmo_eri_quartet(diagonal_class[pair_class], pair, pair, eri);
-    for (int ab = 0; ab < n; ab++) largest = fmax(largest, eri[ab * n + ab]);
+    const int size = (2 * pair_ang_mom[pair_class][0] + 1) * (2 * pair_ang_mom[pair_class][1] + 1);
+    double sum[9] = {0}, largest = 0.0;
+    for (int m = 0; m < n; m++) {
+        double eri[FMO_ERI_MAX], twice[FMO_PAIR_FIELDS], *const own = prim + m * FMO_PAIR_FIELDS;
+        const fmo_pair_view bra = {1, twice, AB, center}, kets = {m + 1, prim, AB, center};
+        memcpy(twice, own, sizeof twice);
+        twice[FMO_PAIR_K] *= 2.0;
+        own[FMO_PAIR_K] *= 0.5;
+        fmo_eri_quartet(diagonal_class[pair_class], &bra, &kets, eri);
+        own[FMO_PAIR_K] *= 2.0;
+        for (int ab = 0; ab < size; ab++) sum[ab] += eri[ab * size + ab];
+    }
+    for (int ab = 0; ab < size; ab++) largest = fmax(largest, sum[ab]);
     return sqrt(largest);
 }
 
+/* The same of one primitive, in closed form: with itself, at no distance, F_m = 1/(2m+1), and all
+ * odd derivatives vanish (docs/theory.md, "Schwarz bounds"). */
+static double prim_bound(fmo_pair_class pair_class, const double *AB, const double *prim)
+{
+    const double p = prim[FMO_PAIR_P], h = prim[FMO_PAIR_HALF];
+    const double second = p / 3.0, fourth = p * p / 5.0; /* 2 alpha F_1, (2 alpha)^2 F_2 */
+    double largest = pair_class == FMO_PAIR_SS;
+    for (int i = 0; i < 3 && pair_class != FMO_PAIR_SS; i++) {
+        const double PA = prim[FMO_PAIR_X + i];
+        if (pair_class == FMO_PAIR_PS) largest = fmax(largest, PA * PA + h * h * second);
+        for (int j = 0; j < 3 && pair_class == FMO_PAIR_PP; j++) {
+            const double PB = prim[FMO_PAIR_X + j] + AB[j];
+            const double charge = PA * PB + (i == j ? h : 0.0);
+            const double dipole = i == j ? (PA + PB) * (PA + PB) : PA * PA + PB * PB;
+            const double rest =
+                i == j ? 3.0 * h * h * fourth - 2.0 * charge * second : h * h * fourth;
+            largest = fmax(largest, charge * charge + h * h * (dipole * second + rest));
+        }
+    }
+    return fabs(prim[FMO_PAIR_K]) * sqrt(largest / sqrt(2.0 * p));
+}
+
 typedef struct prim_key {
-    double bound;
+    double bound, ratio;
     int index;
 } prim_key;
-
-static int by_bound_descending(const void *x, const void *y)
-{
-    const prim_key *a = x, *b = y;
-    if (a->bound != b->bound) return a->bound < b->bound ? 1 : -1;
-    return (a->index > b->index) - (a->index < b->index);
-}
 
 /* What the pairs are made from. */
 typedef struct pair_source {
@@ -108,11 +156,18 @@ typedef struct pair_source {
     int prim_max, threads;
 } pair_source;
 
-/* Work space of one thread: the primitive pairs of one shell pair. */
+/* A kept primitive pair. */
+typedef struct kept_prim {
+    double prim[FMO_PAIR_FIELDS], ratio, bound;
+} kept_prim;
+
+/* Work space of one thread: the primitive pairs of one shell pair, [prim_max * prim_max]. */
 typedef struct scratch {
-    double *prim, *ratio, AB[3];
-    double *kept, *kept_ratio, *kept_bound;
+    double AB[3];
+    double *prim;   /* all; later a copy of those kept */
+    double *packed; /* those kept, one after the other */
     prim_key *key;
+    kept_prim *kept;
 } scratch;
 
 /* The s shell whose pair with s shell j the pair (p_i s_j) carries along, or -1. */
@@ -129,36 +184,32 @@ static int is_carried(const pair_source *source, fmo_pair_class pair_class, int 
            (source->partner[i] >= 0 || source->partner[j] >= 0);
 }
 
-/* Bound of n primitives with their ratios, as a pair. */
+/* Bound of n primitives with their ratios (every stride-th), as a pair; what is carried along is an
+ * ss pair with prefactors times the ratios. prim is changed on the way and back; work has the size
+ * of prim. */
 static double pair_bound(fmo_pair_class pair_class, const double *center, const double *AB, int n,
-                         const double *prim, const double *ratio)
+                         double *prim, const double *ratio, size_t stride, double *work)
 {
-    const fmo_pair_view view = {n, prim, AB, center};
-    double bound = schwarz_bound(pair_class, &view), carried = 0.0;
+    const double bound = schwarz_bound(pair_class, center, AB, n, prim);
     int any = 0;
-    for (int m = 0; m < n; m++) any |= ratio[m] != 0.0;
+    for (int m = 0; m < n; m++) any |= ratio[(size_t)m * stride] != 0.0;
     if (!any) return bound;
-    for (int b = 0; b < n; b++) {
-        for (int k = 0; k < n; k++) {
-            const fmo_pair_view bra = {1, prim + b * FMO_PAIR_FIELDS, AB, center};
-            const fmo_pair_view ket = {1, prim + k * FMO_PAIR_FIELDS, AB, center};
-            double eri;
-            fmo_eri_quartet(FMO_ERI_SSSS, &bra, &ket, &eri);
-            carried += ratio[b] * ratio[k] * eri;
-        }
-    }
-    return fmax(bound, sqrt(fmax(carried, 0.0)));
+    memcpy(work, prim, (size_t)n * FMO_PAIR_FIELDS * sizeof *work);
+    for (int m = 0; m < n; m++) work[m * FMO_PAIR_FIELDS + FMO_PAIR_K] *= ratio[(size_t)m * stride];
+    return fmax(bound, schwarz_bound(FMO_PAIR_SS, center, AB, n, work));
 }
 
 double fmo_shell_pair_part_bound(const fmo_basis *basis, fmo_pair_class pair_class,
                                  const fmo_pair_list *list, int n, int begin, int num)
 {
     const int64_t at = list->begin[n] + begin;
+    double prim[FMO_PAIR_PART_MAX * FMO_PAIR_FIELDS], work[FMO_PAIR_PART_MAX * FMO_PAIR_FIELDS];
+    memcpy(prim, list->prim + at * FMO_PAIR_FIELDS, (size_t)num * FMO_PAIR_FIELDS * sizeof *prim);
     return pair_bound(pair_class, basis->shell[list->i[n]].center, list->AB + 3 * (size_t)n, num,
-                      list->prim + at * FMO_PAIR_FIELDS, list->ratio + at);
+                      prim, list->ratio + at, 1, work);
 }
 
-/* Fill s with pair (i,j); returns how many primitive pairs stay, in s->kept..., largest first. */
+/* Fill s with pair (i,j); returns how many primitive pairs stay, in s->kept, largest first. */
 static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int i, int j,
                       scratch *s)
 {
@@ -166,56 +217,88 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
     const fmo_shell *A = &basis->shell[i], *B = &basis->shell[j];
     const int n = A->prim_num * B->prim_num, carried = carried_shell(source, pair_class, i, j);
     int kept = 0;
+    if (source->threshold > 0.0) {
+        const double a = smallest_exponent(basis, i), b = smallest_exponent(basis, j);
+        if (a * b / (a + b) * shell_distance(basis, i, j, s->AB) > decay_most) return 0;
+    }
     fmo_shell_pair_primitives(basis, i, j, s->prim, s->AB);
     for (int m = 0; m < n; m++) {
+        const double *const prim = s->prim + m * FMO_PAIR_FIELDS;
         const int k = m / B->prim_num;
-        s->ratio[m] = carried < 0 ? 0.0
-                                  : basis->coefficient[basis->shell[carried].prim_begin + k] /
-                                        basis->coefficient[A->prim_begin + k];
-    }
-    for (int m = 0; m < n; m++) {
-        const double *prim = s->prim + m * FMO_PAIR_FIELDS;
+        const double ratio = carried < 0
+                                 ? 0.0
+                                 : basis->coefficient[basis->shell[carried].prim_begin + k] /
+                                       basis->coefficient[A->prim_begin + k];
         if (source->threshold > 0.0 && fabs(prim[FMO_PAIR_K]) < prefactor_tiny) continue;
-        const double bound = pair_bound(pair_class, A->center, s->AB, 1, prim, s->ratio + m);
+        const double bound = fmax(prim_bound(pair_class, s->AB, prim),
+                                  fabs(ratio) * prim_bound(FMO_PAIR_SS, s->AB, prim));
         if (bound < source->threshold) continue;
-        s->key[kept++] = (prim_key){bound, m};
+        int at = kept++; /* in descending order; equal ones as they came */
+        for (; at > 0 && s->key[at - 1].bound < bound; at--) s->key[at] = s->key[at - 1];
+        s->key[at] = (prim_key){bound, ratio, m};
     }
-    qsort(s->key, (size_t)kept, sizeof *s->key, by_bound_descending);
     for (int m = 0; m < kept; m++) {
-        memcpy(s->kept + m * FMO_PAIR_FIELDS, s->prim + s->key[m].index * FMO_PAIR_FIELDS,
-               FMO_PAIR_FIELDS * sizeof *s->kept);
-        s->kept_ratio[m] = s->ratio[s->key[m].index];
-        s->kept_bound[m] = s->key[m].bound;
+        memcpy(s->kept[m].prim, s->prim + s->key[m].index * FMO_PAIR_FIELDS,
+               sizeof s->kept[m].prim);
+        s->kept[m].ratio = s->key[m].ratio;
+        s->kept[m].bound = s->key[m].bound;
     }
     return kept;
+}
+
+/* The bound of the pair that prune_pair found. */
+static double kept_bound(fmo_pair_class pair_class, const double *center, int kept, scratch *s)
+{
+    for (int m = 0; m < kept; m++)
+        memcpy(s->packed + m * FMO_PAIR_FIELDS, s->kept[m].prim, sizeof s->kept[m].prim);
+    return pair_bound(pair_class, center, s->AB, kept, s->packed, &s->kept->ratio,
+                      sizeof *s->kept / sizeof s->kept->ratio, s->prim);
 }
 
 static void scratch_free(scratch *s)
 {
     free(s->prim);
-    free(s->ratio);
-    free(s->kept);
-    free(s->kept_ratio);
-    free(s->kept_bound);
+    free(s->packed);
     free(s->key);
+    free(s->kept);
 }
 
 static int scratch_alloc(scratch *s, int prim_max)
 {
     const size_t n = (size_t)prim_max * (size_t)prim_max;
     s->prim = malloc(n * FMO_PAIR_FIELDS * sizeof *s->prim);
-    s->ratio = malloc(n * sizeof *s->ratio);
-    s->kept = malloc(n * FMO_PAIR_FIELDS * sizeof *s->kept);
-    s->kept_ratio = malloc(n * sizeof *s->kept_ratio);
-    s->kept_bound = malloc(n * sizeof *s->kept_bound);
+    s->packed = malloc(n * FMO_PAIR_FIELDS * sizeof *s->packed);
     s->key = malloc(n * sizeof *s->key);
-    return s->prim && s->ratio && s->kept && s->kept_ratio && s->kept_bound && s->key;
+    s->kept = malloc(n * sizeof *s->kept);
+    return s->prim && s->packed && s->key && s->kept;
 }
 
-/* A pair before sorting. */
+/* What one thread keeps of all its pairs, one after the other. */
+typedef struct store {
+    kept_prim *prim;
+    size_t used, room;
+} store;
+
+/* Appends n primitives; returns 0 without memory. */
+static int store_append(store *st, const kept_prim *prim, int n)
+{
+    if (st->used + (size_t)n > st->room) {
+        const size_t room = 2 * st->room + (size_t)n + 256;
+        kept_prim *more = realloc(st->prim, room * sizeof *more);
+        if (!more) return 0;
+        st->prim = more;
+        st->room = room;
+    }
+    memcpy(st->prim + st->used, prim, (size_t)n * sizeof *prim);
+    st->used += (size_t)n;
+    return 1;
+}
+
+/* A pair before sorting; its primitives are in the store of a thread. */
 typedef struct candidate {
     double bound;
-    int i, j, prim_num;
+    size_t at;
+    int i, j, prim_num, thread;
 } candidate;
 
 static int by_candidate(const void *x, const void *y)
@@ -254,11 +337,13 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
     int failed = 0;
     list->all = li == lj ? (int64_t)ni * (ni + 1) / 2 : (int64_t)ni * nj;
     candidate *all = malloc((size_t)(list->all + 1) * sizeof *all);
-    if (!all) failed = 1;
+    store *stores = calloc((size_t)threads, sizeof *stores);
+    if (!all || !stores) failed = 1;
 
-        /* Bounds and counts first, then the sorted list is filled. */
+        /* Everything is found out first, then put into the list in its order. */
 #pragma omp parallel num_threads(threads) if (!failed)
     {
+        const int thread = omp_get_thread_num();
         scratch s = {0};
         if (!failed && !scratch_alloc(&s, prim_max)) {
 #pragma omp atomic write
@@ -276,10 +361,14 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
                 const int kept = is_carried(source, pair_class, i, j)
                                      ? 0
                                      : prune_pair(source, pair_class, i, j, &s);
-                row[b] = (candidate){kept ? pair_bound(pair_class, basis->shell[i].center, s.AB,
-                                                       kept, s.kept, s.kept_ratio)
-                                          : 0.0,
-                                     i, j, kept};
+                row[b] = (candidate){0.0, stores[thread].used, i, j, kept, thread};
+                if (!kept) continue;
+                row[b].bound = kept_bound(pair_class, basis->shell[i].center, kept, &s);
+                if (!store_append(&stores[thread], s.kept, kept)) {
+#pragma omp atomic write
+                    failed = 1;
+                    break;
+                }
             }
         }
         scratch_free(&s);
@@ -295,36 +384,25 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
         failed = !list_alloc(list);
     }
     if (!failed) {
-        list->begin[0] = 0;
+        int64_t at = 0;
         for (int n = 0; n < list->num; n++) {
-            list->i[n] = all[n].i;
-            list->j[n] = all[n].j;
-            list->bound[n] = all[n].bound;
-            list->begin[n + 1] = list->begin[n] + all[n].prim_num;
-        }
-#pragma omp parallel num_threads(threads)
-        {
-            scratch s = {0};
-            if (!scratch_alloc(&s, prim_max)) {
-#pragma omp atomic write
-                failed = 1;
+            const candidate *c = &all[n];
+            const kept_prim *kept = stores[c->thread].prim + c->at;
+            list->i[n] = c->i;
+            list->j[n] = c->j;
+            list->bound[n] = c->bound;
+            list->begin[n] = at;
+            shell_distance(basis, c->i, c->j, list->AB + 3 * (size_t)n);
+            for (int m = 0; m < c->prim_num; m++, at++) {
+                memcpy(list->prim + at * FMO_PAIR_FIELDS, kept[m].prim, sizeof kept[m].prim);
+                list->ratio[at] = kept[m].ratio;
+                list->prim_bound[at] = kept[m].bound;
             }
-#pragma omp barrier
-#pragma omp for schedule(dynamic, 64)
-            for (int n = 0; n < list->num; n++) {
-                if (failed) continue;
-                const int64_t at = list->begin[n];
-                const size_t kept =
-                    (size_t)prune_pair(source, pair_class, list->i[n], list->j[n], &s);
-                memcpy(list->prim + at * FMO_PAIR_FIELDS, s.kept,
-                       kept * FMO_PAIR_FIELDS * sizeof *s.kept);
-                memcpy(list->ratio + at, s.kept_ratio, kept * sizeof *s.kept_ratio);
-                memcpy(list->prim_bound + at, s.kept_bound, kept * sizeof *s.kept_bound);
-                memcpy(list->AB + 3 * (size_t)n, s.AB, sizeof s.AB);
-            }
-            scratch_free(&s);
         }
+        list->begin[list->num] = at;
     }
+    for (int t = 0; stores && t < threads; t++) free(stores[t].prim);
+    free(stores);
     if (failed)
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %lld shell pairs",
                                (long long)list->all);
@@ -369,8 +447,7 @@ static fmo_status make_pairs(const fmo_basis *basis, const int *partner, double 
         const fmo_pair_class pair_class = basis->shell[i].ang_mom ? FMO_PAIR_PP : FMO_PAIR_SS;
         const pair_source whole = {basis, NULL, 0.0, prim_max, threads};
         const int n = prune_pair(&whole, pair_class, i, i, &s);
-        const fmo_pair_view view = {n, s.kept, s.AB, basis->shell[i].center};
-        const double bound = schwarz_bound(pair_class, &view);
+        const double bound = kept_bound(pair_class, basis->shell[i].center, n, &s);
         if (!(bound <= pairs->scale)) pairs->scale = bound; /* NaN stays */
     }
     if (!(pairs->scale > 0.0 && isfinite(pairs->scale))) {

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "test_system.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,62 @@ static double self_repulsion(const fmo_basis *basis, const fmo_pair_list *list, 
         }
     }
     return sum;
+}
+
+/* sqrt(max_ab (ab|ab)) of some primitives of pair n by a whole quartet, what is carried included.
+ */
+static double quartet_bound(const fmo_basis *basis, const fmo_pair_list *list, int pair_class,
+                            int n, int begin, int num)
+{
+    static const fmo_eri_class eri_class[FMO_PAIR_CLASS_COUNT] = {
+        [FMO_PAIR_SS] = FMO_ERI_SSSS, [FMO_PAIR_PS] = FMO_ERI_PSPS, [FMO_PAIR_PP] = FMO_ERI_PPPP};
+    static const int products[FMO_PAIR_CLASS_COUNT] = {
+        [FMO_PAIR_SS] = 1, [FMO_PAIR_PS] = 3, [FMO_PAIR_PP] = 9};
+    const int64_t at = list->begin[n] + begin;
+    const int size = products[pair_class];
+    const fmo_pair_view view = {num, list->prim + at * FMO_PAIR_FIELDS, list->AB + 3 * n,
+                                basis->shell[list->i[n]].center};
+    double eri[FMO_ERI_MAX], largest = 0.0, carried = 0.0;
+    fmo_eri_quartet(eri_class[pair_class], &view, &view, eri);
+    for (int ab = 0; ab < size; ab++) largest = fmax(largest, eri[ab * size + ab]);
+    for (int64_t b = at; b < at + num; b++) {
+        for (int64_t k = at; k < at + num; k++) {
+            const fmo_pair_view bra = {1, list->prim + b * FMO_PAIR_FIELDS, view.AB, view.A};
+            const fmo_pair_view ket = {1, list->prim + k * FMO_PAIR_FIELDS, view.AB, view.A};
+            fmo_eri_quartet(FMO_ERI_SSSS, &bra, &ket, eri);
+            carried += list->ratio[b] * list->ratio[k] * eri[0];
+        }
+    }
+    return sqrt(fmax(largest, carried));
+}
+
+/* Bounds of primitives, in closed form, and of pairs and parts of them, half of the products. */
+static void check_bounds(const fmo_basis *basis, const fmo_shell_pairs *pairs)
+{
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        const fmo_pair_list *list = &pairs->list[c];
+        for (int n = 0; n < list->num; n++) {
+            const int num = (int)(list->begin[n + 1] - list->begin[n]);
+            const double whole = quartet_bound(basis, list, c, n, 0, num);
+            CHECK(fabs(list->bound[n] - whole) <= 1e-12 * whole,
+                  "class %d: bound of pair %d is %.15g, not %.15g", c, n, list->bound[n], whole);
+            for (int m = 0; m < num; m++) {
+                const double one = quartet_bound(basis, list, c, n, m, 1);
+                const double found = list->prim_bound[list->begin[n] + m];
+                CHECK(fabs(found - one) <= 1e-12 * one,
+                      "class %d: bound of primitive %d of pair %d is %.15g, not %.15g", c, m, n,
+                      found, one);
+                CHECK(m == 0 || found <= list->prim_bound[list->begin[n] + m - 1],
+                      "class %d: order of the primitives of pair %d", c, n);
+            }
+            if (num < 3) continue;
+            const double rest = quartet_bound(basis, list, c, n, 1, num - 2);
+            const double part =
+                fmo_shell_pair_part_bound(basis, (fmo_pair_class)c, list, n, 1, num - 2);
+            CHECK(fabs(part - rest) <= 1e-12 * rest,
+                  "class %d: part of pair %d is %.15g, not %.15g", c, n, part, rest);
+        }
+    }
 }
 
 int main(void)
@@ -103,6 +160,8 @@ int main(void)
         carried += !own;
     }
     CHECK(carried > 0 && carried < ss->num, "%d of %d ss pairs are carried", carried, ss->num);
+    check_bounds(basis, &plain);
+    check_bounds(basis, &sp);
     fmo_shell_pairs_free(&plain);
     fmo_shell_pairs_free(&sp);
     fmo_basis_destroy(basis);
