@@ -108,8 +108,10 @@ static double schwarz_bound(fmo_pair_class pair_class, const double *center, con
     const int size = (2 * pair_ang_mom[pair_class][0] + 1) * (2 * pair_ang_mom[pair_class][1] + 1);
     double sum[9] = {0}, largest = 0.0;
     for (int m = 0; m < n; m++) {
-        double eri[FMO_ERI_MAX], twice[FMO_PAIR_FIELDS], *const own = prim + m * FMO_PAIR_FIELDS;
-        const fmo_pair_view bra = {1, twice, AB, center}, kets = {m + 1, prim, AB, center};
+        double eri[FMO_ERI_MAX], twice[FMO_PAIR_FIELDS];
+        double *const own = prim + m * FMO_PAIR_FIELDS;
+        const fmo_pair_view bra = {1, twice, AB, center};
+        const fmo_pair_view kets = {m + 1, prim, AB, center};
         memcpy(twice, own, sizeof twice);
         twice[FMO_PAIR_K] *= 2.0;
         own[FMO_PAIR_K] *= 0.5;
@@ -225,10 +227,10 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
     for (int m = 0; m < n; m++) {
         const double *const prim = s->prim + m * FMO_PAIR_FIELDS;
         const int k = m / B->prim_num;
-        const double ratio = carried < 0
-                                 ? 0.0
-                                 : basis->coefficient[basis->shell[carried].prim_begin + k] /
-                                       basis->coefficient[A->prim_begin + k];
+        double ratio = 0.0;
+        if (carried >= 0)
+            ratio = basis->coefficient[basis->shell[carried].prim_begin + k] /
+                    basis->coefficient[A->prim_begin + k];
         if (source->threshold > 0.0 && fabs(prim[FMO_PAIR_K]) < prefactor_tiny) continue;
         const double bound = fmax(prim_bound(pair_class, s->AB, prim),
                                   fabs(ratio) * prim_bound(FMO_PAIR_SS, s->AB, prim));
@@ -352,7 +354,10 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
 #pragma omp barrier
 #pragma omp for schedule(dynamic, 4)
         for (int a = 0; a < ni; a++) {
-            if (failed) continue;
+            int stop;
+#pragma omp atomic read
+            stop = failed;
+            if (stop) continue;
             const int b_end = li == lj ? a + 1 : nj;
             candidate *row = all + (li == lj ? (int64_t)a * (a + 1) / 2 : (int64_t)a * nj);
             for (int b = 0; b < b_end; b++) {
