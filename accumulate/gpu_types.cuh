@@ -175,7 +175,7 @@ static __device__ inline void fmo_gpu_count_diagonal(unsigned long long *quartet
     atomicAdd(&quartets[FMO_ERI_PSSS], ~0ull);
 }
 
-/* fmo_screen_exchange_of, in floats rounded up. */
+/* What a quartet meets in K, from block maxima: fmo_screen_exchange of its rows, in floats. */
 static __device__ inline float fmo_gpu_exchange_of(const float *block_max, int sets, ushort2 ij,
                                                    ushort2 kl)
 {

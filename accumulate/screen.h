@@ -32,12 +32,6 @@ FMO_HD double fmo_screen_density_by_rows(double ij, double kl, double row_k, dou
     return fmo_screen_max(fmo_screen_coulomb(ij, kl), fmo_screen_exchange(row_k, row_l));
 }
 
-FMO_HD double fmo_screen_exchange_of(const double *dmax, long nshell, int i, int j, int k, int l)
-{
-    const double *di = dmax + i * nshell, *dj = dmax + j * nshell;
-    return fmo_screen_exchange(fmo_screen_max(di[k], dj[k]), fmo_screen_max(di[l], dj[l]));
-}
-
 /* The density factor of a quartet; dmax is [nshell][nshell] block maxima. */
 FMO_HD double fmo_screen_density(const double *dmax, long nshell, int i, int j, int k, int l)
 {

@@ -145,11 +145,6 @@ static double prim_bound(fmo_pair_class pair_class, const double *AB, const doub
     return fabs(prim[FMO_PAIR_K]) * sqrt(largest / sqrt(2.0 * p));
 }
 
-typedef struct prim_key {
-    double bound, ratio;
-    int index;
-} prim_key;
-
 /* What the pairs are made from. */
 typedef struct pair_source {
     const fmo_basis *basis;
@@ -166,9 +161,7 @@ typedef struct kept_prim {
 /* Work space of one thread: the primitive pairs of one shell pair, [prim_max * prim_max]. */
 typedef struct scratch {
     double AB[3];
-    double *prim;   /* all; later a copy of those kept */
-    double *packed; /* those kept, one after the other */
-    prim_key *key;
+    double *prim, *work; /* all of them; later those kept, one after the other */
     kept_prim *kept;
 } scratch;
 
@@ -236,14 +229,10 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
                                   fabs(ratio) * prim_bound(FMO_PAIR_SS, s->AB, prim));
         if (bound < source->threshold) continue;
         int at = kept++; /* in descending order; equal ones as they came */
-        for (; at > 0 && s->key[at - 1].bound < bound; at--) s->key[at] = s->key[at - 1];
-        s->key[at] = (prim_key){bound, ratio, m};
-    }
-    for (int m = 0; m < kept; m++) {
-        memcpy(s->kept[m].prim, s->prim + s->key[m].index * FMO_PAIR_FIELDS,
-               sizeof s->kept[m].prim);
-        s->kept[m].ratio = s->key[m].ratio;
-        s->kept[m].bound = s->key[m].bound;
+        for (; at > 0 && s->kept[at - 1].bound < bound; at--) s->kept[at] = s->kept[at - 1];
+        memcpy(s->kept[at].prim, prim, sizeof s->kept[at].prim);
+        s->kept[at].ratio = ratio;
+        s->kept[at].bound = bound;
     }
     return kept;
 }
@@ -252,16 +241,15 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
 static double kept_bound(fmo_pair_class pair_class, const double *center, int kept, scratch *s)
 {
     for (int m = 0; m < kept; m++)
-        memcpy(s->packed + m * FMO_PAIR_FIELDS, s->kept[m].prim, sizeof s->kept[m].prim);
-    return pair_bound(pair_class, center, s->AB, kept, s->packed, &s->kept->ratio,
-                      sizeof *s->kept / sizeof s->kept->ratio, s->prim);
+        memcpy(s->prim + m * FMO_PAIR_FIELDS, s->kept[m].prim, sizeof s->kept[m].prim);
+    return pair_bound(pair_class, center, s->AB, kept, s->prim, &s->kept->ratio,
+                      sizeof *s->kept / sizeof s->kept->ratio, s->work);
 }
 
 static void scratch_free(scratch *s)
 {
     free(s->prim);
-    free(s->packed);
-    free(s->key);
+    free(s->work);
     free(s->kept);
 }
 
@@ -269,10 +257,9 @@ static int scratch_alloc(scratch *s, int prim_max)
 {
     const size_t n = (size_t)prim_max * (size_t)prim_max;
     s->prim = malloc(n * FMO_PAIR_FIELDS * sizeof *s->prim);
-    s->packed = malloc(n * FMO_PAIR_FIELDS * sizeof *s->packed);
-    s->key = malloc(n * sizeof *s->key);
+    s->work = malloc(n * FMO_PAIR_FIELDS * sizeof *s->work);
     s->kept = malloc(n * sizeof *s->kept);
-    return s->prim && s->packed && s->key && s->kept;
+    return s->prim && s->work && s->kept;
 }
 
 /* What one thread keeps of all its pairs, one after the other. */

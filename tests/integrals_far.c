@@ -483,6 +483,8 @@ static void test_nodes_needed(void)
               first);
     }
     CHECK(fmo_far_nodes_needed(-INFINITY, -100.0f) == 0, "a point needs one node");
+    CHECK(fmo_far_nodes_needed(-INFINITY, -INFINITY) == FMO_FAR_CHOICES,
+          "a point without any error: its own nodes are exact, and say so");
     CHECK(fmo_far_nodes_needed(-2.0f, -INFINITY) == FMO_FAR_CHOICES, "no error at all");
     CHECK(fmo_far_nodes_needed(-0.9f, 0.0f) == FMO_FAR_CHOICES, "too close");
     CHECK(fmo_far_nodes_needed(NAN, 0.0f) == FMO_FAR_CHOICES, "beyond the other's middle");
