@@ -132,11 +132,12 @@ template <int kind> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, in
         const int used = fmo_far_nodes(kind, num, prim, ratio, AB, nodes, place, coefficient);
         if (used < nodes || num <= nodes) cap = choice; /* the smallest so far */
         for (int j = 0; j < nodes; j++) {
-            double value[2 * twos];
-            for (int v = 0; v < 2 * twos; v++) value[v] = 0.0;
-            for (int f = 0; f < fields && j < used; f++) value[1 + f] = coefficient[j * fields + f];
+            double value[2 * twos] = {0.0};
             /* one too many stands where another does: never where the other pair is */
-            value[0] = place[j < used ? j : 0];
+            for (int x = 0; x < 3; x++)
+                value[x] =
+                    pairs.center[(size_t)x * pairs.num + n] + place[j < used ? j : 0] * AB[x];
+            for (int f = 0; f < fields && j < used; f++) value[3 + f] = coefficient[j * fields + f];
             for (int t = 0; t < twos; t++)
                 pairs.far[((size_t)(fmo_gpu_far_slot(choice) + j) * twos + t) * pairs.num + n] =
                     make_double2(value[2 * t], value[2 * t + 1]);
@@ -156,10 +157,12 @@ __global__ void make_nodes(pairs_args a)
     if (pair_class == FMO_PAIR_PP) make_nodes_of<FMO_PAIR_PP>(a.pairs[FMO_PAIR_PP], n);
 }
 
-/* Moments of D of all nodes of one pair. */
-template <int kind> __device__ void make_moments_of(const fmo_gpu_pairs &pairs, int n)
+/* Moments of D of all nodes of a pp pair. */
+__device__ void make_pp_moments(const fmo_gpu_pairs &pairs, int n)
 {
-    constexpr int fields = FMO_FAR_COEFFICIENTS(kind), twos = fmo_gpu_far_twos(kind);
+    constexpr int kind = 2, geometry = fmo_gpu_far_geometry_twos(kind);
+    constexpr int fields = FMO_FAR_COEFFICIENTS(kind), moments = FMO_FAR_TERMS(kind);
+    static_assert(3 + fields == 2 * geometry && moments % 2 == 0, "no value is left over");
     const int cap = fmo_gpu_far_cap(pairs.reach[n].w);
     const int slots = fmo_gpu_far_slot(min(cap + 1, (int)FMO_FAR_CHOICES - 1)) +
                       (cap + 1 >= FMO_FAR_CHOICES ? FMO_FAR_NODES_MAX : 0);
@@ -169,28 +172,34 @@ template <int kind> __device__ void make_moments_of(const fmo_gpu_pairs &pairs, 
         D[x] = pairs.density[(size_t)x * pairs.num + n];
     fmo_far_fold(kind, AB, D, folded);
     for (int slot = 0; slot < slots; slot++) {
-        double2 *const far = pairs.far + (size_t)slot * twos * pairs.num + n;
-        double value[2 * twos];
+        double2 *const far = pairs.far + (size_t)slot * fmo_gpu_far_twos(kind) * pairs.num + n;
+        double node[2 * geometry], H[moments];
         FMO_UNROLL
-        for (int t = 0; t < (fields + 2) / 2; t++) {
-            value[2 * t] = far[(size_t)t * pairs.num].x;
-            value[2 * t + 1] = far[(size_t)t * pairs.num].y;
+        for (int t = 0; t < geometry; t++) {
+            node[2 * t] = far[(size_t)t * pairs.num].x;
+            node[2 * t + 1] = far[(size_t)t * pairs.num].y;
         }
-        value[2 * twos - 1] = 0.0;
-        fmo_far_moments(kind, value + 1, folded, value + 1 + fields);
+        fmo_far_moments(kind, node + 3, folded, H);
         FMO_UNROLL
-        for (int t = (1 + fields) / 2; t < twos; t++)
-            far[(size_t)t * pairs.num] = make_double2(value[2 * t], value[2 * t + 1]);
+        for (int t = 0; t < moments / 2; t++)
+            far[(size_t)(geometry + t) * pairs.num] = make_double2(H[2 * t], H[2 * t + 1]);
     }
 }
 
+/* What far quartets need of D besides the pairs' density. */
 __global__ void make_moments(pairs_args a)
 {
     const int n = blockIdx.x * blockDim.x + threadIdx.x, pair_class = blockIdx.y / PRODUCTS_MAX;
     if (blockIdx.y % PRODUCTS_MAX || n >= a.pairs[pair_class].num) return;
-    if (pair_class == FMO_PAIR_SS) make_moments_of<FMO_PAIR_SS>(a.pairs[FMO_PAIR_SS], n);
-    if (pair_class == FMO_PAIR_PS) make_moments_of<FMO_PAIR_PS>(a.pairs[FMO_PAIR_PS], n);
-    if (pair_class == FMO_PAIR_PP) make_moments_of<FMO_PAIR_PP>(a.pairs[FMO_PAIR_PP], n);
+    const fmo_gpu_pairs &pairs = a.pairs[pair_class];
+    if (pair_class == FMO_PAIR_PS) {
+        double line = 0.0;
+        for (int x = 0; x < 3; x++)
+            line += pairs.center[(size_t)(3 + x) * pairs.num + n] *
+                    pairs.density[(size_t)(1 + x) * pairs.num + n];
+        pairs.far_line[n] = line;
+    }
+    if (pair_class == FMO_PAIR_PP) make_pp_moments(pairs, n);
 }
 
 /* A kernel over all pairs. */

@@ -537,7 +537,7 @@ typedef struct far_arrays {
     struct {
         void **pointer;
         size_t bytes;
-    } array[3];
+    } array[4];
     size_t bytes; /* of all */
 } far_arrays;
 
@@ -548,6 +548,7 @@ static far_arrays find_far_arrays(fmo_gpu_state *g, int pair_class)
     far_arrays a = {
         {{(void **)&pairs->far,
           n * FMO_GPU_FAR_SLOTS * (size_t)fmo_gpu_far_twos(pair_class) * sizeof(double2)},
+         {(void **)&pairs->far_line, pair_class == FMO_PAIR_PS ? n * sizeof(double) : 0},
          {(void **)&pairs->sphere, n * sizeof(float4)},
          {(void **)&pairs->reach, n * sizeof(float4)}},
         0};

@@ -89,8 +89,9 @@ typedef struct fmo_gpu_pairs {
     float4 *sphere; /* [num] middle of the primitives' centres, and how far they are from it */
     float4 *reach;  /* [num] largest moments of order 0, 1, 2 of a product, over the bound, and
                      * fmo_gpu_extent */
-    double2 *far;   /* [FMO_GPU_FAR_SLOTS][fmo_gpu_far_twos][num] place, coefficients; moments of D,
-                     * made in every build */
+    double2 *far;   /* [FMO_GPU_FAR_SLOTS][fmo_gpu_far_twos][num] centre, coefficients; of pp pairs
+                     * the moments of D, made in every build */
+    double *far_line; /* [num] AB times D of a ps pair, made in every build */
 } fmo_gpu_pairs;
 
 /* Largest 1/p of a pair, as a number, and in its last three bits the choice of nodes that is exact
@@ -118,10 +119,15 @@ static __host__ __device__ constexpr bool fmo_gpu_far_exchanges(int eri_class)
     return eri_class != FMO_ERI_PPPP;
 }
 
-/* What a node of a kind takes in `far`. */
+/* What a node of a kind takes in `far`: centre and coefficients, and of pp pairs, whose moments are
+ * fewer than what they are made from, the moments. */
+static __host__ __device__ constexpr int fmo_gpu_far_geometry_twos(int kind)
+{
+    return (3 + FMO_FAR_COEFFICIENTS(kind)) / 2;
+}
 static __host__ __device__ constexpr int fmo_gpu_far_twos(int kind)
 {
-    return (1 + FMO_FAR_COEFFICIENTS(kind) + FMO_FAR_TERMS(kind) + 1) / 2;
+    return fmo_gpu_far_geometry_twos(kind) + (kind == 2 ? FMO_FAR_TERMS(2) / 2 : 0);
 }
 
 /* A survivor: x the bra pair; y the ket pair and, above FMO_GPU_KET_BITS, how small the density
