@@ -1,7 +1,7 @@
-/* `--mode fused`: per pass one screening kernel, then one quartet kernel a class and, with far
- * quartets, one for those; with kept integrals only one quartet kernel a class. All are on one
- * stream, or in small systems a class on each. The strategy is a row of FMO_GPU_VARIANT_TABLE;
- * `auto` is decided here. */
+/* `--mode fused`: per pass one screening kernel, then one quartet kernel a class or, in large
+ * systems with far quartets, one for each of its lists; with kept integrals only one quartet kernel
+ * a class. All are on one stream, or a class on each. The strategy is a row of
+ * FMO_GPU_VARIANT_TABLE; `auto` is decided here. */
 #include "accumulate/gpu_plan.h"
 #include "accumulate/gpu_range.h"
 
@@ -130,7 +130,12 @@ static cudaError_t blocks_for(const fmo_gpu_state *g, const fmo_gpu_part *part,
     return code;
 }
 
-/* The quartet kernels of a part: one on kept integrals, else one for each list. */
+/* Systems with fewer primitive quartets have one kernel a class for all its lists. Measured on an
+ * H200, docs/performance.md. */
+static const double all_lists_work = 1e9;
+
+/* The quartet kernels of a part: one on kept integrals or on the only list, else one for each list,
+ * or one for all. */
 static cudaError_t launch_part(const fmo_fock_plan *plan, fmo_gpu_state *g,
                                const fmo_gpu_variant *variant, const fmo_gpu_part *part,
                                cudaStream_t stream)
@@ -147,10 +152,13 @@ static cudaError_t launch_part(const fmo_fock_plan *plan, fmo_gpu_state *g,
         const fmo_gpu_stored_args args = fmo_gpu_stored_view(plan, g, part, blocks);
         return variant->launch_stored[c](&view, &m, &args, blocks, stream);
     }
-    for (int l = 0; l < (g->far ? FMO_GPU_LISTS : 1) && code == cudaSuccess; l++) {
-        code = blocks_for(g, part, variant->resident[l][c], &blocks);
+    const bool all = g->far && g->work < all_lists_work;
+    const int begin = all ? FMO_GPU_ALL : FMO_GPU_NEAR;
+    const int end = all ? FMO_GPU_KERNELS : g->far ? FMO_GPU_LISTS : FMO_GPU_NEAR + 1;
+    for (int k = begin; k < end && code == cudaSuccess; k++) {
+        code = blocks_for(g, part, variant->resident[k][c], &blocks);
         if (code == cudaSuccess && blocks) /* 0: the class never fills this list */
-            code = variant->launch[l][c](&view, &m, blocks, stream);
+            code = variant->launch[k][c](&view, &m, blocks, stream);
     }
     return code;
 }

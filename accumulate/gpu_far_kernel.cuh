@@ -166,12 +166,9 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_far_quartet(const fmo_g
 
 /* Far quartets that count in J alone: no integrals. */
 template <class C, class S>
-__global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_far_resident(C::order))
-    fmo_gpu_far_J(fmo_gpu_class_view view, fmo_gpu_matrices m)
+static __device__ __forceinline__ unsigned
+fmo_gpu_build_far_J(const S &scatter, const fmo_gpu_class_view &view, fmo_gpu_copy copy)
 {
-    S scatter;
-    fmo_gpu_prepare(scatter, m);
-    const size_t copy = fmo_gpu_copy_of_block(m).J;
     const unsigned all = 0xffffffffu;
     unsigned issued = 0;
     fmo_gpu_walk<S, -1>(
@@ -185,33 +182,60 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_far_resident(C::order
             unsigned run = 0;
             if (S::takes_runs)
                 run = __ballot_sync(all, __shfl_up_sync(all, quartet.x, 1) == quartet.x);
-            issued += fmo_gpu_add_coulomb<C, S, 0>(scatter, mask, active, run, view, copy,
+            issued += fmo_gpu_add_coulomb<C, S, 0>(scatter, mask, active, run, view, copy.J,
                                                    quartet.x, J_bra);
             issued +=
-                fmo_gpu_add_coulomb<C, S, 1>(scatter, mask, active, 0, view, copy, ket, J_ket);
+                fmo_gpu_add_coulomb<C, S, 1>(scatter, mask, active, 0, view, copy.J, ket, J_ket);
             __syncwarp(fmo_gpu_together<S> ? all : mask);
         });
+    return issued;
+}
+
+/* Far quartets that count in K: integrals from nodes. */
+template <class C, class S>
+static __device__ __forceinline__ unsigned
+fmo_gpu_build_far_K(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
+                    fmo_gpu_copy copy)
+{
+    return fmo_gpu_build<C>(
+        scatter, view, m, copy, view.far_K, *view.count[FMO_GPU_FAR_K],
+        [&](int2 quartet, double *eri) { return fmo_gpu_far_quartet<C>(view, quartet, eri); });
+}
+
+template <class C, class S>
+__global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_far_resident(C::order))
+    fmo_gpu_far_J(fmo_gpu_class_view view, fmo_gpu_matrices m)
+{
+    S scatter;
+    fmo_gpu_prepare(scatter, m);
+    const unsigned issued = fmo_gpu_build_far_J<C>(scatter, view, fmo_gpu_copy_of_block(m));
     fmo_scatter_finish(scatter);
     fmo_gpu_count_issued(m, issued);
 }
 
-/* Far quartets that count in K: integrals from nodes, then as in fmo_gpu_fused. */
 template <class C, class S>
 __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_far_resident(C::order))
     fmo_gpu_far_K(fmo_gpu_class_view view, fmo_gpu_matrices m)
 {
     S scatter;
     fmo_gpu_prepare(scatter, m);
+    const unsigned issued = fmo_gpu_build_far_K<C>(scatter, view, m, fmo_gpu_copy_of_block(m));
+    fmo_scatter_finish(scatter);
+    fmo_gpu_count_issued(m, issued);
+}
+
+/* All three lists, one after the other: small systems are faster with fewer kernels. */
+template <class C, class S>
+__global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
+    fmo_gpu_all(fmo_gpu_class_view view, fmo_gpu_matrices m)
+{
+    S scatter;
+    fmo_gpu_prepare(scatter, m);
     const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);
-    unsigned issued = 0;
-    fmo_gpu_walk<S, 1>(view.far_K, *view.count[FMO_GPU_FAR_K],
-                       [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
-                           double eri[C::size];
-                           const fmo_gpu_shells at = fmo_gpu_far_quartet<C>(view, quartet, eri);
-                           read_on();
-                           issued += fmo_gpu_digest<C>(scatter, view, m, copy, at, quartet, mask,
-                                                       active, eri);
-                       });
+    unsigned issued = fmo_gpu_build_near<C>(scatter, view, m, copy);
+    if constexpr (fmo_gpu_far_exchanges(C::id))
+        issued += fmo_gpu_build_far_K<C>(scatter, view, m, copy);
+    issued += fmo_gpu_build_far_J<C>(scatter, view, copy);
     fmo_scatter_finish(scatter);
     fmo_gpu_count_issued(m, issued);
 }

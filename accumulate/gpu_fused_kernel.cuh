@@ -234,23 +234,44 @@ static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned c
     }
 }
 
+/* A list of survivors that count in K, or may: integrals(quartet, eri) makes those of one, and says
+ * where its shells start; then they are digested. Returns atomics issued. */
+template <class C, class S, class Integrals>
+static __device__ __forceinline__ unsigned
+fmo_gpu_build(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
+              fmo_gpu_copy copy, const int2 *list, unsigned count, const Integrals &integrals)
+{
+    unsigned issued = 0;
+    fmo_gpu_walk<S, 1>(
+        list, count, [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
+            double eri[C::size];
+            const fmo_gpu_shells at = integrals(quartet, eri);
+            read_on();
+            issued += fmo_gpu_digest<C>(scatter, view, m, copy, at, quartet, mask, active, eri);
+        });
+    return issued;
+}
+
+/* Quartets whose pairs may overlap. */
+template <class C, class S>
+static __device__ __forceinline__ unsigned
+fmo_gpu_build_near(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
+                   fmo_gpu_copy copy)
+{
+    return fmo_gpu_build<C>(scatter, view, m, copy, view.list, *view.count[FMO_GPU_NEAR],
+                            [&](int2 quartet, double *eri) {
+                                return fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], quartet,
+                                                          eri);
+                            });
+}
+
 template <class C, class S>
 __global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
     fmo_gpu_fused(fmo_gpu_class_view view, fmo_gpu_matrices m)
 {
     S scatter;
     fmo_gpu_prepare(scatter, m);
-    const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);
-    unsigned issued = 0;
-    fmo_gpu_walk<S, 1>(view.list, *view.count[FMO_GPU_NEAR],
-                       [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
-                           double eri[C::size];
-                           const fmo_gpu_shells at =
-                               fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], quartet, eri);
-                           read_on();
-                           issued += fmo_gpu_digest<C>(scatter, view, m, copy, at, quartet, mask,
-                                                       active, eri);
-                       });
+    const unsigned issued = fmo_gpu_build_near<C>(scatter, view, m, fmo_gpu_copy_of_block(m));
     fmo_scatter_finish(scatter);
     fmo_gpu_count_issued(m, issued);
 }

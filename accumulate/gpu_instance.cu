@@ -46,6 +46,14 @@ static cudaError_t launch_far_K(const fmo_gpu_class_view *view, const fmo_gpu_ma
     return cudaGetLastError();
 }
 
+template <class C>
+static cudaError_t launch_all(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
+                              int blocks, cudaStream_t stream)
+{
+    fmo_gpu_all<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices);
+    return cudaGetLastError();
+}
+
 template <class C> static cudaError_t resident(int *blocks)
 {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_fused<C, strategy>,
@@ -65,6 +73,12 @@ template <class C> static cudaError_t resident_far_K(int *blocks)
                                                              FMO_GPU_THREADS, 0);
     *blocks = 0;
     return cudaSuccess;
+}
+
+template <class C> static cudaError_t resident_all(int *blocks)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_all<C, strategy>,
+                                                         FMO_GPU_THREADS, 0);
 }
 
 template <class C>
@@ -87,6 +101,8 @@ template <class C> static cudaError_t resident_stored(int *blocks)
 #define LAUNCH_FAR_K(e, name, ...)    launch_far_K<fmo_sp_class_##name>,
 #define RESIDENT_FAR_J(e, name, ...)  resident_far_J<fmo_sp_class_##name>,
 #define RESIDENT_FAR_K(e, name, ...)  resident_far_K<fmo_sp_class_##name>,
+#define LAUNCH_ALL(e, name, ...)      launch_all<fmo_sp_class_##name>,
+#define RESIDENT_ALL(e, name, ...)    resident_all<fmo_sp_class_##name>,
 #define LAUNCH_STORED(e, name, ...)   launch_stored<fmo_sp_class_##name>,
 #define RESIDENT_STORED(e, name, ...) resident_stored<fmo_sp_class_##name>,
 
@@ -96,10 +112,12 @@ extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {
     variant::form,
     {{FMO_ERI_CLASS_TABLE(LAUNCH)},
      {FMO_ERI_CLASS_TABLE(LAUNCH_FAR_J)},
-     {FMO_ERI_CLASS_TABLE(LAUNCH_FAR_K)}},
+     {FMO_ERI_CLASS_TABLE(LAUNCH_FAR_K)},
+     {FMO_ERI_CLASS_TABLE(LAUNCH_ALL)}},
     {{FMO_ERI_CLASS_TABLE(RESIDENT)},
      {FMO_ERI_CLASS_TABLE(RESIDENT_FAR_J)},
-     {FMO_ERI_CLASS_TABLE(RESIDENT_FAR_K)}},
+     {FMO_ERI_CLASS_TABLE(RESIDENT_FAR_K)},
+     {FMO_ERI_CLASS_TABLE(RESIDENT_ALL)}},
     {FMO_ERI_CLASS_TABLE(LAUNCH_STORED)},
     {FMO_ERI_CLASS_TABLE(RESIDENT_STORED)},
 };

@@ -51,8 +51,8 @@ typedef struct fmo_gpu_variant {
     const char *name;
     fmo_scatter scatter;
     fmo_commit commit;
-    fmo_gpu_launch *launch[FMO_GPU_LISTS][FMO_ERI_CLASS_COUNT];
-    fmo_gpu_resident *resident[FMO_GPU_LISTS][FMO_ERI_CLASS_COUNT];
+    fmo_gpu_launch *launch[FMO_GPU_KERNELS][FMO_ERI_CLASS_COUNT];
+    fmo_gpu_resident *resident[FMO_GPU_KERNELS][FMO_ERI_CLASS_COUNT];
     fmo_gpu_launch_stored *launch_stored[FMO_ERI_CLASS_COUNT];
     fmo_gpu_resident *resident_stored[FMO_ERI_CLASS_COUNT];
 } fmo_gpu_variant;

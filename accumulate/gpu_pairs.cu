@@ -102,7 +102,7 @@ template <int kind> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, in
     constexpr int fields = FMO_FAR_COEFFICIENTS(kind), twos = fmo_gpu_far_twos(kind);
     const int num = pairs.shell[n].z;
     double prim[FMO_GPU_DEPTH_MAX * FMO_PAIR_FIELDS], ratio[FMO_GPU_DEPTH_MAX], AB[3];
-    double low = INFINITY, high = -INFINITY, spread = 0.0, length = 0.0, middle[3];
+    double spread = 0.0, length = 0.0, middle[3];
     for (int x = 0; x < 3; x++) AB[x] = pairs.center[(size_t)(3 + x) * pairs.num + n];
     for (int m = 0; m < num; m++) {
         const double2 *const record =
@@ -112,25 +112,33 @@ template <int kind> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, in
             prim[m * FMO_PAIR_FIELDS + 2 * t + 1] = record[t].y;
         }
         ratio[m] = record[FMO_PAIR_FIELDS / 2].x;
-        const double s = fmo_far_place(prim + m * FMO_PAIR_FIELDS, AB);
-        low = fmin(low, s);
-        high = fmax(high, s);
         spread = fmax(spread, 2.0 * prim[m * FMO_PAIR_FIELDS + FMO_PAIR_HALF]);
     }
-    double moment[3];
+    double moment[3], prim_place[FMO_GPU_DEPTH_MAX], prim_coefficient[FMO_GPU_DEPTH_MAX * fields];
+    fmo_far_line line;
     fmo_far_largest(kind, num, prim, ratio, AB, moment);
+    fmo_far_primitives(kind, num, prim, ratio, AB, prim_place, prim_coefficient);
+    fmo_far_find_line(kind, num, prim_place, prim_coefficient, AB, &line);
     for (int x = 0; x < 3; x++) {
         length += AB[x] * AB[x];
-        middle[x] = pairs.center[(size_t)x * pairs.num + n] + 0.5 * (low + high) * AB[x];
+        middle[x] = pairs.center[(size_t)x * pairs.num + n] + line.middle * AB[x];
     }
-    pairs.sphere[n] = make_float4((float)middle[0], (float)middle[1], (float)middle[2],
-                                  (float)(0.5 * (high - low) * sqrt(length)));
+    const double half = line.half * sqrt(length);
+    const double nearest = fmo_far_nearest(half, spread);
+    double error[FMO_FAR_CHOICES];
+    pairs.sphere[n] =
+        make_float4((float)middle[0], (float)middle[1], (float)middle[2], (float)half);
     int cap = FMO_FAR_CHOICES;
-    for (int choice = FMO_FAR_CHOICES - 1; choice >= 0; choice--) {
+    for (int choice = 0; choice < FMO_FAR_CHOICES; choice++) {
         double place[FMO_FAR_NODES_MAX], coefficient[FMO_FAR_NODES_MAX * fields];
         const int nodes = FMO_FAR_NODES(choice);
-        const int used = fmo_far_nodes(kind, num, prim, ratio, AB, nodes, place, coefficient);
-        if (used < nodes || num <= nodes) cap = choice; /* the smallest so far */
+        const int used = fmo_far_nodes(kind, num, prim_place, prim_coefficient, &line, nodes, place,
+                                       coefficient);
+        if (cap > choice && (num <= nodes || line.degree <= nodes)) cap = choice;
+        if (cap > choice)
+            error[choice] = fmo_far_error(kind, num, prim_place, prim_coefficient, AB, &line, used,
+                                          place, coefficient, nearest) /
+                            pairs.rule[n].bound;
         for (int j = 0; j < nodes; j++) {
             double value[2 * twos] = {0.0};
             /* one too many stands where another does: never where the other pair is */
@@ -144,6 +152,7 @@ template <int kind> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, in
         }
     }
     const float bound = pairs.rule[n].bound;
+    pairs.fit[n] = fmo_far_fit_errors(cap, nearest, error);
     pairs.reach[n] = make_float4(reach(moment[0], bound), reach(moment[1], bound),
                                  reach(moment[2], bound), fmo_gpu_extent((float)spread, cap));
 }

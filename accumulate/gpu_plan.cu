@@ -519,15 +519,15 @@ static int contraction_depth(double work)
     static const struct {
         double work;
         int depth;
-    } table[] = {{1e6, 2}, {1e8, 6}};
+    } table[] = {{1e6, 2}, {3e7, 6}};
     for (size_t row = 0; row < sizeof table / sizeof *table; row++)
         if (work < table[row].work) return table[row].depth;
     return FMO_GPU_DEPTH_MAX;
 }
 
-/* Small systems have too few far quartets to be worth a list. Measured on an H200,
+/* Small systems have too few far quartets to be worth lists of their own. Measured on an H200,
  * docs/performance.md. */
-static const double far_work = 1e8;
+static const double far_work = 1e7;
 
 /* Nodes take at most this share of the free memory; else far quartets are computed like others. */
 #define FAR_SHARE 0.125
@@ -537,7 +537,7 @@ typedef struct far_arrays {
     struct {
         void **pointer;
         size_t bytes;
-    } array[4];
+    } array[5];
     size_t bytes; /* of all */
 } far_arrays;
 
@@ -550,6 +550,7 @@ static far_arrays find_far_arrays(fmo_gpu_state *g, int pair_class)
           n * FMO_GPU_FAR_SLOTS * (size_t)fmo_gpu_far_twos(pair_class) * sizeof(double2)},
          {(void **)&pairs->far_line, pair_class == FMO_PAIR_PS ? n * sizeof(double) : 0},
          {(void **)&pairs->sphere, n * sizeof(float4)},
+         {(void **)&pairs->fit, n * sizeof(fmo_far_fit)},
          {(void **)&pairs->reach, n * sizeof(float4)}},
         0};
     for (size_t x = 0; x < sizeof a.array / sizeof *a.array; x++) a.bytes += a.array[x].bytes;
@@ -617,11 +618,11 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     if (code == cudaSuccess) code = cudaEventCreate(&g->finished);
     for (int e = 0; e < 2 * FMO_ERI_CLASS_COUNT && code == cudaSuccess; e++)
         code = cudaEventCreate(&g->class_event[e / 2][e % 2]);
-    if (code == cudaSuccess) code = cudaMallocHost((void **)&g->host_in, matrix);
-    if (code == cudaSuccess) code = cudaMallocHost((void **)&g->host_out, 2 * matrix);
-    if (code == cudaSuccess)
-        code = cudaMallocHost((void **)&g->host_counters, sizeof *g->host_counters);
+    if (code == cudaSuccess) /* one allocation: each takes a third of a millisecond */
+        code = cudaMallocHost((void **)&g->host_in, 3 * matrix + sizeof *g->host_counters);
     if (code != cudaSuccess) return fmo_gpu_error(code, "preparing the GPU", err);
+    g->host_out = g->host_in + n * n;
+    g->host_counters = (fmo_gpu_counters *)(g->host_out + 2 * n * n);
 
     status = make_sets(plan, g, err);
     if (status != FMO_OK) return status;
@@ -677,8 +678,6 @@ void fmo_gpu_state_destroy(fmo_fock_plan *plan)
     for (int e = 0; e < 2 * FMO_ERI_CLASS_COUNT; e++)
         if (g->class_event[e / 2][e % 2]) (void)cudaEventDestroy(g->class_event[e / 2][e % 2]);
     if (g->host_in) (void)cudaFreeHost(g->host_in);
-    if (g->host_out) (void)cudaFreeHost(g->host_out);
-    if (g->host_counters) (void)cudaFreeHost(g->host_counters);
     if (g->graph) (void)cudaGraphExecDestroy(g->graph);
     if (g->start) (void)cudaEventDestroy(g->start);
     if (g->finished) (void)cudaEventDestroy(g->finished);

@@ -62,7 +62,7 @@ typedef struct fmo_gpu_state {
     size_t sums_size;           /* of a copy */
     size_t zeroed;              /* bytes from coulomb on */
     double *out;                /* J and K, caller's order */
-    double *host_in, *host_out; /* pinned: density; J and K */
+    double *host_in, *host_out; /* pinned, one allocation: density; J and K; host_counters */
     double *shell_bound;        /* [sets] largest Schwarz bound of a pair with this set */
     unsigned copies;
     fmo_gpu_counters *counters, *host_counters; /* pinned: of the last build */

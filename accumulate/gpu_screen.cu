@@ -12,17 +12,20 @@
 
 namespace {
 
-/* A block screens one bra pair against groups of SCREEN_KETS ket pairs, 32 tiles of
- * FMO_GPU_TILE_PAIRS, a warp against SCREEN_ROUNDS of these. */
 enum {
-    SCREEN_THREADS = 256,
-    SCREEN_WARPS = SCREEN_THREADS / 32,
-    SCREEN_ROUNDS = 32 / SCREEN_WARPS,
-    SCREEN_KETS = SCREEN_WARPS * SCREEN_ROUNDS * FMO_GPU_TILE_PAIRS,
-    SCREEN_QUEUE = 1536, /* at least SCREEN_KETS, at most 64 full warps */
+    SCREEN_ROUNDS = 4,   /* tiles of FMO_GPU_TILE_PAIRS ket pairs that a warp takes of a group */
+    SCREEN_QUEUE = 1536, /* at least a group, at most 64 full warps */
     SCREEN_GROUPS = 16,  /* a block, at most */
     SHELL_THREADS = 128,
     FINISH_TILE = 16
+};
+
+/* A block of so many warps screens one bra pair against groups of ket pairs. */
+template <int WARPS> struct screen_shape {
+    static constexpr int threads = 32 * WARPS, tiles = WARPS * SCREEN_ROUNDS;
+    static constexpr int kets = tiles * FMO_GPU_TILE_PAIRS; /* of a group */
+    static_assert(WARPS >= FMO_GPU_LISTS && tiles <= 32 && kets <= SCREEN_QUEUE,
+                  "a warp looks at a group, the queue holds it");
 };
 
 typedef struct density_args {
@@ -80,7 +83,7 @@ typedef struct screen_args {
     screen_part part[FMO_GPU_PARTS];
     int parts, sets;
     int coded;  /* survivors carry their codes */
-    int groups; /* of SCREEN_KETS ket pairs a block */
+    int groups; /* a block */
     float cutoff;
     const float *block_max, *row_max;
     fmo_gpu_counters *counters;
@@ -121,7 +124,7 @@ typedef struct screen_bra {
     fmo_gpu_rule rule;
     float most;           /* no ket exchanges more, times its bound */
     float4 sphere, reach; /* of a far quartet */
-    float log_w;          /* log2(sphere.w) */
+    fmo_far_fit fit;
 } screen_bra;
 
 /* How small a density factor is, from its binary logarithm, rounded to the safe side, where
@@ -134,32 +137,30 @@ __device__ unsigned factor_code(float log_factor)
 
 /* Is a quartet far? Then how many nodes its pairs need, where gpu_types.cuh puts it, and how far
  * apart they are; else FMO_GPU_OVERLAP. log_size is of its bound times its density factor over the
- * cutoff. What far.h leaves out of an element of X^J is below a twentieth of the cutoff for each
- * pair's nodes and, with T from FAR_T on, a twentieth for overlap; of X^K four times that
- * (docs/theory.md). */
+ * cutoff. What far.h leaves out of an element of X^J is, with T from FMO_FAR_T on, below a
+ * twentieth of the cutoff for overlap, and estimated at a quarter of it for each pair's nodes,
+ * which is more than four times what they do leave out; of X^K four times that (docs/theory.md). */
 #define FMO_GPU_OVERLAP 0xffffffffu
-#define FAR_T           7.0f
-#define LOG_FAR_ERROR   -2.3219281f /* log2(4 / 20) */
 #define LOG_10          3.3219281f
 #define LN_2            0.69314718f
 
-__device__ unsigned far_code(const screen_bra &bra, float4 ket, float ket_extent, float log_size,
-                             float *gap)
+__device__ unsigned far_code(const screen_bra &bra, float4 ket, float ket_extent,
+                             fmo_far_fit ket_fit, float log_size, float *gap)
 {
     const float x = bra.sphere.x - ket.x, y = bra.sphere.y - ket.y, z = bra.sphere.z - ket.z;
     const float R2 = fmaxf(x * x + y * y + z * z, 1e-10f), R = R2 * fast_rsqrt(R2);
     const float to_ket = R - ket.w, to_bra = R - bra.sphere.w;
     *gap = to_ket - bra.sphere.w;
-    const float overlap = (FAR_T + LN_2 * log_size) * (bra.reach.w + ket_extent);
-    const float log_tolerance =
-        LOG_FAR_ERROR - log_size + fmaxf(0.0f, 0.5f * fast_log2(R2) - LOG_10);
-    const int bra_nodes = min(fmo_far_nodes_needed(bra.log_w - fast_log2(to_ket), log_tolerance),
-                              fmo_gpu_far_cap(bra.reach.w));
-    const int ket_nodes =
-        min(fmo_far_nodes_needed(fast_log2(ket.w) - fast_log2(to_bra), log_tolerance),
-            fmo_gpu_far_cap(ket_extent));
-    const bool far =
-        *gap > 0.0f && *gap * *gap >= overlap && max(bra_nodes, ket_nodes) < FMO_FAR_CHOICES;
+    const float overlap = ((float)FMO_FAR_T + LN_2 * log_size) * (bra.reach.w + ket_extent);
+    const float log_tolerance = fmaxf(0.0f, 0.5f * fast_log2(R2) - LOG_10) - log_size;
+    const int bra_nodes = min(
+        fmo_far_nodes_needed(bra.fit.log_rho - fast_log2(to_ket), log_tolerance - bra.fit.log_A),
+        fmo_gpu_far_cap(bra.reach.w));
+    const int ket_nodes = min(
+        fmo_far_nodes_needed(ket_fit.log_rho - fast_log2(to_bra), log_tolerance - ket_fit.log_A),
+        fmo_gpu_far_cap(ket_extent));
+    const bool far = *gap >= fmaxf(bra.sphere.w, ket.w) && *gap * *gap >= overlap &&
+                     max(bra_nodes, ket_nodes) < FMO_FAR_CHOICES;
     return far ? (unsigned)(FMO_FAR_CHOICES * bra_nodes + ket_nodes) << FMO_GPU_KET_BITS
                : FMO_GPU_OVERLAP;
 }
@@ -207,13 +208,14 @@ typedef struct screen_shared {
 /* Step 1: the rule, for one group of kets, a lane for a ket in each of SCREEN_ROUNDS rounds.
  * Survivors go into the queue from `queued` on. rows: [sets] max(|D_ik|, |D_jk|), or NULL. Bounds
  * are floats, rounded up. */
+template <int WARPS>
 __device__ __forceinline__ void screen_group(const screen_args &a, const screen_part &part,
                                              const screen_bra &bra, const float *rows, int group,
                                              int block_begin, int block_end, int queued,
                                              screen_shared *shared)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int offset = group * SCREEN_KETS + warp * SCREEN_ROUNDS * 32 + lane;
+    const int offset = group * screen_shape<WARPS>::kets + warp * SCREEN_ROUNDS * 32 + lane;
     const unsigned tiles = shared->open[group] >> (warp * SCREEN_ROUNDS);
     float in_J[SCREEN_ROUNDS], in_K[SCREEN_ROUNDS];
     unsigned ballots[SCREEN_ROUNDS];
@@ -224,14 +226,15 @@ __device__ __forceinline__ void screen_group(const screen_args &a, const screen_
         bool stays = false;
         if ((tiles >> r & 1u) && ket < block_end) {
             const fmo_gpu_rule rule = part.ket.rule[ket];
-            in_J[r] = fmaxf(bra.rule.coulomb * rule.bound, bra.rule.bound * rule.coulomb);
+            in_J[r] = fmo_gpu_in_J(bra.rule, rule);
             if (rows) {
-                in_K[r] = bra.rule.bound * rule.bound * fmaxf(rows[rule.set.x], rows[rule.set.y]);
+                in_K[r] = fmo_gpu_in_K(bra.rule, rule, fmaxf(rows[rule.set.x], rows[rule.set.y]));
             } else {
                 in_K[r] = bra.most * rule.bound;
                 if (fmaxf(in_J[r], in_K[r]) >= a.cutoff)
-                    in_K[r] = bra.rule.bound * rule.bound *
-                              fmo_gpu_exchange_of(a.block_max, a.sets, bra.rule.set, rule.set);
+                    in_K[r] = fmo_gpu_in_K(
+                        bra.rule, rule,
+                        fmo_gpu_exchange_of(a.block_max, a.sets, bra.rule.set, rule.set));
             }
             stays = fmaxf(in_J[r], in_K[r]) >= a.cutoff;
         }
@@ -253,7 +256,7 @@ __device__ __forceinline__ void screen_group(const screen_args &a, const screen_
 }
 
 /* Step 2: to which list an element of the queue goes, and as what. Returns the thread's tally. */
-template <bool FAR>
+template <int WARPS, bool FAR>
 __device__ __forceinline__ unsigned classify(const screen_args &a, const screen_part &part,
                                              const screen_bra &bra, int block_begin,
                                              unsigned queued, screen_shared *shared)
@@ -270,10 +273,11 @@ __device__ __forceinline__ unsigned classify(const screen_args &a, const screen_
     int diagonal =
         part.same && fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_CARRIED) ? bra.pair : -1;
     unsigned tally = 0;
-    static_assert((SCREEN_KETS / SCREEN_THREADS + 1) * SCREEN_GROUPS * FMO_GPU_DEPTH_MAX <= 1023,
+    static_assert((SCREEN_ROUNDS + 1) * SCREEN_GROUPS * FMO_GPU_DEPTH_MAX <= 1023,
                   "what a thread may count of a block fits its tally");
     asm volatile("" : "+r"(coded), "+r"(counting), "+r"(diagonal)); /* found once, not each time */
-    for (unsigned e = threadIdx.x; e - lane < queued; e += SCREEN_THREADS) { /* warp by warp */
+    for (unsigned e = threadIdx.x; e - lane < queued;
+         e += screen_shape<WARPS>::threads) { /* warp by warp */
         int list = FMO_GPU_LISTS;
         if (e < queued) {
             const int ket = block_begin + queue->offset[e];
@@ -286,8 +290,8 @@ __device__ __forceinline__ unsigned classify(const screen_args &a, const screen_
             if (FAR) {
                 const float4 reach = part.ket.reach[ket];
                 float gap;
-                const unsigned nodes =
-                    far_code(bra, part.ket.sphere[ket], reach.w, log_size - log_cutoff, &gap);
+                const unsigned nodes = far_code(bra, part.ket.sphere[ket], reach.w,
+                                                part.ket.fit[ket], log_size - log_cutoff, &gap);
                 const bool far_exchange =
                     in_K * fminf(1.0f, FAR_K_MARGIN * far_share(bra.reach, reach, gap)) >= a.cutoff;
                 if (nodes != FMO_GPU_OVERLAP) {
@@ -340,11 +344,11 @@ __device__ __forceinline__ void reserve(unsigned *survivors, int queued, unsigne
 }
 
 /* Step 4: into the lists. */
-template <bool FAR>
+template <int WARPS, bool FAR>
 __device__ __forceinline__ void write_lists(const screen_part &part, int bra, int queued,
                                             const screen_shared *shared)
 {
-    for (int e = threadIdx.x; e < queued; e += SCREEN_THREADS) {
+    for (int e = threadIdx.x; e < queued; e += screen_shape<WARPS>::threads) {
         const unsigned place = shared->queue.offset[e];
         const int list = (int)(place & ((1u << PLACE_LIST_BITS) - 1u));
         if (list == FMO_GPU_LISTS) continue;
@@ -359,9 +363,11 @@ __device__ __forceinline__ void write_lists(const screen_part &part, int bra, in
 /* A block screens one bra pair against `groups` groups of SCREEN_KETS ket pairs. ROWS: what the
  * rule needs of the rows of i and j is put into shared memory first, if there is room for all sets.
  */
-template <bool ROWS, bool FAR>
-__global__ void __launch_bounds__(SCREEN_THREADS, 6) screen(const __grid_constant__ screen_args a)
+template <int WARPS, bool ROWS, bool FAR>
+__global__ void __launch_bounds__(32 * WARPS, 48 / WARPS)
+    screen(const __grid_constant__ screen_args a)
 {
+    typedef screen_shape<WARPS> shape;
     extern __shared__ float rows[];
     __shared__ screen_shared shared;
     int n = a.parts - 1;
@@ -371,8 +377,8 @@ __global__ void __launch_bounds__(SCREEN_THREADS, 6) screen(const __grid_constan
     screen_bra bra;
     bra.pair = part.bra_begin + (int)(block / part.chunks);
     const int all_kets = part.same ? bra.pair + 1 : part.ket.num;
-    const int block_begin = (int)(block % part.chunks) * a.groups * SCREEN_KETS;
-    const int block_end = min(block_begin + a.groups * SCREEN_KETS, all_kets);
+    const int block_begin = (int)(block % part.chunks) * a.groups * shape::kets;
+    const int block_end = min(block_begin + a.groups * shape::kets, all_kets);
     if (block_begin >= block_end) return;
 
     bra.rule = part.bra.rule[bra.pair];
@@ -383,10 +389,10 @@ __global__ void __launch_bounds__(SCREEN_THREADS, 6) screen(const __grid_constan
     /* A warp looks at a group, a lane at a tile of 32 kets; tiles that cannot hold a survivor are
      * passed over. */
     bool any = false;
-    for (int g = warp; g < a.groups; g += SCREEN_WARPS) {
-        const int tile = block_begin / FMO_GPU_TILE_PAIRS + 32 * g + lane;
+    for (int g = warp; g < a.groups; g += WARPS) {
+        const int tile = block_begin / FMO_GPU_TILE_PAIRS + shape::tiles * g + lane;
         bool may = false;
-        if (tile * FMO_GPU_TILE_PAIRS < block_end)
+        if (lane < shape::tiles && tile * FMO_GPU_TILE_PAIRS < block_end)
             may = fmaxf(fmaxf(bra.most, bra.rule.coulomb) * part.ket.tile_bound[tile],
                         bra.rule.bound * part.ket.tile_coulomb[tile]) >= a.cutoff;
         const unsigned tiles = __ballot_sync(0xffffffffu, may);
@@ -398,32 +404,32 @@ __global__ void __launch_bounds__(SCREEN_THREADS, 6) screen(const __grid_constan
     }
     if (threadIdx.x == 0) shared.counted = {0u, 0u, 0u, 0u, 0u};
     if (!__syncthreads_or(any)) return;
-    for (int k = threadIdx.x; ROWS && k < a.sets; k += SCREEN_THREADS)
+    for (int k = threadIdx.x; ROWS && k < a.sets; k += shape::threads)
         rows[k] =
             fmaxf(a.block_max[(size_t)ij.x * a.sets + k], a.block_max[(size_t)ij.y * a.sets + k]);
     if (ROWS) __syncthreads();
     if (FAR) {
         bra.sphere = part.bra.sphere[bra.pair];
         bra.reach = part.bra.reach[bra.pair];
-        bra.log_w = fast_log2(bra.sphere.w);
+        bra.fit = part.bra.fit[bra.pair];
     }
 
     unsigned tally = 0;
     for (int g = 0, queued = 0; g < a.groups; g++) { /* queued: the same in all threads */
         if (shared.open[g]) {
-            screen_group(a, part, bra, ROWS ? rows : NULL, g, block_begin, block_end, queued,
-                         &shared);
+            screen_group<WARPS>(a, part, bra, ROWS ? rows : NULL, g, block_begin, block_end, queued,
+                                &shared);
             __syncthreads();
             queued += shared.passed[g];
         }
-        if (!queued || (queued <= SCREEN_QUEUE - SCREEN_KETS && g + 1 < a.groups)) continue;
-        tally += classify<FAR>(a, part, bra, block_begin, queued, &shared);
+        if (!queued || (queued <= SCREEN_QUEUE - shape::kets && g + 1 < a.groups)) continue;
+        tally += classify<WARPS, FAR>(a, part, bra, block_begin, queued, &shared);
         __syncthreads();
         if (warp < (FAR ? FMO_GPU_LISTS : 1))
             reserve(&a.counters->survivors[warp][part.eri_class], queued, shared.listed[warp],
                     &shared.counted.tasks);
         __syncthreads();
-        write_lists<FAR>(part, bra.pair, queued, &shared);
+        write_lists<WARPS, FAR>(part, bra.pair, queued, &shared);
         if (g + 1 < a.groups) __syncthreads();
         queued = 0;
     }
@@ -570,16 +576,10 @@ cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g)
     return code == cudaSuccess ? fmo_gpu_take_pairs(g) : code;
 }
 
-/* Groups of a block: small systems need many blocks, large ones few fillings of shared memory.
- * Measured on an H200. */
-static int find_groups(const fmo_gpu_state *g)
-{
-    static const double small_work = 1e8;
-    const int kets = g->pairs[FMO_PAIR_PS].num;
-    return g->work < small_work                  ? 1
-           : kets <= SCREEN_GROUPS * SCREEN_KETS ? SCREEN_GROUPS / 2
-                                                 : SCREEN_GROUPS;
-}
+/* Small systems need many blocks, and so one group each; large ones few fillings of shared memory,
+ * and small blocks, which wait less at barriers. Measured on an H200, docs/performance.md. */
+static const double screen_small_work = 1e8;
+enum { SMALL_WARPS = 8, LARGE_WARPS = 4 };
 
 enum { ROWS_BYTES_MAX = 36 * 1024 };
 
@@ -594,7 +594,10 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
     screen_args a;
     unsigned blocks = 0;
     memset(&a, 0, sizeof a);
-    a.groups = find_groups(g);
+    const bool small = g->work < screen_small_work;
+    a.groups = small ? 1 : SCREEN_GROUPS;
+    const int span =
+        a.groups * (small ? screen_shape<SMALL_WARPS>::kets : screen_shape<LARGE_WARPS>::kets);
     for (int n = 0; n < pass->num; n++) {
         const fmo_gpu_part *from = &pass->part[n];
         const fmo_gpu_class_view view = fmo_gpu_view(plan, g, from);
@@ -605,7 +608,6 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
         part->same = view.same;
         part->bra_begin = from->bra_begin;
         const int kets = view.same ? from->bra_end : view.ket.num;
-        const int span = a.groups * SCREEN_KETS;
         part->chunks = (kets + span - 1) / span;
         part->block_begin = blocks;
         part->list = g->list + from->list_at;
@@ -622,10 +624,14 @@ cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fm
     a.counters = g->counters;
     if (!blocks) return cudaSuccess;
     const size_t rows = (size_t)a.sets * sizeof(float);
-    void (*const kernel[2][2])(screen_args) = {{screen<false, false>, screen<false, true>},
-                                               {screen<true, false>, screen<true, true>}};
-    const int fits = rows <= ROWS_BYTES_MAX;
-    kernel[fits][g->far != 0]<<<blocks, SCREEN_THREADS, fits ? rows : 0, g->stream>>>(a);
+    void (*const kernel[2][2][2])(screen_args) = {
+        {{screen<LARGE_WARPS, false, false>, screen<LARGE_WARPS, false, true>},
+         {screen<LARGE_WARPS, true, false>, screen<LARGE_WARPS, true, true>}},
+        {{screen<SMALL_WARPS, false, false>, screen<SMALL_WARPS, false, true>},
+         {screen<SMALL_WARPS, true, false>, screen<SMALL_WARPS, true, true>}}};
+    const int fits = rows <= ROWS_BYTES_MAX, warps = small ? SMALL_WARPS : LARGE_WARPS;
+    void (*const run)(screen_args) = kernel[small][fits][g->far != 0];
+    run<<<blocks, 32 * warps, fits ? rows : 0, g->stream>>>(a);
     return cudaGetLastError();
 }
 

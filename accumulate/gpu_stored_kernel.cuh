@@ -75,9 +75,9 @@ fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args 
         quartet.y &= FMO_GPU_PAIRS_MAX - 1;
         bra = view.bra.rule[quartet.x];
         ket = view.ket.rule[quartet.y];
-        const float in_J = fmaxf(bra.coulomb * ket.bound, bra.bound * ket.coulomb);
+        const float in_J = fmo_gpu_in_J(bra, ket);
         const float in_K =
-            bra.bound * ket.bound * fmo_gpu_exchange_of(a.block_max, a.sets, bra.set, ket.set);
+            fmo_gpu_in_K(bra, ket, fmo_gpu_exchange_of(a.block_max, a.sets, bra.set, ket.set));
         exchanges = !(in_K < a.cutoff);
         stays = exchanges || !(in_J < a.cutoff);
     }

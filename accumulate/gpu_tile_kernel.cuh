@@ -150,12 +150,11 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         bool stays = false;
         if (ket < ket_end) {
             const fmo_gpu_rule rule = view.ket.rule[ket];
-            const float bound = bra_rule.bound * rule.bound;
-            if (bound * most >= a.cutoff) {
-                const float in_J =
-                    fmaxf(bra_rule.coulomb * rule.bound, bra_rule.bound * rule.coulomb);
+            if (bra_rule.bound * rule.bound * most >= a.cutoff) {
+                const float in_J = fmo_gpu_in_J(bra_rule, rule);
                 const float in_K =
-                    bound * fmo_gpu_exchange_of(a.block_max, a.sets, bra_rule.set, rule.set);
+                    fmo_gpu_in_K(bra_rule, rule,
+                                 fmo_gpu_exchange_of(a.block_max, a.sets, bra_rule.set, rule.set));
                 stays = fmaxf(in_J, in_K) >= a.cutoff;
                 if (stays) {
                     prims += (unsigned long long)(bra_shell.z * view.ket.shell[ket].z);

@@ -50,6 +50,17 @@ typedef struct fmo_gpu_rule {
     unsigned counts;         /* what it adds to a tally */
 } fmo_gpu_rule;
 
+/* The rule of screen.h for J, and for K with what a quartet meets there, in floats. */
+static __device__ inline float fmo_gpu_in_J(const fmo_gpu_rule &bra, const fmo_gpu_rule &ket)
+{
+    return fmaxf(bra.coulomb * ket.bound, bra.bound * ket.coulomb);
+}
+static __device__ inline float fmo_gpu_in_K(const fmo_gpu_rule &bra, const fmo_gpu_rule &ket,
+                                            float exchange)
+{
+    return bra.bound * ket.bound * exchange;
+}
+
 /* What a thread counts, in one word: primitives of kets, up to 1023, and, up to 127 each, pairs
  * (not their further parts), those that carry an ss pair along, quartets that count in K. */
 enum {
@@ -86,11 +97,12 @@ typedef struct fmo_gpu_pairs {
     const unsigned *record_at; /* [num] first primitive in record */
     const double2 *record;     /* the same primitives, [primitive][field] pair after pair */
     /* For far quartets (far.h), NULL without them: */
-    float4 *sphere; /* [num] middle of the primitives' centres, and how far they are from it */
-    float4 *reach;  /* [num] largest moments of order 0, 1, 2 of a product, over the bound, and
-                     * fmo_gpu_extent */
-    double2 *far;   /* [FMO_GPU_FAR_SLOTS][fmo_gpu_far_twos][num] centre, coefficients; of pp pairs
-                     * the moments of D, made in every build */
+    float4 *sphere;   /* [num] middle of the primitives' centres, and how far they are from it */
+    float4 *reach;    /* [num] largest moments of order 0, 1, 2 of a product, over the bound, and
+                       * fmo_gpu_extent */
+    fmo_far_fit *fit; /* [num] errors of nodes, relative to the bound */
+    double2 *far; /* [FMO_GPU_FAR_SLOTS][fmo_gpu_far_twos][num] centre, coefficients; of pp pairs
+                   * the moments of D, made in every build */
     double *far_line; /* [num] AB times D of a ps pair, made in every build */
 } fmo_gpu_pairs;
 
@@ -143,7 +155,15 @@ enum {
 
 /* The lists of survivors: quartets whose pairs may overlap, in systems without far quartets all;
  * far ones that count in J alone; far ones that count in K. */
-enum { FMO_GPU_NEAR, FMO_GPU_FAR_J, FMO_GPU_FAR_K, FMO_GPU_LISTS };
+enum {
+    FMO_GPU_NEAR,
+    FMO_GPU_FAR_J,
+    FMO_GPU_FAR_K,
+    FMO_GPU_LISTS,
+    /* Kernels: one for each list, and one for all of them. */
+    FMO_GPU_ALL = FMO_GPU_LISTS,
+    FMO_GPU_KERNELS
+};
 
 /* Counters in device memory, zeroed at the start of a build. */
 typedef struct fmo_gpu_counters {

@@ -379,39 +379,11 @@ FMO_HD void fmo_far_integrals(int kind_bra, int kind_ket, const fmo_real *AB, co
     }
 }
 
-/* A quotient; to seven digits on a GPU. */
-FMO_HD float fmo_far_quotient(float a, float b)
-{
-#ifdef __CUDA_ARCH__
-    float r;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
-    return a * r;
-#else
-    return a / b;
-#endif
-}
-
-/* How many nodes a pair needs: the smallest choice (FMO_FAR_NODES) whose error of J, for |D| <= 1,
- * is at most `tolerance` times the product of the Schwarz bounds; FMO_FAR_CHOICES if none is. Both
- * arguments are binary logarithms. x = rho / (R - rho2): half the length |AB| (s_max - s_min) of
- * the pair's own segment, over the distance R of the middles less half the other segment. The error
- * is taken to be (x/2)^n / 2, for x up to 1/2: 99.9 % of random cases are below. Since a potential
- * falls as 1/R, the tolerance may be multiplied by R / (10 bohr) where that is above 1. */
-FMO_HD int fmo_far_nodes_needed(float log_x, float log_tolerance)
-{
-    const float n = fmo_far_quotient(log_tolerance + 1.0f, log_x - 1.0f);
-    if (!(log_x <= -1.0f && n <= (float)FMO_FAR_NODES_MAX)) return FMO_FAR_CHOICES;
-#ifdef __CUDA_ARCH__
-    const int choice = __float2int_ru(n) - 1;
-#else
-    const int choice = (int)ceilf(n) - 1;
-#endif
-    return choice < 0 ? 0 : choice > FMO_FAR_CHOICES - 1 ? FMO_FAR_CHOICES - 1 : choice;
-}
-
 /* The nodes. A function f that is smooth along the line of a pair's primitives is taken as its
  * interpolation polynomial, sum_m c_m f(s_m) = sum_j [sum_m c_m L_j(s_m)] f(x_j), L_j the Lagrange
- * polynomials of Chebyshev nodes x_j between the outermost primitives. */
+ * polynomials of the nodes x_j. Polynomials of degree n - 1 are exact for any n nodes. These are
+ * those of Gauss quadrature for the sizes of the primitives: where all coefficients went like the
+ * sizes, degree 2n - 1 would be exact, and as they nearly do, little is left of it. */
 
 /* Primitives closer than this, in units of AB, have one centre: s itself has rounding errors. */
 #define FMO_FAR_ONE_CENTRE (64 * 2.2204460492503131e-16)
@@ -424,25 +396,46 @@ FMO_HD double fmo_far_place(const double *prim, const double *AB)
     return AB[x] == 0.0 ? 0.0 : prim[FMO_PAIR_X + x] / AB[x];
 }
 
-/* Adds one primitive, times a weight, to the coefficients of a node. */
-FMO_HD void fmo_far_add_primitive(int kind, const double *prim, double ratio, double s,
-                                  double weight, double *coefficient)
+/* A primitive's coefficients [FMO_FAR_COEFFICIENTS(kind)], its place, and the ratio that only kind
+ * 1 has. */
+FMO_HD void fmo_far_coefficients(int kind, const double *prim, double ratio, double s,
+                                 double *coefficient)
 {
-    const double c = weight * fmo_far_charge(prim[FMO_PAIR_P], prim[FMO_PAIR_K]);
+    const double c = fmo_far_charge(prim[FMO_PAIR_P], prim[FMO_PAIR_K]);
     const double half = prim[FMO_PAIR_HALF];
-    if (kind == 0) coefficient[0] += c;
+    if (kind == 0) coefficient[0] = c;
     if (kind == 1) {
-        coefficient[FMO_FAR_PS_S] += c * ratio;
-        coefficient[FMO_FAR_PS_LINE] += c * s;
-        coefficient[FMO_FAR_PS_HALF] += c * half;
+        coefficient[FMO_FAR_PS_S] = c * ratio;
+        coefficient[FMO_FAR_PS_LINE] = c * s;
+        coefficient[FMO_FAR_PS_HALF] = c * half;
     }
     if (kind == 2) {
-        coefficient[FMO_FAR_PP_LINE] += c * s * (1.0 + s);
-        coefficient[FMO_FAR_PP_SAME] += c * half;
-        coefficient[FMO_FAR_PP_A] += c * half * s;
-        coefficient[FMO_FAR_PP_B] += c * half * (1.0 + s);
-        coefficient[FMO_FAR_PP_HALF2] += c * half * half;
+        coefficient[FMO_FAR_PP_LINE] = c * s * (1.0 + s);
+        coefficient[FMO_FAR_PP_SAME] = c * half;
+        coefficient[FMO_FAR_PP_A] = c * half * s;
+        coefficient[FMO_FAR_PP_B] = c * half * (1.0 + s);
+        coefficient[FMO_FAR_PP_HALF2] = c * half * half;
     }
+}
+
+/* Places and coefficients of all primitives of a pair: num >= 1 records of FMO_PAIR_FIELDS, and
+ * their ratios, which only kind 1 reads -> place[num], a primitive's centre is A + place AB, and
+ * coefficient[num][FMO_FAR_COEFFICIENTS(kind)]. */
+FMO_HD void fmo_far_primitives(int kind, int num, const double *prim, const double *ratio,
+                               const double *AB, double *place, double *coefficient)
+{
+    for (int m = 0; m < num; m++) {
+        const double *const record = prim + m * FMO_PAIR_FIELDS;
+        place[m] = fmo_far_place(record, AB);
+        fmo_far_coefficients(kind, record, kind == 1 ? ratio[m] : 0.0, place[m],
+                             coefficient + m * FMO_FAR_COEFFICIENTS(kind));
+    }
+}
+
+/* The largest |AB_x|. */
+FMO_HD double fmo_far_width(const double *AB)
+{
+    return fmax(fmax(fabs(AB[0]), fabs(AB[1])), fabs(AB[2]));
 }
 
 /* Bounds on the moments of order 0, 1 and 2 of any product of a pair, from sums of sizes over its
@@ -452,8 +445,8 @@ FMO_HD void fmo_far_add_primitive(int kind, const double *prim, double ratio, do
 FMO_HD void fmo_far_largest(int kind, int num, const double *prim, const double *ratio,
                             const double *AB, double *moment)
 {
-    double carried = 0.0, width = 0.0; /* the largest |AB_x| */
-    for (int x = 0; x < 3; x++) width = fmax(width, fabs(AB[x]));
+    const double width = fmo_far_width(AB);
+    double carried = 0.0;
     moment[0] = moment[1] = moment[2] = 0.0;
     for (int m = 0; m < num; m++) {
         const double *record = prim + m * FMO_PAIR_FIELDS;
@@ -474,46 +467,236 @@ FMO_HD void fmo_far_largest(int kind, int num, const double *prim, const double 
     moment[0] = fmax(moment[0], carried);
 }
 
+/* How much a coefficient weighs: its factor of AB, and its moments' distance. */
+FMO_HD double fmo_far_scale(int kind, int coefficient, double width, double distance)
+{
+    const double moment = fmo_far_order(coefficient) == 0   ? 1.0
+                          : fmo_far_order(coefficient) == 1 ? 1.0 / distance
+                                                            : 2.0 / (distance * distance);
+    if (kind == 1 && coefficient == FMO_FAR_PS_LINE) return width * moment;
+    if (kind == 2 && coefficient == FMO_FAR_PP_LINE) return width * width * moment;
+    if (kind == 2 && (coefficient == FMO_FAR_PP_A || coefficient == FMO_FAR_PP_B))
+        return width * moment;
+    return moment;
+}
+
+/* Where a pair's nodes can be: its segment, and the recurrence p_k+1 = (t - a_k) p_k - b_k p_k-1 of
+ * the polynomials that are orthogonal over it, t from -1 to 1. */
+typedef struct fmo_far_line {
+    double middle, half; /* of s */
+    int degree;          /* of the recurrence; as many nodes leave nothing out */
+    double a[FMO_FAR_NODES_MAX], b[FMO_FAR_NODES_MAX];
+    double zero[FMO_FAR_NODES_MAX]; /* of p_zeros, ascending */
+    int zeros;
+} fmo_far_line;
+
+FMO_HD double fmo_far_polynomial(const fmo_far_line *line, int degree, double t)
+{
+    double p = 1.0, before = 0.0;
+    for (int k = 0; k < degree; k++) {
+        const double next = (t - line->a[k]) * p - line->b[k] * before;
+        before = p;
+        p = next;
+    }
+    return p;
+}
+
+/* The distance at which a primitive's moments are weighed against its charge, in bohr. */
+#define FMO_FAR_TYPICAL 8.0
+
+/* Polynomials whose square is less than this, in the mean, are zero at all primitives. */
+#define FMO_FAR_NOTHING 1e-28
+
+/* From the primitives' places and coefficients. Stieltjes' procedure: Gautschi, Orthogonal
+ * Polynomials (Oxford 2004), 2.2.3.1. */
+FMO_HD void fmo_far_find_line(int kind, int num, const double *prim_place,
+                              const double *prim_coefficient, const double *AB, fmo_far_line *line)
+{
+    const int fields = FMO_FAR_COEFFICIENTS(kind);
+    double scale[FMO_FAR_COEFFICIENTS(2)], before = 1.0, all = 0.0;
+    double low = INFINITY, high = -INFINITY;
+    for (int m = 0; m < num; m++) {
+        low = fmin(low, prim_place[m]);
+        high = fmax(high, prim_place[m]);
+    }
+    line->middle = 0.5 * (low + high);
+    line->half = high - low <= FMO_FAR_ONE_CENTRE ? 0.0 : 0.5 * (high - low);
+    line->degree = line->half == 0.0;
+    line->a[0] = line->b[0] = 0.0;
+    line->zeros = 0;
+    for (int f = 0; f < fields; f++)
+        scale[f] = fmo_far_scale(kind, f, fmo_far_width(AB), FMO_FAR_TYPICAL);
+    for (int k = 0; k < FMO_FAR_NODES_MAX && line->half > 0.0; k++) {
+        double norm = 0.0, first = 0.0;
+        for (int m = 0; m < num; m++) {
+            const double t = (prim_place[m] - line->middle) / line->half;
+            const double p = fmo_far_polynomial(line, k, t);
+            double size = 0.0;
+            for (int f = 0; f < fields; f++)
+                size += scale[f] * fabs(prim_coefficient[m * fields + f]);
+            norm += size * p * p;
+            first += size * p * p * t;
+        }
+        if (k == 0) all = norm;
+        if (!(norm > FMO_FAR_NOTHING * all)) return;
+        line->a[k] = first / norm;
+        line->b[k] = k ? norm / before : 0.0;
+        before = norm;
+        line->degree = k + 1;
+    }
+}
+
+/* The zeros of p_n, n at most line->degree, from those of p_n-1, between which they lie. */
+FMO_HD void fmo_far_find_zeros(fmo_far_line *line, int n)
+{
+    if (line->zeros > n) line->zeros = 0;
+    while (line->zeros < n) {
+        const int degree = ++line->zeros;
+        for (int j = degree - 1; j >= 0; j--) {
+            double low = j > 0 ? line->zero[j - 1] : -1.0;
+            double high = j < degree - 1 ? line->zero[j] : 1.0;
+            const int sign = (degree - j) % 2; /* p_n < 0 below its last zero, and so on */
+            for (int bit = 0; bit < 45; bit++) {
+                const double t = 0.5 * (low + high);
+                if ((fmo_far_polynomial(line, degree, t) < 0.0) == sign)
+                    low = t;
+                else
+                    high = t;
+            }
+            line->zero[j] = 0.5 * (low + high);
+        }
+    }
+}
+
 /* L_j(s) of n nodes. */
 FMO_HD double fmo_far_lagrange(int n, const double *node, int j, double s)
 {
-    double product = 1.0;
+    double product = 1.0, divisor = 1.0;
     for (int k = 0; k < n; k++)
-        if (k != j) product *= (s - node[k]) / (node[j] - node[k]);
-    return product;
+        if (k != j) {
+            product *= s - node[k];
+            divisor *= node[j] - node[k];
+        }
+    return product / divisor;
 }
 
-/* At most n nodes for the primitives of one pair (num >= 1 records of FMO_PAIR_FIELDS, and their
- * ratios, which only kind 1 reads): place[n], a node's centre is A + place AB, and
- * coefficient[n][FMO_FAR_COEFFICIENTS(kind)]. Returns how many there are: n nodes of Chebyshev
- * interpolation, or fewer, without any error, if there are no more primitives than that or all have
- * one centre. */
-FMO_HD int fmo_far_nodes(int kind, int num, const double *prim, const double *ratio,
-                         const double *AB, int n, double *place, double *coefficient)
+/* At most n nodes for the primitives of one pair, like these: place[n] and
+ * coefficient[n][FMO_FAR_COEFFICIENTS(kind)]. Returns how many there are: n, or fewer, without any
+ * error, if there are no more primitives than that or all have one centre. */
+FMO_HD int fmo_far_nodes(int kind, int num, const double *prim_place,
+                         const double *prim_coefficient, fmo_far_line *line, int n, double *place,
+                         double *coefficient)
 {
-    const double pi = 3.14159265358979323846;
-    const int fields = FMO_FAR_COEFFICIENTS(kind);
-    double low = INFINITY, high = -INFINITY;
-    for (int m = 0; m < num; m++) {
-        const double s = fmo_far_place(prim + m * FMO_PAIR_FIELDS, AB);
-        low = fmin(low, s);
-        high = fmax(high, s);
+    const int fields = FMO_FAR_COEFFICIENTS(kind), own = line->half > 0.0 && num <= n;
+    const int used = own ? num : n < line->degree ? n : line->degree;
+    if (!own) fmo_far_find_zeros(line, used);
+    for (int j = 0; j < used; j++) {
+        place[j] = own ? prim_place[j] : line->middle + line->half * line->zero[j];
+        for (int f = 0; f < fields; f++)
+            coefficient[j * fields + f] = own ? prim_coefficient[j * fields + f] : 0.0;
     }
-    const int same = high - low <= FMO_FAR_ONE_CENTRE, own = !same && num <= n;
-    const int used = same ? 1 : own ? num : n;
-    for (int j = 0; j < used; j++)
-        place[j] = own ? fmo_far_place(prim + j * FMO_PAIR_FIELDS, AB)
-                       : 0.5 * (low + high) + 0.5 * (high - low) * cos(pi * (j + 0.5) / used);
-    for (int f = 0; f < used * fields; f++) coefficient[f] = 0.0;
-    for (int m = 0; m < num; m++) {
-        const double *record = prim + m * FMO_PAIR_FIELDS;
-        const double s = fmo_far_place(record, AB), r = kind == 1 ? ratio[m] : 0.0;
-        if (own) fmo_far_add_primitive(kind, record, r, s, 1.0, coefficient + m * fields);
-        for (int j = 0; j < used && !own; j++)
-            fmo_far_add_primitive(kind, record, r, s, fmo_far_lagrange(used, place, j, s),
-                                  coefficient + j * fields);
-    }
+    for (int m = 0; m < num && !own; m++)
+        for (int j = 0; j < used; j++) {
+            const double weight = fmo_far_lagrange(used, place, j, prim_place[m]);
+            for (int f = 0; f < fields; f++)
+                coefficient[j * fields + f] += weight * prim_coefficient[m * fields + f];
+        }
     return used;
+}
+
+/* Adds `sign` times the multipoles of order `order` of primitives or nodes, about the middle of the
+ * segment, in units of 1/unit. */
+FMO_HD void fmo_far_add_multipoles(int fields, int num, const double *place,
+                                   const double *coefficient, double middle, double unit, int order,
+                                   double sign, double *sums)
+{
+    for (int m = 0; m < num; m++) {
+        double power = sign;
+        for (int i = 0; i < order; i++) power *= (place[m] - middle) * unit;
+        for (int f = 0; f < fields; f++) sums[f] += power * coefficient[m * fields + f];
+    }
+}
+
+/* What nodes leave out of the potential of a pair, at most, times the distance d from the middle of
+ * its segment, which is at least the segment's length: the multipoles that the nodes have not got
+ * right, those of low order by rounding. */
+FMO_HD double fmo_far_error(int kind, int num, const double *prim_place,
+                            const double *prim_coefficient, const double *AB,
+                            const fmo_far_line *line, int nodes, const double *place,
+                            const double *coefficient, double d)
+{
+    const int fields = FMO_FAR_COEFFICIENTS(kind);
+    const double unit = sqrt(AB[0] * AB[0] + AB[1] * AB[1] + AB[2] * AB[2]) / d;
+    double error = 0.0;
+    for (int order = 0; order <= 2 * nodes + 2; order++) {
+        double left[FMO_FAR_COEFFICIENTS(2)] = {0};
+        fmo_far_add_multipoles(fields, num, prim_place, prim_coefficient, line->middle, unit, order,
+                               1.0, left);
+        fmo_far_add_multipoles(fields, nodes, place, coefficient, line->middle, unit, order, -1.0,
+                               left);
+        for (int f = 0; f < fields; f++) {
+            /* moments meet the derivatives of 1/d^(order+1) */
+            double factor = fmo_far_scale(kind, f, fmo_far_width(AB), d);
+            for (int i = 1; i <= fmo_far_order(f); i++) factor *= (double)(order + i) / i;
+            error += fabs(left[f]) * factor;
+        }
+    }
+    return error;
+}
+
+/* Far quartets have a T of at least this (docs/theory.md), and, for the nodes' errors, gaps between
+ * their segments that are at least as long as half of either segment. */
+#define FMO_FAR_T 7.0
+
+/* So near to the middle of its segment the other one may come: half its length, largest 1/p. */
+FMO_HD double fmo_far_nearest(double half, double spread)
+{
+    return half + fmax(half, sqrt(FMO_FAR_T * spread));
+}
+
+/* What n nodes of a pair leave out at distance d, as binary logarithms of A and rho: A (rho/d)^n.
+ */
+typedef struct fmo_far_fit {
+    float log_A, log_rho;
+} fmo_far_fit;
+
+/* From the errors of choices 0, 1, ... at one distance, the least that may be asked for: as one
+ * node has it, and for none less. Choices from `cap` on have no error. */
+FMO_HD fmo_far_fit fmo_far_fit_errors(int cap, double d, const double *error)
+{
+    const double least = -100.0, one = cap > 0 ? fmax(log2(error[0]), least) : least;
+    double log_x = cap > 1 ? least : one;
+    for (int c = 1; c < cap; c++)
+        log_x = fmax(log_x, (fmax(log2(error[c]), least) - one) / (FMO_FAR_NODES(c) - 1));
+    const fmo_far_fit fit = {(float)(one - log_x), (float)(log_x + log2(d))};
+    return fit;
+}
+
+/* A quotient; to seven digits on a GPU. */
+FMO_HD float fmo_far_quotient(float a, float b)
+{
+#ifdef __CUDA_ARCH__
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
+    return a * r;
+#else
+    return a / b;
+#endif
+}
+
+/* How many nodes a pair needs: the smallest choice (FMO_FAR_NODES) with A x^n at most `tolerance`,
+ * x = rho/d; FMO_FAR_CHOICES if none is. Arguments are the binary logarithms of x, which is to be
+ * less than 0.7, and of tolerance / A. */
+FMO_HD int fmo_far_nodes_needed(float log_x, float log_tolerance)
+{
+    const float n = fmo_far_quotient(log_tolerance, log_x);
+    if (!(log_x <= -0.5f && n <= (float)FMO_FAR_NODES_MAX)) return FMO_FAR_CHOICES;
+#ifdef __CUDA_ARCH__
+    const int choice = __float2int_ru(n) - 1;
+#else
+    const int choice = (int)ceilf(n) - 1;
+#endif
+    return choice < 0 ? 0 : choice > FMO_FAR_CHOICES - 1 ? FMO_FAR_CHOICES - 1 : choice;
 }
 
 #endif

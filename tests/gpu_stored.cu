@@ -63,7 +63,8 @@ static bool build(const char *label, fmo_fock_plan *plan, const double *D, doubl
     return good;
 }
 
-/* Which quartets a density leaves does not depend on where integrals come from. */
+/* Which quartets a density leaves does not depend on where integrals come from; of those, direct
+ * builds keep far ones out of K where a bound by distance allows it (docs/theory.md). */
 static void compare_profiles(const char *label, const fmo_fock_profile *stored,
                              const fmo_fock_profile *direct, bool measured)
 {
@@ -78,8 +79,8 @@ static void compare_profiles(const char *label, const fmo_fock_profile *stored,
               "%s %s: %lld quartets of %lld primitives, direct %lld of %lld", label, name,
               (long long)a->quartets, (long long)a->prim_quartets, (long long)b->quartets,
               (long long)b->prim_quartets);
-        CHECK(a->adds == b->adds, "%s %s: %lld adds, direct %lld", label, name, (long long)a->adds,
-              (long long)b->adds);
+        CHECK(a->adds >= b->adds && a->adds <= 2 * b->adds, "%s %s: %lld adds, direct %lld", label,
+              name, (long long)a->adds, (long long)b->adds);
         CHECK(a->adds_issued <= a->adds && (a->adds == 0 || a->adds_issued > 0),
               "%s %s: %lld adds, %lld issued", label, name, (long long)a->adds,
               (long long)a->adds_issued);
