@@ -5,7 +5,7 @@
 
 #include "accumulate/gpu_fused_kernel.cuh"
 
-/* Blocks that must fit a multiprocessor, by the number of p shells. More and fewer are slower. */
+/* Blocks that must fit a multiprocessor, by the number of p shells. More gain nothing. */
 static __host__ __device__ constexpr int fmo_gpu_far_resident(int order)
 {
     return order == 0 ? 8 : order == 1 ? 6 : order == 2 ? 4 : order == 3 ? 3 : 2;
