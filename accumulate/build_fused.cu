@@ -276,7 +276,9 @@ static fmo_status run(fmo_fock_plan *plan, const fmo_gpu_variant *variant, bool 
                       double *coulomb, double *exchange, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
-    cudaError_t code = cudaEventRecord(g->start, g->stream);
+    cudaError_t code = cudaSuccess;
+    if (timed || plan->options.scatter == FMO_SCATTER_TILE) code = fmo_gpu_make_timers(g);
+    if (code == cudaSuccess) code = cudaEventRecord(g->start, g->stream);
     if (!timed && !g->graph_tried) capture(plan, g, variant);
     if (code == cudaSuccess)
         code = !timed && g->graph ? cudaGraphLaunch(g->graph, g->stream)

@@ -232,6 +232,12 @@ static size_t products(fmo_pair_class pair_class)
     return pair_class == FMO_PAIR_SS ? 1 : pair_class == FMO_PAIR_PS ? 4 : 9;
 }
 
+/* Arrays in one piece of device memory start where allocations of their own would. */
+static size_t piece_bytes(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
 static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_class, int depth,
                                fmo_gpu_state *g, fmo_error *err)
 {
@@ -242,47 +248,54 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
     /* kernels look one record ahead */
     const size_t values = ((size_t)list->prim_num + 1) * FMO_GPU_PAIR_FIELDS;
     fmo_status status = FMO_OK;
+    cudaError_t code = cudaSuccess;
     size_t n = 0;
     for (int p = 0; p < list->num; p++) n += (size_t)parts_of(pair_prims(list, p), depth);
     const size_t tiles = n / FMO_GPU_TILE_PAIRS + 1;
     sort_key *key = (sort_key *)malloc((n + 1) * sizeof *key);
-    const staged_pairs staged = {(int4 *)malloc((n + 1) * sizeof(int4)),
-                                 (fmo_gpu_rule *)malloc((n + 1) * sizeof(fmo_gpu_rule)),
-                                 (unsigned *)malloc((n + 1) * sizeof(unsigned)),
-                                 (float *)calloc(tiles, sizeof(float)),
-                                 (double *)malloc((6 * n + 1) * sizeof(double)),
-                                 (double *)calloc(values, sizeof(double)),
-                                 (double *)calloc(values, sizeof(double)),
-                                 (unsigned *)malloc((n + 1) * sizeof(unsigned))};
-    *host = (fmo_pair_ao *)malloc((n + 1) * sizeof **host);
-    struct {
-        const char *what;
-        const void *from;
+    staged_pairs staged;
+    /* One piece of host and of device memory; what is not staged is made in every build. */
+    const struct {
         size_t bytes;
-        const void **to;
-    } const arrays[] = {
-        {"shell pairs", staged.shell, n * sizeof(int4), (const void **)&pairs->shell},
-        {"shell pairs", staged.rule, n * sizeof(fmo_gpu_rule), (const void **)&pairs->rule},
-        {"shell pairs", staged.prim_at, n * sizeof(unsigned), (const void **)&pairs->prim_at},
-        {"Schwarz bounds", staged.tile_bound, tiles * sizeof(float),
-         (const void **)&pairs->tile_bound},
-        {"pair centres", staged.center, 6 * n * sizeof(double), (const void **)&pairs->center},
-        {"primitive pairs", staged.prim, values * sizeof(double), (const void **)&pairs->prim},
-        {"primitive pairs", staged.record, values * sizeof(double), (const void **)&pairs->record},
-        {"primitive pairs", staged.record_at, n * sizeof(unsigned),
-         (const void **)&pairs->record_at},
+        void **from;
+        void **to;
+    } arrays[] = {
+        {n * sizeof(int4), (void **)&staged.shell, (void **)&pairs->shell},
+        {n * sizeof(fmo_gpu_rule), (void **)&staged.rule, (void **)&pairs->rule},
+        {n * sizeof(unsigned), (void **)&staged.prim_at, (void **)&pairs->prim_at},
+        {tiles * sizeof(float), (void **)&staged.tile_bound, (void **)&pairs->tile_bound},
+        {6 * n * sizeof(double), (void **)&staged.center, (void **)&pairs->center},
+        {values * sizeof(double), (void **)&staged.prim, (void **)&pairs->prim},
+        {values * sizeof(double), (void **)&staged.record, (void **)&pairs->record},
+        {n * sizeof(unsigned), (void **)&staged.record_at, (void **)&pairs->record_at},
+        {tiles * sizeof(float), NULL, (void **)&pairs->tile_coulomb},
+        {g->sp ? n * products(pair_class) * sizeof(double) : 0, NULL, (void **)&pairs->density},
     };
-    for (size_t x = 0; x < sizeof arrays / sizeof *arrays; x++)
-        if (!arrays[x].from || !key || !*host) {
-            status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", n);
-            goto done;
-        }
+    const size_t count = sizeof arrays / sizeof *arrays;
+    size_t bytes = 0, staged_bytes = 0;
+    for (size_t x = 0; x < count; x++) {
+        bytes += piece_bytes(arrays[x].bytes);
+        if (arrays[x].from) staged_bytes = bytes;
+    }
+    char *const host_memory = (char *)calloc(1, staged_bytes + 1);
+    char *device_memory = NULL;
+    *host = (fmo_pair_ao *)malloc((n + 1) * sizeof **host);
+    if (!key || !host_memory || !*host) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", n);
+        goto done;
+    }
     if (values / 2 > UINT32_MAX || g->nao > UINT16_MAX || n > FMO_GPU_PAIRS_MAX) {
         status = fmo_error_set(err, FMO_ERR_MEMORY,
                                "%zu pairs of shells, %lld of primitives, %d functions are more "
                                "than the GPU's indices hold",
                                n, (long long)list->prim_num, g->nao);
         goto done;
+    }
+    status = fmo_gpu_alloc(g, "shell pairs", bytes, (void **)&device_memory, err);
+    if (status != FMO_OK) goto done;
+    for (size_t x = 0, at = 0; x < count; at += piece_bytes(arrays[x++].bytes)) {
+        if (arrays[x].from) *arrays[x].from = host_memory + at;
+        if (arrays[x].bytes) *arrays[x].to = device_memory + at;
     }
     n = cut_pairs(g, basis, pair_class, list, depth, key);
     qsort(key, n, sizeof *key, by_depth);
@@ -291,25 +304,12 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
         (*host)[p] = {basis->shell[list->i[key[p].index]].ao_begin,
                       basis->shell[list->j[key[p].index]].ao_begin};
     pairs->num = (int)n;
-    for (size_t x = 0; x < sizeof arrays / sizeof *arrays && status == FMO_OK; x++)
-        status = upload(g, arrays[x].what, arrays[x].from, arrays[x].bytes, arrays[x].to, err);
-    if (status == FMO_OK)
-        status = fmo_gpu_alloc(g, "density bounds", tiles * sizeof(float),
-                               (void **)&pairs->tile_coulomb, err);
-    if (status == FMO_OK && g->sp)
-        status = fmo_gpu_alloc(g, "density", n * products(pair_class) * sizeof(double),
-                               (void **)&pairs->density, err);
+    code = cudaMemcpy(device_memory, host_memory, staged_bytes, cudaMemcpyHostToDevice);
+    if (code != cudaSuccess) status = fmo_gpu_error(code, "copying shell pairs", err);
     g->sums_size += n * products(pair_class);
 done:
     free(key);
-    free(staged.shell);
-    free(staged.rule);
-    free(staged.prim_at);
-    free(staged.tile_bound);
-    free(staged.center);
-    free(staged.prim);
-    free(staged.record);
-    free(staged.record_at);
+    free(host_memory);
     return status;
 }
 
@@ -452,18 +452,27 @@ static void destroy_passes(fmo_gpu_state *g)
     free(g->pass);
 }
 
-fmo_status fmo_gpu_set_passes(fmo_gpu_state *g, fmo_gpu_pass *pass, int passes, fmo_error *err)
+void fmo_gpu_set_passes(fmo_gpu_state *g, fmo_gpu_pass *pass, int passes)
 {
     destroy_passes(g);
     g->pass = pass;
     g->passes = passes;
-    for (int p = 0; p < g->passes; p++) {
-        for (int n = 0; n < 2 * g->pass[p].num; n++) {
-            const cudaError_t created = cudaEventCreate(&g->pass[p].part[n / 2].event[n % 2]);
-            if (created != cudaSuccess) return fmo_gpu_error(created, "creating timers", err);
-        }
-    }
-    return FMO_OK;
+}
+
+static cudaError_t make_timer(cudaEvent_t *event)
+{
+    return *event ? cudaSuccess : cudaEventCreate(event);
+}
+
+cudaError_t fmo_gpu_make_timers(fmo_gpu_state *g)
+{
+    cudaError_t code = cudaSuccess;
+    for (int e = 0; e < 2 * FMO_ERI_CLASS_COUNT && code == cudaSuccess; e++)
+        code = make_timer(&g->class_event[e / 2][e % 2]);
+    for (int p = 0; p < g->passes; p++)
+        for (int n = 0; n < 2 * g->pass[p].num && code == cudaSuccess; n++)
+            code = make_timer(&g->pass[p].part[n / 2].event[n % 2]);
+    return code;
 }
 
 static fmo_status make_passes(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
@@ -488,8 +497,7 @@ static fmo_status make_passes(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_e
     fmo_gpu_pass *pass = (fmo_gpu_pass *)calloc((size_t)passes, sizeof *pass);
     if (!pass) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d passes", passes);
     (void)cut_passes(g, size, pass);
-    const fmo_status status = fmo_gpu_set_passes(g, pass, passes, err);
-    if (status != FMO_OK) return status;
+    fmo_gpu_set_passes(g, pass, passes);
     if (g->far) {
         const fmo_status allocated =
             fmo_gpu_alloc(g, "list of quartets", size * sizeof *g->far_K, (void **)&g->far_K, err);
@@ -532,7 +540,7 @@ static const double far_work = 1e7;
 /* Nodes take at most this share of the free memory; else far quartets are computed like others. */
 #define FAR_SHARE 0.125
 
-/* What far quartets need of the pairs of a class. */
+/* What far quartets need of the pairs of a class, in one piece of memory that begins with `far`. */
 typedef struct far_arrays {
     struct {
         void **pointer;
@@ -553,7 +561,8 @@ static far_arrays find_far_arrays(fmo_gpu_state *g, int pair_class)
          {(void **)&pairs->fit, n * sizeof(fmo_far_fit)},
          {(void **)&pairs->reach, n * sizeof(float4)}},
         0};
-    for (size_t x = 0; x < sizeof a.array / sizeof *a.array; x++) a.bytes += a.array[x].bytes;
+    for (size_t x = 0; x < sizeof a.array / sizeof *a.array; x++)
+        a.bytes += piece_bytes(a.array[x].bytes);
     return a;
 }
 
@@ -564,10 +573,8 @@ void fmo_gpu_forget_far(fmo_gpu_state *g)
     g->far_K = NULL;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         const far_arrays a = find_far_arrays(g, c);
-        for (size_t x = 0; x < sizeof a.array / sizeof *a.array; x++) {
-            fmo_gpu_free(g, *a.array[x].pointer, a.array[x].bytes);
-            *a.array[x].pointer = NULL;
-        }
+        fmo_gpu_free(g, g->pairs[c].far, a.bytes);
+        for (size_t x = 0; x < sizeof a.array / sizeof *a.array; x++) *a.array[x].pointer = NULL;
     }
     g->far = 0;
 }
@@ -582,10 +589,13 @@ static fmo_status prepare_far(fmo_gpu_state *g, fmo_error *err)
     g->far = 1;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         const far_arrays a = find_far_arrays(g, c);
+        char *memory = NULL;
+        const fmo_status status =
+            fmo_gpu_alloc(g, "nodes of pairs", a.bytes, (void **)&memory, err);
+        if (status != FMO_OK) return status;
         for (size_t x = 0; x < sizeof a.array / sizeof *a.array; x++) {
-            const fmo_status status =
-                fmo_gpu_alloc(g, "nodes of pairs", a.array[x].bytes, a.array[x].pointer, err);
-            if (status != FMO_OK) return status;
+            *a.array[x].pointer = memory;
+            memory += piece_bytes(a.array[x].bytes);
         }
     }
     code = fmo_gpu_make_nodes(g);
@@ -616,8 +626,6 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     }
     if (code == cudaSuccess) code = cudaEventCreate(&g->start);
     if (code == cudaSuccess) code = cudaEventCreate(&g->finished);
-    for (int e = 0; e < 2 * FMO_ERI_CLASS_COUNT && code == cudaSuccess; e++)
-        code = cudaEventCreate(&g->class_event[e / 2][e % 2]);
     if (code == cudaSuccess) /* one allocation: each takes a third of a millisecond */
         code = cudaMallocHost((void **)&g->host_in, 3 * matrix + sizeof *g->host_counters);
     if (code != cudaSuccess) return fmo_gpu_error(code, "preparing the GPU", err);

@@ -109,8 +109,11 @@ void fmo_gpu_forget_far(fmo_gpu_state *g);
 /* The pairs' sums into X^J. */
 cudaError_t fmo_gpu_spread_coulomb(fmo_gpu_state *g, bool fixed);
 
-/* Takes new passes in place of the old ones, which are destroyed, and makes their timers. */
-fmo_status fmo_gpu_set_passes(fmo_gpu_state *g, fmo_gpu_pass *pass, int passes, fmo_error *err);
+/* Takes new passes in place of the old ones, which are destroyed. */
+void fmo_gpu_set_passes(fmo_gpu_state *g, fmo_gpu_pass *pass, int passes);
+
+/* Events around the kernels of classes, where they are wanted: those that do not exist. */
+cudaError_t fmo_gpu_make_timers(fmo_gpu_state *g);
 
 /* options.integrals: computes and keeps all integrals that can matter to a density the pairs are
  * good for, if that is wanted and they fit; g->stored says whether it was done. */

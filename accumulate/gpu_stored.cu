@@ -167,8 +167,7 @@ fmo_status fmo_gpu_store(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error 
     code = fmo_gpu_take_density(plan, g); /* counters from zero again */
     if (code == cudaSuccess) code = screen_all(plan, g, list_at, tasks);
     whole_classes(plan, g, list_at, tasks, pass);
-    status = fmo_gpu_set_passes(g, pass, 1, err);
-    if (status != FMO_OK) return status;
+    fmo_gpu_set_passes(g, pass, 1);
     for (int n = 0; n < pass->num && code == cudaSuccess; n++) {
         const fmo_gpu_part *part = &pass->part[n];
         const fmo_gpu_class_view view = fmo_gpu_view(plan, g, part);
