@@ -314,22 +314,30 @@ static int list_alloc(fmo_pair_list *list)
            list->prim_bound && list->ratio;
 }
 
-/* Fewer take less time than it takes to wake a thread. */
-enum { PAIRS_PER_THREAD = 4096 };
+/* Fewer primitive pairs take less time than it takes to wake a thread. */
+enum { PRIM_PAIRS_PER_THREAD = 4096 };
+
+static int useful_threads(const pair_source *source, int li, int lj)
+{
+    const fmo_basis *basis = source->basis;
+    double prims[2] = {0.0, 0.0};
+    for (int s = 0; s < basis->shell_num; s++)
+        prims[basis->shell[s].ang_mom] += basis->shell[s].prim_num;
+    const double all = prims[li] * prims[lj] * (li == lj ? 0.5 : 1.0);
+    return (int)fmin(source->threads, 1.0 + all / PRIM_PAIRS_PER_THREAD);
+}
 
 static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class,
                             fmo_pair_list *list, fmo_error *err)
 {
     const fmo_basis *basis = source->basis;
-    const int prim_max = source->prim_max;
     const int li = pair_ang_mom[pair_class][0], lj = pair_ang_mom[pair_class][1];
     const int ni = basis->shell_num_l[li], nj = basis->shell_num_l[lj];
     const int i0 = li ? basis->shell_num_l[0] : 0, j0 = lj ? basis->shell_num_l[0] : 0;
     fmo_status status = FMO_OK;
     int failed = 0;
     list->all = li == lj ? (int64_t)ni * (ni + 1) / 2 : (int64_t)ni * nj;
-    const int64_t useful = 1 + list->all / PAIRS_PER_THREAD;
-    const int threads = source->threads < useful ? source->threads : (int)useful;
+    const int prim_max = source->prim_max, threads = useful_threads(source, li, lj);
     candidate *all = malloc((size_t)(list->all + 1) * sizeof *all);
     store *stores = calloc((size_t)threads, sizeof *stores);
     if (!all || !stores) failed = 1;
