@@ -2,7 +2,7 @@
  * systems with far quartets, one for each of its lists; with kept integrals only one quartet kernel
  * a class. All are on one stream, or a class on each. The strategy is a row of
  * FMO_GPU_VARIANT_TABLE; `auto` is decided here. */
-#include "accumulate/gpu_plan.h"
+#include "accumulate/build_fused.h"
 #include "accumulate/gpu_range.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ static const fmo_gpu_variant *find_variant(fmo_scatter scatter, fmo_commit commi
 
 /* What runs for the plan's strategy; `replicated` is native on several copies, and `tile` flushes
  * by native atomics. */
-static const fmo_gpu_variant *plan_variant(const fmo_fock_plan *plan)
+const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan)
 {
     const fmo_scatter s = plan->options.scatter;
     return find_variant(s == FMO_SCATTER_REPLICATED || s == FMO_SCATTER_TILE ? FMO_SCATTER_NATIVE
@@ -54,7 +54,7 @@ static const fmo_gpu_variant *plan_variant(const fmo_fock_plan *plan)
                         plan->options.commit);
 }
 
-static void capture(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_variant *variant);
+static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant);
 
 /* State, kept integrals and graph: what is done once belongs to the plan, not to the first build.
  */
@@ -62,9 +62,9 @@ static fmo_status make_state(fmo_fock_plan *plan, unsigned copies, fmo_error *er
 {
     fmo_status status = fmo_gpu_state_create(plan, copies, err);
     if (status == FMO_OK && plan->options.scatter != FMO_SCATTER_TILE)
-        status = fmo_gpu_store(plan, plan->gpu, err);
+        status = fmo_gpu_store(plan, err);
     if (status != FMO_OK) return status;
-    capture(plan, plan->gpu, plan_variant(plan));
+    capture(plan, fmo_gpu_plan_variant(plan));
     if (plan->gpu->graph) (void)cudaGraphUpload(plan->gpu->graph, plan->gpu->stream);
     return FMO_OK;
 }
@@ -83,7 +83,7 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
                              "scatter = block-shared is for small data, up to %d functions; this "
                              "basis has %zu: use warp-shared",
                              BLOCK_SHARED_AO_MAX, n);
-    if (!plan_variant(plan))
+    if (!fmo_gpu_plan_variant(plan))
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "scatter = %s is not in this build",
                              fmo_scatter_name(plan->options.scatter));
     if (plan->options.scatter == FMO_SCATTER_TILE &&
@@ -136,29 +136,39 @@ static const double all_lists_work = 1e9;
 
 /* The quartet kernels of a part: one on kept integrals or on the only list, else one for each list,
  * or one for all. */
-static cudaError_t launch_part(const fmo_fock_plan *plan, fmo_gpu_state *g,
-                               const fmo_gpu_variant *variant, const fmo_gpu_part *part,
-                               cudaStream_t stream)
+static cudaError_t launch_part(const fmo_fock_job *job, const fmo_gpu_variant *variant,
+                               const fmo_gpu_part *part, cudaStream_t stream)
 {
+    const fmo_fock_plan *plan = job->plan;
+    const fmo_gpu_state *g = plan->gpu;
     const int c = part->eri_class;
-    const fmo_gpu_class_view view = fmo_gpu_view(plan, g, part);
-    const fmo_gpu_matrices m = fmo_gpu_matrix_view(plan, g, part->eri_class);
+    const fmo_gpu_quartet_args args = {fmo_gpu_view(plan, g, part),
+                                       fmo_gpu_matrix_view(plan, g, part->eri_class)};
     const fmo_gpu_range range(fmo_eri_class_name(part->eri_class));
     int blocks = 0;
     cudaError_t code = cudaSuccess;
     if (g->stored) {
         code = blocks_for(g, part, variant->resident_stored[c], &blocks);
         if (code != cudaSuccess) return code;
-        const fmo_gpu_stored_args args = fmo_gpu_stored_view(plan, g, part, blocks);
-        return variant->launch_stored[c](&view, &m, &args, blocks, stream);
+        const fmo_gpu_stored_args stored = fmo_gpu_stored_view(plan, g, part, blocks);
+        return variant->launch_stored[c](&args.view, &args.matrices, &stored, blocks, stream);
     }
-    const bool all = g->far && g->work < all_lists_work;
-    const int begin = all ? FMO_GPU_ALL : FMO_GPU_NEAR;
-    const int end = all ? FMO_GPU_KERNELS : g->far ? FMO_GPU_LISTS : FMO_GPU_NEAR + 1;
-    for (int k = begin; k < end && code == cudaSuccess; k++) {
+    if (g->far && g->work < all_lists_work) {
+        const fmo_gpu_group group = {job, 1, stream};
+        code = blocks_for(g, part, variant->resident[FMO_GPU_ALL][c], &blocks);
+        if (code != cudaSuccess) return code;
+        return fmo_gpu_launch_group<fmo_gpu_quartet_args>(
+            &group, variant->all[c], variant->group[c], FMO_GPU_THREADS, 0,
+            [&](const fmo_fock_job *, fmo_gpu_quartet_args *to) {
+                *to = args;
+                return dim3((unsigned)blocks);
+            });
+    }
+    const int lists = g->far ? FMO_GPU_LISTS : FMO_GPU_NEAR + 1;
+    for (int k = FMO_GPU_NEAR; k < lists && code == cudaSuccess; k++) {
         code = blocks_for(g, part, variant->resident[k][c], &blocks);
         if (code == cudaSuccess && blocks) /* 0: the class never fills this list */
-            code = variant->launch[k][c](&view, &m, blocks, stream);
+            code = variant->launch[k][c](&args.view, &args.matrices, blocks, stream);
     }
     return code;
 }
@@ -192,25 +202,26 @@ static void side_streams_destroy(side_streams *side)
 /* Pass by pass: screening, which kernels on kept integrals do themselves, then the quartet kernels
  * of the pass, one after the other, between timers if they are timed; or the classes side by side,
  * so that one fills the GPU where another ends. */
-static cudaError_t run_passes(const fmo_fock_plan *plan, fmo_gpu_state *g,
-                              const fmo_gpu_variant *variant, side_streams *side, bool timed)
+static cudaError_t run_passes(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
+                              side_streams *side, bool timed)
 {
+    const fmo_gpu_state *g = group->job->plan->gpu;
     cudaError_t code = cudaSuccess;
     for (int p = 0; p < g->passes && code == cudaSuccess; p++) {
         const fmo_gpu_pass *pass = &g->pass[p];
-        if (!g->stored) code = fmo_gpu_screen(plan, g, pass);
-        if (side && code == cudaSuccess) code = cudaEventRecord(side->fork, g->stream);
+        if (!g->stored) code = fmo_gpu_screen(group, p);
+        if (side && code == cudaSuccess) code = cudaEventRecord(side->fork, group->stream);
         for (int n = 0; n < pass->num && code == cudaSuccess; n++) {
             const fmo_gpu_part *part = &pass->part[n];
-            const cudaStream_t stream = side ? side->stream[n] : g->stream;
+            const cudaStream_t stream = side ? side->stream[n] : group->stream;
             if (side) code = cudaStreamWaitEvent(stream, side->fork, 0);
             if (timed && code == cudaSuccess) code = cudaEventRecord(part->event[0], stream);
-            if (code == cudaSuccess) code = launch_part(plan, g, variant, part, stream);
+            if (code == cudaSuccess) code = launch_part(group->job, variant, part, stream);
             if (timed && code == cudaSuccess) code = cudaEventRecord(part->event[1], stream);
             if (side && code == cudaSuccess) code = cudaEventRecord(side->join[n], stream);
         }
         for (int n = 0; n < pass->num && side && code == cudaSuccess; n++)
-            code = cudaStreamWaitEvent(g->stream, side->join[n], 0);
+            code = cudaStreamWaitEvent(group->stream, side->join[n], 0);
     }
     return code;
 }
@@ -228,65 +239,76 @@ static cudaError_t run_tile(const fmo_fock_plan *plan, fmo_gpu_state *g, bool co
     return code;
 }
 
-/* Density in g->density_in to X, everything queued on the stream. */
-static cudaError_t queue(const fmo_fock_plan *plan, fmo_gpu_state *g,
-                         const fmo_gpu_variant *variant, side_streams *side, bool timed)
+/* A density to X, everything queued on the group's stream. */
+static cudaError_t queue(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
+                         side_streams *side, bool timed)
 {
-    cudaError_t code = fmo_gpu_take_density(plan, g);
-    if (code == cudaSuccess && variant->scatter == FMO_SCATTER_FIXED) code = fmo_gpu_fixed_scale(g);
-    if (code == cudaSuccess && g->far) code = fmo_gpu_make_moments(g);
+    fmo_fock_plan *plan = group->job->plan;
+    cudaError_t code = fmo_gpu_take_density(group);
+    if (code == cudaSuccess && variant->scatter == FMO_SCATTER_FIXED)
+        code = fmo_gpu_fixed_scale(group);
+    if (code == cudaSuccess && plan->gpu->far) code = fmo_gpu_make_moments(group);
     if (code != cudaSuccess) return code;
     if (plan->options.scatter == FMO_SCATTER_TILE)
-        return run_tile(plan, g, variant->scatter != FMO_SCATTER_COUNT);
-    return run_passes(plan, g, variant, side, timed);
+        return run_tile(plan, plan->gpu, variant->scatter != FMO_SCATTER_COUNT);
+    return run_passes(group, variant, side, timed);
 }
 
-/* The same as one graph. Nothing is lost where the capture fails: the launches are then made one by
- * one. */
-static void capture(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_variant *variant)
+/* From density_in on as one graph. Nothing is lost where the capture fails: the launches are then
+ * made one by one. */
+static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
 {
-    const cudaStream_t stream = g->stream;
+    fmo_gpu_state *g = plan->gpu;
+    const fmo_fock_job job = fmo_gpu_own_job(plan);
+    fmo_gpu_group group = {&job, 1, NULL};
     side_streams side;
-    cudaStream_t origin = NULL;
     cudaGraph_t graph = NULL;
     g->graph_tried = 1;
     if (plan->options.scatter == FMO_SCATTER_TILE) return; /* sets attributes of its kernels */
     memset(&side, 0, sizeof side);
-    cudaError_t code = cudaStreamCreateWithFlags(&origin, cudaStreamNonBlocking);
+    cudaError_t code = cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking);
     if (code == cudaSuccess) code = side_streams_create(&side);
     if (code == cudaSuccess)
-        code = cudaStreamBeginCapture(origin, cudaStreamCaptureModeThreadLocal);
+        code = cudaStreamBeginCapture(group.stream, cudaStreamCaptureModeThreadLocal);
     if (code == cudaSuccess) {
-        g->stream = origin;
-        code = queue(plan, g, variant, &side, false);
-        g->stream = stream;
-        const cudaError_t ended = cudaStreamEndCapture(origin, &graph);
+        code = queue(&group, variant, &side, false);
+        const cudaError_t ended = cudaStreamEndCapture(group.stream, &graph);
         if (code == cudaSuccess && ended == cudaSuccess &&
             cudaGraphInstantiate(&g->graph, graph, 0) != cudaSuccess)
             g->graph = NULL;
     }
     if (graph) (void)cudaGraphDestroy(graph);
     side_streams_destroy(&side);
-    if (origin) (void)cudaStreamDestroy(origin);
+    if (group.stream) (void)cudaStreamDestroy(group.stream);
     (void)cudaGetLastError();
 }
 
-/* Density in g->density_in to J and K, everything queued on the stream. */
+cudaError_t fmo_gpu_enter(fmo_gpu_state *g, cudaStream_t stream)
+{
+    cudaError_t code = cudaSuccess;
+    if (g->last != stream) code = cudaStreamWaitEvent(stream, g->finished, 0);
+    g->last = stream;
+    return code;
+}
+
+/* density_in to J and K, everything queued on the plan's stream. */
 static fmo_status run(fmo_fock_plan *plan, const fmo_gpu_variant *variant, bool timed,
                       double *coulomb, double *exchange, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
+    const fmo_fock_job job = {plan, g->density_in, coulomb, exchange};
+    const fmo_gpu_group group = fmo_gpu_group_of_one(&job);
+    const bool fixed = variant->scatter == FMO_SCATTER_FIXED;
     cudaError_t code = cudaSuccess;
     if (timed || plan->options.scatter == FMO_SCATTER_TILE) code = fmo_gpu_make_timers(g);
     if (code == cudaSuccess) code = cudaEventRecord(g->start, g->stream);
-    if (!timed && !g->graph_tried) capture(plan, g, variant);
+    if (!timed && !g->graph_tried) capture(plan, variant);
     if (code == cudaSuccess)
         code = !timed && g->graph ? cudaGraphLaunch(g->graph, g->stream)
-                                  : queue(plan, g, variant, NULL, timed);
+                                  : queue(&group, variant, NULL, timed);
     if (code == cudaSuccess && plan->options.scatter != FMO_SCATTER_TILE)
-        code = fmo_gpu_spread_coulomb(g, variant->scatter == FMO_SCATTER_FIXED);
-    if (code == cudaSuccess)
-        code = fmo_gpu_finish(plan, g, variant->scatter == FMO_SCATTER_FIXED, coulomb, exchange);
+        code = fmo_gpu_spread_coulomb(&group, fixed);
+    if (code == cudaSuccess) code = fmo_gpu_finish(&group, fixed);
     if (code == cudaSuccess) code = cudaEventRecord(g->finished, g->stream);
     if (code == cudaSuccess) return FMO_OK;
     return fmo_gpu_error(code, "fused build", err);
@@ -333,22 +355,39 @@ static void decide_scatter(fmo_fock_plan *plan, const fmo_gpu_counters *counters
     g->graph_tried = 0;
 }
 
-static fmo_status fused_start(fmo_fock_plan *plan, const double *density, fmo_error *err)
+cudaError_t fmo_gpu_copy_in(const fmo_fock_job *job, cudaStream_t stream)
 {
-    fmo_gpu_state *g = plan->gpu;
-    const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
-    const fmo_gpu_range range("fused build");
+    fmo_gpu_state *g = job->plan->gpu;
+    const size_t n = (size_t)job->plan->basis->ao_num, matrix = n * n * sizeof(double);
     g->begun = fmo_now();
-    memcpy(g->host_in, density, matrix);
-    cudaError_t code =
-        cudaMemcpyAsync(g->density_in, g->host_in, matrix, cudaMemcpyHostToDevice, g->stream);
+    memcpy(g->host_in, job->density, matrix);
+    return cudaMemcpyAsync(g->density_in, g->host_in, matrix, cudaMemcpyHostToDevice, stream);
+}
+
+cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream)
+{
+    const fmo_gpu_state *g = plan->gpu;
+    const size_t n = (size_t)plan->basis->ao_num;
+    const cudaError_t code = cudaMemcpyAsync(g->host_out, g->out, 2 * n * n * sizeof(double),
+                                             cudaMemcpyDeviceToHost, stream);
+    if (code != cudaSuccess) return code;
+    return cudaMemcpyAsync(g->host_counters, g->counters, sizeof *g->counters,
+                           cudaMemcpyDeviceToHost, stream);
+}
+
+fmo_status fmo_gpu_start_one(const fmo_fock_job *job, fmo_error *err)
+{
+    fmo_fock_plan *plan = job->plan;
+    fmo_gpu_state *g = plan->gpu;
+    const fmo_fock_job own = fmo_gpu_own_job(plan);
+    const fmo_gpu_range range("fused build");
+    cudaError_t code = fmo_gpu_enter(g, g->stream);
+    if (code == cudaSuccess) code = fmo_gpu_copy_in(job, g->stream);
     if (code != cudaSuccess) return fmo_gpu_error(code, "copying the density", err);
-    const fmo_status status = run(plan, plan_variant(plan), false, g->out, g->out + n * n, err);
+    const fmo_status status =
+        run(plan, fmo_gpu_plan_variant(plan), false, own.coulomb, own.exchange, err);
     if (status != FMO_OK) return status;
-    code = cudaMemcpyAsync(g->host_out, g->out, 2 * matrix, cudaMemcpyDeviceToHost, g->stream);
-    if (code == cudaSuccess)
-        code = cudaMemcpyAsync(g->host_counters, g->counters, sizeof *g->counters,
-                               cudaMemcpyDeviceToHost, g->stream);
+    code = fmo_gpu_copy_out(plan, g->stream);
     return code == cudaSuccess ? FMO_OK : fmo_gpu_error(code, "fused build", err);
 }
 
@@ -360,7 +399,7 @@ static fmo_status fused_finish(fmo_fock_plan *plan, double *coulomb, double *exc
     const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
     const fmo_gpu_counters *counters = g->host_counters;
     float gpu_ms = 0.0f;
-    cudaError_t code = cudaStreamSynchronize(g->stream);
+    cudaError_t code = cudaStreamSynchronize(g->last);
     if (code == cudaSuccess) code = cudaEventElapsedTime(&gpu_ms, g->start, g->finished);
     if (code != cudaSuccess) return fmo_gpu_error(code, "fused build", err);
     if (plan->options.scatter == FMO_SCATTER_FIXED) {
@@ -388,7 +427,8 @@ static fmo_status fused_finish(fmo_fock_plan *plan, double *coulomb, double *exc
 
 static fmo_status fused_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
 {
-    const fmo_status status = fused_start(plan, density, err);
+    const fmo_fock_job job = {plan, density, NULL, NULL};
+    const fmo_status status = fmo_gpu_start_one(&job, err);
     return status == FMO_OK ? fused_finish(plan, plan->coulomb, plan->exchange, err) : status;
 }
 
@@ -419,7 +459,7 @@ static fmo_status fused_measure(fmo_fock_plan *plan, fmo_error *err)
     fmo_fock_profile *profile = &plan->profile;
     double seconds[FMO_ERI_CLASS_COUNT], all = 0.0;
     const fmo_gpu_range range("fused build, class after class");
-    fmo_status status = run_timed(plan, plan_variant(plan), seconds, &all, err);
+    fmo_status status = run_timed(plan, fmo_gpu_plan_variant(plan), seconds, &all, err);
     if (status != FMO_OK) return status;
     profile->screening_seconds = all;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
@@ -434,36 +474,24 @@ static fmo_status fused_measure(fmo_fock_plan *plan, fmo_error *err)
     return status;
 }
 
+fmo_status fmo_gpu_device_one(const fmo_fock_job *job, fmo_error *err)
+{
+    fmo_fock_plan *plan = job->plan;
+    fmo_gpu_state *g = plan->gpu;
+    const size_t n = (size_t)plan->basis->ao_num;
+    cudaError_t code = fmo_gpu_enter(g, g->stream);
+    if (code == cudaSuccess)
+        code = cudaMemcpyAsync(g->density_in, job->density, n * n * sizeof(double),
+                               cudaMemcpyDeviceToDevice, g->stream);
+    if (code != cudaSuccess) return fmo_gpu_error(code, "copying the density", err);
+    return run(plan, fmo_gpu_plan_variant(plan), false, job->coulomb, job->exchange, err);
+}
+
 static fmo_status fused_build_device(fmo_fock_plan *plan, const double *density, double *coulomb,
                                      double *exchange, fmo_error *err)
 {
-    fmo_gpu_state *g = plan->gpu;
-    const size_t n = (size_t)plan->basis->ao_num;
-    const cudaError_t code = cudaMemcpyAsync(g->density_in, density, n * n * sizeof(double),
-                                             cudaMemcpyDeviceToDevice, g->stream);
-    if (code != cudaSuccess) return fmo_gpu_error(code, "copying the density", err);
-    return run(plan, plan_variant(plan), false, coulomb, exchange, err);
-}
-
-/* The streams of all plans wait for the first one's, and it for them. */
-static fmo_status fused_batch_device(const fmo_fock_job *jobs, size_t count, fmo_error *err)
-{
-    fmo_gpu_state *const first = jobs[0].plan->gpu;
-    cudaError_t code = cudaEventRecord(first->start, first->stream);
-    for (size_t k = 0; k < count && code == cudaSuccess; k++)
-        if (jobs[k].plan->gpu->stream != first->stream)
-            code = cudaStreamWaitEvent(jobs[k].plan->gpu->stream, first->start, 0);
-    if (code != cudaSuccess) return fmo_gpu_error(code, "starting a batch", err);
-    for (size_t k = 0; k < count; k++) {
-        const fmo_fock_job *job = &jobs[k];
-        const fmo_status status =
-            fused_build_device(job->plan, job->density, job->coulomb, job->exchange, err);
-        if (status != FMO_OK) return status;
-    }
-    for (size_t k = 0; k < count && code == cudaSuccess; k++)
-        if (jobs[k].plan->gpu->stream != first->stream)
-            code = cudaStreamWaitEvent(first->stream, jobs[k].plan->gpu->finished, 0);
-    return code == cudaSuccess ? FMO_OK : fmo_gpu_error(code, "ending a batch", err);
+    const fmo_fock_job job = {plan, density, coulomb, exchange};
+    return fmo_gpu_device_one(&job, err);
 }
 
 static fmo_status fused_new_pairs(fmo_fock_plan *plan, fmo_error *err)
@@ -480,9 +508,9 @@ extern "C" const fmo_mode_implementation fmo_mode_fused = {fused_prepare,
                                                            fused_build_device,
                                                            fused_new_pairs,
                                                            fmo_gpu_state_destroy,
-                                                           fused_start,
+                                                           fmo_gpu_start_many,
                                                            fused_finish,
-                                                           fused_batch_device,
+                                                           fmo_gpu_device_many,
                                                            1,
                                                            0,
                                                            1,

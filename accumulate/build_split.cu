@@ -242,13 +242,14 @@ cudaError_t fill(const fmo_fock_plan *plan, buffer *f, const fmo_gpu_part *part,
     return code;
 }
 
-cudaError_t split_pass(fmo_fock_plan *plan, split_state *s, const fmo_gpu_pass *pass,
-                       busy_times *busy)
+cudaError_t split_pass(const fmo_gpu_group *group, split_state *s, int number, busy_times *busy)
 {
+    fmo_fock_plan *plan = group->job->plan;
     fmo_gpu_state *g = plan->gpu;
+    const fmo_gpu_pass *pass = &g->pass[number];
     fmo_gpu_counters counters;
     int next = 0;
-    cudaError_t code = fmo_gpu_screen(plan, g, pass);
+    cudaError_t code = fmo_gpu_screen(group, number);
     if (code == cudaSuccess)
         code = cudaMemcpyAsync(&counters, g->counters, sizeof counters, cudaMemcpyDeviceToHost,
                                g->stream);
@@ -280,6 +281,8 @@ fmo_status split_build(fmo_fock_plan *plan, const double *density, fmo_error *er
     fmo_gpu_counters counters;
     busy_times busy = {0.0, 0.0, 0.0};
     float screening = 0.0f;
+    const fmo_fock_job job = fmo_gpu_own_job(plan);
+    const fmo_gpu_group group = fmo_gpu_group_of_one(&job);
     const fmo_gpu_range range("split build");
     for (int t = 0; s->own && t < s->threads; t++) memset(s->own[t], 0, 2 * matrix);
     for (int b = 0; b < s->used; b++) s->buffers[b].busy = 0;
@@ -288,10 +291,10 @@ fmo_status split_build(fmo_fock_plan *plan, const double *density, fmo_error *er
     cudaError_t code =
         cudaMemcpyAsync(g->density_in, g->host_in, matrix, cudaMemcpyHostToDevice, g->stream);
     if (code == cudaSuccess) code = cudaEventRecord(g->start, g->stream);
-    if (code == cudaSuccess) code = fmo_gpu_take_density(plan, g);
+    if (code == cudaSuccess) code = fmo_gpu_take_density(&group);
     if (code == cudaSuccess) code = cudaEventRecord(g->finished, g->stream);
     for (int p = 0; p < g->passes && code == cudaSuccess; p++) {
-        code = split_pass(plan, s, &g->pass[p], &busy);
+        code = split_pass(&group, s, p, &busy);
         fmo_plan_progress(plan, (double)(p + 1) / g->passes);
     }
     if (code == cudaSuccess)

@@ -4,6 +4,7 @@
 #define FMO_GPU_FAR_KERNEL_CUH
 
 #include "accumulate/gpu_fused_kernel.cuh"
+#include "accumulate/gpu_many.cuh"
 
 /* Blocks that must fit a multiprocessor, by the number of p shells. More gain nothing. */
 static __host__ __device__ constexpr int fmo_gpu_far_resident(int order)
@@ -225,10 +226,12 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_far_resident(C::order
 }
 
 /* All three lists, one after the other: small systems are faster with fewer kernels. */
-template <class C, class S>
+template <class C, class S, int N>
 __global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
-    fmo_gpu_all(fmo_gpu_class_view view, fmo_gpu_matrices m)
+    fmo_gpu_all(const __grid_constant__ fmo_gpu_many<fmo_gpu_quartet_args, N> many)
 {
+    const fmo_gpu_class_view &view = many.own().view;
+    const fmo_gpu_matrices &m = many.own().matrices;
     S scatter;
     fmo_gpu_prepare(scatter, m);
     const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);

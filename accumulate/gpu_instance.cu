@@ -46,12 +46,12 @@ static cudaError_t launch_far_K(const fmo_gpu_class_view *view, const fmo_gpu_ma
     return cudaGetLastError();
 }
 
-template <class C>
-static cudaError_t launch_all(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
-                              int blocks, cudaStream_t stream)
+/* The kernel for groups, if this variant builds them. */
+template <class C> static constexpr fmo_gpu_group_kernel *group_kernel(void)
 {
-    fmo_gpu_all<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices);
-    return cudaGetLastError();
+    if constexpr (fmo_gpu_builds_groups(variant::strategy, variant::form))
+        return fmo_gpu_all<C, strategy, fmo_gpu_many_max<fmo_gpu_quartet_args>>;
+    return NULL;
 }
 
 template <class C> static cudaError_t resident(int *blocks)
@@ -77,7 +77,7 @@ template <class C> static cudaError_t resident_far_K(int *blocks)
 
 template <class C> static cudaError_t resident_all(int *blocks)
 {
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_all<C, strategy>,
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_all<C, strategy, 1>,
                                                          FMO_GPU_THREADS, 0);
 }
 
@@ -101,7 +101,8 @@ template <class C> static cudaError_t resident_stored(int *blocks)
 #define LAUNCH_FAR_K(e, name, ...)    launch_far_K<fmo_sp_class_##name>,
 #define RESIDENT_FAR_J(e, name, ...)  resident_far_J<fmo_sp_class_##name>,
 #define RESIDENT_FAR_K(e, name, ...)  resident_far_K<fmo_sp_class_##name>,
-#define LAUNCH_ALL(e, name, ...)      launch_all<fmo_sp_class_##name>,
+#define ALL(e, name, ...)             fmo_gpu_all<fmo_sp_class_##name, strategy, 1>,
+#define GROUP(e, name, ...)           group_kernel<fmo_sp_class_##name>(),
 #define RESIDENT_ALL(e, name, ...)    resident_all<fmo_sp_class_##name>,
 #define LAUNCH_STORED(e, name, ...)   launch_stored<fmo_sp_class_##name>,
 #define RESIDENT_STORED(e, name, ...) resident_stored<fmo_sp_class_##name>,
@@ -112,8 +113,9 @@ extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {
     variant::form,
     {{FMO_ERI_CLASS_TABLE(LAUNCH)},
      {FMO_ERI_CLASS_TABLE(LAUNCH_FAR_J)},
-     {FMO_ERI_CLASS_TABLE(LAUNCH_FAR_K)},
-     {FMO_ERI_CLASS_TABLE(LAUNCH_ALL)}},
+     {FMO_ERI_CLASS_TABLE(LAUNCH_FAR_K)}},
+    {FMO_ERI_CLASS_TABLE(ALL)},
+    {FMO_ERI_CLASS_TABLE(GROUP)},
     {{FMO_ERI_CLASS_TABLE(RESIDENT)},
      {FMO_ERI_CLASS_TABLE(RESIDENT_FAR_J)},
      {FMO_ERI_CLASS_TABLE(RESIDENT_FAR_K)},

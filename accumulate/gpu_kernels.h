@@ -4,6 +4,7 @@
 #define FMO_GPU_KERNELS_H
 
 #include <fmo/scatter.h>
+#include "accumulate/gpu_many.cuh"
 #include "accumulate/gpu_types.cuh"
 
 /* X(name, strategy, commit, device type). `replicated` runs native's kernels on several copies;
@@ -47,11 +48,25 @@ typedef cudaError_t fmo_gpu_launch_stored(const fmo_gpu_class_view *view,
                                           const fmo_gpu_stored_args *args, int blocks,
                                           cudaStream_t stream);
 
+/* The kernels of FMO_GPU_ALL: for one build, and for a group. */
+typedef void fmo_gpu_all_kernel(fmo_gpu_one<fmo_gpu_quartet_args>);
+typedef void fmo_gpu_group_kernel(fmo_gpu_most<fmo_gpu_quartet_args>);
+
+/* Which variants build groups: what `auto` may take, and `fixed`. Others build one by one. */
+static constexpr bool fmo_gpu_builds_groups(fmo_scatter scatter, fmo_commit commit)
+{
+    return commit == FMO_COMMIT_NATIVE &&
+           (scatter == FMO_SCATTER_SEGMENTED || scatter == FMO_SCATTER_NATIVE ||
+            scatter == FMO_SCATTER_FIXED);
+}
+
 typedef struct fmo_gpu_variant {
     const char *name;
     fmo_scatter scatter;
     fmo_commit commit;
-    fmo_gpu_launch *launch[FMO_GPU_KERNELS][FMO_ERI_CLASS_COUNT];
+    fmo_gpu_launch *launch[FMO_GPU_LISTS][FMO_ERI_CLASS_COUNT];
+    fmo_gpu_all_kernel *all[FMO_ERI_CLASS_COUNT];
+    fmo_gpu_group_kernel *group[FMO_ERI_CLASS_COUNT]; /* NULL: none */
     fmo_gpu_resident *resident[FMO_GPU_KERNELS][FMO_ERI_CLASS_COUNT];
     fmo_gpu_launch_stored *launch_stored[FMO_ERI_CLASS_COUNT];
     fmo_gpu_resident *resident_stored[FMO_ERI_CLASS_COUNT];

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "accumulate/gpu_many.cuh"
 #include "accumulate/screen.h"
 
 namespace {
@@ -37,8 +38,10 @@ __device__ int pair_columns(int pair_class)
 enum { PRODUCTS_MAX = 9 };
 
 /* D pair by pair, and what it can do to J of others. */
-__global__ void take_pairs(pairs_args a)
+template <int N>
+__global__ void take_pairs(const __grid_constant__ fmo_gpu_many<pairs_args, N> many)
 {
+    const pairs_args &a = many.own();
     const int pair_class = blockIdx.y / PRODUCTS_MAX, product = blockIdx.y % PRODUCTS_MAX;
     const fmo_gpu_pairs &pairs = a.pairs[pair_class];
     const int n = blockIdx.x * blockDim.x + threadIdx.x;
@@ -67,8 +70,10 @@ __global__ void take_pairs(pairs_args a)
 }
 
 /* The pairs' sums into X^J; parts of one pair meet there. */
-__global__ void spread_pairs(pairs_args a)
+template <int N>
+__global__ void spread_pairs(const __grid_constant__ fmo_gpu_many<pairs_args, N> many)
 {
+    const pairs_args &a = many.own();
     const int pair_class = blockIdx.y / PRODUCTS_MAX, product = blockIdx.y % PRODUCTS_MAX;
     const fmo_gpu_pairs &pairs = a.pairs[pair_class];
     const int n = blockIdx.x * blockDim.x + threadIdx.x, columns = pair_columns(pair_class);
@@ -157,8 +162,9 @@ template <int kind> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, in
                                  reach(moment[2], bound), fmo_gpu_extent((float)spread, cap));
 }
 
-__global__ void make_nodes(pairs_args a)
+__global__ void make_nodes(const __grid_constant__ fmo_gpu_one<pairs_args> one)
 {
+    const pairs_args &a = one.own();
     const int n = blockIdx.x * blockDim.x + threadIdx.x, pair_class = blockIdx.y / PRODUCTS_MAX;
     if (blockIdx.y % PRODUCTS_MAX || n >= a.pairs[pair_class].num) return;
     if (pair_class == FMO_PAIR_SS) make_nodes_of<FMO_PAIR_SS>(a.pairs[FMO_PAIR_SS], n);
@@ -196,8 +202,10 @@ __device__ void make_pp_moments(const fmo_gpu_pairs &pairs, int n)
 }
 
 /* What far quartets need of D besides the pairs' density. */
-__global__ void make_moments(pairs_args a)
+template <int N>
+__global__ void make_moments(const __grid_constant__ fmo_gpu_many<pairs_args, N> many)
 {
+    const pairs_args &a = many.own();
     const int n = blockIdx.x * blockDim.x + threadIdx.x, pair_class = blockIdx.y / PRODUCTS_MAX;
     if (blockIdx.y % PRODUCTS_MAX || n >= a.pairs[pair_class].num) return;
     const fmo_gpu_pairs &pairs = a.pairs[pair_class];
@@ -212,46 +220,54 @@ __global__ void make_moments(pairs_args a)
 }
 
 /* A kernel over all pairs. */
-cudaError_t launch_pairs(const fmo_gpu_state *g, void (*kernel)(pairs_args), bool fixed)
+cudaError_t launch_pairs(const fmo_gpu_group *group, void (*one)(fmo_gpu_one<pairs_args>),
+                         void (*many)(fmo_gpu_most<pairs_args>), bool fixed)
 {
-    pairs_args a;
-    int most = 1;
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        a.pairs[c] = g->pairs[c];
-        if (g->pairs[c].num > most) most = g->pairs[c].num;
-    }
-    a.block_max = g->density_max;
-    a.density = g->density;
-    a.sets = g->sets;
-    a.nao = g->nao;
-    a.largest = &g->counters->density_largest;
-    a.coulomb = g->coulomb;
-    a.sums_stride = g->sums_size;
-    a.copies = g->copies;
-    a.fixed = fixed;
-    kernel<<<dim3((most + PAIR_THREADS - 1) / PAIR_THREADS, FMO_PAIR_CLASS_COUNT * PRODUCTS_MAX),
-             PAIR_THREADS, 0, g->stream>>>(a);
-    return cudaGetLastError();
+    return fmo_gpu_launch_group<pairs_args>(
+        group, one, many, PAIR_THREADS, 0, [&](const fmo_fock_job *job, pairs_args *a) {
+            const fmo_gpu_state *g = job->plan->gpu;
+            int most = 1;
+            for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+                a->pairs[c] = g->pairs[c];
+                if (g->pairs[c].num > most) most = g->pairs[c].num;
+            }
+            a->block_max = g->density_max;
+            a->density = g->density;
+            a->sets = g->sets;
+            a->nao = g->nao;
+            a->largest = &g->counters->density_largest;
+            a->coulomb = g->coulomb;
+            a->sums_stride = g->sums_size;
+            a->copies = g->copies;
+            a->fixed = fixed;
+            return dim3((most + PAIR_THREADS - 1) / PAIR_THREADS,
+                        FMO_PAIR_CLASS_COUNT * PRODUCTS_MAX);
+        });
 }
+
+/* Both forms of a kernel. */
+#define PAIRS(kernel) kernel<1>, kernel<fmo_gpu_many_max<pairs_args>>
 
 } // namespace
 
-cudaError_t fmo_gpu_take_pairs(const fmo_gpu_state *g)
+cudaError_t fmo_gpu_take_pairs(const fmo_gpu_group *group)
 {
-    return launch_pairs(g, take_pairs, false);
+    return launch_pairs(group, PAIRS(take_pairs), false);
 }
 
-cudaError_t fmo_gpu_make_nodes(const fmo_gpu_state *g)
+cudaError_t fmo_gpu_make_nodes(fmo_fock_plan *plan)
 {
-    return launch_pairs(g, make_nodes, false);
+    const fmo_fock_job job = fmo_gpu_own_job(plan);
+    const fmo_gpu_group group = fmo_gpu_group_of_one(&job);
+    return launch_pairs(&group, make_nodes, NULL, false);
 }
 
-cudaError_t fmo_gpu_make_moments(const fmo_gpu_state *g)
+cudaError_t fmo_gpu_make_moments(const fmo_gpu_group *group)
 {
-    return launch_pairs(g, make_moments, false);
+    return launch_pairs(group, PAIRS(make_moments), false);
 }
 
-cudaError_t fmo_gpu_spread_coulomb(fmo_gpu_state *g, bool fixed)
+cudaError_t fmo_gpu_spread_coulomb(const fmo_gpu_group *group, bool fixed)
 {
-    return launch_pairs(g, spread_pairs, fixed);
+    return launch_pairs(group, PAIRS(spread_pairs), fixed);
 }

@@ -579,8 +579,9 @@ void fmo_gpu_forget_far(fmo_gpu_state *g)
     g->far = 0;
 }
 
-static fmo_status prepare_far(fmo_gpu_state *g, fmo_error *err)
+static fmo_status prepare_far(fmo_fock_plan *plan, fmo_error *err)
 {
+    fmo_gpu_state *g = plan->gpu;
     size_t all = 0, available = 0, total = 0;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) all += find_far_arrays(g, c).bytes;
     cudaError_t code = cudaMemGetInfo(&available, &total);
@@ -598,7 +599,7 @@ static fmo_status prepare_far(fmo_gpu_state *g, fmo_error *err)
             memory += piece_bytes(a.array[x].bytes);
         }
     }
-    code = fmo_gpu_make_nodes(g);
+    code = fmo_gpu_make_nodes(plan);
     return code == cudaSuccess ? FMO_OK : fmo_gpu_error(code, "making nodes of pairs", err);
 }
 
@@ -623,6 +624,7 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
             code = cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking);
             g->own_stream = code == cudaSuccess;
         }
+        g->last = g->stream;
     }
     if (code == cudaSuccess) code = cudaEventCreate(&g->start);
     if (code == cudaSuccess) code = cudaEventCreate(&g->finished);
@@ -640,8 +642,8 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     if (status != FMO_OK) return status;
     if (!g->sp) g->sums_size = 0;
     const size_t ns = (size_t)g->sets, inner = (size_t)g->nao * (size_t)g->nao;
-    g->zeroed = (inner + copies * (inner + g->sums_size)) * sizeof(double) + sizeof *g->counters +
-                ns * sizeof *g->row_max;
+    g->zeroed = piece_bytes((inner + copies * (inner + g->sums_size)) * sizeof(double) +
+                            sizeof *g->counters + ns * sizeof *g->row_max);
     struct {
         const char *what;
         size_t bytes;
@@ -671,7 +673,7 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     if (status == FMO_OK) status = upload_shell_bounds(plan, g, err);
     if (status == FMO_OK && g->sp && g->work >= far_work &&
         plan->options.scatter != FMO_SCATTER_TILE)
-        status = prepare_far(g, err);
+        status = prepare_far(plan, err);
     if (status == FMO_OK) status = make_passes(plan, g, err);
     return status;
 }
@@ -681,6 +683,7 @@ void fmo_gpu_state_destroy(fmo_fock_plan *plan)
     fmo_gpu_state *g = plan->gpu;
     if (!g) return;
     if (g->stream) (void)cudaStreamSynchronize(g->stream);
+    if (g->finished) (void)cudaEventSynchronize(g->finished); /* perhaps on another stream */
     for (int b = 0; b < g->buffers; b++) (void)cudaFree(g->buffer[b]);
     destroy_passes(g);
     for (int e = 0; e < 2 * FMO_ERI_CLASS_COUNT; e++)

@@ -73,7 +73,23 @@ typedef struct fmo_gpu_state {
     int passes;
     double *eri[FMO_ERI_CLASS_COUNT]; /* kept, as gpu_stored_kernel.cuh lays them out */
     int stored;
+    cudaStream_t last; /* where the last build is queued; it ends with `finished` */
+    int occurrences;   /* jobs of the running batch seen so far */
 } fmo_gpu_state;
+
+/* A build from density_in to out, on the plan's stream. */
+static inline fmo_fock_job fmo_gpu_own_job(fmo_fock_plan *plan)
+{
+    fmo_gpu_state *g = plan->gpu;
+    const size_t n = (size_t)plan->basis->ao_num;
+    const fmo_fock_job job = {plan, g->density_in, g->out, g->out + n * n};
+    return job;
+}
+static inline fmo_gpu_group fmo_gpu_group_of_one(const fmo_fock_job *job)
+{
+    const fmo_gpu_group group = {job, 1, job->plan->gpu->stream};
+    return group;
+}
 
 /* Device memory that lives as long as the state. FMO_OK or FMO_ERR_MEMORY or FMO_ERR_DEVICE. */
 fmo_status fmo_gpu_alloc(fmo_gpu_state *g, const char *what, size_t bytes, void **pointer,
@@ -89,25 +105,39 @@ void fmo_gpu_state_destroy(fmo_fock_plan *plan);
 /* For fmo_fock_workspace: the most that the state has taken; there is nothing to take later. */
 void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
 
-/* density_in -> density, density_max, row_max, counters.density_largest, and of all pairs density,
+/* The steps of a build, for each of a group. */
+
+/* The density -> density, density_max, row_max, counters.density_largest, and of all pairs density,
  * coulomb and tile_coulomb; X, the pairs' sums and counters zeroed. */
-cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g);
+cudaError_t fmo_gpu_take_density(const fmo_gpu_group *group);
 
-/* density, density_max -> D pair by pair and its bounds; the last step of fmo_gpu_take_density. */
-cudaError_t fmo_gpu_take_pairs(const fmo_gpu_state *g);
+/* The last part of it: all that is made pair by pair. */
+cudaError_t fmo_gpu_take_pairs(const fmo_gpu_group *group);
 
-/* Survivors of one pass into the lists, their numbers into counters.survivors. */
-cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_pass *pass);
+/* Survivors of a pass into the lists, their numbers into counters.survivors. In a group of more
+ * than one build the only pass of small systems, with or without far quartets. */
+cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass);
 
-/* For far quartets (far.h): nodes of all pairs, once; moments of the density, in every build. */
-cudaError_t fmo_gpu_make_nodes(const fmo_gpu_state *g);
-cudaError_t fmo_gpu_make_moments(const fmo_gpu_state *g);
+/* Systems small enough for groups. */
+bool fmo_gpu_is_small(const fmo_gpu_state *g);
+
+/* Moments of the density for far quartets (far.h). */
+cudaError_t fmo_gpu_make_moments(const fmo_gpu_group *group);
+
+/* The pairs' sums into X^J. */
+cudaError_t fmo_gpu_spread_coulomb(const fmo_gpu_group *group, bool fixed);
+
+/* X -> J and K in the caller's order; `fixed`: X is in fixed point. */
+cudaError_t fmo_gpu_finish(const fmo_gpu_group *group, bool fixed);
+
+/* `fixed`: counters.fixed_scale, a power of two, from a bound on every element of X. */
+cudaError_t fmo_gpu_fixed_scale(const fmo_gpu_group *group);
+
+/* For far quartets: nodes of all pairs, once. */
+cudaError_t fmo_gpu_make_nodes(fmo_fock_plan *plan);
 
 /* Gives back what they take: integrals are kept, and there are no far quartets any more. */
 void fmo_gpu_forget_far(fmo_gpu_state *g);
-
-/* The pairs' sums into X^J. */
-cudaError_t fmo_gpu_spread_coulomb(fmo_gpu_state *g, bool fixed);
 
 /* Takes new passes in place of the old ones, which are destroyed. */
 void fmo_gpu_set_passes(fmo_gpu_state *g, fmo_gpu_pass *pass, int passes);
@@ -117,16 +147,9 @@ cudaError_t fmo_gpu_make_timers(fmo_gpu_state *g);
 
 /* options.integrals: computes and keeps all integrals that can matter to a density the pairs are
  * good for, if that is wanted and they fit; g->stored says whether it was done. */
-fmo_status fmo_gpu_store(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
+fmo_status fmo_gpu_store(fmo_fock_plan *plan, fmo_error *err);
 
-/* X -> J and K in the caller's order; `fixed`: X is in fixed point. */
-cudaError_t fmo_gpu_finish(const fmo_fock_plan *plan, fmo_gpu_state *g, bool fixed, double *coulomb,
-                           double *exchange);
-
-/* `fixed`: counters.fixed_scale, a power of two, from a bound on every element of X. */
-cudaError_t fmo_gpu_fixed_scale(fmo_gpu_state *g);
-
-/* What came of it, from the host's counters: FMO_ERR_INPUT if the bound is not finite or leaves
+/* `fixed`: what came of it, from the host's counters: FMO_ERR_INPUT if the bound is not finite or leaves
  * less than 1e-13 hartree of resolution. */
 fmo_status fmo_gpu_fixed_check(const fmo_gpu_counters *counters, fmo_error *err);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "accumulate/digest.h"
+#include "accumulate/gpu_many.cuh"
 #include "accumulate/screen.h"
 
 namespace {
@@ -28,6 +29,24 @@ template <int WARPS> struct screen_shape {
                   "a warp looks at a group, the queue holds it");
 };
 
+typedef struct zero_args {
+    uint4 *at;
+    size_t num;
+} zero_args;
+
+enum { ZERO_THREADS = 256, ZERO_ROUNDS = 16 };
+
+template <int N>
+__global__ void __launch_bounds__(ZERO_THREADS)
+    zero(const __grid_constant__ fmo_gpu_many<zero_args, N> many)
+{
+    const zero_args &a = many.own();
+    const size_t begin = (size_t)blockIdx.x * ZERO_THREADS * ZERO_ROUNDS + threadIdx.x;
+    for (size_t k = 0; k < ZERO_ROUNDS; k++)
+        if (begin + k * ZERO_THREADS < a.num)
+            a.at[begin + k * ZERO_THREADS] = make_uint4(0, 0, 0, 0);
+}
+
 typedef struct density_args {
     const double *in;
     double *out;
@@ -42,11 +61,14 @@ enum { BLOCK_ELEMENTS = 16, DENSITY_BLOCKS = SHELL_THREADS / BLOCK_ELEMENTS };
 
 /* One thread per element: into the kernels' order, symmetrised, with the largest of each block of
  * sets and of each row of blocks. */
-__global__ void take_density(density_args a)
+template <int N>
+__global__ void take_density(const __grid_constant__ fmo_gpu_many<density_args, N> many)
 {
+    const density_args &a = many.own();
     const int element = threadIdx.x % BLOCK_ELEMENTS, s = blockIdx.y;
     const int t = blockIdx.x * DENSITY_BLOCKS + threadIdx.x / BLOCK_ELEMENTS;
     float largest = 0.0f;
+    if (N > 1 && s >= a.sets) return;
     if (t < a.sets) {
         const int row = element / 4, column = element % 4;
         const int rows = s < a.s_sets ? 1 : a.width, columns = t < a.s_sets ? 1 : a.width;
@@ -72,8 +94,17 @@ __global__ void take_density(density_args a)
         atomicMax((unsigned *)&a.row_max[s], __float_as_uint(largest));
 }
 
+/* What screening reads of a list of pairs: the fields of fmo_gpu_pairs. */
+typedef struct screen_pairs {
+    const fmo_gpu_rule *rule;
+    const float *tile_bound, *tile_coulomb;
+    const float4 *sphere, *reach;
+    const fmo_far_fit *fit;
+    int num;
+} screen_pairs;
+
 typedef struct screen_part {
-    fmo_gpu_pairs bra, ket;
+    screen_pairs bra, ket;
     int eri_class, same, bra_begin, chunks;
     unsigned block_begin;
     int2 *list, *far_J_end, *far_K;
@@ -84,6 +115,7 @@ typedef struct screen_args {
     int parts, sets;
     int coded;  /* survivors carry their codes */
     int groups; /* a block */
+    unsigned blocks;
     float cutoff;
     const float *block_max, *row_max;
     fmo_gpu_counters *counters;
@@ -363,13 +395,15 @@ __device__ __forceinline__ void write_lists(const screen_part &part, int bra, in
 /* A block screens one bra pair against `groups` groups of SCREEN_KETS ket pairs. ROWS: what the
  * rule needs of the rows of i and j is put into shared memory first, if there is room for all sets.
  */
-template <int WARPS, bool ROWS, bool FAR>
+template <int WARPS, bool ROWS, bool FAR, int N>
 __global__ void __launch_bounds__(32 * WARPS, 48 / WARPS)
-    screen(const __grid_constant__ screen_args a)
+    screen(const __grid_constant__ fmo_gpu_many<screen_args, N> many)
 {
     typedef screen_shape<WARPS> shape;
     extern __shared__ float rows[];
     __shared__ screen_shared shared;
+    const screen_args &a = many.own();
+    if (N > 1 && blockIdx.x >= a.blocks) return;
     int n = a.parts - 1;
     while (n > 0 && blockIdx.x < a.part[n].block_begin) n--;
     const screen_part &part = a.part[n];
@@ -486,8 +520,11 @@ typedef struct bound_args {
 #define FIXED_MARGIN      4.0
 #define FIXED_QUANTUM_MAX 1e-13
 
-__global__ void __launch_bounds__(BOUND_THREADS) bound_elements(bound_args a)
+template <int N>
+__global__ void __launch_bounds__(BOUND_THREADS)
+    bound_elements(const __grid_constant__ fmo_gpu_many<bound_args, N> many)
 {
+    const bound_args &a = many.own();
     __shared__ double shared[BOUND_THREADS];
     double coulomb = 0.0, exchange = 0.0, largest = 0.0;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
@@ -539,8 +576,9 @@ __device__ double element(const double *X, size_t at, unsigned copies, const fin
 
 /* J = 2 (X^J + X^J^T), K = X^K + X^K^T, tile by tile through shared memory so that both triangles
  * are read along rows. Under `fixed` integers are added first, so the order does not matter. */
-__global__ void finish(finish_args a)
+template <int N> __global__ void finish(const __grid_constant__ fmo_gpu_many<finish_args, N> many)
 {
+    const finish_args &a = many.own();
     __shared__ double mirror[2][FINISH_TILE][FINISH_TILE + 1];
     const int row0 = blockIdx.y * FINISH_TILE, column0 = blockIdx.x * FINISH_TILE;
     const int x = threadIdx.x, y = threadIdx.y;
@@ -562,18 +600,38 @@ __global__ void finish(finish_args a)
 
 } // namespace
 
-cudaError_t fmo_gpu_take_density(const fmo_fock_plan *plan, fmo_gpu_state *g)
+/* All that starts from zero. */
+static cudaError_t zero_builds(const fmo_gpu_group *group)
+{
+    if (group->num == 1) {
+        const fmo_gpu_state *g = group->job->plan->gpu;
+        return cudaMemsetAsync(g->coulomb, 0, g->zeroed, group->stream);
+    }
+    return fmo_gpu_launch_group<zero_args>(
+        group, zero<1>, zero<fmo_gpu_many_max<zero_args>>, ZERO_THREADS, 0,
+        [](const fmo_fock_job *job, zero_args *a) {
+            const fmo_gpu_state *g = job->plan->gpu;
+            const unsigned block = ZERO_THREADS * ZERO_ROUNDS;
+            *a = {(uint4 *)g->coulomb, g->zeroed / sizeof *a->at};
+            return dim3((unsigned)((a->num + block - 1) / block));
+        });
+}
+
+cudaError_t fmo_gpu_take_density(const fmo_gpu_group *group)
 {
     const fmo_gpu_range range("density");
-    const density_args a = {g->density_in, g->density,   g->density_max, g->row_max,
-                            g->ao_caller,  g->ao_factor, g->nao,         plan->basis->ao_num,
-                            g->sets,       g->s_sets,    g->sp ? 4 : 3};
-    cudaError_t code = cudaMemsetAsync(g->coulomb, 0, g->zeroed, g->stream);
-    if (code != cudaSuccess) return code;
-    take_density<<<dim3((g->sets + DENSITY_BLOCKS - 1) / DENSITY_BLOCKS, g->sets), SHELL_THREADS, 0,
-                   g->stream>>>(a);
-    code = cudaGetLastError();
-    return code == cudaSuccess ? fmo_gpu_take_pairs(g) : code;
+    cudaError_t code = zero_builds(group);
+    if (code == cudaSuccess)
+        code = fmo_gpu_launch_group<density_args>(
+            group, take_density<1>, take_density<fmo_gpu_many_max<density_args>>, SHELL_THREADS, 0,
+            [](const fmo_fock_job *job, density_args *a) {
+                const fmo_gpu_state *g = job->plan->gpu;
+                *a = {job->density,  g->density,   g->density_max, g->row_max,
+                      g->ao_caller,  g->ao_factor, g->nao,         job->plan->basis->ao_num,
+                      g->sets,       g->s_sets,    g->sp ? 4 : 3};
+                return dim3((g->sets + DENSITY_BLOCKS - 1) / DENSITY_BLOCKS, g->sets);
+            });
+    return code == cudaSuccess ? fmo_gpu_take_pairs(group) : code;
 }
 
 /* Small systems need many blocks, and so one group each; large ones few fillings of shared memory,
@@ -583,91 +641,128 @@ enum { SMALL_WARPS = 8, LARGE_WARPS = 4 };
 
 enum { ROWS_BYTES_MAX = 36 * 1024 };
 
-cudaError_t fmo_gpu_screen(const fmo_fock_plan *plan, fmo_gpu_state *g, const fmo_gpu_pass *pass)
+static size_t rows_bytes(const fmo_gpu_state *g)
 {
-    const fmo_gpu_range range("screening");
-    if (pass != g->pass) { /* the first finds them zero */
-        const cudaError_t code =
-            cudaMemsetAsync(g->counters->survivors, 0, sizeof g->counters->survivors, g->stream);
-        if (code != cudaSuccess) return code;
-    }
-    screen_args a;
-    unsigned blocks = 0;
-    memset(&a, 0, sizeof a);
+    return (size_t)g->sets * sizeof(float);
+}
+
+bool fmo_gpu_is_small(const fmo_gpu_state *g)
+{
+    return g->work < screen_small_work && rows_bytes(g) <= ROWS_BYTES_MAX;
+}
+
+static screen_pairs pairs_to_screen(const fmo_gpu_pairs *from)
+{
+    const screen_pairs pairs = {from->rule,  from->tile_bound, from->tile_coulomb, from->sphere,
+                                from->reach, from->fit,        from->num};
+    return pairs;
+}
+
+/* The kernel's arguments for a pass; returns its grid. */
+static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass, screen_args *a)
+{
+    const fmo_gpu_state *g = plan->gpu;
     const bool small = g->work < screen_small_work;
-    a.groups = small ? 1 : SCREEN_GROUPS;
-    const int span =
-        a.groups * (small ? screen_shape<SMALL_WARPS>::kets : screen_shape<LARGE_WARPS>::kets);
+    const int kets = small ? screen_shape<SMALL_WARPS>::kets : screen_shape<LARGE_WARPS>::kets;
+    a->blocks = 0;
+    a->groups = small ? 1 : SCREEN_GROUPS;
     for (int n = 0; n < pass->num; n++) {
         const fmo_gpu_part *from = &pass->part[n];
         const fmo_gpu_class_view view = fmo_gpu_view(plan, g, from);
-        screen_part *part = &a.part[n];
-        part->bra = view.bra;
-        part->ket = view.ket;
+        screen_part *part = &a->part[n];
+        part->bra = pairs_to_screen(&view.bra);
+        part->ket = pairs_to_screen(&view.ket);
         part->eri_class = from->eri_class;
         part->same = view.same;
         part->bra_begin = from->bra_begin;
-        const int kets = view.same ? from->bra_end : view.ket.num;
-        part->chunks = (kets + span - 1) / span;
-        part->block_begin = blocks;
+        const int all = view.same ? from->bra_end : view.ket.num, span = a->groups * kets;
+        part->chunks = (all + span - 1) / span;
+        part->block_begin = a->blocks;
         part->list = g->list + from->list_at;
         part->far_J_end = part->list + from->candidates;
         part->far_K = g->far ? g->far_K + from->list_at : NULL;
-        blocks += (unsigned)(from->bra_end - from->bra_begin) * (unsigned)part->chunks;
+        a->blocks += (unsigned)(from->bra_end - from->bra_begin) * (unsigned)part->chunks;
     }
-    a.parts = pass->num;
-    a.sets = g->sets;
-    a.coded = g->sp;
-    a.cutoff = (float)plan->options.cutoff;
-    a.block_max = g->density_max;
-    a.row_max = g->row_max;
-    a.counters = g->counters;
-    if (!blocks) return cudaSuccess;
-    const size_t rows = (size_t)a.sets * sizeof(float);
-    void (*const kernel[2][2][2])(screen_args) = {
-        {{screen<LARGE_WARPS, false, false>, screen<LARGE_WARPS, false, true>},
-         {screen<LARGE_WARPS, true, false>, screen<LARGE_WARPS, true, true>}},
-        {{screen<SMALL_WARPS, false, false>, screen<SMALL_WARPS, false, true>},
-         {screen<SMALL_WARPS, true, false>, screen<SMALL_WARPS, true, true>}}};
-    const int fits = rows <= ROWS_BYTES_MAX, warps = small ? SMALL_WARPS : LARGE_WARPS;
-    void (*const run)(screen_args) = kernel[small][fits][g->far != 0];
-    run<<<blocks, 32 * warps, fits ? rows : 0, g->stream>>>(a);
-    return cudaGetLastError();
+    a->parts = pass->num;
+    a->sets = g->sets;
+    a->coded = g->sp;
+    a->cutoff = (float)plan->options.cutoff;
+    a->block_max = g->density_max;
+    a->row_max = g->row_max;
+    a->counters = g->counters;
+    return dim3(a->blocks);
 }
 
-cudaError_t fmo_gpu_finish(const fmo_fock_plan *plan, fmo_gpu_state *g, bool fixed, double *coulomb,
-                           double *exchange)
+cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
+{
+    typedef void kernel(fmo_gpu_one<screen_args>);
+    constexpr int most = fmo_gpu_many_max<screen_args>;
+    const fmo_gpu_range range("screening");
+    size_t rows = 0;
+    const fmo_gpu_state *first = group->job->plan->gpu;
+    const bool small = first->work < screen_small_work, far = first->far;
+    for (int k = 0; k < group->num; k++) {
+        fmo_gpu_state *g = group->job[k].plan->gpu;
+        if (rows_bytes(g) > rows) rows = rows_bytes(g);
+        if (pass == 0) continue; /* the first finds them zero */
+        const cudaError_t code = cudaMemsetAsync(g->counters->survivors, 0,
+                                                 sizeof g->counters->survivors, group->stream);
+        if (code != cudaSuccess) return code;
+    }
+    kernel *const kernels[2][2][2] = {
+        {{screen<LARGE_WARPS, false, false, 1>, screen<LARGE_WARPS, false, true, 1>},
+         {screen<LARGE_WARPS, true, false, 1>, screen<LARGE_WARPS, true, true, 1>}},
+        {{screen<SMALL_WARPS, false, false, 1>, screen<SMALL_WARPS, false, true, 1>},
+         {screen<SMALL_WARPS, true, false, 1>, screen<SMALL_WARPS, true, true, 1>}}};
+    const bool fits = rows <= ROWS_BYTES_MAX;
+    return fmo_gpu_launch_group<screen_args>(
+        group, kernels[small][fits][far],
+        far ? screen<SMALL_WARPS, true, true, most> : screen<SMALL_WARPS, true, false, most>,
+        32 * (small ? SMALL_WARPS : LARGE_WARPS), fits ? rows : 0,
+        [&](const fmo_fock_job *job, screen_args *a) {
+            return screen_arguments(job->plan, &job->plan->gpu->pass[pass], a);
+        });
+}
+
+cudaError_t fmo_gpu_finish(const fmo_gpu_group *group, bool fixed)
 {
     const fmo_gpu_range range("J and K");
-    const int n = g->nao, tiles = (n + FINISH_TILE - 1) / FINISH_TILE;
-    const finish_args a = {g->coulomb,
-                           g->exchange,
-                           coulomb,
-                           exchange,
-                           (size_t)n * n,
-                           g->copies,
-                           fixed ? &g->counters->fixed_scale : NULL,
-                           g->ao_caller,
-                           g->ao_factor,
-                           n,
-                           plan->basis->ao_num};
-    finish<<<dim3(tiles, tiles), dim3(FINISH_TILE, FINISH_TILE), 0, g->stream>>>(a);
-    return cudaGetLastError();
+    return fmo_gpu_launch_group<finish_args>(
+        group, finish<1>, finish<fmo_gpu_many_max<finish_args>>, dim3(FINISH_TILE, FINISH_TILE), 0,
+        [&](const fmo_fock_job *job, finish_args *a) {
+            const fmo_gpu_state *g = job->plan->gpu;
+            const int n = g->nao, tiles = (n + FINISH_TILE - 1) / FINISH_TILE;
+            *a = {g->coulomb,
+                  g->exchange,
+                  job->coulomb,
+                  job->exchange,
+                  (size_t)n * n,
+                  g->copies,
+                  fixed ? &g->counters->fixed_scale : NULL,
+                  g->ao_caller,
+                  g->ao_factor,
+                  n,
+                  job->plan->basis->ao_num};
+            return dim3(tiles, tiles);
+        });
 }
 
-cudaError_t fmo_gpu_fixed_scale(fmo_gpu_state *g)
+cudaError_t fmo_gpu_fixed_scale(const fmo_gpu_group *group)
 {
-    bound_args a;
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) a.pairs[c] = g->pairs[c];
-    a.block_max = g->density_max;
-    a.shell_bound = g->shell_bound;
-    a.sets = g->sets;
-    a.s_sets = g->s_sets;
-    a.width = g->sp ? 4 : 3;
-    a.bound = &g->counters->fixed_bound;
-    a.scale = &g->counters->fixed_scale;
-    bound_elements<<<1, BOUND_THREADS, 0, g->stream>>>(a);
-    return cudaGetLastError();
+    return fmo_gpu_launch_group<bound_args>(
+        group, bound_elements<1>, bound_elements<fmo_gpu_many_max<bound_args>>, BOUND_THREADS, 0,
+        [](const fmo_fock_job *job, bound_args *a) {
+            const fmo_gpu_state *g = job->plan->gpu;
+            for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) a->pairs[c] = g->pairs[c];
+            a->block_max = g->density_max;
+            a->shell_bound = g->shell_bound;
+            a->sets = g->sets;
+            a->s_sets = g->s_sets;
+            a->width = g->sp ? 4 : 3;
+            a->bound = &g->counters->fixed_bound;
+            a->scale = &g->counters->fixed_scale;
+            return dim3(1);
+        });
 }
 
 fmo_status fmo_gpu_fixed_check(const fmo_gpu_counters *counters, fmo_error *err)

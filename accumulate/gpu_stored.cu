@@ -53,20 +53,22 @@ const struct {
 
 /* The largest density that the pairs are good for, as fmo_gpu_take_density makes it: whatever stays
  * under a density of smaller elements stays under this one, and its codes hold for all. */
-cudaError_t take_largest_density(const fmo_fock_plan *plan, fmo_gpu_state *g)
+cudaError_t take_largest_density(const fmo_gpu_group *group)
 {
+    const fmo_fock_plan *plan = group->job->plan;
+    fmo_gpu_state *g = plan->gpu;
     const size_t size = (size_t)plan->basis->ao_num * (size_t)plan->basis->ao_num;
     for (size_t x = 0; x < size; x++) g->host_in[x] = plan->density_limit;
     const cudaError_t code = cudaMemcpyAsync(g->density_in, g->host_in, size * sizeof(double),
                                              cudaMemcpyHostToDevice, g->stream);
-    return code == cudaSuccess ? fmo_gpu_take_density(plan, g) : code;
+    return code == cudaSuccess ? fmo_gpu_take_density(group) : code;
 }
 
 /* Screens all passes and counts the survivors of each class. With list_at they stand in the list
  * one after the other, each class where list_at says; else passes overwrite each other. */
-cudaError_t screen_all(const fmo_fock_plan *plan, fmo_gpu_state *g, const size_t *list_at,
-                       size_t *tasks)
+cudaError_t screen_all(const fmo_gpu_group *group, const size_t *list_at, size_t *tasks)
 {
+    fmo_gpu_state *g = group->job->plan->gpu;
     cudaError_t code = cudaSuccess;
     memset(tasks, 0, FMO_ERI_CLASS_COUNT * sizeof *tasks);
     for (int p = 0; p < g->passes && code == cudaSuccess; p++) {
@@ -75,7 +77,7 @@ cudaError_t screen_all(const fmo_fock_plan *plan, fmo_gpu_state *g, const size_t
             const fmo_eri_class c = pass->part[n].eri_class;
             pass->part[n].list_at = list_at[c] + tasks[c];
         }
-        code = fmo_gpu_screen(plan, g, pass);
+        code = fmo_gpu_screen(group, p);
         if (code == cudaSuccess)
             code = cudaMemcpyAsync(g->host_counters, g->counters, sizeof *g->counters,
                                    cudaMemcpyDeviceToHost, g->stream);
@@ -119,8 +121,11 @@ void whole_classes(const fmo_fock_plan *plan, const fmo_gpu_state *g, const size
 
 } // namespace
 
-fmo_status fmo_gpu_store(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
+fmo_status fmo_gpu_store(fmo_fock_plan *plan, fmo_error *err)
 {
+    fmo_gpu_state *g = plan->gpu;
+    const fmo_fock_job job = fmo_gpu_own_job(plan);
+    const fmo_gpu_group group = fmo_gpu_group_of_one(&job);
     size_t tasks[FMO_ERI_CLASS_COUNT], list_at[FMO_ERI_CLASS_COUNT], eri_at[FMO_ERI_CLASS_COUNT];
     size_t list_size = 0, eri_size = 0;
     int2 *list = NULL;
@@ -131,8 +136,8 @@ fmo_status fmo_gpu_store(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error 
     const fmo_gpu_range range("stored integrals");
     const int far = g->far;
     g->far = 0; /* all tasks in one list */
-    cudaError_t code = take_largest_density(plan, g);
-    if (code == cudaSuccess) code = screen_all(plan, g, NULL, tasks);
+    cudaError_t code = take_largest_density(&group);
+    if (code == cudaSuccess) code = screen_all(&group, NULL, tasks);
     if (code != cudaSuccess) return fmo_gpu_error(code, "counting the integrals to keep", err);
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
         list_at[c] = list_size;
@@ -164,8 +169,8 @@ fmo_status fmo_gpu_store(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error 
     const size_t candidates_size = g->list_size;
     g->list = list;
     g->list_size = list_size;
-    code = fmo_gpu_take_density(plan, g); /* counters from zero again */
-    if (code == cudaSuccess) code = screen_all(plan, g, list_at, tasks);
+    code = fmo_gpu_take_density(&group); /* counters from zero again */
+    if (code == cudaSuccess) code = screen_all(&group, list_at, tasks);
     whole_classes(plan, g, list_at, tasks, pass);
     fmo_gpu_set_passes(g, pass, 1);
     for (int n = 0; n < pass->num && code == cudaSuccess; n++) {

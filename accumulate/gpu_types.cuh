@@ -249,4 +249,9 @@ typedef struct fmo_gpu_matrices {
     unsigned long long *issued; /* atomics issued, added to; may be NULL */
 } fmo_gpu_matrices;
 
+typedef struct fmo_gpu_quartet_args {
+    fmo_gpu_class_view view;
+    fmo_gpu_matrices matrices;
+} fmo_gpu_quartet_args;
+
 #endif

@@ -343,20 +343,47 @@ static fmo_status finish_job(fmo_fock_plan *plan, const fmo_fock_job *jobs, fmo_
     return status;
 }
 
-static fmo_status start_job(const fmo_fock_job *job, fmo_error *err)
+/* Jobs whose densities are checked and that are not started yet: of plans of one mode, each once. */
+enum { WAITING_MAX = 256 };
+typedef struct waiting_jobs {
+    fmo_fock_job job[WAITING_MAX];
+    size_t count;
+} waiting_jobs;
+
+static fmo_status start_waiting(waiting_jobs *w, const fmo_fock_job *jobs, fmo_error *err)
+{
+    fmo_error failure = {FMO_OK, ""};
+    if (w->count == 0) return FMO_OK;
+    const fmo_status status = w->job[0].plan->mode->start(w->job, w->count, &failure);
+    if (status != FMO_OK) {
+        const fmo_fock_job *first = w->job[0].plan->running;
+        const fmo_fock_job *last = w->job[w->count - 1].plan->running;
+        (void)fmo_error_set(err, failure.status, "jobs %zu to %zu: %s", (size_t)(first - jobs),
+                            (size_t)(last - jobs), failure.message);
+        for (size_t k = 0; k < w->count; k++) w->job[k].plan->running = NULL;
+    }
+    w->count = 0;
+    return status;
+}
+
+/* One job: built, or waiting. */
+static fmo_status take_job(const fmo_fock_job *job, waiting_jobs *w, fmo_error *err)
 {
     fmo_fock_plan *plan = job->plan;
     if (!plan->mode->start)
         return fmo_fock_build(plan, job->density, job->coulomb, job->exchange, err);
-    fmo_status status = begin_build(plan, job->density, err);
-    if (status == FMO_OK) status = plan->mode->start(plan, job->density, err);
-    if (status == FMO_OK) plan->running = job;
-    return status;
+    const fmo_status status = begin_build(plan, job->density, err);
+    if (status != FMO_OK) return status;
+    plan->running = job;
+    w->job[w->count++] = *job;
+    return FMO_OK;
 }
 
 fmo_status fmo_fock_build_batch(const fmo_fock_job *jobs, size_t count, fmo_error *err)
 {
     fmo_status status = FMO_OK;
+    waiting_jobs waiting;
+    waiting.count = 0;
     if (!jobs && count > 0)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build_batch: NULL");
     for (size_t k = 0; k < count; k++)
@@ -364,10 +391,14 @@ fmo_status fmo_fock_build_batch(const fmo_fock_job *jobs, size_t count, fmo_erro
             return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build_batch: job %zu: NULL", k);
     for (size_t k = 0; k < count && status == FMO_OK; k++) {
         fmo_error failure = {FMO_OK, ""};
-        if (jobs[k].plan->running) status = finish_job(jobs[k].plan, jobs, err);
-        if (status == FMO_OK) status = start_job(&jobs[k], &failure);
+        const int again = jobs[k].plan->running != NULL;
+        if (again || waiting.count == WAITING_MAX) status = start_waiting(&waiting, jobs, err);
+        if (again && status == FMO_OK) status = finish_job(jobs[k].plan, jobs, err);
+        if (status == FMO_OK) status = take_job(&jobs[k], &waiting, &failure);
         name_job(k, &failure, err);
     }
+    if (status == FMO_OK) status = start_waiting(&waiting, jobs, err);
+    for (size_t k = 0; k < waiting.count; k++) waiting.job[k].plan->running = NULL;
     for (size_t k = 0; k < count; k++) { /* also after an error: nothing is left running */
         if (!jobs[k].plan->running) continue;
         const fmo_status finished = finish_job(jobs[k].plan, jobs, err);

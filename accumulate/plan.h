@@ -30,9 +30,10 @@ typedef struct fmo_mode_implementation {
     /* The pairs were made again. */
     fmo_status (*new_pairs)(fmo_fock_plan *plan, fmo_error *err);
     void (*release)(fmo_fock_plan *plan);
-    /* `build` in two steps, so that builds of several plans run at once: start only queues, finish
-     * waits and writes J and K in the caller's order. NULL where the mode has no such form. */
-    fmo_status (*start)(fmo_fock_plan *plan, const double *density, fmo_error *err);
+    /* `build` in two steps, so that builds of several plans, all different, run at once: start only
+     * queues, finish waits for one and writes J and K in the caller's order. NULL where the mode has
+     * no such form. */
+    fmo_status (*start)(const fmo_fock_job *jobs, size_t count, fmo_error *err);
     fmo_status (*finish)(fmo_fock_plan *plan, double *coulomb, double *exchange, fmo_error *err);
     /* build_device of many plans of this mode. */
     fmo_status (*batch_device)(const fmo_fock_job *jobs, size_t count, fmo_error *err);
@@ -64,7 +65,7 @@ struct fmo_fock_plan {
     int scatter_open; /* auto chose by structure and has not seen a build's duplication yet */
     int built;
     double begun;                /* when the last build was */
-    const fmo_fock_job *running; /* started and not finished; NULL: none */
+    const fmo_fock_job *running; /* of a batch, not finished, perhaps not started; NULL: none */
     fmo_fock_profile profile;
 };
 

@@ -1,0 +1,75 @@
+/* Kernels for several builds at a time: they take an array of arguments, and each build is a plane
+ * of their grid. C++ only. */
+#ifndef FMO_GPU_MANY_CUH
+#define FMO_GPU_MANY_CUH
+
+#include <cuda_runtime.h>
+
+#include <fmo/fock.h>
+
+/* Builds that are queued together: one, or several that share their launches. All matrices are in
+ * GPU memory, plans differ. */
+typedef struct fmo_gpu_group {
+    const fmo_fock_job *job;
+    int num;
+    cudaStream_t stream;
+} fmo_gpu_group;
+
+enum { FMO_GPU_GROUP_MAX = 64 };
+
+/* What a kernel's arguments may take. */
+#if defined(CUDART_VERSION) && CUDART_VERSION >= 12010
+enum { FMO_GPU_ARGUMENT_BYTES = 32764 };
+#else
+enum { FMO_GPU_ARGUMENT_BYTES = 4096 };
+#endif
+
+/* Builds of a launch: as many as their arguments fit. */
+constexpr int fmo_gpu_many_of(size_t bytes)
+{
+    const size_t fit = FMO_GPU_ARGUMENT_BYTES / bytes, most = FMO_GPU_GROUP_MAX;
+    return (int)(fit < most ? fit : most);
+}
+template <class Args> constexpr int fmo_gpu_many_max = fmo_gpu_many_of(sizeof(Args));
+
+template <class Args, int N> struct fmo_gpu_many {
+    Args of[N];
+    __device__ __forceinline__ const Args &own() const { return of[N > 1 ? blockIdx.z : 0]; }
+};
+template <class Args> using fmo_gpu_one = fmo_gpu_many<Args, 1>;
+template <class Args> using fmo_gpu_most = fmo_gpu_many<Args, fmo_gpu_many_max<Args>>;
+
+/* Launches a kernel for the builds of a group: `one` if there is one build, else `many`, as often
+ * as its arguments make necessary. fill(job, args) says what a build needs, and returns its grid;
+ * where that is empty, the build has no part in it. */
+template <class Args, class Fill>
+cudaError_t fmo_gpu_launch_group(const fmo_gpu_group *group, void (*one)(fmo_gpu_one<Args>),
+                                 void (*many)(fmo_gpu_most<Args>), dim3 threads, size_t shared,
+                                 const Fill &fill)
+{
+    if (group->num == 1) {
+        fmo_gpu_one<Args> args;
+        const dim3 grid = fill(&group->job[0], &args.of[0]);
+        if (!grid.x) return cudaSuccess;
+        one<<<grid, threads, shared, group->stream>>>(args);
+        return cudaGetLastError();
+    }
+    fmo_gpu_most<Args> args;
+    dim3 most(0, 0, 0);
+    for (int k = 0; k < group->num; k++) {
+        const dim3 grid = fill(&group->job[k], &args.of[most.z]);
+        if (grid.x) {
+            most.x = grid.x > most.x ? grid.x : most.x;
+            most.y = grid.y > most.y ? grid.y : most.y;
+            most.z++;
+        }
+        if (!most.z || (most.z < fmo_gpu_many_max<Args> && k + 1 < group->num)) continue;
+        many<<<most, threads, shared, group->stream>>>(args);
+        const cudaError_t code = cudaGetLastError();
+        if (code != cudaSuccess) return code;
+        most = dim3(0, 0, 0);
+    }
+    return cudaSuccess;
+}
+
+#endif
