@@ -101,12 +101,9 @@ static batch_key key_of(const fmo_fock_job *jobs, size_t k)
     const fmo_gpu_variant *variant = fmo_gpu_plan_variant(plan);
     const bool groups = plan->options.scatter != FMO_SCATTER_TILE && variant->group[0] &&
                         fmo_gpu_is_small(g) && g->passes == 1 && !g->stored;
-    const batch_key key = {g->occurrences++,
-                           groups ? variant : NULL,
-                           g->far,
-                           g->own_stream ? NULL : g->stream,
-                           g->work,
-                           k};
+    const batch_key key = {g->occurrences++, groups ? variant : NULL,
+                           g->far,           g->own_stream ? NULL : g->stream,
+                           g->work,          k};
     return key;
 }
 

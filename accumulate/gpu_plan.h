@@ -149,8 +149,8 @@ cudaError_t fmo_gpu_make_timers(fmo_gpu_state *g);
  * good for, if that is wanted and they fit; g->stored says whether it was done. */
 fmo_status fmo_gpu_store(fmo_fock_plan *plan, fmo_error *err);
 
-/* `fixed`: what came of it, from the host's counters: FMO_ERR_INPUT if the bound is not finite or leaves
- * less than 1e-13 hartree of resolution. */
+/* `fixed`: what came of it, from the host's counters: FMO_ERR_INPUT if the bound is not finite or
+ * leaves less than 1e-13 hartree of resolution. */
 fmo_status fmo_gpu_fixed_check(const fmo_gpu_counters *counters, fmo_error *err);
 
 /* The schedule `tile`: one class, screened and digested by warps that own rows of K. Without

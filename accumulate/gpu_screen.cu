@@ -13,21 +13,25 @@
 
 namespace {
 
+/* A block screens one bra pair against groups of ket pairs. */
 enum {
-    SCREEN_ROUNDS = 4,   /* tiles of FMO_GPU_TILE_PAIRS ket pairs that a warp takes of a group */
-    SCREEN_QUEUE = 1536, /* at least a group, at most 64 full warps */
-    SCREEN_GROUPS = 16,  /* a block, at most */
+    SCREEN_WARPS = 4, /* a block; small blocks wait less at barriers */
+    SCREEN_THREADS = 32 * SCREEN_WARPS,
+    SCREEN_BLOCKS = 12,                          /* a multiprocessor */
+    SCREEN_ROUNDS = 4,                           /* tiles of a group that a warp takes */
+    SCREEN_TILES = SCREEN_WARPS * SCREEN_ROUNDS, /* a group */
+    SCREEN_KETS = SCREEN_TILES * FMO_GPU_TILE_PAIRS,
     SHELL_THREADS = 128,
     FINISH_TILE = 16
 };
+static_assert((int)SCREEN_WARPS >= (int)FMO_GPU_LISTS, "a warp for each list");
+static_assert(SCREEN_TILES <= 32, "a warp looks at a group");
 
-/* A block of so many warps screens one bra pair against groups of ket pairs. */
-template <int WARPS> struct screen_shape {
-    static constexpr int threads = 32 * WARPS, tiles = WARPS * SCREEN_ROUNDS;
-    static constexpr int kets = tiles * FMO_GPU_TILE_PAIRS; /* of a group */
-    static_assert(WARPS >= FMO_GPU_LISTS && tiles <= 32 && kets <= SCREEN_QUEUE,
-                  "a warp looks at a group, the queue holds it");
-};
+/* Groups a block, and survivors that it collects before it classifies them. Small systems need many
+ * blocks, which leave the L1 cache to other kernels that run with them; large ones long pieces of
+ * lists. Measured on an H200, docs/performance.md. */
+enum { SMALL_GROUPS = 2, LARGE_GROUPS = 16, SMALL_QUEUE = SCREEN_KETS, LARGE_QUEUE = 1536 };
+static const double screen_small_work = 1e8;
 
 typedef struct zero_args {
     uint4 *at;
@@ -214,10 +218,11 @@ __device__ float far_share(float4 bra, float4 ket, float gap)
 
 /* Kets that passed the rule, closed up, until there are enough of them: no lane is idle in what is
  * left to find out, and quartets of one bra pair stand together in the lists. */
-typedef struct screen_queue {
-    float in_J[SCREEN_QUEUE], in_K[SCREEN_QUEUE];
-    unsigned short offset[SCREEN_QUEUE]; /* from the block's first ket */
-} screen_queue;
+template <int QUEUE> struct screen_queue {
+    float in_J[QUEUE], in_K[QUEUE];
+    unsigned short offset[QUEUE]; /* from the block's first ket */
+    static_assert(QUEUE >= SCREEN_KETS && QUEUE <= 64 * 32, "a group, at most 64 full warps");
+};
 
 /* What is found out stands in place of it: the list's second word in in_J; in offset the list, in
  * its last bits, and above them how many of the same warp are before it there. */
@@ -229,25 +234,25 @@ typedef struct screen_counts {
 } screen_counts;
 
 /* What the threads of a block share, besides the rows. */
-typedef struct screen_shared {
-    screen_queue queue;
-    unsigned open[SCREEN_GROUPS]; /* tiles of a group that may hold a survivor */
-    int passed[SCREEN_GROUPS];    /* kets of a group */
-    unsigned listed[FMO_GPU_LISTS][SCREEN_QUEUE / 32]; /* by full warps of the queue */
+template <int QUEUE> struct screen_shared {
+    screen_queue<QUEUE> queue;
+    unsigned open[LARGE_GROUPS];                /* tiles of a group that may hold a survivor */
+    int passed[LARGE_GROUPS];                   /* kets of a group */
+    unsigned listed[FMO_GPU_LISTS][QUEUE / 32]; /* by full warps of the queue */
     screen_counts counted;
-} screen_shared;
+};
 
 /* Step 1: the rule, for one group of kets, a lane for a ket in each of SCREEN_ROUNDS rounds.
  * Survivors go into the queue from `queued` on. rows: [sets] max(|D_ik|, |D_jk|), or NULL. Bounds
  * are floats, rounded up. */
-template <int WARPS>
+template <int QUEUE>
 __device__ __forceinline__ void screen_group(const screen_args &a, const screen_part &part,
                                              const screen_bra &bra, const float *rows, int group,
                                              int block_begin, int block_end, int queued,
-                                             screen_shared *shared)
+                                             screen_shared<QUEUE> *shared)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int offset = group * screen_shape<WARPS>::kets + warp * SCREEN_ROUNDS * 32 + lane;
+    const int offset = group * SCREEN_KETS + warp * SCREEN_ROUNDS * 32 + lane;
     const unsigned tiles = shared->open[group] >> (warp * SCREEN_ROUNDS);
     float in_J[SCREEN_ROUNDS], in_K[SCREEN_ROUNDS];
     unsigned ballots[SCREEN_ROUNDS];
@@ -288,13 +293,13 @@ __device__ __forceinline__ void screen_group(const screen_args &a, const screen_
 }
 
 /* Step 2: to which list an element of the queue goes, and as what. Returns the thread's tally. */
-template <int WARPS, bool FAR>
+template <int QUEUE, bool FAR>
 __device__ __forceinline__ unsigned classify(const screen_args &a, const screen_part &part,
                                              const screen_bra &bra, int block_begin,
-                                             unsigned queued, screen_shared *shared)
+                                             unsigned queued, screen_shared<QUEUE> *shared)
 {
     constexpr int lists = FAR ? FMO_GPU_LISTS : 1;
-    screen_queue *const queue = &shared->queue;
+    screen_queue<QUEUE> *const queue = &shared->queue;
     const unsigned lane = threadIdx.x % 32;
     const bool far_exchanges = FAR && fmo_gpu_far_exchanges(part.eri_class);
     const float log_Q = fast_log2(bra.rule.bound), log_cutoff = fast_log2(a.cutoff);
@@ -305,11 +310,10 @@ __device__ __forceinline__ unsigned classify(const screen_args &a, const screen_
     int diagonal =
         part.same && fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_CARRIED) ? bra.pair : -1;
     unsigned tally = 0;
-    static_assert((SCREEN_ROUNDS + 1) * SCREEN_GROUPS * FMO_GPU_DEPTH_MAX <= 1023,
+    static_assert((SCREEN_ROUNDS + 1) * LARGE_GROUPS * FMO_GPU_DEPTH_MAX <= 1023,
                   "what a thread may count of a block fits its tally");
     asm volatile("" : "+r"(coded), "+r"(counting), "+r"(diagonal)); /* found once, not each time */
-    for (unsigned e = threadIdx.x; e - lane < queued;
-         e += screen_shape<WARPS>::threads) { /* warp by warp */
+    for (unsigned e = threadIdx.x; e - lane < queued; e += SCREEN_THREADS) { /* warp by warp */
         int list = FMO_GPU_LISTS;
         if (e < queued) {
             const int ket = block_begin + queue->offset[e];
@@ -376,11 +380,11 @@ __device__ __forceinline__ void reserve(unsigned *survivors, int queued, unsigne
 }
 
 /* Step 4: into the lists. */
-template <int WARPS, bool FAR>
+template <int QUEUE, bool FAR>
 __device__ __forceinline__ void write_lists(const screen_part &part, int bra, int queued,
-                                            const screen_shared *shared)
+                                            const screen_shared<QUEUE> *shared)
 {
-    for (int e = threadIdx.x; e < queued; e += screen_shape<WARPS>::threads) {
+    for (int e = threadIdx.x; e < queued; e += SCREEN_THREADS) {
         const unsigned place = shared->queue.offset[e];
         const int list = (int)(place & ((1u << PLACE_LIST_BITS) - 1u));
         if (list == FMO_GPU_LISTS) continue;
@@ -392,16 +396,15 @@ __device__ __forceinline__ void write_lists(const screen_part &part, int bra, in
     }
 }
 
-/* A block screens one bra pair against `groups` groups of SCREEN_KETS ket pairs. ROWS: what the
+/* One bra pair against `groups` groups of ket pairs. ROWS: what the
  * rule needs of the rows of i and j is put into shared memory first, if there is room for all sets.
  */
-template <int WARPS, bool ROWS, bool FAR, int N>
-__global__ void __launch_bounds__(32 * WARPS, 48 / WARPS)
+template <int QUEUE, bool ROWS, bool FAR, int N>
+__global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     screen(const __grid_constant__ fmo_gpu_many<screen_args, N> many)
 {
-    typedef screen_shape<WARPS> shape;
     extern __shared__ float rows[];
-    __shared__ screen_shared shared;
+    __shared__ screen_shared<QUEUE> shared;
     const screen_args &a = many.own();
     if (N > 1 && blockIdx.x >= a.blocks) return;
     int n = a.parts - 1;
@@ -411,8 +414,8 @@ __global__ void __launch_bounds__(32 * WARPS, 48 / WARPS)
     screen_bra bra;
     bra.pair = part.bra_begin + (int)(block / part.chunks);
     const int all_kets = part.same ? bra.pair + 1 : part.ket.num;
-    const int block_begin = (int)(block % part.chunks) * a.groups * shape::kets;
-    const int block_end = min(block_begin + a.groups * shape::kets, all_kets);
+    const int block_begin = (int)(block % part.chunks) * a.groups * SCREEN_KETS;
+    const int block_end = min(block_begin + a.groups * SCREEN_KETS, all_kets);
     if (block_begin >= block_end) return;
 
     bra.rule = part.bra.rule[bra.pair];
@@ -423,10 +426,10 @@ __global__ void __launch_bounds__(32 * WARPS, 48 / WARPS)
     /* A warp looks at a group, a lane at a tile of 32 kets; tiles that cannot hold a survivor are
      * passed over. */
     bool any = false;
-    for (int g = warp; g < a.groups; g += WARPS) {
-        const int tile = block_begin / FMO_GPU_TILE_PAIRS + shape::tiles * g + lane;
+    for (int g = warp; g < a.groups; g += SCREEN_WARPS) {
+        const int tile = block_begin / FMO_GPU_TILE_PAIRS + SCREEN_TILES * g + lane;
         bool may = false;
-        if (lane < shape::tiles && tile * FMO_GPU_TILE_PAIRS < block_end)
+        if (lane < SCREEN_TILES && tile * FMO_GPU_TILE_PAIRS < block_end)
             may = fmaxf(fmaxf(bra.most, bra.rule.coulomb) * part.ket.tile_bound[tile],
                         bra.rule.bound * part.ket.tile_coulomb[tile]) >= a.cutoff;
         const unsigned tiles = __ballot_sync(0xffffffffu, may);
@@ -438,7 +441,7 @@ __global__ void __launch_bounds__(32 * WARPS, 48 / WARPS)
     }
     if (threadIdx.x == 0) shared.counted = {0u, 0u, 0u, 0u, 0u};
     if (!__syncthreads_or(any)) return;
-    for (int k = threadIdx.x; ROWS && k < a.sets; k += shape::threads)
+    for (int k = threadIdx.x; ROWS && k < a.sets; k += SCREEN_THREADS)
         rows[k] =
             fmaxf(a.block_max[(size_t)ij.x * a.sets + k], a.block_max[(size_t)ij.y * a.sets + k]);
     if (ROWS) __syncthreads();
@@ -451,19 +454,19 @@ __global__ void __launch_bounds__(32 * WARPS, 48 / WARPS)
     unsigned tally = 0;
     for (int g = 0, queued = 0; g < a.groups; g++) { /* queued: the same in all threads */
         if (shared.open[g]) {
-            screen_group<WARPS>(a, part, bra, ROWS ? rows : NULL, g, block_begin, block_end, queued,
+            screen_group<QUEUE>(a, part, bra, ROWS ? rows : NULL, g, block_begin, block_end, queued,
                                 &shared);
             __syncthreads();
             queued += shared.passed[g];
         }
-        if (!queued || (queued <= SCREEN_QUEUE - shape::kets && g + 1 < a.groups)) continue;
-        tally += classify<WARPS, FAR>(a, part, bra, block_begin, queued, &shared);
+        if (!queued || (queued <= QUEUE - SCREEN_KETS && g + 1 < a.groups)) continue;
+        tally += classify<QUEUE, FAR>(a, part, bra, block_begin, queued, &shared);
         __syncthreads();
         if (warp < (FAR ? FMO_GPU_LISTS : 1))
             reserve(&a.counters->survivors[warp][part.eri_class], queued, shared.listed[warp],
                     &shared.counted.tasks);
         __syncthreads();
-        write_lists<WARPS, FAR>(part, bra.pair, queued, &shared);
+        write_lists<QUEUE, FAR>(part, bra.pair, queued, &shared);
         if (g + 1 < a.groups) __syncthreads();
         queued = 0;
     }
@@ -626,18 +629,13 @@ cudaError_t fmo_gpu_take_density(const fmo_gpu_group *group)
             group, take_density<1>, take_density<fmo_gpu_many_max<density_args>>, SHELL_THREADS, 0,
             [](const fmo_fock_job *job, density_args *a) {
                 const fmo_gpu_state *g = job->plan->gpu;
-                *a = {job->density,  g->density,   g->density_max, g->row_max,
-                      g->ao_caller,  g->ao_factor, g->nao,         job->plan->basis->ao_num,
-                      g->sets,       g->s_sets,    g->sp ? 4 : 3};
+                *a = {job->density, g->density,   g->density_max, g->row_max,
+                      g->ao_caller, g->ao_factor, g->nao,         job->plan->basis->ao_num,
+                      g->sets,      g->s_sets,    g->sp ? 4 : 3};
                 return dim3((g->sets + DENSITY_BLOCKS - 1) / DENSITY_BLOCKS, g->sets);
             });
     return code == cudaSuccess ? fmo_gpu_take_pairs(group) : code;
 }
-
-/* Small systems need many blocks, and so one group each; large ones few fillings of shared memory,
- * and small blocks, which wait less at barriers. Measured on an H200, docs/performance.md. */
-static const double screen_small_work = 1e8;
-enum { SMALL_WARPS = 8, LARGE_WARPS = 4 };
 
 enum { ROWS_BYTES_MAX = 36 * 1024 };
 
@@ -662,10 +660,8 @@ static screen_pairs pairs_to_screen(const fmo_gpu_pairs *from)
 static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass, screen_args *a)
 {
     const fmo_gpu_state *g = plan->gpu;
-    const bool small = g->work < screen_small_work;
-    const int kets = small ? screen_shape<SMALL_WARPS>::kets : screen_shape<LARGE_WARPS>::kets;
     a->blocks = 0;
-    a->groups = small ? 1 : SCREEN_GROUPS;
+    a->groups = g->work < screen_small_work ? SMALL_GROUPS : LARGE_GROUPS;
     for (int n = 0; n < pass->num; n++) {
         const fmo_gpu_part *from = &pass->part[n];
         const fmo_gpu_class_view view = fmo_gpu_view(plan, g, from);
@@ -675,7 +671,7 @@ static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass
         part->eri_class = from->eri_class;
         part->same = view.same;
         part->bra_begin = from->bra_begin;
-        const int all = view.same ? from->bra_end : view.ket.num, span = a->groups * kets;
+        const int all = view.same ? from->bra_end : view.ket.num, span = a->groups * SCREEN_KETS;
         part->chunks = (all + span - 1) / span;
         part->block_begin = a->blocks;
         part->list = g->list + from->list_at;
@@ -710,16 +706,15 @@ cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
         if (code != cudaSuccess) return code;
     }
     kernel *const kernels[2][2][2] = {
-        {{screen<LARGE_WARPS, false, false, 1>, screen<LARGE_WARPS, false, true, 1>},
-         {screen<LARGE_WARPS, true, false, 1>, screen<LARGE_WARPS, true, true, 1>}},
-        {{screen<SMALL_WARPS, false, false, 1>, screen<SMALL_WARPS, false, true, 1>},
-         {screen<SMALL_WARPS, true, false, 1>, screen<SMALL_WARPS, true, true, 1>}}};
+        {{screen<LARGE_QUEUE, false, false, 1>, screen<LARGE_QUEUE, false, true, 1>},
+         {screen<LARGE_QUEUE, true, false, 1>, screen<LARGE_QUEUE, true, true, 1>}},
+        {{screen<SMALL_QUEUE, false, false, 1>, screen<SMALL_QUEUE, false, true, 1>},
+         {screen<SMALL_QUEUE, true, false, 1>, screen<SMALL_QUEUE, true, true, 1>}}};
     const bool fits = rows <= ROWS_BYTES_MAX;
     return fmo_gpu_launch_group<screen_args>(
         group, kernels[small][fits][far],
-        far ? screen<SMALL_WARPS, true, true, most> : screen<SMALL_WARPS, true, false, most>,
-        32 * (small ? SMALL_WARPS : LARGE_WARPS), fits ? rows : 0,
-        [&](const fmo_fock_job *job, screen_args *a) {
+        far ? screen<SMALL_QUEUE, true, true, most> : screen<SMALL_QUEUE, true, false, most>,
+        SCREEN_THREADS, fits ? rows : 0, [&](const fmo_fock_job *job, screen_args *a) {
             return screen_arguments(job->plan, &job->plan->gpu->pass[pass], a);
         });
 }

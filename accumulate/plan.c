@@ -343,7 +343,8 @@ static fmo_status finish_job(fmo_fock_plan *plan, const fmo_fock_job *jobs, fmo_
     return status;
 }
 
-/* Jobs whose densities are checked and that are not started yet: of plans of one mode, each once. */
+/* Jobs whose densities are checked and that are not started yet: of plans of one mode, each once.
+ */
 enum { WAITING_MAX = 256 };
 typedef struct waiting_jobs {
     fmo_fock_job job[WAITING_MAX];

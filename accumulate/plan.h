@@ -31,8 +31,8 @@ typedef struct fmo_mode_implementation {
     fmo_status (*new_pairs)(fmo_fock_plan *plan, fmo_error *err);
     void (*release)(fmo_fock_plan *plan);
     /* `build` in two steps, so that builds of several plans, all different, run at once: start only
-     * queues, finish waits for one and writes J and K in the caller's order. NULL where the mode has
-     * no such form. */
+     * queues, finish waits for one and writes J and K in the caller's order. NULL where the mode
+     * has no such form. */
     fmo_status (*start)(const fmo_fock_job *jobs, size_t count, fmo_error *err);
     fmo_status (*finish)(fmo_fock_plan *plan, double *coulomb, double *exchange, fmo_error *err);
     /* build_device of many plans of this mode. */
