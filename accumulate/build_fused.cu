@@ -57,13 +57,13 @@ const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan)
 static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant);
 
 /* State, kept integrals and graph: what is done once belongs to the plan, not to the first build.
- */
+ * The graph of a plan that is to build in groups is left for its first build alone. */
 static fmo_status make_state(fmo_fock_plan *plan, unsigned copies, fmo_error *err)
 {
     fmo_status status = fmo_gpu_state_create(plan, copies, err);
     if (status == FMO_OK && plan->options.scatter != FMO_SCATTER_TILE)
         status = fmo_gpu_store(plan, err);
-    if (status != FMO_OK) return status;
+    if (status != FMO_OK || (plan->in_batch && fmo_gpu_joins_groups(plan))) return status;
     capture(plan, fmo_gpu_plan_variant(plan));
     if (plan->gpu->graph) (void)cudaGraphUpload(plan->gpu->graph, plan->gpu->stream);
     return FMO_OK;
@@ -360,6 +360,8 @@ cudaError_t fmo_gpu_copy_in(const fmo_fock_job *job, cudaStream_t stream)
     fmo_gpu_state *g = job->plan->gpu;
     const size_t n = (size_t)job->plan->basis->ao_num, matrix = n * n * sizeof(double);
     g->begun = fmo_now();
+    const cudaError_t code = fmo_gpu_make_pinned(job->plan);
+    if (code != cudaSuccess) return code;
     memcpy(g->host_in, job->density, matrix);
     return cudaMemcpyAsync(g->density_in, g->host_in, matrix, cudaMemcpyHostToDevice, stream);
 }

@@ -20,6 +20,9 @@ fmo_status fmo_gpu_device_one(const fmo_fock_job *job, fmo_error *err); /* of th
 cudaError_t fmo_gpu_copy_in(const fmo_fock_job *job, cudaStream_t stream);
 cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream);
 
+/* Whether builds of this plan join groups. */
+bool fmo_gpu_joins_groups(const fmo_fock_plan *plan);
+
 /* Many builds, in groups where that is faster. In those of the host plans occur once; those of the
  * GPU come after what is on the first plan's stream, which comes after them. */
 fmo_status fmo_gpu_start_many(const fmo_fock_job *jobs, size_t count, fmo_error *err);

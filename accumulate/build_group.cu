@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-/* Groups are no larger than leaves this many of them, so that one fills the GPU where another ends,
- * nor smaller than GROUP_MIN. Measured on an H200, docs/performance.md. */
-enum { GROUPS = 4, GROUP_MIN = 8 };
+/* No fewer groups than this, so that one fills the GPU where another ends, as long as they have
+ * group_min builds. Measured on an H200, docs/performance.md. */
+static const size_t groups_wanted = 4, group_min = 8;
 
 /* Blocks of a quartet kernel for a group: so many times what fits the GPU. */
 enum { GROUP_WAVES = 4 };
@@ -94,28 +94,42 @@ static bool together(const batch_key *a, const batch_key *b)
            a->far == b->far && a->stream == b->stream;
 }
 
+bool fmo_gpu_joins_groups(const fmo_fock_plan *plan)
+{
+    const fmo_gpu_state *g = plan->gpu;
+    return plan->options.scatter != FMO_SCATTER_TILE && fmo_gpu_plan_variant(plan)->group[0] &&
+           fmo_gpu_is_small(g) && g->passes == 1 && !g->stored;
+}
+
 static batch_key key_of(const fmo_fock_job *jobs, size_t k)
 {
     const fmo_fock_plan *plan = jobs[k].plan;
     fmo_gpu_state *g = plan->gpu;
-    const fmo_gpu_variant *variant = fmo_gpu_plan_variant(plan);
-    const bool groups = plan->options.scatter != FMO_SCATTER_TILE && variant->group[0] &&
-                        fmo_gpu_is_small(g) && g->passes == 1 && !g->stored;
-    const batch_key key = {g->occurrences++, groups ? variant : NULL,
-                           g->far,           g->own_stream ? NULL : g->stream,
-                           g->work,          k};
+    batch_key key;
+    key.occurrence = g->occurrences++;
+    key.variant = fmo_gpu_joins_groups(plan) ? fmo_gpu_plan_variant(plan) : NULL;
+    key.far = g->far;
+    key.stream = g->own_stream ? NULL : g->stream;
+    key.work = g->work;
+    key.job = k;
     return key;
 }
 
-/* Members of a group that starts at key[0], which `rest` jobs could belong to. */
-static size_t group_size(const batch_key *key, size_t rest)
+/* Builds that go together from key[0] on, of `rest` jobs. */
+static size_t alike(const batch_key *key, size_t rest)
 {
     size_t all = 1;
     while (all < rest && together(&key[0], &key[all])) all++;
-    size_t size = (all + GROUPS - 1) / GROUPS;
-    if (size < GROUP_MIN) size = GROUP_MIN;
-    if (size > FMO_GPU_GROUP_MAX) size = FMO_GPU_GROUP_MAX;
-    return size < all ? size : all;
+    return all;
+}
+
+/* Builds of each group of so many. */
+static size_t group_size(size_t all)
+{
+    size_t groups = (all + FMO_GPU_GROUP_MAX - 1) / FMO_GPU_GROUP_MAX;
+    if (groups < groups_wanted)
+        groups = all / group_min < groups_wanted ? all / group_min : groups_wanted;
+    return groups > 1 ? (all + groups - 1) / groups : all;
 }
 
 /* A group of two or more builds. */
@@ -154,20 +168,25 @@ static fmo_status run_batch(const fmo_fock_job *jobs, size_t count, bool of_host
     for (size_t k = 0; k < count; k++) key[k] = key_of(jobs, k);
     qsort(key, count, sizeof *key, compare);
     if (!of_host) code = cudaEventRecord(first->start, first->stream);
-    for (size_t k = 0, size; k < count && status == FMO_OK && code == cudaSuccess; k += size) {
-        fmo_fock_job members[FMO_GPU_GROUP_MAX];
-        const cudaStream_t stream = jobs[key[k].job].plan->gpu->stream;
-        size = group_size(&key[k], count - k);
-        for (size_t n = 0; n < size; n++) members[n] = jobs[key[k + n].job];
-        if (!of_host && stream != first->stream)
-            code = cudaStreamWaitEvent(stream, first->start, 0);
-        if (code != cudaSuccess) break;
-        if (size > 1)
-            code = run_group(members, (int)size, of_host, stream, key[k].variant);
-        else
-            status = of_host ? fmo_gpu_start_one(members, err) : fmo_gpu_device_one(members, err);
-        if (!of_host && stream != first->stream && code == cudaSuccess && status == FMO_OK)
-            code = cudaStreamWaitEvent(first->stream, members[size - 1].plan->gpu->finished, 0);
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        end = begin + alike(&key[begin], count - begin);
+        const size_t most = group_size(end - begin);
+        for (size_t k = begin; k < end && status == FMO_OK && code == cudaSuccess; k += most) {
+            fmo_fock_job members[FMO_GPU_GROUP_MAX];
+            const size_t size = end - k < most ? end - k : most;
+            const cudaStream_t stream = jobs[key[k].job].plan->gpu->stream;
+            for (size_t n = 0; n < size; n++) members[n] = jobs[key[k + n].job];
+            if (!of_host && stream != first->stream)
+                code = cudaStreamWaitEvent(stream, first->start, 0);
+            if (code != cudaSuccess) break;
+            if (size > 1)
+                code = run_group(members, (int)size, of_host, stream, key[k].variant);
+            else
+                status =
+                    of_host ? fmo_gpu_start_one(members, err) : fmo_gpu_device_one(members, err);
+            if (!of_host && stream != first->stream && code == cudaSuccess && status == FMO_OK)
+                code = cudaStreamWaitEvent(first->stream, members[size - 1].plan->gpu->finished, 0);
+        }
     }
     free(key);
     return code == cudaSuccess ? status : fmo_gpu_error(code, "batch", err);

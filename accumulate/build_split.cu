@@ -133,6 +133,8 @@ fmo_status split_prepare(fmo_fock_plan *plan, fmo_error *err)
     s->threads = reduce_threads;
     fmo_status status = fmo_gpu_state_create(plan, 1, err);
     if (status != FMO_OK) return status;
+    cudaError_t code = fmo_gpu_make_pinned(plan);
+    if (code != cudaSuccess) return fmo_gpu_error(code, "pinned memory", err);
     s->bytes = total / (size_t)s->used;
     if (s->bytes > most_bytes(plan->gpu))
         s->bytes = most_bytes(plan->gpu);
@@ -143,7 +145,6 @@ fmo_status split_prepare(fmo_fock_plan *plan, fmo_error *err)
     size_t largest = 0;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
         if (batch_size(s, c) > largest) largest = batch_size(s, c);
-    cudaError_t code = cudaSuccess;
     for (int b = 0; b < s->used && code == cudaSuccess; b++) {
         buffer *f = &s->buffers[b];
         code = cudaStreamCreateWithFlags(&f->stream, cudaStreamNonBlocking);

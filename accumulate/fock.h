@@ -94,6 +94,16 @@ typedef struct fmo_fock_plan fmo_fock_plan;
  *          FMO_ERR_MEMORY (the message says how much was needed) */
 FMO_API fmo_status fmo_fock_plan_create(const fmo_basis *basis, const fmo_fock_options *options,
                                         fmo_fock_plan **plan, fmo_error *err);
+/** Plans of many molecules, made side by side on options->threads threads; to be built together by
+ *  fmo_fock_build_batch, or alone.
+ *  @param[in]  basis   [count]
+ *  @param[in]  options of all plans; NULL: the defaults
+ *  @param[out] plans   [count], NULL where there was an error; the others are made all the same
+ *  @param[out] errs    [count], or NULL
+ *  @return as fmo_fock_plan_create, of the first that failed */
+FMO_API fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t count,
+                                              const fmo_fock_options *options,
+                                              fmo_fock_plan **plans, fmo_error *errs);
 FMO_API void fmo_fock_plan_destroy(fmo_fock_plan *plan); /**< NULL is fine */
 
 /** Coulomb and exchange matrices of one density. Nothing is kept from an earlier call.
@@ -127,10 +137,12 @@ typedef struct fmo_fock_job {
 } fmo_fock_job;
 
 /** Many builds in one call, any mix of molecules; a plan that occurs several times builds several
- *  densities of one molecule. Builds of fused plans run side by side on the GPU.
+ *  densities of one molecule. Builds of fused plans run side by side on the GPU, those of small
+ *  molecules in groups that share their launches: profile.gpu_seconds is then the group's.
  *  @param[in] jobs [count]; outputs must not overlap
- *  @return as fmo_fock_build; the message names the job (0-based). After an error outputs of
- *          earlier jobs may have been written, those of the failed job have not */
+ *  @return as fmo_fock_build; the message names the job (0-based), or the jobs that were on the GPU
+ *          when it failed. After an error outputs of other jobs may have been written, those of the
+ *          failed job have not */
 FMO_API fmo_status fmo_fock_build_batch(const fmo_fock_job *jobs, size_t count, fmo_error *err);
 
 /** fmo_fock_build_batch with all matrices in GPU memory, as fmo_fock_build_device: fused plans

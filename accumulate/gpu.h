@@ -12,6 +12,10 @@ extern "C" {
  * device, built without CUDA, too old); FMO_ERR_DEVICE for a fault. */
 fmo_status fmo_gpu_probe(fmo_error *err);
 
+/* The GPU that this thread uses, or -1; makes another thread use it, where that is not -1. */
+int fmo_gpu_current_device(void);
+void fmo_gpu_use_device(int device);
+
 extern const fmo_mode_implementation fmo_mode_fused;
 extern const fmo_mode_implementation fmo_mode_split;
 

@@ -53,6 +53,19 @@ extern "C" fmo_status fmo_gpu_probe(fmo_error *err)
     return FMO_OK;
 }
 
+extern "C" int fmo_gpu_current_device(void)
+{
+    int device = -1;
+    if (cudaGetDevice(&device) == cudaSuccess) return device;
+    (void)cudaGetLastError();
+    return -1;
+}
+
+extern "C" void fmo_gpu_use_device(int device)
+{
+    if (device >= 0) (void)cudaSetDevice(device);
+}
+
 fmo_status fmo_gpu_alloc(fmo_gpu_state *g, const char *what, size_t bytes, void **pointer,
                          fmo_error *err)
 {
@@ -321,12 +334,12 @@ static fmo_status make_sets(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_err
     int most_prims = 0;
     int *partner = (int *)malloc((size_t)b->shell_num * sizeof *partner);
     const size_t most = 4 * (size_t)b->shell_num + 2 * FMO_GPU_ALIGN;
-    int *caller = (int *)malloc(most * sizeof *caller);
-    double *factor = (double *)calloc(most, sizeof *factor);
+    double *factor = (double *)calloc(most, sizeof *factor + sizeof(int));
+    int *const caller = factor ? (int *)(factor + most) : NULL; /* one piece */
     fmo_status status = FMO_OK;
     g->sp = plan->pairs.sp;
     g->set_of_shell = (int *)malloc((size_t)b->shell_num * sizeof *g->set_of_shell);
-    if (!partner || !caller || !factor || !g->set_of_shell) {
+    if (!partner || !factor || !g->set_of_shell) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d shells", b->shell_num);
         goto done;
     }
@@ -358,14 +371,11 @@ static fmo_status make_sets(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_err
             factor[at + x] = b->ao_factor[b->shell[s].ao_begin + x];
         }
     }
-    status = upload(g, "AO order", caller, (size_t)g->nao * sizeof *caller,
-                    (const void **)&g->ao_caller, err);
-    if (status == FMO_OK)
-        status = upload(g, "AO factors", factor, (size_t)g->nao * sizeof *factor,
-                        (const void **)&g->ao_factor, err);
+    status = upload(g, "AO order and factors", factor, most * (sizeof *factor + sizeof *caller),
+                    (const void **)&g->ao_factor, err);
+    if (status == FMO_OK) g->ao_caller = (const int *)(g->ao_factor + most);
 done:
     free(partner);
-    free(caller);
     free(factor);
     return status;
 }
@@ -603,6 +613,19 @@ static fmo_status prepare_far(fmo_fock_plan *plan, fmo_error *err)
     return code == cudaSuccess ? FMO_OK : fmo_gpu_error(code, "making nodes of pairs", err);
 }
 
+cudaError_t fmo_gpu_make_pinned(const fmo_fock_plan *plan)
+{
+    fmo_gpu_state *g = plan->gpu;
+    const size_t size = (size_t)plan->basis->ao_num * (size_t)plan->basis->ao_num;
+    if (g->host_in) return cudaSuccess;
+    const cudaError_t code = cudaMallocHost((void **)&g->host_in, 3 * size * sizeof *g->host_in +
+                                                                      sizeof *g->host_counters);
+    if (code != cudaSuccess) return code;
+    g->host_out = g->host_in + size;
+    g->host_counters = (fmo_gpu_counters *)(g->host_out + 2 * size);
+    return cudaSuccess;
+}
+
 fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error *err)
 {
     const fmo_basis *b = plan->basis;
@@ -628,11 +651,7 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     }
     if (code == cudaSuccess) code = cudaEventCreate(&g->start);
     if (code == cudaSuccess) code = cudaEventCreate(&g->finished);
-    if (code == cudaSuccess) /* one allocation: each takes a third of a millisecond */
-        code = cudaMallocHost((void **)&g->host_in, 3 * matrix + sizeof *g->host_counters);
     if (code != cudaSuccess) return fmo_gpu_error(code, "preparing the GPU", err);
-    g->host_out = g->host_in + n * n;
-    g->host_counters = (fmo_gpu_counters *)(g->host_out + 2 * n * n);
 
     status = make_sets(plan, g, err);
     if (status != FMO_OK) return status;
@@ -644,19 +663,25 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
     const size_t ns = (size_t)g->sets, inner = (size_t)g->nao * (size_t)g->nao;
     g->zeroed = piece_bytes((inner + copies * (inner + g->sums_size)) * sizeof(double) +
                             sizeof *g->counters + ns * sizeof *g->row_max);
-    struct {
-        const char *what;
+    const struct {
         size_t bytes;
         void **pointer;
-    } const buffers[] = {
-        {"density", matrix, (void **)&g->density_in},
-        {"density", inner * sizeof(double), (void **)&g->density},
-        {"density bounds", ns * ns * sizeof(float), (void **)&g->density_max},
-        {"J and K", g->zeroed, (void **)&g->coulomb},
-        {"J and K", 2 * matrix, (void **)&g->out},
+    } arrays[] = {
+        {matrix, (void **)&g->density_in},
+        {inner * sizeof(double), (void **)&g->density},
+        {ns * ns * sizeof(float), (void **)&g->density_max},
+        {g->zeroed, (void **)&g->coulomb},
+        {2 * matrix, (void **)&g->out},
     };
-    for (size_t x = 0; x < sizeof buffers / sizeof *buffers && status == FMO_OK; x++)
-        status = fmo_gpu_alloc(g, buffers[x].what, buffers[x].bytes, buffers[x].pointer, err);
+    const size_t count = sizeof arrays / sizeof *arrays;
+    size_t bytes = 0;
+    char *memory = NULL;
+    for (size_t x = 0; x < count; x++) bytes += piece_bytes(arrays[x].bytes);
+    status = fmo_gpu_alloc(g, "density, J and K", bytes, (void **)&memory, err);
+    for (size_t x = 0; x < count && status == FMO_OK; x++) {
+        *arrays[x].pointer = memory;
+        memory += piece_bytes(arrays[x].bytes);
+    }
     if (status == FMO_OK) {
         g->exchange = g->coulomb + inner;
         g->sums = g->exchange + copies * inner;
@@ -667,10 +692,11 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
             g->pairs[c].sums = sums;
             sums += (size_t)g->pairs[c].num * products((fmo_pair_class)c);
         }
-        status =
-            upload(g, "Boys function", &fmo_boys, sizeof fmo_boys, (const void **)&g->boys, err);
+        code = fmo_gpu_boys(&g->boys);
+        if (code != cudaSuccess) return fmo_gpu_error(code, "the table of the Boys function", err);
     }
-    if (status == FMO_OK) status = upload_shell_bounds(plan, g, err);
+    if (status == FMO_OK && plan->options.scatter == FMO_SCATTER_FIXED)
+        status = upload_shell_bounds(plan, g, err);
     if (status == FMO_OK && g->sp && g->work >= far_work &&
         plan->options.scatter != FMO_SCATTER_TILE)
         status = prepare_far(plan, err);

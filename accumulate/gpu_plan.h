@@ -62,8 +62,9 @@ typedef struct fmo_gpu_state {
     size_t sums_size;           /* of a copy */
     size_t zeroed;              /* bytes from coulomb on */
     double *out;                /* J and K, caller's order */
-    double *host_in, *host_out; /* pinned, one allocation: density; J and K; host_counters */
-    double *shell_bound;        /* [sets] largest Schwarz bound of a pair with this set */
+    double *host_in, *host_out; /* pinned, one allocation: density; J and K; host_counters; or NULL
+                                 * (fmo_gpu_make_pinned) */
+    double *shell_bound;        /* `fixed`: [sets] largest Schwarz bound of a pair with this set */
     unsigned copies;
     fmo_gpu_counters *counters, *host_counters; /* pinned: of the last build */
     int2 *list;         /* of survivors, or of the tasks whose integrals are kept */
@@ -97,6 +98,13 @@ fmo_status fmo_gpu_alloc(fmo_gpu_state *g, const char *what, size_t bytes, void 
 
 /* Gives it back before that. */
 void fmo_gpu_free(fmo_gpu_state *g, void *pointer, size_t bytes);
+
+/* The table of the Boys function on the current device. */
+cudaError_t fmo_gpu_boys(const fmo_boys_table **at);
+
+/* Pinned memory of the host, if there is none yet: host_in, host_out, host_counters. It takes half
+ * a millisecond a megabyte, so that it is left out where all matrices are of the GPU. */
+cudaError_t fmo_gpu_make_pinned(const fmo_fock_plan *plan);
 
 /* Everything but the strategy: buffers, pairs, passes. */
 fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error *err);

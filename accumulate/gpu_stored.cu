@@ -58,9 +58,11 @@ cudaError_t take_largest_density(const fmo_gpu_group *group)
     const fmo_fock_plan *plan = group->job->plan;
     fmo_gpu_state *g = plan->gpu;
     const size_t size = (size_t)plan->basis->ao_num * (size_t)plan->basis->ao_num;
+    cudaError_t code = fmo_gpu_make_pinned(plan);
+    if (code != cudaSuccess) return code;
     for (size_t x = 0; x < size; x++) g->host_in[x] = plan->density_limit;
-    const cudaError_t code = cudaMemcpyAsync(g->density_in, g->host_in, size * sizeof(double),
-                                             cudaMemcpyHostToDevice, g->stream);
+    code = cudaMemcpyAsync(g->density_in, g->host_in, size * sizeof(double), cudaMemcpyHostToDevice,
+                           g->stream);
     return code == cudaSuccess ? fmo_gpu_take_density(group) : code;
 }
 

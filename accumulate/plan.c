@@ -175,15 +175,13 @@ void fmo_fock_plan_destroy(fmo_fock_plan *plan)
     free(plan);
 }
 
-fmo_status fmo_fock_plan_create(const fmo_basis *basis, const fmo_fock_options *options,
-                                fmo_fock_plan **plan_out, fmo_error *err)
+static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options, int in_batch,
+                         fmo_fock_plan **plan_out, fmo_error *err)
 {
     const double start = fmo_now();
-    if (!basis || !plan_out)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_plan_create: NULL");
-    *plan_out = NULL;
     fmo_fock_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a plan");
+    plan->in_batch = in_batch;
     if (options)
         plan->options = *options;
     else
@@ -219,6 +217,47 @@ done:
     plan->profile.plan_seconds = fmo_now() - start;
     *plan_out = plan;
     return FMO_OK;
+}
+
+fmo_status fmo_fock_plan_create(const fmo_basis *basis, const fmo_fock_options *options,
+                                fmo_fock_plan **plan, fmo_error *err)
+{
+    if (!basis || !plan) return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_plan_create: NULL");
+    *plan = NULL;
+    return create(basis, options, 0, plan, err);
+}
+
+fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t count,
+                                      const fmo_fock_options *options, fmo_fock_plan **plans,
+                                      fmo_error *errs)
+{
+    const int asked = options && options->threads ? options->threads : omp_get_max_threads();
+    const int threads = (size_t)asked < count ? asked : (int)count;
+    const int device = fmo_gpu_current_device();
+    size_t failed = count;
+    fmo_status status = FMO_OK;
+    if (count == 0) return FMO_OK;
+    if (!basis || !plans) return FMO_ERR_ARGUMENT;
+#pragma omp parallel num_threads(threads > 0 ? threads : 1)
+    {
+        fmo_gpu_use_device(device);
+#pragma omp for schedule(dynamic)
+        for (size_t k = 0; k < count; k++) {
+            fmo_error own = {FMO_OK, ""};
+            plans[k] = NULL;
+            if (basis[k])
+                (void)create(basis[k], options, 1, &plans[k], &own);
+            else
+                (void)fmo_error_set(&own, FMO_ERR_ARGUMENT, "fmo_fock_plan_create_batch: NULL");
+            if (errs) errs[k] = own;
+#pragma omp critical(fmo_plan_batch)
+            if (own.status != FMO_OK && k < failed) {
+                failed = k;
+                status = own.status;
+            }
+        }
+    }
+    return status;
 }
 
 /* Finite, symmetric; its largest element is noted. */

@@ -27,7 +27,7 @@ typedef struct fmo_boys_table {
     double row[FMO_BOYS_ORDER_MAX + 1][FMO_BOYS_ROWS][FMO_BOYS_ROW_SIZE];
 } fmo_boys_table;
 
-/* Host copy; a GPU plan uploads its own. Aligned to 64 bytes. */
+/* Of the host; gpu_boys.cu has that of the GPU. Aligned to 64 bytes. */
 #ifdef __cplusplus
 extern "C"
 #else

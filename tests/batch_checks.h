@@ -165,6 +165,136 @@ static inline void batch_check_results(fmo_mode mode, fmo_scatter scatter, doubl
     batch_end(&b);
 }
 
+/* Many molecules of a few kinds: plans made in one call, a density for each. */
+typedef struct batch_crowd {
+    size_t count;
+    fmo_basis **basis;
+    fmo_fock_plan **plan;
+    int *nao;
+    double **density, **result; /* result: J, then K */
+} batch_crowd;
+
+static inline size_t crowd_size(const batch_crowd *c, size_t k)
+{
+    return (size_t)c->nao[k] * (size_t)c->nao[k];
+}
+
+/* One of the molecules is left out, and named, if there is one too many: `count` are good. */
+static inline bool crowd_begin(batch_crowd *c, size_t count, const fmo_fock_options *options,
+                               unsigned long long *seed)
+{
+    static const struct {
+        int atoms, s_shells, p_shells, depth;
+        double box;
+    } kinds[] = {{3, 5, 3, 3, 5.0}, {1, 1, 0, 1, 5.0}, {14, 30, 16, 4, 20.0}, {5, 0, 9, 2, 6.0},
+                 {4, 9, 0, 5, 6.0}, {2, 3, 2, 6, 5.0}, {12, 26, 18, 4, 16.0}};
+    enum { MISSING = 3 };
+    static test_system s;
+    const fmo_basis **asked = (const fmo_basis **)calloc(count + 1, sizeof *asked);
+    fmo_fock_plan **plans = (fmo_fock_plan **)calloc(count + 1, sizeof(fmo_fock_plan *));
+    fmo_error *errs = (fmo_error *)calloc(count + 1, sizeof *errs);
+    bool fine = true;
+    c->count = count;
+    c->basis = (fmo_basis **)calloc(count, sizeof(fmo_basis *));
+    c->plan = (fmo_fock_plan **)calloc(count, sizeof(fmo_fock_plan *));
+    c->nao = (int *)calloc(count, sizeof *c->nao);
+    c->density = (double **)calloc(count, sizeof(double *));
+    c->result = (double **)calloc(count, sizeof(double *));
+    for (size_t k = 0; k < count; k++) {
+        const size_t kind = k % (sizeof kinds / sizeof *kinds);
+        system_random(&s, kinds[kind].atoms, kinds[kind].s_shells, kinds[kind].p_shells,
+                      kinds[kind].depth, kinds[kind].box, seed);
+        c->basis[k] = system_basis(&s);
+        c->nao[k] = s.aos;
+        c->density[k] = random_density(s.aos, 1.0, seed);
+        c->result[k] = (double *)malloc(2 * crowd_size(c, k) * sizeof(double));
+        asked[k < MISSING ? k : k + 1] = c->basis[k];
+    }
+    CHECK(fmo_fock_plan_create_batch(asked, count + 1, options, plans, errs) == FMO_ERR_ARGUMENT &&
+              !plans[MISSING] && errs[MISSING].status == FMO_ERR_ARGUMENT,
+          "a missing molecule: %s", errs[MISSING].message);
+    for (size_t k = 0; k < count; k++) {
+        const size_t from = k < MISSING ? k : k + 1;
+        c->plan[k] = plans[from];
+        CHECK(c->plan[k] && errs[from].status == FMO_OK, "plan %zu: %s", k, errs[from].message);
+        fine = fine && c->plan[k];
+    }
+    free(asked);
+    free(plans);
+    free(errs);
+    return fine;
+}
+
+static inline void crowd_end(batch_crowd *c)
+{
+    for (size_t k = 0; k < c->count; k++) {
+        fmo_fock_plan_destroy(c->plan[k]);
+        fmo_basis_destroy(c->basis[k]);
+        free(c->density[k]);
+        free(c->result[k]);
+    }
+    free(c->basis);
+    free(c->plan);
+    free(c->nao);
+    free(c->density);
+    free(c->result);
+}
+
+/* The results against single builds on plans of their own; tolerance 0: bit by bit. */
+static inline void crowd_compare(const batch_crowd *c, const fmo_fock_options *options,
+                                 double tolerance, const char *what)
+{
+    fmo_error err = {FMO_OK, ""};
+    for (size_t k = 0; k < c->count; k++) {
+        const size_t size = crowd_size(c, k);
+        double *own = (double *)malloc(2 * size * sizeof *own);
+        fmo_fock_plan *single = NULL;
+        char name[80];
+        snprintf(name, sizeof name, "%s %s, molecule %zu", what, fmo_scatter_name(options->scatter),
+                 k);
+        CHECK(fmo_fock_plan_create(c->basis[k], options, &single, &err) == FMO_OK &&
+                  fmo_fock_build(single, c->density[k], own, own + size, &err) == FMO_OK,
+              "%s: %s", name, err.message);
+        if (err.status == FMO_OK && tolerance == 0.0)
+            CHECK(!memcmp(own, c->result[k], 2 * size * sizeof *own), "%s: other bits", name);
+        else if (err.status == FMO_OK)
+            check_close(name, c->result[k], own, 2 * size, (size_t)c->nao[k], tolerance, tolerance);
+        fmo_fock_plan_destroy(single);
+        free(own);
+    }
+}
+
+static inline void batch_check_crowd(fmo_mode mode, fmo_scatter scatter, size_t count,
+                                     double tolerance, unsigned long long *seed)
+{
+    const fmo_fock_options o = batch_options(mode, scatter);
+    batch_crowd c;
+    fmo_error err = {FMO_OK, ""};
+    if (crowd_begin(&c, count, &o, seed)) {
+        fmo_fock_job *jobs = (fmo_fock_job *)malloc(count * sizeof *jobs);
+        for (size_t k = 0; k < count; k++) {
+            const fmo_fock_job job = {c.plan[k], c.density[k], c.result[k],
+                                      c.result[k] + crowd_size(&c, k)};
+            jobs[k] = job;
+        }
+        for (int call = 0; call < 2; call++) {
+            for (size_t k = 0; k < count; k++)
+                memset(c.result[k], 0xff, 2 * crowd_size(&c, k) * sizeof(double));
+            CHECK(fmo_fock_build_batch(jobs, count, &err) == FMO_OK, "%s", err.message);
+            crowd_compare(&c, &o, tolerance, "many molecules,");
+        }
+        /* alone afterwards */
+        CHECK(fmo_fock_build(c.plan[0], c.density[0], c.result[0], c.result[0] + crowd_size(&c, 0),
+                             &err) == FMO_OK,
+              "%s", err.message);
+        crowd_compare(&c, &o, tolerance, "once more alone,");
+        free(jobs);
+    }
+    crowd_end(&c);
+    CHECK(fmo_fock_plan_create_batch(NULL, 0, NULL, NULL, NULL) == FMO_OK, "no plans");
+    CHECK(fmo_fock_plan_create_batch(NULL, 1, NULL, NULL, NULL) == FMO_ERR_ARGUMENT, "NULL plans");
+}
+
 /* What fails is named and untouched; the plans go on working. */
 static inline void batch_check_errors(fmo_mode mode, unsigned long long *seed)
 {

@@ -1,6 +1,6 @@
 /* Batches on the GPU: fmo_fock_build_batch with fused and split plans, and
- * fmo_fock_build_batch_device with streams of the caller's and of the plans' own. Under `fixed`
- * every bit is that of single builds. */
+ * fmo_fock_build_batch_device with streams of the caller's and of the plans' own; hundreds of
+ * molecules in groups. Under `fixed` every bit is that of single builds. */
 #include <cuda_runtime.h>
 
 #include "batch_checks.h"
@@ -88,6 +88,45 @@ static void check_device(fmo_scatter scatter, double tolerance, int streams_give
     for (int p = 0; p < streams_given; p++) CUDA(cudaStreamDestroy((cudaStream_t)streams[p]));
 }
 
+/* Many molecules with matrices in GPU memory: batches and single builds of the same plans queued
+ * one behind the other, on the plans' own streams. */
+static void check_device_crowd(fmo_scatter scatter, double tolerance)
+{
+    enum { COUNT = 150, CALLS = 3 };
+    const fmo_fock_options o = batch_options(FMO_MODE_FUSED, scatter);
+    batch_crowd c;
+    fmo_error err = {FMO_OK, ""};
+    if (crowd_begin(&c, COUNT, &o, &seed)) {
+        fmo_fock_job jobs[COUNT];
+        for (size_t k = 0; k < COUNT; k++) {
+            const size_t size = crowd_size(&c, k);
+            double *at = NULL;
+            CUDA(cudaMalloc((void **)&at, 3 * size * sizeof *at));
+            CUDA(cudaMemcpy(at, c.density[k], size * sizeof *at, cudaMemcpyHostToDevice));
+            CUDA(cudaMemset(at + size, 0xff, 2 * size * sizeof *at));
+            const fmo_fock_job job = {c.plan[k], at, at + size, at + 2 * size};
+            jobs[k] = job;
+        }
+        CUDA(cudaDeviceSynchronize());
+        for (int call = 0; call < CALLS; call++) {
+            CHECK(fmo_fock_build_batch_device(jobs, COUNT, &err) == FMO_OK, "%s", err.message);
+            for (int k = call; k < COUNT; k += 4)
+                CHECK(fmo_fock_build_device(jobs[k].plan, jobs[k].density, jobs[k].coulomb,
+                                            jobs[k].exchange, &err) == FMO_OK,
+                      "%s", err.message);
+            /* other groups */
+            CHECK(fmo_fock_build_batch_device(jobs + 50, 60, &err) == FMO_OK, "%s", err.message);
+        }
+        CUDA(cudaDeviceSynchronize());
+        for (size_t k = 0; k < COUNT; k++)
+            CUDA(cudaMemcpy(c.result[k], jobs[k].coulomb, 2 * crowd_size(&c, k) * sizeof(double),
+                            cudaMemcpyDeviceToHost));
+        crowd_compare(&c, &o, tolerance, "on the GPU,");
+        for (size_t k = 0; k < COUNT; k++) CUDA(cudaFree((void *)jobs[k].density));
+    }
+    crowd_end(&c);
+}
+
 /* cpu, split and fused plans in one call. */
 static void check_mixed_modes(void)
 {
@@ -131,5 +170,11 @@ int main(void)
         check_device(FMO_SCATTER_FIXED, 0.0, given);
     }
     check_mixed_modes();
+    batch_check_crowd(FMO_MODE_FUSED, FMO_SCATTER_AUTO, 300, 1e-9, &seed);
+    batch_check_crowd(FMO_MODE_FUSED, FMO_SCATTER_NATIVE, 40, 1e-9, &seed);
+    batch_check_crowd(FMO_MODE_FUSED, FMO_SCATTER_WARP_MATCH, 40, 1e-9, &seed);
+    batch_check_crowd(FMO_MODE_FUSED, FMO_SCATTER_FIXED, 150, 0.0, &seed);
+    check_device_crowd(FMO_SCATTER_AUTO, 1e-9);
+    check_device_crowd(FMO_SCATTER_FIXED, 0.0);
     return check_summary();
 }

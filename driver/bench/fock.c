@@ -130,14 +130,29 @@ static void make_plans(bench_run *run, fock_case *c)
 {
     fmo_error err = {FMO_OK, ""};
     const double begin = driver_seconds();
-    for (int k = 0; k < c->count; k++) {
+    if (failed(
+            run, c,
+            fmo_fock_plan_create(fmo_dataset_basis(c->dataset[0]), &c->options, &c->plan[0], &err),
+            &err))
+        return;
+    if (c->count > 1) { /* on streams of their own; the first one's waits for all */
+        const size_t others = (size_t)c->count - 1;
+        const fmo_basis **basis = bench_alloc(run, others, sizeof *basis, "the molecules");
+        fmo_error *errs = bench_alloc(run, others, sizeof *errs, "errors");
         fmo_fock_options options = c->options;
-        if (k > 0) options.stream = NULL; /* side by side; the first one's stream waits for all */
-        if (failed(
-                run, c,
-                fmo_fock_plan_create(fmo_dataset_basis(c->dataset[k]), &options, &c->plan[k], &err),
-                &err))
-            return;
+        fmo_status status = run->err.status;
+        size_t bad = 0;
+        options.stream = NULL;
+        for (size_t k = 0; k < others && status == FMO_OK; k++)
+            basis[k] = fmo_dataset_basis(c->dataset[k + 1]);
+        if (status == FMO_OK) {
+            status = fmo_fock_plan_create_batch(basis, others, &options, c->plan + 1, errs);
+            while (bad + 1 < others && errs[bad].status == FMO_OK) bad++;
+            (void)failed(run, c, status, &errs[bad]);
+        }
+        free(basis);
+        free(errs);
+        if (status != FMO_OK) return;
     }
     c->plan_seconds = driver_seconds() - begin;
 }
