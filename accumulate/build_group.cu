@@ -123,13 +123,14 @@ static size_t alike(const batch_key *key, size_t rest)
     return all;
 }
 
-/* Builds of each group of so many. */
+/* Builds of each group of so many; 1: they are faster alone, side by side. */
 static size_t group_size(size_t all)
 {
     size_t groups = (all + FMO_GPU_GROUP_MAX - 1) / FMO_GPU_GROUP_MAX;
+    if (all < group_min) return 1;
     if (groups < groups_wanted)
         groups = all / group_min < groups_wanted ? all / group_min : groups_wanted;
-    return groups > 1 ? (all + groups - 1) / groups : all;
+    return (all + groups - 1) / groups;
 }
 
 /* A group of two or more builds. */

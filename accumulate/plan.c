@@ -429,14 +429,28 @@ fmo_status fmo_fock_build_batch(const fmo_fock_job *jobs, size_t count, fmo_erro
     for (size_t k = 0; k < count; k++)
         if (!jobs[k].plan || !jobs[k].density || !jobs[k].coulomb || !jobs[k].exchange)
             return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build_batch: job %zu: NULL", k);
-    for (size_t k = 0; k < count && status == FMO_OK; k++) {
-        fmo_error failure = {FMO_OK, ""};
-        const int again = jobs[k].plan->running != NULL;
-        if (again || waiting.count == WAITING_MAX) status = start_waiting(&waiting, jobs, err);
-        if (again && status == FMO_OK) status = finish_job(jobs[k].plan, jobs, err);
-        if (status == FMO_OK) status = take_job(&jobs[k], &waiting, &failure);
-        name_job(k, &failure, err);
+    if (count == 0) return FMO_OK;
+    char *const taken = calloc(count, 1);
+    if (!taken) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu jobs", count);
+    for (size_t k = 0; k < count; k++) jobs[k].plan->round = 0;
+    /* In rounds of one job a plan, which can be on their way together. */
+    size_t left = count;
+    for (size_t round = 1; left > 0 && status == FMO_OK; round++) {
+        for (size_t k = 0; k < count && status == FMO_OK; k++) {
+            fmo_error failure = {FMO_OK, ""};
+            fmo_fock_plan *plan = jobs[k].plan;
+            if (taken[k] || plan->round == round) continue;
+            plan->round = round;
+            taken[k] = 1;
+            left--;
+            const int again = plan->running != NULL;
+            if (again || waiting.count == WAITING_MAX) status = start_waiting(&waiting, jobs, err);
+            if (again && status == FMO_OK) status = finish_job(plan, jobs, err);
+            if (status == FMO_OK) status = take_job(&jobs[k], &waiting, &failure);
+            name_job(k, &failure, err);
+        }
     }
+    free(taken);
     if (status == FMO_OK) status = start_waiting(&waiting, jobs, err);
     for (size_t k = 0; k < waiting.count; k++) waiting.job[k].plan->running = NULL;
     for (size_t k = 0; k < count; k++) { /* also after an error: nothing is left running */

@@ -57,6 +57,7 @@ struct fmo_fock_plan {
     struct fmo_gpu_state *gpu; /* of the modes that use a GPU */
     fmo_shell_pairs pairs;
     int in_batch;         /* made by fmo_fock_plan_create_batch */
+    size_t round;         /* of the running batch, in which it had a job */
     double density_limit; /* pairs are pruned for |D| up to this */
     /* In internal order, [nao][nao]. */
     double *density, *coulomb, *exchange;

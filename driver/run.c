@@ -173,15 +173,13 @@ static fmo_status evaluate(driver_result *result, fmo_error *err)
     return FMO_OK;
 }
 
-fmo_status driver_begin(const driver_options *options, const fmo_fock_options *fock,
-                        const char *path, driver_result *result, fmo_fock_plan **plan,
+fmo_status driver_begin(const driver_options *options, const char *path, driver_result *result,
                         fmo_error *err)
 {
     fmo_status status = FMO_OK;
     if (options->output) CHECKGOTO(driver_check_output("output", options->output, path, err));
     CHECKGOTO(fmo_dataset_read(path, &result->dataset, err));
     result->nao = fmo_basis_ao_num(fmo_dataset_basis(result->dataset));
-    CHECKGOTO(fmo_fock_plan_create(fmo_dataset_basis(result->dataset), fock, plan, err));
     for (int m = 0; m < DRIVER_MATRIX_COUNT; m++) {
         result->matrices[m] = malloc((size_t)result->nao * (size_t)result->nao * sizeof(double));
         if (!result->matrices[m])
@@ -229,7 +227,8 @@ fmo_status driver_run(const driver_options *options, const char *path, driver_re
     fock.measure_classes = !options->quiet;
     fock.measure_accumulation = options->profile != DRIVER_PROFILE_NONE;
 
-    CHECKGOTO(driver_begin(options, &fock, path, result, &plan, err));
+    CHECKGOTO(driver_begin(options, path, result, err));
+    CHECKGOTO(fmo_fock_plan_create(fmo_dataset_basis(result->dataset), &fock, &plan, err));
     CHECKGOTO(build(options, plan, &progress, result, err));
     fmo_fock_plan_destroy(plan); /* its memory is wanted for the check */
     plan = NULL;

@@ -55,9 +55,8 @@ void driver_batch_free(driver_batch *batch);
 
 /* The steps of driver_run. */
 
-/** Read the data set, make its plan and room for its matrices. */
-fmo_status driver_begin(const driver_options *options, const fmo_fock_options *fock,
-                        const char *path, driver_result *result, fmo_fock_plan **plan,
+/** Read the data set, make room for its matrices. */
+fmo_status driver_begin(const driver_options *options, const char *path, driver_result *result,
                         fmo_error *err);
 
 /** What is kept of each of several builds. */

@@ -39,13 +39,40 @@ static void read_all(call *c)
         memset(m, 0, sizeof *m);
         m->index = i;
         fmo_error *err = &c->batch->err[i];
-        fmo_status status = driver_begin(o, &o->fock, o->datasets[i], result, &m->plan, err);
+        fmo_status status = driver_begin(o, o->datasets[i], result, err);
         if (status == FMO_OK) status = driver_repeats_begin(&m->repeats, o->repeat, result, err);
         if (status != FMO_OK) {
             fmo_error_set(err, status, "%s", fmo_status_text(status));
             leave_out(c, c->member_num - 1);
         }
     }
+}
+
+static fmo_status plan_all(call *c, fmo_error *err)
+{
+    const size_t count = (size_t)c->member_num;
+    const fmo_basis **basis = calloc(count + 1, sizeof *basis);
+    fmo_fock_plan **plan = calloc(count + 1, sizeof *plan);
+    fmo_error *errs = calloc(count + 1, sizeof *errs);
+    fmo_status status = FMO_OK;
+    if (!basis || !plan || !errs) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu plans", count);
+        goto done;
+    }
+    for (size_t k = 0; k < count; k++)
+        basis[k] = fmo_dataset_basis(c->batch->result[c->member[k].index].dataset);
+    (void)fmo_fock_plan_create_batch(basis, count, &c->options->fock, plan, errs);
+    for (int k = (int)count - 1; k >= 0; k--) {
+        c->member[k].plan = plan[k];
+        if (plan[k]) continue;
+        c->batch->err[c->member[k].index] = errs[k];
+        leave_out(c, k);
+    }
+done:
+    free(basis);
+    free(plan);
+    free(errs);
+    return status;
 }
 
 /* One call; its seconds, or NaN if it failed, in which case whoever failed has been left out. */
@@ -132,7 +159,8 @@ fmo_status driver_run_batch(const driver_options *options, driver_batch *batch, 
     }
     batch->count = options->dataset_num;
     read_all(&c);
-    build_all(&c, seconds);
+    status = plan_all(&c, err);
+    if (status == FMO_OK) build_all(&c, seconds);
     batch->built = c.member_num;
     for (int k = 0; k < c.member_num; k++)
         driver_repeats_end(&c.member[k].repeats, &batch->result[c.member[k].index]);

@@ -213,7 +213,7 @@ class Builds(Case):
             self.assertRegex(text, rf"(?m)^  {re.escape(name)} +{self.MODE} ")
 
     def test_batch(self):
-        document, text = self.rows("fock", "--systems", "batch", "--fragments", "3", "--cycles", "2")
+        document, text = self.rows("fock", "--systems", "batch/", "--fragments", "3", "--cycles", "2")
         (cell,) = document["results"]
         self.assertEqual(cell["parameters"]["fragments"], 3)
         self.assertAlmostEqual(cell["parameters"]["peer_seconds"], 3 * 5.9e-3)

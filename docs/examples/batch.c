@@ -17,9 +17,10 @@ static double trace_of_product(const double *A, const double *B, size_t size)
 
 int main(int argc, char **argv)
 {
-    fmo_error err = {FMO_OK, ""};
+    fmo_error err = {FMO_OK, ""}, errs[MOLECULES];
     fmo_status status = FMO_OK;
     fmo_dataset *dataset[MOLECULES] = {NULL};
+    const fmo_basis *basis[MOLECULES];
     fmo_fock_plan *plan[MOLECULES] = {NULL};
     fmo_fock_job jobs[JOBS]; /* plan, density, coulomb, exchange */
     double *memory[JOBS] = {NULL};
@@ -28,11 +29,14 @@ int main(int argc, char **argv)
     for (int m = 0; m < MOLECULES; m++) {
         status = fmo_dataset_read(m + 1 < argc ? argv[m + 1] : "", &dataset[m], &err);
         if (status != FMO_OK) goto done;
-        const fmo_basis *basis = fmo_dataset_basis(dataset[m]);
-        status = fmo_fock_plan_create(basis, NULL, &plan[m], &err); /* NULL: the defaults */
-        if (status != FMO_OK) goto done;
+        basis[m] = fmo_dataset_basis(dataset[m]);
+    }
+    status = fmo_fock_plan_create_batch(basis, MOLECULES, NULL, plan, errs); /* NULL: defaults */
+    for (int m = 0; m < MOLECULES && err.status == FMO_OK; m++) err = errs[m];
+    if (status != FMO_OK) goto done;
 
-        size[m] = (size_t)fmo_basis_ao_num(basis) * (size_t)fmo_basis_ao_num(basis);
+    for (int m = 0; m < MOLECULES; m++) {
+        size[m] = (size_t)fmo_basis_ao_num(basis[m]) * (size_t)fmo_basis_ao_num(basis[m]);
         for (int spin = 0; spin < 2; spin++) { /* the whole density, then one spin's */
             const int k = 2 * m + spin;
             memory[k] = malloc(3 * size[m] * sizeof *memory[k]);

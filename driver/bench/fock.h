@@ -28,7 +28,8 @@
     X("gly30/STO-3G", "gly30", "STO-3G", "JoltQC", 55.4, 7, 1)                   \
     X("alkane_C60H122/6-31G", "alkane_C60H122", "6-31G", "JoltQC", 69.6, 9, 1)   \
     X("water064/6-31G", "water064", "6-31G", "JoltQC", 76.1, 10, 1)              \
-    X("batch/6-31G", "water008", "6-31G", "OpenFMO", 5900, 150, 1000)
+    X("batch/6-31G", "water008", "6-31G", "OpenFMO", 5900, 150, 1000)            \
+    X("batch_monomers/6-31G", "water001", "6-31G", "OpenFMO", 1600, 0, 1000)
 
 /* Elements of each repeat's density differ from the first one's by up to this share, so that a
  * repeat cannot profit from the one before and screens as much as it did. */
