@@ -1,6 +1,7 @@
 /* Batches on the GPU: fmo_fock_build_batch with fused and split plans, and
  * fmo_fock_build_batch_device with streams of the caller's and of the plans' own; hundreds of
- * molecules in groups. Under `fixed` every bit is that of single builds. */
+ * molecules in groups. Under `fixed` every bit is that of single builds. FMO_TEST_SMALL=1: fewer
+ * molecules, for compute-sanitizer. */
 #include <cuda_runtime.h>
 
 #include "batch_checks.h"
@@ -92,7 +93,7 @@ static void check_device(fmo_scatter scatter, double tolerance, int streams_give
  * one behind the other, on the plans' own streams. */
 static void check_device_crowd(fmo_scatter scatter, double tolerance)
 {
-    enum { COUNT = 150, CALLS = 3 };
+    enum { COUNT = 120, CALLS = 2 };
     const fmo_fock_options o = batch_options(FMO_MODE_FUSED, scatter);
     batch_crowd c;
     fmo_error err = {FMO_OK, ""};
@@ -115,7 +116,7 @@ static void check_device_crowd(fmo_scatter scatter, double tolerance)
                                             jobs[k].exchange, &err) == FMO_OK,
                       "%s", err.message);
             /* other groups */
-            CHECK(fmo_fock_build_batch_device(jobs + 50, 60, &err) == FMO_OK, "%s", err.message);
+            CHECK(fmo_fock_build_batch_device(jobs + 40, 60, &err) == FMO_OK, "%s", err.message);
         }
         CUDA(cudaDeviceSynchronize());
         for (size_t k = 0; k < COUNT; k++)
@@ -170,10 +171,11 @@ int main(void)
         check_device(FMO_SCATTER_FIXED, 0.0, given);
     }
     check_mixed_modes();
-    batch_check_crowd(FMO_MODE_FUSED, FMO_SCATTER_AUTO, 300, 1e-9, &seed);
+    const bool small = getenv("FMO_TEST_SMALL") != NULL;
+    batch_check_crowd(FMO_MODE_FUSED, FMO_SCATTER_AUTO, small ? 40 : 300, 1e-9, &seed);
     batch_check_crowd(FMO_MODE_FUSED, FMO_SCATTER_NATIVE, 40, 1e-9, &seed);
     batch_check_crowd(FMO_MODE_FUSED, FMO_SCATTER_WARP_MATCH, 40, 1e-9, &seed);
-    batch_check_crowd(FMO_MODE_FUSED, FMO_SCATTER_FIXED, 150, 0.0, &seed);
+    batch_check_crowd(FMO_MODE_FUSED, FMO_SCATTER_FIXED, small ? 40 : 150, 0.0, &seed);
     check_device_crowd(FMO_SCATTER_AUTO, 1e-9);
     check_device_crowd(FMO_SCATTER_FIXED, 0.0);
     return check_summary();
