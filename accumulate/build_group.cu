@@ -40,6 +40,7 @@ static cudaError_t launch_class(const fmo_gpu_group *group, const fmo_gpu_varian
     const int launches = (group->num + most - 1) / most;
     const size_t blocks = (size_t)launches * (size_t)resident *
                           (size_t)group->job->plan->gpu->processors * GROUP_WAVES;
+    if (!blocks) return cudaErrorLaunchOutOfResources;
     const size_t piece = (all / blocks / FMO_GPU_THREADS + 1) * FMO_GPU_THREADS;
     return fmo_gpu_launch_group<fmo_gpu_quartet_args>(
         group, variant->all[c], variant->group[c], FMO_GPU_THREADS, 0,
