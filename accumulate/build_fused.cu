@@ -120,10 +120,11 @@ static fmo_status fused_prepare(fmo_fock_plan *plan, fmo_error *err)
 
 /* Blocks for one list of a part: what fits the GPU, in large systems twice that, so that kernels
  * end one block after the other, and no more than there is work for. */
-static cudaError_t blocks_for(const fmo_gpu_state *g, const fmo_gpu_part *part,
-                              fmo_gpu_resident *resident, int *blocks)
+static cudaError_t blocks_for(const fmo_gpu_state *g, const fmo_gpu_part *part, const void *kernel,
+                              int *blocks)
 {
-    const cudaError_t code = resident(blocks);
+    const cudaError_t code =
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, FMO_GPU_THREADS, 0);
     *blocks *= g->processors * (g->far ? 2 : 1);
     if ((size_t)*blocks * FMO_GPU_THREADS > part->candidates)
         *blocks = (int)((part->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS);
@@ -142,33 +143,29 @@ static cudaError_t launch_part(const fmo_fock_job *job, const fmo_gpu_variant *v
     const fmo_fock_plan *plan = job->plan;
     const fmo_gpu_state *g = plan->gpu;
     const int c = part->eri_class;
-    const fmo_gpu_quartet_args args = {fmo_gpu_view(plan, g, part),
-                                       fmo_gpu_matrix_view(plan, g, part->eri_class)};
+    fmo_gpu_one<fmo_gpu_quartet_args> args;
+    args.of[0].view = fmo_gpu_view(plan, g, part);
+    args.of[0].matrices = fmo_gpu_matrix_view(plan, g, part->eri_class);
     const fmo_gpu_range range(fmo_eri_class_name(part->eri_class));
     int blocks = 0;
     cudaError_t code = cudaSuccess;
     if (g->stored) {
-        code = blocks_for(g, part, variant->resident_stored[c], &blocks);
+        code = blocks_for(g, part, (const void *)variant->stored[c], &blocks);
         if (code != cudaSuccess) return code;
-        const fmo_gpu_stored_args stored = fmo_gpu_stored_view(plan, g, part, blocks);
-        return variant->launch_stored[c](&args.view, &args.matrices, &stored, blocks, stream);
+        variant->stored[c]<<<blocks, FMO_GPU_THREADS, 0, stream>>>(
+            args.of[0].view, args.of[0].matrices, fmo_gpu_stored_view(plan, g, part, blocks));
+        return cudaGetLastError();
     }
-    if (g->far && g->work < all_lists_work) {
-        const fmo_gpu_group group = {job, 1, stream};
-        code = blocks_for(g, part, variant->resident[FMO_GPU_ALL][c], &blocks);
-        if (code != cudaSuccess) return code;
-        return fmo_gpu_launch_group<fmo_gpu_quartet_args>(
-            &group, variant->all[c], variant->group[c], FMO_GPU_THREADS, 0,
-            [&](const fmo_fock_job *, fmo_gpu_quartet_args *to) {
-                *to = args;
-                return dim3((unsigned)blocks);
-            });
-    }
-    const int lists = g->far ? FMO_GPU_LISTS : FMO_GPU_NEAR + 1;
-    for (int k = FMO_GPU_NEAR; k < lists && code == cudaSuccess; k++) {
-        code = blocks_for(g, part, variant->resident[k][c], &blocks);
-        if (code == cudaSuccess && blocks) /* 0: the class never fills this list */
-            code = variant->launch[k][c](&args.view, &args.matrices, blocks, stream);
+    const bool all = g->far && g->work < all_lists_work;
+    const int begin = all ? FMO_GPU_ALL : FMO_GPU_NEAR;
+    const int end = all ? FMO_GPU_KERNELS : g->far ? FMO_GPU_LISTS : FMO_GPU_NEAR + 1;
+    for (int k = begin; k < end && code == cudaSuccess; k++) {
+        fmo_gpu_kernel *const kernel = variant->kernel[k][c];
+        if (!kernel) continue;
+        code = blocks_for(g, part, (const void *)kernel, &blocks);
+        if (code != cudaSuccess) break;
+        kernel<<<blocks, FMO_GPU_THREADS, 0, stream>>>(args);
+        code = cudaGetLastError();
     }
     return code;
 }

@@ -27,13 +27,16 @@ static size_t candidates_of(const fmo_gpu_state *g, int eri_class)
     return part ? part->candidates : 0;
 }
 
-/* One class of all builds. */
-static cudaError_t launch_class(const fmo_gpu_group *group, const fmo_gpu_variant *variant, int c)
+/* One list of one class of all builds. */
+static cudaError_t launch_list(const fmo_gpu_group *group, const fmo_gpu_variant *variant, int list,
+                               int c)
 {
-    const fmo_gpu_range range(fmo_eri_class_name((fmo_eri_class)c));
     int resident = 0;
     size_t all = 0;
-    const cudaError_t code = variant->resident[FMO_GPU_ALL][c](&resident);
+    fmo_gpu_group_kernel *const kernel = variant->group[list][c];
+    if (!kernel) return cudaSuccess;
+    const cudaError_t code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &resident, (const void *)kernel, FMO_GPU_THREADS, 0);
     if (code != cudaSuccess) return code;
     for (int k = 0; k < group->num; k++) all += candidates_of(group->job[k].plan->gpu, c);
     const int most = fmo_gpu_many_max<fmo_gpu_quartet_args>;
@@ -43,7 +46,7 @@ static cudaError_t launch_class(const fmo_gpu_group *group, const fmo_gpu_varian
     if (!blocks) return cudaErrorLaunchOutOfResources;
     const size_t piece = (all / blocks / FMO_GPU_THREADS + 1) * FMO_GPU_THREADS;
     return fmo_gpu_launch_group<fmo_gpu_quartet_args>(
-        group, variant->all[c], variant->group[c], FMO_GPU_THREADS, 0,
+        group, NULL, kernel, FMO_GPU_THREADS, 0,
         [&](const fmo_fock_job *job, fmo_gpu_quartet_args *args) {
             const fmo_gpu_state *g = job->plan->gpu;
             const fmo_gpu_part *part = part_of(g, c);
@@ -52,6 +55,17 @@ static cudaError_t launch_class(const fmo_gpu_group *group, const fmo_gpu_varian
             args->matrices = fmo_gpu_matrix_view(job->plan, g, part->eri_class);
             return dim3((unsigned)((part->candidates + piece - 1) / piece));
         });
+}
+
+/* All lists of one class. */
+static cudaError_t launch_class(const fmo_gpu_group *group, const fmo_gpu_variant *variant, int c)
+{
+    const fmo_gpu_range range(fmo_eri_class_name((fmo_eri_class)c));
+    const int lists = group->job->plan->gpu->far ? FMO_GPU_LISTS : FMO_GPU_NEAR + 1;
+    cudaError_t code = cudaSuccess;
+    for (int list = FMO_GPU_NEAR; list < lists && code == cudaSuccess; list++)
+        code = launch_list(group, variant, list, c);
+    return code;
 }
 
 /* Densities to J and K, everything queued on the group's stream. */
@@ -98,8 +112,9 @@ static bool together(const batch_key *a, const batch_key *b)
 bool fmo_gpu_joins_groups(const fmo_fock_plan *plan)
 {
     const fmo_gpu_state *g = plan->gpu;
-    return plan->options.scatter != FMO_SCATTER_TILE && fmo_gpu_plan_variant(plan)->group[0] &&
-           fmo_gpu_is_small(g) && g->passes == 1 && !g->stored;
+    return plan->options.scatter != FMO_SCATTER_TILE &&
+           fmo_gpu_plan_variant(plan)->group[FMO_GPU_NEAR][0] && fmo_gpu_is_small(g) &&
+           g->passes == 1 && !g->stored;
 }
 
 static batch_key key_of(const fmo_fock_job *jobs, size_t k)

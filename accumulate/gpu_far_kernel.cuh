@@ -4,7 +4,6 @@
 #define FMO_GPU_FAR_KERNEL_CUH
 
 #include "accumulate/gpu_fused_kernel.cuh"
-#include "accumulate/gpu_many.cuh"
 
 /* Blocks that must fit a multiprocessor, by the number of p shells. More gain nothing. */
 static __host__ __device__ constexpr int fmo_gpu_far_resident(int order)
@@ -201,46 +200,6 @@ fmo_gpu_build_far_K(const S &scatter, const fmo_gpu_class_view &view, const fmo_
     return fmo_gpu_build<C>(
         scatter, view, m, copy, view.far_K, *view.count[FMO_GPU_FAR_K],
         [&](int2 quartet, double *eri) { return fmo_gpu_far_quartet<C>(view, quartet, eri); });
-}
-
-template <class C, class S>
-__global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_far_resident(C::order))
-    fmo_gpu_far_J(fmo_gpu_class_view view, fmo_gpu_matrices m)
-{
-    S scatter;
-    fmo_gpu_prepare(scatter, m);
-    const unsigned issued = fmo_gpu_build_far_J<C>(scatter, view, fmo_gpu_copy_of_block(m));
-    fmo_scatter_finish(scatter);
-    fmo_gpu_count_issued(m, issued);
-}
-
-template <class C, class S>
-__global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_far_resident(C::order))
-    fmo_gpu_far_K(fmo_gpu_class_view view, fmo_gpu_matrices m)
-{
-    S scatter;
-    fmo_gpu_prepare(scatter, m);
-    const unsigned issued = fmo_gpu_build_far_K<C>(scatter, view, m, fmo_gpu_copy_of_block(m));
-    fmo_scatter_finish(scatter);
-    fmo_gpu_count_issued(m, issued);
-}
-
-/* All three lists, one after the other: small systems are faster with fewer kernels. */
-template <class C, class S, int N>
-__global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
-    fmo_gpu_all(const __grid_constant__ fmo_gpu_many<fmo_gpu_quartet_args, N> many)
-{
-    const fmo_gpu_class_view &view = many.own().view;
-    const fmo_gpu_matrices &m = many.own().matrices;
-    S scatter;
-    fmo_gpu_prepare(scatter, m);
-    const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);
-    unsigned issued = fmo_gpu_build_near<C>(scatter, view, m, copy);
-    if constexpr (fmo_gpu_far_exchanges(C::id))
-        issued += fmo_gpu_build_far_K<C>(scatter, view, m, copy);
-    issued += fmo_gpu_build_far_J<C>(scatter, view, copy);
-    fmo_scatter_finish(scatter);
-    fmo_gpu_count_issued(m, issued);
 }
 
 #endif

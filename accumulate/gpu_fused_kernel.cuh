@@ -265,15 +265,4 @@ fmo_gpu_build_near(const S &scatter, const fmo_gpu_class_view &view, const fmo_g
                             });
 }
 
-template <class C, class S>
-__global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
-    fmo_gpu_fused(fmo_gpu_class_view view, fmo_gpu_matrices m)
-{
-    S scatter;
-    fmo_gpu_prepare(scatter, m);
-    const unsigned issued = fmo_gpu_build_near<C>(scatter, view, m, fmo_gpu_copy_of_block(m));
-    fmo_scatter_finish(scatter);
-    fmo_gpu_count_issued(m, issued);
-}
-
 #endif

@@ -21,105 +21,64 @@ FMO_GPU_VARIANT_TABLE(VARIANT_TYPE)
 typedef CAT(variant_, FMO_VARIANT) variant;
 typedef variant::type strategy;
 
-template <class C>
-static cudaError_t launch(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
-                          int blocks, cudaStream_t stream)
+/* The quartets of one list, or with FMO_GPU_ALL of one after the other, of N builds. */
+template <class C, int LIST, int N>
+__global__ void __launch_bounds__(FMO_GPU_THREADS, LIST == FMO_GPU_FAR_J || LIST == FMO_GPU_FAR_K
+                                                       ? fmo_gpu_far_resident(C::order)
+                                                       : C::resident)
+    fmo_gpu_fused(const __grid_constant__ fmo_gpu_many<fmo_gpu_quartet_args, N> many)
 {
-    fmo_gpu_fused<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices);
-    return cudaGetLastError();
+    const fmo_gpu_class_view &view = many.own().view;
+    const fmo_gpu_matrices &m = many.own().matrices;
+    strategy scatter;
+    fmo_gpu_prepare(scatter, m);
+    const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);
+    unsigned issued = 0;
+    if constexpr (LIST == FMO_GPU_NEAR || LIST == FMO_GPU_ALL)
+        issued += fmo_gpu_build_near<C>(scatter, view, m, copy);
+    if constexpr (LIST == FMO_GPU_FAR_K || (LIST == FMO_GPU_ALL && fmo_gpu_far_exchanges(C::id)))
+        issued += fmo_gpu_build_far_K<C>(scatter, view, m, copy);
+    if constexpr (LIST == FMO_GPU_FAR_J || LIST == FMO_GPU_ALL)
+        issued += fmo_gpu_build_far_J<C>(scatter, view, copy);
+    fmo_scatter_finish(scatter);
+    fmo_gpu_count_issued(m, issued);
 }
 
-template <class C>
-static cudaError_t launch_far_J(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
-                                int blocks, cudaStream_t stream)
+template <class C, int LIST> static constexpr fmo_gpu_kernel *kernel(void)
 {
-    fmo_gpu_far_J<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices);
-    return cudaGetLastError();
+    if constexpr (LIST == FMO_GPU_FAR_K && !fmo_gpu_far_exchanges(C::id))
+        return NULL;
+    else
+        return fmo_gpu_fused<C, LIST, 1>;
 }
 
-template <class C>
-static cudaError_t launch_far_K(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
-                                int blocks, cudaStream_t stream)
+template <class C, int LIST> static constexpr fmo_gpu_group_kernel *group_kernel(void)
 {
-    if constexpr (fmo_gpu_far_exchanges(C::id))
-        fmo_gpu_far_K<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices);
-    return cudaGetLastError();
+    if constexpr (!fmo_gpu_builds_groups(variant::strategy, variant::form) ||
+                  (LIST == FMO_GPU_FAR_K && !fmo_gpu_far_exchanges(C::id)))
+        return NULL;
+    else
+        return fmo_gpu_fused<C, LIST, fmo_gpu_many_max<fmo_gpu_quartet_args>>;
 }
 
-/* The kernel for groups, if this variant builds them. */
-template <class C> static constexpr fmo_gpu_group_kernel *group_kernel(void)
-{
-    if constexpr (fmo_gpu_builds_groups(variant::strategy, variant::form))
-        return fmo_gpu_all<C, strategy, fmo_gpu_many_max<fmo_gpu_quartet_args>>;
-    return NULL;
-}
-
-template <class C> static cudaError_t resident(int *blocks)
-{
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_fused<C, strategy>,
-                                                         FMO_GPU_THREADS, 0);
-}
-
-template <class C> static cudaError_t resident_far_J(int *blocks)
-{
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_far_J<C, strategy>,
-                                                         FMO_GPU_THREADS, 0);
-}
-
-template <class C> static cudaError_t resident_far_K(int *blocks)
-{
-    if constexpr (fmo_gpu_far_exchanges(C::id))
-        return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_far_K<C, strategy>,
-                                                             FMO_GPU_THREADS, 0);
-    *blocks = 0;
-    return cudaSuccess;
-}
-
-template <class C> static cudaError_t resident_all(int *blocks)
-{
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_all<C, strategy, 1>,
-                                                         FMO_GPU_THREADS, 0);
-}
-
-template <class C>
-static cudaError_t launch_stored(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
-                                 const fmo_gpu_stored_args *args, int blocks, cudaStream_t stream)
-{
-    fmo_gpu_stored<C, strategy><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, *matrices, *args);
-    return cudaGetLastError();
-}
-
-template <class C> static cudaError_t resident_stored(int *blocks)
-{
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, fmo_gpu_stored<C, strategy>,
-                                                         FMO_GPU_THREADS, 0);
-}
-
-#define LAUNCH(e, name, ...)          launch<fmo_sp_class_##name>,
-#define RESIDENT(e, name, ...)        resident<fmo_sp_class_##name>,
-#define LAUNCH_FAR_J(e, name, ...)    launch_far_J<fmo_sp_class_##name>,
-#define LAUNCH_FAR_K(e, name, ...)    launch_far_K<fmo_sp_class_##name>,
-#define RESIDENT_FAR_J(e, name, ...)  resident_far_J<fmo_sp_class_##name>,
-#define RESIDENT_FAR_K(e, name, ...)  resident_far_K<fmo_sp_class_##name>,
-#define ALL(e, name, ...)             fmo_gpu_all<fmo_sp_class_##name, strategy, 1>,
-#define GROUP(e, name, ...)           group_kernel<fmo_sp_class_##name>(),
-#define RESIDENT_ALL(e, name, ...)    resident_all<fmo_sp_class_##name>,
-#define LAUNCH_STORED(e, name, ...)   launch_stored<fmo_sp_class_##name>,
-#define RESIDENT_STORED(e, name, ...) resident_stored<fmo_sp_class_##name>,
+#define CLASS(name)          fmo_sp_class_##name
+#define NEAR(e, name, ...)   kernel<CLASS(name), FMO_GPU_NEAR>(),
+#define FAR_J(e, name, ...)  kernel<CLASS(name), FMO_GPU_FAR_J>(),
+#define FAR_K(e, name, ...)  kernel<CLASS(name), FMO_GPU_FAR_K>(),
+#define ALL(e, name, ...)    kernel<CLASS(name), FMO_GPU_ALL>(),
+#define NEARS(e, name, ...)  group_kernel<CLASS(name), FMO_GPU_NEAR>(),
+#define FARS_J(e, name, ...) group_kernel<CLASS(name), FMO_GPU_FAR_J>(),
+#define FARS_K(e, name, ...) group_kernel<CLASS(name), FMO_GPU_FAR_K>(),
+#define STORED(e, name, ...) fmo_gpu_stored<CLASS(name), strategy>,
 
 extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {
     variant::label,
     variant::strategy,
     variant::form,
-    {{FMO_ERI_CLASS_TABLE(LAUNCH)},
-     {FMO_ERI_CLASS_TABLE(LAUNCH_FAR_J)},
-     {FMO_ERI_CLASS_TABLE(LAUNCH_FAR_K)}},
-    {FMO_ERI_CLASS_TABLE(ALL)},
-    {FMO_ERI_CLASS_TABLE(GROUP)},
-    {{FMO_ERI_CLASS_TABLE(RESIDENT)},
-     {FMO_ERI_CLASS_TABLE(RESIDENT_FAR_J)},
-     {FMO_ERI_CLASS_TABLE(RESIDENT_FAR_K)},
-     {FMO_ERI_CLASS_TABLE(RESIDENT_ALL)}},
-    {FMO_ERI_CLASS_TABLE(LAUNCH_STORED)},
-    {FMO_ERI_CLASS_TABLE(RESIDENT_STORED)},
+    {{FMO_ERI_CLASS_TABLE(NEAR)},
+     {FMO_ERI_CLASS_TABLE(FAR_J)},
+     {FMO_ERI_CLASS_TABLE(FAR_K)},
+     {FMO_ERI_CLASS_TABLE(ALL)}},
+    {{FMO_ERI_CLASS_TABLE(NEARS)}, {FMO_ERI_CLASS_TABLE(FARS_J)}, {FMO_ERI_CLASS_TABLE(FARS_K)}},
+    {FMO_ERI_CLASS_TABLE(STORED)},
 };

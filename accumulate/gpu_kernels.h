@@ -1,4 +1,4 @@
-/* The fused kernels by name: which strategy types are instantiated, and the table of launchers that
+/* The fused kernels by name: which strategy types are instantiated, and the table of kernels that
  * gpu_instance.cu fills, once per row. CMake reads the row names from this file. */
 #ifndef FMO_GPU_KERNELS_H
 #define FMO_GPU_KERNELS_H
@@ -35,22 +35,10 @@
     X(fixed, FMO_SCATTER_FIXED, FMO_COMMIT_NATIVE, fmo_scatter_fixed<fmo_commit_native>)    \
     X(none, FMO_SCATTER_COUNT, FMO_COMMIT_NATIVE, fmo_scatter_none<fmo_commit_native>)
 
-/* Launches the kernel of one class on `blocks` blocks; returns the launch's status. */
-typedef cudaError_t fmo_gpu_launch(const fmo_gpu_class_view *view, const fmo_gpu_matrices *matrices,
-                                   int blocks, cudaStream_t stream);
-
-/* Blocks of that kernel that fit one multiprocessor of the current device at a time. */
-typedef cudaError_t fmo_gpu_resident(int *blocks);
-
-/* The same for the kernel that reads kept integrals. */
-typedef cudaError_t fmo_gpu_launch_stored(const fmo_gpu_class_view *view,
-                                          const fmo_gpu_matrices *matrices,
-                                          const fmo_gpu_stored_args *args, int blocks,
-                                          cudaStream_t stream);
-
-/* The kernels of FMO_GPU_ALL: for one build, and for a group. */
-typedef void fmo_gpu_all_kernel(fmo_gpu_one<fmo_gpu_quartet_args>);
+/* Kernels for one build, for a group, and for kept integrals. */
+typedef void fmo_gpu_kernel(fmo_gpu_one<fmo_gpu_quartet_args>);
 typedef void fmo_gpu_group_kernel(fmo_gpu_most<fmo_gpu_quartet_args>);
+typedef void fmo_gpu_stored_kernel(fmo_gpu_class_view, fmo_gpu_matrices, fmo_gpu_stored_args);
 
 /* Which variants build groups: what `auto` may take, and `fixed`. Others build one by one. */
 static constexpr bool fmo_gpu_builds_groups(fmo_scatter scatter, fmo_commit commit)
@@ -60,16 +48,14 @@ static constexpr bool fmo_gpu_builds_groups(fmo_scatter scatter, fmo_commit comm
             scatter == FMO_SCATTER_FIXED);
 }
 
+/* NULL where there is nothing to do, or no such kernel. */
 typedef struct fmo_gpu_variant {
     const char *name;
     fmo_scatter scatter;
     fmo_commit commit;
-    fmo_gpu_launch *launch[FMO_GPU_LISTS][FMO_ERI_CLASS_COUNT];
-    fmo_gpu_all_kernel *all[FMO_ERI_CLASS_COUNT];
-    fmo_gpu_group_kernel *group[FMO_ERI_CLASS_COUNT]; /* NULL: none */
-    fmo_gpu_resident *resident[FMO_GPU_KERNELS][FMO_ERI_CLASS_COUNT];
-    fmo_gpu_launch_stored *launch_stored[FMO_ERI_CLASS_COUNT];
-    fmo_gpu_resident *resident_stored[FMO_ERI_CLASS_COUNT];
+    fmo_gpu_kernel *kernel[FMO_GPU_KERNELS][FMO_ERI_CLASS_COUNT];
+    fmo_gpu_group_kernel *group[FMO_GPU_LISTS][FMO_ERI_CLASS_COUNT];
+    fmo_gpu_stored_kernel *stored[FMO_ERI_CLASS_COUNT];
 } fmo_gpu_variant;
 
 #define FMO_GPU_VARIANT_EXTERN(name, scatter, commit, ...) \

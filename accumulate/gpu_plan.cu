@@ -97,14 +97,16 @@ void fmo_gpu_free(fmo_gpu_state *g, void *pointer, size_t bytes)
     g->bytes -= bytes;
 }
 
-/* Device memory with a copy of host data. */
+/* Device memory with a copy of host data, for what comes later on the plan's stream. cudaMemcpy
+ * would not do: it may return before its data are there, and streams that do not block do not wait
+ * for it. */
 static fmo_status upload(fmo_gpu_state *g, const char *what, const void *from, size_t bytes,
                          const void **pointer, fmo_error *err)
 {
     void *to = NULL;
     fmo_status status = fmo_gpu_alloc(g, what, bytes, &to, err);
     if (status != FMO_OK) return status;
-    const cudaError_t code = cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice);
+    const cudaError_t code = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, g->stream);
     if (code != cudaSuccess) return fmo_gpu_error(code, what, err);
     *pointer = to;
     return FMO_OK;
@@ -317,7 +319,8 @@ static fmo_status upload_pairs(const fmo_fock_plan *plan, fmo_pair_class pair_cl
         (*host)[p] = {basis->shell[list->i[key[p].index]].ao_begin,
                       basis->shell[list->j[key[p].index]].ao_begin};
     pairs->num = (int)n;
-    code = cudaMemcpy(device_memory, host_memory, staged_bytes, cudaMemcpyHostToDevice);
+    code = cudaMemcpyAsync(device_memory, host_memory, staged_bytes, cudaMemcpyHostToDevice,
+                           g->stream);
     if (code != cudaSuccess) status = fmo_gpu_error(code, "copying shell pairs", err);
     g->sums_size += n * products(pair_class);
 done:
@@ -701,7 +704,9 @@ fmo_status fmo_gpu_state_create(fmo_fock_plan *plan, unsigned copies, fmo_error 
         plan->options.scatter != FMO_SCATTER_TILE)
         status = prepare_far(plan, err);
     if (status == FMO_OK) status = make_passes(plan, g, err);
-    return status;
+    if (status != FMO_OK) return status;
+    code = cudaEventRecord(g->finished, g->stream); /* builds on other streams wait for it */
+    return code == cudaSuccess ? FMO_OK : fmo_gpu_error(code, "preparing the GPU", err);
 }
 
 void fmo_gpu_state_destroy(fmo_fock_plan *plan)
