@@ -114,7 +114,7 @@ FMO_HD fmo_real fmo_rsqrt(fmo_real x)
     y = y + 0.5 * y * (1.0 - x * y * y);
     return y + 0.5 * y * (1.0 - x * y * y);
 #else
-    fmo_real y;
+    fmo_real y = x;
     for (int l = 0; l < FMO_SIMD_WIDTH; l++) y[l] = 1.0 / sqrt(x[l]);
     return y;
 #endif
