@@ -233,7 +233,9 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
 {
     const int asked = options && options->threads ? options->threads : omp_get_max_threads();
     const int threads = (size_t)asked < count ? asked : (int)count;
-    const int device = fmo_gpu_current_device();
+    const int on_cpu =
+        options && (options->mode == FMO_MODE_CPU || options->mode == FMO_MODE_REFERENCE);
+    const int device = on_cpu ? -1 : fmo_gpu_current_device(); /* which starts the driver */
     size_t failed = count;
     fmo_status status = FMO_OK;
     if (count == 0) return FMO_OK;
