@@ -105,31 +105,41 @@ static inline bool batch_untouched(const batch_case *b, int job)
     return true;
 }
 
-/* One job's results against a single build on a plan of its own; tolerance 0: bit by bit. */
-static inline void batch_compare(const batch_case *b, int job, fmo_mode mode, fmo_scatter scatter,
-                                 double tolerance)
+/* J and K against a single build on a plan of its own; tolerance 0: bit by bit. */
+static inline void compare_single(const char *name, const fmo_basis *basis, int nao,
+                                  const fmo_fock_options *options, const double *density,
+                                  const double *coulomb, const double *exchange, double tolerance)
 {
-    const size_t size = batch_size(b, job), n = (size_t)b->nao[batch_plan_of[job]];
+    const size_t n = (size_t)nao, size = n * n;
     double *J = (double *)malloc(size * sizeof *J), *K = (double *)malloc(size * sizeof *K);
-    const fmo_fock_options o = batch_options(mode, scatter);
     fmo_fock_plan *single = NULL;
     fmo_error err = {FMO_OK, ""};
-    char name[64];
-    snprintf(name, sizeof name, "%s %s, job %d", fmo_mode_name(mode), fmo_scatter_name(scatter),
-             job);
-    CHECK(fmo_fock_plan_create(b->basis[batch_plan_of[job]], &o, &single, &err) == FMO_OK &&
-              fmo_fock_build(single, b->density[job], J, K, &err) == FMO_OK,
+    CHECK(fmo_fock_plan_create(basis, options, &single, &err) == FMO_OK &&
+              fmo_fock_build(single, density, J, K, &err) == FMO_OK,
           "%s: %s", name, err.message);
     if (err.status == FMO_OK && tolerance == 0.0) {
-        CHECK(!memcmp(J, b->coulomb[job], size * sizeof *J), "%s: J has other bits", name);
-        CHECK(!memcmp(K, b->exchange[job], size * sizeof *K), "%s: K has other bits", name);
+        CHECK(!memcmp(J, coulomb, size * sizeof *J), "%s: J has other bits", name);
+        CHECK(!memcmp(K, exchange, size * sizeof *K), "%s: K has other bits", name);
     } else if (err.status == FMO_OK) {
-        check_close(name, b->coulomb[job], J, size, n, tolerance, tolerance);
-        check_close(name, b->exchange[job], K, size, n, tolerance, tolerance);
+        check_close(name, coulomb, J, size, n, tolerance, tolerance);
+        check_close(name, exchange, K, size, n, tolerance, tolerance);
     }
     fmo_fock_plan_destroy(single);
     free(J);
     free(K);
+}
+
+/* The same of a job's results. */
+static inline void batch_compare(const batch_case *b, int job, fmo_mode mode, fmo_scatter scatter,
+                                 double tolerance)
+{
+    const int plan = batch_plan_of[job];
+    const fmo_fock_options o = batch_options(mode, scatter);
+    char name[64];
+    snprintf(name, sizeof name, "%s %s, job %d", fmo_mode_name(mode), fmo_scatter_name(scatter),
+             job);
+    compare_single(name, b->basis[plan], b->nao[plan], &o, b->density[job], b->coulomb[job],
+                   b->exchange[job], tolerance);
 }
 
 /* All jobs in a call, twice, then a part of them in another order of plans. */
@@ -240,27 +250,16 @@ static inline void crowd_end(batch_crowd *c)
     free(c->result);
 }
 
-/* The results against single builds on plans of their own; tolerance 0: bit by bit. */
+/* The same of all molecules. */
 static inline void crowd_compare(const batch_crowd *c, const fmo_fock_options *options,
                                  double tolerance, const char *what)
 {
-    fmo_error err = {FMO_OK, ""};
     for (size_t k = 0; k < c->count; k++) {
-        const size_t size = crowd_size(c, k);
-        double *own = (double *)malloc(2 * size * sizeof *own);
-        fmo_fock_plan *single = NULL;
         char name[80];
         snprintf(name, sizeof name, "%s %s, molecule %zu", what, fmo_scatter_name(options->scatter),
                  k);
-        CHECK(fmo_fock_plan_create(c->basis[k], options, &single, &err) == FMO_OK &&
-                  fmo_fock_build(single, c->density[k], own, own + size, &err) == FMO_OK,
-              "%s: %s", name, err.message);
-        if (err.status == FMO_OK && tolerance == 0.0)
-            CHECK(!memcmp(own, c->result[k], 2 * size * sizeof *own), "%s: other bits", name);
-        else if (err.status == FMO_OK)
-            check_close(name, c->result[k], own, 2 * size, (size_t)c->nao[k], tolerance, tolerance);
-        fmo_fock_plan_destroy(single);
-        free(own);
+        compare_single(name, c->basis[k], c->nao[k], options, c->density[k], c->result[k],
+                       c->result[k] + crowd_size(c, k), tolerance);
     }
 }
 
