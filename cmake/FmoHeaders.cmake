@@ -6,10 +6,11 @@ configure_file(${CMAKE_CURRENT_LIST_DIR}/version.h.in ${FMO_HEADER_DIR}/fmo/vers
 set_property(GLOBAL PROPERTY FMO_PUBLIC_HEADERS ${FMO_HEADER_DIR}/fmo/version.h)
 
 function(fmo_public_headers)
-    foreach(name IN LISTS ARGN)
-        file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${name} ${FMO_HEADER_DIR}/fmo/${name}
+    foreach(path IN LISTS ARGN)
+        get_filename_component(name ${path} NAME)
+        file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${path} ${FMO_HEADER_DIR}/fmo/${name}
              SYMBOLIC COPY_ON_ERROR)
         set_property(GLOBAL APPEND PROPERTY FMO_PUBLIC_HEADERS
-                     ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+                     ${CMAKE_CURRENT_SOURCE_DIR}/${path})
     endforeach()
 endfunction()

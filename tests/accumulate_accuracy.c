@@ -8,7 +8,7 @@
 #include <dirent.h>
 
 #include <fmo/dataset.h>
-#include "accumulate/plan.h"
+#include "accumulate/plan/plan.h"
 
 #include "check.h"
 

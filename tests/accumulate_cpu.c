@@ -1,8 +1,8 @@
 /* Mode cpu from the inside: the kernels of every instruction set this processor has against mode
  * reference; scatter fixed, whose J and K are equal bit by bit for any number of threads, any
  * reduction and every run; integrals kept in memory. */
-#include "accumulate/cpu_kernel.h"
-#include "accumulate/plan.h"
+#include "accumulate/cpu/kernel.h"
+#include "accumulate/plan/plan.h"
 
 #include "test_system.h"
 

@@ -2,9 +2,9 @@
  * the count of surviving quartets against a count by brute force. */
 #include "driver/bench/molecules.h"
 #include "driver/bench/work.h"
-#include "accumulate/screen.h"
+#include "accumulate/rules/screen.h"
 #include "integrals/basis_internal.h"
-#include "integrals/shell_pair.h"
+#include "integrals/pairs/shell_pair.h"
 #include "test_system.h"
 
 static unsigned long long seed = 6;

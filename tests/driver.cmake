@@ -7,7 +7,7 @@ target_include_directories(driver_h5 PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${HDF5_
 target_link_libraries(driver_h5 PRIVATE fmo::fmo fmo_warnings ${HDF5_C_LIBRARIES} m)
 set_target_properties(driver_h5 PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
-fmo_test(driver_progress SOURCES driver_progress.c ${PROJECT_SOURCE_DIR}/driver/progress.c)
+fmo_test(driver_progress SOURCES driver_progress.c ${PROJECT_SOURCE_DIR}/driver/cli/progress.c)
 fmo_test(driver_readme_example SOURCES driver_readme_example.c
          ARGS ${PROJECT_SOURCE_DIR}/datasets/h2o_sto-3g.h5)
 

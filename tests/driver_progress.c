@@ -2,7 +2,7 @@
  * pseudo-terminal that this test reads back. */
 #define _GNU_SOURCE
 #include "check.h"
-#include "driver/progress.h"
+#include "driver/cli/progress.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

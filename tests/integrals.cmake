@@ -9,7 +9,7 @@ fmo_test(integrals_one_electron SOURCES integrals_one_electron.c LIBS ${HDF5_C_L
          LABELS unit data)
 target_include_directories(integrals_one_electron PRIVATE ${HDF5_INCLUDE_DIRS})
 
-# One object per vector width, with the flags of accumulate/cpu_kernel.c.
+# One object per vector width, with the flags of accumulate/cpu/kernel.c.
 fmo_test(integrals_vector SOURCES integrals_vector.c LABELS unit)
 function(vector_forms width name)
     add_library(vector_forms_${width} OBJECT vector_forms.c)

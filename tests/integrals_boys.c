@@ -1,8 +1,8 @@
 /* Boys function F0..F4 against the long double series: 1e-14 relative, from T = 0 to 1e6, on and
  * around every interval boundary of the table. */
 #define FMO_REF_REAL long double
-#include "integrals/boys_reference.h"
-#include "integrals/boys.h"
+#include "integrals/boys/boys_reference.h"
+#include "integrals/boys/boys.h"
 
 #include "check.h"
 

@@ -2,8 +2,8 @@
  * of s and p over the four shells: |error| <= 1e-12 sqrt(max (ij|ij) max (kl|kl)), and exact zeros
  * where symmetry demands them. */
 #define FMO_REF_REAL long double
-#include "integrals/eri_reference.h"
-#include "integrals/shell_pair.h"
+#include "integrals/eri/eri_reference.h"
+#include "integrals/pairs/shell_pair.h"
 
 #include <float.h>
 

@@ -3,8 +3,8 @@
 #include "check.h"
 #include "test_system.h"
 
-#include "integrals/far.h"
-#include "integrals/shell_pair.h"
+#include "integrals/far/far.h"
+#include "integrals/pairs/shell_pair.h"
 
 enum { PRODUCTS_MAX = 9, PRIMS_MAX = SYSTEM_DEPTH_MAX * SYSTEM_DEPTH_MAX };
 

@@ -3,7 +3,7 @@
  * Laplacian taken analytically, V by McMurchie and Davidson; and against the matrices that PySCF
  * wrote into the data sets. */
 #define FMO_REF_REAL long double
-#include "integrals/eri_reference.h"
+#include "integrals/eri/eri_reference.h"
 
 #include <dirent.h>
 #include <hdf5.h>

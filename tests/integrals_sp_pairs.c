@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "integrals/shell_pair.h"
+#include "integrals/pairs/shell_pair.h"
 
 static unsigned long long seed = 20261120;
 

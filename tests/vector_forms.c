@@ -2,7 +2,7 @@
  * VECTOR_FORMS (the name of the table below) and VECTOR_NAME come from CMake. */
 #include "vector_forms.h"
 
-#include "integrals/eri.h"
+#include "integrals/eri/eri.h"
 
 enum { W = FMO_SIMD_WIDTH };
 

@@ -1,7 +1,7 @@
 /* Cells: timing with bounds, checks, ratios, tables. Next: json.c. */
 #define _GNU_SOURCE
 #include "bench.h"
-#include "driver/clock.h"
+#include "driver/report/clock.h"
 
 #include <math.h>
 #include <stdarg.h>

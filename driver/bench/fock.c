@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "fock.h"
 #include "molecules.h"
-#include "driver/clock.h"
+#include "driver/report/clock.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What the GPU parts of the experiments share: faults, memory, timing by events, and the strategies
- * as types, from the table of accumulate/gpu_kernels.h. */
+ * as types, from the table of accumulate/gpu/kernels/kernels.h. */
 #ifndef FMO_BENCH_GPU_CUH
 #define FMO_BENCH_GPU_CUH
 
@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "bench.h"
-#include "accumulate/gpu_kernels.h"
+#include "accumulate/gpu/kernels/kernels.h"
 #include <fmo/atomics.cuh>
 
 /* The published block size, which the strategies of the table are instantiated for too. */

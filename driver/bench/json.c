@@ -1,7 +1,7 @@
 /* Results as JSON, "fmo-bench" version 1 (docs/bench.md). Fields are only ever added within a
  * version. What is not a number becomes null. */
 #include "bench.h"
-#include "driver/host.h"
+#include "driver/report/host.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -4,7 +4,7 @@
  * of dimensions is not in our source: 32 is ours. */
 #define _GNU_SOURCE
 #include "kmeans.h"
-#include "driver/clock.h"
+#include "driver/report/clock.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  */
 #define _GNU_SOURCE
 #include "options.h"
-#include "driver/clock.h"
-#include "driver/host.h"
+#include "driver/report/clock.h"
+#include "driver/report/host.h"
 
 #include <omp.h>
 #include <signal.h>

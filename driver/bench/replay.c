@@ -1,5 +1,5 @@
 /* The stream of matrix elements that a Fock build of a data set adds to, as bin numbers: X^J first,
- * then X^K, nao^2 each (accumulate/digest.h).
+ * then X^K, nao^2 each (accumulate/rules/digest.h).
  *
  * Shell pairs i >= j of each class, without those whose most diffuse primitives overlap by less
  * than 1e-10, in the order of the GPU build: deepest contractions first, then by i, then by j. For
@@ -7,7 +7,7 @@
  * blocks of the digestion table, element by element, its 32 lanes side by side. If there are more
  * adds than asked for, warps are left out evenly. Schwarz screening is not repeated here. */
 #include "items.h"
-#include "accumulate/digest.h"
+#include "accumulate/rules/digest.h"
 #include "integrals/basis_internal.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* The plain list of quartets that percent of peak and growth rest on: no sp shells folded together,
  * no quartet of primitives screened by itself, one density factor for J and K. */
 #include "work.h"
-#include "accumulate/plan.h"
-#include "accumulate/screen.h"
+#include "accumulate/plan/plan.h"
+#include "accumulate/rules/screen.h"
 #include "integrals/basis_internal.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The cycles of an RHF calculation. Fock matrix, energy, gradient, extrapolation, new density: all
  * on matrices of a backend (linalg.h), in an orthogonal basis between two Fock builds. */
-#include "driver/clock.h"
+#include "driver/report/clock.h"
 #include "driver/scf/scf_internal.h"
 
 #include <fmo/one_electron.h>

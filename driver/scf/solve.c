@@ -1,6 +1,6 @@
 /* From a Fock matrix to a density: all orbitals, or purification, which takes matrix products only
  * and is many times faster than the eigenproblem on a GPU. */
-#include "driver/clock.h"
+#include "driver/report/clock.h"
 #include "driver/scf/scf_internal.h"
 
 #include <math.h>

@@ -1,0 +1,180 @@
+/* The host's inner kernels: one bra pair against all ket pairs of a class, quartets in vector
+ * lanes; and the digestion of integrals that a GPU computed. The same source is compiled for
+ * several instruction sets; the build picks one at run time. */
+#ifndef FMO_CPU_KERNEL_H
+#define FMO_CPU_KERNEL_H
+
+#include "accumulate/cpu/pairs.h"
+
+enum { FMO_CPU_WIDTH_MAX = 8 };
+
+/* Doubles a pair takes in pair_density and in the Coulomb sums, by pair class: its block, in rows
+ * of 4 where it has several elements. */
+enum { FMO_CPU_STRIDE_SS = 1, FMO_CPU_STRIDE_PS = 4, FMO_CPU_STRIDE_PP = 12 };
+
+/* How adds reach the sums. */
+typedef struct fmo_cpu_adding {
+    int atomic; /* other threads add to the same sums */
+    int fixed;  /* sums are int64_t, values are rounded to multiples of 1/scale */
+    double coulomb_scale, exchange_scale;
+} fmo_cpu_adding;
+
+/* X^K in internal order and X^J pair by pair. With adding.fixed the doubles are int64_t. */
+typedef struct fmo_cpu_sums {
+    double *exchange;                      /* [nao][nao] */
+    double *coulomb[FMO_PAIR_CLASS_COUNT]; /* [pair][stride] */
+} fmo_cpu_sums;
+
+/* Integrals of a class that stay in memory, in the order in which they were computed. */
+typedef struct fmo_cpu_store {
+    size_t *begin; /* [bra + 1] first vector of each bra */
+    int *ket;      /* [vector][lane] */
+    double *eri;   /* [vector][component][lane], 0 in lanes not in use */
+    int64_t quartets, prim_quartets;
+} fmo_cpu_store;
+
+/* What all threads of a build read. */
+typedef struct fmo_cpu_build {
+    const fmo_basis *basis;
+    const fmo_cpu_pairs *pairs;
+    double cutoff;
+    const double *density;                            /* [nao][nao] */
+    const double *density_max;                        /* [nshell][nshell] */
+    const double *row_max;                            /* [nshell] */
+    double density_largest;                           /* of density_max */
+    const double *pair_density[FMO_PAIR_CLASS_COUNT]; /* [pair][stride] */
+    const double *pair_max[FMO_PAIR_CLASS_COUNT];     /* [pair] density_max of the two shells */
+    fmo_cpu_adding adding;
+    /* Stored integrals: screened with this factor, not with the density; NULL without a store. */
+    const fmo_cpu_store *store; /* [FMO_ERI_CLASS_COUNT] */
+    double store_factor;
+} fmo_cpu_build;
+
+/* What one thread works with. */
+typedef struct fmo_cpu_worker {
+    fmo_cpu_sums sums;
+    double *density_rows, *exchange_rows; /* [nao][8]: rows i and j of D and X^K, by function */
+    double *shell_max;                    /* [nshell] max(|D_ik|, |D_jk|) */
+    int *ket, *ordered, *left, *key, *key_count;
+    double *packed; /* primitives of the ket pairs in the lanes */
+    double *table;  /* see below */
+    int *table_of;  /* [ket group] the bra group that its part of the table is for, or -1 */
+    size_t vector;  /* of the store, where the next one goes */
+    int64_t quartets, prim_quartets;
+} fmo_cpu_worker;
+
+/* packed[m][field][lane]: prefactor, Q-A; Q-C if the class needs it; q if kets are of several
+ * groups. */
+enum {
+    FMO_CPU_PACK_K,
+    FMO_CPU_PACK_X,
+    FMO_CPU_PACK_QC = FMO_CPU_PACK_X + 3,
+    FMO_CPU_PACK_Q = FMO_CPU_PACK_QC + 3,
+    FMO_CPU_PACK_FIELDS
+};
+
+/* table[bra primitive][exponent of the ket list][field]: what a primitive quartet takes from its
+ * exponents; the first two fields are all there are for M = 0. */
+enum {
+    FMO_CPU_RHO,
+    FMO_CPU_NEAR, /* sqrt(rho) 2/sqrt(pi) */
+    FMO_CPU_HALF_RHO,
+    FMO_CPU_Q_OVER,
+    FMO_CPU_P_OVER,
+    FMO_CPU_HALF_PQ,
+    FMO_CPU_TABLE_FIELDS
+};
+
+/* Kets are ordered by their primitives, then by distance in steps of a factor of sqrt(2). */
+enum { FMO_CPU_DISTANCES = 24 };
+
+/* Pairs [begin, return value) of a list have bra_bound * bound * factor >= cutoff. */
+static inline int fmo_cpu_kets_end(const fmo_cpu_pair_list *kets, int begin, int end,
+                                   double bra_bound, double factor, double cutoff)
+{
+    while (begin < end) { /* bounds descend */
+        const int middle = begin + (end - begin) / 2;
+        if (bra_bound * kets->bound[middle] * factor < cutoff)
+            end = middle;
+        else
+            begin = middle + 1;
+    }
+    return end;
+}
+
+/* How many of `num` kets of a group go into vectors of their own; the others, too few for one, are
+ * put together with those of other groups. */
+static inline int fmo_cpu_kets_apart(int num, int width)
+{
+    const int rest = num % width;
+    return 4 * rest > width ? num : num - rest;
+}
+
+/* Screens, computes and adds everything of bra pair `bra` of a class, and stores the integrals if
+ * there is a store; or adds what is in the store. */
+typedef void fmo_cpu_kernel(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra);
+
+/* For integrals that somebody else computed (mode split): */
+typedef struct fmo_cpu_task {
+    const fmo_basis *basis;
+    const double *density;      /* [nao][nao] internal order */
+    double *coulomb, *exchange; /* X^J, X^K to add to, [nao][nao] */
+    int atomic;                 /* other threads add to the same matrices */
+} fmo_cpu_task;
+
+/* A shell pair by the first functions of its shells. */
+typedef struct fmo_pair_ao {
+    int first, second;
+} fmo_pair_ao;
+
+/* Pairs by index, integrals as eri[component][quartet] with `stride` between components,
+ * degeneracy factors included. */
+typedef struct fmo_cpu_batch {
+    const fmo_pair_ao *bra_ao, *ket_ao;
+    const int *quartet; /* [num][2] bra, ket */
+    const double *eri;
+    size_t stride;
+} fmo_cpu_batch;
+
+/* Digests quartets [begin, end) of a batch. */
+typedef void fmo_cpu_digest(const fmo_cpu_task *task, const fmo_cpu_batch *batch, size_t begin,
+                            size_t end);
+
+typedef struct fmo_cpu_kernels {
+    const char *name; /* "AVX-512" */
+    int width;        /* quartets at a time */
+    fmo_cpu_kernel *kernel[FMO_ERI_CLASS_COUNT];
+    fmo_cpu_kernel *replay[FMO_ERI_CLASS_COUNT];
+    fmo_cpu_digest *const *digest; /* [FMO_ERI_CLASS_COUNT] */
+} fmo_cpu_kernels;
+
+/* Each compiled from cpu/kernel.c and cpu/split_digest.c. */
+extern const fmo_cpu_kernels fmo_cpu_kernels_baseline;
+extern const fmo_cpu_kernels fmo_cpu_kernels_avx2;   /* x86-64 */
+extern const fmo_cpu_kernels fmo_cpu_kernels_avx512; /* x86-64 */
+
+/* What a plan of mode cpu keeps from build to build (plan->state). */
+typedef struct fmo_cpu_state {
+    fmo_cpu_pairs pairs;
+    const fmo_cpu_kernels *kernels;
+    /* options.integrals = stored, or auto and they fit: */
+    int stored, filled;
+    fmo_cpu_store store[FMO_ERI_CLASS_COUNT];
+    size_t store_bytes;
+} fmo_cpu_state;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* The best kernels for this processor. */
+const fmo_cpu_kernels *fmo_cpu_kernels_choose(void);
+
+/* private matrices [threads][2][size] -> coulomb and exchange += their sums, pairwise over threads;
+ * the order depends on the number of threads only. */
+void fmo_cpu_reduce_tree(double *const *own, int threads, size_t size, double *coulomb,
+                         double *exchange);
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,272 @@
+/* Groups the shell pairs of a plan by exponents, for the host's kernels. */
+#include "accumulate/cpu/pairs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* kind[s]: shells have one kind if their exponents are the same. */
+static void shell_kinds(const fmo_basis *basis, int *kind)
+{
+    for (int s = 0; s < basis->shell_num; s++) {
+        const fmo_shell *a = &basis->shell[s];
+        kind[s] = s;
+        for (int t = 0; t < s; t++) {
+            const fmo_shell *b = &basis->shell[t];
+            if (kind[t] == t && a->prim_num == b->prim_num &&
+                memcmp(basis->exponent + a->prim_begin, basis->exponent + b->prim_begin,
+                       (size_t)a->prim_num * sizeof *basis->exponent) == 0) {
+                kind[s] = t;
+                break;
+            }
+        }
+    }
+}
+
+/* A pair on its way into a list; shells in the order in which the kernels use them. */
+typedef struct entry {
+    int kind_i, kind_j, index;
+    int i, j;
+    double bound;
+} entry;
+
+static int by_entry(const void *x, const void *y)
+{
+    const entry *a = x, *b = y;
+    if (a->kind_i != b->kind_i) return a->kind_i < b->kind_i ? -1 : 1;
+    if (a->kind_j != b->kind_j) return a->kind_j < b->kind_j ? -1 : 1;
+    if (a->bound != b->bound) return a->bound < b->bound ? 1 : -1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+/* A primitive pair by its place in the product of two shells. */
+typedef struct slot {
+    double decay, p; /* a b/(a+b), a+b */
+    int place;
+} slot;
+
+static int by_decay(const void *x, const void *y)
+{
+    const slot *a = x, *b = y;
+    if (a->decay != b->decay) return a->decay < b->decay ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+static int make_slots(const fmo_basis *basis, int i, int j, slot *slots)
+{
+    const fmo_shell *A = &basis->shell[i], *B = &basis->shell[j];
+    int n = 0;
+    for (int k = 0; k < A->prim_num; k++)
+        for (int l = 0; l < B->prim_num; l++, n++) {
+            const double a = basis->exponent[A->prim_begin + k];
+            const double b = basis->exponent[B->prim_begin + l];
+            slots[n] = (slot){a * b / (a + b), a + b, n};
+        }
+    qsort(slots, (size_t)n, sizeof *slots, by_decay);
+    return n;
+}
+
+/* Room for one pair unpruned: its primitives in the order of the product and which were kept. */
+typedef struct scratch {
+    slot *slots;
+    double *prim;
+    char *kept;
+} scratch;
+
+/* Marks which primitives of pair (i, j) the list kept: those found in it, field by field. */
+static void mark_kept(const fmo_basis *basis, const fmo_pair_list *from, int n, scratch *s)
+{
+    const int i = from->i[n], j = from->j[n];
+    const int all = basis->shell[i].prim_num * basis->shell[j].prim_num;
+    double AB[3];
+    fmo_shell_pair_primitives(basis, i, j, s->prim, AB);
+    memset(s->kept, 0, (size_t)all);
+    for (int64_t m = from->begin[n]; m < from->begin[n + 1]; m++) {
+        const double *prim = from->prim + m * FMO_PAIR_FIELDS;
+        for (int k = 0; k < all; k++) {
+            if (!s->kept[k] && s->prim[k * FMO_PAIR_FIELDS] == prim[0] &&
+                memcmp(s->prim + k * FMO_PAIR_FIELDS, prim, FMO_PAIR_FIELDS * sizeof *prim) == 0) {
+                s->kept[k] = 1;
+                break;
+            }
+        }
+    }
+}
+
+static int allocate(fmo_cpu_pair_list *list)
+{
+    const size_t n = (size_t)list->num + 8; /* vectors read past the end */
+    int good = 1;
+#define ARRAY(name, count)                            \
+    list->name = calloc((count), sizeof *list->name); \
+    list->bytes += (count) * sizeof *list->name;      \
+    good = list->name && good
+    ARRAY(group, n);
+    ARRAY(group_of, n);
+    ARRAY(i, n);
+    ARRAY(j, n);
+    ARRAY(ao_i, n);
+    ARRAY(ao_j, n);
+    ARRAY(count, n);
+    ARRAY(kept, n);
+    ARRAY(bound, n);
+    ARRAY(centre, 4 * n);
+    ARRAY(AB, 4 * n);
+    ARRAY(prim_begin, n);
+    for (int x = 0; x < 3; x++) {
+        ARRAY(middle[x], n);
+    }
+#undef ARRAY
+    return good;
+}
+
+/* Fills in pair n, whose rows of prim begin at prim_begin[n]. */
+static void place_pair(const fmo_basis *basis, const fmo_pair_list *from, const entry *e, int n,
+                       const slot *slots, int all, scratch *s, fmo_cpu_pair_list *list)
+{
+    const fmo_shell *A = &basis->shell[e->i], *B = &basis->shell[e->j];
+    const int swapped = e->i != from->i[e->index];
+    const double half = e->i == e->j ? 0.5 : 1.0;
+    double weight = 0.0, shift = 0.0, AB[3], *row;
+    list->i[n] = e->i;
+    list->j[n] = e->j;
+    list->ao_i[n] = A->ao_begin;
+    list->ao_j[n] = B->ao_begin;
+    list->bound[n] = e->bound;
+    mark_kept(basis, from, e->index, s);
+    list->count[n] = list->kept[n] = 0;
+    for (int m = 0; m < all; m++) {
+        const int k = slots[m].place / B->prim_num, l = slots[m].place % B->prim_num;
+        if (!s->kept[swapped ? l * A->prim_num + k : slots[m].place]) continue;
+        list->count[n] = m + 1;
+        list->kept[n]++;
+    }
+    row = list->prim + (size_t)list->prim_begin[n] * FMO_CPU_PRIM_FIELDS;
+    for (int m = 0; m < list->count[n]; m++, row += FMO_CPU_PRIM_FIELDS) {
+        const int k = slots[m].place / B->prim_num, l = slots[m].place % B->prim_num;
+        const int place = swapped ? l * A->prim_num + k : slots[m].place;
+        const double *prim = s->prim + place * FMO_PAIR_FIELDS;
+        const double b = basis->exponent[B->prim_begin + l];
+        const double K = s->kept[place] ? half * prim[FMO_PAIR_K] / sqrt(slots[m].p) : 0.0;
+        row[FMO_CPU_PRIM_K] = K;
+        for (int x = 0; x < 3; x++) {
+            AB[x] = A->center[x] - B->center[x];
+            row[FMO_CPU_PRIM_X + x] = -(b / slots[m].p) * AB[x];
+        }
+        weight += fabs(K);
+        shift += fabs(K) * (b / slots[m].p);
+    }
+    for (int x = 0; x < 3; x++) {
+        AB[x] = A->center[x] - B->center[x];
+        list->centre[4 * (size_t)n + (size_t)x] = A->center[x];
+        list->AB[4 * (size_t)n + (size_t)x] = AB[x];
+        list->middle[x][n] = A->center[x] - (weight > 0.0 ? shift / weight : 0.5) * AB[x];
+    }
+}
+
+static int make_list(const fmo_basis *basis, const int *kind, const fmo_pair_list *from, scratch *s,
+                     fmo_cpu_pair_list *list)
+{
+    entry *entries = malloc(((size_t)from->num + 1) * sizeof *entries);
+    size_t rows = 1; /* row 0 is zero */
+    int good = entries != NULL;
+    list->num = from->num;
+    good = allocate(list) && good;
+    if (!good) goto done;
+    for (int n = 0; n < from->num; n++) {
+        int i = from->i[n], j = from->j[n];
+        if (basis->shell[i].ang_mom == 0 && kind[i] < kind[j]) { /* either order will do for ss */
+            const int swap = i;
+            i = j;
+            j = swap;
+        }
+        entries[n] = (entry){kind[i], kind[j], n, i, j, from->bound[n]};
+    }
+    qsort(entries, (size_t)from->num, sizeof *entries, by_entry);
+    int all = 0;
+    for (int n = 0; n < from->num; n++) {
+        const entry *e = &entries[n];
+        if (n == 0 || e->kind_i != e[-1].kind_i || e->kind_j != e[-1].kind_j) {
+            all = basis->shell[e->i].prim_num * basis->shell[e->j].prim_num;
+            list->group[list->group_num++] = (fmo_cpu_group){n, n, list->exponent_num, all, 0};
+            list->exponent_num += all;
+        }
+        list->group[list->group_num - 1].end = n + 1;
+        list->group_of[n] = list->group_num - 1;
+        rows += (size_t)all; /* at most */
+    }
+    list->exponent = calloc((size_t)list->exponent_num + 1, sizeof *list->exponent);
+    const size_t bytes = (rows * FMO_CPU_PRIM_FIELDS * sizeof *list->prim + 63) / 64 * 64;
+    list->prim = aligned_alloc(64, bytes);
+    list->bytes += bytes + (size_t)list->exponent_num * sizeof *list->exponent;
+    good = list->exponent && list->prim;
+    if (!good) goto done;
+    memset(list->prim, 0, FMO_CPU_PRIM_FIELDS * sizeof *list->prim);
+    rows = 1;
+    for (int g = 0; g < list->group_num; g++) {
+        fmo_cpu_group *group = &list->group[g];
+        all = make_slots(basis, entries[group->begin].i, entries[group->begin].j, s->slots);
+        for (int m = 0; m < all; m++) list->exponent[group->exponent + m] = s->slots[m].p;
+        for (int n = group->begin; n < group->end; n++) {
+            list->prim_begin[n] = rows;
+            place_pair(basis, from, &entries[n], n, s->slots, all, s, list);
+            rows += (size_t)list->count[n];
+            if (list->count[n] > group->count_max) group->count_max = list->count[n];
+        }
+        if (group->count_max > list->count_max) list->count_max = group->count_max;
+    }
+done:
+    free(entries);
+    return good;
+}
+
+void fmo_cpu_pairs_free(fmo_cpu_pairs *pairs)
+{
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        fmo_cpu_pair_list *list = &pairs->list[c];
+        free(list->group);
+        free(list->exponent);
+        free(list->group_of);
+        free(list->i);
+        free(list->j);
+        free(list->ao_i);
+        free(list->ao_j);
+        free(list->count);
+        free(list->kept);
+        free(list->bound);
+        free(list->centre);
+        free(list->AB);
+        for (int x = 0; x < 3; x++) free(list->middle[x]);
+        free(list->prim_begin);
+        free(list->prim);
+    }
+    memset(pairs, 0, sizeof *pairs);
+}
+
+fmo_status fmo_cpu_pairs_make(const fmo_basis *basis, const fmo_shell_pairs *pairs,
+                              fmo_cpu_pairs *to, fmo_error *err)
+{
+    size_t prim_max = 1;
+    for (int i = 0; i < basis->shell_num; i++)
+        if ((size_t)basis->shell[i].prim_num > prim_max)
+            prim_max = (size_t)basis->shell[i].prim_num;
+    memset(to, 0, sizeof *to);
+    int *kind = malloc((size_t)basis->shell_num * sizeof *kind);
+    scratch s = {malloc(prim_max * prim_max * sizeof *s.slots),
+                 malloc(prim_max * prim_max * FMO_PAIR_FIELDS * sizeof *s.prim),
+                 malloc(prim_max * prim_max)};
+    int good = kind && s.slots && s.prim && s.kept;
+    if (good) shell_kinds(basis, kind);
+    for (int c = 0; good && c < FMO_PAIR_CLASS_COUNT; c++) {
+        good = make_list(basis, kind, &pairs->list[c], &s, &to->list[c]);
+        to->bytes += to->list[c].bytes;
+    }
+    free(kind);
+    free(s.slots);
+    free(s.prim);
+    free(s.kept);
+    if (good) return FMO_OK;
+    fmo_cpu_pairs_free(to);
+    return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the shell pairs of %d shells",
+                         basis->shell_num);
+}

@@ -1,0 +1,51 @@
+/* Shell pairs as the host's kernels want them: pairs whose exponents are the same numbers stand
+ * together in a group, so that in a vector of ket pairs everything that depends on exponents alone
+ * is one number for all lanes. A pair class is cut into groups, a group is sorted by Schwarz bound.
+ */
+#ifndef FMO_CPU_PAIRS_H
+#define FMO_CPU_PAIRS_H
+
+#include "integrals/pairs/shell_pair.h"
+
+/* A primitive pair: its prefactor over the square root of its exponent sum, and P-A. The prefactor
+ * carries the factor 1/2 of a pair of a shell with itself (digest.h). */
+enum { FMO_CPU_PRIM_K, FMO_CPU_PRIM_X, FMO_CPU_PRIM_FIELDS = 4 };
+
+typedef struct fmo_cpu_group {
+    int begin, end; /* pairs of the list */
+    int exponent;   /* first of the group's exponent sums */
+    int exponents;  /* primitive pairs before any pruning */
+    int count_max;  /* most primitives in use */
+} fmo_cpu_group;
+
+typedef struct fmo_cpu_pair_list {
+    size_t bytes;
+    int num, group_num, count_max;
+    fmo_cpu_group *group;
+    int exponent_num;
+    double *exponent;   /* [exponent_num] p of each group's primitives, the slowest to decay with
+                           distance first */
+    int *group_of;      /* [num] */
+    int *i, *j;         /* [num] internal shells */
+    int *ao_i, *ao_j;   /* [num] first functions */
+    int *count;         /* [num] primitives in use: the first `count` of the group's */
+    int *kept;          /* [num] of them not pruned; the rest have a prefactor of 0 */
+    double *bound;      /* [num] Schwarz bound, descending in a group */
+    double *centre;     /* [num][4] A, 0 */
+    double *AB;         /* [num][4] A-B, 0 */
+    double *middle[3];  /* [num] where the charge of the pair is, roughly */
+    size_t *prim_begin; /* [num] rows of prim */
+    double *prim;       /* [..][FMO_CPU_PRIM_FIELDS]; row 0 is zero */
+} fmo_cpu_pair_list;
+
+typedef struct fmo_cpu_pairs {
+    size_t bytes; /* that all this takes */
+    fmo_cpu_pair_list list[FMO_PAIR_CLASS_COUNT];
+} fmo_cpu_pairs;
+
+/* FMO_OK or FMO_ERR_MEMORY; on error *to is left empty. */
+fmo_status fmo_cpu_pairs_make(const fmo_basis *basis, const fmo_shell_pairs *pairs,
+                              fmo_cpu_pairs *to, fmo_error *err);
+void fmo_cpu_pairs_free(fmo_cpu_pairs *pairs);
+
+#endif

@@ -1,0 +1,160 @@
+/* `--mode reference`: the oracle. The whole ERI tensor by McMurchie and Davidson's algorithm
+ * (integrals/eri/eri_reference.h; nothing of it is shared with the six classes, their pairs, their
+ * screening or the digestion), J by dgemv and K by dgemm of OpenBLAS. Bra and ket are computed
+ * independently, so that the symmetry of K is a test of its own: (ij|kl) and (kl|ij) are two
+ * numbers. */
+#define FMO_REF_REAL double
+#include "integrals/eri/eri_reference.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accumulate/rules/digest.h"
+#include "accumulate/plan/plan.h"
+
+/* Products below this are left out of the tensor: 1e-10 of the loosest tolerance anybody asks for.
+ */
+static const double negligible = 1e-24;
+
+/* OpenBLAS keeps its thread count in a global of its own, so builds that set it take turns. */
+static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static eri_reference_shell reference_shell(const fmo_basis *b, int s)
+{
+    const fmo_shell *shell = &b->shell[s];
+    eri_reference_shell r = {shell->ang_mom, shell->prim_num, b->exponent + shell->prim_begin,
+                             b->coefficient + shell->prim_begin, shell->center};
+    return r;
+}
+
+/* Bytes of the tensor; 0 if that does not fit a size_t. */
+static size_t tensor_bytes(size_t n)
+{
+    const double bytes = 8.0 * (double)n * (double)n * (double)n * (double)n;
+    return bytes < 1e18 ? n * n * n * n * sizeof(double) : 0;
+}
+
+static fmo_status reference_prepare(fmo_fock_plan *plan, fmo_error *err)
+{
+    const size_t n = (size_t)plan->basis->ao_num, bytes = tensor_bytes(n);
+    const size_t free_bytes = fmo_plan_memory(plan);
+    if (!bytes || bytes > free_bytes - free_bytes / 10)
+        return fmo_error_set(err, FMO_ERR_MEMORY,
+                             "mode reference keeps all %zu^4 integrals, %.3g GB, and %.3g GB are "
+                             "free; use mode cpu",
+                             n, 8e-9 * pow((double)n, 4), 1e-9 * (double)free_bytes);
+    return FMO_OK;
+}
+
+/* T[i][j][k][l] and its copies under i<->j and k<->l, for one pair of bra shells. */
+static void tensor_row(const fmo_basis *b, int si, int sj, double *T)
+{
+    const size_t n = (size_t)b->ao_num;
+    eri_reference_shell shell[4] = {reference_shell(b, si), reference_shell(b, sj)};
+    const int i0 = b->shell[si].ao_begin, j0 = b->shell[sj].ao_begin;
+    const int ni = 2 * shell[0].l + 1, nj = 2 * shell[1].l + 1;
+    for (int sk = 0; sk < b->shell_num; sk++) {
+        for (int sl = 0; sl <= sk; sl++) {
+            double eri[FMO_ERI_MAX], *e = eri;
+            shell[2] = reference_shell(b, sk);
+            shell[3] = reference_shell(b, sl);
+            const int k0 = b->shell[sk].ao_begin, l0 = b->shell[sl].ao_begin;
+            const int nk = 2 * shell[2].l + 1, nl = 2 * shell[3].l + 1;
+            eri_reference(shell, negligible, eri);
+            for (int i = i0; i < i0 + ni; i++) {
+                for (int j = j0; j < j0 + nj; j++) {
+                    double *ij = T + ((size_t)i * n + (size_t)j) * n * n;
+                    double *ji = T + ((size_t)j * n + (size_t)i) * n * n;
+                    for (int k = k0; k < k0 + nk; k++) {
+                        for (int l = l0; l < l0 + nl; l++, e++) {
+                            const size_t kl = (size_t)k * n + (size_t)l;
+                            const size_t lk = (size_t)l * n + (size_t)k;
+                            ij[kl] = ij[lk] = ji[kl] = ji[lk] = *e;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* M becomes X with final (X + X^T) = M, as the plan expects; an error if the triangles of M differ
+ * by more than 1e-12 of its largest element. */
+static fmo_status fold_symmetric(const char *name, size_t n, double final, double *M,
+                                 fmo_error *err)
+{
+    double largest = 1.0;
+    for (size_t x = 0; x < n * n; x++) largest = fmax(largest, fabs(M[x]));
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            const double upper = M[j * n + i], lower = M[i * n + j];
+            if (!(fabs(lower - upper) <= 1e-12 * largest))
+                return fmo_error_set(err, FMO_ERR_CHECK,
+                                     "mode reference: the triangles of %s differ by %.3g", name,
+                                     fabs(lower - upper));
+            M[i * n + j] = M[j * n + i] = 0.25 / final * (lower + upper);
+        }
+    }
+    return FMO_OK;
+}
+
+static fmo_status reference_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
+{
+    (void)density; /* plan->density is the same in internal order */
+    const fmo_basis *b = plan->basis;
+    const size_t n = (size_t)b->ao_num;
+    const int threads = plan->options.threads;
+    fmo_status status = FMO_OK;
+    double *T = malloc(tensor_bytes(n));
+    if (!T)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for all %zu^4 integrals (%.3g GB)", n,
+                             8e-9 * pow((double)n, 4));
+    const int rows = b->shell_num * (b->shell_num + 1) / 2;
+    int done = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int row = 0; row < rows; row++) {
+        int i = (int)((sqrt(8.0 * row + 1.0) - 1.0) / 2.0);
+        while ((i + 1) * (i + 2) / 2 <= row) i++;
+        while (i * (i + 1) / 2 > row) i--;
+        tensor_row(b, i, row - i * (i + 1) / 2, T);
+        int now;
+#pragma omp atomic capture
+        now = ++done;
+        if (omp_get_thread_num() == 0) fmo_plan_progress(plan, (double)now / rows);
+    }
+
+    pthread_mutex_lock(&blas_lock);
+    const int blas_threads = openblas_get_num_threads();
+    openblas_set_num_threads(threads);
+    /* J_ij = sum_kl (ij|kl) D_kl, K_ik = sum_jl (ij|lk) D_jl: row i of K is D as a vector times
+     * T[i] as an n^2 x n matrix. */
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)(n * n), (int)(n * n), 1.0, T, (int)(n * n),
+                plan->density, 1, 0.0, plan->coulomb, 1);
+    for (size_t i = 0; i < n; i++)
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1, (int)n, (int)(n * n), 1.0,
+                    plan->density, (int)(n * n), T + i * n * n * n, (int)n, 0.0,
+                    plan->exchange + i * n, (int)n);
+    openblas_set_num_threads(blas_threads);
+    pthread_mutex_unlock(&blas_lock);
+    free(T);
+
+    status = fold_symmetric("J", n, FMO_DIGEST_FINAL_J, plan->coulomb, err);
+    if (status == FMO_OK) status = fold_symmetric("K", n, FMO_DIGEST_FINAL_K, plan->exchange, err);
+    if (status != FMO_OK) return status;
+    fmo_plan_progress(plan, 1.0);
+    return FMO_OK;
+}
+
+static void reference_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
+{
+    memory->host_bytes += tensor_bytes((size_t)plan->basis->ao_num);
+}
+
+const fmo_mode_implementation fmo_mode_reference = {.prepare = reference_prepare,
+                                                    .build = reference_build,
+                                                    .workspace = reference_workspace,
+                                                    .host_matrices = 1};

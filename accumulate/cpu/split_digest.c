@@ -1,0 +1,111 @@
+/* The host's part of mode split: digests integrals that the GPU computed, several quartets at a
+ * time. Compiled once per instruction set, as cpu/kernel.c; the arithmetic is digest.h's. */
+#include "accumulate/cpu/kernel.h"
+
+#include "accumulate/rules/digest.h"
+
+enum { W = FMO_SIMD_WIDTH, BLOCK_MAX = 9 };
+
+static inline void add(double *to, double value, int atomic)
+{
+    if (atomic) {
+#pragma omp atomic
+        *to += value;
+    } else {
+        *to += value;
+    }
+}
+
+/* The AO offsets of the four shells, lane by lane. */
+typedef struct lane_shells {
+    int ao[4][W];
+} lane_shells;
+
+FMO_HD void gather_block(const double *density, size_t n, const int *row_ao, const int *column_ao,
+                         int rows, int columns, fmo_real *block)
+{
+    double in[BLOCK_MAX][W];
+    for (int x = 0; x < rows; x++)
+        for (int y = 0; y < columns; y++)
+            for (int l = 0; l < W; l++)
+                in[x * columns + y][l] =
+                    density[(size_t)(row_ao[l] + x) * n + (size_t)(column_ao[l] + y)];
+    for (int b = 0; b < rows * columns; b++) block[b] = fmo_load(in[b]);
+}
+
+FMO_HD void scatter_block(double *matrix, size_t n, const int *row_ao, const int *column_ao,
+                          int rows, int columns, const fmo_real *block, int lanes, int atomic)
+{
+    double out[BLOCK_MAX][W];
+    for (int b = 0; b < rows * columns; b++) memcpy(out[b], &block[b], sizeof out[b]);
+    for (int l = 0; l < lanes; l++) {
+        const fmo_block_place p = fmo_digest_place(n, row_ao[l], column_ao[l]);
+        for (int x = 0; x < rows; x++)
+            for (int y = 0; y < columns; y++)
+                add(matrix + p.base + (size_t)x * p.row_stride + (size_t)y * p.column_stride,
+                    out[x * columns + y][l], atomic);
+    }
+}
+
+/* One row of the digestion table. */
+FMO_HD void digest_term(const fmo_cpu_task *task, int is_coulomb, int row, int column, int den_row,
+                        int den_column, int l0, int l1, int l2, int l3, const lane_shells *at,
+                        const fmo_real *eri, int lanes)
+{
+    const size_t n = (size_t)task->basis->ao_num;
+    const int rows = fmo_digest_size(row, l0, l1, l2, l3);
+    const int columns = fmo_digest_size(column, l0, l1, l2, l3);
+    fmo_real den[BLOCK_MAX], block[BLOCK_MAX];
+    gather_block(task->density, n, at->ao[den_row], at->ao[den_column],
+                 fmo_digest_size(den_row, l0, l1, l2, l3),
+                 fmo_digest_size(den_column, l0, l1, l2, l3), den);
+    fmo_digest_contract(l0, l1, l2, l3, row, column, den_row, den_column, eri, den, block);
+    scatter_block(is_coulomb ? task->coulomb : task->exchange, n, at->ao[row], at->ao[column], rows,
+                  columns, block, lanes, task->atomic);
+}
+
+enum { TERM_J = 1, TERM_K = 0 };
+#define DIGEST_TERM(matrix, row, column, den_row, den_column)                                    \
+    digest_term(task, TERM_##matrix, row, column, den_row, den_column, LI, LJ, LK, LL, &at, eri, \
+                lanes);
+
+/* The digestion alone, of integrals computed elsewhere. */
+#define DIGEST(e, name, LI_, LJ_, LK_, LL_, bra_class, ket_class)                                 \
+    static void digest_##name(const fmo_cpu_task *task, const fmo_cpu_batch *batch, size_t begin, \
+                              size_t end)                                                         \
+    {                                                                                             \
+        enum {                                                                                    \
+            LI = LI_,                                                                             \
+            LJ = LJ_,                                                                             \
+            LK = LK_,                                                                             \
+            LL = LL_,                                                                             \
+            SIZE = (2 * LI + 1) * (2 * LJ + 1) * (2 * LK + 1) * (2 * LL + 1)                      \
+        };                                                                                        \
+        for (size_t first = begin; first < end; first += W) {                                     \
+            const int lanes = end - first < W ? (int)(end - first) : W;                           \
+            double in[SIZE][W];                                                                   \
+            fmo_real eri[SIZE];                                                                   \
+            lane_shells at;                                                                       \
+            for (int l = 0; l < W; l++) {                                                         \
+                const int *q = batch->quartet + 2 * (first + (size_t)(l < lanes ? l : 0));        \
+                at.ao[0][l] = batch->bra_ao[q[0]].first;                                          \
+                at.ao[1][l] = batch->bra_ao[q[0]].second;                                         \
+                at.ao[2][l] = batch->ket_ao[q[1]].first;                                          \
+                at.ao[3][l] = batch->ket_ao[q[1]].second;                                         \
+            }                                                                                     \
+            for (int x = 0; x < SIZE; x++) {                                                      \
+                const double *from = batch->eri + (size_t)x * batch->stride + first;              \
+                for (int l = 0; l < W; l++) in[x][l] = l < lanes ? from[l] : 0.0;                 \
+                eri[x] = fmo_load(in[x]);                                                         \
+            }                                                                                     \
+            FMO_DIGEST_TABLE(DIGEST_TERM)                                                         \
+        }                                                                                         \
+    }
+FMO_ERI_CLASS_TABLE(DIGEST)
+#undef DIGEST
+
+fmo_cpu_digest *const FMO_CPU_DIGESTS[FMO_ERI_CLASS_COUNT] = {
+#define ROW(e, name, ...) [e] = digest_##name,
+    FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+};

@@ -1,0 +1,84 @@
+/* The fused kernels of one strategy: compiled once per row of FMO_GPU_VARIANT_TABLE with
+ * FMO_VARIANT set to the row's name. */
+#include "accumulate/gpu/kernels/kernels.h"
+
+#include "accumulate/gpu/kernels/far.cuh"
+#include "accumulate/gpu/kernels/stored.cuh"
+
+#define CAT_(a, b) a##b
+#define CAT(a, b)  CAT_(a, b)
+
+#define VARIANT_TYPE(name, scatter, commit, ...)         \
+    struct variant_##name {                              \
+        typedef __VA_ARGS__ type;                        \
+        static constexpr const char *label = #name;      \
+        static constexpr fmo_scatter strategy = scatter; \
+        static constexpr fmo_commit form = commit;       \
+    };
+FMO_GPU_VARIANT_TABLE(VARIANT_TYPE)
+#undef VARIANT_TYPE
+
+typedef CAT(variant_, FMO_VARIANT) variant;
+typedef variant::type strategy;
+
+/* The quartets of one list, or with FMO_GPU_ALL of one after the other, of N builds. */
+template <class C, int LIST, int N>
+__global__ void __launch_bounds__(FMO_GPU_THREADS, LIST == FMO_GPU_FAR_J || LIST == FMO_GPU_FAR_K
+                                                       ? fmo_gpu_far_resident(C::order)
+                                                       : C::resident)
+    fmo_gpu_fused(const __grid_constant__ fmo_gpu_many<fmo_gpu_quartet_args, N> many)
+{
+    const fmo_gpu_class_view &view = many.own().view;
+    const fmo_gpu_matrices &m = many.own().matrices;
+    strategy scatter;
+    fmo_gpu_prepare(scatter, m);
+    const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);
+    unsigned issued = 0;
+    if constexpr (LIST == FMO_GPU_NEAR || LIST == FMO_GPU_ALL)
+        issued += fmo_gpu_build_near<C>(scatter, view, m, copy);
+    if constexpr (LIST == FMO_GPU_FAR_K || (LIST == FMO_GPU_ALL && fmo_gpu_far_exchanges(C::id)))
+        issued += fmo_gpu_build_far_K<C>(scatter, view, m, copy);
+    if constexpr (LIST == FMO_GPU_FAR_J || LIST == FMO_GPU_ALL)
+        issued += fmo_gpu_build_far_J<C>(scatter, view, copy);
+    fmo_scatter_finish(scatter);
+    fmo_gpu_count_issued(m, issued);
+}
+
+template <class C, int LIST> static constexpr fmo_gpu_kernel *kernel(void)
+{
+    if constexpr (LIST == FMO_GPU_FAR_K && !fmo_gpu_far_exchanges(C::id))
+        return NULL;
+    else
+        return fmo_gpu_fused<C, LIST, 1>;
+}
+
+template <class C, int LIST> static constexpr fmo_gpu_group_kernel *group_kernel(void)
+{
+    if constexpr (!fmo_gpu_builds_groups(variant::strategy, variant::form) ||
+                  (LIST == FMO_GPU_FAR_K && !fmo_gpu_far_exchanges(C::id)))
+        return NULL;
+    else
+        return fmo_gpu_fused<C, LIST, fmo_gpu_many_max<fmo_gpu_quartet_args>>;
+}
+
+#define CLASS(name)          fmo_sp_class_##name
+#define NEAR(e, name, ...)   kernel<CLASS(name), FMO_GPU_NEAR>(),
+#define FAR_J(e, name, ...)  kernel<CLASS(name), FMO_GPU_FAR_J>(),
+#define FAR_K(e, name, ...)  kernel<CLASS(name), FMO_GPU_FAR_K>(),
+#define ALL(e, name, ...)    kernel<CLASS(name), FMO_GPU_ALL>(),
+#define NEARS(e, name, ...)  group_kernel<CLASS(name), FMO_GPU_NEAR>(),
+#define FARS_J(e, name, ...) group_kernel<CLASS(name), FMO_GPU_FAR_J>(),
+#define FARS_K(e, name, ...) group_kernel<CLASS(name), FMO_GPU_FAR_K>(),
+#define STORED(e, name, ...) fmo_gpu_stored<CLASS(name), strategy>,
+
+extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {
+    variant::label,
+    variant::strategy,
+    variant::form,
+    {{FMO_ERI_CLASS_TABLE(NEAR)},
+     {FMO_ERI_CLASS_TABLE(FAR_J)},
+     {FMO_ERI_CLASS_TABLE(FAR_K)},
+     {FMO_ERI_CLASS_TABLE(ALL)}},
+    {{FMO_ERI_CLASS_TABLE(NEARS)}, {FMO_ERI_CLASS_TABLE(FARS_J)}, {FMO_ERI_CLASS_TABLE(FARS_K)}},
+    {FMO_ERI_CLASS_TABLE(STORED)},
+};

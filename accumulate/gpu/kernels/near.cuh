@@ -1,0 +1,268 @@
+/* The fused kernel: quartets from the survivors' list, one a thread, digested in registers and
+ * scattered by the strategy S, a type of fmo/atomics.cuh. */
+#ifndef FMO_GPU_FUSED_KERNEL_CUH
+#define FMO_GPU_FUSED_KERNEL_CUH
+
+#include "accumulate/scatter/atomics.cuh"
+#include "accumulate/gpu/kernels/quartet.cuh"
+
+/* Where a lane's quartet is in a matrix (four shells) and in the lists of pairs, and which lanes
+ * continue the run of the lane below: the same bra pair, and with it the same third shell.
+ */
+typedef struct fmo_gpu_place {
+    unsigned row[4], column[4]; /* offset of the first row; first column */
+    int pair[2];                /* bra, ket */
+    unsigned same_bra, same_k;
+} fmo_gpu_place;
+
+template <class S>
+static __device__ __forceinline__ fmo_gpu_place fmo_gpu_find_place(const fmo_gpu_shells &at,
+                                                                   int2 quartet, unsigned mask,
+                                                                   int nao)
+{
+    fmo_gpu_place p;
+    const int bra = quartet.x;
+    p.pair[0] = bra;
+    p.pair[1] = quartet.y & (FMO_GPU_PAIRS_MAX - 1);
+    FMO_UNROLL
+    for (int s = 0; s < 4; s++) {
+        p.column[s] = (unsigned)at.ao[s];
+        p.row[s] = (unsigned)at.ao[s] * (unsigned)nao;
+    }
+    p.same_bra = p.same_k = 0;
+    if (S::takes_runs) {
+        const unsigned follows = mask & mask << 1, all = 0xffffffffu;
+        p.same_bra = follows & __ballot_sync(all, __shfl_up_sync(all, bra, 1) == bra);
+        p.same_k = p.same_bra & __ballot_sync(all, __shfl_up_sync(all, at.ao[2], 1) == at.ao[2]);
+    }
+    return p;
+}
+
+/* N neighbouring values: four are a set's, and aligned; three are the p functions of a set. */
+template <int N>
+static __device__ __forceinline__ void fmo_gpu_load_row(const double *from, double *to)
+{
+    static_assert(N == 1 || N == 3 || N == 4, "functions of a shell or set");
+    constexpr int single = N % 2;
+    if (single) to[0] = __ldg(from);
+    FMO_UNROLL
+    for (int n = single; n < N; n += 2) {
+        const double2 two = __ldg((const double2 *)(from + n));
+        to[n] = two.x;
+        to[n + 1] = two.y;
+    }
+}
+
+/* D of two shells, [ROW][COLUMN]. */
+template <class C, int ROW, int COLUMN>
+static __device__ __forceinline__ void fmo_gpu_load_block(const fmo_gpu_matrices &m,
+                                                          const fmo_gpu_place &at, double *den)
+{
+    constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
+    FMO_UNROLL
+    for (int u = 0; u < size[ROW]; u++)
+        fmo_gpu_load_row<size[COLUMN]>(
+            m.density + (at.row[ROW] + (unsigned)(u * m.nao) + at.column[COLUMN]),
+            den + u * size[COLUMN]);
+}
+
+/* Adds a block of what the strategy calls rows and columns. Every lane of `mask` calls (with a
+ * block-wide strategy every thread does, with one that takes runs every lane; those that add
+ * nothing are not `active`). */
+template <class S, int ROWS, int COLUMNS, bool RUNS>
+static __device__ __forceinline__ unsigned
+fmo_gpu_scatter_block(const S &scatter, unsigned mask, bool active, unsigned run, double *address,
+                      size_t stride, const double *block, double least)
+{
+    if constexpr (S::takes_runs && !RUNS)
+        return scatter.template add_apart<ROWS, COLUMNS>(mask, address, stride, block, least);
+    else if constexpr (S::takes_runs)
+        return scatter.template add_runs<ROWS, COLUMNS>(mask, run & mask & mask << 1, address,
+                                                        stride, block, least);
+    else
+        return scatter.template add_block<ROWS, COLUMNS>(
+            mask, S::block_wide && !active ? (double *)nullptr : address, stride, block);
+}
+
+/* Adds a block [products] to the sums of a pair; PAIR 0 is the bra. */
+template <class C, class S, int PAIR>
+static __device__ __forceinline__ unsigned
+fmo_gpu_add_coulomb(const S &scatter, unsigned mask, bool active, unsigned run,
+                    const fmo_gpu_class_view &view, size_t copy, int pair, const double *block)
+{
+    const fmo_gpu_pairs &to = PAIR ? view.ket : view.bra;
+    constexpr int products = PAIR ? C::N2 * C::N3 : C::N0 * C::N1;
+    return fmo_gpu_scatter_block<S, products, 1, !PAIR>(
+        scatter, mask, active, run, to.sums + copy + (unsigned)pair, (size_t)to.num, block, 0.0);
+}
+
+/* A row of the digestion table for J: contract with D of the other pair, add to the sums of
+ * this one. PAIR 0 is the bra. */
+template <class C, class S, int PAIR>
+static __device__ __forceinline__ unsigned
+fmo_gpu_digest_coulomb(const S &scatter, unsigned mask, bool active, const fmo_gpu_class_view &view,
+                       size_t copy, const fmo_gpu_place &at, const double *eri)
+{
+    constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3}, row = 2 * PAIR, den_row = 2 - row;
+    constexpr int products = size[row] * size[row + 1];
+    constexpr int den_products = size[den_row] * size[den_row + 1];
+    const fmo_gpu_pairs &from = PAIR ? view.bra : view.ket;
+    double den[den_products], block[products];
+    FMO_UNROLL
+    for (int n = 0; n < den_products; n++)
+        den[n] = __ldg(from.density + (unsigned)(n * from.num + at.pair[1 - PAIR]));
+    fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, row, row + 1, den_row, den_row + 1, eri,
+                              den, block);
+    return fmo_gpu_add_coulomb<C, S, PAIR>(scatter, mask, active, PAIR ? 0u : at.same_bra, view,
+                                           copy, at.pair[PAIR], block);
+}
+
+/* A row of the digestion table for K. Which triangle of X it goes to, or D is taken from, does not
+ * matter (digest.h): the ket's shells are columns, as those of neighbouring lanes are neighbours.
+ */
+template <class C, class S, int ROW, int COLUMN, int DEN_ROW, int DEN_COLUMN>
+static __device__ __forceinline__ unsigned
+fmo_gpu_digest_exchange(const S &scatter, unsigned mask, bool active, const fmo_gpu_matrices &m,
+                        size_t copy, const fmo_gpu_place &at, const double *eri)
+{
+    constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
+    double den[size[DEN_ROW] * size[DEN_COLUMN]], block[size[ROW] * size[COLUMN]];
+    fmo_gpu_load_block<C, DEN_ROW, DEN_COLUMN>(m, at, den);
+    fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, ROW, COLUMN, DEN_ROW, DEN_COLUMN, eri,
+                              den, block);
+    return fmo_gpu_scatter_block<S, size[ROW], size[COLUMN], COLUMN == 2>(
+        scatter, mask, active, at.same_k, m.exchange + copy + (at.row[ROW] + at.column[COLUMN]),
+        (size_t)m.nao, block, m.exchange_least);
+}
+
+/* What a strategy needs to know beyond addresses. */
+template <class S>
+static __device__ __forceinline__ void fmo_gpu_prepare(S &, const fmo_gpu_matrices &)
+{
+}
+template <class Commit, int Threads>
+static __device__ __forceinline__ void fmo_gpu_prepare(fmo_scatter_fixed<Commit, Threads> &scatter,
+                                                       const fmo_gpu_matrices &m)
+{
+    scatter.scale = __ldg(m.fixed_scale);
+}
+template <class Commit, int Threads>
+static __device__ __forceinline__ void fmo_gpu_prepare(fmo_scatter_none<Commit, Threads> &scatter,
+                                                       const fmo_gpu_matrices &m)
+{
+    scatter.sink = m.sink;
+    scatter.bits = 0;
+}
+
+/* Every thread of a warp calls. */
+static __device__ __forceinline__ void fmo_gpu_count_issued(const fmo_gpu_matrices &m,
+                                                            unsigned issued)
+{
+    if (!m.issued) return;
+    for (int offset = 16; offset; offset /= 2)
+        issued += __shfl_down_sync(0xffffffffu, issued, offset);
+    if (threadIdx.x % 32 == 0 && issued) atomicAdd(m.issued, (unsigned long long)issued);
+}
+
+/* Strategies that need threads without a quartet, at barriers or to add for others: these repeat
+ * a quartet and add nothing. Under others they leave the mask. */
+template <class S> static constexpr bool fmo_gpu_together = S::block_wide || S::takes_runs;
+
+/* Where the copy starts that a block adds to. */
+typedef struct fmo_gpu_copy {
+    size_t J, K; /* of pairs' sums; of X^K */
+} fmo_gpu_copy;
+static __device__ __forceinline__ fmo_gpu_copy fmo_gpu_copy_of_block(const fmo_gpu_matrices &m)
+{
+    const size_t number = m.copies > 1 ? blockIdx.x % m.copies : 0;
+    const fmo_gpu_copy copy = {number * m.sums_stride, number * m.copy_stride};
+    return copy;
+}
+
+/* One quartet in each active lane, those of `mask`: all rows of the digestion table. `quartet` is
+ * as in the survivors' list. Every lane of the mask calls, or, with strategies that work together,
+ * every thread. */
+template <class C, class S>
+static __device__ __forceinline__ unsigned
+fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
+               fmo_gpu_copy copy, const fmo_gpu_shells &at, int2 quartet, unsigned mask,
+               bool active, const double *eri)
+{
+    unsigned issued = 0;
+    const unsigned callers = fmo_gpu_together<S> ? 0xffffffffu : mask;
+    __syncwarp(callers);
+    const fmo_gpu_place place = fmo_gpu_find_place<S>(at, quartet, mask, m.nao);
+    const bool exchanges = active && ((unsigned)quartet.y & FMO_GPU_EXCHANGE_BIT);
+    const unsigned exchanging = __ballot_sync(callers, exchanges);
+#define TERM(matrix, row, column, den_row, den_column) \
+    TERM_##matrix(row, column, den_row, den_column)
+#define TERM_J(row, column, den_row, den_column) \
+    issued +=                                    \
+        fmo_gpu_digest_coulomb<C, S, row / 2>(scatter, mask, active, view, copy.J, place, eri);
+#define TERM_K(row, column, den_row, den_column)                                   \
+    if (S::block_wide || (S::takes_runs ? exchanging : exchanges))                 \
+        issued += fmo_gpu_digest_exchange<C, S, row, column, den_row, den_column>( \
+            scatter, exchanging, exchanges, m, copy.K, place, eri);
+    FMO_DIGEST_TABLE(TERM)
+#undef TERM_K
+#undef TERM_J
+#undef TERM
+    __syncwarp(callers);
+    return issued;
+}
+
+/* Every thread of the grid walks a list of survivors, upwards or (DIRECTION -1) downwards from
+ * `list`: work(quartet, mask, active, read_on), the first three as fmo_gpu_digest has them. The
+ * list is read one quartet ahead, where the work calls read_on(): late enough that nothing waits
+ * for it at once. */
+template <class S, int DIRECTION, class Work>
+static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned count,
+                                                    const Work &work)
+{
+    const unsigned begin = blockIdx.x * blockDim.x, stride = gridDim.x * blockDim.x;
+    if (begin >= count) return; /* the whole block */
+    const auto read = [&](unsigned first) {
+        const unsigned n = umin(first + threadIdx.x, count - 1);
+        return fmo_gpu_load_once(list + DIRECTION * (ptrdiff_t)n);
+    };
+    int2 ahead = read(begin);
+    for (unsigned first = begin; first < count; first += stride) {
+        const bool active = first + threadIdx.x < count;
+        const unsigned mask = __ballot_sync(0xffffffffu, active);
+        if (!fmo_gpu_together<S> && !active) continue;
+        work(ahead, mask, active, [&] { ahead = read(first + stride); });
+    }
+}
+
+/* A list of survivors that count in K, or may: integrals(quartet, eri) makes those of one, and says
+ * where its shells start; then they are digested. Returns atomics issued. */
+template <class C, class S, class Integrals>
+static __device__ __forceinline__ unsigned
+fmo_gpu_build(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
+              fmo_gpu_copy copy, const int2 *list, unsigned count, const Integrals &integrals)
+{
+    unsigned issued = 0;
+    fmo_gpu_walk<S, 1>(
+        list, count, [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
+            double eri[C::size];
+            const fmo_gpu_shells at = integrals(quartet, eri);
+            read_on();
+            issued += fmo_gpu_digest<C>(scatter, view, m, copy, at, quartet, mask, active, eri);
+        });
+    return issued;
+}
+
+/* Quartets whose pairs may overlap. */
+template <class C, class S>
+static __device__ __forceinline__ unsigned
+fmo_gpu_build_near(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
+                   fmo_gpu_copy copy)
+{
+    return fmo_gpu_build<C>(scatter, view, m, copy, view.list, *view.count[FMO_GPU_NEAR],
+                            [&](int2 quartet, double *eri) {
+                                return fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], quartet,
+                                                          eri);
+                            });
+}
+
+#endif

@@ -1,0 +1,160 @@
+/* One contracted quartet in the registers of one thread: the arithmetic of integrals/eri_*.h over
+ * all its primitive quartets. */
+#ifndef FMO_GPU_QUARTET_CUH
+#define FMO_GPU_QUARTET_CUH
+
+#include "accumulate/rules/digest.h"
+#include "accumulate/gpu/types.cuh"
+#include "integrals/eri/eri_sp.h"
+
+/* Blocks that must fit a multiprocessor, by class: the fastest, with few spills outside pppp
+ * (ptxas, docs/gpu.md). 65536 registers / (FMO_GPU_THREADS * resident) a thread. */
+template <int eri_class> struct fmo_gpu_resident_blocks;
+template <> struct fmo_gpu_resident_blocks<FMO_ERI_SSSS> {
+    static constexpr int value = 7;
+};
+template <> struct fmo_gpu_resident_blocks<FMO_ERI_PSSS> {
+    static constexpr int value = 5;
+};
+template <> struct fmo_gpu_resident_blocks<FMO_ERI_PSPS> {
+    static constexpr int value = 4;
+};
+template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPSS> {
+    static constexpr int value = 5;
+};
+template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPPS> {
+    static constexpr int value = 3;
+};
+template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPPP> {
+    static constexpr int value = 2;
+};
+
+/* The classes as types, from the table: over plain pairs (fmo_class_X) and over sp pairs
+ * (fmo_sp_class_X), where the first shell of a ps pair is a set of four. N0 .. N3 are the sizes of
+ * the four shells. */
+#define FMO_GPU_CLASS(prefix, arithmetic, width, e, name, li, lj, lk, ll, ...)            \
+    struct prefix##name {                                                                 \
+        static constexpr int id = e, LJ = lj, LL = ll, order = li + lj + lk + ll;         \
+        static constexpr int KIND_BRA = li + lj, KIND_KET = lk + ll; /* far.h */          \
+        static constexpr int N0 = lj ? 3 : (li ? width : 1), N1 = lj ? 3 : 1,             \
+                             N2 = ll ? 3 : (lk ? width : 1), N3 = ll ? 3 : 1;             \
+        static constexpr int resident = fmo_gpu_resident_blocks<e>::value;                \
+        static constexpr int acc = arithmetic##name##_acc, size = N0 * N1 * N2 * N3;      \
+        static __device__ __forceinline__ void prim(const fmo_prim_quartet *z, double rb, \
+                                                    double rk, double *a)                 \
+        {                                                                                 \
+            fmo_gpu_prim_##arithmetic(name);                                              \
+        }                                                                                 \
+        static __device__ __forceinline__ void finish(const double *AB, const double *CD, \
+                                                      const double *a, double *eri)       \
+        {                                                                                 \
+            arithmetic##name##_finish(AB, CD, a, eri);                                    \
+        }                                                                                 \
+    };
+#define fmo_gpu_prim_eri_(name)    eri_##name##_prim(z, a), (void)rb, (void)rk
+#define fmo_gpu_prim_eri_sp_(name) eri_sp_##name##_prim(z, rb, rk, a)
+#define FMO_GPU_PLAIN(...)         FMO_GPU_CLASS(fmo_class_, eri_, 3, __VA_ARGS__)
+#define FMO_GPU_SP(...)            FMO_GPU_CLASS(fmo_sp_class_, eri_sp_, 4, __VA_ARGS__)
+FMO_ERI_CLASS_TABLE(FMO_GPU_PLAIN)
+FMO_ERI_CLASS_TABLE(FMO_GPU_SP)
+#undef FMO_GPU_SP
+#undef FMO_GPU_PLAIN
+#undef FMO_GPU_CLASS
+
+/* A primitive pair from its fields, two by two. */
+static __device__ __forceinline__ fmo_prim_pair fmo_gpu_prim(double2 pk, double2 xy, double2 zh)
+{
+    const fmo_prim_pair z = {pk.x, pk.y, {xy.x, xy.y, zh.x}, zh.y};
+    return z;
+}
+
+static __device__ __forceinline__ float fmo_gpu_prim_bound(double2 ratio_bound)
+{
+    return __int_as_float(__double2loint(ratio_bound.y));
+}
+
+/* On products of bounds of primitives: the density factor is at most 2^(FMO_GPU_FACTOR_TOP - code).
+ */
+static __device__ __forceinline__ float fmo_gpu_prim_cutoff(const fmo_gpu_class_view &view,
+                                                            int2 quartet)
+{
+    const int code = (quartet.y >> FMO_GPU_KET_BITS) & FMO_GPU_FACTOR_MAX;
+    return view.prim_cutoff * __int_as_float((code - FMO_GPU_FACTOR_TOP + 127) << 23);
+}
+
+typedef struct fmo_gpu_shells {
+    int ao[4]; /* first functions */
+} fmo_gpu_shells;
+
+/* Loads of what only one warp needs once: they leave the L1 cache to the table of the Boys function
+ * and to D, which are needed again. */
+static __device__ __forceinline__ double2 fmo_gpu_load_once(const double2 *from)
+{
+    double2 to;
+    asm("ld.global.nc.L1::no_allocate.v2.f64 {%0, %1}, [%2];" : "=d"(to.x), "=d"(to.y) : "l"(from));
+    return to;
+}
+static __device__ __forceinline__ int2 fmo_gpu_load_once(const int2 *from)
+{
+    int2 to;
+    asm volatile("ld.global.L1::no_allocate.v2.s32 {%0, %1}, [%2];"
+                 : "=r"(to.x), "=r"(to.y)
+                 : "l"(from));
+    return to;
+}
+
+/* eri[C::size], degeneracy factor included; `boys` is the table of order C::order. Returns where
+ * the four shells start. */
+template <class C>
+static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_class_view &view,
+                                                                 const double *boys, int2 quartet,
+                                                                 double *eri)
+{
+    constexpr bool sp_bra = C::N0 == 4, sp_ket = C::N2 == 4;
+    const int bra_at = quartet.x, ket_at = quartet.y & (FMO_GPU_PAIRS_MAX - 1);
+    const int4 bra = __ldg(view.bra.shell + bra_at), ket = __ldg(view.ket.shell + ket_at);
+    const double2 *const bra_prim =
+        view.bra.record + __ldg(view.bra.record_at + bra_at) * (unsigned)FMO_GPU_PAIR_TWOS;
+    const double2 *ket_prim = view.ket.prim + __ldg(view.ket.prim_at + ket_at);
+    const float cutoff = fmo_gpu_prim_cutoff(view, quartet);
+    const double same = view.same && bra_at == ket_at ? 0.5 : 1.0;
+    double AC[3], acc[C::acc];
+    FMO_UNROLL
+    for (int x = 0; x < 3; x++)
+        AC[x] = __ldg(view.bra.center + x * view.bra.num + bra_at) -
+                __ldg(view.ket.center + x * view.ket.num + ket_at);
+    FMO_UNROLL
+    for (int a = 0; a < C::acc; a++) acc[a] = 0.0;
+#pragma unroll 1
+    for (int m = 0; m < ket.z; m++, ket_prim += FMO_GPU_PAIR_TWOS * ket.w) {
+        const double2 ket_tail = fmo_gpu_load_once(ket_prim + 3 * ket.w);
+        double2 tail = __ldg(bra_prim + 3); /* of the primitive to come */
+        fmo_prim_pair k =
+            fmo_gpu_prim(fmo_gpu_load_once(ket_prim), fmo_gpu_load_once(ket_prim + ket.w),
+                         fmo_gpu_load_once(ket_prim + 2 * ket.w));
+        const float limit = cutoff / fmo_gpu_prim_bound(ket_tail);
+        if (!(fmo_gpu_prim_bound(tail) >= limit)) break; /* and all further kets */
+        k.k *= same;
+#pragma unroll 1
+        for (int n = 0; n < bra.z; n++) {
+            const double2 now = tail, *const record = bra_prim + n * FMO_GPU_PAIR_TWOS;
+            if (!(fmo_gpu_prim_bound(now) >= limit)) break; /* and all further bras */
+            const fmo_prim_pair b =
+                fmo_gpu_prim(__ldg(record), __ldg(record + 1), __ldg(record + 2));
+            tail = __ldg(record + FMO_GPU_PAIR_TWOS + 3);
+            const fmo_prim_quartet z = fmo_prim_quartet_make(boys, C::order, &b, &k, AC);
+            C::prim(&z, sp_bra ? now.x : 0.0, sp_ket ? ket_tail.x : 0.0, acc);
+        }
+    }
+    double AB[3], CD[3];
+    FMO_UNROLL
+    for (int x = 0; x < 3; x++) {
+        AB[x] = C::LJ ? __ldg(view.bra.center + (3 + x) * view.bra.num + bra_at) : 0.0;
+        CD[x] = C::LL ? __ldg(view.ket.center + (3 + x) * view.ket.num + ket_at) : 0.0;
+    }
+    C::finish(AB, CD, acc, eri);
+    const fmo_gpu_shells at = {{bra.x, bra.y, ket.x, ket.y}};
+    return at;
+}
+
+#endif

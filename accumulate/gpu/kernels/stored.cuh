@@ -1,0 +1,182 @@
+/* The kernel of plans that keep their integrals: tasks from the kept list, screened with the
+ * density of the build; the integrals of those that stay are read and digested as in
+ * kernels/near.cuh. */
+#ifndef FMO_GPU_STORED_KERNEL_CUH
+#define FMO_GPU_STORED_KERNEL_CUH
+
+#include "accumulate/gpu/kernels/near.cuh"
+#include "accumulate/rules/screen.h"
+
+/* Blocks that must fit a multiprocessor, by class: there are no primitives to walk, so the
+ * integrals themselves are what a thread has to hold, and more warps hide the time that it waits
+ * for them. */
+template <class C>
+static constexpr int fmo_gpu_stored_blocks = C::size > 64  ? 2
+                                             : C::size > 9 ? 4
+                                             : C::size > 4 ? 5
+                                                           : 8;
+
+/* Doubles that the integrals of so many tasks take: tiles of 32 tasks, and in a tile [two
+ * components][task], with the last one of an odd number [task], so that neighbouring lanes read
+ * neighbouring 16 bytes and all of a tile is at fixed distances. */
+template <class C> static __host__ __device__ constexpr size_t fmo_gpu_stored_size(size_t tasks)
+{
+    return (tasks + 31) / 32 * (32 * C::size);
+}
+
+template <class C>
+static __device__ __forceinline__ void fmo_gpu_store_integrals(double *to, size_t task,
+                                                               const double *eri)
+{
+    double *const tile = to + fmo_gpu_stored_size<C>(task / 32 * 32);
+    double2 *const two = (double2 *)tile + task % 32;
+    FMO_UNROLL
+    for (int n = 0; n < C::size / 2; n++) two[32 * n] = make_double2(eri[2 * n], eri[2 * n + 1]);
+    if (C::size % 2) tile[32 * (C::size - 1) + task % 32] = eri[C::size - 1];
+}
+
+template <class C>
+static __device__ __forceinline__ void fmo_gpu_load_integrals(const double *from, size_t task,
+                                                              double *eri)
+{
+    const double *const tile = from + fmo_gpu_stored_size<C>(task / 32 * 32);
+    const double2 *const two = (const double2 *)tile + task % 32;
+    FMO_UNROLL
+    for (int n = 0; n < C::size / 2; n++) {
+        const double2 value = fmo_gpu_load_once(two + 32 * n);
+        eri[2 * n] = value.x;
+        eri[2 * n + 1] = value.y;
+    }
+    if (C::size % 2) eri[C::size - 1] = __ldg(tile + 32 * (C::size - 1) + task % 32);
+}
+
+/* Survivors of a warp that wait until there are enough for all lanes, in the order of the list, and
+ * what the warp has counted. */
+typedef struct fmo_gpu_waiting {
+    size_t task[64]; /* a ring */
+    int2 quartet[64];
+    unsigned tasks, exchanges, prim_quartets;
+    unsigned pairs[2], carried[2]; /* as in fmo_gpu_count; [bra carries] */
+} fmo_gpu_waiting;
+
+/* Screens 32 tasks by the rule of screen.h, in the arithmetic of gpu/screen.cu; the survivors go
+ * into the ring at `end`. Returns how many. NaN stays. */
+static __device__ __forceinline__ unsigned
+fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args &a, size_t first,
+                      fmo_gpu_waiting *waiting, unsigned end)
+{
+    const unsigned all = 0xffffffffu;
+    const size_t task = first + fmo_lane();
+    bool stays = false, exchanges = false;
+    int2 quartet = {0, 0};
+    fmo_gpu_rule bra = {}, ket = {};
+    if (task < a.tasks) {
+        quartet = fmo_gpu_load_once(view.list + task);
+        quartet.y &= FMO_GPU_PAIRS_MAX - 1;
+        bra = view.bra.rule[quartet.x];
+        ket = view.ket.rule[quartet.y];
+        const float in_J = fmo_gpu_in_J(bra, ket);
+        const float in_K =
+            fmo_gpu_in_K(bra, ket, fmo_gpu_exchange_of(a.block_max, a.sets, bra.set, ket.set));
+        exchanges = !(in_K < a.cutoff);
+        stays = exchanges || !(in_J < a.cutoff);
+    }
+    const unsigned staying = __ballot_sync(all, stays);
+    if (!staying) return 0;
+    if (stays) {
+        const unsigned at = (end + __popc(staying & fmo_lanes_below())) % 64;
+        waiting->task[at] = task;
+        waiting->quartet[at] =
+            make_int2(quartet.x, quartet.y | (exchanges ? (int)FMO_GPU_EXCHANGE_BIT : 0));
+        atomicAdd(&waiting->prim_quartets, fmo_gpu_tally(bra.counts, FMO_GPU_TALLY_PRIMS) *
+                                               fmo_gpu_tally(ket.counts, FMO_GPU_TALLY_PRIMS));
+        if (view.same && quartet.x == quartet.y && fmo_gpu_tally(bra.counts, FMO_GPU_TALLY_CARRIED))
+            fmo_gpu_count_diagonal(a.counters->quartets);
+    }
+    const unsigned exchanging = __ballot_sync(all, exchanges);
+    const unsigned both = stays ? bra.counts & ket.counts : 0u;
+    const unsigned pairs = __ballot_sync(all, fmo_gpu_tally(both, FMO_GPU_TALLY_PAIRS));
+    const unsigned bras =
+        pairs & __ballot_sync(all, fmo_gpu_tally(bra.counts, FMO_GPU_TALLY_CARRIED));
+    const unsigned kets =
+        pairs & __ballot_sync(all, fmo_gpu_tally(ket.counts, FMO_GPU_TALLY_CARRIED));
+    if (fmo_lane() == 0) {
+        waiting->tasks += __popc(staying);
+        waiting->exchanges += __popc(exchanging);
+        waiting->pairs[0] += __popc(pairs & ~bras);
+        waiting->pairs[1] += __popc(bras);
+        waiting->carried[0] += __popc(kets & ~bras);
+        waiting->carried[1] += __popc(kets & bras);
+    }
+    __syncwarp();
+    return __popc(staying);
+}
+
+static __device__ __forceinline__ void
+fmo_gpu_count_stored(fmo_gpu_counters *counters, int eri_class, const fmo_gpu_waiting *waiting)
+{
+    if (fmo_lane() != 0 || !waiting->tasks) return;
+    atomicAdd(&counters->tasks[eri_class], (unsigned long long)waiting->tasks);
+    atomicAdd(&counters->exchanges[eri_class], (unsigned long long)waiting->exchanges);
+    atomicAdd(&counters->prim_quartets[eri_class], (unsigned long long)waiting->prim_quartets);
+    for (int carries = 0; carries < 2; carries++)
+        fmo_gpu_count(counters->quartets, eri_class, carries, waiting->pairs[carries],
+                      waiting->carried[carries]);
+}
+
+/* Warps take pieces of the list in turn, collect survivors until they are enough for all lanes, and
+ * digest them together: what the density leaves out costs a look, not a lane. */
+template <class C, class S>
+__global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_stored_blocks<C>)
+    fmo_gpu_stored(fmo_gpu_class_view view, fmo_gpu_matrices m, fmo_gpu_stored_args a)
+{
+    constexpr int warps = FMO_GPU_THREADS / 32;
+    __shared__ fmo_gpu_waiting waiting_of[warps];
+    fmo_gpu_waiting *const waiting = &waiting_of[threadIdx.x / 32];
+    S scatter;
+    fmo_gpu_prepare(scatter, m);
+    const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);
+    const unsigned lane = fmo_lane();
+    unsigned issued = 0, begin = 0, waits = 0;
+    /* A warp without survivors has something to repeat where it must go along. */
+    for (unsigned n = lane; n < 64; n += 32) {
+        waiting->task[n] = 0;
+        waiting->quartet[n] = make_int2(0, 0);
+    }
+    if (lane == 0) {
+        waiting->tasks = waiting->exchanges = waiting->prim_quartets = 0;
+        for (int carries = 0; carries < 2; carries++)
+            waiting->pairs[carries] = waiting->carried[carries] = 0;
+    }
+    __syncwarp();
+    const size_t skip = ((size_t)gridDim.x * warps - 1) * a.piece;
+    size_t next = ((size_t)blockIdx.x * warps + threadIdx.x / 32) * a.piece;
+    for (;;) {
+        while (waits < 32 && next < a.tasks) {
+            waits += fmo_gpu_screen_stored(view, a, next, waiting, begin + waits);
+            next += 32;
+            if (next % a.piece == 0) next += skip;
+        }
+        if (S::block_wide ? !__syncthreads_or((int)waits) : !waits) break;
+        const bool active = lane < waits;
+        const unsigned mask = __ballot_sync(0xffffffffu, active);
+        if (fmo_gpu_together<S> || active) {
+            const unsigned at = (begin + (active ? lane : 0)) % 64;
+            const int2 quartet = waiting->quartet[at];
+            double eri[C::size];
+            fmo_gpu_load_integrals<C>(a.eri, waiting->task[at], eri);
+            const int4 bra = __ldg(view.bra.shell + quartet.x);
+            const int4 ket = __ldg(view.ket.shell + (quartet.y & (FMO_GPU_PAIRS_MAX - 1)));
+            const fmo_gpu_shells shells = {{bra.x, bra.y, ket.x, ket.y}};
+            issued += fmo_gpu_digest<C>(scatter, view, m, copy, shells, quartet, mask, active, eri);
+        }
+        begin += umin(waits, 32u);
+        waits -= umin(waits, 32u);
+        __syncwarp();
+    }
+    fmo_gpu_count_stored(a.counters, C::id, waiting);
+    fmo_scatter_finish(scatter);
+    fmo_gpu_count_issued(m, issued);
+}
+
+#endif

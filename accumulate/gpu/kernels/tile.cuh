@@ -1,0 +1,227 @@
+/* The schedule `tile`: one warp owns one bra pair (i,j), or a share of its ket pairs, and the rows
+ * i and j of X^K, in shared memory of its own. It walks the ket pairs, screens them, and digests 32
+ * survivors at a time: X^J_ij stays in registers, X^K_ik, X^K_il, X^K_jk, X^K_jl go to the rows by
+ * plain load-add-store - lanes that meet in a column take turns - and only X^J_kl is an atomic per
+ * quartet. Rows and X^J_ij are added to global memory once, as contiguous runs. No shared-memory
+ * atomics: for FP64 they are compare-and-swap loops. */
+#ifndef FMO_GPU_TILE_KERNEL_CUH
+#define FMO_GPU_TILE_KERNEL_CUH
+
+#include "accumulate/scatter/atomics.cuh"
+#include "accumulate/gpu/kernels/quartet.cuh"
+#include "accumulate/rules/screen.h"
+
+/* What the tile kernels need beyond the class view: they screen for themselves. */
+typedef struct fmo_gpu_tile_args {
+    const float *block_max, *row_max;
+    int sets;
+    int chunks; /* warps that share a bra pair, each with rows of its own */
+    double cutoff;
+    fmo_gpu_counters *counters;
+} fmo_gpu_tile_args;
+
+/* Doubles of shared memory of a block (one warp): the rows. */
+template <class C> static __host__ __device__ constexpr size_t fmo_gpu_tile_rows()
+{
+    return (size_t)(C::N0 + C::N1);
+}
+
+/* Owned memory: a plain sum; the profile's `none` folds the value away instead. */
+template <class S>
+static __device__ __forceinline__ void fmo_tile_update(const S &, double *to, double value)
+{
+    *to += value;
+}
+
+template <class Commit, int Threads>
+static __device__ __forceinline__ void
+fmo_tile_update(const fmo_scatter_none<Commit, Threads> &scatter, double *to, double value)
+{
+    (void)scatter.add(0u, to, value);
+}
+
+/* Adds block[rows][columns] of each active lane to owned rows of shared memory, at column `column`.
+ * Two blocks go at once, for i and for j, since their columns are the same. Runs of neighbouring
+ * lanes with one column are summed first; what still collides takes turns. */
+template <class S, int ROWS_I, int ROWS_J, int COLUMNS>
+static __device__ __forceinline__ void fmo_gpu_tile_add(const S &scatter, bool active, int column,
+                                                        const double *for_i, const double *for_j,
+                                                        double *rows, int nao)
+{
+    const unsigned all = 0xffffffffu;
+    constexpr int size_i = ROWS_I * COLUMNS, size = size_i + ROWS_J * COLUMNS;
+    double value[size];
+    FMO_UNROLL
+    for (int n = 0; n < size; n++)
+        value[n] = !active ? 0.0 : n < size_i ? for_i[n] : for_j[n - size_i];
+    const int key = active ? column : -1 - (int)fmo_lane();
+    const unsigned followers = fmo_run_followers(all, (const void *)(long long)key);
+    fmo_run_suffix<size>(all, followers, value);
+    const bool head = active && !(followers >> fmo_lane() & 1u);
+    const unsigned heads = __ballot_sync(all, head);
+    const unsigned peers = __match_any_sync(all, key) & heads;
+    const int turn = __popc(peers & fmo_lanes_below());
+    int turns = head ? turn + 1 : 0;
+    FMO_UNROLL
+    for (int offset = 16; offset; offset /= 2)
+        turns = max(turns, __shfl_xor_sync(all, turns, offset));
+    for (int t = 0; t < turns; t++) {
+        if (head && turn == t) {
+            FMO_UNROLL
+            for (int n = 0; n < size; n++) {
+                double *to = rows + (size_t)(n / COLUMNS) * nao + column + n % COLUMNS;
+                fmo_tile_update(scatter, to, value[n]);
+            }
+        }
+        __syncwarp();
+    }
+}
+
+/* One quartet in each active lane, digested. */
+template <class C, class S>
+static __device__ __forceinline__ void
+fmo_gpu_tile_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
+                    bool active, int2 quartet, double *rows, double *bra_sum)
+{
+    constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
+    constexpr int ni = C::N0, nj = C::N1, nk = C::N2, nl = C::N3;
+    double eri[C::size];
+    const fmo_gpu_shells at = fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], quartet, eri);
+    __syncwarp();
+    double den[16], one[16], two[16];
+#define DENSITY(row, column)                       \
+    FMO_UNROLL                                     \
+    for (int u = 0; u < size[row]; u++) FMO_UNROLL \
+    for (int v = 0; v < size[column]; v++)         \
+        den[u * size[column] + v] =                \
+            __ldg(m.density + (size_t)(at.ao[row] + u) * m.nao + at.ao[column] + v);
+#define CONTRACT(row, column, den_row, den_column, block)                                        \
+    DENSITY(den_row, den_column)                                                                 \
+    fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, row, column, den_row, den_column, eri, \
+                              den, block);
+    CONTRACT(0, 1, 2, 3, one)
+    FMO_UNROLL
+    for (int n = 0; n < ni * nj; n++) bra_sum[n] += active ? one[n] : 0.0;
+    CONTRACT(2, 3, 0, 1, one)
+    if (active) {
+        FMO_UNROLL
+        for (int n = 0; n < nk * nl; n++)
+            (void)scatter.add(__activemask(),
+                              m.coulomb + (size_t)(at.ao[2] + n / nl) * m.nao + at.ao[3] + n % nl,
+                              one[n]);
+    }
+    __syncwarp();
+    CONTRACT(0, 2, 1, 3, one)
+    CONTRACT(1, 2, 0, 3, two)
+    fmo_gpu_tile_add<S, ni, nj, nk>(scatter, active, at.ao[2], one, two, rows, m.nao);
+    CONTRACT(0, 3, 1, 2, one)
+    CONTRACT(1, 3, 0, 2, two)
+    fmo_gpu_tile_add<S, ni, nj, nl>(scatter, active, at.ao[3], one, two, rows, m.nao);
+#undef CONTRACT
+#undef DENSITY
+}
+
+template <class C, class S>
+__global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
+    fmo_gpu_tile(fmo_gpu_class_view view, fmo_gpu_matrices m, fmo_gpu_tile_args a, S scatter)
+{
+    constexpr int ni = C::N0, nj = C::N1;
+    extern __shared__ double rows[]; /* [ni + nj][nao] */
+    __shared__ int queue[64];
+    const int lane = threadIdx.x, bra = blockIdx.x / a.chunks, chunk = blockIdx.x % a.chunks;
+    const fmo_gpu_rule bra_rule = view.bra.rule[bra];
+    const int4 bra_shell = view.bra.shell[bra];
+    const double largest = __longlong_as_double((long long)a.counters->density_largest);
+    const double most =
+        fmo_screen_max(4.0 * largest, fmaxf(a.row_max[bra_rule.set.x], a.row_max[bra_rule.set.y]));
+    const int kets = view.same ? bra + 1 : view.ket.num;
+    const int share = (kets + 32 * a.chunks - 1) / (32 * a.chunks) * 32;
+    const int ket_begin = chunk * share;
+    const int ket_end = min(ket_begin + share, kets);
+    if (ket_begin >= ket_end) return;
+    double bra_sum[ni * nj];
+    int queued = 0;
+    unsigned long long quartets = 0, carried = 0, tasks = 0, prims = 0;
+    for (int n = 0; n < ni * nj; n++) bra_sum[n] = 0.0;
+    for (int x = lane; x < (ni + nj) * m.nao; x += 32) rows[x] = 0.0;
+    __syncwarp();
+    for (int first = ket_begin; first < ket_end || queued; first += 32) {
+        const int ket = first + lane;
+        bool stays = false;
+        if (ket < ket_end) {
+            const fmo_gpu_rule rule = view.ket.rule[ket];
+            if (bra_rule.bound * rule.bound * most >= a.cutoff) {
+                const float in_J = fmo_gpu_in_J(bra_rule, rule);
+                const float in_K =
+                    fmo_gpu_in_K(bra_rule, rule,
+                                 fmo_gpu_exchange_of(a.block_max, a.sets, bra_rule.set, rule.set));
+                stays = fmaxf(in_J, in_K) >= a.cutoff;
+                if (stays) {
+                    prims += (unsigned long long)(bra_shell.z * view.ket.shell[ket].z);
+                    if (fmo_gpu_tally(bra_rule.counts & rule.counts, FMO_GPU_TALLY_PAIRS)) {
+                        const unsigned carries = fmo_gpu_tally(rule.counts, FMO_GPU_TALLY_CARRIED);
+                        quartets++;
+                        carried += carries;
+                        if (view.same && ket == bra && carries)
+                            fmo_gpu_count_diagonal(a.counters->quartets);
+                    }
+                }
+            }
+        }
+        const unsigned ballot = __ballot_sync(0xffffffffu, stays);
+        if (stays) queue[queued + __popc(ballot & fmo_lanes_below())] = ket;
+        queued += __popc(ballot);
+        tasks += __popc(ballot);
+        __syncwarp();
+        if (queued >= 32 || (first + 32 >= ket_end && queued)) {
+            const int take = queued < 32 ? queued : 32;
+            const bool active = lane < take;
+            const int2 quartet = make_int2(bra, queue[active ? lane : 0]);
+            fmo_gpu_tile_digest<C>(scatter, view, m, active, quartet, rows, bra_sum);
+            const int left = lane + 32 < queued ? queue[lane + 32] : 0;
+            __syncwarp();
+            if (lane + 32 < queued) queue[lane] = left;
+            queued -= take;
+            __syncwarp();
+        }
+    }
+    /* Flush: contiguous runs of plain atomics. Both triangles of X count (digest.h). */
+    unsigned issued = 0;
+    if (tasks) {
+        const int i0 = bra_shell.x, j0 = bra_shell.y;
+        for (int r = 0; r < ni + nj; r++) {
+            double *to = m.exchange + (size_t)(r < ni ? i0 + r : j0 + r - ni) * m.nao;
+            for (int x = lane; x < m.nao; x += 32) {
+                const double value = rows[(size_t)r * m.nao + x];
+                if (value != 0.0) issued += scatter.add(__activemask(), to + x, value);
+            }
+        }
+        for (int n = 0; n < ni * nj; n++) {
+            double sum = bra_sum[n];
+            for (int offset = 16; offset; offset /= 2)
+                sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+            if (lane == 0)
+                issued +=
+                    scatter.add(1u, m.coulomb + (size_t)(i0 + n / nj) * m.nao + j0 + n % nj, sum);
+        }
+    }
+    __syncwarp();
+    fmo_scatter_finish(scatter);
+    for (int offset = 16; offset; offset /= 2) {
+        issued += __shfl_xor_sync(0xffffffffu, issued, offset);
+        prims += __shfl_xor_sync(0xffffffffu, prims, offset);
+        quartets += __shfl_xor_sync(0xffffffffu, quartets, offset);
+        carried += __shfl_xor_sync(0xffffffffu, carried, offset);
+    }
+    if (lane == 0 && tasks) {
+        constexpr unsigned long long ket_adds = C::N2 * C::N3;
+        atomicAdd(&a.counters->tasks[C::id], tasks);
+        atomicAdd(&a.counters->exchanges[C::id], tasks);
+        atomicAdd(&a.counters->prim_quartets[C::id], prims);
+        fmo_gpu_count(a.counters->quartets, C::id,
+                      fmo_gpu_tally(bra_rule.counts, FMO_GPU_TALLY_CARRIED), quartets, carried);
+        atomicAdd(m.issued, issued + tasks * ket_adds);
+    }
+}
+
+#endif

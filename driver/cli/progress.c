@@ -1,0 +1,71 @@
+/* The progress bar: plain characters and carriage returns, so that it works on any terminal. */
+#define _GNU_SOURCE
+#include "driver/cli/progress.h"
+#include "driver/report/clock.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const double redraw_seconds = 0.1;
+enum { BAR_MAX = 40, BAR_MIN = 5, LINE_MAX_COLUMNS = 120, COLUMNS_DEFAULT = 80 };
+
+void driver_progress_init(driver_progress *progress, FILE *stream, bool wanted)
+{
+    memset(progress, 0, sizeof *progress);
+    progress->stream = stream;
+    progress->enabled = wanted && isatty(fileno(stream));
+    progress->delay = 1.0;
+}
+
+void driver_progress_begin(driver_progress *progress, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(progress->label, sizeof progress->label, format, args);
+    va_end(args);
+    progress->start = driver_seconds();
+    progress->drawn = 0.0;
+}
+
+void driver_progress_update(double fraction, void *user)
+{
+    driver_progress *progress = user;
+    if (!progress->enabled) return;
+    double now = driver_seconds();
+    if (now - progress->start < progress->delay || now - progress->drawn < redraw_seconds) return;
+    progress->drawn = now;
+    fraction = isnan(fraction) ? 0.0 : fmin(fmax(fraction, 0.0), 1.0);
+
+    struct winsize window = {0};
+    int room = COLUMNS_DEFAULT;
+    if (ioctl(fileno(progress->stream), TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
+        room = window.ws_col;
+    if (room > LINE_MAX_COLUMNS) room = LINE_MAX_COLUMNS;
+    char line[LINE_MAX_COLUMNS + 1], tail[32], bar[BAR_MAX + 1];
+    snprintf(tail, sizeof tail, " %3d %%  %.0f s", (int)(100.0 * fraction), now - progress->start);
+    /* The last column stays free: writing there would wrap the line. */
+    int width = room - 4 - (int)strlen(progress->label) - (int)strlen(tail);
+    if (width > BAR_MAX) width = BAR_MAX;
+    if (width < BAR_MIN) return;
+    int filled = (int)(fraction * width);
+    memset(bar, '.', (size_t)width);
+    memset(bar, '#', (size_t)filled);
+    bar[width] = '\0';
+    int columns = snprintf(line, sizeof line, "%s [%s]%s", progress->label, bar, tail);
+    int rest = progress->columns - columns; /* what an older, longer line left behind */
+    fprintf(progress->stream, "\r%s%*s", line, rest > 0 ? rest : 0, "");
+    fflush(progress->stream);
+    if (columns > progress->columns) progress->columns = columns;
+}
+
+void driver_progress_end(driver_progress *progress)
+{
+    if (progress->columns > 0) {
+        fprintf(progress->stream, "\r%*s\r", progress->columns, "");
+        fflush(progress->stream);
+    }
+    progress->columns = 0;
+}

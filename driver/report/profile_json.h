@@ -1,0 +1,27 @@
+/* --profile=json: the document described in docs/profile-json.md and docs/profile.schema.json. */
+#ifndef FMO_DRIVER_PROFILE_JSON_H
+#define FMO_DRIVER_PROFILE_JSON_H
+
+#include "driver/run/run.h"
+
+typedef struct driver_json driver_json;
+
+/** An empty document; NULL when there is no memory. */
+driver_json *driver_json_create(void);
+void driver_json_destroy(driver_json *json); /**< NULL is fine */
+
+/** Append one data set. @return FMO_OK, FMO_ERR_MEMORY */
+fmo_status driver_json_add(driver_json *json, const driver_options *options,
+                           const driver_result *result, fmo_error *err);
+
+/** Append a data set that failed: its path and the message. @return FMO_OK, FMO_ERR_MEMORY */
+fmo_status driver_json_add_failure(driver_json *json, const char *path, const fmo_error *failure,
+                                   fmo_error *err);
+
+/** Record what the one call of --batch took. @return FMO_OK, FMO_ERR_MEMORY */
+fmo_status driver_json_add_batch(driver_json *json, const driver_batch *batch, fmo_error *err);
+
+/** @return FMO_OK, FMO_ERR_MEMORY; write errors are left to ferror(stream) */
+fmo_status driver_json_write(const driver_json *json, FILE *stream, fmo_error *err);
+
+#endif

@@ -1,0 +1,270 @@
+/* The report for people: system, settings, class table, results, check. */
+#include "driver/report/report.h"
+#include "driver/report/host.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <fmo/version.h>
+
+static void print_system(const driver_options *options, const driver_result *result, FILE *stream)
+{
+    const fmo_dataset *dataset = result->dataset;
+    const fmo_basis *basis = fmo_dataset_basis(dataset);
+    const fmo_fock_profile *profile = &result->profile;
+    int s = fmo_basis_shell_num(basis, 0), p = fmo_basis_shell_num(basis, 1);
+    int electrons = fmo_dataset_electron_num(dataset);
+    const char *basis_name = fmo_dataset_basis_name(dataset);
+
+    fprintf(stream, "fmo-driver %s\n", FMO_VERSION_STRING);
+    fprintf(stream, "  %-10s %s\n",
+            driver_is_xyz(fmo_dataset_path(dataset)) ? "geometry" : "data set",
+            fmo_dataset_path(dataset));
+    fprintf(stream, "  system     %s, %d atoms", fmo_dataset_formula(dataset),
+            fmo_basis_nucleus_num(basis));
+    if (result->scf) electrons = 2 * result->scf->occupied_num;
+    if (electrons >= 0) fprintf(stream, ", %d electrons", electrons);
+    fprintf(stream, "\n  basis      %s%s%d functions, %d shells (%d s, %d p), %d primitives\n",
+            basis_name, *basis_name ? ": " : "", result->nao, s + p, s, p,
+            fmo_basis_prim_num(basis));
+    if (result->scf)
+        fprintf(stream, "  guess      %s (%s)\n", fmo_scf_guess_name(options->scf_options.guess),
+                fmo_scf_guess_text(options->scf_options.guess));
+    else
+        fprintf(stream, "  density    %s\n", fmo_dataset_density_source(dataset));
+    fprintf(stream, "  mode       %s", fmo_mode_name(profile->mode));
+    if (profile->mode_reason[0]) fprintf(stream, " (%s)", profile->mode_reason);
+    fprintf(stream, ", %d thread%s", profile->threads, profile->threads == 1 ? "" : "s");
+    if (profile->mode == FMO_MODE_FUSED)
+        fprintf(stream, ", scatter %s, commit %s",
+                fmo_scatter_name(result->scf ? options->fock.scatter : profile->scatter),
+                fmo_commit_name(result->scf ? options->fock.commit : profile->commit));
+    if (profile->mode == FMO_MODE_CPU && options->fock.scatter == FMO_SCATTER_FIXED)
+        fprintf(stream, ", scatter fixed");
+    else if (driver_mode_reduces(profile->mode))
+        fprintf(stream, ", reduce %s", fmo_reduce_name(options->fock.reduce));
+    fprintf(stream, ", cutoff %g\n", driver_cutoff(options));
+    for (int i = 0; fmo_dataset_notice(dataset, i); i++)
+        fprintf(stream, "  notice     %s\n", fmo_dataset_notice(dataset, i));
+}
+
+static void print_class(FILE *stream, const char *name, const fmo_class_profile *row, double total)
+{
+    fprintf(stream, "  %-6s %15" PRId64 " %15" PRId64 " %17" PRId64, name, row->quartets,
+            row->quartets_skipped, row->prim_quartets);
+    if (isnan(row->seconds))
+        fprintf(stream, " %12s %8s\n", "-", "-");
+    else
+        fprintf(stream, " %12.6f %8.1f\n", row->seconds,
+                total > 0.0 ? 100.0 * row->seconds / total : 0.0);
+}
+
+static fmo_class_profile sum_classes(const fmo_fock_profile *profile)
+{
+    fmo_class_profile sum = {.compute_seconds = NAN};
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        sum.quartets += profile->classes[c].quartets;
+        sum.quartets_skipped += profile->classes[c].quartets_skipped;
+        sum.prim_quartets += profile->classes[c].prim_quartets;
+        sum.seconds += profile->classes[c].seconds;
+    }
+    return sum;
+}
+
+static void print_classes(const driver_result *result, FILE *stream)
+{
+    const fmo_fock_profile *profile = &result->profile;
+    fmo_class_profile total = sum_classes(profile);
+    fprintf(stream, "\n  %-6s %15s %15s %17s %12s %8s\n", "class", "quartets", "skipped",
+            "primitive", "seconds", "share %");
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
+        print_class(stream, fmo_eri_class_name((fmo_eri_class)c), &profile->classes[c],
+                    profile->seconds);
+    if (!isnan(total.seconds)) {
+        /* What no class owns: bounds, sums over threads, mirroring. */
+        double other = fmax(0.0, profile->seconds - total.seconds);
+        fprintf(stream, "  %-6s %15s %15s %17s %12.6f %8.1f\n", "other", "", "", "", other,
+                profile->seconds > 0.0 ? 100.0 * other / profile->seconds : 0.0);
+    }
+    total.seconds = profile->seconds;
+    print_class(stream, "total", &total, profile->seconds);
+}
+
+static void print_results(const driver_options *options, const driver_result *result, FILE *stream)
+{
+    int64_t quartets = sum_classes(&result->profile).quartets;
+    fprintf(stream, "\n  build      %.6f s", result->seconds_median);
+    if (options->repeat > 1)
+        fprintf(stream, " median of %d (min %.6f, max %.6f)", options->repeat, result->seconds_min,
+                result->seconds_max);
+    if (result->seconds_median > 0.0 && quartets > 0)
+        fprintf(stream, ", %.4g quartets/s", (double)quartets / result->seconds_median);
+    fprintf(stream, "\n  G          trace %.10f, norm %.10f\n", result->trace_g, result->norm_g);
+    fprintf(stream, "  energy     ");
+    if (result->no_energy)
+        fprintf(stream, "not known: %s; two-electron part %.10f hartree\n", result->no_energy,
+                result->energy_2e);
+    else
+        fprintf(stream, "%.10f hartree (two-electron part %.10f)\n", result->energy,
+                result->energy_2e);
+    if (options->output && result->check.status != DRIVER_CHECK_FAIL)
+        fprintf(stream, "  output     %s\n", options->output);
+    else if (options->output)
+        fprintf(stream, "  output     %s not written: the check failed\n", options->output);
+}
+
+static void print_phase(FILE *stream, const char *name, double seconds, double total)
+{
+    if (isnan(seconds))
+        fprintf(stream, "  %-12s not counted apart\n", name);
+    else
+        fprintf(stream, "  %-12s %.6f s, %.1f %% of the build\n", name, seconds,
+                total > 0.0 ? 100.0 * seconds / total : 0.0);
+}
+
+/* What accumulation costs, class by class: against the same kernels without their commits. */
+static void print_accumulation(const fmo_fock_profile *profile, FILE *stream)
+{
+    fmo_class_profile total = sum_classes(profile);
+    total.compute_seconds = 0.0;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        total.compute_seconds += profile->classes[c].compute_seconds;
+        total.adds += profile->classes[c].adds;
+        total.adds_issued += profile->classes[c].adds_issued;
+    }
+    if (isnan(total.compute_seconds)) return;
+    fprintf(stream, "\n  %-6s %12s %12s %8s %15s %15s\n", "class", "compute s", "accumulate s",
+            "share %", "adds", "issued");
+    for (int c = 0; c <= FMO_ERI_CLASS_COUNT; c++) {
+        const fmo_class_profile *row = c < FMO_ERI_CLASS_COUNT ? &profile->classes[c] : &total;
+        const double accumulation = row->seconds - row->compute_seconds;
+        fprintf(stream, "  %-6s %12.6f %12.6f %8.1f %15" PRId64 " %15" PRId64 "\n",
+                c < FMO_ERI_CLASS_COUNT ? fmo_eri_class_name((fmo_eri_class)c) : "total",
+                row->compute_seconds, accumulation,
+                row->seconds > 0.0 ? 100.0 * accumulation / row->seconds : 0.0, row->adds,
+                row->adds_issued);
+    }
+}
+
+/* On what, with what, of what. */
+static void print_origin(const driver_result *result, FILE *stream)
+{
+    const fmo_fock_profile *profile = &result->profile;
+    const char *commit = driver_host_commit();
+    char cpu[128];
+    driver_host_cpu(cpu, sizeof cpu);
+    fprintf(stream, "\n  profile\n");
+    fprintf(stream, "  host         %s, %d cores\n", cpu, driver_host_cores());
+    fprintf(stream, "  device       %s\n", profile->device[0] ? profile->device : "none");
+    fprintf(stream, "  commit       %s\n", commit ? commit : "not known");
+    fprintf(stream, "  data set     sha256 %s\n", fmo_dataset_sha256(result->dataset));
+}
+
+static void print_profile(const driver_result *result, FILE *stream)
+{
+    const fmo_fock_profile *profile = &result->profile;
+    print_origin(result, stream);
+    fprintf(stream, "  plan         %.6f s, once for all builds\n", profile->plan_seconds);
+    print_phase(stream, "screening", profile->screening_seconds, profile->seconds);
+    print_phase(stream, "reduction", profile->reduce_seconds, profile->seconds);
+    if (profile->device[0]) {
+        print_phase(stream, "GPU", profile->gpu_seconds, profile->seconds);
+        print_phase(stream, "transfers", profile->transfer_seconds, profile->seconds);
+    }
+    print_accumulation(profile, stream);
+    if (!isnan(result->repeat_difference))
+        fprintf(stream, "  repeats      max |G - first G| %.1e%s\n", result->repeat_difference,
+                result->repeat_difference == 0.0 ? " (equal bits)" : "");
+}
+
+static void print_cycles(const driver_result *result, FILE *stream)
+{
+    fprintf(stream, "\n  %5s %20s %11s %10s %6s %10s %10s %10s\n", "cycle", "energy", "change",
+            "gradient", "build", "Fock s", "solve s", "other s");
+    for (int i = 0; i < result->cycle_num; i++) {
+        const fmo_scf_cycle *c = &result->cycles[i];
+        fprintf(stream, "  %5d %20.10f ", c->cycle, c->energy);
+        if (isnan(c->energy_change))
+            fprintf(stream, "%11s", "-");
+        else
+            fprintf(stream, "%11.2e", c->energy_change);
+        fprintf(stream, " %10.2e %6s %10.6f %10.6f %10.6f%s\n", c->gradient,
+                c->full_build ? "full" : "change", c->fock_seconds, c->solve_seconds,
+                c->other_seconds, c->energy_diis ? " EDIIS" : "");
+    }
+}
+
+static void print_scf(const driver_options *options, const driver_result *result, FILE *stream)
+{
+    const fmo_scf_result *scf = result->scf;
+    fprintf(stream, "\n  SCF        %s\n", scf->verdict);
+    if (scf->dropped)
+        fprintf(stream,
+                "  basis      %d of %d functions dropped: eigenvalues of the overlap below %g, the "
+                "smallest %.1e\n",
+                scf->dropped, scf->nao, options->scf_options.linear_dependence,
+                scf->overlap_smallest);
+    if (!isnan(scf->hessian_lowest))
+        fprintf(stream, "  stability  lowest eigenvalue of the orbital Hessian %.6f: %s\n",
+                scf->hessian_lowest, scf->hessian_lowest < -1e-5 ? "not a minimum" : "a minimum");
+    fprintf(stream, "  orbitals   %d, %d of them occupied, HOMO %.6f", scf->mo_num,
+            scf->occupied_num, scf->homo);
+    if (!isnan(scf->lumo))
+        fprintf(stream, ", LUMO %.6f, gap %.6f hartree", scf->lumo, scf->lumo - scf->homo);
+    fprintf(stream,
+            "\n  seconds    %.6f: one-electron %.6f, plan %.6f, guess %.6f, Fock %.6f, solve %.6f",
+            scf->seconds, scf->one_electron_seconds, scf->plan_seconds, scf->guess_seconds,
+            scf->fock_seconds, scf->solve_seconds);
+    if (!isnan(scf->hessian_lowest)) fprintf(stream, ", stability %.6f", scf->stability_seconds);
+    fprintf(stream, "\n  energy     %.10f hartree (two-electron part %.10f)%s\n", scf->energy,
+            result->energy_2e, scf->converged ? "" : ", NOT CONVERGED");
+    if (options->output)
+        fprintf(stream, "  output     %s%s\n", options->output,
+                scf->converged ? "" : " (last state, not converged)");
+    if (options->molden)
+        fprintf(stream, "  Molden     %s%s\n", options->molden,
+                scf->converged ? "" : " (last state, not converged)");
+}
+
+static void report_scf(const driver_options *options, const driver_result *result, FILE *stream)
+{
+    if (options->quiet) {
+        if (options->dataset_num > 1) fprintf(stream, "%s: ", fmo_dataset_path(result->dataset));
+        fprintf(stream, "SCF: %.10f hartree, %s\n", result->energy, result->scf->verdict);
+        return;
+    }
+    print_system(options, result, stream);
+    print_cycles(result, stream);
+    print_scf(options, result, stream);
+    if (options->profile == DRIVER_PROFILE_TABLE) print_origin(result, stream);
+}
+
+void driver_report(const driver_options *options, const driver_result *result, FILE *stream)
+{
+    if (result->scf) {
+        report_scf(options, result, stream);
+        return;
+    }
+    if (!options->quiet) {
+        print_system(options, result, stream);
+        if (driver_profile_has_classes(&result->profile)) print_classes(result, stream);
+        print_results(options, result, stream);
+        if (options->profile == DRIVER_PROFILE_TABLE) print_profile(result, stream);
+    }
+    if (options->check) {
+        if (!options->quiet)
+            fputc('\n', stream);
+        else if (options->dataset_num > 1)
+            fprintf(stream, "%s: ", fmo_dataset_path(result->dataset));
+        driver_check_print(&result->check, result->dataset, stream);
+        fputc('\n', stream);
+    }
+}
+
+void driver_report_batch(const driver_batch *batch, FILE *stream)
+{
+    fprintf(stream, "\n  batch      %d data sets in one call: %.6f s", batch->built,
+            batch->seconds_median);
+    if (batch->seconds_min < batch->seconds_max)
+        fprintf(stream, ", %.6f to %.6f s", batch->seconds_min, batch->seconds_max);
+    fputc('\n', stream);
+}

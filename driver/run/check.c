@@ -1,0 +1,198 @@
+/* The verdict of --check. NaN never passes. */
+#include "driver/run/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+double driver_check_tolerance(double cutoff)
+{
+    return fmax(1e-10, 100.0 * cutoff);
+}
+
+double driver_check_energy_tolerance(double cutoff)
+{
+    return fmax(1e-9, 1000.0 * cutoff);
+}
+
+const char *driver_check_status_name(driver_check_status status)
+{
+#define ROW(e, name) [e] = name,
+    static const char *const names[] = {DRIVER_CHECK_TABLE(ROW)};
+#undef ROW
+    return names[status];
+}
+
+const char *driver_matrix_symbol(driver_matrix matrix)
+{
+#define ROW(e, symbol, name) [e] = symbol,
+    static const char *const symbols[] = {DRIVER_MATRIX_TABLE(ROW)};
+#undef ROW
+    return symbols[matrix];
+}
+
+const char *driver_matrix_name(driver_matrix matrix)
+{
+#define ROW(e, symbol, name) [e] = name,
+    static const char *const names[] = {DRIVER_MATRIX_TABLE(ROW)};
+#undef ROW
+    return names[matrix];
+}
+
+/* An error that is not a number counts as larger than any other. */
+static bool worse(double error, double than)
+{
+    return !(error <= than) && !isnan(than);
+}
+
+static driver_deviation deviation_of(const double *got, const double *want, int nao)
+{
+    driver_deviation worst = {.compared = true, .error = -1.0};
+    for (int i = 0; i < nao; i++) {
+        for (int j = 0; j < nao; j++) {
+            size_t ij = (size_t)i * (size_t)nao + (size_t)j;
+            double error = fabs(got[ij] - want[ij]);
+            if (!worse(error, worst.error)) continue;
+            worst.error = error;
+            worst.row = i, worst.column = j;
+            worst.got = got[ij], worst.want = want[ij];
+        }
+    }
+    return worst;
+}
+
+/* The second opinion: another mode, cutoff 0. A failure here makes the check impossible, not the
+ * build wrong; only running out of memory for the three matrices of the caller is an error. */
+static fmo_status build_again(const fmo_dataset *dataset, fmo_fock_options options, double *want[],
+                              driver_progress *progress, fmo_error *why)
+{
+    fmo_fock_plan *plan = NULL;
+    options.cutoff = 0.0;
+    options.reduce = FMO_REDUCE_TREE;
+    options.integrals = FMO_INTEGRALS_DIRECT;
+    options.progress = driver_progress_update;
+    options.progress_user = progress;
+    driver_progress_begin(progress, "check (%s)", fmo_mode_name(options.mode));
+    fmo_status status = fmo_fock_plan_create(fmo_dataset_basis(dataset), &options, &plan, why);
+    if (status == FMO_OK)
+        status = fmo_fock_build(plan, fmo_dataset_density(dataset), want[DRIVER_COULOMB],
+                                want[DRIVER_EXCHANGE], why);
+    driver_progress_end(progress);
+    fmo_fock_plan_destroy(plan);
+    return status;
+}
+
+static void judge(driver_check *check)
+{
+    double worst = -1.0;
+    bool pass = true;
+    for (int m = 0; m < DRIVER_MATRIX_COUNT; m++) {
+        if (!check->matrix[m].compared) continue;
+        if (worse(check->matrix[m].error, worst)) {
+            worst = check->matrix[m].error;
+            check->worst = (driver_matrix)m;
+        }
+        if (!(check->matrix[m].error <= check->tolerance)) pass = false;
+    }
+    if (check->energy.compared && !(check->energy.error <= check->energy_tolerance)) pass = false;
+    check->status = pass ? DRIVER_CHECK_PASS : DRIVER_CHECK_FAIL;
+}
+
+fmo_status driver_check_run(const fmo_dataset *dataset, const fmo_fock_options *options,
+                            fmo_mode mode, double *const matrices[DRIVER_MATRIX_COUNT],
+                            double energy, driver_progress *progress, driver_check *check,
+                            fmo_error *err)
+{
+    int nao = fmo_basis_ao_num(fmo_dataset_basis(dataset));
+    size_t size = (size_t)nao * (size_t)nao;
+    double *built[DRIVER_MATRIX_COUNT] = {NULL};
+    const double *want[DRIVER_MATRIX_COUNT] = {
+        [DRIVER_COULOMB] = fmo_dataset_reference_coulomb(dataset),
+        [DRIVER_EXCHANGE] = fmo_dataset_reference_exchange(dataset),
+        [DRIVER_FOCK_2E] = fmo_dataset_reference_fock_2e(dataset)};
+    fmo_status status = FMO_OK;
+
+    memset(check, 0, sizeof *check);
+    check->tolerance = driver_check_tolerance(options->cutoff);
+    check->energy_tolerance = driver_check_energy_tolerance(options->cutoff);
+    check->against = "the file's values";
+
+    /* One of J and K alone says nothing about the other. */
+    if (!want[DRIVER_FOCK_2E] && !(want[DRIVER_COULOMB] && want[DRIVER_EXCHANGE])) {
+        fmo_fock_options again = *options;
+        fmo_error why = {FMO_OK, ""};
+        again.mode = mode == FMO_MODE_REFERENCE ? FMO_MODE_CPU : FMO_MODE_REFERENCE;
+        check->against =
+            mode == FMO_MODE_REFERENCE ? "--mode cpu, cutoff 0" : "--mode reference, cutoff 0";
+        for (int m = 0; m < DRIVER_MATRIX_COUNT; m++) {
+            built[m] = malloc(size * sizeof(double));
+            if (!built[m]) {
+                status = fmo_error_set(err, FMO_ERR_MEMORY,
+                                       "no memory for the check (%d functions)", nao);
+                goto done;
+            }
+        }
+        if (build_again(dataset, again, built, progress, &why) != FMO_OK) {
+            check->status = DRIVER_CHECK_IMPOSSIBLE;
+            snprintf(check->reason, sizeof check->reason,
+                     "no reference values in the file, and --mode %s: %s",
+                     fmo_mode_name(again.mode),
+                     why.message[0] ? why.message : fmo_status_text(why.status));
+            goto done;
+        }
+        for (size_t i = 0; i < size; i++)
+            built[DRIVER_FOCK_2E][i] = built[DRIVER_COULOMB][i] - 0.5 * built[DRIVER_EXCHANGE][i];
+        for (int m = 0; m < DRIVER_MATRIX_COUNT; m++) want[m] = built[m];
+    }
+
+    for (int m = 0; m < DRIVER_MATRIX_COUNT; m++)
+        if (want[m]) check->matrix[m] = deviation_of(matrices[m], want[m], nao);
+    double want_energy = fmo_dataset_reference_energy(dataset);
+    if (!isnan(want_energy) && !isnan(energy))
+        check->energy = (driver_deviation){.compared = true,
+                                           .error = fabs(energy - want_energy),
+                                           .got = energy,
+                                           .want = want_energy};
+    judge(check);
+done:
+    for (int m = 0; m < DRIVER_MATRIX_COUNT; m++) free(built[m]);
+    return status;
+}
+
+void driver_check_print(const driver_check *check, const fmo_dataset *dataset, FILE *stream)
+{
+    fprintf(stream, "check: %s", driver_check_status_name(check->status));
+    if (check->status == DRIVER_CHECK_IMPOSSIBLE) {
+        fprintf(stream, " (%s)", check->reason);
+        return;
+    }
+    const driver_deviation *worst = &check->matrix[check->worst];
+    const char *symbol = driver_matrix_symbol(check->worst);
+    if (check->status == DRIVER_CHECK_PASS) {
+        fprintf(stream, " (against %s:", check->against);
+        for (int m = 0; m < DRIVER_MATRIX_COUNT; m++)
+            if (check->matrix[m].compared)
+                fprintf(stream, " |d%s| %.1e,", driver_matrix_symbol((driver_matrix)m),
+                        check->matrix[m].error);
+        fprintf(stream, " all <= %.0e", check->tolerance);
+        if (check->energy.compared)
+            fprintf(stream, "; |dE| %.1e <= %.0e", check->energy.error, check->energy_tolerance);
+        fputc(')', stream);
+        return;
+    }
+    if (!(worst->error <= check->tolerance)) {
+        char row[64], column[64];
+        fmo_dataset_ao_label(dataset, worst->row, row, sizeof row);
+        fmo_dataset_ao_label(dataset, worst->column, column, sizeof column);
+        fprintf(stream,
+                ", worst element %s[%d][%d] (%s; %s): got %.12g, want %.12g, off by %.1e > %.0e",
+                symbol, worst->row, worst->column, row, column, worst->got, worst->want,
+                worst->error, check->tolerance);
+    } else {
+        fprintf(stream, ", energy: got %.12f, want %.12f, off by %.1e > %.0e (J, K and G agree)",
+                check->energy.got, check->energy.want, check->energy.error,
+                check->energy_tolerance);
+    }
+    fprintf(stream, "; against %s", check->against);
+}

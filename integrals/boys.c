@@ -1,6 +1,0 @@
-/* The tables of boys.h; the initialisers are made at build time. */
-#include "integrals/boys.h"
-
-__attribute__((aligned(64))) const fmo_boys_table fmo_boys = {
-#include "boys_table.inc"
-};

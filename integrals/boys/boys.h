@@ -1,0 +1,138 @@
+/* Boys function F_0..F_M for M <= 4, to 1e-14 relative for every T >= 0.
+ * Small T: F_M from a polynomial per interval of width 1/20, the lower orders by downward
+ * recursion, F_(m-1) = (2T F_m + exp(-T)) / (2m-1), all terms positive. From fmo_boys_far(M) on:
+ * the asymptotic form, whose relative error T^(M-1/2) exp(-T) / Gamma(M+1/2) there is below 2e-15.
+ * Tables are made at build time by make_boys_table.c. Source: Gill, Johnson, Pople, Int. J. Quantum
+ * Chem. 40, 745 (1991); Shavitt (1963). */
+#ifndef FMO_BOYS_H
+#define FMO_BOYS_H
+
+#include "integrals/real.h"
+
+#include "integrals/boys/boys_lanes.h"
+
+enum {
+    FMO_BOYS_ORDER_MAX = 4,
+    FMO_BOYS_PER_UNIT = 20,
+    FMO_BOYS_T_MAX = 45,
+    FMO_BOYS_ROWS = FMO_BOYS_T_MAX * FMO_BOYS_PER_UNIT + 1,
+    FMO_BOYS_TERMS = 6, /* degree 5 */
+    FMO_BOYS_ROW_SIZE = 6
+};
+
+/* A row: exp(-T0); coefficients 0..3; 4 and 5, which need few digits, as the upper halves of
+ * doubles in the upper and the lower half of one. On a GPU the lanes of a warp read rows at random:
+ * 48 bytes spread over the banks of the L1 cache, where 64 would meet in two groups of them. */
+typedef struct fmo_boys_table {
+    double row[FMO_BOYS_ORDER_MAX + 1][FMO_BOYS_ROWS][FMO_BOYS_ROW_SIZE];
+} fmo_boys_table;
+
+/* Of the host; gpu/boys.cu has that of the GPU. Aligned to 64 bytes. */
+#ifdef __cplusplus
+extern "C"
+#else
+extern
+#endif
+    const fmo_boys_table fmo_boys;
+
+/* From here on F_0..F_M have their asymptotic form. */
+FMO_HD double fmo_boys_far(int M)
+{
+    return M == 0 ? 32.0 : M == 1 ? 36.0 : M == 2 ? 40.0 : M == 3 ? 43.0 : 1.0 * FMO_BOYS_T_MAX;
+}
+
+FMO_HD void fmo_boys_down(fmo_real T, fmo_real exp_T, int M, fmo_real *F)
+{
+    FMO_UNROLL
+    for (int m = M; m > 0; m--) F[m - 1] = (2.0 * T * F[m] + exp_T) * (1.0 / (2 * m - 1));
+}
+
+/* exp(-d) for |d| <= 1/40 by its Taylor series, in short chains; the first term left out is below
+ * 4e-18. */
+FMO_HD fmo_real fmo_boys_exp(fmo_real d)
+{
+    const fmo_real d2 = d * d;
+    fmo_real e = 1.0 / 720 - d * (1.0 / 5040);
+    e = d2 * e + (1.0 / 24 - d * (1.0 / 120));
+    e = d2 * e + (0.5 - d * (1.0 / 6));
+    return d2 * e + (1.0 - d);
+}
+
+FMO_HD void fmo_boys_asymptotic(fmo_real T, int M, fmo_real *F)
+{
+    fmo_real r = fmo_rsqrt(T);
+    F[0] = 0.88622692545275801365 * r; /* sqrt(pi)/2 */
+    r = 0.5 * r * r;
+    FMO_UNROLL
+    for (int m = 1; m <= M; m++) F[m] = (2 * m - 1) * r * F[m - 1];
+}
+
+/* F[0..M] at T; M is a compile-time constant of the caller, `rows` the table of that order,
+ * fmo_boys.row[M][0] or a copy (16-byte aligned on the GPU). */
+FMO_HD void fmo_boys_eval(const double *rows, fmo_real T, int M, fmo_real *F)
+{
+    /* Adding 1.5*2^52 rounds to an integer and leaves it in the low bits. */
+    const double magic = 0x1.8p52;
+#if FMO_SIMD_WIDTH == 1
+    if (T < fmo_boys_far(M)) {
+        double shifted = T * FMO_BOYS_PER_UNIT + magic;
+        double d = T - (shifted - magic) * (1.0 / FMO_BOYS_PER_UNIT);
+        double c[FMO_BOYS_ROW_SIZE], c4, c5;
+#if defined(__CUDA_ARCH__)
+        const double2 *row =
+            (const double2 *)(rows + (unsigned)__double2loint(shifted) * FMO_BOYS_ROW_SIZE);
+        FMO_UNROLL
+        for (int k = 0; k < FMO_BOYS_ROW_SIZE / 2; k++) {
+            const double2 two = __ldg(row + k);
+            c[2 * k] = two.x;
+            c[2 * k + 1] = two.y;
+        }
+        c4 = __hiloint2double(__double2hiint(c[5]), 0);
+        c5 = __hiloint2double(__double2loint(c[5]), 0);
+#else
+        uint64_t bits, upper;
+        memcpy(&bits, &shifted, sizeof bits);
+        memcpy(c, rows + (bits & 0xffff) * FMO_BOYS_ROW_SIZE, sizeof c);
+        memcpy(&bits, &c[5], sizeof bits);
+        upper = bits >> 32 << 32;
+        memcpy(&c4, &upper, sizeof c4);
+        upper = bits << 32;
+        memcpy(&c5, &upper, sizeof c5);
+#endif
+        const double d2 = d * d;
+        F[M] = ((c5 * d + c4) * d2 + (c[4] * d + c[3])) * d2 + (c[2] * d + c[1]);
+        if (M > 0) fmo_boys_down(T, fmo_boys_exp(d) * c[0], M, F);
+    } else {
+        fmo_boys_asymptotic(T, M, F);
+    }
+#else
+    const fmo_mask far = T >= fmo_boys_far(M);
+#if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)
+    const fmo_real near_T = fmo_select(far, fmo_set(0.0), T);
+    fmo_real exp_T = fmo_set(0.0);
+    (void)rows;
+    (void)magic;
+    fmo_boys_near(near_T, M, &F[M], &exp_T);
+    if (M > 0) fmo_boys_down(near_T, exp_T, M, F);
+#else
+    const fmo_real near_T = fmo_select(far, fmo_set(fmo_boys_far(M)), T);
+    fmo_real shifted = near_T * (double)FMO_BOYS_PER_UNIT + magic;
+    fmo_mask index = ((fmo_mask)shifted & 0xffff) * FMO_BOYS_ROW_SIZE;
+    fmo_real d = near_T - (shifted - magic) * (1.0 / FMO_BOYS_PER_UNIT);
+    const fmo_mask tail = (fmo_mask)fmo_gather(rows + 5, index);
+    fmo_real f = (fmo_real)(tail << 32) * d + (fmo_real)(tail & ~(int64_t)0xffffffff);
+    FMO_UNROLL
+    for (int k = 4; k > 0; k--) f = f * d + fmo_gather(rows + k, index);
+    F[M] = f;
+    if (M > 0) fmo_boys_down(near_T, fmo_boys_exp(d) * fmo_gather(rows, index), M, F);
+#endif
+    if (fmo_any(far)) {
+        fmo_real G[FMO_BOYS_ORDER_MAX + 1];
+        fmo_boys_asymptotic(fmo_select(far, T, fmo_set(1.0)), M, G);
+        FMO_UNROLL
+        for (int m = 0; m <= M; m++) F[m] = fmo_select(far, G[m], F[m]);
+    }
+#endif
+}
+
+#endif

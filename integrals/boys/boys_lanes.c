@@ -1,0 +1,6 @@
+/* The tables of boys_lanes.h; the initialisers are made at build time. */
+#include "integrals/boys/boys.h"
+
+__attribute__((aligned(64))) const fmo_boys_lanes_table fmo_boys_lanes = {
+#include "boys_lanes.inc"
+};

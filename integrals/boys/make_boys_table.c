@@ -1,0 +1,144 @@
+/* Writes the tables of boys.h and of boys_lanes.h as C initialisers: make-boys-table FILE
+ * LANES_FILE. Runs at build time. On each interval of width 1/20 around T0 the highest order is a
+ * polynomial of degree 5 in T - T0, interpolated at Chebyshev nodes in long double. */
+#define FMO_REF_REAL long double
+#include "integrals/boys/boys_reference.h"
+#include "integrals/boys/boys.h"
+
+#include <stdio.h>
+
+enum { NODES_MAX = 16 };
+
+/* Monomial coefficients of the polynomial through (x_k, y_k), by Newton's divided differences. */
+static void interpolate(int n, const long double *x, long double *y, long double *c)
+{
+    for (int j = 1; j < n; j++)
+        for (int k = n - 1; k >= j; k--) y[k] = (y[k] - y[k - 1]) / (x[k] - x[k - j]);
+    for (int k = 0; k < n; k++) c[k] = 0;
+    for (int k = n - 1; k >= 0; k--) {
+        for (int i = n - 1; i > 0; i--) c[i] = c[i - 1] - x[k] * c[i];
+        c[0] = y[k] - x[k] * c[0];
+    }
+}
+
+static void chebyshev_nodes(int n, long double half_width, long double *x)
+{
+    const long double pi = 3.14159265358979323846264338327950288L;
+    for (int k = 0; k < n; k++) x[k] = half_width * cos(pi * (2 * k + 1) / (2 * n));
+}
+
+/* y[k] = F_order(T0 + x[k]) */
+static void values(int n, int order, long double T0, const long double *x, long double *y)
+{
+    for (int k = 0; k < n; k++) {
+        /* The first interval reaches below 0; the function is entire, its series alternates there
+         * but |T| is tiny. */
+        long double F[FMO_BOYS_ORDER_MAX + 1];
+        boys_reference(T0 + x[k], order, F);
+        y[k] = F[order];
+    }
+}
+
+/* Interval m of boys_lanes.h, by exponent and two bits of the mantissa of 1 + T/3; returns its
+ * middle as a double. */
+static long double lanes_interval(int m, long double *half)
+{
+    /* (bits >> 50) & 15: exponents 1023 .. 1026 are 12 .. 15, 0 .. 3, 4 .. 7, 8 .. 11 */
+    const int exponent = ((m >> 2) + 1) & 3;
+    const long double begin = ldexp(1.0L + (m & 3) * 0.25L, exponent);
+    const long double width = ldexp(0.25L, exponent);
+    *half = 1.5L * width;
+    return (double)(3 * (begin + 0.5L * width - 1));
+}
+
+static void write_lanes(FILE *out)
+{
+    static long double row[FMO_BOYS_LANES_TERMS][FMO_BOYS_LANES_INTERVALS];
+    long double x[NODES_MAX], y[NODES_MAX], c[NODES_MAX], half;
+    fprintf(out, "/* middles; 2^(-k/16); [order][term][interval] */\n{");
+    for (int m = 0; m < FMO_BOYS_LANES_INTERVALS; m++)
+        fprintf(out, "%.17Lg,", lanes_interval(m, &half));
+    fprintf(out, "},\n{");
+    for (int m = 0; m < FMO_BOYS_LANES_INTERVALS; m++)
+        fprintf(out, "%.17Lg,", exp2(-m / (long double)FMO_BOYS_LANES_INTERVALS));
+    fprintf(out, "},\n{");
+    for (int order = 0; order <= FMO_BOYS_ORDER_MAX; order++) {
+        const int terms = 12 + order;
+        for (int m = 0; m < FMO_BOYS_LANES_INTERVALS; m++) {
+            const long double T0 = lanes_interval(m, &half);
+            chebyshev_nodes(terms, half, x);
+            values(terms, order, T0, x, y);
+            interpolate(terms, x, y, c);
+            for (int k = 0; k < FMO_BOYS_LANES_TERMS; k++) row[k][m] = k < terms ? c[k] : 0;
+        }
+        fprintf(out, "{\n");
+        for (int k = 0; k < FMO_BOYS_LANES_TERMS; k++) {
+            fprintf(out, "{");
+            for (int m = 0; m < FMO_BOYS_LANES_INTERVALS; m++) fprintf(out, "%.17Lg,", row[k][m]);
+            fprintf(out, "},\n");
+        }
+        fprintf(out, "},\n");
+    }
+    fprintf(out, "}\n");
+}
+
+/* The upper half of a double, rounded to nearest. */
+static uint64_t upper_half(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (bits + 0x80000000u) >> 32;
+}
+
+static double two_halves(double upper, double lower)
+{
+    const uint64_t bits = upper_half(upper) << 32 | upper_half(lower);
+    double both;
+    memcpy(&both, &bits, sizeof both);
+    return both;
+}
+
+static void write_rows(FILE *out)
+{
+    long double x[NODES_MAX], y[NODES_MAX], c[NODES_MAX];
+    const long double half = 0.5L / FMO_BOYS_PER_UNIT;
+    fprintf(out, "/* [order][interval]: rows of boys.h */\n{");
+    chebyshev_nodes(FMO_BOYS_TERMS, half, x);
+    for (int order = 0; order <= FMO_BOYS_ORDER_MAX; order++) {
+        fprintf(out, "{\n");
+        for (int row = 0; row < FMO_BOYS_ROWS; row++) {
+            const long double T0 = row * (long double)(1.0 / FMO_BOYS_PER_UNIT); /* as boys.h */
+            values(FMO_BOYS_TERMS, order, T0, x, y);
+            interpolate(FMO_BOYS_TERMS, x, y, c);
+            fprintf(out, "{%.17Lg,", exp(-T0));
+            for (int k = 0; k < 4; k++) fprintf(out, "%.17Lg,", c[k]);
+            fprintf(out, "%a},\n", two_halves((double)c[4], (double)c[5]));
+        }
+        fprintf(out, "},\n");
+    }
+    fprintf(out, "}\n");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2 && argc != 3) {
+        fprintf(stderr, "usage: make-boys-table FILE [LANES_FILE]\n");
+        return 2;
+    }
+    for (int file = 1; file < argc; file++) {
+        FILE *out = fopen(argv[file], "w");
+        if (!out) {
+            perror(argv[file]);
+            return 1;
+        }
+        if (file == 1)
+            write_rows(out);
+        else
+            write_lanes(out);
+        if (fclose(out)) {
+            perror(argv[file]);
+            return 1;
+        }
+    }
+    return 0;
+}

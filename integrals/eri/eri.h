@@ -1,0 +1,28 @@
+/* The six classes together: one contracted quartet at a time on the host (Schwarz bounds, tests),
+ * and the loop over primitive quartets that every build shares. */
+#ifndef FMO_ERI_H
+#define FMO_ERI_H
+
+#include <fmo/eri_class.h>
+#include "integrals/eri/eri_ssss.h"
+#include "integrals/eri/eri_psss.h"
+#include "integrals/eri/eri_psps.h"
+#include "integrals/eri/eri_ppss.h"
+#include "integrals/eri/eri_ppps.h"
+#include "integrals/eri/eri_pppp.h"
+
+enum { FMO_ERI_MAX = 81 };
+
+/* A contracted shell pair in memory: prim_num records of FMO_PAIR_FIELDS doubles. */
+typedef struct fmo_pair_view {
+    int prim_num;
+    const double *prim;
+    const double *AB; /* [3] A - B, bohr */
+    const double *A;  /* [3] first centre */
+} fmo_pair_view;
+
+/* eri[na*nb*nc*nd] of one contracted quartet, hartree; the order is that of eri_common.h. */
+void fmo_eri_quartet(fmo_eri_class eri_class, const fmo_pair_view *bra, const fmo_pair_view *ket,
+                     double *eri);
+
+#endif

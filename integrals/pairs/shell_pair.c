@@ -1,0 +1,493 @@
+/* Making shell pairs: prefactors, Schwarz bounds, pruning, sorting. */
+#include "integrals/pairs/shell_pair.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double pair_constant = 5.9149671727956128778; /* sqrt(2) pi^(5/4) */
+
+/* Prefactors below this are not worth a look, whatever the threshold (unless it is 0). */
+static const double prefactor_tiny = 1e-40;
+
+/* Nor are pairs with nothing but exponentials below exp(-this), 1e-50. */
+static const double decay_most = 115.0;
+
+static const fmo_eri_class diagonal_class[FMO_PAIR_CLASS_COUNT] = {
+    [FMO_PAIR_SS] = FMO_ERI_SSSS, [FMO_PAIR_PS] = FMO_ERI_PSPS, [FMO_PAIR_PP] = FMO_ERI_PPPP};
+static const int pair_ang_mom[FMO_PAIR_CLASS_COUNT][2] = {
+    [FMO_PAIR_SS] = {0, 0}, [FMO_PAIR_PS] = {1, 0}, [FMO_PAIR_PP] = {1, 1}};
+
+/* AB = A - B; returns its square. */
+static double shell_distance(const fmo_basis *basis, int i, int j, double *AB)
+{
+    double r2 = 0.0;
+    for (int x = 0; x < 3; x++) {
+        AB[x] = basis->shell[i].center[x] - basis->shell[j].center[x];
+        r2 += AB[x] * AB[x];
+    }
+    return r2;
+}
+
+void fmo_shell_pair_primitives(const fmo_basis *basis, int i, int j, double *prim, double *AB)
+{
+    const fmo_shell *A = &basis->shell[i], *B = &basis->shell[j];
+    const double r2 = shell_distance(basis, i, j, AB);
+    for (int k = 0; k < A->prim_num; k++) {
+        for (int l = 0; l < B->prim_num; l++, prim += FMO_PAIR_FIELDS) {
+            const double a = basis->exponent[A->prim_begin + k];
+            const double b = basis->exponent[B->prim_begin + l];
+            const double p = a + b;
+            prim[FMO_PAIR_P] = p;
+            prim[FMO_PAIR_K] = basis->coefficient[A->prim_begin + k] *
+                               basis->coefficient[B->prim_begin + l] * exp(-a * b / p * r2) *
+                               (pair_constant / p);
+            for (int x = 0; x < 3; x++) prim[FMO_PAIR_X + x] = -(b / p) * AB[x];
+            prim[FMO_PAIR_HALF] = 0.5 / p;
+        }
+    }
+}
+
+static double largest_exponent(const fmo_basis *basis, int s)
+{
+    const fmo_shell *shell = &basis->shell[s];
+    double largest = 0.0;
+    for (int k = 0; k < shell->prim_num; k++)
+        largest = fmax(largest, basis->exponent[shell->prim_begin + k]);
+    return largest;
+}
+
+static double smallest_exponent(const fmo_basis *basis, int s)
+{
+    const fmo_shell *shell = &basis->shell[s];
+    double smallest = basis->exponent[shell->prim_begin];
+    for (int k = 1; k < shell->prim_num; k++) {
+        const double exponent = basis->exponent[shell->prim_begin + k];
+        if (exponent < smallest) smallest = exponent;
+    }
+    return smallest;
+}
+
+void fmo_shell_pair_order(const fmo_basis *basis, int *i, int *j)
+{
+    const int li = basis->shell[*i].ang_mom, lj = basis->shell[*j].ang_mom;
+    if (li > lj) return;
+    if (li == lj && (li == 0 || largest_exponent(basis, *i) >= largest_exponent(basis, *j))) return;
+    const int swap = *i;
+    *i = *j;
+    *j = swap;
+}
+
+static int same_exponents(const fmo_basis *basis, const fmo_shell *a, const fmo_shell *b)
+{
+    return a->nucleus == b->nucleus && a->prim_num == b->prim_num &&
+           memcmp(basis->exponent + a->prim_begin, basis->exponent + b->prim_begin,
+                  (size_t)a->prim_num * sizeof *basis->exponent) == 0;
+}
+
+void fmo_sp_partners(const fmo_basis *basis, int *partner)
+{
+    const int s_shells = basis->shell_num_l[0];
+    for (int i = 0; i < basis->shell_num; i++) partner[i] = -1;
+    for (int p = s_shells; p < basis->shell_num; p++) {
+        for (int s = 0; s < s_shells && partner[p] < 0; s++) {
+            if (partner[s] >= 0 || !same_exponents(basis, &basis->shell[p], &basis->shell[s]))
+                continue;
+            partner[p] = s;
+            partner[s] = p;
+        }
+    }
+}
+
+/* sqrt(max_ab (ab|ab)) of n primitives. Those of two primitives, bk and kb, are the same: kets go
+ * up to the bra, which counts half, and all of it twice. prim is changed on the way and back. */
+static double schwarz_bound(fmo_pair_class pair_class, const double *center, const double *AB,
+                            int n, double *prim)
+{
+    const int size = (2 * pair_ang_mom[pair_class][0] + 1) * (2 * pair_ang_mom[pair_class][1] + 1);
+    double sum[9] = {0}, largest = 0.0;
+    for (int m = 0; m < n; m++) {
+        double eri[FMO_ERI_MAX], twice[FMO_PAIR_FIELDS];
+        double *const own = prim + m * FMO_PAIR_FIELDS;
+        const fmo_pair_view bra = {1, twice, AB, center};
+        const fmo_pair_view kets = {m + 1, prim, AB, center};
+        memcpy(twice, own, sizeof twice);
+        twice[FMO_PAIR_K] *= 2.0;
+        own[FMO_PAIR_K] *= 0.5;
+        fmo_eri_quartet(diagonal_class[pair_class], &bra, &kets, eri);
+        own[FMO_PAIR_K] *= 2.0;
+        for (int ab = 0; ab < size; ab++) sum[ab] += eri[ab * size + ab];
+    }
+    for (int ab = 0; ab < size; ab++) largest = fmax(largest, sum[ab]);
+    return sqrt(largest);
+}
+
+/* The same of one primitive, in closed form: with itself, at no distance, F_m = 1/(2m+1), and all
+ * odd derivatives vanish (docs/theory.md, "Schwarz bounds"). */
+static double prim_bound(fmo_pair_class pair_class, const double *AB, const double *prim)
+{
+    const double p = prim[FMO_PAIR_P], h = prim[FMO_PAIR_HALF];
+    const double second = p / 3.0, fourth = p * p / 5.0; /* 2 alpha F_1, (2 alpha)^2 F_2 */
+    double largest = pair_class == FMO_PAIR_SS;
+    for (int i = 0; i < 3 && pair_class != FMO_PAIR_SS; i++) {
+        const double PA = prim[FMO_PAIR_X + i];
+        if (pair_class == FMO_PAIR_PS) largest = fmax(largest, PA * PA + h * h * second);
+        for (int j = 0; j < 3 && pair_class == FMO_PAIR_PP; j++) {
+            const double PB = prim[FMO_PAIR_X + j] + AB[j];
+            const double charge = PA * PB + (i == j ? h : 0.0);
+            const double dipole = i == j ? (PA + PB) * (PA + PB) : PA * PA + PB * PB;
+            const double rest =
+                i == j ? 3.0 * h * h * fourth - 2.0 * charge * second : h * h * fourth;
+            largest = fmax(largest, charge * charge + h * h * (dipole * second + rest));
+        }
+    }
+    return fabs(prim[FMO_PAIR_K]) * sqrt(largest / sqrt(2.0 * p));
+}
+
+/* What the pairs are made from. */
+typedef struct pair_source {
+    const fmo_basis *basis;
+    const int *partner; /* NULL: no sp pairs */
+    double threshold;
+    int prim_max, threads;
+} pair_source;
+
+/* A kept primitive pair. */
+typedef struct kept_prim {
+    double prim[FMO_PAIR_FIELDS], ratio, bound;
+} kept_prim;
+
+/* Work space of one thread: the primitive pairs of one shell pair, [prim_max * prim_max]. */
+typedef struct scratch {
+    double AB[3];
+    double *prim, *work; /* all of them; later those kept, one after the other */
+    kept_prim *kept;
+} scratch;
+
+/* The s shell whose pair with s shell j the pair (p_i s_j) carries along, or -1. */
+static int carried_shell(const pair_source *source, fmo_pair_class pair_class, int i, int j)
+{
+    if (!source->partner || pair_class != FMO_PAIR_PS) return -1;
+    return source->partner[j] > i ? -1 : source->partner[i];
+}
+
+/* Is (s_i s_j) carried by a ps pair? */
+static int is_carried(const pair_source *source, fmo_pair_class pair_class, int i, int j)
+{
+    return source->partner && pair_class == FMO_PAIR_SS &&
+           (source->partner[i] >= 0 || source->partner[j] >= 0);
+}
+
+/* Bound of n primitives with their ratios (every stride-th), as a pair; what is carried along is an
+ * ss pair with prefactors times the ratios. prim is changed on the way and back; work has the size
+ * of prim. */
+static double pair_bound(fmo_pair_class pair_class, const double *center, const double *AB, int n,
+                         double *prim, const double *ratio, size_t stride, double *work)
+{
+    const double bound = schwarz_bound(pair_class, center, AB, n, prim);
+    int any = 0;
+    for (int m = 0; m < n; m++) any |= ratio[(size_t)m * stride] != 0.0;
+    if (!any) return bound;
+    memcpy(work, prim, (size_t)n * FMO_PAIR_FIELDS * sizeof *work);
+    for (int m = 0; m < n; m++) work[m * FMO_PAIR_FIELDS + FMO_PAIR_K] *= ratio[(size_t)m * stride];
+    return fmax(bound, schwarz_bound(FMO_PAIR_SS, center, AB, n, work));
+}
+
+double fmo_shell_pair_part_bound(const fmo_basis *basis, fmo_pair_class pair_class,
+                                 const fmo_pair_list *list, int n, int begin, int num)
+{
+    const int64_t at = list->begin[n] + begin;
+    double prim[FMO_PAIR_PART_MAX * FMO_PAIR_FIELDS], work[FMO_PAIR_PART_MAX * FMO_PAIR_FIELDS];
+    memcpy(prim, list->prim + at * FMO_PAIR_FIELDS, (size_t)num * FMO_PAIR_FIELDS * sizeof *prim);
+    return pair_bound(pair_class, basis->shell[list->i[n]].center, list->AB + 3 * (size_t)n, num,
+                      prim, list->ratio + at, 1, work);
+}
+
+/* Fill s with pair (i,j); returns how many primitive pairs stay, in s->kept, largest first. */
+static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int i, int j,
+                      scratch *s)
+{
+    const fmo_basis *basis = source->basis;
+    const fmo_shell *A = &basis->shell[i], *B = &basis->shell[j];
+    const int n = A->prim_num * B->prim_num, carried = carried_shell(source, pair_class, i, j);
+    int kept = 0;
+    if (source->threshold > 0.0) {
+        const double a = smallest_exponent(basis, i), b = smallest_exponent(basis, j);
+        if (a * b / (a + b) * shell_distance(basis, i, j, s->AB) > decay_most) return 0;
+    }
+    fmo_shell_pair_primitives(basis, i, j, s->prim, s->AB);
+    for (int m = 0; m < n; m++) {
+        const double *const prim = s->prim + m * FMO_PAIR_FIELDS;
+        const int k = m / B->prim_num;
+        double ratio = 0.0;
+        if (carried >= 0)
+            ratio = basis->coefficient[basis->shell[carried].prim_begin + k] /
+                    basis->coefficient[A->prim_begin + k];
+        if (source->threshold > 0.0 && fabs(prim[FMO_PAIR_K]) < prefactor_tiny) continue;
+        const double bound = fmax(prim_bound(pair_class, s->AB, prim),
+                                  fabs(ratio) * prim_bound(FMO_PAIR_SS, s->AB, prim));
+        if (bound < source->threshold) continue;
+        int at = kept++; /* in descending order; equal ones as they came */
+        for (; at > 0 && s->kept[at - 1].bound < bound; at--) s->kept[at] = s->kept[at - 1];
+        memcpy(s->kept[at].prim, prim, sizeof s->kept[at].prim);
+        s->kept[at].ratio = ratio;
+        s->kept[at].bound = bound;
+    }
+    return kept;
+}
+
+/* The bound of the pair that prune_pair found. */
+static double kept_bound(fmo_pair_class pair_class, const double *center, int kept, scratch *s)
+{
+    for (int m = 0; m < kept; m++)
+        memcpy(s->prim + m * FMO_PAIR_FIELDS, s->kept[m].prim, sizeof s->kept[m].prim);
+    return pair_bound(pair_class, center, s->AB, kept, s->prim, &s->kept->ratio,
+                      sizeof *s->kept / sizeof s->kept->ratio, s->work);
+}
+
+static void scratch_free(scratch *s)
+{
+    free(s->prim);
+    free(s->work);
+    free(s->kept);
+}
+
+static int scratch_alloc(scratch *s, int prim_max)
+{
+    const size_t n = (size_t)prim_max * (size_t)prim_max;
+    s->prim = malloc(n * FMO_PAIR_FIELDS * sizeof *s->prim);
+    s->work = malloc(n * FMO_PAIR_FIELDS * sizeof *s->work);
+    s->kept = malloc(n * sizeof *s->kept);
+    return s->prim && s->work && s->kept;
+}
+
+/* What one thread keeps of all its pairs, one after the other. */
+typedef struct store {
+    kept_prim *prim;
+    size_t used, room;
+} store;
+
+/* Appends n primitives; returns 0 without memory. */
+static int store_append(store *st, const kept_prim *prim, int n)
+{
+    if (st->used + (size_t)n > st->room) {
+        const size_t room = 2 * st->room + (size_t)n + 256;
+        kept_prim *more = realloc(st->prim, room * sizeof *more);
+        if (!more) return 0;
+        st->prim = more;
+        st->room = room;
+    }
+    memcpy(st->prim + st->used, prim, (size_t)n * sizeof *prim);
+    st->used += (size_t)n;
+    return 1;
+}
+
+/* A pair before sorting; its primitives are in the store of a thread. */
+typedef struct candidate {
+    double bound;
+    size_t at;
+    int i, j, prim_num, thread;
+} candidate;
+
+static int by_candidate(const void *x, const void *y)
+{
+    const candidate *a = x, *b = y;
+    if (a->bound != b->bound) return a->bound < b->bound ? 1 : -1;
+    if (a->i != b->i) return a->i < b->i ? -1 : 1;
+    return (a->j > b->j) - (a->j < b->j);
+}
+
+static int list_alloc(fmo_pair_list *list)
+{
+    const size_t n = (size_t)list->num + 1;
+    list->i = malloc(n * sizeof *list->i);
+    list->j = malloc(n * sizeof *list->j);
+    list->bound = malloc(n * sizeof *list->bound);
+    list->AB = malloc(3 * n * sizeof *list->AB);
+    list->begin = malloc(n * sizeof *list->begin);
+    const size_t prims = (size_t)list->prim_num + 1;
+    list->prim = malloc(prims * FMO_PAIR_FIELDS * sizeof *list->prim);
+    list->prim_bound = malloc(prims * sizeof *list->prim_bound);
+    list->ratio = malloc(prims * sizeof *list->ratio);
+    return list->i && list->j && list->bound && list->AB && list->begin && list->prim &&
+           list->prim_bound && list->ratio;
+}
+
+/* Fewer primitive pairs take less time than it takes to wake a thread. */
+enum { PRIM_PAIRS_PER_THREAD = 4096 };
+
+static int useful_threads(const pair_source *source, int li, int lj)
+{
+    const fmo_basis *basis = source->basis;
+    double prims[2] = {0.0, 0.0};
+    for (int s = 0; s < basis->shell_num; s++)
+        prims[basis->shell[s].ang_mom] += basis->shell[s].prim_num;
+    const double all = prims[li] * prims[lj] * (li == lj ? 0.5 : 1.0);
+    return (int)fmin(source->threads, 1.0 + all / PRIM_PAIRS_PER_THREAD);
+}
+
+static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class,
+                            fmo_pair_list *list, fmo_error *err)
+{
+    const fmo_basis *basis = source->basis;
+    const int li = pair_ang_mom[pair_class][0], lj = pair_ang_mom[pair_class][1];
+    const int ni = basis->shell_num_l[li], nj = basis->shell_num_l[lj];
+    const int i0 = li ? basis->shell_num_l[0] : 0, j0 = lj ? basis->shell_num_l[0] : 0;
+    fmo_status status = FMO_OK;
+    int failed = 0;
+    list->all = li == lj ? (int64_t)ni * (ni + 1) / 2 : (int64_t)ni * nj;
+    const int prim_max = source->prim_max, threads = useful_threads(source, li, lj);
+    candidate *all = malloc((size_t)(list->all + 1) * sizeof *all);
+    store *stores = calloc((size_t)threads, sizeof *stores);
+    if (!all || !stores) failed = 1;
+
+        /* Everything is found out first, then put into the list in its order. */
+#pragma omp parallel num_threads(threads) if (!failed)
+    {
+        const int thread = omp_get_thread_num();
+        scratch s = {0};
+        if (!failed && !scratch_alloc(&s, prim_max)) {
+#pragma omp atomic write
+            failed = 1;
+        }
+#pragma omp barrier
+#pragma omp for schedule(dynamic, 4)
+        for (int a = 0; a < ni; a++) {
+            int stop;
+#pragma omp atomic read
+            stop = failed;
+            if (stop) continue;
+            const int b_end = li == lj ? a + 1 : nj;
+            candidate *row = all + (li == lj ? (int64_t)a * (a + 1) / 2 : (int64_t)a * nj);
+            for (int b = 0; b < b_end; b++) {
+                int i = i0 + a, j = j0 + b;
+                fmo_shell_pair_order(basis, &i, &j);
+                const int kept = is_carried(source, pair_class, i, j)
+                                     ? 0
+                                     : prune_pair(source, pair_class, i, j, &s);
+                row[b] = (candidate){0.0, stores[thread].used, i, j, kept, thread};
+                if (!kept) continue;
+                row[b].bound = kept_bound(pair_class, basis->shell[i].center, kept, &s);
+                if (!store_append(&stores[thread], s.kept, kept)) {
+#pragma omp atomic write
+                    failed = 1;
+                    break;
+                }
+            }
+        }
+        scratch_free(&s);
+    }
+    if (!failed) {
+        for (int64_t n = 0; n < list->all; n++)
+            if (all[n].prim_num) all[list->num++] = all[n];
+        qsort(all, (size_t)list->num, sizeof *all, by_candidate);
+        for (int n = 0; n < list->num; n++) {
+            list->prim_num += all[n].prim_num;
+            if (all[n].prim_num > list->prim_max) list->prim_max = all[n].prim_num;
+        }
+        failed = !list_alloc(list);
+    }
+    if (!failed) {
+        int64_t at = 0;
+        for (int n = 0; n < list->num; n++) {
+            const candidate *c = &all[n];
+            const kept_prim *kept = stores[c->thread].prim + c->at;
+            list->i[n] = c->i;
+            list->j[n] = c->j;
+            list->bound[n] = c->bound;
+            list->begin[n] = at;
+            shell_distance(basis, c->i, c->j, list->AB + 3 * (size_t)n);
+            for (int m = 0; m < c->prim_num; m++, at++) {
+                memcpy(list->prim + at * FMO_PAIR_FIELDS, kept[m].prim, sizeof kept[m].prim);
+                list->ratio[at] = kept[m].ratio;
+                list->prim_bound[at] = kept[m].bound;
+            }
+        }
+        list->begin[list->num] = at;
+    }
+    for (int t = 0; stores && t < threads; t++) free(stores[t].prim);
+    free(stores);
+    if (failed)
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %lld shell pairs",
+                               (long long)list->all);
+    free(all);
+    return status;
+}
+
+void fmo_shell_pairs_free(fmo_shell_pairs *pairs)
+{
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        fmo_pair_list *list = &pairs->list[c];
+        free(list->i);
+        free(list->j);
+        free(list->bound);
+        free(list->AB);
+        free(list->begin);
+        free(list->prim);
+        free(list->prim_bound);
+        free(list->ratio);
+    }
+    memset(pairs, 0, sizeof *pairs);
+}
+
+static fmo_status make_pairs(const fmo_basis *basis, const int *partner, double prune, int threads,
+                             fmo_shell_pairs *pairs, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    int prim_max = 1;
+    memset(pairs, 0, sizeof *pairs);
+    pairs->sp = partner != NULL;
+    pairs->prune = prune;
+    for (int s = 0; s < basis->shell_num; s++)
+        if (basis->shell[s].prim_num > prim_max) prim_max = basis->shell[s].prim_num;
+
+    scratch s = {0};
+    if (!scratch_alloc(&s, prim_max)) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d primitive pairs of a shell",
+                               prim_max);
+        goto done;
+    }
+    for (int i = 0; i < basis->shell_num; i++) {
+        const fmo_pair_class pair_class = basis->shell[i].ang_mom ? FMO_PAIR_PP : FMO_PAIR_SS;
+        const pair_source whole = {basis, NULL, 0.0, prim_max, threads};
+        const int n = prune_pair(&whole, pair_class, i, i, &s);
+        const double bound = kept_bound(pair_class, basis->shell[i].center, n, &s);
+        if (!(bound <= pairs->scale)) pairs->scale = bound; /* NaN stays */
+    }
+    if (!(pairs->scale > 0.0 && isfinite(pairs->scale))) {
+        status = fmo_error_set(err, FMO_ERR_INPUT,
+                               "the largest self-repulsion of a shell is %g hartree^(1/2): check "
+                               "basis/coefficient, basis/prim_factor, basis/shell_factor and "
+                               "ao/normalization",
+                               pairs->scale);
+        goto done;
+    }
+    const pair_source source = {basis, partner, prune > 0.0 ? prune / pairs->scale : 0.0, prim_max,
+                                threads};
+    for (int c = 0; status == FMO_OK && c < FMO_PAIR_CLASS_COUNT; c++)
+        status = make_list(&source, (fmo_pair_class)c, &pairs->list[c], err);
+done:
+    scratch_free(&s);
+    if (status != FMO_OK) fmo_shell_pairs_free(pairs);
+    return status;
+}
+
+fmo_status fmo_shell_pairs_make(const fmo_basis *basis, double prune, int threads,
+                                fmo_shell_pairs *pairs, fmo_error *err)
+{
+    return make_pairs(basis, NULL, prune, threads, pairs, err);
+}
+
+fmo_status fmo_sp_pairs_make(const fmo_basis *basis, double prune, int threads,
+                             fmo_shell_pairs *pairs, fmo_error *err)
+{
+    int *partner = malloc((size_t)basis->shell_num * sizeof *partner);
+    memset(pairs, 0, sizeof *pairs);
+    if (!partner)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d shells", basis->shell_num);
+    fmo_sp_partners(basis, partner);
+    const fmo_status status = make_pairs(basis, partner, prune, threads, pairs, err);
+    free(partner);
+    return status;
+}
