@@ -167,7 +167,7 @@ static void add_block(const part *bra, const part *ket, int columns, int sizes, 
     static const int products[3] = {1, 3, 9};
     const int n = products[bra->kind], m = products[ket->kind], swap = bra->kind < ket->kind;
     const int high = swap ? ket->kind : bra->kind, low = swap ? bra->kind : ket->kind;
-    double eri[FMO_ERI_MAX];
+    double eri[FMO_ERI_INTEGRALS_MAX];
     fmo_eri_quartet((fmo_eri_class)(high * (high + 1) / 2 + low), swap ? ket->view : bra->view,
                     swap ? bra->view : ket->view, eri);
     for (int i = 0; i < n; i++)
@@ -205,7 +205,7 @@ static void contract(const far_pair *bra, const far_pair *ket, const double *X,
 static void exact_coulomb(const far_pair *bra, const far_pair *ket, double D[2][PRODUCTS_MAX],
                           double J[2][PRODUCTS_MAX])
 {
-    double X[FMO_ERI_MAX] = {0};
+    double X[FMO_ERI_INTEGRALS_MAX] = {0};
     add_integrals(bra, ket, 0, X);
     contract(bra, ket, X, D, J);
 }
@@ -331,7 +331,7 @@ static void check_integrals(far_pair *bra, far_pair *ket, double gap, const doub
 {
     const int size = FMO_FAR_PRODUCTS(bra->kind) * FMO_FAR_PRODUCTS(ket->kind);
     const double bound = largest_integral(bra, ket, gap);
-    double exact[FMO_ERI_MAX] = {0}, X[FMO_ERI_MAX];
+    double exact[FMO_ERI_INTEGRALS_MAX] = {0}, X[FMO_ERI_INTEGRALS_MAX];
     double J[2][PRODUCTS_MAX], far[2][PRODUCTS_MAX];
     add_integrals(bra, ket, 0, exact);
     far_integrals(bra, PRIMS_MAX, ket, PRIMS_MAX, X);
@@ -443,7 +443,7 @@ static void test_nodes(void)
         for (int q = 0; q < 40; q++) {
             const double distance = q % 2 ? uniform(15.0, 60.0) : uniform(2.0, 20.0);
             double D[2][PRODUCTS_MAX], J[2][PRODUCTS_MAX], sizes[2][PRODUCTS_MAX], center[3];
-            double far[2][PRODUCTS_MAX], size_of[FMO_ERI_MAX] = {0};
+            double far[2][PRODUCTS_MAX], size_of[FMO_ERI_INTEGRALS_MAX] = {0};
             const double T = place_pairs(fragments, distance, pair, center);
             far_pair *bra = &pair[0], *ket = &pair[1];
             const double gap = distance - bra->half - ket->half;
