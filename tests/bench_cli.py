@@ -384,6 +384,32 @@ class Usage(Case):
             self.assertEqual(line, line.rstrip())
         self.assertRegex(bench("--version").stdout, r"^fmo-bench \d+\.\d+\.\d+\n$")
 
+    def test_help_of_one(self):
+        """What is listed is what it takes, and nothing else."""
+        every = set(re.findall(r"(?m)^  (?:-\w, |    )--([a-z-]+)", bench("--help").stdout))
+        for name in EXPERIMENTS + BUILDS:
+            run = bench(name, "--help", "--bogus")
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            self.assertRegex(run.stdout, rf"\AUsage: fmo-bench {name} ")
+            self.assertLessEqual(max(map(len, run.stdout.splitlines())), 100)
+            own = set(re.findall(r"(?m)^  (?:-\w, |    )--([a-z-]+)", run.stdout))
+            self.assertLess(own, every)
+            self.assertIn("json", own)
+            for option, value in (("bins", "1"), ("where", "cpu"), ("strip", "5"), ("waters", "1"), ("cutoff", "0")):
+                if option not in own:
+                    self.assertIn(f"{name} does not take --{option}", bench(name, "--" + option, value).stderr)
+        run = bench("sort", "--help")
+        self.assertEqual((run.returncode, run.stdout), (2, ""))
+
+    def test_slips(self):
+        for line, says in ((["--itmes", "3"], "unknown option --itmes: did you mean --items?"),
+                           (["--se", "3"], "--se could be --seconds or --seed"),
+                           (["-x"], "unknown option -x (see fmo-bench --help)"),
+                           (["--frobnicate"], "--frobnicate: expected one of --where --scatter")):
+            run = bench("histogram", *line)
+            self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (2, "", 1), run.stderr)
+            self.assertIn(says, run.stderr)
+
     def test_bad_data_set(self):
         run = bench("histogram", "--pattern", "replay", "--dataset", "/no/such/file.h5", "--quiet")
         self.assertEqual(run.returncode, 3)

@@ -89,7 +89,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
     if (bench_options_parse(argc, argv, &options, &err) != FMO_OK) return say(&err);
     if (options.action == BENCH_HELP) {
-        bench_options_help(stdout);
+        bench_options_help(options.experiment, stdout);
         options.json = NULL;
         return finish(&run);
     }
