@@ -161,7 +161,7 @@ class Json(Case):
     def test_document(self):
         document, _ = self.results("histogram", "--where", "cpu", "--items", "1000", "--bins", "10")
         self.assertEqual(document["format"], "fmo-bench")
-        self.assertEqual(document["version"], 1)
+        self.assertEqual(document["version"], 2)
         cell = document["results"][0]
         self.assertLessEqual(cell["seconds"]["min"], cell["seconds"]["median"])
         self.assertLessEqual(cell["seconds"]["median"], cell["seconds"]["max"])
@@ -203,7 +203,7 @@ class Builds(Case):
         document, text = self.rows("fock", "--systems", "water001,WATER008/sto")
         rows = {c["row"]: c["parameters"] for c in document["results"]}
         self.assertEqual(list(rows), ["water001/STO-3G", "water001/6-31G", "water008/STO-3G"])
-        self.assertEqual([p["functions"] for p in rows.values()], [7, 13, 56])
+        self.assertEqual([p["nao"] for p in rows.values()], [7, 13, 56])
         self.assertEqual([p["basis"] for p in rows.values()], ["STO-3G", "6-31G", "STO-3G"])
         self.assertEqual(rows["water001/6-31G"]["peer"], "OpenFMO")
         self.assertEqual(rows["water001/6-31G"]["peer_seconds"], 1.6e-3)
@@ -223,7 +223,7 @@ class Builds(Case):
         path = os.path.join(SOURCE, "datasets", "xyz", "nh3.xyz")
         document, _ = self.rows("fock", "--geometry", path, "--basis", "6-31g", "--cycles", "0")
         (cell,) = document["results"]
-        self.assertEqual((cell["row"], cell["parameters"]["functions"]), ("nh3.xyz", 15))
+        self.assertEqual((cell["row"], cell["parameters"]["nao"]), ("nh3.xyz", 15))
         self.assertNotIn("peer", cell["parameters"])
 
     def test_growth(self):
@@ -249,7 +249,7 @@ class Builds(Case):
                 self.assertEqual(run.returncode, 0, run.stderr)
                 with open(out, encoding="utf-8") as file:
                     (cell,) = json.load(file)["results"]
-                errors.append(cell["parameters"]["error_fock"])
+                errors.append(cell["parameters"]["error_fock_2e"])
         self.assertGreater(errors[0], 1e-7)
         self.assertLess(errors[1], 1e-8)
 

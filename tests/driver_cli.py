@@ -309,7 +309,7 @@ class Report(Case):
     def test_profile(self):
         result = run(MEDIUM, "--profile", "--mode", "cpu")
         self.assertRuns(result)
-        for word in ("host", "device", "commit", "plan", "screening", "reduction"):
+        for word in ("host", "device", "revision", "plan", "screening", "reduction"):
             self.assertRegex(result.out, rf"(?m)^  {word} +\S")
         self.assertIn("sha256 " + digest(MEDIUM), result.out)
         self.assertEqual(run(MEDIUM, "--profile=none").out.count("sha256"), 0)

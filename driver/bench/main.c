@@ -4,7 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "options.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 #include "driver/report/host.h"
 
 #include <omp.h>
@@ -24,10 +24,10 @@ static int say(const fmo_error *err)
 static void print_head(const bench_run *run)
 {
     char cpu[128];
-    const char *commit = driver_host_commit();
+    const char *revision = driver_host_revision();
     driver_host_cpu(cpu, sizeof cpu);
     printf("fmo-bench %s (%s)\nCPU: %s, %d threads%s\n", FMO_VERSION_STRING,
-           commit ? commit : "commit not known", cpu, run->threads,
+           revision ? revision : "revision not known", cpu, run->threads,
            run->cpu ? "" : "; CPU parts not asked for");
     if (run->gpu)
         printf("GPU: %s, %d multiprocessors, driver %d, CUDA %d\n", run->device.name,
