@@ -13,6 +13,7 @@
 #include "accumulate/rules/digest.h"
 #include "accumulate/rules/pair_order.h"
 #include "integrals/pairs/shell_pair.h"
+#include "integrals/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,7 @@ static int quartet_adds(const int *l)
 {
     int adds = 0;
 #define ROW(matrix, row, column, den_row, den_column) \
-    adds += (2 * l[row] + 1) * (2 * l[column] + 1);
+    adds += fmo_shell_functions(l[row]) * fmo_shell_functions(l[column]);
     FMO_DIGEST_TABLE(ROW)
 #undef ROW
     return adds;
@@ -75,9 +76,9 @@ static void add_warp(stream *out, const int ao[4][WARP], int lanes, int row, int
 static void add_quartets(stream *out, const int *l, const int ao[4][WARP], int lanes)
 {
     enum { J = 0, K = 1 };
-#define ROW(matrix, row, column, den_row, den_column) \
-    for (int x = 0; x < 2 * l[row] + 1; x++)          \
-        for (int y = 0; y < 2 * l[column] + 1; y++)   \
+#define ROW(matrix, row, column, den_row, den_column)            \
+    for (int x = 0; x < fmo_shell_functions(l[row]); x++)        \
+        for (int y = 0; y < fmo_shell_functions(l[column]); y++) \
             add_warp(out, ao, lanes, row, column, x, y, matrix);
     FMO_DIGEST_TABLE(ROW)
 #undef ROW
