@@ -198,7 +198,7 @@ def main() -> int:
            "seconds": round(time.monotonic() - started, 1),
            "host": {**opening["host"], "system": platform.platform()},
            "device": (opening["device"] or {}).get("name"), "driver": gpu_driver(),
-           "commit": opening.get("revision", opening.get("commit")) or args.commit},
+           "commit": opening["commit"] or args.commit},
           [runs[key] for key in sorted(runs)], args.out)
     return 0 if any("profile" in run for run in runs.values()) else 1
 
