@@ -177,10 +177,13 @@ class Json(Case):
             self.assertIn("`" + name + "`", text)
 
     def test_bad_place(self):
-        run = bench("strip", "--items", "10", "--json", "/no/such/folder/x.json")
-        self.assertEqual(run.returncode, 3)
-        self.assertEqual(run.stderr.count("\n"), 1)
-        self.assertEqual(run.stdout, "")
+        for path, says in (("/no/such/folder/x.json", "No such file"), ("/dev/null", "not a regular file")):
+            run = bench("strip", "--items", "10", "--json", path)
+            self.assertEqual(run.returncode, 3)
+            self.assertEqual(run.stderr.count("\n"), 1)
+            self.assertIn(f"--json {path}: ", run.stderr)
+            self.assertIn(says, run.stderr)
+            self.assertEqual(run.stdout, "")
 
 
 class Builds(Case):

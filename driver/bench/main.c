@@ -5,13 +5,13 @@
 #define _GNU_SOURCE
 #include "options.h"
 #include "driver/base/clock.h"
+#include "driver/base/output_check.h"
 #include "driver/report/host.h"
 
 #include <omp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <fmo/fock.h>
 #include <fmo/version.h>
 
@@ -99,19 +99,8 @@ int main(int argc, char **argv)
         return finish(&run);
     }
     /* Results that could not be written are not worth minutes of measuring. */
-    if (options.json) {
-        char folder[4096];
-        snprintf(folder, sizeof folder, "%s", options.json);
-        char *slash = strrchr(folder, '/');
-        if (slash)
-            slash[slash == folder] = '\0';
-        else
-            strcpy(folder, ".");
-        if (access(folder, W_OK) != 0) {
-            fmo_error_set(&err, FMO_ERR_OUTPUT, "%s: cannot write there", options.json);
-            return say(&err);
-        }
-    }
+    if (options.json && driver_check_output("json", options.json, NULL, "", &err) != FMO_OK)
+        return say(&err);
     run.threads = options.threads > 0 ? (int)options.threads : omp_get_max_threads();
     omp_set_num_threads(run.threads);
     run.cpu = options.places >> BENCH_ON_CPU & 1;

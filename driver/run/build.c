@@ -1,7 +1,7 @@
 /* Builds of one data set through the public library: all of it a user's own program could do. */
 #include "driver/run/build.h"
 #include "driver/base/checkgoto.h"
-#include "driver/run/output_check.h"
+#include "driver/base/output_check.h"
 #include "driver/run/repeats.h"
 
 #include <stdlib.h>
@@ -53,7 +53,8 @@ fmo_status driver_build_begin(const driver_options *options, const char *path,
                               driver_result *result, fmo_error *err)
 {
     fmo_status status = FMO_OK;
-    if (options->output) CHECKGOTO(driver_check_output("output", options->output, path, err));
+    if (options->output)
+        CHECKGOTO(driver_check_output("output", options->output, path, "data set", err));
     CHECKGOTO(fmo_dataset_read(path, &result->dataset, err));
     result->nao = fmo_basis_ao_num(fmo_dataset_basis(result->dataset));
     result->electrons = fmo_dataset_electron_num(result->dataset);

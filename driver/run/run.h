@@ -1,5 +1,5 @@
 /* One data set of the command line. Prints nothing, but for the progress bar. Arrows: run.c ->
- * build.c, scf.c -> result.c, output_check.c; batch.c -> build.c, repeats.c. */
+ * build.c, scf.c -> result.c; batch.c -> build.c, repeats.c. */
 #ifndef FMO_RUN_RUN_H
 #define FMO_RUN_RUN_H
 

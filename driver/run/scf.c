@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "driver/run/scf.h"
 #include "driver/base/checkgoto.h"
-#include "driver/run/output_check.h"
+#include "driver/base/output_check.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -137,6 +137,7 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
 {
     fmo_status status = FMO_OK;
     fmo_scf_options scf = options->scf_options;
+    const char *kind = driver_is_xyz(path) ? "geometry" : "data set";
     driver_progress progress;
     listener cycles = {options, &progress, result, watch, 0};
 
@@ -156,8 +157,8 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
                              "leave out --multiplicity, and choose --charge so that the number of "
                              "electrons is even",
                              options->multiplicity);
-    if (options->output) CHECKGOTO(driver_check_output("output", options->output, path, err));
-    if (options->molden) CHECKGOTO(driver_check_output("molden", options->molden, path, err));
+    if (options->output) CHECKGOTO(driver_check_output("output", options->output, path, kind, err));
+    if (options->molden) CHECKGOTO(driver_check_output("molden", options->molden, path, kind, err));
     if (driver_is_xyz(path))
         CHECKGOTO(read_geometry(options, path, &result->dataset, err));
     else

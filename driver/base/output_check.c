@@ -1,7 +1,6 @@
 /* The folder is there and may be written to, and the file is no data set of ours. */
 #define _GNU_SOURCE
-#include "driver/run/output_check.h"
-#include "driver/cli/options.h"
+#include "driver/base/output_check.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -11,16 +10,16 @@
 #include <unistd.h>
 
 fmo_status driver_check_output(const char *option, const char *output, const char *input,
-                               fmo_error *err)
+                               const char *kind, fmo_error *err)
 {
     struct stat out, in, folder_stat;
     if (stat(output, &out) == 0) {
         if (!S_ISREG(out.st_mode))
             return fmo_error_set(err, FMO_ERR_OUTPUT, "--%s %.300s: not a regular file", option,
                                  output);
-        if (stat(input, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+        if (input && stat(input, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
             return fmo_error_set(err, FMO_ERR_OUTPUT, "--%s is the %s itself: choose another name",
-                                 option, driver_is_xyz(input) ? "geometry" : "data set");
+                                 option, kind);
     }
     char *copy = strdup(output);
     if (!copy) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
