@@ -83,9 +83,10 @@ static double build_once(call *c)
     fmo_error err = {FMO_OK, ""};
     for (int k = 0; k < c->member_num; k++) {
         const driver_result *result = &c->batch->result[c->member[k].index];
-        c->job[k] =
-            (fmo_fock_job){c->member[k].plan, fmo_dataset_density(result->dataset),
-                           result->matrices[DRIVER_COULOMB], result->matrices[DRIVER_EXCHANGE]};
+        c->job[k] = (fmo_fock_job){.plan = c->member[k].plan,
+                                   .density = fmo_dataset_density(result->dataset),
+                                   .coulomb = result->matrices[DRIVER_COULOMB],
+                                   .exchange = result->matrices[DRIVER_EXCHANGE]};
     }
     const double begin = driver_seconds();
     const fmo_status status = fmo_fock_build_batch(c->job, (size_t)c->member_num, &err);
