@@ -1,7 +1,9 @@
 /* --batch: all data sets through one call of fmo_fock_build_batch. A data set that cannot be read,
  * planned or built is left out, and the others go on without it. */
-#include "driver/run/run.h"
-#include "driver/report/clock.h"
+#include "driver/run/batch.h"
+#include "driver/base/clock.h"
+#include "driver/run/build.h"
+#include "driver/run/repeats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,7 +41,7 @@ static void read_all(call *c)
         memset(m, 0, sizeof *m);
         m->index = i;
         fmo_error *err = &c->batch->err[i];
-        fmo_status status = driver_begin(o, o->datasets[i], result, err);
+        fmo_status status = driver_build_begin(o, o->datasets[i], result, err);
         if (status == FMO_OK) status = driver_repeats_begin(&m->repeats, o->repeat, result, err);
         if (status != FMO_OK) {
             fmo_error_set(err, status, "%s", fmo_status_text(status));
@@ -98,12 +100,6 @@ static double build_once(call *c)
     return NAN;
 }
 
-static int by_value(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 static void build_all(call *c, double *seconds)
 {
     const int repeat = c->options->repeat;
@@ -123,11 +119,7 @@ static void build_all(call *c, double *seconds)
         }
         done++;
     }
-    if (done == 0) return;
-    qsort(seconds, (size_t)done, sizeof *seconds, by_value);
-    c->batch->seconds_min = seconds[0];
-    c->batch->seconds_median = 0.5 * (seconds[(done - 1) / 2] + seconds[done / 2]);
-    c->batch->seconds_max = seconds[done - 1];
+    c->batch->seconds = driver_spread_of(seconds, (size_t)done);
 }
 
 /* After all plans are gone: the check wants their memory. */
@@ -137,7 +129,7 @@ static void finish_all(call *c)
     driver_progress_init(&progress, stderr, !c->options->quiet);
     for (int i = 0; i < c->batch->count; i++)
         if (c->batch->err[i].status == FMO_OK)
-            driver_finish(c->options, &progress, &c->batch->result[i], &c->batch->err[i]);
+            driver_build_finish(c->options, &progress, &c->batch->result[i], &c->batch->err[i]);
     driver_progress_end(&progress);
 }
 
@@ -148,7 +140,7 @@ fmo_status driver_run_batch(const driver_options *options, driver_batch *batch, 
     double *seconds = calloc((size_t)options->repeat, sizeof *seconds);
     fmo_status status = FMO_OK;
     memset(batch, 0, sizeof *batch);
-    batch->seconds_min = batch->seconds_median = batch->seconds_max = NAN;
+    batch->seconds = driver_spread_of(NULL, 0);
     batch->result = calloc(count, sizeof *batch->result);
     batch->err = calloc(count, sizeof *batch->err);
     if (!batch->result || !batch->err || !c.member || !c.job || !seconds) {

@@ -1,11 +1,12 @@
 /* fmo-driver: two-electron Fock matrices and SCFs of data sets, from the command line.
- * Next: options.c (what it takes), run.c, run_batch.c and run_scf.c (what it does), report.c and
- * profile_json.c (what it says). Everything numerical is in the libraries, <fmo/fock.h> and
- * <fmo/scf.h>. */
+ * Next: cli/options.c (what it takes), run/run.h (what it does), report/report.c and profile_json.c
+ * (what it says); arrows go main.c -> report -> run -> cli -> base. Everything numerical is in the
+ * libraries, <fmo/fock.h> and <fmo/scf.h>. */
 #define _GNU_SOURCE
 #include "driver/cli/options.h"
 #include "driver/report/profile_json.h"
 #include "driver/report/report.h"
+#include "driver/run/batch.h"
 #include "driver/run/run.h"
 
 #include <ctype.h>
@@ -67,10 +68,10 @@ static int flush_stdout(void)
     return fmo_status_exit_code(FMO_ERR_OUTPUT);
 }
 
-/* One data set: report it, or say on stderr why not. json is NULL without --profile=json. */
+/* One data set: report it, or say on stderr why not. json is NULL without --profile=json. *reported
+ * counts those of which there is something on stdout. */
 static int report_one(const driver_options *options, const char *path, fmo_status status,
-                      fmo_error *err, const driver_result *result, driver_json *json,
-                      int *succeeded)
+                      fmo_error *err, const driver_result *result, driver_json *json, int *reported)
 {
     fmo_error json_err = {FMO_OK, ""};
     int code = 0;
@@ -89,7 +90,7 @@ static int report_one(const driver_options *options, const char *path, fmo_statu
             print_error(path, result->scf_verdict.message);
             code = fmo_status_exit_code(result->scf_verdict.status);
         }
-        ++*succeeded;
+        ++*reported;
         if (!json) {
             driver_report(options, result, stdout);
         } else {
@@ -107,19 +108,38 @@ static int report_one(const driver_options *options, const char *path, fmo_statu
     return code;
 }
 
+/* What a data set has printed before it is done. */
+typedef struct listener {
+    const driver_options *options;
+    bool begun;
+} listener;
+
+/* An SCF's cycles, for people. What was printed before a fault stays. */
+static void print_cycle(const driver_result *result, void *user)
+{
+    listener *l = user;
+    driver_report_cycle(l->options, result, stdout);
+    fflush(stdout); /* whether that went well is looked at after the data set */
+    l->begun = true;
+}
+
 static int run_one(const driver_options *options, const char *path, driver_json *json,
-                   int *succeeded)
+                   int *reported)
 {
     driver_result result;
     fmo_error err = {FMO_OK, ""};
-    const fmo_status status = driver_run(options, path, &result, &err);
-    const int code = report_one(options, path, status, &err, &result, json, succeeded);
+    listener l = {options, false};
+    const driver_watch watch = {print_cycle, &l};
+    const bool watched = !json && !options->quiet;
+    const fmo_status status = driver_run(options, path, watched ? &watch : NULL, &result, &err);
+    const int code = report_one(options, path, status, &err, &result, json, reported);
+    *reported += status != FMO_OK && l.begun;
     driver_result_free(&result);
     return code;
 }
 
 /* All data sets in one call. */
-static int run_batch(const driver_options *options, driver_json *json, int *succeeded)
+static int run_batch(const driver_options *options, driver_json *json, int *reported)
 {
     driver_batch batch;
     fmo_error err = {FMO_OK, ""};
@@ -130,15 +150,15 @@ static int run_batch(const driver_options *options, driver_json *json, int *succ
         code = fmo_status_exit_code(status);
     }
     for (int i = 0; i < batch.count && status == FMO_OK; i++) {
-        if (*succeeded > 0 && !json && !options->quiet) fputs("\n", stdout);
+        if (*reported > 0 && !json && !options->quiet) fputs("\n", stdout);
         code = worse(code, report_one(options, options->datasets[i], batch.err[i].status,
-                                      &batch.err[i], &batch.result[i], json, succeeded));
+                                      &batch.err[i], &batch.result[i], json, reported));
     }
-    if (*succeeded > 0 && json && driver_json_add_batch(json, &batch, &err) != FMO_OK) {
+    if (*reported > 0 && json && driver_json_add_batch(json, &batch, &err) != FMO_OK) {
         print_error(NULL, err.message);
         code = worse(code, fmo_status_exit_code(err.status));
     }
-    if (*succeeded > 0 && !json && !options->quiet) driver_report_batch(&batch, stdout);
+    if (*reported > 0 && !json && !options->quiet) driver_report_batch(&batch, stdout);
     driver_batch_free(&batch);
     return code;
 }
@@ -146,7 +166,7 @@ static int run_batch(const driver_options *options, driver_json *json, int *succ
 static int run_all(const driver_options *options)
 {
     driver_json *json = NULL;
-    int code = 0, succeeded = 0, write_code = 0;
+    int code = 0, reported = 0, write_code = 0;
     if (options->profile == DRIVER_PROFILE_JSON) {
         json = driver_json_create();
         if (!json) {
@@ -155,16 +175,16 @@ static int run_all(const driver_options *options)
         }
     }
     if (options->batch) {
-        code = run_batch(options, json, &succeeded);
+        code = run_batch(options, json, &reported);
         write_code = flush_stdout();
     }
     for (int i = 0; i < options->dataset_num && write_code == 0 && !options->batch; i++) {
-        if (succeeded > 0 && !json && !options->quiet) fputs("\n", stdout);
-        code = worse(code, run_one(options, options->datasets[i], json, &succeeded));
+        if (reported > 0 && !json && !options->quiet) fputs("\n", stdout);
+        code = worse(code, run_one(options, options->datasets[i], json, &reported));
         write_code = flush_stdout();
     }
     /* With nothing to report, stdout stays empty here too. */
-    if (json && succeeded > 0) {
+    if (json && reported > 0) {
         fmo_error err = {FMO_OK, ""};
         if (driver_json_write(json, stdout, &err) != FMO_OK) {
             print_error(NULL, err.message);

@@ -1,11 +1,11 @@
-# Writes HEADER with the git commit of SOURCE ("" outside a repository); leaves it alone if equal.
-set(commit "")
+# Writes HEADER with the git revision of SOURCE ("" outside a repository); leaves it alone if equal.
+set(revision "")
 find_program(GIT git)
 if(GIT AND EXISTS ${SOURCE}/.git)
     execute_process(COMMAND ${GIT} -C ${SOURCE} describe --always --dirty --abbrev=12 --exclude=*
-                    OUTPUT_VARIABLE commit ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+                    OUTPUT_VARIABLE revision ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
 endif()
-set(text "#define FMO_COMMIT \"${commit}\"\n")
+set(text "#define FMO_REVISION \"${revision}\"\n")
 set(old "")
 if(EXISTS ${HEADER})
     file(READ ${HEADER} old)

@@ -1,18 +1,42 @@
 /* Runs the SCF of one data set or geometry: read, converge, write. */
-#include "driver/run/run.h"
+#define _GNU_SOURCE
+#include "driver/run/scf.h"
+#include "driver/base/checkgoto.h"
+#include "driver/base/output_check.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <fmo/basis_set.h>
 #include <fmo/molecule.h>
 #include <fmo/wavefunction.h>
 
-#define CHECKGOTO(call)                  \
-    do {                                 \
-        status = (call);                 \
-        if (status != FMO_OK) goto done; \
-    } while (0)
+/* Whether the name is of a set with polarisation functions, by its usual marks. */
+static bool has_d_shells(const char *name)
+{
+    static const char *const families[] = {"cc-p", "aug-", "def2-", "ano-", "pc-1", "pc-2", "pc-3"};
+    bool found = strpbrk(name, "*(") != NULL;
+    for (size_t k = 0; k < sizeof families / sizeof families[0]; k++)
+        found |= strncasecmp(name, families[k], strlen(families[k])) == 0;
+    return found;
+}
+
+/* The basis set, and more about a name that is not known than the library says. */
+static fmo_status read_basis(const char *name, fmo_basis_set **set, fmo_error *err)
+{
+    fmo_error why = {FMO_OK, ""};
+    const fmo_status status = fmo_basis_set_read(name, set, &why);
+    if (status == FMO_OK) return FMO_OK;
+    const char *others = strstr(why.message, "choose one of");
+    if (others && has_d_shells(name))
+        return fmo_error_set(
+            err, status,
+            "basis set '%.64s' needs d shells for its polarisation functions: this "
+            "build supports s and p; %s",
+            name, others);
+    return fmo_error_set(err, status, "%s", why.message);
+}
 
 static fmo_status read_geometry(const driver_options *options, const char *path,
                                 fmo_dataset **dataset, fmo_error *err)
@@ -20,7 +44,7 @@ static fmo_status read_geometry(const driver_options *options, const char *path,
     fmo_molecule *molecule = NULL;
     fmo_basis_set *set = NULL;
     fmo_status status = fmo_molecule_read_xyz(path, &molecule, err);
-    if (status == FMO_OK) status = fmo_basis_set_read(options->basis, &set, err);
+    if (status == FMO_OK) status = read_basis(options->basis, &set, err);
     if (status == FMO_OK) status = fmo_dataset_create(molecule, set, options->charge, dataset, err);
     fmo_basis_set_destroy(set);
     fmo_molecule_destroy(molecule);
@@ -39,8 +63,10 @@ static int electron_num(const driver_options *options, const fmo_dataset *datase
 }
 
 typedef struct listener {
+    const driver_options *options;
     driver_progress *progress;
     driver_result *result;
+    const driver_watch *watch; /* or NULL */
     int out_of_memory;
 } listener;
 
@@ -50,13 +76,20 @@ static void take_cycle(const fmo_scf_cycle *cycle, void *user)
     driver_result *result = l->result;
     fmo_scf_cycle *more =
         realloc(result->cycles, (size_t)(result->cycle_num + 1) * sizeof *result->cycles);
+    driver_progress_end(l->progress);
+    if (!more) l->out_of_memory = 1;
     if (more) {
         result->cycles = more;
-        result->cycles[result->cycle_num++] = *cycle;
+        result->cycles[result->cycle_num] = *cycle;
+        result->cycles[result->cycle_num++].so_far = NULL;
+        result->profile = cycle->so_far->fock_profile;
+        if (l->watch) l->watch->cycle(result, l->watch->user);
     }
-    if (!more) l->out_of_memory = 1;
-    driver_progress_end(l->progress);
-    driver_progress_begin(l->progress, "cycle %d", cycle->cycle + 1);
+    /* What the builds to come are for. */
+    if (cycle->converged && l->options->scf_options.stability != FMO_SCF_STABILITY_NONE)
+        driver_progress_begin(l->progress, "stability");
+    else
+        driver_progress_begin(l->progress, "cycle %d", cycle->cycle + 1);
 }
 
 static fmo_status write_files(const driver_options *options, const driver_result *result,
@@ -90,7 +123,7 @@ static fmo_status evaluate(driver_result *result, fmo_error *err)
     double *G = malloc(size * sizeof *G);
     if (!G) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for G");
     for (size_t i = 0; i < size; i++) G[i] = scf->fock[i] - scf->core_hamiltonian[i];
-    driver_evaluate(result, scf->density, G, NULL, 0.0);
+    driver_result_evaluate(result, scf->density, G, NULL, 0.0);
     result->energy = scf->energy;
     result->no_energy = NULL;
     result->profile = scf->fock_profile;
@@ -99,15 +132,17 @@ static fmo_status evaluate(driver_result *result, fmo_error *err)
     return FMO_OK;
 }
 
-fmo_status driver_run_scf(const driver_options *options, const char *path, driver_result *result,
-                          fmo_error *err)
+fmo_status driver_run_scf(const driver_options *options, const char *path,
+                          const driver_watch *watch, driver_result *result, fmo_error *err)
 {
     fmo_status status = FMO_OK;
     fmo_scf_options scf = options->scf_options;
+    const char *kind = driver_is_xyz(path) ? "geometry" : "data set";
     driver_progress progress;
-    listener cycles = {&progress, result, 0};
+    listener cycles = {options, &progress, result, watch, 0};
 
     memset(result, 0, sizeof *result);
+    result->is_scf = true;
     driver_progress_init(&progress, stderr, !options->quiet);
     scf.fock = options->fock;
     scf.fock.cutoff = driver_cutoff(options);
@@ -122,8 +157,8 @@ fmo_status driver_run_scf(const driver_options *options, const char *path, drive
                              "leave out --multiplicity, and choose --charge so that the number of "
                              "electrons is even",
                              options->multiplicity);
-    if (options->output) CHECKGOTO(driver_check_output("output", options->output, path, err));
-    if (options->molden) CHECKGOTO(driver_check_output("molden", options->molden, path, err));
+    if (options->output) CHECKGOTO(driver_check_output("output", options->output, path, kind, err));
+    if (options->molden) CHECKGOTO(driver_check_output("molden", options->molden, path, kind, err));
     if (driver_is_xyz(path))
         CHECKGOTO(read_geometry(options, path, &result->dataset, err));
     else
@@ -138,6 +173,7 @@ fmo_status driver_run_scf(const driver_options *options, const char *path, drive
         .core_hamiltonian = from_file ? fmo_dataset_core_hamiltonian(result->dataset) : NULL,
         .nuclear_repulsion = fmo_dataset_nuclear_repulsion(result->dataset),
         .density = fmo_dataset_density(result->dataset)};
+    result->electrons = input.electron_num;
     if (input.electron_num < 0) {
         status = fmo_error_set(err, FMO_ERR_INPUT,
                                "the data set does not say how many electrons there are: give "
