@@ -2,9 +2,27 @@
 #include "io/output/hdf5.h"
 #include <fmo/version.h>
 
+#include <pthread.h>
 #include <string.h>
 
 enum { CORE_INCREMENT = 4096 };
+
+/* HDF5 has globals of its own and is seldom built thread-safe: one thread at a time uses it. */
+static pthread_mutex_t h5_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void fmo_h5_quiet_begin(fmo_h5_quiet *quiet)
+{
+    pthread_mutex_lock(&h5_lock);
+    H5Eget_auto2(H5E_DEFAULT, &quiet->function, &quiet->data);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+void fmo_h5_quiet_end(const fmo_h5_quiet *quiet)
+{
+    H5Eclear2(H5E_DEFAULT);
+    H5Eset_auto2(H5E_DEFAULT, quiet->function, quiet->data);
+    pthread_mutex_unlock(&h5_lock);
+}
 
 hid_t fmo_h5_image_create(void)
 {

@@ -9,6 +9,15 @@
 #include <fmo/dataset.h>
 #include "io/trexio/fields.h"
 
+/* Around every use of HDF5: its own error printing is switched off between begin and end, and other
+ * threads of ours wait. */
+typedef struct fmo_h5_quiet {
+    H5E_auto2_t function;
+    void *data;
+} fmo_h5_quiet;
+void fmo_h5_quiet_begin(fmo_h5_quiet *quiet);
+void fmo_h5_quiet_end(const fmo_h5_quiet *quiet);
+
 /* An empty file in memory; negative without memory. Close with H5Fclose. */
 hid_t fmo_h5_image_create(void);
 

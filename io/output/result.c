@@ -1,6 +1,5 @@
 /* Writing a result file: group /fmo of a new HDF5 file, built in memory, written by file.c. */
 #include <fmo/result.h>
-#include "io/hdf5/h5.h"
 #include "io/output/file.h"
 #include "io/output/hdf5.h"
 

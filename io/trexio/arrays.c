@@ -13,25 +13,24 @@ const char *fmo_field_title(fmo_field_id id)
     return fmo_fields[id].title;
 }
 
-fmo_status fmo_trexio_no_memory(const fmo_reader *r, const char *what, size_t bytes)
+fmo_status fmo_trexio_no_memory(fmo_reader *r, const char *what, size_t bytes)
 {
-    return fmo_h5_fail(&r->h5, FMO_ERR_MEMORY, what, "no memory for its %.1f MiB",
-                       (double)bytes / 1048576.0);
+    return fmo_store_fail(&r->store, FMO_ERR_MEMORY, what, "no memory for its %.1f MiB",
+                          (double)bytes / 1048576.0);
 }
 
 /* An array of the caller's; *values stays NULL on error. */
-fmo_status fmo_trexio_allocate(const fmo_reader *r, const char *what, size_t n, size_t item,
+fmo_status fmo_trexio_allocate(fmo_reader *r, const char *what, size_t n, size_t item,
                                void **values)
 {
     *values = n <= SIZE_MAX / item ? malloc(n ? n * item : 1) : NULL;
     return *values ? FMO_OK : fmo_trexio_no_memory(r, what, n * item);
 }
 
-fmo_status fmo_trexio_check_finite(const fmo_reader *r, const fmo_field *field,
-                                   const double *values)
+fmo_status fmo_trexio_check_finite(fmo_reader *r, const fmo_field *field, const double *values)
 {
-    size_t n = fmo_h5_values(&r->h5, field);
-    size_t columns = field->dim[1] ? (size_t)r->h5.count[field->dim[1]] : 0;
+    size_t n = fmo_store_values(&r->store, field);
+    size_t columns = field->dim[1] ? (size_t)r->store.count[field->dim[1]] : 0;
     for (size_t i = 0; i < n; i++) {
         if (isfinite(values[i])) continue;
         char index[64] = "";
@@ -47,23 +46,13 @@ fmo_status fmo_trexio_check_finite(const fmo_reader *r, const fmo_field *field,
 }
 
 /* Allocate and read a checked field: double or int64_t by its kind. Reals are finite. */
-fmo_status fmo_trexio_read_array(const fmo_reader *r, fmo_field_id id, void **values)
+fmo_status fmo_trexio_read_array(fmo_reader *r, fmo_field_id id, void **values)
 {
     const fmo_field *field = &fmo_fields[id];
-    fmo_status status =
-        fmo_trexio_allocate(r, field->title, fmo_h5_values(&r->h5, field), sizeof(double), values);
+    fmo_status status = fmo_trexio_allocate(r, field->title, fmo_store_values(&r->store, field),
+                                            sizeof(double), values);
     if (status != FMO_OK) return status;
-    trexio_exit_code code = TREXIO_SUCCESS;
-    if (field->read_real)
-        code = field->read_real(r->trexio, *values);
-    else if (field->read_integer)
-        code = field->read_integer(r->trexio, *values);
-    else
-        status = fmo_h5_read(&r->h5, field, *values);
-    if (code != TREXIO_SUCCESS)
-        status = INPUT(r, field->title,
-                       "its data cannot be read (%s); the file is damaged: copy it again",
-                       trexio_string_of_error(code));
+    status = fmo_store_read(&r->store, field, *values);
     if (status == FMO_OK && field->kind == KIND_REAL)
         status = fmo_trexio_check_finite(r, field, *values);
     if (status != FMO_OK) {
@@ -73,7 +62,7 @@ fmo_status fmo_trexio_read_array(const fmo_reader *r, fmo_field_id id, void **va
     return status;
 }
 
-fmo_status fmo_trexio_read_reals(const fmo_reader *r, fmo_field_id id, double **values)
+fmo_status fmo_trexio_read_reals(fmo_reader *r, fmo_field_id id, double **values)
 {
     void *read = NULL;
     fmo_status status = fmo_trexio_read_array(r, id, &read);
@@ -82,10 +71,10 @@ fmo_status fmo_trexio_read_reals(const fmo_reader *r, fmo_field_id id, double **
 }
 
 /* Integers narrowed to int; larger ones are out of any range that is meant here. */
-fmo_status fmo_trexio_read_ints(const fmo_reader *r, fmo_field_id id, int **values)
+fmo_status fmo_trexio_read_ints(fmo_reader *r, fmo_field_id id, int **values)
 {
     void *read = NULL, *narrow = NULL;
-    size_t n = fmo_h5_values(&r->h5, &fmo_fields[id]);
+    size_t n = fmo_store_values(&r->store, &fmo_fields[id]);
     fmo_status status = fmo_trexio_read_array(r, id, &read);
     if (status == FMO_OK)
         status = fmo_trexio_allocate(r, fmo_field_title(id), n, sizeof(int), &narrow);

@@ -28,7 +28,7 @@ static fmo_status find_components(fmo_reader *r, basis_arrays *b)
     for (int ao = 0; ao < r->d->nao; ao++) {
         int shell = b->ao_shell[ao], l = 0, component = 0;
         /* An index or an l out of range is left for fmo_basis_create to report. */
-        if (in_range(shell, r->h5.count[DIM_SHELL])) {
+        if (in_range(shell, r->store.count[DIM_SHELL])) {
             l = b->shell_ang_mom[shell] == 1;
             component = b->used[shell]++;
             if (component > 2 * l && in_range(b->shell_ang_mom[shell], 2)) {
@@ -50,11 +50,12 @@ static fmo_status find_components(fmo_reader *r, basis_arrays *b)
 /* One factor for each primitive: coefficient times shell_factor times prim_factor. */
 static fmo_status multiply_factors(fmo_reader *r, basis_arrays *b)
 {
-    memset(b->used, 0, (size_t)r->h5.count[DIM_SHELL] * sizeof *b->used);
-    for (int64_t k = 0; k < r->h5.count[DIM_PRIM]; k++) {
+    memset(b->used, 0, (size_t)r->store.count[DIM_SHELL] * sizeof *b->used);
+    for (int64_t k = 0; k < r->store.count[DIM_PRIM]; k++) {
         int shell = b->prim_shell[k];
         b->coefficient[k] *= b->prim_factor[k];
-        if (!in_range(shell, r->h5.count[DIM_SHELL])) continue; /* reported by fmo_basis_create */
+        if (!in_range(shell, r->store.count[DIM_SHELL]))
+            continue; /* reported by fmo_basis_create */
         b->coefficient[k] *= b->shell_factor[shell];
         if (++b->used[shell] > DEPTH_MOST)
             return INPUT(r, fmo_field_title(FIELD_basis_shell_index),
@@ -70,10 +71,10 @@ static void hand_over(fmo_reader *r, basis_arrays *b)
     r->d->input = (fmo_basis_input){.nucleus_num = r->d->nucleus_num,
                                     .nucleus_charge = b->charge,
                                     .nucleus_coord = b->coord,
-                                    .shell_num = (int)r->h5.count[DIM_SHELL],
+                                    .shell_num = (int)r->store.count[DIM_SHELL],
                                     .shell_nucleus = b->shell_nucleus,
                                     .shell_ang_mom = b->shell_ang_mom,
-                                    .prim_num = (int)r->h5.count[DIM_PRIM],
+                                    .prim_num = (int)r->store.count[DIM_PRIM],
                                     .prim_shell = b->prim_shell,
                                     .prim_exponent = b->exponent,
                                     .prim_coefficient = b->coefficient,
@@ -87,7 +88,7 @@ static fmo_status create_basis(fmo_reader *r)
 {
     fmo_error why = {FMO_OK, ""};
     fmo_status status = fmo_basis_create(&r->d->input, &r->d->basis, &why);
-    if (status != FMO_OK) fmo_h5_fail(&r->h5, status, NULL, "%s", why.message);
+    if (status != FMO_OK) fmo_store_fail(&r->store, status, NULL, "%s", why.message);
     return status;
 }
 
@@ -95,9 +96,9 @@ static fmo_status read_cartesian(fmo_reader *r)
 {
     const fmo_attribute *attribute = &fmo_attributes[ATTR_ao_cartesian];
     int64_t value = 0;
-    if (!fmo_h5_has_attribute(&r->h5, attribute))
+    if (!fmo_store_has_attribute(&r->store, attribute))
         return INPUT(r, attribute->title, "missing; write 1 (p functions x, y, z) or 0 (z, x, y)");
-    fmo_status status = fmo_h5_read_integer(&r->h5, attribute, &value);
+    fmo_status status = fmo_store_read_integer(&r->store, attribute, &value);
     if (status == FMO_OK && value != 0 && value != 1)
         status = INPUT(r, attribute->title, "%lld; expected 1 (p functions x, y, z) or 0 (z, x, y)",
                        (long long)value);
@@ -108,7 +109,7 @@ static fmo_status read_cartesian(fmo_reader *r)
 fmo_status fmo_trexio_read_basis(fmo_reader *r)
 {
     basis_arrays b = {0};
-    size_t nao = (size_t)r->d->nao, shells = (size_t)r->h5.count[DIM_SHELL];
+    size_t nao = (size_t)r->d->nao, shells = (size_t)r->store.count[DIM_SHELL];
     const struct {
         fmo_field_id id;
         double **values;
@@ -151,7 +152,8 @@ fmo_status fmo_trexio_read_names(fmo_reader *r)
         labels = calloc((size_t)r->d->nucleus_num, LABEL_SLOT);
         if (!labels)
             return fmo_trexio_no_memory(r, fmo_field_title(FIELD_nucleus_label), LABEL_SLOT);
-        status = fmo_h5_read_strings(&r->h5, &fmo_fields[FIELD_nucleus_label], labels, LABEL_SLOT);
+        status =
+            fmo_store_read_strings(&r->store, &fmo_fields[FIELD_nucleus_label], labels, LABEL_SLOT);
     }
     if (status == FMO_OK &&
         fmo_dataset_name_nuclei(r->d, r->d->input.nucleus_charge, labels, LABEL_SLOT) != FMO_OK)
@@ -159,8 +161,9 @@ fmo_status fmo_trexio_read_names(fmo_reader *r)
     free(labels);
     static const fmo_attribute_id names[] = {ATTR_fmo_basis_name, ATTR_fmo_basis};
     for (int i = 0; status == FMO_OK && i < 2 && !r->d->basis_name[0]; i++)
-        if (fmo_h5_is_short_string(&r->h5, &fmo_attributes[names[i]], 256)) /* else: no matter */
-            status = fmo_h5_read_string(&r->h5, &fmo_attributes[names[i]], r->d->basis_name,
-                                        sizeof r->d->basis_name);
+        if (fmo_store_is_short_string(&r->store, &fmo_attributes[names[i]],
+                                      256)) /* else: no matter */
+            status = fmo_store_read_string(&r->store, &fmo_attributes[names[i]], r->d->basis_name,
+                                           sizeof r->d->basis_name);
     return status;
 }

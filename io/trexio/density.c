@@ -20,7 +20,7 @@ fmo_status fmo_trexio_check_overlap(fmo_reader *r)
     if (status == FMO_OK) {
         fmo_error why = {FMO_OK, ""};
         status = fmo_overlap(r->d->basis, r->overlap, &why);
-        if (status != FMO_OK) fmo_h5_fail(&r->h5, status, NULL, "%s", why.message);
+        if (status != FMO_OK) fmo_store_fail(&r->store, status, NULL, "%s", why.message);
     }
     if (status != FMO_OK || !r->has[FIELD_ao_1e_int_overlap]) return status;
     status = fmo_trexio_read_reals(r, FIELD_ao_1e_int_overlap, &theirs);
@@ -82,7 +82,7 @@ static void add_orbitals(size_t nao, size_t nmo, const double *C, const double *
 static fmo_status check_occupations(fmo_reader *r, const double *occupation)
 {
     int64_t fractional = 0, first = -1;
-    for (int64_t m = 0; m < r->h5.count[DIM_MO]; m++) {
+    for (int64_t m = 0; m < r->store.count[DIM_MO]; m++) {
         double n = occupation[m];
         if (n < -OCCUPATION_TOLERANCE || n > 2.0 + OCCUPATION_TOLERANCE) {
             char name[96];
@@ -118,7 +118,7 @@ static fmo_status density_from_orbitals(fmo_reader *r)
                 fmo_trexio_no_memory(r, fmo_field_title(FIELD_fmo_density), n * n * sizeof(double));
     }
     if (status == FMO_OK) {
-        add_orbitals(n, (size_t)r->h5.count[DIM_MO], C, occupation, r->d->density);
+        add_orbitals(n, (size_t)r->store.count[DIM_MO], C, occupation, r->d->density);
         status = fmo_trexio_check_finite(r, &fmo_fields[FIELD_fmo_density], r->d->density);
     }
     r->d->density_source = "mo_coefficient and mo_occupation";

@@ -69,8 +69,8 @@ fmo_status fmo_trexio_note_convergence(fmo_reader *r)
     const fmo_attribute *converged = &fmo_attributes[ATTR_fmo_converged];
     int64_t value = 1;
     fmo_status status = FMO_OK;
-    if (fmo_h5_has_attribute(&r->h5, converged))
-        status = fmo_h5_read_integer(&r->h5, converged, &value);
+    if (fmo_store_has_attribute(&r->store, converged))
+        status = fmo_store_read_integer(&r->store, converged, &value);
     if (status == FMO_OK && !value && r->d->density)
         fmo_dataset_note(r->d, "the orbitals are those of an SCF that did not converge");
     return status;
@@ -82,8 +82,8 @@ fmo_status fmo_trexio_read_repulsion(fmo_reader *r)
     double ours = fmo_basis_nuclear_repulsion(r->d->basis), theirs = ours;
     if (!isfinite(ours))
         fmo_dataset_note(r->d, "nucleus/coord: two charged nuclei coincide, so there is no energy");
-    if (fmo_h5_has_attribute(&r->h5, attribute)) {
-        fmo_status status = fmo_h5_read_real(&r->h5, attribute, &theirs);
+    if (fmo_store_has_attribute(&r->store, attribute)) {
+        fmo_status status = fmo_store_read_real(&r->store, attribute, &theirs);
         if (status != FMO_OK) return status;
         if (!isfinite(theirs))
             return INPUT(r, attribute->title, "%g; expected a finite energy in hartree", theirs);
@@ -105,8 +105,8 @@ fmo_status fmo_trexio_read_electrons(fmo_reader *r)
     int64_t number[] = {-1, -1, -1};
     for (int i = TOTAL; i <= DOWN; i++) {
         const fmo_attribute *attribute = &fmo_attributes[ids[i]];
-        if (!fmo_h5_has_attribute(&r->h5, attribute)) continue;
-        fmo_status status = fmo_h5_read_integer(&r->h5, attribute, &number[i]);
+        if (!fmo_store_has_attribute(&r->store, attribute)) continue;
+        fmo_status status = fmo_store_read_integer(&r->store, attribute, &number[i]);
         if (status != FMO_OK) return status;
         if (number[i] < (i == TOTAL) || number[i] > INT_MAX)
             return INPUT(r, attribute->title, "%lld electrons; write their true number",

@@ -1,19 +1,13 @@
 /* The tables of fields.h as arrays. */
 #include "io/trexio/fields.h"
 
-#define KIND_double        KIND_REAL
-#define KIND_int64_t       KIND_INTEGER
-#define READ_double(name)  .read_real = trexio_read_##name##_64
-#define READ_int64_t(name) .read_integer = trexio_read_##name##_64
+#define KIND_double  KIND_REAL
+#define KIND_int64_t KIND_INTEGER
 
 const fmo_field fmo_fields[FIELD_COUNT] = {
-#define ROW(g, n, type, d0, d1)               \
-    [FIELD_##g##_##n] = {.group = #g,         \
-                         .name = #g "_" #n,   \
-                         .title = #g "/" #n,  \
-                         .kind = KIND_##type, \
-                         .dim = {d0, d1},     \
-                         READ_##type(g##_##n)},
+#define ROW(g, n, type, d0, d1) \
+    [FIELD_##g##_##n] = {       \
+        .group = #g, .name = #g "_" #n, .title = #g "/" #n, .kind = KIND_##type, .dim = {d0, d1}},
     FMO_TREXIO_ARRAY_TABLE(ROW)
 #undef ROW
 #define ROW(g, n, type, d0, d1, what, remedy) \

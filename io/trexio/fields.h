@@ -8,7 +8,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <trexio.h>
 
 /* What the dimensions of an array are called, and the attribute that holds each. DIM_3 is 3. */
 /* X(enumerator, group, attribute, largest value accepted) */
@@ -28,7 +27,7 @@ typedef enum fmo_dim {
     DIM_COUNT
 } fmo_dim;
 
-/* Arrays read through libtrexio. X(group, name, C type, dimension, dimension) */
+/* Arrays that are read. X(group, name, C type, dimension, dimension) */
 #define FMO_TREXIO_ARRAY_TABLE(X)                          \
     X(nucleus, charge, double, DIM_NUCLEUS, DIM_NONE)      \
     X(nucleus, coord, double, DIM_NUCLEUS, DIM_3)          \
@@ -50,8 +49,8 @@ typedef enum fmo_dim {
     X(mo, occupation, double, DIM_MO, DIM_NONE)            \
     X(mo, energy, double, DIM_MO, DIM_NONE)
 
-/* Arrays that must be all zero where they exist, read through HDF5 (not every libtrexio knows
- * them). X(group, name, C type, dimension, dimension, what a value other than 0 means, cure) */
+/* Arrays that must be all zero where they exist. X(group, name, C type, dimension, dimension, what
+ * a value other than 0 means, cure) */
 #define FMO_ZERO_ARRAY_TABLE(X)                                                      \
     X(basis, r_power, int64_t, DIM_SHELL, DIM_NONE, "a radial power r^n",            \
       "only plain Gaussians are supported")                                          \
@@ -138,8 +137,6 @@ typedef struct fmo_field {
     const char *title;        /* as messages call it: basis/exponent, /fmo/density */
     fmo_kind kind;
     fmo_dim dim[2];
-    trexio_exit_code (*read_real)(trexio_t *, double *);     /* NULL: through HDF5 */
-    trexio_exit_code (*read_integer)(trexio_t *, int64_t *); /* NULL: through HDF5 */
     const char *note, *cure; /* the columns of FMO_ZERO_ARRAY_TABLE; note: units in /fmo */
 } fmo_field;
 

@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
-enum { VERSION_MOST = 15 /* libtrexio 2.2 keeps the version in 16 bytes */ };
+enum { VERSION_MOST = 15 /* as libtrexio, which keeps the version in 16 bytes */ };
 
 static fmo_status open_file(fmo_reader *r)
 {
@@ -18,38 +19,36 @@ static fmo_status open_file(fmo_reader *r)
         "is a directory; expected an HDF5 file (a TREXIO text directory has to be converted)",
         "the file is empty; copy it again"};
     fmo_status status =
-        fmo_file_open(r->path, r->h5.label, &hints, &r->descriptor, &r->before, r->h5.err);
-    r->h5.size = (uint64_t)r->before.st_size;
-    r->h5.descriptor = r->descriptor;
+        fmo_file_open(r->path, r->store.label, &hints, &r->descriptor, &r->before, r->store.err);
+    r->store.size = (uint64_t)r->before.st_size;
+    r->store.descriptor = r->descriptor;
     return status;
 }
 
+/* HDF5 locks a file exclusively as long as it writes there. File systems without locks are fine. */
 static fmo_status open_hdf5(fmo_reader *r)
 {
-    return fmo_h5_open(&r->h5, r->path);
+    if (flock(r->descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return INPUT(r, NULL,
+                     "another program is writing the file (it holds a lock); wait for it, "
+                     "or copy the file elsewhere");
+    return fmo_store_open(&r->store);
 }
 
-/* libtrexio trusts what it opens, so whatever would trip it is checked first. */
-static fmo_status open_trexio(fmo_reader *r)
+static fmo_status check_version(fmo_reader *r)
 {
     const fmo_attribute *version = &fmo_attributes[ATTR_metadata_package_version];
     char text[VERSION_MOST + 1];
     int numbers[3];
-    if (!fmo_h5_has_attribute(&r->h5, version))
+    if (!fmo_store_has_attribute(&r->store, version))
         return INPUT(r, version->title,
                      "missing: HDF5, but not TREXIO; write the file with TREXIO 2 or newer");
-    if (!fmo_h5_is_short_string(&r->h5, version, VERSION_MOST) ||
-        fmo_h5_read_string(&r->h5, version, text, sizeof text) != FMO_OK ||
+    if (!fmo_store_is_short_string(&r->store, version, VERSION_MOST) ||
+        fmo_store_read_string(&r->store, version, text, sizeof text) != FMO_OK ||
         sscanf(text, "%3d.%5d.%5d", &numbers[0], &numbers[1], &numbers[2]) != 3 || numbers[0] < 1)
         return INPUT(r, version->title,
                      "expected a version such as 2.6.0 as a string of fixed length; write the file "
                      "with TREXIO 2 or newer");
-    trexio_exit_code code = TREXIO_FAILURE;
-    r->trexio = trexio_open(r->path, 'r', TREXIO_HDF5, &code);
-    if (!r->trexio)
-        return INPUT(r, NULL,
-                     "libtrexio cannot open it (%s); write the file with TREXIO 2 or newer",
-                     trexio_string_of_error(code));
     return FMO_OK;
 }
 
@@ -73,7 +72,7 @@ static fmo_status read_file(const char *path, bool density_needed, fmo_dataset *
 {
     static fmo_status (*const steps[])(fmo_reader *) = {open_file,
                                                         open_hdf5,
-                                                        open_trexio,
+                                                        check_version,
                                                         fmo_trexio_read_counts,
                                                         fmo_trexio_find_fields,
                                                         fmo_trexio_check_required,
@@ -95,22 +94,17 @@ static fmo_status read_file(const char *path, bool density_needed, fmo_dataset *
     if (!*path) return fmo_error_set(err, FMO_ERR_INPUT, "the path is empty; name a data set");
     fmo_reader r = {
         .path = path, .descriptor = -1, .density_needed = density_needed, .d = fmo_dataset_new()};
-    r.h5.file = -1;
-    r.h5.err = err;
-    fmo_path_label(path, r.h5.label, sizeof r.h5.label);
+    r.store.err = err;
+    fmo_path_label(path, r.store.label, sizeof r.store.label);
     if (r.d) r.d->path = strdup(path);
     if (!r.d || !r.d->path) {
         fmo_dataset_destroy(r.d);
-        return fmo_error_set(err, FMO_ERR_MEMORY, "%s: no memory to read it", r.h5.label);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "%s: no memory to read it", r.store.label);
     }
-    fmo_h5_quiet quiet;
-    fmo_h5_quiet_begin(&quiet);
     fmo_status status = FMO_OK;
     for (size_t i = 0; status == FMO_OK && i < sizeof steps / sizeof steps[0]; i++)
         status = steps[i](&r);
-    if (r.trexio) trexio_close(r.trexio);
-    fmo_h5_close(&r.h5);
-    fmo_h5_quiet_end(&quiet);
+    fmo_store_close(&r.store);
     if (r.descriptor >= 0) close(r.descriptor);
     free(r.overlap);
     if (status == FMO_OK)

@@ -4,7 +4,7 @@
 #define FMO_IO_TREXIO_READER_H
 
 #include "io/dataset/dataset_internal.h"
-#include "io/hdf5/h5.h"
+#include "io/trexio/store.h"
 
 #include <sys/stat.h>
 
@@ -12,8 +12,7 @@ typedef struct fmo_reader {
     const char *path;
     int descriptor;
     struct stat before;
-    fmo_h5 h5;
-    trexio_t *trexio;
+    fmo_store store;
     bool has[FIELD_COUNT];
     bool has_ecp;
     bool density_needed;
@@ -22,27 +21,26 @@ typedef struct fmo_reader {
 } fmo_reader;
 
 /* An input error of a field (NULL: of the file). */
-#define INPUT(r, title, ...) fmo_h5_fail(&(r)->h5, FMO_ERR_INPUT, title, __VA_ARGS__)
+#define INPUT(r, title, ...) fmo_store_fail(&(r)->store, FMO_ERR_INPUT, title, __VA_ARGS__)
 
 const char *fmo_field_title(fmo_field_id id);
 
 /* --- arrays.c ----------------------------------------------------------------------------------*/
 
-fmo_status fmo_trexio_no_memory(const fmo_reader *r, const char *what, size_t bytes);
+fmo_status fmo_trexio_no_memory(fmo_reader *r, const char *what, size_t bytes);
 
 /* An array of the caller's of n items; *values stays NULL on error. */
-fmo_status fmo_trexio_allocate(const fmo_reader *r, const char *what, size_t n, size_t item,
+fmo_status fmo_trexio_allocate(fmo_reader *r, const char *what, size_t n, size_t item,
                                void **values);
 
 /* FMO_ERR_INPUT with the index of the first value of a field that is not finite. */
-fmo_status fmo_trexio_check_finite(const fmo_reader *r, const fmo_field *field,
-                                   const double *values);
+fmo_status fmo_trexio_check_finite(fmo_reader *r, const fmo_field *field, const double *values);
 
 /* Allocate and read a checked field: double or int64_t by its kind. Reals are finite; integers
  * narrowed to int are in its range. */
-fmo_status fmo_trexio_read_array(const fmo_reader *r, fmo_field_id id, void **values);
-fmo_status fmo_trexio_read_reals(const fmo_reader *r, fmo_field_id id, double **values);
-fmo_status fmo_trexio_read_ints(const fmo_reader *r, fmo_field_id id, int **values);
+fmo_status fmo_trexio_read_array(fmo_reader *r, fmo_field_id id, void **values);
+fmo_status fmo_trexio_read_reals(fmo_reader *r, fmo_field_id id, double **values);
+fmo_status fmo_trexio_read_ints(fmo_reader *r, fmo_field_id id, int **values);
 
 /* A matrix [nao][nao]: rounding is averaged away, one that is not symmetric is refused. */
 fmo_status fmo_trexio_symmetrize(fmo_reader *r, fmo_field_id id, double *matrix);

@@ -9,9 +9,9 @@ static fmo_status check_basis_type(fmo_reader *r)
 {
     const fmo_attribute *type = &fmo_attributes[ATTR_basis_type];
     char text[64];
-    if (!fmo_h5_has_attribute(&r->h5, type))
+    if (!fmo_store_has_attribute(&r->store, type))
         return INPUT(r, type->title, "missing; expected 'Gaussian'");
-    fmo_status status = fmo_h5_read_string(&r->h5, type, text, sizeof text);
+    fmo_status status = fmo_store_read_string(&r->store, type, text, sizeof text);
     if (status == FMO_OK && strcasecmp(text, "Gaussian") != 0)
         status =
             INPUT(r, type->title, "'%s': only 'Gaussian' is supported; choose another basis", text);
@@ -21,8 +21,8 @@ static fmo_status check_basis_type(fmo_reader *r)
 static fmo_status check_zero_array(fmo_reader *r, fmo_field_id id)
 {
     const fmo_field *field = &fmo_fields[id];
-    size_t n = fmo_h5_values(&r->h5, field), columns = 0;
-    if (field->dim[1]) columns = (size_t)r->h5.count[field->dim[1]];
+    size_t n = fmo_store_values(&r->store, field), columns = 0;
+    if (field->dim[1]) columns = (size_t)r->store.count[field->dim[1]];
     void *values = NULL;
     fmo_status status = fmo_trexio_read_array(r, id, &values);
     for (size_t i = 0; status == FMO_OK && i < n; i++) {
@@ -45,8 +45,8 @@ static fmo_status check_periodic(fmo_reader *r)
 {
     const fmo_attribute *periodic = &fmo_attributes[ATTR_pbc_periodic];
     int64_t value = -1;
-    if (fmo_h5_has_attribute(&r->h5, periodic)) {
-        fmo_status status = fmo_h5_read_integer(&r->h5, periodic, &value);
+    if (fmo_store_has_attribute(&r->store, periodic)) {
+        fmo_status status = fmo_store_read_integer(&r->store, periodic, &value);
         if (status != FMO_OK) return status;
         if (value != 0)
             return INPUT(r, periodic->title,
@@ -55,7 +55,7 @@ static fmo_status check_periodic(fmo_reader *r)
     }
     static const fmo_field cell = {.group = FMO_CELL_GROUP, .name = FMO_CELL_A, .title = "cell/a"};
     bool found = false;
-    fmo_status status = fmo_h5_find(&r->h5, &cell, &found);
+    fmo_status status = fmo_store_find(&r->store, &cell, &found);
     if (status == FMO_OK && found)
         status = INPUT(r, cell.title,
                        "periodic systems are not supported; if this one is a molecule in a box, "
@@ -65,7 +65,7 @@ static fmo_status check_periodic(fmo_reader *r)
 
 static fmo_status check_ecp(fmo_reader *r)
 {
-    r->has_ecp = fmo_h5_has_attribute(&r->h5, &fmo_attributes[ATTR_ecp_num]);
+    r->has_ecp = fmo_store_has_attribute(&r->store, &fmo_attributes[ATTR_ecp_num]);
     bool sum = r->has[FIELD_ao_1e_int_kinetic] && r->has[FIELD_ao_1e_int_potential_n_e] &&
                r->has[FIELD_ao_1e_int_ecp];
     if (r->has_ecp && !r->has[FIELD_ao_1e_int_core_hamiltonian] && !sum)
@@ -79,8 +79,8 @@ static fmo_status check_format(fmo_reader *r)
 {
     const fmo_attribute *format = &fmo_attributes[ATTR_fmo_format_version];
     int64_t version = FMO_FORMAT_VERSION;
-    if (!fmo_h5_has_attribute(&r->h5, format)) return FMO_OK;
-    fmo_status status = fmo_h5_read_integer(&r->h5, format, &version);
+    if (!fmo_store_has_attribute(&r->store, format)) return FMO_OK;
+    fmo_status status = fmo_store_read_integer(&r->store, format, &version);
     if (status == FMO_OK && version != FMO_FORMAT_VERSION)
         status = INPUT(r, format->title, "%lld, and this build reads %d; use a matching fmo",
                        (long long)version, FMO_FORMAT_VERSION);
