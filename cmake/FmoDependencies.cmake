@@ -1,15 +1,18 @@
 # The libraries fmo stands on. Debian: libhdf5-dev libtrexio-dev libopenblas-dev liblapacke-dev
-# libjansson-dev libssl-dev pkg-config. CUDA is used when nvcc is found, never required.
+# libjansson-dev libssl-dev zlib1g-dev pkg-config. CUDA is used when nvcc is found, never required.
 find_package(PkgConfig REQUIRED)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)
 find_package(HDF5 REQUIRED COMPONENTS C)
-pkg_check_modules(TREXIO REQUIRED IMPORTED_TARGET trexio>=2.2)
+if(BUILD_TESTING) # tests read our files with it
+    pkg_check_modules(TREXIO REQUIRED IMPORTED_TARGET trexio>=2.2)
+endif()
 pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
 pkg_check_modules(LAPACKE REQUIRED IMPORTED_TARGET lapacke)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(ZLIB REQUIRED)
 
 set(FMO_WITH_CUDA OFF)
 if(NOT FMO_CUDA STREQUAL "OFF")

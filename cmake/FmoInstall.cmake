@@ -70,7 +70,7 @@ if(FMO_WITH_CUDA)
     set(cuda -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl -lstdc++)
     set(cuda_scf -L${CUDAToolkit_LIBRARY_DIR} -lcusolver -lcublas)
 endif()
-fmo_pkg_config(fmo "${PROJECT_DESCRIPTION}" "" ${TREXIO_LDFLAGS} ${HDF5_C_LIBRARIES}
+fmo_pkg_config(fmo "${PROJECT_DESCRIPTION}" "" ${HDF5_C_LIBRARIES} ${ZLIB_LIBRARIES}
                ${JANSSON_LDFLAGS} ${OPENBLAS_LDFLAGS} ${OPENSSL_CRYPTO_LIBRARIES}
                ${OpenMP_C_LIBRARIES} ${cuda} -lm)
 if(TARGET fmo_scf)
