@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Pictures and tables from what measure.py wrote.
 
-    plot.py h200-measure.json.gz              tables on stdout, pictures beside the file
-    plot.py --tables h200-measure.json.gz     tables only; needs nothing but Python 3.9
+    plot.py MEASURED.json.gz              tables on stdout, pictures beside the file
+    plot.py --tables MEASURED.json.gz     tables only; needs nothing but Python 3.9
+
+MEASURED is what measure.py wrote, such as 2026-11-22-77b1cb3/h200-strategies.json.gz.
 
 The pictures need matplotlib: python3 -m venv .venv-plot && .venv-plot/bin/pip install -r
 docs/results/requirements.txt, then start this script with .venv-plot/bin/python. Several files are

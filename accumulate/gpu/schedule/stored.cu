@@ -13,7 +13,7 @@
 #define STORED_SHARE 0.9
 
 /* The rule of integrals = auto: stored if they take no more than this share of it, the rest is left
- * to other plans. Time says nothing against it: docs/results/h200-stored.txt. */
+ * to other plans. Time says nothing against it: docs/results/2026-11-22-77b1cb3/h200-stored.txt. */
 #define AUTO_SHARE 0.5
 
 /* Tasks that a warp screens in a row: as many as leave each warp some pieces, so that survivors
