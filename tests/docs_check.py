@@ -1,0 +1,148 @@
+"""The documents hold together: lines that can be read, links and paths that lead somewhere.
+
+    docs_check.py [FILE.md ...]      all documents of the repository if none is named
+
+Of every .md file: lines of at most 120 characters (tables, code fences and what a link or an address
+adds are excepted); relative links resolve, with their #anchors; and so does every path in backticks
+that begins with a folder of the repository. Then docs/results/index.py --check. Python 3.9 or newer
+and nothing else; messages name file and line.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WIDTH = 120
+FOLDERS = "integrals|accumulate|io|driver|tests|docs|datasets|cmake"
+SKIPPED = re.compile(r"^(\.git|\.venv.*|build.*|made|__pycache__|.*\.egg-info)$")
+RAW = re.compile(r"^docs/results/(\d{4}-.*|README\.md)$")  # raw files, and the index of them
+MADE = re.compile(r"^(datasets/(made|\.venv)|driver/python/build|docs/html)\b")  # where they are made
+
+LINK = re.compile(r"\]\(<?([^()\s>]*(?:\([^()\s]*\)[^()\s]*)*)>?(?:\s+\"[^\"]*\")?\)")
+CODE = re.compile(r"(`+)(.+?)\1")
+REPOSITORY_PATH = re.compile(r"^(?:%s)/[\w.*/<>{},-]+$" % FOLDERS)
+
+
+def documents():
+    """All .md files, by their paths within the repository."""
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = sorted(f for f in folders if not SKIPPED.match(f))
+        for file in sorted(files):
+            if file.endswith(".md"):
+                yield os.path.relpath(os.path.join(folder, file), ROOT)
+
+
+def read(path):
+    """Lines of a file: number, text, whether it stands in a code fence."""
+    fence = None
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        for number, line in enumerate(file.read().split("\n"), 1):
+            mark = re.match(r"\s*(```+|~~~+)", line)
+            if mark and fence is None:
+                fence = mark[1]
+                yield number, line, True
+            elif mark and line.strip().startswith(fence):
+                fence = None
+                yield number, line, True
+            else:
+                yield number, line, fence is not None
+
+
+def anchors(path):
+    """The anchors that GitHub gives the headings of a document."""
+    found = set()
+    for _, line, fenced in read(path):
+        heading = None if fenced else re.match(r"#{1,6}\s+(.*?)\s*#*$", line)
+        if heading:
+            text = re.sub(r"\]\([^)]*\)", "]", heading[1]).lower()
+            slug = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+            name, number = slug, 0
+            while name in found:
+                number += 1
+                name = f"{slug}-{number}"
+            found.add(name)
+        found.update(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", line))
+    return found
+
+
+def braces(path):
+    """a/{b,c}.h as a/b.h and a/c.h."""
+    inner = re.search(r"\{([^{}]*)\}", path)
+    if not inner:
+        return [path]
+    return [p for part in inner[1].split(",")
+            for p in braces(path[:inner.start()] + part + path[inner.end():])]
+
+
+def exists(path):
+    """True for a file, a folder, or a pattern that has one; <name> stands for anything."""
+    pattern = re.sub(r"<\w+>", "*", path)
+    return all(glob.glob(os.path.join(ROOT, p.rstrip("/"))) for p in braces(pattern))
+
+
+def too_long(line):
+    """True if a line is too long even without what its links and addresses add."""
+    bare = re.sub(r"https?://[^\s)>]+", "", re.sub(r"\]\([^)]*\)", "]", line))
+    return len(bare) > WIDTH and not line.lstrip().startswith("|")
+
+
+def check_links(path, line, known):
+    """Messages about the links of a line."""
+    for target in LINK.findall(line):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        whole = os.path.normpath(os.path.join(os.path.dirname(path), file)) if file else path
+        if not os.path.exists(os.path.join(ROOT, whole)):
+            yield f"link to {target}: no such file"
+        elif anchor and whole.endswith(".md"):
+            if whole not in known:
+                known[whole] = anchors(whole)
+            if anchor not in known[whole]:
+                yield f"link to {target}: no such heading"
+
+
+def check_paths(line):
+    """Messages about the paths in backticks of a line."""
+    for _, code in CODE.findall(line):
+        for word in code.split():
+            word = word.rstrip(".,:;")
+            if REPOSITORY_PATH.match(word) and not MADE.match(word) and not exists(word):
+                yield f"`{word}`: no such file"
+
+
+def check(path, known):
+    """Messages about a document."""
+    for number, line, fenced in read(path):
+        messages = []
+        if not fenced:
+            if too_long(line):
+                messages.append(f"{len(line)} characters, at most {WIDTH}")
+            messages += check_links(path, re.sub(CODE, "", line), known)
+            messages += check_paths(line)
+        for message in messages:
+            yield f"{path}:{number}: {message}"
+
+
+def main():
+    """Exit code 1 if anything was found."""
+    chosen = [os.path.relpath(os.path.abspath(f), ROOT) for f in sys.argv[1:]]
+    known, found, files = {}, [], 0
+    for path in chosen or documents():
+        if not RAW.match(path):
+            files += 1
+            found += check(path, known)
+    for message in found:
+        print(message)
+    code = 0
+    if not chosen:
+        code = subprocess.run([sys.executable, os.path.join(ROOT, "docs", "results", "index.py"),
+                               "--check"], check=False).returncode
+    print(f"{files} documents, {len(found)} findings")
+    return 1 if found or code else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
