@@ -174,6 +174,11 @@ def read(path: Path) -> dict:
     return json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
 
 
+def revision(document: dict) -> str | None:
+    """Of git; version 1 of the format called it a commit."""
+    return document.get("revision", document.get("commit"))
+
+
 def parse_options(text: str) -> dict[str, str]:
     """{"mode": "split", "no-overlap": ""} of "--mode split --no-overlap"."""
     found: dict[str, str] = {}
@@ -290,8 +295,8 @@ def print_tables(m: Measurement) -> None:
     """Everything, with where it comes from."""
     for d in m.documents:
         print(f"Measured {d['date']}, {d['device'] or 'no GPU'}, driver {d['driver'] or '-'}, "
-              f"host {d['host']['cpu']} ({d['host']['cores']} cores), commit "
-              f"{d['commit'] or 'not known'}\n")
+              f"host {d['host']['cpu']} ({d['host']['cores']} cores), revision "
+              f"{revision(d) or 'not known'}\n")
     print(comparison_tables(m))
     print(accumulation_tables(m))
     print(split_table(m))
@@ -396,7 +401,7 @@ def draw(m: Measurement, folder: Path, prefix: str) -> None:
     matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "fmo"})
     from matplotlib import pyplot
     d = m.documents[-1]
-    caption = f"{d['device']}, driver {d['driver']}, commit {d['commit']}, {d['date'][:10]}"
+    caption = f"{d['device']}, driver {d['driver']}, revision {revision(d)}, {d['date'][:10]}"
     for name, drawing in (("accumulation", draw_accumulation), ("patterns", draw_comparison)):
         figure = drawing(m, pyplot, caption)
         for suffix in ("png", "svg"):
