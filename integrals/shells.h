@@ -1,0 +1,71 @@
+/* Kinds of shells, pairs of them, and classes of electron repulsion integrals. Shells and pairs are
+ * written once, here; classes are all pairs of pairs. Enums, names, kernels, reports and tests come
+ * from these tables, and no other file spells out a pair or a class (tests/tables.py). What follows
+ * from a row is in integrals/tables.h. To add a row: docs/adding-a-class.md. */
+#ifndef FMO_SHELLS_H
+#define FMO_SHELLS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(letter in upper and in lower case, angular momentum, functions: Cartesian, spherical), in order
+ * of angular momentum from 0. */
+#define FMO_SHELL_TABLE(X) \
+    X(S, s, 0, 1, 1)       \
+    X(P, p, 1, 3, 3)
+
+/* Pairs: X(name in upper and in lower case, angular momenta of the two shells l_i >= l_j, partner),
+ * heavier ones later. A pair (ij) with a partner may carry the pair with the same exponents along
+ * whose heavier shell is replaced by its sp partner (pairs/shell_pair.h); NONE: it does not. */
+#define FMO_PAIR_ROW_SS SS, ss, 0, 0, NONE
+#define FMO_PAIR_ROW_PS PS, ps, 1, 0, SS
+#define FMO_PAIR_ROW_PP PP, pp, 1, 1, NONE
+
+#define FMO_PAIR_TABLE(X)            \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_SS) \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_PS) \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_PP)
+#define FMO_PAIR_ROW(X, ...) X(__VA_ARGS__)
+
+/* Which kets a bra (the further arguments) meets: all pairs up to its own. */
+#define FMO_PAIR_KETS_SS(X, ...) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_SS)
+#define FMO_PAIR_KETS_PS(X, ...) \
+    FMO_PAIR_KETS_SS(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_PS)
+#define FMO_PAIR_KETS_PP(X, ...) \
+    FMO_PAIR_KETS_PS(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_PP)
+
+/* X(enumerator, name, l_i, l_j, l_k, l_l, bra pair class, ket pair class) for every class, bra
+ * after bra in the order of the pairs; names are OpenFMO's. */
+#define FMO_ERI_CLASS_TABLE(X)           \
+    FMO_PAIR_KETS_SS(X, FMO_PAIR_ROW_SS) \
+    FMO_PAIR_KETS_PS(X, FMO_PAIR_ROW_PS) \
+    FMO_PAIR_KETS_PP(X, FMO_PAIR_ROW_PP)
+#define FMO_ERI_ROW(X, ...) FMO_ERI_FIELDS(X, __VA_ARGS__)
+#define FMO_ERI_FIELDS(X, B, b, li, lj, bp, K, k, lk, ll, kp) \
+    X(FMO_ERI_##B##K, b##k, li, lj, lk, ll, FMO_PAIR_##B, FMO_PAIR_##K)
+
+#define FMO_SHELL_ENUM(L, letter, l, cartesian, spherical) FMO_SHELL_##L,
+/** Kinds of shells; the number is the angular momentum. */
+typedef enum fmo_shell_kind { FMO_SHELL_TABLE(FMO_SHELL_ENUM) FMO_SHELL_KIND_COUNT } fmo_shell_kind;
+#undef FMO_SHELL_ENUM
+
+#define FMO_PAIR_ENUM(P, name, li, lj, partner) FMO_PAIR_##P,
+/** Classes of shell pairs. FMO_PAIR_NONE: no pair. */
+typedef enum fmo_pair_class {
+    FMO_PAIR_TABLE(FMO_PAIR_ENUM) FMO_PAIR_CLASS_COUNT,
+    FMO_PAIR_NONE = FMO_PAIR_CLASS_COUNT
+} fmo_pair_class;
+#undef FMO_PAIR_ENUM
+
+#define FMO_ERI_CLASS_ENUM(e, name, li, lj, lk, ll, bra, ket) e,
+/** Classes of electron repulsion integrals. */
+typedef enum fmo_eri_class {
+    FMO_ERI_CLASS_TABLE(FMO_ERI_CLASS_ENUM) FMO_ERI_CLASS_COUNT
+} fmo_eri_class;
+#undef FMO_ERI_CLASS_ENUM
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,182 @@
+/* What follows from the tables of shells, pairs and classes (shells.h): constants for the sizes of
+ * arrays, and functions of a pair or a class that cost nothing where it is known to the compiler;
+ * host and device. */
+#ifndef FMO_TABLES_H
+#define FMO_TABLES_H
+
+#include <fmo/shells.h>
+
+#if defined(__CUDACC__)
+#define FMO_TABLE_FUNCTION static __host__ __device__ constexpr
+#elif defined(__cplusplus)
+#define FMO_TABLE_FUNCTION static constexpr
+#else
+#define FMO_TABLE_FUNCTION __attribute__((unused)) static inline
+#endif
+
+/* ---- shells --------------------------------------------------------------------------------- */
+
+/* Cartesian functions, those that integrals are over. */
+FMO_TABLE_FUNCTION int fmo_shell_functions(int ang_mom)
+{
+#define ROW(L, letter, l, cartesian, spherical) ang_mom == l ? cartesian:
+    return FMO_SHELL_TABLE(ROW) 0;
+#undef ROW
+}
+
+/* Spherical (pure) functions. */
+FMO_TABLE_FUNCTION int fmo_shell_spherical(int ang_mom)
+{
+#define ROW(L, letter, l, cartesian, spherical) ang_mom == l ? spherical:
+    return FMO_SHELL_TABLE(ROW) 0;
+#undef ROW
+}
+
+/* 's', 'p', ...; 0 for a kind that is not in the table. */
+FMO_TABLE_FUNCTION char fmo_shell_letter(int ang_mom)
+{
+#define ROW(L, letter, l, cartesian, spherical) ang_mom == l ? (#letter)[0]:
+    return (char)(FMO_SHELL_TABLE(ROW) 0);
+#undef ROW
+}
+
+/* The same as an expression for the preprocessor's rows; checked below. */
+#define FMO_CARTESIAN(l) (((l) + 1) * ((l) + 2) / 2)
+
+/* ---- pairs ---------------------------------------------------------------------------------- */
+
+/* Angular momentum of shell 0 or 1 of a pair. */
+FMO_TABLE_FUNCTION int fmo_pair_ang_mom(int pair_class, int shell)
+{
+#define ROW(P, name, li, lj, partner) pair_class == FMO_PAIR_##P ? (shell ? lj : li):
+    return FMO_PAIR_TABLE(ROW) - 1;
+#undef ROW
+}
+
+/* Sum of the angular momenta: the order of the Boys function that the pair brings along. */
+FMO_TABLE_FUNCTION int fmo_pair_order(int pair_class)
+{
+    return fmo_pair_ang_mom(pair_class, 0) + fmo_pair_ang_mom(pair_class, 1);
+}
+
+/* The pair class of shells with l_i >= l_j, or FMO_PAIR_NONE. */
+FMO_TABLE_FUNCTION int fmo_pair_class_of(int l_i, int l_j)
+{
+#define ROW(P, name, li, lj, partner) l_i == li &&l_j == lj ? FMO_PAIR_##P:
+    return FMO_PAIR_TABLE(ROW) FMO_PAIR_NONE;
+#undef ROW
+}
+
+/* The pair that an sp pair of this class may carry along, or FMO_PAIR_NONE. */
+FMO_TABLE_FUNCTION int fmo_pair_partner(int pair_class)
+{
+#define ROW(P, name, li, lj, partner) pair_class == FMO_PAIR_##P ? FMO_PAIR_##partner:
+    return FMO_PAIR_TABLE(ROW) FMO_PAIR_NONE;
+#undef ROW
+}
+
+/* Functions of shell 0 or 1; with `sp` of the set that the heavier shell is part of, where the pair
+ * has a partner. */
+FMO_TABLE_FUNCTION int fmo_pair_functions(int pair_class, int shell, int sp)
+{
+    return fmo_shell_functions(fmo_pair_ang_mom(pair_class, shell)) +
+           (sp && fmo_pair_partner(pair_class) != FMO_PAIR_NONE &&
+                    fmo_pair_ang_mom(fmo_pair_partner(pair_class), shell) !=
+                        fmo_pair_ang_mom(pair_class, shell)
+                ? fmo_shell_functions(fmo_pair_ang_mom(fmo_pair_partner(pair_class), shell))
+                : 0);
+}
+
+/* Products of functions, those of sp pairs with what they carry. */
+FMO_TABLE_FUNCTION int fmo_pair_products(int pair_class, int sp)
+{
+    return fmo_pair_functions(pair_class, 0, sp) * fmo_pair_functions(pair_class, 1, sp);
+}
+
+/* ---- classes -------------------------------------------------------------------------------- */
+
+FMO_TABLE_FUNCTION int fmo_eri_class_bra(int eri_class)
+{
+#define ROW(e, name, li, lj, lk, ll, bra, ket) eri_class == e ? bra:
+    return FMO_ERI_CLASS_TABLE(ROW) FMO_PAIR_NONE;
+#undef ROW
+}
+FMO_TABLE_FUNCTION int fmo_eri_class_ket(int eri_class)
+{
+#define ROW(e, name, li, lj, lk, ll, bra, ket) eri_class == e ? ket:
+    return FMO_ERI_CLASS_TABLE(ROW) FMO_PAIR_NONE;
+#undef ROW
+}
+
+/* Order of the Boys function: the sum of the four angular momenta. */
+FMO_TABLE_FUNCTION int fmo_eri_class_order(int eri_class)
+{
+    return fmo_pair_order(fmo_eri_class_bra(eri_class)) +
+           fmo_pair_order(fmo_eri_class_ket(eri_class));
+}
+
+/* The class of two pairs, whichever comes first; FMO_ERI_CLASS_COUNT if one is FMO_PAIR_NONE. */
+FMO_TABLE_FUNCTION int fmo_eri_class_of(int pair, int other)
+{
+#define ROW(e, name, li, lj, lk, ll, bra, ket) \
+    (pair == bra && other == ket) || (pair == ket && other == bra) ? e:
+    return FMO_ERI_CLASS_TABLE(ROW) FMO_ERI_CLASS_COUNT;
+#undef ROW
+}
+
+/* Integrals of a quartet of a class. */
+FMO_TABLE_FUNCTION int fmo_eri_class_integrals(int eri_class, int sp)
+{
+    return fmo_pair_products(fmo_eri_class_bra(eri_class), sp) *
+           fmo_pair_products(fmo_eri_class_ket(eri_class), sp);
+}
+
+/* ---- largest values, for the sizes of arrays ------------------------------------------------ */
+
+/* A union is as large as the largest of its members. */
+union fmo_shell_sizes {
+#define ROW(L, letter, l, cartesian, spherical) char letter[cartesian];
+    FMO_SHELL_TABLE(ROW)
+#undef ROW
+};
+union fmo_pair_orders {
+#define ROW(P, name, li, lj, partner) char name[(li) + (lj) + 1];
+    FMO_PAIR_TABLE(ROW)
+#undef ROW
+};
+union fmo_pair_sizes {
+#define ROW(P, name, li, lj, partner) char name[FMO_CARTESIAN(li) * FMO_CARTESIAN(lj)];
+    FMO_PAIR_TABLE(ROW)
+#undef ROW
+};
+enum {
+    FMO_ANG_MOM_MAX = FMO_SHELL_KIND_COUNT - 1,
+    FMO_SHELL_FUNCTIONS_MAX = sizeof(union fmo_shell_sizes),
+    FMO_PAIR_ORDER_MAX = sizeof(union fmo_pair_orders) - 1,
+    FMO_PAIR_PRODUCTS_MAX = sizeof(union fmo_pair_sizes), /* plain; of sp pairs no more */
+    FMO_ERI_ORDER_MAX = 2 * FMO_PAIR_ORDER_MAX,
+    FMO_ERI_INTEGRALS_MAX = FMO_PAIR_PRODUCTS_MAX * FMO_PAIR_PRODUCTS_MAX
+};
+
+/* ---- what a row has to be ------------------------------------------------------------------- */
+
+#if defined(__cplusplus)
+#define FMO_ROW_IS(condition, text) static_assert(condition, text);
+#else
+#define FMO_ROW_IS(condition, text) _Static_assert(condition, text);
+#endif
+#define ROW(L, letter, l, cartesian, spherical)                                           \
+    FMO_ROW_IS(FMO_SHELL_##L == (l), "FMO_SHELL_TABLE: rows by angular momentum, from 0") \
+    FMO_ROW_IS((cartesian) == FMO_CARTESIAN(l) && (spherical) == 2 * (l) + 1,             \
+               "FMO_SHELL_TABLE: functions of a shell")
+FMO_SHELL_TABLE(ROW)
+#undef ROW
+#define ROW(P, name, li, lj, partner)                                                      \
+    FMO_ROW_IS((li) >= (lj) && (li) <= FMO_ANG_MOM_MAX, "FMO_PAIR_TABLE: angular momenta") \
+    FMO_ROW_IS(FMO_PAIR_##partner == FMO_PAIR_NONE || FMO_PAIR_##partner < FMO_PAIR_##P,   \
+               "FMO_PAIR_TABLE: a pair carries along one that stands before it")
+FMO_PAIR_TABLE(ROW)
+#undef ROW
+#undef FMO_ROW_IS
+
+#endif
