@@ -77,8 +77,8 @@ def braces(path):
 
 
 def exists(path):
-    """True for a file, a folder, or a pattern that has one; <name> stands for anything."""
-    pattern = re.sub(r"<\w+>", "*", path)
+    """True for a file, a folder, or a pattern that has one; <name> and NAME stand for anything."""
+    pattern = re.sub(r"<\w+>|NAME", "*", path)
     return all(glob.glob(os.path.join(ROOT, p.rstrip("/"))) for p in braces(pattern))
 
 
