@@ -1,6 +1,7 @@
 """The documents hold together: lines that can be read, links and paths that lead somewhere.
 
     docs_check.py [FILE.md ...]      all documents of the repository if none is named
+    docs_check.py --self-test        whether planted mistakes are found
 
 Of every .md file: lines of at most 120 characters (tables, code fences and what a link or an address
 adds are excepted); relative links resolve, with their #anchors; and so does every path in backticks
@@ -12,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WIDTH = 120
@@ -126,8 +128,42 @@ def check(path, known):
             yield f"{path}:{number}: {message}"
 
 
+PLANTED = """# A heading, `code` and (more)
+[here](#a-heading-code-and-more) [there](b.md#two) [two again](b.md#two-1) `docs/b.md` `docs/<x>.md`
+[nowhere](c.md)
+[no heading](b.md#three)
+`docs/c.md` `tests/{x,y}.c`
+%s
+[%s](https://example.org/%s)
+| %s |
+```
+[not looked at](c.md) %s
+```
+""" % ((" ".join(["word"] * 25),) + ("x", "x" * 130) + ("cell " * 30, "word " * 30))
+FOUND = ["3: link to c.md: no such file", "4: link to b.md#three: no such heading",
+         "5: `docs/c.md`: no such file", "5: `tests/{x,y}.c`: no such file",
+         "6: 124 characters, at most 120"]
+
+
+def self_test():
+    """Exit code 1 unless exactly the planted mistakes are found."""
+    global ROOT
+    with tempfile.TemporaryDirectory() as ROOT:
+        os.mkdir(os.path.join(ROOT, "docs"))
+        for name, text in (("a.md", PLANTED), ("b.md", "## Two\n```\n## Three\n```\n## Two\n")):
+            with open(os.path.join(ROOT, "docs", name), "w", encoding="utf-8") as file:
+                file.write(text)
+        found = [m for path in documents() for m in check(path, {})]
+    wanted = [f"docs/a.md:{line}" for line in FOUND]
+    for message in sorted(set(found) ^ set(wanted)):
+        print(("not found: " if message in wanted else "found: ") + message)
+    return 0 if found == wanted else 1
+
+
 def main():
     """Exit code 1 if anything was found."""
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
     chosen = [os.path.relpath(os.path.abspath(f), ROOT) for f in sys.argv[1:]]
     known, found, files = {}, [], 0
     for path in chosen or documents():
