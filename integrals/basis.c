@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,50 @@ static fmo_status check_sizes(const fmo_basis_input *in, fmo_error *err)
     return FMO_OK;
 }
 
+/* Internal functions are Cartesian, the caller's spherical; here and in fmo_basis_matrix_to_caller
+ * one is the other but for order and factor. */
+#define ROW(L, letter, l, cartesian, spherical)                                        \
+    FMO_STATIC_ASSERT((cartesian) == (spherical),                                      \
+                      #letter " shells: basis.c lacks the transformation of functions" \
+                              " between Cartesian and spherical")
+FMO_SHELL_TABLE(ROW)
+#undef ROW
+
+/* What stands before item l of the kinds of shells in a text: nothing, commas, at last `word`. */
+static const char *before_kind(int l, const char *word)
+{
+    return l == 0 ? "" : l < FMO_ANG_MOM_MAX ? ", " : word;
+}
+
+/* The kinds of shells there are, in text: "s and p"; with numbers "0 (s) or 1 (p)". */
+static const char *kinds_text(int numbers, char *text, size_t size)
+{
+    size_t at = 0;
+    for (int l = 0; l < FMO_SHELL_KIND_COUNT && at < size; l++) {
+        const char *before = before_kind(l, numbers ? " or " : " and ");
+        const char letter = fmo_shell_letter(l);
+        at += (size_t)(numbers ? snprintf(text + at, size - at, "%s%d (%c)", before, l, letter)
+                               : snprintf(text + at, size - at, "%s%c", before, letter));
+    }
+    return text;
+}
+
+static fmo_status check_ang_mom(const fmo_basis_input *in, int s, fmo_error *err)
+{
+    static const char letters[] = "spdfghik"; /* as everybody has them */
+    const int l = in->shell_ang_mom[s];
+    char text[80];
+    if (l > FMO_ANG_MOM_MAX && l < (int)sizeof letters - 1)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "basis/shell_ang_mom[%d] = %d (%c): this build supports %s; "
+                             "use a basis such as STO-3G, 3-21G or 6-31G",
+                             s, l, letters[l], kinds_text(0, text, sizeof text));
+    if (l < 0 || l > FMO_ANG_MOM_MAX)
+        return fmo_error_set(err, FMO_ERR_INPUT, "basis/shell_ang_mom[%d] = %d: expected %s", s, l,
+                             kinds_text(1, text, sizeof text));
+    return FMO_OK;
+}
+
 static fmo_status check_values(const fmo_basis_input *in, fmo_error *err)
 {
     for (int i = 0; i < in->nucleus_num; i++) {
@@ -45,16 +90,8 @@ static fmo_status check_values(const fmo_basis_input *in, fmo_error *err)
                                      i, c, in->nucleus_coord[3 * i + c]);
     }
     for (int s = 0; s < in->shell_num; s++) {
-        int l = in->shell_ang_mom[s];
-        static const char letters[] = "spdfghik";
-        if (l > 1 && l < 8)
-            return fmo_error_set(err, FMO_ERR_INPUT,
-                                 "basis/shell_ang_mom[%d] = %d (%c): this build supports s and p; "
-                                 "use a basis such as STO-3G, 3-21G or 6-31G",
-                                 s, l, letters[l]);
-        if (l < 0 || l > 1)
-            return fmo_error_set(err, FMO_ERR_INPUT,
-                                 "basis/shell_ang_mom[%d] = %d: expected 0 (s) or 1 (p)", s, l);
+        const fmo_status status = check_ang_mom(in, s, err);
+        if (status != FMO_OK) return status;
         if (in->shell_nucleus[s] < 0 || in->shell_nucleus[s] >= in->nucleus_num)
             return fmo_error_set(err, FMO_ERR_INPUT,
                                  "basis/nucleus_index[%d] = %d: expected 0 to %d", s,
@@ -80,11 +117,11 @@ static fmo_status check_values(const fmo_basis_input *in, fmo_error *err)
         if (in->ao_shell[a] < 0 || in->ao_shell[a] >= in->shell_num)
             return fmo_error_set(err, FMO_ERR_INPUT, "ao/shell[%d] = %d: expected 0 to %d", a,
                                  in->ao_shell[a], in->shell_num - 1);
-        int l = in->shell_ang_mom[in->ao_shell[a]];
-        if (in->ao_component[a] < 0 || in->ao_component[a] > 2 * l)
+        const int last = fmo_shell_spherical(in->shell_ang_mom[in->ao_shell[a]]) - 1;
+        if (in->ao_component[a] < 0 || in->ao_component[a] > last)
             return fmo_error_set(err, FMO_ERR_INPUT,
                                  "component %d of function %d: expected 0 to %d",
-                                 in->ao_component[a], a, 2 * l);
+                                 in->ao_component[a], a, last);
         double f = fabs(in->ao_factor[a]);
         if (!(f >= 1e-100 && f <= 1e100))
             return fmo_error_set(err, FMO_ERR_INPUT,
@@ -147,12 +184,23 @@ fmo_basis *fmo_basis_copy(const fmo_basis *from)
     return b;
 }
 
-/* Shells, s before p; position[s] is the internal index of the caller's shell s. */
+/* "4 s and 2 p", for messages. */
+static const char *shells_text(const fmo_basis *b, char *text, size_t size)
+{
+    size_t at = 0;
+    for (int l = 0; l < FMO_SHELL_KIND_COUNT && at < size; l++)
+        at += (size_t)snprintf(text + at, size - at, "%s%d %c", before_kind(l, " and "),
+                               b->shell_num_l[l], fmo_shell_letter(l));
+    return text;
+}
+
+/* Shells by angular momentum; position[s] is the internal index of the caller's shell s. */
 static fmo_status fill_shells(const fmo_basis_input *in, fmo_basis *b, int *position,
                               fmo_error *err)
 {
-    int next = 0, ao = 0;
-    for (int l = 0; l <= 1; l++) {
+    int next = 0, ao = 0, aos = 0; /* internal functions, the caller's */
+    for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++) {
+        const int begin = next;
         for (int s = 0; s < in->shell_num; s++) {
             if (in->shell_ang_mom[s] != l) continue;
             fmo_shell *shell = &b->shell[next];
@@ -160,15 +208,16 @@ static fmo_status fill_shells(const fmo_basis_input *in, fmo_basis *b, int *posi
             shell->nucleus = in->shell_nucleus[s];
             memcpy(shell->center, in->nucleus_coord + 3 * shell->nucleus, sizeof shell->center);
             shell->ao_begin = ao;
-            ao += 2 * l + 1;
+            ao += fmo_shell_functions(l);
+            aos += fmo_shell_spherical(l);
             position[s] = next++;
         }
-        b->shell_num_l[l] = next - (l ? b->shell_num_l[0] : 0);
+        b->shell_num_l[l] = next - begin;
     }
-    if (ao != in->ao_num)
-        return fmo_error_set(err, FMO_ERR_INPUT,
-                             "ao/num = %d: the %d s and %d p shells have %d functions", in->ao_num,
-                             b->shell_num_l[0], b->shell_num_l[1], ao);
+    char text[200];
+    if (aos != in->ao_num)
+        return fmo_error_set(err, FMO_ERR_INPUT, "ao/num = %d: the %s shells have %d functions",
+                             in->ao_num, shells_text(b, text, sizeof text), aos);
     return FMO_OK;
 }
 
@@ -219,7 +268,7 @@ static fmo_status fill_functions(const fmo_basis_input *in, fmo_basis *b, const 
     }
     /* Function counts agree and none is double, so every function is there. */
     for (int s = 0; s < b->shell_num; s++)
-        for (int c = 0; c <= 2 * b->shell[s].ang_mom; c++)
+        for (int c = 0; c < fmo_shell_functions(b->shell[s].ang_mom); c++)
             b->ao_factor[b->shell[s].ao_begin + c] /= scale[s];
     return FMO_OK;
 }
@@ -271,7 +320,7 @@ int fmo_basis_prim_num(const fmo_basis *basis)
 
 int fmo_basis_shell_num(const fmo_basis *basis, int ang_mom)
 {
-    return basis && (ang_mom == 0 || ang_mom == 1) ? basis->shell_num_l[ang_mom] : 0;
+    return basis && ang_mom >= 0 && ang_mom <= FMO_ANG_MOM_MAX ? basis->shell_num_l[ang_mom] : 0;
 }
 
 double fmo_basis_nucleus_charge(const fmo_basis *basis, int nucleus)
@@ -319,7 +368,7 @@ fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom,
          s = next_shell(basis, nucleus, s + 1)) {
         shells++;
         prims += basis->shell[s].prim_num;
-        aos += 2 * basis->shell[s].ang_mom + 1;
+        aos += fmo_shell_functions(basis->shell[s].ang_mom);
     }
     if (!shells) return FMO_OK;
     fmo_basis *b = basis_alloc(1, shells, prims, aos);
@@ -339,7 +388,7 @@ fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom,
         memcpy(b->exponent + prim, basis->exponent + from->prim_begin, size);
         memcpy(b->coefficient + prim, basis->coefficient + from->prim_begin, size);
         prim += from->prim_num;
-        for (int c = 0; c <= 2 * from->ang_mom; c++, function++) {
+        for (int c = 0; c < fmo_shell_functions(from->ang_mom); c++, function++) {
             b->ao_caller[function] = function;
             b->ao_factor[function] = 1.0;
             ao[function] = basis->ao_caller[from->ao_begin + c];

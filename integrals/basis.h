@@ -1,4 +1,4 @@
-/* A basis of contracted Gaussian s and p shells, as the caller gave it.
+/* A basis of contracted Gaussian shells, of the kinds of shells.h, as the caller gave it.
  * Conventions follow TREXIO: chi_i = ao_factor_i * P_i(r-R) * sum_k c_k exp(-a_k |r-R|^2), where
  * P_i is 1, x, y or z and nothing is ever renormalised. Next: one_electron.h, fock.h. */
 #ifndef FMO_BASIS_H
@@ -13,17 +13,17 @@ extern "C" {
 
 /** Everything that defines a basis. Arrays belong to the caller and are copied. */
 typedef struct fmo_basis_input {
-    int nucleus_num;                /**< >= 1 */
-    const double *nucleus_charge;   /**< [nucleus_num] in units of e (for nuclear attraction) */
-    const double *nucleus_coord;    /**< [nucleus_num][3] bohr */
-    int shell_num;                  /**< >= 1 */
-    const int *shell_nucleus;       /**< [shell_num] 0-based nucleus of each shell */
-    const int *shell_ang_mom;       /**< [shell_num] 0 (s) or 1 (p) */
-    int prim_num;                   /**< >= shell_num */
-    const int *prim_shell;          /**< [prim_num] shell of each primitive, any order */
-    const double *prim_exponent;    /**< [prim_num] > 0, bohr^-2 */
+    int nucleus_num;              /**< >= 1 */
+    const double *nucleus_charge; /**< [nucleus_num] in units of e (for nuclear attraction) */
+    const double *nucleus_coord;  /**< [nucleus_num][3] bohr */
+    int shell_num;                /**< >= 1 */
+    const int *shell_nucleus;     /**< [shell_num] 0-based nucleus of each shell */
+    const int *shell_ang_mom;    /**< [shell_num] one of shells.h, fmo_shell_kind: 0 (s) or 1 (p) */
+    int prim_num;                /**< >= shell_num */
+    const int *prim_shell;       /**< [prim_num] shell of each primitive, any order */
+    const double *prim_exponent; /**< [prim_num] > 0, bohr^-2 */
     const double *prim_coefficient; /**< [prim_num] all shell and primitive factors included */
-    int ao_num;                     /**< number of functions, 1 per s shell and 3 per p shell */
+    int ao_num;                     /**< number of functions: 1 per s shell, 3 per p shell */
     const int *ao_shell;            /**< [ao_num] shell of each function, any order */
     const int *ao_component;        /**< [ao_num] 0 in an s shell; 0, 1, 2 = x, y, z in a p shell */
     const double *ao_factor; /**< [ao_num] factor of each function (TREXIO ao_normalization) */
@@ -43,7 +43,7 @@ FMO_API void fmo_basis_destroy(fmo_basis *basis); /**< NULL is fine */
 FMO_API int fmo_basis_ao_num(const fmo_basis *basis);      /**< functions */
 FMO_API int fmo_basis_nucleus_num(const fmo_basis *basis); /**< nuclei */
 FMO_API int fmo_basis_shell_num(const fmo_basis *basis,
-                                int ang_mom); /**< shells of s (0) or p (1) */
+                                int ang_mom); /**< shells of s (0), p (1); 0 of others */
 FMO_API int
 fmo_basis_prim_num(const fmo_basis *basis); /**< primitives with a coefficient other than 0 */
 

@@ -14,6 +14,12 @@
 #define FMO_TABLE_FUNCTION __attribute__((unused)) static inline
 #endif
 
+#if defined(__cplusplus)
+#define FMO_STATIC_ASSERT(condition, text) static_assert(condition, text);
+#else
+#define FMO_STATIC_ASSERT(condition, text) _Static_assert(condition, text);
+#endif
+
 /* ---- shells --------------------------------------------------------------------------------- */
 
 /* Cartesian functions, those that integrals are over. */
@@ -24,7 +30,7 @@ FMO_TABLE_FUNCTION int fmo_shell_functions(int ang_mom)
 #undef ROW
 }
 
-/* Spherical (pure) functions. */
+/* Spherical (pure) functions, those of a caller's shell. */
 FMO_TABLE_FUNCTION int fmo_shell_spherical(int ang_mom)
 {
 #define ROW(L, letter, l, cartesian, spherical) ang_mom == l ? spherical:
@@ -40,7 +46,15 @@ FMO_TABLE_FUNCTION char fmo_shell_letter(int ang_mom)
 #undef ROW
 }
 
-/* The same as an expression for the preprocessor's rows; checked below. */
+/* How often x (0), y (1), z (2) is in Cartesian function c: x y z, xx xy xz yy yz zz, ... */
+FMO_TABLE_FUNCTION int fmo_shell_power(int ang_mom, int c, int axis)
+{
+    int rest = 0, before = 0; /* the functions with `rest` of y and z come after `before` others */
+    while (rest < ang_mom && c > before + rest) before += ++rest;
+    return axis == 0 ? ang_mom - rest : axis == 1 ? rest - (c - before) : c - before;
+}
+
+/* The same count as an expression for the preprocessor's rows; checked below. */
 #define FMO_CARTESIAN(l) (((l) + 1) * ((l) + 2) / 2)
 
 /* ---- pairs ---------------------------------------------------------------------------------- */
@@ -72,6 +86,14 @@ FMO_TABLE_FUNCTION int fmo_pair_partner(int pair_class)
 {
 #define ROW(P, name, li, lj, partner) pair_class == FMO_PAIR_##P ? FMO_PAIR_##partner:
     return FMO_PAIR_TABLE(ROW) FMO_PAIR_NONE;
+#undef ROW
+}
+
+/* The pair class that carries this one along, or FMO_PAIR_NONE. */
+FMO_TABLE_FUNCTION int fmo_pair_carrier(int pair_class)
+{
+#define ROW(P, name, li, lj, partner) pair_class == FMO_PAIR_##partner ? FMO_PAIR_##P:
+    return pair_class == FMO_PAIR_NONE ? FMO_PAIR_NONE : FMO_PAIR_TABLE(ROW) FMO_PAIR_NONE;
 #undef ROW
 }
 
@@ -160,23 +182,17 @@ enum {
 
 /* ---- what a row has to be ------------------------------------------------------------------- */
 
-#if defined(__cplusplus)
-#define FMO_ROW_IS(condition, text) static_assert(condition, text);
-#else
-#define FMO_ROW_IS(condition, text) _Static_assert(condition, text);
-#endif
-#define ROW(L, letter, l, cartesian, spherical)                                           \
-    FMO_ROW_IS(FMO_SHELL_##L == (l), "FMO_SHELL_TABLE: rows by angular momentum, from 0") \
-    FMO_ROW_IS((cartesian) == FMO_CARTESIAN(l) && (spherical) == 2 * (l) + 1,             \
-               "FMO_SHELL_TABLE: functions of a shell")
+#define ROW(L, letter, l, cartesian, spherical)                                                  \
+    FMO_STATIC_ASSERT(FMO_SHELL_##L == (l), "FMO_SHELL_TABLE: rows by angular momentum, from 0") \
+    FMO_STATIC_ASSERT((cartesian) == FMO_CARTESIAN(l) && (spherical) == 2 * (l) + 1,             \
+                      "FMO_SHELL_TABLE: functions of a shell")
 FMO_SHELL_TABLE(ROW)
 #undef ROW
-#define ROW(P, name, li, lj, partner)                                                      \
-    FMO_ROW_IS((li) >= (lj) && (li) <= FMO_ANG_MOM_MAX, "FMO_PAIR_TABLE: angular momenta") \
-    FMO_ROW_IS(FMO_PAIR_##partner == FMO_PAIR_NONE || FMO_PAIR_##partner < FMO_PAIR_##P,   \
-               "FMO_PAIR_TABLE: a pair carries along one that stands before it")
+#define ROW(P, name, li, lj, partner)                                                             \
+    FMO_STATIC_ASSERT((li) >= (lj) && (li) <= FMO_ANG_MOM_MAX, "FMO_PAIR_TABLE: angular momenta") \
+    FMO_STATIC_ASSERT(FMO_PAIR_##partner == FMO_PAIR_NONE || FMO_PAIR_##partner < FMO_PAIR_##P,   \
+                      "FMO_PAIR_TABLE: a pair carries along one that stands before it")
 FMO_PAIR_TABLE(ROW)
 #undef ROW
-#undef FMO_ROW_IS
 
 #endif

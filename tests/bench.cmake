@@ -5,7 +5,7 @@ set(bench ${PROJECT_SOURCE_DIR}/driver/bench)
 fmo_test(bench_harness SOURCES bench_harness.c ${bench}/bench.c ${bench}/items.c ${bench}/replay.c
          LIBS OpenMP::OpenMP_C LABELS unit)
 
-fmo_test(bench_fock SOURCES bench_fock.c ${bench}/molecules.c ${bench}/work.c LIBS OpenMP::OpenMP_C
+fmo_test(bench_fock STATIC SOURCES bench_fock.c ${bench}/molecules.c ${bench}/work.c LIBS OpenMP::OpenMP_C
          LABELS unit)
 
 # One ctest entry per class of bench_cli.py.

@@ -1,6 +1,6 @@
-/* The six ERI classes against a long double reference of another algorithm, for every arrangement
- * of s and p over the four shells: |error| <= 1e-12 sqrt(max (ij|ij) max (kl|kl)), and exact zeros
- * where symmetry demands them. */
+/* The ERI classes against a long double reference of another algorithm, for every arrangement of
+ * the kinds of shells over the four shells: |error| <= 1e-12 sqrt(max (ij|ij) max (kl|kl)), and
+ * exact zeros where symmetry demands them. */
 #define FMO_REF_REAL long double
 #include "integrals/eri/eri_reference.h"
 #include "integrals/pairs/shell_pair.h"
@@ -38,8 +38,9 @@ static void make_shell(test_shell *s, int l, int depth, double log_min, double l
 
 static fmo_basis *basis_of(const test_shell *s)
 {
-    int nucleus[4] = {0, 1, 2, 3}, l[4], prim_shell[4 * DEPTH_MAX], ao_shell[12], ao_comp[12];
-    double charge[4] = {1, 1, 1, 1}, coord[12], a[4 * DEPTH_MAX], c[4 * DEPTH_MAX], factor[12];
+    enum { AOS = 4 * FMO_SHELL_FUNCTIONS_MAX };
+    int nucleus[4] = {0, 1, 2, 3}, l[4], prim_shell[4 * DEPTH_MAX], ao_shell[AOS], ao_comp[AOS];
+    double charge[4] = {1, 1, 1, 1}, coord[12], a[4 * DEPTH_MAX], c[4 * DEPTH_MAX], factor[AOS];
     int prims = 0, aos = 0;
     for (int i = 0; i < 4; i++) {
         memcpy(coord + 3 * i, s[i].center, 3 * sizeof(double));
@@ -49,7 +50,7 @@ static fmo_basis *basis_of(const test_shell *s)
             a[prims] = s[i].exponent[k];
             c[prims] = s[i].coefficient[k];
         }
-        for (int k = 0; k <= 2 * l[i]; k++, aos++) {
+        for (int k = 0; k < fmo_shell_spherical(l[i]); k++, aos++) {
             ao_shell[aos] = i;
             ao_comp[aos] = k;
             factor[aos] = 1.0;
@@ -68,7 +69,7 @@ static fmo_basis *basis_of(const test_shell *s)
 static int internal_shell(const test_shell *s, int i)
 {
     int at = 0;
-    for (int l = 0; l <= 1; l++)
+    for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++)
         for (int k = 0; k < 4; k++)
             if (s[k].l == l) {
                 if (k == i) return at;
@@ -92,31 +93,23 @@ static void make_pair(const fmo_basis *basis, const test_shell *s, int i, int j,
     z->j = internal_shell(s, j);
     fmo_shell_pair_order(basis, &z->i, &z->j);
     z->swapped = z->i != first;
-    z->pair_class = (fmo_pair_class)(s[i].l + s[j].l);
+    z->pair_class = (fmo_pair_class)(s[i].l >= s[j].l ? fmo_pair_class_of(s[i].l, s[j].l)
+                                                      : fmo_pair_class_of(s[j].l, s[i].l));
     fmo_shell_pair_primitives(basis, z->i, z->j, z->prim, z->AB);
     z->view = (fmo_pair_view){basis->shell[z->i].prim_num * basis->shell[z->j].prim_num, z->prim,
                               z->AB, basis->shell[z->i].center};
 }
 
-static fmo_eri_class class_of(fmo_pair_class bra, fmo_pair_class ket)
-{
-#define ROW(e, name, li, lj, lk, ll, b, k) \
-    if (bra == b && ket == k) return e;
-    FMO_ERI_CLASS_TABLE(ROW)
-#undef ROW
-    return FMO_ERI_CLASS_COUNT;
-}
-
 /* sqrt(max (ab|ab)); far pairs underflow a double. */
 static long double schwarz(const test_shell *s, int i, int j)
 {
-    long double eri[FMO_ERI_MAX], largest = 0;
+    long double eri[FMO_ERI_INTEGRALS_MAX], largest = 0;
     const eri_reference_shell a = {s[i].l, s[i].depth, s[i].exponent, s[i].coefficient,
                                    s[i].center};
     const eri_reference_shell b = {s[j].l, s[j].depth, s[j].exponent, s[j].coefficient,
                                    s[j].center};
     const eri_reference_shell four[4] = {a, b, a, b};
-    const int n = (2 * s[i].l + 1) * (2 * s[j].l + 1);
+    const int n = fmo_shell_functions(s[i].l) * fmo_shell_functions(s[j].l);
     eri_reference(four, 0, eri);
     for (int k = 0; k < n; k++) largest = fmaxl(largest, eri[k * n + k]);
     return sqrtl(largest);
@@ -132,9 +125,9 @@ static void check_quartet(const test_shell *s, const char *what)
     make_pair(basis, s, 2, 3, &ket);
     const int exchanged = bra.pair_class < ket.pair_class;
     const pair *first = exchanged ? &ket : &bra, *second = exchanged ? &bra : &ket;
-    const fmo_eri_class c = class_of(first->pair_class, second->pair_class);
-    double got[FMO_ERI_MAX];
-    long double want[FMO_ERI_MAX];
+    const fmo_eri_class c = (fmo_eri_class)fmo_eri_class_of(first->pair_class, second->pair_class);
+    double got[FMO_ERI_INTEGRALS_MAX];
+    long double want[FMO_ERI_INTEGRALS_MAX];
     fmo_eri_quartet(c, &first->view, &second->view, got);
 
     eri_reference_shell four[4];
@@ -142,7 +135,7 @@ static void check_quartet(const test_shell *s, const char *what)
     for (int i = 0; i < 4; i++) {
         four[i] =
             (eri_reference_shell){s[i].l, s[i].depth, s[i].exponent, s[i].coefficient, s[i].center};
-        n[i] = 2 * s[i].l + 1;
+        n[i] = fmo_shell_functions(s[i].l);
     }
     eri_reference(four, 0, want);
     const double scale = (double)(schwarz(s, 0, 1) * schwarz(s, 2, 3)); /* may be subnormal */
@@ -161,12 +154,12 @@ static void check_quartet(const test_shell *s, const char *what)
                           fmo_eri_class_name(c), i, j, k, l, g, w, error / scale);
                     if (scale > 1e-280 && error / scale > worst[c]) worst[c] = error / scale;
 
-                    /* Reflection symmetry: centres equal in x, an odd number of p_x: exactly 0. */
+                    /* Reflection symmetry: centres equal in x, x to an odd power: exactly 0. */
                     const int index[4] = {i, j, k, l};
                     for (int x = 0; x < 3; x++) {
                         int odd = 0, flat = 1;
                         for (int t = 0; t < 4; t++) {
-                            odd ^= s[t].l == 1 && index[t] == x;
+                            odd ^= fmo_shell_power(s[t].l, index[t], x) & 1;
                             flat &= s[t].center[x] == s[0].center[x];
                         }
                         if (odd && flat) {
@@ -217,7 +210,10 @@ int main(void)
                                         {0, 1, 2, 2}, {0, 0, 2, 2}, {0, 1, 0, 1}, {0, 1, 1, 0},
                                         {0, 0, 0, 3}, {0, 1, 1, 1}, {0, 0, 0, 0}};
     test_shell s[4];
-    for (int ang = 0; ang < 16; ang++) {
+    const int kinds = FMO_SHELL_KIND_COUNT;
+    for (int ang = 0; ang < kinds * kinds * kinds * kinds; ang++) {
+        const int l[4] = {ang % kinds, ang / kinds % kinds, ang / kinds / kinds % kinds,
+                          ang / kinds / kinds / kinds};
         for (size_t where = 0; where < sizeof coincident / sizeof *coincident; where++) {
             for (int set = 0; set < SETS; set++) {
                 const int depth = 1 + set % DEPTH_MAX;
@@ -225,8 +221,7 @@ int main(void)
                 const double low = set % 2 ? -2.0 : -1.0, high = set % 2 ? 5.0 : 1.5;
                 if (depth > 3 && set >= SETS / 4) continue; /* deep ones are slow: fewer */
                 for (int i = 0; i < 4; i++)
-                    make_shell(&s[i], (ang >> i) & 1, i % 2 ? 1 + (depth + 1) / 2 : depth, low,
-                               high);
+                    make_shell(&s[i], l[i], i % 2 ? 1 + (depth + 1) / 2 : depth, low, high);
                 for (int i = 0; i < 4; i++)
                     if (s[i].depth > DEPTH_MAX) s[i].depth = DEPTH_MAX;
                 place(s, coincident[where], set % 3 ? 1.5 : 4.0, set % 4);
@@ -235,7 +230,7 @@ int main(void)
         }
         /* all four to depth 6 once, and far from the origin, where P - Q loses digits if formed
          * from coordinates */
-        for (int i = 0; i < 4; i++) make_shell(&s[i], (ang >> i) & 1, DEPTH_MAX, -2.0, 5.0);
+        for (int i = 0; i < 4; i++) make_shell(&s[i], l[i], DEPTH_MAX, -2.0, 5.0);
         place(s, coincident[0], 1.0, 0);
         check_quartet(s, "depth 6");
         for (int i = 0; i < 4; i++) s[i].center[0] += 200.0;

@@ -6,7 +6,7 @@
 #include "integrals/far/far.h"
 #include "integrals/pairs/shell_pair.h"
 
-enum { PRODUCTS_MAX = 9, PRIMS_MAX = SYSTEM_DEPTH_MAX * SYSTEM_DEPTH_MAX };
+enum { PRODUCTS_MAX = FMO_FAR_PRODUCTS_MAX, PRIMS_MAX = SYSTEM_DEPTH_MAX * SYSTEM_DEPTH_MAX };
 
 static unsigned long long seed = 20261207;
 
@@ -27,12 +27,12 @@ static void direction(double *v)
 
 /* A pair of a list and, where it carries one, its ss pair. */
 typedef struct far_pair {
-    int kind;
+    int pair_class;
     fmo_pair_view view, carried; /* carried: no primitives if there is none */
     const double *ratio;
     double bound, p_min;
     double middle[3], half; /* of the segment of its primitives */
-    double place[PRIMS_MAX], coefficient[PRIMS_MAX * FMO_FAR_COEFFICIENTS(2)];
+    double place[PRIMS_MAX], coefficient[PRIMS_MAX * FMO_FAR_COEFFICIENTS_MAX];
     fmo_far_line line;
     fmo_far_fit fit;
     double carried_prim[PRIMS_MAX * FMO_PAIR_FIELDS];
@@ -86,23 +86,24 @@ static void fragment_free(fragment *f)
 
 static int pair_nodes(far_pair *p, int n, double *place, double *coefficient)
 {
-    return fmo_far_nodes(p->kind, p->view.prim_num, p->place, p->coefficient, &p->line, n, place,
-                         coefficient);
+    return fmo_far_nodes(p->pair_class, p->view.prim_num, p->place, p->coefficient, &p->line, n,
+                         place, coefficient);
 }
 
 static void fit_nodes(far_pair *p)
 {
     const double nearest = fmo_far_nearest(p->half, 1.0 / p->p_min);
-    double place[PRIMS_MAX], coefficient[PRIMS_MAX * FMO_FAR_COEFFICIENTS(2)];
+    double place[PRIMS_MAX], coefficient[PRIMS_MAX * FMO_FAR_COEFFICIENTS_MAX];
     double error[FMO_FAR_CHOICES];
     int cap = FMO_FAR_CHOICES;
-    fmo_far_primitives(p->kind, p->view.prim_num, p->view.prim, p->ratio, p->view.AB, p->place,
-                       p->coefficient);
-    fmo_far_find_line(p->kind, p->view.prim_num, p->place, p->coefficient, p->view.AB, &p->line);
+    fmo_far_primitives(p->pair_class, p->view.prim_num, p->view.prim, p->ratio, p->view.AB,
+                       p->place, p->coefficient);
+    fmo_far_find_line(p->pair_class, p->view.prim_num, p->place, p->coefficient, p->view.AB,
+                      &p->line);
     for (int c = 0; c < FMO_FAR_CHOICES; c++) {
         const int n = FMO_FAR_NODES(c), used = pair_nodes(p, n, place, coefficient);
-        error[c] = fmo_far_error(p->kind, p->view.prim_num, p->place, p->coefficient, p->view.AB,
-                                 &p->line, used, place, coefficient, nearest) /
+        error[c] = fmo_far_error(p->pair_class, p->view.prim_num, p->place, p->coefficient,
+                                 p->view.AB, &p->line, used, place, coefficient, nearest) /
                    p->bound;
         if (cap > c && (p->view.prim_num <= n || p->line.degree <= n)) cap = c;
     }
@@ -110,11 +111,11 @@ static void fit_nodes(far_pair *p)
 }
 
 /* Pair n of a list. */
-static void load_pair(const fragment *f, int kind, int n, far_pair *p)
+static void load_pair(const fragment *f, int pair_class, int n, far_pair *p)
 {
-    const fmo_pair_list *list = &f->pairs.list[kind];
+    const fmo_pair_list *list = &f->pairs.list[pair_class];
     double low = INFINITY, high = -INFINITY, length2 = 0.0;
-    p->kind = kind;
+    p->pair_class = pair_class;
     p->view = fmo_pair_list_view(f->basis, list, n);
     p->ratio = list->ratio + list->begin[n];
     p->bound = list->bound[n];
@@ -144,7 +145,7 @@ static void load_pair(const fragment *f, int kind, int n, far_pair *p)
  * weight[j]. */
 typedef struct part {
     const fmo_pair_view *view;
-    int kind, begin, copies;
+    int pair_class, begin, copies;
     double weight[3];
 } part;
 
@@ -154,9 +155,10 @@ static int parts_of(const far_pair *p, int sizes, part *parts)
 {
     const double *AB = p->view.AB;
     int n = 0;
-    parts[n++] = (part){&p->view, p->kind, p->kind == 1, 1, {1.0}};
-    if (p->kind == 1 && p->carried.prim_num > 0) parts[n++] = (part){&p->carried, 0, 0, 1, {1.0}};
-    if (p->kind == 2 && sizes)
+    parts[n++] = (part){&p->view, p->pair_class, p->pair_class == FMO_PAIR_PS, 1, {1.0}};
+    if (p->pair_class == FMO_PAIR_PS && p->carried.prim_num > 0)
+        parts[n++] = (part){&p->carried, FMO_PAIR_SS, 0, 1, {1.0}};
+    if (p->pair_class == FMO_PAIR_PP && sizes)
         parts[n++] = (part){&p->view, 1, 0, 3, {fabs(AB[0]), fabs(AB[1]), fabs(AB[2])}};
     return n;
 }
@@ -164,12 +166,11 @@ static int parts_of(const far_pair *p, int sizes, part *parts)
 /* Adds the integrals of two parts to X[ab][cd], or their sizes. */
 static void add_block(const part *bra, const part *ket, int columns, int sizes, double *X)
 {
-    static const int products[3] = {1, 3, 9};
-    const int n = products[bra->kind], m = products[ket->kind], swap = bra->kind < ket->kind;
-    const int high = swap ? ket->kind : bra->kind, low = swap ? bra->kind : ket->kind;
-    double eri[FMO_ERI_MAX];
-    fmo_eri_quartet((fmo_eri_class)(high * (high + 1) / 2 + low), swap ? ket->view : bra->view,
-                    swap ? bra->view : ket->view, eri);
+    const int n = fmo_pair_products(bra->pair_class, 0), m = fmo_pair_products(ket->pair_class, 0);
+    const int swap = bra->pair_class < ket->pair_class;
+    double eri[FMO_ERI_INTEGRALS_MAX];
+    fmo_eri_quartet((fmo_eri_class)fmo_eri_class_of(bra->pair_class, ket->pair_class),
+                    swap ? ket->view : bra->view, swap ? bra->view : ket->view, eri);
     for (int i = 0; i < n; i++)
         for (int k = 0; k < m; k++) {
             const double v = swap ? eri[k * n + i] : eri[i * m + k];
@@ -186,14 +187,14 @@ static void add_integrals(const far_pair *bra, const far_pair *ket, int sizes, d
     const int n = parts_of(bra, sizes, bras), m = parts_of(ket, sizes, kets);
     for (int b = 0; b < n; b++)
         for (int k = 0; k < m; k++)
-            add_block(&bras[b], &kets[k], FMO_FAR_PRODUCTS(ket->kind), sizes, X);
+            add_block(&bras[b], &kets[k], FMO_FAR_PRODUCTS(ket->pair_class), sizes, X);
 }
 
 /* J of both pairs from integrals X[ab][cd]: J[0] of the bra, J[1] of the ket. */
 static void contract(const far_pair *bra, const far_pair *ket, const double *X,
                      double D[2][PRODUCTS_MAX], double J[2][PRODUCTS_MAX])
 {
-    const int n = FMO_FAR_PRODUCTS(bra->kind), m = FMO_FAR_PRODUCTS(ket->kind);
+    const int n = FMO_FAR_PRODUCTS(bra->pair_class), m = FMO_FAR_PRODUCTS(ket->pair_class);
     memset(J, 0, 2 * sizeof *J);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < m; j++) {
@@ -205,7 +206,7 @@ static void contract(const far_pair *bra, const far_pair *ket, const double *X,
 static void exact_coulomb(const far_pair *bra, const far_pair *ket, double D[2][PRODUCTS_MAX],
                           double J[2][PRODUCTS_MAX])
 {
-    double X[FMO_ERI_MAX] = {0};
+    double X[FMO_ERI_INTEGRALS_MAX] = {0};
     add_integrals(bra, ket, 0, X);
     contract(bra, ket, X, D, J);
 }
@@ -252,7 +253,7 @@ typedef struct node_pair {
 static void make_nodes(far_pair *p, int n, const double *D, node_pair *z)
 {
     z->num = pair_nodes(p, n, z->place, z->coefficient);
-    fmo_far_fold(p->kind, p->view.AB, D, z->folded);
+    fmo_far_fold(p->pair_class, p->view.AB, D, z->folded);
     memset(z->sums, 0, sizeof z->sums);
 }
 
@@ -264,23 +265,24 @@ static void far_coulomb(far_pair *bra, int n, far_pair *ket, int m, double D[2][
     make_nodes(bra, n, D[0], &b);
     make_nodes(ket, m, D[1], &k);
     for (int i = 0; i < b.num; i++) {
-        const double *bra_coefficient = b.coefficient + i * FMO_FAR_COEFFICIENTS(bra->kind);
+        const double *bra_coefficient = b.coefficient + i * FMO_FAR_COEFFICIENTS(bra->pair_class);
         double H[FMO_FAR_MOMENTS_MAX], V[FMO_FAR_MOMENTS_MAX] = {0};
-        fmo_far_moments(bra->kind, bra_coefficient, b.folded, H);
+        fmo_far_moments(bra->pair_class, bra_coefficient, b.folded, H);
         for (int j = 0; j < k.num; j++) {
-            const double *ket_coefficient = k.coefficient + j * FMO_FAR_COEFFICIENTS(ket->kind);
+            const double *ket_coefficient =
+                k.coefficient + j * FMO_FAR_COEFFICIENTS(ket->pair_class);
             double other[FMO_FAR_MOMENTS_MAX], potential[FMO_FAR_MOMENTS_MAX] = {0}, R[3];
             for (int x = 0; x < 3; x++)
                 R[x] = bra->view.A[x] - ket->view.A[x] +
                        (b.place[i] * bra->view.AB[x] - k.place[j] * ket->view.AB[x]);
-            fmo_far_moments(ket->kind, ket_coefficient, k.folded, other);
-            fmo_far_interact(bra->kind, ket->kind, R, H, other, V, potential);
-            fmo_far_potential(ket->kind, ket_coefficient, potential, k.sums);
+            fmo_far_moments(ket->pair_class, ket_coefficient, k.folded, other);
+            fmo_far_interact(bra->pair_class, ket->pair_class, R, H, other, V, potential);
+            fmo_far_potential(ket->pair_class, ket_coefficient, potential, k.sums);
         }
-        fmo_far_potential(bra->kind, bra_coefficient, V, b.sums);
+        fmo_far_potential(bra->pair_class, bra_coefficient, V, b.sums);
     }
-    fmo_far_unfold(bra->kind, bra->view.AB, b.sums, J[0]);
-    fmo_far_unfold(ket->kind, ket->view.AB, k.sums, J[1]);
+    fmo_far_unfold(bra->pair_class, bra->view.AB, b.sums, J[0]);
+    fmo_far_unfold(ket->pair_class, ket->view.AB, k.sums, J[1]);
 }
 
 /* Integrals X[ab][cd] from n and m nodes. */
@@ -288,7 +290,7 @@ static void far_integrals(far_pair *bra, int n, far_pair *ket, int m, double *X)
 {
     static node_pair b, k;
     static const double none[PRODUCTS_MAX];
-    double blocks[FMO_FAR_BLOCKS(2, 2)] = {0};
+    double blocks[FMO_FAR_BLOCKS_MAX] = {0};
     make_nodes(bra, n, none, &b);
     make_nodes(ket, m, none, &k);
     for (int i = 0; i < b.num; i++)
@@ -297,11 +299,11 @@ static void far_integrals(far_pair *bra, int n, far_pair *ket, int m, double *X)
             for (int x = 0; x < 3; x++)
                 R[x] = bra->view.A[x] - ket->view.A[x] +
                        (b.place[i] * bra->view.AB[x] - k.place[j] * ket->view.AB[x]);
-            fmo_far_add_nodes(bra->kind, ket->kind, R,
-                              b.coefficient + i * FMO_FAR_COEFFICIENTS(bra->kind),
-                              k.coefficient + j * FMO_FAR_COEFFICIENTS(ket->kind), blocks);
+            fmo_far_add_nodes(bra->pair_class, ket->pair_class, R,
+                              b.coefficient + i * FMO_FAR_COEFFICIENTS(bra->pair_class),
+                              k.coefficient + j * FMO_FAR_COEFFICIENTS(ket->pair_class), blocks);
         }
-    fmo_far_integrals(bra->kind, ket->kind, bra->view.AB, ket->view.AB, blocks, X);
+    fmo_far_integrals(bra->pair_class, ket->pair_class, bra->view.AB, ket->view.AB, blocks, X);
 }
 
 /* The bound of fmo_far_largest on all integrals of two pairs at least gap apart. */
@@ -311,7 +313,7 @@ static double largest_integral(const far_pair *bra, const far_pair *ket, double 
     double moment[2][3], bound = 0.0, factor = 1.0 / gap;
     for (int p = 0; p < 2; p++) {
         const fmo_pair_view *view = &pair[p]->view;
-        fmo_far_largest(pair[p]->kind, view->prim_num, view->prim, pair[p]->ratio, view->AB,
+        fmo_far_largest(pair[p]->pair_class, view->prim_num, view->prim, pair[p]->ratio, view->AB,
                         moment[p]);
     }
     for (int order = 0; order <= 4; order++) {
@@ -329,19 +331,19 @@ static void check_integrals(far_pair *bra, far_pair *ket, double gap, const doub
                             double D[2][PRODUCTS_MAX], double sizes[2][PRODUCTS_MAX],
                             double *tightest)
 {
-    const int size = FMO_FAR_PRODUCTS(bra->kind) * FMO_FAR_PRODUCTS(ket->kind);
+    const int size = FMO_FAR_PRODUCTS(bra->pair_class) * FMO_FAR_PRODUCTS(ket->pair_class);
     const double bound = largest_integral(bra, ket, gap);
-    double exact[FMO_ERI_MAX] = {0}, X[FMO_ERI_MAX];
+    double exact[FMO_ERI_INTEGRALS_MAX] = {0}, X[FMO_ERI_INTEGRALS_MAX];
     double J[2][PRODUCTS_MAX], far[2][PRODUCTS_MAX];
     add_integrals(bra, ket, 0, exact);
     far_integrals(bra, PRIMS_MAX, ket, PRIMS_MAX, X);
     for (int i = 0; i < size; i++) {
         CHECK(fabs(X[i] - exact[i]) <= 3e-13 * size_of[i],
-              "kinds %d %d, integral %d: got %.17g, want %.17g", bra->kind, ket->kind, i, X[i],
-              exact[i]);
+              "pairs %d %d, integral %d: got %.17g, want %.17g", bra->pair_class, ket->pair_class,
+              i, X[i], exact[i]);
         CHECK(fabs(exact[i]) <= bound * (1.0 + 1e-13),
-              "kinds %d %d, integral %d: %g above the bound %g", bra->kind, ket->kind, i, exact[i],
-              bound);
+              "pairs %d %d, integral %d: %g above the bound %g", bra->pair_class, ket->pair_class,
+              i, exact[i], bound);
         *tightest = fmax(*tightest, fabs(exact[i]) / bound);
     }
     for (int c = 0; c < FMO_FAR_CHOICES; c++) {
@@ -349,10 +351,10 @@ static void check_integrals(far_pair *bra, far_pair *ket, double gap, const doub
         contract(bra, ket, X, D, J);
         far_coulomb(bra, FMO_FAR_NODES(c), ket, FMO_FAR_NODES(c), D, far);
         for (int p = 0; p < 2; p++)
-            for (int i = 0; i < FMO_FAR_PRODUCTS((p ? ket : bra)->kind); i++)
+            for (int i = 0; i < FMO_FAR_PRODUCTS((p ? ket : bra)->pair_class); i++)
                 CHECK(fabs(far[p][i] - J[p][i]) <= 1e-11 * sizes[p][i],
-                      "kinds %d %d, %d nodes, J[%d][%d]: %.17g from integrals, %.17g from moments",
-                      bra->kind, ket->kind, FMO_FAR_NODES(c), p, i, J[p][i], far[p][i]);
+                      "pairs %d %d, %d nodes, J[%d][%d]: %.17g from integrals, %.17g from moments",
+                      bra->pair_class, ket->pair_class, FMO_FAR_NODES(c), p, i, J[p][i], far[p][i]);
     }
 }
 
@@ -366,9 +368,9 @@ static double largest_difference(const far_pair *bra, const far_pair *ket,
                                  double x[2][PRODUCTS_MAX], double y[2][PRODUCTS_MAX])
 {
     double largest = 0.0;
-    for (int i = 0; i < FMO_FAR_PRODUCTS(bra->kind); i++)
+    for (int i = 0; i < FMO_FAR_PRODUCTS(bra->pair_class); i++)
         largest = fmax(largest, fabs(x[0][i] - y[0][i]));
-    for (int i = 0; i < FMO_FAR_PRODUCTS(ket->kind); i++)
+    for (int i = 0; i < FMO_FAR_PRODUCTS(ket->pair_class); i++)
         largest = fmax(largest, fabs(x[1][i] - y[1][i]));
     return largest;
 }
@@ -380,8 +382,8 @@ static double place_pairs(const fragment *f, double distance, far_pair *pair, do
     double v[3];
     direction(v);
     for (int k = 0; k < 2; k++) {
-        const int kind = (int)uniform(0, 3);
-        load_pair(&f[k], kind, (int)uniform(0, f[k].pairs.list[kind].num), &pair[k]);
+        const int pair_class = (int)uniform(0, 3);
+        load_pair(&f[k], pair_class, (int)uniform(0, f[k].pairs.list[pair_class].num), &pair[k]);
     }
     if (check_random(&seed) < 0.25 && pair[0].half > 0.0) {
         const double *AB = pair[0].view.AB;
@@ -419,8 +421,8 @@ static void check_errors(far_pair pair[2], double distance, double D[2][PRODUCTS
         far_coulomb(&pair[0], n, &pair[1], n, D, far);
         const double error = largest_difference(&pair[0], &pair[1], far, all) / schwarz;
         CHECK(error <= ESTIMATE_SHARE * bound + 3e-14,
-              "kinds %d %d, %d nodes: error %.3g, estimate %.3g", pair[0].kind, pair[1].kind, n,
-              error, bound);
+              "pairs %d %d, %d nodes: error %.3g, estimate %.3g", pair[0].pair_class,
+              pair[1].pair_class, n, error, bound);
         if (bound < 1e-11) continue;
         worst[c] = fmax(worst[c], error / bound);
         errors[c]++;
@@ -443,7 +445,7 @@ static void test_nodes(void)
         for (int q = 0; q < 40; q++) {
             const double distance = q % 2 ? uniform(15.0, 60.0) : uniform(2.0, 20.0);
             double D[2][PRODUCTS_MAX], J[2][PRODUCTS_MAX], sizes[2][PRODUCTS_MAX], center[3];
-            double far[2][PRODUCTS_MAX], size_of[FMO_ERI_MAX] = {0};
+            double far[2][PRODUCTS_MAX], size_of[FMO_ERI_INTEGRALS_MAX] = {0};
             const double T = place_pairs(fragments, distance, pair, center);
             far_pair *bra = &pair[0], *ket = &pair[1];
             const double gap = distance - bra->half - ket->half;
@@ -452,18 +454,18 @@ static void test_nodes(void)
             far_coulomb(bra, PRIMS_MAX, ket, PRIMS_MAX, D, far);
             check_errors(pair, distance, D, far, errors, worst);
             if (T < 45.0) continue;
-            cases[bra->kind][ket->kind]++;
-            carried += bra->carried.prim_num > 0 && bra->kind == 1;
+            cases[bra->pair_class][ket->pair_class]++;
+            carried += bra->carried.prim_num > 0 && bra->pair_class == FMO_PAIR_PS;
             one_center += bra->half == 0.0 && bra->view.prim_num > 1;
             exact_coulomb(bra, ket, D, J);
             integral_sizes(bra, ket, size_of);
             coulomb_sizes(bra, ket, size_of, D, sizes);
             check_integrals(bra, ket, gap, size_of, D, sizes, &tightest);
             for (int p = 0; p < 2; p++)
-                for (int i = 0; i < FMO_FAR_PRODUCTS(pair[p].kind); i++)
+                for (int i = 0; i < FMO_FAR_PRODUCTS(pair[p].pair_class); i++)
                     CHECK(fabs(far[p][i] - J[p][i]) <= 3e-13 * sizes[p][i],
-                          "kinds %d %d, J[%d][%d]: got %.17g, want %.17g", bra->kind, ket->kind, p,
-                          i, far[p][i], J[p][i]);
+                          "pairs %d %d, J[%d][%d]: got %.17g, want %.17g", bra->pair_class,
+                          ket->pair_class, p, i, far[p][i], J[p][i]);
         }
         for (int k = 0; k < 2; k++) fragment_free(&fragments[k]);
     }
@@ -480,15 +482,16 @@ static void test_nodes(void)
     }
 }
 
-static int line_nodes(int kind, int num, const double *prim, const double *AB, int n, double *place,
-                      double *coefficient)
+static int line_nodes(int pair_class, int num, const double *prim, const double *AB, int n,
+                      double *place, double *coefficient)
 {
     static const double ratio[PRIMS_MAX];
-    double prim_place[PRIMS_MAX], prim_coefficient[PRIMS_MAX * FMO_FAR_COEFFICIENTS(2)];
+    double prim_place[PRIMS_MAX], prim_coefficient[PRIMS_MAX * FMO_FAR_COEFFICIENTS_MAX];
     fmo_far_line line;
-    fmo_far_primitives(kind, num, prim, ratio, AB, prim_place, prim_coefficient);
-    fmo_far_find_line(kind, num, prim_place, prim_coefficient, AB, &line);
-    return fmo_far_nodes(kind, num, prim_place, prim_coefficient, &line, n, place, coefficient);
+    fmo_far_primitives(pair_class, num, prim, ratio, AB, prim_place, prim_coefficient);
+    fmo_far_find_line(pair_class, num, prim_place, prim_coefficient, AB, &line);
+    return fmo_far_nodes(pair_class, num, prim_place, prim_coefficient, &line, n, place,
+                         coefficient);
 }
 
 /* Nodes of an ss pair with positive prefactors are those of Gauss quadrature: polynomials of degree
@@ -533,7 +536,7 @@ static void test_gauss(void)
  * any n nodes are exact to degree n - 1. */
 static void test_node_numbers(void)
 {
-    double prim[3][FMO_PAIR_FIELDS], place[4], coefficient[4 * FMO_FAR_COEFFICIENTS(2)];
+    double prim[3][FMO_PAIR_FIELDS], place[4], coefficient[4 * FMO_FAR_COEFFICIENTS_MAX];
     const double none[3] = {0}, AB[3] = {0.5, -2.0, 1.0};
     for (int m = 0; m < 3; m++) {
         const double p = 1.0 + m, s = -0.25 * (m + 1);
@@ -550,7 +553,7 @@ static void test_node_numbers(void)
         for (int power = 0; power < num; power++) {
             double got = 0.0, want = 0.0;
             for (int j = 0; j < num; j++)
-                got += coefficient[j * FMO_FAR_COEFFICIENTS(2) + FMO_FAR_PP_SAME] *
+                got += coefficient[j * FMO_FAR_COEFFICIENTS_MAX + FMO_FAR_PP_SAME] *
                        pow(place[j], power);
             for (int m = 0; m < 3; m++)
                 want += prim[m][FMO_PAIR_HALF] * fmo_far_charge(prim[m][FMO_PAIR_P], 1.0) *
@@ -693,8 +696,8 @@ static void test_overlap(void)
             far_coulomb(&pair[0], PRIMS_MAX, &pair[1], PRIMS_MAX, D, far);
             const double error =
                 largest_difference(&pair[0], &pair[1], far, J) / (pair[0].bound * pair[1].bound);
-            CHECK(error <= 40.0 * exp(-T) + 3e-14, "kinds %d %d, T = %g: error %.3g", pair[0].kind,
-                  pair[1].kind, T, error);
+            CHECK(error <= 40.0 * exp(-T) + 3e-14, "pairs %d %d, T = %g: error %.3g",
+                  pair[0].pair_class, pair[1].pair_class, T, error);
             worst = fmax(worst, (error - 3e-14) * exp(T));
         }
         for (int k = 0; k < 2; k++) fragment_free(&fragments[k]);

@@ -86,8 +86,8 @@ static void add_primitive(const test_system *s, const double *A, int la, int i, 
         int pa[3], pb[3];
         for (int x = 0; x < 3; x++) {
             PC[x] = P[x] - s->coord[3 * c + x];
-            pa[x] = eri_reference_power(la, i, x);
-            pb[x] = eri_reference_power(lb, j, x);
+            pa[x] = fmo_shell_power(la, i, x);
+            pb[x] = fmo_shell_power(lb, j, x);
         }
         eri_reference_coulomb(la + lb, p, PC, R);
         for (int t = 0; t <= pa[0] + pb[0]; t++)

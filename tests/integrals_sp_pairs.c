@@ -66,7 +66,7 @@ static double quartet_bound(const fmo_basis *basis, const fmo_pair_list *list, i
     const int size = products[pair_class];
     const fmo_pair_view view = {num, list->prim + at * FMO_PAIR_FIELDS, list->AB + 3 * n,
                                 basis->shell[list->i[n]].center};
-    double eri[FMO_ERI_MAX], largest = self_repulsion(basis, list, n, at, at + num, 1);
+    double eri[FMO_ERI_INTEGRALS_MAX], largest = self_repulsion(basis, list, n, at, at + num, 1);
     fmo_eri_quartet(eri_class[pair_class], &view, &view, eri);
     for (int ab = 0; ab < size; ab++) largest = fmax(largest, eri[ab * size + ab]);
     return sqrt(largest);

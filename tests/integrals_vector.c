@@ -123,12 +123,11 @@ static void make_pair(lane_pair *z, const double *A, const double *B, int prims,
 
 static double schwarz(const lane_pair *z, int li, int lj)
 {
-    double eri[FMO_ERI_MAX], largest = 0.0;
-    const int n = (2 * li + 1) * (2 * lj + 1);
-    fmo_eri_quartet(li + lj == 0   ? FMO_ERI_SSSS
-                    : li + lj == 1 ? FMO_ERI_PSPS
-                                   : FMO_ERI_PPPP,
-                    &z->view, &z->view, eri);
+    double eri[FMO_ERI_INTEGRALS_MAX], largest = 0.0;
+    const int n = fmo_shell_functions(li) * fmo_shell_functions(lj);
+    const int pair_class = fmo_pair_class_of(li, lj);
+    fmo_eri_quartet((fmo_eri_class)fmo_eri_class_of(pair_class, pair_class), &z->view, &z->view,
+                    eri);
     for (int k = 0; k < n; k++) largest = fmax(largest, eri[k * n + k]);
     return sqrt(largest);
 }
@@ -156,8 +155,9 @@ static void check_quartets(const vector_forms *v, fmo_eri_class c, const char *n
     static double bra[PRIMS * FMO_PAIR_FIELDS * W_MAX], ket[PRIMS * FMO_PAIR_FIELDS * W_MAX];
     static lane_pair bras[W_MAX], kets[W_MAX];
     double AB[3 * W_MAX] = {0}, CD[3 * W_MAX] = {0}, AC[3 * W_MAX] = {0};
-    double got[FMO_ERI_MAX * W_MAX], want[FMO_ERI_MAX];
-    const int W = v->width, n = (2 * li + 1) * (2 * lj + 1) * (2 * lk + 1) * (2 * ll + 1);
+    double got[FMO_ERI_INTEGRALS_MAX * W_MAX], want[FMO_ERI_INTEGRALS_MAX];
+    const int W = v->width, n = fmo_shell_functions(li) * fmo_shell_functions(lj) *
+                                fmo_shell_functions(lk) * fmo_shell_functions(ll);
     int flat[W_MAX], empty[W_MAX];
     for (int l = 0; l < W; l++) {
         double centre[4][3];
@@ -183,7 +183,8 @@ static void check_quartets(const vector_forms *v, fmo_eri_class c, const char *n
     for (int l = 0; l < W; l++) {
         /* squares of very small integrals underflow in the bound */
         const double scale = schwarz(&bras[l], li, lj) * schwarz(&kets[l], lk, ll);
-        const int size[4] = {2 * li + 1, 2 * lj + 1, 2 * lk + 1, 2 * ll + 1};
+        const int size[4] = {fmo_shell_functions(li), fmo_shell_functions(lj),
+                             fmo_shell_functions(lk), fmo_shell_functions(ll)};
         fmo_eri_quartet(c, &bras[l].view, &kets[l].view, want);
         for (int k = 0; k < n; k++) {
             const double g = got[k * W + l], error = fabs(g - want[k]);

@@ -63,7 +63,7 @@ static fmo_prim_pair load_pair(const double *prim)
                                  const double *AB, const double *CD, const double *AC,           \
                                  double *eri)                                                    \
     {                                                                                            \
-        fmo_real acc[eri_##name##_acc], out[FMO_ERI_MAX], ab[3], cd[3], ac[3];                   \
+        fmo_real acc[eri_##name##_acc], out[FMO_ERI_INTEGRALS_MAX], ab[3], cd[3], ac[3];         \
         for (int x = 0; x < 3; x++) {                                                            \
             ab[x] = fmo_load(AB + x * W);                                                        \
             cd[x] = fmo_load(CD + x * W);                                                        \
@@ -80,8 +80,7 @@ static fmo_prim_pair load_pair(const double *prim)
             }                                                                                    \
         }                                                                                        \
         eri_##name##_finish(ab, cd, acc, out);                                                   \
-        for (int n = 0; n < (2 * li + 1) * (2 * lj + 1) * (2 * lk + 1) * (2 * ll + 1); n++)      \
-            store(eri + n * W, out[n]);                                                          \
+        for (int n = 0; n < fmo_eri_class_integrals(e, 0); n++) store(eri + n * W, out[n]);      \
     }
 FMO_ERI_CLASS_TABLE(ERI)
 

@@ -10,21 +10,6 @@
 #include "accumulate/cpu/kernel.h"
 #include "accumulate/plan/plan.h"
 
-static const struct {
-    fmo_pair_class bra, ket;
-    int order; /* of the Boys function */
-} class_info[FMO_ERI_CLASS_COUNT] = {
-#define ROW(e, name, li, lj, lk, ll, bra, ket) [e] = {bra, ket, li + lj + lk + ll},
-    FMO_ERI_CLASS_TABLE(ROW)
-#undef ROW
-};
-
-static const struct {
-    int stride, rows, columns;
-} pair_info[FMO_PAIR_CLASS_COUNT] = {[FMO_PAIR_SS] = {FMO_CPU_STRIDE_SS, 1, 1},
-                                     [FMO_PAIR_PS] = {FMO_CPU_STRIDE_PS, 3, 1},
-                                     [FMO_PAIR_PP] = {FMO_CPU_STRIDE_PP, 3, 3}};
-
 const fmo_cpu_kernels *fmo_cpu_kernels_choose(void)
 {
 #if defined(FMO_CPU_X86)
@@ -46,7 +31,7 @@ static size_t sums_size(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs)
     const size_t n = (size_t)plan->basis->ao_num;
     size_t size = n * n;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
-        size += (size_t)pairs->list[c].num * (size_t)pair_info[c].stride;
+        size += (size_t)pairs->list[c].num * (size_t)fmo_cpu_stride(c);
     return size;
 }
 
@@ -57,7 +42,7 @@ static fmo_cpu_sums sums_at(const fmo_fock_plan *plan, const fmo_cpu_pairs *pair
     memory += n * n;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         sums.coulomb[c] = memory;
-        memory += (size_t)pairs->list[c].num * (size_t)pair_info[c].stride;
+        memory += (size_t)pairs->list[c].num * (size_t)fmo_cpu_stride(c);
     }
     return sums;
 }
@@ -92,11 +77,11 @@ static size_t worker_arrays(const fmo_fock_plan *plan, const fmo_cpu_pairs *pair
         groups = size_max(groups, (size_t)pairs->list[c].group_num);
     }
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
-        table = size_max(table, (size_t)pairs->list[class_info[c].bra].count_max *
-                                    (size_t)pairs->list[class_info[c].ket].exponent_num);
+        table = size_max(table, (size_t)pairs->list[fmo_eri_class_bra(c)].count_max *
+                                    (size_t)pairs->list[fmo_eri_class_ket(c)].exponent_num);
     kets += FMO_CPU_WIDTH_MAX; /* whole vectors are stored */
-    w->density_rows = take(memory, &used, 8 * n, sizeof *w->density_rows);
-    w->exchange_rows = take(memory, &used, 8 * n, sizeof *w->exchange_rows);
+    w->density_rows = take(memory, &used, FMO_CPU_ROW_MAX * n, sizeof *w->density_rows);
+    w->exchange_rows = take(memory, &used, FMO_CPU_ROW_MAX * n, sizeof *w->exchange_rows);
     w->shell_max = take(memory, &used, shells, sizeof *w->shell_max);
     w->ket = take(memory, &used, kets, sizeof *w->ket);
     w->ordered = take(memory, &used, kets, sizeof *w->ordered);
@@ -115,7 +100,7 @@ static size_t by_pair_size(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs
 {
     size_t size = (size_t)plan->basis->shell_num;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
-        size += (size_t)pairs->list[c].num * (size_t)(pair_info[c].stride + 1);
+        size += (size_t)pairs->list[c].num * (size_t)(fmo_cpu_stride(c) + 1);
     return size;
 }
 
@@ -138,16 +123,18 @@ static void cpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
 
 /* ---- densities by pair ---------------------------------------------------------------------- */
 
-static void take_pair_density(const fmo_fock_plan *plan, const fmo_cpu_pair_list *list, int c,
-                              double *density, double *largest)
+static void density_by_pair(const fmo_fock_plan *plan, const fmo_cpu_pair_list *list, int c,
+                            double *density, double *largest)
 {
+    const int stride = fmo_cpu_stride(c);
+    const int rows = fmo_pair_functions(c, 0, 0), columns = fmo_pair_functions(c, 1, 0);
     const size_t n = (size_t)plan->basis->ao_num, shells = (size_t)plan->basis->shell_num;
-    for (int q = 0; q < list->num; q++, density += pair_info[c].stride) {
+    for (int q = 0; q < list->num; q++, density += stride) {
         const double *block = plan->density + (size_t)list->ao_i[q] * n + (size_t)list->ao_j[q];
-        memset(density, 0, (size_t)pair_info[c].stride * sizeof *density);
-        for (int x = 0; x < pair_info[c].rows; x++)
-            for (int y = 0; y < pair_info[c].columns; y++)
-                density[x * pair_info[c].columns + y] = block[(size_t)x * n + (size_t)y];
+        memset(density, 0, (size_t)stride * sizeof *density);
+        for (int x = 0; x < rows; x++)
+            for (int y = 0; y < columns; y++)
+                density[x * columns + y] = block[(size_t)x * n + (size_t)y];
         largest[q] = plan->density_max[(size_t)list->i[q] * shells + (size_t)list->j[q]];
     }
 }
@@ -170,13 +157,14 @@ static void set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, do
     memset(row, 0, shells * sizeof *row);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_cpu_pair_list *list = &pairs->list[c];
-        const double size = pair_info[c].rows * pair_info[c].columns;
+        const int rows = fmo_pair_functions(c, 0, 0), columns = fmo_pair_functions(c, 1, 0);
+        const double size = fmo_pair_products(c, 0);
         for (int q = 0; q < list->num; q++) {
             const size_t i = (size_t)list->i[q], j = (size_t)list->j[q];
             coulomb += size * list->bound[q] * plan->density_max[i * shells + j];
             largest = fmax(largest, list->bound[q]);
-            row[i] += pair_info[c].columns * list->bound[q];
-            if (i != j) row[j] += pair_info[c].rows * list->bound[q];
+            row[i] += columns * list->bound[q];
+            if (i != j) row[j] += rows * list->bound[q];
         }
     }
     for (size_t s = 0; s < shells; s++) row_largest = fmax(row_largest, row[s]);
@@ -238,11 +226,12 @@ static void give_sums(fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, const fmo
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_cpu_pair_list *list = &pairs->list[c];
         const double *block = sums->coulomb[c];
-        for (int q = 0; q < list->num; q++, block += pair_info[c].stride) {
+        const int rows = fmo_pair_functions(c, 0, 0), columns = fmo_pair_functions(c, 1, 0);
+        for (int q = 0; q < list->num; q++, block += fmo_cpu_stride(c)) {
             double *to = plan->coulomb + (size_t)list->ao_i[q] * n + (size_t)list->ao_j[q];
-            for (int x = 0; x < pair_info[c].rows; x++)
-                for (int y = 0; y < pair_info[c].columns; y++)
-                    to[(size_t)x * n + (size_t)y] += VALUE(block + x * pair_info[c].columns + y, J);
+            for (int x = 0; x < rows; x++)
+                for (int y = 0; y < columns; y++)
+                    to[(size_t)x * n + (size_t)y] += VALUE(block + x * columns + y, J);
         }
     }
 #undef VALUE
@@ -252,19 +241,20 @@ static void give_sums(fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, const fmo
 
 static double work_of_class(const fmo_shell_pairs *pairs, int c)
 {
-    const fmo_pair_list *bra = &pairs->list[class_info[c].bra];
-    const fmo_pair_list *ket = &pairs->list[class_info[c].ket];
-    return (double)bra->prim_num * (double)ket->prim_num *
-           (1 + 2 * class_info[c].order * class_info[c].order);
+    const fmo_pair_list *bra = &pairs->list[fmo_eri_class_bra(c)];
+    const fmo_pair_list *ket = &pairs->list[fmo_eri_class_ket(c)];
+    const int order = fmo_eri_class_order(c);
+    return (double)bra->prim_num * (double)ket->prim_num * (1 + 2 * order * order);
 }
 
 static void build_class(fmo_fock_plan *plan, const fmo_cpu_build *build, fmo_cpu_kernel *kernel,
                         int c, fmo_cpu_worker *w, double work_done, double work_all)
 {
     fmo_class_profile *profile = &plan->profile.classes[c];
-    const int bras = build->pairs->list[class_info[c].bra].num;
+    const int bras = build->pairs->list[fmo_eri_class_bra(c)].num;
     w->quartets = w->prim_quartets = 0;
-    for (int g = 0; g < build->pairs->list[class_info[c].ket].group_num; g++) w->table_of[g] = -1;
+    for (int g = 0; g < build->pairs->list[fmo_eri_class_ket(c)].group_num; g++)
+        w->table_of[g] = -1;
 #pragma omp for schedule(dynamic, 2)
     for (int n = 0; n < bras; n++) {
         kernel(build, w, bras - 1 - n); /* the longest lists of kets first */
@@ -280,12 +270,6 @@ static void build_class(fmo_fock_plan *plan, const fmo_cpu_build *build, fmo_cpu
 
 /* ---- stored integrals ----------------------------------------------------------------------- */
 
-static int components_of(int c)
-{
-    return pair_info[class_info[c].bra].rows * pair_info[class_info[c].bra].columns *
-           pair_info[class_info[c].ket].rows * pair_info[class_info[c].ket].columns;
-}
-
 /* No density that the plan's pairs are good for has a larger density factor (screen.h). */
 static double store_factor(const fmo_fock_plan *plan)
 {
@@ -295,8 +279,8 @@ static double store_factor(const fmo_fock_plan *plan)
 /* Vectors that bra `bra` of a class will have in the store. */
 static size_t count_vectors(const fmo_fock_plan *plan, const fmo_cpu_state *s, int c, int bra)
 {
-    const fmo_cpu_pair_list *bras = &s->pairs.list[class_info[c].bra];
-    const fmo_cpu_pair_list *kets = &s->pairs.list[class_info[c].ket];
+    const fmo_cpu_pair_list *bras = &s->pairs.list[fmo_eri_class_bra(c)];
+    const fmo_cpu_pair_list *kets = &s->pairs.list[fmo_eri_class_ket(c)];
     const int same = bras == kets, width = s->kernels->width;
     size_t vectors = 0, left = 0;
     for (int g = 0; g < (same ? bras->group_of[bra] + 1 : kets->group_num); g++) {
@@ -347,23 +331,25 @@ static fmo_status store_prepare(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error
     int good = 1;
     for (int c = 0; good && c < FMO_ERI_CLASS_COUNT; c++) {
         fmo_cpu_store *store = &s->store[c];
-        const int bras = s->pairs.list[class_info[c].bra].num;
+        const int bras = s->pairs.list[fmo_eri_class_bra(c)].num;
         store->begin = malloc(((size_t)bras + 1) * sizeof *store->begin);
         good = store->begin != NULL;
         if (!good) break;
         store->begin[0] = 0;
         for (int b = 0; b < bras; b++)
             store->begin[b + 1] = store->begin[b] + count_vectors(plan, s, c, b);
-        s->store_bytes += ((size_t)bras + 1) * sizeof *store->begin +
-                          store->begin[bras] * width *
-                              ((size_t)components_of(c) * sizeof *store->eri + sizeof *store->ket);
+        s->store_bytes +=
+            ((size_t)bras + 1) * sizeof *store->begin +
+            store->begin[bras] * width *
+                ((size_t)fmo_eri_class_integrals(c, 0) * sizeof *store->eri + sizeof *store->ket);
     }
     if (good && s->store_bytes <= allowed) {
         for (int c = 0; good && c < FMO_ERI_CLASS_COUNT; c++) {
             fmo_cpu_store *store = &s->store[c];
-            const size_t lanes = store->begin[s->pairs.list[class_info[c].bra].num] * width;
+            const size_t lanes = store->begin[s->pairs.list[fmo_eri_class_bra(c)].num] * width;
             store->ket = large_alloc(lanes * sizeof *store->ket);
-            store->eri = large_alloc(lanes * (size_t)components_of(c) * sizeof *store->eri);
+            store->eri =
+                large_alloc(lanes * (size_t)fmo_eri_class_integrals(c, 0) * sizeof *store->eri);
             good = store->ket && store->eri;
         }
         if (good) {
@@ -444,8 +430,8 @@ static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_erro
     double *next = by_pair;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         const size_t num = (size_t)pairs->list[c].num;
-        double *const blocks = next, *const largest = next + num * (size_t)pair_info[c].stride;
-        take_pair_density(plan, &pairs->list[c], c, blocks, largest);
+        double *const blocks = next, *const largest = next + num * (size_t)fmo_cpu_stride(c);
+        density_by_pair(plan, &pairs->list[c], c, blocks, largest);
         build.pair_density[c] = blocks;
         build.pair_max[c] = largest;
         next = largest + num;

@@ -8,9 +8,19 @@
 
 enum { FMO_CPU_WIDTH_MAX = 8 };
 
-/* Doubles a pair takes in pair_density and in the Coulomb sums, by pair class: its block, in rows
- * of 4 where it has several elements. */
-enum { FMO_CPU_STRIDE_SS = 1, FMO_CPU_STRIDE_PS = 4, FMO_CPU_STRIDE_PP = 12 };
+/* Doubles a pair takes in pair_density and in the sums of J: its block, in whole rows of 4 where it
+ * has several elements. */
+FMO_TABLE_FUNCTION int fmo_cpu_stride(int pair_class)
+{
+    const int products = fmo_pair_products(pair_class, 0);
+    return products > 1 ? (products + 3) / 4 * 4 : 1;
+}
+
+/* Columns of the rows of D and X^K that a bra works with: the functions of its two shells, at
+ * most. */
+enum { FMO_CPU_STRIDE_MAX = (FMO_PAIR_PRODUCTS_MAX + 3) / 4 * 4, FMO_CPU_ROW_MAX = 8 };
+FMO_STATIC_ASSERT(2 * FMO_SHELL_FUNCTIONS_MAX <= FMO_CPU_ROW_MAX,
+                  "cpu/kernel_digest.h: rows of D and X^K have too few columns for two such shells")
 
 /* How adds reach the sums. */
 typedef struct fmo_cpu_adding {
@@ -53,7 +63,8 @@ typedef struct fmo_cpu_build {
 /* What one thread works with. */
 typedef struct fmo_cpu_worker {
     fmo_cpu_sums sums;
-    double *density_rows, *exchange_rows; /* [nao][8]: rows i and j of D and X^K, by function */
+    double *density_rows, *exchange_rows; /* [nao][FMO_CPU_ROW_MAX]: rows i and j of D and X^K,
+                                             by function */
     double *shell_max;                    /* [nshell] max(|D_ik|, |D_jk|) */
     int *ket, *ordered, *left, *key, *key_count;
     double *packed; /* primitives of the ket pairs in the lanes */

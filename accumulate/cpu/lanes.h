@@ -4,7 +4,7 @@
 
 #include "integrals/real.h"
 
-enum { FMO_LANES = FMO_SIMD_WIDTH };
+enum { W = FMO_SIMD_WIDTH }; /* lanes of a vector */
 
 /* out[lane] = base[at[lane]] */
 FMO_HD fmo_real fmo_load_each(const double *base, const int *at)
@@ -12,8 +12,8 @@ FMO_HD fmo_real fmo_load_each(const double *base, const int *at)
 #if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)
     return (fmo_real)_mm512_i32gather_pd(_mm256_loadu_si256((const __m256i *)at), base, 8);
 #else
-    double out[FMO_LANES];
-    for (int l = 0; l < FMO_LANES; l++) out[l] = base[at[l]];
+    double out[W];
+    for (int l = 0; l < W; l++) out[l] = base[at[l]];
     return fmo_load(out);
 #endif
 }
@@ -92,7 +92,7 @@ FMO_HD void fmo_add_rows4(double *base, const int *at, const fmo_real *in)
         _mm256_storeu_pd(to, _mm256_add_pd(_mm256_loadu_pd(to), r[l]));
     }
 #else
-    for (int l = 0; l < FMO_LANES; l++)
+    for (int l = 0; l < W; l++)
         for (int c = 0; c < 4; c++) base[at[l] + c] += in[c][l];
 #endif
 }
@@ -135,7 +135,7 @@ FMO_HD void fmo_add_rows2(double *base, const int *at, const fmo_real *in)
     ADD(7, _mm512_extractf64x2_pd(odd, 3))
 #undef ADD
 #else
-    for (int l = 0; l < FMO_LANES; l++) {
+    for (int l = 0; l < W; l++) {
         base[at[l]] += in[0][l];
         base[at[l] + 1] += in[1][l];
     }
@@ -152,7 +152,7 @@ FMO_HD unsigned fmo_lanes_from(fmo_real x, double limit)
         _mm256_cmp_pd((__m256d)x, _mm256_set1_pd(limit), _CMP_GE_OQ));
 #else
     unsigned bits = 0;
-    for (int l = 0; l < FMO_LANES; l++) bits |= (unsigned)(x[l] >= limit) << l;
+    for (int l = 0; l < W; l++) bits |= (unsigned)(x[l] >= limit) << l;
     return bits;
 #endif
 }

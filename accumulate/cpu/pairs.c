@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* kind[s]: shells have one kind if their exponents are the same. */
-static void shell_kinds(const fmo_basis *basis, int *kind)
+/* set[s]: shells are of one set if their exponents are the same. */
+static void exponent_sets(const fmo_basis *basis, int *set)
 {
     for (int s = 0; s < basis->shell_num; s++) {
         const fmo_shell *a = &basis->shell[s];
-        kind[s] = s;
+        set[s] = s;
         for (int t = 0; t < s; t++) {
             const fmo_shell *b = &basis->shell[t];
-            if (kind[t] == t && a->prim_num == b->prim_num &&
+            if (set[t] == t && a->prim_num == b->prim_num &&
                 memcmp(basis->exponent + a->prim_begin, basis->exponent + b->prim_begin,
                        (size_t)a->prim_num * sizeof *basis->exponent) == 0) {
-                kind[s] = t;
+                set[s] = t;
                 break;
             }
         }
@@ -25,7 +25,7 @@ static void shell_kinds(const fmo_basis *basis, int *kind)
 
 /* A pair on its way into a list; shells in the order in which the kernels use them. */
 typedef struct entry {
-    int kind_i, kind_j, index;
+    int set_i, set_j, index;
     int i, j;
     double bound;
 } entry;
@@ -33,8 +33,8 @@ typedef struct entry {
 static int by_entry(const void *x, const void *y)
 {
     const entry *a = x, *b = y;
-    if (a->kind_i != b->kind_i) return a->kind_i < b->kind_i ? -1 : 1;
-    if (a->kind_j != b->kind_j) return a->kind_j < b->kind_j ? -1 : 1;
+    if (a->set_i != b->set_i) return a->set_i < b->set_i ? -1 : 1;
+    if (a->set_j != b->set_j) return a->set_j < b->set_j ? -1 : 1;
     if (a->bound != b->bound) return a->bound < b->bound ? 1 : -1;
     return (a->index > b->index) - (a->index < b->index);
 }
@@ -164,7 +164,7 @@ static void place_pair(const fmo_basis *basis, const fmo_pair_list *from, const 
     }
 }
 
-static int make_list(const fmo_basis *basis, const int *kind, const fmo_pair_list *from, scratch *s,
+static int make_list(const fmo_basis *basis, const int *set, const fmo_pair_list *from, scratch *s,
                      fmo_cpu_pair_list *list)
 {
     entry *entries = malloc(((size_t)from->num + 1) * sizeof *entries);
@@ -175,18 +175,18 @@ static int make_list(const fmo_basis *basis, const int *kind, const fmo_pair_lis
     if (!good) goto done;
     for (int n = 0; n < from->num; n++) {
         int i = from->i[n], j = from->j[n];
-        if (basis->shell[i].ang_mom == 0 && kind[i] < kind[j]) { /* either order will do for ss */
+        if (basis->shell[i].ang_mom == 0 && set[i] < set[j]) { /* either order will do for ss */
             const int swap = i;
             i = j;
             j = swap;
         }
-        entries[n] = (entry){kind[i], kind[j], n, i, j, from->bound[n]};
+        entries[n] = (entry){set[i], set[j], n, i, j, from->bound[n]};
     }
     qsort(entries, (size_t)from->num, sizeof *entries, by_entry);
     int all = 0;
     for (int n = 0; n < from->num; n++) {
         const entry *e = &entries[n];
-        if (n == 0 || e->kind_i != e[-1].kind_i || e->kind_j != e[-1].kind_j) {
+        if (n == 0 || e->set_i != e[-1].set_i || e->set_j != e[-1].set_j) {
             all = basis->shell[e->i].prim_num * basis->shell[e->j].prim_num;
             list->group[list->group_num++] = (fmo_cpu_group){n, n, list->exponent_num, all, 0};
             list->exponent_num += all;
@@ -251,17 +251,17 @@ fmo_status fmo_cpu_pairs_make(const fmo_basis *basis, const fmo_shell_pairs *pai
         if ((size_t)basis->shell[i].prim_num > prim_max)
             prim_max = (size_t)basis->shell[i].prim_num;
     memset(to, 0, sizeof *to);
-    int *kind = malloc((size_t)basis->shell_num * sizeof *kind);
+    int *set = malloc((size_t)basis->shell_num * sizeof *set);
     scratch s = {malloc(prim_max * prim_max * sizeof *s.slots),
                  malloc(prim_max * prim_max * FMO_PAIR_FIELDS * sizeof *s.prim),
                  malloc(prim_max * prim_max)};
-    int good = kind && s.slots && s.prim && s.kept;
-    if (good) shell_kinds(basis, kind);
+    int good = set && s.slots && s.prim && s.kept;
+    if (good) exponent_sets(basis, set);
     for (int c = 0; good && c < FMO_PAIR_CLASS_COUNT; c++) {
-        good = make_list(basis, kind, &pairs->list[c], &s, &to->list[c]);
+        good = make_list(basis, set, &pairs->list[c], &s, &to->list[c]);
         to->bytes += to->list[c].bytes;
     }
-    free(kind);
+    free(set);
     free(s.slots);
     free(s.prim);
     free(s.kept);

@@ -1,5 +1,5 @@
 /* `--mode reference`: the oracle. The whole ERI tensor by McMurchie and Davidson's algorithm
- * (integrals/eri/eri_reference.h; nothing of it is shared with the six classes, their pairs, their
+ * (integrals/eri/eri_reference.h; nothing of it is shared with the classes, their pairs, their
  * screening or the digestion), J by dgemv and K by dgemm of OpenBLAS. Bra and ket are computed
  * independently, so that the symmetry of K is a test of its own: (ij|kl) and (kl|ij) are two
  * numbers. */
@@ -56,14 +56,14 @@ static void tensor_row(const fmo_basis *b, int si, int sj, double *T)
     const size_t n = (size_t)b->ao_num;
     eri_reference_shell shell[4] = {reference_shell(b, si), reference_shell(b, sj)};
     const int i0 = b->shell[si].ao_begin, j0 = b->shell[sj].ao_begin;
-    const int ni = 2 * shell[0].l + 1, nj = 2 * shell[1].l + 1;
+    const int ni = fmo_shell_functions(shell[0].l), nj = fmo_shell_functions(shell[1].l);
     for (int sk = 0; sk < b->shell_num; sk++) {
         for (int sl = 0; sl <= sk; sl++) {
-            double eri[FMO_ERI_MAX], *e = eri;
+            double eri[FMO_ERI_INTEGRALS_MAX], *e = eri;
             shell[2] = reference_shell(b, sk);
             shell[3] = reference_shell(b, sl);
             const int k0 = b->shell[sk].ao_begin, l0 = b->shell[sl].ao_begin;
-            const int nk = 2 * shell[2].l + 1, nl = 2 * shell[3].l + 1;
+            const int nk = fmo_shell_functions(shell[2].l), nl = fmo_shell_functions(shell[3].l);
             eri_reference(shell, negligible, eri);
             for (int i = i0; i < i0 + ni; i++) {
                 for (int j = j0; j < j0 + nj; j++) {

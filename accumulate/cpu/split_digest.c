@@ -4,7 +4,7 @@
 
 #include "accumulate/rules/digest.h"
 
-enum { W = FMO_SIMD_WIDTH, BLOCK_MAX = 9 };
+enum { W = FMO_SIMD_WIDTH, BLOCK_MAX = FMO_SHELL_FUNCTIONS_MAX * FMO_SHELL_FUNCTIONS_MAX };
 
 static inline void add(double *to, double value, int atomic)
 {
@@ -49,37 +49,35 @@ FMO_HD void scatter_block(double *matrix, size_t n, const int *row_ao, const int
 
 /* One row of the digestion table. */
 FMO_HD void digest_term(const fmo_cpu_task *task, int is_coulomb, int row, int column, int den_row,
-                        int den_column, int l0, int l1, int l2, int l3, const lane_shells *at,
+                        int den_column, int n0, int n1, int n2, int n3, const lane_shells *at,
                         const fmo_real *eri, int lanes)
 {
     const size_t n = (size_t)task->basis->ao_num;
-    const int rows = fmo_digest_size(row, l0, l1, l2, l3);
-    const int columns = fmo_digest_size(column, l0, l1, l2, l3);
+    const int size[4] = {n0, n1, n2, n3};
     fmo_real den[BLOCK_MAX], block[BLOCK_MAX];
-    gather_block(task->density, n, at->ao[den_row], at->ao[den_column],
-                 fmo_digest_size(den_row, l0, l1, l2, l3),
-                 fmo_digest_size(den_column, l0, l1, l2, l3), den);
-    fmo_digest_contract(l0, l1, l2, l3, row, column, den_row, den_column, eri, den, block);
-    scatter_block(is_coulomb ? task->coulomb : task->exchange, n, at->ao[row], at->ao[column], rows,
-                  columns, block, lanes, task->atomic);
+    gather_block(task->density, n, at->ao[den_row], at->ao[den_column], size[den_row],
+                 size[den_column], den);
+    fmo_digest_contract_sizes(n0, n1, n2, n3, row, column, den_row, den_column, eri, den, block);
+    scatter_block(is_coulomb ? task->coulomb : task->exchange, n, at->ao[row], at->ao[column],
+                  size[row], size[column], block, lanes, task->atomic);
 }
 
 enum { TERM_J = 1, TERM_K = 0 };
 #define DIGEST_TERM(matrix, row, column, den_row, den_column)                                    \
-    digest_term(task, TERM_##matrix, row, column, den_row, den_column, LI, LJ, LK, LL, &at, eri, \
+    digest_term(task, TERM_##matrix, row, column, den_row, den_column, NI, NJ, NK, NL, &at, eri, \
                 lanes);
 
 /* The digestion alone, of integrals computed elsewhere. */
-#define DIGEST(e, name, LI_, LJ_, LK_, LL_, bra_class, ket_class)                                 \
+#define DIGEST(e, name, li, lj, lk, ll, bra_class, ket_class)                                     \
     static void digest_##name(const fmo_cpu_task *task, const fmo_cpu_batch *batch, size_t begin, \
                               size_t end)                                                         \
     {                                                                                             \
         enum {                                                                                    \
-            LI = LI_,                                                                             \
-            LJ = LJ_,                                                                             \
-            LK = LK_,                                                                             \
-            LL = LL_,                                                                             \
-            SIZE = (2 * LI + 1) * (2 * LJ + 1) * (2 * LK + 1) * (2 * LL + 1)                      \
+            NI = FMO_CARTESIAN(li),                                                               \
+            NJ = FMO_CARTESIAN(lj),                                                               \
+            NK = FMO_CARTESIAN(lk),                                                               \
+            NL = FMO_CARTESIAN(ll),                                                               \
+            SIZE = NI * NJ * NK * NL                                                              \
         };                                                                                        \
         for (size_t first = begin; first < end; first += W) {                                     \
             const int lanes = end - first < W ? (int)(end - first) : W;                           \

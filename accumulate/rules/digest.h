@@ -9,7 +9,8 @@
  *
  *     J = 2 (X^J + X^J^T)     K = X^K + X^K^T
  *
- * Almlof, Faegri, Korsell, J. Comput. Chem. 3, 385 (1982). Used by every CPU and GPU path. */
+ * Almlof, Faegri, Korsell, J. Comput. Chem. 3, 385 (1982). Every CPU and GPU path expands the table
+ * of these terms. */
 #ifndef FMO_DIGEST_H
 #define FMO_DIGEST_H
 
@@ -17,25 +18,21 @@
 
 #include "integrals/real.h"
 
-/* X(matrix, row, column, density row, density column), shells of the quartet as 0 1 2 3 = i j k l
- */
-#define FMO_DIGEST_TABLE(X) \
-    X(J, 0, 1, 2, 3)        \
-    X(J, 2, 3, 0, 1)        \
-    X(K, 0, 2, 1, 3)        \
-    X(K, 0, 3, 1, 2)        \
-    X(K, 1, 2, 0, 3)        \
+/* X(matrix, row, column, density row, density column), shells of the quartet as 0 1 2 3 = i j k l;
+ * the terms of J and of K, and all of them. */
+#define FMO_DIGEST_J_TABLE(X) \
+    X(J, 0, 1, 2, 3)          \
+    X(J, 2, 3, 0, 1)
+#define FMO_DIGEST_K_TABLE(X) \
+    X(K, 0, 2, 1, 3)          \
+    X(K, 0, 3, 1, 2)          \
+    X(K, 1, 2, 0, 3)          \
     X(K, 1, 3, 0, 2)
+#define FMO_DIGEST_TABLE(X) FMO_DIGEST_J_TABLE(X) FMO_DIGEST_K_TABLE(X)
 
 /* Factors at the end, J = FMO_DIGEST_FINAL_J (X + X^T) and likewise for K. */
 #define FMO_DIGEST_FINAL_J 2.0
 #define FMO_DIGEST_FINAL_K 1.0
-
-/* Functions in shell s (0..3) of a class whose shells have angular momentum l0 .. l3. */
-FMO_HD int fmo_digest_size(int s, int l0, int l1, int l2, int l3)
-{
-    return 2 * (s == 0 ? l0 : s == 1 ? l1 : s == 2 ? l2 : l3) + 1;
-}
 
 /* block[row][column] = sum over the other two shells of density[..][..] eri; n0 .. n3 are the sizes
  * of the shells. Everything but the arrays is a compile-time constant. */
@@ -60,15 +57,6 @@ FMO_HD void fmo_digest_contract_sizes(int n0, int n1, int n2, int n3, int row, i
             block[x * n[column] + y] = sum;
         }
     }
-}
-
-/* The same by angular momenta. */
-FMO_HD void fmo_digest_contract(int l0, int l1, int l2, int l3, int row, int column, int den_row,
-                                int den_column, const fmo_real *eri, const fmo_real *density,
-                                fmo_real *block)
-{
-    fmo_digest_contract_sizes(2 * l0 + 1, 2 * l1 + 1, 2 * l2 + 1, 2 * l3 + 1, row, column, den_row,
-                              den_column, eri, density, block);
 }
 
 /* Where block (row shell, column shell) stands in X: the shell of higher index is the row. */

@@ -3,12 +3,13 @@
  *
  * Shell pairs i >= j of each class, without those whose most diffuse primitives overlap by less
  * than 1e-10, in the order of the GPU build: deepest contractions first, then by i, then by j. For
- * each of the six classes, quartets bra by bra; 32 consecutive ones are a warp; a warp adds the six
+ * each class, quartets bra by bra; 32 consecutive ones are a warp; a warp adds the six
  * blocks of the digestion table, element by element, its 32 lanes side by side. If there are more
  * adds than asked for, warps are left out evenly. Schwarz screening is not repeated here. */
 #include "items.h"
 #include "accumulate/rules/digest.h"
 #include "integrals/basis_internal.h"
+#include "integrals/tables.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ static bool overlap(const fmo_basis *basis, const fmo_shell *s, const fmo_shell 
 
 static void make_pairs(const fmo_basis *basis, int pair_class, pair_list *list)
 {
-    const int li = pair_class != FMO_PAIR_SS, lj = pair_class == FMO_PAIR_PP;
+    const int li = fmo_pair_ang_mom(pair_class, 0), lj = fmo_pair_ang_mom(pair_class, 1);
     list->num = 0;
     for (int i = 0; i < basis->shell_num; i++) {
         for (int j = 0; j < basis->shell_num; j++) {
@@ -71,7 +72,7 @@ static int quartet_adds(const int *l)
 {
     int adds = 0;
 #define ROW(matrix, row, column, den_row, den_column) \
-    adds += (2 * l[row] + 1) * (2 * l[column] + 1);
+    adds += fmo_shell_functions(l[row]) * fmo_shell_functions(l[column]);
     FMO_DIGEST_TABLE(ROW)
 #undef ROW
     return adds;
@@ -98,9 +99,9 @@ static void add_warp(stream *out, const int ao[4][WARP], int lanes, int row, int
 static void add_quartets(stream *out, const int *l, const int ao[4][WARP], int lanes)
 {
     enum { J = 0, K = 1 };
-#define ROW(matrix, row, column, den_row, den_column) \
-    for (int x = 0; x < 2 * l[row] + 1; x++)          \
-        for (int y = 0; y < 2 * l[column] + 1; y++)   \
+#define ROW(matrix, row, column, den_row, den_column)            \
+    for (int x = 0; x < fmo_shell_functions(l[row]); x++)        \
+        for (int y = 0; y < fmo_shell_functions(l[column]); y++) \
             add_warp(out, ao, lanes, row, column, x, y, matrix);
     FMO_DIGEST_TABLE(ROW)
 #undef ROW

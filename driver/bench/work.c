@@ -18,8 +18,10 @@ static double block_maxima(const fmo_basis *b, const double *density, double *ma
         for (int t = 0; t < b->shell_num; t++) {
             const fmo_shell *A = &b->shell[s], *B = &b->shell[t];
             double block = 0.0;
-            for (int x = A->ao_begin; x <= A->ao_begin + 2 * A->ang_mom; x++)
-                for (int y = B->ao_begin; y <= B->ao_begin + 2 * B->ang_mom; y++)
+            const int A_end = A->ao_begin + fmo_shell_functions(A->ang_mom);
+            const int B_end = B->ao_begin + fmo_shell_functions(B->ang_mom);
+            for (int x = A->ao_begin; x < A_end; x++)
+                for (int y = B->ao_begin; y < B_end; y++)
                     block =
                         fmax(block,
                              fabs(b->ao_factor[x] * b->ao_factor[y] *
@@ -84,17 +86,10 @@ fmo_status bench_work_count(const fmo_basis *basis, const double *density, doubl
                             int threads, bench_work *work, fmo_error *err)
 {
     static const struct {
-        fmo_pair_class bra, ket;
-    } class_pairs[] = {
-#define ROW(e, name, li, lj, lk, ll, bra, ket) [e] = {bra, ket},
-        FMO_ERI_CLASS_TABLE(ROW)
-#undef ROW
-    };
-    static const struct {
         double prim, contracted;
     } flops[] = {
-#define ROW(e, prim, contracted) [e] = {prim, contracted},
-        BENCH_FLOP_TABLE(ROW)
+#define ROW(e, name, ...) [e] = {eri_##name##_prim_flop, eri_##name##_finish_flop},
+        FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
     };
     const size_t shells = (size_t)basis->shell_num;
@@ -107,7 +102,7 @@ fmo_status bench_work_count(const fmo_basis *basis, const double *density, doubl
     const fmo_status status =
         fmo_shell_pairs_make(basis, cutoff * FMO_PRUNE_SHARE, threads, &pairs, err);
     for (int c = 0; c < FMO_ERI_CLASS_COUNT && status == FMO_OK; c++) {
-        count_class(&pairs.list[class_pairs[c].bra], &pairs.list[class_pairs[c].ket], maxima,
+        count_class(&pairs.list[fmo_eri_class_bra(c)], &pairs.list[fmo_eri_class_ket(c)], maxima,
                     largest, basis->shell_num, cutoff, threads, &work->quartets[c],
                     &work->prim_quartets[c]);
         work->quartet_sum += work->quartets[c];

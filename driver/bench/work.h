@@ -1,22 +1,12 @@
 /* How much arithmetic a Fock build is, whatever the algorithm: the quartets of a plain list that
- * survive the design's density screening, times the operations of a good Obara-Saika code. */
+ * survive the design's density screening, times the operations of a good Obara-Saika code (those of
+ * each class stand with its arithmetic, integrals/eri/eri_common.h). */
 #ifndef FMO_BENCH_WORK_H
 #define FMO_BENCH_WORK_H
 
 #include <stdint.h>
 #include <fmo/basis.h>
 #include <fmo/eri_class.h>
-
-/* Floating-point operations of a primitive quartet, and of the horizontal recursion of a contracted
- * one, counted by hand (add, multiply, divide and square root as one each): docs/bench.md.
- * X(class, per primitive quartet, per contracted quartet) */
-#define BENCH_FLOP_TABLE(X)  \
-    X(FMO_ERI_SSSS, 36, 0)   \
-    X(FMO_ERI_PSSS, 70, 0)   \
-    X(FMO_ERI_PSPS, 132, 0)  \
-    X(FMO_ERI_PPSS, 120, 18) \
-    X(FMO_ERI_PPPS, 293, 54) \
-    X(FMO_ERI_PPPP, 830, 324)
 
 typedef struct bench_work {
     double quartets[FMO_ERI_CLASS_COUNT];      /* contracted, ij >= kl, each once */

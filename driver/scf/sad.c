@@ -1,6 +1,7 @@
 /* Superposition of atomic densities. Each distinct atom gets an SCF of its own in its own shells:
- * s and p functions apart, orbitals filled with the electrons of the neutral ground state spread
- * evenly over x, y, z, which keeps density and Fock matrix spherical. */
+ * functions of each angular momentum apart, orbitals filled with the electrons of the neutral
+ * ground state spread evenly over the functions of a shell, which keeps density and Fock matrix
+ * spherical. */
 #include <fmo/one_electron.h>
 #include <fmo/scf.h>
 
@@ -10,12 +11,13 @@
 
 #include "driver/scf/diis.h"
 #include "driver/scf/linalg.h"
+#include "integrals/tables.h"
 
-enum { ATOM_CYCLES = 50, CHANNELS = 2, SHELLS = 256 };
+enum { ATOM_CYCLES = 50, CHANNELS = FMO_SHELL_KIND_COUNT, SHELLS = 256 };
 static const double atom_gradient = 1e-6; /* a guess needs no more */
 
-/* Electrons of a neutral atom in s and in p shells, in the order in which shells fill (those of d
- * and f are passed over). */
+/* Electrons of a neutral atom by angular momentum, in the order in which shells fill (those of
+ * kinds that there are not are passed over). */
 static void ground_state(double charge, double electrons[CHANNELS])
 {
     static const struct {
@@ -23,7 +25,7 @@ static void ground_state(double charge, double electrons[CHANNELS])
     } filling[] = {{0, 2}, {0, 2},  {1, 6}, {0, 2}, {1, 6},  {0, 2},  {2, 10}, {1, 6},
                    {0, 2}, {2, 10}, {1, 6}, {0, 2}, {3, 14}, {2, 10}, {1, 6},  {0, 2}};
     double left = fmax(0.0, charge);
-    electrons[0] = electrons[1] = 0.0;
+    for (int l = 0; l < CHANNELS; l++) electrons[l] = 0.0;
     for (size_t k = 0; k < sizeof filling / sizeof filling[0]; k++) {
         const double here = fmin(left, filling[k].capacity);
         if (filling[k].l < CHANNELS) electrons[filling[k].l] += here;
@@ -32,21 +34,24 @@ static void ground_state(double charge, double electrons[CHANNELS])
 }
 
 typedef struct atom {
-    int n;                /* functions: shells of s, then x, y, z of each shell of p */
-    int shells[CHANNELS]; /* of s and of p */
+    int n;                /* functions: shells of s, then x, y, z of each shell of p, ... */
+    int shells[CHANNELS]; /* by angular momentum */
     double electrons[CHANNELS];
     double *X[CHANNELS]; /* [shells][shells] orthogonal functions of a channel, by columns */
     double *S, *H, *D, *J, *K, *F, *work; /* [n][n], work two of them */
     double *past_fock, *past_error;       /* [FMO_DIIS_MAX][n][n] */
 } atom;
 
-/* First function of shell s of a channel; component c of p is c further on. */
+/* First function of a shell of a channel, which are a caller's (fmo_basis_atom); component c is c
+ * further on. */
 static size_t function_of(const atom *a, int l, int shell)
 {
-    return l == 0 ? (size_t)shell : (size_t)a->shells[0] + 3 * (size_t)shell;
+    int before = 0;
+    for (int k = 0; k < l; k++) before += a->shells[k] * fmo_shell_spherical(k);
+    return (size_t)(before + shell * fmo_shell_spherical(l));
 }
 
-/* The block of a channel (its x functions) out of an [n][n] matrix. */
+/* The block of a channel (the first function of each shell) out of an [n][n] matrix. */
 static void gather(const atom *a, int l, const double *matrix, double *block)
 {
     for (int s = 0; s < a->shells[l]; s++)
@@ -59,7 +64,7 @@ static void scatter(const atom *a, int l, const double *block, double *matrix)
 {
     for (int s = 0; s < a->shells[l]; s++)
         for (int t = 0; t < a->shells[l]; t++)
-            for (size_t c = 0; c < 2 * (size_t)l + 1; c++)
+            for (size_t c = 0; c < (size_t)fmo_shell_spherical(l); c++)
                 matrix[(function_of(a, l, s) + c) * (size_t)a->n + function_of(a, l, t) + c] =
                     block[s * a->shells[l] + t];
 }
@@ -82,7 +87,7 @@ static void fill_orbitals(fmo_linalg *la, const atom *a, const double *fock, dou
         const int m = a->shells[l];
         if (!m) continue;
         double values[SHELLS], root[SHELLS];
-        double left = a->electrons[l] / (2 * l + 1);
+        double left = a->electrons[l] / fmo_shell_spherical(l);
         gather(a, l, fock, block);
         to_orthogonal(la, a, l, block, temporary);
         la->ops->fold(la, m, 0.5, 1.0, block);
@@ -145,12 +150,15 @@ static void converge_atom(fmo_linalg *la, const atom *a, fmo_fock_plan *plan)
     }
 }
 
-/* Orthogonal functions of a channel. @return 0 if its functions are linearly dependent */
-static int orthogonalise(fmo_linalg *la, const atom *a, int l)
+/* Orthogonal functions of all channels. @return 0 if functions are linearly dependent */
+static int orthogonalise(fmo_linalg *la, const atom *a)
 {
-    if (!a->shells[l]) return 1;
-    gather(a, l, a->S, a->X[l]);
-    return la->ops->inverse_cholesky(la, a->shells[l], a->X[l]);
+    for (int l = 0; l < CHANNELS; l++) {
+        if (!a->shells[l]) continue;
+        gather(a, l, a->S, a->X[l]);
+        if (!la->ops->inverse_cholesky(la, a->shells[l], a->X[l])) return 0;
+    }
+    return 1;
 }
 
 /* The density of an atom whose arrays are there, into a->D. */
@@ -169,7 +177,7 @@ static fmo_status atomic_density(fmo_linalg *la, const fmo_basis *one, atom *a, 
     if (status == FMO_OK) {
         la->ops->add(la, (size_t)a->n * (size_t)a->n, 1.0, a->J, 1.0, a->H);
         /* An atom without a density is a poorer guess and no error. */
-        if (orthogonalise(la, a, 0) && orthogonalise(la, a, 1)) converge_atom(la, a, plan);
+        if (orthogonalise(la, a)) converge_atom(la, a, plan);
         status = la->error.status;
         if (status != FMO_OK) fmo_error_set(err, status, "%s", la->error.message);
     }
@@ -181,14 +189,17 @@ static fmo_status one_atom(fmo_linalg *la, const fmo_basis *one, double *density
 {
     atom a = {.n = fmo_basis_ao_num(one), .D = density};
     const size_t size = (size_t)a.n * (size_t)a.n;
-    for (int l = 0; l < CHANNELS; l++) a.shells[l] = fmo_basis_shell_num(one, l);
-    if (a.shells[0] > SHELLS || a.shells[1] > SHELLS) return FMO_OK; /* left without a density */
-    double *memory = calloc((9 + 2 * FMO_DIIS_MAX) * size, sizeof *memory);
+    for (int l = 0; l < CHANNELS; l++) {
+        a.shells[l] = fmo_basis_shell_num(one, l);
+        if (a.shells[l] > SHELLS) return FMO_OK; /* left without a density */
+    }
+    double *memory = calloc((7 + CHANNELS + 2 * FMO_DIIS_MAX) * size, sizeof *memory);
     if (!memory)
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for an atom of %d functions", a.n);
     ground_state(round(fmo_basis_nucleus_charge(one, 0)), a.electrons);
     double *next = memory;
-    double **const parts[] = {&a.S, &a.H, &a.J, &a.K, &a.F, &a.X[0], &a.X[1], &a.work};
+    double **const parts[] = {&a.S, &a.H, &a.J, &a.K, &a.F, &a.work};
+    for (int l = 0; l < CHANNELS; l++, next += size) a.X[l] = next;
     for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++, next += size) *parts[p] = next;
     a.past_fock = next + size; /* work has two */
     a.past_error = a.past_fock + FMO_DIIS_MAX * size;

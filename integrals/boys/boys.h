@@ -1,4 +1,4 @@
-/* Boys function F_0..F_M for M <= 4, to 1e-14 relative for every T >= 0.
+/* Boys function F_0..F_M, to 1e-14 relative for every T >= 0.
  * Small T: F_M from a polynomial per interval of width 1/20, the lower orders by downward
  * recursion, F_(m-1) = (2T F_m + exp(-T)) / (2m-1), all terms positive. From fmo_boys_far(M) on:
  * the asymptotic form, whose relative error T^(M-1/2) exp(-T) / Gamma(M+1/2) there is below 2e-15.
@@ -8,17 +8,26 @@
 #define FMO_BOYS_H
 
 #include "integrals/real.h"
+#include "integrals/tables.h"
 
-#include "integrals/boys/boys_lanes.h"
+/* X(M, T): from this T on F_0..F_M have their asymptotic form. Orders that no class has are
+ * harmless. */
+#define FMO_BOYS_FAR_TABLE(X) \
+    X(0, 32) X(1, 36) X(2, 40) X(3, 43) X(4, 45) X(5, 48) X(6, 51) X(7, 53) X(8, 55)
 
+#define FMO_BOYS_FAR_ROW(order, T) (order) == FMO_ERI_ORDER_MAX ? (T):
 enum {
-    FMO_BOYS_ORDER_MAX = 4,
+    FMO_BOYS_ORDER_MAX = FMO_ERI_ORDER_MAX,
     FMO_BOYS_PER_UNIT = 20,
-    FMO_BOYS_T_MAX = 45,
+    FMO_BOYS_T_MAX = FMO_BOYS_FAR_TABLE(FMO_BOYS_FAR_ROW) - 1,
     FMO_BOYS_ROWS = FMO_BOYS_T_MAX * FMO_BOYS_PER_UNIT + 1,
     FMO_BOYS_TERMS = 6, /* degree 5 */
     FMO_BOYS_ROW_SIZE = 6
 };
+#undef FMO_BOYS_FAR_ROW
+FMO_STATIC_ASSERT(FMO_BOYS_T_MAX > 0, "FMO_BOYS_FAR_TABLE: a row for the highest order of a class")
+
+#include "integrals/boys/boys_lanes.h"
 
 /* A row: exp(-T0); coefficients 0..3; 4 and 5, which need few digits, as the upper halves of
  * doubles in the upper and the lower half of one. On a GPU the lanes of a warp read rows at random:
@@ -35,10 +44,11 @@ extern
 #endif
     const fmo_boys_table fmo_boys;
 
-/* From here on F_0..F_M have their asymptotic form. */
 FMO_HD double fmo_boys_far(int M)
 {
-    return M == 0 ? 32.0 : M == 1 ? 36.0 : M == 2 ? 40.0 : M == 3 ? 43.0 : 1.0 * FMO_BOYS_T_MAX;
+#define ROW(order, T) M == (order) ? (double)(T):
+    return FMO_BOYS_FAR_TABLE(ROW) INFINITY;
+#undef ROW
 }
 
 FMO_HD void fmo_boys_down(fmo_real T, fmo_real exp_T, int M, fmo_real *F)

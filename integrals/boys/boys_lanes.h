@@ -7,18 +7,23 @@
 #define FMO_BOYS_LANES_H
 
 enum {
+    FMO_BOYS_LANES_T_MAX = 45,
     FMO_BOYS_LANES_INTERVALS = 16,
-    FMO_BOYS_LANES_TERMS = 16 /* 12 + M are in use: relative error 2e-15 at most */
+    /* 12 + M are in use: relative error 2e-15 at most, for M up to 4 */
+    FMO_BOYS_LANES_TERMS = 12 + FMO_BOYS_ORDER_MAX
 };
 
 typedef struct fmo_boys_lanes_table {
     double middle[FMO_BOYS_LANES_INTERVALS];
     double root[FMO_BOYS_LANES_INTERVALS]; /* 2^(-k/16) */
     /* coefficients of (T - middle)^term */
-    double row[5][FMO_BOYS_LANES_TERMS][FMO_BOYS_LANES_INTERVALS];
+    double row[FMO_BOYS_ORDER_MAX + 1][FMO_BOYS_LANES_TERMS][FMO_BOYS_LANES_INTERVALS];
 } fmo_boys_lanes_table;
 
 #if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__) && !defined(__CUDACC__)
+
+FMO_STATIC_ASSERT((int)FMO_BOYS_T_MAX <= (int)FMO_BOYS_LANES_T_MAX,
+                  "boys_lanes.h: the intervals end before the asymptotic form begins")
 
 extern const fmo_boys_lanes_table fmo_boys_lanes; /* aligned to 64 bytes */
 

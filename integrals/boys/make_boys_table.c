@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { NODES_MAX = 16 };
+enum { NODES_MAX = (int)FMO_BOYS_LANES_TERMS };
 
 /* Monomial coefficients of the polynomial through (x_k, y_k), by Newton's divided differences. */
 static void interpolate(int n, const long double *x, long double *y, long double *c)

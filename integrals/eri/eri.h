@@ -1,9 +1,11 @@
-/* The six classes together: one contracted quartet at a time on the host (Schwarz bounds, tests),
+/* All classes together: one contracted quartet at a time on the host (Schwarz bounds, tests),
  * and the loop over primitive quartets that every build shares. */
 #ifndef FMO_ERI_H
 #define FMO_ERI_H
 
 #include <fmo/eri_class.h>
+#include "integrals/tables.h"
+/* A header for every class: its arithmetic. */
 #include "integrals/eri/eri_ssss.h"
 #include "integrals/eri/eri_psss.h"
 #include "integrals/eri/eri_psps.h"
@@ -11,7 +13,19 @@
 #include "integrals/eri/eri_ppps.h"
 #include "integrals/eri/eri_pppp.h"
 
-enum { FMO_ERI_MAX = 81 };
+#define ROW(e, name, ...)                   \
+    FMO_STATIC_ASSERT(eri_##name##_acc > 0, \
+                      "the arithmetic of class " #name ": integrals/eri/eri_" #name ".h")
+FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+
+/* The most accumulators of a class. */
+union fmo_eri_accumulators {
+#define ROW(e, name, ...) char name[eri_##name##_acc];
+    FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+};
+enum { FMO_ERI_ACCUMULATORS_MAX = sizeof(union fmo_eri_accumulators) };
 
 /* A contracted shell pair in memory: prim_num records of FMO_PAIR_FIELDS doubles. */
 typedef struct fmo_pair_view {
@@ -21,7 +35,8 @@ typedef struct fmo_pair_view {
     const double *A;  /* [3] first centre */
 } fmo_pair_view;
 
-/* eri[na*nb*nc*nd] of one contracted quartet, hartree; the order is that of eri_common.h. */
+/* eri[fmo_eri_class_integrals] of one contracted quartet, hartree; the order is that of
+ * eri_common.h. */
 void fmo_eri_quartet(fmo_eri_class eri_class, const fmo_pair_view *bra, const fmo_pair_view *ket,
                      double *eri);
 

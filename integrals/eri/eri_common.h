@@ -1,10 +1,12 @@
-/* What the six ERI classes share: the description of a primitive pair and the work per primitive
+/* What the ERI classes share: the description of a primitive pair and the work per primitive
  * quartet that does not depend on the class. Obara and Saika, J. Chem. Phys. 84, 3963 (1986);
  * contracted horizontal recursion after Head-Gordon and Pople, J. Chem. Phys. 89, 5777 (1988).
  *
  * A class `xxxx` consists of
  *   eri_xxxx_prim(quartet, acc)     adds one primitive quartet to eri_xxxx_acc accumulators
  *   eri_xxxx_finish(AB, CD, acc, eri)  contracted accumulators -> integrals
+ *   eri_xxxx_prim_flop, eri_xxxx_finish_flop  operations of a good code for either, counted by hand
+ *                                   (add, multiply, divide and square root as one each)
  * with eri[((a*NB + b)*NC + c)*ND + d] in hartree for unnormalised Cartesian functions. Digits are
  * kept by forming every difference from differences: P-A = -(b/p)(A-B), P-Q = (A-C) + (P-A) -
  * (Q-C), so that what symmetry makes zero is exactly zero. */

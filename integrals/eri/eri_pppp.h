@@ -10,7 +10,9 @@ enum {
     ERI_PPPP_DP = 36, /* [6][3] */
     ERI_PPPP_PD = 54, /* [3][6] */
     ERI_PPPP_PP = 72, /* [3][3] */
-    eri_pppp_acc = 81
+    eri_pppp_acc = 81,
+    eri_pppp_prim_flop = 830,
+    eri_pppp_finish_flop = 324
 };
 
 FMO_HD void eri_pppp_prim(const fmo_prim_quartet *z, fmo_real *acc)

@@ -5,7 +5,7 @@
 
 #include "integrals/eri/eri_common.h"
 
-enum { eri_ppps_acc = 18 + 9 };
+enum { eri_ppps_acc = 18 + 9, eri_ppps_prim_flop = 293, eri_ppps_finish_flop = 54 };
 
 FMO_HD void eri_ppps_prim(const fmo_prim_quartet *z, fmo_real *acc)
 {

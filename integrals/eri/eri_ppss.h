@@ -5,7 +5,7 @@
 
 #include "integrals/eri/eri_common.h"
 
-enum { eri_ppss_acc = 6 + 3 };
+enum { eri_ppss_acc = 6 + 3, eri_ppss_prim_flop = 120, eri_ppss_finish_flop = 18 };
 
 FMO_HD void eri_ppss_prim(const fmo_prim_quartet *z, fmo_real *acc)
 {

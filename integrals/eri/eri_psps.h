@@ -4,7 +4,7 @@
 
 #include "integrals/eri/eri_common.h"
 
-enum { eri_psps_acc = 9 };
+enum { eri_psps_acc = 9, eri_psps_prim_flop = 132, eri_psps_finish_flop = 0 };
 
 FMO_HD void eri_psps_prim(const fmo_prim_quartet *z, fmo_real *acc)
 {

@@ -4,7 +4,7 @@
 
 #include "integrals/eri/eri_common.h"
 
-enum { eri_psss_acc = 3 };
+enum { eri_psss_acc = 3, eri_psss_prim_flop = 70, eri_psss_finish_flop = 0 };
 
 FMO_HD void eri_psss_prim(const fmo_prim_quartet *z, fmo_real *acc)
 {

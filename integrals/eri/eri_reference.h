@@ -1,37 +1,49 @@
-/* Contracted s and p electron repulsion integrals by another algorithm than the six classes:
+/* Contracted electron repulsion integrals by another algorithm than the classes:
  * McMurchie and Davidson, J. Comput. Phys. 26, 218 (1978), in the precision of the includer.
- * Define FMO_REF_REAL (double for `--mode reference`, long double for the class tests). */
+ * Any angular momentum, Cartesian functions. Define FMO_REF_REAL (double for `--mode reference`,
+ * long double for the class tests). */
 #ifndef FMO_ERI_REFERENCE_H
 #define FMO_ERI_REFERENCE_H
 
+#include <stddef.h>
+
 #include "integrals/boys/boys_reference.h"
+#include "integrals/tables.h"
 
 typedef struct eri_reference_shell {
-    int l; /* 0 or 1 */
+    int l;
     int prim_num;
     const double *exponent, *coefficient;
     const double *center;
 } eri_reference_shell;
 
-/* Hermite expansion of a product of two 1D Gaussians x_A^i x_B^j, i, j <= 1: E[i][j][t]. */
-static inline void eri_reference_hermite(FMO_REF_REAL PA, FMO_REF_REAL PB, FMO_REF_REAL p,
-                                         FMO_REF_REAL E[2][2][3])
+enum {
+    ERI_REF_POWERS = FMO_ANG_MOM_MAX + 1,     /* of x at one centre, from 0 */
+    ERI_REF_HERMITE = FMO_PAIR_ORDER_MAX + 1, /* Hermite functions of a product */
+    ERI_REF_DIM = FMO_ERI_ORDER_MAX + 1
+};
+
+/* Hermite expansion of a product of two 1D Gaussians x_A^i x_B^j: E[i][j][t], by
+ * E^(i+1,j)_t = h E^(ij)_(t-1) + PA E^(ij)_t + (t+1) E^(ij)_(t+1), and with PB for j. */
+static inline void
+eri_reference_hermite(FMO_REF_REAL PA, FMO_REF_REAL PB, FMO_REF_REAL p,
+                      FMO_REF_REAL E[ERI_REF_POWERS][ERI_REF_POWERS][ERI_REF_HERMITE])
 {
     const FMO_REF_REAL h = 1 / (2 * p);
-    for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 2; j++)
-            for (int t = 0; t < 3; t++) E[i][j][t] = 0;
-    E[0][0][0] = 1;
-    E[1][0][0] = PA;
-    E[1][0][1] = h;
-    E[0][1][0] = PB;
-    E[0][1][1] = h;
-    E[1][1][0] = PA * PB + h;
-    E[1][1][1] = (PA + PB) * h;
-    E[1][1][2] = h * h;
+    for (int i = 0; i < ERI_REF_POWERS; i++) {
+        for (int j = 0; j < ERI_REF_POWERS; j++) {
+            const FMO_REF_REAL *from = j ? E[i][j - 1] : i ? E[i - 1][j] : NULL;
+            const FMO_REF_REAL shift = j ? PB : PA;
+            for (int t = 0; t < ERI_REF_HERMITE; t++) {
+                E[i][j][t] = !from && t == 0;
+                if (!from || t > i + j) continue;
+                E[i][j][t] = shift * from[t];
+                if (t > 0) E[i][j][t] += h * from[t - 1];
+                if (t + 1 < i + j) E[i][j][t] += (t + 1) * from[t + 1];
+            }
+        }
+    }
 }
-
-enum { ERI_REF_L = 4, ERI_REF_DIM = ERI_REF_L + 1 };
 
 /* Hermite Coulomb integrals R_tuv, t+u+v <= L, by recursion from (-2 alpha)^n F_n. */
 static inline void eri_reference_coulomb(int L, FMO_REF_REAL alpha, const FMO_REF_REAL *PQ,
@@ -66,7 +78,7 @@ static inline void eri_reference_coulomb(int L, FMO_REF_REAL alpha, const FMO_RE
 }
 
 typedef struct eri_reference_pair {
-    FMO_REF_REAL p, factor, P[3], E[3][2][2][3];
+    FMO_REF_REAL p, factor, P[3], E[3][ERI_REF_POWERS][ERI_REF_POWERS][ERI_REF_HERMITE];
 } eri_reference_pair;
 
 static inline eri_reference_pair eri_reference_pair_make(const eri_reference_shell *A,
@@ -86,20 +98,17 @@ static inline eri_reference_pair eri_reference_pair_make(const eri_reference_she
     return z;
 }
 
-/* Powers of x, y, z of component c of a shell of angular momentum l. */
-static inline int eri_reference_power(int l, int c, int axis)
-{
-    return l == 1 && c == axis;
-}
-
-/* eri[((a*nb + b)*nc + c)*nd + d] of one contracted quartet, 1 or 3 components a shell. Primitive
+/* eri[((a*nb + b)*nc + c)*nd + d] of one contracted quartet, fmo_shell_functions a shell. Primitive
  * pairs whose factor c_a c_b exp(-ab/p |AB|^2) is no larger than `negligible` are left out. */
 static inline void eri_reference(const eri_reference_shell shell[4], FMO_REF_REAL negligible,
                                  FMO_REF_REAL *eri)
 {
     const FMO_REF_REAL pi = 3.14159265358979323846264338327950288L;
-    int n[4], L = 0;
-    for (int s = 0; s < 4; s++) n[s] = 2 * shell[s].l + 1, L += shell[s].l;
+    int n[4], power[4][FMO_SHELL_FUNCTIONS_MAX][3], L = 0;
+    for (int s = 0; s < 4; s++) n[s] = fmo_shell_functions(shell[s].l), L += shell[s].l;
+    for (int s = 0; s < 4; s++)
+        for (int c = 0; c < n[s]; c++)
+            for (int x = 0; x < 3; x++) power[s][c][x] = fmo_shell_power(shell[s].l, c, x);
     const int Lbra = shell[0].l + shell[1].l, Lket = shell[2].l + shell[3].l;
     const int n_ket = n[2] * n[3], n_all = n[0] * n[1] * n_ket;
     for (int i = 0; i < n_all; i++) eri[i] = 0;
@@ -108,7 +117,8 @@ static inline void eri_reference(const eri_reference_shell shell[4], FMO_REF_REA
             &shell[0], &shell[1], ab / shell[1].prim_num, ab % shell[1].prim_num);
         if (fabs(bra.factor) <= negligible) continue;
         /* Hermite bra | contracted ket */
-        FMO_REF_REAL H[3][3][3][9] = {{{{0}}}};
+        FMO_REF_REAL
+        H[ERI_REF_HERMITE][ERI_REF_HERMITE][ERI_REF_HERMITE][FMO_PAIR_PRODUCTS_MAX] = {{{{0}}}};
         for (int cd = 0; cd < shell[2].prim_num * shell[3].prim_num; cd++) {
             const eri_reference_pair ket = eri_reference_pair_make(
                 &shell[2], &shell[3], cd / shell[3].prim_num, cd % shell[3].prim_num);
@@ -121,11 +131,7 @@ static inline void eri_reference(const eri_reference_shell shell[4], FMO_REF_REA
                 2 * pi * pi * sqrt(pi) / (p * q * sqrt(p + q)) * bra.factor * ket.factor;
             for (int m = 0; m < n_ket; m++) {
                 const int c = m / n[3], d = m % n[3];
-                int pc[3], pd[3];
-                for (int x = 0; x < 3; x++) {
-                    pc[x] = eri_reference_power(shell[2].l, c, x);
-                    pd[x] = eri_reference_power(shell[3].l, d, x);
-                }
+                const int *const pc = power[2][c], *const pd = power[3][d];
                 for (int t2 = 0; t2 <= pc[0] + pd[0]; t2++)
                     for (int u2 = 0; u2 <= pc[1] + pd[1]; u2++)
                         for (int v2 = 0; v2 <= pc[2] + pd[2]; v2++) {
@@ -143,11 +149,7 @@ static inline void eri_reference(const eri_reference_shell shell[4], FMO_REF_REA
         }
         for (int k = 0; k < n[0] * n[1]; k++) {
             const int a = k / n[1], b = k % n[1];
-            int pa[3], pb[3];
-            for (int x = 0; x < 3; x++) {
-                pa[x] = eri_reference_power(shell[0].l, a, x);
-                pb[x] = eri_reference_power(shell[1].l, b, x);
-            }
+            const int *const pa = power[0][a], *const pb = power[1][b];
             for (int t = 0; t <= pa[0] + pb[0]; t++)
                 for (int u = 0; u <= pa[1] + pb[1]; u++)
                     for (int v = 0; v <= pa[2] + pb[2]; v++) {

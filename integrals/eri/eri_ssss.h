@@ -4,7 +4,7 @@
 
 #include "integrals/eri/eri_common.h"
 
-enum { eri_ssss_acc = 1 };
+enum { eri_ssss_acc = 1, eri_ssss_prim_flop = 36, eri_ssss_finish_flop = 0 };
 
 FMO_HD void eri_ssss_prim(const fmo_prim_quartet *z, fmo_real *acc)
 {

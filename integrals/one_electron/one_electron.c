@@ -1,4 +1,4 @@
-/* Overlap, kinetic energy and nuclear attraction over contracted s and p shells.
+/* Overlap, kinetic energy and nuclear attraction over contracted shells, Cartesian functions.
  * Overlap and kinetic: products of one-dimensional integrals; all three by the recursions of Obara
  * and Saika (1986), equations (A2), (A12) and (A19)-(A21). Differences are formed as in
  * eri_common.h. */
@@ -9,37 +9,60 @@
 #include "integrals/basis_internal.h"
 #include "integrals/boys/boys.h"
 
-enum { BLOCK = 9 };
-
 typedef struct prim_product {
     double p, half, factor, a, b; /* factor: c_a c_b exp(-ab/p |AB|^2) */
     double PA[3], PB[3];
 } prim_product;
 
-/* One-dimensional overlaps s[i][j], i, j <= 1, without the factor sqrt(pi/p). */
-static void overlap_1d(double PA, double PB, double half, double s[2][2])
+/* One-dimensional integrals by the powers of x, y or z at A and at B. */
+typedef double table_1d[FMO_SHELL_KIND_COUNT][FMO_SHELL_KIND_COUNT];
+
+/* Overlaps without the factor sqrt(pi/p). The power at B is raised where there is one, else the
+ * power at A. */
+static void overlap_1d(const prim_product *z, int x, table_1d s)
 {
     s[0][0] = 1.0;
-    s[1][0] = PA;
-    s[0][1] = PB;
-    s[1][1] = PA * PB + half;
+    for (int i = 0; i < FMO_SHELL_KIND_COUNT; i++) {
+        for (int j = 0; j < FMO_SHELL_KIND_COUNT; j++) {
+            if (j > 0) {
+                s[i][j] = z->PB[x] * s[i][j - 1];
+                if (i > 0) s[i][j] += z->half * i * s[i - 1][j - 1];
+                if (j > 1) s[i][j] += z->half * (j - 1) * s[i][j - 2];
+            } else if (i > 0) {
+                s[i][0] = z->PA[x] * s[i - 1][0];
+                if (i > 1) s[i][0] += z->half * (i - 1) * s[i - 2][0];
+            }
+        }
+    }
 }
 
 /* -1/2 d^2/dx^2 likewise, from s. Every term has the factor ab/p, so that nothing cancels between a
  * tight and a diffuse function. */
-static void kinetic_1d(const prim_product *z, int x, double s[2][2], double t[2][2])
+static void kinetic_1d(const prim_product *z, int x, table_1d s, table_1d t)
 {
     const double reduced = z->a * z->b / z->p, AB = z->PB[x] - z->PA[x];
     t[0][0] = reduced * (1.0 - 2.0 * reduced * AB * AB);
-    t[1][0] = z->PA[x] * t[0][0] + 2.0 * reduced * s[1][0];
-    t[0][1] = z->PB[x] * t[0][0] + 2.0 * reduced * s[0][1];
-    t[1][1] = z->PB[x] * t[1][0] + z->half * t[0][0] + 2.0 * reduced * s[1][1];
+    for (int i = 0; i < FMO_SHELL_KIND_COUNT; i++) {
+        for (int j = 0; j < FMO_SHELL_KIND_COUNT; j++) {
+            if (j > 0) {
+                t[i][j] = z->PB[x] * t[i][j - 1];
+                if (i > 0) t[i][j] += z->half * i * t[i - 1][j - 1];
+                if (j > 1) t[i][j] += (j - 1) * (z->half * t[i][j - 2] - z->a / z->p * s[i][j - 2]);
+            } else if (i > 0) {
+                t[i][0] = z->PA[x] * t[i - 1][0];
+                if (i > 1) t[i][0] += (i - 1) * (z->half * t[i - 2][0] - z->b / z->p * s[i - 2][0]);
+            }
+            if (i + j > 0) t[i][j] += 2.0 * reduced * s[i][j];
+        }
+    }
 }
 
-/* Powers of x, y, z of component c of a shell. */
-static void powers(int ang_mom, int c, int power[3])
+/* Powers of x, y, z of the functions of a shell; returns how many those are. */
+static int shell_powers(int ang_mom, int (*power)[3])
 {
-    for (int x = 0; x < 3; x++) power[x] = ang_mom == 1 && c == x;
+    for (int c = 0; c < fmo_shell_functions(ang_mom); c++)
+        for (int x = 0; x < 3; x++) power[c][x] = fmo_shell_power(ang_mom, c, x);
+    return fmo_shell_functions(ang_mom);
 }
 
 typedef void block_function(const fmo_basis *basis, const prim_product *z, const fmo_shell *A,
@@ -49,43 +72,43 @@ static void overlap_block(const fmo_basis *basis, const prim_product *z, const f
                           const fmo_shell *B, double *block)
 {
     (void)basis;
-    double s[3][2][2];
+    table_1d s[3];
     const double scale = z->factor * pow(M_PI / z->p, 1.5);
-    for (int x = 0; x < 3; x++) overlap_1d(z->PA[x], z->PB[x], z->half, s[x]);
-    for (int i = 0; i <= 2 * A->ang_mom; i++) {
-        for (int j = 0; j <= 2 * B->ang_mom; j++) {
-            int a[3], b[3];
-            powers(A->ang_mom, i, a);
-            powers(B->ang_mom, j, b);
-            *block++ += scale * s[0][a[0]][b[0]] * s[1][a[1]][b[1]] * s[2][a[2]][b[2]];
-        }
-    }
+    int a[FMO_SHELL_FUNCTIONS_MAX][3], b[FMO_SHELL_FUNCTIONS_MAX][3];
+    const int na = shell_powers(A->ang_mom, a), nb = shell_powers(B->ang_mom, b);
+    for (int x = 0; x < 3; x++) overlap_1d(z, x, s[x]);
+    for (int i = 0; i < na; i++)
+        for (int j = 0; j < nb; j++)
+            *block++ +=
+                scale * s[0][a[i][0]][b[j][0]] * s[1][a[i][1]][b[j][1]] * s[2][a[i][2]][b[j][2]];
 }
 
 static void kinetic_block(const fmo_basis *basis, const prim_product *z, const fmo_shell *A,
                           const fmo_shell *B, double *block)
 {
     (void)basis;
-    double s[3][2][2], t[3][2][2];
+    table_1d s[3], t[3];
     const double scale = z->factor * pow(M_PI / z->p, 1.5);
     for (int x = 0; x < 3; x++) {
-        overlap_1d(z->PA[x], z->PB[x], z->half, s[x]);
+        overlap_1d(z, x, s[x]);
         kinetic_1d(z, x, s[x], t[x]);
     }
-    for (int i = 0; i <= 2 * A->ang_mom; i++) {
-        for (int j = 0; j <= 2 * B->ang_mom; j++) {
-            int a[3], b[3];
+    int a[FMO_SHELL_FUNCTIONS_MAX][3], b[FMO_SHELL_FUNCTIONS_MAX][3];
+    const int na = shell_powers(A->ang_mom, a), nb = shell_powers(B->ang_mom, b);
+    for (int i = 0; i < na; i++) {
+        for (int j = 0; j < nb; j++) {
             double S[3], T[3];
-            powers(A->ang_mom, i, a);
-            powers(B->ang_mom, j, b);
             for (int x = 0; x < 3; x++) {
-                S[x] = s[x][a[x]][b[x]];
-                T[x] = t[x][a[x]][b[x]];
+                S[x] = s[x][a[i][x]][b[j][x]];
+                T[x] = t[x][a[i][x]][b[j][x]];
             }
             *block++ += scale * (T[0] * S[1] * S[2] + S[0] * T[1] * S[2] + S[0] * S[1] * T[2]);
         }
     }
 }
+
+/* The pairs of s and p shells, one by one. */
+FMO_STATIC_ASSERT(FMO_PAIR_ORDER_MAX <= 2, "one_electron.c: attraction_block lacks pairs")
 
 static void attraction_block(const fmo_basis *basis, const prim_product *z, const fmo_shell *A,
                              const fmo_shell *B, double *block)
@@ -93,15 +116,15 @@ static void attraction_block(const fmo_basis *basis, const prim_product *z, cons
     const int la = A->ang_mom, lb = B->ang_mom;
     const double scale = z->factor * 2.0 * M_PI / z->p;
     for (int n = 0; n < basis->nucleus_num; n++) {
-        double PC[3], F[3], r2 = 0.0, p[2][3];
+        double PC[3], F[FMO_PAIR_ORDER_MAX + 1], r2 = 0.0, p[2][3];
         const double *C = basis->coord + 3 * n;
         if (basis->charge[n] == 0.0) continue;
         for (int x = 0; x < 3; x++) {
             PC[x] = (A->center[x] - C[x]) + z->PA[x];
             r2 += PC[x] * PC[x];
         }
-        fmo_boys_eval(fmo_boys.row[2][0], z->p * r2, 2, F);
-        for (int m = 0; m < 3; m++) F[m] *= -basis->charge[n] * scale;
+        fmo_boys_eval(fmo_boys.row[FMO_PAIR_ORDER_MAX][0], z->p * r2, FMO_PAIR_ORDER_MAX, F);
+        for (int m = 0; m <= FMO_PAIR_ORDER_MAX; m++) F[m] *= -basis->charge[n] * scale;
         if (la == 0) { /* la >= lb */
             block[0] += F[0];
             continue;
@@ -168,7 +191,7 @@ static fmo_status one_electron(const fmo_basis *basis, const char *name, block_f
     for (int i = 0; i < basis->shell_num; i++) {
         for (int j = 0; j <= i; j++) {
             const fmo_shell *A = &basis->shell[i], *B = &basis->shell[j];
-            double block[BLOCK] = {0.0}, AB[3], r2 = 0.0;
+            double block[FMO_PAIR_PRODUCTS_MAX] = {0.0}, AB[3], r2 = 0.0;
             for (int x = 0; x < 3; x++) {
                 AB[x] = A->center[x] - B->center[x];
                 r2 += AB[x] * AB[x];
@@ -193,7 +216,7 @@ static fmo_status one_electron(const fmo_basis *basis, const char *name, block_f
                     function(basis, &z, A, B, block);
                 }
             }
-            const int na = 2 * A->ang_mom + 1, nb = 2 * B->ang_mom + 1;
+            const int na = fmo_shell_functions(A->ang_mom), nb = fmo_shell_functions(B->ang_mom);
             for (int a = 0; a < na; a++) {
                 for (int b = 0; b < nb; b++) {
                     const size_t p = (size_t)(A->ao_begin + a), q = (size_t)(B->ao_begin + b);

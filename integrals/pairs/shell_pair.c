@@ -1,6 +1,8 @@
 /* Making shell pairs: prefactors, Schwarz bounds, pruning, sorting. */
 #include "integrals/pairs/shell_pair.h"
 
+#include "integrals/pairs/prim_bound.h"
+
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -13,11 +15,6 @@ static const double prefactor_tiny = 1e-40;
 
 /* Nor are pairs with nothing but exponentials below exp(-this), 1e-50. */
 static const double decay_most = 115.0;
-
-static const fmo_eri_class diagonal_class[FMO_PAIR_CLASS_COUNT] = {
-    [FMO_PAIR_SS] = FMO_ERI_SSSS, [FMO_PAIR_PS] = FMO_ERI_PSPS, [FMO_PAIR_PP] = FMO_ERI_PPPP};
-static const int pair_ang_mom[FMO_PAIR_CLASS_COUNT][2] = {
-    [FMO_PAIR_SS] = {0, 0}, [FMO_PAIR_PS] = {1, 0}, [FMO_PAIR_PP] = {1, 1}};
 
 /* AB = A - B; returns its square. */
 static double shell_distance(const fmo_basis *basis, int i, int j, double *AB)
@@ -73,7 +70,7 @@ void fmo_shell_pair_order(const fmo_basis *basis, int *i, int *j)
 {
     const int li = basis->shell[*i].ang_mom, lj = basis->shell[*j].ang_mom;
     if (li > lj) return;
-    if (li == lj && (li == 0 || largest_exponent(basis, *i) >= largest_exponent(basis, *j))) return;
+    if (li == lj && (lj == 0 || largest_exponent(basis, *i) >= largest_exponent(basis, *j))) return;
     const int swap = *i;
     *i = *j;
     *j = swap;
@@ -88,14 +85,20 @@ static int same_exponents(const fmo_basis *basis, const fmo_shell *a, const fmo_
 
 void fmo_sp_partners(const fmo_basis *basis, int *partner)
 {
-    const int s_shells = basis->shell_num_l[0];
     for (int i = 0; i < basis->shell_num; i++) partner[i] = -1;
-    for (int p = s_shells; p < basis->shell_num; p++) {
-        for (int s = 0; s < s_shells && partner[p] < 0; s++) {
-            if (partner[s] >= 0 || !same_exponents(basis, &basis->shell[p], &basis->shell[s]))
-                continue;
-            partner[p] = s;
-            partner[s] = p;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        if (fmo_pair_partner(c) == FMO_PAIR_NONE) continue;
+        /* p and s, in the pairs of today */
+        const int heavy = fmo_pair_ang_mom(c, 0), light = fmo_pair_ang_mom(fmo_pair_partner(c), 0);
+        const int p_begin = fmo_basis_shell_begin(basis, heavy);
+        const int s_begin = fmo_basis_shell_begin(basis, light);
+        for (int p = p_begin; p < p_begin + basis->shell_num_l[heavy]; p++) {
+            for (int s = s_begin; s < s_begin + basis->shell_num_l[light] && partner[p] < 0; s++) {
+                if (partner[s] >= 0 || !same_exponents(basis, &basis->shell[p], &basis->shell[s]))
+                    continue;
+                partner[p] = s;
+                partner[s] = p;
+            }
         }
     }
 }
@@ -105,17 +108,18 @@ void fmo_sp_partners(const fmo_basis *basis, int *partner)
 static double schwarz_bound(fmo_pair_class pair_class, const double *center, const double *AB,
                             int n, double *prim)
 {
-    const int size = (2 * pair_ang_mom[pair_class][0] + 1) * (2 * pair_ang_mom[pair_class][1] + 1);
-    double sum[9] = {0}, largest = 0.0;
+    const fmo_eri_class diagonal = (fmo_eri_class)fmo_eri_class_of(pair_class, pair_class);
+    const int size = fmo_pair_products(pair_class, 0);
+    double sum[FMO_PAIR_PRODUCTS_MAX] = {0}, largest = 0.0;
     for (int m = 0; m < n; m++) {
-        double eri[FMO_ERI_MAX], twice[FMO_PAIR_FIELDS];
+        double eri[FMO_ERI_INTEGRALS_MAX], twice[FMO_PAIR_FIELDS];
         double *const own = prim + m * FMO_PAIR_FIELDS;
         const fmo_pair_view bra = {1, twice, AB, center};
         const fmo_pair_view kets = {m + 1, prim, AB, center};
         memcpy(twice, own, sizeof twice);
         twice[FMO_PAIR_K] *= 2.0;
         own[FMO_PAIR_K] *= 0.5;
-        fmo_eri_quartet(diagonal_class[pair_class], &bra, &kets, eri);
+        fmo_eri_quartet(diagonal, &bra, &kets, eri);
         own[FMO_PAIR_K] *= 2.0;
         for (int ab = 0; ab < size; ab++) sum[ab] += eri[ab * size + ab];
     }
@@ -123,26 +127,18 @@ static double schwarz_bound(fmo_pair_class pair_class, const double *center, con
     return sqrt(largest);
 }
 
-/* The same of one primitive, in closed form: with itself, at no distance, F_m = 1/(2m+1), and all
- * odd derivatives vanish (docs/theory.md, "Schwarz bounds"). */
+/* The same of one primitive, in closed form. */
 static double prim_bound(fmo_pair_class pair_class, const double *AB, const double *prim)
 {
-    const double p = prim[FMO_PAIR_P], h = prim[FMO_PAIR_HALF];
-    const double second = p / 3.0, fourth = p * p / 5.0; /* 2 alpha F_1, (2 alpha)^2 F_2 */
-    double largest = pair_class == FMO_PAIR_SS;
-    for (int i = 0; i < 3 && pair_class != FMO_PAIR_SS; i++) {
-        const double PA = prim[FMO_PAIR_X + i];
-        if (pair_class == FMO_PAIR_PS) largest = fmax(largest, PA * PA + h * h * second);
-        for (int j = 0; j < 3 && pair_class == FMO_PAIR_PP; j++) {
-            const double PB = prim[FMO_PAIR_X + j] + AB[j];
-            const double charge = PA * PB + (i == j ? h : 0.0);
-            const double dipole = i == j ? (PA + PB) * (PA + PB) : PA * PA + PB * PB;
-            const double rest =
-                i == j ? 3.0 * h * h * fourth - 2.0 * charge * second : h * h * fourth;
-            largest = fmax(largest, charge * charge + h * h * (dipole * second + rest));
-        }
+    switch (pair_class) {
+#define ROW(P, name, li, lj, partner) \
+    case FMO_PAIR_##P:                \
+        return fmo_prim_bound_##name(AB, prim);
+        FMO_PAIR_TABLE(ROW)
+#undef ROW
+    default:
+        return 0.0;
     }
-    return fabs(prim[FMO_PAIR_K]) * sqrt(largest / sqrt(2.0 * p));
 }
 
 /* What the pairs are made from. */
@@ -165,23 +161,23 @@ typedef struct scratch {
     kept_prim *kept;
 } scratch;
 
-/* The s shell whose pair with s shell j the pair (p_i s_j) carries along, or -1. */
+/* The partner of shell i whose pair with shell j the pair (ij) carries along, or -1. */
 static int carried_shell(const pair_source *source, fmo_pair_class pair_class, int i, int j)
 {
-    if (!source->partner || pair_class != FMO_PAIR_PS) return -1;
+    if (!source->partner || fmo_pair_partner(pair_class) == FMO_PAIR_NONE) return -1;
     return source->partner[j] > i ? -1 : source->partner[i];
 }
 
-/* Is (s_i s_j) carried by a ps pair? */
+/* Is a pair carried by one with a partner of i or j? */
 static int is_carried(const pair_source *source, fmo_pair_class pair_class, int i, int j)
 {
-    return source->partner && pair_class == FMO_PAIR_SS &&
+    return source->partner && fmo_pair_carrier(pair_class) != FMO_PAIR_NONE &&
            (source->partner[i] >= 0 || source->partner[j] >= 0);
 }
 
-/* Bound of n primitives with their ratios (every stride-th), as a pair; what is carried along is an
- * ss pair with prefactors times the ratios. prim is changed on the way and back; work has the size
- * of prim. */
+/* Bound of n primitives with their ratios (every stride-th), as a pair; what is carried along is a
+ * pair of the partner class with prefactors times the ratios. prim is changed on the way and back;
+ * work has the size of prim. */
 static double pair_bound(fmo_pair_class pair_class, const double *center, const double *AB, int n,
                          double *prim, const double *ratio, size_t stride, double *work)
 {
@@ -191,7 +187,8 @@ static double pair_bound(fmo_pair_class pair_class, const double *center, const 
     if (!any) return bound;
     memcpy(work, prim, (size_t)n * FMO_PAIR_FIELDS * sizeof *work);
     for (int m = 0; m < n; m++) work[m * FMO_PAIR_FIELDS + FMO_PAIR_K] *= ratio[(size_t)m * stride];
-    return fmax(bound, schwarz_bound(FMO_PAIR_SS, center, AB, n, work));
+    const fmo_pair_class carried = (fmo_pair_class)fmo_pair_partner(pair_class);
+    return fmax(bound, schwarz_bound(carried, center, AB, n, work));
 }
 
 double fmo_shell_pair_part_bound(const fmo_basis *basis, fmo_pair_class pair_class,
@@ -211,6 +208,7 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
     const fmo_basis *basis = source->basis;
     const fmo_shell *A = &basis->shell[i], *B = &basis->shell[j];
     const int n = A->prim_num * B->prim_num, carried = carried_shell(source, pair_class, i, j);
+    const fmo_pair_class partner_class = (fmo_pair_class)fmo_pair_partner(pair_class);
     int kept = 0;
     if (source->threshold > 0.0) {
         const double a = smallest_exponent(basis, i), b = smallest_exponent(basis, j);
@@ -226,7 +224,7 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
                     basis->coefficient[A->prim_begin + k];
         if (source->threshold > 0.0 && fabs(prim[FMO_PAIR_K]) < prefactor_tiny) continue;
         const double bound = fmax(prim_bound(pair_class, s->AB, prim),
-                                  fabs(ratio) * prim_bound(FMO_PAIR_SS, s->AB, prim));
+                                  fabs(ratio) * prim_bound(partner_class, s->AB, prim));
         if (bound < source->threshold) continue;
         int at = kept++; /* in descending order; equal ones as they came */
         for (; at > 0 && s->kept[at - 1].bound < bound; at--) s->kept[at] = s->kept[at - 1];
@@ -263,13 +261,13 @@ static int scratch_alloc(scratch *s, int prim_max)
 }
 
 /* What one thread keeps of all its pairs, one after the other. */
-typedef struct store {
+typedef struct kept_prims {
     kept_prim *prim;
     size_t used, room;
-} store;
+} kept_prims;
 
 /* Appends n primitives; returns 0 without memory. */
-static int store_append(store *st, const kept_prim *prim, int n)
+static int keep_prims(kept_prims *st, const kept_prim *prim, int n)
 {
     if (st->used + (size_t)n > st->room) {
         const size_t room = 2 * st->room + (size_t)n + 256;
@@ -283,7 +281,7 @@ static int store_append(store *st, const kept_prim *prim, int n)
     return 1;
 }
 
-/* A pair before sorting; its primitives are in the store of a thread. */
+/* A pair before sorting; its primitives are those that a thread kept. */
 typedef struct candidate {
     double bound;
     size_t at;
@@ -320,7 +318,7 @@ enum { PRIM_PAIRS_PER_THREAD = 4096 };
 static int useful_threads(const pair_source *source, int li, int lj)
 {
     const fmo_basis *basis = source->basis;
-    double prims[2] = {0.0, 0.0};
+    double prims[FMO_SHELL_KIND_COUNT] = {0.0};
     for (int s = 0; s < basis->shell_num; s++)
         prims[basis->shell[s].ang_mom] += basis->shell[s].prim_num;
     const double all = prims[li] * prims[lj] * (li == lj ? 0.5 : 1.0);
@@ -331,16 +329,16 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
                             fmo_pair_list *list, fmo_error *err)
 {
     const fmo_basis *basis = source->basis;
-    const int li = pair_ang_mom[pair_class][0], lj = pair_ang_mom[pair_class][1];
+    const int li = fmo_pair_ang_mom(pair_class, 0), lj = fmo_pair_ang_mom(pair_class, 1);
     const int ni = basis->shell_num_l[li], nj = basis->shell_num_l[lj];
-    const int i0 = li ? basis->shell_num_l[0] : 0, j0 = lj ? basis->shell_num_l[0] : 0;
+    const int i0 = fmo_basis_shell_begin(basis, li), j0 = fmo_basis_shell_begin(basis, lj);
     fmo_status status = FMO_OK;
     int failed = 0;
     list->all = li == lj ? (int64_t)ni * (ni + 1) / 2 : (int64_t)ni * nj;
     const int prim_max = source->prim_max, threads = useful_threads(source, li, lj);
     candidate *all = malloc((size_t)(list->all + 1) * sizeof *all);
-    store *stores = calloc((size_t)threads, sizeof *stores);
-    if (!all || !stores) failed = 1;
+    kept_prims *kept_by = calloc((size_t)threads, sizeof *kept_by);
+    if (!all || !kept_by) failed = 1;
 
         /* Everything is found out first, then put into the list in its order. */
 #pragma omp parallel num_threads(threads) if (!failed)
@@ -366,10 +364,10 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
                 const int kept = is_carried(source, pair_class, i, j)
                                      ? 0
                                      : prune_pair(source, pair_class, i, j, &s);
-                row[b] = (candidate){0.0, stores[thread].used, i, j, kept, thread};
+                row[b] = (candidate){0.0, kept_by[thread].used, i, j, kept, thread};
                 if (!kept) continue;
                 row[b].bound = kept_bound(pair_class, basis->shell[i].center, kept, &s);
-                if (!store_append(&stores[thread], s.kept, kept)) {
+                if (!keep_prims(&kept_by[thread], s.kept, kept)) {
 #pragma omp atomic write
                     failed = 1;
                     break;
@@ -392,7 +390,7 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
         int64_t at = 0;
         for (int n = 0; n < list->num; n++) {
             const candidate *c = &all[n];
-            const kept_prim *kept = stores[c->thread].prim + c->at;
+            const kept_prim *kept = kept_by[c->thread].prim + c->at;
             list->i[n] = c->i;
             list->j[n] = c->j;
             list->bound[n] = c->bound;
@@ -406,8 +404,8 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
         }
         list->begin[list->num] = at;
     }
-    for (int t = 0; stores && t < threads; t++) free(stores[t].prim);
-    free(stores);
+    for (int t = 0; kept_by && t < threads; t++) free(kept_by[t].prim);
+    free(kept_by);
     if (failed)
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %lld shell pairs",
                                (long long)list->all);
@@ -449,7 +447,8 @@ static fmo_status make_pairs(const fmo_basis *basis, const int *partner, double 
         goto done;
     }
     for (int i = 0; i < basis->shell_num; i++) {
-        const fmo_pair_class pair_class = basis->shell[i].ang_mom ? FMO_PAIR_PP : FMO_PAIR_SS;
+        const int l = basis->shell[i].ang_mom;
+        const fmo_pair_class pair_class = (fmo_pair_class)fmo_pair_class_of(l, l);
         const pair_source whole = {basis, NULL, 0.0, prim_max, threads};
         const int n = prune_pair(&whole, pair_class, i, i, &s);
         const double bound = kept_bound(pair_class, basis->shell[i].center, n, &s);

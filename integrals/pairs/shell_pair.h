@@ -1,11 +1,12 @@
-/* Shell pairs: for each class of pairs (ss, ps, pp) the pairs that matter, sorted by Schwarz bound,
+/* Shell pairs: for each class of pairs (shells.h) the pairs that matter, sorted by Schwarz bound,
  * with their primitive pairs, sorted by their own bound. What is left out: primitive pairs below
  * the pruning threshold, and pairs of which nothing is left.
  *
  * Sp pairs: s and p shells of one nucleus with the same exponents (Pople's sp shells, and STO-nG)
  * are partners, and a pair (p_a s_b) carries (s_a s_b) along, s_a the partner of p_a, through the
- * ratio of their coefficients; so Boys functions, screening and lists are needed once for both.
- * Of (p_a s_b) and (p_b s_a) the one with a >= b does. An ss pair that is carried is in no list. */
+ * ratio of their coefficients (fmo_pair_partner); so Boys functions, screening and lists are needed
+ * once for both. Of (p_a s_b) and (p_b s_a) the one with a >= b does. An ss pair that is carried is
+ * in no list. */
 #ifndef FMO_SHELL_PAIR_H
 #define FMO_SHELL_PAIR_H
 
@@ -20,13 +21,13 @@ extern "C" {
 
 typedef struct fmo_pair_list {
     int num;            /* pairs kept */
-    int64_t all;        /* pairs there are, unordered where both shells are of one kind */
+    int64_t all;        /* pairs there are, unordered where both shells have one ang. mom. */
     int64_t prim_num;   /* primitive pairs kept */
     int prim_max;       /* most primitive pairs in one pair */
     int *i, *j;         /* [num] internal shells, in the order of fmo_shell_pair_order */
     double *bound;      /* [num] Schwarz bound sqrt(max (ab|ab)), descending */
     double *prim_bound; /* [prim_num] that of each primitive pair, descending in a pair */
-    double *ratio;      /* [prim_num] ps pairs: what (s_a s_b) is times, 0 if not carried along */
+    double *ratio;      /* [prim_num] what the carried pair is times, 0 if there is none */
     double *AB;         /* [num][3] */
     int64_t *begin;     /* [num+1] into prim */
     double *prim;       /* [prim_num][FMO_PAIR_FIELDS] */
@@ -69,9 +70,9 @@ enum { FMO_PAIR_PART_MAX = 64 };
 double fmo_shell_pair_part_bound(const fmo_basis *basis, fmo_pair_class pair_class,
                                  const fmo_pair_list *list, int n, int begin, int num);
 
-/* Puts the shells of a pair in the order that the horizontal recursion wants: p before s, and of
- * two p shells the one with the larger exponent first, since (p_i p_j| = (d_ij s| + AB_j (p_i s|
- * cancels where the product sits on the second centre. */
+/* Puts the shells of a pair in the order that the horizontal recursion wants: the one of higher
+ * angular momentum first, and of two p shells the one with the larger exponent first, since (p_i
+ * p_j| = (d_ij s| + AB_j (p_i s| cancels where the product sits on the second centre. */
 void fmo_shell_pair_order(const fmo_basis *basis, int *i, int *j);
 
 /* One pair with all its primitive pairs, unpruned: prim[prim_num_i * prim_num_j][FMO_PAIR_FIELDS].

@@ -1,0 +1,188 @@
+/* What the integrals in the lanes add to J and K; the third step of cpu/kernel.c. The terms are
+ * those of digest.h; where D comes from and where X goes is what is here. */
+#ifndef FMO_CPU_KERNEL_DIGEST_H
+#define FMO_CPU_KERNEL_DIGEST_H
+
+#include "accumulate/cpu/kernel.h"
+#include "accumulate/cpu/lanes.h"
+#include "accumulate/rules/digest.h"
+
+static inline void add_one(double *to, double value, double scale, const fmo_cpu_adding *how)
+{
+    if (how->fixed) {
+        int64_t *const sum = (int64_t *)to;
+        const int64_t rounded = llrint(value * scale);
+        if (how->atomic) {
+#pragma omp atomic
+            *sum += rounded;
+        } else {
+            *sum += rounded;
+        }
+    } else if (how->atomic) {
+#pragma omp atomic
+        *to += value;
+    } else {
+        *to += value;
+    }
+}
+
+/* Rows i and j of a bra by function: columns 0 .. ni-1 are those of i, then those of j, padded to
+ * 2, 4 or 8. */
+#define ROW_SIZE(columns) ((columns) <= 2 ? 2 : (columns) <= 4 ? 4 : (int)FMO_CPU_ROW_MAX)
+
+FMO_HD void load_rows(int size, const double *base, const int *at, fmo_real *out)
+{
+    if (size == 2) {
+        fmo_load_rows2(base, at, out);
+    } else {
+        fmo_load_rows4(base, at, out);
+        if (size == 8) fmo_load_rows4(base + 4, at, out + 4);
+    }
+}
+
+FMO_HD void add_rows(int size, double *base, const int *at, const fmo_real *in)
+{
+    if (size == 2) {
+        fmo_add_rows2(base, at, in);
+    } else {
+        fmo_add_rows4(base, at, in);
+        if (size == 8) fmo_add_rows4(base + 4, at, in + 4);
+    }
+}
+
+FMO_HD void begin_rows(const fmo_cpu_build *build, int columns, int size, const int *ao,
+                       fmo_cpu_worker *worker)
+{
+    const int n = build->basis->ao_num;
+    for (int c = 0; c < size; c++) {
+        if (c < columns) {
+            const double *row = build->density + (size_t)ao[c] * (size_t)n;
+            for (int a = 0; a < n; a++) worker->density_rows[a * size + c] = row[a];
+        } else {
+            for (int a = 0; a < n; a++) worker->density_rows[a * size + c] = 0.0;
+        }
+    }
+    memset(worker->exchange_rows, 0, (size_t)(n * size) * sizeof *worker->exchange_rows);
+}
+
+FMO_HD void end_rows(const fmo_cpu_build *build, int columns, int size, const int *ao,
+                     fmo_cpu_worker *worker)
+{
+    const int n = build->basis->ao_num;
+    const fmo_cpu_adding *how = &build->adding;
+    for (int c = 0; c < columns; c++) {
+        double *row = worker->sums.exchange + (size_t)ao[c] * (size_t)n;
+        if (how->atomic || how->fixed)
+            for (int a = 0; a < n; a++)
+                add_one(row + a, worker->exchange_rows[a * size + c], how->exchange_scale, how);
+        else
+            for (int a = 0; a < n; a++) row[a] += worker->exchange_rows[a * size + c];
+    }
+}
+
+/* X^J_kl of the lanes, block[kl][lane]. */
+FMO_HD void add_coulomb(const fmo_cpu_adding *how, int size, int stride, double *sums,
+                        const int *at, const fmo_real *block)
+{
+    if (how->atomic || how->fixed) {
+        for (int b = 0; b < size; b++) {
+            double out[W];
+            memcpy(out, &block[b], sizeof out);
+            for (int l = 0; l < W; l++) add_one(sums + at[l] + b, out[l], how->coulomb_scale, how);
+        }
+    } else if (stride == 1) {
+        double out[W];
+        memcpy(out, block, sizeof out);
+        for (int l = 0; l < W; l++) sums[at[l]] += out[l];
+    } else {
+        for (int b = 0; b < stride; b += 4) fmo_add_rows4(sums + b, at, block + b);
+    }
+}
+
+/* Where integral (ij|kl), in the innermost loop of digest(), finds what the terms of digest.h name:
+ * the element of X of shells row and column, and that of D. Rows i and j of D and X^K are the
+ * bra's, columns of Dk, Dl, Kk, Kl. */
+#define SUM_J01    Jij
+#define SUM_J23    Jkl[k * nl + l]
+#define SUM_K02    Kk[k][i]
+#define SUM_K03    Kl[l][i]
+#define SUM_K12    Kk[k][ni + j]
+#define SUM_K13    Kl[l][ni + j]
+#define DENSITY_01 Dij[i * nj + j]
+#define DENSITY_23 Dkl[k * nl + l]
+#define DENSITY_02 Dk[k][i]
+#define DENSITY_03 Dl[l][i]
+#define DENSITY_12 Dk[k][ni + j]
+#define DENSITY_13 Dl[l][ni + j]
+#define TERM(matrix, row, column, den_row, den_column) \
+    SUM_##matrix##row##column += DENSITY_##den_row##den_column * v;
+
+/* The terms of digest.h for the quartets in the lanes; X^J_ij is summed over the kets, in bra_sum,
+ * and added by the caller. */
+FMO_HD void digest(const fmo_cpu_build *build, fmo_cpu_worker *worker, int ni, int nj, int nk,
+                   int nl, int bra_class, int ket_class, int bra, const int *q, const fmo_real *eri,
+                   fmo_real *bra_sum)
+{
+    enum { N = FMO_SHELL_FUNCTIONS_MAX, ROW = FMO_CPU_ROW_MAX };
+    const int stride = fmo_cpu_stride(ket_class);
+    const fmo_cpu_pair_list *kets = &build->pairs->list[ket_class];
+    const int size = ROW_SIZE(ni + nj);
+    const double *Dij =
+        build->pair_density[bra_class] + (size_t)bra * (size_t)fmo_cpu_stride(bra_class);
+    fmo_real Dk[N][ROW], Dl[N][ROW], Kk[N][ROW], Kl[N][ROW];
+    fmo_real Dkl[FMO_CPU_STRIDE_MAX], Jkl[FMO_CPU_STRIDE_MAX];
+    int at_k[W], at_l[W], at[W];
+    for (int l = 0; l < W; l++) {
+        at_k[l] = kets->ao_i[q[l]] * size;
+        at_l[l] = kets->ao_j[q[l]] * size;
+        at[l] = q[l] * stride;
+    }
+    for (int k = 0; k < nk; k++) load_rows(size, worker->density_rows + k * size, at_k, Dk[k]);
+    for (int l = 0; l < nl; l++) load_rows(size, worker->density_rows + l * size, at_l, Dl[l]);
+    if (stride == 1)
+        Dkl[0] = fmo_load_each(build->pair_density[ket_class], at);
+    else
+        for (int b = 0; b < stride; b += 4)
+            fmo_load_rows4(build->pair_density[ket_class] + b, at, Dkl + b);
+    FMO_UNROLL
+    for (int c = 0; c < size; c++) {
+        for (int k = 0; k < nk; k++) Kk[k][c] = fmo_set(0.0);
+        for (int l = 0; l < nl; l++) Kl[l][c] = fmo_set(0.0);
+    }
+    for (int b = 0; b < stride; b++) Jkl[b] = fmo_set(0.0);
+    FMO_UNROLL
+    for (int i = 0; i < ni; i++) {
+        FMO_UNROLL
+        for (int j = 0; j < nj; j++) {
+            fmo_real Jij = fmo_set(0.0);
+            FMO_UNROLL
+            for (int k = 0; k < nk; k++) {
+                FMO_UNROLL
+                for (int l = 0; l < nl; l++) {
+                    const fmo_real v = eri[((i * nj + j) * nk + k) * nl + l];
+                    FMO_DIGEST_TABLE(TERM)
+                }
+            }
+            bra_sum[i * nj + j] += Jij;
+        }
+    }
+    for (int k = 0; k < nk; k++) add_rows(size, worker->exchange_rows + k * size, at_k, Kk[k]);
+    for (int l = 0; l < nl; l++) add_rows(size, worker->exchange_rows + l * size, at_l, Kl[l]);
+    add_coulomb(&build->adding, nk * nl, stride, worker->sums.coulomb[ket_class], at, Jkl);
+}
+
+#undef TERM
+#undef SUM_J01
+#undef SUM_J23
+#undef SUM_K02
+#undef SUM_K03
+#undef SUM_K12
+#undef SUM_K13
+#undef DENSITY_01
+#undef DENSITY_23
+#undef DENSITY_02
+#undef DENSITY_03
+#undef DENSITY_12
+#undef DENSITY_13
+
+#endif
