@@ -2,6 +2,7 @@
 
     docs_check.py [FILE.md ...]      all documents of the repository if none is named
     docs_check.py --self-test        whether planted mistakes are found
+    docs_check.py --rewrap FILE.md...   paragraphs with a line that is too long, in new lines
 
 Of every .md file: lines of at most 120 characters (tables, code fences and what a link or an address
 adds are excepted); relative links resolve, with their #anchors; and so does every path in backticks
@@ -91,6 +92,49 @@ def too_long(line):
     return len(bare) > WIDTH and not line.lstrip().startswith("|")
 
 
+ATOM = re.compile(r"(`+)(?:(?!\1).)+?\1|\$[^$]+\$|!?\[(?:[^\[\]]|\[[^\]]*\])*\]\([^)]*\)")
+ITEM = re.compile(r"(\s*)(?:[-*+]|\d+[.)])\s+")
+NOT_FIRST = re.compile(r"[-+*=>#|]|\d+[.)]|#+|=+|-+")  # words that mean something in a line's beginning
+
+
+def flow(text, first, rest, width=WIDTH - 4):
+    """Lines of a paragraph: code, formulas and links in one piece."""
+    words = ATOM.sub(lambda found: found[0].replace(" ", "\0"), text).split()
+    lines = [first + words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + 1 + len(word) > width and not NOT_FIRST.fullmatch(word):
+            lines.append(rest + word)
+        else:
+            lines[-1] += " " + word
+    return [line.replace("\0", " ") for line in lines]
+
+
+def rewrap(path):
+    """Paragraphs and items of a list with a line that is too long get new lines; nothing else."""
+    lines, block = [], []
+
+    def end():
+        if any(len(line) > WIDTH for line in block):
+            item = ITEM.match(block[0])
+            first = item[0] if item else re.match(r"\s*", block[0])[0]
+            block[:] = flow(" ".join(block)[len(first):], first, " " * len(first))
+        lines.extend(block)
+        block.clear()
+
+    for _, line, fenced in read(path):
+        code = not block and line.startswith("    ") and not ITEM.match(line)
+        if fenced or code or not line.strip() or re.match(r"\s*[|#<>]", line):
+            end()
+            lines.append(line)
+        else:
+            if ITEM.match(line):
+                end()
+            block.append(line)
+    end()
+    with open(os.path.join(ROOT, path), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+
+
 def check_links(path, line, known):
     """Messages about the links of a line."""
     for target in LINK.findall(line):
@@ -166,6 +210,10 @@ def main():
     """Exit code 1 if anything was found."""
     if sys.argv[1:] == ["--self-test"]:
         return self_test()
+    if sys.argv[1:2] == ["--rewrap"]:
+        for path in sys.argv[2:]:
+            rewrap(os.path.relpath(os.path.abspath(path), ROOT))
+        return 0
     chosen = [os.path.relpath(os.path.abspath(f), ROOT) for f in sys.argv[1:]]
     known, found, files = {}, [], 0
     for path in chosen or documents():
