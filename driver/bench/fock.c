@@ -268,8 +268,10 @@ static void measure_cpu(bench_run *run, fock_case *c)
                              cpu_run, cpu_check};
     const size_t one = (size_t)c->nao * (size_t)c->nao;
     for (int k = 0; k < c->count; k++)
-        c->job[k] = (fmo_fock_job){c->plan[k], c->current + (size_t)k * one,
-                                   c->coulomb + (size_t)k * one, c->exchange + (size_t)k * one};
+        c->job[k] = (fmo_fock_job){.plan = c->plan[k],
+                                   .density = c->current + (size_t)k * one,
+                                   .coulomb = c->coulomb + (size_t)k * one,
+                                   .exchange = c->exchange + (size_t)k * one};
     cpu_prepare(&user, 1);
     if (cpu_run(&user, 1) < 0.0) return;
     c->first_seconds = c->wall[0];

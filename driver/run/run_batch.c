@@ -81,20 +81,18 @@ static double build_once(call *c)
     fmo_error err = {FMO_OK, ""};
     for (int k = 0; k < c->member_num; k++) {
         const driver_result *result = &c->batch->result[c->member[k].index];
-        c->job[k] =
-            (fmo_fock_job){c->member[k].plan, fmo_dataset_density(result->dataset),
-                           result->matrices[DRIVER_COULOMB], result->matrices[DRIVER_EXCHANGE]};
+        c->job[k] = (fmo_fock_job){.plan = c->member[k].plan,
+                                   .density = fmo_dataset_density(result->dataset),
+                                   .coulomb = result->matrices[DRIVER_COULOMB],
+                                   .exchange = result->matrices[DRIVER_EXCHANGE],
+                                   .err = &c->batch->err[c->member[k].index]};
     }
     const double begin = driver_seconds();
     const fmo_status status = fmo_fock_build_batch(c->job, (size_t)c->member_num, &err);
     const double seconds = driver_seconds() - begin;
     if (status == FMO_OK) return seconds;
-    /* "job 3: ...", as fock.h promises; without, everybody failed. */
-    int job = -1, length = 0;
-    if (sscanf(err.message, "job %d: %n", &job, &length) != 1 || job >= c->member_num) job = -1;
     for (int k = c->member_num - 1; k >= 0; k--) {
-        if (job >= 0 && k != job) continue;
-        fmo_error_set(&c->batch->err[c->member[k].index], status, "%s", err.message + length);
+        if (c->job[k].status == FMO_OK) continue;
         leave_out(c, k);
     }
     return NAN;
