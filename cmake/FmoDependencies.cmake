@@ -1,15 +1,18 @@
 # The libraries fmo stands on. Debian: libhdf5-dev libtrexio-dev libopenblas-dev liblapacke-dev
-# libjansson-dev libssl-dev pkg-config. CUDA is used when nvcc is found, never required.
+# libjansson-dev libssl-dev zlib1g-dev pkg-config. CUDA is used when nvcc is found, never required.
 find_package(PkgConfig REQUIRED)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)
 find_package(HDF5 REQUIRED COMPONENTS C)
-pkg_check_modules(TREXIO REQUIRED IMPORTED_TARGET trexio>=2.2)
+if(BUILD_TESTING) # tests read our files with it
+    pkg_check_modules(TREXIO REQUIRED IMPORTED_TARGET trexio>=2.2)
+endif()
 pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
 pkg_check_modules(LAPACKE REQUIRED IMPORTED_TARGET lapacke)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(ZLIB REQUIRED)
 
 set(FMO_WITH_CUDA OFF)
 if(NOT FMO_CUDA STREQUAL "OFF")
@@ -25,6 +28,14 @@ if(NOT FMO_CUDA STREQUAL "OFF")
         set(CMAKE_CUDA_STANDARD 17)
         set(CMAKE_CUDA_STANDARD_REQUIRED ON)
         set(FMO_WITH_CUDA ON)
+        # Device code takes a seventh of the space; a kernel is unpacked when it is first used.
+        set(FMO_CUDA_COMPRESS size CACHE STRING "Compression of device code: size, balance, speed or none")
+        set_property(CACHE FMO_CUDA_COMPRESS PROPERTY STRINGS size balance speed none)
+        if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+            list(APPEND FMO_CUDA_FLAGS --compress-mode=${FMO_CUDA_COMPRESS})
+        elseif(NOT FMO_CUDA_COMPRESS STREQUAL "none")
+            list(APPEND FMO_CUDA_FLAGS -Xfatbin=-compress-all)
+        endif()
     elseif(FMO_CUDA STREQUAL "ON")
         message(FATAL_ERROR "FMO_CUDA=ON but no nvcc was found: put it on PATH or set CUDACXX")
     else()

@@ -14,3 +14,10 @@ function(fmo_public_headers)
                      ${CMAKE_CURRENT_SOURCE_DIR}/${path})
     endforeach()
 endfunction()
+
+# fmo_generated_header(name text...): a public header that CMake writes.
+function(fmo_generated_header name)
+    string(CONCAT text ${ARGN})
+    file(CONFIGURE OUTPUT ${FMO_HEADER_DIR}/fmo/${name} CONTENT "${text}" @ONLY)
+    set_property(GLOBAL APPEND PROPERTY FMO_PUBLIC_HEADERS ${FMO_HEADER_DIR}/fmo/${name})
+endfunction()

@@ -35,5 +35,5 @@ endif()
 # Host code inside .cu gets the C warnings that C++ knows.
 set(FMO_CUDA_FLAGS -Xcompiler=-Wall,-Wextra,-fopenmp,-fvisibility=hidden)
 if(FMO_WERROR)
-    list(APPEND FMO_CUDA_FLAGS -Xcompiler=-Werror --Werror=all-warnings)
+    list(APPEND FMO_CUDA_FLAGS -Xcompiler=-Werror --Werror=all-warnings -Xptxas=--warning-as-error)
 endif()

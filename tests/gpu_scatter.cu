@@ -39,8 +39,16 @@ static const char *const shape_name[] = {"straight", "branches", "loops"};
 static const char *const active_name[] = {"all", "random", "single", "cut"};
 static const char *const pattern_name[] = {"random", "runs", "same", "distinct"};
 
-/* Which lanes are one group: what a strategy promises. */
-typedef enum { FORM_SINGLE, FORM_RUN, FORM_WARP, FORM_BLOCK } form;
+/* Which lanes are one group: what a strategy promises (scatter_common.cuh). */
+typedef struct {
+    int span; /* 0: the block */
+    bool runs;
+} form;
+static const form form_single = {1, false};
+template <class S> static form form_of(void)
+{
+    return form{S::span, S::takes_runs};
+}
 
 typedef struct {
     int threads, blocks, bins;
@@ -221,15 +229,16 @@ template <typename T> static long count_groups(const test_case *c, form kind, bo
         const int round = e / total, block = e % total / c->threads,
                   thread = e % total % c->threads;
         int call = round * c->blocks + block;
-        if (kind != FORM_BLOCK) {
+        if (kind.span) {
             call = (call * warps + thread / 32) * 3;
             if (c->how == SHAPE_BRANCHES) call += branch_of(e);
+            call = call * 32 + thread % 32 / kind.span;
         }
         members[num++] = member{call, h->index[e], thread, e};
     }
     std::sort(members, members + num, [kind](const member &a, const member &b) {
         if (a.call != b.call) return a.call < b.call;
-        if (kind != FORM_RUN && a.address != b.address) return a.address < b.address;
+        if (!kind.runs && a.address != b.address) return a.address < b.address;
         return a.thread > b.thread;
     });
 
@@ -242,9 +251,8 @@ template <typename T> static long count_groups(const test_case *c, form kind, bo
         double magnitude = model<T>::magnitude(base);
         for (next = first; next < num; next++) {
             const member *n = members + next;
-            if (next > first &&
-                (kind == FORM_SINGLE || n->call != m->call || n->address != m->address ||
-                 (kind == FORM_RUN && n->thread != n[-1].thread - 1)))
+            if (next > first && (n->call != m->call || n->address != m->address ||
+                                 (kind.runs && n->thread != n[-1].thread - 1)))
                 break;
             if (fetch && !model<T>::same((sum)h->old[n->element], (sum)base + above, magnitude))
                 ++*bad;
@@ -585,7 +593,7 @@ template <typename T> static void test_plain(void)
             download<T>();
             long bad_old;
             const long bad = wrong_bins<T>(&c, 0.0);
-            (void)count_groups<T>(&c, FORM_SINGLE, true, &bad_old);
+            (void)count_groups<T>(&c, form_single, true, &bad_old);
             CHECK(!bad && !bad_old, "fmo_atomic_add_%s, %zu bytes: %ld wrong sums, %ld old values",
                   names[which], sizeof(T), bad, bad_old);
         }
@@ -608,15 +616,22 @@ static void test_commit(fmo_scatter scatter, fmo_commit commit, form kind)
     test_special<strategy, double>(name, 0x1p-1074, false);
     covered[scatter] = true;
 }
-template <template <class, int> class S> static void test_both(fmo_scatter scatter, form kind)
+template <template <class, int> class S, bool Commits> static void test_floats(fmo_scatter scatter)
 {
     const char *name = fmo_scatter_name(scatter);
+    const form kind = form_of<S<fmo_commit_native, 128>>();
     test_commit<S, fmo_commit_native>(scatter, FMO_COMMIT_NATIVE, kind);
-    test_commit<S, fmo_commit_cas>(scatter, FMO_COMMIT_CAS, kind);
+    if constexpr (Commits) test_commit<S, fmo_commit_cas>(scatter, FMO_COMMIT_CAS, kind);
     test_block(name, kind, S<fmo_commit_native, 128>(), 1);
     test_block(name, kind, S<fmo_commit_native, 128>(), 1.0);
     printf("%s: %ld checks so far, %ld failed\n", name, check_count, check_failures);
     fflush(stdout);
+}
+/* A row of the table. Integers want tests of their own: test_fixed(). */
+template <template <class, int> class S, bool Commits, bool Integers>
+static void test_row(fmo_scatter scatter)
+{
+    if constexpr (!Integers) test_floats<S, Commits>(scatter);
 }
 
 static void test_names(void)
@@ -644,6 +659,15 @@ static void test_names(void)
               fmo_scatter_kind(FMO_SCATTER_TILE) == FMO_SCATTER_SCHEDULE &&
               fmo_scatter_kind(FMO_SCATTER_AUTO) == FMO_SCATTER_CHOICE,
           "kinds");
+    CHECK(fmo_scatter_kernels(FMO_SCATTER_WARP_MATCH) == FMO_SCATTER_WARP_MATCH &&
+              fmo_scatter_kernels(FMO_SCATTER_REPLICATED) == FMO_SCATTER_NATIVE &&
+              fmo_scatter_kernels(FMO_SCATTER_TILE) == FMO_SCATTER_NATIVE &&
+              fmo_scatter_kernels(FMO_SCATTER_COUNT) == FMO_SCATTER_COUNT,
+          "whose kernels");
+    CHECK(fmo_scatter_sums_integers(FMO_SCATTER_FIXED) &&
+              !fmo_scatter_sums_integers(FMO_SCATTER_NATIVE) &&
+              !fmo_scatter_sums_integers(FMO_SCATTER_COUNT),
+          "sums of integers");
 }
 
 int main(void)
@@ -657,15 +681,16 @@ int main(void)
         return check_failures ? 1 : check_skip(cudaGetErrorString(error));
     CUDA_CHECK(error);
 
-    test_both<fmo_scatter_native>(FMO_SCATTER_NATIVE, FORM_SINGLE);
-    test_both<fmo_scatter_warp_shared>(FMO_SCATTER_WARP_SHARED, FORM_WARP);
-    test_both<fmo_scatter_block_shared>(FMO_SCATTER_BLOCK_SHARED, FORM_BLOCK);
-    test_both<fmo_scatter_warp_shuffle>(FMO_SCATTER_WARP_SHUFFLE, FORM_WARP);
-    test_both<fmo_scatter_warp_match>(FMO_SCATTER_WARP_MATCH, FORM_WARP);
-    test_both<fmo_scatter_segmented>(FMO_SCATTER_SEGMENTED, FORM_RUN);
+#define ROW(e, name, kind, type, commits, sums, ...) ROW_##kind(e, type, commits, sums)
+#define ROW_FMO_SCATTER_ELEMENT(e, type, commits, sums) \
+    test_row<fmo_scatter_##type, commits, sums>(e);
+#define ROW_FMO_SCATTER_SCHEDULE(e, type, commits, sums)
+#define ROW_FMO_SCATTER_CHOICE(e, type, commits, sums)
+    FMO_SCATTER_TABLE(ROW)
+#undef ROW
 
     test_fixed();
-    test_block("fixed", FORM_SINGLE, fmo_scatter_fixed<fmo_commit_native>{0x1p20}, 0x1p20);
+    test_block("fixed", form_single, fmo_scatter_fixed<fmo_commit_native>{0x1p20}, 0x1p20);
     covered[FMO_SCATTER_FIXED] = true;
     test_none();
     test_plain<int>();

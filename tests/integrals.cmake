@@ -1,9 +1,9 @@
 # Basis, Boys function, ERI classes one by one and in vector lanes, far quartets, one-electron integrals, headers.
-fmo_test(integrals_basis SOURCES integrals_basis.c LABELS unit)
-fmo_test(integrals_boys SOURCES integrals_boys.c LABELS unit)
-fmo_test(integrals_eri SOURCES integrals_eri.c LABELS unit)
-fmo_test(integrals_sp_pairs SOURCES integrals_sp_pairs.c LABELS unit)
-fmo_test(integrals_far SOURCES integrals_far.c LABELS unit)
+fmo_test(integrals_basis STATIC SOURCES integrals_basis.c LABELS unit)
+fmo_test(integrals_boys STATIC SOURCES integrals_boys.c LABELS unit)
+fmo_test(integrals_eri STATIC SOURCES integrals_eri.c LABELS unit)
+fmo_test(integrals_sp_pairs STATIC SOURCES integrals_sp_pairs.c LABELS unit)
+fmo_test(integrals_far STATIC SOURCES integrals_far.c LABELS unit)
 
 # Nothing that integrals/shells.h says is said anywhere else.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
@@ -16,7 +16,7 @@ fmo_test(integrals_one_electron SOURCES integrals_one_electron.c LIBS ${HDF5_C_L
 target_include_directories(integrals_one_electron PRIVATE ${HDF5_INCLUDE_DIRS})
 
 # One object per vector width, with the flags of accumulate/cpu/kernel.c.
-fmo_test(integrals_vector SOURCES integrals_vector.c LABELS unit)
+fmo_test(integrals_vector STATIC SOURCES integrals_vector.c LABELS unit)
 function(vector_forms width name)
     add_library(vector_forms_${width} OBJECT vector_forms.c)
     target_include_directories(vector_forms_${width} PRIVATE ${PROJECT_SOURCE_DIR} ${FMO_HEADER_DIR})

@@ -5,15 +5,7 @@
 #ifndef FMO_ATOMICS_CUH
 #define FMO_ATOMICS_CUH
 
-#include "scatter_common.cuh"
-#include "scatter_native.cuh"
-#include "scatter_warp_shared.cuh"
-#include "scatter_block_shared.cuh"
-#include "scatter_warp_shuffle.cuh"
-#include "scatter_warp_match.cuh"
-#include "scatter_segmented.cuh"
-#include "scatter_fixed.cuh"
-#include "scatter_none.cuh"
+#include <fmo/scatter_strategies.cuh> /* one scatter_NAME.cuh for each row of fmo/scatter.h */
 
 /** *address += value, atomically, for any set of calling threads; returns what *address held
  * before. Lanes of a warp that call together and share an address pay for one hardware atomic.

@@ -4,13 +4,30 @@
 
 #include "integrals/names.h"
 
+/* Which element strategy has a type: no row may name a type that none has. */
+enum {
+#define TYPE(e, n, kind, type, ...)       TYPE_##kind(e, type)
+#define TYPE_FMO_SCATTER_ELEMENT(e, type) type_##type = e,
+#define TYPE_FMO_SCATTER_SCHEDULE(e, type)
+#define TYPE_FMO_SCATTER_CHOICE(e, type)
+    FMO_SCATTER_TABLE(TYPE)
+#undef TYPE
+};
+
 static const struct {
     const char *name, *determinism, *text;
     fmo_strategy_kind kind;
-    int takes_commit;
+    fmo_scatter kernels;
+    int takes_commit, integers;
 } scatter_row[] = {
-#define ROW(e, n, k, c, d, t) \
-    [e] = {.name = n, .determinism = d, .text = t, .kind = k, .takes_commit = c},
+#define ROW(e, n, k, type, commits, sums, batches, d, t) \
+    [e] = {.name = n,                                    \
+           .determinism = d,                             \
+           .text = t,                                    \
+           .kind = k,                                    \
+           .kernels = (fmo_scatter)type_##type,          \
+           .takes_commit = commits,                      \
+           .integers = sums},
     FMO_SCATTER_TABLE(ROW)
 #undef ROW
 };
@@ -34,6 +51,14 @@ const char *fmo_scatter_determinism(fmo_scatter scatter)
 int fmo_scatter_takes_commit(fmo_scatter scatter)
 {
     return scatter_known(scatter) ? scatter_row[scatter].takes_commit : 0;
+}
+int fmo_scatter_sums_integers(fmo_scatter scatter)
+{
+    return scatter_known(scatter) ? scatter_row[scatter].integers : 0;
+}
+fmo_scatter fmo_scatter_kernels(fmo_scatter scatter)
+{
+    return scatter_known(scatter) ? scatter_row[scatter].kernels : FMO_SCATTER_COUNT;
 }
 fmo_strategy_kind fmo_scatter_kind(fmo_scatter scatter)
 {

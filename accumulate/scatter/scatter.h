@@ -1,6 +1,6 @@
-/* The scatter strategies by name: how values find their way into matrix elements that many threads
- * add to at once. One table; the enum, --help, the tests and the benchmarks come from it.
- * The device code of the element strategies is in fmo/atomics.cuh, docs/atomics.md explains all.
+/* The scatter strategies: how values find their way into matrix elements that many threads add to
+ * at once. One table: enum, --help, kernels, headers, tests and benchmarks come from it. The device
+ * code of the element strategies is in fmo/atomics.cuh, docs/atomics.md explains all.
  */
 #ifndef FMO_SCATTER_H
 #define FMO_SCATTER_H
@@ -18,39 +18,66 @@ typedef enum fmo_strategy_kind {
     FMO_SCATTER_CHOICE    /**< becomes one of the others */
 } fmo_strategy_kind;
 
-/* X(enumerator, name, kind, takes_commit, determinism, what it does). Determinism, as in CUB:
+/** What the table says of a strategy besides, in its own words. */
+enum {
+    FMO_ONE_COMMIT = 0,    /**< --commit means nothing to it */
+    FMO_TAKES_COMMIT = 1,  /**< there are kernels for each commit */
+    FMO_SUMS_FLOATS = 0,   /**< of floating-point numbers, in any order */
+    FMO_SUMS_INTEGERS = 1, /**< fixed point: sums do not depend on their order */
+    FMO_BUILDS_ALONE = 0,  /**< each build of a batch has its own launches */
+    FMO_BUILDS_GROUPS = 1  /**< small builds of a batch share launches, with the native commit */
+};
+
+/* X(with, enumerator, name, kind, type, commits, sums, batches, determinism, what it does).
+ * with: handed through, for tables that are made from this one.
+ * type: kernels are those of the C++ type fmo_scatter_<type> in scatter_<type>.cuh; an element
+ * strategy's own, for the others that of the element strategy they run, or begin with.
+ * Determinism, as in CUB:
  * "not guaranteed": sums of floating-point values may differ in the last bits from run to run;
  * "run-to-run": bit-equal on one GPU model and binary, for any launch shape;
  * "gpu-to-gpu": bit-equal on every GPU. */
-#define FMO_SCATTER_TABLE(X)                                                                   \
-    X(FMO_SCATTER_AUTO, "auto", FMO_SCATTER_CHOICE, 1, "not guaranteed",                       \
-      "chosen from the structure of the problem, then from measured duplication")              \
-    X(FMO_SCATTER_NATIVE, "native", FMO_SCATTER_ELEMENT, 1, "not guaranteed",                  \
-      "one atomic per value")                                                                  \
-    X(FMO_SCATTER_WARP_SHARED, "warp-shared", FMO_SCATTER_ELEMENT, 1, "not guaranteed",        \
-      "one atomic per address of a warp, found through shared memory (2013, Fermi form)")      \
-    X(FMO_SCATTER_BLOCK_SHARED, "block-shared", FMO_SCATTER_ELEMENT, 1, "not guaranteed",      \
-      "one atomic per address of a block, through shared memory (2013; small data)")           \
-    X(FMO_SCATTER_WARP_SHUFFLE, "warp-shuffle", FMO_SCATTER_ELEMENT, 1, "not guaranteed",      \
-      "one atomic per address of a warp, found by shuffles (2013, Kepler form)")               \
-    X(FMO_SCATTER_WARP_MATCH, "warp-match", FMO_SCATTER_ELEMENT, 1, "not guaranteed",          \
-      "one atomic per address of a warp, found by match_any, summed as a tree")                \
-    X(FMO_SCATTER_SEGMENTED, "segmented", FMO_SCATTER_ELEMENT, 1, "not guaranteed",            \
-      "one atomic per run of adjacent lanes with one address")                                 \
-    X(FMO_SCATTER_FIXED, "fixed", FMO_SCATTER_ELEMENT, 0, "run-to-run",                        \
-      "values rounded to 64-bit fixed point, integer atomics: bit-equal for any launch shape") \
-    X(FMO_SCATTER_REPLICATED, "replicated", FMO_SCATTER_SCHEDULE, 0, "not guaranteed",         \
-      "several copies of the matrices, merged at the end")                                     \
-    X(FMO_SCATTER_TILE, "tile", FMO_SCATTER_SCHEDULE, 0, "not guaranteed",                     \
+#define FMO_SCATTER_TABLE_WITH(X, with)                                                           \
+    X(with, FMO_SCATTER_AUTO, "auto", FMO_SCATTER_CHOICE, segmented, FMO_TAKES_COMMIT,            \
+      FMO_SUMS_FLOATS, FMO_BUILDS_GROUPS, "not guaranteed",                                       \
+      "chosen from the structure of the problem, then from measured duplication")                 \
+    X(with, FMO_SCATTER_NATIVE, "native", FMO_SCATTER_ELEMENT, native, FMO_TAKES_COMMIT,          \
+      FMO_SUMS_FLOATS, FMO_BUILDS_GROUPS, "not guaranteed", "one atomic per value")               \
+    X(with, FMO_SCATTER_WARP_SHARED, "warp-shared", FMO_SCATTER_ELEMENT, warp_shared,             \
+      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, "not guaranteed",                      \
+      "one atomic per address of a warp, found through shared memory (2013, Fermi form)")         \
+    X(with, FMO_SCATTER_BLOCK_SHARED, "block-shared", FMO_SCATTER_ELEMENT, block_shared,          \
+      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, "not guaranteed",                      \
+      "one atomic per address of a block, through shared memory (2013; small data)")              \
+    X(with, FMO_SCATTER_WARP_SHUFFLE, "warp-shuffle", FMO_SCATTER_ELEMENT, warp_shuffle,          \
+      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, "not guaranteed",                      \
+      "one atomic per address of a warp, found by shuffles (2013, Kepler form)")                  \
+    X(with, FMO_SCATTER_WARP_MATCH, "warp-match", FMO_SCATTER_ELEMENT, warp_match,                \
+      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, "not guaranteed",                      \
+      "one atomic per address of a warp, found by match_any, summed as a tree")                   \
+    X(with, FMO_SCATTER_SEGMENTED, "segmented", FMO_SCATTER_ELEMENT, segmented, FMO_TAKES_COMMIT, \
+      FMO_SUMS_FLOATS, FMO_BUILDS_GROUPS, "not guaranteed",                                       \
+      "one atomic per run of adjacent lanes with one address")                                    \
+    X(with, FMO_SCATTER_FIXED, "fixed", FMO_SCATTER_ELEMENT, fixed, FMO_ONE_COMMIT,               \
+      FMO_SUMS_INTEGERS, FMO_BUILDS_GROUPS, "run-to-run",                                         \
+      "values rounded to 64-bit fixed point, integer atomics: bit-equal for any launch shape")    \
+    X(with, FMO_SCATTER_REPLICATED, "replicated", FMO_SCATTER_SCHEDULE, native, FMO_ONE_COMMIT,   \
+      FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, "not guaranteed",                                        \
+      "several copies of the matrices, merged at the end")                                        \
+    X(with, FMO_SCATTER_TILE, "tile", FMO_SCATTER_SCHEDULE, native, FMO_ONE_COMMIT,               \
+      FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, "not guaranteed",                                        \
       "owned tiles or rows in shared memory, flushed once")
+
+/* The same without what is handed through: X(enumerator, name, kind, type, ...). */
+#define FMO_SCATTER_TABLE(X)    FMO_SCATTER_TABLE_WITH(FMO_SCATTER_ROW, X)
+#define FMO_SCATTER_ROW(X, ...) X(__VA_ARGS__)
 
 /* How one atomic is done. X(enumerator, name, what it does) */
 #define FMO_COMMIT_TABLE(X)                                                       \
     X(FMO_COMMIT_NATIVE, "native", "the hardware's atomic add (FP64 since 2016)") \
     X(FMO_COMMIT_CAS, "cas", "a compare-and-swap loop, as FP64 needed before")
 
-#define FMO_SCATTER_ENUM_ROW(e, name, kind, takes_commit, determinism, text) e,
-#define FMO_COMMIT_ENUM_ROW(e, name, text)                                   e,
+#define FMO_SCATTER_ENUM_ROW(e, ...)       e,
+#define FMO_COMMIT_ENUM_ROW(e, name, text) e,
 /** Scatter strategies. */
 typedef enum fmo_scatter { FMO_SCATTER_TABLE(FMO_SCATTER_ENUM_ROW) FMO_SCATTER_COUNT } fmo_scatter;
 /** Forms of one atomic. */
@@ -62,7 +89,11 @@ FMO_API const char *fmo_scatter_name(fmo_scatter scatter); /**< "native"; NULL i
 FMO_API const char *fmo_scatter_text(fmo_scatter scatter); /**< one line for --help */
 FMO_API const char *fmo_scatter_determinism(fmo_scatter scatter); /**< "run-to-run" */
 FMO_API int fmo_scatter_takes_commit(fmo_scatter scatter);        /**< 1: --commit matters */
+FMO_API int fmo_scatter_sums_integers(fmo_scatter scatter);       /**< 1: fixed point */
 FMO_API fmo_strategy_kind fmo_scatter_kind(fmo_scatter scatter);  /**< CHOICE if out of range */
+/** The element strategy whose kernels run: an element strategy itself, for `replicated` and `tile`
+ * `native`, for `auto` what it begins with; FMO_SCATTER_COUNT if out of range. */
+FMO_API fmo_scatter fmo_scatter_kernels(fmo_scatter scatter);
 FMO_API const char *fmo_commit_name(fmo_commit commit); /**< "cas"; NULL if out of range */
 FMO_API const char *fmo_commit_text(fmo_commit commit); /**< one line for --help */
 

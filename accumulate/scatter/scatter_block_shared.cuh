@@ -53,6 +53,7 @@ FMO_DEVICE_CALL fmo_scattered<T> fmo_block_shared(T *address, T value)
 template <class Commit, int BlockThreads = 1024> struct fmo_scatter_block_shared {
     static constexpr bool block_wide = true;
     static constexpr bool takes_runs = false;
+    static constexpr int span = 0;
 
     template <typename T>
     __device__ __forceinline__ unsigned add(unsigned mask, T *address, T value) const

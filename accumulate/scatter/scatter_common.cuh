@@ -3,6 +3,10 @@
  *     template <class Commit, int BlockThreads = 1024> struct fmo_scatter_NAME {
  *         static constexpr bool block_wide;
  *         static constexpr bool takes_runs; // add_runs: add_block by who knows runs of lanes
+ *         // lanes 0 .. span - 1, span .. 2 span - 1, ... of a warp share an atomic if they have
+ * one
+ *         // address (with takes_runs: as far as they are neighbours); 0: the whole block does
+ *         static constexpr int span;
  *         unsigned add(unsigned mask, T *address, T value) const;  // atomics this lane issued
  *         T fetch_add(unsigned mask, T *address, T value) const;   // old value
  *         // address[r * stride + c] += value[r * Columns + c]; equal addresses are found once

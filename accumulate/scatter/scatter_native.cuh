@@ -7,6 +7,7 @@
 template <class Commit, int BlockThreads = 1024> struct fmo_scatter_native {
     static constexpr bool block_wide = false;
     static constexpr bool takes_runs = false;
+    static constexpr int span = 1;
 
     template <typename T>
     __device__ __forceinline__ unsigned add(unsigned mask, T *address, T value) const

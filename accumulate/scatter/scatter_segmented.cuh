@@ -149,6 +149,7 @@ enum { FMO_RUN_SHUFFLED_MAX = 8 };
 template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {
     static constexpr bool block_wide = false;
     static constexpr bool takes_runs = true; /* add_runs, add_apart */
+    static constexpr int span = 32;
 
     template <typename T>
     __device__ __forceinline__ unsigned add(unsigned mask, T *address, T value) const

@@ -53,6 +53,7 @@ FMO_DEVICE_CALL fmo_scattered<T> fmo_warp_shared(unsigned mask, T *address, T va
 template <class Commit, int BlockThreads = 1024> struct fmo_scatter_warp_shared {
     static constexpr bool block_wide = false;
     static constexpr bool takes_runs = false;
+    static constexpr int span = 32;
 
     template <typename T>
     __device__ __forceinline__ unsigned add(unsigned mask, T *address, T value) const

@@ -44,6 +44,7 @@ FMO_DEVICE_CALL fmo_scattered<T> fmo_warp_shuffle(unsigned mask, T *address, T v
 template <class Commit, int BlockThreads = 1024> struct fmo_scatter_warp_shuffle {
     static constexpr bool block_wide = false;
     static constexpr bool takes_runs = false;
+    static constexpr int span = 32;
 
     template <typename T>
     __device__ __forceinline__ unsigned add(unsigned mask, T *address, T value) const

@@ -1,5 +1,5 @@
 /* What the GPU parts of the experiments share: faults, memory, timing by events, and the strategies
- * as types, from the table of accumulate/gpu/kernels/kernels.h. */
+ * as types, from the table of accumulate/scatter/variants.h. */
 #ifndef FMO_BENCH_GPU_CUH
 #define FMO_BENCH_GPU_CUH
 
@@ -101,26 +101,28 @@ static void bench_gpu_measure(bench_run *run, bench_cell *cell, int64_t units, i
 /* Fixed point: units of the integers per 1. Sums below 2^34 fit. */
 static const double bench_fixed_scale = 0x1p28;
 
-/* Can strategy S add values of type T? */
-template <class S, typename T> struct bench_adds : std::true_type {
+/* Does strategy S add fixed-point integers, in units of a member `scale`? */
+template <class S, class = void> struct bench_is_fixed : std::false_type {
 };
-template <class C, int B, typename T>
-struct bench_adds<fmo_scatter_fixed<C, B>, T> : std::is_same<T, double> {
+template <class S> struct bench_is_fixed<S, std::void_t<decltype(S::scale)>> : std::true_type {
+};
+/* Can strategy S add values of type T? */
+template <class S, typename T>
+struct bench_adds
+    : std::bool_constant<!bench_is_fixed<S>::value || std::is_same<T, double>::value> {
 };
 
 template <class S> inline S bench_strategy(void)
 {
-    return S{};
-}
-template <> inline fmo_scatter_fixed<fmo_commit_native> bench_strategy(void)
-{
-    return {bench_fixed_scale};
+    S strategy{};
+    if constexpr (bench_is_fixed<S>::value) strategy.scale = bench_fixed_scale;
+    return strategy;
 }
 
 /* A sum in host memory as a number; under `fixed` an integer stands there. */
 template <typename T> static double bench_sum_value(T sum, fmo_scatter scatter)
 {
-    if (scatter != FMO_SCATTER_FIXED) return (double)sum;
+    if (!fmo_scatter_sums_integers(scatter)) return (double)sum;
     long long bits = 0;
     memcpy(&bits, &sum, sizeof sum);
     return (double)bits / bench_fixed_scale;

@@ -2,7 +2,7 @@
  * CUB, or nowhere. Compiled without fused multiply-add (himeno.h). */
 #include "gpu.cuh"
 #include "himeno.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 
 #include <cub/device/device_reduce.cuh>
 #include <thrust/iterator/transform_iterator.h>
@@ -90,7 +90,8 @@ void measure(const gpu_case<T> &g, bench_cell *cell, fmo_scatter scatter, Work w
         [&](int64_t n, bench_check *check) {
             T sum = 0;
             bench_gpu_read(run, &sum, g.sum, 1);
-            const double quantum = scatter == FMO_SCATTER_FIXED ? 0.5 / bench_fixed_scale : 0.0;
+            const double quantum =
+                fmo_scatter_sums_integers(scatter) ? 0.5 / bench_fixed_scale : 0.0;
             himeno_check(g.c, n, bench_sum_value(sum, scatter), quantum, check);
         });
 }

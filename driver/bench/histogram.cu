@@ -10,7 +10,15 @@
 namespace {
 
 /* Private bins: one large block a multiprocessor shares the memory among the most threads. */
-enum { PRIVATE_THREADS = 1024, PRIVATE_BLOCKS = 2, AHEAD = 4, MERGE_EDGE = 32 };
+enum { PRIVATE_THREADS = 1024, AHEAD = 4, MERGE_EDGE = 32 };
+/* Two blocks with counters of their own, where a multiprocessor holds 2048 threads; others hold
+ * 1024 (Turing) or 1536. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ / 100 != 9 && \
+    __CUDA_ARCH__ / 100 != 10
+enum { PRIVATE_BLOCKS = 1 };
+#else
+enum { PRIVATE_BLOCKS = 2 };
+#endif
 
 /* The published grid: 2^20 threads. */
 const int published_blocks = (1 << 20) / BENCH_THREADS;
@@ -402,7 +410,7 @@ template <class In, typename T> void run_grid(const gpu_case<In, T> &g)
 
 template <class In, typename T> void run_type(bench_run *run, histogram_case *c, const In &in)
 {
-    const bench_list *blocks = &run->options->blocks;
+    const cli_list *blocks = &run->options->blocks;
     gpu_case<In, T> g = {run, c, in, nullptr, nullptr, -1};
     g.bins = bench_gpu_array<T>(run, c->items.bins, "bins");
     g.host_bins = (T *)bench_alloc(run, (size_t)c->items.bins, sizeof(T), "bins");

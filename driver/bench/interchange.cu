@@ -69,7 +69,8 @@ void measure(const gpu_case &g, bench_cell *cell, fmo_scatter scatter, Launch la
             bench_gpu_read(run, g.host_b, g.b, columns);
             for (int64_t j = 0; j < columns; j++)
                 g.host_b[j] = bench_sum_value(g.host_b[j], scatter);
-            const double quantum = scatter == FMO_SCATTER_FIXED ? 0.5 / bench_fixed_scale : 0.0;
+            const double quantum =
+                fmo_scatter_sums_integers(scatter) ? 0.5 / bench_fixed_scale : 0.0;
             interchange_check(g.c, columns, g.host_b, quantum, check);
         });
 }

@@ -132,7 +132,8 @@ void measure(const gpu_case<T> &g, bench_cell *cell, fmo_scatter scatter, Launch
         [&](int64_t n, bench_check *check) {
             T sum = 0;
             bench_gpu_read(run, &sum, g.sum, 1);
-            const double quantum = scatter == FMO_SCATTER_FIXED ? 0.5 / bench_fixed_scale : 0.0;
+            const double quantum =
+                fmo_scatter_sums_integers(scatter) ? 0.5 / bench_fixed_scale : 0.0;
             reduction_check(g.c, n, bench_sum_value(sum, scatter), quantum, check);
         });
 }

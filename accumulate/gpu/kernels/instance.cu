@@ -44,9 +44,19 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, LIST == FMO_GPU_FAR_J || LIST
     fmo_gpu_count_issued(m, issued);
 }
 
+/* FMO_GPU_ONLY_CLASS: kernels of this class alone, to see in seconds that a strategy compiles. */
+static constexpr bool wanted(int eri_class)
+{
+#ifdef FMO_GPU_ONLY_CLASS
+    return eri_class == FMO_GPU_ONLY_CLASS;
+#else
+    return eri_class >= 0;
+#endif
+}
+
 template <class C, int LIST> static constexpr fmo_gpu_kernel *kernel(void)
 {
-    if constexpr (LIST == FMO_GPU_FAR_K && !fmo_gpu_far_exchanges(C::id))
+    if constexpr (!wanted(C::id) || (LIST == FMO_GPU_FAR_K && !fmo_gpu_far_exchanges(C::id)))
         return NULL;
     else
         return fmo_gpu_fused<C, LIST, 1>;
@@ -54,11 +64,19 @@ template <class C, int LIST> static constexpr fmo_gpu_kernel *kernel(void)
 
 template <class C, int LIST> static constexpr fmo_gpu_group_kernel *group_kernel(void)
 {
-    if constexpr (!fmo_gpu_builds_groups(variant::strategy, variant::form) ||
+    if constexpr (!wanted(C::id) || !fmo_gpu_builds_groups(variant::strategy, variant::form) ||
                   (LIST == FMO_GPU_FAR_K && !fmo_gpu_far_exchanges(C::id)))
         return NULL;
     else
         return fmo_gpu_fused<C, LIST, fmo_gpu_many_max<fmo_gpu_quartet_args>>;
+}
+
+template <class C> static constexpr fmo_gpu_stored_kernel *stored_kernel(void)
+{
+    if constexpr (!wanted(C::id))
+        return NULL;
+    else
+        return fmo_gpu_stored<C, strategy>;
 }
 
 #define CLASS(name)          fmo_sp_class_##name
@@ -69,12 +87,14 @@ template <class C, int LIST> static constexpr fmo_gpu_group_kernel *group_kernel
 #define NEARS(e, name, ...)  group_kernel<CLASS(name), FMO_GPU_NEAR>(),
 #define FARS_J(e, name, ...) group_kernel<CLASS(name), FMO_GPU_FAR_J>(),
 #define FARS_K(e, name, ...) group_kernel<CLASS(name), FMO_GPU_FAR_K>(),
-#define STORED(e, name, ...) fmo_gpu_stored<CLASS(name), strategy>,
+#define STORED(e, name, ...) stored_kernel<CLASS(name)>(),
 
 extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {
     variant::label,
     variant::strategy,
     variant::form,
+    variant::strategy != FMO_SCATTER_COUNT,
+    fmo_gpu_strategy_traits[variant::strategy].integers,
     {{FMO_ERI_CLASS_TABLE(NEAR)},
      {FMO_ERI_CLASS_TABLE(FAR_J)},
      {FMO_ERI_CLASS_TABLE(FAR_K)},

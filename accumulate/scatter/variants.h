@@ -1,0 +1,28 @@
+/* The strategies as kernels, from the table of scatter.h: an element strategy has the variant
+ * <type> and, if it takes commits, <type>_cas. `none` leaves the commits out, for the profile, and
+ * is no strategy that users can choose. For the preprocessor alone: CMake has it read this file
+ * too. */
+#ifndef FMO_SCATTER_VARIANTS_H
+#define FMO_SCATTER_VARIANTS_H
+
+#include <fmo/scatter.h>
+
+/* X(name, strategy, commit, device type); the type is for blocks of FMO_GPU_THREADS threads. */
+#define FMO_GPU_VARIANT_TABLE(X)                   \
+    FMO_SCATTER_TABLE_WITH(FMO_GPU_VARIANTS_OF, X) \
+    X(none, FMO_SCATTER_COUNT, FMO_COMMIT_NATIVE,  \
+      fmo_scatter_none<fmo_commit_native, FMO_GPU_THREADS>)
+
+#define FMO_GPU_VARIANTS_OF(X, e, name, kind, type, commits, ...) \
+    FMO_GPU_VARIANTS_OF_##kind(X, e, type, commits)
+#define FMO_GPU_VARIANTS_OF_FMO_SCATTER_ELEMENT(X, e, type, commits) \
+    FMO_GPU_VARIANTS_##commits(X, e, type)
+#define FMO_GPU_VARIANTS_OF_FMO_SCATTER_SCHEDULE(X, e, type, commits)
+#define FMO_GPU_VARIANTS_OF_FMO_SCATTER_CHOICE(X, e, type, commits)
+#define FMO_GPU_VARIANTS_FMO_ONE_COMMIT(X, e, type) \
+    X(type, e, FMO_COMMIT_NATIVE, fmo_scatter_##type<fmo_commit_native, FMO_GPU_THREADS>)
+#define FMO_GPU_VARIANTS_FMO_TAKES_COMMIT(X, e, type) \
+    FMO_GPU_VARIANTS_FMO_ONE_COMMIT(X, e, type)       \
+    X(type##_cas, e, FMO_COMMIT_CAS, fmo_scatter_##type<fmo_commit_cas, FMO_GPU_THREADS>)
+
+#endif

@@ -1,0 +1,50 @@
+# Shared libraries from the objects of the static ones; programs that link them find them beside
+# themselves, in ../lib, wherever a prefix is put.
+# Before 1.0.0 a minor version may break the interface, so it is part of the soname.
+set(FMO_SOVERSION ${PROJECT_VERSION_MAJOR})
+set(FMO_COMPATIBILITY SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(FMO_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    set(FMO_COMPATIBILITY SameMinorVersion)
+endif()
+# CMake sees no language in the objects that shared libraries are made from.
+set(FMO_LINKER_LANGUAGE C)
+if(FMO_WITH_CUDA)
+    set(FMO_LINKER_LANGUAGE CUDA)
+endif()
+
+# fmo_shared_library(name static EXPORT name [PUBLIC target...] [PRIVATE library...])
+# The shared form of a static library, in a file of the same name; nothing is compiled again. Only
+# fmo_* is exported, whatever the libraries linked into it declare.
+function(fmo_shared_library name static)
+    cmake_parse_arguments(S "" "EXPORT" "PUBLIC;PRIVATE" ${ARGN})
+    set(script ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+    add_library(${name} SHARED ${script})
+    target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${FMO_HEADER_DIR}>
+                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_link_libraries(${name} PUBLIC ${S_PUBLIC} PRIVATE ${S_PRIVATE})
+    target_link_options(${name} PRIVATE -Wl,--version-script=${script})
+    if(NOT FMO_SANITIZE)
+        target_link_options(${name} PRIVATE -Wl,--no-undefined)
+    endif()
+    set_target_properties(${name} PROPERTIES OUTPUT_NAME ${static} EXPORT_NAME ${S_EXPORT}
+                          VERSION ${PROJECT_VERSION} SOVERSION ${FMO_SOVERSION}
+                          LINKER_LANGUAGE ${FMO_LINKER_LANGUAGE}
+                          LINK_DEPENDS ${script} INSTALL_RPATH $ORIGIN)
+    add_library(fmo::${S_EXPORT} ALIAS ${name})
+    set_target_properties(${static} PROPERTIES EXPORT_NAME ${S_EXPORT}_static)
+    set_property(GLOBAL APPEND PROPERTY FMO_SHARED ${name})
+    set_property(GLOBAL APPEND PROPERTY FMO_STATIC ${static})
+endfunction()
+
+# fmo_program(name): installed, with its libraries at a place relative to its own.
+function(fmo_program name)
+    if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_BINDIR})
+        set(rpath ${CMAKE_INSTALL_FULL_LIBDIR})
+    else()
+        file(RELATIVE_PATH rpath /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+        set(rpath $ORIGIN/${rpath})
+    endif()
+    set_target_properties(${name} PROPERTIES INSTALL_RPATH ${rpath})
+    set_property(GLOBAL APPEND PROPERTY FMO_PROGRAMS ${name})
+endfunction()

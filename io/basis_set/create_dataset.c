@@ -1,0 +1,233 @@
+/* A data set of a molecule and a basis set: on each nucleus the shells of its element. */
+#include "io/basis_set/basis_set_internal.h"
+#include "io/dataset/dataset_internal.h"
+#include "io/text/file.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct maker {
+    const fmo_molecule *molecule;
+    const fmo_basis_set *set;
+    int first[FMO_ELEMENT_MOST + 1];  /* its first shell */
+    int shells[FMO_ELEMENT_MOST + 1]; /* number of its shells, all neighbours */
+    char label[128];                  /* the molecule, for messages */
+    fmo_dataset *d;
+    fmo_error *err;
+} maker;
+
+#define INPUT(m, ...) fmo_error_set((m)->err, FMO_ERR_INPUT, __VA_ARGS__)
+
+static fmo_status no_memory(const maker *m)
+{
+    return fmo_error_set(m->err, FMO_ERR_MEMORY, "%s: no memory for a data set", m->label);
+}
+
+static fmo_status check_molecule(maker *m)
+{
+    const fmo_molecule *mol = m->molecule;
+    for (int i = 0; i < mol->nucleus_num; i++) {
+        if (mol->number[i] < 1 || mol->number[i] > FMO_ELEMENT_MOST)
+            return INPUT(m, "%s: number[%d] = %d: expected an atomic number from 1 to %d", m->label,
+                         i, mol->number[i], FMO_ELEMENT_MOST);
+        for (int c = 0; c < 3; c++)
+            if (!isfinite(mol->coord[3 * i + c]))
+                return INPUT(m, "%s: coord[%d][%d] = %g: expected a finite number in bohr",
+                             m->label, i, c, mol->coord[3 * i + c]);
+    }
+    bool close;
+    int i = 0, j = 0;
+    if (fmo_molecule_find_close(mol, &close, &i, &j) != FMO_OK) return no_memory(m);
+    if (close)
+        return INPUT(m,
+                     "%s: nuclei %d (%s) and %d (%s) are closer than %g bohr; remove one of them",
+                     m->label, i, fmo_element_symbol(mol->number[i]), j,
+                     fmo_element_symbol(mol->number[j]), FMO_NUCLEUS_DISTANCE_LEAST);
+    return FMO_OK;
+}
+
+/* Every element of the molecule is in the set, with s and p shells alone. */
+static fmo_status check_set(maker *m)
+{
+    for (int s = m->set->shell_num - 1; s >= 0; s--) {
+        m->first[m->set->shell[s].number] = s;
+        m->shells[m->set->shell[s].number]++;
+    }
+    for (int i = 0; i < m->molecule->nucleus_num; i++) {
+        int z = m->molecule->number[i];
+        const char *symbol = fmo_element_symbol(z);
+        if (!m->shells[z])
+            return INPUT(m, "%s: basis set %s has no %s; choose one that has", m->label,
+                         m->set->name, symbol);
+        if (m->set->has_ecp[z])
+            return INPUT(m,
+                         "%s: basis set %s has an effective core potential for %s, which is not "
+                         "supported; choose an all-electron basis set",
+                         m->label, m->set->name, symbol);
+        for (int s = 0; s < m->shells[z]; s++) {
+            int l = m->set->shell[m->first[z] + s].ang_mom;
+            if (l > 1)
+                return INPUT(m,
+                             "%s: shell %d of %s in basis set %s is a %c shell, and this build "
+                             "supports s and p; choose a set without polarisation such as STO-3G, "
+                             "3-21G or 6-31G",
+                             m->label, s + 1, symbol, m->set->name, fmo_ang_mom_letter(l));
+        }
+    }
+    return FMO_OK;
+}
+
+static fmo_status count_electrons(maker *m, int charge)
+{
+    long long n = -(long long)charge;
+    for (int i = 0; i < m->molecule->nucleus_num; i++) n += m->molecule->number[i];
+    if (n < 1 || n > INT_MAX)
+        return INPUT(m, "%s: a charge of %d leaves %lld electrons; choose another charge", m->label,
+                     charge, n);
+    if (n % 2)
+        return INPUT(m,
+                     "%s: %lld electrons with charge %d are odd: only closed shells are supported; "
+                     "choose another charge",
+                     m->label, n, charge);
+    m->d->electron_num = (int)n;
+    return FMO_OK;
+}
+
+typedef struct sizes {
+    long long shells, prims, aos;
+} sizes;
+
+static sizes count_functions(const maker *m)
+{
+    sizes n = {0, 0, 0};
+    for (int i = 0; i < m->molecule->nucleus_num; i++) {
+        int z = m->molecule->number[i];
+        for (int s = m->first[z]; s < m->first[z] + m->shells[z]; s++) {
+            n.shells++;
+            n.prims += m->set->shell[s].prim_num;
+            n.aos += 2 * m->set->shell[s].ang_mom + 1;
+        }
+    }
+    return n;
+}
+
+/* Arrays that the data set's fmo_basis_input, which only reads them, will own. */
+typedef struct arrays {
+    double *charge, *coord, *exponent, *coefficient, *factor;
+    int *shell_nucleus, *shell_ang_mom, *prim_shell, *ao_shell, *ao_component;
+} arrays;
+
+static void fill_shell(const fmo_set_shell *shell, const fmo_basis_set *set, int nucleus, sizes *at,
+                       arrays *a)
+{
+    for (int k = 0; k < shell->prim_num; k++, at->prims++) {
+        a->prim_shell[at->prims] = (int)at->shells;
+        a->exponent[at->prims] = set->exponent[shell->prim_begin + k];
+        a->coefficient[at->prims] = set->coefficient[shell->prim_begin + k];
+    }
+    for (int c = 0; c <= 2 * shell->ang_mom; c++, at->aos++) {
+        a->ao_shell[at->aos] = (int)at->shells;
+        a->ao_component[at->aos] = c;
+        a->factor[at->aos] = 1.0;
+    }
+    a->shell_nucleus[at->shells] = nucleus;
+    a->shell_ang_mom[at->shells++] = shell->ang_mom;
+}
+
+static void fill_functions(const maker *m, arrays *a)
+{
+    sizes at = {0, 0, 0};
+    for (int i = 0; i < m->molecule->nucleus_num; i++) {
+        int z = m->molecule->number[i];
+        a->charge[i] = z;
+        for (int l = 0; l <= 1; l++)
+            for (int s = m->first[z]; s < m->first[z] + m->shells[z]; s++)
+                if (m->set->shell[s].ang_mom == l) fill_shell(&m->set->shell[s], m->set, i, &at, a);
+    }
+    memcpy(a->coord, m->molecule->coord, 3 * (size_t)m->molecule->nucleus_num * sizeof(double));
+}
+
+static fmo_status make_basis(maker *m)
+{
+    sizes n = count_functions(m);
+    size_t nuclei = (size_t)m->molecule->nucleus_num;
+    if (n.shells > 46340) /* as fmo_basis_create has it; primitives and functions follow */
+        return INPUT(m, "%s: %lld shells: expected 1 to 46340; choose a smaller basis set",
+                     m->label, n.shells);
+    size_t prims = (size_t)n.prims, shells = (size_t)n.shells, aos = (size_t)n.aos;
+    arrays a = {.charge = malloc(nuclei * sizeof(double)),
+                .coord = malloc(3 * nuclei * sizeof(double)),
+                .exponent = malloc(prims * sizeof(double)),
+                .coefficient = malloc(prims * sizeof(double)),
+                .factor = malloc(aos * sizeof(double)),
+                .shell_nucleus = malloc(shells * sizeof(int)),
+                .shell_ang_mom = malloc(shells * sizeof(int)),
+                .prim_shell = malloc(prims * sizeof(int)),
+                .ao_shell = malloc(aos * sizeof(int)),
+                .ao_component = malloc(aos * sizeof(int))};
+    m->d->input = (fmo_basis_input){.nucleus_num = m->molecule->nucleus_num,
+                                    .nucleus_charge = a.charge,
+                                    .nucleus_coord = a.coord,
+                                    .shell_num = (int)n.shells,
+                                    .shell_nucleus = a.shell_nucleus,
+                                    .shell_ang_mom = a.shell_ang_mom,
+                                    .prim_num = (int)n.prims,
+                                    .prim_shell = a.prim_shell,
+                                    .prim_exponent = a.exponent,
+                                    .prim_coefficient = a.coefficient,
+                                    .ao_num = (int)n.aos,
+                                    .ao_shell = a.ao_shell,
+                                    .ao_component = a.ao_component,
+                                    .ao_factor = a.factor};
+    if (!a.charge || !a.coord || !a.exponent || !a.coefficient || !a.factor || !a.shell_nucleus ||
+        !a.shell_ang_mom || !a.prim_shell || !a.ao_shell || !a.ao_component)
+        return no_memory(m);
+    fill_functions(m, &a);
+    if (m->d->electron_num > 2 * n.aos)
+        return INPUT(m,
+                     "%s: %d electrons, and the %lld functions of basis set %s hold %lld; choose "
+                     "a larger basis set or another charge",
+                     m->label, m->d->electron_num, n.aos, m->set->name, 2 * n.aos);
+    return fmo_basis_create(&m->d->input, &m->d->basis, m->err);
+}
+
+static fmo_status finish(maker *m)
+{
+    fmo_dataset *d = m->d;
+    d->nao = d->input.ao_num;
+    d->nucleus_num = d->input.nucleus_num;
+    d->cartesian = true;
+    d->path = strdup(m->molecule->path ? m->molecule->path : "");
+    memcpy(d->sha256, m->molecule->sha256, sizeof d->sha256);
+    d->density_source = "none";
+    d->core_source = FMO_CORE_COMPUTED;
+    d->nuclear_repulsion = fmo_basis_nuclear_repulsion(d->basis);
+    snprintf(d->basis_name, sizeof d->basis_name, "%s", m->set->name);
+    if (!d->path || fmo_dataset_name_nuclei(d, d->input.nucleus_charge, NULL, 0) != FMO_OK)
+        return no_memory(m);
+    return FMO_OK;
+}
+
+fmo_status fmo_dataset_create(const fmo_molecule *molecule, const fmo_basis_set *set, int charge,
+                              fmo_dataset **dataset, fmo_error *err)
+{
+    if (dataset) *dataset = NULL;
+    if (!molecule || !set || !dataset || molecule->nucleus_num < 1 || !molecule->number ||
+        !molecule->coord)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_dataset_create: NULL, or no nuclei");
+    maker m = {.molecule = molecule, .set = set, .d = fmo_dataset_new(), .err = err};
+    fmo_path_label(molecule->path ? molecule->path : "molecule", m.label, sizeof m.label);
+    fmo_status status = m.d ? check_molecule(&m) : no_memory(&m);
+    if (status == FMO_OK) status = check_set(&m);
+    if (status == FMO_OK) status = count_electrons(&m, charge);
+    if (status == FMO_OK) status = make_basis(&m);
+    if (status == FMO_OK) status = finish(&m);
+    if (status == FMO_OK)
+        *dataset = m.d;
+    else
+        fmo_dataset_destroy(m.d);
+    return status;
+}

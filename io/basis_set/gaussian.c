@@ -1,0 +1,219 @@
+/* Basis sets in the format of Gaussian (.gbs, .g94): blocks of one or several elements, each ended
+ * by "****"; shells of a type (S, P, SP, ...), a number of primitives and a scale factor, whose
+ * square multiplies the exponents (gaussian.com/gen). "!" begins a comment. Effective core
+ * potentials may follow; which elements have one is all that is read of them. */
+#include "io/basis_set/basis_set_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct parser {
+    fmo_basis_set *set;
+    fmo_text *text;
+    fmo_word line;                 /* what is left of the line taken last */
+    int element[FMO_ELEMENT_MOST]; /* of the block */
+    int element_num;
+    bool seen[FMO_ELEMENT_MOST + 1];
+} parser;
+
+#define INPUT(p, ...) fmo_text_fail((p)->text, (p)->text->line, FMO_ERR_INPUT, __VA_ARGS__)
+
+/* The next line that has something in it besides a comment. */
+static bool next_line(parser *p)
+{
+    while (fmo_text_line(p->text, &p->line)) {
+        const char *comment = memchr(p->line.at, '!', p->line.size);
+        if (comment) p->line.size = (size_t)(comment - p->line.at);
+        fmo_word rest = p->line, word;
+        if (fmo_text_word(&rest, &word)) return true;
+    }
+    return false;
+}
+
+static bool starts_with(fmo_word word, const char *text)
+{
+    return word.size >= strlen(text) && strncasecmp(word.at, text, strlen(text)) == 0;
+}
+
+static bool is_end(fmo_word word)
+{
+    return word.size >= 4 && strncmp(word.at, "****", 4) == 0;
+}
+
+/* "H 0" or "C N O 0"; "-H" means: where there is one. */
+static fmo_status read_elements(parser *p)
+{
+    fmo_word word;
+    char quote[FMO_QUOTE_SIZE];
+    bool ended = false;
+    p->element_num = 0;
+    while (!ended && fmo_text_word(&p->line, &word)) {
+        if (word.size == 1 && *word.at == '0' && p->element_num) {
+            ended = true;
+            break;
+        }
+        int minus = *word.at == '-';
+        int number = fmo_element_number(word.at + minus, word.size - (size_t)minus);
+        if (!number)
+            return INPUT(p,
+                         "'%s': expected the element symbols of a block, as in 'O 0'; is it a "
+                         "basis set in Gaussian's format?",
+                         fmo_text_quote(word, quote));
+        if (p->seen[number])
+            return INPUT(p, "%s is defined a second time; remove one block",
+                         fmo_element_symbol(number));
+        p->seen[number] = true;
+        p->element[p->element_num++] = number;
+    }
+    if (!ended || fmo_text_word(&p->line, &word))
+        return INPUT(p, "expected element symbols and a 0 at the end, as in 'O 0'");
+    return FMO_OK;
+}
+
+/* "S", "SP", "L=7": the angular momenta of a shell; 0 of them if it is none. */
+static int ang_moms_of(fmo_word word, int ang_mom[8])
+{
+    long l;
+    if (starts_with(word, "L=") &&
+        fmo_text_count((fmo_word){word.at + 2, word.size - 2}, FMO_ANG_MOM_MOST, &l)) {
+        ang_mom[0] = (int)l;
+        return 1;
+    }
+    if (word.size > 8) return 0;
+    for (size_t i = 0; i < word.size; i++) {
+        const char *at = strchr(fmo_ang_mom_letters, word.at[i] | 0x20);
+        if (!at || !*at) return 0;
+        ang_mom[i] = (int)(at - fmo_ang_mom_letters);
+    }
+    return (int)word.size;
+}
+
+static fmo_status read_primitive(parser *p, int columns, double *exponent, double **coefficient)
+{
+    fmo_word word;
+    char quote[FMO_QUOTE_SIZE];
+    double values[9];
+    int n = 0;
+    while (fmo_text_word(&p->line, &word)) {
+        if (n > columns)
+            return INPUT(p, "'%s': more than an exponent and %d coefficient%s",
+                         fmo_text_quote(word, quote), columns, columns > 1 ? "s" : "");
+        if (!fmo_text_real(p->text, word, &values[n++]))
+            return INPUT(p, "'%s': expected a finite number", fmo_text_quote(word, quote));
+    }
+    if (n <= columns)
+        return INPUT(p, "%d number%s; expected an exponent and %d coefficient%s", n,
+                     n == 1 ? "" : "s", columns, columns > 1 ? "s" : "");
+    *exponent = values[0];
+    for (int c = 0; c < columns; c++) *coefficient[c] = values[c + 1];
+    return FMO_OK;
+}
+
+static fmo_status read_shell(parser *p, fmo_word type)
+{
+    double exponent[FMO_SHELL_PRIMITIVES], coefficient[8][FMO_SHELL_PRIMITIVES], scale = 1.0;
+    int ang_mom[8], columns = ang_moms_of(type, ang_mom), line = p->text->line;
+    fmo_word word;
+    char quote[FMO_QUOTE_SIZE], where[32];
+    long n = 0;
+    if (!columns)
+        return INPUT(p, "'%s': expected a shell such as S, P or SP, or **** after the last one",
+                     fmo_text_quote(type, quote));
+    if (!fmo_text_word(&p->line, &word) || !fmo_text_count(word, FMO_SHELL_PRIMITIVES, &n) || n < 1)
+        return INPUT(p, "expected a number of primitives from 1 to %d after '%s'",
+                     FMO_SHELL_PRIMITIVES, fmo_text_quote(type, quote));
+    if (fmo_text_word(&p->line, &word) &&
+        (!fmo_text_real(p->text, word, &scale) || !(scale >= 1e-3 && scale <= 1e3)))
+        return INPUT(p, "'%s': expected a scale factor from 0.001 to 1000",
+                     fmo_text_quote(word, quote));
+    if (fmo_text_word(&p->line, &word))
+        return INPUT(p, "'%s': expected a type, a number of primitives and one scale factor",
+                     fmo_text_quote(word, quote));
+    for (long k = 0; k < n; k++) {
+        double *row[8];
+        for (int c = 0; c < columns; c++) row[c] = &coefficient[c][k];
+        if (!next_line(p))
+            return INPUT(p, "the file ends within a shell of %s; get it again",
+                         fmo_element_symbol(p->element[0]));
+        fmo_status status = read_primitive(p, columns, &exponent[k], row);
+        if (status != FMO_OK) return status;
+        exponent[k] *= scale * scale;
+    }
+    snprintf(where, sizeof where, "line %d", line);
+    fmo_status status = FMO_OK;
+    for (int c = 0; status == FMO_OK && c < columns; c++)
+        status = fmo_basis_set_add_shell(p->set, p->text, where, p->element[0], ang_mom[c], (int)n,
+                                         exponent, coefficient[c]);
+    return status;
+}
+
+/* The shells of a block from the first on are those of its other elements, too. */
+static fmo_status repeat_shells(parser *p, int first)
+{
+    fmo_status status = FMO_OK;
+    int end = p->set->shell_num;
+    for (int e = 1; e < p->element_num; e++)
+        for (int s = first; status == FMO_OK && s < end; s++)
+            status = fmo_basis_set_repeat_shell(p->set, p->text, s, p->element[e]);
+    return status;
+}
+
+static fmo_status read_block(parser *p)
+{
+    int first = p->set->shell_num;
+    fmo_status status = read_elements(p);
+    while (status == FMO_OK) {
+        fmo_word word;
+        if (!next_line(p))
+            return INPUT(p, "the file ends within the block of %s, without ****; get it again",
+                         fmo_element_symbol(p->element[0]));
+        fmo_text_word(&p->line, &word);
+        if (is_end(word)) return repeat_shells(p, first);
+        status = read_shell(p, word);
+    }
+    return status;
+}
+
+/* Is it "O-ECP 2 10"? Then the element has a potential. */
+static int ecp_element(fmo_word word)
+{
+    if (word.size < 5 || strncasecmp(word.at + word.size - 4, "-ecp", 4) != 0) return 0;
+    return fmo_element_number(word.at, word.size - 4);
+}
+
+/* From here to the end of the file there are potentials. */
+static void note_ecps(parser *p)
+{
+    do {
+        fmo_word word;
+        if (fmo_text_word(&p->line, &word)) p->set->has_ecp[ecp_element(word)] = true;
+    } while (next_line(p));
+}
+
+/* "Zn 0", and in the next line "ZN-ECP 2 18": the potentials begin. */
+static bool ecps_begin(parser *p)
+{
+    parser ahead = *p;
+    fmo_text text = *p->text;
+    fmo_word word;
+    ahead.text = &text;
+    return next_line(&ahead) && fmo_text_word(&ahead.line, &word) && ecp_element(word);
+}
+
+fmo_status fmo_basis_set_parse_gaussian(fmo_basis_set *set, fmo_text *text)
+{
+    parser p = {.set = set, .text = text};
+    fmo_status status = FMO_OK;
+    while (status == FMO_OK && next_line(&p)) {
+        fmo_word rest = p.line, word;
+        fmo_text_word(&rest, &word);
+        if (is_end(word)) continue;
+        if (ecps_begin(&p)) {
+            note_ecps(&p);
+            break;
+        }
+        status = read_block(&p);
+    }
+    return status;
+}

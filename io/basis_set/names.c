@@ -1,0 +1,158 @@
+/* Names of basis sets, and the directories in which their files are: basis_set.h. */
+#include "io/basis_set/names.h"
+#include <fmo/basis_set.h>
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { NAME_SIZE = 64, NAMES_MOST = 512 };
+
+static const char *const suffixes[] = {".json", ".gbs", ".g94", ".bas"};
+enum { SUFFIX_COUNT = sizeof suffixes / sizeof suffixes[0] };
+
+/* "STO-3G", "sto 3g" -> "sto3g" */
+static void plain_name(const char *name, size_t size, char plain[NAME_SIZE])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < size && n + 1 < NAME_SIZE; i++)
+        if (!strchr("-_ ", name[i])) plain[n++] = (char)tolower((unsigned char)name[i]);
+    plain[n] = '\0';
+}
+
+size_t fmo_basis_file_stem(const char *file)
+{
+    size_t size = strlen(file);
+    for (int i = 0; i < SUFFIX_COUNT; i++) {
+        size_t suffix = strlen(suffixes[i]);
+        if (size > suffix && strcasecmp(file + size - suffix, suffixes[i]) == 0)
+            return size - suffix;
+    }
+    return 0;
+}
+
+/* Directory i of those to look in, in *size characters; NULL after the last. */
+static const char *directory_at(int i, size_t *size)
+{
+    static const char *const built_in[] = {FMO_BASIS_SOURCE_DIR, FMO_BASIS_INSTALL_DIR};
+    const char *path = getenv("FMO_BASIS_PATH");
+    while (path) {
+        *size = strcspn(path, ":");
+        if (*size && i-- == 0) return path;
+        path = path[*size] ? path + *size + 1 : NULL;
+    }
+    if (i >= (int)(sizeof built_in / sizeof built_in[0])) return NULL;
+    *size = strlen(built_in[i]);
+    return built_in[i];
+}
+
+/* Calls visit with each file of a basis set, its directory, and the number of that. */
+static void visit_sets(void (*visit)(int i, const char *directory, const char *file, void *data),
+                       void *data)
+{
+    size_t size = 0;
+    const char *at;
+    for (int i = 0; (at = directory_at(i, &size)); i++) {
+        char *name = strndup(at, size);
+        DIR *directory = name ? opendir(name) : NULL;
+        struct dirent *entry;
+        while (directory && (entry = readdir(directory)))
+            if (fmo_basis_file_stem(entry->d_name)) visit(i, name, entry->d_name, data);
+        if (directory) closedir(directory);
+        free(name);
+    }
+}
+
+typedef struct search {
+    char plain[NAME_SIZE];
+    int directory; /* that path is in */
+    char *path;    /* found so far; the first in alphabetical order of the first directory */
+    bool failed;   /* no memory */
+} search;
+
+static void note_match(int i, const char *directory, const char *file, void *data)
+{
+    search *s = data;
+    char plain[NAME_SIZE];
+    plain_name(file, fmo_basis_file_stem(file), plain);
+    if (strcmp(plain, s->plain) != 0 || (s->path && i > s->directory)) return;
+    size_t size = strlen(directory) + strlen(file) + 2;
+    char *path = malloc(size);
+    if (!path) {
+        s->failed = true;
+        return;
+    }
+    snprintf(path, size, "%s/%s", directory, file);
+    bool first = !s->path || strcmp(path, s->path) < 0;
+    free(first ? s->path : path);
+    if (first) s->path = path;
+    s->directory = i;
+}
+
+typedef struct name_list {
+    char name[NAMES_MOST][NAME_SIZE];
+    int n;
+} name_list;
+
+static void note_name(int i, const char *directory, const char *file, void *data)
+{
+    name_list *list = data;
+    size_t size = fmo_basis_file_stem(file);
+    (void)i, (void)directory;
+    if (size < NAME_SIZE && list->n < NAMES_MOST)
+        snprintf(list->name[list->n++], NAME_SIZE, "%.*s", (int)size, file);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcasecmp(a, b);
+}
+
+void fmo_basis_set_list(char *text, size_t size)
+{
+    size_t at = 0;
+    if (!text || !size) return;
+    text[0] = '\0';
+    name_list *list = calloc(1, sizeof *list);
+    if (!list) return;
+    visit_sets(note_name, list);
+    qsort(list->name, (size_t)list->n, NAME_SIZE, compare_names);
+    for (int i = 0; i < list->n && at < size; i++)
+        if (i == 0 || strcmp(list->name[i], list->name[i - 1]) != 0)
+            at += (size_t)snprintf(text + at, size - at, "%s%s", at ? ", " : "", list->name[i]);
+    free(list);
+}
+
+static fmo_status unknown_name(const char *name, fmo_error *err)
+{
+    char known[320];
+    fmo_basis_set_list(known, sizeof known);
+    if (!known[0])
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "basis set '%.40s': no directory with basis sets was found; set "
+                             "FMO_BASIS_PATH to one, or give the path of a file",
+                             name);
+    return fmo_error_set(err, FMO_ERR_INPUT,
+                         "basis set '%.40s' is not known; choose one of %s, or give the path of a "
+                         ".json or .gbs file",
+                         name, known);
+}
+
+fmo_status fmo_basis_file_find(const char *name_or_path, char **path, fmo_error *err)
+{
+    search s = {.path = NULL};
+    if (strchr(name_or_path, '/') || fmo_basis_file_stem(name_or_path)) {
+        s.path = strdup(name_or_path);
+        s.failed = !s.path;
+    } else {
+        plain_name(name_or_path, strlen(name_or_path), s.plain);
+        if (s.plain[0]) visit_sets(note_match, &s);
+    }
+    *path = s.path;
+    if (s.failed) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to read a basis set");
+    return s.path ? FMO_OK : unknown_name(name_or_path, err);
+}

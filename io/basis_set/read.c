@@ -1,0 +1,48 @@
+/* Reading a basis set: the file of a name, and the reader of its format. Down from here: names.c,
+ * json.c and gaussian.c, set.c. */
+#include "io/basis_set/basis_set_internal.h"
+#include "io/basis_set/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES_MOST = 1 << 26 };
+
+static fmo_status parse(fmo_basis_set *set, fmo_text *text)
+{
+    const char *at = text->next + strspn(text->next, " \t\r\n");
+    const char *file = strrchr(set->path, '/');
+    file = file ? file + 1 : set->path;
+    size_t stem = fmo_basis_file_stem(file);
+    snprintf(set->name, sizeof set->name, "%.*s", (int)(stem ? stem : strlen(file)), file);
+    fmo_status status =
+        *at == '{' ? fmo_basis_set_parse_json(set, text) : fmo_basis_set_parse_gaussian(set, text);
+    if (status == FMO_OK && !set->shell_num)
+        status =
+            fmo_text_fail(text, 0, FMO_ERR_INPUT,
+                          "holds no shells; expected a basis set as Basis Set Exchange JSON or "
+                          "in Gaussian's format");
+    return status;
+}
+
+fmo_status fmo_basis_set_read(const char *name_or_path, fmo_basis_set **set, fmo_error *err)
+{
+    if (set) *set = NULL;
+    if (!name_or_path || !set)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_basis_set_read: NULL");
+    fmo_basis_set *made = calloc(1, sizeof *made);
+    if (!made) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to read a basis set");
+    fmo_status status = fmo_basis_file_find(name_or_path, &made->path, err);
+    if (status == FMO_OK) {
+        fmo_text text;
+        status = fmo_text_read(&text, made->path, BYTES_MOST, "a basis set", err);
+        if (status == FMO_OK) status = parse(made, &text);
+        fmo_text_close(&text);
+    }
+    if (status == FMO_OK)
+        *set = made;
+    else
+        fmo_basis_set_destroy(made);
+    return status;
+}

@@ -1,0 +1,122 @@
+/* A basis set: its shells, normalised as they are added. */
+#include "io/basis_set/basis_set_internal.h"
+#include "io/basis_set/norm.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char fmo_ang_mom_letters[] = "spdfghiklmnoqrtuvwxyz";
+
+char fmo_ang_mom_letter(int ang_mom)
+{
+    return ang_mom >= 0 && ang_mom <= FMO_ANG_MOM_MOST ? fmo_ang_mom_letters[ang_mom] : '?';
+}
+
+static fmo_status no_memory(const fmo_text *text)
+{
+    return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
+}
+
+/* Room for one more shell and n primitives. */
+static fmo_status make_room(fmo_basis_set *set, const fmo_text *text, int n)
+{
+    if (set->shell_num == FMO_SET_SHELLS_MOST)
+        return fmo_text_fail(text, 0, FMO_ERR_INPUT, "more than %d shells; split the file",
+                             FMO_SET_SHELLS_MOST);
+    if (set->shell_num == set->shell_room) {
+        int room = 2 * set->shell_room + 64;
+        fmo_set_shell *shell = realloc(set->shell, (size_t)room * sizeof *shell);
+        if (!shell) return no_memory(text);
+        set->shell = shell;
+        set->shell_room = room;
+    }
+    if (set->prim_num + n > set->prim_room) {
+        int room = 2 * set->prim_room + 256 + n;
+        double *exponent = realloc(set->exponent, (size_t)room * sizeof *exponent);
+        if (exponent) set->exponent = exponent;
+        double *coefficient = realloc(set->coefficient, (size_t)room * sizeof *coefficient);
+        if (coefficient) set->coefficient = coefficient;
+        if (!exponent || !coefficient) return no_memory(text);
+        set->prim_room = room;
+    }
+    return FMO_OK;
+}
+
+fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, const char *where,
+                                   int number, int ang_mom, int n, const double *exponent,
+                                   const double *coefficient)
+{
+    const char *symbol = fmo_element_symbol(number);
+    const char letter = fmo_ang_mom_letter(ang_mom);
+    double squares = 0.0;
+    for (int k = 0; k < n; k++) {
+        if (!(exponent[k] >= FMO_EXPONENT_LEAST && exponent[k] <= FMO_EXPONENT_MOST))
+            return fmo_text_fail(text, 0, FMO_ERR_INPUT,
+                                 "%s: exponent %d of a shell of %s (%c) is %g: expected %g to %g "
+                                 "bohr^-2; correct it",
+                                 where, k + 1, symbol, letter, exponent[k], FMO_EXPONENT_LEAST,
+                                 FMO_EXPONENT_MOST);
+        if (!(fabs(coefficient[k]) <= FMO_COEFFICIENT_MOST))
+            return fmo_text_fail(text, 0, FMO_ERR_INPUT,
+                                 "%s: coefficient %d of a shell of %s (%c) is %g: expected at most "
+                                 "%g; correct it",
+                                 where, k + 1, symbol, letter, coefficient[k],
+                                 FMO_COEFFICIENT_MOST);
+        squares += coefficient[k] * coefficient[k];
+    }
+    fmo_status status = make_room(set, text, n);
+    if (status != FMO_OK) return status;
+    fmo_set_shell shell = {number, ang_mom, set->prim_num, 0};
+    double norm = ang_mom <= 1 ? fmo_contraction_overlap(ang_mom, n, exponent, coefficient) : 1.0;
+    if (!(squares > 0.0 && norm > 1e-12 * squares))
+        return fmo_text_fail(text, 0, FMO_ERR_INPUT,
+                             "%s: the coefficients of a shell of %s (%c) are 0 or cancel; correct "
+                             "them",
+                             where, symbol, letter);
+    for (int k = 0; ang_mom <= 1 && k < n; k++) {
+        if (coefficient[k] == 0.0) continue;
+        int at = shell.prim_begin + shell.prim_num++;
+        set->exponent[at] = exponent[k];
+        set->coefficient[at] =
+            coefficient[k] * fmo_primitive_norm(ang_mom, exponent[k]) / sqrt(norm);
+    }
+    set->prim_num += shell.prim_num;
+    set->shell[set->shell_num++] = shell;
+    return FMO_OK;
+}
+
+fmo_status fmo_basis_set_repeat_shell(fmo_basis_set *set, const fmo_text *text, int s, int number)
+{
+    fmo_status status = make_room(set, text, 0);
+    if (status != FMO_OK) return status;
+    fmo_set_shell shell = set->shell[s];
+    shell.number = number;
+    set->shell[set->shell_num++] = shell;
+    return FMO_OK;
+}
+
+void fmo_basis_set_destroy(fmo_basis_set *set)
+{
+    if (!set) return;
+    free(set->path);
+    free(set->shell);
+    free(set->exponent);
+    free(set->coefficient);
+    free(set);
+}
+
+const char *fmo_basis_set_name(const fmo_basis_set *set)
+{
+    return set->name;
+}
+const char *fmo_basis_set_path(const fmo_basis_set *set)
+{
+    return set->path;
+}
+
+int fmo_basis_set_shell_num(const fmo_basis_set *set, int number)
+{
+    int n = 0;
+    for (int s = 0; s < set->shell_num; s++) n += set->shell[s].number == number;
+    return n;
+}

@@ -1,0 +1,185 @@
+/* The data set object: life, accessors, and the one thing computed late, the core Hamiltonian.
+ * Reading is in io/trexio, the formula in formula.c. */
+#include "io/dataset/dataset_internal.h"
+#include <fmo/molecule.h>
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <fmo/one_electron.h>
+
+fmo_dataset *fmo_dataset_new(void)
+{
+    fmo_dataset *dataset = calloc(1, sizeof *dataset);
+    if (!dataset) return NULL;
+    if (pthread_mutex_init(&dataset->core_lock, NULL) != 0) {
+        free(dataset);
+        return NULL;
+    }
+    dataset->electron_num = -1;
+    dataset->energy = NAN;
+    return dataset;
+}
+
+static void free_input(const fmo_basis_input *input)
+{
+    const void *const arrays[] = {
+        input->nucleus_charge, input->nucleus_coord, input->shell_nucleus,    input->shell_ang_mom,
+        input->prim_shell,     input->prim_exponent, input->prim_coefficient, input->ao_shell,
+        input->ao_component,   input->ao_factor};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) free((void *)arrays[i]);
+}
+
+void fmo_dataset_destroy(fmo_dataset *dataset)
+{
+    if (!dataset) return;
+    pthread_mutex_destroy(&dataset->core_lock);
+    fmo_basis_destroy(dataset->basis);
+    free(dataset->path);
+    free(dataset->number);
+    free_input(&dataset->input);
+    free(dataset->density);
+    free(dataset->core);
+    free(dataset->coulomb);
+    free(dataset->exchange);
+    free(dataset->fock_2e);
+    free(dataset->formula);
+    free(dataset);
+}
+
+void fmo_dataset_note(fmo_dataset *dataset, const char *format, ...)
+{
+    if (dataset->notice_num >= FMO_NOTICE_MAX) return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(dataset->notice[dataset->notice_num++], FMO_NOTICE_SIZE, format, args);
+    va_end(args);
+}
+
+const char *fmo_dataset_path(const fmo_dataset *dataset)
+{
+    return dataset->path;
+}
+const char *fmo_dataset_sha256(const fmo_dataset *dataset)
+{
+    return dataset->sha256;
+}
+const fmo_basis *fmo_dataset_basis(const fmo_dataset *dataset)
+{
+    return dataset->basis;
+}
+const fmo_basis_input *fmo_dataset_basis_input(const fmo_dataset *dataset)
+{
+    return &dataset->input;
+}
+
+int fmo_dataset_nucleus_number(const fmo_dataset *dataset, int nucleus)
+{
+    return nucleus >= 0 && nucleus < dataset->nucleus_num ? dataset->number[nucleus] : 0;
+}
+
+const double *fmo_dataset_density(const fmo_dataset *dataset)
+{
+    return dataset->density;
+}
+const char *fmo_dataset_density_source(const fmo_dataset *dataset)
+{
+    return dataset->density_source;
+}
+
+const char *fmo_dataset_notice(const fmo_dataset *dataset, int i)
+{
+    return i >= 0 && i < dataset->notice_num ? dataset->notice[i] : NULL;
+}
+
+/* T + V; NULL without memory. */
+static double *compute_core(const fmo_dataset *dataset)
+{
+    size_t n = (size_t)dataset->nao * (size_t)dataset->nao;
+    double *T = malloc(n * sizeof *T), *V = malloc(n * sizeof *V);
+    if (!T || !V || fmo_kinetic(dataset->basis, T, NULL) != FMO_OK ||
+        fmo_nuclear_attraction(dataset->basis, V, NULL) != FMO_OK) {
+        free(T);
+        free(V);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) T[i] += V[i];
+    free(V);
+    return T;
+}
+
+const double *fmo_dataset_core_hamiltonian(const fmo_dataset *dataset)
+{
+    if (dataset->core_source != FMO_CORE_COMPUTED) return dataset->core;
+    /* Nuclear attraction costs as much as a Fock build, and J and K do without: made on demand. A
+     * data set is never a const object, so the cast is sound; the lock makes two threads agree. */
+    fmo_dataset *d = (fmo_dataset *)dataset;
+    pthread_mutex_lock(&d->core_lock);
+    if (!d->core && !d->core_failed) {
+        d->core = compute_core(d);
+        d->core_failed = !d->core;
+    }
+    const double *core = d->core;
+    pthread_mutex_unlock(&d->core_lock);
+    return core;
+}
+
+const char *fmo_dataset_core_hamiltonian_source(const fmo_dataset *dataset)
+{
+    static const char *const text[] = {
+        [FMO_CORE_FILE] = "ao_1e_int_core_hamiltonian",
+        [FMO_CORE_FILE_SUM] = "ao_1e_int_kinetic + ao_1e_int_potential_n_e",
+        [FMO_CORE_FILE_SUM_ECP] = "ao_1e_int_kinetic + ao_1e_int_potential_n_e + ao_1e_int_ecp",
+        [FMO_CORE_COMPUTED] = "computed",
+    };
+    return text[dataset->core_source];
+}
+
+double fmo_dataset_nuclear_repulsion(const fmo_dataset *dataset)
+{
+    return dataset->nuclear_repulsion;
+}
+int fmo_dataset_electron_num(const fmo_dataset *dataset)
+{
+    return dataset->electron_num;
+}
+
+const double *fmo_dataset_reference_coulomb(const fmo_dataset *dataset)
+{
+    return dataset->coulomb;
+}
+const double *fmo_dataset_reference_exchange(const fmo_dataset *dataset)
+{
+    return dataset->exchange;
+}
+const double *fmo_dataset_reference_fock_2e(const fmo_dataset *dataset)
+{
+    return dataset->fock_2e;
+}
+double fmo_dataset_reference_energy(const fmo_dataset *dataset)
+{
+    return dataset->energy;
+}
+const char *fmo_dataset_basis_name(const fmo_dataset *dataset)
+{
+    return dataset->basis_name;
+}
+const char *fmo_dataset_formula(const fmo_dataset *dataset)
+{
+    return dataset->formula;
+}
+
+void fmo_dataset_ao_label(const fmo_dataset *dataset, int ao, char *text, size_t size)
+{
+    static const char *const function[][3] = {{"s", "s", "s"}, {"px", "py", "pz"}};
+    if (!size) return;
+    if (ao < 0 || ao >= dataset->nao) {
+        snprintf(text, size, "?");
+        return;
+    }
+    const fmo_basis_input *input = &dataset->input;
+    int shell = input->ao_shell[ao], nucleus = input->shell_nucleus[shell];
+    snprintf(text, size, "%d %s %s", nucleus, fmo_element_symbol(dataset->number[nucleus]),
+             function[input->shell_ang_mom[shell]][input->ao_component[ao]]);
+}

@@ -1,0 +1,74 @@
+/* Elements of nuclei and the formula in Hill order: carbon, hydrogen, then the alphabet; the
+ * alphabet alone without carbon (E. A. Hill, J. Am. Chem. Soc. 22, 478 (1900)). */
+#include "io/dataset/dataset_internal.h"
+#include "io/molecule/molecule_internal.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ELEMENTS = FMO_ELEMENT_MOST + 1 /* and 0 for none */ };
+
+/* Atomic number from a label such as "O", "c1", "CL_2"; 0 if it is none ("ghost", "X", ""). */
+static int number_of_label(const char *label)
+{
+    size_t letters = 0;
+    while (isalpha((unsigned char)label[letters])) letters++;
+    return fmo_element_number(label, letters);
+}
+
+static int number_of_charge(double charge)
+{
+    double z = round(charge);
+    return z >= 1 && z < ELEMENTS ? (int)z : 0;
+}
+
+static int compare_symbols(const void *a, const void *b)
+{
+    return strcmp(fmo_element_symbol(*(const int *)a), fmo_element_symbol(*(const int *)b));
+}
+
+/* counts[z] atoms of element z; an upper bound of its text is 2 + 11 characters an element */
+static char *hill_formula(const int counts[ELEMENTS])
+{
+    int order[ELEMENTS], n = 0, first = 0;
+    for (int z = 1; z < ELEMENTS; z++)
+        if (counts[z]) order[n++] = z;
+    qsort(order, (size_t)n, sizeof order[0], compare_symbols);
+    if (counts[6]) { /* carbon first, then hydrogen */
+        const int leaders[] = {6, 1};
+        for (int l = 0; l < 2; l++) {
+            if (!counts[leaders[l]]) continue;
+            int at = first;
+            while (order[at] != leaders[l]) at++;
+            memmove(order + first + 1, order + first, (size_t)(at - first) * sizeof order[0]);
+            order[first++] = leaders[l];
+        }
+    }
+    size_t size = 13 * (size_t)n + 1, at = 0;
+    char *formula = calloc(1, size);
+    for (int i = 0; formula && i < n; i++) {
+        at += (size_t)snprintf(formula + at, size - at, "%s", fmo_element_symbol(order[i]));
+        if (counts[order[i]] > 1)
+            at += (size_t)snprintf(formula + at, size - at, "%d", counts[order[i]]);
+    }
+    return formula;
+}
+
+fmo_status fmo_dataset_name_nuclei(fmo_dataset *dataset, const double *charge, const char *labels,
+                                   size_t slot)
+{
+    int counts[ELEMENTS] = {0};
+    dataset->number = calloc((size_t)dataset->nucleus_num, sizeof *dataset->number);
+    if (!dataset->number) return FMO_ERR_MEMORY;
+    for (int i = 0; i < dataset->nucleus_num; i++) {
+        int z = labels ? number_of_label(labels + (size_t)i * slot) : 0;
+        if (!z) z = number_of_charge(charge[i]);
+        dataset->number[i] = z;
+        if (charge[i] != 0.0) counts[z]++; /* a centre without charge only carries functions */
+    }
+    dataset->formula = hill_formula(counts);
+    return dataset->formula ? FMO_OK : FMO_ERR_MEMORY;
+}

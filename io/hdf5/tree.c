@@ -1,0 +1,131 @@
+/* See tree.h. */
+#include "io/hdf5/tree.h"
+#include "io/hdf5/attribute.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES_MOST = 1 << 14 };
+
+void fmo_h5_tree_free(fmo_h5_tree *tree)
+{
+    for (size_t i = 0; i < tree->node_num; i++) {
+        fmo_h5_node *node = &tree->node[i];
+        for (size_t k = 0; k < node->link_num; k++) free(node->link[k].name);
+        free(node->link);
+        fmo_h5_dataset_free(&node->dataset);
+        fmo_h5_object_free(&node->object);
+    }
+    free(tree->node);
+    tree->node = NULL;
+    tree->node_num = tree->node_room = 0;
+    fmo_h5_file_free(&tree->file);
+}
+
+static int compare_name(const void *name, const void *link)
+{
+    return strcmp(name, ((const fmo_h5_link *)link)->name);
+}
+
+const fmo_h5_link *fmo_h5_tree_link(const fmo_h5_node *group, const char *name)
+{
+    if (!group->link_num) return NULL;
+    return bsearch(name, group->link, group->link_num, sizeof *group->link, compare_name);
+}
+
+/* The node of an object; a new one without content if it was not seen before. */
+static fmo_h5_code node_at(fmo_h5_tree *tree, uint64_t address, size_t *index)
+{
+    for (*index = 0; *index < tree->node_num; ++*index)
+        if (tree->node[*index].object.address == address) return FMO_H5_OK;
+    if (tree->node_num == NODES_MOST)
+        return FMO_H5_UNKNOWN(&tree->file,
+                              "more than %d groups and datasets; write a file of its "
+                              "own for fmo",
+                              NODES_MOST);
+    if (tree->node_num == tree->node_room) {
+        size_t room = 2 * tree->node_room + 128;
+        fmo_h5_node *node = realloc(tree->node, room * sizeof *node);
+        if (!node) return fmo_h5_give_up(&tree->file, FMO_H5_MEMORY, "no memory to read it");
+        tree->node = node;
+        tree->node_room = room;
+    }
+    memset(&tree->node[tree->node_num], 0, sizeof *tree->node);
+    tree->node[tree->node_num++].object.address = address;
+    return FMO_H5_OK;
+}
+
+static fmo_h5_kind kind_of(const fmo_h5_object *object)
+{
+    if (fmo_h5_object_find(object, FMO_H5_LAYOUT)) return FMO_H5_DATASET;
+    if (fmo_h5_object_find(object, FMO_H5_SYMBOL_TABLE) ||
+        fmo_h5_object_find(object, FMO_H5_LINK_INFO) ||
+        fmo_h5_object_find(object, FMO_H5_GROUP_INFO))
+        return FMO_H5_GROUP;
+    return FMO_H5_OTHER;
+}
+
+/* Header, links or data of one node. */
+static fmo_h5_code read_node(fmo_h5_tree *tree, size_t i)
+{
+    fmo_h5_file *file = &tree->file;
+    fmo_h5_node *node = &tree->node[i];
+    fmo_h5_code code = fmo_h5_object_read(file, node->object.address, &node->object);
+    if (code != FMO_H5_OK) return code;
+    code = fmo_h5_attributes_load(file, &node->object);
+    if (code != FMO_H5_OK) return code;
+    node->kind = kind_of(&node->object);
+    if (node->kind == FMO_H5_DATASET) return fmo_h5_dataset_of(file, &node->object, &node->dataset);
+    if (node->kind == FMO_H5_GROUP) code = fmo_h5_group_links(file, node);
+    return code;
+}
+
+/* "/group/name", made harmless and cut. */
+static void name_node(fmo_h5_node *node, const char *group, const char *name)
+{
+    size_t n = 0;
+    for (; *group && n + 2 < sizeof node->path; group++) node->path[n++] = *group;
+    node->path[n++] = '/';
+    for (; *name && n + 1 < sizeof node->path; name++)
+        node->path[n++] = *name < ' ' || *name > '~' ? '?' : *name;
+    node->path[n] = '\0';
+}
+
+/* The nodes that the links of a group lead to. */
+static fmo_h5_code follow(fmo_h5_tree *tree, size_t i)
+{
+    for (size_t k = 0; k < tree->node[i].link_num; k++) {
+        fmo_h5_link *link = &tree->node[i].link[k];
+        if (!link->hard) continue;
+        fmo_h5_code code = node_at(tree, link->address, &link->node);
+        if (code != FMO_H5_OK) return code;
+        fmo_h5_node *node = &tree->node[link->node];
+        if (!node->links++) name_node(node, tree->node[i].path, link->name);
+    }
+    return FMO_H5_OK;
+}
+
+fmo_h5_code fmo_h5_tree_read(fmo_h5_tree *tree, int descriptor, uint64_t size)
+{
+    size_t root, i = 0;
+    *tree = (fmo_h5_tree){.where = NULL};
+    fmo_h5_code code = fmo_h5_file_open(&tree->file, descriptor, size);
+    if (code == FMO_H5_OK) code = fmo_h5_read_extension(&tree->file);
+    if (code == FMO_H5_OK) code = node_at(tree, tree->file.root, &root);
+    for (; code == FMO_H5_OK && i < tree->node_num; i++) {
+        code = read_node(tree, i);
+        if (code == FMO_H5_OK) code = follow(tree, i);
+        if (code != FMO_H5_OK) break;
+    }
+    if (code == FMO_H5_OK && tree->node[0].kind != FMO_H5_GROUP)
+        code = FMO_H5_BAD(&tree->file, "its root is no group");
+    if (code != FMO_H5_OK && i < tree->node_num) tree->where = i ? tree->node[i].path : "/";
+    for (i = 1; code == FMO_H5_OK && i < tree->node_num; i++)
+        if (tree->node[i].links > tree->node[i].object.links) {
+            tree->where = tree->node[i].path;
+            code = FMO_H5_BAD(&tree->file, "%llu links lead to it and it has %llu",
+                              (unsigned long long)tree->node[i].links,
+                              (unsigned long long)tree->node[i].object.links);
+        }
+    return code == FMO_H5_OK ? fmo_h5_check_claims(&tree->file) : code;
+}

@@ -1,0 +1,216 @@
+/* Molecules from .xyz files. A file is read whole and checked line by line; what is refused, and
+ * why, is in docs/basis-sets.md. Extended .xyz files are read where their columns and their cell
+ * mean a molecule: see check_comment. */
+#include "io/molecule/molecule_internal.h"
+#include "io/text/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COORDINATE_MOST 5e5 /* angstrom; the basis takes 1e6 bohr */
+
+enum {
+    NUCLEUS_MOST = 1000000,
+    BYTES_MOST = 1 << 28,
+    LINE_LEAST = 7 /* bytes of an atom: "H 0 0 0" */
+};
+
+#define INPUT(text, line, ...) fmo_text_fail(text, line, FMO_ERR_INPUT, __VA_ARGS__)
+
+void fmo_molecule_destroy(fmo_molecule *molecule)
+{
+    if (!molecule) return;
+    free(molecule->number);
+    free(molecule->coord);
+    free(molecule->path);
+    free(molecule);
+}
+
+static fmo_status read_count(fmo_text *text, long *count)
+{
+    fmo_word line = {NULL, 0}, word, more;
+    char quote[FMO_QUOTE_SIZE];
+    fmo_text_line(text, &line);
+    if (!fmo_text_word(&line, &word))
+        return INPUT(text, 1, "is empty; expected the number of atoms");
+    if (fmo_text_word(&line, &more) || !fmo_text_count(word, 999999999999L, count))
+        return INPUT(text, 1, "'%s%s': expected the number of atoms alone in this line",
+                     fmo_text_quote(word, quote), more.size ? " ..." : "");
+    if (*count < 1 || *count > NUCLEUS_MOST)
+        return INPUT(text, 1, "%ld atoms: expected 1 to %d; correct the number", *count,
+                     NUCLEUS_MOST);
+    return FMO_OK;
+}
+
+/* Where `key` begins a word of the comment; NULL without. */
+static const char *find_key(const char *comment, const char *key)
+{
+    for (const char *at = comment; (at = strstr(at, key)); at++)
+        if (at == comment || at[-1] == ' ') return at + strlen(key);
+    return NULL;
+}
+
+/* Does the value of a key, "T F F" in quotes or without, hold a T? */
+static bool says_true(const char *value)
+{
+    bool quoted = *value == '"';
+    size_t size = strcspn(value + quoted, quoted ? "\"" : " ");
+    return memchr(value + quoted, 'T', size) != NULL;
+}
+
+/* Extended .xyz: columns other than the usual ones, and crystals, are refused. */
+static fmo_status check_comment(const fmo_text *text, const char *comment)
+{
+    const char *columns = find_key(comment, "Properties=");
+    if (columns && strncmp(columns, "species:S:1:pos:R:3", 19) != 0)
+        return INPUT(text, 2,
+                     "Properties= does not begin with species:S:1:pos:R:3; write element, x, y, z "
+                     "as the first columns");
+    const char *periodic = find_key(comment, "pbc=");
+    if (periodic ? says_true(periodic) : find_key(comment, "Lattice=") != NULL)
+        return INPUT(text, 2,
+                     "periodic systems are not supported; if this one is a molecule in a box, "
+                     "write pbc=\"F F F\" or leave out Lattice=");
+    return FMO_OK;
+}
+
+static fmo_status read_comment(fmo_text *text, fmo_molecule *molecule)
+{
+    fmo_word line;
+    if (!fmo_text_line(text, &line))
+        return INPUT(text, 0, "ends after its first line; a comment and the atoms have to follow");
+    size_t n = line.size < sizeof molecule->comment ? line.size : sizeof molecule->comment - 1;
+    memcpy(molecule->comment, line.at, n);
+    char *comment = strndup(line.at, line.size);
+    if (!comment) return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
+    fmo_status status = check_comment(text, comment);
+    free(comment);
+    return status;
+}
+
+/* A symbol, perhaps with a label's digits behind it ("C12"), or an atomic number. */
+static int element_of(fmo_word word)
+{
+    long number = 0;
+    if (fmo_text_count(word, FMO_ELEMENT_MOST, &number)) return (int)number;
+    while (word.size > 1 && word.at[word.size - 1] >= '0' && word.at[word.size - 1] <= '9')
+        word.size--;
+    return fmo_element_number(word.at, word.size);
+}
+
+static fmo_status read_atom(const fmo_text *text, fmo_word line, int *number, double coord[3])
+{
+    fmo_word word;
+    char quote[FMO_QUOTE_SIZE];
+    if (!fmo_text_word(&line, &word))
+        return INPUT(text, text->line, "is empty; expected element, x, y, z");
+    *number = element_of(word);
+    if (!*number)
+        return INPUT(text, text->line,
+                     "'%s': not an element; write a symbol such as O or an atomic number from 1 to "
+                     "%d (dummy and ghost atoms are not supported, isotopes are written as their "
+                     "element)",
+                     fmo_text_quote(word, quote), FMO_ELEMENT_MOST);
+    for (int c = 0; c < 3; c++) {
+        double angstrom;
+        if (!fmo_text_word(&line, &word))
+            return INPUT(text, text->line, "%d of 3 coordinates; expected element, x, y, z", c);
+        if (!fmo_text_real(text, word, &angstrom))
+            return INPUT(text, text->line, "%c = '%s': expected a finite number in angstrom",
+                         "xyz"[c], fmo_text_quote(word, quote));
+        if (!(fabs(angstrom) <= COORDINATE_MOST))
+            return INPUT(text, text->line, "%c = %g: expected at most %g angstrom; move the origin",
+                         "xyz"[c], angstrom, COORDINATE_MOST);
+        coord[c] = angstrom / FMO_BOHR_IN_ANGSTROM;
+    }
+    return FMO_OK;
+}
+
+static fmo_status read_atoms(fmo_text *text, fmo_molecule *molecule)
+{
+    fmo_word line;
+    for (int i = 0; i < molecule->nucleus_num; i++) {
+        if (!fmo_text_line(text, &line))
+            return INPUT(text, 0,
+                         "ends after %d of the %d atoms of line 1 (line 2 is a comment); correct "
+                         "the number or add the rest",
+                         i, molecule->nucleus_num);
+        fmo_status status = read_atom(text, line, &molecule->number[i], molecule->coord + 3 * i);
+        if (status != FMO_OK) return status;
+    }
+    return FMO_OK;
+}
+
+static fmo_status read_rest(fmo_text *text, const fmo_molecule *molecule)
+{
+    fmo_word line, word, more;
+    long count;
+    while (fmo_text_line(text, &line)) {
+        if (!fmo_text_word(&line, &word)) continue;
+        if (fmo_text_count(word, NUCLEUS_MOST, &count) && !fmo_text_word(&line, &more))
+            return INPUT(text, text->line,
+                         "another molecule begins; keep one in the file, or split it");
+        return INPUT(text, text->line, "more atoms than the %d of line 1; correct the number",
+                     molecule->nucleus_num);
+    }
+    return FMO_OK;
+}
+
+static fmo_status check_distances(const fmo_text *text, const fmo_molecule *molecule)
+{
+    bool found;
+    int i = 0, j = 0;
+    if (fmo_molecule_find_close(molecule, &found, &i, &j) != FMO_OK)
+        return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
+    if (found)
+        return INPUT(text, j + 3,
+                     "%s is at the place of %s in line %d (closer than %g bohr); remove one of "
+                     "them",
+                     fmo_element_symbol(molecule->number[j]),
+                     fmo_element_symbol(molecule->number[i]), i + 3, FMO_NUCLEUS_DISTANCE_LEAST);
+    return FMO_OK;
+}
+
+static fmo_status read_all(fmo_text *text, const char *path, fmo_molecule *molecule)
+{
+    long count = 0;
+    fmo_status status = read_count(text, &count);
+    if (status == FMO_OK) status = read_comment(text, molecule);
+    if (status != FMO_OK) return status;
+    if ((size_t)count > text->size / LINE_LEAST)
+        return INPUT(text, 1, "%ld atoms do not fit in a file of %zu bytes; correct the number",
+                     count, text->size);
+    molecule->nucleus_num = (int)count;
+    molecule->number = calloc((size_t)count, sizeof *molecule->number);
+    molecule->coord = calloc(3 * (size_t)count, sizeof *molecule->coord);
+    molecule->path = strdup(path);
+    if (!molecule->number || !molecule->coord || !molecule->path)
+        return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory for its %ld atoms", count);
+    memcpy(molecule->sha256, text->sha256, sizeof molecule->sha256);
+    status = read_atoms(text, molecule);
+    if (status == FMO_OK) status = read_rest(text, molecule);
+    if (status == FMO_OK) status = check_distances(text, molecule);
+    return status;
+}
+
+fmo_status fmo_molecule_read_xyz(const char *path, fmo_molecule **molecule, fmo_error *err)
+{
+    if (molecule) *molecule = NULL;
+    if (!path || !molecule)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_molecule_read_xyz: NULL");
+    if (!*path) return fmo_error_set(err, FMO_ERR_INPUT, "the path is empty; name an .xyz file");
+    fmo_text text;
+    fmo_molecule *made = calloc(1, sizeof *made);
+    fmo_status status = fmo_text_read(&text, path, BYTES_MOST, "an .xyz file", err);
+    if (status == FMO_OK && !made)
+        status = fmo_text_fail(&text, 0, FMO_ERR_MEMORY, "no memory to read it");
+    if (status == FMO_OK) status = read_all(&text, path, made);
+    fmo_text_close(&text);
+    if (status == FMO_OK)
+        *molecule = made;
+    else
+        fmo_molecule_destroy(made);
+    return status;
+}

@@ -1,0 +1,45 @@
+/* HDF5 files built in memory (core driver, no backing store). HDF5 never touches the disk when we
+ * write, because it cannot close a file cleanly on a disk that is full: file.h does.
+ * Nothing here can fail but for want of memory. Names: fields.h. */
+#ifndef FMO_IO_OUTPUT_HDF5_H
+#define FMO_IO_OUTPUT_HDF5_H
+
+#include <stdbool.h>
+#include <hdf5.h>
+#include <fmo/dataset.h>
+#include "io/trexio/fields.h"
+
+/* Around every use of HDF5: its own error printing is switched off between begin and end, and other
+ * threads of ours wait. */
+typedef struct fmo_h5_quiet {
+    H5E_auto2_t function;
+    void *data;
+} fmo_h5_quiet;
+void fmo_h5_quiet_begin(fmo_h5_quiet *quiet);
+void fmo_h5_quiet_end(const fmo_h5_quiet *quiet);
+
+/* An empty file in memory; negative without memory. Close with H5Fclose. */
+hid_t fmo_h5_image_create(void);
+
+/* Its bytes, valid until the file is changed or closed. */
+bool fmo_h5_image_bytes(hid_t file, const void **bytes, size_t *size);
+
+/* A new group; negative on failure. Close with H5Gclose. */
+hid_t fmo_h5_put_group(hid_t file, const char *name);
+
+/* Scalar attributes. */
+bool fmo_h5_put_integer(hid_t group, const char *name, hid_t type, int64_t value);
+bool fmo_h5_put_real(hid_t group, const char *name, double value);
+bool fmo_h5_put_text(hid_t group, const char *name, const char *text, H5T_cset_t set);
+
+/* A dataset with the name and shape of its field: double[] or int[] by the kind, with its units if
+ * it is one of /fmo, or strings. */
+bool fmo_h5_put_values(hid_t group, fmo_field_id id, const int64_t count[DIM_COUNT],
+                       const void *values);
+bool fmo_h5_put_strings(hid_t group, const char *name, size_t n, const char *const *strings);
+
+/* Into /fmo: versions of format and program, and the data set the content was made from (NULL:
+ * not recorded). */
+bool fmo_h5_put_provenance(hid_t group, const fmo_dataset *dataset);
+
+#endif

@@ -1,0 +1,173 @@
+/* Orbitals as a Molden file (G. Schaftenaar, J. H. Noordik, J. Comput.-Aided Mol. Des. 14, 123
+ * (2000)). Contraction coefficients are those of normalised primitives, contracted functions are
+ * normalised, functions go nucleus by nucleus, its s shells before its p shells, x, y, z. */
+#define _GNU_SOURCE /* uselocale, open_memstream */
+#include "io/basis_set/norm.h"
+#include "io/dataset/dataset_internal.h"
+#include "io/output/file.h"
+#include "io/output/wavefunction_internal.h"
+#include <fmo/molecule.h>
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct writer {
+    const fmo_dataset *d;
+    const fmo_wavefunction *wf;
+    FILE *stream;
+    int *order;      /* [shell_num] shells as the file has them */
+    int *prim_begin; /* [shell_num+1] into prim */
+    int *prim;       /* [prim_num] primitives shell by shell */
+    int *ao;         /* [nao] the data set's function of each of the file's */
+    double *scale;   /* [nao] by the file's function: ours is scale times the file's */
+} writer;
+
+/* Shells by nucleus, then s before p, else as they come. */
+static void order_shells(writer *w, int *next)
+{
+    const fmo_basis_input *in = &w->d->input;
+    for (int n = 0; n <= 2 * in->nucleus_num; n++) next[n] = 0;
+    for (int s = 0; s < in->shell_num; s++)
+        next[2 * in->shell_nucleus[s] + in->shell_ang_mom[s] + 1]++;
+    for (int n = 1; n <= 2 * in->nucleus_num; n++) next[n] += next[n - 1];
+    for (int s = 0; s < in->shell_num; s++)
+        w->order[next[2 * in->shell_nucleus[s] + in->shell_ang_mom[s]]++] = s;
+}
+
+static void group_primitives(writer *w)
+{
+    const fmo_basis_input *in = &w->d->input;
+    for (int k = 0; k < in->prim_num; k++) w->prim_begin[in->prim_shell[k] + 1]++;
+    for (int s = 0; s < in->shell_num; s++) w->prim_begin[s + 1] += w->prim_begin[s];
+    for (int k = in->prim_num - 1; k >= 0; k--) /* the ends move down to the beginnings */
+        w->prim[--w->prim_begin[in->prim_shell[k] + 1]] = k;
+    for (int s = 0; s < in->shell_num; s++) w->prim_begin[s] = w->prim_begin[s + 1];
+    w->prim_begin[in->shell_num] = in->prim_num;
+}
+
+/* Coefficients of normalised primitives of a shell. Returns its number of primitives. */
+static int contraction(const writer *w, int shell, double *exponent, double *coefficient)
+{
+    const fmo_basis_input *in = &w->d->input;
+    int n = 0;
+    for (int p = w->prim_begin[shell]; p < w->prim_begin[shell + 1]; p++, n++) {
+        int k = w->prim[p];
+        exponent[n] = in->prim_exponent[k];
+        coefficient[n] =
+            in->prim_coefficient[k] / fmo_primitive_norm(in->shell_ang_mom[shell], exponent[n]);
+    }
+    return n;
+}
+
+static void put_atoms(const writer *w)
+{
+    const fmo_basis_input *in = &w->d->input;
+    fprintf(w->stream, "[Molden Format]\n[Atoms] AU\n");
+    for (int i = 0; i < in->nucleus_num; i++)
+        fprintf(w->stream, "%-2s %6d %3d %24.16e %24.16e %24.16e\n",
+                fmo_element_symbol(w->d->number[i]), i + 1, w->d->number[i],
+                in->nucleus_coord[3 * i], in->nucleus_coord[3 * i + 1],
+                in->nucleus_coord[3 * i + 2]);
+}
+
+/* Writes the basis, and notes where its functions are in the data set, and their scale. */
+static void put_basis(writer *w, double *exponent, double *coefficient, const int *ao_of)
+{
+    const fmo_basis_input *in = &w->d->input;
+    int at = 0, next = 0;
+    fprintf(w->stream, "[GTO]\n");
+    for (int nucleus = 0; nucleus < in->nucleus_num; nucleus++) {
+        fprintf(w->stream, "%6d 0\n", nucleus + 1);
+        for (; at < in->shell_num && in->shell_nucleus[w->order[at]] == nucleus; at++) {
+            int shell = w->order[at], l = in->shell_ang_mom[shell];
+            int n = contraction(w, shell, exponent, coefficient);
+            double norm = sqrt(fmo_contraction_overlap(l, n, exponent, coefficient));
+            fprintf(w->stream, " %c %4d 1.00\n", "sp"[l], n);
+            for (int k = 0; k < n; k++)
+                fprintf(w->stream, "%24.16e %24.16e\n", exponent[k], coefficient[k] / norm);
+            for (int c = 0; c <= 2 * l; c++, next++) {
+                w->ao[next] = ao_of[3 * shell + c];
+                w->scale[next] = norm * in->ao_factor[w->ao[next]];
+            }
+        }
+        fprintf(w->stream, "\n");
+    }
+}
+
+static void put_orbitals(const writer *w)
+{
+    size_t nao = (size_t)w->d->nao;
+    fprintf(w->stream, "[MO]\n");
+    for (int m = 0; m < w->wf->mo_num; m++) {
+        const double *c = w->wf->coefficient + (size_t)m * nao;
+        fprintf(w->stream, " Sym= A\n Ene= %.16e\n Spin= Alpha\n Occup= %.10f\n", w->wf->energy[m],
+                w->wf->occupation[m]);
+        for (size_t i = 0; i < nao; i++)
+            fprintf(w->stream, "%6zu %24.16e\n", i + 1, w->scale[i] * c[w->ao[i]]);
+    }
+}
+
+/* The whole text, in memory: only that can run out. */
+static bool put_all(writer *w)
+{
+    const fmo_basis_input *in = &w->d->input;
+    size_t shells = (size_t)in->shell_num, prims = (size_t)in->prim_num, nao = (size_t)w->d->nao;
+    w->order = calloc(shells, sizeof *w->order);
+    w->prim_begin = calloc(shells + 1, sizeof *w->prim_begin);
+    w->prim = calloc(prims, sizeof *w->prim);
+    w->ao = calloc(nao, sizeof *w->ao);
+    w->scale = calloc(nao, sizeof *w->scale);
+    int *next = calloc(2 * (size_t)in->nucleus_num + 1, sizeof *next);
+    int *ao_of = calloc(3 * shells, sizeof *ao_of);
+    double *exponent = calloc(prims, sizeof *exponent);
+    double *coefficient = calloc(prims, sizeof *coefficient);
+    bool good = w->order && w->prim_begin && w->prim && w->ao && w->scale && next && ao_of &&
+                exponent && coefficient;
+    if (good) {
+        order_shells(w, next);
+        group_primitives(w);
+        for (size_t i = 0; i < nao; i++) ao_of[3 * in->ao_shell[i] + in->ao_component[i]] = (int)i;
+        put_atoms(w);
+        put_basis(w, exponent, coefficient, ao_of);
+        put_orbitals(w);
+    }
+    free(next);
+    free(ao_of);
+    free(exponent);
+    free(coefficient);
+    free(w->order);
+    free(w->prim_begin);
+    free(w->prim);
+    free(w->ao);
+    free(w->scale);
+    return good;
+}
+
+fmo_status fmo_wavefunction_write_molden(const char *path, const fmo_dataset *dataset,
+                                         const fmo_wavefunction *wavefunction, fmo_error *err)
+{
+    fmo_status status =
+        fmo_wavefunction_check(path, dataset, wavefunction, "fmo_wavefunction_write_molden", err);
+    if (status != FMO_OK) return status;
+    writer w = {.d = dataset, .wf = wavefunction};
+    fmo_output output;
+    char *text = NULL;
+    size_t size = 0;
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* numbers have a point */
+    locale_t before = plain ? uselocale(plain) : (locale_t)0;
+    status = fmo_output_open(&output, path, dataset, err);
+    if (status == FMO_OK) {
+        w.stream = plain ? open_memstream(&text, &size) : NULL;
+        bool good = w.stream && put_all(&w) && !ferror(w.stream);
+        if (w.stream && fclose(w.stream) != 0) good = false;
+        if (!good) status = fmo_output_fail(&output, FMO_ERR_MEMORY, "no memory to write it");
+    }
+    if (status == FMO_OK) status = fmo_output_write(&output, text, size);
+    fmo_output_close(&output);
+    if (before) uselocale(before);
+    if (plain) freelocale(plain);
+    free(text);
+    return status;
+}

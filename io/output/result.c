@@ -1,0 +1,63 @@
+/* Writing a result file: group /fmo of a new HDF5 file, built in memory, written by file.c. */
+#include <fmo/result.h>
+#include "io/output/file.h"
+#include "io/output/hdf5.h"
+
+#include <math.h>
+
+static bool put_provenance(hid_t group, const fmo_dataset *dataset, const fmo_result *result)
+{
+    const fmo_attribute *a = fmo_attributes;
+    return fmo_h5_put_provenance(group, dataset) &&
+           fmo_h5_put_text(group, a[ATTR_fmo_mode].name, result->mode ? result->mode : "",
+                           H5T_CSET_UTF8) &&
+           fmo_h5_put_real(group, a[ATTR_fmo_cutoff].name, result->cutoff);
+}
+
+static bool put_all(hid_t file, const fmo_dataset *dataset, const fmo_result *result)
+{
+    const struct {
+        fmo_field_id id;
+        const double *values;
+    } parts[] = {{FIELD_fmo_coulomb, result->coulomb},
+                 {FIELD_fmo_exchange, result->exchange},
+                 {FIELD_fmo_fock_2e, result->fock_2e},
+                 {FIELD_fmo_fock, result->fock},
+                 {FIELD_fmo_energy, isnan(result->energy) ? NULL : &result->energy}};
+    int64_t count[DIM_COUNT] = {[DIM_AO] = result->nao};
+    hid_t group = fmo_h5_put_group(file, FMO_GROUP);
+    bool good = group >= 0 && put_provenance(group, dataset, result);
+    for (size_t i = 0; good && i < sizeof parts / sizeof parts[0]; i++)
+        if (parts[i].values) good = fmo_h5_put_values(group, parts[i].id, count, parts[i].values);
+    if (group >= 0) H5Gclose(group);
+    return good;
+}
+
+fmo_status fmo_result_write(const char *path, const fmo_dataset *dataset, const fmo_result *result,
+                            fmo_error *err)
+{
+    if (!path || !*path || !result || result->nao < 1)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_result_write: no path or no result");
+    if (dataset && fmo_basis_ao_num(fmo_dataset_basis(dataset)) != result->nao)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_result_write: nao is %d and the data set has %d functions",
+                             result->nao, fmo_basis_ao_num(fmo_dataset_basis(dataset)));
+    fmo_output output;
+    fmo_h5_quiet quiet;
+    const void *bytes = NULL;
+    size_t size = 0;
+    hid_t file = -1;
+    fmo_h5_quiet_begin(&quiet);
+    fmo_status status = fmo_output_open(&output, path, dataset, err);
+    if (status == FMO_OK) {
+        file = fmo_h5_image_create();
+        if (file < 0 || !put_all(file, dataset, result) ||
+            !fmo_h5_image_bytes(file, &bytes, &size)) /* nothing else can fail there */
+            status = fmo_output_fail(&output, FMO_ERR_MEMORY, "no memory to write it");
+    }
+    if (status == FMO_OK) status = fmo_output_write(&output, bytes, size);
+    if (file >= 0) H5Fclose(file);
+    fmo_output_close(&output);
+    fmo_h5_quiet_end(&quiet);
+    return status;
+}

@@ -1,0 +1,276 @@
+/* Orbitals as a TREXIO file: the layout of its HDF5 back end, built in memory, written by file.c.
+ * libtrexio can only write to a disk itself, where it would leave half a file when that is full;
+ * the tests read the result with libtrexio. Conventions: docs/dataset-format.md. */
+#include "io/basis_set/norm.h"
+#include "io/dataset/dataset_internal.h"
+#include "io/output/file.h"
+#include "io/output/hdf5.h"
+#include "io/output/wavefunction_internal.h"
+#include <fmo/molecule.h>
+#include <fmo/one_electron.h>
+#include <fmo/version.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LAYOUT_VERSION "2.2.3" /* the TREXIO whose layout this is */
+
+/* Arrays of the file that the data set does not have as they are. */
+typedef struct writer {
+    const fmo_dataset *d;
+    const fmo_wavefunction *wf;
+    hid_t file;
+    int64_t count[DIM_COUNT];
+    double *shell_factor;                       /* [shell_num] */
+    int *prim_shell, *r_power;                  /* [prim_num] by shell; [shell_num] */
+    double *exponent, *coefficient, *prim_norm; /* [prim_num] */
+    double *overlap_made;                       /* [nao][nao], if it was not given */
+    const double *overlap, *core;
+    const char **label; /* [nucleus_num] */
+} writer;
+
+static double *reals(int64_t n)
+{
+    return calloc((size_t)n, sizeof(double));
+}
+
+/* Primitives shell by shell, as other programs expect them, and split into a coefficient of a
+ * normalised primitive and its norm. */
+static void split_primitives(writer *w, int *next)
+{
+    const fmo_basis_input *in = &w->d->input;
+    for (int k = 0; k < in->prim_num; k++)
+        if (in->prim_shell[k] + 1 < in->shell_num) next[in->prim_shell[k] + 1]++;
+    for (int s = 1; s < in->shell_num; s++) next[s] += next[s - 1];
+    for (int k = 0; k < in->prim_num; k++) {
+        int shell = in->prim_shell[k], at = next[shell]++;
+        w->prim_shell[at] = shell;
+        w->exponent[at] = in->prim_exponent[k];
+        w->prim_norm[at] = fmo_primitive_norm(in->shell_ang_mom[shell], in->prim_exponent[k]);
+        w->coefficient[at] = in->prim_coefficient[k] / w->prim_norm[at];
+    }
+    for (int s = 0; s < in->shell_num; s++) w->shell_factor[s] = 1.0;
+}
+
+/* FMO_OK or FMO_ERR_MEMORY */
+static fmo_status prepare(writer *w)
+{
+    const fmo_basis_input *in = &w->d->input;
+    int64_t nao = w->d->nao;
+    w->count[DIM_NUCLEUS] = in->nucleus_num;
+    w->count[DIM_SHELL] = in->shell_num;
+    w->count[DIM_PRIM] = in->prim_num;
+    w->count[DIM_AO] = nao;
+    w->count[DIM_MO] = w->wf->mo_num;
+    w->count[DIM_3] = 3;
+    w->shell_factor = reals(in->shell_num);
+    w->exponent = reals(in->prim_num);
+    w->coefficient = reals(in->prim_num);
+    w->prim_norm = reals(in->prim_num);
+    w->prim_shell = calloc((size_t)in->prim_num, sizeof *w->prim_shell);
+    w->r_power = calloc((size_t)in->shell_num, sizeof *w->r_power);
+    w->label = calloc((size_t)in->nucleus_num, sizeof *w->label);
+    int *next = calloc((size_t)in->shell_num, sizeof *next);
+    bool good = w->shell_factor && w->exponent && w->coefficient && w->prim_norm && w->prim_shell &&
+                w->r_power && w->label && next;
+    if (good) split_primitives(w, next);
+    free(next);
+    for (int i = 0; good && i < in->nucleus_num; i++)
+        w->label[i] = fmo_element_symbol(w->d->number[i]);
+    w->core = w->wf->core_hamiltonian;
+    if (good && !w->core) w->core = fmo_dataset_core_hamiltonian(w->d);
+    w->overlap = w->wf->overlap;
+    if (good && !w->overlap) {
+        w->overlap = w->overlap_made = reals(nao * nao);
+        good = w->overlap_made && fmo_overlap(w->d->basis, w->overlap_made, NULL) == FMO_OK;
+    }
+    return good && w->core ? FMO_OK : FMO_ERR_MEMORY;
+}
+
+/* Electrons by the data set, else by the occupations; -1 if that is no closed shell. */
+static int electron_num(const writer *w)
+{
+    double sum = 0.0;
+    if (w->d->electron_num > 0) return w->d->electron_num;
+    for (int m = 0; m < w->wf->mo_num; m++) sum += w->wf->occupation[m];
+    double even = 2.0 * round(0.5 * sum);
+    return even >= 2.0 && fabs(sum - even) < 1e-6 ? (int)even : -1;
+}
+
+static bool put_count(hid_t group, fmo_attribute_id id, int64_t value)
+{
+    return fmo_h5_put_integer(group, fmo_attributes[id].name, H5T_STD_I64LE, value);
+}
+
+static bool put_word(hid_t group, fmo_attribute_id id, const char *text)
+{
+    return fmo_h5_put_text(group, fmo_attributes[id].name, text, H5T_CSET_ASCII);
+}
+
+/* --- groups: each fills one
+ * ---------------------------------------------------------------------*/
+
+static bool put_metadata(const writer *w, hid_t group)
+{
+    static const char *const code[] = {"fmo " FMO_VERSION_STRING};
+    (void)w;
+    return put_word(group, ATTR_metadata_package_version, LAYOUT_VERSION) &&
+           put_count(group, ATTR_metadata_code_num, 1) &&
+           fmo_h5_put_strings(group, FMO_METADATA_CODE, 1, code);
+}
+
+static bool put_nuclei(const writer *w, hid_t group)
+{
+    const fmo_basis_input *in = &w->d->input;
+    return put_count(group, ATTR_nucleus_num, in->nucleus_num) &&
+           fmo_h5_put_values(group, FIELD_nucleus_charge, w->count, in->nucleus_charge) &&
+           fmo_h5_put_values(group, FIELD_nucleus_coord, w->count, in->nucleus_coord) &&
+           fmo_h5_put_strings(group, fmo_fields[FIELD_nucleus_label].name, (size_t)in->nucleus_num,
+                              w->label) &&
+           (!isfinite(w->d->nuclear_repulsion) ||
+            fmo_h5_put_real(group, fmo_attributes[ATTR_nucleus_repulsion].name,
+                            w->d->nuclear_repulsion));
+}
+
+static bool put_electrons(const writer *w, hid_t group)
+{
+    int n = electron_num(w);
+    return n < 0 || (put_count(group, ATTR_electron_num, n) &&
+                     put_count(group, ATTR_electron_up_num, n / 2) &&
+                     put_count(group, ATTR_electron_dn_num, n / 2));
+}
+
+static bool put_pbc(const writer *w, hid_t group)
+{
+    (void)w;
+    return put_count(group, ATTR_pbc_periodic, 0);
+}
+
+static bool put_basis(const writer *w, hid_t group)
+{
+    const fmo_basis_input *in = &w->d->input;
+    return put_word(group, ATTR_basis_type, "Gaussian") &&
+           put_count(group, ATTR_basis_shell_num, in->shell_num) &&
+           put_count(group, ATTR_basis_prim_num, in->prim_num) &&
+           fmo_h5_put_values(group, FIELD_basis_nucleus_index, w->count, in->shell_nucleus) &&
+           fmo_h5_put_values(group, FIELD_basis_shell_ang_mom, w->count, in->shell_ang_mom) &&
+           fmo_h5_put_values(group, FIELD_basis_shell_factor, w->count, w->shell_factor) &&
+           fmo_h5_put_values(group, FIELD_basis_r_power, w->count, w->r_power) &&
+           fmo_h5_put_values(group, FIELD_basis_shell_index, w->count, w->prim_shell) &&
+           fmo_h5_put_values(group, FIELD_basis_exponent, w->count, w->exponent) &&
+           fmo_h5_put_values(group, FIELD_basis_coefficient, w->count, w->coefficient) &&
+           fmo_h5_put_values(group, FIELD_basis_prim_factor, w->count, w->prim_norm);
+}
+
+static bool put_aos(const writer *w, hid_t group)
+{
+    const fmo_basis_input *in = &w->d->input;
+    return put_count(group, ATTR_ao_cartesian, w->d->cartesian) &&
+           put_count(group, ATTR_ao_num, w->d->nao) &&
+           fmo_h5_put_values(group, FIELD_ao_shell, w->count, in->ao_shell) &&
+           fmo_h5_put_values(group, FIELD_ao_normalization, w->count, in->ao_factor);
+}
+
+static bool put_integrals(const writer *w, hid_t group)
+{
+    return fmo_h5_put_values(group, FIELD_ao_1e_int_overlap, w->count, w->overlap) &&
+           fmo_h5_put_values(group, FIELD_ao_1e_int_core_hamiltonian, w->count, w->core);
+}
+
+static bool put_orbitals(const writer *w, hid_t group)
+{
+    return put_word(group, ATTR_mo_type, w->wf->method ? w->wf->method : "") &&
+           put_count(group, ATTR_mo_num, w->wf->mo_num) &&
+           fmo_h5_put_values(group, FIELD_mo_coefficient, w->count, w->wf->coefficient) &&
+           fmo_h5_put_values(group, FIELD_mo_occupation, w->count, w->wf->occupation) &&
+           fmo_h5_put_values(group, FIELD_mo_energy, w->count, w->wf->energy);
+}
+
+static bool put_own(const writer *w, hid_t group)
+{
+    const fmo_attribute *a = fmo_attributes;
+    return fmo_h5_put_provenance(group, w->d) &&
+           (!w->wf->method ||
+            fmo_h5_put_text(group, a[ATTR_fmo_method].name, w->wf->method, H5T_CSET_UTF8)) &&
+           (!w->d->basis_name[0] ||
+            fmo_h5_put_text(group, a[ATTR_fmo_basis_name].name, w->d->basis_name, H5T_CSET_UTF8)) &&
+           fmo_h5_put_integer(group, a[ATTR_fmo_converged].name, H5T_STD_I32LE,
+                              w->wf->converged != 0) &&
+           (!isfinite(w->wf->total_energy) ||
+            fmo_h5_put_values(group, FIELD_fmo_energy, w->count, &w->wf->total_energy));
+}
+
+static bool put_nothing(const writer *w, hid_t group)
+{
+    (void)w;
+    return group >= 0;
+}
+
+/* libtrexio makes all its groups, and some of its functions fail where one is not there. */
+static bool put_all(const writer *w)
+{
+    static const struct {
+        const char *name;
+        bool (*put)(const writer *, hid_t);
+    } groups[] = {{"metadata", put_metadata},   {"nucleus", put_nuclei},
+                  {"electron", put_electrons},  {"pbc", put_pbc},
+                  {"basis", put_basis},         {"ao", put_aos},
+                  {"ao_1e_int", put_integrals}, {"mo", put_orbitals},
+                  {FMO_GROUP, put_own},         {"amplitude", put_nothing},
+                  {"ao_2e_int", put_nothing},   {"cell", put_nothing},
+                  {"csf", put_nothing},         {"determinant", put_nothing},
+                  {"ecp", put_nothing},         {"grid", put_nothing},
+                  {"jastrow", put_nothing},     {"mo_1e_int", put_nothing},
+                  {"mo_2e_int", put_nothing},   {"qmc", put_nothing},
+                  {"rdm", put_nothing},         {"state", put_nothing}};
+    bool good = true;
+    for (size_t i = 0; good && i < sizeof groups / sizeof groups[0]; i++) {
+        hid_t group = fmo_h5_put_group(w->file, groups[i].name);
+        good = group >= 0 && groups[i].put(w, group);
+        if (group >= 0) H5Gclose(group);
+    }
+    return good;
+}
+
+static fmo_status no_memory(const fmo_output *output)
+{
+    return fmo_output_fail(output, FMO_ERR_MEMORY, "no memory to write it");
+}
+
+static fmo_status write_image(writer *w, fmo_output *output)
+{
+    const void *bytes = NULL;
+    size_t size = 0;
+    fmo_h5_quiet quiet;
+    fmo_h5_quiet_begin(&quiet);
+    w->file = fmo_h5_image_create();
+    bool good = w->file >= 0 && put_all(w) && fmo_h5_image_bytes(w->file, &bytes, &size);
+    fmo_status status = good ? fmo_output_write(output, bytes, size) : no_memory(output);
+    if (w->file >= 0) H5Fclose(w->file);
+    fmo_h5_quiet_end(&quiet);
+    return status;
+}
+
+fmo_status fmo_wavefunction_write_trexio(const char *path, const fmo_dataset *dataset,
+                                         const fmo_wavefunction *wavefunction, fmo_error *err)
+{
+    fmo_status status =
+        fmo_wavefunction_check(path, dataset, wavefunction, "fmo_wavefunction_write_trexio", err);
+    if (status != FMO_OK) return status;
+    writer w = {.d = dataset, .wf = wavefunction, .file = -1};
+    fmo_output output;
+    status = fmo_output_open(&output, path, dataset, err);
+    if (status == FMO_OK && prepare(&w) != FMO_OK) status = no_memory(&output);
+    if (status == FMO_OK) status = write_image(&w, &output);
+    fmo_output_close(&output);
+    free(w.shell_factor);
+    free(w.exponent);
+    free(w.coefficient);
+    free(w.prim_norm);
+    free(w.prim_shell);
+    free(w.r_power);
+    free(w.label);
+    free(w.overlap_made);
+    return status;
+}

@@ -1,0 +1,39 @@
+/* See file.h. */
+#include "io/text/file.h"
+#include "io/text/harmless.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+void fmo_path_label(const char *path, char *label, size_t size)
+{
+    size_t length = strlen(path);
+    if (length < size)
+        memcpy(label, path, length + 1);
+    else
+        snprintf(label, size, "...%s", path + length - (size - 4));
+    fmo_text_harmless(label);
+}
+
+fmo_status fmo_file_open(const char *path, const char *label, const fmo_file_hints *hints,
+                         int *descriptor, struct stat *info, fmo_error *err)
+{
+    *descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*descriptor < 0 && (errno == EMFILE || errno == ENFILE))
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "%s: cannot open it: %s; close some, or raise the limit (ulimit -n)",
+                             label, strerror(errno));
+    if (*descriptor < 0 || fstat(*descriptor, info) != 0)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "%s: cannot open it: %s; check the path and the permissions", label,
+                             strerror(errno));
+    if (S_ISDIR(info->st_mode))
+        return fmo_error_set(err, FMO_ERR_INPUT, "%s: %s", label, hints->directory);
+    if (!S_ISREG(info->st_mode))
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "%s: is not a regular file; copy its content into one", label);
+    if (info->st_size == 0) return fmo_error_set(err, FMO_ERR_INPUT, "%s: %s", label, hints->empty);
+    return FMO_OK;
+}

@@ -1,0 +1,171 @@
+/* See text.h. */
+#define _GNU_SOURCE /* strtod_l */
+#include "io/text/text.h"
+#include "io/text/file.h"
+#include "io/text/sha256.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NUMBER_MOST = 127 /* characters; more digits than any program writes */ };
+
+fmo_status fmo_text_fail(const fmo_text *text, int line, fmo_status status, const char *format, ...)
+{
+    char message[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    if (line < 1) return fmo_error_set(text->err, status, "%s: %s", text->label, message);
+    return fmo_error_set(text->err, status, "%s: line %d: %s", text->label, line, message);
+}
+
+#define INPUT(text, ...) fmo_text_fail(text, 0, FMO_ERR_INPUT, __VA_ARGS__)
+
+static fmo_status read_bytes(fmo_text *text, int descriptor)
+{
+    size_t done = 0;
+    while (done < text->size) {
+        ssize_t got = read(descriptor, text->bytes + done, text->size - done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return INPUT(text, "cannot be read: %s", strerror(errno));
+        if (got == 0)
+            return INPUT(text, "became shorter while it was read; wait for the program that "
+                               "writes it");
+        done += (size_t)got;
+    }
+    text->bytes[text->size] = '\0';
+    return FMO_OK;
+}
+
+static fmo_status read_file(fmo_text *text, const char *path, size_t most, const char *what,
+                            int *descriptor)
+{
+    struct stat info;
+    char directory[128], empty[128];
+    snprintf(directory, sizeof directory, "is a directory; expected %s", what);
+    snprintf(empty, sizeof empty, "the file is empty; expected %s", what);
+    const fmo_file_hints hints = {directory, empty};
+    fmo_status status = fmo_file_open(path, text->label, &hints, descriptor, &info, text->err);
+    if (status != FMO_OK) return status;
+    if ((unsigned long long)info.st_size > most)
+        return INPUT(text, "%lld bytes are too many for %s (at most %zu are read)",
+                     (long long)info.st_size, what, most);
+    text->size = (size_t)info.st_size;
+    text->bytes = malloc(text->size + 1);
+    text->plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!text->bytes || !text->plain)
+        return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
+    status = read_bytes(text, *descriptor);
+    if (status != FMO_OK) return status;
+    if (memchr(text->bytes, '\0', text->size))
+        return INPUT(text, "holds binary data; expected %s, which is plain text", what);
+    if (fmo_sha256_file(*descriptor, text->sha256) != FMO_OK)
+        return INPUT(text, "cannot be read to its end: %s", strerror(errno));
+    text->next = text->bytes;
+    if (text->size >= 3 && memcmp(text->bytes, "\xEF\xBB\xBF", 3) == 0) text->next += 3;
+    return FMO_OK;
+}
+
+fmo_status fmo_text_read(fmo_text *text, const char *path, size_t most, const char *what,
+                         fmo_error *err)
+{
+    int descriptor = -1;
+    *text = (fmo_text){.err = err};
+    fmo_path_label(path, text->label, sizeof text->label);
+    fmo_status status = read_file(text, path, most, what, &descriptor);
+    if (descriptor >= 0) close(descriptor);
+    return status;
+}
+
+void fmo_text_close(fmo_text *text)
+{
+    free(text->bytes);
+    if (text->plain) freelocale(text->plain);
+    text->bytes = NULL;
+    text->plain = (locale_t)0;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+bool fmo_text_line(fmo_text *text, fmo_word *line)
+{
+    const char *end = text->bytes + text->size;
+    if (text->next >= end) return false;
+    const char *stop = memchr(text->next, '\n', (size_t)(end - text->next));
+    *line = (fmo_word){text->next, (size_t)((stop ? stop : end) - text->next)};
+    text->next = stop ? stop + 1 : end;
+    text->line++;
+    while (line->size && is_blank(line->at[line->size - 1])) line->size--;
+    return true;
+}
+
+bool fmo_text_word(fmo_word *line, fmo_word *word)
+{
+    while (line->size && is_blank(*line->at)) line->at++, line->size--;
+    *word = (fmo_word){line->at, 0};
+    while (line->size && !is_blank(*line->at)) line->at++, line->size--, word->size++;
+    return word->size > 0;
+}
+
+const char *fmo_text_quote(fmo_word word, char quote[FMO_QUOTE_SIZE])
+{
+    size_t n = word.size < FMO_QUOTE_SIZE ? word.size : FMO_QUOTE_SIZE - 4;
+    for (size_t i = 0; i < n; i++)
+        quote[i] = word.at[i] < ' ' || word.at[i] > '~' ? '?' : word.at[i];
+    strcpy(quote + n, n < word.size ? "..." : "");
+    return quote;
+}
+
+static size_t digits(const char *at)
+{
+    return strspn(at, "0123456789");
+}
+
+bool fmo_text_real(const fmo_text *text, fmo_word word, double *value)
+{
+    char number[NUMBER_MOST + 1];
+    if (!word.size || word.size > NUMBER_MOST) return false;
+    memcpy(number, word.at, word.size);
+    number[word.size] = '\0';
+    char *at = number;
+    at += *at == '+' || *at == '-';
+    size_t before = digits(at), after = 0;
+    at += before;
+    if (*at == '.') {
+        after = digits(++at);
+        at += after;
+    }
+    if (!before && !after) return false;
+    if (*at && strchr("eEdD", *at)) {
+        *at++ = 'e';
+        at += *at == '+' || *at == '-';
+        size_t exponent = digits(at);
+        if (!exponent) return false;
+        at += exponent;
+    }
+    if (*at) return false;
+    *value = strtod_l(number, NULL, text->plain);
+    return isfinite(*value);
+}
+
+bool fmo_text_count(fmo_word word, long most, long *value)
+{
+    long n = 0;
+    for (size_t i = 0; i < word.size; i++) {
+        if (word.at[i] < '0' || word.at[i] > '9') return false;
+        n = 10 * n + (word.at[i] - '0');
+        if (n > most) return false;
+    }
+    *value = n;
+    return word.size > 0;
+}

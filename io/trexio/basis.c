@@ -1,0 +1,169 @@
+/* The basis: its arrays, which function of its shell an AO is, and names for messages. */
+#include "io/trexio/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DEPTH_MOST = 100, /* primitives of one shell; published bases stay below 40 */
+    LABEL_SLOT = 16
+};
+
+typedef struct basis_arrays {
+    double *charge, *coord, *shell_factor, *exponent, *coefficient, *prim_factor, *normalization;
+    int *shell_nucleus, *shell_ang_mom, *prim_shell, *ao_shell, *ao_component;
+    int *used; /* [shell_num] functions or primitives of a shell seen so far */
+} basis_arrays;
+
+static bool in_range(int value, int64_t count)
+{
+    return value >= 0 && value < count;
+}
+
+/* Functions of a shell come in the standard order among themselves, other shells' in between. */
+static fmo_status find_components(fmo_reader *r, basis_arrays *b)
+{
+    static const int spherical_axis[] = {2, 0, 1}; /* m = 0, +1, -1: z, x, y */
+    for (int ao = 0; ao < r->d->nao; ao++) {
+        int shell = b->ao_shell[ao], l = 0, component = 0;
+        /* An index or an l out of range is left for fmo_basis_create to report. */
+        if (in_range(shell, r->store.count[DIM_SHELL])) {
+            l = b->shell_ang_mom[shell] == 1;
+            component = b->used[shell]++;
+            if (component > 2 * l && in_range(b->shell_ang_mom[shell], 2)) {
+                char name[64];
+                snprintf(name, sizeof name, "%s[%d] = %d", fmo_field_title(FIELD_ao_shell), ao,
+                         shell);
+                return INPUT(r, name,
+                             "shell %d is %s shell and has more than %d function%s; write "
+                             "each function once",
+                             shell, l ? "a p" : "an s", 2 * l + 1, l ? "s" : "");
+            }
+        }
+        if (l && !r->d->cartesian && component < 3) component = spherical_axis[component];
+        b->ao_component[ao] = l && component < 3 ? component : 0;
+    }
+    return FMO_OK;
+}
+
+/* One factor for each primitive: coefficient times shell_factor times prim_factor. */
+static fmo_status multiply_factors(fmo_reader *r, basis_arrays *b)
+{
+    memset(b->used, 0, (size_t)r->store.count[DIM_SHELL] * sizeof *b->used);
+    for (int64_t k = 0; k < r->store.count[DIM_PRIM]; k++) {
+        int shell = b->prim_shell[k];
+        b->coefficient[k] *= b->prim_factor[k];
+        if (!in_range(shell, r->store.count[DIM_SHELL]))
+            continue; /* reported by fmo_basis_create */
+        b->coefficient[k] *= b->shell_factor[shell];
+        if (++b->used[shell] > DEPTH_MOST)
+            return INPUT(r, fmo_field_title(FIELD_basis_shell_index),
+                         "shell %d has more than %d primitives; split it or write the file again",
+                         shell, DEPTH_MOST);
+    }
+    return FMO_OK;
+}
+
+/* From here on the arrays that the basis is made of are the data set's. */
+static void hand_over(fmo_reader *r, basis_arrays *b)
+{
+    r->d->input = (fmo_basis_input){.nucleus_num = r->d->nucleus_num,
+                                    .nucleus_charge = b->charge,
+                                    .nucleus_coord = b->coord,
+                                    .shell_num = (int)r->store.count[DIM_SHELL],
+                                    .shell_nucleus = b->shell_nucleus,
+                                    .shell_ang_mom = b->shell_ang_mom,
+                                    .prim_num = (int)r->store.count[DIM_PRIM],
+                                    .prim_shell = b->prim_shell,
+                                    .prim_exponent = b->exponent,
+                                    .prim_coefficient = b->coefficient,
+                                    .ao_num = r->d->nao,
+                                    .ao_shell = b->ao_shell,
+                                    .ao_component = b->ao_component,
+                                    .ao_factor = b->normalization};
+}
+
+static fmo_status create_basis(fmo_reader *r)
+{
+    fmo_error why = {FMO_OK, ""};
+    fmo_status status = fmo_basis_create(&r->d->input, &r->d->basis, &why);
+    if (status != FMO_OK) fmo_store_fail(&r->store, status, NULL, "%s", why.message);
+    return status;
+}
+
+static fmo_status read_cartesian(fmo_reader *r)
+{
+    const fmo_attribute *attribute = &fmo_attributes[ATTR_ao_cartesian];
+    int64_t value = 0;
+    if (!fmo_store_has_attribute(&r->store, attribute))
+        return INPUT(r, attribute->title, "missing; write 1 (p functions x, y, z) or 0 (z, x, y)");
+    fmo_status status = fmo_store_read_integer(&r->store, attribute, &value);
+    if (status == FMO_OK && value != 0 && value != 1)
+        status = INPUT(r, attribute->title, "%lld; expected 1 (p functions x, y, z) or 0 (z, x, y)",
+                       (long long)value);
+    r->d->cartesian = value == 1;
+    return status;
+}
+
+fmo_status fmo_trexio_read_basis(fmo_reader *r)
+{
+    basis_arrays b = {0};
+    size_t nao = (size_t)r->d->nao, shells = (size_t)r->store.count[DIM_SHELL];
+    const struct {
+        fmo_field_id id;
+        double **values;
+    } reals[] = {
+        {FIELD_nucleus_charge, &b.charge},           {FIELD_nucleus_coord, &b.coord},
+        {FIELD_basis_shell_factor, &b.shell_factor}, {FIELD_basis_exponent, &b.exponent},
+        {FIELD_basis_coefficient, &b.coefficient},   {FIELD_basis_prim_factor, &b.prim_factor},
+        {FIELD_ao_normalization, &b.normalization}};
+    const struct {
+        fmo_field_id id;
+        int **values;
+    } ints[] = {{FIELD_basis_nucleus_index, &b.shell_nucleus},
+                {FIELD_basis_shell_ang_mom, &b.shell_ang_mom},
+                {FIELD_basis_shell_index, &b.prim_shell},
+                {FIELD_ao_shell, &b.ao_shell}};
+    fmo_status status = read_cartesian(r);
+    for (size_t i = 0; status == FMO_OK && i < sizeof reals / sizeof reals[0]; i++)
+        status = fmo_trexio_read_reals(r, reals[i].id, reals[i].values);
+    for (size_t i = 0; status == FMO_OK && i < sizeof ints / sizeof ints[0]; i++)
+        status = fmo_trexio_read_ints(r, ints[i].id, ints[i].values);
+    b.used = calloc(shells, sizeof *b.used);
+    b.ao_component = calloc(nao, sizeof *b.ao_component);
+    if (status == FMO_OK && (!b.used || !b.ao_component))
+        status = fmo_trexio_no_memory(r, "basis", (nao + shells) * sizeof(int));
+    if (status == FMO_OK) status = find_components(r, &b);
+    if (status == FMO_OK) status = multiply_factors(r, &b);
+    hand_over(r, &b);
+    if (status == FMO_OK) status = create_basis(r);
+    free(b.shell_factor);
+    free(b.prim_factor);
+    free(b.used);
+    return status;
+}
+
+fmo_status fmo_trexio_read_names(fmo_reader *r)
+{
+    char *labels = NULL;
+    fmo_status status = FMO_OK;
+    if (r->has[FIELD_nucleus_label]) {
+        labels = calloc((size_t)r->d->nucleus_num, LABEL_SLOT);
+        if (!labels)
+            return fmo_trexio_no_memory(r, fmo_field_title(FIELD_nucleus_label), LABEL_SLOT);
+        status =
+            fmo_store_read_strings(&r->store, &fmo_fields[FIELD_nucleus_label], labels, LABEL_SLOT);
+    }
+    if (status == FMO_OK &&
+        fmo_dataset_name_nuclei(r->d, r->d->input.nucleus_charge, labels, LABEL_SLOT) != FMO_OK)
+        status = fmo_trexio_no_memory(r, fmo_field_title(FIELD_nucleus_label), LABEL_SLOT);
+    free(labels);
+    static const fmo_attribute_id names[] = {ATTR_fmo_basis_name, ATTR_fmo_basis};
+    for (int i = 0; status == FMO_OK && i < 2 && !r->d->basis_name[0]; i++)
+        if (fmo_store_is_short_string(&r->store, &fmo_attributes[names[i]],
+                                      256)) /* else: no matter */
+            status = fmo_store_read_string(&r->store, &fmo_attributes[names[i]], r->d->basis_name,
+                                           sizeof r->d->basis_name);
+    return status;
+}

@@ -1,0 +1,125 @@
+/* Reading a data set: a list of steps, each of which checks before it allocates and stops at the
+ * first thing wrong. Conventions: docs/dataset-format.md. Read next: reader.h, fields.h. */
+#include "io/trexio/reader.h"
+#include "io/text/file.h"
+#include "io/text/sha256.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { VERSION_MOST = 15 /* as libtrexio, which keeps the version in 16 bytes */ };
+
+static fmo_status open_file(fmo_reader *r)
+{
+    const fmo_file_hints hints = {
+        "is a directory; expected an HDF5 file (a TREXIO text directory has to be converted)",
+        "the file is empty; copy it again"};
+    fmo_status status =
+        fmo_file_open(r->path, r->store.label, &hints, &r->descriptor, &r->before, r->store.err);
+    r->store.size = (uint64_t)r->before.st_size;
+    r->store.descriptor = r->descriptor;
+    return status;
+}
+
+/* HDF5 locks a file exclusively as long as it writes there. File systems without locks are fine. */
+static fmo_status open_hdf5(fmo_reader *r)
+{
+    if (flock(r->descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return INPUT(r, NULL,
+                     "another program is writing the file (it holds a lock); wait for it, "
+                     "or copy the file elsewhere");
+    return fmo_store_open(&r->store);
+}
+
+static fmo_status check_version(fmo_reader *r)
+{
+    const fmo_attribute *version = &fmo_attributes[ATTR_metadata_package_version];
+    char text[VERSION_MOST + 1];
+    int numbers[3];
+    if (!fmo_store_has_attribute(&r->store, version))
+        return INPUT(r, version->title,
+                     "missing: HDF5, but not TREXIO; write the file with TREXIO 2 or newer");
+    if (!fmo_store_is_short_string(&r->store, version, VERSION_MOST) ||
+        fmo_store_read_string(&r->store, version, text, sizeof text) != FMO_OK ||
+        sscanf(text, "%3d.%5d.%5d", &numbers[0], &numbers[1], &numbers[2]) != 3 || numbers[0] < 1)
+        return INPUT(r, version->title,
+                     "expected a version such as 2.6.0 as a string of fixed length; write the file "
+                     "with TREXIO 2 or newer");
+    return FMO_OK;
+}
+
+static fmo_status hash_file(fmo_reader *r)
+{
+    fmo_status status = fmo_sha256_file(r->descriptor, r->d->sha256);
+    if (status == FMO_ERR_MEMORY) return fmo_trexio_no_memory(r, "SHA-256", 65536);
+    struct stat after, named;
+    if (status != FMO_OK || fstat(r->descriptor, &after) != 0)
+        return INPUT(r, NULL, "cannot be read to its end: %s", strerror(errno));
+    if (stat(r->path, &named) != 0 || named.st_dev != r->before.st_dev ||
+        named.st_ino != r->before.st_ino || after.st_size != r->before.st_size ||
+        after.st_mtim.tv_sec != r->before.st_mtim.tv_sec ||
+        after.st_mtim.tv_nsec != r->before.st_mtim.tv_nsec)
+        return INPUT(r, NULL, "changed while it was read; wait for the program that writes it");
+    return FMO_OK;
+}
+
+static fmo_status read_file(const char *path, bool density_needed, fmo_dataset **dataset,
+                            fmo_error *err)
+{
+    static fmo_status (*const steps[])(fmo_reader *) = {open_file,
+                                                        open_hdf5,
+                                                        check_version,
+                                                        fmo_trexio_read_counts,
+                                                        fmo_trexio_find_fields,
+                                                        fmo_trexio_check_required,
+                                                        fmo_trexio_check_memory,
+                                                        fmo_trexio_refuse_by_name,
+                                                        fmo_trexio_read_basis,
+                                                        fmo_trexio_read_names,
+                                                        fmo_trexio_check_overlap,
+                                                        fmo_trexio_read_density,
+                                                        fmo_trexio_read_core,
+                                                        fmo_trexio_read_references,
+                                                        fmo_trexio_note_convergence,
+                                                        fmo_trexio_read_repulsion,
+                                                        fmo_trexio_read_electrons,
+                                                        fmo_trexio_check_trace,
+                                                        hash_file};
+    if (dataset) *dataset = NULL;
+    if (!path || !dataset) return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_dataset_read: NULL");
+    if (!*path) return fmo_error_set(err, FMO_ERR_INPUT, "the path is empty; name a data set");
+    fmo_reader r = {
+        .path = path, .descriptor = -1, .density_needed = density_needed, .d = fmo_dataset_new()};
+    r.store.err = err;
+    fmo_path_label(path, r.store.label, sizeof r.store.label);
+    if (r.d) r.d->path = strdup(path);
+    if (!r.d || !r.d->path) {
+        fmo_dataset_destroy(r.d);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "%s: no memory to read it", r.store.label);
+    }
+    fmo_status status = FMO_OK;
+    for (size_t i = 0; status == FMO_OK && i < sizeof steps / sizeof steps[0]; i++)
+        status = steps[i](&r);
+    fmo_store_close(&r.store);
+    if (r.descriptor >= 0) close(r.descriptor);
+    free(r.overlap);
+    if (status == FMO_OK)
+        *dataset = r.d;
+    else
+        fmo_dataset_destroy(r.d);
+    return status;
+}
+
+fmo_status fmo_dataset_read(const char *path, fmo_dataset **dataset, fmo_error *err)
+{
+    return read_file(path, true, dataset, err);
+}
+
+fmo_status fmo_dataset_read_basis(const char *path, fmo_dataset **dataset, fmo_error *err)
+{
+    return read_file(path, false, dataset, err);
+}
