@@ -2,8 +2,8 @@
 """Plots of fmo-bench results: one picture per table of the JSON files given (also .json.gz).
 
     python3 -m pip install -r driver/bench/requirements.txt
-    driver/bench/plot.py docs/results/bench-*.json.gz --output plots
-    driver/bench/plot.py docs/results/bench-himeno.json.gz --only 'float' --format png
+    driver/bench/plot.py docs/results/*-ed9e7a8/bench-*.json.gz --output plots
+    driver/bench/plot.py docs/results/2026-11-20-ed9e7a8/bench-himeno.json.gz --only 'float' --format png
 
 Columns of a table that are numbers make a curve per method (CPU dotted, commit cas dashed), others a
 bar per method. Hollow marks and bars are extrapolated, crosses are wrong. `growth` makes one picture, time against

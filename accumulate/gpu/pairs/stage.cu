@@ -6,20 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A part of a shell pair: primitives [begin, begin + prims) of pair `index`, and their bound. */
-typedef struct sort_key {
-    int prims, octet, i, j, index, begin; /* octet: how small the bound is, in factors of 2^8 */
-    double bound;
-} sort_key;
+#include "accumulate/rules/pair_order.h"
 
-static int by_depth(const void *x, const void *y)
+/* A part of a shell pair: rank.prims primitives from rank.begin on of pair `index`; rank.i and
+ * rank.j are sets. */
+typedef struct pair_part {
+    fmo_pair_rank rank;
+    int index;
+    double bound;
+} pair_part;
+
+static int by_rank(const void *x, const void *y)
 {
-    const sort_key *a = (const sort_key *)x, *b = (const sort_key *)y;
-    if (a->prims != b->prims) return a->prims < b->prims ? 1 : -1;
-    if (a->octet != b->octet) return a->octet > b->octet ? 1 : -1;
-    if (a->i != b->i) return a->i < b->i ? -1 : 1;
-    if (a->j != b->j) return a->j < b->j ? -1 : 1;
-    return (a->begin > b->begin) - (a->begin < b->begin);
+    return fmo_pair_rank_compare(&((const pair_part *)x)->rank, &((const pair_part *)y)->rank);
 }
 
 static int pair_prims(const fmo_pair_list *list, int p)
@@ -51,7 +50,7 @@ static void stage_primitive(const fmo_pair_list *list, int64_t n, bool one_shell
 }
 
 static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int pair_class,
-                        const fmo_pair_list *list, const sort_key *key, size_t n,
+                        const fmo_pair_list *list, const pair_part *key, size_t n,
                         const staged_pairs *to)
 {
     /* where a pair has a partner, its heavier shell is the whole set */
@@ -60,12 +59,12 @@ static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int 
     size_t records = 0;
     for (size_t first = 0, at = 0; first < n;) {
         size_t end = first;
-        const int prims = key[first].prims;
-        while (end < n && key[end].prims == prims) end++;
+        const int prims = key[first].rank.prims;
+        while (end < n && key[end].rank.prims == prims) end++;
         const size_t stride = end - first;
         for (size_t p = first; p < end; p++) {
-            const sort_key *k = &key[p];
-            const int64_t prim = list->begin[k->index] + k->begin;
+            const pair_part *k = &key[p];
+            const int64_t prim = list->begin[k->index] + k->rank.begin;
             const bool carries = list->ratio[prim] != 0.0;
             const bool one_shell = list->i[k->index] == list->j[k->index];
             to->first[p] =
@@ -73,10 +72,11 @@ static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int 
                           fmo_gpu_first_function(f, basis, list->j[k->index]), prims, (int)stride);
             to->prim_at[p] = (unsigned)(at + p - first);
             unsigned counts = (unsigned)prims << FMO_GPU_TALLY_PRIMS;
-            if (k->begin == 0)
+            if (k->rank.begin == 0)
                 counts |= 1u << FMO_GPU_TALLY_PAIRS | (unsigned)carries << FMO_GPU_TALLY_CARRIED;
             to->rule[p] = {nextafterf((float)k->bound, INFINITY), 0.0f,
-                           make_ushort2((unsigned short)k->i, (unsigned short)k->j), counts};
+                           make_ushort2((unsigned short)k->rank.i, (unsigned short)k->rank.j),
+                           counts};
             float *tile = &to->tile_bound[p / FMO_GPU_TILE_PAIRS];
             *tile = fmaxf(*tile, to->rule[p].bound);
             for (int x = 0; x < 3; x++) {
@@ -86,7 +86,7 @@ static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int 
             to->record_at[p] = (unsigned)records;
             for (int m = 0; m < prims; m++, records++) {
                 double *const record = to->record + records * FMO_GPU_PAIR_FIELDS;
-                stage_primitive(list, prim + m, one_shell, k->i == k->j, record);
+                stage_primitive(list, prim + m, one_shell, k->rank.i == k->rank.j, record);
                 for (int f = 0; f < FMO_GPU_PAIR_TWOS; f++)
                     memcpy(to->prim +
                                2 * (at + (size_t)(m * FMO_GPU_PAIR_TWOS + f) * stride + p - first),
@@ -109,7 +109,7 @@ static int parts_of(int prims, int depth)
  * own. */
 static size_t cut_pairs(const fmo_gpu_functions *f, const fmo_basis *basis,
                         fmo_pair_class pair_class, const fmo_pair_list *list, int depth,
-                        sort_key *key)
+                        pair_part *key)
 {
     size_t n = 0;
     for (int p = 0; p < list->num; p++) {
@@ -120,9 +120,10 @@ static size_t cut_pairs(const fmo_gpu_functions *f, const fmo_basis *basis,
             const double bound =
                 parts == 1 ? list->bound[p]
                            : fmo_shell_pair_part_bound(basis, pair_class, list, p, begin, some);
-            const int octet = bound > 0.0 ? -(ilogb(bound) >> 3) : INT16_MAX;
-            key[n++] = {some,  octet, f->set_of_shell[list->i[p]], f->set_of_shell[list->j[p]], p,
-                        begin, bound};
+            key[n].rank = {some, fmo_pair_octet(bound), f->set_of_shell[list->i[p]],
+                           f->set_of_shell[list->j[p]], begin};
+            key[n].index = p;
+            key[n++].bound = bound;
             begin += some;
         }
     }
@@ -169,7 +170,7 @@ static fmo_status make_list(const fmo_fock_plan *plan, fmo_pair_class pair_class
     };
     const int num = sizeof arrays / sizeof *arrays;
     fmo_status status = FMO_OK;
-    sort_key *const key = (sort_key *)malloc((n + 1) * sizeof *key);
+    pair_part *const key = (pair_part *)malloc((n + 1) * sizeof *key);
     void *const host_piece = fmo_gpu_stage(arrays, num);
     *host = (fmo_pair_ao *)malloc((n + 1) * sizeof **host);
     if (!key || !host_piece || !*host) {
@@ -186,7 +187,7 @@ static fmo_status make_list(const fmo_fock_plan *plan, fmo_pair_class pair_class
     status = fmo_gpu_place_arrays(&g->device, "shell pairs", arrays, num, err);
     if (status != FMO_OK) goto done;
     n = cut_pairs(f, basis, pair_class, list, depth, key);
-    qsort(key, n, sizeof *key, by_depth);
+    qsort(key, n, sizeof *key, by_rank);
     stage_pairs(f, basis, pair_class, list, key, n, &staged);
     for (size_t p = 0; p < n; p++)
         (*host)[p] = {basis->shell[list->i[key[p].index]].ao_begin,
