@@ -41,7 +41,9 @@ static fmo_status check_molecule(maker *m)
     }
     bool close;
     int i = 0, j = 0;
-    if (fmo_molecule_find_close(mol, &close, &i, &j) != FMO_OK) return no_memory(m);
+    if (fmo_find_close(mol->coord, mol->nucleus_num, FMO_NUCLEUS_DISTANCE_LEAST, &close, &i, &j) !=
+        FMO_OK)
+        return no_memory(m);
     if (close)
         return INPUT(m,
                      "%s: nuclei %d (%s) and %d (%s) are closer than %g bohr; remove one of them",

@@ -3,6 +3,7 @@
  * (2019)). Numbers are strings there. An entry of coefficients for each angular momentum of a
  * shared shell (sp), or for each function of a general contraction. */
 #include "io/basis_set/basis_set_internal.h"
+#include "io/text/harmless.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -144,6 +145,7 @@ static fmo_status read_document(parser *p, json_t *document)
         return INPUT(p, "elements: missing; expected a basis set in the JSON of the Basis Set "
                         "Exchange (basissetexchange.org)");
     if (name) snprintf(p->set->name, sizeof p->set->name, "%s", name);
+    fmo_text_harmless(p->set->name);
     json_object_foreach(elements, key, element)
     {
         if (status == FMO_OK) status = read_element(p, key, element);
@@ -159,6 +161,7 @@ fmo_status fmo_basis_set_parse_json(fmo_basis_set *set, const fmo_text *text)
     json_t *document = json_loadb(text->next, left, JSON_REJECT_DUPLICATES, &error);
     if (!document && json_error_code(&error) == json_error_out_of_memory)
         return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
+    if (!document) fmo_text_harmless(error.text); /* it quotes the file */
     if (!document)
         return fmo_text_fail(text, error.line, FMO_ERR_INPUT,
                              "not valid JSON (%s); get the file again", error.text);

@@ -1,5 +1,6 @@
 /* Names of basis sets, and the directories in which their files are: basis_set.h. */
 #include "io/basis_set/names.h"
+#include "io/text/harmless.h"
 #include <fmo/basis_set.h>
 
 #include <ctype.h>
@@ -103,8 +104,10 @@ static void note_name(int i, const char *directory, const char *file, void *data
     name_list *list = data;
     size_t size = fmo_basis_file_stem(file);
     (void)i, (void)directory;
-    if (size < NAME_SIZE && list->n < NAMES_MOST)
-        snprintf(list->name[list->n++], NAME_SIZE, "%.*s", (int)size, file);
+    if (size < NAME_SIZE && list->n < NAMES_MOST) {
+        snprintf(list->name[list->n], NAME_SIZE, "%.*s", (int)size, file);
+        fmo_text_harmless(list->name[list->n++]);
+    }
 }
 
 static int compare_names(const void *a, const void *b)
@@ -129,17 +132,19 @@ void fmo_basis_set_list(char *text, size_t size)
 
 static fmo_status unknown_name(const char *name, fmo_error *err)
 {
-    char known[320];
+    char known[320], shown[44];
+    snprintf(shown, sizeof shown, "%.40s", name);
+    fmo_text_harmless(shown);
     fmo_basis_set_list(known, sizeof known);
     if (!known[0])
         return fmo_error_set(err, FMO_ERR_INPUT,
-                             "basis set '%.40s': no directory with basis sets was found; set "
+                             "basis set '%s': no directory with basis sets was found; set "
                              "FMO_BASIS_PATH to one, or give the path of a file",
-                             name);
+                             shown);
     return fmo_error_set(err, FMO_ERR_INPUT,
-                         "basis set '%.40s' is not known; choose one of %s, or give the path of a "
+                         "basis set '%s' is not known; choose one of %s, or give the path of a "
                          ".json or .gbs file",
-                         name, known);
+                         shown, known);
 }
 
 fmo_status fmo_basis_file_find(const char *name_or_path, char **path, fmo_error *err)

@@ -2,6 +2,7 @@
  * json.c and gaussian.c, set.c. */
 #include "io/basis_set/basis_set_internal.h"
 #include "io/basis_set/names.h"
+#include "io/text/harmless.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ static fmo_status parse(fmo_basis_set *set, fmo_text *text)
     file = file ? file + 1 : set->path;
     size_t stem = fmo_basis_file_stem(file);
     snprintf(set->name, sizeof set->name, "%.*s", (int)(stem ? stem : strlen(file)), file);
+    fmo_text_harmless(set->name);
     fmo_status status =
         *at == '{' ? fmo_basis_set_parse_json(set, text) : fmo_basis_set_parse_gaussian(set, text);
     if (status == FMO_OK && !set->shell_num)

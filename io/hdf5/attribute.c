@@ -43,6 +43,18 @@ static fmo_h5_code decode(fmo_h5_file *file, fmo_bytes b, const char *name, bool
     return FMO_H5_OK;
 }
 
+const char *fmo_h5_attribute_name(const fmo_h5_message *message)
+{
+    fmo_bytes b = fmo_bytes_of(message->bytes, message->size);
+    if (message->type != FMO_H5_ATTRIBUTE || message->shared) return NULL;
+    uint64_t version = fmo_bytes_take(&b, 1);
+    fmo_bytes_skip(&b, 1);
+    uint64_t size = fmo_bytes_take(&b, 2);
+    fmo_bytes_skip(&b, version == 3 ? 5 : 4);
+    fmo_bytes text = fmo_bytes_cut(&b, size);
+    return !text.bad && size && memchr(text.at, 0, (size_t)size) ? (const char *)text.at : NULL;
+}
+
 /* --- attributes in a heap ----------------------------------------------------------------------*/
 
 typedef struct dense {

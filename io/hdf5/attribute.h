@@ -14,6 +14,9 @@ typedef struct fmo_h5_attribute {
  */
 fmo_h5_code fmo_h5_attributes_load(fmo_h5_file *file, fmo_h5_object *object);
 
+/* Name of the attribute of a message; NULL if it is none, or damaged. */
+const char *fmo_h5_attribute_name(const fmo_h5_message *message);
+
 /* The attribute of a name. *found is false without. Lives as long as the object. */
 fmo_h5_code fmo_h5_attribute_find(fmo_h5_file *file, const fmo_h5_object *object, const char *name,
                                   bool *found, fmo_h5_attribute *attribute);

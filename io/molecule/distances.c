@@ -1,41 +1,67 @@
-/* Nuclei that lie too close. */
+/* Nuclei that lie too close: each is put into a cell of a grid and compared with those of the cells
+ * around, so that the work grows as the number of nuclei, however they lie. */
 #include "io/molecule/molecule_internal.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
-typedef struct position {
-    double x;
-    int nucleus;
-} position;
+typedef struct grid {
+    const double *coord;
+    double edge;
+    uint32_t mask;     /* buckets - 1 */
+    int *first, *next; /* nuclei of a bucket: [mask + 1], [n]; -1 at the end */
+} grid;
 
-static int compare_positions(const void *a, const void *b)
+static uint32_t bucket(const grid *g, const double *r, const int shift[3])
 {
-    const position *p = a, *q = b;
-    if (p->x != q->x) return p->x < q->x ? -1 : 1;
-    return p->nucleus - q->nucleus;
+    uint64_t hash = 0;
+    for (int c = 0; c < 3; c++) {
+        int64_t cell = (int64_t)floor(r[c] / g->edge) + shift[c];
+        hash = (hash ^ (uint64_t)cell) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    return (uint32_t)(hash >> 16) & g->mask;
 }
 
-fmo_status fmo_molecule_find_close(const fmo_molecule *molecule, bool *found, int *i, int *j)
+/* The first nucleus of the grid closer to r than an edge, or -1. */
+static int find_near(const grid *g, const double *r)
 {
-    const int n = molecule->nucleus_num;
-    const double *r = molecule->coord;
-    position *order = malloc((size_t)n * sizeof *order);
-    *found = false;
-    if (!order) return FMO_ERR_MEMORY;
-    for (int k = 0; k < n; k++) order[k] = (position){r[3 * k], k};
-    qsort(order, (size_t)n, sizeof *order, compare_positions);
-    for (int a = 0; a < n && !*found; a++) {
-        for (int b = a + 1; b < n && order[b].x - order[a].x < FMO_NUCLEUS_DISTANCE_LEAST; b++) {
-            const double *p = r + 3 * order[a].nucleus, *q = r + 3 * order[b].nucleus;
-            double dx = p[0] - q[0], dy = p[1] - q[1], dz = p[2] - q[2];
-            if (sqrt(dx * dx + dy * dy + dz * dz) >= FMO_NUCLEUS_DISTANCE_LEAST) continue;
-            *found = true;
-            *i = order[a].nucleus < order[b].nucleus ? order[a].nucleus : order[b].nucleus;
-            *j = order[a].nucleus + order[b].nucleus - *i;
-            break;
+    int found = -1;
+    for (int i = 0; i < 27; i++) {
+        const int shift[3] = {i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1};
+        for (int k = g->first[bucket(g, r, shift)]; k >= 0; k = g->next[k]) {
+            const double *q = g->coord + 3 * (size_t)k;
+            double dx = r[0] - q[0], dy = r[1] - q[1], dz = r[2] - q[2];
+            if (sqrt(dx * dx + dy * dy + dz * dz) < g->edge && (found < 0 || k < found)) found = k;
         }
     }
-    free(order);
-    return FMO_OK;
+    return found;
+}
+
+fmo_status fmo_find_close(const double *coord, int n, double distance, bool *found, int *i, int *j)
+{
+    grid g = {.coord = coord, .edge = distance, .mask = 1023};
+    while (g.mask < (uint32_t)n) g.mask = 2 * g.mask + 1;
+    g.first = malloc(((size_t)g.mask + 1) * sizeof *g.first);
+    g.next = malloc((size_t)n * sizeof *g.next);
+    *found = false;
+    for (uint32_t b = 0; g.first && b <= g.mask; b++) g.first[b] = -1;
+    for (int k = 0; g.first && g.next && k < n && !*found; k++) {
+        const double *r = coord + 3 * (size_t)k;
+        static const int here[3] = {0, 0, 0};
+        int near = find_near(&g, r);
+        if (near >= 0) {
+            *found = true;
+            *i = near;
+            *j = k;
+        }
+        uint32_t b = bucket(&g, r, here);
+        g.next[k] = g.first[b];
+        g.first[b] = k;
+    }
+    fmo_status status = g.first && g.next ? FMO_OK : FMO_ERR_MEMORY;
+    free(g.first);
+    free(g.next);
+    return status;
 }

@@ -11,7 +11,11 @@ enum { FMO_ELEMENT_MOST = 118 };
 /* Atomic number of a symbol in any case, `size` letters and nothing else; 0 if it is none. */
 int fmo_element_number(const char *symbol, size_t size);
 
-/* Do two nuclei, *i < *j, lie closer than FMO_NUCLEUS_DISTANCE_LEAST? FMO_OK or FMO_ERR_MEMORY. */
-fmo_status fmo_molecule_find_close(const fmo_molecule *molecule, bool *found, int *i, int *j);
+/* Nuclei closer than this, in bohr (0.3 angstrom), get a notice: no bond is as short. */
+#define FMO_NUCLEUS_DISTANCE_NOTICE 0.5669
+
+/* Do two of n places coord[n][3] (finite, below 1e9 distances from the origin), *i < *j, lie closer
+ * than a distance? The first such *j is told. FMO_OK or FMO_ERR_MEMORY. */
+fmo_status fmo_find_close(const double *coord, int n, double distance, bool *found, int *i, int *j);
 
 #endif

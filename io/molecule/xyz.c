@@ -2,12 +2,15 @@
  * why, is in docs/basis-sets.md. Extended .xyz files are read where their columns and their cell
  * mean a molecule: see check_comment. */
 #include "io/molecule/molecule_internal.h"
+#include "io/text/harmless.h"
 #include "io/text/text.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define COORDINATE_MOST 5e5 /* angstrom; the basis takes 1e6 bohr */
 
@@ -44,32 +47,50 @@ static fmo_status read_count(fmo_text *text, long *count)
     return FMO_OK;
 }
 
-/* Where `key` begins a word of the comment; NULL without. */
+/* Where the value of a key begins ("pbc=", in any case, after a blank or at the beginning; blanks
+ * may stand around the sign); NULL without. */
 static const char *find_key(const char *comment, const char *key)
 {
-    for (const char *at = comment; (at = strstr(at, key)); at++)
-        if (at == comment || at[-1] == ' ') return at + strlen(key);
+    size_t size = strlen(key);
+    for (const char *at = comment; *at; at++) {
+        if (strncasecmp(at, key, size) != 0 || (at > comment && !isspace((unsigned char)at[-1])))
+            continue;
+        const char *sign = at + size + strspn(at + size, " \t");
+        if (*sign == '=') return sign + 1 + strspn(sign + 1, " \t");
+    }
     return NULL;
 }
 
-/* Does the value of a key, "T F F" in quotes or without, hold a T? */
-static bool says_true(const char *value)
+/* Is no direction of "F F F", "0 0 0", "false,false,false" periodic? Anything else is. */
+static bool says_false(const char *value)
 {
-    bool quoted = *value == '"';
-    size_t size = strcspn(value + quoted, quoted ? "\"" : " ");
-    return memchr(value + quoted, 'T', size) != NULL;
+    bool quoted = *value && strchr("\"'{[", *value), any = false;
+    const char *end = value + quoted + strcspn(value + quoted, quoted ? "\"'}]" : " \t");
+    for (const char *at = value + quoted; at < end;) {
+        size_t skip = strspn(at, " \t,[]"), size = strcspn(at + skip, " \t,\"'{}[]");
+        at += skip;
+        if (at >= end) break;
+        bool no = (size == 1 && strchr("Ff0", *at)) ||
+                  (size == 5 && strncasecmp(at, "false", size) == 0) ||
+                  (size == 2 && strncasecmp(at, "no", size) == 0);
+        if (!no) return false;
+        any = true;
+        at += size;
+    }
+    return any;
 }
 
 /* Extended .xyz: columns other than the usual ones, and crystals, are refused. */
 static fmo_status check_comment(const fmo_text *text, const char *comment)
 {
-    const char *columns = find_key(comment, "Properties=");
-    if (columns && strncmp(columns, "species:S:1:pos:R:3", 19) != 0)
+    const char *columns = find_key(comment, "Properties");
+    if (columns) columns += *columns == '"';
+    if (columns && strncasecmp(columns, "species:S:1:pos:R:3", 19) != 0)
         return INPUT(text, 2,
                      "Properties= does not begin with species:S:1:pos:R:3; write element, x, y, z "
                      "as the first columns");
-    const char *periodic = find_key(comment, "pbc=");
-    if (periodic ? says_true(periodic) : find_key(comment, "Lattice=") != NULL)
+    const char *periodic = find_key(comment, "pbc");
+    if (periodic ? !says_false(periodic) : find_key(comment, "Lattice") != NULL)
         return INPUT(text, 2,
                      "periodic systems are not supported; if this one is a molecule in a box, "
                      "write pbc=\"F F F\" or leave out Lattice=");
@@ -83,6 +104,7 @@ static fmo_status read_comment(fmo_text *text, fmo_molecule *molecule)
         return INPUT(text, 0, "ends after its first line; a comment and the atoms have to follow");
     size_t n = line.size < sizeof molecule->comment ? line.size : sizeof molecule->comment - 1;
     memcpy(molecule->comment, line.at, n);
+    fmo_text_harmless(molecule->comment);
     char *comment = strndup(line.at, line.size);
     if (!comment) return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
     fmo_status status = check_comment(text, comment);
@@ -162,7 +184,8 @@ static fmo_status check_distances(const fmo_text *text, const fmo_molecule *mole
 {
     bool found;
     int i = 0, j = 0;
-    if (fmo_molecule_find_close(molecule, &found, &i, &j) != FMO_OK)
+    if (fmo_find_close(molecule->coord, molecule->nucleus_num, FMO_NUCLEUS_DISTANCE_LEAST, &found,
+                       &i, &j) != FMO_OK)
         return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
     if (found)
         return INPUT(text, j + 3,

@@ -96,8 +96,8 @@ fmo_status fmo_trexio_read_ints(fmo_reader *r, fmo_field_id id, int **values)
     return status;
 }
 
-/* Rounding is averaged away; a matrix that is not symmetric is refused. */
-fmo_status fmo_trexio_symmetrize(fmo_reader *r, fmo_field_id id, double *matrix)
+/* A matrix that is not symmetric is refused. */
+fmo_status fmo_trexio_check_symmetric(fmo_reader *r, fmo_field_id id, const double *matrix)
 {
     size_t n = (size_t)r->d->nao, row = 0, column = 0;
     double largest = 0.0, worst = 0.0;
@@ -112,16 +112,20 @@ fmo_status fmo_trexio_symmetrize(fmo_reader *r, fmo_field_id id, double *matrix)
         }
     }
     for (size_t i = 0; i < n * n; i++) largest = fmax(largest, fabs(matrix[i]));
-    if (worst > ASYMMETRY_TOLERANCE * largest) {
-        char name[96];
-        snprintf(name, sizeof name, "%s[%zu][%zu]", fmo_field_title(id), row, column);
-        return INPUT(r, name,
-                     "%.15g, and %.15g across the diagonal: not symmetric; write (M + M^T)/2",
-                     matrix[row * n + column], matrix[column * n + row]);
-    }
-    for (size_t i = 0; i < n; i++)
+    if (worst <= ASYMMETRY_TOLERANCE * largest) return FMO_OK;
+    char name[96];
+    snprintf(name, sizeof name, "%s[%zu][%zu]", fmo_field_title(id), row, column);
+    return INPUT(r, name, "%.15g, and %.15g across the diagonal: not symmetric; write (M + M^T)/2",
+                 matrix[row * n + column], matrix[column * n + row]);
+}
+
+fmo_status fmo_trexio_symmetrize(fmo_reader *r, fmo_field_id id, double *matrix)
+{
+    size_t n = (size_t)r->d->nao;
+    fmo_status status = fmo_trexio_check_symmetric(r, id, matrix);
+    for (size_t i = 0; status == FMO_OK && i < n; i++)
         for (size_t j = 0; j < i; j++)
             matrix[i * n + j] = matrix[j * n + i] =
                 matrix[i * n + j] + 0.5 * (matrix[j * n + i] - matrix[i * n + j]);
-    return FMO_OK;
+    return status;
 }

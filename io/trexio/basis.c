@@ -57,7 +57,7 @@ static fmo_status multiply_factors(fmo_reader *r, basis_arrays *b)
         if (!in_range(shell, r->store.count[DIM_SHELL]))
             continue; /* reported by fmo_basis_create */
         b->coefficient[k] *= b->shell_factor[shell];
-        if (++b->used[shell] > DEPTH_MOST)
+        if (b->coefficient[k] != 0.0 && ++b->used[shell] > DEPTH_MOST)
             return INPUT(r, fmo_field_title(FIELD_basis_shell_index),
                          "shell %d has more than %d primitives; split it or write the file again",
                          shell, DEPTH_MOST);

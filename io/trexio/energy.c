@@ -52,8 +52,11 @@ fmo_status fmo_trexio_read_references(fmo_reader *r)
                     {FIELD_fmo_fock_2e, &r->d->fock_2e}};
     fmo_status status = FMO_OK;
     for (size_t i = 0; status == FMO_OK && i < sizeof matrices / sizeof matrices[0]; i++)
-        if (r->has[matrices[i].id])
+        if (r->has[matrices[i].id]) {
             status = fmo_trexio_read_reals(r, matrices[i].id, matrices[i].values);
+            if (status == FMO_OK)
+                status = fmo_trexio_check_symmetric(r, matrices[i].id, *matrices[i].values);
+        }
     if (status == FMO_OK && r->has[FIELD_fmo_energy]) {
         double *energy = NULL;
         status = fmo_trexio_read_reals(r, FIELD_fmo_energy, &energy);

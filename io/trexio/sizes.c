@@ -34,6 +34,8 @@ fmo_status fmo_trexio_read_counts(fmo_reader *r)
 /* Every field we know is checked where it exists, whether it will be used or not. */
 fmo_status fmo_trexio_find_fields(fmo_reader *r)
 {
+    fmo_status named = fmo_store_check_names(&r->store);
+    if (named != FMO_OK) return named;
     for (int id = 0; id < FIELD_COUNT; id++) {
         const fmo_field *field = &fmo_fields[id];
         fmo_status status = fmo_store_find(&r->store, field, &r->has[id]);

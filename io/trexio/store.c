@@ -127,6 +127,79 @@ fmo_status fmo_store_find(fmo_store *store, const fmo_field *field, bool *found)
     return FMO_OK;
 }
 
+/* One character apart? */
+static bool is_near(const char *a, const char *b)
+{
+    int off = 0;
+    for (; *a && *b; a++, b++) off += *a != *b;
+    return !*a && !*b && off == 1;
+}
+
+static fmo_status misspelt(const fmo_store *store, const char *title, const char *name)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.60s", name);
+    fmo_text_harmless(text);
+    return fmo_store_fail(store, FMO_ERR_INPUT, title,
+                          "missing, and there is '%s': misspelt, or the file is damaged; rename "
+                          "it, or copy the file again",
+                          text);
+}
+
+static fmo_status check_field_name(const fmo_store *store, const fmo_field *field)
+{
+    const fmo_h5_node *group = group_of(store, field->group);
+    if (!group || link_of(store, field)) return FMO_OK;
+    for (size_t i = 0; i < group->link_num; i++)
+        if (is_near(group->link[i].name, field->name))
+            return misspelt(store, field->title, group->link[i].name);
+    return FMO_OK;
+}
+
+static fmo_status check_attribute_name(fmo_store *store, const fmo_attribute *what)
+{
+    const fmo_h5_node *group = group_of(store, what->group);
+    if (!group || fmo_store_has_attribute(store, what)) return FMO_OK;
+    for (size_t i = 0; i < group->object.message_num; i++) {
+        const char *name = fmo_h5_attribute_name(&group->object.message[i]);
+        if (name && is_near(name, what->name)) return misspelt(store, what->title, name);
+    }
+    return FMO_OK;
+}
+
+/* Groups that may be missing, or are needed and have a short name, with what TREXIO calls others.
+ */
+static fmo_status check_group_name(const fmo_store *store, const char *group)
+{
+    static const char *const others[] = {"ao",        "mo",        "ao_1e_int", "mo_1e_int",
+                                         "ao_2e_int", "mo_2e_int", "pbc",       "ecp",
+                                         "qmc",       "rdm",       "csf"};
+    const fmo_h5_node *root = &store->tree.node[0];
+    if (group_of(store, group)) return FMO_OK;
+    for (size_t i = 0; i < root->link_num; i++) {
+        bool known = false;
+        for (size_t k = 0; k < sizeof others / sizeof others[0]; k++)
+            known |= strcmp(root->link[i].name, others[k]) == 0;
+        if (!known && is_near(root->link[i].name, group))
+            return misspelt(store, group, root->link[i].name);
+    }
+    return FMO_OK;
+}
+
+fmo_status fmo_store_check_names(fmo_store *store)
+{
+    fmo_status status = FMO_OK;
+    for (int i = 0; status == FMO_OK && i < ATTR_COUNT; i++) {
+        status = check_group_name(store, fmo_attributes[i].group);
+        if (status == FMO_OK) status = check_attribute_name(store, &fmo_attributes[i]);
+    }
+    for (int i = 0; status == FMO_OK && i < FIELD_COUNT; i++) {
+        status = check_group_name(store, fmo_fields[i].group);
+        if (status == FMO_OK) status = check_field_name(store, &fmo_fields[i]);
+    }
+    return status;
+}
+
 /* Of a field that was found. */
 static const fmo_h5_node *node_of(const fmo_store *store, const fmo_field *field)
 {

@@ -29,6 +29,11 @@ void fmo_store_close(fmo_store *store);
 /* Is the dataset there? A link to elsewhere in its place, or a group, is an error. */
 fmo_status fmo_store_find(fmo_store *store, const fmo_field *field, bool *found);
 
+/* Is there, in place of a field or attribute that is missing, a name that differs from its own in
+ * one character? A name is never taken for another: FMO_ERR_INPUT. (HDF5's older format keeps no
+ * checksum over names.) */
+fmo_status fmo_store_check_names(fmo_store *store);
+
 /* Check type, shape against store->count, and storage of a dataset that is there. */
 fmo_status fmo_store_check(fmo_store *store, const fmo_field *field);
 
