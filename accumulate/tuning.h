@@ -86,7 +86,7 @@
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 46")                                 \
     X(batch_waiting, 256, "jobs of a batch that are started together: four groups",              \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 45")                                 \
-    X(gpu_tile_tasks, 256, "warps of schedule tile for a multiprocessor",                        \
+    X(gpu_tile_warps, 256, "warps of schedule tile for a multiprocessor",                        \
       "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                      \
     X(gpu_tile_kets_least, 128, "kets of a warp of schedule tile",                               \
       "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                      \

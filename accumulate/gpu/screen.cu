@@ -163,7 +163,7 @@ enum { PLACE_LIST_BITS = 2 };
 
 /* What a block counts for the profile; by quartets, but prims, which are of kets. */
 typedef struct screen_counts {
-    unsigned tasks, prims, pairs, carried, exchanges;
+    unsigned survived, prims, pairs, carried, exchanges;
 } screen_counts;
 
 /* What the threads of a block share, besides the rows. */
@@ -290,7 +290,7 @@ __device__ __forceinline__ unsigned classify(const screen_args &a, const screen_
 
 /* Step 3, a warp for a list: numbers of its members become places in it. */
 __device__ __forceinline__ void reserve(unsigned *survivors, int queued, unsigned *listed,
-                                        unsigned *tasks)
+                                        unsigned *survived)
 {
     const int lane = threadIdx.x % 32, warps = (queued + 31) / 32;
     unsigned sum[2], base = 0;
@@ -304,7 +304,7 @@ __device__ __forceinline__ void reserve(unsigned *survivors, int queued, unsigne
     sum[1] += __shfl_sync(0xffffffffu, sum[0], 31);
     if (lane == 31 && sum[1]) {
         base = atomicAdd(survivors, sum[1]);
-        atomicAdd(tasks, sum[1]);
+        atomicAdd(survived, sum[1]);
     }
     base = __shfl_sync(0xffffffffu, base, 31);
     for (int h = 0; h < 2; h++)
@@ -396,7 +396,7 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
         __syncthreads();
         if (warp < (FAR ? FMO_GPU_LISTS : 1))
             reserve(&a.counters->survivors[warp][task.eri_class], queued, shared.listed[warp],
-                    &shared.counted.tasks);
+                    &shared.counted.survived);
         __syncthreads();
         write_lists<QUEUE, FAR>(task, bra.pair, queued, &shared);
         if (g + 1 < a.slabs) __syncthreads();
@@ -416,7 +416,7 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     __syncthreads();
     if (threadIdx.x == 0 && counted->prims) {
         const unsigned bra_prims = fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_PRIMS);
-        atomicAdd(&a.counters->tasks[task.eri_class], (unsigned long long)counted->tasks);
+        atomicAdd(&a.counters->survived[task.eri_class], (unsigned long long)counted->survived);
         atomicAdd(&a.counters->exchanges[task.eri_class], (unsigned long long)counted->exchanges);
         atomicAdd(&a.counters->prim_quartets[task.eri_class],
                   (unsigned long long)counted->prims * bra_prims);

@@ -184,7 +184,7 @@ enum {
 typedef struct fmo_gpu_counters {
     unsigned survivors[FMO_GPU_LISTS][FMO_ERI_CLASS_COUNT]; /* of the running pass */
     unsigned long long quartets[FMO_ERI_CLASS_COUNT];       /* contracted */
-    unsigned long long tasks[FMO_ERI_CLASS_COUNT];     /* threads' work: pairs of parts of pairs */
+    unsigned long long survived[FMO_ERI_CLASS_COUNT];  /* pairs of parts of pairs: threads' work */
     unsigned long long exchanges[FMO_ERI_CLASS_COUNT]; /* those that count in K */
     unsigned long long prim_quartets[FMO_ERI_CLASS_COUNT];
     unsigned long long issued[FMO_ERI_CLASS_COUNT];
@@ -243,12 +243,12 @@ typedef struct fmo_gpu_class_view {
     const unsigned *count[FMO_GPU_LISTS];
 } fmo_gpu_class_view;
 
-/* One class of kept integrals, whose tasks are the list of the class view, and what screening them
- * takes. */
+/* One class of kept integrals, whose quartets are the list of the class view, and what screening
+ * them takes. */
 typedef struct fmo_gpu_stored_args {
     const double *eri; /* as kernels/stored.cuh lays them out */
-    size_t tasks;
-    size_t piece; /* tasks that a warp screens in a row, a power of two from 32 on */
+    size_t kept;
+    size_t piece; /* quartets that a warp screens in a row, a power of two from 32 on */
     const float *block_max;
     int sets;
     float cutoff;

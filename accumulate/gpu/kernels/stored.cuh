@@ -1,4 +1,4 @@
-/* The kernel of plans that keep their integrals: tasks from the kept list, screened with the
+/* The kernel of plans that keep their integrals: quartets from the kept list, screened with the
  * density of the build; the integrals of those that stay are read and digested as in
  * kernels/near.cuh. */
 #ifndef FMO_GPU_STORED_KERNEL_CUH
@@ -16,62 +16,62 @@ static constexpr int fmo_gpu_stored_blocks = C::size > 64  ? 2
                                              : C::size > 4 ? 5
                                                            : 8;
 
-/* Doubles that the integrals of so many tasks take: tiles of 32 tasks, and in a tile [two
- * components][task], with the last one of an odd number [task], so that neighbouring lanes read
- * neighbouring 16 bytes and all of a tile is at fixed distances. */
-template <class C> static __host__ __device__ constexpr size_t fmo_gpu_stored_size(size_t tasks)
+/* Doubles that the integrals of so many quartets take: tiles of 32 quartets, and in a tile [two
+ * components][quartet], with the last one of an odd number [quartet], so that neighbouring lanes
+ * read neighbouring 16 bytes and all of a tile is at fixed distances. */
+template <class C> static __host__ __device__ constexpr size_t fmo_gpu_stored_size(size_t quartets)
 {
-    return (tasks + 31) / 32 * (32 * C::size);
+    return (quartets + 31) / 32 * (32 * C::size);
 }
 
 template <class C>
-static __device__ __forceinline__ void fmo_gpu_store_integrals(double *to, size_t task,
+static __device__ __forceinline__ void fmo_gpu_store_integrals(double *to, size_t entry,
                                                                const double *eri)
 {
-    double *const tile = to + fmo_gpu_stored_size<C>(task / 32 * 32);
-    double2 *const two = (double2 *)tile + task % 32;
+    double *const tile = to + fmo_gpu_stored_size<C>(entry / 32 * 32);
+    double2 *const two = (double2 *)tile + entry % 32;
     FMO_UNROLL
     for (int n = 0; n < C::size / 2; n++) two[32 * n] = make_double2(eri[2 * n], eri[2 * n + 1]);
-    if (C::size % 2) tile[32 * (C::size - 1) + task % 32] = eri[C::size - 1];
+    if (C::size % 2) tile[32 * (C::size - 1) + entry % 32] = eri[C::size - 1];
 }
 
 template <class C>
-static __device__ __forceinline__ void fmo_gpu_load_integrals(const double *from, size_t task,
+static __device__ __forceinline__ void fmo_gpu_load_integrals(const double *from, size_t entry,
                                                               double *eri)
 {
-    const double *const tile = from + fmo_gpu_stored_size<C>(task / 32 * 32);
-    const double2 *const two = (const double2 *)tile + task % 32;
+    const double *const tile = from + fmo_gpu_stored_size<C>(entry / 32 * 32);
+    const double2 *const two = (const double2 *)tile + entry % 32;
     FMO_UNROLL
     for (int n = 0; n < C::size / 2; n++) {
         const double2 value = fmo_gpu_load_once(two + 32 * n);
         eri[2 * n] = value.x;
         eri[2 * n + 1] = value.y;
     }
-    if (C::size % 2) eri[C::size - 1] = __ldg(tile + 32 * (C::size - 1) + task % 32);
+    if (C::size % 2) eri[C::size - 1] = __ldg(tile + 32 * (C::size - 1) + entry % 32);
 }
 
 /* Survivors of a warp that wait until there are enough for all lanes, in the order of the list, and
  * what the warp has counted. */
 typedef struct fmo_gpu_waiting {
-    size_t task[64]; /* a ring */
+    size_t entry[64]; /* a ring */
     int2 quartet[64];
-    unsigned tasks, exchanges, prim_quartets;
+    unsigned survived, exchanges, prim_quartets;
     unsigned pairs[2], carried[2]; /* as in fmo_gpu_count; [bra carries] */
 } fmo_gpu_waiting;
 
-/* Screens 32 tasks by the rule of screen.h, in the arithmetic of gpu/screen.cu; the survivors go
+/* Screens 32 quartets by the rule of screen.h, in the arithmetic of gpu/screen.cu; the survivors go
  * into the ring at `end`. Returns how many. NaN stays. */
 static __device__ __forceinline__ unsigned
 fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args &a, int eri_class,
                       size_t first, fmo_gpu_waiting *waiting, unsigned end)
 {
     const unsigned all = 0xffffffffu;
-    const size_t task = first + fmo_lane();
+    const size_t entry = first + fmo_lane();
     bool stays = false, exchanges = false;
     int2 quartet = {0, 0};
     fmo_gpu_rule bra = {}, ket = {};
-    if (task < a.tasks) {
-        quartet = fmo_gpu_load_once(view.list + task);
+    if (entry < a.kept) {
+        quartet = fmo_gpu_load_once(view.list + entry);
         quartet.y &= FMO_GPU_PAIRS_MAX - 1;
         bra = view.bra.rule[quartet.x];
         ket = view.ket.rule[quartet.y];
@@ -85,7 +85,7 @@ fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args 
     if (!staying) return 0;
     if (stays) {
         const unsigned at = (end + __popc(staying & fmo_lanes_below())) % 64;
-        waiting->task[at] = task;
+        waiting->entry[at] = entry;
         waiting->quartet[at] =
             make_int2(quartet.x, quartet.y | (exchanges ? (int)FMO_GPU_EXCHANGE_BIT : 0));
         atomicAdd(&waiting->prim_quartets, fmo_gpu_tally(bra.counts, FMO_GPU_TALLY_PRIMS) *
@@ -101,7 +101,7 @@ fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args 
     const unsigned kets =
         pairs & __ballot_sync(all, fmo_gpu_tally(ket.counts, FMO_GPU_TALLY_CARRIED));
     if (fmo_lane() == 0) {
-        waiting->tasks += __popc(staying);
+        waiting->survived += __popc(staying);
         waiting->exchanges += __popc(exchanging);
         waiting->pairs[0] += __popc(pairs & ~bras);
         waiting->pairs[1] += __popc(bras);
@@ -115,8 +115,8 @@ fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args 
 static __device__ __forceinline__ void
 fmo_gpu_count_stored(fmo_gpu_counters *counters, int eri_class, const fmo_gpu_waiting *waiting)
 {
-    if (fmo_lane() != 0 || !waiting->tasks) return;
-    atomicAdd(&counters->tasks[eri_class], (unsigned long long)waiting->tasks);
+    if (fmo_lane() != 0 || !waiting->survived) return;
+    atomicAdd(&counters->survived[eri_class], (unsigned long long)waiting->survived);
     atomicAdd(&counters->exchanges[eri_class], (unsigned long long)waiting->exchanges);
     atomicAdd(&counters->prim_quartets[eri_class], (unsigned long long)waiting->prim_quartets);
     for (int carries = 0; carries < 2; carries++)
@@ -140,11 +140,11 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_stored_blocks<C>)
     unsigned issued = 0, begin = 0, waits = 0;
     /* A warp without survivors has something to repeat where it must go along. */
     for (unsigned n = lane; n < 64; n += 32) {
-        waiting->task[n] = 0;
+        waiting->entry[n] = 0;
         waiting->quartet[n] = make_int2(0, 0);
     }
     if (lane == 0) {
-        waiting->tasks = waiting->exchanges = waiting->prim_quartets = 0;
+        waiting->survived = waiting->exchanges = waiting->prim_quartets = 0;
         for (int carries = 0; carries < 2; carries++)
             waiting->pairs[carries] = waiting->carried[carries] = 0;
     }
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_stored_blocks<C>)
     const size_t skip = ((size_t)gridDim.x * warps - 1) * a.piece;
     size_t next = ((size_t)blockIdx.x * warps + threadIdx.x / 32) * a.piece;
     for (;;) {
-        while (waits < 32 && next < a.tasks) {
+        while (waits < 32 && next < a.kept) {
             waits += fmo_gpu_screen_stored(view, a, C::id, next, waiting, begin + waits);
             next += 32;
             if (next % a.piece == 0) next += skip;
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_stored_blocks<C>)
             const unsigned at = (begin + (active ? lane : 0)) % 64;
             const int2 quartet = waiting->quartet[at];
             double eri[C::size];
-            fmo_gpu_load_integrals<C>(a.eri, waiting->task[at], eri);
+            fmo_gpu_load_integrals<C>(a.eri, waiting->entry[at], eri);
             const int4 bra = __ldg(view.bra.first + quartet.x);
             const int4 ket = __ldg(view.ket.first + (quartet.y & (FMO_GPU_PAIRS_MAX - 1)));
             const fmo_gpu_shells shells = {{bra.x, bra.y, ket.x, ket.y}};

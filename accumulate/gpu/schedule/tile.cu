@@ -43,7 +43,7 @@ static cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *va
     const fmo_gpu_class_view view = fmo_gpu_view(plan, task);
     const fmo_gpu_matrices m = fmo_gpu_matrix_view(plan, c);
     /* Enough warps to keep the GPU busy to the end, but no share of too few kets. */
-    int chunks = (fmo_tuning_gpu_tile_tasks * g->device.processors + bras - 1) / bras;
+    int chunks = (fmo_tuning_gpu_tile_warps * g->device.processors + bras - 1) / bras;
     const int most =
         (view.ket.num + fmo_tuning_gpu_tile_kets_least - 1) / fmo_tuning_gpu_tile_kets_least;
     if (chunks > most) chunks = most;
