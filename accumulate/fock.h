@@ -76,7 +76,9 @@ typedef struct fmo_fock_options {
                               classes side by side and is timed as a whole */
     int measure_accumulation; /**< fused: measure_classes, and once more without the commits, to
                                    fill the profile's compute_seconds */
-    void *stream; /**< cudaStream_t that GPU work goes to; NULL: a stream of the plan's own */
+    int device;   /**< fused and split: CUDA's number of the GPU; -1, the default: the one that the
+                       thread that makes the plan has chosen. Later calls find it by themselves */
+    void *stream; /**< cudaStream_t of that GPU that work goes to; NULL: one of the plan's own */
     /** Called from the building thread with the finished share, 0..1; NULL: never. */
     void (*progress)(double fraction, void *user);
     void *progress_user; /**< handed to progress */
@@ -90,7 +92,8 @@ typedef struct fmo_fock_plan fmo_fock_plan;
 
 /** Make a plan. The basis may be destroyed afterwards.
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_UNSUPPORTED (mode not in this build),
- *          FMO_ERR_NO_DEVICE (fused or split without a GPU; auto falls back to cpu instead),
+ *          FMO_ERR_NO_DEVICE (fused or split without a GPU, or without that of options.device;
+          auto without options.device falls back to cpu instead),
  *          FMO_ERR_MEMORY (the message says how much was needed) */
 FMO_API fmo_status fmo_fock_plan_create(const fmo_basis *basis, const fmo_fock_options *options,
                                         fmo_fock_plan **plan, fmo_error *err);
@@ -128,28 +131,30 @@ FMO_API fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, do
 FMO_API fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density,
                                          double *coulomb, double *exchange, fmo_error *err);
 
-/** One build of a batch: what fmo_fock_build takes. */
+/** One build of a batch: what fmo_fock_build takes, and what came of it. */
 typedef struct fmo_fock_job {
     fmo_fock_plan *plan;   /**< may be that of other jobs too */
     const double *density; /**< [nao][nao] */
-    double *coulomb;       /**< [nao][nao] hartree */
-    double *exchange;      /**< [nao][nao] hartree */
+    double *coulomb;       /**< [nao][nao] hartree; untouched if this job failed */
+    double *exchange;      /**< [nao][nao] hartree; untouched if this job failed */
+    fmo_status status;     /**< of this job alone, written by the call, as fmo_fock_build's */
+    fmo_error *err;        /**< its details; NULL: not wanted */
 } fmo_fock_job;
 
-/** Many builds in one call, any mix of molecules; a plan that occurs several times builds several
- *  densities of one molecule. Builds of fused plans run side by side on the GPU, those of small
- *  molecules in groups that share their launches: profile.gpu_seconds is then the group's.
- *  @param[in] jobs [count]; outputs must not overlap
- *  @return as fmo_fock_build; the message names the job (0-based), or the jobs that were on the GPU
- *          when it failed. After an error outputs of other jobs may have been written, those of the
- *          failed job have not */
-FMO_API fmo_status fmo_fock_build_batch(const fmo_fock_job *jobs, size_t count, fmo_error *err);
+/** Many builds in one call, any mix of molecules, modes and GPUs; a plan that occurs several times
+ *  builds several densities of one molecule. A job that fails leaves the others alone. Builds of
+ *  fused plans run side by side on the GPU, those of small molecules in groups that share their
+ *  launches: profile.gpu_seconds is then the group's.
+ *  @param[in,out] jobs [count]; outputs must not overlap. A fault of a GPU is that of every job
+ *                      that was on its way there
+ *  @return FMO_OK, or the status of the first job (lowest number) that failed; err names the job,
+ *          counted from 0 */
+FMO_API fmo_status fmo_fock_build_batch(fmo_fock_job *jobs, size_t count, fmo_error *err);
 
 /** fmo_fock_build_batch with all matrices in GPU memory, as fmo_fock_build_device: fused plans
  *  only. Work is ordered after what was queued on the first plan's stream, and that stream is the
- *  one to wait for. */
-FMO_API fmo_status fmo_fock_build_batch_device(const fmo_fock_job *jobs, size_t count,
-                                               fmo_error *err);
+ *  one to wait for. A job's status says whether it was queued. */
+FMO_API fmo_status fmo_fock_build_batch_device(fmo_fock_job *jobs, size_t count, fmo_error *err);
 
 /** Memory in bytes. */
 typedef struct fmo_fock_memory {

@@ -117,16 +117,17 @@ FMO_TABLE_FUNCTION int fmo_pair_products(int pair_class, int sp)
 
 /* ---- classes -------------------------------------------------------------------------------- */
 
+/* Pair classes of a class of the table. */
 FMO_TABLE_FUNCTION int fmo_eri_class_bra(int eri_class)
 {
 #define ROW(e, name, li, lj, lk, ll, bra, ket) eri_class == e ? bra:
-    return FMO_ERI_CLASS_TABLE(ROW) FMO_PAIR_NONE;
+    return FMO_ERI_CLASS_TABLE(ROW) 0;
 #undef ROW
 }
 FMO_TABLE_FUNCTION int fmo_eri_class_ket(int eri_class)
 {
 #define ROW(e, name, li, lj, lk, ll, bra, ket) eri_class == e ? ket:
-    return FMO_ERI_CLASS_TABLE(ROW) FMO_PAIR_NONE;
+    return FMO_ERI_CLASS_TABLE(ROW) 0;
 #undef ROW
 }
 

@@ -102,7 +102,7 @@ static void check_options(const fmo_basis *basis)
     CHECK(o.mode == FMO_MODE_AUTO && o.reduce == FMO_REDUCE_TREE && o.threads == 0 &&
               o.cutoff == 1e-10 && o.memory == 0 && !o.progress && !o.progress_user &&
               o.scatter == FMO_SCATTER_AUTO && o.commit == FMO_COMMIT_NATIVE && !o.no_overlap &&
-              !o.measure_accumulation && !o.stream,
+              !o.measure_accumulation && o.device == -1 && !o.stream,
           "defaults");
     fmo_fock_options_init(NULL);
 
@@ -123,6 +123,7 @@ static void check_options(const fmo_basis *basis)
     REFUSED(cutoff, NAN, "options.cutoff = nan");
     REFUSED(cutoff, INFINITY, "options.cutoff = inf");
     REFUSED(cutoff, 1.5, "options.cutoff = 1.5");
+    REFUSED(device, -2, "options.device = -2: expected the number of a GPU, or -1");
 
     o = options_of(FMO_MODE_REFERENCE, 1);
     o.integrals = FMO_INTEGRALS_STORED;
@@ -454,6 +455,46 @@ static void check_progress(const fmo_basis *basis, const double *D)
         }
 }
 
+/* A plan that is building refuses a second call, which here comes from within the first. */
+typedef struct second_call {
+    fmo_fock_plan *plan;
+    const double *D;
+    int calls;
+} second_call;
+
+static void call_again(double fraction, void *user)
+{
+    static double J[N_MAX * N_MAX], K[N_MAX * N_MAX];
+    second_call *c = user;
+    fmo_fock_job again = {c->plan, c->D, J, K, FMO_OK, NULL};
+    fmo_error err = {FMO_OK, ""}, batch = {FMO_OK, ""};
+    (void)fraction;
+    J[0] = K[0] = 4711.0;
+    CHECK(fmo_fock_build(c->plan, c->D, J, K, &err) == FMO_ERR_ARGUMENT &&
+              strstr(err.message, "another thread"),
+          "a plan in use: %s", err.message);
+    CHECK(fmo_fock_build_batch(&again, 1, &batch) == FMO_ERR_ARGUMENT &&
+              again.status == FMO_ERR_ARGUMENT && strstr(batch.message, "job 0: another thread"),
+          "a plan in use: %s", batch.message);
+    CHECK(J[0] == 4711.0 && K[0] == 4711.0, "a refused call wrote its matrices");
+    c->calls++;
+}
+
+static void check_in_use(const fmo_basis *basis, const double *D)
+{
+    static double J[N_MAX * N_MAX], K[N_MAX * N_MAX];
+    fmo_error err = {FMO_OK, ""};
+    second_call call = {NULL, D, 0};
+    fmo_fock_options o = options_of(FMO_MODE_CPU, 2);
+    o.progress = call_again;
+    o.progress_user = &call;
+    CHECK(fmo_fock_plan_create(basis, &o, &call.plan, &err) == FMO_OK, "%s", err.message);
+    for (int n = 0; n < 2 && call.plan; n++)
+        CHECK(fmo_fock_build(call.plan, D, J, K, &err) == FMO_OK, "%s", err.message);
+    CHECK(call.calls >= 4, "%d calls", call.calls);
+    fmo_fock_plan_destroy(call.plan);
+}
+
 static void check_memory(const fmo_basis *basis, const double *D)
 {
     static double J[N_MAX * N_MAX], K[N_MAX * N_MAX];
@@ -492,6 +533,7 @@ int main(void)
     check_side_by_side(basis, D);
     check_threads(basis, D);
     check_progress(basis, D);
+    check_in_use(basis, D);
     check_memory(basis, D);
     free(D);
     fmo_basis_destroy(basis);

@@ -68,7 +68,10 @@ static void compute(const fmo_basis *basis, worker *w)
         options.progress = add_progress;
         options.progress_user = &progress;
         note(w, fmo_fock_plan_create(basis, &options, &plan, &err), FMO_OK, &err);
-        const fmo_fock_job job = {plan, density, o->matrix[2 * k], o->matrix[2 * k + 1]};
+        fmo_fock_job job = {.plan = plan,
+                            .density = density,
+                            .coulomb = o->matrix[2 * k],
+                            .exchange = o->matrix[2 * k + 1]};
         note(w, fmo_fock_build_batch(&job, 1, &err), FMO_OK, &err);
         note(w, fmo_fock_workspace(basis, &options, &memory, &err), FMO_OK, &err);
         o->workspace += memory.host_bytes;

@@ -272,8 +272,9 @@ static inline void batch_check_crowd(fmo_mode mode, fmo_scatter scatter, size_t 
     if (crowd_begin(&c, count, &o, seed)) {
         fmo_fock_job *jobs = (fmo_fock_job *)malloc(count * sizeof *jobs);
         for (size_t k = 0; k < count; k++) {
-            const fmo_fock_job job = {c.plan[k], c.density[k], c.result[k],
-                                      c.result[k] + crowd_size(&c, k)};
+            const fmo_fock_job job = {c.plan[k],   c.density[k],
+                                      c.result[k], c.result[k] + crowd_size(&c, k),
+                                      FMO_OK,      NULL};
             jobs[k] = job;
         }
         for (int call = 0; call < 2; call++) {
@@ -294,7 +295,7 @@ static inline void batch_check_crowd(fmo_mode mode, fmo_scatter scatter, size_t 
     CHECK(fmo_fock_plan_create_batch(NULL, 1, NULL, NULL, NULL) == FMO_ERR_ARGUMENT, "NULL plans");
 }
 
-/* What fails is named and untouched; the plans go on working. */
+/* What fails is named and untouched, and alone; the plans go on working. */
 static inline void batch_check_errors(fmo_mode mode, unsigned long long *seed)
 {
     enum { BAD = 4 };
@@ -320,12 +321,19 @@ static inline void batch_check_errors(fmo_mode mode, unsigned long long *seed)
                       strstr(err.message, want),
                   "NULL %d: %s", what, err.message);
             for (int k = 0; k < BATCH_JOBS; k++)
-                CHECK(batch_untouched(&b, k), "NULL %d: job %d was written", what, k);
+                CHECK(batch_untouched(&b, k) && jobs[k].status == FMO_ERR_ARGUMENT,
+                      "NULL %d: job %d was written", what, k);
         }
         const double good = b.density[BAD][0];
         for (int what = 0; what < 2; what++) {
             const size_t at = what ? 1 : 0;
             const double was = b.density[BAD][at];
+            fmo_error own[BATCH_JOBS];
+            for (int k = 0; k < BATCH_JOBS; k++) {
+                own[k].status = FMO_ERR_CHECK; /* is written over */
+                b.job[k].err = &own[k];
+                b.job[k].status = FMO_ERR_CHECK;
+            }
             b.density[BAD][at] = what ? was + 1.0 : NAN; /* not symmetric; not finite */
             batch_poison(&b);
             memset(&err, 0, sizeof err);
@@ -333,6 +341,15 @@ static inline void batch_check_errors(fmo_mode mode, unsigned long long *seed)
                       strstr(err.message, want) && strstr(err.message, "density"),
                   "bad density: %s", err.message);
             CHECK(batch_untouched(&b, BAD), "the failed job's outputs were written");
+            for (int k = 0; k < BATCH_JOBS; k++) {
+                const fmo_status expected = k == BAD ? FMO_ERR_INPUT : FMO_OK;
+                CHECK(b.job[k].status == expected && own[k].status == expected, "job %d: %s", k,
+                      own[k].message);
+                if (k != BAD) batch_compare(&b, k, mode, FMO_SCATTER_AUTO, 1e-9);
+                b.job[k].err = NULL;
+            }
+            CHECK(strstr(own[BAD].message, "density") && !strstr(own[BAD].message, want), "%s",
+                  own[BAD].message);
             CHECK(fmo_fock_build_batch(b.job, BATCH_JOBS, NULL) == FMO_ERR_INPUT,
                   "err may be NULL");
             b.density[BAD][at] = was;

@@ -2,7 +2,7 @@
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 
 set(bench ${PROJECT_SOURCE_DIR}/driver/bench)
-fmo_test(bench_harness SOURCES bench_harness.c ${bench}/bench.c ${bench}/items.c ${bench}/replay.c
+fmo_test(bench_harness STATIC SOURCES bench_harness.c ${bench}/bench.c ${bench}/items.c ${bench}/replay.c
          LIBS OpenMP::OpenMP_C LABELS unit)
 
 fmo_test(bench_fock STATIC SOURCES bench_fock.c ${bench}/molecules.c ${bench}/work.c LIBS OpenMP::OpenMP_C

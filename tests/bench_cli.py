@@ -161,7 +161,7 @@ class Json(Case):
     def test_document(self):
         document, _ = self.results("histogram", "--where", "cpu", "--items", "1000", "--bins", "10")
         self.assertEqual(document["format"], "fmo-bench")
-        self.assertEqual(document["version"], 1)
+        self.assertEqual(document["version"], 2)
         cell = document["results"][0]
         self.assertLessEqual(cell["seconds"]["min"], cell["seconds"]["median"])
         self.assertLessEqual(cell["seconds"]["median"], cell["seconds"]["max"])
@@ -177,10 +177,13 @@ class Json(Case):
             self.assertIn("`" + name + "`", text)
 
     def test_bad_place(self):
-        run = bench("strip", "--items", "10", "--json", "/no/such/folder/x.json")
-        self.assertEqual(run.returncode, 3)
-        self.assertEqual(run.stderr.count("\n"), 1)
-        self.assertEqual(run.stdout, "")
+        for path, says in (("/no/such/folder/x.json", "No such file"), ("/dev/null", "not a regular file")):
+            run = bench("strip", "--items", "10", "--json", path)
+            self.assertEqual(run.returncode, 3)
+            self.assertEqual(run.stderr.count("\n"), 1)
+            self.assertIn(f"--json {path}: ", run.stderr)
+            self.assertIn(says, run.stderr)
+            self.assertEqual(run.stdout, "")
 
 
 class Builds(Case):
@@ -203,7 +206,7 @@ class Builds(Case):
         document, text = self.rows("fock", "--systems", "water001,WATER008/sto")
         rows = {c["row"]: c["parameters"] for c in document["results"]}
         self.assertEqual(list(rows), ["water001/STO-3G", "water001/6-31G", "water008/STO-3G"])
-        self.assertEqual([p["functions"] for p in rows.values()], [7, 13, 56])
+        self.assertEqual([p["nao"] for p in rows.values()], [7, 13, 56])
         self.assertEqual([p["basis"] for p in rows.values()], ["STO-3G", "6-31G", "STO-3G"])
         self.assertEqual(rows["water001/6-31G"]["peer"], "OpenFMO")
         self.assertEqual(rows["water001/6-31G"]["peer_seconds"], 1.6e-3)
@@ -223,7 +226,7 @@ class Builds(Case):
         path = os.path.join(SOURCE, "datasets", "xyz", "nh3.xyz")
         document, _ = self.rows("fock", "--geometry", path, "--basis", "6-31g", "--cycles", "0")
         (cell,) = document["results"]
-        self.assertEqual((cell["row"], cell["parameters"]["functions"]), ("nh3.xyz", 15))
+        self.assertEqual((cell["row"], cell["parameters"]["nao"]), ("nh3.xyz", 15))
         self.assertNotIn("peer", cell["parameters"])
 
     def test_growth(self):
@@ -249,7 +252,7 @@ class Builds(Case):
                 self.assertEqual(run.returncode, 0, run.stderr)
                 with open(out, encoding="utf-8") as file:
                     (cell,) = json.load(file)["results"]
-                errors.append(cell["parameters"]["error_fock"])
+                errors.append(cell["parameters"]["error_fock_2e"])
         self.assertGreater(errors[0], 1e-7)
         self.assertLess(errors[1], 1e-8)
 
@@ -383,6 +386,32 @@ class Usage(Case):
         for line in run.stdout.splitlines():
             self.assertEqual(line, line.rstrip())
         self.assertRegex(bench("--version").stdout, r"^fmo-bench \d+\.\d+\.\d+\n$")
+
+    def test_help_of_one(self):
+        """What is listed is what it takes, and nothing else."""
+        every = set(re.findall(r"(?m)^  (?:-\w, |    )--([a-z-]+)", bench("--help").stdout))
+        for name in EXPERIMENTS + BUILDS:
+            run = bench(name, "--help", "--bogus")
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            self.assertRegex(run.stdout, rf"\AUsage: fmo-bench {name} ")
+            self.assertLessEqual(max(map(len, run.stdout.splitlines())), 100)
+            own = set(re.findall(r"(?m)^  (?:-\w, |    )--([a-z-]+)", run.stdout))
+            self.assertLess(own, every)
+            self.assertIn("json", own)
+            for option, value in (("bins", "1"), ("where", "cpu"), ("strip", "5"), ("waters", "1"), ("cutoff", "0")):
+                if option not in own:
+                    self.assertIn(f"{name} does not take --{option}", bench(name, "--" + option, value).stderr)
+        run = bench("sort", "--help")
+        self.assertEqual((run.returncode, run.stdout), (2, ""))
+
+    def test_slips(self):
+        for line, says in ((["--itmes", "3"], "unknown option --itmes: did you mean --items?"),
+                           (["--se", "3"], "--se could be --seconds or --seed"),
+                           (["-x"], "unknown option -x (see fmo-bench --help)"),
+                           (["--frobnicate"], "--frobnicate: expected one of --where --scatter")):
+            run = bench("histogram", *line)
+            self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (2, "", 1), run.stderr)
+            self.assertIn(says, run.stderr)
 
     def test_bad_data_set(self):
         run = bench("histogram", "--pattern", "replay", "--dataset", "/no/such/file.h5", "--quiet")

@@ -3,6 +3,7 @@
  * addresses. */
 #include "check.h"
 #include "driver/bench/items.h"
+#include "accumulate/rules/pair_order.h"
 
 #include <fmo/dataset.h>
 
@@ -205,6 +206,23 @@ static void test_items(bench_run *run)
 }
 
 /* Adds of every canonical quartet of h2_sto-3g and h2o_sto-3g, counted another way. */
+/* Each field counts only where those before it are equal; a larger bound comes first. */
+static void test_pair_order(void)
+{
+    const fmo_pair_rank order[] = {{9, 3, 5, 5, 5}, {4, 0, 7, 7, 7}, {4, 1, 0, 9, 9},
+                                   {4, 1, 2, 0, 9}, {4, 1, 2, 1, 0}, {4, 1, 2, 1, 3}};
+    enum { NUM = sizeof order / sizeof order[0] };
+    for (int a = 0; a < NUM; a++)
+        for (int b = 0; b < NUM; b++) {
+            const int got = fmo_pair_rank_compare(&order[a], &order[b]);
+            CHECK((got > 0) - (got < 0) == (a > b) - (a < b), "%d against %d: %d", a, b, got);
+        }
+    CHECK(fmo_pair_octet(1.0) == 0 && fmo_pair_octet(255.0) == 0 && fmo_pair_octet(0.9) == 1 &&
+              fmo_pair_octet(0x1p-8) == 1 && fmo_pair_octet(0x1p-9) == 2 &&
+              fmo_pair_octet(0.0) == INT16_MAX,
+          "steps of 2^8");
+}
+
 static void test_replay(bench_run *run, const char *path)
 {
     int64_t num = 0, bins = 0, all = 0, some = 0, all_again = 0;
@@ -255,6 +273,7 @@ int main(void)
     test_ratios(&run);
     test_format();
     test_items(&run);
+    test_pair_order();
     test_replay(&run, FMO_DATASET_DIR "/h2_sto-3g.h5");
     test_replay(&run, FMO_DATASET_DIR "/h2o_sto-3g.h5");
     CHECK(run.err.status == FMO_OK, "%s", run.err.message);

@@ -3,11 +3,9 @@ find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 if(FMO_SANITIZE)
     return() # the same again, slower
 endif()
-set(nvcc "${CMAKE_CUDA_COMPILER}")
-if(NOT FMO_WITH_CUDA) # it has its own build with CUDA
-    find_program(FMO_TEST_NVCC nvcc PATHS /usr/local/cuda/bin)
-    mark_as_advanced(FMO_TEST_NVCC)
-    set(nvcc $<$<BOOL:${FMO_TEST_NVCC}>:${FMO_TEST_NVCC}>)
+set(nvcc "") # a build without CUDA skips it
+if(FMO_WITH_CUDA)
+    set(nvcc ${CMAKE_CUDA_COMPILER})
 endif()
 add_test(NAME build_strategy COMMAND Python3::Interpreter
          ${CMAKE_CURRENT_SOURCE_DIR}/build_strategy.py ${PROJECT_SOURCE_DIR}

@@ -198,6 +198,42 @@ class Usage(Case):
         shutil.copy(SMALL, dashed)
         self.assertRuns(run("--quiet", "--check", "--", "-x.h5", cwd=self.folder))
 
+    def test_short_and_cut_names(self):
+        first = run(SMALL, "--mode", "cpu", "--threads", "1", "--quiet", "--check")
+        for line in (["-qt1", "-mcpu", "--che"], ["-q", "--thr=1", "-m", "cpu", "--check"]):
+            self.assertEqual(run(SMALL, *line).out, first.out, line)
+        self.assertFails(run(SMALL, "-qx"), 2, "unknown option -x")
+        self.assertFails(run(SMALL, "--=1"), 2, "unknown option --: expected one of")
+        self.assertFails(run("-"), 3, "-: ")
+
+    def test_value_without_its_sign(self):
+        """"-p json" leaves a word behind, which is told before it counts as a second data set."""
+        for line in (["-o", self.path("y.h5"), "-p", "json"], ["-p", "json"], ["--profile", "table"]):
+            self.assertFails(run(SMALL, *line), 2, f"did you mean --profile={line[-1]}")
+        self.assertFails(run(SMALL, "--scf", "--stability", "check"), 2, "did you mean --stability=check")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_options_of_other_modes(self):
+        for mode, line, belongs in (("cpu", ["--scatter", "native"], "fused; mode cpu takes fixed alone"),
+                                    ("reference", ["--scatter", "fixed"], "cpu and fused"),
+                                    ("split", ["--scatter", "native"], "cpu and fused"),
+                                    ("cpu", ["--commit", "cas"], "fused"),
+                                    ("split", ["--commit", "native"], "fused"),
+                                    ("fused", ["--no-overlap"], "split"),
+                                    ("reference", ["--reduce", "tree"], "cpu and split"),
+                                    ("fused", ["--reduce", "tree"], "cpu and split")):
+            self.assertFails(run(SMALL, "--mode", mode, *line), 2,
+                             f"{line[0]}.* does not go with --mode {mode}: it belongs to mode.* {belongs}$")
+        for line in (["--scatter", "fixed"], ["--scatter", "auto"], ["--reduce", "atomic"]):
+            self.assertRuns(run(SMALL, "--mode", "cpu", *line))
+        self.assertRuns(run(SMALL, "--scatter", "native", "--no-overlap")) # auto may choose any mode
+
+    def test_geometry_by_another_name(self):
+        path = self.path("water.geom")
+        shutil.copy(os.path.join(DATASETS, "xyz", "water001.xyz"), path)
+        for line in ([], ["--scf"], ["--scf", "--basis", "6-31g"]):
+            self.assertFails(run(path, *line), 2, "looks like a geometry: .* ends in .xyz", path)
+
     def test_last_one_counts(self):
         result = run(SMALL, "--mode", "reference", "--mode", "cpu")
         self.assertRuns(result)
@@ -210,6 +246,8 @@ class Usage(Case):
             self.assertIn(f"--{name}", result.out)
         for value in MODES + REDUCES + SCATTERS + ["cas", "json"]:
             self.assertRegex(result.out, rf"(?m)^ +{value} +\S")
+        for section in ("Fock builds", "Results", "SCF", "Other"):
+            self.assertIn(f"\n\n{section}:\n", result.out)
         self.assertRegex(result.out, "Usage: fmo-driver DATASET.h5")
         self.assertLessEqual(max(map(len, result.out.splitlines())), 100)
         self.assertEqual(run("-h").out, result.out)
@@ -271,7 +309,7 @@ class Report(Case):
     def test_profile(self):
         result = run(MEDIUM, "--profile", "--mode", "cpu")
         self.assertRuns(result)
-        for word in ("host", "device", "commit", "plan", "screening", "reduction"):
+        for word in ("host", "device", "revision", "plan", "screening", "reduction"):
             self.assertRegex(result.out, rf"(?m)^  {word} +\S")
         self.assertIn("sha256 " + digest(MEDIUM), result.out)
         self.assertEqual(run(MEDIUM, "--profile=none").out.count("sha256"), 0)

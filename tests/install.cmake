@@ -27,14 +27,16 @@ fmo_install_test(install_find_package ${CMAKE_CTEST_COMMAND} --build-and-test
                  ${folder} ${CMAKE_BINARY_DIR}/tests/consumer
                  --build-generator ${CMAKE_GENERATOR} --build-noclean
                  --build-options -DCMAKE_PREFIX_PATH=${prefix} -DFMO_WANTED=${PROJECT_VERSION}
-                 -DFMO_DATASET=${small} -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}
+                 -DFMO_DATASET=${small} -DFMO_STATIC=${FMO_INSTALL_STATIC} -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}
                  -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
                  --test-command ${CMAKE_CTEST_COMMAND} --output-on-failure)
 find_program(FMO_TEST_CXX NAMES c++ g++ clang++)
 mark_as_advanced(FMO_TEST_CXX)
 fmo_install_test(install_pkgconfig ${folder}/pkgconfig.sh ${libdir} ${small}
-                 ${CMAKE_BINARY_DIR}/tests/pkgconfig ${CMAKE_C_COMPILER} $<$<BOOL:${FMO_TEST_CXX}>:${FMO_TEST_CXX}>)
+                 ${CMAKE_BINARY_DIR}/tests/pkgconfig $<BOOL:${FMO_INSTALL_STATIC}> ${CMAKE_C_COMPILER} $<$<BOOL:${FMO_TEST_CXX}>:${FMO_TEST_CXX}>)
 fmo_install_test(install_driver ${prefix}/${CMAKE_INSTALL_BINDIR}/fmo-driver ${small} --check --quiet)
+fmo_install_test(install_moved ${folder}/moved.sh ${prefix} ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_LIBDIR}
+                 ${CMAKE_BINARY_DIR}/tests/moved ${small})
 fmo_install_test(install_bench ${prefix}/${CMAKE_INSTALL_BINDIR}/fmo-bench --version)
 
 # Symbols: the headers of fmo_scf are its own, the rest is libfmo's.

@@ -5,6 +5,12 @@ fmo_test(integrals_eri STATIC SOURCES integrals_eri.c LABELS unit)
 fmo_test(integrals_sp_pairs STATIC SOURCES integrals_sp_pairs.c LABELS unit)
 fmo_test(integrals_far STATIC SOURCES integrals_far.c LABELS unit)
 
+# Nothing that integrals/shells.h says is said anywhere else.
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+add_test(NAME tables COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tables.py
+                             --compiler ${CMAKE_C_COMPILER})
+set_tests_properties(tables PROPERTIES LABELS unit)
+
 fmo_test(integrals_one_electron SOURCES integrals_one_electron.c LIBS ${HDF5_C_LIBRARIES}
          LABELS unit data)
 target_include_directories(integrals_one_electron PRIVATE ${HDF5_INCLUDE_DIRS})

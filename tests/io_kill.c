@@ -2,7 +2,7 @@
  * beside it is gone after the next write. io_kill [FMO-DRIVER]: with the driver's path, the program
  * killed is the driver. */
 #include "check.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 #include "io_folder.h"
 #include "io_orbitals.h"
 #include <fmo/one_electron.h>

@@ -1,6 +1,6 @@
 /* Every bad file is refused with its field named, quickly, in little memory and in silence; every
  * good variation is read. The cases are in io_bad_files.c. */
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 #include "check.h"
 #include "io_bad_files.h"
 #include <fmo/dataset.h>

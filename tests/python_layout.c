@@ -19,6 +19,8 @@ int main(void)
     OFFSET(fmo_fock_job, density);
     OFFSET(fmo_fock_job, coulomb);
     OFFSET(fmo_fock_job, exchange);
+    OFFSET(fmo_fock_job, status);
+    OFFSET(fmo_fock_job, err);
     SIZE(fmo_basis_input);
     OFFSET(fmo_basis_input, nucleus_num);
     OFFSET(fmo_basis_input, nucleus_charge);
@@ -46,6 +48,7 @@ int main(void)
     OFFSET(fmo_fock_options, no_overlap);
     OFFSET(fmo_fock_options, measure_classes);
     OFFSET(fmo_fock_options, measure_accumulation);
+    OFFSET(fmo_fock_options, device);
     OFFSET(fmo_fock_options, stream);
     OFFSET(fmo_fock_options, progress);
     OFFSET(fmo_fock_options, progress_user);

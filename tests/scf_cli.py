@@ -6,11 +6,14 @@ whose helpers it uses.
 
 import json
 import os
+import pty
 import re
+import select
+import subprocess
 import unittest
 
 import driver_cli
-from driver_cli import DATASETS, MEDIUM, SMALL, run, validate
+from driver_cli import DATASETS, LARGE, MEDIUM, SMALL, run, validate
 
 WATER = os.path.join(DATASETS, "xyz", "water001.xyz")
 SMALL_ENERGY = -74.96292824666
@@ -84,11 +87,46 @@ class ScfRefusals(driver_cli.Case):
 
     def test_names(self):
         self.assertFails(run(WATER, "--scf", "--basis", "7-42g"), 3, "7-42g")
+        for name in ("6-31g*", "6-31G(d,p)", "cc-pVDZ", "def2-SVP"):
+            self.assertFails(run(WATER, "--scf", "--basis", name), 3, "needs d shells .*choose one of 3-21g", WATER)
         self.assertFails(run(self.path("none.xyz"), "--scf", "--basis", "sto-3g"), 3, "none.xyz")
         self.assertFails(run(self.path("none.h5"), "--scf"), 3, "none.h5")
 
 
 class ScfReport(driver_cli.Case):
+    def test_cycles_as_they_end(self):
+        with subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--mode", "cpu"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            for line in process.stdout:
+                if re.match(r" +1 +-\d+\.\d+ +- ", line):
+                    break
+            self.assertIsNone(process.poll(), "the first cycle came with the last")
+            rest, errors = process.communicate(timeout=300)
+            self.assertEqual((process.returncode, errors), (0, ""))
+            self.assertRegex(rest, r"\A +2 +-\d+\.\d+ ")
+            self.assertEqual(rest.count("converged in"), 1)
+
+    def test_words_on_a_terminal(self):
+        """The bar says what is being built for: a cycle, then stability."""
+        try:
+            master, slave = pty.openpty()
+        except OSError as why:
+            self.skipTest(f"no pseudo-terminal here: {why}")
+        process = subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--mode", "cpu", "--stability=check"],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
+        os.close(slave)
+        seen = ""
+        try:
+            while "stability [" not in seen and select.select([master], [], [], 120)[0]:
+                seen += os.read(master, 65536).decode()
+        except OSError:  # the other end is closed
+            pass
+        finally:
+            process.kill()
+            process.wait()
+            os.close(master)
+        self.assertIn("\rstability [", seen)
+
     def test_report(self):
         result = run(SMALL, "--scf", "--mode", "cpu")
         self.assertRuns(result)

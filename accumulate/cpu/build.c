@@ -1,4 +1,4 @@
-/* `--mode cpu`: threads and reduction around the kernels of cpu/kernel.c. Class by class, bra pairs
+/* `--mode cpu`: threads and reduction around the kernels of cpu/kernel.c. Task by task, bra pairs
  * are dealt to threads. `tree` gives each thread sums of its own; `fixed` makes the sums integers,
  * which are the same in whatever order they are added. */
 #include <math.h>
@@ -115,7 +115,7 @@ static void cpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
     const size_t threads = (size_t)plan->options.threads;
     fmo_cpu_worker worker;
     memory->host_bytes +=
-        sizeof *s + s->pairs.bytes + s->store_bytes +
+        sizeof *s + s->pairs.bytes + (size_t)s->work.num * sizeof *s->work.task + s->store_bytes +
         by_pair_size(plan, &s->pairs) * sizeof(double) +
         threads * worker_arrays(plan, &s->pairs, NULL, &worker) +
         (sums_are_shared(plan) ? 1 : threads) * sums_size(plan, &s->pairs) * sizeof(double);
@@ -239,28 +239,20 @@ static void give_sums(fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, const fmo
 
 /* ---- the build ------------------------------------------------------------------------------ */
 
-static double work_of_class(const fmo_shell_pairs *pairs, int c)
+static void run_task(fmo_fock_plan *plan, const fmo_cpu_build *build,
+                     fmo_cpu_kernel *const *kernels, const fmo_task *task, fmo_cpu_worker *w,
+                     double done, double all)
 {
-    const fmo_pair_list *bra = &pairs->list[fmo_eri_class_bra(c)];
-    const fmo_pair_list *ket = &pairs->list[fmo_eri_class_ket(c)];
-    const int order = fmo_eri_class_order(c);
-    return (double)bra->prim_num * (double)ket->prim_num * (1 + 2 * order * order);
-}
-
-static void build_class(fmo_fock_plan *plan, const fmo_cpu_build *build, fmo_cpu_kernel *kernel,
-                        int c, fmo_cpu_worker *w, double work_done, double work_all)
-{
+    const int c = task->eri_class, bras = task->bra_end - task->bra_begin;
     fmo_class_profile *profile = &plan->profile.classes[c];
-    const int bras = build->pairs->list[fmo_eri_class_bra(c)].num;
     w->quartets = w->prim_quartets = 0;
     for (int g = 0; g < build->pairs->list[fmo_eri_class_ket(c)].group_num; g++)
         w->table_of[g] = -1;
 #pragma omp for schedule(dynamic, 2)
     for (int n = 0; n < bras; n++) {
-        kernel(build, w, bras - 1 - n); /* the longest lists of kets first */
+        kernels[c](build, w, task->bra_end - 1 - n); /* the longest lists of kets first */
         if (omp_get_thread_num() == 0 && n % 16 == 0)
-            fmo_plan_progress(plan,
-                              (work_done + work_of_class(&plan->pairs, c) * n / bras) / work_all);
+            fmo_plan_progress(plan, (done + task->weight * n / bras) / all);
     }
 #pragma omp atomic
     profile->quartets += w->quartets;
@@ -320,6 +312,16 @@ static void *large_alloc(size_t bytes)
     return memory;
 }
 
+/* Whether a bra of a class is in the work. */
+static int has_bra(const fmo_work *work, int c, int bra)
+{
+    for (int n = 0; n < work->num; n++)
+        if ((int)work->task[n].eri_class == c && bra >= work->task[n].bra_begin &&
+            bra < work->task[n].bra_end)
+            return 1;
+    return 0;
+}
+
 /* Makes room for all integrals that can matter, if there is enough memory and they are wanted. */
 static fmo_status store_prepare(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
 {
@@ -337,7 +339,8 @@ static fmo_status store_prepare(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error
         if (!good) break;
         store->begin[0] = 0;
         for (int b = 0; b < bras; b++)
-            store->begin[b + 1] = store->begin[b] + count_vectors(plan, s, c, b);
+            store->begin[b + 1] =
+                store->begin[b] + (has_bra(&s->work, c, b) ? count_vectors(plan, s, c, b) : 0);
         s->store_bytes +=
             ((size_t)bras + 1) * sizeof *store->begin +
             store->begin[bras] * width *
@@ -368,22 +371,41 @@ static fmo_status store_prepare(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error
 
 /* ---- the mode ------------------------------------------------------------------------------- */
 
+/* What depends on the plan's pairs. */
+static fmo_status make_state(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
+{
+    fmo_work_size size[FMO_PAIR_CLASS_COUNT];
+    fmo_status status = fmo_cpu_pairs_make(plan->basis, &plan->pairs, &s->pairs, err);
+    if (status != FMO_OK) return status;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        size[c].pairs = s->pairs.list[c].num;
+        size[c].prims = (double)plan->pairs.list[c].prim_num;
+    }
+    status = fmo_plan_make_work(plan, size, &s->work, err);
+    return status == FMO_OK ? store_prepare(plan, s, err) : status;
+}
+
+static void free_state(fmo_cpu_state *s)
+{
+    store_free(s);
+    fmo_work_free(&s->work);
+    fmo_cpu_pairs_free(&s->pairs);
+}
+
 static fmo_status cpu_prepare(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_cpu_state *s = calloc(1, sizeof *s);
     if (!s) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a cpu plan");
     plan->state = s;
     s->kernels = fmo_cpu_kernels_choose();
-    const fmo_status status = fmo_cpu_pairs_make(plan->basis, &plan->pairs, &s->pairs, err);
-    return status == FMO_OK ? store_prepare(plan, s, err) : status;
+    return make_state(plan, s, err);
 }
 
 static void cpu_release(fmo_fock_plan *plan)
 {
     fmo_cpu_state *s = plan->state;
     if (!s) return;
-    store_free(s);
-    fmo_cpu_pairs_free(&s->pairs);
+    free_state(s);
     free(s);
     plan->state = NULL;
 }
@@ -391,10 +413,8 @@ static void cpu_release(fmo_fock_plan *plan)
 static fmo_status cpu_new_pairs(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_cpu_state *s = plan->state;
-    store_free(s);
-    fmo_cpu_pairs_free(&s->pairs);
-    const fmo_status status = fmo_cpu_pairs_make(plan->basis, &plan->pairs, &s->pairs, err);
-    return status == FMO_OK ? store_prepare(plan, s, err) : status;
+    free_state(s);
+    return make_state(plan, s, err);
 }
 
 static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
@@ -418,7 +438,8 @@ static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_erro
     fmo_cpu_kernel *const *kernels = s->filled ? s->kernels->replay : s->kernels->kernel;
     fmo_status status = FMO_OK;
     int failed = 0, team = 1; /* OpenMP may grant fewer threads than asked for */
-    double work_all = 1.0, class_start[FMO_ERI_CLASS_COUNT + 1];
+    const double all = fmo_work_weight(&s->work) + 1.0;
+    double ended = 0.0;
     fmo_cpu_worker *workers = calloc((size_t)threads, sizeof *workers);
     char **arrays = calloc((size_t)threads, sizeof *arrays);
     double **own = calloc((size_t)threads, sizeof *own);
@@ -437,7 +458,7 @@ static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_erro
         next = largest + num;
     }
     if (build.adding.fixed) set_scales(plan, pairs, next, &build.adding);
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) work_all += work_of_class(&plan->pairs, c);
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
 
 #pragma omp parallel num_threads(threads)
     {
@@ -463,19 +484,23 @@ static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_erro
             failed = 1;
         }
 #pragma omp barrier
-        double work = 0.0;
+        double done = 0.0, begun = fmo_now();
         if (!failed) w->sums = sums_at(plan, pairs, own[atomic ? 0 : t]);
-        for (int c = 0; c < FMO_ERI_CLASS_COUNT && !failed; c++) {
+        for (int n = s->work.num - 1; n >= 0 && !failed; n--) { /* the lightest classes first */
+            const fmo_task *task = &s->work.task[n];
+#pragma omp master
+            fmo_plan_progress(plan, done / all);
+            run_task(plan, &build, kernels, task, w, done, all);
+            done += task->weight;
 #pragma omp master
             {
-                class_start[c] = fmo_now();
-                fmo_plan_progress(plan, work / work_all);
+                const double now = fmo_now();
+                plan->profile.classes[task->eri_class].seconds += now - begun;
+                begun = now;
             }
-            build_class(plan, &build, kernels[c], c, w, work, work_all);
-            work += work_of_class(&plan->pairs, c);
         }
 #pragma omp master
-        class_start[FMO_ERI_CLASS_COUNT] = fmo_now();
+        ended = fmo_now();
     }
     if (failed) {
         status = fmo_error_set(err, FMO_ERR_MEMORY,
@@ -488,10 +513,9 @@ static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_erro
     const fmo_cpu_sums sums = sums_at(plan, pairs, own[0]);
     give_sums(plan, pairs, &sums, &build.adding);
     plan->profile.threads = team;
-    plan->profile.reduce_seconds = fmo_now() - class_start[FMO_ERI_CLASS_COUNT];
+    plan->profile.reduce_seconds = fmo_now() - ended;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
         fmo_class_profile *p = &plan->profile.classes[c];
-        p->seconds = class_start[c + 1] - class_start[c];
         if (s->filled) {
             p->quartets = s->store[c].quartets;
             p->prim_quartets = s->store[c].prim_quartets;
@@ -521,5 +545,4 @@ const fmo_mode_implementation fmo_mode_cpu = {.prepare = cpu_prepare,
                                               .new_pairs = cpu_new_pairs,
                                               .release = cpu_release,
                                               .needs_pairs = 1,
-                                              .host_matrices = 1,
                                               .workspace = cpu_workspace};

@@ -5,6 +5,7 @@
 #define FMO_CPU_KERNEL_H
 
 #include "accumulate/cpu/pairs.h"
+#include "accumulate/work/work.h"
 
 enum { FMO_CPU_WIDTH_MAX = 8 };
 
@@ -167,6 +168,7 @@ extern const fmo_cpu_kernels fmo_cpu_kernels_avx512; /* x86-64 */
 /* What a plan of mode cpu keeps from build to build (plan->state). */
 typedef struct fmo_cpu_state {
     fmo_cpu_pairs pairs;
+    fmo_work work; /* what a build has to do */
     const fmo_cpu_kernels *kernels;
     /* options.integrals = stored, or auto and they fit: */
     int stored, filled;

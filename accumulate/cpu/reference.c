@@ -154,7 +154,5 @@ static void reference_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memo
     memory->host_bytes += tensor_bytes((size_t)plan->basis->ao_num);
 }
 
-const fmo_mode_implementation fmo_mode_reference = {.prepare = reference_prepare,
-                                                    .build = reference_build,
-                                                    .workspace = reference_workspace,
-                                                    .host_matrices = 1};
+const fmo_mode_implementation fmo_mode_reference = {
+    .prepare = reference_prepare, .build = reference_build, .workspace = reference_workspace};

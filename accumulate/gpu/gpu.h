@@ -8,13 +8,10 @@
 extern "C" {
 #endif
 
-/* Is there a GPU this build can use? FMO_OK; FMO_ERR_NO_DEVICE with the reason (no driver, no
- * device, built without CUDA, too old); FMO_ERR_DEVICE for a fault. */
-fmo_status fmo_gpu_probe(fmo_error *err);
-
-/* The GPU that this thread uses, or -1; makes another thread use it, where that is not -1. */
-int fmo_gpu_current_device(void);
-void fmo_gpu_use_device(int device);
+/* Is there a GPU this build can use? With *device -1 the one that this thread has chosen, whose
+ * number is put there. FMO_OK; FMO_ERR_NO_DEVICE with the reason (no driver, no such device, built
+ * without CUDA, too old); FMO_ERR_DEVICE for a fault. */
+fmo_status fmo_gpu_probe(int *device, fmo_error *err);
 
 extern const fmo_mode_implementation fmo_mode_fused;
 extern const fmo_mode_implementation fmo_mode_split;

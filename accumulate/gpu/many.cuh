@@ -6,16 +6,24 @@
 #include <cuda_runtime.h>
 
 #include <fmo/fock.h>
+#include "accumulate/gpu/check.h"
+#include "accumulate/tuning.h"
 
-/* Builds that are queued together: one, or several that share their launches. All matrices are in
- * GPU memory, plans differ. */
+/* A build with its matrices in GPU memory. */
+typedef struct fmo_gpu_build {
+    fmo_fock_plan *plan;
+    const double *density;      /* [nao][nao] in the caller's order */
+    double *coulomb, *exchange; /* the same */
+} fmo_gpu_build;
+
+/* Builds that are queued together: one, or several of different plans that share their launches. */
 typedef struct fmo_gpu_group {
-    const fmo_fock_job *job;
+    const fmo_gpu_build *build;
     int num;
     cudaStream_t stream;
 } fmo_gpu_group;
 
-enum { FMO_GPU_GROUP_MAX = 64 };
+enum { FMO_GPU_GROUP_MAX = fmo_tuning_gpu_group_most };
 
 /* What a kernel's arguments may take. */
 #if defined(CUDART_VERSION) && CUDART_VERSION >= 12010
@@ -40,7 +48,7 @@ template <class Args> using fmo_gpu_one = fmo_gpu_many<Args, 1>;
 template <class Args> using fmo_gpu_most = fmo_gpu_many<Args, fmo_gpu_many_max<Args>>;
 
 /* Launches a kernel for the builds of a group: `one` if there is one build, else `many`, as often
- * as its arguments make necessary. fill(job, args) says what a build needs, and returns its grid;
+ * as its arguments make necessary. fill(build, args) says what a build needs, and returns its grid;
  * where that is empty, the build has no part in it. */
 template <class Args, class Fill>
 cudaError_t fmo_gpu_launch_group(const fmo_gpu_group *group, void (*one)(fmo_gpu_one<Args>),
@@ -49,7 +57,7 @@ cudaError_t fmo_gpu_launch_group(const fmo_gpu_group *group, void (*one)(fmo_gpu
 {
     if (group->num == 1) {
         fmo_gpu_one<Args> args;
-        const dim3 grid = fill(&group->job[0], &args.of[0]);
+        const dim3 grid = fill(&group->build[0], &args.of[0]);
         if (!grid.x) return cudaSuccess;
         one<<<grid, threads, shared, group->stream>>>(args);
         return cudaGetLastError();
@@ -57,7 +65,7 @@ cudaError_t fmo_gpu_launch_group(const fmo_gpu_group *group, void (*one)(fmo_gpu
     fmo_gpu_most<Args> args;
     dim3 most(0, 0, 0);
     for (int k = 0; k < group->num; k++) {
-        const dim3 grid = fill(&group->job[k], &args.of[most.z]);
+        const dim3 grid = fill(&group->build[k], &args.of[most.z]);
         if (grid.x) {
             most.x = grid.x > most.x ? grid.x : most.x;
             most.y = grid.y > most.y ? grid.y : most.y;

@@ -1,19 +1,10 @@
 /* Built without CUDA: the GPU modes say so. */
 #include "accumulate/gpu/gpu.h"
 
-fmo_status fmo_gpu_probe(fmo_error *err)
-{
-    return fmo_error_set(err, FMO_ERR_NO_DEVICE, "built without CUDA");
-}
-
-int fmo_gpu_current_device(void)
-{
-    return -1;
-}
-
-void fmo_gpu_use_device(int device)
+fmo_status fmo_gpu_probe(int *device, fmo_error *err)
 {
     (void)device;
+    return fmo_error_set(err, FMO_ERR_NO_DEVICE, "built without CUDA");
 }
 
 const fmo_mode_implementation fmo_mode_fused = {0};

@@ -1,124 +1,57 @@
-/* From density to survivors, and from X to J and K: the kernels around the quartet kernels. The
- * screening rule is that of screen.h, the same code as on the host. */
+/* Which quartets matter: all classes of a pass in one launch, survivors into lists. The screening
+ * rule is that of screen.h, the same code as on the host. */
 #include "accumulate/gpu/plan.h"
 #include "accumulate/gpu/range.h"
 
 #include <math.h>
-#include <math_constants.h>
 #include <string.h>
 
-#include "accumulate/rules/digest.h"
 #include "accumulate/gpu/many.cuh"
 #include "accumulate/rules/screen.h"
 
 namespace {
 
-/* A block screens one bra pair against groups of ket pairs. */
+/* A block screens one bra pair against slabs of ket pairs. */
 enum {
-    SCREEN_WARPS = 4, /* a block; small blocks wait less at barriers */
+    SCREEN_WARPS = fmo_tuning_gpu_screen_warps, /* a block */
     SCREEN_THREADS = 32 * SCREEN_WARPS,
-    SCREEN_BLOCKS = 12,                          /* a multiprocessor */
-    SCREEN_ROUNDS = 4,                           /* tiles of a group that a warp takes */
-    SCREEN_TILES = SCREEN_WARPS * SCREEN_ROUNDS, /* a group */
-    SCREEN_KETS = SCREEN_TILES * FMO_GPU_TILE_PAIRS,
-    SHELL_THREADS = 128,
-    FINISH_TILE = 16
+    SCREEN_BLOCKS = fmo_tuning_gpu_screen_blocks, /* a multiprocessor */
+    SCREEN_ROUNDS = fmo_tuning_gpu_screen_rounds, /* tiles of a slab that a warp takes */
+    SCREEN_TILES = SCREEN_WARPS * SCREEN_ROUNDS,  /* a slab */
+    SCREEN_KETS = SCREEN_TILES * FMO_GPU_TILE_PAIRS
 };
 static_assert((int)SCREEN_WARPS >= (int)FMO_GPU_LISTS, "a warp for each list");
-static_assert(SCREEN_TILES <= 32, "a warp looks at a group");
+static_assert(SCREEN_TILES <= 32, "a warp looks at a slab");
 
-/* Groups a block, and survivors that it collects before it classifies them. Small systems need many
- * blocks, which leave the L1 cache to other kernels that run with them; large ones long pieces of
- * lists. Measured on an H200, docs/performance.md. */
-enum { SMALL_GROUPS = 2, LARGE_GROUPS = 16, SMALL_QUEUE = SCREEN_KETS, LARGE_QUEUE = 1536 };
-static const double screen_small_work = 1e8;
-
-typedef struct zero_args {
-    uint4 *at;
-    size_t num;
-} zero_args;
-
-enum { ZERO_THREADS = 256, ZERO_ROUNDS = 16 };
-
-template <int N>
-__global__ void __launch_bounds__(ZERO_THREADS)
-    zero(const __grid_constant__ fmo_gpu_many<zero_args, N> many)
-{
-    const zero_args &a = many.own();
-    const size_t begin = (size_t)blockIdx.x * ZERO_THREADS * ZERO_ROUNDS + threadIdx.x;
-    for (size_t k = 0; k < ZERO_ROUNDS; k++)
-        if (begin + k * ZERO_THREADS < a.num)
-            a.at[begin + k * ZERO_THREADS] = make_uint4(0, 0, 0, 0);
-}
-
-typedef struct density_args {
-    const double *in;
-    double *out;
-    float *block_max, *row_max;
-    const int *ao_caller;
-    const double *ao_factor;
-    int nao, caller_nao, sets, s_sets, width; /* functions in a set that is not of one s */
-} density_args;
-
-/* Threads for a block of two sets, up to 4 x 4 elements. */
-enum { BLOCK_ELEMENTS = 16, DENSITY_BLOCKS = SHELL_THREADS / BLOCK_ELEMENTS };
-
-/* One thread per element: into the kernels' order, symmetrised, with the largest of each block of
- * sets and of each row of blocks. */
-template <int N>
-__global__ void take_density(const __grid_constant__ fmo_gpu_many<density_args, N> many)
-{
-    const density_args &a = many.own();
-    const int element = threadIdx.x % BLOCK_ELEMENTS, s = blockIdx.y;
-    const int t = blockIdx.x * DENSITY_BLOCKS + threadIdx.x / BLOCK_ELEMENTS;
-    float largest = 0.0f;
-    if (N > 1 && s >= a.sets) return;
-    if (t < a.sets) {
-        const int row = element / 4, column = element % 4;
-        const int rows = s < a.s_sets ? 1 : a.width, columns = t < a.s_sets ? 1 : a.width;
-        if (row < rows && column < columns) {
-            const int x = fmo_gpu_set_begin(s, a.s_sets, a.width) + row;
-            const int y = fmo_gpu_set_begin(t, a.s_sets, a.width) + column;
-            const int p = a.ao_caller[x], q = a.ao_caller[y];
-            double d = 0.0;
-            if (p >= 0 && q >= 0)
-                d = a.ao_factor[x] * a.ao_factor[y] *
-                    (0.5 * a.in[(size_t)p * a.caller_nao + q] +
-                     0.5 * a.in[(size_t)q * a.caller_nao + p]);
-            a.out[(size_t)x * a.nao + y] = d;
-            largest = __double2float_ru(fabs(d));
-        }
-    }
-    for (int offset = 1; offset < 32; offset *= 2) {
-        if (offset == BLOCK_ELEMENTS && element == 0 && t < a.sets)
-            a.block_max[(size_t)s * a.sets + t] = largest;
-        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
-    }
-    if (threadIdx.x % 32 == 0) /* bits of non-negative numbers order like the numbers */
-        atomicMax((unsigned *)&a.row_max[s], __float_as_uint(largest));
-}
+/* Slabs of a block, and survivors that it collects before it classifies them. */
+enum {
+    SMALL_SLABS = fmo_tuning_gpu_screen_slabs_small,
+    LARGE_SLABS = fmo_tuning_gpu_screen_slabs_large,
+    SMALL_QUEUE = SCREEN_KETS,
+    LARGE_QUEUE = fmo_tuning_gpu_screen_queue_large
+};
 
 /* What screening reads of a list of pairs: the fields of fmo_gpu_pairs. */
 typedef struct screen_pairs {
     const fmo_gpu_rule *rule;
-    const float *tile_bound, *tile_coulomb;
+    const float *tile_bound, *tile_influence;
     const float4 *sphere, *reach;
     const fmo_far_fit *fit;
     int num;
 } screen_pairs;
 
-typedef struct screen_part {
+typedef struct screen_task {
     screen_pairs bra, ket;
     int eri_class, same, bra_begin, chunks;
     unsigned block_begin;
     int2 *list, *far_J_end, *far_K;
-} screen_part;
+} screen_task;
 
 typedef struct screen_args {
-    screen_part part[FMO_GPU_PARTS];
-    int parts, sets;
-    int coded;  /* survivors carry their codes */
-    int groups; /* a block */
+    screen_task task[FMO_GPU_PASS_TASKS];
+    int tasks, sets;
+    int coded; /* survivors carry their codes */
+    int slabs; /* a block */
     unsigned blocks;
     float cutoff;
     const float *block_max, *row_max;
@@ -221,7 +154,7 @@ __device__ float far_share(float4 bra, float4 ket, float gap)
 template <int QUEUE> struct screen_queue {
     float in_J[QUEUE], in_K[QUEUE];
     unsigned short offset[QUEUE]; /* from the block's first ket */
-    static_assert(QUEUE >= SCREEN_KETS && QUEUE <= 64 * 32, "a group, at most 64 full warps");
+    static_assert(QUEUE >= SCREEN_KETS && QUEUE <= 64 * 32, "a slab, at most 64 full warps");
 };
 
 /* What is found out stands in place of it: the list's second word in in_J; in offset the list, in
@@ -236,24 +169,23 @@ typedef struct screen_counts {
 /* What the threads of a block share, besides the rows. */
 template <int QUEUE> struct screen_shared {
     screen_queue<QUEUE> queue;
-    unsigned open[LARGE_GROUPS];                /* tiles of a group that may hold a survivor */
-    int passed[LARGE_GROUPS];                   /* kets of a group */
+    unsigned open[LARGE_SLABS];                 /* tiles of a slab that may hold a survivor */
+    int passed[LARGE_SLABS];                    /* kets of a slab */
     unsigned listed[FMO_GPU_LISTS][QUEUE / 32]; /* by full warps of the queue */
     screen_counts counted;
 };
 
-/* Step 1: the rule, for one group of kets, a lane for a ket in each of SCREEN_ROUNDS rounds.
+/* Step 1: the rule, for one slab of kets, a lane for a ket in each of SCREEN_ROUNDS rounds.
  * Survivors go into the queue from `queued` on. rows: [sets] max(|D_ik|, |D_jk|), or NULL. Bounds
  * are floats, rounded up. */
 template <int QUEUE>
-__device__ __forceinline__ void screen_group(const screen_args &a, const screen_part &part,
-                                             const screen_bra &bra, const float *rows, int group,
-                                             int block_begin, int block_end, int queued,
-                                             screen_shared<QUEUE> *shared)
+__device__ __forceinline__ void
+screen_slab(const screen_args &a, const screen_task &task, const screen_bra &bra, const float *rows,
+            int slab, int block_begin, int block_end, int queued, screen_shared<QUEUE> *shared)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int offset = group * SCREEN_KETS + warp * SCREEN_ROUNDS * 32 + lane;
-    const unsigned tiles = shared->open[group] >> (warp * SCREEN_ROUNDS);
+    const int offset = slab * SCREEN_KETS + warp * SCREEN_ROUNDS * 32 + lane;
+    const unsigned tiles = shared->open[slab] >> (warp * SCREEN_ROUNDS);
     float in_J[SCREEN_ROUNDS], in_K[SCREEN_ROUNDS];
     unsigned ballots[SCREEN_ROUNDS];
     int mine = 0, to = 0;
@@ -262,7 +194,7 @@ __device__ __forceinline__ void screen_group(const screen_args &a, const screen_
         const int ket = block_begin + offset + r * 32;
         bool stays = false;
         if ((tiles >> r & 1u) && ket < block_end) {
-            const fmo_gpu_rule rule = part.ket.rule[ket];
+            const fmo_gpu_rule rule = task.ket.rule[ket];
             in_J[r] = fmo_gpu_in_J(bra.rule, rule);
             if (rows) {
                 in_K[r] = fmo_gpu_in_K(bra.rule, rule, fmaxf(rows[rule.set.x], rows[rule.set.y]));
@@ -278,7 +210,7 @@ __device__ __forceinline__ void screen_group(const screen_args &a, const screen_
         ballots[r] = __ballot_sync(0xffffffffu, stays);
         mine += __popc(ballots[r]);
     }
-    if (lane == 0 && mine) to = atomicAdd(&shared->passed[group], mine);
+    if (lane == 0 && mine) to = atomicAdd(&shared->passed[slab], mine);
     to = queued + __shfl_sync(0xffffffffu, to, 0);
 #pragma unroll
     for (int r = 0; r < SCREEN_ROUNDS; r++) {
@@ -294,23 +226,23 @@ __device__ __forceinline__ void screen_group(const screen_args &a, const screen_
 
 /* Step 2: to which list an element of the queue goes, and as what. Returns the thread's tally. */
 template <int QUEUE, bool FAR>
-__device__ __forceinline__ unsigned classify(const screen_args &a, const screen_part &part,
+__device__ __forceinline__ unsigned classify(const screen_args &a, const screen_task &task,
                                              const screen_bra &bra, int block_begin,
                                              unsigned queued, screen_shared<QUEUE> *shared)
 {
     constexpr int lists = FAR ? FMO_GPU_LISTS : 1;
     screen_queue<QUEUE> *const queue = &shared->queue;
     const unsigned lane = threadIdx.x % 32;
-    const bool far_exchanges = FAR && fmo_gpu_far_exchanges(part.eri_class);
+    const bool far_exchanges = FAR && fmo_gpu_far_exchanges(task.eri_class);
     const float log_Q = fast_log2(bra.rule.bound), log_cutoff = fast_log2(a.cutoff);
     unsigned coded = a.coded ? ~0u : FMO_GPU_PAIRS_MAX - 1u;
     unsigned counting = fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_PAIRS)
                             ? ~0u
                             : (1u << FMO_GPU_TALLY_PAIRS) - 1u;
     int diagonal =
-        part.same && fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_CARRIED) ? bra.pair : -1;
+        task.same && fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_CARRIED) ? bra.pair : -1;
     unsigned tally = 0;
-    static_assert((SCREEN_ROUNDS + 1) * LARGE_GROUPS * FMO_GPU_DEPTH_MAX <= 1023,
+    static_assert((SCREEN_ROUNDS + 1) * LARGE_SLABS * FMO_GPU_DEPTH_MAX <= 1023,
                   "what a thread may count of a block fits its tally");
     asm volatile("" : "+r"(coded), "+r"(counting), "+r"(diagonal)); /* found once, not each time */
     for (unsigned e = threadIdx.x; e - lane < queued; e += SCREEN_THREADS) { /* warp by warp */
@@ -318,16 +250,16 @@ __device__ __forceinline__ unsigned classify(const screen_args &a, const screen_
         if (e < queued) {
             const int ket = block_begin + queue->offset[e];
             const float in_J = queue->in_J[e], in_K = queue->in_K[e];
-            const fmo_gpu_rule rule = part.ket.rule[ket];
+            const fmo_gpu_rule rule = task.ket.rule[ket];
             const float log_size = fast_log2(fmaxf(in_J, in_K));
             unsigned code = factor_code(log_size - log_Q - fast_log2(rule.bound));
             bool exchanges = in_K >= a.cutoff;
             list = FMO_GPU_NEAR;
             if (FAR) {
-                const float4 reach = part.ket.reach[ket];
+                const float4 reach = task.ket.reach[ket];
                 float gap;
-                const unsigned nodes = far_code(bra, part.ket.sphere[ket], reach.w,
-                                                part.ket.fit[ket], log_size - log_cutoff, &gap);
+                const unsigned nodes = far_code(bra, task.ket.sphere[ket], reach.w,
+                                                task.ket.fit[ket], log_size - log_cutoff, &gap);
                 const bool far_exchange =
                     in_K * fminf(1.0f, FAR_K_MARGIN * far_share(bra.reach, reach, gap)) >= a.cutoff;
                 if (nodes != FMO_GPU_OVERLAP) {
@@ -340,7 +272,7 @@ __device__ __forceinline__ unsigned classify(const screen_args &a, const screen_
             queue->in_J[e] = __uint_as_float(
                 (code | (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u) | (unsigned)ket) & coded);
             tally += (rule.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
-            if (ket == diagonal) fmo_gpu_count_diagonal(a.counters->quartets);
+            if (ket == diagonal) fmo_gpu_count_diagonal(a.counters->quartets, task.eri_class);
         }
         unsigned same = 0, own = 0; /* lanes of this one's list; of the list numbered like it */
 #pragma unroll
@@ -381,7 +313,7 @@ __device__ __forceinline__ void reserve(unsigned *survivors, int queued, unsigne
 
 /* Step 4: into the lists. */
 template <int QUEUE, bool FAR>
-__device__ __forceinline__ void write_lists(const screen_part &part, int bra, int queued,
+__device__ __forceinline__ void write_lists(const screen_task &task, int bra, int queued,
                                             const screen_shared<QUEUE> *shared)
 {
     for (int e = threadIdx.x; e < queued; e += SCREEN_THREADS) {
@@ -389,14 +321,14 @@ __device__ __forceinline__ void write_lists(const screen_part &part, int bra, in
         const int list = (int)(place & ((1u << PLACE_LIST_BITS) - 1u));
         if (list == FMO_GPU_LISTS) continue;
         const unsigned to = shared->listed[list][e / 32] + (place >> PLACE_LIST_BITS);
-        int2 *const at = !FAR || list == FMO_GPU_NEAR ? part.list + to
-                         : list == FMO_GPU_FAR_J      ? part.far_J_end - 1 - (int)to
-                                                      : part.far_K + to;
+        int2 *const at = !FAR || list == FMO_GPU_NEAR ? task.list + to
+                         : list == FMO_GPU_FAR_J      ? task.far_J_end - 1 - (int)to
+                                                      : task.far_K + to;
         *at = make_int2(bra, __float_as_int(shared->queue.in_J[e]));
     }
 }
 
-/* One bra pair against `groups` groups of ket pairs. ROWS: what the
+/* One bra pair against `slabs` slabs of ket pairs. ROWS: what the
  * rule needs of the rows of i and j is put into shared memory first, if there is room for all sets.
  */
 template <int QUEUE, bool ROWS, bool FAR, int N>
@@ -407,31 +339,31 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     __shared__ screen_shared<QUEUE> shared;
     const screen_args &a = many.own();
     if (N > 1 && blockIdx.x >= a.blocks) return;
-    int n = a.parts - 1;
-    while (n > 0 && blockIdx.x < a.part[n].block_begin) n--;
-    const screen_part &part = a.part[n];
-    const unsigned block = blockIdx.x - part.block_begin;
+    int n = a.tasks - 1;
+    while (n > 0 && blockIdx.x < a.task[n].block_begin) n--;
+    const screen_task &task = a.task[n];
+    const unsigned block = blockIdx.x - task.block_begin;
     screen_bra bra;
-    bra.pair = part.bra_begin + (int)(block / part.chunks);
-    const int all_kets = part.same ? bra.pair + 1 : part.ket.num;
-    const int block_begin = (int)(block % part.chunks) * a.groups * SCREEN_KETS;
-    const int block_end = min(block_begin + a.groups * SCREEN_KETS, all_kets);
+    bra.pair = task.bra_begin + (int)(block / task.chunks);
+    const int all_kets = task.same ? bra.pair + 1 : task.ket.num;
+    const int block_begin = (int)(block % task.chunks) * a.slabs * SCREEN_KETS;
+    const int block_end = min(block_begin + a.slabs * SCREEN_KETS, all_kets);
     if (block_begin >= block_end) return;
 
-    bra.rule = part.bra.rule[bra.pair];
+    bra.rule = task.bra.rule[bra.pair];
     const ushort2 ij = bra.rule.set;
     bra.most = bra.rule.bound * fmaxf(a.row_max[ij.x], a.row_max[ij.y]);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
-    /* A warp looks at a group, a lane at a tile of 32 kets; tiles that cannot hold a survivor are
+    /* A warp looks at a slab, a lane at a tile of 32 kets; tiles that cannot hold a survivor are
      * passed over. */
     bool any = false;
-    for (int g = warp; g < a.groups; g += SCREEN_WARPS) {
+    for (int g = warp; g < a.slabs; g += SCREEN_WARPS) {
         const int tile = block_begin / FMO_GPU_TILE_PAIRS + SCREEN_TILES * g + lane;
         bool may = false;
         if (lane < SCREEN_TILES && tile * FMO_GPU_TILE_PAIRS < block_end)
-            may = fmaxf(fmaxf(bra.most, bra.rule.coulomb) * part.ket.tile_bound[tile],
-                        bra.rule.bound * part.ket.tile_coulomb[tile]) >= a.cutoff;
+            may = fmaxf(fmaxf(bra.most, bra.rule.influence) * task.ket.tile_bound[tile],
+                        bra.rule.bound * task.ket.tile_influence[tile]) >= a.cutoff;
         const unsigned tiles = __ballot_sync(0xffffffffu, may);
         any |= may;
         if (lane == 0) {
@@ -446,28 +378,28 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
             fmaxf(a.block_max[(size_t)ij.x * a.sets + k], a.block_max[(size_t)ij.y * a.sets + k]);
     if (ROWS) __syncthreads();
     if (FAR) {
-        bra.sphere = part.bra.sphere[bra.pair];
-        bra.reach = part.bra.reach[bra.pair];
-        bra.fit = part.bra.fit[bra.pair];
+        bra.sphere = task.bra.sphere[bra.pair];
+        bra.reach = task.bra.reach[bra.pair];
+        bra.fit = task.bra.fit[bra.pair];
     }
 
     unsigned tally = 0;
-    for (int g = 0, queued = 0; g < a.groups; g++) { /* queued: the same in all threads */
+    for (int g = 0, queued = 0; g < a.slabs; g++) { /* queued: the same in all threads */
         if (shared.open[g]) {
-            screen_group<QUEUE>(a, part, bra, ROWS ? rows : NULL, g, block_begin, block_end, queued,
-                                &shared);
+            screen_slab<QUEUE>(a, task, bra, ROWS ? rows : NULL, g, block_begin, block_end, queued,
+                               &shared);
             __syncthreads();
             queued += shared.passed[g];
         }
-        if (!queued || (queued <= QUEUE - SCREEN_KETS && g + 1 < a.groups)) continue;
-        tally += classify<QUEUE, FAR>(a, part, bra, block_begin, queued, &shared);
+        if (!queued || (queued <= QUEUE - SCREEN_KETS && g + 1 < a.slabs)) continue;
+        tally += classify<QUEUE, FAR>(a, task, bra, block_begin, queued, &shared);
         __syncthreads();
         if (warp < (FAR ? FMO_GPU_LISTS : 1))
-            reserve(&a.counters->survivors[warp][part.eri_class], queued, shared.listed[warp],
+            reserve(&a.counters->survivors[warp][task.eri_class], queued, shared.listed[warp],
                     &shared.counted.tasks);
         __syncthreads();
-        write_lists<QUEUE, FAR>(part, bra.pair, queued, &shared);
-        if (g + 1 < a.groups) __syncthreads();
+        write_lists<QUEUE, FAR>(task, bra.pair, queued, &shared);
+        if (g + 1 < a.slabs) __syncthreads();
         queued = 0;
     }
     const unsigned prims = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_PRIMS));
@@ -484,176 +416,34 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     __syncthreads();
     if (threadIdx.x == 0 && counted->prims) {
         const unsigned bra_prims = fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_PRIMS);
-        atomicAdd(&a.counters->tasks[part.eri_class], (unsigned long long)counted->tasks);
-        atomicAdd(&a.counters->exchanges[part.eri_class], (unsigned long long)counted->exchanges);
-        atomicAdd(&a.counters->prim_quartets[part.eri_class],
+        atomicAdd(&a.counters->tasks[task.eri_class], (unsigned long long)counted->tasks);
+        atomicAdd(&a.counters->exchanges[task.eri_class], (unsigned long long)counted->exchanges);
+        atomicAdd(&a.counters->prim_quartets[task.eri_class],
                   (unsigned long long)counted->prims * bra_prims);
-        fmo_gpu_count(a.counters->quartets, part.eri_class,
+        fmo_gpu_count(a.counters->quartets, task.eri_class,
                       fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_CARRIED), counted->pairs,
                       counted->carried);
     }
 }
 
-/* A bound on every element of X, for `fixed`: |X^J| <= max Q sum_kl |D_kl| Q_kl over pairs, and
- * |X^K_ik| <= sum_jl |D_jl| m_j m_l with m_j the largest Q of a pair with shell j. One block, so
- * that the order of the sums, and with it the scale, never changes. */
-enum { BOUND_THREADS = 1024 };
-
-__device__ double block_sum(double value, double *shared)
-{
-    __syncthreads();
-    shared[threadIdx.x] = value;
-    __syncthreads();
-    for (int half = BOUND_THREADS / 2; half; half /= 2) {
-        if ((int)threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
-        __syncthreads();
-    }
-    return shared[0];
-}
-
-typedef struct bound_args {
-    fmo_gpu_pairs pairs[FMO_PAIR_CLASS_COUNT];
-    const float *block_max;
-    const double *shell_bound;
-    int sets, s_sets, width;
-    double *bound, *scale;
-} bound_args;
-
-/* Room for sums in between, and for the sign. */
-#define FIXED_MARGIN      4.0
-#define FIXED_QUANTUM_MAX 1e-13
-
-template <int N>
-__global__ void __launch_bounds__(BOUND_THREADS)
-    bound_elements(const __grid_constant__ fmo_gpu_many<bound_args, N> many)
-{
-    const bound_args &a = many.own();
-    __shared__ double shared[BOUND_THREADS];
-    double coulomb = 0.0, exchange = 0.0, largest = 0.0;
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        const double functions = c == FMO_PAIR_SS ? 1.0 : c == FMO_PAIR_PS ? a.width : 9.0;
-        for (int n = threadIdx.x; n < a.pairs[c].num; n += BOUND_THREADS) {
-            const fmo_gpu_rule rule = a.pairs[c].rule[n];
-            coulomb +=
-                functions * rule.bound * a.block_max[(size_t)rule.set.x * a.sets + rule.set.y];
-        }
-    }
-    for (int j = 0; j < a.sets; j++) {
-        const double m = a.shell_bound[j] * (j < a.s_sets ? 1.0 : a.width);
-        largest = fmo_screen_max(largest, a.shell_bound[j]);
-        for (int l = threadIdx.x; l < a.sets; l += BOUND_THREADS)
-            exchange += m * a.shell_bound[l] * (l < a.s_sets ? 1.0 : a.width) *
-                        a.block_max[(size_t)j * a.sets + l];
-    }
-    coulomb = largest * block_sum(coulomb, shared);
-    exchange = block_sum(exchange, shared);
-    if (threadIdx.x == 0) {
-        const double bound = fmo_screen_max(coulomb, exchange);
-        *a.bound = bound;
-        /* a power of two with FIXED_MARGIN bound scale < 2^63; NaN without a bound */
-        *a.scale = !isfinite(bound) ? CUDART_NAN
-                   : bound > 0.0    ? exp2((double)(62 - ilogb(FIXED_MARGIN * bound)))
-                                    : 0x1p60;
-    }
-}
-
-typedef struct finish_args {
-    const double *coulomb, *exchange;
-    double *J, *K;
-    size_t copy_stride;
-    unsigned copies;
-    const double *scale; /* of fixed point, NULL for doubles */
-    const int *ao_caller;
-    const double *ao_factor;
-    int nao, caller_nao;
-} finish_args;
-
-__device__ double element(const double *X, size_t at, unsigned copies, const finish_args &a)
-{
-    if (a.scale) return (double)__double_as_longlong(X[at]) / *a.scale;
-    double sum = 0.0;
-#pragma unroll 8
-    for (unsigned c = 0; c < copies; c++) sum += X[at + c * a.copy_stride];
-    return sum;
-}
-
-/* J = 2 (X^J + X^J^T), K = X^K + X^K^T, tile by tile through shared memory so that both triangles
- * are read along rows. Under `fixed` integers are added first, so the order does not matter. */
-template <int N> __global__ void finish(const __grid_constant__ fmo_gpu_many<finish_args, N> many)
-{
-    const finish_args &a = many.own();
-    __shared__ double mirror[2][FINISH_TILE][FINISH_TILE + 1];
-    const int row0 = blockIdx.y * FINISH_TILE, column0 = blockIdx.x * FINISH_TILE;
-    const int x = threadIdx.x, y = threadIdx.y;
-    if (column0 + y < a.nao && row0 + x < a.nao) {
-        const size_t at = (size_t)(column0 + y) * a.nao + row0 + x;
-        mirror[0][y][x] = element(a.coulomb, at, 1, a);
-        mirror[1][y][x] = element(a.exchange, at, a.copies, a);
-    }
-    __syncthreads();
-    const int row = row0 + y, column = column0 + x;
-    if (row >= a.nao || column >= a.nao || a.ao_caller[row] < 0 || a.ao_caller[column] < 0) return;
-    const size_t at = (size_t)row * a.nao + column;
-    const double factor = a.ao_factor[row] * a.ao_factor[column];
-    const size_t to = (size_t)a.ao_caller[row] * a.caller_nao + a.ao_caller[column];
-    a.J[to] = FMO_DIGEST_FINAL_J * factor * (element(a.coulomb, at, 1, a) + mirror[0][x][y]);
-    a.K[to] =
-        FMO_DIGEST_FINAL_K * factor * (element(a.exchange, at, a.copies, a) + mirror[1][x][y]);
-}
-
 } // namespace
-
-/* All that starts from zero. */
-static cudaError_t zero_builds(const fmo_gpu_group *group)
-{
-    if (group->num == 1) {
-        const fmo_gpu_state *g = group->job->plan->gpu;
-        return cudaMemsetAsync(g->coulomb, 0, g->zeroed, group->stream);
-    }
-    return fmo_gpu_launch_group<zero_args>(
-        group, zero<1>, zero<fmo_gpu_many_max<zero_args>>, ZERO_THREADS, 0,
-        [](const fmo_fock_job *job, zero_args *a) {
-            const fmo_gpu_state *g = job->plan->gpu;
-            const unsigned block = ZERO_THREADS * ZERO_ROUNDS;
-            *a = {(uint4 *)g->coulomb, g->zeroed / sizeof *a->at};
-            return dim3((unsigned)((a->num + block - 1) / block));
-        });
-}
-
-cudaError_t fmo_gpu_take_density(const fmo_gpu_group *group)
-{
-    const fmo_gpu_range range("density");
-    cudaError_t code = zero_builds(group);
-    if (code == cudaSuccess)
-        code = fmo_gpu_launch_group<density_args>(
-            group, take_density<1>, take_density<fmo_gpu_many_max<density_args>>, SHELL_THREADS, 0,
-            [](const fmo_fock_job *job, density_args *a) {
-                const fmo_gpu_state *g = job->plan->gpu;
-                *a = {job->density, g->density,   g->density_max, g->row_max,
-                      g->ao_caller, g->ao_factor, g->nao,         job->plan->basis->ao_num,
-                      g->sets,      g->s_sets,    g->sp ? 4 : 3};
-                return dim3((g->sets + DENSITY_BLOCKS - 1) / DENSITY_BLOCKS, g->sets);
-            });
-    return code == cudaSuccess ? fmo_gpu_take_pairs(group) : code;
-}
-
-enum { ROWS_BYTES_MAX = 36 * 1024 };
 
 static size_t rows_bytes(const fmo_gpu_state *g)
 {
-    return (size_t)g->sets * sizeof(float);
-}
-
-bool fmo_gpu_is_small(const fmo_gpu_state *g)
-{
-    return g->work < screen_small_work && rows_bytes(g) <= ROWS_BYTES_MAX;
+    return (size_t)g->functions.sets * sizeof(float);
 }
 
 static screen_pairs pairs_to_screen(const fmo_gpu_pairs *from)
 {
-    const screen_pairs pairs = {from->rule,  from->tile_bound, from->tile_coulomb, from->sphere,
-                                from->reach, from->fit,        from->num};
+    const screen_pairs pairs = {from->rule,   from->tile_bound, from->tile_influence,
+                                from->sphere, from->reach,      from->fit,
+                                from->num};
     return pairs;
+}
+
+static bool in_small_blocks(const fmo_gpu_state *g)
+{
+    return g->primitives < fmo_tuning_gpu_small_work;
 }
 
 /* The kernel's arguments for a pass; returns its grid. */
@@ -661,31 +451,32 @@ static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass
 {
     const fmo_gpu_state *g = plan->gpu;
     a->blocks = 0;
-    a->groups = g->work < screen_small_work ? SMALL_GROUPS : LARGE_GROUPS;
+    a->slabs = in_small_blocks(g) ? SMALL_SLABS : LARGE_SLABS;
     for (int n = 0; n < pass->num; n++) {
-        const fmo_gpu_part *from = &pass->part[n];
-        const fmo_gpu_class_view view = fmo_gpu_view(plan, g, from);
-        screen_part *part = &a->part[n];
-        part->bra = pairs_to_screen(&view.bra);
-        part->ket = pairs_to_screen(&view.ket);
-        part->eri_class = from->eri_class;
-        part->same = view.same;
-        part->bra_begin = from->bra_begin;
-        const int all = view.same ? from->bra_end : view.ket.num, span = a->groups * SCREEN_KETS;
-        part->chunks = (all + span - 1) / span;
-        part->block_begin = a->blocks;
-        part->list = g->list + from->list_at;
-        part->far_J_end = part->list + from->candidates;
-        part->far_K = g->far ? g->far_K + from->list_at : NULL;
-        a->blocks += (unsigned)(from->bra_end - from->bra_begin) * (unsigned)part->chunks;
+        const fmo_gpu_task *from = &pass->task[n];
+        const fmo_gpu_class_view view = fmo_gpu_view(plan, from);
+        screen_task *to = &a->task[n];
+        to->bra = pairs_to_screen(&view.bra);
+        to->ket = pairs_to_screen(&view.ket);
+        to->eri_class = from->task.eri_class;
+        to->same = view.same;
+        to->bra_begin = from->task.bra_begin;
+        const int all = view.same ? from->task.bra_end : view.ket.num;
+        const int span = a->slabs * SCREEN_KETS;
+        to->chunks = (all + span - 1) / span;
+        to->block_begin = a->blocks;
+        to->list = g->lists.near + from->list_at;
+        to->far_J_end = to->list + from->candidates;
+        to->far_K = g->far ? g->lists.far_K + from->list_at : NULL;
+        a->blocks += (unsigned)(from->task.bra_end - from->task.bra_begin) * (unsigned)to->chunks;
     }
-    a->parts = pass->num;
-    a->sets = g->sets;
-    a->coded = g->sp;
+    a->tasks = pass->num;
+    a->sets = g->functions.sets;
+    a->coded = g->functions.sp;
     a->cutoff = (float)plan->options.cutoff;
-    a->block_max = g->density_max;
-    a->row_max = g->row_max;
-    a->counters = g->counters;
+    a->block_max = g->arrays.density_max;
+    a->row_max = g->arrays.row_max;
+    a->counters = g->arrays.counters;
     return dim3(a->blocks);
 }
 
@@ -695,81 +486,25 @@ cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
     constexpr int most = fmo_gpu_many_max<screen_args>;
     const fmo_gpu_range range("screening");
     size_t rows = 0;
-    const fmo_gpu_state *first = group->job->plan->gpu;
-    const bool small = first->work < screen_small_work, far = first->far;
+    const fmo_gpu_state *first = group->build->plan->gpu;
+    const bool small = in_small_blocks(first), far = first->far;
     for (int k = 0; k < group->num; k++) {
-        fmo_gpu_state *g = group->job[k].plan->gpu;
+        fmo_gpu_state *g = group->build[k].plan->gpu;
         if (rows_bytes(g) > rows) rows = rows_bytes(g);
         if (pass == 0) continue; /* the first finds them zero */
-        const cudaError_t code = cudaMemsetAsync(g->counters->survivors, 0,
-                                                 sizeof g->counters->survivors, group->stream);
-        if (code != cudaSuccess) return code;
+        FMO_GPU_TRY(cudaMemsetAsync(g->arrays.counters->survivors, 0,
+                                    sizeof g->arrays.counters->survivors, group->stream));
     }
     kernel *const kernels[2][2][2] = {
         {{screen<LARGE_QUEUE, false, false, 1>, screen<LARGE_QUEUE, false, true, 1>},
          {screen<LARGE_QUEUE, true, false, 1>, screen<LARGE_QUEUE, true, true, 1>}},
         {{screen<SMALL_QUEUE, false, false, 1>, screen<SMALL_QUEUE, false, true, 1>},
          {screen<SMALL_QUEUE, true, false, 1>, screen<SMALL_QUEUE, true, true, 1>}}};
-    const bool fits = rows <= ROWS_BYTES_MAX;
+    const bool fits = rows <= fmo_tuning_gpu_screen_rows_bytes;
     return fmo_gpu_launch_group<screen_args>(
         group, kernels[small][fits][far],
         far ? screen<SMALL_QUEUE, true, true, most> : screen<SMALL_QUEUE, true, false, most>,
-        SCREEN_THREADS, fits ? rows : 0, [&](const fmo_fock_job *job, screen_args *a) {
-            return screen_arguments(job->plan, &job->plan->gpu->pass[pass], a);
+        SCREEN_THREADS, fits ? rows : 0, [&](const fmo_gpu_build *build, screen_args *a) {
+            return screen_arguments(build->plan, &build->plan->gpu->lists.pass[pass], a);
         });
-}
-
-cudaError_t fmo_gpu_finish(const fmo_gpu_group *group, bool fixed)
-{
-    const fmo_gpu_range range("J and K");
-    return fmo_gpu_launch_group<finish_args>(
-        group, finish<1>, finish<fmo_gpu_many_max<finish_args>>, dim3(FINISH_TILE, FINISH_TILE), 0,
-        [&](const fmo_fock_job *job, finish_args *a) {
-            const fmo_gpu_state *g = job->plan->gpu;
-            const int n = g->nao, tiles = (n + FINISH_TILE - 1) / FINISH_TILE;
-            *a = {g->coulomb,
-                  g->exchange,
-                  job->coulomb,
-                  job->exchange,
-                  (size_t)n * n,
-                  g->copies,
-                  fixed ? &g->counters->fixed_scale : NULL,
-                  g->ao_caller,
-                  g->ao_factor,
-                  n,
-                  job->plan->basis->ao_num};
-            return dim3(tiles, tiles);
-        });
-}
-
-cudaError_t fmo_gpu_fixed_scale(const fmo_gpu_group *group)
-{
-    return fmo_gpu_launch_group<bound_args>(
-        group, bound_elements<1>, bound_elements<fmo_gpu_many_max<bound_args>>, BOUND_THREADS, 0,
-        [](const fmo_fock_job *job, bound_args *a) {
-            const fmo_gpu_state *g = job->plan->gpu;
-            for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) a->pairs[c] = g->pairs[c];
-            a->block_max = g->density_max;
-            a->shell_bound = g->shell_bound;
-            a->sets = g->sets;
-            a->s_sets = g->s_sets;
-            a->width = g->sp ? 4 : 3;
-            a->bound = &g->counters->fixed_bound;
-            a->scale = &g->counters->fixed_scale;
-            return dim3(1);
-        });
-}
-
-fmo_status fmo_gpu_fixed_check(const fmo_gpu_counters *counters, fmo_error *err)
-{
-    if (!isfinite(counters->fixed_bound))
-        return fmo_error_set(err, FMO_ERR_INPUT,
-                             "scatter = fixed: no finite bound on the Fock matrix; use another "
-                             "strategy");
-    if (1.0 / counters->fixed_scale > FIXED_QUANTUM_MAX)
-        return fmo_error_set(err, FMO_ERR_INPUT,
-                             "scatter = fixed: elements may reach %.3g hartree, which leaves a "
-                             "resolution of %.3g, coarser than %g; use another strategy",
-                             counters->fixed_bound, 1.0 / counters->fixed_scale, FIXED_QUANTUM_MAX);
-    return FMO_OK;
 }

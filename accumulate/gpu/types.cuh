@@ -6,14 +6,12 @@
 #include <cuda_runtime.h>
 
 #include <fmo/eri_class.h>
+#include "accumulate/tuning.h"
 #include "integrals/far/far.h"
+#include "integrals/tables.h"
 
-/* Threads of a block in the quartet kernels. 128: four warps, so that with 255 registers a thread
- * two blocks still fit a multiprocessor. */
-#define FMO_GPU_THREADS 128
-
-/* No part of a pair has more primitives. */
-enum { FMO_GPU_DEPTH_MAX = 9 };
+/* Threads of a block in the quartet kernels; primitives of the longest part of a pair. */
+enum { FMO_GPU_THREADS = fmo_tuning_gpu_threads, FMO_GPU_DEPTH_MAX = fmo_tuning_gpu_depth_large };
 
 /* Pairs are screened in tiles of a warp. */
 #define FMO_GPU_TILE_PAIRS 32
@@ -31,9 +29,15 @@ enum {
 /* Functions are counted in multiples of this, so that four functions of a set, in a row of a
  * matrix, are one 32-byte sector of memory. */
 enum { FMO_GPU_ALIGN = 4 };
-static __host__ __device__ inline int fmo_gpu_aligned(int functions)
+static __host__ __device__ constexpr int fmo_gpu_aligned(int functions)
 {
     return (functions + FMO_GPU_ALIGN - 1) / FMO_GPU_ALIGN * FMO_GPU_ALIGN;
+}
+
+/* Functions of a set that is not of one s alone: those of p, and of its sp partner. */
+static __host__ __device__ constexpr int fmo_gpu_set_width(int sp)
+{
+    return fmo_shell_functions(FMO_SHELL_P) + (sp ? fmo_shell_functions(FMO_SHELL_S) : 0);
 }
 
 /* First function of a set: those of one s function come first, all others are `width` wide. */
@@ -45,7 +49,7 @@ static __host__ __device__ inline int fmo_gpu_set_begin(int set, int s_sets, int
 /* What the screening rule wants to know of a pair, read 16 bytes at a time. */
 typedef struct fmo_gpu_rule {
     alignas(16) float bound; /* Schwarz bound, rounded up */
-    float coulomb;           /* the same times 4 |D|, made in every build */
+    float influence;         /* the same times 4 |D|: what it can do to J, made in every build */
     ushort2 set;             /* sets i, j */
     unsigned counts;         /* what it adds to a tally */
 } fmo_gpu_rule;
@@ -53,7 +57,7 @@ typedef struct fmo_gpu_rule {
 /* The rule of screen.h for J, and for K with what a quartet meets there, in floats. */
 static __device__ inline float fmo_gpu_in_J(const fmo_gpu_rule &bra, const fmo_gpu_rule &ket)
 {
-    return fmaxf(bra.coulomb * ket.bound, bra.bound * ket.coulomb);
+    return fmaxf(bra.influence * ket.bound, bra.bound * ket.influence);
 }
 static __device__ inline float fmo_gpu_in_K(const fmo_gpu_rule &bra, const fmo_gpu_rule &ket,
                                             float exchange)
@@ -84,12 +88,12 @@ static __host__ __device__ inline unsigned fmo_gpu_tally(unsigned word, int what
  * are in descending order of their bounds. */
 typedef struct fmo_gpu_pairs {
     int num;
-    const int4 *shell;       /* [num] first functions of i and j, primitives, stride in prim */
+    const int4 *first;       /* [num] first functions of i and j, primitives, stride in prim */
     fmo_gpu_rule *rule;      /* [num] */
     const unsigned *prim_at; /* [num] first value in prim */
-    /* [num/FMO_GPU_TILE_PAIRS] the largest of each tile of pairs: bounds, and rule.coulomb */
+    /* [num/FMO_GPU_TILE_PAIRS] the largest of each tile of pairs: bounds, and rule.influence */
     const float *tile_bound;
-    float *tile_coulomb;
+    float *tile_influence;
     double *density; /* [products][num] D of the pair, made in every build; with sp pairs */
     double *sums;    /* [products][num] what X^J gets; fixed point under `fixed`; with sp pairs */
     const double *center; /* [6][num] A, A - B */
@@ -103,7 +107,7 @@ typedef struct fmo_gpu_pairs {
     fmo_far_fit *fit; /* [num] errors of nodes, relative to the bound */
     double2 *far; /* [FMO_GPU_FAR_SLOTS][fmo_gpu_far_twos][num] centre, coefficients; of pp pairs
                    * the moments of D, made in every build */
-    double *far_line; /* [num] AB times D of a ps pair, made in every build */
+    double *far_line; /* [num] AB times D of a pair of a p and an s shell, made in every build */
 } fmo_gpu_pairs;
 
 /* Largest 1/p of a pair, as a number, and in its last three bits the choice of nodes that is exact
@@ -124,22 +128,32 @@ static __host__ __device__ inline int fmo_gpu_far_slot(int choice)
     return choice * (choice + 1) / 2;
 }
 
-/* Far quartets of pppp that count in K stay near: no thread has registers for their sums
- * (FMO_FAR_BLOCKS). */
+/* Far quartets of the heaviest class that count in K stay near: no thread has registers for their
+ * sums (FMO_FAR_BLOCKS). */
+enum { FMO_GPU_FAR_EXCHANGE_ORDER_MAX = 3 };
 static __host__ __device__ constexpr bool fmo_gpu_far_exchanges(int eri_class)
 {
-    return eri_class != FMO_ERI_PPPP;
+    return fmo_eri_class_order(eri_class) <= FMO_GPU_FAR_EXCHANGE_ORDER_MAX;
 }
 
-/* What a node of a kind takes in `far`: centre and coefficients, and of pp pairs, whose moments are
- * fewer than what they are made from, the moments. */
-static __host__ __device__ constexpr int fmo_gpu_far_geometry_twos(int kind)
+/* What a node of a pair class takes in `far`: centre and coefficients, and of pairs of two p
+ * shells, whose moments are fewer than what they are made from, the moments. */
+static __host__ __device__ constexpr bool fmo_gpu_far_keeps_line(int pair_class)
 {
-    return (3 + FMO_FAR_COEFFICIENTS(kind)) / 2;
+    return fmo_pair_order(pair_class) == 1;
 }
-static __host__ __device__ constexpr int fmo_gpu_far_twos(int kind)
+static __host__ __device__ constexpr bool fmo_gpu_far_keeps_moments(int pair_class)
 {
-    return fmo_gpu_far_geometry_twos(kind) + (kind == 2 ? FMO_FAR_TERMS(2) / 2 : 0);
+    return fmo_pair_order(pair_class) == 2;
+}
+static __host__ __device__ constexpr int fmo_gpu_far_geometry_twos(int pair_class)
+{
+    return (3 + FMO_FAR_COEFFICIENTS(pair_class)) / 2;
+}
+static __host__ __device__ constexpr int fmo_gpu_far_twos(int pair_class)
+{
+    return fmo_gpu_far_geometry_twos(pair_class) +
+           (fmo_gpu_far_keeps_moments(pair_class) ? FMO_FAR_TERMS(2) / 2 : 0);
 }
 
 /* A survivor: x the bra pair; y the ket pair and, above FMO_GPU_KET_BITS, how small the density
@@ -179,26 +193,33 @@ typedef struct fmo_gpu_counters {
     double fixed_scale; /* units of the fixed-point integers per hartree */
 } fmo_gpu_counters;
 
+/* The class of two pairs where one, both or none stand for what they carry along;
+ * FMO_ERI_CLASS_COUNT where there is no such class. */
+static __host__ __device__ constexpr int fmo_gpu_carried_class(int eri_class, bool of_bra,
+                                                               bool of_ket)
+{
+    const int bra = fmo_eri_class_bra(eri_class), ket = fmo_eri_class_ket(eri_class);
+    return fmo_eri_class_of(of_bra ? fmo_pair_partner(bra) : bra,
+                            of_ket ? fmo_pair_partner(ket) : ket);
+}
+
 /* Adds to the numbers of shell quartets by class those of `pairs` pairs of pairs; in `carried` of
- * them the ket carries an ss pair along, in all of them the bra, if bra_carries. */
+ * them the ket carries a pair along, in all of them the bra, if bra_carries. */
 static __device__ inline void fmo_gpu_count(unsigned long long *quartets, int eri_class,
                                             bool bra_carries, unsigned long long pairs,
                                             unsigned long long carried)
 {
     atomicAdd(&quartets[eri_class], pairs);
-    if (eri_class == FMO_ERI_PSSS && bra_carries) atomicAdd(&quartets[FMO_ERI_SSSS], pairs);
-    if (eri_class == FMO_ERI_PPPS && carried) atomicAdd(&quartets[FMO_ERI_PPSS], carried);
-    if (eri_class == FMO_ERI_PSPS) {
-        if (carried) atomicAdd(&quartets[FMO_ERI_PSSS], carried);
-        if (bra_carries) atomicAdd(&quartets[FMO_ERI_PSSS], pairs);
-        if (bra_carries && carried) atomicAdd(&quartets[FMO_ERI_SSSS], carried);
-    }
+    if (bra_carries) atomicAdd(&quartets[fmo_gpu_carried_class(eri_class, true, false)], pairs);
+    if (!carried) return;
+    atomicAdd(&quartets[fmo_gpu_carried_class(eri_class, false, true)], carried);
+    if (bra_carries) atomicAdd(&quartets[fmo_gpu_carried_class(eri_class, true, true)], carried);
 }
 
-/* Where such a pair meets itself, (ps|ss) and (ss|ps) are one quartet. */
-static __device__ inline void fmo_gpu_count_diagonal(unsigned long long *quartets)
+/* Where a pair that carries another along meets itself, the two mixed quartets are one. */
+static __device__ inline void fmo_gpu_count_diagonal(unsigned long long *quartets, int eri_class)
 {
-    atomicAdd(&quartets[FMO_ERI_PSSS], ~0ull);
+    atomicAdd(&quartets[fmo_gpu_carried_class(eri_class, true, false)], ~0ull);
 }
 
 /* What a quartet meets in K, from block maxima: fmo_screen_exchange of its rows, in floats. */

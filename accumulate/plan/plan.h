@@ -3,6 +3,7 @@
 #define FMO_PLAN_H
 
 #include <fmo/fock.h>
+#include "accumulate/work/work.h"
 #include "integrals/pairs/shell_pair.h"
 
 /* Primitive pairs whose Schwarz bound times the molecule's largest is below this share of the
@@ -15,39 +16,44 @@
 extern "C" {
 #endif
 
+/* Where the matrices of builds that are started together are. */
+typedef struct fmo_start {
+    int on_device; /* in GPU memory, nothing comes back; else of the host, and `finish` follows */
+    /* on_device: the plan whose stream the work comes after, and which comes after the work; marked
+     * once that stream's state at the beginning has been recorded. */
+    fmo_fock_plan *lead;
+    int marked;
+} fmo_start;
+
+/* A mode has `build`, or `start` with what belongs to it. */
 typedef struct fmo_mode_implementation {
     /* Called once; may put its state into plan->state. */
     fmo_status (*prepare)(fmo_fock_plan *plan, fmo_error *err);
-    /* host_matrices: plan->density -> plan->coulomb, plan->exchange, which are X^J and X^K of
-     * digest.h in internal order, zero on entry; the plan does the rest. Otherwise: the caller's
-     * density -> J and K in the caller's order in plan->coulomb, plan->exchange. */
-    fmo_status (*build)(fmo_fock_plan *plan, const double *density, fmo_error *err);
-    /* After a build with options.measure_...: fills seconds and compute_seconds by class. */
-    fmo_status (*measure)(fmo_fock_plan *plan, fmo_error *err);
-    /* GPU pointers, queued on the plan's stream; NULL where the mode has no such form. */
-    fmo_status (*build_device)(fmo_fock_plan *plan, const double *density, double *coulomb,
-                               double *exchange, fmo_error *err);
     /* The pairs were made again. */
     fmo_status (*new_pairs)(fmo_fock_plan *plan, fmo_error *err);
     void (*release)(fmo_fock_plan *plan);
-    /* `build` in two steps, so that builds of several plans, all different, run at once: start only
-     * queues, finish waits for one and writes J and K in the caller's order. NULL where the mode
-     * has no such form. */
-    fmo_status (*start)(const fmo_fock_job *jobs, size_t count, fmo_error *err);
-    fmo_status (*finish)(fmo_fock_plan *plan, double *coulomb, double *exchange, fmo_error *err);
-    /* build_device of many plans of this mode. */
-    fmo_status (*batch_device)(const fmo_fock_job *jobs, size_t count, fmo_error *err);
-    int needs_pairs, host_matrices;
-    int sp_pairs; /* the pairs are to be sp pairs (shell_pair.h) */
     /* Adds what a build takes on top of the plan; NULL where the mode cannot tell. */
     void (*workspace)(const fmo_fock_plan *plan, fmo_fock_memory *memory);
+
+    /* plan->density (`density` is the caller's) -> plan->coulomb, plan->exchange, which are X^J and
+     * X^K of digest.h in internal order, zero on entry; the plan does the rest. */
+    fmo_status (*build)(fmo_fock_plan *plan, const double *density, fmo_error *err);
+
+    /* Queues builds of plans of this mode, all different. */
+    fmo_status (*start)(fmo_fock_job *const *jobs, size_t count, fmo_start *how, fmo_error *err);
+    /* Waits for a build that was started with matrices of the host, and fills in the profile. */
+    fmo_status (*finish)(fmo_fock_plan *plan, fmo_error *err);
+    /* J and K of the finished build, in the caller's order. */
+    void (*give)(const fmo_fock_plan *plan, double *coulomb, double *exchange);
+    /* After a build with options.measure_...: fills seconds and compute_seconds by class. */
+    fmo_status (*measure)(fmo_fock_plan *plan, fmo_error *err);
+
+    int needs_pairs;
+    int sp_pairs; /* the pairs are to be sp pairs (shell_pair.h) */
 } fmo_mode_implementation;
 
 extern const fmo_mode_implementation fmo_mode_cpu;
 extern const fmo_mode_implementation fmo_mode_reference;
-
-/* Quartets of a class before any screening, pairs without primitives included. */
-int64_t fmo_plan_quartets(const fmo_fock_plan *plan, fmo_eri_class eri_class);
 
 struct fmo_fock_plan {
     fmo_basis *basis;
@@ -57,19 +63,38 @@ struct fmo_fock_plan {
     struct fmo_gpu_state *gpu; /* of the modes that use a GPU */
     fmo_shell_pairs pairs;
     int in_batch;         /* made by fmo_fock_plan_create_batch */
-    size_t round;         /* of the running batch, in which it had a job */
+    int share, shares;    /* of all work, what builds do: share 0 of 1 is all of it */
     double density_limit; /* pairs are pruned for |D| up to this */
-    /* In internal order, [nao][nao]. */
+    double density_largest;
+    /* Of modes with `build`, in internal order, [nao][nao]. */
     double *density, *coulomb, *exchange;
     double *density_max; /* [nshell][nshell] block maxima of |D| */
     double *row_max;     /* [nshell] maximum of a row of density_max */
-    double density_largest;
-    int scatter_open; /* auto chose by structure and has not seen a build's duplication yet */
+    int scatter_open;    /* auto chose by structure and has not seen a build's duplication yet */
     int built;
-    double begun;                /* when the last build was */
-    const fmo_fock_job *running; /* of a batch, not finished, perhaps not started; NULL: none */
+    double begun;          /* when the last build was */
+    int in_use;            /* some call works with the plan; set and tested atomically */
+    const void *batch;     /* the call of fmo_fock_build_batch that does */
+    size_t round;          /* of that call, in which the plan had a job */
+    fmo_fock_job *running; /* started, not finished; NULL: none */
     fmo_fock_profile profile;
 };
+
+/* ---- options.c ---- */
+
+/* FMO_OK or FMO_ERR_ARGUMENT. */
+fmo_status fmo_options_check(const fmo_fock_options *options, fmo_error *err);
+
+/* ---- plan.c ---- */
+
+/* A plan whose builds do one of `shares` shares of the work (work/work.h): the J and K of all
+ * shares add up to those of a whole plan. For modes that go through a list of tasks. */
+fmo_status fmo_plan_create_share(const fmo_basis *basis, const fmo_fock_options *options, int share,
+                                 int shares, fmo_fock_plan **plan, fmo_error *err);
+
+/* The plan's work: all of what lists of these sizes have, or its share of it. */
+fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *size, fmo_work *work,
+                              fmo_error *err);
 
 /* Seconds on a monotonic clock. */
 double fmo_now(void);
@@ -79,6 +104,23 @@ void fmo_plan_progress(const fmo_fock_plan *plan, double fraction);
 
 /* Bytes of host memory that a build may take: options.memory, else what the system has free. */
 size_t fmo_plan_memory(const fmo_fock_plan *plan);
+
+/* Quartets of a class before any screening, pairs without primitives included. */
+int64_t fmo_plan_quartets(const fmo_fock_plan *plan, fmo_eri_class eri_class);
+
+/* Pairs for densities up to `largest`; made again only when a density is larger than any before. */
+fmo_status fmo_plan_make_pairs(fmo_fock_plan *plan, double largest, fmo_error *err);
+
+/* Takes a plan for a call: 0 if another has it. */
+int fmo_plan_enter(fmo_fock_plan *plan);
+void fmo_plan_leave(fmo_fock_plan *plan);
+
+/* ---- build.c: the steps of fmo_fock_build ---- */
+
+/* Checks the density and gets the plan ready for it. */
+fmo_status fmo_build_begin(fmo_fock_plan *plan, const double *density, fmo_error *err);
+/* Hands J and K over: the only step that writes them. */
+void fmo_build_end(fmo_fock_plan *plan, double *coulomb, double *exchange);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,6 @@
 /* The scatter strategies: how values find their way into matrix elements that many threads add to
- * at once. One table; enum, --help, kernels, the list of headers, tests and benchmarks come from
- * it. The device code of the element strategies is in fmo/atomics.cuh, docs/atomics.md explains
- * all.
+ * at once. One table: enum, --help, kernels, headers, tests and benchmarks come from it. The device
+ * code of the element strategies is in fmo/atomics.cuh, docs/atomics.md explains all.
  */
 #ifndef FMO_SCATTER_H
 #define FMO_SCATTER_H
@@ -21,12 +20,12 @@ typedef enum fmo_strategy_kind {
 
 /** What the table says of a strategy besides, in its own words. */
 enum {
-    FMO_ONE_COMMIT = 0,   /**< --commit means nothing to it */
-    FMO_TAKES_COMMIT = 1, /**< there are kernels for each commit */
-    FMO_SUMS_FLOATS = 0,
+    FMO_ONE_COMMIT = 0,    /**< --commit means nothing to it */
+    FMO_TAKES_COMMIT = 1,  /**< there are kernels for each commit */
+    FMO_SUMS_FLOATS = 0,   /**< of floating-point numbers, in any order */
     FMO_SUMS_INTEGERS = 1, /**< fixed point: sums do not depend on their order */
-    FMO_BUILDS_ALONE = 0,
-    FMO_BUILDS_GROUPS = 1 /**< small builds of a batch share launches, with the native commit */
+    FMO_BUILDS_ALONE = 0,  /**< each build of a batch has its own launches */
+    FMO_BUILDS_GROUPS = 1  /**< small builds of a batch share launches, with the native commit */
 };
 
 /* X(with, enumerator, name, kind, type, commits, sums, batches, determinism, what it does).

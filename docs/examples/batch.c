@@ -46,8 +46,10 @@ int main(int argc, char **argv)
             }
             for (size_t x = 0; x < size[m]; x++)
                 memory[k][x] = fmo_dataset_density(dataset[m])[x] / (spin + 1);
-            jobs[k] =
-                (fmo_fock_job){plan[m], memory[k], memory[k] + size[m], memory[k] + 2 * size[m]};
+            jobs[k] = (fmo_fock_job){.plan = plan[m],
+                                     .density = memory[k],
+                                     .coulomb = memory[k] + size[m],
+                                     .exchange = memory[k] + 2 * size[m]};
         }
     }
     status = fmo_fock_build_batch(jobs, JOBS, &err); /* on a GPU they run side by side */

@@ -24,7 +24,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-FORMAT, VERSION = "fmo-measure", 1
+FORMAT, VERSION = "fmo-measure", 2
 OLDEST_PYTHON = (3, 9)
 
 # Surviving quartets per second, low estimates, which say how many repeats fit into --seconds: fused
@@ -150,8 +150,8 @@ def parse_arguments() -> argparse.Namespace:
                         help="longest run [%(default)s]")
     parser.add_argument("--limit", type=float, default=230.0, metavar="S",
                         help="start no run after this time [%(default)s]")
-    parser.add_argument("--commit", default=None, metavar="HASH",
-                        help="commit to record if the driver knows none")
+    parser.add_argument("--revision", default=None, metavar="HASH",
+                        help="git revision to record if the driver knows none")
     parser.add_argument("datasets", type=Path, nargs="+", metavar="DATASET.h5")
     return parser.parse_args()
 
@@ -198,7 +198,7 @@ def main() -> int:
            "seconds": round(time.monotonic() - started, 1),
            "host": {**opening["host"], "system": platform.platform()},
            "device": (opening["device"] or {}).get("name"), "driver": gpu_driver(),
-           "commit": opening["commit"] or args.commit},
+           "revision": opening.get("revision") or args.revision},
           [runs[key] for key in sorted(runs)], args.out)
     return 0 if any("profile" in run for run in runs.values()) else 1
 

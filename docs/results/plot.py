@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Pictures and tables from what measure.py wrote.
 
-    plot.py h200-measure.json.gz              tables on stdout, pictures beside the file
-    plot.py --tables h200-measure.json.gz     tables only; needs nothing but Python 3.9
+    plot.py MEASURED.json.gz              tables on stdout, pictures beside the file
+    plot.py --tables MEASURED.json.gz     tables only; needs nothing but Python 3.9
+
+MEASURED is what measure.py wrote, such as 2026-11-22-77b1cb3/h200-strategies.json.gz.
 
 The pictures need matplotlib: python3 -m venv .venv-plot && .venv-plot/bin/pip install -r
 docs/results/requirements.txt, then start this script with .venv-plot/bin/python. Several files are
@@ -172,6 +174,11 @@ def read(path: Path) -> dict:
     return json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
 
 
+def revision(document: dict) -> str | None:
+    """Of git; version 1 of the format called it a commit."""
+    return document.get("revision", document.get("commit"))
+
+
 def parse_options(text: str) -> dict[str, str]:
     """{"mode": "split", "no-overlap": ""} of "--mode split --no-overlap"."""
     found: dict[str, str] = {}
@@ -288,8 +295,8 @@ def print_tables(m: Measurement) -> None:
     """Everything, with where it comes from."""
     for d in m.documents:
         print(f"Measured {d['date']}, {d['device'] or 'no GPU'}, driver {d['driver'] or '-'}, "
-              f"host {d['host']['cpu']} ({d['host']['cores']} cores), commit "
-              f"{d['commit'] or 'not known'}\n")
+              f"host {d['host']['cpu']} ({d['host']['cores']} cores), revision "
+              f"{revision(d) or 'not known'}\n")
     print(comparison_tables(m))
     print(accumulation_tables(m))
     print(split_table(m))
@@ -394,7 +401,7 @@ def draw(m: Measurement, folder: Path, prefix: str) -> None:
     matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "fmo"})
     from matplotlib import pyplot
     d = m.documents[-1]
-    caption = f"{d['device']}, driver {d['driver']}, commit {d['commit']}, {d['date'][:10]}"
+    caption = f"{d['device']}, driver {d['driver']}, revision {revision(d)}, {d['date'][:10]}"
     for name, drawing in (("accumulation", draw_accumulation), ("patterns", draw_comparison)):
         figure = drawing(m, pyplot, caption)
         for suffix in ("png", "svg"):

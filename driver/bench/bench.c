@@ -1,7 +1,7 @@
 /* Cells: timing with bounds, checks, ratios, tables. Next: json.c. */
 #define _GNU_SOURCE
 #include "bench.h"
-#include "driver/report/clock.h"
+#include "driver/base/spread.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -145,12 +145,6 @@ void bench_leave_out(bench_run *run, bench_cell *cell, const char *format, ...)
     keep(run, cell);
 }
 
-static int by_value(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 static double run_once(bench_run *run, const bench_task *task, int64_t n)
 {
     if (task->prepare) task->prepare(task->user, n);
@@ -213,15 +207,15 @@ void bench_measure(bench_run *run, bench_cell *cell, const bench_task *task)
         cell->check.kind = BENCH_EXACT; /* nothing to compare */
     if (run->err.status != FMO_OK) return;
 
-    qsort(seconds, (size_t)count, sizeof *seconds, by_value);
+    const driver_spread spread = driver_spread_of(seconds, (size_t)count);
     const double scale = n > 0 ? (double)task->units / (double)n : 1.0;
     cell->items = task->units * task->weight;
     cell->items_run = n * task->weight;
     cell->extrapolated = n < task->units;
     cell->repeat = count;
-    cell->min = scale * seconds[0];
-    cell->max = scale * seconds[count - 1];
-    cell->median = scale * 0.5 * (seconds[(count - 1) / 2] + seconds[count / 2]);
+    cell->min = scale * spread.min;
+    cell->max = scale * spread.max;
+    cell->median = scale * spread.median;
     keep(run, cell);
 }
 

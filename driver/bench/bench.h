@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <fmo/scatter.h>
 #include <fmo/status.h>
+#include "driver/cli/option.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,7 +42,7 @@ typedef enum bench_experiment {
 } bench_experiment;
 #undef BENCH_ENUM_ROW
 
-enum { BENCH_LIST_MAX = 32, BENCH_PARAM_MAX = 24 };
+enum { BENCH_PARAM_MAX = 24 };
 
 /* Element types of sums. X(enumerator, name) */
 #define BENCH_TYPE_TABLE(X) \
@@ -89,17 +90,12 @@ const char *bench_pattern_name(int pattern);
 const char *bench_grid_name(int grid);
 const char *bench_place_name(int place);
 
-typedef struct bench_list {
-    int count;
-    int64_t value[BENCH_LIST_MAX];
-} bench_list;
-
 /* What options.c fills in; a set of choices is a bit mask. -1: the experiment's own default. */
 typedef struct bench_options {
     int action;     /**< bench_action of options.h */
     int experiment; /**< BENCH_EXPERIMENT_COUNT: all published ones */
     int64_t items;
-    bench_list bins, blocks, strips, batches, edges, waters, carbons;
+    cli_list bins, blocks, strips, batches, edges, waters, carbons;
     int64_t types, inputs, patterns, grids, places, scatters, commits, modes;
     int64_t run_length, samples, clusters, dimensions, sweeps, image, window;
     int64_t threads, repeat, seed, cycles, fragments;

@@ -4,7 +4,8 @@
 #define _GNU_SOURCE
 #include "fock.h"
 #include "molecules.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
+#include "driver/base/spread.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -268,8 +269,10 @@ static void measure_cpu(bench_run *run, fock_case *c)
                              cpu_run, cpu_check};
     const size_t one = (size_t)c->nao * (size_t)c->nao;
     for (int k = 0; k < c->count; k++)
-        c->job[k] = (fmo_fock_job){c->plan[k], c->current + (size_t)k * one,
-                                   c->coulomb + (size_t)k * one, c->exchange + (size_t)k * one};
+        c->job[k] = (fmo_fock_job){.plan = c->plan[k],
+                                   .density = c->current + (size_t)k * one,
+                                   .coulomb = c->coulomb + (size_t)k * one,
+                                   .exchange = c->exchange + (size_t)k * one};
     cpu_prepare(&user, 1);
     if (cpu_run(&user, 1) < 0.0) return;
     c->first_seconds = c->wall[0];
@@ -284,21 +287,12 @@ void fock_call_done(fock_case *c, double wall)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static int by_value(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 /* Of the repeats; the warm-up came first. */
 static double median_wall(fock_case *c, int repeat)
 {
     const int kept = c->waits < FOCK_WALL_MAX ? c->waits : FOCK_WALL_MAX;
     const int count = repeat < kept ? repeat : kept;
-    if (count == 0) return NAN;
-    double *last = c->wall + (kept - count);
-    qsort(last, (size_t)count, sizeof *last, by_value);
-    return 0.5 * (last[(count - 1) / 2] + last[count / 2]);
+    return driver_spread_of(c->wall + (kept - count), (size_t)count).median;
 }
 
 static double peak_percent(const bench_run *run, const fock_case *c, const bench_cell *cell)
@@ -312,7 +306,7 @@ static void add_parameters(const bench_run *run, fock_case *c, const fock_item *
 {
     bench_cell_text(cell, "basis", item->basis); /* outlives the data set */
     bench_cell_number(cell, "atoms", item->molecule->nucleus_num);
-    bench_cell_number(cell, "functions", c->nao);
+    bench_cell_number(cell, "nao", c->nao);
     bench_cell_number(cell, "fragments", c->count);
     bench_cell_number(cell, "cutoff", c->options.cutoff);
     bench_cell_number(cell, "plan_seconds", c->plan_seconds);
@@ -324,7 +318,7 @@ static void add_parameters(const bench_run *run, fock_case *c, const fock_item *
     bench_cell_number(cell, "accumulation_share", c->accumulation_share);
     bench_cell_number(cell, "error_coulomb", c->error[0]);
     bench_cell_number(cell, "error_exchange", c->error[1]);
-    bench_cell_number(cell, "error_fock", c->error[2]);
+    bench_cell_number(cell, "error_fock_2e", c->error[2]);
     bench_cell_number(cell, "exact_cutoff", c->exact_cutoff);
     if (item->peer) {
         bench_cell_text(cell, "peer", item->peer);
@@ -341,7 +335,7 @@ void fock_print_head(const bench_run *run)
            " %g; times in ms\n",
            bench_experiment_name(run->experiment), o->cutoff, exact_screened);
     printf("  %-22s %-5s %5s %9s %9s %9s %7s %8s %16s %6s %8s %8s %8s %9s %6s %6s\n", "system",
-           "mode", "nbf", "plan", "first", "median", "spread%", "target", "best of others",
+           "mode", "nao", "plan", "first", "median", "spread%", "target", "best of others",
            "faster", "error J", "error K", "error G", "GFLOP", "peak%", "accum%");
 }
 

@@ -2,7 +2,7 @@
  * filled with NaN before, so that what is not written would show. */
 #include "gpu.cuh"
 #include "fock.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 
 namespace {
 

@@ -26,7 +26,7 @@ void bench_growth(bench_run *run)
     fmo_error err = {FMO_OK, ""};
     fock_print_head(run);
     for (int family = 0; family < 2; family++) {
-        const bench_list *sizes = family ? &o->carbons : &o->waters;
+        const cli_list *sizes = family ? &o->carbons : &o->waters;
         for (int b = 0; b < 2; b++)
             for (int s = 0; s < sizes->count && run->err.status == FMO_OK; s++) {
                 const int size = (int)sizes->value[s];

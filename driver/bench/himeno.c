@@ -7,7 +7,7 @@
  *   (5) CPU serial                       (6) CPU, OpenMP collapse(2) */
 #define _GNU_SOURCE
 #include "himeno.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 
 #include <float.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * CUB, or nowhere. Compiled without fused multiply-add (himeno.h). */
 #include "gpu.cuh"
 #include "himeno.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 
 #include <cub/device/device_reduce.cuh>
 #include <thrust/iterator/transform_iterator.h>

@@ -4,7 +4,7 @@
  * at 2^24). */
 #define _GNU_SOURCE
 #include "histogram.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 
 #include <omp.h>
 #include <stdlib.h>

@@ -410,7 +410,7 @@ template <class In, typename T> void run_grid(const gpu_case<In, T> &g)
 
 template <class In, typename T> void run_type(bench_run *run, histogram_case *c, const In &in)
 {
-    const bench_list *blocks = &run->options->blocks;
+    const cli_list *blocks = &run->options->blocks;
     gpu_case<In, T> g = {run, c, in, nullptr, nullptr, -1};
     g.bins = bench_gpu_array<T>(run, c->items.bins, "bins");
     g.host_bins = (T *)bench_alloc(run, (size_t)c->items.bins, sizeof(T), "bins");

@@ -4,7 +4,7 @@
  * the strategies. In today's words: coalescing, and who owns what. */
 #define _GNU_SOURCE
 #include "interchange.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 
 #include <float.h>
 #include <stdlib.h>

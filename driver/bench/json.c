@@ -1,25 +1,20 @@
-/* Results as JSON, "fmo-bench" version 1 (docs/bench.md). Fields are only ever added within a
- * version. What is not a number becomes null. */
+/* Results as JSON, "fmo-bench" version 2 (docs/bench.md). Fields are only ever added within a
+ * version. */
 #include "bench.h"
-#include "driver/report/host.h"
+#include "driver/report/json.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <fmo/version.h>
 
-enum { BENCH_JSON_VERSION = 1 };
+enum { BENCH_JSON_VERSION = 2 };
 
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
+/* "" means that there is none. */
 static json_t *text(const char *value)
 {
-    json_t *string = value && *value ? json_string(value) : json_null();
-    return string ? string : json_string("?"); /* not UTF-8 */
+    return driver_json_text(value && *value ? value : NULL);
 }
 
 static json_t *device_json(const bench_run *run)
@@ -31,7 +26,7 @@ static json_t *device_json(const bench_run *run)
                      d->l2_bytes, "l2_window_bytes", d->window_bytes, "shared_bytes",
                      d->shared_bytes, "memory_bytes", (json_int_t)d->memory, "driver", d->driver,
                      "runtime", d->runtime, "fp64_flops",
-                     number(d->fp64_flops > 0.0 ? d->fp64_flops : NAN));
+                     driver_json_number(d->fp64_flops > 0.0 ? d->fp64_flops : NAN));
 }
 
 static json_t *check_json(const bench_check *check)
@@ -42,8 +37,8 @@ static json_t *check_json(const bench_check *check)
         return json_pack("{s:s, s:s, s:I}", "status", status, "kind", "exact", "wrong",
                          (json_int_t)check->wrong);
     return json_pack("{s:s, s:s, s:I, s:o, s:o}", "status", status, "kind", "bound", "wrong",
-                     (json_int_t)check->wrong, "error", number(check->error), "bound",
-                     number(check->bound));
+                     (json_int_t)check->wrong, "error", driver_json_number(check->error), "bound",
+                     driver_json_number(check->bound));
 }
 
 static json_t *cell_json(const bench_cell *cell)
@@ -52,7 +47,7 @@ static json_t *cell_json(const bench_cell *cell)
     for (int p = 0; p < cell->param_num; p++)
         json_object_set_new(parameters, cell->param[p].name,
                             cell->param[p].text ? text(cell->param[p].text)
-                                                : number(cell->param[p].number));
+                                                : driver_json_number(cell->param[p].number));
     json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:s}", "experiment",
                                bench_experiment_name(cell->experiment), "table", cell->table, "row",
                                cell->row, "column", cell->column, "where",
@@ -64,15 +59,16 @@ static json_t *cell_json(const bench_cell *cell)
     if (*cell->left_out) return object;
     const double rate =
         cell->items > 0 && cell->median > 0.0 ? (double)cell->items / cell->median : NAN;
-    json_t *measured = json_pack(
-        "{s:I, s:I, s:b, s:i, s:{s:o, s:o, s:o}, s:o, s:o, s:o}", "items", (json_int_t)cell->items,
-        "items_run", (json_int_t)cell->items_run, "extrapolated", (int)cell->extrapolated, "repeat",
-        cell->repeat, "seconds", "min", number(cell->min), "median", number(cell->median), "max",
-        number(cell->max), "rate", number(rate), "ratio",
-        isfinite(cell->ratio)
-            ? json_pack("{s:s, s:o}", "to", cell->against, "value", number(cell->ratio))
-            : json_null(),
-        "check", check_json(&cell->check));
+    const driver_spread seconds = {cell->min, cell->median, cell->max};
+    json_t *measured =
+        json_pack("{s:I, s:I, s:b, s:i, s:o, s:o, s:o, s:o}", "items", (json_int_t)cell->items,
+                  "items_run", (json_int_t)cell->items_run, "extrapolated", (int)cell->extrapolated,
+                  "repeat", cell->repeat, "seconds", driver_json_spread(&seconds), "rate",
+                  driver_json_number(rate), "ratio",
+                  isfinite(cell->ratio) ? json_pack("{s:s, s:o}", "to", cell->against, "value",
+                                                    driver_json_number(cell->ratio))
+                                        : json_null(),
+                  "check", check_json(&cell->check));
     if (measured) json_object_update(object, measured);
     json_decref(measured);
     return object;
@@ -80,19 +76,23 @@ static json_t *cell_json(const bench_cell *cell)
 
 fmo_status bench_json_write(const bench_run *run, const char *path, fmo_error *err)
 {
-    char cpu[128], *name = NULL, *document = NULL;
+    char *name = NULL, *document = NULL;
     FILE *file = NULL;
-    driver_host_cpu(cpu, sizeof cpu);
     json_t *results = json_array();
     for (int c = 0; c < run->cell_num; c++)
         json_array_append_new(results, cell_json(&run->cell[c]));
-    json_t *root = json_pack(
-        "{s:s, s:i, s:s, s:o, s:{s:o, s:i, s:i}, s:o, s:o, s:{s:I, s:f, s:I}, s:o}", "format",
-        "fmo-bench", "version", BENCH_JSON_VERSION, "fmo_version", FMO_VERSION_STRING, "commit",
-        text(driver_host_commit()), "host", "cpu", text(cpu), "cores", driver_host_cores(),
-        "threads", run->threads, "device", device_json(run), "gpu_left_out", text(run->no_gpu),
-        "options", "repeat", (json_int_t)run->options->repeat, "seconds", run->options->seconds,
-        "seed", (json_int_t)run->options->seed, "results", results);
+    json_t *root = driver_json_head("fmo-bench", BENCH_JSON_VERSION);
+    json_t *rest = json_pack("{s:o, s:o, s:{s:I, s:f, s:I}, s:o}", "device", device_json(run),
+                             "gpu_left_out", text(run->no_gpu), "options", "repeat",
+                             (json_int_t)run->options->repeat, "seconds", run->options->seconds,
+                             "seed", (json_int_t)run->options->seed, "results", results);
+    if (!rest || json_object_update(root, rest) != 0 ||
+        json_object_set_new(json_object_get(root, "host"), "threads", json_integer(run->threads)) !=
+            0) {
+        json_decref(root);
+        root = NULL;
+    }
+    json_decref(rest);
     fmo_status status = FMO_OK;
     if (root) document = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     const size_t length = strlen(path);

@@ -4,7 +4,7 @@
  * of dimensions is not in our source: 32 is ours. */
 #define _GNU_SOURCE
 #include "kmeans.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -131,7 +131,7 @@ template <class S, fmo_scatter scatter, fmo_commit commit> void update_cell(cons
 void staged_cells(const gpu_case &g)
 {
     bench_run *run = g.run;
-    const bench_list *strips = &run->options->strips;
+    const cli_list *strips = &run->options->strips;
     BENCH_CUDA(run,
                cudaFuncSetAttribute(nearest_staged, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     run->device.shared_bytes));

@@ -4,14 +4,14 @@
  */
 #define _GNU_SOURCE
 #include "options.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
+#include "driver/base/output_check.h"
 #include "driver/report/host.h"
 
 #include <omp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <fmo/fock.h>
 #include <fmo/version.h>
 
@@ -24,10 +24,10 @@ static int say(const fmo_error *err)
 static void print_head(const bench_run *run)
 {
     char cpu[128];
-    const char *commit = driver_host_commit();
+    const char *revision = driver_host_revision();
     driver_host_cpu(cpu, sizeof cpu);
     printf("fmo-bench %s (%s)\nCPU: %s, %d threads%s\n", FMO_VERSION_STRING,
-           commit ? commit : "commit not known", cpu, run->threads,
+           revision ? revision : "revision not known", cpu, run->threads,
            run->cpu ? "" : "; CPU parts not asked for");
     if (run->gpu)
         printf("GPU: %s, %d multiprocessors, driver %d, CUDA %d\n", run->device.name,
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
     if (bench_options_parse(argc, argv, &options, &err) != FMO_OK) return say(&err);
     if (options.action == BENCH_HELP) {
-        bench_options_help(stdout);
+        bench_options_help(options.experiment, stdout);
         options.json = NULL;
         return finish(&run);
     }
@@ -99,19 +99,8 @@ int main(int argc, char **argv)
         return finish(&run);
     }
     /* Results that could not be written are not worth minutes of measuring. */
-    if (options.json) {
-        char folder[4096];
-        snprintf(folder, sizeof folder, "%s", options.json);
-        char *slash = strrchr(folder, '/');
-        if (slash)
-            slash[slash == folder] = '\0';
-        else
-            strcpy(folder, ".");
-        if (access(folder, W_OK) != 0) {
-            fmo_error_set(&err, FMO_ERR_OUTPUT, "%s: cannot write there", options.json);
-            return say(&err);
-        }
-    }
+    if (options.json && driver_check_output("json", options.json, NULL, "", &err) != FMO_OK)
+        return say(&err);
     run.threads = options.threads > 0 ? (int)options.threads : omp_get_max_threads();
     omp_set_num_threads(run.threads);
     run.cpu = options.places >> BENCH_ON_CPU & 1;

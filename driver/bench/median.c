@@ -4,7 +4,7 @@
  * 1979); the CPU's truth is of this kind. The size of the published image is not in our source. */
 #define _GNU_SOURCE
 #include "median.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,13 +4,19 @@
 
 #include "bench.h"
 
+/* Timed runs of a cell and time for one, where the line does not say. */
+enum { BENCH_REPEAT = 5, BENCH_REPEAT_BUILDS = 20 };
+#define BENCH_SECONDS        0.5
+#define BENCH_SECONDS_BUILDS 3.0
+
 typedef enum bench_action { BENCH_RUN, BENCH_HELP, BENCH_VERSION } bench_action;
 
-/** Parse argv, options anywhere; permutes argv as getopt_long does.
+/** Parse argv, options anywhere; puts the experiment in front of argv.
  *  @return FMO_OK, or FMO_ERR_ARGUMENT with one line that names the option and what it takes */
 fmo_status bench_options_parse(int argc, char **argv, bench_options *options, fmo_error *err);
 
-/** The text of --help. */
-void bench_options_help(FILE *stream);
+/** The text of --help.
+ *  @param[in] experiment  its options alone; BENCH_EXPERIMENT_COUNT: all */
+void bench_options_help(int experiment, FILE *stream);
 
 #endif

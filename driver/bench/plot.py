@@ -2,8 +2,8 @@
 """Plots of fmo-bench results: one picture per table of the JSON files given (also .json.gz).
 
     python3 -m pip install -r driver/bench/requirements.txt
-    driver/bench/plot.py docs/results/bench-*.json.gz --output plots
-    driver/bench/plot.py docs/results/bench-himeno.json.gz --only 'float' --format png
+    driver/bench/plot.py docs/results/*-ed9e7a8/bench-*.json.gz --output plots
+    driver/bench/plot.py docs/results/2026-11-20-ed9e7a8/bench-himeno.json.gz --only 'float' --format png
 
 Columns of a table that are numbers make a curve per method (CPU dotted, commit cas dashed), others a
 bar per method. Hollow marks and bars are extrapolated, crosses are wrong. `growth` makes one picture, time against
@@ -162,7 +162,8 @@ def plot(document, key, cells, folder, stem, suffix):
         bars(axes, cells)
         axes.set_xlabel(unit)
     device = document["device"]["name"] if document["device"] else document["host"]["cpu"]
-    axes.set_title(f"{key[0]}: {key[1]}\n{device}, fmo {document['commit'] or document['fmo_version']}", fontsize=9)
+    revision = document.get("revision", document.get("commit"))  # version 1 called it commit
+    axes.set_title(f"{key[0]}: {key[1]}\n{device}, fmo {revision or document['fmo_version']}", fontsize=9)
     axes.grid(True, which="major", linewidth=0.3)
     name = re.sub(r"[^a-z0-9]+", "-", f"{stem}-{key[0]}-{key[1]}".lower()).strip("-") + "." + suffix
     figure.savefig(os.path.join(folder, name), dpi=90, metadata={"Date": None} if suffix == "svg" else None)
@@ -184,8 +185,8 @@ def main():
             document = read(path)
         except (OSError, EOFError, ValueError) as error:
             sys.exit(f"plot.py: {path}: {error}")
-        if document.get("format") != "fmo-bench" or document.get("version") != 1:
-            sys.exit(f"plot.py: {path}: not fmo-bench results, version 1")
+        if document.get("format") != "fmo-bench" or document.get("version") not in (1, 2):
+            sys.exit(f"plot.py: {path}: not fmo-bench results, version 1 or 2")
         stem = re.sub(r"(\.json)?(\.gz)?$", "", os.path.basename(path))
         for key, cells in tables(document).items():
             if re.search(arguments.only, key[1]):

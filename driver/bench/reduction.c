@@ -2,7 +2,7 @@
  * item, contiguous or strided, then one atomic; trees. int32 is exact mod 2^32. */
 #define _GNU_SOURCE
 #include "reduction.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 
 #include <float.h>
 #include <math.h>

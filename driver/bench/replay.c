@@ -1,17 +1,20 @@
 /* The stream of matrix elements that a Fock build of a data set adds to, as bin numbers: X^J first,
  * then X^K, nao^2 each (accumulate/rules/digest.h).
  *
- * Shell pairs i >= j of each class, without those whose most diffuse primitives overlap by less
- * than 1e-10, in the order of the GPU build: deepest contractions first, then by i, then by j. For
- * each class, quartets bra by bra; 32 consecutive ones are a warp; a warp adds the six
- * blocks of the digestion table, element by element, its 32 lanes side by side. If there are more
- * adds than asked for, warps are left out evenly. Schwarz screening is not repeated here. */
+ * Shell pairs of each class that a plan at the default cutoff keeps, in the order of the GPU build
+ * (accumulate/rules/pair_order.h): deepest contractions first, then by bound in steps of 2^8, then
+ * by shell. (The GPU folds s and p shells of the same exponents into one pair, cuts deep pairs into
+ * parts and numbers its functions anew; here each pair stands for itself.) For each of the six
+ * classes, quartets bra by bra; 32 consecutive ones are a warp; a warp adds the six blocks of the
+ * digestion table, element by element, its 32 lanes side by side. If there are more adds than asked
+ * for, warps are left out evenly. Schwarz screening is not repeated here. */
 #include "items.h"
+#include "accumulate/plan/plan.h"
 #include "accumulate/rules/digest.h"
-#include "integrals/basis_internal.h"
+#include "accumulate/rules/pair_order.h"
+#include "integrals/pairs/shell_pair.h"
 #include "integrals/tables.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <fmo/dataset.h>
@@ -19,52 +22,26 @@
 
 enum { WARP = 32 };
 
-typedef struct pair {
-    int depth, i, j;
-} pair;
 typedef struct pair_list {
-    pair *pair;
+    fmo_pair_rank *pair; /* i and j: shells */
     int64_t num;
 } pair_list;
 
-static int by_depth(const void *x, const void *y)
+static int by_rank(const void *x, const void *y)
 {
-    const pair *a = x, *b = y;
-    if (a->depth != b->depth) return a->depth < b->depth ? 1 : -1;
-    if (a->i != b->i) return a->i < b->i ? -1 : 1;
-    return (a->j > b->j) - (a->j < b->j);
+    return fmo_pair_rank_compare(x, y);
 }
 
-static double most_diffuse(const fmo_basis *basis, const fmo_shell *shell)
+/* The pairs of a class in that order. */
+static void sort_pairs(const fmo_pair_list *from, pair_list *list)
 {
-    double exponent = INFINITY;
-    for (int p = 0; p < shell->prim_num; p++)
-        exponent = fmin(exponent, basis->exponent[shell->prim_begin + p]);
-    return exponent;
-}
-
-static bool overlap(const fmo_basis *basis, const fmo_shell *s, const fmo_shell *t)
-{
-    const double a = most_diffuse(basis, s), b = most_diffuse(basis, t), least = 1e-10;
-    double distance2 = 0.0;
-    for (int x = 0; x < 3; x++)
-        distance2 += (s->center[x] - t->center[x]) * (s->center[x] - t->center[x]);
-    return a * b / (a + b) * distance2 <= -log(least);
-}
-
-static void make_pairs(const fmo_basis *basis, int pair_class, pair_list *list)
-{
-    const int li = fmo_pair_ang_mom(pair_class, 0), lj = fmo_pair_ang_mom(pair_class, 1);
-    list->num = 0;
-    for (int i = 0; i < basis->shell_num; i++) {
-        for (int j = 0; j < basis->shell_num; j++) {
-            const fmo_shell *s = &basis->shell[i], *t = &basis->shell[j];
-            if (s->ang_mom != li || t->ang_mom != lj || (li == lj && j > i)) continue;
-            if (!overlap(basis, s, t)) continue;
-            list->pair[list->num++] = (pair){s->prim_num * t->prim_num, i, j};
-        }
-    }
-    qsort(list->pair, (size_t)list->num, sizeof *list->pair, by_depth);
+    for (int p = 0; p < from->num; p++)
+        list->pair[p] = (fmo_pair_rank){.prims = (int)(from->begin[p + 1] - from->begin[p]),
+                                        .octet = fmo_pair_octet(from->bound[p]),
+                                        .i = from->i[p],
+                                        .j = from->j[p]};
+    list->num = from->num;
+    qsort(list->pair, (size_t)list->num, sizeof *list->pair, by_rank);
 }
 
 /* Adds of one quartet: elements of its six blocks. */
@@ -117,7 +94,7 @@ static void walk(const fmo_basis *basis, const pair_list *bra, const pair_list *
     for (int64_t b = 0; b < bra->num; b++) {
         const int64_t kets = same ? b + 1 : ket->num;
         for (int64_t k = 0; k < kets; k++) {
-            const pair *ij = &bra->pair[b], *kl = &ket->pair[k];
+            const fmo_pair_rank *ij = &bra->pair[b], *kl = &ket->pair[k];
             const int shell[4] = {ij->i, ij->j, kl->i, kl->j};
             for (int s = 0; s < 4; s++) ao[s][lanes] = basis->shell[shell[s]].ao_begin;
             const bool last = b + 1 == bra->num && k + 1 == kets;
@@ -147,11 +124,19 @@ int32_t *bench_replay_read(bench_run *run, const char *path, int64_t most, int64
         return NULL;
     }
     const fmo_basis *basis = fmo_dataset_basis(dataset);
-    const size_t shells = (size_t)basis->shell_num;
+    fmo_shell_pairs pairs;
+    fmo_fock_options defaults;
+    fmo_fock_options_init(&defaults);
+    if (fmo_shell_pairs_make(basis, defaults.cutoff * FMO_PRUNE_SHARE, 1, &pairs, &err) != FMO_OK) {
+        bench_fail(run, err.status, "%s: %s", path, err.message);
+        fmo_dataset_destroy(dataset);
+        return NULL;
+    }
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        list[c].pair = bench_alloc(run, shells * shells, sizeof(pair), "shell pairs");
+        list[c].pair =
+            bench_alloc(run, (size_t)pairs.list[c].num, sizeof *list[c].pair, "shell pairs");
         if (!list[c].pair) goto out;
-        make_pairs(basis, c, &list[c]);
+        sort_pairs(&pairs.list[c], &list[c]);
     }
     *all = 0;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
@@ -181,6 +166,7 @@ int32_t *bench_replay_read(bench_run *run, const char *path, int64_t most, int64
     }
 out:
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) free(list[c].pair);
+    fmo_shell_pairs_free(&pairs);
     fmo_dataset_destroy(dataset);
     return out.bin;
 }

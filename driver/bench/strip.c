@@ -3,7 +3,7 @@
  * 1000. In today's words: coalescing. Here also at a size that leaves the caches. */
 #define _GNU_SOURCE
 #include "strip.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

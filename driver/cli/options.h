@@ -1,5 +1,5 @@
-/* The command line of fmo-driver. One table in options.c lists every option; parsing, validation
- * and --help all come from it. */
+/* The command line of fmo-driver: what is to be run. One table in options.c lists every option;
+ * option.h is the engine. */
 #ifndef FMO_DRIVER_OPTIONS_H
 #define FMO_DRIVER_OPTIONS_H
 
@@ -38,7 +38,7 @@ typedef struct driver_options {
     int dataset_num;
 } driver_options;
 
-/** Parse argv, options anywhere; permutes argv as getopt_long does.
+/** Parse argv, options anywhere; puts data sets in front of argv.
  *  @return FMO_OK, or FMO_ERR_ARGUMENT with one line that names the option and what it takes */
 fmo_status driver_options_parse(int argc, char **argv, driver_options *options, fmo_error *err);
 

@@ -1,7 +1,7 @@
 /* The progress bar: plain characters and carriage returns, so that it works on any terminal. */
 #define _GNU_SOURCE
 #include "driver/cli/progress.h"
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 
 #include <math.h>
 #include <stdarg.h>

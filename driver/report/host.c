@@ -1,7 +1,7 @@
-/* CPU model and core count of a Linux host, and the commit of this build. */
+/* CPU model and core count of a Linux host, and the revision of this build. */
 #define _GNU_SOURCE
 #include "driver/report/host.h"
-#include "commit.h"
+#include "revision.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ int driver_host_cores(void)
     return cores > 0 ? (int)cores : 1;
 }
 
-const char *driver_host_commit(void)
+const char *driver_host_revision(void)
 {
-    return sizeof FMO_COMMIT > 1 ? FMO_COMMIT : NULL;
+    return sizeof FMO_REVISION > 1 ? FMO_REVISION : NULL;
 }

@@ -10,7 +10,7 @@ void driver_host_cpu(char *text, size_t size);
 /** Cores this process may use. */
 int driver_host_cores(void);
 
-/** Git commit the program was built from, "-dirty" if changed since; NULL if not known. */
-const char *driver_host_commit(void);
+/** Git revision the program was built from, "-dirty" if changed since; NULL if not known. */
+const char *driver_host_revision(void);
 
 #endif

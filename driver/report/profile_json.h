@@ -2,7 +2,8 @@
 #ifndef FMO_DRIVER_PROFILE_JSON_H
 #define FMO_DRIVER_PROFILE_JSON_H
 
-#include "driver/run/run.h"
+#include "driver/cli/options.h"
+#include "driver/run/batch.h"
 
 typedef struct driver_json driver_json;
 

@@ -12,7 +12,6 @@ static void print_system(const driver_options *options, const driver_result *res
     const fmo_basis *basis = fmo_dataset_basis(dataset);
     const fmo_fock_profile *profile = &result->profile;
     int s = fmo_basis_shell_num(basis, 0), p = fmo_basis_shell_num(basis, 1);
-    int electrons = fmo_dataset_electron_num(dataset);
     const char *basis_name = fmo_dataset_basis_name(dataset);
 
     fprintf(stream, "fmo-driver %s\n", FMO_VERSION_STRING);
@@ -21,12 +20,11 @@ static void print_system(const driver_options *options, const driver_result *res
             fmo_dataset_path(dataset));
     fprintf(stream, "  system     %s, %d atoms", fmo_dataset_formula(dataset),
             fmo_basis_nucleus_num(basis));
-    if (result->scf) electrons = 2 * result->scf->occupied_num;
-    if (electrons >= 0) fprintf(stream, ", %d electrons", electrons);
+    if (result->electrons >= 0) fprintf(stream, ", %d electrons", result->electrons);
     fprintf(stream, "\n  basis      %s%s%d functions, %d shells (%d s, %d p), %d primitives\n",
             basis_name, *basis_name ? ": " : "", result->nao, s + p, s, p,
             fmo_basis_prim_num(basis));
-    if (result->scf)
+    if (result->is_scf)
         fprintf(stream, "  guess      %s (%s)\n", fmo_scf_guess_name(options->scf_options.guess),
                 fmo_scf_guess_text(options->scf_options.guess));
     else
@@ -36,8 +34,8 @@ static void print_system(const driver_options *options, const driver_result *res
     fprintf(stream, ", %d thread%s", profile->threads, profile->threads == 1 ? "" : "s");
     if (profile->mode == FMO_MODE_FUSED)
         fprintf(stream, ", scatter %s, commit %s",
-                fmo_scatter_name(result->scf ? options->fock.scatter : profile->scatter),
-                fmo_commit_name(result->scf ? options->fock.commit : profile->commit));
+                fmo_scatter_name(result->is_scf ? options->fock.scatter : profile->scatter),
+                fmo_commit_name(result->is_scf ? options->fock.commit : profile->commit));
     if (profile->mode == FMO_MODE_CPU && options->fock.scatter == FMO_SCATTER_FIXED)
         fprintf(stream, ", scatter fixed");
     else if (driver_mode_reduces(profile->mode))
@@ -92,12 +90,12 @@ static void print_classes(const driver_result *result, FILE *stream)
 static void print_results(const driver_options *options, const driver_result *result, FILE *stream)
 {
     int64_t quartets = sum_classes(&result->profile).quartets;
-    fprintf(stream, "\n  build      %.6f s", result->seconds_median);
+    fprintf(stream, "\n  build      %.6f s", result->seconds.median);
     if (options->repeat > 1)
-        fprintf(stream, " median of %d (min %.6f, max %.6f)", options->repeat, result->seconds_min,
-                result->seconds_max);
-    if (result->seconds_median > 0.0 && quartets > 0)
-        fprintf(stream, ", %.4g quartets/s", (double)quartets / result->seconds_median);
+        fprintf(stream, " median of %d (min %.6f, max %.6f)", options->repeat, result->seconds.min,
+                result->seconds.max);
+    if (result->seconds.median > 0.0 && quartets > 0)
+        fprintf(stream, ", %.4g quartets/s", (double)quartets / result->seconds.median);
     fprintf(stream, "\n  G          trace %.10f, norm %.10f\n", result->trace_g, result->norm_g);
     fprintf(stream, "  energy     ");
     if (result->no_energy)
@@ -149,13 +147,13 @@ static void print_accumulation(const fmo_fock_profile *profile, FILE *stream)
 static void print_origin(const driver_result *result, FILE *stream)
 {
     const fmo_fock_profile *profile = &result->profile;
-    const char *commit = driver_host_commit();
+    const char *revision = driver_host_revision();
     char cpu[128];
     driver_host_cpu(cpu, sizeof cpu);
     fprintf(stream, "\n  profile\n");
     fprintf(stream, "  host         %s, %d cores\n", cpu, driver_host_cores());
     fprintf(stream, "  device       %s\n", profile->device[0] ? profile->device : "none");
-    fprintf(stream, "  commit       %s\n", commit ? commit : "not known");
+    fprintf(stream, "  revision     %s\n", revision ? revision : "not known");
     fprintf(stream, "  data set     sha256 %s\n", fmo_dataset_sha256(result->dataset));
 }
 
@@ -176,21 +174,22 @@ static void print_profile(const driver_result *result, FILE *stream)
                 result->repeat_difference == 0.0 ? " (equal bits)" : "");
 }
 
-static void print_cycles(const driver_result *result, FILE *stream)
+void driver_report_cycle(const driver_options *options, const driver_result *result, FILE *stream)
 {
-    fprintf(stream, "\n  %5s %20s %11s %10s %6s %10s %10s %10s\n", "cycle", "energy", "change",
-            "gradient", "build", "Fock s", "solve s", "other s");
-    for (int i = 0; i < result->cycle_num; i++) {
-        const fmo_scf_cycle *c = &result->cycles[i];
-        fprintf(stream, "  %5d %20.10f ", c->cycle, c->energy);
-        if (isnan(c->energy_change))
-            fprintf(stream, "%11s", "-");
-        else
-            fprintf(stream, "%11.2e", c->energy_change);
-        fprintf(stream, " %10.2e %6s %10.6f %10.6f %10.6f%s\n", c->gradient,
-                c->full_build ? "full" : "change", c->fock_seconds, c->solve_seconds,
-                c->other_seconds, c->energy_diis ? " EDIIS" : "");
+    const fmo_scf_cycle *c = &result->cycles[result->cycle_num - 1];
+    if (result->cycle_num == 1) {
+        print_system(options, result, stream);
+        fprintf(stream, "\n  %5s %20s %11s %10s %6s %10s %10s %10s\n", "cycle", "energy", "change",
+                "gradient", "build", "Fock s", "solve s", "other s");
     }
+    fprintf(stream, "  %5d %20.10f ", c->cycle, c->energy);
+    if (isnan(c->energy_change))
+        fprintf(stream, "%11s", "-");
+    else
+        fprintf(stream, "%11.2e", c->energy_change);
+    fprintf(stream, " %10.2e %6s %10.6f %10.6f %10.6f%s\n", c->gradient,
+            c->full_build ? "full" : "change", c->fock_seconds, c->solve_seconds, c->other_seconds,
+            c->energy_diis ? " EDIIS" : "");
 }
 
 static void print_scf(const driver_options *options, const driver_result *result, FILE *stream)
@@ -205,7 +204,8 @@ static void print_scf(const driver_options *options, const driver_result *result
                 scf->overlap_smallest);
     if (!isnan(scf->hessian_lowest))
         fprintf(stream, "  stability  lowest eigenvalue of the orbital Hessian %.6f: %s\n",
-                scf->hessian_lowest, scf->hessian_lowest < -1e-5 ? "not a minimum" : "a minimum");
+                scf->hessian_lowest,
+                scf->hessian_lowest < FMO_SCF_UNSTABLE ? "not a minimum" : "a minimum");
     fprintf(stream, "  orbitals   %d, %d of them occupied, HOMO %.6f", scf->mo_num,
             scf->occupied_num, scf->homo);
     if (!isnan(scf->lumo))
@@ -232,15 +232,13 @@ static void report_scf(const driver_options *options, const driver_result *resul
         fprintf(stream, "SCF: %.10f hartree, %s\n", result->energy, result->scf->verdict);
         return;
     }
-    print_system(options, result, stream);
-    print_cycles(result, stream);
     print_scf(options, result, stream);
     if (options->profile == DRIVER_PROFILE_TABLE) print_origin(result, stream);
 }
 
 void driver_report(const driver_options *options, const driver_result *result, FILE *stream)
 {
-    if (result->scf) {
+    if (result->is_scf) {
         report_scf(options, result, stream);
         return;
     }
@@ -263,8 +261,8 @@ void driver_report(const driver_options *options, const driver_result *result, F
 void driver_report_batch(const driver_batch *batch, FILE *stream)
 {
     fprintf(stream, "\n  batch      %d data sets in one call: %.6f s", batch->built,
-            batch->seconds_median);
-    if (batch->seconds_min < batch->seconds_max)
-        fprintf(stream, ", %.6f to %.6f s", batch->seconds_min, batch->seconds_max);
+            batch->seconds.median);
+    if (batch->seconds.min < batch->seconds.max)
+        fprintf(stream, ", %.6f to %.6f s", batch->seconds.min, batch->seconds.max);
     fputc('\n', stream);
 }

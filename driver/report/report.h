@@ -2,7 +2,12 @@
 #ifndef FMO_DRIVER_REPORT_H
 #define FMO_DRIVER_REPORT_H
 
-#include "driver/run/run.h"
+#include "driver/cli/options.h"
+#include "driver/run/batch.h"
+
+/** The last of an SCF's cycles, as it ends; before the first one what the SCF is of. What
+ *  driver_report prints goes on from there. */
+void driver_report_cycle(const driver_options *options, const driver_result *result, FILE *stream);
 
 void driver_report(const driver_options *options, const driver_result *result, FILE *stream);
 

@@ -55,6 +55,10 @@ fmo_scf_stability_text(fmo_scf_stability stability); /**< as fmo_scf_guess_text 
 
 enum { FMO_SCF_DIIS_MAX = 16 /**< largest diis_size */ };
 
+/** A solution whose hessian_lowest is below this (hartree) is unstable; rounding makes zeros of
+ *  either sign. */
+#define FMO_SCF_UNSTABLE (-1e-5)
+
 /** One finished cycle: what the callback gets. */
 typedef struct fmo_scf_cycle {
     int cycle;            /**< 1, 2, ... */
@@ -63,9 +67,13 @@ typedef struct fmo_scf_cycle {
     double gradient;      /**< norm of the orbital gradient, hartree: 2 |F_ai| over all i, a */
     int full_build;       /**< 1: J and K of the whole density; 0: of its change */
     int energy_diis;      /**< 1: extrapolated by EDIIS, in part or wholly; 0: by DIIS alone */
+    int converged; /**< 1: the last cycle, unless an unstable direction is followed from here */
     double fock_seconds;  /**< J and K */
     double solve_seconds; /**< density from the Fock matrix */
     double other_seconds; /**< the rest of the cycle: transformations, DIIS, energy */
+    /** The result so far: nao, occupied_num, mode, device and fock_profile; orbitals and matrices
+     *  come after the last cycle. Not to be kept. */
+    const struct fmo_scf_result *so_far;
 } fmo_scf_cycle;
 
 /** How to iterate; fmo_scf_options_init fills it in. */

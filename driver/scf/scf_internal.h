@@ -1,5 +1,5 @@
-/* The state of a running SCF, shared by scf.c (the cycles), solve.c (density from a Fock matrix)
- * and stability.c (the orbital Hessian). */
+/* The state of a running SCF and the steps of one, by file. Arrows go one way: scf.c -> descent.c
+ * -> iterate.c, stability.c -> build.c, solve.c -> linalg.h; scf.c -> start.c -> solve.c. */
 #ifndef FMO_SCF_INTERNAL_H
 #define FMO_SCF_INTERNAL_H
 
@@ -14,6 +14,7 @@ typedef struct fmo_scf_state {
     fmo_linalg *la;
     fmo_fock_plan *plan;
     fmo_scf_solver solver; /* not AUTO */
+    char mode_reason[160]; /* what auto went by, or "" */
     int n, m, occupied;
     double nuclear_repulsion;
 
@@ -32,6 +33,29 @@ typedef struct fmo_scf_state {
     double fock_seconds, solve_seconds;
 } fmo_scf_state;
 
+/* ---- settings.c ---- */
+
+/* FMO_OK, FMO_ERR_ARGUMENT or FMO_ERR_INPUT with what to change. */
+fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o, fmo_error *err);
+
+/* ---- start.c ---- */
+
+/* The plan and the backend that its mode works with. */
+fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o, fmo_scf_state *s,
+                        fmo_scf_result *r, fmo_error *err);
+/* Every array of the state; errors stick to the backend. The past is as large as DIIS wants it. */
+void fmo_scf_allocate(fmo_scf_state *s, int diis_size);
+void fmo_scf_release(fmo_scf_state *s); /* without a backend nothing */
+/* Overlap and core Hamiltonian into the result. */
+fmo_status fmo_scf_one_electron(const fmo_scf_input *in, fmo_scf_result *r, fmo_error *err);
+/* X, m, and in the result what was dropped. */
+fmo_status fmo_scf_orthogonalise(fmo_scf_state *s, fmo_scf_result *r, double threshold,
+                                 fmo_error *err);
+fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
+                                 const fmo_scf_options *o, fmo_scf_result *r, fmo_error *err);
+
+/* ---- solve.c ---- */
+
 /* out = X^T A X: from [n][n] to [m][m], symmetric. */
 void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out);
 /* out = X A X^T: back again, symmetric to the last bit. */
@@ -41,12 +65,45 @@ void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out);
  * fock_o when it diagonalises. */
 void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o);
 
+/* Canonical orbitals of the last Fock matrix, neither extrapolated nor shifted. */
+void fmo_scf_canonical_orbitals(fmo_scf_state *s);
+
+/* ---- build.c ---- */
+
 /* J - K/2 of a density [n][n] into out; overwrites coulomb and exchange. */
 void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out);
+
+/* F of the density, and its energy. G of a full build, or G of before plus that of the change. */
+double fmo_scf_build(fmo_scf_state *s, int full);
+
+/* ---- iterate.c ---- */
+
+/* Cycles until convergence or `max_cycles` in all; the density of the state is the first.
+ * ediis: EDIIS from the start. FMO_OK, also when it does not converge; FMO_ERR_CHECK after a number
+ * that is none. Errors of the backend are left to the caller. */
+fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int ediis,
+                            fmo_scf_result *r, fmo_error *err);
+
+/* ---- stability.c ---- */
 
 /* Lowest eigenvalue of the real singlet orbital Hessian A + B at the orbitals of the state, and
  * its direction as a matrix [m - occupied][occupied] (virtual, occupied; of norm 1) in `direction`,
  * an array of the backend. NaN without virtual orbitals. */
 double fmo_scf_hessian_lowest(fmo_scf_state *s, double *direction);
+
+/* ---- descent.c ---- */
+
+/* Checks the converged state; where it is unstable and that is wanted, goes down from there. */
+fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r,
+                             fmo_error *err);
+
+/* ---- result.c ---- */
+
+fmo_scf_result *fmo_scf_new_result(int nao); /* NULL without memory */
+/* What the plan knows of its last build, and what auto chose. */
+void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r);
+/* Orbitals, matrices and profile of the last state. */
+void fmo_scf_collect(fmo_scf_state *s, fmo_scf_result *r);
+void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r);
 
 #endif

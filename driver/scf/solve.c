@@ -1,6 +1,6 @@
 /* From a Fock matrix to a density: all orbitals, or purification, which takes matrix products only
  * and is many times faster than the eigenproblem on a GPU. */
-#include "driver/report/clock.h"
+#include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
 
 #include <math.h>
@@ -70,5 +70,13 @@ void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o)
         op->fold(s->la, s->m, 0.5, 1.0, density_o);
     }
     op->finish(s->la);
+    s->solve_seconds += driver_seconds() - start;
+}
+
+void fmo_scf_canonical_orbitals(fmo_scf_state *s)
+{
+    const double start = driver_seconds();
+    fmo_scf_to_orthogonal(s, s->fock, s->orbitals);
+    s->la->ops->eigen(s->la, s->m, s->orbitals, s->orbital_energy);
     s->solve_seconds += driver_seconds() - start;
 }

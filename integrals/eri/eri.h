@@ -5,19 +5,14 @@
 
 #include <fmo/eri_class.h>
 #include "integrals/tables.h"
-/* A header for every class: its arithmetic. */
+/* The arithmetic of every class, a header each. What the compiler does not know of a class of the
+ * table, eri_xxxx_acc to begin with, is to be found there. */
 #include "integrals/eri/eri_ssss.h"
 #include "integrals/eri/eri_psss.h"
 #include "integrals/eri/eri_psps.h"
 #include "integrals/eri/eri_ppss.h"
 #include "integrals/eri/eri_ppps.h"
 #include "integrals/eri/eri_pppp.h"
-
-#define ROW(e, name, ...)                   \
-    FMO_STATIC_ASSERT(eri_##name##_acc > 0, \
-                      "the arithmetic of class " #name ": integrals/eri/eri_" #name ".h")
-FMO_ERI_CLASS_TABLE(ROW)
-#undef ROW
 
 /* The most accumulators of a class. */
 union fmo_eri_accumulators {

@@ -48,9 +48,10 @@ FMO_HD void fmo_far_add_nodes(int bra_class, int ket_class, const fmo_real *R,
                               const fmo_real *bra_coefficient, const fmo_real *ket_coefficient,
                               fmo_real *blocks)
 {
+    FMO_FAR_ORDERS
     const int bras = FMO_FAR_COEFFICIENTS(bra_class), kets = FMO_FAR_COEFFICIENTS(ket_class);
     fmo_real T[FMO_FAR_TERMS_MAX] = {0};
-    fmo_far_derivatives(fmo_pair_order(bra_class) + fmo_pair_order(ket_class), R, T);
+    fmo_far_derivatives(bra_order + ket_order, R, T);
     FMO_UNROLL
     for (int b = 0; b < bras; b++) {
         FMO_UNROLL

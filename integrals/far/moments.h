@@ -93,11 +93,26 @@ FMO_HD void fmo_far_derivatives(int order, const fmo_real *R, fmo_real *T)
 
 FMO_STATIC_ASSERT(FMO_ERI_ORDER_MAX <= 4, "far/moments.h: fmo_far_derivatives lacks orders")
 
+/* Declares bra_order and ket_order of pairs bra_class and ket_class. In place for CUDA, as after
+ * calls of fmo_pair_order, even inlined ones, nvcc 13.0 leaves arrays of fused kernels in memory.
+ */
+#if defined(__CUDACC__)
+#define FMO_FAR_ORDERS                \
+    int bra_order = 0, ket_order = 0; \
+    FMO_PAIR_TABLE(FMO_FAR_ORDERS_ROW)
+#define FMO_FAR_ORDERS_ROW(P, name, li, lj, partner)          \
+    bra_order += (bra_class == FMO_PAIR_##P) * ((li) + (lj)); \
+    ket_order += (ket_class == FMO_PAIR_##P) * ((li) + (lj));
+#else
+#define FMO_FAR_ORDERS \
+    const int bra_order = fmo_pair_order(bra_class), ket_order = fmo_pair_order(ket_class);
+#endif
+
 /* Adds to the potentials (and their derivatives) of two nodes at each other, R = P - Q. */
 FMO_HD void fmo_far_interact(int bra_class, int ket_class, const fmo_real *R, const fmo_real *H_bra,
                              const fmo_real *H_ket, fmo_real *V_bra, fmo_real *V_ket)
 {
-    const int bra_order = fmo_pair_order(bra_class), ket_order = fmo_pair_order(ket_class);
+    FMO_FAR_ORDERS
     fmo_real T[FMO_FAR_TERMS_MAX];
     fmo_far_derivatives(bra_order + ket_order, R, T);
     FMO_UNROLL

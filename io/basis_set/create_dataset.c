@@ -2,6 +2,7 @@
 #include "io/basis_set/basis_set_internal.h"
 #include "io/dataset/dataset_internal.h"
 #include "io/text/file.h"
+#include "integrals/tables.h"
 
 #include <limits.h>
 #include <math.h>
@@ -71,7 +72,7 @@ static fmo_status check_set(maker *m)
                          m->label, m->set->name, symbol);
         for (int s = 0; s < m->shells[z]; s++) {
             int l = m->set->shell[m->first[z] + s].ang_mom;
-            if (l > 1)
+            if (l > FMO_ANG_MOM_MAX)
                 return INPUT(m,
                              "%s: shell %d of %s in basis set %s is a %c shell, and this build "
                              "supports s and p; choose a set without polarisation such as STO-3G, "
@@ -110,7 +111,7 @@ static sizes count_functions(const maker *m)
         for (int s = m->first[z]; s < m->first[z] + m->shells[z]; s++) {
             n.shells++;
             n.prims += m->set->shell[s].prim_num;
-            n.aos += 2 * m->set->shell[s].ang_mom + 1;
+            n.aos += fmo_shell_spherical(m->set->shell[s].ang_mom);
         }
     }
     return n;
@@ -130,7 +131,7 @@ static void fill_shell(const fmo_set_shell *shell, const fmo_basis_set *set, int
         a->exponent[at->prims] = set->exponent[shell->prim_begin + k];
         a->coefficient[at->prims] = set->coefficient[shell->prim_begin + k];
     }
-    for (int c = 0; c <= 2 * shell->ang_mom; c++, at->aos++) {
+    for (int c = 0; c < fmo_shell_spherical(shell->ang_mom); c++, at->aos++) {
         a->ao_shell[at->aos] = (int)at->shells;
         a->ao_component[at->aos] = c;
         a->factor[at->aos] = 1.0;
@@ -145,7 +146,7 @@ static void fill_functions(const maker *m, arrays *a)
     for (int i = 0; i < m->molecule->nucleus_num; i++) {
         int z = m->molecule->number[i];
         a->charge[i] = z;
-        for (int l = 0; l <= 1; l++)
+        for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++)
             for (int s = m->first[z]; s < m->first[z] + m->shells[z]; s++)
                 if (m->set->shell[s].ang_mom == l) fill_shell(&m->set->shell[s], m->set, i, &at, a);
     }

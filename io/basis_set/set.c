@@ -1,6 +1,7 @@
 /* A basis set: its shells, normalised as they are added. */
 #include "io/basis_set/basis_set_internal.h"
 #include "io/basis_set/norm.h"
+#include "integrals/tables.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -67,13 +68,15 @@ fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, con
     fmo_status status = make_room(set, text, n);
     if (status != FMO_OK) return status;
     fmo_set_shell shell = {number, ang_mom, set->prim_num, 0};
-    double norm = ang_mom <= 1 ? fmo_contraction_overlap(ang_mom, n, exponent, coefficient) : 1.0;
+    double norm = ang_mom <= FMO_ANG_MOM_MAX
+                      ? fmo_contraction_overlap(ang_mom, n, exponent, coefficient)
+                      : 1.0;
     if (!(squares > 0.0 && norm > 1e-12 * squares))
         return fmo_text_fail(text, 0, FMO_ERR_INPUT,
                              "%s: the coefficients of a shell of %s (%c) are 0 or cancel; correct "
                              "them",
                              where, symbol, letter);
-    for (int k = 0; ang_mom <= 1 && k < n; k++) {
+    for (int k = 0; ang_mom <= FMO_ANG_MOM_MAX && k < n; k++) {
         if (coefficient[k] == 0.0) continue;
         int at = shell.prim_begin + shell.prim_num++;
         set->exponent[at] = exponent[k];

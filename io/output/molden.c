@@ -6,6 +6,7 @@
 #include "io/dataset/dataset_internal.h"
 #include "io/output/file.h"
 #include "io/output/wavefunction_internal.h"
+#include "integrals/tables.h"
 #include <fmo/molecule.h>
 
 #include <locale.h>
@@ -84,10 +85,10 @@ static void put_basis(writer *w, double *exponent, double *coefficient, const in
             int shell = w->order[at], l = in->shell_ang_mom[shell];
             int n = contraction(w, shell, exponent, coefficient);
             double norm = sqrt(fmo_contraction_overlap(l, n, exponent, coefficient));
-            fprintf(w->stream, " %c %4d 1.00\n", "sp"[l], n);
+            fprintf(w->stream, " %c %4d 1.00\n", fmo_shell_letter(l), n);
             for (int k = 0; k < n; k++)
                 fprintf(w->stream, "%24.16e %24.16e\n", exponent[k], coefficient[k] / norm);
-            for (int c = 0; c <= 2 * l; c++, next++) {
+            for (int c = 0; c < fmo_shell_spherical(l); c++, next++) {
                 w->ao[next] = ao_of[3 * shell + c];
                 w->scale[next] = norm * in->ao_factor[w->ao[next]];
             }

@@ -5,10 +5,13 @@
 
 #include "accumulate/gpu/kernels/near.cuh"
 
-/* Blocks that must fit a multiprocessor, by the number of p shells. More gain nothing. */
+/* Blocks that must fit a multiprocessor, by the class's order. More gain nothing. */
 static __host__ __device__ constexpr int fmo_gpu_far_resident(int order)
 {
-    return order == 0 ? 8 : order == 1 ? 6 : order == 2 ? 4 : order == 3 ? 3 : 2;
+    constexpr int blocks[] = {FMO_TUNING_GPU_FAR_RESIDENT};
+    static_assert(sizeof blocks / sizeof *blocks == FMO_ERI_ORDER_MAX + 1,
+                  "FMO_TUNING_GPU_FAR_RESIDENT: a number for each order");
+    return blocks[order];
 }
 
 /* The first TWOS pairs of values of a node in fmo_gpu_pairs.far: centre and coefficients, with all
@@ -41,12 +44,12 @@ static __device__ __forceinline__ fmo_gpu_far_pairs fmo_gpu_find_far(const fmo_g
     p.ket = quartet.y & (FMO_GPU_PAIRS_MAX - 1);
     p.bra_nodes = FMO_FAR_NODES(bra_choice);
     p.ket_nodes = FMO_FAR_NODES(ket_choice);
-    p.bra_node = view.bra.far + (unsigned)(fmo_gpu_far_slot(bra_choice) *
-                                               fmo_gpu_far_twos(C::KIND_BRA) * view.bra.num +
-                                           p.bra);
-    p.ket_node = view.ket.far + (unsigned)(fmo_gpu_far_slot(ket_choice) *
-                                               fmo_gpu_far_twos(C::KIND_KET) * view.ket.num +
-                                           p.ket);
+    p.bra_node =
+        view.bra.far +
+        (unsigned)(fmo_gpu_far_slot(bra_choice) * fmo_gpu_far_twos(C::BRA) * view.bra.num + p.bra);
+    p.ket_node =
+        view.ket.far +
+        (unsigned)(fmo_gpu_far_slot(ket_choice) * fmo_gpu_far_twos(C::KET) * view.ket.num + p.ket);
     return p;
 }
 
@@ -58,13 +61,13 @@ static __device__ __forceinline__ void fmo_gpu_load_AB(const fmo_gpu_pairs &pair
     for (int x = 0; x < 3; x++) AB[x] = __ldg(pairs.center + (3 + x) * pairs.num + pair);
 }
 
-/* D of a pair as fmo_far_fold makes it; of a pp pair nothing, as its nodes have their moments. */
-template <int KIND>
+/* D of a pair as fmo_far_fold makes it; nothing where the nodes have their moments. */
+template <int PAIR>
 static __device__ __forceinline__ void fmo_gpu_load_folded(const fmo_gpu_pairs &pairs, int pair,
                                                            double *folded)
 {
-    if (KIND < 2) folded[0] = __ldg(pairs.density + pair);
-    if (KIND == 1) {
+    if (!fmo_gpu_far_keeps_moments(PAIR)) folded[0] = __ldg(pairs.density + pair);
+    if (fmo_gpu_far_keeps_line(PAIR)) {
         folded[FMO_FAR_SUM_PS] = __ldg(pairs.far_line + pair);
         FMO_UNROLL
         for (int i = 0; i < 3; i++)
@@ -73,14 +76,14 @@ static __device__ __forceinline__ void fmo_gpu_load_folded(const fmo_gpu_pairs &
 }
 
 /* A node with its moments: centre, coefficients, moments. */
-template <int KIND>
+template <int PAIR>
 static __device__ __forceinline__ void fmo_gpu_load_moments(const fmo_gpu_pairs &pairs,
                                                             const double2 *from,
                                                             const double *folded, double *value)
 {
-    constexpr int H = 3 + FMO_FAR_COEFFICIENTS(KIND);
-    fmo_gpu_load_node<fmo_gpu_far_twos(KIND)>(pairs, from, value);
-    if (KIND < 2) fmo_far_moments(KIND, value + 3, folded, value + H);
+    constexpr int H = 3 + FMO_FAR_COEFFICIENTS(PAIR);
+    fmo_gpu_load_node<fmo_gpu_far_twos(PAIR)>(pairs, from, value);
+    if (!fmo_gpu_far_keeps_moments(PAIR)) fmo_far_moments(PAIR, value + 3, folded, value + H);
 }
 
 /* What a far quartet adds to X^J of its two pairs, [products] each. */
@@ -88,7 +91,7 @@ template <class C>
 static __device__ __forceinline__ void
 fmo_gpu_far_coulomb(const fmo_gpu_class_view &view, int2 quartet, double *J_bra, double *J_ket)
 {
-    constexpr int kb = C::KIND_BRA, kk = C::KIND_KET;
+    constexpr int kb = C::BRA, kk = C::KET;
     constexpr int bra_H = 3 + FMO_FAR_COEFFICIENTS(kb), ket_H = 3 + FMO_FAR_COEFFICIENTS(kk);
     constexpr int bra_size = bra_H + FMO_FAR_TERMS(kb), ket_size = ket_H + FMO_FAR_TERMS(kk);
     const fmo_gpu_far_pairs p = fmo_gpu_find_far<C>(view, quartet);
@@ -134,7 +137,7 @@ template <class C>
 static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_far_quartet(const fmo_gpu_class_view &view,
                                                                      int2 quartet, double *eri)
 {
-    constexpr int kb = C::KIND_BRA, kk = C::KIND_KET;
+    constexpr int kb = C::BRA, kk = C::KET;
     constexpr int bra_twos = fmo_gpu_far_geometry_twos(kb);
     constexpr int ket_twos = fmo_gpu_far_geometry_twos(kk);
     const fmo_gpu_far_pairs p = fmo_gpu_find_far<C>(view, quartet);
@@ -159,7 +162,7 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_far_quartet(const fmo_g
     fmo_gpu_load_AB(view.bra, p.bra, AB);
     fmo_gpu_load_AB(view.ket, p.ket, CD);
     fmo_far_integrals(kb, kk, AB, CD, blocks, eri);
-    const int4 bra = __ldg(view.bra.shell + p.bra), ket = __ldg(view.ket.shell + p.ket);
+    const int4 bra = __ldg(view.bra.first + p.bra), ket = __ldg(view.ket.first + p.ket);
     const fmo_gpu_shells at = {{bra.x, bra.y, ket.x, ket.y}};
     return at;
 }
@@ -197,7 +200,7 @@ static __device__ __forceinline__ unsigned
 fmo_gpu_build_far_K(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                     fmo_gpu_copy copy)
 {
-    return fmo_gpu_build<C>(
+    return fmo_gpu_digest_list<C>(
         scatter, view, m, copy, view.far_K, *view.count[FMO_GPU_FAR_K],
         [&](int2 quartet, double *eri) { return fmo_gpu_far_quartet<C>(view, quartet, eri); });
 }

@@ -238,8 +238,8 @@ static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned c
  * where its shells start; then they are digested. Returns atomics issued. */
 template <class C, class S, class Integrals>
 static __device__ __forceinline__ unsigned
-fmo_gpu_build(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
-              fmo_gpu_copy copy, const int2 *list, unsigned count, const Integrals &integrals)
+fmo_gpu_digest_list(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
+                    fmo_gpu_copy copy, const int2 *list, unsigned count, const Integrals &integrals)
 {
     unsigned issued = 0;
     fmo_gpu_walk<S, 1>(
@@ -258,11 +258,11 @@ static __device__ __forceinline__ unsigned
 fmo_gpu_build_near(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                    fmo_gpu_copy copy)
 {
-    return fmo_gpu_build<C>(scatter, view, m, copy, view.list, *view.count[FMO_GPU_NEAR],
-                            [&](int2 quartet, double *eri) {
-                                return fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], quartet,
-                                                          eri);
-                            });
+    return fmo_gpu_digest_list<C>(scatter, view, m, copy, view.list, *view.count[FMO_GPU_NEAR],
+                                  [&](int2 quartet, double *eri) {
+                                      return fmo_gpu_quartet<C>(view, m.boys->row[C::order][0],
+                                                                quartet, eri);
+                                  });
 }
 
 #endif

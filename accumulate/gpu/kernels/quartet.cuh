@@ -7,38 +7,29 @@
 #include "accumulate/gpu/types.cuh"
 #include "integrals/eri/eri_sp.h"
 
-/* Blocks that must fit a multiprocessor, by class: the fastest, with few spills outside pppp
- * (ptxas, docs/gpu.md). 65536 registers / (FMO_GPU_THREADS * resident) a thread. */
-template <int eri_class> struct fmo_gpu_resident_blocks;
-template <> struct fmo_gpu_resident_blocks<FMO_ERI_SSSS> {
-    static constexpr int value = 7;
-};
-template <> struct fmo_gpu_resident_blocks<FMO_ERI_PSSS> {
-    static constexpr int value = 5;
-};
-template <> struct fmo_gpu_resident_blocks<FMO_ERI_PSPS> {
-    static constexpr int value = 4;
-};
-template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPSS> {
-    static constexpr int value = 5;
-};
-template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPPS> {
-    static constexpr int value = 3;
-};
-template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPPP> {
-    static constexpr int value = 2;
-};
+/* Blocks that must fit a multiprocessor, by class. */
+static __host__ __device__ constexpr int fmo_gpu_resident(int eri_class)
+{
+    constexpr int blocks[] = {FMO_TUNING_GPU_RESIDENT};
+    static_assert(sizeof blocks / sizeof *blocks == FMO_ERI_CLASS_COUNT,
+                  "FMO_TUNING_GPU_RESIDENT: a number for each class");
+    return blocks[eri_class];
+}
 
 /* The classes as types, from the table: over plain pairs (fmo_class_X) and over sp pairs
- * (fmo_sp_class_X), where the first shell of a ps pair is a set of four. N0 .. N3 are the sizes of
- * the four shells. */
-#define FMO_GPU_CLASS(prefix, arithmetic, width, e, name, li, lj, lk, ll, ...)            \
+ * (fmo_sp_class_X), where the heavier shell of a pair with a partner is the whole set. N0 .. N3 are
+ * the sizes of the four shells, LJ and LL say whether the second shell of a pair needs A - B. */
+#define FMO_GPU_CLASS(prefix, arithmetic, sp, e, name, li, lj, lk, ll, bra, ket)          \
     struct prefix##name {                                                                 \
-        static constexpr int id = e, LJ = lj, LL = ll, order = li + lj + lk + ll;         \
-        static constexpr int KIND_BRA = li + lj, KIND_KET = lk + ll; /* far.h */          \
-        static constexpr int N0 = lj ? 3 : (li ? width : 1), N1 = lj ? 3 : 1,             \
-                             N2 = ll ? 3 : (lk ? width : 1), N3 = ll ? 3 : 1;             \
-        static constexpr int resident = fmo_gpu_resident_blocks<e>::value;                \
+        static constexpr int id = e, BRA = bra, KET = ket, LJ = lj, LL = ll;              \
+        static constexpr int order = fmo_eri_class_order(e);                              \
+        static constexpr int N0 = fmo_pair_functions(bra, 0, sp),                         \
+                             N1 = fmo_pair_functions(bra, 1, sp),                         \
+                             N2 = fmo_pair_functions(ket, 0, sp),                         \
+                             N3 = fmo_pair_functions(ket, 1, sp);                         \
+        static constexpr bool sp_bra = sp && fmo_pair_partner(bra) != FMO_PAIR_NONE,      \
+                              sp_ket = sp && fmo_pair_partner(ket) != FMO_PAIR_NONE;      \
+        static constexpr int resident = fmo_gpu_resident(e);                              \
         static constexpr int acc = arithmetic##name##_acc, size = N0 * N1 * N2 * N3;      \
         static __device__ __forceinline__ void prim(const fmo_prim_quartet *z, double rb, \
                                                     double rk, double *a)                 \
@@ -53,8 +44,8 @@ template <> struct fmo_gpu_resident_blocks<FMO_ERI_PPPP> {
     };
 #define fmo_gpu_prim_eri_(name)    eri_##name##_prim(z, a), (void)rb, (void)rk
 #define fmo_gpu_prim_eri_sp_(name) eri_sp_##name##_prim(z, rb, rk, a)
-#define FMO_GPU_PLAIN(...)         FMO_GPU_CLASS(fmo_class_, eri_, 3, __VA_ARGS__)
-#define FMO_GPU_SP(...)            FMO_GPU_CLASS(fmo_sp_class_, eri_sp_, 4, __VA_ARGS__)
+#define FMO_GPU_PLAIN(...)         FMO_GPU_CLASS(fmo_class_, eri_, 0, __VA_ARGS__)
+#define FMO_GPU_SP(...)            FMO_GPU_CLASS(fmo_sp_class_, eri_sp_, 1, __VA_ARGS__)
 FMO_ERI_CLASS_TABLE(FMO_GPU_PLAIN)
 FMO_ERI_CLASS_TABLE(FMO_GPU_SP)
 #undef FMO_GPU_SP
@@ -110,9 +101,9 @@ static __device__ __forceinline__ fmo_gpu_shells fmo_gpu_quartet(const fmo_gpu_c
                                                                  const double *boys, int2 quartet,
                                                                  double *eri)
 {
-    constexpr bool sp_bra = C::N0 == 4, sp_ket = C::N2 == 4;
+    constexpr bool sp_bra = C::sp_bra, sp_ket = C::sp_ket;
     const int bra_at = quartet.x, ket_at = quartet.y & (FMO_GPU_PAIRS_MAX - 1);
-    const int4 bra = __ldg(view.bra.shell + bra_at), ket = __ldg(view.ket.shell + ket_at);
+    const int4 bra = __ldg(view.bra.first + bra_at), ket = __ldg(view.ket.first + ket_at);
     const double2 *const bra_prim =
         view.bra.record + __ldg(view.bra.record_at + bra_at) * (unsigned)FMO_GPU_PAIR_TWOS;
     const double2 *ket_prim = view.ket.prim + __ldg(view.ket.prim_at + ket_at);

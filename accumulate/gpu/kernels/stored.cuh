@@ -62,8 +62,8 @@ typedef struct fmo_gpu_waiting {
 /* Screens 32 tasks by the rule of screen.h, in the arithmetic of gpu/screen.cu; the survivors go
  * into the ring at `end`. Returns how many. NaN stays. */
 static __device__ __forceinline__ unsigned
-fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args &a, size_t first,
-                      fmo_gpu_waiting *waiting, unsigned end)
+fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args &a, int eri_class,
+                      size_t first, fmo_gpu_waiting *waiting, unsigned end)
 {
     const unsigned all = 0xffffffffu;
     const size_t task = first + fmo_lane();
@@ -91,7 +91,7 @@ fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args 
         atomicAdd(&waiting->prim_quartets, fmo_gpu_tally(bra.counts, FMO_GPU_TALLY_PRIMS) *
                                                fmo_gpu_tally(ket.counts, FMO_GPU_TALLY_PRIMS));
         if (view.same && quartet.x == quartet.y && fmo_gpu_tally(bra.counts, FMO_GPU_TALLY_CARRIED))
-            fmo_gpu_count_diagonal(a.counters->quartets);
+            fmo_gpu_count_diagonal(a.counters->quartets, eri_class);
     }
     const unsigned exchanging = __ballot_sync(all, exchanges);
     const unsigned both = stays ? bra.counts & ket.counts : 0u;
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_stored_blocks<C>)
     size_t next = ((size_t)blockIdx.x * warps + threadIdx.x / 32) * a.piece;
     for (;;) {
         while (waits < 32 && next < a.tasks) {
-            waits += fmo_gpu_screen_stored(view, a, next, waiting, begin + waits);
+            waits += fmo_gpu_screen_stored(view, a, C::id, next, waiting, begin + waits);
             next += 32;
             if (next % a.piece == 0) next += skip;
         }
@@ -165,8 +165,8 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_stored_blocks<C>)
             const int2 quartet = waiting->quartet[at];
             double eri[C::size];
             fmo_gpu_load_integrals<C>(a.eri, waiting->task[at], eri);
-            const int4 bra = __ldg(view.bra.shell + quartet.x);
-            const int4 ket = __ldg(view.ket.shell + (quartet.y & (FMO_GPU_PAIRS_MAX - 1)));
+            const int4 bra = __ldg(view.bra.first + quartet.x);
+            const int4 ket = __ldg(view.ket.first + (quartet.y & (FMO_GPU_PAIRS_MAX - 1)));
             const fmo_gpu_shells shells = {{bra.x, bra.y, ket.x, ket.y}};
             issued += fmo_gpu_digest<C>(scatter, view, m, copy, shells, quartet, mask, active, eri);
         }

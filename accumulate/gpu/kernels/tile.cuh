@@ -15,7 +15,8 @@
 typedef struct fmo_gpu_tile_args {
     const float *block_max, *row_max;
     int sets;
-    int chunks; /* warps that share a bra pair, each with rows of its own */
+    int bra_begin, bras; /* the task's */
+    int chunks;          /* warps that share a bra pair, each with rows of its own */
     double cutoff;
     fmo_gpu_counters *counters;
 } fmo_gpu_tile_args;
@@ -77,48 +78,89 @@ static __device__ __forceinline__ void fmo_gpu_tile_add(const S &scatter, bool a
     }
 }
 
+/* What a term of the digestion gets: block[ROW][COLUMN], from D of the other two shells. */
+template <class C, int ROW, int COLUMN, int DEN_ROW, int DEN_COLUMN>
+static __device__ __forceinline__ void fmo_gpu_tile_term(const fmo_gpu_matrices &m,
+                                                         const fmo_gpu_shells &at,
+                                                         const double *eri, double *block)
+{
+    constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
+    double den[size[DEN_ROW] * size[DEN_COLUMN]];
+    FMO_UNROLL
+    for (int u = 0; u < size[DEN_ROW]; u++) {
+        FMO_UNROLL
+        for (int v = 0; v < size[DEN_COLUMN]; v++)
+            den[u * size[DEN_COLUMN] + v] =
+                __ldg(m.density + (size_t)(at.ao[DEN_ROW] + u) * m.nao + at.ao[DEN_COLUMN] + v);
+    }
+    fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, ROW, COLUMN, DEN_ROW, DEN_COLUMN, eri,
+                              den, block);
+}
+
+/* X^J of the bra stays in registers, that of the ket is an atomic. */
+template <class C, class S, int ROW, int COLUMN, int DEN_ROW, int DEN_COLUMN>
+static __device__ __forceinline__ void
+fmo_gpu_tile_coulomb(const S &scatter, const fmo_gpu_matrices &m, bool active,
+                     const fmo_gpu_shells &at, const double *eri, double *bra_sum)
+{
+    constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3}, columns = size[COLUMN];
+    constexpr int products = size[ROW] * columns;
+    double block[products];
+    fmo_gpu_tile_term<C, ROW, COLUMN, DEN_ROW, DEN_COLUMN>(m, at, eri, block);
+    FMO_UNROLL
+    for (int n = 0; n < products; n++) {
+        if (ROW == 0)
+            bra_sum[n] += active ? block[n] : 0.0;
+        else if (active)
+            (void)scatter.add(__activemask(),
+                              m.coulomb + (size_t)(at.ao[ROW] + n / columns) * m.nao +
+                                  at.ao[COLUMN] + n % columns,
+                              block[n]);
+    }
+    __syncwarp();
+}
+
+/* The terms of K whose column is one shell of the ket: blocks for the rows of i and of j, which go
+ * to owned memory together. */
+template <class C, class S, int KET_SHELL>
+static __device__ __forceinline__ void
+fmo_gpu_tile_exchange(const S &scatter, const fmo_gpu_matrices &m, bool active,
+                      const fmo_gpu_shells &at, const double *eri, double *rows)
+{
+    constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
+    double for_i[C::N0 * size[KET_SHELL]], for_j[C::N1 * size[KET_SHELL]];
+#define TERM(matrix, row, column, den_row, den_column) \
+    TERM_##matrix(row, column, den_row, den_column)
+#define TERM_J(row, column, den_row, den_column)
+#define TERM_K(row, column, den_row, den_column) \
+    if constexpr (column == KET_SHELL)           \
+        fmo_gpu_tile_term<C, row, column, den_row, den_column>(m, at, eri, row ? for_j : for_i);
+    FMO_DIGEST_TABLE(TERM)
+#undef TERM_K
+#undef TERM_J
+    fmo_gpu_tile_add<S, C::N0, C::N1, size[KET_SHELL]>(scatter, active, at.ao[KET_SHELL], for_i,
+                                                       for_j, rows, m.nao);
+}
+
 /* One quartet in each active lane, digested. */
 template <class C, class S>
 static __device__ __forceinline__ void
 fmo_gpu_tile_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                     bool active, int2 quartet, double *rows, double *bra_sum)
 {
-    constexpr int size[4] = {C::N0, C::N1, C::N2, C::N3};
-    constexpr int ni = C::N0, nj = C::N1, nk = C::N2, nl = C::N3;
     double eri[C::size];
     const fmo_gpu_shells at = fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], quartet, eri);
     __syncwarp();
-    double den[16], one[16], two[16];
-#define DENSITY(row, column)                       \
-    FMO_UNROLL                                     \
-    for (int u = 0; u < size[row]; u++) FMO_UNROLL \
-    for (int v = 0; v < size[column]; v++)         \
-        den[u * size[column] + v] =                \
-            __ldg(m.density + (size_t)(at.ao[row] + u) * m.nao + at.ao[column] + v);
-#define CONTRACT(row, column, den_row, den_column, block)                                        \
-    DENSITY(den_row, den_column)                                                                 \
-    fmo_digest_contract_sizes(C::N0, C::N1, C::N2, C::N3, row, column, den_row, den_column, eri, \
-                              den, block);
-    CONTRACT(0, 1, 2, 3, one)
-    FMO_UNROLL
-    for (int n = 0; n < ni * nj; n++) bra_sum[n] += active ? one[n] : 0.0;
-    CONTRACT(2, 3, 0, 1, one)
-    if (active) {
-        FMO_UNROLL
-        for (int n = 0; n < nk * nl; n++)
-            (void)scatter.add(__activemask(),
-                              m.coulomb + (size_t)(at.ao[2] + n / nl) * m.nao + at.ao[3] + n % nl,
-                              one[n]);
-    }
-    __syncwarp();
-    CONTRACT(0, 2, 1, 3, one)
-    CONTRACT(1, 2, 0, 3, two)
-    fmo_gpu_tile_add<S, ni, nj, nk>(scatter, active, at.ao[2], one, two, rows, m.nao);
-    CONTRACT(0, 3, 1, 2, one)
-    CONTRACT(1, 3, 0, 2, two)
-    fmo_gpu_tile_add<S, ni, nj, nl>(scatter, active, at.ao[3], one, two, rows, m.nao);
-#undef CONTRACT
-#undef DENSITY
+#define TERM_J(row, column, den_row, den_column)                                              \
+    fmo_gpu_tile_coulomb<C, S, row, column, den_row, den_column>(scatter, m, active, at, eri, \
+                                                                 bra_sum);
+#define TERM_K(row, column, den_row, den_column)
+    FMO_DIGEST_TABLE(TERM)
+#undef TERM_K
+#undef TERM_J
+#undef TERM
+    fmo_gpu_tile_exchange<C, S, 2>(scatter, m, active, at, eri, rows);
+    fmo_gpu_tile_exchange<C, S, 3>(scatter, m, active, at, eri, rows);
 }
 
 template <class C, class S>
@@ -128,9 +170,10 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     constexpr int ni = C::N0, nj = C::N1;
     extern __shared__ double rows[]; /* [ni + nj][nao] */
     __shared__ int queue[64];
-    const int lane = threadIdx.x, bra = blockIdx.x / a.chunks, chunk = blockIdx.x % a.chunks;
+    const int lane = threadIdx.x, bra = a.bra_begin + blockIdx.x / a.chunks,
+              chunk = blockIdx.x % a.chunks;
     const fmo_gpu_rule bra_rule = view.bra.rule[bra];
-    const int4 bra_shell = view.bra.shell[bra];
+    const int4 bra_first = view.bra.first[bra];
     const double largest = __longlong_as_double((long long)a.counters->density_largest);
     const double most =
         fmo_screen_max(4.0 * largest, fmaxf(a.row_max[bra_rule.set.x], a.row_max[bra_rule.set.y]));
@@ -157,13 +200,13 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
                                  fmo_gpu_exchange_of(a.block_max, a.sets, bra_rule.set, rule.set));
                 stays = fmaxf(in_J, in_K) >= a.cutoff;
                 if (stays) {
-                    prims += (unsigned long long)(bra_shell.z * view.ket.shell[ket].z);
+                    prims += (unsigned long long)(bra_first.z * view.ket.first[ket].z);
                     if (fmo_gpu_tally(bra_rule.counts & rule.counts, FMO_GPU_TALLY_PAIRS)) {
                         const unsigned carries = fmo_gpu_tally(rule.counts, FMO_GPU_TALLY_CARRIED);
                         quartets++;
                         carried += carries;
                         if (view.same && ket == bra && carries)
-                            fmo_gpu_count_diagonal(a.counters->quartets);
+                            fmo_gpu_count_diagonal(a.counters->quartets, C::id);
                     }
                 }
             }
@@ -188,7 +231,7 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     /* Flush: contiguous runs of plain atomics. Both triangles of X count (digest.h). */
     unsigned issued = 0;
     if (tasks) {
-        const int i0 = bra_shell.x, j0 = bra_shell.y;
+        const int i0 = bra_first.x, j0 = bra_first.y;
         for (int r = 0; r < ni + nj; r++) {
             double *to = m.exchange + (size_t)(r < ni ? i0 + r : j0 + r - ni) * m.nao;
             for (int x = lane; x < m.nao; x += 32) {

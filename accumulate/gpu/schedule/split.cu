@@ -1,8 +1,9 @@
 /* `--mode split`: the GPU computes integrals into batches, the CPU reduces them. Two buffers on two
  * streams, so that the GPU fills one while the CPU empties the other; with no_overlap one buffer
  * and no work at the same time, the form of the 2013 paper. */
-#include "accumulate/gpu/plan.h"
+#include "accumulate/gpu/modes.h"
 #include "accumulate/gpu/range.h"
+#include "accumulate/gpu/schedule/schedule.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -13,8 +14,7 @@
 namespace {
 
 /* Pinned host memory (and as much on the GPU) for all buffers, unless options.memory says less. */
-const size_t default_bytes = (size_t)512 << 20;
-const size_t least_bytes = (size_t)1 << 20;
+const size_t default_bytes = fmo_tuning_split_bytes, least_bytes = fmo_tuning_split_bytes_least;
 
 enum { BUFFERS = 2 };
 
@@ -39,8 +39,8 @@ typedef struct split_state {
 
 template <class C>
 __global__ void __launch_bounds__(FMO_GPU_THREADS)
-    store(fmo_gpu_class_view view, const fmo_boys_table *boys, size_t begin, size_t num,
-          double *out)
+    compute(fmo_gpu_class_view view, const fmo_boys_table *boys, size_t begin, size_t num,
+            double *out)
 {
     const size_t q = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (q >= num) return;
@@ -51,11 +51,11 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS)
 }
 
 template <class C>
-cudaError_t launch_store(const fmo_gpu_class_view *view, const fmo_gpu_state *g, size_t begin,
-                         size_t num, double *out, cudaStream_t stream)
+cudaError_t launch_compute(const fmo_gpu_class_view *view, const fmo_gpu_state *g, size_t begin,
+                           size_t num, double *out, cudaStream_t stream)
 {
     const unsigned blocks = (unsigned)((num + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS);
-    store<C><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, g->boys, begin, num, out);
+    compute<C><<<blocks, FMO_GPU_THREADS, 0, stream>>>(*view, g->boys, begin, num, out);
     return cudaGetLastError();
 }
 
@@ -63,10 +63,8 @@ struct {
     cudaError_t (*launch)(const fmo_gpu_class_view *, const fmo_gpu_state *, size_t, size_t,
                           double *, cudaStream_t);
     size_t size;
-    fmo_pair_class bra, ket;
 } const classes[FMO_ERI_CLASS_COUNT] = {
-#define ROW(e, name, li, lj, lk, ll, bra, ket) \
-    {launch_store<fmo_class_##name>, fmo_class_##name::size, bra, ket},
+#define ROW(e, name, ...) {launch_compute<fmo_class_##name>, fmo_class_##name::size},
     FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
 };
@@ -87,9 +85,12 @@ void release_buffers(split_state *s)
     }
 }
 
-void split_release(fmo_fock_plan *plan)
+} // namespace
+
+extern "C" void fmo_split_release(fmo_fock_plan *plan)
 {
     split_state *s = (split_state *)plan->state;
+    const fmo_gpu_inside inside(plan->options.device);
     fmo_gpu_state_destroy(plan);
     if (!s) return;
     release_buffers(s);
@@ -98,6 +99,8 @@ void split_release(fmo_fock_plan *plan)
     free(s);
     plan->state = NULL;
 }
+
+namespace {
 
 /* Quartets of a class that a buffer holds. */
 size_t batch_size(const split_state *s, int c)
@@ -109,58 +112,73 @@ size_t batch_size(const split_state *s, int c)
 size_t most_bytes(const fmo_gpu_state *g)
 {
     size_t most = least_bytes;
-    for (int p = 0; p < g->passes; p++) {
-        for (int n = 0; n < g->pass[p].num; n++) {
-            const fmo_gpu_part *part = &g->pass[p].part[n];
-            const size_t bytes = part->candidates *
-                                 (classes[part->eri_class].size * sizeof(double) + 2 * sizeof(int));
+    for (int p = 0; p < g->lists.passes; p++) {
+        for (int n = 0; n < g->lists.pass[p].num; n++) {
+            const fmo_gpu_task *task = &g->lists.pass[p].task[n];
+            const size_t size = classes[task->task.eri_class].size;
+            const size_t bytes = task->candidates * (size * sizeof(double) + 2 * sizeof(int));
             if (bytes > most) most = bytes;
         }
     }
     return most;
 }
 
-fmo_status split_prepare(fmo_fock_plan *plan, fmo_error *err)
+/* Streams, events and memory of a buffer. */
+cudaError_t make_buffer(const split_state *s, size_t quartets, buffer *f)
 {
-    const size_t n = (size_t)plan->basis->ao_num;
-    const int reduce_threads =
-        plan->options.reduce == FMO_REDUCE_SERIAL ? 1 : plan->options.threads;
-    size_t total = plan->options.memory ? plan->options.memory : default_bytes;
-    split_state *s = (split_state *)calloc(1, sizeof *s);
-    if (!s) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a split plan");
-    plan->state = s;
-    s->used = plan->options.no_overlap ? 1 : BUFFERS;
-    s->threads = reduce_threads;
-    fmo_status status = fmo_gpu_state_create(plan, 1, err);
-    if (status != FMO_OK) return status;
+    FMO_GPU_TRY(cudaStreamCreateWithFlags(&f->stream, cudaStreamNonBlocking));
+    for (int e = 0; e < 2; e++) {
+        FMO_GPU_TRY(cudaEventCreate(&f->kernel[e]));
+        FMO_GPU_TRY(cudaEventCreate(&f->copied[e]));
+    }
+    FMO_GPU_TRY(cudaMalloc((void **)&f->device_eri, s->bytes));
+    FMO_GPU_TRY(cudaMallocHost((void **)&f->eri, s->bytes));
+    return cudaMallocHost((void **)&f->quartet, quartets * 2 * sizeof(int));
+}
+
+/* Quartets of the class of which a buffer holds most. */
+size_t most_quartets(const split_state *s)
+{
+    size_t most = 0;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
+        if (batch_size(s, c) > most) most = batch_size(s, c);
+    return most;
+}
+
+fmo_status make_buffers(const fmo_fock_plan *plan, split_state *s, fmo_error *err)
+{
+    const size_t total = plan->options.memory ? plan->options.memory : default_bytes;
     cudaError_t code = fmo_gpu_make_pinned(plan);
-    if (code != cudaSuccess) return fmo_gpu_error(code, "pinned memory", err);
+    FMO_GPU_CHECK(code, "pinned memory", err);
     s->bytes = total / (size_t)s->used;
     if (s->bytes > most_bytes(plan->gpu))
         s->bytes = most_bytes(plan->gpu);
     else if (s->bytes < least_bytes)
         return fmo_error_set(err, FMO_ERR_MEMORY,
                              "mode split needs at least %.1f MB of buffers, memory allows %.1f",
-                             1e-6 * (double)(s->used * least_bytes), 1e-6 * (double)total);
-    size_t largest = 0;
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
-        if (batch_size(s, c) > largest) largest = batch_size(s, c);
-    for (int b = 0; b < s->used && code == cudaSuccess; b++) {
-        buffer *f = &s->buffers[b];
-        code = cudaStreamCreateWithFlags(&f->stream, cudaStreamNonBlocking);
-        for (int e = 0; e < 2 && code == cudaSuccess; e++) {
-            code = cudaEventCreate(&f->kernel[e]);
-            if (code == cudaSuccess) code = cudaEventCreate(&f->copied[e]);
-        }
-        if (code == cudaSuccess) code = cudaMalloc((void **)&f->device_eri, s->bytes);
-        if (code == cudaSuccess) code = cudaMallocHost((void **)&f->eri, s->bytes);
-        if (code == cudaSuccess)
-            code = cudaMallocHost((void **)&f->quartet, largest * 2 * sizeof(int));
-    }
-    if (code != cudaSuccess) {
-        (void)cudaGetLastError();
-        return fmo_gpu_error(code, "split buffers; --memory makes them smaller", err);
-    }
+                             1e-6 * (double)((size_t)s->used * least_bytes), 1e-6 * (double)total);
+    for (int b = 0; b < s->used && code == cudaSuccess; b++)
+        code = make_buffer(s, most_quartets(s), &s->buffers[b]);
+    if (code == cudaSuccess) return FMO_OK;
+    (void)cudaGetLastError();
+    return fmo_gpu_error(code, "split buffers; --memory makes them smaller", err);
+}
+
+} // namespace
+
+extern "C" fmo_status fmo_split_prepare(fmo_fock_plan *plan, fmo_error *err)
+{
+    const size_t n = (size_t)plan->basis->ao_num;
+    const fmo_gpu_inside inside(plan->options.device);
+    split_state *s = (split_state *)calloc(1, sizeof *s);
+    if (!s) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a split plan");
+    plan->state = s;
+    s->used = plan->options.no_overlap ? 1 : BUFFERS;
+    s->threads = plan->options.reduce == FMO_REDUCE_SERIAL ? 1 : plan->options.threads;
+    fmo_status status = fmo_gpu_state_open(plan, err);
+    if (status == FMO_OK) status = fmo_gpu_state_make(plan, &fmo_gpu_schedule_direct, 1, err);
+    if (status == FMO_OK) status = make_buffers(plan, s, err);
+    if (status != FMO_OK) return status;
     if (plan->options.reduce == FMO_REDUCE_TREE && s->threads > 1) {
         s->own = (double **)calloc((size_t)s->threads, sizeof *s->own);
         for (int t = 0; s->own && t < s->threads; t++) {
@@ -173,14 +191,16 @@ fmo_status split_prepare(fmo_fock_plan *plan, fmo_error *err)
     return FMO_OK;
 }
 
+namespace {
+
 /* The CPU's part: digest one batch that has arrived. */
 void reduce_batch(const fmo_fock_plan *plan, const split_state *s, const buffer *f)
 {
     const fmo_cpu_kernels *kernels = fmo_cpu_kernels_choose();
     const size_t n = (size_t)plan->basis->ao_num;
-    const fmo_cpu_batch batch = {plan->gpu->pair_ao[classes[f->eri_class].bra],
-                                 plan->gpu->pair_ao[classes[f->eri_class].ket], f->quartet, f->eri,
-                                 f->num};
+    const fmo_cpu_batch batch = {plan->gpu->pair_ao[fmo_eri_class_bra(f->eri_class)],
+                                 plan->gpu->pair_ao[fmo_eri_class_ket(f->eri_class)], f->quartet,
+                                 f->eri, f->num};
     const int atomic = plan->options.reduce == FMO_REDUCE_ATOMIC && s->threads > 1;
 #pragma omp parallel num_threads(s->threads)
     {
@@ -203,10 +223,9 @@ cudaError_t drain(fmo_fock_plan *plan, const split_state *s, buffer *f, busy_tim
     float kernel = 0.0f, copied = 0.0f;
     if (!f->busy) return cudaSuccess;
     f->busy = 0;
-    cudaError_t code = cudaEventSynchronize(f->copied[1]);
-    if (code == cudaSuccess) code = cudaEventElapsedTime(&kernel, f->kernel[0], f->kernel[1]);
-    if (code == cudaSuccess) code = cudaEventElapsedTime(&copied, f->copied[0], f->copied[1]);
-    if (code != cudaSuccess) return code;
+    FMO_GPU_TRY(cudaEventSynchronize(f->copied[1]));
+    FMO_GPU_TRY(cudaEventElapsedTime(&kernel, f->kernel[0], f->kernel[1]));
+    FMO_GPU_TRY(cudaEventElapsedTime(&copied, f->copied[0], f->copied[1]));
     busy->gpu += 1e-3 * kernel;
     busy->transfer += 1e-3 * copied;
     plan->profile.classes[f->eri_class].seconds += 1e-3 * kernel;
@@ -217,91 +236,93 @@ cudaError_t drain(fmo_fock_plan *plan, const split_state *s, buffer *f, busy_tim
     return cudaSuccess;
 }
 
-/* Queues kernel and copies of quartets [begin, begin+num) of a part on a buffer's stream. */
-cudaError_t fill(const fmo_fock_plan *plan, buffer *f, const fmo_gpu_part *part, size_t begin,
+/* Queues kernel and copies of quartets [begin, begin+num) of a task on a buffer's stream. */
+cudaError_t fill(const fmo_fock_plan *plan, buffer *f, const fmo_gpu_task *task, size_t begin,
                  size_t num)
 {
-    const fmo_gpu_state *g = plan->gpu;
-    const fmo_gpu_class_view view = fmo_gpu_view(plan, g, part);
-    const int c = part->eri_class;
-    const fmo_gpu_range range(fmo_eri_class_name(part->eri_class));
+    const fmo_gpu_class_view view = fmo_gpu_view(plan, task);
+    const int c = task->task.eri_class;
+    const fmo_gpu_range range(fmo_eri_class_name(task->task.eri_class));
     f->busy = 1;
-    f->eri_class = part->eri_class;
+    f->eri_class = task->task.eri_class;
     f->num = num;
-    cudaError_t code = cudaEventRecord(f->kernel[0], f->stream);
-    if (code == cudaSuccess)
-        code = classes[c].launch(&view, g, begin, num, f->device_eri, f->stream);
-    if (code == cudaSuccess) code = cudaEventRecord(f->kernel[1], f->stream);
-    if (code == cudaSuccess) code = cudaEventRecord(f->copied[0], f->stream);
-    if (code == cudaSuccess)
-        code = cudaMemcpyAsync(f->eri, f->device_eri, num * classes[c].size * sizeof(double),
-                               cudaMemcpyDeviceToHost, f->stream);
-    if (code == cudaSuccess)
-        code = cudaMemcpyAsync(f->quartet, view.list + begin, num * 2 * sizeof(int),
-                               cudaMemcpyDeviceToHost, f->stream);
-    if (code == cudaSuccess) code = cudaEventRecord(f->copied[1], f->stream);
-    return code;
+    FMO_GPU_TRY(cudaEventRecord(f->kernel[0], f->stream));
+    FMO_GPU_TRY(classes[c].launch(&view, plan->gpu, begin, num, f->device_eri, f->stream));
+    FMO_GPU_TRY(cudaEventRecord(f->kernel[1], f->stream));
+    FMO_GPU_TRY(cudaEventRecord(f->copied[0], f->stream));
+    FMO_GPU_TRY(cudaMemcpyAsync(f->eri, f->device_eri, num * classes[c].size * sizeof(double),
+                                cudaMemcpyDeviceToHost, f->stream));
+    FMO_GPU_TRY(cudaMemcpyAsync(f->quartet, view.list + begin, num * 2 * sizeof(int),
+                                cudaMemcpyDeviceToHost, f->stream));
+    return cudaEventRecord(f->copied[1], f->stream);
 }
 
 cudaError_t split_pass(const fmo_gpu_group *group, split_state *s, int number, busy_times *busy)
 {
-    fmo_fock_plan *plan = group->job->plan;
+    fmo_fock_plan *plan = group->build->plan;
     fmo_gpu_state *g = plan->gpu;
-    const fmo_gpu_pass *pass = &g->pass[number];
+    const fmo_gpu_pass *pass = &g->lists.pass[number];
     fmo_gpu_counters counters;
     int next = 0;
-    cudaError_t code = fmo_gpu_screen(group, number);
-    if (code == cudaSuccess)
-        code = cudaMemcpyAsync(&counters, g->counters, sizeof counters, cudaMemcpyDeviceToHost,
-                               g->stream);
-    if (code == cudaSuccess) code = cudaStreamSynchronize(g->stream);
-    for (int n = 0; n < pass->num && code == cudaSuccess; n++) {
-        const fmo_gpu_part *part = &pass->part[n];
-        const size_t all = counters.survivors[FMO_GPU_NEAR][part->eri_class];
-        const size_t batch = batch_size(s, part->eri_class);
-        for (size_t begin = 0; begin < all && code == cudaSuccess; begin += batch) {
+    FMO_GPU_TRY(fmo_gpu_screen(group, number));
+    FMO_GPU_TRY(cudaMemcpyAsync(&counters, g->arrays.counters, sizeof counters,
+                                cudaMemcpyDeviceToHost, group->stream));
+    FMO_GPU_TRY(cudaStreamSynchronize(group->stream));
+    for (int n = 0; n < pass->num; n++) {
+        const fmo_gpu_task *task = &pass->task[n];
+        const size_t all = counters.survivors[FMO_GPU_NEAR][task->task.eri_class];
+        const size_t batch = batch_size(s, task->task.eri_class);
+        for (size_t begin = 0; begin < all; begin += batch) {
             buffer *f = &s->buffers[next];
-            code = drain(plan, s, f, busy);
-            if (code == cudaSuccess)
-                code = fill(plan, f, part, begin, all - begin < batch ? all - begin : batch);
-            if (code == cudaSuccess && s->used == 1) code = drain(plan, s, f, busy);
+            FMO_GPU_TRY(drain(plan, s, f, busy));
+            FMO_GPU_TRY(fill(plan, f, task, begin, all - begin < batch ? all - begin : batch));
+            if (s->used == 1) FMO_GPU_TRY(drain(plan, s, f, busy));
             next = (next + 1) % s->used;
         }
     }
     /* oldest first */
-    for (int b = 0; b < s->used && code == cudaSuccess; b++)
-        code = drain(plan, s, &s->buffers[(next + b) % s->used], busy);
-    return code;
+    for (int b = 0; b < s->used; b++)
+        FMO_GPU_TRY(drain(plan, s, &s->buffers[(next + b) % s->used], busy));
+    return cudaSuccess;
 }
 
-fmo_status split_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
+/* Screens, computes and digests everything; the counters in the end, and what screening took. */
+cudaError_t run(fmo_fock_plan *plan, const double *density, split_state *s, busy_times *busy,
+                fmo_gpu_counters *counters, float *screening_ms)
 {
-    split_state *s = (split_state *)plan->state;
     fmo_gpu_state *g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
+    const fmo_gpu_build build = fmo_gpu_own_build(plan);
+    const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
+    memcpy(g->pinned.in, density, matrix);
+    FMO_GPU_TRY(cudaMemcpyAsync(g->arrays.density_in, g->pinned.in, matrix, cudaMemcpyHostToDevice,
+                                group.stream));
+    FMO_GPU_TRY(cudaEventRecord(g->device.start, group.stream));
+    FMO_GPU_TRY(fmo_gpu_order_density(&group));
+    FMO_GPU_TRY(cudaEventRecord(g->device.finished, group.stream));
+    for (int p = 0; p < g->lists.passes; p++) {
+        FMO_GPU_TRY(split_pass(&group, s, p, busy));
+        fmo_plan_progress(plan, (double)(p + 1) / g->lists.passes);
+    }
+    FMO_GPU_TRY(cudaMemcpy(counters, g->arrays.counters, sizeof *counters, cudaMemcpyDeviceToHost));
+    return cudaEventElapsedTime(screening_ms, g->device.start, g->device.finished);
+}
+
+} // namespace
+
+extern "C" fmo_status fmo_split_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
+{
+    split_state *s = (split_state *)plan->state;
+    const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
+    const fmo_gpu_inside inside(&plan->gpu->device);
     fmo_gpu_counters counters;
     busy_times busy = {0.0, 0.0, 0.0};
     float screening = 0.0f;
-    const fmo_fock_job job = fmo_gpu_own_job(plan);
-    const fmo_gpu_group group = fmo_gpu_group_of_one(&job);
     const fmo_gpu_range range("split build");
     for (int t = 0; s->own && t < s->threads; t++) memset(s->own[t], 0, 2 * matrix);
     for (int b = 0; b < s->used; b++) s->buffers[b].busy = 0;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
-    memcpy(g->host_in, density, matrix);
-    cudaError_t code =
-        cudaMemcpyAsync(g->density_in, g->host_in, matrix, cudaMemcpyHostToDevice, g->stream);
-    if (code == cudaSuccess) code = cudaEventRecord(g->start, g->stream);
-    if (code == cudaSuccess) code = fmo_gpu_take_density(&group);
-    if (code == cudaSuccess) code = cudaEventRecord(g->finished, g->stream);
-    for (int p = 0; p < g->passes && code == cudaSuccess; p++) {
-        code = split_pass(&group, s, p, &busy);
-        fmo_plan_progress(plan, (double)(p + 1) / g->passes);
-    }
-    if (code == cudaSuccess)
-        code = cudaMemcpy(&counters, g->counters, sizeof counters, cudaMemcpyDeviceToHost);
-    if (code == cudaSuccess) code = cudaEventElapsedTime(&screening, g->start, g->finished);
-    if (code != cudaSuccess) return fmo_gpu_error(code, "split build", err);
+    FMO_GPU_CHECK(run(plan, density, s, &busy, &counters, &screening), "split build", err);
     if (s->own) {
         const double start = fmo_now();
         fmo_cpu_reduce_tree(s->own, s->threads, n * n, plan->coulomb, plan->exchange);
@@ -311,39 +332,22 @@ fmo_status split_build(fmo_fock_plan *plan, const double *density, fmo_error *er
     plan->profile.gpu_seconds = busy.gpu;
     plan->profile.transfer_seconds = busy.transfer;
     plan->profile.reduce_seconds = busy.reduce;
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
-        fmo_class_profile *p = &plan->profile.classes[c];
-        p->quartets = (int64_t)counters.quartets[c];
-        p->prim_quartets = (int64_t)counters.prim_quartets[c];
-        p->quartets_skipped = fmo_plan_quartets(plan, (fmo_eri_class)c) - p->quartets;
-        p->adds = fmo_gpu_adds_made(g, &counters, c);
-    }
+    fmo_gpu_profile_counts(plan, &counters);
     return FMO_OK;
 }
 
-fmo_status split_new_pairs(fmo_fock_plan *plan, fmo_error *err)
+extern "C" fmo_status fmo_split_new_pairs(fmo_fock_plan *plan, fmo_error *err)
 {
-    split_release(plan);
-    return split_prepare(plan, err);
+    fmo_split_release(plan);
+    return fmo_split_prepare(plan, err);
 }
 
-void split_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
+extern "C" void fmo_split_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
 {
     const split_state *s = (const split_state *)plan->state;
     const size_t n = (size_t)plan->basis->ao_num;
-    size_t largest = 0;
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
-        largest =
-            batch_size(s, (fmo_eri_class)c) > largest ? batch_size(s, (fmo_eri_class)c) : largest;
     fmo_gpu_workspace(plan, memory);
     memory->device_bytes += (size_t)s->used * s->bytes;
-    memory->host_bytes += (size_t)s->used * (s->bytes + largest * 2 * sizeof(int));
+    memory->host_bytes += (size_t)s->used * (s->bytes + most_quartets(s) * 2 * sizeof(int));
     if (s->own) memory->host_bytes += (size_t)s->threads * 2 * n * n * sizeof(double);
 }
-
-} // namespace
-
-/* In the order of fmo_mode_implementation. */
-extern "C" const fmo_mode_implementation fmo_mode_split = {
-    split_prepare, split_build, NULL, NULL, split_new_pairs, split_release, NULL, NULL,
-    NULL,          1,           1,    0,    split_workspace};

@@ -1,106 +1,95 @@
 /* Integrals that a plan keeps on the GPU from build to build: which ones, whether they fit, and
  * computing them. kernels/stored.cuh reads them. */
-#include "accumulate/gpu/plan.h"
 #include "accumulate/gpu/range.h"
+#include "accumulate/gpu/schedule/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "accumulate/gpu/kernels/stored.cuh"
 
-/* Integrals and their list take at most this share of the free memory, if options.memory sets no
- * limit. */
-#define STORED_SHARE 0.9
-
-/* The rule of integrals = auto: stored if they take no more than this share of it, the rest is left
- * to other plans. Time says nothing against it: docs/results/h200-stored.txt. */
-#define AUTO_SHARE 0.5
-
-/* Tasks that a warp screens in a row: as many as leave each warp some pieces, so that survivors
- * stay next to those they share rows with, but no warp is left with all of them. */
-enum { PIECE_MIN = 32, PIECE_MAX = 256, PIECES_OF_A_WARP = 8 };
-
 namespace {
 
 template <class C>
 __global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
-    fill(fmo_gpu_class_view view, const fmo_boys_table *boys, size_t tasks, double *to)
+    compute(fmo_gpu_class_view view, const fmo_boys_table *boys, size_t quartets, double *to)
 {
-    const size_t task = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (task >= tasks) return;
+    const size_t quartet = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (quartet >= quartets) return;
     double eri[C::size];
-    (void)fmo_gpu_quartet<C>(view, boys->row[C::order][0], view.list[task], eri);
-    fmo_gpu_store_integrals<C>(to, task, eri);
+    (void)fmo_gpu_quartet<C>(view, boys->row[C::order][0], view.list[quartet], eri);
+    fmo_gpu_store_integrals<C>(to, quartet, eri);
 }
 
 template <class C>
-cudaError_t launch_fill(const fmo_gpu_class_view *view, const fmo_gpu_state *g, size_t tasks)
+cudaError_t launch_compute(const fmo_gpu_class_view *view, const fmo_gpu_state *g, size_t quartets)
 {
-    const unsigned blocks = (unsigned)((tasks + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS);
-    fill<C><<<blocks, FMO_GPU_THREADS, 0, g->stream>>>(*view, g->boys, tasks, g->eri[C::id]);
+    const unsigned blocks = (unsigned)((quartets + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS);
+    compute<C>
+        <<<blocks, FMO_GPU_THREADS, 0, g->device.stream>>>(*view, g->boys, quartets, g->eri[C::id]);
     return cudaGetLastError();
 }
 
 const struct {
-    cudaError_t (*fill)(const fmo_gpu_class_view *, const fmo_gpu_state *, size_t);
+    cudaError_t (*compute)(const fmo_gpu_class_view *, const fmo_gpu_state *, size_t);
     size_t (*size)(size_t);
 } classes[FMO_ERI_CLASS_COUNT] = {
 #define ROW(e, name, ...) \
-    {launch_fill<fmo_sp_class_##name>, fmo_gpu_stored_size<fmo_sp_class_##name>},
+    {launch_compute<fmo_sp_class_##name>, fmo_gpu_stored_size<fmo_sp_class_##name>},
     FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
 };
 
-/* The largest density that the pairs are good for, as fmo_gpu_take_density makes it: whatever stays
- * under a density of smaller elements stays under this one, and its codes hold for all. */
-cudaError_t take_largest_density(const fmo_gpu_group *group)
+/* The largest density that the pairs are good for, in the kernels' order: whatever stays under a
+ * density of smaller elements stays under this one, and its codes hold for all. */
+cudaError_t order_largest_density(const fmo_gpu_group *group)
 {
-    const fmo_fock_plan *plan = group->job->plan;
+    const fmo_fock_plan *plan = group->build->plan;
     fmo_gpu_state *g = plan->gpu;
     const size_t size = (size_t)plan->basis->ao_num * (size_t)plan->basis->ao_num;
-    cudaError_t code = fmo_gpu_make_pinned(plan);
-    if (code != cudaSuccess) return code;
-    for (size_t x = 0; x < size; x++) g->host_in[x] = plan->density_limit;
-    code = cudaMemcpyAsync(g->density_in, g->host_in, size * sizeof(double), cudaMemcpyHostToDevice,
-                           g->stream);
-    return code == cudaSuccess ? fmo_gpu_take_density(group) : code;
+    FMO_GPU_TRY(fmo_gpu_make_pinned(plan));
+    for (size_t x = 0; x < size; x++) g->pinned.in[x] = plan->density_limit;
+    FMO_GPU_TRY(cudaMemcpyAsync(g->arrays.density_in, g->pinned.in, size * sizeof(double),
+                                cudaMemcpyHostToDevice, group->stream));
+    return fmo_gpu_order_density(group);
 }
 
 /* Screens all passes and counts the survivors of each class. With list_at they stand in the list
  * one after the other, each class where list_at says; else passes overwrite each other. */
-cudaError_t screen_all(const fmo_gpu_group *group, const size_t *list_at, size_t *tasks)
+cudaError_t screen_all(const fmo_gpu_group *group, const size_t *list_at, size_t *quartets)
 {
-    fmo_gpu_state *g = group->job->plan->gpu;
-    cudaError_t code = cudaSuccess;
-    memset(tasks, 0, FMO_ERI_CLASS_COUNT * sizeof *tasks);
-    for (int p = 0; p < g->passes && code == cudaSuccess; p++) {
-        fmo_gpu_pass *pass = &g->pass[p];
+    fmo_gpu_state *g = group->build->plan->gpu;
+    fmo_gpu_counters *const counters = g->pinned.counters;
+    memset(quartets, 0, FMO_ERI_CLASS_COUNT * sizeof *quartets);
+    for (int p = 0; p < g->lists.passes; p++) {
+        fmo_gpu_pass *pass = &g->lists.pass[p];
         for (int n = 0; n < pass->num && list_at; n++) {
-            const fmo_eri_class c = pass->part[n].eri_class;
-            pass->part[n].list_at = list_at[c] + tasks[c];
+            const int c = pass->task[n].task.eri_class;
+            pass->task[n].list_at = list_at[c] + quartets[c];
         }
-        code = fmo_gpu_screen(group, p);
-        if (code == cudaSuccess)
-            code = cudaMemcpyAsync(g->host_counters, g->counters, sizeof *g->counters,
-                                   cudaMemcpyDeviceToHost, g->stream);
-        if (code == cudaSuccess) code = cudaStreamSynchronize(g->stream);
-        for (int n = 0; n < pass->num && code == cudaSuccess; n++) {
-            const fmo_eri_class c = pass->part[n].eri_class;
-            tasks[c] += g->host_counters->survivors[FMO_GPU_NEAR][c];
+        FMO_GPU_TRY(fmo_gpu_screen(group, p));
+        FMO_GPU_TRY(cudaMemcpyAsync(counters, g->arrays.counters, sizeof *counters,
+                                    cudaMemcpyDeviceToHost, group->stream));
+        FMO_GPU_TRY(cudaStreamSynchronize(group->stream));
+        for (int n = 0; n < pass->num; n++) {
+            const int c = pass->task[n].task.eri_class;
+            quartets[c] += counters->survivors[FMO_GPU_NEAR][c];
         }
     }
-    return code;
+    return cudaSuccess;
 }
 
 /* Whether so many bytes are to be kept; FMO_ERR_MEMORY if they are asked for and do not fit. */
 fmo_status decide(const fmo_fock_plan *plan, size_t bytes, bool *store, fmo_error *err)
 {
     const bool automatic = plan->options.integrals == FMO_INTEGRALS_AUTO;
-    size_t available = 0, total = 0, allowed = plan->options.memory;
+    size_t available = 0, allowed = plan->gpu->device.memory;
     if (!allowed) {
-        const cudaError_t code = cudaMemGetInfo(&available, &total);
-        if (code != cudaSuccess) return fmo_gpu_error(code, "asking for free memory", err);
-        allowed = (size_t)((automatic ? AUTO_SHARE : STORED_SHARE) * (double)available);
+        const fmo_status status = fmo_gpu_available_memory(&available, err);
+        if (status != FMO_OK) return status;
+        allowed =
+            (size_t)((automatic ? fmo_tuning_gpu_stored_auto_share : fmo_tuning_gpu_stored_share) *
+                     (double)available);
     }
     *store = bytes <= allowed;
     if (*store || automatic) return FMO_OK;
@@ -110,93 +99,133 @@ fmo_status decide(const fmo_fock_plan *plan, size_t bytes, bool *store, fmo_erro
                          1e-6 * (double)bytes, 1e-6 * (double)allowed);
 }
 
-/* One pass of whole classes, the heaviest first. */
-void whole_classes(const fmo_fock_plan *plan, const fmo_gpu_state *g, const size_t *list_at,
-                   const size_t *tasks, fmo_gpu_pass *pass)
+/* What is to be kept, class by class, and where it stands. */
+typedef struct kept {
+    size_t quartets[FMO_ERI_CLASS_COUNT];
+    size_t list_at[FMO_ERI_CLASS_COUNT], eri_at[FMO_ERI_CLASS_COUNT];
+    size_t list_size, eri_size; /* of all */
+    int2 *list;
+    double *eri;
+} kept;
+
+void place(kept *k)
 {
-    for (int c = FMO_ERI_CLASS_COUNT - 1; c >= 0; c--) {
-        fmo_gpu_part part = {(fmo_eri_class)c, 0, 0, list_at[c], tasks[c], {NULL, NULL}};
-        part.bra_end = fmo_gpu_view(plan, g, &part).bra.num;
-        if (tasks[c]) pass->part[pass->num++] = part;
+    k->list_size = k->eri_size = 0;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        k->list_at[c] = k->list_size;
+        k->eri_at[c] = k->eri_size;
+        k->list_size += k->quartets[c];
+        k->eri_size += classes[c].size(k->quartets[c]);
     }
+}
+
+/* One pass of whole classes, the heaviest first. */
+void whole_classes(const fmo_gpu_state *g, const kept *k, fmo_gpu_pass *pass)
+{
+    for (int c = FMO_ERI_CLASS_COUNT - 1; c >= 0; c--)
+        if (k->quartets[c])
+            pass->task[pass->num++] = {
+                {(fmo_eri_class)c, 0, g->pairs[fmo_eri_class_bra(c)].num, 0.0},
+                k->list_at[c],
+                k->quartets[c],
+                {NULL, NULL}};
+}
+
+/* Lists the quartets again, in a list of just their size, and computes their integrals. */
+cudaError_t compute_all(const fmo_gpu_group *group, kept *k)
+{
+    fmo_fock_plan *plan = group->build->plan;
+    fmo_gpu_state *g = plan->gpu;
+    FMO_GPU_TRY(fmo_gpu_order_density(group)); /* counters from zero again */
+    FMO_GPU_TRY(screen_all(group, k->list_at, k->quartets));
+    fmo_gpu_pass *const pass = (fmo_gpu_pass *)calloc(1, sizeof *pass);
+    if (!pass) return cudaErrorMemoryAllocation;
+    whole_classes(g, k, pass);
+    fmo_gpu_set_passes(g, pass, 1);
+    for (int n = 0; n < pass->num; n++) {
+        const fmo_gpu_task *task = &pass->task[n];
+        const int c = task->task.eri_class;
+        const fmo_gpu_class_view view = fmo_gpu_view(plan, task);
+        g->eri[c] = k->eri + k->eri_at[c];
+        FMO_GPU_TRY(classes[c].compute(&view, g, task->candidates));
+    }
+    return cudaStreamSynchronize(group->stream);
+}
+
+/* Kernels on kept integrals screen for themselves. */
+cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *variant,
+                     const fmo_gpu_task *task, cudaStream_t stream)
+{
+    const fmo_gpu_state *g = plan->gpu;
+    const int c = task->task.eri_class;
+    int blocks = 0;
+    FMO_GPU_TRY(fmo_gpu_blocks_for(g, task, (const void *)variant->stored[c], &blocks));
+    const size_t warps = (size_t)blocks * (FMO_GPU_THREADS / 32);
+    size_t piece = fmo_tuning_gpu_stored_piece_least;
+    while (piece < fmo_tuning_gpu_stored_piece_most &&
+           fmo_tuning_gpu_stored_pieces * warps * 2 * piece <= task->candidates)
+        piece *= 2;
+    const fmo_gpu_stored_args args = {g->eri[c],
+                                      task->candidates,
+                                      piece,
+                                      g->arrays.density_max,
+                                      g->functions.sets,
+                                      (float)plan->options.cutoff,
+                                      g->arrays.counters};
+    variant->stored[c]<<<blocks, FMO_GPU_THREADS, 0, stream>>>(fmo_gpu_view(plan, task),
+                                                               fmo_gpu_matrix_view(plan, c), args);
+    return cudaGetLastError();
 }
 
 } // namespace
 
+extern const fmo_gpu_schedule fmo_gpu_schedule_stored = {"stored", NULL, NULL, run_task,
+                                                         false,    true, true, false};
+
+/* Direct after all: there is no memory for what would be kept, or in pieces. */
+static fmo_status give_up(fmo_fock_plan *plan, int far, kept *k, const fmo_error *failure,
+                          fmo_error *err)
+{
+    fmo_gpu_free(&plan->gpu->device, k->list);
+    plan->gpu->far = far;
+    return failure->status == FMO_ERR_MEMORY && plan->options.integrals == FMO_INTEGRALS_AUTO
+               ? FMO_OK
+               : fmo_error_set(err, failure->status, "%s", failure->message);
+}
+
 fmo_status fmo_gpu_store(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
-    const fmo_fock_job job = fmo_gpu_own_job(plan);
-    const fmo_gpu_group group = fmo_gpu_group_of_one(&job);
-    size_t tasks[FMO_ERI_CLASS_COUNT], list_at[FMO_ERI_CLASS_COUNT], eri_at[FMO_ERI_CLASS_COUNT];
-    size_t list_size = 0, eri_size = 0;
-    int2 *list = NULL;
-    double *eri = NULL;
+    const fmo_gpu_build build = fmo_gpu_own_build(plan);
+    const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
+    kept k = {};
     bool store = false;
     fmo_error failure = {FMO_OK, ""};
-    if (plan->options.integrals == FMO_INTEGRALS_DIRECT) return FMO_OK;
+    if (plan->options.integrals == FMO_INTEGRALS_DIRECT || !g->schedule->sums) return FMO_OK;
     const fmo_gpu_range range("stored integrals");
     const int far = g->far;
-    g->far = 0; /* all tasks in one list */
-    cudaError_t code = take_largest_density(&group);
-    if (code == cudaSuccess) code = screen_all(&group, NULL, tasks);
-    if (code != cudaSuccess) return fmo_gpu_error(code, "counting the integrals to keep", err);
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
-        list_at[c] = list_size;
-        eri_at[c] = eri_size;
-        list_size += tasks[c];
-        eri_size += classes[c].size(tasks[c]);
-    }
+    g->far = 0; /* all quartets in one list */
+    FMO_GPU_CHECK(order_largest_density(&group), "counting the integrals to keep", err);
+    FMO_GPU_CHECK(screen_all(&group, NULL, k.quartets), "counting the integrals to keep", err);
+    place(&k);
     fmo_status status =
-        decide(plan, list_size * sizeof *list + eri_size * sizeof *eri, &store, err);
+        decide(plan, k.list_size * sizeof *k.list + k.eri_size * sizeof *k.eri, &store, err);
     if (!store) g->far = far;
     if (status != FMO_OK || !store) return status;
 
-    fmo_gpu_pass *pass = (fmo_gpu_pass *)calloc(1, sizeof *pass);
-    if (!pass) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a pass");
-    status =
-        fmo_gpu_alloc(g, "list of integrals", list_size * sizeof *list, (void **)&list, &failure);
+    status = fmo_gpu_alloc(&g->device, "list of integrals", k.list_size * sizeof *k.list,
+                           (void **)&k.list, &failure);
     if (status == FMO_OK)
-        status = fmo_gpu_alloc(g, "integrals", eri_size * sizeof *eri, (void **)&eri, &failure);
-    if (status != FMO_OK) { /* somebody else was faster, or memory is in pieces */
-        if (list) fmo_gpu_free(g, list, list_size * sizeof *list);
-        free(pass);
-        g->far = far;
-        return status == FMO_ERR_MEMORY && plan->options.integrals == FMO_INTEGRALS_AUTO
-                   ? FMO_OK
-                   : fmo_error_set(err, status, "%s", failure.message);
-    }
+        status = fmo_gpu_alloc(&g->device, "integrals", k.eri_size * sizeof *k.eri, (void **)&k.eri,
+                               &failure);
+    if (status != FMO_OK) return give_up(plan, far, &k, &failure, err);
+    g->far = far; /* what it has is given back */
     fmo_gpu_forget_far(g);
-    int2 *const candidates = g->list;
-    const size_t candidates_size = g->list_size;
-    g->list = list;
-    g->list_size = list_size;
-    code = fmo_gpu_take_density(&group); /* counters from zero again */
-    if (code == cudaSuccess) code = screen_all(&group, list_at, tasks);
-    whole_classes(plan, g, list_at, tasks, pass);
-    fmo_gpu_set_passes(g, pass, 1);
-    for (int n = 0; n < pass->num && code == cudaSuccess; n++) {
-        const fmo_gpu_part *part = &pass->part[n];
-        const fmo_gpu_class_view view = fmo_gpu_view(plan, g, part);
-        g->eri[part->eri_class] = eri + eri_at[part->eri_class];
-        code = classes[part->eri_class].fill(&view, g, part->candidates);
-    }
-    if (code == cudaSuccess) code = cudaStreamSynchronize(g->stream);
-    if (code != cudaSuccess) return fmo_gpu_error(code, "computing the integrals to keep", err);
-    fmo_gpu_free(g, candidates, candidates_size * sizeof *candidates);
-    g->stored = 1;
+    int2 *const candidates = g->lists.near;
+    g->lists.near = k.list;
+    g->lists.size = k.list_size;
+    FMO_GPU_CHECK(compute_all(&group, &k), "computing the integrals to keep", err);
+    fmo_gpu_free(&g->device, candidates);
+    g->schedule = &fmo_gpu_schedule_stored;
     return FMO_OK;
-}
-
-fmo_gpu_stored_args fmo_gpu_stored_view(const fmo_fock_plan *plan, const fmo_gpu_state *g,
-                                        const fmo_gpu_part *part, int blocks)
-{
-    const size_t warps = (size_t)blocks * (FMO_GPU_THREADS / 32);
-    size_t piece = PIECE_MIN;
-    while (piece < PIECE_MAX && PIECES_OF_A_WARP * warps * 2 * piece <= part->candidates)
-        piece *= 2;
-    const fmo_gpu_stored_args args = {
-        g->eri[part->eri_class],     part->candidates, piece, g->density_max, g->sets,
-        (float)plan->options.cutoff, g->counters};
-    return args;
 }

@@ -1,10 +1,7 @@
 /* Launching the schedule `tile` and its form without commits; see kernels/tile.cuh. */
-#include "accumulate/gpu/plan.h"
+#include "accumulate/gpu/schedule/schedule.h"
 
 #include "accumulate/gpu/kernels/tile.cuh"
-
-/* Measured on an H200: docs/results. */
-enum { TASKS_PER_PROCESSOR = 256, SHARE_MIN = 128 };
 
 template <class C, class S>
 static cudaError_t launch(const fmo_gpu_class_view *view, const fmo_gpu_matrices *m,
@@ -14,7 +11,7 @@ static cudaError_t launch(const fmo_gpu_class_view *view, const fmo_gpu_matrices
     const cudaError_t code = cudaFuncSetAttribute(
         fmo_gpu_tile<C, S>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
     if (code != cudaSuccess) return code;
-    fmo_gpu_tile<C, S><<<(unsigned)view->bra.num *(unsigned)args->chunks, 32, bytes, stream>>>(
+    fmo_gpu_tile<C, S><<<(unsigned)args->bras *(unsigned)args->chunks, 32, bytes, stream>>>(
         *view, *m, *args, scatter);
     return cudaGetLastError();
 }
@@ -31,8 +28,8 @@ static cudaError_t launch_either(const fmo_gpu_class_view *view, const fmo_gpu_m
                    : launch<C>(view, m, args, none, stream);
 }
 
-cudaError_t fmo_gpu_tile_launch(const fmo_fock_plan *plan, fmo_gpu_state *g,
-                                fmo_eri_class eri_class, bool commits)
+static cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *variant,
+                            const fmo_gpu_task *task, cudaStream_t stream)
 {
     static cudaError_t (*const launcher[FMO_ERI_CLASS_COUNT])(
         const fmo_gpu_class_view *, const fmo_gpu_matrices *, const fmo_gpu_tile_args *, bool,
@@ -41,20 +38,50 @@ cudaError_t fmo_gpu_tile_launch(const fmo_fock_plan *plan, fmo_gpu_state *g,
         FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
     };
-    const fmo_gpu_part part = {eri_class, 0, 0, 0, 0, {NULL, NULL}};
-    const fmo_gpu_class_view view = fmo_gpu_view(plan, g, &part);
-    const fmo_gpu_matrices m = fmo_gpu_matrix_view(plan, g, eri_class);
-    if (!view.bra.num || !view.ket.num) return cudaSuccess;
-    /* Enough warps to keep the GPU busy to the end, but no share shorter than SHARE_MIN kets. */
-    int chunks = (TASKS_PER_PROCESSOR * g->processors + view.bra.num - 1) / view.bra.num;
-    const int most = (view.ket.num + SHARE_MIN - 1) / SHARE_MIN;
+    const fmo_gpu_state *g = plan->gpu;
+    const int c = task->task.eri_class, bras = task->task.bra_end - task->task.bra_begin;
+    const fmo_gpu_class_view view = fmo_gpu_view(plan, task);
+    const fmo_gpu_matrices m = fmo_gpu_matrix_view(plan, c);
+    /* Enough warps to keep the GPU busy to the end, but no share of too few kets. */
+    int chunks = (fmo_tuning_gpu_tile_tasks * g->device.processors + bras - 1) / bras;
+    const int most =
+        (view.ket.num + fmo_tuning_gpu_tile_kets_least - 1) / fmo_tuning_gpu_tile_kets_least;
     if (chunks > most) chunks = most;
-    const fmo_gpu_tile_args args = {g->density_max, g->row_max,           g->sets,
-                                    chunks,         plan->options.cutoff, g->counters};
-    return launcher[eri_class](&view, &m, &args, commits, &g->counters->sink, g->stream);
+    const fmo_gpu_tile_args args = {g->arrays.density_max,
+                                    g->arrays.row_max,
+                                    g->functions.sets,
+                                    task->task.bra_begin,
+                                    bras,
+                                    chunks,
+                                    plan->options.cutoff,
+                                    g->arrays.counters};
+    return launcher[c](&view, &m, &args, variant->commits, &g->arrays.counters->sink, stream);
 }
 
-int fmo_gpu_tile_ao_max(size_t shared_bytes)
+static fmo_status make_lists(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
-    return (int)(shared_bytes / (fmo_gpu_tile_rows<fmo_sp_class_pppp>() * sizeof(double)));
+    (void)plan;
+    return fmo_gpu_make_pass(g, err);
+}
+
+extern const fmo_gpu_schedule fmo_gpu_schedule_tile = {"tile", make_lists, NULL,  run_task,
+                                                       false,  false,      false, false};
+
+/* Shared memory of a block besides its rows. */
+enum { STATIC_SHARED = 1024 };
+
+fmo_status fmo_gpu_tile_check(const fmo_gpu_device *device, size_t nao, fmo_error *err)
+{
+    size_t rows = 0;
+#define ROW(e, name, ...)                                \
+    if (fmo_gpu_tile_rows<fmo_sp_class_##name>() > rows) \
+        rows = fmo_gpu_tile_rows<fmo_sp_class_##name>();
+    FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+    const size_t most = (device->shared_bytes - STATIC_SHARED) / (rows * sizeof(double));
+    if (nao <= most) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                         "scatter = tile keeps rows in shared memory, here up to %zu functions; "
+                         "this basis has %zu: use segmented",
+                         most, nao);
 }

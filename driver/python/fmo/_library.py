@@ -54,13 +54,13 @@ class Options(ctypes.Structure):
         ("mode", c_int), ("reduce", c_int), ("threads", c_int), ("cutoff", c_double),
         ("memory", c_size_t), ("integrals", c_int), ("scatter", c_int), ("commit", c_int),
         ("no_overlap", c_int), ("measure_classes", c_int), ("measure_accumulation", c_int),
-        ("stream", c_void_p), ("progress", c_void_p), ("progress_user", c_void_p)]
+        ("device", c_int), ("stream", c_void_p), ("progress", c_void_p), ("progress_user", c_void_p)]
 
 
 class Job(ctypes.Structure):
     """fmo_fock_job"""
     _fields_ = [("plan", c_void_p), ("density", c_void_p), ("coulomb", c_void_p),
-                ("exchange", c_void_p)]
+                ("exchange", c_void_p), ("status", c_int), ("err", POINTER(ErrorStruct))]
 
 
 _FUNCTIONS = {

@@ -1,0 +1,145 @@
+/* The density on its way in: into the kernels' order, its block maxima, and pair by pair. */
+#include "accumulate/gpu/pairs/pairs.h"
+
+#include <math.h>
+
+#include "accumulate/gpu/range.h"
+#include "accumulate/rules/screen.h"
+
+namespace {
+
+enum { SET_THREADS = 128 };
+
+typedef struct zero_args {
+    uint4 *at;
+    size_t num;
+} zero_args;
+
+enum { ZERO_THREADS = 256, ZERO_ROUNDS = 16 };
+
+template <int N>
+__global__ void __launch_bounds__(ZERO_THREADS)
+    zero(const __grid_constant__ fmo_gpu_many<zero_args, N> many)
+{
+    const zero_args &a = many.own();
+    const size_t begin = (size_t)blockIdx.x * ZERO_THREADS * ZERO_ROUNDS + threadIdx.x;
+    for (size_t k = 0; k < ZERO_ROUNDS; k++)
+        if (begin + k * ZERO_THREADS < a.num)
+            a.at[begin + k * ZERO_THREADS] = make_uint4(0, 0, 0, 0);
+}
+
+typedef struct density_args {
+    const double *in;
+    double *out;
+    float *block_max, *row_max;
+    const int *ao_caller;
+    const double *ao_factor;
+    int nao, caller_nao, sets, s_sets, width; /* functions in a set that is not of one s */
+} density_args;
+
+/* Threads for a block of two sets, up to 4 x 4 elements. */
+enum { BLOCK_ELEMENTS = 16, DENSITY_BLOCKS = SET_THREADS / BLOCK_ELEMENTS };
+
+/* One thread per element: into the kernels' order, symmetrised, with the largest of each block of
+ * sets and of each row of blocks. */
+template <int N>
+__global__ void order_density(const __grid_constant__ fmo_gpu_many<density_args, N> many)
+{
+    const density_args &a = many.own();
+    const int element = threadIdx.x % BLOCK_ELEMENTS, s = blockIdx.y;
+    const int t = blockIdx.x * DENSITY_BLOCKS + threadIdx.x / BLOCK_ELEMENTS;
+    float largest = 0.0f;
+    if (N > 1 && s >= a.sets) return;
+    if (t < a.sets) {
+        const int row = element / 4, column = element % 4;
+        const int rows = s < a.s_sets ? 1 : a.width, columns = t < a.s_sets ? 1 : a.width;
+        if (row < rows && column < columns) {
+            const int x = fmo_gpu_set_begin(s, a.s_sets, a.width) + row;
+            const int y = fmo_gpu_set_begin(t, a.s_sets, a.width) + column;
+            const int p = a.ao_caller[x], q = a.ao_caller[y];
+            double d = 0.0;
+            if (p >= 0 && q >= 0)
+                d = a.ao_factor[x] * a.ao_factor[y] *
+                    (0.5 * a.in[(size_t)p * a.caller_nao + q] +
+                     0.5 * a.in[(size_t)q * a.caller_nao + p]);
+            a.out[(size_t)x * a.nao + y] = d;
+            largest = __double2float_ru(fabs(d));
+        }
+    }
+    for (int offset = 1; offset < 32; offset *= 2) {
+        if (offset == BLOCK_ELEMENTS && element == 0 && t < a.sets)
+            a.block_max[(size_t)s * a.sets + t] = largest;
+        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+    }
+    if (threadIdx.x % 32 == 0) /* bits of non-negative numbers order like the numbers */
+        atomicMax((unsigned *)&a.row_max[s], __float_as_uint(largest));
+}
+
+/* D pair by pair, and what it can do to J of others. */
+template <int N>
+__global__ void order_pairs(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_args, N> many)
+{
+    const fmo_gpu_pairs_args &a = many.own();
+    const int pair_class = blockIdx.y / FMO_GPU_PAIR_PRODUCTS,
+              product = blockIdx.y % FMO_GPU_PAIR_PRODUCTS;
+    const fmo_gpu_pairs &pairs = a.pairs[pair_class];
+    const int n = blockIdx.x * blockDim.x + threadIdx.x;
+    if (product == 0) {
+        float largest = 0.0f, D = 0.0f;
+        if (n < pairs.num) {
+            const fmo_gpu_rule rule = pairs.rule[n];
+            D = a.block_max[(size_t)rule.set.x * a.sets + rule.set.y];
+            largest = rule.bound * (float)fmo_screen_coulomb(D, 0.0);
+            pairs.rule[n].influence = largest;
+        }
+        for (int offset = 16; offset; offset /= 2) {
+            largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
+            D = fmaxf(D, __shfl_xor_sync(0xffffffffu, D, offset));
+        }
+        if (threadIdx.x % FMO_GPU_TILE_PAIRS == 0 && n < pairs.num) {
+            pairs.tile_influence[n / FMO_GPU_TILE_PAIRS] = largest;
+            atomicMax(a.largest, (unsigned long long)__double_as_longlong((double)D));
+        }
+    }
+    const int columns = fmo_pair_functions(pair_class, 1, a.sp);
+    if (!pairs.density || n >= pairs.num || product >= fmo_pair_products(pair_class, a.sp)) return;
+    const int4 shell = pairs.first[n];
+    pairs.density[(size_t)product * pairs.num + n] =
+        a.density[(size_t)(shell.x + product / columns) * a.nao + shell.y + product % columns];
+}
+
+} // namespace
+
+/* All that starts from zero. */
+static cudaError_t zero_builds(const fmo_gpu_group *group)
+{
+    if (group->num == 1) {
+        const fmo_gpu_state *g = group->build->plan->gpu;
+        return cudaMemsetAsync(g->arrays.coulomb, 0, g->arrays.zeroed, group->stream);
+    }
+    return fmo_gpu_launch_group<zero_args>(
+        group, zero<1>, zero<fmo_gpu_many_max<zero_args>>, ZERO_THREADS, 0,
+        [](const fmo_gpu_build *build, zero_args *a) {
+            const fmo_gpu_state *g = build->plan->gpu;
+            const unsigned block = ZERO_THREADS * ZERO_ROUNDS;
+            *a = {(uint4 *)g->arrays.coulomb, g->arrays.zeroed / sizeof *a->at};
+            return dim3((unsigned)((a->num + block - 1) / block));
+        });
+}
+
+cudaError_t fmo_gpu_order_density(const fmo_gpu_group *group)
+{
+    const fmo_gpu_range range("density");
+    FMO_GPU_TRY(zero_builds(group));
+    FMO_GPU_TRY(fmo_gpu_launch_group<density_args>(
+        group, order_density<1>, order_density<fmo_gpu_many_max<density_args>>, SET_THREADS, 0,
+        [](const fmo_gpu_build *build, density_args *a) {
+            const fmo_gpu_functions *f = &build->plan->gpu->functions;
+            const fmo_gpu_arrays *x = &build->plan->gpu->arrays;
+            *a = {build->density, x->density,   x->density_max, x->row_max,
+                  f->ao_caller,   f->ao_factor, f->nao,         build->plan->basis->ao_num,
+                  f->sets,        f->s_sets,    f->width};
+            return dim3((f->sets + DENSITY_BLOCKS - 1) / DENSITY_BLOCKS, f->sets);
+        }));
+    return fmo_gpu_launch_pairs(group, FMO_GPU_PAIRS_KERNEL(order_pairs), false);
+}

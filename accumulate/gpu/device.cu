@@ -1,0 +1,208 @@
+/* Finding GPUs, and what a plan has of one: streams, events, memory. */
+#include "accumulate/gpu/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accumulate/gpu/gpu.h"
+
+fmo_status fmo_gpu_error(cudaError_t code, const char *what, fmo_error *err)
+{
+    if (code == cudaErrorMemoryAllocation)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "out of GPU memory: %s", what);
+    return fmo_error_set(err, FMO_ERR_DEVICE, "GPU fault: %s: %s (%s)", what,
+                         cudaGetErrorString(code), cudaGetErrorName(code));
+}
+
+extern "C" fmo_status fmo_gpu_probe(int *device, fmo_error *err)
+{
+    int devices = 0, major = 0, minor = 0;
+    const cudaError_t code = cudaGetDeviceCount(&devices);
+    if (code == cudaErrorInsufficientDriver)
+        return fmo_error_set(err, FMO_ERR_NO_DEVICE, "no NVIDIA driver, or one too old for CUDA %d",
+                             CUDART_VERSION / 1000);
+    if (code == cudaErrorNoDevice || (code == cudaSuccess && devices == 0))
+        return fmo_error_set(err, FMO_ERR_NO_DEVICE, "no NVIDIA GPU found");
+    FMO_GPU_CHECK(code, "looking for GPUs", err);
+    if (*device >= devices)
+        return fmo_error_set(err, FMO_ERR_NO_DEVICE, "no GPU %d: there are %d, counted from 0",
+                             *device, devices);
+    if (*device < 0) FMO_GPU_CHECK(cudaGetDevice(device), "asking for the thread's GPU", err);
+    FMO_GPU_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, *device),
+                  "asking the GPU", err);
+    FMO_GPU_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, *device),
+                  "asking the GPU", err);
+    if (10 * major + minor < 75)
+        return fmo_error_set(err, FMO_ERR_NO_DEVICE,
+                             "the GPU has compute capability %d.%d, 7.5 is needed", major, minor);
+    return FMO_OK;
+}
+
+fmo_gpu_inside::fmo_gpu_inside(int device) : before(-1)
+{
+    int now = -1;
+    if (cudaGetDevice(&now) == cudaSuccess && now == device) return;
+    before = now;
+    (void)cudaSetDevice(device);
+}
+
+fmo_gpu_inside::~fmo_gpu_inside()
+{
+    if (before >= 0) (void)cudaSetDevice(before);
+}
+
+static cudaError_t open(fmo_gpu_device *d)
+{
+    cudaDeviceProp properties;
+    FMO_GPU_TRY(cudaGetDeviceProperties(&properties, d->number));
+    d->processors = properties.multiProcessorCount;
+    d->shared_bytes = properties.sharedMemPerBlockOptin;
+    d->cache_bytes = (size_t)properties.l2CacheSize;
+    (void)snprintf(d->name, sizeof d->name, "%.90s", properties.name);
+    if (!d->stream) {
+        FMO_GPU_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
+        d->own_stream = 1;
+    }
+    d->last = d->stream;
+    FMO_GPU_TRY(cudaEventCreate(&d->start));
+    return cudaEventCreate(&d->finished);
+}
+
+fmo_status fmo_gpu_device_open(fmo_gpu_device *device, const fmo_fock_options *options,
+                               fmo_error *err)
+{
+    memset(device, 0, sizeof *device);
+    device->number = options->device;
+    device->memory = options->memory;
+    device->stream = (cudaStream_t)options->stream;
+    const fmo_gpu_inside inside(device);
+    FMO_GPU_CHECK(open(device), "preparing the GPU", err);
+    return FMO_OK;
+}
+
+void fmo_gpu_device_wait(const fmo_gpu_device *d)
+{
+    if (d->stream) (void)cudaStreamSynchronize(d->stream);
+    if (d->finished) (void)cudaEventSynchronize(d->finished); /* perhaps on another stream */
+}
+
+void fmo_gpu_device_close(fmo_gpu_device *d)
+{
+    const fmo_gpu_inside inside(d);
+    fmo_gpu_device_wait(d);
+    for (int p = 0; p < d->arena.num; p++) (void)cudaFree(d->arena.piece[p].at);
+    free(d->arena.piece);
+    if (d->start) (void)cudaEventDestroy(d->start);
+    if (d->finished) (void)cudaEventDestroy(d->finished);
+    if (d->own_stream) (void)cudaStreamDestroy(d->stream);
+    memset(d, 0, sizeof *d);
+}
+
+cudaError_t fmo_gpu_follow(fmo_gpu_device *device, cudaStream_t stream)
+{
+    if (device->last != stream) FMO_GPU_TRY(cudaStreamWaitEvent(stream, device->finished, 0));
+    device->last = stream;
+    return cudaSuccess;
+}
+
+fmo_status fmo_gpu_available_memory(size_t *bytes, fmo_error *err)
+{
+    size_t total = 0;
+    FMO_GPU_CHECK(cudaMemGetInfo(bytes, &total), "asking for free memory", err);
+    return FMO_OK;
+}
+
+/* ---- the arena ------------------------------------------------------------------------------ */
+
+fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes, void **pointer,
+                         fmo_error *err)
+{
+    fmo_gpu_arena *const a = &device->arena;
+    if (a->num == a->room) {
+        const int room = 2 * a->room + 16;
+        fmo_gpu_piece *const more = (fmo_gpu_piece *)realloc(a->piece, (size_t)room * sizeof *more);
+        if (!more) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a list of GPU memory");
+        a->piece = more;
+        a->room = room;
+    }
+    const cudaError_t code = cudaMalloc(pointer, bytes ? bytes : 1);
+    if (code != cudaSuccess) {
+        size_t available = 0, total = 0;
+        (void)cudaGetLastError(); /* not sticky: the next call must not see it */
+        if (code != cudaErrorMemoryAllocation) return fmo_gpu_error(code, what, err);
+        (void)cudaMemGetInfo(&available, &total);
+        return fmo_error_set(err, FMO_ERR_MEMORY,
+                             "out of GPU memory: %s needs %.3f GB, %.3f of %.3f GB are free", what,
+                             1e-9 * (double)bytes, 1e-9 * (double)available, 1e-9 * (double)total);
+    }
+    a->piece[a->num].at = *pointer;
+    a->piece[a->num++].bytes = bytes;
+    a->bytes += bytes;
+    if (a->bytes > a->bytes_most) a->bytes_most = a->bytes;
+    return FMO_OK;
+}
+
+void fmo_gpu_free(fmo_gpu_device *device, void *pointer)
+{
+    fmo_gpu_arena *const a = &device->arena;
+    int p = 0;
+    while (p < a->num && a->piece[p].at != pointer) p++;
+    if (p == a->num) return;
+    (void)cudaFree(pointer);
+    a->bytes -= a->piece[p].bytes;
+    a->piece[p] = a->piece[--a->num];
+}
+
+/* Arrays in one piece start where allocations of their own would. */
+static size_t placed_bytes(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+size_t fmo_gpu_arrays_bytes(const fmo_gpu_array *array, int num)
+{
+    size_t bytes = 0;
+    for (int n = 0; n < num; n++) bytes += placed_bytes(array[n].bytes);
+    return bytes;
+}
+
+size_t fmo_gpu_arrays_staged_bytes(const fmo_gpu_array *array, int num)
+{
+    int staged = 0;
+    while (staged < num && array[staged].staged) staged++;
+    return fmo_gpu_arrays_bytes(array, staged);
+}
+
+fmo_status fmo_gpu_place_arrays(fmo_gpu_device *device, const char *what,
+                                const fmo_gpu_array *array, int num, fmo_error *err)
+{
+    char *memory = NULL;
+    const fmo_status status =
+        fmo_gpu_alloc(device, what, fmo_gpu_arrays_bytes(array, num), (void **)&memory, err);
+    for (int n = 0; n < num && status == FMO_OK; memory += placed_bytes(array[n++].bytes))
+        *array[n].at = array[n].bytes ? memory : NULL;
+    return status;
+}
+
+void *fmo_gpu_stage(const fmo_gpu_array *array, int num)
+{
+    char *const memory = (char *)calloc(1, fmo_gpu_arrays_staged_bytes(array, num) + 1);
+    size_t at = 0;
+    for (int n = 0; n < num && memory && array[n].staged; at += placed_bytes(array[n++].bytes))
+        *array[n].staged = memory + at;
+    return memory;
+}
+
+fmo_status fmo_gpu_upload(const fmo_gpu_device *device, const char *what, const void *staged,
+                          const fmo_gpu_array *array, int num, fmo_error *err)
+{
+    const size_t bytes = fmo_gpu_arrays_staged_bytes(array, num);
+    int first = 0; /* the first that has bytes begins the piece */
+    while (first < num && !array[first].bytes) first++;
+    if (!bytes || first == num) return FMO_OK;
+    FMO_GPU_CHECK(
+        cudaMemcpyAsync(*array[first].at, staged, bytes, cudaMemcpyHostToDevice, device->stream),
+        what, err);
+    return FMO_OK;
+}

@@ -1,0 +1,112 @@
+/* The last steps of a build: the pairs' sums into X^J, and X to J and K. */
+#include "accumulate/gpu/pairs/pairs.h"
+
+#include "accumulate/gpu/range.h"
+#include "accumulate/rules/digest.h"
+
+namespace {
+
+enum { FINISH_TILE = 16 };
+
+/* The pairs' sums into X^J; parts of one pair meet there. */
+template <int N>
+__global__ void spread_sums(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_args, N> many)
+{
+    const fmo_gpu_pairs_args &a = many.own();
+    const int pair_class = blockIdx.y / FMO_GPU_PAIR_PRODUCTS,
+              product = blockIdx.y % FMO_GPU_PAIR_PRODUCTS;
+    const fmo_gpu_pairs &pairs = a.pairs[pair_class];
+    const int n = blockIdx.x * blockDim.x + threadIdx.x;
+    const int columns = fmo_pair_functions(pair_class, 1, a.sp);
+    if (n >= pairs.num || product >= fmo_pair_products(pair_class, a.sp)) return;
+    const int4 shell = pairs.first[n];
+    const double *const from = pairs.sums + (size_t)product * pairs.num + n;
+    double *const to =
+        a.coulomb + (size_t)(shell.x + product / columns) * a.nao + shell.y + product % columns;
+    if (a.fixed) {
+        long long sum = 0;
+        for (unsigned c = 0; c < a.copies; c++)
+            sum += __double_as_longlong(from[c * a.sums_stride]);
+        atomicAdd((unsigned long long *)to, (unsigned long long)sum);
+    } else {
+        double sum = 0.0;
+#pragma unroll 8
+        for (unsigned c = 0; c < a.copies; c++) sum += from[c * a.sums_stride];
+        atomicAdd(to, sum);
+    }
+}
+
+typedef struct finish_args {
+    const double *coulomb, *exchange;
+    double *J, *K;
+    size_t copy_stride;
+    unsigned copies;
+    const double *scale; /* of fixed point, NULL for doubles */
+    const int *ao_caller;
+    const double *ao_factor;
+    int nao, caller_nao;
+} finish_args;
+
+__device__ double element(const double *X, size_t at, unsigned copies, const finish_args &a)
+{
+    if (a.scale) return (double)__double_as_longlong(X[at]) / *a.scale;
+    double sum = 0.0;
+#pragma unroll 8
+    for (unsigned c = 0; c < copies; c++) sum += X[at + c * a.copy_stride];
+    return sum;
+}
+
+/* J = 2 (X^J + X^J^T), K = X^K + X^K^T, tile by tile through shared memory so that both triangles
+ * are read along rows. Under `fixed` integers are added first, so the order does not matter. */
+template <int N> __global__ void finish(const __grid_constant__ fmo_gpu_many<finish_args, N> many)
+{
+    const finish_args &a = many.own();
+    __shared__ double mirror[2][FINISH_TILE][FINISH_TILE + 1];
+    const int row0 = blockIdx.y * FINISH_TILE, column0 = blockIdx.x * FINISH_TILE;
+    const int x = threadIdx.x, y = threadIdx.y;
+    if (column0 + y < a.nao && row0 + x < a.nao) {
+        const size_t at = (size_t)(column0 + y) * a.nao + row0 + x;
+        mirror[0][y][x] = element(a.coulomb, at, 1, a);
+        mirror[1][y][x] = element(a.exchange, at, a.copies, a);
+    }
+    __syncthreads();
+    const int row = row0 + y, column = column0 + x;
+    if (row >= a.nao || column >= a.nao || a.ao_caller[row] < 0 || a.ao_caller[column] < 0) return;
+    const size_t at = (size_t)row * a.nao + column;
+    const double factor = a.ao_factor[row] * a.ao_factor[column];
+    const size_t to = (size_t)a.ao_caller[row] * a.caller_nao + a.ao_caller[column];
+    a.J[to] = FMO_DIGEST_FINAL_J * factor * (element(a.coulomb, at, 1, a) + mirror[0][x][y]);
+    a.K[to] =
+        FMO_DIGEST_FINAL_K * factor * (element(a.exchange, at, a.copies, a) + mirror[1][x][y]);
+}
+
+} // namespace
+
+cudaError_t fmo_gpu_spread_sums(const fmo_gpu_group *group, bool fixed)
+{
+    return fmo_gpu_launch_pairs(group, FMO_GPU_PAIRS_KERNEL(spread_sums), fixed);
+}
+
+cudaError_t fmo_gpu_finish(const fmo_gpu_group *group, bool fixed)
+{
+    const fmo_gpu_range range("J and K");
+    return fmo_gpu_launch_group<finish_args>(
+        group, finish<1>, finish<fmo_gpu_many_max<finish_args>>, dim3(FINISH_TILE, FINISH_TILE), 0,
+        [&](const fmo_gpu_build *build, finish_args *a) {
+            const fmo_gpu_functions *f = &build->plan->gpu->functions;
+            const fmo_gpu_arrays *x = &build->plan->gpu->arrays;
+            const int n = f->nao, tiles = (n + FINISH_TILE - 1) / FINISH_TILE;
+            *a = {x->coulomb,
+                  x->exchange,
+                  build->coulomb,
+                  build->exchange,
+                  (size_t)n * n,
+                  x->copies,
+                  fixed ? &x->counters->fixed_scale : NULL,
+                  f->ao_caller,
+                  f->ao_factor,
+                  n,
+                  build->plan->basis->ao_num};
+            return dim3(tiles, tiles);
+        });
+}

@@ -1,0 +1,107 @@
+/* Fixed-point sums: their scale, and whether it leaves enough digits. */
+#include "accumulate/gpu/plan.h"
+
+#include <math.h>
+#include <math_constants.h>
+
+#include "accumulate/rules/screen.h"
+
+namespace {
+
+/* A bound on every element of X, for `fixed`: |X^J| <= max Q sum_kl |D_kl| Q_kl over pairs, and
+ * |X^K_ik| <= sum_jl |D_jl| m_j m_l with m_j the largest Q of a pair with shell j. One block, so
+ * that the order of the sums, and with it the scale, never changes. */
+enum { BOUND_THREADS = 1024 };
+
+__device__ double block_sum(double value, double *shared)
+{
+    __syncthreads();
+    shared[threadIdx.x] = value;
+    __syncthreads();
+    for (int half = BOUND_THREADS / 2; half; half /= 2) {
+        if ((int)threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
+        __syncthreads();
+    }
+    return shared[0];
+}
+
+typedef struct bound_args {
+    fmo_gpu_pairs pairs[FMO_PAIR_CLASS_COUNT];
+    const float *block_max;
+    const double *shell_bound;
+    int sets, s_sets, width, sp;
+    double *bound, *scale;
+} bound_args;
+
+/* Room for sums in between, and for the sign. */
+#define FIXED_MARGIN      4.0
+#define FIXED_QUANTUM_MAX 1e-13
+
+template <int N>
+__global__ void __launch_bounds__(BOUND_THREADS)
+    bound_elements(const __grid_constant__ fmo_gpu_many<bound_args, N> many)
+{
+    const bound_args &a = many.own();
+    __shared__ double shared[BOUND_THREADS];
+    double coulomb = 0.0, exchange = 0.0, largest = 0.0;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        const double functions = fmo_pair_products(c, a.sp);
+        for (int n = threadIdx.x; n < a.pairs[c].num; n += BOUND_THREADS) {
+            const fmo_gpu_rule rule = a.pairs[c].rule[n];
+            coulomb +=
+                functions * rule.bound * a.block_max[(size_t)rule.set.x * a.sets + rule.set.y];
+        }
+    }
+    for (int j = 0; j < a.sets; j++) {
+        const double m = a.shell_bound[j] * (j < a.s_sets ? 1.0 : a.width);
+        largest = fmo_screen_max(largest, a.shell_bound[j]);
+        for (int l = threadIdx.x; l < a.sets; l += BOUND_THREADS)
+            exchange += m * a.shell_bound[l] * (l < a.s_sets ? 1.0 : a.width) *
+                        a.block_max[(size_t)j * a.sets + l];
+    }
+    coulomb = largest * block_sum(coulomb, shared);
+    exchange = block_sum(exchange, shared);
+    if (threadIdx.x == 0) {
+        const double bound = fmo_screen_max(coulomb, exchange);
+        *a.bound = bound;
+        /* a power of two with FIXED_MARGIN bound scale < 2^63; NaN without a bound */
+        *a.scale = !isfinite(bound) ? CUDART_NAN
+                   : bound > 0.0    ? exp2((double)(62 - ilogb(FIXED_MARGIN * bound)))
+                                    : 0x1p60;
+    }
+}
+
+} // namespace
+
+cudaError_t fmo_gpu_fixed_scale(const fmo_gpu_group *group)
+{
+    return fmo_gpu_launch_group<bound_args>(
+        group, bound_elements<1>, bound_elements<fmo_gpu_many_max<bound_args>>, BOUND_THREADS, 0,
+        [](const fmo_gpu_build *build, bound_args *a) {
+            const fmo_gpu_state *g = build->plan->gpu;
+            for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) a->pairs[c] = g->pairs[c];
+            a->block_max = g->arrays.density_max;
+            a->shell_bound = g->arrays.shell_bound;
+            a->sets = g->functions.sets;
+            a->s_sets = g->functions.s_sets;
+            a->width = g->functions.width;
+            a->sp = g->functions.sp;
+            a->bound = &g->arrays.counters->fixed_bound;
+            a->scale = &g->arrays.counters->fixed_scale;
+            return dim3(1);
+        });
+}
+
+fmo_status fmo_gpu_fixed_check(const fmo_gpu_counters *counters, fmo_error *err)
+{
+    if (!isfinite(counters->fixed_bound))
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "scatter = fixed: no finite bound on the Fock matrix; use another "
+                             "strategy");
+    if (1.0 / counters->fixed_scale > FIXED_QUANTUM_MAX)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "scatter = fixed: elements may reach %.3g hartree, which leaves a "
+                             "resolution of %.3g, coarser than %g; use another strategy",
+                             counters->fixed_bound, 1.0 / counters->fixed_scale, FIXED_QUANTUM_MAX);
+    return FMO_OK;
+}

@@ -1,0 +1,347 @@
+/* `--mode fused`: which strategy and schedule a plan gets, and its builds, one by one. All steps of
+ * a build are on one stream, or the tasks of a pass side by side in a graph. */
+#include "accumulate/gpu/fused.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "accumulate/gpu/modes.h"
+#include "accumulate/gpu/range.h"
+
+/* ---- strategies ----------------------------------------------------------------------------- */
+
+static const fmo_gpu_variant *const variants[] = {
+#define ROW(name, ...) &fmo_gpu_variant_##name,
+    FMO_GPU_VARIANT_TABLE(ROW)
+#undef ROW
+};
+
+static const fmo_gpu_variant *find_variant(fmo_scatter scatter, fmo_commit commit)
+{
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
+        if (variants[v]->commits && variants[v]->scatter == scatter &&
+            variants[v]->commit == commit)
+            return variants[v];
+    return NULL;
+}
+
+/* The kernels that commit nothing, for the profile. */
+static const fmo_gpu_variant *variant_without_commits(void)
+{
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
+        if (!variants[v]->commits) return variants[v];
+    return NULL;
+}
+
+const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan)
+{
+    return find_variant(fmo_scatter_kernels(plan->options.scatter), plan->options.commit);
+}
+
+/* The rule of `auto`. Structure first: survivors are listed by bra pair, then by the shells of the
+ * ket pair, so that neighbouring lanes share X^J_ij always and rows of X^K in runs, which
+ * `segmented` folds at the price of a comparison with the neighbour. Then measured duplication:
+ * where the first build issued more than a share of its adds as atomics, there are no runs to fold,
+ * and `native` saves the comparison. Adds to few addresses wait for each other in the L2 cache, so
+ * that small matrices are given copies. */
+static unsigned auto_copies(double elements)
+{
+    return (unsigned)fmin(ceil(fmo_tuning_gpu_copies_elements / elements),
+                          fmo_tuning_gpu_copies_most);
+}
+
+/* What the first build under `auto` says about the choice. */
+static void decide_scatter(fmo_fock_plan *plan, const fmo_gpu_counters *counters)
+{
+    fmo_gpu_state *g = plan->gpu;
+    double adds = 0.0, issued = 0.0;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        adds += (double)fmo_gpu_adds_made(g, counters, c);
+        issued += (double)counters->issued[c];
+    }
+    plan->scatter_open = 0;
+    if (issued <= fmo_tuning_gpu_few_runs * adds) return;
+    plan->options.scatter = FMO_SCATTER_NATIVE;
+    if (g->graph) (void)cudaGraphExecDestroy(g->graph);
+    g->graph = NULL;
+    g->graph_tried = 0;
+}
+
+/* ---- schedules with what is special about them ---------------------------------------------- */
+
+/* Copies of the matrices under a strategy; FMO_ERR_ARGUMENT if it is not for a basis of this size.
+ */
+static fmo_status choose_copies(const fmo_fock_plan *plan, const fmo_gpu_device *device,
+                                unsigned *copies, fmo_error *err)
+{
+    const size_t n = (size_t)plan->basis->ao_num;
+    const double elements = (double)(n * n);
+    *copies = 1;
+    switch (plan->options.scatter) {
+    case FMO_SCATTER_BLOCK_SHARED:
+        if (n > fmo_tuning_gpu_block_shared_ao_most)
+            return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "scatter = block-shared is for small data, up to %d functions; "
+                                 "this basis has %zu: use warp-shared",
+                                 fmo_tuning_gpu_block_shared_ao_most, n);
+        return FMO_OK;
+    case FMO_SCATTER_TILE:
+        return fmo_gpu_tile_check(device, n, err);
+    case FMO_SCATTER_REPLICATED: /* two matrices each within a share of the L2 cache */
+        *copies =
+            (unsigned)fmin(fmax(fmo_tuning_gpu_replicated_share * (double)device->cache_bytes /
+                                    (2.0 * elements * sizeof(double)),
+                                1.0),
+                           fmo_tuning_gpu_replicas_most);
+        return FMO_OK;
+    default:
+        if (plan->scatter_open) *copies = auto_copies(elements);
+        return FMO_OK;
+    }
+}
+
+static const fmo_gpu_schedule *schedule_of(const fmo_fock_plan *plan)
+{
+    return plan->options.scatter == FMO_SCATTER_TILE ? &fmo_gpu_schedule_tile
+                                                     : &fmo_gpu_schedule_direct;
+}
+
+/* ---- builds --------------------------------------------------------------------------------- */
+
+static cudaError_t side_streams_create(fmo_gpu_side_streams *side)
+{
+    FMO_GPU_TRY(cudaEventCreateWithFlags(&side->fork, cudaEventDisableTiming));
+    for (int n = 0; n < FMO_GPU_PASS_TASKS; n++) {
+        FMO_GPU_TRY(cudaStreamCreateWithFlags(&side->stream[n], cudaStreamNonBlocking));
+        FMO_GPU_TRY(cudaEventCreateWithFlags(&side->join[n], cudaEventDisableTiming));
+    }
+    return cudaSuccess;
+}
+
+static void side_streams_destroy(fmo_gpu_side_streams *side)
+{
+    for (int n = 0; n < FMO_GPU_PASS_TASKS; n++) {
+        if (side->stream[n]) (void)cudaStreamDestroy(side->stream[n]);
+        if (side->join[n]) (void)cudaEventDestroy(side->join[n]);
+    }
+    if (side->fork) (void)cudaEventDestroy(side->fork);
+}
+
+/* A density to X, everything queued on the group's stream. */
+static cudaError_t queue(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
+                         const fmo_gpu_side_streams *side, bool timed)
+{
+    FMO_GPU_TRY(fmo_gpu_queue_density(group, variant));
+    return fmo_gpu_run_passes(group, variant, side, timed);
+}
+
+/* From density_in on as one graph. Nothing is lost where the capture fails: the launches are then
+ * made one by one. */
+static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
+{
+    fmo_gpu_state *g = plan->gpu;
+    const fmo_gpu_build build = fmo_gpu_own_build(plan);
+    fmo_gpu_group group = {&build, 1, NULL};
+    fmo_gpu_side_streams side;
+    cudaGraph_t graph = NULL;
+    g->graph_tried = 1;
+    if (!g->schedule->graph) return;
+    memset(&side, 0, sizeof side);
+    cudaError_t code = cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking);
+    if (code == cudaSuccess) code = side_streams_create(&side);
+    if (code == cudaSuccess)
+        code = cudaStreamBeginCapture(group.stream, cudaStreamCaptureModeThreadLocal);
+    if (code == cudaSuccess) {
+        code = queue(&group, variant, &side, false);
+        const cudaError_t ended = cudaStreamEndCapture(group.stream, &graph);
+        if (code == cudaSuccess && ended == cudaSuccess &&
+            cudaGraphInstantiate(&g->graph, graph, 0) != cudaSuccess)
+            g->graph = NULL;
+    }
+    if (graph) (void)cudaGraphDestroy(graph);
+    side_streams_destroy(&side);
+    if (group.stream) (void)cudaStreamDestroy(group.stream);
+    (void)cudaGetLastError();
+}
+
+/* density_in to J and K, everything queued on the plan's stream. */
+static cudaError_t run(const fmo_gpu_build *build, const fmo_gpu_variant *variant, bool timed)
+{
+    fmo_fock_plan *plan = build->plan;
+    fmo_gpu_state *g = plan->gpu;
+    const fmo_gpu_group group = fmo_gpu_group_of_one(build);
+    if (timed) FMO_GPU_TRY(fmo_gpu_make_timers(g));
+    FMO_GPU_TRY(cudaEventRecord(g->device.start, group.stream));
+    if (!timed && !g->graph_tried) capture(plan, variant);
+    if (!timed && g->graph)
+        FMO_GPU_TRY(cudaGraphLaunch(g->graph, group.stream));
+    else
+        FMO_GPU_TRY(queue(&group, variant, NULL, timed));
+    FMO_GPU_TRY(fmo_gpu_queue_finish(&group, variant));
+    return cudaEventRecord(g->device.finished, group.stream);
+}
+
+cudaError_t fmo_gpu_copy_in(const fmo_fock_job *job, cudaStream_t stream)
+{
+    fmo_gpu_state *g = job->plan->gpu;
+    const size_t n = (size_t)job->plan->basis->ao_num, matrix = n * n * sizeof(double);
+    g->begun = fmo_now();
+    FMO_GPU_TRY(fmo_gpu_make_pinned(job->plan));
+    memcpy(g->pinned.in, job->density, matrix);
+    return cudaMemcpyAsync(g->arrays.density_in, g->pinned.in, matrix, cudaMemcpyHostToDevice,
+                           stream);
+}
+
+cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream)
+{
+    const fmo_gpu_state *g = plan->gpu;
+    const size_t n = (size_t)plan->basis->ao_num;
+    FMO_GPU_TRY(cudaMemcpyAsync(g->pinned.out, g->arrays.out, 2 * n * n * sizeof(double),
+                                cudaMemcpyDeviceToHost, stream));
+    return cudaMemcpyAsync(g->pinned.counters, g->arrays.counters, sizeof *g->pinned.counters,
+                           cudaMemcpyDeviceToHost, stream);
+}
+
+fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error *err)
+{
+    fmo_fock_plan *plan = job->plan;
+    fmo_gpu_state *g = plan->gpu;
+    const size_t n = (size_t)plan->basis->ao_num;
+    const fmo_gpu_range range("fused build");
+    const cudaStream_t stream = g->device.stream;
+    fmo_gpu_build build = fmo_gpu_own_build(plan);
+    FMO_GPU_CHECK(fmo_gpu_follow(&g->device, stream), "copying the density", err);
+    if (on_device) {
+        build.coulomb = job->coulomb;
+        build.exchange = job->exchange;
+        FMO_GPU_CHECK(cudaMemcpyAsync(g->arrays.density_in, job->density, n * n * sizeof(double),
+                                      cudaMemcpyDeviceToDevice, stream),
+                      "copying the density", err);
+    } else {
+        FMO_GPU_CHECK(fmo_gpu_copy_in(job, stream), "copying the density", err);
+    }
+    FMO_GPU_CHECK(run(&build, fmo_gpu_plan_variant(plan), false), "fused build", err);
+    if (!on_device) FMO_GPU_CHECK(fmo_gpu_copy_out(plan, stream), "fused build", err);
+    return FMO_OK;
+}
+
+/* ---- the mode ------------------------------------------------------------------------------- */
+
+/* State, kept integrals and graph: what is done once belongs to the plan, not to the first build.
+ * The graph of a plan that is to build in groups is left for its first build alone. */
+static fmo_status make_state(fmo_fock_plan *plan, unsigned copies, fmo_error *err)
+{
+    fmo_status status = fmo_gpu_state_make(plan, schedule_of(plan), copies, err);
+    if (status == FMO_OK) status = fmo_gpu_store(plan, err);
+    if (status != FMO_OK || (plan->in_batch && fmo_gpu_joins_groups(plan))) return status;
+    capture(plan, fmo_gpu_plan_variant(plan));
+    if (plan->gpu->graph) (void)cudaGraphUpload(plan->gpu->graph, plan->gpu->device.stream);
+    return FMO_OK;
+}
+
+extern "C" fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err)
+{
+    unsigned copies = 1;
+    if (fmo_scatter_kind(plan->options.scatter) == FMO_SCATTER_CHOICE) {
+        plan->options.scatter = fmo_scatter_kernels(plan->options.scatter);
+        plan->scatter_open = 1;
+    }
+    if (!fmo_gpu_plan_variant(plan))
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "scatter = %s is not in this build",
+                             fmo_scatter_name(plan->options.scatter));
+    if (!schedule_of(plan)->sums && plan->options.integrals == FMO_INTEGRALS_STORED)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "integrals = stored: scatter = %s has a schedule of its own, which "
+                             "computes them in every build; use another scatter, or integrals = "
+                             "direct or auto",
+                             fmo_scatter_name(plan->options.scatter));
+    const fmo_gpu_inside inside(plan->options.device);
+    fmo_status status = fmo_gpu_state_open(plan, err);
+    if (status == FMO_OK) status = choose_copies(plan, &plan->gpu->device, &copies, err);
+    if (status != FMO_OK) return status;
+    plan->profile.scatter = plan->options.scatter;
+    plan->profile.commit = plan->options.commit;
+    return make_state(plan, copies, err);
+}
+
+extern "C" fmo_status fmo_fused_new_pairs(fmo_fock_plan *plan, fmo_error *err)
+{
+    const unsigned copies = plan->gpu->arrays.copies;
+    const fmo_gpu_inside inside(plan->options.device);
+    fmo_gpu_state_destroy(plan);
+    const fmo_status status = fmo_gpu_state_open(plan, err);
+    return status == FMO_OK ? make_state(plan, copies, err) : status;
+}
+
+extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
+{
+    fmo_gpu_state *g = plan->gpu;
+    fmo_fock_profile *profile = &plan->profile;
+    const fmo_gpu_counters *counters = g->pinned.counters;
+    const fmo_gpu_inside inside(&g->device);
+    float ms = 0.0f;
+    FMO_GPU_CHECK(cudaStreamSynchronize(g->device.last), "fused build", err);
+    FMO_GPU_CHECK(cudaEventElapsedTime(&ms, g->device.start, g->device.finished), "fused build",
+                  err);
+    if (fmo_scatter_sums_integers(plan->options.scatter)) {
+        const fmo_status status = fmo_gpu_fixed_check(counters, err);
+        if (status != FMO_OK) return status;
+    }
+    profile->gpu_seconds = 1e-3 * ms;
+    profile->transfer_seconds = fmo_now() - g->begun - profile->gpu_seconds;
+    profile->scatter = plan->options.scatter;
+    profile->integrals =
+        g->schedule == &fmo_gpu_schedule_stored ? FMO_INTEGRALS_STORED : FMO_INTEGRALS_DIRECT;
+    fmo_gpu_profile_counts(plan, counters);
+    if (plan->scatter_open) decide_scatter(plan, counters); /* for the builds to come */
+    fmo_plan_progress(plan, 1.0);
+    return FMO_OK;
+}
+
+extern "C" void fmo_fused_give(const fmo_fock_plan *plan, double *coulomb, double *exchange)
+{
+    const size_t n = (size_t)plan->basis->ao_num;
+    memcpy(coulomb, plan->gpu->pinned.out, n * n * sizeof *coulomb);
+    memcpy(exchange, plan->gpu->pinned.out + n * n, n * n * sizeof *exchange);
+}
+
+/* The build of the last density once more, class after class; its seconds by class, and together.
+ */
+static fmo_status run_timed(fmo_fock_plan *plan, const fmo_gpu_variant *variant, double *seconds,
+                            double *all, fmo_error *err)
+{
+    fmo_gpu_state *g = plan->gpu;
+    const fmo_gpu_build build = fmo_gpu_own_build(plan);
+    float ms = 0.0f;
+    int *const before = &g->timed_before[!variant->commits];
+    /* a kernel is loaded at its first launch, which is not to be timed */
+    for (int run_no = *before ? 1 : 0; run_no < 2; run_no++)
+        FMO_GPU_CHECK(run(&build, variant, true), "timing the classes", err);
+    *before = 1;
+    FMO_GPU_CHECK(cudaStreamSynchronize(g->device.stream), "timing the classes", err);
+    FMO_GPU_CHECK(fmo_gpu_class_seconds(g, seconds), "timing the classes", err);
+    FMO_GPU_CHECK(cudaEventElapsedTime(&ms, g->device.start, g->device.finished),
+                  "timing the classes", err);
+    *all = 1e-3 * ms;
+    return FMO_OK;
+}
+
+extern "C" fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err)
+{
+    fmo_fock_profile *profile = &plan->profile;
+    const fmo_gpu_inside inside(&plan->gpu->device);
+    double seconds[FMO_ERI_CLASS_COUNT], all = 0.0;
+    const fmo_gpu_range range("fused build, class after class");
+    fmo_status status = run_timed(plan, fmo_gpu_plan_variant(plan), seconds, &all, err);
+    if (status != FMO_OK) return status;
+    profile->screening_seconds = all;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        profile->classes[c].seconds = seconds[c];
+        profile->screening_seconds -= seconds[c];
+    }
+    if (!plan->options.measure_accumulation) return FMO_OK;
+    status = run_timed(plan, variant_without_commits(), seconds, &all, err);
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT && status == FMO_OK; c++)
+        profile->classes[c].compute_seconds = seconds[c];
+    return status;
+}

@@ -1,0 +1,22 @@
+/* Between the parts of mode fused: single builds (fused.cu) and batches (group.cu). C++ only. */
+#ifndef FMO_GPU_FUSED_H
+#define FMO_GPU_FUSED_H
+
+#include "accumulate/gpu/schedule/schedule.h"
+
+/* The kernels of the plan's strategy. */
+const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan);
+
+/* One build, queued on the plan's stream; its matrices are of the host, or in GPU memory. Inside of
+ * the device. */
+fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error *err);
+
+/* Copies around a build whose matrices are of the host: the density to density_in; J, K and the
+ * counters to pinned memory. */
+cudaError_t fmo_gpu_copy_in(const fmo_fock_job *job, cudaStream_t stream);
+cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream);
+
+/* Whether builds of this plan join groups. */
+bool fmo_gpu_joins_groups(const fmo_fock_plan *plan);
+
+#endif

@@ -1,0 +1,232 @@
+/* Batches of mode fused. Launches cost more than small systems' work, so that builds of such
+ * systems share them: plans with the same kernels, sorted by size, in groups, each group on one
+ * stream. All other plans build one by one, on streams of their own. */
+#include "accumulate/gpu/fused.h"
+#include "accumulate/gpu/range.h"
+
+#include <stdlib.h>
+
+static const fmo_gpu_task *task_of(const fmo_gpu_state *g, int eri_class)
+{
+    const fmo_gpu_pass *pass = &g->lists.pass[0];
+    for (int n = 0; n < pass->num; n++)
+        if (pass->task[n].task.eri_class == eri_class) return &pass->task[n];
+    return NULL;
+}
+
+static size_t candidates_of(const fmo_gpu_state *g, int eri_class)
+{
+    const fmo_gpu_task *task = task_of(g, eri_class);
+    return task ? task->candidates : 0;
+}
+
+/* One list of one class of all builds. */
+static cudaError_t launch_list(const fmo_gpu_group *group, const fmo_gpu_variant *variant, int list,
+                               int c)
+{
+    int resident = 0;
+    size_t all = 0;
+    fmo_gpu_group_kernel *const kernel = variant->group[list][c];
+    if (!kernel) return cudaSuccess;
+    FMO_GPU_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, (const void *)kernel,
+                                                              FMO_GPU_THREADS, 0));
+    for (int k = 0; k < group->num; k++) all += candidates_of(group->build[k].plan->gpu, c);
+    const int most = fmo_gpu_many_max<fmo_gpu_quartet_args>;
+    const int launches = (group->num + most - 1) / most;
+    const size_t blocks = (size_t)launches * (size_t)resident *
+                          (size_t)group->build->plan->gpu->device.processors *
+                          fmo_tuning_gpu_group_waves;
+    if (!blocks) return cudaErrorLaunchOutOfResources;
+    const size_t piece = (all / blocks / FMO_GPU_THREADS + 1) * FMO_GPU_THREADS;
+    return fmo_gpu_launch_group<fmo_gpu_quartet_args>(
+        group, NULL, kernel, FMO_GPU_THREADS, 0,
+        [&](const fmo_gpu_build *build, fmo_gpu_quartet_args *args) {
+            const fmo_gpu_task *task = task_of(build->plan->gpu, c);
+            if (!task) return dim3(0);
+            args->view = fmo_gpu_view(build->plan, task);
+            args->matrices = fmo_gpu_matrix_view(build->plan, c);
+            return dim3((unsigned)((task->candidates + piece - 1) / piece));
+        });
+}
+
+/* All lists of one class. */
+static cudaError_t launch_class(const fmo_gpu_group *group, const fmo_gpu_variant *variant, int c)
+{
+    const fmo_gpu_range range(fmo_eri_class_name((fmo_eri_class)c));
+    const int lists = group->build->plan->gpu->far ? FMO_GPU_LISTS : FMO_GPU_NEAR + 1;
+    for (int list = FMO_GPU_NEAR; list < lists; list++)
+        FMO_GPU_TRY(launch_list(group, variant, list, c));
+    return cudaSuccess;
+}
+
+/* Densities to J and K, everything queued on the group's stream. */
+static cudaError_t queue_group(const fmo_gpu_group *group, const fmo_gpu_variant *variant)
+{
+    FMO_GPU_TRY(fmo_gpu_queue_density(group, variant));
+    FMO_GPU_TRY(fmo_gpu_screen(group, 0));
+    for (int c = FMO_ERI_CLASS_COUNT - 1; c >= 0; c--) FMO_GPU_TRY(launch_class(group, variant, c));
+    return fmo_gpu_queue_finish(group, variant);
+}
+
+/* What must be equal in a group, then the order of its builds. */
+typedef struct batch_key {
+    const fmo_gpu_variant *variant; /* NULL: builds alone */
+    int device, far;
+    cudaStream_t stream; /* the caller's; NULL for a plan's own */
+    double primitives;
+    size_t job;
+} batch_key;
+
+static int compare(const void *x, const void *y)
+{
+    const batch_key *a = (const batch_key *)x, *b = (const batch_key *)y;
+    if (a->device != b->device) return a->device < b->device ? -1 : 1;
+    if (a->variant != b->variant) return a->variant < b->variant ? -1 : 1;
+    if (a->far != b->far) return a->far < b->far ? -1 : 1;
+    if (a->stream != b->stream) return a->stream < b->stream ? -1 : 1;
+    if (a->primitives != b->primitives) return a->primitives > b->primitives ? -1 : 1;
+    return (a->job > b->job) - (a->job < b->job);
+}
+
+static bool together(const batch_key *a, const batch_key *b)
+{
+    return a->variant && a->device == b->device && a->variant == b->variant && a->far == b->far &&
+           a->stream == b->stream;
+}
+
+bool fmo_gpu_joins_groups(const fmo_fock_plan *plan)
+{
+    const fmo_gpu_state *g = plan->gpu;
+    const fmo_gpu_variant *variant = fmo_gpu_plan_variant(plan);
+    return g->schedule->groups && fmo_scatter_kind(plan->options.scatter) == FMO_SCATTER_ELEMENT &&
+           variant->group[FMO_GPU_NEAR][0] && fmo_gpu_is_small(g) && g->lists.passes == 1;
+}
+
+static batch_key key_of(fmo_fock_job *const *jobs, size_t k)
+{
+    const fmo_fock_plan *plan = jobs[k]->plan;
+    const fmo_gpu_state *g = plan->gpu;
+    batch_key key;
+    key.variant = fmo_gpu_joins_groups(plan) ? fmo_gpu_plan_variant(plan) : NULL;
+    key.device = g->device.number;
+    key.far = g->far;
+    key.stream = g->device.own_stream ? NULL : g->device.stream;
+    key.primitives = g->primitives;
+    key.job = k;
+    return key;
+}
+
+/* Builds that go together from key[0] on, of `rest` jobs. */
+static size_t alike(const batch_key *key, size_t rest)
+{
+    size_t all = 1;
+    while (all < rest && together(&key[0], &key[all])) all++;
+    return all;
+}
+
+/* Builds of each group of so many; 1: they are faster alone, side by side. */
+static size_t group_size(size_t all)
+{
+    const size_t least = fmo_tuning_gpu_group_least, wanted = fmo_tuning_gpu_groups_wanted;
+    size_t groups = (all + FMO_GPU_GROUP_MAX - 1) / FMO_GPU_GROUP_MAX;
+    if (all < least) return 1;
+    if (groups < wanted) groups = all / least < wanted ? all / least : wanted;
+    return (all + groups - 1) / groups;
+}
+
+/* A group of two or more builds. */
+static cudaError_t run_group(fmo_fock_job *const *jobs, int num, bool on_device,
+                             cudaStream_t stream, const fmo_gpu_variant *variant)
+{
+    fmo_gpu_build builds[FMO_GPU_GROUP_MAX];
+    const fmo_gpu_group group = {builds, num, stream};
+    for (int k = 0; k < num; k++) {
+        const fmo_fock_job *job = jobs[k];
+        FMO_GPU_TRY(fmo_gpu_follow(&job->plan->gpu->device, stream));
+        builds[k] = on_device ? fmo_gpu_build{job->plan, job->density, job->coulomb, job->exchange}
+                              : fmo_gpu_own_build(job->plan);
+        if (!on_device) FMO_GPU_TRY(fmo_gpu_copy_in(job, stream));
+    }
+    for (int k = 0; k < num && !on_device; k++)
+        FMO_GPU_TRY(cudaEventRecord(jobs[k]->plan->gpu->device.start, stream));
+    FMO_GPU_TRY(queue_group(&group, variant));
+    for (int k = 0; k < num; k++)
+        FMO_GPU_TRY(cudaEventRecord(jobs[k]->plan->gpu->device.finished, stream));
+    for (int k = 0; k < num && !on_device; k++)
+        FMO_GPU_TRY(fmo_gpu_copy_out(jobs[k]->plan, stream));
+    return cudaSuccess;
+}
+
+/* Builds of one group, or one alone; with matrices in GPU memory after what is on the lead's
+ * stream, which comes after them. */
+static fmo_status run_members(fmo_fock_job *const *jobs, size_t num, const batch_key *key,
+                              const fmo_start *how, fmo_error *err)
+{
+    const fmo_gpu_device *device = &jobs[0]->plan->gpu->device;
+    const fmo_gpu_device *lead = how->on_device ? &how->lead->gpu->device : device;
+    const fmo_gpu_inside inside(device);
+    const cudaStream_t stream = device->stream;
+    if (stream != lead->stream)
+        FMO_GPU_CHECK(cudaStreamWaitEvent(stream, lead->start, 0), "batch", err);
+    if (num > 1) {
+        FMO_GPU_CHECK(run_group(jobs, (int)num, how->on_device, stream, key->variant), "batch",
+                      err);
+    } else {
+        const fmo_status status = fmo_gpu_start_one(jobs[0], how->on_device, err);
+        if (status != FMO_OK) return status;
+    }
+    if (stream != lead->stream)
+        FMO_GPU_CHECK(
+            cudaStreamWaitEvent(lead->stream, jobs[num - 1]->plan->gpu->device.finished, 0),
+            "batch", err);
+    return FMO_OK;
+}
+
+/* Marks what the work comes after, once a call. */
+static fmo_status mark(fmo_start *how, fmo_error *err)
+{
+    if (!how->on_device || how->marked) return FMO_OK;
+    const fmo_gpu_device *lead = &how->lead->gpu->device;
+    const fmo_gpu_inside inside(lead);
+    FMO_GPU_CHECK(cudaEventRecord(lead->start, lead->stream), "batch", err);
+    how->marked = 1;
+    return FMO_OK;
+}
+
+static fmo_status run_many(fmo_fock_job *const *jobs, size_t count, const fmo_start *how,
+                           fmo_error *err)
+{
+    const fmo_gpu_range range("batch");
+    batch_key *key = (batch_key *)malloc(count * sizeof *key);
+    fmo_status status = FMO_OK;
+    if (!key) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a batch of %zu", count);
+    for (size_t k = 0; k < count; k++) key[k] = key_of(jobs, k);
+    qsort(key, count, sizeof *key, compare);
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        end = begin + alike(&key[begin], count - begin);
+        const size_t most = group_size(end - begin);
+        for (size_t k = begin; k < end && status == FMO_OK; k += most) {
+            fmo_fock_job *members[FMO_GPU_GROUP_MAX];
+            const size_t size = end - k < most ? end - k : most;
+            for (size_t n = 0; n < size; n++) members[n] = jobs[key[k + n].job];
+            status = run_members(members, size, &key[k], how, err);
+        }
+    }
+    free(key);
+    return status;
+}
+
+extern "C" fmo_status fmo_fused_start(fmo_fock_job *const *jobs, size_t count, fmo_start *how,
+                                      fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    if (count == 1 && (!how->on_device || how->lead == jobs[0]->plan)) {
+        const fmo_gpu_inside inside(&jobs[0]->plan->gpu->device);
+        return fmo_gpu_start_one(jobs[0], how->on_device, err);
+    }
+    status = mark(how, err);
+    if (status == FMO_OK) status = run_many(jobs, count, how, err);
+    for (size_t k = 0; k < count && status != FMO_OK; k++) /* whatever has been queued */
+        (void)cudaStreamSynchronize(jobs[k]->plan->gpu->device.last);
+    return status;
+}

@@ -1,0 +1,21 @@
+/* The GPU modes as plan/plan.c knows them. */
+#include "accumulate/gpu/gpu.h"
+#include "accumulate/gpu/modes.h"
+
+const fmo_mode_implementation fmo_mode_fused = {.prepare = fmo_fused_prepare,
+                                                .new_pairs = fmo_fused_new_pairs,
+                                                .release = fmo_gpu_state_destroy,
+                                                .workspace = fmo_gpu_workspace,
+                                                .start = fmo_fused_start,
+                                                .finish = fmo_fused_finish,
+                                                .give = fmo_fused_give,
+                                                .measure = fmo_fused_measure,
+                                                .needs_pairs = 1,
+                                                .sp_pairs = 1};
+
+const fmo_mode_implementation fmo_mode_split = {.prepare = fmo_split_prepare,
+                                                .new_pairs = fmo_split_new_pairs,
+                                                .release = fmo_split_release,
+                                                .workspace = fmo_split_workspace,
+                                                .build = fmo_split_build,
+                                                .needs_pairs = 1};

@@ -1,0 +1,32 @@
+/* The functions of the GPU modes, which modes.c puts into tables. */
+#ifndef FMO_GPU_MODES_H
+#define FMO_GPU_MODES_H
+
+#include "accumulate/plan/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void fmo_gpu_state_destroy(fmo_fock_plan *plan);
+void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
+
+/* fused.cu, group.cu */
+fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err);
+fmo_status fmo_fused_new_pairs(fmo_fock_plan *plan, fmo_error *err);
+fmo_status fmo_fused_start(fmo_fock_job *const *jobs, size_t count, fmo_start *how, fmo_error *err);
+fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err);
+void fmo_fused_give(const fmo_fock_plan *plan, double *coulomb, double *exchange);
+fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err);
+
+/* schedule/split.cu */
+fmo_status fmo_split_prepare(fmo_fock_plan *plan, fmo_error *err);
+fmo_status fmo_split_new_pairs(fmo_fock_plan *plan, fmo_error *err);
+void fmo_split_release(fmo_fock_plan *plan);
+void fmo_split_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
+fmo_status fmo_split_build(fmo_fock_plan *plan, const double *density, fmo_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,236 @@
+/* What far quartets (integrals/far) need of a pair: nodes, with the plan, and moments of the
+ * density, with each build. And launching kernels over all pairs. */
+#include "accumulate/gpu/pairs/pairs.h"
+
+#include <math.h>
+
+namespace {
+
+/* A quotient, rounded up; a pair without a bound is in no quartet. */
+__device__ float reach(double moment, float bound)
+{
+    return bound > 0.0f ? 1.00001f * (float)(moment / bound) : 0.0f;
+}
+
+/* All nodes of one pair, and what screening wants to know of it. */
+template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, int n)
+{
+    constexpr int fields = FMO_FAR_COEFFICIENTS(pair_class), twos = fmo_gpu_far_twos(pair_class);
+    const int num = pairs.first[n].z;
+    double prim[FMO_GPU_DEPTH_MAX * FMO_PAIR_FIELDS], ratio[FMO_GPU_DEPTH_MAX], AB[3];
+    double spread = 0.0, length = 0.0, middle[3];
+    for (int x = 0; x < 3; x++) AB[x] = pairs.center[(size_t)(3 + x) * pairs.num + n];
+    for (int m = 0; m < num; m++) {
+        const double2 *const record =
+            pairs.record + ((size_t)pairs.record_at[n] + m) * FMO_GPU_PAIR_TWOS;
+        for (int t = 0; t < FMO_PAIR_FIELDS / 2; t++) {
+            prim[m * FMO_PAIR_FIELDS + 2 * t] = record[t].x;
+            prim[m * FMO_PAIR_FIELDS + 2 * t + 1] = record[t].y;
+        }
+        ratio[m] = record[FMO_PAIR_FIELDS / 2].x;
+        spread = fmax(spread, 2.0 * prim[m * FMO_PAIR_FIELDS + FMO_PAIR_HALF]);
+    }
+    double moment[3], prim_place[FMO_GPU_DEPTH_MAX], prim_coefficient[FMO_GPU_DEPTH_MAX * fields];
+    fmo_far_line line;
+    fmo_far_largest(pair_class, num, prim, ratio, AB, moment);
+    fmo_far_primitives(pair_class, num, prim, ratio, AB, prim_place, prim_coefficient);
+    fmo_far_find_line(pair_class, num, prim_place, prim_coefficient, AB, &line);
+    for (int x = 0; x < 3; x++) {
+        length += AB[x] * AB[x];
+        middle[x] = pairs.center[(size_t)x * pairs.num + n] + line.middle * AB[x];
+    }
+    const double half = line.half * sqrt(length);
+    const double nearest = fmo_far_nearest(half, spread);
+    double error[FMO_FAR_CHOICES];
+    pairs.sphere[n] =
+        make_float4((float)middle[0], (float)middle[1], (float)middle[2], (float)half);
+    int cap = FMO_FAR_CHOICES;
+    for (int choice = 0; choice < FMO_FAR_CHOICES; choice++) {
+        double place[FMO_FAR_NODES_MAX], coefficient[FMO_FAR_NODES_MAX * fields];
+        const int nodes = FMO_FAR_NODES(choice);
+        const int used = fmo_far_nodes(pair_class, num, prim_place, prim_coefficient, &line, nodes,
+                                       place, coefficient);
+        if (cap > choice && (num <= nodes || line.degree <= nodes)) cap = choice;
+        if (cap > choice)
+            error[choice] = fmo_far_error(pair_class, num, prim_place, prim_coefficient, AB, &line,
+                                          used, place, coefficient, nearest) /
+                            pairs.rule[n].bound;
+        for (int j = 0; j < nodes; j++) {
+            double value[2 * twos] = {0.0};
+            /* one too many stands where another does: never where the other pair is */
+            for (int x = 0; x < 3; x++)
+                value[x] =
+                    pairs.center[(size_t)x * pairs.num + n] + place[j < used ? j : 0] * AB[x];
+            for (int f = 0; f < fields && j < used; f++) value[3 + f] = coefficient[j * fields + f];
+            for (int t = 0; t < twos; t++)
+                pairs.far[((size_t)(fmo_gpu_far_slot(choice) + j) * twos + t) * pairs.num + n] =
+                    make_double2(value[2 * t], value[2 * t + 1]);
+        }
+    }
+    const float bound = pairs.rule[n].bound;
+    pairs.fit[n] = fmo_far_fit_errors(cap, nearest, error);
+    pairs.reach[n] = make_float4(reach(moment[0], bound), reach(moment[1], bound),
+                                 reach(moment[2], bound), fmo_gpu_extent((float)spread, cap));
+}
+
+__global__ void make_nodes(const __grid_constant__ fmo_gpu_one<fmo_gpu_pairs_args> one)
+{
+    const fmo_gpu_pairs_args &a = one.own();
+    const int n = blockIdx.x * blockDim.x + threadIdx.x;
+    const int pair_class = blockIdx.y / FMO_GPU_PAIR_PRODUCTS;
+    if (blockIdx.y % FMO_GPU_PAIR_PRODUCTS || n >= a.pairs[pair_class].num) return;
+#define ROW(P, name, li, lj, partner) \
+    if (pair_class == FMO_PAIR_##P) make_nodes_of<FMO_PAIR_##P>(a.pairs[FMO_PAIR_##P], n);
+    FMO_PAIR_TABLE(ROW)
+#undef ROW
+}
+
+/* Moments of D of all nodes of a pair whose nodes keep them. */
+template <int pair_class> __device__ void keep_moments(const fmo_gpu_pairs &pairs, int n)
+{
+    constexpr int geometry = fmo_gpu_far_geometry_twos(pair_class);
+    constexpr int fields = FMO_FAR_COEFFICIENTS(pair_class);
+    constexpr int moments = FMO_FAR_TERMS(fmo_pair_order(pair_class));
+    static_assert(3 + fields == 2 * geometry && moments % 2 == 0, "no value is left over");
+    const int cap = fmo_gpu_far_cap(pairs.reach[n].w);
+    const int slots = fmo_gpu_far_slot(min(cap + 1, (int)FMO_FAR_CHOICES - 1)) +
+                      (cap + 1 >= FMO_FAR_CHOICES ? FMO_FAR_NODES_MAX : 0);
+    double D[FMO_FAR_PRODUCTS(pair_class)], folded[FMO_FAR_SUMS(pair_class)], AB[3];
+    for (int x = 0; x < 3; x++) AB[x] = pairs.center[(size_t)(3 + x) * pairs.num + n];
+    for (int x = 0; x < FMO_FAR_PRODUCTS(pair_class); x++)
+        D[x] = pairs.density[(size_t)x * pairs.num + n];
+    fmo_far_fold(pair_class, AB, D, folded);
+    for (int slot = 0; slot < slots; slot++) {
+        double2 *const far =
+            pairs.far + (size_t)slot * fmo_gpu_far_twos(pair_class) * pairs.num + n;
+        double node[2 * geometry], H[moments];
+        FMO_UNROLL
+        for (int t = 0; t < geometry; t++) {
+            node[2 * t] = far[(size_t)t * pairs.num].x;
+            node[2 * t + 1] = far[(size_t)t * pairs.num].y;
+        }
+        fmo_far_moments(pair_class, node + 3, folded, H);
+        FMO_UNROLL
+        for (int t = 0; t < moments / 2; t++)
+            far[(size_t)(geometry + t) * pairs.num] = make_double2(H[2 * t], H[2 * t + 1]);
+    }
+}
+
+/* The part of D of a pair with a partner that goes with AB. */
+__device__ void fold_line(const fmo_gpu_pairs &pairs, int n)
+{
+    double line = 0.0;
+    for (int x = 0; x < 3; x++)
+        line += pairs.center[(size_t)(3 + x) * pairs.num + n] *
+                pairs.density[(size_t)(1 + x) * pairs.num + n];
+    pairs.far_line[n] = line;
+}
+
+/* What far quartets need of D besides the pairs' density. */
+template <int N>
+__global__ void make_moments(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_args, N> many)
+{
+    const fmo_gpu_pairs_args &a = many.own();
+    const int n = blockIdx.x * blockDim.x + threadIdx.x;
+    const int pair_class = blockIdx.y / FMO_GPU_PAIR_PRODUCTS;
+    if (blockIdx.y % FMO_GPU_PAIR_PRODUCTS || n >= a.pairs[pair_class].num) return;
+#define ROW(P, name, li, lj, partner)                                                  \
+    if (pair_class == FMO_PAIR_##P) {                                                  \
+        if (fmo_gpu_far_keeps_line(FMO_PAIR_##P)) fold_line(a.pairs[FMO_PAIR_##P], n); \
+        if constexpr (fmo_gpu_far_keeps_moments(FMO_PAIR_##P))                         \
+            keep_moments<FMO_PAIR_##P>(a.pairs[FMO_PAIR_##P], n);                      \
+    }
+    FMO_PAIR_TABLE(ROW)
+#undef ROW
+}
+
+/* What far quartets need of the pairs of a class, in one piece of memory that begins with `far`. */
+enum { FAR_ARRAYS = 5 };
+typedef struct far_arrays {
+    fmo_gpu_array array[FAR_ARRAYS];
+} far_arrays;
+
+far_arrays find_far_arrays(fmo_gpu_state *g, int pair_class)
+{
+    fmo_gpu_pairs *const pairs = &g->pairs[pair_class];
+    const size_t n = (size_t)pairs->num;
+    const far_arrays a = {
+        {{n * FMO_GPU_FAR_SLOTS * (size_t)fmo_gpu_far_twos(pair_class) * sizeof(double2),
+          (void **)&pairs->far, NULL},
+         {fmo_gpu_far_keeps_line(pair_class) ? n * sizeof(double) : 0, (void **)&pairs->far_line,
+          NULL},
+         {n * sizeof(float4), (void **)&pairs->sphere, NULL},
+         {n * sizeof(fmo_far_fit), (void **)&pairs->fit, NULL},
+         {n * sizeof(float4), (void **)&pairs->reach, NULL}}};
+    return a;
+}
+
+} // namespace
+
+cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
+                                 void (*one)(fmo_gpu_one<fmo_gpu_pairs_args>),
+                                 void (*many)(fmo_gpu_most<fmo_gpu_pairs_args>), bool fixed)
+{
+    return fmo_gpu_launch_group<fmo_gpu_pairs_args>(
+        group, one, many, FMO_GPU_PAIR_THREADS, 0,
+        [&](const fmo_gpu_build *build, fmo_gpu_pairs_args *a) {
+            const fmo_gpu_state *g = build->plan->gpu;
+            int most = 1;
+            for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+                a->pairs[c] = g->pairs[c];
+                if (g->pairs[c].num > most) most = g->pairs[c].num;
+            }
+            a->block_max = g->arrays.density_max;
+            a->density = g->arrays.density;
+            a->sets = g->functions.sets;
+            a->nao = g->functions.nao;
+            a->sp = g->functions.sp;
+            a->largest = &g->arrays.counters->density_largest;
+            a->coulomb = g->arrays.coulomb;
+            a->sums_stride = g->arrays.sums_size;
+            a->copies = g->arrays.copies;
+            a->fixed = fixed;
+            return dim3((most + FMO_GPU_PAIR_THREADS - 1) / FMO_GPU_PAIR_THREADS,
+                        FMO_PAIR_CLASS_COUNT * FMO_GPU_PAIR_PRODUCTS);
+        });
+}
+
+fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err)
+{
+    fmo_gpu_state *g = plan->gpu;
+    const fmo_gpu_build build = fmo_gpu_own_build(plan);
+    const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
+    size_t all = 0, available = 0;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+        all += fmo_gpu_arrays_bytes(find_far_arrays(g, c).array, FAR_ARRAYS);
+    fmo_status status = fmo_gpu_available_memory(&available, err);
+    if (status != FMO_OK || (double)all > fmo_tuning_gpu_far_share * (double)available)
+        return status;
+    g->far = 1;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT && status == FMO_OK; c++) {
+        const far_arrays a = find_far_arrays(g, c);
+        status = fmo_gpu_place_arrays(&g->device, "nodes of pairs", a.array, FAR_ARRAYS, err);
+    }
+    if (status != FMO_OK) return status;
+    FMO_GPU_CHECK(fmo_gpu_launch_pairs(&group, make_nodes, NULL, false), "making nodes of pairs",
+                  err);
+    return FMO_OK;
+}
+
+void fmo_gpu_forget_far(fmo_gpu_state *g)
+{
+    if (!g->lists.far_K) return;
+    fmo_gpu_free(&g->device, g->lists.far_K);
+    g->lists.far_K = NULL;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        const far_arrays a = find_far_arrays(g, c);
+        fmo_gpu_free(&g->device, g->pairs[c].far);
+        for (int x = 0; x < FAR_ARRAYS; x++) *a.array[x].at = NULL;
+    }
+    g->far = 0;
+}
+
+cudaError_t fmo_gpu_make_moments(const fmo_gpu_group *group)
+{
+    return fmo_gpu_launch_pairs(group, FMO_GPU_PAIRS_KERNEL(make_moments), false);
+}

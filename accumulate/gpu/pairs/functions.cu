@@ -1,0 +1,83 @@
+/* Sets of functions in the order in which the kernels have them (types.cuh). */
+#include "accumulate/gpu/pairs/pairs.h"
+
+#include <stdlib.h>
+
+int fmo_gpu_first_function(const fmo_gpu_functions *f, const fmo_basis *basis, int shell)
+{
+    const int set = f->set_of_shell[shell], l = basis->shell[shell].ang_mom;
+    const int begin = fmo_gpu_set_begin(set, f->s_sets, f->width);
+    return l ? begin + f->width - fmo_shell_functions(l) : begin;
+}
+
+/* Numbers the sets by number of primitives, as the pairs are sorted: what neighbouring lanes meet
+ * is then neighbouring. */
+static void number_sets(const fmo_basis *b, const int *partner, fmo_gpu_functions *f)
+{
+    const int s_shells = b->shell_num_l[0];
+    int most_prims = 0;
+    for (int s = 0; s < b->shell_num; s++)
+        if (b->shell[s].prim_num > most_prims) most_prims = b->shell[s].prim_num;
+    f->s_sets = 0;
+    for (int prims = most_prims; prims > 0; prims--)
+        for (int s = 0; s < s_shells; s++)
+            if (partner[s] < 0 && b->shell[s].prim_num == prims) f->set_of_shell[s] = f->s_sets++;
+    f->sets = f->s_sets;
+    for (int prims = most_prims; prims > 0; prims--) {
+        for (int p = s_shells; p < b->shell_num; p++) {
+            if (b->shell[p].prim_num != prims) continue;
+            f->set_of_shell[p] = f->sets++;
+            if (partner[p] >= 0) f->set_of_shell[partner[p]] = f->set_of_shell[p];
+        }
+    }
+}
+
+fmo_status fmo_gpu_make_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
+{
+    const fmo_basis *b = plan->basis;
+    fmo_gpu_functions *const f = &g->functions;
+    const size_t shells = (size_t)b->shell_num;
+    int *const partner = (int *)malloc(shells * sizeof *partner);
+    double *factor = NULL;
+    int *caller = NULL;
+    void *staged = NULL;
+    fmo_status status = FMO_OK;
+    f->sp = plan->pairs.sp;
+    f->width = fmo_gpu_set_width(f->sp);
+    f->set_of_shell = (int *)malloc(shells * sizeof *f->set_of_shell);
+    if (!partner || !f->set_of_shell) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d shells", b->shell_num);
+        goto done;
+    }
+    fmo_sp_partners(b, partner);
+    for (int s = 0; s < b->shell_num && !f->sp; s++) partner[s] = -1;
+    number_sets(b, partner, f);
+    f->nao = fmo_gpu_aligned(fmo_gpu_set_begin(f->sets, f->s_sets, f->width));
+    {
+        const size_t n = (size_t)f->nao;
+        const fmo_gpu_array arrays[] = {
+            {n * sizeof *factor, (void **)&f->ao_factor, (void **)&factor},
+            {n * sizeof *caller, (void **)&f->ao_caller, (void **)&caller},
+        };
+        staged = fmo_gpu_stage(arrays, 2);
+        if (!staged) {
+            status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d functions", f->nao);
+            goto done;
+        }
+        for (int a = 0; a < f->nao; a++) caller[a] = -1;
+        for (int s = 0; s < b->shell_num; s++) {
+            const int at = fmo_gpu_first_function(f, b, s), ao = b->shell[s].ao_begin;
+            for (int x = 0; x < fmo_shell_functions(b->shell[s].ang_mom); x++) {
+                caller[at + x] = b->ao_caller[ao + x];
+                factor[at + x] = b->ao_factor[ao + x];
+            }
+        }
+        status = fmo_gpu_place_arrays(&g->device, "AO order and factors", arrays, 2, err);
+        if (status == FMO_OK)
+            status = fmo_gpu_upload(&g->device, "AO order and factors", staged, arrays, 2, err);
+    }
+done:
+    free(partner);
+    free(staged);
+    return status;
+}

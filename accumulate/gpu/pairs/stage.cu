@@ -1,0 +1,210 @@
+/* The shell pairs as the kernels want them (types.cuh): cut into parts, sorted, laid out, copied.
+ */
+#include "accumulate/gpu/pairs/pairs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accumulate/rules/pair_order.h"
+
+/* A part of a shell pair: rank.prims primitives from rank.begin on of pair `index`; rank.i and
+ * rank.j are sets. */
+typedef struct pair_part {
+    fmo_pair_rank rank;
+    int index;
+    double bound;
+} pair_part;
+
+static int by_rank(const void *x, const void *y)
+{
+    return fmo_pair_rank_compare(&((const pair_part *)x)->rank, &((const pair_part *)y)->rank);
+}
+
+static int pair_prims(const fmo_pair_list *list, int p)
+{
+    return (int)(list->begin[p + 1] - list->begin[p]);
+}
+
+/* Host arrays of one class of pairs as the kernels want them. */
+typedef struct staged_pairs {
+    int4 *first;
+    fmo_gpu_rule *rule;
+    unsigned *prim_at;
+    float *tile_bound;
+    double *center, *prim, *record;
+    unsigned *record_at;
+} staged_pairs;
+
+/* Primitive n of a list as the kernels want it. In a pair of one shell with itself all products
+ * meet themselves and count half; in a ps pair of one set only the ss product does. */
+static void stage_primitive(const fmo_pair_list *list, int64_t n, bool one_shell, bool one_set,
+                            double *to)
+{
+    const float bound = (float)list->prim_bound[n];
+    memcpy(to, list->prim + n * FMO_PAIR_FIELDS, FMO_PAIR_FIELDS * sizeof *to);
+    if (one_shell) to[FMO_PAIR_K] *= 0.5;
+    to[FMO_GPU_PAIR_RATIO] = (one_set ? 0.5 : 1.0) * list->ratio[n];
+    to[FMO_GPU_PAIR_BOUND] = 0.0;
+    memcpy(to + FMO_GPU_PAIR_BOUND, &bound, sizeof bound); /* low half: little-endian hosts */
+}
+
+static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int pair_class,
+                        const fmo_pair_list *list, const pair_part *key, size_t n,
+                        const staged_pairs *to)
+{
+    /* where a pair has a partner, its heavier shell is the whole set */
+    const int shift =
+        fmo_pair_functions(pair_class, 0, f->sp) - fmo_pair_functions(pair_class, 0, 0);
+    size_t records = 0;
+    for (size_t first = 0, at = 0; first < n;) {
+        size_t end = first;
+        const int prims = key[first].rank.prims;
+        while (end < n && key[end].rank.prims == prims) end++;
+        const size_t stride = end - first;
+        for (size_t p = first; p < end; p++) {
+            const pair_part *k = &key[p];
+            const int64_t prim = list->begin[k->index] + k->rank.begin;
+            const bool carries = list->ratio[prim] != 0.0;
+            const bool one_shell = list->i[k->index] == list->j[k->index];
+            to->first[p] =
+                make_int4(fmo_gpu_first_function(f, basis, list->i[k->index]) - shift,
+                          fmo_gpu_first_function(f, basis, list->j[k->index]), prims, (int)stride);
+            to->prim_at[p] = (unsigned)(at + p - first);
+            unsigned counts = (unsigned)prims << FMO_GPU_TALLY_PRIMS;
+            if (k->rank.begin == 0)
+                counts |= 1u << FMO_GPU_TALLY_PAIRS | (unsigned)carries << FMO_GPU_TALLY_CARRIED;
+            to->rule[p] = {nextafterf((float)k->bound, INFINITY), 0.0f,
+                           make_ushort2((unsigned short)k->rank.i, (unsigned short)k->rank.j),
+                           counts};
+            float *tile = &to->tile_bound[p / FMO_GPU_TILE_PAIRS];
+            *tile = fmaxf(*tile, to->rule[p].bound);
+            for (int x = 0; x < 3; x++) {
+                to->center[(size_t)x * n + p] = basis->shell[list->i[k->index]].center[x];
+                to->center[(size_t)(3 + x) * n + p] = list->AB[3 * (size_t)k->index + x];
+            }
+            to->record_at[p] = (unsigned)records;
+            for (int m = 0; m < prims; m++, records++) {
+                double *const record = to->record + records * FMO_GPU_PAIR_FIELDS;
+                stage_primitive(list, prim + m, one_shell, k->rank.i == k->rank.j, record);
+                for (int f = 0; f < FMO_GPU_PAIR_TWOS; f++)
+                    memcpy(to->prim +
+                               2 * (at + (size_t)(m * FMO_GPU_PAIR_TWOS + f) * stride + p - first),
+                           record + 2 * f, 2 * sizeof *record);
+            }
+        }
+        at += stride * (size_t)prims * FMO_GPU_PAIR_TWOS;
+        first = end;
+    }
+}
+
+static int parts_of(int prims, int depth)
+{
+    return (prims + depth - 1) / depth;
+}
+
+/* Pairs of more than `depth` primitives are cut into parts of nearly equal size: integrals are
+ * linear in the primitives of a pair, and no thread has to walk thousands of primitive quartets.
+ * Primitives are in descending order, so the later parts are small and screened by bounds of their
+ * own. */
+static size_t cut_pairs(const fmo_gpu_functions *f, const fmo_basis *basis,
+                        fmo_pair_class pair_class, const fmo_pair_list *list, int depth,
+                        pair_part *key)
+{
+    size_t n = 0;
+    for (int p = 0; p < list->num; p++) {
+        const int prims = pair_prims(list, p), parts = parts_of(prims, depth);
+        int begin = 0;
+        for (int part = 0; part < parts; part++) {
+            const int some = (prims - begin) / (parts - part);
+            const double bound =
+                parts == 1 ? list->bound[p]
+                           : fmo_shell_pair_part_bound(basis, pair_class, list, p, begin, some);
+            key[n].rank = {some, fmo_pair_octet(bound), f->set_of_shell[list->i[p]],
+                           f->set_of_shell[list->j[p]], begin};
+            key[n].index = p;
+            key[n++].bound = bound;
+            begin += some;
+        }
+    }
+    return n;
+}
+
+/* Primitives of a pair that one thread walks: few in small systems, to have enough threads and
+ * short ones; more in large ones, where each part costs a density look-up and adds. Depends on the
+ * system alone, so that `fixed` rounds the same numbers in every launch. */
+static int contraction_depth(double work)
+{
+    return work < fmo_tuning_gpu_depth_small_work    ? fmo_tuning_gpu_depth_small
+           : work < fmo_tuning_gpu_depth_middle_work ? fmo_tuning_gpu_depth_middle
+                                                     : fmo_tuning_gpu_depth_large;
+}
+
+static fmo_status make_list(const fmo_fock_plan *plan, fmo_pair_class pair_class, int depth,
+                            fmo_gpu_state *g, fmo_error *err)
+{
+    const fmo_basis *basis = plan->basis;
+    const fmo_gpu_functions *f = &g->functions;
+    const fmo_pair_list *list = &plan->pairs.list[pair_class];
+    fmo_gpu_pairs *pairs = &g->pairs[pair_class];
+    fmo_pair_ao **host = &g->pair_ao[pair_class];
+    /* kernels look one record ahead */
+    const size_t values = ((size_t)list->prim_num + 1) * FMO_GPU_PAIR_FIELDS;
+    size_t n = 0;
+    for (int p = 0; p < list->num; p++) n += (size_t)parts_of(pair_prims(list, p), depth);
+    const size_t tiles = n / FMO_GPU_TILE_PAIRS + 1;
+    const size_t products = (size_t)fmo_pair_products(pair_class, f->sp);
+    staged_pairs staged;
+    const fmo_gpu_array arrays[] = {
+        {n * sizeof(int4), (void **)&pairs->first, (void **)&staged.first},
+        {n * sizeof(fmo_gpu_rule), (void **)&pairs->rule, (void **)&staged.rule},
+        {n * sizeof(unsigned), (void **)&pairs->prim_at, (void **)&staged.prim_at},
+        {tiles * sizeof(float), (void **)&pairs->tile_bound, (void **)&staged.tile_bound},
+        {6 * n * sizeof(double), (void **)&pairs->center, (void **)&staged.center},
+        {values * sizeof(double), (void **)&pairs->prim, (void **)&staged.prim},
+        {values * sizeof(double), (void **)&pairs->record, (void **)&staged.record},
+        {n * sizeof(unsigned), (void **)&pairs->record_at, (void **)&staged.record_at},
+        /* made in every build */
+        {tiles * sizeof(float), (void **)&pairs->tile_influence, NULL},
+        {f->sp ? n * products * sizeof(double) : 0, (void **)&pairs->density, NULL},
+    };
+    const int num = sizeof arrays / sizeof *arrays;
+    fmo_status status = FMO_OK;
+    pair_part *const key = (pair_part *)malloc((n + 1) * sizeof *key);
+    void *const host_piece = fmo_gpu_stage(arrays, num);
+    *host = (fmo_pair_ao *)malloc((n + 1) * sizeof **host);
+    if (!key || !host_piece || !*host) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", n);
+        goto done;
+    }
+    if (values / 2 > UINT32_MAX || f->nao > UINT16_MAX || n > FMO_GPU_PAIRS_MAX) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY,
+                               "%zu pairs of shells, %lld of primitives, %d functions are more "
+                               "than the GPU's indices hold",
+                               n, (long long)list->prim_num, f->nao);
+        goto done;
+    }
+    status = fmo_gpu_place_arrays(&g->device, "shell pairs", arrays, num, err);
+    if (status != FMO_OK) goto done;
+    n = cut_pairs(f, basis, pair_class, list, depth, key);
+    qsort(key, n, sizeof *key, by_rank);
+    stage_pairs(f, basis, pair_class, list, key, n, &staged);
+    for (size_t p = 0; p < n; p++)
+        (*host)[p] = {basis->shell[list->i[key[p].index]].ao_begin,
+                      basis->shell[list->j[key[p].index]].ao_begin};
+    pairs->num = (int)n;
+    if (f->sp) g->arrays.sums_size += n * products;
+    status = fmo_gpu_upload(&g->device, "copying shell pairs", host_piece, arrays, num, err);
+done:
+    free(key);
+    free(host_piece);
+    return status;
+}
+
+fmo_status fmo_gpu_make_pairs(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT && status == FMO_OK; c++)
+        status = make_list(plan, (fmo_pair_class)c, contraction_depth(g->primitives), g, err);
+    return status;
+}

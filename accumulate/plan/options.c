@@ -1,0 +1,46 @@
+/* Options of a plan: defaults, names, ranges. What fits together is decided where the mode is
+ * (plan.c). */
+#include <string.h>
+
+#include "accumulate/plan/plan.h"
+#include "integrals/names.h"
+
+FMO_NAMES(fmo_mode, fmo_mode, FMO_MODE_TABLE)
+FMO_NAMES(fmo_reduce, fmo_reduce, FMO_REDUCE_TABLE)
+FMO_NAMES(fmo_integrals, fmo_integrals, FMO_INTEGRALS_TABLE)
+
+void fmo_fock_options_init(fmo_fock_options *options)
+{
+    if (!options) return;
+    memset(options, 0, sizeof *options);
+    options->mode = FMO_MODE_AUTO;
+    options->reduce = FMO_REDUCE_TREE;
+    options->cutoff = 1e-10;
+    options->device = -1;
+}
+
+fmo_status fmo_options_check(const fmo_fock_options *o, fmo_error *err)
+{
+    if ((unsigned)o->mode >= FMO_MODE_COUNT)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.mode = %d: no such mode", o->mode);
+    if ((unsigned)o->reduce >= FMO_REDUCE_COUNT)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.reduce = %d: no such form", o->reduce);
+    if ((unsigned)o->scatter >= FMO_SCATTER_COUNT)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.scatter = %d: no such strategy",
+                             o->scatter);
+    if ((unsigned)o->commit >= FMO_COMMIT_COUNT)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.commit = %d: no such form", o->commit);
+    if ((unsigned)o->integrals >= FMO_INTEGRALS_COUNT)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.integrals = %d: no such form",
+                             o->integrals);
+    if (o->threads < 0 || o->threads > 65536)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.threads = %d: expected 0 to 65536",
+                             o->threads);
+    if (!(o->cutoff >= 0.0 && o->cutoff <= 1.0))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.cutoff = %g: expected 0 to 1",
+                             o->cutoff);
+    if (o->device < -1)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "options.device = %d: expected the number of a GPU, or -1", o->device);
+    return FMO_OK;
+}

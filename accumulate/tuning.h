@@ -1,0 +1,127 @@
+/* Every constant that was chosen by measuring, in one table: what it is, its value, and the raw
+ * results that chose it (with the rung of docs/ladder.md where several stand in one file).
+ * Accuracy has its own constants, with what they leave out: rules/screen.h, plan/plan.h and
+ * integrals/far. Host and device. */
+#ifndef FMO_TUNING_H
+#define FMO_TUNING_H
+
+/* X(name, value, what it is, raw results; "-": a choice that nothing depends on).
+ *
+ * "Work" is the number of primitive quartets of a system before screening. */
+#define FMO_TUNING_REALS(X)                                                                      \
+    X(gpu_depth_small_work, 1e6, "work below which parts of pairs are shortest",                 \
+      "docs/results/2026-11-20-ee6bf27/h200-depth-scan.txt")                                     \
+    X(gpu_depth_middle_work, 3e7, "work below which parts of pairs are of middle length",        \
+      "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 40")                                 \
+    X(gpu_far_work, 1e7, "work from which far quartets have lists of their own",                 \
+      "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 39")                                 \
+    X(gpu_lists_work, 1e9, "work from which each list of a class has a kernel of its own",       \
+      "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 40")                                 \
+    X(gpu_small_work, 1e8,                                                                       \
+      "work below which builds share launches, and screening is in small "                       \
+      "blocks",                                                                                  \
+      "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 43")                                 \
+    X(gpu_list_share, 0.25, "of free memory, for the lists of quartets", "-")                    \
+    X(gpu_far_share, 0.125, "of free memory, for the nodes of far quartets", "-")                \
+    X(gpu_stored_share, 0.9, "of free memory, for integrals that are to be kept", "-")           \
+    X(gpu_stored_auto_share, 0.5, "the same where auto decides; the rest is left to others",     \
+      "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                         \
+    X(gpu_few_runs, 0.8, "atomics an add, from which auto finds that there are no runs to fold", \
+      "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                      \
+    X(gpu_copies_elements, 65536.0,                                                              \
+      "elements of K, copies together, up to which auto makes "                                  \
+      "copies",                                                                                  \
+      "docs/results/2026-11-20-d727bbc/h200-rungs-8-14.txt 6")                                   \
+    X(gpu_replicated_share, 0.5, "of the L2 cache, for two matrices in copies under replicated", \
+      "docs/results/2026-11-22-77b1cb3/h200-strategies.md")
+
+#define FMO_TUNING_COUNTS(X)                                                                     \
+    X(gpu_threads, 128,                                                                          \
+      "threads of a block of quartet kernels: four warps, so that with 255 "                     \
+      "registers a thread two blocks fit a multiprocessor",                                      \
+      "docs/results/2026-11-22-2380313/sm90-ptxas-registers.txt")                                \
+    X(gpu_depth_small, 2, "primitives of the longest part of a pair, by work",                   \
+      "docs/results/2026-11-20-ee6bf27/h200-depth-scan.txt")                                     \
+    X(gpu_depth_middle, 6, "the same", "docs/results/2026-11-20-ee6bf27/h200-depth-scan.txt")    \
+    X(gpu_depth_large, 9, "the same", "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 40") \
+    X(gpu_list_most, 1 << 30, "quartets of a list",                                              \
+      "docs/results/2026-11-21-db43f1e/h200-rungs-24-31.txt 31")                                 \
+    X(gpu_copies_most, 8, "copies of K under auto",                                              \
+      "docs/results/2026-11-20-d727bbc/h200-rungs-8-14.txt 6")                                   \
+    X(gpu_replicas_most, 64, "copies under replicated",                                          \
+      "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                      \
+    X(gpu_block_shared_ao_most, 128,                                                             \
+      "functions up to which block-shared, which compares every "                                \
+      "pair of threads, is accepted",                                                            \
+      "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                      \
+    X(gpu_screen_warps, 4, "of a block that screens; small blocks wait less at barriers",        \
+      "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 41")                                 \
+    X(gpu_screen_blocks, 12, "of these that must fit a multiprocessor",                          \
+      "docs/results/2026-11-22-e7eae95/h200-rungs-32-36.txt 32")                                 \
+    X(gpu_screen_rounds, 4, "tiles of 32 kets of a slab that a warp takes",                      \
+      "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 43")                                 \
+    X(gpu_screen_slabs_small, 2,                                                                 \
+      "slabs of a block in small systems, which need many blocks that "                          \
+      "leave the L1 cache to others",                                                            \
+      "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 43")                                 \
+    X(gpu_screen_slabs_large, 16, "the same in large ones, which want long pieces of lists",     \
+      "docs/results/2026-11-22-e7eae95/h200-rungs-32-36.txt 32")                                 \
+    X(gpu_screen_queue_large, 1536, "survivors that a block of a large system collects",         \
+      "docs/results/2026-11-21-db43f1e/h200-rungs-24-31.txt 30")                                 \
+    X(gpu_screen_rows_bytes, 36 * 1024, "shared memory that rows of block maxima may take",      \
+      "docs/results/2026-11-20-3777c84/h200-ncu-rungs-3-6.txt 5")                                \
+    X(gpu_waves_large, 2,                                                                        \
+      "blocks of a kernel, times what fits the GPU, in systems with far "                        \
+      "quartets: they end one after the other",                                                  \
+      "docs/results/2026-11-22-e7eae95/h200-rungs-32-36.txt 36")                                 \
+    X(gpu_groups_wanted, 4,                                                                      \
+      "groups of a batch at least, so that one fills the GPU where another "                     \
+      "ends",                                                                                    \
+      "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 45")                                 \
+    X(gpu_group_least, 8, "builds of a group at least",                                          \
+      "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 45")                                 \
+    X(gpu_group_most, 64, "builds of a group",                                                   \
+      "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 42")                                 \
+    X(gpu_group_waves, 4, "blocks of a group's kernel, times what fits the GPU",                 \
+      "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 46")                                 \
+    X(batch_waiting, 256, "jobs of a batch that are started together: four groups",              \
+      "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 45")                                 \
+    X(gpu_tile_tasks, 256, "warps of schedule tile for a multiprocessor",                        \
+      "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                      \
+    X(gpu_tile_kets_least, 128, "kets of a warp of schedule tile",                               \
+      "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                      \
+    X(gpu_stored_piece_least, 32, "kept quartets that a warp screens in a row",                  \
+      "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                         \
+    X(gpu_stored_piece_most, 256, "the same: survivors stay next to those they share rows with", \
+      "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                         \
+    X(gpu_stored_pieces, 8, "of these for a warp at least: none is left with all survivors",     \
+      "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                         \
+    X(split_bytes, 512 << 20, "pinned memory of mode split, without options.memory", "-")        \
+    X(split_bytes_least, 1 << 20, "of a buffer", "-")
+
+/* Blocks of quartet kernels that must fit a multiprocessor, by class in the order of the table of
+ * classes: the fastest, with few spills outside the last; 65536 registers / (gpu_threads * blocks)
+ * a thread. docs/results/2026-11-22-2380313/sm90-ptxas-registers.txt,
+ * docs/results/2026-11-22-e7eae95/h200-rungs-32-36.txt 36. */
+#define FMO_TUNING_GPU_RESIDENT 7, 5, 4, 5, 3, 2
+
+/* The same of far quartets, by the order of the Boys function that a near one would need. */
+#define FMO_TUNING_GPU_FAR_RESIDENT 8, 6, 4, 3, 2
+
+enum {
+#define ROW(name, value, what, source) fmo_tuning_##name = value,
+    FMO_TUNING_COUNTS(ROW)
+#undef ROW
+};
+
+#if defined(__cplusplus)
+#define FMO_TUNING_REAL static constexpr double
+#else
+#define FMO_TUNING_REAL __attribute__((unused)) static const double
+#endif
+#define ROW(name, value, what, source) FMO_TUNING_REAL fmo_tuning_##name = value;
+FMO_TUNING_REALS(ROW)
+#undef ROW
+#undef FMO_TUNING_REAL
+
+#endif

@@ -1,0 +1,84 @@
+/* Lists of tasks: all of a build, and shares of it. */
+#include "accumulate/work/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "integrals/tables.h"
+
+/* What a primitive quartet costs, about: recursions go with the square of the order. */
+static double weight_of(int eri_class, const fmo_work_size *size)
+{
+    const int order = fmo_eri_class_order(eri_class);
+    return size[fmo_eri_class_bra(eri_class)].prims * size[fmo_eri_class_ket(eri_class)].prims *
+           (1 + 2 * order * order);
+}
+
+static fmo_status no_memory(fmo_error *err)
+{
+    return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a list of tasks");
+}
+
+fmo_status fmo_work_all(const fmo_work_size *size, fmo_work *work, fmo_error *err)
+{
+    work->num = 0;
+    work->task = calloc(FMO_ERI_CLASS_COUNT, sizeof *work->task);
+    if (!work->task) return no_memory(err);
+    for (int c = FMO_ERI_CLASS_COUNT - 1; c >= 0; c--) {
+        const int bras = size[fmo_eri_class_bra(c)].pairs;
+        if (bras && size[fmo_eri_class_ket(c)].pairs)
+            work->task[work->num++] = (fmo_task){(fmo_eri_class)c, 0, bras, weight_of(c, size)};
+    }
+    return FMO_OK;
+}
+
+/* The first bra from `begin` on with at least `candidates` pairs of pairs before it. */
+static int bra_after(const fmo_task *task, const fmo_work_size *size, double candidates)
+{
+    int low = task->bra_begin, high = task->bra_end;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if ((double)fmo_work_candidates(task->eri_class, size, (size_t)task->bra_begin,
+                                        (size_t)middle) < candidates)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+fmo_status fmo_work_share(const fmo_work *from, const fmo_work_size *size, int share, int shares,
+                          fmo_work *work, fmo_error *err)
+{
+    work->num = 0;
+    work->task = calloc((size_t)from->num + 1, sizeof *work->task);
+    if (!work->task) return no_memory(err);
+    for (int n = 0; n < from->num; n++) {
+        const fmo_task *task = &from->task[n];
+        const double all = (double)fmo_work_candidates(
+            task->eri_class, size, (size_t)task->bra_begin, (size_t)task->bra_end);
+        const int begin = bra_after(task, size, all * share / shares);
+        const int end =
+            share + 1 == shares ? task->bra_end : bra_after(task, size, all * (share + 1) / shares);
+        if (begin >= end) continue;
+        const double own =
+            (double)fmo_work_candidates(task->eri_class, size, (size_t)begin, (size_t)end);
+        work->task[work->num++] =
+            (fmo_task){task->eri_class, begin, end, all > 0.0 ? task->weight * own / all : 0.0};
+    }
+    return FMO_OK;
+}
+
+void fmo_work_free(fmo_work *work)
+{
+    free(work->task);
+    work->task = NULL;
+    work->num = 0;
+}
+
+double fmo_work_weight(const fmo_work *work)
+{
+    double weight = 0.0;
+    for (int n = 0; n < work->num; n++) weight += work->task[n].weight;
+    return weight;
+}

@@ -1,0 +1,61 @@
+/* What a build has to do, as a list of tasks: somebody else's share of it, or less of it, is
+ * another list. Who executes it - the host's kernels, or a schedule of a GPU - says how many bra
+ * pairs its lists have, and goes through the tasks in order. */
+#ifndef FMO_WORK_H
+#define FMO_WORK_H
+
+#include <fmo/eri_class.h>
+#include <fmo/status.h>
+#include "integrals/pairs/shell_pair.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Quartets of a class whose bras are a range of the executor's list of bra pairs, with all kets
+ * that come with them: those of the class's ket pairs, up to the bra itself where both are of one
+ * list. */
+typedef struct fmo_task {
+    fmo_eri_class eri_class;
+    int bra_begin, bra_end;
+    double weight; /* what it costs, in the units of the whole list */
+} fmo_task;
+
+typedef struct fmo_work {
+    int num;
+    fmo_task *task; /* the heaviest classes first */
+} fmo_work;
+
+/* Pairs of a class in the executor's lists, and primitive pairs in them. */
+typedef struct fmo_work_size {
+    int pairs;
+    double prims;
+} fmo_work_size;
+
+/* All quartets, a task for each class that has any.
+ * @param[in] size  [FMO_PAIR_CLASS_COUNT] */
+fmo_status fmo_work_all(const fmo_work_size *size, fmo_work *work, fmo_error *err);
+
+/* Share number `share`, from 0, of `shares` of about equal weight, which together are the list;
+ * each class is cut at bra pairs. */
+fmo_status fmo_work_share(const fmo_work *from, const fmo_work_size *size, int share, int shares,
+                          fmo_work *work, fmo_error *err);
+
+void fmo_work_free(fmo_work *work);
+
+/* The sum of the weights. */
+double fmo_work_weight(const fmo_work *work);
+
+/* Pairs of pairs of bras [begin, end) of a class. */
+static inline size_t fmo_work_candidates(int eri_class, const fmo_work_size *size, size_t begin,
+                                         size_t end)
+{
+    if (fmo_eri_class_bra(eri_class) != fmo_eri_class_ket(eri_class))
+        return (end - begin) * (size_t)size[fmo_eri_class_ket(eri_class)].pairs;
+    return end * (end + 1) / 2 - begin * (begin + 1) / 2;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

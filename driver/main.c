@@ -1,0 +1,226 @@
+/* fmo-driver: two-electron Fock matrices and SCFs of data sets, from the command line.
+ * Next: cli/options.c (what it takes), run/run.h (what it does), report/report.c and profile_json.c
+ * (what it says); arrows go main.c -> report -> run -> cli -> base. Everything numerical is in the
+ * libraries, <fmo/fock.h> and <fmo/scf.h>. */
+#define _GNU_SOURCE
+#include "driver/cli/options.h"
+#include "driver/report/profile_json.h"
+#include "driver/report/report.h"
+#include "driver/run/batch.h"
+#include "driver/run/run.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <hdf5.h>
+#include <fmo/version.h>
+
+/* If we were started with a standard stream closed, the first file opened would take its number
+ * and the report would go into it. Fill the gaps with streams on which writing fails. */
+static void reserve_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
+            int got = open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+            if (got != -1 && got != fd) close(got);
+        }
+}
+
+/* Whether a message of the library begins with the file's name, cut at the left if it is long. */
+static bool begins_with_name(const char *message, const char *name)
+{
+    size_t length = strlen(name);
+    if (strncmp(message, name, length) == 0) return true;
+    const char *colon = strstr(message, ": ");
+    if (strncmp(message, "...", 3) != 0 || !colon) return false;
+    size_t tail = (size_t)(colon - message) - 3;
+    return tail <= length && strncmp(message + 3, name + length - tail, tail) == 0;
+}
+
+/* One line on stderr: "fmo-driver: name: message", the name of the data set (or NULL) once. */
+static void print_error(const char *name, const char *message)
+{
+    char clean[4096] = "";
+    if (name) snprintf(clean, sizeof clean, "%s", name);
+    for (char *c = clean; *c; c++)
+        if (iscntrl((unsigned char)*c)) *c = '?';
+    if (name && !begins_with_name(message, clean))
+        fprintf(stderr, "fmo-driver: %s: %s\n", clean, message);
+    else
+        fprintf(stderr, "fmo-driver: %s\n", message);
+}
+
+static int worse(int code, int than)
+{
+    return code > than ? code : than;
+}
+
+/* Everything written to stdout so far has arrived, or an exit code that says it has not. */
+static int flush_stdout(void)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
+    print_error("standard output", errno ? strerror(errno) : "write error");
+    return fmo_status_exit_code(FMO_ERR_OUTPUT);
+}
+
+/* One data set: report it, or say on stderr why not. json is NULL without --profile=json. *reported
+ * counts those of which there is something on stdout. */
+static int report_one(const driver_options *options, const char *path, fmo_status status,
+                      fmo_error *err, const driver_result *result, driver_json *json, int *reported)
+{
+    fmo_error json_err = {FMO_OK, ""};
+    int code = 0;
+    if (status != FMO_OK) {
+        /* A status without a message would be a bug of the library; say at least what it means. */
+        fmo_error_set(err, status, "%s", fmo_status_text(status));
+        print_error(path, err->message);
+        code = fmo_status_exit_code(status);
+        if (json && driver_json_add_failure(json, path, err, &json_err) != FMO_OK)
+            print_error(path, json_err.message);
+    } else {
+        driver_check_status check = result->check.status;
+        if (check == DRIVER_CHECK_FAIL || check == DRIVER_CHECK_IMPOSSIBLE)
+            code = fmo_status_exit_code(FMO_ERR_CHECK);
+        if (result->scf_verdict.status != FMO_OK) {
+            print_error(path, result->scf_verdict.message);
+            code = fmo_status_exit_code(result->scf_verdict.status);
+        }
+        ++*reported;
+        if (!json) {
+            driver_report(options, result, stdout);
+        } else {
+            if (driver_json_add(json, options, result, &json_err) != FMO_OK) {
+                print_error(path, json_err.message);
+                code = worse(code, fmo_status_exit_code(json_err.status));
+            }
+            if (check == DRIVER_CHECK_FAIL || check == DRIVER_CHECK_IMPOSSIBLE) {
+                fprintf(stderr, "fmo-driver: %s: ", fmo_dataset_path(result->dataset));
+                driver_check_print(&result->check, result->dataset, stderr);
+                fputc('\n', stderr);
+            }
+        }
+    }
+    return code;
+}
+
+/* What a data set has printed before it is done. */
+typedef struct listener {
+    const driver_options *options;
+    bool begun;
+} listener;
+
+/* An SCF's cycles, for people. What was printed before a fault stays. */
+static void print_cycle(const driver_result *result, void *user)
+{
+    listener *l = user;
+    driver_report_cycle(l->options, result, stdout);
+    fflush(stdout); /* whether that went well is looked at after the data set */
+    l->begun = true;
+}
+
+static int run_one(const driver_options *options, const char *path, driver_json *json,
+                   int *reported)
+{
+    driver_result result;
+    fmo_error err = {FMO_OK, ""};
+    listener l = {options, false};
+    const driver_watch watch = {print_cycle, &l};
+    const bool watched = !json && !options->quiet;
+    const fmo_status status = driver_run(options, path, watched ? &watch : NULL, &result, &err);
+    const int code = report_one(options, path, status, &err, &result, json, reported);
+    *reported += status != FMO_OK && l.begun;
+    driver_result_free(&result);
+    return code;
+}
+
+/* All data sets in one call. */
+static int run_batch(const driver_options *options, driver_json *json, int *reported)
+{
+    driver_batch batch;
+    fmo_error err = {FMO_OK, ""};
+    int code = 0;
+    const fmo_status status = driver_run_batch(options, &batch, &err);
+    if (status != FMO_OK) {
+        print_error(NULL, err.message);
+        code = fmo_status_exit_code(status);
+    }
+    for (int i = 0; i < batch.count && status == FMO_OK; i++) {
+        if (*reported > 0 && !json && !options->quiet) fputs("\n", stdout);
+        code = worse(code, report_one(options, options->datasets[i], batch.err[i].status,
+                                      &batch.err[i], &batch.result[i], json, reported));
+    }
+    if (*reported > 0 && json && driver_json_add_batch(json, &batch, &err) != FMO_OK) {
+        print_error(NULL, err.message);
+        code = worse(code, fmo_status_exit_code(err.status));
+    }
+    if (*reported > 0 && !json && !options->quiet) driver_report_batch(&batch, stdout);
+    driver_batch_free(&batch);
+    return code;
+}
+
+static int run_all(const driver_options *options)
+{
+    driver_json *json = NULL;
+    int code = 0, reported = 0, write_code = 0;
+    if (options->profile == DRIVER_PROFILE_JSON) {
+        json = driver_json_create();
+        if (!json) {
+            print_error(NULL, "no memory for the profile");
+            return fmo_status_exit_code(FMO_ERR_MEMORY);
+        }
+    }
+    if (options->batch) {
+        code = run_batch(options, json, &reported);
+        write_code = flush_stdout();
+    }
+    for (int i = 0; i < options->dataset_num && write_code == 0 && !options->batch; i++) {
+        if (reported > 0 && !json && !options->quiet) fputs("\n", stdout);
+        code = worse(code, run_one(options, options->datasets[i], json, &reported));
+        write_code = flush_stdout();
+    }
+    /* With nothing to report, stdout stays empty here too. */
+    if (json && reported > 0) {
+        fmo_error err = {FMO_OK, ""};
+        if (driver_json_write(json, stdout, &err) != FMO_OK) {
+            print_error(NULL, err.message);
+            code = worse(code, fmo_status_exit_code(err.status));
+        }
+        write_code = flush_stdout();
+    }
+    driver_json_destroy(json);
+    return worse(code, write_code);
+}
+
+int main(int argc, char **argv)
+{
+    driver_options options;
+    fmo_error err = {FMO_OK, ""};
+
+    reserve_standard_streams();
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is a write error with a message */
+    /* After a damaged file HDF5 1.10 may complain on its way out, when no library call can hush it.
+     */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+
+    if (driver_options_parse(argc, argv, &options, &err) != FMO_OK) {
+        print_error(NULL, err.message);
+        return fmo_status_exit_code(err.status);
+    }
+    switch (options.action) {
+    case DRIVER_HELP:
+        driver_options_help(stdout);
+        return flush_stdout();
+    case DRIVER_VERSION:
+        printf("fmo-driver %s\n", FMO_VERSION_STRING);
+        return flush_stdout();
+    case DRIVER_RUN:
+        break;
+    }
+    return run_all(&options);
+}

@@ -1,0 +1,44 @@
+/* Parts of JSON documents: numbers, texts, spreads, what a program is and where it ran. */
+#define _GNU_SOURCE
+#include "driver/report/json.h"
+#include "driver/report/host.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <fmo/version.h>
+
+json_t *driver_json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *driver_json_text(const char *value)
+{
+    if (!value) return json_null();
+    json_t *string = json_string(value);
+    if (string) return string;
+    char *copy = strdup(value);
+    if (!copy) return NULL;
+    for (char *c = copy; *c; c++)
+        if ((unsigned char)*c > 127) *c = '?';
+    string = json_string(copy);
+    free(copy);
+    return string;
+}
+
+json_t *driver_json_spread(const driver_spread *spread)
+{
+    return json_pack("{s:o, s:o, s:o}", "min", driver_json_number(spread->min), "median",
+                     driver_json_number(spread->median), "max", driver_json_number(spread->max));
+}
+
+json_t *driver_json_head(const char *format, int version)
+{
+    char cpu[128];
+    driver_host_cpu(cpu, sizeof cpu);
+    return json_pack("{s:s, s:i, s:s, s:o, s:{s:o, s:i}}", "format", format, "version", version,
+                     "fmo_version", FMO_VERSION_STRING, "revision",
+                     driver_json_text(driver_host_revision()), "host", "cpu", driver_json_text(cpu),
+                     "cores", driver_host_cores());
+}

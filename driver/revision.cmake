@@ -1,0 +1,15 @@
+# Writes HEADER with the git revision of SOURCE ("" outside a repository); leaves it alone if equal.
+set(revision "")
+find_program(GIT git)
+if(GIT AND EXISTS ${SOURCE}/.git)
+    execute_process(COMMAND ${GIT} -C ${SOURCE} describe --always --dirty --abbrev=12 --exclude=*
+                    OUTPUT_VARIABLE revision ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+endif()
+set(text "#define FMO_REVISION \"${revision}\"\n")
+set(old "")
+if(EXISTS ${HEADER})
+    file(READ ${HEADER} old)
+endif()
+if(NOT text STREQUAL old)
+    file(WRITE ${HEADER} "${text}")
+endif()

@@ -1,0 +1,199 @@
+/* Runs the SCF of one data set or geometry: read, converge, write. */
+#define _GNU_SOURCE
+#include "driver/run/scf.h"
+#include "driver/base/checkgoto.h"
+#include "driver/base/output_check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <fmo/basis_set.h>
+#include <fmo/molecule.h>
+#include <fmo/wavefunction.h>
+
+/* Whether the name is of a set with polarisation functions, by its usual marks. */
+static bool has_d_shells(const char *name)
+{
+    static const char *const families[] = {"cc-p", "aug-", "def2-", "ano-", "pc-1", "pc-2", "pc-3"};
+    bool found = strpbrk(name, "*(") != NULL;
+    for (size_t k = 0; k < sizeof families / sizeof families[0]; k++)
+        found |= strncasecmp(name, families[k], strlen(families[k])) == 0;
+    return found;
+}
+
+/* The basis set, and more about a name that is not known than the library says. */
+static fmo_status read_basis(const char *name, fmo_basis_set **set, fmo_error *err)
+{
+    fmo_error why = {FMO_OK, ""};
+    const fmo_status status = fmo_basis_set_read(name, set, &why);
+    if (status == FMO_OK) return FMO_OK;
+    const char *others = strstr(why.message, "choose one of");
+    if (others && has_d_shells(name))
+        return fmo_error_set(
+            err, status,
+            "basis set '%.64s' needs d shells for its polarisation functions: this "
+            "build supports s and p; %s",
+            name, others);
+    return fmo_error_set(err, status, "%s", why.message);
+}
+
+static fmo_status read_geometry(const driver_options *options, const char *path,
+                                fmo_dataset **dataset, fmo_error *err)
+{
+    fmo_molecule *molecule = NULL;
+    fmo_basis_set *set = NULL;
+    fmo_status status = fmo_molecule_read_xyz(path, &molecule, err);
+    if (status == FMO_OK) status = read_basis(options->basis, &set, err);
+    if (status == FMO_OK) status = fmo_dataset_create(molecule, set, options->charge, dataset, err);
+    fmo_basis_set_destroy(set);
+    fmo_molecule_destroy(molecule);
+    return status;
+}
+
+/* What the data set says, or with --charge what is left of the nuclei's charges. */
+static int electron_num(const driver_options *options, const fmo_dataset *dataset)
+{
+    const fmo_basis *basis = fmo_dataset_basis(dataset);
+    if (!options->charge_given) return fmo_dataset_electron_num(dataset);
+    double charge = -options->charge;
+    for (int i = 0; i < fmo_basis_nucleus_num(basis); i++)
+        charge += fmo_basis_nucleus_charge(basis, i);
+    return charge > 0.0 && charge < 1e9 ? (int)lround(charge) : 0;
+}
+
+typedef struct listener {
+    const driver_options *options;
+    driver_progress *progress;
+    driver_result *result;
+    const driver_watch *watch; /* or NULL */
+    int out_of_memory;
+} listener;
+
+static void take_cycle(const fmo_scf_cycle *cycle, void *user)
+{
+    listener *l = user;
+    driver_result *result = l->result;
+    fmo_scf_cycle *more =
+        realloc(result->cycles, (size_t)(result->cycle_num + 1) * sizeof *result->cycles);
+    driver_progress_end(l->progress);
+    if (!more) l->out_of_memory = 1;
+    if (more) {
+        result->cycles = more;
+        result->cycles[result->cycle_num] = *cycle;
+        result->cycles[result->cycle_num++].so_far = NULL;
+        result->profile = cycle->so_far->fock_profile;
+        if (l->watch) l->watch->cycle(result, l->watch->user);
+    }
+    /* What the builds to come are for. */
+    if (cycle->converged && l->options->scf_options.stability != FMO_SCF_STABILITY_NONE)
+        driver_progress_begin(l->progress, "stability");
+    else
+        driver_progress_begin(l->progress, "cycle %d", cycle->cycle + 1);
+}
+
+static fmo_status write_files(const driver_options *options, const driver_result *result,
+                              fmo_error *err)
+{
+    const fmo_scf_result *scf = result->scf;
+    const fmo_wavefunction wavefunction = {.mo_num = scf->mo_num,
+                                           .coefficient = scf->coefficient,
+                                           .energy = scf->orbital_energy,
+                                           .occupation = scf->occupation,
+                                           .overlap = scf->overlap,
+                                           .core_hamiltonian = scf->core_hamiltonian,
+                                           .total_energy = scf->energy,
+                                           .converged = scf->converged,
+                                           .method = "RHF"};
+    fmo_status status = FMO_OK;
+    if (options->output)
+        status =
+            fmo_wavefunction_write_trexio(options->output, result->dataset, &wavefunction, err);
+    if (status == FMO_OK && options->molden)
+        status =
+            fmo_wavefunction_write_molden(options->molden, result->dataset, &wavefunction, err);
+    return status;
+}
+
+/* The numbers that builds have, too: of G = F - H of the last density. */
+static fmo_status evaluate(driver_result *result, fmo_error *err)
+{
+    const fmo_scf_result *scf = result->scf;
+    const size_t size = (size_t)result->nao * (size_t)result->nao;
+    double *G = malloc(size * sizeof *G);
+    if (!G) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for G");
+    for (size_t i = 0; i < size; i++) G[i] = scf->fock[i] - scf->core_hamiltonian[i];
+    driver_result_evaluate(result, scf->density, G, NULL, 0.0);
+    result->energy = scf->energy;
+    result->no_energy = NULL;
+    result->profile = scf->fock_profile;
+    result->profile.plan_seconds = scf->plan_seconds;
+    free(G);
+    return FMO_OK;
+}
+
+fmo_status driver_run_scf(const driver_options *options, const char *path,
+                          const driver_watch *watch, driver_result *result, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    fmo_scf_options scf = options->scf_options;
+    const char *kind = driver_is_xyz(path) ? "geometry" : "data set";
+    driver_progress progress;
+    listener cycles = {options, &progress, result, watch, 0};
+
+    memset(result, 0, sizeof *result);
+    result->is_scf = true;
+    driver_progress_init(&progress, stderr, !options->quiet);
+    scf.fock = options->fock;
+    scf.fock.cutoff = driver_cutoff(options);
+    scf.fock.progress = driver_progress_update;
+    scf.fock.progress_user = &progress;
+    scf.callback = take_cycle;
+    scf.user = &cycles;
+
+    if (options->multiplicity != 1)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "multiplicity %d: only closed shells (multiplicity 1) can be done; "
+                             "leave out --multiplicity, and choose --charge so that the number of "
+                             "electrons is even",
+                             options->multiplicity);
+    if (options->output) CHECKGOTO(driver_check_output("output", options->output, path, kind, err));
+    if (options->molden) CHECKGOTO(driver_check_output("molden", options->molden, path, kind, err));
+    if (driver_is_xyz(path))
+        CHECKGOTO(read_geometry(options, path, &result->dataset, err));
+    else
+        CHECKGOTO(fmo_dataset_read_basis(path, &result->dataset, err));
+    result->nao = fmo_basis_ao_num(fmo_dataset_basis(result->dataset));
+
+    const int from_file =
+        strcmp(fmo_dataset_core_hamiltonian_source(result->dataset), "computed") != 0;
+    const fmo_scf_input input = {
+        .basis = fmo_dataset_basis(result->dataset),
+        .electron_num = electron_num(options, result->dataset),
+        .core_hamiltonian = from_file ? fmo_dataset_core_hamiltonian(result->dataset) : NULL,
+        .nuclear_repulsion = fmo_dataset_nuclear_repulsion(result->dataset),
+        .density = fmo_dataset_density(result->dataset)};
+    result->electrons = input.electron_num;
+    if (input.electron_num < 0) {
+        status = fmo_error_set(err, FMO_ERR_INPUT,
+                               "the data set does not say how many electrons there are: give "
+                               "--charge");
+        goto done;
+    }
+    driver_progress_begin(&progress, "cycle 1");
+    status = fmo_scf_run(&input, &scf, &result->scf, &result->scf_verdict);
+    driver_progress_end(&progress);
+    if (!result->scf) {
+        fmo_error_set(err, status, "%s", result->scf_verdict.message);
+        goto done;
+    }
+    if (cycles.out_of_memory) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the list of cycles");
+        goto done;
+    }
+    CHECKGOTO(evaluate(result, err));
+    CHECKGOTO(write_files(options, result, err));
+done:
+    driver_progress_end(&progress);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* The SCF of one data set or geometry: read, converge, write. */
+#ifndef FMO_RUN_SCF_H
+#define FMO_RUN_SCF_H
+
+#include "driver/cli/options.h"
+#include "driver/run/result.h"
+
+/** Who wants to hear of each cycle as it ends; the result has its `cycles`, data set and profile so
+ *  far. */
+typedef struct driver_watch {
+    void (*cycle)(const driver_result *result, void *user);
+    void *user;
+} driver_watch;
+
+/** Files are written of a state that did not converge, too.
+ *  @param[in] watch  or NULL
+ *  @param[out] result  free with driver_result_free, on error too
+ *  @return FMO_OK (also when it did not converge: see result->scf_verdict), or what went wrong
+ *          first */
+fmo_status driver_run_scf(const driver_options *options, const char *path,
+                          const driver_watch *watch, driver_result *result, fmo_error *err);
+
+#endif

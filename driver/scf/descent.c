@@ -1,0 +1,47 @@
+/* After convergence: where the solution is unstable and that is wanted, down along its direction to
+ * a lower one. */
+#include "driver/base/clock.h"
+#include "driver/scf/scf_internal.h"
+
+/* Turns the occupied orbitals by `angle` along a direction [virtual][occupied]: the density of the
+ * space spanned by Y = C_occ + angle C_vir V, which are the lowest "orbitals" of -Y Y^T. */
+static void turn_orbitals(fmo_scf_state *s, const double *direction, double angle)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const int nocc = s->occupied, nvir = s->m - nocc;
+    const double *virtuals = s->orbitals + (size_t)s->m * (size_t)nocc;
+    double *Y = s->work2, *M = s->past_fock;
+    op->add(s->la, (size_t)s->m * (size_t)nocc, 1.0, s->orbitals, 0.0, Y);
+    op->multiply(s->la, 'N', 'N', s->m, nocc, nvir, angle, virtuals, direction, 1.0, Y);
+    op->multiply(s->la, 'N', 'T', s->m, s->m, nocc, -1.0, Y, Y, 0.0, M);
+    op->fold(s->la, s->m, 0.5, 1.0, M);
+    fmo_scf_solve(s, M, s->density_o);
+    fmo_scf_from_orthogonal(s, s->density_o, s->density);
+}
+
+/* Checks the converged state; where it is unstable and that is wanted, goes down from there. */
+fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r,
+                             fmo_error *err)
+{
+    enum { DESCENTS = 10 };
+    const int nocc = s->occupied, nvir = s->m - nocc;
+    fmo_status status = FMO_OK;
+    if (nvir == 0) return FMO_OK;
+    double *direction = s->la->ops->allocate(s->la, (size_t)nvir * (size_t)nocc);
+    while (r->converged && s->la->error.status == FMO_OK && status == FMO_OK) {
+        const double start = driver_seconds(), fock = s->fock_seconds, solve = s->solve_seconds;
+        r->hessian_lowest = fmo_scf_hessian_lowest(s, direction);
+        r->stability_seconds += driver_seconds() - start;
+        s->fock_seconds = fock;
+        s->solve_seconds = solve;
+        if (!(r->hessian_lowest < FMO_SCF_UNSTABLE) || o->stability != FMO_SCF_STABILITY_FOLLOW ||
+            r->descents == DESCENTS)
+            break;
+        turn_orbitals(s, direction, 0.5);
+        r->descents++;
+        status = fmo_scf_converge(s, o, 1, r, err);
+        if (status == FMO_OK) fmo_scf_canonical_orbitals(s);
+    }
+    s->la->ops->release(s->la, direction);
+    return status;
+}

@@ -1,0 +1,147 @@
+/* Cycles until convergence: error and gradient of a Fock matrix, extrapolation from the past ones,
+ * the next density; in an orthogonal basis between two builds. */
+#include "driver/base/clock.h"
+#include "driver/scf/scf_internal.h"
+
+#include <math.h>
+
+/* EDIIS takes over when the energy rises by more than this while the gradient is large, until the
+ * gradient has become small. */
+static const double energy_rise = 1e-4, ediis_until = 0.1;
+
+/* With a gradient below this many times the threshold the next cycle is likely the last, so it gets
+ * a full build. */
+static const double nearly = 10.0;
+
+/* The past Fock matrices. Slots are filled in turn; B and T go by slot. */
+typedef struct past {
+    int size, held, newest;
+    int guess; /* slot of a first density that is not one of doubly occupied orbitals, or -1 */
+    double energy[FMO_DIIS_MAX], B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX];
+} past;
+
+/* Slots from the oldest to the newest. */
+static void order_of(const past *p, int slot[])
+{
+    for (int i = 0; i < p->held; i++) slot[i] = (p->newest + 1 + i + (p->size - p->held)) % p->size;
+}
+
+/* Takes F and D of this cycle, in the orthogonal functions; error F D - D F, whose norm is sqrt 2
+ * times that of the gradient 2 F_ai. @return the gradient's norm */
+static double remember(fmo_scf_state *s, past *p, double energy)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t size = (size_t)s->m * (size_t)s->m;
+    p->newest = (p->newest + 1) % p->size;
+    if (p->newest == p->guess) p->guess = -1; /* gone */
+    if (p->held < p->size) p->held++;
+    const size_t at = (size_t)p->newest * size;
+    double *fock = s->past_fock + at, *error = s->past_error + at, *density = s->past_density + at;
+    fmo_scf_to_orthogonal(s, s->fock, fock);
+    op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, 1.0, fock, s->density_o, 0.0, error);
+    op->fold(s->la, s->m, 1.0, -1.0, error);
+    op->add(s->la, size, 1.0, s->density_o, 0.0, density);
+    p->energy[p->newest] = energy;
+    double row[FMO_DIIS_MAX], column[FMO_DIIS_MAX], errors[FMO_DIIS_MAX];
+    op->dots(s->la, size, p->held, s->past_error, error, errors);
+    op->dots(s->la, size, p->held, s->past_fock, density, row);    /* tr D_new F_v */
+    op->dots(s->la, size, p->held, s->past_density, fock, column); /* tr D_v F_new */
+    for (int v = 0; v < p->held; v++) {
+        p->B[p->newest][v] = p->B[v][p->newest] = errors[v];
+        p->T[p->newest][v] = row[v];
+        p->T[v][p->newest] = column[v];
+    }
+    return sqrt(0.5 * p->B[p->newest][p->newest]);
+}
+
+static void extrapolate(fmo_scf_state *s, const past *p, int ediis, double *fock_o)
+{
+    int slot[FMO_DIIS_MAX], m = 0;
+    double B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX], E[FMO_DIIS_MAX];
+    double c[FMO_DIIS_MAX], by_slot[FMO_DIIS_MAX] = {0.0};
+    order_of(p, slot);
+    for (int i = 0; i < p->held; i++)
+        if (p->held == 1 || !ediis || slot[i] != p->guess) slot[m++] = slot[i];
+    for (int i = 0; i < m; i++) {
+        E[i] = p->energy[slot[i]];
+        for (int j = 0; j < m; j++) {
+            B[i][j] = p->B[slot[i]][slot[j]];
+            T[i][j] = p->T[slot[i]][slot[j]];
+        }
+    }
+    if (ediis)
+        fmo_ediis_coefficients(m, E, (const double(*)[FMO_DIIS_MAX])T, c);
+    else
+        fmo_diis_coefficients(m, (const double(*)[FMO_DIIS_MAX])B, c);
+    for (int i = 0; i < m; i++) by_slot[slot[i]] = c[i];
+    s->la->ops->combine(s->la, (size_t)s->m * (size_t)s->m, p->held, s->past_fock, by_slot, fock_o);
+}
+
+/* Cycles until convergence or `max_cycles` in all; the density of the state is the first. */
+fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int ediis,
+                            fmo_scf_result *r, fmo_error *err)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t size_o = (size_t)s->m * (size_t)s->m;
+    past p = {.size = o->diis_size, .newest = -1, .guess = -1};
+    int full = 1, since_full = 0;
+    double lowest = INFINITY;
+    r->converged = 0;
+    for (int first = 1; r->cycles < o->max_cycles && !r->converged; first = 0) {
+        const double start = driver_seconds(), fock = s->fock_seconds, solve = s->solve_seconds;
+        const double energy = fmo_scf_build(s, full);
+        const double gradient = remember(s, &p, energy);
+        const double change = first ? NAN : energy - r->energy;
+        if (s->la->error.status != FMO_OK) return FMO_OK; /* the caller looks */
+        const int is_guess = r->cycles == 0 && o->guess != FMO_SCF_GUESS_CORE;
+        if (is_guess) p.guess = p.newest;
+        r->cycles++;
+        r->full_builds += full;
+        r->energy = energy;
+        r->energy_change = change;
+        r->gradient = gradient;
+        since_full = full ? 0 : since_full + 1;
+        /* Energies cannot agree better than they are rounded. */
+        const double noise = 1e-15 * fabs(energy) * 4.0;
+        const int still =
+            gradient < o->gradient_convergence && fabs(change) < fmax(o->energy_convergence, noise);
+        r->converged = still && full;
+        const int is_ediis = ediis;
+        if (isfinite(energy) && isfinite(gradient) && !r->converged) {
+            if (energy > lowest + energy_rise && gradient > ediis_until && !first) ediis = 1;
+            if (gradient < ediis_until) ediis = 0;
+            if (!is_guess) lowest = fmin(lowest, energy);
+            extrapolate(s, &p, ediis, s->orbitals);
+            if (o->level_shift > 0.0) { /* + shift (1 - D/2) */
+                op->add(s->la, size_o, -0.5 * o->level_shift, s->density_o, 1.0, s->orbitals);
+                op->add_to_diagonal(s->la, s->m, o->level_shift, s->orbitals);
+            }
+            if (r->cycles < o->max_cycles) {
+                fmo_scf_solve(s, s->orbitals, s->density_o);
+                fmo_scf_from_orthogonal(s, s->density_o, s->density);
+            }
+            full = since_full >= o->rebuild_cycles || gradient < nearly * o->gradient_convergence;
+        }
+        op->finish(s->la);
+        if (o->callback) {
+            fmo_scf_take_profile(s, r);
+            fmo_scf_cycle report = {.cycle = r->cycles,
+                                    .energy = energy,
+                                    .energy_change = change,
+                                    .gradient = gradient,
+                                    .full_build = since_full == 0,
+                                    .energy_diis = is_ediis,
+                                    .converged = r->converged,
+                                    .so_far = r,
+                                    .fock_seconds = s->fock_seconds - fock,
+                                    .solve_seconds = s->solve_seconds - solve};
+            report.other_seconds =
+                driver_seconds() - start - report.fock_seconds - report.solve_seconds;
+            o->callback(&report, o->user);
+        }
+        if (!isfinite(energy) || !isfinite(gradient))
+            return fmo_error_set(err, FMO_ERR_CHECK,
+                                 "the energy of cycle %d is not a finite number", r->cycles);
+    }
+    return FMO_OK;
+}

@@ -1,0 +1,94 @@
+/* The result: made, filled in from the state, judged in words, freed. */
+#include "driver/scf/scf_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void fmo_scf_result_destroy(fmo_scf_result *r)
+{
+    if (!r) return;
+    free(r->coefficient);
+    free(r->orbital_energy);
+    free(r->occupation);
+    free(r->density);
+    free(r->fock);
+    free(r->overlap);
+    free(r->core_hamiltonian);
+    free(r);
+}
+
+fmo_scf_result *fmo_scf_new_result(int nao)
+{
+    const size_t n = (size_t)nao;
+    fmo_scf_result *r = calloc(1, sizeof *r);
+    if (!r) return NULL;
+    r->nao = nao;
+    r->energy = r->energy_change = r->gradient = r->homo = r->lumo = r->hessian_lowest = NAN;
+    r->coefficient = calloc(n * n, sizeof(double));
+    r->orbital_energy = calloc(n, sizeof(double));
+    r->occupation = calloc(n, sizeof(double));
+    r->density = calloc(n * n, sizeof(double));
+    r->fock = calloc(n * n, sizeof(double));
+    r->overlap = calloc(n * n, sizeof(double));
+    r->core_hamiltonian = calloc(n * n, sizeof(double));
+    if (r->coefficient && r->orbital_energy && r->occupation && r->density && r->fock &&
+        r->overlap && r->core_hamiltonian)
+        return r;
+    fmo_scf_result_destroy(r);
+    return NULL;
+}
+void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r)
+{
+    if (fmo_fock_plan_profile(s->plan, &r->fock_profile, NULL) != FMO_OK) {
+        memset(&r->fock_profile, 0, sizeof r->fock_profile); /* device builds keep none */
+        r->fock_profile.threads = 1;
+    }
+    snprintf(r->fock_profile.device, sizeof r->fock_profile.device, "%s",
+             s->la->device[0] ? s->la->device : r->fock_profile.device);
+    snprintf(r->fock_profile.mode_reason, sizeof r->fock_profile.mode_reason, "%s", s->mode_reason);
+    r->fock_profile.mode = r->mode;
+}
+
+void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
+{
+    if (r->converged && r->hessian_lowest < FMO_SCF_UNSTABLE)
+        snprintf(r->verdict, sizeof r->verdict,
+                 "converged in %d cycles to an unstable solution: lowest eigenvalue of the orbital "
+                 "Hessian %.1e; follow it to a lower one",
+                 r->cycles, r->hessian_lowest);
+    else if (r->converged && r->descents)
+        snprintf(r->verdict, sizeof r->verdict,
+                 "converged in %d cycles, after following %d unstable direction%s", r->cycles,
+                 r->descents, r->descents == 1 ? "" : "s");
+    else if (r->converged)
+        snprintf(r->verdict, sizeof r->verdict, "converged in %d cycles", r->cycles);
+    else if (!isfinite(r->energy) || !isfinite(r->gradient))
+        snprintf(r->verdict, sizeof r->verdict,
+                 "stopped in cycle %d: the energy is not a finite number", r->cycles);
+    else
+        snprintf(r->verdict, sizeof r->verdict,
+                 "not converged in %d cycle%s: energy change %.1e (wanted %.0e), gradient %.1e "
+                 "(wanted %.0e); more cycles, a level shift of 0.3 or another guess may help",
+                 r->cycles, r->cycles == 1 ? "" : "s", r->energy_change, o->energy_convergence,
+                 r->gradient, o->gradient_convergence);
+}
+
+void fmo_scf_collect(fmo_scf_state *s, fmo_scf_result *r)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t n = (size_t)s->n, m = (size_t)s->m;
+    op->multiply(s->la, 'N', 'N', s->n, s->m, s->m, 1.0, s->X, s->orbitals, 0.0, s->work);
+    op->download(s->la, n * m, s->work, r->coefficient);
+    op->download(s->la, n * n, s->density, r->density);
+    op->download(s->la, n * n, s->fock, r->fock);
+    for (int k = 0; k < s->m; k++) {
+        r->orbital_energy[k] = s->orbital_energy[k];
+        r->occupation[k] = k < s->occupied ? 2.0 : 0.0;
+    }
+    r->mo_num = s->m;
+    r->homo = s->orbital_energy[s->occupied - 1];
+    r->lumo = s->occupied < s->m ? s->orbital_energy[s->occupied] : NAN;
+    fmo_scf_take_profile(s, r);
+}

@@ -1,0 +1,70 @@
+/* Names, defaults and limits of what an SCF is asked for. */
+#include "driver/scf/scf_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "integrals/names.h"
+
+FMO_NAMES(fmo_scf_guess, fmo_scf_guess, FMO_SCF_GUESS_TABLE)
+FMO_NAMES(fmo_scf_solver, fmo_scf_solver, FMO_SCF_SOLVER_TABLE)
+FMO_NAMES(fmo_scf_stability, fmo_scf_stability, FMO_SCF_STABILITY_TABLE)
+
+void fmo_scf_options_init(fmo_scf_options *options)
+{
+    if (!options) return;
+    memset(options, 0, sizeof *options);
+    fmo_fock_options_init(&options->fock);
+    options->fock.cutoff = 1e-12;
+    options->guess = FMO_SCF_GUESS_SAD;
+    options->max_cycles = 100;
+    options->energy_convergence = 1e-9;
+    options->gradient_convergence = 3e-5;
+    options->diis_size = 8;
+    options->rebuild_cycles = 12;
+    options->linear_dependence = 1e-7;
+}
+
+fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o, fmo_error *err)
+{
+    const int n = fmo_basis_ao_num(in->basis);
+    if ((unsigned)o->guess >= FMO_SCF_GUESS_COUNT || (unsigned)o->solver >= FMO_SCF_SOLVER_COUNT ||
+        (unsigned)o->stability >= FMO_SCF_STABILITY_COUNT)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_scf_run: guess, solver or stability is none of its enum");
+    if (o->max_cycles < 1 || o->rebuild_cycles < 0)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_scf_run: max_cycles = %d, rebuild_cycles = %d: expected at least "
+                             "1 and 0",
+                             o->max_cycles, o->rebuild_cycles);
+    if (o->diis_size < 1 || o->diis_size > FMO_DIIS_MAX)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_scf_run: diis_size = %d: expected 1 to %d",
+                             o->diis_size, FMO_DIIS_MAX);
+    if (!(o->energy_convergence > 0.0) || !(o->gradient_convergence > 0.0) ||
+        !(o->level_shift >= 0.0) || !(o->linear_dependence >= 0.0) || !isfinite(o->level_shift) ||
+        !(o->linear_dependence < 1.0))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_scf_run: expected positive convergence thresholds, level_shift "
+                             ">= 0 and linear_dependence from 0 to 1");
+    if (o->guess == FMO_SCF_GUESS_READ && !in->density)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "guess read needs a density, and there is none; use guess sad");
+    if (in->electron_num < 0)
+        return fmo_error_set(err, FMO_ERR_INPUT, "the number of electrons is not known");
+    if (in->electron_num == 0)
+        return fmo_error_set(err, FMO_ERR_INPUT, "no electrons: choose a lower --charge");
+    if (in->electron_num % 2)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "%d electrons: RHF needs an even number; choose another --charge",
+                             in->electron_num);
+    if (in->electron_num > 2 * n)
+        return fmo_error_set(
+            err, FMO_ERR_INPUT,
+            "%d electrons do not fit into %d functions: choose a larger basis or a "
+            "higher --charge",
+            in->electron_num, n);
+    if (!isfinite(in->nuclear_repulsion))
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "no finite nuclear repulsion: do two nuclei coincide?");
+    return FMO_OK;
+}

@@ -1,0 +1,171 @@
+/* Before the first cycle: plan and backend, arrays, one-electron matrices, orthogonal functions,
+ * the first density; and after the last, letting go of them. */
+#include "driver/base/clock.h"
+#include "driver/scf/scf_internal.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <fmo/one_electron.h>
+
+/* Functions from which purification beats the eigenproblem on a GPU. */
+enum { PURIFY_FROM = 48 };
+
+/* The plan and the backend that its mode works with. */
+fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o, fmo_scf_state *s,
+                        fmo_scf_result *r, fmo_error *err)
+{
+    fmo_fock_options fock = o->fock;
+    fmo_error no_gpu = {FMO_OK, ""};
+    if (fock.mode == FMO_MODE_AUTO) {
+        const fmo_status gpu = fmo_gpu_available(&no_gpu);
+        fock.mode = gpu == FMO_OK ? FMO_MODE_FUSED : FMO_MODE_CPU;
+        snprintf(s->mode_reason, sizeof s->mode_reason, "%s%.140s",
+                 gpu == FMO_OK ? "a GPU answers" : "no GPU: ", no_gpu.message);
+    }
+    const int threads = fock.threads > 0 ? fock.threads : omp_get_max_threads();
+    /* `fixed` promises bits that threads do not change; OpenBLAS does so with one. */
+    const int blas_threads = fock.scatter == FMO_SCATTER_FIXED ? 1 : threads;
+    fmo_status status;
+    if (fock.mode == FMO_MODE_FUSED && fmo_gpu_available(NULL) == FMO_OK)
+        status = fmo_linalg_open_gpu(&fock.stream, &s->la, err);
+    else
+        status = fmo_linalg_open_cpu(blas_threads, &s->la, err);
+    const double start = driver_seconds();
+    if (status == FMO_OK) status = fmo_fock_plan_create(in->basis, &fock, &s->plan, err);
+    r->plan_seconds = driver_seconds() - start;
+    r->mode = fock.mode;
+    if (status != FMO_OK) return status;
+    r->device = s->la->ops->on_device;
+    s->solver = o->solver;
+    if (s->solver == FMO_SCF_SOLVER_AUTO)
+        s->solver =
+            r->device && s->n >= PURIFY_FROM ? FMO_SCF_SOLVER_PURIFY : FMO_SCF_SOLVER_DIAGONALISE;
+    r->solver = s->solver;
+    return FMO_OK;
+}
+
+/* Every array of the state. The past is as large as DIIS wants it. */
+void fmo_scf_allocate(fmo_scf_state *s, int diis_size)
+{
+    const size_t n = (size_t)s->n, size = n * n;
+    double **const squares[] = {&s->X,    &s->density, &s->built,    &s->fock_2e,   &s->coulomb,
+                                &s->work, &s->work2,   &s->exchange, &s->density_o, &s->orbitals};
+    for (size_t k = 0; k < sizeof squares / sizeof squares[0]; k++)
+        *squares[k] = s->la->ops->allocate(s->la, size);
+    s->core_and_fock = s->la->ops->allocate(s->la, 2 * size);
+    s->core = s->core_and_fock;
+    s->fock = s->core_and_fock ? s->core_and_fock + size : NULL;
+    s->past_fock = s->la->ops->allocate(s->la, (size_t)diis_size * size);
+    s->past_error = s->la->ops->allocate(s->la, (size_t)diis_size * size);
+    s->past_density = s->la->ops->allocate(s->la, (size_t)diis_size * size);
+}
+
+void fmo_scf_release(fmo_scf_state *s)
+{
+    if (!s->la) return;
+    double *const arrays[] = {s->X,          s->density,     s->built,         s->fock_2e,
+                              s->coulomb,    s->work,        s->work2,         s->exchange,
+                              s->density_o,  s->orbitals,    s->core_and_fock, s->past_fock,
+                              s->past_error, s->past_density};
+    for (size_t k = 0; k < sizeof arrays / sizeof arrays[0]; k++)
+        s->la->ops->release(s->la, arrays[k]);
+}
+
+fmo_status fmo_scf_one_electron(const fmo_scf_input *in, fmo_scf_result *r, fmo_error *err)
+{
+    const size_t size = (size_t)r->nao * (size_t)r->nao;
+    fmo_status status = fmo_overlap(in->basis, r->overlap, err);
+    if (status == FMO_OK && in->core_hamiltonian) {
+        memcpy(r->core_hamiltonian, in->core_hamiltonian, size * sizeof *r->core_hamiltonian);
+        return FMO_OK;
+    }
+    double *V = malloc(size * sizeof *V);
+    if (!V) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the core Hamiltonian");
+    if (status == FMO_OK) status = fmo_kinetic(in->basis, r->core_hamiltonian, err);
+    if (status == FMO_OK) status = fmo_nuclear_attraction(in->basis, V, err);
+    for (size_t i = 0; i < size && status == FMO_OK; i++) r->core_hamiltonian[i] += V[i];
+    free(V);
+    return status;
+}
+
+/* X with X^T S X = 1. Functions are normalised first, so that the threshold means the same in any
+ * normalisation. By Cholesky's factor where that is proved to leave nothing to drop: the smallest
+ * eigenvalue is at least 1 / ||U^-1||_F^2. Else canonical: eigenvectors over the roots of their
+ * eigenvalues, those with small ones left out. */
+fmo_status fmo_scf_orthogonalise(fmo_scf_state *s, fmo_scf_result *r, double threshold,
+                                 fmo_error *err)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t n = (size_t)s->n;
+    double *norm = malloc(n * sizeof *norm), *value = malloc(n * sizeof *value), square = NAN;
+    fmo_status status = FMO_OK;
+    if (!norm || !value) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
+        goto done;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!(r->overlap[i * n + i] > 0.0)) {
+            status = fmo_error_set(err, FMO_ERR_INPUT, "function %zu has the norm %g", i,
+                                   r->overlap[i * n + i]);
+            goto done;
+        }
+        norm[i] = 1.0 / sqrt(r->overlap[i * n + i]);
+    }
+    op->upload(s->la, n * n, r->overlap, s->X);
+    op->scale(s->la, s->n, s->n, norm, norm, s->X);
+    if (op->inverse_cholesky(s->la, s->n, s->X)) op->dots(s->la, n * n, 1, s->X, s->X, &square);
+    r->overlap_smallest = 1.0 / square;
+    s->m = s->n;
+    if (!(r->overlap_smallest > threshold)) {
+        op->upload(s->la, n * n, r->overlap, s->work);
+        op->scale(s->la, s->n, s->n, norm, norm, s->work);
+        op->fold(s->la, s->n, 0.5, 1.0, s->work);
+        op->eigen(s->la, s->n, s->work, value);
+        r->overlap_smallest = value[0];
+        while (r->dropped < s->n && !(value[r->dropped] > threshold)) r->dropped++;
+        s->m = s->n - r->dropped;
+        for (int k = r->dropped; k < s->n; k++) value[k] = 1.0 / sqrt(value[k]);
+        op->add(s->la, n * (size_t)s->m, 1.0, s->work + n * (size_t)r->dropped, 0.0, s->X);
+        op->scale(s->la, s->n, s->m, NULL, value + r->dropped, s->X);
+    }
+    op->scale(s->la, s->n, s->m, norm, NULL, s->X);
+    if (s->la->error.status == FMO_OK && s->occupied > s->m)
+        status = fmo_error_set(err, FMO_ERR_INPUT,
+                               "%d electrons do not fit into the %d linearly independent functions "
+                               "of %d: choose a larger basis",
+                               2 * s->occupied, s->m, s->n);
+done:
+    free(norm);
+    free(value);
+    return status;
+}
+
+fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
+                                 const fmo_scf_options *o, fmo_scf_result *r, fmo_error *err)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t size = (size_t)s->n * (size_t)s->n;
+    if (o->guess == FMO_SCF_GUESS_CORE) {
+        fmo_scf_to_orthogonal(s, s->core, s->past_fock);
+        fmo_scf_solve(s, s->past_fock, s->density_o);
+        fmo_scf_from_orthogonal(s, s->density_o, s->density);
+        return FMO_OK;
+    }
+    fmo_status status = FMO_OK;
+    if (o->guess == FMO_SCF_GUESS_SAD)
+        status = fmo_scf_atomic_densities(in->basis, r->density, err);
+    else
+        memcpy(r->density, in->density, size * sizeof *r->density);
+    if (status != FMO_OK) return status;
+    op->upload(s->la, size, r->density, s->density);
+    op->fold(s->la, s->n, 0.5, 1.0, s->density);
+    /* X^-1 D X^-T = X^T S D S X */
+    op->upload(s->la, size, r->overlap, s->work);
+    op->multiply(s->la, 'N', 'N', s->n, s->n, s->n, 1.0, s->density, s->work, 0.0, s->work2);
+    op->multiply(s->la, 'N', 'N', s->n, s->n, s->n, 1.0, s->work, s->work2, 0.0, s->coulomb);
+    fmo_scf_to_orthogonal(s, s->coulomb, s->density_o);
+    return FMO_OK;
+}

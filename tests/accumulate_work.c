@@ -1,0 +1,65 @@
+/* Lists of tasks: what they hold, shares of them, and builds of shares on the CPU. */
+#include "work_checks.h"
+
+#include "integrals/tables.h"
+
+enum { BRAS_MAX = 64 };
+
+/* Every bra of every class is in one share, once; weights are about equal and add up. */
+static void check_lists(const fmo_work_size *size, int shares)
+{
+    static int seen[FMO_ERI_CLASS_COUNT][BRAS_MAX];
+    fmo_error err = {FMO_OK, ""};
+    fmo_work all, part;
+    double sum = 0.0, largest = 0.0;
+    memset(seen, 0, sizeof seen);
+    CHECK(fmo_work_all(size, &all, &err) == FMO_OK, "%s", err.message);
+    for (int n = 1; n < all.num; n++)
+        CHECK(all.task[n].eri_class < all.task[n - 1].eri_class, "the heaviest classes first");
+    for (int s = 0; s < shares; s++) {
+        CHECK(fmo_work_share(&all, size, s, shares, &part, &err) == FMO_OK, "%s", err.message);
+        for (int n = 0; n < part.num; n++)
+            for (int b = part.task[n].bra_begin; b < part.task[n].bra_end; b++)
+                seen[part.task[n].eri_class][b]++;
+        sum += fmo_work_weight(&part);
+        largest = fmax(largest, fmo_work_weight(&part));
+        fmo_work_free(&part);
+    }
+    const double weight = fmo_work_weight(&all);
+    CHECK(fabs(sum - weight) <= 1e-12 * weight, "%d shares weigh %g, all %g", shares, sum, weight);
+    /* a share is at most one bra of each class above the mean */
+    double bra = 0.0;
+    for (int n = 0; n < all.num; n++) {
+        const fmo_task *t = &all.task[n];
+        const size_t last = (size_t)t->bra_end;
+        bra += t->weight * (double)fmo_work_candidates(t->eri_class, size, last - 1, last) /
+               (double)fmo_work_candidates(t->eri_class, size, 0, last);
+    }
+    CHECK(largest <= weight / shares + bra * (1.0 + 1e-12), "%d shares: the largest %g of %g",
+          shares, largest, weight);
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        const int bras = size[fmo_eri_class_bra(c)].pairs, kets = size[fmo_eri_class_ket(c)].pairs;
+        for (int b = 0; b < BRAS_MAX; b++)
+            CHECK(seen[c][b] == (kets && b < bras), "class %d, bra %d of %d: in %d of %d shares", c,
+                  b, bras, seen[c][b], shares);
+    }
+    fmo_work_free(&all);
+}
+
+int main(void)
+{
+    unsigned long long seed = 815;
+    for (int shares = 1; shares <= 70; shares = shares * 3 / 2 + 1)
+        for (int most = 1; most <= BRAS_MAX; most *= 4) {
+            fmo_work_size size[FMO_PAIR_CLASS_COUNT];
+            for (int p = 0; p < FMO_PAIR_CLASS_COUNT; p++) {
+                size[p].pairs = (p + 1) * most / FMO_PAIR_CLASS_COUNT; /* the first may be empty */
+                size[p].prims = 3.0 * size[p].pairs;
+            }
+            check_lists(size, shares);
+        }
+    work_check_shares(FMO_MODE_CPU, FMO_SCATTER_AUTO, FMO_INTEGRALS_DIRECT, 8, 1e-11, &seed);
+    work_check_shares(FMO_MODE_CPU, FMO_SCATTER_FIXED, FMO_INTEGRALS_DIRECT, 5, 1e-11, &seed);
+    work_check_shares(FMO_MODE_CPU, FMO_SCATTER_AUTO, FMO_INTEGRALS_STORED, 6, 1e-11, &seed);
+    return check_summary();
+}
