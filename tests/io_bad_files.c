@@ -1000,6 +1000,7 @@ static const row rows[] = {
     REFUSED("nan-exchange", set_element, "fmo/exchange", NAN, 0, "/fmo/exchange[0][0] = nan"),
     REFUSED("nan-fock", set_element, "fmo/fock_2e", NAN, 0, "/fmo/fock_2e[0][0] = nan"),
     REFUSED("nan-energy", set_element, "fmo/energy", NAN, 0, "/fmo/energy = nan"),
+    REFUSED("zero-energy", set_element, "fmo/energy", 0, 0, "/fmo/energy: 0 hartree"),
     REFUSED("nan-orbital", set_element_without_density, "mo/coefficient", NAN, 9,
             "mo/coefficient[1][2] = nan"),
     REFUSED("nan-occupation", set_element_without_density, "mo/occupation", NAN, 1,

@@ -138,33 +138,6 @@ static fmo_h5_code read_chunks(fmo_h5_file *file, const fmo_h5_dataset *d, unsig
     return code;
 }
 
-static bool is_zero(const unsigned char *bytes, size_t size)
-{
-    return !size || (!bytes[0] && memcmp(bytes, bytes + 1, size - 1) == 0);
-}
-
-/* The address of values in one piece has no checksum; one that was moved leads to bytes that nobody
- * wrote, zeros, and leaves the values behind: bytes that no structure owns, as many, not zero. */
-static fmo_h5_code check_zeros(fmo_h5_file *file, const unsigned char *values, size_t size)
-{
-    if (!is_zero(values, size)) return FMO_H5_OK;
-    unsigned char *bytes = malloc(size);
-    fmo_h5_code code = bytes ? FMO_H5_OK : fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory");
-    for (size_t i = 1; code == FMO_H5_OK && i < file->claim_num; i++) {
-        uint64_t begin = file->claim[i - 1].end;
-        if (file->claim[i].begin - begin != size) continue;
-        code = fmo_h5_peek(file, begin, bytes, size);
-        if (code == FMO_H5_OK && !is_zero(bytes, size) &&
-            (size < 4 || memcmp(bytes, "GCOL", 4) != 0)) /* strings, which own theirs later */
-            code = FMO_H5_BAD(file,
-                              "it is all zeros, and %zu bytes at %llu belong to nothing (if "
-                              "something was deleted there: h5repack IN OUT)",
-                              size, (unsigned long long)(file->base + begin));
-    }
-    free(bytes);
-    return code;
-}
-
 fmo_h5_code fmo_h5_dataset_read(fmo_h5_file *file, const fmo_h5_dataset *d, void *values)
 {
     uint64_t bytes = d->space.values * d->type.size;
@@ -174,8 +147,7 @@ fmo_h5_code fmo_h5_dataset_read(fmo_h5_file *file, const fmo_h5_dataset *d, void
     }
     if (d->storage == FMO_H5_CONTIGUOUS) {
         if (d->stored != bytes) return FMO_H5_BAD(file, "its values were never written");
-        fmo_h5_code code = fmo_h5_pread(file, d->address, values, (size_t)bytes);
-        return code == FMO_H5_OK ? check_zeros(file, values, (size_t)bytes) : code;
+        return fmo_h5_pread(file, d->address, values, (size_t)bytes);
     }
     if (d->storage != FMO_H5_CHUNKED || !d->chunk || d->chunks_there != d->chunk_num)
         return FMO_H5_BAD(file, "%llu of its %llu chunks are there",
