@@ -48,6 +48,7 @@ static void check_device(fmo_scatter scatter, double tolerance, int streams_give
             jobs[k].density = at[k];
             jobs[k].coulomb = at[k] + size;
             jobs[k].exchange = at[k] + 2 * size;
+            jobs[k].err = NULL;
         }
         for (int call = 0; call < CALLS; call++) {
             for (int k = 0; k < BATCH_JOBS; k++) {
@@ -105,7 +106,7 @@ static void check_device_crowd(fmo_scatter scatter, double tolerance)
             CUDA(cudaMalloc((void **)&at, 3 * size * sizeof *at));
             CUDA(cudaMemcpy(at, c.density[k], size * sizeof *at, cudaMemcpyHostToDevice));
             CUDA(cudaMemset(at + size, 0xff, 2 * size * sizeof *at));
-            const fmo_fock_job job = {c.plan[k], at, at + size, at + 2 * size};
+            const fmo_fock_job job = {c.plan[k], at, at + size, at + 2 * size, FMO_OK, NULL};
             jobs[k] = job;
         }
         CUDA(cudaDeviceSynchronize());

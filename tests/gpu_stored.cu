@@ -324,6 +324,7 @@ static void check_batch(const fmo_basis *basis)
         job[k].density = D[k];
         job[k].coulomb = got + 2 * (size_t)k * size;
         job[k].exchange = job[k].coulomb + size;
+        job[k].err = NULL;
     }
     memset(got, 0xff, 2 * JOBS * size * sizeof *got);
     CHECK(fmo_fock_build_batch(job, JOBS, &err) == FMO_OK, "%s", err.message);

@@ -24,10 +24,6 @@ ARITHMETIC = re.compile(r"integrals/(eri/eri_([a-z]{4}|sp)|far/far_[a-z]{2}|pair
 
 # What may be spelled out all the same: (path or folder/, text in the line or "" for all, reason).
 ALLOWED = (
-    # Being moved to the tables; each line goes with the last such place.
-    ("accumulate/gpu/", "", "being moved"),
-    ("io/trexio/basis.c", "", "being moved"),
-    ("io/dataset/formula.c", "", "being moved"),
 )
 
 

@@ -34,10 +34,11 @@ static __host__ __device__ constexpr int fmo_gpu_aligned(int functions)
     return (functions + FMO_GPU_ALIGN - 1) / FMO_GPU_ALIGN * FMO_GPU_ALIGN;
 }
 
-/* Functions of a set that is not of one s alone: those of p, and of its sp partner. */
+/* Functions of a set that is not of one s alone: those of the next kind of shell, and of its sp
+ * partner. */
 static __host__ __device__ constexpr int fmo_gpu_set_width(int sp)
 {
-    return fmo_shell_functions(FMO_SHELL_P) + (sp ? fmo_shell_functions(FMO_SHELL_S) : 0);
+    return fmo_shell_functions(1) + (sp ? fmo_shell_functions(0) : 0);
 }
 
 /* First function of a set: those of one s function come first, all others are `width` wide. */

@@ -51,11 +51,11 @@ FMO_HD int fmo_far_pp_sum_moment(int sum)
 
 FMO_HD void fmo_far_pp_fold(const fmo_real *AB, const fmo_real *D, fmo_real *folded)
 {
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int i = 0; i < 3; i++) {
         folded[FMO_FAR_SUM_A + i] = AB[0] * D[i] + AB[1] * D[3 + i] + AB[2] * D[6 + i];
         folded[FMO_FAR_SUM_B + i] = D[3 * i] * AB[0] + D[3 * i + 1] * AB[1] + D[3 * i + 2] * AB[2];
-        FMO_UNROLL
+        FMO_GPU_UNROLL
         for (int j = i; j < 3; j++)
             folded[FMO_FAR_SUM_D + FMO_D(i, j)] = i == j ? D[4 * i] : D[3 * i + j] + D[3 * j + i];
     }
@@ -68,11 +68,11 @@ FMO_HD void fmo_far_pp_moments(const fmo_real *coefficient, const fmo_real *fold
 {
     H[0] = coefficient[FMO_FAR_PP_LINE] * folded[FMO_FAR_SUM_AB] +
            coefficient[FMO_FAR_PP_SAME] * folded[FMO_FAR_SUM_SAME];
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int i = 0; i < 3; i++)
         H[1 + i] = coefficient[FMO_FAR_PP_A] * folded[FMO_FAR_SUM_A + i] +
                    coefficient[FMO_FAR_PP_B] * folded[FMO_FAR_SUM_B + i];
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int d = 0; d < 6; d++)
         H[4 + d] = coefficient[FMO_FAR_PP_HALF2] * folded[FMO_FAR_SUM_D + d];
 }
@@ -81,20 +81,20 @@ FMO_HD void fmo_far_pp_potential(const fmo_real *coefficient, const fmo_real *V,
 {
     sums[FMO_FAR_SUM_AB] += coefficient[FMO_FAR_PP_LINE] * V[0];
     sums[FMO_FAR_SUM_SAME] += coefficient[FMO_FAR_PP_SAME] * V[0];
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int i = 0; i < 3; i++) {
         sums[FMO_FAR_SUM_A + i] += coefficient[FMO_FAR_PP_A] * V[1 + i];
         sums[FMO_FAR_SUM_B + i] += coefficient[FMO_FAR_PP_B] * V[1 + i];
     }
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int d = 0; d < 6; d++) sums[FMO_FAR_SUM_D + d] += coefficient[FMO_FAR_PP_HALF2] * V[4 + d];
 }
 
 FMO_HD void fmo_far_pp_unfold(const fmo_real *AB, const fmo_real *sums, fmo_real *J)
 {
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int i = 0; i < 3; i++) {
-        FMO_UNROLL
+        FMO_GPU_UNROLL
         for (int j = 0; j < 3; j++) {
             const fmo_real t = sums[FMO_FAR_SUM_D + FMO_D(i, j)] + AB[j] * sums[FMO_FAR_SUM_B + i] +
                                AB[i] * (sums[FMO_FAR_SUM_A + j] + AB[j] * sums[FMO_FAR_SUM_AB]);

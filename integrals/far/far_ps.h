@@ -42,7 +42,7 @@ FMO_HD void fmo_far_ps_fold(const fmo_real *AB, const fmo_real *D, fmo_real *fol
 {
     folded[FMO_FAR_SUM_S] = D[0];
     folded[FMO_FAR_SUM_PS] = AB[0] * D[1] + AB[1] * D[2] + AB[2] * D[3];
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int i = 0; i < 3; i++) folded[FMO_FAR_SUM_P + i] = D[1 + i];
 }
 
@@ -50,7 +50,7 @@ FMO_HD void fmo_far_ps_moments(const fmo_real *coefficient, const fmo_real *fold
 {
     H[0] = coefficient[FMO_FAR_PS_S] * folded[FMO_FAR_SUM_S] +
            coefficient[FMO_FAR_PS_LINE] * folded[FMO_FAR_SUM_PS];
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int i = 0; i < 3; i++) H[1 + i] = coefficient[FMO_FAR_PS_HALF] * folded[FMO_FAR_SUM_P + i];
 }
 
@@ -58,14 +58,14 @@ FMO_HD void fmo_far_ps_potential(const fmo_real *coefficient, const fmo_real *V,
 {
     sums[FMO_FAR_SUM_S] += coefficient[FMO_FAR_PS_S] * V[0];
     sums[FMO_FAR_SUM_PS] += coefficient[FMO_FAR_PS_LINE] * V[0];
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int i = 0; i < 3; i++) sums[FMO_FAR_SUM_P + i] += coefficient[FMO_FAR_PS_HALF] * V[1 + i];
 }
 
 FMO_HD void fmo_far_ps_unfold(const fmo_real *AB, const fmo_real *sums, fmo_real *J)
 {
     J[0] = sums[FMO_FAR_SUM_S];
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int i = 0; i < 3; i++) J[1 + i] = sums[FMO_FAR_SUM_P + i] + AB[i] * sums[FMO_FAR_SUM_PS];
 }
 

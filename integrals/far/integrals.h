@@ -52,14 +52,14 @@ FMO_HD void fmo_far_add_nodes(int bra_class, int ket_class, const fmo_real *R,
     const int bras = FMO_FAR_COEFFICIENTS(bra_class), kets = FMO_FAR_COEFFICIENTS(ket_class);
     fmo_real T[FMO_FAR_TERMS_MAX] = {0};
     fmo_far_derivatives(bra_order + ket_order, R, T);
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int b = 0; b < bras; b++) {
-        FMO_UNROLL
+        FMO_GPU_UNROLL
         for (int k = 0; k < kets; k++) {
             const int order = fmo_far_order(bra_class, b) + fmo_far_order(ket_class, k);
             const int to = fmo_far_block(bra_class, ket_class, b, k);
             const fmo_real c = bra_coefficient[b] * ket_coefficient[k];
-            FMO_UNROLL
+            FMO_GPU_UNROLL
             for (int t = 0; t < FMO_FAR_OF_ORDER(order); t++)
                 blocks[to + t] += c * T[FMO_FAR_TERMS(order - 1) + t];
         }
@@ -73,11 +73,11 @@ FMO_HD void fmo_far_integrals(int bra_class, int ket_class, const fmo_real *AB, 
     const int bra_sums = FMO_FAR_SUMS(bra_class), ket_sums = FMO_FAR_SUMS(ket_class);
     const int bra_products = FMO_FAR_PRODUCTS(bra_class), cds = FMO_FAR_PRODUCTS(ket_class);
     fmo_real half[FMO_FAR_SUMS_MAX][FMO_FAR_PRODUCTS_MAX] = {{0}}; /* the ket unfolded */
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int b = 0; b < bra_sums; b++) {
         fmo_real sums[FMO_FAR_SUMS_MAX] = {0};
         const int i = fmo_far_sum_coefficient(bra_class, b), e = fmo_far_sum_moment(bra_class, b);
-        FMO_UNROLL
+        FMO_GPU_UNROLL
         for (int k = 0; k < ket_sums; k++) {
             const int j = fmo_far_sum_coefficient(ket_class, k),
                       f = fmo_far_sum_moment(ket_class, k);
@@ -91,13 +91,13 @@ FMO_HD void fmo_far_integrals(int bra_class, int ket_class, const fmo_real *AB, 
         }
         fmo_far_unfold(ket_class, CD, sums, half[b]);
     }
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int cd = 0; cd < cds; cd++) {
         fmo_real sums[FMO_FAR_SUMS_MAX] = {0}, products[FMO_FAR_PRODUCTS_MAX] = {0};
-        FMO_UNROLL
+        FMO_GPU_UNROLL
         for (int b = 0; b < bra_sums; b++) sums[b] = half[b][cd];
         fmo_far_unfold(bra_class, AB, sums, products);
-        FMO_UNROLL
+        FMO_GPU_UNROLL
         for (int ab = 0; ab < bra_products; ab++) eri[ab * cds + cd] = products[ab];
     }
 }

@@ -34,9 +34,9 @@ FMO_HD int fmo_far_power(int n, int x)
 FMO_HD int fmo_far_at(int n, const int *by)
 {
     int power[3] = {0, 0, 0};
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int k = 0; k < n; k++) {
-        FMO_UNROLL
+        FMO_GPU_UNROLL
         for (int x = 0; x < 3; x++) power[x] += by[k] == x;
     }
     return fmo_far_index(power[0], power[1], power[2]);
@@ -56,15 +56,15 @@ FMO_HD void fmo_far_derivatives(int order, const fmo_real *R, fmo_real *T)
     const fmo_real r1 = fmo_rsqrt(R[0] * R[0] + R[1] * R[1] + R[2] * R[2]), r2 = r1 * r1;
     const fmo_real g1 = -r1 * r2, g2 = -3.0 * g1 * r2, g3 = -5.0 * g2 * r2, g4 = -7.0 * g3 * r2;
     T[0] = r1;
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int i = 0; i < 3 && order >= 1; i++) {
         T[1 + i] = R[i] * g1;
-        FMO_UNROLL
+        FMO_GPU_UNROLL
         for (int j = i; j < 3 && order >= 2; j++) {
             const int ij[2] = {i, j};
             const fmo_real RR = R[i] * R[j];
             T[fmo_far_at(2, ij)] = i == j ? RR * g2 + g1 : RR * g2;
-            FMO_UNROLL
+            FMO_GPU_UNROLL
             for (int k = j; k < 3 && order >= 3; k++) {
                 const int ijk[3] = {i, j, k};
                 fmo_real t = RR * (R[k] * g3);
@@ -72,7 +72,7 @@ FMO_HD void fmo_far_derivatives(int order, const fmo_real *R, fmo_real *T)
                 if (i == k) t += R[j] * g2;
                 if (j == k) t += R[i] * g2;
                 T[fmo_far_at(3, ijk)] = t;
-                FMO_UNROLL
+                FMO_GPU_UNROLL
                 for (int l = k; l < 3 && order >= 4; l++) {
                     const int ijkl[4] = {i, j, k, l};
                     const int deltas = (i == j && k == l) + (i == k && j == l) + (i == l && j == k);
@@ -115,9 +115,9 @@ FMO_HD void fmo_far_interact(int bra_class, int ket_class, const fmo_real *R, co
     FMO_FAR_ORDERS
     fmo_real T[FMO_FAR_TERMS_MAX];
     fmo_far_derivatives(bra_order + ket_order, R, T);
-    FMO_UNROLL
+    FMO_GPU_UNROLL
     for (int e = 0; e < FMO_FAR_TERMS(bra_order); e++) {
-        FMO_UNROLL
+        FMO_GPU_UNROLL
         for (int f = 0; f < FMO_FAR_TERMS(ket_order); f++) {
             const fmo_real t = T[fmo_far_index(fmo_far_power(e, 0) + fmo_far_power(f, 0),
                                                fmo_far_power(e, 1) + fmo_far_power(f, 1),

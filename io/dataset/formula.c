@@ -39,10 +39,10 @@ static char *hill_formula(const int counts[ELEMENTS])
     qsort(order, (size_t)n, sizeof order[0], compare_symbols);
     if (counts[6]) { /* carbon first, then hydrogen */
         const int leaders[] = {6, 1};
-        for (int l = 0; l < 2; l++) {
-            if (!counts[leaders[l]]) continue;
+        for (int e = 0; e < 2; e++) {
+            if (!counts[leaders[e]]) continue;
             int at = first;
-            while (order[at] != leaders[l]) at++;
+            while (order[at] != leaders[e]) at++;
             memmove(order + first + 1, order + first, (size_t)(at - first) * sizeof order[0]);
             order[first++] = leaders[l];
         }

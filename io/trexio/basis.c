@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "integrals/tables.h"
+
 enum {
     DEPTH_MOST = 100, /* primitives of one shell; published bases stay below 40 */
     LABEL_SLOT = 16
@@ -21,28 +23,45 @@ static bool in_range(int value, int64_t count)
     return value >= 0 && value < count;
 }
 
+/* "n s", " p", ... after the article's a. */
+static const char *shell_in_words(int ang_mom)
+{
+    static const char *const words[] = {"n s", " p"};
+    _Static_assert(sizeof words / sizeof *words == FMO_SHELL_KIND_COUNT, "a word for each kind");
+    return words[ang_mom];
+}
+
+/* Where function m = 0, +1, -1, ... of a spherical shell stands among ours: for p z, x, y. */
+static int spherical_place(int ang_mom, int component)
+{
+    static const int place[FMO_SHELL_KIND_COUNT][3] = {{0}, {2, 0, 1}};
+    _Static_assert(FMO_SHELL_KIND_COUNT == 2, "spherical functions of a shell: their order");
+    return place[ang_mom][component];
+}
+
 /* Functions of a shell come in the standard order among themselves, other shells' in between. */
 static fmo_status find_components(fmo_reader *r, basis_arrays *b)
 {
-    static const int spherical_axis[] = {2, 0, 1}; /* m = 0, +1, -1: z, x, y */
     for (int ao = 0; ao < r->d->nao; ao++) {
-        int shell = b->ao_shell[ao], l = 0, component = 0;
+        const int shell = b->ao_shell[ao];
+        int l = 0, component = 0;
         /* An index or an l out of range is left for fmo_basis_create to report. */
-        if (in_range(shell, r->store.count[DIM_SHELL])) {
-            l = b->shell_ang_mom[shell] == 1;
+        if (in_range(shell, r->store.count[DIM_SHELL]) &&
+            in_range(b->shell_ang_mom[shell], FMO_SHELL_KIND_COUNT)) {
+            l = b->shell_ang_mom[shell];
+            const int functions = r->d->cartesian ? fmo_shell_functions(l) : fmo_shell_spherical(l);
             component = b->used[shell]++;
-            if (component > 2 * l && in_range(b->shell_ang_mom[shell], 2)) {
+            if (component >= functions) {
                 char name[64];
                 snprintf(name, sizeof name, "%s[%d] = %d", fmo_field_title(FIELD_ao_shell), ao,
                          shell);
                 return INPUT(r, name,
-                             "shell %d is %s shell and has more than %d function%s; write "
+                             "shell %d is a%s shell and has more than %d function%s; write "
                              "each function once",
-                             shell, l ? "a p" : "an s", 2 * l + 1, l ? "s" : "");
+                             shell, shell_in_words(l), functions, functions > 1 ? "s" : "");
             }
         }
-        if (l && !r->d->cartesian && component < 3) component = spherical_axis[component];
-        b->ao_component[ao] = l && component < 3 ? component : 0;
+        b->ao_component[ao] = r->d->cartesian ? component : spherical_place(l, component);
     }
     return FMO_OK;
 }
