@@ -44,7 +44,7 @@ static char *hill_formula(const int counts[ELEMENTS])
             int at = first;
             while (order[at] != leaders[e]) at++;
             memmove(order + first + 1, order + first, (size_t)(at - first) * sizeof order[0]);
-            order[first++] = leaders[l];
+            order[first++] = leaders[e];
         }
     }
     size_t size = 13 * (size_t)n + 1, at = 0;
