@@ -7,6 +7,8 @@ set_target_properties(make-bad-file PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_
 set(FMO_IO_TEST_LIBS ${HDF5_C_LIBRARIES} PkgConfig::TREXIO OpenMP::OpenMP_C) # OpenMP brings POSIX threads along
 fmo_test(io_dataset SOURCES io_dataset.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
 fmo_test(io_refusals SOURCES io_refusals.c io_bad_files.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
+fmo_test(io_hdf5 STATIC SOURCES io_hdf5.c io_repack.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
+target_compile_definitions(io_hdf5 PRIVATE FMO_TEST_HDF5_DIR="${CMAKE_CURRENT_SOURCE_DIR}/hdf5")
 fmo_test(io_damage SOURCES io_damage.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
 fmo_test(io_threads SOURCES io_threads.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
 fmo_test(io_result SOURCES io_result.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
@@ -21,7 +23,7 @@ set_tests_properties(io_full_disk_driver PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE
 add_executable(io_convert io_convert.c)
 target_link_libraries(io_convert PRIVATE fmo::fmo fmo_warnings ${FMO_IO_TEST_LIBS} m)
 set_target_properties(io_convert PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-foreach(name io_dataset io_refusals io_damage io_result io_wavefunction io_kill io_full_disk io_convert)
+foreach(name io_dataset io_hdf5 io_refusals io_damage io_result io_wavefunction io_kill io_full_disk io_convert)
     target_include_directories(${name} PRIVATE ${HDF5_INCLUDE_DIRS})
 endforeach()
 

@@ -475,6 +475,41 @@ static void deep_shell(work *w)
     fill_reals(w->file, "basis/prim_factor", DEPTH, 0, 1.0);
 }
 
+/* As many primitives of coefficient 0. */
+static void zero_primitives(work *w)
+{
+    enum { DEPTH = 150 };
+    shape s;
+    int64_t shell[DEPTH + 64] = {0};
+    char path[128];
+    static const char *const names[] = {"basis/exponent", "basis/coefficient", "basis/prim_factor"};
+    hid_t set = GET(H5Dopen2(w->file, dataset_path("basis/shell_index", path), H5P_DEFAULT));
+    MUST(H5Dread(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, shell));
+    H5Dclose(set);
+    hsize_t n = shape_of(w->file, "basis/exponent").dims[0] + DEPTH;
+    for (int i = 0; i < 3; i++) {
+        double *old = get_reals(w->file, names[i], &s), more[DEPTH + 64];
+        for (hsize_t k = 0; k < n; k++) more[k] = k < s.count ? old[k] : i == 1 ? 0.0 : 1.0;
+        put_dataset(w->file, names[i], H5T_IEEE_F64LE, 1, &n, H5P_DEFAULT, H5T_NATIVE_DOUBLE, more);
+        free(old);
+    }
+    put_dataset(w->file, "basis/shell_index", H5T_STD_I64LE, 1, &n, H5P_DEFAULT, H5T_NATIVE_INT64,
+                shell);
+    put_number(w->file, "basis/prim_num", (int64_t)n);
+}
+
+/* H at 0.1 bohr of O, without integrals that would tell. */
+static void close_nuclei(work *w)
+{
+    shape s;
+    no_one_electron(w);
+    delete_attribute(w->file, "nucleus/repulsion");
+    double *values = get_reals(w->file, "nucleus/coord", &s);
+    for (int c = 0; c < 3; c++) values[3 + c] = values[c] + (c == 2 ? 0.1 : 0.0);
+    write_reals(w->file, "nucleus/coord", values);
+    free(values);
+}
+
 static void coincident_nuclei(work *w)
 {
     shape s;
@@ -875,6 +910,7 @@ static const row rows[] = {
     REFUSED("no-atoms", zero_atoms, NULL, 0, 0, "nucleus/num = 0: expected 1"),
     REFUSED("negative-atoms", set_number, "nucleus/num", -3, 0, "nucleus/num = -3"),
     REFUSED("absurd-atoms", set_number, "nucleus/num", 1e15, 0, "nucleus/num = 1000000000000000"),
+    REFUSED("many-atoms", set_number, "nucleus/num", 46341, 0, "nucleus/num = 46341"),
     REFUSED("absurd-shells", set_number, "basis/shell_num", 1e9, 0, "basis/shell_num = 1000000000"),
     REFUSED("absurd-prims", set_number, "basis/prim_num", 1e12, 0, "basis/prim_num"),
     REFUSED("absurd-functions", attribute_huge, "ao/num", 0, 0, "ao/num = 9223372036854775807"),
@@ -964,6 +1000,7 @@ static const row rows[] = {
     REFUSED("nan-exchange", set_element, "fmo/exchange", NAN, 0, "/fmo/exchange[0][0] = nan"),
     REFUSED("nan-fock", set_element, "fmo/fock_2e", NAN, 0, "/fmo/fock_2e[0][0] = nan"),
     REFUSED("nan-energy", set_element, "fmo/energy", NAN, 0, "/fmo/energy = nan"),
+    REFUSED("zero-energy", set_element, "fmo/energy", 0, 0, "/fmo/energy: 0 hartree"),
     REFUSED("nan-orbital", set_element_without_density, "mo/coefficient", NAN, 9,
             "mo/coefficient[1][2] = nan"),
     REFUSED("nan-occupation", set_element_without_density, "mo/occupation", NAN, 1,
@@ -1095,6 +1132,8 @@ static const row rows[] = {
     READ("notice-singly", all_occupied_once, NULL, 0, 0, "mo/occupation: 7 orbitals"),
     READ("notice-trace", scale_element, "fmo/density", 1.001, 0, "and electron/num is 10"),
     READ("notice-repulsion", attribute_real, "nucleus/repulsion", 9.0, 0, "nucleus/repulsion: 9"),
+    READ("good-zero-primitives", zero_primitives, NULL, 0, 0, ""),
+    READ("notice-close", close_nuclei, NULL, 0, 0, "nuclei 0 (O) and 1 (H) are closer than 0.3"),
     READ("notice-coincident", coincident_nuclei, NULL, 0, 0, "two charged nuclei coincide"),
 };
 

@@ -211,7 +211,7 @@ static fmo_status finish(maker *m)
     snprintf(d->basis_name, sizeof d->basis_name, "%s", m->set->name);
     if (!d->path || fmo_dataset_name_nuclei(d, d->input.nucleus_charge, NULL, 0) != FMO_OK)
         return no_memory(m);
-    return FMO_OK;
+    return fmo_dataset_note_close(d) == FMO_OK ? FMO_OK : no_memory(m);
 }
 
 fmo_status fmo_dataset_create(const fmo_molecule *molecule, const fmo_basis_set *set, int charge,

@@ -50,6 +50,10 @@ fmo_dataset *fmo_dataset_new(void);
 void fmo_dataset_note(fmo_dataset *dataset, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Tell of charged nuclei closer than FMO_NUCLEUS_DISTANCE_NOTICE, if the repulsion is finite.
+ * FMO_OK or FMO_ERR_MEMORY. */
+fmo_status fmo_dataset_note_close(fmo_dataset *dataset);
+
 /* Atomic numbers from labels such as "O", "C1", "H_2" ([nucleus_num][slot], NULL without), else
  * from the charges, and the Hill formula made from them. FMO_OK or FMO_ERR_MEMORY. */
 fmo_status fmo_dataset_name_nuclei(fmo_dataset *dataset, const double *charge, const char *labels,

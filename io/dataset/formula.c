@@ -44,7 +44,7 @@ static char *hill_formula(const int counts[ELEMENTS])
             int at = first;
             while (order[at] != leaders[e]) at++;
             memmove(order + first + 1, order + first, (size_t)(at - first) * sizeof order[0]);
-            order[first++] = leaders[l];
+            order[first++] = leaders[e];
         }
     }
     size_t size = 13 * (size_t)n + 1, at = 0;
@@ -55,6 +55,33 @@ static char *hill_formula(const int counts[ELEMENTS])
             at += (size_t)snprintf(formula + at, size - at, "%d", counts[order[i]]);
     }
     return formula;
+}
+
+fmo_status fmo_dataset_note_close(fmo_dataset *dataset)
+{
+    const fmo_basis_input *input = &dataset->input;
+    size_t n = 0, nuclei = (size_t)dataset->nucleus_num;
+    bool found = false;
+    int i = 0, j = 0;
+    double *coord = malloc(3 * nuclei * sizeof *coord);
+    int *nucleus = malloc(nuclei * sizeof *nucleus);
+    fmo_status status = coord && nucleus ? FMO_OK : FMO_ERR_MEMORY;
+    for (size_t k = 0; status == FMO_OK && k < nuclei; k++) {
+        if (input->nucleus_charge[k] == 0.0) continue;
+        memcpy(coord + 3 * n, input->nucleus_coord + 3 * k, 3 * sizeof *coord);
+        nucleus[n++] = (int)k;
+    }
+    if (status == FMO_OK && n && isfinite(dataset->nuclear_repulsion))
+        status = fmo_find_close(coord, (int)n, FMO_NUCLEUS_DISTANCE_NOTICE, &found, &i, &j);
+    if (found)
+        fmo_dataset_note(dataset,
+                         "nuclei %d (%s) and %d (%s) are closer than 0.3 angstrom, as no bond is: "
+                         "are the coordinates in the right unit?",
+                         nucleus[i], fmo_element_symbol(dataset->number[nucleus[i]]), nucleus[j],
+                         fmo_element_symbol(dataset->number[nucleus[j]]));
+    free(coord);
+    free(nucleus);
+    return status;
 }
 
 fmo_status fmo_dataset_name_nuclei(fmo_dataset *dataset, const double *charge, const char *labels,

@@ -72,15 +72,16 @@ static bool begins(const array *a, fmo_bytes *b, const char *signature)
            fmo_bytes_take(b, 1) == a->filtered && fmo_bytes_take(b, 8) == a->header;
 }
 
-/* n entries in pages, each with a checksum; map: a bit for each page that was ever written. */
+/* n entries in pages, each with a checksum; map: from bit `bit` on, one for each
+ * page that was ever written. */
 static fmo_h5_code read_pages(fmo_h5_file *file, array *a, uint64_t address, uint64_t n,
-                              const unsigned char *map)
+                              const unsigned char *map, uint64_t bit)
 {
     uint64_t page = (uint64_t)1 << a->page_bits;
-    for (uint64_t first = 0, i = 0; first < n; first += page, i++) {
+    for (uint64_t first = 0; first < n; first += page, bit++) {
         uint64_t count = n - first < page ? n - first : page;
         uint64_t size = count * a->entry + 4;
-        if (!(map[i / 8] & 0x80 >> i % 8)) { /* never written */
+        if (!(map[bit / 8] & 0x80 >> bit % 8)) { /* never written */
             a->next += count;
             address += size;
             continue;
@@ -118,7 +119,7 @@ static fmo_h5_code read_fixed_block(fmo_h5_file *file, array *a, uint64_t addres
     if (!begins(a, &b, "FADB"))
         code = FMO_H5_BAD(file, "its index does not hold together");
     else if (pages)
-        code = read_pages(file, a, address + size, n, b.at);
+        code = read_pages(file, a, address + size, n, b.at, 0);
     else
         code = note_all(file, a, b, n);
     free(bytes);
@@ -162,7 +163,7 @@ static uint64_t pages_of(const array *a, unsigned s)
 }
 
 static fmo_h5_code read_data_block(fmo_h5_file *file, array *a, uint64_t address, unsigned s,
-                                   const unsigned char *map)
+                                   const unsigned char *map, uint64_t bit)
 {
     uint64_t n = entries_of(a, s), first = a->next;
     unsigned char *bytes = NULL;
@@ -178,7 +179,7 @@ static fmo_h5_code read_data_block(fmo_h5_file *file, array *a, uint64_t address
         if (!good)
             code = FMO_H5_BAD(file, "its index does not hold together");
         else if (paged)
-            code = map ? read_pages(file, a, address + size, n, map)
+            code = map ? read_pages(file, a, address + size, n, map, bit)
                        : FMO_H5_BAD(file, "its index does not hold together");
         else
             code = note_all(file, a, b, n);
@@ -202,8 +203,8 @@ static fmo_h5_code read_super_block(fmo_h5_file *file, array *a, uint64_t addres
         fmo_bytes_skip(&b, a->offset_bytes);
         fmo_bytes map = fmo_bytes_cut(&b, blocks * maps);
         for (uint64_t i = 0; code == FMO_H5_OK && i < blocks; i++)
-            code =
-                read_data_block(file, a, fmo_bytes_take(&b, 8), s, maps ? map.at + i * maps : NULL);
+            code = read_data_block(file, a, fmo_bytes_take(&b, 8), s, maps ? map.at : NULL,
+                                   i * pages_of(a, s));
         free(bytes);
     }
     a->next = first + blocks * entries_of(a, s);
@@ -225,7 +226,7 @@ static fmo_h5_code read_index_block(fmo_h5_file *file, array *a, uint64_t addres
     if (code == FMO_H5_OK) code = note_all(file, a, entries, in_index);
     for (unsigned s = 0; code == FMO_H5_OK && s < direct && s < supers; s++)
         for (uint64_t i = 0; code == FMO_H5_OK && i < blocks_of(s); i++)
-            code = read_data_block(file, a, fmo_bytes_take(&b, 8), s, NULL);
+            code = read_data_block(file, a, fmo_bytes_take(&b, 8), s, NULL, 0);
     for (unsigned s = direct; code == FMO_H5_OK && s < supers; s++)
         code = read_super_block(file, a, fmo_bytes_take(&b, 8), s);
     free(bytes);

@@ -60,6 +60,9 @@ fmo_status fmo_trexio_read_references(fmo_reader *r)
     if (status == FMO_OK && r->has[FIELD_fmo_energy]) {
         double *energy = NULL;
         status = fmo_trexio_read_reals(r, FIELD_fmo_energy, &energy);
+        if (status == FMO_OK && *energy == 0.0) /* no density has it: bytes nobody wrote */
+            status = INPUT(r, fmo_field_title(FIELD_fmo_energy),
+                           "0 hartree; write the energy, or copy the file again");
         if (status == FMO_OK) r->d->energy = *energy;
         free(energy);
     }
@@ -96,8 +99,12 @@ fmo_status fmo_trexio_read_repulsion(fmo_reader *r)
                              "charges and coordinates; the file's is used",
                              theirs, ours);
     }
+    r->d->nuclear_repulsion = isfinite(ours) ? theirs : ours; /* for the note alone */
+    fmo_status status = fmo_dataset_note_close(r->d);
     r->d->nuclear_repulsion = theirs;
-    return FMO_OK;
+    return status == FMO_OK ? FMO_OK
+                            : fmo_trexio_no_memory(r, "nucleus/coord",
+                                                   4 * sizeof(double) * (size_t)r->d->nucleus_num);
 }
 
 fmo_status fmo_trexio_read_electrons(fmo_reader *r)

@@ -12,7 +12,7 @@
 /* What the dimensions of an array are called, and the attribute that holds each. DIM_3 is 3. */
 /* X(enumerator, group, attribute, largest value accepted) */
 #define FMO_COUNT_TABLE(X)                 \
-    X(DIM_NUCLEUS, nucleus, num, 1000000)  \
+    X(DIM_NUCLEUS, nucleus, num, 46340)    \
     X(DIM_SHELL, basis, shell_num, 46340)  \
     X(DIM_PRIM, basis, prim_num, 10000000) \
     X(DIM_AO, ao, num, 139020)             \
