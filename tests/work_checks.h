@@ -47,6 +47,8 @@ static inline void work_check_shares(fmo_mode mode, fmo_scatter scatter, fmo_int
     fmo_fock_options_init(&o);
     o.mode = mode;
     o.threads = 2;
+    o.cutoff =
+        1e-13; /* sums below a share of it are left out of K, and which ones goes by shares */
     o.scatter = scatter;
     o.integrals = integrals;
     if (!memory || !D || !work_build(basis, &o, 0, 1, D, all_J, all_K, &all)) goto done;
