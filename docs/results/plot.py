@@ -129,7 +129,7 @@ class Measurement:
         self.refused: list[tuple[str, str, str]] = []
         runs: dict[tuple[str, str], Run] = {}
         for path, document in zip(paths, self.documents):
-            if document.get("format") != "fmo-measure" or document.get("version") != 1:
+            if document.get("format") != "fmo-measure" or document.get("version") not in (1, 2):
                 raise SystemExit(f"plot.py: {path} is not what measure.py writes")
             for entry in document["runs"]:
                 options = parse_options(entry["options"])
