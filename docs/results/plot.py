@@ -4,7 +4,7 @@
     plot.py MEASURED.json.gz              tables on stdout, pictures beside the file
     plot.py --tables MEASURED.json.gz     tables only; needs nothing but Python 3.9
 
-MEASURED is what measure.py wrote, such as 2026-11-22-77b1cb3/h200-strategies.json.gz.
+MEASURED is what measure.py wrote, such as 2026-11-22-918a1f3/h200-strategies.json.gz.
 
 The pictures need matplotlib: python3 -m venv .venv-plot && .venv-plot/bin/pip install -r
 docs/results/requirements.txt, then start this script with .venv-plot/bin/python. Several files are
@@ -129,7 +129,7 @@ class Measurement:
         self.refused: list[tuple[str, str, str]] = []
         runs: dict[tuple[str, str], Run] = {}
         for path, document in zip(paths, self.documents):
-            if document.get("format") != "fmo-measure" or document.get("version") != 1:
+            if document.get("format") != "fmo-measure" or document.get("version") not in (1, 2):
                 raise SystemExit(f"plot.py: {path} is not what measure.py writes")
             for entry in document["runs"]:
                 options = parse_options(entry["options"])
@@ -391,6 +391,11 @@ def draw_comparison(m: Measurement, pyplot, caption: str):
     return figure
 
 
+def shorten(tag: re.Match) -> str:
+    """A tag of an SVG file with coordinates to a tenth; text between tags keeps its digits."""
+    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.1f}", tag[0])
+
+
 def draw(m: Measurement, folder: Path, prefix: str) -> None:
     """All pictures, as PNG and SVG."""
     try:
@@ -408,8 +413,7 @@ def draw(m: Measurement, folder: Path, prefix: str) -> None:
             path = folder / f"{prefix}-{name}.{suffix}"
             figure.savefig(path, dpi=110, metadata={"Date": None} if suffix == "svg" else None)
             if suffix == "svg":  # tenths of a point are enough
-                text = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.1f}",
-                              path.read_text(encoding="utf-8"))
+                text = re.sub(r"<[^>]*>", shorten, path.read_text(encoding="utf-8"))
                 path.write_text(text, encoding="utf-8")
             print(f"wrote {path}", file=sys.stderr)
 
