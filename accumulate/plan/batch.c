@@ -4,13 +4,12 @@
  * has its own status. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "accumulate/plan/plan.h"
+#include "accumulate/tuning.h"
 
-/* Jobs that are started together: as many as make four groups of the largest size
- * (gpu/schedule/group.cu). Those that are on the GPU meanwhile are others. */
-enum { WAITING_MAX = 256 };
+/* Jobs that are started together (gpu/group.cu). Those that are on the GPU meanwhile are others. */
+enum { WAITING_MAX = fmo_tuning_batch_waiting };
 
 typedef struct batch {
     fmo_fock_job *jobs;
