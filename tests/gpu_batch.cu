@@ -106,7 +106,7 @@ static void check_device_crowd(fmo_scatter scatter, double tolerance)
             CUDA(cudaMalloc((void **)&at, 3 * size * sizeof *at));
             CUDA(cudaMemcpy(at, c.density[k], size * sizeof *at, cudaMemcpyHostToDevice));
             CUDA(cudaMemset(at + size, 0xff, 2 * size * sizeof *at));
-            const fmo_fock_job job = {c.plan[k], at, at + size, at + 2 * size, FMO_OK, NULL};
+            const fmo_fock_job job = {c.plan[k], at, at + size, at + 2 * size, FMO_OK, NULL, NULL};
             jobs[k] = job;
         }
         CUDA(cudaDeviceSynchronize());
