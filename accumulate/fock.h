@@ -131,7 +131,8 @@ FMO_API fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, do
 FMO_API fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density,
                                          double *coulomb, double *exchange, fmo_error *err);
 
-/** One build of a batch: what fmo_fock_build takes, and what came of it. */
+/** One build of a batch: what fmo_fock_build takes, and what came of it. Zero it before setting
+ *  fields, so that new fields get their defaults. */
 typedef struct fmo_fock_job {
     fmo_fock_plan *plan;   /**< may be that of other jobs too */
     const double *density; /**< [nao][nao], of `source` if there is one */

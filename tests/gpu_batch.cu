@@ -78,7 +78,7 @@ static void check_device(fmo_scatter scatter, double tolerance, int streams_give
             for (int k = 0; k < BATCH_JOBS; k++)
                 batch_compare(&b, k, FMO_MODE_FUSED, scatter, tolerance);
         }
-        jobs[5].coulomb = NULL;
+        jobs[5].coulomb = jobs[5].exchange = NULL;
         CHECK(fmo_fock_build_batch_device(jobs, BATCH_JOBS, &err) == FMO_ERR_ARGUMENT &&
                   strstr(err.message, "job 5"),
               "NULL: %s", err.message);

@@ -715,14 +715,6 @@ static fmo_status build_from_source(fmo_fock_plan *plan, fmo_fock_plan *source, 
         status = fmo_work_between(size[p], size[other], p == 1, &work[p], err);
     }
     if (status == FMO_OK) status = run_job(&j, err);
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT && status == FMO_OK; c++) {
-        fmo_class_profile *p = &plan->profile.classes[c];
-        const int bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
-        p->quartets_skipped =
-            (int64_t)plan->pairs.list[bra].all * source->pairs.list[ket].all - p->quartets;
-        if (bra != ket)
-            p->quartets_skipped += (int64_t)plan->pairs.list[ket].all * source->pairs.list[bra].all;
-    }
     plan->profile.integrals = FMO_INTEGRALS_DIRECT;
     fmo_work_free(&work[0]);
     fmo_work_free(&work[1]);

@@ -209,6 +209,9 @@ static int source_fits(const fmo_fock_job *job, int on_device, char *why, size_t
                        fmo_mode_name(plan->options.mode));
     else if (source->mode != plan->mode || source->options.device != plan->options.device)
         (void)snprintf(why, size, "source: expected a plan of the same mode and GPU");
+    else if (fmo_scatter_sums_integers(source->options.scatter) !=
+             fmo_scatter_sums_integers(plan->options.scatter))
+        (void)snprintf(why, size, "source: scatter = fixed in one plan and not in the other");
     else if (job->exchange)
         (void)snprintf(why, size, "source: exchange must be NULL, only J has another's density");
     else

@@ -112,6 +112,7 @@ fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double larg
     order_densities(owner, jobs, num);
     m->num = num;
     m->wanted = fmo_build_wanted(jobs[0]);
+    m->given = jobs[0]->density;
     memset(m->coulomb, 0, (size_t)num * n * n * sizeof *m->coulomb);
     memset(m->exchange, 0, (size_t)num * n * n * sizeof *m->exchange);
     return FMO_OK;
@@ -147,6 +148,19 @@ static fmo_status measure(fmo_fock_plan *plan, fmo_error *err)
     return status;
 }
 
+/* What screening left out of the quartets between two plans. */
+static void count_between(fmo_fock_plan *plan, const fmo_fock_plan *source)
+{
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        const int bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
+        fmo_class_profile *p = &plan->profile.classes[c];
+        p->quartets_skipped =
+            (int64_t)plan->pairs.list[bra].all * source->pairs.list[ket].all - p->quartets;
+        if (bra != ket)
+            p->quartets_skipped += (int64_t)plan->pairs.list[ket].all * source->pairs.list[bra].all;
+    }
+}
+
 fmo_status fmo_build(const fmo_fock_job *const *jobs, int num, double largest, fmo_error *err)
 {
     fmo_fock_plan *const plan = jobs[0]->plan, *const owner = fmo_build_owner(jobs[0]);
@@ -159,6 +173,7 @@ fmo_status fmo_build(const fmo_fock_job *const *jobs, int num, double largest, f
         if (status == FMO_OK) status = plan->mode->finish(plan, err);
     }
     if (status == FMO_OK && owner == plan) status = measure(plan, err);
+    if (status == FMO_OK && owner != plan) count_between(plan, owner);
     if (status == FMO_OK) fmo_build_end(jobs, num);
     return status;
 }

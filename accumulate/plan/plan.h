@@ -34,6 +34,7 @@ typedef struct fmo_plan_matrices {
     int room;                             /* densities that there is memory for */
     int num;                              /* of the running build */
     int wanted;                           /* of it: FMO_TERMS_... */
+    const double *given;                  /* its first density as the caller has it */
     double *density, *coulomb, *exchange; /* [num][nao][nao] */
     double *density_max;                  /* [nshell][nshell] block maxima of |D| */
     double *row_max;                      /* [nshell] maximum of a row of density_max */
