@@ -109,14 +109,15 @@ FMO_API fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, siz
                                               fmo_fock_plan **plans, fmo_error *errs);
 FMO_API void fmo_fock_plan_destroy(fmo_fock_plan *plan); /**< NULL is fine */
 
-/** Coulomb and exchange matrices of one density. Nothing is kept from an earlier call.
+/** Coulomb and exchange matrices of one density. Nothing is kept from an earlier call. The three
+ *  matrices must not share memory.
  *  @param[in]  density  [nao][nao] symmetric, row-major, caller's AO order; 2 C C^T for RHF
  *  @param[out] coulomb  [nao][nao] hartree, symmetric; untouched on error
  *  @param[out] exchange [nao][nao] hartree, symmetric; untouched on error
- *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_INPUT (density not finite or not symmetric to
- *          1e-10 of its largest element), FMO_ERR_CHECK (reference: triangles disagree),
- *          FMO_ERR_MEMORY, FMO_ERR_DEVICE
- *  Source: OpenFMO's six s/p classes; Almlof, Faegri and Korsell, J. Comput. Chem. 3, 385 (1982) */
+ *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL, or matrices that overlap: the message names them),
+ *          FMO_ERR_INPUT (density not finite or not symmetric to 1e-10 of its largest element),
+ * FMO_ERR_CHECK (reference: triangles disagree), FMO_ERR_MEMORY, FMO_ERR_DEVICE Source: OpenFMO's
+ * six s/p classes; Almlof, Faegri and Korsell, J. Comput. Chem. 3, 385 (1982) */
 FMO_API fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *coulomb,
                                   double *exchange, fmo_error *err);
 
@@ -145,8 +146,8 @@ typedef struct fmo_fock_job {
  *  builds several densities of one molecule. A job that fails leaves the others alone. Builds of
  *  fused plans run side by side on the GPU, those of small molecules in groups that share their
  *  launches: profile.gpu_seconds is then the group's.
- *  @param[in,out] jobs [count]; outputs must not overlap. A fault of a GPU is that of every job
- *                      that was on its way there
+ *  @param[in,out] jobs [count]; no output may overlap another matrix of any job. A fault of a GPU
+ * is that of every job that was on its way there
  *  @return FMO_OK, or the status of the first job (lowest number) that failed; err names the job,
  *          counted from 0 */
 FMO_API fmo_status fmo_fock_build_batch(fmo_fock_job *jobs, size_t count, fmo_error *err);

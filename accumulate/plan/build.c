@@ -5,6 +5,7 @@
 
 #include "accumulate/plan/plan.h"
 #include "accumulate/rules/digest.h"
+#include "integrals/arguments.h"
 #include "integrals/tables.h"
 
 /* Finite, symmetric; its largest element is noted. */
@@ -130,13 +131,22 @@ static fmo_status in_use(const char *call, fmo_error *err)
                          call);
 }
 
+/* Plan and matrices: there, and apart from each other. */
+static fmo_status check_matrices(const char *call, const fmo_fock_plan *plan, const double *density,
+                                 const double *coulomb, const double *exchange, fmo_error *err)
+{
+    const size_t bytes = plan ? fmo_plan_matrix_bytes(plan) : 0;
+    return FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(plan), FMO_READ(density, bytes),
+                               FMO_WRITTEN(coulomb, bytes), FMO_WRITTEN(exchange, bytes));
+}
+
 fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *coulomb,
                           double *exchange, fmo_error *err)
 {
-    if (!plan || !density || !coulomb || !exchange)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build: NULL");
+    fmo_status status = check_matrices("fmo_fock_build", plan, density, coulomb, exchange, err);
+    if (status != FMO_OK) return status;
     if (!fmo_plan_enter(plan)) return in_use("fmo_fock_build", err);
-    const fmo_status status = build(plan, density, coulomb, exchange, err);
+    status = build(plan, density, coulomb, exchange, err);
     fmo_plan_leave(plan);
     return status;
 }
@@ -144,8 +154,9 @@ fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *co
 fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density, double *coulomb,
                                  double *exchange, fmo_error *err)
 {
-    if (!plan || !density || !coulomb || !exchange)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build_device: NULL");
+    fmo_status status =
+        check_matrices("fmo_fock_build_device", plan, density, coulomb, exchange, err);
+    if (status != FMO_OK) return status;
     if (!plan->mode->start)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fock_build_device: the plan's mode is %s, expected fused",
@@ -154,7 +165,7 @@ fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density, dou
     fmo_fock_job job = {plan, density, coulomb, exchange, FMO_OK, NULL};
     fmo_fock_job *const jobs[] = {&job};
     fmo_start how = {.on_device = 1, .lead = plan};
-    const fmo_status status = plan->mode->start(jobs, 1, &how, err);
+    status = plan->mode->start(jobs, 1, &how, err);
     fmo_plan_leave(plan);
     return status;
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "accumulate/gpu/gpu.h"
+#include "integrals/arguments.h"
 #include "integrals/tables.h"
 
 double fmo_now(void)
@@ -96,6 +97,11 @@ static fmo_status choose_mode(fmo_fock_plan *plan, fmo_error *err)
                              "mode %s is not in this build; use cpu or reference",
                              fmo_mode_name(o->mode));
     return FMO_OK;
+}
+
+size_t fmo_plan_matrix_bytes(const fmo_fock_plan *plan)
+{
+    return (size_t)plan->basis->ao_num * (size_t)plan->basis->ao_num * sizeof(double);
 }
 
 int64_t fmo_plan_quartets(const fmo_fock_plan *plan, fmo_eri_class eri_class)
@@ -198,9 +204,10 @@ done:
 fmo_status fmo_fock_plan_create(const fmo_basis *basis, const fmo_fock_options *options,
                                 fmo_fock_plan **plan, fmo_error *err)
 {
-    if (!basis || !plan) return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_plan_create: NULL");
-    *plan = NULL;
-    return create(basis, options, 0, 0, 1, plan, err);
+    if (plan) *plan = NULL;
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_fock_plan_create", err, FMO_GIVEN(basis), FMO_GIVEN(plan));
+    return given != FMO_OK ? given : create(basis, options, 0, 0, 1, plan, err);
 }
 
 fmo_status fmo_plan_create_share(const fmo_basis *basis, const fmo_fock_options *options, int share,
@@ -234,7 +241,15 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
     fmo_status status = FMO_OK;
     fmo_fock_options own;
     if (count == 0) return FMO_OK;
-    if (!basis || !plans) return FMO_ERR_ARGUMENT;
+    fmo_error refused = {FMO_OK, ""};
+    if (FMO_CHECK_ARGUMENTS("fmo_fock_plan_create_batch", &refused, FMO_GIVEN(basis),
+                            FMO_GIVEN(plans)) != FMO_OK) {
+        for (size_t k = 0; k < count; k++) {
+            if (plans) plans[k] = NULL;
+            if (errs) errs[k] = refused;
+        }
+        return refused.status;
+    }
     if (options)
         own = *options;
     else
@@ -250,7 +265,8 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
         if (basis[k])
             (void)create(basis[k], &own, 1, 0, 1, &plans[k], &failure);
         else
-            (void)fmo_error_set(&failure, FMO_ERR_ARGUMENT, "fmo_fock_plan_create_batch: NULL");
+            (void)fmo_error_set(&failure, FMO_ERR_ARGUMENT,
+                                "fmo_fock_plan_create_batch: basis[%zu] is NULL", k);
         if (errs) errs[k] = failure;
 #pragma omp critical(fmo_plan_batch)
         if (failure.status != FMO_OK && k < failed) {
@@ -264,8 +280,9 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
 fmo_status fmo_fock_plan_profile(const fmo_fock_plan *plan, fmo_fock_profile *profile,
                                  fmo_error *err)
 {
-    if (!plan || !profile)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_plan_profile: NULL");
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_fock_plan_profile", err, FMO_GIVEN(plan), FMO_GIVEN(profile));
+    if (given != FMO_OK) return given;
     if (!plan->built)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fock_plan_profile: nothing has been built with this plan yet");

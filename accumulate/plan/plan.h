@@ -96,6 +96,9 @@ fmo_status fmo_plan_create_share(const fmo_basis *basis, const fmo_fock_options 
 fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *size, fmo_work *work,
                               fmo_error *err);
 
+/* Bytes of the density, J or K of a plan. */
+size_t fmo_plan_matrix_bytes(const fmo_fock_plan *plan);
+
 /* Seconds on a monotonic clock. */
 double fmo_now(void);
 

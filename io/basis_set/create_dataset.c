@@ -2,6 +2,7 @@
 #include "io/basis_set/basis_set_internal.h"
 #include "io/dataset/dataset_internal.h"
 #include "io/text/file.h"
+#include "integrals/arguments.h"
 #include "integrals/tables.h"
 
 #include <limits.h>
@@ -218,12 +219,20 @@ fmo_status fmo_dataset_create(const fmo_molecule *molecule, const fmo_basis_set 
                               fmo_dataset **dataset, fmo_error *err)
 {
     if (dataset) *dataset = NULL;
-    if (!molecule || !set || !dataset || molecule->nucleus_num < 1 || !molecule->number ||
-        !molecule->coord)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_dataset_create: NULL, or no nuclei");
+    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_dataset_create", err, FMO_GIVEN(molecule),
+                                            FMO_GIVEN(set), FMO_GIVEN(dataset));
+    if (status == FMO_OK)
+        status = FMO_CHECK_ARGUMENTS("fmo_dataset_create", err, FMO_GIVEN(molecule->number),
+                                     FMO_GIVEN(molecule->coord));
+    if (status == FMO_OK && molecule->nucleus_num < 1)
+        status =
+            fmo_error_set(err, FMO_ERR_ARGUMENT,
+                          "fmo_dataset_create: molecule->nucleus_num = %d: expected at least 1",
+                          molecule->nucleus_num);
+    if (status != FMO_OK) return status;
     maker m = {.molecule = molecule, .set = set, .d = fmo_dataset_new(), .err = err};
     fmo_path_label(molecule->path ? molecule->path : "molecule", m.label, sizeof m.label);
-    fmo_status status = m.d ? check_molecule(&m) : no_memory(&m);
+    status = m.d ? check_molecule(&m) : no_memory(&m);
     if (status == FMO_OK) status = check_set(&m);
     if (status == FMO_OK) status = count_electrons(&m, charge);
     if (status == FMO_OK) status = make_basis(&m);

@@ -110,16 +110,16 @@ void fmo_basis_set_destroy(fmo_basis_set *set)
 
 const char *fmo_basis_set_name(const fmo_basis_set *set)
 {
-    return set->name;
+    return set ? set->name : NULL;
 }
 const char *fmo_basis_set_path(const fmo_basis_set *set)
 {
-    return set->path;
+    return set ? set->path : NULL;
 }
 
 int fmo_basis_set_shell_num(const fmo_basis_set *set, int number)
 {
     int n = 0;
-    for (int s = 0; s < set->shell_num; s++) n += set->shell[s].number == number;
+    for (int s = 0; set && s < set->shell_num; s++) n += set->shell[s].number == number;
     return n;
 }

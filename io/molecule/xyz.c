@@ -4,6 +4,7 @@
 #include "io/molecule/molecule_internal.h"
 #include "io/text/harmless.h"
 #include "io/text/text.h"
+#include "integrals/arguments.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -221,8 +222,9 @@ static fmo_status read_all(fmo_text *text, const char *path, fmo_molecule *molec
 fmo_status fmo_molecule_read_xyz(const char *path, fmo_molecule **molecule, fmo_error *err)
 {
     if (molecule) *molecule = NULL;
-    if (!path || !molecule)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_molecule_read_xyz: NULL");
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_molecule_read_xyz", err, FMO_GIVEN(path), FMO_GIVEN(molecule));
+    if (given != FMO_OK) return given;
     if (!*path) return fmo_error_set(err, FMO_ERR_INPUT, "the path is empty; name an .xyz file");
     fmo_text text;
     fmo_molecule *made = calloc(1, sizeof *made);
