@@ -60,11 +60,14 @@ FMO_API const char *fmo_integrals_text(fmo_integrals integrals); /**< as fmo_mod
 typedef struct fmo_fock_options {
     fmo_mode mode;     /**< default FMO_MODE_AUTO */
     fmo_reduce reduce; /**< default FMO_REDUCE_TREE */
-    int threads;       /**< CPU threads, OpenBLAS's included; 0: as many as OpenMP would use */
+    int threads;       /**< CPU threads, OpenBLAS's included; 0: as many as OpenMP would use. Fewer
+                            are used where fmo_fock_threads says so, and the profile tells */
     double cutoff;     /**< screening threshold, default 1e-10; 0: no screening at all */
-    size_t memory;     /**< bytes a build may take for work space (reference: host; split: pinned
-                            host and GPU; fused: GPU), and as many again for kept integrals; 0:
-                            what is free, within reason */
+    size_t memory;     /**< bytes a build may take for work space (cpu, reference: host; split:
+                            pinned host and GPU; fused: GPU), and as many again for kept integrals;
+                            0: what is free, within reason. Mode cpu shares X^J and X^K between
+                            threads, then uses fewer threads, where not all fit, and the profile
+                            tells */
     fmo_integrals integrals; /**< cpu and fused but for FMO_SCATTER_TILE; elsewhere auto is direct;
                                   default FMO_INTEGRALS_DIRECT */
     fmo_scatter scatter; /**< fused: how values reach the matrices; cpu: FMO_SCATTER_FIXED adds in
@@ -83,6 +86,12 @@ typedef struct fmo_fock_options {
     void (*progress)(double fraction, void *user);
     void *progress_user; /**< handed to progress */
 } fmo_fock_options;
+
+/** CPU threads that a plan with options.threads = asked would use now: at most 64, or 4 for each
+ *  processor where that is more, and no more than this process may start (ulimit -u and -v, control
+ *  groups; half of what is left where they are near). OpenMP ends the process where it cannot start
+ *  a thread. @return at least 1 */
+FMO_API int fmo_fock_threads(int asked);
 
 /** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
 FMO_API void fmo_fock_options_init(fmo_fock_options *options);
@@ -197,6 +206,8 @@ typedef struct fmo_fock_profile {
     fmo_mode mode;         /**< what auto became */
     char mode_reason[160]; /**< why, e.g. "no GPU: no CUDA driver found"; "" if it was asked for */
     int threads;           /**< CPU threads used */
+    char notice[240];      /**< what is not as it was asked for, and why, in one line: fewer
+                                threads, shared matrices; "" if nothing */
     double plan_seconds;   /**< fmo_fock_plan_create */
     double seconds;        /**< last fmo_fock_build, density in to J and K out */
     double screening_seconds; /**< of it: density bounds, survivors where counted apart, else NaN */

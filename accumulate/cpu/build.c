@@ -104,21 +104,63 @@ static size_t by_pair_size(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs
     return size;
 }
 
-static int sums_are_shared(const fmo_fock_plan *plan)
+/* What a build allocates: for all, for each thread, for each set of sums. */
+typedef struct needs {
+    size_t all, thread, sums;
+} needs;
+
+static needs needs_of(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs)
 {
-    return plan->options.threads > 1 && plan->options.reduce == FMO_REDUCE_ATOMIC;
+    fmo_cpu_worker worker;
+    const needs n = {by_pair_size(plan, pairs) * sizeof(double) + 128,
+                     worker_arrays(plan, pairs, NULL, &worker) + 64 + sizeof worker +
+                         2 * sizeof(void *),
+                     sums_size(plan, pairs) * sizeof(double) + 128};
+    return n;
+}
+
+/* Below this nobody asks the system what is free. */
+static const size_t always_there = (size_t)64 << 20;
+
+/* How many threads and sets of sums there is memory for: fewer sets before fewer threads. */
+static fmo_status choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
+{
+    const needs n = needs_of(plan, &s->pairs);
+    const size_t asked = (size_t)plan->options.threads;
+    const size_t wanted = plan->options.reduce == FMO_REDUCE_ATOMIC ? 1 : asked;
+    const size_t all = n.all + asked * n.thread + wanted * n.sums;
+    size_t threads = asked, copies = wanted;
+    if (plan->options.memory || all > always_there) {
+        const size_t allowed = fmo_plan_memory(plan), least = n.all + n.thread + n.sums;
+        if (least > allowed)
+            return fmo_error_set(err, FMO_ERR_MEMORY,
+                                 "mode cpu needs %.3f MB of work space with 1 thread, %.3f may be "
+                                 "used; allow more memory, or use a GPU (mode fused)",
+                                 1e-6 * (double)least, 1e-6 * (double)allowed);
+        const size_t left = allowed - n.all - n.sums; /* with one set */
+        if (threads > left / n.thread) threads = left / n.thread;
+        const size_t fit = 1 + (left - threads * n.thread) / n.sums;
+        if (copies > fit) copies = fit;
+        if (copies > threads) copies = threads;
+        if (threads < asked || copies < wanted)
+            fmo_plan_note(plan,
+                          "%zu of %zu threads and %zu of %zu copies of the Fock matrix, which "
+                          "together would take %.3f MB of %.3f",
+                          threads, asked, copies, wanted, 1e-6 * (double)all,
+                          1e-6 * (double)allowed);
+    }
+    s->threads = (int)threads;
+    s->copies = (int)copies;
+    return FMO_OK;
 }
 
 static void cpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
 {
     const fmo_cpu_state *s = plan->state;
-    const size_t threads = (size_t)plan->options.threads;
-    fmo_cpu_worker worker;
-    memory->host_bytes +=
-        sizeof *s + s->pairs.bytes + (size_t)s->work.num * sizeof *s->work.task + s->store_bytes +
-        by_pair_size(plan, &s->pairs) * sizeof(double) +
-        threads * worker_arrays(plan, &s->pairs, NULL, &worker) +
-        (sums_are_shared(plan) ? 1 : threads) * sums_size(plan, &s->pairs) * sizeof(double);
+    const needs n = needs_of(plan, &s->pairs);
+    memory->host_bytes += sizeof *s + s->pairs.bytes + (size_t)s->work.num * sizeof *s->work.task +
+                          s->store_bytes + n.all + (size_t)s->threads * n.thread +
+                          (size_t)s->copies * n.sums;
 }
 
 /* ---- densities by pair ---------------------------------------------------------------------- */
@@ -141,16 +183,18 @@ static void density_by_pair(const fmo_fock_plan *plan, const fmo_cpu_pair_list *
 
 /* ---- fixed point ---------------------------------------------------------------------------- */
 
-/* The power of two by which values below `bound` in sum fill 61 bits. */
+/* The power of two by which values below `bound` in sum fill 61 bits; at most 2^1022, so that its
+ * inverse is the smallest number that a double has with all digits. */
 static double fixed_scale(double bound)
 {
-    return bound > 0.0 && isfinite(bound) ? ldexp(1.0, 60 - ilogb(bound)) : 1.0;
+    return bound > 0.0 ? ldexp(1.0, (int)fmin(60 - ilogb(bound), 1022)) : 1.0;
 }
 
 /* Bounds of any partial sum of X^J and X^K elements, from (ij|kl) <= Q_ij Q_kl:
- * sum_ij |D_ij| Q_ij max Q and max|D| (max_i sum_j Q_ij)^2; twice that, for good measure. */
-static void set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, double *row,
-                       fmo_cpu_adding *adding)
+ * sum_ij |D_ij| Q_ij max Q and max|D| (max_i sum_j Q_ij)^2; twice that, for good measure. Without
+ * finite bounds there are no scales, and FMO_ERR_INPUT. */
+static fmo_status set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, double *row,
+                             fmo_cpu_adding *adding, fmo_error *err)
 {
     const size_t shells = (size_t)plan->basis->shell_num;
     double coulomb = 0.0, largest = 0.0, row_largest = 0.0;
@@ -168,8 +212,16 @@ static void set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, do
         }
     }
     for (size_t s = 0; s < shells; s++) row_largest = fmax(row_largest, row[s]);
-    adding->coulomb_scale = fixed_scale(2.0 * coulomb * largest);
-    adding->exchange_scale = fixed_scale(2.0 * plan->density_largest * row_largest * row_largest);
+    coulomb *= 2.0 * largest;
+    const double exchange = 2.0 * plan->density_largest * row_largest * row_largest;
+    if (!isfinite(coulomb) || !isfinite(exchange))
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "scatter = fixed: a density with elements up to %.3g leaves no finite "
+                             "bound on the Fock matrix; use another strategy",
+                             plan->density_largest);
+    adding->coulomb_scale = fixed_scale(coulomb);
+    adding->exchange_scale = fixed_scale(exchange);
+    return FMO_OK;
 }
 
 /* ---- reduction ------------------------------------------------------------------------------ */
@@ -382,6 +434,7 @@ static fmo_status make_state(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *e
         size[c].prims = (double)plan->pairs.list[c].prim_num;
     }
     status = fmo_plan_make_work(plan, size, &s->work, err);
+    if (status == FMO_OK) status = choose_copies(plan, s, err);
     return status == FMO_OK ? store_prepare(plan, s, err) : status;
 }
 
@@ -422,8 +475,8 @@ static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_erro
     (void)density; /* plan->density is the same in internal order */
     fmo_cpu_state *s = plan->state;
     const fmo_cpu_pairs *pairs = &s->pairs;
-    const int threads = plan->options.threads;
-    const int atomic = sums_are_shared(plan);
+    const int threads = s->threads, copies = s->copies;
+    const int atomic = copies < threads;
     const size_t size = sums_size(plan, pairs);
     fmo_cpu_build build = {.basis = plan->basis,
                            .pairs = pairs,
@@ -457,7 +510,10 @@ static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_erro
         build.pair_max[c] = largest;
         next = largest + num;
     }
-    if (build.adding.fixed) set_scales(plan, pairs, next, &build.adding);
+    if (build.adding.fixed) {
+        status = set_scales(plan, pairs, next, &build.adding, err);
+        if (status != FMO_OK) goto done;
+    }
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
 
 #pragma omp parallel num_threads(threads)
@@ -472,7 +528,7 @@ static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_erro
             worker_arrays(plan, pairs, arrays[t], w);
         else
             good = 0;
-        if (!atomic || t == 0) {
+        if (t < copies) {
             own[t] = vector_alloc(size);
             if (own[t])
                 memset(own[t], 0, size * sizeof **own); /* 0.0 is 0 in either form */
@@ -485,7 +541,7 @@ static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_erro
         }
 #pragma omp barrier
         double done = 0.0, begun = fmo_now();
-        if (!failed) w->sums = sums_at(plan, pairs, own[atomic ? 0 : t]);
+        if (!failed) w->sums = sums_at(plan, pairs, own[t % copies]);
         for (int n = s->work.num - 1; n >= 0 && !failed; n--) { /* the lightest classes first */
             const fmo_task *task = &s->work.task[n];
 #pragma omp master
@@ -504,12 +560,13 @@ static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_erro
     }
     if (failed) {
         status = fmo_error_set(err, FMO_ERR_MEMORY,
-                               "no memory for the J and K of %d threads; use fewer threads or "
-                               "reduce = atomic",
-                               threads);
+                               "no memory for %d copies of the Fock matrix and %d threads; give a "
+                               "limit in options.memory, or use fewer threads",
+                               copies, threads);
         goto done;
     }
-    if (!atomic && team > 1) reduce_sums(own, team, size, build.adding.fixed);
+    const int used = team < copies ? team : copies;
+    if (used > 1) reduce_sums(own, used, size, build.adding.fixed);
     const fmo_cpu_sums sums = sums_at(plan, pairs, own[0]);
     give_sums(plan, pairs, &sums, &build.adding);
     plan->profile.threads = team;

@@ -102,6 +102,10 @@ size_t fmo_plan_matrix_bytes(const fmo_fock_plan *plan);
 /* Seconds on a monotonic clock. */
 double fmo_now(void);
 
+/* Adds to profile.notice, unless it is there already. */
+void fmo_plan_note(fmo_fock_plan *plan, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Calls the progress callback, if there is one. */
 void fmo_plan_progress(const fmo_fock_plan *plan, double fraction);
 

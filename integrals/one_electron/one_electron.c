@@ -9,6 +9,7 @@
 #include "integrals/arguments.h"
 #include "integrals/basis_internal.h"
 #include "integrals/boys/boys.h"
+#include "integrals/threads.h"
 
 typedef struct prim_product {
     double p, half, factor, a, b; /* factor: c_a c_b exp(-ab/p |AB|^2) */
@@ -187,7 +188,8 @@ static fmo_status one_electron(const fmo_basis *basis, block_function *function,
     const size_t n = (size_t)basis->ao_num;
     double *X = malloc(n * n * sizeof *X);
     if (!X) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a %zu x %zu matrix", n, n);
-#pragma omp parallel for schedule(dynamic)
+    const int threads = fmo_threads(0);
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (int i = 0; i < basis->shell_num; i++) {
         for (int j = 0; j <= i; j++) {
             const fmo_shell *A = &basis->shell[i], *B = &basis->shell[j];
