@@ -31,6 +31,9 @@ static fmo_status no_memory(const maker *m)
 static fmo_status check_molecule(maker *m)
 {
     const fmo_molecule *mol = m->molecule;
+    if (mol->nucleus_num > FMO_NUCLEUS_MOST)
+        return INPUT(m, "%s: %d nuclei: expected 1 to %d, as a basis can have shells; take a part",
+                     m->label, mol->nucleus_num, FMO_NUCLEUS_MOST);
     for (int i = 0; i < mol->nucleus_num; i++) {
         if (mol->number[i] < 1 || mol->number[i] > FMO_ELEMENT_MOST)
             return INPUT(m, "%s: number[%d] = %d: expected an atomic number from 1 to %d", m->label,
@@ -158,9 +161,10 @@ static fmo_status make_basis(maker *m)
 {
     sizes n = count_functions(m);
     size_t nuclei = (size_t)m->molecule->nucleus_num;
-    if (n.shells > 46340) /* as fmo_basis_create has it; primitives and functions follow */
-        return INPUT(m, "%s: %lld shells: expected 1 to 46340; choose a smaller basis set",
-                     m->label, n.shells);
+    if (n.shells >
+        FMO_NUCLEUS_MOST) /* as fmo_basis_create has it; primitives and functions follow */
+        return INPUT(m, "%s: %lld shells: expected 1 to %d; choose a smaller basis set", m->label,
+                     n.shells, FMO_NUCLEUS_MOST);
     size_t prims = (size_t)n.prims, shells = (size_t)n.shells, aos = (size_t)n.aos;
     arrays a = {.charge = malloc(nuclei * sizeof(double)),
                 .coord = malloc(3 * nuclei * sizeof(double)),
