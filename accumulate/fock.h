@@ -208,8 +208,12 @@ typedef struct fmo_fock_profile {
     int threads;           /**< CPU threads used */
     char notice[240];      /**< what is not as it was asked for, and why, in one line: fewer
                                 threads, shared matrices; "" if nothing */
-    double plan_seconds;   /**< fmo_fock_plan_create */
-    double seconds;        /**< last fmo_fock_build, density in to J and K out */
+    double plan_seconds;   /**< fmo_fock_plan_create. In mode fused kernels are loaded in it, which
+                                takes longest for the first plan of a process, and the page-locked
+                                memory of the first fmo_fock_build is counted here */
+    double seconds;        /**< last fmo_fock_build, density in to J and K out, the first one as the
+                                later ones. Plans of fmo_fock_plan_create_batch alone load kernels
+                                in their first build */
     double screening_seconds; /**< of it: density bounds, survivors where counted apart, else NaN */
     double reduce_seconds;    /**< of it: adding thread-private matrices (cpu), or the CPU's work on
                                    batches (split) */
