@@ -60,11 +60,14 @@ FMO_API const char *fmo_integrals_text(fmo_integrals integrals); /**< as fmo_mod
 typedef struct fmo_fock_options {
     fmo_mode mode;     /**< default FMO_MODE_AUTO */
     fmo_reduce reduce; /**< default FMO_REDUCE_TREE */
-    int threads;       /**< CPU threads, OpenBLAS's included; 0: as many as OpenMP would use */
+    int threads;       /**< CPU threads, OpenBLAS's included; 0: as many as OpenMP would use. Fewer
+                            are used where fmo_fock_threads says so, and the profile tells */
     double cutoff;     /**< screening threshold, default 1e-10; 0: no screening at all */
-    size_t memory;     /**< bytes a build may take for work space (reference: host; split: pinned
-                            host and GPU; fused: GPU), and as many again for kept integrals; 0:
-                            what is free, within reason */
+    size_t memory;     /**< bytes a build may take for work space (cpu, reference: host; split:
+                            pinned host and GPU; fused: GPU), and as many again for kept integrals;
+                            0: what is free, within reason. Mode cpu shares X^J and X^K between
+                            threads, then uses fewer threads, where not all fit, and the profile
+                            tells */
     fmo_integrals integrals; /**< cpu and fused but for FMO_SCATTER_TILE; elsewhere auto is direct;
                                   default FMO_INTEGRALS_DIRECT */
     fmo_scatter scatter; /**< fused: how values reach the matrices; cpu: FMO_SCATTER_FIXED adds in
@@ -83,6 +86,12 @@ typedef struct fmo_fock_options {
     void (*progress)(double fraction, void *user);
     void *progress_user; /**< handed to progress */
 } fmo_fock_options;
+
+/** CPU threads that a plan with options.threads = asked would use now: at most 64, or 4 for each
+ *  processor where that is more, and no more than this process may start (ulimit -u and -v, control
+ *  groups; half of what is left where they are near). OpenMP ends the process where it cannot start
+ *  a thread. @return at least 1 */
+FMO_API int fmo_fock_threads(int asked);
 
 /** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
 FMO_API void fmo_fock_options_init(fmo_fock_options *options);
@@ -109,13 +118,14 @@ FMO_API fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, siz
                                               fmo_fock_plan **plans, fmo_error *errs);
 FMO_API void fmo_fock_plan_destroy(fmo_fock_plan *plan); /**< NULL is fine */
 
-/** Coulomb and exchange matrices of one density. Nothing is kept from an earlier call.
+/** Coulomb and exchange matrices of one density. Nothing is kept from an earlier call. The three
+ *  matrices must not share memory.
  *  @param[in]  density  [nao][nao] symmetric, row-major, caller's AO order; 2 C C^T for RHF
  *  @param[out] coulomb  [nao][nao] hartree, symmetric; untouched on error; NULL: not wanted
  *  @param[out] exchange the same; J alone, or K alone, costs less in modes cpu and fused
- *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_INPUT (density not finite or not symmetric to
- *          1e-10 of its largest element), FMO_ERR_CHECK (reference: triangles disagree),
- *          FMO_ERR_MEMORY, FMO_ERR_DEVICE
+ *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL, or matrices that overlap: the message names them),
+ *          FMO_ERR_INPUT (density not finite or not symmetric to 1e-10 of its largest element),
+ *          FMO_ERR_CHECK (reference: triangles disagree), FMO_ERR_MEMORY, FMO_ERR_DEVICE
  *  Source: OpenFMO's six s/p classes; Almlof, Faegri and Korsell, J. Comput. Chem. 3, 385 (1982) */
 FMO_API fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *coulomb,
                                   double *exchange, fmo_error *err);
@@ -150,8 +160,8 @@ typedef struct fmo_fock_job {
  *  GPU, with one cutoff) build one by one. A job that fails leaves the others alone. Builds of
  *  fused plans run side by side on the GPU, those of small molecules in groups that share their
  *  launches: profile.gpu_seconds is then the group's.
- *  @param[in,out] jobs [count]; outputs must not overlap. A fault of a GPU is that of every job
- *                      that was on its way there
+ *  @param[in,out] jobs [count]; no output may overlap another matrix of any job. A fault of a GPU
+ * is that of every job that was on its way there
  *  @return FMO_OK, or the status of the first job (lowest number) that failed; err names the job,
  *          counted from 0 */
 FMO_API fmo_status fmo_fock_build_batch(fmo_fock_job *jobs, size_t count, fmo_error *err);
@@ -202,8 +212,14 @@ typedef struct fmo_fock_profile {
     char mode_reason[160]; /**< why, e.g. "no GPU: no CUDA driver found"; "" if it was asked for */
     int threads;           /**< CPU threads used */
     int densities;         /**< that the build took together; its counts and times are of all */
-    double plan_seconds;   /**< fmo_fock_plan_create */
-    double seconds;        /**< last fmo_fock_build, density in to J and K out */
+    char notice[240];      /**< what is not as it was asked for, and why, in one line: fewer
+                                threads, shared matrices; "" if nothing */
+    double plan_seconds;   /**< fmo_fock_plan_create. In mode fused kernels are loaded in it, which
+                                takes longest for the first plan of a process, and the page-locked
+                                memory of the first fmo_fock_build is counted here */
+    double seconds;        /**< last fmo_fock_build, density in to J and K out, the first one as the
+                                later ones. Plans of fmo_fock_plan_create_batch alone load kernels
+                                in their first build */
     double screening_seconds; /**< of it: density bounds, survivors where counted apart, else NaN */
     double reduce_seconds;    /**< of it: adding thread-private matrices (cpu), or the CPU's work on
                                    batches (split) */

@@ -126,22 +126,84 @@ static size_t by_pair_size(const fmo_cpu_pairs *pairs, size_t densities)
     return size;
 }
 
-static int sums_are_shared(const fmo_fock_plan *plan)
+/* What a build allocates: for all, for each thread, for each set of sums. */
+typedef struct needs {
+    size_t all, thread, sums;
+} needs;
+
+static needs needs_of(const cpu_shape *s)
 {
-    return plan->options.threads > 1 && plan->options.reduce == FMO_REDUCE_ATOMIC;
+    fmo_cpu_worker worker;
+    const size_t shells = (size_t)s->plan->basis->shell_num;
+    const needs n = {(by_pair_size(s->pairs, s->densities) + shells) * sizeof(double) + 128,
+                     worker_arrays(s, NULL, &worker) + 64 + sizeof worker + 2 * sizeof(void *),
+                     sums_size(s) * sizeof(double) + 128};
+    return n;
+}
+
+/* Of J and K of so many of the plan's own densities. */
+static needs needs_of_own(const fmo_fock_plan *plan, const fmo_cpu_state *s, int densities)
+{
+    const cpu_shape shape = {plan, &s->pairs, &s->pairs, 0, (size_t)densities, 1};
+    return needs_of(&shape);
+}
+
+/* Below this nobody asks the system what is free. */
+static const size_t always_there = (size_t)64 << 20;
+
+/* How many threads and sets of sums there is memory for: fewer sets before fewer threads. */
+static fmo_status choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
+{
+    const needs n = needs_of_own(plan, s, 1);
+    const size_t asked = (size_t)plan->options.threads;
+    const size_t wanted = plan->options.reduce == FMO_REDUCE_ATOMIC ? 1 : asked;
+    const size_t all = n.all + asked * n.thread + wanted * n.sums;
+    size_t threads = asked, copies = wanted;
+    if (plan->options.memory || all > always_there) {
+        const size_t allowed = fmo_plan_memory(plan), least = n.all + n.thread + n.sums;
+        if (least > allowed)
+            return fmo_error_set(err, FMO_ERR_MEMORY,
+                                 "mode cpu needs %.3f MB of work space with 1 thread, %.3f may be "
+                                 "used; allow more memory, or use a GPU (mode fused)",
+                                 1e-6 * (double)least, 1e-6 * (double)allowed);
+        const size_t left = allowed - n.all - n.sums; /* with one set */
+        if (threads > left / n.thread) threads = left / n.thread;
+        const size_t fit = 1 + (left - threads * n.thread) / n.sums;
+        if (copies > fit) copies = fit;
+        if (copies > threads) copies = threads;
+        if (threads < asked || copies < wanted)
+            fmo_plan_note(plan,
+                          "%zu of %zu threads and %zu of %zu copies of the Fock matrix, which "
+                          "together would take %.3f MB of %.3f",
+                          threads, asked, copies, wanted, 1e-6 * (double)all,
+                          1e-6 * (double)allowed);
+    }
+    s->threads = (int)threads;
+    s->copies = (int)copies;
+    return FMO_OK;
+}
+
+/* Densities that there is memory for at a time. */
+static int cpu_densities(const fmo_fock_plan *plan)
+{
+    const fmo_cpu_state *s = plan->state;
+    int densities = FMO_PLAN_DENSITIES_MAX;
+    for (; densities > 1; densities--) {
+        const needs n = needs_of_own(plan, s, densities);
+        const size_t all = n.all + (size_t)s->threads * n.thread + (size_t)s->copies * n.sums;
+        if (!plan->options.memory && all <= always_there) break;
+        if (all <= fmo_plan_memory(plan)) break;
+    }
+    return densities;
 }
 
 static void cpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
 {
     const fmo_cpu_state *s = plan->state;
-    const cpu_shape one = {plan, &s->pairs, &s->pairs, 0, 1, 1};
-    const size_t threads = (size_t)plan->options.threads;
-    fmo_cpu_worker worker;
-    memory->host_bytes +=
-        sizeof *s + s->pairs.bytes + (size_t)s->work.num * sizeof *s->work.task + s->store_bytes +
-        (by_pair_size(&s->pairs, 1) + (size_t)plan->basis->shell_num) * sizeof(double) +
-        threads * worker_arrays(&one, NULL, &worker) +
-        (sums_are_shared(plan) ? 1 : threads) * sums_size(&one) * sizeof(double);
+    const needs n = needs_of_own(plan, s, 1);
+    memory->host_bytes += sizeof *s + s->pairs.bytes + (size_t)s->work.num * sizeof *s->work.task +
+                          s->store_bytes + n.all + (size_t)s->threads * n.thread +
+                          (size_t)s->copies * n.sums;
 }
 
 /* ---- densities by pair ---------------------------------------------------------------------- */
@@ -196,10 +258,11 @@ static fmo_cpu_side side_without_density(const fmo_cpu_pairs *pairs, const doubl
 
 /* ---- fixed point ---------------------------------------------------------------------------- */
 
-/* The power of two by which values below `bound` in sum fill 61 bits. */
+/* The power of two by which values below `bound` in sum fill 61 bits; at most 2^1022, so that its
+ * inverse is the smallest number that a double has with all digits. */
 static double fixed_scale(double bound)
 {
-    return bound > 0.0 && isfinite(bound) ? ldexp(1.0, 60 - ilogb(bound)) : 1.0;
+    return bound > 0.0 ? ldexp(1.0, (int)fmin(60 - ilogb(bound), 1022)) : 1.0;
 }
 
 static double largest_bound(const fmo_cpu_pairs *pairs)
@@ -214,9 +277,11 @@ static double largest_bound(const fmo_cpu_pairs *pairs)
 /* Bounds of any partial sum of X^J and X^K elements, from (ij|kl) <= Q_ij Q_kl:
  * sum_ij |D_ij| Q_ij max Q and max|D| (max_i sum_j Q_ij)^2; twice that, for good measure. Pairs,
  * density and `row`, a number for each shell, are those of the owner of the density; max Q is that
- * of the pairs whose sums these are. */
-static void set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs,
-                       const fmo_cpu_pairs *of_sums, double *row, fmo_cpu_adding *adding)
+ * of the pairs whose sums these are. Without finite bounds there are no scales, and FMO_ERR_INPUT.
+ */
+static fmo_status set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs,
+                             const fmo_cpu_pairs *of_sums, double *row, fmo_cpu_adding *adding,
+                             fmo_error *err)
 {
     const size_t shells = (size_t)plan->basis->shell_num;
     const double largest = largest_bound(of_sums);
@@ -234,8 +299,16 @@ static void set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs,
         }
     }
     for (size_t s = 0; s < shells; s++) row_largest = fmax(row_largest, row[s]);
-    adding->coulomb_scale = fixed_scale(2.0 * coulomb * largest);
-    adding->exchange_scale = fixed_scale(2.0 * plan->density_largest * row_largest * row_largest);
+    coulomb *= 2.0 * largest;
+    const double exchange = 2.0 * plan->density_largest * row_largest * row_largest;
+    if (!isfinite(coulomb) || !isfinite(exchange))
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "scatter = fixed: a density with elements up to %.3g leaves no finite "
+                             "bound on the Fock matrix; use another strategy",
+                             plan->density_largest);
+    adding->coulomb_scale = fixed_scale(coulomb);
+    adding->exchange_scale = fixed_scale(exchange);
+    return FMO_OK;
 }
 
 /* ---- reduction ------------------------------------------------------------------------------ */
@@ -462,6 +535,7 @@ static fmo_status make_state(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *e
     if (status != FMO_OK) return status;
     sizes_of(plan, &s->pairs, size);
     status = fmo_plan_make_work(plan, size, &s->work, err);
+    if (status == FMO_OK) status = choose_copies(plan, s, err);
     return status == FMO_OK ? store_prepare(plan, s, err) : status;
 }
 
@@ -511,10 +585,11 @@ typedef struct cpu_job {
     const cpu_part *part;
     int parts;
     fmo_cpu_kernel *const *kernels;
-    int fixed, atomic;
+    int fixed;
+    int threads, copies;     /* and sets of sums, each for every copies-th thread */
     fmo_cpu_worker *workers; /* [threads] */
     char **arrays;           /* [threads] */
-    double **own;            /* [threads] sums */
+    double **own;            /* [copies] sums */
     int team;                /* OpenMP may grant fewer threads than asked for */
     double ended;
 } cpu_job;
@@ -526,7 +601,7 @@ static int make_worker(cpu_job *j, int t)
     fmo_cpu_worker *w = &j->workers[t];
     j->arrays[t] = aligned_alloc(64, worker_arrays(&j->shape, NULL, w) + 64);
     if (j->arrays[t]) worker_arrays(&j->shape, j->arrays[t], w);
-    if (j->atomic && t != 0) return j->arrays[t] != NULL;
+    if (t >= j->copies) return j->arrays[t] != NULL;
     j->own[t] = vector_alloc(size);
     if (j->own[t]) memset(j->own[t], 0, size * sizeof **j->own); /* 0.0 is 0 in either form */
     return j->arrays[t] && j->own[t];
@@ -542,7 +617,7 @@ static void run_parts(cpu_job *j, int t)
     for (int p = 0; p < j->parts; p++) at.all += fmo_work_weight(j->part[p].work);
     for (int p = 0; p < j->parts; p++) {
         const cpu_part *part = &j->part[p];
-        w->sums = sums_at(&j->shape, j->own[j->atomic ? 0 : t]);
+        w->sums = sums_at(&j->shape, j->own[t % j->copies]);
         for (int side = 0; side < 2; side++)
             for (int c = 0; c < FMO_PAIR_CLASS_COUNT && !part->adds[side]; c++)
                 w->sums.coulomb[side][c] = NULL;
@@ -566,7 +641,7 @@ static void run_parts(cpu_job *j, int t)
 static fmo_status run_job(cpu_job *j, fmo_error *err)
 {
     fmo_fock_plan *plan = j->plan;
-    const int threads = plan->options.threads;
+    const int threads = j->threads;
     fmo_status status = FMO_OK;
     int failed = 0;
     j->workers = calloc((size_t)threads, sizeof *j->workers);
@@ -593,12 +668,13 @@ static fmo_status run_job(cpu_job *j, fmo_error *err)
     }
     if (failed) {
         status = fmo_error_set(err, FMO_ERR_MEMORY,
-                               "no memory for the J and K of %d threads; use fewer threads or "
-                               "reduce = atomic",
-                               threads);
+                               "no memory for %d copies of the Fock matrix and %d threads; give a "
+                               "limit in options.memory, or use fewer threads",
+                               j->copies, threads);
         goto done;
     }
-    if (!j->atomic && j->team > 1) reduce_sums(j->own, j->team, sums_size(&j->shape), j->fixed);
+    const int used = j->team < j->copies ? j->team : j->copies;
+    if (used > 1) reduce_sums(j->own, used, sums_size(&j->shape), j->fixed);
     const fmo_cpu_sums sums = sums_at(&j->shape, j->own[0]);
     give_sums(plan, &j->shape, &sums, &j->part[0].build.adding);
     plan->profile.threads = j->team;
@@ -638,11 +714,12 @@ static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
                  .parts = 1,
                  .kernels = s->filled ? s->kernels->replay : s->kernels->kernel,
                  .fixed = fixed,
-                 .atomic = sums_are_shared(plan)};
+                 .threads = s->threads,
+                 .copies = s->copies};
     const size_t by_pair = by_pair_size(&s->pairs, (size_t)m->num);
     double *const memory = vector_alloc(by_pair + (size_t)plan->basis->shell_num);
     if (!memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d densities", m->num);
-    part.build = common_build(plan, m->num, fixed, j.atomic);
+    part.build = common_build(plan, m->num, fixed, j.copies < j.threads);
     part.build.side[FMO_CPU_BRA] = part.build.side[FMO_CPU_KET] =
         side_with_density(plan, &s->pairs, with_J, memory);
     part.build.coulomb_largest = with_J ? plan->density_largest : 0.0;
@@ -653,8 +730,10 @@ static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
     }
     part.build.store = s->stored ? s->store : NULL;
     part.build.store_factor = store_factor(plan);
-    if (fixed) set_scales(plan, &s->pairs, &s->pairs, memory + by_pair, &part.build.adding);
-    const fmo_status status = run_job(&j, err);
+    fmo_status status = FMO_OK;
+    if (fixed)
+        status = set_scales(plan, &s->pairs, &s->pairs, memory + by_pair, &part.build.adding, err);
+    if (status == FMO_OK) status = run_job(&j, err);
     free(memory);
     if (status != FMO_OK) return status;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
@@ -691,7 +770,8 @@ static fmo_status build_from_source(fmo_fock_plan *plan, fmo_fock_plan *source, 
         .parts = 2,
         .kernels = s->kernels->kernel,
         .fixed = fixed,
-        .atomic = sums_are_shared(plan)};
+        .threads = s->threads,
+        .copies = s->copies};
     double *const memory = vector_alloc(by_pair + zeros + (size_t)source->basis->shell_num);
     fmo_status status = FMO_OK;
     if (!memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d densities", num);
@@ -705,14 +785,15 @@ static fmo_status build_from_source(fmo_fock_plan *plan, fmo_fock_plan *source, 
         part[p].work = &work[p];
         part[p].adds[FMO_CPU_BRA] = p == 0;
         part[p].adds[FMO_CPU_KET] = p == 1;
-        part[p].build = common_build(plan, num, fixed, j.atomic);
+        part[p].build = common_build(plan, num, fixed, j.copies < j.threads);
         part[p].build.side[FMO_CPU_BRA] = sides[p];
         part[p].build.side[FMO_CPU_KET] = sides[other];
         part[p].build.coulomb_largest = source->density_largest;
         if (fixed)
-            set_scales(source, &from->pairs, &s->pairs, memory + by_pair + zeros,
-                       &part[p].build.adding);
-        status = fmo_work_between(size[p], size[other], p == 1, &work[p], err);
+            status = set_scales(source, &from->pairs, &s->pairs, memory + by_pair + zeros,
+                                &part[p].build.adding, err);
+        if (status == FMO_OK)
+            status = fmo_work_between(size[p], size[other], p == 1, &work[p], err);
     }
     if (status == FMO_OK) status = run_job(&j, err);
     plan->profile.integrals = FMO_INTEGRALS_DIRECT;
@@ -731,7 +812,7 @@ static fmo_status cpu_build(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_erro
 
 const fmo_mode_implementation fmo_mode_cpu = {.prepare = cpu_prepare,
                                               .build = cpu_build,
-                                              .densities = FMO_PLAN_DENSITIES_MAX,
+                                              .densities = cpu_densities,
                                               .takes_source = 1,
                                               .new_pairs = cpu_new_pairs,
                                               .release = cpu_release,

@@ -183,6 +183,8 @@ typedef struct fmo_cpu_state {
     fmo_cpu_pairs pairs;
     fmo_work work; /* what a build has to do */
     const fmo_cpu_kernels *kernels;
+    int threads; /* of a build: options.threads, or fewer, for want of memory */
+    int copies;  /* sets of sums, each for every copies-th thread */
     /* options.integrals = stored, or auto and they fit: */
     int stored, filled;
     fmo_cpu_store store[FMO_ERI_CLASS_COUNT];

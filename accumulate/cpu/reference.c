@@ -15,6 +15,7 @@
 
 #include "accumulate/rules/digest.h"
 #include "accumulate/plan/plan.h"
+#include "integrals/threads.h"
 
 /* Products below this are left out of the tensor: 1e-10 of the loosest tolerance anybody asks for.
  */
@@ -129,7 +130,10 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
 
     pthread_mutex_lock(&blas_lock);
     const int blas_threads = openblas_get_num_threads();
-    openblas_set_num_threads(threads);
+    /* No more than there are processors, and none that cannot be started. */
+    int blas = openblas_get_num_procs() < threads ? openblas_get_num_procs() : threads;
+    if (blas > blas_threads) blas = fmo_threads(blas);
+    openblas_set_num_threads(blas);
     /* J_ij = sum_kl (ij|kl) D_kl, K_ik = sum_jl (ij|lk) D_jl: row i of K is D as a vector times
      * T[i] as an n^2 x n matrix. */
     cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)(n * n), (int)(n * n), 1.0, T, (int)(n * n),

@@ -63,11 +63,14 @@ __global__ void __launch_bounds__(BOUND_THREADS)
     coulomb = largest * block_sum(coulomb, shared);
     exchange = block_sum(exchange, shared);
     if (threadIdx.x == 0) {
-        const double bound = fmo_screen_max(coulomb, exchange);
+        const double bound = isfinite(coulomb) && isfinite(exchange)
+                                 ? fmo_screen_max(coulomb, exchange)
+                                 : CUDART_INF; /* a maximum may forget a NaN */
         *a.bound = bound;
-        /* a power of two with FIXED_MARGIN bound scale < 2^63; NaN without a bound */
+        /* a power of two with FIXED_MARGIN bound scale < 2^63, finite as its inverse is; NaN
+         * without a bound */
         *a.scale = !isfinite(bound) ? CUDART_NAN
-                   : bound > 0.0    ? exp2((double)(62 - ilogb(FIXED_MARGIN * bound)))
+                   : bound > 0.0    ? exp2(fmin(62.0 - ilogb(FIXED_MARGIN * bound), 1022.0))
                                     : 0x1p60;
     }
 }

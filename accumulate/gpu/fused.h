@@ -16,7 +16,7 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
 
 /* Copies around a build whose matrices are of the host: the density to density_in; J, K and the
  * counters to pinned memory. */
-cudaError_t fmo_gpu_copy_in(const fmo_fock_plan *plan, const double *density, cudaStream_t stream);
+cudaError_t fmo_gpu_copy_in(fmo_fock_plan *plan, const double *density, cudaStream_t stream);
 cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream);
 
 /* source.cu: J of another plan's density, queued on the plan's stream; matrices of the host. */

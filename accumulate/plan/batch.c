@@ -8,6 +8,7 @@
 
 #include "accumulate/plan/plan.h"
 #include "accumulate/tuning.h"
+#include "integrals/arguments.h"
 
 /* Jobs that are started together (gpu/group.cu). Those that are on the GPU meanwhile are others. */
 enum { WAITING_MAX = fmo_tuning_batch_waiting };
@@ -77,7 +78,7 @@ static int most_together(const fmo_fock_job *job)
 {
     const fmo_fock_plan *plan = job->plan;
     if (job->source || fmo_scatter_sums_integers(plan->options.scatter)) return 1;
-    return plan->mode->densities > 1 ? plan->mode->densities : 1;
+    return plan->mode->densities ? plan->mode->densities(plan) : 1;
 }
 
 /* Jobs of one plan that want the same, from job k on: those with a good density, as many as its
@@ -232,16 +233,80 @@ static fmo_status refuse(fmo_fock_job *jobs, size_t count, size_t job, const cha
     return fmo_error_set(err, own.status, "%s", own.message);
 }
 
+/* A matrix of a job. */
+typedef struct matrix {
+    fmo_argument is;
+    size_t job;
+    int place; /* among the matrices of its job */
+} matrix;
+
+static int by_address(const void *x, const void *y)
+{
+    const uintptr_t a = (uintptr_t)((const matrix *)x)->is.at;
+    const uintptr_t b = (uintptr_t)((const matrix *)y)->is.at;
+    return (a > b) - (a < b);
+}
+
+static uintptr_t end_of(const matrix *m)
+{
+    return (uintptr_t)m->is.at + m->is.bytes;
+}
+
+/* FMO_ERR_ARGUMENT if a matrix that is written shares memory with another, and which; or
+ * FMO_ERR_MEMORY. In order of addresses a matrix overlaps one before it if it overlaps the one of
+ * those that ends last. */
+static fmo_status check_overlaps(const fmo_fock_job *jobs, size_t count, size_t *number, char *why,
+                                 size_t size)
+{
+    matrix *const all = malloc(3 * count * sizeof *all);
+    if (!all) return FMO_ERR_MEMORY;
+    for (size_t k = 0; k < count; k++) {
+        const fmo_fock_job *job = &jobs[k];
+        const size_t bytes = fmo_plan_matrix_bytes(job->plan);
+        const size_t given = fmo_plan_matrix_bytes(fmo_build_owner(job));
+        all[3 * k] = (matrix){{"density", job->density, given, 0}, k, 0};
+        all[3 * k + 1] = (matrix){{"coulomb", job->coulomb, job->coulomb ? bytes : 0, 1}, k, 1};
+        all[3 * k + 2] = (matrix){{"exchange", job->exchange, job->exchange ? bytes : 0, 1}, k, 2};
+    }
+    qsort(all, 3 * count, sizeof *all, by_address);
+    const matrix *last = NULL, *last_written = NULL; /* that end last */
+    fmo_status status = FMO_OK;
+    for (size_t k = 0; status == FMO_OK && k < 3 * count; k++) {
+        const matrix *m = &all[k], *other = m->is.written ? last : last_written;
+        if (other && fmo_arguments_overlap(&other->is, &m->is)) {
+            const int later = m->job != other->job ? m->job > other->job : m->place < other->place;
+            const matrix *const a = later ? m : other, *const b = later ? other : m;
+            *number = a->job;
+            if (a->job == b->job)
+                (void)snprintf(why, size, "%s and %s overlap: give each an array of its own",
+                               a->is.name, b->is.name);
+            else
+                (void)snprintf(why, size,
+                               "%s overlaps %s of job %zu: give each an array of its own",
+                               a->is.name, b->is.name, b->job);
+            status = FMO_ERR_ARGUMENT;
+        }
+        if (!last || end_of(m) > end_of(last)) last = m;
+        if (m->is.written && (!last_written || end_of(m) > end_of(last_written))) last_written = m;
+    }
+    free(all);
+    return status;
+}
+
 static fmo_status build_batch(const char *call, fmo_fock_job *jobs, size_t count, int on_device,
                               fmo_error *err)
 {
-    char why[128];
+    char why[160];
     if (count == 0) return FMO_OK;
-    if (!jobs) return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: NULL", call);
+    const fmo_status given = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(jobs));
+    if (given != FMO_OK) return given;
     for (size_t k = 0; k < count; k++) {
         const fmo_fock_job *job = &jobs[k];
-        if (!job->plan || !job->density || !fmo_build_wanted(job))
-            return refuse(jobs, count, k, call, "NULL", err);
+        const char *const missing = !job->plan               ? "plan is NULL"
+                                    : !job->density          ? "density is NULL"
+                                    : !fmo_build_wanted(job) ? "coulomb and exchange are NULL"
+                                                             : NULL;
+        if (missing) return refuse(jobs, count, k, call, missing, err);
         if (job->source) {
             if (source_fits(job, on_device, why, sizeof why)) continue;
             return refuse(jobs, count, k, call, why, err);
@@ -251,6 +316,9 @@ static fmo_status build_batch(const char *call, fmo_fock_job *jobs, size_t count
                        fmo_mode_name(job->plan->options.mode));
         return refuse(jobs, count, k, call, why, err);
     }
+    size_t job = 0;
+    fmo_status status = check_overlaps(jobs, count, &job, why, sizeof why);
+    if (status == FMO_ERR_ARGUMENT) return refuse(jobs, count, job, call, why, err);
     batch b = {.jobs = jobs,
                .count = count,
                .how = {.on_device = on_device, .lead = jobs[0].plan},
@@ -258,8 +326,7 @@ static fmo_status build_batch(const char *call, fmo_fock_job *jobs, size_t count
                .taken = calloc(count, 1),
                .waiting = malloc(count * sizeof *b.waiting),
                .failed = count};
-    fmo_status status = FMO_OK;
-    if (b.next && b.taken && b.waiting)
+    if (status == FMO_OK && b.next && b.taken && b.waiting)
         run(&b);
     else
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu jobs", count);

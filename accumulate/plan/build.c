@@ -5,6 +5,7 @@
 
 #include "accumulate/plan/plan.h"
 #include "accumulate/rules/digest.h"
+#include "integrals/arguments.h"
 #include "integrals/tables.h"
 
 int fmo_build_wanted(const fmo_fock_job *job)
@@ -187,6 +188,23 @@ static fmo_status in_use(const char *call, fmo_error *err)
                          call);
 }
 
+/* Plan and matrices: there, and apart from each other. */
+static fmo_status check_matrices(const char *call, const fmo_fock_plan *plan, const double *density,
+                                 const double *coulomb, const double *exchange, fmo_error *err)
+{
+    const size_t bytes = plan ? fmo_plan_matrix_bytes(plan) : 0;
+    if (plan && density && !coulomb && !exchange)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "%s: coulomb and exchange are NULL: give one of them", call);
+    /* one that is not wanted lies nowhere */
+    const fmo_argument J = {"coulomb", coulomb ? (const void *)coulomb : plan, coulomb ? bytes : 0,
+                            1};
+    const fmo_argument K = {"exchange", exchange ? (const void *)exchange : plan,
+                            exchange ? bytes : 0, 1};
+    const fmo_argument all[] = {FMO_GIVEN(plan), FMO_READ(density, bytes), J, K};
+    return fmo_arguments_check(call, all, sizeof all / sizeof *all, err);
+}
+
 fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *coulomb,
                           double *exchange, fmo_error *err)
 {
@@ -194,10 +212,10 @@ fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *co
         .plan = plan, .density = density, .coulomb = coulomb, .exchange = exchange};
     const fmo_fock_job *const jobs[] = {&job};
     double largest = 0.0;
-    if (!plan || !density || (!coulomb && !exchange))
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build: NULL");
+    fmo_status status = check_matrices("fmo_fock_build", plan, density, coulomb, exchange, err);
+    if (status != FMO_OK) return status;
     if (!fmo_plan_enter(plan)) return in_use("fmo_fock_build", err);
-    fmo_status status = fmo_build_check(&job, &largest, err);
+    status = fmo_build_check(&job, &largest, err);
     if (status == FMO_OK) status = fmo_build(jobs, 1, largest, err);
     fmo_plan_leave(plan);
     return status;
@@ -206,8 +224,9 @@ fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *co
 fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density, double *coulomb,
                                  double *exchange, fmo_error *err)
 {
-    if (!plan || !density || (!coulomb && !exchange))
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build_device: NULL");
+    fmo_status status =
+        check_matrices("fmo_fock_build_device", plan, density, coulomb, exchange, err);
+    if (status != FMO_OK) return status;
     if (!plan->mode->start)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fock_build_device: the plan's mode is %s, expected fused",
@@ -217,7 +236,7 @@ fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density, dou
         .plan = plan, .density = density, .coulomb = coulomb, .exchange = exchange};
     const fmo_fock_job *const jobs[] = {&job};
     fmo_start how = {.on_device = 1, .lead = plan};
-    const fmo_status status = plan->mode->start(jobs, 1, &how, err);
+    status = plan->mode->start(jobs, 1, &how, err);
     fmo_plan_leave(plan);
     return status;
 }

@@ -54,7 +54,8 @@ typedef struct fmo_mode_implementation {
      * wanted; the plan does the rest. With a source the densities are the source's, in its own
      * matrices. */
     fmo_status (*build)(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err);
-    int densities; /* that `build` takes at a time; 0: one */
+    /* Densities that `build` takes at a time, up to FMO_PLAN_DENSITIES_MAX; NULL: one. */
+    int (*densities)(const fmo_fock_plan *plan);
 
     /* Queues builds of plans of this mode, all different. */
     fmo_status (*start)(const fmo_fock_job *const *jobs, size_t count, fmo_start *how,
@@ -113,8 +114,15 @@ fmo_status fmo_plan_create_share(const fmo_basis *basis, const fmo_fock_options 
 fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *size, fmo_work *work,
                               fmo_error *err);
 
+/* Bytes of the density, J or K of a plan. */
+size_t fmo_plan_matrix_bytes(const fmo_fock_plan *plan);
+
 /* Seconds on a monotonic clock. */
 double fmo_now(void);
+
+/* Adds to profile.notice, unless it is there already. */
+void fmo_plan_note(fmo_fock_plan *plan, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Calls the progress callback, if there is one. */
 void fmo_plan_progress(const fmo_fock_plan *plan, double fraction);

@@ -59,12 +59,21 @@ cudaError_t launch_compute(const fmo_gpu_class_view *view, const fmo_gpu_state *
     return cudaGetLastError();
 }
 
+/* CUDA loads a kernel when something is asked of it: before the first build, then. */
+template <class C> cudaError_t load_compute()
+{
+    cudaFuncAttributes attributes;
+    return cudaFuncGetAttributes(&attributes, compute<C>);
+}
+
 struct {
+    cudaError_t (*load)();
     cudaError_t (*launch)(const fmo_gpu_class_view *, const fmo_gpu_state *, size_t, size_t,
                           double *, cudaStream_t);
     size_t size;
 } const classes[FMO_ERI_CLASS_COUNT] = {
-#define ROW(e, name, ...) {launch_compute<fmo_class_##name>, fmo_class_##name::size},
+#define ROW(e, name, ...) \
+    {load_compute<fmo_class_##name>, launch_compute<fmo_class_##name>, fmo_class_##name::size},
     FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
 };
@@ -179,6 +188,8 @@ extern "C" fmo_status fmo_split_prepare(fmo_fock_plan *plan, fmo_error *err)
     if (status == FMO_OK) status = fmo_gpu_state_make(plan, &fmo_gpu_schedule_direct, 1, err);
     if (status == FMO_OK) status = make_buffers(plan, s, err);
     if (status != FMO_OK) return status;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
+        FMO_GPU_CHECK(classes[c].load(), "loading kernels", err);
     if (plan->options.reduce == FMO_REDUCE_TREE && s->threads > 1) {
         s->own = (double **)calloc((size_t)s->threads, sizeof *s->own);
         for (int t = 0; s->own && t < s->threads; t++) {
