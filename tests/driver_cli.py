@@ -538,8 +538,7 @@ class Output(Case):
 
     def test_overwrites_an_older_result(self):
         out = self.path("out.h5")
-        with open(out, "w") as file:
-            file.write("older")
+        self.assertRuns(run(MEDIUM, "--output", out))
         self.assertRuns(run(SMALL, "--output", out))
         h5("result", SMALL, out, 1e-10)
 
@@ -572,7 +571,7 @@ class Output(Case):
         with open(out, "w") as file:
             file.write("older")
         result = run("-c", "ulimit -f 8; trap '' XFSZ; exec \"$0\" \"$@\"", DRIVER, LARGE, "--output",
-                     out, "--mode", "cpu", program="/bin/sh")
+                     out, "--mode", "cpu", "--force", program="/bin/sh")
         self.assertFails(result, 3, "out.h5", LARGE)
         self.assertEqual(os.listdir(self.folder), ["out.h5"])
         with open(out) as file:
@@ -783,7 +782,12 @@ class BadInput(Case):
                 if name != "missing-file":
                     self.assertEqual(run(name, SMALL, path, program=MAKE_BAD).code, 0)
                 before = digest(path) if os.path.isfile(path) else None
-                if code == "0":
+                if name.startswith("doubt-"):
+                    self.refused(path, re.escape(expected) + ".*--force")
+                    result = run(path, "--force")
+                    self.assertRuns(result)
+                    self.assertIn(expected, result.out)
+                elif code == "0":
                     result = run(path)
                     self.assertRuns(result)
                     self.assertIn(expected, result.out)

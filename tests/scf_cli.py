@@ -58,7 +58,7 @@ class ScfUsage(driver_cli.Case):
 
     def test_files(self):
         self.assertFails(run(SMALL, MEDIUM, "--scf", "--molden", self.path("x")), 2, "--molden takes one")
-        self.assertFails(run(SMALL, "--scf", "--molden", "x", "--output", "x"), 2, "the same file")
+        self.assertFails(run(SMALL, "--scf", "--molden", "x", "--output", "x"), 3, "the same file", SMALL)
         self.assertFails(run(SMALL, "--scf", "--output", SMALL), 3, "--output is the data set", SMALL)
         self.assertFails(run(WATER, "--scf", "--basis", "sto-3g", "--molden", WATER), 3,
                          "--molden is the geometry", WATER)

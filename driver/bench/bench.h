@@ -101,7 +101,7 @@ typedef struct bench_options {
     int64_t threads, repeat, seed, cycles, fragments;
     double zipf, seconds, cutoff;
     const char *dataset, *json, *systems, *geometries, *geometry, *basis;
-    bool quiet;
+    bool quiet, force;
 } bench_options;
 
 typedef struct bench_device {

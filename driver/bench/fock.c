@@ -3,6 +3,7 @@
  * fock.cu is the same with all matrices in GPU memory; growth.c uses the rows for series. */
 #define _GNU_SOURCE
 #include "fock.h"
+#include "integrals/harmless.h"
 #include "molecules.h"
 #include "driver/base/clock.h"
 #include "driver/base/spread.h"
@@ -523,6 +524,7 @@ static void run_own(bench_run *run)
     char name[48];
     const char *slash = strrchr(o->geometry, '/');
     snprintf(name, sizeof name, "%.40s", slash ? slash + 1 : o->geometry);
+    fmo_text_harmless(name);
     const fock_item item = {.name = name,
                             .table = "own geometry",
                             .basis = o->basis,

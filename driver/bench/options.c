@@ -138,6 +138,7 @@ static const cli_option option_table[] = {
      .help = "of the random numbers"},
     {"json", 'j', CLI_TEXT, "FILE", AT(json), .what = "the name of a file", .section = "Results",
      .help = "write the results as JSON (docs/bench.md)"},
+    {"force", 0, CLI_FLAG, NULL, AT(force), .help = "replace a file that fmo did not write"},
     {"quiet", 'q', CLI_FLAG, NULL, AT(quiet), .help = "no tables"},
     {"help", 'h', CLI_ACTION, NULL, AT(action), .low = BENCH_HELP, .section = "Other",
      .help = "print this text"},

@@ -67,12 +67,19 @@ void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
     else if (!isfinite(r->energy) || !isfinite(r->gradient))
         snprintf(r->verdict, sizeof r->verdict,
                  "stopped in cycle %d: the energy is not a finite number", r->cycles);
-    else
+    else {
+        /* Builds differ by more than what is wanted of their energies. */
+        char help[112] = "more cycles, a level shift of 0.3 or another guess may help";
+        if (o->fock.cutoff > o->energy_convergence)
+            snprintf(help, sizeof help,
+                     "the cutoff %g is too loose for that: the default of an SCF is %g",
+                     o->fock.cutoff, FMO_SCF_CUTOFF);
         snprintf(r->verdict, sizeof r->verdict,
                  "not converged in %d cycle%s: energy change %.1e (wanted %.0e), gradient %.1e "
-                 "(wanted %.0e); more cycles, a level shift of 0.3 or another guess may help",
+                 "(wanted %.0e); %s",
                  r->cycles, r->cycles == 1 ? "" : "s", r->energy_change, o->energy_convergence,
-                 r->gradient, o->gradient_convergence);
+                 r->gradient, o->gradient_convergence, help);
+    }
 }
 
 void fmo_scf_collect(fmo_scf_state *s, fmo_scf_result *r)

@@ -78,8 +78,10 @@ typedef struct fmo_scf_cycle {
 
 /** How to iterate; fmo_scf_options_init fills it in. */
 typedef struct fmo_scf_options {
-    fmo_fock_options fock; /**< mode, strategy, threads, cutoff (default here 1e-12), memory; its
-                                stream is used as it is in mode fused */
+    fmo_fock_options fock; /**< mode, strategy, threads, cutoff (default here 1e-12), memory,
+                                integrals (default here FMO_INTEGRALS_AUTO, which in mode fused is
+                                direct: an SCF's builds there take less time than filling a store);
+                                its stream is used as it is in mode fused */
     fmo_scf_guess guess;   /**< default FMO_SCF_GUESS_SAD */
     int max_cycles;        /**< Fock builds allowed, default 100 */
     double energy_convergence;   /**< hartree, default 1e-9: change from one cycle to the next */
