@@ -112,7 +112,8 @@ class ScfReport(driver_cli.Case):
             master, slave = pty.openpty()
         except OSError as why:
             self.skipTest(f"no pseudo-terminal here: {why}")
-        process = subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--mode", "cpu", "--stability=check"],
+        process = subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--mode", "cpu", "--integrals",
+                                    "direct", "--threads", "1", "--stability=check"],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
         os.close(slave)
         seen = ""
@@ -155,6 +156,15 @@ class ScfReport(driver_cli.Case):
             if options == ["--stability"]:
                 self.assertIn(": a minimum", result.out)
 
+    def test_integrals_are_kept(self):
+        """Unless the line says otherwise; builds of a density compute them."""
+        for line, kept in ((["--scf"], "stored"), (["--scf", "--integrals", "direct"], "direct"),
+                           (["--scf", "--memory", "1K"], "direct"), ([], "direct")):
+            result = run(LARGE, "--mode", "cpu", "--profile=json", *line)
+            self.assertRuns(result)
+            self.assertEqual(json.loads(result.out)["builds"][0]["integrals"], kept, line)
+        self.assertRegex(run("--help").out, r"\[direct; --scf\s+auto\]")
+
     def test_geometry(self):
         result = run(WATER, "--scf", "--basis", "STO-3G", "--mode", "cpu")
         self.assertRuns(result)
@@ -194,6 +204,13 @@ class ScfNotConverged(driver_cli.Case):
         again = run(output, "--scf", "--guess", "read")
         self.assertRuns(again)
         self.assertAlmostEqual(energy_of(again), SMALL_ENERGY, delta=1e-8)
+
+    def test_loose_cutoff_is_named(self):
+        result = run(SMALL, "--scf", "--max-cycles", "3", "--cutoff", "1e-5")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("a cutoff of less than 1e-05 (default 1e-12)", result.err)
+        for line in ([], ["--cutoff", "1e-10"], ["--cutoff", "1e-5", "--convergence", "1e-4"]):
+            self.assertNotIn("cutoff", run(SMALL, "--scf", "--max-cycles", "3", *line).err)
 
     def test_worst_code_counts(self):
         result = run(SMALL, MEDIUM, "--scf", "--max-cycles", "3", "--quiet")

@@ -25,7 +25,7 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o, fmo_s
         snprintf(s->mode_reason, sizeof s->mode_reason, "%s%.140s",
                  gpu == FMO_OK ? "a GPU answers" : "no GPU: ", no_gpu.message);
     }
-    /* A store is filled for any density, which takes longer than the builds that follow. */
+    /* Builds take milliseconds there, and what a store costs beside them is not measured. */
     if (fock.mode == FMO_MODE_FUSED && fock.integrals == FMO_INTEGRALS_AUTO)
         fock.integrals = FMO_INTEGRALS_DIRECT;
     const int threads = fock.threads > 0 ? fock.threads : omp_get_max_threads();
