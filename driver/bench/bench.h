@@ -140,6 +140,7 @@ typedef struct bench_cell {
     bool extrapolated;
     int repeat;
     double median, min, max; /* seconds for all items, scaled up if extrapolated */
+    double spread;           /* of the repeats, over the median; NaN of one */
     double first, spare;     /* first run, warm-up; spare: the experiment's own use */
     double ratio;            /* NaN until the table is printed, and where there is none */
     bench_check check;

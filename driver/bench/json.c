@@ -61,10 +61,10 @@ static json_t *cell_json(const bench_cell *cell)
         cell->items > 0 && cell->median > 0.0 ? (double)cell->items / cell->median : NAN;
     const driver_spread seconds = {cell->min, cell->median, cell->max};
     json_t *measured =
-        json_pack("{s:I, s:I, s:b, s:i, s:o, s:o, s:o, s:o}", "items", (json_int_t)cell->items,
+        json_pack("{s:I, s:I, s:b, s:i, s:o, s:o, s:o, s:o, s:o}", "items", (json_int_t)cell->items,
                   "items_run", (json_int_t)cell->items_run, "extrapolated", (int)cell->extrapolated,
-                  "repeat", cell->repeat, "seconds", driver_json_spread(&seconds), "rate",
-                  driver_json_number(rate), "ratio",
+                  "repeat", cell->repeat, "spread", driver_json_number(cell->spread), "seconds",
+                  driver_json_spread(&seconds), "rate", driver_json_number(rate), "ratio",
                   isfinite(cell->ratio) ? json_pack("{s:s, s:o}", "to", cell->against, "value",
                                                     driver_json_number(cell->ratio))
                                         : json_null(),

@@ -131,7 +131,7 @@ static const cli_option option_table[] = {
     {"threads", 't', CLI_WHOLE, "N", AT(threads), .low = 1, .high = 4096, .section = "Measuring",
      .help = "CPU threads"},
     {"repeat", 'n', CLI_WHOLE, "N", AT(repeat), .low = 1, .high = 1000, .show = show_repeat,
-     .help = "timed runs of a cell"},
+     .help = "timed runs of a cell; more of those that take microseconds"},
     {"seconds", 0, CLI_REAL, "X", AT(seconds), .low = 1e-3, .high = 1e6, .show = show_seconds,
      .help = "time for a cell; of the others what takes longer is extrapolated, and marked"},
     {"seed", 0, CLI_WHOLE, "N", AT(seed), .high = 1e15, .value = "2013",
