@@ -16,7 +16,7 @@
 
 /* Pairs of shells times nuclei that are compared, which takes some milliseconds at most unless a
  * molecule has thousands of atoms, and the fewest shells. */
-enum { WORK_MOST = 20000, SHELLS_LEAST = 8 };
+enum { WORK_MOST = 4000, SHELLS_LEAST = 8 };
 
 /* A basis of some shells, every nucleus with them, and where its functions are in the file. */
 typedef struct part {
