@@ -111,8 +111,8 @@ FMO_API void fmo_fock_plan_destroy(fmo_fock_plan *plan); /**< NULL is fine */
 
 /** Coulomb and exchange matrices of one density. Nothing is kept from an earlier call.
  *  @param[in]  density  [nao][nao] symmetric, row-major, caller's AO order; 2 C C^T for RHF
- *  @param[out] coulomb  [nao][nao] hartree, symmetric; untouched on error
- *  @param[out] exchange [nao][nao] hartree, symmetric; untouched on error
+ *  @param[out] coulomb  [nao][nao] hartree, symmetric; untouched on error; NULL: not wanted
+ *  @param[out] exchange the same; J alone, or K alone, costs less in modes cpu and fused
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_INPUT (density not finite or not symmetric to
  *          1e-10 of its largest element), FMO_ERR_CHECK (reference: triangles disagree),
  *          FMO_ERR_MEMORY, FMO_ERR_DEVICE
@@ -125,24 +125,29 @@ FMO_API fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, do
  *  come so far. Nothing is checked: the symmetric part of the density is used, its elements should
  *  not be larger than 8, and NaN gives NaN. No profile is kept.
  *  @param[in]  density  device pointer, [nao][nao]
- *  @param[out] coulomb  device pointer, [nao][nao] hartree
- *  @param[out] exchange device pointer, [nao][nao] hartree
+ *  @param[out] coulomb  device pointer, [nao][nao] hartree; NULL: not wanted
+ *  @param[out] exchange the same
  *  @return FMO_OK, FMO_ERR_ARGUMENT (not a fused plan), FMO_ERR_DEVICE */
 FMO_API fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density,
                                          double *coulomb, double *exchange, fmo_error *err);
 
-/** One build of a batch: what fmo_fock_build takes, and what came of it. */
+/** One build of a batch: what fmo_fock_build takes, and what came of it. Zero it before setting
+ *  fields, so that new fields get their defaults. */
 typedef struct fmo_fock_job {
     fmo_fock_plan *plan;   /**< may be that of other jobs too */
-    const double *density; /**< [nao][nao] */
-    double *coulomb;       /**< [nao][nao] hartree; untouched if this job failed */
-    double *exchange;      /**< [nao][nao] hartree; untouched if this job failed */
-    fmo_status status;     /**< of this job alone, written by the call, as fmo_fock_build's */
-    fmo_error *err;        /**< its details; NULL: not wanted */
+    const double *density; /**< [nao][nao], of `source` if there is one */
+    double *coulomb;   /**< [nao][nao] hartree; untouched if this job failed; NULL: not wanted */
+    double *exchange;  /**< the same; not both NULL, and NULL with a source */
+    fmo_status status; /**< of this job alone, written by the call, as fmo_fock_build's */
+    fmo_error *err;    /**< its details; NULL: not wanted */
+    fmo_fock_plan *source; /**< NULL; or the plan of another molecule, whose density this is: J of
+                                it in the functions of `plan`, coulomb_ij = sum_kl D_kl (ij|kl) */
 } fmo_fock_job;
 
 /** Many builds in one call, any mix of molecules, modes and GPUs; a plan that occurs several times
- *  builds several densities of one molecule. A job that fails leaves the others alone. Builds of
+ *  builds several densities of one molecule: mode cpu up to eight at a time, computing integrals
+ *  once for all of them. Jobs with a source (modes cpu and fused; both plans of the same mode and
+ *  GPU, with one cutoff) build one by one. A job that fails leaves the others alone. Builds of
  *  fused plans run side by side on the GPU, those of small molecules in groups that share their
  *  launches: profile.gpu_seconds is then the group's.
  *  @param[in,out] jobs [count]; outputs must not overlap. A fault of a GPU is that of every job
@@ -196,6 +201,7 @@ typedef struct fmo_fock_profile {
     fmo_mode mode;         /**< what auto became */
     char mode_reason[160]; /**< why, e.g. "no GPU: no CUDA driver found"; "" if it was asked for */
     int threads;           /**< CPU threads used */
+    int densities;         /**< that the build took together; its counts and times are of all */
     double plan_seconds;   /**< fmo_fock_plan_create */
     double seconds;        /**< last fmo_fock_build, density in to J and K out */
     double screening_seconds; /**< of it: density bounds, survivors where counted apart, else NaN */

@@ -6,6 +6,7 @@ set_tests_properties(accumulate_cpu PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passi
 fmo_test(accumulate_api SOURCES accumulate_api.c LIBS OpenMP::OpenMP_C PkgConfig::OPENBLAS
          LABELS unit)
 fmo_test(accumulate_work STATIC SOURCES accumulate_work.c LABELS unit)
+fmo_test(accumulate_terms SOURCES accumulate_terms.c LABELS unit)
 fmo_test(accumulate_batch SOURCES accumulate_batch.c LABELS unit)
 fmo_test(accumulate_threads SOURCES accumulate_threads.c LIBS OpenMP::OpenMP_C LABELS unit)
 fmo_test(accumulate_accuracy STATIC SOURCES accumulate_accuracy.c LABELS unit data)

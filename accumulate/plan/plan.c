@@ -136,24 +136,32 @@ void fmo_fock_plan_destroy(fmo_fock_plan *plan)
     if (plan->mode && plan->mode->release) plan->mode->release(plan);
     fmo_shell_pairs_free(&plan->pairs);
     fmo_basis_destroy(plan->basis);
-    free(plan->density);
-    free(plan->coulomb);
-    free(plan->exchange);
-    free(plan->density_max);
-    free(plan->row_max);
+    free(plan->matrices.density);
+    free(plan->matrices.coulomb);
+    free(plan->matrices.exchange);
+    free(plan->matrices.density_max);
+    free(plan->matrices.row_max);
     free(plan);
 }
 
-/* The matrices that modes of the host work with; 0 without memory. */
-static int make_matrices(fmo_fock_plan *plan)
+int fmo_plan_make_matrices(fmo_fock_plan *plan, int densities)
 {
+    fmo_plan_matrices *const m = &plan->matrices;
     const size_t n = (size_t)plan->basis->ao_num, ns = (size_t)plan->basis->shell_num;
-    plan->density = malloc(n * n * sizeof *plan->density);
-    plan->coulomb = malloc(n * n * sizeof *plan->coulomb);
-    plan->exchange = malloc(n * n * sizeof *plan->exchange);
-    plan->density_max = malloc(ns * ns * sizeof *plan->density_max);
-    plan->row_max = malloc(ns * sizeof *plan->row_max);
-    return plan->density && plan->coulomb && plan->exchange && plan->density_max && plan->row_max;
+    const size_t bytes = (size_t)densities * n * n * sizeof(double);
+    if (densities <= m->room) return 1;
+    m->room = 0;
+    free(m->density);
+    free(m->coulomb);
+    free(m->exchange);
+    m->density = malloc(bytes);
+    m->coulomb = malloc(bytes);
+    m->exchange = malloc(bytes);
+    if (!m->density_max) m->density_max = malloc(ns * ns * sizeof *m->density_max);
+    if (!m->row_max) m->row_max = malloc(ns * sizeof *m->row_max);
+    if (!m->density || !m->coulomb || !m->exchange || !m->density_max || !m->row_max) return 0;
+    m->room = densities;
+    return 1;
 }
 
 static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options, int in_batch,
@@ -176,7 +184,7 @@ static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options
     if (!plan->options.threads) plan->options.threads = omp_get_max_threads();
 
     plan->basis = fmo_basis_copy(basis);
-    if (!plan->basis || (plan->mode->build && !make_matrices(plan))) {
+    if (!plan->basis || (plan->mode->build && !fmo_plan_make_matrices(plan, 1))) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the matrices of %d functions",
                                basis->ao_num);
         goto done;
