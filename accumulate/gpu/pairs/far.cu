@@ -18,7 +18,7 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
     constexpr int fields = FMO_FAR_COEFFICIENTS(pair_class), twos = fmo_gpu_far_twos(pair_class);
     const int num = pairs.first[n].z;
     double prim[FMO_GPU_DEPTH_MAX * FMO_PAIR_FIELDS], ratio[FMO_GPU_DEPTH_MAX], AB[3];
-    double spread = 0.0, length = 0.0, middle[3];
+    double spread = 0.0, length = 0.0, prim_bounds = 0.0, middle[3];
     for (int x = 0; x < 3; x++) AB[x] = pairs.center[(size_t)(3 + x) * pairs.num + n];
     for (int m = 0; m < num; m++) {
         const double2 *const record =
@@ -27,7 +27,9 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
             prim[m * FMO_PAIR_FIELDS + 2 * t] = record[t].x;
             prim[m * FMO_PAIR_FIELDS + 2 * t + 1] = record[t].y;
         }
-        ratio[m] = record[FMO_PAIR_FIELDS / 2].x;
+        const double2 tail = record[FMO_PAIR_FIELDS / 2];
+        ratio[m] = tail.x;
+        prim_bounds += (double)fmo_gpu_prim_bound(tail);
         spread = fmax(spread, 2.0 * prim[m * FMO_PAIR_FIELDS + FMO_PAIR_HALF]);
     }
     double moment[3], prim_place[FMO_GPU_DEPTH_MAX], prim_coefficient[FMO_GPU_DEPTH_MAX * fields];
@@ -69,8 +71,10 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
     }
     const float bound = pairs.rule[n].bound;
     pairs.fit[n] = fmo_far_fit_errors(cap, nearest, error);
+    const float extent =
+        fmo_far_extent((float)spread, cap, fmo_far_cancellation(prim_bounds, bound));
     pairs.reach[n] = make_float4(reach(moment[0], bound), reach(moment[1], bound),
-                                 reach(moment[2], bound), fmo_gpu_extent((float)spread, cap));
+                                 reach(moment[2], bound), extent);
 }
 
 __global__ void make_nodes(const __grid_constant__ fmo_gpu_one<fmo_gpu_pairs_args> one)
@@ -92,7 +96,7 @@ template <int pair_class> __device__ void keep_moments(const fmo_gpu_pairs &pair
     constexpr int fields = FMO_FAR_COEFFICIENTS(pair_class);
     constexpr int moments = FMO_FAR_TERMS(fmo_pair_order(pair_class));
     static_assert(3 + fields == 2 * geometry && moments % 2 == 0, "no value is left over");
-    const int cap = fmo_gpu_far_cap(pairs.reach[n].w);
+    const int cap = fmo_far_cap(pairs.reach[n].w);
     const int slots = fmo_gpu_far_slot(min(cap + 1, (int)FMO_FAR_CHOICES - 1)) +
                       (cap + 1 >= FMO_FAR_CHOICES ? FMO_FAR_NODES_MAX : 0);
     double D[FMO_FAR_PRODUCTS(pair_class)], folded[FMO_FAR_SUMS(pair_class)], AB[3];
