@@ -135,7 +135,8 @@ static void density_by_pair(const fmo_fock_plan *plan, const fmo_cpu_pair_list *
         for (int x = 0; x < rows; x++)
             for (int y = 0; y < columns; y++)
                 density[x * columns + y] = block[(size_t)x * n + (size_t)y];
-        largest[q] = plan->density_max[(size_t)list->i[q] * shells + (size_t)list->j[q]];
+        largest[q] = plan->coulomb_weight *
+                     plan->density_max[(size_t)list->i[q] * shells + (size_t)list->j[q]];
     }
 }
 
@@ -265,7 +266,7 @@ static void run_task(fmo_fock_plan *plan, const fmo_cpu_build *build,
 /* No density that the plan's pairs are good for has a larger density factor (screen.h). */
 static double store_factor(const fmo_fock_plan *plan)
 {
-    return 4.0 * plan->density_limit;
+    return 4.0 * plan->coulomb_weight * plan->density_limit;
 }
 
 /* Vectors that bra `bra` of a class will have in the store. */
@@ -431,7 +432,7 @@ static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_erro
                            .density = plan->density,
                            .density_max = plan->density_max,
                            .row_max = plan->row_max,
-                           .density_largest = plan->density_largest,
+                           .density_largest = plan->coulomb_weight * plan->density_largest,
                            .adding = {atomic, plan->options.scatter == FMO_SCATTER_FIXED, 1.0, 1.0},
                            .store = s->stored ? s->store : NULL,
                            .store_factor = store_factor(plan)};

@@ -49,12 +49,13 @@ typedef struct fmo_cpu_build {
     const fmo_basis *basis;
     const fmo_cpu_pairs *pairs;
     double cutoff;
-    const double *density;                            /* [nao][nao] */
-    const double *density_max;                        /* [nshell][nshell] */
-    const double *row_max;                            /* [nshell] */
-    double density_largest;                           /* of density_max */
+    const double *density;     /* [nao][nao] */
+    const double *density_max; /* [nshell][nshell] */
+    const double *row_max;     /* [nshell] */
+    double density_largest;    /* of density_max, times the weight of J (rules/weight.h) */
     const double *pair_density[FMO_PAIR_CLASS_COUNT]; /* [pair][stride] */
-    const double *pair_max[FMO_PAIR_CLASS_COUNT];     /* [pair] density_max of the two shells */
+    const double *pair_max[FMO_PAIR_CLASS_COUNT];     /* [pair] density_max of the two shells, times
+                                                       * the weight of J */
     fmo_cpu_adding adding;
     /* Stored integrals: screened with this factor, not with the density; NULL without a store. */
     const fmo_cpu_store *store; /* [FMO_ERI_CLASS_COUNT] */
