@@ -329,23 +329,16 @@ static void check_cancelling(void)
     const double cutoff = 1e-10, step = 2.2, ratio = 1.1;
     memset(&s, 0, sizeof s);
     for (int a = 0; a < 100; a++) {
-        double overlap = 0.0;
         system_add_atom(&s, step * (a % 5) + 0.2 * check_random(&seed),
                         step * (a / 5 % 5) + 0.2 * check_random(&seed),
                         step * (a / 25) + 0.2 * check_random(&seed));
         const int begin = s.prims;
         system_add_shell(&s, 1, 3, &seed);
         for (int k = 0; k < 3; k++) {
-            s.exponent[begin + k] = 0.8 * pow(ratio, k);
-            s.coefficient[begin + k] = (k == 1 ? -2.0 : 1.0) * pow(s.exponent[begin + k], 1.25);
+            const double x = s.exponent[begin + k] = 0.8 * pow(ratio, k);
+            s.coefficient[begin + k] =
+                (k == 1 ? -2.0 : 1.0) * pow(2.0 * x / M_PI, 0.75) * 2.0 * sqrt(x);
         }
-        for (int k = 0; k < 3; k++)
-            for (int m = 0; m < 3; m++) {
-                const double p = s.exponent[begin + k] + s.exponent[begin + m];
-                overlap += s.coefficient[begin + k] * s.coefficient[begin + m] * 0.5 *
-                           pow(M_PI / p, 1.5) / p;
-            }
-        for (int k = 0; k < 3; k++) s.coefficient[begin + k] /= sqrt(overlap);
     }
     fmo_basis *basis = system_basis(&s);
     const size_t n = (size_t)s.aos, size = n * n;

@@ -106,7 +106,7 @@ static void fit_nodes(far_pair *p)
         error[c] = fmo_far_error(p->pair_class, p->view.prim_num, p->place, p->coefficient,
                                  p->view.AB, &p->line, used, place, coefficient, nearest) /
                    p->bound;
-        if (cap > c && (p->view.prim_num <= n || p->line.degree <= n)) cap = c;
+        if (cap > c && fmo_far_exact(p->view.prim_num, &p->line, c, error[c])) cap = c;
     }
     p->fit = fmo_far_fit_errors(cap, nearest, error);
     p->cap = cap;

@@ -52,11 +52,12 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
         const int nodes = FMO_FAR_NODES(choice);
         const int used = fmo_far_nodes(pair_class, num, prim_place, prim_coefficient, &line, nodes,
                                        place, coefficient);
-        if (cap > choice && (num <= nodes || line.degree <= nodes)) cap = choice;
-        if (cap > choice)
+        if (cap > choice) {
             error[choice] = fmo_far_error(pair_class, num, prim_place, prim_coefficient, AB, &line,
                                           used, place, coefficient, nearest) /
                             pairs.rule[n].bound;
+            if (fmo_far_exact(num, &line, choice, error[choice])) cap = choice;
+        }
         for (int j = 0; j < nodes; j++) {
             double value[2 * twos] = {0.0};
             /* one too many stands where another does: never where the other pair is */
