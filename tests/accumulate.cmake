@@ -5,6 +5,7 @@ fmo_test(accumulate_cpu STATIC SOURCES accumulate_cpu.c LABELS unit)
 set_tests_properties(accumulate_cpu PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)
 fmo_test(accumulate_api SOURCES accumulate_api.c LIBS OpenMP::OpenMP_C PkgConfig::OPENBLAS
          LABELS unit)
+fmo_test(accumulate_weight STATIC SOURCES accumulate_weight.c LABELS unit)
 fmo_test(accumulate_work STATIC SOURCES accumulate_work.c LABELS unit)
 fmo_test(accumulate_terms SOURCES accumulate_terms.c LABELS unit)
 fmo_test(accumulate_batch SOURCES accumulate_batch.c LABELS unit)

@@ -296,6 +296,7 @@ static void check_io(void)
     FINE(fmo_dataset_density, "dataset", !fmo_dataset_density(NULL));
     FINE(fmo_dataset_density_source, "dataset", !fmo_dataset_density_source(NULL));
     FINE(fmo_dataset_notice, "dataset", !fmo_dataset_notice(NULL, 0));
+    FINE(fmo_dataset_is_doubtful, "dataset", !fmo_dataset_is_doubtful(NULL, 0));
     FINE(fmo_dataset_core_hamiltonian, "dataset", !fmo_dataset_core_hamiltonian(NULL));
     FINE(fmo_dataset_core_hamiltonian_source, "dataset",
          !fmo_dataset_core_hamiltonian_source(NULL));
@@ -338,6 +339,9 @@ static void check_io(void)
         .mo_num = 1, .coefficient = one, .energy = one, .occupation = one, .total_energy = NAN};
     fmo_wavefunction without = wave;
     without.energy = NULL;
+    FINE(fmo_file_kind_of, "path", fmo_file_kind_of(NULL) == FMO_FILE_OTHER);
+    REFUSED(fmo_file_write, "path", NULL, "x", 1, &err);
+    REFUSED(fmo_file_write, "bytes", "/nowhere/x", NULL, 1, &err);
     REFUSED(fmo_result_write, "path", NULL, dataset, &result, &err);
     REFUSED(fmo_result_write, "result", "/nowhere/x.h5", dataset, NULL, &err);
     FINE(fmo_result_write, "dataset",

@@ -145,7 +145,7 @@ static void check_work(double cutoff)
     for (int a = 0; a < num; a++)
         for (int b = 0; b <= a; b++) {
             const pair *p = &pairs[a], *q = &pairs[b];
-            const double d = fmo_screen_density(dmax, shells, p->i, p->j, q->i, q->j);
+            const double d = fmo_screen_density(dmax, shells, 1.0, p->i, p->j, q->i, q->j);
             if (p->bound * q->bound * d < cutoff) continue;
             quartets++;
             for (int x = 0; x < p->prim_num; x++)

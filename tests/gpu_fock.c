@@ -333,6 +333,52 @@ static void check_threads(const test_system *s)
     fmo_basis_destroy(basis);
 }
 
+/* 100 p shells on a grid, each a second difference of three primitives with exponents in ratio 1.1:
+ * their products are 4e4 times their Schwarz bounds. Which of their quartets are far goes by
+ * primitives (integrals/far/decide.h), which integrals_far tests, quartet by quartet: this is the
+ * whole build, and does not find it out alone. */
+static void check_cancelling(void)
+{
+    static test_system s;
+    const double cutoff = 1e-10, step = 2.2, ratio = 1.1;
+    memset(&s, 0, sizeof s);
+    for (int a = 0; a < 100; a++) {
+        system_add_atom(&s, step * (a % 5) + 0.2 * check_random(&seed),
+                        step * (a / 5 % 5) + 0.2 * check_random(&seed),
+                        step * (a / 25) + 0.2 * check_random(&seed));
+        const int begin = s.prims;
+        system_add_shell(&s, 1, 3, &seed);
+        for (int k = 0; k < 3; k++) {
+            const double x = s.exponent[begin + k] = 0.8 * pow(ratio, k);
+            s.coefficient[begin + k] =
+                (k == 1 ? -2.0 : 1.0) * pow(2.0 * x / M_PI, 0.75) * 2.0 * sqrt(x);
+        }
+    }
+    fmo_basis *basis = system_basis(&s);
+    const size_t n = (size_t)s.aos, size = n * n;
+    double *D = malloc(5 * size * sizeof *D), *J = D + size, *K = J + size, *Jc = K + size,
+           *Kc = Jc + size;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            const double *A = s.coord + 3 * (i / 3), *B = s.coord + 3 * (j / 3);
+            const double r2 = (A[0] - B[0]) * (A[0] - B[0]) + (A[1] - B[1]) * (A[1] - B[1]) +
+                              (A[2] - B[2]) * (A[2] - B[2]);
+            D[i * n + j] = D[j * n + i] = (2.0 * check_random(&seed) - 1.0) * exp(-sqrt(r2));
+        }
+    fmo_error err = {FMO_OK, ""};
+    const setting host = {.mode = FMO_MODE_CPU, .threads = 0};
+    const setting gpu = {.mode = FMO_MODE_FUSED, .scatter = FMO_SCATTER_AUTO, .threads = 1};
+    fmo_status status = build(basis, &host, cutoff, D, Jc, Kc, NULL, &err);
+    if (status == FMO_OK) status = build(basis, &gpu, cutoff, D, J, K, NULL, &err);
+    CHECK(status == FMO_OK, "%s", err.message);
+    if (status == FMO_OK) {
+        check_close("p shells that cancel, J", J, Jc, size, n, 1e-9, 0.0);
+        check_close("p shells that cancel, K", K, Kc, size, n, 2e-9, 0.0);
+    }
+    free(D);
+    fmo_basis_destroy(basis);
+}
+
 int main(void)
 {
     static test_system s;
@@ -394,6 +440,7 @@ int main(void)
         system_add_shell(&s, 1, small ? 1 : 2, &seed);
     }
     compare_system("coincident atoms", &s);
+    if (!small) check_cancelling();
 
     memset(&s, 0, sizeof s);
     for (int a = 0; a < 4; a++) {

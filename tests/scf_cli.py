@@ -159,7 +159,7 @@ class ScfReport(driver_cli.Case):
     def test_integrals_are_kept(self):
         """Unless the line says otherwise; builds of a density compute them."""
         for line, kept in ((["--scf"], "stored"), (["--scf", "--integrals", "direct"], "direct"),
-                           (["--scf", "--memory", "1K"], "direct"), ([], "direct")):
+                           (["--scf", "--memory", "1M"], "direct"), ([], "direct")):
             result = run(LARGE, "--mode", "cpu", "--profile=json", *line)
             self.assertRuns(result)
             self.assertEqual(json.loads(result.out)["builds"][0]["integrals"], kept, line)

@@ -227,8 +227,9 @@ static void density_by_pair(const fmo_fock_plan *plan, const fmo_cpu_pair_list *
         }
     }
     for (int q = 0; q < list->num; q++)
-        largest[q] =
-            with_J ? m->density_max[(size_t)list->i[q] * shells + (size_t)list->j[q]] : 0.0;
+        largest[q] = with_J ? plan->coulomb_weight *
+                                  m->density_max[(size_t)list->i[q] * shells + (size_t)list->j[q]]
+                            : 0.0;
 }
 
 /* A side with the plan's densities; they go to `memory`, by_pair_size of it. */
@@ -413,7 +414,7 @@ static void run_task(fmo_fock_plan *plan, const fmo_cpu_build *build,
 /* No density that the plan's pairs are good for has a larger density factor (screen.h). */
 static double store_factor(const fmo_fock_plan *plan)
 {
-    return 4.0 * plan->density_limit;
+    return 4.0 * plan->coulomb_weight * plan->density_limit;
 }
 
 /* Vectors that bra `bra` of a class will have in the store. */
@@ -722,7 +723,7 @@ static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
     part.build = common_build(plan, m->num, fixed, j.copies < j.threads);
     part.build.side[FMO_CPU_BRA] = part.build.side[FMO_CPU_KET] =
         side_with_density(plan, &s->pairs, with_J, memory);
-    part.build.coulomb_largest = with_J ? plan->density_largest : 0.0;
+    part.build.coulomb_largest = with_J ? plan->coulomb_weight * plan->density_largest : 0.0;
     if (with_K) {
         part.build.density = m->density;
         part.build.density_max = m->density_max;
@@ -788,7 +789,7 @@ static fmo_status build_from_source(fmo_fock_plan *plan, fmo_fock_plan *source, 
         part[p].build = common_build(plan, num, fixed, j.copies < j.threads);
         part[p].build.side[FMO_CPU_BRA] = sides[p];
         part[p].build.side[FMO_CPU_KET] = sides[other];
-        part[p].build.coulomb_largest = source->density_largest;
+        part[p].build.coulomb_largest = source->coulomb_weight * source->density_largest;
         if (fixed)
             status = set_scales(source, &from->pairs, &s->pairs, memory + by_pair + zeros,
                                 &part[p].build.adding, err);

@@ -54,7 +54,8 @@ typedef struct fmo_cpu_store {
 typedef struct fmo_cpu_side {
     const fmo_cpu_pairs *pairs;
     const double *density[FMO_PAIR_CLASS_COUNT]; /* [densities][pair][stride] */
-    const double *largest[FMO_PAIR_CLASS_COUNT]; /* [pair] of |D|, all densities; 0: not in J */
+    /* [pair] of |D|, all densities, times the weight of J (rules/weight.h); 0: not in J */
+    const double *largest[FMO_PAIR_CLASS_COUNT];
 } fmo_cpu_side;
 
 /* What all threads of a build read. */

@@ -59,20 +59,6 @@ typedef struct screen_args {
     fmo_gpu_counters *counters;
 } screen_args;
 
-__device__ float fast_log2(float x)
-{
-    float log;
-    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(log) : "f"(x));
-    return log;
-}
-
-__device__ float fast_rsqrt(float x)
-{
-    float root;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(x));
-    return root;
-}
-
 __device__ unsigned lanes_below(int lane)
 {
     return (1u << lane) - 1u;
@@ -105,45 +91,28 @@ __device__ unsigned factor_code(float log_factor)
     return (unsigned)fminf(fmaxf(code, 0.0f), (float)FMO_GPU_FACTOR_MAX) << FMO_GPU_KET_BITS;
 }
 
-/* Is a quartet far? Then how many nodes its pairs need, where gpu/types.cuh puts it, and how far
- * apart they are; else FMO_GPU_OVERLAP. log_size is of its bound times its density factor over the
- * cutoff. What far.h leaves out of an element of X^J is, with T from FMO_FAR_T on, below a
- * twentieth of the cutoff for overlap, and estimated at a quarter of it for each pair's nodes,
- * which is more than four times what they do leave out; of X^K four times that (docs/theory.md). */
+/* A quartet that is not far (fmo_far_decide); else where gpu/types.cuh puts the choices of nodes.
+ */
 #define FMO_GPU_OVERLAP 0xffffffffu
-#define LOG_10          3.3219281f
-#define LN_2            0.69314718f
+
+__device__ fmo_far_reach reach_of(float4 sphere, float extent, fmo_far_fit fit)
+{
+    const fmo_far_reach reach = {{sphere.x, sphere.y, sphere.z, sphere.w}, extent, fit};
+    return reach;
+}
 
 __device__ unsigned far_code(const screen_bra &bra, float4 ket, float ket_extent,
                              fmo_far_fit ket_fit, float log_size, float *gap)
 {
-    const float x = bra.sphere.x - ket.x, y = bra.sphere.y - ket.y, z = bra.sphere.z - ket.z;
-    const float R2 = fmaxf(x * x + y * y + z * z, 1e-10f), R = R2 * fast_rsqrt(R2);
-    const float to_ket = R - ket.w, to_bra = R - bra.sphere.w;
-    *gap = to_ket - bra.sphere.w;
-    const float overlap = ((float)FMO_FAR_T + LN_2 * log_size) * (bra.reach.w + ket_extent);
-    const float log_tolerance = fmaxf(0.0f, 0.5f * fast_log2(R2) - LOG_10) - log_size;
-    const int bra_nodes = min(
-        fmo_far_nodes_needed(bra.fit.log_rho - fast_log2(to_ket), log_tolerance - bra.fit.log_A),
-        fmo_gpu_far_cap(bra.reach.w));
-    const int ket_nodes = min(
-        fmo_far_nodes_needed(ket_fit.log_rho - fast_log2(to_bra), log_tolerance - ket_fit.log_A),
-        fmo_gpu_far_cap(ket_extent));
-    const bool far = *gap >= fmaxf(bra.sphere.w, ket.w) && *gap * *gap >= overlap &&
-                     max(bra_nodes, ket_nodes) < FMO_FAR_CHOICES;
-    return far ? (unsigned)(FMO_FAR_CHOICES * bra_nodes + ket_nodes) << FMO_GPU_KET_BITS
-               : FMO_GPU_OVERLAP;
+    const int choices = fmo_far_decide(reach_of(bra.sphere, bra.reach.w, bra.fit),
+                                       reach_of(ket, ket_extent, ket_fit), log_size, gap);
+    return choices < 0 ? FMO_GPU_OVERLAP : (unsigned)choices << FMO_GPU_KET_BITS;
 }
 
-/* At most this part of the Schwarz bounds is left of an integral of a far quartet (far.h,
- * fmo_far_largest). */
 __device__ float far_share(float4 bra, float4 ket, float gap)
 {
-    const float u = fmo_far_quotient(1.0f, gap);
-    const float sum4 = 24.0f * bra.z * ket.z, sum3 = 6.0f * bra.y * ket.z + 6.0f * bra.z * ket.y;
-    const float sum2 = 2.0f * bra.x * ket.z + 2.0f * bra.y * ket.y + 2.0f * bra.z * ket.x;
-    const float sum1 = bra.x * ket.y + bra.y * ket.x, sum0 = bra.x * ket.x;
-    return 1.00001f * u * (sum0 + u * (sum1 + u * (sum2 + u * (sum3 + u * sum4))));
+    const fmo_far_share own = {bra.x, bra.y, bra.z}, other = {ket.x, ket.y, ket.z};
+    return fmo_far_share_left(own, other, gap);
 }
 
 /* A far quartet that would be below the cutoff in K even if it were this much larger than the bound
@@ -235,7 +204,7 @@ __device__ __forceinline__ unsigned classify(const screen_args &a, const screen_
     screen_queue<QUEUE> *const queue = &shared->queue;
     const unsigned lane = threadIdx.x % 32;
     const bool far_exchanges = FAR && fmo_gpu_far_exchanges(task.eri_class);
-    const float log_Q = fast_log2(bra.rule.bound), log_cutoff = fast_log2(a.cutoff);
+    const float log_Q = fmo_far_log2(bra.rule.bound), log_cutoff = fmo_far_log2(a.cutoff);
     unsigned coded = a.coded ? ~0u : FMO_GPU_PAIRS_MAX - 1u;
     unsigned counting = fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_PAIRS)
                             ? ~0u
@@ -252,8 +221,8 @@ __device__ __forceinline__ unsigned classify(const screen_args &a, const screen_
             const int ket = block_begin + queue->offset[e];
             const float in_J = queue->in_J[e], in_K = queue->in_K[e];
             const fmo_gpu_rule rule = task.ket.rule[ket];
-            const float log_size = fast_log2(fmaxf(in_J, in_K));
-            unsigned code = factor_code(log_size - log_Q - fast_log2(rule.bound));
+            const float log_size = fmo_far_log2(fmaxf(in_J, in_K));
+            unsigned code = factor_code(log_size - log_Q - fmo_far_log2(rule.bound));
             bool exchanges = in_K >= a.cutoff;
             list = FMO_GPU_NEAR;
             if (FAR) {

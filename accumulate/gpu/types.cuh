@@ -47,10 +47,17 @@ static __host__ __device__ inline int fmo_gpu_set_begin(int set, int s_sets, int
     return set < s_sets ? set : fmo_gpu_aligned(s_sets) + width * (set - s_sets);
 }
 
+/* The Schwarz bound of a primitive pair, from its last two fields. */
+static __device__ __forceinline__ float fmo_gpu_prim_bound(double2 ratio_bound)
+{
+    return __int_as_float(__double2loint(ratio_bound.y));
+}
+
 /* What the screening rule wants to know of a pair, read 16 bytes at a time. */
 typedef struct fmo_gpu_rule {
     alignas(16) float bound; /* Schwarz bound, rounded up */
-    float influence;         /* the same times 4 |D|: what it can do to J, made in every build */
+    float influence;         /* the same times 4 |D| and the weight of J: what it can do to J, made
+                              * in every build */
     ushort2 set;             /* sets i, j */
     unsigned counts;         /* what it adds to a tally */
 } fmo_gpu_rule;
@@ -104,23 +111,12 @@ typedef struct fmo_gpu_pairs {
     /* For far quartets (far.h), NULL without them: */
     float4 *sphere;   /* [num] middle of the primitives' centres, and how far they are from it */
     float4 *reach;    /* [num] largest moments of order 0, 1, 2 of a product, over the bound, and
-                       * fmo_gpu_extent */
+                       * fmo_far_extent */
     fmo_far_fit *fit; /* [num] errors of nodes, relative to the bound */
     double2 *far; /* [FMO_GPU_FAR_SLOTS][fmo_gpu_far_twos][num] centre, coefficients; of pp pairs
                    * the moments of D, made in every build */
     double *far_line; /* [num] AB times D of a pair of a p and an s shell, made in every build */
 } fmo_gpu_pairs;
-
-/* Largest 1/p of a pair, as a number, and in its last three bits the choice of nodes that is exact
- * for the pair, or FMO_FAR_CHOICES. */
-static __device__ inline float fmo_gpu_extent(float spread, int cap)
-{
-    return __uint_as_float((__float_as_uint(spread) + 8u) / 8u * 8u | (unsigned)cap);
-}
-static __device__ inline int fmo_gpu_far_cap(float extent)
-{
-    return (int)(__float_as_uint(extent) % 8u);
-}
 
 /* The nodes of choice 0, then those of choice 1, ... */
 enum { FMO_GPU_FAR_SLOTS = 1 + 2 + 3 + 4 + FMO_FAR_NODES_MAX };
@@ -188,7 +184,8 @@ typedef struct fmo_gpu_counters {
     unsigned long long exchanges[FMO_ERI_CLASS_COUNT]; /* those that count in K */
     unsigned long long prim_quartets[FMO_ERI_CLASS_COUNT];
     unsigned long long issued[FMO_ERI_CLASS_COUNT];
-    unsigned long long density_largest; /* of pairs; bits of a double >= 0, which order like it */
+    unsigned long long density_largest; /* of pairs, times the weight of J; bits of a double >= 0,
+                                         * which order like it */
     unsigned long long sink;
     double fixed_bound; /* of every element of X */
     double fixed_scale; /* units of the fixed-point integers per hartree */

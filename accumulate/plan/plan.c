@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "accumulate/gpu/gpu.h"
+#include "accumulate/rules/weight.h"
 #include "integrals/arguments.h"
 #include "integrals/tables.h"
 #include "integrals/threads.h"
@@ -228,6 +229,7 @@ static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options
                                basis->ao_num);
         goto done;
     }
+    plan->coulomb_weight = fmo_screen_coulomb_weight(plan->basis);
     if (plan->mode->needs_pairs) status = fmo_plan_make_pairs(plan, 0.0, err);
     if (status == FMO_OK && plan->mode->prepare) status = plan->mode->prepare(plan, err);
 done:

@@ -82,9 +82,10 @@ struct fmo_fock_plan {
     void *state;               /* of the mode */
     struct fmo_gpu_state *gpu; /* of the modes that use a GPU */
     fmo_shell_pairs pairs;
-    int in_batch;         /* made by fmo_fock_plan_create_batch */
-    int share, shares;    /* of all work, what builds do: share 0 of 1 is all of it */
-    double density_limit; /* pairs are pruned for |D| up to this */
+    int in_batch;          /* made by fmo_fock_plan_create_batch */
+    int share, shares;     /* of all work, what builds do: share 0 of 1 is all of it */
+    double coulomb_weight; /* of J in the screening rule (rules/weight.h) */
+    double density_limit;  /* pairs are pruned for |D| up to this */
     double density_largest;
     fmo_plan_matrices matrices; /* of modes with `build` */
     int scatter_open; /* auto chose by structure and has not seen a build's duplication yet */

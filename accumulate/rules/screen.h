@@ -3,7 +3,9 @@
  *     Q_ij Q_kl max(4|D_ij|, 4|D_kl|, |D_ik|, |D_il|, |D_jk|, |D_jl|) >= cutoff
  *
  * with Schwarz bounds Q and block maxima |D|. Haser and Ahlrichs, J. Comput. Chem. 10, 104 (1989).
- */
+ * What an element of J has lost adds up over the whole system: in large ones the two elements of D
+ * that meet the quartet in J count more, fmo_screen_coulomb_weight (weight.h) times: the D_ij and
+ * D_kl of all functions here are to have that factor. */
 #ifndef FMO_SCREEN_H
 #define FMO_SCREEN_H
 
@@ -32,11 +34,12 @@ FMO_HD double fmo_screen_density_by_rows(double ij, double kl, double row_k, dou
     return fmo_screen_max(fmo_screen_coulomb(ij, kl), fmo_screen_exchange(row_k, row_l));
 }
 
-/* The density factor of a quartet; dmax is [nshell][nshell] block maxima. */
-FMO_HD double fmo_screen_density(const double *dmax, long nshell, int i, int j, int k, int l)
+/* The density factor of a quartet; dmax is [nshell][nshell] block maxima, weight that of J. */
+FMO_HD double fmo_screen_density(const double *dmax, long nshell, double weight, int i, int j,
+                                 int k, int l)
 {
     const double *di = dmax + i * nshell, *dj = dmax + j * nshell, *dk = dmax + k * nshell;
-    return fmo_screen_density_by_rows(di[j], dk[l], fmo_screen_max(di[k], dj[k]),
+    return fmo_screen_density_by_rows(weight * di[j], weight * dk[l], fmo_screen_max(di[k], dj[k]),
                                       fmo_screen_max(di[l], dj[l]));
 }
 

@@ -121,7 +121,7 @@ static const cli_option option_table[] = {
     {"fragments", 0, CLI_WHOLE, "N", AT(fragments), .low = 1, .high = 1e5, .commands = BIT(fock),
      .help = "displaced copies in one call: of the batch [1000], or of --geometry [1]"},
     {"waters", 0, CLI_LIST, "LIST", AT(waters), .low = 1, .high = 10, .commands = BIT(growth),
-     .value = "1,2,3,4,5", .help = "edges of the cubes of waters"},
+     .value = "1,2,3,4,5,6,8", .help = "edges of the cubes of waters"},
     {"carbons", 0, CLI_LIST, "LIST", AT(carbons), .low = 1, .high = 1000, .commands = BIT(growth),
      .value = "5,10,20,40,60,80,100,120", .help = "lengths of the alkanes"},
     {"cutoff", 'c', CLI_REAL, "X", AT(cutoff), .high = 1, .commands = BUILDS, .value = "1e-10",

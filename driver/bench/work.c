@@ -3,6 +3,7 @@
 #include "work.h"
 #include "accumulate/plan/plan.h"
 #include "accumulate/rules/screen.h"
+#include "accumulate/rules/weight.h"
 #include "integrals/basis_internal.h"
 
 #include <math.h>
@@ -47,18 +48,18 @@ static int64_t primitives(const fmo_pair_list *bra, int m, const fmo_pair_list *
 
 /* One class. Lists are sorted by bound, so the kets of a bra end where no density could help. */
 static void count_class(const fmo_pair_list *bra, const fmo_pair_list *ket, const double *maxima,
-                        double largest, int shells, double cutoff, int threads, double *quartets,
-                        double *prim_quartets)
+                        double weight, double largest, int shells, double cutoff, int threads,
+                        double *quartets, double *prim_quartets)
 {
     double count = 0.0, prims = 0.0;
 #pragma omp parallel for schedule(dynamic, 16) reduction(+ : count, prims) num_threads(threads)
     for (int m = 0; m < bra->num; m++) {
         const int last = bra == ket ? m + 1 : ket->num;
-        const double most = 4.0 * largest * bra->bound[m];
+        const double most = 4.0 * weight * largest * bra->bound[m];
         int64_t kept = 0, kept_prims = 0;
         for (int k = 0; k < last && most * ket->bound[k] >= cutoff; k++) {
-            const double d =
-                fmo_screen_density(maxima, shells, bra->i[m], bra->j[m], ket->i[k], ket->j[k]);
+            const double d = fmo_screen_density(maxima, shells, weight, bra->i[m], bra->j[m],
+                                                ket->i[k], ket->j[k]);
             if (bra->bound[m] * ket->bound[k] * d < cutoff) continue;
             kept++;
             kept_prims += primitives(bra, m, ket, k, cutoff / d);
@@ -103,8 +104,8 @@ fmo_status bench_work_count(const fmo_basis *basis, const double *density, doubl
         fmo_shell_pairs_make(basis, cutoff * FMO_PRUNE_SHARE, threads, &pairs, err);
     for (int c = 0; c < FMO_ERI_CLASS_COUNT && status == FMO_OK; c++) {
         count_class(&pairs.list[fmo_eri_class_bra(c)], &pairs.list[fmo_eri_class_ket(c)], maxima,
-                    largest, basis->shell_num, cutoff, threads, &work->quartets[c],
-                    &work->prim_quartets[c]);
+                    fmo_screen_coulomb_weight(basis), largest, basis->shell_num, cutoff, threads,
+                    &work->quartets[c], &work->prim_quartets[c]);
         work->quartet_sum += work->quartets[c];
         work->prim_quartet_sum += work->prim_quartets[c];
         work->flop +=

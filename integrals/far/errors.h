@@ -75,6 +75,21 @@ FMO_HD double fmo_far_nearest(double half, double spread)
     return half + fmax(half, sqrt(FMO_FAR_T * spread));
 }
 
+/* Six nodes that leave out less than this at the least distance count as exact: quartets so large
+ * that it would matter are far from there on only, and what is left of it falls with the sixth
+ * power of the distance at least (tests/integrals_far.c: the decision, with quartets of up to 1e8
+ * cutoffs). All pairs of STO-3G, 3-21G and 6-31G, hydrogen to neon, are such. */
+#define FMO_FAR_SIX_ENOUGH 5e-7
+
+/* Whether a choice of nodes is exact for a pair of `num` primitives; `error` is fmo_far_error at
+ * the least distance over the pair's bound. */
+FMO_HD int fmo_far_exact(int num, const fmo_far_line *line, int choice, double error)
+{
+    const int nodes = FMO_FAR_NODES(choice);
+    return num <= nodes || line->degree <= nodes ||
+           (choice == FMO_FAR_CHOICES - 1 && error < FMO_FAR_SIX_ENOUGH);
+}
+
 /* What n nodes of a pair leave out at distance d, as binary logarithms of A and rho: A (rho/d)^n.
  */
 typedef struct fmo_far_fit {

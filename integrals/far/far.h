@@ -25,6 +25,7 @@
 #ifndef FMO_FAR_H
 #define FMO_FAR_H
 
+#include "integrals/far/decide.h"
 #include "integrals/far/errors.h"
 #include "integrals/far/integrals.h"
 #include "integrals/far/moments.h"

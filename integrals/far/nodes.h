@@ -59,7 +59,9 @@ FMO_HD double fmo_far_scale(int pair_class, int coefficient, double width, doubl
  * the polynomials that are orthogonal over it, t from -1 to 1. */
 typedef struct fmo_far_line {
     double middle, half; /* of s */
-    int degree;          /* of the recurrence; as many nodes leave nothing out */
+    /* As many nodes leave nothing out; FMO_FAR_NODES_MAX + 1 if that would take more than there may
+     * be. Of the recurrence, at most FMO_FAR_NODES_MAX. */
+    int degree;
     double a[FMO_FAR_NODES_MAX], b[FMO_FAR_NODES_MAX];
     double zero[FMO_FAR_NODES_MAX]; /* of p_zeros, ascending */
     int zeros;
@@ -101,7 +103,7 @@ FMO_HD void fmo_far_find_line(int pair_class, int num, const double *prim_place,
     line->zeros = 0;
     for (int f = 0; f < fields; f++)
         scale[f] = fmo_far_scale(pair_class, f, fmo_far_width(AB), FMO_FAR_TYPICAL);
-    for (int k = 0; k < FMO_FAR_NODES_MAX && line->half > 0.0; k++) {
+    for (int k = 0; k <= FMO_FAR_NODES_MAX && line->half > 0.0; k++) {
         double norm = 0.0, first = 0.0;
         for (int m = 0; m < num; m++) {
             const double t = (prim_place[m] - line->middle) / line->half;
@@ -114,10 +116,11 @@ FMO_HD void fmo_far_find_line(int pair_class, int num, const double *prim_place,
         }
         if (k == 0) all = norm;
         if (!(norm > FMO_FAR_NOTHING * all)) return;
+        line->degree = k + 1;
+        if (k == FMO_FAR_NODES_MAX) return;
         line->a[k] = first / norm;
         line->b[k] = k ? norm / before : 0.0;
         before = norm;
-        line->degree = k + 1;
     }
 }
 

@@ -112,7 +112,7 @@ const char *fmo_dataset_notice(const fmo_dataset *dataset, int i)
 
 bool fmo_dataset_is_doubtful(const fmo_dataset *dataset, int i)
 {
-    return i >= 0 && i < dataset->notice_num && dataset->doubt[i];
+    return dataset && i >= 0 && i < dataset->notice_num && dataset->doubt[i];
 }
 
 /* T + V; NULL without memory. */

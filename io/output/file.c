@@ -1,6 +1,7 @@
 /* See file.h. A temporary file is locked (flock) as long as its writer lives, which is how a dead
  * one's is told from a live one's, on other hosts of a shared file system, too. */
 #define _GNU_SOURCE /* O_TMPFILE */
+#include "integrals/arguments.h"
 #include "io/output/file.h"
 #include "io/text/file.h"
 #include <fmo/result.h>
@@ -258,9 +259,10 @@ fmo_status fmo_output_write(fmo_output *o, const void *bytes, size_t size)
 
 fmo_status fmo_file_write(const char *path, const void *bytes, size_t size, fmo_error *err)
 {
-    if (!path || !*path || !bytes)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_file_write: %s is NULL or empty",
-                             bytes ? "path" : "bytes");
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_file_write", err, FMO_GIVEN(path), FMO_GIVEN(bytes));
+    if (given != FMO_OK) return given;
+    if (!*path) return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_file_write: path is empty");
     fmo_output output;
     fmo_status status = fmo_output_open(&output, path, NULL, err);
     if (status == FMO_OK) status = fmo_output_write(&output, bytes, size);

@@ -59,11 +59,6 @@ static __device__ __forceinline__ fmo_prim_pair fmo_gpu_prim(double2 pk, double2
     return z;
 }
 
-static __device__ __forceinline__ float fmo_gpu_prim_bound(double2 ratio_bound)
-{
-    return __int_as_float(__double2loint(ratio_bound.y));
-}
-
 /* On products of bounds of primitives: the density factor is at most 2^(FMO_GPU_FACTOR_TOP - code).
  */
 static __device__ __forceinline__ float fmo_gpu_prim_cutoff(const fmo_gpu_class_view &view,

@@ -18,7 +18,7 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
     constexpr int fields = FMO_FAR_COEFFICIENTS(pair_class), twos = fmo_gpu_far_twos(pair_class);
     const int num = pairs.first[n].z;
     double prim[FMO_GPU_DEPTH_MAX * FMO_PAIR_FIELDS], ratio[FMO_GPU_DEPTH_MAX], AB[3];
-    double spread = 0.0, length = 0.0, middle[3];
+    double spread = 0.0, length = 0.0, prim_bounds = 0.0, middle[3];
     for (int x = 0; x < 3; x++) AB[x] = pairs.center[(size_t)(3 + x) * pairs.num + n];
     for (int m = 0; m < num; m++) {
         const double2 *const record =
@@ -27,7 +27,9 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
             prim[m * FMO_PAIR_FIELDS + 2 * t] = record[t].x;
             prim[m * FMO_PAIR_FIELDS + 2 * t + 1] = record[t].y;
         }
-        ratio[m] = record[FMO_PAIR_FIELDS / 2].x;
+        const double2 tail = record[FMO_PAIR_FIELDS / 2];
+        ratio[m] = tail.x;
+        prim_bounds += (double)fmo_gpu_prim_bound(tail);
         spread = fmax(spread, 2.0 * prim[m * FMO_PAIR_FIELDS + FMO_PAIR_HALF]);
     }
     double moment[3], prim_place[FMO_GPU_DEPTH_MAX], prim_coefficient[FMO_GPU_DEPTH_MAX * fields];
@@ -50,11 +52,12 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
         const int nodes = FMO_FAR_NODES(choice);
         const int used = fmo_far_nodes(pair_class, num, prim_place, prim_coefficient, &line, nodes,
                                        place, coefficient);
-        if (cap > choice && (num <= nodes || line.degree <= nodes)) cap = choice;
-        if (cap > choice)
+        if (cap > choice) {
             error[choice] = fmo_far_error(pair_class, num, prim_place, prim_coefficient, AB, &line,
                                           used, place, coefficient, nearest) /
                             pairs.rule[n].bound;
+            if (fmo_far_exact(num, &line, choice, error[choice])) cap = choice;
+        }
         for (int j = 0; j < nodes; j++) {
             double value[2 * twos] = {0.0};
             /* one too many stands where another does: never where the other pair is */
@@ -69,8 +72,10 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
     }
     const float bound = pairs.rule[n].bound;
     pairs.fit[n] = fmo_far_fit_errors(cap, nearest, error);
+    const float extent =
+        fmo_far_extent((float)spread, cap, fmo_far_cancellation(prim_bounds, bound));
     pairs.reach[n] = make_float4(reach(moment[0], bound), reach(moment[1], bound),
-                                 reach(moment[2], bound), fmo_gpu_extent((float)spread, cap));
+                                 reach(moment[2], bound), extent);
 }
 
 __global__ void make_nodes(const __grid_constant__ fmo_gpu_one<fmo_gpu_pairs_args> one)
@@ -92,7 +97,7 @@ template <int pair_class> __device__ void keep_moments(const fmo_gpu_pairs &pair
     constexpr int fields = FMO_FAR_COEFFICIENTS(pair_class);
     constexpr int moments = FMO_FAR_TERMS(fmo_pair_order(pair_class));
     static_assert(3 + fields == 2 * geometry && moments % 2 == 0, "no value is left over");
-    const int cap = fmo_gpu_far_cap(pairs.reach[n].w);
+    const int cap = fmo_far_cap(pairs.reach[n].w);
     const int slots = fmo_gpu_far_slot(min(cap + 1, (int)FMO_FAR_CHOICES - 1)) +
                       (cap + 1 >= FMO_FAR_CHOICES ? FMO_FAR_NODES_MAX : 0);
     double D[FMO_FAR_PRODUCTS(pair_class)], folded[FMO_FAR_SUMS(pair_class)], AB[3];
@@ -185,6 +190,7 @@ cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
             a->sets = g->functions.sets;
             a->nao = g->functions.nao;
             a->sp = g->functions.sp;
+            a->coulomb_weight = (float)build->plan->coulomb_weight;
             a->largest = &g->arrays.counters->density_largest;
             a->coulomb = g->arrays.coulomb;
             a->sums_stride = g->arrays.sums_size;

@@ -13,6 +13,7 @@ typedef struct fmo_gpu_pairs_args {
     const float *block_max;
     const double *density;
     int sets, nao, sp;
+    float coulomb_weight;        /* of D in the rule for J (rules/weight.h) */
     unsigned long long *largest; /* of D of all pairs */
     double *coulomb;             /* X^J */
     size_t sums_stride;
