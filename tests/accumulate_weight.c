@@ -51,7 +51,7 @@ static double potential_by_hand(int n, double step)
 static void test_values(void)
 {
     double before = 0.0;
-    for (int n = 2; n <= 9; n++) {
+    for (int n = 2; n <= 10; n++) {
         fmo_basis *basis = grid(n, n, n, 2.5, 1.0);
         const double weight = fmo_screen_coulomb_weight(basis), want = potential_by_hand(n, 2.5);
         const double got = fmo_screen_potential(basis);
