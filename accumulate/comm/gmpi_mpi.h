@@ -4,7 +4,7 @@
 #ifndef FMO_GMPI_MPI_H
 #define FMO_GMPI_MPI_H
 
-#include <fmo/gmpi.h>
+#include <fmo/gmpi_net.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,6 +17,12 @@ extern "C" {
  *  @return as fmo_gmpi_create; FMO_ERR_UNSUPPORTED without such an MPI_Init_thread */
 FMO_API fmo_status fmo_gmpi_create_mpi(const fmo_gmpi_options *options, fmo_gmpi **group,
                                        fmo_error *err);
+
+/** The network alone, over copies of MPI_COMM_WORLD; collective, under the same conditions. Its
+ *  destroy() is collective too, unless a rank has failed.
+ *  @return FMO_OK, FMO_ERR_UNSUPPORTED, FMO_ERR_ARGUMENT (more than 16 processes), FMO_ERR_MEMORY
+ */
+FMO_API fmo_status fmo_gmpi_net_mpi(fmo_gmpi_net *net, fmo_error *err);
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,7 @@ extern "C" {
 typedef struct fmo_gmpi_net {
     void *user;
     int rank, size;
+    int node_rank; /* number of this rank among those of its machine */
     /** Messages of one source, tag and communicator (0 .. FMO_GMPI_COMM_COUNT - 1) never overtake.
      *  Memory belongs to the network until test() says that the handle is done. */
     int (*isend)(void *user, const void *data, size_t bytes, int dest, int tag, int comm,
@@ -33,7 +34,8 @@ typedef struct fmo_gmpi_net {
     void (*abort)(void *user);
     /** Has another rank told? 0, or its number + 1. */
     int (*aborted)(void *user);
-    /** Set-up, waits for all ranks: all[r] = mine of rank r, `bytes` each. */
+    /** Set-up, waits for all ranks: all[r] = mine of rank r, `bytes` each. NULL
+     *  where all ranks are in one process. */
     int (*exchange)(void *user, const void *mine, void *all, size_t bytes);
     /** Give everything back; waits for nobody if a rank has failed. */
     void (*destroy)(void *user);
