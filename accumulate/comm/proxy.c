@@ -397,6 +397,7 @@ void fmo_proxy_stop(fmo_proxy *p)
     atomic_store(&p->stop, 1);
     pthread_join(p->thread, NULL);
     p->running = 0;
+    errors(p); /* of the last moment: others must not wait for the end of their patience */
 }
 
 /* What has ended is given back; what has not stays with the network, which ends next. */
