@@ -18,13 +18,17 @@
  * all threads of one block call together; other blocks may call at the same time if the group was
  * made with `concurrent`. Kernels are launched cooperatively, since all blocks must be resident.
  *
+ * Data stand in global memory, of the rank's own device; between processes, what is longer than 2
+ * KiB, in memory of fmo_gmpi_alloc (transport peer).
+ *
  * Requests. Thread 0 of the (first) block keeps a request; its variable may be that thread's own,
  * or shared, and begins as FMO_GMPI_NULL. Wait for it in the same scope and block. Data handed to
  * an irecv belong to it until the wait; data of an isend until its wait, or fmo_gmpi_synchronize.
  *
  * Order. Messages from one rank with one tag on one communicator do not overtake each other, and
- * meet receives in the order in which these were called. With the transport peer, 128 messages
- * between two ranks may wait for their receives; a send beyond them waits, so does not return.
+ * meet receives in the order in which these were called. With the transport peer a send waits when
+ * 448 messages have gone to its receiver since the oldest one that has not been received there: two
+ * ranks that flood each other so, and receive nothing, end by the timeout.
  *
  * Errors. A wait that lasts longer than the group's timeout ends all ranks: their calls return a
  * fmo_gmpi_code other than FMO_GMPI_OK from then on; leave the kernel and ask fmo_gmpi_check().
@@ -202,13 +206,13 @@ FMO_GMPI_SLOW int fmo_gmpi_finish_all(fmo_gmpi_buf *b)
         if (fmo_gmpi_thread() == 0) found = FMO_GMPI_SLOTS;
         __syncthreads();
         for (unsigned i = fmo_gmpi_thread(); i < FMO_GMPI_SLOTS; i += fmo_gmpi_threads()) {
-            const unsigned state = fmo_gmpi_get(b->slot[i].state);
+            const unsigned state = fmo_gmpi_get(b->slot[i].life) & 7;
             if (state != FMO_GMPI_FREE && state != FMO_GMPI_BUSY) atomicMin(&found, (int)i);
         }
         __syncthreads();
         if (found == FMO_GMPI_SLOTS) return fmo_gmpi_code_of(b);
         fmo_gmpi_request request =
-            fmo_gmpi_request_make((unsigned)found, fmo_gmpi_get(b->slot[found].generation));
+            fmo_gmpi_request_make((unsigned)found, fmo_gmpi_get(b->slot[found].life) >> 3);
         const int code = fmo_gmpi_finish(b, &request, true, false, nullptr);
         if (code != FMO_GMPI_OK) return code;
     }
@@ -279,11 +283,8 @@ FMO_GMPI_DEVICE int fmo_gmpi_allreduce(fmo_gmpi_buf *b, const void *send, void *
  *  before can be read afterwards. */
 template <int S = FMO_GMPI_GRID> FMO_GMPI_DEVICE int fmo_gmpi_barrier(fmo_gmpi_buf *b, int comm)
 {
-    __shared__ int nothing;
-    if (b->transport == FMO_GMPI_PEER)
-        return fmo_gmpi_collective<S>(b, nullptr, nullptr, 1, FMO_GMPI_INT32, FMO_GMPI_SUM, comm);
-    if (fmo_gmpi_thread() == 0) nothing = 0;
-    return fmo_gmpi_collective<S>(b, &nothing, &nothing, 1, FMO_GMPI_INT32, FMO_GMPI_SUM, comm);
+    void *nothing = b->transport == FMO_GMPI_PEER ? nullptr : &b->reductions[0];
+    return fmo_gmpi_collective<S>(b, nothing, nothing, 1, FMO_GMPI_INT32, FMO_GMPI_SUM, comm);
 }
 
 #endif

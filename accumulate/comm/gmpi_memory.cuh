@@ -26,9 +26,11 @@ struct fmo_gmpi_segment {
 
 enum { FMO_GMPI_FREE, FMO_GMPI_BUSY, FMO_GMPI_SENDING, FMO_GMPI_POSTED, FMO_GMPI_MATCHED };
 
-/* One request. */
+/* One request. State and generation change together, so that nobody mistakes one use for the next.
+ */
 struct fmo_gmpi_slot {
-    unsigned state, generation, key, next;
+    unsigned life; /* generation 29 bits, state 3 */
+    unsigned key, next, unused;
     int peer, call;
     unsigned long long address, bytes; /* of the receive's buffer */
     unsigned long long message[2];     /* the matched entry */
@@ -138,6 +140,16 @@ FMO_GMPI_DEVICE unsigned long long fmo_gmpi_clock(void)
     unsigned long long t;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)::"memory");
     return t;
+}
+
+FMO_GMPI_DEVICE unsigned fmo_gmpi_life(unsigned generation, unsigned state)
+{
+    return generation << 3 | state;
+}
+/* By whoever owns the slot. */
+FMO_GMPI_DEVICE void fmo_gmpi_state_set(fmo_gmpi_slot *s, unsigned state)
+{
+    fmo_gmpi_set(s->life, (fmo_gmpi_get(s->life) & ~7u) | state);
 }
 
 /* ---- where a thread stands --------------------------------------------------------------------

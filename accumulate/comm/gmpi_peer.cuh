@@ -1,5 +1,5 @@
 /* gmpi, transport peer: stores and flags into the memory of other ranks' devices. A message of at
- * most 8 bytes is in its entry, one of at most 4 KiB goes into a box beside the entry before it; a
+ * most 8 bytes is in its entry, one of at most 2 KiB goes into a box beside the entry before it; a
  * longer one is announced, and fetched by its receiver, which then tells the sender. Messages that
  * no receive waits for stay in the inbox. Functions for one thread unless they say "block".
  */
@@ -11,30 +11,29 @@
 /* ---- requests ---------------------------------------------------------------------------------
  */
 
-/* Has the request in this slot ended by itself? Sends alone do. */
-FMO_GMPI_DEVICE bool fmo_gmpi_ended(fmo_gmpi_buf *b, unsigned slot)
+/* Has the send in this slot ended? */
+FMO_GMPI_DEVICE bool fmo_gmpi_ended(fmo_gmpi_buf *b, unsigned slot, unsigned generation)
 {
-    const fmo_gmpi_slot *s = &b->slot[slot];
     if (b->transport == FMO_GMPI_PEER)
         return fmo_gmpi_peek(&b->segment[b->rank]->fetched[slot].value) != 0;
     unsigned long long word, data;
     fmo_gmpi_peek_entry(&b->page->done[slot].entry, &word, &data);
-    return fmo_gmpi_done_is(word, fmo_gmpi_get(s->generation)) != 0;
+    return fmo_gmpi_done_is(word, generation) != 0;
 }
 
 /* A free slot, or one whose send has ended; -1 if there is none. */
-FMO_GMPI_SLOW int fmo_gmpi_slot_take(fmo_gmpi_buf *b)
+FMO_GMPI_SLOW int fmo_gmpi_slot_take(fmo_gmpi_buf *b, unsigned *generation)
 {
     const unsigned first = atomicAdd(&b->next_slot, 1u);
     for (unsigned k = 0; k < FMO_GMPI_SLOTS; k++) {
         const unsigned i = (first + k) % FMO_GMPI_SLOTS;
-        fmo_gmpi_slot *s = &b->slot[i];
-        const unsigned state = fmo_gmpi_get(s->state);
-        if (state != FMO_GMPI_FREE && !(state == FMO_GMPI_SENDING && fmo_gmpi_ended(b, i)))
+        const unsigned life = fmo_gmpi_get(b->slot[i].life), state = life & 7;
+        if (state != FMO_GMPI_FREE &&
+            !(state == FMO_GMPI_SENDING && fmo_gmpi_ended(b, i, life >> 3)))
             continue;
-        if (atomicCAS(&s->state, state, (unsigned)FMO_GMPI_BUSY) != state) continue;
-        fmo_gmpi_set(s->generation, fmo_gmpi_get(s->generation) + 1);
-        return (int)i;
+        *generation = ((life >> 3) + 1) & 0x1fffffff;
+        if (atomicCAS(&b->slot[i].life, life, fmo_gmpi_life(*generation, FMO_GMPI_BUSY)) == life)
+            return (int)i;
     }
     return -1;
 }
@@ -101,7 +100,8 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_isend(fmo_gmpi_buf *b, const void *data, unsigne
         const unsigned long long at = (unsigned long long)data;
         const unsigned long long offset = at - (unsigned long long)b->heap[b->rank];
         const bool in_heap = offset < b->heap_bytes;
-        const int slot = in_heap || b->one_process ? fmo_gmpi_slot_take(b) : -2;
+        unsigned generation = 0;
+        const int slot = in_heap || b->one_process ? fmo_gmpi_slot_take(b, &generation) : -2;
         if (slot < 0) {
             code = fmo_gmpi_fail(b, slot == -1 ? FMO_GMPI_FULL : FMO_GMPI_UNREACHABLE,
                                  FMO_GMPI_CALL_SEND, dest, tag, comm);
@@ -109,8 +109,8 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_isend(fmo_gmpi_buf *b, const void *data, unsigne
             fmo_gmpi_slot *s = &b->slot[slot];
             fmo_gmpi_poke(&b->segment[b->rank]->fetched[slot].value, 0);
             fmo_gmpi_set(s->peer, dest), fmo_gmpi_set(s->key, fmo_gmpi_key(comm, tag));
-            fmo_gmpi_set(s->state, (unsigned)FMO_GMPI_SENDING);
-            *request = fmo_gmpi_request_make((unsigned)slot, fmo_gmpi_get(s->generation));
+            fmo_gmpi_state_set(s, FMO_GMPI_SENDING);
+            *request = fmo_gmpi_request_make((unsigned)slot, generation);
             fmo_gmpi_fence();
             fmo_gmpi_poke_entry(
                 entry,
@@ -150,7 +150,7 @@ FMO_GMPI_DEVICE void fmo_gmpi_give(fmo_gmpi_slot *s, unsigned long long number,
     fmo_gmpi_set(s->message[0], word), fmo_gmpi_set(s->message[1], data);
     fmo_gmpi_set(s->index, number);
     __threadfence();
-    fmo_gmpi_set(s->state, (unsigned)FMO_GMPI_MATCHED);
+    fmo_gmpi_state_set(s, FMO_GMPI_MATCHED);
 }
 
 /* Look at what has arrived since; the lock is held. */
@@ -180,14 +180,15 @@ FMO_GMPI_SLOW void fmo_gmpi_match_new(fmo_gmpi_buf *b, int source)
 FMO_GMPI_SLOW int fmo_gmpi_peer_irecv(fmo_gmpi_buf *b, void *data, unsigned long long bytes,
                                       int source, int tag, int comm, fmo_gmpi_request *request)
 {
-    const int slot = fmo_gmpi_slot_take(b);
+    unsigned generation = 0;
+    const int slot = fmo_gmpi_slot_take(b, &generation);
     if (slot < 0) return fmo_gmpi_fail(b, FMO_GMPI_FULL, FMO_GMPI_CALL_RECV, source, tag, comm);
     fmo_gmpi_slot *s = &b->slot[slot];
     fmo_gmpi_source *q = &b->source[source];
     const unsigned key = fmo_gmpi_key(comm, tag);
     fmo_gmpi_set(s->peer, source), fmo_gmpi_set(s->key, key), fmo_gmpi_set(s->next, 0u);
     fmo_gmpi_set(s->address, (unsigned long long)data), fmo_gmpi_set(s->bytes, bytes);
-    *request = fmo_gmpi_request_make((unsigned)slot, fmo_gmpi_get(s->generation));
+    *request = fmo_gmpi_request_make((unsigned)slot, generation);
 
     fmo_gmpi_lock(b, source);
     const unsigned long long edge = fmo_gmpi_get(q->edge);
@@ -201,7 +202,7 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_irecv(fmo_gmpi_buf *b, void *data, unsigned long
         fmo_gmpi_give(s, n, word, data_word);
     } else {
         const unsigned last = fmo_gmpi_get(q->last);
-        fmo_gmpi_set(s->state, (unsigned)FMO_GMPI_POSTED);
+        fmo_gmpi_state_set(s, FMO_GMPI_POSTED);
         if (last)
             fmo_gmpi_set(b->slot[last - 1].next, (unsigned)slot + 1);
         else
@@ -250,20 +251,19 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
     fmo_gmpi_source *q = &b->source[peer];
     fmo_gmpi_wait_state w = fmo_gmpi_waiting();
     unsigned long long word = 0, data = 0;
-    unsigned state = fmo_gmpi_get(s->state);
+    const unsigned generation = fmo_gmpi_request_generation(request);
+    const unsigned life = fmo_gmpi_get(s->life);
+    unsigned state = life & 7;
     job->slot = (int)slot, job->peer = peer, job->kind = FMO_GMPI_JOB_NONE, job->bytes = 0;
     job->code = FMO_GMPI_OK;
 
-    if (state == FMO_GMPI_SENDING) {
-        for (;;) {
-            const bool ended = fmo_gmpi_ended(b, slot);
-            if (fmo_gmpi_get(s->generation) != fmo_gmpi_request_generation(request)) {
-                job->slot = -1; /* somebody saw its end and uses the slot again */
-                return;
-            }
-            if (ended) {
+    if (state == FMO_GMPI_SENDING || life >> 3 != generation) {
+        for (;;) { /* who sees the end of a send may use its slot again */
+            const bool used = fmo_gmpi_get(s->life) != fmo_gmpi_life(generation, FMO_GMPI_SENDING);
+            if (used || fmo_gmpi_ended(b, slot, generation)) {
                 fmo_gmpi_fence();
-                atomicCAS(&s->state, (unsigned)FMO_GMPI_SENDING, (unsigned)FMO_GMPI_FREE);
+                atomicCAS(&s->life, fmo_gmpi_life(generation, FMO_GMPI_SENDING),
+                          fmo_gmpi_life(generation, FMO_GMPI_FREE));
                 job->slot = -1;
                 return;
             }
@@ -294,14 +294,14 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
             fmo_gmpi_lock(b, peer);
             fmo_gmpi_match_new(b, peer);
             fmo_gmpi_unlock(b, peer);
-        } else if (!wait && fmo_gmpi_get(s->state) != FMO_GMPI_MATCHED) {
+        } else if (!wait && (fmo_gmpi_get(s->life) & 7) != FMO_GMPI_MATCHED) {
             job->kind = FMO_GMPI_JOB_LATER;
             return;
         }
         job->code =
             fmo_gmpi_turn(b, &w, FMO_GMPI_CALL_RECV, peer, (int)(key >> 4), (int)(key & 15));
         if (job->code != FMO_GMPI_OK) return;
-        state = fmo_gmpi_get(s->state);
+        state = fmo_gmpi_get(s->life) & 7;
         edge = fmo_gmpi_get(q->edge);
     }
     if (state == FMO_GMPI_MATCHED) {
@@ -342,7 +342,7 @@ FMO_GMPI_DEVICE void fmo_gmpi_peer_end(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
         fmo_gmpi_poke(&b->segment[job->peer]->fetched[theirs].value, 1);
     }
     fmo_gmpi_take_out(b, job->peer, job->index);
-    fmo_gmpi_set(s->state, (unsigned)FMO_GMPI_FREE);
+    fmo_gmpi_state_set(s, FMO_GMPI_FREE);
 }
 
 /* ---- allreduce --------------------------------------------------------------------------------

@@ -39,11 +39,12 @@ FMO_GMPI_SLOW int fmo_gmpi_proxy_start(fmo_gmpi_buf *b, int call, const void *da
                                        int tag, int comm, void *result, fmo_gmpi_request *request)
 {
     __shared__ int slot_shared, code_shared;
+    unsigned generation = 0; /* thread 0 */
     const bool first = fmo_gmpi_thread() == 0;
     const bool staged = bytes <= FMO_GMPI_STAGE;
     __syncthreads();
     if (first) {
-        slot_shared = fmo_gmpi_slot_take(b);
+        slot_shared = fmo_gmpi_slot_take(b, &generation);
         code_shared = slot_shared < 0 ? fmo_gmpi_fail(b, FMO_GMPI_FULL, call, peer, tag, comm)
                                       : fmo_gmpi_code_of(b);
     }
@@ -59,14 +60,13 @@ FMO_GMPI_SLOW int fmo_gmpi_proxy_start(fmo_gmpi_buf *b, int call, const void *da
     fmo_gmpi_slot *s = &b->slot[slot];
     fmo_gmpi_command c;
     c.call = call, c.type = type, c.op = op, c.comm = comm, c.tag = tag, c.peer = peer;
-    c.staged = staged, c.slot = (unsigned)slot, c.generation = fmo_gmpi_get(s->generation);
+    c.staged = staged, c.slot = (unsigned)slot, c.generation = generation;
     c.bytes = bytes;
     c.address = (unsigned long long)(call == FMO_GMPI_CALL_RECV ? result : data);
     fmo_gmpi_set(s->peer, peer), fmo_gmpi_set(s->key, fmo_gmpi_key(comm, tag));
     fmo_gmpi_set(s->call, call), fmo_gmpi_set(s->address, (unsigned long long)result);
     fmo_gmpi_set(s->bytes, bytes);
-    fmo_gmpi_set(s->state,
-                 (unsigned)(call == FMO_GMPI_CALL_SEND ? FMO_GMPI_SENDING : FMO_GMPI_POSTED));
+    fmo_gmpi_state_set(s, call == FMO_GMPI_CALL_SEND ? FMO_GMPI_SENDING : FMO_GMPI_POSTED);
     *request = fmo_gmpi_request_make((unsigned)slot, c.generation);
     return fmo_gmpi_command_push(b, &c);
 }
@@ -86,7 +86,7 @@ FMO_GMPI_SLOW void fmo_gmpi_proxy_begin(fmo_gmpi_buf *b, fmo_gmpi_request reques
     job->code = FMO_GMPI_OK;
     for (;;) {
         fmo_gmpi_peek_entry(&b->page->done[slot].entry, &word, &data);
-        if (fmo_gmpi_get(s->generation) != generation) {
+        if (fmo_gmpi_get(s->life) >> 3 != generation) { /* a send; its slot is used again */
             job->slot = -1;
             return;
         }
@@ -104,7 +104,8 @@ FMO_GMPI_SLOW void fmo_gmpi_proxy_begin(fmo_gmpi_buf *b, fmo_gmpi_request reques
         return;
     }
     if (call == FMO_GMPI_CALL_SEND) {
-        atomicCAS(&s->state, (unsigned)FMO_GMPI_SENDING, (unsigned)FMO_GMPI_FREE);
+        atomicCAS(&s->life, fmo_gmpi_life(generation, FMO_GMPI_SENDING),
+                  fmo_gmpi_life(generation, FMO_GMPI_FREE));
         job->slot = -1;
         return;
     }
@@ -123,7 +124,7 @@ FMO_GMPI_SLOW void fmo_gmpi_proxy_begin(fmo_gmpi_buf *b, fmo_gmpi_request reques
 
 FMO_GMPI_DEVICE void fmo_gmpi_proxy_end(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
 {
-    if (job->slot >= 0) fmo_gmpi_set(b->slot[job->slot].state, (unsigned)FMO_GMPI_FREE);
+    if (job->slot >= 0) fmo_gmpi_state_set(&b->slot[job->slot], FMO_GMPI_FREE);
 }
 
 #endif

@@ -18,9 +18,9 @@ enum {
     FMO_GMPI_RANKS_MAX = 16,
     FMO_GMPI_COMMS_MAX = 8,           /* communicators 0 .. 7: copies of the world */
     FMO_GMPI_TAG_MAX = (1 << 24) - 2, /* tags 0 .. TAG_MAX */
-    FMO_GMPI_SLOTS = 256,             /* unfinished requests of a rank */
-    FMO_GMPI_INBOX = 128,             /* peer: unmatched messages from one rank to one */
-    FMO_GMPI_EAGER = 4096,            /* peer: bytes that go without asking the receiver */
+    FMO_GMPI_SLOTS = 512,             /* unfinished requests of a rank */
+    FMO_GMPI_INBOX = 512,             /* peer: messages from one rank to one, see gmpi.cuh */
+    FMO_GMPI_EAGER = 2048,            /* peer: bytes that go without asking the receiver */
     FMO_GMPI_INLINE = 8,              /* bytes that travel within an entry */
     FMO_GMPI_RING = 512,              /* proxy: entries, two a command */
     FMO_GMPI_STAGE = 32768,           /* proxy: bytes that a kernel stages itself */
@@ -219,8 +219,9 @@ FMO_GMPI_HD uint64_t fmo_gmpi_done_bytes(uint64_t word)
 /* What a rank says of its error: code 8, call 8, other rank + 1 in 16, tag 24, communicator 8. */
 FMO_GMPI_HD uint64_t fmo_gmpi_error_word(int code, int call, int peer, int tag, int comm)
 {
-    return (uint64_t)code | (uint64_t)call << 8 | (uint64_t)(peer + 1) << 16 | (uint64_t)tag << 32 |
-           (uint64_t)comm << 56;
+    return (uint64_t)(code & 255) | (uint64_t)(call & 255) << 8 |
+           (uint64_t)((peer + 1) & 65535) << 16 | (uint64_t)(tag & 0xffffff) << 32 |
+           (uint64_t)(comm & 255) << 56;
 }
 
 /* Host memory that a rank's kernels and the host both read and write. */

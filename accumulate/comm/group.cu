@@ -465,19 +465,20 @@ fmo_status fmo_gmpi_check(const fmo_gmpi *g, fmo_error *err)
     /* The cause before its consequences. */
     for (int caused = 0; caused < 2; caused++)
         for (int r = 0; r < g->here; r++) {
-            const volatile unsigned long long *word =
-                (const volatile unsigned long long *)&g->rank[r].page->error.value;
-            if (*word && ((*word & 255) == FMO_GMPI_ABORTED) == (caused != 0))
-                return fmo_comm_error(*word, g->first + r, g->options.timeout, err);
+            const volatile uint64_t *error = &g->rank[r].page->error.value;
+            const uint64_t word = *error;
+            if (word && ((word & 255) == FMO_GMPI_ABORTED) == (caused != 0))
+                return fmo_comm_error(word, g->first + r, g->options.timeout, err);
         }
     return FMO_OK;
 }
 
 void fmo_gmpi_abort(fmo_gmpi *g)
 {
-    for (int r = 0; r < g->here; r++)
-        *(volatile unsigned long long *)&g->rank[r].page->abort.value =
-            fmo_gmpi_error_word(FMO_GMPI_ABORTED, FMO_GMPI_CALL_ABORT, -1, 0, 0);
+    for (int r = 0; r < g->here; r++) {
+        volatile uint64_t *abort = &g->rank[r].page->abort.value;
+        *abort = fmo_gmpi_error_word(FMO_GMPI_ABORTED, FMO_GMPI_CALL_ABORT, -1, 0, 0);
+    }
 }
 
 } // extern "C"

@@ -11,8 +11,9 @@
 
 enum { FREE, BUSY, SENDING, WAITING };
 
+/* Generation and state change together, so that nobody mistakes one use of a slot for the next. */
 typedef struct host_slot {
-    _Atomic uint32_t state, generation;
+    _Atomic uint32_t life; /* generation 29 bits, state 3 */
     void *to;
     int call, peer, tag, comm;
 } host_slot;
@@ -100,19 +101,18 @@ static int ended(fmo_host_rank *h, uint32_t slot, uint32_t generation, uint64_t 
     return fmo_gmpi_done_is(*word, generation);
 }
 
-static int slot_take(fmo_host_rank *h)
+static int slot_take(fmo_host_rank *h, uint32_t *generation)
 {
     const uint32_t first = atomic_fetch_add(&h->next, 1);
     uint64_t word;
     for (uint32_t k = 0; k < FMO_GMPI_SLOTS; k++) {
         const uint32_t i = (first + k) % FMO_GMPI_SLOTS;
-        host_slot *s = &h->slot[i];
-        uint32_t state = atomic_load(&s->state);
-        if (state != FREE && !(state == SENDING && ended(h, i, atomic_load(&s->generation), &word)))
-            continue;
-        if (!atomic_compare_exchange_strong(&s->state, &state, BUSY)) continue;
-        atomic_fetch_add(&s->generation, 1);
-        return (int)i;
+        uint32_t life = atomic_load(&h->slot[i].life);
+        const uint32_t state = life & 7;
+        if (state != FREE && !(state == SENDING && ended(h, i, life >> 3, &word))) continue;
+        *generation = ((life >> 3) + 1) & 0x1fffffff;
+        if (atomic_compare_exchange_strong(&h->slot[i].life, &life, *generation << 3 | BUSY))
+            return (int)i;
     }
     return -1;
 }
@@ -134,7 +134,8 @@ static int start(fmo_host_rank *h, int call, const void *data, void *result, siz
          comm >= FMO_GMPI_COMMS_MAX || tag > (receives ? FMO_GMPI_ANY_TAG : FMO_GMPI_TAG_MAX) ||
          bytes >> 32))
         return fail(h, FMO_GMPI_ARGUMENT, call, peer, tag, comm);
-    const int slot = slot_take(h);
+    uint32_t generation = 0;
+    const int slot = slot_take(h, &generation);
     if (slot < 0) return fail(h, FMO_GMPI_FULL, call, peer, tag, comm);
     host_slot *s = &h->slot[slot];
     const fmo_gmpi_command c = {.call = call,
@@ -145,14 +146,14 @@ static int start(fmo_host_rank *h, int call, const void *data, void *result, siz
                                 .peer = peer,
                                 .staged = bytes <= FMO_GMPI_STAGE,
                                 .slot = (uint32_t)slot,
-                                .generation = atomic_load(&s->generation),
+                                .generation = generation,
                                 .bytes = bytes,
                                 .address = (uintptr_t)(receives ? result : data)};
     s->to = result;
     s->call = call, s->peer = peer, s->tag = tag, s->comm = comm;
     if (!receives && c.staged && bytes) memcpy(h->page->stage[slot].data, data, bytes);
     *request = fmo_gmpi_request_make(c.slot, c.generation);
-    atomic_store(&s->state, call == FMO_GMPI_CALL_SEND ? SENDING : WAITING);
+    atomic_store(&s->life, generation << 3 | (call == FMO_GMPI_CALL_SEND ? SENDING : WAITING));
     return fmo_ring_put(h->page, &h->tail, &c, give_up, h) ? FMO_GMPI_OK : said(h, s);
 }
 
@@ -180,7 +181,7 @@ static int finish(fmo_host_rank *h, fmo_gmpi_request *request, int wait, int *fl
     uint64_t word;
     double until = 0.0;
     for (unsigned turn = 1;; turn++) {
-        if (atomic_load(&s->generation) != generation) { /* a send that ended, and was used again */
+        if (atomic_load(&s->life) >> 3 != generation) { /* a send that ended, and was used again */
             *request = FMO_GMPI_NULL;
             return FMO_GMPI_OK;
         }
@@ -197,16 +198,16 @@ static int finish(fmo_host_rank *h, fmo_gmpi_request *request, int wait, int *fl
         sched_yield();
     }
     *request = FMO_GMPI_NULL;
-    uint32_t state =
-        SENDING; /* whoever sees the end of a send may use the slot again, from now on */
-    if (atomic_compare_exchange_strong(&s->state, &state, FREE) || state != WAITING ||
-        atomic_load(&s->generation) != generation)
+    uint32_t life =
+        generation << 3 | SENDING; /* who sees the end of a send may use its slot again */
+    if (atomic_compare_exchange_strong(&s->life, &life, generation << 3 | FREE) ||
+        life != (generation << 3 | WAITING))
         return FMO_GMPI_OK;
     if (fmo_gmpi_done_code(word) != FMO_GMPI_OK)
         return fail(h, fmo_gmpi_done_code(word), s->call, s->peer, s->tag, s->comm);
     const size_t bytes = (size_t)fmo_gmpi_done_bytes(word);
     if (bytes && bytes <= FMO_GMPI_STAGE) memcpy(s->to, h->page->stage[slot].data, bytes);
-    atomic_store(&s->state, FREE);
+    atomic_store(&s->life, generation << 3 | FREE);
     return FMO_GMPI_OK;
 }
 
@@ -240,9 +241,9 @@ int fmo_host_allreduce(fmo_host_rank *h, const void *send, void *recv, size_t co
 int fmo_host_synchronize(fmo_host_rank *h)
 {
     for (uint32_t i = 0; i < FMO_GMPI_SLOTS; i++) {
-        const uint32_t state = atomic_load(&h->slot[i].state);
-        if (state != SENDING && state != WAITING) continue;
-        fmo_gmpi_request request = fmo_gmpi_request_make(i, atomic_load(&h->slot[i].generation));
+        const uint32_t life = atomic_load(&h->slot[i].life);
+        if ((life & 7) != SENDING && (life & 7) != WAITING) continue;
+        fmo_gmpi_request request = fmo_gmpi_request_make(i, life >> 3);
         const int code = fmo_host_wait(h, &request);
         if (code != FMO_GMPI_OK) return code;
     }
@@ -267,6 +268,11 @@ void fmo_comm_describe(uint64_t word, int rank, double timeout, char *text, size
     if (call == FMO_GMPI_CALL_SEND || call == FMO_GMPI_CALL_RECV)
         snprintf(of, sizeof of, ", tag %d, communicator %d", tag, comm);
     if (call == FMO_GMPI_CALL_CHANNEL) snprintf(of, sizeof of, " %d", tag);
+    if (code == FMO_GMPI_ABORTED && peer < 0) {
+        snprintf(text, size, "rank %d ended its %s%s: the host called fmo_gmpi_abort", rank, what,
+                 of);
+        return;
+    }
     if (code == FMO_GMPI_ABORTED) {
         snprintf(text, size, "rank %d ended its %s%s: rank %d failed first", rank, what, of, peer);
         return;
