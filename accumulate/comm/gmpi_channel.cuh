@@ -34,14 +34,17 @@ FMO_GMPI_DEVICE fmo_gmpi_channel fmo_gmpi_channel_open(fmo_gmpi_buf *b, int numb
     return c;
 }
 
-/* Is this block the last of its scope to come here? Thread 0 gets the answer. */
+/* Is this block the last of its scope to come here? Thread 0 gets the answer. Blocks that are ahead
+ * may be at the next message; nobody is two ahead, since that waits for the flag, which comes after
+ * the counter was cleared. */
 template <int S> FMO_GMPI_DEVICE bool fmo_gmpi_channel_last(fmo_gmpi_channel *c)
 {
     fmo_gmpi_fence(); /* what this block wrote or read, before the flag that follows */
     if (S == FMO_GMPI_BLOCK || fmo_gmpi_blocks(c->b) == 1) return true;
     fmo_gmpi_row *row = &c->b->channel[c->number];
-    if (atomicAdd(&row->blocks, 1u) != fmo_gmpi_blocks(c->b) - 1) return false;
-    fmo_gmpi_set(row->blocks, 0u);
+    unsigned *blocks = &row->blocks[c->count & 1];
+    if (atomicAdd(blocks, 1u) != fmo_gmpi_blocks(c->b) - 1) return false;
+    fmo_gmpi_set(*blocks, 0u);
     fmo_gmpi_fence();
     return true;
 }
@@ -53,11 +56,10 @@ FMO_GMPI_DEVICE int fmo_gmpi_channel_wait(fmo_gmpi_channel *c, const fmo_gmpi_fl
     int code = FMO_GMPI_OK;
     if (fmo_gmpi_thread() == 0) {
         fmo_gmpi_wait_state w = fmo_gmpi_waiting();
-        while (fmo_gmpi_peek(&flag->value) < least &&
+        while (fmo_gmpi_peek_acquire(&flag->value) < least &&
                (code = fmo_gmpi_turn(c->b, &w, FMO_GMPI_CALL_CHANNEL, peer, c->number, 0)) ==
                    FMO_GMPI_OK)
             ;
-        fmo_gmpi_fence();
     }
     return __syncthreads_or(code != FMO_GMPI_OK);
 }

@@ -50,7 +50,7 @@ struct fmo_gmpi_source {
 struct fmo_gmpi_row { /* a persistent channel */
     int source, dest;
     unsigned long long offset, bytes, count;
-    unsigned blocks, unused;
+    unsigned blocks[2]; /* that have come to the end of a message, by its parity */
     fmo_gmpi_request request[2];
 };
 
@@ -75,9 +75,14 @@ struct fmo_gmpi_buf {
     unsigned char *heap[FMO_GMPI_RANKS_MAX];
     unsigned long long heap_bytes;
 
-    unsigned long long error; /* sticky: the first error word */
-    unsigned barrier_count, barrier_generation;
-    fmo_gmpi_job job[2]; /* by parity of the barrier */
+    unsigned long long error;     /* sticky: the first error word */
+    unsigned long long next_look; /* when to ask the host again */
+    fmo_gmpi_job job[2];          /* by parity of the barrier */
+    /* On lines of their own: who arrives must not queue behind those who poll. */
+    fmo_gmpi_flag barrier_line;
+    unsigned barrier_count, barrier_unused[31];
+    fmo_gmpi_flag generation_line;
+    unsigned barrier_generation, generation_unused[31];
     unsigned next_slot, unused2;
     unsigned long long ring_tail, ring_taken;
     unsigned long long sent[FMO_GMPI_RANKS_MAX];
@@ -102,6 +107,12 @@ FMO_GMPI_DEVICE unsigned long long fmo_gmpi_peek(const void *p)
 {
     unsigned long long v;
     asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
+    return v;
+}
+FMO_GMPI_DEVICE unsigned long long fmo_gmpi_peek_acquire(const void *p)
+{
+    unsigned long long v;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
     return v;
 }
 FMO_GMPI_DEVICE void fmo_gmpi_poke(void *p, unsigned long long v)
@@ -223,9 +234,15 @@ FMO_GMPI_SLOW int fmo_gmpi_late(fmo_gmpi_buf *b, fmo_gmpi_wait_state *w, int cal
     const unsigned long long now = fmo_gmpi_clock();
     /* Blocks that wait for one which waits for another rank let that one say why. */
     if (w->until == 0) w->until = now + (call == FMO_GMPI_CALL_GRID ? 2 : 1) * b->timeout;
-    const unsigned long long host = fmo_gmpi_peek(&b->page->abort.value);
-    if (host)
-        return fmo_gmpi_fail(b, (int)(host & 255), call, (int)(host >> 16 & 65535) - 1, tag, comm);
+    /* One of all threads asks the host, and seldom: reads of one line of its memory stand in a
+     * queue, and blocks that wait by the hundred would all wait for it. */
+    const unsigned long long look = fmo_gmpi_get(b->next_look);
+    if (now > look && atomicCAS(&b->next_look, look, now + 50000) == look) {
+        const unsigned long long host = fmo_gmpi_peek(&b->page->abort.value);
+        if (host)
+            return fmo_gmpi_fail(b, (int)(host & 255), call, (int)(host >> 16 & 65535) - 1, tag,
+                                 comm);
+    }
     if (now > w->until) return fmo_gmpi_fail(b, FMO_GMPI_TIMEOUT, call, peer, tag, comm);
     return FMO_GMPI_OK;
 }

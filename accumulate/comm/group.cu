@@ -82,6 +82,14 @@ struct fmo_gmpi {
 
 namespace {
 
+/* Its copies of device structures want 128 bytes' alignment, which calloc does not give. */
+fmo_gmpi *new_group(void)
+{
+    fmo_gmpi *g = (fmo_gmpi *)aligned_alloc(alignof(fmo_gmpi), sizeof(fmo_gmpi));
+    if (g) memset((void *)g, 0, sizeof *g);
+    return g;
+}
+
 constexpr size_t segment_bytes = (sizeof(fmo_gmpi_segment) + 255) / 256 * 256;
 
 extern "C" int mover_start(void *user, int ticket, void *to, const void *from, size_t bytes)
@@ -326,7 +334,7 @@ fmo_status fmo_gmpi_create(const fmo_gmpi_options *options, fmo_gmpi **group, fm
     *group = nullptr;
     const fmo_status checked = fmo_comm_check_options(options, 0, err);
     if (checked != FMO_OK) return checked;
-    fmo_gmpi *g = (fmo_gmpi *)calloc(1, sizeof *g);
+    fmo_gmpi *g = new_group();
     if (g) g->local = fmo_local_create(options->ranks);
     if (!g || !g->local) {
         free(g);
@@ -348,7 +356,7 @@ fmo_status fmo_gmpi_create_over(const fmo_gmpi_options *options, const fmo_gmpi_
                                 fmo_gmpi **group, fmo_error *err)
 {
     *group = nullptr;
-    fmo_gmpi *g = (fmo_gmpi *)calloc(1, sizeof *g);
+    fmo_gmpi *g = new_group();
     if (!g) {
         net->destroy(net->user);
         return fmo_error_set(err, FMO_ERR_MEMORY, "gmpi: no memory");

@@ -87,6 +87,7 @@ static void fail(fmo_proxy *p, int code, int call, int peer, int tag, int comm)
 {
     if (p->failed) return;
     p->failed = 1;
+    if (fmo_ring_get(&p->page->abort.value)) return; /* the host of the ranks was first */
     fmo_ring_set(&p->page->abort.value, fmo_gmpi_error_word(code, call, peer, tag, comm));
 }
 static void fail_op(fmo_proxy *p, const op *o, int code)
