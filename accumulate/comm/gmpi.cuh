@@ -132,6 +132,13 @@ FMO_GMPI_DEVICE bool fmo_gmpi_good(fmo_gmpi_buf *b, int peer, int tag, int comm,
            comm < FMO_GMPI_COMMS_MAX && bytes >> 32 == 0;
 }
 
+/* A call that fails leaves no request, so that its wait gives the error. */
+FMO_GMPI_DEVICE int fmo_gmpi_started(int code, fmo_gmpi_request *request)
+{
+    if (code != FMO_GMPI_OK && fmo_gmpi_thread() == 0) *request = FMO_GMPI_NULL;
+    return code;
+}
+
 /** Send `count` elements (fewer than 4 GiB) to rank dest. Does not wait for the receiver, except as
  *  said above.
  *  @return the first block's thread 0: FMO_GMPI_OK or a code; the others learn it from their wait
@@ -142,14 +149,18 @@ FMO_GMPI_DEVICE int fmo_gmpi_isend(fmo_gmpi_buf *b, const void *data, unsigned l
                                    fmo_gmpi_request *request)
 {
     const int code = fmo_gmpi_enter<S>(b);
-    if (code != FMO_GMPI_OK || (S == FMO_GMPI_GRID && fmo_gmpi_block(b) != 0)) return code;
+    if (S == FMO_GMPI_GRID && fmo_gmpi_block(b) != 0) return code;
+    if (code != FMO_GMPI_OK) return fmo_gmpi_started(code, request);
     const unsigned long long bytes = count * fmo_gmpi_type_bytes(type);
     if (!fmo_gmpi_good(b, dest, tag, comm, false, bytes))
-        return fmo_gmpi_fail(b, FMO_GMPI_ARGUMENT, FMO_GMPI_CALL_SEND, dest, tag, comm);
+        return fmo_gmpi_started(
+            fmo_gmpi_fail(b, FMO_GMPI_ARGUMENT, FMO_GMPI_CALL_SEND, dest, tag, comm), request);
     if (b->transport == FMO_GMPI_PEER)
-        return fmo_gmpi_peer_isend(b, data, bytes, dest, tag, comm, request);
-    return fmo_gmpi_proxy_start(b, FMO_GMPI_CALL_SEND, data, bytes, type, 0, dest, tag, comm,
-                                nullptr, request);
+        return fmo_gmpi_started(fmo_gmpi_peer_isend(b, data, bytes, dest, tag, comm, request),
+                                request);
+    return fmo_gmpi_started(fmo_gmpi_proxy_start(b, FMO_GMPI_CALL_SEND, data, bytes, type, 0, dest,
+                                                 tag, comm, nullptr, request),
+                            request);
 }
 
 /** Receive at most `count` elements from rank source; with the transport proxy also from
@@ -160,17 +171,20 @@ FMO_GMPI_DEVICE int fmo_gmpi_irecv(fmo_gmpi_buf *b, void *data, unsigned long lo
                                    fmo_gmpi_request *request)
 {
     int code = fmo_gmpi_enter<S>(b);
-    if (code != FMO_GMPI_OK || (S == FMO_GMPI_GRID && fmo_gmpi_block(b) != 0)) return code;
+    if (S == FMO_GMPI_GRID && fmo_gmpi_block(b) != 0) return code;
+    if (code != FMO_GMPI_OK) return fmo_gmpi_started(code, request);
     const unsigned long long bytes = count * fmo_gmpi_type_bytes(type);
     const bool peer = b->transport == FMO_GMPI_PEER;
     if (!fmo_gmpi_good(b, source, tag, comm, !peer, bytes))
-        return fmo_gmpi_fail(b, FMO_GMPI_ARGUMENT, FMO_GMPI_CALL_RECV, source, tag, comm);
+        return fmo_gmpi_started(
+            fmo_gmpi_fail(b, FMO_GMPI_ARGUMENT, FMO_GMPI_CALL_RECV, source, tag, comm), request);
     if (!peer)
-        return fmo_gmpi_proxy_start(b, FMO_GMPI_CALL_RECV, nullptr, bytes, type, 0, source, tag,
-                                    comm, data, request);
+        return fmo_gmpi_started(fmo_gmpi_proxy_start(b, FMO_GMPI_CALL_RECV, nullptr, bytes, type, 0,
+                                                     source, tag, comm, data, request),
+                                request);
     if (fmo_gmpi_thread() == 0)
         code = fmo_gmpi_peer_irecv(b, data, bytes, source, tag, comm, request);
-    return code;
+    return fmo_gmpi_started(code, request);
 }
 
 /** Wait for a request; afterwards it is FMO_GMPI_NULL, and data received can be read by the scope.

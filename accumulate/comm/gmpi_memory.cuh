@@ -239,9 +239,11 @@ FMO_GMPI_SLOW int fmo_gmpi_late(fmo_gmpi_buf *b, fmo_gmpi_wait_state *w, int cal
     const unsigned long long look = fmo_gmpi_get(b->next_look);
     if (now > look && atomicCAS(&b->next_look, look, now + 50000) == look) {
         const unsigned long long host = fmo_gmpi_peek(&b->page->abort.value);
+        const int code = (int)(host & 255), of = (int)(host >> 16 & 65535) - 1;
+        if (code == FMO_GMPI_ABORTED) return fmo_gmpi_fail(b, code, call, of, tag, comm);
         if (host)
-            return fmo_gmpi_fail(b, (int)(host & 255), call, (int)(host >> 16 & 65535) - 1, tag,
-                                 comm);
+            return fmo_gmpi_fail(b, code, (int)(host >> 8 & 255), of, (int)(host >> 32 & 0xffffff),
+                                 (int)(host >> 56));
     }
     if (now > w->until) return fmo_gmpi_fail(b, FMO_GMPI_TIMEOUT, call, peer, tag, comm);
     return FMO_GMPI_OK;

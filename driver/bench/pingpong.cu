@@ -199,8 +199,8 @@ int blocks_for(const world *w, int64_t bytes)
 
 /* The process whose rank is not 0 measures along and keeps nothing of it. */
 template <class Time>
-void measure(world *w, const char *table, const char *method, int64_t bytes, const char *note,
-             Time time)
+void measure(world *w, const char *table, const char *method, int64_t bytes, bool checked,
+             const char *note, Time time)
 {
     double seconds[1000];
     for (int k = -1; k < w->p->repeats; k++) { /* the first is the warm-up */
@@ -208,7 +208,7 @@ void measure(world *w, const char *table, const char *method, int64_t bytes, con
         if (s < 0.0) return;
         if (k >= 0) seconds[k] = s;
     }
-    pingpong_keep(w->run, w->p, BENCH_ON_GPU, table, method, bytes, seconds, note);
+    pingpong_keep(w->run, w->p, BENCH_ON_GPU, table, method, bytes, seconds, checked, note);
 }
 
 void in_kernels(world *w, fmo_gmpi_transport transport)
@@ -231,7 +231,8 @@ void in_kernels(world *w, fmo_gmpi_transport transport)
                                                   : fmo_gmpi_create(&options, &w->g, &err);
     if (status == FMO_ERR_UNSUPPORTED) { /* no peer access, two processes on one GPU */
         const double none = -1.0;
-        pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes", name, most, &none, err.message);
+        pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes", name, most, &none, false,
+                      err.message);
         return;
     }
     if (status != FMO_OK) {
@@ -253,7 +254,7 @@ void in_kernels(world *w, fmo_gmpi_transport transport)
         const int blocks = blocks_for(w, sizes->value[k]);
         snprintf(note, sizeof note, "%d blocks%s", blocks, w->one_gpu ? " a rank, one GPU" : "");
         snprintf(method, sizeof method, "%s, isend and irecv", name);
-        measure(w, "one way, by bytes", method, sizes->value[k], note,
+        measure(w, "one way, by bytes", method, sizes->value[k], true, note,
                 [&] { return kernel_time(matched, blocks); });
     }
     const size_t channel_sizes[] = {8, 4096, 65536, 1 << 20, CHANNEL_MAX};
@@ -264,7 +265,7 @@ void in_kernels(world *w, fmo_gmpi_transport transport)
             fmo_gmpi_channel_create(w->g, 1, 0, bytes, &back, &err) != FMO_OK) {
             const double none = -1.0;
             pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes", "channel", (int64_t)bytes,
-                          &none, err.message);
+                          &none, false, err.message);
             err = {FMO_OK, ""};
             break;
         }
@@ -273,12 +274,12 @@ void in_kernels(world *w, fmo_gmpi_transport transport)
         snprintf(note, sizeof note, "%d blocks%s", blocks, w->one_gpu ? " a rank, one GPU" : "");
         w->a.there = there, w->a.back = back;
         snprintf(method, sizeof method, "%s, channel", name);
-        measure(w, "one way, by bytes", method, (int64_t)bytes, note,
+        measure(w, "one way, by bytes", method, (int64_t)bytes, true, note,
                 [&] { return kernel_time(channels, blocks); });
         w->a.back = -1;
         snprintf(method, sizeof method, "%s, channel, a stream", name);
         if (bytes >= 65536)
-            measure(w, "one way, by bytes", method, (int64_t)bytes, note,
+            measure(w, "one way, by bytes", method, (int64_t)bytes, true, note,
                     [&] { return kernel_time(channels, blocks); });
     }
     static const char *const call_names[CALLS] = {"barrier of a grid", "isend", "allreduce",
@@ -290,7 +291,7 @@ void in_kernels(world *w, fmo_gmpi_transport transport)
             w->a.bytes = 8, w->a.rounds = transport == FMO_GMPI_PEER ? 2000 : 300;
             snprintf(method, sizeof method, "%s, %s", name, call_names[c]);
             snprintf(table, sizeof table, "a call, 8 bytes, %d blocks", used);
-            measure(w, table, method, 8, w->one_gpu ? "one GPU" : NULL,
+            measure(w, table, method, 8, true, w->one_gpu ? "one GPU" : NULL,
                     [&] { return launch(w, used, calls, c) ? w->result->seconds : -1.0; });
             if (run->device.sms < 2) break;
         }
@@ -319,18 +320,18 @@ void from_host(world *w)
     if (!nccl) {
         const double none = -1.0;
         pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes", "NCCL, from the host", most,
-                      &none, w->one_gpu ? "one GPU" : why);
+                      &none, false, w->one_gpu ? "one GPU" : why);
     }
     for (int k = 0; k < sizes->count && run->err.status == FMO_OK; k++) {
         const int64_t bytes = sizes->value[k];
         const int rounds = pingpong_rounds(bytes);
         if (nccl)
-            measure(w, "one way, by bytes", "NCCL, from the host", bytes, NULL, [&] {
+            measure(w, "one way, by bytes", "NCCL, from the host", bytes, false, NULL, [&] {
                 const double s = pingpong_nccl_seconds(nccl, data, bytes, rounds);
                 return s < 0.0 ? bench_fail(run, FMO_ERR_DEVICE, "NCCL failed") : s;
             });
         if (w->p->processes == 1) {
-            measure(w, "one way, by bytes", "cudaMemcpyPeer, host waits", bytes, NULL, [&] {
+            measure(w, "one way, by bytes", "cudaMemcpyPeer, host waits", bytes, false, NULL, [&] {
                 const double begin = driver_seconds();
                 for (int r = 0; r < 2 * rounds; r++) {
                     const int to = 1 - r % 2;
@@ -343,22 +344,23 @@ void from_host(world *w)
                                                  : -1.0;
             });
         } else {
-            measure(w, "one way, by bytes", "MPI and copies, from the host", bytes, NULL, [&] {
-                pingpong_mpi_barrier(w->p);
-                const double begin = driver_seconds();
-                for (int r = 0; r < 2 * rounds; r++) {
-                    const bool send = r % 2 == w->p->rank;
-                    if (send)
-                        BENCH_CUDA(run, cudaMemcpy(pinned, data[0], (size_t)bytes,
-                                                   cudaMemcpyDeviceToHost));
-                    pingpong_mpi_move(w->p, pinned, bytes, send);
-                    if (!send)
-                        BENCH_CUDA(run, cudaMemcpy(data[0], pinned, (size_t)bytes,
-                                                   cudaMemcpyHostToDevice));
-                }
-                return run->err.status == FMO_OK ? (driver_seconds() - begin) / (2.0 * rounds)
-                                                 : -1.0;
-            });
+            measure(
+                w, "one way, by bytes", "MPI and copies, from the host", bytes, false, NULL, [&] {
+                    pingpong_mpi_barrier(w->p);
+                    const double begin = driver_seconds();
+                    for (int r = 0; r < 2 * rounds; r++) {
+                        const bool send = r % 2 == w->p->rank;
+                        if (send)
+                            BENCH_CUDA(run, cudaMemcpy(pinned, data[0], (size_t)bytes,
+                                                       cudaMemcpyDeviceToHost));
+                        pingpong_mpi_move(w->p, pinned, bytes, send);
+                        if (!send)
+                            BENCH_CUDA(run, cudaMemcpy(data[0], pinned, (size_t)bytes,
+                                                       cudaMemcpyHostToDevice));
+                    }
+                    return run->err.status == FMO_OK ? (driver_seconds() - begin) / (2.0 * rounds)
+                                                     : -1.0;
+                });
         }
     }
     pingpong_nccl_close(nccl);

@@ -19,9 +19,11 @@ typedef struct pingpong {
 int pingpong_rounds(int64_t bytes);
 
 /** A cell in the table `table`, and the result: `seconds` of `repeats` runs, each for one message
- * one way (or one call). A negative number of seconds leaves it out, with a note. */
+ * one way (or one call). A negative number of seconds leaves it out, with a note;
+ *  checked: the bytes that came were compared. */
 void pingpong_keep(bench_run *run, const pingpong *p, bench_place place, const char *table,
-                   const char *method, int64_t bytes, const double *seconds, const char *note);
+                   const char *method, int64_t bytes, const double *seconds, bool checked,
+                   const char *note);
 
 /* MPI, where this build has it (pingpong_mpi.c); else one process alone. */
 
