@@ -60,11 +60,14 @@ FMO_API const char *fmo_integrals_text(fmo_integrals integrals); /**< as fmo_mod
 typedef struct fmo_fock_options {
     fmo_mode mode;     /**< default FMO_MODE_AUTO */
     fmo_reduce reduce; /**< default FMO_REDUCE_TREE */
-    int threads;       /**< CPU threads, OpenBLAS's included; 0: as many as OpenMP would use */
+    int threads;       /**< CPU threads, OpenBLAS's included; 0: as many as OpenMP would use. Fewer
+                            are used where fmo_fock_threads says so, and the profile tells */
     double cutoff;     /**< screening threshold, default 1e-10; 0: no screening at all */
-    size_t memory;     /**< bytes a build may take for work space (reference: host; split: pinned
-                            host and GPU; fused: GPU), and as many again for kept integrals; 0:
-                            what is free, within reason */
+    size_t memory;     /**< bytes a build may take for work space (cpu, reference: host; split:
+                            pinned host and GPU; fused: GPU), and as many again for kept integrals;
+                            0: what is free, within reason. Mode cpu shares X^J and X^K between
+                            threads, then uses fewer threads, where not all fit, and the profile
+                            tells */
     fmo_integrals integrals; /**< cpu and fused but for FMO_SCATTER_TILE; elsewhere auto is direct;
                                   default FMO_INTEGRALS_DIRECT */
     fmo_scatter scatter; /**< fused: how values reach the matrices; cpu: FMO_SCATTER_FIXED adds in
@@ -83,6 +86,12 @@ typedef struct fmo_fock_options {
     void (*progress)(double fraction, void *user);
     void *progress_user; /**< handed to progress */
 } fmo_fock_options;
+
+/** CPU threads that a plan with options.threads = asked would use now: at most 64, or 4 for each
+ *  processor where that is more, and no more than this process may start (ulimit -u and -v, control
+ *  groups; half of what is left where they are near). OpenMP ends the process where it cannot start
+ *  a thread. @return at least 1 */
+FMO_API int fmo_fock_threads(int asked);
 
 /** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
 FMO_API void fmo_fock_options_init(fmo_fock_options *options);
@@ -109,13 +118,14 @@ FMO_API fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, siz
                                               fmo_fock_plan **plans, fmo_error *errs);
 FMO_API void fmo_fock_plan_destroy(fmo_fock_plan *plan); /**< NULL is fine */
 
-/** Coulomb and exchange matrices of one density. Nothing is kept from an earlier call.
+/** Coulomb and exchange matrices of one density. Nothing is kept from an earlier call. The three
+ *  matrices must not share memory.
  *  @param[in]  density  [nao][nao] symmetric, row-major, caller's AO order; 2 C C^T for RHF
- *  @param[out] coulomb  [nao][nao] hartree, symmetric; untouched on error
- *  @param[out] exchange [nao][nao] hartree, symmetric; untouched on error
- *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_INPUT (density not finite or not symmetric to
- *          1e-10 of its largest element), FMO_ERR_CHECK (reference: triangles disagree),
- *          FMO_ERR_MEMORY, FMO_ERR_DEVICE
+ *  @param[out] coulomb  [nao][nao] hartree, symmetric; untouched on error; NULL: not wanted
+ *  @param[out] exchange the same; J alone, or K alone, costs less in modes cpu and fused
+ *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL, or matrices that overlap: the message names them),
+ *          FMO_ERR_INPUT (density not finite or not symmetric to 1e-10 of its largest element),
+ *          FMO_ERR_CHECK (reference: triangles disagree), FMO_ERR_MEMORY, FMO_ERR_DEVICE
  *  Source: OpenFMO's six s/p classes; Almlof, Faegri and Korsell, J. Comput. Chem. 3, 385 (1982) */
 FMO_API fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *coulomb,
                                   double *exchange, fmo_error *err);
@@ -125,28 +135,33 @@ FMO_API fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, do
  *  come so far. Nothing is checked: the symmetric part of the density is used, its elements should
  *  not be larger than 8, and NaN gives NaN. No profile is kept.
  *  @param[in]  density  device pointer, [nao][nao]
- *  @param[out] coulomb  device pointer, [nao][nao] hartree
- *  @param[out] exchange device pointer, [nao][nao] hartree
+ *  @param[out] coulomb  device pointer, [nao][nao] hartree; NULL: not wanted
+ *  @param[out] exchange the same
  *  @return FMO_OK, FMO_ERR_ARGUMENT (not a fused plan), FMO_ERR_DEVICE */
 FMO_API fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density,
                                          double *coulomb, double *exchange, fmo_error *err);
 
-/** One build of a batch: what fmo_fock_build takes, and what came of it. */
+/** One build of a batch: what fmo_fock_build takes, and what came of it. Zero it before setting
+ *  fields, so that new fields get their defaults. */
 typedef struct fmo_fock_job {
     fmo_fock_plan *plan;   /**< may be that of other jobs too */
-    const double *density; /**< [nao][nao] */
-    double *coulomb;       /**< [nao][nao] hartree; untouched if this job failed */
-    double *exchange;      /**< [nao][nao] hartree; untouched if this job failed */
-    fmo_status status;     /**< of this job alone, written by the call, as fmo_fock_build's */
-    fmo_error *err;        /**< its details; NULL: not wanted */
+    const double *density; /**< [nao][nao], of `source` if there is one */
+    double *coulomb;   /**< [nao][nao] hartree; untouched if this job failed; NULL: not wanted */
+    double *exchange;  /**< the same; not both NULL, and NULL with a source */
+    fmo_status status; /**< of this job alone, written by the call, as fmo_fock_build's */
+    fmo_error *err;    /**< its details; NULL: not wanted */
+    fmo_fock_plan *source; /**< NULL; or the plan of another molecule, whose density this is: J of
+                                it in the functions of `plan`, coulomb_ij = sum_kl D_kl (ij|kl) */
 } fmo_fock_job;
 
 /** Many builds in one call, any mix of molecules, modes and GPUs; a plan that occurs several times
- *  builds several densities of one molecule. A job that fails leaves the others alone. Builds of
+ *  builds several densities of one molecule: mode cpu up to eight at a time, computing integrals
+ *  once for all of them. Jobs with a source (modes cpu and fused; both plans of the same mode and
+ *  GPU, with one cutoff) build one by one. A job that fails leaves the others alone. Builds of
  *  fused plans run side by side on the GPU, those of small molecules in groups that share their
  *  launches: profile.gpu_seconds is then the group's.
- *  @param[in,out] jobs [count]; outputs must not overlap. A fault of a GPU is that of every job
- *                      that was on its way there
+ *  @param[in,out] jobs [count]; no output may overlap another matrix of any job. A fault of a GPU
+ * is that of every job that was on its way there
  *  @return FMO_OK, or the status of the first job (lowest number) that failed; err names the job,
  *          counted from 0 */
 FMO_API fmo_status fmo_fock_build_batch(fmo_fock_job *jobs, size_t count, fmo_error *err);
@@ -196,8 +211,15 @@ typedef struct fmo_fock_profile {
     fmo_mode mode;         /**< what auto became */
     char mode_reason[160]; /**< why, e.g. "no GPU: no CUDA driver found"; "" if it was asked for */
     int threads;           /**< CPU threads used */
-    double plan_seconds;   /**< fmo_fock_plan_create */
-    double seconds;        /**< last fmo_fock_build, density in to J and K out */
+    int densities;         /**< that the build took together; its counts and times are of all */
+    char notice[240];      /**< what is not as it was asked for, and why, in one line: fewer
+                                threads, shared matrices; "" if nothing */
+    double plan_seconds;   /**< fmo_fock_plan_create. In mode fused kernels are loaded in it, which
+                                takes longest for the first plan of a process, and the page-locked
+                                memory of the first fmo_fock_build is counted here */
+    double seconds;        /**< last fmo_fock_build, density in to J and K out, the first one as the
+                                later ones. Plans of fmo_fock_plan_create_batch alone load kernels
+                                in their first build */
     double screening_seconds; /**< of it: density bounds, survivors where counted apart, else NaN */
     double reduce_seconds;    /**< of it: adding thread-private matrices (cpu), or the CPU's work on
                                    batches (split) */

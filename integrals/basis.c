@@ -1,4 +1,5 @@
 /* Checking and copying a basis, and the order of shells and functions used inside the library. */
+#include "integrals/arguments.h"
 #include "integrals/basis_internal.h"
 
 #include <limits.h>
@@ -10,26 +11,27 @@
 /* Counts beyond this are refused: the shell-pair index must fit an int. */
 enum { FMO_SHELL_MAX = 46340 };
 
-static fmo_status check_sizes(const fmo_basis_input *in, fmo_error *err)
+static fmo_status check_sizes(const fmo_basis_input *input, fmo_error *err)
 {
-    if (in->nucleus_num < 1)
+    if (input->nucleus_num < 1)
         return fmo_error_set(err, FMO_ERR_INPUT, "nucleus/num = %d: at least one nucleus is needed",
-                             in->nucleus_num);
-    if (in->shell_num < 1 || in->shell_num > FMO_SHELL_MAX)
+                             input->nucleus_num);
+    if (input->shell_num < 1 || input->shell_num > FMO_SHELL_MAX)
         return fmo_error_set(err, FMO_ERR_INPUT, "basis/shell_num = %d: expected 1 to %d",
-                             in->shell_num, FMO_SHELL_MAX);
-    if (in->prim_num < in->shell_num)
+                             input->shell_num, FMO_SHELL_MAX);
+    if (input->prim_num < input->shell_num)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "basis/prim_num = %d: fewer primitives than the %d shells",
-                             in->prim_num, in->shell_num);
-    if (in->ao_num < 1)
+                             input->prim_num, input->shell_num);
+    if (input->ao_num < 1)
         return fmo_error_set(err, FMO_ERR_INPUT, "ao/num = %d: at least one function is needed",
-                             in->ao_num);
-    if (!in->nucleus_charge || !in->nucleus_coord || !in->shell_nucleus || !in->shell_ang_mom ||
-        !in->prim_shell || !in->prim_exponent || !in->prim_coefficient || !in->ao_shell ||
-        !in->ao_component || !in->ao_factor)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_basis_create: an array is NULL");
-    return FMO_OK;
+                             input->ao_num);
+    return FMO_CHECK_ARGUMENTS("fmo_basis_create", err, FMO_GIVEN(input->nucleus_charge),
+                               FMO_GIVEN(input->nucleus_coord), FMO_GIVEN(input->shell_nucleus),
+                               FMO_GIVEN(input->shell_ang_mom), FMO_GIVEN(input->prim_shell),
+                               FMO_GIVEN(input->prim_exponent), FMO_GIVEN(input->prim_coefficient),
+                               FMO_GIVEN(input->ao_shell), FMO_GIVEN(input->ao_component),
+                               FMO_GIVEN(input->ao_factor));
 }
 
 /* Internal functions are Cartesian, the caller's spherical; here and in fmo_basis_matrix_to_caller
@@ -275,9 +277,10 @@ static fmo_status fill_functions(const fmo_basis_input *in, fmo_basis *b, const 
 
 fmo_status fmo_basis_create(const fmo_basis_input *input, fmo_basis **basis, fmo_error *err)
 {
-    if (!input || !basis) return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_basis_create: NULL");
-    *basis = NULL;
-    fmo_status status = check_sizes(input, err);
+    if (basis) *basis = NULL;
+    fmo_status status =
+        FMO_CHECK_ARGUMENTS("fmo_basis_create", err, FMO_GIVEN(input), FMO_GIVEN(basis));
+    if (status == FMO_OK) status = check_sizes(input, err);
     if (status == FMO_OK) status = check_values(input, err);
     if (status != FMO_OK) return status;
 
@@ -357,9 +360,10 @@ int fmo_basis_nuclei_equal(const fmo_basis *basis, int a, int b)
 fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom, int *ao,
                           double *factor, fmo_error *err)
 {
-    if (!basis || !atom || !ao || !factor)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_basis_atom: NULL");
-    *atom = NULL;
+    if (atom) *atom = NULL;
+    const fmo_status given = FMO_CHECK_ARGUMENTS("fmo_basis_atom", err, FMO_GIVEN(basis),
+                                                 FMO_GIVEN(atom), FMO_GIVEN(ao), FMO_GIVEN(factor));
+    if (given != FMO_OK) return given;
     if (nucleus < 0 || nucleus >= basis->nucleus_num)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_basis_atom: nucleus %d of %d", nucleus,
                              basis->nucleus_num);
@@ -371,6 +375,10 @@ fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom,
         aos += fmo_shell_functions(basis->shell[s].ang_mom);
     }
     if (!shells) return FMO_OK;
+    const fmo_status apart =
+        FMO_CHECK_ARGUMENTS("fmo_basis_atom", err, FMO_WRITTEN(ao, (size_t)aos * sizeof *ao),
+                            FMO_WRITTEN(factor, (size_t)aos * sizeof *factor));
+    if (apart != FMO_OK) return apart;
     fmo_basis *b = basis_alloc(1, shells, prims, aos);
     if (!b) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a basis of %d functions", aos);
     b->charge[0] = basis->charge[nucleus];

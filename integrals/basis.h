@@ -40,6 +40,7 @@ FMO_API fmo_status fmo_basis_create(const fmo_basis_input *input, fmo_basis **ba
                                     fmo_error *err);
 FMO_API void fmo_basis_destroy(fmo_basis *basis); /**< NULL is fine */
 
+/* What a basis holds. Of a basis that is NULL: 0 and NaN. */
 FMO_API int fmo_basis_ao_num(const fmo_basis *basis);      /**< functions */
 FMO_API int fmo_basis_nucleus_num(const fmo_basis *basis); /**< nuclei */
 FMO_API int fmo_basis_shell_num(const fmo_basis *basis,

@@ -6,9 +6,17 @@ set_tests_properties(accumulate_cpu PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passi
 fmo_test(accumulate_api SOURCES accumulate_api.c LIBS OpenMP::OpenMP_C PkgConfig::OPENBLAS
          LABELS unit)
 fmo_test(accumulate_work STATIC SOURCES accumulate_work.c LABELS unit)
+fmo_test(accumulate_terms SOURCES accumulate_terms.c LABELS unit)
 fmo_test(accumulate_batch SOURCES accumulate_batch.c LABELS unit)
 fmo_test(accumulate_threads SOURCES accumulate_threads.c LIBS OpenMP::OpenMP_C LABELS unit)
 fmo_test(accumulate_accuracy STATIC SOURCES accumulate_accuracy.c LABELS unit data)
 if(NOT FMO_SANITIZE) # it replaces malloc, as the sanitizers do, in its own program
     fmo_test(accumulate_workspace STATIC SOURCES accumulate_workspace.c LABELS unit data)
 endif()
+# More threads than there can be: by options, by limits of the system, by the environment.
+fmo_test(limits SOURCES limits.c LIBS OpenMP::OpenMP_C LABELS unit)
+add_test(NAME limits_environment COMMAND limits)
+set_tests_properties(limits limits_environment PROPERTIES TIMEOUT 300 LABELS unit)
+set_tests_properties(limits PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)
+set_tests_properties(limits_environment PROPERTIES ENVIRONMENT
+    "OMP_WAIT_POLICY=passive;OMP_NUM_THREADS=99999999;OPENBLAS_NUM_THREADS=99999999")

@@ -30,7 +30,8 @@ static void check_mixed_modes(void)
 
 int main(void)
 {
-    batch_check_results(FMO_MODE_CPU, FMO_SCATTER_AUTO, 1e-11, &seed);
+    /* densities that build together keep what matters to any of them */
+    batch_check_results(FMO_MODE_CPU, FMO_SCATTER_AUTO, 1e-9, &seed);
     batch_check_results(FMO_MODE_CPU, FMO_SCATTER_FIXED, 0.0, &seed);
     batch_check_errors(FMO_MODE_CPU, &seed);
     check_mixed_modes();

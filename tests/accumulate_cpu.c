@@ -196,6 +196,85 @@ static void check_stored(const char *name, const fmo_basis *basis, double cutoff
     fmo_fock_plan_destroy(plan);
 }
 
+/* Densities at the ends of what a double holds: right, or refused; never 0. */
+static void check_fixed_ends(const fmo_basis *basis)
+{
+    static const double sizes[] = {1e306, 1.7e308, 1e290, 1e200, 1e-200, 1e-290, 1e-300};
+    fmo_fock_options o;
+    fmo_fock_plan *plan = NULL, *plain = NULL;
+    fmo_error err = {FMO_OK, ""};
+    int refused = 0;
+    fmo_fock_options_init(&o);
+    o.mode = FMO_MODE_CPU;
+    o.threads = 2;
+    o.cutoff = 0.0;
+    CHECK(fmo_fock_plan_create(basis, &o, &plain, &err) == FMO_OK, "%s", err.message);
+    o.scatter = FMO_SCATTER_FIXED;
+    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK, "%s", err.message);
+    for (size_t k = 0; plan && plain && k < sizeof sizes / sizeof *sizes; k++) {
+        matrices m = matrices_of(basis, sizes[k]);
+        char label[64];
+        err = (fmo_error){FMO_OK, ""};
+        for (size_t x = 0; x < 2 * m.size; x++) m.J[x] = -7.0;
+        const fmo_status status = fmo_fock_build(plan, m.D, m.J, m.K, &err);
+        snprintf(label, sizeof label, "fixed, a density of %g", sizes[k]);
+        if (status == FMO_OK) {
+            double largest = 0.0;
+            CHECK(fmo_fock_build(plain, m.D, m.J0, m.K0, &err) == FMO_OK, "%s", err.message);
+            for (size_t x = 0; x < 2 * m.size; x++) largest = fmax(largest, fabs(m.J0[x]));
+            CHECK(largest > 0.0 && isfinite(largest), "%s: J and K up to %g", label, largest);
+            /* numbers below 1e-308 have few digits in either form */
+            check_close(label, m.J, m.J0, 2 * m.size, m.n, 1e-12 * largest + 1e-305, 0.0);
+        } else {
+            refused++;
+            CHECK(status == FMO_ERR_INPUT && strstr(err.message, "scatter = fixed") &&
+                      strstr(err.message, "no finite bound"),
+                  "%s: %d, %s", label, status, err.message);
+            CHECK(m.J[0] == -7.0 && m.K[0] == -7.0, "%s: written on error", label);
+            CHECK(sizes[k] >= 1e300, "%s is refused", label);
+        }
+        matrices_free(&m);
+    }
+    CHECK(refused >= 1, "nothing was refused");
+    fmo_fock_plan_destroy(plan);
+    fmo_fock_plan_destroy(plain);
+}
+
+/* Lists that vectors cannot index are refused with one line. */
+static void check_indices(void)
+{
+    const size_t most = 536870911;
+    fmo_error err = {FMO_OK, ""};
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+        CHECK(fmo_cpu_pairs_check(c, most, most, &err) == FMO_OK, "%s", err.message);
+    CHECK(fmo_cpu_pairs_check(0, 7, most + 1, &err) == FMO_ERR_UNSUPPORTED &&
+              strstr(err.message, "mode cpu: 536870912 primitive pairs of s and s shells") &&
+              strstr(err.message, "mode fused"),
+          "%s", err.message);
+    err = (fmo_error){FMO_OK, ""};
+    CHECK(fmo_cpu_pairs_check(1, most + 1, 7, &err) == FMO_ERR_UNSUPPORTED &&
+              strstr(err.message, "shell pairs of p and s shells"),
+          "%s", err.message);
+    err = (fmo_error){FMO_OK, ""};
+    CHECK(fmo_cpu_pairs_check(0, 7, (size_t)1 << 40, &err) == FMO_ERR_UNSUPPORTED, "2^40 rows");
+}
+
+/* A list that says it has more is refused before anything is allocated: the plan's own check. */
+static void check_indices_of_lists(const fmo_basis *basis)
+{
+    fmo_shell_pairs pairs;
+    fmo_cpu_pairs made;
+    fmo_error err = {FMO_OK, ""};
+    CHECK(fmo_shell_pairs_make(basis, 0.0, 1, &pairs, &err) == FMO_OK, "%s", err.message);
+    const int64_t real = pairs.list[0].prim_num;
+    pairs.list[0].prim_num = (int64_t)1 << 29;
+    CHECK(fmo_cpu_pairs_make(basis, &pairs, &made, &err) == FMO_ERR_UNSUPPORTED &&
+              strstr(err.message, "primitive pairs") && !made.list[0].prim,
+          "%s", err.message);
+    pairs.list[0].prim_num = real;
+    fmo_shell_pairs_free(&pairs);
+}
+
 /* A limit too small for them: stored refuses and says what it needs, auto goes without. */
 static void check_stored_limits(const fmo_basis *basis)
 {
@@ -207,8 +286,13 @@ static void check_stored_limits(const fmo_basis *basis)
     fmo_fock_options_init(&o);
     o.mode = FMO_MODE_CPU;
     o.threads = 1;
+    size_t least = 1000; /* that a build does with */
+    o.memory = least;
+    while (fmo_fock_plan_create(basis, &o, &plan, NULL) == FMO_ERR_MEMORY)
+        o.memory = least += least / 4;
+    fmo_fock_plan_destroy(plan);
     for (int small = 0; small < 2; small++) {
-        o.memory = small ? 1000 : (size_t)1 << 30;
+        o.memory = small ? least : (size_t)1 << 30;
         o.integrals = FMO_INTEGRALS_AUTO;
         const fmo_integrals expected = small ? FMO_INTEGRALS_DIRECT : FMO_INTEGRALS_STORED;
         CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK &&
@@ -266,10 +350,13 @@ int main(void)
                 check_stored(name, basis, 1e-10, kernels[k], 2, FMO_SCATTER_FIXED);
             }
             check_stored_limits(basis);
+            check_fixed_ends(basis);
+            check_indices_of_lists(basis);
         }
         fmo_basis_destroy(basis);
     }
 
+    check_indices();
     system_random(&s, 1, 1, 0, 1, 1.0, &seed);
     fmo_basis *one = system_basis(&s);
     if (one) check_fixed("no density", one, 0.0);

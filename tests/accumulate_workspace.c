@@ -122,6 +122,67 @@ static void compare_all(const char *name, const fmo_basis *basis, int uncut)
         compare(name, basis, FMO_MODE_REFERENCE, FMO_REDUCE_TREE, 1, 1e-10);
 }
 
+/* options.memory of mode cpu: what a build allocates stays below it, J and K are what they were,
+ * and the profile says what was given up; below what one thread needs there is no plan. */
+static void check_limit(const char *name, const fmo_basis *basis, fmo_scatter scatter)
+{
+    enum { THREADS = 6 };
+    const size_t n = (size_t)fmo_basis_ao_num(basis);
+    double *D = random_density((int)n, 1.0, &seed), *J = malloc(4 * n * n * sizeof *J);
+    double *const want = J + 2 * n * n;
+    fmo_fock_options o;
+    fmo_fock_plan *plan = NULL;
+    fmo_fock_profile profile;
+    fmo_error err = {FMO_OK, ""};
+    int shared = 0, fewer = 0, refused = 0, unlimited = 0;
+    fmo_fock_options_init(&o);
+    o.mode = FMO_MODE_CPU;
+    o.threads = THREADS;
+    o.scatter = scatter;
+    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK &&
+              fmo_fock_build(plan, D, want, want + n * n, &err) == FMO_OK &&
+              fmo_fock_plan_profile(plan, &profile, &err) == FMO_OK && !*profile.notice,
+          "%s %s", err.message, profile.notice);
+    fmo_fock_plan_destroy(plan);
+    for (o.memory = 16384; o.memory < (size_t)1 << 28; o.memory += o.memory / 3) {
+        err = (fmo_error){FMO_OK, ""};
+        if (fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_MEMORY) {
+            refused++;
+            CHECK(strstr(err.message, "mode cpu needs") && strstr(err.message, "MB") && !shared &&
+                      !fewer && !unlimited,
+                  "%zu bytes: %s", o.memory, err.message);
+            continue;
+        }
+        CHECK(err.status == FMO_OK, "%s", err.message);
+        CHECK(fmo_fock_build(plan, D, J, J + n * n, &err) == FMO_OK, "%s", err.message);
+        const long before = atomic_load(&in_use); /* the second build: threads are there */
+        atomic_store(&most, before);
+        CHECK(fmo_fock_build(plan, D, J, J + n * n, &err) == FMO_OK &&
+                  fmo_fock_plan_profile(plan, &profile, &err) == FMO_OK,
+              "%s", err.message);
+        const long bytes = atomic_load(&most) - before;
+        CHECK(bytes <= (long)o.memory + SLACK, "%s: a build took %ld bytes of %zu", name, bytes,
+              o.memory);
+        const int all = profile.threads == THREADS && !*profile.notice;
+        unlimited += all;
+        fewer += profile.threads < THREADS;
+        shared += profile.threads == THREADS && !all;
+        CHECK(all || strstr(profile.notice, "copies of the Fock matrix"), "notice: %s",
+              profile.notice);
+        if (scatter == FMO_SCATTER_FIXED)
+            CHECK(memcmp(J, want, 2 * n * n * sizeof *J) == 0, "%s: fixed differs with %zu bytes",
+                  name, o.memory);
+        check_close(name, J, want, 2 * n * n, n, 1e-11, 1e-13);
+        fmo_fock_plan_destroy(plan);
+    }
+    printf(
+        "%-14s limits: %d refused, %d with fewer threads, %d with shared matrices, %d as asked\n",
+        name, refused, fewer, shared, unlimited);
+    CHECK(refused && fewer && shared && unlimited, "%s: some case did not occur", name);
+    free(D);
+    free(J);
+}
+
 static void check_refusals(const fmo_basis *basis)
 {
     fmo_fock_options o;
@@ -162,6 +223,8 @@ int main(void)
         CHECK(fmo_dataset_read(path, &dataset, &err) == FMO_OK, "%s", err.message);
         if (!dataset) continue;
         compare_all(names[k], fmo_dataset_basis(dataset), k < 3);
+        if (k == 3) check_limit(names[k], fmo_dataset_basis(dataset), FMO_SCATTER_AUTO);
+        if (k == 2) check_limit(names[k], fmo_dataset_basis(dataset), FMO_SCATTER_FIXED);
         if (k == 1) check_refusals(fmo_dataset_basis(dataset));
         fmo_dataset_destroy(dataset);
     }

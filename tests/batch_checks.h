@@ -272,9 +272,9 @@ static inline void batch_check_crowd(fmo_mode mode, fmo_scatter scatter, size_t 
     if (crowd_begin(&c, count, &o, seed)) {
         fmo_fock_job *jobs = (fmo_fock_job *)malloc(count * sizeof *jobs);
         for (size_t k = 0; k < count; k++) {
-            const fmo_fock_job job = {c.plan[k],   c.density[k],
-                                      c.result[k], c.result[k] + crowd_size(&c, k),
-                                      FMO_OK,      NULL};
+            const fmo_fock_job job = {
+                c.plan[k], c.density[k], c.result[k], c.result[k] + crowd_size(&c, k),
+                FMO_OK,    NULL,         NULL};
             jobs[k] = job;
         }
         for (int call = 0; call < 2; call++) {
@@ -309,13 +309,12 @@ static inline void batch_check_errors(fmo_mode mode, unsigned long long *seed)
         batch_poison(&b);
         CHECK(fmo_fock_build_batch(b.job, 0, NULL) == FMO_OK && batch_untouched(&b, 0),
               "count 0 does nothing");
-        for (int what = 0; what < 4; what++) {
+        for (int what = 0; what < 3; what++) {
             fmo_fock_job jobs[BATCH_JOBS];
             memcpy(jobs, b.job, sizeof jobs);
             if (what == 0) jobs[BAD].plan = NULL;
             if (what == 1) jobs[BAD].density = NULL;
-            if (what == 2) jobs[BAD].coulomb = NULL;
-            if (what == 3) jobs[BAD].exchange = NULL;
+            if (what == 2) jobs[BAD].coulomb = jobs[BAD].exchange = NULL;
             memset(&err, 0, sizeof err);
             CHECK(fmo_fock_build_batch(jobs, BATCH_JOBS, &err) == FMO_ERR_ARGUMENT &&
                       strstr(err.message, want),

@@ -78,7 +78,7 @@ static void check_device(fmo_scatter scatter, double tolerance, int streams_give
             for (int k = 0; k < BATCH_JOBS; k++)
                 batch_compare(&b, k, FMO_MODE_FUSED, scatter, tolerance);
         }
-        jobs[5].coulomb = NULL;
+        jobs[5].coulomb = jobs[5].exchange = NULL;
         CHECK(fmo_fock_build_batch_device(jobs, BATCH_JOBS, &err) == FMO_ERR_ARGUMENT &&
                   strstr(err.message, "job 5"),
               "NULL: %s", err.message);
@@ -106,7 +106,7 @@ static void check_device_crowd(fmo_scatter scatter, double tolerance)
             CUDA(cudaMalloc((void **)&at, 3 * size * sizeof *at));
             CUDA(cudaMemcpy(at, c.density[k], size * sizeof *at, cudaMemcpyHostToDevice));
             CUDA(cudaMemset(at + size, 0xff, 2 * size * sizeof *at));
-            const fmo_fock_job job = {c.plan[k], at, at + size, at + 2 * size, FMO_OK, NULL};
+            const fmo_fock_job job = {c.plan[k], at, at + size, at + 2 * size, FMO_OK, NULL, NULL};
             jobs[k] = job;
         }
         CUDA(cudaDeviceSynchronize());

@@ -240,6 +240,19 @@ static void check_fixed(const test_system *s)
               strstr(err.message, "fixed"),
           "huge density under fixed: %s", err.message);
     CHECK(memcmp(a, b, 2 * size * sizeof *b) == 0, "outputs touched on error");
+    err = (fmo_error){FMO_OK, ""};
+    for (size_t x = 0; x < size; x++) D[x] *= 1e297; /* 1e306: more than bounds can hold */
+    CHECK(build(basis, &fixed, 1e-10, D, b, b + size, NULL, &err) == FMO_ERR_INPUT &&
+              strstr(err.message, "no finite bound"),
+          "a density of 1e306 under fixed: %s", err.message);
+    CHECK(memcmp(a, b, 2 * size * sizeof *b) == 0, "outputs touched on error");
+    for (size_t x = 0; x < size; x++) D[x] *= 1e-300; /* 1e6 and less: back in range */
+    for (size_t x = 0; x < size; x++) D[x] *= 1e-306;
+    err = (fmo_error){FMO_OK, ""};
+    CHECK(build(basis, &fixed, 0.0, D, b, b + size, NULL, &err) == FMO_OK, "%s", err.message);
+    for (size_t x = 0; x < size; x++) D[x] = 0.0;
+    check_close("a density of 1e-300 under fixed", b, D, size, (size_t)n, 1e-290, 0.0);
+    check_close("a density of 1e-300 under fixed", b + size, D, size, (size_t)n, 1e-290, 0.0);
     free(D);
     free(a);
     fmo_basis_destroy(basis);

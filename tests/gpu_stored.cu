@@ -318,13 +318,13 @@ static void check_batch(const fmo_basis *basis)
     s.mode = FMO_MODE_CPU;
     s.scatter = FMO_SCATTER_AUTO;
     fmo_fock_plan *const host = plan_of("batch", basis, &s);
+    memset(job, 0, sizeof job);
     for (int k = 0; k < JOBS; k++) {
         D[k] = random_density(n, k == 4 ? 50.0 : 1.0, &seed); /* too large for the pairs */
         job[k].plan = plan[plan_of_job[k]];
         job[k].density = D[k];
         job[k].coulomb = got + 2 * (size_t)k * size;
         job[k].exchange = job[k].coulomb + size;
-        job[k].err = NULL;
     }
     memset(got, 0xff, 2 * JOBS * size * sizeof *got);
     CHECK(fmo_fock_build_batch(job, JOBS, &err) == FMO_OK, "%s", err.message);

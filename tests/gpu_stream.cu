@@ -69,7 +69,7 @@ static void check_stream(const fmo_basis *basis, fmo_scatter scatter, bool own_s
                     (size_t)n, 1e-8, 0.0);
         free(D[d]);
     }
-    CHECK(fmo_fock_build_device(cpu, want, want, want, &err) == FMO_ERR_ARGUMENT &&
+    CHECK(fmo_fock_build_device(cpu, want, want + size, got, &err) == FMO_ERR_ARGUMENT &&
               strstr(err.message, "fused"),
           "device pointers for a cpu plan: %s", err.message);
     fmo_fock_plan_destroy(gpu);

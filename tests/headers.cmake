@@ -1,6 +1,8 @@
-# Public headers compile alone as C11 and as C++17 (left out without a C++ compiler).
+# Public headers compile alone as C11 and as C++17 (left out without a C++ compiler). What functions
+# say of NULL.
 get_property(headers GLOBAL PROPERTY FMO_PUBLIC_HEADERS)
 list(FILTER headers INCLUDE REGEX "[.]h$")
+set(header_files ${headers})
 list(TRANSFORM headers REPLACE ".*/" "")
 find_program(FMO_TEST_CXX NAMES c++ g++ clang++)
 mark_as_advanced(FMO_TEST_CXX)
@@ -12,3 +14,10 @@ if(FMO_TEST_CXX)
              ${FMO_TEST_CXX} c++ c++17 ${FMO_HEADER_DIR} ${headers})
     set_tests_properties(headers_cxx17 PROPERTIES LABELS unit)
 endif()
+
+# Every pointer that a public function takes, as NULL; arrays that overlap.
+fmo_test(arguments SOURCES arguments.c LIBS fmo::scf LABELS unit)
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+add_test(NAME arguments_all COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/arguments.py
+         $<TARGET_FILE:arguments> ${header_files})
+set_tests_properties(arguments_all PROPERTIES LABELS unit)

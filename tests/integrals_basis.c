@@ -60,7 +60,7 @@ static void refused(const molecule *m, fmo_status want, const char *fragment)
     } while (0)
 #define BAD_INPUT(change, fragment) REFUSED(change, FMO_ERR_INPUT, fragment)
 #define BAD_ARRAY(field) \
-    REFUSED(m.in.field = NULL, FMO_ERR_ARGUMENT, "fmo_basis_create: an array is NULL")
+    REFUSED(m.in.field = NULL, FMO_ERR_ARGUMENT, "fmo_basis_create: input->" #field " is NULL")
 
 static void check_refusals(void)
 {
@@ -69,7 +69,7 @@ static void check_refusals(void)
     fmo_basis *basis = NULL;
     molecule_set(&good);
     CHECK(fmo_basis_create(NULL, &basis, &err) == FMO_ERR_ARGUMENT && !basis, "NULL input");
-    CHECK(strstr(err.message, "fmo_basis_create: NULL"), "%s", err.message);
+    CHECK(strstr(err.message, "fmo_basis_create: input is NULL"), "%s", err.message);
     CHECK(fmo_basis_create(&good.in, NULL, NULL) == FMO_ERR_ARGUMENT, "NULL output");
 
     BAD_INPUT(m.in.nucleus_num = 0, "nucleus/num = 0: at least one nucleus");

@@ -226,8 +226,8 @@ static void check_arguments(void)
     double M[9] = {5.0};
     typedef fmo_status function(const fmo_basis *, double *, fmo_error *);
     function *const functions[3] = {fmo_overlap, fmo_kinetic, fmo_nuclear_attraction};
-    static const char *const name[3] = {"fmo_overlap: NULL", "fmo_kinetic: NULL",
-                                        "fmo_nuclear_attraction: NULL"};
+    static const char *const name[3] = {"fmo_overlap: basis is NULL", "fmo_kinetic: basis is NULL",
+                                        "fmo_nuclear_attraction: basis is NULL"};
     system_random(&s, 1, 0, 1, 1, 3.0, &seed);
     fmo_basis *basis = system_basis(&s);
     for (int m = 0; m < 3; m++) {

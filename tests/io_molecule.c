@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <locale.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,7 +82,8 @@ static const text_case bad_xyz[] = {
     {"minus", "-1\n\n", "line 1: '-1'"},
     {"absurd", "999999999\n\nH 0 0 0\n", "line 1: 999999999 atoms"},
     {"overflow", "99999999999999999999\n\nH 0 0 0\n", "line 1: '99999999999999999999'"},
-    {"too many", "900000\n\nH 0 0 0\n", "line 1: 900000 atoms do not fit"},
+    {"too many", "46341\n\nH 0 0 0\n", "line 1: 46341 atoms: expected 1 to 46340"},
+    {"many", "46340\n\nH 0 0 0\n", "line 1: 46340 atoms do not fit"},
     {"one line", "2\n", "ends after its first line"},
     {"short", "3\n\nH 0 0 0\nH 0 0 1\n", "line 1: 3 atoms do not fit in a file of 19 bytes"},
     {"shorter", "3\n\nH 0 0 0   \nH 0 0 1   \n", "ends after 2 of the 3 atoms"},
@@ -201,7 +203,7 @@ static const text_case bad_json[] = {
     {"l text", JSON_SET("1", JSON_SHELL("gto", "[\"s\"]", "[\"1\"]", "[[\"1\"]]")),
      "angular_momentum[0]: expected an integer"},
     {"no exponents", JSON_SET("1", JSON_SHELL("gto", "[0]", "[]", "[[\"1\"]]")),
-     "exponents: expected an array of 1 to 100"},
+     "exponents: expected an array of 1 to 10000"},
     {"number", JSON_SET("1", JSON_SHELL("gto", "[0]", "[\"1,0\"]", "[[\"1\"]]")),
      "exponents[0] = '1,0': expected a finite number"},
     {"null", JSON_SET("1", JSON_SHELL("gto", "[0]", "[null]", "[[\"1\"]]")),
@@ -233,7 +235,8 @@ static const text_case bad_gbs[] = {
     {"type", "H 0\nX1 1 1.0\n1 1\n****\n", "line 2: 'X1': expected a shell"},
     {"count", "H 0\nS x 1.0\n1 1\n****\n", "line 2: expected a number of primitives"},
     {"zero", "H 0\nS 0 1.0\n****\n", "line 2: expected a number of primitives"},
-    {"many", "H 0\nS 101 1.0\n1 1\n****\n", "line 2: expected a number of primitives"},
+    {"many", "H 0\nS 10001 1.0\n1 1\n****\n",
+     "line 2: expected a number of primitives from 1 to 10000"},
     {"scale", "H 0\nS 1 0.0\n1 1\n****\n", "line 2: '0.0': expected a scale factor"},
     {"more", "H 0\nS 1 1.0 1.0\n1 1\n****\n", "line 2: '1.0': expected a type"},
     {"number", "H 0\nS 1 1.0\n1 one\n****\n", "line 3: 'one': expected a finite number"},
@@ -542,6 +545,121 @@ static void check_locale(void)
     printf("no locale with a decimal comma here\n");
 }
 
+/* Primitives of coefficient 0 are as if they were not there, in either format; the limit is for the
+ * others. */
+static void check_zero_primitives(void)
+{
+    static const int zeros[] = {0, 1, 99, 100, 3000}, others[] = {1, 100, 101};
+    static char text[1 << 20];
+    for (size_t z = 0; z < sizeof zeros / sizeof *zeros; z++)
+        for (size_t o = 0; o < sizeof others / sizeof *others; o++)
+            for (int json = 0; json < 2; json++) {
+                const int n = zeros[z] + others[o];
+                fmo_error err = {FMO_OK, ""};
+                fmo_basis_set *set = NULL;
+                size_t at = 0;
+#define ADD(...) at += (size_t)snprintf(text + at, sizeof text - at, __VA_ARGS__)
+                if (json) {
+                    ADD("{\"elements\": {\"2\": {\"electron_shells\": [{\"function_type\": "
+                        "\"gto\", \"angular_momentum\": [0, 1], \"exponents\": [");
+                    for (int k = 0; k < n; k++) ADD("%s\"%.6f\"", k ? "," : "", 0.5 + 0.01 * k);
+                    for (int c = 0; c < 2; c++) {
+                        ADD(c ? "],[" : "], \"coefficients\": [[");
+                        for (int k = 0; k < n; k++)
+                            ADD("%s\"%d\"", k ? "," : "", k >= zeros[z] ? k % 7 + 1 : 0);
+                    }
+                    ADD("]]}]}}}");
+                } else {
+                    ADD("He 0\nSP %d 1.0\n", n);
+                    for (int k = 0; k < n; k++)
+                        ADD("%.6f %d %d\n", 0.5 + 0.01 * k, k >= zeros[z] ? k % 7 + 1 : 0,
+                            k >= zeros[z] ? k % 7 + 1 : 0);
+                    ADD("****\n");
+                }
+#undef ADD
+                char path[1024];
+                snprintf(path, sizeof path, "%s",
+                         put_file(json ? "zero.json" : "zero.gbs", text, at));
+                const fmo_status status = fmo_basis_set_read(path, &set, &err);
+                if (others[o] > 100) {
+                    CHECK(status == FMO_ERR_INPUT && !set, "%d of %d zeros", zeros[z], n);
+                    check_message("zeros", &err, FMO_ERR_INPUT, path,
+                                  "has more than 100 primitives with a coefficient other than 0");
+                    continue;
+                }
+                CHECK(status == FMO_OK, "%d of %d zeros: %s", zeros[z], n, err.message);
+                fmo_basis_set_destroy(set);
+                fmo_dataset *dataset = create("1\n\nHe 0 0 0\n", path, 0, &err);
+                CHECK(dataset && fmo_basis_prim_num(fmo_dataset_basis(dataset)) == 2 * others[o],
+                      "%d of %d zeros: %d primitives, %s", zeros[z], n,
+                      dataset ? fmo_basis_prim_num(fmo_dataset_basis(dataset)) : -1, err.message);
+                fmo_dataset_destroy(dataset);
+            }
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* As many nuclei as there may be, however they lie, and more: read or refused in a time that grows
+ * as their number. What compares all with all would take a hundred times the limit. */
+static void check_many_nuclei(void)
+{
+    enum { MOST = 46340, FAR_TOO_MANY = 1000000, LINE = 40 };
+    static const double seconds = 10.0;
+    char *const text = malloc((size_t)LINE * FAR_TOO_MANY);
+    for (int shape = 0; shape < 4 && text; shape++) { /* a line, a plane, one far away, too many */
+        const int n = shape == 3 ? FAR_TOO_MANY : MOST, row = shape == 0 ? n : 1 + (int)sqrt(n);
+        size_t at = (size_t)sprintf(text, "%d\n\n", n);
+        for (int i = 0; i < n; i++)
+            at += (size_t)sprintf(text + at, "He %.2f %.2f %.2f\n",
+                                  shape == 2 && i == n - 1 ? 4e5 : 0.0, 1.1 * (i % row),
+                                  1.1 * (i / row));
+        fmo_error err = {FMO_OK, ""};
+        fmo_molecule *mol = NULL;
+        const char *path = put_file("many.xyz", text, at);
+        const double begun = now();
+        const fmo_status status = fmo_molecule_read_xyz(path, &mol, &err);
+        const double taken = now() - begun;
+        CHECK(taken < seconds, "%d nuclei: %.1f s", n, taken);
+        if (shape == 3)
+            CHECK(status == FMO_ERR_INPUT && strstr(err.message, "1000000 atoms: expected 1 to"),
+                  "%s", err.message);
+        else
+            CHECK(status == FMO_OK, "%d nuclei: %s", n, err.message);
+        printf("%d nuclei, shape %d: %.2f s\n", n, shape, taken);
+        fmo_molecule_destroy(mol);
+    }
+    free(text);
+
+    /* A molecule that a caller made. */
+    fmo_molecule many = {.nucleus_num = FAR_TOO_MANY,
+                         .number = malloc(FAR_TOO_MANY * sizeof(int)),
+                         .coord = calloc(3 * FAR_TOO_MANY, sizeof(double))};
+    fmo_basis_set *set = NULL;
+    fmo_dataset *dataset = NULL;
+    fmo_error err = {FMO_OK, ""};
+    CHECK(fmo_basis_set_read("sto-3g", &set, &err) == FMO_OK, "%s", err.message);
+    if (many.number && many.coord && set) {
+        for (int i = 0; i < FAR_TOO_MANY; i++) {
+            many.number[i] = 2;
+            many.coord[3 * i] = 2.0 * (i % 1000);
+            many.coord[3 * i + 1] = 2.0 * (i / 1000);
+        }
+        const double begun = now();
+        CHECK(fmo_dataset_create(&many, set, 0, &dataset, &err) == FMO_ERR_INPUT && !dataset &&
+                  strstr(err.message, "1000000 nuclei"),
+              "%s", err.message);
+        CHECK(now() - begun < seconds, "refused after %.1f s", now() - begun);
+    }
+    fmo_basis_set_destroy(set);
+    free(many.number);
+    free(many.coord);
+}
+
 int main(void)
 {
     unsetenv("FMO_BASIS_PATH");
@@ -554,6 +672,8 @@ int main(void)
     check_created();
     check_formats();
     check_refused();
+    check_zero_primitives();
+    check_many_nuclei();
     check_locale();
     folder_remove(directory);
     return check_summary();

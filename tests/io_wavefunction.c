@@ -379,11 +379,11 @@ static void check_refusals(void)
     test_orbitals o = orbitals_read(a);
     fmo_wavefunction wf = o.wf;
     const char *path = in_directory("refused");
-    refused("", a, &wf, FMO_ERR_ARGUMENT, "no path, data set or orbitals");
-    refused(path, NULL, &wf, FMO_ERR_ARGUMENT, "no path, data set or orbitals");
-    refused(path, a, NULL, FMO_ERR_ARGUMENT, "no path, data set or orbitals");
+    refused("", a, &wf, FMO_ERR_ARGUMENT, "the path is empty");
+    refused(path, NULL, &wf, FMO_ERR_ARGUMENT, "dataset is NULL");
+    refused(path, a, NULL, FMO_ERR_ARGUMENT, "wavefunction is NULL");
     wf.coefficient = NULL;
-    refused(path, a, &wf, FMO_ERR_ARGUMENT, "no path, data set or orbitals");
+    refused(path, a, &wf, FMO_ERR_ARGUMENT, "wavefunction->coefficient is NULL");
     wf = o.wf;
     wf.mo_num = 8;
     refused(path, a, &wf, FMO_ERR_ARGUMENT, "mo_num = 8: expected 1 to 7");

@@ -21,6 +21,7 @@ int main(void)
     OFFSET(fmo_fock_job, exchange);
     OFFSET(fmo_fock_job, status);
     OFFSET(fmo_fock_job, err);
+    OFFSET(fmo_fock_job, source);
     SIZE(fmo_basis_input);
     OFFSET(fmo_basis_input, nucleus_num);
     OFFSET(fmo_basis_input, nucleus_charge);

@@ -39,6 +39,7 @@ run_where_pyscf_is()
 # pylint: disable=wrong-import-position
 import concurrent.futures
 import contextlib
+import copy
 import ctypes
 import gc
 import glob
@@ -218,6 +219,8 @@ class Options(Case):
         dm = densities(mol.nao, 2)
         for options in (dict(mode="cpu"), dict(mode="reference"), dict(mode="cpu", threads=1),
                         dict(mode="cpu", threads=3, reduce="atomic"), dict(mode="cpu", integrals="direct"),
+                        dict(mode="cpu", threads=65536), dict(mode="cpu", threads=2.0, memory=1e9),
+                        dict(mode="cpu", threads=np.int64(2)), dict(mode="cpu", threads=4, memory=400000),
                         dict(mode="auto", memory=1 << 30), dict(mode=None, threads=None)):
             with self.subTest(options=options):
                 self.assert_jk(mol, dm, str(options), **options)
@@ -247,6 +250,14 @@ class Options(Case):
                 (dict(integrals="some"), ValueError, "integrals = 'some'"),
                 (dict(treads=2), TypeError, "unknown option 'treads'"),
                 (dict(threads=-1), ValueError, "threads = -1"),
+                (dict(threads=2**31), OverflowError, "threads = 2147483648: expected at most 2147483647"),
+                (dict(threads=2**32), OverflowError, "threads = 4294967296"),
+                (dict(threads=10**30), OverflowError, "threads = 1000"),
+                (dict(threads=1.5), ValueError, "threads = 1.5: expected a whole number"),
+                (dict(threads=float("inf")), OverflowError, "infinity"),
+                (dict(threads=float("nan")), ValueError, "NaN"),
+                (dict(memory=2**64), OverflowError, "memory = 18446744073709551616"),
+                (dict(memory=0.5), ValueError, "memory = 0.5"),
                 (dict(memory=-1), ValueError, "memory = -1")):
             with self.subTest(options=options), self.assertRaisesRegex(error, text):
                 fmo.get_jk(mol, dm, **options)
@@ -263,13 +274,15 @@ class Options(Case):
         for options, density, status, text in (
                 (dict(cutoff=2.0), dm, "FMO_ERR_ARGUMENT", "cutoff"),
                 (dict(mode="reference", memory=1000), dm, "FMO_ERR_MEMORY", "use mode cpu"),
+                (dict(mode="cpu", memory=1000), dm, "FMO_ERR_MEMORY", "mode cpu needs"),
+                (dict(threads=65537), dm, "FMO_ERR_ARGUMENT", "threads = 65537"),
                 (dict(reduce="serial", mode="cpu"), dm, "FMO_ERR_ARGUMENT", "serial"),
                 (dict(), np.full_like(dm, np.nan), "FMO_ERR_INPUT", "not finite")):
             with self.subTest(options=options), self.assertRaisesRegex(fmo.Error, text) as caught:
                 fmo.get_jk(mol, density, **options)
             self.assertEqual(caught.exception.status, status)
-            copy = pickle.loads(pickle.dumps(caught.exception))
-            self.assertEqual((copy.status, str(copy)), (status, str(caught.exception)))
+            again = pickle.loads(pickle.dumps(caught.exception))
+            self.assertEqual((again.status, str(again)), (status, str(caught.exception)))
         self.assert_jk(mol, dm, "after errors")
 
     def test_no_gpu_is_said(self):
@@ -344,6 +357,27 @@ class Plans(Case):
             self.assert_close(got, want, EXACT)
         with self.assertRaisesRegex(ValueError, "complex"):
             plan.get_jk(dm + 0j)
+
+    def test_copies(self):
+        """A copy lives on without the original, and nothing is freed twice."""
+        mol = molecule("water")
+        dm = densities(mol.nao, 1)[0]
+        want = scf.hf.get_jk(mol, dm)
+        for copied in (copy.copy, copy.deepcopy, lambda plan: copy.deepcopy({"of": [plan]})["of"][0]):
+            plan = fmo.Plan(mol, cutoff=0, mode="cpu")
+            other = copied(plan)
+            gone = weakref.ref(plan)
+            del plan
+            gc.collect()
+            for _ in range(3):  # memory that was freed would be written over
+                fmo.Plan(molecule("cluster"), mode="cpu").get_jk(np.eye(molecule("cluster").nao))
+                for got, expected in zip(other.get_jk(dm), want):
+                    self.assert_close(got, expected, EXACT)
+            del other
+            gc.collect()
+            self.assertIsNone(gone())
+        with self.assertRaisesRegex(TypeError, "cannot be pickled"):
+            pickle.dumps(fmo.Plan(mol))
 
     def test_threads(self):
         """Many threads on one plan, on several, and making them."""
@@ -443,6 +477,44 @@ class Patch(Case):
         if hasattr(mf, "grids"):
             mf.grids.level = 0
         return mf
+
+    def test_what_is_no_scf(self):
+        for nothing in (None, 3, "mf", molecule("water"), np.eye(2)):
+            with self.assertRaisesRegex(TypeError, "expected an SCF object of PySCF"):
+                fmo.patch(nothing)
+            self.assertIs(fmo.unpatch(nothing), nothing)
+
+    def test_pickled_and_copied(self):
+        """As PySCF's own object is, and patched with the same options."""
+        for make in (lambda mol: mol.RHF(), lambda mol: mol.UHF(), lambda mol: dft.RKS(mol, xc="b3lyp"),
+                     lambda mol: mol.RHF().newton()):
+            for copied in (lambda mf: pickle.loads(pickle.dumps(mf)), copy.copy, copy.deepcopy,
+                           lambda mf: mf.copy()):
+                plain = make(molecule("water"))
+                try:
+                    copied(plain)
+                except Exception:  # pylint: disable=broad-except
+                    continue  # PySCF cannot, so we need not
+                mf = fmo.patch(plain, mode="cpu", cutoff=1e-11)
+                with self.subTest(what=type(mf).__name__):
+                    other = copied(mf)
+                    self.assertIsInstance(other, _mole._PatchedSCF)
+                    self.assertIsInstance(other, type(mf).__mro__[2])
+                    self.assertEqual(other.fmo_options, dict(mode="cpu", cutoff=1e-11))
+                    with recorded() as given:
+                        self.assertAlmostEqual(other.kernel(), mf.kernel(), 8)
+                    self.assertEqual(given, [])
+                    fmo.unpatch(other)
+                    self.assertNotIsInstance(other, _mole._PatchedSCF)
+                    self.assertIsInstance(mf, _mole._PatchedSCF)
+
+    def test_pickled_somewhere(self):
+        """At least an RHF object can be, else the test above says nothing."""
+        mf = fmo.patch(molecule("water").RHF(), mode="cpu")
+        mf.kernel()
+        other = pickle.loads(pickle.dumps(mf))
+        self.assertAlmostEqual(other.e_tot, mf.e_tot, 12)
+        self.assert_close(other.get_jk()[0], mf.get_jk()[0], 1e-9)
 
     def test_rhf(self):
         for name in ("hydrogen", "water", "water in bohr, stretched", "cluster", "general contraction",

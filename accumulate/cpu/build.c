@@ -9,6 +9,7 @@
 
 #include "accumulate/cpu/kernel.h"
 #include "accumulate/plan/plan.h"
+#include "accumulate/rules/digest.h"
 
 const fmo_cpu_kernels *fmo_cpu_kernels_choose(void)
 {
@@ -25,24 +26,40 @@ const fmo_cpu_kernels *fmo_cpu_kernels_choose(void)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* Doubles in a set of sums: X^K, then X^J by pair class. */
-static size_t sums_size(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs)
+/* What decides how much memory a build takes. */
+typedef struct cpu_shape {
+    const fmo_fock_plan *plan;
+    const fmo_cpu_pairs *pairs;  /* the plan's */
+    const fmo_cpu_pairs *source; /* of which the density is; the same or another's */
+    size_t source_shells;
+    size_t densities;
+    int exchange; /* K is wanted */
+} cpu_shape;
+
+/* Elements of X^K, all densities. */
+static size_t exchange_size(const cpu_shape *s)
 {
-    const size_t n = (size_t)plan->basis->ao_num;
-    size_t size = n * n;
+    const size_t n = (size_t)s->plan->basis->ao_num;
+    return s->exchange ? s->densities * n * n : 0;
+}
+
+/* Doubles in a set of sums: X^K, then X^J by pair class. */
+static size_t sums_size(const cpu_shape *s)
+{
+    size_t size = exchange_size(s);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
-        size += (size_t)pairs->list[c].num * (size_t)fmo_cpu_stride(c);
+        size += s->densities * (size_t)s->pairs->list[c].num * (size_t)fmo_cpu_stride(c);
     return size;
 }
 
-static fmo_cpu_sums sums_at(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, double *memory)
+/* The plan's sums as those of both sides. */
+static fmo_cpu_sums sums_at(const cpu_shape *s, double *memory)
 {
-    const size_t n = (size_t)plan->basis->ao_num;
-    fmo_cpu_sums sums = {.exchange = memory};
-    memory += n * n;
+    fmo_cpu_sums sums = {.exchange = s->exchange ? memory : NULL};
+    memory += exchange_size(s);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        sums.coulomb[c] = memory;
-        memory += (size_t)pairs->list[c].num * (size_t)fmo_cpu_stride(c);
+        sums.coulomb[FMO_CPU_BRA][c] = sums.coulomb[FMO_CPU_KET][c] = memory;
+        memory += s->densities * (size_t)s->pairs->list[c].num * (size_t)fmo_cpu_stride(c);
     }
     return sums;
 }
@@ -66,19 +83,23 @@ static void *take(char *memory, size_t *used, size_t num, size_t size)
 }
 
 /* Bytes of a worker's arrays, which lie in one piece of memory; NULL: just count. */
-static size_t worker_arrays(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, char *memory,
-                            fmo_cpu_worker *w)
+static size_t worker_arrays(const cpu_shape *s, char *memory, fmo_cpu_worker *w)
 {
-    const size_t n = (size_t)plan->basis->ao_num, shells = (size_t)plan->basis->shell_num;
+    const fmo_cpu_pairs *const sides[2] = {s->pairs, s->source};
+    const size_t n = s->exchange ? s->densities * (size_t)s->plan->basis->ao_num : 0;
+    const size_t shells = size_max((size_t)s->plan->basis->shell_num, s->source_shells);
     size_t kets = 0, prims = 1, table = 1, groups = 0, used = 0;
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        kets = size_max(kets, (size_t)pairs->list[c].num);
-        prims = size_max(prims, (size_t)pairs->list[c].count_max);
-        groups = size_max(groups, (size_t)pairs->list[c].group_num);
+    for (int c = 0; c < 2 * FMO_PAIR_CLASS_COUNT; c++) {
+        const fmo_cpu_pair_list *list = &sides[c % 2]->list[c / 2];
+        kets = size_max(kets, (size_t)list->num);
+        prims = size_max(prims, (size_t)list->count_max);
+        groups = size_max(groups, (size_t)list->group_num);
     }
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
-        table = size_max(table, (size_t)pairs->list[fmo_eri_class_bra(c)].count_max *
-                                    (size_t)pairs->list[fmo_eri_class_ket(c)].exponent_num);
+    for (int c = 0; c < 2 * FMO_ERI_CLASS_COUNT; c++) { /* either side may be the bra */
+        const fmo_cpu_pair_list *bra = &sides[c % 2]->list[fmo_eri_class_bra(c / 2)];
+        const fmo_cpu_pair_list *ket = &sides[1 - c % 2]->list[fmo_eri_class_ket(c / 2)];
+        table = size_max(table, (size_t)bra->count_max * (size_t)ket->exponent_num);
+    }
     kets += FMO_CPU_WIDTH_MAX; /* whole vectors are stored */
     w->density_rows = take(memory, &used, FMO_CPU_ROW_MAX * n, sizeof *w->density_rows);
     w->exchange_rows = take(memory, &used, FMO_CPU_ROW_MAX * n, sizeof *w->exchange_rows);
@@ -92,68 +113,179 @@ static size_t worker_arrays(const fmo_fock_plan *plan, const fmo_cpu_pairs *pair
         take(memory, &used, prims * FMO_CPU_PACK_FIELDS * FMO_CPU_WIDTH_MAX, sizeof *w->packed);
     w->table = take(memory, &used, table * FMO_CPU_TABLE_FIELDS, sizeof *w->table);
     w->table_of = take(memory, &used, groups, sizeof *w->table_of);
+    if (memory) memset(w->shell_max, 0, shells * sizeof *w->shell_max);
     return used;
 }
 
-/* Density by pair, its maxima, and a number for each shell. */
-static size_t by_pair_size(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs)
+/* Doubles of the densities by pair and their maxima. */
+static size_t by_pair_size(const fmo_cpu_pairs *pairs, size_t densities)
 {
-    size_t size = (size_t)plan->basis->shell_num;
+    size_t size = 0;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
-        size += (size_t)pairs->list[c].num * (size_t)(fmo_cpu_stride(c) + 1);
+        size += (size_t)pairs->list[c].num * (densities * (size_t)fmo_cpu_stride(c) + 1);
     return size;
 }
 
-static int sums_are_shared(const fmo_fock_plan *plan)
+/* What a build allocates: for all, for each thread, for each set of sums. */
+typedef struct needs {
+    size_t all, thread, sums;
+} needs;
+
+static needs needs_of(const cpu_shape *s)
 {
-    return plan->options.threads > 1 && plan->options.reduce == FMO_REDUCE_ATOMIC;
+    fmo_cpu_worker worker;
+    const size_t shells = (size_t)s->plan->basis->shell_num;
+    const needs n = {(by_pair_size(s->pairs, s->densities) + shells) * sizeof(double) + 128,
+                     worker_arrays(s, NULL, &worker) + 64 + sizeof worker + 2 * sizeof(void *),
+                     sums_size(s) * sizeof(double) + 128};
+    return n;
+}
+
+/* Of J and K of so many of the plan's own densities. */
+static needs needs_of_own(const fmo_fock_plan *plan, const fmo_cpu_state *s, int densities)
+{
+    const cpu_shape shape = {plan, &s->pairs, &s->pairs, 0, (size_t)densities, 1};
+    return needs_of(&shape);
+}
+
+/* Below this nobody asks the system what is free. */
+static const size_t always_there = (size_t)64 << 20;
+
+/* How many threads and sets of sums there is memory for: fewer sets before fewer threads. */
+static fmo_status choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
+{
+    const needs n = needs_of_own(plan, s, 1);
+    const size_t asked = (size_t)plan->options.threads;
+    const size_t wanted = plan->options.reduce == FMO_REDUCE_ATOMIC ? 1 : asked;
+    const size_t all = n.all + asked * n.thread + wanted * n.sums;
+    size_t threads = asked, copies = wanted;
+    if (plan->options.memory || all > always_there) {
+        const size_t allowed = fmo_plan_memory(plan), least = n.all + n.thread + n.sums;
+        if (least > allowed)
+            return fmo_error_set(err, FMO_ERR_MEMORY,
+                                 "mode cpu needs %.3f MB of work space with 1 thread, %.3f may be "
+                                 "used; allow more memory, or use a GPU (mode fused)",
+                                 1e-6 * (double)least, 1e-6 * (double)allowed);
+        const size_t left = allowed - n.all - n.sums; /* with one set */
+        if (threads > left / n.thread) threads = left / n.thread;
+        const size_t fit = 1 + (left - threads * n.thread) / n.sums;
+        if (copies > fit) copies = fit;
+        if (copies > threads) copies = threads;
+        if (threads < asked || copies < wanted)
+            fmo_plan_note(plan,
+                          "%zu of %zu threads and %zu of %zu copies of the Fock matrix, which "
+                          "together would take %.3f MB of %.3f",
+                          threads, asked, copies, wanted, 1e-6 * (double)all,
+                          1e-6 * (double)allowed);
+    }
+    s->threads = (int)threads;
+    s->copies = (int)copies;
+    return FMO_OK;
+}
+
+/* Densities that there is memory for at a time. */
+static int cpu_densities(const fmo_fock_plan *plan)
+{
+    const fmo_cpu_state *s = plan->state;
+    int densities = FMO_PLAN_DENSITIES_MAX;
+    for (; densities > 1; densities--) {
+        const needs n = needs_of_own(plan, s, densities);
+        const size_t all = n.all + (size_t)s->threads * n.thread + (size_t)s->copies * n.sums;
+        if (!plan->options.memory && all <= always_there) break;
+        if (all <= fmo_plan_memory(plan)) break;
+    }
+    return densities;
 }
 
 static void cpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
 {
     const fmo_cpu_state *s = plan->state;
-    const size_t threads = (size_t)plan->options.threads;
-    fmo_cpu_worker worker;
-    memory->host_bytes +=
-        sizeof *s + s->pairs.bytes + (size_t)s->work.num * sizeof *s->work.task + s->store_bytes +
-        by_pair_size(plan, &s->pairs) * sizeof(double) +
-        threads * worker_arrays(plan, &s->pairs, NULL, &worker) +
-        (sums_are_shared(plan) ? 1 : threads) * sums_size(plan, &s->pairs) * sizeof(double);
+    const needs n = needs_of_own(plan, s, 1);
+    memory->host_bytes += sizeof *s + s->pairs.bytes + (size_t)s->work.num * sizeof *s->work.task +
+                          s->store_bytes + n.all + (size_t)s->threads * n.thread +
+                          (size_t)s->copies * n.sums;
 }
 
 /* ---- densities by pair ---------------------------------------------------------------------- */
 
+/* Those of one class; `largest` stays 0 where only K is wanted. */
 static void density_by_pair(const fmo_fock_plan *plan, const fmo_cpu_pair_list *list, int c,
-                            double *density, double *largest)
+                            int with_J, double *density, double *largest)
 {
+    const fmo_plan_matrices *m = &plan->matrices;
     const int stride = fmo_cpu_stride(c);
     const int rows = fmo_pair_functions(c, 0, 0), columns = fmo_pair_functions(c, 1, 0);
     const size_t n = (size_t)plan->basis->ao_num, shells = (size_t)plan->basis->shell_num;
-    for (int q = 0; q < list->num; q++, density += stride) {
-        const double *block = plan->density + (size_t)list->ao_i[q] * n + (size_t)list->ao_j[q];
-        memset(density, 0, (size_t)stride * sizeof *density);
-        for (int x = 0; x < rows; x++)
-            for (int y = 0; y < columns; y++)
-                density[x * columns + y] = block[(size_t)x * n + (size_t)y];
-        largest[q] = plan->density_max[(size_t)list->i[q] * shells + (size_t)list->j[q]];
+    for (int d = 0; d < m->num; d++) {
+        for (int q = 0; q < list->num; q++, density += stride) {
+            const double *block =
+                m->density + ((size_t)d * n + (size_t)list->ao_i[q]) * n + (size_t)list->ao_j[q];
+            memset(density, 0, (size_t)stride * sizeof *density);
+            for (int x = 0; x < rows; x++)
+                for (int y = 0; y < columns; y++)
+                    density[x * columns + y] = block[(size_t)x * n + (size_t)y];
+        }
     }
+    for (int q = 0; q < list->num; q++)
+        largest[q] =
+            with_J ? m->density_max[(size_t)list->i[q] * shells + (size_t)list->j[q]] : 0.0;
+}
+
+/* A side with the plan's densities; they go to `memory`, by_pair_size of it. */
+static fmo_cpu_side side_with_density(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs,
+                                      int with_J, double *memory)
+{
+    fmo_cpu_side side = {.pairs = pairs};
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        const size_t num = (size_t)pairs->list[c].num;
+        double *const largest =
+            memory + (size_t)plan->matrices.num * num * (size_t)fmo_cpu_stride(c);
+        density_by_pair(plan, &pairs->list[c], c, with_J, memory, largest);
+        side.density[c] = memory;
+        side.largest[c] = largest;
+        memory = largest + num;
+    }
+    return side;
+}
+
+/* A side without: D is zero everywhere. `zeros` holds one density of the largest class. */
+static fmo_cpu_side side_without_density(const fmo_cpu_pairs *pairs, const double *zeros)
+{
+    fmo_cpu_side side = {.pairs = pairs};
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) side.density[c] = side.largest[c] = zeros;
+    return side;
 }
 
 /* ---- fixed point ---------------------------------------------------------------------------- */
 
-/* The power of two by which values below `bound` in sum fill 61 bits. */
+/* The power of two by which values below `bound` in sum fill 61 bits; at most 2^1022, so that its
+ * inverse is the smallest number that a double has with all digits. */
 static double fixed_scale(double bound)
 {
-    return bound > 0.0 && isfinite(bound) ? ldexp(1.0, 60 - ilogb(bound)) : 1.0;
+    return bound > 0.0 ? ldexp(1.0, (int)fmin(60 - ilogb(bound), 1022)) : 1.0;
+}
+
+static double largest_bound(const fmo_cpu_pairs *pairs)
+{
+    double largest = 0.0;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+        for (int q = 0; q < pairs->list[c].num; q++)
+            largest = fmax(largest, pairs->list[c].bound[q]);
+    return largest;
 }
 
 /* Bounds of any partial sum of X^J and X^K elements, from (ij|kl) <= Q_ij Q_kl:
- * sum_ij |D_ij| Q_ij max Q and max|D| (max_i sum_j Q_ij)^2; twice that, for good measure. */
-static void set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, double *row,
-                       fmo_cpu_adding *adding)
+ * sum_ij |D_ij| Q_ij max Q and max|D| (max_i sum_j Q_ij)^2; twice that, for good measure. Pairs,
+ * density and `row`, a number for each shell, are those of the owner of the density; max Q is that
+ * of the pairs whose sums these are. Without finite bounds there are no scales, and FMO_ERR_INPUT.
+ */
+static fmo_status set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs,
+                             const fmo_cpu_pairs *of_sums, double *row, fmo_cpu_adding *adding,
+                             fmo_error *err)
 {
     const size_t shells = (size_t)plan->basis->shell_num;
-    double coulomb = 0.0, largest = 0.0, row_largest = 0.0;
+    const double largest = largest_bound(of_sums);
+    double coulomb = 0.0, row_largest = 0.0;
     memset(row, 0, shells * sizeof *row);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_cpu_pair_list *list = &pairs->list[c];
@@ -161,15 +293,22 @@ static void set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, do
         const double size = fmo_pair_products(c, 0);
         for (int q = 0; q < list->num; q++) {
             const size_t i = (size_t)list->i[q], j = (size_t)list->j[q];
-            coulomb += size * list->bound[q] * plan->density_max[i * shells + j];
-            largest = fmax(largest, list->bound[q]);
+            coulomb += size * list->bound[q] * plan->matrices.density_max[i * shells + j];
             row[i] += columns * list->bound[q];
             if (i != j) row[j] += rows * list->bound[q];
         }
     }
     for (size_t s = 0; s < shells; s++) row_largest = fmax(row_largest, row[s]);
-    adding->coulomb_scale = fixed_scale(2.0 * coulomb * largest);
-    adding->exchange_scale = fixed_scale(2.0 * plan->density_largest * row_largest * row_largest);
+    coulomb *= 2.0 * largest;
+    const double exchange = 2.0 * plan->density_largest * row_largest * row_largest;
+    if (!isfinite(coulomb) || !isfinite(exchange))
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "scatter = fixed: a density with elements up to %.3g leaves no finite "
+                             "bound on the Fock matrix; use another strategy",
+                             plan->density_largest);
+    adding->coulomb_scale = fixed_scale(coulomb);
+    adding->exchange_scale = fixed_scale(exchange);
+    return FMO_OK;
 }
 
 /* ---- reduction ------------------------------------------------------------------------------ */
@@ -215,23 +354,27 @@ void fmo_cpu_reduce_tree(double *const *own, int threads, size_t size, double *c
     }
 }
 
-/* Sums -> plan->coulomb, plan->exchange. */
-static void give_sums(fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, const fmo_cpu_sums *sums,
+/* Sums -> plan->matrices. */
+static void give_sums(fmo_fock_plan *plan, const cpu_shape *shape, const fmo_cpu_sums *sums,
                       const fmo_cpu_adding *adding)
 {
+    fmo_plan_matrices *const m = &plan->matrices;
     const size_t n = (size_t)plan->basis->ao_num;
     const double J = 1.0 / adding->coulomb_scale, K = 1.0 / adding->exchange_scale;
 #define VALUE(p, unit) (adding->fixed ? (double)*(const int64_t *)(p) * (unit) : *(p))
-    for (size_t x = 0; x < n * n; x++) plan->exchange[x] = VALUE(sums->exchange + x, K);
+    for (size_t x = 0; x < exchange_size(shape); x++) m->exchange[x] = VALUE(sums->exchange + x, K);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        const fmo_cpu_pair_list *list = &pairs->list[c];
-        const double *block = sums->coulomb[c];
+        const fmo_cpu_pair_list *list = &shape->pairs->list[c];
+        const double *block = sums->coulomb[FMO_CPU_BRA][c];
         const int rows = fmo_pair_functions(c, 0, 0), columns = fmo_pair_functions(c, 1, 0);
-        for (int q = 0; q < list->num; q++, block += fmo_cpu_stride(c)) {
-            double *to = plan->coulomb + (size_t)list->ao_i[q] * n + (size_t)list->ao_j[q];
-            for (int x = 0; x < rows; x++)
-                for (int y = 0; y < columns; y++)
-                    to[(size_t)x * n + (size_t)y] += VALUE(block + x * columns + y, J);
+        for (size_t d = 0; d < shape->densities; d++) {
+            for (int q = 0; q < list->num; q++, block += fmo_cpu_stride(c)) {
+                double *to =
+                    m->coulomb + (d * n + (size_t)list->ao_i[q]) * n + (size_t)list->ao_j[q];
+                for (int x = 0; x < rows; x++)
+                    for (int y = 0; y < columns; y++)
+                        to[(size_t)x * n + (size_t)y] += VALUE(block + x * columns + y, J);
+            }
         }
     }
 #undef VALUE
@@ -239,20 +382,25 @@ static void give_sums(fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, const fmo
 
 /* ---- the build ------------------------------------------------------------------------------ */
 
+/* What a thread has done of a build. */
+typedef struct progress {
+    double done, all; /* weights */
+} progress;
+
 static void run_task(fmo_fock_plan *plan, const fmo_cpu_build *build,
                      fmo_cpu_kernel *const *kernels, const fmo_task *task, fmo_cpu_worker *w,
-                     double done, double all)
+                     const progress *at)
 {
     const int c = task->eri_class, bras = task->bra_end - task->bra_begin;
     fmo_class_profile *profile = &plan->profile.classes[c];
     w->quartets = w->prim_quartets = 0;
-    for (int g = 0; g < build->pairs->list[fmo_eri_class_ket(c)].group_num; g++)
+    for (int g = 0; g < build->side[FMO_CPU_KET].pairs->list[fmo_eri_class_ket(c)].group_num; g++)
         w->table_of[g] = -1;
 #pragma omp for schedule(dynamic, 2)
     for (int n = 0; n < bras; n++) {
         kernels[c](build, w, task->bra_end - 1 - n); /* the longest lists of kets first */
         if (omp_get_thread_num() == 0 && n % 16 == 0)
-            fmo_plan_progress(plan, (done + task->weight * n / bras) / all);
+            fmo_plan_progress(plan, (at->done + task->weight * n / bras) / at->all);
     }
 #pragma omp atomic
     profile->quartets += w->quartets;
@@ -371,17 +519,23 @@ static fmo_status store_prepare(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error
 
 /* ---- the mode ------------------------------------------------------------------------------- */
 
+static void sizes_of(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, fmo_work_size *size)
+{
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        size[c].pairs = pairs->list[c].num;
+        size[c].prims = (double)plan->pairs.list[c].prim_num;
+    }
+}
+
 /* What depends on the plan's pairs. */
 static fmo_status make_state(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
 {
     fmo_work_size size[FMO_PAIR_CLASS_COUNT];
     fmo_status status = fmo_cpu_pairs_make(plan->basis, &plan->pairs, &s->pairs, err);
     if (status != FMO_OK) return status;
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        size[c].pairs = s->pairs.list[c].num;
-        size[c].prims = (double)plan->pairs.list[c].prim_num;
-    }
+    sizes_of(plan, &s->pairs, size);
     status = fmo_plan_make_work(plan, size, &s->work, err);
+    if (status == FMO_OK) status = choose_copies(plan, s, err);
     return status == FMO_OK ? store_prepare(plan, s, err) : status;
 }
 
@@ -417,81 +571,62 @@ static fmo_status cpu_new_pairs(fmo_fock_plan *plan, fmo_error *err)
     return make_state(plan, s, err);
 }
 
-static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
-{
-    (void)density; /* plan->density is the same in internal order */
-    fmo_cpu_state *s = plan->state;
-    const fmo_cpu_pairs *pairs = &s->pairs;
-    const int threads = plan->options.threads;
-    const int atomic = sums_are_shared(plan);
-    const size_t size = sums_size(plan, pairs);
-    fmo_cpu_build build = {.basis = plan->basis,
-                           .pairs = pairs,
-                           .cutoff = plan->options.cutoff,
-                           .density = plan->density,
-                           .density_max = plan->density_max,
-                           .row_max = plan->row_max,
-                           .density_largest = plan->density_largest,
-                           .adding = {atomic, plan->options.scatter == FMO_SCATTER_FIXED, 1.0, 1.0},
-                           .store = s->stored ? s->store : NULL,
-                           .store_factor = store_factor(plan)};
-    fmo_cpu_kernel *const *kernels = s->filled ? s->kernels->replay : s->kernels->kernel;
-    fmo_status status = FMO_OK;
-    int failed = 0, team = 1; /* OpenMP may grant fewer threads than asked for */
-    const double all = fmo_work_weight(&s->work) + 1.0;
-    double ended = 0.0;
-    fmo_cpu_worker *workers = calloc((size_t)threads, sizeof *workers);
-    char **arrays = calloc((size_t)threads, sizeof *arrays);
-    double **own = calloc((size_t)threads, sizeof *own);
-    double *by_pair = vector_alloc(by_pair_size(plan, pairs));
-    if (!workers || !arrays || !own || !by_pair) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d threads", threads);
-        goto done;
-    }
-    double *next = by_pair;
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        const size_t num = (size_t)pairs->list[c].num;
-        double *const blocks = next, *const largest = next + num * (size_t)fmo_cpu_stride(c);
-        density_by_pair(plan, &pairs->list[c], c, blocks, largest);
-        build.pair_density[c] = blocks;
-        build.pair_max[c] = largest;
-        next = largest + num;
-    }
-    if (build.adding.fixed) set_scales(plan, pairs, next, &build.adding);
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
+/* A list of tasks, and what its bras and kets are. */
+typedef struct cpu_part {
+    const fmo_work *work;
+    fmo_cpu_build build;
+    int adds[2]; /* whether the sums of each side are the plan's */
+} cpu_part;
 
-#pragma omp parallel num_threads(threads)
-    {
+/* Parts of a build, gone through by a team of threads. */
+typedef struct cpu_job {
+    fmo_fock_plan *plan;
+    cpu_shape shape;
+    const cpu_part *part;
+    int parts;
+    fmo_cpu_kernel *const *kernels;
+    int fixed;
+    int threads, copies;     /* and sets of sums, each for every copies-th thread */
+    fmo_cpu_worker *workers; /* [threads] */
+    char **arrays;           /* [threads] */
+    double **own;            /* [copies] sums */
+    int team;                /* OpenMP may grant fewer threads than asked for */
+    double ended;
+} cpu_job;
+
+/* One thread's memory; 0 without. */
+static int make_worker(cpu_job *j, int t)
+{
+    const size_t size = sums_size(&j->shape);
+    fmo_cpu_worker *w = &j->workers[t];
+    j->arrays[t] = aligned_alloc(64, worker_arrays(&j->shape, NULL, w) + 64);
+    if (j->arrays[t]) worker_arrays(&j->shape, j->arrays[t], w);
+    if (t >= j->copies) return j->arrays[t] != NULL;
+    j->own[t] = vector_alloc(size);
+    if (j->own[t]) memset(j->own[t], 0, size * sizeof **j->own); /* 0.0 is 0 in either form */
+    return j->arrays[t] && j->own[t];
+}
+
+/* One thread's share of all tasks, the lightest classes first. */
+static void run_parts(cpu_job *j, int t)
+{
+    fmo_fock_plan *plan = j->plan;
+    fmo_cpu_worker *w = &j->workers[t];
+    progress at = {0.0, 1.0};
+    double begun = fmo_now();
+    for (int p = 0; p < j->parts; p++) at.all += fmo_work_weight(j->part[p].work);
+    for (int p = 0; p < j->parts; p++) {
+        const cpu_part *part = &j->part[p];
+        w->sums = sums_at(&j->shape, j->own[t % j->copies]);
+        for (int side = 0; side < 2; side++)
+            for (int c = 0; c < FMO_PAIR_CLASS_COUNT && !part->adds[side]; c++)
+                w->sums.coulomb[side][c] = NULL;
+        for (int n = part->work->num - 1; n >= 0; n--) {
+            const fmo_task *task = &part->work->task[n];
 #pragma omp master
-        team = omp_get_num_threads();
-        const int t = omp_get_thread_num();
-        fmo_cpu_worker *w = &workers[t];
-        int good = 1;
-        arrays[t] = aligned_alloc(64, worker_arrays(plan, pairs, NULL, w) + 64);
-        if (arrays[t])
-            worker_arrays(plan, pairs, arrays[t], w);
-        else
-            good = 0;
-        if (!atomic || t == 0) {
-            own[t] = vector_alloc(size);
-            if (own[t])
-                memset(own[t], 0, size * sizeof **own); /* 0.0 is 0 in either form */
-            else
-                good = 0;
-        }
-        if (!good) {
-#pragma omp atomic write
-            failed = 1;
-        }
-#pragma omp barrier
-        double done = 0.0, begun = fmo_now();
-        if (!failed) w->sums = sums_at(plan, pairs, own[atomic ? 0 : t]);
-        for (int n = s->work.num - 1; n >= 0 && !failed; n--) { /* the lightest classes first */
-            const fmo_task *task = &s->work.task[n];
-#pragma omp master
-            fmo_plan_progress(plan, done / all);
-            run_task(plan, &build, kernels, task, w, done, all);
-            done += task->weight;
+            fmo_plan_progress(plan, at.done / at.all);
+            run_task(plan, &part->build, j->kernels, task, w, &at);
+            at.done += task->weight;
 #pragma omp master
             {
                 const double now = fmo_now();
@@ -499,21 +634,108 @@ static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_erro
                 begun = now;
             }
         }
+    }
+}
+
+/* All parts on all threads, and the sums to plan->matrices. */
+static fmo_status run_job(cpu_job *j, fmo_error *err)
+{
+    fmo_fock_plan *plan = j->plan;
+    const int threads = j->threads;
+    fmo_status status = FMO_OK;
+    int failed = 0;
+    j->workers = calloc((size_t)threads, sizeof *j->workers);
+    j->arrays = calloc((size_t)threads, sizeof *j->arrays);
+    j->own = calloc((size_t)threads, sizeof *j->own);
+    if (!j->workers || !j->arrays || !j->own) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d threads", threads);
+        goto done;
+    }
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
+
+#pragma omp parallel num_threads(threads)
+    {
 #pragma omp master
-        ended = fmo_now();
+        j->team = omp_get_num_threads();
+        if (!make_worker(j, omp_get_thread_num())) {
+#pragma omp atomic write
+            failed = 1;
+        }
+#pragma omp barrier
+        if (!failed) run_parts(j, omp_get_thread_num());
+#pragma omp master
+        j->ended = fmo_now();
     }
     if (failed) {
         status = fmo_error_set(err, FMO_ERR_MEMORY,
-                               "no memory for the J and K of %d threads; use fewer threads or "
-                               "reduce = atomic",
-                               threads);
+                               "no memory for %d copies of the Fock matrix and %d threads; give a "
+                               "limit in options.memory, or use fewer threads",
+                               j->copies, threads);
         goto done;
     }
-    if (!atomic && team > 1) reduce_sums(own, team, size, build.adding.fixed);
-    const fmo_cpu_sums sums = sums_at(plan, pairs, own[0]);
-    give_sums(plan, pairs, &sums, &build.adding);
-    plan->profile.threads = team;
-    plan->profile.reduce_seconds = fmo_now() - ended;
+    const int used = j->team < j->copies ? j->team : j->copies;
+    if (used > 1) reduce_sums(j->own, used, sums_size(&j->shape), j->fixed);
+    const fmo_cpu_sums sums = sums_at(&j->shape, j->own[0]);
+    give_sums(plan, &j->shape, &sums, &j->part[0].build.adding);
+    plan->profile.threads = j->team;
+    plan->profile.reduce_seconds = fmo_now() - j->ended;
+done:
+    for (int t = 0; t < threads; t++) {
+        if (j->arrays) free(j->arrays[t]);
+        if (j->own) free(j->own[t]);
+    }
+    free(j->workers);
+    free(j->arrays);
+    free(j->own);
+    return status;
+}
+
+/* What all parts of a build have in common. */
+static fmo_cpu_build common_build(const fmo_fock_plan *plan, int densities, int fixed, int atomic)
+{
+    const fmo_cpu_build build = {.basis = plan->basis,
+                                 .densities = densities,
+                                 .cutoff = plan->options.cutoff,
+                                 .adding = {atomic, fixed, 1.0, 1.0}};
+    return build;
+}
+
+/* J and K of the plan's own densities. */
+static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
+{
+    fmo_cpu_state *s = plan->state;
+    const fmo_plan_matrices *m = &plan->matrices;
+    const int fixed = plan->options.scatter == FMO_SCATTER_FIXED;
+    const int with_J = (m->wanted & FMO_TERMS_J) != 0, with_K = (m->wanted & FMO_TERMS_K) != 0;
+    cpu_part part = {.work = &s->work, .adds = {1, 1}};
+    cpu_job j = {.plan = plan,
+                 .shape = {plan, &s->pairs, &s->pairs, 0, (size_t)m->num, with_K},
+                 .part = &part,
+                 .parts = 1,
+                 .kernels = s->filled ? s->kernels->replay : s->kernels->kernel,
+                 .fixed = fixed,
+                 .threads = s->threads,
+                 .copies = s->copies};
+    const size_t by_pair = by_pair_size(&s->pairs, (size_t)m->num);
+    double *const memory = vector_alloc(by_pair + (size_t)plan->basis->shell_num);
+    if (!memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d densities", m->num);
+    part.build = common_build(plan, m->num, fixed, j.copies < j.threads);
+    part.build.side[FMO_CPU_BRA] = part.build.side[FMO_CPU_KET] =
+        side_with_density(plan, &s->pairs, with_J, memory);
+    part.build.coulomb_largest = with_J ? plan->density_largest : 0.0;
+    if (with_K) {
+        part.build.density = m->density;
+        part.build.density_max = m->density_max;
+        part.build.row_max = m->row_max;
+    }
+    part.build.store = s->stored ? s->store : NULL;
+    part.build.store_factor = store_factor(plan);
+    fmo_status status = FMO_OK;
+    if (fixed)
+        status = set_scales(plan, &s->pairs, &s->pairs, memory + by_pair, &part.build.adding, err);
+    if (status == FMO_OK) status = run_job(&j, err);
+    free(memory);
+    if (status != FMO_OK) return status;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
         fmo_class_profile *p = &plan->profile.classes[c];
         if (s->filled) {
@@ -527,21 +749,71 @@ static fmo_status cpu_build(fmo_fock_plan *plan, const double *density, fmo_erro
     }
     s->filled = s->stored;
     plan->profile.integrals = s->stored ? FMO_INTEGRALS_STORED : FMO_INTEGRALS_DIRECT;
-    fmo_plan_progress(plan, 1.0);
-done:
-    for (int t = 0; t < threads; t++) {
-        if (arrays) free(arrays[t]);
-        if (own) free(own[t]);
+    return FMO_OK;
+}
+
+/* J of another plan's density: the plan's pairs are the bras of some tasks and the kets of others,
+ * as classes have their heavier pair first. */
+static fmo_status build_from_source(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err)
+{
+    fmo_cpu_state *s = plan->state, *from = source->state;
+    const int fixed = plan->options.scatter == FMO_SCATTER_FIXED, num = source->matrices.num;
+    const size_t by_pair = by_pair_size(&from->pairs, (size_t)num);
+    const size_t zeros = by_pair_size(&s->pairs, (size_t)num);
+    fmo_work work[2] = {{0, NULL}, {0, NULL}};
+    fmo_work_size size[2][FMO_PAIR_CLASS_COUNT];
+    cpu_part part[2];
+    cpu_job j = {
+        .plan = plan,
+        .shape = {plan, &s->pairs, &from->pairs, (size_t)source->basis->shell_num, (size_t)num, 0},
+        .part = part,
+        .parts = 2,
+        .kernels = s->kernels->kernel,
+        .fixed = fixed,
+        .threads = s->threads,
+        .copies = s->copies};
+    double *const memory = vector_alloc(by_pair + zeros + (size_t)source->basis->shell_num);
+    fmo_status status = FMO_OK;
+    if (!memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d densities", num);
+    memset(memory + by_pair, 0, zeros * sizeof *memory);
+    sizes_of(plan, &s->pairs, size[0]);
+    sizes_of(source, &from->pairs, size[1]);
+    const fmo_cpu_side sides[2] = {side_without_density(&s->pairs, memory + by_pair),
+                                   side_with_density(source, &from->pairs, 1, memory)};
+    for (int p = 0; p < 2 && status == FMO_OK; p++) {
+        const int other = 1 - p; /* the plan's pairs are bras, then kets */
+        part[p].work = &work[p];
+        part[p].adds[FMO_CPU_BRA] = p == 0;
+        part[p].adds[FMO_CPU_KET] = p == 1;
+        part[p].build = common_build(plan, num, fixed, j.copies < j.threads);
+        part[p].build.side[FMO_CPU_BRA] = sides[p];
+        part[p].build.side[FMO_CPU_KET] = sides[other];
+        part[p].build.coulomb_largest = source->density_largest;
+        if (fixed)
+            status = set_scales(source, &from->pairs, &s->pairs, memory + by_pair + zeros,
+                                &part[p].build.adding, err);
+        if (status == FMO_OK)
+            status = fmo_work_between(size[p], size[other], p == 1, &work[p], err);
     }
-    free(workers);
-    free(arrays);
-    free(own);
-    free(by_pair);
+    if (status == FMO_OK) status = run_job(&j, err);
+    plan->profile.integrals = FMO_INTEGRALS_DIRECT;
+    fmo_work_free(&work[0]);
+    fmo_work_free(&work[1]);
+    free(memory);
+    return status;
+}
+
+static fmo_status cpu_build(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err)
+{
+    const fmo_status status = source ? build_from_source(plan, source, err) : build_own(plan, err);
+    if (status == FMO_OK) fmo_plan_progress(plan, 1.0);
     return status;
 }
 
 const fmo_mode_implementation fmo_mode_cpu = {.prepare = cpu_prepare,
                                               .build = cpu_build,
+                                              .densities = cpu_densities,
+                                              .takes_source = 1,
                                               .new_pairs = cpu_new_pairs,
                                               .release = cpu_release,
                                               .needs_pairs = 1,

@@ -5,6 +5,7 @@
 #define FMO_CPU_KERNEL_H
 
 #include "accumulate/cpu/pairs.h"
+#include "accumulate/plan/plan.h"
 #include "accumulate/work/work.h"
 
 enum { FMO_CPU_WIDTH_MAX = 8 };
@@ -30,10 +31,15 @@ typedef struct fmo_cpu_adding {
     double coulomb_scale, exchange_scale;
 } fmo_cpu_adding;
 
-/* X^K in internal order and X^J pair by pair. With adding.fixed the doubles are int64_t. */
+/* The two sides of a quartet. */
+enum { FMO_CPU_BRA, FMO_CPU_KET };
+
+/* X^K in internal order and X^J pair by pair, of each density. With adding.fixed the doubles are
+ * int64_t. Where bra and ket are of one molecule, the two sides have the same sums. */
 typedef struct fmo_cpu_sums {
-    double *exchange;                      /* [nao][nao] */
-    double *coulomb[FMO_PAIR_CLASS_COUNT]; /* [pair][stride] */
+    double *exchange;                         /* [densities][nao][nao]; NULL: no K */
+    double *coulomb[2][FMO_PAIR_CLASS_COUNT]; /* [side]: [densities][pair][stride]; NULL: no J for
+                                                 this side's pairs */
 } fmo_cpu_sums;
 
 /* Integrals of a class that stay in memory, in the order in which they were computed. */
@@ -44,17 +50,24 @@ typedef struct fmo_cpu_store {
     int64_t quartets, prim_quartets;
 } fmo_cpu_store;
 
+/* The pairs of one side, with the densities that the other side's J is made from. */
+typedef struct fmo_cpu_side {
+    const fmo_cpu_pairs *pairs;
+    const double *density[FMO_PAIR_CLASS_COUNT]; /* [densities][pair][stride] */
+    const double *largest[FMO_PAIR_CLASS_COUNT]; /* [pair] of |D|, all densities; 0: not in J */
+} fmo_cpu_side;
+
 /* What all threads of a build read. */
 typedef struct fmo_cpu_build {
     const fmo_basis *basis;
-    const fmo_cpu_pairs *pairs;
+    fmo_cpu_side side[2];
+    int densities;
     double cutoff;
-    const double *density;                            /* [nao][nao] */
-    const double *density_max;                        /* [nshell][nshell] */
-    const double *row_max;                            /* [nshell] */
-    double density_largest;                           /* of density_max */
-    const double *pair_density[FMO_PAIR_CLASS_COUNT]; /* [pair][stride] */
-    const double *pair_max[FMO_PAIR_CLASS_COUNT];     /* [pair] density_max of the two shells */
+    double coulomb_largest; /* of side[..].largest */
+    /* For K; density NULL: no K, and the others are not read. */
+    const double *density;     /* [densities][nao][nao] */
+    const double *density_max; /* [nshell][nshell], of all densities */
+    const double *row_max;     /* [nshell] */
     fmo_cpu_adding adding;
     /* Stored integrals: screened with this factor, not with the density; NULL without a store. */
     const fmo_cpu_store *store; /* [FMO_ERI_CLASS_COUNT] */
@@ -64,9 +77,9 @@ typedef struct fmo_cpu_build {
 /* What one thread works with. */
 typedef struct fmo_cpu_worker {
     fmo_cpu_sums sums;
-    double *density_rows, *exchange_rows; /* [nao][FMO_CPU_ROW_MAX]: rows i and j of D and X^K,
-                                             by function */
-    double *shell_max;                    /* [nshell] max(|D_ik|, |D_jk|) */
+    double *density_rows, *exchange_rows; /* [densities][nao][FMO_CPU_ROW_MAX]: rows i and j of D
+                                             and X^K, by function */
+    double *shell_max;                    /* [nshell] max(|D_ik|, |D_jk|); 0 without K */
     int *ket, *ordered, *left, *key, *key_count;
     double *packed; /* primitives of the ket pairs in the lanes */
     double *table;  /* see below */
@@ -170,6 +183,8 @@ typedef struct fmo_cpu_state {
     fmo_cpu_pairs pairs;
     fmo_work work; /* what a build has to do */
     const fmo_cpu_kernels *kernels;
+    int threads; /* of a build: options.threads, or fewer, for want of memory */
+    int copies;  /* sets of sums, each for every copies-th thread */
     /* options.integrals = stored, or auto and they fit: */
     int stored, filled;
     fmo_cpu_store store[FMO_ERI_CLASS_COUNT];

@@ -15,12 +15,37 @@ typedef struct bra_task {
     fmo_cpu_worker *worker;
 } bra_task;
 
+/* Bra and ket are of one list, which is gone through up to the bra itself. */
+FMO_HD int is_same(const bra_task *t)
+{
+    return t->bra_class == t->ket_class &&
+           t->build->side[FMO_CPU_BRA].pairs == t->build->side[FMO_CPU_KET].pairs;
+}
+
+/* The densities of a bra, with sums that start from zero. */
+typedef struct bra_densities {
+    density_at at[FMO_PLAN_DENSITIES_MAX];
+    fmo_real sum[FMO_PLAN_DENSITIES_MAX][FMO_PAIR_PRODUCTS_MAX];
+} bra_densities;
+
+/* The integrals in the lanes with each density. */
+FMO_HD void digest_all(const bra_task *t, const int *q, const fmo_real *eri,
+                       const bra_densities *with)
+{
+    if (t->build->density)
+        for (int d = 0; d < t->build->densities; d++)
+            digest(t->build, &with->at[d], 1, t->ni, t->nj, t->nk, t->nl, t->ket_class, q, eri);
+    else
+        for (int d = 0; d < t->build->densities; d++)
+            digest(t->build, &with->at[d], 0, t->ni, t->nj, t->nk, t->nl, t->ket_class, q, eri);
+}
+
 /* Kets worker->ordered[first..] in as many lanes as there are: compute and digest. */
 FMO_HD void do_lanes(const bra_task *t, const int *ordered, int lanes, const fmo_cpu_group *group,
-                     const fmo_real *AB, fmo_real *bra_sum)
+                     const fmo_real *AB, const bra_densities *with)
 {
-    const fmo_cpu_pair_list *bras = &t->build->pairs->list[t->bra_class];
-    const fmo_cpu_pair_list *kets = &t->build->pairs->list[t->ket_class];
+    const fmo_cpu_pair_list *bras = &t->build->side[FMO_CPU_BRA].pairs->list[t->bra_class];
+    const fmo_cpu_pair_list *kets = &t->build->side[FMO_CPU_KET].pairs->list[t->ket_class];
     fmo_cpu_worker *w = t->worker;
     fmo_real acc[FMO_ERI_ACCUMULATORS_MAX], eri[FMO_ERI_INTEGRALS_MAX], CD[4];
     int q[W], at[W];
@@ -29,7 +54,7 @@ FMO_HD void do_lanes(const bra_task *t, const int *ordered, int lanes, const fmo
         at[l] = 4 * q[l];
     }
     if (t->nl > 1) fmo_load_rows4(kets->AB, at, CD);
-    const int count = pack(kets, q, lanes, t->bra_class == t->ket_class ? t->bra : -1,
+    const int count = pack(kets, q, lanes, is_same(t) ? t->bra : -1,
                            bras->centre + 4 * (size_t)t->bra, t->nk > 1, group == NULL, w->packed);
     if (group)
         contract(t->eri_class, t->M, t->accumulators, bras, t->bra,
@@ -46,39 +71,77 @@ FMO_HD void do_lanes(const bra_task *t, const int *ordered, int lanes, const fmo
         memcpy(store->ket + v * W, q, sizeof q);
         memcpy(store->eri + v * size, eri, size * sizeof *store->eri);
     }
-    digest(t->build, w, t->ni, t->nj, t->nk, t->nl, t->bra_class, t->ket_class, t->bra, q, eri,
-           bra_sum);
+    digest_all(t, q, eri, with);
 }
 
 /* First functions of shells i and j, component by component. */
 FMO_HD void bra_functions(const bra_task *t, int *ao)
 {
-    const fmo_cpu_pair_list *bras = &t->build->pairs->list[t->bra_class];
+    const fmo_cpu_pair_list *bras = &t->build->side[FMO_CPU_BRA].pairs->list[t->bra_class];
     for (int c = 0; c < t->ni; c++) ao[c] = bras->ao_i[t->bra] + c;
     for (int c = 0; c < t->nj; c++) ao[t->ni + c] = bras->ao_j[t->bra] + c;
 }
 
-FMO_HD void begin_bra(const bra_task *t)
+FMO_HD void begin_bra(const bra_task *t, bra_densities *with)
 {
+    const fmo_cpu_build *build = t->build;
+    const fmo_cpu_side *const sides = build->side;
+    const size_t bra_stride = (size_t)fmo_cpu_stride(t->bra_class);
+    const size_t bras = bra_stride * (size_t)sides[FMO_CPU_BRA].pairs->list[t->bra_class].num;
+    const size_t kets = (size_t)fmo_cpu_stride(t->ket_class) *
+                        (size_t)sides[FMO_CPU_KET].pairs->list[t->ket_class].num;
+    const size_t rows = (size_t)build->basis->ao_num * FMO_CPU_ROW_MAX;
+    double *const coulomb = t->worker->sums.coulomb[FMO_CPU_KET][t->ket_class];
     int ao[2 * FMO_SHELL_FUNCTIONS_MAX];
+    for (int n = 0; n < build->densities; n++) {
+        const size_t d = (size_t)n;
+        with->at[d].rows = t->worker->density_rows + d * rows;
+        with->at[d].exchange = t->worker->exchange_rows + d * rows;
+        with->at[d].bra =
+            sides[FMO_CPU_BRA].density[t->bra_class] + d * bras + (size_t)t->bra * bra_stride;
+        with->at[d].kets = sides[FMO_CPU_KET].density[t->ket_class] + d * kets;
+        with->at[d].coulomb = coulomb ? coulomb + d * kets : NULL;
+        with->at[d].bra_sum = with->sum[d];
+        for (int b = 0; b < t->ni * t->nj; b++) with->sum[d][b] = fmo_set(0.0);
+    }
+    if (!build->density) return;
     bra_functions(t, ao);
-    begin_rows(t->build, t->ni + t->nj, ROW_SIZE(t->ni + t->nj), ao, t->worker);
+    begin_rows(build, t->ni + t->nj, ROW_SIZE(t->ni + t->nj), ao, t->worker);
 }
 
-FMO_HD void end_bra(const bra_task *t, const fmo_real *bra_sum)
+FMO_HD void end_bra(const bra_task *t, const bra_densities *with)
 {
     const fmo_cpu_adding *how = &t->build->adding;
-    double *block = t->worker->sums.coulomb[t->bra_class] +
-                    (size_t)t->bra * (size_t)fmo_cpu_stride(t->bra_class);
+    const fmo_cpu_pair_list *bras = &t->build->side[FMO_CPU_BRA].pairs->list[t->bra_class];
+    double *const sums = t->worker->sums.coulomb[FMO_CPU_BRA][t->bra_class];
+    const size_t stride = (size_t)fmo_cpu_stride(t->bra_class);
     int ao[2 * FMO_SHELL_FUNCTIONS_MAX];
-    bra_functions(t, ao);
-    end_rows(t->build, t->ni + t->nj, ROW_SIZE(t->ni + t->nj), ao, t->worker);
-    for (int b = 0; b < t->ni * t->nj; b++) {
-        double sum = 0.0, lane[W];
-        memcpy(lane, &bra_sum[b], sizeof lane);
-        for (int l = 0; l < W; l++) sum += lane[l];
-        add_one(block + b, sum, how->coulomb_scale, how);
+    if (t->build->density) {
+        bra_functions(t, ao);
+        end_rows(t->build, t->ni + t->nj, ROW_SIZE(t->ni + t->nj), ao, t->worker);
     }
+    for (int d = 0; d < t->build->densities && sums; d++) {
+        double *block = sums + ((size_t)d * (size_t)bras->num + (size_t)t->bra) * stride;
+        for (int b = 0; b < t->ni * t->nj; b++) {
+            double sum = 0.0, lane[W];
+            memcpy(lane, &with->sum[d][b], sizeof lane);
+            for (int l = 0; l < W; l++) sum += lane[l];
+            add_one(block + b, sum, how->coulomb_scale, how);
+        }
+    }
+}
+
+/* What screening wants to know of K: shell_max, and the largest element of rows i and j. */
+FMO_HD double exchange_of_bra(const bra_task *t)
+{
+    const fmo_cpu_build *build = t->build;
+    const fmo_cpu_pair_list *bras = &build->side[FMO_CPU_BRA].pairs->list[t->bra_class];
+    const int shells = build->basis->shell_num, i = bras->i[t->bra], j = bras->j[t->bra];
+    if (!build->density) return 0.0; /* shell_max is 0 */
+    const double *di = build->density_max + (size_t)i * (size_t)shells;
+    const double *dj = build->density_max + (size_t)j * (size_t)shells;
+    for (int s = 0; s < shells; s++) t->worker->shell_max[s] = fmo_screen_max(di[s], dj[s]);
+    return fmo_screen_max(build->row_max[i], build->row_max[j]);
 }
 
 /* Computes a bra. */
@@ -86,31 +149,27 @@ FMO_HD void build_bra(const bra_task *t)
 {
     const fmo_cpu_build *build = t->build;
     fmo_cpu_worker *w = t->worker;
-    const int bra = t->bra, same = t->bra_class == t->ket_class;
-    const fmo_cpu_pair_list *bras = &build->pairs->list[t->bra_class];
-    const fmo_cpu_pair_list *kets = &build->pairs->list[t->ket_class];
-    const int shells = build->basis->shell_num, i = bras->i[bra], j = bras->j[bra];
+    const int bra = t->bra, same = is_same(t);
+    const fmo_cpu_side *const sides = build->side;
+    const fmo_cpu_pair_list *bras = &sides[FMO_CPU_BRA].pairs->list[t->bra_class];
+    const fmo_cpu_pair_list *kets = &sides[FMO_CPU_KET].pairs->list[t->ket_class];
     const int bra_group = bras->group_of[bra];
-    const double *di = build->density_max + (size_t)i * (size_t)shells;
-    const double *dj = build->density_max + (size_t)j * (size_t)shells;
-    const double of_density = fmo_screen_max(4.0 * build->density_largest,
-                                             fmo_screen_max(build->row_max[i], build->row_max[j]));
+    const double of_density = fmo_screen_max(4.0 * build->coulomb_largest, exchange_of_bra(t));
     const double most = build->store ? build->store_factor : of_density;
     int begun = 0, left = 0;
-    fmo_real bra_sum[FMO_PAIR_PRODUCTS_MAX], AB[3];
-    for (int b = 0; b < FMO_PAIR_PRODUCTS_MAX; b++) bra_sum[b] = fmo_set(0.0);
+    bra_densities with;
+    fmo_real AB[3];
     for (int x = 0; x < 3; x++) AB[x] = fmo_set(bras->AB[4 * (size_t)bra + (size_t)x]);
     if (build->store) w->vector = build->store[t->eri_class].begin[bra];
-    for (int s = 0; s < shells; s++) w->shell_max[s] = fmo_screen_max(di[s], dj[s]);
 
     for (int g = 0; g < (same ? bra_group + 1 : kets->group_num); g++) {
         const fmo_cpu_group *group = &kets->group[g];
         const int num =
-            screen_kets(build, kets, build->pair_max[t->ket_class], w->shell_max, bras->bound[bra],
-                        build->pair_max[t->bra_class][bra], most, group->begin,
-                        same && g == bra_group ? bra + 1 : group->end, w->ket);
+            screen_kets(build, kets, sides[FMO_CPU_KET].largest[t->ket_class], w->shell_max,
+                        bras->bound[bra], sides[FMO_CPU_BRA].largest[t->bra_class][bra], most,
+                        group->begin, same && g == bra_group ? bra + 1 : group->end, w->ket);
         if (!num) continue;
-        if (!begun) begin_bra(t);
+        if (!begun) begin_bra(t, &with);
         begun = 1;
         w->quartets += num;
         const int full = fmo_cpu_kets_apart(num, W);
@@ -121,17 +180,16 @@ FMO_HD void build_bra(const bra_task *t)
             w->table_of[g] = bra_group;
         }
         for (int first = 0; first < full; first += W)
-            do_lanes(t, w->ordered + first, full - first < W ? full - first : W, group, AB,
-                     bra_sum);
+            do_lanes(t, w->ordered + first, full - first < W ? full - first : W, group, AB, &with);
         for (int n = full; n < num; n++) w->left[left++] = w->ordered[n];
     }
     if (left) {
         memcpy(w->ket, w->left, (size_t)left * sizeof *w->ket);
         (void)order_kets(bras, bra, kets, kets->count_max, left, w);
         for (int first = 0; first < left; first += W)
-            do_lanes(t, w->ordered + first, left - first < W ? left - first : W, NULL, AB, bra_sum);
+            do_lanes(t, w->ordered + first, left - first < W ? left - first : W, NULL, AB, &with);
     }
-    if (begun) end_bra(t, bra_sum);
+    if (begun) end_bra(t, &with);
 }
 
 /* Adds what the store has of a bra. */
@@ -139,18 +197,17 @@ FMO_HD void replay_bra(const bra_task *t)
 {
     const fmo_cpu_store *store = &t->build->store[t->eri_class];
     const size_t components = (size_t)(t->ni * t->nj * t->nk * t->nl);
-    fmo_real bra_sum[FMO_PAIR_PRODUCTS_MAX], eri[FMO_ERI_INTEGRALS_MAX];
+    bra_densities with;
+    fmo_real eri[FMO_ERI_INTEGRALS_MAX];
     size_t v = store->begin[t->bra];
     if (v == store->begin[t->bra + 1]) return;
-    for (int b = 0; b < FMO_PAIR_PRODUCTS_MAX; b++) bra_sum[b] = fmo_set(0.0);
-    begin_bra(t);
+    begin_bra(t, &with);
     for (; v < store->begin[t->bra + 1]; v++) {
         const double *from = store->eri + v * components * W;
         for (size_t c = 0; c < components; c++) eri[c] = fmo_load(from + c * W);
-        digest(t->build, t->worker, t->ni, t->nj, t->nk, t->nl, t->bra_class, t->ket_class, t->bra,
-               store->ket + v * W, eri, bra_sum);
+        digest_all(t, store->ket + v * W, eri, &with);
     }
-    end_bra(t, bra_sum);
+    end_bra(t, &with);
 }
 
 #endif

@@ -54,15 +54,20 @@ FMO_HD void begin_rows(const fmo_cpu_build *build, int columns, int size, const 
                        fmo_cpu_worker *worker)
 {
     const int n = build->basis->ao_num;
-    for (int c = 0; c < size; c++) {
-        if (c < columns) {
-            const double *row = build->density + (size_t)ao[c] * (size_t)n;
-            for (int a = 0; a < n; a++) worker->density_rows[a * size + c] = row[a];
-        } else {
-            for (int a = 0; a < n; a++) worker->density_rows[a * size + c] = 0.0;
+    for (int d = 0; d < build->densities; d++) {
+        const double *density = build->density + (size_t)d * (size_t)n * (size_t)n;
+        double *rows = worker->density_rows + (size_t)d * (size_t)n * FMO_CPU_ROW_MAX;
+        for (int c = 0; c < size; c++) {
+            if (c < columns) {
+                const double *row = density + (size_t)ao[c] * (size_t)n;
+                for (int a = 0; a < n; a++) rows[a * size + c] = row[a];
+            } else {
+                for (int a = 0; a < n; a++) rows[a * size + c] = 0.0;
+            }
         }
+        memset(worker->exchange_rows + (size_t)d * (size_t)n * FMO_CPU_ROW_MAX, 0,
+               (size_t)(n * size) * sizeof *worker->exchange_rows);
     }
-    memset(worker->exchange_rows, 0, (size_t)(n * size) * sizeof *worker->exchange_rows);
 }
 
 FMO_HD void end_rows(const fmo_cpu_build *build, int columns, int size, const int *ao,
@@ -70,13 +75,17 @@ FMO_HD void end_rows(const fmo_cpu_build *build, int columns, int size, const in
 {
     const int n = build->basis->ao_num;
     const fmo_cpu_adding *how = &build->adding;
-    for (int c = 0; c < columns; c++) {
-        double *row = worker->sums.exchange + (size_t)ao[c] * (size_t)n;
-        if (how->atomic || how->fixed)
-            for (int a = 0; a < n; a++)
-                add_one(row + a, worker->exchange_rows[a * size + c], how->exchange_scale, how);
-        else
-            for (int a = 0; a < n; a++) row[a] += worker->exchange_rows[a * size + c];
+    for (int d = 0; d < build->densities; d++) {
+        double *exchange = worker->sums.exchange + (size_t)d * (size_t)n * (size_t)n;
+        const double *rows = worker->exchange_rows + (size_t)d * (size_t)n * FMO_CPU_ROW_MAX;
+        for (int c = 0; c < columns; c++) {
+            double *row = exchange + (size_t)ao[c] * (size_t)n;
+            if (how->atomic || how->fixed)
+                for (int a = 0; a < n; a++)
+                    add_one(row + a, rows[a * size + c], how->exchange_scale, how);
+            else
+                for (int a = 0; a < n; a++) row[a] += rows[a * size + c];
+        }
     }
 }
 
@@ -116,19 +125,41 @@ FMO_HD void add_coulomb(const fmo_cpu_adding *how, int size, int stride, double 
 #define DENSITY_13 Dl[l][ni + j]
 #define TERM(matrix, row, column, den_row, den_column) \
     SUM_##matrix##row##column += DENSITY_##den_row##den_column * v;
+#define TERMS(table)                                                          \
+    FMO_UNROLL                                                                \
+    for (int i = 0; i < ni; i++) {                                            \
+        FMO_UNROLL                                                            \
+        for (int j = 0; j < nj; j++) {                                        \
+            fmo_real Jij = fmo_set(0.0);                                      \
+            FMO_UNROLL                                                        \
+            for (int k = 0; k < nk; k++) {                                    \
+                FMO_UNROLL                                                    \
+                for (int l = 0; l < nl; l++) {                                \
+                    const fmo_real v = eri[((i * nj + j) * nk + k) * nl + l]; \
+                    table(TERM)                                               \
+                }                                                             \
+            }                                                                 \
+            bra_sum[i * nj + j] += Jij;                                       \
+        }                                                                     \
+    }
 
-/* The terms of digest.h for the quartets in the lanes; X^J_ij is summed over the kets, in bra_sum,
- * and added by the caller. */
-FMO_HD void digest(const fmo_cpu_build *build, fmo_cpu_worker *worker, int ni, int nj, int nk,
-                   int nl, int bra_class, int ket_class, int bra, const int *q, const fmo_real *eri,
-                   fmo_real *bra_sum)
+/* Where one density and what is made from it are, for a bra and the kets of a class. */
+typedef struct density_at {
+    const double *rows, *bra, *kets; /* D: rows i and j, the bra's block, the kets' */
+    double *exchange, *coulomb;      /* X^K: rows i and j; X^J of the kets, NULL: not wanted */
+    fmo_real *bra_sum;               /* X^J of the bra */
+} density_at;
+
+/* The terms of digest.h for a density and the quartets in the lanes, those of K as well or those of
+ * J alone; X^J_ij is summed over the kets, in bra_sum, and added by the caller. */
+FMO_HD void digest(const fmo_cpu_build *build, const density_at *with, int with_K, int ni, int nj,
+                   int nk, int nl, int ket_class, const int *q, const fmo_real *eri)
 {
     enum { N = FMO_SHELL_FUNCTIONS_MAX, ROW = FMO_CPU_ROW_MAX };
-    const int stride = fmo_cpu_stride(ket_class);
-    const fmo_cpu_pair_list *kets = &build->pairs->list[ket_class];
-    const int size = ROW_SIZE(ni + nj);
-    const double *Dij =
-        build->pair_density[bra_class] + (size_t)bra * (size_t)fmo_cpu_stride(bra_class);
+    const int stride = fmo_cpu_stride(ket_class), size = ROW_SIZE(ni + nj);
+    const fmo_cpu_pair_list *kets = &build->side[FMO_CPU_KET].pairs->list[ket_class];
+    const double *Dij = with->bra;
+    fmo_real *const bra_sum = with->bra_sum;
     fmo_real Dk[N][ROW], Dl[N][ROW], Kk[N][ROW], Kl[N][ROW];
     fmo_real Dkl[FMO_CPU_STRIDE_MAX], Jkl[FMO_CPU_STRIDE_MAX];
     int at_k[W], at_l[W], at[W];
@@ -137,40 +168,31 @@ FMO_HD void digest(const fmo_cpu_build *build, fmo_cpu_worker *worker, int ni, i
         at_l[l] = kets->ao_j[q[l]] * size;
         at[l] = q[l] * stride;
     }
-    for (int k = 0; k < nk; k++) load_rows(size, worker->density_rows + k * size, at_k, Dk[k]);
-    for (int l = 0; l < nl; l++) load_rows(size, worker->density_rows + l * size, at_l, Dl[l]);
-    if (stride == 1)
-        Dkl[0] = fmo_load_each(build->pair_density[ket_class], at);
-    else
-        for (int b = 0; b < stride; b += 4)
-            fmo_load_rows4(build->pair_density[ket_class] + b, at, Dkl + b);
-    FMO_UNROLL
-    for (int c = 0; c < size; c++) {
-        for (int k = 0; k < nk; k++) Kk[k][c] = fmo_set(0.0);
-        for (int l = 0; l < nl; l++) Kl[l][c] = fmo_set(0.0);
-    }
-    for (int b = 0; b < stride; b++) Jkl[b] = fmo_set(0.0);
-    FMO_UNROLL
-    for (int i = 0; i < ni; i++) {
+    if (with_K) {
+        for (int k = 0; k < nk; k++) load_rows(size, with->rows + k * size, at_k, Dk[k]);
+        for (int l = 0; l < nl; l++) load_rows(size, with->rows + l * size, at_l, Dl[l]);
         FMO_UNROLL
-        for (int j = 0; j < nj; j++) {
-            fmo_real Jij = fmo_set(0.0);
-            FMO_UNROLL
-            for (int k = 0; k < nk; k++) {
-                FMO_UNROLL
-                for (int l = 0; l < nl; l++) {
-                    const fmo_real v = eri[((i * nj + j) * nk + k) * nl + l];
-                    FMO_DIGEST_TABLE(TERM)
-                }
-            }
-            bra_sum[i * nj + j] += Jij;
+        for (int c = 0; c < size; c++) {
+            for (int k = 0; k < nk; k++) Kk[k][c] = fmo_set(0.0);
+            for (int l = 0; l < nl; l++) Kl[l][c] = fmo_set(0.0);
         }
     }
-    for (int k = 0; k < nk; k++) add_rows(size, worker->exchange_rows + k * size, at_k, Kk[k]);
-    for (int l = 0; l < nl; l++) add_rows(size, worker->exchange_rows + l * size, at_l, Kl[l]);
-    add_coulomb(&build->adding, nk * nl, stride, worker->sums.coulomb[ket_class], at, Jkl);
+    if (stride == 1)
+        Dkl[0] = fmo_load_each(with->kets, at);
+    else
+        for (int b = 0; b < stride; b += 4) fmo_load_rows4(with->kets + b, at, Dkl + b);
+    for (int b = 0; b < stride; b++) Jkl[b] = fmo_set(0.0);
+    if (with_K) {
+        TERMS(FMO_DIGEST_TABLE)
+        for (int k = 0; k < nk; k++) add_rows(size, with->exchange + k * size, at_k, Kk[k]);
+        for (int l = 0; l < nl; l++) add_rows(size, with->exchange + l * size, at_l, Kl[l]);
+    } else {
+        TERMS(FMO_DIGEST_J_TABLE)
+    }
+    if (with->coulomb) add_coulomb(&build->adding, nk * nl, stride, with->coulomb, at, Jkl);
 }
 
+#undef TERMS
 #undef TERM
 #undef SUM_J01
 #undef SUM_J23

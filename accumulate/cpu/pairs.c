@@ -1,9 +1,12 @@
 /* Groups the shell pairs of a plan by exponents, for the host's kernels. */
 #include "accumulate/cpu/pairs.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "integrals/tables.h"
 
 /* set[s]: shells are of one set if their exponents are the same. */
 static void exponent_sets(const fmo_basis *basis, int *set)
@@ -164,9 +167,30 @@ static void place_pair(const fmo_basis *basis, const fmo_pair_list *from, const 
     }
 }
 
-static int make_list(const fmo_basis *basis, const int *set, const fmo_pair_list *from, scratch *s,
-                     fmo_cpu_pair_list *list)
+fmo_status fmo_cpu_pairs_check(int pair_class, size_t pairs, size_t rows, fmo_error *err)
 {
+    /* kernel_contract.h gathers rows of 4 by the number of their first element */
+    const size_t most = INT_MAX / FMO_CPU_PRIM_FIELDS;
+    const char first = fmo_shell_letter(fmo_pair_ang_mom(pair_class, 0));
+    const char second = fmo_shell_letter(fmo_pair_ang_mom(pair_class, 1));
+    const int of_pairs = pairs > most;
+    if (!of_pairs && rows <= most) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                         "mode cpu: %zu %s pairs of %c and %c shells, and at most %zu can be "
+                         "indexed; use a GPU (mode fused), a larger cutoff or smaller fragments",
+                         of_pairs ? pairs : rows, of_pairs ? "shell" : "primitive", first, second,
+                         most);
+}
+
+/* FMO_OK, FMO_ERR_UNSUPPORTED, or FMO_ERR_MEMORY without a message. */
+static fmo_status make_list(const fmo_basis *basis, const int *set, int pair_class,
+                            const fmo_pair_list *from, scratch *s, fmo_cpu_pair_list *list,
+                            fmo_error *err)
+{
+    /* What is kept is known before anything is allocated; what lies between comes on top. */
+    fmo_status status =
+        fmo_cpu_pairs_check(pair_class, (size_t)from->num, (size_t)from->prim_num + 1, err);
+    if (status != FMO_OK) return status;
     entry *entries = malloc(((size_t)from->num + 1) * sizeof *entries);
     size_t rows = 1; /* row 0 is zero */
     int good = entries != NULL;
@@ -215,9 +239,10 @@ static int make_list(const fmo_basis *basis, const int *set, const fmo_pair_list
         }
         if (group->count_max > list->count_max) list->count_max = group->count_max;
     }
+    status = fmo_cpu_pairs_check(pair_class, (size_t)list->num, rows, err);
 done:
     free(entries);
-    return good;
+    return good ? status : FMO_ERR_MEMORY;
 }
 
 void fmo_cpu_pairs_free(fmo_cpu_pairs *pairs)
@@ -255,18 +280,18 @@ fmo_status fmo_cpu_pairs_make(const fmo_basis *basis, const fmo_shell_pairs *pai
     scratch s = {malloc(prim_max * prim_max * sizeof *s.slots),
                  malloc(prim_max * prim_max * FMO_PAIR_FIELDS * sizeof *s.prim),
                  malloc(prim_max * prim_max)};
-    int good = set && s.slots && s.prim && s.kept;
-    if (good) exponent_sets(basis, set);
-    for (int c = 0; good && c < FMO_PAIR_CLASS_COUNT; c++) {
-        good = make_list(basis, set, &pairs->list[c], &s, &to->list[c]);
+    fmo_status status = set && s.slots && s.prim && s.kept ? FMO_OK : FMO_ERR_MEMORY;
+    if (status == FMO_OK) exponent_sets(basis, set);
+    for (int c = 0; status == FMO_OK && c < FMO_PAIR_CLASS_COUNT; c++) {
+        status = make_list(basis, set, c, &pairs->list[c], &s, &to->list[c], err);
         to->bytes += to->list[c].bytes;
     }
     free(set);
     free(s.slots);
     free(s.prim);
     free(s.kept);
-    if (good) return FMO_OK;
+    if (status == FMO_OK) return FMO_OK;
     fmo_cpu_pairs_free(to);
-    return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the shell pairs of %d shells",
+    return fmo_error_set(err, status, "no memory for the shell pairs of %d shells",
                          basis->shell_num);
 }

@@ -43,7 +43,11 @@ typedef struct fmo_cpu_pairs {
     fmo_cpu_pair_list list[FMO_PAIR_CLASS_COUNT];
 } fmo_cpu_pairs;
 
-/* FMO_OK or FMO_ERR_MEMORY; on error *to is left empty. */
+/* Can pairs and rows of primitives of a class be gathered with 32-bit indices, as vectors do?
+ * FMO_OK or FMO_ERR_UNSUPPORTED. */
+fmo_status fmo_cpu_pairs_check(int pair_class, size_t pairs, size_t rows, fmo_error *err);
+
+/* FMO_OK, FMO_ERR_UNSUPPORTED (see above) or FMO_ERR_MEMORY; on error *to is left empty. */
 fmo_status fmo_cpu_pairs_make(const fmo_basis *basis, const fmo_shell_pairs *pairs,
                               fmo_cpu_pairs *to, fmo_error *err);
 void fmo_cpu_pairs_free(fmo_cpu_pairs *pairs);

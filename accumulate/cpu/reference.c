@@ -15,6 +15,7 @@
 
 #include "accumulate/rules/digest.h"
 #include "accumulate/plan/plan.h"
+#include "integrals/threads.h"
 
 /* Products below this are left out of the tensor: 1e-10 of the loosest tolerance anybody asks for.
  */
@@ -102,9 +103,9 @@ static fmo_status fold_symmetric(const char *name, size_t n, double final, doubl
     return FMO_OK;
 }
 
-static fmo_status reference_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
+static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err)
 {
-    (void)density; /* plan->density is the same in internal order */
+    (void)source; /* this mode takes none */
     const fmo_basis *b = plan->basis;
     const size_t n = (size_t)b->ao_num;
     const int threads = plan->options.threads;
@@ -129,21 +130,25 @@ static fmo_status reference_build(fmo_fock_plan *plan, const double *density, fm
 
     pthread_mutex_lock(&blas_lock);
     const int blas_threads = openblas_get_num_threads();
-    openblas_set_num_threads(threads);
+    /* No more than there are processors, and none that cannot be started. */
+    int blas = openblas_get_num_procs() < threads ? openblas_get_num_procs() : threads;
+    if (blas > blas_threads) blas = fmo_threads(blas);
+    openblas_set_num_threads(blas);
     /* J_ij = sum_kl (ij|kl) D_kl, K_ik = sum_jl (ij|lk) D_jl: row i of K is D as a vector times
      * T[i] as an n^2 x n matrix. */
     cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)(n * n), (int)(n * n), 1.0, T, (int)(n * n),
-                plan->density, 1, 0.0, plan->coulomb, 1);
+                plan->matrices.density, 1, 0.0, plan->matrices.coulomb, 1);
     for (size_t i = 0; i < n; i++)
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1, (int)n, (int)(n * n), 1.0,
-                    plan->density, (int)(n * n), T + i * n * n * n, (int)n, 0.0,
-                    plan->exchange + i * n, (int)n);
+                    plan->matrices.density, (int)(n * n), T + i * n * n * n, (int)n, 0.0,
+                    plan->matrices.exchange + i * n, (int)n);
     openblas_set_num_threads(blas_threads);
     pthread_mutex_unlock(&blas_lock);
     free(T);
 
-    status = fold_symmetric("J", n, FMO_DIGEST_FINAL_J, plan->coulomb, err);
-    if (status == FMO_OK) status = fold_symmetric("K", n, FMO_DIGEST_FINAL_K, plan->exchange, err);
+    status = fold_symmetric("J", n, FMO_DIGEST_FINAL_J, plan->matrices.coulomb, err);
+    if (status == FMO_OK)
+        status = fold_symmetric("K", n, FMO_DIGEST_FINAL_K, plan->matrices.exchange, err);
     if (status != FMO_OK) return status;
     fmo_plan_progress(plan, 1.0);
     return FMO_OK;

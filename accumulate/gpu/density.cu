@@ -89,7 +89,7 @@ __global__ void order_pairs(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_a
         if (n < pairs.num) {
             const fmo_gpu_rule rule = pairs.rule[n];
             D = a.block_max[(size_t)rule.set.x * a.sets + rule.set.y];
-            largest = rule.bound * (float)fmo_screen_coulomb(D, 0.0);
+            if (a.with_J) largest = rule.bound * (float)fmo_screen_coulomb(D, 0.0);
             pairs.rule[n].influence = largest;
         }
         for (int offset = 16; offset; offset /= 2) {

@@ -38,7 +38,7 @@ __global__ void spread_sums(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_a
 
 typedef struct finish_args {
     const double *coulomb, *exchange;
-    double *J, *K;
+    double *J, *K; /* NULL: not wanted */
     size_t copy_stride;
     unsigned copies;
     const double *scale; /* of fixed point, NULL for doubles */
@@ -75,9 +75,11 @@ template <int N> __global__ void finish(const __grid_constant__ fmo_gpu_many<fin
     const size_t at = (size_t)row * a.nao + column;
     const double factor = a.ao_factor[row] * a.ao_factor[column];
     const size_t to = (size_t)a.ao_caller[row] * a.caller_nao + a.ao_caller[column];
-    a.J[to] = FMO_DIGEST_FINAL_J * factor * (element(a.coulomb, at, 1, a) + mirror[0][x][y]);
-    a.K[to] =
-        FMO_DIGEST_FINAL_K * factor * (element(a.exchange, at, a.copies, a) + mirror[1][x][y]);
+    if (a.J)
+        a.J[to] = FMO_DIGEST_FINAL_J * factor * (element(a.coulomb, at, 1, a) + mirror[0][x][y]);
+    if (a.K)
+        a.K[to] =
+            FMO_DIGEST_FINAL_K * factor * (element(a.exchange, at, a.copies, a) + mirror[1][x][y]);
 }
 
 } // namespace

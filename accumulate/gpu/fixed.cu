@@ -29,7 +29,8 @@ typedef struct bound_args {
     fmo_gpu_pairs pairs[FMO_PAIR_CLASS_COUNT];
     const float *block_max;
     const double *shell_bound;
-    int sets, s_sets, width, sp;
+    const double *sums_bound; /* [sums_sets] shell_bound of the plan that X^J is of */
+    int sets, s_sets, width, sp, sums_sets;
     double *bound, *scale;
 } bound_args;
 
@@ -54,42 +55,60 @@ __global__ void __launch_bounds__(BOUND_THREADS)
     }
     for (int j = 0; j < a.sets; j++) {
         const double m = a.shell_bound[j] * (j < a.s_sets ? 1.0 : a.width);
-        largest = fmo_screen_max(largest, a.shell_bound[j]);
         for (int l = threadIdx.x; l < a.sets; l += BOUND_THREADS)
             exchange += m * a.shell_bound[l] * (l < a.s_sets ? 1.0 : a.width) *
                         a.block_max[(size_t)j * a.sets + l];
     }
+    for (int j = 0; j < a.sums_sets; j++) largest = fmo_screen_max(largest, a.sums_bound[j]);
     coulomb = largest * block_sum(coulomb, shared);
     exchange = block_sum(exchange, shared);
     if (threadIdx.x == 0) {
-        const double bound = fmo_screen_max(coulomb, exchange);
+        const double bound = isfinite(coulomb) && isfinite(exchange)
+                                 ? fmo_screen_max(coulomb, exchange)
+                                 : CUDART_INF; /* a maximum may forget a NaN */
         *a.bound = bound;
-        /* a power of two with FIXED_MARGIN bound scale < 2^63; NaN without a bound */
+        /* a power of two with FIXED_MARGIN bound scale < 2^63, finite as its inverse is; NaN
+         * without a bound */
         *a.scale = !isfinite(bound) ? CUDART_NAN
-                   : bound > 0.0    ? exp2((double)(62 - ilogb(FIXED_MARGIN * bound)))
+                   : bound > 0.0    ? exp2(fmin(62.0 - ilogb(FIXED_MARGIN * bound), 1022.0))
                                     : 0x1p60;
     }
 }
 
 } // namespace
 
+/* The scale of a state's sums, from its density, or another's. */
+static void bound_arguments(const fmo_gpu_state *g, const fmo_gpu_state *sums, bound_args *a)
+{
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) a->pairs[c] = g->pairs[c];
+    a->block_max = g->arrays.density_max;
+    a->shell_bound = g->arrays.shell_bound;
+    a->sums_bound = sums->arrays.shell_bound;
+    a->sets = g->functions.sets;
+    a->s_sets = g->functions.s_sets;
+    a->width = g->functions.width;
+    a->sp = g->functions.sp;
+    a->sums_sets = sums->functions.sets;
+    a->bound = &sums->arrays.counters->fixed_bound;
+    a->scale = &sums->arrays.counters->fixed_scale;
+}
+
 cudaError_t fmo_gpu_fixed_scale(const fmo_gpu_group *group)
 {
     return fmo_gpu_launch_group<bound_args>(
         group, bound_elements<1>, bound_elements<fmo_gpu_many_max<bound_args>>, BOUND_THREADS, 0,
         [](const fmo_gpu_build *build, bound_args *a) {
-            const fmo_gpu_state *g = build->plan->gpu;
-            for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) a->pairs[c] = g->pairs[c];
-            a->block_max = g->arrays.density_max;
-            a->shell_bound = g->arrays.shell_bound;
-            a->sets = g->functions.sets;
-            a->s_sets = g->functions.s_sets;
-            a->width = g->functions.width;
-            a->sp = g->functions.sp;
-            a->bound = &g->arrays.counters->fixed_bound;
-            a->scale = &g->arrays.counters->fixed_scale;
+            bound_arguments(build->plan->gpu, build->plan->gpu, a);
             return dim3(1);
         });
+}
+
+cudaError_t fmo_gpu_fixed_scale_of(const fmo_gpu_group *density, const fmo_gpu_state *sums)
+{
+    fmo_gpu_one<bound_args> args;
+    bound_arguments(density->build->plan->gpu, sums, &args.of[0]);
+    bound_elements<1><<<1, BOUND_THREADS, 0, density->stream>>>(args);
+    return cudaGetLastError();
 }
 
 fmo_status fmo_gpu_fixed_check(const fmo_gpu_counters *counters, fmo_error *err)

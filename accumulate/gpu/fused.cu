@@ -16,7 +16,7 @@ static const fmo_gpu_variant *const variants[] = {
 #undef ROW
 };
 
-static const fmo_gpu_variant *find_variant(fmo_scatter scatter, fmo_commit commit)
+const fmo_gpu_variant *fmo_gpu_find_variant(fmo_scatter scatter, fmo_commit commit)
 {
     for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
         if (variants[v]->commits && variants[v]->scatter == scatter &&
@@ -35,7 +35,7 @@ static const fmo_gpu_variant *variant_without_commits(void)
 
 const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan)
 {
-    return find_variant(fmo_scatter_kernels(plan->options.scatter), plan->options.commit);
+    return fmo_gpu_find_variant(fmo_scatter_kernels(plan->options.scatter), plan->options.commit);
 }
 
 /* The rule of `auto`. Structure first: survivors are listed by bra pair, then by the shells of the
@@ -62,9 +62,7 @@ static void decide_scatter(fmo_fock_plan *plan, const fmo_gpu_counters *counters
     plan->scatter_open = 0;
     if (issued <= fmo_tuning_gpu_few_runs * adds) return;
     plan->options.scatter = FMO_SCATTER_NATIVE;
-    if (g->graph) (void)cudaGraphExecDestroy(g->graph);
-    g->graph = NULL;
-    g->graph_tried = 0;
+    fmo_gpu_forget_graphs(g);
 }
 
 /* ---- schedules with what is special about them ---------------------------------------------- */
@@ -144,7 +142,7 @@ static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
     fmo_gpu_group group = {&build, 1, NULL};
     fmo_gpu_side_streams side;
     cudaGraph_t graph = NULL;
-    g->graph_tried = 1;
+    g->graph_tried[g->wanted] = 1;
     if (!g->schedule->graph) return;
     memset(&side, 0, sizeof side);
     cudaError_t code = cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking);
@@ -155,8 +153,8 @@ static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
         code = queue(&group, variant, &side, false);
         const cudaError_t ended = cudaStreamEndCapture(group.stream, &graph);
         if (code == cudaSuccess && ended == cudaSuccess &&
-            cudaGraphInstantiate(&g->graph, graph, 0) != cudaSuccess)
-            g->graph = NULL;
+            cudaGraphInstantiate(&g->graph[g->wanted], graph, 0) != cudaSuccess)
+            g->graph[g->wanted] = NULL;
     }
     if (graph) (void)cudaGraphDestroy(graph);
     side_streams_destroy(&side);
@@ -172,22 +170,28 @@ static cudaError_t run(const fmo_gpu_build *build, const fmo_gpu_variant *varian
     const fmo_gpu_group group = fmo_gpu_group_of_one(build);
     if (timed) FMO_GPU_TRY(fmo_gpu_make_timers(g));
     FMO_GPU_TRY(cudaEventRecord(g->device.start, group.stream));
-    if (!timed && !g->graph_tried) capture(plan, variant);
-    if (!timed && g->graph)
-        FMO_GPU_TRY(cudaGraphLaunch(g->graph, group.stream));
+    if (!timed && !g->graph_tried[g->wanted]) capture(plan, variant);
+    if (!timed && g->graph[g->wanted])
+        FMO_GPU_TRY(cudaGraphLaunch(g->graph[g->wanted], group.stream));
     else
         FMO_GPU_TRY(queue(&group, variant, NULL, timed));
     FMO_GPU_TRY(fmo_gpu_queue_finish(&group, variant));
     return cudaEventRecord(g->device.finished, group.stream);
 }
 
-cudaError_t fmo_gpu_copy_in(const fmo_fock_job *job, cudaStream_t stream)
+cudaError_t fmo_gpu_copy_in(fmo_fock_plan *plan, const double *density, cudaStream_t stream)
 {
-    fmo_gpu_state *g = job->plan->gpu;
-    const size_t n = (size_t)job->plan->basis->ao_num, matrix = n * n * sizeof(double);
+    fmo_gpu_state *g = plan->gpu;
+    const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
+    if (!g->pinned.in) { /* once: the plan's time, not that of its first build */
+        const double before = fmo_now();
+        FMO_GPU_TRY(fmo_gpu_make_pinned(plan));
+        const double taken = fmo_now() - before;
+        plan->profile.plan_seconds += taken;
+        plan->begun += taken;
+    }
     g->begun = fmo_now();
-    FMO_GPU_TRY(fmo_gpu_make_pinned(job->plan));
-    memcpy(g->pinned.in, job->density, matrix);
+    memcpy(g->pinned.in, density, matrix);
     return cudaMemcpyAsync(g->arrays.density_in, g->pinned.in, matrix, cudaMemcpyHostToDevice,
                            stream);
 }
@@ -196,8 +200,10 @@ cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream)
 {
     const fmo_gpu_state *g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
-    FMO_GPU_TRY(cudaMemcpyAsync(g->pinned.out, g->arrays.out, 2 * n * n * sizeof(double),
-                                cudaMemcpyDeviceToHost, stream));
+    const size_t begin = g->wanted & FMO_TERMS_J ? 0 : n * n;
+    const size_t end = g->wanted & FMO_TERMS_K ? 2 * n * n : n * n;
+    FMO_GPU_TRY(cudaMemcpyAsync(g->pinned.out + begin, g->arrays.out + begin,
+                                (end - begin) * sizeof(double), cudaMemcpyDeviceToHost, stream));
     return cudaMemcpyAsync(g->pinned.counters, g->arrays.counters, sizeof *g->pinned.counters,
                            cudaMemcpyDeviceToHost, stream);
 }
@@ -210,6 +216,7 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
     const fmo_gpu_range range("fused build");
     const cudaStream_t stream = g->device.stream;
     fmo_gpu_build build = fmo_gpu_own_build(plan);
+    g->wanted = fmo_build_wanted(job);
     FMO_GPU_CHECK(fmo_gpu_follow(&g->device, stream), "copying the density", err);
     if (on_device) {
         build.coulomb = job->coulomb;
@@ -218,7 +225,7 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
                                       cudaMemcpyDeviceToDevice, stream),
                       "copying the density", err);
     } else {
-        FMO_GPU_CHECK(fmo_gpu_copy_in(job, stream), "copying the density", err);
+        FMO_GPU_CHECK(fmo_gpu_copy_in(plan, job->density, stream), "copying the density", err);
     }
     FMO_GPU_CHECK(run(&build, fmo_gpu_plan_variant(plan), false), "fused build", err);
     if (!on_device) FMO_GPU_CHECK(fmo_gpu_copy_out(plan, stream), "fused build", err);
@@ -235,7 +242,30 @@ static fmo_status make_state(fmo_fock_plan *plan, unsigned copies, fmo_error *er
     if (status == FMO_OK) status = fmo_gpu_store(plan, err);
     if (status != FMO_OK || (plan->in_batch && fmo_gpu_joins_groups(plan))) return status;
     capture(plan, fmo_gpu_plan_variant(plan));
-    if (plan->gpu->graph) (void)cudaGraphUpload(plan->gpu->graph, plan->gpu->device.stream);
+    if (plan->gpu->graph[FMO_TERMS_ALL])
+        (void)cudaGraphUpload(plan->gpu->graph[FMO_TERMS_ALL], plan->gpu->device.stream);
+    return FMO_OK;
+}
+
+/* A build of a density of zeros, which leaves nothing over: CUDA loads a kernel when it is launched
+ * for the first time, which would make the first build of a process take several times as long as
+ * later ones. Nobody waits for it. Without screening all quartets would be computed: the steps
+ * after them alone, then. */
+static fmo_status rehearse(fmo_fock_plan *plan, fmo_error *err)
+{
+    fmo_gpu_state *g = plan->gpu;
+    const size_t n = (size_t)plan->basis->ao_num;
+    const fmo_gpu_range range("rehearsal");
+    const fmo_gpu_variant *const variant = fmo_gpu_plan_variant(plan);
+    const fmo_gpu_build build = fmo_gpu_own_build(plan);
+    const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
+    FMO_GPU_CHECK(fmo_gpu_follow(&g->device, group.stream), "loading kernels", err);
+    FMO_GPU_CHECK(cudaMemsetAsync(g->arrays.density_in, 0, n * n * sizeof(double), group.stream),
+                  "loading kernels", err);
+    if (plan->options.cutoff > 0.0)
+        FMO_GPU_CHECK(run(&build, variant, false), "loading kernels", err);
+    else
+        FMO_GPU_CHECK(fmo_gpu_queue_finish(&group, variant), "loading kernels", err);
     return FMO_OK;
 }
 
@@ -261,7 +291,9 @@ extern "C" fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err)
     if (status != FMO_OK) return status;
     plan->profile.scatter = plan->options.scatter;
     plan->profile.commit = plan->options.commit;
-    return make_state(plan, copies, err);
+    status = make_state(plan, copies, err);
+    /* plans of a batch are many, and share launches of kernels of their own */
+    return status == FMO_OK && !plan->in_batch ? rehearse(plan, err) : status;
 }
 
 extern "C" fmo_status fmo_fused_new_pairs(fmo_fock_plan *plan, fmo_error *err)
@@ -293,7 +325,8 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
     profile->integrals =
         g->schedule == &fmo_gpu_schedule_stored ? FMO_INTEGRALS_STORED : FMO_INTEGRALS_DIRECT;
     fmo_gpu_profile_counts(plan, counters);
-    if (plan->scatter_open) decide_scatter(plan, counters); /* for the builds to come */
+    if (plan->scatter_open && g->wanted == FMO_TERMS_ALL)
+        decide_scatter(plan, counters); /* for the builds to come */
     fmo_plan_progress(plan, 1.0);
     return FMO_OK;
 }
@@ -301,8 +334,8 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
 extern "C" void fmo_fused_give(const fmo_fock_plan *plan, double *coulomb, double *exchange)
 {
     const size_t n = (size_t)plan->basis->ao_num;
-    memcpy(coulomb, plan->gpu->pinned.out, n * n * sizeof *coulomb);
-    memcpy(exchange, plan->gpu->pinned.out + n * n, n * n * sizeof *exchange);
+    if (coulomb) memcpy(coulomb, plan->gpu->pinned.out, n * n * sizeof *coulomb);
+    if (exchange) memcpy(exchange, plan->gpu->pinned.out + n * n, n * n * sizeof *exchange);
 }
 
 /* The build of the last density once more, class after class; its seconds by class, and together.

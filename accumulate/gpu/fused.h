@@ -4,6 +4,9 @@
 
 #include "accumulate/gpu/schedule/schedule.h"
 
+/* The kernels of a strategy; NULL: not in this build. */
+const fmo_gpu_variant *fmo_gpu_find_variant(fmo_scatter scatter, fmo_commit commit);
+
 /* The kernels of the plan's strategy. */
 const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan);
 
@@ -13,8 +16,11 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
 
 /* Copies around a build whose matrices are of the host: the density to density_in; J, K and the
  * counters to pinned memory. */
-cudaError_t fmo_gpu_copy_in(const fmo_fock_job *job, cudaStream_t stream);
+cudaError_t fmo_gpu_copy_in(fmo_fock_plan *plan, const double *density, cudaStream_t stream);
 cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream);
+
+/* source.cu: J of another plan's density, queued on the plan's stream; matrices of the host. */
+fmo_status fmo_gpu_start_from_source(const fmo_fock_job *job, fmo_error *err);
 
 /* Whether builds of this plan join groups. */
 bool fmo_gpu_joins_groups(const fmo_fock_plan *plan);

@@ -102,7 +102,7 @@ bool fmo_gpu_joins_groups(const fmo_fock_plan *plan)
            variant->group[FMO_GPU_NEAR][0] && fmo_gpu_is_small(g) && g->lists.passes == 1;
 }
 
-static batch_key key_of(fmo_fock_job *const *jobs, size_t k)
+static batch_key key_of(const fmo_fock_job *const *jobs, size_t k)
 {
     const fmo_fock_plan *plan = jobs[k]->plan;
     const fmo_gpu_state *g = plan->gpu;
@@ -135,7 +135,7 @@ static size_t group_size(size_t all)
 }
 
 /* A group of two or more builds. */
-static cudaError_t run_group(fmo_fock_job *const *jobs, int num, bool on_device,
+static cudaError_t run_group(const fmo_fock_job *const *jobs, int num, bool on_device,
                              cudaStream_t stream, const fmo_gpu_variant *variant)
 {
     fmo_gpu_build builds[FMO_GPU_GROUP_MAX];
@@ -143,9 +143,10 @@ static cudaError_t run_group(fmo_fock_job *const *jobs, int num, bool on_device,
     for (int k = 0; k < num; k++) {
         const fmo_fock_job *job = jobs[k];
         FMO_GPU_TRY(fmo_gpu_follow(&job->plan->gpu->device, stream));
+        job->plan->gpu->wanted = fmo_build_wanted(job);
         builds[k] = on_device ? fmo_gpu_build{job->plan, job->density, job->coulomb, job->exchange}
                               : fmo_gpu_own_build(job->plan);
-        if (!on_device) FMO_GPU_TRY(fmo_gpu_copy_in(job, stream));
+        if (!on_device) FMO_GPU_TRY(fmo_gpu_copy_in(job->plan, job->density, stream));
     }
     for (int k = 0; k < num && !on_device; k++)
         FMO_GPU_TRY(cudaEventRecord(jobs[k]->plan->gpu->device.start, stream));
@@ -159,7 +160,7 @@ static cudaError_t run_group(fmo_fock_job *const *jobs, int num, bool on_device,
 
 /* Builds of one group, or one alone; with matrices in GPU memory after what is on the lead's
  * stream, which comes after them. */
-static fmo_status run_members(fmo_fock_job *const *jobs, size_t num, const batch_key *key,
+static fmo_status run_members(const fmo_fock_job *const *jobs, size_t num, const batch_key *key,
                               const fmo_start *how, fmo_error *err)
 {
     const fmo_gpu_device *device = &jobs[0]->plan->gpu->device;
@@ -193,7 +194,7 @@ static fmo_status mark(fmo_start *how, fmo_error *err)
     return FMO_OK;
 }
 
-static fmo_status run_many(fmo_fock_job *const *jobs, size_t count, const fmo_start *how,
+static fmo_status run_many(const fmo_fock_job *const *jobs, size_t count, const fmo_start *how,
                            fmo_error *err)
 {
     const fmo_gpu_range range("batch");
@@ -206,7 +207,7 @@ static fmo_status run_many(fmo_fock_job *const *jobs, size_t count, const fmo_st
         end = begin + alike(&key[begin], count - begin);
         const size_t most = group_size(end - begin);
         for (size_t k = begin; k < end && status == FMO_OK; k += most) {
-            fmo_fock_job *members[FMO_GPU_GROUP_MAX];
+            const fmo_fock_job *members[FMO_GPU_GROUP_MAX];
             const size_t size = end - k < most ? end - k : most;
             for (size_t n = 0; n < size; n++) members[n] = jobs[key[k + n].job];
             status = run_members(members, size, &key[k], how, err);
@@ -216,10 +217,14 @@ static fmo_status run_many(fmo_fock_job *const *jobs, size_t count, const fmo_st
     return status;
 }
 
-extern "C" fmo_status fmo_fused_start(fmo_fock_job *const *jobs, size_t count, fmo_start *how,
+extern "C" fmo_status fmo_fused_start(const fmo_fock_job *const *jobs, size_t count, fmo_start *how,
                                       fmo_error *err)
 {
     fmo_status status = FMO_OK;
+    if (fmo_build_owner(jobs[0]) != jobs[0]->plan) { /* alone, and of the host */
+        const fmo_gpu_inside inside(&jobs[0]->plan->gpu->device);
+        return fmo_gpu_start_from_source(jobs[0], err);
+    }
     if (count == 1 && (!how->on_device || how->lead == jobs[0]->plan)) {
         const fmo_gpu_inside inside(&jobs[0]->plan->gpu->device);
         return fmo_gpu_start_one(jobs[0], how->on_device, err);

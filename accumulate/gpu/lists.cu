@@ -11,14 +11,48 @@ static void sizes(const fmo_gpu_state *g, fmo_work_size *size)
     }
 }
 
+/* A list of tasks with its pairs. */
+typedef struct cutting {
+    const fmo_work *work;
+    const fmo_gpu_state *bra, *ket; /* as in fmo_gpu_task */
+    fmo_work_size bras[FMO_PAIR_CLASS_COUNT], kets[FMO_PAIR_CLASS_COUNT];
+} cutting;
+
+static void find_cutting(const fmo_gpu_state *g, const fmo_work *work, cutting *cut)
+{
+    cut->work = work;
+    cut->bra = cut->ket = NULL;
+    sizes(g, cut->bras);
+    sizes(g, cut->kets);
+}
+
+static size_t candidates_of(const cutting *cut, int eri_class, size_t begin, size_t end)
+{
+    if (!cut->bra && !cut->ket) return fmo_work_candidates(eri_class, cut->kets, begin, end);
+    return (end - begin) * (size_t)cut->kets[fmo_eri_class_ket(eri_class)].pairs;
+}
+
+/* Candidates of all tasks; of the bra that has most, in *most. */
+static size_t all_candidates(const cutting *cut, size_t *most)
+{
+    size_t all = 0;
+    for (int t = 0; t < cut->work->num; t++) {
+        const fmo_task *task = &cut->work->task[t];
+        const size_t kets = (size_t)cut->kets[fmo_eri_class_ket(task->eri_class)].pairs;
+        all += candidates_of(cut, task->eri_class, (size_t)task->bra_begin, (size_t)task->bra_end);
+        if (kets > *most) *most = kets;
+    }
+    return all;
+}
+
 /* The largest end with candidates of [begin, end) <= room; begin if not even one fits. */
-static size_t end_that_fits(int eri_class, const fmo_work_size *size, size_t begin, size_t bras,
+static size_t end_that_fits(const cutting *cut, int eri_class, size_t begin, size_t bras,
                             size_t room)
 {
     size_t low = begin, high = bras + 1; /* low fits, high does not */
     while (low + 1 < high) {
         const size_t middle = (low + high) / 2;
-        if (fmo_work_candidates(eri_class, size, begin, middle) <= room)
+        if (candidates_of(cut, eri_class, begin, middle) <= room)
             low = middle;
         else
             high = middle;
@@ -36,21 +70,19 @@ static bool has_class(const fmo_gpu_pass *pass, int tasks, int eri_class)
 
 /* Cuts the tasks into passes whose candidates fit `room`, which holds at least those of one bra
  * pair; returns how many. Without passes it only counts. */
-static int cut_passes(const fmo_gpu_state *g, size_t room, fmo_gpu_pass *passes)
+static int cut_passes(const cutting *cut, size_t room, fmo_gpu_pass *passes)
 {
-    fmo_work_size size[FMO_PAIR_CLASS_COUNT];
     fmo_gpu_pass counted, *now = passes ? passes : &counted;
     int pass = 0, tasks = 0;
     size_t used = 0;
-    sizes(g, size);
-    for (int t = 0; t < g->work.num; t++) {
-        const fmo_task *task = &g->work.task[t];
+    for (int t = 0; t < cut->work->num; t++) {
+        const fmo_task *task = &cut->work->task[t];
         const int c = task->eri_class;
         for (size_t begin = (size_t)task->bra_begin; begin < (size_t)task->bra_end;) {
             const size_t end =
                 tasks == FMO_GPU_PASS_TASKS || has_class(now, tasks, c)
                     ? begin
-                    : end_that_fits(c, size, begin, (size_t)task->bra_end, room - used);
+                    : end_that_fits(cut, c, begin, (size_t)task->bra_end, room - used);
             if (end == begin) {
                 pass++;
                 if (passes) now = &passes[pass];
@@ -58,8 +90,10 @@ static int cut_passes(const fmo_gpu_state *g, size_t room, fmo_gpu_pass *passes)
                 used = 0;
                 continue;
             }
-            const size_t candidates = fmo_work_candidates(c, size, begin, end);
+            const size_t candidates = candidates_of(cut, c, begin, end);
             now->task[tasks] = {{task->eri_class, (int)begin, (int)end, task->weight},
+                                cut->bra,
+                                cut->ket,
                                 used,
                                 candidates,
                                 {NULL, NULL}};
@@ -71,9 +105,8 @@ static int cut_passes(const fmo_gpu_state *g, size_t room, fmo_gpu_pass *passes)
     return pass + 1;
 }
 
-void fmo_gpu_set_passes(fmo_gpu_state *g, fmo_gpu_pass *pass, int passes)
+void fmo_gpu_set_passes(fmo_gpu_lists *l, fmo_gpu_pass *pass, int passes)
 {
-    fmo_gpu_lists *const l = &g->lists;
     for (int p = 0; p < l->passes; p++)
         for (int n = 0; n < 2 * FMO_GPU_PASS_TASKS; n++)
             if (l->pass[p].task[n / 2].event[n % 2])
@@ -106,49 +139,91 @@ cudaError_t fmo_gpu_class_seconds(const fmo_gpu_state *g, double *seconds)
     return cudaSuccess;
 }
 
-static fmo_status make_passes(fmo_gpu_state *g, size_t room, fmo_error *err)
+/* Passes of one or two lists of tasks, one after the other. */
+static fmo_status make_passes(const cutting *cut, int cuts, size_t room, fmo_gpu_lists *to,
+                              fmo_error *err)
 {
-    const int passes = cut_passes(g, room, NULL);
+    int passes = 0;
+    for (int k = 0; k < cuts; k++) passes += cut_passes(&cut[k], room, NULL);
     fmo_gpu_pass *const pass = (fmo_gpu_pass *)calloc((size_t)passes, sizeof *pass);
     if (!pass) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d passes", passes);
-    (void)cut_passes(g, room, pass);
-    fmo_gpu_set_passes(g, pass, passes);
+    for (int k = 0, begin = 0; k < cuts; k++) begin += cut_passes(&cut[k], room, pass + begin);
+    fmo_gpu_set_passes(to, pass, passes);
     return FMO_OK;
 }
 
 fmo_status fmo_gpu_make_pass(fmo_gpu_state *g, fmo_error *err)
 {
-    return make_passes(g, SIZE_MAX, err);
+    cutting cut;
+    find_cutting(g, &g->work, &cut);
+    return make_passes(&cut, 1, SIZE_MAX, &g->lists, err);
+}
+
+/* Quartets that a list may hold: what memory allows, at least those of one bra, at most all. */
+static fmo_status find_room(const fmo_fock_plan *plan, size_t entry, size_t most, size_t all,
+                            size_t *room, fmo_error *err)
+{
+    size_t available = 0;
+    const fmo_status status = fmo_gpu_available_memory(&available, err);
+    if (status != FMO_OK) return status;
+    size_t bytes = (size_t)(fmo_tuning_gpu_list_share * (double)available);
+    if (plan->options.memory && plan->options.memory < bytes) bytes = plan->options.memory;
+    *room = bytes / entry;
+    if (*room > fmo_tuning_gpu_list_most) *room = fmo_tuning_gpu_list_most;
+    if (*room < most) *room = most;
+    if (*room > all) *room = all ? all : 1;
+    return FMO_OK;
 }
 
 fmo_status fmo_gpu_make_lists(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     fmo_gpu_lists *const l = &g->lists;
-    fmo_work_size size[FMO_PAIR_CLASS_COUNT];
-    size_t all = 0, most = 1, available = 0;
-    sizes(g, size);
-    for (int t = 0; t < g->work.num; t++) {
-        const fmo_task *task = &g->work.task[t];
-        const size_t kets = (size_t)size[fmo_eri_class_ket(task->eri_class)].pairs;
-        all += fmo_work_candidates(task->eri_class, size, (size_t)task->bra_begin,
-                                   (size_t)task->bra_end);
-        if (kets > most) most = kets; /* one bra pair must fit */
-    }
-    fmo_status status = fmo_gpu_available_memory(&available, err);
+    cutting cut;
+    find_cutting(g, &g->work, &cut);
+    size_t most = 1, room = 0;
+    const size_t all = all_candidates(&cut, &most);
+    const size_t entry = sizeof *l->near + (g->far ? sizeof *l->far_K : 0);
+    fmo_status status = find_room(plan, entry, most, all, &room, err);
     if (status != FMO_OK) return status;
-    size_t bytes = (size_t)(fmo_tuning_gpu_list_share * (double)available);
-    if (plan->options.memory && plan->options.memory < bytes) bytes = plan->options.memory;
-    size_t room = bytes / (sizeof *l->near + (g->far ? sizeof *l->far_K : 0));
-    if (room > fmo_tuning_gpu_list_most) room = fmo_tuning_gpu_list_most;
-    if (room < most) room = most;
-    if (room > all) room = all ? all : 1;
     l->size = room;
-    status = make_passes(g, room, err);
+    status = make_passes(&cut, 1, room, l, err);
     if (status == FMO_OK && g->far)
         status = fmo_gpu_alloc(&g->device, "list of quartets", room * sizeof *l->far_K,
                                (void **)&l->far_K, err);
     if (status == FMO_OK)
         status = fmo_gpu_alloc(&g->device, "list of quartets", room * sizeof *l->near,
                                (void **)&l->near, err);
+    return status;
+}
+
+fmo_status fmo_gpu_make_lists_between(const fmo_fock_plan *plan, fmo_gpu_state *g,
+                                      const fmo_gpu_state *other, fmo_gpu_lists *to, fmo_error *err)
+{
+    const fmo_gpu_state *const side[2] = {g, other};
+    cutting cut[2];
+    fmo_work work[2] = {{0, NULL}, {0, NULL}};
+    fmo_status status = FMO_OK;
+    size_t most = 1, all = 0, room = 0;
+    for (int k = 0; k < 2 && status == FMO_OK; k++) { /* the plan's pairs are bras, then kets */
+        cut[k].work = &work[k];
+        cut[k].bra = side[k];
+        cut[k].ket = side[1 - k];
+        sizes(side[k], cut[k].bras);
+        sizes(side[1 - k], cut[k].kets);
+        status = fmo_work_between(cut[k].bras, cut[k].kets, k == 1, &work[k], err);
+        if (status == FMO_OK) all += all_candidates(&cut[k], &most);
+    }
+    if (status == FMO_OK) status = find_room(plan, sizeof *to->near, most, all, &room, err);
+    if (status == FMO_OK && room > to->size) {
+        fmo_gpu_free(&g->device, to->near);
+        to->near = NULL;
+        to->size = 0;
+        status = fmo_gpu_alloc(&g->device, "list of quartets", room * sizeof *to->near,
+                               (void **)&to->near, err);
+        if (status == FMO_OK) to->size = room;
+    }
+    if (status == FMO_OK) status = make_passes(cut, 2, to->size, to, err);
+    fmo_work_free(&work[0]);
+    fmo_work_free(&work[1]);
     return status;
 }

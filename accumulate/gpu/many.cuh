@@ -13,7 +13,7 @@
 typedef struct fmo_gpu_build {
     fmo_fock_plan *plan;
     const double *density;      /* [nao][nao] in the caller's order */
-    double *coulomb, *exchange; /* the same */
+    double *coulomb, *exchange; /* the same; NULL: not wanted */
 } fmo_gpu_build;
 
 /* Builds that are queued together: one, or several of different plans that share their launches. */

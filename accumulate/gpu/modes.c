@@ -11,6 +11,7 @@ const fmo_mode_implementation fmo_mode_fused = {.prepare = fmo_fused_prepare,
                                                 .give = fmo_fused_give,
                                                 .measure = fmo_fused_measure,
                                                 .needs_pairs = 1,
+                                                .takes_source = 1,
                                                 .sp_pairs = 1};
 
 const fmo_mode_implementation fmo_mode_split = {.prepare = fmo_split_prepare,

@@ -14,7 +14,8 @@ void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
 /* fused.cu, group.cu */
 fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err);
 fmo_status fmo_fused_new_pairs(fmo_fock_plan *plan, fmo_error *err);
-fmo_status fmo_fused_start(fmo_fock_job *const *jobs, size_t count, fmo_start *how, fmo_error *err);
+fmo_status fmo_fused_start(const fmo_fock_job *const *jobs, size_t count, fmo_start *how,
+                           fmo_error *err);
 fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err);
 void fmo_fused_give(const fmo_fock_plan *plan, double *coulomb, double *exchange);
 fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err);
@@ -24,7 +25,7 @@ fmo_status fmo_split_prepare(fmo_fock_plan *plan, fmo_error *err);
 fmo_status fmo_split_new_pairs(fmo_fock_plan *plan, fmo_error *err);
 void fmo_split_release(fmo_fock_plan *plan);
 void fmo_split_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
-fmo_status fmo_split_build(fmo_fock_plan *plan, const double *density, fmo_error *err);
+fmo_status fmo_split_build(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err);
 
 #ifdef __cplusplus
 }

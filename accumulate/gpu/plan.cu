@@ -55,7 +55,7 @@ static fmo_status make_arrays(const fmo_fock_plan *plan, unsigned copies, fmo_gp
     const size_t inner = (size_t)g->functions.nao * (size_t)g->functions.nao;
     a->copies = copies;
     a->zeroed = (inner + copies * (inner + a->sums_size)) * sizeof(double) + sizeof *a->counters +
-                sets * sizeof *a->row_max;
+                2 * sets * sizeof *a->row_max;
     const fmo_gpu_array arrays[] = {
         {matrix, (void **)&a->density_in, NULL},
         {inner * sizeof(double), (void **)&a->density, NULL},
@@ -71,6 +71,7 @@ static fmo_status make_arrays(const fmo_fock_plan *plan, unsigned copies, fmo_gp
     a->sums = a->exchange + copies * inner;
     a->counters = (fmo_gpu_counters *)(a->sums + copies * a->sums_size);
     a->row_max = (float *)(a->counters + 1);
+    a->no_exchange = a->row_max + sets;
     double *sums = a->sums;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT && g->functions.sp; c++) {
         g->pairs[c].sums = sums;
@@ -108,6 +109,7 @@ fmo_status fmo_gpu_state_open(fmo_fock_plan *plan, fmo_error *err)
     fmo_gpu_state *g = (fmo_gpu_state *)calloc(1, sizeof *g);
     if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a GPU plan");
     plan->gpu = g;
+    g->wanted = FMO_TERMS_ALL;
     const fmo_status status = fmo_gpu_device_open(&g->device, &plan->options, err);
     if (status != FMO_OK) return status;
     (void)snprintf(plan->profile.device, sizeof plan->profile.device, "%s", g->device.name);
@@ -137,6 +139,15 @@ fmo_status fmo_gpu_state_make(fmo_fock_plan *plan, const fmo_gpu_schedule *sched
     return FMO_OK;
 }
 
+void fmo_gpu_forget_graphs(fmo_gpu_state *g)
+{
+    for (int wanted = 0; wanted <= FMO_TERMS_ALL; wanted++) {
+        if (g->graph[wanted]) (void)cudaGraphExecDestroy(g->graph[wanted]);
+        g->graph[wanted] = NULL;
+        g->graph_tried[wanted] = 0;
+    }
+}
+
 extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
 {
     fmo_gpu_state *g = plan->gpu;
@@ -144,9 +155,10 @@ extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
     {
         const fmo_gpu_inside inside(&g->device);
         fmo_gpu_device_wait(&g->device);
-        fmo_gpu_set_passes(g, NULL, 0);
+        fmo_gpu_set_passes(&g->lists, NULL, 0);
+        fmo_gpu_set_passes(&g->between, NULL, 0);
         if (g->pinned.in) (void)cudaFreeHost(g->pinned.in);
-        if (g->graph) (void)cudaGraphExecDestroy(g->graph);
+        fmo_gpu_forget_graphs(g);
         fmo_gpu_device_close(&g->device);
     }
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) free(g->pair_ao[c]);
@@ -185,9 +197,11 @@ fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *t
     /* The factor of a survivor's code holds for densities up to FMO_PRUNE_DENSITY. */
     const double prim_cutoff =
         plan->options.cutoff * FMO_SCREEN_PRIM_SHARE * (FMO_PRUNE_DENSITY / plan->density_limit);
-    const fmo_gpu_class_view view = {g->pairs[bra],
-                                     g->pairs[ket],
-                                     bra == ket,
+    const fmo_gpu_state *const bras = task->bra ? task->bra : g;
+    const fmo_gpu_state *const kets = task->ket ? task->ket : g;
+    const fmo_gpu_class_view view = {bras->pairs[bra],
+                                     kets->pairs[ket],
+                                     bra == ket && bras == kets,
                                      (float)prim_cutoff,
                                      near,
                                      near + task->candidates,
@@ -196,6 +210,13 @@ fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *t
                                       &counters->survivors[FMO_GPU_FAR_J][c],
                                       &counters->survivors[FMO_GPU_FAR_K][c]}};
     return view;
+}
+
+fmo_gpu_exchange_max fmo_gpu_find_exchange_max(const fmo_gpu_state *g)
+{
+    const fmo_gpu_arrays *a = &g->arrays;
+    if (g->wanted & FMO_TERMS_K) return {a->density_max, a->row_max, g->functions.sets};
+    return {a->no_exchange, a->no_exchange, 0};
 }
 
 fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, int eri_class)

@@ -11,6 +11,7 @@
 #include "accumulate/gpu/gpu.h"
 #include "accumulate/gpu/kernels/kernels.h"
 #include "accumulate/gpu/modes.h"
+#include "accumulate/rules/digest.h"
 #include "accumulate/work/work.h"
 
 /* ---- what a plan has ------------------------------------------------------------------------ */
@@ -35,8 +36,9 @@ typedef struct fmo_gpu_arrays {
     double *coulomb, *exchange, *sums;
     fmo_gpu_counters *counters;
     float *row_max;
-    size_t sums_size; /* of a copy */
-    size_t zeroed;    /* bytes from coulomb on */
+    float *no_exchange; /* [sets] zeros, a row for all of density_max where K is not wanted */
+    size_t sums_size;   /* of a copy */
+    size_t zeroed;      /* bytes from coulomb on */
     unsigned copies;
     double *out; /* J and K, caller's order */
     double
@@ -50,10 +52,12 @@ typedef struct fmo_gpu_pinned {
     fmo_gpu_counters *counters;
 } fmo_gpu_pinned;
 
-/* A task on its way: where its candidates are listed, and timers around its quartet kernels. */
+/* A task on its way: whose pairs its bras and kets are, where its candidates are listed, and timers
+ * around its quartet kernels. */
 typedef struct fmo_gpu_task {
     fmo_task task;
-    size_t list_at, candidates; /* survivors start at list_at */
+    const struct fmo_gpu_state *bra, *ket; /* NULL: the plan's own */
+    size_t list_at, candidates;            /* survivors start at list_at */
     cudaEvent_t event[2];
 } fmo_gpu_task;
 
@@ -87,10 +91,13 @@ typedef struct fmo_gpu_state {
     fmo_gpu_lists lists;
     double *eri[FMO_ERI_CLASS_COUNT]; /* kept integrals, as kernels/stored.cuh lays them out */
     const struct fmo_gpu_schedule *schedule;
-    cudaGraphExec_t graph; /* density to X, if it could be captured */
-    int graph_tried;
-    double begun;        /* when the running build was started */
-    int timed_before[2]; /* full build, build without commits: their kernels are loaded */
+    int wanted; /* of the running build: FMO_TERMS_... */
+    /* By what is wanted: density to X, if it could be captured. */
+    cudaGraphExec_t graph[FMO_TERMS_ALL + 1];
+    int graph_tried[FMO_TERMS_ALL + 1];
+    fmo_gpu_lists between; /* of pairs of two molecules (source.cu), made when wanted */
+    double begun;          /* when the running build was started */
+    int timed_before[2];   /* full build, build without commits: their kernels are loaded */
 } fmo_gpu_state;
 
 /* A build from density_in to out, on the plan's stream. */
@@ -114,6 +121,9 @@ fmo_status fmo_gpu_state_open(fmo_fock_plan *plan, fmo_error *err);
  * its lists (lists.cu). Inside of the device. */
 fmo_status fmo_gpu_state_make(fmo_fock_plan *plan, const struct fmo_gpu_schedule *schedule,
                               unsigned copies, fmo_error *err);
+
+/* Graphs are made again by the builds that want them. */
+void fmo_gpu_forget_graphs(fmo_gpu_state *g);
 
 /* Pinned memory, if there is none yet. It takes half a millisecond a megabyte, so that it is left
  * out where all matrices are of the GPU. */
@@ -139,14 +149,26 @@ void fmo_gpu_forget_far(fmo_gpu_state *g);
 
 /* Cuts the work into passes, and makes lists that hold each of them. */
 fmo_status fmo_gpu_make_lists(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
+/* The same for pairs of the plan and of another one, into `to`, of which a list that is there
+ * already is used if it will do. */
+fmo_status fmo_gpu_make_lists_between(const fmo_fock_plan *plan, fmo_gpu_state *g,
+                                      const fmo_gpu_state *other, fmo_gpu_lists *to,
+                                      fmo_error *err);
 /* One pass of all tasks, without lists. */
 fmo_status fmo_gpu_make_pass(fmo_gpu_state *g, fmo_error *err);
 /* Takes new passes in place of the old ones, which are destroyed. */
-void fmo_gpu_set_passes(fmo_gpu_state *g, fmo_gpu_pass *pass, int passes);
+void fmo_gpu_set_passes(fmo_gpu_lists *lists, fmo_gpu_pass *pass, int passes);
 /* Timers around tasks, where they are wanted: those that do not exist. */
 cudaError_t fmo_gpu_make_timers(fmo_gpu_state *g);
 /* Seconds by class of the run that has just finished. */
 cudaError_t fmo_gpu_class_seconds(const fmo_gpu_state *g, double *seconds);
+
+/* |D| that quartets meet in K, as screening reads it: element [s * stride + t]; of rows [s]. */
+typedef struct fmo_gpu_exchange_max {
+    const float *block, *row;
+    int stride;
+} fmo_gpu_exchange_max;
+fmo_gpu_exchange_max fmo_gpu_find_exchange_max(const fmo_gpu_state *g);
 
 /* What the kernels see. */
 fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *task);
@@ -157,12 +179,14 @@ bool fmo_gpu_is_small(const fmo_gpu_state *g);
 
 /* ---- the steps of a build, for each of a group ---------------------------------------------- */
 
-/* density.cu: the density -> density, density_max, row_max, and of all pairs density and influence;
- * all that starts from zero is zeroed. */
+/* density.cu: the density -> density, density_max, row_max, and of all pairs density and, if J is
+ * wanted, influence; all that starts from zero is zeroed. */
 cudaError_t fmo_gpu_order_density(const fmo_gpu_group *group);
 
 /* fixed.cu: counters.fixed_scale, a power of two, from a bound on every element of X. */
 cudaError_t fmo_gpu_fixed_scale(const fmo_gpu_group *group);
+/* The same for sums that are made from another plan's density. */
+cudaError_t fmo_gpu_fixed_scale_of(const fmo_gpu_group *density, const fmo_gpu_state *sums);
 /* What came of it, from the host's counters: FMO_ERR_INPUT if the bound is not finite or leaves
  * less than 1e-13 hartree of resolution. */
 fmo_status fmo_gpu_fixed_check(const fmo_gpu_counters *counters, fmo_error *err);

@@ -50,8 +50,9 @@ typedef struct screen_task {
 typedef struct screen_args {
     screen_task task[FMO_GPU_PASS_TASKS];
     int tasks, sets;
-    int coded; /* survivors carry their codes */
-    int slabs; /* a block */
+    int stride; /* of block_max, as fmo_gpu_exchange_of has it */
+    int coded;  /* survivors carry their codes */
+    int slabs;  /* a block */
     unsigned blocks;
     float cutoff;
     const float *block_max, *row_max;
@@ -203,7 +204,7 @@ screen_slab(const screen_args &a, const screen_task &task, const screen_bra &bra
                 if (fmaxf(in_J[r], in_K[r]) >= a.cutoff)
                     in_K[r] = fmo_gpu_in_K(
                         bra.rule, rule,
-                        fmo_gpu_exchange_of(a.block_max, a.sets, bra.rule.set, rule.set));
+                        fmo_gpu_exchange_of(a.block_max, a.stride, bra.rule.set, rule.set));
             }
             stays = fmaxf(in_J[r], in_K[r]) >= a.cutoff;
         }
@@ -374,8 +375,8 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     if (threadIdx.x == 0) shared.counted = {0u, 0u, 0u, 0u, 0u};
     if (!__syncthreads_or(any)) return;
     for (int k = threadIdx.x; ROWS && k < a.sets; k += SCREEN_THREADS)
-        rows[k] =
-            fmaxf(a.block_max[(size_t)ij.x * a.sets + k], a.block_max[(size_t)ij.y * a.sets + k]);
+        rows[k] = fmaxf(a.block_max[(size_t)ij.x * a.stride + k],
+                        a.block_max[(size_t)ij.y * a.stride + k]);
     if (ROWS) __syncthreads();
     if (FAR) {
         bra.sphere = task.bra.sphere[bra.pair];
@@ -474,8 +475,10 @@ static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass
     a->sets = g->functions.sets;
     a->coded = g->functions.sp;
     a->cutoff = (float)plan->options.cutoff;
-    a->block_max = g->arrays.density_max;
-    a->row_max = g->arrays.row_max;
+    const fmo_gpu_exchange_max exchange = fmo_gpu_find_exchange_max(g);
+    a->block_max = exchange.block;
+    a->row_max = exchange.row;
+    a->stride = exchange.stride;
     a->counters = g->arrays.counters;
     return dim3(a->blocks);
 }

@@ -223,12 +223,13 @@ static __device__ inline void fmo_gpu_count_diagonal(unsigned long long *quartet
     atomicAdd(&quartets[fmo_gpu_carried_class(eri_class, true, false)], ~0ull);
 }
 
-/* What a quartet meets in K, from block maxima: fmo_screen_exchange of its rows, in floats. */
-static __device__ inline float fmo_gpu_exchange_of(const float *block_max, int sets, ushort2 ij,
+/* What a quartet meets in K, from block maxima: fmo_screen_exchange of its rows, in floats. Rows
+ * are `stride` apart, 0 where one row of zeros stands for all (J alone). */
+static __device__ inline float fmo_gpu_exchange_of(const float *block_max, int stride, ushort2 ij,
                                                    ushort2 kl)
 {
-    const float *const i = block_max + (size_t)ij.x * sets;
-    const float *const j = block_max + (size_t)ij.y * sets;
+    const float *const i = block_max + (size_t)ij.x * stride;
+    const float *const j = block_max + (size_t)ij.y * stride;
     return fmaxf(fmaxf(i[kl.x], j[kl.x]), fmaxf(i[kl.y], j[kl.y]));
 }
 
@@ -248,9 +249,9 @@ typedef struct fmo_gpu_class_view {
 typedef struct fmo_gpu_stored_args {
     const double *eri; /* as kernels/stored.cuh lays them out */
     size_t kept;
-    size_t piece; /* quartets that a warp screens in a row, a power of two from 32 on */
-    const float *block_max;
-    int sets;
+    size_t piece;           /* quartets that a warp screens in a row, a power of two from 32 on */
+    const float *block_max; /* as fmo_gpu_exchange_of has it */
+    int stride;
     float cutoff;
     fmo_gpu_counters *counters;
 } fmo_gpu_stored_args;

@@ -1,12 +1,14 @@
 /* Many builds in one call. Jobs go in rounds in which every plan has at most one: those of a round
  * can be on their way together. Modes with `start` queue them, a few hundred at a time, and are
- * waited for when their plan's turn comes again, or at the end; others build one by one. Each job
- * has its own status. */
+ * waited for when their plan's turn comes again, or at the end; others build one by one, or, of
+ * one plan, several densities at a time. Jobs with another plan's density build alone. Each job has
+ * its own status. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "accumulate/plan/plan.h"
 #include "accumulate/tuning.h"
+#include "integrals/arguments.h"
 
 /* Jobs that are started together (gpu/group.cu). Those that are on the GPU meanwhile are others. */
 enum { WAITING_MAX = fmo_tuning_batch_waiting };
@@ -15,6 +17,9 @@ typedef struct batch {
     fmo_fock_job *jobs;
     size_t count;
     fmo_start how;
+    size_t *next;           /* [count] the next job of the same plan, count: none */
+    char *taken;            /* [count] */
+    size_t left;            /* jobs not taken */
     fmo_fock_job **waiting; /* [count] not started yet */
     size_t waiting_num;
     /* The failure with the lowest number. */
@@ -37,9 +42,10 @@ static void note(batch *b, fmo_fock_job *job, const fmo_error *err)
 static void finish(batch *b, fmo_fock_plan *plan)
 {
     fmo_fock_job *const job = plan->running;
+    const fmo_fock_job *const jobs[] = {job};
     fmo_error err = {FMO_OK, ""};
     plan->running = NULL;
-    if (plan->mode->finish(plan, &err) == FMO_OK) fmo_build_end(plan, job->coulomb, job->exchange);
+    if (plan->mode->finish(plan, &err) == FMO_OK) fmo_build_end(jobs, 1);
     note(b, job, &err);
 }
 
@@ -48,7 +54,8 @@ static void start_waiting(batch *b)
     fmo_error err = {FMO_OK, ""};
     if (!b->waiting_num) return;
     const fmo_mode_implementation *mode = b->waiting[0]->plan->mode; /* one mode has `start` */
-    const fmo_status status = mode->start(b->waiting, b->waiting_num, &b->how, &err);
+    const fmo_status status =
+        mode->start((const fmo_fock_job *const *)b->waiting, b->waiting_num, &b->how, &err);
     for (size_t k = 0; k < b->waiting_num; k++) {
         if (status == FMO_OK && !b->how.on_device)
             b->waiting[k]->plan->running = b->waiting[k];
@@ -58,74 +65,159 @@ static void start_waiting(batch *b)
     b->waiting_num = 0;
 }
 
-/* One job: built, or waiting. */
-static void take(batch *b, fmo_fock_job *job)
+/* A job is this call's to build from here on. */
+static void mark_taken(batch *b, size_t k)
 {
-    fmo_fock_plan *const plan = job->plan;
-    fmo_error err = {FMO_OK, ""};
-    if (plan->running) finish(b, plan);
-    if (!b->how.on_device && fmo_build_begin(plan, job->density, &err) == FMO_OK &&
-        plan->mode->build && plan->mode->build(plan, job->density, &err) == FMO_OK)
-        fmo_build_end(plan, job->coulomb, job->exchange);
-    if (plan->mode->build || err.status != FMO_OK) {
-        note(b, job, &err);
-        return;
-    }
-    if (!b->how.on_device && b->waiting_num == WAITING_MAX) start_waiting(b);
-    b->waiting[b->waiting_num++] = job;
+    b->taken[k] = 1;
+    b->left--;
 }
 
-/* Takes all plans for this call; jobs whose plan another call has are noted. */
-static size_t enter(batch *b)
+/* Densities that a job's mode takes together; under `fixed` each has to have the bits that it has
+ * alone, which depend on what is left out for it. */
+static int most_together(const fmo_fock_job *job)
 {
-    size_t left = b->count;
+    const fmo_fock_plan *plan = job->plan;
+    if (job->source || fmo_scatter_sums_integers(plan->options.scatter)) return 1;
+    return plan->mode->densities ? plan->mode->densities(plan) : 1;
+}
+
+/* Jobs of one plan that want the same, from job k on: those with a good density, as many as its
+ * mode builds together. */
+static int collect(batch *b, size_t k, fmo_fock_job **jobs, double *largest)
+{
+    const int wanted = fmo_build_wanted(&b->jobs[k]);
+    const int most = most_together(&b->jobs[k]);
+    int num = 0;
+    *largest = 0.0;
+    for (size_t n = k; n < b->count && num < most; n = b->next[n]) {
+        fmo_fock_job *const job = &b->jobs[n];
+        fmo_error err = {FMO_OK, ""};
+        double own = 0.0;
+        if (n != k && (b->taken[n] || job->source || fmo_build_wanted(job) != wanted)) continue;
+        mark_taken(b, n);
+        if (fmo_build_check(job, &own, &err) != FMO_OK) {
+            note(b, job, &err);
+            if (most == 1) return 0;
+            continue;
+        }
+        *largest = own > *largest ? own : *largest;
+        jobs[num++] = job;
+    }
+    return num;
+}
+
+/* Job k, with others of its plan: built, or waiting. */
+static void take(batch *b, size_t k)
+{
+    fmo_fock_job *jobs[FMO_PLAN_DENSITIES_MAX];
+    fmo_fock_plan *const plan = b->jobs[k].plan, *const owner = fmo_build_owner(&b->jobs[k]);
+    fmo_error err = {FMO_OK, ""};
+    double largest = 0.0;
+    int num = 1;
+    if (plan->running) finish(b, plan);
+    if (owner->running) finish(b, owner);
+    if (b->how.on_device) {
+        mark_taken(b, k);
+        b->waiting[b->waiting_num++] = &b->jobs[k];
+        return;
+    }
+    num = collect(b, k, jobs, &largest);
+    if (!num) return;
+    if (plan->mode->build || owner != plan) {
+        if (owner != plan) start_waiting(b); /* the owner may be waiting to build */
+        if (plan->running) finish(b, plan);
+        if (owner->running) finish(b, owner);
+        (void)fmo_build((const fmo_fock_job *const *)jobs, num, largest, &err);
+        for (int n = 0; n < num; n++) note(b, jobs[n], &err);
+        return;
+    }
+    if (fmo_build_begin((const fmo_fock_job *const *)jobs, 1, largest, &err) != FMO_OK) {
+        note(b, jobs[0], &err);
+        return;
+    }
+    if (b->waiting_num == WAITING_MAX) start_waiting(b);
+    b->waiting[b->waiting_num++] = jobs[0];
+}
+
+/* Takes a plan for this call; 0: another call has it. */
+static int enter_plan(batch *b, fmo_fock_plan *plan)
+{
+    if (__atomic_load_n(&plan->batch, __ATOMIC_ACQUIRE) == b) return 1;
+    if (!fmo_plan_enter(plan)) return 0;
+    plan->round = 0;
+    plan->last_job = b->count;
+    __atomic_store_n(&plan->batch, b, __ATOMIC_RELEASE);
+    return 1;
+}
+
+static void leave_plan(batch *b, fmo_fock_plan *plan)
+{
+    if (__atomic_load_n(&plan->batch, __ATOMIC_ACQUIRE) != b) return;
+    __atomic_store_n(&plan->batch, NULL, __ATOMIC_RELEASE);
+    fmo_plan_leave(plan);
+}
+
+/* Takes all plans for this call; jobs with a plan that another call has are noted. */
+static void enter(batch *b)
+{
+    b->left = b->count;
     for (size_t k = 0; k < b->count; k++) {
         fmo_fock_plan *const plan = b->jobs[k].plan;
         fmo_error err = {FMO_OK, ""};
         b->jobs[k].status = FMO_OK;
-        if (__atomic_load_n(&plan->batch, __ATOMIC_ACQUIRE) == b) continue;
-        if (fmo_plan_enter(plan)) {
-            plan->round = 0;
-            __atomic_store_n(&plan->batch, b, __ATOMIC_RELEASE);
+        b->next[k] = b->count;
+        if (enter_plan(b, plan) && enter_plan(b, fmo_build_owner(&b->jobs[k]))) {
+            if (plan->last_job < b->count) b->next[plan->last_job] = k;
+            plan->last_job = k;
             continue;
         }
         (void)fmo_error_set(&err, FMO_ERR_ARGUMENT,
                             "another thread is building with this plan: make a plan for each "
                             "thread");
         note(b, &b->jobs[k], &err);
-        left--;
-    }
-    return left;
-}
-
-static void leave(batch *b)
-{
-    for (size_t k = 0; k < b->count; k++) {
-        fmo_fock_plan *const plan = b->jobs[k].plan;
-        if (__atomic_load_n(&plan->batch, __ATOMIC_ACQUIRE) != b) continue;
-        __atomic_store_n(&plan->batch, NULL, __ATOMIC_RELEASE);
-        fmo_plan_leave(plan);
+        mark_taken(b, k);
     }
 }
 
-static void run(batch *b, char *taken)
+static void run(batch *b)
 {
-    size_t left = enter(b);
-    for (size_t k = 0; k < b->count; k++) taken[k] = b->jobs[k].status != FMO_OK;
-    for (size_t round = 1; left > 0; round++) {
+    enter(b);
+    for (size_t round = 1; b->left > 0; round++) {
         for (size_t k = 0; k < b->count; k++) {
             fmo_fock_plan *const plan = b->jobs[k].plan;
-            if (taken[k] || plan->round == round) continue;
+            if (b->taken[k] || plan->round == round) continue;
             plan->round = round;
-            taken[k] = 1;
-            left--;
-            take(b, &b->jobs[k]);
+            take(b, k);
         }
         start_waiting(b);
     }
     for (size_t k = 0; k < b->count; k++)
         if (b->jobs[k].plan->batch == b && b->jobs[k].plan->running) finish(b, b->jobs[k].plan);
-    leave(b);
+    for (size_t k = 0; k < b->count; k++) {
+        leave_plan(b, b->jobs[k].plan);
+        leave_plan(b, fmo_build_owner(&b->jobs[k]));
+    }
+}
+
+/* Whether a job's source is one that its plan can take. */
+static int source_fits(const fmo_fock_job *job, int on_device, char *why, size_t size)
+{
+    const fmo_fock_plan *plan = job->plan, *source = job->source;
+    if (on_device)
+        (void)snprintf(why, size, "source: not with matrices in GPU memory");
+    else if (!plan->mode->takes_source)
+        (void)snprintf(why, size, "source: the plan's mode is %s, expected cpu or fused",
+                       fmo_mode_name(plan->options.mode));
+    else if (source->mode != plan->mode || source->options.device != plan->options.device)
+        (void)snprintf(why, size, "source: expected a plan of the same mode and GPU");
+    else if (fmo_scatter_sums_integers(source->options.scatter) !=
+             fmo_scatter_sums_integers(plan->options.scatter))
+        (void)snprintf(why, size, "source: scatter = fixed in one plan and not in the other");
+    else if (job->exchange)
+        (void)snprintf(why, size, "source: exchange must be NULL, only J has another's density");
+    else
+        return 1;
+    return 0;
 }
 
 /* Refuses the whole call: nothing has been touched. */
@@ -141,34 +233,106 @@ static fmo_status refuse(fmo_fock_job *jobs, size_t count, size_t job, const cha
     return fmo_error_set(err, own.status, "%s", own.message);
 }
 
+/* A matrix of a job. */
+typedef struct matrix {
+    fmo_argument is;
+    size_t job;
+    int place; /* among the matrices of its job */
+} matrix;
+
+static int by_address(const void *x, const void *y)
+{
+    const uintptr_t a = (uintptr_t)((const matrix *)x)->is.at;
+    const uintptr_t b = (uintptr_t)((const matrix *)y)->is.at;
+    return (a > b) - (a < b);
+}
+
+static uintptr_t end_of(const matrix *m)
+{
+    return (uintptr_t)m->is.at + m->is.bytes;
+}
+
+/* FMO_ERR_ARGUMENT if a matrix that is written shares memory with another, and which; or
+ * FMO_ERR_MEMORY. In order of addresses a matrix overlaps one before it if it overlaps the one of
+ * those that ends last. */
+static fmo_status check_overlaps(const fmo_fock_job *jobs, size_t count, size_t *number, char *why,
+                                 size_t size)
+{
+    matrix *const all = malloc(3 * count * sizeof *all);
+    if (!all) return FMO_ERR_MEMORY;
+    for (size_t k = 0; k < count; k++) {
+        const fmo_fock_job *job = &jobs[k];
+        const size_t bytes = fmo_plan_matrix_bytes(job->plan);
+        const size_t given = fmo_plan_matrix_bytes(fmo_build_owner(job));
+        all[3 * k] = (matrix){{"density", job->density, given, 0}, k, 0};
+        all[3 * k + 1] = (matrix){{"coulomb", job->coulomb, job->coulomb ? bytes : 0, 1}, k, 1};
+        all[3 * k + 2] = (matrix){{"exchange", job->exchange, job->exchange ? bytes : 0, 1}, k, 2};
+    }
+    qsort(all, 3 * count, sizeof *all, by_address);
+    const matrix *last = NULL, *last_written = NULL; /* that end last */
+    fmo_status status = FMO_OK;
+    for (size_t k = 0; status == FMO_OK && k < 3 * count; k++) {
+        const matrix *m = &all[k], *other = m->is.written ? last : last_written;
+        if (other && fmo_arguments_overlap(&other->is, &m->is)) {
+            const int later = m->job != other->job ? m->job > other->job : m->place < other->place;
+            const matrix *const a = later ? m : other, *const b = later ? other : m;
+            *number = a->job;
+            if (a->job == b->job)
+                (void)snprintf(why, size, "%s and %s overlap: give each an array of its own",
+                               a->is.name, b->is.name);
+            else
+                (void)snprintf(why, size,
+                               "%s overlaps %s of job %zu: give each an array of its own",
+                               a->is.name, b->is.name, b->job);
+            status = FMO_ERR_ARGUMENT;
+        }
+        if (!last || end_of(m) > end_of(last)) last = m;
+        if (m->is.written && (!last_written || end_of(m) > end_of(last_written))) last_written = m;
+    }
+    free(all);
+    return status;
+}
+
 static fmo_status build_batch(const char *call, fmo_fock_job *jobs, size_t count, int on_device,
                               fmo_error *err)
 {
-    char why[96];
+    char why[160];
     if (count == 0) return FMO_OK;
-    if (!jobs) return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: NULL", call);
+    const fmo_status given = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(jobs));
+    if (given != FMO_OK) return given;
     for (size_t k = 0; k < count; k++) {
         const fmo_fock_job *job = &jobs[k];
-        if (!job->plan || !job->density || !job->coulomb || !job->exchange)
-            return refuse(jobs, count, k, call, "NULL", err);
+        const char *const missing = !job->plan               ? "plan is NULL"
+                                    : !job->density          ? "density is NULL"
+                                    : !fmo_build_wanted(job) ? "coulomb and exchange are NULL"
+                                                             : NULL;
+        if (missing) return refuse(jobs, count, k, call, missing, err);
+        if (job->source) {
+            if (source_fits(job, on_device, why, sizeof why)) continue;
+            return refuse(jobs, count, k, call, why, err);
+        }
         if (!on_device || job->plan->mode->start) continue;
         (void)snprintf(why, sizeof why, "the plan's mode is %s, expected fused",
                        fmo_mode_name(job->plan->options.mode));
         return refuse(jobs, count, k, call, why, err);
     }
+    size_t job = 0;
+    fmo_status status = check_overlaps(jobs, count, &job, why, sizeof why);
+    if (status == FMO_ERR_ARGUMENT) return refuse(jobs, count, job, call, why, err);
     batch b = {.jobs = jobs,
                .count = count,
                .how = {.on_device = on_device, .lead = jobs[0].plan},
+               .next = malloc(count * sizeof *b.next),
+               .taken = calloc(count, 1),
                .waiting = malloc(count * sizeof *b.waiting),
                .failed = count};
-    char *const taken = calloc(count, 1);
-    fmo_status status = FMO_OK;
-    if (b.waiting && taken)
-        run(&b, taken);
+    if (status == FMO_OK && b.next && b.taken && b.waiting)
+        run(&b);
     else
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu jobs", count);
+    free(b.next);
+    free(b.taken);
     free(b.waiting);
-    free(taken);
     if (b.failed == count) return status;
     return fmo_error_set(err, b.failure.status, "job %zu: %s", b.failed, b.failure.message);
 }

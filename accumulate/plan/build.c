@@ -5,89 +5,135 @@
 
 #include "accumulate/plan/plan.h"
 #include "accumulate/rules/digest.h"
+#include "integrals/arguments.h"
 #include "integrals/tables.h"
 
-/* Finite, symmetric; its largest element is noted. */
-static fmo_status check_density(fmo_fock_plan *plan, const double *D, fmo_error *err)
+int fmo_build_wanted(const fmo_fock_job *job)
 {
-    const size_t n = (size_t)plan->basis->ao_num;
-    double largest = 0.0;
+    return (job->coulomb ? FMO_TERMS_J : 0) | (job->exchange ? FMO_TERMS_K : 0);
+}
+
+fmo_fock_plan *fmo_build_owner(const fmo_fock_job *job)
+{
+    return job->source ? job->source : job->plan;
+}
+
+fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *err)
+{
+    const double *D = job->density;
+    const size_t n = (size_t)fmo_build_owner(job)->basis->ao_num;
+    job->plan->built = 0;
+    *largest = 0.0;
     for (size_t i = 0; i < n * n; i++) {
         if (!isfinite(D[i]))
             return fmo_error_set(err, FMO_ERR_INPUT, "density[%zu][%zu] = %g: not finite", i / n,
                                  i % n, D[i]);
-        largest = fmax(largest, fabs(D[i]));
+        *largest = fmax(*largest, fabs(D[i]));
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)
-            if (fabs(D[i * n + j] - D[j * n + i]) > 1e-10 * largest)
+            if (fabs(D[i * n + j] - D[j * n + i]) > 1e-10 * *largest)
                 return fmo_error_set(err, FMO_ERR_INPUT,
                                      "density[%zu][%zu] - density[%zu][%zu] = %g: expected a "
                                      "symmetric density",
                                      i, j, j, i, D[i * n + j] - D[j * n + i]);
-    plan->density_largest = largest; /* factors are at most 1 */
     return FMO_OK;
 }
 
-/* The caller's density in internal order, with its block maxima. */
-static void order_density(fmo_fock_plan *plan, const double *D)
+/* One of the caller's densities in internal order; block maxima become those of all so far. */
+static void order_density(fmo_fock_plan *plan, const double *D, double *density)
 {
     const fmo_basis *b = plan->basis;
+    fmo_plan_matrices *const m = &plan->matrices;
     const size_t n = (size_t)b->ao_num, ns = (size_t)b->shell_num;
     for (size_t a = 0; a < n; a++) {
         const size_t p = (size_t)b->ao_caller[a];
         for (size_t c = 0; c < n; c++) {
             const size_t q = (size_t)b->ao_caller[c];
-            plan->density[a * n + c] =
+            density[a * n + c] =
                 b->ao_factor[a] * b->ao_factor[c] * (0.5 * D[p * n + q] + 0.5 * D[q * n + p]);
         }
     }
-    plan->density_largest = 0.0;
     for (size_t s = 0; s < ns; s++) {
-        plan->row_max[s] = 0.0;
         for (size_t t = 0; t < ns; t++) {
             const fmo_shell *A = &b->shell[s], *B = &b->shell[t];
             double block = 0.0;
             for (int x = 0; x < fmo_shell_functions(A->ang_mom); x++)
                 for (int y = 0; y < fmo_shell_functions(B->ang_mom); y++)
-                    block = fmax(block, fabs(plan->density[(size_t)(A->ao_begin + x) * n +
-                                                           (size_t)(B->ao_begin + y)]));
-            plan->density_max[s * ns + t] = block;
-            plan->row_max[s] = fmax(plan->row_max[s], block);
+                    block = fmax(
+                        block,
+                        fabs(density[(size_t)(A->ao_begin + x) * n + (size_t)(B->ao_begin + y)]));
+            m->density_max[s * ns + t] = fmax(m->density_max[s * ns + t], block);
+            m->row_max[s] = fmax(m->row_max[s], block);
         }
-        plan->density_largest = fmax(plan->density_largest, plan->row_max[s]);
+        plan->density_largest = fmax(plan->density_largest, m->row_max[s]);
     }
 }
 
-fmo_status fmo_build_begin(fmo_fock_plan *plan, const double *density, fmo_error *err)
+static void order_densities(fmo_fock_plan *plan, const fmo_fock_job *const *jobs, int num)
 {
+    fmo_plan_matrices *const m = &plan->matrices;
+    const size_t n = (size_t)plan->basis->ao_num, ns = (size_t)plan->basis->shell_num;
+    m->num = num;
+    plan->density_largest = 0.0;
+    memset(m->density_max, 0, ns * ns * sizeof *m->density_max);
+    memset(m->row_max, 0, ns * sizeof *m->row_max);
+    for (int d = 0; d < num; d++)
+        order_density(plan, jobs[d]->density, m->density + (size_t)d * n * n);
+}
+
+/* A plan that is to build with elements of D up to `largest`. */
+static fmo_status get_ready(fmo_fock_plan *plan, double largest, int num, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    plan->density_largest = largest; /* factors are at most 1 */
+    if (plan->mode->needs_pairs && largest > plan->density_limit)
+        status = fmo_plan_make_pairs(plan, largest, err);
+    if (status == FMO_OK && plan->mode->build && !fmo_plan_make_matrices(plan, num))
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d densities of %d functions",
+                               num, plan->basis->ao_num);
+    return status;
+}
+
+fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double largest, fmo_error *err)
+{
+    fmo_fock_plan *const plan = jobs[0]->plan, *const owner = fmo_build_owner(jobs[0]);
     const size_t n = (size_t)plan->basis->ao_num;
-    plan->built = 0;
     plan->begun = fmo_now();
     memset(plan->profile.classes, 0, sizeof plan->profile.classes);
     plan->profile.screening_seconds = plan->profile.reduce_seconds = NAN;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
         plan->profile.classes[c].seconds = plan->profile.classes[c].compute_seconds = NAN;
     plan->profile.transfer_seconds = plan->profile.gpu_seconds = NAN;
-    fmo_status status = check_density(plan, density, err);
-    if (status == FMO_OK && plan->mode->needs_pairs && plan->density_largest > plan->density_limit)
-        status = fmo_plan_make_pairs(plan, plan->density_largest, err);
-    if (status == FMO_OK && plan->mode->build) {
-        order_density(plan, density);
-        memset(plan->coulomb, 0, n * n * sizeof *plan->coulomb);
-        memset(plan->exchange, 0, n * n * sizeof *plan->exchange);
-    }
-    return status;
+    plan->profile.densities = num;
+    fmo_status status = get_ready(plan, largest, num, err);
+    if (status == FMO_OK && owner != plan) status = get_ready(owner, largest, num, err);
+    if (status != FMO_OK || !plan->mode->build) return status;
+    fmo_plan_matrices *const m = &plan->matrices;
+    order_densities(owner, jobs, num);
+    m->num = num;
+    m->wanted = fmo_build_wanted(jobs[0]);
+    m->given = jobs[0]->density;
+    memset(m->coulomb, 0, (size_t)num * n * n * sizeof *m->coulomb);
+    memset(m->exchange, 0, (size_t)num * n * n * sizeof *m->exchange);
+    return FMO_OK;
 }
 
-void fmo_build_end(fmo_fock_plan *plan, double *coulomb, double *exchange)
+void fmo_build_end(const fmo_fock_job *const *jobs, int num)
 {
-    if (plan->mode->build) {
-        fmo_basis_matrix_to_caller(plan->basis, plan->coulomb, FMO_DIGEST_FINAL_J, coulomb);
-        fmo_basis_matrix_to_caller(plan->basis, plan->exchange, FMO_DIGEST_FINAL_K, exchange);
-    } else {
-        plan->mode->give(plan, coulomb, exchange);
+    fmo_fock_plan *const plan = jobs[0]->plan;
+    const fmo_plan_matrices *const m = &plan->matrices;
+    const size_t n = (size_t)plan->basis->ao_num;
+    for (int d = 0; d < num && plan->mode->build; d++) {
+        const size_t at = (size_t)d * n * n;
+        if (jobs[d]->coulomb)
+            fmo_basis_matrix_to_caller(plan->basis, m->coulomb + at, FMO_DIGEST_FINAL_J,
+                                       jobs[d]->coulomb);
+        if (jobs[d]->exchange)
+            fmo_basis_matrix_to_caller(plan->basis, m->exchange + at, FMO_DIGEST_FINAL_K,
+                                       jobs[d]->exchange);
     }
+    if (plan->mode->give) plan->mode->give(plan, jobs[0]->coulomb, jobs[0]->exchange);
     plan->profile.seconds = fmo_now() - plan->begun;
     plan->built = 1;
 }
@@ -103,21 +149,33 @@ static fmo_status measure(fmo_fock_plan *plan, fmo_error *err)
     return status;
 }
 
-static fmo_status build(fmo_fock_plan *plan, const double *density, double *coulomb,
-                        double *exchange, fmo_error *err)
+/* What screening left out of the quartets between two plans. */
+static void count_between(fmo_fock_plan *plan, const fmo_fock_plan *source)
 {
-    fmo_status status = fmo_build_begin(plan, density, err);
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        const int bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
+        fmo_class_profile *p = &plan->profile.classes[c];
+        p->quartets_skipped =
+            (int64_t)plan->pairs.list[bra].all * source->pairs.list[ket].all - p->quartets;
+        if (bra != ket)
+            p->quartets_skipped += (int64_t)plan->pairs.list[ket].all * source->pairs.list[bra].all;
+    }
+}
+
+fmo_status fmo_build(const fmo_fock_job *const *jobs, int num, double largest, fmo_error *err)
+{
+    fmo_fock_plan *const plan = jobs[0]->plan, *const owner = fmo_build_owner(jobs[0]);
+    fmo_status status = fmo_build_begin(jobs, num, largest, err);
     if (status == FMO_OK && plan->mode->build) {
-        status = plan->mode->build(plan, density, err);
+        status = plan->mode->build(plan, owner != plan ? owner : NULL, err);
     } else if (status == FMO_OK) {
-        fmo_fock_job job = {.plan = plan, .density = density};
-        fmo_fock_job *const jobs[] = {&job};
         fmo_start how = {.on_device = 0};
         status = plan->mode->start(jobs, 1, &how, err);
         if (status == FMO_OK) status = plan->mode->finish(plan, err);
     }
-    if (status == FMO_OK) status = measure(plan, err);
-    if (status == FMO_OK) fmo_build_end(plan, coulomb, exchange);
+    if (status == FMO_OK && owner == plan) status = measure(plan, err);
+    if (status == FMO_OK && owner != plan) count_between(plan, owner);
+    if (status == FMO_OK) fmo_build_end(jobs, num);
     return status;
 }
 
@@ -130,13 +188,35 @@ static fmo_status in_use(const char *call, fmo_error *err)
                          call);
 }
 
+/* Plan and matrices: there, and apart from each other. */
+static fmo_status check_matrices(const char *call, const fmo_fock_plan *plan, const double *density,
+                                 const double *coulomb, const double *exchange, fmo_error *err)
+{
+    const size_t bytes = plan ? fmo_plan_matrix_bytes(plan) : 0;
+    if (plan && density && !coulomb && !exchange)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "%s: coulomb and exchange are NULL: give one of them", call);
+    /* one that is not wanted lies nowhere */
+    const fmo_argument J = {"coulomb", coulomb ? (const void *)coulomb : plan, coulomb ? bytes : 0,
+                            1};
+    const fmo_argument K = {"exchange", exchange ? (const void *)exchange : plan,
+                            exchange ? bytes : 0, 1};
+    const fmo_argument all[] = {FMO_GIVEN(plan), FMO_READ(density, bytes), J, K};
+    return fmo_arguments_check(call, all, sizeof all / sizeof *all, err);
+}
+
 fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *coulomb,
                           double *exchange, fmo_error *err)
 {
-    if (!plan || !density || !coulomb || !exchange)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build: NULL");
+    const fmo_fock_job job = {
+        .plan = plan, .density = density, .coulomb = coulomb, .exchange = exchange};
+    const fmo_fock_job *const jobs[] = {&job};
+    double largest = 0.0;
+    fmo_status status = check_matrices("fmo_fock_build", plan, density, coulomb, exchange, err);
+    if (status != FMO_OK) return status;
     if (!fmo_plan_enter(plan)) return in_use("fmo_fock_build", err);
-    const fmo_status status = build(plan, density, coulomb, exchange, err);
+    status = fmo_build_check(&job, &largest, err);
+    if (status == FMO_OK) status = fmo_build(jobs, 1, largest, err);
     fmo_plan_leave(plan);
     return status;
 }
@@ -144,17 +224,19 @@ fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *co
 fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density, double *coulomb,
                                  double *exchange, fmo_error *err)
 {
-    if (!plan || !density || !coulomb || !exchange)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_build_device: NULL");
+    fmo_status status =
+        check_matrices("fmo_fock_build_device", plan, density, coulomb, exchange, err);
+    if (status != FMO_OK) return status;
     if (!plan->mode->start)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fock_build_device: the plan's mode is %s, expected fused",
                              fmo_mode_name(plan->options.mode));
     if (!fmo_plan_enter(plan)) return in_use("fmo_fock_build_device", err);
-    fmo_fock_job job = {plan, density, coulomb, exchange, FMO_OK, NULL};
-    fmo_fock_job *const jobs[] = {&job};
+    const fmo_fock_job job = {
+        .plan = plan, .density = density, .coulomb = coulomb, .exchange = exchange};
+    const fmo_fock_job *const jobs[] = {&job};
     fmo_start how = {.on_device = 1, .lead = plan};
-    const fmo_status status = plan->mode->start(jobs, 1, &how, err);
+    status = plan->mode->start(jobs, 1, &how, err);
     fmo_plan_leave(plan);
     return status;
 }

@@ -3,13 +3,16 @@
 
 #include <math.h>
 #include <omp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "accumulate/gpu/gpu.h"
+#include "integrals/arguments.h"
 #include "integrals/tables.h"
+#include "integrals/threads.h"
 
 double fmo_now(void)
 {
@@ -34,6 +37,36 @@ size_t fmo_plan_memory(const fmo_fock_plan *plan)
         fclose(f);
     }
     return kib ? (size_t)kib * 1024 : SIZE_MAX;
+}
+
+void fmo_plan_note(fmo_fock_plan *plan, const char *format, ...)
+{
+    char *const notice = plan->profile.notice, text[sizeof plan->profile.notice];
+    const size_t used = strlen(notice);
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!strstr(notice, text))
+        (void)snprintf(notice + used, sizeof plan->profile.notice - used, "%s%s", used ? "; " : "",
+                       text);
+}
+
+int fmo_fock_threads(int asked)
+{
+    return fmo_threads(asked);
+}
+
+/* As many threads as there can be; `possible`: how many that is, where it is known. */
+static void choose_threads(fmo_fock_plan *plan, int possible)
+{
+    const int asked = plan->options.threads > 0 ? plan->options.threads : omp_get_max_threads();
+    plan->options.threads = possible ? possible : fmo_threads(asked);
+    if (plan->options.threads < asked)
+        fmo_plan_note(plan,
+                      "%d thread%s instead of %d: more are of no use on this machine, or cannot be "
+                      "started (ulimit -u, -v, control groups)",
+                      plan->options.threads, plan->options.threads > 1 ? "s" : "", asked);
 }
 
 static const fmo_mode_implementation *const implementation[FMO_MODE_COUNT] = {
@@ -98,6 +131,11 @@ static fmo_status choose_mode(fmo_fock_plan *plan, fmo_error *err)
     return FMO_OK;
 }
 
+size_t fmo_plan_matrix_bytes(const fmo_fock_plan *plan)
+{
+    return (size_t)plan->basis->ao_num * (size_t)plan->basis->ao_num * sizeof(double);
+}
+
 int64_t fmo_plan_quartets(const fmo_fock_plan *plan, fmo_eri_class eri_class)
 {
     const int bra = fmo_eri_class_bra(eri_class), ket = fmo_eri_class_ket(eri_class);
@@ -136,33 +174,42 @@ void fmo_fock_plan_destroy(fmo_fock_plan *plan)
     if (plan->mode && plan->mode->release) plan->mode->release(plan);
     fmo_shell_pairs_free(&plan->pairs);
     fmo_basis_destroy(plan->basis);
-    free(plan->density);
-    free(plan->coulomb);
-    free(plan->exchange);
-    free(plan->density_max);
-    free(plan->row_max);
+    free(plan->matrices.density);
+    free(plan->matrices.coulomb);
+    free(plan->matrices.exchange);
+    free(plan->matrices.density_max);
+    free(plan->matrices.row_max);
     free(plan);
 }
 
-/* The matrices that modes of the host work with; 0 without memory. */
-static int make_matrices(fmo_fock_plan *plan)
+int fmo_plan_make_matrices(fmo_fock_plan *plan, int densities)
 {
+    fmo_plan_matrices *const m = &plan->matrices;
     const size_t n = (size_t)plan->basis->ao_num, ns = (size_t)plan->basis->shell_num;
-    plan->density = malloc(n * n * sizeof *plan->density);
-    plan->coulomb = malloc(n * n * sizeof *plan->coulomb);
-    plan->exchange = malloc(n * n * sizeof *plan->exchange);
-    plan->density_max = malloc(ns * ns * sizeof *plan->density_max);
-    plan->row_max = malloc(ns * sizeof *plan->row_max);
-    return plan->density && plan->coulomb && plan->exchange && plan->density_max && plan->row_max;
+    const size_t bytes = (size_t)densities * n * n * sizeof(double);
+    if (densities <= m->room) return 1;
+    m->room = 0;
+    free(m->density);
+    free(m->coulomb);
+    free(m->exchange);
+    m->density = malloc(bytes);
+    m->coulomb = malloc(bytes);
+    m->exchange = malloc(bytes);
+    if (!m->density_max) m->density_max = malloc(ns * ns * sizeof *m->density_max);
+    if (!m->row_max) m->row_max = malloc(ns * sizeof *m->row_max);
+    if (!m->density || !m->coulomb || !m->exchange || !m->density_max || !m->row_max) return 0;
+    m->room = densities;
+    return 1;
 }
 
-static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options, int in_batch,
+/* possible: threads that there can be, of a plan of a batch; 0: of a plan on its own. */
+static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options, int possible,
                          int share, int shares, fmo_fock_plan **plan_out, fmo_error *err)
 {
     const double start = fmo_now();
     fmo_fock_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a plan");
-    plan->in_batch = in_batch;
+    plan->in_batch = possible > 0;
     plan->share = share;
     plan->shares = shares;
     if (options)
@@ -173,10 +220,10 @@ static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options
     fmo_status status = fmo_options_check(&plan->options, err);
     if (status == FMO_OK) status = choose_mode(plan, err);
     if (status != FMO_OK) goto done;
-    if (!plan->options.threads) plan->options.threads = omp_get_max_threads();
+    choose_threads(plan, possible);
 
     plan->basis = fmo_basis_copy(basis);
-    if (!plan->basis || (plan->mode->build && !make_matrices(plan))) {
+    if (!plan->basis || (plan->mode->build && !fmo_plan_make_matrices(plan, 1))) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the matrices of %d functions",
                                basis->ao_num);
         goto done;
@@ -198,9 +245,10 @@ done:
 fmo_status fmo_fock_plan_create(const fmo_basis *basis, const fmo_fock_options *options,
                                 fmo_fock_plan **plan, fmo_error *err)
 {
-    if (!basis || !plan) return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_plan_create: NULL");
-    *plan = NULL;
-    return create(basis, options, 0, 0, 1, plan, err);
+    if (plan) *plan = NULL;
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_fock_plan_create", err, FMO_GIVEN(basis), FMO_GIVEN(plan));
+    return given != FMO_OK ? given : create(basis, options, 0, 0, 1, plan, err);
 }
 
 fmo_status fmo_plan_create_share(const fmo_basis *basis, const fmo_fock_options *options, int share,
@@ -228,29 +276,39 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
                                       const fmo_fock_options *options, fmo_fock_plan **plans,
                                       fmo_error *errs)
 {
-    const int asked = options && options->threads ? options->threads : omp_get_max_threads();
-    const int threads = (size_t)asked < count ? asked : (int)count;
     size_t failed = count;
     fmo_status status = FMO_OK;
     fmo_fock_options own;
     if (count == 0) return FMO_OK;
-    if (!basis || !plans) return FMO_ERR_ARGUMENT;
+    fmo_error refused = {FMO_OK, ""};
+    if (FMO_CHECK_ARGUMENTS("fmo_fock_plan_create_batch", &refused, FMO_GIVEN(basis),
+                            FMO_GIVEN(plans)) != FMO_OK) {
+        for (size_t k = 0; k < count; k++) {
+            if (plans) plans[k] = NULL;
+            if (errs) errs[k] = refused;
+        }
+        return refused.status;
+    }
     if (options)
         own = *options;
     else
         fmo_fock_options_init(&own);
+    /* Once for all plans; what is out of range is refused with each. */
+    const int possible = fmo_threads(own.threads);
+    const int threads = (size_t)possible < count ? possible : (int)count;
     /* The GPU of this thread, not one that the others would choose; asking also starts the driver,
      * once. */
     if (own.device < 0 && own.mode != FMO_MODE_CPU && own.mode != FMO_MODE_REFERENCE)
         (void)fmo_gpu_probe(&own.device, NULL);
-#pragma omp parallel for num_threads(threads > 0 ? threads : 1) schedule(dynamic)
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (size_t k = 0; k < count; k++) {
         fmo_error failure = {FMO_OK, ""};
         plans[k] = NULL;
         if (basis[k])
-            (void)create(basis[k], &own, 1, 0, 1, &plans[k], &failure);
+            (void)create(basis[k], &own, possible, 0, 1, &plans[k], &failure);
         else
-            (void)fmo_error_set(&failure, FMO_ERR_ARGUMENT, "fmo_fock_plan_create_batch: NULL");
+            (void)fmo_error_set(&failure, FMO_ERR_ARGUMENT,
+                                "fmo_fock_plan_create_batch: basis[%zu] is NULL", k);
         if (errs) errs[k] = failure;
 #pragma omp critical(fmo_plan_batch)
         if (failure.status != FMO_OK && k < failed) {
@@ -264,8 +322,9 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
 fmo_status fmo_fock_plan_profile(const fmo_fock_plan *plan, fmo_fock_profile *profile,
                                  fmo_error *err)
 {
-    if (!plan || !profile)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_plan_profile: NULL");
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_fock_plan_profile", err, FMO_GIVEN(plan), FMO_GIVEN(profile));
+    if (given != FMO_OK) return given;
     if (!plan->built)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fock_plan_profile: nothing has been built with this plan yet");

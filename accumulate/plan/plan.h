@@ -25,6 +25,21 @@ typedef struct fmo_start {
     int marked;
 } fmo_start;
 
+/* Densities of one plan that are built together, at most. */
+enum { FMO_PLAN_DENSITIES_MAX = 8 };
+
+/* What modes with `build` work with, in internal order. Matrices of several densities stand one
+ * behind the other, what screening wants to know is that of all of them. */
+typedef struct fmo_plan_matrices {
+    int room;                             /* densities that there is memory for */
+    int num;                              /* of the running build */
+    int wanted;                           /* of it: FMO_TERMS_... */
+    const double *given;                  /* its first density as the caller has it */
+    double *density, *coulomb, *exchange; /* [num][nao][nao] */
+    double *density_max;                  /* [nshell][nshell] block maxima of |D| */
+    double *row_max;                      /* [nshell] maximum of a row of density_max */
+} fmo_plan_matrices;
+
 /* A mode has `build`, or `start` with what belongs to it. */
 typedef struct fmo_mode_implementation {
     /* Called once; may put its state into plan->state. */
@@ -35,12 +50,16 @@ typedef struct fmo_mode_implementation {
     /* Adds what a build takes on top of the plan; NULL where the mode cannot tell. */
     void (*workspace)(const fmo_fock_plan *plan, fmo_fock_memory *memory);
 
-    /* plan->density (`density` is the caller's) -> plan->coulomb, plan->exchange, which are X^J and
-     * X^K of digest.h in internal order, zero on entry; the plan does the rest. */
-    fmo_status (*build)(fmo_fock_plan *plan, const double *density, fmo_error *err);
+    /* plan->matrices: densities -> X^J and X^K of digest.h, zero on entry, as far as they are
+     * wanted; the plan does the rest. With a source the densities are the source's, in its own
+     * matrices. */
+    fmo_status (*build)(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err);
+    /* Densities that `build` takes at a time, up to FMO_PLAN_DENSITIES_MAX; NULL: one. */
+    int (*densities)(const fmo_fock_plan *plan);
 
     /* Queues builds of plans of this mode, all different. */
-    fmo_status (*start)(fmo_fock_job *const *jobs, size_t count, fmo_start *how, fmo_error *err);
+    fmo_status (*start)(const fmo_fock_job *const *jobs, size_t count, fmo_start *how,
+                        fmo_error *err);
     /* Waits for a build that was started with matrices of the host, and fills in the profile. */
     fmo_status (*finish)(fmo_fock_plan *plan, fmo_error *err);
     /* J and K of the finished build, in the caller's order. */
@@ -49,7 +68,8 @@ typedef struct fmo_mode_implementation {
     fmo_status (*measure)(fmo_fock_plan *plan, fmo_error *err);
 
     int needs_pairs;
-    int sp_pairs; /* the pairs are to be sp pairs (shell_pair.h) */
+    int takes_source; /* J of another plan's density (fmo_fock_job.source) */
+    int sp_pairs;     /* the pairs are to be sp pairs (shell_pair.h) */
 } fmo_mode_implementation;
 
 extern const fmo_mode_implementation fmo_mode_cpu;
@@ -66,16 +86,14 @@ struct fmo_fock_plan {
     int share, shares;    /* of all work, what builds do: share 0 of 1 is all of it */
     double density_limit; /* pairs are pruned for |D| up to this */
     double density_largest;
-    /* Of modes with `build`, in internal order, [nao][nao]. */
-    double *density, *coulomb, *exchange;
-    double *density_max; /* [nshell][nshell] block maxima of |D| */
-    double *row_max;     /* [nshell] maximum of a row of density_max */
-    int scatter_open;    /* auto chose by structure and has not seen a build's duplication yet */
+    fmo_plan_matrices matrices; /* of modes with `build` */
+    int scatter_open; /* auto chose by structure and has not seen a build's duplication yet */
     int built;
     double begun;          /* when the last build was */
     int in_use;            /* some call works with the plan; set and tested atomically */
     const void *batch;     /* the call of fmo_fock_build_batch that does */
     size_t round;          /* of that call, in which the plan had a job */
+    size_t last_job;       /* of that call, of this plan */
     fmo_fock_job *running; /* started, not finished; NULL: none */
     fmo_fock_profile profile;
 };
@@ -96,8 +114,15 @@ fmo_status fmo_plan_create_share(const fmo_basis *basis, const fmo_fock_options 
 fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *size, fmo_work *work,
                               fmo_error *err);
 
+/* Bytes of the density, J or K of a plan. */
+size_t fmo_plan_matrix_bytes(const fmo_fock_plan *plan);
+
 /* Seconds on a monotonic clock. */
 double fmo_now(void);
+
+/* Adds to profile.notice, unless it is there already. */
+void fmo_plan_note(fmo_fock_plan *plan, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Calls the progress callback, if there is one. */
 void fmo_plan_progress(const fmo_fock_plan *plan, double fraction);
@@ -115,12 +140,25 @@ fmo_status fmo_plan_make_pairs(fmo_fock_plan *plan, double largest, fmo_error *e
 int fmo_plan_enter(fmo_fock_plan *plan);
 void fmo_plan_leave(fmo_fock_plan *plan);
 
+/* Memory for the matrices of so many densities; 0 without. */
+int fmo_plan_make_matrices(fmo_fock_plan *plan, int densities);
+
 /* ---- build.c: the steps of fmo_fock_build ---- */
 
-/* Checks the density and gets the plan ready for it. */
-fmo_status fmo_build_begin(fmo_fock_plan *plan, const double *density, fmo_error *err);
+/* What a job wants: FMO_TERMS_... */
+int fmo_build_wanted(const fmo_fock_job *job);
+/* The plan whose density a job has. */
+fmo_fock_plan *fmo_build_owner(const fmo_fock_job *job);
+/* Begins with a job: is its density finite and symmetric? Notes its largest element. */
+fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *err);
+/* Gets the plan ready for jobs of it that want the same, with densities that are good, of elements
+ * up to `largest`. */
+fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double largest,
+                           fmo_error *err);
 /* Hands J and K over: the only step that writes them. */
-void fmo_build_end(fmo_fock_plan *plan, double *coulomb, double *exchange);
+void fmo_build_end(const fmo_fock_job *const *jobs, int num);
+/* All of it; modes that `start` builds take one job. */
+fmo_status fmo_build(const fmo_fock_job *const *jobs, int num, double largest, fmo_error *err);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "accumulate/plan/plan.h"
+#include "integrals/arguments.h"
 
 /* A pair before sorting (shell_pair.c), and its copy in glibc's qsort. */
 enum { CANDIDATE_BYTES = 2 * 24 };
@@ -28,13 +29,15 @@ fmo_status fmo_fock_workspace(const fmo_basis *basis, const fmo_fock_options *op
 {
     fmo_fock_options wanted;
     fmo_fock_plan *plan = NULL;
-    if (!basis || !memory) return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_workspace: NULL");
+    fmo_status status =
+        FMO_CHECK_ARGUMENTS("fmo_fock_workspace", err, FMO_GIVEN(basis), FMO_GIVEN(memory));
+    if (status != FMO_OK) return status;
     if (options)
         wanted = *options;
     else
         fmo_fock_options_init(&wanted);
     if (wanted.mode == FMO_MODE_REFERENCE) wanted.memory = SIZE_MAX; /* it would refuse */
-    const fmo_status status = fmo_fock_plan_create(basis, &wanted, &plan, err);
+    status = fmo_fock_plan_create(basis, &wanted, &plan, err);
     if (status != FMO_OK) return status;
     if (!plan->mode->workspace) {
         fmo_fock_plan_destroy(plan);

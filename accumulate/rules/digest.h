@@ -30,6 +30,9 @@
     X(K, 1, 3, 0, 2)
 #define FMO_DIGEST_TABLE(X) FMO_DIGEST_J_TABLE(X) FMO_DIGEST_K_TABLE(X)
 
+/* What is wanted of a build. */
+enum { FMO_TERMS_J = 1, FMO_TERMS_K = 2, FMO_TERMS_ALL = FMO_TERMS_J | FMO_TERMS_K };
+
 /* Factors at the end, J = FMO_DIGEST_FINAL_J (X + X^T) and likewise for K. */
 #define FMO_DIGEST_FINAL_J 2.0
 #define FMO_DIGEST_FINAL_K 1.0

@@ -7,10 +7,10 @@
 #include "integrals/tables.h"
 
 /* What a primitive quartet costs, about: recursions go with the square of the order. */
-static double weight_of(int eri_class, const fmo_work_size *size)
+static double weight_of(int eri_class, const fmo_work_size *bra, const fmo_work_size *ket)
 {
     const int order = fmo_eri_class_order(eri_class);
-    return size[fmo_eri_class_bra(eri_class)].prims * size[fmo_eri_class_ket(eri_class)].prims *
+    return bra[fmo_eri_class_bra(eri_class)].prims * ket[fmo_eri_class_ket(eri_class)].prims *
            (1 + 2 * order * order);
 }
 
@@ -19,17 +19,24 @@ static fmo_status no_memory(fmo_error *err)
     return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a list of tasks");
 }
 
-fmo_status fmo_work_all(const fmo_work_size *size, fmo_work *work, fmo_error *err)
+fmo_status fmo_work_between(const fmo_work_size *bra, const fmo_work_size *ket, int unlike_only,
+                            fmo_work *work, fmo_error *err)
 {
     work->num = 0;
     work->task = calloc(FMO_ERI_CLASS_COUNT, sizeof *work->task);
     if (!work->task) return no_memory(err);
     for (int c = FMO_ERI_CLASS_COUNT - 1; c >= 0; c--) {
-        const int bras = size[fmo_eri_class_bra(c)].pairs;
-        if (bras && size[fmo_eri_class_ket(c)].pairs)
-            work->task[work->num++] = (fmo_task){(fmo_eri_class)c, 0, bras, weight_of(c, size)};
+        const int bras = bra[fmo_eri_class_bra(c)].pairs;
+        if (unlike_only && fmo_eri_class_bra(c) == fmo_eri_class_ket(c)) continue;
+        if (bras && ket[fmo_eri_class_ket(c)].pairs)
+            work->task[work->num++] = (fmo_task){(fmo_eri_class)c, 0, bras, weight_of(c, bra, ket)};
     }
     return FMO_OK;
+}
+
+fmo_status fmo_work_all(const fmo_work_size *size, fmo_work *work, fmo_error *err)
+{
+    return fmo_work_between(size, size, 0, work, err);
 }
 
 /* The first bra from `begin` on with at least `candidates` pairs of pairs before it. */

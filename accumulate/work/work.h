@@ -14,7 +14,8 @@ extern "C" {
 
 /* Quartets of a class whose bras are a range of the executor's list of bra pairs, with all kets
  * that come with them: those of the class's ket pairs, up to the bra itself where both are of one
- * list. */
+ * list. Bras and kets may be of two molecules; the executor knows of which, and what their
+ * integrals are for: J, K, or both. */
 typedef struct fmo_task {
     fmo_eri_class eri_class;
     int bra_begin, bra_end;
@@ -35,6 +36,12 @@ typedef struct fmo_work_size {
 /* All quartets, a task for each class that has any.
  * @param[in] size  [FMO_PAIR_CLASS_COUNT] */
 fmo_status fmo_work_all(const fmo_work_size *size, fmo_work *work, fmo_error *err);
+
+/* Quartets of pairs of two molecules: bras are those of one, kets those of the other. A class of
+ * two pairs of a kind is left out on demand, as it is once in the list with the sides exchanged.
+ * @param[in] bra, ket  [FMO_PAIR_CLASS_COUNT] */
+fmo_status fmo_work_between(const fmo_work_size *bra, const fmo_work_size *ket, int unlike_only,
+                            fmo_work *work, fmo_error *err);
 
 /* Share number `share`, from 0, of `shares` of about equal weight, which together are the list;
  * each class is cut at bra pairs. */

@@ -64,8 +64,9 @@ extern "C" void bench_fock_gpu(bench_run *run, const void *what)
     BENCH_CUDA(run, cudaEventCreate(&events.begin));
     BENCH_CUDA(run, cudaEventCreate(&events.end));
     for (int k = 0; k < c->count; k++)
-        c->job[k] = {c->plan[k], current + k * one, coulomb + k * one, exchange + k * one, FMO_OK,
-                     NULL};
+        c->job[k] = {
+            c->plan[k], current + k * one, coulomb + k * one, exchange + k * one, FMO_OK, NULL,
+            NULL};
     const auto prepare = [&](int64_t) {
         if (run->err.status != FMO_OK) return;
         const int blocks = bench_resident(run, new_densities, BENCH_THREADS, 0, size);

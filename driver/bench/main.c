@@ -105,7 +105,7 @@ int main(int argc, char **argv)
     /* Results that could not be written are not worth minutes of measuring. */
     if (options.json && driver_check_output("json", options.json, NULL, "", &err) != FMO_OK)
         return say(&err);
-    run.threads = options.threads > 0 ? (int)options.threads : omp_get_max_threads();
+    run.threads = fmo_fock_threads(options.threads > 0 ? (int)options.threads : 0);
     omp_set_num_threads(run.threads);
     run.cpu = options.places >> BENCH_ON_CPU & 1;
     run.gpu = options.places >> BENCH_ON_GPU & 1;

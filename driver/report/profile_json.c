@@ -184,6 +184,7 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
     json_t *notices = json_array();
     for (int i = 0; fmo_dataset_notice(dataset, i); i++)
         json_array_append_new(notices, driver_json_text(fmo_dataset_notice(dataset, i)));
+    if (profile->notice[0]) json_array_append_new(notices, driver_json_text(profile->notice));
     json_t *entry = json_pack(
         "{s:o, s:o, s:o, s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "dataset",
         driver_json_text(fmo_dataset_path(dataset)), "sha256",

@@ -43,6 +43,7 @@ static void print_system(const driver_options *options, const driver_result *res
     fprintf(stream, ", cutoff %g\n", driver_cutoff(options));
     for (int i = 0; fmo_dataset_notice(dataset, i); i++)
         fprintf(stream, "  notice     %s\n", fmo_dataset_notice(dataset, i));
+    if (profile->notice[0]) fprintf(stream, "  notice     %s\n", profile->notice);
 }
 
 static void print_class(FILE *stream, const char *name, const fmo_class_profile *row, double total)

@@ -245,7 +245,8 @@ fmo_status fmo_linalg_open_cpu(int threads, fmo_linalg **la, fmo_error *err)
     cpu_linalg *cpu = calloc(1, sizeof *cpu);
     if (!cpu) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
     cpu->base.ops = &cpu_ops;
-    cpu->threads = threads < 1 ? 1 : threads;
+    const int processors = openblas_get_num_procs(); /* more do not help */
+    cpu->threads = threads < 1 ? 1 : threads > processors ? processors : threads;
     *la = &cpu->base;
     return FMO_OK;
 }

@@ -11,6 +11,7 @@
 
 #include "driver/scf/diis.h"
 #include "driver/scf/linalg.h"
+#include "integrals/arguments.h"
 #include "integrals/tables.h"
 
 enum { ATOM_CYCLES = 50, CHANNELS = FMO_SHELL_KIND_COUNT, SHELLS = 256 };
@@ -210,8 +211,9 @@ static fmo_status one_atom(fmo_linalg *la, const fmo_basis *one, double *density
 
 fmo_status fmo_scf_atomic_densities(const fmo_basis *basis, double *density, fmo_error *err)
 {
-    if (!basis || !density)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_scf_atomic_densities: NULL");
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_scf_atomic_densities", err, FMO_GIVEN(basis), FMO_GIVEN(density));
+    if (given != FMO_OK) return given;
     const int nuclei = fmo_basis_nucleus_num(basis);
     const size_t n = (size_t)fmo_basis_ao_num(basis);
     fmo_linalg *la = NULL;

@@ -3,6 +3,7 @@
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
+#include "integrals/arguments.h"
 
 #include <stdlib.h>
 
@@ -12,14 +13,16 @@ fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *option
     const double start = driver_seconds();
     fmo_scf_options defaults;
     fmo_scf_state s = {0};
-    if (!result || !input || !input->basis)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_scf_run: NULL");
-    *result = NULL;
+    if (result) *result = NULL;
+    fmo_status status =
+        FMO_CHECK_ARGUMENTS("fmo_scf_run", err, FMO_GIVEN(input), FMO_GIVEN(result));
+    if (status == FMO_OK) status = FMO_CHECK_ARGUMENTS("fmo_scf_run", err, FMO_GIVEN(input->basis));
+    if (status != FMO_OK) return status;
     fmo_scf_options_init(&defaults);
     const fmo_scf_options *o = options ? options : &defaults;
     fmo_scf_result *r = NULL;
     double lap;
-    fmo_status status = fmo_scf_check_input(input, o, err);
+    status = fmo_scf_check_input(input, o, err);
     if (status != FMO_OK) return status;
     s.n = fmo_basis_ao_num(input->basis);
     s.occupied = input->electron_num / 2;

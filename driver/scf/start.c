@@ -4,7 +4,6 @@
 #include "driver/scf/scf_internal.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o, fmo_s
         snprintf(s->mode_reason, sizeof s->mode_reason, "%s%.140s",
                  gpu == FMO_OK ? "a GPU answers" : "no GPU: ", no_gpu.message);
     }
-    const int threads = fock.threads > 0 ? fock.threads : omp_get_max_threads();
+    const int threads = fmo_fock_threads(fock.threads);
     /* `fixed` promises bits that threads do not change; OpenBLAS does so with one. */
     const int blas_threads = fock.scatter == FMO_SCATTER_FIXED ? 1 : threads;
     fmo_status status;

@@ -6,8 +6,10 @@
 
 #include <stdlib.h>
 
+#include "integrals/arguments.h"
 #include "integrals/basis_internal.h"
 #include "integrals/boys/boys.h"
+#include "integrals/threads.h"
 
 typedef struct prim_product {
     double p, half, factor, a, b; /* factor: c_a c_b exp(-ab/p |AB|^2) */
@@ -180,14 +182,14 @@ static product_size largest_product(const fmo_basis *basis, const fmo_shell *A, 
 }
 
 /* Sums a block function over primitives for every shell pair with internal i >= j. */
-static fmo_status one_electron(const fmo_basis *basis, const char *name, block_function *function,
-                               double *out, fmo_error *err)
+static fmo_status one_electron(const fmo_basis *basis, block_function *function, double *out,
+                               fmo_error *err)
 {
-    if (!basis || !out) return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: NULL", name);
     const size_t n = (size_t)basis->ao_num;
     double *X = malloc(n * n * sizeof *X);
     if (!X) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a %zu x %zu matrix", n, n);
-#pragma omp parallel for schedule(dynamic)
+    const int threads = fmo_threads(0);
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (int i = 0; i < basis->shell_num; i++) {
         for (int j = 0; j <= i; j++) {
             const fmo_shell *A = &basis->shell[i], *B = &basis->shell[j];
@@ -232,15 +234,21 @@ static fmo_status one_electron(const fmo_basis *basis, const char *name, block_f
 
 fmo_status fmo_overlap(const fmo_basis *basis, double *S, fmo_error *err)
 {
-    return one_electron(basis, "fmo_overlap", overlap_block, S, err);
+    const fmo_status status =
+        FMO_CHECK_ARGUMENTS("fmo_overlap", err, FMO_GIVEN(basis), FMO_GIVEN(S));
+    return status == FMO_OK ? one_electron(basis, overlap_block, S, err) : status;
 }
 
 fmo_status fmo_kinetic(const fmo_basis *basis, double *T, fmo_error *err)
 {
-    return one_electron(basis, "fmo_kinetic", kinetic_block, T, err);
+    const fmo_status status =
+        FMO_CHECK_ARGUMENTS("fmo_kinetic", err, FMO_GIVEN(basis), FMO_GIVEN(T));
+    return status == FMO_OK ? one_electron(basis, kinetic_block, T, err) : status;
 }
 
 fmo_status fmo_nuclear_attraction(const fmo_basis *basis, double *V, fmo_error *err)
 {
-    return one_electron(basis, "fmo_nuclear_attraction", attraction_block, V, err);
+    const fmo_status status =
+        FMO_CHECK_ARGUMENTS("fmo_nuclear_attraction", err, FMO_GIVEN(basis), FMO_GIVEN(V));
+    return status == FMO_OK ? one_electron(basis, attraction_block, V, err) : status;
 }

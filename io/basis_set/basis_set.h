@@ -25,6 +25,7 @@ FMO_API fmo_status fmo_basis_set_read(const char *name_or_path, fmo_basis_set **
                                       fmo_error *err);
 FMO_API void fmo_basis_set_destroy(fmo_basis_set *set); /**< NULL is fine */
 
+/* What a set holds. Of a set that is NULL: NULL and 0. */
 FMO_API const char *fmo_basis_set_name(const fmo_basis_set *set); /**< "6-31G", as the file says */
 FMO_API const char *fmo_basis_set_path(const fmo_basis_set *set); /**< of the file it came from */
 

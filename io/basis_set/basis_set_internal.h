@@ -10,6 +10,7 @@
 enum {
     FMO_ANG_MOM_MOST = 20,       /* larger ones are no angular momenta */
     FMO_SHELL_PRIMITIVES = 100,  /* of one shell; published sets stay below 40 */
+    FMO_SHELL_LINES = 10000,     /* the same with those whose coefficient is 0 */
     FMO_SET_SHELLS_MOST = 100000 /* of all elements */
 };
 #define FMO_EXPONENT_LEAST   1e-10 /* bohr^-2, as fmo_basis_create has it */
@@ -38,7 +39,7 @@ extern const char fmo_ang_mom_letters[FMO_ANG_MOM_MOST + 2];
 char fmo_ang_mom_letter(int ang_mom);
 
 /* Add one contracted shell, given the coefficients of normalised primitives; those of 0 are left
- * out. where: how messages call it ("line 7", "elements/8/electron_shells[0]").
+ * out, and do not count. where: how messages call it ("line 7", "elements/8/electron_shells[0]").
  * FMO_OK, FMO_ERR_INPUT (values out of range) or FMO_ERR_MEMORY. */
 fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, const char *where,
                                    int number, int ang_mom, int n, const double *exponent,

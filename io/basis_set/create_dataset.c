@@ -2,6 +2,7 @@
 #include "io/basis_set/basis_set_internal.h"
 #include "io/dataset/dataset_internal.h"
 #include "io/text/file.h"
+#include "integrals/arguments.h"
 #include "integrals/tables.h"
 
 #include <limits.h>
@@ -30,6 +31,9 @@ static fmo_status no_memory(const maker *m)
 static fmo_status check_molecule(maker *m)
 {
     const fmo_molecule *mol = m->molecule;
+    if (mol->nucleus_num > FMO_NUCLEUS_MOST)
+        return INPUT(m, "%s: %d nuclei: expected 1 to %d, as a basis can have shells; take a part",
+                     m->label, mol->nucleus_num, FMO_NUCLEUS_MOST);
     for (int i = 0; i < mol->nucleus_num; i++) {
         if (mol->number[i] < 1 || mol->number[i] > FMO_ELEMENT_MOST)
             return INPUT(m, "%s: number[%d] = %d: expected an atomic number from 1 to %d", m->label,
@@ -157,9 +161,10 @@ static fmo_status make_basis(maker *m)
 {
     sizes n = count_functions(m);
     size_t nuclei = (size_t)m->molecule->nucleus_num;
-    if (n.shells > 46340) /* as fmo_basis_create has it; primitives and functions follow */
-        return INPUT(m, "%s: %lld shells: expected 1 to 46340; choose a smaller basis set",
-                     m->label, n.shells);
+    if (n.shells >
+        FMO_NUCLEUS_MOST) /* as fmo_basis_create has it; primitives and functions follow */
+        return INPUT(m, "%s: %lld shells: expected 1 to %d; choose a smaller basis set", m->label,
+                     n.shells, FMO_NUCLEUS_MOST);
     size_t prims = (size_t)n.prims, shells = (size_t)n.shells, aos = (size_t)n.aos;
     arrays a = {.charge = malloc(nuclei * sizeof(double)),
                 .coord = malloc(3 * nuclei * sizeof(double)),
@@ -218,12 +223,20 @@ fmo_status fmo_dataset_create(const fmo_molecule *molecule, const fmo_basis_set 
                               fmo_dataset **dataset, fmo_error *err)
 {
     if (dataset) *dataset = NULL;
-    if (!molecule || !set || !dataset || molecule->nucleus_num < 1 || !molecule->number ||
-        !molecule->coord)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_dataset_create: NULL, or no nuclei");
+    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_dataset_create", err, FMO_GIVEN(molecule),
+                                            FMO_GIVEN(set), FMO_GIVEN(dataset));
+    if (status == FMO_OK)
+        status = FMO_CHECK_ARGUMENTS("fmo_dataset_create", err, FMO_GIVEN(molecule->number),
+                                     FMO_GIVEN(molecule->coord));
+    if (status == FMO_OK && molecule->nucleus_num < 1)
+        status =
+            fmo_error_set(err, FMO_ERR_ARGUMENT,
+                          "fmo_dataset_create: molecule->nucleus_num = %d: expected at least 1",
+                          molecule->nucleus_num);
+    if (status != FMO_OK) return status;
     maker m = {.molecule = molecule, .set = set, .d = fmo_dataset_new(), .err = err};
     fmo_path_label(molecule->path ? molecule->path : "molecule", m.label, sizeof m.label);
-    fmo_status status = m.d ? check_molecule(&m) : no_memory(&m);
+    status = m.d ? check_molecule(&m) : no_memory(&m);
     if (status == FMO_OK) status = check_set(&m);
     if (status == FMO_OK) status = count_electrons(&m, charge);
     if (status == FMO_OK) status = make_basis(&m);

@@ -5,6 +5,7 @@
 #include "io/basis_set/basis_set_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -112,7 +113,7 @@ static fmo_status read_primitive(parser *p, int columns, double *exponent, doubl
 
 static fmo_status read_shell(parser *p, fmo_word type)
 {
-    double exponent[FMO_SHELL_PRIMITIVES], coefficient[8][FMO_SHELL_PRIMITIVES], scale = 1.0;
+    double scale = 1.0;
     int ang_mom[8], columns = ang_moms_of(type, ang_mom), line = p->text->line;
     fmo_word word;
     char quote[FMO_QUOTE_SIZE], where[32];
@@ -120,9 +121,9 @@ static fmo_status read_shell(parser *p, fmo_word type)
     if (!columns)
         return INPUT(p, "'%s': expected a shell such as S, P or SP, or **** after the last one",
                      fmo_text_quote(type, quote));
-    if (!fmo_text_word(&p->line, &word) || !fmo_text_count(word, FMO_SHELL_PRIMITIVES, &n) || n < 1)
-        return INPUT(p, "expected a number of primitives from 1 to %d after '%s'",
-                     FMO_SHELL_PRIMITIVES, fmo_text_quote(type, quote));
+    if (!fmo_text_word(&p->line, &word) || !fmo_text_count(word, FMO_SHELL_LINES, &n) || n < 1)
+        return INPUT(p, "expected a number of primitives from 1 to %d after '%s'", FMO_SHELL_LINES,
+                     fmo_text_quote(type, quote));
     if (fmo_text_word(&p->line, &word) &&
         (!fmo_text_real(p->text, word, &scale) || !(scale >= 1e-3 && scale <= 1e3)))
         return INPUT(p, "'%s': expected a scale factor from 0.001 to 1000",
@@ -130,21 +131,26 @@ static fmo_status read_shell(parser *p, fmo_word type)
     if (fmo_text_word(&p->line, &word))
         return INPUT(p, "'%s': expected a type, a number of primitives and one scale factor",
                      fmo_text_quote(word, quote));
-    for (long k = 0; k < n; k++) {
+    double *const values = malloc((size_t)n * (size_t)(1 + columns) * sizeof *values);
+    double *const exponent = values; /* then [columns][n] coefficients */
+    fmo_status status = FMO_OK;
+    if (!values) return fmo_text_fail(p->text, 0, FMO_ERR_MEMORY, "no memory to read it");
+    for (long k = 0; status == FMO_OK && k < n; k++) {
         double *row[8];
-        for (int c = 0; c < columns; c++) row[c] = &coefficient[c][k];
-        if (!next_line(p))
-            return INPUT(p, "the file ends within a shell of %s; get it again",
-                         fmo_element_symbol(p->element[0]));
-        fmo_status status = read_primitive(p, columns, &exponent[k], row);
-        if (status != FMO_OK) return status;
-        exponent[k] *= scale * scale;
+        for (int c = 0; c < columns; c++) row[c] = values + (1 + c) * n + k;
+        if (!next_line(p)) {
+            status = INPUT(p, "the file ends within a shell of %s; get it again",
+                           fmo_element_symbol(p->element[0]));
+            break;
+        }
+        status = read_primitive(p, columns, &exponent[k], row);
+        if (status == FMO_OK) exponent[k] *= scale * scale;
     }
     snprintf(where, sizeof where, "line %d", line);
-    fmo_status status = FMO_OK;
     for (int c = 0; status == FMO_OK && c < columns; c++)
         status = fmo_basis_set_add_shell(p->set, p->text, where, p->element[0], ang_mom[c], (int)n,
-                                         exponent, coefficient[c]);
+                                         exponent, values + (1 + c) * n);
+    free(values);
     return status;
 }
 

@@ -84,7 +84,6 @@ static fmo_status check_function_type(const parser *p, const json_t *shell)
 
 static fmo_status read_shell(parser *p, const json_t *shell)
 {
-    double exponent[FMO_SHELL_PRIMITIVES], coefficient[FMO_SHELL_PRIMITIVES];
     int ang_mom[8], shared = 0;
     const json_t *exponents = json_object_get(shell, "exponents");
     const json_t *coefficients = json_object_get(shell, "coefficients");
@@ -92,12 +91,14 @@ static fmo_status read_shell(parser *p, const json_t *shell)
     fmo_status status = check_function_type(p, shell);
     if (status == FMO_OK) status = read_ang_moms(p, shell, ang_mom, &shared);
     if (status != FMO_OK) return status;
-    if (n < 1 || n > FMO_SHELL_PRIMITIVES)
+    if (n < 1 || n > FMO_SHELL_LINES)
         return INPUT(p, "%s/exponents: expected an array of 1 to %d numbers", p->where,
-                     FMO_SHELL_PRIMITIVES);
+                     FMO_SHELL_LINES);
     if (rows < 1 || (shared > 1 && rows != (size_t)shared))
         return INPUT(p, "%s/coefficients: expected %s", p->where,
                      shared > 1 ? "one array for each angular momentum" : "an array of arrays");
+    double *const exponent = malloc(2 * n * sizeof *exponent), *const coefficient = exponent + n;
+    if (!exponent) return fmo_text_fail(p->text, 0, FMO_ERR_MEMORY, "no memory to read it");
     status = read_reals(p, "exponents", exponents, (int)n, exponent);
     for (size_t row = 0; status == FMO_OK && row < rows; row++) {
         char name[48];
@@ -108,6 +109,7 @@ static fmo_status read_shell(parser *p, const json_t *shell)
                                              ang_mom[shared > 1 ? row : 0], (int)n, exponent,
                                              coefficient);
     }
+    free(exponent);
     return status;
 }
 

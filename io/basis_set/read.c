@@ -3,6 +3,7 @@
 #include "io/basis_set/basis_set_internal.h"
 #include "io/basis_set/names.h"
 #include "io/text/harmless.h"
+#include "integrals/arguments.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +32,9 @@ static fmo_status parse(fmo_basis_set *set, fmo_text *text)
 fmo_status fmo_basis_set_read(const char *name_or_path, fmo_basis_set **set, fmo_error *err)
 {
     if (set) *set = NULL;
-    if (!name_or_path || !set)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_basis_set_read: NULL");
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_basis_set_read", err, FMO_GIVEN(name_or_path), FMO_GIVEN(set));
+    if (given != FMO_OK) return given;
     fmo_basis_set *made = calloc(1, sizeof *made);
     if (!made) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to read a basis set");
     fmo_status status = fmo_basis_file_find(name_or_path, &made->path, err);

@@ -50,6 +50,8 @@ fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, con
     const char *symbol = fmo_element_symbol(number);
     const char letter = fmo_ang_mom_letter(ang_mom);
     double squares = 0.0;
+    double used_exponent[FMO_SHELL_PRIMITIVES], used_coefficient[FMO_SHELL_PRIMITIVES];
+    int used = 0;
     for (int k = 0; k < n; k++) {
         if (!(exponent[k] >= FMO_EXPONENT_LEAST && exponent[k] <= FMO_EXPONENT_MOST))
             return fmo_text_fail(text, 0, FMO_ERR_INPUT,
@@ -63,25 +65,32 @@ fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, con
                                  "%g; correct it",
                                  where, k + 1, symbol, letter, coefficient[k],
                                  FMO_COEFFICIENT_MOST);
+        if (coefficient[k] == 0.0) continue;
+        if (used == FMO_SHELL_PRIMITIVES)
+            return fmo_text_fail(text, 0, FMO_ERR_INPUT,
+                                 "%s: a shell of %s (%c) has more than %d primitives with a "
+                                 "coefficient other than 0; split it",
+                                 where, symbol, letter, FMO_SHELL_PRIMITIVES);
+        used_exponent[used] = exponent[k];
+        used_coefficient[used++] = coefficient[k];
         squares += coefficient[k] * coefficient[k];
     }
-    fmo_status status = make_room(set, text, n);
+    fmo_status status = make_room(set, text, used);
     if (status != FMO_OK) return status;
     fmo_set_shell shell = {number, ang_mom, set->prim_num, 0};
     double norm = ang_mom <= FMO_ANG_MOM_MAX
-                      ? fmo_contraction_overlap(ang_mom, n, exponent, coefficient)
+                      ? fmo_contraction_overlap(ang_mom, used, used_exponent, used_coefficient)
                       : 1.0;
     if (!(squares > 0.0 && norm > 1e-12 * squares))
         return fmo_text_fail(text, 0, FMO_ERR_INPUT,
                              "%s: the coefficients of a shell of %s (%c) are 0 or cancel; correct "
                              "them",
                              where, symbol, letter);
-    for (int k = 0; ang_mom <= FMO_ANG_MOM_MAX && k < n; k++) {
-        if (coefficient[k] == 0.0) continue;
+    for (int k = 0; ang_mom <= FMO_ANG_MOM_MAX && k < used; k++) {
         int at = shell.prim_begin + shell.prim_num++;
-        set->exponent[at] = exponent[k];
+        set->exponent[at] = used_exponent[k];
         set->coefficient[at] =
-            coefficient[k] * fmo_primitive_norm(ang_mom, exponent[k]) / sqrt(norm);
+            used_coefficient[k] * fmo_primitive_norm(ang_mom, used_exponent[k]) / sqrt(norm);
     }
     set->prim_num += shell.prim_num;
     set->shell[set->shell_num++] = shell;
@@ -110,16 +119,16 @@ void fmo_basis_set_destroy(fmo_basis_set *set)
 
 const char *fmo_basis_set_name(const fmo_basis_set *set)
 {
-    return set->name;
+    return set ? set->name : NULL;
 }
 const char *fmo_basis_set_path(const fmo_basis_set *set)
 {
-    return set->path;
+    return set ? set->path : NULL;
 }
 
 int fmo_basis_set_shell_num(const fmo_basis_set *set, int number)
 {
     int n = 0;
-    for (int s = 0; s < set->shell_num; s++) n += set->shell[s].number == number;
+    for (int s = 0; set && s < set->shell_num; s++) n += set->shell[s].number == number;
     return n;
 }

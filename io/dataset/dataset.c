@@ -59,38 +59,38 @@ void fmo_dataset_note(fmo_dataset *dataset, const char *format, ...)
 
 const char *fmo_dataset_path(const fmo_dataset *dataset)
 {
-    return dataset->path;
+    return dataset ? dataset->path : NULL;
 }
 const char *fmo_dataset_sha256(const fmo_dataset *dataset)
 {
-    return dataset->sha256;
+    return dataset ? dataset->sha256 : NULL;
 }
 const fmo_basis *fmo_dataset_basis(const fmo_dataset *dataset)
 {
-    return dataset->basis;
+    return dataset ? dataset->basis : NULL;
 }
 const fmo_basis_input *fmo_dataset_basis_input(const fmo_dataset *dataset)
 {
-    return &dataset->input;
+    return dataset ? &dataset->input : NULL;
 }
 
 int fmo_dataset_nucleus_number(const fmo_dataset *dataset, int nucleus)
 {
-    return nucleus >= 0 && nucleus < dataset->nucleus_num ? dataset->number[nucleus] : 0;
+    return dataset && nucleus >= 0 && nucleus < dataset->nucleus_num ? dataset->number[nucleus] : 0;
 }
 
 const double *fmo_dataset_density(const fmo_dataset *dataset)
 {
-    return dataset->density;
+    return dataset ? dataset->density : NULL;
 }
 const char *fmo_dataset_density_source(const fmo_dataset *dataset)
 {
-    return dataset->density_source;
+    return dataset ? dataset->density_source : NULL;
 }
 
 const char *fmo_dataset_notice(const fmo_dataset *dataset, int i)
 {
-    return i >= 0 && i < dataset->notice_num ? dataset->notice[i] : NULL;
+    return dataset && i >= 0 && i < dataset->notice_num ? dataset->notice[i] : NULL;
 }
 
 /* T + V; NULL without memory. */
@@ -111,6 +111,7 @@ static double *compute_core(const fmo_dataset *dataset)
 
 const double *fmo_dataset_core_hamiltonian(const fmo_dataset *dataset)
 {
+    if (!dataset) return NULL;
     if (dataset->core_source != FMO_CORE_COMPUTED) return dataset->core;
     /* Nuclear attraction costs as much as a Fock build, and J and K do without: made on demand. A
      * data set is never a const object, so the cast is sound; the lock makes two threads agree. */
@@ -133,48 +134,48 @@ const char *fmo_dataset_core_hamiltonian_source(const fmo_dataset *dataset)
         [FMO_CORE_FILE_SUM_ECP] = "ao_1e_int_kinetic + ao_1e_int_potential_n_e + ao_1e_int_ecp",
         [FMO_CORE_COMPUTED] = "computed",
     };
-    return text[dataset->core_source];
+    return dataset ? text[dataset->core_source] : NULL;
 }
 
 double fmo_dataset_nuclear_repulsion(const fmo_dataset *dataset)
 {
-    return dataset->nuclear_repulsion;
+    return dataset ? dataset->nuclear_repulsion : NAN;
 }
 int fmo_dataset_electron_num(const fmo_dataset *dataset)
 {
-    return dataset->electron_num;
+    return dataset ? dataset->electron_num : -1;
 }
 
 const double *fmo_dataset_reference_coulomb(const fmo_dataset *dataset)
 {
-    return dataset->coulomb;
+    return dataset ? dataset->coulomb : NULL;
 }
 const double *fmo_dataset_reference_exchange(const fmo_dataset *dataset)
 {
-    return dataset->exchange;
+    return dataset ? dataset->exchange : NULL;
 }
 const double *fmo_dataset_reference_fock_2e(const fmo_dataset *dataset)
 {
-    return dataset->fock_2e;
+    return dataset ? dataset->fock_2e : NULL;
 }
 double fmo_dataset_reference_energy(const fmo_dataset *dataset)
 {
-    return dataset->energy;
+    return dataset ? dataset->energy : NAN;
 }
 const char *fmo_dataset_basis_name(const fmo_dataset *dataset)
 {
-    return dataset->basis_name;
+    return dataset ? dataset->basis_name : NULL;
 }
 const char *fmo_dataset_formula(const fmo_dataset *dataset)
 {
-    return dataset->formula;
+    return dataset ? dataset->formula : NULL;
 }
 
 void fmo_dataset_ao_label(const fmo_dataset *dataset, int ao, char *text, size_t size)
 {
     static const char *const function[][3] = {{"s", "s", "s"}, {"px", "py", "pz"}};
-    if (!size) return;
-    if (ao < 0 || ao >= dataset->nao) {
+    if (!text || !size) return;
+    if (!dataset || ao < 0 || ao >= dataset->nao) {
         snprintf(text, size, "?");
         return;
     }

@@ -23,6 +23,7 @@ FMO_API void fmo_dataset_destroy(fmo_dataset *dataset); /**< NULL is fine */
  *  is NULL if it holds neither /fmo/density nor orbitals with occupations. */
 FMO_API fmo_status fmo_dataset_read_basis(const char *path, fmo_dataset **dataset, fmo_error *err);
 
+/* What a data set holds. Of a data set that is NULL: NULL, NaN, 0 nuclei, -1 electrons, "?". */
 FMO_API const char *fmo_dataset_path(const fmo_dataset *dataset); /**< as it was given */
 FMO_API const char *
 fmo_dataset_sha256(const fmo_dataset *dataset); /**< of the file, 64 hex digits */

@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <fmo/molecule.h>
 
-enum { FMO_ELEMENT_MOST = 118 };
+enum {
+    FMO_ELEMENT_MOST = 118,
+    FMO_NUCLEUS_MOST = 46340 /* each has a shell, and fmo_basis_create takes no more of these */
+};
 
 /* Atomic number of a symbol in any case, `size` letters and nothing else; 0 if it is none. */
 int fmo_element_number(const char *symbol, size_t size);

@@ -4,6 +4,7 @@
 #include "io/molecule/molecule_internal.h"
 #include "io/text/harmless.h"
 #include "io/text/text.h"
+#include "integrals/arguments.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -15,7 +16,6 @@
 #define COORDINATE_MOST 5e5 /* angstrom; the basis takes 1e6 bohr */
 
 enum {
-    NUCLEUS_MOST = 1000000,
     BYTES_MOST = 1 << 28,
     LINE_LEAST = 7 /* bytes of an atom: "H 0 0 0" */
 };
@@ -41,9 +41,11 @@ static fmo_status read_count(fmo_text *text, long *count)
     if (fmo_text_word(&line, &more) || !fmo_text_count(word, 999999999999L, count))
         return INPUT(text, 1, "'%s%s': expected the number of atoms alone in this line",
                      fmo_text_quote(word, quote), more.size ? " ..." : "");
-    if (*count < 1 || *count > NUCLEUS_MOST)
-        return INPUT(text, 1, "%ld atoms: expected 1 to %d; correct the number", *count,
-                     NUCLEUS_MOST);
+    if (*count < 1 || *count > FMO_NUCLEUS_MOST)
+        return INPUT(text, 1,
+                     "%ld atoms: expected 1 to %d, as a basis can have shells; correct the number, "
+                     "or take a smaller part",
+                     *count, FMO_NUCLEUS_MOST);
     return FMO_OK;
 }
 
@@ -171,7 +173,7 @@ static fmo_status read_rest(fmo_text *text, const fmo_molecule *molecule)
     long count;
     while (fmo_text_line(text, &line)) {
         if (!fmo_text_word(&line, &word)) continue;
-        if (fmo_text_count(word, NUCLEUS_MOST, &count) && !fmo_text_word(&line, &more))
+        if (fmo_text_count(word, FMO_NUCLEUS_MOST, &count) && !fmo_text_word(&line, &more))
             return INPUT(text, text->line,
                          "another molecule begins; keep one in the file, or split it");
         return INPUT(text, text->line, "more atoms than the %d of line 1; correct the number",
@@ -221,8 +223,9 @@ static fmo_status read_all(fmo_text *text, const char *path, fmo_molecule *molec
 fmo_status fmo_molecule_read_xyz(const char *path, fmo_molecule **molecule, fmo_error *err)
 {
     if (molecule) *molecule = NULL;
-    if (!path || !molecule)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_molecule_read_xyz: NULL");
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_molecule_read_xyz", err, FMO_GIVEN(path), FMO_GIVEN(molecule));
+    if (given != FMO_OK) return given;
     if (!*path) return fmo_error_set(err, FMO_ERR_INPUT, "the path is empty; name an .xyz file");
     fmo_text text;
     fmo_molecule *made = calloc(1, sizeof *made);

@@ -2,6 +2,7 @@
 #include <fmo/result.h>
 #include "io/output/file.h"
 #include "io/output/hdf5.h"
+#include "integrals/arguments.h"
 
 #include <math.h>
 
@@ -36,7 +37,10 @@ static bool put_all(hid_t file, const fmo_dataset *dataset, const fmo_result *re
 fmo_status fmo_result_write(const char *path, const fmo_dataset *dataset, const fmo_result *result,
                             fmo_error *err)
 {
-    if (!path || !*path || !result || result->nao < 1)
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_result_write", err, FMO_GIVEN(path), FMO_GIVEN(result));
+    if (given != FMO_OK) return given;
+    if (!*path || result->nao < 1)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_result_write: no path or no result");
     if (dataset && fmo_basis_ao_num(fmo_dataset_basis(dataset)) != result->nao)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,

@@ -1,15 +1,24 @@
 /* What both writers of orbitals share: checking them before anything is written. */
 #include "io/output/wavefunction_internal.h"
+#include "integrals/arguments.h"
 
 #include <math.h>
 
 #define ARGUMENT(err, ...) fmo_error_set(err, FMO_ERR_ARGUMENT, __VA_ARGS__)
 
 fmo_status fmo_wavefunction_check(const char *path, const fmo_dataset *dataset,
-                                  const fmo_wavefunction *wf, const char *function, fmo_error *err)
+                                  const fmo_wavefunction *wavefunction, const char *function,
+                                  fmo_error *err)
 {
-    if (!path || !*path || !dataset || !wf || !wf->coefficient || !wf->energy || !wf->occupation)
-        return ARGUMENT(err, "%s: no path, data set or orbitals", function);
+    const fmo_wavefunction *const wf = wavefunction;
+    fmo_status status = FMO_CHECK_ARGUMENTS(function, err, FMO_GIVEN(path), FMO_GIVEN(dataset),
+                                            FMO_GIVEN(wavefunction));
+    if (status == FMO_OK)
+        status = FMO_CHECK_ARGUMENTS(function, err, FMO_GIVEN(wavefunction->coefficient),
+                                     FMO_GIVEN(wavefunction->energy),
+                                     FMO_GIVEN(wavefunction->occupation));
+    if (status != FMO_OK) return status;
+    if (!*path) return ARGUMENT(err, "%s: the path is empty", function);
     size_t nao = (size_t)fmo_basis_ao_num(fmo_dataset_basis(dataset));
     if (wf->mo_num < 1 || (size_t)wf->mo_num > nao)
         return ARGUMENT(err, "%s: mo_num = %d: expected 1 to %zu", function, wf->mo_num, nao);

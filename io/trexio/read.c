@@ -3,6 +3,7 @@
 #include "io/trexio/reader.h"
 #include "io/text/file.h"
 #include "io/text/sha256.h"
+#include "integrals/arguments.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -67,8 +68,8 @@ static fmo_status hash_file(fmo_reader *r)
     return FMO_OK;
 }
 
-static fmo_status read_file(const char *path, bool density_needed, fmo_dataset **dataset,
-                            fmo_error *err)
+static fmo_status read_file(const char *call, const char *path, bool density_needed,
+                            fmo_dataset **dataset, fmo_error *err)
 {
     static fmo_status (*const steps[])(fmo_reader *) = {open_file,
                                                         open_hdf5,
@@ -90,7 +91,8 @@ static fmo_status read_file(const char *path, bool density_needed, fmo_dataset *
                                                         fmo_trexio_check_trace,
                                                         hash_file};
     if (dataset) *dataset = NULL;
-    if (!path || !dataset) return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_dataset_read: NULL");
+    const fmo_status given = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(path), FMO_GIVEN(dataset));
+    if (given != FMO_OK) return given;
     if (!*path) return fmo_error_set(err, FMO_ERR_INPUT, "the path is empty; name a data set");
     fmo_reader r = {
         .path = path, .descriptor = -1, .density_needed = density_needed, .d = fmo_dataset_new()};
@@ -116,10 +118,10 @@ static fmo_status read_file(const char *path, bool density_needed, fmo_dataset *
 
 fmo_status fmo_dataset_read(const char *path, fmo_dataset **dataset, fmo_error *err)
 {
-    return read_file(path, true, dataset, err);
+    return read_file("fmo_dataset_read", path, true, dataset, err);
 }
 
 fmo_status fmo_dataset_read_basis(const char *path, fmo_dataset **dataset, fmo_error *err)
 {
-    return read_file(path, false, dataset, err);
+    return read_file("fmo_dataset_read_basis", path, false, dataset, err);
 }

@@ -14,7 +14,7 @@
 /* What the tile kernels need beyond the class view: they screen for themselves. */
 typedef struct fmo_gpu_tile_args {
     const float *block_max, *row_max;
-    int sets;
+    int stride;          /* of block_max, as fmo_gpu_exchange_of has it */
     int bra_begin, bras; /* the task's */
     int chunks;          /* warps that share a bra pair, each with rows of its own */
     double cutoff;
@@ -195,9 +195,9 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
             const fmo_gpu_rule rule = view.ket.rule[ket];
             if (bra_rule.bound * rule.bound * most >= a.cutoff) {
                 const float in_J = fmo_gpu_in_J(bra_rule, rule);
-                const float in_K =
-                    fmo_gpu_in_K(bra_rule, rule,
-                                 fmo_gpu_exchange_of(a.block_max, a.sets, bra_rule.set, rule.set));
+                const float in_K = fmo_gpu_in_K(
+                    bra_rule, rule,
+                    fmo_gpu_exchange_of(a.block_max, a.stride, bra_rule.set, rule.set));
                 stays = fmaxf(in_J, in_K) >= a.cutoff;
                 if (stays) {
                     prims += (unsigned long long)(bra_first.z * view.ket.first[ket].z);

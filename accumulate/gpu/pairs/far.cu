@@ -190,6 +190,7 @@ cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
             a->sums_stride = g->arrays.sums_size;
             a->copies = g->arrays.copies;
             a->fixed = fixed;
+            a->with_J = (g->wanted & FMO_TERMS_J) != 0;
             return dim3((most + FMO_GPU_PAIR_THREADS - 1) / FMO_GPU_PAIR_THREADS,
                         FMO_PAIR_CLASS_COUNT * FMO_GPU_PAIR_PRODUCTS);
         });

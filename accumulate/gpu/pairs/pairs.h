@@ -18,6 +18,7 @@ typedef struct fmo_gpu_pairs_args {
     size_t sums_stride;
     unsigned copies;
     bool fixed;
+    bool with_J; /* J is wanted */
 } fmo_gpu_pairs_args;
 
 /* They have one thread for each pair and product of functions: blockIdx.y is this many times the

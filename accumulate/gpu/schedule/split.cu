@@ -59,12 +59,21 @@ cudaError_t launch_compute(const fmo_gpu_class_view *view, const fmo_gpu_state *
     return cudaGetLastError();
 }
 
+/* CUDA loads a kernel when something is asked of it: before the first build, then. */
+template <class C> cudaError_t load_compute()
+{
+    cudaFuncAttributes attributes;
+    return cudaFuncGetAttributes(&attributes, compute<C>);
+}
+
 struct {
+    cudaError_t (*load)();
     cudaError_t (*launch)(const fmo_gpu_class_view *, const fmo_gpu_state *, size_t, size_t,
                           double *, cudaStream_t);
     size_t size;
 } const classes[FMO_ERI_CLASS_COUNT] = {
-#define ROW(e, name, ...) {launch_compute<fmo_class_##name>, fmo_class_##name::size},
+#define ROW(e, name, ...) \
+    {load_compute<fmo_class_##name>, launch_compute<fmo_class_##name>, fmo_class_##name::size},
     FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
 };
@@ -179,6 +188,8 @@ extern "C" fmo_status fmo_split_prepare(fmo_fock_plan *plan, fmo_error *err)
     if (status == FMO_OK) status = fmo_gpu_state_make(plan, &fmo_gpu_schedule_direct, 1, err);
     if (status == FMO_OK) status = make_buffers(plan, s, err);
     if (status != FMO_OK) return status;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
+        FMO_GPU_CHECK(classes[c].load(), "loading kernels", err);
     if (plan->options.reduce == FMO_REDUCE_TREE && s->threads > 1) {
         s->own = (double **)calloc((size_t)s->threads, sizeof *s->own);
         for (int t = 0; s->own && t < s->threads; t++) {
@@ -206,8 +217,9 @@ void reduce_batch(const fmo_fock_plan *plan, const split_state *s, const buffer 
     {
         const int t = omp_get_thread_num(), all = omp_get_num_threads();
         double *const own = s->own ? s->own[t] : NULL;
-        const fmo_cpu_task task = {plan->basis, plan->density, own ? own : plan->coulomb,
-                                   own ? own + n * n : plan->exchange, atomic};
+        const fmo_plan_matrices *m = &plan->matrices;
+        const fmo_cpu_task task = {plan->basis, m->density, own ? own : m->coulomb,
+                                   own ? own + n * n : m->exchange, atomic};
         kernels->digest[f->eri_class](&task, &batch, f->num * (size_t)t / (size_t)all,
                                       f->num * (size_t)(t + 1) / (size_t)all);
     }
@@ -287,14 +299,14 @@ cudaError_t split_pass(const fmo_gpu_group *group, split_state *s, int number, b
 }
 
 /* Screens, computes and digests everything; the counters in the end, and what screening took. */
-cudaError_t run(fmo_fock_plan *plan, const double *density, split_state *s, busy_times *busy,
-                fmo_gpu_counters *counters, float *screening_ms)
+cudaError_t run(fmo_fock_plan *plan, split_state *s, busy_times *busy, fmo_gpu_counters *counters,
+                float *screening_ms)
 {
     fmo_gpu_state *g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
     const fmo_gpu_build build = fmo_gpu_own_build(plan);
     const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
-    memcpy(g->pinned.in, density, matrix);
+    memcpy(g->pinned.in, plan->matrices.given, matrix);
     FMO_GPU_TRY(cudaMemcpyAsync(g->arrays.density_in, g->pinned.in, matrix, cudaMemcpyHostToDevice,
                                 group.stream));
     FMO_GPU_TRY(cudaEventRecord(g->device.start, group.stream));
@@ -310,11 +322,12 @@ cudaError_t run(fmo_fock_plan *plan, const double *density, split_state *s, busy
 
 } // namespace
 
-extern "C" fmo_status fmo_split_build(fmo_fock_plan *plan, const double *density, fmo_error *err)
+extern "C" fmo_status fmo_split_build(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err)
 {
     split_state *s = (split_state *)plan->state;
     const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
     const fmo_gpu_inside inside(&plan->gpu->device);
+    (void)source; /* this mode takes none */
     fmo_gpu_counters counters;
     busy_times busy = {0.0, 0.0, 0.0};
     float screening = 0.0f;
@@ -322,10 +335,11 @@ extern "C" fmo_status fmo_split_build(fmo_fock_plan *plan, const double *density
     for (int t = 0; s->own && t < s->threads; t++) memset(s->own[t], 0, 2 * matrix);
     for (int b = 0; b < s->used; b++) s->buffers[b].busy = 0;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
-    FMO_GPU_CHECK(run(plan, density, s, &busy, &counters, &screening), "split build", err);
+    FMO_GPU_CHECK(run(plan, s, &busy, &counters, &screening), "split build", err);
     if (s->own) {
         const double start = fmo_now();
-        fmo_cpu_reduce_tree(s->own, s->threads, n * n, plan->coulomb, plan->exchange);
+        fmo_cpu_reduce_tree(s->own, s->threads, n * n, plan->matrices.coulomb,
+                            plan->matrices.exchange);
         busy.reduce += fmo_now() - start;
     }
     plan->profile.screening_seconds = 1e-3 * screening;

@@ -126,6 +126,8 @@ void whole_classes(const fmo_gpu_state *g, const kept *k, fmo_gpu_pass *pass)
         if (k->quartets[c])
             pass->task[pass->num++] = {
                 {(fmo_eri_class)c, 0, g->pairs[fmo_eri_class_bra(c)].num, 0.0},
+                NULL,
+                NULL,
                 k->list_at[c],
                 k->quartets[c],
                 {NULL, NULL}};
@@ -141,7 +143,7 @@ cudaError_t compute_all(const fmo_gpu_group *group, kept *k)
     fmo_gpu_pass *const pass = (fmo_gpu_pass *)calloc(1, sizeof *pass);
     if (!pass) return cudaErrorMemoryAllocation;
     whole_classes(g, k, pass);
-    fmo_gpu_set_passes(g, pass, 1);
+    fmo_gpu_set_passes(&g->lists, pass, 1);
     for (int n = 0; n < pass->num; n++) {
         const fmo_gpu_task *task = &pass->task[n];
         const int c = task->task.eri_class;
@@ -165,13 +167,11 @@ cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *variant,
     while (piece < fmo_tuning_gpu_stored_piece_most &&
            fmo_tuning_gpu_stored_pieces * warps * 2 * piece <= task->candidates)
         piece *= 2;
-    const fmo_gpu_stored_args args = {g->eri[c],
-                                      task->candidates,
-                                      piece,
-                                      g->arrays.density_max,
-                                      g->functions.sets,
-                                      (float)plan->options.cutoff,
-                                      g->arrays.counters};
+    const fmo_gpu_exchange_max exchange = fmo_gpu_find_exchange_max(g);
+    const fmo_gpu_stored_args args = {
+        g->eri[c],         task->candidates, piece,
+        exchange.block,    exchange.stride,  (float)plan->options.cutoff,
+        g->arrays.counters};
     variant->stored[c]<<<blocks, FMO_GPU_THREADS, 0, stream>>>(fmo_gpu_view(plan, task),
                                                                fmo_gpu_matrix_view(plan, c), args);
     return cudaGetLastError();

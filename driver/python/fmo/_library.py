@@ -60,7 +60,8 @@ class Options(ctypes.Structure):
 class Job(ctypes.Structure):
     """fmo_fock_job"""
     _fields_ = [("plan", c_void_p), ("density", c_void_p), ("coulomb", c_void_p),
-                ("exchange", c_void_p), ("status", c_int), ("err", POINTER(ErrorStruct))]
+                ("exchange", c_void_p), ("status", c_int), ("err", POINTER(ErrorStruct)),
+                ("source", c_void_p)]
 
 
 _FUNCTIONS = {

@@ -102,10 +102,25 @@ def get_jk(mol, dm, hermi: int = 1, with_j: bool = True, with_k: bool = True, om
     return scf.hf.get_jk(mol, dm, hermi, with_j=with_j, with_k=with_k, omega=omega)
 
 
+def _patched_class(cls):
+    """That of PySCF with our get_jk in front."""
+    return type("Fmo" + cls.__name__, (_PatchedSCF, cls), {"__module__": cls.__module__})
+
+
+def _patched_again(cls):
+    """An empty object of the patched class, for pickle and copy to fill."""
+    return object.__new__(_patched_class(cls))
+
+
 class _PatchedSCF:
     """Put before a class of PySCF by patch()."""
 
     _keys = {"fmo_options"}
+
+    def __reduce_ex__(self, protocol):
+        """By PySCF's class, which has a name: what is unpickled or copied is patched, too."""
+        # The second item would be the class made above, which no module has.
+        return (_patched_again, (type(self).__mro__[2],), *super().__reduce_ex__(max(protocol, 2))[2:])
 
     def get_jk(self, mol=None, dm=None, hermi=1, with_j=True, with_k=True, omega=None):
         """As get_jk of the SCF class, by libfmo where that can."""
@@ -135,8 +150,13 @@ def patch(mf, **options):
     """Make a PySCF SCF object (RHF, UHF, ROHF or Kohn-Sham) use libfmo's J and K; returns mf.
 
     Options as of get_jk. The object changes in place: its class gets a get_jk in front. What
-    libfmo cannot do goes to PySCF, with one warning; unpatch(mf) takes everything back.
+    libfmo cannot do goes to PySCF, with one warning; unpatch(mf) takes everything back. Copies and
+    pickles of the object are patched, too. Raises TypeError for what is no such object, and as
+    get_jk for options.
     """
+    if not hasattr(mf, "mol"):
+        raise TypeError(f"fmo.patch: expected an SCF object of PySCF, as mol.RHF(), not "
+                        f"{type(mf).__name__}")
     make_options(**options)
     reason = _cannot_patch(mf)
     if reason is not None:
@@ -148,7 +168,7 @@ def patch(mf, **options):
     mf.fmo_options = options
     mf._fmo_warned = set()
     cls = type(mf)
-    mf.__class__ = type("Fmo" + cls.__name__, (_PatchedSCF, cls), {"__module__": cls.__module__})
+    mf.__class__ = _patched_class(cls)
     return mf
 
 

@@ -11,10 +11,24 @@ import numpy as np
 from ._library import LIBRARY, BasisInput, Job, Options, checked, names_of
 
 ENUMS = ("mode", "reduce", "integrals", "scatter", "commit")
-NUMBERS = {"threads": int, "cutoff": float, "memory": int}
+COUNTS = {"threads": 2 ** (8 * ctypes.sizeof(ctypes.c_int) - 1) - 1,
+          "memory": 2 ** (8 * ctypes.sizeof(ctypes.c_size_t)) - 1}  # the largest that C's types hold
+NUMBERS = (*COUNTS, "cutoff")
 
 # PySCF's own threshold is 1e-13; libfmo's default, 1e-10, suits energies rather than J and K.
 CUTOFF = 1e-12
+
+
+def _count(name: str, value) -> int:
+    """A whole number that C's type holds: ctypes would cut others, 2**32 threads to 0."""
+    number = int(value)
+    if number != value:
+        raise ValueError(f"{name} = {value!r}: expected a whole number")
+    if number < 0:
+        raise ValueError(f"{name} = {number}: expected 0 or more")
+    if number > COUNTS[name]:
+        raise OverflowError(f"{name} = {number}: expected at most {COUNTS[name]}")
+    return number
 
 
 def make_options(**given) -> Options:
@@ -34,9 +48,7 @@ def make_options(**given) -> Options:
                 raise ValueError(f"{name} = {value!r}: expected one of {', '.join(names)}")
             value = names.index(value)
         else:
-            value = NUMBERS[name](value)
-            if name != "cutoff" and value < 0:
-                raise ValueError(f"{name} = {value}: expected 0 or more")
+            value = _count(name, value) if name in COUNTS else float(value)
         setattr(options, name, value)
     return options
 
@@ -88,7 +100,8 @@ class Plan:
     """J and K for as many densities of one molecule as wanted.
 
     mol: a PySCF molecule (or anything with its basis) with s and p shells only. Options as of
-    get_jk. Calls from several threads take turns. Memory is freed with the last reference.
+    get_jk. Calls from several threads take turns. Memory is freed with the last reference. Nothing
+    of a plan ever changes, so a copy, deep or not, is the plan itself; it cannot be pickled.
     """
 
     def __init__(self, mol, **options):
@@ -104,6 +117,16 @@ class Plan:
             LIBRARY.fmo_basis_destroy(basis)
         self._plan = plan.value
         weakref.finalize(self, LIBRARY.fmo_fock_plan_destroy, plan.value).atexit = False
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("a Plan cannot be pickled: it is memory of this process; make one from the "
+                        "molecule where it is needed")
 
     def get_jk(self, dm, with_j: bool = True, with_k: bool = True):
         """J and K (hartree) of real symmetric densities, [..., nao, nao], in the shape of dm."""

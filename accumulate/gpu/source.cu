@@ -1,0 +1,85 @@
+/* J of another molecule's density: quartets of pairs of two plans, in lists of their own, by the
+ * schedule `direct`. A pair of this plan is the bra where its class is the heavier one, and the ket
+ * where the other's is; the kernels digest J both ways, with a density of zeros on this side, and
+ * what they add to the other plan's sums is never read. */
+#include "accumulate/gpu/fused.h"
+#include "accumulate/gpu/range.h"
+
+#include <string.h>
+
+/* One plan's density, ordered, with everything that starts from zero zeroed; NULL: no density. */
+static cudaError_t order(fmo_fock_plan *plan, const double *density, cudaStream_t stream)
+{
+    fmo_gpu_state *g = plan->gpu;
+    const size_t n = (size_t)plan->basis->ao_num;
+    const fmo_gpu_build build = fmo_gpu_own_build(plan);
+    const fmo_gpu_group group = {&build, 1, stream};
+    g->wanted = FMO_TERMS_J;
+    if (density)
+        FMO_GPU_TRY(fmo_gpu_copy_in(plan, density, stream));
+    else
+        FMO_GPU_TRY(
+            cudaMemsetAsync(g->arrays.density_in, 0, n * n * sizeof *g->arrays.density_in, stream));
+    FMO_GPU_TRY(fmo_gpu_order_density(&group));
+    return g->far ? fmo_gpu_make_moments(&group) : cudaSuccess;
+}
+
+/* What the steps of a build see: the plan's state with the tasks between two plans, one copy of the
+ * sums, as strides are the plan's, and rows of no exchange that are long enough for both. */
+static fmo_gpu_state state_between(const fmo_gpu_state *g, const fmo_gpu_state *other)
+{
+    fmo_gpu_state between = *g;
+    between.lists = g->between;
+    between.schedule = &fmo_gpu_schedule_direct;
+    between.far = g->far && other->far;
+    between.arrays.copies = 1;
+    if (other->functions.sets > g->functions.sets) {
+        between.functions.sets = other->functions.sets;
+        between.arrays.no_exchange = other->arrays.no_exchange;
+    }
+    return between;
+}
+
+static cudaError_t queue(fmo_fock_plan *plan, fmo_fock_plan *source, const double *density,
+                         const fmo_gpu_variant *variant)
+{
+    fmo_gpu_state *const g = plan->gpu;
+    const cudaStream_t stream = g->device.stream;
+    const fmo_gpu_build own = fmo_gpu_own_build(plan), of_source = fmo_gpu_own_build(source);
+    const fmo_gpu_build build = {plan, own.density, own.coulomb, NULL};
+    const fmo_gpu_group group = {&build, 1, stream}, from = {&of_source, 1, stream};
+    FMO_GPU_TRY(fmo_gpu_make_pinned(plan));
+    g->begun = fmo_now();
+    FMO_GPU_TRY(cudaEventRecord(g->device.start, stream));
+    FMO_GPU_TRY(order(plan, NULL, stream));
+    FMO_GPU_TRY(order(source, density, stream));
+    if (variant->fixed_point) FMO_GPU_TRY(fmo_gpu_fixed_scale_of(&from, g));
+    fmo_gpu_state between = state_between(g, source->gpu);
+    plan->gpu = &between;
+    cudaError_t code = fmo_gpu_run_passes(&group, variant, NULL, false);
+    if (code == cudaSuccess) code = fmo_gpu_queue_finish(&group, variant);
+    plan->gpu = g;
+    FMO_GPU_TRY(code);
+    FMO_GPU_TRY(cudaEventRecord(g->device.finished, stream));
+    return fmo_gpu_copy_out(plan, stream);
+}
+
+fmo_status fmo_gpu_start_from_source(const fmo_fock_job *job, fmo_error *err)
+{
+    fmo_fock_plan *const plan = job->plan, *const source = job->source;
+    fmo_gpu_state *const g = plan->gpu;
+    const fmo_gpu_range range("J of another density");
+    const bool fixed = fmo_scatter_sums_integers(plan->options.scatter);
+    const fmo_gpu_variant *const variant =
+        fixed ? fmo_gpu_plan_variant(plan)
+              : fmo_gpu_find_variant(FMO_SCATTER_SEGMENTED, FMO_COMMIT_NATIVE);
+    if (!variant)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "source: scatter = segmented is not in this build");
+    const fmo_status status = fmo_gpu_make_lists_between(plan, g, source->gpu, &g->between, err);
+    if (status != FMO_OK) return status;
+    FMO_GPU_CHECK(fmo_gpu_follow(&source->gpu->device, g->device.stream), "J of a source", err);
+    FMO_GPU_CHECK(fmo_gpu_follow(&g->device, g->device.stream), "J of a source", err);
+    FMO_GPU_CHECK(queue(plan, source, job->density, variant), "J of a source", err);
+    return FMO_OK;
+}

@@ -1,0 +1,22 @@
+/* How many threads OpenMP may be asked for. */
+#ifndef FMO_THREADS_H
+#define FMO_THREADS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Threads that may be asked for, whatever the number of processors; and for each of them. */
+enum { FMO_THREADS_ALWAYS = 64, FMO_THREADS_PER_PROCESSOR = 4 };
+
+/* Threads for a parallel region where `asked` are wanted (0: as many as OpenMP would use): no more
+ * than the limits above, and no more than the system lets this process start now. libgomp ends the
+ * process where it cannot start a thread; what others start between this call and the region is not
+ * known here. Where that is fewer than are wanted, it is half of what can be started: OpenBLAS and
+ * the program have threads, too. At least 1. */
+int fmo_threads(int asked);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

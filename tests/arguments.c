@@ -1,0 +1,369 @@
+/* NULL and overlapping arguments of every public function: which is refused, by what name, and what
+ * is left as it was. With --list the program says what it has tried, for tests/arguments.py to
+ * compare with the headers. */
+#include <fmo/basis_set.h>
+#include <fmo/fock.h>
+#include <fmo/molecule.h>
+#include <fmo/one_electron.h>
+#include <fmo/result.h>
+#include <fmo/scf.h>
+#include <fmo/wavefunction.h>
+
+#include "test_system.h"
+
+static int listing;
+
+static void refused(const char *function, const char *argument, fmo_status status,
+                    const fmo_error *err)
+{
+    char want[128];
+    snprintf(want, sizeof want, "%s: %s is NULL", function, argument);
+    if (listing) {
+        /* "input->density" is a member: the headers have the argument alone */
+        if (!strpbrk(argument, ">[")) printf("%s %s\n", function, argument);
+        return;
+    }
+    CHECK(status == FMO_ERR_ARGUMENT && err->status == FMO_ERR_ARGUMENT &&
+              !strcmp(err->message, want),
+          "%s: status %d, \"%s\"", want, status, err->message);
+}
+
+/* A call that is refused for want of an argument. */
+#define REFUSED(function, argument, ...)                                              \
+    do {                                                                              \
+        fmo_error err = {FMO_OK, ""};                                                 \
+        refused(#function, argument, listing ? FMO_OK : function(__VA_ARGS__), &err); \
+    } while (0)
+
+/* A call that takes NULL, and what must hold of it. */
+#define FINE(function, argument, holds)                         \
+    do {                                                        \
+        if (listing)                                            \
+            printf("%s %s\n", #function, argument);             \
+        else                                                    \
+            CHECK(holds, "%s: %s = NULL", #function, argument); \
+    } while (0)
+
+static unsigned long long seed = 33;
+static test_system molecule;
+
+static void check_basis(const fmo_basis *basis)
+{
+    const int n = fmo_basis_ao_num(basis);
+    double *const S = calloc((size_t)n * (size_t)n, sizeof *S);
+    int *const ao = calloc((size_t)n, sizeof *ao);
+    const fmo_basis_input input = system_input(&molecule);
+    fmo_basis *made = NULL;
+    REFUSED(fmo_basis_create, "input", NULL, &made, &err);
+    REFUSED(fmo_basis_create, "basis", &input, NULL, &err);
+#define MEMBER(name)                                                   \
+    do {                                                               \
+        fmo_basis_input bad = input;                                   \
+        bad.name = NULL;                                               \
+        REFUSED(fmo_basis_create, "input->" #name, &bad, &made, &err); \
+    } while (0)
+    MEMBER(nucleus_charge);
+    MEMBER(nucleus_coord);
+    MEMBER(shell_nucleus);
+    MEMBER(shell_ang_mom);
+    MEMBER(prim_shell);
+    MEMBER(prim_exponent);
+    MEMBER(prim_coefficient);
+    MEMBER(ao_shell);
+    MEMBER(ao_component);
+    MEMBER(ao_factor);
+    CHECK(!made, "a basis of NULL");
+    FINE(fmo_basis_ao_num, "basis", fmo_basis_ao_num(NULL) == 0);
+    FINE(fmo_basis_nucleus_num, "basis", fmo_basis_nucleus_num(NULL) == 0);
+    FINE(fmo_basis_shell_num, "basis", fmo_basis_shell_num(NULL, 0) == 0);
+    FINE(fmo_basis_prim_num, "basis", fmo_basis_prim_num(NULL) == 0);
+    FINE(fmo_basis_nucleus_charge, "basis", isnan(fmo_basis_nucleus_charge(NULL, 0)));
+    FINE(fmo_basis_nuclei_equal, "basis", !fmo_basis_nuclei_equal(NULL, 0, 0));
+    FINE(fmo_basis_nuclear_repulsion, "basis", fmo_basis_nuclear_repulsion(NULL) == 0.0);
+    FINE(fmo_basis_destroy, "basis", (fmo_basis_destroy(NULL), 1));
+    REFUSED(fmo_basis_atom, "basis", NULL, 0, &made, ao, S, &err);
+    REFUSED(fmo_basis_atom, "atom", basis, 0, NULL, ao, S, &err);
+    REFUSED(fmo_basis_atom, "ao", basis, 0, &made, NULL, S, &err);
+    REFUSED(fmo_basis_atom, "factor", basis, 0, &made, ao, NULL, &err);
+    REFUSED(fmo_overlap, "basis", NULL, S, &err);
+    REFUSED(fmo_overlap, "S", basis, NULL, &err);
+    REFUSED(fmo_kinetic, "basis", NULL, S, &err);
+    REFUSED(fmo_kinetic, "T", basis, NULL, &err);
+    REFUSED(fmo_nuclear_attraction, "basis", NULL, S, &err);
+    REFUSED(fmo_nuclear_attraction, "V", basis, NULL, &err);
+    if (!listing) {
+        fmo_error err = {FMO_OK, ""};
+        CHECK(fmo_basis_atom(basis, 0, &made, (int *)S, S, &err) == FMO_ERR_ARGUMENT &&
+                  strstr(err.message, "ao and factor overlap") && !made,
+              "%s", err.message);
+    }
+    free(S);
+    free(ao);
+}
+
+static int refuses_mode(fmo_fock_plan *plan, const double *D, double *J, double *K)
+{
+    fmo_error err = {FMO_OK, ""};
+    return fmo_fock_build_device(plan, D, J, K, &err) == FMO_ERR_ARGUMENT &&
+           strstr(err.message, "expected fused");
+}
+
+static void check_neither(fmo_fock_plan *plan, const double *D)
+{
+    static const char want[] = "coulomb and exchange are NULL: give one of them";
+    fmo_error err = {FMO_OK, ""}, device = {FMO_OK, ""};
+    if (listing) return;
+    CHECK(fmo_fock_build(plan, D, NULL, NULL, &err) == FMO_ERR_ARGUMENT &&
+              strstr(err.message, want),
+          "%s", err.message);
+    CHECK(fmo_fock_build_device(plan, D, NULL, NULL, &device) == FMO_ERR_ARGUMENT &&
+              strstr(device.message, want),
+          "%s", device.message);
+}
+
+static void check_fock(const fmo_basis *basis)
+{
+    const size_t n = (size_t)fmo_basis_ao_num(basis);
+    double *const D = random_density((int)n, 1.0, &seed);
+    double *const J = calloc(n * n, sizeof *J), *const K = calloc(n * n, sizeof *K);
+    fmo_fock_options o;
+    fmo_fock_plan *plan = NULL, *other = NULL;
+    fmo_fock_memory memory;
+    fmo_fock_profile profile;
+    fmo_fock_options_init(&o);
+    o.mode = FMO_MODE_CPU;
+    o.threads = 1;
+    CHECK(fmo_fock_plan_create(basis, &o, &plan, NULL) == FMO_OK, "plan");
+    REFUSED(fmo_fock_plan_create, "basis", NULL, &o, &other, &err);
+    REFUSED(fmo_fock_plan_create, "plan", basis, &o, NULL, &err);
+    FINE(fmo_fock_plan_create, "options",
+         fmo_fock_plan_create(basis, NULL, &other, NULL) == FMO_OK && other);
+    fmo_fock_plan_destroy(other);
+    FINE(fmo_fock_options_init, "options", (fmo_fock_options_init(NULL), 1));
+    FINE(fmo_fock_plan_destroy, "plan", (fmo_fock_plan_destroy(NULL), 1));
+    REFUSED(fmo_fock_build, "plan", NULL, D, J, K, &err);
+    REFUSED(fmo_fock_build, "density", plan, NULL, J, K, &err);
+    FINE(fmo_fock_build, "coulomb", fmo_fock_build(plan, D, NULL, K, NULL) == FMO_OK);
+    FINE(fmo_fock_build, "exchange", fmo_fock_build(plan, D, J, NULL, NULL) == FMO_OK);
+    check_neither(plan, D);
+    REFUSED(fmo_fock_build_device, "plan", NULL, D, J, K, &err);
+    REFUSED(fmo_fock_build_device, "density", plan, NULL, J, K, &err);
+    /* refused for the plan's mode, not for NULL: gpu_terms has plans that take it */
+    FINE(fmo_fock_build_device, "coulomb", refuses_mode(plan, D, NULL, K));
+    FINE(fmo_fock_build_device, "exchange", refuses_mode(plan, D, J, NULL));
+    REFUSED(fmo_fock_build_batch, "jobs", NULL, 1, &err);
+    REFUSED(fmo_fock_build_batch_device, "jobs", NULL, 1, &err);
+    REFUSED(fmo_fock_workspace, "basis", NULL, &o, &memory, &err);
+    REFUSED(fmo_fock_workspace, "memory", basis, &o, NULL, &err);
+    FINE(fmo_fock_workspace, "options",
+         fmo_fock_workspace(basis, NULL, &memory, NULL) == FMO_OK ||
+             fmo_gpu_available(NULL) == FMO_OK);
+    REFUSED(fmo_fock_plan_profile, "plan", NULL, &profile, &err);
+    REFUSED(fmo_fock_plan_profile, "profile", plan, NULL, &err);
+
+    fmo_error errs[2] = {{FMO_OK, ""}, {FMO_OK, ""}};
+    fmo_fock_plan *plans[2] = {plan, plan};
+    const fmo_basis *const list[2] = {basis, NULL};
+    FINE(fmo_fock_plan_create_batch, "basis",
+         fmo_fock_plan_create_batch(NULL, 2, &o, plans, errs) == FMO_ERR_ARGUMENT && !plans[0] &&
+             !plans[1] && strstr(errs[1].message, "fmo_fock_plan_create_batch: basis is NULL"));
+    FINE(fmo_fock_plan_create_batch, "plans",
+         fmo_fock_plan_create_batch(list, 2, &o, NULL, errs) == FMO_ERR_ARGUMENT &&
+             strstr(errs[0].message, "plans is NULL"));
+    FINE(fmo_fock_plan_create_batch, "options",
+         fmo_fock_plan_create_batch(list, 1, NULL, plans, NULL) == FMO_OK && plans[0]);
+    fmo_fock_plan_destroy(listing ? NULL : plans[0]);
+    if (!listing) {
+        CHECK(fmo_fock_plan_create_batch(list, 2, &o, plans, errs) == FMO_ERR_ARGUMENT &&
+                  plans[0] && !plans[1] && strstr(errs[1].message, "basis[1] is NULL"),
+              "%s", errs[1].message);
+        fmo_fock_plan_destroy(plans[0]);
+    }
+    fmo_fock_plan_destroy(plan);
+    free(D);
+    free(J);
+    free(K);
+}
+
+/* One build with matrices at these places of one array, alone and as a job. */
+static void overlapping(const fmo_basis *basis, fmo_fock_plan *plan, const double *D, size_t d,
+                        size_t j, size_t k, const char *what)
+{
+    const size_t n = (size_t)fmo_basis_ao_num(basis), matrix = n * n;
+    double *const all = malloc(6 * matrix * sizeof *all), *const was = malloc(6 * matrix * 8);
+    for (size_t x = 0; x < 6 * matrix; x++) all[x] = 1.25;
+    memcpy(all + d, D, matrix * sizeof *D);
+    memcpy(was, all, 6 * matrix * sizeof *all);
+    const fmo_status want = what ? FMO_ERR_ARGUMENT : FMO_OK;
+    for (int form = 0; form < 3; form++) {
+        fmo_error err = {FMO_OK, ""}, own = {FMO_OK, ""};
+        fmo_fock_job job = {plan, all + d, all + j, all + k, FMO_OK, &own, NULL};
+        if (!what && form == 1) continue; /* no such plan here */
+        const fmo_status status = form == 0 ? fmo_fock_build(plan, all + d, all + j, all + k, &err)
+                                  : form == 1
+                                      ? fmo_fock_build_device(plan, all + d, all + j, all + k, &err)
+                                      : fmo_fock_build_batch(&job, 1, &err);
+        CHECK(status == want && (!what || strstr(err.message, what)), "%d: status %d, \"%s\"", form,
+              status, err.message);
+        if (form == 2)
+            CHECK(job.status == want && !strcmp(own.message, err.message), "job: %s", own.message);
+        if (what)
+            CHECK(memcmp(all, was, 6 * matrix * sizeof *all) == 0, "a refused build wrote: %s",
+                  what);
+    }
+    free(all);
+    free(was);
+}
+
+static void check_overlaps(const fmo_basis *basis)
+{
+    const size_t n = (size_t)fmo_basis_ao_num(basis), matrix = n * n;
+    double *const D = random_density((int)n, 1.0, &seed);
+    fmo_fock_plan *plan = NULL;
+    fmo_fock_options o;
+    fmo_fock_options_init(&o);
+    o.mode = FMO_MODE_CPU;
+    o.threads = 1;
+    CHECK(fmo_fock_plan_create(basis, &o, &plan, NULL) == FMO_OK, "plan");
+    overlapping(basis, plan, D, 0, matrix, 2 * matrix, NULL); /* side by side is fine */
+    overlapping(basis, plan, D, 2 * matrix, matrix, 0, NULL);
+    overlapping(basis, plan, D, 0, matrix, matrix, "coulomb and exchange overlap");
+    overlapping(basis, plan, D, 0, matrix, 2 * matrix - 1, "coulomb and exchange overlap");
+    overlapping(basis, plan, D, 0, 2 * matrix - 1, matrix, "coulomb and exchange overlap");
+    overlapping(basis, plan, D, 0, 0, matrix, "density and coulomb overlap");
+    overlapping(basis, plan, D, matrix, 3 * matrix, 2 * matrix - 1, "density and exchange overlap");
+
+    /* Between jobs: densities may be shared, outputs may not. */
+    double *const out = malloc(8 * matrix * sizeof *out);
+    fmo_fock_job jobs[3] = {{plan, D, out, out + matrix, FMO_OK, NULL, NULL},
+                            {plan, D, out + 2 * matrix, out + 3 * matrix, FMO_OK, NULL, NULL},
+                            {plan, D, out + 4 * matrix, out + 5 * matrix, FMO_OK, NULL, NULL}};
+    fmo_error err = {FMO_OK, ""};
+    CHECK(fmo_fock_build_batch(jobs, 3, &err) == FMO_OK, "%s", err.message);
+    jobs[2].exchange = out + matrix + 1;
+    CHECK(fmo_fock_build_batch(jobs, 3, &err) == FMO_ERR_ARGUMENT &&
+              strstr(err.message, "job 2: exchange overlaps") && jobs[0].status == FMO_ERR_ARGUMENT,
+          "%s", err.message);
+    jobs[2].exchange = out + 5 * matrix;
+    jobs[1].density = out + 4 * matrix; /* that the last job writes */
+    err = (fmo_error){FMO_OK, ""};
+    CHECK(fmo_fock_build_batch(jobs, 3, &err) == FMO_ERR_ARGUMENT &&
+              strstr(err.message, "job 2: coulomb overlaps density of job 1"),
+          "%s", err.message);
+    free(out);
+    free(D);
+    fmo_fock_plan_destroy(plan);
+}
+
+static void check_scf(const fmo_basis *basis)
+{
+    fmo_scf_result *result = NULL;
+    fmo_scf_input input = {.basis = basis, .electron_num = 2};
+    double *const D = calloc(1 << 16, sizeof *D);
+    REFUSED(fmo_scf_run, "input", NULL, NULL, &result, &err);
+    REFUSED(fmo_scf_run, "result", &input, NULL, NULL, &err);
+    input.basis = NULL;
+    REFUSED(fmo_scf_run, "input->basis", &input, NULL, &result, &err);
+    CHECK(!result, "a result of NULL");
+    input = (fmo_scf_input){.basis = basis, .electron_num = 3}; /* odd: the defaults come before */
+    FINE(fmo_scf_run, "options", fmo_scf_run(&input, NULL, &result, NULL) == FMO_ERR_INPUT);
+    FINE(fmo_scf_options_init, "options", (fmo_scf_options_init(NULL), 1));
+    FINE(fmo_scf_result_destroy, "result", (fmo_scf_result_destroy(NULL), 1));
+    REFUSED(fmo_scf_atomic_densities, "basis", NULL, D, &err);
+    REFUSED(fmo_scf_atomic_densities, "density", basis, NULL, &err);
+    free(D);
+}
+
+static void check_io(void)
+{
+    static char text[80] = "as it was";
+    fmo_dataset *dataset = NULL;
+    fmo_basis_set *set = NULL;
+    fmo_molecule *read = NULL;
+    int number[1] = {2};
+    double coord[3] = {0.0, 0.0, 0.0}, one[1] = {1.0};
+    fmo_molecule helium = {.nucleus_num = 1, .number = number, .coord = coord};
+    REFUSED(fmo_dataset_read, "path", NULL, &dataset, &err);
+    REFUSED(fmo_dataset_read, "dataset", "x.h5", NULL, &err);
+    REFUSED(fmo_dataset_read_basis, "path", NULL, &dataset, &err);
+    REFUSED(fmo_dataset_read_basis, "dataset", "x.h5", NULL, &err);
+    FINE(fmo_dataset_destroy, "dataset", (fmo_dataset_destroy(NULL), 1));
+    FINE(fmo_dataset_path, "dataset", !fmo_dataset_path(NULL));
+    FINE(fmo_dataset_sha256, "dataset", !fmo_dataset_sha256(NULL));
+    FINE(fmo_dataset_basis, "dataset", !fmo_dataset_basis(NULL));
+    FINE(fmo_dataset_basis_input, "dataset", !fmo_dataset_basis_input(NULL));
+    FINE(fmo_dataset_nucleus_number, "dataset", fmo_dataset_nucleus_number(NULL, 0) == 0);
+    FINE(fmo_dataset_density, "dataset", !fmo_dataset_density(NULL));
+    FINE(fmo_dataset_density_source, "dataset", !fmo_dataset_density_source(NULL));
+    FINE(fmo_dataset_notice, "dataset", !fmo_dataset_notice(NULL, 0));
+    FINE(fmo_dataset_core_hamiltonian, "dataset", !fmo_dataset_core_hamiltonian(NULL));
+    FINE(fmo_dataset_core_hamiltonian_source, "dataset",
+         !fmo_dataset_core_hamiltonian_source(NULL));
+    FINE(fmo_dataset_nuclear_repulsion, "dataset", isnan(fmo_dataset_nuclear_repulsion(NULL)));
+    FINE(fmo_dataset_electron_num, "dataset", fmo_dataset_electron_num(NULL) == -1);
+    FINE(fmo_dataset_reference_coulomb, "dataset", !fmo_dataset_reference_coulomb(NULL));
+    FINE(fmo_dataset_reference_exchange, "dataset", !fmo_dataset_reference_exchange(NULL));
+    FINE(fmo_dataset_reference_fock_2e, "dataset", !fmo_dataset_reference_fock_2e(NULL));
+    FINE(fmo_dataset_reference_energy, "dataset", isnan(fmo_dataset_reference_energy(NULL)));
+    FINE(fmo_dataset_basis_name, "dataset", !fmo_dataset_basis_name(NULL));
+    FINE(fmo_dataset_formula, "dataset", !fmo_dataset_formula(NULL));
+    FINE(fmo_dataset_ao_label, "text", (fmo_dataset_ao_label(NULL, 0, NULL, 10), 1));
+    FINE(fmo_dataset_ao_label, "dataset",
+         (fmo_dataset_ao_label(NULL, 0, text, sizeof text), !strcmp(text, "?")));
+
+    REFUSED(fmo_molecule_read_xyz, "path", NULL, &read, &err);
+    REFUSED(fmo_molecule_read_xyz, "molecule", "x.xyz", NULL, &err);
+    FINE(fmo_molecule_destroy, "molecule", (fmo_molecule_destroy(NULL), 1));
+    REFUSED(fmo_basis_set_read, "name_or_path", NULL, &set, &err);
+    REFUSED(fmo_basis_set_read, "set", "sto-3g", NULL, &err);
+    FINE(fmo_basis_set_destroy, "set", (fmo_basis_set_destroy(NULL), 1));
+    FINE(fmo_basis_set_name, "set", !fmo_basis_set_name(NULL));
+    FINE(fmo_basis_set_path, "set", !fmo_basis_set_path(NULL));
+    FINE(fmo_basis_set_shell_num, "set", fmo_basis_set_shell_num(NULL, 1) == 0);
+    FINE(fmo_basis_set_list, "text", (fmo_basis_set_list(NULL, 10), 1));
+
+    CHECK(fmo_basis_set_read("sto-3g", &set, NULL) == FMO_OK, "sto-3g");
+    REFUSED(fmo_dataset_create, "molecule", NULL, set, 0, &dataset, &err);
+    REFUSED(fmo_dataset_create, "set", &helium, NULL, 0, &dataset, &err);
+    REFUSED(fmo_dataset_create, "dataset", &helium, set, 0, NULL, &err);
+    helium.coord = NULL;
+    REFUSED(fmo_dataset_create, "molecule->coord", &helium, set, 0, &dataset, &err);
+    helium.coord = coord;
+    CHECK(!dataset, "a data set of NULL");
+    CHECK(fmo_dataset_create(&helium, set, 0, &dataset, NULL) == FMO_OK, "helium");
+    fmo_basis_set_destroy(set);
+
+    const fmo_result result = {.nao = 1};
+    const fmo_wavefunction wave = {
+        .mo_num = 1, .coefficient = one, .energy = one, .occupation = one, .total_energy = NAN};
+    fmo_wavefunction without = wave;
+    without.energy = NULL;
+    REFUSED(fmo_result_write, "path", NULL, dataset, &result, &err);
+    REFUSED(fmo_result_write, "result", "/nowhere/x.h5", dataset, NULL, &err);
+    FINE(fmo_result_write, "dataset",
+         fmo_result_write("/nowhere/x.h5", NULL, &result, NULL) == FMO_ERR_OUTPUT);
+    REFUSED(fmo_wavefunction_write_trexio, "path", NULL, dataset, &wave, &err);
+    REFUSED(fmo_wavefunction_write_trexio, "dataset", "/nowhere/x", NULL, &wave, &err);
+    REFUSED(fmo_wavefunction_write_trexio, "wavefunction", "/nowhere/x", dataset, NULL, &err);
+    REFUSED(fmo_wavefunction_write_trexio, "wavefunction->energy", "/nowhere/x", dataset, &without,
+            &err);
+    REFUSED(fmo_wavefunction_write_molden, "path", NULL, dataset, &wave, &err);
+    REFUSED(fmo_wavefunction_write_molden, "dataset", "/nowhere/x", NULL, &wave, &err);
+    REFUSED(fmo_wavefunction_write_molden, "wavefunction", "/nowhere/x", dataset, NULL, &err);
+    fmo_dataset_destroy(dataset);
+}
+
+int main(int argc, char **argv)
+{
+    listing = argc > 1 && !strcmp(argv[1], "--list");
+    system_random(&molecule, 3, 3, 2, 3, 4.0, &seed);
+    fmo_basis *basis = system_basis(&molecule);
+    if (!basis) return check_summary();
+    check_basis(basis);
+    check_fock(basis);
+    check_scf(basis);
+    check_io();
+    if (!listing) check_overlaps(basis);
+    fmo_basis_destroy(basis);
+    return listing ? 0 : check_summary();
+}
