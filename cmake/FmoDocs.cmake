@@ -1,8 +1,12 @@
 # Target docs-api: the public headers as web pages in build/docs/html; any warning fails. Needs
-# Doxygen, and is left out without.
+# Doxygen, and says so without.
 find_program(FMO_DOXYGEN doxygen)
 mark_as_advanced(FMO_DOXYGEN)
 if(NOT FMO_DOXYGEN)
+    add_custom_target(docs-api VERBATIM
+        COMMAND ${CMAKE_COMMAND} -E echo
+                "docs-api needs Doxygen, which is not here: apt-get install doxygen, and configure again"
+        COMMAND ${CMAKE_COMMAND} -E false)
     return()
 endif()
 

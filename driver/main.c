@@ -3,13 +3,14 @@
  * (what it says); arrows go main.c -> report -> run -> cli -> base. Everything numerical is in the
  * libraries, <fmo/fock.h> and <fmo/scf.h>. */
 #define _GNU_SOURCE
+#include "driver/base/interrupt.h"
+#include "driver/base/shown.h"
 #include "driver/cli/options.h"
 #include "driver/report/profile_json.h"
 #include "driver/report/report.h"
 #include "driver/run/batch.h"
 #include "driver/run/run.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -44,12 +45,9 @@ static bool begins_with_name(const char *message, const char *name)
 /* One line on stderr: "fmo-driver: name: message", the name of the data set (or NULL) once. */
 static void print_error(const char *name, const char *message)
 {
-    char clean[4096] = "";
-    if (name) snprintf(clean, sizeof clean, "%s", name);
-    for (char *c = clean; *c; c++)
-        if (iscntrl((unsigned char)*c)) *c = '?';
-    if (name && !begins_with_name(message, clean))
-        fprintf(stderr, "fmo-driver: %s: %s\n", clean, message);
+    const driver_shown_text clean = driver_shown_copy(name ? name : "");
+    if (name && !begins_with_name(message, clean.text))
+        fprintf(stderr, "fmo-driver: %s: %s\n", clean.text, message);
     else
         fprintf(stderr, "fmo-driver: %s\n", message);
 }
@@ -91,6 +89,9 @@ static int report_one(const driver_options *options, const char *path, fmo_statu
             code = fmo_status_exit_code(result->scf_verdict.status);
         }
         ++*reported;
+        for (int i = 0; options->quiet && !json && fmo_dataset_notice(result->dataset, i); i++)
+            fprintf(stderr, "fmo-driver: %s: notice: %s\n", driver_shown(path),
+                    fmo_dataset_notice(result->dataset, i));
         if (!json) {
             driver_report(options, result, stdout);
         } else {
@@ -99,7 +100,8 @@ static int report_one(const driver_options *options, const char *path, fmo_statu
                 code = worse(code, fmo_status_exit_code(json_err.status));
             }
             if (check == DRIVER_CHECK_FAIL || check == DRIVER_CHECK_IMPOSSIBLE) {
-                fprintf(stderr, "fmo-driver: %s: ", fmo_dataset_path(result->dataset));
+                fprintf(stderr,
+                        "fmo-driver: %s: ", driver_shown(fmo_dataset_path(result->dataset)));
                 driver_check_print(&result->check, result->dataset, stderr);
                 fputc('\n', stderr);
             }
@@ -202,6 +204,7 @@ int main(int argc, char **argv)
     fmo_error err = {FMO_OK, ""};
 
     reserve_standard_streams();
+    driver_interrupt_init();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is a write error with a message */
     /* After a damaged file HDF5 1.10 may complain on its way out, when no library call can hush it.

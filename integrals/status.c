@@ -1,9 +1,10 @@
 /* Status texts and error recording. */
 #include <fmo/status.h>
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "integrals/harmless.h"
 
 static const struct {
     int exit_code;
@@ -34,7 +35,6 @@ fmo_status fmo_error_set(fmo_error *err, fmo_status status, const char *format, 
     va_start(args, format);
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
-    for (char *c = err->message; *c; c++)
-        if (iscntrl((unsigned char)*c)) *c = '?';
+    fmo_text_harmless(err->message);
     return status;
 }

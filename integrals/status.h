@@ -48,7 +48,8 @@ FMO_API int fmo_status_exit_code(fmo_status status);
 
 /** Record an error. The first error wins: a filled err is left as it is.
  *  @param[in,out] err  may be NULL
- *  @param[in] format   printf-style; the result is cut to fit, control characters become '?'
+ *  @param[in] format   printf-style; the result is cut to fit, what is no printable
+ *                     character becomes '?'
  *  @return status, so that `return fmo_error_set(err, FMO_ERR_INPUT, ...)` reads well */
 FMO_API fmo_status fmo_error_set(fmo_error *err, fmo_status status, const char *format, ...)
 #if defined(__GNUC__)

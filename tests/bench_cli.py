@@ -369,6 +369,20 @@ class Messages(Case):
             else:
                 self.assertIn("3 processes: expected 2", run.stderr)
 
+class Compare(unittest.TestCase):
+    def test_without_a_density(self):
+        """compare_libcint.py: one sentence, before anything is computed."""
+        path = os.path.join(SOURCE, "driver", "bench", "compare_libcint.py")
+        spec = importlib.util.spec_from_file_location("compare_libcint", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.require_values("a.h5", {"/fmo/density", "/fmo/fock_2e", "/mo"})
+        for has, says in ((set(), "a.h5: no /fmo/density and no /fmo/fock_2e: "), ({"/fmo/fock_2e"}, "a.h5: no /fmo/density: "),
+                          ({"/fmo/density"}, "a.h5: no /fmo/fock_2e: ")):
+            with self.assertRaises(module.DatasetError) as caught:
+                module.require_values("a.h5", has)
+            self.assertEqual(str(caught.exception), says + "datasets/make_dataset.py makes data sets that have both")
+
 
 class Usage(Case):
     BAD = [

@@ -85,12 +85,33 @@ static void test_measure(bench_run *run)
     c = measure(run, &none, 0, 1, 500);
     CHECK(!c.extrapolated && c.items == 0 && c.median == 0.0, "none: %g", c.median);
 
+    /* Microseconds are measured until their spread is a figure. */
+    fake tiny = {.per_unit = 1e-9};
+    c = measure(run, &tiny, 1000, 1, 1000);
+    CHECK(c.repeat == 500, "tiny: %d repeats", c.repeat);
+    fake quick = {.per_unit = 5e-8};
+    c = measure(run, &quick, 1000, 1, 1000);
+    CHECK(c.repeat == 400 || c.repeat == 401, "quick: %d repeats", c.repeat); /* 20 ms of 50 us */
+    double hundred[101];
+    for (int i = 0; i < 101; i++)
+        hundred[i] = 1e-6 * (i == 0 ? 1.0 : i); /* the first is no repeat */
+    fake many = {.times = hundred};
+    const bench_options often = {.repeat = 100, .seconds = 1e-4 * 50.5 - 1e-9};
+    const bench_options *before = run->options;
+    run->options = &often;
+    c = measure(run, &many, 10, 1, 10);
+    run->options = before;
+    /* 1 to 100: without a tenth at either end 11 to 90, and their median 50.5 */
+    CHECK(c.repeat == 100 && fabs(c.spread - 79.0 / 50.5) < 1e-12, "many: %d, %g", c.repeat,
+          c.spread);
+
     /* Warm-up is not counted; median of an odd and an even number. */
     static const double odd[] = {9.0e-3, 5e-3, 1e-3, 4e-3, 2e-3, 3e-3};
     fake given = {.times = odd};
     c = measure(run, &given, 10, 1, 10);
     CHECK(c.repeat == 5 && c.median == 3e-3 && c.min == 1e-3 && c.max == 5e-3 && c.first == 9e-3,
           "given: %g %g %g", c.min, c.median, c.max);
+    CHECK(fabs(c.spread - 4.0 / 3.0) < 1e-12, "given: spread %g", c.spread);
     static const double even[] = {0.4, 0.1, 0.3, 0.35, 0.25};
     fake four = {.times = even};
     c = measure(run, &four, 10, 1, 10);

@@ -20,6 +20,18 @@ foreach(part Usage Report Modes Check Several Output Json BadInput Streams Termi
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};FMO_MAKE_BAD=$<$<TARGET_EXISTS:make-bad-file>:$<TARGET_FILE:make-bad-file>>;PYTHONDONTWRITEBYTECODE=1")
 endforeach()
 
+# Files that are there already, signals while one is written, names on a terminal, doubtful data sets.
+add_library(driver_signal MODULE driver_signal.c)
+target_link_libraries(driver_signal PRIVATE fmo_warnings ${CMAKE_DL_LIBS})
+set_target_properties(driver_signal PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+foreach(part Replace Shown Doubts Interrupt)
+    string(TOLOWER driver_${part} name)
+    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/driver_files.py
+                                  --verbose ${part})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS driver ENVIRONMENT
+        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_BENCH=$<TARGET_FILE:fmo-bench>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SIGNAL=$<TARGET_FILE:driver_signal>;FMO_SOURCE=${PROJECT_SOURCE_DIR};FMO_MAKE_BAD=$<TARGET_FILE:make-bad-file>;PYTHONDONTWRITEBYTECODE=1")
+endforeach()
+
 # fmo-driver --batch, on the CPU and on a GPU.
 foreach(part Batch BatchGpu)
     string(TOLOWER driver_${part} name)

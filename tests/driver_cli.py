@@ -426,6 +426,29 @@ class Check(Case):
         self.assertRuns(run(altered + "1", "--check", "--mode", "cpu"))
         self.assertRuns(run(altered + "1", "--check", "--mode", "cpu", "--cutoff", "0"), 1)
 
+    def test_loose_cutoff_excuses_little(self):
+        """100 cutoff would let errors of a hartree pass."""
+        result = run(LARGE, "--check", "--mode", "cpu", "--cutoff", "1e-2")
+        self.assertRuns(result, 1)
+        self.assertRegex(result.out, r"(?m)^check: FAIL.* > 1e-06; .*the cutoff 0.01 is too loose to pass a check: 1e-08 at most$")
+        altered = self.path("a.h5")
+        h5("alter", SMALL, altered, "/fmo/fock_2e", 0, 5e-4)
+        self.assertRuns(run(altered, "--check", "--mode", "cpu", "--cutoff", "1e-5"), 1)
+        h5("alter", SMALL, altered, "/fmo/energy", 0, 5e-4)
+        self.assertRuns(run(altered, "--check", "--mode", "cpu", "--cutoff", "1e-6"), 1)
+
+    def test_large_densities_are_checked_relative_to_themselves(self):
+        scaled, wrong = self.path("scaled.h5"), self.path("wrong.h5")
+        h5("scale", os.path.join(DATASETS, "h2s_hcl_6-31g.h5"), scaled, 1e6, "/fmo/density", "/fmo/coulomb", "/fmo/exchange",
+           "/fmo/fock_2e")
+        h5("delete", scaled, wrong, "/fmo/energy")
+        line = ["--check", "--mode", "cpu", "--cutoff", "0", "--force"]
+        result = run(wrong, *line)
+        self.assertRuns(result)
+        self.assertGreater(max(map(float, re.findall(r"\|d[JKG]\| ([\d.e-]+),", result.out))), 1e-10)
+        h5("alter", wrong, scaled, "/fmo/fock_2e", 0, 0.1)
+        self.assertRuns(run(scaled, *line), 1)
+
     def test_altered_energy(self):
         altered = self.path("a.h5")
         h5("alter", SMALL, altered, "/fmo/energy", 0, 1e-5)
@@ -446,14 +469,33 @@ class Check(Case):
         bare = self.path("bare.h5")
         h5("delete", SMALL, bare, "/fmo/coulomb", "/fmo/exchange", "/fmo/fock_2e", "/fmo/energy")
         for mode, other in (("cpu", "reference"), ("reference", "cpu")):
-            result = run(bare, "--check", "--mode", mode)
-            self.assertRuns(result)
+            result = run(bare, "--check", "--mode", mode, "--threads", "2")
+            self.assertEqual(result.code, 0, str(result))
             self.assertRegex(result.out, rf"(?m)^check: pass \(against --mode {other}, cutoff 0: .*\)$")
+            self.assertRegex(result.err, rf"\Afmo-driver: {re.escape(bare)}: no reference values in the file: --check "
+                                         rf"builds once more, with --mode {other} and cutoff 0: [\d.]+ MB, about "
+                                         r"[\d.]+ s on 2 threads\n\Z")
+            self.assertRuns(run(bare, "--check", "--mode", mode, "--quiet"))
+            document = run(bare, "--check", "--mode", mode, "--profile=json")
+            self.assertIn("--check builds once more", document.err)
+            json.loads(document.out)
+        self.assertRuns(run(SMALL, "--check")) # needs no build, says nothing
+
+    def test_what_a_check_takes(self):
+        """As announced: memory exactly, time within a factor of thirty on any machine."""
+        bare = self.path("bare.h5")
+        h5("delete", os.path.join(DATASETS, "h2s_hcl_6-31g.h5"), bare, "/fmo/coulomb", "/fmo/exchange", "/fmo/fock_2e")
+        result = run(bare, "--check", "--mode", "cpu", "--threads", "1")
+        self.assertEqual(result.code, 0, str(result))
+        megabytes, seconds = re.search(r"cutoff 0: ([\d.]+) MB, about ([\d.]+) s", result.err).groups()
+        self.assertAlmostEqual(float(megabytes), (8 * 32**4 + 5 * 8 * 32**2) / 1e6, delta=0.01)
+        self.assertLess(float(seconds) / 30, result.seconds)
+        self.assertGreater(float(seconds) * 30, result.seconds)
 
     def test_one_of_j_and_k_is_not_enough(self):
         bare = self.path("bare.h5")
         h5("delete", SMALL, bare, "/fmo/exchange", "/fmo/fock_2e")
-        result = run(bare, "--check", "--mode", "cpu")
+        result = run(bare, "--check", "--mode", "cpu", "--quiet")
         self.assertRuns(result)
         self.assertRegex(result.out, r"(?m)^check: pass \(against --mode reference, cutoff 0: .*dE")
         both = self.path("both.h5")
@@ -538,8 +580,7 @@ class Output(Case):
 
     def test_overwrites_an_older_result(self):
         out = self.path("out.h5")
-        with open(out, "w") as file:
-            file.write("older")
+        self.assertRuns(run(MEDIUM, "--output", out))
         self.assertRuns(run(SMALL, "--output", out))
         h5("result", SMALL, out, 1e-10)
 
@@ -572,7 +613,7 @@ class Output(Case):
         with open(out, "w") as file:
             file.write("older")
         result = run("-c", "ulimit -f 8; trap '' XFSZ; exec \"$0\" \"$@\"", DRIVER, LARGE, "--output",
-                     out, "--mode", "cpu", program="/bin/sh")
+                     out, "--mode", "cpu", "--force", program="/bin/sh")
         self.assertFails(result, 3, "out.h5", LARGE)
         self.assertEqual(os.listdir(self.folder), ["out.h5"])
         with open(out) as file:
@@ -783,7 +824,12 @@ class BadInput(Case):
                 if name != "missing-file":
                     self.assertEqual(run(name, SMALL, path, program=MAKE_BAD).code, 0)
                 before = digest(path) if os.path.isfile(path) else None
-                if code == "0":
+                if name.startswith("doubt-"):
+                    self.refused(path, re.escape(expected) + ".*--force")
+                    result = run(path, "--force")
+                    self.assertRuns(result)
+                    self.assertIn(expected, result.out)
+                elif code == "0":
                     result = run(path)
                     self.assertRuns(result)
                     self.assertIn(expected, result.out)
@@ -969,6 +1015,38 @@ class Quickstart(Case):
             last = [line.split()[0] for line in file if line.split()[1:2] == ["build"]][-1]
         self.assertEqual(calls[0::2], [f"install {last}"] * 2)
         self.assertRegex(calls[1], "^update")
+
+    XML = '''<testsuite>
+<testcase name="runs" status="run"><system-out>no GPU needed</system-out></testcase>
+<testcase name="a" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out>no PySCF</system-out></testcase>
+<testcase name="gpu_tests_not_built" status="notrun"><skipped message=""/></testcase>
+<testcase name="b" status="notrun"><skipped message=""/><system-out>no Python with PySCF</system-out></testcase>
+<testcase name="c" status="notrun"><skipped message=""/><system-out>?</system-out></testcase>
+</testsuite>'''
+
+    def test_says_what_was_skipped(self):
+        """./quickstart test ends with how many tests were skipped, why, and what makes them run; and its exit
+        code is ctest's. With fakes for all programs, in a folder of its own."""
+        for name in ("cmake", "tests", "bin", "build/bin"):
+            os.makedirs(self.path(name))
+        shutil.copy(self.script, self.path("quickstart"))
+        shutil.copy(os.path.join(SOURCE, "cmake", "debian-packages.txt"), self.path("cmake"))
+        shutil.copy(os.path.join(SOURCE, "tests", "skipped.py"), self.path("tests"))
+        fakes = {"dpkg-query": "echo installed", "cmake": "exit 0", "ctest":
+                 'while [ "$1" != --output-junit ]; do shift; done; echo tests ran; '
+                 f"printf '%s' '{self.XML}' >\"$2\"; exit $FAKE_CODE"}
+        for name, body in fakes.items():
+            with open(self.path("bin/" + name), "w") as file:
+                file.write(f"#!/bin/sh\n{body}\n")
+            os.chmod(self.path("bin/" + name), 0o755)
+        for code in (0, 8):
+            result = run("test", program=self.path("quickstart"), environment={
+                "PATH": self.path("bin") + ":" + os.environ["PATH"], "FAKE_CODE": str(code)})
+            self.assertEqual((result.code, result.err), (code, ""), str(result))
+            end = result.out.split("tests ran\n")[1]
+            self.assertRegex(end, r"(?s)\A\n4 tests were skipped:\n  2: no Python with PySCF \(a, b\)\n     to run: [^\n]*pip "
+                                  r"install[^\n]*\n  1: no NVIDIA GPU[^\n]* \(gpu_tests_not_built\)\n     to run: FMO_REQUIRE_GPU=1 "
+                                  r"[^\n]*\n  1: for a reason of their own \(c\)\n     to run: ctest [^\n]*\n\Z")
 
     def test_package_list(self):
         result = run("packages", "everything", program=self.script)

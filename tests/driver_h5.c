@@ -1,6 +1,7 @@
 /* Helper of driver_cli.py, which cannot read HDF5:
  *   driver_h5 result DATASET OUT CUTOFF         is OUT the right result file of DATASET?
  *   driver_h5 alter IN OUT FIELD INDEX DELTA    copy, then FIELD[INDEX] += DELTA (double field)
+ *   driver_h5 scale IN OUT FACTOR FIELD...      copy, then FIELD *= FACTOR
  *   driver_h5 delete IN OUT FIELD...            copy without these fields
  * Exit code 0: yes, done. */
 #define _GNU_SOURCE
@@ -111,6 +112,28 @@ static int alter(const char *from, const char *to, const char *field, long index
     return check_summary();
 }
 
+static int scale(const char *from, const char *to, double factor, char **fields)
+{
+    if (!copy_file(from, to)) return check_summary();
+    hid_t file = H5Fopen(to, H5F_ACC_RDWR, H5P_DEFAULT);
+    for (; *fields && check_failures == 0; fields++) {
+        hid_t set = H5Dopen2(file, *fields, H5P_DEFAULT), space = H5Dget_space(set);
+        const hssize_t size = H5Sget_simple_extent_npoints(space);
+        double *values = size > 0 ? malloc((size_t)size * sizeof *values) : NULL;
+        CHECK(values && H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0,
+              "%s cannot be read", *fields);
+        for (hssize_t i = 0; values && i < size; i++) values[i] *= factor;
+        CHECK(values &&
+                  H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0,
+              "%s cannot be written", *fields);
+        free(values);
+        H5Sclose(space);
+        H5Dclose(set);
+    }
+    H5Fclose(file);
+    return check_summary();
+}
+
 static int delete_fields(const char *from, const char *to, char **fields)
 {
     if (!copy_file(from, to)) return check_summary();
@@ -128,6 +151,8 @@ int main(int argc, char **argv)
         return check_result(argv[2], argv[3], atof(argv[4]));
     if (argc == 7 && strcmp(verb, "alter") == 0)
         return alter(argv[2], argv[3], argv[4], atol(argv[5]), atof(argv[6]));
+    if (argc >= 6 && strcmp(verb, "scale") == 0)
+        return scale(argv[2], argv[3], atof(argv[4]), argv + 5);
     if (argc >= 5 && strcmp(verb, "delete") == 0) return delete_fields(argv[2], argv[3], argv + 4);
     fprintf(stderr, "usage: see the top of driver_h5.c\n");
     return 2;

@@ -499,10 +499,33 @@ static void zero_primitives(work *w)
 }
 
 /* H at 0.1 bohr of O, without integrals that would tell. */
+/* The core Hamiltonian is the sum, and one part is off. */
+static void scale_sum(work *w)
+{
+    delete_dataset(w->file, "ao_1e_int/core_hamiltonian");
+    scale_element(w);
+}
+
+/* A charge that nothing else contradicts. */
+static void charge_only(work *w)
+{
+    no_one_electron(w);
+    delete_attribute(w->file, "nucleus/repulsion");
+    set_element(w);
+}
+
+/* How many there are: the density does not hold them any longer. */
+static void forget_electrons(work *w)
+{
+    static const char *const names[] = {"electron/num", "electron/up_num", "electron/dn_num"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) delete_attribute(w->file, names[i]);
+}
+
 static void close_nuclei(work *w)
 {
     shape s;
     no_one_electron(w);
+    forget_electrons(w);
     delete_attribute(w->file, "nucleus/repulsion");
     double *values = get_reals(w->file, "nucleus/coord", &s);
     for (int c = 0; c < 3; c++) values[3 + c] = values[c] + (c == 2 ? 0.1 : 0.0);
@@ -514,6 +537,7 @@ static void coincident_nuclei(work *w)
 {
     shape s;
     no_one_electron(w);
+    forget_electrons(w);
     delete_attribute(w->file, "nucleus/repulsion");
     double *values = get_reals(w->file, "nucleus/coord", &s);
     memcpy(values + 3, values, 3 * sizeof *values);
@@ -532,8 +556,15 @@ static void asymmetric(work *w)
     free(values);
 }
 
+static void fractional(work *w)
+{
+    forget_electrons(w);
+    set_element_without_density(w);
+}
+
 static void all_occupied_once(work *w)
 {
+    forget_electrons(w);
     only_orbitals(w->file);
     fill_reals(w->file, "mo/occupation", shape_of(w->file, "mo/occupation").dims[0], 0, 1.0);
 }
@@ -1127,11 +1158,19 @@ static const row rows[] = {
     READ("good-asymmetry", asymmetric, "fmo/density", 1e-12, 0, ""),
     READ("good-variable-name", attribute_variable, "fmo/basis_name", 0, 0, ""),
     READ("good-extra-attribute", set_number, "fmo/nao", 7, 0, ""),
-    READ("notice-fractional", set_element_without_density, "mo/occupation", 1.5, 4,
+    READ("notice-fractional", fractional, "mo/occupation", 1.5, 4,
          "mo/occupation: 1 orbitals are neither empty nor doubly occupied"),
     READ("notice-singly", all_occupied_once, NULL, 0, 0, "mo/occupation: 7 orbitals"),
-    READ("notice-trace", scale_element, "fmo/density", 1.001, 0, "and electron/num is 10"),
-    READ("notice-repulsion", attribute_real, "nucleus/repulsion", 9.0, 0, "nucleus/repulsion: 9"),
+    READ("doubt-trace", scale_element, "fmo/density", 1.001, 0, "and electron/num is 10"),
+    READ("doubt-repulsion", attribute_real, "nucleus/repulsion", 9.0, 0, "nucleus/repulsion: 9"),
+    READ("doubt-kinetic", scale_element, "ao_1e_int/kinetic", 1.001, 0,
+         "ao_1e_int/kinetic: [0][0] (0 O s; 0 O s) is"),
+    READ("doubt-core", scale_element, "ao_1e_int/core_hamiltonian", 1.00001, 8,
+         "ao_1e_int/core_hamiltonian: [1][1] (0 O s; 0 O s) is"),
+    READ("doubt-core-sum", scale_sum, "ao_1e_int/potential_n_e", 1.001, 0,
+         "ao_1e_int/kinetic + potential_n_e: [0][0]"),
+    READ("doubt-charge", charge_only, "nucleus/charge", 119, 0, "nucleus/charge[0] = 119"),
+    READ("doubt-negative-charge", charge_only, "nucleus/charge", -1, 1, "nucleus/charge[1] = -1"),
     READ("good-zero-primitives", zero_primitives, NULL, 0, 0, ""),
     READ("notice-close", close_nuclei, NULL, 0, 0, "nuclei 0 (O) and 1 (H) are closer than 0.3"),
     READ("notice-coincident", coincident_nuclei, NULL, 0, 0, "two charged nuclei coincide"),

@@ -96,7 +96,7 @@ static void check_driver(const char *driver, const char *reason)
         dup2(ends[1], 2);
         close(ends[0]);
         close(ends[1]);
-        execl(driver, driver, input, "--mode", "cpu", "--output", target, (char *)NULL);
+        execl(driver, driver, input, "--mode", "cpu", "--force", "--output", target, (char *)NULL);
         _exit(127);
     }
     close(ends[1]);

@@ -3,6 +3,7 @@
  * killed is the driver. */
 #include "check.h"
 #include "driver/base/clock.h"
+#include "io/output/file.h"
 #include "io_folder.h"
 #include "io_orbitals.h"
 #include <fmo/one_electron.h>
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -111,28 +113,69 @@ static void check_writer(job *j, unsigned long long *seed)
     for (int v = 0; v < 2; v++) free(version[v].bytes);
 }
 
-/* A temporary whose writer lives stays; other files, whatever their names, too. */
-static void check_live(const job *j)
+/* A file of some bytes in the folder, under a name that says its inode number plus `off`. */
+static int make_file(const char *text, long pid, long off, char path[1024])
 {
-    static const char *const names[] = {".fmo-result-1-0.tmp", ".fmo-result-2-0.tmp",
-                                        ".fmo-result-.tmp", "fmo-result-3-0.tmp", "x.tmp"};
-    char path[5][1024];
-    int files[5];
-    for (int i = 0; i < 5; i++) {
-        snprintf(path[i], sizeof path[i], "%s/%s", directory, names[i]);
-        files[i] = open(path[i], O_CREAT | O_WRONLY, 0600);
-    }
-    flock(files[0], LOCK_EX);
-    close(files[1]); /* its writer is dead */
+    struct stat info;
+    char first[1024];
+    snprintf(first, sizeof first, "%s/first", directory);
+    int file = open(first, O_CREAT | O_EXCL | O_WRONLY, 0600);
+    CHECK(file >= 0 && fstat(file, &info) == 0, "no file");
+    CHECK(write(file, text, strlen(text)) == (ssize_t)strlen(text), "cannot write");
+    snprintf(path, 1024, "%s/.fmo-result-%ld-%lld.tmp", directory, pid,
+             (long long)info.st_ino + off);
+    CHECK(rename(first, path) == 0, "cannot rename");
+    return file;
+}
+
+/* Of all temporaries in a folder only those of dead writers of ours go. */
+static void check_others(const job *j)
+{
+    static const char *const names[] = {".fmo-result-2-0.tmp", ".fmo-result-.tmp",
+                                        ".fmo-result-notes.tmp", "fmo-result-3-0.tmp", "x.tmp"};
+    enum { NAMES = sizeof names / sizeof names[0] };
+    char path[NAMES][1024], live[1024], dead[1024], copy[1024], linked[1024], second[1024];
     fmo_error err = {FMO_OK, ""};
+    for (int i = 0; i < NAMES; i++) {
+        snprintf(path[i], sizeof path[i], "%s/%s", directory, names[i]);
+        close(open(path[i], O_CREAT | O_WRONLY, 0600));
+    }
+    int lives = make_file("of a live writer", 1, 0, live);
+    flock(lives, LOCK_EX);
+    close(make_file("of a dead writer", 2, 0, dead));
+    close(make_file("a user's copy of one", 3, 1, copy));
+    close(make_file("a user's second name for one", 4, 0, linked));
+    snprintf(second, sizeof second, "%s/kept", directory);
+    CHECK(link(linked, second) == 0, "cannot link");
     CHECK(write_once(j, 0, &err) == FMO_OK, "%s", err.message);
-    CHECK(access(path[0], F_OK) == 0, "the temporary of a live writer was removed");
-    CHECK(access(path[1], F_OK) != 0, "the temporary of a dead writer is left");
-    for (int i = 2; i < 5; i++) CHECK(access(path[i], F_OK) == 0, "%s was removed", names[i]);
-    for (int i = 0; i < 5; i++) {
-        if (i != 1) close(files[i]);
+    CHECK(access(live, F_OK) == 0, "the temporary of a live writer was removed");
+    CHECK(access(dead, F_OK) != 0, "the temporary of a dead writer is left");
+    CHECK(access(copy, F_OK) == 0, "a user's copy was removed");
+    CHECK(access(linked, F_OK) == 0, "a user's link was removed");
+    for (int i = 0; i < NAMES; i++) {
+        CHECK(access(path[i], F_OK) == 0, "%s was removed", names[i]);
         unlink(path[i]);
     }
+    close(lives);
+    unlink(live);
+    unlink(copy);
+    unlink(linked);
+    unlink(second);
+}
+
+/* Where file systems make no files without a name, too. */
+static void check_named(void)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_output output;
+    CHECK(fmo_output_open(&output, target, NULL, &err) == FMO_OK, "%s", err.message);
+    output.no_tmpfile = true;
+    CHECK(fmo_output_write(&output, "named", 5) == FMO_OK, "%s", err.message);
+    fmo_output_close(&output);
+    content there = content_load(target);
+    CHECK(there.size == 5 && memcmp(there.bytes, "named", 5) == 0, "%zu bytes", there.size);
+    free(there.bytes);
+    CHECK(folder_count(directory, "") == 1, "%d files are left", folder_count(directory, ""));
 }
 
 static void check_writers(void)
@@ -150,7 +193,8 @@ static void check_writers(void)
     j.wf.overlap = S;
     for (j.kind = 0; j.kind < 3; j.kind++) check_writer(&j, &seed);
     j.kind = 0;
-    check_live(&j);
+    check_others(&j);
+    check_named();
     free(S);
     orbitals_free(&o);
     fmo_dataset_destroy(dataset);

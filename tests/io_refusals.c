@@ -25,6 +25,14 @@ static int has_notice(const fmo_dataset *dataset, const char *text)
     return 0;
 }
 
+static int has_doubt(const fmo_dataset *dataset, const char *text)
+{
+    for (int i = 0; fmo_dataset_notice(dataset, i); i++)
+        if (fmo_dataset_is_doubtful(dataset, i) && strstr(fmo_dataset_notice(dataset, i), text))
+            return 1;
+    return 0;
+}
+
 static void check_case(const bad_file *bad, const char *path)
 {
     fmo_error err = {FMO_OK, ""};
@@ -41,6 +49,9 @@ static void check_case(const bad_file *bad, const char *path)
             CHECK(has_notice(dataset, bad->expect), "%s: no notice says '%s' (but '%s')", bad->name,
                   bad->expect,
                   fmo_dataset_notice(dataset, 0) ? fmo_dataset_notice(dataset, 0) : "");
+        if (dataset && *bad->expect)
+            CHECK(has_doubt(dataset, bad->expect) == (strncmp(bad->name, "doubt-", 6) == 0),
+                  "%s: whether it is doubtful", bad->name);
         else if (dataset)
             CHECK(!fmo_dataset_notice(dataset, 0), "%s: %s", bad->name,
                   fmo_dataset_notice(dataset, 0));

@@ -258,6 +258,43 @@ static void check_killed(const fmo_dataset *dataset)
     unlink(path);
 }
 
+/* Who wrote a file, and any bytes written as results are. */
+static void check_kinds(const fmo_dataset *dataset)
+{
+    const char *path = in_directory("kind");
+    const fmo_result result = make_result(dataset);
+    fmo_error err = {FMO_OK, ""};
+    static const struct {
+        const char *text;
+        fmo_file_kind kind;
+    } rows[] = {{"", FMO_FILE_EMPTY},
+                {"months of work", FMO_FILE_OTHER},
+                {"[Molden Format]\n[Title]\nfmo 0.2.0\n[Atoms] AU\n", FMO_FILE_MOLDEN},
+                {"[Molden Format]\n[Title]\nORCA\n[Atoms] AU\n", FMO_FILE_OTHER},
+                {"[Molden Format]\n[Atoms] AU\n", FMO_FILE_OTHER},
+                {"{\n \"format\": \"fmo-bench\",", FMO_FILE_JSON},
+                {"{\"format\": \"fmo-profile\"}", FMO_FILE_JSON},
+                {"{\"format\": \"mine\"}", FMO_FILE_OTHER},
+                {"{", FMO_FILE_OTHER}};
+    CHECK(fmo_file_kind_of(path) == FMO_FILE_NONE, "no file");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CHECK(fmo_file_write(path, rows[i].text, strlen(rows[i].text), &err) == FMO_OK, "%s",
+              err.message);
+        CHECK(fmo_file_kind_of(path) == rows[i].kind, "'%s' is %s", rows[i].text,
+              fmo_file_kind_text(fmo_file_kind_of(path)));
+    }
+    CHECK(fmo_result_write(path, dataset, &result, &err) == FMO_OK, "%s", err.message);
+    CHECK(fmo_file_kind_of(path) == FMO_FILE_MATRICES, "a result");
+    CHECK(fmo_file_kind_of(input) == FMO_FILE_OTHER, "a data set");
+    CHECK(fmo_file_kind_of(directory) == FMO_FILE_OTHER, "a directory");
+    CHECK(fmo_file_kind_of("/dev/null") == FMO_FILE_OTHER, "a device");
+    CHECK(fmo_file_kind_of(NULL) == FMO_FILE_OTHER, "NULL");
+    CHECK(!fmo_file_kind_text(FMO_FILE_KIND_COUNT), "out of range");
+    CHECK(fmo_file_write(NULL, "", 0, &err) == FMO_ERR_ARGUMENT, "no path");
+    CHECK(strstr(err.message, "path") != NULL, "%s", err.message);
+    unlink(path);
+}
+
 int main(void)
 {
     if (!mkdtemp(directory)) return 1;
@@ -272,6 +309,7 @@ int main(void)
         check_link(dataset);
         check_full_disk(dataset);
         check_killed(dataset);
+        check_kinds(dataset);
     }
     char *after = load(input, &after_size);
     CHECK(before && after && before_size == after_size &&

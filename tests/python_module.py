@@ -542,11 +542,17 @@ class Patch(Case):
         mf = fmo.patch(scf.RHF(mol), mode="cpu")
         mf.kernel()
         self.assertEqual(len(_mole._kept_for(mol).plans), 1)
+        self.assertEqual(list(_mole._kept_for(mol).plans), [(("integrals", "auto"), ("mode", "cpu"))])
         dm = mf.make_rdm1()
         for got, want in zip(mf.get_jk(), scf.hf.get_jk(mol, dm)):
             self.assert_close(got, want, 1e-9)
         self.assert_close(mf.get_j(), scf.hf.get_jk(mol, dm)[0], 1e-9)
         self.assert_close(mf.get_k(), scf.hf.get_jk(mol, dm)[1], 1e-9)
+
+    def test_integrals_are_kept_unless_told_otherwise(self):
+        mol = molecule("water")
+        fmo.patch(scf.RHF(mol), mode="cpu", integrals="direct").kernel()
+        self.assertEqual(list(_mole._kept_for(mol).plans), [(("integrals", "direct"), ("mode", "cpu"))])
 
     def test_d_shells_are_pyscfs(self):
         mol = molecule("water", basis="6-31g*")

@@ -58,7 +58,7 @@ class ScfUsage(driver_cli.Case):
 
     def test_files(self):
         self.assertFails(run(SMALL, MEDIUM, "--scf", "--molden", self.path("x")), 2, "--molden takes one")
-        self.assertFails(run(SMALL, "--scf", "--molden", "x", "--output", "x"), 2, "the same file")
+        self.assertFails(run(SMALL, "--scf", "--molden", "x", "--output", "x"), 3, "the same file", SMALL)
         self.assertFails(run(SMALL, "--scf", "--output", SMALL), 3, "--output is the data set", SMALL)
         self.assertFails(run(WATER, "--scf", "--basis", "sto-3g", "--molden", WATER), 3,
                          "--molden is the geometry", WATER)
@@ -112,7 +112,8 @@ class ScfReport(driver_cli.Case):
             master, slave = pty.openpty()
         except OSError as why:
             self.skipTest(f"no pseudo-terminal here: {why}")
-        process = subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--mode", "cpu", "--stability=check"],
+        process = subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--mode", "cpu", "--integrals",
+                                    "direct", "--threads", "1", "--stability=check"],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
         os.close(slave)
         seen = ""
@@ -155,6 +156,15 @@ class ScfReport(driver_cli.Case):
             if options == ["--stability"]:
                 self.assertIn(": a minimum", result.out)
 
+    def test_integrals_are_kept(self):
+        """Unless the line says otherwise; builds of a density compute them."""
+        for line, kept in ((["--scf"], "stored"), (["--scf", "--integrals", "direct"], "direct"),
+                           (["--scf", "--memory", "1K"], "direct"), ([], "direct")):
+            result = run(LARGE, "--mode", "cpu", "--profile=json", *line)
+            self.assertRuns(result)
+            self.assertEqual(json.loads(result.out)["builds"][0]["integrals"], kept, line)
+        self.assertRegex(run("--help").out, r"\[direct; --scf\s+auto\]")
+
     def test_geometry(self):
         result = run(WATER, "--scf", "--basis", "STO-3G", "--mode", "cpu")
         self.assertRuns(result)
@@ -195,6 +205,13 @@ class ScfNotConverged(driver_cli.Case):
         self.assertRuns(again)
         self.assertAlmostEqual(energy_of(again), SMALL_ENERGY, delta=1e-8)
 
+    def test_loose_cutoff_is_named(self):
+        result = run(SMALL, "--scf", "--max-cycles", "3", "--cutoff", "1e-5")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("a cutoff of less than 1e-05 (default 1e-12)", result.err)
+        for line in ([], ["--cutoff", "1e-10"], ["--cutoff", "1e-5", "--convergence", "1e-4"]):
+            self.assertNotIn("cutoff", run(SMALL, "--scf", "--max-cycles", "3", *line).err)
+
     def test_worst_code_counts(self):
         result = run(SMALL, MEDIUM, "--scf", "--max-cycles", "3", "--quiet")
         self.assertEqual(result.code, 1)
@@ -207,7 +224,8 @@ class ScfOutput(driver_cli.Case):
         self.assertRuns(run(WATER, "--scf", "--basis", "6-31g", "--output", output,
                             "--gradient-convergence", "1e-7", "--convergence", "1e-11"))
         check = run(output, "--check", "--mode", "cpu")
-        self.assertRuns(check)
+        self.assertEqual(check.code, 0, str(check))
+        self.assertIn("--check builds once more", check.err)
         self.assertIn("check: pass", check.out)
         again = run(output, "--scf", "--guess", "read", "--mode", "cpu")
         self.assertRuns(again)

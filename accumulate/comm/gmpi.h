@@ -60,7 +60,7 @@ FMO_API fmo_status fmo_gmpi_create(const fmo_gmpi_options *options, fmo_gmpi **g
 /** Ends the host threads and frees all memory; NULL is fine. No kernel of the group may run. */
 FMO_API void fmo_gmpi_destroy(fmo_gmpi *group);
 
-/** Ranks of the whole group, and of this process: first .. first + here - 1. */
+/** Ranks of the whole group, and of this process: first .. first + here - 1; 0 of NULL. */
 FMO_API int fmo_gmpi_size(const fmo_gmpi *group);
 FMO_API int fmo_gmpi_first(const fmo_gmpi *group);
 FMO_API int fmo_gmpi_here(const fmo_gmpi *group);
@@ -95,7 +95,7 @@ FMO_API fmo_status fmo_gmpi_channel_create(fmo_gmpi *group, int source, int dest
  *  @return FMO_OK, FMO_ERR_DEVICE */
 FMO_API fmo_status fmo_gmpi_check(const fmo_gmpi *group, fmo_error *err);
 
-/** End all waits of all ranks, from any host thread, also while kernels run. */
+/** End all waits of all ranks, from any host thread, also while kernels run; NULL is fine. */
 FMO_API void fmo_gmpi_abort(fmo_gmpi *group);
 
 #ifdef __cplusplus

@@ -331,6 +331,8 @@ extern "C" {
 
 fmo_status fmo_gmpi_create(const fmo_gmpi_options *options, fmo_gmpi **group, fmo_error *err)
 {
+    FMO_COMM_NEED(options);
+    FMO_COMM_NEED(group);
     *group = nullptr;
     const fmo_status checked = fmo_comm_check_options(options, 0, err);
     if (checked != FMO_OK) return checked;
@@ -355,6 +357,9 @@ fmo_status fmo_gmpi_create(const fmo_gmpi_options *options, fmo_gmpi **group, fm
 fmo_status fmo_gmpi_create_over(const fmo_gmpi_options *options, const fmo_gmpi_net *net,
                                 fmo_gmpi **group, fmo_error *err)
 {
+    FMO_COMM_NEED(options);
+    FMO_COMM_NEED(net);
+    FMO_COMM_NEED(group);
     *group = nullptr;
     fmo_gmpi *g = new_group();
     if (!g) {
@@ -392,20 +397,20 @@ void fmo_gmpi_destroy(fmo_gmpi *g)
 
 int fmo_gmpi_size(const fmo_gmpi *g)
 {
-    return g->size;
+    return g ? g->size : 0;
 }
 int fmo_gmpi_first(const fmo_gmpi *g)
 {
-    return g->first;
+    return g ? g->first : 0;
 }
 int fmo_gmpi_here(const fmo_gmpi *g)
 {
-    return g->here;
+    return g ? g->here : 0;
 }
 
 static const local_rank *local_of(const fmo_gmpi *g, int rank)
 {
-    return rank >= g->first && rank < g->first + g->here ? &g->rank[rank - g->first] : nullptr;
+    return g && rank >= g->first && rank < g->first + g->here ? &g->rank[rank - g->first] : nullptr;
 }
 
 int fmo_gmpi_device(const fmo_gmpi *g, int rank)
@@ -426,6 +431,8 @@ void *fmo_gmpi_address(const fmo_gmpi *g, int rank, size_t offset)
 
 fmo_status fmo_gmpi_alloc(fmo_gmpi *g, size_t bytes, size_t *offset, fmo_error *err)
 {
+    if (!g) return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: group is NULL", __func__);
+    FMO_COMM_NEED(offset);
     const size_t at = (g->used + 255) / 256 * 256;
     if (at > g->options.heap_bytes || bytes > g->options.heap_bytes - at)
         return fmo_error_set(
@@ -440,6 +447,8 @@ fmo_status fmo_gmpi_alloc(fmo_gmpi *g, size_t bytes, size_t *offset, fmo_error *
 fmo_status fmo_gmpi_channel_create(fmo_gmpi *g, int source, int dest, size_t bytes, int *channel,
                                    fmo_error *err)
 {
+    if (!g) return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: group is NULL", __func__);
+    FMO_COMM_NEED(channel);
     device_keeper keeper;
     size_t offset = 0;
     if (source < 0 || source >= g->size || dest < 0 || dest >= g->size || source == dest)
@@ -470,6 +479,7 @@ fmo_status fmo_gmpi_channel_create(fmo_gmpi *g, int source, int dest, size_t byt
 
 fmo_status fmo_gmpi_check(const fmo_gmpi *g, fmo_error *err)
 {
+    if (!g) return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: group is NULL", __func__);
     /* The cause before its consequences. */
     for (int caused = 0; caused < 2; caused++)
         for (int r = 0; r < g->here; r++) {
@@ -483,6 +493,7 @@ fmo_status fmo_gmpi_check(const fmo_gmpi *g, fmo_error *err)
 
 void fmo_gmpi_abort(fmo_gmpi *g)
 {
+    if (!g) return;
     for (int r = 0; r < g->here; r++) {
         volatile uint64_t *abort = &g->rank[r].page->abort.value;
         *abort = fmo_gmpi_error_word(FMO_GMPI_ABORTED, FMO_GMPI_CALL_ABORT, -1, 0, 0);

@@ -4,6 +4,13 @@
 
 #include <fmo/gmpi_net.h>
 
+/* Out of a function that returns a status if an argument is NULL. */
+#define FMO_COMM_NEED(argument)                                                                 \
+    do {                                                                                        \
+        if (!(argument))                                                                        \
+            return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: %s is NULL", __func__, #argument); \
+    } while (0)
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <fmo/gmpi_mpi.h>
+#include "group.h"
 
 #include <limits.h>
 #include <mpi.h>
@@ -139,6 +140,7 @@ static int node_rank(void)
 fmo_status fmo_gmpi_net_mpi(fmo_gmpi_net *net, fmo_error *err)
 {
     int initialized = 0, finalized = 0, level = MPI_THREAD_SINGLE;
+    FMO_COMM_NEED(net);
     MPI_Initialized(&initialized);
     MPI_Finalized(&finalized);
     if (initialized && !finalized) MPI_Query_thread(&level);
@@ -181,6 +183,8 @@ fmo_status fmo_gmpi_net_mpi(fmo_gmpi_net *net, fmo_error *err)
 fmo_status fmo_gmpi_create_mpi(const fmo_gmpi_options *options, fmo_gmpi **group, fmo_error *err)
 {
     fmo_gmpi_net net;
+    FMO_COMM_NEED(options);
+    FMO_COMM_NEED(group);
     const fmo_status status = fmo_gmpi_net_mpi(&net, err);
     return status == FMO_OK ? fmo_gmpi_create_over(options, &net, group, err) : status;
 }

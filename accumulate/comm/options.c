@@ -6,6 +6,7 @@
 
 void fmo_gmpi_options_init(fmo_gmpi_options *options)
 {
+    if (!options) return;
     *options = (fmo_gmpi_options){.transport = FMO_GMPI_PEER,
                                   .ranks = 1,
                                   .concurrent = 1,

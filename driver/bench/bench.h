@@ -103,7 +103,7 @@ typedef struct bench_options {
     int64_t threads, repeat, seed, cycles, fragments;
     double zipf, seconds, cutoff;
     const char *dataset, *json, *systems, *geometries, *geometry, *basis;
-    bool quiet;
+    bool quiet, force;
 } bench_options;
 
 typedef struct bench_device {
@@ -142,6 +142,7 @@ typedef struct bench_cell {
     bool extrapolated;
     int repeat;
     double median, min, max; /* seconds for all items, scaled up if extrapolated */
+    double spread;           /* of the repeats, over the median; NaN of one */
     double first, spare;     /* first run, warm-up; spare: the experiment's own use */
     double ratio;            /* NaN until the table is printed, and where there is none */
     bench_check check;

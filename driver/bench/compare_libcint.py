@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Container
 
 BUILDS = 4  # of ours in a turn, after a first one
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,6 +46,14 @@ def command_line() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def require_values(path: Path, file: Container[str]) -> None:
+    """DatasetError unless the data set has a density, and G to compare with."""
+    missing = [name for name in ("/fmo/density", "/fmo/fock_2e") if name not in file]
+    if missing:
+        raise DatasetError(f"{path}: no {' and no '.join(missing)}: datasets/make_dataset.py makes data sets "
+                           "that have both")
+
+
 class Libcint:
     """J and K of the density in a data set, from PySCF's direct builder."""
 
@@ -56,6 +64,7 @@ class Libcint:
         from pyscf import scf
 
         with h5py.File(path) as file:
+            require_values(path, file)
             basis = files.read_basis(file)
             density = file["fmo/density"][...]
             self.reference = file["fmo/fock_2e"][...]

@@ -3,6 +3,7 @@
  * fock.cu is the same with all matrices in GPU memory; growth.c uses the rows for series. */
 #define _GNU_SOURCE
 #include "fock.h"
+#include "integrals/harmless.h"
 #include "molecules.h"
 #include "driver/base/clock.h"
 #include "driver/base/spread.h"
@@ -359,8 +360,7 @@ static void print_row(const bench_run *run, const fock_case *c, const fock_item 
     print_number(9, "%.4g", 1e3 * c->plan_seconds);
     print_number(9, "%.4g", 1e3 * c->first_seconds);
     print_number(9, "%.4g", ms);
-    print_number(7, "%.1f",
-                 cell->repeat > 1 ? 100.0 * (cell->max - cell->min) / cell->median : NAN);
+    print_number(7, "%.1f", 100.0 * cell->spread);
     print_number(8, "%.4g", comparable && item->target_ms > 0.0 ? item->target_ms : NAN);
     printf(" %16s", peer);
     print_number(6, "%.3g", comparable ? item->peer_ms / ms : NAN);
@@ -523,6 +523,7 @@ static void run_own(bench_run *run)
     char name[48];
     const char *slash = strrchr(o->geometry, '/');
     snprintf(name, sizeof name, "%.40s", slash ? slash + 1 : o->geometry);
+    fmo_text_harmless(name);
     const fock_item item = {.name = name,
                             .table = "own geometry",
                             .basis = o->basis,

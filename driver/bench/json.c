@@ -3,11 +3,11 @@
 #include "bench.h"
 #include "driver/report/json.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fmo/result.h>
 
 enum { BENCH_JSON_VERSION = 2 };
 
@@ -61,10 +61,10 @@ static json_t *cell_json(const bench_cell *cell)
         cell->items > 0 && cell->median > 0.0 ? (double)cell->items / cell->median : NAN;
     const driver_spread seconds = {cell->min, cell->median, cell->max};
     json_t *measured =
-        json_pack("{s:I, s:I, s:b, s:i, s:o, s:o, s:o, s:o}", "items", (json_int_t)cell->items,
+        json_pack("{s:I, s:I, s:b, s:i, s:o, s:o, s:o, s:o, s:o}", "items", (json_int_t)cell->items,
                   "items_run", (json_int_t)cell->items_run, "extrapolated", (int)cell->extrapolated,
-                  "repeat", cell->repeat, "seconds", driver_json_spread(&seconds), "rate",
-                  driver_json_number(rate), "ratio",
+                  "repeat", cell->repeat, "spread", driver_json_number(cell->spread), "seconds",
+                  driver_json_spread(&seconds), "rate", driver_json_number(rate), "ratio",
                   isfinite(cell->ratio) ? json_pack("{s:s, s:o}", "to", cell->against, "value",
                                                     driver_json_number(cell->ratio))
                                         : json_null(),
@@ -76,8 +76,6 @@ static json_t *cell_json(const bench_cell *cell)
 
 fmo_status bench_json_write(const bench_run *run, const char *path, fmo_error *err)
 {
-    char *name = NULL, *document = NULL;
-    FILE *file = NULL;
     json_t *results = json_array();
     for (int c = 0; c < run->cell_num; c++)
         json_array_append_new(results, cell_json(&run->cell[c]));
@@ -93,30 +91,16 @@ fmo_status bench_json_write(const bench_run *run, const char *path, fmo_error *e
         root = NULL;
     }
     json_decref(rest);
+    char *document =
+        root ? driver_json_document(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
+    const size_t length = document ? strlen(document) : 0;
     fmo_status status = FMO_OK;
-    if (root) document = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
-    const size_t length = strlen(path);
-    name = malloc(length + 5);
-    if (!document || !name) {
+    if (document) {
+        document[length] = '\n'; /* in place of the zero */
+        status = fmo_file_write(path, document, length + 1, err);
+    } else {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %s", path);
-        goto out;
     }
-    memcpy(name, path, length);
-    memcpy(name + length, ".tmp", 5);
-    errno = 0;
-    file = fopen(name, "w");
-    if (!file || fputs(document, file) < 0 || fputc('\n', file) < 0) {
-        status = fmo_error_set(err, FMO_ERR_OUTPUT, "%s: %s", path, strerror(errno));
-        goto out;
-    }
-    const int closed = fclose(file);
-    file = NULL;
-    if (closed != 0 || rename(name, path) != 0)
-        status = fmo_error_set(err, FMO_ERR_OUTPUT, "%s: %s", path, strerror(errno));
-out:
-    if (file) fclose(file);
-    if (status != FMO_OK && name) remove(name);
-    free(name);
     free(document);
     json_decref(root);
     return status;

@@ -5,13 +5,15 @@
 #define _GNU_SOURCE
 #include "options.h"
 #include "driver/base/clock.h"
-#include "driver/base/output_check.h"
+#include "driver/base/files.h"
+#include "driver/base/interrupt.h"
 #include "driver/report/host.h"
 
 #include <omp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <fmo/fock.h>
 #include <fmo/version.h>
 
@@ -19,6 +21,18 @@ static int say(const fmo_error *err)
 {
     fprintf(stderr, "fmo-bench: %s\n", err->message);
     return fmo_status_exit_code(err->status);
+}
+
+/* Before anything is measured, and once more before it is written. */
+static fmo_status check_files(const bench_options *o, fmo_error *err)
+{
+    struct stat info;
+    const char *basis = o->basis && stat(o->basis, &info) == 0 ? o->basis : NULL;
+    const driver_file files[] = {{"data set", o->dataset, false, FMO_FILE_OTHER},
+                                 {"geometry", o->geometry, false, FMO_FILE_OTHER},
+                                 {"basis set", basis, false, FMO_FILE_OTHER},
+                                 {"--json", o->json, true, FMO_FILE_JSON}};
+    return driver_check_files(files, sizeof files / sizeof files[0], o->force, err);
 }
 
 static void print_head(const bench_run *run)
@@ -67,7 +81,13 @@ static int finish(bench_run *run)
     int code = 0;
     fmo_error err = {FMO_OK, ""};
     if (run->err.status != FMO_OK) code = say(&run->err);
-    if (o->json && bench_json_write(run, o->json, &err) != FMO_OK && code == 0) code = say(&err);
+    driver_interrupt_hold();
+    if (o->json &&
+        (check_files(o, &err) != FMO_OK || bench_json_write(run, o->json, &err) != FMO_OK)) {
+        const int failed = say(&err);
+        if (code == 0) code = failed;
+    }
+    driver_interrupt_release();
     const int failures = bench_failures(run);
     if (failures) {
         fprintf(stderr, "fmo-bench: %d of %d results are wrong\n", failures, run->cell_num);
@@ -86,6 +106,7 @@ int main(int argc, char **argv)
     bench_run run = {.options = &options, .err = {FMO_OK, ""}};
     fmo_error err = {FMO_OK, ""};
 
+    driver_interrupt_init();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
     if (bench_options_parse(argc, argv, &options, &err) != FMO_OK) return say(&err);
     if (options.action == BENCH_HELP) {
@@ -103,8 +124,7 @@ int main(int argc, char **argv)
         options.json = NULL;
     }
     /* Results that could not be written are not worth minutes of measuring. */
-    if (options.json && driver_check_output("json", options.json, NULL, "", &err) != FMO_OK)
-        return say(&err);
+    if (check_files(&options, &err) != FMO_OK) return say(&err);
     run.threads = fmo_fock_threads(options.threads > 0 ? (int)options.threads : 0);
     omp_set_num_threads(run.threads);
     run.cpu = options.places >> BENCH_ON_CPU & 1;

@@ -42,6 +42,12 @@ static void show_cutoff(const cli_option *row, const void *defaults, FILE *strea
     (void)row;
     fprintf(stream, "%g; --scf %g", options->fock.cutoff, options->scf_options.fock.cutoff);
 }
+static void show_integrals(const cli_option *row, const void *defaults, FILE *stream)
+{
+    const driver_options *options = defaults;
+    cli_show_field(row, defaults, stream);
+    fprintf(stream, "; --scf %s", fmo_integrals_name(options->scf_options.fock.integrals));
+}
 static void show_threads(const cli_option *row, const void *defaults, FILE *stream)
 {
     (void)row, (void)defaults;
@@ -88,7 +94,8 @@ static const cli_option option_table[] = {
     {"commit", 0, CLI_CHOICE, "HOW", AT(fock.commit), .choices = &commits, .show = cli_show_field,
      .modes = MODE(FUSED), .help = "how one atomic is done (fused)"},
     {"integrals", 0, CLI_CHOICE, "HOW", AT(fock.integrals), .choices = &integrals,
-     .show = cli_show_field, .help = "whether integrals are kept between builds (cpu, fused)"},
+     .given = AT(integrals_given), .show = show_integrals,
+     .help = "whether integrals are kept between builds (cpu, fused)"},
     {"no-overlap", 0, CLI_SWITCH, NULL, AT(fock.no_overlap), .modes = MODE(SPLIT),
      .help = "GPU and CPU take turns (split)"},
     {"memory", 0, CLI_SIZE, "SIZE", AT(fock.memory), .show = show_memory,
@@ -105,6 +112,8 @@ static const cli_option option_table[] = {
     {"output", 'o', CLI_TEXT, "FILE", AT(output), .what = "the name of a file",
      .section = "Results",
      .help = "write J, K, G, F = H + G (HDF5); with --scf the orbitals (TREXIO)"},
+    {"force", 0, CLI_FLAG, NULL, AT(force),
+     .help = "replace a file that fmo did not write; run a data set that contradicts itself"},
     {"profile", 'p', CLI_CHOICE, "FORMAT", AT(profile), .choices = &profiles, .without = "table",
      .help = "say where the time went"},
 
@@ -167,6 +176,12 @@ double driver_cutoff(const driver_options *options)
 {
     return options->scf && !options->cutoff_given ? options->scf_options.fock.cutoff
                                                   : options->fock.cutoff;
+}
+
+fmo_integrals driver_integrals(const driver_options *options)
+{
+    return options->scf && !options->integrals_given ? options->scf_options.fock.integrals
+                                                     : options->fock.integrals;
 }
 
 bool driver_is_xyz(const char *path)
@@ -280,9 +295,6 @@ static fmo_status check_data_sets(const driver_options *options, const bool *giv
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "--%s takes one data set, not %d: run them one by one",
                              options->output ? "output" : "molden", options->dataset_num);
-    if (options->output && options->molden && strcmp(options->output, options->molden) == 0)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "--output and --molden name the same file: choose two");
     return FMO_OK;
 }
 

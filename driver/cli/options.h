@@ -25,10 +25,12 @@ typedef struct driver_options {
     bool batch;            /**< all data sets in one call */
     bool quiet;            /**< only the check line and errors */
     driver_profile_format profile;
+    bool force;                  /**< replace any output, run what is doubtful */
     const char *output;          /**< result file or NULL */
     bool scf;                    /**< an SCF instead of builds of the data set's density */
     fmo_scf_options scf_options; /**< of it; its `fock` is filled in from the one above */
     bool cutoff_given;           /**< an SCF has a default of its own */
+    bool integrals_given;        /**< the same */
     const char *basis;           /**< name or file of a basis set, for .xyz files, or NULL */
     bool charge_given;
     int charge;            /**< of the molecule, e */
@@ -44,6 +46,9 @@ fmo_status driver_options_parse(int argc, char **argv, driver_options *options, 
 
 /** The screening threshold: an SCF has a default of its own. */
 double driver_cutoff(const driver_options *options);
+
+/** What becomes of integrals: an SCF has a default of its own, here too. */
+fmo_integrals driver_integrals(const driver_options *options);
 
 /** Whether a path names a .xyz file, by its last letters. */
 bool driver_is_xyz(const char *path);

@@ -16,8 +16,20 @@ void driver_progress_init(driver_progress *progress, FILE *stream, bool wanted)
 {
     memset(progress, 0, sizeof *progress);
     progress->stream = stream;
+    progress->wanted = wanted;
     progress->enabled = wanted && isatty(fileno(stream));
     progress->delay = 1.0;
+}
+
+void driver_progress_say(driver_progress *progress, const char *format, ...)
+{
+    if (!progress->wanted) return;
+    driver_progress_end(progress);
+    va_list args;
+    va_start(args, format);
+    vfprintf(progress->stream, format, args);
+    va_end(args);
+    fflush(progress->stream);
 }
 
 void driver_progress_begin(driver_progress *progress, const char *format, ...)

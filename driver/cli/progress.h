@@ -8,7 +8,8 @@
 
 typedef struct driver_progress {
     FILE *stream;
-    bool enabled;
+    bool wanted;  /**< not --quiet */
+    bool enabled; /**< and on a terminal */
     double delay; /**< seconds before the bar appears, default 1 */
     char label[48];
     double start; /**< of this build */
@@ -18,6 +19,10 @@ typedef struct driver_progress {
 
 /** @param[in] wanted  false: never draw (--quiet) */
 void driver_progress_init(driver_progress *progress, FILE *stream, bool wanted);
+
+/** A line that is no bar, on a terminal or not: what is about to be done and will take long. */
+void driver_progress_say(driver_progress *progress, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /** A new bar, printf-style label in front of it. */
 void driver_progress_begin(driver_progress *progress, const char *format, ...)

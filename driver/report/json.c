@@ -4,6 +4,7 @@
 #include "driver/report/host.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <fmo/version.h>
@@ -25,6 +26,25 @@ json_t *driver_json_text(const char *value)
     string = json_string(copy);
     free(copy);
     return string;
+}
+
+char *driver_json_document(const json_t *root, size_t flags)
+{
+    char *document = json_dumps(root, flags | JSON_ENSURE_ASCII);
+    size_t deletes = 0;
+    if (!document) return NULL;
+    for (const char *c = document; *c; c++) deletes += *c == '\x7f';
+    if (!deletes) return document;
+    /* Jansson leaves DEL as it is; only strings can hold it. */
+    char *clean = malloc(strlen(document) + 5 * deletes + 1), *to = clean;
+    for (const char *c = document; clean && *c; c++)
+        if (*c == '\x7f')
+            to += sprintf(to, "\\u007f");
+        else
+            *to++ = *c;
+    if (clean) *to = '\0';
+    free(document);
+    return clean;
 }
 
 json_t *driver_json_spread(const driver_spread *spread)

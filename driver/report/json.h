@@ -13,6 +13,10 @@ json_t *driver_json_number(double value);
 /** null for NULL; '?' for bytes that are not ASCII in what is not UTF-8. */
 json_t *driver_json_text(const char *value);
 
+/** The document in memory (free it), ASCII alone: whatever is in its strings, nothing of it reaches
+ *  a terminal as a control character. NULL without memory. @param[in] flags  of json_dumps */
+char *driver_json_document(const json_t *root, size_t flags);
+
 /** {"min", "median", "max"} */
 json_t *driver_json_spread(const driver_spread *spread);
 

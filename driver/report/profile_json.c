@@ -251,7 +251,7 @@ fmo_status driver_json_add_batch(driver_json *json, const driver_batch *batch, f
 
 fmo_status driver_json_write(const driver_json *json, FILE *stream, fmo_error *err)
 {
-    char *document = json_dumps(json->root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    char *document = driver_json_document(json->root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     if (!document) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the profile");
     fputs(document, stream);
     fputc('\n', stream);

@@ -1,5 +1,6 @@
 /* The report for people: system, settings, class table, results, check. */
 #include "driver/report/report.h"
+#include "driver/base/shown.h"
 #include "driver/report/host.h"
 
 #include <inttypes.h>
@@ -17,7 +18,7 @@ static void print_system(const driver_options *options, const driver_result *res
     fprintf(stream, "fmo-driver %s\n", FMO_VERSION_STRING);
     fprintf(stream, "  %-10s %s\n",
             driver_is_xyz(fmo_dataset_path(dataset)) ? "geometry" : "data set",
-            fmo_dataset_path(dataset));
+            driver_shown(fmo_dataset_path(dataset)));
     fprintf(stream, "  system     %s, %d atoms", fmo_dataset_formula(dataset),
             fmo_basis_nucleus_num(basis));
     if (result->electrons >= 0) fprintf(stream, ", %d electrons", result->electrons);
@@ -106,9 +107,10 @@ static void print_results(const driver_options *options, const driver_result *re
         fprintf(stream, "%.10f hartree (two-electron part %.10f)\n", result->energy,
                 result->energy_2e);
     if (options->output && result->check.status != DRIVER_CHECK_FAIL)
-        fprintf(stream, "  output     %s\n", options->output);
+        fprintf(stream, "  output     %s\n", driver_shown(options->output));
     else if (options->output)
-        fprintf(stream, "  output     %s not written: the check failed\n", options->output);
+        fprintf(stream, "  output     %s not written: the check failed\n",
+                driver_shown(options->output));
 }
 
 static void print_phase(FILE *stream, const char *name, double seconds, double total)
@@ -219,17 +221,18 @@ static void print_scf(const driver_options *options, const driver_result *result
     fprintf(stream, "\n  energy     %.10f hartree (two-electron part %.10f)%s\n", scf->energy,
             result->energy_2e, scf->converged ? "" : ", NOT CONVERGED");
     if (options->output)
-        fprintf(stream, "  output     %s%s\n", options->output,
+        fprintf(stream, "  output     %s%s\n", driver_shown(options->output),
                 scf->converged ? "" : " (last state, not converged)");
     if (options->molden)
-        fprintf(stream, "  Molden     %s%s\n", options->molden,
+        fprintf(stream, "  Molden     %s%s\n", driver_shown(options->molden),
                 scf->converged ? "" : " (last state, not converged)");
 }
 
 static void report_scf(const driver_options *options, const driver_result *result, FILE *stream)
 {
     if (options->quiet) {
-        if (options->dataset_num > 1) fprintf(stream, "%s: ", fmo_dataset_path(result->dataset));
+        if (options->dataset_num > 1)
+            fprintf(stream, "%s: ", driver_shown(fmo_dataset_path(result->dataset)));
         fprintf(stream, "SCF: %.10f hartree, %s\n", result->energy, result->scf->verdict);
         return;
     }
@@ -253,7 +256,7 @@ void driver_report(const driver_options *options, const driver_result *result, F
         if (!options->quiet)
             fputc('\n', stream);
         else if (options->dataset_num > 1)
-            fprintf(stream, "%s: ", fmo_dataset_path(result->dataset));
+            fprintf(stream, "%s: ", driver_shown(fmo_dataset_path(result->dataset)));
         driver_check_print(&result->check, result->dataset, stream);
         fputc('\n', stream);
     }

@@ -1,7 +1,8 @@
 /* Builds of one data set through the public library: all of it a user's own program could do. */
 #include "driver/run/build.h"
 #include "driver/base/checkgoto.h"
-#include "driver/base/output_check.h"
+#include "driver/base/interrupt.h"
+#include "driver/run/files.h"
 #include "driver/run/repeats.h"
 
 #include <stdlib.h>
@@ -53,9 +54,9 @@ fmo_status driver_build_begin(const driver_options *options, const char *path,
                               driver_result *result, fmo_error *err)
 {
     fmo_status status = FMO_OK;
-    if (options->output)
-        CHECKGOTO(driver_check_output("output", options->output, path, "data set", err));
+    CHECKGOTO(driver_check_run_files(options, path, err));
     CHECKGOTO(fmo_dataset_read(path, &result->dataset, err));
+    CHECKGOTO(driver_check_doubts(options, result->dataset, err));
     result->nao = fmo_basis_ao_num(fmo_dataset_basis(result->dataset));
     result->electrons = fmo_dataset_electron_num(result->dataset);
     for (int m = 0; m < DRIVER_MATRIX_COUNT; m++) {
@@ -84,7 +85,11 @@ fmo_status driver_build_finish(const driver_options *options, driver_progress *p
                            .energy = result->energy,
                            .mode = fmo_mode_name(result->profile.mode),
                            .cutoff = options->fock.cutoff};
-        status = fmo_result_write(options->output, result->dataset, &file, err);
+        driver_interrupt_hold();
+        status = driver_check_run_files(options, fmo_dataset_path(result->dataset), err);
+        if (status == FMO_OK)
+            status = fmo_result_write(options->output, result->dataset, &file, err);
+        driver_interrupt_release();
     }
     return status;
 }

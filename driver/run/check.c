@@ -1,19 +1,33 @@
 /* The verdict of --check. NaN never passes. */
 #include "driver/run/check.h"
 
+#include "driver/base/shown.h"
+
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-double driver_check_tolerance(double cutoff)
+/* Most that a loose cutoff may excuse, hartree. */
+static const double tolerance_most = 1e-6, energy_tolerance_most = 1e-5;
+
+double driver_check_tolerance(double cutoff, double scale)
 {
-    return fmax(1e-10, 100.0 * cutoff);
+    return scale * fmin(fmax(1e-10, 100.0 * cutoff), tolerance_most);
 }
 
-double driver_check_energy_tolerance(double cutoff)
+double driver_check_energy_tolerance(double cutoff, double scale)
 {
-    return fmax(1e-9, 1000.0 * cutoff);
+    return scale * scale * fmin(fmax(1e-9, 1000.0 * cutoff), energy_tolerance_most);
+}
+
+double driver_check_scale(const double *density, size_t size)
+{
+    const double usual = 8.0;
+    double largest = usual;
+    for (size_t i = 0; i < size; i++) largest = fmax(largest, fabs(density[i]));
+    return largest / usual;
 }
 
 const char *driver_check_status_name(driver_check_status status)
@@ -62,6 +76,61 @@ static driver_deviation deviation_of(const double *got, const double *want, int 
     return worst;
 }
 
+/* About how long a build without screening takes, seconds: it goes as the square of a sum over
+ * pairs of shells, of their pairs of primitives. Within a factor of four of builds of the data sets
+ * on a core of an Intel Xeon (docs/results/2026-11-22-52d2a0b/cpu-check-time.txt). */
+static double seconds_of(const fmo_basis_input *in, fmo_mode mode, int threads)
+{
+    const double second = mode == FMO_MODE_REFERENCE ? 1e-7 : 1e-9; /* of a pair of pairs */
+    double *prims = calloc((size_t)in->shell_num, sizeof *prims), sum = 0.0, squares = 0.0;
+    if (!prims) return NAN;
+    for (int k = 0; k < in->prim_num; k++) prims[in->prim_shell[k]] += 1.0;
+    for (int s = 0; s < in->shell_num; s++) {
+        const double one = prims[s] * (in->shell_ang_mom[s] ? 3.0 : 1.0);
+        sum += one;
+        squares += one * one;
+    }
+    free(prims);
+    const double pairs = 0.5 * (sum * sum + squares);
+    return second * pairs * pairs / threads;
+}
+
+/* "79 MB", "2.1 GB" */
+static void format_bytes(double bytes, char text[32])
+{
+    snprintf(text, 32, bytes < 1e9 ? "%.3g MB" : "%.3g GB", bytes * (bytes < 1e9 ? 1e-6 : 1e-9));
+}
+
+/* One digit: "0.05 s", "20 s", "3 min", "5 h" */
+static void format_seconds(double seconds, char text[32])
+{
+    const bool hours = seconds >= 5400.0, minutes = !hours && seconds >= 90.0;
+    const double in_units = hours ? seconds / 3600.0 : minutes ? seconds / 60.0 : seconds;
+    const double digit = pow(10.0, floor(log10(fmax(in_units, 0.01))));
+    snprintf(text, 32, "%g %s", digit * fmax(1.0, round(in_units / digit)),
+             hours     ? "h"
+             : minutes ? "min"
+                       : "s");
+}
+
+/* Before minutes go by: what is done, and what it takes. */
+static void announce(const fmo_dataset *dataset, const fmo_fock_options *options,
+                     driver_progress *progress)
+{
+    const int threads = fmo_fock_threads(options->threads);
+    const double n = fmo_basis_ao_num(fmo_dataset_basis(dataset));
+    double bytes = 5.0 * n * n * sizeof(double); /* J, K, G, and what a build works with */
+    char memory[32], time[32];
+    if (options->mode == FMO_MODE_REFERENCE) bytes += pow(n, 4.0) * sizeof(double);
+    format_bytes(bytes, memory);
+    format_seconds(seconds_of(fmo_dataset_basis_input(dataset), options->mode, threads), time);
+    driver_progress_say(progress,
+                        "fmo-driver: %s: no reference values in the file: --check builds once "
+                        "more, with --mode %s and cutoff 0: %s, about %s on %d thread%s\n",
+                        driver_shown(fmo_dataset_path(dataset)), fmo_mode_name(options->mode),
+                        memory, time, threads, threads == 1 ? "" : "s");
+}
+
 /* The second opinion: another mode, cutoff 0. A failure here makes the check impossible, not the
  * build wrong; only running out of memory for the three matrices of the caller is an error. */
 static fmo_status build_again(const fmo_dataset *dataset, fmo_fock_options options, double *want[],
@@ -75,9 +144,11 @@ static fmo_status build_again(const fmo_dataset *dataset, fmo_fock_options optio
     options.progress_user = progress;
     driver_progress_begin(progress, "check (%s)", fmo_mode_name(options.mode));
     fmo_status status = fmo_fock_plan_create(fmo_dataset_basis(dataset), &options, &plan, why);
-    if (status == FMO_OK)
+    if (status == FMO_OK) { /* it fits: else the plan was refused */
+        announce(dataset, &options, progress);
         status = fmo_fock_build(plan, fmo_dataset_density(dataset), want[DRIVER_COULOMB],
                                 want[DRIVER_EXCHANGE], why);
+    }
     driver_progress_end(progress);
     fmo_fock_plan_destroy(plan);
     return status;
@@ -114,8 +185,11 @@ fmo_status driver_check_run(const fmo_dataset *dataset, const fmo_fock_options *
     fmo_status status = FMO_OK;
 
     memset(check, 0, sizeof *check);
-    check->tolerance = driver_check_tolerance(options->cutoff);
-    check->energy_tolerance = driver_check_energy_tolerance(options->cutoff);
+    const double scale = driver_check_scale(fmo_dataset_density(dataset), size);
+    check->tolerance = driver_check_tolerance(options->cutoff, scale);
+    check->energy_tolerance = driver_check_energy_tolerance(options->cutoff, scale);
+    check->cutoff = options->cutoff;
+    check->loose = 100.0 * options->cutoff > tolerance_most;
     check->against = "the file's values";
 
     /* One of J and K alone says nothing about the other. */
@@ -195,4 +269,7 @@ void driver_check_print(const driver_check *check, const fmo_dataset *dataset, F
                 check->energy_tolerance);
     }
     fprintf(stream, "; against %s", check->against);
+    if (check->loose)
+        fprintf(stream, "; the cutoff %g is too loose to pass a check: %g at most", check->cutoff,
+                0.01 * tolerance_most);
 }

@@ -8,12 +8,18 @@
 #include <fmo/fock.h>
 #include "driver/cli/progress.h"
 
-/** Largest error of an element of J, K or G that passes: max(1e-10, 100 cutoff) hartree.
- *  1e-10 at cutoff 0, 1e-8 at the default cutoff 1e-10. */
-double driver_check_tolerance(double cutoff);
+/** Largest error of an element of J, K or G that passes: 100 cutoff, at least 1e-10 and at most
+ * 1e-6 hartree, times the scale. 1e-10 at cutoff 0, 1e-8 at the default cutoff 1e-10. */
+double driver_check_tolerance(double cutoff, double scale);
 
-/** The same for the energy: max(1e-9, 1000 cutoff) hartree, 1e-9 up to cutoff 1e-12. */
-double driver_check_energy_tolerance(double cutoff);
+/** The same for the energy: 1000 cutoff, from 1e-9 to 1e-5 hartree, times the square of the scale.
+ */
+double driver_check_energy_tolerance(double cutoff, double scale);
+
+/** How much larger a density is than those of closed shells over normalised functions, whose
+ *  elements stay below 8: at least 1. Sums are rounded relative to it.
+ *  @param[in] density  [size] */
+double driver_check_scale(const double *density, size_t size);
 
 /* X(enumerator, name in the report and in JSON) */
 #define DRIVER_CHECK_TABLE(X)    \
@@ -50,6 +56,8 @@ typedef struct driver_check {
     char reason[600];    /**< why it could not be checked */
     const char *against; /**< "the file's values", "--mode reference, cutoff 0" */
     double tolerance, energy_tolerance;
+    bool loose;    /**< the cutoff allows larger errors than any check */
+    double cutoff; /**< of the build */
     driver_deviation matrix[DRIVER_MATRIX_COUNT];
     driver_deviation energy; /**< row and column unused */
     driver_matrix worst;     /**< the matrix with the largest error */

@@ -2,7 +2,8 @@
 #define _GNU_SOURCE
 #include "driver/run/scf.h"
 #include "driver/base/checkgoto.h"
-#include "driver/base/output_check.h"
+#include "driver/base/interrupt.h"
+#include "driver/run/files.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -105,13 +106,15 @@ static fmo_status write_files(const driver_options *options, const driver_result
                                            .total_energy = scf->energy,
                                            .converged = scf->converged,
                                            .method = "RHF"};
-    fmo_status status = FMO_OK;
-    if (options->output)
+    driver_interrupt_hold();
+    fmo_status status = driver_check_run_files(options, fmo_dataset_path(result->dataset), err);
+    if (status == FMO_OK && options->output)
         status =
             fmo_wavefunction_write_trexio(options->output, result->dataset, &wavefunction, err);
     if (status == FMO_OK && options->molden)
         status =
             fmo_wavefunction_write_molden(options->molden, result->dataset, &wavefunction, err);
+    driver_interrupt_release();
     return status;
 }
 
@@ -137,7 +140,6 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
 {
     fmo_status status = FMO_OK;
     fmo_scf_options scf = options->scf_options;
-    const char *kind = driver_is_xyz(path) ? "geometry" : "data set";
     driver_progress progress;
     listener cycles = {options, &progress, result, watch, 0};
 
@@ -146,6 +148,7 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
     driver_progress_init(&progress, stderr, !options->quiet);
     scf.fock = options->fock;
     scf.fock.cutoff = driver_cutoff(options);
+    scf.fock.integrals = driver_integrals(options);
     scf.fock.progress = driver_progress_update;
     scf.fock.progress_user = &progress;
     scf.callback = take_cycle;
@@ -157,12 +160,12 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
                              "leave out --multiplicity, and choose --charge so that the number of "
                              "electrons is even",
                              options->multiplicity);
-    if (options->output) CHECKGOTO(driver_check_output("output", options->output, path, kind, err));
-    if (options->molden) CHECKGOTO(driver_check_output("molden", options->molden, path, kind, err));
+    CHECKGOTO(driver_check_run_files(options, path, err));
     if (driver_is_xyz(path))
         CHECKGOTO(read_geometry(options, path, &result->dataset, err));
     else
         CHECKGOTO(fmo_dataset_read_basis(path, &result->dataset, err));
+    CHECKGOTO(driver_check_doubts(options, result->dataset, err));
     result->nao = fmo_basis_ao_num(fmo_dataset_basis(result->dataset));
 
     const int from_file =

@@ -67,12 +67,17 @@ void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
     else if (!isfinite(r->energy) || !isfinite(r->gradient))
         snprintf(r->verdict, sizeof r->verdict,
                  "stopped in cycle %d: the energy is not a finite number", r->cycles);
-    else
+    else {
+        char loose[80] = ""; /* builds then differ by more than what is wanted of the energy */
+        if (o->fock.cutoff > o->energy_convergence)
+            snprintf(loose, sizeof loose, ", or a cutoff of less than %g (default %g)",
+                     o->fock.cutoff, FMO_SCF_CUTOFF);
         snprintf(r->verdict, sizeof r->verdict,
                  "not converged in %d cycle%s: energy change %.1e (wanted %.0e), gradient %.1e "
-                 "(wanted %.0e); more cycles, a level shift of 0.3 or another guess may help",
+                 "(wanted %.0e); more cycles, a level shift of 0.3 or another guess may help%s",
                  r->cycles, r->cycles == 1 ? "" : "s", r->energy_change, o->energy_convergence,
-                 r->gradient, o->gradient_convergence);
+                 r->gradient, o->gradient_convergence, loose);
+    }
 }
 
 void fmo_scf_collect(fmo_scf_state *s, fmo_scf_result *r)

@@ -78,10 +78,12 @@ typedef struct fmo_scf_cycle {
 
 /** How to iterate; fmo_scf_options_init fills it in. */
 typedef struct fmo_scf_options {
-    fmo_fock_options fock; /**< mode, strategy, threads, cutoff (default here 1e-12), memory; its
-                                stream is used as it is in mode fused */
-    fmo_scf_guess guess;   /**< default FMO_SCF_GUESS_SAD */
-    int max_cycles;        /**< Fock builds allowed, default 100 */
+    fmo_fock_options
+        fock;                    /**< mode, strategy, threads, cutoff (default here 1e-12), memory,
+                                      integrals (default here FMO_INTEGRALS_AUTO, which an SCF in
+                                      mode fused takes as direct); its stream is used as it is in mode fused */
+    fmo_scf_guess guess;         /**< default FMO_SCF_GUESS_SAD */
+    int max_cycles;              /**< Fock builds allowed, default 100 */
     double energy_convergence;   /**< hartree, default 1e-9: change from one cycle to the next */
     double gradient_convergence; /**< hartree, default 3e-5: norm of the orbital gradient */
     double level_shift;          /**< hartree added to empty orbitals, default 0 */

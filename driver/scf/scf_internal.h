@@ -8,6 +8,8 @@
 #include "driver/scf/diis.h"
 #include "driver/scf/linalg.h"
 
+#define FMO_SCF_CUTOFF 1e-12 /* by default: docs/scf.md */
+
 /* n functions, m orthogonal functions and orbitals, occupied of them doubly occupied. Matrices in
  * the memory of la: [n][n] in the AOs, [m][m] in the orthogonal functions ("_o"). */
 typedef struct fmo_scf_state {

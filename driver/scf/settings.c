@@ -15,7 +15,8 @@ void fmo_scf_options_init(fmo_scf_options *options)
     if (!options) return;
     memset(options, 0, sizeof *options);
     fmo_fock_options_init(&options->fock);
-    options->fock.cutoff = 1e-12;
+    options->fock.cutoff = FMO_SCF_CUTOFF;
+    options->fock.integrals = FMO_INTEGRALS_AUTO;
     options->guess = FMO_SCF_GUESS_SAD;
     options->max_cycles = 100;
     options->energy_convergence = 1e-9;

@@ -1,6 +1,6 @@
 /* Names of basis sets, and the directories in which their files are: basis_set.h. */
 #include "io/basis_set/names.h"
-#include "io/text/harmless.h"
+#include "integrals/harmless.h"
 #include <fmo/basis_set.h>
 
 #include <ctype.h>

@@ -1,6 +1,7 @@
 /* The data set object: life, accessors, and the one thing computed late, the core Hamiltonian.
  * Reading is in io/trexio, the formula in formula.c. */
 #include "io/dataset/dataset_internal.h"
+#include "integrals/harmless.h"
 #include <fmo/molecule.h>
 
 #include <math.h>
@@ -48,12 +49,28 @@ void fmo_dataset_destroy(fmo_dataset *dataset)
     free(dataset);
 }
 
-void fmo_dataset_note(fmo_dataset *dataset, const char *format, ...)
+static void keep_notice(fmo_dataset *dataset, bool doubt, const char *format, va_list args)
 {
     if (dataset->notice_num >= FMO_NOTICE_MAX) return;
+    char *text = dataset->notice[dataset->notice_num];
+    dataset->doubt[dataset->notice_num++] = doubt;
+    vsnprintf(text, FMO_NOTICE_SIZE, format, args);
+    fmo_text_harmless(text);
+}
+
+void fmo_dataset_note(fmo_dataset *dataset, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(dataset->notice[dataset->notice_num++], FMO_NOTICE_SIZE, format, args);
+    keep_notice(dataset, false, format, args);
+    va_end(args);
+}
+
+void fmo_dataset_doubt(fmo_dataset *dataset, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    keep_notice(dataset, true, format, args);
     va_end(args);
 }
 
@@ -91,6 +108,11 @@ const char *fmo_dataset_density_source(const fmo_dataset *dataset)
 const char *fmo_dataset_notice(const fmo_dataset *dataset, int i)
 {
     return dataset && i >= 0 && i < dataset->notice_num ? dataset->notice[i] : NULL;
+}
+
+bool fmo_dataset_is_doubtful(const fmo_dataset *dataset, int i)
+{
+    return i >= 0 && i < dataset->notice_num && dataset->doubt[i];
 }
 
 /* T + V; NULL without memory. */

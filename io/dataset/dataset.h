@@ -3,6 +3,7 @@
 #ifndef FMO_DATASET_H
 #define FMO_DATASET_H
 
+#include <stdbool.h>
 #include <fmo/basis.h>
 
 #ifdef __cplusplus
@@ -42,6 +43,9 @@ FMO_API const char *fmo_dataset_density_source(const fmo_dataset *dataset);
 
 /** Things worth telling the user, e.g. fractional occupations; i = 0, 1, ... until NULL. */
 FMO_API const char *fmo_dataset_notice(const fmo_dataset *dataset, int i);
+/** Whether notice i is the only evidence that the physics is wrong: electrons, energies or charges
+ *  that contradict the rest of the file. fmo-driver refuses such a file without --force. */
+FMO_API bool fmo_dataset_is_doubtful(const fmo_dataset *dataset, int i);
 
 /** [nao][nao] hartree: the file's core Hamiltonian, else kinetic + potential_n_e (+ ecp), else
  *  computed at the first call (two threads may call at once); NULL when there is no memory. */

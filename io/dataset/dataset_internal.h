@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <fmo/dataset.h>
 
-enum { FMO_NOTICE_MAX = 8, FMO_NOTICE_SIZE = 256 };
+enum { FMO_NOTICE_MAX = 16, FMO_NOTICE_SIZE = 256 };
 
 typedef enum fmo_core_source {
     FMO_CORE_FILE,
@@ -41,6 +41,7 @@ struct fmo_dataset {
 
     int notice_num;
     char notice[FMO_NOTICE_MAX][FMO_NOTICE_SIZE];
+    bool doubt[FMO_NOTICE_MAX]; /* evidence of wrong physics */
 };
 
 /* An empty data set, or NULL. */
@@ -48,6 +49,10 @@ fmo_dataset *fmo_dataset_new(void);
 
 /* Keep one line for the user; those beyond FMO_NOTICE_MAX are dropped. */
 void fmo_dataset_note(fmo_dataset *dataset, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same of what speaks against the file: it contradicts itself, or no molecule is like this. */
+void fmo_dataset_doubt(fmo_dataset *dataset, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Tell of charged nuclei closer than FMO_NUCLEUS_DISTANCE_NOTICE, if the repulsion is finite.

@@ -2,7 +2,7 @@
  * why, is in docs/basis-sets.md. Extended .xyz files are read where their columns and their cell
  * mean a molecule: see check_comment. */
 #include "io/molecule/molecule_internal.h"
-#include "io/text/harmless.h"
+#include "integrals/harmless.h"
 #include "io/text/text.h"
 #include "integrals/arguments.h"
 

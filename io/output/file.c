@@ -1,7 +1,9 @@
 /* See file.h. A temporary file is locked (flock) as long as its writer lives, which is how a dead
  * one's is told from a live one's, on other hosts of a shared file system, too. */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "io/output/file.h"
 #include "io/text/file.h"
+#include <fmo/result.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +21,7 @@
 #define TEMPORARY_PREFIX ".fmo-result-"
 #define TEMPORARY_SUFFIX ".tmp"
 
-enum { TEMPORARY_TRIES = 100 };
+enum { TEMPORARY_TRIES = 100, NAME_SIZE = 64 };
 
 #define OUTPUT(o, ...) fmo_output_fail(o, FMO_ERR_OUTPUT, __VA_ARGS__)
 
@@ -80,19 +82,33 @@ void fmo_output_close(fmo_output *o)
 
 /* --- temporary files ---------------------------------------------------------------------------*/
 
+static void name_of(long pid, unsigned long long inode, char name[NAME_SIZE])
+{
+    snprintf(name, NAME_SIZE, TEMPORARY_PREFIX "%ld-%llu" TEMPORARY_SUFFIX, pid, inode);
+}
+
+/* A temporary is called .fmo-result-PID-INODE.tmp. A file of somebody else's, and a copy of ours,
+ * has another inode number than such a name says. */
+static bool is_ours(const char *name, const struct stat *info)
+{
+    unsigned long long inode = 0;
+    long pid = 0;
+    char again[NAME_SIZE];
+    if (sscanf(name, TEMPORARY_PREFIX "%ld-%llu", &pid, &inode) != 2) return false;
+    name_of(pid, inode, again);
+    return strcmp(name, again) == 0 && inode == (unsigned long long)info->st_ino &&
+           S_ISREG(info->st_mode) && info->st_nlink == 1 && info->st_uid == geteuid();
+}
+
 /* One of ours, and no process holds it: its writer is dead. */
 static void remove_if_dead(int directory, const char *name)
 {
     struct stat open_file, named;
-    size_t size = strlen(name), prefix = strlen(TEMPORARY_PREFIX),
-           suffix = strlen(TEMPORARY_SUFFIX);
-    if (size <= prefix + suffix || strncmp(name, TEMPORARY_PREFIX, prefix) != 0 ||
-        strcmp(name + size - suffix, TEMPORARY_SUFFIX) != 0)
-        return;
+    if (strncmp(name, TEMPORARY_PREFIX, strlen(TEMPORARY_PREFIX)) != 0) return;
     int file = openat(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) return;
     if (flock(file, LOCK_EX | LOCK_NB) == 0 && fstat(file, &open_file) == 0 &&
-        S_ISREG(open_file.st_mode) && fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        is_ours(name, &open_file) && fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
         named.st_dev == open_file.st_dev && named.st_ino == open_file.st_ino)
         unlinkat(directory, name, 0);
     close(file);
@@ -107,31 +123,65 @@ static void remove_dead_temporaries(const fmo_output *o)
     if (directory) closedir(directory);
 }
 
-/* Lock a file just made. Between the two, another process may have taken it for a dead one's and
- * removed it. File systems without locks: nobody removes anything there. */
-static bool hold(int file)
+/* Lock a file and write its name behind the directory's; false if another process was faster and
+ * took it for a dead one's. File systems without locks: nobody removes anything there. */
+static bool hold(const fmo_output *o, int file, char *name)
 {
     struct stat info;
+    char last[NAME_SIZE];
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
-    return fstat(file, &info) == 0 && info.st_nlink > 0;
+    if (fstat(file, &info) != 0) return false;
+    name_of((long)getpid(), (unsigned long long)info.st_ino, last);
+    sprintf(name, "%s%s", o->directory, last); /* there is room: open_temporary */
+    return true;
+}
+
+/* A file that is locked before it gets its name; -1 where the file system cannot. */
+static int make_nameless(const fmo_output *o, char *name)
+{
+    char link[64];
+    int file = o->no_tmpfile ? -1 : open(o->directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (file < 0) return -1;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    if (hold(o, file, name) && linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0)
+        return file;
+    close(file);
+    return -1;
+}
+
+/* A file under a name that nobody has, which is then renamed; -1 with errno. A kill in between
+ * leaves an empty file. */
+static int make_named(const fmo_output *o, char *name)
+{
+    char first[PATH_MAX];
+    int file = -1;
+    for (int i = 0; i < TEMPORARY_TRIES && file < 0; i++) {
+        const int size = snprintf(first, sizeof first, "%s" TEMPORARY_PREFIX "%ld.%d", o->directory,
+                                  (long)getpid(), i);
+        if (size >= (int)sizeof first) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        file = open(first, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file < 0 && errno != EEXIST) return -1;
+    }
+    if (file < 0) return -1;
+    struct stat there;
+    if (hold(o, file, name) && lstat(name, &there) != 0 && rename(first, name) == 0) return file;
+    const int error = errno ? errno : EEXIST;
+    unlink(first);
+    close(file);
+    errno = error;
+    return -1;
 }
 
 /* A new file beside the target; short names, so that any legal target name will do. */
 static fmo_status open_temporary(fmo_output *o, int *descriptor)
 {
-    size_t size = strlen(o->directory) + 64;
-    char *name = malloc(size);
+    char *name = malloc(strlen(o->directory) + NAME_SIZE);
     if (!name) return no_memory(o);
-    *descriptor = -1;
-    for (int i = 0; i < TEMPORARY_TRIES && *descriptor < 0; i++) {
-        snprintf(name, size, "%s" TEMPORARY_PREFIX "%ld-%d" TEMPORARY_SUFFIX, o->directory,
-                 (long)getpid(), i);
-        *descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (*descriptor < 0 && errno != EEXIST) break;
-        if (*descriptor < 0 || hold(*descriptor)) continue;
-        close(*descriptor);
-        *descriptor = -1;
-    }
+    *descriptor = make_nameless(o, name);
+    if (*descriptor < 0) *descriptor = make_named(o, name);
     if (*descriptor < 0) {
         int error = errno;
         free(name);
@@ -203,5 +253,17 @@ fmo_status fmo_output_write(fmo_output *o, const void *bytes, size_t size)
     if (o->temporary) unlink(o->temporary);
     free(o->temporary);
     o->temporary = NULL;
+    return status;
+}
+
+fmo_status fmo_file_write(const char *path, const void *bytes, size_t size, fmo_error *err)
+{
+    if (!path || !*path || !bytes)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_file_write: %s is NULL or empty",
+                             bytes ? "path" : "bytes");
+    fmo_output output;
+    fmo_status status = fmo_output_open(&output, path, NULL, err);
+    if (status == FMO_OK) status = fmo_output_write(&output, bytes, size);
+    fmo_output_close(&output);
     return status;
 }

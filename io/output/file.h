@@ -1,10 +1,12 @@
 /* Files that appear whole or not at all: bytes are written under a temporary name beside their
  * destination, synced and renamed over it, so that the path holds the old or the new content
  * whatever happens. What killed processes left behind is removed by the next write into the same
- * directory. The one writer of result files, TREXIO and Molden. */
+ * directory, and nothing else: a temporary's name holds its own inode number. The one writer of
+ * result files, TREXIO, Molden and JSON. */
 #ifndef FMO_IO_OUTPUT_FILE_H
 #define FMO_IO_OUTPUT_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include <fmo/dataset.h>
@@ -15,6 +17,7 @@ typedef struct fmo_output {
     char *directory; /* that holds it, with a slash */
     char *temporary; /* beside it; NULL while there is none */
     mode_t mode;     /* permissions of the file to be replaced, 0 without one */
+    bool no_tmpfile; /* as on file systems that make no files without a name; tests set it */
     fmo_error *err;
 } fmo_output;
 

@@ -5,9 +5,11 @@
 #include "io/basis_set/norm.h"
 #include "io/dataset/dataset_internal.h"
 #include "io/output/file.h"
+#include "io/output/kind.h"
 #include "io/output/wavefunction_internal.h"
 #include "integrals/tables.h"
 #include <fmo/molecule.h>
+#include <fmo/version.h>
 
 #include <locale.h>
 #include <math.h>
@@ -65,7 +67,7 @@ static int contraction(const writer *w, int shell, double *exponent, double *coe
 static void put_atoms(const writer *w)
 {
     const fmo_basis_input *in = &w->d->input;
-    fprintf(w->stream, "[Molden Format]\n[Atoms] AU\n");
+    fprintf(w->stream, FMO_MOLDEN_HEAD FMO_VERSION_STRING "\n[Atoms] AU\n");
     for (int i = 0; i < in->nucleus_num; i++)
         fprintf(w->stream, "%-2s %6d %3d %24.16e %24.16e %24.16e\n",
                 fmo_element_symbol(w->d->number[i]), i + 1, w->d->number[i],

@@ -1,7 +1,9 @@
-/* Results in HDF5: group /fmo of a new file, [nao][nao] float64 in the input's AO order. */
+/* Results in HDF5: group /fmo of a new file, [nao][nao] float64 in the input's AO order; which
+ * files are results of ours; and the way in which all of them are written. */
 #ifndef FMO_RESULT_H
 #define FMO_RESULT_H
 
+#include <stddef.h>
 #include <fmo/dataset.h>
 
 #ifdef __cplusplus
@@ -26,6 +28,33 @@ typedef struct fmo_result {
  *  @return FMO_OK, FMO_ERR_OUTPUT (cannot write; path is the data set itself), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_result_write(const char *path, const fmo_dataset *dataset,
                                     const fmo_result *result, fmo_error *err);
+
+/* What a file is, by what its content says of who wrote it (docs/dataset-format.md).
+ * X(enumerator, what messages call it) */
+#define FMO_FILE_TABLE(X)                                        \
+    X(FMO_FILE_NONE, "no file")                                  \
+    X(FMO_FILE_EMPTY, "an empty file")                           \
+    X(FMO_FILE_MATRICES, "a result with J and K")                \
+    X(FMO_FILE_ORBITALS, "a TREXIO file with orbitals from fmo") \
+    X(FMO_FILE_MOLDEN, "a Molden file from fmo")                 \
+    X(FMO_FILE_JSON, "JSON from an fmo program")                 \
+    X(FMO_FILE_OTHER, "not written by fmo")
+
+#define FMO_FILE_ROW(e, text) e,
+/** Kinds of files, for whoever is about to replace one. */
+typedef enum fmo_file_kind { FMO_FILE_TABLE(FMO_FILE_ROW) FMO_FILE_KIND_COUNT } fmo_file_kind;
+#undef FMO_FILE_ROW
+
+FMO_API const char *fmo_file_kind_text(fmo_file_kind kind); /**< NULL if out of range */
+
+/** What stands at a path. Whatever cannot be read, is damaged or is no regular file is
+ *  FMO_FILE_OTHER. fmo_result_write and its like replace any regular file: a program that does not
+ *  want that asks here first, as fmo-driver does. */
+FMO_API fmo_file_kind fmo_file_kind_of(const char *path);
+
+/** Write any bytes as results are written: whole or not at all.
+ *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL), FMO_ERR_OUTPUT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_file_write(const char *path, const void *bytes, size_t size, fmo_error *err);
 
 #ifdef __cplusplus
 }

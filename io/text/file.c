@@ -1,6 +1,6 @@
 /* See file.h. */
 #include "io/text/file.h"
-#include "io/text/harmless.h"
+#include "integrals/harmless.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -148,7 +148,7 @@ fmo_status fmo_trexio_check_trace(fmo_reader *r)
     if (!r->d->density) return FMO_OK;
     for (size_t i = 0; i < n * n; i++) trace += r->d->density[i] * r->overlap[i];
     if (r->d->electron_num >= 0 && !(fabs(trace - r->d->electron_num) <= TRACE_TOLERANCE))
-        fmo_dataset_note(r->d, "the density holds %.9g electrons and electron/num is %d", trace,
-                         r->d->electron_num);
+        fmo_dataset_doubt(r->d, "the density holds %.9g electrons and electron/num is %d", trace,
+                          r->d->electron_num);
     return FMO_OK;
 }

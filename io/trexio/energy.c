@@ -94,10 +94,10 @@ fmo_status fmo_trexio_read_repulsion(fmo_reader *r)
         if (!isfinite(theirs))
             return INPUT(r, attribute->title, "%g; expected a finite energy in hartree", theirs);
         if (fabs(theirs - ours) > REPULSION_TOLERANCE && isfinite(ours))
-            fmo_dataset_note(r->d,
-                             "nucleus/repulsion: %.9g hartree in the file, %.9g from its "
-                             "charges and coordinates; the file's is used",
-                             theirs, ours);
+            fmo_dataset_doubt(r->d,
+                              "nucleus/repulsion: %.9g hartree in the file, %.9g from its "
+                              "charges and coordinates; the file's is used",
+                              theirs, ours);
     }
     r->d->nuclear_repulsion = isfinite(ours) ? theirs : ours; /* for the note alone */
     fmo_status status = fmo_dataset_note_close(r->d);

@@ -84,6 +84,7 @@ static fmo_status read_file(const char *call, const char *path, bool density_nee
                                                         fmo_trexio_check_overlap,
                                                         fmo_trexio_read_density,
                                                         fmo_trexio_read_core,
+                                                        fmo_trexio_doubt_energies,
                                                         fmo_trexio_read_references,
                                                         fmo_trexio_note_convergence,
                                                         fmo_trexio_read_repulsion,

@@ -58,6 +58,7 @@ fmo_status fmo_trexio_read_names(fmo_reader *r);       /* needs the charges */
 fmo_status fmo_trexio_check_overlap(fmo_reader *r);    /* density.c; makes the overlap */
 fmo_status fmo_trexio_read_density(fmo_reader *r);     /* may leave it NULL */
 fmo_status fmo_trexio_read_core(fmo_reader *r);        /* energy.c */
+fmo_status fmo_trexio_doubt_energies(fmo_reader *r);   /* doubt.c; needs core and basis */
 fmo_status fmo_trexio_read_references(fmo_reader *r);  /* of /fmo */
 fmo_status fmo_trexio_note_convergence(fmo_reader *r); /* needs the density */
 fmo_status fmo_trexio_read_repulsion(fmo_reader *r);   /* needs the basis */

@@ -32,7 +32,7 @@ static void use(const fmo_dataset *dataset, int density_needed)
         fmo_dataset_ao_label(dataset, i, label, sizeof label);
         PROMISE(*label, "function %d has no label", i);
     }
-    for (int i = 0; fmo_dataset_notice(dataset, i); i++) PROMISE(i < 8, "notice %d", i);
+    for (int i = 0; fmo_dataset_notice(dataset, i); i++) PROMISE(i < 16, "notice %d", i);
     if (n <= 20) PROMISE(fmo_dataset_core_hamiltonian(dataset), "no core Hamiltonian");
     PROMISE(strlen(fmo_dataset_sha256(dataset)) == 64, "hash");
     PROMISE(fmo_dataset_formula(dataset) && fmo_dataset_basis_name(dataset), "names");

@@ -73,6 +73,7 @@ _FUNCTIONS = {
                                      POINTER(ErrorStruct)]),
     "fmo_fock_plan_destroy": (None, [c_void_p]),
     "fmo_fock_build_batch": (c_int, [POINTER(Job), c_size_t, POINTER(ErrorStruct)]),
+    "fmo_gpu_available": (c_int, [POINTER(ErrorStruct)]),
     "fmo_mode_name": (c_char_p, [c_int]),
     "fmo_reduce_name": (c_char_p, [c_int]),
     "fmo_integrals_name": (c_char_p, [c_int]),

@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 
+from ._library import LIBRARY
 from ._plan import Plan, make_options
 
 _ANG_OF = 1      # column of mol._bas
@@ -112,6 +113,13 @@ def _patched_again(cls):
     return object.__new__(_patched_class(cls))
 
 
+def _scf_options(options: dict) -> dict:
+    """Those of an SCF: integrals are kept from cycle to cycle on the CPU, unless they say otherwise."""
+    mode = options.get("mode") or "auto"
+    on_cpu = mode == "cpu" or mode == "auto" and LIBRARY.fmo_gpu_available(None) != 0
+    return {"integrals": "auto", **options} if on_cpu else options
+
+
 class _PatchedSCF:
     """Put before a class of PySCF by patch()."""
 
@@ -130,7 +138,7 @@ class _PatchedSCF:
             dm = self.make_rdm1()
         reason = _cannot(mol, dm, hermi, omega)
         if reason is None:
-            return _plan_for(mol, self.fmo_options).get_jk(dm, with_j, with_k)
+            return _plan_for(mol, _scf_options(self.fmo_options)).get_jk(dm, with_j, with_k)
         _warn_once(self._fmo_warned, reason)
         return super().get_jk(mol, dm, hermi, with_j, with_k, omega)
 
@@ -149,10 +157,10 @@ def _cannot_patch(mf) -> str | None:
 def patch(mf, **options):
     """Make a PySCF SCF object (RHF, UHF, ROHF or Kohn-Sham) use libfmo's J and K; returns mf.
 
-    Options as of get_jk. The object changes in place: its class gets a get_jk in front. What
-    libfmo cannot do goes to PySCF, with one warning; unpatch(mf) takes everything back. Copies and
-    pickles of the object are patched, too. Raises TypeError for what is no such object, and as
-    get_jk for options.
+    Options as of get_jk; on the CPU integrals is "auto" unless given. The object changes in place:
+    its class gets a get_jk in front. What libfmo cannot do goes to PySCF, with one warning;
+    unpatch(mf) takes everything back. Copies and pickles of the object are patched, too. Raises
+    TypeError for what is no such object, and as get_jk for options.
     """
     if not hasattr(mf, "mol"):
         raise TypeError(f"fmo.patch: expected an SCF object of PySCF, as mol.RHF(), not "

@@ -1,0 +1,29 @@
+/* See files.h. */
+#include "driver/run/files.h"
+#include "driver/base/files.h"
+
+#include <sys/stat.h>
+
+fmo_status driver_check_run_files(const driver_options *options, const char *path, fmo_error *err)
+{
+    struct stat info;
+    /* A basis set's name may be that of no file. */
+    const char *basis = options->basis && stat(options->basis, &info) == 0 ? options->basis : NULL;
+    const driver_file files[] = {
+        {driver_is_xyz(path) ? "geometry" : "data set", path, false, FMO_FILE_OTHER},
+        {"basis set", basis, false, FMO_FILE_OTHER},
+        {"--output", options->output, true, options->scf ? FMO_FILE_ORBITALS : FMO_FILE_MATRICES},
+        {"--molden", options->molden, true, FMO_FILE_MOLDEN}};
+    return driver_check_files(files, sizeof files / sizeof files[0], options->force, err);
+}
+
+fmo_status driver_check_doubts(const driver_options *options, const fmo_dataset *dataset,
+                               fmo_error *err)
+{
+    for (int i = 0; fmo_dataset_notice(dataset, i) && !options->force; i++)
+        if (fmo_dataset_is_doubtful(dataset, i))
+            return fmo_error_set(err, FMO_ERR_INPUT,
+                                 "%.300s; correct it, or add --force to run it as it is",
+                                 fmo_dataset_notice(dataset, i));
+    return FMO_OK;
+}

@@ -1,0 +1,65 @@
+/* Who wrote a file? Ours say so: HDF5 in attributes of /fmo that data sets of other programs do not
+ * carry, Molden in its title, JSON in its first field. */
+#include "io/output/kind.h"
+#include "io/trexio/store.h"
+#include <fmo/result.h>
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *fmo_file_kind_text(fmo_file_kind kind)
+{
+#define ROW(e, text) [e] = text,
+    static const char *const texts[] = {FMO_FILE_TABLE(ROW)};
+#undef ROW
+    return (unsigned)kind < FMO_FILE_KIND_COUNT ? texts[kind] : NULL;
+}
+
+/* The bytes at the beginning of a text. */
+static fmo_file_kind kind_of_text(const char *head)
+{
+    if (strncmp(head, FMO_MOLDEN_HEAD, strlen(FMO_MOLDEN_HEAD)) == 0) return FMO_FILE_MOLDEN;
+    if (*head != '{') return FMO_FILE_OTHER;
+    head++;
+    head += strspn(head, " \n");
+    return strncmp(head, FMO_JSON_HEAD, strlen(FMO_JSON_HEAD)) == 0 ? FMO_FILE_JSON
+                                                                    : FMO_FILE_OTHER;
+}
+
+static fmo_file_kind kind_of_hdf5(int descriptor, uint64_t size)
+{
+    const fmo_attribute *a = fmo_attributes;
+    fmo_store store = {.descriptor = descriptor, .size = size};
+    fmo_file_kind kind = FMO_FILE_OTHER;
+    if (fmo_store_open(&store) == FMO_OK &&
+        fmo_store_has_attribute(&store, &a[ATTR_fmo_fmo_version])) {
+        const bool trexio = fmo_store_has_attribute(&store, &a[ATTR_metadata_package_version]);
+        if (trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_converged]))
+            kind = FMO_FILE_ORBITALS;
+        else if (!trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_mode]))
+            kind = FMO_FILE_MATRICES;
+    }
+    fmo_store_close(&store);
+    return kind;
+}
+
+fmo_file_kind fmo_file_kind_of(const char *path)
+{
+    struct stat info;
+    char head[64] = "";
+    fmo_file_kind kind = FMO_FILE_OTHER;
+    if (!path || stat(path, &info) != 0) {
+        struct stat link; /* one that leads nowhere is no free place */
+        return path && lstat(path, &link) != 0 ? FMO_FILE_NONE : FMO_FILE_OTHER;
+    }
+    if (!S_ISREG(info.st_mode)) return FMO_FILE_OTHER;
+    if (info.st_size == 0) return FMO_FILE_EMPTY;
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) return FMO_FILE_OTHER;
+    if (pread(descriptor, head, sizeof head - 1, 0) > 0) kind = kind_of_text(head);
+    if (kind == FMO_FILE_OTHER) kind = kind_of_hdf5(descriptor, (uint64_t)info.st_size);
+    close(descriptor);
+    return kind;
+}

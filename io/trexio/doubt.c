@@ -1,0 +1,208 @@
+/* One-electron energies of the file against ours, and charges that no nucleus has: what shows a
+ * wrong unit, geometry or charge that everything else in the file follows. The kinetic energy is
+ * compared whole; the core Hamiltonian over some shells, all of them in small molecules, since
+ * attraction costs as much as a Fock build. A core Hamiltonian that means something else (a
+ * potential of point charges, a relativistic one) is doubted, too: whoever wrote it knows. */
+#include "io/trexio/reader.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <fmo/molecule.h>
+#include <fmo/one_electron.h>
+
+#define ENERGY_TOLERANCE 1e-6 /* of sqrt(h_i h_j), h_i = <i|T|i> + |<i|V|i>| */
+#define CHARGE_MOST      118.0
+
+/* Pairs of shells times nuclei that are compared, which takes some milliseconds at most unless a
+ * molecule has thousands of atoms, and the fewest shells. */
+enum { WORK_MOST = 4000, SHELLS_LEAST = 8 };
+
+/* A basis of some shells, every nucleus with them, and where its functions are in the file. */
+typedef struct part {
+    fmo_basis *basis;
+    int shells, nao;
+    int *shell;                 /* [input.shell_num] their numbers in the part, -1 outside */
+    int *ao;                    /* [nao] */
+    int *nucleus, *ang_mom;     /* [shells] */
+    int *prim_shell, *ao_shell; /* of the part */
+    int *ao_component;          /* [nao] */
+    double *exponent, *coefficient, *factor;
+} part;
+
+static void free_part(part *p)
+{
+    fmo_basis_destroy(p->basis);
+    void *const arrays[] = {p->shell,       p->ao,       p->nucleus,      p->ang_mom,
+                            p->prim_shell,  p->ao_shell, p->ao_component, p->exponent,
+                            p->coefficient, p->factor};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) free(arrays[i]);
+}
+
+/* How many shells: as many as the work allows. */
+static int shells_of(const fmo_basis_input *in)
+{
+    const double most = sqrt(2.0 * WORK_MOST / in->nucleus_num);
+    const int shells = most > SHELLS_LEAST ? (int)fmin(most, 1e6) : SHELLS_LEAST;
+    return shells < in->shell_num ? shells : in->shell_num;
+}
+
+static fmo_status make_part(fmo_reader *r, part *p)
+{
+    const fmo_basis_input *in = &r->d->input;
+    const size_t shells = (size_t)shells_of(in), prims = (size_t)in->prim_num,
+                 nao = (size_t)in->ao_num;
+    int prim_num = 0;
+    p->shells = (int)shells;
+    p->shell = malloc((size_t)in->shell_num * sizeof *p->shell);
+    p->nucleus = malloc(shells * sizeof *p->nucleus);
+    p->ang_mom = malloc(shells * sizeof *p->ang_mom);
+    p->prim_shell = malloc(prims * sizeof *p->prim_shell);
+    p->exponent = malloc(prims * sizeof *p->exponent);
+    p->coefficient = malloc(prims * sizeof *p->coefficient);
+    p->ao = malloc(nao * sizeof *p->ao);
+    p->ao_shell = malloc(nao * sizeof *p->ao_shell);
+    p->ao_component = malloc(nao * sizeof *p->ao_component);
+    p->factor = malloc(nao * sizeof *p->factor);
+    if (!p->shell || !p->nucleus || !p->ang_mom || !p->prim_shell || !p->exponent ||
+        !p->coefficient || !p->ao || !p->ao_shell || !p->ao_component || !p->factor)
+        return fmo_trexio_no_memory(r, "ao_1e_int", (prims + nao) * 2 * sizeof(double));
+    for (int s = 0; s < in->shell_num; s++) p->shell[s] = -1;
+    for (size_t k = 0; k < shells; k++) { /* evenly over the file */
+        const int s = (int)(k * (size_t)in->shell_num / shells);
+        p->shell[s] = (int)k;
+        p->nucleus[k] = in->shell_nucleus[s];
+        p->ang_mom[k] = in->shell_ang_mom[s];
+    }
+    for (int k = 0; k < in->prim_num; k++) {
+        const int s = p->shell[in->prim_shell[k]];
+        if (s < 0) continue;
+        p->prim_shell[prim_num] = s;
+        p->exponent[prim_num] = in->prim_exponent[k];
+        p->coefficient[prim_num++] = in->prim_coefficient[k];
+    }
+    for (int i = 0; i < in->ao_num; i++) {
+        const int s = p->shell[in->ao_shell[i]];
+        if (s < 0) continue;
+        p->ao[p->nao] = i;
+        p->ao_shell[p->nao] = s;
+        p->ao_component[p->nao] = in->ao_component[i];
+        p->factor[p->nao++] = in->ao_factor[i];
+    }
+    const fmo_basis_input input = {.nucleus_num = in->nucleus_num,
+                                   .nucleus_charge = in->nucleus_charge,
+                                   .nucleus_coord = in->nucleus_coord,
+                                   .shell_num = p->shells,
+                                   .shell_nucleus = p->nucleus,
+                                   .shell_ang_mom = p->ang_mom,
+                                   .prim_num = prim_num,
+                                   .prim_shell = p->prim_shell,
+                                   .prim_exponent = p->exponent,
+                                   .prim_coefficient = p->coefficient,
+                                   .ao_num = p->nao,
+                                   .ao_shell = p->ao_shell,
+                                   .ao_component = p->ao_component,
+                                   .ao_factor = p->factor};
+    fmo_error why = {FMO_OK, ""};
+    const fmo_status status = fmo_basis_create(&input, &p->basis, &why);
+    return status == FMO_OK ? FMO_OK : fmo_store_fail(&r->store, status, NULL, "%s", why.message);
+}
+
+/* A doubt, if elements of the file (at ao[i], ao[j]; NULL: at i, j) are not ours. scale: [n] h_i */
+static void compare(fmo_reader *r, const char *title, const double *theirs, const double *ours,
+                    const double *scale, const int *ao, int n)
+{
+    const size_t nao = (size_t)r->d->nao;
+    double worst = 0.0;
+    int at[2] = {0, 0};
+    double got = 0.0, want = 0.0;
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j <= i; j++) {
+            const size_t fi = (size_t)(ao ? ao[i] : i), fj = (size_t)(ao ? ao[j] : j);
+            const double a = theirs[fi * nao + fj], b = ours[(size_t)i * (size_t)n + (size_t)j];
+            const double off = fabs(a - b) / sqrt(scale[i] * scale[j]);
+            if (off <= worst) continue;
+            worst = off;
+            at[0] = (int)fi, at[1] = (int)fj;
+            got = a, want = b;
+        }
+    }
+    if (worst <= ENERGY_TOLERANCE) return;
+    char bra[48], ket[48];
+    fmo_dataset_ao_label(r->d, at[0], bra, sizeof bra);
+    fmo_dataset_ao_label(r->d, at[1], ket, sizeof ket);
+    fmo_dataset_doubt(
+        r->d,
+        "%s: [%d][%d] (%s; %s) is %.9g hartree in the file and %.9g from its basis and "
+        "nuclei",
+        title, at[0], at[1], bra, ket, got, want);
+}
+
+static fmo_status check_kinetic(fmo_reader *r)
+{
+    const size_t n = (size_t)r->d->nao;
+    const char *title = fmo_field_title(FIELD_ao_1e_int_kinetic);
+    double *theirs = NULL, *ours = NULL, *scale = NULL;
+    fmo_status status = fmo_trexio_read_reals(r, FIELD_ao_1e_int_kinetic, &theirs);
+    if (status == FMO_OK)
+        status = fmo_trexio_allocate(r, title, n * n, sizeof(double), (void **)&ours);
+    if (status == FMO_OK)
+        status = fmo_trexio_allocate(r, title, n, sizeof(double), (void **)&scale);
+    if (status == FMO_OK && fmo_kinetic(r->d->basis, ours, NULL) != FMO_OK)
+        status = fmo_trexio_no_memory(r, title, n * n * sizeof(double));
+    if (status == FMO_OK) {
+        for (size_t i = 0; i < n; i++) scale[i] = ours[i * n + i];
+        compare(r, title, theirs, ours, scale, NULL, (int)n);
+    }
+    free(theirs);
+    free(ours);
+    free(scale);
+    return status;
+}
+
+static fmo_status check_core(fmo_reader *r)
+{
+    const char *title = r->d->core_source == FMO_CORE_FILE
+                            ? fmo_field_title(FIELD_ao_1e_int_core_hamiltonian)
+                            : "ao_1e_int/kinetic + potential_n_e";
+    part p = {0};
+    double *T = NULL, *V = NULL, *scale = NULL;
+    fmo_status status = make_part(r, &p);
+    const size_t n = (size_t)p.nao;
+    if (status == FMO_OK) status = fmo_trexio_allocate(r, title, n * n, sizeof *T, (void **)&T);
+    if (status == FMO_OK) status = fmo_trexio_allocate(r, title, n * n, sizeof *V, (void **)&V);
+    if (status == FMO_OK) status = fmo_trexio_allocate(r, title, n, sizeof *V, (void **)&scale);
+    if (status == FMO_OK && (fmo_kinetic(p.basis, T, NULL) != FMO_OK ||
+                             fmo_nuclear_attraction(p.basis, V, NULL) != FMO_OK))
+        status = fmo_trexio_no_memory(r, title, 2 * n * n * sizeof(double));
+    if (status == FMO_OK) {
+        for (size_t i = 0; i < n; i++) scale[i] = T[i * n + i] + fabs(V[i * n + i]);
+        for (size_t i = 0; i < n * n; i++) T[i] += V[i];
+        compare(r, title, r->d->core, T, scale, p.ao, p.nao);
+    }
+    free(T);
+    free(V);
+    free(scale);
+    free_part(&p);
+    return status;
+}
+
+static void check_charges(fmo_reader *r)
+{
+    for (int i = 0; i < r->d->nucleus_num; i++) {
+        const double charge = r->d->input.nucleus_charge[i];
+        if (charge >= 0.0 && charge <= CHARGE_MOST) continue;
+        fmo_dataset_doubt(r->d, "nucleus/charge[%d] = %g: no nucleus has it (0 to %g do)", i,
+                          charge, CHARGE_MOST);
+        return;
+    }
+}
+
+fmo_status fmo_trexio_doubt_energies(fmo_reader *r)
+{
+    fmo_status status = FMO_OK;
+    check_charges(r);
+    if (r->has[FIELD_ao_1e_int_kinetic]) status = check_kinetic(r);
+    if (status == FMO_OK && !r->has_ecp && r->d->core) status = check_core(r);
+    return status;
+}
