@@ -1,5 +1,5 @@
-# Install rules, find_package(fmo), pkg-config. Installed targets: fmo::fmo, fmo::scf (shared) and,
-# with FMO_INSTALL_STATIC, fmo::fmo_static, fmo::scf_static.
+# Install rules, find_package(fmo), pkg-config. Installed targets: fmo::fmo, fmo::scf, fmo::comm and,
+# where MPI was found, fmo::mpi (shared); with FMO_INSTALL_STATIC also fmo::fmo_static, ...
 option(FMO_INSTALL "Make the install target" ${PROJECT_IS_TOP_LEVEL})
 option(FMO_INSTALL_STATIC "Install the static libraries too" ON)
 include(CMakePackageConfigHelpers)
@@ -76,4 +76,8 @@ fmo_pkg_config(fmo "${PROJECT_DESCRIPTION}" "" ${HDF5_C_LIBRARIES} ${ZLIB_LIBRAR
 if(TARGET fmo_scf)
     fmo_pkg_config(fmo_scf "RHF on fmo's Fock builds" fmo ${LAPACKE_LDFLAGS} ${OPENBLAS_LDFLAGS}
                    ${cuda_scf} -lm)
+endif()
+fmo_pkg_config(fmo_comm "Messages between ranks, started in kernels" fmo ${cuda} -lpthread)
+if(FMO_WITH_MPI)
+    fmo_pkg_config(fmo_mpi "Messages between ranks of mpirun, started in kernels" fmo_comm ${MPI_C_LIBRARIES})
 endif()

@@ -10,6 +10,10 @@ set(FMO_SANITIZE OFF CACHE STRING
 set_property(CACHE FMO_SANITIZE PROPERTY STRINGS OFF ON thread)
 set(FMO_CUDA AUTO CACHE STRING "GPU code: AUTO (if nvcc is found), ON or OFF")
 set_property(CACHE FMO_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(FMO_MPI AUTO CACHE STRING "libfmo_mpi, messages between processes: AUTO (if MPI is found), ON or OFF")
+set_property(CACHE FMO_MPI PROPERTY STRINGS AUTO ON OFF)
+set(FMO_NCCL AUTO CACHE STRING "NCCL beside our own transports in fmo-bench: AUTO (if found), ON or OFF")
+set_property(CACHE FMO_NCCL PROPERTY STRINGS AUTO ON OFF)
 
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)

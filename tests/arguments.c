@@ -3,6 +3,10 @@
  * compare with the headers. */
 #include <fmo/basis_set.h>
 #include <fmo/fock.h>
+#include <fmo/gmpi_net.h>
+#ifdef FMO_TEST_MPI
+#include <fmo/gmpi_mpi.h>
+#endif
 #include <fmo/molecule.h>
 #include <fmo/one_electron.h>
 #include <fmo/result.h>
@@ -357,6 +361,42 @@ static void check_io(void)
     fmo_dataset_destroy(dataset);
 }
 
+/* No group is made here, so where a group must not be NULL the other arguments wait for one. */
+static void check_comm(void)
+{
+    fmo_gmpi_options o;
+    fmo_gmpi *group = NULL;
+    fmo_gmpi_options_init(&o);
+    FINE(fmo_gmpi_options_init, "options", (fmo_gmpi_options_init(NULL), 1));
+    REFUSED(fmo_gmpi_create, "options", NULL, &group, &err);
+    REFUSED(fmo_gmpi_create, "group", &o, NULL, &err);
+    const fmo_gmpi_net net = {.size = 1};
+    REFUSED(fmo_gmpi_create_over, "options", NULL, &net, &group, &err);
+    REFUSED(fmo_gmpi_create_over, "net", &o, NULL, &group, &err);
+    REFUSED(fmo_gmpi_create_over, "group", &o, &net, NULL, &err);
+    FINE(fmo_gmpi_destroy, "group", (fmo_gmpi_destroy(NULL), 1));
+    FINE(fmo_gmpi_size, "group", fmo_gmpi_size(NULL) == 0);
+    FINE(fmo_gmpi_first, "group", fmo_gmpi_first(NULL) == 0);
+    FINE(fmo_gmpi_here, "group", fmo_gmpi_here(NULL) == 0);
+    FINE(fmo_gmpi_device, "group", fmo_gmpi_device(NULL, 0) == -1);
+    FINE(fmo_gmpi_bufs, "group", fmo_gmpi_bufs(NULL, 0) == NULL);
+    FINE(fmo_gmpi_address, "group", fmo_gmpi_address(NULL, 0, 0) == NULL);
+    FINE(fmo_gmpi_abort, "group", (fmo_gmpi_abort(NULL), 1));
+    size_t offset;
+    int channel;
+    REFUSED(fmo_gmpi_alloc, "group", NULL, 8, &offset, &err);
+    REFUSED(fmo_gmpi_channel_create, "group", NULL, 0, 1, 8, &channel, &err);
+    FINE(fmo_gmpi_alloc, "offset", fmo_gmpi_alloc(NULL, 8, NULL, NULL) == FMO_ERR_ARGUMENT);
+    FINE(fmo_gmpi_channel_create, "channel",
+         fmo_gmpi_channel_create(NULL, 0, 1, 8, NULL, NULL) == FMO_ERR_ARGUMENT);
+    REFUSED(fmo_gmpi_check, "group", NULL, &err);
+#ifdef FMO_TEST_MPI
+    REFUSED(fmo_gmpi_net_mpi, "net", NULL, &err);
+    REFUSED(fmo_gmpi_create_mpi, "options", NULL, &group, &err);
+    REFUSED(fmo_gmpi_create_mpi, "group", &o, NULL, &err);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     listing = argc > 1 && !strcmp(argv[1], "--list");
@@ -367,6 +407,7 @@ int main(int argc, char **argv)
     check_fock(basis);
     check_scf(basis);
     check_io();
+    check_comm();
     if (!listing) check_overlaps(basis);
     fmo_basis_destroy(basis);
     return listing ? 0 : check_summary();

@@ -9,7 +9,7 @@ fmo_test(bench_fock STATIC SOURCES bench_fock.c ${bench}/molecules.c ${bench}/wo
          LABELS unit)
 
 # One ctest entry per class of bench_cli.py.
-foreach(part Usage Compare Cpu Edges Bounded Json Plot Builds BuildsGpu Gpu)
+foreach(part Usage Compare Cpu Edges Bounded Json Plot Builds Messages BuildsGpu Gpu)
     string(TOLOWER bench_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/bench_cli.py
                                   --verbose ${part})

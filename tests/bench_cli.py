@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -335,6 +336,39 @@ class Plot(Case):
             compile(file.read(), "plot.py", "exec")
 
 
+class Messages(Case):
+    """pingpong: ranks that are threads here; processes where mpirun is."""
+
+    def test_host_ranks(self):
+        document, text = self.results("pingpong", "--where", "cpu", "--bytes", "1,9,40000", "--repeat", "2")
+        self.assertEqual([(c["row"], c["column"]) for c in document["results"]],
+                         [("cpu host threads, proxy", n) for n in ("1", "9", "40000")])
+        for cell in document["results"]:
+            self.assertGreater(cell["seconds"]["median"], 0)
+            self.assertEqual((cell["items"], cell["repeat"]), (int(cell["column"]), 2))
+        self.assertIn("Published", text)
+
+    def test_only_a_gpu_that_is_not_there(self):
+        if bench("strip", "--items", "1", "--strip", "5").stdout.count("GPU parts left out"):
+            self.assertEqual(bench("pingpong", "--where", "gpu").returncode, 4)
+
+    def test_processes(self):
+        mpirun = shutil.which("mpirun")
+        if not mpirun or "libmpi" not in subprocess.run(["ldd", BENCH], capture_output=True, text=True).stdout:
+            self.skipTest("no mpirun, or fmo-bench is built without MPI")
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                           OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_vader_single_copy_mechanism="none")
+        for processes, code in ((2, 0), (3, 2)):
+            run = subprocess.run([mpirun, "-np", str(processes), BENCH, "pingpong", "--where", "cpu", "--bytes",
+                                  "4,70000", "--repeat", "1"], capture_output=True, text=True, timeout=120,
+                                 env=environment, stdin=subprocess.DEVNULL)
+            self.assertEqual(run.returncode, code, run.stderr)
+            self.assertEqual(run.stdout.count("fmo-bench 0"), 1, run.stdout)
+            if code == 0:
+                self.assertEqual(run.stdout.count("MPI, host to host"), 1, run.stdout)
+            else:
+                self.assertIn("3 processes: expected 2", run.stderr)
+
 class Compare(unittest.TestCase):
     def test_without_a_density(self):
         """compare_libcint.py: one sentence, before anything is computed."""
@@ -382,6 +416,8 @@ class Usage(Case):
         (["himeno", "--grid", "XXL"], "--grid 'XXL'"),
         (["median", "--window", "8"], "odd"),
         (["strip", "--where", "tpu"], "--where 'tpu'"),
+        (["strip", "--bytes", "4"], "strip does not take --bytes"),
+        (["pingpong", "--bytes", "0"], "--bytes '0'"),
     ]
 
     def test_bad_options(self):
@@ -396,7 +432,7 @@ class Usage(Case):
     def test_help_and_version(self):
         run = bench("--help")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
-        for name in EXPERIMENTS + BUILDS:
+        for name in EXPERIMENTS + BUILDS + ["pingpong"]:
             self.assertRegex(run.stdout, rf"(?m)^  {name} ")
         for line in run.stdout.splitlines():
             self.assertEqual(line, line.rstrip())
@@ -405,7 +441,7 @@ class Usage(Case):
     def test_help_of_one(self):
         """What is listed is what it takes, and nothing else."""
         every = set(re.findall(r"(?m)^  (?:-\w, |    )--([a-z-]+)", bench("--help").stdout))
-        for name in EXPERIMENTS + BUILDS:
+        for name in EXPERIMENTS + BUILDS + ["pingpong"]:
             run = bench(name, "--help", "--bogus")
             self.assertEqual((run.returncode, run.stderr), (0, ""))
             self.assertRegex(run.stdout, rf"\AUsage: fmo-bench {name} ")

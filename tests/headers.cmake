@@ -16,7 +16,11 @@ if(FMO_TEST_CXX)
 endif()
 
 # Every pointer that a public function takes, as NULL; arrays that overlap.
-fmo_test(arguments SOURCES arguments.c LIBS fmo::scf LABELS unit)
+fmo_test(arguments SOURCES arguments.c LIBS fmo::scf fmo::comm LABELS unit)
+if(FMO_WITH_MPI)
+    target_compile_definitions(arguments PRIVATE FMO_TEST_MPI)
+    target_link_libraries(arguments PRIVATE fmo::mpi)
+endif()
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 add_test(NAME arguments_all COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/arguments.py
          $<TARGET_FILE:arguments> ${header_files})

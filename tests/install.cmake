@@ -39,15 +39,26 @@ fmo_install_test(install_moved ${folder}/moved.sh ${prefix} ${CMAKE_INSTALL_BIND
                  ${CMAKE_BINARY_DIR}/tests/moved ${small})
 fmo_install_test(install_bench ${prefix}/${CMAKE_INSTALL_BINDIR}/fmo-bench --version)
 
-# Symbols: the headers of fmo_scf are its own, the rest is libfmo's.
+# Symbols: fmo_scf, fmo_comm and fmo_mpi have headers of their own, the rest is libfmo's.
 get_property(headers GLOBAL PROPERTY FMO_PUBLIC_HEADERS)
 list(FILTER headers INCLUDE REGEX "[.]h$")
 set(scf_headers ${headers})
 list(FILTER scf_headers INCLUDE REGEX "/driver/scf/")
-list(FILTER headers EXCLUDE REGEX "/driver/scf/")
+set(mpi_headers ${headers})
+list(FILTER mpi_headers INCLUDE REGEX "/gmpi_mpi[.]h$")
+set(comm_headers ${headers})
+list(FILTER comm_headers INCLUDE REGEX "/accumulate/comm/")
+list(FILTER comm_headers EXCLUDE REGEX "/gmpi_mpi[.]h$")
+list(FILTER headers EXCLUDE REGEX "/driver/scf/|/accumulate/comm/")
 fmo_install_test(install_symbols ${folder}/symbols.sh ${libdir}/libfmo.so ${PROJECT_VERSION}
                  ${FMO_SOVERSION} ${headers})
 if(TARGET fmo_scf)
     fmo_install_test(install_symbols_scf ${folder}/symbols.sh ${libdir}/libfmo_scf.so
                      ${PROJECT_VERSION} ${FMO_SOVERSION} ${scf_headers})
+endif()
+fmo_install_test(install_symbols_comm ${folder}/symbols.sh ${libdir}/libfmo_comm.so
+                 ${PROJECT_VERSION} ${FMO_SOVERSION} ${comm_headers})
+if(FMO_WITH_MPI)
+    fmo_install_test(install_symbols_mpi ${folder}/symbols.sh ${libdir}/libfmo_mpi.so
+                     ${PROJECT_VERSION} ${FMO_SOVERSION} ${mpi_headers})
 endif()

@@ -121,7 +121,7 @@ void bench_cell_text(bench_cell *cell, const char *name, const char *value)
     add_param(cell, (bench_param){name, value, 0.0});
 }
 
-static void keep(bench_run *run, const bench_cell *cell)
+void bench_keep(bench_run *run, const bench_cell *cell)
 {
     if (run->cell_num == run->cell_max) {
         const int max = run->cell_max ? 2 * run->cell_max : 256;
@@ -143,7 +143,7 @@ void bench_leave_out(bench_run *run, bench_cell *cell, const char *format, ...)
     va_start(args, format);
     vsnprintf(cell->left_out, sizeof cell->left_out, format, args);
     va_end(args);
-    keep(run, cell);
+    bench_keep(run, cell);
 }
 
 static double run_once(bench_run *run, const bench_task *task, int64_t n)
@@ -237,7 +237,7 @@ void bench_measure(bench_run *run, bench_cell *cell, const bench_task *task)
     cell->max = scale * spread.max;
     cell->median = scale * spread.median;
     cell->spread = spread_of(seconds, count);
-    keep(run, cell);
+    bench_keep(run, cell);
 }
 
 int bench_failures(const bench_run *run)

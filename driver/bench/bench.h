@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/* Kinds: published experiments, which `all` runs and the harness prints; and Fock builds, which
- * print their own rows. X(name, kind, line for --help) */
+/* Kinds: published experiments, which `all` runs and the harness prints; Fock builds, and messages
+ * between ranks, which print their own rows. X(name, kind, line for --help) */
 #define BENCH_EXPERIMENT_TABLE(X)                                                                 \
     X(histogram, PUBLISHED,                                                                       \
       "N items into bins: strategies, commits, private bins, CUB; ways to collide")               \
@@ -32,9 +32,11 @@ extern "C" {
     X(median, PUBLISHED,                                                                          \
       "median filter: window read directly, staged in shared memory, sliding in strips")          \
     X(fock, BUILDS, "J and K of molecules and of a batch, beside other programs")                 \
-    X(growth, BUILDS, "J and K against size: water clusters and alkanes")
+    X(growth, BUILDS, "J and K against size: water clusters and alkanes")                         \
+    X(pingpong, MESSAGES,                                                                         \
+      "messages between two ranks, sent in kernels and from the host, by size; costs of calls")
 
-typedef enum bench_kind { BENCH_PUBLISHED, BENCH_BUILDS } bench_kind;
+typedef enum bench_kind { BENCH_PUBLISHED, BENCH_BUILDS, BENCH_MESSAGES } bench_kind;
 
 #define BENCH_ENUM_ROW(name, kind, text) BENCH_##name,
 typedef enum bench_experiment {
@@ -95,7 +97,7 @@ typedef struct bench_options {
     int action;     /**< bench_action of options.h */
     int experiment; /**< BENCH_EXPERIMENT_COUNT: all published ones */
     int64_t items;
-    cli_list bins, blocks, strips, batches, edges, waters, carbons;
+    cli_list bins, blocks, strips, batches, edges, waters, carbons, bytes;
     int64_t types, inputs, patterns, grids, places, scatters, commits, modes;
     int64_t run_length, samples, clusters, dimensions, sweeps, image, window;
     int64_t threads, repeat, seed, cycles, fragments;
@@ -184,6 +186,14 @@ void bench_measure(bench_run *run, bench_cell *cell, const bench_task *task);
 /** Keep the cell without a measurement and say why. */
 void bench_leave_out(bench_run *run, bench_cell *cell, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/** Keep a cell that the experiment has measured by itself. */
+void bench_keep(bench_run *run, const bench_cell *cell);
+
+/** Processes that mpirun has started together; 1 without it. Is this one the first? The others
+ * measure along, and neither print nor write. */
+int bench_processes(void);
+bool bench_is_first(void);
 
 /** Record a fault of the run; the first one counts. Returns -1.0, a time that says so. */
 double bench_fail(bench_run *run, fmo_status status, const char *format, ...)

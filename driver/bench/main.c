@@ -59,7 +59,7 @@ static void run_experiments(bench_run *run)
     };
     const bench_options *o = run->options;
     for (int e = 0; e < BENCH_EXPERIMENT_COUNT && run->err.status == FMO_OK; e++) {
-        const bool printed = bench_experiment_kind(e) == BENCH_BUILDS; /* as they go */
+        const bool printed = bench_experiment_kind(e) != BENCH_PUBLISHED; /* as they go */
         if (o->experiment == BENCH_EXPERIMENT_COUNT ? printed : o->experiment != e) continue;
         const int first = run->cell_num;
         const double begin = driver_seconds();
@@ -118,6 +118,10 @@ int main(int argc, char **argv)
         printf("fmo-bench %s\n", FMO_VERSION_STRING);
         options.json = NULL;
         return finish(&run);
+    }
+    if (!bench_is_first()) { /* another process of mpirun */
+        options.quiet = true;
+        options.json = NULL;
     }
     /* Results that could not be written are not worth minutes of measuring. */
     if (check_files(&options, &err) != FMO_OK) return say(&err);

@@ -42,7 +42,8 @@ static const cli_choices places = {BENCH_PLACE_COUNT, bench_place_name, NULL};
 enum {
     ALL = (1u << BENCH_EXPERIMENT_COUNT) - 1u,
     BUILDS = BIT(fock) | BIT(growth),
-    PUBLISHED = ALL & ~BUILDS
+    MESSAGES = BIT(pingpong),
+    PUBLISHED = ALL & ~BUILDS & ~MESSAGES
 };
 
 static void show_repeat(const cli_option *row, const void *defaults, FILE *stream)
@@ -58,7 +59,7 @@ static void show_seconds(const cli_option *row, const void *defaults, FILE *stre
 
 #define AT(field) offsetof(bench_options, field)
 static const cli_option option_table[] = {
-    {"where", 'w', CLI_SET, "SET", AT(places), .choices = &places, .commands = PUBLISHED,
+    {"where", 'w', CLI_SET, "SET", AT(places), .choices = &places, .commands = PUBLISHED | MESSAGES,
      .value = "cpu,gpu", .section = "What runs", .help = "which parts run"},
     {"scatter", 's', CLI_SET, "SET", AT(scatters), .choices = &scatters, .commands = PUBLISHED,
      .value = "all", .help = "strategies of the GPU parts"},
@@ -106,6 +107,9 @@ static const cli_option option_table[] = {
      .help = "edge of the image, pixels"},
     {"window", 0, CLI_WHOLE, "N", AT(window), .low = 1, .high = 127, .commands = BIT(median),
      .value = "49", .help = "edge of the window, odd"},
+    {"bytes", 0, CLI_LIST, "LIST", AT(bytes), .low = 1, .high = 1 << 30, .commands = MESSAGES,
+     .value = "4,8,64,256,1024,2048,4096,8192,16384,32768,65536,2^20,2^23,2^26",
+     .section = "Messages", .help = "lengths of messages"},
     {"mode", 'm', CLI_SET, "SET", AT(modes), .choices = &modes, .commands = BUILDS,
      .section = "Fock builds",
      .help = "where to build; without it fused if a GPU answers, else cpu, which leaves out what "
@@ -239,7 +243,7 @@ static void print_experiments(FILE *stream)
     fputs("Experiments:\n", stream);
     for (int e = 0; e < BENCH_EXPERIMENT_COUNT; e++)
         fprintf(stream, "  %-12s %s\n", bench_experiment_name(e), bench_experiment_text(e));
-    fputs("  all          all of them but fock and growth, in this order\n", stream);
+    fputs("  all          all of them but fock, growth and pingpong, in this order\n", stream);
 }
 
 void bench_options_help(int experiment, FILE *stream)

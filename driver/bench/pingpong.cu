@@ -1,0 +1,400 @@
+/* pingpong on GPUs: in kernels through both transports of gmpi, matched and through persistent
+ * channels; from the host by copies, MPI and NCCL; and what single calls cost. Ranks: two GPUs of
+ * one process, two processes, or, with one GPU, two block groups of one kernel. */
+#include "gpu.cuh"
+#include "pingpong_gpu.h"
+#include "driver/base/clock.h"
+
+#include <fmo/gmpi.cuh>
+
+#include <vector>
+
+namespace {
+
+enum { THREADS = 512, CHANNEL_MAX = 64 << 20 };
+
+/* What a kernel tells the host. */
+struct outcome {
+    double seconds;
+    int code, wrong;
+};
+
+struct arguments {
+    unsigned long long out, in, bytes;
+    int rounds, there, back; /* channels */
+    outcome *outcome;
+};
+
+__device__ void done(const arguments &a, fmo_gmpi_buf *b, unsigned long long begin, double count)
+{
+    if (fmo_gmpi_block(b) == 0 && fmo_gmpi_thread() == 0 && b->rank == 0)
+        a.outcome->seconds = 1e-9 * (double)(fmo_gmpi_clock() - begin) / count;
+}
+__device__ void failed(const arguments &a, fmo_gmpi_buf *b)
+{
+    a.outcome->code = fmo_gmpi_error(b);
+}
+__device__ unsigned long long thread_of(const fmo_gmpi_buf *b)
+{
+    return (unsigned long long)fmo_gmpi_block(b) * fmo_gmpi_threads() + fmo_gmpi_thread();
+}
+__device__ unsigned long long threads_of(const fmo_gmpi_buf *b)
+{
+    return (unsigned long long)fmo_gmpi_blocks(b) * fmo_gmpi_threads();
+}
+__device__ unsigned char byte_of(int rank, unsigned long long i)
+{
+    return (unsigned char)(i * 7 + (i >> 9) + (unsigned)rank * 99 + 1);
+}
+__device__ void fill(const arguments &a, fmo_gmpi_buf *b)
+{
+    for (unsigned long long i = thread_of(b); i < a.bytes; i += threads_of(b)) {
+        b->heap[b->rank][a.out + i] = byte_of(b->rank, i);
+        b->heap[b->rank][a.in + i] = 0;
+    }
+}
+__device__ void compare(const arguments &a, fmo_gmpi_buf *b, const unsigned char *in)
+{
+    for (unsigned long long i = thread_of(b); i < a.bytes; i += threads_of(b))
+        if (*(const volatile unsigned char *)(in + i) != byte_of(1 - b->rank, i))
+            atomicAdd_system(&a.outcome->wrong, 1);
+}
+
+/* As in the paper: one request for the send and the receive. */
+__global__ void __launch_bounds__(THREADS) matched(fmo_gmpi_buf *bufs, arguments a)
+{
+    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    const int peer = 1 - b->rank;
+    const unsigned char *out = b->heap[b->rank] + a.out;
+    unsigned char *in = b->heap[b->rank] + a.in;
+    fmo_gmpi_request request = FMO_GMPI_NULL;
+    fill(a, b);
+    if (fmo_gmpi_grid_sync(b) || fmo_gmpi_barrier(b, 0)) return failed(a, b);
+    const unsigned long long begin = fmo_gmpi_clock();
+    for (int k = 0; k < a.rounds; k++) {
+        if (b->rank == 0) fmo_gmpi_isend(b, out, a.bytes, FMO_GMPI_BYTE, peer, 0, 0, &request);
+        fmo_gmpi_irecv(b, in, a.bytes, FMO_GMPI_BYTE, peer, 0, 0, &request);
+        if (fmo_gmpi_wait(b, &request) != FMO_GMPI_OK) return failed(a, b);
+        if (b->rank == 1) fmo_gmpi_isend(b, out, a.bytes, FMO_GMPI_BYTE, peer, 0, 0, &request);
+    }
+    if (fmo_gmpi_synchronize(b) != FMO_GMPI_OK) return failed(a, b);
+    done(a, b, begin, 2.0 * a.rounds);
+    compare(a, b, in);
+}
+
+/* `back` < 0: one direction, as fast as the channel's two halves allow. */
+__global__ void __launch_bounds__(THREADS) channels(fmo_gmpi_buf *bufs, arguments a)
+{
+    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    const bool both = a.back >= 0, first = b->rank == 0;
+    fmo_gmpi_channel out = fmo_gmpi_channel_open(b, first || !both ? a.there : a.back);
+    fmo_gmpi_channel in = fmo_gmpi_channel_open(b, first && both ? a.back : a.there);
+    const unsigned char *from = b->heap[b->rank] + a.out;
+    fill(a, b);
+    if (fmo_gmpi_grid_sync(b) || fmo_gmpi_barrier(b, 0)) return failed(a, b);
+    const unsigned long long begin = fmo_gmpi_clock();
+    for (int k = 0; k < 2 * a.rounds; k++) {
+        if (both ? k % 2 == b->rank : first) {
+            void *to = fmo_gmpi_channel_begin<FMO_GMPI_GRID>(&out);
+            if (!to) return failed(a, b);
+            if (a.bytes == 8) {
+                if (thread_of(b) == 0)
+                    *(unsigned long long *)to = *(const unsigned long long *)from;
+            } else {
+                fmo_gmpi_copy(to, from, a.bytes, thread_of(b), threads_of(b));
+            }
+            if (fmo_gmpi_channel_send<FMO_GMPI_GRID>(&out)) return failed(a, b);
+        } else {
+            const void *got = fmo_gmpi_channel_recv<FMO_GMPI_GRID>(&in);
+            if (!got) return failed(a, b);
+            if (k >= 2 * a.rounds - 2) compare(a, b, (const unsigned char *)got);
+            fmo_gmpi_channel_release<FMO_GMPI_GRID>(&in);
+        }
+    }
+    /* One direction: all but the last message have been released. */
+    if (!both && first) {
+        if (!fmo_gmpi_channel_begin<FMO_GMPI_GRID>(&out)) return failed(a, b);
+    }
+    done(a, b, begin, 2.0 * a.rounds);
+    if (fmo_gmpi_barrier(b, 0)) failed(a, b);
+}
+
+enum { CALL_GRID_SYNC, CALL_ISEND, CALL_ALLREDUCE, CALL_BARRIER, CALLS };
+__global__ void __launch_bounds__(THREADS) calls(fmo_gmpi_buf *bufs, arguments a, int call)
+{
+    fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
+    double *value = (double *)(b->heap[b->rank] + a.out);
+    fmo_gmpi_request request = FMO_GMPI_NULL;
+    if (thread_of(b) == 0) *value = 1.0;
+    if (fmo_gmpi_barrier(b, 0)) return failed(a, b);
+    const unsigned long long begin = fmo_gmpi_clock();
+    int code = FMO_GMPI_OK;
+    for (int k = 0; k < a.rounds && code == FMO_GMPI_OK; k++) {
+        if (call == CALL_GRID_SYNC) {
+            code = fmo_gmpi_grid_sync(b);
+        } else if (call == CALL_ISEND && b->rank == 0) {
+            fmo_gmpi_isend(b, value, 1, FMO_GMPI_DOUBLE, 1, 0, 0, &request);
+        } else if (call == CALL_ISEND) {
+            fmo_gmpi_irecv(b, value, 1, FMO_GMPI_DOUBLE, 0, 0, 0, &request);
+            code = fmo_gmpi_wait(b, &request);
+        } else if (call == CALL_ALLREDUCE) {
+            code = fmo_gmpi_allreduce(b, value, value, 1, FMO_GMPI_DOUBLE, FMO_GMPI_MAX, 0);
+        } else if (call == CALL_BARRIER) {
+            code = fmo_gmpi_barrier(b, 0);
+        }
+    }
+    done(a, b, begin, a.rounds);
+    if (fmo_gmpi_synchronize(b) || code != FMO_GMPI_OK) return failed(a, b);
+    if (thread_of(b) == 0 && *(volatile double *)value != 1.0)
+        atomicAdd_system(&a.outcome->wrong, 1);
+}
+
+struct world {
+    bench_run *run;
+    const pingpong *p;
+    int here, device[2]; /* ranks of this process */
+    bool one_gpu;
+    fmo_gmpi *g;
+    outcome *result;
+    cudaStream_t stream[2];
+    arguments a;
+};
+
+/* All ranks of this process run the kernel; false after a fault. */
+template <class Kernel, class... More>
+bool launch(world *w, int blocks, Kernel kernel, More... more)
+{
+    bench_run *run = w->run;
+    fmo_error err = {FMO_OK, ""};
+    const int kernels = w->one_gpu ? 1 : w->here;
+    memset(w->result, 0, sizeof *w->result);
+    pingpong_mpi_barrier(w->p);
+    for (int r = 0; r < kernels; r++) {
+        fmo_gmpi_buf *bufs = (fmo_gmpi_buf *)fmo_gmpi_bufs(w->g, fmo_gmpi_first(w->g) + r);
+        void *args[] = {&bufs, &w->a, &more...};
+        const unsigned grid = (unsigned)(w->one_gpu ? 2 * blocks : blocks);
+        BENCH_CUDA(run, cudaSetDevice(w->device[r]));
+        BENCH_CUDA(run, cudaLaunchCooperativeKernel((const void *)kernel, dim3(grid), dim3(THREADS),
+                                                    args, 0, w->stream[r]));
+    }
+    for (int r = 0; r < kernels; r++) {
+        BENCH_CUDA(run, cudaSetDevice(w->device[r]));
+        BENCH_CUDA(run, cudaStreamSynchronize(w->stream[r]));
+    }
+    if (run->err.status != FMO_OK) return false;
+    if (fmo_gmpi_check(w->g, &err) != FMO_OK) {
+        bench_fail(run, err.status, "%s", err.message);
+        return false;
+    }
+    if (w->result->wrong) bench_fail(run, FMO_ERR_CHECK, "%d bytes are wrong", w->result->wrong);
+    return run->err.status == FMO_OK;
+}
+
+int blocks_for(const world *w, int64_t bytes)
+{
+    const int most = w->run->device.sms / (w->one_gpu ? 2 : 1);
+    const int wanted = bytes <= 16384 ? 1 : bytes <= 262144 ? 16 : most;
+    return wanted < most ? wanted : most;
+}
+
+/* The process whose rank is not 0 measures along and keeps nothing of it. */
+template <class Time>
+void measure(world *w, const char *table, const char *method, int64_t bytes, bool checked,
+             const char *note, Time time)
+{
+    double seconds[1000];
+    for (int k = -1; k < w->p->repeats; k++) { /* the first is the warm-up */
+        const double s = time();
+        if (s < 0.0) return;
+        if (k >= 0) seconds[k] = s;
+    }
+    pingpong_keep(w->run, w->p, BENCH_ON_GPU, table, method, bytes, seconds, checked, note);
+}
+
+void in_kernels(world *w, fmo_gmpi_transport transport)
+{
+    bench_run *run = w->run;
+    const cli_list *sizes = &run->options->bytes;
+    const char *name = fmo_gmpi_transport_name(transport);
+    fmo_gmpi_options options;
+    fmo_error err = {FMO_OK, ""};
+    int64_t most = 8;
+    for (int k = 0; k < sizes->count; k++)
+        if (sizes->value[k] > most) most = sizes->value[k];
+    fmo_gmpi_options_init(&options);
+    options.transport = transport;
+    options.ranks = w->here, options.devices = w->device;
+    options.concurrent = 0; /* the paper's model: one context */
+    /* in, out, and channels of the largest size both ways, with their halves. */
+    options.heap_bytes = (size_t)most * 14 + ((size_t)8 << 20);
+    const fmo_status status = w->p->processes > 1 ? pingpong_mpi_group(&options, &w->g, &err)
+                                                  : fmo_gmpi_create(&options, &w->g, &err);
+    if (status == FMO_ERR_UNSUPPORTED) { /* no peer access, two processes on one GPU */
+        const double none = -1.0;
+        pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes", name, most, &none, false,
+                      err.message);
+        return;
+    }
+    if (status != FMO_OK) {
+        bench_fail(run, status, "%s", err.message);
+        return;
+    }
+    size_t out = 0, in = 0;
+    char method[40], note[64];
+    if (fmo_gmpi_alloc(w->g, (size_t)most, &out, &err) != FMO_OK ||
+        fmo_gmpi_alloc(w->g, (size_t)most, &in, &err) != FMO_OK)
+        bench_fail(run, err.status, "%s", err.message);
+    w->a = {out, in, 0, 0, -1, -1, w->result};
+    const auto kernel_time = [&](auto kernel, int blocks) {
+        return launch(w, blocks, kernel) ? w->result->seconds : -1.0;
+    };
+    for (int k = 0; k < sizes->count && run->err.status == FMO_OK; k++) {
+        w->a.bytes = (unsigned long long)sizes->value[k];
+        w->a.rounds = pingpong_rounds(sizes->value[k]);
+        const int blocks = blocks_for(w, sizes->value[k]);
+        snprintf(note, sizeof note, "%d blocks%s", blocks, w->one_gpu ? " a rank, one GPU" : "");
+        snprintf(method, sizeof method, "%s, isend and irecv", name);
+        measure(w, "one way, by bytes", method, sizes->value[k], true, note,
+                [&] { return kernel_time(matched, blocks); });
+    }
+    const size_t channel_sizes[] = {8, 4096, 65536, 1 << 20, CHANNEL_MAX};
+    for (const size_t bytes : channel_sizes) {
+        if ((int64_t)bytes > most || run->err.status != FMO_OK) break;
+        int there = -1, back = -1;
+        if (fmo_gmpi_channel_create(w->g, 0, 1, bytes, &there, &err) != FMO_OK ||
+            fmo_gmpi_channel_create(w->g, 1, 0, bytes, &back, &err) != FMO_OK) {
+            const double none = -1.0;
+            pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes", "channel", (int64_t)bytes,
+                          &none, false, err.message);
+            err = {FMO_OK, ""};
+            break;
+        }
+        w->a.bytes = bytes, w->a.rounds = pingpong_rounds((int64_t)bytes);
+        const int blocks = blocks_for(w, (int64_t)bytes);
+        snprintf(note, sizeof note, "%d blocks%s", blocks, w->one_gpu ? " a rank, one GPU" : "");
+        w->a.there = there, w->a.back = back;
+        snprintf(method, sizeof method, "%s, channel", name);
+        measure(w, "one way, by bytes", method, (int64_t)bytes, true, note,
+                [&] { return kernel_time(channels, blocks); });
+        w->a.back = -1;
+        snprintf(method, sizeof method, "%s, channel, a stream", name);
+        if (bytes >= 65536)
+            measure(w, "one way, by bytes", method, (int64_t)bytes, true, note,
+                    [&] { return kernel_time(channels, blocks); });
+    }
+    static const char *const call_names[CALLS] = {"barrier of a grid", "isend", "allreduce",
+                                                  "barrier of ranks"};
+    for (int c = 0; c < CALLS && run->err.status == FMO_OK; c++)
+        for (int blocks = 1; blocks <= run->device.sms; blocks *= run->device.sms) {
+            const int used = w->one_gpu && blocks > 1 ? blocks / 2 : blocks;
+            char table[64];
+            w->a.bytes = 8, w->a.rounds = transport == FMO_GMPI_PEER ? 2000 : 300;
+            snprintf(method, sizeof method, "%s, %s", name, call_names[c]);
+            snprintf(table, sizeof table, "a call, 8 bytes, %d blocks", used);
+            measure(w, table, method, 8, true, w->one_gpu ? "one GPU" : NULL,
+                    [&] { return launch(w, used, calls, c) ? w->result->seconds : -1.0; });
+            if (run->device.sms < 2) break;
+        }
+    fmo_gmpi_destroy(w->g);
+    w->g = nullptr;
+}
+
+/* From the host: copies, NCCL, and MPI through pinned host memory. */
+void from_host(world *w)
+{
+    bench_run *run = w->run;
+    const cli_list *sizes = &run->options->bytes;
+    char why[160] = "";
+    void *data[2] = {NULL, NULL}, *pinned = NULL;
+    int64_t most = 8;
+    for (int k = 0; k < sizes->count; k++)
+        if (sizes->value[k] > most) most = sizes->value[k];
+    for (int r = 0; r < w->here; r++) {
+        BENCH_CUDA(run, cudaSetDevice(w->device[r]));
+        data[r] = bench_gpu_alloc(run, (size_t)most, "messages");
+    }
+    if (w->p->processes > 1)
+        BENCH_CUDA(run, cudaHostAlloc(&pinned, (size_t)most, cudaHostAllocDefault));
+    pingpong_nccl *nccl =
+        w->one_gpu ? nullptr : pingpong_nccl_open(w->p, w->device, why, sizeof why);
+    if (!nccl) {
+        const double none = -1.0;
+        pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes", "NCCL, from the host", most,
+                      &none, false, w->one_gpu ? "one GPU" : why);
+    }
+    for (int k = 0; k < sizes->count && run->err.status == FMO_OK; k++) {
+        const int64_t bytes = sizes->value[k];
+        const int rounds = pingpong_rounds(bytes);
+        if (nccl)
+            measure(w, "one way, by bytes", "NCCL, from the host", bytes, false, NULL, [&] {
+                const double s = pingpong_nccl_seconds(nccl, data, bytes, rounds);
+                return s < 0.0 ? bench_fail(run, FMO_ERR_DEVICE, "NCCL failed") : s;
+            });
+        if (w->p->processes == 1) {
+            measure(w, "one way, by bytes", "cudaMemcpyPeer, host waits", bytes, false, NULL, [&] {
+                const double begin = driver_seconds();
+                for (int r = 0; r < 2 * rounds; r++) {
+                    const int to = 1 - r % 2;
+                    BENCH_CUDA(run,
+                               cudaMemcpyPeerAsync(data[to], w->device[to], data[1 - to],
+                                                   w->device[1 - to], (size_t)bytes, w->stream[0]));
+                    BENCH_CUDA(run, cudaStreamSynchronize(w->stream[0]));
+                }
+                return run->err.status == FMO_OK ? (driver_seconds() - begin) / (2.0 * rounds)
+                                                 : -1.0;
+            });
+        } else {
+            measure(
+                w, "one way, by bytes", "MPI and copies, from the host", bytes, false, NULL, [&] {
+                    pingpong_mpi_barrier(w->p);
+                    const double begin = driver_seconds();
+                    for (int r = 0; r < 2 * rounds; r++) {
+                        const bool send = r % 2 == w->p->rank;
+                        if (send)
+                            BENCH_CUDA(run, cudaMemcpy(pinned, data[0], (size_t)bytes,
+                                                       cudaMemcpyDeviceToHost));
+                        pingpong_mpi_move(w->p, pinned, bytes, send);
+                        if (!send)
+                            BENCH_CUDA(run, cudaMemcpy(data[0], pinned, (size_t)bytes,
+                                                       cudaMemcpyHostToDevice));
+                    }
+                    return run->err.status == FMO_OK ? (driver_seconds() - begin) / (2.0 * rounds)
+                                                     : -1.0;
+                });
+        }
+    }
+    pingpong_nccl_close(nccl);
+    for (int r = 0; r < w->here; r++) cudaFree(data[r]);
+    cudaFreeHost(pinned);
+}
+
+} // namespace
+
+extern "C" void bench_pingpong_gpu(bench_run *run, const void *what)
+{
+    world w = {};
+    int devices = 0, before = 0;
+    w.run = run;
+    w.p = (const pingpong *)what;
+    BENCH_CUDA(run, cudaGetDevice(&before));
+    BENCH_CUDA(run, cudaGetDeviceCount(&devices));
+    w.here = w.p->processes > 1 ? 1 : 2;
+    w.device[0] = w.here == 1 ? w.p->rank % devices : 0;
+    w.device[1] = devices > 1 ? 1 : 0;
+    w.one_gpu = w.here == 2 && devices < 2;
+    BENCH_CUDA(run, cudaHostAlloc((void **)&w.result, sizeof *w.result, cudaHostAllocPortable));
+    for (int r = 0; r < w.here; r++) {
+        BENCH_CUDA(run, cudaSetDevice(w.device[r]));
+        BENCH_CUDA(run, cudaStreamCreateWithFlags(&w.stream[r], cudaStreamNonBlocking));
+    }
+    if (!run->options->quiet && run->err.status == FMO_OK)
+        printf("Ranks: %s\n", w.here == 1 ? "2 processes, a GPU each"
+                              : w.one_gpu ? "2 block groups of one kernel on one GPU"
+                                          : "2 GPUs of one process");
+    for (int t = 0; t < FMO_GMPI_TRANSPORT_COUNT && run->err.status == FMO_OK; t++)
+        in_kernels(&w, (fmo_gmpi_transport)t);
+    if (run->err.status == FMO_OK) from_host(&w);
+    for (int r = 0; r < w.here; r++) cudaStreamDestroy(w.stream[r]);
+    cudaFreeHost(w.result);
+    cudaSetDevice(before);
+}
