@@ -206,6 +206,7 @@ static void check_used(const char *label, const fmo_basis *basis, const setting 
     setting cpu = *s;
     fmo_fock_profile profile;
     cpu.mode = FMO_MODE_CPU;
+    cpu.memory = 0; /* it is the GPU's that is short */
     cpu.integrals = FMO_INTEGRALS_DIRECT;
     cpu.scatter = FMO_SCATTER_AUTO;
     fmo_fock_plan *const plan = plan_of(label, basis, s), *const host = plan_of(label, basis, &cpu);

@@ -262,10 +262,13 @@ static fmo_status rehearse(fmo_fock_plan *plan, fmo_error *err)
     FMO_GPU_CHECK(fmo_gpu_follow(&g->device, group.stream), "loading kernels", err);
     FMO_GPU_CHECK(cudaMemsetAsync(g->arrays.density_in, 0, n * n * sizeof(double), group.stream),
                   "loading kernels", err);
-    if (plan->options.cutoff > 0.0)
+    if (plan->options.cutoff > 0.0) {
         FMO_GPU_CHECK(run(&build, variant, false), "loading kernels", err);
-    else
-        FMO_GPU_CHECK(fmo_gpu_queue_finish(&group, variant), "loading kernels", err);
+        return FMO_OK;
+    }
+    FMO_GPU_CHECK(cudaMemsetAsync(g->arrays.coulomb, 0, g->arrays.zeroed, group.stream),
+                  "loading kernels", err);
+    FMO_GPU_CHECK(fmo_gpu_queue_finish(&group, variant), "loading kernels", err);
     return FMO_OK;
 }
 

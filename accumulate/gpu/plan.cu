@@ -1,6 +1,7 @@
 /* A plan's state on a GPU: made, and given back. */
 #include "accumulate/gpu/plan.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,6 +218,12 @@ fmo_gpu_exchange_max fmo_gpu_find_exchange_max(const fmo_gpu_state *g)
     const fmo_gpu_arrays *a = &g->arrays;
     if (g->wanted & FMO_TERMS_K) return {a->density_max, a->row_max, g->functions.sets};
     return {a->no_exchange, a->no_exchange, 0};
+}
+
+float fmo_gpu_screen_cutoff(const fmo_fock_plan *plan)
+{
+    const float cutoff = (float)plan->options.cutoff;
+    return plan->gpu->wanted == FMO_TERMS_ALL ? cutoff : fmaxf(cutoff, FLT_MIN);
 }
 
 fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, int eri_class)

@@ -169,6 +169,9 @@ typedef struct fmo_gpu_exchange_max {
     int stride;
 } fmo_gpu_exchange_max;
 fmo_gpu_exchange_max fmo_gpu_find_exchange_max(const fmo_gpu_state *g);
+/* The cutoff of screening. What is not wanted reads as 0 there and must be below it, also where
+ * nothing is to be left out: a quartet of two molecules has no place in K. */
+float fmo_gpu_screen_cutoff(const fmo_fock_plan *plan);
 
 /* What the kernels see. */
 fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *task);

@@ -443,7 +443,7 @@ static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass
     a->tasks = pass->num;
     a->sets = g->functions.sets;
     a->coded = g->functions.sp;
-    a->cutoff = (float)plan->options.cutoff;
+    a->cutoff = fmo_gpu_screen_cutoff(plan);
     const fmo_gpu_exchange_max exchange = fmo_gpu_find_exchange_max(g);
     a->block_max = exchange.block;
     a->row_max = exchange.row;

@@ -32,6 +32,8 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
         prim_bounds += (double)fmo_gpu_prim_bound(tail);
         spread = fmax(spread, 2.0 * prim[m * FMO_PAIR_FIELDS + FMO_PAIR_HALF]);
     }
+    static_assert(FMO_PAIR_ORDER_MAX == 2, "moments of order 0, 1, 2: here, far/errors.h, and "
+                                           "fmo_gpu_pairs.reach of types.cuh");
     double moment[3], prim_place[FMO_GPU_DEPTH_MAX], prim_coefficient[FMO_GPU_DEPTH_MAX * fields];
     fmo_far_line line;
     fmo_far_largest(pair_class, num, prim, ratio, AB, moment);

@@ -170,7 +170,7 @@ cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *variant,
     const fmo_gpu_exchange_max exchange = fmo_gpu_find_exchange_max(g);
     const fmo_gpu_stored_args args = {
         g->eri[c],         task->candidates, piece,
-        exchange.block,    exchange.stride,  (float)plan->options.cutoff,
+        exchange.block,    exchange.stride,  fmo_gpu_screen_cutoff(plan),
         g->arrays.counters};
     variant->stored[c]<<<blocks, FMO_GPU_THREADS, 0, stream>>>(fmo_gpu_view(plan, task),
                                                                fmo_gpu_matrix_view(plan, c), args);
