@@ -1,7 +1,10 @@
 /* See norm.h. */
 #include "io/basis_set/norm.h"
+#include "integrals/tables.h"
 
 #include <math.h>
+
+FMO_STATIC_ASSERT(FMO_SHELL_KIND_COUNT == 2, "norm.c: norms of primitives, for s and p alone")
 
 double fmo_primitive_norm(int ang_mom, double exponent)
 {

@@ -2,6 +2,7 @@
  * Reading is in io/trexio, the formula in formula.c. */
 #include "io/dataset/dataset_internal.h"
 #include "integrals/harmless.h"
+#include "integrals/tables.h"
 #include <fmo/molecule.h>
 
 #include <math.h>
@@ -196,6 +197,8 @@ const char *fmo_dataset_formula(const fmo_dataset *dataset)
 void fmo_dataset_ao_label(const fmo_dataset *dataset, int ao, char *text, size_t size)
 {
     static const char *const function[][3] = {{"s", "s", "s"}, {"px", "py", "pz"}};
+    FMO_STATIC_ASSERT(sizeof function / sizeof *function == FMO_SHELL_KIND_COUNT,
+                      "dataset.c: names of functions")
     if (!text || !size) return;
     if (!dataset || ao < 0 || ao >= dataset->nao) {
         snprintf(text, size, "?");

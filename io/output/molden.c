@@ -27,6 +27,10 @@ typedef struct writer {
     double *scale;   /* [nao] by the file's function: ours is scale times the file's */
 } writer;
 
+FMO_STATIC_ASSERT(FMO_SHELL_KIND_COUNT == 2,
+                  "molden.c: order of shells and of functions, marks like "
+                  "[5D], for s and p alone")
+
 /* Shells by nucleus, then s before p, else as they come. */
 static void order_shells(writer *w, int *next)
 {
