@@ -13,6 +13,8 @@ endif()
 set(FMO_DOCS_DIR ${CMAKE_BINARY_DIR}/docs)
 get_property(headers GLOBAL PROPERTY FMO_PUBLIC_HEADERS)
 list(FILTER headers INCLUDE REGEX "[.]h$")
+# What kernels and hosts share of a message, installed for gmpi.cuh alone: no interface.
+list(FILTER headers EXCLUDE REGEX "gmpi_wire[.]h$")
 set(FMO_DOCS_FOLDERS ${headers})
 list(TRANSFORM FMO_DOCS_FOLDERS REPLACE "/[^/]*$" "")
 list(REMOVE_DUPLICATES FMO_DOCS_FOLDERS)

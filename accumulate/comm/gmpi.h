@@ -19,6 +19,7 @@ extern "C" {
     X(FMO_GMPI_PEER, "peer")   /* stores and flags over NVLink or PCIe, no host */                \
     X(FMO_GMPI_PROXY, "proxy") /* a host thread a rank, which polls a ring; MPI between processes \
                                 */
+/** How messages travel. */
 typedef enum fmo_gmpi_transport {
 #define FMO_GMPI_ROW(name, text) name,
     FMO_GMPI_TRANSPORT_TABLE(FMO_GMPI_ROW)
@@ -46,6 +47,7 @@ typedef struct fmo_gmpi_options {
     int cuda_aware;
 } fmo_gmpi_options;
 
+/** Fill in the defaults, those in brackets; NULL is fine. */
 FMO_API void fmo_gmpi_options_init(fmo_gmpi_options *options);
 
 /** "peer", "proxy"; NULL outside the table. */
@@ -60,10 +62,10 @@ FMO_API fmo_status fmo_gmpi_create(const fmo_gmpi_options *options, fmo_gmpi **g
 /** Ends the host threads and frees all memory; NULL is fine. No kernel of the group may run. */
 FMO_API void fmo_gmpi_destroy(fmo_gmpi *group);
 
-/** Ranks of the whole group, and of this process: first .. first + here - 1; 0 of NULL. */
+/** Ranks of the whole group; those of this process are first .. first + here - 1. 0 of NULL. */
 FMO_API int fmo_gmpi_size(const fmo_gmpi *group);
-FMO_API int fmo_gmpi_first(const fmo_gmpi *group);
-FMO_API int fmo_gmpi_here(const fmo_gmpi *group);
+FMO_API int fmo_gmpi_first(const fmo_gmpi *group); /**< see fmo_gmpi_size */
+FMO_API int fmo_gmpi_here(const fmo_gmpi *group);  /**< see fmo_gmpi_size */
 
 /** CUDA device of a rank of this process; -1 for others. */
 FMO_API int fmo_gmpi_device(const fmo_gmpi *group, int rank);

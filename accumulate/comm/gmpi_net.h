@@ -15,9 +15,10 @@ extern "C" {
 
 /** One rank's end of a network. Calls return 0, or not 0 after a fault, which ends all ranks. */
 typedef struct fmo_gmpi_net {
-    void *user;
-    int rank, size;
-    int node_rank; /* number of this rank among those of its machine */
+    void *user;    /**< handed to every function */
+    int rank;      /**< of this end, from 0 */
+    int size;      /**< ranks of the network */
+    int node_rank; /**< number of this rank among those of its machine */
     /** Messages of one source, tag and communicator (0 .. FMO_GMPI_COMM_COUNT - 1) never overtake.
      *  Memory belongs to the network until test() says that the handle is done. */
     int (*isend)(void *user, const void *data, size_t bytes, int dest, int tag, int comm,
