@@ -8,6 +8,9 @@ fmo_test(accumulate_api SOURCES accumulate_api.c LIBS OpenMP::OpenMP_C PkgConfig
 fmo_test(accumulate_weight STATIC SOURCES accumulate_weight.c LABELS unit)
 fmo_test(accumulate_work STATIC SOURCES accumulate_work.c LABELS unit)
 fmo_test(accumulate_terms SOURCES accumulate_terms.c LABELS unit)
+if(FMO_SANITIZE) # ten times as slow there
+    set_tests_properties(accumulate_terms PROPERTIES ENVIRONMENT FMO_TEST_SMALL=1 TIMEOUT 900)
+endif()
 fmo_test(accumulate_batch SOURCES accumulate_batch.c LABELS unit)
 fmo_test(accumulate_threads SOURCES accumulate_threads.c LIBS OpenMP::OpenMP_C LABELS unit)
 fmo_test(accumulate_accuracy STATIC SOURCES accumulate_accuracy.c LABELS unit data)
