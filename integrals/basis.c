@@ -34,14 +34,30 @@ static fmo_status check_sizes(const fmo_basis_input *input, fmo_error *err)
                                FMO_GIVEN(input->ao_factor));
 }
 
-/* Internal functions are Cartesian, the caller's spherical; here and in fmo_basis_matrix_to_caller
- * one is the other but for order and factor. */
-#define ROW(L, letter, l, cartesian, spherical)                                        \
-    FMO_STATIC_ASSERT((cartesian) == (spherical),                                      \
-                      #letter " shells: basis.c lacks the transformation of functions" \
-                              " between Cartesian and spherical")
-FMO_SHELL_TABLE(ROW)
-#undef ROW
+/* The caller's functions of a shell. */
+static int caller_functions(int cartesian, int ang_mom)
+{
+    return cartesian ? fmo_shell_functions(ang_mom) : fmo_shell_spherical(ang_mom);
+}
+
+/* Spherical functions of a d shell over Cartesian ones, in the orders of basis.h. */
+#define HALF_ROOT_3 0.86602540378443864676
+static const double harmonic[][6] = {{-0.5, 0, 0, -0.5, 0, 1},
+                                     {0, 0, 2 * HALF_ROOT_3, 0, 0, 0},
+                                     {0, 0, 0, 0, 2 * HALF_ROOT_3, 0},
+                                     {HALF_ROOT_3, 0, 0, -HALF_ROOT_3, 0, 0},
+                                     {0, 2 * HALF_ROOT_3, 0, 0, 0, 0}};
+FMO_STATIC_ASSERT(sizeof harmonic / sizeof *harmonic == 2 * FMO_ANG_MOM_MAX + 1 &&
+                      sizeof *harmonic / sizeof **harmonic == (size_t)FMO_SHELL_FUNCTIONS_MAX,
+                  "basis.c lacks the transformation of functions of the highest kind of shell "
+                  "between Cartesian and spherical")
+
+/* How much of internal function c is in the caller's function m of a shell, but for its factor. */
+static double part(int cartesian, int ang_mom, int m, int c)
+{
+    if (cartesian || fmo_shell_spherical(ang_mom) == fmo_shell_functions(ang_mom)) return m == c;
+    return harmonic[m][c];
+}
 
 /* What stands before item l of the kinds of shells in a text: nothing, commas, at last `word`. */
 static const char *before_kind(int l, const char *word)
@@ -70,7 +86,7 @@ static fmo_status check_ang_mom(const fmo_basis_input *in, int s, fmo_error *err
     if (l > FMO_ANG_MOM_MAX && l < (int)sizeof letters - 1)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "basis/shell_ang_mom[%d] = %d (%c): this build supports %s; "
-                             "use a basis such as STO-3G, 3-21G or 6-31G",
+                             "use a basis such as 6-31G*, cc-pVDZ or def2-SVP",
                              s, l, letters[l], kinds_text(0, text, sizeof text));
     if (l < 0 || l > FMO_ANG_MOM_MAX)
         return fmo_error_set(err, FMO_ERR_INPUT, "basis/shell_ang_mom[%d] = %d: expected %s", s, l,
@@ -119,7 +135,7 @@ static fmo_status check_values(const fmo_basis_input *in, fmo_error *err)
         if (in->ao_shell[a] < 0 || in->ao_shell[a] >= in->shell_num)
             return fmo_error_set(err, FMO_ERR_INPUT, "ao/shell[%d] = %d: expected 0 to %d", a,
                                  in->ao_shell[a], in->shell_num - 1);
-        const int last = fmo_shell_spherical(in->shell_ang_mom[in->ao_shell[a]]) - 1;
+        const int last = caller_functions(in->cartesian, in->shell_ang_mom[in->ao_shell[a]]) - 1;
         if (in->ao_component[a] < 0 || in->ao_component[a] > last)
             return fmo_error_set(err, FMO_ERR_INPUT,
                                  "component %d of function %d: expected 0 to %d",
@@ -175,6 +191,8 @@ fmo_basis *fmo_basis_copy(const fmo_basis *from)
     if (!b) return NULL;
     const size_t nuclei = (size_t)b->nucleus_num, shells = (size_t)b->shell_num;
     const size_t prims = (size_t)b->prim_num, aos = (size_t)b->ao_num;
+    b->function_num = from->function_num;
+    b->cartesian = from->cartesian;
     memcpy(b->shell_num_l, from->shell_num_l, sizeof b->shell_num_l);
     memcpy(b->charge, from->charge, nuclei * sizeof *b->charge);
     memcpy(b->coord, from->coord, 3 * nuclei * sizeof *b->coord);
@@ -210,16 +228,21 @@ static fmo_status fill_shells(const fmo_basis_input *in, fmo_basis *b, int *posi
             shell->nucleus = in->shell_nucleus[s];
             memcpy(shell->center, in->nucleus_coord + 3 * shell->nucleus, sizeof shell->center);
             shell->ao_begin = ao;
+            shell->caller_begin = aos;
             ao += fmo_shell_functions(l);
-            aos += fmo_shell_spherical(l);
+            aos += caller_functions(in->cartesian, l);
             position[s] = next++;
         }
         b->shell_num_l[l] = next - begin;
     }
+    b->function_num = ao;
     char text[200];
     if (aos != in->ao_num)
-        return fmo_error_set(err, FMO_ERR_INPUT, "ao/num = %d: the %s shells have %d functions",
-                             in->ao_num, shells_text(b, text, sizeof text), aos);
+        return fmo_error_set(err, FMO_ERR_INPUT, "ao/num = %d: the %s shells have %d%s functions",
+                             in->ao_num, shells_text(b, text, sizeof text), aos,
+                             ao == aos && !in->cartesian ? ""
+                             : in->cartesian             ? " Cartesian"
+                                                         : " spherical");
     return FMO_OK;
 }
 
@@ -253,25 +276,42 @@ static fmo_status fill_primitives(const fmo_basis_input *in, fmo_basis *b, const
     return FMO_OK;
 }
 
+/* The largest sum over the caller's functions of what they have of an internal one, with their
+ * factors: so much larger can an element of a density become, per index. */
+static double largest_sum(int cartesian, int ang_mom, const double *factor)
+{
+    double largest = 0.0;
+    for (int c = 0; c < fmo_shell_functions(ang_mom); c++) {
+        double sum = 0.0;
+        for (int m = 0; m < caller_functions(cartesian, ang_mom); m++)
+            sum += fabs(factor[m] * part(cartesian, ang_mom, m, c));
+        largest = fmax(largest, sum);
+    }
+    return largest;
+}
+
 static fmo_status fill_functions(const fmo_basis_input *in, fmo_basis *b, const int *position,
                                  double *scale, fmo_error *err)
 {
     for (int a = 0; a < in->ao_num; a++) b->ao_caller[a] = -1;
     for (int a = 0; a < in->ao_num; a++) {
         int s = position[in->ao_shell[a]];
-        int at = b->shell[s].ao_begin + in->ao_component[a];
+        int at = b->shell[s].caller_begin + in->ao_component[a];
         if (b->ao_caller[at] >= 0)
             return fmo_error_set(err, FMO_ERR_INPUT,
                                  "ao/shell: functions %d and %d are the same function of shell %d",
                                  b->ao_caller[at], a, in->ao_shell[a]);
         b->ao_caller[at] = a;
         b->ao_factor[at] = in->ao_factor[a];
-        scale[s] = fmax(scale[s], fabs(in->ao_factor[a]));
     }
     /* Function counts agree and none is double, so every function is there. */
-    for (int s = 0; s < b->shell_num; s++)
-        for (int c = 0; c < fmo_shell_functions(b->shell[s].ang_mom); c++)
-            b->ao_factor[b->shell[s].ao_begin + c] /= scale[s];
+    for (int s = 0; s < b->shell_num; s++) {
+        const fmo_shell *shell = &b->shell[s];
+        double *const factor = b->ao_factor + shell->caller_begin;
+        scale[s] = largest_sum(b->cartesian, shell->ang_mom, factor);
+        for (int m = 0; m < caller_functions(b->cartesian, shell->ang_mom); m++)
+            factor[m] /= scale[s];
+    }
     return FMO_OK;
 }
 
@@ -293,6 +333,7 @@ fmo_status fmo_basis_create(const fmo_basis_input *input, fmo_basis **basis, fmo
                                input->ao_num);
         goto done;
     }
+    b->cartesian = input->cartesian != 0;
     memcpy(b->charge, input->nucleus_charge, (size_t)b->nucleus_num * sizeof *b->charge);
     memcpy(b->coord, input->nucleus_coord, 3 * (size_t)b->nucleus_num * sizeof *b->coord);
     status = fill_shells(input, b, position, err);
@@ -372,7 +413,7 @@ fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom,
          s = next_shell(basis, nucleus, s + 1)) {
         shells++;
         prims += basis->shell[s].prim_num;
-        aos += fmo_shell_functions(basis->shell[s].ang_mom);
+        aos += caller_functions(basis->cartesian, basis->shell[s].ang_mom);
     }
     if (!shells) return FMO_OK;
     const fmo_status apart =
@@ -383,6 +424,7 @@ fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom,
     if (!b) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a basis of %d functions", aos);
     b->charge[0] = basis->charge[nucleus];
     memcpy(b->coord, basis->coord + 3 * nucleus, 3 * sizeof *b->coord);
+    b->cartesian = basis->cartesian;
     int at = 0, prim = 0, function = 0;
     for (int s = next_shell(basis, nucleus, 0); s < basis->shell_num;
          s = next_shell(basis, nucleus, s + 1), at++) {
@@ -391,16 +433,21 @@ fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom,
         *to = *from;
         to->nucleus = 0;
         to->prim_begin = prim;
-        to->ao_begin = function;
+        to->ao_begin = b->function_num;
+        to->caller_begin = function;
+        b->function_num += fmo_shell_functions(from->ang_mom);
+        const double ones[FMO_SHELL_FUNCTIONS_MAX] = {1, 1, 1, 1, 1, 1};
+        const double scale = largest_sum(b->cartesian, from->ang_mom, ones);
         const size_t size = (size_t)from->prim_num * sizeof(double);
         memcpy(b->exponent + prim, basis->exponent + from->prim_begin, size);
-        memcpy(b->coefficient + prim, basis->coefficient + from->prim_begin, size);
+        for (int k = 0; k < from->prim_num; k++)
+            b->coefficient[prim + k] = scale * basis->coefficient[from->prim_begin + k];
         prim += from->prim_num;
-        for (int c = 0; c < fmo_shell_functions(from->ang_mom); c++, function++) {
+        for (int m = 0; m < caller_functions(b->cartesian, from->ang_mom); m++, function++) {
             b->ao_caller[function] = function;
-            b->ao_factor[function] = 1.0;
-            ao[function] = basis->ao_caller[from->ao_begin + c];
-            factor[function] = basis->ao_factor[from->ao_begin + c];
+            b->ao_factor[function] = 1.0 / scale;
+            ao[function] = basis->ao_caller[from->caller_begin + m];
+            factor[function] = basis->ao_factor[from->caller_begin + m];
         }
         b->shell_num_l[from->ang_mom]++;
     }
@@ -422,9 +469,116 @@ double fmo_basis_nuclear_repulsion(const fmo_basis *basis)
     return energy;
 }
 
+/* The caller's functions of a shell over its internal ones: T[m][c], factors included. */
+static int shell_parts(const fmo_basis *b, const fmo_shell *shell,
+                       double T[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX])
+{
+    const int num = caller_functions(b->cartesian, shell->ang_mom);
+    for (int m = 0; m < num; m++)
+        for (int c = 0; c < fmo_shell_functions(shell->ang_mom); c++)
+            T[m][c] =
+                b->ao_factor[shell->caller_begin + m] * part(b->cartesian, shell->ang_mom, m, c);
+    return num;
+}
+
+/* One block of a translation, either way. */
+typedef struct block_ends {
+    const fmo_shell *A, *B;
+    double TA[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX];
+    double TB[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX];
+    int ma, mb, na, nb; /* the caller's functions, internal ones */
+} block_ends;
+
+static void block_from_caller(const fmo_basis *b, const block_ends *e, const double *D, double *out)
+{
+    const size_t n = (size_t)b->ao_num, functions = (size_t)b->function_num;
+    const int *const rows = b->ao_caller + e->A->caller_begin;
+    const int *const columns = b->ao_caller + e->B->caller_begin;
+    double half[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX] = {{0.0}}; /* [a][q] */
+    for (int m = 0; m < e->ma; m++) {
+        for (int q = 0; q < e->mb; q++) {
+            const size_t r = (size_t)rows[m], s = (size_t)columns[q];
+            const double value = 0.5 * D[r * n + s] + 0.5 * D[s * n + r];
+            for (int a = 0; a < e->na; a++) half[a][q] += e->TA[m][a] * value;
+        }
+    }
+    for (int a = 0; a < e->na; a++) {
+        for (int c = 0; c < e->nb; c++) {
+            double sum = 0.0;
+            for (int q = 0; q < e->mb; q++) sum += half[a][q] * e->TB[q][c];
+            const size_t x = (size_t)(e->A->ao_begin + a), y = (size_t)(e->B->ao_begin + c);
+            out[x * functions + y] = out[y * functions + x] = sum;
+        }
+    }
+}
+
+static void block_to_caller(const fmo_basis *b, const block_ends *e, const double *X, double factor,
+                            double *out)
+{
+    const size_t n = (size_t)b->ao_num, functions = (size_t)b->function_num;
+    double half[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX] = {{0.0}}; /* [m][c] */
+    for (int a = 0; a < e->na; a++) {
+        for (int c = 0; c < e->nb; c++) {
+            const size_t x = (size_t)(e->A->ao_begin + a), y = (size_t)(e->B->ao_begin + c);
+            const double value = factor * (X[x * functions + y] + X[y * functions + x]);
+            for (int m = 0; m < e->ma; m++) half[m][c] += e->TA[m][a] * value;
+        }
+    }
+    for (int m = 0; m < e->ma; m++) {
+        for (int q = 0; q < e->mb; q++) {
+            double sum = 0.0;
+            for (int c = 0; c < e->nb; c++) sum += half[m][c] * e->TB[q][c];
+            const size_t r = (size_t)b->ao_caller[e->A->caller_begin + m];
+            const size_t s = (size_t)b->ao_caller[e->B->caller_begin + q];
+            out[r * n + s] = out[s * n + r] = sum;
+        }
+    }
+}
+
+static block_ends block_of(const fmo_basis *b, int i, int j)
+{
+    block_ends e = {.A = &b->shell[i], .B = &b->shell[j]};
+    e.ma = shell_parts(b, e.A, e.TA);
+    e.mb = shell_parts(b, e.B, e.TB);
+    e.na = fmo_shell_functions(e.A->ang_mom);
+    e.nb = fmo_shell_functions(e.B->ang_mom);
+    return e;
+}
+
+void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, double *out)
+{
+    const size_t n = (size_t)basis->ao_num;
+    if (!fmo_basis_one_to_one(basis)) {
+        for (int i = 0; i < basis->shell_num; i++) {
+            for (int j = 0; j <= i; j++) {
+                const block_ends e = block_of(basis, i, j);
+                block_from_caller(basis, &e, D, out);
+            }
+        }
+        return;
+    }
+    for (size_t a = 0; a < n; a++) {
+        const size_t p = (size_t)basis->ao_caller[a];
+        for (size_t c = 0; c < n; c++) {
+            const size_t q = (size_t)basis->ao_caller[c];
+            out[a * n + c] = basis->ao_factor[a] * basis->ao_factor[c] *
+                             (0.5 * D[p * n + q] + 0.5 * D[q * n + p]);
+        }
+    }
+}
+
 void fmo_basis_matrix_to_caller(const fmo_basis *basis, const double *X, double factor, double *out)
 {
     const size_t n = (size_t)basis->ao_num;
+    if (!fmo_basis_one_to_one(basis)) {
+        for (int i = 0; i < basis->shell_num; i++) {
+            for (int j = 0; j <= i; j++) {
+                const block_ends e = block_of(basis, i, j);
+                block_to_caller(basis, &e, X, factor, out);
+            }
+        }
+        return;
+    }
     for (size_t a = 0; a < n; a++) {
         const size_t p = (size_t)basis->ao_caller[a];
         for (size_t b = 0; b <= a; b++) {

@@ -1,6 +1,9 @@
 /* A basis of contracted Gaussian shells, of the kinds of shells.h, as the caller gave it.
  * Conventions follow TREXIO: chi_i = ao_factor_i * P_i(r-R) * sum_k c_k exp(-a_k |r-R|^2), where
- * P_i is 1, x, y or z and nothing is ever renormalised. Next: one_electron.h, fock.h. */
+ * P_i is 1, x, y, z, a product of two of these, or a spherical function of second order, and
+ * nothing is ever renormalised. The spherical ones are real solid harmonics,
+ * sqrt(4 pi / 5) r^2 Y_2m: zz - (xx + yy)/2, sqrt(3) xz, sqrt(3) yz, sqrt(3)/2 (xx - yy),
+ * sqrt(3) xy for m = 0, +1, -1, +2, -2. Next: one_electron.h, fock.h. */
 #ifndef FMO_BASIS_H
 #define FMO_BASIS_H
 
@@ -18,15 +21,19 @@ typedef struct fmo_basis_input {
     const double *nucleus_coord;  /**< [nucleus_num][3] bohr */
     int shell_num;                /**< >= 1 */
     const int *shell_nucleus;     /**< [shell_num] 0-based nucleus of each shell */
-    const int *shell_ang_mom;    /**< [shell_num] one of shells.h, fmo_shell_kind: 0 (s) or 1 (p) */
-    int prim_num;                /**< >= shell_num */
-    const int *prim_shell;       /**< [prim_num] shell of each primitive, any order */
-    const double *prim_exponent; /**< [prim_num] > 0, bohr^-2 */
+    const int
+        *shell_ang_mom;    /**< [shell_num] one of shells.h, fmo_shell_kind: 0 (s), 1 (p), 2 (d) */
+    int prim_num;          /**< >= shell_num */
+    const int *prim_shell; /**< [prim_num] shell of each primitive, any order */
+    const double *prim_exponent;    /**< [prim_num] > 0, bohr^-2 */
     const double *prim_coefficient; /**< [prim_num] all shell and primitive factors included */
-    int ao_num;                     /**< number of functions: 1 per s shell, 3 per p shell */
-    const int *ao_shell;            /**< [ao_num] shell of each function, any order */
-    const int *ao_component;        /**< [ao_num] 0 in an s shell; 0, 1, 2 = x, y, z in a p shell */
+    int ao_num; /**< number of functions: 1 per s shell, 3 per p shell, 5 or 6 per d shell */
+    const int *ao_shell;     /**< [ao_num] shell of each function, any order */
+    const int *ao_component; /**< [ao_num] 0 in an s shell; 0, 1, 2 = x, y, z in a p shell; in a d
+                                  shell 0 .. 5 = xx xy xz yy yz zz if `cartesian`, else
+                                  0 .. 4 = m = 0, +1, -1, +2, -2 */
     const double *ao_factor; /**< [ao_num] factor of each function (TREXIO ao_normalization) */
+    int cartesian; /**< 1: functions of d shells are Cartesian, 6 a shell; 0: spherical, 5 */
 } fmo_basis_input;
 
 /** A checked basis; fmo_basis_create makes one. */
@@ -44,7 +51,7 @@ FMO_API void fmo_basis_destroy(fmo_basis *basis); /**< NULL is fine */
 FMO_API int fmo_basis_ao_num(const fmo_basis *basis);      /**< functions */
 FMO_API int fmo_basis_nucleus_num(const fmo_basis *basis); /**< nuclei */
 FMO_API int fmo_basis_shell_num(const fmo_basis *basis,
-                                int ang_mom); /**< shells of s (0), p (1); 0 of others */
+                                int ang_mom); /**< shells of s (0), p (1), d (2); 0 of others */
 FMO_API int
 fmo_basis_prim_num(const fmo_basis *basis); /**< primitives with a coefficient other than 0 */
 
@@ -56,8 +63,8 @@ FMO_API double fmo_basis_nucleus_charge(const fmo_basis *basis, int nucleus);
 FMO_API int fmo_basis_nuclei_equal(const fmo_basis *basis, int a, int b);
 
 /** One nucleus with its shells as a basis of its own. Its functions come shell by shell, s before
- *  p, p as x, y, z, with a factor of 1: function ao[i] of `basis` is factor[i] times its function
- *  i, but for rounding.
+ *  p before d, in the order of ao_component, with a factor of 1: function ao[i] of `basis` is
+ * factor[i] times its function i, but for rounding.
  *  @param[out] atom    free with fmo_basis_destroy; NULL on error and for a nucleus without shells
  *  @param[out] ao      [fmo_basis_ao_num(*atom)], at most the number of functions of `basis`
  *  @param[out] factor  the same size

@@ -1,9 +1,8 @@
 /* The basis as the rest of the library sees it: shells by angular momentum, s first, each kind in
- * the file's order; functions numbered shell by shell ("internal order"). A factor of each function
- * carries the caller's AO order and normalisation, so the integrals only know plain shells.
- * Internal functions are Cartesian, fmo_shell_functions(l) a shell; a caller's are spherical,
- * fmo_shell_spherical(l). Up to p shells that is the same, and one becomes the other by order and
- * factor; basis.c refuses to compile where it is not. */
+ * the file's order; functions numbered shell by shell ("internal order"), Cartesian,
+ * fmo_shell_functions(l) a shell. Integrals and all matrices inside the library are over these and
+ * only know plain shells. A caller's function is a factor times one of them, or of a spherical d
+ * shell a factor times a sum; matrices are translated on the way in and on the way out. */
 #ifndef FMO_BASIS_INTERNAL_H
 #define FMO_BASIS_INTERNAL_H
 
@@ -16,20 +15,27 @@ typedef struct fmo_shell {
     int nucleus;    /* for messages only; the centre is copied below */
     int prim_begin; /* into exponent[] and coefficient[] */
     int prim_num;
-    int ao_begin; /* first internal function */
+    int ao_begin;     /* first internal function */
+    int caller_begin; /* first of the caller's, in ao_caller */
     double center[3];
 } fmo_shell;
 
 struct fmo_basis {
-    int nucleus_num, shell_num, prim_num, ao_num;
+    int nucleus_num, shell_num, prim_num;
+    int ao_num;                            /* the caller's functions */
+    int function_num;                      /* internal, Cartesian ones; no fewer */
+    int cartesian;                         /* the caller's functions of d shells are */
     int shell_num_l[FMO_SHELL_KIND_COUNT]; /* shells by angular momentum */
     double *charge;                        /* [nucleus_num] */
     double *coord;                         /* [nucleus_num][3] bohr */
     fmo_shell *shell;                      /* [shell_num] by angular momentum */
     double *exponent;                      /* [prim_num] shell by shell */
-    double *coefficient; /* [prim_num], scaled so that the largest |ao_factor| of a shell is 1 */
-    int *ao_caller;      /* [ao_num] internal function -> caller's */
-    double *ao_factor;   /* [ao_num] by internal function, |f| <= 1 */
+    double *coefficient; /* [prim_num], scaled so that the factors of no internal function of a
+                            shell have a sum above 1 */
+    /* The caller's functions shell by shell, in the order of components. Where there are as many
+     * internal ones, each is one of these, in the same place. */
+    int *ao_caller;    /* [ao_num] which of the caller's */
+    double *ao_factor; /* [ao_num] */
 };
 
 /* The first shell of an angular momentum. */
@@ -43,7 +49,18 @@ static inline int fmo_basis_shell_begin(const fmo_basis *basis, int ang_mom)
 /* A new basis with the same content, or NULL without memory. */
 fmo_basis *fmo_basis_copy(const fmo_basis *from);
 
-/* out = factor (X + X^T), from internal to the caller's order and normalisation. */
+/* Is every function of the caller's a factor times an internal one? */
+static inline int fmo_basis_one_to_one(const fmo_basis *basis)
+{
+    return basis->function_num == basis->ao_num;
+}
+
+/* out[function_num][function_num] = a symmetric matrix of the caller's, (D + D^T)/2, over internal
+ * functions, as a density is: chi_p = sum_a T_pa phi_a gives sum_pq T_pa T_qb D_pq. */
+void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, double *out);
+
+/* out[ao_num][ao_num] = factor (X + X^T), from internal functions to the caller's, as an operator
+ * is: sum_ab T_pa T_qb X_ab. */
 void fmo_basis_matrix_to_caller(const fmo_basis *basis, const double *X, double factor,
                                 double *out);
 

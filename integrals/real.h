@@ -35,6 +35,13 @@
 #endif
 #endif
 
+/* A large body that is compiled once per class, not once per place that calls it. */
+#if defined(__CUDACC__)
+#define FMO_HD_ONCE FMO_HD
+#else
+#define FMO_HD_ONCE __attribute__((noinline, unused)) static
+#endif
+
 /* Where only a GPU gains from it: on the host, copies of such bodies take minutes to compile. */
 #if defined(__CUDACC__)
 #define FMO_GPU_UNROLL FMO_UNROLL

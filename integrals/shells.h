@@ -13,7 +13,8 @@ extern "C" {
  * of angular momentum from 0. */
 #define FMO_SHELL_TABLE(X) \
     X(S, s, 0, 1, 1)       \
-    X(P, p, 1, 3, 3)
+    X(P, p, 1, 3, 3)       \
+    X(D, d, 2, 6, 5)
 
 /* Pairs: X(name in upper and in lower case, angular momenta of the two shells l_i >= l_j, partner),
  * heavier ones later. A pair (ij) with a partner may carry the pair with the same exponents along
@@ -21,11 +22,21 @@ extern "C" {
 #define FMO_PAIR_ROW_SS SS, ss, 0, 0, NONE
 #define FMO_PAIR_ROW_PS PS, ps, 1, 0, SS
 #define FMO_PAIR_ROW_PP PP, pp, 1, 1, NONE
+#define FMO_PAIR_ROW_DS DS, ds, 2, 0, NONE
+#define FMO_PAIR_ROW_DP DP, dp, 2, 1, NONE
+#define FMO_PAIR_ROW_DD DD, dd, 2, 2, NONE
 
-#define FMO_PAIR_TABLE(X)            \
+/* Pairs whose classes have arithmetic of their own (eri/eri_psss.h and so on) and kernels for the
+ * GPU; and those above, whose classes follow one rule (eri/eri_rule.h), on the CPU. */
+#define FMO_PAIR_GPU_TABLE(X)        \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_SS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_PS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_PP)
+#define FMO_PAIR_RULE_TABLE(X)       \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_DS) \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_DP) \
+    FMO_PAIR_ROW(X, FMO_PAIR_ROW_DD)
+#define FMO_PAIR_TABLE(X)    FMO_PAIR_GPU_TABLE(X) FMO_PAIR_RULE_TABLE(X)
 #define FMO_PAIR_ROW(X, ...) X(__VA_ARGS__)
 
 /* Which kets a bra (the further arguments) meets: all pairs up to its own. */
@@ -34,14 +45,25 @@ extern "C" {
     FMO_PAIR_KETS_SS(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_PS)
 #define FMO_PAIR_KETS_PP(X, ...) \
     FMO_PAIR_KETS_PS(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_PP)
+#define FMO_PAIR_KETS_DS(X, ...) \
+    FMO_PAIR_KETS_PP(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_DS)
+#define FMO_PAIR_KETS_DP(X, ...) \
+    FMO_PAIR_KETS_DS(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_DP)
+#define FMO_PAIR_KETS_DD(X, ...) \
+    FMO_PAIR_KETS_DP(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_DD)
 
 /* X(enumerator, name, l_i, l_j, l_k, l_l, bra pair class, ket pair class) for every class, bra
  * after bra in the order of the pairs; names are OpenFMO's. */
-#define FMO_ERI_CLASS_TABLE(X)           \
+#define FMO_ERI_GPU_TABLE(X)             \
     FMO_PAIR_KETS_SS(X, FMO_PAIR_ROW_SS) \
     FMO_PAIR_KETS_PS(X, FMO_PAIR_ROW_PS) \
     FMO_PAIR_KETS_PP(X, FMO_PAIR_ROW_PP)
-#define FMO_ERI_ROW(X, ...) FMO_ERI_FIELDS(X, __VA_ARGS__)
+#define FMO_ERI_RULE_TABLE(X)            \
+    FMO_PAIR_KETS_DS(X, FMO_PAIR_ROW_DS) \
+    FMO_PAIR_KETS_DP(X, FMO_PAIR_ROW_DP) \
+    FMO_PAIR_KETS_DD(X, FMO_PAIR_ROW_DD)
+#define FMO_ERI_CLASS_TABLE(X) FMO_ERI_GPU_TABLE(X) FMO_ERI_RULE_TABLE(X)
+#define FMO_ERI_ROW(X, ...)    FMO_ERI_FIELDS(X, __VA_ARGS__)
 #define FMO_ERI_FIELDS(X, B, b, li, lj, bp, K, k, lk, ll, kp) \
     X(FMO_ERI_##B##K, b##k, li, lj, lk, ll, FMO_PAIR_##B, FMO_PAIR_##K)
 

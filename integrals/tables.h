@@ -181,6 +181,30 @@ enum {
     FMO_ERI_INTEGRALS_MAX = FMO_PAIR_PRODUCTS_MAX * FMO_PAIR_PRODUCTS_MAX
 };
 
+/* Pairs and classes that the kernels of the GPU know stand first. */
+#define ROW(...) +1
+enum {
+    FMO_PAIR_GPU_COUNT = 0 FMO_PAIR_GPU_TABLE(ROW),
+    FMO_ERI_GPU_COUNT = 0 FMO_ERI_GPU_TABLE(ROW)
+};
+#undef ROW
+union fmo_gpu_orders {
+#define ROW(P, name, li, lj, partner) char name[(li) + (lj) + 1];
+    FMO_PAIR_GPU_TABLE(ROW)
+#undef ROW
+};
+union fmo_gpu_sizes {
+#define ROW(P, name, li, lj, partner) char name[FMO_CARTESIAN(li) * FMO_CARTESIAN(lj)];
+    FMO_PAIR_GPU_TABLE(ROW)
+#undef ROW
+};
+enum {
+    FMO_PAIR_GPU_ORDER_MAX = sizeof(union fmo_gpu_orders) - 1,
+    FMO_PAIR_GPU_PRODUCTS_MAX = sizeof(union fmo_gpu_sizes),
+    FMO_ERI_GPU_ORDER_MAX = 2 * FMO_PAIR_GPU_ORDER_MAX,
+    FMO_SHELL_GPU_COUNT = FMO_PAIR_GPU_ORDER_MAX / 2 + 1 /* kinds of shells in these pairs */
+};
+
 /* ---- what a row has to be ------------------------------------------------------------------- */
 
 #define ROW(L, letter, l, cartesian, spherical)                                                  \

@@ -39,7 +39,7 @@ typedef struct cpu_shape {
 /* Elements of X^K, all densities. */
 static size_t exchange_size(const cpu_shape *s)
 {
-    const size_t n = (size_t)s->plan->basis->ao_num;
+    const size_t n = (size_t)s->plan->basis->function_num;
     return s->exchange ? s->densities * n * n : 0;
 }
 
@@ -86,7 +86,7 @@ static void *take(char *memory, size_t *used, size_t num, size_t size)
 static size_t worker_arrays(const cpu_shape *s, char *memory, fmo_cpu_worker *w)
 {
     const fmo_cpu_pairs *const sides[2] = {s->pairs, s->source};
-    const size_t n = s->exchange ? s->densities * (size_t)s->plan->basis->ao_num : 0;
+    const size_t n = s->exchange ? s->densities * (size_t)s->plan->basis->function_num : 0;
     const size_t shells = size_max((size_t)s->plan->basis->shell_num, s->source_shells);
     size_t kets = 0, prims = 1, table = 1, groups = 0, used = 0;
     for (int c = 0; c < 2 * FMO_PAIR_CLASS_COUNT; c++) {
@@ -215,7 +215,7 @@ static void density_by_pair(const fmo_fock_plan *plan, const fmo_cpu_pair_list *
     const fmo_plan_matrices *m = &plan->matrices;
     const int stride = fmo_cpu_stride(c);
     const int rows = fmo_pair_functions(c, 0, 0), columns = fmo_pair_functions(c, 1, 0);
-    const size_t n = (size_t)plan->basis->ao_num, shells = (size_t)plan->basis->shell_num;
+    const size_t n = (size_t)plan->basis->function_num, shells = (size_t)plan->basis->shell_num;
     for (int d = 0; d < m->num; d++) {
         for (int q = 0; q < list->num; q++, density += stride) {
             const double *block =
@@ -360,7 +360,7 @@ static void give_sums(fmo_fock_plan *plan, const cpu_shape *shape, const fmo_cpu
                       const fmo_cpu_adding *adding)
 {
     fmo_plan_matrices *const m = &plan->matrices;
-    const size_t n = (size_t)plan->basis->ao_num;
+    const size_t n = (size_t)plan->basis->function_num;
     const double J = 1.0 / adding->coulomb_scale, K = 1.0 / adding->exchange_scale;
 #define VALUE(p, unit) (adding->fixed ? (double)*(const int64_t *)(p) * (unit) : *(p))
     for (size_t x = 0; x < exchange_size(shape); x++) m->exchange[x] = VALUE(sums->exchange + x, K);

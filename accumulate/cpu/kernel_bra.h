@@ -34,10 +34,12 @@ FMO_HD void digest_all(const bra_task *t, const int *q, const fmo_real *eri,
 {
     if (t->build->density)
         for (int d = 0; d < t->build->densities; d++)
-            digest(t->build, &with->at[d], 1, t->ni, t->nj, t->nk, t->nl, t->ket_class, q, eri);
+            digest(t->eri_class, t->build, &with->at[d], 1, t->ni, t->nj, t->nk, t->nl,
+                   t->ket_class, q, eri);
     else
         for (int d = 0; d < t->build->densities; d++)
-            digest(t->build, &with->at[d], 0, t->ni, t->nj, t->nk, t->nl, t->ket_class, q, eri);
+            digest(t->eri_class, t->build, &with->at[d], 0, t->ni, t->nj, t->nk, t->nl,
+                   t->ket_class, q, eri);
 }
 
 /* Kets worker->ordered[first..] in as many lanes as there are: compute and digest. */
@@ -90,7 +92,7 @@ FMO_HD void begin_bra(const bra_task *t, bra_densities *with)
     const size_t bras = bra_stride * (size_t)sides[FMO_CPU_BRA].pairs->list[t->bra_class].num;
     const size_t kets = (size_t)fmo_cpu_stride(t->ket_class) *
                         (size_t)sides[FMO_CPU_KET].pairs->list[t->ket_class].num;
-    const size_t rows = (size_t)build->basis->ao_num * FMO_CPU_ROW_MAX;
+    const size_t rows = (size_t)build->basis->function_num * FMO_CPU_ROW_MAX;
     double *const coulomb = t->worker->sums.coulomb[FMO_CPU_KET][t->ket_class];
     int ao[2 * FMO_SHELL_FUNCTIONS_MAX];
     for (int n = 0; n < build->densities; n++) {

@@ -198,10 +198,12 @@ FMO_HD void contract(int eri_class, int M, int accumulators, const fmo_cpu_pair_
                 FMO_UNROLL
                 for (int x = 0; x < 3; x++) {
                     z.PA[x] = fmo_set(prim[FMO_CPU_PRIM_X + x]);
+                    z.PQ[x] = PQ[x];
                     z.WP[x] = -e.q_over * PQ[x];
                     z.WQ[x] = e.p_over * PQ[x];
                     z.QC[x] = fmo_load(ket + (FMO_CPU_PACK_QC + x) * W);
                 }
+                z.alpha = e.rho;
                 z.half_p = fmo_set(half_p);
                 z.half_q = e.half_q;
                 z.half_pq = e.half_pq;

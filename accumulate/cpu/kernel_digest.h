@@ -27,16 +27,17 @@ static inline void add_one(double *to, double value, double scale, const fmo_cpu
 }
 
 /* Rows i and j of a bra by function: columns 0 .. ni-1 are those of i, then those of j, padded to
- * 2, 4 or 8. */
-#define ROW_SIZE(columns) ((columns) <= 2 ? 2 : (columns) <= 4 ? 4 : (int)FMO_CPU_ROW_MAX)
+ * 2, 4, 8 or 12. */
+#define ROW_SIZE(columns) \
+    ((columns) <= 2 ? 2 : (columns) <= 4 ? 4 : (columns) <= 8 ? 8 : (int)FMO_CPU_ROW_MAX)
 
 FMO_HD void load_rows(int size, const double *base, const int *at, fmo_real *out)
 {
     if (size == 2) {
         fmo_load_rows2(base, at, out);
     } else {
-        fmo_load_rows4(base, at, out);
-        if (size == 8) fmo_load_rows4(base + 4, at, out + 4);
+        FMO_UNROLL
+        for (int c = 0; c < size; c += 4) fmo_load_rows4(base + c, at, out + c);
     }
 }
 
@@ -45,15 +46,15 @@ FMO_HD void add_rows(int size, double *base, const int *at, const fmo_real *in)
     if (size == 2) {
         fmo_add_rows2(base, at, in);
     } else {
-        fmo_add_rows4(base, at, in);
-        if (size == 8) fmo_add_rows4(base + 4, at, in + 4);
+        FMO_UNROLL
+        for (int c = 0; c < size; c += 4) fmo_add_rows4(base + c, at, in + c);
     }
 }
 
 FMO_HD void begin_rows(const fmo_cpu_build *build, int columns, int size, const int *ao,
                        fmo_cpu_worker *worker)
 {
-    const int n = build->basis->ao_num;
+    const int n = build->basis->function_num;
     for (int d = 0; d < build->densities; d++) {
         const double *density = build->density + (size_t)d * (size_t)n * (size_t)n;
         double *rows = worker->density_rows + (size_t)d * (size_t)n * FMO_CPU_ROW_MAX;
@@ -73,7 +74,7 @@ FMO_HD void begin_rows(const fmo_cpu_build *build, int columns, int size, const 
 FMO_HD void end_rows(const fmo_cpu_build *build, int columns, int size, const int *ao,
                      fmo_cpu_worker *worker)
 {
-    const int n = build->basis->ao_num;
+    const int n = build->basis->function_num;
     const fmo_cpu_adding *how = &build->adding;
     for (int d = 0; d < build->densities; d++) {
         double *exchange = worker->sums.exchange + (size_t)d * (size_t)n * (size_t)n;
@@ -143,6 +144,74 @@ FMO_HD void add_coulomb(const fmo_cpu_adding *how, int size, int stride, double 
         }                                                                     \
     }
 
+/* The same with sums and densities of integrals with d shells, too many for registers: i and j are
+ * loops, and what belongs to a pair of them stands apart while all kl add to it. */
+#define TERMS_OF_D(table)                                               \
+    for (int i = 0; i < ni; i++) {                                      \
+        for (int j = 0; j < nj; j++) {                                  \
+            fmo_real Jij = fmo_set(0.0), row[N][4], sum[N][4];          \
+            const fmo_real *const of_ij = eri + (i * nj + j) * nk * nl; \
+            take_rows(with_K, ni, i, j, nk, nl, Dk, Dl, row);           \
+            take_rows(with_K, ni, i, j, nk, nl, Kk, Kl, sum);           \
+            FMO_UNROLL                                                  \
+            for (int k = 0; k < nk; k++) {                              \
+                FMO_UNROLL                                              \
+                for (int l = 0; l < nl; l++) {                          \
+                    const fmo_real v = of_ij[k * nl + l];               \
+                    table(TERM_OF_D)                                    \
+                }                                                       \
+            }                                                           \
+            give_rows(with_K, ni, i, j, nk, nl, sum, Kk, Kl);           \
+            bra_sum[i * nj + j] += Jij;                                 \
+        }                                                               \
+    }
+#define D_SUM_J01    Jij
+#define D_SUM_J23    Jkl[k * nl + l]
+#define D_SUM_K02    sum[k][0]
+#define D_SUM_K12    sum[k][1]
+#define D_SUM_K03    sum[l][2]
+#define D_SUM_K13    sum[l][3]
+#define D_DENSITY_01 Dij[i * nj + j]
+#define D_DENSITY_23 Dkl[k * nl + l]
+#define D_DENSITY_02 row[k][0]
+#define D_DENSITY_12 row[k][1]
+#define D_DENSITY_03 row[l][2]
+#define D_DENSITY_13 row[l][3]
+#define TERM_OF_D(matrix, row_, column, den_row, den_column) \
+    D_SUM_##matrix##row_##column += D_DENSITY_##den_row##den_column * v;
+
+/* Columns i and j of the rows of k and l: [k][0], [k][1], [l][2], [l][3]. */
+FMO_HD void take_rows(int with_K, int ni, int i, int j, int nk, int nl,
+                      fmo_real of_k[][FMO_CPU_ROW_MAX], fmo_real of_l[][FMO_CPU_ROW_MAX],
+                      fmo_real to[][4])
+{
+    FMO_UNROLL
+    for (int k = 0; with_K && k < nk; k++) {
+        to[k][0] = of_k[k][i];
+        to[k][1] = of_k[k][ni + j];
+    }
+    FMO_UNROLL
+    for (int l = 0; with_K && l < nl; l++) {
+        to[l][2] = of_l[l][i];
+        to[l][3] = of_l[l][ni + j];
+    }
+}
+
+FMO_HD void give_rows(int with_K, int ni, int i, int j, int nk, int nl, fmo_real from[][4],
+                      fmo_real of_k[][FMO_CPU_ROW_MAX], fmo_real of_l[][FMO_CPU_ROW_MAX])
+{
+    FMO_UNROLL
+    for (int k = 0; with_K && k < nk; k++) {
+        of_k[k][i] = from[k][0];
+        of_k[k][ni + j] = from[k][1];
+    }
+    FMO_UNROLL
+    for (int l = 0; with_K && l < nl; l++) {
+        of_l[l][i] = from[l][2];
+        of_l[l][ni + j] = from[l][3];
+    }
+}
+
 /* Where one density and what is made from it are, for a bra and the kets of a class. */
 typedef struct density_at {
     const double *rows, *bra, *kets; /* D: rows i and j, the bra's block, the kets' */
@@ -151,9 +220,11 @@ typedef struct density_at {
 } density_at;
 
 /* The terms of digest.h for a density and the quartets in the lanes, those of K as well or those of
- * J alone; X^J_ij is summed over the kets, in bra_sum, and added by the caller. */
-FMO_HD void digest(const fmo_cpu_build *build, const density_at *with, int with_K, int ni, int nj,
-                   int nk, int nl, int ket_class, const int *q, const fmo_real *eri)
+ * J alone; X^J_ij is summed over the kets, in bra_sum, and added by the caller. `wide`: the class
+ * is one with d shells. */
+FMO_HD void digest_sizes(int wide, const fmo_cpu_build *build, const density_at *with, int with_K,
+                         int ni, int nj, int nk, int nl, int ket_class, const int *q,
+                         const fmo_real *eri)
 {
     enum { N = FMO_SHELL_FUNCTIONS_MAX, ROW = FMO_CPU_ROW_MAX };
     const int stride = fmo_cpu_stride(ket_class), size = ROW_SIZE(ni + nj);
@@ -182,7 +253,13 @@ FMO_HD void digest(const fmo_cpu_build *build, const density_at *with, int with_
     else
         for (int b = 0; b < stride; b += 4) fmo_load_rows4(with->kets + b, at, Dkl + b);
     for (int b = 0; b < stride; b++) Jkl[b] = fmo_set(0.0);
-    if (with_K) {
+    if (with_K && wide) {
+        TERMS_OF_D(FMO_DIGEST_TABLE)
+        for (int k = 0; k < nk; k++) add_rows(size, with->exchange + k * size, at_k, Kk[k]);
+        for (int l = 0; l < nl; l++) add_rows(size, with->exchange + l * size, at_l, Kl[l]);
+    } else if (wide) {
+        TERMS_OF_D(FMO_DIGEST_J_TABLE)
+    } else if (with_K) {
         TERMS(FMO_DIGEST_TABLE)
         for (int k = 0; k < nk; k++) add_rows(size, with->exchange + k * size, at_k, Kk[k]);
         for (int l = 0; l < nl; l++) add_rows(size, with->exchange + l * size, at_l, Kl[l]);
@@ -192,8 +269,48 @@ FMO_HD void digest(const fmo_cpu_build *build, const density_at *with, int with_
     if (with->coulomb) add_coulomb(&build->adding, nk * nl, stride, with->coulomb, at, Jkl);
 }
 
+/* Of classes with d shells a function each, not one in every place that digests. */
+#define DIGEST_OF_D(e, name, li, lj, lk, ll, bra_class, ket_class)                                 \
+    FMO_HD_ONCE void digest_##name(const fmo_cpu_build *build, const density_at *with, int with_K, \
+                                   const int *q, const fmo_real *eri)                              \
+    {                                                                                              \
+        digest_sizes(1, build, with, with_K, FMO_CARTESIAN(li), FMO_CARTESIAN(lj),                 \
+                     FMO_CARTESIAN(lk), FMO_CARTESIAN(ll), ket_class, q, eri);                     \
+    }
+FMO_ERI_RULE_TABLE(DIGEST_OF_D)
+#undef DIGEST_OF_D
+
+FMO_HD void digest(int eri_class, const fmo_cpu_build *build, const density_at *with, int with_K,
+                   int ni, int nj, int nk, int nl, int ket_class, const int *q, const fmo_real *eri)
+{
+    switch (eri_class) {
+#define ROW(e, name, ...)                           \
+    case e:                                         \
+        digest_##name(build, with, with_K, q, eri); \
+        break;
+        FMO_ERI_RULE_TABLE(ROW)
+#undef ROW
+    default:
+        digest_sizes(0, build, with, with_K, ni, nj, nk, nl, ket_class, q, eri);
+    }
+}
+
 #undef TERMS
+#undef TERMS_OF_D
 #undef TERM
+#undef TERM_OF_D
+#undef D_SUM_J01
+#undef D_SUM_J23
+#undef D_SUM_K02
+#undef D_SUM_K03
+#undef D_SUM_K12
+#undef D_SUM_K13
+#undef D_DENSITY_01
+#undef D_DENSITY_23
+#undef D_DENSITY_02
+#undef D_DENSITY_03
+#undef D_DENSITY_12
+#undef D_DENSITY_13
 #undef SUM_J01
 #undef SUM_J23
 #undef SUM_K02

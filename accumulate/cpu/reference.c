@@ -41,7 +41,7 @@ static size_t tensor_bytes(size_t n)
 
 static fmo_status reference_prepare(fmo_fock_plan *plan, fmo_error *err)
 {
-    const size_t n = (size_t)plan->basis->ao_num, bytes = tensor_bytes(n);
+    const size_t n = (size_t)plan->basis->function_num, bytes = tensor_bytes(n);
     const size_t free_bytes = fmo_plan_memory(plan);
     if (!bytes || bytes > free_bytes - free_bytes / 10)
         return fmo_error_set(err, FMO_ERR_MEMORY,
@@ -54,7 +54,7 @@ static fmo_status reference_prepare(fmo_fock_plan *plan, fmo_error *err)
 /* T[i][j][k][l] and its copies under i<->j and k<->l, for one pair of bra shells. */
 static void tensor_row(const fmo_basis *b, int si, int sj, double *T)
 {
-    const size_t n = (size_t)b->ao_num;
+    const size_t n = (size_t)b->function_num;
     eri_reference_shell shell[4] = {reference_shell(b, si), reference_shell(b, sj)};
     const int i0 = b->shell[si].ao_begin, j0 = b->shell[sj].ao_begin;
     const int ni = fmo_shell_functions(shell[0].l), nj = fmo_shell_functions(shell[1].l);
@@ -107,7 +107,7 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
 {
     (void)source; /* this mode takes none */
     const fmo_basis *b = plan->basis;
-    const size_t n = (size_t)b->ao_num;
+    const size_t n = (size_t)b->function_num;
     const int threads = plan->options.threads;
     fmo_status status = FMO_OK;
     double *T = malloc(tensor_bytes(n));
@@ -156,7 +156,7 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
 
 static void reference_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
 {
-    memory->host_bytes += tensor_bytes((size_t)plan->basis->ao_num);
+    memory->host_bytes += tensor_bytes((size_t)plan->basis->function_num);
 }
 
 const fmo_mode_implementation fmo_mode_reference = {

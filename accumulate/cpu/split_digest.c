@@ -52,7 +52,7 @@ FMO_HD void digest_term(const fmo_cpu_task *task, int is_coulomb, int row, int c
                         int den_column, int n0, int n1, int n2, int n3, const lane_shells *at,
                         const fmo_real *eri, int lanes)
 {
-    const size_t n = (size_t)task->basis->ao_num;
+    const size_t n = (size_t)task->basis->function_num;
     const int size[4] = {n0, n1, n2, n3};
     fmo_real den[BLOCK_MAX], block[BLOCK_MAX];
     gather_block(task->density, n, at->ao[den_row], at->ao[den_column], size[den_row],

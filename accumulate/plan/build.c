@@ -45,15 +45,8 @@ static void order_density(fmo_fock_plan *plan, const double *D, double *density)
 {
     const fmo_basis *b = plan->basis;
     fmo_plan_matrices *const m = &plan->matrices;
-    const size_t n = (size_t)b->ao_num, ns = (size_t)b->shell_num;
-    for (size_t a = 0; a < n; a++) {
-        const size_t p = (size_t)b->ao_caller[a];
-        for (size_t c = 0; c < n; c++) {
-            const size_t q = (size_t)b->ao_caller[c];
-            density[a * n + c] =
-                b->ao_factor[a] * b->ao_factor[c] * (0.5 * D[p * n + q] + 0.5 * D[q * n + p]);
-        }
-    }
+    const size_t n = (size_t)b->function_num, ns = (size_t)b->shell_num;
+    fmo_basis_matrix_from_caller(b, D, density);
     for (size_t s = 0; s < ns; s++) {
         for (size_t t = 0; t < ns; t++) {
             const fmo_shell *A = &b->shell[s], *B = &b->shell[t];
@@ -73,7 +66,7 @@ static void order_density(fmo_fock_plan *plan, const double *D, double *density)
 static void order_densities(fmo_fock_plan *plan, const fmo_fock_job *const *jobs, int num)
 {
     fmo_plan_matrices *const m = &plan->matrices;
-    const size_t n = (size_t)plan->basis->ao_num, ns = (size_t)plan->basis->shell_num;
+    const size_t n = (size_t)plan->basis->function_num, ns = (size_t)plan->basis->shell_num;
     m->num = num;
     plan->density_largest = 0.0;
     memset(m->density_max, 0, ns * ns * sizeof *m->density_max);
@@ -98,7 +91,7 @@ static fmo_status get_ready(fmo_fock_plan *plan, double largest, int num, fmo_er
 fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double largest, fmo_error *err)
 {
     fmo_fock_plan *const plan = jobs[0]->plan, *const owner = fmo_build_owner(jobs[0]);
-    const size_t n = (size_t)plan->basis->ao_num;
+    const size_t n = (size_t)plan->basis->function_num;
     plan->begun = fmo_now();
     memset(plan->profile.classes, 0, sizeof plan->profile.classes);
     plan->profile.screening_seconds = plan->profile.reduce_seconds = NAN;
@@ -123,7 +116,7 @@ void fmo_build_end(const fmo_fock_job *const *jobs, int num)
 {
     fmo_fock_plan *const plan = jobs[0]->plan;
     const fmo_plan_matrices *const m = &plan->matrices;
-    const size_t n = (size_t)plan->basis->ao_num;
+    const size_t n = (size_t)plan->basis->function_num;
     for (int d = 0; d < num && plan->mode->build; d++) {
         const size_t at = (size_t)d * n * n;
         if (jobs[d]->coulomb)

@@ -186,7 +186,7 @@ void fmo_fock_plan_destroy(fmo_fock_plan *plan)
 int fmo_plan_make_matrices(fmo_fock_plan *plan, int densities)
 {
     fmo_plan_matrices *const m = &plan->matrices;
-    const size_t n = (size_t)plan->basis->ao_num, ns = (size_t)plan->basis->shell_num;
+    const size_t n = (size_t)plan->basis->function_num, ns = (size_t)plan->basis->shell_num;
     const size_t bytes = (size_t)densities * n * n * sizeof(double);
     if (densities <= m->room) return 1;
     m->room = 0;

@@ -35,7 +35,7 @@ typedef struct fmo_plan_matrices {
     int num;                              /* of the running build */
     int wanted;                           /* of it: FMO_TERMS_... */
     const double *given;                  /* its first density as the caller has it */
-    double *density, *coulomb, *exchange; /* [num][nao][nao] */
+    double *density, *coulomb, *exchange; /* [num][n][n], n = function_num of the basis */
     double *density_max;                  /* [nshell][nshell] block maxima of |D| */
     double *row_max;                      /* [nshell] maximum of a row of density_max */
 } fmo_plan_matrices;

@@ -46,7 +46,7 @@ fmo_status fmo_fock_workspace(const fmo_basis *basis, const fmo_fock_options *op
                              fmo_mode_name(plan->options.mode));
     }
 
-    const size_t n = (size_t)basis->ao_num, ns = (size_t)basis->shell_num;
+    const size_t n = (size_t)basis->function_num, ns = (size_t)basis->shell_num;
     const size_t matrices = plan->mode->build ? (3 * n * n + ns * ns + ns) * sizeof(double) : 0;
     size_t lists = 0, making = 0;
     for (int c = 0; plan->mode->needs_pairs && c < FMO_PAIR_CLASS_COUNT; c++) {

@@ -48,6 +48,6 @@ double fmo_screen_potential(const fmo_basis *basis)
 double fmo_screen_coulomb_weight(const fmo_basis *basis)
 {
     /* no potential is larger than that of all functions at once */
-    if (basis->ao_num <= FMO_SCREEN_POTENTIAL * FMO_SCREEN_NEAREST) return 1.0;
+    if (basis->function_num <= FMO_SCREEN_POTENTIAL * FMO_SCREEN_NEAREST) return 1.0;
     return fmax(1.0, fmo_screen_potential(basis) / FMO_SCREEN_POTENTIAL);
 }

@@ -6,24 +6,32 @@
 #ifndef FMO_BOYS_LANES_H
 #define FMO_BOYS_LANES_H
 
+/* Intervals of orders up to FMO_BOYS_LANES_LOW end at T = 45, those of higher ones at 60. */
 enum {
-    FMO_BOYS_LANES_T_MAX = 45,
+    FMO_BOYS_LANES_LOW = 4,
+    FMO_BOYS_LANES_LOW_UNIT = 3,
+    FMO_BOYS_LANES_HIGH_UNIT = 4,
     FMO_BOYS_LANES_INTERVALS = 16,
-    /* 12 + M are in use: relative error 2e-15 at most, for M up to 4 */
+    /* 12 + M are in use: relative error 2e-15 at most */
     FMO_BOYS_LANES_TERMS = 12 + FMO_BOYS_ORDER_MAX
 };
+#define FMO_BOYS_LANES_UNIT(M) \
+    ((M) <= FMO_BOYS_LANES_LOW ? FMO_BOYS_LANES_LOW_UNIT : FMO_BOYS_LANES_HIGH_UNIT)
 
 typedef struct fmo_boys_lanes_table {
-    double middle[FMO_BOYS_LANES_INTERVALS];
-    double root[FMO_BOYS_LANES_INTERVALS]; /* 2^(-k/16) */
+    double middle[2][FMO_BOYS_LANES_INTERVALS]; /* of low orders, of high ones */
+    double root[FMO_BOYS_LANES_INTERVALS];      /* 2^(-k/16) */
     /* coefficients of (T - middle)^term */
     double row[FMO_BOYS_ORDER_MAX + 1][FMO_BOYS_LANES_TERMS][FMO_BOYS_LANES_INTERVALS];
 } fmo_boys_lanes_table;
 
 #if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__) && !defined(__CUDACC__)
 
-FMO_STATIC_ASSERT((int)FMO_BOYS_T_MAX <= (int)FMO_BOYS_LANES_T_MAX,
-                  "boys_lanes.h: the intervals end before the asymptotic form begins")
+#define FMO_BOYS_LANES_ROW(order, T)                                                               \
+    FMO_STATIC_ASSERT((order) > (int)FMO_BOYS_ORDER_MAX || (T) <= 15 * FMO_BOYS_LANES_UNIT(order), \
+                      "boys_lanes.h: the intervals end before the asymptotic form begins")
+FMO_BOYS_FAR_TABLE(FMO_BOYS_LANES_ROW)
+#undef FMO_BOYS_LANES_ROW
 
 extern const fmo_boys_lanes_table fmo_boys_lanes; /* aligned to 64 bytes */
 
@@ -32,7 +40,7 @@ FMO_HD __m512d fmo_boys_look_up(const double *table, __m512i index)
     return _mm512_permutex2var_pd(_mm512_load_pd(table), index, _mm512_load_pd(table + 8));
 }
 
-/* exp(-T), 0 <= T <= 45 */
+/* exp(-T), 0 <= T <= 60 */
 FMO_HD fmo_real fmo_boys_exp_lanes(fmo_real T)
 {
     const double magic = 0x1.8p52;
@@ -53,11 +61,13 @@ FMO_HD fmo_real fmo_boys_exp_lanes(fmo_real T)
     return (fmo_real)_mm512_sub_epi64(root, power) * e;
 }
 
-/* F_M, and exp(-T) for the lower orders, 0 <= T < 45. */
+/* F_M, and exp(-T) for the lower orders, 0 <= T < fmo_boys_far(M). */
 FMO_HD void fmo_boys_near(fmo_real T, int M, fmo_real *F_M, fmo_real *exp_T)
 {
-    const __m512i index = _mm512_srli_epi64((__m512i)(T * (1.0 / 3) + 1.0), 50);
-    const fmo_real d = T - (fmo_real)fmo_boys_look_up(fmo_boys_lanes.middle, index);
+    const __m512i index =
+        _mm512_srli_epi64((__m512i)(T * (1.0 / FMO_BOYS_LANES_UNIT(M)) + 1.0), 50);
+    const fmo_real d =
+        T - (fmo_real)fmo_boys_look_up(fmo_boys_lanes.middle[M > FMO_BOYS_LANES_LOW], index);
     /* Even and odd powers apart: two short chains instead of a long one. */
     const fmo_real d2 = d * d;
     fmo_real f[2];

@@ -39,16 +39,16 @@ static void values(int n, int order, long double T0, const long double *x, long 
     }
 }
 
-/* Interval m of boys_lanes.h, by exponent and two bits of the mantissa of 1 + T/3; returns its
+/* Interval m of boys_lanes.h, by exponent and two bits of the mantissa of 1 + T/unit; returns its
  * middle as a double. */
-static long double lanes_interval(int m, long double *half)
+static long double lanes_interval(int unit, int m, long double *half)
 {
     /* (bits >> 50) & 15: exponents 1023 .. 1026 are 12 .. 15, 0 .. 3, 4 .. 7, 8 .. 11 */
     const int exponent = ((m >> 2) + 1) & 3;
     const long double begin = ldexp(1.0L + (m & 3) * 0.25L, exponent);
     const long double width = ldexp(0.25L, exponent);
-    *half = 1.5L * width;
-    return (double)(3 * (begin + 0.5L * width - 1));
+    *half = 0.5L * unit * width;
+    return (double)(unit * (begin + 0.5L * width - 1));
 }
 
 static void write_lanes(FILE *out)
@@ -56,8 +56,14 @@ static void write_lanes(FILE *out)
     static long double row[FMO_BOYS_LANES_TERMS][FMO_BOYS_LANES_INTERVALS];
     long double x[NODES_MAX], y[NODES_MAX], c[NODES_MAX], half;
     fprintf(out, "/* middles; 2^(-k/16); [order][term][interval] */\n{");
-    for (int m = 0; m < FMO_BOYS_LANES_INTERVALS; m++)
-        fprintf(out, "%.17Lg,", lanes_interval(m, &half));
+    for (int high = 0; high < 2; high++) {
+        fprintf(out, "{");
+        for (int m = 0; m < FMO_BOYS_LANES_INTERVALS; m++)
+            fprintf(out, "%.17Lg,",
+                    lanes_interval(high ? FMO_BOYS_LANES_HIGH_UNIT : FMO_BOYS_LANES_LOW_UNIT, m,
+                                   &half));
+        fprintf(out, "},\n");
+    }
     fprintf(out, "},\n{");
     for (int m = 0; m < FMO_BOYS_LANES_INTERVALS; m++)
         fprintf(out, "%.17Lg,", exp2(-m / (long double)FMO_BOYS_LANES_INTERVALS));
@@ -65,7 +71,7 @@ static void write_lanes(FILE *out)
     for (int order = 0; order <= FMO_BOYS_ORDER_MAX; order++) {
         const int terms = 12 + order;
         for (int m = 0; m < FMO_BOYS_LANES_INTERVALS; m++) {
-            const long double T0 = lanes_interval(m, &half);
+            const long double T0 = lanes_interval(FMO_BOYS_LANES_UNIT(order), m, &half);
             chebyshev_nodes(terms, half, x);
             values(terms, order, T0, x, y);
             interpolate(terms, x, y, c);

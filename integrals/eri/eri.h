@@ -13,6 +13,7 @@
 #include "integrals/eri/eri_ppss.h"
 #include "integrals/eri/eri_ppps.h"
 #include "integrals/eri/eri_pppp.h"
+#include "integrals/eri/eri_rule.h"
 
 /* The most accumulators of a class. */
 union fmo_eri_accumulators {

@@ -39,6 +39,7 @@ typedef struct fmo_prim_quartet {
     fmo_real half_p, half_q; /* 1/(2p), 1/(2q) */
     fmo_real half_pq;        /* 1/(2(p+q)) */
     fmo_real q_over, p_over; /* q/(p+q), p/(p+q) */
+    fmo_real PQ[3], alpha;   /* P-Q, pq/(p+q); of classes by the rule (eri_rule.h) */
 } fmo_prim_quartet;
 
 /* M, the highest order of the Boys function, is a compile-time constant: la + lb + lc + ld; `boys`
@@ -49,7 +50,7 @@ FMO_HD fmo_prim_quartet fmo_prim_quartet_make(const double *boys, int M, const f
     fmo_prim_quartet z;
     const fmo_real rs = fmo_rsqrt(bra->p + ket->p);
     const fmo_real r = rs * rs;
-    fmo_real PQ[3], R2 = fmo_set(0.0), F[FMO_BOYS_ORDER_MAX + 1];
+    fmo_real R2 = fmo_set(0.0), F[FMO_BOYS_ORDER_MAX + 1];
     z.q_over = ket->p * r;
     z.p_over = bra->p * r;
     z.half_p = bra->half;
@@ -59,12 +60,13 @@ FMO_HD fmo_prim_quartet fmo_prim_quartet_make(const double *boys, int M, const f
     for (int i = 0; i < 3; i++) {
         z.PA[i] = bra->d[i];
         z.QC[i] = ket->d[i];
-        PQ[i] = AC[i] + (z.PA[i] - z.QC[i]);
-        R2 += PQ[i] * PQ[i];
-        z.WP[i] = -z.q_over * PQ[i];
-        z.WQ[i] = z.p_over * PQ[i];
+        z.PQ[i] = AC[i] + (z.PA[i] - z.QC[i]);
+        R2 += z.PQ[i] * z.PQ[i];
+        z.WP[i] = -z.q_over * z.PQ[i];
+        z.WQ[i] = z.p_over * z.PQ[i];
     }
-    fmo_boys_eval(boys, bra->p * z.q_over * R2, M, F);
+    z.alpha = bra->p * z.q_over;
+    fmo_boys_eval(boys, z.alpha * R2, M, F);
     const fmo_real prefactor = bra->k * ket->k * rs;
     FMO_UNROLL
     for (int m = 0; m <= M; m++) z.S[m] = prefactor * F[m];

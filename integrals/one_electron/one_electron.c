@@ -185,7 +185,7 @@ static product_size largest_product(const fmo_basis *basis, const fmo_shell *A, 
 static fmo_status one_electron(const fmo_basis *basis, block_function *function, double *out,
                                fmo_error *err)
 {
-    const size_t n = (size_t)basis->ao_num;
+    const size_t n = (size_t)basis->function_num;
     double *X = malloc(n * n * sizeof *X);
     if (!X) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a %zu x %zu matrix", n, n);
     const int threads = fmo_threads(0);

@@ -50,4 +50,62 @@ FMO_HD double fmo_prim_bound_pp(const double *AB, const double *prim)
     return fmo_prim_bound_of(largest, prim);
 }
 
+/* The same by the Hermite expansion of the product, whatever the shells: with itself R_tuv is zero
+ * but where t, u and v are even, and then a product of one number for each of them and
+ * (-p)^((t+u+v)/2) / (t+u+v+1). */
+FMO_HD double fmo_prim_bound_rule(int l_i, int l_j, const double *AB, const double *prim)
+{
+    enum { N = FMO_PAIR_ORDER_MAX + 1, POWERS = FMO_ANG_MOM_MAX + 1 };
+    const double p = prim[FMO_PAIR_P], h = prim[FMO_PAIR_HALF];
+    double E[3][POWERS][POWERS][N], largest = 0.0;
+    for (int x = 0; x < 3; x++) {
+        const double PA = prim[FMO_PAIR_X + x], PB = PA + AB[x];
+        for (int i = 0; i <= l_i; i++) {
+            for (int j = 0; j <= l_j; j++) {
+                const double *const from = j ? E[x][i][j - 1] : i ? E[x][i - 1][j] : NULL;
+                for (int t = 0; t < N; t++) {
+                    double value = !from && t == 0;
+                    if (from && t <= i + j) value = (j ? PB : PA) * from[t];
+                    if (from && t <= i + j && t > 0) value += h * from[t - 1];
+                    if (from && t + 1 < i + j) value += (t + 1) * from[t + 1];
+                    E[x][i][j][t] = value;
+                }
+            }
+        }
+    }
+    for (int a = 0; a < fmo_shell_functions(l_i); a++) {
+        for (int b = 0; b < fmo_shell_functions(l_j); b++) {
+            /* even[x][s]: over t + t' = 2 s of one dimension, (-1)^t' (2s-1)!! E_t E_t' (-p)^s */
+            double even[3][N], sum = 0.0;
+            for (int x = 0; x < 3; x++) {
+                const double *const e =
+                    E[x][fmo_shell_power(l_i, a, x)][fmo_shell_power(l_j, b, x)];
+                double factor = 1.0;
+                for (int s = 0; s < N; s++) {
+                    double products = 0.0;
+                    for (int t = 0; t <= 2 * s; t++)
+                        if (t < N && 2 * s - t < N)
+                            products += (t % 2 ? -1 : 1) * e[t] * e[2 * s - t];
+                    even[x][s] = factor * products;
+                    factor *= -p * (2 * s + 1);
+                }
+            }
+            for (int s = 0; s < N; s++)
+                for (int t = 0; t < N; t++)
+                    for (int u = 0; u < N; u++)
+                        sum += even[0][s] * even[1][t] * even[2][u] / (2 * (s + t + u) + 1);
+            largest = fmax(largest, sum);
+        }
+    }
+    return fmo_prim_bound_of(largest, prim);
+}
+
+#define FMO_PRIM_BOUND(P, name, li, lj, partner)                              \
+    FMO_HD double fmo_prim_bound_##name(const double *AB, const double *prim) \
+    {                                                                         \
+        return fmo_prim_bound_rule(li, lj, AB, prim);                         \
+    }
+FMO_PAIR_RULE_TABLE(FMO_PRIM_BOUND)
+#undef FMO_PRIM_BOUND
+
 #endif
