@@ -457,9 +457,7 @@ double fmo_basis_nuclear_repulsion(const fmo_basis *basis)
     return energy;
 }
 
-/* The caller's functions of a shell over its internal ones: T[m][c], factors included. */
-static int shell_parts(const fmo_basis *b, const fmo_shell *shell,
-                       double T[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX])
+int fmo_basis_shell_parts(const fmo_basis *b, const fmo_shell *shell, fmo_shell_parts T)
 {
     const int num = caller_functions(b->cartesian, shell->ang_mom);
     for (int m = 0; m < num; m++)
@@ -472,8 +470,7 @@ static int shell_parts(const fmo_basis *b, const fmo_shell *shell,
 /* One block of a translation, either way. */
 typedef struct block_ends {
     const fmo_shell *A, *B;
-    double TA[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX];
-    double TB[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX];
+    fmo_shell_parts TA, TB;
     int ma, mb, na, nb; /* the caller's functions, internal ones */
 } block_ends;
 
@@ -526,8 +523,8 @@ static void block_to_caller(const fmo_basis *b, const block_ends *e, const doubl
 static block_ends block_of(const fmo_basis *b, int i, int j)
 {
     block_ends e = {.A = &b->shell[i], .B = &b->shell[j]};
-    e.ma = shell_parts(b, e.A, e.TA);
-    e.mb = shell_parts(b, e.B, e.TB);
+    e.ma = fmo_basis_shell_parts(b, e.A, e.TA);
+    e.mb = fmo_basis_shell_parts(b, e.B, e.TB);
     e.na = fmo_shell_functions(e.A->ang_mom);
     e.nb = fmo_shell_functions(e.B->ang_mom);
     return e;

@@ -55,6 +55,11 @@ static inline int fmo_basis_one_to_one(const fmo_basis *basis)
     return basis->function_num == basis->ao_num;
 }
 
+/* The caller's functions of a shell over its internal ones, T[m][c] with factors; returns how many
+ * those are. */
+typedef double fmo_shell_parts[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX];
+int fmo_basis_shell_parts(const fmo_basis *basis, const fmo_shell *shell, fmo_shell_parts T);
+
 /* out[function_num][function_num] = a symmetric matrix of the caller's, (D + D^T)/2, over internal
  * functions, as a density is: chi_p = sum_a T_pa phi_a gives sum_pq T_pa T_qb D_pq. */
 void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, double *out);
