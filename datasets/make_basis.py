@@ -3,34 +3,60 @@
 
 Plain python3 (3.9 or newer) is enough: the script makes datasets/.venv-basis from
 requirements-basis.txt on first use and runs itself there; the data come with that package. The table
-SETS below is the one list of shipped sets. Same version, same bytes.
+SETS below is the one list of shipped sets. Same version, same bytes. Two things are changed on the
+way, both described in SOURCE.md: SPHERICAL and OPTIMIZED.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
 
-from fmodata import DatasetError, venvrun
+from fmodata import DatasetError, lists, venvrun
 
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE / "basis"
-ELEMENTS = range(1, 19)
+ELEMENTS = range(1, 37)
+LARGEST = 2  # angular momentum
 SETS = ("sto-3g", "sto-6g", "mini", "midi", "3-21g", "4-31g", "6-21g", "6-31g", "6-31+g", "6-31++g",
-        "6-311g", "6-311+g", "6-311++g", "pc-0", "pcseg-0")
+        "6-31g(d)", "6-31g(d,p)", "6-31+g(d)", "6-31+g(d,p)", "6-31++g(d,p)", "6-311g", "6-311+g",
+        "6-311++g", "6-311g(d)", "6-311g(d,p)", "cc-pvdz", "def2-svp", "pc-0", "pcseg-0")
+# The exchange calls the d shells of Na to Ar Cartesian there and those of all others spherical;
+# Gaussian, whose set it is, has 5 of them everywhere.
+SPHERICAL = ("6-311g(d)", "6-311g(d,p)")
+# A primitive that is a function of its own, too, is taken out of the contractions: the same space
+# from fewer primitives, and what Gaussian, PySCF and others have under this name (E. R. Davidson,
+# Chem. Phys. Lett. 260, 514 (1996)).
+OPTIMIZED = ("cc-pvdz",)
 BEGIN = "<!-- sets begin: made by the script, do not edit -->"
 END = "<!-- sets end -->"
 
 
-def has_s_and_p_only(element: dict[str, Any]) -> bool:
-    """Shells there are, none above p, and no effective core potential."""
+def can_be_used(element: dict[str, Any]) -> bool:
+    """Shells there are, none above d, and no effective core potential."""
     shells = element.get("electron_shells", [])
     return bool(shells) and "ecp_potentials" not in element and \
-        max(l for shell in shells for l in shell["angular_momentum"]) <= 1
+        max(l for shell in shells for l in shell["angular_momentum"]) <= LARGEST
+
+
+def form_of_d(document: dict[str, Any]) -> str:
+    """What d shells are, "Cartesian" or "spherical"; "none" where there are none."""
+    types = {shell["function_type"] for element in document["elements"].values()
+             for shell in element["electron_shells"] if max(shell["angular_momentum"]) > 1}
+    if len(types) > 1:
+        raise DatasetError(f"{document['name']}: d shells of several forms: {sorted(types)}")
+    return {"gto_cartesian": "Cartesian", "gto_spherical": "spherical", "": "none"}["".join(types)]
+
+
+def make_spherical(document: dict[str, Any]) -> None:
+    """All d shells spherical."""
+    for element in document["elements"].values():
+        for shell in element["electron_shells"]:
+            if max(shell["angular_momentum"]) > 1:
+                shell["function_type"] = "gto_spherical"
 
 
 def citations(exchange: Any, name: str, elements: list[int]) -> list[str]:
@@ -49,27 +75,35 @@ def citations(exchange: Any, name: str, elements: list[int]) -> list[str]:
 
 
 def compact(document: dict[str, Any]) -> str:
-    """JSON with every array of numbers on a line of its own."""
-    text = json.dumps(document, indent=1, ensure_ascii=True)
-    inner = re.compile(r"\[\s+((?:\"[-+0-9.EeDd]+\"|-?\d+)(?:,\s+(?:\"[-+0-9.EeDd]+\"|-?\d+))*)\s+\]")
-    return inner.sub(lambda found: "[" + re.sub(r"\s+", " ", found.group(1)) + "]", text) + "\n"
+    """JSON with every shell, and every note about an element, on a line of its own."""
+    text = json.dumps({**document, "elements": {}}, indent=1, ensure_ascii=True)
+    elements = ",\n".join(f'  "{z}": {{' + ",\n".join(
+        f'   "{key}": [\n' + ",\n".join(f"    {json.dumps(item, ensure_ascii=True)}" for item in items)
+        + "\n   ]" for key, items in element.items()).lstrip() + "}"
+        for z, element in document["elements"].items())
+    return text.replace('"elements": {}', f'"elements": {{\n{elements}\n }}') + "\n"
 
 
 def write_set(exchange: Any, name: str) -> str:
     """Write one set; returns its row of the table."""
-    everything = exchange.get_basis(name, elements=None)
-    elements = [z for z in ELEMENTS if has_s_and_p_only(everything["elements"].get(str(z), {}))]
-    document = exchange.get_basis(name, elements=elements)
+    theirs = name.replace("(d,p)", "**").replace("(d)", "*")
+    everything = exchange.get_basis(theirs, elements=None)
+    elements = [z for z in ELEMENTS if can_be_used(everything["elements"].get(str(z), {}))]
+    document = exchange.get_basis(theirs, elements=elements, optimize_general=name in OPTIMIZED)
+    if name in SPHERICAL:
+        make_spherical(document)
+    form = form_of_d(document)
     document["source"] = f"Basis Set Exchange, https://www.basissetexchange.org, Python package " \
                          f"basis_set_exchange {exchange.version()}"
-    document["citations"] = citations(exchange, name, elements)
+    document["citations"] = citations(exchange, theirs, elements)
     if json.loads(compact(document)) != json.loads(json.dumps(document)):
         raise DatasetError(f"{name}: lost something while writing")
     path = FOLDER / f"{name}.json"
     path.write_text(compact(document), encoding="ascii")
     print(f"{path}: {len(elements)} elements", flush=True)
     return f"| `{path.name}` | {document['description']} | {document['version']} " \
-           f"({document['revision_date']}) | {document['revision_description']} | {ranges(elements)} |"
+           f"({document['revision_date']}) | {document['revision_description']} | " \
+           f"{ranges(elements)} | {form} |"
 
 
 def ranges(numbers: list[int]) -> str:
@@ -94,8 +128,10 @@ def run() -> None:
     source = FOLDER / "SOURCE.md"
     text = source.read_text(encoding="ascii")
     head, tail = text[:text.index(BEGIN)], text[text.index(END):]
-    table = "\n".join([BEGIN, "| file | what | version | data | elements |", "|---|---|---|---|---|", *rows])
+    table = "\n".join([BEGIN, "| file | what | version | data | elements | d shells |",
+                       "|---|---|---|---|---|---|", *rows])
     source.write_text(f"{head}{table}\n{tail}", encoding="ascii")
+    lists.write_sums(HERE)
 
 
 def main() -> int:

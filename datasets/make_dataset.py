@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,8 @@ GEOMETRY_LICENSES = {"gly30": "; geometry Apache-2.0 (gpu4pyscf)"}
 
 @dataclass(frozen=True)
 class DataSet:
-    """One data set: xyz/<xyz>.xyz in a basis, named <stem>_<basis>[_sph][_shuffled].h5."""
+    """One data set: xyz/<xyz>.xyz in a basis, named <stem>_<basis>[_sph][_shuffled].h5, the name of
+    the basis without brackets."""
 
     stem: str
     xyz: str
@@ -38,7 +40,7 @@ class DataSet:
     def file_name(self) -> str:
         """Name of the file made."""
         form = ("" if self.cartesian else "_sph") + ("" if self.seed is None else "_shuffled")
-        return f"{self.stem}_{self.basis}{form}.h5"
+        return f"{self.stem}_{re.sub('[(),]', '', self.basis)}{form}.h5"
 
 
 COMMITTED = (
@@ -59,6 +61,15 @@ COMMITTED = (
     DataSet("hehp", "hehp", "sto-3g", "charged", charge=1),
     DataSet("he2", "he2", "6-31g", "20 angstrom apart: integrals that vanish, large Boys argument"),
     DataSet("h4", "h4", "sto-3g", "s only, class ssss alone"),
+    DataSet("h2o", "water001", "6-31g(d)", "first example with d functions, Cartesian"),
+    DataSet("ch2o", "ch2o", "cc-pvdz", "spherical d functions, general contraction",
+            cartesian=False),
+    DataSet("hbr", "hbr", "def2-svp", "fourth row: contracted d shells, 3d electrons",
+            cartesian=False),
+    DataSet("h2s", "h2s", "6-31g(d)", "Cartesian d functions shuffled, with unequal and negative "
+            "ao_normalization in one shell", seed=7),
+    DataSet("h2o", "water001", "def2-svp", "spherical d functions shuffled in the same way",
+            cartesian=False, seed=11),
 )
 
 BENCHMARK = tuple(
@@ -74,10 +85,10 @@ def make(item: DataSet, xyz: Path, path: Path) -> None:
 
     files.check_writable(path)
     geometry = rhf.read_xyz(xyz)
-    mol = rhf.make_molecule(geometry, item.basis, item.charge)
+    mol = rhf.make_molecule(geometry, item.basis, item.charge, item.cartesian)
     what = f"{geometry.name}, basis {item.basis}"
+    bases.check_supported((mol.bas_angular(shell) for shell in range(mol.nbas)), what)
     basis, order = rhf.basis_of(mol, item.cartesian)
-    basis.check_s_and_p(what)
     reference = rhf.run_rhf(mol, what).in_aos(order, basis.ao_normalization)
     if item.seed is not None:
         basis, order, scale = bases.shuffled(basis, item.seed)
@@ -104,12 +115,12 @@ def command_line() -> argparse.ArgumentParser:
                       f"{' '.join(item.file_name for item in BENCHMARK)}) in {MADE.name}/; "
                       "those already there stay")
     parser.add_argument("--basis", metavar="NAME",
-                        help="basis name as PySCF knows it, s and p only")
+                        help="basis name as PySCF knows it, without f shells")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--cart", dest="cartesian", action="store_true", default=True,
-                      help="p functions in the order x y z (default)")
+                      help="Cartesian functions: x y z, xx xy xz yy yz zz (default)")
     form.add_argument("--spherical", dest="cartesian", action="store_false",
-                      help="p functions in the order z x y")
+                      help="spherical functions: z x y, m = 0 +1 -1 +2 -2")
     parser.add_argument("--shuffle", type=int, metavar="SEED",
                         help="shuffle shells, primitives and AOs, and spread the factors")
     parser.add_argument("--charge", type=int, default=0, metavar="Q", help="molecular charge")

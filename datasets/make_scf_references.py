@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Write tests/scf_energies.json: RHF energies of PySCF at stable minima, for the tests of the SCF.
+"""Write tests/scf_energies.json, and scf_energies_d.json of molecules with d shells: RHF energies of
+PySCF at stable minima, for the tests of the SCF.
 
 Plain python3 (3.9 or newer) is enough: the script makes datasets/.venv from requirements.txt on
-first use and runs itself there. The table MOLECULES below is the one list. Geometries are written
+first use and runs itself there. The tables MOLECULES below are the one list. Geometries are written
 in bohr with every digit; basis functions come from basis/*.json, which our own program reads too.
 Each molecule is run from several guesses; every solution is followed to one without an unstable
 direction (internal, real), and the lowest is kept.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +23,7 @@ from typing import Any
 from fmodata import DatasetError, venvrun
 
 HERE = Path(__file__).resolve().parent
-OUTPUT = HERE.parent / "tests" / "scf_energies.json"
+TESTS = HERE.parent / "tests"
 GUESSES = ("minao", "atom", "huckel", "1e")
 DESCENTS = 10
 ANGSTROM = 1 / 0.52917721092  # bohr, as PySCF and fmo have it
@@ -40,6 +42,7 @@ class Molecule:
     charge: int = 0
     xyz: str = ""
     large: bool = False  # without stability analysis
+    cartesian: Any = None  # None: as the basis set has its d shells
 
 
 def line(*parts: Any) -> Atoms:
@@ -148,23 +151,62 @@ MOLECULES = (
 )
 
 
-def basis_of(name: str, symbols: set[str]) -> dict[str, Any]:
-    """Shells of basis/<name>.json as PySCF wants them, digit for digit."""
+# d shells. Names of basis sets are spelled in several ways on purpose.
+MOLECULES_D = (
+    Molecule("H2O", "6-31G*", "Cartesian", xyz="water001"),
+    Molecule("H2O spherical", "6-31G(d)", "a Cartesian set with spherical functions",
+             xyz="water001", cartesian=False),
+    Molecule("CH2O", "6-31G(d,p)", "Cartesian", xyz="ch2o"),
+    Molecule("CO2", "6-31+G*", "Cartesian, diffuse functions", line("O", 2.196, "C", 2.196, "O")),
+    Molecule("HF", "6-31++g(d,p)", "Cartesian, diffuse functions", line("F", 1.733, "H")),
+    Molecule("N2", "6-311g*", "spherical", line("N", 2.074, "N")),
+    Molecule("C2H4", "cc-pVDZ", "general contraction", ethylene(0.0)),
+    Molecule("H2O Cartesian", "ccpvdz", "a spherical set with Cartesian functions",
+             xyz="water001", cartesian=True),
+    Molecule("NH3", "def2-SVP", "segmented", xyz="nh3"),
+    Molecule("CH3OH", "6-311G**", "spherical", xyz="ch3oh"),
+    Molecule("SiH4", "6-31G*", "third row, Cartesian", tetrahedron("Si", "H", 2.79)),
+    Molecule("PH3", "6-31G**", "third row, Cartesian", pyramid("P", "H", 2.68, 1.45)),
+    Molecule("H2S", "cc-pVDZ", "third row, general contraction", xyz="h2s"),
+    Molecule("HCl", "def2svp", "third row", line("Cl", 2.409, "H")),
+    Molecule("NaCl", "6-311G(d,p)", "third row, spherical", line("Na", 4.461, "Cl")),
+    Molecule("SO2", "6-31G(d)", "third row, hypervalent", bent("S", "O", 2.704, 119.3)),
+    Molecule("GeH4", "def2-SVP", "fourth row, 3d electrons", tetrahedron("Ge", "H", 2.882)),
+    Molecule("AsH3", "cc-pVDZ", "fourth row, general contraction", pyramid("As", "H", 2.872, 1.55)),
+    Molecule("H2Se", "6-31G**", "fourth row, Cartesian 3d", bent("Se", "H", 2.759, 90.6)),
+    Molecule("HBr", "6-311G(d)", "fourth row, spherical", xyz="hbr"),
+    Molecule("KBr", "def2-SVP", "fourth row, ionic", line("K", 5.33, "Br")),
+    Molecule("CaO", "cc-pVDZ", "fourth row, small gap", line("Ca", 3.442, "O")),
+    Molecule("Kr", "6-31G*", "atom: its guess is nearly its density", line("Kr")),
+    Molecule("ScF", "STO-3G", "transition metal", line("Sc", 3.38, "F")),
+)
+
+
+def path_of(name: str) -> Path:
+    """The file of basis/ of a name, however that is spelled."""
+    def plain(text: str) -> str:
+        return re.sub("[-_ ]", "", text.lower().replace("**", "(d,p)").replace("*", "(d)"))
+    return next(path for path in (HERE / "basis").glob("*.json") if plain(path.stem) == plain(name))
+
+
+def basis_of(name: str, symbols: set[str]) -> tuple[dict[str, Any], bool]:
+    """Shells of a set of basis/ as PySCF wants them, digit for digit; are d shells Cartesian?"""
     from pyscf.data import elements
-    data = json.loads((HERE / "basis" / f"{name.lower()}.json").read_text(encoding="utf-8"))
-    basis = {}
+    data = json.loads(path_of(name).read_text(encoding="utf-8"))
+    basis, spherical = {}, False
     for symbol in symbols:
         shells = []
         for shell in data["elements"][str(elements.charge(symbol))]["electron_shells"]:
             exponents = [float(x) for x in shell["exponents"]]
             momenta, rows = shell["angular_momentum"], shell["coefficients"]
+            spherical |= shell["function_type"] == "gto_spherical"
             if len(momenta) == 1:
                 momenta = momenta * len(rows)
             for l, row in zip(momenta, rows):
                 pairs = [[e, float(c)] for e, c in zip(exponents, row) if float(c) != 0.0]
                 shells.append([l, *pairs])
         basis[symbol] = shells
-    return basis
+    return basis, not spherical
 
 
 def stable_energy(mol: Any, guess: str) -> tuple[float, int]:
@@ -200,8 +242,11 @@ def entry(item: Molecule) -> dict[str, Any]:
         atoms = list(zip(geometry.symbols, map(tuple, geometry.coord.tolist())))
     else:
         atoms = [(symbol, tuple(map(float, place))) for symbol, place in item.atoms]
-    mol = gto.Mole(verbose=0, unit="Bohr", charge=item.charge, cart=True, atom=atoms,
-                   basis=basis_of(item.basis, {symbol for symbol, _ in atoms}))
+    basis, cartesian = basis_of(item.basis, {symbol for symbol, _ in atoms})
+    if item.cartesian is not None:
+        cartesian = item.cartesian
+    mol = gto.Mole(verbose=0, unit="Bohr", charge=item.charge, cart=cartesian, atom=atoms,
+                   basis=basis)
     mol.build()
     guesses = GUESSES[:1] if item.large else GUESSES
     runs = {guess: stable_energy(mol, guess) for guess in guesses}
@@ -213,6 +258,8 @@ def entry(item: Molecule) -> dict[str, Any]:
     print(f"{item.name:14s} {item.basis:7s} {energy:18.10f}  {text}", flush=True)
     return {"name": item.name, "basis": item.basis, "charge": item.charge, "why": item.why,
             "large": item.large, "nao": int(mol.nao), "energy": energy,
+            **({} if item.cartesian is None else
+               {"functions": "cartesian" if item.cartesian else "spherical"}),
             "symbols": [symbol for symbol, _ in atoms], "bohr": [list(xyz) for _, xyz in atoms]}
 
 
@@ -220,7 +267,7 @@ def write(path: Path, entries: list[dict[str, Any]]) -> None:
     """The file: one molecule a line."""
     import pyscf
     from fmodata import rhf
-    head = {"source": "datasets/make_scf_references.py", "method": "RHF, Cartesian",
+    head = {"source": "datasets/make_scf_references.py", "method": "RHF",
             "pyscf": pyscf.__version__, "libcint": rhf.libcint_version(), "unit": "hartree",
             "internal_stability": "verified: no negative eigenvalue at any of these energies"}
     lines = ",\n".join("  " + json.dumps(item) for item in entries)
@@ -228,15 +275,21 @@ def write(path: Path, entries: list[dict[str, Any]]) -> None:
     path.write_text(f'{body},\n "molecules": [\n{lines}\n ]\n}}\n', encoding="utf-8")
 
 
+LISTS = {"scf_energies.json": MOLECULES, "scf_energies_d.json": MOLECULES_D}
+
+
 def main() -> int:
     """Exit code 0, 2 for usage (argparse), 3 where no stable minimum was found."""
     parser = argparse.ArgumentParser(description="Write the reference energies of the SCF tests.")
-    parser.add_argument("-o", "--output", type=Path, default=OUTPUT, metavar="FILE",
-                        help="file to write (default tests/scf_energies.json)")
+    parser.add_argument("-o", "--output", type=Path, default=TESTS, metavar="FOLDER",
+                        help="where to write (default tests)")
+    parser.add_argument("--only", choices=LISTS, help="write this file alone")
     options = parser.parse_args()
     try:
         venvrun.reexec_inside(HERE / ".venv", HERE / "requirements.txt")
-        write(options.output, [entry(item) for item in MOLECULES])
+        for name, molecules in LISTS.items():
+            if options.only in (None, name):
+                write(options.output / name, [entry(item) for item in molecules])
     except (DatasetError, OSError) as error:
         print(f"make_scf_references.py: {error}", file=sys.stderr)
         return 3

@@ -1,6 +1,7 @@
 /* Checking and copying a basis, and the order of shells and functions used inside the library. */
 #include "integrals/arguments.h"
 #include "integrals/basis_internal.h"
+#include "integrals/harmonics.h"
 
 #include <limits.h>
 #include <math.h>
@@ -40,23 +41,10 @@ static int caller_functions(int cartesian, int ang_mom)
     return cartesian ? fmo_shell_functions(ang_mom) : fmo_shell_spherical(ang_mom);
 }
 
-/* Spherical functions of a d shell over Cartesian ones, in the orders of basis.h. */
-#define HALF_ROOT_3 0.86602540378443864676
-static const double harmonic[][6] = {{-0.5, 0, 0, -0.5, 0, 1},
-                                     {0, 0, 2 * HALF_ROOT_3, 0, 0, 0},
-                                     {0, 0, 0, 0, 2 * HALF_ROOT_3, 0},
-                                     {HALF_ROOT_3, 0, 0, -HALF_ROOT_3, 0, 0},
-                                     {0, 2 * HALF_ROOT_3, 0, 0, 0, 0}};
-FMO_STATIC_ASSERT(sizeof harmonic / sizeof *harmonic == 2 * FMO_ANG_MOM_MAX + 1 &&
-                      sizeof *harmonic / sizeof **harmonic == (size_t)FMO_SHELL_FUNCTIONS_MAX,
-                  "basis.c lacks the transformation of functions of the highest kind of shell "
-                  "between Cartesian and spherical")
-
 /* How much of internal function c is in the caller's function m of a shell, but for its factor. */
 static double part(int cartesian, int ang_mom, int m, int c)
 {
-    if (cartesian || fmo_shell_spherical(ang_mom) == fmo_shell_functions(ang_mom)) return m == c;
-    return harmonic[m][c];
+    return cartesian ? m == c : fmo_shell_harmonic(ang_mom, m, c);
 }
 
 /* What stands before item l of the kinds of shells in a text: nothing, commas, at last `word`. */

@@ -37,6 +37,7 @@ int main(void)
     OFFSET(fmo_basis_input, ao_shell);
     OFFSET(fmo_basis_input, ao_component);
     OFFSET(fmo_basis_input, ao_factor);
+    OFFSET(fmo_basis_input, cartesian);
     SIZE(fmo_fock_options);
     OFFSET(fmo_fock_options, mode);
     OFFSET(fmo_fock_options, reduce);

@@ -1,4 +1,4 @@
-/* The molecules of tests/scf_energies.json. */
+/* The molecules of tests/scf_energies.json and scf_energies_d.json. */
 #ifndef FMO_TESTS_SCF_LIST_H
 #define FMO_TESTS_SCF_LIST_H
 
@@ -48,7 +48,11 @@ static inline int scf_list_entry(const json_t *root, size_t k, scf_entry *entry)
             molecule.coord[3 * i + x] =
                 json_number_value(json_array_get(json_array_get(bohr, i), x));
     }
+    const char *functions = json_string_value(json_object_get(item, "functions"));
     fmo_status status = fmo_basis_set_read(entry->basis, &set, &err);
+    for (int f = 0; functions && f < FMO_FUNCTIONS_COUNT; f++)
+        if (strcmp(functions, fmo_functions_name((fmo_functions)f)) == 0)
+            fmo_basis_set_choose_functions(set, (fmo_functions)f);
     if (status == FMO_OK)
         status = fmo_dataset_create(&molecule, set, entry->charge, &entry->dataset, &err);
     CHECK(status == FMO_OK, "%s: %s", entry->name, err.message);

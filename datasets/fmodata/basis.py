@@ -1,24 +1,53 @@
-"""A Gaussian basis of s and p shells as TREXIO stores it, its analytic overlap, and shuffling.
+"""A Gaussian basis of s, p and d shells as TREXIO stores it, its analytic overlap, and shuffling.
 
 chi_i(r) = ao_normalization_i P_i(r) R(r)
 R(r) = shell_factor sum_k prim_factor_k coefficient_k exp(-exponent_k r^2)
 
-with nothing renormalised behind the file's back. P is 1 for s and, for p, x y z in a Cartesian file
-and z x y (m = 0, +1, -1) in a spherical one. Which function of its shell an AO is follows from
+with nothing renormalised behind the file's back. P is 1 for s; in a Cartesian file x y z for p and
+xx xy xz yy yz zz for d; in a spherical one z x y (m = 0, +1, -1) and the real solid harmonics of
+m = 0, +1, -1, +2, -2, sqrt(4 pi / 5) r^2 Y_2m. Which function of its shell an AO is follows from
 the order in which the AOs of that shell appear, the only thing the format says about it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Iterable
 
 import numpy as np
 
 from . import DatasetError
 
 SHELL_LETTERS = "spdfghi"
-P_AXES = {True: (0, 1, 2), False: (2, 0, 1)}  # keyed by "cartesian"
-AXIS_NAMES = {-1: "s", 0: "x", 1: "y", 2: "z"}
+LARGEST_ANG_MOM = 2
+_X, _Y, _Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+_XX, _XY, _XZ, _YY, _YZ, _ZZ = (2, 0, 0), (1, 1, 0), (1, 0, 1), (0, 2, 0), (0, 1, 1), (0, 0, 2)
+_ROOT_3 = 3.0 ** 0.5
+# P by "cartesian" and angular momentum: functions as sums of factor x^i y^j z^k.
+FUNCTIONS = {
+    True: tuple(tuple(((1.0, power),) for power in powers) for powers in (
+        ((0, 0, 0),), (_X, _Y, _Z), (_XX, _XY, _XZ, _YY, _YZ, _ZZ))),
+    False: ((((1.0, (0, 0, 0)),),),
+            (((1.0, _Z),), ((1.0, _X),), ((1.0, _Y),)),
+            (((1.0, _ZZ), (-0.5, _XX), (-0.5, _YY)), ((_ROOT_3, _XZ),), ((_ROOT_3, _YZ),),
+             ((0.5 * _ROOT_3, _XX), (-0.5 * _ROOT_3, _YY)), ((_ROOT_3, _XY),)))}
+# Where they stand in libcint and PySCF, which have p as x y z always and d as m = -2 ... 2.
+LIBCINT_PLACE = {True: ((0,), (0, 1, 2), (0, 1, 2, 3, 4, 5)),
+                 False: ((0,), (2, 0, 1), (2, 3, 1, 4, 0))}
+
+
+def libcint_factor(l: int, cartesian: bool) -> float:
+    """What libcint multiplies P by: normalised spherical harmonics, and Cartesian d as they are."""
+    return 1.0 if cartesian and l > 1 else float(np.sqrt((2 * l + 1) / (4 * np.pi)))
+
+
+def check_supported(ang_mom: Iterable[int], what: str) -> None:
+    """Refuse shells above d by name."""
+    for shell, l in enumerate(ang_mom):
+        if l > LARGEST_ANG_MOM:
+            raise DatasetError(
+                f"{what}: shell {shell} is a{'n' if l == 3 else ''} {SHELL_LETTERS[l]} shell: only "
+                "s, p and d shells are supported; choose a smaller basis")
 
 
 @dataclass(frozen=True)
@@ -43,24 +72,22 @@ class Basis:
         """Number of basis functions."""
         return len(self.ao_shell)
 
-    def check_s_and_p(self, what: str) -> None:
-        """Refuse shells above p by name."""
-        for shell, l in enumerate(self.shell_ang_mom):
-            if l > 1:
-                raise DatasetError(
-                    f"{what}: basis_shell_ang_mom[{shell}] = {l} ({SHELL_LETTERS[l]}): only s and "
-                    "p shells are supported; choose a basis without polarisation functions")
-
-    def axes(self) -> np.ndarray:
-        """Per AO: -1 for s, else 0, 1, 2 for x, y, z."""
+    def places(self) -> np.ndarray:
+        """Per AO: which function of its shell it is, in the order of FUNCTIONS."""
         seen = np.zeros(len(self.shell_ang_mom), dtype=int)
-        axes = np.empty(self.nao, dtype=int)
+        places = np.empty(self.nao, dtype=int)
         for ao, shell in enumerate(self.ao_shell):
-            axes[ao] = -1 if self.shell_ang_mom[shell] == 0 else P_AXES[self.cartesian][seen[shell]]
+            places[ao] = seen[shell]
             seen[shell] += 1
-        if np.any(seen != 2 * self.shell_ang_mom + 1):
+        if np.any(seen != [len(FUNCTIONS[self.cartesian][l]) for l in self.shell_ang_mom]):
             raise DatasetError("ao_shell: a shell has a wrong number of functions")
-        return axes
+        return places
+
+    def functions(self) -> list:
+        """Per AO: its P, from FUNCTIONS."""
+        kinds = FUNCTIONS[self.cartesian]
+        return [kinds[self.shell_ang_mom[shell]][place]
+                for shell, place in zip(self.ao_shell, self.places())]
 
     def radial(self) -> np.ndarray:
         """Per primitive: shell_factor prim_factor coefficient."""
@@ -68,32 +95,50 @@ class Basis:
 
 
 def overlap(basis: Basis) -> np.ndarray:
-    """Overlap [nao][nao] from the closed formulas for s and p Gaussians (no library involved)."""
+    """Overlap [nao][nao] from the closed formulas for Gaussians (no library involved)."""
     prims = [np.flatnonzero(basis.shell_index == s) for s in range(len(basis.shell_ang_mom))]
-    order = np.concatenate([prims[s] for s in basis.ao_shell])
-    counts = np.array([len(prims[s]) for s in basis.ao_shell])
+    monomials = [(ao, factor, power) for ao, terms in enumerate(basis.functions())
+                 for factor, power in terms]
+    ao_of = np.array([ao for ao, _, _ in monomials])
+    order = np.concatenate([prims[basis.ao_shell[ao]] for ao in ao_of])
+    counts = np.array([len(prims[basis.ao_shell[ao]]) for ao in ao_of])
     starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
-    owner = np.repeat(np.arange(basis.nao), counts)
-    axis = basis.axes()
+    owner = np.repeat(np.arange(len(monomials)), counts)
+    factors = np.array([factor for _, factor, _ in monomials]) * basis.ao_normalization[ao_of]
     a = basis.exponent[order]
-    c = basis.radial()[order] * basis.ao_normalization[owner]
-    centre = basis.coord[basis.nucleus_index[basis.ao_shell[owner]]]
-    power = (axis[owner][:, None] == np.arange(3)).astype(float)
+    c = basis.radial()[order] * factors[owner]
+    centre = basis.coord[basis.nucleus_index[basis.ao_shell[ao_of[owner]]]]
+    power = np.array([power for _, _, power in monomials])[owner]
 
-    matrix = np.empty((basis.nao, basis.nao))
-    for i in range(basis.nao):
+    first = np.flatnonzero(np.diff(ao_of, prepend=-1))  # monomial of each AO
+    matrix = np.zeros((basis.nao, basis.nao))
+    for i, ao in enumerate(ao_of):
         row = slice(starts[i], starts[i] + counts[i])
         p = a[row, None] + a
         ab = centre[starts[i]] - centre
         value = c[row, None] * c * (np.pi / p) ** 1.5
         value *= np.exp(-a[row, None] * a / p * np.sum(ab * ab, axis=1))
         for d in range(3):
-            bra, ket = power[starts[i], d], power[:, d]
             pa, pb = -a / p * ab[:, d], a[row, None] / p * ab[:, d]
-            value *= np.where(bra * ket == 1, pa * pb + 0.5 / p,
-                              np.where(bra == 1, pa, np.where(ket == 1, pb, 1.0)))
-        matrix[i] = np.add.reduceat(value.sum(axis=0), starts)
-    return matrix
+            value *= _moment(power[starts[i], d], power[:, d], pa, pb, 0.5 / p)
+        matrix[ao] += np.add.reduceat(np.add.reduceat(value.sum(axis=0), starts), first)
+    return 0.5 * (matrix + matrix.T)
+
+
+def _moment(bra: int, ket: np.ndarray, pa: np.ndarray, pb: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """Mean of (t + pa)^bra (t + pb)^ket for t with the mean 0 and the variance `half`, ket by ket."""
+    by_power = []  # over ket powers, each by Obara and Saika's recursion in the bra's
+    for k in range(LARGEST_ANG_MOM + 1):
+        table = [[np.ones_like(half)]]
+        for j in range(k):
+            row = table[0]
+            row.append(pb * row[j] + (j * half * row[j - 1] if j else 0.0))
+        for i in range(bra):
+            table.append([pa * table[i][j] + half * ((i * table[i - 1][j] if i else 0.0)
+                                                     + (j * table[i][j - 1] if j else 0.0))
+                          for j in range(k + 1)])
+        by_power.append(table[bra][k])
+    return np.choose(np.broadcast_to(ket, half.shape), by_power)
 
 
 def shuffled(basis: Basis, seed: int) -> tuple[Basis, np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ import h5py
 import numpy as np
 
 from . import DatasetError
-from .basis import overlap
+from .basis import check_supported, overlap
 from .files import FMO_MATRICES, read_basis, reference_sha256
 from .rhf import Reference, density_of, recompute
 
@@ -51,7 +51,7 @@ def check_file(path: Path) -> list[Check]:
 
 def _checks(file: h5py.File, sidecar: Path) -> Iterator[Check]:
     basis = read_basis(file)
-    basis.check_s_and_p(file.filename)
+    check_supported(basis.shell_ang_mom, file.filename)
     c, occupation = file["mo/mo_coefficient"][...], file["mo/mo_occupation"][...]
     density = density_of(c, occupation)
     own = recompute(basis, c, occupation, density)

@@ -7,18 +7,18 @@ import json
 from pathlib import Path
 from typing import Any, Iterable
 
-import h5py
-
 from . import DatasetError
 
 SUMS = "SHA256SUMS"
-SUMMED = ("*.h5", "*.json", "refused/*.h5", "xyz/*.xyz")
+SUMMED = ("*.h5", "*.json", "basis/*.json", "refused/*.h5", "xyz/*.xyz")
 BEGIN, END = "<!-- {} begin: made by the script, do not edit -->", "<!-- {} end -->"
 ROW = "| `{}` | `{}` | {}{} | {} | {} | {:.10f} | {} |"
 
 
 def update_sets(here: Path, sets: Iterable[Any]) -> None:
     """Rewrite the table of our own sets in README.md, then the sums."""
+    import h5py  # not there for the basis sets, which need the sums alone
+
     rows = ["| file | geometry | basis | nao | form | energy (hartree) | what it is for |",
             "|---|---|---|---|---|---|---|"]
     for item in sets:
@@ -34,6 +34,8 @@ def update_sets(here: Path, sets: Iterable[Any]) -> None:
 
 def update_foreign(here: Path, sets: Iterable[Any]) -> None:
     """Rewrite the table of foreign sets in README.md, then the sums."""
+    import h5py
+
     rows = ["| file | geometry | basis | nao | form | energy (hartree) | written by |",
             "|---|---|---|---|---|---|---|"]
     for item in sets:

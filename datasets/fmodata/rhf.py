@@ -14,7 +14,7 @@ import pyscf
 from pyscf import gto, scf
 
 from . import DatasetError
-from .basis import P_AXES, Basis
+from .basis import LIBCINT_PLACE, Basis, libcint_factor
 
 BOHR_IN_ANGSTROM = 0.52917721092  # CODATA 2010, also PySCF's own default
 SHORTEST_DISTANCE = 0.2           # angstrom; anything below is a mistake in the file
@@ -149,7 +149,8 @@ def basis_of(mol: gto.Mole, cartesian: bool) -> tuple[Basis, np.ndarray]:
     """The TREXIO basis of a molecule, and the PySCF AO behind each TREXIO AO.
 
     General contractions become one shell per contraction, without their zero coefficients.
-    PySCF orders p as x y z whatever its `cart` says; a spherical TREXIO file wants z x y.
+    PySCF orders p as x y z whatever its `cart` says, and d as m = -2 ... 2 without it; a spherical
+    TREXIO file wants z x y and m = 0, +1, -1, +2, -2.
     """
     shells: list[tuple[int, int]] = []
     prims: list[tuple[int, float, float, float]] = []
@@ -158,12 +159,11 @@ def basis_of(mol: gto.Mole, cartesian: bool) -> tuple[Basis, np.ndarray]:
     first = 0
     for bas in range(mol.nbas):
         l, exponents = mol.bas_angular(bas), mol.bas_exp(bas)
-        norms = gto.gto_norm(l, exponents) * np.sqrt((2 * l + 1) / (4 * np.pi))
+        norms = gto.gto_norm(l, exponents) * libcint_factor(l, cartesian)
         for coefficients in mol.bas_ctr_coeff(bas).T:
             keep = np.flatnonzero(coefficients)
             prims += [(len(shells), exponents[k], coefficients[k], norms[k]) for k in keep]
-            axes = P_AXES[cartesian] if l == 1 else range(2 * l + 1)
-            order += [first + axis for axis in axes]
+            order += [first + place for place in LIBCINT_PLACE[cartesian][l]]
             ao_shell += [len(shells)] * len(order[first:])
             shells.append((mol.bas_atom(bas), l))
             first = len(order)
@@ -191,15 +191,18 @@ def molecule_of(basis: Basis) -> tuple[gto.Mole, np.ndarray]:
     shells, used = [], zeta + 1
     for shell, (nucleus, l) in enumerate(zip(basis.nucleus_index, basis.shell_ang_mom)):
         prims = np.flatnonzero(basis.shell_index == shell)
-        angular = np.sqrt((2 * l + 1) / (4 * np.pi))  # libcint multiplies s and p by this
-        env += [basis.exponent[prims], basis.radial()[prims] / angular]
+        env += [basis.exponent[prims], basis.radial()[prims] / libcint_factor(l, basis.cartesian)]
         shells.append((nucleus, l, len(prims), 1, 0, used, used + len(prims), 0))
         used += 2 * len(prims)
-    mol = gto.Mole(verbose=0, cart=True, spin=0)
+    mol = gto.Mole(verbose=0, cart=basis.cartesian, spin=0)
     mol._atm, mol._bas = np.array(atoms, dtype=np.int32), np.array(shells, dtype=np.int32)
     mol._env, mol._built = np.concatenate(env), True
-    start = np.cumsum(2 * basis.shell_ang_mom + 1) - (2 * basis.shell_ang_mom + 1)
-    return mol, start[basis.ao_shell] + np.maximum(basis.axes(), 0)
+    in_libcint = LIBCINT_PLACE[basis.cartesian]
+    functions = np.array([len(in_libcint[l]) for l in basis.shell_ang_mom])
+    start = np.cumsum(functions) - functions
+    place = [in_libcint[basis.shell_ang_mom[shell]][k]
+             for shell, k in zip(basis.ao_shell, basis.places())]
+    return mol, start[basis.ao_shell] + np.array(place)
 
 
 def recompute(basis: Basis, mo_coefficient: np.ndarray, occupation: np.ndarray,

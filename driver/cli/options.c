@@ -29,6 +29,7 @@ CLI_CHOICES(reduces, FMO_REDUCE_COUNT, fmo_reduce, fmo_reduce);
 CLI_CHOICES(scatters, FMO_SCATTER_COUNT, fmo_scatter, fmo_scatter);
 CLI_CHOICES(commits, FMO_COMMIT_COUNT, fmo_commit, fmo_commit);
 CLI_CHOICES(integrals, FMO_INTEGRALS_COUNT, fmo_integrals, fmo_integrals);
+CLI_CHOICES(functions, FMO_FUNCTIONS_COUNT, fmo_functions, fmo_functions);
 CLI_CHOICES(guesses, FMO_SCF_GUESS_COUNT, fmo_scf_guess, fmo_scf_guess);
 CLI_CHOICES(solvers, FMO_SCF_SOLVER_COUNT, fmo_scf_solver, fmo_scf_solver);
 CLI_CHOICES(stabilities, FMO_SCF_STABILITY_COUNT, fmo_scf_stability, fmo_scf_stability);
@@ -121,6 +122,8 @@ static const cli_option option_table[] = {
      .help = "converge the closed-shell SCF (RHF) of each data set or .xyz file"},
     {"basis", 'b', CLI_TEXT, "NAME", AT(basis), .commands = SCF,
      .help = "basis set of .xyz files: a name such as 6-31g, or a .json or .gbs file"},
+    {"functions", 0, CLI_CHOICE, "FORM", AT(functions), .choices = &functions, .commands = SCF,
+     .show = cli_show_field, .help = "what d functions of .xyz files are"},
     {"charge", 0, CLI_SIGNED, "Q", AT(charge), .high = 100000, .given = AT(charge_given),
      .commands = SCF, .show = show_charge, .help = "charge of the molecule"},
     {"multiplicity", 0, CLI_COUNT, "M", AT(multiplicity), .low = 1, .high = 1000, .commands = SCF,
@@ -268,6 +271,11 @@ static fmo_status check_kind(const driver_options *options, const char *path, fm
     if (!xyz && looks_like_xyz(path))
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "%.200s: this looks like a geometry: give it a name that ends in .xyz",
+                             path);
+    if (!xyz && options->functions != FMO_FUNCTIONS_SET)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "%.200s: a data set has its own basis functions: leave out "
+                             "--functions, which is for .xyz files",
                              path);
     if (!xyz && options->basis)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <fmo/basis_set.h>
 #include <fmo/fock.h>
 #include <fmo/scf.h>
 
@@ -32,6 +33,7 @@ typedef struct driver_options {
     bool cutoff_given;           /**< an SCF has a default of its own */
     bool integrals_given;        /**< the same */
     const char *basis;           /**< name or file of a basis set, for .xyz files, or NULL */
+    fmo_functions functions;     /**< of its shells above p */
     bool charge_given;
     int charge;            /**< of the molecule, e */
     int multiplicity;      /**< 2 S + 1 */

@@ -2,18 +2,33 @@
 #include "driver/report/report.h"
 #include "driver/base/shown.h"
 #include "driver/report/host.h"
+#include "integrals/tables.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <fmo/version.h>
+
+/* "12 shells (7 s, 4 p, 1 d; Cartesian)" */
+static void print_shells(const fmo_dataset *dataset, FILE *stream)
+{
+    const fmo_basis *basis = fmo_dataset_basis(dataset);
+    const fmo_basis_input *input = fmo_dataset_basis_input(dataset);
+    int last = FMO_ANG_MOM_MAX;
+    while (last > 0 && !fmo_basis_shell_num(basis, last)) last--;
+    fprintf(stream, "%d shells (", input->shell_num);
+    for (int l = 0; l <= last; l++)
+        fprintf(stream, "%s%d %c", l ? ", " : "", fmo_basis_shell_num(basis, l),
+                fmo_shell_letter(l));
+    if (fmo_shell_functions(last) != fmo_shell_spherical(last))
+        fprintf(stream, "; %s", input->cartesian ? "Cartesian" : "spherical");
+    fputc(')', stream);
+}
 
 static void print_system(const driver_options *options, const driver_result *result, FILE *stream)
 {
     const fmo_dataset *dataset = result->dataset;
     const fmo_basis *basis = fmo_dataset_basis(dataset);
     const fmo_fock_profile *profile = &result->profile;
-    int s = fmo_basis_shell_num(basis, 0), p = fmo_basis_shell_num(basis, 1);
-    const char *basis_name = fmo_dataset_basis_name(dataset);
 
     fprintf(stream, "fmo-driver %s\n", FMO_VERSION_STRING);
     fprintf(stream, "  %-10s %s\n",
@@ -22,9 +37,11 @@ static void print_system(const driver_options *options, const driver_result *res
     fprintf(stream, "  system     %s, %d atoms", fmo_dataset_formula(dataset),
             fmo_basis_nucleus_num(basis));
     if (result->electrons >= 0) fprintf(stream, ", %d electrons", result->electrons);
-    fprintf(stream, "\n  basis      %s%s%d functions, %d shells (%d s, %d p), %d primitives\n",
-            basis_name, *basis_name ? ": " : "", result->nao, s + p, s, p,
-            fmo_basis_prim_num(basis));
+    const char *basis_name = fmo_dataset_basis_name(dataset);
+    fprintf(stream, "\n  basis      %s%s%d functions, ", basis_name, *basis_name ? ": " : "",
+            result->nao);
+    print_shells(dataset, stream);
+    fprintf(stream, ", %d primitives\n", fmo_basis_prim_num(basis));
     if (result->is_scf)
         fprintf(stream, "  guess      %s (%s)\n", fmo_scf_guess_name(options->scf_options.guess),
                 fmo_scf_guess_text(options->scf_options.guess));

@@ -2,6 +2,7 @@
 #include "driver/run/check.h"
 
 #include "driver/base/shown.h"
+#include "integrals/tables.h"
 
 #include <math.h>
 #include <omp.h>
@@ -86,13 +87,21 @@ static double seconds_of(const fmo_basis_input *in, fmo_mode mode, int threads)
     if (!prims) return NAN;
     for (int k = 0; k < in->prim_num; k++) prims[in->prim_shell[k]] += 1.0;
     for (int s = 0; s < in->shell_num; s++) {
-        const double one = prims[s] * (in->shell_ang_mom[s] ? 3.0 : 1.0);
+        const double one = prims[s] * fmo_shell_functions(in->shell_ang_mom[s]);
         sum += one;
         squares += one * one;
     }
     free(prims);
     const double pairs = 0.5 * (sum * sum + squares);
     return second * pairs * pairs / threads;
+}
+
+/* Cartesian functions, which mode reference keeps its integrals over. */
+static double cartesian_functions(const fmo_basis_input *in)
+{
+    double sum = 0.0;
+    for (int s = 0; s < in->shell_num; s++) sum += fmo_shell_functions(in->shell_ang_mom[s]);
+    return sum;
 }
 
 /* "79 MB", "2.1 GB" */
@@ -118,7 +127,7 @@ static void announce(const fmo_dataset *dataset, const fmo_fock_options *options
                      driver_progress *progress)
 {
     const int threads = fmo_fock_threads(options->threads);
-    const double n = fmo_basis_ao_num(fmo_dataset_basis(dataset));
+    const double n = cartesian_functions(fmo_dataset_basis_input(dataset));
     double bytes = 5.0 * n * n * sizeof(double); /* J, K, G, and what a build works with */
     char memory[32], time[32];
     if (options->mode == FMO_MODE_REFERENCE) bytes += pow(n, 4.0) * sizeof(double);

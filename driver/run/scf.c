@@ -13,13 +13,14 @@
 #include <fmo/molecule.h>
 #include <fmo/wavefunction.h>
 
-/* Whether the name is of a set with polarisation functions, by its usual marks. */
-static bool has_d_shells(const char *name)
+/* Whether the name is of a set with f shells on first-row atoms, by its usual marks. */
+static bool has_f_shells(const char *name)
 {
-    static const char *const families[] = {"cc-p", "aug-", "def2-", "ano-", "pc-1", "pc-2", "pc-3"};
-    bool found = strpbrk(name, "*(") != NULL;
-    for (size_t k = 0; k < sizeof families / sizeof families[0]; k++)
-        found |= strncasecmp(name, families[k], strlen(families[k])) == 0;
+    static const char *const marks[] = {"tz",   "qz",   "5z",   "6z",      "2df",    "3df",
+                                        "pc-2", "pc-3", "pc-4", "pcseg-2", "pcseg-3"};
+    bool found = false;
+    for (size_t k = 0; k < sizeof marks / sizeof marks[0]; k++)
+        found |= strcasestr(name, marks[k]) != NULL;
     return found;
 }
 
@@ -30,12 +31,11 @@ static fmo_status read_basis(const char *name, fmo_basis_set **set, fmo_error *e
     const fmo_status status = fmo_basis_set_read(name, set, &why);
     if (status == FMO_OK) return FMO_OK;
     const char *others = strstr(why.message, "choose one of");
-    if (others && has_d_shells(name))
-        return fmo_error_set(
-            err, status,
-            "basis set '%.64s' needs d shells for its polarisation functions: this "
-            "build supports s and p; %s",
-            name, others);
+    if (others && has_f_shells(name))
+        return fmo_error_set(err, status,
+                             "basis set '%.64s' needs f shells for its polarisation functions: "
+                             "this build supports s, p and d; %s",
+                             name, others);
     return fmo_error_set(err, status, "%s", why.message);
 }
 
@@ -46,6 +46,7 @@ static fmo_status read_geometry(const driver_options *options, const char *path,
     fmo_basis_set *set = NULL;
     fmo_status status = fmo_molecule_read_xyz(path, &molecule, err);
     if (status == FMO_OK) status = read_basis(options->basis, &set, err);
+    fmo_basis_set_choose_functions(set, options->functions);
     if (status == FMO_OK) status = fmo_dataset_create(molecule, set, options->charge, dataset, err);
     fmo_basis_set_destroy(set);
     fmo_molecule_destroy(molecule);

@@ -1,7 +1,8 @@
 /* Superposition of atomic densities. Each distinct atom gets an SCF of its own in its own shells:
  * functions of each angular momentum apart, orbitals filled with the electrons of the neutral
  * ground state spread evenly over the functions of a shell, which keeps density and Fock matrix
- * spherical. */
+ * spherical. Where a basis has Cartesian d functions, the atom does with the five spherical ones of
+ * each shell: xx + yy + zz stays empty. */
 #include <fmo/one_electron.h>
 #include <fmo/scf.h>
 
@@ -12,19 +13,26 @@
 #include "driver/scf/diis.h"
 #include "driver/scf/linalg.h"
 #include "integrals/arguments.h"
-#include "integrals/tables.h"
+#include "integrals/harmonics.h"
 
 enum { ATOM_CYCLES = 50, CHANNELS = FMO_SHELL_KIND_COUNT, SHELLS = 256 };
 static const double atom_gradient = 1e-6; /* a guess needs no more */
 
 /* Electrons of a neutral atom by angular momentum, in the order in which shells fill (those of
- * kinds that there are not are passed over). */
+ * kinds that there are not are passed over), and the atoms in which d electrons take the place of
+ * those of the s shell above. Ground states: A. Kramida, Yu. Ralchenko, J. Reader, NIST ASD Team,
+ * Atomic Spectra Database. */
 static void ground_state(double charge, double electrons[CHANNELS])
 {
     static const struct {
         int l, capacity;
     } filling[] = {{0, 2}, {0, 2},  {1, 6}, {0, 2}, {1, 6},  {0, 2},  {2, 10}, {1, 6},
                    {0, 2}, {2, 10}, {1, 6}, {0, 2}, {3, 14}, {2, 10}, {1, 6},  {0, 2}};
+    static const struct {
+        int charge, from_s_to_d;
+    } irregular[] = {{24, 1}, {29, 1}, {41, 1}, {42, 1}, {44, 1},
+                     {45, 1}, {46, 2}, {47, 1}, {78, 1}, {79, 1}};
+    enum { S = 0, D = 2 };
     double left = fmax(0.0, charge);
     for (int l = 0; l < CHANNELS; l++) electrons[l] = 0.0;
     for (size_t k = 0; k < sizeof filling / sizeof filling[0]; k++) {
@@ -32,19 +40,26 @@ static void ground_state(double charge, double electrons[CHANNELS])
         if (filling[k].l < CHANNELS) electrons[filling[k].l] += here;
         left -= here;
     }
+    for (size_t k = 0; k < sizeof irregular / sizeof irregular[0]; k++) {
+        const int moved = charge == irregular[k].charge ? irregular[k].from_s_to_d : 0;
+        electrons[S] -= moved;
+        electrons[D] += moved;
+    }
 }
 
 typedef struct atom {
-    int n;                /* functions: shells of s, then x, y, z of each shell of p, ... */
+    int nao;              /* functions of the basis: fmo_basis_atom */
+    int n;                /* spherical functions: shells of s, then x, y, z of each of p, ... */
+    double *T;            /* [n][nao] these over those, by columns; NULL: they are the same */
     int shells[CHANNELS]; /* by angular momentum */
     double electrons[CHANNELS];
-    double *X[CHANNELS]; /* [shells][shells] orthogonal functions of a channel, by columns */
-    double *S, *H, *D, *J, *K, *F, *work; /* [n][n], work two of them */
-    double *past_fock, *past_error;       /* [FMO_DIIS_MAX][n][n] */
+    double *X[CHANNELS];   /* [shells][shells] orthogonal functions of a channel, by columns */
+    double *S, *H, *D, *F; /* [n][n] */
+    double *density, *J, *K, *work; /* [nao][nao], work two of them */
+    double *past_fock, *past_error; /* [FMO_DIIS_MAX][n][n] */
 } atom;
 
-/* First function of a shell of a channel, which are a caller's (fmo_basis_atom); component c is c
- * further on. */
+/* First spherical function of a shell of a channel; component c is c further on. */
 static size_t function_of(const atom *a, int l, int shell)
 {
     int before = 0;
@@ -68,6 +83,42 @@ static void scatter(const atom *a, int l, const double *block, double *matrix)
             for (size_t c = 0; c < (size_t)fmo_shell_spherical(l); c++)
                 matrix[(function_of(a, l, s) + c) * (size_t)a->n + function_of(a, l, t) + c] =
                     block[s * a->shells[l] + t];
+}
+
+/* T: where the functions of the basis are Cartesian. */
+static void fill_transformation(const atom *a)
+{
+    size_t row = 0, column = 0;
+    for (int l = 0; l < CHANNELS; l++)
+        for (int s = 0; s < a->shells[l]; s++) {
+            for (int m = 0; m < fmo_shell_spherical(l); m++)
+                for (int c = 0; c < fmo_shell_functions(l); c++)
+                    a->T[row + (size_t)m + (column + (size_t)c) * (size_t)a->n] =
+                        fmo_shell_harmonic(l, m, c);
+            row += (size_t)fmo_shell_spherical(l);
+            column += (size_t)fmo_shell_functions(l);
+        }
+}
+
+/* An operator over the functions of the basis -> over spherical ones, in place. */
+static void to_spherical(fmo_linalg *la, const atom *a, double *M)
+{
+    if (!a->T) return;
+    la->ops->multiply(la, 'N', 'N', a->n, a->nao, a->nao, 1.0, a->T, M, 0.0, a->work);
+    la->ops->multiply(la, 'N', 'T', a->n, a->n, a->nao, 1.0, a->work, a->T, 0.0, M);
+    la->ops->fold(la, a->n, 0.5, 1.0, M);
+}
+
+/* a->D over the functions of the basis, in a->density. */
+static void spread_density(fmo_linalg *la, const atom *a)
+{
+    if (!a->T) {
+        memcpy(a->density, a->D, (size_t)a->n * (size_t)a->n * sizeof *a->D);
+        return;
+    }
+    la->ops->multiply(la, 'T', 'N', a->nao, a->n, a->n, 1.0, a->T, a->D, 0.0, a->work);
+    la->ops->multiply(la, 'N', 'N', a->nao, a->nao, a->n, 1.0, a->work, a->T, 0.0, a->density);
+    la->ops->fold(la, a->nao, 0.5, 1.0, a->density);
 }
 
 /* X^T M X of a channel's block, in place; temporary as large. */
@@ -126,13 +177,15 @@ static void shift(double *past, size_t size)
 
 static void converge_atom(fmo_linalg *la, const atom *a, fmo_fock_plan *plan)
 {
-    const size_t size = (size_t)a->n * (size_t)a->n;
+    const size_t size = (size_t)a->n * (size_t)a->n, full = (size_t)a->nao * (size_t)a->nao;
     fill_orbitals(la, a, a->H, a->D);
     for (int cycle = 0, held = 0; cycle < ATOM_CYCLES && la->error.status == FMO_OK; cycle++) {
-        la->ops->fock(la, plan, a->D, a->J, a->K);
+        spread_density(la, a);
+        la->ops->fock(la, plan, a->density, a->J, a->K);
+        la->ops->add(la, full, -0.5, a->K, 1.0, a->J);
+        to_spherical(la, a, a->J);
         la->ops->add(la, size, 1.0, a->H, 0.0, a->F);
         la->ops->add(la, size, 1.0, a->J, 1.0, a->F);
-        la->ops->add(la, size, -0.5, a->K, 1.0, a->F);
         if (held == FMO_DIIS_MAX) {
             shift(a->past_fock, size);
             shift(a->past_error, size);
@@ -149,6 +202,7 @@ static void converge_atom(fmo_linalg *la, const atom *a, fmo_fock_plan *plan)
         la->ops->combine(la, size, held, a->past_fock, c, a->F);
         fill_orbitals(la, a, a->F, a->D);
     }
+    spread_density(la, a);
 }
 
 /* Orthogonal functions of all channels. @return 0 if functions are linearly dependent */
@@ -162,7 +216,7 @@ static int orthogonalise(fmo_linalg *la, const atom *a)
     return 1;
 }
 
-/* The density of an atom whose arrays are there, into a->D. */
+/* The density of an atom whose arrays are there, into a->density. */
 static fmo_status atomic_density(fmo_linalg *la, const fmo_basis *one, atom *a, fmo_error *err)
 {
     fmo_fock_options options;
@@ -176,7 +230,9 @@ static fmo_status atomic_density(fmo_linalg *la, const fmo_basis *one, atom *a, 
     if (status == FMO_OK) status = fmo_nuclear_attraction(one, a->J, err);
     if (status == FMO_OK) status = fmo_fock_plan_create(one, &options, &plan, err);
     if (status == FMO_OK) {
-        la->ops->add(la, (size_t)a->n * (size_t)a->n, 1.0, a->J, 1.0, a->H);
+        la->ops->add(la, (size_t)a->nao * (size_t)a->nao, 1.0, a->J, 1.0, a->H);
+        to_spherical(la, a, a->S);
+        to_spherical(la, a, a->H);
         /* An atom without a density is a poorer guess and no error. */
         if (orthogonalise(la, a)) converge_atom(la, a, plan);
         status = la->error.status;
@@ -188,22 +244,27 @@ static fmo_status atomic_density(fmo_linalg *la, const fmo_basis *one, atom *a, 
 
 static fmo_status one_atom(fmo_linalg *la, const fmo_basis *one, double *density, fmo_error *err)
 {
-    atom a = {.n = fmo_basis_ao_num(one), .D = density};
-    const size_t size = (size_t)a.n * (size_t)a.n;
+    atom a = {.nao = fmo_basis_ao_num(one), .density = density};
+    const size_t size = (size_t)a.nao * (size_t)a.nao;
     for (int l = 0; l < CHANNELS; l++) {
         a.shells[l] = fmo_basis_shell_num(one, l);
+        a.n += a.shells[l] * fmo_shell_spherical(l);
         if (a.shells[l] > SHELLS) return FMO_OK; /* left without a density */
     }
-    double *memory = calloc((7 + CHANNELS + 2 * FMO_DIIS_MAX) * size, sizeof *memory);
+    double *memory = calloc((9 + CHANNELS + 2 * FMO_DIIS_MAX) * size, sizeof *memory);
     if (!memory)
-        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for an atom of %d functions", a.n);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for an atom of %d functions", a.nao);
     ground_state(round(fmo_basis_nucleus_charge(one, 0)), a.electrons);
     double *next = memory;
-    double **const parts[] = {&a.S, &a.H, &a.J, &a.K, &a.F, &a.work};
+    double **const parts[] = {&a.S, &a.H, &a.D, &a.J, &a.K, &a.F, &a.T, &a.work};
     for (int l = 0; l < CHANNELS; l++, next += size) a.X[l] = next;
     for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++, next += size) *parts[p] = next;
     a.past_fock = next + size; /* work has two */
     a.past_error = a.past_fock + FMO_DIIS_MAX * size;
+    if (a.nao != a.n)
+        fill_transformation(&a);
+    else
+        a.T = NULL;
     const fmo_status status = atomic_density(la, one, &a, err);
     free(memory);
     return status;

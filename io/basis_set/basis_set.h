@@ -36,13 +36,38 @@ FMO_API int fmo_basis_set_shell_num(const fmo_basis_set *set, int number);
  *  @param[out] text  of size bytes */
 FMO_API void fmo_basis_set_list(char *text, size_t size);
 
+/* X(enumerator, name, what it means), for options of programs */
+#define FMO_FUNCTIONS_TABLE(X)                                           \
+    X(FMO_FUNCTIONS_SET, "set", "as the basis set has them")             \
+    X(FMO_FUNCTIONS_CARTESIAN, "cartesian", "xx xy xz yy yz zz: 6 of d") \
+    X(FMO_FUNCTIONS_SPHERICAL, "spherical", "m = 0 +1 -1 +2 -2: 5 of d")
+
+#define FMO_FUNCTIONS_ROW(e, name, text) e,
+/** What the functions of shells above p are in a data set made with a basis set. FMO_FUNCTIONS_SET:
+ *  what its file says; of d shells of which it says nothing (Gaussian's format) spherical, as in
+ *  Gaussian; Cartesian in a data set without such shells. */
+typedef enum fmo_functions {
+    FMO_FUNCTIONS_TABLE(FMO_FUNCTIONS_ROW) FMO_FUNCTIONS_COUNT
+} fmo_functions;
+#undef FMO_FUNCTIONS_ROW
+
+/** "set", "cartesian", "spherical"; NULL for what is none. */
+FMO_API const char *fmo_functions_name(fmo_functions functions);
+FMO_API const char *fmo_functions_text(fmo_functions functions); /**< a line about it, or NULL */
+
+/** Other functions than the set's. A set that is NULL is left alone. */
+FMO_API void fmo_basis_set_choose_functions(fmo_basis_set *set, fmo_functions functions);
+
 /** A data set without a density: the molecule's nuclei, on each the shells of its element.
- *  Primitives are normalised, then the contracted functions. AO order: nucleus by nucleus, the s
- *  shells of the set, then its p shells, each x, y, z. fmo_dataset_density() is NULL,
+ *  Primitives are normalised, then every function. AO order: nucleus by nucleus, the s shells of
+ *  the set, then its p shells, then its d shells; the functions of a shell as TREXIO has them: x y
+ * z and xx xy xz yy yz zz if Cartesian, z x y and m = 0 +1 -1 +2 -2 if spherical
+ *  (fmo_basis_set_choose_functions). fmo_dataset_density() is NULL,
  *  fmo_dataset_path() and sha256 are those of the molecule's file ("" without).
  *  @param[in] charge  of the molecule, in units of e; the electrons must be even in number
- *  @return FMO_OK, FMO_ERR_INPUT (element not in the set, shells other than s and p, odd electron
- *          number, a molecule that makes no sense), FMO_ERR_ARGUMENT (NULL), FMO_ERR_MEMORY */
+ *  @return FMO_OK, FMO_ERR_INPUT (element not in the set, shells above d, d shells partly Cartesian
+ * and partly spherical, odd electron number, a molecule that makes no sense), FMO_ERR_ARGUMENT
+ * (NULL), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_dataset_create(const fmo_molecule *molecule, const fmo_basis_set *set,
                                       int charge, fmo_dataset **dataset, fmo_error *err);
 

@@ -13,19 +13,26 @@ enum {
     FMO_SHELL_LINES = 10000,     /* the same with those whose coefficient is 0 */
     FMO_SET_SHELLS_MOST = 100000 /* of all elements */
 };
+
+/* What the functions of a shell above p are, by the file. */
+typedef enum fmo_set_form { FMO_FORM_OPEN, FMO_FORM_CARTESIAN, FMO_FORM_SPHERICAL } fmo_set_form;
+
 #define FMO_EXPONENT_LEAST   1e-10 /* bohr^-2, as fmo_basis_create has it */
 #define FMO_EXPONENT_MOST    1e12
 #define FMO_COEFFICIENT_MOST 1e10
 
 typedef struct fmo_set_shell {
     int number;  /* of the element */
-    int ang_mom; /* shells above p are kept for their name alone, without primitives */
+    int ang_mom; /* shells above FMO_ANG_MOM_MAX are kept for their name alone, without primitives
+                  */
+    fmo_set_form form;
     int prim_begin, prim_num;
 } fmo_set_shell;
 
 struct fmo_basis_set {
     char name[64];
     char *path;
+    fmo_functions functions;            /* the caller's choice */
     bool has_ecp[FMO_ELEMENT_MOST + 1]; /* the set wants an effective core potential there */
     int shell_num, prim_num;
     int shell_room, prim_room;
@@ -42,8 +49,8 @@ char fmo_ang_mom_letter(int ang_mom);
  * out, and do not count. where: how messages call it ("line 7", "elements/8/electron_shells[0]").
  * FMO_OK, FMO_ERR_INPUT (values out of range) or FMO_ERR_MEMORY. */
 fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, const char *where,
-                                   int number, int ang_mom, int n, const double *exponent,
-                                   const double *coefficient);
+                                   int number, int ang_mom, fmo_set_form form, int n,
+                                   const double *exponent, const double *coefficient);
 
 /* Shell s, once more for another element. FMO_OK, FMO_ERR_INPUT (too many) or FMO_ERR_MEMORY. */
 fmo_status fmo_basis_set_repeat_shell(fmo_basis_set *set, const fmo_text *text, int s, int number);

@@ -1,6 +1,10 @@
-/* A data set of a molecule and a basis set: on each nucleus the shells of its element. */
+/* A data set of a molecule and a basis set: on each nucleus the shells of its element. The
+ * functions of a shell are ordered as in a TREXIO file (io/dataset/order.h), in which it may be
+ * written. */
 #include "io/basis_set/basis_set_internal.h"
+#include "io/basis_set/norm.h"
 #include "io/dataset/dataset_internal.h"
+#include "io/dataset/order.h"
 #include "io/text/file.h"
 #include "integrals/arguments.h"
 #include "integrals/tables.h"
@@ -16,7 +20,8 @@ typedef struct maker {
     const fmo_basis_set *set;
     int first[FMO_ELEMENT_MOST + 1];  /* its first shell */
     int shells[FMO_ELEMENT_MOST + 1]; /* number of its shells, all neighbours */
-    char label[128];                  /* the molecule, for messages */
+    bool cartesian;
+    char label[128]; /* the molecule, for messages */
     fmo_dataset *d;
     fmo_error *err;
 } maker;
@@ -56,7 +61,7 @@ static fmo_status check_molecule(maker *m)
     return FMO_OK;
 }
 
-/* Every element of the molecule is in the set, with s and p shells alone. */
+/* Every element of the molecule is in the set, with shells that there are. */
 static fmo_status check_set(maker *m)
 {
     for (int s = m->set->shell_num - 1; s >= 0; s--) {
@@ -79,11 +84,34 @@ static fmo_status check_set(maker *m)
             if (l > FMO_ANG_MOM_MAX)
                 return INPUT(m,
                              "%s: shell %d of %s in basis set %s is a %c shell, and this build "
-                             "supports s and p; choose a set without polarisation such as STO-3G, "
-                             "3-21G or 6-31G",
+                             "supports s, p and d; choose a smaller set such as 6-31G(d,p), "
+                             "cc-pVDZ or def2-SVP",
                              m->label, s + 1, symbol, m->set->name, fmo_ang_mom_letter(l));
         }
     }
+    return FMO_OK;
+}
+
+/* Cartesian or spherical, for all shells of a data set. */
+static fmo_status choose_form(maker *m)
+{
+    int elements[] = {[FMO_FORM_OPEN] = 0, [FMO_FORM_CARTESIAN] = 0, [FMO_FORM_SPHERICAL] = 0};
+    for (int i = 0; i < m->molecule->nucleus_num; i++) {
+        const int z = m->molecule->number[i];
+        for (int s = m->first[z]; s < m->first[z] + m->shells[z]; s++)
+            if (fmo_shell_has_forms(m->set->shell[s].ang_mom)) elements[m->set->shell[s].form] = z;
+    }
+    const int cartesian = elements[FMO_FORM_CARTESIAN], spherical = elements[FMO_FORM_SPHERICAL];
+    if (m->set->functions != FMO_FUNCTIONS_SET)
+        m->cartesian = m->set->functions == FMO_FUNCTIONS_CARTESIAN;
+    else if (cartesian && spherical)
+        return INPUT(m,
+                     "%s: basis set %s has Cartesian functions for %s and spherical ones for %s; "
+                     "choose one of the two for all (fmo-driver: --functions)",
+                     m->label, m->set->name, fmo_element_symbol(cartesian),
+                     fmo_element_symbol(spherical));
+    else
+        m->cartesian = !spherical && !elements[FMO_FORM_OPEN];
     return FMO_OK;
 }
 
@@ -115,7 +143,7 @@ static sizes count_functions(const maker *m)
         for (int s = m->first[z]; s < m->first[z] + m->shells[z]; s++) {
             n.shells++;
             n.prims += m->set->shell[s].prim_num;
-            n.aos += fmo_shell_spherical(m->set->shell[s].ang_mom);
+            n.aos += fmo_shell_functions_of(m->set->shell[s].ang_mom, m->cartesian);
         }
     }
     return n;
@@ -127,18 +155,20 @@ typedef struct arrays {
     int *shell_nucleus, *shell_ang_mom, *prim_shell, *ao_shell, *ao_component;
 } arrays;
 
-static void fill_shell(const fmo_set_shell *shell, const fmo_basis_set *set, int nucleus, sizes *at,
+static void fill_shell(const maker *m, const fmo_set_shell *shell, int nucleus, sizes *at,
                        arrays *a)
 {
+    const fmo_basis_set *set = m->set;
     for (int k = 0; k < shell->prim_num; k++, at->prims++) {
         a->prim_shell[at->prims] = (int)at->shells;
         a->exponent[at->prims] = set->exponent[shell->prim_begin + k];
         a->coefficient[at->prims] = set->coefficient[shell->prim_begin + k];
     }
-    for (int c = 0; c < fmo_shell_spherical(shell->ang_mom); c++, at->aos++) {
+    for (int k = 0; k < fmo_shell_functions_of(shell->ang_mom, m->cartesian); k++, at->aos++) {
+        const int component = fmo_file_component(shell->ang_mom, k, m->cartesian);
         a->ao_shell[at->aos] = (int)at->shells;
-        a->ao_component[at->aos] = c;
-        a->factor[at->aos] = 1.0;
+        a->ao_component[at->aos] = component;
+        a->factor[at->aos] = fmo_function_norm(shell->ang_mom, component, m->cartesian);
     }
     a->shell_nucleus[at->shells] = nucleus;
     a->shell_ang_mom[at->shells++] = shell->ang_mom;
@@ -152,7 +182,7 @@ static void fill_functions(const maker *m, arrays *a)
         a->charge[i] = z;
         for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++)
             for (int s = m->first[z]; s < m->first[z] + m->shells[z]; s++)
-                if (m->set->shell[s].ang_mom == l) fill_shell(&m->set->shell[s], m->set, i, &at, a);
+                if (m->set->shell[s].ang_mom == l) fill_shell(m, &m->set->shell[s], i, &at, a);
     }
     memcpy(a->coord, m->molecule->coord, 3 * (size_t)m->molecule->nucleus_num * sizeof(double));
 }
@@ -189,7 +219,8 @@ static fmo_status make_basis(maker *m)
                                     .ao_num = (int)n.aos,
                                     .ao_shell = a.ao_shell,
                                     .ao_component = a.ao_component,
-                                    .ao_factor = a.factor};
+                                    .ao_factor = a.factor,
+                                    .cartesian = m->cartesian};
     if (!a.charge || !a.coord || !a.exponent || !a.coefficient || !a.factor || !a.shell_nucleus ||
         !a.shell_ang_mom || !a.prim_shell || !a.ao_shell || !a.ao_component)
         return no_memory(m);
@@ -207,7 +238,7 @@ static fmo_status finish(maker *m)
     fmo_dataset *d = m->d;
     d->nao = d->input.ao_num;
     d->nucleus_num = d->input.nucleus_num;
-    d->cartesian = true;
+    d->cartesian = m->cartesian;
     d->path = strdup(m->molecule->path ? m->molecule->path : "");
     memcpy(d->sha256, m->molecule->sha256, sizeof d->sha256);
     d->density_source = "none";
@@ -238,6 +269,7 @@ fmo_status fmo_dataset_create(const fmo_molecule *molecule, const fmo_basis_set 
     fmo_path_label(molecule->path ? molecule->path : "molecule", m.label, sizeof m.label);
     status = m.d ? check_molecule(&m) : no_memory(&m);
     if (status == FMO_OK) status = check_set(&m);
+    if (status == FMO_OK) status = choose_form(&m);
     if (status == FMO_OK) status = count_electrons(&m, charge);
     if (status == FMO_OK) status = make_basis(&m);
     if (status == FMO_OK) status = finish(&m);

@@ -69,14 +69,19 @@ static fmo_status read_ang_moms(const parser *p, const json_t *shell, int ang_mo
     return FMO_OK;
 }
 
-static fmo_status check_function_type(const parser *p, const json_t *shell)
+static fmo_status read_function_type(const parser *p, const json_t *shell, fmo_set_form *form)
 {
-    static const char *const gaussian[] = {"gto", "gto_cartesian", "gto_spherical"};
+    static const char *const gaussian[] = {[FMO_FORM_OPEN] = "gto",
+                                           [FMO_FORM_CARTESIAN] = "gto_cartesian",
+                                           [FMO_FORM_SPHERICAL] = "gto_spherical"};
     const json_t *type = json_object_get(shell, "function_type");
+    *form = FMO_FORM_OPEN;
     if (!type) return FMO_OK;
     const char *text = json_string_value(type);
-    for (size_t i = 0; text && i < sizeof gaussian / sizeof gaussian[0]; i++)
+    for (size_t i = 0; text && i < sizeof gaussian / sizeof gaussian[0]; i++) {
+        *form = (fmo_set_form)i;
         if (strcmp(text, gaussian[i]) == 0) return FMO_OK;
+    }
     char quote[FMO_QUOTE_SIZE];
     return INPUT(p, "%s/function_type = '%s': only Gaussians ('gto') are supported", p->where,
                  fmo_text_quote((fmo_word){text ? text : "", text ? strlen(text) : 0}, quote));
@@ -85,10 +90,11 @@ static fmo_status check_function_type(const parser *p, const json_t *shell)
 static fmo_status read_shell(parser *p, const json_t *shell)
 {
     int ang_mom[8], shared = 0;
+    fmo_set_form form;
     const json_t *exponents = json_object_get(shell, "exponents");
     const json_t *coefficients = json_object_get(shell, "coefficients");
     size_t n = json_array_size(exponents), rows = json_array_size(coefficients);
-    fmo_status status = check_function_type(p, shell);
+    fmo_status status = read_function_type(p, shell, &form);
     if (status == FMO_OK) status = read_ang_moms(p, shell, ang_mom, &shared);
     if (status != FMO_OK) return status;
     if (n < 1 || n > FMO_SHELL_LINES)
@@ -106,7 +112,7 @@ static fmo_status read_shell(parser *p, const json_t *shell)
         status = read_reals(p, name, json_array_get(coefficients, row), (int)n, coefficient);
         if (status == FMO_OK)
             status = fmo_basis_set_add_shell(p->set, p->text, p->where, p->number,
-                                             ang_mom[shared > 1 ? row : 0], (int)n, exponent,
+                                             ang_mom[shared > 1 ? row : 0], form, (int)n, exponent,
                                              coefficient);
     }
     free(exponent);

@@ -16,12 +16,21 @@ enum { NAME_SIZE = 64, NAMES_MOST = 512 };
 static const char *const suffixes[] = {".json", ".gbs", ".g94", ".bas"};
 enum { SUFFIX_COUNT = sizeof suffixes / sizeof suffixes[0] };
 
-/* "STO-3G", "sto 3g" -> "sto3g" */
+/* "STO-3G", "sto 3g" -> "sto3g"; "6-31G*", "6-31G**" -> "631g(d)", "631g(d,p)". A text that is too
+ * long is cut. */
 static void plain_name(const char *name, size_t size, char plain[NAME_SIZE])
 {
     size_t n = 0;
-    for (size_t i = 0; i < size && n + 1 < NAME_SIZE; i++)
-        if (!strchr("-_ ", name[i])) plain[n++] = (char)tolower((unsigned char)name[i]);
+    for (size_t i = 0; i < size; i++) {
+        const bool star = name[i] == '*', stars = star && i + 1 < size && name[i + 1] == '*';
+        char letter[2] = {(char)tolower((unsigned char)name[i]), '\0'};
+        const char *text = stars ? "(d,p)" : star ? "(d)" : letter;
+        const size_t length = strchr("-_ ", name[i]) ? 0 : strlen(text);
+        if (n + length >= NAME_SIZE) break;
+        memcpy(plain + n, text, length);
+        n += length;
+        i += stars;
+    }
     plain[n] = '\0';
 }
 
@@ -132,7 +141,7 @@ void fmo_basis_set_list(char *text, size_t size)
 
 static fmo_status unknown_name(const char *name, fmo_error *err)
 {
-    char known[320], shown[44];
+    char known[360], shown[44];
     snprintf(shown, sizeof shown, "%.40s", name);
     fmo_text_harmless(shown);
     fmo_basis_set_list(known, sizeof known);

@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-FMO_STATIC_ASSERT(FMO_SHELL_KIND_COUNT == 2, "norm.c: norms of primitives, for s and p alone")
-
+/* <g|g> = (pi / 2a)^(3/2) (2l - 1)!! / (4a)^l; of spherical functions of l the same */
 double fmo_primitive_norm(int ang_mom, double exponent)
 {
     double norm = pow(2.0 * exponent / M_PI, 0.75);
-    return ang_mom ? 2.0 * sqrt(exponent) * norm : norm;
+    for (int k = 1; k <= ang_mom; k++) norm *= 2.0 * sqrt(exponent / (2 * k - 1));
+    return norm;
 }
 
 double fmo_contraction_overlap(int ang_mom, int n, const double *exponent,
@@ -24,4 +24,14 @@ double fmo_contraction_overlap(int ang_mom, int n, const double *exponent,
         }
     }
     return sum;
+}
+
+/* <x^a y^b z^c g|x^a y^b z^c g> goes as (2a - 1)!! (2b - 1)!! (2c - 1)!! */
+double fmo_function_norm(int ang_mom, int c, bool cartesian)
+{
+    double ratio = 1.0;
+    for (int k = 1; k <= ang_mom && cartesian; k++) ratio *= 2 * k - 1;
+    for (int axis = 0; axis < 3 && cartesian; axis++)
+        for (int k = 1; k <= fmo_shell_power(ang_mom, c, axis); k++) ratio /= 2 * k - 1;
+    return sqrt(ratio);
 }

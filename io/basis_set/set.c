@@ -44,8 +44,8 @@ static fmo_status make_room(fmo_basis_set *set, const fmo_text *text, int n)
 }
 
 fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, const char *where,
-                                   int number, int ang_mom, int n, const double *exponent,
-                                   const double *coefficient)
+                                   int number, int ang_mom, fmo_set_form form, int n,
+                                   const double *exponent, const double *coefficient)
 {
     const char *symbol = fmo_element_symbol(number);
     const char letter = fmo_ang_mom_letter(ang_mom);
@@ -77,7 +77,7 @@ fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, con
     }
     fmo_status status = make_room(set, text, used);
     if (status != FMO_OK) return status;
-    fmo_set_shell shell = {number, ang_mom, set->prim_num, 0};
+    fmo_set_shell shell = {number, ang_mom, form, set->prim_num, 0};
     double norm = ang_mom <= FMO_ANG_MOM_MAX
                       ? fmo_contraction_overlap(ang_mom, used, used_exponent, used_coefficient)
                       : 1.0;
@@ -121,6 +121,26 @@ const char *fmo_basis_set_name(const fmo_basis_set *set)
 {
     return set ? set->name : NULL;
 }
+void fmo_basis_set_choose_functions(fmo_basis_set *set, fmo_functions functions)
+{
+    if (set) set->functions = functions;
+}
+
+const char *fmo_functions_name(fmo_functions functions)
+{
+#define ROW(e, name, text) [e] = name,
+    static const char *const names[] = {FMO_FUNCTIONS_TABLE(ROW)};
+#undef ROW
+    return (int)functions >= 0 && functions < FMO_FUNCTIONS_COUNT ? names[functions] : NULL;
+}
+const char *fmo_functions_text(fmo_functions functions)
+{
+#define ROW(e, name, text) [e] = text,
+    static const char *const texts[] = {FMO_FUNCTIONS_TABLE(ROW)};
+#undef ROW
+    return (int)functions >= 0 && functions < FMO_FUNCTIONS_COUNT ? texts[functions] : NULL;
+}
+
 const char *fmo_basis_set_path(const fmo_basis_set *set)
 {
     return set ? set->path : NULL;

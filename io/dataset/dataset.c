@@ -196,7 +196,10 @@ const char *fmo_dataset_formula(const fmo_dataset *dataset)
 
 void fmo_dataset_ao_label(const fmo_dataset *dataset, int ao, char *text, size_t size)
 {
-    static const char *const function[][3] = {{"s", "s", "s"}, {"px", "py", "pz"}};
+    static const char *const function[][2][6] = {
+        {{"s"}, {"s"}},
+        {{"px", "py", "pz"}, {"px", "py", "pz"}},
+        {{"d0", "d+1", "d-1", "d+2", "d-2"}, {"dxx", "dxy", "dxz", "dyy", "dyz", "dzz"}}};
     FMO_STATIC_ASSERT(sizeof function / sizeof *function == FMO_SHELL_KIND_COUNT,
                       "dataset.c: names of functions")
     if (!text || !size) return;
@@ -207,5 +210,5 @@ void fmo_dataset_ao_label(const fmo_dataset *dataset, int ao, char *text, size_t
     const fmo_basis_input *input = &dataset->input;
     int shell = input->ao_shell[ao], nucleus = input->shell_nucleus[shell];
     snprintf(text, size, "%d %s %s", nucleus, fmo_element_symbol(dataset->number[nucleus]),
-             function[input->shell_ang_mom[shell]][input->ao_component[ao]]);
+             function[input->shell_ang_mom[shell]][input->cartesian != 0][input->ao_component[ao]]);
 }

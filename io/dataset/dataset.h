@@ -65,8 +65,9 @@ FMO_API double fmo_dataset_reference_energy(const fmo_dataset *dataset); /**< Na
 FMO_API const char *fmo_dataset_basis_name(const fmo_dataset *dataset); /**< "" when not recorded */
 FMO_API const char *fmo_dataset_formula(const fmo_dataset *dataset);    /**< "H16O8" (Hill order) */
 
-/** Number (0-based) of the AO's nucleus, its element label and "s", "px", "py" or "pz", as
- *  "12 O px", for messages about matrix elements. @param[out] text of size bytes */
+/** Number (0-based) of the AO's nucleus, its element label and "s", "px", "py", "pz", "dxx" ... or
+ *  "d0" "d+1" "d-1" "d+2" "d-2", as "12 O px", for messages about matrix elements. @param[out] text
+ * of size bytes */
 FMO_API void fmo_dataset_ao_label(const fmo_dataset *dataset, int ao, char *text, size_t size);
 
 #ifdef __cplusplus

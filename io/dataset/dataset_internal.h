@@ -23,7 +23,7 @@ struct fmo_dataset {
     fmo_basis_input input; /* what the basis was made of; its arrays are owned */
     int nao, nucleus_num;
     int *number;    /* [nucleus_num] atomic numbers, 0 for none */
-    bool cartesian; /* p functions are x, y, z in TREXIO, else z, x, y */
+    bool cartesian; /* functions in the file, else spherical: order.h */
 
     double *density;
     const char *density_source;

@@ -1,13 +1,14 @@
 /* Orbitals as a Molden file (G. Schaftenaar, J. H. Noordik, J. Comput.-Aided Mol. Des. 14, 123
  * (2000)). Contraction coefficients are those of normalised primitives, contracted functions are
- * normalised, functions go nucleus by nucleus, its s shells before its p shells, x, y, z. */
+ * normalised, as is every function; functions go nucleus by nucleus, its s shells before its p
+ * shells (x y z) before its d shells (xx yy zz xy xz yz, or after [5D] m = 0 +1 -1 +2 -2). */
 #define _GNU_SOURCE /* uselocale, open_memstream */
 #include "io/basis_set/norm.h"
 #include "io/dataset/dataset_internal.h"
+#include "io/dataset/order.h"
 #include "io/output/file.h"
 #include "io/output/kind.h"
 #include "io/output/wavefunction_internal.h"
-#include "integrals/tables.h"
 #include <fmo/molecule.h>
 #include <fmo/version.h>
 
@@ -27,20 +28,28 @@ typedef struct writer {
     double *scale;   /* [nao] by the file's function: ours is scale times the file's */
 } writer;
 
-FMO_STATIC_ASSERT(FMO_SHELL_KIND_COUNT == 2,
+FMO_STATIC_ASSERT(FMO_SHELL_KIND_COUNT == 3,
                   "molden.c: order of shells and of functions, marks like "
-                  "[5D], for s and p alone")
+                  "[5D], for s, p and d alone")
+enum { KINDS = FMO_SHELL_KIND_COUNT };
 
-/* Shells by nucleus, then s before p, else as they come. */
+/* Which component (fmo_basis_input.ao_component) function k of a shell in the file is. */
+static int component_of(int ang_mom, int k, bool cartesian)
+{
+    static const int place[KINDS][6] = {{0}, {0, 1, 2}, {0, 3, 5, 1, 2, 4}};
+    return cartesian ? place[ang_mom][k] : k;
+}
+
+/* Shells by nucleus, then s before p before d, else as they come. */
 static void order_shells(writer *w, int *next)
 {
     const fmo_basis_input *in = &w->d->input;
-    for (int n = 0; n <= 2 * in->nucleus_num; n++) next[n] = 0;
+    for (int n = 0; n <= KINDS * in->nucleus_num; n++) next[n] = 0;
     for (int s = 0; s < in->shell_num; s++)
-        next[2 * in->shell_nucleus[s] + in->shell_ang_mom[s] + 1]++;
-    for (int n = 1; n <= 2 * in->nucleus_num; n++) next[n] += next[n - 1];
+        next[KINDS * in->shell_nucleus[s] + in->shell_ang_mom[s] + 1]++;
+    for (int n = 1; n <= KINDS * in->nucleus_num; n++) next[n] += next[n - 1];
     for (int s = 0; s < in->shell_num; s++)
-        w->order[next[2 * in->shell_nucleus[s] + in->shell_ang_mom[s]]++] = s;
+        w->order[next[KINDS * in->shell_nucleus[s] + in->shell_ang_mom[s]]++] = s;
 }
 
 static void group_primitives(writer *w)
@@ -66,6 +75,15 @@ static int contraction(const writer *w, int shell, double *exponent, double *coe
             in->prim_coefficient[k] / fmo_primitive_norm(in->shell_ang_mom[shell], exponent[n]);
     }
     return n;
+}
+
+/* Functions are Cartesian unless a file says otherwise. */
+static void put_form(const writer *w)
+{
+    const fmo_basis_input *in = &w->d->input;
+    bool forms = false;
+    for (int s = 0; s < in->shell_num; s++) forms |= fmo_shell_has_forms(in->shell_ang_mom[s]);
+    if (forms && !w->d->cartesian) fprintf(w->stream, "[5D]\n");
 }
 
 static void put_atoms(const writer *w)
@@ -94,9 +112,11 @@ static void put_basis(writer *w, double *exponent, double *coefficient, const in
             fprintf(w->stream, " %c %4d 1.00\n", fmo_shell_letter(l), n);
             for (int k = 0; k < n; k++)
                 fprintf(w->stream, "%24.16e %24.16e\n", exponent[k], coefficient[k] / norm);
-            for (int c = 0; c < fmo_shell_spherical(l); c++, next++) {
-                w->ao[next] = ao_of[3 * shell + c];
-                w->scale[next] = norm * in->ao_factor[w->ao[next]];
+            for (int k = 0; k < fmo_shell_functions_of(l, w->d->cartesian); k++, next++) {
+                const int c = component_of(l, k, w->d->cartesian);
+                w->ao[next] = ao_of[FMO_SHELL_FUNCTIONS_MAX * shell + c];
+                w->scale[next] =
+                    norm * in->ao_factor[w->ao[next]] / fmo_function_norm(l, c, w->d->cartesian);
             }
         }
         fprintf(w->stream, "\n");
@@ -126,8 +146,8 @@ static bool put_all(writer *w)
     w->prim = calloc(prims, sizeof *w->prim);
     w->ao = calloc(nao, sizeof *w->ao);
     w->scale = calloc(nao, sizeof *w->scale);
-    int *next = calloc(2 * (size_t)in->nucleus_num + 1, sizeof *next);
-    int *ao_of = calloc(3 * shells, sizeof *ao_of);
+    int *next = calloc(KINDS * (size_t)in->nucleus_num + 1, sizeof *next);
+    int *ao_of = calloc(FMO_SHELL_FUNCTIONS_MAX * shells, sizeof *ao_of);
     double *exponent = calloc(prims, sizeof *exponent);
     double *coefficient = calloc(prims, sizeof *coefficient);
     bool good = w->order && w->prim_begin && w->prim && w->ao && w->scale && next && ao_of &&
@@ -135,9 +155,11 @@ static bool put_all(writer *w)
     if (good) {
         order_shells(w, next);
         group_primitives(w);
-        for (size_t i = 0; i < nao; i++) ao_of[3 * in->ao_shell[i] + in->ao_component[i]] = (int)i;
+        for (size_t i = 0; i < nao; i++)
+            ao_of[FMO_SHELL_FUNCTIONS_MAX * in->ao_shell[i] + in->ao_component[i]] = (int)i;
         put_atoms(w);
         put_basis(w, exponent, coefficient, ao_of);
+        put_form(w);
         put_orbitals(w);
     }
     free(next);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "integrals/tables.h"
+#include "io/dataset/order.h"
 
 enum {
     DEPTH_MOST = 100, /* primitives of one shell; published bases stay below 40 */
@@ -23,20 +23,13 @@ static bool in_range(int value, int64_t count)
     return value >= 0 && value < count;
 }
 
-/* "n s", " p", ... after the article's a. */
-static const char *shell_in_words(int ang_mom)
+/* "n s", " p", " Cartesian d", ... after the article's a. */
+static const char *shell_in_words(int ang_mom, bool cartesian)
 {
-    static const char *const words[] = {"n s", " p"};
+    static const char *const words[][2] = {
+        {"n s", "n s"}, {" p", " p"}, {" spherical d", " Cartesian d"}};
     _Static_assert(sizeof words / sizeof *words == FMO_SHELL_KIND_COUNT, "a word for each kind");
-    return words[ang_mom];
-}
-
-/* Where function m = 0, +1, -1, ... of a spherical shell stands among ours: for p z, x, y. */
-static int spherical_place(int ang_mom, int component)
-{
-    static const int place[FMO_SHELL_KIND_COUNT][3] = {{0}, {2, 0, 1}};
-    _Static_assert(FMO_SHELL_KIND_COUNT == 2, "spherical functions of a shell: their order");
-    return place[ang_mom][component];
+    return words[ang_mom][cartesian];
 }
 
 /* Functions of a shell come in the standard order among themselves, other shells' in between. */
@@ -49,7 +42,7 @@ static fmo_status find_components(fmo_reader *r, basis_arrays *b)
         if (in_range(shell, r->store.count[DIM_SHELL]) &&
             in_range(b->shell_ang_mom[shell], FMO_SHELL_KIND_COUNT)) {
             l = b->shell_ang_mom[shell];
-            const int functions = r->d->cartesian ? fmo_shell_functions(l) : fmo_shell_spherical(l);
+            const int functions = fmo_shell_functions_of(l, r->d->cartesian);
             component = b->used[shell]++;
             if (component >= functions) {
                 char name[64];
@@ -58,10 +51,11 @@ static fmo_status find_components(fmo_reader *r, basis_arrays *b)
                 return INPUT(r, name,
                              "shell %d is a%s shell and has more than %d function%s; write "
                              "each function once",
-                             shell, shell_in_words(l), functions, functions > 1 ? "s" : "");
+                             shell, shell_in_words(l, r->d->cartesian), functions,
+                             functions > 1 ? "s" : "");
             }
         }
-        b->ao_component[ao] = r->d->cartesian ? component : spherical_place(l, component);
+        b->ao_component[ao] = fmo_file_component(l, component, r->d->cartesian);
     }
     return FMO_OK;
 }
@@ -100,7 +94,8 @@ static void hand_over(fmo_reader *r, basis_arrays *b)
                                     .ao_num = r->d->nao,
                                     .ao_shell = b->ao_shell,
                                     .ao_component = b->ao_component,
-                                    .ao_factor = b->normalization};
+                                    .ao_factor = b->normalization,
+                                    .cartesian = r->d->cartesian};
 }
 
 static fmo_status create_basis(fmo_reader *r)
@@ -116,11 +111,15 @@ static fmo_status read_cartesian(fmo_reader *r)
     const fmo_attribute *attribute = &fmo_attributes[ATTR_ao_cartesian];
     int64_t value = 0;
     if (!fmo_store_has_attribute(&r->store, attribute))
-        return INPUT(r, attribute->title, "missing; write 1 (p functions x, y, z) or 0 (z, x, y)");
+        return INPUT(r, attribute->title,
+                     "missing; write 1 (Cartesian functions: x y z, xx xy xz yy yz zz) or 0 "
+                     "(spherical: z x y, "
+                     "m = 0 +1 -1 +2 -2)");
     fmo_status status = fmo_store_read_integer(&r->store, attribute, &value);
     if (status == FMO_OK && value != 0 && value != 1)
-        status = INPUT(r, attribute->title, "%lld; expected 1 (p functions x, y, z) or 0 (z, x, y)",
-                       (long long)value);
+        status =
+            INPUT(r, attribute->title,
+                  "%lld; expected 1 (Cartesian functions) or 0 (spherical ones)", (long long)value);
     r->d->cartesian = value == 1;
     return status;
 }

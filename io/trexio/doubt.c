@@ -102,7 +102,8 @@ static fmo_status make_part(fmo_reader *r, part *p)
                                    .ao_num = p->nao,
                                    .ao_shell = p->ao_shell,
                                    .ao_component = p->ao_component,
-                                   .ao_factor = p->factor};
+                                   .ao_factor = p->factor,
+                                   .cartesian = in->cartesian};
     fmo_error why = {FMO_OK, ""};
     const fmo_status status = fmo_basis_create(&input, &p->basis, &why);
     return status == FMO_OK ? FMO_OK : fmo_store_fail(&r->store, status, NULL, "%s", why.message);

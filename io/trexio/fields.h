@@ -15,7 +15,7 @@
     X(DIM_NUCLEUS, nucleus, num, 46340)    \
     X(DIM_SHELL, basis, shell_num, 46340)  \
     X(DIM_PRIM, basis, prim_num, 10000000) \
-    X(DIM_AO, ao, num, 139020)             \
+    X(DIM_AO, ao, num, 278040)             \
     X(DIM_MO, mo, num, 1000000)
 
 typedef enum fmo_dim {

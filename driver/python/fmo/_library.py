@@ -45,7 +45,7 @@ class BasisInput(ctypes.Structure):
         ("prim_num", c_int), ("prim_shell", c_void_p), ("prim_exponent", c_void_p),
         ("prim_coefficient", c_void_p),
         ("ao_num", c_int), ("ao_shell", c_void_p), ("ao_component", c_void_p),
-        ("ao_factor", c_void_p)]
+        ("ao_factor", c_void_p), ("cartesian", c_int)]
 
 
 class Options(ctypes.Structure):

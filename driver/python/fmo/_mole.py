@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 
 from ._library import LIBRARY
-from ._plan import Plan, make_options
+from ._plan import LARGEST_ANG_MOM, Plan, make_options
 
 _ANG_OF = 1      # column of mol._bas
 _ENV_START = 20  # of mol._env: before it are options of single calls, such as gauge origins
@@ -30,8 +30,8 @@ def _cannot(mol, dm, hermi, omega) -> str | None:
     if mol.nbas == 0:
         return "there are no basis functions"
     largest = int(mol._bas[:, _ANG_OF].max())
-    if largest > 1:
-        return f"the basis has {'spdfghikl'[min(largest, 8)]} shells, libfmo does s and p"
+    if largest > LARGEST_ANG_MOM:
+        return f"the basis has {'spdfghikl'[min(largest, 8)]} shells, libfmo does s, p and d"
     if hermi != 1:
         return f"hermi = {hermi}, libfmo does symmetric densities"
     if omega if omega is not None else mol.omega:
@@ -69,7 +69,7 @@ def _plan_for(mol, options: dict) -> Plan:
     """The plan of a molecule, made again if its geometry or basis has changed since."""
     make_options(**options)  # complains before anything else
     key = tuple(sorted(options.items()))
-    now = (mol._atm.tobytes(), mol._bas.tobytes(), mol._env[_ENV_START:].tobytes())
+    now = (mol._atm.tobytes(), mol._bas.tobytes(), mol._env[_ENV_START:].tobytes(), bool(mol.cart))
     kept = _kept_for(mol)
     with kept.lock:
         was, plan = kept.plans.get(key, (None, None))
@@ -89,7 +89,7 @@ def get_jk(mol, dm, hermi: int = 1, with_j: bool = True, with_k: bool = True, om
     mode, scatter, commit, reduce, integrals (names as of fmo-driver), threads, cutoff (default
     1e-12), memory (bytes). Returns vj, vk in the shape of dm, hartree; None for what was not
     wanted. The plan is kept with the molecule. What libfmo cannot do (hermi other than 1, omega,
-    d shells, complex densities, periodic systems) PySCF does, with one warning. Raises fmo.Error,
+    f shells, complex densities, periodic systems) PySCF does, with one warning. Raises fmo.Error,
     ValueError (shape, asymmetry, an unknown name).
     """
     reason = _cannot(mol, dm, hermi, omega)

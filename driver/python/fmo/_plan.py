@@ -53,14 +53,25 @@ def make_options(**given) -> Options:
     return options
 
 
+# fmo_basis_input.ao_component of the functions of a shell in PySCF's order, by mol.cart: d functions
+# go by m = -2 ... 2 there, and 0, +1, -1, +2, -2 in libfmo.
+_COMPONENTS = {True: ((0,), (0, 1, 2), (0, 1, 2, 3, 4, 5)),
+               False: ((0,), (0, 1, 2), (4, 2, 0, 1, 3))}
+LARGEST_ANG_MOM = len(_COMPONENTS[True]) - 1
+
+
 def basis_arrays(mol) -> dict[str, np.ndarray]:
-    """The arrays of fmo_basis_input from a PySCF molecule with s and p shells.
+    """The arrays of fmo_basis_input from a PySCF molecule with s, p and d shells.
 
     PySCF keeps a primitive as its coefficient of exp(-a r^2), times the factor of the spherical
-    harmonic that libcint applies to s and p shells of both kinds, Cartesian and spherical; p
-    functions are x, y, z in both. A shell with several contractions becomes as many shells.
+    harmonic that libcint applies to spherical shells, and to s and p shells of both kinds; the
+    Cartesian d functions xx ... zz have none. p functions are x, y, z in both. A shell with several
+    contractions becomes as many shells.
     """
-    angular = (np.sqrt(0.25 / np.pi), np.sqrt(0.75 / np.pi))
+    components = _COMPONENTS[bool(mol.cart)]
+    angular = [np.sqrt((2 * k + 1) / (4 * np.pi)) for k in range(len(components))]
+    if mol.cart:
+        angular[2:] = [1.0] * len(angular[2:])
     nucleus, ang_mom, prim_shell, exponent, coefficient = [], [], [], [], []
     for bas in range(mol.nbas):
         l = int(mol.bas_angular(bas))
@@ -72,7 +83,7 @@ def basis_arrays(mol) -> dict[str, np.ndarray]:
             coefficient.append(angular[l] * column[used])
             nucleus.append(int(mol.bas_atom(bas)))
             ang_mom.append(l)
-    functions = 2 * np.array(ang_mom, dtype=np.intc) + 1
+    functions = np.array([len(components[l]) for l in ang_mom])
     return {
         "nucleus_charge": np.asarray(mol.atom_charges(), dtype=np.float64),
         "nucleus_coord": np.ascontiguousarray(mol.atom_coords(), dtype=np.float64),
@@ -82,14 +93,15 @@ def basis_arrays(mol) -> dict[str, np.ndarray]:
         "prim_exponent": np.concatenate(exponent).astype(np.float64),
         "prim_coefficient": np.concatenate(coefficient).astype(np.float64),
         "ao_shell": np.repeat(np.arange(len(nucleus), dtype=np.intc), functions),
-        "ao_component": np.concatenate([np.arange(n, dtype=np.intc) for n in functions]),
+        "ao_component": np.concatenate([components[l] for l in ang_mom]).astype(np.intc),
         "ao_factor": np.ones(int(functions.sum())),
     }
 
 
-def _basis_create(arrays: dict[str, np.ndarray]) -> ctypes.c_void_p:
+def _basis_create(arrays: dict[str, np.ndarray], cartesian: bool) -> ctypes.c_void_p:
     sizes = {"nucleus_num": len(arrays["nucleus_charge"]), "shell_num": len(arrays["shell_nucleus"]),
-             "prim_num": len(arrays["prim_shell"]), "ao_num": len(arrays["ao_shell"])}
+             "prim_num": len(arrays["prim_shell"]), "ao_num": len(arrays["ao_shell"]),
+             "cartesian": int(cartesian)}
     source = BasisInput(**sizes, **{name: array.ctypes.data for name, array in arrays.items()})
     basis = ctypes.c_void_p()
     checked(LIBRARY.fmo_basis_create, ctypes.byref(source), ctypes.byref(basis))
@@ -99,7 +111,7 @@ def _basis_create(arrays: dict[str, np.ndarray]) -> ctypes.c_void_p:
 class Plan:
     """J and K for as many densities of one molecule as wanted.
 
-    mol: a PySCF molecule (or anything with its basis) with s and p shells only. Options as of
+    mol: a PySCF molecule (or anything with its basis) with s, p and d shells. Options as of
     get_jk. Calls from several threads take turns. Memory is freed with the last reference. Nothing
     of a plan ever changes, so a copy, deep or not, is the plan itself; it cannot be pickled.
     """
@@ -108,7 +120,7 @@ class Plan:
         arrays = basis_arrays(mol)
         self.nao = len(arrays["ao_shell"])
         self._lock = threading.Lock()
-        basis = _basis_create(arrays)
+        basis = _basis_create(arrays, mol.cart)
         plan = ctypes.c_void_p()
         try:
             checked(LIBRARY.fmo_fock_plan_create, basis, ctypes.byref(make_options(**options)),

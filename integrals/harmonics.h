@@ -1,0 +1,26 @@
+/* Spherical functions of a shell over Cartesian ones: real solid harmonics, in the orders of
+ * fmo_basis_input.ao_component. */
+#ifndef FMO_HARMONICS_H
+#define FMO_HARMONICS_H
+
+#include "integrals/tables.h"
+
+/* How much of Cartesian function c is in spherical function m. Up to p shells they are the same. */
+static inline double fmo_shell_harmonic(int ang_mom, int m, int c)
+{
+#define FMO_HALF_ROOT_3 0.86602540378443864676
+    static const double d[][6] = {{-0.5, 0, 0, -0.5, 0, 1},
+                                  {0, 0, 2 * FMO_HALF_ROOT_3, 0, 0, 0},
+                                  {0, 0, 0, 0, 2 * FMO_HALF_ROOT_3, 0},
+                                  {FMO_HALF_ROOT_3, 0, 0, -FMO_HALF_ROOT_3, 0, 0},
+                                  {0, 2 * FMO_HALF_ROOT_3, 0, 0, 0, 0}};
+#undef FMO_HALF_ROOT_3
+    FMO_STATIC_ASSERT(sizeof d / sizeof *d == 2 * FMO_ANG_MOM_MAX + 1 &&
+                          sizeof *d / sizeof **d == (size_t)FMO_SHELL_FUNCTIONS_MAX,
+                      "harmonics.h lacks the transformation of functions of the highest kind of "
+                      "shell between Cartesian and spherical")
+    if (fmo_shell_spherical(ang_mom) == fmo_shell_functions(ang_mom)) return m == c;
+    return d[m][c];
+}
+
+#endif
