@@ -141,6 +141,30 @@ FMO_HD void s_integrals(int M, const quartet_exponents *z, fmo_real K, fmo_real 
     }
 }
 
+/* The same for classes by the rule, a function for each order. */
+#define S_INTEGRALS(M, T)                                                                 \
+    FMO_HD_ONCE void s_integrals_##M(const quartet_exponents *z, fmo_real K, fmo_real R2, \
+                                     fmo_real *S)                                         \
+    {                                                                                     \
+        if ((M) <= (int)FMO_BOYS_ORDER_MAX) s_integrals(M, z, K, R2, S);                  \
+    }
+FMO_BOYS_FAR_TABLE(S_INTEGRALS)
+#undef S_INTEGRALS
+
+FMO_HD void s_integrals_of(int M, const quartet_exponents *z, fmo_real K, fmo_real R2, fmo_real *S)
+{
+    switch (M) {
+#define ROW(order, T)                     \
+    case order:                           \
+        s_integrals_##order(z, K, R2, S); \
+        break;
+        FMO_BOYS_FAR_TABLE(ROW)
+#undef ROW
+    default:
+        break;
+    }
+}
+
 /* One primitive quartet into the accumulators of the class, which is a compile-time constant. */
 FMO_HD void add_prim(int eri_class, const fmo_prim_quartet *z, fmo_real *acc)
 {
@@ -149,7 +173,7 @@ FMO_HD void add_prim(int eri_class, const fmo_prim_quartet *z, fmo_real *acc)
     case e:                        \
         eri_##name##_prim(z, acc); \
         break;
-        FMO_ERI_CLASS_TABLE(ROW)
+        FMO_ERI_GPU_TABLE(ROW)
 #undef ROW
     }
 }
@@ -162,7 +186,7 @@ FMO_HD void finish(int eri_class, const fmo_real *AB, const fmo_real *CD, const 
     case e:                                    \
         eri_##name##_finish(AB, CD, acc, eri); \
         break;
-        FMO_ERI_CLASS_TABLE(ROW)
+        FMO_ERI_GPU_TABLE(ROW)
 #undef ROW
     }
 }
@@ -212,12 +236,13 @@ FMO_HD void add_bra(int eri_class, const fmo_prim_quartet *z, const fmo_real *H,
 
 /* All primitive quartets of the lanes; AB and CD are for classes by the rule. `table` and
  * `exponents` belong to the group of the kets; NULL if they are of several groups. */
-FMO_HD void contract(int eri_class, int M, int accumulators, const fmo_cpu_pair_list *bras, int bra,
-                     const double *table, size_t table_row, const double *exponents, int count,
-                     const double *packed, const fmo_real *AB, const fmo_real *CD, fmo_real *acc)
+FMO_HD void contract(int rule, int eri_class, int M, int accumulators,
+                     const fmo_cpu_pair_list *bras, int bra, const double *table, size_t table_row,
+                     const double *exponents, int count, const double *packed, const fmo_real *AB,
+                     const fmo_real *CD, fmo_real *acc)
 {
     fmo_real H[FMO_RULE_HERMITE_MAX];
-    const int hermite = hermite_of(eri_class);
+    const int hermite = rule ? hermite_of(eri_class) : 0;
     const double *prim = bras->prim + bras->prim_begin[bra] * FMO_CPU_PRIM_FIELDS;
     const double *p = bras->exponent + bras->group[bras->group_of[bra]].exponent;
     for (int a = 0; a < accumulators; a++) acc[a] = fmo_set(0.0);
@@ -239,7 +264,11 @@ FMO_HD void contract(int eri_class, int M, int accumulators, const fmo_cpu_pair_
                 PQ[x] = prim[FMO_CPU_PRIM_X + x] - fmo_load(ket + (FMO_CPU_PACK_X + x) * W);
                 R2 += PQ[x] * PQ[x];
             }
-            s_integrals(M, &e, bra_K * fmo_load(ket + FMO_CPU_PACK_K * W), R2, z.S);
+            const fmo_real K = bra_K * fmo_load(ket + FMO_CPU_PACK_K * W);
+            if (rule)
+                s_integrals_of(M, &e, K, R2, z.S);
+            else
+                s_integrals(M, &e, K, R2, z.S);
             if (M > 0) {
                 FMO_UNROLL
                 for (int x = 0; x < 3; x++) {
@@ -251,7 +280,7 @@ FMO_HD void contract(int eri_class, int M, int accumulators, const fmo_cpu_pair_
                 }
                 z.alpha = e.rho;
                 FMO_UNROLL
-                for (int x = 0; x < 3 && hermite; x++) {
+                for (int x = 0; x < 3 && rule; x++) {
                     z.AB[x] = AB[x];
                     z.CD[x] = CD[x];
                 }
@@ -261,12 +290,12 @@ FMO_HD void contract(int eri_class, int M, int accumulators, const fmo_cpu_pair_
                 z.q_over = e.q_over;
                 z.p_over = e.p_over;
             }
-            if (hermite)
+            if (rule)
                 add_ket(eri_class, &z, H);
             else
                 add_prim(eri_class, &z, acc);
         }
-        if (hermite) add_bra(eri_class, &z, H, acc);
+        if (rule) add_bra(eri_class, &z, H, acc);
     }
 }
 
