@@ -83,12 +83,31 @@ fmo_status fmo_gpu_available(fmo_error *err)
     return fmo_gpu_probe(&device, err);
 }
 
-static fmo_status choose_mode(fmo_fock_plan *plan, fmo_error *err)
+/* The lightest kind of shell of a basis that kernels of the GPU do not know, or -1. */
+static int shell_beyond_gpu(const fmo_basis *basis)
+{
+    for (int l = FMO_SHELL_GPU_COUNT; l < FMO_SHELL_KIND_COUNT; l++)
+        if (fmo_basis_shell_num(basis, l) > 0) return l;
+    return -1;
+}
+
+static fmo_status choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo_error *err)
 {
     fmo_fock_options *o = &plan->options;
     char *reason = plan->profile.mode_reason;
     const size_t size = sizeof plan->profile.mode_reason;
-    if (o->mode == FMO_MODE_AUTO) {
+    const int beyond = shell_beyond_gpu(basis);
+    if (beyond >= 0 && (o->mode == FMO_MODE_FUSED || o->mode == FMO_MODE_SPLIT))
+        return fmo_error_set(
+            err, FMO_ERR_UNSUPPORTED,
+            "mode %s: the basis has %c shells, which the GPU's kernels do not know "
+            "yet; use mode cpu",
+            fmo_mode_name(o->mode), fmo_shell_letter(beyond));
+    if (o->mode == FMO_MODE_AUTO && beyond >= 0) {
+        o->mode = FMO_MODE_CPU;
+        snprintf(reason, size, "the basis has %c shells, which the GPU's kernels do not know yet",
+                 fmo_shell_letter(beyond));
+    } else if (o->mode == FMO_MODE_AUTO) {
         fmo_error no_gpu = {FMO_OK, ""};
         const int asked = o->device >= 0;
         const fmo_status status = fmo_gpu_probe(&o->device, &no_gpu);
@@ -219,7 +238,7 @@ static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options
         fmo_fock_options_init(&plan->options);
 
     fmo_status status = fmo_options_check(&plan->options, err);
-    if (status == FMO_OK) status = choose_mode(plan, err);
+    if (status == FMO_OK) status = choose_mode(plan, basis, err);
     if (status != FMO_OK) goto done;
     choose_threads(plan, possible);
 
