@@ -7,7 +7,7 @@ set_target_properties(make-bad-file PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_
 set(FMO_IO_TEST_LIBS ${HDF5_C_LIBRARIES} PkgConfig::TREXIO OpenMP::OpenMP_C) # OpenMP brings POSIX threads along
 fmo_test(io_dataset SOURCES io_dataset.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
 fmo_test(io_refusals SOURCES io_refusals.c io_bad_files.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
-fmo_test(io_hdf5 STATIC SOURCES io_hdf5.c io_repack.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
+fmo_test(io_hdf5 STATIC SOURCES io_hdf5.c io_repack.c LIBS ${FMO_IO_TEST_LIBS} ZLIB::ZLIB LABELS io)
 target_compile_definitions(io_hdf5 PRIVATE FMO_TEST_HDF5_DIR="${CMAKE_CURRENT_SOURCE_DIR}/hdf5")
 fmo_test(io_damage SOURCES io_damage.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
 fmo_test(io_threads SOURCES io_threads.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
