@@ -40,22 +40,24 @@ SCATTERS = ["auto", "native", "warp-shared", "block-shared", "warp-shuffle", "wa
 OPTIONS = ["mode", "cutoff", "threads", "reduce", "scatter", "commit", "no-overlap", "memory", "repeat", "check", "output", "profile", "quiet",
            "help", "version"]
 
-# More than any unusable file may cost; a sanitizer build reserves shadow memory and is slower.
+# More than any unusable file may cost; a sanitizer build reserves shadow memory and is slower. Seconds are
+# those of the processors: a busy machine takes as many, however long it is at it.
 BAD_INPUT_SECONDS = 10.0
 BAD_INPUT_MEGABYTES = 1000
+PROGRESS_SECONDS = 1.0  # before them nothing is drawn (driver/cli/progress.c)
 
 
 class Result:
-    def __init__(self, code, out, err, seconds, megabytes):
+    def __init__(self, code, out, err, usage):
         self.code, self.out, self.err = code, out, err
-        self.seconds, self.megabytes = seconds, megabytes
+        self.seconds, self.megabytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
     def __str__(self):
         return f"exit {self.code}\nstdout: {self.out[:3000]}\nstderr: {self.err[:3000]}"
 
 
 def run(*arguments, program=None, timeout=300, stdout=None, cwd=None, environment=None):
-    """Run the driver (or another program); its output, exit code, time and peak memory."""
+    """Run the driver (or another program); its output, exit code, processor time and peak memory."""
     command = [program or DRIVER, *map(str, arguments)]
     env = dict(os.environ, **(environment or {}))
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -72,12 +74,11 @@ def run(*arguments, program=None, timeout=300, stdout=None, cwd=None, environmen
                 os.wait4(process.pid, 0)
                 raise AssertionError(f"{command} still runs after {timeout} s")
             time.sleep(0.002)
-        seconds = time.monotonic() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         err.seek(0)
         return Result(process.returncode, out.read().decode(errors="replace"),
-                      err.read().decode(errors="replace"), seconds, usage.ru_maxrss / 1024)
+                      err.read().decode(errors="replace"), usage)
 
 
 def h5(*arguments):
@@ -482,7 +483,7 @@ class Check(Case):
         self.assertRuns(run(SMALL, "--check")) # needs no build, says nothing
 
     def test_what_a_check_takes(self):
-        """As announced: memory exactly, time within a factor of thirty on any machine."""
+        """As announced: memory exactly, processor time within a factor of thirty on any machine."""
         bare = self.path("bare.h5")
         h5("delete", os.path.join(DATASETS, "h2s_hcl_6-31g.h5"), bare, "/fmo/coulomb", "/fmo/exchange", "/fmo/fock_2e")
         result = run(bare, "--check", "--mode", "cpu", "--threads", "1")
@@ -927,8 +928,14 @@ class Terminal(Case):
         self.assertEqual(self.left_on_screen(seen), "", repr(seen))
 
     def test_quick_builds_draw_nothing(self):
-        seen, code = self.on_terminal(SMALL, "--mode", "cpu")
-        self.assertEqual((seen, code), ("", 0))
+        for _ in range(20):
+            start = time.monotonic()
+            seen, code = self.on_terminal(SMALL, "--mode", "cpu")
+            self.assertEqual((self.left_on_screen(seen), code), ("", 0), repr(seen))
+            if time.monotonic() - start < PROGRESS_SECONDS:  # on a busy machine it may be right to draw
+                self.assertEqual(seen, "")
+                return
+        self.skipTest(f"this machine never has {PROGRESS_SECONDS} s for a small build")
 
     def test_quiet(self):
         seen, code = self.on_terminal(LARGE, "--mode", "cpu", "--threads", "1", "--cutoff", "0",
