@@ -1029,6 +1029,7 @@ class Quickstart(Case):
 <testcase name="gpu_tests_not_built" status="notrun"><skipped message=""/></testcase>
 <testcase name="b" status="notrun"><skipped message=""/><system-out>no Python with PySCF</system-out></testcase>
 <testcase name="c" status="notrun"><skipped message=""/><system-out>?</system-out></testcase>
+<testcase name="d" status="notrun"><skipped message=""/><system-out>skipped: built without MPI</system-out></testcase>
 </testsuite>'''
 
     def test_says_what_was_skipped(self):
@@ -1051,9 +1052,10 @@ class Quickstart(Case):
                 "PATH": self.path("bin") + ":" + os.environ["PATH"], "FAKE_CODE": str(code)})
             self.assertEqual((result.code, result.err), (code, ""), str(result))
             end = result.out.split("tests ran\n")[1]
-            self.assertRegex(end, r"(?s)\A\n4 tests were skipped:\n  2: no Python with PySCF \(a, b\)\n     to run: [^\n]*pip "
+            self.assertRegex(end, r"(?s)\A\n5 tests were skipped:\n  2: no Python with PySCF \(a, b\)\n     to run: [^\n]*pip "
                                   r"install[^\n]*\n  1: no NVIDIA GPU[^\n]* \(gpu_tests_not_built\)\n     to run: FMO_REQUIRE_GPU=1 "
-                                  r"[^\n]*\n  1: for a reason of their own \(c\)\n     to run: ctest [^\n]*\n\Z")
+                                  r"[^\n]*\n  1: for a reason of their own \(c\)\n     to run: ctest [^\n]*\n  1: no MPI[^\n]* \(d\)\n     to run: "
+                                  r"\./quickstart packages mpi && \./quickstart test\n\Z")
 
     def test_package_list(self):
         result = run("packages", "everything", program=self.script)
