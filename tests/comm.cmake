@@ -34,4 +34,4 @@ add_test(NAME comm_mpi_kill COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/comm_kill.sh
          ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 3 ${MPIEXEC_PREFLAGS}
          $<TARGET_FILE:comm_mpi> ${MPIEXEC_POSTFLAGS} kill)
 set_tests_properties(comm_mpi_2 comm_mpi_3 comm_mpi_4 comm_mpi_mute comm_mpi_kill PROPERTIES
-                     LABELS mpi TIMEOUT 300 RESOURCE_LOCK mpi ENVIRONMENT "${mpi_environment}")
+                     LABELS mpi TIMEOUT 1200 RESOURCE_LOCK mpi ENVIRONMENT "${mpi_environment}")
