@@ -32,7 +32,7 @@ SMALL = {
 QUICK = ["--seconds", "0.02", "--repeat", "2", "--threads", "2"]
 
 
-def bench(*arguments, timeout=300):
+def bench(*arguments, timeout=1500):
     return subprocess.run([BENCH, *arguments], capture_output=True, text=True, timeout=timeout)
 
 
@@ -314,7 +314,7 @@ class Plot(Case):
                 packed.write(file.read())
             for name, options, suffix in ((path, [], ".svg"), (path + ".gz", ["--format", "png"], ".png")):
                 run = subprocess.run([sys.executable, os.path.join(SOURCE, "driver", "bench", "plot.py"), name,
-                                      "--output", folder, *options], capture_output=True, text=True, timeout=300)
+                                      "--output", folder, *options], capture_output=True, text=True, timeout=1500)
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertTrue([f for f in os.listdir(folder) if f.endswith(suffix)])
 
@@ -327,7 +327,7 @@ class Plot(Case):
                 run = bench(*arguments, "--mode", "cpu", *QUICK, "--json", path)
                 self.assertEqual(run.returncode, 0, run.stderr)
                 run = subprocess.run([sys.executable, os.path.join(SOURCE, "driver", "bench", "plot.py"), path,
-                                      "--output", folder], capture_output=True, text=True, timeout=300)
+                                      "--output", folder], capture_output=True, text=True, timeout=1500)
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertEqual(len([f for f in os.listdir(folder) if f.endswith(".svg")]), 1)
 
@@ -360,7 +360,7 @@ class Messages(Case):
                            OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_vader_single_copy_mechanism="none")
         for processes, code in ((2, 0), (3, 2)):
             run = subprocess.run([mpirun, "-np", str(processes), BENCH, "pingpong", "--where", "cpu", "--bytes",
-                                  "4,70000", "--repeat", "1"], capture_output=True, text=True, timeout=120,
+                                  "4,70000", "--repeat", "1"], capture_output=True, text=True, timeout=600,
                                  env=environment, stdin=subprocess.DEVNULL)
             self.assertEqual(run.returncode, code, run.stderr)
             self.assertEqual(run.stdout.count("fmo-bench 0"), 1, run.stdout)

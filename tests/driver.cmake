@@ -16,7 +16,7 @@ foreach(part Usage Report Modes Check Several Output Json BadInput Streams Termi
     string(TOLOWER driver_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/driver_cli.py
                                   --verbose ${part})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS driver ENVIRONMENT
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS driver ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};FMO_MAKE_BAD=$<$<TARGET_EXISTS:make-bad-file>:$<TARGET_FILE:make-bad-file>>;PYTHONDONTWRITEBYTECODE=1")
 endforeach()
 
@@ -28,7 +28,7 @@ foreach(part Replace Shown Doubts Interrupt)
     string(TOLOWER driver_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/driver_files.py
                                   --verbose ${part})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS driver ENVIRONMENT
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS driver ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_BENCH=$<TARGET_FILE:fmo-bench>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SIGNAL=$<TARGET_FILE:driver_signal>;FMO_SOURCE=${PROJECT_SOURCE_DIR};FMO_MAKE_BAD=$<TARGET_FILE:make-bad-file>;PYTHONDONTWRITEBYTECODE=1")
 endforeach()
 
@@ -37,7 +37,7 @@ foreach(part Batch BatchGpu)
     string(TOLOWER driver_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/driver_batch.py
                                   --verbose ${part})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS driver ENVIRONMENT
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 SKIP_RETURN_CODE 77 LABELS driver ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endforeach()
 set_tests_properties(driver_batchgpu PROPERTIES LABELS gpu RESOURCE_LOCK gpu)

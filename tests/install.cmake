@@ -19,7 +19,7 @@ set_tests_properties(install_prefix PROPERTIES FIXTURES_SETUP prefix LABELS inst
 
 function(fmo_install_test name)
     add_test(NAME ${name} COMMAND ${ARGN})
-    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED prefix LABELS install TIMEOUT 300
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED prefix LABELS install TIMEOUT 1200
                          SKIP_RETURN_CODE 77)
 endfunction()
 

@@ -16,7 +16,7 @@ foreach(part Layout Matrices Options Plans Fallback Patch Finding)
     string(TOLOWER python_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/python_module.py
                                   ${part})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS python
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 SKIP_RETURN_CODE 77 LABELS python
                          ENVIRONMENT "${environment}")
 endforeach()
 set_tests_properties(python_finding PROPERTIES RESOURCE_LOCK install_manifest)

@@ -18,7 +18,7 @@ if(FMO_WITH_CUDA)
     add_test(NAME gpu_scf_run COMMAND scf_run fused)
     add_test(NAME gpu_scf_energies
              COMMAND scf_energies ${CMAKE_CURRENT_SOURCE_DIR}/scf_energies.json fused)
-    set_tests_properties(gpu_scf_run gpu_scf_energies PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600
+    set_tests_properties(gpu_scf_run gpu_scf_energies PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800
                          LABELS gpu RESOURCE_LOCK gpu)
 endif()
 
@@ -28,6 +28,6 @@ foreach(part Usage Refusals Report NotConverged Output Json)
     string(TOLOWER scf_cli_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/scf_cli.py
                                   --verbose Scf${part})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "driver;scf" ENVIRONMENT
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS "driver;scf" ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endforeach()

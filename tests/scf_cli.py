@@ -4,12 +4,16 @@ whose helpers it uses.
     FMO_DRIVER=.../fmo-driver FMO_SOURCE=.. python3 scf_cli.py [CLASS]...
 """
 
+import fcntl
 import json
 import os
 import pty
 import re
 import select
+import struct
 import subprocess
+import termios
+import time
 import unittest
 
 import driver_cli
@@ -93,18 +97,40 @@ class ScfRefusals(driver_cli.Case):
         self.assertFails(run(self.path("none.h5"), "--scf"), 3, "none.h5")
 
 
+F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ is there from Python 3.10 on
+
+
+def waiting(pipe):
+    """Bytes in a pipe that nobody has read."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]
+
+
 class ScfReport(driver_cli.Case):
     def test_cycles_as_they_end(self):
-        with subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--mode", "cpu"], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            for line in process.stdout:
-                if re.match(r" +1 +-\d+\.\d+ +- ", line):
-                    break
-            self.assertIsNone(process.poll(), "the first cycle came with the last")
-            rest, errors = process.communicate(timeout=300)
-            self.assertEqual((process.returncode, errors), (0, ""))
-            self.assertRegex(rest, r"\A +2 +-\d+\.\d+ ")
-            self.assertEqual(rest.count("converged in"), 1)
+        """Into a pipe with room for some cycles and not for all: there the driver waits, and has not ended however
+        late this process looks."""
+        reader, writer = os.pipe()
+        size, room, line = fcntl.fcntl(writer, F_SETPIPE_SZ, 4096), 1000, 100
+        os.write(writer, b"x" * (size - room))
+        process = subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--mode", "cpu"], stdin=subprocess.DEVNULL,
+                                   stdout=writer, stderr=subprocess.PIPE)
+        os.close(writer)
+        with os.fdopen(reader, "rb", buffering=0) as pipe:
+            try:
+                deadline = time.monotonic() + 300
+                while waiting(pipe) < size - line and time.monotonic() < deadline and process.poll() is None:
+                    time.sleep(0.01)
+                self.assertIsNone(process.poll(), "it has ended: no room for the first cycles alone")
+                seen = pipe.read(size)[size - room:].decode()
+                self.assertRegex(seen, r"(?m)^ +1 +-\d+\.\d+ +- .*\n +2 +-\d+\.\d+ ", "no cycle came before the last")
+                self.assertTrue(seen.endswith("\n"), f"half a line: {seen}")
+                seen += pipe.read().decode()
+                self.assertEqual((process.wait(), process.stderr.read()), (0, b""))
+                self.assertEqual(seen.count("converged in"), 1)
+            finally:
+                process.kill()
+                process.wait()
+                process.stderr.close()
 
     def test_words_on_a_terminal(self):
         """The bar says what is being built for: a cycle, then stability."""
@@ -163,7 +189,7 @@ class ScfReport(driver_cli.Case):
             result = run(LARGE, "--mode", "cpu", "--profile=json", *line)
             self.assertRuns(result)
             self.assertEqual(json.loads(result.out)["builds"][0]["integrals"], kept, line)
-        self.assertRegex(run("--help").out, r"\[direct; --scf\s+auto\]")
+        self.assertRegex(run("--help").out, r"\[direct;\s+--scf\s+auto,\s+in\s+mode\s+fused\s+direct\]")
 
     def test_geometry(self):
         result = run(WATER, "--scf", "--basis", "STO-3G", "--mode", "cpu")

@@ -81,12 +81,12 @@ static size_t worker_arrays(const cpu_shape *s, char *memory, fmo_cpu_worker *w)
     const fmo_cpu_pairs *const sides[2] = {s->pairs, s->source};
     const size_t n = s->exchange ? s->densities * (size_t)s->plan->basis->function_num : 0;
     const size_t shells = size_max((size_t)s->plan->basis->shell_num, s->source_shells);
-    size_t kets = 0, prims = 1, table = 1, groups = 0, used = 0;
+    size_t kets = 0, prims = 1, table = 1, families = 0, used = 0;
     for (int c = 0; c < 2 * FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_cpu_pair_list *list = &sides[c % 2]->list[c / 2];
         kets = size_max(kets, (size_t)list->num);
         prims = size_max(prims, (size_t)list->count_max);
-        groups = size_max(groups, (size_t)list->group_num);
+        families = size_max(families, (size_t)list->family_num);
     }
     for (int c = 0; c < 2 * FMO_ERI_CLASS_COUNT; c++) { /* either side may be the bra */
         const fmo_cpu_pair_list *bra = &sides[c % 2]->list[fmo_eri_class_bra(c / 2)];
@@ -105,7 +105,7 @@ static size_t worker_arrays(const cpu_shape *s, char *memory, fmo_cpu_worker *w)
     w->packed =
         take(memory, &used, prims * FMO_CPU_PACK_FIELDS * FMO_CPU_WIDTH_MAX, sizeof *w->packed);
     w->table = take(memory, &used, table * FMO_CPU_TABLE_FIELDS, sizeof *w->table);
-    w->table_of = take(memory, &used, groups, sizeof *w->table_of);
+    w->table_of = take(memory, &used, families, sizeof *w->table_of);
     if (memory) memset(w->shell_max, 0, shells * sizeof *w->shell_max);
     return used;
 }
@@ -279,7 +279,7 @@ static fmo_status set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pai
 {
     const size_t shells = (size_t)plan->basis->shell_num;
     const double largest = largest_bound(of_sums);
-    double coulomb = 0.0, row_largest = 0.0;
+    double limit_J = 0.0, row_largest = 0.0;
     memset(row, 0, shells * sizeof *row);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_cpu_pair_list *list = &pairs->list[c];
@@ -287,21 +287,21 @@ static fmo_status set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pai
         const double size = fmo_pair_products(c, 0);
         for (int q = 0; q < list->num; q++) {
             const size_t i = (size_t)list->i[q], j = (size_t)list->j[q];
-            coulomb += size * list->bound[q] * plan->matrices.density_max[i * shells + j];
+            limit_J += size * list->bound[q] * plan->matrices.density_max[i * shells + j];
             row[i] += columns * list->bound[q];
             if (i != j) row[j] += rows * list->bound[q];
         }
     }
     for (size_t s = 0; s < shells; s++) row_largest = fmax(row_largest, row[s]);
-    coulomb *= 2.0 * largest;
-    const double exchange = 2.0 * plan->density_largest * row_largest * row_largest;
-    if (!isfinite(coulomb) || !isfinite(exchange))
+    limit_J *= 2.0 * largest;
+    const double limit_K = 2.0 * plan->density_largest * row_largest * row_largest;
+    if (!isfinite(limit_J) || !isfinite(limit_K))
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "scatter = fixed: a density with elements up to %.3g leaves no finite "
                              "bound on the Fock matrix; use another strategy",
                              plan->density_largest);
-    adding->coulomb_scale = fixed_scale(coulomb);
-    adding->exchange_scale = fixed_scale(exchange);
+    adding->coulomb_scale = fixed_scale(limit_J);
+    adding->exchange_scale = fixed_scale(limit_K);
     return FMO_OK;
 }
 
@@ -388,8 +388,8 @@ static void run_task(fmo_fock_plan *plan, const fmo_cpu_build *build,
     const int c = task->eri_class, bras = task->bra_end - task->bra_begin;
     fmo_class_profile *profile = &plan->profile.classes[c];
     w->quartets = w->prim_quartets = 0;
-    for (int g = 0; g < build->side[FMO_CPU_KET].pairs->list[fmo_eri_class_ket(c)].group_num; g++)
-        w->table_of[g] = -1;
+    for (int f = 0; f < build->side[FMO_CPU_KET].pairs->list[fmo_eri_class_ket(c)].family_num; f++)
+        w->table_of[f] = -1;
 #pragma omp for schedule(dynamic, 2)
     for (int n = 0; n < bras; n++) {
         kernels[c](build, w, task->bra_end - 1 - n); /* the longest lists of kets first */
@@ -417,12 +417,12 @@ static size_t count_vectors(const fmo_fock_plan *plan, const fmo_cpu_state *s, i
     const fmo_cpu_pair_list *kets = &s->pairs.list[fmo_eri_class_ket(c)];
     const int same = bras == kets, width = s->kernels->width;
     size_t vectors = 0, left = 0;
-    for (int g = 0; g < (same ? bras->group_of[bra] + 1 : kets->group_num); g++) {
-        const fmo_cpu_group *group = &kets->group[g];
-        const int end = same && g == bras->group_of[bra] ? bra + 1 : group->end;
-        const int num = fmo_cpu_kets_end(kets, group->begin, end, bras->bound[bra],
+    for (int f = 0; f < (same ? bras->family_of[bra] + 1 : kets->family_num); f++) {
+        const fmo_cpu_family *family = &kets->family[f];
+        const int end = same && f == bras->family_of[bra] ? bra + 1 : family->end;
+        const int num = fmo_cpu_kets_end(kets, family->begin, end, bras->bound[bra],
                                          store_factor(plan), plan->options.cutoff) -
-                        group->begin;
+                        family->begin;
         const int apart = fmo_cpu_kets_apart(num, width);
         vectors += (size_t)((apart + width - 1) / width);
         left += (size_t)(num - apart);

@@ -47,7 +47,7 @@ FMO_HD void digest_all(const bra_task *t, int rule, const int *q, const fmo_real
 
 /* Kets worker->ordered[first..] in as many lanes as there are: compute and digest. */
 FMO_HD void do_lanes(const bra_task *t, int rule, const int *ordered, int lanes,
-                     const fmo_cpu_group *group, const fmo_real *AB, const bra_densities *with)
+                     const fmo_cpu_family *family, const fmo_real *AB, const bra_densities *with)
 {
     const fmo_cpu_pair_list *bras = &t->build->side[FMO_CPU_BRA].pairs->list[t->bra_class];
     const fmo_cpu_pair_list *kets = &t->build->side[FMO_CPU_KET].pairs->list[t->ket_class];
@@ -62,11 +62,11 @@ FMO_HD void do_lanes(const bra_task *t, int rule, const int *ordered, int lanes,
     fmo_real *const sums = rule ? eri : acc;
     if (t->nl > 1 || rule) fmo_load_rows4(kets->AB, at, CD);
     const int count = pack(kets, q, lanes, is_same(t) ? t->bra : -1,
-                           bras->centre + 4 * (size_t)t->bra, t->nk > 1, group == NULL, w->packed);
-    if (group)
+                           bras->centre + 4 * (size_t)t->bra, t->nk > 1, family == NULL, w->packed);
+    if (family)
         contract(rule, t->eri_class, t->M, t->accumulators, bras, t->bra,
-                 w->table + (size_t)group->exponent * TABLE_STRIDE(t->M),
-                 (size_t)kets->exponent_num * TABLE_STRIDE(t->M), kets->exponent + group->exponent,
+                 w->table + (size_t)family->exponent * TABLE_STRIDE(t->M),
+                 (size_t)kets->exponent_num * TABLE_STRIDE(t->M), kets->exponent + family->exponent,
                  count, w->packed, AB, CD, sums);
     else
         contract(rule, t->eri_class, t->M, t->accumulators, bras, t->bra, NULL, 0, NULL, count,
@@ -160,7 +160,7 @@ FMO_HD void build_bra(const bra_task *t, int rule)
     const fmo_cpu_side *const sides = build->side;
     const fmo_cpu_pair_list *bras = &sides[FMO_CPU_BRA].pairs->list[t->bra_class];
     const fmo_cpu_pair_list *kets = &sides[FMO_CPU_KET].pairs->list[t->ket_class];
-    const int bra_group = bras->group_of[bra];
+    const int bra_family = bras->family_of[bra];
     const double of_density = fmo_screen_max(4.0 * build->coulomb_largest, exchange_of_bra(t));
     const double most = build->store ? build->store_factor : of_density;
     int begun = 0, left = 0;
@@ -169,25 +169,25 @@ FMO_HD void build_bra(const bra_task *t, int rule)
     for (int x = 0; x < 3; x++) AB[x] = fmo_set(bras->AB[4 * (size_t)bra + (size_t)x]);
     if (build->store) w->vector = build->store[t->eri_class].begin[bra];
 
-    for (int g = 0; g < (same ? bra_group + 1 : kets->group_num); g++) {
-        const fmo_cpu_group *group = &kets->group[g];
+    for (int f = 0; f < (same ? bra_family + 1 : kets->family_num); f++) {
+        const fmo_cpu_family *family = &kets->family[f];
         const int num =
             screen_kets(build, kets, sides[FMO_CPU_KET].largest[t->ket_class], w->shell_max,
                         bras->bound[bra], sides[FMO_CPU_BRA].largest[t->bra_class][bra], most,
-                        group->begin, same && g == bra_group ? bra + 1 : group->end, w->ket);
+                        family->begin, same && f == bra_family ? bra + 1 : family->end, w->ket);
         if (!num) continue;
         if (!begun) begin_bra(t, &with);
         begun = 1;
         w->quartets += num;
         const int full = fmo_cpu_kets_apart(num, W);
-        const int64_t prims = order_kets(bras, bra, kets, group->count_max, num, w);
+        const int64_t prims = order_kets(bras, bra, kets, family->count_max, num, w);
         w->prim_quartets += bras->kept[bra] * prims;
-        if (full && w->table_of[g] != bra_group) {
-            make_table(bras, &bras->group[bra_group], kets, group, t->M, w->table);
-            w->table_of[g] = bra_group;
+        if (full && w->table_of[f] != bra_family) {
+            make_table(bras, &bras->family[bra_family], kets, family, t->M, w->table);
+            w->table_of[f] = bra_family;
         }
         for (int first = 0; first < full; first += W)
-            do_lanes(t, rule, w->ordered + first, full - first < W ? full - first : W, group, AB,
+            do_lanes(t, rule, w->ordered + first, full - first < W ? full - first : W, family, AB,
                      &with);
         for (int n = full; n < num; n++) w->left[left++] = w->ordered[n];
     }

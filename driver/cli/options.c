@@ -47,7 +47,9 @@ static void show_integrals(const cli_option *row, const void *defaults, FILE *st
 {
     const driver_options *options = defaults;
     cli_show_field(row, defaults, stream);
-    fprintf(stream, "; --scf %s", fmo_integrals_name(options->scf_options.fock.integrals));
+    fprintf(stream, "; --scf %s, in mode fused %s",
+            fmo_integrals_name(options->scf_options.fock.integrals),
+            fmo_integrals_name(FMO_INTEGRALS_DIRECT)); /* fmo_scf_options.auto_in_fused */
 }
 static void show_threads(const cli_option *row, const void *defaults, FILE *stream)
 {

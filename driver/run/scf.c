@@ -150,6 +150,7 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
     scf.fock = options->fock;
     scf.fock.cutoff = driver_cutoff(options);
     scf.fock.integrals = driver_integrals(options);
+    scf.auto_in_fused = options->integrals_given; /* who says auto means it */
     scf.fock.progress = driver_progress_update;
     scf.fock.progress_user = &progress;
     scf.callback = take_cycle;

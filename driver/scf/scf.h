@@ -78,10 +78,9 @@ typedef struct fmo_scf_cycle {
 
 /** How to iterate; fmo_scf_options_init fills it in. */
 typedef struct fmo_scf_options {
-    fmo_fock_options
-        fock;                    /**< mode, strategy, threads, cutoff (default here 1e-12), memory,
-                                      integrals (default here FMO_INTEGRALS_AUTO, which an SCF in
-                                      mode fused takes as direct); its stream is used as it is in mode fused */
+    fmo_fock_options fock;       /**< mode, strategy, threads, cutoff (default here 1e-12), memory,
+                                      integrals (default here FMO_INTEGRALS_AUTO; in mode fused see
+                                      auto_in_fused); its stream is used as it is in mode fused */
     fmo_scf_guess guess;         /**< default FMO_SCF_GUESS_SAD */
     int max_cycles;              /**< Fock builds allowed, default 100 */
     double energy_convergence;   /**< hartree, default 1e-9: change from one cycle to the next */
@@ -94,6 +93,8 @@ typedef struct fmo_scf_options {
                                       with eigenvalues below are dropped, default 1e-7 */
     fmo_scf_solver solver;       /**< default FMO_SCF_SOLVER_AUTO */
     fmo_scf_stability stability; /**< default FMO_SCF_STABILITY_NONE */
+    int auto_in_fused;           /**< what FMO_INTEGRALS_AUTO means in mode fused: 0, the default,
+                                      direct; 1 what it means to a plan, kept where they fit */
     /** Called after each cycle; NULL: never. */
     void (*callback)(const fmo_scf_cycle *cycle, void *user);
     void *user; /**< handed to callback */

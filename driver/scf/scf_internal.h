@@ -35,6 +35,15 @@ typedef struct fmo_scf_state {
     double fock_seconds, solve_seconds;
 } fmo_scf_state;
 
+/* What becomes of integrals in a mode that is not auto. In mode fused builds take milliseconds, and
+ * what a store costs beside them is not measured: it is for those who ask. */
+static inline fmo_integrals fmo_scf_integrals(const fmo_scf_options *o, fmo_mode mode)
+{
+    return mode == FMO_MODE_FUSED && o->fock.integrals == FMO_INTEGRALS_AUTO && !o->auto_in_fused
+               ? FMO_INTEGRALS_DIRECT
+               : o->fock.integrals;
+}
+
 /* ---- settings.c ---- */
 
 /* FMO_OK, FMO_ERR_ARGUMENT or FMO_ERR_INPUT with what to change. */

@@ -24,9 +24,7 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o, fmo_s
         snprintf(s->mode_reason, sizeof s->mode_reason, "%s%.140s",
                  gpu == FMO_OK ? "a GPU answers" : "no GPU: ", no_gpu.message);
     }
-    /* Builds take milliseconds there, and what a store costs beside them is not measured. */
-    if (fock.mode == FMO_MODE_FUSED && fock.integrals == FMO_INTEGRALS_AUTO)
-        fock.integrals = FMO_INTEGRALS_DIRECT;
+    fock.integrals = fmo_scf_integrals(o, fock.mode);
     const int threads = fmo_fock_threads(fock.threads);
     /* `fixed` promises bits that threads do not change; OpenBLAS does so with one. */
     const int blas_threads = fock.scatter == FMO_SCATTER_FIXED ? 1 : threads;
