@@ -235,7 +235,7 @@ FMO_HD void add_bra(int eri_class, const fmo_prim_quartet *z, const fmo_real *H,
 }
 
 /* All primitive quartets of the lanes; AB and CD are for classes by the rule. `table` and
- * `exponents` belong to the group of the kets; NULL if they are of several groups. */
+ * `exponents` belong to the family of the kets; NULL if they are of several families. */
 FMO_HD void contract(int rule, int eri_class, int M, int accumulators,
                      const fmo_cpu_pair_list *bras, int bra, const double *table, size_t table_row,
                      const double *exponents, int count, const double *packed, const fmo_real *AB,
