@@ -19,6 +19,7 @@ typedef struct fmo_ranks {
     int rank;      /**< of this end, from 0 */
     int size;      /**< ranks in all */
     int node_rank; /**< number of this rank among those of its host */
+    int node_size; /**< ranks of this host */
     int cores;     /**< processors for this rank: those that it may use, divided by the ranks of its
                         host that may use the same */
     char host[64]; /**< its name, for messages */

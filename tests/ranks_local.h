@@ -114,7 +114,7 @@ static inline fmo_ranks ranks_local_end(ranks_local *user, ranks_local_world *wo
     user->rank = rank;
     ranks.user = user;
     ranks.rank = ranks.node_rank = rank;
-    ranks.size = world->size;
+    ranks.size = ranks.node_size = world->size;
     ranks.cores = 1;
     snprintf(ranks.host, sizeof ranks.host, "host%d", rank);
     ranks.broadcast = ranks_local_broadcast;

@@ -146,18 +146,18 @@ static int look_around(fmo_ranks *ranks, MPI_Comm comm)
 {
     MPI_Comm host = MPI_COMM_NULL;
     cpu_set_t mine, *all = NULL;
-    int same = 0, there = 0, good;
+    int same = 0, good;
     CPU_ZERO(&mine);
     if (sched_getaffinity(0, sizeof mine, &mine) != 0) CPU_SET(0, &mine);
     if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, ranks->rank, MPI_INFO_NULL, &host) !=
         MPI_SUCCESS)
         return 0;
     good = MPI_Comm_rank(host, &ranks->node_rank) == MPI_SUCCESS &&
-           MPI_Comm_size(host, &there) == MPI_SUCCESS &&
-           (all = malloc((size_t)there * sizeof *all)) != NULL &&
+           MPI_Comm_size(host, &ranks->node_size) == MPI_SUCCESS &&
+           (all = malloc((size_t)ranks->node_size * sizeof *all)) != NULL &&
            MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, host) ==
                MPI_SUCCESS;
-    for (int r = 0; good && r < there; r++) same += CPU_EQUAL(&mine, &all[r]) != 0;
+    for (int r = 0; good && r < ranks->node_size; r++) same += CPU_EQUAL(&mine, &all[r]) != 0;
     if (good) ranks->cores = CPU_COUNT(&mine) / same > 1 ? CPU_COUNT(&mine) / same : 1;
     free(all);
     MPI_Comm_free(&host);

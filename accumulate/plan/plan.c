@@ -37,7 +37,9 @@ size_t fmo_plan_memory(const fmo_fock_plan *plan)
         while (!kib && fgets(line, sizeof line, f)) sscanf(line, "MemAvailable: %llu", &kib);
         fclose(f);
     }
-    return kib ? (size_t)kib * 1024 : SIZE_MAX;
+    const fmo_ranks *ranks = plan->options.ranks; /* each takes its part of what is free */
+    const size_t users = ranks && ranks->node_size > 1 ? (size_t)ranks->node_size : 1;
+    return kib ? (size_t)kib * 1024 / users : SIZE_MAX;
 }
 
 void fmo_plan_note(fmo_fock_plan *plan, const char *format, ...)
