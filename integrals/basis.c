@@ -173,22 +173,73 @@ static fmo_basis *basis_alloc(int nucleus_num, int shell_num, int prim_num, int 
     return NULL;
 }
 
-fmo_basis *fmo_basis_copy(const fmo_basis *from)
+enum { BASIS_ARRAYS = 7 };
+typedef struct basis_array {
+    void *at;
+    size_t bytes;
+} basis_array;
+
+/* All arrays of a basis. */
+static void arrays_of(const fmo_basis *b, basis_array array[BASIS_ARRAYS])
 {
-    fmo_basis *b = basis_alloc(from->nucleus_num, from->shell_num, from->prim_num, from->ao_num);
-    if (!b) return NULL;
     const size_t nuclei = (size_t)b->nucleus_num, shells = (size_t)b->shell_num;
     const size_t prims = (size_t)b->prim_num, aos = (size_t)b->ao_num;
+    const basis_array all[BASIS_ARRAYS] = {{b->charge, nuclei * sizeof *b->charge},
+                                           {b->coord, 3 * nuclei * sizeof *b->coord},
+                                           {b->shell, shells * sizeof *b->shell},
+                                           {b->exponent, prims * sizeof *b->exponent},
+                                           {b->coefficient, prims * sizeof *b->coefficient},
+                                           {b->ao_caller, aos * sizeof *b->ao_caller},
+                                           {b->ao_factor, aos * sizeof *b->ao_factor}};
+    memcpy(array, all, sizeof all);
+}
+
+/* What the sizes of arrays do not say. */
+static void copy_counts(fmo_basis *b, const fmo_basis *from)
+{
     b->function_num = from->function_num;
     b->cartesian = from->cartesian;
     memcpy(b->shell_num_l, from->shell_num_l, sizeof b->shell_num_l);
-    memcpy(b->charge, from->charge, nuclei * sizeof *b->charge);
-    memcpy(b->coord, from->coord, 3 * nuclei * sizeof *b->coord);
-    memcpy(b->shell, from->shell, shells * sizeof *b->shell);
-    memcpy(b->exponent, from->exponent, prims * sizeof *b->exponent);
-    memcpy(b->coefficient, from->coefficient, prims * sizeof *b->coefficient);
-    memcpy(b->ao_caller, from->ao_caller, aos * sizeof *b->ao_caller);
-    memcpy(b->ao_factor, from->ao_factor, aos * sizeof *b->ao_factor);
+}
+
+fmo_basis *fmo_basis_copy(const fmo_basis *from)
+{
+    basis_array to_array[BASIS_ARRAYS], from_array[BASIS_ARRAYS];
+    fmo_basis *b = basis_alloc(from->nucleus_num, from->shell_num, from->prim_num, from->ao_num);
+    if (!b) return NULL;
+    copy_counts(b, from);
+    arrays_of(b, to_array);
+    arrays_of(from, from_array);
+    for (int a = 0; a < BASIS_ARRAYS; a++)
+        memcpy(to_array[a].at, from_array[a].at, to_array[a].bytes);
+    return b;
+}
+
+size_t fmo_basis_pack(const fmo_basis *basis, void *bytes)
+{
+    basis_array array[BASIS_ARRAYS];
+    char *to = bytes;
+    size_t size = sizeof *basis;
+    arrays_of(basis, array);
+    if (to) memcpy(to, basis, sizeof *basis); /* of its pointers nobody reads anything */
+    for (int a = 0; a < BASIS_ARRAYS; size += array[a++].bytes)
+        if (to) memcpy(to + size, array[a].at, array[a].bytes);
+    return size;
+}
+
+fmo_basis *fmo_basis_unpack(const void *bytes)
+{
+    basis_array array[BASIS_ARRAYS];
+    fmo_basis head;
+    const char *from = bytes;
+    memcpy(&head, from, sizeof head);
+    fmo_basis *b = basis_alloc(head.nucleus_num, head.shell_num, head.prim_num, head.ao_num);
+    if (!b) return NULL;
+    copy_counts(b, &head);
+    arrays_of(b, array);
+    from += sizeof head;
+    for (int a = 0; a < BASIS_ARRAYS; from += array[a++].bytes)
+        memcpy(array[a].at, from, array[a].bytes);
     return b;
 }
 

@@ -12,6 +12,9 @@ if(FMO_SANITIZE) # ten times as slow there
     set_tests_properties(accumulate_terms PROPERTIES ENVIRONMENT FMO_TEST_SMALL=1 TIMEOUT 1800)
 endif()
 fmo_test(accumulate_batch SOURCES accumulate_batch.c LABELS unit)
+fmo_test(accumulate_ranks SOURCES accumulate_ranks.c LIBS Threads::Threads LABELS unit)
+set_tests_properties(accumulate_ranks PROPERTIES ENVIRONMENT
+                     "OMP_WAIT_POLICY=passive$<$<BOOL:${FMO_SANITIZE}>:;FMO_TEST_SMALL=1>")
 fmo_test(accumulate_threads SOURCES accumulate_threads.c LIBS OpenMP::OpenMP_C LABELS unit)
 fmo_test(accumulate_accuracy STATIC SOURCES accumulate_accuracy.c LABELS unit data)
 if(NOT FMO_SANITIZE) # it replaces malloc, as the sanitizers do, in its own program

@@ -6,6 +6,7 @@
 #include <fmo/gmpi_net.h>
 #ifdef FMO_TEST_MPI
 #include <fmo/gmpi_mpi.h>
+#include <fmo/ranks_mpi.h>
 #endif
 #include <fmo/molecule.h>
 #include <fmo/one_electron.h>
@@ -398,8 +399,14 @@ static void check_comm(void)
     FINE(fmo_gmpi_channel_create, "channel",
          fmo_gmpi_channel_create(NULL, 0, 1, 8, NULL, NULL) == FMO_ERR_ARGUMENT);
     REFUSED(fmo_gmpi_check, "group", NULL, &err);
+    fmo_ranks ranks = {.size = 1};
+    REFUSED(fmo_ranks_agree, "ranks", NULL, FMO_OK, &err);
+    REFUSED(fmo_fock_serve, "ranks", NULL, NULL, &err);
+    FINE(fmo_fock_serve, "own", fmo_fock_serve(&ranks, NULL, NULL) == FMO_ERR_ARGUMENT);
+    FINE(fmo_fock_dismiss, "ranks", (fmo_fock_dismiss(NULL), 1));
 #ifdef FMO_TEST_MPI
     REFUSED(fmo_gmpi_net_mpi, "net", NULL, &err);
+    REFUSED(fmo_ranks_mpi, "ranks", NULL, &err);
     REFUSED(fmo_gmpi_create_mpi, "options", NULL, &group, &err);
     REFUSED(fmo_gmpi_create_mpi, "group", &o, NULL, &err);
 #endif

@@ -54,6 +54,7 @@ int main(void)
     OFFSET(fmo_fock_options, stream);
     OFFSET(fmo_fock_options, progress);
     OFFSET(fmo_fock_options, progress_user);
+    OFFSET(fmo_fock_options, ranks);
     FMO_STATUS_TABLE(STATUS)
     return 0;
 }

@@ -183,6 +183,7 @@ extern const fmo_cpu_kernels fmo_cpu_kernels_avx512; /* x86-64 */
 typedef struct fmo_cpu_state {
     fmo_cpu_pairs pairs;
     fmo_work work; /* what a build has to do */
+    int dealt;     /* of pieces of several ranks: `work` are those of this one */
     const fmo_cpu_kernels *kernels;
     int threads; /* of a build: options.threads, or fewer, for want of memory */
     int copies;  /* sets of sums, each for every copies-th thread */

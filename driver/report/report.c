@@ -49,7 +49,9 @@ static void print_system(const driver_options *options, const driver_result *res
         fprintf(stream, "  density    %s\n", fmo_dataset_density_source(dataset));
     fprintf(stream, "  mode       %s", fmo_mode_name(profile->mode));
     if (profile->mode_reason[0]) fprintf(stream, " (%s)", profile->mode_reason);
-    fprintf(stream, ", %d thread%s", profile->threads, profile->threads == 1 ? "" : "s");
+    if (profile->ranks > 1) fprintf(stream, ", %d ranks, rank 0 with", profile->ranks);
+    fprintf(stream, "%s %d thread%s", profile->ranks > 1 ? "" : ",", profile->threads,
+            profile->threads == 1 ? "" : "s");
     if (profile->mode == FMO_MODE_FUSED)
         fprintf(stream, ", scatter %s, commit %s",
                 fmo_scatter_name(result->is_scf ? options->fock.scatter : profile->scatter),
@@ -286,4 +288,11 @@ void driver_report_batch(const driver_batch *batch, FILE *stream)
     if (batch->seconds.min < batch->seconds.max)
         fprintf(stream, ", %.6f to %.6f s", batch->seconds.min, batch->seconds.max);
     fputc('\n', stream);
+}
+
+void driver_report_deal(const driver_deal *deal, int ranks, FILE *stream)
+{
+    fprintf(stream,
+            "\n  batch      %d data sets on %d ranks: %.6f s, builds %.6f s on the longest\n",
+            deal->built, ranks, deal->wall_seconds, deal->seconds.median);
 }

@@ -29,7 +29,9 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o, fmo_s
     /* `fixed` promises bits that threads do not change; OpenBLAS does so with one. */
     const int blas_threads = fock.scatter == FMO_SCATTER_FIXED ? 1 : threads;
     fmo_status status;
-    if (fock.mode == FMO_MODE_FUSED && fmo_gpu_available(NULL) == FMO_OK)
+    /* Ranks share builds of matrices of the host. */
+    const int shared = fock.ranks && fock.ranks->size > 1;
+    if (fock.mode == FMO_MODE_FUSED && !shared && fmo_gpu_available(NULL) == FMO_OK)
         status = fmo_linalg_open_gpu(&fock.stream, &s->la, err);
     else
         status = fmo_linalg_open_cpu(blas_threads, &s->la, err);
