@@ -22,10 +22,10 @@ endif()
 
 # One ctest entry per class of scf_cli.py.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
-foreach(part Usage Refusals Report NotConverged Output Json)
+foreach(part Usage Refusals Report NotConverged Output Json Batch)
     string(TOLOWER scf_cli_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/scf_cli.py
                                   --verbose Scf${part})
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "driver;scf" ENVIRONMENT
-        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endforeach()
