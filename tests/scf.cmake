@@ -4,6 +4,8 @@ fmo_test(scf_parts SOURCES scf_parts.c ${PROJECT_SOURCE_DIR}/driver/scf/diis.c L
          LABELS unit scf)
 fmo_test(scf_run SOURCES scf_run.c LIBS fmo::scf ARGS cpu LABELS scf)
 fmo_test(scf_batch SOURCES scf_batch.c LIBS fmo::scf ARGS cpu LABELS scf)
+add_test(NAME scf_batch_threads COMMAND scf_batch aside)
+set_tests_properties(scf_batch_threads PROPERTIES TIMEOUT 600 LABELS scf)
 # Sanitizers are slow, and a few molecules go through all of the code.
 if(FMO_SANITIZE)
     set(SCF_NAMES LiH NH3 "N2 stretched")
