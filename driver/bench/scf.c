@@ -239,6 +239,8 @@ static void keep(bench_run *run, const scf_case *c, int way, double seconds)
     cell.repeat = 1;
     cell.median = cell.min = cell.max = cell.first = seconds * c->count / c->done;
     cell.spread = NAN;
+    for (int k = 0; k < c->done && way == BATCH; k++)
+        bench_check_exact(&cell.check, isfinite(c->energy[k]));
     for (int k = 0; k < c->done && way != BATCH; k++)
         bench_check_bound(&cell.check, c->energy[k], c->alone[k],
                           way == PYSCF ? agreed_pyscf : agreed);
