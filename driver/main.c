@@ -11,6 +11,7 @@
 #include "driver/run/batch.h"
 #include "driver/run/ranks.h"
 #include "driver/run/run.h"
+#include "driver/run/scf_batch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -90,7 +91,7 @@ static int report_one(const driver_options *options, const char *path, fmo_statu
         fmo_error_set(err, status, "%s", fmo_status_text(status));
         print_error_to(to->err, path, err->message);
         code = fmo_status_exit_code(status);
-        if (to->json && driver_json_add_failure(to->json, path, err, &json_err) != FMO_OK)
+        if (to->json && driver_json_add_failure(to->json, path, 0, err, &json_err) != FMO_OK)
             print_error_to(to->err, path, json_err.message);
     } else {
         driver_check_status check = result->check.status;
@@ -252,6 +253,79 @@ static int run_deal(const driver_options *options, const fmo_ranks *ranks, sink 
 
 /* ---- */
 
+/* What --scf --batch has said so far. */
+typedef struct scf_listener {
+    const driver_options *options;
+    driver_json *json; /* or NULL */
+    int code, reported;
+} scf_listener;
+
+/* As a molecule ends. */
+static void print_molecule(const driver_scf_one *one, void *user)
+{
+    scf_listener *l = user;
+    char name[1024];
+    driver_report_name(one, name, sizeof name);
+    if (one->err.status != FMO_OK) {
+        print_error(one->path, one->err.message);
+        l->code = worse(l->code, fmo_status_exit_code(one->err.status));
+        return;
+    }
+    for (int i = 0; l->options->quiet && !l->json && fmo_dataset_notice(one->result.dataset, i);
+         i++)
+        fprintf(stderr, "fmo-driver: %s: notice: %s\n", name,
+                fmo_dataset_notice(one->result.dataset, i));
+    if (!one->result.scf->converged) {
+        fprintf(stderr, "fmo-driver: %s: %s\n", name, one->result.scf_verdict.message);
+        l->code = worse(l->code, fmo_status_exit_code(FMO_ERR_CHECK));
+    }
+    if (!l->json) {
+        if (l->reported == 0 && !l->options->quiet)
+            driver_report_scf_batch_head(l->options, one, stdout);
+        driver_report_scf_one(l->options, one, stdout);
+        fflush(stdout);
+    }
+    l->reported++;
+}
+
+/* In the order of the command line. */
+static void list_molecule(const driver_scf_one *one, void *user)
+{
+    scf_listener *l = user;
+    fmo_error err = {FMO_OK, ""};
+    if (!l->json) return;
+    const fmo_status status =
+        one->err.status == FMO_OK
+            ? driver_json_add(l->json, l->options, &one->result, &err)
+            : driver_json_add_failure(l->json, one->path, one->result.frame, &one->err, &err);
+    if (status == FMO_OK) return;
+    print_error(one->path, err.message);
+    l->code = worse(l->code, fmo_status_exit_code(status));
+}
+
+/* All molecules of all files. */
+static int run_scf_batch(const driver_options *options, sink *to)
+{
+    driver_json *const json = to->json;
+    scf_listener l = {options, json, 0, 0};
+    const driver_scf_watch watch = {print_molecule, list_molecule, &l};
+    driver_scf_totals totals;
+    fmo_error err = {FMO_OK, ""};
+    const fmo_status status = driver_run_scf_batch(options, &watch, &totals, &err);
+    if (status == FMO_OK && l.reported > 0 && !json && !options->quiet)
+        driver_report_scf_batch(options, &totals, stdout);
+    if (l.reported > 0 && json && driver_json_add_scf_batch(json, &totals, &err) != FMO_OK) {
+        print_error(NULL, err.message);
+        l.code = worse(l.code, fmo_status_exit_code(err.status));
+    }
+    if (status != FMO_OK) {
+        print_error(NULL, err.message);
+        l.code = worse(l.code, fmo_status_exit_code(status));
+    }
+    to->reported = l.reported;
+    return l.code;
+}
+
 static int run_all(const driver_options *options)
 {
     const fmo_ranks *ranks = options->fock.ranks;
@@ -267,7 +341,9 @@ static int run_all(const driver_options *options)
         }
     }
     if (options->batch) {
-        code = dealt ? run_deal(options, ranks, &to) : run_batch(options, &to);
+        code = options->scf ? run_scf_batch(options, &to)
+               : dealt      ? run_deal(options, ranks, &to)
+                            : run_batch(options, &to);
         write_code = prints ? flush_stdout() : 0;
     }
     for (int i = 0; i < options->dataset_num && write_code == 0 && !options->batch; i++) {
@@ -295,6 +371,14 @@ static int run_ranks(driver_options *options, driver_ranks *ranks)
     const fmo_ranks *net = &ranks->net;
     fmo_error err = {FMO_OK, ""};
     int code = 0;
+    if (options->batch && options->scf) {
+        if (net->rank == 0)
+            print_error(NULL,
+                        "--scf --batch under mpirun is not there yet: start one process, which "
+                        "uses all cores");
+        driver_ranks_close(ranks);
+        return fmo_status_exit_code(FMO_ERR_ARGUMENT);
+    }
     driver_ranks_divide(ranks, options);
     if (options->batch && options->dataset_num > 1) {
         code = run_all(options);

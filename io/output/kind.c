@@ -38,6 +38,8 @@ static fmo_file_kind kind_of_hdf5(int descriptor, uint64_t size)
         const bool trexio = fmo_store_has_attribute(&store, &a[ATTR_metadata_package_version]);
         if (trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_converged]))
             kind = FMO_FILE_ORBITALS;
+        else if (!trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_molecule_num]))
+            kind = FMO_FILE_MOLECULES;
         else if (!trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_mode]))
             kind = FMO_FILE_MATRICES;
     }
