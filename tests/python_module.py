@@ -403,7 +403,7 @@ class Fallback(Case):
             "hermi = 0": (water, dict(hermi=0), lambda n: random((n, n))),
             "hermi = 2": (water, dict(hermi=2), lambda n: (lambda d: d - d.T)(random((n, n)))),
             "omega": (water, dict(omega=0.3), lambda n: densities(n, 2)),
-            "d shells": (dict(mol="water", basis="6-31g*"), {}, lambda n: densities(n, 2)),
+            "f shells": (dict(mol="water", basis="cc-pvtz"), {}, lambda n: densities(n, 2)),
             "complex": (water, {}, lambda n: densities(n, 1)[0] + 1j * 0),
         }
         for reason, (system, arguments, density) in cases.items():
@@ -554,11 +554,11 @@ class Patch(Case):
         fmo.patch(scf.RHF(mol), mode="cpu", integrals="direct").kernel()
         self.assertEqual(list(_mole._kept_for(mol).plans), [(("integrals", "direct"), ("mode", "cpu"))])
 
-    def test_d_shells_are_pyscfs(self):
-        mol = molecule("water", basis="6-31g*")
+    def test_f_shells_are_pyscfs(self):
+        mol = molecule("water", basis="cc-pvtz")
         given = self.energies(lambda: self.converging(scf.RHF, mol))
         self.assertEqual(len(given), 1, given)
-        self.assertIn("d shells", given[0])
+        self.assertIn("f shells", given[0])
 
     def test_range_separated(self):
         mol = molecule("water")

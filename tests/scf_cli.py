@@ -87,8 +87,9 @@ class ScfRefusals(driver_cli.Case):
 
     def test_names(self):
         self.assertFails(run(WATER, "--scf", "--basis", "7-42g"), 3, "7-42g")
-        for name in ("6-31g*", "6-31G(d,p)", "cc-pVDZ", "def2-SVP"):
-            self.assertFails(run(WATER, "--scf", "--basis", name), 3, "needs d shells .*choose one of 3-21g", WATER)
+        for name in ("cc-pVTZ", "def2-TZVP", "6-311G(2df,p)"):
+            self.assertFails(run(WATER, "--scf", "--basis", name), 3,
+                             "needs f shells .*supports s, p and d; choose one of 3-21g", WATER)
         self.assertFails(run(self.path("none.xyz"), "--scf", "--basis", "sto-3g"), 3, "none.xyz")
         self.assertFails(run(self.path("none.h5"), "--scf"), 3, "none.h5")
 
