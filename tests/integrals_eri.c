@@ -50,14 +50,14 @@ static fmo_basis *basis_of(const test_shell *s)
             a[prims] = s[i].exponent[k];
             c[prims] = s[i].coefficient[k];
         }
-        for (int k = 0; k < fmo_shell_spherical(l[i]); k++, aos++) {
+        for (int k = 0; k < fmo_shell_functions(l[i]); k++, aos++) {
             ao_shell[aos] = i;
             ao_comp[aos] = k;
             factor[aos] = 1.0;
         }
     }
     fmo_basis_input in = {4,          charge, coord, 4,   nucleus,  l,       prims,
-                          prim_shell, a,      c,     aos, ao_shell, ao_comp, factor};
+                          prim_shell, a,      c,     aos, ao_shell, ao_comp, factor,  1};
     fmo_basis *basis = NULL;
     fmo_error err = {FMO_OK, ""};
     fmo_basis_create(&in, &basis, &err);

@@ -55,18 +55,20 @@ FMO_HD void do_lanes(const bra_task *t, const int *ordered, int lanes, const fmo
         q[l] = ordered[l < lanes ? l : 0];
         at[l] = 4 * q[l];
     }
-    if (t->nl > 1) fmo_load_rows4(kets->AB, at, CD);
+    /* classes by the rule have no last step */
+    fmo_real *const sums = hermite_of(t->eri_class) ? eri : acc;
+    if (t->nl > 1 || hermite_of(t->eri_class)) fmo_load_rows4(kets->AB, at, CD);
     const int count = pack(kets, q, lanes, is_same(t) ? t->bra : -1,
                            bras->centre + 4 * (size_t)t->bra, t->nk > 1, group == NULL, w->packed);
     if (group)
         contract(t->eri_class, t->M, t->accumulators, bras, t->bra,
                  w->table + (size_t)group->exponent * TABLE_STRIDE(t->M),
                  (size_t)kets->exponent_num * TABLE_STRIDE(t->M), kets->exponent + group->exponent,
-                 count, w->packed, acc);
+                 count, w->packed, AB, CD, sums);
     else
         contract(t->eri_class, t->M, t->accumulators, bras, t->bra, NULL, 0, NULL, count, w->packed,
-                 acc);
-    finish(t->eri_class, AB, CD, acc, eri);
+                 AB, CD, sums);
+    if (sums != eri) finish(t->eri_class, AB, CD, acc, eri);
     if (t->build->store) {
         const fmo_cpu_store *store = &t->build->store[t->eri_class];
         const size_t size = (size_t)(t->ni * t->nj * t->nk * t->nl) * W, v = w->vector++;

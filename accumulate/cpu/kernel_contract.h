@@ -167,12 +167,57 @@ FMO_HD void finish(int eri_class, const fmo_real *AB, const fmo_real *CD, const 
     }
 }
 
-/* All primitive quartets of the lanes. `table` and `exponents` belong to the group of the kets;
- * NULL if they are of several groups. */
+/* The same of a class by the rule: what the kets of one primitive of the bra add up to, and what
+ * that is in the end. */
+FMO_HD int hermite_of(int eri_class)
+{
+    switch (eri_class) {
+#define ROW(e, name, ...) \
+    case e:               \
+        return eri_##name##_hermite;
+        FMO_ERI_RULE_TABLE(ROW)
+#undef ROW
+    default:
+        return 0;
+    }
+}
+
+FMO_HD void add_ket(int eri_class, const fmo_prim_quartet *z, fmo_real *H)
+{
+    switch (eri_class) {
+#define ROW(e, name, ...)       \
+    case e:                     \
+        eri_##name##_ket(z, H); \
+        break;
+        FMO_ERI_RULE_TABLE(ROW)
+#undef ROW
+    default:
+        break;
+    }
+}
+
+FMO_HD void add_bra(int eri_class, const fmo_prim_quartet *z, const fmo_real *H, fmo_real *acc)
+{
+    switch (eri_class) {
+#define ROW(e, name, ...)            \
+    case e:                          \
+        eri_##name##_bra(z, H, acc); \
+        break;
+        FMO_ERI_RULE_TABLE(ROW)
+#undef ROW
+    default:
+        break;
+    }
+}
+
+/* All primitive quartets of the lanes; AB and CD are for classes by the rule. `table` and
+ * `exponents` belong to the group of the kets; NULL if they are of several groups. */
 FMO_HD void contract(int eri_class, int M, int accumulators, const fmo_cpu_pair_list *bras, int bra,
                      const double *table, size_t table_row, const double *exponents, int count,
-                     const double *packed, fmo_real *acc)
+                     const double *packed, const fmo_real *AB, const fmo_real *CD, fmo_real *acc)
 {
+    fmo_real H[FMO_RULE_HERMITE_MAX];
+    const int hermite = hermite_of(eri_class);
     const double *prim = bras->prim + bras->prim_begin[bra] * FMO_CPU_PRIM_FIELDS;
     const double *p = bras->exponent + bras->group[bras->group_of[bra]].exponent;
     for (int a = 0; a < accumulators; a++) acc[a] = fmo_set(0.0);
@@ -180,13 +225,14 @@ FMO_HD void contract(int eri_class, int M, int accumulators, const fmo_cpu_pair_
         if (prim[FMO_CPU_PRIM_K] == 0.0) continue;
         const double bra_K = half_sqrt_pi * prim[FMO_CPU_PRIM_K], half_p = 0.5 / p[b];
         const double *ket = packed;
+        fmo_prim_quartet z;
+        for (int h = 0; h < hermite; h++) H[h] = fmo_set(0.0);
         for (int m = 0; m < count; m++, ket += FMO_CPU_PACK_FIELDS * W) {
             const quartet_exponents e =
                 exponents ? exponents_of_group(
                                 M, table + (size_t)b * table_row + (size_t)m * TABLE_STRIDE(M),
                                 exponents[m])
                           : exponents_of_lanes(p[b], fmo_load(ket + FMO_CPU_PACK_Q * W));
-            fmo_prim_quartet z;
             fmo_real PQ[3], R2 = fmo_set(0.0);
             FMO_UNROLL
             for (int x = 0; x < 3; x++) {
@@ -204,14 +250,23 @@ FMO_HD void contract(int eri_class, int M, int accumulators, const fmo_cpu_pair_
                     z.QC[x] = fmo_load(ket + (FMO_CPU_PACK_QC + x) * W);
                 }
                 z.alpha = e.rho;
+                FMO_UNROLL
+                for (int x = 0; x < 3 && hermite; x++) {
+                    z.AB[x] = AB[x];
+                    z.CD[x] = CD[x];
+                }
                 z.half_p = fmo_set(half_p);
                 z.half_q = e.half_q;
                 z.half_pq = e.half_pq;
                 z.q_over = e.q_over;
                 z.p_over = e.p_over;
             }
-            add_prim(eri_class, &z, acc);
+            if (hermite)
+                add_ket(eri_class, &z, H);
+            else
+                add_prim(eri_class, &z, acc);
         }
+        if (hermite) add_bra(eri_class, &z, H, acc);
     }
 }
 

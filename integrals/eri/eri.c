@@ -20,8 +20,9 @@ static fmo_prim_pair load_pair(const double *record)
             const fmo_prim_pair b = load_pair(bra->prim + i * FMO_PAIR_FIELDS);                 \
             for (int j = 0; j < ket->prim_num; j++) {                                           \
                 const fmo_prim_pair k = load_pair(ket->prim + j * FMO_PAIR_FIELDS);             \
-                const fmo_prim_quartet z = fmo_prim_quartet_make(                               \
-                    fmo_boys.row[li + lj + lk + ll][0], li + lj + lk + ll, &b, &k, AC);         \
+                fmo_prim_quartet z = fmo_prim_quartet_make(fmo_boys.row[li + lj + lk + ll][0],  \
+                                                           li + lj + lk + ll, &b, &k, AC);      \
+                for (int x = 0; x < 3; x++) z.AB[x] = bra->AB[x], z.CD[x] = ket->AB[x];         \
                 eri_##name##_prim(&z, acc);                                                     \
             }                                                                                   \
         }                                                                                       \

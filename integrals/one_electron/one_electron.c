@@ -316,42 +316,38 @@ static int add_products(worker *w, const fmo_centre *A, const fmo_centre *B)
     return found;
 }
 
-/* Adds the block of two centres to a matrix, in the caller's functions: with its transpose where
- * there is one basis, and then of a centre with itself the lower triangle of shells. */
+/* Element (i, j) of the caller's, from the block of their centres. */
+static double caller_element(const one_electron *job, const fmo_centre_caller *i,
+                             const fmo_centre_caller *j, int ket_functions, const double *block)
+{
+    double sum = 0.0;
+    for (int m = i->term_begin; m < i->term_end; m++) {
+        const fmo_centre_term *const a = &job->bra->term[m];
+        for (int n = j->term_begin; n < j->term_end; n++) {
+            const fmo_centre_term *const b = &job->ket->term[n];
+            sum += a->factor * b->factor * block[a->function * ket_functions + b->function];
+        }
+    }
+    return sum;
+}
+
+/* Adds the block of two centres to a matrix, in the caller's order and normalisation: with its
+ * transpose where there is one basis, and then of a centre with itself the lower triangle. */
 static void add_block(const one_electron *job, const fmo_centre *A, const fmo_centre *B,
                       const double *block, double *out)
 {
-    const fmo_basis *const bra = job->bra->basis, *const ket = job->ket->basis;
     const int symmetric = job->bra == job->ket, same = symmetric && A == B;
-    const size_t n = (size_t)ket->ao_num;
-    int row = 0;
-    for (int s = A->shell_begin; s < A->shell_end; s++) {
-        const fmo_shell *const shell = &bra->shell[job->bra->shell[s]];
-        const int rows = fmo_shell_functions(shell->ang_mom);
-        fmo_shell_parts T, U;
-        const int num = fmo_basis_shell_parts(bra, shell, T);
-        int column = 0;
-        for (int t = B->shell_begin; t < (same ? s + 1 : B->shell_end); t++) {
-            const fmo_shell *const other = &ket->shell[job->ket->shell[t]];
-            const int columns = fmo_shell_functions(other->ang_mom);
-            const int others = fmo_basis_shell_parts(ket, other, U);
-            for (int i = 0; i < num; i++) {
-                double half[FMO_SHELL_FUNCTIONS_MAX] = {0.0};
-                for (int a = 0; a < rows; a++)
-                    for (int b = 0; b < columns; b++)
-                        half[b] += T[i][a] * block[(row + a) * B->functions + column + b];
-                for (int j = 0; j < (same && s == t ? i + 1 : others); j++) {
-                    const size_t p = (size_t)bra->ao_caller[shell->caller_begin + i];
-                    const size_t q = (size_t)ket->ao_caller[other->caller_begin + j];
-                    double value = 0.0;
-                    for (int b = 0; b < columns; b++) value += U[j][b] * half[b];
-                    out[p * n + q] += value;
-                    if (symmetric && p != q) out[q * n + p] += value;
-                }
-            }
-            column += columns;
+    const size_t n = (size_t)job->ket->basis->ao_num;
+    for (int i = A->caller_begin; i < A->caller_end; i++) {
+        const fmo_centre_caller *const row = &job->bra->caller[i];
+        const size_t p = (size_t)row->index;
+        for (int j = B->caller_begin; j < (same ? i + 1 : B->caller_end); j++) {
+            const fmo_centre_caller *const column = &job->ket->caller[j];
+            const size_t q = (size_t)column->index;
+            const double value = caller_element(job, row, column, B->functions, block);
+            out[p * n + q] += value;
+            if (symmetric && p != q) out[q * n + p] += value;
         }
-        row += rows;
     }
 }
 
