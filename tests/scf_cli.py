@@ -35,13 +35,14 @@ class ScfUsage(driver_cli.Case):
 
     def test_data_set_has_its_basis(self):
         self.assertFails(run(SMALL, "--scf", "--basis", "6-31g"), 2, "leave out --basis", SMALL)
+        self.assertFails(run(SMALL, "--scf", "--functions", "cartesian"), 2, "leave out --functions", SMALL)
 
     def test_options_of_the_other_kind(self):
         for option in (["--guess", "core"], ["--max-cycles", "9"], ["--convergence", "1e-9"],
                        ["--gradient-convergence", "1e-5"], ["--level-shift", "0.3"],
                        ["--diis-size", "6"], ["--rebuild-cycles", "3"], ["--stability"],
                        ["--linear-dependence", "1e-6"], ["--solver", "purify"], ["--charge", "1"],
-                       ["--multiplicity", "1"], ["--molden", "x.molden"]):
+                       ["--multiplicity", "1"], ["--molden", "x.molden"], ["--functions", "spherical"]):
             self.assertFails(run(SMALL, *option), 2, f"{option[0]} belongs to an SCF: add --scf")
         self.assertFails(run(SMALL, "--scf", "--check"), 2, "--check does not go with --scf")
         self.assertFails(run(SMALL, "--scf", "--repeat", "2"), 2, "--repeat does not go with --scf")
@@ -51,7 +52,7 @@ class ScfUsage(driver_cli.Case):
                                "gradient-convergence": ["0", "-1e-5"], "level-shift": ["-0.1", "nan"],
                                "diis-size": ["0", "17"], "linear-dependence": ["0.5", "-1"],
                                "guess": ["hcore"], "solver": ["lanczos"], "charge": ["x", "", "1.0"],
-                               "multiplicity": ["0", "x"]}.items():
+                               "multiplicity": ["0", "x"], "functions": ["5d", ""]}.items():
             for value in values:
                 self.assertFails(run(SMALL, "--scf", f"--{option}={value}"), 2, f"--{option}")
         self.assertFails(run(SMALL, "--scf", "--stability=perhaps"), 2, "none, check or follow")
@@ -95,6 +96,19 @@ class ScfRefusals(driver_cli.Case):
 
 
 class ScfReport(driver_cli.Case):
+    def test_functions(self):
+        """Cartesian or spherical d functions: as the basis set has them, or as wanted."""
+        for basis, functions, form, nao, energy in (
+                ("6-31g*", [], "Cartesian", 19, -76.0105299763),
+                ("6-31G(d)", ["--functions", "spherical"], "spherical", 18, -76.0091323802),
+                ("6-31g(d)", ["--functions", "cartesian"], "Cartesian", 19, -76.0105299763),
+                ("def2-svp", [], "spherical", 24, None)):
+            out = self.assertRuns(run(WATER, "--scf", "--basis", basis, "--mode", "cpu", *functions))
+            shells = "\\(7 s, 4 p, 1 d; " if basis == "def2-svp" else "\\(7 s, 2 p, 1 d; "
+            self.assertRegex(out, f": {nao} functions, .*{shells}{form}\\)")
+            if energy is not None:
+                self.assertAlmostEqual(float(re.search(r"energy +(-\d+\.\d+)", out).group(1)), energy, delta=1e-8)
+
     def test_cycles_as_they_end(self):
         with subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--mode", "cpu"], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
