@@ -381,6 +381,7 @@ static void check_forms(void)
     static const char *const xx[] = {"0 O dxx", "0 O dxy", "0 O dxz",
                                      "0 O dyy", "0 O dyz", "0 O dzz"};
     static const char *const m0[6] = {"0 O d0", "0 O d+1", "0 O d-1", "0 O d+2", "0 O d-2"};
+    static const char *const none[6] = {NULL};
     static const char open[] =
         "H 0\nS 1 1.0\n1 1\n****\nO 0\nS 1 1.0\n9 1\nSP 1 1.0\n1 1 1\nD 1 1.0\n0.8 1\n****\n";
     char path[1024];
@@ -389,7 +390,7 @@ static void check_forms(void)
     check_d_labels("6-31g*", FMO_FUNCTIONS_SPHERICAL, 0, 3, "0 O pz", 9, m0);
     check_d_labels("def2-svp", FMO_FUNCTIONS_SET, 0, 3, "0 O pz", 9, m0);
     check_d_labels("def2-svp", FMO_FUNCTIONS_CARTESIAN, 1, 3, "0 O px", 9, xx);
-    check_d_labels("6-31g", FMO_FUNCTIONS_SET, 1, 3, "0 O px", 0, m0 + 5); /* no d shells */
+    check_d_labels("6-31g", FMO_FUNCTIONS_SET, 1, 3, "0 O px", 0, none); /* no d shells */
     /* A file in Gaussian's format does not say: spherical, as in Gaussian. */
     snprintf(path, sizeof path, "%s", put_file("open.gbs", open, strlen(open)));
     check_d_labels(path, FMO_FUNCTIONS_SET, 0, 2, "0 O pz", 5, m0);

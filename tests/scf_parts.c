@@ -218,7 +218,7 @@ static fmo_basis *nearly_dependent(double apart, double factor)
     const double factors[] = {1.0, factor, 1.0 / factor};
     const fmo_basis_input input = {3,       charge,   coord,      3,        nucleus,
                                    ang_mom, 3,        prim_shell, exponent, coefficient,
-                                   3,       ao_shell, component,  factors};
+                                   3,       ao_shell, component,  factors,  0};
     fmo_basis *basis = NULL;
     fmo_error err = {FMO_OK, ""};
     CHECK(fmo_basis_create(&input, &basis, &err) == FMO_OK, "%s", err.message);
