@@ -344,6 +344,8 @@ static void check_io(void)
     FINE(fmo_basis_set_destroy, "set", (fmo_basis_set_destroy(NULL), 1));
     FINE(fmo_basis_set_name, "set", !fmo_basis_set_name(NULL));
     FINE(fmo_basis_set_path, "set", !fmo_basis_set_path(NULL));
+    FINE(fmo_basis_set_choose_functions, "set",
+         (fmo_basis_set_choose_functions(NULL, FMO_FUNCTIONS_CARTESIAN), 1));
     FINE(fmo_basis_set_shell_num, "set", fmo_basis_set_shell_num(NULL, 1) == 0);
     FINE(fmo_basis_set_list, "text", (fmo_basis_set_list(NULL, 10), 1));
 

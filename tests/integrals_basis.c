@@ -29,9 +29,21 @@ static void molecule_set(molecule *m)
                                    {0, 0, 1, 2, 0, 0, 1, 2},
                                    {0}};
     *m = start;
-    m->in = (fmo_basis_input){2,          m->charge,   m->coord,        4,           m->nucleus,
-                              m->ang_mom, 6,           m->prim_shell,   m->exponent, m->coefficient,
-                              8,          m->ao_shell, m->ao_component, m->ao_factor};
+    m->in = (fmo_basis_input){2,
+                              m->charge,
+                              m->coord,
+                              4,
+                              m->nucleus,
+                              m->ang_mom,
+                              6,
+                              m->prim_shell,
+                              m->exponent,
+                              m->coefficient,
+                              8,
+                              m->ao_shell,
+                              m->ao_component,
+                              m->ao_factor,
+                              0};
 }
 
 /* The input is refused with this status and a message that contains every fragment. */
@@ -226,9 +238,9 @@ static void check_orders(void)
     double S[AOS * AOS], want[AOS * AOS], got[AOS * AOS];
     system_random(&s, 3, SHELLS - 4, 4, 4, 3.0, &seed);
     system_shuffle_functions(&s, &seed);
-    const fmo_basis_input in = {s.nuclei,  s.charge,   s.coord,        s.shells,   s.nucleus,
-                                s.ang_mom, s.prims,    s.prim_shell,   s.exponent, s.coefficient,
-                                s.aos,     s.ao_shell, s.ao_component, s.ao_factor};
+    const fmo_basis_input in = {s.nuclei,  s.charge,   s.coord,        s.shells,    s.nucleus,
+                                s.ang_mom, s.prims,    s.prim_shell,   s.exponent,  s.coefficient,
+                                s.aos,     s.ao_shell, s.ao_component, s.ao_factor, 0};
     CHECK(s.shells == SHELLS && s.aos == AOS, "%d shells, %d functions", s.shells, s.aos);
     if (!overlap(&in, S)) return;
     for (int turn = 0; turn < 20; turn++) {
@@ -264,9 +276,9 @@ static void check_orders(void)
             t.ao_factor[ao[i]] = s.ao_factor[i];
         }
         const fmo_basis_input shuffled = {
-            3,         t.charge,        t.coord,        SHELLS,     t.nucleus,
-            t.ang_mom, s.prims + zeros, t.prim_shell,   t.exponent, t.coefficient,
-            AOS,       t.ao_shell,      t.ao_component, t.ao_factor};
+            3,         t.charge,        t.coord,        SHELLS,      t.nucleus,
+            t.ang_mom, s.prims + zeros, t.prim_shell,   t.exponent,  t.coefficient,
+            AOS,       t.ao_shell,      t.ao_component, t.ao_factor, 0};
         fmo_basis *basis = NULL;
         if (fmo_basis_create(&shuffled, &basis, NULL) == FMO_OK)
             CHECK(fmo_basis_prim_num(basis) == s.prims, "%d primitives, %d with coefficients",

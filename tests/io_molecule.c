@@ -265,8 +265,10 @@ static void check_bad_sets(void)
     refuse_set("bad.gbs", &binary, "H 0\n\0", 5);
     fmo_error err = {FMO_OK, ""};
     fmo_basis_set *set = NULL;
-    CHECK(fmo_basis_set_read("6-31g*", &set, &err) == FMO_ERR_INPUT, "unknown name");
-    check_message("unknown", &err, FMO_ERR_INPUT, "basis set '6-31g*' is not known", "6-31g, ");
+    CHECK(fmo_basis_set_read("7-42g*", &set, &err) == FMO_ERR_INPUT, "unknown name");
+    check_message("unknown", &err, FMO_ERR_INPUT, "basis set '7-42g*' is not known", "6-31g, ");
+    CHECK(strstr(err.message, "sto-6g, or give the path of a .json or .gbs file"), "cut: %s",
+          err.message);
     CHECK(strstr(err.message, "sto-3g") && strstr(err.message, "mini"), "list: %s", err.message);
     err = (fmo_error){FMO_OK, ""};
     CHECK(fmo_basis_set_read("", &set, &err) == FMO_ERR_INPUT, "no name");
@@ -276,6 +278,128 @@ static void check_bad_sets(void)
     CHECK(fmo_basis_set_read(NULL, &set, NULL) == FMO_ERR_ARGUMENT, "NULL");
     CHECK(fmo_basis_set_read("sto-3g", NULL, NULL) == FMO_ERR_ARGUMENT, "NULL");
     fmo_basis_set_destroy(NULL);
+}
+
+/* The next name of a list such as "sto-3g, 6-31g(d,p), mini", cut off; NULL at the end. */
+static char *next_name(char **list)
+{
+    char *name = *list, *end = name ? strstr(name, ", ") : NULL;
+    if (end) *end = '\0';
+    *list = end ? end + 2 : NULL;
+    return name && *name ? name : NULL;
+}
+
+static fmo_dataset *create(const char *xyz, const char *basis, int charge, fmo_error *err)
+{
+    fmo_molecule *mol = NULL;
+    fmo_basis_set *set = NULL;
+    fmo_dataset *dataset = NULL;
+    if (fmo_molecule_read_xyz(put_file("molecule.xyz", xyz, strlen(xyz)), &mol, err) == FMO_OK &&
+        fmo_basis_set_read(basis, &set, err) == FMO_OK)
+        fmo_dataset_create(mol, set, charge, &dataset, err);
+    fmo_molecule_destroy(mol);
+    fmo_basis_set_destroy(set);
+    return dataset;
+}
+
+/* Spellings of the same set, and the functions of its d shells. */
+static void check_spellings(void)
+{
+    static const struct {
+        const char *names[8];
+        const char *is;
+        int nao; /* of water */
+    } sets[] = {
+        {{"6-31G*", "6-31g*", "6-31G(d)", "631g(d)", "6-31g (d)", "631G*"}, "6-31G*", 19},
+        {{"6-31G**", "6-31g(d,p)", "6-31G(d, p)", "631g**"}, "6-31G**", 25},
+        {{"6-31+G*", "6-31+g(d)", "631+g*"}, "6-31+G*", 23},
+        {{"6-31+G**", "6-31+G(d,p)"}, "6-31+G**", 29},
+        {{"6-31++G**", "6-31++g(d,p)", "631++G(d,p)"}, "6-31++G**", 31},
+        {{"6-311G*", "6-311g(d)"}, "6-311G*", 24},
+        {{"6-311G**", "6-311g(d,p)"}, "6-311G**", 30},
+        {{"cc-pVDZ", "ccpvdz", "cc-pvdz", "CC PVDZ", "cc_pvdz"}, "cc-pVDZ", 24},
+        {{"def2-SVP", "def2svp", "DEF2_SVP", "def2 svp"}, "def2-SVP", 24},
+    };
+    for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++)
+        for (int k = 0; k < 8 && sets[s].names[k]; k++) {
+            const char *name = sets[s].names[k];
+            fmo_error err = {FMO_OK, ""};
+            fmo_basis_set *set = NULL;
+            CHECK(fmo_basis_set_read(name, &set, &err) == FMO_OK, "%s: %s", name, err.message);
+            CHECK(set && strcmp(fmo_basis_set_name(set), sets[s].is) == 0, "%s is %s", name,
+                  set ? fmo_basis_set_name(set) : "nothing");
+            fmo_basis_set_destroy(set);
+            fmo_dataset *dataset = create(water, name, 0, &err);
+            CHECK(dataset && fmo_basis_ao_num(fmo_dataset_basis(dataset)) == sets[s].nao,
+                  "%s: %d functions, not %d", name, fmo_basis_ao_num(fmo_dataset_basis(dataset)),
+                  sets[s].nao);
+            fmo_dataset_destroy(dataset);
+        }
+    /* Names that differ in a bracket alone are different sets. */
+    static const char *const others[] = {"def2-SV(P)", "6-31gd", "6-31g(p)",
+                                         "6-31g***",   "*",      "(d)"};
+    for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
+        fmo_basis_set *set = NULL;
+        CHECK(fmo_basis_set_read(others[k], &set, NULL) == FMO_ERR_INPUT, "%s is %s", others[k],
+              fmo_basis_set_name(set));
+        fmo_basis_set_destroy(set);
+    }
+}
+
+/* The labels of a data set's functions on its first nucleus from the first d function on. */
+static void check_d_labels(const char *basis, fmo_functions functions, int cartesian, int p_first,
+                           const char *p_name, int first, const char *const names[6])
+{
+    fmo_molecule *mol = NULL;
+    fmo_basis_set *set = NULL;
+    fmo_dataset *dataset = NULL;
+    fmo_error err = {FMO_OK, ""};
+    char label[32];
+    CHECK(fmo_molecule_read_xyz(put_file("molecule.xyz", water, strlen(water)), &mol, &err) ==
+                  FMO_OK &&
+              fmo_basis_set_read(basis, &set, &err) == FMO_OK,
+          "%s", err.message);
+    fmo_basis_set_choose_functions(set, functions);
+    CHECK(fmo_dataset_create(mol, set, 0, &dataset, &err) == FMO_OK, "%s", err.message);
+    if (dataset) {
+        CHECK(fmo_dataset_basis_input(dataset)->cartesian == cartesian, "%s: form", basis);
+        fmo_dataset_ao_label(dataset, p_first, label, sizeof label);
+        CHECK(strcmp(label, p_name) == 0, "%s: %s, not %s", basis, label, p_name);
+        for (int k = 0; k < 6 && names[k]; k++) {
+            fmo_dataset_ao_label(dataset, first + k, label, sizeof label);
+            CHECK(strcmp(label, names[k]) == 0, "%s: %s, not %s", basis, label, names[k]);
+        }
+    }
+    fmo_dataset_destroy(dataset);
+    fmo_basis_set_destroy(set);
+    fmo_molecule_destroy(mol);
+}
+
+static void check_forms(void)
+{
+    static const char *const xx[] = {"0 O dxx", "0 O dxy", "0 O dxz",
+                                     "0 O dyy", "0 O dyz", "0 O dzz"};
+    static const char *const m0[6] = {"0 O d0", "0 O d+1", "0 O d-1", "0 O d+2", "0 O d-2"};
+    static const char *const none[6] = {NULL};
+    static const char open[] =
+        "H 0\nS 1 1.0\n1 1\n****\nO 0\nS 1 1.0\n9 1\nSP 1 1.0\n1 1 1\nD 1 1.0\n0.8 1\n****\n";
+    char path[1024];
+    check_d_labels("6-31g*", FMO_FUNCTIONS_SET, 1, 3, "0 O px", 9, xx);
+    check_d_labels("6-31g*", FMO_FUNCTIONS_CARTESIAN, 1, 3, "0 O px", 9, xx);
+    check_d_labels("6-31g*", FMO_FUNCTIONS_SPHERICAL, 0, 3, "0 O pz", 9, m0);
+    check_d_labels("def2-svp", FMO_FUNCTIONS_SET, 0, 3, "0 O pz", 9, m0);
+    check_d_labels("def2-svp", FMO_FUNCTIONS_CARTESIAN, 1, 3, "0 O px", 9, xx);
+    check_d_labels("6-31g", FMO_FUNCTIONS_SET, 1, 3, "0 O px", 0, none); /* no d shells */
+    /* A file in Gaussian's format does not say: spherical, as in Gaussian. */
+    snprintf(path, sizeof path, "%s", put_file("open.gbs", open, strlen(open)));
+    check_d_labels(path, FMO_FUNCTIONS_SET, 0, 2, "0 O pz", 5, m0);
+    check_d_labels(path, FMO_FUNCTIONS_CARTESIAN, 1, 2, "0 O px", 5, xx);
+    for (int f = 0; f < FMO_FUNCTIONS_COUNT; f++)
+        CHECK(fmo_functions_name((fmo_functions)f) && fmo_functions_text((fmo_functions)f),
+              "functions %d have no name", f);
+    CHECK(!fmo_functions_name(FMO_FUNCTIONS_COUNT) && !fmo_functions_text((fmo_functions)-1),
+          "names of nothing");
+    fmo_basis_set_choose_functions(NULL, FMO_FUNCTIONS_SET);
 }
 
 static void check_names(void)
@@ -289,12 +413,13 @@ static void check_names(void)
         if (!set) continue;
         CHECK(strcmp(fmo_basis_set_name(set), "6-31G") == 0, "%s", fmo_basis_set_name(set));
         CHECK(fmo_basis_set_shell_num(set, 8) == 5 && fmo_basis_set_shell_num(set, 1) == 2 &&
-                  fmo_basis_set_shell_num(set, 26) == 0 && fmo_basis_set_shell_num(set, -1) == 0,
+                  fmo_basis_set_shell_num(set, 37) == 0 && fmo_basis_set_shell_num(set, -1) == 0,
               "shells of O: %d", fmo_basis_set_shell_num(set, 8));
         fmo_basis_set_destroy(set);
     }
     fmo_basis_set_list(list, sizeof list);
-    for (char *name = strtok(list, ", "); name; name = strtok(NULL, ", ")) {
+    char *rest = list;
+    for (char *name; (name = next_name(&rest));) {
         fmo_error err = {FMO_OK, ""};
         fmo_basis_set *set = NULL;
         CHECK(fmo_basis_set_read(name, &set, &err) == FMO_OK, "%s: %s", name, err.message);
@@ -324,19 +449,6 @@ static void check_names(void)
 /* --- data sets
  * -----------------------------------------------------------------------------------*/
 
-static fmo_dataset *create(const char *xyz, const char *basis, int charge, fmo_error *err)
-{
-    fmo_molecule *mol = NULL;
-    fmo_basis_set *set = NULL;
-    fmo_dataset *dataset = NULL;
-    if (fmo_molecule_read_xyz(put_file("molecule.xyz", xyz, strlen(xyz)), &mol, err) == FMO_OK &&
-        fmo_basis_set_read(basis, &set, err) == FMO_OK)
-        fmo_dataset_create(mol, set, charge, &dataset, err);
-    fmo_molecule_destroy(mol);
-    fmo_basis_set_destroy(set);
-    return dataset;
-}
-
 static double *overlap_of(const fmo_dataset *dataset, size_t *n)
 {
     *n = (size_t)fmo_basis_ao_num(fmo_dataset_basis(dataset));
@@ -351,12 +463,13 @@ static void check_normalised(void)
     char list[1024];
     fmo_basis_set_list(list, sizeof list);
     int sets = 0;
-    for (char *name = strtok(list, ", "); name; name = strtok(NULL, ", "), sets++) {
+    char *rest = list;
+    for (char *name; (name = next_name(&rest)); sets++) {
         fmo_basis_set *set = NULL;
         fmo_basis_set_read(name, &set, NULL);
-        int number[36], n = 0, electrons = 0;
-        double coord[108];
-        for (int z = 1; set && z <= 18; z++) {
+        int number[72], n = 0, electrons = 0;
+        double coord[216];
+        for (int z = 1; set && z <= 36; z++) {
             for (int twice = 0; twice < 2 && fmo_basis_set_shell_num(set, z); twice++) {
                 coord[3 * n] = 3.0 * n, coord[3 * n + 1] = 0.1 * n, coord[3 * n + 2] = 0.0;
                 electrons += number[n++] = z;
@@ -488,13 +601,22 @@ static void refuse_create(const char *what, const char *xyz, const char *basis, 
 static void check_refused(void)
 {
     static const char polarised[] =
-        "H 0\nS 1 1.0\n1 1\n****\nO 0\nS 1 1.0\n9 1\nSP 1 1.0\n1 1 1\nD 1 1.0\n0.8 1\n****\n";
+        "H 0\nS 1 1.0\n1 1\n****\nO 0\nS 1 1.0\n9 1\nSP 1 1.0\n1 1 1\nF 1 1.0\n0.8 1\n****\n";
     char path[1024];
     snprintf(path, sizeof path, "%s", put_file("polarised.gbs", polarised, strlen(polarised)));
-    refuse_create("d shell", water, path, 0,
-                  "shell 4 of O in basis set polarised is a d shell, and this build supports s and "
-                  "p; choose a set without polarisation such as STO-3G, 3-21G or 6-31G");
-    refuse_create("element", "1\n\nFe 0 0 0\n", "6-31g", 0, "basis set 6-31G has no Fe; choose");
+    refuse_create("f shell", water, path, 0,
+                  "shell 4 of O in basis set polarised is an f shell, and this build supports s, p "
+                  "and d; choose a smaller set such as 6-31G(d,p), cc-pVDZ or def2-SVP");
+    static const char mixed[] =
+        "{\"elements\": {\"1\": {\"electron_shells\": [{\"function_type\": \"gto_cartesian\", "
+        "\"angular_momentum\": [2], \"exponents\": [\"1.0\"], \"coefficients\": [[\"1.0\"]]}]}, "
+        "\"8\": {\"electron_shells\": [{\"function_type\": \"gto_spherical\", "
+        "\"angular_momentum\": [2], \"exponents\": [\"1.0\"], \"coefficients\": [[\"1.0\"]]}]}}}";
+    snprintf(path, sizeof path, "%s", put_file("mixed.json", mixed, strlen(mixed)));
+    refuse_create("mixed", water, path, 0,
+                  "basis set mixed has Cartesian functions for H and spherical ones for O; choose "
+                  "one of the two for all");
+    refuse_create("element", "1\n\nRb 0 0 0\n", "6-31g", 0, "basis set 6-31G has no Rb; choose");
     refuse_create("odd", water, "6-31g", 1, "9 electrons with charge 1 are odd");
     refuse_create("none", "1\n\nH 0 0 0\n", "6-31g", 1, "a charge of 1 leaves 0 electrons");
     refuse_create("absurd", "1\n\nH 0 0 0\n", "6-31g", INT_MIN, "leaves 2147483649 electrons");
@@ -735,6 +857,8 @@ int main(void)
     check_bad_frames();
     check_bad_sets();
     check_names();
+    check_spellings();
+    check_forms();
     check_normalised();
     check_created();
     check_formats();

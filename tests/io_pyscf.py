@@ -51,7 +51,10 @@ from pyscf.tools import molden
 
 BOHR = 0.52917721092
 SETS = ("h2o_6-31g", "ch3oh_6-31g_shuffled", "nh3_3-21g_sph_shuffled", "ch2o_6-31g_sph", "h2_cc-pvdz",
-        "hehp_sto-3g", "h2s_hcl_6-31g")
+        "hehp_sto-3g", "h2s_hcl_6-31g", "h2o_6-31gd", "ch2o_cc-pvdz_sph", "hbr_def2-svp_sph",
+        "h2s_6-31gd_shuffled", "h2o_def2-svp_sph_shuffled")
+# Where the functions of a shell of a file stand in PySCF, by ao_cartesian and angular momentum.
+PLACE = {1: ((0,), (0, 1, 2), (0, 1, 2, 3, 4, 5)), 0: ((0,), (2, 0, 1), (2, 3, 1, 4, 0))}
 
 
 def convert(*arguments):
@@ -90,7 +93,7 @@ class Written(unittest.TestCase):
 
     def molecule(self, found):
         """PySCF's molecule, shells in the order of the file where it goes nucleus by nucleus, and for
-        each function of the file its number in PySCF and its norm."""
+        each function of the file its number in PySCF."""
         shells = []
         for shell in range(found["basis_shell_num"]):
             mine = found["basis_shell_index"] == shell
@@ -99,18 +102,18 @@ class Written(unittest.TestCase):
             shells.append([int(found["basis_shell_ang_mom"][shell]), *rows])
         labels = [f"{name}{i}" for i, name in enumerate(found["nucleus_label"])]
         order = sorted(range(len(shells)), key=lambda s: (found["basis_nucleus_index"][s], shells[s][0]))
-        mol = gto.Mole(unit="Bohr", cart=True, verbose=0, spin=0,
+        mol = gto.Mole(unit="Bohr", cart=bool(found["ao_cartesian"]), verbose=0, spin=0,
                        charge=int(round(sum(found["nucleus_charge"]))) - found["electron_num"],
                        atom=list(zip(labels, found["nucleus_coord"].tolist())),
                        basis={label: [shells[s] for s in order if found["basis_nucleus_index"][s] == i]
                               for i, label in enumerate(labels)})
         mol.build()
         first = dict(zip(order, mol.ao_loc_nr()))
-        axes = [0, 1, 2] if found["ao_cartesian"] else [2, 0, 1]
+        places = PLACE[found["ao_cartesian"]]
         seen, where = {}, []
         for shell in found["ao_shell"]:
             k = seen[shell] = seen.get(shell, -1) + 1
-            where.append(first[shell] + (axes[k] if shells[shell][0] else 0))
+            where.append(first[shell] + places[shells[shell][0]][k])
         return mol, np.array(where)
 
 
@@ -127,7 +130,8 @@ class Trexio(Written):
                 found = self.read(path)
                 mol, where = self.molecule(found)
                 theirs = mol.intor("int1e_ovlp")[np.ix_(where, where)]
-                norm = np.sqrt(np.diag(found["ao_1e_int_overlap"])) * np.sign(found["ao_normalization"])
+                norm = np.sqrt(np.diag(found["ao_1e_int_overlap"]) / np.diag(theirs))
+                norm *= np.sign(found["ao_normalization"])
                 np.testing.assert_allclose(found["ao_1e_int_overlap"], theirs * np.outer(norm, norm),
                                            atol=1e-10 * max(1.0, norm.max()**2))
                 core = (mol.intor("int1e_kin") + mol.intor("int1e_nuc"))[np.ix_(where, where)]
@@ -203,7 +207,7 @@ class Molden(unittest.TestCase):
 class Basis(Written):
     """Data sets of a molecule and a basis set."""
 
-    MOLECULES = ("water001", "ch3oh", "h2s_hcl", "n2")
+    MOLECULES = ("water001", "ch3oh", "h2s_hcl", "n2", "hbr")
 
     @staticmethod
     def pyscf_basis(path, symbols):
@@ -223,30 +227,42 @@ class Basis(Written):
         return basis
 
     def test_shipped(self):
-        """Overlap and core Hamiltonian of every set are PySCF's, in PySCF's order."""
+        """Overlap and core Hamiltonian of every set are PySCF's, of normalised functions, in the order
+        of PySCF but for that within spherical shells."""
         paths = sorted(glob.glob(os.path.join(DATASETS, "basis", "*.json")))
         self.assertGreaterEqual(len(paths), 10)
+        forms = set()
         for path in paths:
             name = os.path.splitext(os.path.basename(path))[0]
-            for molecule in self.MOLECULES:
+            with open(path, encoding="utf-8") as file:
+                known = json.load(file)["elements"]
+            for molecule in self.MOLECULES if "35" in known else self.MOLECULES[:-1]:
                 with self.subTest(basis=name, molecule=molecule), tempfile.TemporaryDirectory() as folder:
                     out = os.path.join(folder, "out.h5")
                     xyz = os.path.join(DATASETS, "xyz", f"{molecule}.xyz")
                     convert("create", xyz, name.upper(), "0", out)
                     found = self.read(out)
+                    self.assertEqual(sorted(where := self.molecule(found)[1]), list(range(len(where))))
+                    if 2 in found["basis_shell_ang_mom"]:
+                        forms.add(found["ao_cartesian"])
                     with open(xyz, encoding="utf-8") as file:
                         atoms = [line.split()[:4] for line in file.read().splitlines()[2:]]
                     symbols = {atom[0] for atom in atoms}
-                    mol = gto.M(unit="Bohr", cart=True, verbose=0,
+                    mol = gto.M(unit="Bohr", cart=bool(found["ao_cartesian"]), verbose=0,
                                 atom=[[a[0], [float(x) / BOHR for x in a[1:]]] for a in atoms],
                                 basis=self.pyscf_basis(path, symbols))
                     np.testing.assert_allclose(found["nucleus_coord"], mol.atom_coords(), atol=1e-13)
-                    np.testing.assert_allclose(found["ao_1e_int_overlap"], mol.intor("int1e_ovlp"),
-                                               atol=1e-11)
+                    theirs = mol.intor("int1e_ovlp")
+                    norm = 1.0 / np.sqrt(np.diag(theirs))
+                    at = np.ix_(where, where)
+                    np.testing.assert_allclose(found["ao_1e_int_overlap"],
+                                               (theirs * np.outer(norm, norm))[at], atol=1e-11)
                     core = mol.intor("int1e_kin") + mol.intor("int1e_nuc")
-                    np.testing.assert_allclose(found["ao_1e_int_core_hamiltonian"], core, atol=1e-9)
+                    np.testing.assert_allclose(found["ao_1e_int_core_hamiltonian"],
+                                               (core * np.outer(norm, norm))[at], atol=1e-9)
                     self.assertEqual(found["electron_num"], mol.nelectron)
                     self.assertAlmostEqual(found["nucleus_repulsion"], mol.energy_nuc(), delta=1e-10)
+        self.assertEqual(forms, {0, 1})
 
 
 if __name__ == "__main__":

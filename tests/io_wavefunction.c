@@ -15,11 +15,13 @@
 
 static char directory[] = "/tmp/fmo-io-wavefunction-XXXXXX";
 
-/* Shuffled functions, unequal and negative factors, spherical order, general contraction. */
+/* Shuffled functions, unequal and negative factors, spherical order, general contraction, d shells
+ * of both forms. */
 static const char *const files[] = {
-    "h2o_6-31g.h5",      "ch3oh_6-31g_shuffled.h5", "nh3_3-21g_sph_shuffled.h5",
-    "ch2o_6-31g_sph.h5", "h2_cc-pvdz.h5",           "hehp_sto-3g.h5",
-    "he_sto-3g.h5"};
+    "h2o_6-31g.h5",        "ch3oh_6-31g_shuffled.h5", "nh3_3-21g_sph_shuffled.h5",
+    "ch2o_6-31g_sph.h5",   "h2_cc-pvdz.h5",           "hehp_sto-3g.h5",
+    "he_sto-3g.h5",        "h2o_6-31gd.h5",           "h2o_def2-svp_sph_shuffled.h5",
+    "hbr_def2-svp_sph.h5", "h2s_6-31gd_shuffled.h5"};
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
 
 static const char *in_directory(const char *name)
@@ -205,6 +207,7 @@ static void check_basis_only(void)
 
 typedef struct molden {
     int nuclei, shells, prims, aos, orbitals;
+    bool spherical;
     int number[64], shell_nucleus[256], shell_l[256], prim_shell[1024], ao_shell[512],
         ao_component[512];
     double charge[64], coord[192], exponent[1024], coefficient[1024], factor[512], energy[512],
@@ -215,7 +218,26 @@ typedef struct molden {
 static double gaussian_norm(int l, double a)
 {
     double square = pow(acos(-1.0) / (2 * a), 1.5);
-    return 1.0 / sqrt(l ? square / (4 * a) : square);
+    for (int k = 1; k <= l; k++) square *= (2 * k - 1) / (4 * a);
+    return 1.0 / sqrt(square);
+}
+
+/* Function i of a shell in a Molden file: which one it is for fmo_basis_input, and the factor that
+ * normalises it. */
+static int molden_function(int l, int i, bool spherical, double *factor)
+{
+    static const int xx_yy_zz_xy_xz_yz[] = {0, 3, 5, 1, 2, 4};
+    *factor = l == 2 && !spherical && i > 2 ? sqrt(3.0) : 1.0;
+    return l == 2 && !spherical ? xx_yy_zz_xy_xz_yz[i] : i;
+}
+
+static bool has_line(FILE *file, const char *text)
+{
+    char line[512];
+    bool found = false;
+    while (fgets(line, sizeof line, file)) found |= strcmp(line, text) == 0;
+    rewind(file);
+    return found;
 }
 
 /* An independent reader of what we write: sections in order, one item a line. */
@@ -227,6 +249,7 @@ static bool parse_molden(const char *path, molden *m)
     enum { START, ATOMS, GTO, MO } section = START;
     FILE *file = fopen(path, "r");
     memset(m, 0, sizeof *m);
+    if (file) m->spherical = has_line(file, "[5D]\n");
     if (!file || !fgets(line, sizeof line, file) || strncmp(line, "[Molden Format]", 15) != 0)
         return false;
     while (fgets(line, sizeof line, file)) {
@@ -246,13 +269,13 @@ static bool parse_molden(const char *path, molden *m)
         } else if (section == GTO && sscanf(line, " %d 0", &nucleus) == 1 && !strchr(line, '.')) {
             continue;
         } else if (section == GTO && sscanf(line, " %c %d %lf", &type, &n, &x) == 3) {
-            int l = type == 'p';
+            const int l = type == 'p' ? 1 : type == 'd' ? 2 : 0;
+            const int functions = l == 2 && !m->spherical ? 6 : 2 * l + 1;
             m->shell_nucleus[m->shells] = nucleus - 1;
             m->shell_l[m->shells] = l;
-            for (int i = 0; i <= 2 * l; i++) {
+            for (int i = 0; i < functions; i++, m->aos++) {
                 m->ao_shell[m->aos] = m->shells;
-                m->ao_component[m->aos] = i;
-                m->factor[m->aos++] = 1.0;
+                m->ao_component[m->aos] = molden_function(l, i, m->spherical, &m->factor[m->aos]);
             }
             for (int k = 0; k < n; k++, m->prims++) {
                 if (!fgets(line, sizeof line, file) || sscanf(line, "%lf %lf", &x, &c) != 2)
@@ -306,7 +329,8 @@ static void check_molden(const char *file)
                                    .ao_num = m.aos,
                                    .ao_shell = m.ao_shell,
                                    .ao_component = m.ao_component,
-                                   .ao_factor = m.factor};
+                                   .ao_factor = m.factor,
+                                   .cartesian = !m.spherical};
     fmo_basis *basis = NULL;
     CHECK(fmo_basis_create(&input, &basis, &err) == FMO_OK, "%s: %s", file, err.message);
     if (basis) {

@@ -78,6 +78,14 @@ MOLECULES = {
     "uncontracted": dict(atom="C 0 0 0; O 0 0 1.13", basis="unc-sto-3g"),
     "ghost atom": dict(atom="O 0 0 0; H 0 0.7 0.6; H 0 -0.7 0.6; ghost-O 0 0 3", basis="6-31g"),
     "effective core": dict(atom="Cl 0 0 0; Na 0 0 2.36", basis="lanl2dz", ecp="lanl2dz"),
+    "d functions": dict(atom=WATER, basis="6-31g*"),
+    "general contraction with d": dict(atom="O 0 0 0; H 0 0.7 0.6; H 0 -0.7 0.6",
+                                       basis={"O": "ano@4s3p2d", "H": "ano@2s1p"}),
+    "fourth row": dict(atom="H 0.1 0.2 -0.1; Br 0.5 1.2 0.6", basis="def2-svp"),
+    "correlation consistent": dict(atom="S 0 0 0; H 0.3 0.96 0.93; Cl 1.2 -1 0.3", basis="cc-pvdz"),
+    "d before s": dict(atom="N 0 0 0; N 0.2 0.1 1.1",
+                       basis={"N": [[2, [0.8, 1.0]], [0, [5.0, 0.4], [0.6, 0.7]], [2, [2.1, 0.4], [0.7, 0.5]],
+                                    [1, [0.9, 0.3], [3.1, 0.7]]]}),
     "p before s": dict(atom="N 0 0 0; N 0.2 0.1 1.1",
                        basis={"N": [[1, [0.9, 0.3], [3.1, 0.7]], [0, [5.0, 0.4], [0.6, 0.7]], [1, [0.2, 1.0]]]}),
 }
@@ -406,7 +414,7 @@ class Fallback(Case):
             "hermi = 0": (water, dict(hermi=0), lambda n: random((n, n))),
             "hermi = 2": (water, dict(hermi=2), lambda n: (lambda d: d - d.T)(random((n, n)))),
             "omega": (water, dict(omega=0.3), lambda n: densities(n, 2)),
-            "d shells": (dict(mol="water", basis="6-31g*"), {}, lambda n: densities(n, 2)),
+            "f shells": (dict(mol="water", basis="cc-pvtz"), {}, lambda n: densities(n, 2)),
             "complex": (water, {}, lambda n: densities(n, 1)[0] + 1j * 0),
         }
         for reason, (system, arguments, density) in cases.items():
@@ -557,11 +565,11 @@ class Patch(Case):
         fmo.patch(scf.RHF(mol), mode="cpu", integrals="direct").kernel()
         self.assertEqual(list(_mole._kept_for(mol).plans), [(("integrals", "direct"), ("mode", "cpu"))])
 
-    def test_d_shells_are_pyscfs(self):
-        mol = molecule("water", basis="6-31g*")
+    def test_f_shells_are_pyscfs(self):
+        mol = molecule("water", basis="cc-pvtz")
         given = self.energies(lambda: self.converging(scf.RHF, mol))
         self.assertEqual(len(given), 1, given)
-        self.assertIn("d shells", given[0])
+        self.assertIn("f shells", given[0])
 
     def test_range_separated(self):
         mol = molecule("water")

@@ -39,13 +39,14 @@ class ScfUsage(driver_cli.Case):
 
     def test_data_set_has_its_basis(self):
         self.assertFails(run(SMALL, "--scf", "--basis", "6-31g"), 2, "leave out --basis", SMALL)
+        self.assertFails(run(SMALL, "--scf", "--functions", "cartesian"), 2, "leave out --functions", SMALL)
 
     def test_options_of_the_other_kind(self):
         for option in (["--guess", "core"], ["--max-cycles", "9"], ["--convergence", "1e-9"],
                        ["--gradient-convergence", "1e-5"], ["--level-shift", "0.3"],
                        ["--diis-size", "6"], ["--rebuild-cycles", "3"], ["--stability"],
                        ["--linear-dependence", "1e-6"], ["--solver", "purify"], ["--charge", "1"],
-                       ["--multiplicity", "1"], ["--molden", "x.molden"]):
+                       ["--multiplicity", "1"], ["--molden", "x.molden"], ["--functions", "spherical"]):
             self.assertFails(run(SMALL, *option), 2, f"{option[0]} belongs to an SCF: add --scf")
         self.assertFails(run(SMALL, "--scf", "--check"), 2, "--check does not go with --scf")
         self.assertFails(run(SMALL, "--scf", "--repeat", "2"), 2, "--repeat does not go with --scf")
@@ -55,7 +56,7 @@ class ScfUsage(driver_cli.Case):
                                "gradient-convergence": ["0", "-1e-5"], "level-shift": ["-0.1", "nan"],
                                "diis-size": ["0", "17"], "linear-dependence": ["0.5", "-1"],
                                "guess": ["hcore"], "solver": ["lanczos"], "charge": ["x", "", "1.0"],
-                               "multiplicity": ["0", "x"]}.items():
+                               "multiplicity": ["0", "x"], "functions": ["5d", ""]}.items():
             for value in values:
                 self.assertFails(run(SMALL, "--scf", f"--{option}={value}"), 2, f"--{option}")
         self.assertFails(run(SMALL, "--scf", "--stability=perhaps"), 2, "none, check or follow")
@@ -91,8 +92,9 @@ class ScfRefusals(driver_cli.Case):
 
     def test_names(self):
         self.assertFails(run(WATER, "--scf", "--basis", "7-42g"), 3, "7-42g")
-        for name in ("6-31g*", "6-31G(d,p)", "cc-pVDZ", "def2-SVP"):
-            self.assertFails(run(WATER, "--scf", "--basis", name), 3, "needs d shells .*choose one of 3-21g", WATER)
+        for name in ("cc-pVTZ", "def2-TZVP", "6-311G(2df,p)"):
+            self.assertFails(run(WATER, "--scf", "--basis", name), 3,
+                             "needs f shells .*supports s, p and d; choose one of 3-21g", WATER)
         self.assertFails(run(self.path("none.xyz"), "--scf", "--basis", "sto-3g"), 3, "none.xyz")
         self.assertFails(run(self.path("none.h5"), "--scf"), 3, "none.h5")
 
@@ -106,6 +108,19 @@ def waiting(pipe):
 
 
 class ScfReport(driver_cli.Case):
+    def test_functions(self):
+        """Cartesian or spherical d functions: as the basis set has them, or as wanted."""
+        for basis, functions, form, nao, energy in (
+                ("6-31g*", [], "Cartesian", 19, -76.0105299763),
+                ("6-31G(d)", ["--functions", "spherical"], "spherical", 18, -76.0091323802),
+                ("6-31g(d)", ["--functions", "cartesian"], "Cartesian", 19, -76.0105299763),
+                ("def2-svp", [], "spherical", 24, None)):
+            out = self.assertRuns(run(WATER, "--scf", "--basis", basis, "--mode", "cpu", *functions))
+            shells = "\\(7 s, 4 p, 1 d; " if basis == "def2-svp" else "\\(7 s, 2 p, 1 d; "
+            self.assertRegex(out, f": {nao} functions, .*{shells}{form}\\)")
+            if energy is not None:
+                self.assertAlmostEqual(float(re.search(r"energy +(-\d+\.\d+)", out).group(1)), energy, delta=1e-8)
+
     def test_cycles_as_they_end(self):
         """Into a pipe with room for some cycles and not for all: there the driver waits, and has not ended however
         late this process looks."""

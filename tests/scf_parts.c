@@ -1,5 +1,6 @@
 /* The parts of an SCF: DIIS and EDIIS coefficients, atomic densities, orthogonalisation, the
  * guesses and refusals of fmo_scf_run's input. */
+#include <fmo/basis_set.h>
 #include <fmo/dataset.h>
 #include <fmo/one_electron.h>
 #include <fmo/scf.h>
@@ -139,6 +140,42 @@ static void test_atoms(const char *name, double neutral)
     fmo_dataset_destroy(dataset);
 }
 
+/* An atom with d electrons in Cartesian functions: they are in the five spherical ones of a shell,
+ * evenly, so that of normalised functions <xx> = <xy> and <xx, yy> = -<xx>/2. */
+static void test_cartesian_atom(void)
+{
+    int number[] = {36};
+    double coord[] = {0.1, 0.2, -0.3};
+    const fmo_molecule atom = {.nucleus_num = 1, .number = number, .coord = coord};
+    fmo_error err = {FMO_OK, ""};
+    fmo_basis_set *set = NULL;
+    fmo_dataset *dataset = NULL;
+    CHECK(fmo_basis_set_read("6-31g*", &set, &err) == FMO_OK &&
+              fmo_dataset_create(&atom, set, 0, &dataset, &err) == FMO_OK,
+          "%s", err.message);
+    fmo_basis_set_destroy(set);
+    if (!dataset) return;
+    const fmo_basis *basis = fmo_dataset_basis(dataset);
+    const size_t n = (size_t)fmo_basis_ao_num(basis), d = n - 6;
+    double *D = malloc(n * n * sizeof *D), *S = malloc(n * n * sizeof *S);
+    CHECK(fmo_scf_atomic_densities(basis, D, &err) == FMO_OK, "%s", err.message);
+    CHECK(fmo_overlap(basis, S, &err) == FMO_OK, "%s", err.message);
+    CHECK(fabs(electrons(D, S, n * n) - 36.0) < 1e-9, "%.12g electrons", electrons(D, S, n * n));
+    enum { XX, XY, XZ, YY, YZ, ZZ };
+    const double xx = D[d * n + d];
+    CHECK(xx > 1e-6, "no d electrons: %g", xx);
+    for (int i = XX; i <= ZZ; i++)
+        for (int j = XX; j <= ZZ; j++) {
+            const int square = (i == XX || i == YY || i == ZZ) && (j == XX || j == YY || j == ZZ);
+            const double want = i == j ? xx : square ? -0.5 * xx : 0.0;
+            const double got = D[(d + (size_t)i) * n + d + (size_t)j];
+            CHECK(fabs(got - want) < 1e-12, "d functions %d, %d: %g, not %g", i, j, got, want);
+        }
+    free(D);
+    free(S);
+    fmo_dataset_destroy(dataset);
+}
+
 /* The closed-shell atom's guess is its RHF solution: one SCF cycle does not move it. */
 static void test_atom_is_exact(void)
 {
@@ -181,7 +218,7 @@ static fmo_basis *nearly_dependent(double apart, double factor)
     const double factors[] = {1.0, factor, 1.0 / factor};
     const fmo_basis_input input = {3,       charge,   coord,      3,        nucleus,
                                    ang_mom, 3,        prim_shell, exponent, coefficient,
-                                   3,       ao_shell, component,  factors};
+                                   3,       ao_shell, component,  factors,  0};
     fmo_basis *basis = NULL;
     fmo_error err = {FMO_OK, ""};
     CHECK(fmo_basis_create(&input, &basis, &err) == FMO_OK, "%s", err.message);
@@ -321,6 +358,11 @@ int main(void)
     test_atoms("ch3oh_6-31g_shuffled.h5", 18.0);
     test_atoms("nh3_3-21g_sph_shuffled.h5", 10.0);
     test_atoms("hehp_sto-3g.h5", 3.0);
+    test_atoms("h2o_6-31gd.h5", 10.0);
+    test_atoms("ch2o_cc-pvdz_sph.h5", 16.0);
+    test_atoms("h2o_def2-svp_sph_shuffled.h5", 10.0);
+    test_atoms("hbr_def2-svp_sph.h5", 36.0);
+    test_cartesian_atom();
     test_atom_is_exact();
     test_orthogonalisation();
     test_refusals();

@@ -60,9 +60,17 @@ static void test_energies(void)
 {
     static const char *const names[] = {"h2o_6-31g",
 
-                                        "ch2o_6-31g_sph", "h2s_hcl_6-31g", "ch3oh_6-31g_shuffled",
-                                        "n2_3-21g",       "hehp_sto-3g",   "nh3_3-21g_sph_shuffled",
-                                        "he_sto-3g",      "he2_6-31g",     "h2_cc-pvdz"};
+                                        "ch2o_6-31g_sph",
+                                        "h2s_hcl_6-31g",
+                                        "ch3oh_6-31g_shuffled",
+                                        "n2_3-21g",
+                                        "hehp_sto-3g",
+                                        "nh3_3-21g_sph_shuffled",
+                                        "he_sto-3g",
+                                        "he2_6-31g",
+                                        "h2_cc-pvdz",
+                                        "h2s_6-31gd_shuffled",
+                                        "h2o_def2-svp_sph_shuffled"};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         char what[128];
         fmo_dataset *dataset = read(names[k]);

@@ -100,7 +100,7 @@ static inline fmo_basis_input system_input(const test_system *s)
     const fmo_basis_input in = {s->nuclei,       s->charge,      s->coord, s->shells,
                                 s->nucleus,      s->ang_mom,     s->prims, s->prim_shell,
                                 s->exponent,     s->coefficient, s->aos,   s->ao_shell,
-                                s->ao_component, s->ao_factor};
+                                s->ao_component, s->ao_factor,   0};
     return in;
 }
 

@@ -235,6 +235,7 @@ fmo_status driver_run_scf_batch(const driver_options *options, const driver_scf_
     CHECKGOTO(driver_scf_settings(options, &b.scf, err));
     CHECKGOTO(check_all_files(options, err));
     if (options->basis) CHECKGOTO(driver_scf_read_set(options->basis, &b.set, err));
+    fmo_basis_set_choose_functions(b.set, options->functions);
     if (options->output)
         CHECKGOTO(fmo_molecules_file_create(fmo_mode_name(mode_of(options)), driver_cutoff(options),
                                             &b.file, err));

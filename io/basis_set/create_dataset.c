@@ -83,10 +83,12 @@ static fmo_status check_set(maker *m)
             int l = m->set->shell[m->first[z] + s].ang_mom;
             if (l > FMO_ANG_MOM_MAX)
                 return INPUT(m,
-                             "%s: shell %d of %s in basis set %s is a %c shell, and this build "
+                             "%s: shell %d of %s in basis set %s is a%s %c shell, and this build "
                              "supports s, p and d; choose a smaller set such as 6-31G(d,p), "
                              "cc-pVDZ or def2-SVP",
-                             m->label, s + 1, symbol, m->set->name, fmo_ang_mom_letter(l));
+                             m->label, s + 1, symbol, m->set->name,
+                             strchr("fhilmnoqrsx", fmo_ang_mom_letter(l)) ? "n" : "",
+                             fmo_ang_mom_letter(l));
         }
     }
     return FMO_OK;

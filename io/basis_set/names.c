@@ -141,7 +141,7 @@ void fmo_basis_set_list(char *text, size_t size)
 
 static fmo_status unknown_name(const char *name, fmo_error *err)
 {
-    char known[360], shown[44];
+    char known[320], shown[44];
     snprintf(shown, sizeof shown, "%.40s", name);
     fmo_text_harmless(shown);
     fmo_basis_set_list(known, sizeof known);
