@@ -338,23 +338,28 @@ static int next_shell(const fmo_basis *b, int nucleus, int s)
     return s;
 }
 
-int fmo_basis_nuclei_equal(const fmo_basis *basis, int a, int b)
+int fmo_basis_atoms_equal(const fmo_basis *basis, int a, const fmo_basis *other, int b)
 {
-    if (!basis || a < 0 || b < 0 || a >= basis->nucleus_num || b >= basis->nucleus_num ||
-        basis->charge[a] != basis->charge[b])
+    if (!basis || !other || a < 0 || b < 0 || a >= basis->nucleus_num || b >= other->nucleus_num ||
+        basis->charge[a] != other->charge[b])
         return 0;
-    int s = next_shell(basis, a, 0), t = next_shell(basis, b, 0);
-    for (; s < basis->shell_num && t < basis->shell_num;
-         s = next_shell(basis, a, s + 1), t = next_shell(basis, b, t + 1)) {
-        const fmo_shell *x = &basis->shell[s], *y = &basis->shell[t];
+    int s = next_shell(basis, a, 0), t = next_shell(other, b, 0);
+    for (; s < basis->shell_num && t < other->shell_num;
+         s = next_shell(basis, a, s + 1), t = next_shell(other, b, t + 1)) {
+        const fmo_shell *x = &basis->shell[s], *y = &other->shell[t];
         if (x->ang_mom != y->ang_mom || x->prim_num != y->prim_num) return 0;
         const size_t size = (size_t)x->prim_num * sizeof(double);
-        if (memcmp(basis->exponent + x->prim_begin, basis->exponent + y->prim_begin, size) != 0 ||
-            memcmp(basis->coefficient + x->prim_begin, basis->coefficient + y->prim_begin, size) !=
+        if (memcmp(basis->exponent + x->prim_begin, other->exponent + y->prim_begin, size) != 0 ||
+            memcmp(basis->coefficient + x->prim_begin, other->coefficient + y->prim_begin, size) !=
                 0)
             return 0;
     }
-    return s == basis->shell_num && t == basis->shell_num;
+    return s == basis->shell_num && t == other->shell_num;
+}
+
+int fmo_basis_nuclei_equal(const fmo_basis *basis, int a, int b)
+{
+    return fmo_basis_atoms_equal(basis, a, basis, b);
 }
 
 fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom, int *ao,

@@ -83,6 +83,8 @@ static void check_basis(const fmo_basis *basis)
     FINE(fmo_basis_prim_num, "basis", fmo_basis_prim_num(NULL) == 0);
     FINE(fmo_basis_nucleus_charge, "basis", isnan(fmo_basis_nucleus_charge(NULL, 0)));
     FINE(fmo_basis_nuclei_equal, "basis", !fmo_basis_nuclei_equal(NULL, 0, 0));
+    FINE(fmo_basis_atoms_equal, "basis", !fmo_basis_atoms_equal(NULL, 0, basis, 0));
+    FINE(fmo_basis_atoms_equal, "other", !fmo_basis_atoms_equal(basis, 0, NULL, 0));
     FINE(fmo_basis_nuclear_repulsion, "basis", fmo_basis_nuclear_repulsion(NULL) == 0.0);
     FINE(fmo_basis_destroy, "basis", (fmo_basis_destroy(NULL), 1));
     REFUSED(fmo_basis_atom, "basis", NULL, 0, &made, ao, S, &err);
@@ -271,6 +273,9 @@ static void check_scf(const fmo_basis *basis)
     CHECK(!result, "a result of NULL");
     input = (fmo_scf_input){.basis = basis, .electron_num = 3}; /* odd: the defaults come before */
     FINE(fmo_scf_run, "options", fmo_scf_run(&input, NULL, &result, NULL) == FMO_ERR_INPUT);
+    REFUSED(fmo_scf_run_batch, "jobs", NULL, 1, NULL, &err);
+    fmo_scf_job job = {.input = input};
+    FINE(fmo_scf_run_batch, "options", fmo_scf_run_batch(&job, 1, NULL, NULL) == FMO_ERR_INPUT);
     FINE(fmo_scf_options_init, "options", (fmo_scf_options_init(NULL), 1));
     FINE(fmo_scf_result_destroy, "result", (fmo_scf_result_destroy(NULL), 1));
     REFUSED(fmo_scf_atomic_densities, "basis", NULL, D, &err);

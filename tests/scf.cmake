@@ -3,6 +3,7 @@
 fmo_test(scf_parts SOURCES scf_parts.c ${PROJECT_SOURCE_DIR}/driver/scf/diis.c LIBS fmo::scf
          LABELS unit scf)
 fmo_test(scf_run SOURCES scf_run.c LIBS fmo::scf ARGS cpu LABELS scf)
+fmo_test(scf_batch SOURCES scf_batch.c LIBS fmo::scf ARGS cpu LABELS scf)
 # Sanitizers are slow, and a few molecules go through all of the code.
 if(FMO_SANITIZE)
     set(SCF_NAMES LiH NH3 "N2 stretched")
@@ -12,9 +13,10 @@ fmo_test(scf_energies SOURCES scf_energies.c LIBS fmo::scf PkgConfig::JANSSON
          LABELS scf)
 if(FMO_WITH_CUDA)
     add_test(NAME gpu_scf_run COMMAND scf_run fused)
+    add_test(NAME gpu_scf_batch COMMAND scf_batch fused)
     add_test(NAME gpu_scf_energies
              COMMAND scf_energies ${CMAKE_CURRENT_SOURCE_DIR}/scf_energies.json fused)
-    set_tests_properties(gpu_scf_run gpu_scf_energies PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600
+    set_tests_properties(gpu_scf_run gpu_scf_batch gpu_scf_energies PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600
                          LABELS gpu RESOURCE_LOCK gpu)
 endif()
 

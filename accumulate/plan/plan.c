@@ -12,6 +12,7 @@
 #include "accumulate/gpu/gpu.h"
 #include "accumulate/rules/weight.h"
 #include "integrals/arguments.h"
+#include "integrals/free_memory.h"
 #include "integrals/tables.h"
 #include "integrals/threads.h"
 
@@ -30,14 +31,7 @@ void fmo_plan_progress(const fmo_fock_plan *plan, double fraction)
 size_t fmo_plan_memory(const fmo_fock_plan *plan)
 {
     if (plan->options.memory) return plan->options.memory;
-    unsigned long long kib = 0;
-    char line[128];
-    FILE *f = fopen("/proc/meminfo", "r");
-    if (f) {
-        while (!kib && fgets(line, sizeof line, f)) sscanf(line, "MemAvailable: %llu", &kib);
-        fclose(f);
-    }
-    return kib ? (size_t)kib * 1024 : SIZE_MAX;
+    return fmo_free_memory();
 }
 
 void fmo_plan_note(fmo_fock_plan *plan, const char *format, ...)
