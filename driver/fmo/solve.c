@@ -1,6 +1,7 @@
 /* RHF of a part in the field of the others: F = H + U + P + G(D), E' = E - Tr D U. */
 #include "driver/fmo/internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -79,7 +79,7 @@ fmo_status fmo_state_write(const fmo_fragments *f, int iteration, int converged,
 /* All bytes of the file, which has to have as many as are expected, and the right beginning. */
 static fmo_status load(const fmo_fragments *f, char *bytes, size_t size, fmo_error *err)
 {
-    counts c;
+    counts c = {.iteration = 0};
     FILE *file = fopen(f->o.state, "rb");
     if (!file)
         return fmo_error_set(err, FMO_ERR_INPUT, "%.200s: %s: there is no state to go on from; "
