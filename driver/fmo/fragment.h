@@ -19,6 +19,8 @@ typedef struct fmo_fragment_iteration {
     int iteration;        /**< 1, 2, ... */
     double energy;        /**< sum of E'_I, hartree */
     double energy_change; /**< since the iteration before; NaN in the first */
+    double residual;      /**< how far the field of the densities was from the one that they came of,
+                               hartree, a fragment; NaN in the first */
     int cycles;           /**< Fock builds of all monomers */
     int converged;        /**< 1 or 0 */
     double field_seconds; /**< the fields of all monomers */
@@ -27,7 +29,7 @@ typedef struct fmo_fragment_iteration {
 
 /** How to compute; fmo_fragment_options_init fills it in. */
 typedef struct fmo_fragment_options {
-    fmo_scf_options scf;  /**< of monomers and dimers; default 1e-9 hartree and a gradient of 1e-6;
+    fmo_scf_options scf;  /**< of monomers and dimers; default 1e-9 hartree and a gradient of 1e-7;
                                guess, stability and callbacks of its own are not looked at */
     int max_iterations;   /**< of the monomers, default 60 */
     double convergence;   /**< change of the sum of E'_I, hartree, default 1e-8 */

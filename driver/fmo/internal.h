@@ -1,5 +1,5 @@
-/* Fragments under way, by file. Arrows go one way: run.c -> scc.c, pairs.c -> field.c, solve.c ->
- * part.c -> hybrid.c; state.c keeps what scc.c and pairs.c have reached. */
+/* Fragments under way, by file. Arrows go one way: run.c -> scc.c, pairs.c -> field.c, mix.c,
+ * solve.c -> part.c -> hybrid.c; state.c keeps what scc.c and pairs.c have reached. */
 #ifndef FMO_FRAGMENT_INTERNAL_H
 #define FMO_FRAGMENT_INTERNAL_H
 
@@ -87,6 +87,16 @@ fmo_status fmo_charge_attraction(const fmo_basis *basis, int num, const double *
 /* RHF of a part in its field from its density: density, energies, cycles. */
 fmo_status fmo_part_solve(const fmo_fragments *f, fmo_part *part, double energy_convergence,
                           double gradient_convergence, int threads, fmo_error *err);
+
+/* ---- mix.c ---- */
+
+typedef struct fmo_mixer fmo_mixer;
+fmo_mixer *fmo_mixer_create(const fmo_fragments *f); /* NULL without memory */
+void fmo_mixer_destroy(fmo_mixer *mixer);            /* NULL is fine */
+/* From the fields of the monomers' densities to those that the next iteration takes. Returns how far
+ * they were from those that the densities came of: the norm of the difference, hartree, of a
+ * fragment; NaN the first time. */
+double fmo_mixer_next(fmo_mixer *mixer, fmo_fragments *f, int first);
 
 /* ---- scc.c ---- */
 

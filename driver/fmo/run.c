@@ -44,7 +44,7 @@ void fmo_fragment_options_init(fmo_fragment_options *options)
     if (!options) return;
     memset(options, 0, sizeof *options);
     fmo_scf_options_init(&options->scf);
-    options->scf.gradient_convergence = 1e-6;
+    options->scf.gradient_convergence = 1e-7;
     options->scf.max_cycles = 200;
     options->max_iterations = 60;
     options->convergence = 1e-8;
