@@ -39,9 +39,9 @@ typedef struct fmo_fragment_options {
     int resume;           /**< 1: go on from that file */
     /** Called after each iteration of the monomers; NULL: never. */
     void (*iteration)(const fmo_fragment_iteration *iteration, void *user);
-    /** Called with the finished share of what is under way, 0..1, "monomers 3", "pairs"; NULL:
-     *  never. May come from any thread, one at a time. */
-    void (*progress)(const char *what, double fraction, void *user);
+    /** Called with the finished share of an iteration, or of the pairs, 0..1; NULL: never. May come
+     *  from any thread, one at a time. */
+    void (*progress)(double fraction, void *user);
     void *user; /**< handed to both */
 } fmo_fragment_options;
 

@@ -112,7 +112,7 @@ static void note(progress *at, double work)
 #pragma omp critical(fmo_fragment_progress)
     {
         at->done += work;
-        if (o->progress) o->progress("pairs", at->done / at->all, o->user);
+        if (o->progress) o->progress(at->done / at->all, o->user);
     }
 }
 

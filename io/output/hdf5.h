@@ -36,6 +36,8 @@ bool fmo_h5_put_text(hid_t group, const char *name, const char *text, H5T_cset_t
  * it is one of /fmo, or strings. */
 bool fmo_h5_put_values(hid_t group, fmo_field_id id, const int64_t count[DIM_COUNT],
                        const void *values);
+bool fmo_h5_put_array(hid_t group, const char *name, int rank, const hsize_t *dims,
+                      const double *real, const int *integer, const char *units);
 bool fmo_h5_put_strings(hid_t group, const char *name, size_t n, const char *const *strings);
 
 /* Into /fmo: versions of format and program, and the data set the content was made from (NULL:
