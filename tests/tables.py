@@ -202,7 +202,7 @@ def check_compiler(compiler):
         for name, texts in ASKED.items():
             command = [compiler, "-std=gnu11", "-fsyntax-only", "-fopenmp", "-fmax-errors=0",
                        "-Werror=implicit-function-declaration", "-DFMO_SIMD_WIDTH=2",
-                       "-DFMO_CPU_NAME=\"x\"", "-DFMO_CPU_KERNELS=x", "-DFMO_CPU_DIGESTS=y",
+                       "-DFMO_VECTOR_NAME=\"x\"", "-DFMO_CPU_KERNELS=x", "-DFMO_CPU_DIGESTS=y",
                        f"-I{root}", f"-I{root}/include", "-x", "c", str(root / name)]
             if name.startswith("integrals") or name.endswith("reference.c"):
                 command.remove("-DFMO_SIMD_WIDTH=2")

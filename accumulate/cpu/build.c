@@ -10,18 +10,11 @@
 #include "accumulate/cpu/kernel.h"
 #include "accumulate/plan/plan.h"
 #include "accumulate/rules/digest.h"
+#include "integrals/vector.h"
 
 const fmo_cpu_kernels *fmo_cpu_kernels_choose(void)
 {
-#if defined(FMO_CPU_X86)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-        return &fmo_cpu_kernels_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return &fmo_cpu_kernels_avx2;
-#endif
-    return &fmo_cpu_kernels_baseline;
+    return FMO_VECTOR_TABLE(fmo_cpu_kernels);
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ FMO_ERI_CLASS_TABLE(KERNEL)
 extern fmo_cpu_digest *const FMO_CPU_DIGESTS[FMO_ERI_CLASS_COUNT]; /* cpu/split_digest.c */
 
 const fmo_cpu_kernels FMO_CPU_KERNELS = {
-    .name = FMO_CPU_NAME,
+    .name = FMO_VECTOR_NAME,
     .width = W,
     .kernel =
         {

@@ -157,23 +157,4 @@ FMO_HD unsigned fmo_lanes_from(fmo_real x, double limit)
 #endif
 }
 
-/* 1/sqrt(x) to a unit or two in the last place for x within the range of a float; other lanes get
- * what they get. */
-FMO_HD fmo_real fmo_rsqrt_near_one(fmo_real x)
-{
-#if FMO_SIMD_WIDTH == 8 && defined(__AVX512F__)
-    /* 14 bits, then the series of (1 - e)^(-1/2) to e^3. */
-    const fmo_real y = (fmo_real)_mm512_rsqrt14_pd((__m512d)x);
-    const fmo_real e = 1.0 - x * y * y;
-    return y + y * (e * (0.5 + e * (0.375 + e * 0.3125)));
-#elif FMO_SIMD_WIDTH == 4 && defined(__AVX__)
-    /* 11 bits and a half, to e^4 */
-    const fmo_real y = (fmo_real)_mm256_cvtps_pd(_mm_rsqrt_ps(_mm256_cvtpd_ps((__m256d)x)));
-    const fmo_real e = 1.0 - x * y * y;
-    return y + y * (e * (0.5 + e * (0.375 + e * (0.3125 + e * 0.2734375))));
-#else
-    return fmo_rsqrt(x);
-#endif
-}
-
 #endif

@@ -1,31 +1,99 @@
-/* Overlap, kinetic energy and nuclear attraction over contracted shells, Cartesian functions.
- * Overlap and kinetic: products of one-dimensional integrals; all three by the recursions of Obara
- * and Saika (1986), equations (A2), (A12) and (A19)-(A21). Differences are formed as in
- * eri_common.h. */
+/* Overlap, kinetic energy and attraction by point charges over contracted shells, Cartesian
+ * functions inside. Overlap and kinetic energy: products of one-dimensional integrals, by the
+ * recursions of Obara and Saika (1986), equations (A2) and (A12). Attraction: sums over charges for
+ * each product of two primitives (charge_sums.h), one Hermite expansion for all charges together
+ * (hermite.h). Who meets whom and what is left out: centres.h. Equations: docs/theory.md. */
 #include <fmo/one_electron.h>
 
+#include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "integrals/arguments.h"
-#include "integrals/basis_internal.h"
-#include "integrals/boys/boys.h"
+#include "integrals/one_electron/centres.h"
+#include "integrals/one_electron/charge_sums.h"
 #include "integrals/threads.h"
+#include "integrals/vector.h"
 
-typedef struct prim_product {
-    double p, half, factor, a, b; /* factor: c_a c_b exp(-ab/p |AB|^2) */
+/* A product of two primitives. */
+typedef struct product {
+    double a, b, p, half;
+    double scale; /* exp(-ab/p |AB|^2) (pi/p)^(3/2) */
     double PA[3], PB[3];
-} prim_product;
+    int la, lb;                /* the largest angular momenta that use it */
+    unsigned kinds_a, kinds_b; /* bit l: those that do */
+} product;
+
+/* Its integrals by angular momenta, coefficients left out. */
+typedef double product_blocks[FMO_SHELL_KIND_COUNT][FMO_SHELL_KIND_COUNT][FMO_PAIR_PRODUCTS_MAX];
+
+/* Charges by place, so that neighbours in the list are neighbours in space and vectors of them are
+ * all near a product or all far from it. */
+typedef struct charge_list {
+    size_t num;     /* a multiple of FMO_CHARGE_GROUP */
+    double *memory; /* of the four columns */
+    const double *charge, *coord[3];
+} charge_list;
+
+/* Charges are gone through in pieces of so many: seen from both centres of a pair they stay in a
+ * second-level cache (docs/results/2026-11-22-e7ccfdb/cpu-one-electron.txt). */
+enum { CHARGE_PIECE = 2048 };
+
+/* With many charges and few centres, charges are dealt to threads, too: parts with sums of their
+ * own, of at least so many charges, and no more than fit into so many numbers. How many depends on
+ * the sizes alone, so that results do not depend on threads. */
+enum { PART_CHARGES = 4 * CHARGE_PIECE, PARTS = 32, PART_NUMBERS = 1 << 22, PART_PAIRS = 256 };
+
+/* Kets that a task goes through with one bra, where there are many centres. */
+enum { TASK_KETS = 16 };
+
+/* So many products of primitives, each weighted with its charges, are worth a second thread. */
+enum { THREAD_WORK = 4000 };
+
+typedef struct one_electron one_electron;
+typedef struct worker worker;
+
+/* Fills in the blocks of a product that its kinds say. */
+typedef void product_function(const worker *w, const product *z, product_blocks out);
+
+struct one_electron {
+    const fmo_centres *bra, *ket; /* the same, or of two bases */
+    product_function *function;
+    const charge_list *charges; /* NULL: none */
+    const fmo_charge_kernels *kernels;
+    int parts;
+    double *out[PARTS]; /* [bra functions][ket functions], the caller's */
+};
+
+/* Charges as seen from a centre. */
+typedef struct seen_charges {
+    const fmo_centre *from; /* NULL: not yet */
+    size_t begin;
+    double *coord[3]; /* [CHARGE_PIECE] */
+} seen_charges;
+
+struct worker {
+    const one_electron *job;
+    double *memory;
+    seen_charges seen[2]; /* from bra and ket */
+    size_t begin, num;    /* the piece of the charges */
+    double *block;        /* [bra functions][ket functions] of a pair of centres */
+};
+
+/* ---- overlap and kinetic energy ------------------------------------------------------------- */
 
 /* One-dimensional integrals by the powers of x, y or z at A and at B. */
 typedef double table_1d[FMO_SHELL_KIND_COUNT][FMO_SHELL_KIND_COUNT];
 
 /* Overlaps without the factor sqrt(pi/p). The power at B is raised where there is one, else the
  * power at A. */
-static void overlap_1d(const prim_product *z, int x, table_1d s)
+FMO_HD void overlap_1d(int la, int lb, const product *z, int x, table_1d s)
 {
     s[0][0] = 1.0;
-    for (int i = 0; i < FMO_SHELL_KIND_COUNT; i++) {
-        for (int j = 0; j < FMO_SHELL_KIND_COUNT; j++) {
+    FMO_UNROLL
+    for (int i = 0; i <= la; i++) {
+        FMO_UNROLL
+        for (int j = 0; j <= lb; j++) {
             if (j > 0) {
                 s[i][j] = z->PB[x] * s[i][j - 1];
                 if (i > 0) s[i][j] += z->half * i * s[i - 1][j - 1];
@@ -40,12 +108,14 @@ static void overlap_1d(const prim_product *z, int x, table_1d s)
 
 /* -1/2 d^2/dx^2 likewise, from s. Every term has the factor ab/p, so that nothing cancels between a
  * tight and a diffuse function. */
-static void kinetic_1d(const prim_product *z, int x, table_1d s, table_1d t)
+FMO_HD void kinetic_1d(int la, int lb, const product *z, int x, table_1d s, table_1d t)
 {
     const double reduced = z->a * z->b / z->p, AB = z->PB[x] - z->PA[x];
     t[0][0] = reduced * (1.0 - 2.0 * reduced * AB * AB);
-    for (int i = 0; i < FMO_SHELL_KIND_COUNT; i++) {
-        for (int j = 0; j < FMO_SHELL_KIND_COUNT; j++) {
+    FMO_UNROLL
+    for (int i = 0; i <= la; i++) {
+        FMO_UNROLL
+        for (int j = 0; j <= lb; j++) {
             if (j > 0) {
                 t[i][j] = z->PB[x] * t[i][j - 1];
                 if (i > 0) t[i][j] += z->half * i * t[i - 1][j - 1];
@@ -59,196 +129,486 @@ static void kinetic_1d(const prim_product *z, int x, table_1d s, table_1d t)
     }
 }
 
-/* Powers of x, y, z of the functions of a shell; returns how many those are. */
-static int shell_powers(int ang_mom, int (*power)[3])
+/* One block of overlaps, or of kinetic energies. */
+FMO_HD void block_of(int la, int lb, int kinetic, double scale, table_1d *s, table_1d *t,
+                     double *out)
 {
-    for (int c = 0; c < fmo_shell_functions(ang_mom); c++)
-        for (int x = 0; x < 3; x++) power[c][x] = fmo_shell_power(ang_mom, c, x);
-    return fmo_shell_functions(ang_mom);
+    const int base_a = FMO_HERMITE_COUNT(la - 1), base_b = FMO_HERMITE_COUNT(lb - 1);
+    FMO_UNROLL
+    for (int i = 0; i < FMO_CARTESIAN(la); i++) {
+        FMO_UNROLL
+        for (int j = 0; j < FMO_CARTESIAN(lb); j++) {
+            const signed char *const a = fmo_hermite_term[base_a + i];
+            const signed char *const b = fmo_hermite_term[base_b + j];
+            const double S[3] = {s[0][a[0]][b[0]], s[1][a[1]][b[1]], s[2][a[2]][b[2]]};
+            double sum = S[0] * S[1] * S[2];
+            if (kinetic) {
+                const double T[3] = {t[0][a[0]][b[0]], t[1][a[1]][b[1]], t[2][a[2]][b[2]]};
+                sum = T[0] * S[1] * S[2] + S[0] * T[1] * S[2] + S[0] * S[1] * T[2];
+            }
+            out[i * FMO_CARTESIAN(lb) + j] = scale * sum;
+        }
+    }
 }
 
-typedef void block_function(const fmo_basis *basis, const prim_product *z, const fmo_shell *A,
-                            const fmo_shell *B, double *block);
-
-static void overlap_block(const fmo_basis *basis, const prim_product *z, const fmo_shell *A,
-                          const fmo_shell *B, double *block)
+/* Products with these largest angular momenta. */
+FMO_HD void overlap_of(int la, int lb, int kinetic, const product *z, product_blocks out)
 {
-    (void)basis;
-    table_1d s[3];
-    const double scale = z->factor * pow(M_PI / z->p, 1.5);
-    int a[FMO_SHELL_FUNCTIONS_MAX][3], b[FMO_SHELL_FUNCTIONS_MAX][3];
-    const int na = shell_powers(A->ang_mom, a), nb = shell_powers(B->ang_mom, b);
-    for (int x = 0; x < 3; x++) overlap_1d(z, x, s[x]);
-    for (int i = 0; i < na; i++)
-        for (int j = 0; j < nb; j++)
-            *block++ +=
-                scale * s[0][a[i][0]][b[j][0]] * s[1][a[i][1]][b[j][1]] * s[2][a[i][2]][b[j][2]];
-}
-
-static void kinetic_block(const fmo_basis *basis, const prim_product *z, const fmo_shell *A,
-                          const fmo_shell *B, double *block)
-{
-    (void)basis;
     table_1d s[3], t[3];
-    const double scale = z->factor * pow(M_PI / z->p, 1.5);
+    FMO_UNROLL
     for (int x = 0; x < 3; x++) {
-        overlap_1d(z, x, s[x]);
-        kinetic_1d(z, x, s[x], t[x]);
+        overlap_1d(la, lb, z, x, s[x]);
+        if (kinetic) kinetic_1d(la, lb, z, x, s[x], t[x]);
     }
-    int a[FMO_SHELL_FUNCTIONS_MAX][3], b[FMO_SHELL_FUNCTIONS_MAX][3];
-    const int na = shell_powers(A->ang_mom, a), nb = shell_powers(B->ang_mom, b);
-    for (int i = 0; i < na; i++) {
-        for (int j = 0; j < nb; j++) {
-            double S[3], T[3];
-            for (int x = 0; x < 3; x++) {
-                S[x] = s[x][a[i][x]][b[j][x]];
-                T[x] = t[x][a[i][x]][b[j][x]];
-            }
-            *block++ += scale * (T[0] * S[1] * S[2] + S[0] * T[1] * S[2] + S[0] * S[1] * T[2]);
+    FMO_UNROLL
+    for (int i = 0; i <= la; i++) {
+        FMO_UNROLL
+        for (int j = 0; j <= lb; j++)
+            if ((z->kinds_a >> i & 1) && (z->kinds_b >> j & 1))
+                block_of(i, j, kinetic, z->scale, s, t, out[i][j]);
+    }
+}
+
+/* Calls f(la, lb, ...) with angular momenta that are constants, for each pair of the table in both
+ * orders. */
+#define WITH_ANG_MOM(P, name, li, lj, partner) \
+    if (z->la == li && z->lb == lj)            \
+        CALL(li, lj) /* and the others: */     \
+    else if (z->la == lj && z->lb == li)       \
+        CALL(lj, li)                           \
+    else
+
+static void overlap_product(const worker *w, const product *z, product_blocks out)
+{
+    (void)w;
+#define CALL(la, lb) overlap_of(la, lb, 0, z, out);
+    FMO_PAIR_TABLE(WITH_ANG_MOM) {}
+#undef CALL
+}
+
+static void kinetic_product(const worker *w, const product *z, product_blocks out)
+{
+    (void)w;
+#define CALL(la, lb) overlap_of(la, lb, 1, z, out);
+    FMO_PAIR_TABLE(WITH_ANG_MOM) {}
+#undef CALL
+}
+
+/* ---- attraction by charges ------------------------------------------------------------------ */
+
+FMO_HD void attraction_of(int la, int lb, const product *z, const double *sums, product_blocks out)
+{
+    double R[FMO_HERMITE_MAX];
+    fmo_hermite_1d E[3];
+    fmo_hermite_from_sums(la + lb, sums, R);
+    FMO_UNROLL
+    for (int x = 0; x < 3; x++) fmo_hermite_expand(la, lb, z->PA[x], z->PB[x], z->half, E[x]);
+    FMO_UNROLL
+    for (int i = 0; i <= la; i++) {
+        FMO_UNROLL
+        for (int j = 0; j <= lb; j++)
+            if ((z->kinds_a >> i & 1) && (z->kinds_b >> j & 1))
+                fmo_hermite_block(i, j, -z->scale, E, R, out[i][j]);
+    }
+}
+
+/* The charges of the piece as seen from the bra or from the ket. Differences are formed before the
+ * product's centre comes in, from the centre of the tighter primitive, which is the nearer one: so
+ * a charge on a nucleus keeps its digits wherever the molecule stands. */
+static void attraction_product(const worker *w, const product *z, product_blocks out)
+{
+    double sums[FMO_CHARGE_SUMS_MAX];
+    const int ket = z->b > z->a;
+    const seen_charges *const seen = &w->seen[ket];
+    const fmo_charge_view view = {w->num, w->job->charges->charge + w->begin, seen->coord[0],
+                                  seen->coord[1], seen->coord[2]};
+    const int pair =
+        z->la >= z->lb ? fmo_pair_class_of(z->la, z->lb) : fmo_pair_class_of(z->lb, z->la);
+    w->job->kernels->sums[pair](&view, ket ? z->PB : z->PA, z->p, sums);
+#define CALL(la, lb) attraction_of(la, lb, z, sums, out);
+    FMO_PAIR_TABLE(WITH_ANG_MOM) {}
+#undef CALL
+}
+
+static void see_charges(worker *w, int side, const fmo_centre *from)
+{
+    seen_charges *const seen = &w->seen[side];
+    if (seen->from == from && seen->begin == w->begin) return;
+    for (int x = 0; x < 3; x++) {
+        const double *const all = w->job->charges->coord[x] + w->begin;
+        for (size_t c = 0; c < w->num; c++) seen->coord[x][c] = all[c] - from->at[x];
+    }
+    seen->from = from;
+    seen->begin = w->begin;
+}
+
+/* ---- pairs of centres ----------------------------------------------------------------------- */
+
+/* Adds the blocks of a product to those of the centres, times coefficients. */
+static void contract(const one_electron *job, const fmo_centre_prim *a, const fmo_centre_prim *b,
+                     int ket_functions, product_blocks blocks, double *out)
+{
+    for (int i = a->use_begin; i < a->use_end; i++) {
+        const fmo_centre_use *const A = &job->bra->use[i];
+        const int na = fmo_shell_functions(A->ang_mom);
+        for (int j = b->use_begin; j < b->use_end; j++) {
+            const fmo_centre_use *const B = &job->ket->use[j];
+            const int nb = fmo_shell_functions(B->ang_mom);
+            const double c = A->coefficient * B->coefficient;
+            const double *from = blocks[A->ang_mom][B->ang_mom];
+            double *to = out + A->function * ket_functions + B->function;
+            for (int m = 0; m < na; m++, to += ket_functions)
+                for (int n = 0; n < nb; n++) to[n] += c * *from++;
         }
     }
 }
 
-/* The pairs of s and p shells, one by one. */
-FMO_STATIC_ASSERT(FMO_PAIR_ORDER_MAX <= 2, "one_electron.c: attraction_block lacks pairs")
-
-static void attraction_block(const fmo_basis *basis, const prim_product *z, const fmo_shell *A,
-                             const fmo_shell *B, double *block)
+/* Sums the products of two centres; 0 if there are none worth it. */
+static int add_products(worker *w, const fmo_centre *A, const fmo_centre *B)
 {
-    const int la = A->ang_mom, lb = B->ang_mom;
-    const double scale = z->factor * 2.0 * M_PI / z->p;
-    for (int n = 0; n < basis->nucleus_num; n++) {
-        double PC[3], F[FMO_PAIR_ORDER_MAX + 1], r2 = 0.0, p[2][3];
-        const double *C = basis->coord + 3 * n;
-        if (basis->charge[n] == 0.0) continue;
-        for (int x = 0; x < 3; x++) {
-            PC[x] = (A->center[x] - C[x]) + z->PA[x];
-            r2 += PC[x] * PC[x];
-        }
-        fmo_boys_eval(fmo_boys.row[FMO_PAIR_ORDER_MAX][0], z->p * r2, FMO_PAIR_ORDER_MAX, F);
-        for (int m = 0; m <= FMO_PAIR_ORDER_MAX; m++) F[m] *= -basis->charge[n] * scale;
-        if (la == 0) { /* la >= lb */
-            block[0] += F[0];
-            continue;
-        }
-        for (int m = 0; m < 2; m++)
-            for (int i = 0; i < 3; i++) p[m][i] = z->PA[i] * F[m] - PC[i] * F[m + 1];
-        for (int i = 0; i < 3; i++) {
-            if (lb == 0) {
-                block[i] += p[0][i];
+    const one_electron *const job = w->job;
+    double AB[3], R2 = 0.0;
+    for (int x = 0; x < 3; x++) {
+        AB[x] = A->at[x] - B->at[x];
+        R2 += AB[x] * AB[x];
+    }
+    const double ln_R = log1p(sqrt(R2));
+    const int powers = A->ang_mom + B->ang_mom;
+    const fmo_centre_prim *const first = &job->ket->prim[B->prim_begin];
+    int found = 0;
+    for (int k = A->prim_begin; k < A->prim_end; k++) {
+        const fmo_centre_prim *const a = &job->bra->prim[k];
+        /* those that come after it are tighter */
+        if (fmo_product_negligible(a->exponent, a->rest, first->exponent, first->rest, powers, ln_R,
+                                   R2))
+            break;
+        for (int l = B->prim_begin; l < B->prim_end; l++) {
+            const fmo_centre_prim *const b = &job->ket->prim[l];
+            if (fmo_product_negligible(a->exponent, a->size, b->exponent, b->rest, powers, ln_R,
+                                       R2))
+                break;
+            if (fmo_product_negligible(a->exponent, a->size, b->exponent, b->size,
+                                       a->ang_mom + b->ang_mom, ln_R, R2))
                 continue;
+            product z = {.a = a->exponent,
+                         .b = b->exponent,
+                         .p = a->exponent + b->exponent,
+                         .la = a->ang_mom,
+                         .lb = b->ang_mom,
+                         .kinds_a = a->kinds,
+                         .kinds_b = b->kinds};
+            z.half = 0.5 / z.p;
+            const double root = sqrt(M_PI / z.p);
+            z.scale = exp(-z.a * z.b / z.p * R2) * root * root * root;
+            if (z.scale == 0.0) continue;
+            for (int x = 0; x < 3; x++) {
+                z.PA[x] = -(z.b / z.p) * AB[x];
+                z.PB[x] = (z.a / z.p) * AB[x];
             }
-            for (int j = 0; j < 3; j++)
-                block[3 * i + j] +=
-                    z->PB[j] * p[0][i] - PC[j] * p[1][i] + (i == j ? z->half * (F[0] - F[1]) : 0.0);
+            if (!found) memset(w->block, 0, (size_t)(A->functions * B->functions) * sizeof(double));
+            found = 1;
+            if (job->charges) see_charges(w, z.b > z.a, z.b > z.a ? B : A);
+            product_blocks blocks;
+            job->function(w, &z, blocks);
+            contract(job, a, b, B->functions, blocks, w->block);
+        }
+    }
+    return found;
+}
+
+/* Adds the block of two centres to a matrix, in the caller's order and normalisation: with its
+ * transpose where there is one basis, and then of a centre with itself the lower triangle. */
+static void add_block(const one_electron *job, const fmo_centre *A, const fmo_centre *B,
+                      const double *block, double *out)
+{
+    const fmo_basis *const bra = job->bra->basis, *const ket = job->ket->basis;
+    const int symmetric = job->bra == job->ket, same = symmetric && A == B;
+    const size_t n = (size_t)ket->ao_num;
+    int row = 0;
+    for (int s = A->shell_begin; s < A->shell_end; s++) {
+        const fmo_shell *const shell = &bra->shell[job->bra->shell[s]];
+        for (int i = shell->ao_begin; i < shell->ao_begin + fmo_shell_functions(shell->ang_mom);
+             i++, row++) {
+            const size_t p = (size_t)bra->ao_caller[i];
+            int column = 0;
+            for (int t = B->shell_begin; t < B->shell_end; t++) {
+                const fmo_shell *const other = &ket->shell[job->ket->shell[t]];
+                const int end = other->ao_begin + fmo_shell_functions(other->ang_mom);
+                for (int j = other->ao_begin; j < end && !(same && column > row); j++, column++) {
+                    const size_t q = (size_t)ket->ao_caller[j];
+                    const double value =
+                        bra->ao_factor[i] * ket->ao_factor[j] * block[row * B->functions + column];
+                    out[p * n + q] += value;
+                    if (symmetric && p != q) out[q * n + p] += value;
+                }
+            }
         }
     }
 }
 
-/* Products of primitives smaller than this part of the pair's largest are left out: far shells have
- * many, and the integrals keep their digits. Integrals of a product of exponent p go as its factor
- * times p^(-1/2) (kinetic energy of s shells) to p^(-3/2-l/2) (overlap, l the sum of the shells'
- * angular momenta); it has to be small by both measures. */
-static const double negligible = 1e-24;
-
-typedef struct product_size {
-    double overlap, kinetic;
-} product_size;
-
-static double product_factor(const fmo_basis *basis, const fmo_shell *A, const fmo_shell *B, int k,
-                             int l, double r2, product_size *size)
+/* One bra and some kets, the charges of one part. */
+static void run_task(worker *w, int part, int bra, int begin, int end)
 {
-    const double a = basis->exponent[A->prim_begin + k], b = basis->exponent[B->prim_begin + l];
-    const double factor = exp(-a * b / (a + b) * r2) * basis->coefficient[A->prim_begin + k] *
-                          basis->coefficient[B->prim_begin + l];
-    size->kinetic = fabs(factor) / sqrt(a + b);
-    size->overlap = size->kinetic / (a + b);
-    for (int half = A->ang_mom + B->ang_mom; half > 0; half--) size->overlap /= sqrt(a + b);
-    return factor;
-}
-
-static product_size largest_product(const fmo_basis *basis, const fmo_shell *A, const fmo_shell *B,
-                                    double r2)
-{
-    product_size largest = {0.0, 0.0}, size;
-    for (int k = 0; k < A->prim_num; k++) {
-        for (int l = 0; l < B->prim_num; l++) {
-            (void)product_factor(basis, A, B, k, l, r2, &size);
-            largest.overlap = fmax(largest.overlap, size.overlap);
-            largest.kinetic = fmax(largest.kinetic, size.kinetic);
+    const one_electron *const job = w->job;
+    const fmo_centre *const A = &job->bra->centre[bra];
+    size_t from = 0, to = 1; /* without charges: one piece */
+    if (job->charges) {
+        const size_t groups = job->charges->num / FMO_CHARGE_GROUP, parts = (size_t)job->parts;
+        from = groups * (size_t)part / parts * FMO_CHARGE_GROUP;
+        to = groups * (size_t)(part + 1) / parts * FMO_CHARGE_GROUP;
+    }
+    for (int ket = begin; ket < end; ket++) {
+        const fmo_centre *const B = &job->ket->centre[ket];
+        for (w->begin = from; w->begin < to; w->begin += CHARGE_PIECE) {
+            w->num = to - w->begin < CHARGE_PIECE ? to - w->begin : CHARGE_PIECE;
+            if (!add_products(w, A, B)) break;
+            add_block(job, A, B, w->block, job->out[part]);
         }
     }
-    return largest;
 }
 
-/* Sums a block function over primitives for every shell pair with internal i >= j. */
-static fmo_status one_electron(const fmo_basis *basis, block_function *function, double *out,
+static int largest_centre(const fmo_centres *cs)
+{
+    int functions = 0;
+    for (int c = 0; c < cs->num; c++)
+        if (cs->centre[c].functions > functions) functions = cs->centre[c].functions;
+    return functions;
+}
+
+/* Memory for the workers, or FMO_ERR_MEMORY. */
+static fmo_status make_workers(const one_electron *job, int threads, worker **workers,
                                fmo_error *err)
 {
-    const size_t n = (size_t)basis->ao_num;
-    double *X = malloc(n * n * sizeof *X);
-    if (!X) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a %zu x %zu matrix", n, n);
-    const int threads = fmo_threads(0);
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-    for (int i = 0; i < basis->shell_num; i++) {
-        for (int j = 0; j <= i; j++) {
-            const fmo_shell *A = &basis->shell[i], *B = &basis->shell[j];
-            double block[FMO_PAIR_PRODUCTS_MAX] = {0.0}, AB[3], r2 = 0.0;
-            for (int x = 0; x < 3; x++) {
-                AB[x] = A->center[x] - B->center[x];
-                r2 += AB[x] * AB[x];
-            }
-            const product_size largest = largest_product(basis, A, B, r2);
-            for (int k = 0; k < A->prim_num; k++) {
-                for (int l = 0; l < B->prim_num; l++) {
-                    prim_product z;
-                    z.a = basis->exponent[A->prim_begin + k];
-                    z.b = basis->exponent[B->prim_begin + l];
-                    z.p = z.a + z.b;
-                    z.half = 0.5 / z.p;
-                    product_size size;
-                    z.factor = product_factor(basis, A, B, k, l, r2, &size);
-                    if (z.factor == 0.0 || (size.overlap < negligible * largest.overlap &&
-                                            size.kinetic < negligible * largest.kinetic))
-                        continue;
-                    for (int x = 0; x < 3; x++) {
-                        z.PA[x] = -(z.b / z.p) * AB[x];
-                        z.PB[x] = (z.a / z.p) * AB[x];
-                    }
-                    function(basis, &z, A, B, block);
-                }
-            }
-            const int na = fmo_shell_functions(A->ang_mom), nb = fmo_shell_functions(B->ang_mom);
-            for (int a = 0; a < na; a++) {
-                for (int b = 0; b < nb; b++) {
-                    const size_t p = (size_t)(A->ao_begin + a), q = (size_t)(B->ao_begin + b);
-                    X[p * n + q] = X[q * n + p] = block[a * nb + b];
-                }
-            }
+    const size_t block = (size_t)largest_centre(job->bra) * (size_t)largest_centre(job->ket);
+    const size_t seen = job->charges ? CHARGE_PIECE : 0;
+    *workers = calloc((size_t)threads, sizeof **workers);
+    for (int t = 0; *workers && t < threads; t++) {
+        worker *const w = &(*workers)[t];
+        w->job = job;
+        w->memory = malloc((block + 6 * seen) * sizeof(double));
+        if (!w->memory) break;
+        for (int side = 0; side < 2; side++)
+            for (int x = 0; x < 3; x++)
+                w->seen[side].coord[x] = w->memory + (size_t)(3 * side + x) * seen;
+        w->block = w->memory + 6 * seen;
+    }
+    if (*workers && (*workers)[threads - 1].memory) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d threads", threads);
+}
+
+static void free_workers(worker *workers, int threads)
+{
+    for (int t = 0; workers && t < threads; t++) free(workers[t].memory);
+    free(workers);
+}
+
+/* Fills in out, [bra functions][ket functions] of the caller's. */
+static fmo_status run(one_electron *job, double *out, fmo_error *err)
+{
+    const int bras = job->bra->num, kets = job->ket->num, symmetric = job->bra == job->ket;
+    const size_t size = (size_t)job->bra->basis->ao_num * (size_t)job->ket->basis->ao_num;
+    const size_t charges = job->charges ? job->charges->num : 0;
+    job->parts = 1;
+    if ((double)bras * kets < PART_PAIRS)
+        while (job->parts < PARTS && charges / (size_t)(job->parts + 1) >= PART_CHARGES &&
+               (size_t)job->parts * size <= PART_NUMBERS)
+            job->parts++;
+    const double work =
+        (double)job->bra->basis->prim_num * job->ket->basis->prim_num * (1.0 + (double)charges / 8);
+    const int threads = work < THREAD_WORK ? 1 : fmo_threads(0);
+    worker *workers = NULL;
+    double *parts = NULL;
+    fmo_status status = make_workers(job, threads, &workers, err);
+    if (status == FMO_OK && job->parts > 1) {
+        parts = calloc((size_t)(job->parts - 1) * size, sizeof *parts);
+        if (!parts) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for sums of charges");
+    }
+    if (status != FMO_OK) goto done;
+    job->out[0] = out;
+    for (int p = 1; p < job->parts; p++) job->out[p] = parts + (size_t)(p - 1) * size;
+
+    const int step = bras >= 4 * TASK_KETS ? TASK_KETS : 1;
+    const int blocks = (kets + step - 1) / step;
+    const long long tasks = (long long)job->parts * bras * blocks;
+    const long long rows = job->bra->basis->ao_num;
+    const size_t row = (size_t)job->ket->basis->ao_num;
+#pragma omp parallel num_threads(threads)
+    {
+        worker *const w = &workers[omp_get_thread_num()];
+#pragma omp for schedule(static)
+        for (long long i = 0; i < rows; i++) memset(out + (size_t)i * row, 0, row * sizeof *out);
+#pragma omp for schedule(dynamic)
+        for (long long task = 0; task < tasks; task++) {
+            /* bras with many kets first */
+            const int part = (int)(task % job->parts);
+            const int bra = bras - 1 - (int)(task / job->parts / blocks);
+            const int begin = (int)(task / job->parts % blocks) * step;
+            const int last = symmetric ? bra + 1 : kets;
+            run_task(w, part, bra, begin, begin + step < last ? begin + step : last);
         }
     }
-    fmo_basis_matrix_to_caller(basis, X, 0.5, out);
-    free(X);
+    for (int p = 1; p < job->parts; p++)
+        for (size_t k = 0; k < size; k++) out[k] += job->out[p][k];
+done:
+    free(parts);
+    free_workers(workers, threads);
+    return status;
+}
+
+/* A matrix of one basis, with charges or without. */
+static fmo_status run_symmetric(const fmo_basis *basis, product_function *function,
+                                const charge_list *charges, double *out, fmo_error *err)
+{
+    fmo_centres centres;
+    fmo_status status = fmo_centres_make(basis, &centres, err);
+    one_electron job = {.bra = &centres, .ket = &centres, .function = function, .charges = charges};
+    if (charges) job.kernels = FMO_VECTOR_TABLE(fmo_charge_kernels);
+    if (status == FMO_OK) status = run(&job, out, err);
+    fmo_centres_free(&centres);
+    return status;
+}
+
+/* ---- lists of charges ----------------------------------------------------------------------- */
+
+typedef struct place {
+    uint64_t key; /* along a space-filling curve */
+    size_t index;
+} place;
+
+static int by_place(const void *x, const void *y)
+{
+    const place *a = x, *b = y;
+    if (a->key != b->key) return a->key < b->key ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+/* Bits of x, y and z in turns (Morton's order), in a box of 2^20 on each side. */
+static uint64_t place_key(const double *at, const double *low, double unit)
+{
+    uint64_t cell[3], key = 0;
+    for (int x = 0; x < 3; x++) cell[x] = (uint64_t)((at[x] - low[x]) * unit);
+    for (int bit = 19; bit >= 0; bit--)
+        for (int x = 0; x < 3; x++) key = key << 1 | (cell[x] >> bit & 1);
+    return key;
+}
+
+/* Those other than 0 by place; what is missing in the last group has charge 0. Free list->memory.
+ */
+static fmo_status make_list(size_t num, const double *charge, const double *coord,
+                            charge_list *list, fmo_error *err)
+{
+    double low[3] = {INFINITY, INFINITY, INFINITY}, edge = 1e-3;
+    size_t used = 0;
+    const size_t padded = (num + FMO_CHARGE_GROUP - 1) / FMO_CHARGE_GROUP * FMO_CHARGE_GROUP;
+    place *order = malloc((num ? num : 1) * sizeof *order);
+    double *const column = malloc((4 * padded + 1) * sizeof *column);
+    *list = (charge_list){.memory = column};
+    if (!order || !column) {
+        free(order);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a list of %zu charges", num);
+    }
+    for (size_t c = 0; c < num; c++)
+        for (int x = 0; x < 3; x++) low[x] = fmin(low[x], coord[3 * c + x]);
+    for (size_t c = 0; c < num; c++)
+        for (int x = 0; x < 3; x++) edge = fmax(edge, coord[3 * c + x] - low[x]);
+    for (size_t c = 0; c < num; c++)
+        if (charge[c] != 0.0)
+            order[used++] = (place){place_key(coord + 3 * c, low, 1048575.0 / edge), c};
+    qsort(order, used, sizeof *order, by_place);
+    list->num = (used + FMO_CHARGE_GROUP - 1) / FMO_CHARGE_GROUP * FMO_CHARGE_GROUP;
+    for (size_t k = 0; k < list->num; k++) {
+        const size_t c = order[k < used ? k : used - 1].index;
+        column[k] = k < used ? charge[c] : 0.0;
+        for (int x = 0; x < 3; x++)
+            column[(size_t)(1 + x) * list->num + k] = coord[3 * c + (size_t)x];
+    }
+    list->charge = column;
+    for (int x = 0; x < 3; x++) list->coord[x] = column + (size_t)(1 + x) * list->num;
+    free(order);
     return FMO_OK;
 }
+
+static fmo_status attraction(const fmo_basis *basis, size_t num, const double *charge,
+                             const double *coord, double *V, fmo_error *err)
+{
+    charge_list list;
+    fmo_status status = make_list(num, charge, coord, &list, err);
+    if (status == FMO_OK) status = run_symmetric(basis, attraction_product, &list, V, err);
+    free(list.memory);
+    return status;
+}
+
+/* ---- public --------------------------------------------------------------------------------- */
 
 fmo_status fmo_overlap(const fmo_basis *basis, double *S, fmo_error *err)
 {
     const fmo_status status =
         FMO_CHECK_ARGUMENTS("fmo_overlap", err, FMO_GIVEN(basis), FMO_GIVEN(S));
-    return status == FMO_OK ? one_electron(basis, overlap_block, S, err) : status;
+    return status == FMO_OK ? run_symmetric(basis, overlap_product, NULL, S, err) : status;
+}
+
+fmo_status fmo_overlap_between(const fmo_basis *a, const fmo_basis *b, double *S, fmo_error *err)
+{
+    fmo_status status =
+        FMO_CHECK_ARGUMENTS("fmo_overlap_between", err, FMO_GIVEN(a), FMO_GIVEN(b), FMO_GIVEN(S));
+    if (status != FMO_OK) return status;
+    fmo_centres bra = {.basis = NULL}, ket = {.basis = NULL};
+    status = fmo_centres_make(a, &bra, err);
+    if (status == FMO_OK) status = fmo_centres_make(b, &ket, err);
+    one_electron job = {.bra = &bra, .ket = &ket, .function = overlap_product};
+    if (status == FMO_OK) status = run(&job, S, err);
+    fmo_centres_free(&bra);
+    fmo_centres_free(&ket);
+    return status;
 }
 
 fmo_status fmo_kinetic(const fmo_basis *basis, double *T, fmo_error *err)
 {
     const fmo_status status =
         FMO_CHECK_ARGUMENTS("fmo_kinetic", err, FMO_GIVEN(basis), FMO_GIVEN(T));
-    return status == FMO_OK ? one_electron(basis, kinetic_block, T, err) : status;
+    return status == FMO_OK ? run_symmetric(basis, kinetic_product, NULL, T, err) : status;
 }
 
 fmo_status fmo_nuclear_attraction(const fmo_basis *basis, double *V, fmo_error *err)
 {
     const fmo_status status =
         FMO_CHECK_ARGUMENTS("fmo_nuclear_attraction", err, FMO_GIVEN(basis), FMO_GIVEN(V));
-    return status == FMO_OK ? one_electron(basis, attraction_block, V, err) : status;
+    if (status != FMO_OK) return status;
+    return attraction(basis, (size_t)basis->nucleus_num, basis->charge, basis->coord, V, err);
+}
+
+static fmo_status check_charges(size_t num, const double *charge, const double *coord,
+                                fmo_error *err)
+{
+    for (size_t c = 0; c < num; c++) {
+        if (!isfinite(charge[c]))
+            return fmo_error_set(err, FMO_ERR_INPUT,
+                                 "fmo_charge_attraction: charge[%zu] = %g: not finite", c,
+                                 charge[c]);
+        for (size_t x = 0; x < 3; x++)
+            if (!(fabs(coord[3 * c + x]) <= 1e6))
+                return fmo_error_set(err, FMO_ERR_INPUT,
+                                     "fmo_charge_attraction: coord[%zu][%zu] = %g: expected a "
+                                     "finite coordinate in bohr, at most 1e6 in size",
+                                     c, x, coord[3 * c + x]);
+    }
+    return FMO_OK;
+}
+
+fmo_status fmo_charge_attraction(const fmo_basis *basis, size_t charge_num, const double *charge,
+                                 const double *coord, double *V, fmo_error *err)
+{
+    static const char call[] = "fmo_charge_attraction";
+    fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(basis), FMO_GIVEN(V));
+    if (status == FMO_OK && charge_num > SIZE_MAX / (8 * sizeof(double)))
+        status = fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: charge_num = %zu: more than memory has",
+                               call, charge_num);
+    if (status == FMO_OK && charge_num > 0) {
+        const size_t n = (size_t)basis->ao_num;
+        status = FMO_CHECK_ARGUMENTS(call, err, FMO_READ(charge, charge_num * sizeof *charge),
+                                     FMO_READ(coord, 3 * charge_num * sizeof *coord),
+                                     FMO_WRITTEN(V, n * n * sizeof *V));
+    }
+    if (status == FMO_OK) status = check_charges(charge_num, charge, coord, err);
+    return status == FMO_OK ? attraction(basis, charge_num, charge, coord, V, err) : status;
 }

@@ -1,0 +1,148 @@
+/* From sums over charges to integrals with a product of two primitives, after McMurchie and
+ * Davidson (1978). Charges enter by sums of g_n x^a y^b z^c alone (charge_sums.h), from which come
+ * the derivatives of their potential at the product's centre, R_tuv, and from those the integrals,
+ * by the Hermite expansion of the product. Orders and angular momenta are constants of the caller;
+ * equations are in docs/theory.md, "One-electron integrals". */
+#ifndef FMO_HERMITE_H
+#define FMO_HERMITE_H
+
+#include "integrals/real.h"
+#include "integrals/tables.h"
+
+/* Loops over constants with many turns; see FMO_UNROLL. */
+#if defined(FMO_SANITIZED) || defined(__CUDACC__)
+#define FMO_HERMITE_UNROLL
+#else
+#define FMO_HERMITE_UNROLL _Pragma("GCC unroll 64")
+#endif
+
+/* Monomials x^a y^b z^c (and derivatives) of up to a degree; -1: none. */
+#define FMO_HERMITE_COUNT(degree) (((degree) + 1) * ((degree) + 2) * ((degree) + 3) / 6)
+
+/* Place of x^t y^u z^v among them: by degree, then as fmo_shell_power has them. */
+FMO_TABLE_FUNCTION int fmo_hermite_index(int t, int u, int v)
+{
+    return FMO_HERMITE_COUNT(t + u + v - 1) + FMO_CARTESIAN(u + v - 1) + v;
+}
+
+/* What stands at each place: powers of x, y and z; the place of the monomial with one power less,
+ * and of which of them (x 0, y 1, z 2) it is less. For the compiler, which takes loops over it
+ * apart; tests/integrals_charges.c compares it with fmo_hermite_index. */
+static const signed char fmo_hermite_term[][5] = {
+    {0, 0, 0, 0, 0},  {1, 0, 0, 0, 0},  {0, 1, 0, 0, 1},  {0, 0, 1, 0, 2},  {2, 0, 0, 1, 0},
+    {1, 1, 0, 1, 1},  {1, 0, 1, 1, 2},  {0, 2, 0, 2, 1},  {0, 1, 1, 2, 2},  {0, 0, 2, 3, 2},
+    {3, 0, 0, 4, 0},  {2, 1, 0, 4, 1},  {2, 0, 1, 4, 2},  {1, 2, 0, 5, 1},  {1, 1, 1, 5, 2},
+    {1, 0, 2, 6, 2},  {0, 3, 0, 7, 1},  {0, 2, 1, 7, 2},  {0, 1, 2, 8, 2},  {0, 0, 3, 9, 2},
+    {4, 0, 0, 10, 0}, {3, 1, 0, 10, 1}, {3, 0, 1, 10, 2}, {2, 2, 0, 11, 1}, {2, 1, 1, 11, 2},
+    {2, 0, 2, 12, 2}, {1, 3, 0, 13, 1}, {1, 2, 1, 13, 2}, {1, 1, 2, 14, 2}, {1, 0, 3, 15, 2},
+    {0, 4, 0, 16, 1}, {0, 3, 1, 16, 2}, {0, 2, 2, 17, 2}, {0, 1, 3, 18, 2}, {0, 0, 4, 19, 2}};
+FMO_STATIC_ASSERT(FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX) <=
+                      (int)(sizeof fmo_hermite_term / sizeof *fmo_hermite_term),
+                  "hermite.h: fmo_hermite_term lacks orders")
+
+#define FMO_HERMITE_DEGREE(k) \
+    (fmo_hermite_term[k][0] + fmo_hermite_term[k][1] + fmo_hermite_term[k][2])
+
+/* Sums of an order L: for s = 0 .. L/2 those with g_(degree + s), degrees up to L - 2s; from
+ * FMO_CHARGE_SUMS_BEGIN(L, s) on. */
+#define FMO_CHARGE_SUMS_BEGIN(L, s)                                                    \
+    (((s) > 0 ? FMO_HERMITE_COUNT(L) : 0) + ((s) > 1 ? FMO_HERMITE_COUNT((L)-2) : 0) + \
+     ((s) > 2 ? FMO_HERMITE_COUNT((L)-4) : 0))
+#define FMO_CHARGE_SUMS_NUM(L) FMO_CHARGE_SUMS_BEGIN(L, (L) / 2 + 1)
+
+enum {
+    FMO_HERMITE_MAX = FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX),
+    FMO_CHARGE_SUMS_MAX = FMO_CHARGE_SUMS_NUM(FMO_PAIR_ORDER_MAX)
+};
+FMO_STATIC_ASSERT(FMO_PAIR_ORDER_MAX / 2 <= 2, "hermite.h: FMO_CHARGE_SUMS_BEGIN lacks orders")
+
+/* [t][i]: ways to choose i pairs among t, the coefficients of Hermite polynomials. */
+static const double fmo_hermite_pairs[][3] = {{1}, {1}, {1, 1}, {1, 3}, {1, 6, 3}};
+FMO_STATIC_ASSERT(FMO_PAIR_ORDER_MAX < (int)(sizeof fmo_hermite_pairs / sizeof *fmo_hermite_pairs),
+                  "hermite.h: fmo_hermite_pairs lacks orders")
+
+/* R_tuv = sum over i, j, k, with s = i + j + k, of (-1)^s pairs g_(degree + s) x^(t-2i) ... */
+FMO_HD void fmo_hermite_from_sums(int L, const double *sums, double *R)
+{
+    FMO_HERMITE_UNROLL
+    for (int n = 0; n < FMO_HERMITE_COUNT(L); n++) {
+        const int t = fmo_hermite_term[n][0], u = fmo_hermite_term[n][1];
+        const int v = fmo_hermite_term[n][2];
+        double r = 0.0;
+        FMO_UNROLL
+        for (int i = 0; i <= L / 2; i++) {
+            FMO_UNROLL
+            for (int j = 0; j <= L / 2; j++) {
+                FMO_UNROLL
+                for (int k = 0; k <= L / 2; k++) {
+                    const int s = i + j + k;
+                    if (2 * i > t || 2 * j > u || 2 * k > v) continue;
+                    const double pairs =
+                        fmo_hermite_pairs[t][i] * fmo_hermite_pairs[u][j] * fmo_hermite_pairs[v][k];
+                    r += (s & 1 ? -pairs : pairs) *
+                         sums[FMO_CHARGE_SUMS_BEGIN(L, s) +
+                              fmo_hermite_index(t - 2 * i, u - 2 * j, v - 2 * k)];
+                }
+            }
+        }
+        R[n] = r;
+    }
+}
+
+/* E[i][j][t] of a product of two 1D Gaussians x_A^i x_B^j, i <= la, j <= lb, half = 1/2p:
+ * E^(i+1,j)_t = half E^(ij)_(t-1) + PA E^(ij)_t + (t+1) E^(ij)_(t+1), and with PB for j. */
+typedef double fmo_hermite_1d[FMO_SHELL_KIND_COUNT][FMO_SHELL_KIND_COUNT][FMO_PAIR_ORDER_MAX + 1];
+
+FMO_HD void fmo_hermite_expand(int la, int lb, double PA, double PB, double half, fmo_hermite_1d E)
+{
+    E[0][0][0] = 1.0;
+    FMO_UNROLL
+    for (int i = 0; i <= la; i++) {
+        FMO_UNROLL
+        for (int j = 0; j <= lb; j++) {
+            const double *const from = j ? E[i][j - 1] : i ? E[i - 1][0] : NULL;
+            const double shift = j ? PB : PA;
+            FMO_UNROLL
+            for (int t = 0; t <= la + lb; t++) {
+                if (!from || t > i + j) continue;
+                double e = t < i + j ? shift * from[t] : 0.0;
+                if (t > 0) e += half * from[t - 1];
+                if (t + 1 < i + j) e += (t + 1) * from[t + 1];
+                E[i][j][t] = e;
+            }
+        }
+    }
+}
+
+/* out[function of la][function of lb] = scale sum_tuv E E E R_tuv */
+FMO_HD void fmo_hermite_block(int la, int lb, double scale, fmo_hermite_1d *E, const double *R,
+                              double *out)
+{
+    const int base_a = FMO_HERMITE_COUNT(la - 1), base_b = FMO_HERMITE_COUNT(lb - 1);
+    FMO_UNROLL
+    for (int a = 0; a < FMO_CARTESIAN(la); a++) {
+        FMO_UNROLL
+        for (int b = 0; b < FMO_CARTESIAN(lb); b++) {
+            const signed char *const A = fmo_hermite_term[base_a + a];
+            const signed char *const B = fmo_hermite_term[base_b + b];
+            double sum = 0.0;
+            FMO_UNROLL
+            for (int t = 0; t <= la + lb; t++) {
+                double plane = 0.0;
+                FMO_UNROLL
+                for (int u = 0; u <= la + lb; u++) {
+                    double line = 0.0;
+                    FMO_UNROLL
+                    for (int v = 0; v <= la + lb; v++)
+                        if (t <= A[0] + B[0] && u <= A[1] + B[1] && v <= A[2] + B[2])
+                            line += E[2][A[2]][B[2]][v] * R[fmo_hermite_index(t, u, v)];
+                    if (u <= A[1] + B[1]) plane += E[1][A[1]][B[1]][u] * line;
+                }
+                if (t <= A[0] + B[0]) sum += E[0][A[0]][B[0]][t] * plane;
+            }
+            out[a * FMO_CARTESIAN(lb) + b] = scale * sum;
+        }
+    }
+}
+
+#endif
