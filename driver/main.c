@@ -229,9 +229,9 @@ static int run_system(const driver_options *options, const char *path, json_t *s
     }
     if (systems && status == FMO_OK) entry = driver_fragments_json(options, &run);
     if (systems && status != FMO_OK)
-        entry = json_pack("{s:o, s:{s:o, s:i}}", "system", driver_json_text(path), "error",
-                          "message", driver_json_text(err.message), "exit_code",
-                          fmo_status_exit_code(status));
+        entry =
+            json_pack("{s:o, s:{s:o, s:i}}", "system", driver_json_text(path), "error", "message",
+                      driver_json_text(err.message), "exit_code", fmo_status_exit_code(status));
     if (!systems && status == FMO_OK) driver_report_fragments(options, &run, stdout);
     driver_fragments_free(&run);
     if (systems && json_array_append_new(systems, entry) != 0) {

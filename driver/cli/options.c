@@ -40,8 +40,7 @@ static void show_cutoff(const cli_option *row, const void *defaults, FILE *strea
 {
     const driver_options *options = defaults;
     (void)row;
-    fprintf(stream, "%g; --scf, --fmo %g", options->fock.cutoff,
-            options->scf_options.fock.cutoff);
+    fprintf(stream, "%g; --scf, --fmo %g", options->fock.cutoff, options->scf_options.fock.cutoff);
 }
 static void show_integrals(const cli_option *row, const void *defaults, FILE *stream)
 {
@@ -124,8 +123,9 @@ static const cli_option option_table[] = {
 
     {"output", 'o', CLI_TEXT, "FILE", AT(output), .what = "the name of a file",
      .section = "Results",
-     .help = "write J, K, G, F = H + G (HDF5); with --scf the orbitals (TREXIO); with --fmo energies, "
-             "charges and pairs (HDF5)"},
+     .help =
+         "write J, K, G, F = H + G (HDF5); with --scf the orbitals (TREXIO); with --fmo energies, "
+         "charges and pairs (HDF5)"},
     {"force", 0, CLI_FLAG, NULL, AT(force),
      .help = "replace a file that fmo did not write; run a data set that contradicts itself"},
     {"profile", 'p', CLI_CHOICE, "FORMAT", AT(profile), .choices = &profiles, .without = "table",
@@ -146,14 +146,13 @@ static const cli_option option_table[] = {
      .commands = SCF | FRAGMENTS, .show = cli_show_field, .help = "Fock builds allowed"},
     {"convergence", 0, CLI_REAL, "X", AT(scf_options.energy_convergence), .low = 1e-14, .high = 1.0,
      .what = "1e-9", .commands = SCF | FRAGMENTS, .given = AT(convergence_given),
-     .show = show_convergence,
-     .help = "change of the energy in the last cycle, hartree"},
+     .show = show_convergence, .help = "change of the energy in the last cycle, hartree"},
     {"gradient-convergence", 0, CLI_REAL, "X", AT(scf_options.gradient_convergence), .low = 1e-10,
      .high = 1.0, .what = "3e-5", .commands = SCF | FRAGMENTS, .given = AT(gradient_given),
-     .show = show_gradient,
-     .help = "norm of the orbital gradient, hartree"},
+     .show = show_gradient, .help = "norm of the orbital gradient, hartree"},
     {"level-shift", 0, CLI_REAL, "X", AT(scf_options.level_shift), .high = 100.0, .what = "0.3",
-     .commands = SCF | FRAGMENTS, .show = cli_show_field, .help = "added to empty orbitals, hartree"},
+     .commands = SCF | FRAGMENTS, .show = cli_show_field,
+     .help = "added to empty orbitals, hartree"},
     {"diis-size", 0, CLI_COUNT, "N", AT(scf_options.diis_size), .low = 1, .high = FMO_SCF_DIIS_MAX,
      .commands = SCF | FRAGMENTS, .show = cli_show_field,
      .help = "Fock matrices kept for extrapolation; 1: none"},
@@ -210,8 +209,9 @@ static void set_defaults(driver_options *options)
 
 double driver_cutoff(const driver_options *options)
 {
-    return (options->scf || options->fragments) && !options->cutoff_given ? options->scf_options.fock.cutoff
-                                                  : options->fock.cutoff;
+    return (options->scf || options->fragments) && !options->cutoff_given
+               ? options->scf_options.fock.cutoff
+               : options->fock.cutoff;
 }
 
 fmo_integrals driver_integrals(const driver_options *options)

@@ -1,7 +1,7 @@
 /* The field of all other fragments K on a part x,
  *     U = sum_K [ - sum_A Z_A (m|1/r_A|n) + V^K ],
- * V^K by the distance R(x,K): sum_ls D^K_ls (mn|ls) when near; with (D^K S)_ss on the diagonal alone
- * farther away; and far away nuclei and electrons together as Mulliken charges. */
+ * V^K by the distance R(x,K): sum_ls D^K_ls (mn|ls) when near; with (D^K S)_ss on the diagonal
+ * alone farther away; and far away nuclei and electrons together as Mulliken charges. */
 #include "driver/fmo/internal.h"
 #include "driver/base/checkgoto.h"
 
@@ -14,14 +14,20 @@ void fmo_field_update(fmo_fragments *f)
 {
     for (int k = 0; k < f->system->fragment_num; k++) {
         const fmo_part *m = &f->monomer[k];
-        const size_t n = (size_t)m->nao;
-        memset(f->diagonal[k], 0, n * n * sizeof(double));
+        const size_t n = (size_t)m->nao, size = n * n * sizeof(double);
+        double *const diagonal = f->diagonal[k];
+        /* Changes hold the old ones until the new ones are known. */
+        for (size_t i = 0; i < n * n; i++) f->density_change[k][i] = m->density[i] - f->seen[k][i];
+        memcpy(f->seen[k], m->density, size);
+        memcpy(f->diagonal_change[k], diagonal, size);
+        memset(diagonal, 0, size);
         for (size_t i = 0; i < n; i++)
             for (size_t l = 0; l < n; l++)
-                f->diagonal[k][i * n + i] += m->density[i * n + l] * m->overlap[l * n + i];
+                diagonal[i * n + i] += m->density[i * n + l] * m->overlap[l * n + i];
+        for (size_t i = 0; i < n * n; i++)
+            f->diagonal_change[k][i] = diagonal[i] - f->diagonal_change[k][i];
         fmo_part_populations(m, m->density, f->mulliken[k]);
-        for (int a = 0; a < m->atom_num; a++)
-            f->mulliken[k][a] = m->charge[a] - f->mulliken[k][a];
+        for (int a = 0; a < m->atom_num; a++) f->mulliken[k][a] = m->charge[a] - f->mulliken[k][a];
     }
 }
 
@@ -42,9 +48,10 @@ fmo_status fmo_field_coulomb(fmo_fragments *f, const fmo_part *part, int k, cons
     return fmo_fock_build_batch(&job, 1, err);
 }
 
-/* J of every fragment that is not seen as charges. Sources that others are using come later. */
+/* Adds J of every fragment that is not seen as charges to an array. Sources that others are using
+ * come later. */
 static fmo_status add_coulomb(fmo_fragments *f, fmo_part *part, double *J, int *todo, int count,
-                              fmo_error *err)
+                              double *sum, fmo_error *err)
 {
     const size_t size = (size_t)part->nao * (size_t)part->nao;
     fmo_status status = FMO_OK;
@@ -59,10 +66,12 @@ static fmo_status add_coulomb(fmo_fragments *f, fmo_part *part, double *J, int *
             omp_set_lock(&f->lock[k]);
         }
         const int exact = seen_as(f, part, k) == FMO_SEEN_EXACT;
-        status = fmo_field_coulomb(f, part, k, exact ? f->monomer[k].density : f->diagonal[k], J,
-                                   err);
+        const double *const D = part->coulomb ? exact ? f->density_change[k] : f->diagonal_change[k]
+                                : exact ? f->monomer[k].density
+                                              : f->diagonal[k];
+        status = fmo_field_coulomb(f, part, k, D, J, err);
         omp_unset_lock(&f->lock[k]);
-        for (size_t i = 0; i < size && status == FMO_OK; i++) part->field[i] += J[i];
+        for (size_t i = 0; i < size && status == FMO_OK; i++) sum[i] += J[i];
         todo[at] = todo[--count];
     }
     return status;
@@ -93,8 +102,11 @@ fmo_status fmo_field_of(fmo_fragments *f, fmo_part *part, fmo_error *err)
     }
     memset(part->field, 0, size * sizeof *part->field);
     if (charges)
-        CHECKGOTO(fmo_charge_attraction(part->basis, charges, charge, coord, part->field, err));
-    CHECKGOTO(add_coulomb(f, part, J, todo, count, err));
+        CHECKGOTO(
+            fmo_charge_attraction(part->basis, (size_t)charges, charge, coord, part->field, err));
+    double *const sum = part->coulomb ? part->coulomb : part->field;
+    CHECKGOTO(add_coulomb(f, part, J, todo, count, sum, err));
+    for (size_t i = 0; i < size && part->coulomb; i++) part->field[i] += part->coulomb[i];
 done:
     free(charge);
     free(coord);

@@ -19,24 +19,24 @@ typedef struct fmo_fragment_iteration {
     int iteration;        /**< 1, 2, ... */
     double energy;        /**< sum of E'_I, hartree */
     double energy_change; /**< since the iteration before; NaN in the first */
-    double residual;      /**< how far the field of the densities was from the one that they came of,
-                               hartree, a fragment; NaN in the first */
-    int cycles;           /**< Fock builds of all monomers */
-    int converged;        /**< 1 or 0 */
+    double residual; /**< how far the field of the densities was from the one that they came of,
+                          hartree, a fragment; NaN in the first */
+    int cycles;      /**< Fock builds of all monomers */
+    int converged;   /**< 1 or 0 */
     double field_seconds; /**< the fields of all monomers */
     double scf_seconds;   /**< their SCFs */
 } fmo_fragment_iteration;
 
 /** How to compute; fmo_fragment_options_init fills it in. */
 typedef struct fmo_fragment_options {
-    fmo_scf_options scf;  /**< of monomers and dimers; default 1e-9 hartree and a gradient of 1e-7;
-                               guess, stability and callbacks of its own are not looked at */
-    int max_iterations;   /**< of the monomers, default 60 */
-    double convergence;   /**< change of the sum of E'_I, hartree, default 1e-8 */
-    double projector;     /**< B of P = B sum S|chi><chi|S, hartree, default 1e6 */
-    const char *hybrids;  /**< file with hybrid orbitals; NULL: the shipped one */
-    const char *state;    /**< file that keeps the state of every iteration; NULL: none */
-    int resume;           /**< 1: go on from that file */
+    fmo_scf_options scf; /**< of monomers and dimers; default 1e-9 hartree and a gradient of 1e-7;
+                              guess, stability and callbacks of its own are not looked at */
+    int max_iterations;  /**< of the monomers, default 60 */
+    double convergence;  /**< change of the sum of E'_I, hartree, default 1e-8 */
+    double projector;    /**< B of P = B sum S|chi><chi|S, hartree, default 1e6 */
+    const char *hybrids; /**< file with hybrid orbitals; NULL: the shipped one */
+    const char *state;   /**< file that keeps the state of every iteration; NULL: none */
+    int resume;          /**< 1: go on from that file */
     /** Called after each iteration of the monomers; NULL: never. */
     void (*iteration)(const fmo_fragment_iteration *iteration, void *user);
     /** Called with the finished share of an iteration, or of the pairs, 0..1; NULL: never. May come
@@ -61,7 +61,7 @@ typedef struct fmo_fragment_pair {
 
 /** A fragment in the field of the others. */
 typedef struct fmo_fragment_monomer {
-    int nao;             /**< functions, those of attached ghosts included */
+    int nao; /**< functions, those of attached ghosts included */
     int electron_num;
     double energy;       /**< E'_I, without the field, hartree */
     double field_energy; /**< Tr D^I U^I, hartree */
@@ -79,14 +79,14 @@ typedef struct fmo_fragment_result {
     int pair_num;                  /**< fragment_num (fragment_num - 1) / 2 */
     fmo_fragment_pair *pair;       /**< [pair_num], (0, 1), (0, 2), (1, 2), (0, 3), ... */
     int scf_pairs, es_pairs;
-    int iterations;                /**< of the monomers */
-    int resumed;                   /**< of them, from the state file */
-    double energy_change;          /**< of the last, hartree */
-    double energy1;                /**< FMO1: sum of E'_I, hartree */
-    double energy2;                /**< FMO2, hartree */
-    double *charge1, *charge2;     /**< [atom_num] Mulliken charges of monomers, and with pairs, e */
-    fmo_mode mode;                 /**< what auto became */
-    char mode_reason[160];         /**< why, or "" */
+    int iterations;            /**< of the monomers */
+    int resumed;               /**< of them, from the state file */
+    double energy_change;      /**< of the last, hartree */
+    double energy1;            /**< FMO1: sum of E'_I, hartree */
+    double energy2;            /**< FMO2, hartree */
+    double *charge1, *charge2; /**< [atom_num] Mulliken charges of monomers, and with pairs, e */
+    fmo_mode mode;             /**< what auto became */
+    char mode_reason[160];     /**< why, or "" */
     int threads;
     double seconds;       /**< all */
     double setup_seconds; /**< of it: bases, plans, one-electron matrices, guess */

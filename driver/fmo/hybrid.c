@@ -50,8 +50,7 @@ static void add_orbital(const fmo_part *part, const double *hybrid, int begin, i
     for (int p = 0; p < p_num; p++)
         for (int i = 0; i < 3; i++) {
             const double *local = hybrid + s_num + 3 * p;
-            chi[s_num + 3 * p + i] =
-                R[i][0] * local[0] + R[i][1] * local[1] + R[i][2] * local[2];
+            chi[s_num + 3 * p + i] = R[i][0] * local[0] + R[i][1] * local[1] + R[i][2] * local[2];
         }
     for (size_t i = 0; i < n; i++) {
         v[i] = 0.0;
@@ -79,9 +78,9 @@ static fmo_status project_bond(const fmo_fragments *f, fmo_part *part, int bda, 
     fmo_basis *atom = NULL;
     int *const ao = malloc(n * sizeof *ao);
     double *const factor = malloc(n * sizeof *factor), R[3][3];
-    fmo_status status =
-        ao && factor ? fmo_basis_atom(part->basis, k, &atom, ao, factor, err)
-                     : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for hybrid orbitals");
+    fmo_status status = ao && factor
+                            ? fmo_basis_atom(part->basis, k, &atom, ao, factor, err)
+                            : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for hybrid orbitals");
     const int s_num = fmo_basis_shell_num(atom, 0), p_num = fmo_basis_shell_num(atom, 1);
     if (status == FMO_OK && (h->function_num != s_num + 3 * p_num || h->function_num > 128 ||
                              h->function_num != part->begin[k + 1] - part->begin[k]))

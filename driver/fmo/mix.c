@@ -1,8 +1,7 @@
 /* Fields from one iteration of the monomers to the next, by Pulay's DIIS (Chem. Phys. Lett. 73, 393
- * (1980)): V is the field that monomers were solved in, U(V) the field of the densities that came of
- * it, and the next one is sum_k c_k U(V_k) with sum_k c_k = 1 and the least norm of
- * sum_k c_k [U(V_k) - V_k]. Fields are linear in densities, so this is the field of mixed
- * densities. */
+ * (1980)): V is the field that monomers were solved in, U(V) the field of the densities that came
+ * of it, and the next one is sum_k c_k U(V_k) with sum_k c_k = 1 and the least norm of sum_k c_k
+ * [U(V_k) - V_k]. Fields are linear in densities, so this is the field of mixed densities. */
 #include "driver/fmo/internal.h"
 #include "driver/scf/diis.h"
 
@@ -13,11 +12,11 @@
 enum { KEPT = 8 };
 
 struct fmo_mixer {
-    size_t size;                             /* elements of all fields */
-    int held, newest;                        /* slots in use, and the last one filled */
-    double *V;                               /* [size] of this iteration */
-    double *U[KEPT], *error[KEPT];           /* [size] */
-    double B[FMO_DIIS_MAX][FMO_DIIS_MAX];    /* products of errors, by slot */
+    size_t size;                          /* elements of all fields */
+    int held, newest;                     /* slots in use, and the last one filled */
+    double *V;                            /* [size] of this iteration */
+    double *U[KEPT], *error[KEPT];        /* [size] */
+    double B[FMO_DIIS_MAX][FMO_DIIS_MAX]; /* products of errors, by slot */
 };
 
 void fmo_mixer_destroy(fmo_mixer *x)

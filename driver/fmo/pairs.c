@@ -10,15 +10,13 @@
 #include <string.h>
 #include <fmo/one_electron.h>
 
+/* Pairs of a batch: many for each thread, few enough for their matrices. */
+enum { CHUNK = 64 };
+
 typedef struct task {
     int pair;
     double work; /* about what it costs */
 } task;
-
-typedef struct progress {
-    fmo_fragments *f;
-    double done, all;
-} progress;
 
 static int by_work(const void *x, const void *y)
 {
@@ -33,40 +31,71 @@ static fmo_status add_populations(fmo_fragments *f, const fmo_part *pair, const 
     double *const population = malloc((size_t)pair->atom_num * sizeof *population);
     if (!population) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for populations");
     fmo_part_populations(pair, change, population);
-#pragma omp critical(fmo_fragment_populations)
-    for (int a = 0; a < pair->atom_num; a++)
-        f->result->charge2[pair->atom[a]] -= population[a];
+    for (int a = 0; a < pair->atom_num; a++) f->result->charge2[pair->atom[a]] -= population[a];
     free(population);
     return FMO_OK;
 }
 
-static fmo_status scf_pair(fmo_fragments *f, fmo_fragment_pair *p, int threads, fmo_error *err)
+/* Pairs that are solved as one batch. */
+typedef struct chunk {
+    const task *tasks;
+    fmo_part *part;  /* [count] */
+    double **change; /* [count] dD */
+} chunk;
+
+/* A pair, D^I (+) D^J, and its field. */
+static fmo_status begin_pair(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
+    const chunk *c = user;
+    const fmo_fragment_pair *p = &f->result->pair[c->tasks[k].pair];
     const fmo_part *I = &f->monomer[p->i], *J = &f->monomer[p->j];
-    fmo_part pair;
-    fmo_status status = fmo_part_create(f, p->i, p->j, threads, &pair, err);
+    fmo_part *part = &c->part[k];
+    const fmo_status status = fmo_part_create(f, p->i, p->j, threads, part, err);
     if (status != FMO_OK) return status;
-    const size_t n = (size_t)pair.nao;
-    double *const change = malloc(n * n * sizeof *change); /* dD */
-    if (!change) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a pair");
+    const size_t n = (size_t)part->nao;
+    c->change[k] = malloc(n * n * sizeof(double));
+    if (!c->change[k]) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a pair");
+    fmo_part_add_matrix(I, I->density, 1.0, part, part->density);
+    fmo_part_add_matrix(J, J->density, 1.0, part, part->density);
+    for (size_t i = 0; i < n * n; i++) c->change[k][i] = -part->density[i];
+    return fmo_field_of(f, part, err);
+}
+
+/* What it adds to the energy and to charges. */
+static fmo_status end_pair(fmo_fragments *f, const chunk *c, int k, fmo_error *err)
+{
+    fmo_fragment_pair *p = &f->result->pair[c->tasks[k].pair];
+    fmo_part *part = &c->part[k];
+    const size_t n = (size_t)part->nao;
+    for (size_t i = 0; i < n * n; i++) c->change[k][i] += part->density[i];
+    p->cycles = part->cycles;
+    p->internal = part->energy - f->monomer[p->i].energy - f->monomer[p->j].energy;
+    p->transfer = fmo_trace(n, c->change[k], part->field);
+    p->total = p->internal + p->transfer;
+    return add_populations(f, part, c->change[k], err);
+}
+
+static fmo_status run_chunk(fmo_fragments *f, const task *tasks, int count, fmo_error *err)
+{
+    chunk c = {.tasks = tasks,
+               .part = calloc((size_t)count, sizeof(fmo_part)),
+               .change = calloc((size_t)count, sizeof(double *))};
+    fmo_status status = FMO_OK;
+    if (!c.part || !c.change) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
         goto done;
     }
-    fmo_part_add_matrix(I, I->density, 1.0, &pair, pair.density);
-    fmo_part_add_matrix(J, J->density, 1.0, &pair, pair.density);
-    for (size_t i = 0; i < n * n; i++) change[i] = -pair.density[i];
-    CHECKGOTO(fmo_field_of(f, &pair, err));
-    CHECKGOTO(fmo_part_solve(f, &pair, f->o.scf.energy_convergence, f->o.scf.gradient_convergence,
-                             threads, err));
-    for (size_t i = 0; i < n * n; i++) change[i] += pair.density[i];
-    p->cycles = pair.cycles;
-    p->internal = pair.energy - I->energy - J->energy;
-    p->transfer = fmo_trace(n, change, pair.field);
-    p->total = p->internal + p->transfer;
-    CHECKGOTO(add_populations(f, &pair, change, err));
+    CHECKGOTO(fmo_fragment_each(f, count, begin_pair, &c, err));
+    CHECKGOTO(fmo_parts_solve(f, c.part, count, f->o.scf.energy_convergence,
+                              f->o.scf.gradient_convergence, err));
+    for (int k = 0; k < count; k++) CHECKGOTO(end_pair(f, &c, k, err));
 done:
-    free(change);
-    fmo_part_destroy(&pair);
+    for (int k = 0; k < count; k++) {
+        if (c.part) fmo_part_destroy(&c.part[k]);
+        if (c.change) free(c.change[k]);
+    }
+    free(c.part);
+    free(c.change);
     return status;
 }
 
@@ -105,73 +134,37 @@ static fmo_status es_pair(fmo_fragments *f, fmo_fragment_pair *p, double *work, 
     return FMO_OK;
 }
 
-/* After a pair: how far we are. */
-static void note(progress *at, double work)
+/* Chunks of pairs, the largest first. */
+static fmo_status all_scf_pairs(fmo_fragments *f, const task *tasks, int count, fmo_error *err)
 {
-    const fmo_fragment_options *o = &at->f->o;
-#pragma omp critical(fmo_fragment_progress)
-    {
-        at->done += work;
-        if (o->progress) o->progress(at->done / at->all, o->user);
-    }
-}
-
-/* A result or the first error. */
-static void take_error(fmo_status got, const fmo_error *own, fmo_status *status, fmo_error *err)
-{
-    if (got == FMO_OK) return;
-#pragma omp critical(fmo_fragment_error)
-    {
-        (void)fmo_error_set(err, got, "%s", own->message);
-#pragma omp atomic write
-        *status = got;
-    }
-}
-
-static fmo_status all_scf_pairs(fmo_fragments *f, const task *tasks, int count, progress *at,
-                                fmo_error *err)
-{
-    const int together = f->o.scf.fock.mode == FMO_MODE_CPU && f->threads > 1 && count >= f->threads;
+    const fmo_fragment_options *o = &f->o;
     fmo_status status = FMO_OK;
-#pragma omp parallel for schedule(dynamic) num_threads(f->threads) if (together)
-    for (int t = 0; t < count; t++) {
-        fmo_error own = {FMO_OK, ""};
-        fmo_status before;
-#pragma omp atomic read
-        before = status;
-        if (before != FMO_OK) continue;
-        fmo_fragment_pair *p = &f->result->pair[tasks[t].pair];
-        const fmo_status got = scf_pair(f, p, together ? 1 : f->threads, &own);
-        note(at, tasks[t].work);
-        take_error(got, &own, &status, err);
+    double done = 0.0, all = 0.0;
+    for (int t = 0; t < count; t++) all += tasks[t].work;
+    for (int t = 0; t < count && status == FMO_OK;) {
+        int size = 0;
+        for (; size < CHUNK && t + size < count; size++) done += tasks[t + size].work;
+        status = run_chunk(f, tasks + t, size, err);
+        if (o->progress && status == FMO_OK) o->progress(done / all, o->user);
+        t += size;
     }
     return status;
 }
 
-/* Row by row: the monomer with the larger number is the thread's. */
-static fmo_status all_es_pairs(fmo_fragments *f, fmo_error *err)
+/* All electrostatic pairs of one monomer with those before it. */
+static fmo_status es_row(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
-    const int n = f->system->fragment_num;
-    const int together = f->o.scf.fock.mode == FMO_MODE_CPU && f->threads > 1 && n > f->threads;
+    const int row = f->system->fragment_num - 1 - k; /* the longest first */
+    const size_t most = *(const size_t *)user;
+    double *const work = malloc(most * most * sizeof *work);
     fmo_status status = FMO_OK;
-#pragma omp parallel for schedule(dynamic) num_threads(f->threads) if (together)
-    for (int row = n - 1; row > 0; row--) {
-        int most = 0;
-        for (int k = 0; k < n; k++) most = f->monomer[k].nao > most ? f->monomer[k].nao : most;
-        fmo_error own = {FMO_OK, ""};
-        fmo_status got = FMO_OK, before;
-#pragma omp atomic read
-        before = status;
-        double *const work = malloc((size_t)most * (size_t)most * sizeof *work);
-        if (!work) got = fmo_error_set(&own, FMO_ERR_MEMORY, "no memory for a pair");
-        for (int k = 0; k < row && got == FMO_OK && before == FMO_OK; k++) {
-            fmo_fragment_pair *p = &f->result->pair[row * (row - 1) / 2 + k];
-            if (p->is_scf) continue;
-            got = es_pair(f, p, work, &own);
-        }
-        free(work);
-        take_error(got, &own, &status, err);
+    (void)threads;
+    if (!work) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a pair");
+    for (int i = 0; i < row && status == FMO_OK; i++) {
+        fmo_fragment_pair *p = &f->result->pair[row * (row - 1) / 2 + i];
+        if (!p->is_scf) status = es_pair(f, p, work, err);
     }
+    free(work);
     return status;
 }
 
@@ -189,7 +182,7 @@ fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
 {
     const fmo_fragment_system *s = f->system;
     fmo_fragment_result *r = f->result;
-    progress at = {.f = f};
+    size_t most = 0;
     task *const tasks = malloc(((size_t)r->pair_num + 1) * sizeof *tasks);
     if (!tasks) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
     for (int j = 1, k = 0; j < s->fragment_num; j++)
@@ -205,11 +198,12 @@ fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
             }
             const double n = f->monomer[i].nao + f->monomer[j].nao;
             tasks[r->scf_pairs++] = (task){k, n * n * n};
-            at.all += n * n * n;
         }
     qsort(tasks, (size_t)r->scf_pairs, sizeof *tasks, by_work);
-    fmo_status status = all_es_pairs(f, err);
-    if (status == FMO_OK) status = all_scf_pairs(f, tasks, r->scf_pairs, &at, err);
+    for (int k = 0; k < s->fragment_num; k++)
+        if ((size_t)f->monomer[k].nao > most) most = (size_t)f->monomer[k].nao;
+    fmo_status status = fmo_fragment_each(f, s->fragment_num, es_row, &most, err);
+    if (status == FMO_OK) status = all_scf_pairs(f, tasks, r->scf_pairs, err);
     free(tasks);
     return status;
 }

@@ -1,5 +1,5 @@
-/* One or two fragments as a molecule: its nuclei (the detached atom of a cut bond leaves a charge of
- * 1, and all of its functions, with the fragment of the attached atom), functions, one-electron
+/* One or two fragments as a molecule: its nuclei (the detached atom of a cut bond leaves a charge
+ * of 1, and all of its functions, with the fragment of the attached atom), functions, one-electron
  * matrices. */
 #include "driver/fmo/internal.h"
 #include "driver/base/checkgoto.h"
@@ -22,6 +22,7 @@ void fmo_part_destroy(fmo_part *part)
     free(part->overlap);
     free(part->projector);
     free(part->field);
+    free(part->coulomb);
     free(part->density);
     memset(part, 0, sizeof *part);
 }
@@ -41,11 +42,12 @@ static void count_charges(const fmo_fragments *f, const fmo_part *part, double *
         charge[a] = own ? s->number[a] : NAN;
     }
     for (int b = 0; b < s->bond_num; b++) {
-        const int bda = s->bond[2 * b], own = s->fragment[bda], other = s->fragment[s->bond[2 * b + 1]];
-        const int detached = own == part->fragment[0] ||
-                             (part->fragments == 2 && own == part->fragment[1]);
-        const int attached = other == part->fragment[0] ||
-                             (part->fragments == 2 && other == part->fragment[1]);
+        const int bda = s->bond[2 * b], own = s->fragment[bda],
+                  other = s->fragment[s->bond[2 * b + 1]];
+        const int detached =
+            own == part->fragment[0] || (part->fragments == 2 && own == part->fragment[1]);
+        const int attached =
+            other == part->fragment[0] || (part->fragments == 2 && other == part->fragment[1]);
         if (detached && !attached) charge[bda] -= 1.0;
         if (attached && !detached) charge[bda] = (isnan(charge[bda]) ? 0.0 : charge[bda]) + 1.0;
     }
@@ -99,8 +101,8 @@ static fmo_status make_basis(const fmo_fragments *f, fmo_part *part, fmo_error *
     const fmo_molecule molecule = {
         .nucleus_num = part->atom_num, .number = number, .coord = part->coord};
     if (fmo_dataset_create(&molecule, f->set, -(all % 2), &part->dataset, &why) != FMO_OK)
-        status = fmo_error_set(err, why.status, "fragment %d: %s", part->fragment[0] + 1,
-                               why.message);
+        status =
+            fmo_error_set(err, why.status, "fragment %d: %s", part->fragment[0] + 1, why.message);
     free(number);
     if (status != FMO_OK) return status;
     part->basis = fmo_dataset_basis(part->dataset);
@@ -137,8 +139,8 @@ static fmo_status make_matrices(fmo_part *part, fmo_error *err)
     if (status == FMO_OK) status = fmo_overlap(part->basis, part->overlap, err);
     if (status == FMO_OK) status = fmo_kinetic(part->basis, part->core, err);
     if (status == FMO_OK)
-        status = fmo_charge_attraction(part->basis, part->atom_num, part->charge, part->coord, V,
-                                       err);
+        status = fmo_charge_attraction(part->basis, (size_t)part->atom_num, part->charge,
+                                       part->coord, V, err);
     for (size_t i = 0; i < size && status == FMO_OK; i++) part->core[i] += V[i];
     free(V);
     return status;

@@ -86,10 +86,14 @@ static fmo_status allocate(fmo_fragments *f, fmo_error *err)
     f->monomer = calloc(n, sizeof *f->monomer);
     f->source = calloc(n, sizeof(fmo_fock_plan *));
     f->diagonal = calloc(n, sizeof(double *));
+    f->seen = calloc(n, sizeof(double *));
+    f->density_change = calloc(n, sizeof(double *));
+    f->diagonal_change = calloc(n, sizeof(double *));
     f->mulliken = calloc(n, sizeof(double *));
     f->lock = calloc(n, sizeof *f->lock);
     if (!r->monomer || !r->pair || !r->charge1 || !r->charge2 || !f->distance || !f->monomer ||
-        !f->source || !f->diagonal || !f->mulliken || !f->lock)
+        !f->source || !f->diagonal || !f->seen || !f->density_change || !f->diagonal_change ||
+        !f->mulliken || !f->lock)
         return no_memory(err);
     for (size_t k = 0; k < n; k++) omp_init_lock(&f->lock[k]);
     return FMO_OK;
@@ -102,6 +106,9 @@ static void release(fmo_fragments *f)
         if (f->monomer) fmo_part_destroy(&f->monomer[k]);
         if (f->source) fmo_fock_plan_destroy(f->source[k]);
         if (f->diagonal) free(f->diagonal[k]);
+        if (f->seen) free(f->seen[k]);
+        if (f->density_change) free(f->density_change[k]);
+        if (f->diagonal_change) free(f->diagonal_change[k]);
         if (f->mulliken) free(f->mulliken[k]);
         if (f->lock) omp_destroy_lock(&f->lock[k]);
     }
@@ -110,6 +117,9 @@ static void release(fmo_fragments *f)
     free(f->monomer);
     free(f->source);
     free(f->diagonal);
+    free(f->seen);
+    free(f->density_change);
+    free(f->diagonal_change);
     free(f->mulliken);
     free(f->lock);
 }
@@ -130,26 +140,28 @@ static void choose_mode(fmo_fragments *f)
     f->result->threads = f->threads;
 }
 
-static fmo_status make_monomers(fmo_fragments *f, fmo_error *err)
+static fmo_status make_monomer(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
-    const int n = f->system->fragment_num;
-    const int threads =
-        f->o.scf.fock.mode == FMO_MODE_CPU && n >= f->threads ? 1 : f->threads;
+    fmo_part *m = &f->monomer[k];
     fmo_fock_options fock = f->o.scf.fock;
-    fmo_status status = FMO_OK;
+    fmo_status status = fmo_part_create(f, k, -1, threads, m, err);
+    (void)user;
+    if (status != FMO_OK) return status;
     fock.threads = 1;
     fock.integrals = FMO_INTEGRALS_DIRECT;
-    for (int k = 0; k < n && status == FMO_OK; k++) {
-        fmo_part *m = &f->monomer[k];
-        status = fmo_part_create(f, k, -1, threads, m, err);
-        if (status != FMO_OK) return status;
-        status = fmo_fock_plan_create(m->basis, &fock, &f->source[k], err);
-        const size_t size = (size_t)m->nao * (size_t)m->nao;
-        f->diagonal[k] = calloc(size, sizeof(double));
-        f->mulliken[k] = calloc((size_t)m->atom_num, sizeof(double));
-        if (!f->diagonal[k] || !f->mulliken[k]) return no_memory(err);
-    }
-    return status;
+    status = fmo_fock_plan_create(m->basis, &fock, &f->source[k], err);
+    if (status != FMO_OK) return status;
+    const size_t size = (size_t)m->nao * (size_t)m->nao;
+    m->coulomb = calloc(size, sizeof(double));
+    f->diagonal[k] = calloc(size, sizeof(double));
+    f->seen[k] = calloc(size, sizeof(double));
+    f->density_change[k] = calloc(size, sizeof(double));
+    f->diagonal_change[k] = calloc(size, sizeof(double));
+    f->mulliken[k] = calloc((size_t)m->atom_num, sizeof(double));
+    if (!m->coulomb || !f->diagonal[k] || !f->seen[k] || !f->density_change[k] ||
+        !f->diagonal_change[k] || !f->mulliken[k])
+        return no_memory(err);
+    return FMO_OK;
 }
 
 /* What monomers leave in the result. */
@@ -208,7 +220,7 @@ fmo_status fmo_fragment_run(const fmo_fragment_system *system, const fmo_basis_s
     choose_mode(&f);
     measure(&f);
     CHECKGOTO(fmo_fragment_read_hybrids(&f, err));
-    CHECKGOTO(make_monomers(&f, err));
+    CHECKGOTO(fmo_fragment_each(&f, system->fragment_num, make_monomer, NULL, err));
     f.result->setup_seconds = driver_seconds() - start;
     CHECKGOTO(fmo_fragment_converge(&f, err));
     CHECKGOTO(collect_monomers(&f, err));

@@ -1,5 +1,5 @@
-/* Monomers to self-consistency: in each iteration every fragment's RHF in the field of the densities
- * that the others had in the iteration before, until the sum of E'_I stands still. */
+/* Monomers to self-consistency: in each iteration every fragment's RHF in the field of the
+ * densities that the others had in the iteration before, until the sum of E'_I stands still. */
 #include "driver/fmo/internal.h"
 #include "driver/base/clock.h"
 
@@ -19,57 +19,16 @@ static fmo_status first_density(fmo_part *m, const fmo_fragment_system *s, fmo_e
     return status;
 }
 
-/* Whether there is a monomer for each thread: then side by side, else one by one. */
-static int side_by_side(const fmo_fragments *f)
+static fmo_status guess_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
-    return f->o.scf.fock.mode == FMO_MODE_CPU && f->threads > 1 &&
-           f->system->fragment_num >= f->threads;
-}
-
-/* Calls what() for every monomer. */
-static fmo_status for_all(fmo_fragments *f,
-                          fmo_status (*what)(fmo_fragments *, int, int, const double *, fmo_error *),
-                          const double *thresholds, fmo_error *err)
-{
-    const int together = side_by_side(f), n = f->system->fragment_num;
-    fmo_status status = FMO_OK;
-#pragma omp parallel for schedule(dynamic) num_threads(f->threads) if (together)
-    for (int k = 0; k < n; k++) {
-        fmo_error own = {FMO_OK, ""};
-        fmo_status before;
-#pragma omp atomic read
-        before = status;
-        if (before != FMO_OK) continue;
-        const fmo_status got = what(f, k, together ? 1 : f->threads, thresholds, &own);
-        if (got == FMO_OK) continue;
-#pragma omp critical(fmo_fragment_error)
-        {
-            (void)fmo_error_set(err, got, "%s", own.message);
-#pragma omp atomic write
-            status = got;
-        }
-    }
-    return status;
-}
-
-static fmo_status field_of_one(fmo_fragments *f, int k, int threads, const double *thresholds,
-                               fmo_error *err)
-{
-    (void)threads, (void)thresholds;
-    return fmo_field_of(f, &f->monomer[k], err);
-}
-
-static fmo_status solve_one(fmo_fragments *f, int k, int threads, const double *thresholds,
-                            fmo_error *err)
-{
-    return fmo_part_solve(f, &f->monomer[k], thresholds[0], thresholds[1], threads, err);
-}
-
-static fmo_status guess_one(fmo_fragments *f, int k, int threads, const double *thresholds,
-                            fmo_error *err)
-{
-    (void)threads, (void)thresholds;
+    (void)threads, (void)user;
     return first_density(&f->monomer[k], f->system, err);
+}
+
+static fmo_status field_of_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
+{
+    (void)threads, (void)user;
+    return fmo_field_of(f, &f->monomer[k], err);
 }
 
 /* Thresholds of an iteration: densities need not be better than the field that they are solved in,
@@ -88,12 +47,13 @@ static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first,
 {
     double thresholds[2];
     const double start = driver_seconds();
-    fmo_status status = for_all(f, field_of_one, NULL, err);
+    fmo_status status = fmo_fragment_each(f, f->system->fragment_num, field_of_one, NULL, err);
     if (status != FMO_OK) return status;
     const double far = fmo_mixer_next(mixer, f, first);
     *tight = choose_thresholds(&f->o.scf, far, thresholds);
     const double middle = driver_seconds();
-    status = for_all(f, solve_one, thresholds, err);
+    status =
+        fmo_parts_solve(f, f->monomer, f->system->fragment_num, thresholds[0], thresholds[1], err);
     if (status != FMO_OK) return status;
     fmo_field_update(f);
     report->residual = far;
@@ -122,7 +82,7 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
     fmo_mixer *const mixer = fmo_mixer_create(f);
     if (!mixer) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fields");
     fmo_status status = o->resume ? fmo_state_read(f, &r->resumed, &converged, err)
-                                  : for_all(f, guess_one, NULL, err);
+                                  : fmo_fragment_each(f, r->fragment_num, guess_one, NULL, err);
     if (status == FMO_OK) fmo_field_update(f);
     r->iterations = r->resumed;
     r->energy_change = NAN;

@@ -1,52 +1,69 @@
-/* RHF of a part in the field of the others: F = H + U + P + G(D), E' = E - Tr D U. */
+/* RHF of parts in the fields of the others: F = H + U + P + G(D), E' = E - Tr D U. */
 #include "driver/fmo/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-fmo_status fmo_part_solve(const fmo_fragments *f, fmo_part *part, double energy_convergence,
-                          double gradient_convergence, int threads, fmo_error *err)
+/* What a finished SCF leaves in its part; the result is not kept. */
+static void finished(size_t k, fmo_scf_job *job, void *user)
 {
-    const size_t n = (size_t)part->nao;
-    fmo_scf_options o = f->o.scf;
-    fmo_scf_result *r = NULL;
-    fmo_error why = {FMO_OK, ""};
-    double *const H = malloc(n * n * sizeof *H);
-    if (!H) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a fragment");
-    for (size_t i = 0; i < n * n; i++)
-        H[i] = part->core[i] + part->field[i] + (part->projector ? part->projector[i] : 0.0);
-    const fmo_scf_input input = {.basis = part->basis,
-                                 .electron_num = part->electron_num,
-                                 .core_hamiltonian = H,
-                                 .nuclear_repulsion = part->nuclear_repulsion,
-                                 .density = part->density};
-    o.guess = FMO_SCF_GUESS_READ;
-    o.stability = FMO_SCF_STABILITY_NONE;
-    o.callback = NULL;
-    o.energy_convergence = energy_convergence;
-    o.gradient_convergence = gradient_convergence;
-    o.fock.threads = threads;
-    /* The purification would have to resolve a gap of 1 beside B. */
-    if (part->projector) o.solver = FMO_SCF_SOLVER_DIAGONALISE;
-    fmo_status status = fmo_scf_run(&input, &o, &r, &why);
-    free(H);
-    if (status != FMO_OK) {
-        char name[48];
-        if (part->fragments == 2)
-            snprintf(name, sizeof name, "fragments %d and %d", part->fragment[0] + 1,
-                     part->fragment[1] + 1);
-        else
-            snprintf(name, sizeof name, "fragment %d", part->fragment[0] + 1);
-        status = fmo_error_set(err, status, "%s: %s", name, why.message);
-    } else {
-        memcpy(part->density, r->density, n * n * sizeof *part->density);
-        part->field_energy = fmo_trace(n, part->density, part->field);
-        part->energy = r->energy - part->field_energy;
+    fmo_part *part = &((fmo_part *)user)[k];
+    const fmo_scf_result *r = job->result;
+    if (job->status == FMO_OK) {
+        const size_t size = (size_t)part->nao * (size_t)part->nao;
+        memcpy(part->density, r->density, size * sizeof *part->density);
+        part->field_energy = r->field_energy;
+        part->energy = r->energy - r->field_energy;
         part->homo = r->homo;
         part->lumo = r->lumo;
         part->cycles = r->cycles;
     }
-    fmo_scf_result_destroy(r);
+    fmo_scf_result_destroy(job->result);
+    job->result = NULL;
+}
+
+static fmo_status name_failure(const fmo_part *part, const fmo_scf_job *job, fmo_error *err)
+{
+    if (part->fragments == 2)
+        return fmo_error_set(err, job->status, "fragments %d and %d: %s", part->fragment[0] + 1,
+                             part->fragment[1] + 1, job->err.message);
+    return fmo_error_set(err, job->status, "fragment %d: %s", part->fragment[0] + 1,
+                         job->err.message);
+}
+
+fmo_status fmo_parts_solve(const fmo_fragments *f, fmo_part *parts, int count,
+                           double energy_convergence, double gradient_convergence, fmo_error *err)
+{
+    fmo_scf_options o = f->o.scf;
+    fmo_scf_job *const jobs = calloc((size_t)count, sizeof *jobs);
+    if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
+    o.guess = FMO_SCF_GUESS_READ;
+    o.stability = FMO_SCF_STABILITY_NONE;
+    o.callback = NULL;
+    o.finished = finished;
+    o.user = parts;
+    o.energy_convergence = energy_convergence;
+    o.gradient_convergence = gradient_convergence;
+    o.fock.threads = f->threads;
+    o.fock.progress = NULL;
+    for (int k = 0; k < count; k++) {
+        jobs[k].input = (fmo_scf_input){.basis = parts[k].basis,
+                                        .electron_num = parts[k].electron_num,
+                                        .core_hamiltonian = parts[k].core,
+                                        .nuclear_repulsion = parts[k].nuclear_repulsion,
+                                        .density = parts[k].density,
+                                        .field = parts[k].field,
+                                        .projector = parts[k].projector};
+        /* A purification would have to resolve a gap of 1 hartree beside B. */
+        if (parts[k].projector) o.solver = FMO_SCF_SOLVER_DIAGONALISE;
+    }
+    fmo_status status = fmo_scf_run_batch(jobs, (size_t)count, &o, NULL);
+    for (int k = 0; k < count && status != FMO_OK; k++)
+        if (jobs[k].status != FMO_OK) {
+            status = name_failure(&parts[k], &jobs[k], err);
+            break;
+        }
+    free(jobs);
     return status;
 }

@@ -1,5 +1,5 @@
-/* What a run has reached, in a file of its own, so that a killed run goes on: written whole or not at
- * all (result.h), after every iteration of the monomers. A line of text, then numbers of this
+/* What a run has reached, in a file of its own, so that a killed run goes on: written whole or not
+ * at all (result.h), after every iteration of the monomers. A line of text, then numbers of this
  * machine: sizes, the sum that says which calculation it is, energies and densities. */
 #include "driver/fmo/internal.h"
 
@@ -82,15 +82,16 @@ static fmo_status load(const fmo_fragments *f, char *bytes, size_t size, fmo_err
     counts c = {.iteration = 0};
     FILE *file = fopen(f->o.state, "rb");
     if (!file)
-        return fmo_error_set(err, FMO_ERR_INPUT, "%.200s: %s: there is no state to go on from; "
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "%.200s: %s: there is no state to go on from; "
                              "leave out --resume",
                              f->o.state, strerror(errno));
     const size_t got = fread(bytes, 1, size, file);
     const int more = got == size && fgetc(file) != EOF;
     fclose(file);
     if (got < sizeof head || memcmp(bytes, head, sizeof head) != 0)
-        return fmo_error_set(err, FMO_ERR_INPUT,
-                             "%.200s: is not a state of a fragment calculation", f->o.state);
+        return fmo_error_set(err, FMO_ERR_INPUT, "%.200s: is not a state of a fragment calculation",
+                             f->o.state);
     if (got >= sizeof c) memcpy(&c, bytes, sizeof c);
     if (got != size || more || c.identity != identity(f))
         return fmo_error_set(err, FMO_ERR_INPUT,

@@ -109,9 +109,8 @@ void driver_report_fragments(const driver_options *options, const driver_fragmen
     fprintf(stream, "  mode       %s%s%s%s, %d thread%s\n", fmo_mode_name(r->mode),
             *r->mode_reason ? " (" : "", r->mode_reason, *r->mode_reason ? ")" : "", r->threads,
             r->threads == 1 ? "" : "s");
-    fprintf(stream,
-            "  seconds    %.3f: setup %.3f, fields %.3f, monomers %.3f, pairs %.3f\n", r->seconds,
-            r->setup_seconds, r->field_seconds, r->scf_seconds, r->pair_seconds);
+    fprintf(stream, "  seconds    %.3f: setup %.3f, fields %.3f, monomers %.3f, pairs %.3f\n",
+            r->seconds, r->setup_seconds, r->field_seconds, r->scf_seconds, r->pair_seconds);
     fprintf(stream, "  FMO1       %.10f hartree\n  FMO2       %.10f hartree\n", r->energy1,
             r->energy2);
     if (!isnan(run->system->reference))
@@ -140,11 +139,11 @@ static json_t *monomers_json(const driver_fragments *run)
     json_t *array = json_array();
     for (int k = 0; array && k < r->fragment_num; k++) {
         const fmo_fragment_monomer *m = &r->monomer[k];
-        json_t *entry = json_pack(
-            "{s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "fragment", k + 1, "charge",
-            run->system->charge[k], "electrons", m->electron_num, "functions", m->nao, "energy",
-            driver_json_number(m->energy), "field_energy", driver_json_number(m->field_energy),
-            "homo", driver_json_number(m->homo), "lumo", driver_json_number(m->lumo));
+        json_t *entry = json_pack("{s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "fragment", k + 1,
+                                  "charge", run->system->charge[k], "electrons", m->electron_num,
+                                  "functions", m->nao, "energy", driver_json_number(m->energy),
+                                  "field_energy", driver_json_number(m->field_energy), "homo",
+                                  driver_json_number(m->homo), "lumo", driver_json_number(m->lumo));
         if (json_array_append_new(array, entry) != 0) {
             json_decref(array);
             return NULL;
@@ -158,12 +157,11 @@ static json_t *pairs_json(const fmo_fragment_result *r)
     json_t *array = json_array();
     for (int k = 0; array && k < r->pair_num; k++) {
         const fmo_fragment_pair *p = &r->pair[k];
-        json_t *entry = json_pack("{s:[i, i], s:s, s:o, s:o, s:o, s:o}", "pair", p->i + 1, p->j + 1,
-                                  "kind", p->is_scf ? "scf" : "es", "distance",
-                                  driver_json_number(p->distance), "internal",
-                                  driver_json_number(p->internal), "transfer",
-                                  driver_json_number(p->transfer), "energy",
-                                  driver_json_number(p->total));
+        json_t *entry =
+            json_pack("{s:[i, i], s:s, s:o, s:o, s:o, s:o}", "pair", p->i + 1, p->j + 1, "kind",
+                      p->is_scf ? "scf" : "es", "distance", driver_json_number(p->distance),
+                      "internal", driver_json_number(p->internal), "transfer",
+                      driver_json_number(p->transfer), "energy", driver_json_number(p->total));
         if (json_array_append_new(array, entry) != 0) {
             json_decref(array);
             return NULL;

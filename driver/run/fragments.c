@@ -35,6 +35,8 @@ static fmo_status check_files(const driver_options *options, const char *path, f
 
 typedef struct listener {
     const driver_fragment_watch *watch;
+    const driver_fragments *run;
+    bool begun;
     driver_progress progress;
 } listener;
 
@@ -42,6 +44,8 @@ static void take_iteration(const fmo_fragment_iteration *iteration, void *user)
 {
     listener *l = user;
     driver_progress_end(&l->progress);
+    if (l->watch && !l->begun) l->watch->system(l->run->system, l->run->basis, l->watch->user);
+    l->begun = true;
     if (l->watch) l->watch->iteration(iteration, l->watch->user);
     if (iteration->converged)
         driver_progress_begin(&l->progress, "pairs");
@@ -82,8 +86,8 @@ static fmo_status add_densities(const fmo_fragment_result *r, const table *t,
     for (size_t k = 0; k < n; k++) {
         const size_t nao = (size_t)r->monomer[k].nao;
         snprintf((*names)[k], sizeof **names, "monomer_density_%zu", k + 1);
-        (*all)[(size_t)t->count + k] = (fmo_result_array){
-            (*names)[k], "dimensionless", 2, {nao, nao}, r->monomer[k].density, NULL};
+        (*all)[(size_t)t->count + k] = (fmo_result_array){(*names)[k], "dimensionless",       2,
+                                                          {nao, nao},  r->monomer[k].density, NULL};
     }
     *count = t->count + (int)n;
     return FMO_OK;
@@ -179,29 +183,29 @@ fmo_status driver_run_fragments(const driver_options *options, const char *path,
 {
     fmo_basis_set *set = NULL;
     fmo_fragment_options o = fragment_options(options);
-    listener l = {.watch = watch};
+    listener l = {.watch = watch, .run = run};
     fmo_status status;
     memset(run, 0, sizeof *run);
     driver_progress_init(&l.progress, stderr, !options->quiet);
     CHECKGOTO(check_files(options, path, err));
     CHECKGOTO(fmo_fragment_system_read(path, &run->system, err));
     if (!options->basis && !run->system->basis) {
-        status = fmo_error_set(err, FMO_ERR_INPUT,
-                               "%.200s: basis: missing; name a basis set there, or add --basis NAME",
-                               path);
+        status = fmo_error_set(
+            err, FMO_ERR_INPUT,
+            "%.200s: basis: missing; name a basis set there, or add --basis NAME", path);
         goto done;
     }
     CHECKGOTO(fmo_basis_set_read(options->basis ? options->basis : run->system->basis, &set, err));
     snprintf(run->basis, sizeof run->basis, "%s", fmo_basis_set_name(set));
     if (options->exact_field)
         run->system->aoc_from = run->system->ptc_from = run->system->es_dimers_from = nowhere;
-    if (watch) watch->system(run->system, run->basis, watch->user);
     o.iteration = take_iteration;
     o.progress = take_progress;
     o.user = &l;
     driver_progress_begin(&l.progress, "iteration 1");
     status = fmo_fragment_run(run->system, set, &o, &run->result, err);
     driver_progress_end(&l.progress);
+    if (status == FMO_OK && watch && !l.begun) watch->system(run->system, run->basis, watch->user);
     if (status == FMO_OK && options->output) {
         driver_interrupt_hold();
         status = write_result(options, run, err);

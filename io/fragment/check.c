@@ -60,9 +60,10 @@ static fmo_status check_bonds(const fmo_fragment_system *s, const char *label, f
             return INPUT("%sbonds[%d] = [%d, %d]: expected two atoms from 1 to %d", label, b,
                          bda + 1, baa + 1, s->atom_num);
         if (s->fragment[bda] == s->fragment[baa])
-            return INPUT("%sbonds[%d] = [%d, %d]: both atoms are in fragment %d; only bonds between "
-                         "fragments are cut",
-                         label, b, bda + 1, baa + 1, s->fragment[bda] + 1);
+            return INPUT(
+                "%sbonds[%d] = [%d, %d]: both atoms are in fragment %d; only bonds between "
+                "fragments are cut",
+                label, b, bda + 1, baa + 1, s->fragment[bda] + 1);
         if (distance(s, bda, baa) > BOND_MOST)
             return INPUT("%sbonds[%d] = [%d, %d]: the atoms are %.2f bohr apart; expected a bond, "
                          "%g at most",
@@ -134,8 +135,7 @@ static fmo_status check_thresholds(const fmo_fragment_system *s, const char *lab
 fmo_status fmo_fragment_system_check(const fmo_fragment_system *system, fmo_error *err)
 {
     char label[260] = "";
-    fmo_status status =
-        FMO_CHECK_ARGUMENTS("fmo_fragment_system_check", err, FMO_GIVEN(system));
+    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_fragment_system_check", err, FMO_GIVEN(system));
     if (status == FMO_OK)
         status = FMO_CHECK_ARGUMENTS("fmo_fragment_system_check", err, FMO_GIVEN(system->number),
                                      FMO_GIVEN(system->coord), FMO_GIVEN(system->fragment),

@@ -47,8 +47,7 @@ fmo_status fmo_json_integers(const fmo_text *text, const char *name, const json_
     for (int i = 0; i < count; i++) {
         const json_t *value = json_array_get(array, (size_t)i);
         const json_int_t integer = json_integer_value(value);
-        if (!json_is_integer(value))
-            return INPUT(text, "%s[%d]: expected an integer", name, i);
+        if (!json_is_integer(value)) return INPUT(text, "%s[%d]: expected an integer", name, i);
         if (integer < low || integer > high)
             return INPUT(text, "%s[%d] = %lld: expected %d to %d", name, i, (long long)integer, low,
                          high);

@@ -73,10 +73,11 @@ static fmo_status find(const fmo_text *text, const json_t *document, const char 
         snprintf(known + used, sizeof known - used, "%s%s (%s)", used ? ", " : "",
                  fmo_json_quote(name, quote), fmo_json_quote(element, shown));
     }
-    return INPUT(text,
-                 "no hybrid orbitals of %s in basis set %s, and a bond of such an atom is cut; there "
-                 "are: %s",
-                 fmo_element_symbol(number), fmo_json_quote(basis, quote), known);
+    return INPUT(
+        text,
+        "no hybrid orbitals of %s in basis set %s, and a bond of such an atom is cut; there "
+        "are: %s",
+        fmo_element_symbol(number), fmo_json_quote(basis, quote), known);
 }
 
 fmo_status fmo_hybrids_read(const char *path, const char *basis, int number, fmo_hybrids **hybrids,

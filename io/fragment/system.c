@@ -90,8 +90,9 @@ static fmo_status read_fragments(const fmo_text *text, const json_t *document,
     const json_t *charges = json_object_get(document, "charge");
     const size_t count = json_array_size(charges);
     if (count < 1 || count > (size_t)s->atom_num)
-        return INPUT(text, "charge: expected an array with the charge of each fragment, 1 to %d of "
-                           "them",
+        return INPUT(text,
+                     "charge: expected an array with the charge of each fragment, 1 to %d of "
+                     "them",
                      s->atom_num);
     s->fragment_num = (int)count;
     s->charge = calloc(count, sizeof *s->charge);
@@ -169,10 +170,9 @@ static double reference_of(const json_t *document)
 static fmo_status read_document(const fmo_text *text, const json_t *document,
                                 fmo_fragment_system *s)
 {
-    static const char *const known[] = {"name",    "note",     "energy_fmo2", "basis",
-                                        "charge",  "fragment", "bonds",       "esp",
-                                        "symbols", "angstrom", "source",      "bohr_in_angstrom",
-                                        NULL};
+    static const char *const known[] = {
+        "name", "note",    "energy_fmo2", "basis",  "charge",           "fragment", "bonds",
+        "esp",  "symbols", "angstrom",    "source", "bohr_in_angstrom", NULL};
     char quote[FMO_QUOTE_SIZE];
     if (!json_is_object(document))
         return INPUT(text, "expected an object with symbols, angstrom, fragment and charge");
