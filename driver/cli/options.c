@@ -46,7 +46,7 @@ static void show_integrals(const cli_option *row, const void *defaults, FILE *st
 {
     const driver_options *options = defaults;
     cli_show_field(row, defaults, stream);
-    fprintf(stream, "; --scf %s", fmo_integrals_name(options->scf_options.fock.integrals));
+    fprintf(stream, "; --scf, --fmo %s", fmo_integrals_name(options->scf_options.fock.integrals));
 }
 static void show_threads(const cli_option *row, const void *defaults, FILE *stream)
 {
@@ -216,8 +216,9 @@ double driver_cutoff(const driver_options *options)
 
 fmo_integrals driver_integrals(const driver_options *options)
 {
-    return options->scf && !options->integrals_given ? options->scf_options.fock.integrals
-                                                     : options->fock.integrals;
+    return (options->scf || options->fragments) && !options->integrals_given
+               ? options->scf_options.fock.integrals
+               : options->fock.integrals;
 }
 
 bool driver_is_xyz(const char *path)
