@@ -98,6 +98,14 @@ static void check_basis(const fmo_basis *basis)
     REFUSED(fmo_kinetic, "T", basis, NULL, &err);
     REFUSED(fmo_nuclear_attraction, "basis", NULL, S, &err);
     REFUSED(fmo_nuclear_attraction, "V", basis, NULL, &err);
+    REFUSED(fmo_overlap_between, "a", NULL, basis, S, &err);
+    REFUSED(fmo_overlap_between, "b", basis, NULL, S, &err);
+    REFUSED(fmo_overlap_between, "S", basis, basis, NULL, &err);
+    const double point[4] = {1.0};
+    REFUSED(fmo_charge_attraction, "basis", NULL, 1, point, point + 1, S, &err);
+    REFUSED(fmo_charge_attraction, "charge", basis, 1, NULL, point, S, &err);
+    REFUSED(fmo_charge_attraction, "coord", basis, 1, point, NULL, S, &err);
+    REFUSED(fmo_charge_attraction, "V", basis, 1, point, point + 1, NULL, &err);
     if (!listing) {
         fmo_error err = {FMO_OK, ""};
         CHECK(fmo_basis_atom(basis, 0, &made, (int *)S, S, &err) == FMO_ERR_ARGUMENT &&

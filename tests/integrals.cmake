@@ -15,6 +15,16 @@ fmo_test(integrals_one_electron SOURCES integrals_one_electron.c LIBS ${HDF5_C_L
          LABELS unit data)
 target_include_directories(integrals_one_electron PRIVATE ${HDF5_INCLUDE_DIRS})
 
+# With the library's sums over charges, one charge at a time.
+fmo_test(integrals_charges STATIC SOURCES integrals_charges.c LABELS unit)
+target_link_libraries(integrals_charges PRIVATE OpenMP::OpenMP_C)
+add_library(charge_sums_one OBJECT ${PROJECT_SOURCE_DIR}/integrals/one_electron/charge_sums.c)
+target_include_directories(charge_sums_one PRIVATE ${PROJECT_SOURCE_DIR} ${FMO_HEADER_DIR})
+target_compile_definitions(charge_sums_one PRIVATE FMO_CHARGE_KERNELS=fmo_charge_kernels_one
+                           FMO_VECTOR_NAME="one charge")
+target_link_libraries(charge_sums_one PRIVATE fmo_warnings)
+target_sources(integrals_charges PRIVATE $<TARGET_OBJECTS:charge_sums_one>)
+
 # One object per vector width, with the flags of accumulate/cpu/kernel.c.
 fmo_test(integrals_vector STATIC SOURCES integrals_vector.c LABELS unit)
 function(vector_forms width name)

@@ -171,7 +171,9 @@ ASKED = {
     "integrals/boys/boys.c": (),
     "integrals/basis.c": ("between Cartesian and spherical",),
     "integrals/pairs/shell_pair.c": (),
-    "integrals/one_electron/one_electron.c": ("attraction_block lacks pairs",),
+    "integrals/one_electron/centres.c": (),
+    "integrals/one_electron/one_electron.c": (),
+    "integrals/one_electron/charge_sums.c": (),
     "integrals/far/far.h": ("fmo_far_power lacks moments", "fmo_far_derivatives lacks orders"),
     "accumulate/cpu/reference.c": (),
     "accumulate/cpu/pairs.c": (),
@@ -203,6 +205,7 @@ def check_compiler(compiler):
             command = [compiler, "-std=gnu11", "-fsyntax-only", "-fopenmp", "-fmax-errors=0",
                        "-Werror=implicit-function-declaration", "-DFMO_SIMD_WIDTH=2",
                        "-DFMO_VECTOR_NAME=\"x\"", "-DFMO_CPU_KERNELS=x", "-DFMO_CPU_DIGESTS=y",
+                       "-DFMO_CHARGE_KERNELS=z",
                        f"-I{root}", f"-I{root}/include", "-x", "c", str(root / name)]
             if name.startswith("integrals") or name.endswith("reference.c"):
                 command.remove("-DFMO_SIMD_WIDTH=2")

@@ -41,86 +41,122 @@ static double prim_size(double a, double c, double norm, int ang_mom)
     return log(fabs(c)) - log(norm) + 0.75 * log(M_PI / (2.0 * a)) + ang_mom * log1p(r) + log1p(a);
 }
 
-/* The primitives of one centre, from its shells. */
-static void fill_prims(fmo_centres *cs, fmo_centre *centre, loose_prim *loose, int *prims,
-                       int *uses)
+/* How far the lists have been filled. */
+typedef struct filling {
+    int *shell;        /* [basis->shell_num] shells by nucleus */
+    loose_prim *loose; /* [basis->prim_num] */
+    size_t loose_num;  /* of the centre at hand */
+    int prims, uses, callers, terms;
+} filling;
+
+/* The caller's functions of a shell; this is where they are told from the integrals' own. */
+static void add_callers(fmo_centres *cs, const fmo_shell *shell, int function, filling *f)
 {
     const fmo_basis *basis = cs->basis;
-    size_t n = 0;
-    centre->functions = centre->ang_mom = 0;
-    for (int s = centre->shell_begin; s < centre->shell_end; s++) {
-        const fmo_shell *shell = &basis->shell[cs->shell[s]];
-        const double norm = shell_norm(basis, shell);
-        for (int k = shell->prim_begin; k < shell->prim_begin + shell->prim_num; k++) {
-            const double a = basis->exponent[k], c = basis->coefficient[k];
-            loose[n++] = (loose_prim){a, c, prim_size(a, c, norm, shell->ang_mom), shell->ang_mom,
-                                      centre->functions};
-        }
-        centre->functions += fmo_shell_functions(shell->ang_mom);
-        if (shell->ang_mom > centre->ang_mom) centre->ang_mom = shell->ang_mom;
+    for (int m = 0; m < fmo_shell_functions(shell->ang_mom); m++) {
+        cs->term[f->terms] = (fmo_centre_term){function + m, basis->ao_factor[shell->ao_begin + m]};
+        cs->caller[f->callers++] =
+            (fmo_centre_caller){basis->ao_caller[shell->ao_begin + m], f->terms, f->terms + 1};
+        f->terms++;
     }
-    qsort(loose, n, sizeof *loose, by_exponent);
-    centre->prim_begin = *prims;
-    for (size_t k = 0; k < n; k++) {
+}
+
+static void add_shell(fmo_centres *cs, fmo_centre *centre, const fmo_shell *shell, filling *f)
+{
+    const fmo_basis *basis = cs->basis;
+    const double norm = shell_norm(basis, shell);
+    for (int k = shell->prim_begin; k < shell->prim_begin + shell->prim_num; k++) {
+        const double a = basis->exponent[k], c = basis->coefficient[k];
+        f->loose[f->loose_num++] = (loose_prim){a, c, prim_size(a, c, norm, shell->ang_mom),
+                                                shell->ang_mom, centre->functions};
+    }
+    add_callers(cs, shell, centre->functions, f);
+    centre->functions += fmo_shell_functions(shell->ang_mom);
+    if (shell->ang_mom > centre->ang_mom) centre->ang_mom = shell->ang_mom;
+}
+
+/* The primitives of a centre by exponent, from those of its shells. */
+static void merge_prims(fmo_centres *cs, fmo_centre *centre, filling *f)
+{
+    const loose_prim *const loose = f->loose;
+    qsort(f->loose, f->loose_num, sizeof *f->loose, by_exponent);
+    centre->prim_begin = f->prims;
+    for (size_t k = 0; k < f->loose_num; k++) {
         if (k == 0 || loose[k].exponent != loose[k - 1].exponent)
-            cs->prim[(*prims)++] =
-                (fmo_centre_prim){loose[k].exponent, -INFINITY, 0.0, *uses, *uses, 0, 0};
-        fmo_centre_prim *prim = &cs->prim[*prims - 1];
+            cs->prim[f->prims++] =
+                (fmo_centre_prim){loose[k].exponent, -INFINITY, 0.0, f->uses, f->uses, 0, 0};
+        fmo_centre_prim *const prim = &cs->prim[f->prims - 1];
         prim->size = fmax(prim->size, loose[k].size);
         prim->kinds |= 1u << loose[k].ang_mom;
         if (loose[k].ang_mom > prim->ang_mom) prim->ang_mom = loose[k].ang_mom;
-        cs->use[prim->use_end++] =
+        cs->use[f->uses++] =
             (fmo_centre_use){loose[k].ang_mom, loose[k].function, loose[k].coefficient};
-        ++*uses;
+        prim->use_end = f->uses;
     }
-    centre->prim_end = *prims;
+    centre->prim_end = f->prims;
     double rest = -INFINITY;
     for (int k = centre->prim_end - 1; k >= centre->prim_begin; k--)
         cs->prim[k].rest = rest = fmax(rest, cs->prim[k].size);
 }
 
 /* Shells by nucleus, then in the order of the basis: a counting sort. */
-static void sort_shells(fmo_centres *cs, int *begin)
+static void sort_shells(const fmo_basis *basis, int *begin, int *shell)
 {
-    const fmo_basis *basis = cs->basis;
     for (int n = 0; n <= basis->nucleus_num; n++) begin[n] = 0;
     for (int s = 0; s < basis->shell_num; s++) begin[basis->shell[s].nucleus + 1]++;
     for (int n = 0; n < basis->nucleus_num; n++) begin[n + 1] += begin[n];
-    for (int s = 0; s < basis->shell_num; s++) cs->shell[begin[basis->shell[s].nucleus]++] = s;
+    for (int s = 0; s < basis->shell_num; s++) shell[begin[basis->shell[s].nucleus]++] = s;
+}
+
+/* The next centre, from shell s of the sorted ones on; returns the shell after its last one. */
+static int add_centre(fmo_centres *cs, int s, filling *f)
+{
+    const fmo_basis *basis = cs->basis;
+    const fmo_shell *const first = &basis->shell[f->shell[s]];
+    fmo_centre *const centre = &cs->centre[cs->num++];
+    *centre = (fmo_centre){.caller_begin = f->callers};
+    for (int x = 0; x < 3; x++) centre->at[x] = first->center[x];
+    f->loose_num = 0;
+    for (; s < basis->shell_num; s++) {
+        const fmo_shell *const shell = &basis->shell[f->shell[s]];
+        const int functions = centre->functions + fmo_shell_functions(shell->ang_mom);
+        if (shell->nucleus != first->nucleus || functions > FMO_CENTRE_FUNCTIONS) break;
+        add_shell(cs, centre, shell, f);
+    }
+    centre->caller_end = f->callers;
+    merge_prims(cs, centre, f);
+    return s;
 }
 
 fmo_status fmo_centres_make(const fmo_basis *basis, fmo_centres *cs, fmo_error *err)
 {
-    const size_t shells = (size_t)basis->shell_num, prim_num = (size_t)basis->prim_num;
-    *cs = (fmo_centres){.basis = basis};
-    cs->centre = malloc(shells * sizeof *cs->centre); /* each has a shell */
-    cs->prim = malloc(prim_num * sizeof *cs->prim);
-    cs->use = malloc(prim_num * sizeof *cs->use);
-    cs->shell = malloc(shells * sizeof *cs->shell);
-    loose_prim *loose = malloc(prim_num * sizeof *loose);
-    int *begin = malloc(((size_t)basis->nucleus_num + 1) * sizeof *begin), prims = 0, uses = 0;
+    const size_t shells = (size_t)basis->shell_num, prims = (size_t)basis->prim_num;
+    size_t callers = 0, terms = 0;
+    for (size_t s = 0; s < shells; s++) {
+        const size_t functions = (size_t)fmo_shell_functions(basis->shell[s].ang_mom);
+        callers += functions;
+        terms += functions * functions;
+    }
+    filling f = {.shell = malloc(shells * sizeof *f.shell),
+                 .loose = malloc(prims * sizeof *f.loose)};
+    int *begin = malloc(((size_t)basis->nucleus_num + 1) * sizeof *begin);
+    *cs = (fmo_centres){.basis = basis,
+                        .centre = malloc(shells * sizeof *cs->centre), /* each has a shell */
+                        .prim = malloc(prims * sizeof *cs->prim),
+                        .use = malloc(prims * sizeof *cs->use),
+                        .caller = malloc(callers * sizeof *cs->caller),
+                        .term = malloc(terms * sizeof *cs->term)};
     fmo_status status = FMO_OK;
-    if (!cs->centre || !cs->prim || !cs->use || !cs->shell || !loose || !begin) {
+    if (cs->centre && cs->prim && cs->use && cs->caller && cs->term && f.shell && f.loose &&
+        begin) {
+        sort_shells(basis, begin, f.shell);
+        for (int s = 0; s < basis->shell_num;) s = add_centre(cs, s, &f);
+    } else {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a list of %d shells",
                                basis->shell_num);
-        goto done;
     }
-    sort_shells(cs, begin);
-    for (int s = 0; s < basis->shell_num;) {
-        const fmo_shell *first = &basis->shell[cs->shell[s]];
-        fmo_centre *centre = &cs->centre[cs->num++];
-        for (int x = 0; x < 3; x++) centre->at[x] = first->center[x];
-        centre->shell_begin = s;
-        for (int functions = 0; s < basis->shell_num; s++) {
-            const fmo_shell *shell = &basis->shell[cs->shell[s]];
-            functions += fmo_shell_functions(shell->ang_mom);
-            if (shell->nucleus != first->nucleus || functions > FMO_CENTRE_FUNCTIONS) break;
-        }
-        centre->shell_end = s;
-        fill_prims(cs, centre, loose, &prims, &uses);
-    }
-done:
-    free(loose);
+    free(f.shell);
+    free(f.loose);
     free(begin);
     return status;
 }
@@ -130,6 +166,7 @@ void fmo_centres_free(fmo_centres *cs)
     free(cs->centre);
     free(cs->prim);
     free(cs->use);
-    free(cs->shell);
+    free(cs->caller);
+    free(cs->term);
     *cs = (fmo_centres){.basis = NULL};
 }

@@ -24,11 +24,22 @@ typedef struct fmo_centre_prim {
     unsigned kinds; /* bit l: a shell of angular momentum l uses it */
 } fmo_centre_prim;
 
+/* A function of the caller's: a sum over the centre's functions, which are Cartesian. */
+typedef struct fmo_centre_caller {
+    int index; /* in the caller's order */
+    int term_begin, term_end;
+} fmo_centre_caller;
+
+typedef struct fmo_centre_term {
+    int function;
+    double factor;
+} fmo_centre_term;
+
 /* Shells of one nucleus; of nuclei with very many functions a part of them. */
 typedef struct fmo_centre {
     double at[3];
-    int prim_begin, prim_end;   /* by exponent, smallest first */
-    int shell_begin, shell_end; /* in fmo_centres.shell */
+    int prim_begin, prim_end; /* by exponent, smallest first */
+    int caller_begin, caller_end;
     int functions, ang_mom;
 } fmo_centre;
 
@@ -43,7 +54,8 @@ typedef struct fmo_centres {
     fmo_centre *centre;
     fmo_centre_prim *prim; /* [basis->prim_num] at most */
     fmo_centre_use *use;   /* [basis->prim_num] */
-    int *shell;            /* [basis->shell_num], of the basis, centre by centre */
+    fmo_centre_caller *caller;
+    fmo_centre_term *term;
 } fmo_centres;
 
 /* FMO_OK or FMO_ERR_MEMORY. What was made is freed with fmo_centres_free, also after an error. */

@@ -36,7 +36,7 @@ typedef struct charge_list {
 } charge_list;
 
 /* Charges are gone through in pieces of so many: seen from both centres of a pair they stay in a
- * second-level cache (docs/results/2026-11-22-e7ccfdb/cpu-one-electron.txt). */
+ * second-level cache (docs/results/2026-11-22-24d2eb6/cpu-one-electron.txt). */
 enum { CHARGE_PIECE = 2048 };
 
 /* With many charges and few centres, charges are dealt to threads, too: parts with sums of their
@@ -316,32 +316,37 @@ static int add_products(worker *w, const fmo_centre *A, const fmo_centre *B)
     return found;
 }
 
+/* Element (i, j) of the caller's, from the block of their centres. */
+static double caller_element(const one_electron *job, const fmo_centre_caller *i,
+                             const fmo_centre_caller *j, int ket_functions, const double *block)
+{
+    double sum = 0.0;
+    for (int m = i->term_begin; m < i->term_end; m++) {
+        const fmo_centre_term *const a = &job->bra->term[m];
+        for (int n = j->term_begin; n < j->term_end; n++) {
+            const fmo_centre_term *const b = &job->ket->term[n];
+            sum += a->factor * b->factor * block[a->function * ket_functions + b->function];
+        }
+    }
+    return sum;
+}
+
 /* Adds the block of two centres to a matrix, in the caller's order and normalisation: with its
  * transpose where there is one basis, and then of a centre with itself the lower triangle. */
 static void add_block(const one_electron *job, const fmo_centre *A, const fmo_centre *B,
                       const double *block, double *out)
 {
-    const fmo_basis *const bra = job->bra->basis, *const ket = job->ket->basis;
     const int symmetric = job->bra == job->ket, same = symmetric && A == B;
-    const size_t n = (size_t)ket->ao_num;
-    int row = 0;
-    for (int s = A->shell_begin; s < A->shell_end; s++) {
-        const fmo_shell *const shell = &bra->shell[job->bra->shell[s]];
-        for (int i = shell->ao_begin; i < shell->ao_begin + fmo_shell_functions(shell->ang_mom);
-             i++, row++) {
-            const size_t p = (size_t)bra->ao_caller[i];
-            int column = 0;
-            for (int t = B->shell_begin; t < B->shell_end; t++) {
-                const fmo_shell *const other = &ket->shell[job->ket->shell[t]];
-                const int end = other->ao_begin + fmo_shell_functions(other->ang_mom);
-                for (int j = other->ao_begin; j < end && !(same && column > row); j++, column++) {
-                    const size_t q = (size_t)ket->ao_caller[j];
-                    const double value =
-                        bra->ao_factor[i] * ket->ao_factor[j] * block[row * B->functions + column];
-                    out[p * n + q] += value;
-                    if (symmetric && p != q) out[q * n + p] += value;
-                }
-            }
+    const size_t n = (size_t)job->ket->basis->ao_num;
+    for (int i = A->caller_begin; i < A->caller_end; i++) {
+        const fmo_centre_caller *const row = &job->bra->caller[i];
+        const size_t p = (size_t)row->index;
+        for (int j = B->caller_begin; j < (same ? i + 1 : B->caller_end); j++) {
+            const fmo_centre_caller *const column = &job->ket->caller[j];
+            const size_t q = (size_t)column->index;
+            const double value = caller_element(job, row, column, B->functions, block);
+            out[p * n + q] += value;
+            if (symmetric && p != q) out[q * n + p] += value;
         }
     }
 }
