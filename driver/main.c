@@ -12,6 +12,7 @@
 #include "driver/report/report.h"
 #include "driver/run/batch.h"
 #include "driver/run/run.h"
+#include "driver/run/scf_batch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +81,7 @@ static int report_one(const driver_options *options, const char *path, fmo_statu
         fmo_error_set(err, status, "%s", fmo_status_text(status));
         print_error(path, err->message);
         code = fmo_status_exit_code(status);
-        if (json && driver_json_add_failure(json, path, err, &json_err) != FMO_OK)
+        if (json && driver_json_add_failure(json, path, 0, err, &json_err) != FMO_OK)
             print_error(path, json_err.message);
     } else {
         driver_check_status check = result->check.status;
@@ -167,6 +168,78 @@ static int run_batch(const driver_options *options, driver_json *json, int *repo
     return code;
 }
 
+/* What --scf --batch has said so far. */
+typedef struct scf_listener {
+    const driver_options *options;
+    driver_json *json; /* or NULL */
+    int code, reported;
+} scf_listener;
+
+/* As a molecule ends. */
+static void print_molecule(const driver_scf_one *one, void *user)
+{
+    scf_listener *l = user;
+    char name[1024];
+    driver_report_name(one, name, sizeof name);
+    if (one->err.status != FMO_OK) {
+        print_error(one->path, one->err.message);
+        l->code = worse(l->code, fmo_status_exit_code(one->err.status));
+        return;
+    }
+    for (int i = 0; l->options->quiet && !l->json && fmo_dataset_notice(one->result.dataset, i);
+         i++)
+        fprintf(stderr, "fmo-driver: %s: notice: %s\n", name,
+                fmo_dataset_notice(one->result.dataset, i));
+    if (!one->result.scf->converged) {
+        fprintf(stderr, "fmo-driver: %s: %s\n", name, one->result.scf_verdict.message);
+        l->code = worse(l->code, fmo_status_exit_code(FMO_ERR_CHECK));
+    }
+    if (!l->json) {
+        if (l->reported == 0 && !l->options->quiet)
+            driver_report_scf_batch_head(l->options, one, stdout);
+        driver_report_scf_one(l->options, one, stdout);
+        fflush(stdout);
+    }
+    l->reported++;
+}
+
+/* In the order of the command line. */
+static void list_molecule(const driver_scf_one *one, void *user)
+{
+    scf_listener *l = user;
+    fmo_error err = {FMO_OK, ""};
+    if (!l->json) return;
+    const fmo_status status =
+        one->err.status == FMO_OK
+            ? driver_json_add(l->json, l->options, &one->result, &err)
+            : driver_json_add_failure(l->json, one->path, one->result.frame, &one->err, &err);
+    if (status == FMO_OK) return;
+    print_error(one->path, err.message);
+    l->code = worse(l->code, fmo_status_exit_code(status));
+}
+
+/* All molecules of all files. */
+static int run_scf_batch(const driver_options *options, driver_json *json, int *reported)
+{
+    scf_listener l = {options, json, 0, 0};
+    const driver_scf_watch watch = {print_molecule, list_molecule, &l};
+    driver_scf_totals totals;
+    fmo_error err = {FMO_OK, ""};
+    const fmo_status status = driver_run_scf_batch(options, &watch, &totals, &err);
+    if (status == FMO_OK && l.reported > 0 && !json && !options->quiet)
+        driver_report_scf_batch(options, &totals, stdout);
+    if (l.reported > 0 && json && driver_json_add_scf_batch(json, &totals, &err) != FMO_OK) {
+        print_error(NULL, err.message);
+        l.code = worse(l.code, fmo_status_exit_code(err.status));
+    }
+    if (status != FMO_OK) {
+        print_error(NULL, err.message);
+        l.code = worse(l.code, fmo_status_exit_code(status));
+    }
+    *reported = l.reported;
+    return l.code;
+}
+
 static int run_all(const driver_options *options)
 {
     driver_json *json = NULL;
@@ -179,7 +252,8 @@ static int run_all(const driver_options *options)
         }
     }
     if (options->batch) {
-        code = run_batch(options, json, &reported);
+        code = options->scf ? run_scf_batch(options, json, &reported)
+                            : run_batch(options, json, &reported);
         write_code = flush_stdout();
     }
     for (int i = 0; i < options->dataset_num && write_code == 0 && !options->batch; i++) {

@@ -333,6 +333,12 @@ static void check_io(void)
     REFUSED(fmo_molecule_read_xyz, "path", NULL, &read, &err);
     REFUSED(fmo_molecule_read_xyz, "molecule", "x.xyz", NULL, &err);
     FINE(fmo_molecule_destroy, "molecule", (fmo_molecule_destroy(NULL), 1));
+    fmo_xyz *xyz = NULL;
+    REFUSED(fmo_xyz_open, "path", NULL, &xyz, &err);
+    REFUSED(fmo_xyz_open, "xyz", "x.xyz", NULL, &err);
+    REFUSED(fmo_xyz_next, "xyz", NULL, &read, &err);
+    FINE(fmo_xyz_next, "molecule", fmo_xyz_next(NULL, NULL, NULL) == FMO_ERR_ARGUMENT);
+    FINE(fmo_xyz_close, "xyz", (fmo_xyz_close(NULL), 1));
     REFUSED(fmo_basis_set_read, "name_or_path", NULL, &set, &err);
     REFUSED(fmo_basis_set_read, "set", "sto-3g", NULL, &err);
     FINE(fmo_basis_set_destroy, "set", (fmo_basis_set_destroy(NULL), 1));
@@ -364,6 +370,23 @@ static void check_io(void)
     REFUSED(fmo_result_write, "result", "/nowhere/x.h5", dataset, NULL, &err);
     FINE(fmo_result_write, "dataset",
          fmo_result_write("/nowhere/x.h5", NULL, &result, NULL) == FMO_ERR_OUTPUT);
+    fmo_molecules_file *many = NULL;
+    const fmo_molecule_result molecule_result = {.input = "x", .status = "converged"};
+    const fmo_molecule_result nameless = {.status = "converged"}, mute = {.input = "x"};
+    REFUSED(fmo_molecules_file_create, "mode", NULL, 0.0, &many, &err);
+    REFUSED(fmo_molecules_file_create, "file", "cpu", 0.0, NULL, &err);
+    CHECK(fmo_molecules_file_create("cpu", 0.0, &many, NULL) == FMO_OK, "a file of molecules");
+    REFUSED(fmo_molecules_file_add, "file", NULL, NULL, &molecule_result, &err);
+    REFUSED(fmo_molecules_file_add, "molecule", many, NULL, NULL, &err);
+    REFUSED(fmo_molecules_file_add, "molecule->input", many, NULL, &nameless, &err);
+    REFUSED(fmo_molecules_file_add, "molecule->status", many, NULL, &mute, &err);
+    FINE(fmo_molecules_file_add, "dataset",
+         fmo_molecules_file_add(many, NULL, &molecule_result, NULL) == FMO_OK);
+    REFUSED(fmo_molecules_file_write, "file", NULL, "/nowhere/x.h5", &err);
+    REFUSED(fmo_molecules_file_write, "path", many, NULL, &err);
+    CHECK(fmo_molecules_file_write(many, "/nowhere/x.h5", NULL) == FMO_ERR_OUTPUT, "nowhere");
+    FINE(fmo_molecules_file_destroy, "file", (fmo_molecules_file_destroy(NULL), 1));
+    fmo_molecules_file_destroy(many);
     REFUSED(fmo_wavefunction_write_trexio, "path", NULL, dataset, &wave, &err);
     REFUSED(fmo_wavefunction_write_trexio, "dataset", "/nowhere/x", NULL, &wave, &err);
     REFUSED(fmo_wavefunction_write_trexio, "wavefunction", "/nowhere/x", dataset, NULL, &err);

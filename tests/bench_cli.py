@@ -17,7 +17,7 @@ BENCH = os.environ.get("FMO_BENCH", "build/bin/fmo-bench")
 SOURCE = os.environ.get("FMO_SOURCE", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DATASET = os.path.join(SOURCE, "datasets", "h2o8_sto-3g.h5")
 EXPERIMENTS = ["histogram", "himeno", "reduction", "strip", "interchange", "kmeans", "median"]
-BUILDS = ["fock", "growth"]
+BUILDS = ["fock", "growth", "scf"]
 
 # Sizes around the constants of the code: warps, blocks, items in flight, tiles.
 SMALL = {
@@ -240,6 +240,20 @@ class Builds(Case):
         for table in {c["table"] for c in document["results"]}:
             items = [c["items"] for c in document["results"] if c["table"] == table]
             self.assertEqual(items, sorted(items))
+
+    def test_scf(self):
+        """Molecules in one call and one by one, energies against each other; no PySCF where there is none."""
+        document, text = self.results("scf", "--systems", "water001", "--fragments", "3", "--python", "false",
+                                      "--mode", self.MODE)
+        cells = {cell["row"]: cell for cell in document["results"]}
+        self.assertEqual(list(cells), [f"water001/6-31G, {way}" for way in ("batch", "one by one", "PySCF")])
+        batch, alone, pyscf = cells.values()
+        self.assertIn("no PySCF", pyscf["left_out"])
+        for cell in (batch, alone):
+            self.assertEqual((cell["items"], cell["unit"], cell["method"]), (3, "molecules", self.MODE))
+            self.assertGreater(cell["rate"], 0.0)
+        self.assertEqual((alone["check"]["status"], alone["check"]["bound"]), ("pass", 1e-9))
+        self.assertRegex(text, r"(?m)^  water001/6-31G +\w+ +batch +3 +3 ")
 
     def test_a_loose_cutoff_shows(self):
         """Errors are measured, not assumed: at 1e-4 they are large, and more than at 1e-10."""

@@ -32,6 +32,22 @@ CLI_CHOICES(integrals, FMO_INTEGRALS_COUNT, fmo_integrals, fmo_integrals);
 CLI_CHOICES(guesses, FMO_SCF_GUESS_COUNT, fmo_scf_guess, fmo_scf_guess);
 CLI_CHOICES(solvers, FMO_SCF_SOLVER_COUNT, fmo_scf_solver, fmo_scf_solver);
 CLI_CHOICES(stabilities, FMO_SCF_STABILITY_COUNT, fmo_scf_stability, fmo_scf_stability);
+static const char *keep_name(driver_keep keep)
+{
+#define ROW(e, name, text) name,
+    static const char *const names[DRIVER_KEEP_COUNT] = {DRIVER_KEEP_TABLE(ROW)};
+#undef ROW
+    return names[keep];
+}
+static const char *keep_text(driver_keep keep)
+{
+#define ROW(e, name, text) text,
+    static const char *const texts[DRIVER_KEEP_COUNT] = {DRIVER_KEEP_TABLE(ROW)};
+#undef ROW
+    return texts[keep];
+}
+
+CLI_CHOICES(keeps, DRIVER_KEEP_COUNT, driver_keep, keep);
 CLI_CHOICES(profiles, DRIVER_PROFILE_FORMAT_COUNT, driver_profile_format, profile);
 
 /* ---- defaults that are more than a field ---------------------------------------------------- */
@@ -116,16 +132,18 @@ static const cli_option option_table[] = {
     {"repeat", 'n', CLI_COUNT, "N", AT(repeat), .low = 1, .high = 100000, .commands = BUILD,
      .show = cli_show_field, .section = "Builds of a data set's density",
      .help = "build N times; report min, median and max"},
-    {"batch", 0, CLI_FLAG, NULL, AT(batch), .commands = BUILD,
-     .help = "build all data sets in one call: side by side on the GPU (fused)"},
+    {"batch", 0, CLI_FLAG, NULL, AT(batch),
+     .help = "build all data sets in one call: side by side on the GPU (fused); with --scf all "
+             "molecules side by side on the CPU"},
     {"check", 0, CLI_FLAG, NULL, AT(check), .commands = BUILD,
      .help = "compare with the file's reference values, else with --mode reference"},
 
     {"output", 'o', CLI_TEXT, "FILE", AT(output), .what = "the name of a file",
      .section = "Results",
-     .help =
-         "write J, K, G, F = H + G (HDF5); with --scf the orbitals (TREXIO); with --fmo energies, "
-         "charges and pairs (HDF5)"},
+     .help = "write J, K, G, F = H + G (HDF5); with --scf the orbitals (TREXIO); with --batch, "
+             "too, all molecules (HDF5); with --fmo energies, charges and pairs (HDF5)"},
+    {"keep", 0, CLI_SET, "SET", AT(keep), .choices = &keeps, .commands = SCF,
+     .help = "what --scf --batch --output writes of a molecule beside its energy"},
     {"force", 0, CLI_FLAG, NULL, AT(force),
      .help = "replace a file that fmo did not write; run a data set that contradicts itself"},
     {"profile", 'p', CLI_CHOICE, "FORMAT", AT(profile), .choices = &profiles, .without = "table",
@@ -363,6 +381,12 @@ static fmo_status check_data_sets(const driver_options *options, const bool *giv
         if (status == FMO_OK) status = check_kind(options, path, err);
     }
     if (status != FMO_OK) return status;
+    if (options->molden && options->batch)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "--molden does not go with --batch");
+    if (options->keep && !(options->batch && options->output))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "--keep belongs to --scf --batch --output FILE: add what is missing");
+    if (options->output && options->scf && options->batch) return FMO_OK;
     const char *const file = options->output                   ? "output"
                              : options->molden                 ? "molden"
                              : options->fragment_options.state ? "state"
@@ -391,7 +415,7 @@ void driver_options_help(FILE *stream)
     set_defaults(&defaults);
     fputs("Usage: fmo-driver DATASET.h5... [--batch] [OPTION]...\n"
           "       fmo-driver DATASET.h5... --scf [OPTION]...\n"
-          "       fmo-driver MOLECULE.xyz... --basis NAME --scf [OPTION]...\n"
+          "       fmo-driver MOLECULE.xyz... --basis NAME --scf [--batch] [OPTION]...\n"
           "       fmo-driver SYSTEM.json... --fmo [OPTION]...\n"
           "Build the two-electron Fock matrix G = J - K/2 of each data set (a TREXIO file with a\n"
           "density; docs/dataset-format.md), report it, its cost and the energy; or converge the\n"

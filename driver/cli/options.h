@@ -18,12 +18,22 @@ typedef enum driver_profile_format {
     DRIVER_PROFILE_FORMAT_COUNT
 } driver_profile_format;
 
+/* What --scf --batch keeps of each molecule in its file, beside its energy. X(enumerator, name,
+ * text) */
+#define DRIVER_KEEP_TABLE(X)                                                         \
+    X(DRIVER_KEEP_ORBITALS, "orbitals", "energies and coefficients of the orbitals") \
+    X(DRIVER_KEEP_DENSITY, "density", "the density matrix")
+#define DRIVER_ENUM_ROW(e, name, text) e,
+typedef enum driver_keep { DRIVER_KEEP_TABLE(DRIVER_ENUM_ROW) DRIVER_KEEP_COUNT } driver_keep;
+#undef DRIVER_ENUM_ROW
+
 typedef struct driver_options {
     driver_action action;
     fmo_fock_options fock; /**< progress is left NULL here */
     int repeat;            /**< timed builds of each data set, >= 1 */
     bool check;            /**< compare with reference values */
     bool batch;            /**< all data sets in one call */
+    int64_t keep;          /**< bits of driver_keep */
     bool quiet;            /**< only the check line and errors */
     driver_profile_format profile;
     bool force;                  /**< replace any output, run what is doubtful */

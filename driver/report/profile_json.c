@@ -223,6 +223,7 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
         entry = NULL;
     }
     json_decref(rest);
+    if (entry && result->frame) json_object_set_new(entry, "frame", json_integer(result->frame));
     if (profile->device[0] &&
         json_object_set_new(json->root, "device",
                             json_pack("{s:o}", "name", driver_json_text(profile->device))))
@@ -230,14 +231,27 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
     return append(json, entry, err);
 }
 
-fmo_status driver_json_add_failure(driver_json *json, const char *path, const fmo_error *failure,
-                                   fmo_error *err)
+fmo_status driver_json_add_failure(driver_json *json, const char *path, int frame,
+                                   const fmo_error *failure, fmo_error *err)
 {
-    return append(json,
-                  json_pack("{s:o, s:{s:o, s:i}}", "dataset", driver_json_text(path), "error",
-                            "message", driver_json_text(failure->message), "exit_code",
-                            fmo_status_exit_code(failure->status)),
-                  err);
+    json_t *entry = json_pack("{s:o, s:{s:o, s:i}}", "dataset", driver_json_text(path), "error",
+                              "message", driver_json_text(failure->message), "exit_code",
+                              fmo_status_exit_code(failure->status));
+    if (frame) json_object_set_new(entry, "frame", json_integer(frame));
+    return append(json, entry, err);
+}
+
+fmo_status driver_json_add_scf_batch(driver_json *json, const driver_scf_totals *totals,
+                                     fmo_error *err)
+{
+    const driver_spread seconds = {totals->seconds, totals->seconds, totals->seconds};
+    json_t *object = json_pack(
+        "{s:I, s:I, s:I, s:o}", "datasets", (json_int_t)(totals->molecules - totals->failed),
+        "failed", (json_int_t)totals->failed, "not_converged", (json_int_t)totals->unconverged,
+        "seconds", driver_json_spread(&seconds));
+    if (json_object_set_new(json->root, "batch", object) != 0)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the profile");
+    return FMO_OK;
 }
 
 fmo_status driver_json_add_batch(driver_json *json, const driver_batch *batch, fmo_error *err)

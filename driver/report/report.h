@@ -4,6 +4,7 @@
 
 #include "driver/cli/options.h"
 #include "driver/run/batch.h"
+#include "driver/run/scf_batch.h"
 
 /** The last of an SCF's cycles, as it ends; before the first one what the SCF is of. What
  *  driver_report prints goes on from there. */
@@ -13,5 +14,16 @@ void driver_report(const driver_options *options, const driver_result *result, F
 
 /** The last line of --batch: what the one call took. */
 void driver_report_batch(const driver_batch *batch, FILE *stream);
+
+/** --scf --batch: what is said before the first molecule, of one that has a result, after the
+ *  last. */
+void driver_report_scf_batch_head(const driver_options *options, const driver_scf_one *one,
+                                  FILE *stream);
+void driver_report_scf_one(const driver_options *options, const driver_scf_one *one, FILE *stream);
+void driver_report_scf_batch(const driver_options *options, const driver_scf_totals *totals,
+                             FILE *stream);
+
+/** "waters.xyz frame 3", harmless to terminals; the path alone where the file holds one. */
+void driver_report_name(const driver_scf_one *one, char *text, size_t size);
 
 #endif

@@ -158,7 +158,8 @@ static void run(batch *b)
         run_alone(b, &alone, 0, b->count);
         return;
     }
-    const size_t memory = alone.fock.memory ? alone.fock.memory : fmo_free_memory();
+    /* Of what is free half is left to others, as kept integrals of a single run leave it. */
+    const size_t memory = alone.fock.memory ? alone.fock.memory : fmo_free_memory() / 2;
     b->next = count_large(b, threads);
     b->end = b->count;
     run_alone(b, &alone, 0, b->next);

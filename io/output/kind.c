@@ -41,6 +41,8 @@ static fmo_file_kind kind_of_hdf5(int descriptor, uint64_t size)
             kind = FMO_FILE_ORBITALS;
         else if (!trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_fragments]))
             kind = FMO_FILE_FRAGMENTS;
+        else if (!trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_molecule_num]))
+            kind = FMO_FILE_MOLECULES;
         else if (!trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_mode]))
             kind = FMO_FILE_MATRICES;
     }

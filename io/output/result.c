@@ -84,9 +84,10 @@ static bool put_arrays(hid_t file, const char *input, const char *sha256, const 
         if (texts[i].text && *texts[i].text)
             good = fmo_h5_put_text(group, a[texts[i].id].name, texts[i].text, H5T_CSET_UTF8);
     for (int i = 0; good && i < count; i++) {
-        const hsize_t dims[2] = {arrays[i].size[0], arrays[i].size[1]};
-        good = fmo_h5_put_array(group, arrays[i].name, arrays[i].rank, dims, arrays[i].real,
-                                arrays[i].integer, arrays[i].units);
+        const fmo_result_array *array = &arrays[i];
+        const void *const values = array->real ? (const void *)array->real : array->integer;
+        good = fmo_h5_put_array(group, array->name, array->real != NULL, array->rank, array->size,
+                                values, array->units);
     }
     if (group >= 0) H5Gclose(group);
     return good;

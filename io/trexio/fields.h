@@ -114,7 +114,8 @@ typedef enum fmo_field_id {
     X(fmo, fmo_version)            \
     X(fmo, method)                 \
     X(fmo, fragments)              \
-    X(fmo, converged)
+    X(fmo, converged)              \
+    X(fmo, molecule_num)
 
 typedef enum fmo_attribute_id {
 #define ROW(group, name) ATTR_##group##_##name,

@@ -144,9 +144,9 @@ def checked(function, *arguments) -> None:
         raise Error(name, err.message.decode(errors="replace"))
 
 
-def names_of(what: str) -> list[str]:
-    """The values of an option by name, in the order of its enum."""
-    look_up = getattr(LIBRARY, f"fmo_{what}_name")
+def names_of(what: str, library=None) -> list[str]:
+    """The values of an option by name, in the order of its enum; of libfmo's unless told."""
+    look_up = getattr(library or LIBRARY, f"fmo_{what}_name")
     names = []
     while (name := look_up(len(names))) is not None:
         names.append(name.decode())
