@@ -2,9 +2,9 @@
 """Write hybrids.json: the orbitals of carbon at cut bonds (docs/fmo.md), by basis set.
 
 STO-3G and 6-31G: the published ones, which OpenFMO and GAMESS use, since energies depend on their
-digits. Other sets: from methane by our own SCF (fmo-driver), localised; see from_methane().
+digits.
 
-    python3 datasets/hybrids/make_hybrids.py [--driver build/bin/fmo-driver]
+    python3 datasets/hybrids/make_hybrids.py
 """
 import json
 import pathlib
