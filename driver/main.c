@@ -6,6 +6,8 @@
 #include "driver/base/interrupt.h"
 #include "driver/base/shown.h"
 #include "driver/cli/options.h"
+#include "driver/report/fragments.h"
+#include "driver/report/json.h"
 #include "driver/report/profile_json.h"
 #include "driver/report/report.h"
 #include "driver/run/batch.h"
@@ -364,6 +366,73 @@ static int run_all(const driver_options *options)
     return worse(code, write_code);
 }
 
+/* Fragments' system and iterations, for people. */
+static void print_system(const fmo_fragment_system *system, const char *basis, void *user)
+{
+    driver_report_system(user, system, basis, stdout);
+    fflush(stdout);
+}
+static void print_iteration(const fmo_fragment_iteration *iteration, void *user)
+{
+    (void)user;
+    driver_report_iteration(iteration, stdout);
+    fflush(stdout);
+}
+
+/* FMO2 of one system: reported, or into the list of a JSON document. */
+static int run_system(const driver_options *options, const char *path, json_t *systems)
+{
+    driver_fragments run;
+    fmo_error err = {FMO_OK, ""};
+    const driver_fragment_watch watch = {print_system, print_iteration, (void *)options};
+    const int watched = !systems && !options->quiet;
+    const fmo_status status =
+        driver_run_fragments(options, path, watched ? &watch : NULL, &run, &err);
+    json_t *entry = NULL;
+    if (status != FMO_OK) {
+        fmo_error_set(&err, status, "%s", fmo_status_text(status));
+        print_error(path, err.message);
+    }
+    if (systems && status == FMO_OK) entry = driver_fragments_json(options, &run);
+    if (systems && status != FMO_OK)
+        entry =
+            json_pack("{s:o, s:{s:o, s:i}}", "system", driver_json_text(path), "error", "message",
+                      driver_json_text(err.message), "exit_code", fmo_status_exit_code(status));
+    if (!systems && status == FMO_OK) driver_report_fragments(options, &run, stdout);
+    driver_fragments_free(&run);
+    if (systems && json_array_append_new(systems, entry) != 0) {
+        print_error(path, "no memory for the profile");
+        return fmo_status_exit_code(FMO_ERR_MEMORY);
+    }
+    return status == FMO_OK ? 0 : fmo_status_exit_code(status);
+}
+
+static int run_systems(const driver_options *options)
+{
+    json_t *root = NULL, *systems = NULL;
+    int code = 0;
+    if (options->profile == DRIVER_PROFILE_JSON) {
+        root = driver_json_head("fmo-fragments", 1);
+        systems = json_array();
+        if (!root || json_object_set(root, "systems", systems) != 0) {
+            print_error(NULL, "no memory for the profile");
+            code = fmo_status_exit_code(FMO_ERR_MEMORY);
+        }
+    }
+    for (int i = 0; i < options->dataset_num && code != fmo_status_exit_code(FMO_ERR_MEMORY); i++) {
+        if (i > 0 && !systems && !options->quiet) fputs("\n", stdout);
+        code = worse(code, run_system(options, options->datasets[i], systems));
+        code = worse(code, flush_stdout());
+    }
+    char *document =
+        systems ? driver_json_document(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    if (document) puts(document);
+    free(document);
+    json_decref(systems);
+    json_decref(root);
+    return worse(code, flush_stdout());
+}
+
 /* Several ranks: data sets of a batch are dealt out; everything else rank 0 does, and the others
  * help it with its builds. */
 static int run_ranks(driver_options *options, driver_ranks *ranks)
@@ -371,11 +440,13 @@ static int run_ranks(driver_options *options, driver_ranks *ranks)
     const fmo_ranks *net = &ranks->net;
     fmo_error err = {FMO_OK, ""};
     int code = 0;
-    if (options->batch && options->scf) {
+    if (options->fragments || (options->batch && options->scf)) {
         if (net->rank == 0)
-            print_error(NULL,
-                        "--scf --batch under mpirun is not there yet: start one process, which "
-                        "uses all cores");
+            print_error(NULL, options->fragments
+                                  ? "--fmo under mpirun is not there yet: start one process, which "
+                                    "uses all cores"
+                                  : "--scf --batch under mpirun is not there yet: start one "
+                                    "process, which uses all cores");
         driver_ranks_close(ranks);
         return fmo_status_exit_code(FMO_ERR_ARGUMENT);
     }
@@ -426,5 +497,7 @@ int main(int argc, char **argv)
         if (first) print_error(NULL, err.message);
         return fmo_status_exit_code(err.status);
     }
-    return ranks.net.size > 1 ? run_ranks(&options, &ranks) : run_all(&options);
+    return ranks.net.size > 1  ? run_ranks(&options, &ranks)
+           : options.fragments ? run_systems(&options)
+                               : run_all(&options);
 }

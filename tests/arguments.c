@@ -3,6 +3,7 @@
  * compare with the headers. */
 #include <fmo/basis_set.h>
 #include <fmo/fock.h>
+#include <fmo/fragment.h>
 #include <fmo/gmpi_net.h>
 #ifdef FMO_TEST_MPI
 #include <fmo/gmpi_mpi.h>
@@ -442,6 +443,51 @@ static void check_comm(void)
 #endif
 }
 
+static void check_fragments(void)
+{
+    int number[1] = {1}, fragment[1] = {0}, charge[1] = {0};
+    double coord[3] = {0.0, 0.0, 0.0};
+    fmo_fragment_system one = {.atom_num = 1,
+                               .number = number,
+                               .coord = coord,
+                               .fragment = fragment,
+                               .fragment_num = 1,
+                               .charge = charge};
+    fmo_fragment_system *read = NULL;
+    fmo_fragment_result *result = NULL;
+    fmo_basis_set *set = NULL;
+    fmo_hybrids *hybrids = NULL;
+    const fmo_result_array array = {.name = "x", .rank = 0, .real = coord};
+    REFUSED(fmo_fragment_system_read, "path", NULL, &read, &err);
+    REFUSED(fmo_fragment_system_read, "system", "none", NULL, &err);
+    FINE(fmo_fragment_system_destroy, "system", (fmo_fragment_system_destroy(NULL), 1));
+    REFUSED(fmo_fragment_system_check, "system", NULL, &err);
+    FINE(fmo_fragment_electron_num, "system", fmo_fragment_electron_num(NULL, 0) == -1);
+    REFUSED(fmo_hybrids_read, "basis", NULL, NULL, 6, &hybrids, &err);
+    REFUSED(fmo_hybrids_read, "hybrids", NULL, "sto-3g", 6, NULL, &err);
+    FINE(fmo_hybrids_read, "path", fmo_hybrids_read(NULL, "sto-3g", 6, &hybrids, NULL) == FMO_OK);
+    fmo_hybrids_destroy(hybrids);
+    FINE(fmo_hybrids_destroy, "hybrids", (fmo_hybrids_destroy(NULL), 1));
+    CHECK(listing || fmo_basis_set_read("sto-3g", &set, NULL) == FMO_OK, "sto-3g");
+    REFUSED(fmo_fragment_run, "system", NULL, set, NULL, &result, &err);
+    REFUSED(fmo_fragment_run, "set", &one, NULL, NULL, &result, &err);
+    REFUSED(fmo_fragment_run, "result", &one, set, NULL, NULL, &err);
+    /* One electron is refused later than NULL would be. */
+    FINE(fmo_fragment_run, "options",
+         fmo_fragment_run(&one, set, NULL, &result, NULL) == FMO_ERR_INPUT && !result);
+    FINE(fmo_fragment_options_init, "options", (fmo_fragment_options_init(NULL), 1));
+    FINE(fmo_fragment_result_destroy, "result", (fmo_fragment_result_destroy(NULL), 1));
+    REFUSED(fmo_result_write_arrays, "path", NULL, NULL, NULL, NULL, NULL, &array, 1, &err);
+    REFUSED(fmo_result_write_arrays, "arrays", "/none/x", NULL, NULL, NULL, NULL, NULL, 1, &err);
+    const int taken = listing || fmo_result_write_arrays("/none/x", NULL, NULL, NULL, NULL, &array,
+                                                         1, NULL) == FMO_ERR_OUTPUT;
+    FINE(fmo_result_write_arrays, "input", taken);
+    FINE(fmo_result_write_arrays, "sha256", taken);
+    FINE(fmo_result_write_arrays, "basis", taken);
+    FINE(fmo_result_write_arrays, "mode", taken);
+    fmo_basis_set_destroy(set);
+}
+
 int main(int argc, char **argv)
 {
     listing = argc > 1 && !strcmp(argv[1], "--list");
@@ -452,6 +498,7 @@ int main(int argc, char **argv)
     check_fock(basis);
     check_scf(basis);
     check_io();
+    check_fragments();
     check_comm();
     if (!listing) check_overlaps(basis);
     fmo_basis_destroy(basis);

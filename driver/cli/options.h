@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <fmo/basis_set.h>
 #include <fmo/fock.h>
+#include <fmo/fragment.h>
 #include <fmo/scf.h>
 
 typedef enum driver_action { DRIVER_RUN, DRIVER_HELP, DRIVER_VERSION } driver_action;
@@ -48,6 +49,13 @@ typedef struct driver_options {
     int charge;            /**< of the molecule, e */
     int multiplicity;      /**< 2 S + 1 */
     const char *molden;    /**< file for the orbitals or NULL */
+    bool fragments;        /**< FMO2 of systems of fragments */
+    fmo_fragment_options fragment_options; /**< of it; its `scf` is filled in from the above */
+    bool exact_field;                      /**< leave out approximations of far fields */
+    bool densities;                        /**< of the monomers into --output, too */
+    bool resume;                           /**< go on from the state file */
+    bool convergence_given;                /**< fragments have a default of their own */
+    bool gradient_given;                   /**< the same */
     char *const *datasets; /**< [dataset_num] paths, in argv */
     int dataset_num;
 } driver_options;
@@ -64,6 +72,9 @@ fmo_integrals driver_integrals(const driver_options *options);
 
 /** Whether a path names a .xyz file, by its last letters. */
 bool driver_is_xyz(const char *path);
+
+/** Whether a path names a system of fragments, by its last letters: .json. */
+bool driver_is_system(const char *path);
 
 /** The text of --help. */
 void driver_options_help(FILE *stream);

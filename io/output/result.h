@@ -29,6 +29,25 @@ typedef struct fmo_result {
 FMO_API fmo_status fmo_result_write(const char *path, const fmo_dataset *dataset,
                                     const fmo_result *result, fmo_error *err);
 
+/** One array of a result of fragments: a dataset of group /fmo. */
+typedef struct fmo_result_array {
+    const char *name;
+    const char *units;  /**< attribute; NULL: none */
+    int rank;           /**< 0: one number, 1 or 2 */
+    size_t size[2];     /**< [rank] */
+    const double *real; /**< values, row by row; NULL: */
+    const int *integer; /**< these */
+} fmo_result_array;
+
+/** Write arrays as group /fmo of an HDF5 file, as fmo_result_write does.
+ *  @param[in] input, sha256  the file that they come of; NULL: left out
+ *  @param[in] basis, mode    attributes of /fmo; NULL: left out
+ *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL), FMO_ERR_OUTPUT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_result_write_arrays(const char *path, const char *input, const char *sha256,
+                                           const char *basis, const char *mode,
+                                           const fmo_result_array *arrays, int count,
+                                           fmo_error *err);
+
 /** What became of one molecule of many; arrays that are NULL are left out. */
 typedef struct fmo_molecule_result {
     const char *input;             /**< path of the file it came from; not NULL */
@@ -75,6 +94,8 @@ FMO_API void fmo_molecules_file_destroy(fmo_molecules_file *file); /**< NULL is 
     X(FMO_FILE_MOLECULES, "a file of many molecules from fmo")   \
     X(FMO_FILE_MOLDEN, "a Molden file from fmo")                 \
     X(FMO_FILE_JSON, "JSON from an fmo program")                 \
+    X(FMO_FILE_FRAGMENTS, "a result of fragments")               \
+    X(FMO_FILE_STATE, "the state of a fragment calculation")     \
     X(FMO_FILE_OTHER, "not written by fmo")
 
 #define FMO_FILE_ROW(e, text) e,

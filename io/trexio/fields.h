@@ -113,6 +113,7 @@ typedef enum fmo_field_id {
     X(fmo, input_sha256)           \
     X(fmo, fmo_version)            \
     X(fmo, method)                 \
+    X(fmo, fragments)              \
     X(fmo, converged)              \
     X(fmo, molecule_num)
 
