@@ -751,7 +751,7 @@ static void run_pieces(cpu_job *j, int t)
             &part->build.side[FMO_CPU_KET].pairs->list[fmo_eri_class_ket(c)];
         fmo_class_profile *profile = &plan->profile.classes[c];
         w->quartets = w->prim_quartets = 0;
-        for (int g = 0; g < kets->group_num; g++) w->table_of[g] = -1;
+        for (int g = 0; g < kets->family_num; g++) w->table_of[g] = -1;
         for (int b = task->bra_end - 1; b >= task->bra_begin; b--)
             j->kernels[c](&part->build, w, b);
 #pragma omp atomic
