@@ -15,8 +15,9 @@ typedef struct test_system {
     int prim_shell[SYSTEM_SHELL_MAX * SYSTEM_DEPTH_MAX];
     double exponent[SYSTEM_SHELL_MAX * SYSTEM_DEPTH_MAX];
     double coefficient[SYSTEM_SHELL_MAX * SYSTEM_DEPTH_MAX];
-    int ao_shell[3 * SYSTEM_SHELL_MAX], ao_component[3 * SYSTEM_SHELL_MAX];
-    double ao_factor[3 * SYSTEM_SHELL_MAX];
+    int ao_shell[6 * SYSTEM_SHELL_MAX], ao_component[6 * SYSTEM_SHELL_MAX];
+    double ao_factor[6 * SYSTEM_SHELL_MAX];
+    int cartesian; /* 6 functions of a d shell, else 5; set it before adding shells */
 } test_system;
 
 static inline void system_add_atom(test_system *s, double x, double y, double z)
@@ -38,9 +39,10 @@ static inline void system_add_shell(test_system *s, int l, int depth, unsigned l
         s->prim_shell[s->prims] = shell;
         s->exponent[s->prims] = a;
         s->coefficient[s->prims] = (0.2 + 0.8 * check_random(seed)) * pow(2 * a / M_PI, 0.75) *
-                                   (l ? 2 * sqrt(a) : 1.0) / depth;
+                                   pow(2 * sqrt(a), l) / depth;
     }
-    for (int c = 0; c <= 2 * l; c++, s->aos++) {
+    const int functions = s->cartesian ? (l + 1) * (l + 2) / 2 : 2 * l + 1;
+    for (int c = 0; c < functions; c++, s->aos++) {
         s->ao_shell[s->aos] = shell;
         s->ao_component[s->aos] = c;
         s->ao_factor[s->aos] = 1.0;
@@ -80,6 +82,25 @@ static inline void system_random(test_system *s, int atoms, int s_shells, int p_
     }
 }
 
+/* The same with d shells. */
+static inline void system_random_d(test_system *s, int cartesian, int atoms, const int shells[3],
+                                   int depth, double box, unsigned long long *seed)
+{
+    memset(s, 0, sizeof *s);
+    s->cartesian = cartesian;
+    int left[3] = {shells[0], shells[1], shells[2]};
+    for (int a = 0; a < atoms; a++) {
+        system_add_atom(s, box * check_random(seed), box * check_random(seed),
+                        box * check_random(seed));
+        for (int l = 0; l < 3; l++) {
+            const int take = left[l] / (atoms - a);
+            for (int k = 0; k < take; k++)
+                system_add_shell(s, l, 1 + (int)(check_random(seed) * depth), seed);
+            left[l] -= take;
+        }
+    }
+}
+
 /* Shuffle the functions and give each a factor of its own, also inside a shell. */
 static inline void system_shuffle_functions(test_system *s, unsigned long long *seed)
 {
@@ -100,7 +121,7 @@ static inline fmo_basis_input system_input(const test_system *s)
     const fmo_basis_input in = {s->nuclei,       s->charge,      s->coord, s->shells,
                                 s->nucleus,      s->ang_mom,     s->prims, s->prim_shell,
                                 s->exponent,     s->coefficient, s->aos,   s->ao_shell,
-                                s->ao_component, s->ao_factor,   0};
+                                s->ao_component, s->ao_factor,   s->cartesian};
     return in;
 }
 
