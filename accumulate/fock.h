@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <fmo/basis.h>
 #include <fmo/eri_class.h>
+#include <fmo/ranks.h>
 #include <fmo/scatter.h>
 
 #ifdef __cplusplus
@@ -85,6 +86,10 @@ typedef struct fmo_fock_options {
     /** Called from the building thread with the finished share, 0..1; NULL: never. */
     void (*progress)(double fraction, void *user);
     void *progress_user; /**< handed to progress */
+    /** Rank 0: builds of this plan are shared with the other ranks, which are in fmo_fock_serve;
+     *  NULL: this process builds alone. Of plans of fmo_fock_plan_create_batch and of mode
+     *  reference nothing is shared. */
+    fmo_ranks *ranks;
 } fmo_fock_options;
 
 /** CPU threads that a plan with options.threads = asked would use now: at most 64, or 4 for each
@@ -117,6 +122,18 @@ FMO_API fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, siz
                                               const fmo_fock_options *options,
                                               fmo_fock_plan **plans, fmo_error *errs);
 FMO_API void fmo_fock_plan_destroy(fmo_fock_plan *plan); /**< NULL is fine */
+
+/** Ranks other than 0: take part in the plans and builds of rank 0, whose options.ranks are these,
+ *  until it calls fmo_fock_dismiss. In mode cpu pieces of the work are taken from a counter,
+ * largest first, or dealt out where integrals are to be kept; in modes fused and split each rank
+ * has a fixed share. J and K are summed on rank 0, under FMO_SCATTER_FIXED (mode cpu alone) as
+ * integers: the same bits for any number of ranks. fmo_fock_build is the one call that is shared.
+ *  @param[in] own  of which `threads` and `device` are this rank's; NULL: the defaults
+ *  @return FMO_OK; FMO_ERR_ARGUMENT; FMO_ERR_DEVICE after a fault of the network. Errors of a build
+ *          are rank 0's to report */
+FMO_API fmo_status fmo_fock_serve(fmo_ranks *ranks, const fmo_fock_options *own, fmo_error *err);
+/** Rank 0, after its last shared plan is destroyed: the others return; NULL is fine. */
+FMO_API void fmo_fock_dismiss(const fmo_ranks *ranks);
 
 /** Coulomb and exchange matrices of one density. Nothing is kept from an earlier call. The three
  *  matrices must not share memory.
@@ -211,6 +228,7 @@ typedef struct fmo_fock_profile {
     fmo_mode mode;         /**< what auto became */
     char mode_reason[160]; /**< why, e.g. "no GPU: no CUDA driver found"; "" if it was asked for */
     int threads;           /**< CPU threads used */
+    int ranks;             /**< that shared the build; counts are of all, times of rank 0 */
     int densities;         /**< that the build took together; its counts and times are of all */
     char notice[240];      /**< what is not as it was asked for, and why, in one line: fewer
                                 threads, shared matrices; "" if nothing */

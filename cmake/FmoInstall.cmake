@@ -20,7 +20,7 @@ get_property(headers GLOBAL PROPERTY FMO_PUBLIC_HEADERS)
 install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fmo)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(EXISTS ${PROJECT_SOURCE_DIR}/datasets/basis)
-    install(DIRECTORY datasets/basis DESTINATION ${CMAKE_INSTALL_DATADIR}/fmo)
+    install(DIRECTORY datasets/basis datasets/hybrids DESTINATION ${CMAKE_INSTALL_DATADIR}/fmo)
 endif()
 
 # find_package(fmo)

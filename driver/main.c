@@ -6,10 +6,14 @@
 #include "driver/base/interrupt.h"
 #include "driver/base/shown.h"
 #include "driver/cli/options.h"
+#include "driver/report/fragments.h"
+#include "driver/report/json.h"
 #include "driver/report/profile_json.h"
 #include "driver/report/report.h"
 #include "driver/run/batch.h"
+#include "driver/run/ranks.h"
 #include "driver/run/run.h"
+#include "driver/run/scf_batch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,14 +46,19 @@ static bool begins_with_name(const char *message, const char *name)
     return tail <= length && strncmp(message + 3, name + length - tail, tail) == 0;
 }
 
-/* One line on stderr: "fmo-driver: name: message", the name of the data set (or NULL) once. */
-static void print_error(const char *name, const char *message)
+/* One line on a stream: "fmo-driver: name: message", the name of the data set (or NULL) once. */
+static void print_error_to(FILE *stream, const char *name, const char *message)
 {
     const driver_shown_text clean = driver_shown_copy(name ? name : "");
     if (name && !begins_with_name(message, clean.text))
-        fprintf(stderr, "fmo-driver: %s: %s\n", clean.text, message);
+        fprintf(stream, "fmo-driver: %s: %s\n", clean.text, message);
     else
-        fprintf(stderr, "fmo-driver: %s\n", message);
+        fprintf(stream, "fmo-driver: %s\n", message);
+}
+
+static void print_error(const char *name, const char *message)
+{
+    print_error_to(stderr, name, message);
 }
 
 static int worse(int code, int than)
@@ -66,44 +75,50 @@ static int flush_stdout(void)
     return fmo_status_exit_code(FMO_ERR_OUTPUT);
 }
 
-/* One data set: report it, or say on stderr why not. json is NULL without --profile=json. *reported
- * counts those of which there is something on stdout. */
+/* Where reports go; json is NULL without --profile=json. */
+typedef struct sink {
+    FILE *out, *err;
+    driver_json *json;
+    int reported; /* data sets of which there is something on `out` */
+} sink;
+
+/* One data set: report it, or say why not. */
 static int report_one(const driver_options *options, const char *path, fmo_status status,
-                      fmo_error *err, const driver_result *result, driver_json *json, int *reported)
+                      fmo_error *err, const driver_result *result, sink *to)
 {
     fmo_error json_err = {FMO_OK, ""};
     int code = 0;
     if (status != FMO_OK) {
         /* A status without a message would be a bug of the library; say at least what it means. */
         fmo_error_set(err, status, "%s", fmo_status_text(status));
-        print_error(path, err->message);
+        print_error_to(to->err, path, err->message);
         code = fmo_status_exit_code(status);
-        if (json && driver_json_add_failure(json, path, err, &json_err) != FMO_OK)
-            print_error(path, json_err.message);
+        if (to->json && driver_json_add_failure(to->json, path, 0, err, &json_err) != FMO_OK)
+            print_error_to(to->err, path, json_err.message);
     } else {
         driver_check_status check = result->check.status;
         if (check == DRIVER_CHECK_FAIL || check == DRIVER_CHECK_IMPOSSIBLE)
             code = fmo_status_exit_code(FMO_ERR_CHECK);
         if (result->scf_verdict.status != FMO_OK) {
-            print_error(path, result->scf_verdict.message);
+            print_error_to(to->err, path, result->scf_verdict.message);
             code = fmo_status_exit_code(result->scf_verdict.status);
         }
-        ++*reported;
-        for (int i = 0; options->quiet && !json && fmo_dataset_notice(result->dataset, i); i++)
-            fprintf(stderr, "fmo-driver: %s: notice: %s\n", driver_shown(path),
+        to->reported++;
+        for (int i = 0; options->quiet && !to->json && fmo_dataset_notice(result->dataset, i); i++)
+            fprintf(to->err, "fmo-driver: %s: notice: %s\n", driver_shown(path),
                     fmo_dataset_notice(result->dataset, i));
-        if (!json) {
-            driver_report(options, result, stdout);
+        if (!to->json) {
+            driver_report(options, result, to->out);
         } else {
-            if (driver_json_add(json, options, result, &json_err) != FMO_OK) {
-                print_error(path, json_err.message);
+            if (driver_json_add(to->json, options, result, &json_err) != FMO_OK) {
+                print_error_to(to->err, path, json_err.message);
                 code = worse(code, fmo_status_exit_code(json_err.status));
             }
             if (check == DRIVER_CHECK_FAIL || check == DRIVER_CHECK_IMPOSSIBLE) {
-                fprintf(stderr,
+                fprintf(to->err,
                         "fmo-driver: %s: ", driver_shown(fmo_dataset_path(result->dataset)));
-                driver_check_print(&result->check, result->dataset, stderr);
-                fputc('\n', stderr);
+                driver_check_print(&result->check, result->dataset, to->err);
+                fputc('\n', to->err);
             }
         }
     }
@@ -125,23 +140,28 @@ static void print_cycle(const driver_result *result, void *user)
     l->begun = true;
 }
 
-static int run_one(const driver_options *options, const char *path, driver_json *json,
-                   int *reported)
+static int run_one(const driver_options *options, const char *path, sink *to)
 {
     driver_result result;
     fmo_error err = {FMO_OK, ""};
     listener l = {options, false};
     const driver_watch watch = {print_cycle, &l};
-    const bool watched = !json && !options->quiet;
+    const bool watched = !to->json && !options->quiet;
     const fmo_status status = driver_run(options, path, watched ? &watch : NULL, &result, &err);
-    const int code = report_one(options, path, status, &err, &result, json, reported);
-    *reported += status != FMO_OK && l.begun;
+    const int code = report_one(options, path, status, &err, &result, to);
+    to->reported += status != FMO_OK && l.begun;
     driver_result_free(&result);
     return code;
 }
 
+/* Between the reports of two data sets. */
+static void separate(const driver_options *options, const sink *to)
+{
+    if (to->reported > 0 && !to->json && !options->quiet) fputs("\n", to->out);
+}
+
 /* All data sets in one call. */
-static int run_batch(const driver_options *options, driver_json *json, int *reported)
+static int run_batch(const driver_options *options, sink *to)
 {
     driver_batch batch;
     fmo_error err = {FMO_OK, ""};
@@ -152,56 +172,304 @@ static int run_batch(const driver_options *options, driver_json *json, int *repo
         code = fmo_status_exit_code(status);
     }
     for (int i = 0; i < batch.count && status == FMO_OK; i++) {
-        if (*reported > 0 && !json && !options->quiet) fputs("\n", stdout);
+        separate(options, to);
         code = worse(code, report_one(options, options->datasets[i], batch.err[i].status,
-                                      &batch.err[i], &batch.result[i], json, reported));
+                                      &batch.err[i], &batch.result[i], to));
     }
-    if (*reported > 0 && json && driver_json_add_batch(json, &batch, &err) != FMO_OK) {
+    if (to->reported > 0 && to->json && driver_json_add_batch(to->json, &batch, &err) != FMO_OK) {
         print_error(NULL, err.message);
         code = worse(code, fmo_status_exit_code(err.status));
     }
-    if (*reported > 0 && !json && !options->quiet) driver_report_batch(&batch, stdout);
+    if (to->reported > 0 && !to->json && !options->quiet) driver_report_batch(&batch, to->out);
     driver_batch_free(&batch);
     return code;
 }
 
+/* ---- ranks ---------------------------------------------------------------------------------- */
+
+/* What is to be said of a data set, on the rank that has built it. */
+static fmo_status tell(const driver_options *options, int index, const driver_result *result,
+                       fmo_error *of_it, driver_said *said, fmo_error *err)
+{
+    size_t length[2] = {0, 0};
+    sink to = {open_memstream(&said->text[DRIVER_SAID_OUT], &length[0]),
+               open_memstream(&said->text[DRIVER_SAID_ERR], &length[1]), NULL, 0};
+    const bool json = options->profile == DRIVER_PROFILE_JSON;
+    fmo_status status = FMO_OK;
+    if (json) to.json = driver_json_create();
+    if (!to.out || !to.err || (json && !to.json))
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a report");
+    if (status == FMO_OK)
+        said->code =
+            report_one(options, options->datasets[index], of_it->status, of_it, result, &to);
+    said->reported = to.reported;
+    if (status == FMO_OK && json) {
+        said->text[DRIVER_SAID_JSON] = driver_json_pack(to.json);
+        if (!said->text[DRIVER_SAID_JSON])
+            status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a report");
+    }
+    if (to.out) fclose(to.out);
+    if (to.err) fclose(to.err);
+    driver_json_destroy(to.json);
+    return status;
+}
+
+/* Rank 0: what all ranks have said, in the order of the data sets. */
+static int print_deal(const driver_options *options, const driver_deal *deal, int ranks, sink *to)
+{
+    fmo_error err = {FMO_OK, ""};
+    int code = 0;
+    for (int i = 0; i < deal->count; i++) {
+        const driver_said *said = &deal->said[i];
+        separate(options, to);
+        fputs(said->text[DRIVER_SAID_OUT], to->out);
+        fputs(said->text[DRIVER_SAID_ERR], to->err);
+        if (to->json) driver_json_unpack(to->json, said->text[DRIVER_SAID_JSON], &err);
+        to->reported += said->reported;
+        code = worse(code, said->code);
+    }
+    if (to->reported > 0 && to->json) driver_json_add_deal(to->json, deal, ranks, &err);
+    if (to->reported > 0 && !to->json && !options->quiet) driver_report_deal(deal, ranks, to->out);
+    if (err.status == FMO_OK) return code;
+    print_error(NULL, err.message);
+    return worse(code, fmo_status_exit_code(err.status));
+}
+
+/* All data sets dealt out to the ranks; rank 0 prints. */
+static int run_deal(const driver_options *options, const fmo_ranks *ranks, sink *to)
+{
+    driver_deal deal;
+    fmo_error err = {FMO_OK, ""};
+    int code;
+    const fmo_status status = driver_run_deal(options, ranks, tell, &deal, &err);
+    if (status != FMO_OK) {
+        code = fmo_status_exit_code(status);
+        if (ranks->rank == 0 || deal.torn) print_error(NULL, err.message);
+        if (deal.torn) ranks->abort(ranks->user, code);
+    } else {
+        code = ranks->rank == 0 ? print_deal(options, &deal, ranks->size, to) : 0;
+    }
+    driver_deal_free(&deal);
+    return code;
+}
+
+/* ---- */
+
+/* What --scf --batch has said so far. */
+typedef struct scf_listener {
+    const driver_options *options;
+    driver_json *json; /* or NULL */
+    int code, reported;
+} scf_listener;
+
+/* As a molecule ends. */
+static void print_molecule(const driver_scf_one *one, void *user)
+{
+    scf_listener *l = user;
+    char name[1024];
+    driver_report_name(one, name, sizeof name);
+    if (one->err.status != FMO_OK) {
+        print_error(one->path, one->err.message);
+        l->code = worse(l->code, fmo_status_exit_code(one->err.status));
+        return;
+    }
+    for (int i = 0; l->options->quiet && !l->json && fmo_dataset_notice(one->result.dataset, i);
+         i++)
+        fprintf(stderr, "fmo-driver: %s: notice: %s\n", name,
+                fmo_dataset_notice(one->result.dataset, i));
+    if (!one->result.scf->converged) {
+        fprintf(stderr, "fmo-driver: %s: %s\n", name, one->result.scf_verdict.message);
+        l->code = worse(l->code, fmo_status_exit_code(FMO_ERR_CHECK));
+    }
+    if (!l->json) {
+        if (l->reported == 0 && !l->options->quiet)
+            driver_report_scf_batch_head(l->options, one, stdout);
+        driver_report_scf_one(l->options, one, stdout);
+        fflush(stdout);
+    }
+    l->reported++;
+}
+
+/* In the order of the command line. */
+static void list_molecule(const driver_scf_one *one, void *user)
+{
+    scf_listener *l = user;
+    fmo_error err = {FMO_OK, ""};
+    if (!l->json) return;
+    const fmo_status status =
+        one->err.status == FMO_OK
+            ? driver_json_add(l->json, l->options, &one->result, &err)
+            : driver_json_add_failure(l->json, one->path, one->result.frame, &one->err, &err);
+    if (status == FMO_OK) return;
+    print_error(one->path, err.message);
+    l->code = worse(l->code, fmo_status_exit_code(status));
+}
+
+/* All molecules of all files. */
+static int run_scf_batch(const driver_options *options, sink *to)
+{
+    driver_json *const json = to->json;
+    scf_listener l = {options, json, 0, 0};
+    const driver_scf_watch watch = {print_molecule, list_molecule, &l};
+    driver_scf_totals totals;
+    fmo_error err = {FMO_OK, ""};
+    const fmo_status status = driver_run_scf_batch(options, &watch, &totals, &err);
+    if (status == FMO_OK && l.reported > 0 && !json && !options->quiet)
+        driver_report_scf_batch(options, &totals, stdout);
+    if (l.reported > 0 && json && driver_json_add_scf_batch(json, &totals, &err) != FMO_OK) {
+        print_error(NULL, err.message);
+        l.code = worse(l.code, fmo_status_exit_code(err.status));
+    }
+    if (status != FMO_OK) {
+        print_error(NULL, err.message);
+        l.code = worse(l.code, fmo_status_exit_code(status));
+    }
+    to->reported = l.reported;
+    return l.code;
+}
+
 static int run_all(const driver_options *options)
 {
-    driver_json *json = NULL;
-    int code = 0, reported = 0, write_code = 0;
-    if (options->profile == DRIVER_PROFILE_JSON) {
-        json = driver_json_create();
-        if (!json) {
+    const fmo_ranks *ranks = options->fock.ranks;
+    const bool dealt = options->batch && ranks && options->dataset_num > 1;
+    const bool prints = !ranks || ranks->rank == 0;
+    sink to = {stdout, stderr, NULL, 0};
+    int code = 0, write_code = 0;
+    if (options->profile == DRIVER_PROFILE_JSON && prints) {
+        to.json = driver_json_create();
+        if (!to.json) {
             print_error(NULL, "no memory for the profile");
             return fmo_status_exit_code(FMO_ERR_MEMORY);
         }
     }
     if (options->batch) {
-        code = run_batch(options, json, &reported);
-        write_code = flush_stdout();
+        code = options->scf ? run_scf_batch(options, &to)
+               : dealt      ? run_deal(options, ranks, &to)
+                            : run_batch(options, &to);
+        write_code = prints ? flush_stdout() : 0;
     }
     for (int i = 0; i < options->dataset_num && write_code == 0 && !options->batch; i++) {
-        if (reported > 0 && !json && !options->quiet) fputs("\n", stdout);
-        code = worse(code, run_one(options, options->datasets[i], json, &reported));
+        separate(options, &to);
+        code = worse(code, run_one(options, options->datasets[i], &to));
         write_code = flush_stdout();
     }
     /* With nothing to report, stdout stays empty here too. */
-    if (json && reported > 0) {
+    if (to.json && to.reported > 0) {
         fmo_error err = {FMO_OK, ""};
-        if (driver_json_write(json, stdout, &err) != FMO_OK) {
+        if (driver_json_write(to.json, stdout, &err) != FMO_OK) {
             print_error(NULL, err.message);
             code = worse(code, fmo_status_exit_code(err.status));
         }
         write_code = flush_stdout();
     }
-    driver_json_destroy(json);
+    driver_json_destroy(to.json);
     return worse(code, write_code);
+}
+
+/* Fragments' system and iterations, for people. */
+static void print_system(const fmo_fragment_system *system, const char *basis, void *user)
+{
+    driver_report_system(user, system, basis, stdout);
+    fflush(stdout);
+}
+static void print_iteration(const fmo_fragment_iteration *iteration, void *user)
+{
+    (void)user;
+    driver_report_iteration(iteration, stdout);
+    fflush(stdout);
+}
+
+/* FMO2 of one system: reported, or into the list of a JSON document. */
+static int run_system(const driver_options *options, const char *path, json_t *systems)
+{
+    driver_fragments run;
+    fmo_error err = {FMO_OK, ""};
+    const driver_fragment_watch watch = {print_system, print_iteration, (void *)options};
+    const int watched = !systems && !options->quiet;
+    const fmo_status status =
+        driver_run_fragments(options, path, watched ? &watch : NULL, &run, &err);
+    json_t *entry = NULL;
+    if (status != FMO_OK) {
+        fmo_error_set(&err, status, "%s", fmo_status_text(status));
+        print_error(path, err.message);
+    }
+    if (systems && status == FMO_OK) entry = driver_fragments_json(options, &run);
+    if (systems && status != FMO_OK)
+        entry =
+            json_pack("{s:o, s:{s:o, s:i}}", "system", driver_json_text(path), "error", "message",
+                      driver_json_text(err.message), "exit_code", fmo_status_exit_code(status));
+    if (!systems && status == FMO_OK) driver_report_fragments(options, &run, stdout);
+    driver_fragments_free(&run);
+    if (systems && json_array_append_new(systems, entry) != 0) {
+        print_error(path, "no memory for the profile");
+        return fmo_status_exit_code(FMO_ERR_MEMORY);
+    }
+    return status == FMO_OK ? 0 : fmo_status_exit_code(status);
+}
+
+static int run_systems(const driver_options *options)
+{
+    json_t *root = NULL, *systems = NULL;
+    int code = 0;
+    if (options->profile == DRIVER_PROFILE_JSON) {
+        root = driver_json_head("fmo-fragments", 1);
+        systems = json_array();
+        if (!root || json_object_set(root, "systems", systems) != 0) {
+            print_error(NULL, "no memory for the profile");
+            code = fmo_status_exit_code(FMO_ERR_MEMORY);
+        }
+    }
+    for (int i = 0; i < options->dataset_num && code != fmo_status_exit_code(FMO_ERR_MEMORY); i++) {
+        if (i > 0 && !systems && !options->quiet) fputs("\n", stdout);
+        code = worse(code, run_system(options, options->datasets[i], systems));
+        code = worse(code, flush_stdout());
+    }
+    char *document =
+        systems ? driver_json_document(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    if (document) puts(document);
+    free(document);
+    json_decref(systems);
+    json_decref(root);
+    return worse(code, flush_stdout());
+}
+
+/* Several ranks: data sets of a batch are dealt out; everything else rank 0 does, and the others
+ * help it with its builds. */
+static int run_ranks(driver_options *options, driver_ranks *ranks)
+{
+    const fmo_ranks *net = &ranks->net;
+    fmo_error err = {FMO_OK, ""};
+    int code = 0;
+    if (options->fragments || (options->batch && options->scf)) {
+        if (net->rank == 0)
+            print_error(NULL, options->fragments
+                                  ? "--fmo under mpirun is not there yet: start one process, which "
+                                    "uses all cores"
+                                  : "--scf --batch under mpirun is not there yet: start one "
+                                    "process, which uses all cores");
+        driver_ranks_close(ranks);
+        return fmo_status_exit_code(FMO_ERR_ARGUMENT);
+    }
+    driver_ranks_divide(ranks, options);
+    if (options->batch && options->dataset_num > 1) {
+        code = run_all(options);
+    } else if (net->rank == 0) {
+        code = run_all(options);
+        fmo_fock_dismiss(net);
+    } else if (fmo_fock_serve(&ranks->net, &options->fock, &err) != FMO_OK) {
+        code = fmo_status_exit_code(err.status);
+        net->abort(net->user, code); /* rank 0 has seen the fault, too, and says so */
+    }
+    driver_ranks_close(ranks);
+    return code;
 }
 
 int main(int argc, char **argv)
 {
     driver_options options;
+    driver_ranks ranks;
     fmo_error err = {FMO_OK, ""};
+    const bool first = driver_ranks_number() == 0; /* says what all ranks would say */
 
     reserve_standard_streams();
     driver_interrupt_init();
@@ -212,18 +480,24 @@ int main(int argc, char **argv)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 
     if (driver_options_parse(argc, argv, &options, &err) != FMO_OK) {
-        print_error(NULL, err.message);
+        if (first) print_error(NULL, err.message);
         return fmo_status_exit_code(err.status);
     }
     switch (options.action) {
     case DRIVER_HELP:
-        driver_options_help(stdout);
+        if (first) driver_options_help(stdout);
         return flush_stdout();
     case DRIVER_VERSION:
-        printf("fmo-driver %s\n", FMO_VERSION_STRING);
+        if (first) printf("fmo-driver %s\n", FMO_VERSION_STRING);
         return flush_stdout();
     case DRIVER_RUN:
         break;
     }
-    return run_all(&options);
+    if (driver_ranks_open(&ranks, &err) != FMO_OK) {
+        if (first) print_error(NULL, err.message);
+        return fmo_status_exit_code(err.status);
+    }
+    return ranks.net.size > 1  ? run_ranks(&options, &ranks)
+           : options.fragments ? run_systems(&options)
+                               : run_all(&options);
 }

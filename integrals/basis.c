@@ -173,22 +173,73 @@ static fmo_basis *basis_alloc(int nucleus_num, int shell_num, int prim_num, int 
     return NULL;
 }
 
-fmo_basis *fmo_basis_copy(const fmo_basis *from)
+enum { BASIS_ARRAYS = 7 };
+typedef struct basis_array {
+    void *at;
+    size_t bytes;
+} basis_array;
+
+/* All arrays of a basis. */
+static void arrays_of(const fmo_basis *b, basis_array array[BASIS_ARRAYS])
 {
-    fmo_basis *b = basis_alloc(from->nucleus_num, from->shell_num, from->prim_num, from->ao_num);
-    if (!b) return NULL;
     const size_t nuclei = (size_t)b->nucleus_num, shells = (size_t)b->shell_num;
     const size_t prims = (size_t)b->prim_num, aos = (size_t)b->ao_num;
+    const basis_array all[BASIS_ARRAYS] = {{b->charge, nuclei * sizeof *b->charge},
+                                           {b->coord, 3 * nuclei * sizeof *b->coord},
+                                           {b->shell, shells * sizeof *b->shell},
+                                           {b->exponent, prims * sizeof *b->exponent},
+                                           {b->coefficient, prims * sizeof *b->coefficient},
+                                           {b->ao_caller, aos * sizeof *b->ao_caller},
+                                           {b->ao_factor, aos * sizeof *b->ao_factor}};
+    memcpy(array, all, sizeof all);
+}
+
+/* What the sizes of arrays do not say. */
+static void copy_counts(fmo_basis *b, const fmo_basis *from)
+{
     b->function_num = from->function_num;
     b->cartesian = from->cartesian;
     memcpy(b->shell_num_l, from->shell_num_l, sizeof b->shell_num_l);
-    memcpy(b->charge, from->charge, nuclei * sizeof *b->charge);
-    memcpy(b->coord, from->coord, 3 * nuclei * sizeof *b->coord);
-    memcpy(b->shell, from->shell, shells * sizeof *b->shell);
-    memcpy(b->exponent, from->exponent, prims * sizeof *b->exponent);
-    memcpy(b->coefficient, from->coefficient, prims * sizeof *b->coefficient);
-    memcpy(b->ao_caller, from->ao_caller, aos * sizeof *b->ao_caller);
-    memcpy(b->ao_factor, from->ao_factor, aos * sizeof *b->ao_factor);
+}
+
+fmo_basis *fmo_basis_copy(const fmo_basis *from)
+{
+    basis_array to_array[BASIS_ARRAYS], from_array[BASIS_ARRAYS];
+    fmo_basis *b = basis_alloc(from->nucleus_num, from->shell_num, from->prim_num, from->ao_num);
+    if (!b) return NULL;
+    copy_counts(b, from);
+    arrays_of(b, to_array);
+    arrays_of(from, from_array);
+    for (int a = 0; a < BASIS_ARRAYS; a++)
+        memcpy(to_array[a].at, from_array[a].at, to_array[a].bytes);
+    return b;
+}
+
+size_t fmo_basis_pack(const fmo_basis *basis, void *bytes)
+{
+    basis_array array[BASIS_ARRAYS];
+    char *to = bytes;
+    size_t size = sizeof *basis;
+    arrays_of(basis, array);
+    if (to) memcpy(to, basis, sizeof *basis); /* of its pointers nobody reads anything */
+    for (int a = 0; a < BASIS_ARRAYS; size += array[a++].bytes)
+        if (to) memcpy(to + size, array[a].at, array[a].bytes);
+    return size;
+}
+
+fmo_basis *fmo_basis_unpack(const void *bytes)
+{
+    basis_array array[BASIS_ARRAYS];
+    fmo_basis head;
+    const char *from = bytes;
+    memcpy(&head, from, sizeof head);
+    fmo_basis *b = basis_alloc(head.nucleus_num, head.shell_num, head.prim_num, head.ao_num);
+    if (!b) return NULL;
+    copy_counts(b, &head);
+    arrays_of(b, array);
+    from += sizeof head;
+    for (int a = 0; a < BASIS_ARRAYS; from += array[a++].bytes)
+        memcpy(array[a].at, from, array[a].bytes);
     return b;
 }
 
@@ -367,23 +418,28 @@ static int next_shell(const fmo_basis *b, int nucleus, int s)
     return s;
 }
 
-int fmo_basis_nuclei_equal(const fmo_basis *basis, int a, int b)
+int fmo_basis_atoms_equal(const fmo_basis *basis, int a, const fmo_basis *other, int b)
 {
-    if (!basis || a < 0 || b < 0 || a >= basis->nucleus_num || b >= basis->nucleus_num ||
-        basis->charge[a] != basis->charge[b])
+    if (!basis || !other || a < 0 || b < 0 || a >= basis->nucleus_num || b >= other->nucleus_num ||
+        basis->charge[a] != other->charge[b])
         return 0;
-    int s = next_shell(basis, a, 0), t = next_shell(basis, b, 0);
-    for (; s < basis->shell_num && t < basis->shell_num;
-         s = next_shell(basis, a, s + 1), t = next_shell(basis, b, t + 1)) {
-        const fmo_shell *x = &basis->shell[s], *y = &basis->shell[t];
+    int s = next_shell(basis, a, 0), t = next_shell(other, b, 0);
+    for (; s < basis->shell_num && t < other->shell_num;
+         s = next_shell(basis, a, s + 1), t = next_shell(other, b, t + 1)) {
+        const fmo_shell *x = &basis->shell[s], *y = &other->shell[t];
         if (x->ang_mom != y->ang_mom || x->prim_num != y->prim_num) return 0;
         const size_t size = (size_t)x->prim_num * sizeof(double);
-        if (memcmp(basis->exponent + x->prim_begin, basis->exponent + y->prim_begin, size) != 0 ||
-            memcmp(basis->coefficient + x->prim_begin, basis->coefficient + y->prim_begin, size) !=
+        if (memcmp(basis->exponent + x->prim_begin, other->exponent + y->prim_begin, size) != 0 ||
+            memcmp(basis->coefficient + x->prim_begin, other->coefficient + y->prim_begin, size) !=
                 0)
             return 0;
     }
-    return s == basis->shell_num && t == basis->shell_num;
+    return s == basis->shell_num && t == other->shell_num;
+}
+
+int fmo_basis_nuclei_equal(const fmo_basis *basis, int a, int b)
+{
+    return fmo_basis_atoms_equal(basis, a, basis, b);
 }
 
 fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom, int *ao,

@@ -62,6 +62,9 @@ FMO_API double fmo_basis_nucleus_charge(const fmo_basis *basis, int nucleus);
  *  place). @return 1 or 0 */
 FMO_API int fmo_basis_nuclei_equal(const fmo_basis *basis, int a, int b);
 
+/** The same of nucleus a of one basis and nucleus b of another. @return 1 or 0 */
+FMO_API int fmo_basis_atoms_equal(const fmo_basis *basis, int a, const fmo_basis *other, int b);
+
 /** One nucleus with its shells as a basis of its own. Its functions come shell by shell, s before
  *  p before d, in the order of ao_component, with a factor of 1: function ao[i] of `basis` is
  * factor[i] times its function i, but for rounding.

@@ -49,6 +49,12 @@ static inline int fmo_basis_shell_begin(const fmo_basis *basis, int ang_mom)
 /* A new basis with the same content, or NULL without memory. */
 fmo_basis *fmo_basis_copy(const fmo_basis *from);
 
+/* A basis as bytes, for another process of the same build, and back: the same to the last bit.
+ * @param[out] bytes  or NULL: how many there are
+ * @return how many; NULL without memory */
+size_t fmo_basis_pack(const fmo_basis *basis, void *bytes);
+fmo_basis *fmo_basis_unpack(const void *bytes);
+
 /* Is every function of the caller's a factor times an internal one? */
 static inline int fmo_basis_one_to_one(const fmo_basis *basis)
 {

@@ -9,9 +9,12 @@ fmo_test(accumulate_weight STATIC SOURCES accumulate_weight.c LABELS unit)
 fmo_test(accumulate_work STATIC SOURCES accumulate_work.c LABELS unit)
 fmo_test(accumulate_terms SOURCES accumulate_terms.c LABELS unit)
 if(FMO_SANITIZE) # ten times as slow there
-    set_tests_properties(accumulate_terms PROPERTIES ENVIRONMENT FMO_TEST_SMALL=1 TIMEOUT 900)
+    set_tests_properties(accumulate_terms PROPERTIES ENVIRONMENT FMO_TEST_SMALL=1 TIMEOUT 1800)
 endif()
 fmo_test(accumulate_batch SOURCES accumulate_batch.c LABELS unit)
+fmo_test(accumulate_ranks SOURCES accumulate_ranks.c LIBS Threads::Threads LABELS unit)
+set_tests_properties(accumulate_ranks PROPERTIES ENVIRONMENT
+                     "OMP_WAIT_POLICY=passive$<$<BOOL:${FMO_SANITIZE}>:;FMO_TEST_SMALL=1>")
 fmo_test(accumulate_threads SOURCES accumulate_threads.c LIBS OpenMP::OpenMP_C LABELS unit)
 fmo_test(accumulate_accuracy STATIC SOURCES accumulate_accuracy.c LABELS unit data)
 if(NOT FMO_SANITIZE) # it replaces malloc, as the sanitizers do, in its own program
@@ -20,7 +23,7 @@ endif()
 # More threads than there can be: by options, by limits of the system, by the environment.
 fmo_test(limits SOURCES limits.c LIBS OpenMP::OpenMP_C LABELS unit)
 add_test(NAME limits_environment COMMAND limits)
-set_tests_properties(limits limits_environment PROPERTIES TIMEOUT 300 LABELS unit)
+set_tests_properties(limits limits_environment PROPERTIES TIMEOUT 1200 LABELS unit)
 set_tests_properties(limits PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)
 set_tests_properties(limits_environment PROPERTIES ENVIRONMENT
     "OMP_WAIT_POLICY=passive;OMP_NUM_THREADS=99999999;OPENBLAS_NUM_THREADS=99999999")

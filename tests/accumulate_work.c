@@ -46,6 +46,36 @@ static void check_lists(const fmo_work_size *size, int shares)
     fmo_work_free(&all);
 }
 
+/* Pieces: every bra of every class once, as many as asked for or a few more, the heaviest first and
+ * none much heavier than the mean. */
+static void check_pieces(const fmo_work_size *size, int pieces)
+{
+    static int seen[FMO_ERI_CLASS_COUNT][BRAS_MAX];
+    fmo_error err = {FMO_OK, ""};
+    fmo_work all, cut;
+    memset(seen, 0, sizeof seen);
+    CHECK(fmo_work_all(size, &all, &err) == FMO_OK, "%s", err.message);
+    CHECK(fmo_work_cut(&all, size, pieces, &cut, &err) == FMO_OK, "%s", err.message);
+    CHECK(cut.num <= all.num + pieces, "%d pieces of %d wanted", cut.num, pieces);
+    for (int n = 0; n < cut.num; n++) {
+        const fmo_task *t = &cut.task[n];
+        for (int b = t->bra_begin; b < t->bra_end; b++) seen[t->eri_class][b]++;
+        CHECK(n == 0 || t->weight <= cut.task[n - 1].weight, "piece %d is heavier", n);
+        CHECK(t->bra_end - t->bra_begin < 2 || t->weight <= 3.0 * fmo_work_weight(&all) / pieces,
+              "piece %d of %d weighs %g of %g", n, pieces, t->weight, fmo_work_weight(&all));
+    }
+    const double weight = fmo_work_weight(&all);
+    CHECK(fabs(fmo_work_weight(&cut) - weight) <= 1e-12 * weight, "%d pieces", pieces);
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        const int bras = size[fmo_eri_class_bra(c)].pairs, kets = size[fmo_eri_class_ket(c)].pairs;
+        for (int b = 0; b < BRAS_MAX; b++)
+            CHECK(seen[c][b] == (kets && b < bras), "class %d, bra %d of %d: in %d pieces", c, b,
+                  bras, seen[c][b]);
+    }
+    fmo_work_free(&cut);
+    fmo_work_free(&all);
+}
+
 int main(void)
 {
     unsigned long long seed = 815;
@@ -57,6 +87,7 @@ int main(void)
                 size[p].prims = 3.0 * size[p].pairs;
             }
             check_lists(size, shares);
+            check_pieces(size, shares);
         }
     work_check_shares(FMO_MODE_CPU, FMO_SCATTER_AUTO, FMO_INTEGRALS_DIRECT, 8, 1e-11, &seed);
     work_check_shares(FMO_MODE_CPU, FMO_SCATTER_FIXED, FMO_INTEGRALS_DIRECT, 5, 1e-11, &seed);

@@ -3,9 +3,11 @@
  * compare with the headers. */
 #include <fmo/basis_set.h>
 #include <fmo/fock.h>
+#include <fmo/fragment.h>
 #include <fmo/gmpi_net.h>
 #ifdef FMO_TEST_MPI
 #include <fmo/gmpi_mpi.h>
+#include <fmo/ranks_mpi.h>
 #endif
 #include <fmo/molecule.h>
 #include <fmo/one_electron.h>
@@ -83,6 +85,8 @@ static void check_basis(const fmo_basis *basis)
     FINE(fmo_basis_prim_num, "basis", fmo_basis_prim_num(NULL) == 0);
     FINE(fmo_basis_nucleus_charge, "basis", isnan(fmo_basis_nucleus_charge(NULL, 0)));
     FINE(fmo_basis_nuclei_equal, "basis", !fmo_basis_nuclei_equal(NULL, 0, 0));
+    FINE(fmo_basis_atoms_equal, "basis", !fmo_basis_atoms_equal(NULL, 0, basis, 0));
+    FINE(fmo_basis_atoms_equal, "other", !fmo_basis_atoms_equal(basis, 0, NULL, 0));
     FINE(fmo_basis_nuclear_repulsion, "basis", fmo_basis_nuclear_repulsion(NULL) == 0.0);
     FINE(fmo_basis_destroy, "basis", (fmo_basis_destroy(NULL), 1));
     REFUSED(fmo_basis_atom, "basis", NULL, 0, &made, ao, S, &err);
@@ -279,6 +283,9 @@ static void check_scf(const fmo_basis *basis)
     CHECK(!result, "a result of NULL");
     input = (fmo_scf_input){.basis = basis, .electron_num = 3}; /* odd: the defaults come before */
     FINE(fmo_scf_run, "options", fmo_scf_run(&input, NULL, &result, NULL) == FMO_ERR_INPUT);
+    REFUSED(fmo_scf_run_batch, "jobs", NULL, 1, NULL, &err);
+    fmo_scf_job job = {.input = input};
+    FINE(fmo_scf_run_batch, "options", fmo_scf_run_batch(&job, 1, NULL, NULL) == FMO_ERR_INPUT);
     FINE(fmo_scf_options_init, "options", (fmo_scf_options_init(NULL), 1));
     FINE(fmo_scf_result_destroy, "result", (fmo_scf_result_destroy(NULL), 1));
     REFUSED(fmo_scf_atomic_densities, "basis", NULL, D, &err);
@@ -327,6 +334,12 @@ static void check_io(void)
     REFUSED(fmo_molecule_read_xyz, "path", NULL, &read, &err);
     REFUSED(fmo_molecule_read_xyz, "molecule", "x.xyz", NULL, &err);
     FINE(fmo_molecule_destroy, "molecule", (fmo_molecule_destroy(NULL), 1));
+    fmo_xyz *xyz = NULL;
+    REFUSED(fmo_xyz_open, "path", NULL, &xyz, &err);
+    REFUSED(fmo_xyz_open, "xyz", "x.xyz", NULL, &err);
+    REFUSED(fmo_xyz_next, "xyz", NULL, &read, &err);
+    FINE(fmo_xyz_next, "molecule", fmo_xyz_next(NULL, NULL, NULL) == FMO_ERR_ARGUMENT);
+    FINE(fmo_xyz_close, "xyz", (fmo_xyz_close(NULL), 1));
     REFUSED(fmo_basis_set_read, "name_or_path", NULL, &set, &err);
     REFUSED(fmo_basis_set_read, "set", "sto-3g", NULL, &err);
     FINE(fmo_basis_set_destroy, "set", (fmo_basis_set_destroy(NULL), 1));
@@ -360,6 +373,23 @@ static void check_io(void)
     REFUSED(fmo_result_write, "result", "/nowhere/x.h5", dataset, NULL, &err);
     FINE(fmo_result_write, "dataset",
          fmo_result_write("/nowhere/x.h5", NULL, &result, NULL) == FMO_ERR_OUTPUT);
+    fmo_molecules_file *many = NULL;
+    const fmo_molecule_result molecule_result = {.input = "x", .status = "converged"};
+    const fmo_molecule_result nameless = {.status = "converged"}, mute = {.input = "x"};
+    REFUSED(fmo_molecules_file_create, "mode", NULL, 0.0, &many, &err);
+    REFUSED(fmo_molecules_file_create, "file", "cpu", 0.0, NULL, &err);
+    CHECK(fmo_molecules_file_create("cpu", 0.0, &many, NULL) == FMO_OK, "a file of molecules");
+    REFUSED(fmo_molecules_file_add, "file", NULL, NULL, &molecule_result, &err);
+    REFUSED(fmo_molecules_file_add, "molecule", many, NULL, NULL, &err);
+    REFUSED(fmo_molecules_file_add, "molecule->input", many, NULL, &nameless, &err);
+    REFUSED(fmo_molecules_file_add, "molecule->status", many, NULL, &mute, &err);
+    FINE(fmo_molecules_file_add, "dataset",
+         fmo_molecules_file_add(many, NULL, &molecule_result, NULL) == FMO_OK);
+    REFUSED(fmo_molecules_file_write, "file", NULL, "/nowhere/x.h5", &err);
+    REFUSED(fmo_molecules_file_write, "path", many, NULL, &err);
+    CHECK(fmo_molecules_file_write(many, "/nowhere/x.h5", NULL) == FMO_ERR_OUTPUT, "nowhere");
+    FINE(fmo_molecules_file_destroy, "file", (fmo_molecules_file_destroy(NULL), 1));
+    fmo_molecules_file_destroy(many);
     REFUSED(fmo_wavefunction_write_trexio, "path", NULL, dataset, &wave, &err);
     REFUSED(fmo_wavefunction_write_trexio, "dataset", "/nowhere/x", NULL, &wave, &err);
     REFUSED(fmo_wavefunction_write_trexio, "wavefunction", "/nowhere/x", dataset, NULL, &err);
@@ -400,11 +430,62 @@ static void check_comm(void)
     FINE(fmo_gmpi_channel_create, "channel",
          fmo_gmpi_channel_create(NULL, 0, 1, 8, NULL, NULL) == FMO_ERR_ARGUMENT);
     REFUSED(fmo_gmpi_check, "group", NULL, &err);
+    fmo_ranks ranks = {.size = 1};
+    REFUSED(fmo_ranks_agree, "ranks", NULL, FMO_OK, &err);
+    REFUSED(fmo_fock_serve, "ranks", NULL, NULL, &err);
+    FINE(fmo_fock_serve, "own", fmo_fock_serve(&ranks, NULL, NULL) == FMO_ERR_ARGUMENT);
+    FINE(fmo_fock_dismiss, "ranks", (fmo_fock_dismiss(NULL), 1));
 #ifdef FMO_TEST_MPI
     REFUSED(fmo_gmpi_net_mpi, "net", NULL, &err);
+    REFUSED(fmo_ranks_mpi, "ranks", NULL, &err);
     REFUSED(fmo_gmpi_create_mpi, "options", NULL, &group, &err);
     REFUSED(fmo_gmpi_create_mpi, "group", &o, NULL, &err);
 #endif
+}
+
+static void check_fragments(void)
+{
+    int number[1] = {1}, fragment[1] = {0}, charge[1] = {0};
+    double coord[3] = {0.0, 0.0, 0.0};
+    fmo_fragment_system one = {.atom_num = 1,
+                               .number = number,
+                               .coord = coord,
+                               .fragment = fragment,
+                               .fragment_num = 1,
+                               .charge = charge};
+    fmo_fragment_system *read = NULL;
+    fmo_fragment_result *result = NULL;
+    fmo_basis_set *set = NULL;
+    fmo_hybrids *hybrids = NULL;
+    const fmo_result_array array = {.name = "x", .rank = 0, .real = coord};
+    REFUSED(fmo_fragment_system_read, "path", NULL, &read, &err);
+    REFUSED(fmo_fragment_system_read, "system", "none", NULL, &err);
+    FINE(fmo_fragment_system_destroy, "system", (fmo_fragment_system_destroy(NULL), 1));
+    REFUSED(fmo_fragment_system_check, "system", NULL, &err);
+    FINE(fmo_fragment_electron_num, "system", fmo_fragment_electron_num(NULL, 0) == -1);
+    REFUSED(fmo_hybrids_read, "basis", NULL, NULL, 6, &hybrids, &err);
+    REFUSED(fmo_hybrids_read, "hybrids", NULL, "sto-3g", 6, NULL, &err);
+    FINE(fmo_hybrids_read, "path", fmo_hybrids_read(NULL, "sto-3g", 6, &hybrids, NULL) == FMO_OK);
+    fmo_hybrids_destroy(hybrids);
+    FINE(fmo_hybrids_destroy, "hybrids", (fmo_hybrids_destroy(NULL), 1));
+    CHECK(listing || fmo_basis_set_read("sto-3g", &set, NULL) == FMO_OK, "sto-3g");
+    REFUSED(fmo_fragment_run, "system", NULL, set, NULL, &result, &err);
+    REFUSED(fmo_fragment_run, "set", &one, NULL, NULL, &result, &err);
+    REFUSED(fmo_fragment_run, "result", &one, set, NULL, NULL, &err);
+    /* One electron is refused later than NULL would be. */
+    FINE(fmo_fragment_run, "options",
+         fmo_fragment_run(&one, set, NULL, &result, NULL) == FMO_ERR_INPUT && !result);
+    FINE(fmo_fragment_options_init, "options", (fmo_fragment_options_init(NULL), 1));
+    FINE(fmo_fragment_result_destroy, "result", (fmo_fragment_result_destroy(NULL), 1));
+    REFUSED(fmo_result_write_arrays, "path", NULL, NULL, NULL, NULL, NULL, &array, 1, &err);
+    REFUSED(fmo_result_write_arrays, "arrays", "/none/x", NULL, NULL, NULL, NULL, NULL, 1, &err);
+    const int taken = listing || fmo_result_write_arrays("/none/x", NULL, NULL, NULL, NULL, &array,
+                                                         1, NULL) == FMO_ERR_OUTPUT;
+    FINE(fmo_result_write_arrays, "input", taken);
+    FINE(fmo_result_write_arrays, "sha256", taken);
+    FINE(fmo_result_write_arrays, "basis", taken);
+    FINE(fmo_result_write_arrays, "mode", taken);
+    fmo_basis_set_destroy(set);
 }
 
 int main(int argc, char **argv)
@@ -417,6 +498,7 @@ int main(int argc, char **argv)
     check_fock(basis);
     check_scf(basis);
     check_io();
+    check_fragments();
     check_comm();
     if (!listing) check_overlaps(basis);
     fmo_basis_destroy(basis);

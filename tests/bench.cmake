@@ -13,7 +13,7 @@ foreach(part Usage Compare Cpu Edges Bounded Json Plot Builds Messages BuildsGpu
     string(TOLOWER bench_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/bench_cli.py
                                   --verbose ${part})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 ENVIRONMENT
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 SKIP_RETURN_CODE 77 ENVIRONMENT
         "FMO_BENCH=$<TARGET_FILE:fmo-bench>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endforeach()
 set_tests_properties(bench_gpu bench_buildsgpu PROPERTIES LABELS gpu RESOURCE_LOCK gpu)

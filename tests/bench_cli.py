@@ -17,7 +17,7 @@ BENCH = os.environ.get("FMO_BENCH", "build/bin/fmo-bench")
 SOURCE = os.environ.get("FMO_SOURCE", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DATASET = os.path.join(SOURCE, "datasets", "h2o8_sto-3g.h5")
 EXPERIMENTS = ["histogram", "himeno", "reduction", "strip", "interchange", "kmeans", "median"]
-BUILDS = ["fock", "growth"]
+BUILDS = ["fock", "growth", "scf"]
 
 # Sizes around the constants of the code: warps, blocks, items in flight, tiles.
 SMALL = {
@@ -32,7 +32,7 @@ SMALL = {
 QUICK = ["--seconds", "0.02", "--repeat", "2", "--threads", "2"]
 
 
-def bench(*arguments, timeout=300):
+def bench(*arguments, timeout=1500):
     return subprocess.run([BENCH, *arguments], capture_output=True, text=True, timeout=timeout)
 
 
@@ -241,6 +241,20 @@ class Builds(Case):
             items = [c["items"] for c in document["results"] if c["table"] == table]
             self.assertEqual(items, sorted(items))
 
+    def test_scf(self):
+        """Molecules in one call and one by one, energies against each other; no PySCF where there is none."""
+        document, text = self.results("scf", "--systems", "water001", "--fragments", "3", "--python", "false",
+                                      "--mode", self.MODE)
+        cells = {cell["row"]: cell for cell in document["results"]}
+        self.assertEqual(list(cells), [f"water001/6-31G, {way}" for way in ("batch", "one by one", "PySCF")])
+        batch, alone, pyscf = cells.values()
+        self.assertIn("no PySCF", pyscf["left_out"])
+        for cell in (batch, alone):
+            self.assertEqual((cell["items"], cell["unit"], cell["method"]), (3, "molecules", self.MODE))
+            self.assertGreater(cell["rate"], 0.0)
+        self.assertEqual((alone["check"]["status"], alone["check"]["bound"]), ("pass", 1e-9))
+        self.assertRegex(text, r"(?m)^  water001/6-31G +\w+ +batch +3 +3 ")
+
     def test_a_loose_cutoff_shows(self):
         """Errors are measured, not assumed: at 1e-4 they are large, and more than at 1e-10."""
         path = os.path.join(SOURCE, "datasets", "xyz", "water008.xyz")
@@ -314,7 +328,7 @@ class Plot(Case):
                 packed.write(file.read())
             for name, options, suffix in ((path, [], ".svg"), (path + ".gz", ["--format", "png"], ".png")):
                 run = subprocess.run([sys.executable, os.path.join(SOURCE, "driver", "bench", "plot.py"), name,
-                                      "--output", folder, *options], capture_output=True, text=True, timeout=300)
+                                      "--output", folder, *options], capture_output=True, text=True, timeout=1500)
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertTrue([f for f in os.listdir(folder) if f.endswith(suffix)])
 
@@ -327,7 +341,7 @@ class Plot(Case):
                 run = bench(*arguments, "--mode", "cpu", *QUICK, "--json", path)
                 self.assertEqual(run.returncode, 0, run.stderr)
                 run = subprocess.run([sys.executable, os.path.join(SOURCE, "driver", "bench", "plot.py"), path,
-                                      "--output", folder], capture_output=True, text=True, timeout=300)
+                                      "--output", folder], capture_output=True, text=True, timeout=1500)
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertEqual(len([f for f in os.listdir(folder) if f.endswith(".svg")]), 1)
 
@@ -360,7 +374,7 @@ class Messages(Case):
                            OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_vader_single_copy_mechanism="none")
         for processes, code in ((2, 0), (3, 2)):
             run = subprocess.run([mpirun, "-np", str(processes), BENCH, "pingpong", "--where", "cpu", "--bytes",
-                                  "4,70000", "--repeat", "1"], capture_output=True, text=True, timeout=120,
+                                  "4,70000", "--repeat", "1"], capture_output=True, text=True, timeout=600,
                                  env=environment, stdin=subprocess.DEVNULL)
             self.assertEqual(run.returncode, code, run.stderr)
             self.assertEqual(run.stdout.count("fmo-bench 0"), 1, run.stdout)

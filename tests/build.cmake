@@ -10,5 +10,5 @@ endif()
 add_test(NAME build_strategy COMMAND Python3::Interpreter
          ${CMAKE_CURRENT_SOURCE_DIR}/build_strategy.py ${PROJECT_SOURCE_DIR}
          ${CMAKE_BINARY_DIR}/tests/strategy ${CMAKE_COMMAND} ${nvcc})
-set_tests_properties(build_strategy PROPERTIES LABELS build SKIP_RETURN_CODE 77 TIMEOUT 900
+set_tests_properties(build_strategy PROPERTIES LABELS build SKIP_RETURN_CODE 77 TIMEOUT 1800
                      PROCESSORS 2 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)

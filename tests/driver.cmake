@@ -16,7 +16,7 @@ foreach(part Usage Report Modes Check Several Output Json BadInput Streams Termi
     string(TOLOWER driver_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/driver_cli.py
                                   --verbose ${part})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS driver ENVIRONMENT
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS driver ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};FMO_MAKE_BAD=$<$<TARGET_EXISTS:make-bad-file>:$<TARGET_FILE:make-bad-file>>;PYTHONDONTWRITEBYTECODE=1")
 endforeach()
 
@@ -28,7 +28,7 @@ foreach(part Replace Shown Doubts Interrupt)
     string(TOLOWER driver_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/driver_files.py
                                   --verbose ${part})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS driver ENVIRONMENT
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS driver ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_BENCH=$<TARGET_FILE:fmo-bench>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SIGNAL=$<TARGET_FILE:driver_signal>;FMO_SOURCE=${PROJECT_SOURCE_DIR};FMO_MAKE_BAD=$<TARGET_FILE:make-bad-file>;PYTHONDONTWRITEBYTECODE=1")
 endforeach()
 
@@ -37,7 +37,35 @@ foreach(part Batch BatchGpu)
     string(TOLOWER driver_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/driver_batch.py
                                   --verbose ${part})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS driver ENVIRONMENT
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 SKIP_RETURN_CODE 77 LABELS driver ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endforeach()
 set_tests_properties(driver_batchgpu PROPERTIES LABELS gpu RESOURCE_LOCK gpu)
+
+# Under mpirun, and a build without MPI that is started so: the same sources, without its library.
+set(parts NoMpi)
+set(mpiexec "")
+set(no_mpi $<TARGET_FILE:fmo-driver>)
+add_library(driver_fate MODULE driver_fate.c)
+target_link_libraries(driver_fate PRIVATE fmo_warnings ${CMAKE_DL_LIBS})
+set_target_properties(driver_fate PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+if(FMO_WITH_MPI)
+    get_target_property(sources fmo-driver SOURCES)
+    list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/driver/)
+    add_executable(driver_no_mpi ${sources})
+    target_include_directories(driver_no_mpi PRIVATE ${HDF5_INCLUDE_DIRS})
+    target_link_libraries(driver_no_mpi PRIVATE fmo_cli fmo::scf ${HDF5_C_LIBRARIES} OpenMP::OpenMP_C)
+    set_target_properties(driver_no_mpi PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    set(no_mpi $<TARGET_FILE:driver_no_mpi>)
+    if(NOT FMO_SANITIZE) # MPI's own leaks
+        set(mpiexec ${MPIEXEC_EXECUTABLE})
+        list(APPEND parts Results Failures)
+    endif()
+endif()
+foreach(part IN LISTS parts)
+    string(TOLOWER driver_ranks_${part} name)
+    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/driver_ranks.py
+                                  --verbose ${part})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600 RESOURCE_LOCK mpi LABELS "driver;mpi" ENVIRONMENT
+        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};FMO_MPIEXEC=${mpiexec};FMO_NO_MPI=${no_mpi};FMO_FATE=$<TARGET_FILE:driver_fate>;PYTHONDONTWRITEBYTECODE=1")
+endforeach()

@@ -40,22 +40,24 @@ SCATTERS = ["auto", "native", "warp-shared", "block-shared", "warp-shuffle", "wa
 OPTIONS = ["mode", "cutoff", "threads", "reduce", "scatter", "commit", "no-overlap", "memory", "repeat", "check", "output", "profile", "quiet",
            "help", "version"]
 
-# More than any unusable file may cost; a sanitizer build reserves shadow memory and is slower.
+# More than any unusable file may cost; a sanitizer build reserves shadow memory and is slower. Seconds are
+# those of the processors: a busy machine takes as many, however long it is at it.
 BAD_INPUT_SECONDS = 10.0
 BAD_INPUT_MEGABYTES = 1000
+PROGRESS_SECONDS = 1.0  # before them nothing is drawn (driver/cli/progress.c)
 
 
 class Result:
-    def __init__(self, code, out, err, seconds, megabytes):
+    def __init__(self, code, out, err, usage):
         self.code, self.out, self.err = code, out, err
-        self.seconds, self.megabytes = seconds, megabytes
+        self.seconds, self.megabytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
     def __str__(self):
         return f"exit {self.code}\nstdout: {self.out[:3000]}\nstderr: {self.err[:3000]}"
 
 
-def run(*arguments, program=None, timeout=300, stdout=None, cwd=None, environment=None):
-    """Run the driver (or another program); its output, exit code, time and peak memory."""
+def run(*arguments, program=None, timeout=1500, stdout=None, cwd=None, environment=None):
+    """Run the driver (or another program); its output, exit code, processor time and peak memory."""
     command = [program or DRIVER, *map(str, arguments)]
     env = dict(os.environ, **(environment or {}))
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -72,12 +74,11 @@ def run(*arguments, program=None, timeout=300, stdout=None, cwd=None, environmen
                 os.wait4(process.pid, 0)
                 raise AssertionError(f"{command} still runs after {timeout} s")
             time.sleep(0.002)
-        seconds = time.monotonic() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         err.seek(0)
         return Result(process.returncode, out.read().decode(errors="replace"),
-                      err.read().decode(errors="replace"), seconds, usage.ru_maxrss / 1024)
+                      err.read().decode(errors="replace"), usage)
 
 
 def h5(*arguments):
@@ -482,7 +483,7 @@ class Check(Case):
         self.assertRuns(run(SMALL, "--check")) # needs no build, says nothing
 
     def test_what_a_check_takes(self):
-        """As announced: memory exactly, time within a factor of thirty on any machine."""
+        """As announced: memory exactly, processor time within a factor of thirty on any machine."""
         bare = self.path("bare.h5")
         h5("delete", os.path.join(DATASETS, "h2s_hcl_6-31g.h5"), bare, "/fmo/coulomb", "/fmo/exchange", "/fmo/fock_2e")
         result = run(bare, "--check", "--mode", "cpu", "--threads", "1")
@@ -595,9 +596,9 @@ class Output(Case):
         os.symlink(copy, self.path("link.h5"))
         os.mkdir(self.path("folder"))
         os.mkfifo(self.path("fifo"))
-        cases = [(self.path("no/such/out.h5"), "No such file"), (self.path("folder"), "regular file"),
+        cases = [(self.path("no/such/out.h5"), "No such file"), (self.path("folder"), "is a directory; give"),
                  (copy, "data set itself"), (self.path("link.h5"), "data set itself"),
-                 (self.path("./copy.h5"), "data set itself"), ("/dev/null", "regular file"),
+                 (self.path("./copy.h5"), "data set itself"), ("/dev/null", "not a regular file; give"),
                  (self.path("fifo"), "regular file"), (self.path("new/"), "."),
                  ("/proc/out.h5", "."), (self.path("x" * 300), ".")]
         names = sorted(os.listdir(self.folder))
@@ -762,7 +763,7 @@ class BadInput(Case):
         out = self.path("result.h5")
         before = sorted(os.listdir(self.folder))
         for extra in ([], ["--check", "--output", out], ["--profile=json"]):
-            result = run(path, *extra, timeout=60)
+            result = run(path, *extra, timeout=600)
             self.assertFails(result, code, pattern, path)
             self.assertLess(result.seconds, BAD_INPUT_SECONDS)
             self.assertLess(result.megabytes, BAD_INPUT_MEGABYTES)
@@ -772,7 +773,7 @@ class BadInput(Case):
         self.refused(self.path("missing.h5"), "No such file")
         self.refused(self.path("missing/x.h5"), "No such file")
         self.refused(os.path.join(SMALL, "x.h5"), "Not a directory")
-        self.refused(self.folder, "directory")
+        self.refused(self.folder, "is a directory; .*convert-backend")
         self.refused("/dev/null", ".")
         self.refused("/dev/zero", ".")
         os.mkfifo(self.path("fifo"))
@@ -850,7 +851,7 @@ class BadInput(Case):
                 damaged[(state >> 33) % len(damaged)] = (state >> 20) & 255
             with open(path, "wb") as file:
                 file.write(damaged)
-            result = run(path, timeout=60)
+            result = run(path, timeout=600)
             self.assertLess(result.megabytes, BAD_INPUT_MEGABYTES)
             if result.code == 0:
                 self.assertRuns(result)
@@ -927,8 +928,14 @@ class Terminal(Case):
         self.assertEqual(self.left_on_screen(seen), "", repr(seen))
 
     def test_quick_builds_draw_nothing(self):
-        seen, code = self.on_terminal(SMALL, "--mode", "cpu")
-        self.assertEqual((seen, code), ("", 0))
+        for _ in range(20):
+            start = time.monotonic()
+            seen, code = self.on_terminal(SMALL, "--mode", "cpu")
+            self.assertEqual((self.left_on_screen(seen), code), ("", 0), repr(seen))
+            if time.monotonic() - start < PROGRESS_SECONDS:  # on a busy machine it may be right to draw
+                self.assertEqual(seen, "")
+                return
+        self.skipTest(f"this machine never has {PROGRESS_SECONDS} s for a small build")
 
     def test_quiet(self):
         seen, code = self.on_terminal(LARGE, "--mode", "cpu", "--threads", "1", "--cutoff", "0",
@@ -1022,6 +1029,7 @@ class Quickstart(Case):
 <testcase name="gpu_tests_not_built" status="notrun"><skipped message=""/></testcase>
 <testcase name="b" status="notrun"><skipped message=""/><system-out>no Python with PySCF</system-out></testcase>
 <testcase name="c" status="notrun"><skipped message=""/><system-out>?</system-out></testcase>
+<testcase name="d" status="notrun"><skipped message=""/><system-out>skipped: built without MPI</system-out></testcase>
 </testsuite>'''
 
     def test_says_what_was_skipped(self):
@@ -1044,9 +1052,10 @@ class Quickstart(Case):
                 "PATH": self.path("bin") + ":" + os.environ["PATH"], "FAKE_CODE": str(code)})
             self.assertEqual((result.code, result.err), (code, ""), str(result))
             end = result.out.split("tests ran\n")[1]
-            self.assertRegex(end, r"(?s)\A\n4 tests were skipped:\n  2: no Python with PySCF \(a, b\)\n     to run: [^\n]*pip "
+            self.assertRegex(end, r"(?s)\A\n5 tests were skipped:\n  2: no Python with PySCF \(a, b\)\n     to run: [^\n]*pip "
                                   r"install[^\n]*\n  1: no NVIDIA GPU[^\n]* \(gpu_tests_not_built\)\n     to run: FMO_REQUIRE_GPU=1 "
-                                  r"[^\n]*\n  1: for a reason of their own \(c\)\n     to run: ctest [^\n]*\n\Z")
+                                  r"[^\n]*\n  1: for a reason of their own \(c\)\n     to run: ctest [^\n]*\n  1: no MPI[^\n]* \(d\)\n     to run: "
+                                  r"\./quickstart packages mpi && \./quickstart test\n\Z")
 
     def test_package_list(self):
         result = run("packages", "everything", program=self.script)

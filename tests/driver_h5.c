@@ -3,11 +3,13 @@
  *   driver_h5 alter IN OUT FIELD INDEX DELTA    copy, then FIELD[INDEX] += DELTA (double field)
  *   driver_h5 scale IN OUT FACTOR FIELD...      copy, then FIELD *= FACTOR
  *   driver_h5 delete IN OUT FIELD...            copy without these fields
+ *   driver_h5 molecules FILE                    a line for each molecule of --scf --batch --output
  * Exit code 0: yes, done. */
 #define _GNU_SOURCE
 #include "check.h"
 #include "fmo/dataset.h"
 
+#include <stdbool.h>
 #include <hdf5.h>
 
 static double *read_matrix(hid_t file, const char *field, int nao)
@@ -144,6 +146,97 @@ static int delete_fields(const char *from, const char *to, char **fields)
     return check_summary();
 }
 
+/* ---- files of many molecules ----------------------------------------------------------------- */
+
+static void read_attribute(hid_t object, const char *name, hid_t type, void *value)
+{
+    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    CHECK(attribute >= 0 && H5Aread(attribute, type, value) >= 0, "attribute %s", name);
+    if (attribute >= 0) H5Aclose(attribute);
+}
+
+static void read_text(hid_t object, const char *name, char *text, size_t size)
+{
+    hid_t attribute = H5Aopen(object, name, H5P_DEFAULT), type = H5Aget_type(attribute);
+    CHECK(attribute >= 0 && H5Tget_size(type) < size, "attribute %s", name);
+    memset(text, 0, size);
+    if (attribute >= 0 && H5Tget_size(type) < size) H5Aread(attribute, type, text);
+    H5Tclose(type);
+    H5Aclose(attribute);
+}
+
+static void read_table(hid_t file, const char *name, hid_t type, long long count, void *values)
+{
+    hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
+    CHECK(H5Sget_simple_extent_npoints(space) == count, "%s: length", name);
+    CHECK(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "%s", name);
+    H5Sclose(space);
+    H5Dclose(set);
+}
+
+/* Orbitals that give the density, where both are there: D = 2 sum_i c_i c_i^T. */
+static const char *check_arrays(hid_t group, long long nao, long long mo, long long occupied)
+{
+    const bool orbitals = H5Lexists(group, "mo_coefficient", H5P_DEFAULT) > 0;
+    const bool density = H5Lexists(group, "density", H5P_DEFAULT) > 0;
+    CHECK(orbitals == (H5Lexists(group, "mo_energy", H5P_DEFAULT) > 0), "mo_energy");
+    if (orbitals && density) {
+        double *D = read_matrix(group, "density", (int)nao);
+        double *C = mo == nao ? read_matrix(group, "mo_coefficient", (int)nao) : NULL;
+        for (long long i = 0; D && C && i < nao * nao; i++) {
+            double sum = 0.0;
+            for (long long k = 0; k < occupied; k++)
+                sum += 2.0 * C[k * nao + i / nao] * C[k * nao + i % nao];
+            CHECK(fabs(sum - D[i]) < 1e-5, "density[%lld] = %g, of the orbitals %g", i, D[i], sum);
+        }
+        free(D);
+        free(C);
+    }
+    return orbitals && density ? "both" : orbitals ? "orbitals" : density ? "density" : "none";
+}
+
+static int print_molecules(const char *path)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), ours = -1;
+    CHECK(file >= 0, "%s cannot be opened", path);
+    if (file < 0) return check_summary();
+    long long count = 0;
+    ours = H5Gopen2(file, "/fmo", H5P_DEFAULT);
+    read_attribute(ours, "molecule_num", H5T_NATIVE_LLONG, &count);
+    double *energy = calloc((size_t)count, sizeof *energy);
+    int *converged = calloc((size_t)count, sizeof *converged);
+    int *cycles = calloc((size_t)count, sizeof *cycles);
+    read_table(file, "/summary/energy", H5T_NATIVE_DOUBLE, count, energy);
+    read_table(file, "/summary/converged", H5T_NATIVE_INT, count, converged);
+    read_table(file, "/summary/cycles", H5T_NATIVE_INT, count, cycles);
+    for (long long k = 0; k < count; k++) {
+        char name[64], status[512], input[512];
+        long long numbers[6];
+        static const char *const names[] = {"frame",  "converged", "cycles",
+                                            "ao_num", "mo_num",    "occupied_num"};
+        double E = 0.0;
+        snprintf(name, sizeof name, "/molecules/%lld", k);
+        hid_t group = H5Gopen2(file, name, H5P_DEFAULT);
+        CHECK(group >= 0, "%s is missing", name);
+        for (int n = 0; n < 6; n++) read_attribute(group, names[n], H5T_NATIVE_LLONG, &numbers[n]);
+        read_attribute(group, "energy", H5T_NATIVE_DOUBLE, &E);
+        read_text(group, "status", status, sizeof status);
+        read_text(group, "input", input, sizeof input);
+        CHECK(memcmp(&E, &energy[k], sizeof E) == 0 && numbers[1] == converged[k] &&
+                  numbers[2] == cycles[k],
+              "%s: other numbers in /summary", name);
+        printf("%s|%lld|%.12f|%lld|%lld|%s|%s\n", input, numbers[0], E, numbers[1], numbers[2],
+               check_arrays(group, numbers[3], numbers[4], numbers[5]), status);
+        H5Gclose(group);
+    }
+    free(energy);
+    free(converged);
+    free(cycles);
+    H5Gclose(ours);
+    H5Fclose(file);
+    return check_failures != 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : "";
@@ -154,6 +247,7 @@ int main(int argc, char **argv)
     if (argc >= 6 && strcmp(verb, "scale") == 0)
         return scale(argv[2], argv[3], atof(argv[4]), argv + 5);
     if (argc >= 5 && strcmp(verb, "delete") == 0) return delete_fields(argv[2], argv[3], argv + 4);
+    if (argc == 3 && strcmp(verb, "molecules") == 0) return print_molecules(argv[2]);
     fprintf(stderr, "usage: see the top of driver_h5.c\n");
     return 2;
 }

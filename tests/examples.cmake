@@ -15,7 +15,7 @@ foreach(name IN LISTS examples)
     endif()
     add_test(NAME example_${name} COMMAND Python3::Interpreter
              ${CMAKE_CURRENT_SOURCE_DIR}/examples.py ${name} ${program})
-    set_tests_properties(example_${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300 LABELS unit
+    set_tests_properties(example_${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1200 LABELS unit
                          ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;OMP_WAIT_POLICY=PASSIVE")
 endforeach()
 set_tests_properties(example_device_pointers PROPERTIES LABELS gpu RESOURCE_LOCK gpu)

@@ -27,7 +27,7 @@ function(fmo_gpu_test name)
     endif()
     add_test(NAME ${name} COMMAND ${name} ${T_ARGS})
     if(NOT T_TIMEOUT)
-        set(T_TIMEOUT 300)
+        set(T_TIMEOUT 1200)
     endif()
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${T_TIMEOUT} LABELS gpu
                          RESOURCE_LOCK gpu)

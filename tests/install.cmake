@@ -19,7 +19,7 @@ set_tests_properties(install_prefix PROPERTIES FIXTURES_SETUP prefix LABELS inst
 
 function(fmo_install_test name)
     add_test(NAME ${name} COMMAND ${ARGN})
-    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED prefix LABELS install TIMEOUT 300
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED prefix LABELS install TIMEOUT 1200
                          SKIP_RETURN_CODE 77)
 endfunction()
 
@@ -45,10 +45,10 @@ list(FILTER headers INCLUDE REGEX "[.]h$")
 set(scf_headers ${headers})
 list(FILTER scf_headers INCLUDE REGEX "/driver/scf/")
 set(mpi_headers ${headers})
-list(FILTER mpi_headers INCLUDE REGEX "/gmpi_mpi[.]h$")
+list(FILTER mpi_headers INCLUDE REGEX "/(gmpi|ranks)_mpi[.]h$")
 set(comm_headers ${headers})
 list(FILTER comm_headers INCLUDE REGEX "/accumulate/comm/")
-list(FILTER comm_headers EXCLUDE REGEX "/gmpi_mpi[.]h$")
+list(FILTER comm_headers EXCLUDE REGEX "/(gmpi|ranks)_mpi[.]h$")
 list(FILTER headers EXCLUDE REGEX "/driver/scf/|/accumulate/comm/")
 fmo_install_test(install_symbols ${folder}/symbols.sh ${libdir}/libfmo.so ${PROJECT_VERSION}
                  ${FMO_SOVERSION} ${headers})

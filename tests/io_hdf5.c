@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 static char folder[] = "/tmp/fmo-io-hdf5-XXXXXX", made[128];
 
@@ -237,6 +238,55 @@ static void other_damage(void)
     unlink(made);
 }
 
+/* Chunks that say which filters they went without: gzip, as HDF5 does where it brings nothing,
+ * gives the same values; anything else is refused, as one bit of it would turn the values into
+ * others. */
+static void skipped_filters(void)
+{
+    enum { N = 7, SHUFFLE = 1, GZIP = 2 };
+    static const unsigned masks[] = {0, GZIP, SHUFFLE, SHUFFLE | GZIP};
+    static const char *const matrix = "ao_1e_int/ao_1e_int_core_hamiltonian";
+    double H[N * N];
+    unsigned char shuffled[sizeof H], packed[2 * sizeof H];
+    char in[512];
+    fmo_error err = {FMO_OK, ""};
+    fmo_dataset *good = NULL;
+    snprintf(in, sizeof in, "%s/h2o_sto-3g.h5", FMO_DATASET_DIR);
+    CHECK(fmo_dataset_read(in, &good, &err) == FMO_OK, "%s", err.message);
+    for (size_t m = 0; m < sizeof masks / sizeof *masks && good; m++) {
+        hid_t file = copy_of("h2o_sto-3g.h5"), set = H5Dopen2(file, matrix, H5P_DEFAULT);
+        CHECK(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, H) >= 0, "read");
+        H5Dclose(set);
+        H5Ldelete(file, matrix, H5P_DEFAULT);
+        const hsize_t dims[2] = {N, N}, zero[2] = {0, 0};
+        hid_t space = H5Screate_simple(2, dims, NULL), p = H5Pcreate(H5P_DATASET_CREATE);
+        H5Pset_chunk(p, 2, dims);
+        H5Pset_shuffle(p);
+        H5Pset_deflate(p, 6);
+        set = H5Dcreate2(file, matrix, H5T_IEEE_F64LE, space, H5P_DEFAULT, p, H5P_DEFAULT);
+        for (size_t i = 0; i < sizeof H; i++)
+            shuffled[i % 8 * N * N + i / 8] = ((const unsigned char *)H)[i];
+        const unsigned char *bytes = masks[m] & SHUFFLE ? (const unsigned char *)H : shuffled;
+        uLongf size = sizeof packed;
+        if (masks[m] & GZIP)
+            memcpy(packed, bytes, size = sizeof H);
+        else
+            CHECK(compress(packed, &size, bytes, sizeof H) == Z_OK, "compress");
+        CHECK(H5Dwrite_chunk(set, H5P_DEFAULT, masks[m], zero, size, packed) >= 0, "write");
+        H5Dclose(set);
+        H5Pclose(p);
+        H5Sclose(space);
+        H5Fclose(file);
+        if (masks[m] & SHUFFLE)
+            check_refused(made, "ao_1e_int/core_hamiltonian: a chunk went without a filter that is "
+                                "not gzip; h5repack -f NONE IN OUT");
+        else
+            check_equal(masks[m] ? "chunk without gzip" : "chunk with all filters", good, made);
+    }
+    fmo_dataset_destroy(good);
+    unlink(made);
+}
+
 /* Without descriptors, or with little memory, the file is not called damaged. */
 static void no_resources(void)
 {
@@ -286,6 +336,7 @@ int main(void)
     refused_files();
     harmless_names();
     other_damage();
+    skipped_filters();
     rmdir(folder);
     return check_summary();
 }

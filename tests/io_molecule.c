@@ -7,7 +7,6 @@
 
 #include <limits.h>
 #include <locale.h>
-#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -719,13 +718,6 @@ static void check_zero_primitives(void)
             }
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* As many nuclei as there may be, however they lie, and more: read or refused in a time that grows
  * as their number. What compares all with all would take a hundred times the limit. */
 static void check_many_nuclei(void)
@@ -743,9 +735,9 @@ static void check_many_nuclei(void)
         fmo_error err = {FMO_OK, ""};
         fmo_molecule *mol = NULL;
         const char *path = put_file("many.xyz", text, at);
-        const double begun = now();
+        const double begun = check_cpu_seconds();
         const fmo_status status = fmo_molecule_read_xyz(path, &mol, &err);
-        const double taken = now() - begun;
+        const double taken = check_cpu_seconds() - begun;
         CHECK(taken < seconds, "%d nuclei: %.1f s", n, taken);
         if (shape == 3)
             CHECK(status == FMO_ERR_INPUT && strstr(err.message, "1000000 atoms: expected 1 to"),
@@ -771,15 +763,88 @@ static void check_many_nuclei(void)
             many.coord[3 * i] = 2.0 * (i % 1000);
             many.coord[3 * i + 1] = 2.0 * (i / 1000);
         }
-        const double begun = now();
+        const double begun = check_cpu_seconds();
         CHECK(fmo_dataset_create(&many, set, 0, &dataset, &err) == FMO_ERR_INPUT && !dataset &&
                   strstr(err.message, "1000000 nuclei"),
               "%s", err.message);
-        CHECK(now() - begun < seconds, "refused after %.1f s", now() - begun);
+        const double taken = check_cpu_seconds() - begun;
+        CHECK(taken < seconds, "refused after %.1f s", taken);
     }
     fmo_basis_set_destroy(set);
     free(many.number);
     free(many.coord);
+}
+
+/* ---- several molecules in a file ------------------------------------------------------------ */
+
+static void check_frames(void)
+{
+    static const char text[] = "2\nfirst\nH 0 0 0\nH 0 0 0.7\n1\nsecond\nHe 1 2 3\n \n\n3\n\n"
+                               "O 0 0 0\nH 0 0.7 0.6\nH 0 -0.7 0.6\n\n";
+    static const char one[] = "1\n\nHe 0 0 0\n\n";
+    static const int nuclei[] = {2, 1, 3};
+    fmo_error err = {FMO_OK, ""};
+    fmo_xyz *xyz = NULL;
+    fmo_molecule *m = NULL;
+    CHECK(fmo_xyz_open(put_file("frames.xyz", text, strlen(text)), &xyz, &err) == FMO_OK, "%s",
+          err.message);
+    for (int k = 0; k < 3; k++) {
+        CHECK(fmo_xyz_next(xyz, &m, &err) == FMO_OK && m, "frame %d: %s", k + 1, err.message);
+        if (m)
+            CHECK(m->nucleus_num == nuclei[k] && m->frame == k + 1 && m->path, "frame %d: %d, %d",
+                  k + 1, m->nucleus_num, m->frame);
+        if (m && k == 1)
+            CHECK(m->number[0] == 2 && strcmp(m->comment, "second") == 0 &&
+                      fabs(m->coord[2] * FMO_BOHR_IN_ANGSTROM - 3.0) < 1e-12,
+                  "frame 2: %s", m->comment);
+        fmo_molecule_destroy(m);
+    }
+    for (int k = 0; k < 2; k++)
+        CHECK(fmo_xyz_next(xyz, &m, &err) == FMO_OK && !m, "a fourth frame: %s", err.message);
+    fmo_xyz_close(xyz);
+
+    /* the only one has no number */
+    CHECK(fmo_xyz_open(put_file("one.xyz", one, strlen(one)), &xyz, &err) == FMO_OK, "%s",
+          err.message);
+    CHECK(fmo_xyz_next(xyz, &m, &err) == FMO_OK && m && m->frame == 0, "one: %s", err.message);
+    fmo_molecule_destroy(m);
+    fmo_xyz_close(xyz);
+}
+
+/* What stands in a second frame, behind a good one of three lines. */
+static const text_case bad_frames[] = {
+    {"no number", "He 0 0 1\n", "frame 1: line 4: more atoms than the 1 of line 1"},
+    {"words", "1 2\n\nHe 0 0 1\n", "frame 1: line 4: more atoms than the 1 of line 1"},
+    {"none", "0\n\n", "frame 2: line 4: 0 atoms"},
+    {"cut", "2\n\nHe 0 0 1\nH 0 0", "frame 2: line 7: 2 of 3 coordinates"},
+    {"short", "2\na comment\nHe 0 0 1\n", "frame 2: ends after 1 of the 2 atoms of line 4 (line 5"},
+    {"many", "46340\n\nHe 0 0 1\n", "frame 2: line 4: 46340 atoms do not fit"},
+    {"comment", "1\n", "frame 2: ends after this frame's first line"},
+    {"periodic", "1\nLattice=\"9 0 0 0 9 0 0 0 9\"\nHe 0 0 0\n", "frame 2: line 5: periodic"},
+    {"element", "1\n\nQq 0 0 0\n", "frame 2: line 6: 'Qq': not an element"},
+    {"twice", "2\n\nHe 0 0 0\nHe 0 0 0\n", "frame 2: line 7: He is at the place of He in line 6"},
+};
+
+static void check_bad_frames(void)
+{
+    for (size_t i = 0; i < sizeof bad_frames / sizeof bad_frames[0]; i++) {
+        char text[256];
+        fmo_error err = {FMO_OK, ""};
+        fmo_xyz *xyz = NULL;
+        fmo_molecule *m = NULL;
+        fmo_status status = FMO_OK;
+        snprintf(text, sizeof text, "1\n\nHe 9 9 9\n%s", bad_frames[i].text);
+        const char *path = put_file("bad.xyz", text, strlen(text));
+        CHECK(fmo_xyz_open(path, &xyz, &err) == FMO_OK, "%s", err.message);
+        for (int k = 0; k < 2 && status == FMO_OK; k++) {
+            status = fmo_xyz_next(xyz, &m, &err);
+            fmo_molecule_destroy(m);
+        }
+        CHECK(status == FMO_ERR_INPUT, "%s: taken", bad_frames[i].name);
+        check_message(bad_frames[i].name, &err, FMO_ERR_INPUT, path, bad_frames[i].expect);
+        CHECK(fmo_xyz_next(xyz, &m, NULL) == FMO_OK && !m, "%s: goes on", bad_frames[i].name);
+        fmo_xyz_close(xyz);
+    }
 }
 
 int main(void)
@@ -788,6 +853,8 @@ int main(void)
     if (!mkdtemp(directory)) return 1;
     check_good_xyz();
     check_bad_xyz();
+    check_frames();
+    check_bad_frames();
     check_bad_sets();
     check_names();
     check_spellings();

@@ -1,6 +1,5 @@
 /* Every bad file is refused with its field named, quickly, in little memory and in silence; every
  * good variation is read. The cases are in io_bad_files.c. */
-#include "driver/base/clock.h"
 #include "check.h"
 #include "io_bad_files.h"
 #include <fmo/dataset.h>
@@ -37,9 +36,9 @@ static void check_case(const bad_file *bad, const char *path)
 {
     fmo_error err = {FMO_OK, ""};
     fmo_dataset *dataset = NULL;
-    double start = driver_seconds();
+    double start = check_cpu_seconds();
     fmo_status status = fmo_dataset_read(path, &dataset, &err);
-    double seconds = driver_seconds() - start;
+    double seconds = check_cpu_seconds() - start;
     CHECK(SANITIZED || seconds < SECONDS_MOST, "%s took %.2f s", bad->name, seconds);
     CHECK(fmo_status_exit_code(status) == bad->exit_code, "%s: %s (%s)", bad->name,
           fmo_status_text(status), err.message);

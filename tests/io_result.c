@@ -275,6 +275,7 @@ static void check_kinds(const fmo_dataset *dataset)
                 {"{\n \"format\": \"fmo-bench\",", FMO_FILE_JSON},
                 {"{\"format\": \"fmo-profile\"}", FMO_FILE_JSON},
                 {"{\"format\": \"mine\"}", FMO_FILE_OTHER},
+                {"fmo fragment state 1\n", FMO_FILE_STATE},
                 {"{", FMO_FILE_OTHER}};
     CHECK(fmo_file_kind_of(path) == FMO_FILE_NONE, "no file");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

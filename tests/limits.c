@@ -10,7 +10,11 @@
 
 #include "test_system.h"
 
-enum { OTHER_USER = 54321 }; /* who has no processes */
+/* A user who has no processes, and no other test's: limits count all that a user has. */
+static unsigned other_user(void)
+{
+    return 100000u + (unsigned)getpid();
+}
 
 static unsigned long long seed = 3;
 
@@ -42,7 +46,7 @@ static int in_child(const fmo_basis *basis, const double *D, const double *want,
     const struct rlimit limit = {most, most};
     double *const J = malloc(2 * n * n * sizeof *J);
     char notice[sizeof((fmo_fock_profile *)0)->notice];
-    if (geteuid() == 0 && (setgid(OTHER_USER) != 0 || setuid(OTHER_USER) != 0))
+    if (geteuid() == 0 && (setgid(other_user()) != 0 || setuid(other_user()) != 0))
         return check_skip("no other user to be");
     CHECK(setrlimit(RLIMIT_NPROC, &limit) == 0, "no limit");
     const int possible = fmo_fock_threads(16);

@@ -5,18 +5,18 @@ endif()
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 
 add_executable(python_layout python_layout.c)
-target_link_libraries(python_layout PRIVATE fmo::fmo fmo_warnings)
+target_link_libraries(python_layout PRIVATE fmo::fmo fmo::scf fmo_warnings)
 set_target_properties(python_layout PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # One ctest entry per class of python_module.py.
 set(environment FMO_LIBRARY=$<TARGET_FILE_DIR:fmo_shared>/$<TARGET_LINKER_FILE_NAME:fmo_shared>
                 FMO_LAYOUT=$<TARGET_FILE:python_layout> FMO_CMAKE=${CMAKE_COMMAND}
                 FMO_BUILD=${CMAKE_BINARY_DIR} PYTHONDONTWRITEBYTECODE=1)
-foreach(part Layout Matrices Options Plans Fallback Patch Finding)
+foreach(part Layout Matrices Options Plans Fallback Patch Scf Finding)
     string(TOLOWER python_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/python_module.py
                                   ${part})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS python
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 SKIP_RETURN_CODE 77 LABELS python
                          ENVIRONMENT "${environment}")
 endforeach()
 set_tests_properties(python_finding PROPERTIES RESOURCE_LOCK install_manifest)

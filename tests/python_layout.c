@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include <fmo/fock.h>
+#include <fmo/scf.h>
 
 #define SIZE(type)               printf("%s %zu\n", #type, sizeof(type))
 #define OFFSET(type, field)      printf("%s.%s %zu\n", #type, #field, offsetof(type, field))
@@ -54,6 +55,58 @@ int main(void)
     OFFSET(fmo_fock_options, stream);
     OFFSET(fmo_fock_options, progress);
     OFFSET(fmo_fock_options, progress_user);
+    OFFSET(fmo_fock_options, ranks);
+    SIZE(fmo_scf_input);
+    OFFSET(fmo_scf_input, basis);
+    OFFSET(fmo_scf_input, electron_num);
+    OFFSET(fmo_scf_input, core_hamiltonian);
+    OFFSET(fmo_scf_input, nuclear_repulsion);
+    OFFSET(fmo_scf_input, density);
+    OFFSET(fmo_scf_input, field);
+    OFFSET(fmo_scf_input, projector);
+    SIZE(fmo_scf_options);
+    OFFSET(fmo_scf_options, fock);
+    OFFSET(fmo_scf_options, guess);
+    OFFSET(fmo_scf_options, max_cycles);
+    OFFSET(fmo_scf_options, energy_convergence);
+    OFFSET(fmo_scf_options, gradient_convergence);
+    OFFSET(fmo_scf_options, level_shift);
+    OFFSET(fmo_scf_options, diis_size);
+    OFFSET(fmo_scf_options, rebuild_cycles);
+    OFFSET(fmo_scf_options, linear_dependence);
+    OFFSET(fmo_scf_options, solver);
+    OFFSET(fmo_scf_options, stability);
+    OFFSET(fmo_scf_options, callback);
+    OFFSET(fmo_scf_options, user);
+    OFFSET(fmo_scf_options, finished);
+    SIZE(fmo_scf_job);
+    OFFSET(fmo_scf_job, input);
+    OFFSET(fmo_scf_job, result);
+    OFFSET(fmo_scf_job, status);
+    OFFSET(fmo_scf_job, err);
+    OFFSET(fmo_scf_result, nao);
+    OFFSET(fmo_scf_result, mo_num);
+    OFFSET(fmo_scf_result, occupied_num);
+    OFFSET(fmo_scf_result, dropped);
+    OFFSET(fmo_scf_result, overlap_smallest);
+    OFFSET(fmo_scf_result, converged);
+    OFFSET(fmo_scf_result, cycles);
+    OFFSET(fmo_scf_result, full_builds);
+    OFFSET(fmo_scf_result, energy);
+    OFFSET(fmo_scf_result, field_energy);
+    OFFSET(fmo_scf_result, projector_energy);
+    OFFSET(fmo_scf_result, energy_change);
+    OFFSET(fmo_scf_result, gradient);
+    OFFSET(fmo_scf_result, homo);
+    OFFSET(fmo_scf_result, lumo);
+    OFFSET(fmo_scf_result, coefficient);
+    OFFSET(fmo_scf_result, orbital_energy);
+    OFFSET(fmo_scf_result, occupation);
+    OFFSET(fmo_scf_result, density);
+    OFFSET(fmo_scf_result, fock);
+    OFFSET(fmo_scf_result, overlap);
+    OFFSET(fmo_scf_result, core_hamiltonian);
+    OFFSET(fmo_scf_result, hessian_lowest);
     FMO_STATUS_TABLE(STATUS)
     return 0;
 }

@@ -56,7 +56,7 @@ import numpy as np
 from pyscf import dft, gto, scf
 
 import fmo
-from fmo import _library, _mole, _plan
+from fmo import _library, _mole, _plan, _scf
 
 EXACT = 1e-11  # hartree, for densities of order one and no cutoff
 
@@ -128,12 +128,15 @@ class Case(unittest.TestCase):
 
 class Layout(Case):
     STRUCTS = {"fmo_error": _library.ErrorStruct, "fmo_basis_input": _library.BasisInput,
-               "fmo_fock_options": _library.Options, "fmo_fock_job": _library.Job}
+               "fmo_fock_options": _library.Options, "fmo_fock_job": _library.Job,
+               "fmo_scf_input": _scf.ScfInput, "fmo_scf_options": _scf.ScfOptions,
+               "fmo_scf_job": _scf.ScfJob, "fmo_scf_result": _scf.ScfResult}
 
     def test_structs_are_those_of_the_headers(self):
         here = {}
         for name, struct in self.STRUCTS.items():
-            here[name] = ctypes.sizeof(struct)
+            if struct is not _scf.ScfResult:  # only its beginning
+                here[name] = ctypes.sizeof(struct)
             for field, _ in struct._fields_:
                 here[f"{name}.{field}"] = getattr(struct, field).offset
         here.update({name: value for value, name in enumerate(_library.STATUS)})
@@ -621,6 +624,123 @@ class Patch(Case):
             self.assertEqual(len(given), 1)
             self.assertIn(reason, given[0])
             self.assertIs(type(mf), cls)
+
+
+class Scf(Case):
+    """fmo.RHF and fmo.rhf_batch against PySCF's RHF."""
+
+    CLOSED = ("hydrogen", "helium atom", "water", "cluster", "effective core", "general contraction", "ghost atom")
+
+    def pyscfs(self, mol):
+        mf = scf.RHF(mol)
+        mf.conv_tol, mf.conv_tol_grad, mf.verbose = 1e-11, 1e-7, 0
+        mf.kernel()
+        return mf
+
+    def test_energies_and_orbitals(self):
+        for name in self.CLOSED:
+            for cart in (False, True):
+                with self.subTest(name, cart=cart):
+                    mol = gto.M(**MOLECULES[name], cart=cart, verbose=0)
+                    want, mf = self.pyscfs(mol), fmo.RHF(mol)
+                    mf.conv_tol, mf.conv_tol_grad = 1e-11, 1e-7
+                    self.assertAlmostEqual(mf.kernel(), want.e_tot, delta=1e-8)
+                    self.assertTrue(mf.converged)
+                    self.assertIsNone(mf.error)
+                    self.assertEqual(mf.mo_coeff.shape, want.mo_coeff.shape)
+                    self.assert_close(mf.mo_energy, want.mo_energy, 1e-6)
+                    self.assert_close(mf.mo_occ, want.mo_occ, 0)
+                    self.assert_close(mf.make_rdm1(), want.make_rdm1(), 1e-6)
+                    self.assert_close(mf.get_ovlp(), want.get_ovlp(), 1e-10)
+                    self.assert_close(mf.get_hcore(), want.get_hcore(), 1e-8)
+                    C = mf.mo_coeff
+                    self.assert_close(C.T @ mf.get_ovlp() @ C, np.eye(C.shape[1]), 1e-8)
+                    self.assert_close(C.T @ mf.get_fock() @ C, np.diag(mf.mo_energy), 1e-6)
+
+    def test_to_pyscf(self):
+        mf = fmo.RHF(gto.M(**MOLECULES["water"], verbose=0))
+        self.assertRaisesRegex(RuntimeError, "call kernel", mf.make_rdm1)
+        mf.kernel()
+        theirs = mf.to_pyscf()
+        self.assertEqual((theirs.e_tot, theirs.converged), (mf.e_tot, True))
+        self.assertAlmostEqual(theirs.energy_tot(), mf.e_tot, delta=1e-8)
+        self.assert_close(theirs.make_rdm1(), mf.make_rdm1(), 1e-5)
+        self.assertLess(theirs.MP2().kernel()[0], -0.1)
+
+    def test_settings(self):
+        mf = fmo.RHF(gto.M(**MOLECULES["water"], verbose=0), threads=1, mode="cpu")
+        energy = mf.kernel()
+        mf.max_cycle = 2
+        self.assertAlmostEqual(mf.kernel(), energy, delta=0.1)
+        self.assertFalse(mf.converged)
+        self.assertEqual((mf.cycles, mf.error.status), (2, "FMO_ERR_CHECK"))
+        mf.max_cycle, mf.conv_tol = None, 1e-8
+        density = self.pyscfs(mf.mol).make_rdm1()
+        mf.kernel(dm0=density)
+        self.assertTrue(mf.converged and mf.cycles <= 3, mf.cycles)
+        mf.init_guess, mf.stability = "core", "check"
+        self.assertAlmostEqual(mf.kernel(), energy, delta=1e-8)
+        self.assertGreater(mf.hessian_lowest, 0.1)
+
+    def test_mistakes(self):
+        water = gto.M(**MOLECULES["water"], verbose=0)
+        mf = fmo.RHF(water)
+        self.assertRaisesRegex(ValueError, "dm0: expected a real matrix", mf.kernel, np.eye(3))
+        mf.init_guess = "minao"
+        self.assertRaisesRegex(ValueError, "init_guess = 'minao': expected one of sad", mf.kernel)
+        mf.init_guess, mf.max_cycle = None, 1.5
+        self.assertRaisesRegex(ValueError, "max_cycle = 1.5", mf.kernel)
+        mf.max_cycle, mf.field = None, np.triu(np.ones((13, 13)))
+        self.assertRaisesRegex(fmo.Error, "field.*symmetric", mf.kernel)
+        self.assertRaisesRegex(TypeError, "unknown option", fmo.RHF, water, thread=1)
+        for kind, reason in (("third row", "unpaired"), ("d shells", "d shells")):
+            mol = gto.M(**MOLECULES["third row"], verbose=0) if kind == "third row" else \
+                gto.M(atom=WATER, basis="cc-pvdz", verbose=0)
+            self.assertRaisesRegex(fmo.Error, reason, fmo.RHF, mol)
+        self.assertRaisesRegex(ValueError, "fields: 1 for 2 molecules", fmo.rhf_batch, [water, water],
+                               fields=[None])
+
+    def test_field(self):
+        """A charge beside the molecule, as PySCF's own integrals have it."""
+        mol = gto.M(**MOLECULES["water"], verbose=0)
+        with mol.with_rinv_origin((0.5, 3.0, 2.0)):
+            field = -0.6 * mol.intor("int1e_rinv")
+        want = scf.RHF(mol)
+        core = want.get_hcore() + field
+        want.get_hcore = lambda *_: core
+        want.conv_tol, want.verbose = 1e-11, 0
+        want.kernel()
+        mf = fmo.RHF(mol)
+        mf.field = field
+        self.assertAlmostEqual(mf.kernel(), want.e_tot, delta=1e-8)
+        self.assertAlmostEqual(mf.field_energy, np.sum(field * mf.make_rdm1()), delta=1e-10)
+        self.assertAlmostEqual(mf.to_pyscf().energy_tot(), mf.e_tot, delta=1e-8)
+
+    def test_batch(self):
+        mols = [gto.M(**MOLECULES[name], verbose=0) for name in (*self.CLOSED, "third row", *self.CLOSED)]
+        mols.insert(3, gto.M(atom=WATER, basis="cc-pvdz", verbose=0))
+        heard = []
+        for threads in (1, 2):
+            heard.clear()
+            got = fmo.rhf_batch(mols, threads=threads, mode="cpu", callback=lambda k, mf: heard.append((k, mf.e_tot)))
+            self.assertEqual(sorted(k for k, _ in heard), list(range(len(mols))))
+            for k, (mol, mf) in enumerate(zip(mols, got)):
+                self.assertIs(mf.mol, mol)
+                if k in (3, len(self.CLOSED) + 1):
+                    self.assertTrue(np.isnan(mf.e_tot) and not mf.converged)
+                    self.assertRegex(str(mf.error), "d shells|unpaired")
+                    continue
+                self.assertIsNone(mf.error)
+                self.assertIn((k, mf.e_tot), heard)
+                self.assertAlmostEqual(mf.e_tot, fmo.RHF(mol, mode="cpu").kernel(), delta=1e-9)
+        self.assertEqual(fmo.rhf_batch([]), [])
+
+    def test_batch_callback_raises(self):
+        water = gto.M(**MOLECULES["water"], verbose=0)
+
+        def complain(k, mf):
+            raise KeyError("mine")
+        self.assertRaisesRegex(KeyError, "mine", fmo.rhf_batch, [water, water], callback=complain)
 
 
 class Finding(Case):

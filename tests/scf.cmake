@@ -3,6 +3,9 @@
 fmo_test(scf_parts SOURCES scf_parts.c ${PROJECT_SOURCE_DIR}/driver/scf/diis.c LIBS fmo::scf
          LABELS unit scf)
 fmo_test(scf_run SOURCES scf_run.c LIBS fmo::scf ARGS cpu LABELS scf)
+fmo_test(scf_batch SOURCES scf_batch.c LIBS fmo::scf ARGS cpu LABELS scf)
+add_test(NAME scf_batch_threads COMMAND scf_batch aside)
+set_tests_properties(scf_batch_threads PROPERTIES TIMEOUT 600 LABELS scf)
 # Sanitizers are slow, and a few molecules go through all of the code.
 if(FMO_SANITIZE)
     set(SCF_NAMES LiH NH3 "N2 stretched")
@@ -16,18 +19,19 @@ fmo_test(scf_energies_d SOURCES scf_energies.c LIBS fmo::scf PkgConfig::JANSSON
          LABELS scf)
 if(FMO_WITH_CUDA)
     add_test(NAME gpu_scf_run COMMAND scf_run fused)
+    add_test(NAME gpu_scf_batch COMMAND scf_batch fused)
     add_test(NAME gpu_scf_energies
              COMMAND scf_energies ${CMAKE_CURRENT_SOURCE_DIR}/scf_energies.json fused)
-    set_tests_properties(gpu_scf_run gpu_scf_energies PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600
+    set_tests_properties(gpu_scf_run gpu_scf_batch gpu_scf_energies PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800
                          LABELS gpu RESOURCE_LOCK gpu)
 endif()
 
 # One ctest entry per class of scf_cli.py.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
-foreach(part Usage Refusals Report NotConverged Output Json)
+foreach(part Usage Refusals Report NotConverged Output Json Batch)
     string(TOLOWER scf_cli_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/scf_cli.py
                                   --verbose Scf${part})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "driver;scf" ENVIRONMENT
-        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS "driver;scf" ENVIRONMENT
+        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endforeach()

@@ -4,12 +4,16 @@ whose helpers it uses.
     FMO_DRIVER=.../fmo-driver FMO_SOURCE=.. python3 scf_cli.py [CLASS]...
 """
 
+import fcntl
 import json
 import os
 import pty
 import re
 import select
+import struct
 import subprocess
+import termios
+import time
 import unittest
 
 import driver_cli
@@ -95,6 +99,14 @@ class ScfRefusals(driver_cli.Case):
         self.assertFails(run(self.path("none.h5"), "--scf"), 3, "none.h5")
 
 
+F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ is there from Python 3.10 on
+
+
+def waiting(pipe):
+    """Bytes in a pipe that nobody has read."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]
+
+
 class ScfReport(driver_cli.Case):
     def test_functions(self):
         """Cartesian or spherical d functions: as the basis set has them, or as wanted."""
@@ -112,16 +124,30 @@ class ScfReport(driver_cli.Case):
                 self.assertAlmostEqual(float(re.search(r"energy +(-\d+\.\d+)", out).group(1)), energy, delta=1e-8)
 
     def test_cycles_as_they_end(self):
-        with subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--mode", "cpu"], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            for line in process.stdout:
-                if re.match(r" +1 +-\d+\.\d+ +- ", line):
-                    break
-            self.assertIsNone(process.poll(), "the first cycle came with the last")
-            rest, errors = process.communicate(timeout=300)
-            self.assertEqual((process.returncode, errors), (0, ""))
-            self.assertRegex(rest, r"\A +2 +-\d+\.\d+ ")
-            self.assertEqual(rest.count("converged in"), 1)
+        """Into a pipe with room for some cycles and not for all: there the driver waits, and has not ended however
+        late this process looks."""
+        reader, writer = os.pipe()
+        size, room, line = fcntl.fcntl(writer, F_SETPIPE_SZ, 4096), 1000, 100
+        os.write(writer, b"x" * (size - room))
+        process = subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--mode", "cpu"], stdin=subprocess.DEVNULL,
+                                   stdout=writer, stderr=subprocess.PIPE)
+        os.close(writer)
+        with os.fdopen(reader, "rb", buffering=0) as pipe:
+            try:
+                deadline = time.monotonic() + 300
+                while waiting(pipe) < size - line and time.monotonic() < deadline and process.poll() is None:
+                    time.sleep(0.01)
+                self.assertIsNone(process.poll(), "it has ended: no room for the first cycles alone")
+                seen = pipe.read(size)[size - room:].decode()
+                self.assertRegex(seen, r"(?m)^ +1 +-\d+\.\d+ +- .*\n +2 +-\d+\.\d+ ", "no cycle came before the last")
+                self.assertTrue(seen.endswith("\n"), f"half a line: {seen}")
+                seen += pipe.read().decode()
+                self.assertEqual((process.wait(), process.stderr.read()), (0, b""))
+                self.assertEqual(seen.count("converged in"), 1)
+            finally:
+                process.kill()
+                process.wait()
+                process.stderr.close()
 
     def test_words_on_a_terminal(self):
         """The bar says what is being built for: a cycle, then stability."""
@@ -180,7 +206,7 @@ class ScfReport(driver_cli.Case):
             result = run(LARGE, "--mode", "cpu", "--profile=json", *line)
             self.assertRuns(result)
             self.assertEqual(json.loads(result.out)["builds"][0]["integrals"], kept, line)
-        self.assertRegex(run("--help").out, r"\[direct; --scf\s+auto\]")
+        self.assertRegex(run("--help").out, r"\[direct;\s+--scf\s+auto,\s+in\s+mode\s+fused\s+direct\]")
 
     def test_geometry(self):
         result = run(WATER, "--scf", "--basis", "STO-3G", "--mode", "cpu")
@@ -284,6 +310,120 @@ class ScfJson(driver_cli.Case):
         scf = self.document(SMALL, "--max-cycles", "2", code=1)["builds"][0]["scf"]
         self.assertFalse(scf["converged"])
         self.assertIn("not converged", scf["verdict"])
+
+
+class ScfBatch(driver_cli.Case):
+    """--scf --batch: many molecules, frames of .xyz files included, in one call and one file."""
+
+    WATER_ENERGY = -75.9839974694
+
+    def frames(self, *parts):
+        """A file of several molecules: names in datasets/xyz, or text."""
+        path = self.path("frames.xyz")
+        with open(path, "w", encoding="utf-8") as file:
+            for part in parts:
+                source = os.path.join(DATASETS, "xyz", part + ".xyz")
+                if os.path.exists(source):
+                    with open(source, encoding="utf-8") as molecule:
+                        part = molecule.read()
+                file.write(part)
+        return path
+
+    def molecules(self, path):
+        result = run("molecules", path, program=driver_cli.H5)
+        self.assertEqual(result.code, 0, str(result))
+        return [line.split("|") for line in result.out.splitlines()]
+
+    def test_frames_and_files(self):
+        path, output = self.frames("water001", "h2", "ch2o"), self.path("all.h5")
+        single = run(WATER, "--scf", "--basis", "6-31g", "--scatter", "fixed", "--profile=json")
+        for threads in ("1", "2"):
+            result = run(path, WATER, "--scf", "--batch", "--basis", "6-31g", "--mode", "cpu", "--scatter",
+                         "fixed", "--threads", threads, "--output", output, "--keep", "all")
+            self.assertRuns(result)
+            for name in (f"{path} frame 1", f"{path} frame 2", f"{path} frame 3", WATER):
+                self.assertEqual(len(re.findall(rf"(?m) {re.escape(name)}$", result.out)), 1, result.out)
+            self.assertRegex(result.out, r"(?m)^  batch      4 molecules in \d+\.\d+ s: [\d.e+]+ a second$")
+            self.assertIn(f"output     {output}", result.out)
+            found = self.molecules(output)
+            self.assertEqual([(m[0], m[1], m[3], m[5]) for m in found],
+                             [(path, "1", "1", "both"), (path, "2", "1", "both"), (path, "3", "1", "both"),
+                              (WATER, "0", "1", "both")])
+            self.assertEqual(found[0][2], found[3][2])
+            self.assertEqual(found[0][2], f"{json.loads(single.out)['builds'][0]['energy']:.12f}")
+            self.assertAlmostEqual(float(found[0][2]), self.WATER_ENERGY, delta=1e-8)
+
+    def test_keep(self):
+        for keep, want in (([], "none"), (["--keep", "orbitals"], "orbitals"), (["--keep", "density"], "density")):
+            output = self.path("kept.h5")
+            self.assertRuns(run(WATER, "--scf", "--batch", "--basis", "sto-3g", "--output", output, *keep))
+            self.assertEqual([m[5] for m in self.molecules(output)], [want])
+
+    def test_failures_are_their_own(self):
+        path, output = self.frames("water001", "1\nan atom\nH 0 0 0\n", "h2", "1\n\nQq 0 0 0\n"), self.path("all.h5")
+        result = run(path, self.path("missing.xyz"), SMALL, WATER, "--scf", "--batch", "--output", output,
+                     "--max-cycles", "5", "--basis", "sto-3g")
+        self.assertEqual(result.code, 2, "a data set has its own basis")
+        result = run(path, self.path("missing.xyz"), WATER, "--scf", "--batch", "--output", output,
+                     "--max-cycles", "5", "--basis", "sto-3g")
+        self.assertEqual(result.code, 3, str(result))
+        lines = sorted(result.err.splitlines())
+        self.assertEqual(len(lines), 5, result.err)
+        for pattern in (r"frames.xyz: frame 2: 1 electrons.*odd", r"frames.xyz: frame 4: line \d+: .*Qq",
+                        r"missing.xyz: No such file|missing.xyz", r"frames.xyz frame 1: SCF not converged in 5",
+                        r"water001.xyz: SCF not converged in 5"):
+            self.assertRegex(result.err, pattern)
+        self.assertRegex(result.out, r"(?m)^  batch      3 molecules in .*; 2 of them not converged; 3 failed$")
+        found = self.molecules(output)
+        self.assertEqual([(m[1], m[3]) for m in found],
+                         [("1", "0"), ("2", "0"), ("3", "1"), ("0", "0"), ("0", "0"), ("0", "0")])
+        self.assertEqual([m[2] == "nan" for m in found], [False, True, False, True, True, False])
+        self.assertIn("odd", found[1][6])
+
+    def test_nothing_done(self):
+        output = self.path("none.h5")
+        result = run(self.frames("1\n\nH 0 0 0\n"), "--scf", "--batch", "--basis", "sto-3g", "--output", output)
+        self.assertFails(result, 3, "odd")
+        self.assertFalse(os.path.exists(output))
+
+    def test_json(self):
+        path = self.frames("water001", "1\nan atom\nH 0 0 0\n", "h2")
+        result = run(path, "--scf", "--batch", "--basis", "sto-3g", "--profile=json")
+        self.assertEqual(result.code, 3, str(result))
+        document = json.loads(result.out)
+        with open(os.path.join(driver_cli.SOURCE, "docs", "profile.schema.json"), encoding="utf-8") as file:
+            schema = json.load(file)
+        self.assertEqual(validate(document, schema, schema), [])
+        self.assertEqual([build["frame"] for build in document["builds"]], [1, 2, 3])
+        self.assertEqual(document["builds"][1]["error"]["exit_code"], 3)
+        scf = document["builds"][2]["scf"]
+        self.assertEqual(len(scf["cycles"]), scf["cycle_num"])
+        batch = document["batch"]
+        self.assertEqual((batch["datasets"], batch["failed"], batch["not_converged"]), (2, 1, 0))
+
+    def test_data_sets_and_quiet(self):
+        result = run(MEDIUM, SMALL, "--scf", "--batch", "--quiet")
+        self.assertRuns(result)
+        lines = sorted(result.out.splitlines())
+        self.assertEqual(len(lines), 2)
+        for line, (path, energy) in zip(lines, sorted([(MEDIUM, MEDIUM_ENERGY), (SMALL, SMALL_ENERGY)])):
+            self.assertRegex(line, rf"^{re.escape(path)}: SCF: {NUMBER} hartree, converged in \d+ cycles$")
+            self.assertAlmostEqual(float(line.split("SCF: ")[1].split()[0]), energy, delta=1e-8)
+
+    def test_usage(self):
+        path = self.frames("water001", "h2")
+        batch = ["--scf", "--batch", "--basis", "sto-3g"]
+        self.assertFails(run(path, "--scf", "--basis", "sto-3g"), 3, "another molecule begins", path)
+        self.assertFails(run(path, *batch, "--keep", "density"), 2, "--keep belongs to --scf --batch --output")
+        self.assertFails(run(WATER, "--scf", "--basis", "sto-3g", "--keep", "all", "--output", "x"), 2, "--keep belongs")
+        self.assertFails(run(path, *batch, "--molden", "x"), 2, "--molden does not go with --batch")
+        self.assertFails(run(path, *batch, "--multiplicity", "3"), 3, "only closed shells")
+        self.assertFails(run(path, *batch, "--output", path), 3, "--output is the geometry")
+        other = self.path("matrices.h5")
+        self.assertRuns(run(SMALL, "--output", other))
+        self.assertFails(run(path, *batch, "--output", other), 3, "another kind: a result with J and K")
+        self.assertRuns(run(path, *batch, "--output", other, "--force"))
+        self.assertRuns(run(path, *batch, "--output", other))  # its own kind
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 #include <fmo/scf.h>
 
 #include "check.h"
-#include "driver/scf/diis.h"
+#include "driver/scf/scf_internal.h"
 
 /* ---- DIIS ---------------------------------------------------------------------------------- */
 
@@ -330,8 +330,27 @@ static void test_refusals(void)
     fmo_basis_destroy(basis);
 }
 
+/* In mode fused integrals are kept for those who ask; in the others where they fit. */
+static void test_integrals(void)
+{
+    fmo_scf_options o;
+    fmo_scf_options_init(&o);
+    CHECK(fmo_scf_integrals(&o, FMO_MODE_CPU) == FMO_INTEGRALS_AUTO, "mode cpu");
+    CHECK(fmo_scf_integrals(&o, FMO_MODE_FUSED) == FMO_INTEGRALS_DIRECT, "mode fused");
+    o.auto_in_fused = 1;
+    CHECK(fmo_scf_integrals(&o, FMO_MODE_FUSED) == FMO_INTEGRALS_AUTO, "auto by name");
+    for (int given = 0; given < 2; given++)
+        for (int k = FMO_INTEGRALS_DIRECT; k <= FMO_INTEGRALS_STORED; k++) {
+            o.auto_in_fused = given;
+            o.fock.integrals = (fmo_integrals)k;
+            CHECK(fmo_scf_integrals(&o, FMO_MODE_FUSED) == o.fock.integrals, "%s by name",
+                  fmo_integrals_name(o.fock.integrals));
+        }
+}
+
 int main(void)
 {
+    test_integrals();
     test_diis();
     test_ediis();
     test_atoms("h2o_6-31g.h5", 10.0);

@@ -248,6 +248,26 @@ static void test_fixed(void)
     fmo_dataset_destroy(dataset);
 }
 
+/* Integrals are kept where the mode does so by itself, or who calls asks for it. */
+static void test_integrals(void)
+{
+    fmo_dataset *dataset = read("h2s_hcl_6-31g");
+    for (int asked = 0; asked < 2 && dataset; asked++) {
+        fmo_scf_options options = defaults();
+        fmo_scf_result *r = NULL;
+        fmo_error err = {FMO_OK, ""};
+        options.auto_in_fused = asked;
+        check_energy(asked ? "integrals auto by name" : "integrals by default", dataset, &options);
+        CHECK(run(dataset, &options, &r, &err) == FMO_OK, "%s", err.message);
+        const fmo_integrals want =
+            asked || mode == FMO_MODE_CPU ? FMO_INTEGRALS_STORED : FMO_INTEGRALS_DIRECT;
+        CHECK(r && r->fock_profile.integrals == want, "asked for: %d, integrals are %s", asked,
+              r ? fmo_integrals_name(r->fock_profile.integrals) : "unknown");
+        fmo_scf_result_destroy(r);
+    }
+    fmo_dataset_destroy(dataset);
+}
+
 int main(int argc, char **argv)
 {
     fmo_error err = {FMO_OK, ""};
@@ -258,5 +278,6 @@ int main(int argc, char **argv)
     test_not_converged();
     test_instability();
     test_fixed();
+    test_integrals();
     return check_summary();
 }

@@ -15,11 +15,13 @@ import xml.etree.ElementTree as ElementTree
 # What a test that skips itself prints, or its name; why; the one command that makes it run.
 REASONS = (
     (r"PySCF", "no Python with PySCF",
-     "python3 -m venv datasets/.venv && datasets/.venv/bin/pip install -r datasets/requirements.txt && "
-     "./quickstart test"),
+     "./quickstart packages python && python3 -m venv datasets/.venv && "
+     "datasets/.venv/bin/pip install -r datasets/requirements.txt && ./quickstart test"),
+    (r"built without MPI", "no MPI, so that messages between processes are not built",
+     "./quickstart packages mpi && ./quickstart test"),
     (r"matplotlib", "no matplotlib",
      "python3 -m pip install -r driver/bench/requirements.txt && ./quickstart test"),
-    (r"tmpfs", "no small file system may be mounted here", "sudo ./quickstart test"),
+    (r"tmpfs", "no small file system may be mounted here", "sudo ./quickstart test (outside of a container or chroot)"),
     (r"GPU|gpu|CUDA", "no NVIDIA GPU here, or no nvcc",
      "FMO_REQUIRE_GPU=1 ./quickstart test (on a machine with both)"),
 )

@@ -81,12 +81,12 @@ static size_t worker_arrays(const cpu_shape *s, char *memory, fmo_cpu_worker *w)
     const fmo_cpu_pairs *const sides[2] = {s->pairs, s->source};
     const size_t n = s->exchange ? s->densities * (size_t)s->plan->basis->function_num : 0;
     const size_t shells = size_max((size_t)s->plan->basis->shell_num, s->source_shells);
-    size_t kets = 0, prims = 1, table = 1, groups = 0, used = 0;
+    size_t kets = 0, prims = 1, table = 1, families = 0, used = 0;
     for (int c = 0; c < 2 * FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_cpu_pair_list *list = &sides[c % 2]->list[c / 2];
         kets = size_max(kets, (size_t)list->num);
         prims = size_max(prims, (size_t)list->count_max);
-        groups = size_max(groups, (size_t)list->group_num);
+        families = size_max(families, (size_t)list->family_num);
     }
     for (int c = 0; c < 2 * FMO_ERI_CLASS_COUNT; c++) { /* either side may be the bra */
         const fmo_cpu_pair_list *bra = &sides[c % 2]->list[fmo_eri_class_bra(c / 2)];
@@ -105,7 +105,7 @@ static size_t worker_arrays(const cpu_shape *s, char *memory, fmo_cpu_worker *w)
     w->packed =
         take(memory, &used, prims * FMO_CPU_PACK_FIELDS * FMO_CPU_WIDTH_MAX, sizeof *w->packed);
     w->table = take(memory, &used, table * FMO_CPU_TABLE_FIELDS, sizeof *w->table);
-    w->table_of = take(memory, &used, groups, sizeof *w->table_of);
+    w->table_of = take(memory, &used, families, sizeof *w->table_of);
     if (memory) memset(w->shell_max, 0, shells * sizeof *w->shell_max);
     return used;
 }
@@ -279,7 +279,7 @@ static fmo_status set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pai
 {
     const size_t shells = (size_t)plan->basis->shell_num;
     const double largest = largest_bound(of_sums);
-    double coulomb = 0.0, row_largest = 0.0;
+    double limit_J = 0.0, row_largest = 0.0;
     memset(row, 0, shells * sizeof *row);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_cpu_pair_list *list = &pairs->list[c];
@@ -287,21 +287,21 @@ static fmo_status set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pai
         const double size = fmo_pair_products(c, 0);
         for (int q = 0; q < list->num; q++) {
             const size_t i = (size_t)list->i[q], j = (size_t)list->j[q];
-            coulomb += size * list->bound[q] * plan->matrices.density_max[i * shells + j];
+            limit_J += size * list->bound[q] * plan->matrices.density_max[i * shells + j];
             row[i] += columns * list->bound[q];
             if (i != j) row[j] += rows * list->bound[q];
         }
     }
     for (size_t s = 0; s < shells; s++) row_largest = fmax(row_largest, row[s]);
-    coulomb *= 2.0 * largest;
-    const double exchange = 2.0 * plan->density_largest * row_largest * row_largest;
-    if (!isfinite(coulomb) || !isfinite(exchange))
+    limit_J *= 2.0 * largest;
+    const double limit_K = 2.0 * plan->density_largest * row_largest * row_largest;
+    if (!isfinite(limit_J) || !isfinite(limit_K))
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "scatter = fixed: a density with elements up to %.3g leaves no finite "
                              "bound on the Fock matrix; use another strategy",
                              plan->density_largest);
-    adding->coulomb_scale = fixed_scale(coulomb);
-    adding->exchange_scale = fixed_scale(exchange);
+    adding->coulomb_scale = fixed_scale(limit_J);
+    adding->exchange_scale = fixed_scale(limit_K);
     return FMO_OK;
 }
 
@@ -355,8 +355,15 @@ static void give_sums(fmo_fock_plan *plan, const cpu_shape *shape, const fmo_cpu
     fmo_plan_matrices *const m = &plan->matrices;
     const size_t n = (size_t)plan->basis->function_num;
     const double J = 1.0 / adding->coulomb_scale, K = 1.0 / adding->exchange_scale;
+    /* integers stay what they are until those of all ranks are added up */
+    const int raw = adding->fixed && plan->shared.pieces > 0;
+    m->coulomb_unit = raw ? J : 0.0;
+    m->exchange_unit = raw ? K : 0.0;
 #define VALUE(p, unit) (adding->fixed ? (double)*(const int64_t *)(p) * (unit) : *(p))
-    for (size_t x = 0; x < exchange_size(shape); x++) m->exchange[x] = VALUE(sums->exchange + x, K);
+    if (raw && shape->exchange)
+        memcpy(m->exchange, sums->exchange, exchange_size(shape) * sizeof(double));
+    for (size_t x = 0; x < exchange_size(shape) && !raw; x++)
+        m->exchange[x] = VALUE(sums->exchange + x, K);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_cpu_pair_list *list = &shape->pairs->list[c];
         const double *block = sums->coulomb[FMO_CPU_BRA][c];
@@ -367,7 +374,11 @@ static void give_sums(fmo_fock_plan *plan, const cpu_shape *shape, const fmo_cpu
                     m->coulomb + (d * n + (size_t)list->ao_i[q]) * n + (size_t)list->ao_j[q];
                 for (int x = 0; x < rows; x++)
                     for (int y = 0; y < columns; y++)
-                        to[(size_t)x * n + (size_t)y] += VALUE(block + x * columns + y, J);
+                        if (raw)
+                            memcpy(to + (size_t)x * n + (size_t)y, block + x * columns + y,
+                                   sizeof *to);
+                        else
+                            to[(size_t)x * n + (size_t)y] += VALUE(block + x * columns + y, J);
             }
         }
     }
@@ -388,8 +399,8 @@ static void run_task(fmo_fock_plan *plan, const fmo_cpu_build *build,
     const int c = task->eri_class, bras = task->bra_end - task->bra_begin;
     fmo_class_profile *profile = &plan->profile.classes[c];
     w->quartets = w->prim_quartets = 0;
-    for (int g = 0; g < build->side[FMO_CPU_KET].pairs->list[fmo_eri_class_ket(c)].group_num; g++)
-        w->table_of[g] = -1;
+    for (int f = 0; f < build->side[FMO_CPU_KET].pairs->list[fmo_eri_class_ket(c)].family_num; f++)
+        w->table_of[f] = -1;
 #pragma omp for schedule(dynamic, 2)
     for (int n = 0; n < bras; n++) {
         kernels[c](build, w, task->bra_end - 1 - n); /* the longest lists of kets first */
@@ -417,12 +428,12 @@ static size_t count_vectors(const fmo_fock_plan *plan, const fmo_cpu_state *s, i
     const fmo_cpu_pair_list *kets = &s->pairs.list[fmo_eri_class_ket(c)];
     const int same = bras == kets, width = s->kernels->width;
     size_t vectors = 0, left = 0;
-    for (int g = 0; g < (same ? bras->group_of[bra] + 1 : kets->group_num); g++) {
-        const fmo_cpu_group *group = &kets->group[g];
-        const int end = same && g == bras->group_of[bra] ? bra + 1 : group->end;
-        const int num = fmo_cpu_kets_end(kets, group->begin, end, bras->bound[bra],
+    for (int f = 0; f < (same ? bras->family_of[bra] + 1 : kets->family_num); f++) {
+        const fmo_cpu_family *family = &kets->family[f];
+        const int end = same && f == bras->family_of[bra] ? bra + 1 : family->end;
+        const int num = fmo_cpu_kets_end(kets, family->begin, end, bras->bound[bra],
                                          store_factor(plan), plan->options.cutoff) -
-                        group->begin;
+                        family->begin;
         const int apart = fmo_cpu_kets_apart(num, width);
         vectors += (size_t)((apart + width - 1) / width);
         left += (size_t)(num - apart);
@@ -454,14 +465,18 @@ static void *large_alloc(size_t bytes)
     return memory;
 }
 
-/* Whether a bra of a class is in the work. */
-static int has_bra(const fmo_work *work, int c, int bra)
+/* The vectors of each bra, those of bras outside the work left out: begin[0..bras], ascending. */
+static void count_store(const fmo_fock_plan *plan, const fmo_cpu_state *s, int c, int bras,
+                        size_t *begin)
 {
-    for (int n = 0; n < work->num; n++)
-        if ((int)work->task[n].eri_class == c && bra >= work->task[n].bra_begin &&
-            bra < work->task[n].bra_end)
-            return 1;
-    return 0;
+    memset(begin, 0, ((size_t)bras + 1) * sizeof *begin);
+    for (int n = 0; n < s->work.num; n++) {
+        const fmo_task *task = &s->work.task[n];
+        if ((int)task->eri_class != c) continue;
+        for (int b = task->bra_begin; b < task->bra_end; b++)
+            begin[b + 1] = count_vectors(plan, s, c, b);
+    }
+    for (int b = 0; b < bras; b++) begin[b + 1] += begin[b];
 }
 
 /* Makes room for all integrals that can matter, if there is enough memory and they are wanted. */
@@ -479,10 +494,7 @@ static fmo_status store_prepare(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error
         store->begin = malloc(((size_t)bras + 1) * sizeof *store->begin);
         good = store->begin != NULL;
         if (!good) break;
-        store->begin[0] = 0;
-        for (int b = 0; b < bras; b++)
-            store->begin[b + 1] =
-                store->begin[b] + (has_bra(&s->work, c, b) ? count_vectors(plan, s, c, b) : 0);
+        count_store(plan, s, c, bras, store->begin);
         s->store_bytes +=
             ((size_t)bras + 1) * sizeof *store->begin +
             store->begin[bras] * width *
@@ -521,6 +533,72 @@ static void sizes_of(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, fmo_
     }
 }
 
+/* ---- pieces for several ranks ------------------------------------------------------------- */
+
+static void mix(uint64_t *hash, const void *data, size_t bytes)
+{
+    const unsigned char *c = data;
+    for (size_t k = 0; k < bytes; k++)
+        *hash = (*hash ^ c[k]) * UINT64_C(1099511628211); /* FNV-1a */
+}
+
+/* Of what pieces are numbers of, and where bits count, of what bits come from. */
+static uint64_t fingerprint_of(const fmo_fock_plan *plan, const fmo_cpu_state *s)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        const fmo_cpu_pair_list *list = &s->pairs.list[c];
+        const size_t num = (size_t)list->num;
+        mix(&hash, list->ao_i, num * sizeof *list->ao_i);
+        mix(&hash, list->ao_j, num * sizeof *list->ao_j);
+        if (plan->options.scatter == FMO_SCATTER_FIXED)
+            mix(&hash, list->bound, num * sizeof *list->bound);
+    }
+    for (int n = 0; n < s->work.num; n++) {
+        const fmo_task *task = &s->work.task[n];
+        const int piece[] = {(int)task->eri_class, task->bra_begin, task->bra_end};
+        mix(&hash, piece, sizeof piece);
+    }
+    if (plan->options.scatter == FMO_SCATTER_FIXED)
+        mix(&hash, &s->kernels->width, sizeof s->kernels->width);
+    return hash;
+}
+
+/* Vectors of integrals in a piece: what it costs, within its class. */
+static double vectors_in(const fmo_fock_plan *plan, const fmo_cpu_state *s, const fmo_task *task)
+{
+    double vectors = 0.0;
+    for (int b = task->bra_begin; b < task->bra_end; b++)
+        vectors += (double)count_vectors(plan, s, (int)task->eri_class, b);
+    return vectors;
+}
+
+/* Integrals that are kept stay with one rank, so pieces are dealt once, to the rank that has least
+ * of their class so far: all ranks deal alike, and each keeps its own. */
+static fmo_status deal_work(const fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
+{
+    const fmo_ranks *ranks = plan->options.ranks;
+    double *const load = calloc((size_t)ranks->size * FMO_ERI_CLASS_COUNT, sizeof *load);
+    int kept = 0;
+    if (!load) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to deal out work");
+    for (int n = 0; n < s->work.num; n++) {
+        const fmo_task task = s->work.task[n];
+        double *const of_class = load + (size_t)ranks->size * (size_t)task.eri_class;
+        int least = 0;
+        for (int k = 1; k < ranks->size; k++) {
+            /* classes begin with different ranks, as some have fewer pieces than there are ranks */
+            const int r = (k + (int)task.eri_class) % ranks->size;
+            if (of_class[r] < of_class[least]) least = r;
+        }
+        of_class[least] += vectors_in(plan, s, &task);
+        if (least == ranks->rank) s->work.task[kept++] = task;
+    }
+    s->work.num = kept;
+    s->dealt = 1;
+    free(load);
+    return FMO_OK;
+}
+
 /* What depends on the plan's pairs. */
 static fmo_status make_state(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
 {
@@ -529,6 +607,11 @@ static fmo_status make_state(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *e
     if (status != FMO_OK) return status;
     sizes_of(plan, &s->pairs, size);
     status = fmo_plan_make_work(plan, size, &s->work, err);
+    s->dealt = 0;
+    if (status == FMO_OK && plan->shared.pieces > 0) {
+        plan->shared.fingerprint = fingerprint_of(plan, s);
+        if (plan->options.integrals != FMO_INTEGRALS_DIRECT) status = deal_work(plan, s, err);
+    }
     if (status == FMO_OK) status = choose_copies(plan, s, err);
     return status == FMO_OK ? store_prepare(plan, s, err) : status;
 }
@@ -586,6 +669,9 @@ typedef struct cpu_job {
     double **own;            /* [copies] sums */
     int team;                /* OpenMP may grant fewer threads than asked for */
     double ended;
+    const fmo_ranks *ranks; /* the work's pieces come from their counter; NULL: see `next` */
+    int64_t next;           /* piece of the work that nobody has yet */
+    int fault;              /* of the ranks' network */
 } cpu_job;
 
 /* One thread's memory; 0 without. */
@@ -631,6 +717,57 @@ static void run_parts(cpu_job *j, int t)
     }
 }
 
+/* The next piece of the work for one thread; NULL when there is none. */
+static const fmo_task *next_piece(cpu_job *j, int64_t *number)
+{
+    const fmo_work *work = j->part[0].work;
+    int fault = 0;
+#pragma omp critical(fmo_cpu_next_piece)
+    {
+        *number = j->next;
+        if (!j->ranks)
+            j->next++;
+        else if (!j->fault)
+            j->fault = j->ranks->next(j->ranks->user, number);
+        fault = j->fault;
+    }
+    return fault || *number >= work->num ? NULL : &work->task[*number];
+}
+
+/* Pieces of the work, those of one thread: it takes the next one when it is done with one, and
+ * waits for nobody. */
+static void run_pieces(cpu_job *j, int t)
+{
+    fmo_fock_plan *plan = j->plan;
+    const cpu_part *part = &j->part[0];
+    fmo_cpu_worker *w = &j->workers[t];
+    const fmo_task *task;
+    int64_t number;
+    double begun = fmo_now();
+    w->sums = sums_at(&j->shape, j->own[t % j->copies]);
+    while ((task = next_piece(j, &number)) != NULL) {
+        const int c = (int)task->eri_class;
+        const fmo_cpu_pair_list *kets =
+            &part->build.side[FMO_CPU_KET].pairs->list[fmo_eri_class_ket(c)];
+        fmo_class_profile *profile = &plan->profile.classes[c];
+        w->quartets = w->prim_quartets = 0;
+        for (int g = 0; g < kets->family_num; g++) w->table_of[g] = -1;
+        for (int b = task->bra_end - 1; b >= task->bra_begin; b--)
+            j->kernels[c](&part->build, w, b);
+#pragma omp atomic
+        profile->quartets += w->quartets;
+#pragma omp atomic
+        profile->prim_quartets += w->prim_quartets;
+#pragma omp master
+        {
+            const double now = fmo_now();
+            profile->seconds += now - begun;
+            begun = now;
+            fmo_plan_progress(plan, (double)number / part->work->num);
+        }
+    }
+}
+
 /* All parts on all threads, and the sums to plan->matrices. */
 static fmo_status run_job(cpu_job *j, fmo_error *err)
 {
@@ -656,17 +793,24 @@ static fmo_status run_job(cpu_job *j, fmo_error *err)
             failed = 1;
         }
 #pragma omp barrier
-        if (!failed) run_parts(j, omp_get_thread_num());
+        if (!failed && plan->shared.pieces > 0) {
+            run_pieces(j, omp_get_thread_num());
+#pragma omp barrier
+        } else if (!failed) {
+            run_parts(j, omp_get_thread_num());
+        }
 #pragma omp master
         j->ended = fmo_now();
     }
+    if (j->fault)
+        status = fmo_error_set(err, FMO_ERR_DEVICE, "the ranks' counter of work does not answer");
     if (failed) {
         status = fmo_error_set(err, FMO_ERR_MEMORY,
                                "no memory for %d copies of the Fock matrix and %d threads; give a "
                                "limit in options.memory, or use fewer threads",
                                j->copies, threads);
-        goto done;
     }
+    if (status != FMO_OK) goto done;
     const int used = j->team < j->copies ? j->team : j->copies;
     if (used > 1) reduce_sums(j->own, used, sums_size(&j->shape), j->fixed);
     const fmo_cpu_sums sums = sums_at(&j->shape, j->own[0]);
@@ -709,7 +853,8 @@ static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
                  .kernels = s->filled ? s->kernels->replay : s->kernels->kernel,
                  .fixed = fixed,
                  .threads = s->threads,
-                 .copies = s->copies};
+                 .copies = s->copies,
+                 .ranks = plan->shared.pieces > 0 && !s->dealt ? plan->shared.ranks : NULL};
     const size_t by_pair = by_pair_size(&s->pairs, (size_t)m->num);
     double *const memory = vector_alloc(by_pair + (size_t)plan->basis->shell_num);
     if (!memory) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d densities", m->num);

@@ -32,14 +32,33 @@ FMO_ERI_CLASS_TABLE(TASK)
     static void kernel_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra) \
     {                                                                                      \
         const bra_task t = task_##name(build, worker, bra);                                \
-        build_bra(&t);                                                                     \
+        BUILD(&t);                                                                         \
     }                                                                                      \
     static void replay_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra) \
     {                                                                                      \
         const bra_task t = task_##name(build, worker, bra);                                \
-        replay_bra(&t);                                                                    \
+        REPLAY(&t);                                                                        \
     }
-FMO_ERI_CLASS_TABLE(KERNEL)
+#define BUILD(t)  build_bra(t, 0)
+#define REPLAY(t) replay_bra(t, 0)
+FMO_ERI_GPU_TABLE(KERNEL)
+#undef BUILD
+#undef REPLAY
+
+/* Not copied for each class by a compiler that means well. */
+__attribute__((noipa)) static void build_rule(const bra_task *t)
+{
+    build_bra(t, 1);
+}
+__attribute__((noipa)) static void replay_rule(const bra_task *t)
+{
+    replay_bra(t, 1);
+}
+#define BUILD(t)  build_rule(t)
+#define REPLAY(t) replay_rule(t)
+FMO_ERI_RULE_TABLE(KERNEL)
+#undef BUILD
+#undef REPLAY
 #undef KERNEL
 
 extern fmo_cpu_digest *const FMO_CPU_DIGESTS[FMO_ERI_CLASS_COUNT]; /* cpu/split_digest.c */

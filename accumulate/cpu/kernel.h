@@ -84,13 +84,13 @@ typedef struct fmo_cpu_worker {
     int *ket, *ordered, *left, *key, *key_count;
     double *packed; /* primitives of the ket pairs in the lanes */
     double *table;  /* see below */
-    int *table_of;  /* [ket group] the bra group that its part of the table is for, or -1 */
+    int *table_of;  /* [ket family] the bra family that its part of the table is for, or -1 */
     size_t vector;  /* of the store, where the next one goes */
     int64_t quartets, prim_quartets;
 } fmo_cpu_worker;
 
 /* packed[m][field][lane]: prefactor, Q-A; Q-C if the class needs it; q if kets are of several
- * groups. */
+ * families. */
 enum {
     FMO_CPU_PACK_K,
     FMO_CPU_PACK_X,
@@ -128,8 +128,8 @@ static inline int fmo_cpu_kets_end(const fmo_cpu_pair_list *kets, int begin, int
     return end;
 }
 
-/* How many of `num` kets of a group go into vectors of their own; the others, too few for one, are
- * put together with those of other groups. */
+/* How many of `num` kets of a family go into vectors of their own; the others, too few for one, are
+ * put together with those of other families. */
 static inline int fmo_cpu_kets_apart(int num, int width)
 {
     const int rest = num % width;
@@ -183,6 +183,7 @@ extern const fmo_cpu_kernels fmo_cpu_kernels_avx512; /* x86-64 */
 typedef struct fmo_cpu_state {
     fmo_cpu_pairs pairs;
     fmo_work work; /* what a build has to do */
+    int dealt;     /* of pieces of several ranks: `work` are those of this one */
     const fmo_cpu_kernels *kernels;
     int threads; /* of a build: options.threads, or fewer, for want of memory */
     int copies;  /* sets of sums, each for every copies-th thread */

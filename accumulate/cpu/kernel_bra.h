@@ -15,6 +15,9 @@ typedef struct bra_task {
     fmo_cpu_worker *worker;
 } bra_task;
 
+/* `rule`, a constant everywhere below: the class is one by the rule (eri/eri_rule.h). All of these
+ * share one copy of what follows, in which the class is no constant. */
+
 /* Bra and ket are of one list, which is gone through up to the bra itself. */
 FMO_HD int is_same(const bra_task *t)
 {
@@ -29,22 +32,22 @@ typedef struct bra_densities {
 } bra_densities;
 
 /* The integrals in the lanes with each density. */
-FMO_HD void digest_all(const bra_task *t, const int *q, const fmo_real *eri,
+FMO_HD void digest_all(const bra_task *t, int rule, const int *q, const fmo_real *eri,
                        const bra_densities *with)
 {
     if (t->build->density)
         for (int d = 0; d < t->build->densities; d++)
-            digest(t->eri_class, t->build, &with->at[d], 1, t->ni, t->nj, t->nk, t->nl,
-                   t->ket_class, q, eri);
+            digest(rule, t->build, &with->at[d], 1, t->ni, t->nj, t->nk, t->nl, t->ket_class, q,
+                   eri);
     else
         for (int d = 0; d < t->build->densities; d++)
-            digest(t->eri_class, t->build, &with->at[d], 0, t->ni, t->nj, t->nk, t->nl,
-                   t->ket_class, q, eri);
+            digest(rule, t->build, &with->at[d], 0, t->ni, t->nj, t->nk, t->nl, t->ket_class, q,
+                   eri);
 }
 
 /* Kets worker->ordered[first..] in as many lanes as there are: compute and digest. */
-FMO_HD void do_lanes(const bra_task *t, const int *ordered, int lanes, const fmo_cpu_group *group,
-                     const fmo_real *AB, const bra_densities *with)
+FMO_HD void do_lanes(const bra_task *t, int rule, const int *ordered, int lanes,
+                     const fmo_cpu_family *family, const fmo_real *AB, const bra_densities *with)
 {
     const fmo_cpu_pair_list *bras = &t->build->side[FMO_CPU_BRA].pairs->list[t->bra_class];
     const fmo_cpu_pair_list *kets = &t->build->side[FMO_CPU_KET].pairs->list[t->ket_class];
@@ -56,26 +59,26 @@ FMO_HD void do_lanes(const bra_task *t, const int *ordered, int lanes, const fmo
         at[l] = 4 * q[l];
     }
     /* classes by the rule have no last step */
-    fmo_real *const sums = hermite_of(t->eri_class) ? eri : acc;
-    if (t->nl > 1 || hermite_of(t->eri_class)) fmo_load_rows4(kets->AB, at, CD);
+    fmo_real *const sums = rule ? eri : acc;
+    if (t->nl > 1 || rule) fmo_load_rows4(kets->AB, at, CD);
     const int count = pack(kets, q, lanes, is_same(t) ? t->bra : -1,
-                           bras->centre + 4 * (size_t)t->bra, t->nk > 1, group == NULL, w->packed);
-    if (group)
-        contract(t->eri_class, t->M, t->accumulators, bras, t->bra,
-                 w->table + (size_t)group->exponent * TABLE_STRIDE(t->M),
-                 (size_t)kets->exponent_num * TABLE_STRIDE(t->M), kets->exponent + group->exponent,
+                           bras->centre + 4 * (size_t)t->bra, t->nk > 1, family == NULL, w->packed);
+    if (family)
+        contract(rule, t->eri_class, t->M, t->accumulators, bras, t->bra,
+                 w->table + (size_t)family->exponent * TABLE_STRIDE(t->M),
+                 (size_t)kets->exponent_num * TABLE_STRIDE(t->M), kets->exponent + family->exponent,
                  count, w->packed, AB, CD, sums);
     else
-        contract(t->eri_class, t->M, t->accumulators, bras, t->bra, NULL, 0, NULL, count, w->packed,
-                 AB, CD, sums);
-    if (sums != eri) finish(t->eri_class, AB, CD, acc, eri);
+        contract(rule, t->eri_class, t->M, t->accumulators, bras, t->bra, NULL, 0, NULL, count,
+                 w->packed, AB, CD, sums);
+    if (!rule) finish(t->eri_class, AB, CD, acc, eri);
     if (t->build->store) {
         const fmo_cpu_store *store = &t->build->store[t->eri_class];
         const size_t size = (size_t)(t->ni * t->nj * t->nk * t->nl) * W, v = w->vector++;
         memcpy(store->ket + v * W, q, sizeof q);
         memcpy(store->eri + v * size, eri, size * sizeof *store->eri);
     }
-    digest_all(t, q, eri, with);
+    digest_all(t, rule, q, eri, with);
 }
 
 /* First functions of shells i and j, component by component. */
@@ -149,7 +152,7 @@ FMO_HD double exchange_of_bra(const bra_task *t)
 }
 
 /* Computes a bra. */
-FMO_HD void build_bra(const bra_task *t)
+FMO_HD void build_bra(const bra_task *t, int rule)
 {
     const fmo_cpu_build *build = t->build;
     fmo_cpu_worker *w = t->worker;
@@ -157,7 +160,7 @@ FMO_HD void build_bra(const bra_task *t)
     const fmo_cpu_side *const sides = build->side;
     const fmo_cpu_pair_list *bras = &sides[FMO_CPU_BRA].pairs->list[t->bra_class];
     const fmo_cpu_pair_list *kets = &sides[FMO_CPU_KET].pairs->list[t->ket_class];
-    const int bra_group = bras->group_of[bra];
+    const int bra_family = bras->family_of[bra];
     const double of_density = fmo_screen_max(4.0 * build->coulomb_largest, exchange_of_bra(t));
     const double most = build->store ? build->store_factor : of_density;
     int begun = 0, left = 0;
@@ -166,38 +169,40 @@ FMO_HD void build_bra(const bra_task *t)
     for (int x = 0; x < 3; x++) AB[x] = fmo_set(bras->AB[4 * (size_t)bra + (size_t)x]);
     if (build->store) w->vector = build->store[t->eri_class].begin[bra];
 
-    for (int g = 0; g < (same ? bra_group + 1 : kets->group_num); g++) {
-        const fmo_cpu_group *group = &kets->group[g];
+    for (int f = 0; f < (same ? bra_family + 1 : kets->family_num); f++) {
+        const fmo_cpu_family *family = &kets->family[f];
         const int num =
             screen_kets(build, kets, sides[FMO_CPU_KET].largest[t->ket_class], w->shell_max,
                         bras->bound[bra], sides[FMO_CPU_BRA].largest[t->bra_class][bra], most,
-                        group->begin, same && g == bra_group ? bra + 1 : group->end, w->ket);
+                        family->begin, same && f == bra_family ? bra + 1 : family->end, w->ket);
         if (!num) continue;
         if (!begun) begin_bra(t, &with);
         begun = 1;
         w->quartets += num;
         const int full = fmo_cpu_kets_apart(num, W);
-        const int64_t prims = order_kets(bras, bra, kets, group->count_max, num, w);
+        const int64_t prims = order_kets(bras, bra, kets, family->count_max, num, w);
         w->prim_quartets += bras->kept[bra] * prims;
-        if (full && w->table_of[g] != bra_group) {
-            make_table(bras, &bras->group[bra_group], kets, group, t->M, w->table);
-            w->table_of[g] = bra_group;
+        if (full && w->table_of[f] != bra_family) {
+            make_table(bras, &bras->family[bra_family], kets, family, t->M, w->table);
+            w->table_of[f] = bra_family;
         }
         for (int first = 0; first < full; first += W)
-            do_lanes(t, w->ordered + first, full - first < W ? full - first : W, group, AB, &with);
+            do_lanes(t, rule, w->ordered + first, full - first < W ? full - first : W, family, AB,
+                     &with);
         for (int n = full; n < num; n++) w->left[left++] = w->ordered[n];
     }
     if (left) {
         memcpy(w->ket, w->left, (size_t)left * sizeof *w->ket);
         (void)order_kets(bras, bra, kets, kets->count_max, left, w);
         for (int first = 0; first < left; first += W)
-            do_lanes(t, w->ordered + first, left - first < W ? left - first : W, NULL, AB, &with);
+            do_lanes(t, rule, w->ordered + first, left - first < W ? left - first : W, NULL, AB,
+                     &with);
     }
     if (begun) end_bra(t, &with);
 }
 
 /* Adds what the store has of a bra. */
-FMO_HD void replay_bra(const bra_task *t)
+FMO_HD void replay_bra(const bra_task *t, int rule)
 {
     const fmo_cpu_store *store = &t->build->store[t->eri_class];
     const size_t components = (size_t)(t->ni * t->nj * t->nk * t->nl);
@@ -209,7 +214,7 @@ FMO_HD void replay_bra(const bra_task *t)
     for (; v < store->begin[t->bra + 1]; v++) {
         const double *from = store->eri + v * components * W;
         for (size_t c = 0; c < components; c++) eri[c] = fmo_load(from + c * W);
-        digest_all(t, store->ket + v * W, eri, &with);
+        digest_all(t, rule, store->ket + v * W, eri, &with);
     }
     end_bra(t, &with);
 }

@@ -11,18 +11,18 @@ static const double half_sqrt_pi = 0.88622692545275801365;
 
 #define TABLE_STRIDE(M) ((M) == 0 ? 2 : FMO_CPU_TABLE_FIELDS)
 
-/* worker->table of one bra group with one ket group. */
-static void make_table(const fmo_cpu_pair_list *bras, const fmo_cpu_group *bra_group,
-                       const fmo_cpu_pair_list *kets, const fmo_cpu_group *ket_group, int M,
+/* worker->table of one bra family with one ket family. */
+static void make_table(const fmo_cpu_pair_list *bras, const fmo_cpu_family *bra_family,
+                       const fmo_cpu_pair_list *kets, const fmo_cpu_family *ket_family, int M,
                        double *table)
 {
-    for (int b = 0; b < bra_group->count_max; b++) {
-        const double p = bras->exponent[bra_group->exponent + b];
+    for (int b = 0; b < bra_family->count_max; b++) {
+        const double p = bras->exponent[bra_family->exponent + b];
         double *to =
-            table + ((size_t)b * (size_t)kets->exponent_num + (size_t)ket_group->exponent) *
+            table + ((size_t)b * (size_t)kets->exponent_num + (size_t)ket_family->exponent) *
                         TABLE_STRIDE(M);
-        for (int k = 0; k < ket_group->count_max; k++, to += TABLE_STRIDE(M)) {
-            const double q = kets->exponent[ket_group->exponent + k];
+        for (int k = 0; k < ket_family->count_max; k++, to += TABLE_STRIDE(M)) {
+            const double q = kets->exponent[ket_family->exponent + k];
             const double r = 1.0 / (p + q), rho = p * q * r;
             to[FMO_CPU_RHO] = rho;
             to[FMO_CPU_NEAR] = sqrt(rho) / half_sqrt_pi;
@@ -64,9 +64,9 @@ FMO_HD int pack(const fmo_cpu_pair_list *kets, const int *q, int lanes, int own,
                 memcpy(packed + (FMO_CPU_PACK_QC + x) * W, &row[FMO_CPU_PRIM_X + x], sizeof *row);
         }
         for (int l = 0; mixed && l < W; l++) {
-            const fmo_cpu_group *group = &kets->group[kets->group_of[q[l]]];
+            const fmo_cpu_family *family = &kets->family[kets->family_of[q[l]]];
             packed[FMO_CPU_PACK_Q * W + l] =
-                kets->exponent[group->exponent + (m < used[l] ? m : 0)];
+                kets->exponent[family->exponent + (m < used[l] ? m : 0)];
         }
     }
     return count;
@@ -78,7 +78,7 @@ typedef struct quartet_exponents {
 } quartet_exponents;
 
 /* The same for all lanes. */
-FMO_HD quartet_exponents exponents_of_group(int M, const double *table, double q)
+FMO_HD quartet_exponents exponents_of_family(int M, const double *table, double q)
 {
     quartet_exponents z = {.rho = fmo_set(table[FMO_CPU_RHO]),
                            .near = fmo_set(table[FMO_CPU_NEAR])};
@@ -141,6 +141,30 @@ FMO_HD void s_integrals(int M, const quartet_exponents *z, fmo_real K, fmo_real 
     }
 }
 
+/* The same for classes by the rule, a function for each order. */
+#define S_INTEGRALS(M, T)                                                                 \
+    FMO_HD_ONCE void s_integrals_##M(const quartet_exponents *z, fmo_real K, fmo_real R2, \
+                                     fmo_real *S)                                         \
+    {                                                                                     \
+        if ((M) <= (int)FMO_BOYS_ORDER_MAX) s_integrals(M, z, K, R2, S);                  \
+    }
+FMO_BOYS_FAR_TABLE(S_INTEGRALS)
+#undef S_INTEGRALS
+
+FMO_HD void s_integrals_of(int M, const quartet_exponents *z, fmo_real K, fmo_real R2, fmo_real *S)
+{
+    switch (M) {
+#define ROW(order, T)                     \
+    case order:                           \
+        s_integrals_##order(z, K, R2, S); \
+        break;
+        FMO_BOYS_FAR_TABLE(ROW)
+#undef ROW
+    default:
+        break;
+    }
+}
+
 /* One primitive quartet into the accumulators of the class, which is a compile-time constant. */
 FMO_HD void add_prim(int eri_class, const fmo_prim_quartet *z, fmo_real *acc)
 {
@@ -149,7 +173,7 @@ FMO_HD void add_prim(int eri_class, const fmo_prim_quartet *z, fmo_real *acc)
     case e:                        \
         eri_##name##_prim(z, acc); \
         break;
-        FMO_ERI_CLASS_TABLE(ROW)
+        FMO_ERI_GPU_TABLE(ROW)
 #undef ROW
     }
 }
@@ -162,7 +186,7 @@ FMO_HD void finish(int eri_class, const fmo_real *AB, const fmo_real *CD, const 
     case e:                                    \
         eri_##name##_finish(AB, CD, acc, eri); \
         break;
-        FMO_ERI_CLASS_TABLE(ROW)
+        FMO_ERI_GPU_TABLE(ROW)
 #undef ROW
     }
 }
@@ -211,15 +235,16 @@ FMO_HD void add_bra(int eri_class, const fmo_prim_quartet *z, const fmo_real *H,
 }
 
 /* All primitive quartets of the lanes; AB and CD are for classes by the rule. `table` and
- * `exponents` belong to the group of the kets; NULL if they are of several groups. */
-FMO_HD void contract(int eri_class, int M, int accumulators, const fmo_cpu_pair_list *bras, int bra,
-                     const double *table, size_t table_row, const double *exponents, int count,
-                     const double *packed, const fmo_real *AB, const fmo_real *CD, fmo_real *acc)
+ * `exponents` belong to the family of the kets; NULL if they are of several families. */
+FMO_HD void contract(int rule, int eri_class, int M, int accumulators,
+                     const fmo_cpu_pair_list *bras, int bra, const double *table, size_t table_row,
+                     const double *exponents, int count, const double *packed, const fmo_real *AB,
+                     const fmo_real *CD, fmo_real *acc)
 {
     fmo_real H[FMO_RULE_HERMITE_MAX];
-    const int hermite = hermite_of(eri_class);
+    const int hermite = rule ? hermite_of(eri_class) : 0;
     const double *prim = bras->prim + bras->prim_begin[bra] * FMO_CPU_PRIM_FIELDS;
-    const double *p = bras->exponent + bras->group[bras->group_of[bra]].exponent;
+    const double *p = bras->exponent + bras->family[bras->family_of[bra]].exponent;
     for (int a = 0; a < accumulators; a++) acc[a] = fmo_set(0.0);
     for (int b = 0; b < bras->count[bra]; b++, prim += FMO_CPU_PRIM_FIELDS) {
         if (prim[FMO_CPU_PRIM_K] == 0.0) continue;
@@ -229,7 +254,7 @@ FMO_HD void contract(int eri_class, int M, int accumulators, const fmo_cpu_pair_
         for (int h = 0; h < hermite; h++) H[h] = fmo_set(0.0);
         for (int m = 0; m < count; m++, ket += FMO_CPU_PACK_FIELDS * W) {
             const quartet_exponents e =
-                exponents ? exponents_of_group(
+                exponents ? exponents_of_family(
                                 M, table + (size_t)b * table_row + (size_t)m * TABLE_STRIDE(M),
                                 exponents[m])
                           : exponents_of_lanes(p[b], fmo_load(ket + FMO_CPU_PACK_Q * W));
@@ -239,7 +264,11 @@ FMO_HD void contract(int eri_class, int M, int accumulators, const fmo_cpu_pair_
                 PQ[x] = prim[FMO_CPU_PRIM_X + x] - fmo_load(ket + (FMO_CPU_PACK_X + x) * W);
                 R2 += PQ[x] * PQ[x];
             }
-            s_integrals(M, &e, bra_K * fmo_load(ket + FMO_CPU_PACK_K * W), R2, z.S);
+            const fmo_real K = bra_K * fmo_load(ket + FMO_CPU_PACK_K * W);
+            if (rule)
+                s_integrals_of(M, &e, K, R2, z.S);
+            else
+                s_integrals(M, &e, K, R2, z.S);
             if (M > 0) {
                 FMO_UNROLL
                 for (int x = 0; x < 3; x++) {
@@ -251,7 +280,7 @@ FMO_HD void contract(int eri_class, int M, int accumulators, const fmo_cpu_pair_
                 }
                 z.alpha = e.rho;
                 FMO_UNROLL
-                for (int x = 0; x < 3 && hermite; x++) {
+                for (int x = 0; x < 3 && rule; x++) {
                     z.AB[x] = AB[x];
                     z.CD[x] = CD[x];
                 }
@@ -261,12 +290,12 @@ FMO_HD void contract(int eri_class, int M, int accumulators, const fmo_cpu_pair_
                 z.q_over = e.q_over;
                 z.p_over = e.p_over;
             }
-            if (hermite)
+            if (rule)
                 add_ket(eri_class, &z, H);
             else
                 add_prim(eri_class, &z, acc);
         }
-        if (hermite) add_bra(eri_class, &z, H, acc);
+        if (rule) add_bra(eri_class, &z, H, acc);
     }
 }
 

@@ -269,29 +269,34 @@ FMO_HD void digest_sizes(int wide, const fmo_cpu_build *build, const density_at 
     if (with->coulomb) add_coulomb(&build->adding, nk * nl, stride, with->coulomb, at, Jkl);
 }
 
-/* Of classes with d shells a function each, not one in every place that digests. */
-#define DIGEST_OF_D(e, name, li, lj, lk, ll, bra_class, ket_class)                                 \
+/* Of classes by the rule a function for each pair of the kets, not one in every place that digests.
+ */
+#define DIGEST_BY_KET(P, name, lk, ll, partner)                                                    \
     FMO_HD_ONCE void digest_##name(const fmo_cpu_build *build, const density_at *with, int with_K, \
-                                   const int *q, const fmo_real *eri)                              \
+                                   int ni, int nj, const int *q, const fmo_real *eri)              \
     {                                                                                              \
-        digest_sizes(1, build, with, with_K, FMO_CARTESIAN(li), FMO_CARTESIAN(lj),                 \
-                     FMO_CARTESIAN(lk), FMO_CARTESIAN(ll), ket_class, q, eri);                     \
+        digest_sizes(1, build, with, with_K, ni, nj, FMO_CARTESIAN(lk), FMO_CARTESIAN(ll),         \
+                     FMO_PAIR_##P, q, eri);                                                        \
     }
-FMO_ERI_RULE_TABLE(DIGEST_OF_D)
-#undef DIGEST_OF_D
+FMO_PAIR_TABLE(DIGEST_BY_KET)
+#undef DIGEST_BY_KET
 
-FMO_HD void digest(int eri_class, const fmo_cpu_build *build, const density_at *with, int with_K,
-                   int ni, int nj, int nk, int nl, int ket_class, const int *q, const fmo_real *eri)
+FMO_HD void digest(int rule, const fmo_cpu_build *build, const density_at *with, int with_K, int ni,
+                   int nj, int nk, int nl, int ket_class, const int *q, const fmo_real *eri)
 {
-    switch (eri_class) {
-#define ROW(e, name, ...)                           \
-    case e:                                         \
-        digest_##name(build, with, with_K, q, eri); \
+    if (!rule) {
+        digest_sizes(0, build, with, with_K, ni, nj, nk, nl, ket_class, q, eri);
+        return;
+    }
+    switch (ket_class) {
+#define ROW(P, name, lk, ll, partner)                       \
+    case FMO_PAIR_##P:                                      \
+        digest_##name(build, with, with_K, ni, nj, q, eri); \
         break;
-        FMO_ERI_RULE_TABLE(ROW)
+        FMO_PAIR_TABLE(ROW)
 #undef ROW
     default:
-        digest_sizes(0, build, with, with_K, ni, nj, nk, nl, ket_class, q, eri);
+        break;
     }
 }
 

@@ -1,4 +1,4 @@
-/* Which kets of a group a bra meets, and in which order; the first step of cpu/kernel.c. */
+/* Which kets of a family a bra meets, and in which order; the first step of cpu/kernel.c. */
 #ifndef FMO_CPU_KERNEL_SCREEN_H
 #define FMO_CPU_KERNEL_SCREEN_H
 

@@ -1,4 +1,4 @@
-/* Groups the shell pairs of a plan by exponents, for the host's kernels. */
+/* Sorts the shell pairs of a plan into families of equal exponents, for the host's kernels. */
 #include "accumulate/cpu/pairs.h"
 
 #include <limits.h>
@@ -104,8 +104,8 @@ static int allocate(fmo_cpu_pair_list *list)
     list->name = calloc((count), sizeof *list->name); \
     list->bytes += (count) * sizeof *list->name;      \
     good = list->name && good
-    ARRAY(group, n);
-    ARRAY(group_of, n);
+    ARRAY(family, n);
+    ARRAY(family_of, n);
     ARRAY(i, n);
     ARRAY(j, n);
     ARRAY(ao_i, n);
@@ -212,11 +212,11 @@ static fmo_status make_list(const fmo_basis *basis, const int *set, int pair_cla
         const entry *e = &entries[n];
         if (n == 0 || e->set_i != e[-1].set_i || e->set_j != e[-1].set_j) {
             all = basis->shell[e->i].prim_num * basis->shell[e->j].prim_num;
-            list->group[list->group_num++] = (fmo_cpu_group){n, n, list->exponent_num, all, 0};
+            list->family[list->family_num++] = (fmo_cpu_family){n, n, list->exponent_num, all, 0};
             list->exponent_num += all;
         }
-        list->group[list->group_num - 1].end = n + 1;
-        list->group_of[n] = list->group_num - 1;
+        list->family[list->family_num - 1].end = n + 1;
+        list->family_of[n] = list->family_num - 1;
         rows += (size_t)all; /* at most */
     }
     list->exponent = calloc((size_t)list->exponent_num + 1, sizeof *list->exponent);
@@ -227,17 +227,17 @@ static fmo_status make_list(const fmo_basis *basis, const int *set, int pair_cla
     if (!good) goto done;
     memset(list->prim, 0, FMO_CPU_PRIM_FIELDS * sizeof *list->prim);
     rows = 1;
-    for (int g = 0; g < list->group_num; g++) {
-        fmo_cpu_group *group = &list->group[g];
-        all = make_slots(basis, entries[group->begin].i, entries[group->begin].j, s->slots);
-        for (int m = 0; m < all; m++) list->exponent[group->exponent + m] = s->slots[m].p;
-        for (int n = group->begin; n < group->end; n++) {
+    for (int f = 0; f < list->family_num; f++) {
+        fmo_cpu_family *family = &list->family[f];
+        all = make_slots(basis, entries[family->begin].i, entries[family->begin].j, s->slots);
+        for (int m = 0; m < all; m++) list->exponent[family->exponent + m] = s->slots[m].p;
+        for (int n = family->begin; n < family->end; n++) {
             list->prim_begin[n] = rows;
             place_pair(basis, from, &entries[n], n, s->slots, all, s, list);
             rows += (size_t)list->count[n];
-            if (list->count[n] > group->count_max) group->count_max = list->count[n];
+            if (list->count[n] > family->count_max) family->count_max = list->count[n];
         }
-        if (group->count_max > list->count_max) list->count_max = group->count_max;
+        if (family->count_max > list->count_max) list->count_max = family->count_max;
     }
     status = fmo_cpu_pairs_check(pair_class, (size_t)list->num, rows, err);
 done:
@@ -249,9 +249,9 @@ void fmo_cpu_pairs_free(fmo_cpu_pairs *pairs)
 {
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         fmo_cpu_pair_list *list = &pairs->list[c];
-        free(list->group);
+        free(list->family);
         free(list->exponent);
-        free(list->group_of);
+        free(list->family_of);
         free(list->i);
         free(list->j);
         free(list->ao_i);

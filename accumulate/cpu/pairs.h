@@ -1,6 +1,7 @@
 /* Shell pairs as the host's kernels want them: pairs whose exponents are the same numbers stand
- * together in a group, so that in a vector of ket pairs everything that depends on exponents alone
- * is one number for all lanes. A pair class is cut into groups, a group is sorted by Schwarz bound.
+ * together in a family, so that in a vector of ket pairs everything that depends on exponents alone
+ * is one number for all lanes. A pair class is cut into families, a family is sorted by Schwarz
+ * bound.
  */
 #ifndef FMO_CPU_PAIRS_H
 #define FMO_CPU_PAIRS_H
@@ -11,26 +12,26 @@
  * carries the factor 1/2 of a pair of a shell with itself (digest.h). */
 enum { FMO_CPU_PRIM_K, FMO_CPU_PRIM_X, FMO_CPU_PRIM_FIELDS = 4 };
 
-typedef struct fmo_cpu_group {
+typedef struct fmo_cpu_family {
     int begin, end; /* pairs of the list */
-    int exponent;   /* first of the group's exponent sums */
+    int exponent;   /* first of the family's exponent sums */
     int exponents;  /* primitive pairs before any pruning */
     int count_max;  /* most primitives in use */
-} fmo_cpu_group;
+} fmo_cpu_family;
 
 typedef struct fmo_cpu_pair_list {
     size_t bytes;
-    int num, group_num, count_max;
-    fmo_cpu_group *group;
+    int num, family_num, count_max;
+    fmo_cpu_family *family;
     int exponent_num;
-    double *exponent;   /* [exponent_num] p of each group's primitives, the slowest to decay with
+    double *exponent;   /* [exponent_num] p of each family's primitives, the slowest to decay with
                            distance first */
-    int *group_of;      /* [num] */
+    int *family_of;     /* [num] */
     int *i, *j;         /* [num] internal shells */
     int *ao_i, *ao_j;   /* [num] first functions */
-    int *count;         /* [num] primitives in use: the first `count` of the group's */
+    int *count;         /* [num] primitives in use: the first `count` of the family's */
     int *kept;          /* [num] of them not pruned; the rest have a prefactor of 0 */
-    double *bound;      /* [num] Schwarz bound, descending in a group */
+    double *bound;      /* [num] Schwarz bound, descending in a family */
     double *centre;     /* [num][4] A, 0 */
     double *AB;         /* [num][4] A-B, 0 */
     double *middle[3];  /* [num] where the charge of the pair is, roughly */

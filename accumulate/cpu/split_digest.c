@@ -47,8 +47,8 @@ FMO_HD void scatter_block(double *matrix, size_t n, const int *row_ao, const int
     }
 }
 
-/* One row of the digestion table. */
-FMO_HD void digest_term(const fmo_cpu_task *task, int is_coulomb, int row, int column, int den_row,
+/* One row of the digestion table, added to X^J or to X^K. */
+FMO_HD void digest_term(const fmo_cpu_task *task, int to_J, int row, int column, int den_row,
                         int den_column, int n0, int n1, int n2, int n3, const lane_shells *at,
                         const fmo_real *eri, int lanes)
 {
@@ -58,13 +58,13 @@ FMO_HD void digest_term(const fmo_cpu_task *task, int is_coulomb, int row, int c
     gather_block(task->density, n, at->ao[den_row], at->ao[den_column], size[den_row],
                  size[den_column], den);
     fmo_digest_contract_sizes(n0, n1, n2, n3, row, column, den_row, den_column, eri, den, block);
-    scatter_block(is_coulomb ? task->coulomb : task->exchange, n, at->ao[row], at->ao[column],
-                  size[row], size[column], block, lanes, task->atomic);
+    scatter_block(to_J ? task->coulomb : task->exchange, n, at->ao[row], at->ao[column], size[row],
+                  size[column], block, lanes, task->atomic);
 }
 
-enum { TERM_J = 1, TERM_K = 0 };
-#define DIGEST_TERM(matrix, row, column, den_row, den_column)                                    \
-    digest_term(task, TERM_##matrix, row, column, den_row, den_column, NI, NJ, NK, NL, &at, eri, \
+enum { TO_J = 1, TO_K = 0 };
+#define DIGEST_TERM(matrix, row, column, den_row, den_column)                                  \
+    digest_term(task, TO_##matrix, row, column, den_row, den_column, NI, NJ, NK, NL, &at, eri, \
                 lanes);
 
 /* The digestion alone, of integrals computed elsewhere. */

@@ -90,7 +90,6 @@ void fmo_gpu_device_wait(const fmo_gpu_device *d)
 void fmo_gpu_device_close(fmo_gpu_device *d)
 {
     const fmo_gpu_inside inside(d);
-    fmo_gpu_device_wait(d);
     for (int p = 0; p < d->arena.num; p++) (void)cudaFree(d->arena.piece[p].at);
     free(d->arena.piece);
     if (d->start) (void)cudaEventDestroy(d->start);

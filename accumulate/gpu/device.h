@@ -38,7 +38,7 @@ fmo_status fmo_gpu_device_open(fmo_gpu_device *device, const fmo_fock_options *o
                                fmo_error *err);
 /* Waits for the last build. */
 void fmo_gpu_device_wait(const fmo_gpu_device *device);
-/* The same, and gives everything back. */
+/* Gives everything back; nothing may be queued any longer: the caller has waited. */
 void fmo_gpu_device_close(fmo_gpu_device *device);
 
 /* While it is in scope the thread uses the device; then the one that it used before. */

@@ -55,7 +55,7 @@ static void decide_scatter(fmo_fock_plan *plan, const fmo_gpu_counters *counters
 {
     fmo_gpu_state *g = plan->gpu;
     double adds = 0.0, issued = 0.0;
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+    for (int c = 0; c < FMO_ERI_GPU_COUNT; c++) {
         adds += (double)fmo_gpu_adds_made(g, counters, c);
         issued += (double)counters->issued[c];
     }
@@ -366,18 +366,18 @@ extern "C" fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_fock_profile *profile = &plan->profile;
     const fmo_gpu_inside inside(&plan->gpu->device);
-    double seconds[FMO_ERI_CLASS_COUNT], all = 0.0;
+    double seconds[FMO_ERI_GPU_COUNT], all = 0.0;
     const fmo_gpu_range range("fused build, class after class");
     fmo_status status = run_timed(plan, fmo_gpu_plan_variant(plan), seconds, &all, err);
     if (status != FMO_OK) return status;
     profile->screening_seconds = all;
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+    for (int c = 0; c < FMO_ERI_GPU_COUNT; c++) {
         profile->classes[c].seconds = seconds[c];
         profile->screening_seconds -= seconds[c];
     }
     if (!plan->options.measure_accumulation) return FMO_OK;
     status = run_timed(plan, variant_without_commits(), seconds, &all, err);
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT && status == FMO_OK; c++)
+    for (int c = 0; c < FMO_ERI_GPU_COUNT && status == FMO_OK; c++)
         profile->classes[c].compute_seconds = seconds[c];
     return status;
 }

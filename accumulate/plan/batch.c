@@ -213,6 +213,8 @@ static int source_fits(const fmo_fock_job *job, int on_device, char *why, size_t
     else if (fmo_scatter_sums_integers(source->options.scatter) !=
              fmo_scatter_sums_integers(plan->options.scatter))
         (void)snprintf(why, size, "source: scatter = fixed in one plan and not in the other");
+    else if (source->shared.ranks)
+        (void)snprintf(why, size, "source: the plan is shared by ranks");
     else if (job->exchange)
         (void)snprintf(why, size, "source: exchange must be NULL, only J has another's density");
     else
@@ -305,7 +307,10 @@ static fmo_status build_batch(const char *call, fmo_fock_job *jobs, size_t count
         const char *const missing = !job->plan               ? "plan is NULL"
                                     : !job->density          ? "density is NULL"
                                     : !fmo_build_wanted(job) ? "coulomb and exchange are NULL"
-                                                             : NULL;
+                                    : job->plan->shared.ranks
+                                        ? "the plan is shared by ranks, which fmo_fock_build "
+                                          "alone knows of"
+                                        : NULL;
         if (missing) return refuse(jobs, count, k, call, missing, err);
         if (job->source) {
             if (source_fits(job, on_device, why, sizeof why)) continue;

@@ -209,7 +209,9 @@ fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, double *co
     if (status != FMO_OK) return status;
     if (!fmo_plan_enter(plan)) return in_use("fmo_fock_build", err);
     status = fmo_build_check(&job, &largest, err);
-    if (status == FMO_OK) status = fmo_build(jobs, 1, largest, err);
+    if (status == FMO_OK)
+        status = plan->shared.ranks ? fmo_shared_build(&job, largest, err)
+                                    : fmo_build(jobs, 1, largest, err);
     fmo_plan_leave(plan);
     return status;
 }
@@ -220,6 +222,10 @@ fmo_status fmo_fock_build_device(fmo_fock_plan *plan, const double *density, dou
     fmo_status status =
         check_matrices("fmo_fock_build_device", plan, density, coulomb, exchange, err);
     if (status != FMO_OK) return status;
+    if (plan->shared.ranks)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_fock_build_device: the plan is shared by ranks, which "
+                             "fmo_fock_build alone knows of");
     if (!plan->mode->start)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fock_build_device: the plan's mode is %s, expected fused",

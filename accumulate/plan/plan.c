@@ -12,6 +12,7 @@
 #include "accumulate/gpu/gpu.h"
 #include "accumulate/rules/weight.h"
 #include "integrals/arguments.h"
+#include "integrals/free_memory.h"
 #include "integrals/tables.h"
 #include "integrals/threads.h"
 
@@ -30,14 +31,8 @@ void fmo_plan_progress(const fmo_fock_plan *plan, double fraction)
 size_t fmo_plan_memory(const fmo_fock_plan *plan)
 {
     if (plan->options.memory) return plan->options.memory;
-    unsigned long long kib = 0;
-    char line[128];
-    FILE *f = fopen("/proc/meminfo", "r");
-    if (f) {
-        while (!kib && fgets(line, sizeof line, f)) sscanf(line, "MemAvailable: %llu", &kib);
-        fclose(f);
-    }
-    return kib ? (size_t)kib * 1024 : SIZE_MAX;
+    const fmo_ranks *ranks = plan->options.ranks; /* each takes its part of what is free */
+    return fmo_free_memory() / (ranks && ranks->node_size > 1 ? (size_t)ranks->node_size : 1);
 }
 
 void fmo_plan_note(fmo_fock_plan *plan, const char *format, ...)
@@ -83,12 +78,31 @@ fmo_status fmo_gpu_available(fmo_error *err)
     return fmo_gpu_probe(&device, err);
 }
 
-static fmo_status choose_mode(fmo_fock_plan *plan, fmo_error *err)
+/* The lightest kind of shell of a basis that kernels of the GPU do not know, or -1. */
+static int shell_beyond_gpu(const fmo_basis *basis)
+{
+    for (int l = FMO_SHELL_GPU_COUNT; l < FMO_SHELL_KIND_COUNT; l++)
+        if (fmo_basis_shell_num(basis, l) > 0) return l;
+    return -1;
+}
+
+static fmo_status choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo_error *err)
 {
     fmo_fock_options *o = &plan->options;
     char *reason = plan->profile.mode_reason;
     const size_t size = sizeof plan->profile.mode_reason;
-    if (o->mode == FMO_MODE_AUTO) {
+    const int beyond = shell_beyond_gpu(basis);
+    if (beyond >= 0 && (o->mode == FMO_MODE_FUSED || o->mode == FMO_MODE_SPLIT))
+        return fmo_error_set(
+            err, FMO_ERR_UNSUPPORTED,
+            "mode %s: the basis has %c shells, which the GPU's kernels do not know "
+            "yet; use mode cpu",
+            fmo_mode_name(o->mode), fmo_shell_letter(beyond));
+    if (o->mode == FMO_MODE_AUTO && beyond >= 0) {
+        o->mode = FMO_MODE_CPU;
+        snprintf(reason, size, "the basis has %c shells, which the GPU's kernels do not know yet",
+                 fmo_shell_letter(beyond));
+    } else if (o->mode == FMO_MODE_AUTO) {
         fmo_error no_gpu = {FMO_OK, ""};
         const int asked = o->device >= 0;
         const fmo_status status = fmo_gpu_probe(&o->device, &no_gpu);
@@ -172,6 +186,7 @@ void fmo_plan_leave(fmo_fock_plan *plan)
 void fmo_fock_plan_destroy(fmo_fock_plan *plan)
 {
     if (!plan) return;
+    if (plan->shared.ranks && plan->shared.ranks->rank == 0) fmo_shared_plan_release(plan);
     if (plan->mode && plan->mode->release) plan->mode->release(plan);
     fmo_shell_pairs_free(&plan->pairs);
     fmo_basis_destroy(plan->basis);
@@ -180,6 +195,9 @@ void fmo_fock_plan_destroy(fmo_fock_plan *plan)
     free(plan->matrices.exchange);
     free(plan->matrices.density_max);
     free(plan->matrices.row_max);
+    free(plan->shared.density);
+    free(plan->shared.coulomb);
+    free(plan->shared.exchange);
     free(plan);
 }
 
@@ -203,23 +221,27 @@ int fmo_plan_make_matrices(fmo_fock_plan *plan, int densities)
     return 1;
 }
 
+static const fmo_plan_part whole = {.shares = 1};
+
 /* possible: threads that there can be, of a plan of a batch; 0: of a plan on its own. */
 static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options, int possible,
-                         int share, int shares, fmo_fock_plan **plan_out, fmo_error *err)
+                         const fmo_plan_part *part, fmo_fock_plan **plan_out, fmo_error *err)
 {
     const double start = fmo_now();
     fmo_fock_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a plan");
     plan->in_batch = possible > 0;
-    plan->share = share;
-    plan->shares = shares;
+    plan->share = part->share;
+    plan->shares = part->shares;
+    plan->shared.number = part->number;
+    plan->shared.pieces = part->pieces;
     if (options)
         plan->options = *options;
     else
         fmo_fock_options_init(&plan->options);
 
     fmo_status status = fmo_options_check(&plan->options, err);
-    if (status == FMO_OK) status = choose_mode(plan, err);
+    if (status == FMO_OK) status = choose_mode(plan, basis, err);
     if (status != FMO_OK) goto done;
     choose_threads(plan, possible);
 
@@ -237,8 +259,10 @@ done:
         fmo_fock_plan_destroy(plan);
         return status;
     }
+    plan->shared.ranks = part->ranks;
     plan->profile.mode = plan->options.mode;
     plan->profile.threads = plan->options.threads;
+    plan->profile.ranks = part->ranks ? part->ranks->size : 1;
     plan->profile.plan_seconds = fmo_now() - start;
     *plan_out = plan;
     return FMO_OK;
@@ -250,14 +274,23 @@ fmo_status fmo_fock_plan_create(const fmo_basis *basis, const fmo_fock_options *
     if (plan) *plan = NULL;
     const fmo_status given =
         FMO_CHECK_ARGUMENTS("fmo_fock_plan_create", err, FMO_GIVEN(basis), FMO_GIVEN(plan));
-    return given != FMO_OK ? given : create(basis, options, 0, 0, 1, plan, err);
+    if (given != FMO_OK) return given;
+    if (options && options->ranks) return fmo_shared_plan_create(basis, options, plan, err);
+    return create(basis, options, 0, &whole, plan, err);
+}
+
+fmo_status fmo_plan_create_part(const fmo_basis *basis, const fmo_fock_options *options,
+                                const fmo_plan_part *part, fmo_fock_plan **plan, fmo_error *err)
+{
+    *plan = NULL;
+    return create(basis, options, 0, part, plan, err);
 }
 
 fmo_status fmo_plan_create_share(const fmo_basis *basis, const fmo_fock_options *options, int share,
                                  int shares, fmo_fock_plan **plan, fmo_error *err)
 {
-    *plan = NULL;
-    return create(basis, options, 0, share, shares, plan, err);
+    const fmo_plan_part part = {.share = share, .shares = shares};
+    return fmo_plan_create_part(basis, options, &part, plan, err);
 }
 
 fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *size, fmo_work *work,
@@ -267,6 +300,9 @@ fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *si
     fmo_status status = fmo_work_all(size, &all, err);
     if (status == FMO_OK && plan->shares > 1) {
         status = fmo_work_share(&all, size, plan->share, plan->shares, work, err);
+        fmo_work_free(&all);
+    } else if (status == FMO_OK && plan->shared.pieces > 0) {
+        status = fmo_work_cut(&all, size, plan->shared.pieces, work, err);
         fmo_work_free(&all);
     } else {
         *work = all;
@@ -307,7 +343,7 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
         fmo_error failure = {FMO_OK, ""};
         plans[k] = NULL;
         if (basis[k])
-            (void)create(basis[k], &own, possible, 0, 1, &plans[k], &failure);
+            (void)create(basis[k], &own, possible, &whole, &plans[k], &failure);
         else
             (void)fmo_error_set(&failure, FMO_ERR_ARGUMENT,
                                 "fmo_fock_plan_create_batch: basis[%zu] is NULL", k);

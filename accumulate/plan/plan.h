@@ -38,6 +38,8 @@ typedef struct fmo_plan_matrices {
     double *density, *coulomb, *exchange; /* [num][n][n], n = function_num of the basis */
     double *density_max;                  /* [nshell][nshell] block maxima of |D| */
     double *row_max;                      /* [nshell] maximum of a row of density_max */
+    /* With ranks and `fixed`: coulomb and exchange are int64_t, in these units; else 0. */
+    double coulomb_unit, exchange_unit;
 } fmo_plan_matrices;
 
 /* A mode has `build`, or `start` with what belongs to it. */
@@ -75,6 +77,26 @@ typedef struct fmo_mode_implementation {
 extern const fmo_mode_implementation fmo_mode_cpu;
 extern const fmo_mode_implementation fmo_mode_reference;
 
+/* What a plan has to do with other ranks (plan/shared.c). */
+typedef struct fmo_plan_ranks {
+    fmo_ranks *ranks; /* NULL: builds are not shared */
+    int64_t number;   /* of the plan, the same on all ranks */
+    int pieces;       /* that mode cpu cuts the work into, about; 0: the plan has a fixed share */
+    /* Of the work's pieces and what they are numbers of: the same on all ranks, or they cannot
+     * share it. */
+    uint64_t fingerprint;
+    double *density;            /* [nao][nao]; NULL on rank 0 */
+    double *coulomb, *exchange; /* [nao][nao] of modes that `start` builds */
+} fmo_plan_ranks;
+
+/* A plan that is one of several, each with a part of the work; all 0: a plan with all of it. */
+typedef struct fmo_plan_part {
+    int share, shares; /* a fixed share; 0 of 0 or 1: all */
+    fmo_ranks *ranks;
+    int64_t number;
+    int pieces;
+} fmo_plan_part;
+
 struct fmo_fock_plan {
     fmo_basis *basis;
     fmo_fock_options options;
@@ -84,6 +106,7 @@ struct fmo_fock_plan {
     fmo_shell_pairs pairs;
     int in_batch;          /* made by fmo_fock_plan_create_batch */
     int share, shares;     /* of all work, what builds do: share 0 of 1 is all of it */
+    fmo_plan_ranks shared; /* with other ranks */
     double coulomb_weight; /* of J in the screening rule (rules/weight.h) */
     double density_limit;  /* pairs are pruned for |D| up to this */
     double density_largest;
@@ -111,7 +134,11 @@ fmo_status fmo_options_check(const fmo_fock_options *options, fmo_error *err);
 fmo_status fmo_plan_create_share(const fmo_basis *basis, const fmo_fock_options *options, int share,
                                  int shares, fmo_fock_plan **plan, fmo_error *err);
 
-/* The plan's work: all of what lists of these sizes have, or its share of it. */
+/* One of several plans that together do the work. */
+fmo_status fmo_plan_create_part(const fmo_basis *basis, const fmo_fock_options *options,
+                                const fmo_plan_part *part, fmo_fock_plan **plan, fmo_error *err);
+
+/* The plan's work: all of what lists of these sizes have, or its share of it, or all in pieces. */
 fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *size, fmo_work *work,
                               fmo_error *err);
 
@@ -143,6 +170,16 @@ void fmo_plan_leave(fmo_fock_plan *plan);
 
 /* Memory for the matrices of so many densities; 0 without. */
 int fmo_plan_make_matrices(fmo_fock_plan *plan, int densities);
+
+/* ---- shared.c: plans and builds of several ranks; rank 0's calls ---- */
+
+/* fmo_fock_plan_create with options->ranks. */
+fmo_status fmo_shared_plan_create(const fmo_basis *basis, const fmo_fock_options *options,
+                                  fmo_fock_plan **plan, fmo_error *err);
+/* Before a shared plan is destroyed. */
+void fmo_shared_plan_release(const fmo_fock_plan *plan);
+/* fmo_build of a shared plan, whose density is good. */
+fmo_status fmo_shared_build(const fmo_fock_job *job, double largest, fmo_error *err);
 
 /* ---- build.c: the steps of fmo_fock_build ---- */
 

@@ -36,6 +36,7 @@ fmo_status fmo_fock_workspace(const fmo_basis *basis, const fmo_fock_options *op
         wanted = *options;
     else
         fmo_fock_options_init(&wanted);
+    wanted.ranks = NULL;                                             /* of this process */
     if (wanted.mode == FMO_MODE_REFERENCE) wanted.memory = SIZE_MAX; /* it would refuse */
     status = fmo_fock_plan_create(basis, &wanted, &plan, err);
     if (status != FMO_OK) return status;

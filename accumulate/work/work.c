@@ -76,6 +76,42 @@ fmo_status fmo_work_share(const fmo_work *from, const fmo_work_size *size, int s
     return FMO_OK;
 }
 
+/* Heaviest first; what is equally heavy, in the order of classes and bras. */
+static int compare_tasks(const void *x, const void *y)
+{
+    const fmo_task *a = x, *b = y;
+    if (a->weight != b->weight) return a->weight < b->weight ? 1 : -1;
+    if (a->eri_class != b->eri_class) return a->eri_class < b->eri_class ? 1 : -1;
+    return (a->bra_begin > b->bra_begin) - (a->bra_begin < b->bra_begin);
+}
+
+fmo_status fmo_work_cut(const fmo_work *from, const fmo_work_size *size, int pieces, fmo_work *work,
+                        fmo_error *err)
+{
+    const double all = fmo_work_weight(from);
+    work->num = 0;
+    work->task = calloc((size_t)(from->num + pieces) + 1, sizeof *work->task);
+    if (!work->task) return no_memory(err);
+    for (int n = 0; n < from->num; n++) {
+        const fmo_task *task = &from->task[n];
+        const fmo_work one = {1, &from->task[n]};
+        /* rounded down, so that all of them fit the list */
+        const int cuts = all > 0.0 ? 1 + (int)(pieces * (task->weight / all) * (1.0 - 1e-9)) : 1;
+        for (int k = 0; k < cuts; k++) {
+            fmo_work piece;
+            const fmo_status status = fmo_work_share(&one, size, k, cuts, &piece, err);
+            if (status != FMO_OK) {
+                fmo_work_free(work);
+                return status;
+            }
+            if (piece.num) work->task[work->num++] = piece.task[0];
+            fmo_work_free(&piece);
+        }
+    }
+    qsort(work->task, (size_t)work->num, sizeof *work->task, compare_tasks);
+    return FMO_OK;
+}
+
 void fmo_work_free(fmo_work *work)
 {
     free(work->task);

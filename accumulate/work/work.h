@@ -48,6 +48,11 @@ fmo_status fmo_work_between(const fmo_work_size *bra, const fmo_work_size *ket, 
 fmo_status fmo_work_share(const fmo_work *from, const fmo_work_size *size, int share, int shares,
                           fmo_work *work, fmo_error *err);
 
+/* The same list in pieces, as many as this or a few more, the heaviest first; each class is cut at
+ * bra pairs. Equal for equal lists. */
+fmo_status fmo_work_cut(const fmo_work *from, const fmo_work_size *size, int pieces, fmo_work *work,
+                        fmo_error *err);
+
 void fmo_work_free(fmo_work *work);
 
 /* The sum of the weights. */

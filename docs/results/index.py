@@ -80,6 +80,8 @@ NOTES = [
     ("2026-11-22-2380313/h200-rungs-42-46.txt", None, "states from 0472f23 to 2380313", None),
     ("2026-11-22-0de36e5/cpu-shell-pairs.txt", None, "2621ef6 against 0de36e5",
      "a program that is not kept"),
+    ("2026-11-22-24d2eb6/cpu-one-electron.txt", None, "24d2eb6 against e7ccfdb",
+     "a program that is not kept"),
     ("*/h200-strategies-rung-6.txt", None, None, "program at its end"),
     ("*/h200-builds-rung-7.txt", None, None, "program at the end of h200-strategies-rung-6.txt"),
     ("*/h200-depth-scan.txt", None, None, "program at the end of h200-strategies-rung-6.txt"),

@@ -51,7 +51,9 @@ static fmo_status check_place(const driver_file *f, fmo_error *err)
     const size_t length = strlen(f->path);
     const bool exists = stat(f->path, &info) == 0;
     if (exists && !S_ISREG(info.st_mode))
-        return OUTPUT(err, "%s %.300s: not a regular file", f->what, f->path);
+        return OUTPUT(err, "%s %.300s: %s", f->what, f->path,
+                      S_ISDIR(info.st_mode) ? "is a directory; give a file name"
+                                            : "not a regular file; give a file name");
     if (!exists && lstat(f->path, &link) == 0)
         return OUTPUT(err, "%s %.300s: a symbolic link that leads nowhere; remove it", f->what,
                       f->path);

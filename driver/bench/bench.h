@@ -33,6 +33,7 @@ extern "C" {
       "median filter: window read directly, staged in shared memory, sliding in strips")          \
     X(fock, BUILDS, "J and K of molecules and of a batch, beside other programs")                 \
     X(growth, BUILDS, "J and K against size: water clusters and alkanes")                         \
+    X(scf, BUILDS, "RHF of many molecules: one by one, in one call, by PySCF")                    \
     X(pingpong, MESSAGES,                                                                         \
       "messages between two ranks, sent in kernels and from the host, by size; costs of calls")
 
@@ -102,7 +103,7 @@ typedef struct bench_options {
     int64_t run_length, samples, clusters, dimensions, sweeps, image, window;
     int64_t threads, repeat, seed, cycles, fragments;
     double zipf, seconds, cutoff;
-    const char *dataset, *json, *systems, *geometries, *geometry, *basis;
+    const char *dataset, *json, *systems, *geometries, *geometry, *basis, *python;
     bool quiet, force;
 } bench_options;
 
@@ -226,9 +227,16 @@ fmo_status bench_gpu_open(bench_run *run);
 BENCH_EXPERIMENT_TABLE(BENCH_EXPERIMENT_ROW)
 #undef BENCH_EXPERIMENT_ROW
 
-/** Whether every name in the list of --systems begins a system's of `fock`; NULL: all.
+/** Names of the systems of `fock` and `scf`, by number; NULL beyond the last. */
+const char *bench_fock_system(int system);
+const char *bench_scf_system(int system);
+
+/** Whether a word of --systems begins the name of a system; NULL: all. */
+bool bench_listed(const char *list, const char *name);
+
+/** Whether every word in the list of --systems begins a system's name; NULL: all.
  *  @return FMO_OK, FMO_ERR_ARGUMENT with one line that lists them */
-fmo_status bench_fock_check_systems(const char *list, fmo_error *err);
+fmo_status bench_check_systems(const char *list, const char *(*name)(int), fmo_error *err);
 
 /** "1e7" for powers of ten from 1e4 on, else digits. */
 void bench_format_count(int64_t count, char *text, size_t size);

@@ -472,7 +472,7 @@ static bool begins(const char *name, const char *word, size_t length)
     return length > 0 && strncasecmp(name, word, length) == 0;
 }
 
-static bool selected(const char *list, const char *name)
+bool bench_listed(const char *list, const char *name)
 {
     for (const char *word = list; word; word = strchr(word, ',')) {
         word += *word == ',';
@@ -481,18 +481,23 @@ static bool selected(const char *list, const char *name)
     return !list;
 }
 
-fmo_status bench_fock_check_systems(const char *list, fmo_error *err)
+const char *bench_fock_system(int system)
+{
+    return system < SYSTEM_NUM ? systems[system].name : NULL;
+}
+
+fmo_status bench_check_systems(const char *list, const char *(*name)(int), fmo_error *err)
 {
     for (const char *word = list; word; word = strchr(word, ',')) {
         bool known = false;
         word += *word == ',';
         const size_t length = strcspn(word, ",");
-        for (int s = 0; s < SYSTEM_NUM; s++) known |= begins(systems[s].name, word, length);
+        for (int s = 0; name(s); s++) known |= begins(name(s), word, length);
         if (known) continue;
         char names[400] = "";
-        for (int s = 0; s < SYSTEM_NUM; s++) {
+        for (int s = 0; name(s); s++) {
             const size_t used = strlen(names);
-            snprintf(names + used, sizeof names - used, "%s%s", s ? ", " : "", systems[s].name);
+            snprintf(names + used, sizeof names - used, "%s%s", s ? ", " : "", name(s));
         }
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "--systems '%.*s': expected the beginning of one of %s",
@@ -542,7 +547,7 @@ void bench_fock(bench_run *run)
     for (int s = 0; s < SYSTEM_NUM && run->err.status == FMO_OK; s++) {
         const fock_system *system = &systems[s];
         char path[4096];
-        if (!selected(o->systems, system->name)) continue;
+        if (!bench_listed(o->systems, system->name)) continue;
         const bool resized = system->fragments > 1 && o->fragments > 0;
         const int fragments = resized ? (int)o->fragments : system->fragments;
         const double share = (double)fragments / system->fragments; /* time goes with the number */

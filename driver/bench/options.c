@@ -43,7 +43,7 @@ enum {
     ALL = (1u << BENCH_EXPERIMENT_COUNT) - 1u,
     BUILDS = BIT(fock) | BIT(growth),
     MESSAGES = BIT(pingpong),
-    PUBLISHED = ALL & ~BUILDS & ~MESSAGES
+    PUBLISHED = ALL & ~BUILDS & ~MESSAGES & ~BIT(scf)
 };
 
 static void show_repeat(const cli_option *row, const void *defaults, FILE *stream)
@@ -54,7 +54,7 @@ static void show_repeat(const cli_option *row, const void *defaults, FILE *strea
 static void show_seconds(const cli_option *row, const void *defaults, FILE *stream)
 {
     (void)row, (void)defaults;
-    fprintf(stream, "%g; fock and growth %g", BENCH_SECONDS, BENCH_SECONDS_BUILDS);
+    fprintf(stream, "%g; fock, growth and scf %g", BENCH_SECONDS, BENCH_SECONDS_BUILDS);
 }
 
 #define AT(field) offsetof(bench_options, field)
@@ -110,20 +110,25 @@ static const cli_option option_table[] = {
     {"bytes", 0, CLI_LIST, "LIST", AT(bytes), .low = 1, .high = 1 << 30, .commands = MESSAGES,
      .value = "4,8,64,256,1024,2048,4096,8192,16384,32768,65536,2^20,2^23,2^26",
      .section = "Messages", .help = "lengths of messages"},
-    {"mode", 'm', CLI_SET, "SET", AT(modes), .choices = &modes, .commands = BUILDS,
+    {"mode", 'm', CLI_SET, "SET", AT(modes), .choices = &modes, .commands = BUILDS | BIT(scf),
      .section = "Fock builds",
      .help = "where to build; without it fused if a GPU answers, else cpu, which leaves out what "
              "is large"},
-    {"systems", 0, CLI_TEXT, "LIST", AT(systems), .commands = BIT(fock), .what = "names of systems",
-     .help = "beginnings of systems' names, such as water008,batch"},
+    {"systems", 0, CLI_TEXT, "LIST", AT(systems), .commands = BIT(fock) | BIT(scf),
+     .what = "names of systems", .help = "beginnings of systems' names, such as water008,batch"},
     {"geometry", 0, CLI_TEXT, "FILE", AT(geometry), .commands = BIT(fock),
      .what = "the name of a file", .help = "a .xyz file instead of the systems; needs --basis"},
     {"basis", 0, CLI_TEXT, "NAME", AT(basis), .commands = BIT(fock), .what = "a name",
      .help = "its basis set: a name such as 6-31g, or a file"},
-    {"geometries", 0, CLI_TEXT, "DIR", AT(geometries), .commands = BIT(fock), .value = FMO_XYZ_DIR,
-     .what = "the name of a folder", .help = "where the systems' .xyz files are"},
-    {"fragments", 0, CLI_WHOLE, "N", AT(fragments), .low = 1, .high = 1e5, .commands = BIT(fock),
-     .help = "displaced copies in one call: of the batch [1000], or of --geometry [1]"},
+    {"geometries", 0, CLI_TEXT, "DIR", AT(geometries), .commands = BIT(fock) | BIT(scf),
+     .value = FMO_XYZ_DIR, .what = "the name of a folder",
+     .help = "where the systems' .xyz files are"},
+    {"fragments", 0, CLI_WHOLE, "N", AT(fragments), .low = 1, .high = 1e5,
+     .commands = BIT(fock) | BIT(scf),
+     .help = "displaced copies in one call: of the batch [1000], or of --geometry [1]; of scf "
+             "[1000 and 10000, cpu 200 and 400]"},
+    {"python", 0, CLI_TEXT, "FILE", AT(python), .commands = BIT(scf), .value = "python3",
+     .what = "the name of a program", .help = "Python whose PySCF runs beside ours"},
     {"waters", 0, CLI_LIST, "LIST", AT(waters), .low = 1, .high = 10, .commands = BIT(growth),
      .value = "1,2,3,4,5,6,8", .help = "edges of the cubes of waters"},
     {"carbons", 0, CLI_LIST, "LIST", AT(carbons), .low = 1, .high = 1000, .commands = BIT(growth),
@@ -208,7 +213,11 @@ static fmo_status check_options(const bench_options *options, const bool *given,
                              "counting at 2^24)");
     if (!options->geometry != !options->basis)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "--geometry FILE and --basis NAME go together");
-    if (bench_fock_check_systems(options->systems, err) != FMO_OK) return err->status;
+    if (bench_check_systems(options->systems, e == BENCH_scf ? bench_scf_system : bench_fock_system,
+                            err) != FMO_OK)
+        return err->status;
+    if (strchr(options->python, '\''))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "--python: a name without quotes");
     if (options->geometry && options->systems)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "--geometry does not go with --systems");
     if (options->window % 2 == 0)
@@ -243,7 +252,7 @@ static void print_experiments(FILE *stream)
     fputs("Experiments:\n", stream);
     for (int e = 0; e < BENCH_EXPERIMENT_COUNT; e++)
         fprintf(stream, "  %-12s %s\n", bench_experiment_name(e), bench_experiment_text(e));
-    fputs("  all          all of them but fock, growth and pingpong, in this order\n", stream);
+    fputs("  all          all of them but fock, growth, scf and pingpong, in this order\n", stream);
 }
 
 void bench_options_help(int experiment, FILE *stream)

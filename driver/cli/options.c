@@ -33,6 +33,22 @@ CLI_CHOICES(functions, FMO_FUNCTIONS_COUNT, fmo_functions, fmo_functions);
 CLI_CHOICES(guesses, FMO_SCF_GUESS_COUNT, fmo_scf_guess, fmo_scf_guess);
 CLI_CHOICES(solvers, FMO_SCF_SOLVER_COUNT, fmo_scf_solver, fmo_scf_solver);
 CLI_CHOICES(stabilities, FMO_SCF_STABILITY_COUNT, fmo_scf_stability, fmo_scf_stability);
+static const char *keep_name(driver_keep keep)
+{
+#define ROW(e, name, text) name,
+    static const char *const names[DRIVER_KEEP_COUNT] = {DRIVER_KEEP_TABLE(ROW)};
+#undef ROW
+    return names[keep];
+}
+static const char *keep_text(driver_keep keep)
+{
+#define ROW(e, name, text) text,
+    static const char *const texts[DRIVER_KEEP_COUNT] = {DRIVER_KEEP_TABLE(ROW)};
+#undef ROW
+    return texts[keep];
+}
+
+CLI_CHOICES(keeps, DRIVER_KEEP_COUNT, driver_keep, keep);
 CLI_CHOICES(profiles, DRIVER_PROFILE_FORMAT_COUNT, driver_profile_format, profile);
 
 /* ---- defaults that are more than a field ---------------------------------------------------- */
@@ -41,13 +57,15 @@ static void show_cutoff(const cli_option *row, const void *defaults, FILE *strea
 {
     const driver_options *options = defaults;
     (void)row;
-    fprintf(stream, "%g; --scf %g", options->fock.cutoff, options->scf_options.fock.cutoff);
+    fprintf(stream, "%g; --scf, --fmo %g", options->fock.cutoff, options->scf_options.fock.cutoff);
 }
 static void show_integrals(const cli_option *row, const void *defaults, FILE *stream)
 {
     const driver_options *options = defaults;
     cli_show_field(row, defaults, stream);
-    fprintf(stream, "; --scf %s", fmo_integrals_name(options->scf_options.fock.integrals));
+    fprintf(stream, "; --scf, --fmo %s, in mode fused %s",
+            fmo_integrals_name(options->scf_options.fock.integrals),
+            fmo_integrals_name(FMO_INTEGRALS_DIRECT)); /* fmo_scf_options.auto_in_fused */
 }
 static void show_threads(const cli_option *row, const void *defaults, FILE *stream)
 {
@@ -64,6 +82,18 @@ static void show_charge(const cli_option *row, const void *defaults, FILE *strea
     (void)row, (void)defaults;
     fputs("0; what a data set says", stream);
 }
+static void show_convergence(const cli_option *row, const void *defaults, FILE *stream)
+{
+    const driver_options *options = defaults;
+    cli_show_field(row, defaults, stream);
+    fprintf(stream, "; --fmo %g", options->fragment_options.scf.energy_convergence);
+}
+static void show_gradient(const cli_option *row, const void *defaults, FILE *stream)
+{
+    const driver_options *options = defaults;
+    cli_show_field(row, defaults, stream);
+    fprintf(stream, "; --fmo %g", options->fragment_options.scf.gradient_convergence);
+}
 static void show_stability(const cli_option *row, const void *defaults, FILE *stream)
 {
     cli_show_field(row, defaults, stream);
@@ -72,8 +102,8 @@ static void show_stability(const cli_option *row, const void *defaults, FILE *st
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-/* Commands: builds of a data set's density, and an SCF. */
-enum { BUILD = 1u << 0, SCF = 1u << 1 };
+/* Commands: builds of a data set's density, an SCF, and fragments. */
+enum { BUILD = 1u << 0, SCF = 1u << 1, FRAGMENTS = 1u << 2 };
 
 #define MODE(name) (1u << FMO_MODE_##name)
 #define AT(field)  offsetof(driver_options, field)
@@ -105,14 +135,18 @@ static const cli_option option_table[] = {
     {"repeat", 'n', CLI_COUNT, "N", AT(repeat), .low = 1, .high = 100000, .commands = BUILD,
      .show = cli_show_field, .section = "Builds of a data set's density",
      .help = "build N times; report min, median and max"},
-    {"batch", 0, CLI_FLAG, NULL, AT(batch), .commands = BUILD,
-     .help = "build all data sets in one call: side by side on the GPU (fused)"},
+    {"batch", 0, CLI_FLAG, NULL, AT(batch),
+     .help = "build all data sets in one call: side by side on the GPU (fused); with --scf all "
+             "molecules side by side on the CPU"},
     {"check", 0, CLI_FLAG, NULL, AT(check), .commands = BUILD,
      .help = "compare with the file's reference values, else with --mode reference"},
 
     {"output", 'o', CLI_TEXT, "FILE", AT(output), .what = "the name of a file",
      .section = "Results",
-     .help = "write J, K, G, F = H + G (HDF5); with --scf the orbitals (TREXIO)"},
+     .help = "write J, K, G, F = H + G (HDF5); with --scf the orbitals (TREXIO); with --batch, "
+             "too, all molecules (HDF5); with --fmo energies, charges and pairs (HDF5)"},
+    {"keep", 0, CLI_SET, "SET", AT(keep), .choices = &keeps, .commands = SCF,
+     .help = "what --scf --batch --output writes of a molecule beside its energy"},
     {"force", 0, CLI_FLAG, NULL, AT(force),
      .help = "replace a file that fmo did not write; run a data set that contradicts itself"},
     {"profile", 'p', CLI_CHOICE, "FORMAT", AT(profile), .choices = &profiles, .without = "table",
@@ -120,10 +154,12 @@ static const cli_option option_table[] = {
 
     {"scf", 0, CLI_FLAG, NULL, AT(scf), .section = "SCF",
      .help = "converge the closed-shell SCF (RHF) of each data set or .xyz file"},
-    {"basis", 'b', CLI_TEXT, "NAME", AT(basis), .commands = SCF,
-     .help = "basis set of .xyz files: a name such as 6-31g, or a .json or .gbs file"},
-    {"functions", 0, CLI_CHOICE, "FORM", AT(functions), .choices = &functions, .commands = SCF,
-     .show = cli_show_field, .help = "what d functions of .xyz files are"},
+    {"basis", 'b', CLI_TEXT, "NAME", AT(basis), .commands = SCF | FRAGMENTS,
+     .help = "basis set of .xyz files, or another one for fragments: a name such as 6-31g, or a "
+             ".json or .gbs file"},
+    {"functions", 0, CLI_CHOICE, "FORM", AT(functions), .choices = &functions,
+     .commands = SCF | FRAGMENTS, .show = cli_show_field,
+     .help = "what d functions of .xyz files are"},
     {"charge", 0, CLI_SIGNED, "Q", AT(charge), .high = 100000, .given = AT(charge_given),
      .commands = SCF, .show = show_charge, .help = "charge of the molecule"},
     {"multiplicity", 0, CLI_COUNT, "M", AT(multiplicity), .low = 1, .high = 1000, .commands = SCF,
@@ -131,23 +167,24 @@ static const cli_option option_table[] = {
     {"guess", 'g', CLI_CHOICE, "HOW", AT(scf_options.guess), .choices = &guesses, .commands = SCF,
      .show = cli_show_field, .help = "the first density"},
     {"max-cycles", 0, CLI_COUNT, "N", AT(scf_options.max_cycles), .low = 1, .high = 100000,
-     .commands = SCF, .show = cli_show_field, .help = "Fock builds allowed"},
+     .commands = SCF | FRAGMENTS, .show = cli_show_field, .help = "Fock builds allowed"},
     {"convergence", 0, CLI_REAL, "X", AT(scf_options.energy_convergence), .low = 1e-14, .high = 1.0,
-     .what = "1e-9", .commands = SCF, .show = cli_show_field,
-     .help = "change of the energy in the last cycle, hartree"},
+     .what = "1e-9", .commands = SCF | FRAGMENTS, .given = AT(convergence_given),
+     .show = show_convergence, .help = "change of the energy in the last cycle, hartree"},
     {"gradient-convergence", 0, CLI_REAL, "X", AT(scf_options.gradient_convergence), .low = 1e-10,
-     .high = 1.0, .what = "3e-5", .commands = SCF, .show = cli_show_field,
-     .help = "norm of the orbital gradient, hartree"},
+     .high = 1.0, .what = "3e-5", .commands = SCF | FRAGMENTS, .given = AT(gradient_given),
+     .show = show_gradient, .help = "norm of the orbital gradient, hartree"},
     {"level-shift", 0, CLI_REAL, "X", AT(scf_options.level_shift), .high = 100.0, .what = "0.3",
-     .commands = SCF, .show = cli_show_field, .help = "added to empty orbitals, hartree"},
+     .commands = SCF | FRAGMENTS, .show = cli_show_field,
+     .help = "added to empty orbitals, hartree"},
     {"diis-size", 0, CLI_COUNT, "N", AT(scf_options.diis_size), .low = 1, .high = FMO_SCF_DIIS_MAX,
-     .commands = SCF, .show = cli_show_field,
+     .commands = SCF | FRAGMENTS, .show = cli_show_field,
      .help = "Fock matrices kept for extrapolation; 1: none"},
     {"rebuild-cycles", 0, CLI_COUNT, "N", AT(scf_options.rebuild_cycles), .high = 100000,
-     .commands = SCF, .show = cli_show_field,
+     .commands = SCF | FRAGMENTS, .show = cli_show_field,
      .help = "builds in a row from the change of the density; 0: none"},
     {"linear-dependence", 0, CLI_REAL, "X", AT(scf_options.linear_dependence), .high = 0.1,
-     .what = "1e-7", .commands = SCF, .show = cli_show_field,
+     .what = "1e-7", .commands = SCF | FRAGMENTS, .show = cli_show_field,
      .help = "least eigenvalue of the overlap that is kept"},
     {"solver", 0, CLI_CHOICE, "HOW", AT(scf_options.solver), .choices = &solvers, .commands = SCF,
      .show = cli_show_field, .help = "from the Fock matrix to the density"},
@@ -156,8 +193,26 @@ static const cli_option option_table[] = {
     {"molden", 0, CLI_TEXT, "FILE", AT(molden), .what = "the name of a file", .commands = SCF,
      .help = "write the orbitals for viewers (Molden)"},
 
+    {"fmo", 0, CLI_FLAG, NULL, AT(fragments), .section = "Fragments",
+     .help = "FMO2-RHF of each system of fragments (.json)"},
+    {"exact-field", 0, CLI_FLAG, NULL, AT(exact_field), .commands = FRAGMENTS,
+     .help = "exact fields of far fragments, too, and an SCF of every pair"},
+    {"iterations", 0, CLI_COUNT, "N", AT(fragment_options.max_iterations), .low = 1, .high = 100000,
+     .commands = FRAGMENTS, .show = cli_show_field, .help = "iterations of the monomers allowed"},
+    {"field-convergence", 0, CLI_REAL, "X", AT(fragment_options.convergence), .low = 1e-14,
+     .high = 1.0, .what = "1e-8", .commands = FRAGMENTS, .show = cli_show_field,
+     .help = "change of the monomers' energy in the last iteration, hartree"},
+    {"hybrids", 0, CLI_TEXT, "FILE", AT(fragment_options.hybrids), .what = "the name of a file",
+     .commands = FRAGMENTS, .help = "hybrid orbitals at cut bonds, in place of the shipped ones"},
+    {"state", 0, CLI_TEXT, "FILE", AT(fragment_options.state), .what = "the name of a file",
+     .commands = FRAGMENTS, .help = "keep the state of every iteration of the monomers"},
+    {"resume", 0, CLI_FLAG, NULL, AT(resume), .commands = FRAGMENTS,
+     .help = "go on from the state in --state"},
+    {"densities", 0, CLI_FLAG, NULL, AT(densities), .commands = FRAGMENTS,
+     .help = "densities of the fragments into --output, too"},
+
     {"quiet", 'q', CLI_FLAG, NULL, AT(quiet), .section = "Other",
-     .help = "print only the check line, or the SCF's energy, and errors"},
+     .help = "print only the check line, or the energy, and errors"},
     {"help", 'h', CLI_ACTION, NULL, AT(action), .low = DRIVER_HELP, .help = "print this text"},
     {"version", 'V', CLI_ACTION, NULL, AT(action), .low = DRIVER_VERSION,
      .help = "print the version"},
@@ -173,24 +228,33 @@ static void set_defaults(driver_options *options)
     options->repeat = 1;
     options->multiplicity = 1;
     fmo_scf_options_init(&options->scf_options);
+    fmo_fragment_options_init(&options->fragment_options);
 }
 
 double driver_cutoff(const driver_options *options)
 {
-    return options->scf && !options->cutoff_given ? options->scf_options.fock.cutoff
-                                                  : options->fock.cutoff;
+    return (options->scf || options->fragments) && !options->cutoff_given
+               ? options->scf_options.fock.cutoff
+               : options->fock.cutoff;
 }
 
 fmo_integrals driver_integrals(const driver_options *options)
 {
-    return options->scf && !options->integrals_given ? options->scf_options.fock.integrals
-                                                     : options->fock.integrals;
+    return (options->scf || options->fragments) && !options->integrals_given
+               ? options->scf_options.fock.integrals
+               : options->fock.integrals;
 }
 
 bool driver_is_xyz(const char *path)
 {
     const char *dot = strrchr(path, '.');
     return dot && strcasecmp(dot, ".xyz") == 0;
+}
+
+bool driver_is_system(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && strcasecmp(dot, ".json") == 0;
 }
 
 /* ---- what options have to do with each other --------------------------------------------------
@@ -200,10 +264,30 @@ bool driver_is_xyz(const char *path)
 static fmo_status check_use(const driver_options *options, const bool *given, fmo_error *err)
 {
     const fmo_mode mode = options->fock.mode;
-    const cli_option *row = cli_misplaced(&program, given, options->scf ? SCF : BUILD);
-    if (row && row->commands == SCF)
+    const unsigned command = options->fragments ? FRAGMENTS : options->scf ? SCF : BUILD;
+    const cli_option *row = cli_misplaced(&program, given, command);
+    if (options->scf && options->fragments)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "--scf does not go with --fmo: a system of fragments or one molecule");
+    if (row && command == BUILD && row->commands & SCF)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "--%s belongs to an SCF: add --scf", row->name);
-    if (row) return fmo_error_set(err, FMO_ERR_ARGUMENT, "--%s does not go with --scf", row->name);
+    if (row && row->commands == FRAGMENTS)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "--%s belongs to fragments: add --fmo",
+                             row->name);
+    if (row)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "--%s does not go with --%s", row->name,
+                             options->fragments ? "fmo" : "scf");
+    if (options->resume && !options->fragment_options.state)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "--resume goes on from a state: add --state FILE");
+    if (options->densities && !options->output)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "--densities go into the result: add --output FILE");
+    if (options->fragments && options->fock.mode != FMO_MODE_AUTO &&
+        options->fock.mode != FMO_MODE_CPU && options->fock.mode != FMO_MODE_FUSED)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "--mode %s does not go with --fmo: it takes cpu and fused",
+                             fmo_mode_name(options->fock.mode));
     for (int i = 0; i < OPTION_NUM && mode != FMO_MODE_AUTO; i++) {
         row = &option_table[i];
         if (!given[i] || !row->modes || row->modes >> mode & 1u) continue;
@@ -259,7 +343,16 @@ static bool looks_like_xyz(const char *path)
 /* Geometries need a basis set, data sets have theirs. */
 static fmo_status check_kind(const driver_options *options, const char *path, fmo_error *err)
 {
-    const bool xyz = driver_is_xyz(path);
+    const bool xyz = driver_is_xyz(path), fragments = driver_is_system(path);
+    if (options->fragments && !fragments)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "%.200s: --fmo takes systems of fragments, whose names end in .json "
+                             "(docs/fmo.md)",
+                             path);
+    if (options->fragments) return FMO_OK;
+    if (fragments)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "%.200s: this looks like a system of fragments: add --fmo", path);
     if (xyz && !options->scf)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "%.200s: a geometry has no density: add --scf --basis NAME", path);
@@ -299,10 +392,20 @@ static fmo_status check_data_sets(const driver_options *options, const bool *giv
         if (status == FMO_OK) status = check_kind(options, path, err);
     }
     if (status != FMO_OK) return status;
-    if ((options->output || options->molden) && options->dataset_num > 1)
+    if (options->molden && options->batch)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "--molden does not go with --batch");
+    if (options->keep && !(options->batch && options->output))
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "--%s takes one data set, not %d: run them one by one",
-                             options->output ? "output" : "molden", options->dataset_num);
+                             "--keep belongs to --scf --batch --output FILE: add what is missing");
+    if (options->output && options->scf && options->batch) return FMO_OK;
+    const char *const file = options->output                   ? "output"
+                             : options->molden                 ? "molden"
+                             : options->fragment_options.state ? "state"
+                                                               : NULL;
+    if (file && options->dataset_num > 1)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "--%s takes one data set, not %d: run them one by one", file,
+                             options->dataset_num);
     return FMO_OK;
 }
 
@@ -323,17 +426,20 @@ void driver_options_help(FILE *stream)
     set_defaults(&defaults);
     fputs("Usage: fmo-driver DATASET.h5... [--batch] [OPTION]...\n"
           "       fmo-driver DATASET.h5... --scf [OPTION]...\n"
-          "       fmo-driver MOLECULE.xyz... --basis NAME --scf [OPTION]...\n"
+          "       fmo-driver MOLECULE.xyz... --basis NAME --scf [--batch] [OPTION]...\n"
+          "       fmo-driver SYSTEM.json... --fmo [OPTION]...\n"
           "Build the two-electron Fock matrix G = J - K/2 of each data set (a TREXIO file with a\n"
           "density; docs/dataset-format.md), report it, its cost and the energy; or converge the\n"
-          "closed-shell SCF of each data set or geometry (docs/scf.md).\n\n"
+          "closed-shell SCF of each data set or geometry (docs/scf.md), or the energy of each\n"
+          "system of fragments by FMO2-RHF (docs/fmo.md).\n\n"
           "Options may stand anywhere on the line.\n",
           stream);
-    cli_print_options(&program, BUILD | SCF, false, &defaults, stream);
+    cli_print_options(&program, BUILD | SCF | FRAGMENTS, false, &defaults, stream);
     fputs("\nExit codes: 0 done, 1 check failed or not possible, or SCF not converged, 2 usage,\n"
           "3 unusable input or output, 4 no GPU or a GPU fault, 5 out of memory; the worst one of\n"
           "several data sets.\n\n"
           "Examples: fmo-driver datasets/h2o8_6-31g.h5 --check\n"
-          "          fmo-driver datasets/xyz/water008.xyz --basis 6-31g --scf\n",
+          "          fmo-driver datasets/xyz/water008.xyz --basis 6-31g --scf\n"
+          "          fmo-driver datasets/fmo2/water3_sto-3g.json --fmo\n",
           stream);
 }

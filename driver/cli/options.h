@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <fmo/basis_set.h>
 #include <fmo/fock.h>
+#include <fmo/fragment.h>
 #include <fmo/scf.h>
 
 typedef enum driver_action { DRIVER_RUN, DRIVER_HELP, DRIVER_VERSION } driver_action;
@@ -18,12 +19,22 @@ typedef enum driver_profile_format {
     DRIVER_PROFILE_FORMAT_COUNT
 } driver_profile_format;
 
+/* What --scf --batch keeps of each molecule in its file, beside its energy. X(enumerator, name,
+ * text) */
+#define DRIVER_KEEP_TABLE(X)                                                         \
+    X(DRIVER_KEEP_ORBITALS, "orbitals", "energies and coefficients of the orbitals") \
+    X(DRIVER_KEEP_DENSITY, "density", "the density matrix")
+#define DRIVER_ENUM_ROW(e, name, text) e,
+typedef enum driver_keep { DRIVER_KEEP_TABLE(DRIVER_ENUM_ROW) DRIVER_KEEP_COUNT } driver_keep;
+#undef DRIVER_ENUM_ROW
+
 typedef struct driver_options {
     driver_action action;
     fmo_fock_options fock; /**< progress is left NULL here */
     int repeat;            /**< timed builds of each data set, >= 1 */
     bool check;            /**< compare with reference values */
     bool batch;            /**< all data sets in one call */
+    int64_t keep;          /**< bits of driver_keep */
     bool quiet;            /**< only the check line and errors */
     driver_profile_format profile;
     bool force;                  /**< replace any output, run what is doubtful */
@@ -38,6 +49,13 @@ typedef struct driver_options {
     int charge;            /**< of the molecule, e */
     int multiplicity;      /**< 2 S + 1 */
     const char *molden;    /**< file for the orbitals or NULL */
+    bool fragments;        /**< FMO2 of systems of fragments */
+    fmo_fragment_options fragment_options; /**< of it; its `scf` is filled in from the above */
+    bool exact_field;                      /**< leave out approximations of far fields */
+    bool densities;                        /**< of the monomers into --output, too */
+    bool resume;                           /**< go on from the state file */
+    bool convergence_given;                /**< fragments have a default of their own */
+    bool gradient_given;                   /**< the same */
     char *const *datasets; /**< [dataset_num] paths, in argv */
     int dataset_num;
 } driver_options;
@@ -54,6 +72,9 @@ fmo_integrals driver_integrals(const driver_options *options);
 
 /** Whether a path names a .xyz file, by its last letters. */
 bool driver_is_xyz(const char *path);
+
+/** Whether a path names a system of fragments, by its last letters: .json. */
+bool driver_is_system(const char *path);
 
 /** The text of --help. */
 void driver_options_help(FILE *stream);

@@ -186,7 +186,7 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
         json_array_append_new(notices, driver_json_text(fmo_dataset_notice(dataset, i)));
     if (profile->notice[0]) json_array_append_new(notices, driver_json_text(profile->notice));
     json_t *entry = json_pack(
-        "{s:o, s:o, s:o, s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:i}", "dataset",
+        "{s:o, s:o, s:o, s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i}", "dataset",
         driver_json_text(fmo_dataset_path(dataset)), "sha256",
         driver_json_text(fmo_dataset_sha256(dataset)), "formula",
         driver_json_text(fmo_dataset_formula(dataset)), "nao", result->nao, "basis",
@@ -207,7 +207,8 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
         profile->mode == FMO_MODE_CPU || (fused && !result->is_scf)
             ? driver_json_text(fmo_integrals_name(profile->integrals))
             : json_null(),
-        "cutoff", driver_json_number(driver_cutoff(options)), "threads", profile->threads);
+        "cutoff", driver_json_number(driver_cutoff(options)), "threads", profile->threads, "ranks",
+        profile->ranks > 1 ? profile->ranks : 1);
     json_t *rest;
     if (result->is_scf)
         rest = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "plan_seconds",
@@ -223,6 +224,7 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
         entry = NULL;
     }
     json_decref(rest);
+    if (entry && result->frame) json_object_set_new(entry, "frame", json_integer(result->frame));
     if (profile->device[0] &&
         json_object_set_new(json->root, "device",
                             json_pack("{s:o}", "name", driver_json_text(profile->device))))
@@ -230,14 +232,27 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
     return append(json, entry, err);
 }
 
-fmo_status driver_json_add_failure(driver_json *json, const char *path, const fmo_error *failure,
-                                   fmo_error *err)
+fmo_status driver_json_add_failure(driver_json *json, const char *path, int frame,
+                                   const fmo_error *failure, fmo_error *err)
 {
-    return append(json,
-                  json_pack("{s:o, s:{s:o, s:i}}", "dataset", driver_json_text(path), "error",
-                            "message", driver_json_text(failure->message), "exit_code",
-                            fmo_status_exit_code(failure->status)),
-                  err);
+    json_t *entry = json_pack("{s:o, s:{s:o, s:i}}", "dataset", driver_json_text(path), "error",
+                              "message", driver_json_text(failure->message), "exit_code",
+                              fmo_status_exit_code(failure->status));
+    if (frame) json_object_set_new(entry, "frame", json_integer(frame));
+    return append(json, entry, err);
+}
+
+fmo_status driver_json_add_scf_batch(driver_json *json, const driver_scf_totals *totals,
+                                     fmo_error *err)
+{
+    const driver_spread seconds = {totals->seconds, totals->seconds, totals->seconds};
+    json_t *object = json_pack(
+        "{s:I, s:I, s:I, s:o}", "datasets", (json_int_t)(totals->molecules - totals->failed),
+        "failed", (json_int_t)totals->failed, "not_converged", (json_int_t)totals->unconverged,
+        "seconds", driver_json_spread(&seconds));
+    if (json_object_set_new(json->root, "batch", object) != 0)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the profile");
+    return FMO_OK;
 }
 
 fmo_status driver_json_add_batch(driver_json *json, const driver_batch *batch, fmo_error *err)
@@ -247,6 +262,34 @@ fmo_status driver_json_add_batch(driver_json *json, const driver_batch *batch, f
     if (json_object_set_new(json->root, "batch", object) != 0)
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the profile");
     return FMO_OK;
+}
+
+fmo_status driver_json_add_deal(driver_json *json, const driver_deal *deal, int ranks,
+                                fmo_error *err)
+{
+    json_t *object = json_pack("{s:i, s:o, s:i, s:o}", "datasets", deal->built, "seconds",
+                               driver_json_spread(&deal->seconds), "ranks", ranks, "wall_seconds",
+                               driver_json_number(deal->wall_seconds));
+    if (json_object_set_new(json->root, "batch", object) != 0)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the profile");
+    return FMO_OK;
+}
+
+char *driver_json_pack(const driver_json *json)
+{
+    return json_dumps(json->root, JSON_COMPACT | JSON_REAL_PRECISION(17));
+}
+
+fmo_status driver_json_unpack(driver_json *json, const char *text, fmo_error *err)
+{
+    json_error_t where;
+    json_t *other = json_loads(text, 0, &where);
+    json_t *device = json_object_get(other, "device");
+    const bool good = other &&
+                      json_array_extend(json->builds, json_object_get(other, "builds")) == 0 &&
+                      (json_is_null(device) || json_object_set(json->root, "device", device) == 0);
+    json_decref(other);
+    return good ? FMO_OK : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the profile");
 }
 
 fmo_status driver_json_write(const driver_json *json, FILE *stream, fmo_error *err)

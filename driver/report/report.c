@@ -49,7 +49,9 @@ static void print_system(const driver_options *options, const driver_result *res
         fprintf(stream, "  density    %s\n", fmo_dataset_density_source(dataset));
     fprintf(stream, "  mode       %s", fmo_mode_name(profile->mode));
     if (profile->mode_reason[0]) fprintf(stream, " (%s)", profile->mode_reason);
-    fprintf(stream, ", %d thread%s", profile->threads, profile->threads == 1 ? "" : "s");
+    if (profile->ranks > 1) fprintf(stream, ", %d ranks, rank 0 with", profile->ranks);
+    fprintf(stream, "%s %d thread%s", profile->ranks > 1 ? "" : ",", profile->threads,
+            profile->threads == 1 ? "" : "s");
     if (profile->mode == FMO_MODE_FUSED)
         fprintf(stream, ", scatter %s, commit %s",
                 fmo_scatter_name(result->is_scf ? options->fock.scatter : profile->scatter),
@@ -286,4 +288,60 @@ void driver_report_batch(const driver_batch *batch, FILE *stream)
     if (batch->seconds.min < batch->seconds.max)
         fprintf(stream, ", %.6f to %.6f s", batch->seconds.min, batch->seconds.max);
     fputc('\n', stream);
+}
+
+void driver_report_deal(const driver_deal *deal, int ranks, FILE *stream)
+{
+    fprintf(stream,
+            "\n  batch      %d data sets on %d ranks: %.6f s, builds %.6f s on the longest\n",
+            deal->built, ranks, deal->wall_seconds, deal->seconds.median);
+}
+
+void driver_report_name(const driver_scf_one *one, char *text, size_t size)
+{
+    if (one->result.frame)
+        snprintf(text, size, "%s frame %d", driver_shown(one->path), one->result.frame);
+    else
+        snprintf(text, size, "%s", driver_shown(one->path));
+}
+
+void driver_report_scf_batch_head(const driver_options *options, const driver_scf_one *one,
+                                  FILE *stream)
+{
+    const fmo_fock_profile *profile = &one->result.profile;
+    fprintf(stream, "fmo-driver %s\n", FMO_VERSION_STRING);
+    if (options->basis) fprintf(stream, "  basis      %s\n", driver_shown(options->basis));
+    fprintf(stream, "  guess      %s (%s)\n", fmo_scf_guess_name(options->scf_options.guess),
+            fmo_scf_guess_text(options->scf_options.guess));
+    fprintf(stream, "  mode       %s", fmo_mode_name(profile->mode));
+    if (profile->mode_reason[0]) fprintf(stream, " (%s)", profile->mode_reason);
+    fprintf(stream, ", %d threads, cutoff %g\n", fmo_fock_threads(options->fock.threads),
+            driver_cutoff(options));
+    fprintf(stream, "\n  %9s %7s %20s %10s  %s\n", "functions", "cycles", "energy", "seconds",
+            "molecule");
+}
+
+void driver_report_scf_one(const driver_options *options, const driver_scf_one *one, FILE *stream)
+{
+    const fmo_scf_result *scf = one->result.scf;
+    char name[1024];
+    driver_report_name(one, name, sizeof name);
+    if (options->quiet)
+        fprintf(stream, "%s: SCF: %.10f hartree, %s\n", name, scf->energy, scf->verdict);
+    else
+        fprintf(stream, "  %9d %7d %20.10f %10.6f  %s%s\n", scf->nao, scf->cycles, scf->energy,
+                scf->seconds, name, scf->converged ? "" : ", NOT CONVERGED");
+}
+
+void driver_report_scf_batch(const driver_options *options, const driver_scf_totals *totals,
+                             FILE *stream)
+{
+    const long done = totals->molecules - totals->failed;
+    fprintf(stream, "\n  batch      %ld molecule%s in %.6f s: %.4g a second", done,
+            done == 1 ? "" : "s", totals->seconds,
+            totals->seconds > 0.0 ? (double)done / totals->seconds : 0.0);
+    if (totals->unconverged) fprintf(stream, "; %ld of them not converged", totals->unconverged);
+    if (totals->failed) fprintf(stream, "; %ld failed", totals->failed);
+    fputc('\n', stream);
+    if (options->output) fprintf(stream, "  output     %s\n", driver_shown(options->output));
 }

@@ -12,7 +12,10 @@ fmo_status driver_check_run_files(const driver_options *options, const char *pat
     const driver_file files[] = {
         {driver_is_xyz(path) ? "geometry" : "data set", path, false, FMO_FILE_OTHER},
         {"basis set", basis, false, FMO_FILE_OTHER},
-        {"--output", options->output, true, options->scf ? FMO_FILE_ORBITALS : FMO_FILE_MATRICES},
+        {"--output", options->output, true,
+         !options->scf    ? FMO_FILE_MATRICES
+         : options->batch ? FMO_FILE_MOLECULES
+                          : FMO_FILE_ORBITALS},
         {"--molden", options->molden, true, FMO_FILE_MOLDEN}};
     return driver_check_files(files, sizeof files / sizeof files[0], options->force, err);
 }

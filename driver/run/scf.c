@@ -24,8 +24,7 @@ static bool has_f_shells(const char *name)
     return found;
 }
 
-/* The basis set, and more about a name that is not known than the library says. */
-static fmo_status read_basis(const char *name, fmo_basis_set **set, fmo_error *err)
+fmo_status driver_scf_read_set(const char *name, fmo_basis_set **set, fmo_error *err)
 {
     fmo_error why = {FMO_OK, ""};
     const fmo_status status = fmo_basis_set_read(name, set, &why);
@@ -45,7 +44,7 @@ static fmo_status read_geometry(const driver_options *options, const char *path,
     fmo_molecule *molecule = NULL;
     fmo_basis_set *set = NULL;
     fmo_status status = fmo_molecule_read_xyz(path, &molecule, err);
-    if (status == FMO_OK) status = read_basis(options->basis, &set, err);
+    if (status == FMO_OK) status = driver_scf_read_set(options->basis, &set, err);
     fmo_basis_set_choose_functions(set, options->functions);
     if (status == FMO_OK) status = fmo_dataset_create(molecule, set, options->charge, dataset, err);
     fmo_basis_set_destroy(set);
@@ -62,6 +61,39 @@ static int electron_num(const driver_options *options, const fmo_dataset *datase
     for (int i = 0; i < fmo_basis_nucleus_num(basis); i++)
         charge += fmo_basis_nucleus_charge(basis, i);
     return charge > 0.0 && charge < 1e9 ? (int)lround(charge) : 0;
+}
+
+fmo_status driver_scf_input(const driver_options *options, const fmo_dataset *dataset,
+                            fmo_scf_input *input, fmo_error *err)
+{
+    const int from_file = strcmp(fmo_dataset_core_hamiltonian_source(dataset), "computed") != 0;
+    *input = (fmo_scf_input){.basis = fmo_dataset_basis(dataset),
+                             .electron_num = electron_num(options, dataset),
+                             .core_hamiltonian =
+                                 from_file ? fmo_dataset_core_hamiltonian(dataset) : NULL,
+                             .nuclear_repulsion = fmo_dataset_nuclear_repulsion(dataset),
+                             .density = fmo_dataset_density(dataset)};
+    if (input->electron_num < 0)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "the data set does not say how many electrons there are: give "
+                             "--charge");
+    return FMO_OK;
+}
+
+fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *scf, fmo_error *err)
+{
+    *scf = options->scf_options;
+    scf->fock = options->fock;
+    scf->fock.cutoff = driver_cutoff(options);
+    scf->fock.integrals = driver_integrals(options);
+    scf->auto_in_fused = options->integrals_given; /* who says auto means it */
+    if (options->multiplicity != 1)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "multiplicity %d: only closed shells (multiplicity 1) can be done; "
+                             "leave out --multiplicity, and choose --charge so that the number of "
+                             "electrons is even",
+                             options->multiplicity);
+    return FMO_OK;
 }
 
 typedef struct listener {
@@ -119,8 +151,7 @@ static fmo_status write_files(const driver_options *options, const driver_result
     return status;
 }
 
-/* The numbers that builds have, too: of G = F - H of the last density. */
-static fmo_status evaluate(driver_result *result, fmo_error *err)
+fmo_status driver_scf_evaluate(driver_result *result, fmo_error *err)
 {
     const fmo_scf_result *scf = result->scf;
     const size_t size = (size_t)result->nao * (size_t)result->nao;
@@ -140,27 +171,20 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
                           const driver_watch *watch, driver_result *result, fmo_error *err)
 {
     fmo_status status = FMO_OK;
-    fmo_scf_options scf = options->scf_options;
+    fmo_scf_options scf;
+    fmo_scf_input input;
     driver_progress progress;
     listener cycles = {options, &progress, result, watch, 0};
 
     memset(result, 0, sizeof *result);
     result->is_scf = true;
     driver_progress_init(&progress, stderr, !options->quiet);
-    scf.fock = options->fock;
-    scf.fock.cutoff = driver_cutoff(options);
-    scf.fock.integrals = driver_integrals(options);
+    CHECKGOTO(driver_scf_settings(options, &scf, err));
     scf.fock.progress = driver_progress_update;
     scf.fock.progress_user = &progress;
     scf.callback = take_cycle;
     scf.user = &cycles;
 
-    if (options->multiplicity != 1)
-        return fmo_error_set(err, FMO_ERR_INPUT,
-                             "multiplicity %d: only closed shells (multiplicity 1) can be done; "
-                             "leave out --multiplicity, and choose --charge so that the number of "
-                             "electrons is even",
-                             options->multiplicity);
     CHECKGOTO(driver_check_run_files(options, path, err));
     if (driver_is_xyz(path))
         CHECKGOTO(read_geometry(options, path, &result->dataset, err));
@@ -169,21 +193,8 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
     CHECKGOTO(driver_check_doubts(options, result->dataset, err));
     result->nao = fmo_basis_ao_num(fmo_dataset_basis(result->dataset));
 
-    const int from_file =
-        strcmp(fmo_dataset_core_hamiltonian_source(result->dataset), "computed") != 0;
-    const fmo_scf_input input = {
-        .basis = fmo_dataset_basis(result->dataset),
-        .electron_num = electron_num(options, result->dataset),
-        .core_hamiltonian = from_file ? fmo_dataset_core_hamiltonian(result->dataset) : NULL,
-        .nuclear_repulsion = fmo_dataset_nuclear_repulsion(result->dataset),
-        .density = fmo_dataset_density(result->dataset)};
+    CHECKGOTO(driver_scf_input(options, result->dataset, &input, err));
     result->electrons = input.electron_num;
-    if (input.electron_num < 0) {
-        status = fmo_error_set(err, FMO_ERR_INPUT,
-                               "the data set does not say how many electrons there are: give "
-                               "--charge");
-        goto done;
-    }
     driver_progress_begin(&progress, "cycle 1");
     status = fmo_scf_run(&input, &scf, &result->scf, &result->scf_verdict);
     driver_progress_end(&progress);
@@ -195,7 +206,7 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the list of cycles");
         goto done;
     }
-    CHECKGOTO(evaluate(result, err));
+    CHECKGOTO(driver_scf_evaluate(result, err));
     CHECKGOTO(write_files(options, result, err));
 done:
     driver_progress_end(&progress);

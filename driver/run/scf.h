@@ -5,6 +5,8 @@
 #include "driver/cli/options.h"
 #include "driver/run/result.h"
 
+#include <fmo/basis_set.h>
+
 /** Who wants to hear of each cycle as it ends; the result has its `cycles`, data set and profile so
  *  far. */
 typedef struct driver_watch {
@@ -19,5 +21,20 @@ typedef struct driver_watch {
  *          first */
 fmo_status driver_run_scf(const driver_options *options, const char *path,
                           const driver_watch *watch, driver_result *result, fmo_error *err);
+
+/* Parts of it, for scf_batch.c. */
+
+/** The basis set, and more about a name that is not known than the library says. */
+fmo_status driver_scf_read_set(const char *name, fmo_basis_set **set, fmo_error *err);
+
+/** What the command line says of an SCF, without callbacks. */
+fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *scf, fmo_error *err);
+
+/** The molecule of a data set; its arrays are the data set's. */
+fmo_status driver_scf_input(const driver_options *options, const fmo_dataset *dataset,
+                            fmo_scf_input *input, fmo_error *err);
+
+/** The numbers that builds have, too: of G = F - H of result->scf. */
+fmo_status driver_scf_evaluate(driver_result *result, fmo_error *err);
 
 #endif

@@ -125,7 +125,8 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
         op->finish(s->la);
         if (o->callback) {
             fmo_scf_take_profile(s, r);
-            fmo_scf_cycle report = {.cycle = r->cycles,
+            fmo_scf_cycle report = {.job = s->job,
+                                    .cycle = r->cycles,
                                     .energy = energy,
                                     .energy_change = change,
                                     .gradient = gradient,

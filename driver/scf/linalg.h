@@ -72,6 +72,11 @@ struct fmo_linalg {
 /* threads: of OpenBLAS, >= 1. */
 fmo_status fmo_linalg_open_cpu(int threads, fmo_linalg **la, fmo_error *err);
 
+/* While it is held OpenBLAS has one thread a call, for callers in many threads. @return what to
+ * hand to fmo_linalg_let_go */
+int fmo_linalg_hold(void);
+void fmo_linalg_let_go(int hold);
+
 /* *stream: a cudaStream_t that all work is to go to; if NULL, one is made and handed back.
  * Without CUDA: FMO_ERR_UNSUPPORTED. */
 fmo_status fmo_linalg_open_gpu(void **stream, fmo_linalg **la, fmo_error *err);

@@ -14,25 +14,63 @@ typedef struct cpu_linalg {
     int threads;
 } cpu_linalg;
 
-/* OpenBLAS keeps its thread count in a global of its own, so calls that set it take turns. */
-static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
+/* OpenBLAS keeps its thread count in a global of its own. Calls that want one thread share it, so
+ * that SCFs in several threads do not wait for each other; who wants several has it alone, and gets
+ * one where others have it so. A sequential OpenBLAS may not be called twice at a time at all. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int users, threads; /* of those who are in it */
+    int before;         /* what the program had set */
+} blas = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* More threads than one are waited for longer than they save below this many multiplications. */
 static const double threads_from = 4e6;
 
-static int blas_begin(fmo_linalg *la, double work)
+static int may_share(void)
 {
-    const int threads = work < threads_from ? 1 : ((cpu_linalg *)la)->threads;
-    pthread_mutex_lock(&blas_lock);
-    const int before = openblas_get_num_threads();
-    if (threads != before) openblas_set_num_threads(threads);
-    return before;
+    return openblas_get_parallel() != OPENBLAS_SEQUENTIAL;
 }
 
-static void blas_end(int before)
+static void blas_enter(int threads)
 {
-    if (openblas_get_num_threads() != before) openblas_set_num_threads(before);
-    pthread_mutex_unlock(&blas_lock);
+    const int share = may_share();
+    pthread_mutex_lock(&blas.lock);
+    while (blas.users > 0 && (blas.threads > 1 || !share))
+        pthread_cond_wait(&blas.changed, &blas.lock);
+    if (blas.users++ == 0) {
+        blas.before = openblas_get_num_threads();
+        blas.threads = threads;
+        if (threads != blas.before) openblas_set_num_threads(threads);
+    }
+    pthread_mutex_unlock(&blas.lock);
+}
+
+static void blas_leave(void)
+{
+    pthread_mutex_lock(&blas.lock);
+    if (--blas.users == 0) {
+        if (openblas_get_num_threads() != blas.before) openblas_set_num_threads(blas.before);
+        pthread_cond_broadcast(&blas.changed);
+    }
+    pthread_mutex_unlock(&blas.lock);
+}
+
+int fmo_linalg_hold(void)
+{
+    const int hold = may_share();
+    if (hold) blas_enter(1);
+    return hold;
+}
+
+void fmo_linalg_let_go(int hold)
+{
+    if (hold) blas_leave();
+}
+
+static void blas_begin(fmo_linalg *la, double work)
+{
+    blas_enter(work < threads_from ? 1 : ((cpu_linalg *)la)->threads);
 }
 
 static int failed(const fmo_linalg *la)
@@ -84,11 +122,11 @@ static void cpu_multiply(fmo_linalg *la, char op_a, char op_b, int m, int n, int
                          const double *A, const double *B, double beta, double *C)
 {
     if (failed(la) || m == 0 || n == 0) return;
-    const int before = blas_begin(la, (double)m * n * k);
+    blas_begin(la, (double)m * n * k);
     cblas_dgemm(CblasColMajor, op_a == 'T' ? CblasTrans : CblasNoTrans,
                 op_b == 'T' ? CblasTrans : CblasNoTrans, m, n, k, alpha, A,
                 op_a == 'T' ? (k ? k : 1) : m, B, op_b == 'T' ? n : (k ? k : 1), beta, C, m);
-    blas_end(before);
+    blas_leave();
 }
 
 static void cpu_fold(fmo_linalg *la, int n, double scale, double sign, double *A)
@@ -161,9 +199,9 @@ static void cpu_eigen(fmo_linalg *la, int n, double *A, double *values)
                       "a matrix of the SCF has elements that are not "
                       "finite numbers");
     if (failed(la)) return;
-    const int before = blas_begin(la, (double)n * n * n);
+    blas_begin(la, (double)n * n * n);
     const int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', n, A, n, values);
-    blas_end(before);
+    blas_leave();
     if (info == LAPACK_WORK_MEMORY_ERROR)
         fmo_error_set(&la->error, FMO_ERR_MEMORY, "no memory for the eigenvectors of %d functions",
                       n);
@@ -174,10 +212,10 @@ static void cpu_eigen(fmo_linalg *la, int n, double *A, double *values)
 static int cpu_inverse_cholesky(fmo_linalg *la, int n, double *A)
 {
     if (failed(la)) return 0;
-    const int before = blas_begin(la, (double)n * n * n);
+    blas_begin(la, (double)n * n * n);
     int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', n, A, n);
     if (info == 0) info = LAPACKE_dtrtri(LAPACK_COL_MAJOR, 'U', 'N', n, A, n);
-    blas_end(before);
+    blas_leave();
     for (size_t j = 0; j < (size_t)n; j++)
         for (size_t i = j + 1; i < (size_t)n; i++) A[i + j * (size_t)n] = 0.0;
     return info == 0;

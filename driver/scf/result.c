@@ -39,6 +39,7 @@ fmo_scf_result *fmo_scf_new_result(int nao)
     fmo_scf_result_destroy(r);
     return NULL;
 }
+
 void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r)
 {
     if (fmo_fock_plan_profile(s->plan, &r->fock_profile, NULL) != FMO_OK) {
@@ -80,7 +81,15 @@ void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
     }
 }
 
-void fmo_scf_collect(fmo_scf_state *s, fmo_scf_result *r)
+/* sum_ij D_ij M_ij; 0 without M. */
+static double expectation(size_t size, const double *density, const double *M)
+{
+    double sum = 0.0;
+    for (size_t i = 0; M && i < size; i++) sum += density[i] * M[i];
+    return sum;
+}
+
+void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *r)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t n = (size_t)s->n, m = (size_t)s->m;
@@ -88,6 +97,8 @@ void fmo_scf_collect(fmo_scf_state *s, fmo_scf_result *r)
     op->download(s->la, n * m, s->work, r->coefficient);
     op->download(s->la, n * n, s->density, r->density);
     op->download(s->la, n * n, s->fock, r->fock);
+    r->field_energy = expectation(n * n, r->density, in->field);
+    r->projector_energy = expectation(n * n, r->density, in->projector);
     for (int k = 0; k < s->m; k++) {
         r->orbital_energy[k] = s->orbital_energy[k];
         r->occupation[k] = k < s->occupied ? 2.0 : 0.0;

@@ -7,11 +7,13 @@
 #include <fmo/scf.h>
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "driver/scf/diis.h"
 #include "driver/scf/linalg.h"
+#include "driver/scf/sad.h"
 #include "integrals/arguments.h"
 #include "integrals/harmonics.h"
 
@@ -242,7 +244,7 @@ static fmo_status atomic_density(fmo_linalg *la, const fmo_basis *one, atom *a, 
     return status;
 }
 
-static fmo_status one_atom(fmo_linalg *la, const fmo_basis *one, double *density, fmo_error *err)
+static fmo_status density_of(fmo_linalg *la, const fmo_basis *one, double *density, fmo_error *err)
 {
     atom a = {.nao = fmo_basis_ao_num(one), .density = density};
     const size_t size = (size_t)a.nao * (size_t)a.nao;
@@ -270,46 +272,116 @@ static fmo_status one_atom(fmo_linalg *la, const fmo_basis *one, double *density
     return status;
 }
 
-fmo_status fmo_scf_atomic_densities(const fmo_basis *basis, double *density, fmo_error *err)
+/* ---- atoms that are known ------------------------------------------------------------------- */
+
+typedef struct known_atom {
+    struct known_atom *next;
+    fmo_basis *one;   /* as fmo_basis_atom made it, where the first of its kind stands */
+    double density[]; /* [n][n], the functions of `one` */
+} known_atom;
+
+struct fmo_atoms {
+    pthread_mutex_t lock;
+    known_atom *first; /* atoms are added in front and stay until the end */
+};
+
+fmo_status fmo_atoms_create(fmo_atoms **atoms, fmo_error *err)
 {
-    const fmo_status given =
-        FMO_CHECK_ARGUMENTS("fmo_scf_atomic_densities", err, FMO_GIVEN(basis), FMO_GIVEN(density));
-    if (given != FMO_OK) return given;
+    *atoms = calloc(1, sizeof **atoms);
+    if (!*atoms) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the atoms of the guess");
+    pthread_mutex_init(&(*atoms)->lock, NULL);
+    return FMO_OK;
+}
+
+void fmo_atoms_destroy(fmo_atoms *atoms)
+{
+    if (!atoms) return;
+    for (known_atom *a = atoms->first, *next; a; a = next) {
+        next = a->next;
+        fmo_basis_destroy(a->one);
+        free(a);
+    }
+    pthread_mutex_destroy(&atoms->lock);
+    free(atoms);
+}
+
+/* Takes *one over when it goes well, and makes it NULL. Nothing depends on where the atom stands:
+ * all its differences of coordinates are zeros. */
+static fmo_status add_atom(fmo_atoms *atoms, fmo_basis **one, fmo_error *err)
+{
+    const size_t n = (size_t)fmo_basis_ao_num(*one);
+    fmo_linalg *la = NULL;
+    known_atom *known = calloc(1, sizeof *known + n * n * sizeof *known->density);
+    if (!known) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for an atom");
+    fmo_status status = fmo_linalg_open_cpu(1, &la, err);
+    if (status == FMO_OK) status = density_of(la, *one, known->density, err);
+    if (la) la->ops->close(la);
+    if (status != FMO_OK) {
+        free(known);
+        return status;
+    }
+    known->one = *one;
+    *one = NULL;
+    known->next = atoms->first;
+    atoms->first = known;
+    return FMO_OK;
+}
+
+/* The density of nucleus `at`, which is `*one` alone. While one thread finds it, others wait: they
+ * are likely to want the same. */
+static fmo_status density_at(fmo_atoms *atoms, const fmo_basis *basis, int at, fmo_basis **one,
+                             const double **density, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    pthread_mutex_lock(&atoms->lock);
+    const known_atom *known = atoms->first;
+    while (known && !fmo_basis_atoms_equal(known->one, 0, basis, at)) known = known->next;
+    if (!known) {
+        status = add_atom(atoms, one, err);
+        known = atoms->first;
+    }
+    pthread_mutex_unlock(&atoms->lock);
+    *density = status == FMO_OK ? known->density : NULL;
+    return status;
+}
+
+fmo_status fmo_atoms_densities(fmo_atoms *atoms, const fmo_basis *basis, double *density,
+                               fmo_error *err)
+{
     const int nuclei = fmo_basis_nucleus_num(basis);
     const size_t n = (size_t)fmo_basis_ao_num(basis);
-    fmo_linalg *la = NULL;
     fmo_status status = FMO_OK;
     int *ao = malloc(n * sizeof *ao);
     double *factor = malloc(n * sizeof *factor);
     double *sum = calloc(n * n, sizeof *sum);
-    double **block = calloc((size_t)nuclei, sizeof *block); /* of the first nucleus of its kind */
-    if (!ao || !factor || !sum || !block)
+    if (!ao || !factor || !sum)
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the guess of %zu functions", n);
-    if (status == FMO_OK) status = fmo_linalg_open_cpu(1, &la, err);
     for (int b = 0; b < nuclei && status == FMO_OK; b++) {
         fmo_basis *one = NULL;
+        const double *block = NULL;
         status = fmo_basis_atom(basis, b, &one, ao, factor, err);
         if (status != FMO_OK || !one) continue;
         const size_t m = (size_t)fmo_basis_ao_num(one);
-        int like = 0;
-        while (like < b && !(block[like] && fmo_basis_nuclei_equal(basis, like, b))) like++;
-        if (like == b) {
-            block[b] = calloc(m * m, sizeof *block[b]);
-            status = block[b] ? one_atom(la, one, block[b], err)
-                              : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for an atom");
-        }
+        status = density_at(atoms, basis, b, &one, &block, err);
         for (size_t i = 0; i < m && status == FMO_OK; i++)
             for (size_t j = 0; j < m; j++)
-                sum[(size_t)ao[i] * n + (size_t)ao[j]] =
-                    block[like][i * m + j] / (factor[i] * factor[j]);
+                sum[(size_t)ao[i] * n + (size_t)ao[j]] = block[i * m + j] / (factor[i] * factor[j]);
         fmo_basis_destroy(one);
     }
     if (status == FMO_OK) memcpy(density, sum, n * n * sizeof *density);
-    for (int b = 0; block && b < nuclei; b++) free(block[b]);
-    if (la) la->ops->close(la);
-    free(block);
     free(sum);
     free(factor);
     free(ao);
+    return status;
+}
+
+fmo_status fmo_scf_atomic_densities(const fmo_basis *basis, double *density, fmo_error *err)
+{
+    fmo_atoms *atoms = NULL;
+    fmo_status status =
+        FMO_CHECK_ARGUMENTS("fmo_scf_atomic_densities", err, FMO_GIVEN(basis), FMO_GIVEN(density));
+    if (status == FMO_OK) status = fmo_atoms_create(&atoms, err);
+    if (status == FMO_OK) status = fmo_atoms_densities(atoms, basis, density, err);
+    fmo_atoms_destroy(atoms);
     return status;
 }

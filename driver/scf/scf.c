@@ -7,16 +7,16 @@
 
 #include <stdlib.h>
 
-fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *options,
-                       fmo_scf_result **result, fmo_error *err)
+fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
+                           const fmo_scf_options *options, const fmo_scf_shared *shared,
+                           fmo_scf_result **result, fmo_error *err)
 {
     const double start = driver_seconds();
     fmo_scf_options defaults;
-    fmo_scf_state s = {0};
+    fmo_scf_state s = {.job = shared->job};
     if (result) *result = NULL;
-    fmo_status status =
-        FMO_CHECK_ARGUMENTS("fmo_scf_run", err, FMO_GIVEN(input), FMO_GIVEN(result));
-    if (status == FMO_OK) status = FMO_CHECK_ARGUMENTS("fmo_scf_run", err, FMO_GIVEN(input->basis));
+    fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(input), FMO_GIVEN(result));
+    if (status == FMO_OK) status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(input->basis));
     if (status != FMO_OK) return status;
     fmo_scf_options_init(&defaults);
     const fmo_scf_options *o = options ? options : &defaults;
@@ -43,7 +43,7 @@ fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *option
     CHECKGOTO(s.la->error.status);
     CHECKGOTO(fmo_scf_orthogonalise(&s, r, o->linear_dependence, err));
     lap = driver_seconds();
-    CHECKGOTO(fmo_scf_first_density(&s, input, o, r, err));
+    CHECKGOTO(fmo_scf_first_density(&s, input, o, shared->atoms, r, err));
     r->guess_seconds = driver_seconds() - lap;
     s.solve_seconds = 0.0;
     CHECKGOTO(s.la->error.status);
@@ -54,7 +54,7 @@ fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *option
         if (o->stability != FMO_SCF_STABILITY_NONE) status = fmo_scf_stabilise(&s, o, r, err);
     }
     CHECKGOTO(s.la->error.status);
-    fmo_scf_collect(&s, r);
+    fmo_scf_collect(&s, input, r);
     fmo_scf_give_verdict(o, r);
     if (!r->converged) status = fmo_error_set(err, FMO_ERR_CHECK, "SCF %s", r->verdict);
 done:
@@ -76,4 +76,11 @@ done:
     else
         fmo_scf_result_destroy(r);
     return status;
+}
+
+fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *options,
+                       fmo_scf_result **result, fmo_error *err)
+{
+    const fmo_scf_shared alone = {0};
+    return fmo_scf_run_one("fmo_scf_run", input, options, &alone, result, err);
 }

@@ -61,6 +61,7 @@ enum { FMO_SCF_DIIS_MAX = 16 /**< largest diis_size */ };
 
 /** One finished cycle: what the callback gets. */
 typedef struct fmo_scf_cycle {
+    size_t job;           /**< number of the molecule in fmo_scf_run_batch; 0 in fmo_scf_run */
     int cycle;            /**< 1, 2, ... */
     double energy;        /**< hartree, of this cycle's density */
     double energy_change; /**< since the cycle before; NaN in the first */
@@ -76,12 +77,13 @@ typedef struct fmo_scf_cycle {
     const struct fmo_scf_result *so_far;
 } fmo_scf_cycle;
 
+struct fmo_scf_job;
+
 /** How to iterate; fmo_scf_options_init fills it in. */
 typedef struct fmo_scf_options {
-    fmo_fock_options
-        fock;                    /**< mode, strategy, threads, cutoff (default here 1e-12), memory,
-                                      integrals (default here FMO_INTEGRALS_AUTO, which an SCF in
-                                      mode fused takes as direct); its stream is used as it is in mode fused */
+    fmo_fock_options fock;       /**< mode, strategy, threads, cutoff (default here 1e-12), memory,
+                                      integrals (default here FMO_INTEGRALS_AUTO; in mode fused see
+                                      auto_in_fused); its stream is used as it is in mode fused */
     fmo_scf_guess guess;         /**< default FMO_SCF_GUESS_SAD */
     int max_cycles;              /**< Fock builds allowed, default 100 */
     double energy_convergence;   /**< hartree, default 1e-9: change from one cycle to the next */
@@ -94,21 +96,35 @@ typedef struct fmo_scf_options {
                                       with eigenvalues below are dropped, default 1e-7 */
     fmo_scf_solver solver;       /**< default FMO_SCF_SOLVER_AUTO */
     fmo_scf_stability stability; /**< default FMO_SCF_STABILITY_NONE */
+    int auto_in_fused;           /**< what FMO_INTEGRALS_AUTO means in mode fused: 0, the default,
+                                      direct; 1 what it means to a plan, kept where they fit */
     /** Called after each cycle; NULL: never. */
     void (*callback)(const fmo_scf_cycle *cycle, void *user);
-    void *user; /**< handed to callback */
+    void *user; /**< handed to callback and finished */
+    /** fmo_scf_run_batch alone: called as soon as a job is done, well or not; NULL: never. The job
+     * is number `index` and has its status, result and err. The result may be taken out of it
+     *  (job->result = NULL; free it with fmo_scf_result_destroy), so that a batch need not keep
+     *  them all. In a batch both callbacks may come from any thread, but under a lock, one at a
+     *  time: what they do needs no lock of its own, and should be short. */
+    void (*finished)(size_t index, struct fmo_scf_job *job, void *user);
 } fmo_scf_options;
 
 /** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
 FMO_API void fmo_scf_options_init(fmo_scf_options *options);
 
-/** The molecule. Arrays belong to the caller. */
+/** The molecule. Arrays belong to the caller. Zero it before setting fields, so that new fields get
+ *  their defaults. */
 typedef struct fmo_scf_input {
     const fmo_basis *basis;         /**< of the molecule */
     int electron_num;               /**< even, at least 2 */
     const double *core_hamiltonian; /**< [nao][nao] hartree; NULL: computed from the basis */
     double nuclear_repulsion;       /**< hartree; fmo_basis_nuclear_repulsion(basis) as a rule */
     const double *density;          /**< [nao][nao] for FMO_SCF_GUESS_READ, else not looked at */
+    const double *field;     /**< [nao][nao] hartree, symmetric, caller's AO order; NULL: none.
+                                  U, a potential that is added to the core Hamiltonian, such
+                                  as that of other molecules */
+    const double *projector; /**< likewise P, such as B S|phi><phi|S, which lifts an orbital
+                                  out of the occupied ones */
 } fmo_scf_input;
 
 /** The last state, converged or not. Matrices row-major, in the caller's AO order, hartree. */
@@ -122,7 +138,10 @@ typedef struct fmo_scf_result {
     int converged;           /**< 1 or 0 */
     int cycles;              /**< Fock builds of the SCF, stability excluded */
     int full_builds;         /**< of them, builds of the whole density */
-    double energy;           /**< hartree, from a full build if converged */
+    double energy;           /**< hartree, from a full build if converged; with a field and a
+                                  projector, both energies below are part of it */
+    double field_energy;     /**< sum_ij D_ij U_ij, hartree; 0 without a field */
+    double projector_energy; /**< sum_ij D_ij P_ij, hartree; 0 without a projector */
     double energy_change;    /**< since the cycle before, hartree */
     double gradient;         /**< of the last cycle */
     double homo;             /**< energy of the highest occupied orbital, hartree */
@@ -133,7 +152,7 @@ typedef struct fmo_scf_result {
     double *density;         /**< [nao][nao] that the energy belongs to */
     double *fock;            /**< [nao][nao] of that density */
     double *overlap;         /**< [nao][nao] */
-    double *core_hamiltonian; /**< [nao][nao] */
+    double *core_hamiltonian; /**< [nao][nao], field and projector added */
     double hessian_lowest;    /**< lowest eigenvalue of the real, singlet orbital Hessian (A + B),
                                    hartree; NaN if not asked for or nothing to mix */
     int descents;             /**< times an unstable direction was followed */
@@ -157,11 +176,40 @@ typedef struct fmo_scf_result {
  *                      fmo_scf_result_destroy
  *  @return FMO_OK, FMO_ERR_CHECK (not converged, or stopped by a number that is none: err has the
  *          verdict and *result the last state), FMO_ERR_ARGUMENT, FMO_ERR_INPUT (odd or too many
- *          electrons, coinciding nuclei), and what fmo_fock_plan_create and fmo_fock_build return
+ *          electrons, coinciding nuclei, a field or projector that is not finite or not symmetric
+ * to 1e-10 of its largest element), and what fmo_fock_plan_create and fmo_fock_build return
  */
 FMO_API fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *options,
                                fmo_scf_result **result, fmo_error *err);
 FMO_API void fmo_scf_result_destroy(fmo_scf_result *result); /**< NULL is fine */
+
+/** One molecule of a batch, and what came of it. Zero it before setting fields. */
+typedef struct fmo_scf_job {
+    fmo_scf_input input;    /**< molecules may share arrays and bases */
+    fmo_scf_result *result; /**< written by the call: as fmo_scf_run's; the caller's to free */
+    fmo_status status;      /**< of this molecule alone, written by the call, as fmo_scf_run's */
+    fmo_error err;          /**< its details, written by the call */
+} fmo_scf_job;
+
+/** Many SCFs in one call, any mix of sizes, with the same options. A molecule that fails leaves the
+ *  others alone. Energies are those of fmo_scf_run within 1e-9 hartree, and under
+ *  FMO_SCATTER_FIXED, bit for bit, whatever the threads and the order.
+ *
+ *  Mode cpu: small molecules side by side, one a thread, the largest first; those that are too
+ *  large for that (one alone would take longer than a thread's share of the rest, or so many at a
+ *  time would not fit the memory) one after the other with all threads. Atoms that occur in several
+ *  molecules have their SCF for the guess once. The other modes, fused too so far, go one after the
+ *  other.
+ *
+ *  Memory: while it runs a molecule takes some 8 (14 + 3 diis_size) nao^2 bytes, what its plan
+ * takes (fmo_fock_workspace), and integrals that are kept; options.fock.memory, or what is free, is
+ *  shared by the molecules that run at the same time. A result keeps 40 nao^2 bytes until it is
+ *  freed, which options.finished may do.
+ *  @param[in,out] jobs [count]
+ *  @return FMO_OK, or the status of the first job (lowest number) that failed, FMO_ERR_CHECK of one
+ *          that did not converge included; err names the job, counted from 0 */
+FMO_API fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count,
+                                     const fmo_scf_options *options, fmo_error *err);
 
 /** Superposition of atomic densities: each distinct atom by a spherically averaged, fractionally
  *  occupied SCF of its own (s and p shells filled as in the neutral ground state).

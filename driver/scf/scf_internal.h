@@ -1,4 +1,5 @@
-/* The state of a running SCF and the steps of one, by file. Arrows go one way: scf.c -> descent.c
+/* The state of a running SCF and the steps of one, by file. Arrows go one way: batch.c -> scf.c ->
+ * descent.c
  * -> iterate.c, stability.c -> build.c, solve.c -> linalg.h; scf.c -> start.c -> solve.c. */
 #ifndef FMO_SCF_INTERNAL_H
 #define FMO_SCF_INTERNAL_H
@@ -7,6 +8,7 @@
 
 #include "driver/scf/diis.h"
 #include "driver/scf/linalg.h"
+#include "driver/scf/sad.h"
 
 #define FMO_SCF_CUTOFF 1e-12 /* by default: docs/scf.md */
 
@@ -15,6 +17,7 @@
 typedef struct fmo_scf_state {
     fmo_linalg *la;
     fmo_fock_plan *plan;
+    size_t job;            /* of a batch */
     fmo_scf_solver solver; /* not AUTO */
     char mode_reason[160]; /* what auto went by, or "" */
     int n, m, occupied;
@@ -35,6 +38,27 @@ typedef struct fmo_scf_state {
     double fock_seconds, solve_seconds;
 } fmo_scf_state;
 
+/* What becomes of integrals in a mode that is not auto. In mode fused builds take milliseconds, and
+ * what a store costs beside them is not measured: it is for those who ask. */
+static inline fmo_integrals fmo_scf_integrals(const fmo_scf_options *o, fmo_mode mode)
+{
+    return mode == FMO_MODE_FUSED && o->fock.integrals == FMO_INTEGRALS_AUTO && !o->auto_in_fused
+               ? FMO_INTEGRALS_DIRECT
+               : o->fock.integrals;
+}
+/* ---- scf.c ---- */
+
+/* What the molecules of a batch share; zeroed for one alone. */
+typedef struct fmo_scf_shared {
+    size_t job;       /* number of this molecule */
+    fmo_atoms *atoms; /* whose densities are known; NULL: none */
+} fmo_scf_shared;
+
+/* fmo_scf_run, as `call`. */
+fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
+                           const fmo_scf_options *options, const fmo_scf_shared *shared,
+                           fmo_scf_result **result, fmo_error *err);
+
 /* ---- settings.c ---- */
 
 /* FMO_OK, FMO_ERR_ARGUMENT or FMO_ERR_INPUT with what to change. */
@@ -48,13 +72,15 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o, fmo_s
 /* Every array of the state; errors stick to the backend. The past is as large as DIIS wants it. */
 void fmo_scf_allocate(fmo_scf_state *s, int diis_size);
 void fmo_scf_release(fmo_scf_state *s); /* without a backend nothing */
-/* Overlap and core Hamiltonian into the result. */
+/* Overlap and core Hamiltonian, field and projector added, into the result. */
 fmo_status fmo_scf_one_electron(const fmo_scf_input *in, fmo_scf_result *r, fmo_error *err);
 /* X, m, and in the result what was dropped. */
 fmo_status fmo_scf_orthogonalise(fmo_scf_state *s, fmo_scf_result *r, double threshold,
                                  fmo_error *err);
+/* atoms: known ones, or NULL. */
 fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
-                                 const fmo_scf_options *o, fmo_scf_result *r, fmo_error *err);
+                                 const fmo_scf_options *o, fmo_atoms *atoms, fmo_scf_result *r,
+                                 fmo_error *err);
 
 /* ---- solve.c ---- */
 
@@ -104,8 +130,8 @@ fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf
 fmo_scf_result *fmo_scf_new_result(int nao); /* NULL without memory */
 /* What the plan knows of its last build, and what auto chose. */
 void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r);
-/* Orbitals, matrices and profile of the last state. */
-void fmo_scf_collect(fmo_scf_state *s, fmo_scf_result *r);
+/* Orbitals, matrices, energies of field and projector, and profile of the last state. */
+void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *r);
 void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r);
 
 #endif

@@ -26,6 +26,26 @@ void fmo_scf_options_init(fmo_scf_options *options)
     options->linear_dependence = 1e-7;
 }
 
+/* A one-electron matrix of the caller's by its name; NULL is fine. */
+static fmo_status check_matrix(const char *name, const double *M, size_t n, fmo_error *err)
+{
+    double largest = 0.0;
+    for (size_t i = 0; M && i < n * n; i++) {
+        if (!isfinite(M[i]))
+            return fmo_error_set(err, FMO_ERR_INPUT, "%s[%zu][%zu] = %g: not finite", name, i / n,
+                                 i % n, M[i]);
+        largest = fmax(largest, fabs(M[i]));
+    }
+    for (size_t i = 0; M && i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (fabs(M[i * n + j] - M[j * n + i]) > 1e-10 * largest)
+                return fmo_error_set(
+                    err, FMO_ERR_INPUT,
+                    "%s[%zu][%zu] - %s[%zu][%zu] = %g: expected a symmetric matrix", name, i, j,
+                    name, j, i, M[i * n + j] - M[j * n + i]);
+    return FMO_OK;
+}
+
 fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o, fmo_error *err)
 {
     const int n = fmo_basis_ao_num(in->basis);
@@ -67,5 +87,6 @@ fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o
     if (!isfinite(in->nuclear_repulsion))
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "no finite nuclear repulsion: do two nuclei coincide?");
-    return FMO_OK;
+    const fmo_status status = check_matrix("field", in->field, (size_t)n, err);
+    return status == FMO_OK ? check_matrix("projector", in->projector, (size_t)n, err) : status;
 }

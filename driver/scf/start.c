@@ -24,14 +24,14 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o, fmo_s
         snprintf(s->mode_reason, sizeof s->mode_reason, "%s%.140s",
                  gpu == FMO_OK ? "a GPU answers" : "no GPU: ", no_gpu.message);
     }
-    /* Builds take milliseconds there, and what a store costs beside them is not measured. */
-    if (fock.mode == FMO_MODE_FUSED && fock.integrals == FMO_INTEGRALS_AUTO)
-        fock.integrals = FMO_INTEGRALS_DIRECT;
+    fock.integrals = fmo_scf_integrals(o, fock.mode);
     const int threads = fmo_fock_threads(fock.threads);
     /* `fixed` promises bits that threads do not change; OpenBLAS does so with one. */
     const int blas_threads = fock.scatter == FMO_SCATTER_FIXED ? 1 : threads;
     fmo_status status;
-    if (fock.mode == FMO_MODE_FUSED && fmo_gpu_available(NULL) == FMO_OK)
+    /* Ranks share builds of matrices of the host. */
+    const int shared = fock.ranks && fock.ranks->size > 1;
+    if (fock.mode == FMO_MODE_FUSED && !shared && fmo_gpu_available(NULL) == FMO_OK)
         status = fmo_linalg_open_gpu(&fock.stream, &s->la, err);
     else
         status = fmo_linalg_open_cpu(blas_threads, &s->la, err);
@@ -76,21 +76,38 @@ void fmo_scf_release(fmo_scf_state *s)
         s->la->ops->release(s->la, arrays[k]);
 }
 
-fmo_status fmo_scf_one_electron(const fmo_scf_input *in, fmo_scf_result *r, fmo_error *err)
+/* H of the bare molecule. */
+static fmo_status core_hamiltonian(const fmo_scf_input *in, size_t size, double *H, fmo_error *err)
 {
-    const size_t size = (size_t)r->nao * (size_t)r->nao;
-    fmo_status status = fmo_overlap(in->basis, r->overlap, err);
-    if (status == FMO_OK && in->core_hamiltonian) {
-        memcpy(r->core_hamiltonian, in->core_hamiltonian, size * sizeof *r->core_hamiltonian);
+    if (in->core_hamiltonian) {
+        memcpy(H, in->core_hamiltonian, size * sizeof *H);
         return FMO_OK;
     }
     double *V = malloc(size * sizeof *V);
-    if (!V) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the core Hamiltonian");
-    if (status == FMO_OK) status = fmo_kinetic(in->basis, r->core_hamiltonian, err);
+    if (!V) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the core Hamiltonian");
+    fmo_status status = fmo_kinetic(in->basis, H, err);
     if (status == FMO_OK) status = fmo_nuclear_attraction(in->basis, V, err);
-    for (size_t i = 0; i < size && status == FMO_OK; i++) r->core_hamiltonian[i] += V[i];
+    for (size_t i = 0; i < size && status == FMO_OK; i++) H[i] += V[i];
     free(V);
     return status;
+}
+
+/* H += the symmetric part of M; NULL is nothing. */
+static void add_matrix(size_t n, const double *M, double *H)
+{
+    for (size_t i = 0; M && i < n; i++)
+        for (size_t j = 0; j < n; j++) H[i * n + j] += 0.5 * (M[i * n + j] + M[j * n + i]);
+}
+
+fmo_status fmo_scf_one_electron(const fmo_scf_input *in, fmo_scf_result *r, fmo_error *err)
+{
+    const size_t n = (size_t)r->nao;
+    fmo_status status = fmo_overlap(in->basis, r->overlap, err);
+    if (status == FMO_OK) status = core_hamiltonian(in, n * n, r->core_hamiltonian, err);
+    if (status != FMO_OK) return status;
+    add_matrix(n, in->field, r->core_hamiltonian);
+    add_matrix(n, in->projector, r->core_hamiltonian);
+    return FMO_OK;
 }
 
 /* X with X^T S X = 1. Functions are normalised first, so that the threshold means the same in any
@@ -146,7 +163,8 @@ done:
 }
 
 fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
-                                 const fmo_scf_options *o, fmo_scf_result *r, fmo_error *err)
+                                 const fmo_scf_options *o, fmo_atoms *atoms, fmo_scf_result *r,
+                                 fmo_error *err)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->n * (size_t)s->n;
@@ -158,7 +176,8 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
     }
     fmo_status status = FMO_OK;
     if (o->guess == FMO_SCF_GUESS_SAD)
-        status = fmo_scf_atomic_densities(in->basis, r->density, err);
+        status = atoms ? fmo_atoms_densities(atoms, in->basis, r->density, err)
+                       : fmo_scf_atomic_densities(in->basis, r->density, err);
     else
         memcpy(r->density, in->density, size * sizeof *r->density);
     if (status != FMO_OK) return status;

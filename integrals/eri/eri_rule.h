@@ -119,9 +119,9 @@ FMO_HD void fmo_rule_terms(int la, int lb, const fmo_real *PA, const fmo_real *A
                            double odd, fmo_real *term)
 {
     fmo_real E[3][FMO_RULE_POWERS][FMO_RULE_POWERS][FMO_RULE_ORDERS];
+    memset(E, 0, sizeof E); /* not read; compilers do not see that */
     FMO_RULE_UNROLL
     for (int x = 0; x < 3; x++) fmo_rule_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
-    FMO_RULE_UNROLL
     for (int a = 0; a < FMO_RULE_OF(la); a++) {
         for (int b = 0; b < FMO_RULE_OF(lb); b++) {
             const int ax = fmo_rule_power(la, a, 0), bx = fmo_rule_power(lb, b, 0);

@@ -13,7 +13,7 @@
 #if defined(FMO_SANITIZED) || defined(__CUDACC__)
 #define FMO_HERMITE_UNROLL
 #else
-#define FMO_HERMITE_UNROLL _Pragma("GCC unroll 64")
+#define FMO_HERMITE_UNROLL _Pragma("GCC unroll 96")
 #endif
 
 /* Monomials x^a y^b z^c (and derivatives) of up to a degree; -1: none. */
@@ -25,9 +25,10 @@ FMO_TABLE_FUNCTION int fmo_hermite_index(int t, int u, int v)
     return FMO_HERMITE_COUNT(t + u + v - 1) + FMO_CARTESIAN(u + v - 1) + v;
 }
 
-/* What stands at each place: powers of x, y and z; the place of the monomial with one power less,
- * and of which of them (x 0, y 1, z 2) it is less. For the compiler, which takes loops over it
- * apart; tests/integrals_charges.c compares it with fmo_hermite_index. */
+/* Of orders up to those of two f shells. What stands at each place: powers of x, y and z; the place
+ * of the monomial with one power less, and of which of them (x 0, y 1, z 2) it is less. For the
+ * compiler, which takes loops over it apart; tests/integrals_charges.c compares it with
+ * fmo_hermite_index. */
 static const signed char fmo_hermite_term[][5] = {
     {0, 0, 0, 0, 0},  {1, 0, 0, 0, 0},  {0, 1, 0, 0, 1},  {0, 0, 1, 0, 2},  {2, 0, 0, 1, 0},
     {1, 1, 0, 1, 1},  {1, 0, 1, 1, 2},  {0, 2, 0, 2, 1},  {0, 1, 1, 2, 2},  {0, 0, 2, 3, 2},
@@ -35,7 +36,17 @@ static const signed char fmo_hermite_term[][5] = {
     {1, 0, 2, 6, 2},  {0, 3, 0, 7, 1},  {0, 2, 1, 7, 2},  {0, 1, 2, 8, 2},  {0, 0, 3, 9, 2},
     {4, 0, 0, 10, 0}, {3, 1, 0, 10, 1}, {3, 0, 1, 10, 2}, {2, 2, 0, 11, 1}, {2, 1, 1, 11, 2},
     {2, 0, 2, 12, 2}, {1, 3, 0, 13, 1}, {1, 2, 1, 13, 2}, {1, 1, 2, 14, 2}, {1, 0, 3, 15, 2},
-    {0, 4, 0, 16, 1}, {0, 3, 1, 16, 2}, {0, 2, 2, 17, 2}, {0, 1, 3, 18, 2}, {0, 0, 4, 19, 2}};
+    {0, 4, 0, 16, 1}, {0, 3, 1, 16, 2}, {0, 2, 2, 17, 2}, {0, 1, 3, 18, 2}, {0, 0, 4, 19, 2},
+    {5, 0, 0, 20, 0}, {4, 1, 0, 20, 1}, {4, 0, 1, 20, 2}, {3, 2, 0, 21, 1}, {3, 1, 1, 21, 2},
+    {3, 0, 2, 22, 2}, {2, 3, 0, 23, 1}, {2, 2, 1, 23, 2}, {2, 1, 2, 24, 2}, {2, 0, 3, 25, 2},
+    {1, 4, 0, 26, 1}, {1, 3, 1, 26, 2}, {1, 2, 2, 27, 2}, {1, 1, 3, 28, 2}, {1, 0, 4, 29, 2},
+    {0, 5, 0, 30, 1}, {0, 4, 1, 30, 2}, {0, 3, 2, 31, 2}, {0, 2, 3, 32, 2}, {0, 1, 4, 33, 2},
+    {0, 0, 5, 34, 2}, {6, 0, 0, 35, 0}, {5, 1, 0, 35, 1}, {5, 0, 1, 35, 2}, {4, 2, 0, 36, 1},
+    {4, 1, 1, 36, 2}, {4, 0, 2, 37, 2}, {3, 3, 0, 38, 1}, {3, 2, 1, 38, 2}, {3, 1, 2, 39, 2},
+    {3, 0, 3, 40, 2}, {2, 4, 0, 41, 1}, {2, 3, 1, 41, 2}, {2, 2, 2, 42, 2}, {2, 1, 3, 43, 2},
+    {2, 0, 4, 44, 2}, {1, 5, 0, 45, 1}, {1, 4, 1, 45, 2}, {1, 3, 2, 46, 2}, {1, 2, 3, 47, 2},
+    {1, 1, 4, 48, 2}, {1, 0, 5, 49, 2}, {0, 6, 0, 50, 1}, {0, 5, 1, 50, 2}, {0, 4, 2, 51, 2},
+    {0, 3, 3, 52, 2}, {0, 2, 4, 53, 2}, {0, 1, 5, 54, 2}, {0, 0, 6, 55, 2}};
 FMO_STATIC_ASSERT(FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX) <=
                       (int)(sizeof fmo_hermite_term / sizeof *fmo_hermite_term),
                   "hermite.h: fmo_hermite_term lacks orders")
@@ -47,17 +58,18 @@ FMO_STATIC_ASSERT(FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX) <=
  * FMO_CHARGE_SUMS_BEGIN(L, s) on. */
 #define FMO_CHARGE_SUMS_BEGIN(L, s)                                                    \
     (((s) > 0 ? FMO_HERMITE_COUNT(L) : 0) + ((s) > 1 ? FMO_HERMITE_COUNT((L)-2) : 0) + \
-     ((s) > 2 ? FMO_HERMITE_COUNT((L)-4) : 0))
+     ((s) > 2 ? FMO_HERMITE_COUNT((L)-4) : 0) + ((s) > 3 ? FMO_HERMITE_COUNT((L)-6) : 0))
 #define FMO_CHARGE_SUMS_NUM(L) FMO_CHARGE_SUMS_BEGIN(L, (L) / 2 + 1)
 
 enum {
     FMO_HERMITE_MAX = FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX),
     FMO_CHARGE_SUMS_MAX = FMO_CHARGE_SUMS_NUM(FMO_PAIR_ORDER_MAX)
 };
-FMO_STATIC_ASSERT(FMO_PAIR_ORDER_MAX / 2 <= 2, "hermite.h: FMO_CHARGE_SUMS_BEGIN lacks orders")
+FMO_STATIC_ASSERT(FMO_PAIR_ORDER_MAX / 2 <= 3, "hermite.h: FMO_CHARGE_SUMS_BEGIN lacks orders")
 
 /* [t][i]: ways to choose i pairs among t, the coefficients of Hermite polynomials. */
-static const double fmo_hermite_pairs[][3] = {{1}, {1}, {1, 1}, {1, 3}, {1, 6, 3}};
+static const double fmo_hermite_pairs[][4] = {{1},       {1},         {1, 1},         {1, 3},
+                                              {1, 6, 3}, {1, 10, 15}, {1, 15, 45, 15}};
 FMO_STATIC_ASSERT(FMO_PAIR_ORDER_MAX < (int)(sizeof fmo_hermite_pairs / sizeof *fmo_hermite_pairs),
                   "hermite.h: fmo_hermite_pairs lacks orders")
 

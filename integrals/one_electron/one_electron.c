@@ -36,7 +36,7 @@ typedef struct charge_list {
 } charge_list;
 
 /* Charges are gone through in pieces of so many: seen from both centres of a pair they stay in a
- * second-level cache (docs/results/2026-11-22-e7ccfdb/cpu-one-electron.txt). */
+ * second-level cache (docs/results/2026-11-22-24d2eb6/cpu-one-electron.txt). */
 enum { CHARGE_PIECE = 2048 };
 
 /* With many charges and few centres, charges are dealt to threads, too: parts with sums of their

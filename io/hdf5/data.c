@@ -46,7 +46,14 @@ static fmo_h5_code unpack(fmo_h5_file *file, const fmo_h5_dataset *d, const fmo_
     bool deflated = false;
     for (unsigned i = 0; i < d->filter_num; i++) { /* sizes on the way in */
         size_before[i] = size;
-        if (chunk->mask >> i & 1) continue;
+        if (chunk->mask >> i & 1) {
+            /* HDF5 leaves out gzip where it makes a chunk no smaller, and nothing else. A bit that
+             * is wrong here would give other values, of the right size. */
+            if (d->filter[i] != FMO_H5_DEFLATE)
+                return FMO_H5_UNKNOWN(file, "a chunk went without a filter that is not gzip; "
+                                            "h5repack -f NONE IN OUT undoes it");
+            continue;
+        }
         if (d->filter[i] == FMO_H5_DEFLATE && deflated)
             return FMO_H5_UNKNOWN(file, "compressed twice; h5repack -f NONE IN OUT undoes it");
         deflated |= d->filter[i] == FMO_H5_DEFLATE;

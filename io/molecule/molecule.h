@@ -24,6 +24,7 @@ typedef struct fmo_molecule {
     char comment[256]; /**< second line of the file, cut to fit */
     char *path;        /**< of the file; NULL without */
     char sha256[65];   /**< of the file, 64 hex digits; "" without */
+    int frame;         /**< which of several in the file, from 1; 0: the only one */
 } fmo_molecule;
 
 /** Read one molecule from a .xyz file: number of atoms, a comment, then a line for each atom with
@@ -33,6 +34,22 @@ typedef struct fmo_molecule {
  *  @return FMO_OK, FMO_ERR_INPUT (message names file, line and cure), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_molecule_read_xyz(const char *path, fmo_molecule **molecule, fmo_error *err);
 FMO_API void fmo_molecule_destroy(fmo_molecule *molecule); /**< NULL is fine */
+
+/** A .xyz file of any number of molecules, one behind the other, each as above; blank lines may
+ *  stand between them. The file is in memory while it is open (at most 256 MiB are read), its
+ *  molecules are made one at a time. */
+typedef struct fmo_xyz fmo_xyz;
+
+/** @param[out] xyz  close with fmo_xyz_close; NULL on error
+ *  @return FMO_OK, FMO_ERR_INPUT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_xyz_open(const char *path, fmo_xyz **xyz, fmo_error *err);
+
+/** The next molecule.
+ *  @param[out] molecule  free with fmo_molecule_destroy; NULL after the last, and on error, after
+ *                        which there is none either
+ *  @return FMO_OK, FMO_ERR_INPUT (message names file, frame, line and cure), FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_xyz_next(fmo_xyz *xyz, fmo_molecule **molecule, fmo_error *err);
+FMO_API void fmo_xyz_close(fmo_xyz *xyz); /**< NULL is fine */
 
 /** Element symbol ("Cl") of an atomic number; "X" for numbers that are none. */
 FMO_API const char *fmo_element_symbol(int number);

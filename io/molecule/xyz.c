@@ -1,6 +1,6 @@
-/* Molecules from .xyz files. A file is read whole and checked line by line; what is refused, and
- * why, is in docs/basis-sets.md. Extended .xyz files are read where their columns and their cell
- * mean a molecule: see check_comment. */
+/* Molecules from .xyz files, one a file or frame by frame. A file is read whole and checked line by
+ * line; what is refused, and why, is in docs/basis-sets.md. Extended .xyz files are read where
+ * their columns and their cell mean a molecule: see check_comment. */
 #include "io/molecule/molecule_internal.h"
 #include "integrals/harmless.h"
 #include "io/text/text.h"
@@ -31,18 +31,20 @@ void fmo_molecule_destroy(fmo_molecule *molecule)
     free(molecule);
 }
 
-static fmo_status read_count(fmo_text *text, long *count)
+/* first: number of the line, the molecule's first. */
+static fmo_status read_count(fmo_text *text, int *first, long *count)
 {
     fmo_word line = {NULL, 0}, word, more;
     char quote[FMO_QUOTE_SIZE];
     fmo_text_line(text, &line);
+    *first = text->line;
     if (!fmo_text_word(&line, &word))
-        return INPUT(text, 1, "is empty; expected the number of atoms");
+        return INPUT(text, *first, "is empty; expected the number of atoms");
     if (fmo_text_word(&line, &more) || !fmo_text_count(word, 999999999999L, count))
-        return INPUT(text, 1, "'%s%s': expected the number of atoms alone in this line",
+        return INPUT(text, *first, "'%s%s': expected the number of atoms alone in this line",
                      fmo_text_quote(word, quote), more.size ? " ..." : "");
     if (*count < 1 || *count > FMO_NUCLEUS_MOST)
-        return INPUT(text, 1,
+        return INPUT(text, *first,
                      "%ld atoms: expected 1 to %d, as a basis can have shells; correct the number, "
                      "or take a smaller part",
                      *count, FMO_NUCLEUS_MOST);
@@ -88,12 +90,12 @@ static fmo_status check_comment(const fmo_text *text, const char *comment)
     const char *columns = find_key(comment, "Properties");
     if (columns) columns += *columns == '"';
     if (columns && strncasecmp(columns, "species:S:1:pos:R:3", 19) != 0)
-        return INPUT(text, 2,
+        return INPUT(text, text->line,
                      "Properties= does not begin with species:S:1:pos:R:3; write element, x, y, z "
                      "as the first columns");
     const char *periodic = find_key(comment, "pbc");
     if (periodic ? !says_false(periodic) : find_key(comment, "Lattice") != NULL)
-        return INPUT(text, 2,
+        return INPUT(text, text->line,
                      "periodic systems are not supported; if this one is a molecule in a box, "
                      "write pbc=\"F F F\" or leave out Lattice=");
     return FMO_OK;
@@ -103,7 +105,8 @@ static fmo_status read_comment(fmo_text *text, fmo_molecule *molecule)
 {
     fmo_word line;
     if (!fmo_text_line(text, &line))
-        return INPUT(text, 0, "ends after its first line; a comment and the atoms have to follow");
+        return INPUT(text, 0, "ends after %s first line; a comment and the atoms have to follow",
+                     text->frame ? "this frame's" : "its");
     size_t n = line.size < sizeof molecule->comment ? line.size : sizeof molecule->comment - 1;
     memcpy(molecule->comment, line.at, n);
     fmo_text_harmless(molecule->comment);
@@ -152,15 +155,15 @@ static fmo_status read_atom(const fmo_text *text, fmo_word line, int *number, do
     return FMO_OK;
 }
 
-static fmo_status read_atoms(fmo_text *text, fmo_molecule *molecule)
+static fmo_status read_atoms(fmo_text *text, int first, fmo_molecule *molecule)
 {
     fmo_word line;
     for (int i = 0; i < molecule->nucleus_num; i++) {
         if (!fmo_text_line(text, &line))
             return INPUT(text, 0,
-                         "ends after %d of the %d atoms of line 1 (line 2 is a comment); correct "
+                         "ends after %d of the %d atoms of line %d (line %d is a comment); correct "
                          "the number or add the rest",
-                         i, molecule->nucleus_num);
+                         i, molecule->nucleus_num, first, first + 1);
         fmo_status status = read_atom(text, line, &molecule->number[i], molecule->coord + 3 * i);
         if (status != FMO_OK) return status;
     }
@@ -182,7 +185,30 @@ static fmo_status read_rest(fmo_text *text, const fmo_molecule *molecule)
     return FMO_OK;
 }
 
-static fmo_status check_distances(const fmo_text *text, const fmo_molecule *molecule)
+/* Behind the atoms of a frame blank lines may follow, and the number of atoms of the next. */
+static fmo_status find_next(fmo_text *text, int first, const fmo_molecule *molecule, bool *more)
+{
+    fmo_word line, word, other;
+    long count;
+    *more = false;
+    for (;;) {
+        const char *const here = text->next;
+        const int number = text->line;
+        if (!fmo_text_line(text, &line)) return FMO_OK;
+        if (!fmo_text_word(&line, &word)) continue;
+        if (!fmo_text_count(word, 999999999999L, &count) || fmo_text_word(&line, &other))
+            return INPUT(text, text->line,
+                         "more atoms than the %d of line %d; correct the number, or begin the next "
+                         "molecule with its number of atoms, alone in a line",
+                         molecule->nucleus_num, first);
+        text->next = here;
+        text->line = number;
+        *more = true;
+        return FMO_OK;
+    }
+}
+
+static fmo_status check_distances(const fmo_text *text, int first, const fmo_molecule *molecule)
 {
     bool found;
     int i = 0, j = 0;
@@ -190,22 +216,27 @@ static fmo_status check_distances(const fmo_text *text, const fmo_molecule *mole
                        &i, &j) != FMO_OK)
         return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
     if (found)
-        return INPUT(text, j + 3,
+        return INPUT(text, first + j + 2,
                      "%s is at the place of %s in line %d (closer than %g bohr); remove one of "
                      "them",
                      fmo_element_symbol(molecule->number[j]),
-                     fmo_element_symbol(molecule->number[i]), i + 3, FMO_NUCLEUS_DISTANCE_LEAST);
+                     fmo_element_symbol(molecule->number[i]), first + i + 2,
+                     FMO_NUCLEUS_DISTANCE_LEAST);
     return FMO_OK;
 }
 
-static fmo_status read_all(fmo_text *text, const char *path, fmo_molecule *molecule)
+/* The next molecule of a text. more: NULL, and nothing may follow; else whether another does. */
+static fmo_status read_molecule(fmo_text *text, const char *path, fmo_molecule *molecule,
+                                bool *more)
 {
+    const size_t left = (size_t)(text->bytes + text->size - text->next);
     long count = 0;
-    fmo_status status = read_count(text, &count);
+    int first = 0;
+    fmo_status status = read_count(text, &first, &count);
     if (status == FMO_OK) status = read_comment(text, molecule);
     if (status != FMO_OK) return status;
-    if ((size_t)count > text->size / LINE_LEAST)
-        return INPUT(text, 1, "%ld atoms do not fit in a file of %zu bytes; correct the number",
+    if ((size_t)count > left / LINE_LEAST)
+        return INPUT(text, first, "%ld atoms do not fit in a file of %zu bytes; correct the number",
                      count, text->size);
     molecule->nucleus_num = (int)count;
     molecule->number = calloc((size_t)count, sizeof *molecule->number);
@@ -214,9 +245,10 @@ static fmo_status read_all(fmo_text *text, const char *path, fmo_molecule *molec
     if (!molecule->number || !molecule->coord || !molecule->path)
         return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory for its %ld atoms", count);
     memcpy(molecule->sha256, text->sha256, sizeof molecule->sha256);
-    status = read_atoms(text, molecule);
-    if (status == FMO_OK) status = read_rest(text, molecule);
-    if (status == FMO_OK) status = check_distances(text, molecule);
+    status = read_atoms(text, first, molecule);
+    if (status == FMO_OK)
+        status = more ? find_next(text, first, molecule, more) : read_rest(text, molecule);
+    if (status == FMO_OK) status = check_distances(text, first, molecule);
     return status;
 }
 
@@ -232,11 +264,72 @@ fmo_status fmo_molecule_read_xyz(const char *path, fmo_molecule **molecule, fmo_
     fmo_status status = fmo_text_read(&text, path, BYTES_MOST, "an .xyz file", err);
     if (status == FMO_OK && !made)
         status = fmo_text_fail(&text, 0, FMO_ERR_MEMORY, "no memory to read it");
-    if (status == FMO_OK) status = read_all(&text, path, made);
+    if (status == FMO_OK) status = read_molecule(&text, path, made, NULL);
     fmo_text_close(&text);
     if (status == FMO_OK)
         *molecule = made;
     else
         fmo_molecule_destroy(made);
     return status;
+}
+
+/* ---- files of several molecules -------------------------------------------------------------- */
+
+struct fmo_xyz {
+    fmo_text text;
+    char *path;
+    int frames; /* taken so far */
+    bool more;
+};
+
+fmo_status fmo_xyz_open(const char *path, fmo_xyz **xyz, fmo_error *err)
+{
+    if (xyz) *xyz = NULL;
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_xyz_open", err, FMO_GIVEN(path), FMO_GIVEN(xyz));
+    if (given != FMO_OK) return given;
+    if (!*path) return fmo_error_set(err, FMO_ERR_INPUT, "the path is empty; name an .xyz file");
+    fmo_xyz *made = calloc(1, sizeof *made);
+    if (!made) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to read %.200s", path);
+    made->path = strdup(path);
+    made->more = true;
+    fmo_status status = fmo_text_read(&made->text, path, BYTES_MOST, "an .xyz file", err);
+    if (status == FMO_OK && !made->path)
+        status = fmo_text_fail(&made->text, 0, FMO_ERR_MEMORY, "no memory to read it");
+    if (status == FMO_OK)
+        *xyz = made;
+    else
+        fmo_xyz_close(made);
+    return status;
+}
+
+fmo_status fmo_xyz_next(fmo_xyz *xyz, fmo_molecule **molecule, fmo_error *err)
+{
+    if (molecule) *molecule = NULL;
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_xyz_next", err, FMO_GIVEN(xyz), FMO_GIVEN(molecule));
+    if (given != FMO_OK || !xyz->more) return given;
+    fmo_molecule *made = calloc(1, sizeof *made);
+    xyz->text.err = err;
+    xyz->text.frame = ++xyz->frames;
+    xyz->more = false; /* after an error nobody knows where the next one begins */
+    fmo_status status =
+        made ? FMO_OK : fmo_text_fail(&xyz->text, 0, FMO_ERR_MEMORY, "no memory to read it");
+    if (status == FMO_OK) status = read_molecule(&xyz->text, xyz->path, made, &xyz->more);
+    if (status == FMO_OK) {
+        made->frame = xyz->frames > 1 || xyz->more ? xyz->frames : 0;
+        *molecule = made;
+    } else {
+        xyz->more = false;
+        fmo_molecule_destroy(made);
+    }
+    return status;
+}
+
+void fmo_xyz_close(fmo_xyz *xyz)
+{
+    if (!xyz) return;
+    fmo_text_close(&xyz->text);
+    free(xyz->path);
+    free(xyz);
 }

@@ -113,6 +113,15 @@ bool fmo_h5_put_values(hid_t group, fmo_field_id id, const int64_t count[DIM_COU
                        ours ? field->note : NULL);
 }
 
+bool fmo_h5_put_array(hid_t group, const char *name, bool real, int rank, const size_t *count,
+                      const void *values, const char *units)
+{
+    hsize_t dims[2] = {0};
+    for (int k = 0; k < rank; k++) dims[k] = count[k];
+    return put_dataset(group, name, real ? H5T_IEEE_F64LE : H5T_STD_I64LE,
+                       real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT, rank, dims, values, units);
+}
+
 bool fmo_h5_put_strings(hid_t group, const char *name, size_t n, const char *const *strings)
 {
     hsize_t dims[1] = {n};

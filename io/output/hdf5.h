@@ -36,6 +36,9 @@ bool fmo_h5_put_text(hid_t group, const char *name, const char *text, H5T_cset_t
  * it is one of /fmo, or strings. */
 bool fmo_h5_put_values(hid_t group, fmo_field_id id, const int64_t count[DIM_COUNT],
                        const void *values);
+/* The same of what is no field: double[] if real, else int[]; units may be NULL. */
+bool fmo_h5_put_array(hid_t group, const char *name, bool real, int rank, const size_t *count,
+                      const void *values, const char *units);
 bool fmo_h5_put_strings(hid_t group, const char *name, size_t n, const char *const *strings);
 
 /* Into /fmo: versions of format and program, and the data set the content was made from (NULL:

@@ -21,6 +21,7 @@ const char *fmo_file_kind_text(fmo_file_kind kind)
 static fmo_file_kind kind_of_text(const char *head)
 {
     if (strncmp(head, FMO_MOLDEN_HEAD, strlen(FMO_MOLDEN_HEAD)) == 0) return FMO_FILE_MOLDEN;
+    if (strncmp(head, FMO_STATE_HEAD, strlen(FMO_STATE_HEAD)) == 0) return FMO_FILE_STATE;
     if (*head != '{') return FMO_FILE_OTHER;
     head++;
     head += strspn(head, " \n");
@@ -38,6 +39,10 @@ static fmo_file_kind kind_of_hdf5(int descriptor, uint64_t size)
         const bool trexio = fmo_store_has_attribute(&store, &a[ATTR_metadata_package_version]);
         if (trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_converged]))
             kind = FMO_FILE_ORBITALS;
+        else if (!trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_fragments]))
+            kind = FMO_FILE_FRAGMENTS;
+        else if (!trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_molecule_num]))
+            kind = FMO_FILE_MOLECULES;
         else if (!trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_mode]))
             kind = FMO_FILE_MATRICES;
     }

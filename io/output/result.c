@@ -65,3 +65,57 @@ fmo_status fmo_result_write(const char *path, const fmo_dataset *dataset, const 
     fmo_h5_quiet_end(&quiet);
     return status;
 }
+
+static bool put_arrays(hid_t file, const char *input, const char *sha256, const char *basis,
+                       const char *mode, const fmo_result_array *arrays, int count)
+{
+    const fmo_attribute *a = fmo_attributes;
+    const struct {
+        fmo_attribute_id id;
+        const char *text;
+    } texts[] = {{ATTR_fmo_input, input},
+                 {ATTR_fmo_input_sha256, sha256},
+                 {ATTR_fmo_basis_name, basis},
+                 {ATTR_fmo_mode, mode}};
+    hid_t group = fmo_h5_put_group(file, FMO_GROUP);
+    bool good = group >= 0 && fmo_h5_put_provenance(group, NULL) &&
+                fmo_h5_put_integer(group, a[ATTR_fmo_fragments].name, H5T_STD_I32LE, 1);
+    for (size_t i = 0; good && i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i].text && *texts[i].text)
+            good = fmo_h5_put_text(group, a[texts[i].id].name, texts[i].text, H5T_CSET_UTF8);
+    for (int i = 0; good && i < count; i++) {
+        const fmo_result_array *array = &arrays[i];
+        const void *const values = array->real ? (const void *)array->real : array->integer;
+        good = fmo_h5_put_array(group, array->name, array->real != NULL, array->rank, array->size,
+                                values, array->units);
+    }
+    if (group >= 0) H5Gclose(group);
+    return good;
+}
+
+fmo_status fmo_result_write_arrays(const char *path, const char *input, const char *sha256,
+                                   const char *basis, const char *mode,
+                                   const fmo_result_array *arrays, int count, fmo_error *err)
+{
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_result_write_arrays", err, FMO_GIVEN(path), FMO_GIVEN(arrays));
+    if (given != FMO_OK) return given;
+    fmo_output output;
+    fmo_h5_quiet quiet;
+    const void *bytes = NULL;
+    size_t size = 0;
+    hid_t file = -1;
+    fmo_h5_quiet_begin(&quiet);
+    fmo_status status = fmo_output_open(&output, path, NULL, err);
+    if (status == FMO_OK) {
+        file = fmo_h5_image_create();
+        if (file < 0 || !put_arrays(file, input, sha256, basis, mode, arrays, count) ||
+            !fmo_h5_image_bytes(file, &bytes, &size)) /* nothing else can fail there */
+            status = fmo_output_fail(&output, FMO_ERR_MEMORY, "no memory to write it");
+    }
+    if (status == FMO_OK) status = fmo_output_write(&output, bytes, size);
+    if (file >= 0) H5Fclose(file);
+    fmo_output_close(&output);
+    fmo_h5_quiet_end(&quiet);
+    return status;
+}

@@ -29,6 +29,61 @@ typedef struct fmo_result {
 FMO_API fmo_status fmo_result_write(const char *path, const fmo_dataset *dataset,
                                     const fmo_result *result, fmo_error *err);
 
+/** One array of a result of fragments: a dataset of group /fmo. */
+typedef struct fmo_result_array {
+    const char *name;
+    const char *units;  /**< attribute; NULL: none */
+    int rank;           /**< 0: one number, 1 or 2 */
+    size_t size[2];     /**< [rank] */
+    const double *real; /**< values, row by row; NULL: */
+    const int *integer; /**< these */
+} fmo_result_array;
+
+/** Write arrays as group /fmo of an HDF5 file, as fmo_result_write does.
+ *  @param[in] input, sha256  the file that they come of; NULL: left out
+ *  @param[in] basis, mode    attributes of /fmo; NULL: left out
+ *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL), FMO_ERR_OUTPUT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_result_write_arrays(const char *path, const char *input, const char *sha256,
+                                           const char *basis, const char *mode,
+                                           const fmo_result_array *arrays, int count,
+                                           fmo_error *err);
+
+/** What became of one molecule of many; arrays that are NULL are left out. */
+typedef struct fmo_molecule_result {
+    const char *input;             /**< path of the file it came from; not NULL */
+    int frame;                     /**< which of several in that file, from 1; 0: the only one */
+    const char *status;            /**< one line: "converged in 9 cycles", or why not; not NULL */
+    int converged;                 /**< 1 or 0 */
+    int cycles;                    /**< Fock builds */
+    double energy;                 /**< hartree; NaN without */
+    int nao, mo_num, occupied_num; /**< functions, orbitals, doubly occupied ones; 0 without */
+    const double *orbital_energy;  /**< [mo_num] hartree */
+    const double *coefficient;     /**< [mo_num][nao] */
+    const double *density;         /**< [nao][nao] */
+} fmo_molecule_result;
+
+/** A file of many molecules, in memory until it is written: /molecules/0, /molecules/1, ... and
+ *  tables of all in /summary (docs/dataset-format.md). One thread at a time uses one of them. */
+typedef struct fmo_molecules_file fmo_molecules_file;
+
+/** @param[in] mode, cutoff  attributes of /fmo
+ *  @param[out] file  free with fmo_molecules_file_destroy
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_molecules_file_create(const char *mode, double cutoff,
+                                             fmo_molecules_file **file, fmo_error *err);
+
+/** Add the next molecule; everything is copied.
+ *  @param[in] dataset  for nuclei and basis; NULL where it could not be made
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY (the molecule is not in the file) */
+FMO_API fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_dataset *dataset,
+                                          const fmo_molecule_result *molecule, fmo_error *err);
+
+/** Write it as fmo_result_write does. More may be added and written again afterwards.
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_OUTPUT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_molecules_file_write(fmo_molecules_file *file, const char *path,
+                                            fmo_error *err);
+FMO_API void fmo_molecules_file_destroy(fmo_molecules_file *file); /**< NULL is fine */
+
 /* What a file is, by what its content says of who wrote it (docs/dataset-format.md).
  * X(enumerator, what messages call it) */
 #define FMO_FILE_TABLE(X)                                        \
@@ -36,8 +91,11 @@ FMO_API fmo_status fmo_result_write(const char *path, const fmo_dataset *dataset
     X(FMO_FILE_EMPTY, "an empty file")                           \
     X(FMO_FILE_MATRICES, "a result with J and K")                \
     X(FMO_FILE_ORBITALS, "a TREXIO file with orbitals from fmo") \
+    X(FMO_FILE_MOLECULES, "a file of many molecules from fmo")   \
     X(FMO_FILE_MOLDEN, "a Molden file from fmo")                 \
     X(FMO_FILE_JSON, "JSON from an fmo program")                 \
+    X(FMO_FILE_FRAGMENTS, "a result of fragments")               \
+    X(FMO_FILE_STATE, "the state of a fragment calculation")     \
     X(FMO_FILE_OTHER, "not written by fmo")
 
 #define FMO_FILE_ROW(e, text) e,

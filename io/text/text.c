@@ -22,8 +22,10 @@ fmo_status fmo_text_fail(const fmo_text *text, int line, fmo_status status, cons
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    if (line < 1) return fmo_error_set(text->err, status, "%s: %s", text->label, message);
-    return fmo_error_set(text->err, status, "%s: line %d: %s", text->label, line, message);
+    char frame[32] = "", place[32] = "";
+    if (text->frame) snprintf(frame, sizeof frame, "frame %d: ", text->frame);
+    if (line > 0) snprintf(place, sizeof place, "line %d: ", line);
+    return fmo_error_set(text->err, status, "%s: %s%s%s", text->label, frame, place, message);
 }
 
 #define INPUT(text, ...) fmo_text_fail(text, 0, FMO_ERR_INPUT, __VA_ARGS__)

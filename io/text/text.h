@@ -22,6 +22,7 @@ typedef struct fmo_text {
     char sha256[65];
     const char *next; /* the line to come */
     int line;         /* number of the line last taken, from 1 */
+    int frame;        /* of several molecules in the file, from 1; 0: messages name none */
     locale_t plain;   /* the C locale: numbers have a point */
     fmo_error *err;
 } fmo_text;
@@ -32,7 +33,8 @@ fmo_status fmo_text_read(fmo_text *text, const char *path, size_t most, const ch
                          fmo_error *err);
 void fmo_text_close(fmo_text *text);
 
-/* Record "LABEL: line N: message" (line > 0) or "LABEL: message". Returns status. */
+/* Record "LABEL: line N: message" (line > 0) or "LABEL: message"; in a frame "LABEL: frame M: ...".
+ * Returns status. */
 fmo_status fmo_text_fail(const fmo_text *text, int line, fmo_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

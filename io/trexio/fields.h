@@ -113,7 +113,9 @@ typedef enum fmo_field_id {
     X(fmo, input_sha256)           \
     X(fmo, fmo_version)            \
     X(fmo, method)                 \
-    X(fmo, converged)
+    X(fmo, fragments)              \
+    X(fmo, converged)              \
+    X(fmo, molecule_num)
 
 typedef enum fmo_attribute_id {
 #define ROW(group, name) ATTR_##group##_##name,

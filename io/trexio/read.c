@@ -16,9 +16,9 @@ enum { VERSION_MOST = 15 /* as libtrexio, which keeps the version in 16 bytes */
 
 static fmo_status open_file(fmo_reader *r)
 {
-    const fmo_file_hints hints = {
-        "is a directory; expected an HDF5 file (a TREXIO text directory has to be converted)",
-        "the file is empty; copy it again"};
+    const fmo_file_hints hints = {"is a directory; expected an HDF5 file (a TREXIO text directory: "
+                                  "trexio convert-backend -b hdf5)",
+                                  "the file is empty; copy it again"};
     fmo_status status =
         fmo_file_open(r->path, r->store.label, &hints, &r->descriptor, &r->before, r->store.err);
     r->store.size = (uint64_t)r->before.st_size;

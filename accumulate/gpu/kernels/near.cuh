@@ -4,6 +4,7 @@
 #define FMO_GPU_FUSED_KERNEL_CUH
 
 #include "accumulate/scatter/atomics.cuh"
+#include <fmo/scatter.h>
 #include "accumulate/gpu/kernels/quartet.cuh"
 
 /* Where a lane's quartet is in a matrix (four shells) and in the lists of pairs, and which lanes
@@ -135,16 +136,25 @@ fmo_gpu_digest_exchange(const S &scatter, unsigned mask, bool active, const fmo_
         (size_t)m.nao, block, m.exchange_least);
 }
 
-/* What a strategy needs to know beyond addresses. */
+/* Strategies that sum integers, by their types, as the table of scatter.h says. */
+template <class S> static constexpr bool fmo_gpu_sums_integers = false;
+#define SUMS(e, name, kind, type, commits, sums, ...) SUMS_OF_##kind(type, sums)
+#define SUMS_OF_FMO_SCATTER_ELEMENT(type, sums) \
+    template <class Commit, int Threads>        \
+    constexpr bool fmo_gpu_sums_integers<fmo_scatter_##type<Commit, Threads>> = sums;
+#define SUMS_OF_FMO_SCATTER_SCHEDULE(type, sums)
+#define SUMS_OF_FMO_SCATTER_CHOICE(type, sums)
+FMO_SCATTER_TABLE(SUMS)
+#undef SUMS
+#undef SUMS_OF_FMO_SCATTER_ELEMENT
+#undef SUMS_OF_FMO_SCATTER_SCHEDULE
+#undef SUMS_OF_FMO_SCATTER_CHOICE
+
+/* What a strategy needs to know beyond addresses: of integers the scale. */
 template <class S>
-static __device__ __forceinline__ void fmo_gpu_prepare(S &, const fmo_gpu_matrices &)
+static __device__ __forceinline__ void fmo_gpu_prepare(S &scatter, const fmo_gpu_matrices &m)
 {
-}
-template <class Commit, int Threads>
-static __device__ __forceinline__ void fmo_gpu_prepare(fmo_scatter_fixed<Commit, Threads> &scatter,
-                                                       const fmo_gpu_matrices &m)
-{
-    scatter.scale = __ldg(m.fixed_scale);
+    if constexpr (fmo_gpu_sums_integers<S>) scatter.scale = __ldg(m.fixed_scale);
 }
 template <class Commit, int Threads>
 static __device__ __forceinline__ void fmo_gpu_prepare(fmo_scatter_none<Commit, Threads> &scatter,

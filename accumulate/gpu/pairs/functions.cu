@@ -5,8 +5,8 @@
 
 /* fmo_gpu_set_width has one width for all sets but those of one s, and fmo_gpu_first_function puts
  * a shell at the end of its set. */
-static_assert(FMO_SHELL_KIND_COUNT == 2, "sets of the GPU hold s, or s and p: types.cuh, here, "
-                                         "density.cu and near.cuh");
+static_assert(FMO_SHELL_GPU_COUNT == 2, "sets of the GPU hold s, or s and p: types.cuh, here, "
+                                        "density.cu and near.cuh");
 
 int fmo_gpu_first_function(const fmo_gpu_functions *f, const fmo_basis *basis, int shell)
 {

@@ -54,7 +54,8 @@ class Options(ctypes.Structure):
         ("mode", c_int), ("reduce", c_int), ("threads", c_int), ("cutoff", c_double),
         ("memory", c_size_t), ("integrals", c_int), ("scatter", c_int), ("commit", c_int),
         ("no_overlap", c_int), ("measure_classes", c_int), ("measure_accumulation", c_int),
-        ("device", c_int), ("stream", c_void_p), ("progress", c_void_p), ("progress_user", c_void_p)]
+        ("device", c_int), ("stream", c_void_p), ("progress", c_void_p), ("progress_user", c_void_p),
+        ("ranks", c_void_p)]
 
 
 class Job(ctypes.Structure):
@@ -144,9 +145,9 @@ def checked(function, *arguments) -> None:
         raise Error(name, err.message.decode(errors="replace"))
 
 
-def names_of(what: str) -> list[str]:
-    """The values of an option by name, in the order of its enum."""
-    look_up = getattr(LIBRARY, f"fmo_{what}_name")
+def names_of(what: str, library=None) -> list[str]:
+    """The values of an option by name, in the order of its enum; of libfmo's unless told."""
+    look_up = getattr(library or LIBRARY, f"fmo_{what}_name")
     names = []
     while (name := look_up(len(names))) is not None:
         names.append(name.decode())

@@ -1,0 +1,230 @@
+/* MPI as a network of ranks that share builds (<fmo/ranks.h>). Collectives are started and tested,
+ * so that a rank that waits long sleeps between its looks; the counter of work is a number in a
+ * window of rank 0.
+ */
+#define _GNU_SOURCE
+#include <fmo/ranks_mpi.h>
+#include "integrals/arguments.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct ranks_net {
+    MPI_Comm comm;
+    MPI_Win window;
+    int64_t *counter; /* of rank 0 */
+    int rank, size, fault;
+    int ends_mpi; /* MPI was initialised here */
+} ranks_net;
+
+/* A fault, which stays. */
+static int fault(ranks_net *n, int code)
+{
+    if (code != MPI_SUCCESS) n->fault = 1;
+    return n->fault;
+}
+
+/* Looks often at first; then, as others may need this processor, between naps. */
+static int wait_for(ranks_net *n, int code, MPI_Request *request)
+{
+    enum { LOOKS = 2000 };
+    const struct timespec nap = {0, 100000};
+    int done = 0;
+    if (fault(n, code)) return 1;
+    for (int look = 0; !done; look++) {
+        if (fault(n, MPI_Test(request, &done, MPI_STATUS_IGNORE))) return 1;
+        if (done) break;
+        if (look < LOOKS)
+            sched_yield();
+        else
+            nanosleep(&nap, NULL);
+    }
+    return 0;
+}
+
+static int mpi_broadcast(void *user, void *data, size_t bytes)
+{
+    ranks_net *n = user;
+    MPI_Request request;
+    if (n->fault || bytes > INT_MAX) return 1;
+    return wait_for(n, MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, n->comm, &request), &request);
+}
+
+static int mpi_first(void *user, int mine, void *data, size_t bytes, int *who)
+{
+    ranks_net *n = user;
+    MPI_Request request;
+    int first = INT_MAX, own = mine ? n->rank : INT_MAX;
+    *who = -1;
+    if (n->fault || bytes > INT_MAX) return 1;
+    if (wait_for(n, MPI_Iallreduce(&own, &first, 1, MPI_INT, MPI_MIN, n->comm, &request), &request))
+        return 1;
+    if (first == INT_MAX) return 0;
+    *who = first;
+    return wait_for(n, MPI_Ibcast(data, (int)bytes, MPI_BYTE, first, n->comm, &request), &request);
+}
+
+static int mpi_sum(void *user, void *data, size_t count, int integers)
+{
+    ranks_net *n = user;
+    MPI_Request request;
+    const MPI_Datatype type = integers ? MPI_INT64_T : MPI_DOUBLE;
+    if (n->fault || count > INT_MAX) return 1;
+    return wait_for(n,
+                    MPI_Ireduce(n->rank == 0 ? MPI_IN_PLACE : data, n->rank == 0 ? data : NULL,
+                                (int)count, type, MPI_SUM, 0, n->comm, &request),
+                    &request);
+}
+
+static int mpi_send(void *user, const void *data, size_t bytes)
+{
+    ranks_net *n = user;
+    MPI_Request request;
+    if (n->fault || bytes > INT_MAX) return 1;
+    return wait_for(n, MPI_Isend(data, (int)bytes, MPI_BYTE, 0, 0, n->comm, &request), &request);
+}
+
+static int mpi_receive(void *user, int rank, void *data, size_t bytes)
+{
+    ranks_net *n = user;
+    MPI_Request request;
+    if (n->fault || bytes > INT_MAX) return 1;
+    return wait_for(n, MPI_Irecv(data, (int)bytes, MPI_BYTE, rank, 0, n->comm, &request), &request);
+}
+
+static int mpi_restart(void *user)
+{
+    ranks_net *n = user;
+    const int64_t zero = 0;
+    int64_t before;
+    if (n->fault) return 1;
+    return fault(n, MPI_Fetch_and_op(&zero, &before, MPI_INT64_T, 0, 0, MPI_REPLACE, n->window)) ||
+           fault(n, MPI_Win_flush(0, n->window));
+}
+
+static int mpi_next(void *user, int64_t *ticket)
+{
+    ranks_net *n = user;
+    const int64_t one = 1;
+    int there;
+    if (n->fault) return 1;
+    /* Between hosts rank 0 may have to answer: it does while it calls MPI. */
+    return fault(n, MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, n->comm, &there, MPI_STATUS_IGNORE)) ||
+           fault(n, MPI_Fetch_and_op(&one, ticket, MPI_INT64_T, 0, 0, MPI_SUM, n->window)) ||
+           fault(n, MPI_Win_flush(0, n->window));
+}
+
+static void mpi_abort(void *user, int exit_code)
+{
+    ranks_net *n = user;
+    MPI_Abort(n->comm, exit_code);
+}
+
+static void mpi_destroy(void *user)
+{
+    ranks_net *n = user;
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (!finalized && !n->fault) {
+        if (n->window != MPI_WIN_NULL) {
+            MPI_Win_unlock_all(n->window);
+            MPI_Win_free(&n->window);
+        }
+        if (n->comm != MPI_COMM_NULL) MPI_Comm_free(&n->comm);
+        if (n->ends_mpi) MPI_Finalize();
+    }
+    free(n);
+}
+
+/* Ranks of this host, and processors for this one of them. */
+static int look_around(fmo_ranks *ranks, MPI_Comm comm)
+{
+    MPI_Comm host = MPI_COMM_NULL;
+    cpu_set_t mine, *all = NULL;
+    int same = 0, good;
+    CPU_ZERO(&mine);
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0) CPU_SET(0, &mine);
+    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, ranks->rank, MPI_INFO_NULL, &host) !=
+        MPI_SUCCESS)
+        return 0;
+    good = MPI_Comm_rank(host, &ranks->node_rank) == MPI_SUCCESS &&
+           MPI_Comm_size(host, &ranks->node_size) == MPI_SUCCESS &&
+           (all = malloc((size_t)ranks->node_size * sizeof *all)) != NULL &&
+           MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, host) ==
+               MPI_SUCCESS;
+    for (int r = 0; good && r < ranks->node_size; r++) same += CPU_EQUAL(&mine, &all[r]) != 0;
+    if (good) ranks->cores = CPU_COUNT(&mine) / same > 1 ? CPU_COUNT(&mine) / same : 1;
+    free(all);
+    MPI_Comm_free(&host);
+    return good;
+}
+
+/* The counter: a number of rank 0 that all may change at any time. */
+static int make_counter(ranks_net *n)
+{
+    const MPI_Aint bytes = n->rank == 0 ? (MPI_Aint)sizeof *n->counter : 0;
+    n->window = MPI_WIN_NULL;
+    if (MPI_Win_allocate(bytes, sizeof *n->counter, MPI_INFO_NULL, n->comm, &n->counter,
+                         &n->window) != MPI_SUCCESS)
+        return 0;
+    MPI_Win_set_errhandler(n->window, MPI_ERRORS_RETURN);
+    return MPI_Win_lock_all(0, n->window) == MPI_SUCCESS && !mpi_restart(n) &&
+           MPI_Barrier(n->comm) == MPI_SUCCESS;
+}
+
+fmo_status fmo_ranks_mpi(fmo_ranks *ranks, fmo_error *err)
+{
+    int initialized = 0, level = MPI_THREAD_SINGLE;
+    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_ranks_mpi", err, FMO_GIVEN(ranks));
+    if (status != FMO_OK) return status;
+    ranks_net *n = calloc(1, sizeof *n);
+    if (!n) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the ranks' network");
+    MPI_Initialized(&initialized);
+    if (!initialized && MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS) {
+        free(n);
+        return fmo_error_set(err, FMO_ERR_DEVICE, "MPI_Init_thread failed");
+    }
+    n->ends_mpi = !initialized;
+    n->comm = MPI_COMM_NULL;
+    n->window = MPI_WIN_NULL;
+    *ranks = (fmo_ranks){.user = n,
+                         .broadcast = mpi_broadcast,
+                         .first = mpi_first,
+                         .sum = mpi_sum,
+                         .send = mpi_send,
+                         .receive = mpi_receive,
+                         .restart = mpi_restart,
+                         .next = mpi_next,
+                         .abort = mpi_abort,
+                         .destroy = mpi_destroy};
+    MPI_Query_thread(&level);
+    if (level < MPI_THREAD_SERIALIZED)
+        status = fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                               "this MPI grants thread level %d, expected MPI_THREAD_SERIALIZED or "
+                               "more",
+                               level);
+    if (status == FMO_OK && MPI_Comm_dup(MPI_COMM_WORLD, &n->comm) != MPI_SUCCESS)
+        status = fmo_error_set(err, FMO_ERR_DEVICE, "MPI_Comm_dup failed");
+    if (status == FMO_OK) {
+        MPI_Comm_set_errhandler(n->comm, MPI_ERRORS_RETURN);
+        MPI_Comm_rank(n->comm, &ranks->rank);
+        MPI_Comm_size(n->comm, &ranks->size);
+        n->rank = ranks->rank;
+        n->size = ranks->size;
+        if (gethostname(ranks->host, sizeof ranks->host - 1) != 0) strcpy(ranks->host, "?");
+        if (!look_around(ranks, n->comm) || !make_counter(n))
+            status = fmo_error_set(err, FMO_ERR_DEVICE, "rank %d on %s: MPI failed", ranks->rank,
+                                   ranks->host);
+    }
+    if (status != FMO_OK) {
+        n->fault |= status == FMO_ERR_DEVICE; /* nothing collective any more */
+        mpi_destroy(n);
+        ranks->user = NULL;
+    }
+    return status;
+}

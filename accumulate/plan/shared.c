@@ -1,0 +1,384 @@
+/* Plans and builds that several ranks share. Rank 0 decides everything: it broadcasts what is to be
+ * done, with the basis of a plan or the density of a build; the others, in fmo_fock_serve, do their
+ * part and give it back. After each step all agree on whether anybody failed, so nobody waits for a
+ * rank that has given up. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "accumulate/gpu/gpu.h"
+#include "accumulate/plan/plan.h"
+#include "accumulate/rules/digest.h"
+#include "accumulate/tuning.h"
+#include "integrals/arguments.h"
+#include "integrals/basis_internal.h"
+#include "integrals/tables.h"
+
+typedef enum order_kind { ORDER_PLAN, ORDER_BUILD, ORDER_RELEASE, ORDER_END } order_kind;
+
+/* What rank 0 broadcasts first. */
+typedef struct order {
+    order_kind kind;
+    int wanted;               /* of a build: FMO_TERMS_... */
+    int64_t number;           /* of the plan */
+    int pieces;               /* of a plan */
+    size_t basis_bytes;       /* of a plan; they follow */
+    double largest;           /* of a build; its density follows */
+    fmo_fock_options options; /* of a plan; pointers are nobody's */
+} order;
+
+/* Of the network: no rank can go on. */
+static fmo_status no_network(fmo_error *err)
+{
+    return fmo_error_set(err, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
+}
+
+fmo_status fmo_ranks_agree(const fmo_ranks *ranks, fmo_status status, fmo_error *err)
+{
+    const fmo_status given = FMO_CHECK_ARGUMENTS("fmo_ranks_agree", err, FMO_GIVEN(ranks));
+    fmo_error first = {FMO_OK, ""};
+    int who = -1;
+    if (given != FMO_OK) return given;
+    if (status != FMO_OK)
+        fmo_error_set(&first, status, "rank %d on %s: %.400s", ranks->rank, ranks->host,
+                      err && err->message[0] ? err->message : fmo_status_text(status));
+    if (ranks->first(ranks->user, status != FMO_OK, &first, sizeof first, &who) != 0)
+        return no_network(err);
+    if (who < 0) return FMO_OK;
+    if (err) *err = first;
+    return first.status;
+}
+
+/* As many bytes at a time as networks count. */
+static int broadcast(const fmo_ranks *ranks, void *data, size_t bytes)
+{
+    const size_t most = (size_t)1 << 24;
+    int fault = 0;
+    for (size_t at = 0; at < bytes && !fault; at += most)
+        fault =
+            ranks->broadcast(ranks->user, (char *)data + at, bytes - at < most ? bytes - at : most);
+    return fault;
+}
+
+static int sum(const fmo_ranks *ranks, double *data, size_t count, int integers)
+{
+    const size_t most = (size_t)1 << 21;
+    int fault = 0;
+    for (size_t at = 0; at < count && !fault; at += most)
+        fault = ranks->sum(ranks->user, data + at, count - at < most ? count - at : most, integers);
+    return fault;
+}
+
+/* ---- plans ---------------------------------------------------------------------------------- */
+
+/* Memory of a shared plan's own. */
+static int make_room(fmo_fock_plan *plan, int rank)
+{
+    fmo_plan_ranks *const s = &plan->shared;
+    const size_t bytes = fmo_plan_matrix_bytes(plan);
+    const int on_device = !plan->mode->build;
+    s->density = rank > 0 ? malloc(bytes) : NULL;
+    s->coulomb = on_device ? malloc(bytes) : NULL;
+    s->exchange = on_device ? malloc(bytes) : NULL;
+    return (s->density || rank == 0) && ((s->coulomb && s->exchange) || !on_device);
+}
+
+/* This rank's part of a plan, made if all ranks can make theirs. Collective; basis NULL: no memory.
+ */
+static fmo_status create_part(fmo_ranks *ranks, const order *o, const fmo_basis *basis,
+                              const fmo_fock_options *options, fmo_fock_plan **plan, fmo_error *err)
+{
+    const int fixed_share = o->pieces == 0;
+    const fmo_plan_part part = {.share = fixed_share ? ranks->rank : 0,
+                                .shares = fixed_share ? ranks->size : 1,
+                                .ranks = ranks,
+                                .number = o->number,
+                                .pieces = o->pieces};
+    fmo_error own = {FMO_OK, ""};
+    fmo_status status = FMO_OK;
+    *plan = NULL;
+    if (basis) status = fmo_plan_create_part(basis, options, &part, plan, &own);
+    if (status == FMO_OK && (!basis || !make_room(*plan, ranks->rank)))
+        status = fmo_error_set(&own, FMO_ERR_MEMORY, "no memory for a part of a plan");
+    status = fmo_ranks_agree(ranks, status, &own);
+    if (status == FMO_OK) return FMO_OK;
+    if (*plan) (*plan)->shared.ranks = NULL; /* nobody is to hear that it goes */
+    fmo_fock_plan_destroy(*plan);
+    *plan = NULL;
+    return fmo_error_set(err, status, "%s", own.message);
+}
+
+/* The mode that all ranks are to have; rank 0 itself keeps auto, and so the reason. */
+static fmo_mode mode_of(const fmo_fock_options *options)
+{
+    int device = options->device;
+    if (options->mode != FMO_MODE_AUTO) return options->mode;
+    return fmo_gpu_probe(&device, NULL) == FMO_OK ? FMO_MODE_FUSED : FMO_MODE_CPU;
+}
+
+static fmo_status create_alone(const fmo_basis *basis, const fmo_fock_options *options,
+                               fmo_fock_plan **plan, fmo_error *err)
+{
+    const fmo_plan_part whole = {.shares = 1};
+    const fmo_status status = fmo_plan_create_part(basis, options, &whole, plan, err);
+    if (status == FMO_OK && options->ranks->size > 1)
+        fmo_plan_note(*plan, "mode %s is not shared: rank 0 of %d builds alone",
+                      fmo_mode_name((*plan)->options.mode), options->ranks->size);
+    return status;
+}
+
+fmo_status fmo_shared_plan_create(const fmo_basis *basis, const fmo_fock_options *options,
+                                  fmo_fock_plan **plan, fmo_error *err)
+{
+    fmo_ranks *const ranks = options->ranks;
+    order o = {.kind = ORDER_PLAN, .options = *options};
+    fmo_status status = fmo_options_check(options, err);
+    if (status != FMO_OK) return status;
+    if (ranks->rank != 0)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "options.ranks: this is rank %d; rank 0 makes shared plans, the "
+                             "others call fmo_fock_serve",
+                             ranks->rank);
+    o.options.mode = mode_of(options);
+    if (ranks->size == 1 || o.options.mode == FMO_MODE_REFERENCE)
+        return create_alone(basis, options, plan, err);
+    if (o.options.mode != FMO_MODE_CPU && fmo_scatter_sums_integers(options->scatter))
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "scatter = %s: ranks share it in mode cpu alone, as GPUs round before "
+                             "ranks could add up; use another strategy, or one rank",
+                             fmo_scatter_name(options->scatter));
+    if (o.options.mode == FMO_MODE_CPU)
+        o.pieces = fmo_tuning_rank_pieces * ranks->size * fmo_fock_threads(options->threads);
+    o.number = ranks->plans++;
+    o.basis_bytes = fmo_basis_pack(basis, NULL);
+    char *const bytes = malloc(o.basis_bytes);
+    if (!bytes) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a basis");
+    fmo_basis_pack(basis, bytes);
+    if (ranks->broadcast(ranks->user, &o, sizeof o) != 0) status = no_network(err);
+    if (status == FMO_OK) status = fmo_ranks_agree(ranks, FMO_OK, err); /* room for the basis? */
+    if (status == FMO_OK && broadcast(ranks, bytes, o.basis_bytes) != 0) status = no_network(err);
+    free(bytes);
+    return status == FMO_OK ? create_part(ranks, &o, basis, options, plan, err) : status;
+}
+
+void fmo_shared_plan_release(const fmo_fock_plan *plan)
+{
+    const fmo_ranks *ranks = plan->shared.ranks;
+    order o = {.kind = ORDER_RELEASE, .number = plan->shared.number};
+    (void)ranks->broadcast(ranks->user, &o, sizeof o);
+}
+
+/* ---- builds --------------------------------------------------------------------------------- */
+
+/* What the ranks counted, to rank 0. */
+static int sum_counts(const fmo_ranks *ranks, fmo_fock_profile *profile)
+{
+    int64_t count[FMO_ERI_CLASS_COUNT][4];
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        const fmo_class_profile *p = &profile->classes[c];
+        const int64_t row[] = {p->quartets, p->prim_quartets, p->adds, p->adds_issued};
+        memcpy(count[c], row, sizeof row);
+    }
+    if (ranks->sum(ranks->user, count, sizeof count / sizeof **count, 1) != 0) return 1;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        fmo_class_profile *p = &profile->classes[c];
+        p->quartets = count[c][0];
+        p->prim_quartets = count[c][1];
+        p->adds = count[c][2];
+        p->adds_issued = count[c][3];
+    }
+    return 0;
+}
+
+/* A matrix of all ranks, on rank 0; unit: of integers, or 0. */
+static int sum_matrix(const fmo_ranks *ranks, double *matrix, size_t count, double unit)
+{
+    if (sum(ranks, matrix, count, unit > 0.0) != 0) return 1;
+    for (size_t x = 0; x < count && unit > 0.0; x++) {
+        int64_t integer;
+        memcpy(&integer, matrix + x, sizeof integer);
+        matrix[x] = (double)integer * unit;
+    }
+    return 0;
+}
+
+static fmo_status run_part(const fmo_fock_job *job, double largest, fmo_error *err)
+{
+    fmo_fock_plan *const plan = job->plan;
+    const fmo_fock_job *const jobs[] = {job};
+    fmo_start how = {.on_device = 0};
+    fmo_status status = fmo_build_begin(jobs, 1, largest, err);
+    if (status != FMO_OK) return status;
+    if (plan->mode->build) return plan->mode->build(plan, NULL, err);
+    status = plan->mode->start(jobs, 1, &how, err);
+    if (status == FMO_OK) status = plan->mode->finish(plan, err);
+    if (status == FMO_OK)
+        plan->mode->give(plan, job->coulomb ? plan->shared.coulomb : NULL,
+                         job->exchange ? plan->shared.exchange : NULL);
+    return status;
+}
+
+/* This rank's part of a build, and the sums to rank 0. Collective. */
+static fmo_status build_part(const fmo_fock_job *job, double largest, fmo_error *err)
+{
+    fmo_fock_plan *const plan = job->plan;
+    const fmo_ranks *ranks = plan->shared.ranks;
+    const fmo_plan_matrices *m = &plan->matrices;
+    const size_t count = fmo_plan_matrix_bytes(plan) / sizeof(double);
+    fmo_error own = {FMO_OK, ""};
+    fmo_status status = run_part(job, largest, &own);
+    uint64_t first = plan->shared.fingerprint; /* of rank 0 */
+    if (ranks->broadcast(ranks->user, &first, sizeof first) != 0) return no_network(err);
+    if (status == FMO_OK && first != plan->shared.fingerprint)
+        status = fmo_error_set(&own, FMO_ERR_UNSUPPORTED,
+                               "its pieces of work are not those of rank 0: ranks that share a "
+                               "build need processors of one kind and the same fmo");
+    status = fmo_ranks_agree(ranks, status, &own);
+    if (status != FMO_OK) return fmo_error_set(err, status, "%s", own.message);
+    const int here = plan->mode->build != NULL;
+    int fault = 0;
+    if (job->coulomb)
+        fault = sum_matrix(ranks, here ? m->coulomb : plan->shared.coulomb, count,
+                           here ? m->coulomb_unit : 0.0);
+    if (job->exchange && !fault)
+        fault = sum_matrix(ranks, here ? m->exchange : plan->shared.exchange, count,
+                           here ? m->exchange_unit : 0.0);
+    if (!fault) fault = sum_counts(ranks, &plan->profile);
+    return fault ? no_network(err) : FMO_OK;
+}
+
+fmo_status fmo_shared_build(const fmo_fock_job *job, double largest, fmo_error *err)
+{
+    fmo_fock_plan *const plan = job->plan;
+    const fmo_ranks *ranks = plan->shared.ranks;
+    const fmo_fock_job *const jobs[] = {job};
+    const size_t bytes = fmo_plan_matrix_bytes(plan);
+    order o = {.kind = ORDER_BUILD,
+               .wanted = fmo_build_wanted(job),
+               .number = plan->shared.number,
+               .largest = largest};
+    if (ranks->restart(ranks->user) != 0 || ranks->broadcast(ranks->user, &o, sizeof o) != 0 ||
+        broadcast(ranks, (void *)(uintptr_t)job->density, bytes) != 0)
+        return no_network(err);
+    const fmo_status status = build_part(job, largest, err);
+    if (status != FMO_OK) return status;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
+        plan->profile.classes[c].quartets_skipped =
+            fmo_plan_quartets(plan, (fmo_eri_class)c) - plan->profile.classes[c].quartets;
+    if (plan->mode->build) {
+        fmo_build_end(jobs, 1);
+        return FMO_OK;
+    }
+    if (job->coulomb) memcpy(job->coulomb, plan->shared.coulomb, bytes);
+    if (job->exchange) memcpy(job->exchange, plan->shared.exchange, bytes);
+    plan->profile.seconds = fmo_now() - plan->begun;
+    plan->built = 1;
+    return FMO_OK;
+}
+
+/* ---- the other ranks ------------------------------------------------------------------------ */
+
+typedef struct server {
+    fmo_ranks *ranks;
+    const fmo_fock_options *own;
+    int num, room;
+    fmo_fock_plan **plan; /* [num] */
+} server;
+
+/* The plan of that number: what rank 0 has, all have. */
+static fmo_fock_plan **find(const server *s, int64_t number)
+{
+    int k = 0;
+    while (s->plan[k]->shared.number != number) k++;
+    return &s->plan[k];
+}
+
+/* Room for one more plan. */
+static int grow(server *s)
+{
+    if (s->num < s->room) return 1;
+    fmo_fock_plan **const more = realloc(s->plan, (size_t)(s->room + 8) * sizeof *more);
+    if (!more) return 0;
+    s->plan = more;
+    s->room += 8;
+    return 1;
+}
+
+static void serve_plan(server *s, const order *o)
+{
+    fmo_ranks *const ranks = s->ranks;
+    fmo_error said = {FMO_OK, ""}; /* which rank 0 says */
+    fmo_fock_plan *plan = NULL;
+    fmo_fock_options options = o->options;
+    char *const bytes = malloc(o->basis_bytes);
+    fmo_status status = FMO_OK;
+    options.threads = s->own->threads;
+    options.device = s->own->device;
+    options.stream = options.progress_user = NULL;
+    options.progress = NULL;
+    options.ranks = ranks;
+    if (!bytes || !grow(s))
+        status = fmo_error_set(&said, FMO_ERR_MEMORY, "no memory for a basis of %zu bytes",
+                               o->basis_bytes);
+    status = fmo_ranks_agree(ranks, status, &said);
+    if (status == FMO_OK && broadcast(ranks, bytes, o->basis_bytes) == 0) {
+        fmo_basis *const basis = fmo_basis_unpack(bytes);
+        if (create_part(ranks, o, basis, &options, &plan, &said) == FMO_OK)
+            s->plan[s->num++] = plan;
+        fmo_basis_destroy(basis);
+    }
+    free(bytes);
+}
+
+static void serve_build(const server *s, const order *o)
+{
+    fmo_fock_plan **const place = find(s, o->number);
+    fmo_fock_plan *const plan = *place;
+    double *const D = plan->shared.density;
+    fmo_error said = {FMO_OK, ""};
+    /* that a matrix is wanted, not where */
+    const fmo_fock_job job = {.plan = plan,
+                              .density = D,
+                              .coulomb = o->wanted & FMO_TERMS_J ? D : NULL,
+                              .exchange = o->wanted & FMO_TERMS_K ? D : NULL};
+    if (broadcast(s->ranks, D, fmo_plan_matrix_bytes(plan)) == 0)
+        (void)build_part(&job, o->largest, &said);
+}
+
+static void release(server *s, int64_t number)
+{
+    fmo_fock_plan **const place = find(s, number);
+    fmo_fock_plan_destroy(*place);
+    *place = s->plan[--s->num];
+}
+
+fmo_status fmo_fock_serve(fmo_ranks *ranks, const fmo_fock_options *own, fmo_error *err)
+{
+    fmo_fock_options defaults;
+    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_fock_serve", err, FMO_GIVEN(ranks));
+    if (status != FMO_OK) return status;
+    if (ranks->rank == 0)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_serve: rank 0 makes the plans");
+    fmo_fock_options_init(&defaults);
+    server s = {.ranks = ranks, .own = own ? own : &defaults};
+    order o = {.kind = ORDER_PLAN};
+    while (status == FMO_OK && o.kind != ORDER_END) {
+        /* a fault in the middle of an order is one here, too: it stays */
+        if (ranks->broadcast(ranks->user, &o, sizeof o) != 0)
+            status = no_network(err);
+        else if (o.kind == ORDER_PLAN)
+            serve_plan(&s, &o);
+        else if (o.kind == ORDER_BUILD)
+            serve_build(&s, &o);
+        else if (o.kind == ORDER_RELEASE)
+            release(&s, o.number);
+    }
+    for (int k = 0; k < s.num; k++) fmo_fock_plan_destroy(s.plan[k]);
+    free(s.plan);
+    return status;
+}
+
+void fmo_fock_dismiss(const fmo_ranks *ranks)
+{
+    order o = {.kind = ORDER_END};
+    if (ranks) (void)ranks->broadcast(ranks->user, &o, sizeof o);
+}

@@ -1,0 +1,343 @@
+/* scf: RHF of many displaced copies of a molecule from their geometries: one after the other, in
+ * one call of fmo_scf_run_batch, and by PySCF where a Python has it. Molecules per second, energies
+ * against each other. */
+#define _GNU_SOURCE
+#include "fock.h"
+#include "molecules.h"
+#include "driver/base/clock.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <fmo/basis_set.h>
+#include <fmo/scf.h>
+
+/* What a row is of. X(name, geometry, basis set, molecules with a GPU, without) */
+#define SCF_SYSTEM_TABLE(X)                             \
+    X("water008/6-31G", "water008", "6-31G", 1000, 200) \
+    X("water001/6-31G", "water001", "6-31G", 10000, 400)
+
+typedef struct scf_system {
+    const char *name, *geometry, *basis;
+    int many, few;
+} scf_system;
+
+static const scf_system systems[] = {
+#define ROW(name, geometry, basis, many, few) {name, geometry, basis, many, few},
+    SCF_SYSTEM_TABLE(ROW)
+#undef ROW
+};
+enum { SYSTEM_NUM = sizeof systems / sizeof systems[0] };
+
+/* A fragment's nuclei are moved by up to this, in bohr; energies may differ by `agreed`, hartree,
+ * from those of single runs, and by `agreed_pyscf` from PySCF's, which computes in its own units of
+ * length. */
+static const double displacement = 0.05, agreed = 1e-9, agreed_pyscf = 1e-6;
+
+/* RHF of molecules in bohr until the time is over: their number, the seconds, the energies. The
+ * basis set is PySCF's own of that name. */
+static const char pyscf_script[] =
+    "import json, sys, time\n"
+    "from pyscf import gto, lib, scf\n"
+    "lib.num_threads(int(sys.argv[3]))\n"
+    "molecules, energies = json.load(open(sys.argv[1])), []\n"
+    "begin = time.perf_counter()\n"
+    "for atoms in molecules:\n"
+    "    if energies and time.perf_counter() - begin > float(sys.argv[4]): break\n"
+    "    mf = scf.RHF(gto.M(atom=atoms, basis=sys.argv[2], unit='Bohr', verbose=0))\n"
+    "    mf.conv_tol, mf.conv_tol_grad = 1e-9, 3e-5\n"
+    "    energies.append(mf.kernel())\n"
+    "print(len(energies), time.perf_counter() - begin)\n"
+    "for e in energies: print('%.12f' % e)\n";
+
+typedef struct scf_case {
+    const scf_system *system;
+    fmo_mode mode;
+    int count, done;         /* molecules; those of them that the last timing has done */
+    fmo_molecule **molecule; /* [count] */
+    fmo_dataset **dataset;   /* [count] made and let go by each timing: it begins at geometries */
+    double *energy, *alone;  /* [count] of the batch, of single runs or PySCF */
+    double cpu_seconds; /* of all threads, in the last timing; a busy machine changes it less */
+} scf_case;
+
+/* Of this process and of those that it has waited for. */
+static double cpu_seconds(void)
+{
+    double seconds = 0.0;
+    for (int who = 0; who < 2; who++) {
+        struct rusage use;
+        if (getrusage(who ? RUSAGE_CHILDREN : RUSAGE_SELF, &use) != 0) return NAN;
+        seconds += (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+                   1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+    }
+    return seconds;
+}
+
+static fmo_scf_options options_of(const bench_run *run, const scf_case *c)
+{
+    fmo_scf_options options;
+    fmo_scf_options_init(&options);
+    options.fock.mode = c->mode;
+    options.fock.threads = run->threads;
+    return options;
+}
+
+static fmo_scf_input input_of(const fmo_dataset *dataset)
+{
+    return (fmo_scf_input){.basis = fmo_dataset_basis(dataset),
+                           .electron_num = fmo_dataset_electron_num(dataset),
+                           .nuclear_repulsion = fmo_dataset_nuclear_repulsion(dataset)};
+}
+
+static void drop_datasets(scf_case *c)
+{
+    for (int k = 0; k < c->count; k++) {
+        fmo_dataset_destroy(c->dataset[k]);
+        c->dataset[k] = NULL;
+    }
+}
+
+/* One after the other until the time is over. @return seconds */
+static double run_alone(bench_run *run, scf_case *c, const fmo_basis_set *set)
+{
+    const fmo_scf_options options = options_of(run, c);
+    fmo_error err = {FMO_OK, ""};
+    fmo_status status = FMO_OK;
+    const double begin = driver_seconds();
+    for (c->done = 0; c->done < c->count && status == FMO_OK; c->done++) {
+        fmo_dataset *dataset = NULL;
+        fmo_scf_result *result = NULL;
+        if (c->done > 0 && driver_seconds() - begin > run->options->seconds) break;
+        status = fmo_dataset_create(c->molecule[c->done], set, 0, &dataset, &err);
+        if (status == FMO_OK) {
+            const fmo_scf_input input = input_of(dataset);
+            status = fmo_scf_run(&input, &options, &result, &err);
+        }
+        if (status == FMO_OK) c->alone[c->done] = result->energy;
+        fmo_scf_result_destroy(result);
+        fmo_dataset_destroy(dataset);
+    }
+    const double seconds = driver_seconds() - begin;
+    if (status != FMO_OK) bench_fail(run, status, "%s: %s", c->system->name, err.message);
+    return seconds;
+}
+
+static void take_energy(size_t index, fmo_scf_job *job, void *user)
+{
+    scf_case *c = user;
+    c->energy[index] = job->status == FMO_OK ? job->result->energy : NAN;
+    fmo_scf_result_destroy(job->result);
+    job->result = NULL;
+}
+
+/* All in one call. @return seconds */
+static double run_batch(bench_run *run, scf_case *c, const fmo_basis_set *set)
+{
+    fmo_scf_options options = options_of(run, c);
+    fmo_error err = {FMO_OK, ""};
+    fmo_status status = FMO_OK;
+    fmo_scf_job *job = bench_alloc(run, (size_t)c->count, sizeof *job, "jobs");
+    if (!job) return -1.0;
+    options.finished = take_energy;
+    options.user = c;
+    memset(job, 0, (size_t)c->count * sizeof *job);
+    const double begin = driver_seconds();
+    for (int k = 0; k < c->count && status == FMO_OK; k++) {
+        status = fmo_dataset_create(c->molecule[k], set, 0, &c->dataset[k], &err);
+        if (status == FMO_OK) job[k].input = input_of(c->dataset[k]);
+    }
+    if (status == FMO_OK) status = fmo_scf_run_batch(job, (size_t)c->count, &options, &err);
+    drop_datasets(c);
+    const double seconds = driver_seconds() - begin;
+    c->done = c->count;
+    free(job);
+    if (status != FMO_OK) bench_fail(run, status, "%s: %s", c->system->name, err.message);
+    return seconds;
+}
+
+/* ---- PySCF ----------------------------------------------------------------------------------- */
+
+static bool write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    if (!f) return false;
+    const bool written = fputs(text, f) >= 0;
+    return fclose(f) == 0 && written;
+}
+
+static bool write_molecules(const char *path, const scf_case *c)
+{
+    FILE *f = fopen(path, "w");
+    if (!f) return false;
+    for (int k = 0; k < c->count; k++) {
+        const fmo_molecule *m = c->molecule[k];
+        for (int i = 0; i < m->nucleus_num; i++)
+            fprintf(f, "%s[\"%s\", [%.17g, %.17g, %.17g]]",
+                    i   ? ", "
+                    : k ? "],\n["
+                        : "[[",
+                    fmo_element_symbol(m->number[i]), m->coord[3 * i], m->coord[3 * i + 1],
+                    m->coord[3 * i + 2]);
+    }
+    fputs("]]\n", f);
+    const bool written = !ferror(f);
+    return fclose(f) == 0 && written;
+}
+
+/* By the Python of --python. @return seconds; NaN where it has no PySCF */
+static double run_pyscf(bench_run *run, scf_case *c)
+{
+    char folder[] = "/tmp/fmo-bench-XXXXXX", script[64], data[64], command[1024];
+    double seconds = NAN;
+    c->done = 0;
+    if (!mkdtemp(folder)) return NAN;
+    snprintf(script, sizeof script, "%s/scf.py", folder);
+    snprintf(data, sizeof data, "%s/molecules.json", folder);
+    snprintf(command, sizeof command, "'%s' %s %s %s %d %g 2>/dev/null", run->options->python,
+             script, data, c->system->basis, run->threads, run->options->seconds);
+    if (write_text(script, pyscf_script) && write_molecules(data, c)) {
+        FILE *f = popen(command, "r");
+        if (f && fscanf(f, "%d %lf", &c->done, &seconds) == 2 && c->done <= c->count) {
+            for (int k = 0; k < c->done; k++)
+                if (fscanf(f, "%lf", &c->alone[k]) != 1) c->alone[k] = NAN;
+        } else {
+            seconds = NAN;
+        }
+        if (f && pclose(f) != 0) seconds = NAN;
+    }
+    (void)remove(script);
+    (void)remove(data);
+    (void)remove(folder);
+    return seconds;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+enum { ALONE, BATCH, PYSCF, WAYS };
+static const char *const way_name[WAYS] = {"one by one", "batch", "PySCF"};
+
+/* A cell of `done` molecules, extrapolated to all; energies against the batch's where they are not
+ * its own. */
+static void keep(bench_run *run, const scf_case *c, int way, double seconds)
+{
+    const bool gpu = c->mode == FMO_MODE_FUSED && way != PYSCF;
+    bench_cell cell =
+        bench_cell_make(run, gpu ? BENCH_ON_GPU : BENCH_ON_CPU,
+                        way == PYSCF ? "pyscf" : fmo_mode_name(c->mode), NULL, "molecules");
+    snprintf(cell.table, sizeof cell.table, "SCF");
+    snprintf(cell.row, sizeof cell.row, "%s, %s", c->system->name, way_name[way]);
+    snprintf(cell.column, sizeof cell.column, "%s", fmo_mode_name(c->mode));
+    if (isnan(seconds)) {
+        bench_leave_out(run, &cell, "no PySCF: --python names a Python that has it");
+        return;
+    }
+    cell.items = c->count;
+    cell.items_run = c->done;
+    cell.extrapolated = c->done < c->count;
+    cell.repeat = 1;
+    cell.median = cell.min = cell.max = cell.first = seconds * c->count / c->done;
+    cell.spread = NAN;
+    for (int k = 0; k < c->done && way == BATCH; k++)
+        bench_check_exact(&cell.check, isfinite(c->energy[k]));
+    for (int k = 0; k < c->done && way != BATCH; k++)
+        bench_check_bound(&cell.check, c->energy[k], c->alone[k],
+                          way == PYSCF ? agreed_pyscf : agreed);
+    bench_cell_text(&cell, "basis", c->system->basis);
+    bench_cell_number(&cell, "atoms", c->molecule[0]->nucleus_num);
+    bench_cell_number(&cell, "molecules", c->count);
+    bench_cell_number(&cell, "threads", run->threads);
+    bench_cell_number(&cell, "cpu_seconds", c->cpu_seconds * c->count / c->done);
+    bench_keep(run, &cell);
+}
+
+static void print_row(const bench_run *run, const scf_case *c, int way)
+{
+    const bench_cell *cell = &run->cell[run->cell_num - 1];
+    printf("  %-16s %-5s %-10s %9d", c->system->name, way == PYSCF ? "cpu" : fmo_mode_name(c->mode),
+           way_name[way], c->count);
+    if (*cell->left_out)
+        printf("  left out: %s\n", cell->left_out);
+    else
+        printf(" %9d %10.4g%s %12.4g %10.4g %10.1e%s\n", c->done, cell->median,
+               cell->extrapolated ? "~" : " ", (double)cell->items / cell->median,
+               c->cpu_seconds * c->count / c->done, cell->check.error,
+               cell->check.wrong ? "!" : "");
+    fflush(stdout);
+}
+
+static void measure(bench_run *run, scf_case *c, const fmo_basis_set *set)
+{
+    /* the batch first: the others' energies are held against its */
+    static const int order[WAYS] = {BATCH, ALONE, PYSCF};
+    for (int w = 0; w < WAYS && run->err.status == FMO_OK; w++) {
+        const double before = cpu_seconds();
+        const double seconds = order[w] == BATCH   ? run_batch(run, c, set)
+                               : order[w] == ALONE ? run_alone(run, c, set)
+                                                   : run_pyscf(run, c);
+        if (run->err.status != FMO_OK) return;
+        c->cpu_seconds = cpu_seconds() - before;
+        keep(run, c, order[w], seconds);
+        if (!run->options->quiet) print_row(run, c, order[w]);
+    }
+}
+
+static void run_system(bench_run *run, const scf_system *system, fmo_mode mode)
+{
+    const int64_t asked = run->options->fragments;
+    char path[4096];
+    fmo_error err = {FMO_OK, ""};
+    fmo_basis_set *set = NULL;
+    fmo_molecule *from = NULL;
+    scf_case c = {.system = system, .mode = mode};
+    c.count = asked > 0 ? (int)asked : mode == FMO_MODE_FUSED ? system->many : system->few;
+    const size_t count = (size_t)c.count;
+    c.molecule = bench_alloc(run, count, sizeof *c.molecule, "molecules");
+    c.dataset = bench_alloc(run, count, sizeof *c.dataset, "molecules");
+    c.energy = bench_alloc(run, 2 * count, sizeof *c.energy, "energies");
+    if (run->err.status != FMO_OK) goto done;
+    memset(c.molecule, 0, count * sizeof *c.molecule);
+    memset(c.dataset, 0, count * sizeof *c.dataset);
+    c.alone = c.energy + count;
+    snprintf(path, sizeof path, "%s/%s.xyz", run->options->geometries, system->geometry);
+    fmo_status status = fmo_molecule_read_xyz(path, &from, &err);
+    if (status == FMO_OK) status = fmo_basis_set_read(system->basis, &set, &err);
+    for (size_t k = 0; k < count && status == FMO_OK; k++)
+        status = bench_displaced(from, displacement, (uint64_t)run->options->seed + k,
+                                 &c.molecule[k], &err);
+    if (status != FMO_OK)
+        bench_fail(run, status, "%s; --geometries names the folder", err.message);
+    else
+        measure(run, &c, set);
+done:
+    for (size_t k = 0; k < count && c.molecule; k++) bench_molecule_destroy(c.molecule[k]);
+    fmo_molecule_destroy(from);
+    fmo_basis_set_destroy(set);
+    free(c.molecule);
+    free(c.dataset);
+    free(c.energy);
+}
+
+void bench_scf(bench_run *run)
+{
+    const bench_options *o = run->options;
+    const fmo_mode automatic = run->gpu ? FMO_MODE_FUSED : FMO_MODE_CPU;
+    const int64_t modes = o->modes >= 0 ? o->modes : (int64_t)1 << automatic;
+    if (!o->quiet)
+        printf("\nscf: RHF to 1e-9 hartree from geometries, displaced copies, %d threads; "
+               "~ extrapolated from those done in %g s\n  %-16s %-5s %-10s %9s %9s %10s  %12s %10s "
+               "%10s\n",
+               run->threads, o->seconds, "system", "mode", "how", "molecules", "done", "seconds",
+               "molecules/s", "CPU s", "|dE|");
+    for (int s = 0; s < SYSTEM_NUM; s++) {
+        if (!bench_listed(o->systems, systems[s].name)) continue;
+        for (int mode = 0; mode < FMO_MODE_COUNT && run->err.status == FMO_OK; mode++)
+            if (modes >> mode & 1) run_system(run, &systems[s], (fmo_mode)mode);
+    }
+}
+
+const char *bench_scf_system(int system)
+{
+    return system < SYSTEM_NUM ? systems[system].name : NULL;
+}

@@ -1,0 +1,127 @@
+/* Fragments under way, by file. Arrows go one way: run.c -> scc.c, pairs.c -> field.c, mix.c,
+ * solve.c, each.c -> part.c -> hybrid.c; state.c keeps what scc.c and pairs.c have reached. */
+#ifndef FMO_FRAGMENT_INTERNAL_H
+#define FMO_FRAGMENT_INTERNAL_H
+
+#include <fmo/fragment.h>
+
+#include <omp.h>
+
+/* One or two fragments as a molecule. Matrices [nao][nao] in the order of its own functions: atom
+ * by atom in the order of the system, ghosts where their atoms stand. */
+typedef struct fmo_part {
+    int fragment[2], fragments;
+    int atom_num;
+    int *atom;      /* [atom_num] in the system, ascending */
+    double *charge; /* [atom_num] of the nuclei: Z, or less or more at cut bonds */
+    double *coord;  /* [atom_num][3] bohr */
+    int *begin;     /* [atom_num + 1] first function of each atom */
+    int nao, electron_num;
+    double nuclear_repulsion;
+    fmo_dataset *dataset;
+    const fmo_basis *basis; /* its */
+    fmo_fock_plan *plan;    /* J of others on the part's pairs */
+    double *core;           /* T, and V of the part's own nuclei */
+    double *overlap;
+    double *projector; /* P; NULL without cut bonds */
+    double *field;     /* U */
+    double *coulomb;   /* monomers: the sum of V^K that are not point charges */
+    double *density;
+    double energy;       /* E': without Tr D U */
+    double field_energy; /* Tr D U */
+    double homo, lumo;
+    int cycles;
+} fmo_part;
+
+/* How a fragment is seen from a distance. */
+typedef enum fmo_seen { FMO_SEEN_EXACT, FMO_SEEN_AOC, FMO_SEEN_CHARGES } fmo_seen;
+
+typedef struct fmo_fragments {
+    const fmo_fragment_system *system;
+    const fmo_basis_set *set;
+    fmo_fragment_options o; /* mode is not AUTO */
+    int threads;
+    double *distance;          /* [fragment_num][fragment_num] */
+    fmo_hybrids *hybrids[119]; /* by element, where bonds are cut */
+    fmo_part *monomer;         /* [fragment_num] */
+    fmo_fock_plan **source;    /* [fragment_num] their densities' J on others' pairs */
+    omp_lock_t *lock;          /* [fragment_num] who uses a source */
+    double **diagonal;         /* [fragment_num][nao][nao] (D S)_ss on the diagonal */
+    double **seen;             /* [fragment_num][nao][nao] density of the last update */
+    double **density_change;   /* [fragment_num][nao][nao] of the monomer's density, and */
+    double **diagonal_change;  /* of `diagonal`, in the last update */
+    double **mulliken;         /* [fragment_num][atoms] Z_A - pop_A */
+    fmo_fragment_result *result;
+} fmo_fragments;
+
+/* ---- hybrid.c ---- */
+
+/* Hybrids of every element of which a bond was cut. */
+fmo_status fmo_fragment_read_hybrids(fmo_fragments *f, fmo_error *err);
+/* P of a part into part->projector, where it has cut bonds. */
+fmo_status fmo_part_project(const fmo_fragments *f, fmo_part *part, fmo_error *err);
+
+/* ---- part.c ---- */
+
+/* One fragment (j < 0) or two as a molecule, its plan with `threads` threads. */
+fmo_status fmo_part_create(const fmo_fragments *f, int i, int j, int threads, fmo_part *part,
+                           fmo_error *err);
+void fmo_part_destroy(fmo_part *part);
+/* Adds a matrix of `from`, times scale, to one of `to`, atom by atom; atoms that `to` lacks are
+ * left out. */
+void fmo_part_add_matrix(const fmo_part *from, const double *X, double scale, const fmo_part *to,
+                         double *Y);
+/* Electrons of each atom of a part after Mulliken, sum_i in A (D S)_ii. */
+void fmo_part_populations(const fmo_part *part, const double *density, double *population);
+double fmo_trace(size_t n, const double *A, const double *B); /* sum_ij A_ij B_ij */
+
+/* ---- each.c ---- */
+
+/* Calls what() for 0 .. count-1: on the CPU side by side where there is one for each thread, else
+ * one by one; and says how many threads each may use. The first error ends it. */
+typedef fmo_status fmo_each(fmo_fragments *f, int k, int threads, void *user, fmo_error *err);
+fmo_status fmo_fragment_each(fmo_fragments *f, int count, fmo_each *what, void *user,
+                             fmo_error *err);
+
+/* ---- field.c ---- */
+
+/* Densities of the monomers as others see them: after every iteration. */
+void fmo_field_update(fmo_fragments *f);
+/* U of all fragments that are not in the part, into part->field. Any thread. Monomers have J of the
+ * densities' changes since the last time added to what they had. */
+fmo_status fmo_field_of(fmo_fragments *f, fmo_part *part, fmo_error *err);
+/* J of monomer k's density D, or of another matrix in its functions, on the pairs of a part. */
+fmo_status fmo_field_coulomb(fmo_fragments *f, const fmo_part *part, int k, const double *D,
+                             double *J, fmo_error *err);
+
+/* ---- solve.c ---- */
+
+/* RHF of parts in their fields from their densities, as one batch: densities, energies, cycles. */
+fmo_status fmo_parts_solve(const fmo_fragments *f, fmo_part *parts, int count,
+                           double energy_convergence, double gradient_convergence, fmo_error *err);
+
+/* ---- mix.c ---- */
+
+typedef struct fmo_mixer fmo_mixer;
+fmo_mixer *fmo_mixer_create(const fmo_fragments *f); /* NULL without memory */
+void fmo_mixer_destroy(fmo_mixer *mixer);            /* NULL is fine */
+/* From the fields of the monomers' densities to those that the next iteration takes. Returns how
+ * far they were from those that the densities came of: the norm of the difference, hartree, of a
+ * fragment; NaN the first time. */
+double fmo_mixer_next(fmo_mixer *mixer, fmo_fragments *f, int first);
+
+/* ---- scc.c ---- */
+
+fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err);
+
+/* ---- pairs.c ---- */
+
+fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err);
+
+/* ---- state.c ---- */
+
+/* What a run has reached: iterations done, whether that was the last, energies, densities. */
+fmo_status fmo_state_write(const fmo_fragments *f, int iteration, int converged, fmo_error *err);
+fmo_status fmo_state_read(fmo_fragments *f, int *iteration, int *converged, fmo_error *err);
+
+#endif

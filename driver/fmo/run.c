@@ -1,0 +1,240 @@
+/* FMO2 from end to end: distances, monomers, pairs, and the energy
+ *     E = sum_I E'_I + sum_IJ [ what the pair adds ]. */
+#include "driver/fmo/internal.h"
+#include "driver/base/checkgoto.h"
+#include "driver/base/clock.h"
+#include "integrals/arguments.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Van der Waals radii in angstrom, as OpenFMO has them; 2 beyond chlorine. */
+static double radius(int number)
+{
+    static const double radii[] = {0.0,  1.20, 1.20, 1.37, 1.45, 1.45, 1.50, 1.50, 1.40,
+                                   1.35, 1.30, 1.57, 1.36, 1.24, 1.17, 1.80, 1.75, 1.70};
+    const int known = sizeof radii / sizeof radii[0];
+    return number < known ? radii[number] : 2.0;
+}
+
+/* R(I,J) = min |r_a - r_b| / (w_a + w_b) over the atoms of both. */
+static void measure(fmo_fragments *f)
+{
+    const fmo_fragment_system *s = f->system;
+    const int n = s->fragment_num;
+    for (int k = 0; k < n * n; k++) f->distance[k] = INFINITY;
+    for (int a = 0; a < s->atom_num; a++)
+        for (int b = 0; b < a; b++) {
+            const int i = s->fragment[a], j = s->fragment[b];
+            double r2 = 0.0;
+            for (int x = 0; x < 3; x++) {
+                const double d = s->coord[3 * a + x] - s->coord[3 * b + x];
+                r2 += d * d;
+            }
+            const double R = sqrt(r2) * (s->bohr > 0.0 ? s->bohr : FMO_FRAGMENT_BOHR) /
+                             (radius(s->number[a]) + radius(s->number[b]));
+            f->distance[i * n + j] = f->distance[j * n + i] = fmin(R, f->distance[i * n + j]);
+        }
+}
+
+void fmo_fragment_options_init(fmo_fragment_options *options)
+{
+    if (!options) return;
+    memset(options, 0, sizeof *options);
+    fmo_scf_options_init(&options->scf);
+    options->scf.gradient_convergence = 1e-7;
+    options->scf.max_cycles = 200;
+    options->max_iterations = 60;
+    options->convergence = 1e-8;
+    options->projector = 1e6;
+}
+
+void fmo_fragment_result_destroy(fmo_fragment_result *r)
+{
+    if (!r) return;
+    for (int k = 0; r->monomer && k < r->fragment_num; k++) {
+        free(r->monomer[k].density);
+        free(r->monomer[k].atom);
+    }
+    free(r->monomer);
+    free(r->pair);
+    free(r->charge1);
+    free(r->charge2);
+    free(r);
+}
+
+static fmo_status no_memory(fmo_error *err)
+{
+    return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fragments");
+}
+
+static fmo_status allocate(fmo_fragments *f, fmo_error *err)
+{
+    const size_t n = (size_t)f->system->fragment_num, atoms = (size_t)f->system->atom_num;
+    fmo_fragment_result *r = f->result = calloc(1, sizeof *r);
+    if (!r) return no_memory(err);
+    r->fragment_num = (int)n;
+    r->atom_num = (int)atoms;
+    r->pair_num = (int)(n * (n - 1) / 2);
+    r->monomer = calloc(n, sizeof *r->monomer);
+    r->pair = calloc((size_t)r->pair_num + 1, sizeof *r->pair);
+    r->charge1 = calloc(atoms, sizeof *r->charge1);
+    r->charge2 = calloc(atoms, sizeof *r->charge2);
+    f->distance = calloc(n * n, sizeof *f->distance);
+    f->monomer = calloc(n, sizeof *f->monomer);
+    f->source = calloc(n, sizeof(fmo_fock_plan *));
+    f->diagonal = calloc(n, sizeof(double *));
+    f->seen = calloc(n, sizeof(double *));
+    f->density_change = calloc(n, sizeof(double *));
+    f->diagonal_change = calloc(n, sizeof(double *));
+    f->mulliken = calloc(n, sizeof(double *));
+    f->lock = calloc(n, sizeof *f->lock);
+    if (!r->monomer || !r->pair || !r->charge1 || !r->charge2 || !f->distance || !f->monomer ||
+        !f->source || !f->diagonal || !f->seen || !f->density_change || !f->diagonal_change ||
+        !f->mulliken || !f->lock)
+        return no_memory(err);
+    for (size_t k = 0; k < n; k++) omp_init_lock(&f->lock[k]);
+    return FMO_OK;
+}
+
+static void release(fmo_fragments *f)
+{
+    const int n = f->system->fragment_num;
+    for (int k = 0; k < n; k++) {
+        if (f->monomer) fmo_part_destroy(&f->monomer[k]);
+        if (f->source) fmo_fock_plan_destroy(f->source[k]);
+        if (f->diagonal) free(f->diagonal[k]);
+        if (f->seen) free(f->seen[k]);
+        if (f->density_change) free(f->density_change[k]);
+        if (f->diagonal_change) free(f->diagonal_change[k]);
+        if (f->mulliken) free(f->mulliken[k]);
+        if (f->lock) omp_destroy_lock(&f->lock[k]);
+    }
+    for (int z = 0; z < 119; z++) fmo_hybrids_destroy(f->hybrids[z]);
+    free(f->distance);
+    free(f->monomer);
+    free(f->source);
+    free(f->diagonal);
+    free(f->seen);
+    free(f->density_change);
+    free(f->diagonal_change);
+    free(f->mulliken);
+    free(f->lock);
+}
+
+/* What AUTO becomes, and threads. */
+static void choose_mode(fmo_fragments *f)
+{
+    fmo_fock_options *fock = &f->o.scf.fock;
+    fmo_error none = {FMO_OK, ""};
+    if (fock->mode == FMO_MODE_AUTO) {
+        const int gpu = fmo_gpu_available(&none) == FMO_OK;
+        fock->mode = gpu ? FMO_MODE_FUSED : FMO_MODE_CPU;
+        snprintf(f->result->mode_reason, sizeof f->result->mode_reason, "%s%.140s",
+                 gpu ? "a GPU answers" : "no GPU: ", none.message);
+    }
+    f->threads = fmo_fock_threads(fock->threads);
+    f->result->mode = fock->mode;
+    f->result->threads = f->threads;
+}
+
+static fmo_status make_monomer(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
+{
+    fmo_part *m = &f->monomer[k];
+    fmo_fock_options fock = f->o.scf.fock;
+    fmo_status status = fmo_part_create(f, k, -1, threads, m, err);
+    (void)user;
+    if (status != FMO_OK) return status;
+    fock.threads = 1;
+    fock.integrals = FMO_INTEGRALS_DIRECT;
+    status = fmo_fock_plan_create(m->basis, &fock, &f->source[k], err);
+    if (status != FMO_OK) return status;
+    const size_t size = (size_t)m->nao * (size_t)m->nao;
+    m->coulomb = calloc(size, sizeof(double));
+    f->diagonal[k] = calloc(size, sizeof(double));
+    f->seen[k] = calloc(size, sizeof(double));
+    f->density_change[k] = calloc(size, sizeof(double));
+    f->diagonal_change[k] = calloc(size, sizeof(double));
+    f->mulliken[k] = calloc((size_t)m->atom_num, sizeof(double));
+    if (!m->coulomb || !f->diagonal[k] || !f->seen[k] || !f->density_change[k] ||
+        !f->diagonal_change[k] || !f->mulliken[k])
+        return no_memory(err);
+    return FMO_OK;
+}
+
+/* What monomers leave in the result. */
+static fmo_status collect_monomers(fmo_fragments *f, fmo_error *err)
+{
+    const fmo_fragment_system *s = f->system;
+    fmo_fragment_result *r = f->result;
+    for (int a = 0; a < s->atom_num; a++) r->charge1[a] = r->charge2[a] = s->number[a];
+    for (int k = 0; k < r->fragment_num; k++) {
+        const fmo_part *m = &f->monomer[k];
+        fmo_fragment_monomer *to = &r->monomer[k];
+        const size_t size = (size_t)m->nao * (size_t)m->nao;
+        to->nao = m->nao;
+        to->electron_num = m->electron_num;
+        to->energy = m->energy;
+        to->field_energy = m->field_energy;
+        to->homo = m->homo;
+        to->lumo = m->lumo;
+        to->atom_num = m->atom_num;
+        to->density = malloc(size * sizeof *to->density);
+        to->atom = malloc((size_t)m->atom_num * sizeof *to->atom);
+        if (!to->density || !to->atom) return no_memory(err);
+        memcpy(to->density, m->density, size * sizeof *to->density);
+        memcpy(to->atom, m->atom, (size_t)m->atom_num * sizeof *to->atom);
+        for (int a = 0; a < m->atom_num; a++) {
+            const double population = m->charge[a] - f->mulliken[k][a];
+            r->charge1[m->atom[a]] -= population;
+            r->charge2[m->atom[a]] -= population;
+            if (s->fragment[m->atom[a]] == k) r->nao += m->begin[a + 1] - m->begin[a];
+        }
+        r->electron_num += m->electron_num;
+        r->energy1 += m->energy;
+    }
+    return FMO_OK;
+}
+
+fmo_status fmo_fragment_run(const fmo_fragment_system *system, const fmo_basis_set *set,
+                            const fmo_fragment_options *options, fmo_fragment_result **result,
+                            fmo_error *err)
+{
+    const double start = driver_seconds();
+    fmo_fragments f = {.system = system, .set = set};
+    if (result) *result = NULL;
+    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_fragment_run", err, FMO_GIVEN(system),
+                                            FMO_GIVEN(set), FMO_GIVEN(result));
+    if (status == FMO_OK) status = fmo_fragment_system_check(system, err);
+    if (status != FMO_OK) return status;
+    fmo_fragment_options_init(&f.o);
+    if (options) f.o = *options;
+    if (f.o.max_iterations < 1 || !(f.o.convergence > 0.0) || !(f.o.projector > 0.0) ||
+        !isfinite(f.o.projector) || (f.o.resume && !f.o.state))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_fragment_run: expected max_iterations of at least 1, a positive "
+                             "convergence and projector, and a state file to resume from");
+    CHECKGOTO(allocate(&f, err));
+    choose_mode(&f);
+    measure(&f);
+    CHECKGOTO(fmo_fragment_read_hybrids(&f, err));
+    CHECKGOTO(fmo_fragment_each(&f, system->fragment_num, make_monomer, NULL, err));
+    f.result->setup_seconds = driver_seconds() - start;
+    CHECKGOTO(fmo_fragment_converge(&f, err));
+    CHECKGOTO(collect_monomers(&f, err));
+    const double pairs = driver_seconds();
+    CHECKGOTO(fmo_fragment_pairs(&f, err));
+    f.result->pair_seconds = driver_seconds() - pairs;
+    f.result->energy2 = f.result->energy1;
+    for (int k = 0; k < f.result->pair_num; k++) f.result->energy2 += f.result->pair[k].total;
+    f.result->seconds = driver_seconds() - start;
+done:
+    release(&f);
+    if (status == FMO_OK)
+        *result = f.result;
+    else
+        fmo_fragment_result_destroy(f.result);
+    return status;
+}

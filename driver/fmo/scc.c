@@ -1,0 +1,110 @@
+/* Monomers to self-consistency: in each iteration every fragment's RHF in the field of the
+ * densities that the others had in the iteration before, until the sum of E'_I stands still. */
+#include "driver/fmo/internal.h"
+#include "driver/base/clock.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Superposition of atomic densities, each atom's scaled to the charge that the part has of it. */
+static fmo_status first_density(fmo_part *m, const fmo_fragment_system *s, fmo_error *err)
+{
+    const size_t n = (size_t)m->nao;
+    const fmo_status status = fmo_scf_atomic_densities(m->basis, m->density, err);
+    for (int a = 0; a < m->atom_num && status == FMO_OK; a++)
+        for (int i = m->begin[a]; i < m->begin[a + 1]; i++)
+            for (size_t k = 0; k < n; k++)
+                m->density[(size_t)i * n + k] *= m->charge[a] / s->number[m->atom[a]];
+    return status;
+}
+
+static fmo_status guess_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
+{
+    (void)threads, (void)user;
+    return first_density(&f->monomer[k], f->system, err);
+}
+
+static fmo_status field_of_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
+{
+    (void)threads, (void)user;
+    return fmo_field_of(f, &f->monomer[k], err);
+}
+
+/* Thresholds of an iteration: densities need not be better than the field that they are solved in,
+ * `far` hartree from its end. */
+static int choose_thresholds(const fmo_scf_options *o, double far, double thresholds[2])
+{
+    const double gradient = isnan(far) ? 1e-2 : fmin(1e-2, 1e-2 * far);
+    thresholds[0] = fmax(o->energy_convergence, gradient * gradient);
+    thresholds[1] = fmax(o->gradient_convergence, gradient);
+    return thresholds[0] <= o->energy_convergence && thresholds[1] <= o->gradient_convergence;
+}
+
+/* One iteration: fields of the densities, then densities in these fields. */
+static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first,
+                          fmo_fragment_iteration *report, int *tight, fmo_error *err)
+{
+    double thresholds[2];
+    const double start = driver_seconds();
+    fmo_status status = fmo_fragment_each(f, f->system->fragment_num, field_of_one, NULL, err);
+    if (status != FMO_OK) return status;
+    const double far = fmo_mixer_next(mixer, f, first);
+    *tight = choose_thresholds(&f->o.scf, far, thresholds);
+    const double middle = driver_seconds();
+    status =
+        fmo_parts_solve(f, f->monomer, f->system->fragment_num, thresholds[0], thresholds[1], err);
+    if (status != FMO_OK) return status;
+    fmo_field_update(f);
+    report->residual = far;
+    report->field_seconds = middle - start;
+    report->scf_seconds = driver_seconds() - middle;
+    for (int k = 0; k < f->system->fragment_num; k++) {
+        report->energy += f->monomer[k].energy;
+        report->cycles += f->monomer[k].cycles;
+    }
+    return FMO_OK;
+}
+
+static fmo_status not_converged(const fmo_fragments *f, fmo_error *err)
+{
+    return fmo_error_set(err, FMO_ERR_CHECK,
+                         "the monomers are not converged after %d iterations: the sum of their "
+                         "energies changed by %.1e (wanted %.0e); allow more iterations",
+                         f->result->iterations, f->result->energy_change, f->o.convergence);
+}
+
+fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
+{
+    const fmo_fragment_options *o = &f->o;
+    fmo_fragment_result *r = f->result;
+    int converged = 0, tight = 0;
+    fmo_mixer *const mixer = fmo_mixer_create(f);
+    if (!mixer) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fields");
+    fmo_status status = o->resume ? fmo_state_read(f, &r->resumed, &converged, err)
+                                  : fmo_fragment_each(f, r->fragment_num, guess_one, NULL, err);
+    if (status == FMO_OK) fmo_field_update(f);
+    r->iterations = r->resumed;
+    r->energy_change = NAN;
+    double energy = 0.0;
+    for (int k = 0; k < r->fragment_num; k++) energy += f->monomer[k].energy;
+    for (int first = 1; status == FMO_OK && !converged; first = 0) {
+        fmo_fragment_iteration report = {.energy_change = NAN};
+        if (r->iterations >= o->max_iterations) status = not_converged(f, err);
+        if (status == FMO_OK) status = iterate(f, mixer, first, &report, &tight, err);
+        if (status != FMO_OK) break;
+        report.iteration = ++r->iterations;
+        if (report.iteration > 1) report.energy_change = report.energy - energy;
+        energy = report.energy;
+        r->energy_change = report.energy_change;
+        r->field_seconds += report.field_seconds;
+        r->scf_seconds += report.scf_seconds;
+        /* Alone a fragment has no field. */
+        report.converged = converged =
+            tight && (r->fragment_num == 1 || fabs(report.energy_change) < o->convergence);
+        if (o->state) status = fmo_state_write(f, r->iterations, converged, err);
+        if (o->iteration) o->iteration(&report, o->user);
+    }
+    fmo_mixer_destroy(mixer);
+    return status;
+}

@@ -1,0 +1,360 @@
+"""RHF by libfmo_scf: one molecule, with PySCF's attributes, and many in one call."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_int, c_size_t, c_void_p
+
+import numpy as np
+
+from . import _library
+from ._library import LIBRARY, STATUS, Error, ErrorStruct, Options, names_of
+from ._mole import _cannot
+from ._plan import _basis_create, basis_arrays, make_options
+
+
+class ScfInput(ctypes.Structure):
+    """fmo_scf_input"""
+    _fields_ = [("basis", c_void_p), ("electron_num", c_int), ("core_hamiltonian", c_void_p),
+                ("nuclear_repulsion", c_double), ("density", c_void_p), ("field", c_void_p),
+                ("projector", c_void_p)]
+
+
+class ScfOptions(ctypes.Structure):
+    """fmo_scf_options"""
+    _fields_ = [("fock", Options), ("guess", c_int), ("max_cycles", c_int),
+                ("energy_convergence", c_double), ("gradient_convergence", c_double),
+                ("level_shift", c_double), ("diis_size", c_int), ("rebuild_cycles", c_int),
+                ("linear_dependence", c_double), ("solver", c_int), ("stability", c_int),
+                ("callback", c_void_p), ("user", c_void_p), ("finished", c_void_p)]
+
+
+class ScfResult(ctypes.Structure):
+    """The beginning of fmo_scf_result, up to what nobody reads here."""
+    _fields_ = [("nao", c_int), ("mo_num", c_int), ("occupied_num", c_int), ("dropped", c_int),
+                ("overlap_smallest", c_double), ("converged", c_int), ("cycles", c_int),
+                ("full_builds", c_int), ("energy", c_double), ("field_energy", c_double),
+                ("projector_energy", c_double), ("energy_change", c_double), ("gradient", c_double),
+                ("homo", c_double), ("lumo", c_double), ("coefficient", POINTER(c_double)),
+                ("orbital_energy", POINTER(c_double)), ("occupation", POINTER(c_double)),
+                ("density", POINTER(c_double)), ("fock", POINTER(c_double)),
+                ("overlap", POINTER(c_double)), ("core_hamiltonian", POINTER(c_double)),
+                ("hessian_lowest", c_double)]
+
+
+class ScfJob(ctypes.Structure):
+    """fmo_scf_job"""
+    _fields_ = [("input", ScfInput), ("result", POINTER(ScfResult)), ("status", c_int),
+                ("err", ErrorStruct)]
+
+
+_Finished = CFUNCTYPE(None, c_size_t, POINTER(ScfJob), c_void_p)
+
+_FUNCTIONS = {
+    "fmo_scf_options_init": (None, [POINTER(ScfOptions)]),
+    "fmo_scf_run_batch": (c_int, [POINTER(ScfJob), c_size_t, POINTER(ScfOptions),
+                                  POINTER(ErrorStruct)]),
+    "fmo_scf_result_destroy": (None, [POINTER(ScfResult)]),
+    "fmo_scf_guess_name": (c_char_p, [c_int]),
+    "fmo_scf_solver_name": (c_char_p, [c_int]),
+    "fmo_scf_stability_name": (c_char_p, [c_int]),
+}
+_loaded: list = []
+_load_lock = threading.Lock()
+
+
+def _scf_library():
+    """libfmo_scf, from where libfmo came from."""
+    with _load_lock:
+        if not _loaded:
+            folder, name = os.path.split(_library.library_path())
+            path = os.path.join(folder, name.replace("libfmo", "libfmo_scf", 1))
+            try:
+                library = ctypes.CDLL(path)
+                for function, (result, arguments) in _FUNCTIONS.items():
+                    entry = getattr(library, function)
+                    entry.restype, entry.argtypes = result, arguments
+            except (OSError, AttributeError) as reason:
+                raise ImportError(f"libfmo_scf, which does SCFs, was not found beside libfmo: "
+                                  f"{reason}") from reason
+            _loaded.append(library)
+        return _loaded[0]
+
+
+# Ours -> fmo_scf_options. None: the library's default.
+_SETTINGS = {"max_cycle": "max_cycles", "conv_tol": "energy_convergence",
+             "conv_tol_grad": "gradient_convergence", "level_shift": "level_shift",
+             "diis_space": "diis_size"}
+_CHOICES = {"init_guess": "guess", "solver": "solver", "stability": "stability"}
+
+
+def _choice(option: str, value: str) -> int:
+    names = names_of(f"scf_{_CHOICES[option]}", _scf_library())
+    if value not in names:
+        raise ValueError(f"{option} = {value!r}: expected one of {', '.join(names)}")
+    return names.index(value)
+
+
+def _make_options(settings: dict, options: dict) -> ScfOptions:
+    made = ScfOptions()
+    _scf_library().fmo_scf_options_init(ctypes.byref(made))
+    if options.get("integrals") is None:  # kept from cycle to cycle where there is memory
+        options = {**options, "integrals": "auto"}
+    made.fock = make_options(**options)
+    for name, value in settings.items():
+        if value is None:
+            continue
+        if name in _CHOICES:
+            setattr(made, _CHOICES[name], _choice(name, value))
+        else:
+            whole = isinstance(getattr(made, _SETTINGS[name]), int)
+            if whole and int(value) != value:
+                raise ValueError(f"{name} = {value!r}: expected a whole number")
+            setattr(made, _SETTINGS[name], int(value) if whole else float(value))
+    return made
+
+
+def _matrix(name: str, value, nao: int):
+    """A symmetric matrix of the caller's as the library wants it, or None."""
+    if value is None:
+        return None
+    array = np.asarray(value)
+    if np.iscomplexobj(array) or array.shape != (nao, nao):
+        raise ValueError(f"{name}: expected a real matrix [{nao}, {nao}], not {array.dtype} "
+                         f"{list(array.shape)}")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _refused(mol) -> str | None:
+    """Why libfmo cannot do RHF of a molecule, or None."""
+    reason = _cannot(mol, None, 1, None)
+    if reason is None and mol.spin != 0:
+        reason = f"the molecule has {mol.spin} unpaired electrons, RHF has none"
+    return reason
+
+
+class _Prepared:
+    """A molecule's basis and arrays, alive while C looks at them."""
+
+    def __init__(self, rhf: RHF, dm0):
+        mol = rhf.mol
+        arrays = basis_arrays(mol)
+        nao = len(arrays["ao_shell"])
+        core = None
+        if mol.has_ecp():  # that part of H is PySCF's
+            from pyscf import scf  # pylint: disable=import-outside-toplevel
+            core = scf.hf.get_hcore(mol)
+        self.arrays = {"core_hamiltonian": _matrix("core_hamiltonian", core, nao),
+                       "density": _matrix("dm0", dm0, nao),
+                       "field": _matrix("field", rhf.field, nao),
+                       "projector": _matrix("projector", rhf.projector, nao)}
+        self.repulsion = float(mol.energy_nuc())
+        self.electrons = int(mol.nelectron)
+        self.basis = _basis_create(arrays)
+
+    def input(self) -> ScfInput:
+        """fmo_scf_input"""
+        return ScfInput(basis=self.basis, electron_num=self.electrons,
+                        nuclear_repulsion=self.repulsion,
+                        **{name: None if array is None else array.ctypes.data
+                           for name, array in self.arrays.items()})
+
+    def __del__(self):
+        if getattr(self, "basis", None) is not None:
+            LIBRARY.fmo_basis_destroy(self.basis)
+
+
+def _copy(pointer, *shape):
+    return np.ctypeslib.as_array(pointer, shape).copy()
+
+
+def _error_of(job: ScfJob) -> Error:
+    name = STATUS[job.status] if 0 <= job.status < len(STATUS) else f"status {job.status}"
+    return Error(name, job.err.message.decode(errors="replace"))
+
+
+def _run(rhfs: list, prepared: list, options: ScfOptions, callback) -> None:
+    """All prepared molecules (None: left out) in one call; results go to their objects."""
+    library = _scf_library()
+    members = [k for k, one in enumerate(prepared) if one is not None]
+    jobs = (ScfJob * max(1, len(members)))(*(ScfJob(input=prepared[k].input()) for k in members))
+    raised: list = []
+
+    def finished(index, job, _user):
+        try:
+            rhf = rhfs[members[index]]
+            rhf._take(job.contents)  # pylint: disable=protected-access
+            library.fmo_scf_result_destroy(job.contents.result)
+            job.contents.result = None
+            if callback is not None and not raised:
+                callback(members[index], rhf)
+        except BaseException as reason:  # pylint: disable=broad-exception-caught
+            raised.append(reason)  # C would lose it
+
+    hear = _Finished(finished)
+    options.finished = ctypes.cast(hear, c_void_p)
+    library.fmo_scf_run_batch(jobs, len(members), ctypes.byref(options), None)
+    if raised:
+        raise raised[0]
+
+
+class RHF:  # pylint: disable=too-many-instance-attributes
+    """Closed-shell Hartree-Fock by libfmo, with the attributes of PySCF's scf.RHF.
+
+    mol: PySCF molecule with s and p shells, all electrons paired. Options as of get_jk; integrals is
+    "auto" unless given. Set before kernel(), None meaning the library's default: conv_tol (1e-9
+    hartree), conv_tol_grad (3e-5), max_cycle (100), level_shift, diis_space, init_guess ("sad",
+    "core"), solver, stability ("none", "check", "follow"), field and projector ([nao, nao], added to
+    the core Hamiltonian). After it: e_tot, converged, mo_energy, mo_coeff [nao, nmo], mo_occ, cycles,
+    field_energy and projector_energy (tr D U, tr D P; part of e_tot), hessian_lowest, error (None,
+    or the fmo.Error that says why there is no result or no convergence).
+    """
+
+    def __init__(self, mol, **options):
+        make_options(**options)
+        reason = _refused(mol)
+        if reason is not None:
+            raise Error("FMO_ERR_UNSUPPORTED", f"fmo.RHF: {reason}")
+        self.mol = mol
+        self.options = options
+        self.conv_tol = self.conv_tol_grad = self.max_cycle = self.level_shift = None
+        self.diis_space = self.init_guess = self.solver = self.stability = None
+        self.field = self.projector = None
+        self._clear()
+
+    def _clear(self):
+        self.e_tot, self.converged, self.cycles, self.error = float("nan"), False, 0, None
+        self.mo_energy = self.mo_coeff = self.mo_occ = None
+        self.field_energy = self.projector_energy = 0.0
+        self.hessian_lowest = float("nan")
+        self._matrices: dict[str, np.ndarray] = {}
+
+    def _settings(self) -> dict:
+        return {name: getattr(self, name) for name in (*_SETTINGS, *_CHOICES)}
+
+    def _take(self, job: ScfJob):
+        self._clear()
+        if job.status != 0:
+            self.error = _error_of(job)
+        if not job.result:
+            return
+        r = job.result.contents
+        self.e_tot, self.converged, self.cycles = r.energy, bool(r.converged), r.cycles
+        self.field_energy, self.projector_energy = r.field_energy, r.projector_energy
+        self.hessian_lowest = r.hessian_lowest
+        self.mo_energy = _copy(r.orbital_energy, r.mo_num)
+        self.mo_occ = _copy(r.occupation, r.mo_num)
+        self.mo_coeff = np.ascontiguousarray(_copy(r.coefficient, r.mo_num, r.nao).T)
+        self._matrices = {name: _copy(getattr(r, name), r.nao, r.nao)
+                          for name in ("density", "fock", "overlap", "core_hamiltonian")}
+
+    def kernel(self, dm0=None) -> float:
+        """Run the SCF, from a density dm0 if given; returns e_tot.
+
+        Not converging is no exception, as in PySCF: see converged and error. Raises fmo.Error where
+        there is no result at all.
+        """
+        settings = self._settings()
+        if dm0 is not None:
+            settings["init_guess"] = "read"
+        self._clear()
+        options = _make_options(settings, self.options)
+        _run([self], [_Prepared(self, dm0)], options, None)
+        if self.error is not None and self.mo_coeff is None:
+            raise self.error
+        return self.e_tot
+
+    scf = kernel
+
+    def _matrix(self, name: str) -> np.ndarray:
+        if name not in self._matrices:
+            raise RuntimeError("fmo.RHF: no result yet: call kernel() first")
+        return self._matrices[name].copy()
+
+    def make_rdm1(self) -> np.ndarray:
+        """The density matrix that e_tot belongs to, [nao, nao]."""
+        return self._matrix("density")
+
+    def get_fock(self) -> np.ndarray:
+        """The Fock matrix of that density, hartree; field and projector are in it."""
+        return self._matrix("fock")
+
+    def get_hcore(self) -> np.ndarray:
+        """The core Hamiltonian, hartree; field and projector are in it."""
+        return self._matrix("core_hamiltonian")
+
+    def get_ovlp(self) -> np.ndarray:
+        """The overlap matrix."""
+        return self._matrix("overlap")
+
+    def energy_nuc(self) -> float:
+        """Repulsion of the nuclei, hartree."""
+        return float(self.mol.energy_nuc())
+
+    def to_pyscf(self):
+        """A pyscf.scf.RHF object with this result, for what PySCF does next.
+
+        Its core Hamiltonian is that of PySCF, with field and projector, if any, added.
+        """
+        from pyscf import scf  # pylint: disable=import-outside-toplevel
+        mf = scf.RHF(self.mol)
+        if self.field is not None or self.projector is not None:
+            core = mf.get_hcore()
+            for extra in (self.field, self.projector):
+                core = core if extra is None else core + np.asarray(extra)
+            mf.get_hcore = lambda *_: core
+        for ours, value in (("conv_tol", self.conv_tol), ("conv_tol_grad", self.conv_tol_grad),
+                            ("max_cycle", self.max_cycle)):
+            if value is not None:
+                setattr(mf, ours, value)
+        for name in ("e_tot", "converged", "mo_energy", "mo_coeff", "mo_occ"):
+            setattr(mf, name, getattr(self, name))
+        return mf
+
+
+def rhf_batch(mols, callback=None, *, conv_tol=None, conv_tol_grad=None, max_cycle=None,
+              level_shift=None, diis_space=None, init_guess=None, solver=None, stability=None,
+              fields=None, projectors=None, **options) -> list[RHF]:
+    """RHF of many molecules in one call of libfmo_scf; returns their RHF objects, in order.
+
+    On the CPU small molecules run side by side, one a thread. Settings and options as of RHF, the
+    same for all; fields and projectors: a list with a matrix or None for each molecule. A molecule
+    that fails leaves the others alone: its object has error and an e_tot of nan. callback(k, rhf) is
+    called as molecules end, in any order, from other threads, one at a time; an exception of it is
+    raised after the last molecule. Raises ValueError and TypeError for options.
+    """
+    settings = {"conv_tol": conv_tol, "conv_tol_grad": conv_tol_grad, "max_cycle": max_cycle,
+                "level_shift": level_shift, "diis_space": diis_space, "init_guess": init_guess,
+                "solver": solver, "stability": stability}
+    mols = list(mols)
+    for name, given in (("fields", fields), ("projectors", projectors)):
+        if given is not None and len(given) != len(mols):
+            raise ValueError(f"{name}: {len(given)} for {len(mols)} molecules: expected one each")
+    made = _make_options(settings, options)
+    rhfs, prepared = [], []
+    for k, mol in enumerate(mols):
+        rhf = object.__new__(RHF)
+        rhf.mol, rhf.options = mol, options
+        rhf.field = None if fields is None else fields[k]
+        rhf.projector = None if projectors is None else projectors[k]
+        for name, value in settings.items():
+            setattr(rhf, name, value)
+        rhf._clear()  # pylint: disable=protected-access
+        one, reason = None, _refused(mol)
+        if reason is not None:
+            rhf.error = Error("FMO_ERR_UNSUPPORTED", f"fmo.rhf_batch: {reason}")
+        else:
+            try:
+                one = _Prepared(rhf, None)
+            except Error as refused:
+                rhf.error = refused
+        rhfs.append(rhf)
+        prepared.append(one)
+    if callback is not None:
+        for k, rhf in enumerate(rhfs):
+            if prepared[k] is None:
+                callback(k, rhf)
+    _run(rhfs, prepared, made, callback)
+    return rhfs

@@ -1,0 +1,195 @@
+/* See fragments.h. */
+#include "driver/report/fragments.h"
+#include "driver/base/shown.h"
+#include "driver/report/json.h"
+
+#include <math.h>
+#include <fmo/version.h>
+
+static const double kcal_per_mol = 627.5094740631; /* of a hartree, CODATA 2018 */
+
+/* Pairs that lines are printed for, the strongest; JSON and the result file have all. */
+enum { PAIRS_SHOWN = 20 };
+
+void driver_report_system(const driver_options *options, const fmo_fragment_system *s,
+                          const char *basis, FILE *stream)
+{
+    fprintf(stream, "fmo-driver %s\n  system     %s%s%s\n", FMO_VERSION_STRING,
+            driver_shown(s->path), s->name ? ", " : "", driver_shown(s->name ? s->name : ""));
+    fprintf(stream, "  fragments  %d of %d atoms, %d cut bonds\n  basis      %s\n", s->fragment_num,
+            s->atom_num, s->bond_num, driver_shown(basis));
+    if (s->aoc_from > 1e20)
+        fprintf(stream, "  field      exact; every pair has an SCF\n");
+    else
+        fprintf(stream,
+                "  field      exact below %g, one density a function below %g, then point charges; "
+                "pairs electrostatic from %g\n",
+                s->aoc_from, s->ptc_from, s->es_dimers_from);
+    fprintf(stream, "  cutoff     %g\n", driver_cutoff(options));
+    fprintf(stream, "\n  %9s %20s %11s %10s %7s %9s %9s\n", "iteration", "sum of E'", "change",
+            "field off", "cycles", "field s", "SCF s");
+}
+
+void driver_report_iteration(const fmo_fragment_iteration *i, FILE *stream)
+{
+    fprintf(stream, "  %9d %20.10f ", i->iteration, i->energy);
+    if (isnan(i->energy_change))
+        fprintf(stream, "%11s ", "-");
+    else
+        fprintf(stream, "%11.2e ", i->energy_change);
+    if (isnan(i->residual))
+        fprintf(stream, "%10s ", "-");
+    else
+        fprintf(stream, "%10.1e ", i->residual);
+    fprintf(stream, "%7d %9.3f %9.3f\n", i->cycles, i->field_seconds, i->scf_seconds);
+}
+
+static void print_monomers(const driver_fragments *run, FILE *stream)
+{
+    const fmo_fragment_system *s = run->system;
+    const fmo_fragment_result *r = run->result;
+    fprintf(stream, "\n  %8s %6s %7s %9s %9s %18s %10s %10s\n", "fragment", "charge", "atoms",
+            "electrons", "functions", "E' hartree", "HOMO", "Mulliken");
+    for (int k = 0; k < r->fragment_num; k++) {
+        double charge = 0.0;
+        int atoms = 0;
+        for (int a = 0; a < s->atom_num; a++)
+            if (s->fragment[a] == k) charge += r->charge2[a], atoms++;
+        fprintf(stream, "  %8d %6d %7d %9d %9d %18.8f %10.5f %10.5f\n", k + 1, s->charge[k], atoms,
+                r->monomer[k].electron_num, r->monomer[k].nao, r->monomer[k].energy,
+                r->monomer[k].homo, charge);
+    }
+}
+
+/* The pair with the strongest energy among those not shown yet; -1: none. */
+static int strongest(const fmo_fragment_result *r, double below, int after)
+{
+    int found = -1;
+    for (int k = 0; k < r->pair_num; k++) {
+        const double size = fabs(r->pair[k].total);
+        if (size > below || (size == below && k <= after)) continue;
+        if (found < 0 || size > fabs(r->pair[found].total)) found = k;
+    }
+    return found;
+}
+
+static void print_pairs(const fmo_fragment_result *r, FILE *stream)
+{
+    if (!r->pair_num) return;
+    fprintf(stream, "\n  %11s %9s %5s %16s %12s %16s %14s\n", "pair", "distance", "kind",
+            "internal hartree", "Tr(dD U)", "energy hartree", "kcal/mol");
+    double below = INFINITY;
+    for (int shown = 0, k = -1; shown < PAIRS_SHOWN; shown++) {
+        k = strongest(r, below, k);
+        if (k < 0) break;
+        const fmo_fragment_pair *p = &r->pair[k];
+        below = fabs(p->total);
+        fprintf(stream, "  %5d %5d %9.3f %5s %16.8f %12.8f %16.8f %14.4f\n", p->i + 1, p->j + 1,
+                p->distance, p->is_scf ? "SCF" : "ES", p->internal, p->transfer, p->total,
+                kcal_per_mol * p->total);
+    }
+    if (r->pair_num > PAIRS_SHOWN)
+        fprintf(stream, "  %d of %d pairs, the strongest; --profile=json and --output have all\n",
+                PAIRS_SHOWN, r->pair_num);
+}
+
+void driver_report_fragments(const driver_options *options, const driver_fragments *run,
+                             FILE *stream)
+{
+    const fmo_fragment_result *r = run->result;
+    if (options->quiet) {
+        if (options->dataset_num > 1) fprintf(stream, "%s: ", driver_shown(run->system->path));
+        fprintf(stream, "FMO2: %.10f hartree, %d iterations\n", r->energy2, r->iterations);
+        return;
+    }
+    print_monomers(run, stream);
+    print_pairs(r, stream);
+    fprintf(stream, "\n  size       %d functions, %d electrons, %d SCF pairs, %d electrostatic\n",
+            r->nao, r->electron_num, r->scf_pairs, r->es_pairs);
+    fprintf(stream, "  mode       %s%s%s%s, %d thread%s\n", fmo_mode_name(r->mode),
+            *r->mode_reason ? " (" : "", r->mode_reason, *r->mode_reason ? ")" : "", r->threads,
+            r->threads == 1 ? "" : "s");
+    fprintf(stream, "  seconds    %.3f: setup %.3f, fields %.3f, monomers %.3f, pairs %.3f\n",
+            r->seconds, r->setup_seconds, r->field_seconds, r->scf_seconds, r->pair_seconds);
+    fprintf(stream, "  FMO1       %.10f hartree\n  FMO2       %.10f hartree\n", r->energy1,
+            r->energy2);
+    if (!isnan(run->system->reference))
+        fprintf(stream, "  the file   %.10f hartree, difference %.1e\n", run->system->reference,
+                r->energy2 - run->system->reference);
+    if (options->output) fprintf(stream, "  output     %s\n", driver_shown(options->output));
+    if (options->fragment_options.state)
+        fprintf(stream, "  state      %s%s\n", driver_shown(options->fragment_options.state),
+                r->resumed ? ", resumed" : "");
+}
+
+static json_t *reals(const double *values, int count)
+{
+    json_t *array = json_array();
+    for (int i = 0; array && i < count; i++)
+        if (json_array_append_new(array, driver_json_number(values[i])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static json_t *monomers_json(const driver_fragments *run)
+{
+    const fmo_fragment_result *r = run->result;
+    json_t *array = json_array();
+    for (int k = 0; array && k < r->fragment_num; k++) {
+        const fmo_fragment_monomer *m = &r->monomer[k];
+        json_t *entry = json_pack("{s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "fragment", k + 1,
+                                  "charge", run->system->charge[k], "electrons", m->electron_num,
+                                  "functions", m->nao, "energy", driver_json_number(m->energy),
+                                  "field_energy", driver_json_number(m->field_energy), "homo",
+                                  driver_json_number(m->homo), "lumo", driver_json_number(m->lumo));
+        if (json_array_append_new(array, entry) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+static json_t *pairs_json(const fmo_fragment_result *r)
+{
+    json_t *array = json_array();
+    for (int k = 0; array && k < r->pair_num; k++) {
+        const fmo_fragment_pair *p = &r->pair[k];
+        json_t *entry =
+            json_pack("{s:[i, i], s:s, s:o, s:o, s:o, s:o}", "pair", p->i + 1, p->j + 1, "kind",
+                      p->is_scf ? "scf" : "es", "distance", driver_json_number(p->distance),
+                      "internal", driver_json_number(p->internal), "transfer",
+                      driver_json_number(p->transfer), "energy", driver_json_number(p->total));
+        if (json_array_append_new(array, entry) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+json_t *driver_fragments_json(const driver_options *options, const driver_fragments *run)
+{
+    const fmo_fragment_system *s = run->system;
+    const fmo_fragment_result *r = run->result;
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:s, s:i, s:o, s:{s:o, s:o, s:o}, s:i, s:i, s:o, "
+        "s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o}}",
+        "system", driver_json_text(s->path), "sha256", driver_json_text(s->sha256), "name",
+        driver_json_text(s->name), "basis", driver_json_text(run->basis), "atoms", s->atom_num,
+        "fragments", s->fragment_num, "functions", r->nao, "electrons", r->electron_num, "mode",
+        fmo_mode_name(r->mode), "threads", r->threads, "cutoff",
+        driver_json_number(driver_cutoff(options)), "thresholds", "aoc_from",
+        driver_json_number(s->aoc_from), "ptc_from", driver_json_number(s->ptc_from),
+        "es_dimers_from", driver_json_number(s->es_dimers_from), "iterations", r->iterations,
+        "resumed_iterations", r->resumed, "energy_change", driver_json_number(r->energy_change),
+        "energy_fmo1", driver_json_number(r->energy1), "energy_fmo2",
+        driver_json_number(r->energy2), "charges_fmo1", reals(r->charge1, r->atom_num),
+        "charges_fmo2", reals(r->charge2, r->atom_num), "monomers", monomers_json(run), "pairs",
+        pairs_json(r), "seconds", "all", driver_json_number(r->seconds), "setup",
+        driver_json_number(r->setup_seconds), "fields", driver_json_number(r->field_seconds),
+        "monomers", driver_json_number(r->scf_seconds), "pairs",
+        driver_json_number(r->pair_seconds));
+}

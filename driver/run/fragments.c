@@ -1,0 +1,218 @@
+/* See fragments.h. */
+#define _GNU_SOURCE
+#include "driver/run/fragments.h"
+#include "driver/base/checkgoto.h"
+#include "driver/base/files.h"
+#include "driver/base/interrupt.h"
+#include "driver/cli/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Beyond every fragment. */
+static const double nowhere = 1e30;
+
+void driver_fragments_free(driver_fragments *run)
+{
+    fmo_fragment_system_destroy(run->system);
+    fmo_fragment_result_destroy(run->result);
+    memset(run, 0, sizeof *run);
+}
+
+static fmo_status check_files(const driver_options *options, const char *path, fmo_error *err)
+{
+    struct stat info;
+    const char *basis = options->basis && stat(options->basis, &info) == 0 ? options->basis : NULL;
+    const driver_file files[] = {
+        {"system", path, false, FMO_FILE_OTHER},
+        {"basis set", basis, false, FMO_FILE_OTHER},
+        {"--hybrids", options->fragment_options.hybrids, false, FMO_FILE_OTHER},
+        {"--output", options->output, true, FMO_FILE_FRAGMENTS},
+        {"--state", options->fragment_options.state, true, FMO_FILE_STATE}};
+    return driver_check_files(files, sizeof files / sizeof files[0], options->force, err);
+}
+
+typedef struct listener {
+    const driver_fragment_watch *watch;
+    const driver_fragments *run;
+    bool begun;
+    driver_progress progress;
+} listener;
+
+static void take_iteration(const fmo_fragment_iteration *iteration, void *user)
+{
+    listener *l = user;
+    driver_progress_end(&l->progress);
+    if (l->watch && !l->begun) l->watch->system(l->run->system, l->run->basis, l->watch->user);
+    l->begun = true;
+    if (l->watch) l->watch->iteration(iteration, l->watch->user);
+    if (iteration->converged)
+        driver_progress_begin(&l->progress, "pairs");
+    else
+        driver_progress_begin(&l->progress, "iteration %d", iteration->iteration + 1);
+}
+
+static void take_progress(double fraction, void *user)
+{
+    driver_progress_update(fraction, &((listener *)user)->progress);
+}
+
+/* Arrays of the result file. */
+enum { ARRAYS = 18 };
+typedef struct table {
+    double *real;
+    int *integer;
+    fmo_result_array array[ARRAYS];
+    int count;
+} table;
+
+static void add(table *t, const char *name, const char *units, int rank, size_t rows,
+                size_t columns, const double *real, const int *integer)
+{
+    t->array[t->count++] = (fmo_result_array){name, units, rank, {rows, columns}, real, integer};
+}
+
+/* One matrix a fragment, "monomer_density_3", behind the other arrays. */
+static fmo_status add_densities(const fmo_fragment_result *r, const table *t,
+                                fmo_result_array **all, char (**names)[48], int *count,
+                                fmo_error *err)
+{
+    const size_t n = (size_t)r->fragment_num;
+    *all = malloc((n + ARRAYS) * sizeof **all);
+    *names = malloc(n * sizeof **names);
+    if (!*all || !*names) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the result");
+    memcpy(*all, t->array, (size_t)t->count * sizeof **all);
+    for (size_t k = 0; k < n; k++) {
+        const size_t nao = (size_t)r->monomer[k].nao;
+        snprintf((*names)[k], sizeof **names, "monomer_density_%zu", k + 1);
+        (*all)[(size_t)t->count + k] = (fmo_result_array){(*names)[k], "dimensionless",       2,
+                                                          {nao, nao},  r->monomer[k].density, NULL};
+    }
+    *count = t->count + (int)n;
+    return FMO_OK;
+}
+
+static fmo_status write_result(const driver_options *options, const driver_fragments *run,
+                               fmo_error *err)
+{
+    const fmo_fragment_system *s = run->system;
+    const fmo_fragment_result *r = run->result;
+    const size_t n = (size_t)r->fragment_num, pairs = (size_t)r->pair_num,
+                 atoms = (size_t)r->atom_num;
+    table t = {.real = malloc((2 * n + 4 * pairs) * sizeof(double)),
+               .integer = malloc((n + 3 * pairs + 3 * atoms) * sizeof(int))};
+    fmo_result_array *all = NULL;
+    char(*names)[48] = NULL;
+    fmo_status status = FMO_OK;
+    if (!t.real || !t.integer) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the result");
+        goto done;
+    }
+    double *const energy = t.real, *const field = energy + n, *const distance = field + n;
+    double *const internal = distance + pairs, *const transfer = internal + pairs;
+    double *const total = transfer + pairs;
+    int *const electrons = t.integer, *const pair = electrons + n, *const scf = pair + 2 * pairs;
+    int *const fragment = scf + pairs;
+    for (size_t k = 0; k < n; k++) {
+        energy[k] = r->monomer[k].energy;
+        field[k] = r->monomer[k].field_energy;
+        electrons[k] = r->monomer[k].electron_num;
+    }
+    for (size_t k = 0; k < pairs; k++) {
+        const fmo_fragment_pair *p = &r->pair[k];
+        distance[k] = p->distance;
+        internal[k] = p->internal;
+        transfer[k] = p->transfer;
+        total[k] = p->total;
+        pair[2 * k] = p->i + 1;
+        pair[2 * k + 1] = p->j + 1;
+        scf[k] = p->is_scf;
+    }
+    for (size_t a = 0; a < atoms; a++) fragment[a] = s->fragment[a] + 1;
+    add(&t, "energy_fmo1", "hartree", 0, 0, 0, &r->energy1, NULL);
+    add(&t, "energy_fmo2", "hartree", 0, 0, 0, &r->energy2, NULL);
+    add(&t, "atom_number", NULL, 1, atoms, 0, NULL, s->number);
+    add(&t, "atom_coord", "bohr", 2, atoms, 3, s->coord, NULL);
+    add(&t, "atom_fragment", NULL, 1, atoms, 0, NULL, fragment);
+    add(&t, "atom_charge_fmo1", "e", 1, atoms, 0, r->charge1, NULL);
+    add(&t, "atom_charge_fmo2", "e", 1, atoms, 0, r->charge2, NULL);
+    add(&t, "monomer_charge", "e", 1, n, 0, NULL, s->charge);
+    add(&t, "monomer_electrons", NULL, 1, n, 0, NULL, electrons);
+    add(&t, "monomer_energy", "hartree", 1, n, 0, energy, NULL);
+    add(&t, "monomer_field_energy", "hartree", 1, n, 0, field, NULL);
+    if (pairs) {
+        add(&t, "pair", NULL, 2, pairs, 2, NULL, pair);
+        add(&t, "pair_is_scf", NULL, 1, pairs, 0, NULL, scf);
+        add(&t, "pair_distance", "van der Waals radii", 1, pairs, 0, distance, NULL);
+        add(&t, "pair_internal", "hartree", 1, pairs, 0, internal, NULL);
+        add(&t, "pair_transfer", "hartree", 1, pairs, 0, transfer, NULL);
+        add(&t, "pair_energy", "hartree", 1, pairs, 0, total, NULL);
+    }
+    int count = t.count;
+    if (options->densities) CHECKGOTO(add_densities(r, &t, &all, &names, &count, err));
+    CHECKGOTO(check_files(options, s->path, err));
+    status = fmo_result_write_arrays(options->output, s->path, s->sha256, run->basis,
+                                     fmo_mode_name(r->mode), all ? all : t.array, count, err);
+done:
+    free(all);
+    free(names);
+    free(t.real);
+    free(t.integer);
+    return status;
+}
+
+/* The options of fragments, with those that SCFs have, too. */
+static fmo_fragment_options fragment_options(const driver_options *options)
+{
+    fmo_fragment_options o = options->fragment_options;
+    const fmo_scf_options own = o.scf;
+    o.scf = options->scf_options;
+    o.scf.fock = options->fock;
+    o.scf.fock.cutoff = driver_cutoff(options);
+    o.scf.fock.integrals = driver_integrals(options);
+    if (!options->convergence_given) o.scf.energy_convergence = own.energy_convergence;
+    if (!options->gradient_given) o.scf.gradient_convergence = own.gradient_convergence;
+    o.resume = options->resume;
+    return o;
+}
+
+fmo_status driver_run_fragments(const driver_options *options, const char *path,
+                                const driver_fragment_watch *watch, driver_fragments *run,
+                                fmo_error *err)
+{
+    fmo_basis_set *set = NULL;
+    fmo_fragment_options o = fragment_options(options);
+    listener l = {.watch = watch, .run = run};
+    fmo_status status;
+    memset(run, 0, sizeof *run);
+    driver_progress_init(&l.progress, stderr, !options->quiet);
+    CHECKGOTO(check_files(options, path, err));
+    CHECKGOTO(fmo_fragment_system_read(path, &run->system, err));
+    if (!options->basis && !run->system->basis) {
+        status = fmo_error_set(
+            err, FMO_ERR_INPUT,
+            "%.200s: basis: missing; name a basis set there, or add --basis NAME", path);
+        goto done;
+    }
+    CHECKGOTO(fmo_basis_set_read(options->basis ? options->basis : run->system->basis, &set, err));
+    snprintf(run->basis, sizeof run->basis, "%s", fmo_basis_set_name(set));
+    if (options->exact_field)
+        run->system->aoc_from = run->system->ptc_from = run->system->es_dimers_from = nowhere;
+    o.iteration = take_iteration;
+    o.progress = take_progress;
+    o.user = &l;
+    driver_progress_begin(&l.progress, "iteration 1");
+    status = fmo_fragment_run(run->system, set, &o, &run->result, err);
+    driver_progress_end(&l.progress);
+    if (status == FMO_OK && watch && !l.begun) watch->system(run->system, run->basis, watch->user);
+    if (status == FMO_OK && options->output) {
+        driver_interrupt_hold();
+        status = write_result(options, run, err);
+        driver_interrupt_release();
+    }
+done:
+    driver_progress_end(&l.progress);
+    fmo_basis_set_destroy(set);
+    return status;
+}

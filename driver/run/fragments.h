@@ -1,0 +1,28 @@
+/* FMO2 of one system of fragments: read, computed, written. */
+#ifndef FMO_RUN_FRAGMENTS_H
+#define FMO_RUN_FRAGMENTS_H
+
+#include "driver/cli/options.h"
+
+/** What is told while it runs. */
+typedef struct driver_fragment_watch {
+    void (*system)(const fmo_fragment_system *system, const char *basis, void *user);
+    void (*iteration)(const fmo_fragment_iteration *iteration, void *user);
+    void *user;
+} driver_fragment_watch;
+
+typedef struct driver_fragments {
+    fmo_fragment_system *system;
+    char basis[64];
+    fmo_fragment_result *result; /**< NULL on error */
+} driver_fragments;
+
+/** Runs a system, and writes --output.
+ *  @param[in]  watch  or NULL
+ *  @param[out] run    free with driver_fragments_free, also on error */
+fmo_status driver_run_fragments(const driver_options *options, const char *path,
+                                const driver_fragment_watch *watch, driver_fragments *run,
+                                fmo_error *err);
+void driver_fragments_free(driver_fragments *run);
+
+#endif

@@ -1,0 +1,101 @@
+/* See ranks.h. */
+#define _GNU_SOURCE
+#include "driver/run/ranks.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What those who start processes say in the environment: Open MPI, MPICH and Slurm's PMI, MVAPICH,
+ * Slurm. */
+static const struct {
+    const char *size, *rank;
+} starters[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                {"PMI_SIZE", "PMI_RANK"},
+                {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
+                {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+
+/* Processes that were started together; 1 if nobody says so. */
+static int size_and_number(int *number)
+{
+    *number = 0;
+    for (size_t k = 0; k < sizeof starters / sizeof *starters; k++) {
+        const char *const size = getenv(starters[k].size), *const rank = getenv(starters[k].rank);
+        if (!size || !rank || atoi(size) < 2) continue;
+        *number = atoi(rank);
+        return atoi(size);
+    }
+    return 1;
+}
+
+int driver_ranks_number(void)
+{
+    int number;
+    size_and_number(&number);
+    return number;
+}
+
+#ifdef FMO_DRIVER_MPI
+typedef fmo_status open_mpi(fmo_ranks *ranks, fmo_error *err);
+
+fmo_status driver_ranks_open(driver_ranks *ranks, fmo_error *err)
+{
+    int number;
+    const int size = size_and_number(&number);
+    memset(ranks, 0, sizeof *ranks);
+    ranks->net.size = 1;
+    if (size < 2) return FMO_OK;
+    /* MPI's own plug-ins look for its names among those of the program. */
+    ranks->library = dlopen(FMO_DRIVER_MPI, RTLD_NOW | RTLD_GLOBAL);
+    void *const symbol = ranks->library ? dlsym(ranks->library, "fmo_ranks_mpi") : NULL;
+    if (!symbol)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "started as %d processes, but MPI cannot be loaded: %s", size,
+                             dlerror());
+    open_mpi *open;
+    memcpy(&open, &symbol, sizeof open); /* ISO C knows no way from an object to a function */
+    const fmo_status status = open(&ranks->net, err);
+    if (status != FMO_OK) {
+        ranks->net.size = 1;
+        return status;
+    }
+    if (ranks->net.size == size) return FMO_OK;
+    const int known = ranks->net.size;
+    driver_ranks_close(ranks);
+    return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                         "started as %d processes, but MPI knows of %d: fmo was built with another "
+                         "MPI than this mpirun's",
+                         size, known);
+}
+#else
+fmo_status driver_ranks_open(driver_ranks *ranks, fmo_error *err)
+{
+    int number;
+    const int size = size_and_number(&number);
+    memset(ranks, 0, sizeof *ranks);
+    ranks->net.size = 1;
+    if (size < 2) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                         "started as %d processes, but built without MPI: each would do all of the "
+                         "work; start it without mpirun, or build it with -DFMO_MPI=ON",
+                         size);
+}
+#endif
+
+void driver_ranks_close(driver_ranks *ranks)
+{
+    if (ranks->net.user) ranks->net.destroy(ranks->net.user);
+    memset(ranks, 0, sizeof *ranks); /* the library stays: MPI does not like to be unloaded */
+    ranks->net.size = 1;
+}
+
+void driver_ranks_divide(driver_ranks *ranks, driver_options *options)
+{
+    fmo_fock_options *const fock = &options->fock;
+    const char *const asked = getenv("OMP_NUM_THREADS");
+    if (fock->threads == 0 && (!asked || !*asked)) fock->threads = ranks->net.cores;
+    fock->ranks = &ranks->net;
+    if (fock->mode != FMO_MODE_CPU && fock->mode != FMO_MODE_REFERENCE &&
+        fmo_gpu_available(NULL) == FMO_OK)
+        fock->device = ranks->net.node_rank;
+}

@@ -1,0 +1,29 @@
+/* The processes that mpirun started, if it did. MPI is in a library of its own, libfmo_mpi, which
+ * is opened only then: a plain run loads nothing of it, and needs none. */
+#ifndef FMO_RUN_RANKS_H
+#define FMO_RUN_RANKS_H
+
+#include "driver/cli/options.h"
+
+#include <fmo/ranks.h>
+
+typedef struct driver_ranks {
+    fmo_ranks net; /**< size 1: alone, and nothing else is set */
+    void *library;
+} driver_ranks;
+
+/** This process among those of mpirun or srun, as the environment says, before MPI is asked; 0
+ *  alone. */
+int driver_ranks_number(void);
+
+/** @return FMO_OK, also alone; FMO_ERR_UNSUPPORTED in a build without MPI, or where MPI cannot be
+ *          loaded or is another one than mpirun's; what fmo_ranks_mpi returns */
+fmo_status driver_ranks_open(driver_ranks *ranks, fmo_error *err);
+void driver_ranks_close(driver_ranks *ranks); /**< collective */
+
+/** Threads and GPU of this rank: the cores of a host are divided by its ranks, unless the options
+ *  or OMP_NUM_THREADS say how many threads; where there are GPUs, each rank of a host has its own,
+ *  by its number. */
+void driver_ranks_divide(driver_ranks *ranks, driver_options *options);
+
+#endif

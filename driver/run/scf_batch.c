@@ -1,0 +1,262 @@
+/* --scf --batch: molecules are read, run and let go in portions, so that memory stays bounded
+ * however many there are. */
+#include "driver/run/scf_batch.h"
+#include "driver/base/checkgoto.h"
+#include "driver/base/clock.h"
+#include "driver/base/interrupt.h"
+#include "driver/run/files.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <fmo/molecule.h>
+#include <fmo/result.h>
+
+/* A portion ends with so many molecules, or so many bytes of results. */
+enum { PORTION = 4096 };
+static const double portion_bytes = 256e6;
+
+typedef struct batch {
+    const driver_options *options;
+    const driver_scf_watch *watch;
+    fmo_scf_options scf;
+    /* what is read */
+    int dataset; /* next in options->datasets */
+    fmo_xyz *xyz;
+    fmo_basis_set *set;
+    /* the portion */
+    int num;
+    driver_scf_one *one; /* [PORTION] */
+    fmo_scf_job *job;    /* [PORTION] of those that could be read */
+    int *number;         /* [PORTION] of a job in `one` */
+    int out_of_memory;   /* in a callback */
+    fmo_molecules_file *file;
+    driver_scf_totals *totals;
+} batch;
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* A message about a frame's data set says which; the library knows the file alone. */
+static void name_frame(const char *path, int frame, const fmo_error *from, fmo_error *err)
+{
+    const size_t length = strlen(path);
+    const char *message = from->message;
+    if (strncmp(message, path, length) == 0 && strncmp(message + length, ": ", 2) == 0)
+        message += length + 2;
+    if (frame)
+        fmo_error_set(err, from->status, "%.200s: frame %d: %s", path, frame, message);
+    else
+        *err = *from;
+}
+
+/* The next frame of the open file; 0 when there is none. */
+static int read_frame(batch *b, driver_scf_one *one)
+{
+    fmo_molecule *molecule = NULL;
+    if (fmo_xyz_next(b->xyz, &molecule, &one->err) != FMO_OK) return 1;
+    if (!molecule) return 0;
+    fmo_error err = {FMO_OK, ""};
+    one->result.frame = molecule->frame;
+    if (fmo_dataset_create(molecule, b->set, b->options->charge, &one->result.dataset, &err) !=
+        FMO_OK)
+        name_frame(one->path, molecule->frame, &err, &one->err);
+    fmo_molecule_destroy(molecule);
+    return 1;
+}
+
+/* The next molecule, or why there is none; 0 after the last. */
+static int read_one(batch *b, driver_scf_one *one)
+{
+    memset(one, 0, sizeof *one);
+    one->result.is_scf = true;
+    for (;;) {
+        if (b->xyz) {
+            one->path = b->options->datasets[b->dataset - 1];
+            if (read_frame(b, one)) return 1;
+            fmo_xyz_close(b->xyz);
+            b->xyz = NULL;
+        }
+        if (b->dataset == b->options->dataset_num) return 0;
+        one->path = b->options->datasets[b->dataset++];
+        if (driver_is_xyz(one->path)) {
+            if (fmo_xyz_open(one->path, &b->xyz, &one->err) != FMO_OK) return 1;
+            continue;
+        }
+        (void)fmo_dataset_read_basis(one->path, &one->result.dataset, &one->err);
+        return 1;
+    }
+}
+
+/* A molecule that was read gets a job, one that was not its end. */
+static void take_one(batch *b, driver_scf_one *one, int *jobs)
+{
+    fmo_scf_job *job = &b->job[*jobs];
+    driver_result *r = &one->result;
+    memset(job, 0, sizeof *job);
+    if (one->err.status == FMO_OK) (void)driver_check_doubts(b->options, r->dataset, &one->err);
+    if (one->err.status == FMO_OK)
+        (void)driver_scf_input(b->options, r->dataset, &job->input, &one->err);
+    if (r->dataset) r->nao = fmo_basis_ao_num(fmo_dataset_basis(r->dataset));
+    r->electrons = job->input.electron_num;
+    if (one->err.status == FMO_OK)
+        b->number[(*jobs)++] = (int)(one - b->one);
+    else
+        b->watch->ended(one, b->watch->user);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static void take_cycle(const fmo_scf_cycle *cycle, void *user)
+{
+    batch *b = user;
+    driver_result *result = &b->one[b->number[cycle->job]].result;
+    const size_t size = (size_t)(result->cycle_num + 1) * sizeof *result->cycles;
+    fmo_scf_cycle *more = realloc(result->cycles, size);
+    if (!more) {
+        b->out_of_memory = 1;
+        return;
+    }
+    result->cycles = more;
+    result->cycles[result->cycle_num] = *cycle;
+    result->cycles[result->cycle_num++].so_far = NULL;
+}
+
+static void take_result(size_t index, fmo_scf_job *job, void *user)
+{
+    batch *b = user;
+    driver_scf_one *one = &b->one[b->number[index]];
+    driver_result *r = &one->result;
+    r->scf = job->result;
+    job->result = NULL;
+    if (!r->scf)
+        name_frame(one->path, r->frame, &job->err, &one->err);
+    else if (driver_scf_evaluate(r, &one->err) == FMO_OK)
+        r->scf_verdict = job->err;
+    b->watch->ended(one, b->watch->user);
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static fmo_status keep_one(batch *b, const driver_scf_one *one, fmo_error *err)
+{
+    const fmo_scf_result *scf = one->err.status == FMO_OK ? one->result.scf : NULL;
+    const int64_t keep = b->options->keep;
+    const bool orbitals = scf && keep >> DRIVER_KEEP_ORBITALS & 1;
+    fmo_molecule_result molecule = {.input = one->path,
+                                    .frame = one->result.frame,
+                                    .status = scf ? scf->verdict : one->err.message,
+                                    .energy = NAN};
+    if (scf) {
+        molecule.converged = scf->converged;
+        molecule.cycles = scf->cycles;
+        molecule.energy = scf->energy;
+        molecule.nao = scf->nao;
+        molecule.mo_num = scf->mo_num;
+        molecule.occupied_num = scf->occupied_num;
+        molecule.orbital_energy = orbitals ? scf->orbital_energy : NULL;
+        molecule.coefficient = orbitals ? scf->coefficient : NULL;
+        molecule.density = keep >> DRIVER_KEEP_DENSITY & 1 ? scf->density : NULL;
+    }
+    return fmo_molecules_file_add(b->file, one->result.dataset, &molecule, err);
+}
+
+static void count(driver_scf_totals *totals, const driver_scf_one *one)
+{
+    totals->molecules++;
+    if (one->err.status != FMO_OK)
+        totals->failed++;
+    else if (!one->result.scf->converged)
+        totals->unconverged++;
+}
+
+/* Read, run, list. *more: whether there may be another portion. */
+static fmo_status run_portion(batch *b, int *more, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    double bytes = 0.0;
+    int jobs = 0;
+    for (b->num = 0; b->num < PORTION && bytes < portion_bytes; b->num++) {
+        driver_scf_one *one = &b->one[b->num];
+        if (!read_one(b, one)) {
+            *more = 0;
+            break;
+        }
+        take_one(b, one, &jobs);
+        bytes += 40.0 * one->result.nao * one->result.nao;
+    }
+    /* what went wrong with which is in the jobs */
+    (void)fmo_scf_run_batch(b->job, (size_t)jobs, &b->scf, NULL);
+    if (b->out_of_memory)
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the list of cycles");
+    for (int k = 0; k < b->num; k++) {
+        driver_scf_one *one = &b->one[k];
+        count(b->totals, one);
+        b->watch->listed(one, b->watch->user);
+        if (b->file && status == FMO_OK) status = keep_one(b, one, err);
+        driver_result_free(&one->result);
+    }
+    return status;
+}
+
+/* What is there already, or is an input, is found before anything is computed. */
+static fmo_status check_all_files(const driver_options *options, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    for (int k = 0; k < options->dataset_num && status == FMO_OK; k++)
+        status = driver_check_run_files(options, options->datasets[k], err);
+    return status;
+}
+
+static fmo_status write_file(const batch *b, fmo_error *err)
+{
+    driver_interrupt_hold();
+    fmo_status status = check_all_files(b->options, err);
+    if (status == FMO_OK) status = fmo_molecules_file_write(b->file, b->options->output, err);
+    driver_interrupt_release();
+    return status;
+}
+
+/* What mode auto becomes. */
+static fmo_mode mode_of(const driver_options *options)
+{
+    if (options->fock.mode != FMO_MODE_AUTO) return options->fock.mode;
+    return fmo_gpu_available(NULL) == FMO_OK ? FMO_MODE_FUSED : FMO_MODE_CPU;
+}
+
+fmo_status driver_run_scf_batch(const driver_options *options, const driver_scf_watch *watch,
+                                driver_scf_totals *totals, fmo_error *err)
+{
+    const double begin = driver_seconds();
+    fmo_status status = FMO_OK;
+    batch b = {.options = options, .watch = watch, .totals = totals};
+    int more = 1;
+    memset(totals, 0, sizeof *totals);
+    CHECKGOTO(driver_scf_settings(options, &b.scf, err));
+    CHECKGOTO(check_all_files(options, err));
+    if (options->basis) CHECKGOTO(driver_scf_read_set(options->basis, &b.set, err));
+    fmo_basis_set_choose_functions(b.set, options->functions);
+    if (options->output)
+        CHECKGOTO(fmo_molecules_file_create(fmo_mode_name(mode_of(options)), driver_cutoff(options),
+                                            &b.file, err));
+    b.one = calloc(PORTION, sizeof *b.one);
+    b.job = calloc(PORTION, sizeof *b.job);
+    b.number = calloc(PORTION, sizeof *b.number);
+    if (!b.one || !b.job || !b.number)
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a batch");
+    if (options->profile == DRIVER_PROFILE_JSON) b.scf.callback = take_cycle;
+    b.scf.finished = take_result;
+    b.scf.user = &b;
+    while (more && status == FMO_OK) status = run_portion(&b, &more, err);
+    totals->seconds = driver_seconds() - begin;
+    if (b.file && status == FMO_OK && totals->failed < totals->molecules)
+        status = write_file(&b, err);
+done:
+    fmo_molecules_file_destroy(b.file);
+    fmo_basis_set_destroy(b.set);
+    fmo_xyz_close(b.xyz);
+    free(b.one);
+    free(b.job);
+    free(b.number);
+    return status;
+}

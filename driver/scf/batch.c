@@ -1,0 +1,205 @@
+/* Many SCFs in one call. In mode cpu small molecules run side by side, one a thread, and those too
+ * large for that one after the other with all threads; the other modes one after the other. Every
+ * molecule takes the path of fmo_scf_run, so what it gets does not depend on its neighbours. */
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "driver/scf/scf_internal.h"
+#include "integrals/arguments.h"
+#include "integrals/free_memory.h"
+
+typedef struct batch {
+    fmo_scf_job *jobs;
+    size_t count;
+    const fmo_scf_options *asked; /* the caller's, or the defaults */
+    fmo_atoms *atoms;
+    pthread_mutex_t lock;  /* of the callbacks, `next` and `again` */
+    size_t *order;         /* [count] jobs, the largest first */
+    size_t next, end;      /* of `order`: what the workers take */
+    fmo_scf_options aside; /* how they run theirs */
+    char *again;           /* [count] by job: had too little memory beside others */
+} batch;
+
+/* Functions of a job; 0 without a basis. */
+static size_t functions(const fmo_scf_job *job)
+{
+    return job->input.basis ? (size_t)fmo_basis_ao_num(job->input.basis) : 0;
+}
+
+static void take_cycle(const fmo_scf_cycle *cycle, void *user)
+{
+    batch *b = user;
+    pthread_mutex_lock(&b->lock);
+    b->asked->callback(cycle, b->asked->user);
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* `aside`: beside others, where too little memory is a reason to try again alone. */
+static void run_job(batch *b, size_t k, const fmo_scf_options *options, int aside)
+{
+    fmo_scf_job *const job = &b->jobs[k];
+    const fmo_scf_shared shared = {k, b->atoms};
+    job->err = (fmo_error){FMO_OK, ""};
+    job->status = fmo_scf_run_one("fmo_scf_run_batch", &job->input, options, &shared, &job->result,
+                                  &job->err);
+    pthread_mutex_lock(&b->lock);
+    if (aside && job->status == FMO_ERR_MEMORY)
+        b->again[k] = 1;
+    else if (b->asked->finished)
+        b->asked->finished(k, job, b->asked->user);
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* Jobs of `order` until there are none left. */
+static void *work(void *user)
+{
+    batch *b = user;
+    omp_set_num_threads(1); /* of this POSIX thread alone: integrals ask OpenMP */
+    for (;;) {
+        pthread_mutex_lock(&b->lock);
+        const size_t at = b->next < b->end ? b->next++ : b->end;
+        pthread_mutex_unlock(&b->lock);
+        if (at == b->end) return NULL;
+        run_job(b, b->order[at], &b->aside, 1);
+    }
+}
+
+/* What is left of `order` with so many threads of one job each. @return 0 if none could be started
+ */
+static int run_aside(batch *b, int threads)
+{
+    pthread_t *const thread = malloc((size_t)threads * sizeof *thread);
+    int started = 0;
+    const int hold = fmo_linalg_hold();
+    while (thread && started < threads && pthread_create(&thread[started], NULL, work, b) == 0)
+        started++;
+    for (int t = 0; t < started; t++) pthread_join(thread[t], NULL);
+    fmo_linalg_let_go(hold);
+    free(thread);
+    return started;
+}
+
+/* Bytes of the matrices of an SCF that runs (scf_internal.h), and of its result. */
+static double bytes_of(const batch *b, size_t n)
+{
+    return 8.0 * (19.0 + 3.0 * b->asked->diis_size) * (double)n * (double)n;
+}
+
+/* How many jobs of `order`, from the front, are to run alone with all `threads`: those that would
+ * keep one thread busy for longer than its share of what is left, or of which so many at a time
+ * take more than half of the memory that is free. An SCF of n functions counts n^3. */
+static size_t count_large(const batch *b, int threads)
+{
+    const double memory = (double)fmo_free_memory();
+    double rest = 0.0;
+    size_t large = 0;
+    for (size_t k = 0; k < b->count; k++) {
+        const double n = (double)functions(&b->jobs[k]);
+        rest += n * n * n;
+    }
+    for (; large < b->count; large++) {
+        const size_t functions_num = functions(&b->jobs[b->order[large]]);
+        const double n = (double)functions_num, cost = n * n * n;
+        if (!(cost * threads > rest) && !(bytes_of(b, functions_num) * threads > 0.5 * memory))
+            break;
+        rest -= cost;
+    }
+    return large;
+}
+
+static void run_alone(batch *b, const fmo_scf_options *options, size_t begin, size_t end)
+{
+    for (size_t at = begin; at < end; at++) run_job(b, b->order[at], options, 0);
+}
+
+typedef struct sized {
+    size_t functions, job;
+} sized;
+
+/* The largest first; those of one size as they come. */
+static int by_size(const void *left, const void *right)
+{
+    const sized *a = left, *b = right;
+    if (a->functions != b->functions) return a->functions < b->functions ? 1 : -1;
+    return a->job < b->job ? -1 : 1;
+}
+
+static fmo_status sort_jobs(batch *b, fmo_error *err)
+{
+    sized *all = malloc(b->count * sizeof *all);
+    b->order = malloc(b->count * sizeof *b->order);
+    b->again = calloc(b->count, 1);
+    if (!all || !b->order || !b->again) {
+        free(all);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu jobs", b->count);
+    }
+    for (size_t k = 0; k < b->count; k++) all[k] = (sized){functions(&b->jobs[k]), k};
+    qsort(all, b->count, sizeof *all, by_size);
+    for (size_t k = 0; k < b->count; k++) b->order[k] = all[k].job;
+    free(all);
+    return FMO_OK;
+}
+
+static int is_cpu(fmo_mode mode)
+{
+    return mode == FMO_MODE_CPU || (mode == FMO_MODE_AUTO && fmo_gpu_available(NULL) != FMO_OK);
+}
+
+static void run(batch *b)
+{
+    fmo_scf_options alone = *b->asked;
+    if (alone.callback) {
+        alone.callback = take_cycle;
+        alone.user = b;
+    }
+    const int threads = is_cpu(alone.fock.mode) ? fmo_fock_threads(alone.fock.threads) : 1;
+    if (threads < 2) {
+        run_alone(b, &alone, 0, b->count);
+        return;
+    }
+    /* Of what is free half is left to others, as kept integrals of a single run leave it. */
+    const size_t memory = alone.fock.memory ? alone.fock.memory : fmo_free_memory() / 2;
+    b->next = count_large(b, threads);
+    b->end = b->count;
+    run_alone(b, &alone, 0, b->next);
+    const size_t begin = b->next, small = b->end - begin;
+    const int workers = small < (size_t)threads ? (int)small : threads;
+    b->aside = alone;
+    b->aside.fock.threads = 1;
+    b->aside.fock.memory = memory / (size_t)(workers > 0 ? workers : 1);
+    b->aside.fock.progress = NULL; /* of whom it would not say */
+    if (workers > 0 && !run_aside(b, workers)) run_alone(b, &alone, begin, b->end);
+    for (size_t k = 0; k < b->count; k++)
+        if (b->again[k]) run_job(b, k, &alone, 0);
+}
+
+fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
+                             fmo_error *err)
+{
+    fmo_scf_options defaults;
+    fmo_scf_options_init(&defaults);
+    if (count == 0) return FMO_OK;
+    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_scf_run_batch", err, FMO_GIVEN(jobs));
+    if (status != FMO_OK) return status;
+    batch b = {.jobs = jobs, .count = count, .asked = options ? options : &defaults};
+    for (size_t k = 0; k < count; k++) jobs[k].result = NULL;
+    pthread_mutex_init(&b.lock, NULL);
+    status = fmo_atoms_create(&b.atoms, err);
+    if (status == FMO_OK) status = sort_jobs(&b, err);
+    if (status == FMO_OK)
+        run(&b);
+    else
+        for (size_t k = 0; k < count; k++) {
+            jobs[k].err = (fmo_error){FMO_OK, ""};
+            jobs[k].status = fmo_error_set(&jobs[k].err, status, "no memory for %zu jobs", count);
+        }
+    fmo_atoms_destroy(b.atoms);
+    pthread_mutex_destroy(&b.lock);
+    free(b.order);
+    free(b.again);
+    for (size_t k = 0; k < count && status == FMO_OK; k++)
+        if (jobs[k].status != FMO_OK)
+            status = fmo_error_set(err, jobs[k].status, "job %zu: %s", k, jobs[k].err.message);
+    return status;
+}

@@ -1,0 +1,111 @@
+/* Hybrid orbitals at cut bonds, from one JSON file: {"source": ..., "sets": [{"basis", "element",
+ * "orbitals": [[...], ...]}]}. Made by datasets/hybrids/make_hybrids.py. */
+#include <fmo/fragment_system.h>
+#include "integrals/arguments.h"
+#include "io/fragment/fragment_json.h"
+#include "io/molecule/molecule_internal.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BYTES_MOST = 1 << 24, ORBITALS_MOST = 16, FUNCTIONS_MOST = 100 };
+#define COEFFICIENT_MOST 100.0
+
+#define INPUT(text, ...) fmo_text_fail((text), 0, FMO_ERR_INPUT, __VA_ARGS__)
+
+void fmo_hybrids_destroy(fmo_hybrids *hybrids)
+{
+    if (!hybrids) return;
+    free(hybrids->coefficient);
+    free(hybrids);
+}
+
+/* Whether two names are of the same basis set: "STO-3G" and "sto3g" are. */
+static int same_name(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, "-_ ");
+        b += strspn(b, "-_ ");
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b)) return 0;
+        if (!*a) return 1;
+    }
+}
+
+static fmo_status read_orbitals(const fmo_text *text, const json_t *entry, fmo_hybrids *h)
+{
+    const json_t *rows = json_object_get(entry, "orbitals");
+    const size_t orbitals = json_array_size(rows);
+    const size_t functions = json_array_size(json_array_get(rows, 0));
+    fmo_status status = FMO_OK;
+    if (orbitals < 1 || orbitals > ORBITALS_MOST || functions < 1 || functions > FUNCTIONS_MOST)
+        return INPUT(text, "orbitals: expected an array of arrays of numbers");
+    h->orbital_num = (int)orbitals;
+    h->function_num = (int)functions;
+    h->coefficient = calloc(orbitals * functions, sizeof *h->coefficient);
+    if (!h->coefficient) return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
+    for (size_t k = 0; k < orbitals && status == FMO_OK; k++) {
+        char name[32];
+        snprintf(name, sizeof name, "orbitals[%zu]", k);
+        status = fmo_json_reals(text, name, json_array_get(rows, k), h->function_num,
+                                COEFFICIENT_MOST, h->coefficient + k * functions);
+    }
+    return status;
+}
+
+/* The entry of a basis set and an element; or a message that says which there are. */
+static fmo_status find(const fmo_text *text, const json_t *document, const char *basis, int number,
+                       const json_t **found)
+{
+    const json_t *sets = json_object_get(document, "sets");
+    char known[200] = "", quote[FMO_QUOTE_SIZE], shown[FMO_QUOTE_SIZE];
+    for (size_t k = 0; k < json_array_size(sets); k++) {
+        const json_t *entry = json_array_get(sets, k);
+        const char *name = json_string_value(json_object_get(entry, "basis"));
+        const char *element = json_string_value(json_object_get(entry, "element"));
+        if (!name || !element)
+            return INPUT(text, "sets[%zu]: expected basis, element and orbitals", k);
+        *found = entry;
+        if (same_name(name, basis) && fmo_element_number(element, strlen(element)) == number)
+            return FMO_OK;
+        const size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s (%s)", used ? ", " : "",
+                 fmo_json_quote(name, quote), fmo_json_quote(element, shown));
+    }
+    return INPUT(
+        text,
+        "no hybrid orbitals of %s in basis set %s, and a bond of such an atom is cut; there "
+        "are: %s",
+        fmo_element_symbol(number), fmo_json_quote(basis, quote), known);
+}
+
+fmo_status fmo_hybrids_read(const char *path, const char *basis, int number, fmo_hybrids **hybrids,
+                            fmo_error *err)
+{
+    if (hybrids) *hybrids = NULL;
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_hybrids_read", err, FMO_GIVEN(basis), FMO_GIVEN(hybrids));
+    if (given != FMO_OK) return given;
+    const char *const shipped =
+        access(FMO_HYBRIDS_SOURCE, R_OK) == 0 ? FMO_HYBRIDS_SOURCE : FMO_HYBRIDS_INSTALL;
+    fmo_text text;
+    json_t *document = NULL;
+    const json_t *entry = NULL;
+    fmo_hybrids *h = calloc(1, sizeof *h);
+    if (!h) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for hybrid orbitals");
+    fmo_status status = fmo_text_read(&text, path ? path : shipped, BYTES_MOST,
+                                      "a file with hybrid orbitals in JSON", err);
+    if (status == FMO_OK) {
+        document = fmo_json_load(&text);
+        status = document ? find(&text, document, basis, number, &entry) : FMO_ERR_INPUT;
+    }
+    if (status == FMO_OK) status = read_orbitals(&text, entry, h);
+    json_decref(document);
+    fmo_text_close(&text);
+    if (status == FMO_OK)
+        *hybrids = h;
+    else
+        fmo_hybrids_destroy(h);
+    return status;
+}

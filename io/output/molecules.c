@@ -1,0 +1,202 @@
+/* A file of many molecules: one group each in an HDF5 file that is built in memory, tables of all
+ * of them beside, written by file.c. Next: docs/dataset-format.md. */
+#include <fmo/result.h>
+#include "io/output/file.h"
+#include "io/output/hdf5.h"
+#include "integrals/arguments.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct fmo_molecules_file {
+    char mode[32];
+    double cutoff;
+    hid_t image, molecules; /* the file and its group /molecules */
+    size_t num, room;
+    double *energy; /* [room] of all molecules so far */
+    int *converged, *cycles;
+};
+
+/* With HDF5 quiet. */
+static bool make_image(fmo_molecules_file *file)
+{
+    hid_t properties = H5Pcreate(H5P_GROUP_CREATE);
+    file->image = fmo_h5_image_create();
+    /* in the order in which they came, not that of "10" before "2" */
+    if (file->image >= 0 && properties >= 0 &&
+        H5Pset_link_creation_order(properties, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0)
+        file->molecules =
+            H5Gcreate2(file->image, "molecules", H5P_DEFAULT, properties, H5P_DEFAULT);
+    if (properties >= 0) H5Pclose(properties);
+    return file->molecules >= 0;
+}
+
+fmo_status fmo_molecules_file_create(const char *mode, double cutoff, fmo_molecules_file **file,
+                                     fmo_error *err)
+{
+    if (file) *file = NULL;
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_molecules_file_create", err, FMO_GIVEN(mode), FMO_GIVEN(file));
+    if (given != FMO_OK) return given;
+    fmo_molecules_file *made = calloc(1, sizeof *made);
+    if (!made) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a file of molecules");
+    made->image = made->molecules = -1;
+    made->cutoff = cutoff;
+    snprintf(made->mode, sizeof made->mode, "%s", mode);
+    fmo_h5_quiet quiet;
+    fmo_h5_quiet_begin(&quiet);
+    const bool good = make_image(made);
+    fmo_h5_quiet_end(&quiet);
+    if (!good) {
+        fmo_molecules_file_destroy(made);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a file of molecules");
+    }
+    *file = made;
+    return FMO_OK;
+}
+
+void fmo_molecules_file_destroy(fmo_molecules_file *file)
+{
+    if (!file) return;
+    fmo_h5_quiet quiet;
+    fmo_h5_quiet_begin(&quiet);
+    if (file->molecules >= 0) H5Gclose(file->molecules);
+    if (file->image >= 0) H5Fclose(file->image);
+    fmo_h5_quiet_end(&quiet);
+    free(file->energy);
+    free(file->converged);
+    free(file->cycles);
+    free(file);
+}
+
+static bool put_nuclei(hid_t group, const fmo_dataset *dataset)
+{
+    const fmo_basis_input *in = fmo_dataset_basis_input(dataset);
+    const size_t count[2] = {(size_t)in->nucleus_num, 3};
+    return fmo_h5_put_array(group, "nucleus_charge", true, 1, count, in->nucleus_charge, "e") &&
+           fmo_h5_put_array(group, "nucleus_coord", true, 2, count, in->nucleus_coord, "bohr") &&
+           fmo_h5_put_text(group, "formula", fmo_dataset_formula(dataset), H5T_CSET_UTF8) &&
+           fmo_h5_put_text(group, "basis", fmo_dataset_basis_name(dataset), H5T_CSET_UTF8) &&
+           fmo_h5_put_text(group, "input_sha256", fmo_dataset_sha256(dataset), H5T_CSET_UTF8) &&
+           fmo_h5_put_real(group, "nuclear_repulsion", fmo_dataset_nuclear_repulsion(dataset));
+}
+
+static bool put_numbers(hid_t group, const fmo_molecule_result *m)
+{
+    const struct {
+        const char *name;
+        int value;
+    } numbers[] = {{"frame", m->frame},   {"converged", m->converged},
+                   {"cycles", m->cycles}, {"ao_num", m->nao},
+                   {"mo_num", m->mo_num}, {"occupied_num", m->occupied_num}};
+    bool good = fmo_h5_put_text(group, "input", m->input, H5T_CSET_UTF8) &&
+                fmo_h5_put_text(group, "status", m->status, H5T_CSET_UTF8) &&
+                fmo_h5_put_real(group, "energy", m->energy);
+    for (size_t k = 0; good && k < sizeof numbers / sizeof numbers[0]; k++)
+        good = fmo_h5_put_integer(group, numbers[k].name, H5T_STD_I64LE, numbers[k].value);
+    return good;
+}
+
+static bool put_arrays(hid_t group, const fmo_molecule_result *m)
+{
+    const size_t n = (size_t)m->nao, mo = (size_t)m->mo_num;
+    const size_t orbitals[2] = {mo, n}, functions[2] = {n, n};
+    return (!m->orbital_energy || fmo_h5_put_array(group, "mo_energy", true, 1, orbitals,
+                                                   m->orbital_energy, "hartree")) &&
+           (!m->coefficient ||
+            fmo_h5_put_array(group, "mo_coefficient", true, 2, orbitals, m->coefficient, NULL)) &&
+           (!m->density ||
+            fmo_h5_put_array(group, "density", true, 2, functions, m->density, NULL));
+}
+
+/* One more place in the tables. */
+static bool grow(fmo_molecules_file *file)
+{
+    if (file->num < file->room) return true;
+    const size_t room = file->room ? 2 * file->room : 64;
+    double *energy = realloc(file->energy, room * sizeof *energy);
+    if (energy) file->energy = energy;
+    int *converged = realloc(file->converged, room * sizeof *converged);
+    if (converged) file->converged = converged;
+    int *cycles = realloc(file->cycles, room * sizeof *cycles);
+    if (cycles) file->cycles = cycles;
+    if (!energy || !converged || !cycles) return false;
+    file->room = room;
+    return true;
+}
+
+fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_dataset *dataset,
+                                  const fmo_molecule_result *molecule, fmo_error *err)
+{
+    fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_molecules_file_add", err, FMO_GIVEN(file), FMO_GIVEN(molecule));
+    if (given == FMO_OK)
+        given = FMO_CHECK_ARGUMENTS("fmo_molecules_file_add", err, FMO_GIVEN(molecule->input),
+                                    FMO_GIVEN(molecule->status));
+    if (given != FMO_OK) return given;
+    char name[32];
+    fmo_h5_quiet quiet;
+    snprintf(name, sizeof name, "%zu", file->num);
+    fmo_h5_quiet_begin(&quiet);
+    hid_t group = grow(file) ? fmo_h5_put_group(file->molecules, name) : -1;
+    bool good = group >= 0 && put_numbers(group, molecule) && put_arrays(group, molecule) &&
+                (!dataset || put_nuclei(group, dataset));
+    if (group >= 0) H5Gclose(group);
+    if (group >= 0 && !good) (void)H5Ldelete(file->molecules, name, H5P_DEFAULT);
+    fmo_h5_quiet_end(&quiet);
+    if (!good)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for molecule %zu of a file",
+                             file->num);
+    file->energy[file->num] = molecule->energy;
+    file->converged[file->num] = molecule->converged;
+    file->cycles[file->num++] = molecule->cycles;
+    return FMO_OK;
+}
+
+/* What an earlier write put there goes first. */
+static bool put_summary(fmo_molecules_file *file)
+{
+    const fmo_attribute *a = fmo_attributes;
+    static const char *const groups[] = {FMO_GROUP, "summary"};
+    for (size_t k = 0; k < 2; k++)
+        if (H5Lexists(file->image, groups[k], H5P_DEFAULT) > 0)
+            (void)H5Ldelete(file->image, groups[k], H5P_DEFAULT);
+    const hid_t group = fmo_h5_put_group(file->image, FMO_GROUP);
+    const hid_t summary = fmo_h5_put_group(file->image, "summary");
+    bool good =
+        group >= 0 && summary >= 0 && fmo_h5_put_provenance(group, NULL) &&
+        fmo_h5_put_text(group, a[ATTR_fmo_mode].name, file->mode, H5T_CSET_UTF8) &&
+        fmo_h5_put_text(group, a[ATTR_fmo_method].name, "RHF", H5T_CSET_UTF8) &&
+        fmo_h5_put_real(group, a[ATTR_fmo_cutoff].name, file->cutoff) &&
+        fmo_h5_put_integer(group, a[ATTR_fmo_molecule_num].name, H5T_STD_I64LE, (int64_t)file->num);
+    if (good && file->num > 0)
+        good =
+            fmo_h5_put_array(summary, "energy", true, 1, &file->num, file->energy, "hartree") &&
+            fmo_h5_put_array(summary, "converged", false, 1, &file->num, file->converged, NULL) &&
+            fmo_h5_put_array(summary, "cycles", false, 1, &file->num, file->cycles, NULL);
+    if (group >= 0) H5Gclose(group);
+    if (summary >= 0) H5Gclose(summary);
+    return good;
+}
+
+fmo_status fmo_molecules_file_write(fmo_molecules_file *file, const char *path, fmo_error *err)
+{
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_molecules_file_write", err, FMO_GIVEN(file), FMO_GIVEN(path));
+    if (given != FMO_OK) return given;
+    if (!*path)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_molecules_file_write: path is empty");
+    fmo_output output;
+    fmo_h5_quiet quiet;
+    const void *bytes = NULL;
+    size_t size = 0;
+    fmo_h5_quiet_begin(&quiet);
+    fmo_status status = fmo_output_open(&output, path, NULL, err);
+    if (status == FMO_OK && (!put_summary(file) || !fmo_h5_image_bytes(file->image, &bytes, &size)))
+        status = fmo_output_fail(&output, FMO_ERR_MEMORY, "no memory to write it");
+    if (status == FMO_OK) status = fmo_output_write(&output, bytes, size);
+    fmo_output_close(&output);
+    fmo_h5_quiet_end(&quiet);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* For LD_PRELOAD: what becomes of one rank. FMO_TEST_RANK says which, FMO_TEST_FATE what, when it
+ * first asks aligned_alloc for FMO_TEST_BYTES or more, which builds do: "memory": there is none,
+ * from then on; "kill": SIGKILL. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+__attribute__((visibility("default"))) void *aligned_alloc(size_t alignment, size_t size)
+{
+    void *(*real)(size_t, size_t) = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
+    const char *const wanted = getenv("FMO_TEST_RANK"), *const fate = getenv("FMO_TEST_FATE");
+    const char *const bytes = getenv("FMO_TEST_BYTES"), *const rank =
+                                                            getenv("OMPI_COMM_WORLD_RANK");
+    if (wanted && fate && bytes && rank && strcmp(rank, wanted) == 0 &&
+        size >= (size_t)atol(bytes)) {
+        if (strcmp(fate, "kill") == 0) raise(SIGKILL);
+        return NULL;
+    }
+    return real(alignment, size);
+}

@@ -1,0 +1,389 @@
+/* FMO2-RHF: energies of other programs (docs/fmo.md), invariances, limits in which it has to be
+ * RHF, and a brute-force FMO2 made of whole matrices in mode reference. fragments DATASETS/fmo2
+ * [large]   large: the cases that take a minute */
+#include <fmo/fragment.h>
+#include <fmo/one_electron.h>
+
+#include "check.h"
+
+static const char *folder;
+
+static fmo_fragment_system *read_case(const char *name)
+{
+    char path[1024];
+    fmo_error err = {FMO_OK, ""};
+    fmo_fragment_system *s = NULL;
+    snprintf(path, sizeof path, "%s/%s.json", folder, name);
+    CHECK(fmo_fragment_system_read(path, &s, &err) == FMO_OK, "%s", err.message);
+    if (!s) exit(1);
+    return s;
+}
+
+static fmo_basis_set *read_basis(const char *name)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_basis_set *set = NULL;
+    CHECK(fmo_basis_set_read(name, &set, &err) == FMO_OK, "%s", err.message);
+    if (!set) exit(1);
+    return set;
+}
+
+static fmo_fragment_result *run(const fmo_fragment_system *s, int threads, double convergence)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_fragment_options o;
+    fmo_fragment_result *r = NULL;
+    fmo_basis_set *set = read_basis(s->basis);
+    fmo_fragment_options_init(&o);
+    o.scf.fock.mode = FMO_MODE_CPU;
+    o.scf.fock.threads = threads;
+    if (convergence > 0.0) o.convergence = convergence;
+    CHECK(fmo_fragment_run(s, set, &o, &r, &err) == FMO_OK, "%s: %s", s->name, err.message);
+    if (!r) exit(1);
+    fmo_basis_set_destroy(set);
+    return r;
+}
+
+/* Energies of repaired OpenFMO, to 5e-7 hartree, or of GAMESS, to 2e-6. */
+static void check_energy(const char *name, double want, double tolerance)
+{
+    fmo_fragment_system *s = read_case(name);
+    fmo_fragment_result *r = run(s, 0, 0.0);
+    double total = 0.0, charges = 0.0;
+    CHECK(fabs(r->energy2 - want) <= tolerance, "%s: %.9f, expected %.9f within %g", name,
+          r->energy2, want, tolerance);
+    for (int a = 0; a < r->atom_num; a++) charges += r->charge2[a];
+    for (int k = 0; k < s->fragment_num; k++) total += s->charge[k];
+    CHECK(fabs(charges - total) < 1e-6, "%s: charges sum up to %g, expected %g", name, charges,
+          total);
+    total = r->energy1;
+    for (int k = 0; k < r->pair_num; k++) total += r->pair[k].total;
+    CHECK(fabs(total - r->energy2) < 1e-10, "%s: pairs do not sum up", name);
+    CHECK(r->scf_pairs + r->es_pairs == r->pair_num, "%s: %d pairs of %d", name,
+          r->scf_pairs + r->es_pairs, r->pair_num);
+    printf("%s: %.9f, %.1e from %.9f, %d iterations, %.2f s\n", name, r->energy2, r->energy2 - want,
+           want, r->iterations, r->seconds);
+    fmo_fragment_result_destroy(r);
+    fmo_fragment_system_destroy(s);
+}
+
+/* Turned and moved. */
+static void rotate(fmo_fragment_system *s)
+{
+    const double a = 0.7, b = -1.9, c = 2.6;
+    const double R[3][3] = {{cos(a) * cos(b), cos(a) * sin(b) * sin(c) - sin(a) * cos(c),
+                             cos(a) * sin(b) * cos(c) + sin(a) * sin(c)},
+                            {sin(a) * cos(b), sin(a) * sin(b) * sin(c) + cos(a) * cos(c),
+                             sin(a) * sin(b) * cos(c) - cos(a) * sin(c)},
+                            {-sin(b), cos(b) * sin(c), cos(b) * cos(c)}};
+    for (int k = 0; k < s->atom_num; k++) {
+        const double r[3] = {s->coord[3 * k], s->coord[3 * k + 1], s->coord[3 * k + 2]};
+        for (int i = 0; i < 3; i++)
+            s->coord[3 * k + i] = 1.5 * i - 2.0 + R[i][0] * r[0] + R[i][1] * r[1] + R[i][2] * r[2];
+    }
+}
+
+/* Atoms and fragments in the opposite order. */
+static void renumber(fmo_fragment_system *s)
+{
+    const int n = s->atom_num, f = s->fragment_num;
+    for (int a = 0; a < n / 2; a++) {
+        const int b = n - 1 - a, number = s->number[a], fragment = s->fragment[a];
+        s->number[a] = s->number[b], s->number[b] = number;
+        s->fragment[a] = s->fragment[b], s->fragment[b] = fragment;
+        for (int i = 0; i < 3; i++) {
+            const double x = s->coord[3 * a + i];
+            s->coord[3 * a + i] = s->coord[3 * b + i], s->coord[3 * b + i] = x;
+        }
+    }
+    for (int a = 0; a < n; a++) s->fragment[a] = f - 1 - s->fragment[a];
+    for (int k = 0; k < f / 2; k++) {
+        const int charge = s->charge[k];
+        s->charge[k] = s->charge[f - 1 - k], s->charge[f - 1 - k] = charge;
+    }
+    for (int b = 0; b < 2 * s->bond_num; b++) s->bond[b] = n - 1 - s->bond[b];
+}
+
+static void check_invariance(const char *name, double convergence)
+{
+    fmo_fragment_system *s = read_case(name);
+    fmo_fragment_result *r[4];
+    r[0] = run(s, 1, convergence);
+    r[1] = run(s, 3, convergence);
+    rotate(s);
+    r[2] = run(s, 1, convergence);
+    renumber(s);
+    r[3] = run(s, 1, convergence);
+    static const char *const what[] = {"", "three threads", "turned", "renumbered"};
+    for (int k = 1; k < 4; k++)
+        CHECK(fabs(r[k]->energy2 - r[0]->energy2) <= 1e-9 &&
+                  fabs(r[k]->energy1 - r[0]->energy1) <= 1e-9,
+              "%s, %s: FMO1 off by %.1e, FMO2 by %.1e", name, what[k],
+              r[k]->energy1 - r[0]->energy1, r[k]->energy2 - r[0]->energy2);
+    printf("%s: turned %.1e, renumbered %.1e hartree\n", name, r[2]->energy2 - r[0]->energy2,
+           r[3]->energy2 - r[0]->energy2);
+    for (int k = 0; k < 4; k++) fmo_fragment_result_destroy(r[k]);
+    fmo_fragment_system_destroy(s);
+}
+
+static double rhf(const fmo_fragment_system *s, const fmo_basis_set *set)
+{
+    fmo_error err = {FMO_OK, ""};
+    const fmo_molecule molecule = {
+        .nucleus_num = s->atom_num, .number = s->number, .coord = s->coord};
+    fmo_dataset *d = NULL;
+    fmo_scf_result *r = NULL;
+    fmo_scf_options o;
+    fmo_scf_options_init(&o);
+    o.fock.mode = FMO_MODE_CPU;
+    o.gradient_convergence = 1e-7;
+    CHECK(fmo_dataset_create(&molecule, set, 0, &d, &err) == FMO_OK, "%s", err.message);
+    const fmo_scf_input input = {.basis = fmo_dataset_basis(d),
+                                 .electron_num = fmo_dataset_electron_num(d),
+                                 .nuclear_repulsion = fmo_dataset_nuclear_repulsion(d)};
+    CHECK(fmo_scf_run(&input, &o, &r, &err) == FMO_OK, "%s", err.message);
+    const double energy = r ? r->energy : NAN;
+    fmo_scf_result_destroy(r);
+    fmo_dataset_destroy(d);
+    return energy;
+}
+
+/* The first `count` fragments of a system alone. */
+static void keep(fmo_fragment_system *s, int count)
+{
+    int atoms = 0;
+    while (atoms < s->atom_num && s->fragment[atoms] < count) atoms++;
+    s->atom_num = atoms;
+    s->fragment_num = count;
+}
+
+/* Two fragments have nobody around their pair: its energy is RHF's, whatever is cut. */
+static void check_two_fragments(void)
+{
+    fmo_fragment_system *s = read_case("water3_sto-3g");
+    fmo_basis_set *set = read_basis("6-31g");
+    keep(s, 2);
+    free(s->basis);
+    s->basis = strdup("6-31G");
+    fmo_fragment_result *r = run(s, 0, 0.0);
+    CHECK(fabs(r->energy2 - rhf(s, set)) < 1e-8, "two waters: %.10f, RHF %.10f", r->energy2,
+          rhf(s, set));
+    fmo_fragment_result_destroy(r);
+    keep(s, 1);
+    r = run(s, 0, 0.0);
+    CHECK(fabs(r->energy2 - rhf(s, set)) < 1e-8, "one water: %.10f", r->energy2);
+    CHECK(r->pair_num == 0 && r->energy1 == r->energy2, "one water has no pairs");
+    fmo_fragment_result_destroy(r);
+    fmo_fragment_system_destroy(s);
+    fmo_basis_set_destroy(set);
+    /* Through a cut bond: glycine's 1 and 2 with 3, 4 as one. */
+    s = read_case("gly4_sto-3g");
+    set = read_basis("sto-3g");
+    for (int a = 0; a < s->atom_num; a++) s->fragment[a] /= 2;
+    s->fragment_num = 2;
+    s->bond[0] = s->bond[2], s->bond[1] = s->bond[3];
+    s->bond_num = 1;
+    r = run(s, 0, 0.0);
+    const double whole = rhf(s, set);
+    CHECK(fabs(r->energy2 - whole) < 1e-8, "(Gly)4 in two: %.10f, RHF %.10f", r->energy2, whole);
+    fmo_fragment_result_destroy(r);
+    fmo_fragment_system_destroy(s);
+    fmo_basis_set_destroy(set);
+}
+
+/* ---- brute force: whole matrices, mode reference, plain iterations --------------------------- */
+
+typedef struct whole {
+    int n;
+    double *T, *V, *J, *D; /* of the whole system; V of all nuclei */
+    fmo_fock_plan *plan;
+    const fmo_fragment_system *s;
+    const fmo_basis_set *set;
+    const int *begin; /* [fragment_num + 1] first function of each fragment */
+} whole;
+
+/* RHF of some fragments in the field of the densities D of the others; their density into out. */
+static double part_energy(whole *w, const int *list, int count, double *out, double *U_energy)
+{
+    fmo_error err = {FMO_OK, ""};
+    int ao[64], n = 0, atoms = 0, number[64];
+    double coord[192];
+    for (int k = 0; k < count; k++) {
+        for (int i = w->begin[list[k]]; i < w->begin[list[k] + 1]; i++) ao[n++] = i;
+        for (int a = 0; a < w->s->atom_num; a++) {
+            if (w->s->fragment[a] != list[k]) continue;
+            number[atoms] = w->s->number[a];
+            memcpy(coord + 3 * atoms++, w->s->coord + 3 * a, 3 * sizeof *coord);
+        }
+    }
+    const fmo_molecule molecule = {.nucleus_num = atoms, .number = number, .coord = coord};
+    fmo_dataset *d = NULL;
+    CHECK(fmo_dataset_create(&molecule, w->set, 0, &d, &err) == FMO_OK, "%s", err.message);
+    const fmo_basis *basis = fmo_dataset_basis(d);
+    const size_t N = (size_t)w->n, size = (size_t)(n * n);
+    double *rest = calloc(N * N, sizeof *rest), *J = calloc(N * N, sizeof *J);
+    double *K = calloc(N * N, sizeof *K), *own = calloc(size, sizeof *own);
+    double *H = calloc(size, sizeof *H), *U = calloc(size, sizeof *U);
+    memcpy(rest, w->D, N * N * sizeof *rest);
+    for (int i = 0; i < n; i++)
+        for (size_t j = 0; j < N; j++)
+            rest[(size_t)ao[i] * N + j] = rest[j * N + (size_t)ao[i]] = 0;
+    CHECK(fmo_fock_build(w->plan, rest, J, K, &err) == FMO_OK, "%s", err.message);
+    CHECK(fmo_nuclear_attraction(basis, own, &err) == FMO_OK, "%s", err.message);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            const size_t at = (size_t)ao[i] * N + (size_t)ao[j];
+            U[i * n + j] = w->V[at] - own[i * n + j] + J[at];
+            H[i * n + j] = w->T[at] + w->V[at] + J[at];
+        }
+    fmo_scf_options o;
+    fmo_scf_result *r = NULL;
+    fmo_scf_options_init(&o);
+    o.fock.mode = FMO_MODE_REFERENCE;
+    o.gradient_convergence = 1e-8;
+    o.energy_convergence = 1e-11;
+    const fmo_scf_input input = {.basis = basis,
+                                 .electron_num = fmo_dataset_electron_num(d),
+                                 .core_hamiltonian = H,
+                                 .nuclear_repulsion = fmo_dataset_nuclear_repulsion(d)};
+    CHECK(fmo_scf_run(&input, &o, &r, &err) == FMO_OK, "%s", err.message);
+    double energy = r->energy, old = 0.0;
+    *U_energy = 0.0;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            const size_t at = (size_t)ao[i] * N + (size_t)ao[j];
+            energy -= r->density[i * n + j] * U[i * n + j];
+            *U_energy += r->density[i * n + j] * U[i * n + j];
+            old += w->D[at] * U[i * n + j]; /* of D^I (+) D^J: off-diagonal blocks are 0 */
+            if (out) out[at] = r->density[i * n + j];
+        }
+    *U_energy -= old;
+    fmo_scf_result_destroy(r);
+    fmo_dataset_destroy(d);
+    free(rest), free(J), free(K), free(own), free(H), free(U);
+    return energy;
+}
+
+static void check_brute_force(void)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_fragment_system *s = read_case("water3_sto-3g");
+    s->aoc_from = s->ptc_from = s->es_dimers_from = 1e9;
+    fmo_fragment_result *r = run(s, 0, 1e-10);
+    fmo_basis_set *set = read_basis(s->basis);
+    fmo_fock_options o;
+    fmo_fock_options_init(&o);
+    o.mode = FMO_MODE_REFERENCE;
+    const fmo_molecule molecule = {
+        .nucleus_num = s->atom_num, .number = s->number, .coord = s->coord};
+    const int begin[] = {0, 7, 14, 21};
+    fmo_dataset *d = NULL;
+    whole w = {.n = 21, .s = s, .set = set, .begin = begin};
+    const size_t size = (size_t)(w.n * w.n);
+    double *next = calloc(size, sizeof *next), energy = 0.0, before = 1.0, total = 0.0, change;
+    w.T = calloc(size, sizeof *w.T), w.V = calloc(size, sizeof *w.V);
+    w.D = calloc(size, sizeof *w.D);
+    CHECK(fmo_dataset_create(&molecule, set, 0, &d, &err) == FMO_OK, "%s", err.message);
+    CHECK(fmo_fock_plan_create(fmo_dataset_basis(d), &o, &w.plan, &err) == FMO_OK, "%s",
+          err.message);
+    CHECK(fmo_kinetic(fmo_dataset_basis(d), w.T, &err) == FMO_OK, "%s", err.message);
+    CHECK(fmo_nuclear_attraction(fmo_dataset_basis(d), w.V, &err) == FMO_OK, "%s", err.message);
+    /* Bare nuclei around the first time would be a field that nothing screens: start from atoms. */
+    double *atoms = calloc(size, sizeof *atoms);
+    CHECK(fmo_scf_atomic_densities(fmo_dataset_basis(d), atoms, &err) == FMO_OK, "%s", err.message);
+    memcpy(w.D, atoms, size * sizeof *atoms);
+    double monomer[3];
+    for (int it = 0; it < 100 && fabs(energy - before) > 1e-11; it++) {
+        before = energy;
+        energy = 0.0;
+        for (int k = 0; k < 3; k++) energy += monomer[k] = part_energy(&w, &k, 1, next, &change);
+        memcpy(w.D, next, size * sizeof *next);
+    }
+    total = energy;
+    for (int i = 0; i < 3; i++)
+        for (int j = i + 1; j < 3; j++) {
+            const int both[] = {i, j};
+            total += part_energy(&w, both, 2, NULL, &change) - monomer[i] - monomer[j];
+            total += change;
+        }
+    CHECK(fabs(r->energy1 - energy) < 1e-8 && fabs(r->energy2 - total) < 1e-8,
+          "brute force: FMO1 %.10f, FMO2 %.10f; ours %.10f, %.10f", energy, total, r->energy1,
+          r->energy2);
+    printf("brute force: FMO1 %.1e, FMO2 %.1e hartree\n", r->energy1 - energy, r->energy2 - total);
+    fmo_fock_plan_destroy(w.plan);
+    fmo_dataset_destroy(d);
+    fmo_basis_set_destroy(set);
+    fmo_fragment_result_destroy(r);
+    fmo_fragment_system_destroy(s);
+    free(next), free(w.T), free(w.V), free(w.D), free(atoms);
+}
+
+/* ---- refusals of what a caller makes ----------------------------------------------------------
+ */
+
+static void refused(fmo_fragment_system *s, const char *words)
+{
+    fmo_error err = {FMO_OK, ""};
+    CHECK(fmo_fragment_system_check(s, &err) == FMO_ERR_INPUT && strstr(err.message, words),
+          "expected '%s', got '%s'", words, err.message);
+    fmo_fragment_system_destroy(s);
+}
+
+static void check_refusals(void)
+{
+    fmo_fragment_system *s = read_case("gly4_sto-3g");
+    fmo_error err = {FMO_OK, ""};
+    fmo_hybrids *h = NULL;
+    CHECK(fmo_fragment_electron_num(s, 0) == 38 && fmo_fragment_electron_num(s, 4) == -1,
+          "electrons of fragments");
+    s->charge[1] = 1;
+    refused(s, "fragment 2 has 29 electrons with charge 1, which is odd");
+    s = read_case("gly4_sto-3g");
+    s->fragment[0] = 4;
+    refused(s, "fragment of atom 1 = 5: expected 1 to 4");
+    s = read_case("gly4_sto-3g");
+    s->bond[0] = 0;
+    refused(s, "bohr apart; expected a bond");
+    s = read_case("gly4_sto-3g");
+    s->bond[2] = s->bond[0], s->bond[3] = s->bond[1];
+    refused(s, "is there twice");
+    s = read_case("gly4_sto-3g");
+    s->coord[3] = s->coord[0], s->coord[4] = s->coord[1], s->coord[5] = s->coord[2];
+    refused(s, "atoms 1 (H) and 2 (C) are closer");
+    s = read_case("gly4_sto-3g");
+    s->aoc_from = 3.0;
+    refused(s, "beyond ptc_from");
+    CHECK(fmo_hybrids_read(NULL, "sto 3g", 6, &h, &err) == FMO_OK && h->orbital_num == 5 &&
+              h->function_num == 5,
+          "%s", err.message);
+    fmo_hybrids_destroy(h);
+    CHECK(fmo_hybrids_read(NULL, "6-31G", 7, &h, &err) == FMO_ERR_INPUT && !h &&
+              strstr(err.message, "no hybrid orbitals of N in basis set 6-31G"),
+          "%s", err.message);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) return 2;
+    folder = argv[1];
+    if (argc > 2) {
+        check_energy("gly4_6-31g", -867.03109714, 5e-7);
+        check_energy("water008_6-31g", -607.87960336, 5e-7);
+        return check_summary();
+    }
+    check_refusals();
+    check_energy("water3_sto-3g", -224.91061241, 5e-7);
+    check_energy("water10_sto-3g_point-charges", -749.735854973, 2e-6); /* GAMESS */
+    check_energy("water10_sto-3g", -749.74809652, 5e-7);
+    check_energy("gly4_sto-3g", -856.21892652, 5e-7);
+    if (!getenv("FMO_TEST_SMALL")) {
+        check_energy("gly4_sto-3g_openfmo-defaults", -856.21917020, 5e-7);
+        check_energy("water10_sto-3g_exact-esp", -749.74814210, 5e-7);
+        check_energy("water008_sto-3g_exact-esp", -599.70745598, 5e-7);
+        check_invariance("gly4_sto-3g", 1e-9);
+    }
+    check_invariance("water3_sto-3g", 1e-11);
+    check_two_fragments();
+    check_brute_force();
+    return check_summary();
+}

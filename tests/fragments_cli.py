@@ -1,0 +1,235 @@
+"""Command-line tests of fmo-driver --fmo. Python standard library only; started as driver_cli.py is,
+whose helpers it uses.
+
+    FMO_DRIVER=.../fmo-driver FMO_H5=.../driver_h5 FMO_SOURCE=.. python3 fragments_cli.py [CLASS]...
+"""
+
+import copy
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+import driver_cli
+from driver_cli import DATASETS, SMALL, run
+
+FOLDER = os.path.join(DATASETS, "fmo2")
+WATER3 = os.path.join(FOLDER, "water3_sto-3g.json")
+GLY4 = os.path.join(FOLDER, "gly4_sto-3g.json")
+WATER3_ENERGY, GLY4_ENERGY = -224.91061241, -856.21892652
+NUMBER = r"-?\d+\.\d+"
+
+
+def energy_of(result):
+    return float(re.search(rf"FMO2:? +({NUMBER}) hartree", result.out).group(1))
+
+
+class FragmentsReport(driver_cli.Case):
+    def test_water(self):
+        result = run(WATER3, "--fmo")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertAlmostEqual(energy_of(result), WATER3_ENERGY, delta=5e-7)
+        for words in ("3 of 9 atoms, 0 cut bonds", "basis      STO-3G", "iteration", "3 SCF pairs",
+                      "exact below 1,"):
+            self.assertIn(words, result.out)
+        pairs = re.findall(rf"^ +(\d) +(\d) +{NUMBER} +SCF +{NUMBER} +{NUMBER} +({NUMBER})", result.out, re.M)
+        self.assertEqual(len(pairs), 3, result.out)
+        first = float(re.search(rf"FMO1 +({NUMBER})", result.out).group(1))
+        self.assertAlmostEqual(first + sum(float(p[2]) for p in pairs), energy_of(result), delta=1e-7)
+
+    def test_quiet(self):
+        result = run(WATER3, "--fmo", "--quiet")
+        self.assertRegex(result.out, r"^FMO2: -224\.9106\d+ hartree, \d+ iterations\n$")
+        self.assertEqual(result.err, "")
+
+    def test_exact_field_and_basis(self):
+        # Exact fields and an SCF of each pair: another energy than with approximations.
+        exact = run(os.path.join(FOLDER, "water10_sto-3g.json"), "--fmo", "--quiet", "--exact-field")
+        self.assertAlmostEqual(energy_of(exact), -749.74814210, delta=5e-7)
+        other = run(WATER3, "--fmo", "--quiet", "--basis", "6-31g")
+        self.assertLess(energy_of(other), -227.9, str(other))
+
+    def test_json(self):
+        result = run(WATER3, "--fmo", "--profile=json")
+        document = json.loads(result.out)
+        self.assertEqual((document["format"], document["version"]), ("fmo-fragments", 1))
+        system = document["systems"][0]
+        self.assertAlmostEqual(system["energy_fmo2"], WATER3_ENERGY, delta=5e-7)
+        total = system["energy_fmo1"] + sum(p["energy"] for p in system["pairs"])
+        self.assertAlmostEqual(total, system["energy_fmo2"], delta=1e-10)
+        self.assertEqual([p["pair"] for p in system["pairs"]], [[1, 2], [1, 3], [2, 3]])
+        self.assertEqual([m["electrons"] for m in system["monomers"]], [10, 10, 10])
+        self.assertAlmostEqual(sum(system["charges_fmo2"]), 0.0, delta=1e-8)
+        self.assertEqual(len(system["charges_fmo1"]), 9)
+
+    def test_json_of_a_failure(self):
+        result = run(self.path("none.json"), WATER3, "--fmo", "--profile=json")
+        self.assertEqual(result.code, 3, str(result))
+        systems = json.loads(result.out)["systems"]
+        self.assertEqual(systems[0]["error"]["exit_code"], 3)
+        self.assertIn("energy_fmo2", systems[1])
+
+    def test_not_converged(self):
+        result = run(WATER3, "--fmo", "--iterations", "2", "--quiet")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("not converged after 2 iterations", result.err)
+
+
+class FragmentsRefusals(driver_cli.Case):
+    def setUp(self):
+        super().setUp()
+        with open(GLY4, encoding="ascii") as file:
+            self.good = json.load(file)
+
+    def refused(self, words, **changes):
+        document = copy.deepcopy(self.good)
+        for name, value in changes.items():
+            if value is None:
+                del document[name]
+            else:
+                document[name] = value
+        path = self.path("bad.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        self.assertFails(run(path, "--fmo"), 3, re.escape(words), path)
+
+    def test_options(self):
+        self.assertFails(run(WATER3), 2, "add --fmo", WATER3)
+        self.assertFails(run(SMALL, "--fmo"), 2, "names end in .json", SMALL)
+        self.assertFails(run(WATER3, "--fmo", "--scf"), 2, "--scf does not go with --fmo")
+        self.assertFails(run(WATER3, "--fmo", "--check"), 2, "--check does not go with --fmo")
+        self.assertFails(run(WATER3, "--fmo", "--charge", "1"), 2, "--charge does not go with --fmo")
+        self.assertFails(run(WATER3, "--fmo", "--mode", "split"), 2, "it takes cpu and fused")
+        self.assertFails(run(WATER3, "--fmo", "--resume"), 2, "add --state FILE")
+        self.assertFails(run(WATER3, "--fmo", "--densities"), 2, "add --output FILE")
+        self.assertFails(run(SMALL, "--exact-field"), 2, "--exact-field belongs to fragments: add --fmo")
+        self.assertFails(run(WATER3, GLY4, "--fmo", "--state", self.path("s")), 2, "--state takes one")
+        self.assertFails(run(WATER3, "--fmo", "--basis", "nothing"), 3, "basis set 'nothing' is not known")
+
+    def test_fields(self):
+        good = self.good
+        self.refused("basis: missing", basis=None)
+        self.refused("basis: expected a text", basis=6)
+        self.refused("frgment: a field that is not known", frgment=[1])
+        self.refused("symbols: expected an array", symbols="CH")
+        self.refused(r"symbols[1] = 'Q': expected an element symbol", symbols=["H", "Q"] + good["symbols"][2:])
+        self.refused("angstrom: expected 33 rows", angstrom=good["angstrom"][1:])
+        self.refused("angstrom[0][1]: expected a number",
+                     angstrom=[[0.0, "x", 0.0]] + good["angstrom"][1:])
+        self.refused("angstrom[0]: expected an array of 3 numbers", angstrom=[[0.0, 1.0]] + good["angstrom"][1:])
+        self.refused("angstrom[0][0] = 1e+09: expected a number from",
+                     angstrom=[[1e9, 0.0, 0.0]] + good["angstrom"][1:])
+        self.refused("bohr_in_angstrom: expected a number such as", bohr_in_angstrom=1.0)
+        self.refused("charge: expected an array", charge=0)
+        self.refused("charge[0]: expected an integer", charge=[0.5, 0, 0, 0])
+        self.refused("fragment: expected an array of 33 integers", fragment=[1, 2])
+        self.refused("= 5: expected 1 to 4", fragment=[5] + good["fragment"][1:])
+        self.refused("fragment 5 has no atoms", charge=[0, 0, 0, 0, 0])
+        self.refused("bonds: expected an array of pairs", bonds={})
+        self.refused("bonds[0]: expected an array of 2 integers", bonds=[[9]])
+        self.refused("= 99: expected 1 to 33", bonds=[[9, 99]])
+        self.refused("both atoms are in fragment 1", bonds=[[2, 5]])
+        self.refused("esp: expected an object", esp=[1, 2, 2])
+        self.refused("esp/ptc is not known", esp={"ptc": 2.0})
+        self.refused("esp/ptc_from: expected a number", esp={"ptc_from": "2"})
+        self.refused("esp/aoc_from = -1: expected 0 or more", esp={"aoc_from": -1})
+        self.refused("beyond ptc_from", esp={"aoc_from": 3.0, "ptc_from": 2.0})
+
+    def test_physics(self):
+        self.refused("fragment 1 has 37 electrons with charge 1, which is odd", charge=[1, 0, 0, 0])
+        self.refused("which is odd", bonds=self.good["bonds"][:2])
+        self.refused("no hybrid orbitals of C in basis set 3-21G", basis="3-21G")
+        self.refused("no hybrid orbitals of N in basis set STO-3G", bonds=[[7, 9]] + self.good["bonds"][1:],
+                     fragment=self.cut_at_nitrogen())
+
+    def cut_at_nitrogen(self):
+        # Atoms 9 to 11 (CA and its hydrogens) to fragment 2, so that the bond 7-9, N to CA, is cut.
+        return self.good["fragment"][:8] + [2, 2, 2] + self.good["fragment"][11:]
+
+    def test_files(self):
+        path = self.path("x.json")
+        for text, words in (("", "the file is empty"), ("{", "not valid JSON"), ("[]", "expected an object"),
+                            ('{"a": 1, "a": 2}', "not valid JSON"), ("\0", "binary")):
+            with open(path, "w", encoding="ascii") as file:
+                file.write(text)
+            self.assertFails(run(path, "--fmo"), 3, re.escape(words), path)
+        self.assertFails(run(self.path("none.json"), "--fmo"), 3, "No such file")
+        hybrids = self.path("hybrids")
+        with open(hybrids, "w", encoding="ascii") as file:
+            json.dump({"sets": [{"basis": "STO-3G", "element": "C", "orbitals": [[1.0, 0.0, 0.0, 0.0]]}]}, file)
+        self.assertFails(run(GLY4, "--fmo", "--hybrids", hybrids), 3, "have 4 functions, and the atom has 2 s and 1 p")
+
+
+class FragmentsFiles(driver_cli.Case):
+    def test_output(self):
+        path = self.path("out.h5")
+        result = run(WATER3, "--fmo", "--output", path, "--densities")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn(f"output     {path}", result.out)
+        with open(path, "rb") as file:
+            content = file.read()
+        for name in (b"energy_fmo2", b"pair_energy", b"atom_charge_fmo2", b"monomer_density_3"):
+            self.assertIn(name, content)
+        # Ours, so it is replaced; something else is not.
+        self.assertEqual(run(WATER3, "--fmo", "--quiet", "--output", path).code, 0)
+        other = self.path("mine.h5")
+        with open(other, "w", encoding="ascii") as file:
+            file.write("months of work")
+        self.assertFails(run(WATER3, "--fmo", "--output", other), 3, "not written by fmo")
+        self.assertFails(run(WATER3, "--fmo", "--state", path), 3, "a result of fragments")
+        self.assertFails(run(WATER3, "--fmo", "--output", WATER3), 3, "is the system itself")
+        with open(other, encoding="ascii") as file:
+            self.assertEqual(file.read(), "months of work")
+
+
+class FragmentsResume(driver_cli.Case):
+    def test_state_of_something_else(self):
+        state = self.path("state")
+        self.assertEqual(run(WATER3, "--fmo", "--quiet", "--state", state).code, 0)
+        result = run(WATER3, "--fmo", "--quiet", "--state", state, "--resume", "--basis", "6-31g")
+        self.assertFails(result, 3, "the state of another calculation")
+        with open(state, "r+b") as file:
+            file.truncate(os.path.getsize(state) - 8)
+        self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", state, "--resume"), 3,
+                         "the state of another calculation")
+        with open(state, "wb") as file:
+            file.write(b"fmo fragment state 1\n")
+        self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", state, "--resume"), 3, "not a state")
+        self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", self.path("none"), "--resume"), 3,
+                         "leave out --resume")
+
+    def test_iterations_one_by_one(self):
+        state = self.path("state")
+        whole = energy_of(run(WATER3, "--fmo", "--quiet", "--field-convergence", "1e-10"))
+        for count in (2, 4):
+            result = run(WATER3, "--fmo", "--quiet", "--state", state, "--iterations", count,
+                         *(["--resume"] if count > 2 else []))
+            self.assertEqual(result.code, 1, str(result))
+        result = run(WATER3, "--fmo", "--state", state, "--resume", "--field-convergence", "1e-10")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("resumed", result.out)
+        self.assertAlmostEqual(energy_of(result), whole, delta=1e-9)
+
+    def test_killed(self):
+        state = self.path("state")
+        whole = energy_of(run(GLY4, "--fmo", "--quiet"))
+        with subprocess.Popen([driver_cli.DRIVER, GLY4, "--fmo", "--quiet", "--state", state],
+                              stdout=subprocess.DEVNULL) as process:
+            deadline = time.monotonic() + 120
+            while not os.path.exists(state) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGKILL)
+        self.assertTrue(os.path.exists(state))
+        self.assertNotEqual(process.returncode, 0, "it was done before it could be killed")
+        result = run(GLY4, "--fmo", "--state", state, "--resume")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("resumed", result.out)
+        self.assertAlmostEqual(energy_of(result), whole, delta=2e-8)
+        self.assertAlmostEqual(energy_of(result), GLY4_ENERGY, delta=5e-7)
+
+
+if __name__ == "__main__":
+    unittest.main()

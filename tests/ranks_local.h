@@ -1,0 +1,128 @@
+/* A network of ranks that are threads of this process, for tests of <fmo/ranks.h>: a barrier on
+ * either side of each exchange. */
+#ifndef FMO_TESTS_RANKS_LOCAL_H
+#define FMO_TESTS_RANKS_LOCAL_H
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <fmo/ranks.h>
+
+enum { RANKS_LOCAL_MAX = 8 };
+
+typedef struct ranks_local_world {
+    int size;
+    pthread_barrier_t barrier;
+    pthread_mutex_t lock;
+    int64_t counter;
+    int64_t taken[RANKS_LOCAL_MAX]; /* tickets that each rank got */
+    int64_t faulty_from;            /* tickets from here on are a fault; -1: none */
+    size_t altered_bytes;           /* broadcasts of this size arrive changed at the last rank */
+    void *data[RANKS_LOCAL_MAX];
+    int says[RANKS_LOCAL_MAX];
+} ranks_local_world;
+
+typedef struct ranks_local {
+    ranks_local_world *world;
+    int rank;
+} ranks_local;
+
+static inline void ranks_local_meet(const ranks_local *l)
+{
+    pthread_barrier_wait(&l->world->barrier);
+}
+
+static inline int ranks_local_broadcast(void *user, void *data, size_t bytes)
+{
+    const ranks_local *l = (const ranks_local *)user;
+    if (l->rank == 0) l->world->data[0] = data;
+    ranks_local_meet(l);
+    if (l->rank != 0) memcpy(data, l->world->data[0], bytes);
+    if (l->rank == l->world->size - 1 && bytes == l->world->altered_bytes) *(char *)data ^= 1;
+    ranks_local_meet(l);
+    return 0;
+}
+
+static inline int ranks_local_first(void *user, int mine, void *data, size_t bytes, int *who)
+{
+    const ranks_local *l = (const ranks_local *)user;
+    l->world->says[l->rank] = mine;
+    l->world->data[l->rank] = data;
+    ranks_local_meet(l);
+    *who = -1;
+    for (int r = l->world->size - 1; r >= 0; r--)
+        if (l->world->says[r]) *who = r;
+    if (*who >= 0 && *who != l->rank) memcpy(data, l->world->data[*who], bytes);
+    ranks_local_meet(l);
+    return 0;
+}
+
+static inline int ranks_local_sum(void *user, void *data, size_t count, int integers)
+{
+    const ranks_local *l = (const ranks_local *)user;
+    l->world->data[l->rank] = data;
+    ranks_local_meet(l);
+    for (int r = 1; r < l->world->size && l->rank == 0; r++)
+        for (size_t x = 0; x < count; x++)
+            if (integers)
+                ((int64_t *)data)[x] += ((const int64_t *)l->world->data[r])[x];
+            else
+                ((double *)data)[x] += ((const double *)l->world->data[r])[x];
+    ranks_local_meet(l);
+    return 0;
+}
+
+static inline int ranks_local_restart(void *user)
+{
+    ranks_local *l = (ranks_local *)user;
+    l->world->counter = 0;
+    return 0;
+}
+
+static inline int ranks_local_next(void *user, int64_t *ticket)
+{
+    ranks_local *l = (ranks_local *)user;
+    pthread_mutex_lock(&l->world->lock);
+    *ticket = l->world->counter++;
+    l->world->taken[l->rank]++;
+    pthread_mutex_unlock(&l->world->lock);
+    return l->world->faulty_from >= 0 && *ticket >= l->world->faulty_from;
+}
+
+static inline void ranks_local_open(ranks_local_world *world, int size)
+{
+    memset(world, 0, sizeof *world);
+    world->size = size;
+    world->faulty_from = -1;
+    pthread_barrier_init(&world->barrier, NULL, (unsigned)size);
+    pthread_mutex_init(&world->lock, NULL);
+}
+
+static inline void ranks_local_close(ranks_local_world *world)
+{
+    pthread_barrier_destroy(&world->barrier);
+    pthread_mutex_destroy(&world->lock);
+}
+
+/* One rank's end; `user` must live as long. Without send, receive, abort and destroy, which the
+ * library does not call. */
+static inline fmo_ranks ranks_local_end(ranks_local *user, ranks_local_world *world, int rank)
+{
+    fmo_ranks ranks;
+    memset(&ranks, 0, sizeof ranks);
+    user->world = world;
+    user->rank = rank;
+    ranks.user = user;
+    ranks.rank = ranks.node_rank = rank;
+    ranks.size = ranks.node_size = world->size;
+    ranks.cores = 1;
+    snprintf(ranks.host, sizeof ranks.host, "host%d", rank);
+    ranks.broadcast = ranks_local_broadcast;
+    ranks.first = ranks_local_first;
+    ranks.sum = ranks_local_sum;
+    ranks.restart = ranks_local_restart;
+    ranks.next = ranks_local_next;
+    return ranks;
+}
+
+#endif
