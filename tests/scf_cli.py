@@ -115,7 +115,9 @@ class ScfReport(driver_cli.Case):
                 ("6-31G(d)", ["--functions", "spherical"], "spherical", 18, -76.0091323802),
                 ("6-31g(d)", ["--functions", "cartesian"], "Cartesian", 19, -76.0105299763),
                 ("def2-svp", [], "spherical", 24, None)):
-            out = self.assertRuns(run(WATER, "--scf", "--basis", basis, "--mode", "cpu", *functions))
+            result = run(WATER, "--scf", "--basis", basis, "--mode", "cpu", *functions)
+            self.assertRuns(result)
+            out = result.out
             shells = "\\(7 s, 4 p, 1 d; " if basis == "def2-svp" else "\\(7 s, 2 p, 1 d; "
             self.assertRegex(out, f": {nao} functions, .*{shells}{form}\\)")
             if energy is not None:

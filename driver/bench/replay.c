@@ -145,7 +145,7 @@ int32_t *bench_replay_read(bench_run *run, const char *path, int64_t most, int64
             classes[c].bra == classes[c].ket ? bras * (bras + 1) / 2 : bras * kets;
         *all += quartets * quartet_adds(classes[c].l);
     }
-    out.nao = basis->ao_num;
+    out.nao = basis->function_num;
     *bins = 2 * (int64_t)out.nao * out.nao;
     if (*bins > INT32_MAX) {
         bench_fail(run, FMO_ERR_INPUT, "%s: %d functions are more than a replay takes (32767)",

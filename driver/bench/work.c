@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* [nshell][nshell] block maxima of |D| in internal order; the largest. */
-static double block_maxima(const fmo_basis *b, const double *density, double *maxima)
+/* [nshell][nshell] block maxima of |D|, which is over internal functions; the largest. */
+static double block_maxima(const fmo_basis *b, const double *D, double *maxima)
 {
-    const size_t n = (size_t)b->ao_num;
+    const size_t n = (size_t)b->function_num;
     double largest = 0.0;
     for (int s = 0; s < b->shell_num; s++)
         for (int t = 0; t < b->shell_num; t++) {
@@ -23,10 +23,7 @@ static double block_maxima(const fmo_basis *b, const double *density, double *ma
             const int B_end = B->ao_begin + fmo_shell_functions(B->ang_mom);
             for (int x = A->ao_begin; x < A_end; x++)
                 for (int y = B->ao_begin; y < B_end; y++)
-                    block =
-                        fmax(block,
-                             fabs(b->ao_factor[x] * b->ao_factor[y] *
-                                  density[(size_t)b->ao_caller[x] * n + (size_t)b->ao_caller[y]]));
+                    block = fmax(block, fabs(D[(size_t)x * n + (size_t)y]));
             maxima[(size_t)s * (size_t)b->shell_num + (size_t)t] = block;
             largest = fmax(largest, block);
         }
@@ -96,10 +93,18 @@ fmo_status bench_work_count(const fmo_basis *basis, const double *density, doubl
     const size_t shells = (size_t)basis->shell_num;
     fmo_shell_pairs pairs;
     memset(work, 0, sizeof *work);
+    const size_t functions = (size_t)basis->function_num;
     double *maxima = malloc(shells * shells * sizeof *maxima);
-    if (!maxima)
-        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu x %zu shells", shells, shells);
-    const double largest = block_maxima(basis, density, maxima);
+    double *D = malloc(functions * functions * sizeof *D);
+    if (!maxima || !D) {
+        free(maxima);
+        free(D);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu x %zu functions", functions,
+                             functions);
+    }
+    fmo_basis_matrix_from_caller(basis, density, D);
+    const double largest = block_maxima(basis, D, maxima);
+    free(D);
     const fmo_status status =
         fmo_shell_pairs_make(basis, cutoff * FMO_PRUNE_SHARE, threads, &pairs, err);
     for (int c = 0; c < FMO_ERI_CLASS_COUNT && status == FMO_OK; c++) {
