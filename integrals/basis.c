@@ -35,18 +35,6 @@ static fmo_status check_sizes(const fmo_basis_input *input, fmo_error *err)
                                FMO_GIVEN(input->ao_factor));
 }
 
-/* The caller's functions of a shell. */
-static int caller_functions(int cartesian, int ang_mom)
-{
-    return cartesian ? fmo_shell_functions(ang_mom) : fmo_shell_spherical(ang_mom);
-}
-
-/* How much of internal function c is in the caller's function m of a shell, but for its factor. */
-static double part(int cartesian, int ang_mom, int m, int c)
-{
-    return cartesian ? m == c : fmo_shell_harmonic(ang_mom, m, c);
-}
-
 /* What stands before item l of the kinds of shells in a text: nothing, commas, at last `word`. */
 static const char *before_kind(int l, const char *word)
 {
@@ -123,7 +111,8 @@ static fmo_status check_values(const fmo_basis_input *in, fmo_error *err)
         if (in->ao_shell[a] < 0 || in->ao_shell[a] >= in->shell_num)
             return fmo_error_set(err, FMO_ERR_INPUT, "ao/shell[%d] = %d: expected 0 to %d", a,
                                  in->ao_shell[a], in->shell_num - 1);
-        const int last = caller_functions(in->cartesian, in->shell_ang_mom[in->ao_shell[a]]) - 1;
+        const int last =
+            fmo_caller_functions(in->cartesian, in->shell_ang_mom[in->ao_shell[a]]) - 1;
         if (in->ao_component[a] < 0 || in->ao_component[a] > last)
             return fmo_error_set(err, FMO_ERR_INPUT,
                                  "component %d of function %d: expected 0 to %d",
@@ -269,7 +258,7 @@ static fmo_status fill_shells(const fmo_basis_input *in, fmo_basis *b, int *posi
             shell->ao_begin = ao;
             shell->caller_begin = aos;
             ao += fmo_shell_functions(l);
-            aos += caller_functions(in->cartesian, l);
+            aos += fmo_caller_functions(in->cartesian, l);
             position[s] = next++;
         }
         b->shell_num_l[l] = next - begin;
@@ -322,8 +311,8 @@ static double largest_sum(int cartesian, int ang_mom, const double *factor)
     double largest = 0.0;
     for (int c = 0; c < fmo_shell_functions(ang_mom); c++) {
         double sum = 0.0;
-        for (int m = 0; m < caller_functions(cartesian, ang_mom); m++)
-            sum += fabs(factor[m] * part(cartesian, ang_mom, m, c));
+        for (int m = 0; m < fmo_caller_functions(cartesian, ang_mom); m++)
+            sum += fabs(factor[m] * fmo_caller_part(cartesian, ang_mom, m, c));
         largest = fmax(largest, sum);
     }
     return largest;
@@ -348,7 +337,7 @@ static fmo_status fill_functions(const fmo_basis_input *in, fmo_basis *b, const 
         const fmo_shell *shell = &b->shell[s];
         double *const factor = b->ao_factor + shell->caller_begin;
         scale[s] = largest_sum(b->cartesian, shell->ang_mom, factor);
-        for (int m = 0; m < caller_functions(b->cartesian, shell->ang_mom); m++)
+        for (int m = 0; m < fmo_caller_functions(b->cartesian, shell->ang_mom); m++)
             factor[m] /= scale[s];
     }
     return FMO_OK;
@@ -457,7 +446,7 @@ fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom,
          s = next_shell(basis, nucleus, s + 1)) {
         shells++;
         prims += basis->shell[s].prim_num;
-        aos += caller_functions(basis->cartesian, basis->shell[s].ang_mom);
+        aos += fmo_caller_functions(basis->cartesian, basis->shell[s].ang_mom);
     }
     if (!shells) return FMO_OK;
     const fmo_status apart =
@@ -487,7 +476,7 @@ fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom,
         for (int k = 0; k < from->prim_num; k++)
             b->coefficient[prim + k] = scale * basis->coefficient[from->prim_begin + k];
         prim += from->prim_num;
-        for (int m = 0; m < caller_functions(b->cartesian, from->ang_mom); m++, function++) {
+        for (int m = 0; m < fmo_caller_functions(b->cartesian, from->ang_mom); m++, function++) {
             b->ao_caller[function] = function;
             b->ao_factor[function] = 1.0 / scale;
             ao[function] = basis->ao_caller[from->caller_begin + m];
@@ -511,122 +500,4 @@ double fmo_basis_nuclear_repulsion(const fmo_basis *basis)
         }
     }
     return energy;
-}
-
-int fmo_basis_shell_parts(const fmo_basis *b, const fmo_shell *shell, fmo_shell_parts T)
-{
-    const int num = caller_functions(b->cartesian, shell->ang_mom);
-    for (int m = 0; m < num; m++)
-        for (int c = 0; c < fmo_shell_functions(shell->ang_mom); c++)
-            T[m][c] =
-                b->ao_factor[shell->caller_begin + m] * part(b->cartesian, shell->ang_mom, m, c);
-    return num;
-}
-
-/* One block of a translation, either way. */
-typedef struct block_ends {
-    const fmo_shell *A, *B;
-    fmo_shell_parts TA, TB;
-    int ma, mb, na, nb; /* the caller's functions, internal ones */
-} block_ends;
-
-static void block_from_caller(const fmo_basis *b, const block_ends *e, const double *D, double *out)
-{
-    const size_t n = (size_t)b->ao_num, functions = (size_t)b->function_num;
-    const int *const rows = b->ao_caller + e->A->caller_begin;
-    const int *const columns = b->ao_caller + e->B->caller_begin;
-    double half[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX] = {{0.0}}; /* [a][q] */
-    for (int m = 0; m < e->ma; m++) {
-        for (int q = 0; q < e->mb; q++) {
-            const size_t r = (size_t)rows[m], s = (size_t)columns[q];
-            const double value = 0.5 * D[r * n + s] + 0.5 * D[s * n + r];
-            for (int a = 0; a < e->na; a++) half[a][q] += e->TA[m][a] * value;
-        }
-    }
-    for (int a = 0; a < e->na; a++) {
-        for (int c = 0; c < e->nb; c++) {
-            double sum = 0.0;
-            for (int q = 0; q < e->mb; q++) sum += half[a][q] * e->TB[q][c];
-            const size_t x = (size_t)(e->A->ao_begin + a), y = (size_t)(e->B->ao_begin + c);
-            out[x * functions + y] = out[y * functions + x] = sum;
-        }
-    }
-}
-
-static void block_to_caller(const fmo_basis *b, const block_ends *e, const double *X, double factor,
-                            double *out)
-{
-    const size_t n = (size_t)b->ao_num, functions = (size_t)b->function_num;
-    double half[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX] = {{0.0}}; /* [m][c] */
-    for (int a = 0; a < e->na; a++) {
-        for (int c = 0; c < e->nb; c++) {
-            const size_t x = (size_t)(e->A->ao_begin + a), y = (size_t)(e->B->ao_begin + c);
-            const double value = factor * (X[x * functions + y] + X[y * functions + x]);
-            for (int m = 0; m < e->ma; m++) half[m][c] += e->TA[m][a] * value;
-        }
-    }
-    for (int m = 0; m < e->ma; m++) {
-        for (int q = 0; q < e->mb; q++) {
-            double sum = 0.0;
-            for (int c = 0; c < e->nb; c++) sum += half[m][c] * e->TB[q][c];
-            const size_t r = (size_t)b->ao_caller[e->A->caller_begin + m];
-            const size_t s = (size_t)b->ao_caller[e->B->caller_begin + q];
-            out[r * n + s] = out[s * n + r] = sum;
-        }
-    }
-}
-
-static block_ends block_of(const fmo_basis *b, int i, int j)
-{
-    block_ends e = {.A = &b->shell[i], .B = &b->shell[j]};
-    e.ma = fmo_basis_shell_parts(b, e.A, e.TA);
-    e.mb = fmo_basis_shell_parts(b, e.B, e.TB);
-    e.na = fmo_shell_functions(e.A->ang_mom);
-    e.nb = fmo_shell_functions(e.B->ang_mom);
-    return e;
-}
-
-void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, double *out)
-{
-    const size_t n = (size_t)basis->ao_num;
-    if (!fmo_basis_one_to_one(basis)) {
-        for (int i = 0; i < basis->shell_num; i++) {
-            for (int j = 0; j <= i; j++) {
-                const block_ends e = block_of(basis, i, j);
-                block_from_caller(basis, &e, D, out);
-            }
-        }
-        return;
-    }
-    for (size_t a = 0; a < n; a++) {
-        const size_t p = (size_t)basis->ao_caller[a];
-        for (size_t c = 0; c < n; c++) {
-            const size_t q = (size_t)basis->ao_caller[c];
-            out[a * n + c] = basis->ao_factor[a] * basis->ao_factor[c] *
-                             (0.5 * D[p * n + q] + 0.5 * D[q * n + p]);
-        }
-    }
-}
-
-void fmo_basis_matrix_to_caller(const fmo_basis *basis, const double *X, double factor, double *out)
-{
-    const size_t n = (size_t)basis->ao_num;
-    if (!fmo_basis_one_to_one(basis)) {
-        for (int i = 0; i < basis->shell_num; i++) {
-            for (int j = 0; j <= i; j++) {
-                const block_ends e = block_of(basis, i, j);
-                block_to_caller(basis, &e, X, factor, out);
-            }
-        }
-        return;
-    }
-    for (size_t a = 0; a < n; a++) {
-        const size_t p = (size_t)basis->ao_caller[a];
-        for (size_t b = 0; b <= a; b++) {
-            const size_t q = (size_t)basis->ao_caller[b];
-            const double value =
-                factor * basis->ao_factor[a] * basis->ao_factor[b] * (X[a * n + b] + X[b * n + a]);
-            out[p * n + q] = out[q * n + p] = value;
-        }
-    }
 }

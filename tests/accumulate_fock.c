@@ -1,6 +1,7 @@
 /* J and K of mode cpu, every thread count and reduction, against mode reference: random molecules
- * and densities, sizes around the vector width, empty classes, one shell, coincident atoms,
- * near-linear dependence, a far-apart system, shuffled and scaled functions. */
+ * and densities, with d shells of both forms, sizes around the vector width, empty classes, one
+ * shell, coincident atoms, near-linear dependence, a far-apart system, shuffled and scaled
+ * functions. */
 #include "test_system.h"
 
 static unsigned long long seed = 99;
@@ -57,7 +58,8 @@ static void compare(const char *name, const fmo_basis *basis, double density_siz
             check_close(label, J, J0, size, (size_t)n, tolerance, 0.0);
             check_close(label, K, K0, size, (size_t)n, tolerance, 0.0);
             int64_t all = 0;
-            const int64_t shells = fmo_basis_shell_num(basis, 0) + fmo_basis_shell_num(basis, 1);
+            int64_t shells = 0;
+            for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++) shells += fmo_basis_shell_num(basis, l);
             const int64_t pairs = shells * (shells + 1) / 2;
             for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
                 all += profile.classes[c].quartets + profile.classes[c].quartets_skipped;
@@ -80,10 +82,30 @@ static void compare_system(const char *name, const test_system *s)
     fmo_basis_destroy(basis);
 }
 
+/* s, p and d shells; Cartesian and spherical functions, shuffled and with factors of their own. */
+static void check_d(void)
+{
+    static test_system s;
+    static const int shells[][3] = {{0, 0, 1}, {1, 0, 1}, {0, 1, 1}, {0, 0, 3},
+                                    {2, 2, 2}, {5, 3, 2}, {1, 1, 4}};
+    for (size_t k = 0; k < sizeof shells / sizeof *shells; k++) {
+        for (int cartesian = 0; cartesian < 2; cartesian++) {
+            char name[64];
+            const int atoms = k < 3 ? 1 : 2;
+            system_random_d(&s, cartesian, atoms, shells[k], k == 4 ? 4 : 2, 4.0, &seed);
+            if (k % 2) system_shuffle_functions(&s, &seed);
+            snprintf(name, sizeof name, "%d s, %d p, %d %s d", shells[k][0], shells[k][1],
+                     shells[k][2], cartesian ? "Cartesian" : "spherical");
+            compare_system(name, &s);
+        }
+    }
+}
+
 int main(void)
 {
     static test_system s;
     char name[64];
+    check_d();
     for (int shells = 1; shells <= 9; shells++) { /* around the vector widths 2, 4, 8 */
         system_random(&s, shells, shells, 0, 3, 4.0, &seed);
         snprintf(name, sizeof name, "%d s", shells);

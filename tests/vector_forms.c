@@ -47,6 +47,10 @@ BOYS(1)
 BOYS(2)
 BOYS(3)
 BOYS(4)
+BOYS(5)
+BOYS(6)
+BOYS(7)
+BOYS(8)
 
 static fmo_prim_pair load_pair(const double *prim)
 {
@@ -74,8 +78,9 @@ static fmo_prim_pair load_pair(const double *prim)
             for (int k = 0; k < ket_num; k++) {                                                  \
                 const fmo_prim_pair p = load_pair(bra + b * FMO_PAIR_FIELDS * W);                \
                 const fmo_prim_pair q = load_pair(ket + k * FMO_PAIR_FIELDS * W);                \
-                const fmo_prim_quartet z = fmo_prim_quartet_make(                                \
-                    fmo_boys.row[li + lj + lk + ll][0], li + lj + lk + ll, &p, &q, ac);          \
+                fmo_prim_quartet z = fmo_prim_quartet_make(fmo_boys.row[li + lj + lk + ll][0],   \
+                                                           li + lj + lk + ll, &p, &q, ac);       \
+                for (int x = 0; x < 3; x++) z.AB[x] = ab[x], z.CD[x] = cd[x];                    \
                 eri_##name##_prim(&z, acc);                                                      \
             }                                                                                    \
         }                                                                                        \
@@ -90,7 +95,7 @@ const vector_forms VECTOR_FORMS = {
     .rsqrt = rsqrt_lanes,
     .select = select_lanes,
     .any_below = any_below,
-    .boys = {boys_0, boys_1, boys_2, boys_3, boys_4},
+    .boys = {boys_0, boys_1, boys_2, boys_3, boys_4, boys_5, boys_6, boys_7, boys_8},
     .eri =
         {
 #define ROW(e, name, ...) [e] = eri_lanes_##name,

@@ -4,7 +4,11 @@
 
 #include <fmo/eri_class.h>
 
-enum { VECTOR_WIDTH_MAX = 8, VECTOR_ORDERS = 5 };
+#include "integrals/boys/boys.h"
+
+enum { VECTOR_WIDTH_MAX = 8, VECTOR_ORDERS = 9 };
+
+FMO_STATIC_ASSERT((int)VECTOR_ORDERS == (int)FMO_BOYS_ORDER_MAX + 1, "orders of the Boys function")
 
 typedef struct vector_forms {
     int width;

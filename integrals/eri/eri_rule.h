@@ -199,7 +199,7 @@ FMO_HD void fmo_rule_bra(int la, int lb, int lc, int ld, const fmo_prim_quartet 
             const int y = fmo_rule_power(la, a, 1) + fmo_rule_power(lb, b, 1);
             const int w = fmo_rule_power(la, a, 2) + fmo_rule_power(lb, b, 2);
             const int terms = (x + 1) * (y + 1) * (w + 1);
-            int row[FMO_RULE_TERMS_MAX], num = 0;
+            int row[FMO_RULE_TERMS_MAX] = {0}, num = 0;
             for (int v = 0; v <= w; v++)
                 for (int u = 0; u <= y; u++)
                     for (int t = 0; t <= x; t++) row[num++] = FMO_RULE_HERMITE(N, t, u, v) * kets;
