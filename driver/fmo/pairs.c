@@ -197,7 +197,8 @@ fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
             p->i = i;
             p->j = j;
             p->distance = f->distance[i * s->fragment_num + j];
-            p->is_scf = p->distance < s->es_dimers_from || bonded(s, i, j);
+            p->is_bonded = bonded(s, i, j);
+            p->is_scf = p->distance < s->es_dimers_from || p->is_bonded;
             if (!p->is_scf) {
                 r->es_pairs++;
                 continue;
