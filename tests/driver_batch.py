@@ -95,7 +95,7 @@ class Batch(Case):
 
     def test_usage(self):
         for arguments, says in ((["--output", self.path("x.h5"), SMALL, MEDIUM], "--output"),
-                                (["--scf", SMALL], "--batch"), ([], "no data set"),
+                                ([], "no data set"),
                                 (["--batch=2", SMALL], "--batch takes no value")):
             result = self.batch(*arguments)
             self.assertEqual((result.code, result.out, result.err.count("\n")), (2, "", 1), str(result))

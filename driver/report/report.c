@@ -311,7 +311,8 @@ void driver_report_scf_batch(const driver_options *options, const driver_scf_tot
                              FILE *stream)
 {
     const long done = totals->molecules - totals->failed;
-    fprintf(stream, "\n  batch      %ld molecules in %.6f s: %.4g a second", done, totals->seconds,
+    fprintf(stream, "\n  batch      %ld molecule%s in %.6f s: %.4g a second", done,
+            done == 1 ? "" : "s", totals->seconds,
             totals->seconds > 0.0 ? (double)done / totals->seconds : 0.0);
     if (totals->unconverged) fprintf(stream, "; %ld of them not converged", totals->unconverged);
     if (totals->failed) fprintf(stream, "; %ld failed", totals->failed);
