@@ -53,6 +53,7 @@ typedef struct fmo_fragment_pair {
     int i, j;
     int is_scf;      /**< 1: an SCF of the pair; 0: electrostatics of its monomers */
     int cycles;      /**< Fock builds */
+    int is_bonded;   /**< 1: a cut bond joins them, which is part of their energy */
     double distance; /**< relative to van der Waals radii */
     double internal; /**< E'_IJ - E'_I - E'_J; of an electrostatic pair all of its energy */
     double transfer; /**< Tr(dD^IJ U^IJ); 0 of an electrostatic pair */

@@ -40,12 +40,12 @@ static void frame(const double *a, const double *b, double R[3][3])
         R[i][1] = z[(i + 1) % 3] * x[(i + 2) % 3] - z[(i + 2) % 3] * x[(i + 1) % 3];
 }
 
-/* Adds one turned hybrid of an atom of the part: v = S chi, P += B v v^T. */
-static void add_orbital(const fmo_part *part, const double *hybrid, int begin, int s_num, int p_num,
-                        double R[3][3], double B, double *v)
+/* Adds one turned hybrid of an atom of the part: v = sqrt(B) S chi, P += v v^T. */
+static void add_orbital(fmo_part *part, const double *hybrid, int begin, int s_num, int p_num,
+                        double R[3][3], double B)
 {
     const size_t n = (size_t)part->nao;
-    double chi[128];
+    double chi[128], *const v = part->lift + n * (size_t)part->lifted++;
     for (int i = 0; i < s_num; i++) chi[i] = hybrid[i];
     for (int p = 0; p < p_num; p++)
         for (int i = 0; i < 3; i++) {
@@ -55,10 +55,10 @@ static void add_orbital(const fmo_part *part, const double *hybrid, int begin, i
     for (size_t i = 0; i < n; i++) {
         v[i] = 0.0;
         for (int k = 0; k < s_num + 3 * p_num; k++)
-            v[i] += part->overlap[i * n + (size_t)(begin + k)] * chi[k];
+            v[i] += sqrt(B) * part->overlap[i * n + (size_t)(begin + k)] * chi[k];
     }
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) part->projector[i * n + j] += B * v[i] * v[j];
+        for (size_t j = 0; j < n; j++) part->projector[i * n + j] += v[i] * v[j];
 }
 
 static int holds(const fmo_part *part, int fragment)
@@ -68,7 +68,7 @@ static int holds(const fmo_part *part, int fragment)
 
 /* The detached atom of a bond in a part: number of its shells, and P. */
 static fmo_status project_bond(const fmo_fragments *f, fmo_part *part, int bda, int baa,
-                               int attached, double *v, fmo_error *err)
+                               int attached, fmo_error *err)
 {
     const fmo_fragment_system *s = f->system;
     const fmo_hybrids *h = f->hybrids[s->number[bda]];
@@ -94,10 +94,16 @@ static fmo_status project_bond(const fmo_fragments *f, fmo_part *part, int bda, 
         if (!part->projector) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for P");
     }
     if (status == FMO_OK) {
+        const size_t rows = (size_t)(part->lifted + h->orbital_num);
+        double *const more = realloc(part->lift, rows * n * sizeof *more);
+        if (more) part->lift = more;
+        if (!more) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for P");
+    }
+    if (status == FMO_OK) {
         frame(s->coord + 3 * bda, s->coord + 3 * baa, R);
         for (int row = attached ? 1 : 0; row < (attached ? h->orbital_num : 1); row++)
             add_orbital(part, h->coefficient + row * h->function_num, part->begin[k], s_num, p_num,
-                        R, f->o.projector, v);
+                        R, f->o.projector);
     }
     fmo_basis_destroy(atom);
     free(ao);
@@ -108,14 +114,12 @@ static fmo_status project_bond(const fmo_fragments *f, fmo_part *part, int bda, 
 fmo_status fmo_part_project(const fmo_fragments *f, fmo_part *part, fmo_error *err)
 {
     const fmo_fragment_system *s = f->system;
-    double *const v = malloc((size_t)part->nao * sizeof *v);
-    fmo_status status = v ? FMO_OK : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for P");
+    fmo_status status = FMO_OK;
     for (int b = 0; b < s->bond_num && status == FMO_OK; b++) {
         const int bda = s->bond[2 * b], baa = s->bond[2 * b + 1];
         const int detached = holds(part, s->fragment[bda]);
         const int attached = holds(part, s->fragment[baa]);
-        if (detached != attached) status = project_bond(f, part, bda, baa, attached, v, err);
+        if (detached != attached) status = project_bond(f, part, bda, baa, attached, err);
     }
-    free(v);
     return status;
 }

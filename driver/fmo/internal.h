@@ -24,11 +24,14 @@ typedef struct fmo_part {
     double *core;           /* T, and V of the part's own nuclei */
     double *overlap;
     double *projector; /* P; NULL without cut bonds */
+    int lifted;        /* orbitals in P, and sqrt(B) S chi of each: [lifted][nao] */
+    double *lift;
     double *field;     /* U */
     double *coulomb;   /* monomers: the sum of V^K that are not point charges */
     double *density;
     double energy;       /* E': without Tr D U */
     double field_energy; /* Tr D U */
+    double projector_energy; /* Tr D P, from orbitals */
     double homo, lumo;
     int cycles;
 } fmo_part;
@@ -99,6 +102,9 @@ fmo_status fmo_field_coulomb(fmo_fragments *f, const fmo_part *part, int k, cons
 /* RHF of parts in their fields from their densities, as one batch: densities, energies, cycles. */
 fmo_status fmo_parts_solve(const fmo_fragments *f, fmo_part *parts, int count,
                            double energy_convergence, double gradient_convergence, fmo_error *err);
+
+/* E' of solved parts with cut bonds once more, without the rounding of P's large elements. */
+fmo_status fmo_parts_refine(fmo_fragments *f, fmo_part *parts, int count, fmo_error *err);
 
 /* ---- mix.c ---- */
 

@@ -93,6 +93,7 @@ static fmo_status run_chunk(fmo_fragments *f, const task *tasks, int count, fmo_
      * E' are off by the gradient. */
     CHECKGOTO(fmo_parts_solve(f, c.part, count, f->o.scf.energy_convergence,
                               GRADIENT * f->o.scf.gradient_convergence, err));
+    CHECKGOTO(fmo_parts_refine(f, c.part, count, err));
     for (int k = 0; k < count; k++) CHECKGOTO(end_pair(f, &c, k, err));
 done:
     for (int k = 0; k < count; k++) {
@@ -196,7 +197,8 @@ fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
             p->i = i;
             p->j = j;
             p->distance = f->distance[i * s->fragment_num + j];
-            p->is_scf = p->distance < s->es_dimers_from || bonded(s, i, j);
+            p->is_bonded = bonded(s, i, j);
+            p->is_scf = p->distance < s->es_dimers_from || p->is_bonded;
             if (!p->is_scf) {
                 r->es_pairs++;
                 continue;

@@ -21,6 +21,7 @@ void fmo_part_destroy(fmo_part *part)
     free(part->core);
     free(part->overlap);
     free(part->projector);
+    free(part->lift);
     free(part->field);
     free(part->coulomb);
     free(part->density);

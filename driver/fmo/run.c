@@ -223,6 +223,7 @@ fmo_status fmo_fragment_run(const fmo_fragment_system *system, const fmo_basis_s
     CHECKGOTO(fmo_fragment_each(&f, system->fragment_num, make_monomer, NULL, err));
     f.result->setup_seconds = driver_seconds() - start;
     CHECKGOTO(fmo_fragment_converge(&f, err));
+    CHECKGOTO(fmo_parts_refine(&f, f.monomer, system->fragment_num, err));
     CHECKGOTO(collect_monomers(&f, err));
     const double pairs = driver_seconds();
     CHECKGOTO(fmo_fragment_pairs(&f, err));

@@ -5,6 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Tr D P = 2 sum_ik (sqrt(B) <chi_k|i>)^2 over occupied orbitals i: squares of small numbers, where
+ * elements of D and P would leave the difference of large ones. */
+static double lifted_energy(const fmo_part *part, const fmo_scf_result *r)
+{
+    const size_t n = (size_t)part->nao;
+    double sum = 0.0;
+    for (int k = 0; k < part->lifted; k++)
+        for (int i = 0; i < r->occupied_num; i++) {
+            double in = 0.0;
+            for (size_t a = 0; a < n; a++)
+                in += part->lift[(size_t)k * n + a] * r->coefficient[(size_t)i * n + a];
+            sum += 2.0 * in * in;
+        }
+    return sum;
+}
+
 /* What a finished SCF leaves in its part; the result is not kept. */
 static void finished(size_t k, fmo_scf_job *job, void *user)
 {
@@ -15,6 +31,7 @@ static void finished(size_t k, fmo_scf_job *job, void *user)
         memcpy(part->density, r->density, size * sizeof *part->density);
         part->field_energy = r->field_energy;
         part->energy = r->energy - r->field_energy;
+        part->projector_energy = lifted_energy(part, r);
         part->homo = r->homo;
         part->lumo = r->lumo;
         part->cycles = r->cycles;
@@ -66,4 +83,28 @@ fmo_status fmo_parts_solve(const fmo_fragments *f, fmo_part *parts, int count,
         }
     free(jobs);
     return status;
+}
+
+/* E' = E_nuc + Tr D H + 1/2 Tr D G + Tr D P */
+static fmo_status refine_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
+{
+    fmo_part *part = &((fmo_part *)user)[k];
+    const size_t n = (size_t)part->nao;
+    (void)f, (void)threads;
+    if (!part->projector) return FMO_OK;
+    double *const J = malloc(2 * n * n * sizeof *J), *const K = J + n * n;
+    if (!J) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for J and K of a fragment");
+    const fmo_status status = fmo_fock_build(part->plan, part->density, J, K, err);
+    if (status == FMO_OK)
+        part->energy =
+            part->nuclear_repulsion + fmo_trace(n, part->density, part->core) +
+            0.5 * (fmo_trace(n, part->density, J) - 0.5 * fmo_trace(n, part->density, K)) +
+            part->projector_energy;
+    free(J);
+    return status;
+}
+
+fmo_status fmo_parts_refine(fmo_fragments *f, fmo_part *parts, int count, fmo_error *err)
+{
+    return fmo_fragment_each(f, count, refine_one, parts, err);
 }

@@ -45,7 +45,7 @@ typedef struct counts {
     int32_t iteration, converged;
 } counts;
 
-enum { ENERGIES = 4 };
+enum { ENERGIES = 5 };
 
 static size_t size_of(const fmo_fragments *f)
 {
@@ -65,7 +65,8 @@ fmo_status fmo_state_write(const fmo_fragments *f, int iteration, int converged,
     memcpy(bytes, &c, sizeof c);
     for (int k = 0; k < f->system->fragment_num; k++) {
         const fmo_part *m = &f->monomer[k];
-        const double energies[ENERGIES] = {m->energy, m->field_energy, m->homo, m->lumo};
+        const double energies[ENERGIES] = {m->energy, m->field_energy, m->homo, m->lumo,
+                                           m->projector_energy};
         const size_t matrix = (size_t)m->nao * (size_t)m->nao * sizeof *m->density;
         memcpy(at, energies, sizeof energies);
         memcpy(at + sizeof energies, m->density, matrix);
@@ -120,6 +121,7 @@ fmo_status fmo_state_read(fmo_fragments *f, int *iteration, int *converged, fmo_
         m->field_energy = energies[1];
         m->homo = energies[2];
         m->lumo = energies[3];
+        m->projector_energy = energies[4];
         for (size_t i = 0; i < matrix / sizeof *m->density && status == FMO_OK; i++)
             if (!isfinite(m->density[i]))
                 status = fmo_error_set(err, FMO_ERR_INPUT,

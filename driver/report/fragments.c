@@ -8,7 +8,8 @@
 
 static const double kcal_per_mol = 627.5094740631; /* of a hartree, CODATA 2018 */
 
-/* Pairs that lines are printed for, the strongest; JSON and the result file have all. */
+/* Pairs that lines are printed for, the strongest without a cut bond; JSON and the result file have
+ * all. */
 enum { PAIRS_SHOWN = 20 };
 
 void driver_report_system(const driver_options *options, const fmo_fragment_system *s,
@@ -61,13 +62,13 @@ static void print_monomers(const driver_fragments *run, FILE *stream)
     }
 }
 
-/* The pair with the strongest energy among those not shown yet; -1: none. */
+/* The pair with the strongest energy among those not shown yet, without a cut bond; -1: none. */
 static int strongest(const fmo_fragment_result *r, double below, int after)
 {
     int found = -1;
     for (int k = 0; k < r->pair_num; k++) {
         const double size = fabs(r->pair[k].total);
-        if (size > below || (size == below && k <= after)) continue;
+        if (r->pair[k].is_bonded || size > below || (size == below && k <= after)) continue;
         if (found < 0 || size > fabs(r->pair[found].total)) found = k;
     }
     return found;
@@ -75,6 +76,8 @@ static int strongest(const fmo_fragment_result *r, double below, int after)
 
 static void print_pairs(const fmo_fragment_result *r, FILE *stream)
 {
+    int bonded = 0;
+    for (int k = 0; k < r->pair_num; k++) bonded += r->pair[k].is_bonded;
     if (!r->pair_num) return;
     fprintf(stream, "\n  %11s %9s %5s %16s %12s %16s %14s\n", "pair", "distance", "kind",
             "internal hartree", "Tr(dD U)", "energy hartree", "kcal/mol");
@@ -88,9 +91,11 @@ static void print_pairs(const fmo_fragment_result *r, FILE *stream)
                 p->distance, p->is_scf ? "SCF" : "ES", p->internal, p->transfer, p->total,
                 kcal_per_mol * p->total);
     }
-    if (r->pair_num > PAIRS_SHOWN)
-        fprintf(stream, "  %d of %d pairs, the strongest; --profile=json and --output have all\n",
-                PAIRS_SHOWN, r->pair_num);
+    if (r->pair_num - bonded > PAIRS_SHOWN || bonded)
+        fprintf(stream,
+                "  the strongest of %d pairs without a cut bond (%d have one); --profile=json and "
+                "--output have all\n",
+                r->pair_num - bonded, bonded);
 }
 
 void driver_report_fragments(const driver_options *options, const driver_fragments *run,
@@ -158,8 +163,8 @@ static json_t *pairs_json(const fmo_fragment_result *r)
     for (int k = 0; array && k < r->pair_num; k++) {
         const fmo_fragment_pair *p = &r->pair[k];
         json_t *entry =
-            json_pack("{s:[i, i], s:s, s:o, s:o, s:o, s:o}", "pair", p->i + 1, p->j + 1, "kind",
-                      p->is_scf ? "scf" : "es", "distance", driver_json_number(p->distance),
+            json_pack("{s:[i, i], s:s, s:b, s:o, s:o, s:o, s:o}", "pair", p->i + 1, p->j + 1,
+                      "kind", p->is_scf ? "scf" : "es", "distance", driver_json_number(p->distance),
                       "internal", driver_json_number(p->internal), "transfer",
                       driver_json_number(p->transfer), "energy", driver_json_number(p->total));
         if (json_array_append_new(array, entry) != 0) {
