@@ -472,6 +472,9 @@ int main(int argc, char **argv)
     const bool first = driver_ranks_number() == 0; /* says what all ranks would say */
 
     reserve_standard_streams();
+    /* What is written at once goes out at once, and a full disk is noticed by flush_stdout(). */
+    static char out[1 << 16];
+    if (!isatty(STDOUT_FILENO)) setvbuf(stdout, out, _IOFBF, sizeof out);
     driver_interrupt_init();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is a write error with a message */

@@ -232,13 +232,19 @@ fmo_basis *fmo_basis_unpack(const void *bytes)
     return b;
 }
 
-/* "4 s and 2 p", for messages. */
+/* "4 s and 2 p", for messages: the kinds that there are. */
 static const char *shells_text(const fmo_basis *b, char *text, size_t size)
 {
     size_t at = 0;
-    for (int l = 0; l < FMO_SHELL_KIND_COUNT && at < size; l++)
-        at += (size_t)snprintf(text + at, size - at, "%s%d %c", before_kind(l, " and "),
-                               b->shell_num_l[l], fmo_shell_letter(l));
+    int left = 0;
+    for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++) left += b->shell_num_l[l] > 0;
+    for (int l = 0; l < FMO_SHELL_KIND_COUNT && at < size; l++) {
+        if (!b->shell_num_l[l]) continue;
+        const char *const before = at == 0 ? "" : left == 1 ? " and " : ", ";
+        at += (size_t)snprintf(text + at, size - at, "%s%d %c", before, b->shell_num_l[l],
+                               fmo_shell_letter(l));
+        left--;
+    }
     return text;
 }
 
@@ -268,9 +274,9 @@ static fmo_status fill_shells(const fmo_basis_input *in, fmo_basis *b, int *posi
     if (aos != in->ao_num)
         return fmo_error_set(err, FMO_ERR_INPUT, "ao/num = %d: the %s shells have %d%s functions",
                              in->ao_num, shells_text(b, text, sizeof text), aos,
-                             ao == aos && !in->cartesian ? ""
-                             : in->cartesian             ? " Cartesian"
-                                                         : " spherical");
+                             b->shell_num_l[FMO_ANG_MOM_MAX] == 0 ? ""
+                             : in->cartesian                      ? " Cartesian"
+                                                                  : " spherical");
     return FMO_OK;
 }
 

@@ -27,8 +27,8 @@ static fmo_basis *grid(int nx, int ny, int nz, double step, double exponent)
         nucleus[k] = shell[k] = k;
         zero[k] = 0;
     }
-    const fmo_basis_input in = {n,     charge, coord, n, nucleus, zero, n,
-                                shell, alpha,  one,   n, shell,   zero, one, 0};
+    const fmo_basis_input in = {n,     charge, coord, n,     nucleus, zero, n, shell,
+                                alpha, one,    n,     shell, zero,    one,  0};
     fmo_basis_create(&in, &basis, &err);
     CHECK(basis != NULL, "%s", err.message);
     return basis;

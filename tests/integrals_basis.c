@@ -113,9 +113,9 @@ static void check_refusals(void)
     BAD_INPUT(m.nucleus[2] = -1, "basis/nucleus_index[2] = -1: expected 0 to 1");
     BAD_INPUT(m.ang_mom[1] = 3, "basis/shell_ang_mom[1] = 3 (f): this build supports s, p and d");
     BAD_INPUT(m.ang_mom[1] = 2,
-              "ao/num = 8: the 1 s, 2 p and 1 d shells have 12 spherical functions");
+              "ao/num = 8: the 2 s, 1 p and 1 d shells have 10 spherical functions");
     BAD_INPUT((m.ang_mom[1] = 2, m.in.cartesian = 1),
-              "ao/num = 8: the 1 s, 2 p and 1 d shells have 13 Cartesian functions");
+              "ao/num = 8: the 2 s, 1 p and 1 d shells have 11 Cartesian functions");
     BAD_INPUT(m.ang_mom[1] = 7, "basis/shell_ang_mom[1] = 7 (k)");
     BAD_INPUT(m.ang_mom[3] = 8, "basis/shell_ang_mom[3] = 8: expected 0 (s), 1 (p) or 2 (d)");
     BAD_INPUT(m.ang_mom[3] = -1, "basis/shell_ang_mom[3] = -1: expected 0 (s), 1 (p) or 2 (d)");

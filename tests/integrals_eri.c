@@ -56,8 +56,8 @@ static fmo_basis *basis_of(const test_shell *s)
             factor[aos] = 1.0;
         }
     }
-    fmo_basis_input in = {4,          charge, coord, 4,   nucleus,  l,       prims,
-                          prim_shell, a,      c,     aos, ao_shell, ao_comp, factor,  1};
+    fmo_basis_input in = {4, charge, coord, 4,        nucleus, l,      prims, prim_shell,
+                          a, c,      aos,   ao_shell, ao_comp, factor, 1};
     fmo_basis *basis = NULL;
     fmo_error err = {FMO_OK, ""};
     fmo_basis_create(&in, &basis, &err);

@@ -206,6 +206,7 @@ static void check_system(const char *name, const test_system *s)
 static void random_shells(test_system *s, int atoms, int kinds, int depth, double box)
 {
     memset(s, 0, sizeof *s);
+    s->cartesian = 1;
     for (int a = 0; a < atoms; a++) {
         system_add_atom(s, box * check_random(&seed), box * check_random(&seed),
                         box * check_random(&seed));
@@ -234,13 +235,13 @@ static void check_random_systems(void)
     random_shells(&s, 1, 2, 6, 3.0);
     check_system("one atom", &s);
     for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++) {
-        memset(&s, 0, sizeof s);
+        memset(&s, 0, sizeof s), s.cartesian = 1;
         system_add_atom(&s, 0.1, 0.2, 0.3);
         system_add_shell(&s, l, 1, &seed);
         check_system("one shell", &s);
     }
 
-    memset(&s, 0, sizeof s); /* far apart: underflow */
+    memset(&s, 0, sizeof s), s.cartesian = 1; /* far apart: underflow */
     for (int a = 0; a < 3; a++) {
         system_add_atom(&s, 15.0 * a * a, 0.0, -20.0 * a);
         for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++) system_add_shell(&s, l, 2, &seed);
@@ -254,7 +255,7 @@ static void check_tight(void)
 {
     static test_system s;
     for (int order = 0; order < 2; order++) {
-        memset(&s, 0, sizeof s);
+        memset(&s, 0, sizeof s), s.cartesian = 1;
         for (int a = 0; a < 2; a++) {
             const double exponent = a == order ? 0.08 : 3e4;
             system_add_atom(&s, 0.3 + 1.7 * a, -0.4 * a, 2.1 * a);
@@ -273,7 +274,7 @@ static void check_tight(void)
 static void check_shared_exponents(void)
 {
     static test_system s;
-    memset(&s, 0, sizeof s);
+    memset(&s, 0, sizeof s), s.cartesian = 1;
     for (int a = 0; a < 2; a++) {
         system_add_atom(&s, 0.0, 1.1 * a, 1.7 * a);
         s.charge[a] = 3.0 + a;
@@ -284,7 +285,7 @@ static void check_shared_exponents(void)
         s.exponent[s.prims - 2] = s.exponent[s.prims - 5];
     }
     check_system("shared exponents", &s);
-    memset(&s, 0, sizeof s);
+    memset(&s, 0, sizeof s), s.cartesian = 1;
     for (int a = 0; a < 2; a++) {
         system_add_atom(&s, 0.0, 0.4 * a, 0.9 * a);
         for (int k = 0; k < (a ? 2 : 30); k++)
@@ -300,7 +301,7 @@ static void check_left_out(void)
     static test_system s;
     int zeros = 0, others = 0;
     for (double distance = 0.5; distance < 80.0; distance *= 1.25) {
-        memset(&s, 0, sizeof s);
+        memset(&s, 0, sizeof s), s.cartesian = 1;
         for (int a = 0; a < 2; a++) {
             system_add_atom(&s, distance * a, 0.3 * distance * a, -0.2 * distance * a);
             for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++) system_add_shell(&s, l, 2, &seed);
@@ -354,7 +355,7 @@ static void check_many_charges(void)
     enum { MANY = 40000 };
     static test_system s;
     double *const charge = malloc(4 * MANY * sizeof *charge), *const coord = charge + MANY;
-    memset(&s, 0, sizeof s);
+    memset(&s, 0, sizeof s), s.cartesian = 1;
     system_add_atom(&s, 0.1, 0.2, 0.3);
     system_add_shell(&s, FMO_ANG_MOM_MAX, 1, &seed);
     for (int c = 0; c < MANY; c++) {
@@ -432,7 +433,7 @@ static void check_between(void)
 static void check_zeros(void)
 {
     static test_system s;
-    memset(&s, 0, sizeof s);
+    memset(&s, 0, sizeof s), s.cartesian = 1;
     for (int a = 0; a < 3; a++) {
         system_add_atom(&s, 0.7, -0.1, a == 2 ? 2.0 : 0.3); /* two of them coincide */
         s.charge[a] = a + 1;

@@ -206,7 +206,7 @@ class ScfReport(driver_cli.Case):
             result = run(LARGE, "--mode", "cpu", "--profile=json", *line)
             self.assertRuns(result)
             self.assertEqual(json.loads(result.out)["builds"][0]["integrals"], kept, line)
-        self.assertRegex(run("--help").out, r"\[direct;\s+--scf\s+auto,\s+in\s+mode\s+fused\s+direct\]")
+        self.assertRegex(run("--help").out, r"\[direct;\s+--scf,\s+--fmo\s+auto,\s+in\s+mode\s+fused\s+direct\]")
 
     def test_geometry(self):
         result = run(WATER, "--scf", "--basis", "STO-3G", "--mode", "cpu")

@@ -118,9 +118,9 @@ static inline void system_shuffle_functions(test_system *s, unsigned long long *
 
 static inline fmo_basis_input system_input(const test_system *s)
 {
-    const fmo_basis_input in = {s->nuclei,       s->charge,      s->coord, s->shells,
-                                s->nucleus,      s->ang_mom,     s->prims, s->prim_shell,
-                                s->exponent,     s->coefficient, s->aos,   s->ao_shell,
+    const fmo_basis_input in = {s->nuclei,       s->charge,      s->coord,    s->shells,
+                                s->nucleus,      s->ang_mom,     s->prims,    s->prim_shell,
+                                s->exponent,     s->coefficient, s->aos,      s->ao_shell,
                                 s->ao_component, s->ao_factor,   s->cartesian};
     return in;
 }

@@ -177,6 +177,7 @@ static void measure_accumulation(bench_run *run, fock_case *c)
     fmo_fock_plan_destroy(plan);
     if (failed(run, c, status, &err)) return;
     for (int k = 0; k < FMO_ERI_CLASS_COUNT; k++) {
+        if (profile.classes[k].quartets == 0) continue; /* d shells, of those without */
         with += profile.classes[k].seconds;
         without += profile.classes[k].compute_seconds;
     }

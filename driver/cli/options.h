@@ -46,17 +46,17 @@ typedef struct driver_options {
     const char *basis;           /**< name or file of a basis set, for .xyz files, or NULL */
     fmo_functions functions;     /**< of its shells above p */
     bool charge_given;
-    int charge;            /**< of the molecule, e */
-    int multiplicity;      /**< 2 S + 1 */
-    const char *molden;    /**< file for the orbitals or NULL */
-    bool fragments;        /**< FMO2 of systems of fragments */
+    int charge;                            /**< of the molecule, e */
+    int multiplicity;                      /**< 2 S + 1 */
+    const char *molden;                    /**< file for the orbitals or NULL */
+    bool fragments;                        /**< FMO2 of systems of fragments */
     fmo_fragment_options fragment_options; /**< of it; its `scf` is filled in from the above */
     bool exact_field;                      /**< leave out approximations of far fields */
     bool densities;                        /**< of the monomers into --output, too */
     bool resume;                           /**< go on from the state file */
     bool convergence_given;                /**< fragments have a default of their own */
     bool gradient_given;                   /**< the same */
-    char *const *datasets; /**< [dataset_num] paths, in argv */
+    char *const *datasets;                 /**< [dataset_num] paths, in argv */
     int dataset_num;
 } driver_options;
 

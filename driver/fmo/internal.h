@@ -26,11 +26,11 @@ typedef struct fmo_part {
     double *projector; /* P; NULL without cut bonds */
     int lifted;        /* orbitals in P, and sqrt(B) S chi of each: [lifted][nao] */
     double *lift;
-    double *field;     /* U */
-    double *coulomb;   /* monomers: the sum of V^K that are not point charges */
+    double *field;   /* U */
+    double *coulomb; /* monomers: the sum of V^K that are not point charges */
     double *density;
-    double energy;       /* E': without Tr D U */
-    double field_energy; /* Tr D U */
+    double energy;           /* E': without Tr D U */
+    double field_energy;     /* Tr D U */
     double projector_energy; /* Tr D P, from orbitals */
     double homo, lumo;
     int cycles;

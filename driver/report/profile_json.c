@@ -43,6 +43,7 @@ static json_t *classes_of(const fmo_fock_profile *profile)
 {
     json_t *classes = json_array();
     for (int c = 0; c < FMO_ERI_CLASS_COUNT && driver_profile_has_classes(profile); c++) {
+        if (!driver_profile_has_class(profile, c)) continue;
         const fmo_class_profile *row = &profile->classes[c];
         json_t *entry = json_pack(
             "{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",

@@ -81,6 +81,7 @@ static fmo_class_profile sum_classes(const fmo_fock_profile *profile)
 {
     fmo_class_profile sum = {.compute_seconds = NAN};
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        if (!driver_profile_has_class(profile, c)) continue;
         sum.quartets += profile->classes[c].quartets;
         sum.quartets_skipped += profile->classes[c].quartets_skipped;
         sum.prim_quartets += profile->classes[c].prim_quartets;
@@ -96,8 +97,9 @@ static void print_classes(const driver_result *result, FILE *stream)
     fprintf(stream, "\n  %-6s %15s %15s %17s %12s %8s\n", "class", "quartets", "skipped",
             "primitive", "seconds", "share %");
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
-        print_class(stream, fmo_eri_class_name((fmo_eri_class)c), &profile->classes[c],
-                    profile->seconds);
+        if (driver_profile_has_class(profile, c))
+            print_class(stream, fmo_eri_class_name((fmo_eri_class)c), &profile->classes[c],
+                        profile->seconds);
     if (!isnan(total.seconds)) {
         /* What no class owns: bounds, sums over threads, mirroring. */
         double other = fmax(0.0, profile->seconds - total.seconds);
@@ -147,6 +149,7 @@ static void print_accumulation(const fmo_fock_profile *profile, FILE *stream)
     fmo_class_profile total = sum_classes(profile);
     total.compute_seconds = 0.0;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        if (!driver_profile_has_class(profile, c)) continue;
         total.compute_seconds += profile->classes[c].compute_seconds;
         total.adds += profile->classes[c].adds;
         total.adds_issued += profile->classes[c].adds_issued;
@@ -155,6 +158,7 @@ static void print_accumulation(const fmo_fock_profile *profile, FILE *stream)
     fprintf(stream, "\n  %-6s %12s %12s %8s %15s %15s\n", "class", "compute s", "accumulate s",
             "share %", "adds", "issued");
     for (int c = 0; c <= FMO_ERI_CLASS_COUNT; c++) {
+        if (c < FMO_ERI_CLASS_COUNT && !driver_profile_has_class(profile, c)) continue;
         const fmo_class_profile *row = c < FMO_ERI_CLASS_COUNT ? &profile->classes[c] : &total;
         const double accumulation = row->seconds - row->compute_seconds;
         fprintf(stream, "  %-6s %12.6f %12.6f %8.1f %15" PRId64 " %15" PRId64 "\n",

@@ -1,5 +1,6 @@
 /* Numbers of a result. */
 #include "driver/run/result.h"
+#include "integrals/tables.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,6 +40,12 @@ bool driver_profile_has_classes(const fmo_fock_profile *profile)
         if (profile->classes[c].quartets > 0 || profile->classes[c].quartets_skipped > 0)
             return true;
     return false;
+}
+
+bool driver_profile_has_class(const fmo_fock_profile *profile, int eri_class)
+{
+    const fmo_class_profile *row = &profile->classes[eri_class];
+    return eri_class < FMO_ERI_GPU_COUNT || row->quartets > 0 || row->quartets_skipped > 0;
 }
 
 void driver_result_free(driver_result *result)

@@ -44,6 +44,9 @@ bool driver_mode_reduces(fmo_mode mode);
 
 /** Whether the mode went class by class (reference does not). */
 bool driver_profile_has_classes(const fmo_fock_profile *profile);
+/** Whether a class is one to report: those of s and p shells always, others where the molecule has
+ *  quartets of them. */
+bool driver_profile_has_class(const fmo_fock_profile *profile, int eri_class);
 
 void driver_result_free(driver_result *result);
 
