@@ -1,7 +1,10 @@
 # Basis, Boys function, ERI classes one by one and in vector lanes, far quartets, one-electron integrals, headers.
 fmo_test(integrals_basis STATIC SOURCES integrals_basis.c LABELS unit)
 fmo_test(integrals_boys STATIC SOURCES integrals_boys.c LABELS unit)
-fmo_test(integrals_eri STATIC SOURCES integrals_eri.c LABELS unit TIMEOUT 1200)
+fmo_test(integrals_eri STATIC SOURCES integrals_eri.c LABELS unit)
+if(FMO_SANITIZE)
+    set_tests_properties(integrals_eri PROPERTIES ENVIRONMENT FMO_TEST_SMALL=1 TIMEOUT 1800)
+endif()
 fmo_test(integrals_rule STATIC SOURCES integrals_rule.c LABELS unit)
 fmo_test(integrals_sp_pairs STATIC SOURCES integrals_sp_pairs.c LABELS unit)
 fmo_test(integrals_far STATIC SOURCES integrals_far.c LABELS unit)
