@@ -693,9 +693,9 @@ class Scf(Case):
         mf.max_cycle, mf.field = None, np.triu(np.ones((13, 13)))
         self.assertRaisesRegex(fmo.Error, "field.*symmetric", mf.kernel)
         self.assertRaisesRegex(TypeError, "unknown option", fmo.RHF, water, thread=1)
-        for kind, reason in (("third row", "unpaired"), ("d shells", "d shells")):
+        for kind, reason in (("third row", "unpaired"), ("f shells", "f shells")):
             mol = gto.M(**MOLECULES["third row"], verbose=0) if kind == "third row" else \
-                gto.M(atom=WATER, basis="cc-pvdz", verbose=0)
+                gto.M(atom=WATER, basis="cc-pvtz", verbose=0)
             self.assertRaisesRegex(fmo.Error, reason, fmo.RHF, mol)
         self.assertRaisesRegex(ValueError, "fields: 1 for 2 molecules", fmo.rhf_batch, [water, water],
                                fields=[None])
@@ -718,7 +718,7 @@ class Scf(Case):
 
     def test_batch(self):
         mols = [gto.M(**MOLECULES[name], verbose=0) for name in (*self.CLOSED, "third row", *self.CLOSED)]
-        mols.insert(3, gto.M(atom=WATER, basis="cc-pvdz", verbose=0))
+        mols.insert(3, gto.M(atom=WATER, basis="cc-pvtz", verbose=0))
         heard = []
         for threads in (1, 2):
             heard.clear()
@@ -728,7 +728,7 @@ class Scf(Case):
                 self.assertIs(mf.mol, mol)
                 if k in (3, len(self.CLOSED) + 1):
                     self.assertTrue(np.isnan(mf.e_tot) and not mf.converged)
-                    self.assertRegex(str(mf.error), "d shells|unpaired")
+                    self.assertRegex(str(mf.error), "f shells|unpaired")
                     continue
                 self.assertIsNone(mf.error)
                 self.assertIn((k, mf.e_tot), heard)

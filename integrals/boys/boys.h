@@ -12,11 +12,10 @@
 
 /* X(M, T): from this T on F_0..F_M have their asymptotic form. Orders that no class has are
  * harmless. */
-#define FMO_BOYS_FAR_TABLE(X)                                                                   \
-    X(0, 32)                                                                                    \
-    X(1, 36)                                                                                    \
-    X(2, 40) X(3, 43) X(4, 45) X(5, 48) X(6, 51) X(7, 53) X(8, 55) X(9, 57) X(10, 59) X(11, 61) \
-        X(12, 63)
+#define FMO_BOYS_FAR_TABLE(X) FMO_BOYS_FAR_LOW(X) FMO_BOYS_FAR_HIGH(X)
+#define FMO_BOYS_FAR_LOW(X) \
+    X(0, 32) X(1, 36) X(2, 40) X(3, 43) X(4, 45) X(5, 48) X(6, 51) X(7, 53) X(8, 55)
+#define FMO_BOYS_FAR_HIGH(X) X(9, 57) X(10, 59) X(11, 61) X(12, 63)
 
 #define FMO_BOYS_FAR_ROW(order, T) (order) == FMO_ERI_ORDER_MAX ? (T):
 enum {

@@ -185,7 +185,7 @@ FMO_HD void fmo_rule_ket(int la, int lb, int lc, int ld, const fmo_prim_quartet 
 }
 
 /* acc[ab][cd] += sum_p E^ab_p H[p][cd], so many columns at a time. */
-#define FMO_RULE_COLUMNS(kets) ((kets) % 9 == 0 ? 9 : (kets))
+#define FMO_RULE_COLUMNS(kets) ((kets) % 9 == 0 ? 9 : (kets) % 10 == 0 ? 10 : (kets))
 FMO_HD void fmo_rule_bra(int la, int lb, int lc, int ld, const fmo_prim_quartet *z, fmo_real *term,
                          const fmo_real *H, fmo_real *acc)
 {
@@ -204,7 +204,7 @@ FMO_HD void fmo_rule_bra(int la, int lb, int lc, int ld, const fmo_prim_quartet 
                 for (int u = 0; u <= y; u++)
                     for (int t = 0; t <= x; t++) row[num++] = FMO_RULE_HERMITE(N, t, u, v) * kets;
             for (int first = 0; first < kets; first += columns) {
-                fmo_real sum[9];
+                fmo_real sum[10];
                 FMO_RULE_UNROLL
                 for (int c = 0; c < columns; c++) sum[c] = acc[first + c];
                 for (int k = 0; k < terms; k++) {

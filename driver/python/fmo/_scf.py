@@ -203,7 +203,7 @@ def _run(rhfs: list, prepared: list, options: ScfOptions, callback) -> None:
 class RHF:  # pylint: disable=too-many-instance-attributes
     """Closed-shell Hartree-Fock by libfmo, with the attributes of PySCF's scf.RHF.
 
-    mol: PySCF molecule with s and p shells, all electrons paired. Options as of get_jk; integrals is
+    mol: PySCF molecule with s, p and d shells, all electrons paired. Options as of get_jk; integrals is
     "auto" unless given. Set before kernel(), None meaning the library's default: conv_tol (1e-9
     hartree), conv_tol_grad (3e-5), max_cycle (100), level_shift, diis_space, init_guess ("sad",
     "core"), solver, stability ("none", "check", "follow"), field and projector ([nao, nao], added to
