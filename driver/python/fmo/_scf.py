@@ -28,6 +28,7 @@ class ScfOptions(ctypes.Structure):
                 ("energy_convergence", c_double), ("gradient_convergence", c_double),
                 ("level_shift", c_double), ("diis_size", c_int), ("rebuild_cycles", c_int),
                 ("linear_dependence", c_double), ("solver", c_int), ("stability", c_int),
+                ("auto_in_fused", c_int),
                 ("callback", c_void_p), ("user", c_void_p), ("finished", c_void_p)]
 
 
@@ -152,7 +153,7 @@ class _Prepared:
                        "projector": _matrix("projector", rhf.projector, nao)}
         self.repulsion = float(mol.energy_nuc())
         self.electrons = int(mol.nelectron)
-        self.basis = _basis_create(arrays)
+        self.basis = _basis_create(arrays, mol.cart)
 
     def input(self) -> ScfInput:
         """fmo_scf_input"""
