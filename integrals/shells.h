@@ -27,15 +27,17 @@ extern "C" {
 #define FMO_PAIR_ROW_DD DD, dd, 2, 2, NONE
 
 /* Pairs whose classes have arithmetic of their own (eri/eri_psss.h and so on) and kernels for the
- * GPU; and those above, whose classes follow one rule (eri/eri_rule.h), on the CPU. */
+ * GPU. */
 #define FMO_PAIR_GPU_TABLE(X)        \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_SS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_PS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_PP)
+/* Those above, whose classes follow one rule (eri/eri_rule.h), on the CPU. */
 #define FMO_PAIR_RULE_TABLE(X)       \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DP) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DD)
+/* All pairs. */
 #define FMO_PAIR_TABLE(X)    FMO_PAIR_GPU_TABLE(X) FMO_PAIR_RULE_TABLE(X)
 #define FMO_PAIR_ROW(X, ...) X(__VA_ARGS__)
 
@@ -53,15 +55,17 @@ extern "C" {
     FMO_PAIR_KETS_DP(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_DD)
 
 /* X(enumerator, name, l_i, l_j, l_k, l_l, bra pair class, ket pair class) for every class, bra
- * after bra in the order of the pairs; names are OpenFMO's. */
+ * after bra in the order of the pairs; names are OpenFMO's. First those of the GPU's pairs. */
 #define FMO_ERI_GPU_TABLE(X)             \
     FMO_PAIR_KETS_SS(X, FMO_PAIR_ROW_SS) \
     FMO_PAIR_KETS_PS(X, FMO_PAIR_ROW_PS) \
     FMO_PAIR_KETS_PP(X, FMO_PAIR_ROW_PP)
+/* Classes with a bra of the rule. */
 #define FMO_ERI_RULE_TABLE(X)            \
     FMO_PAIR_KETS_DS(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_KETS_DP(X, FMO_PAIR_ROW_DP) \
     FMO_PAIR_KETS_DD(X, FMO_PAIR_ROW_DD)
+/* All classes. */
 #define FMO_ERI_CLASS_TABLE(X) FMO_ERI_GPU_TABLE(X) FMO_ERI_RULE_TABLE(X)
 #define FMO_ERI_ROW(X, ...)    FMO_ERI_FIELDS(X, __VA_ARGS__)
 #define FMO_ERI_FIELDS(X, B, b, li, lj, bp, K, k, lk, ll, kp) \

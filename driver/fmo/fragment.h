@@ -50,7 +50,8 @@ FMO_API void fmo_fragment_options_init(fmo_fragment_options *options);
 
 /** Two fragments, i < j. Energies in hartree. */
 typedef struct fmo_fragment_pair {
-    int i, j;
+    int i;           /**< the first fragment, from 0 */
+    int j;           /**< the second */
     int is_scf;      /**< 1: an SCF of the pair; 0: electrostatics of its monomers */
     int cycles;      /**< Fock builds */
     int is_bonded;   /**< 1: a cut bond joins them, which is part of their energy */
@@ -62,38 +63,43 @@ typedef struct fmo_fragment_pair {
 
 /** A fragment in the field of the others. */
 typedef struct fmo_fragment_monomer {
-    int nao; /**< functions, those of attached ghosts included */
-    int electron_num;
+    int nao;             /**< functions, those of attached ghosts included */
+    int electron_num;    /**< of the fragment */
     double energy;       /**< E'_I, without the field, hartree */
     double field_energy; /**< Tr D^I U^I, hartree */
-    double homo, lumo;   /**< hartree */
+    double homo;         /**< highest occupied orbital, hartree */
+    double lumo;         /**< lowest empty one, hartree */
     double *density;     /**< [nao][nao] */
     int atom_num;        /**< nuclei, ghosts included */
     int *atom;           /**< [atom_num] their numbers in the system, ascending */
 } fmo_fragment_monomer;
 
+/** What came of a system. */
 typedef struct fmo_fragment_result {
-    int fragment_num, atom_num;
+    int fragment_num;              /**< fragments */
+    int atom_num;                  /**< atoms of the system */
     int nao;                       /**< functions of the whole system */
     int electron_num;              /**< of the whole system */
     fmo_fragment_monomer *monomer; /**< [fragment_num] */
     int pair_num;                  /**< fragment_num (fragment_num - 1) / 2 */
     fmo_fragment_pair *pair;       /**< [pair_num], (0, 1), (0, 2), (1, 2), (0, 3), ... */
-    int scf_pairs, es_pairs;
-    int iterations;            /**< of the monomers */
-    int resumed;               /**< of them, from the state file */
-    double energy_change;      /**< of the last, hartree */
-    double energy1;            /**< FMO1: sum of E'_I, hartree */
-    double energy2;            /**< FMO2, hartree */
-    double *charge1, *charge2; /**< [atom_num] Mulliken charges of monomers, and with pairs, e */
-    fmo_mode mode;             /**< what auto became */
-    char mode_reason[160];     /**< why, or "" */
-    int threads;
-    double seconds;       /**< all */
-    double setup_seconds; /**< of it: bases, plans, one-electron matrices, guess */
-    double field_seconds; /**< the monomers' fields */
-    double scf_seconds;   /**< the monomers' SCFs */
-    double pair_seconds;  /**< pairs */
+    int scf_pairs;                 /**< pairs with an SCF of their own */
+    int es_pairs;                  /**< electrostatic ones */
+    int iterations;                /**< of the monomers */
+    int resumed;                   /**< of them, from the state file */
+    double energy_change;          /**< of the last, hartree */
+    double energy1;                /**< FMO1: sum of E'_I, hartree */
+    double energy2;                /**< FMO2, hartree */
+    double *charge1;               /**< [atom_num] Mulliken charges of monomers, e */
+    double *charge2;               /**< [atom_num] the same with pairs, e */
+    fmo_mode mode;                 /**< what auto became */
+    char mode_reason[160];         /**< why, or "" */
+    int threads;                   /**< CPU threads used */
+    double seconds;                /**< all */
+    double setup_seconds;          /**< of it: bases, plans, one-electron matrices, guess */
+    double field_seconds;          /**< the monomers' fields */
+    double scf_seconds;            /**< the monomers' SCFs */
+    double pair_seconds;           /**< pairs */
 } fmo_fragment_result;
 
 /** Compute a system of fragments.

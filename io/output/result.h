@@ -31,7 +31,7 @@ FMO_API fmo_status fmo_result_write(const char *path, const fmo_dataset *dataset
 
 /** One array of a result of fragments: a dataset of group /fmo. */
 typedef struct fmo_result_array {
-    const char *name;
+    const char *name;   /**< of the dataset */
     const char *units;  /**< attribute; NULL: none */
     int rank;           /**< 0: one number, 1 or 2 */
     size_t size[2];     /**< [rank] */
@@ -50,16 +50,18 @@ FMO_API fmo_status fmo_result_write_arrays(const char *path, const char *input, 
 
 /** What became of one molecule of many; arrays that are NULL are left out. */
 typedef struct fmo_molecule_result {
-    const char *input;             /**< path of the file it came from; not NULL */
-    int frame;                     /**< which of several in that file, from 1; 0: the only one */
-    const char *status;            /**< one line: "converged in 9 cycles", or why not; not NULL */
-    int converged;                 /**< 1 or 0 */
-    int cycles;                    /**< Fock builds */
-    double energy;                 /**< hartree; NaN without */
-    int nao, mo_num, occupied_num; /**< functions, orbitals, doubly occupied ones; 0 without */
-    const double *orbital_energy;  /**< [mo_num] hartree */
-    const double *coefficient;     /**< [mo_num][nao] */
-    const double *density;         /**< [nao][nao] */
+    const char *input;            /**< path of the file it came from; not NULL */
+    int frame;                    /**< which of several in that file, from 1; 0: the only one */
+    const char *status;           /**< one line: "converged in 9 cycles", or why not; not NULL */
+    int converged;                /**< 1 or 0 */
+    int cycles;                   /**< Fock builds */
+    double energy;                /**< hartree; NaN without */
+    int nao;                      /**< functions; 0 without a result */
+    int mo_num;                   /**< orbitals; 0 likewise */
+    int occupied_num;             /**< doubly occupied ones; 0 likewise */
+    const double *orbital_energy; /**< [mo_num] hartree */
+    const double *coefficient;    /**< [mo_num][nao] */
+    const double *density;        /**< [nao][nao] */
 } fmo_molecule_result;
 
 /** A file of many molecules, in memory until it is written: /molecules/0, /molecules/1, ... and
