@@ -176,16 +176,22 @@ static void check_two_fragments(void)
     fmo_fragment_result_destroy(r);
     fmo_fragment_system_destroy(s);
     fmo_basis_set_destroy(set);
-    /* Through a cut bond: glycine's 1 and 2 with 3, 4 as one. */
-    s = read_case("gly4_sto-3g");
-    set = read_basis("sto-3g");
-    for (int a = 0; a < s->atom_num; a++) s->fragment[a] /= 2;
+}
+
+/* As above through a cut bond: ethane's two methyls, and glycine's 1 and 2 with 3, 4 as one. */
+static void check_cut_bond(const char *name)
+{
+    fmo_fragment_system *s = read_case(name);
+    fmo_basis_set *set = read_basis("sto-3g");
+    const int half = s->fragment_num / 2, middle = s->bond_num / 2;
+    for (int a = 0; a < s->atom_num; a++) s->fragment[a] /= half;
     s->fragment_num = 2;
-    s->bond[0] = s->bond[2], s->bond[1] = s->bond[3];
+    s->bond[0] = s->bond[2 * middle], s->bond[1] = s->bond[2 * middle + 1];
     s->bond_num = 1;
-    r = run(s, 0, 0.0);
+    fmo_fragment_result *r = run(s, 0, 0.0);
     const double whole = rhf(s, set);
-    CHECK(fabs(r->energy2 - whole) < 1e-8, "(Gly)4 in two: %.10f, RHF %.10f", r->energy2, whole);
+    CHECK(fabs(r->energy2 - whole) < 1e-8, "%s in two: %.10f, RHF %.10f", name, r->energy2, whole);
+    CHECK(r->pair_num == 1 && r->pair[0].is_bonded, "%s: a bonded pair", name);
     fmo_fragment_result_destroy(r);
     fmo_fragment_system_destroy(s);
     fmo_basis_set_destroy(set);
@@ -375,15 +381,18 @@ int main(int argc, char **argv)
     check_energy("water3_sto-3g", -224.91061241, 5e-7);
     check_energy("water10_sto-3g_point-charges", -749.735854973, 2e-6); /* GAMESS */
     check_energy("water10_sto-3g", -749.74809652, 5e-7);
-    check_energy("gly4_sto-3g", -856.21892652, 5e-7);
+    check_two_fragments();
+    check_cut_bond("ethane_sto-3g");
     if (!getenv("FMO_TEST_SMALL")) {
+        check_energy("gly4_sto-3g", -856.21892652, 5e-7);
         check_energy("gly4_sto-3g_openfmo-defaults", -856.21917020, 5e-7);
         check_energy("water10_sto-3g_exact-esp", -749.74814210, 5e-7);
         check_energy("water008_sto-3g_exact-esp", -599.70745598, 5e-7);
+        check_cut_bond("gly4_sto-3g");
         check_invariance("gly4_sto-3g", 1e-9);
     }
+    check_invariance("ethane_sto-3g", 1e-9);
     check_invariance("water3_sto-3g", 1e-11);
-    check_two_fragments();
     check_brute_force();
     return check_summary();
 }
