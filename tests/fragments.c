@@ -104,9 +104,18 @@ static void renumber(fmo_fragment_system *s)
     for (int b = 0; b < 2 * s->bond_num; b++) s->bond[b] = n - 1 - s->bond[b];
 }
 
-static void check_invariance(const char *name, double convergence)
+/* A case in another basis set than its own. */
+static fmo_fragment_system *read_case_in(const char *name, const char *basis)
 {
     fmo_fragment_system *s = read_case(name);
+    free(s->basis);
+    s->basis = strdup(basis);
+    return s;
+}
+
+static void check_invariance(const char *name, const char *basis, double convergence)
+{
+    fmo_fragment_system *s = read_case_in(name, basis);
     fmo_fragment_result *r[4];
     r[0] = run(s, 1, convergence);
     r[1] = run(s, 3, convergence);
@@ -118,10 +127,10 @@ static void check_invariance(const char *name, double convergence)
     for (int k = 1; k < 4; k++)
         CHECK(fabs(r[k]->energy2 - r[0]->energy2) <= 1e-9 &&
                   fabs(r[k]->energy1 - r[0]->energy1) <= 1e-9,
-              "%s, %s: FMO1 off by %.1e, FMO2 by %.1e", name, what[k],
+              "%s in %s, %s: FMO1 off by %.1e, FMO2 by %.1e", name, basis, what[k],
               r[k]->energy1 - r[0]->energy1, r[k]->energy2 - r[0]->energy2);
-    printf("%s: turned %.1e, renumbered %.1e hartree\n", name, r[2]->energy2 - r[0]->energy2,
-           r[3]->energy2 - r[0]->energy2);
+    printf("%s in %s: turned %.1e, renumbered %.1e hartree\n", name, basis,
+           r[2]->energy2 - r[0]->energy2, r[3]->energy2 - r[0]->energy2);
     for (int k = 0; k < 4; k++) fmo_fragment_result_destroy(r[k]);
     fmo_fragment_system_destroy(s);
 }
@@ -179,10 +188,10 @@ static void check_two_fragments(void)
 }
 
 /* As above through a cut bond: ethane's two methyls, and glycine's 1 and 2 with 3, 4 as one. */
-static void check_cut_bond(const char *name)
+static void check_cut_bond(const char *name, const char *basis)
 {
-    fmo_fragment_system *s = read_case(name);
-    fmo_basis_set *set = read_basis("sto-3g");
+    fmo_fragment_system *s = read_case_in(name, basis);
+    fmo_basis_set *set = read_basis(basis);
     const int half = s->fragment_num / 2, middle = s->bond_num / 2;
     for (int a = 0; a < s->atom_num; a++) s->fragment[a] /= half;
     s->fragment_num = 2;
@@ -193,6 +202,29 @@ static void check_cut_bond(const char *name)
     CHECK(fabs(r->energy2 - whole) < 1e-8, "%s in two: %.10f, RHF %.10f", name, r->energy2, whole);
     CHECK(r->pair_num == 1 && r->pair[0].is_bonded, "%s: a bonded pair", name);
     fmo_fragment_result_destroy(r);
+    fmo_fragment_system_destroy(s);
+    fmo_basis_set_destroy(set);
+}
+
+/* Hybrids of a basis set that nobody published: butane as CH3, CH2-CH2, CH3, turned, and as far
+ * from RHF as with the published ones of 6-31G, 0.0292 hartree: the fragments are small. */
+static void check_three_fragments(const char *basis)
+{
+    fmo_fragment_system *s = read_case_in("butane_6-31gd", basis);
+    fmo_basis_set *set = read_basis(basis);
+    fmo_fragment_result *r = run(s, 0, 1e-9);
+    const double whole = rhf(s, set);
+    CHECK(fabs(r->energy2 - whole) < 0.035, "butane in three, %s: %.10f, RHF %.10f", basis,
+          r->energy2, whole);
+    rotate(s);
+    fmo_fragment_result *turned = run(s, 0, 1e-9);
+    CHECK(fabs(r->energy1 - turned->energy1) < 1e-9 && fabs(r->energy2 - turned->energy2) < 1e-9,
+          "butane in three, %s, turned: FMO1 off by %.1e, FMO2 by %.1e", basis,
+          turned->energy1 - r->energy1, turned->energy2 - r->energy2);
+    printf("butane in three, %s: %.4f from RHF, turned %.1e hartree, %.2f s\n", basis,
+           r->energy2 - whole, turned->energy2 - r->energy2, r->seconds);
+    fmo_fragment_result_destroy(r);
+    fmo_fragment_result_destroy(turned);
     fmo_fragment_system_destroy(s);
     fmo_basis_set_destroy(set);
 }
@@ -363,6 +395,13 @@ static void check_refusals(void)
               h->function_num == 5,
           "%s", err.message);
     fmo_hybrids_destroy(h);
+    /* Spellings as those of basis sets. */
+    CHECK(fmo_hybrids_read(NULL, "6-31g(d,p)", 6, &h, &err) == FMO_OK && h->function_num == 15,
+          "%s", err.message);
+    fmo_hybrids_destroy(h);
+    CHECK(fmo_hybrids_read(NULL, "6-31+G*", 6, &h, &err) == FMO_OK && h->function_num == 19, "%s",
+          err.message);
+    fmo_hybrids_destroy(h);
     CHECK(fmo_hybrids_read(NULL, "6-31G", 7, &h, &err) == FMO_ERR_INPUT && !h &&
               strstr(err.message, "no hybrid orbitals of N in basis set 6-31G"),
           "%s", err.message);
@@ -382,17 +421,22 @@ int main(int argc, char **argv)
     check_energy("water10_sto-3g_point-charges", -749.735854973, 2e-6); /* GAMESS */
     check_energy("water10_sto-3g", -749.74809652, 5e-7);
     check_two_fragments();
-    check_cut_bond("ethane_sto-3g");
+    check_cut_bond("ethane_sto-3g", "sto-3g");
+    check_cut_bond("ethane_sto-3g", "def2-svp");
     if (!getenv("FMO_TEST_SMALL")) {
         check_energy("gly4_sto-3g", -856.21892652, 5e-7);
         check_energy("gly4_sto-3g_openfmo-defaults", -856.21917020, 5e-7);
         check_energy("water10_sto-3g_exact-esp", -749.74814210, 5e-7);
         check_energy("water008_sto-3g_exact-esp", -599.70745598, 5e-7);
-        check_cut_bond("gly4_sto-3g");
-        check_invariance("gly4_sto-3g", 1e-9);
+        check_cut_bond("gly4_sto-3g", "sto-3g");
+        check_invariance("gly4_sto-3g", "sto-3g", 1e-9);
+        check_three_fragments("6-31g(d)");
+        check_three_fragments("cc-pvdz");
         check_brute_force();
     }
-    check_invariance("ethane_sto-3g", 1e-9);
-    check_invariance("water3_sto-3g", 1e-11);
+    check_invariance("ethane_sto-3g", "sto-3g", 1e-9);
+    check_invariance("ethane_sto-3g", "6-31g(d)", 1e-9); /* Cartesian d functions */
+    check_invariance("ethane_sto-3g", "cc-pvdz", 1e-9);  /* spherical ones, and p as z x y */
+    check_invariance("water3_sto-3g", "sto-3g", 1e-11);
     return check_summary();
 }
