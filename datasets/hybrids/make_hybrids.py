@@ -6,7 +6,8 @@ digits. The other sets: of methane by our own SCF, C-H as 6-31G's published orbi
 four valence orbitals, localised, are (a_1 + sqrt(3) u t_2) / 2 with u the unit vectors to the
 hydrogens: methane's symmetry leaves nothing to search for, unless the core may mix in, and it may
 not here. Of them, and of the core, the carbon's part as it is: its norm is below 1, as that of
-6-31G's published ones.
+6-31G's published ones. d functions of m = +-2 about z are left out: they say where the other three
+bonds are, turned about the first one, which nothing in a cut bond says.
 
     python3 datasets/hybrids/make_hybrids.py build/bin/fmo-driver            writes the file
     python3 datasets/hybrids/make_hybrids.py build/bin/fmo-driver --check    compares with the published
@@ -100,6 +101,14 @@ def combine(terms):
     return [sum(x) for x in zip(*([f * c for c in v] for f, v in terms))]
 
 
+def without_m2(d):
+    """The d functions of a shell of a row, without those of m = +-2 about z."""
+    if len(d) == 5:
+        return d[:3] + [0.0, 0.0]
+    xx, _, xz, yy, yz, zz = d
+    return [(xx + yy) / 2, 0.0, xz, (xx + yy) / 2, yz, zz]
+
+
 def hybrids(driver, basis):
     """Rows of the file, of our own SCF."""
     carbon, begin, occupied = methane(driver, basis)
@@ -118,8 +127,10 @@ def hybrids(driver, basis):
     one_s = math.copysign(1.0, max((core[shell[0]] for shell in carbon["s"]), key=abs))
     rows = [combine([(sign, valence)] + [(math.sqrt(0.75) * x, o) for x, o in zip(u, t)]) for u in directions()]
     rows.append([one_s * c for c in core])
-    order = [i for kind in "spd" for shell in carbon[kind] for i in shell]
-    return [[round(row[i], 8) + 0.0 for i in order] for row in rows]
+    order = [i for kind in "sp" for shell in carbon[kind] for i in shell]
+    made = [[row[i] for i in order] + sum((without_m2([row[i] for i in shell]) for shell in carbon["d"]), [])
+            for row in rows]
+    return [[round(x, 10) + 0.0 for x in row] for row in made]
 
 
 def shipped():
