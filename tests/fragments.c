@@ -6,6 +6,11 @@
 
 #include "check.h"
 
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 static const char *folder;
 
 static fmo_fragment_system *read_case(const char *name)
@@ -229,6 +234,107 @@ static void check_three_fragments(const char *basis)
     fmo_basis_set_destroy(set);
 }
 
+/* ---- going on from a state with pairs --------------------------------------------------------
+ */
+
+typedef struct killer {
+    const char *state;
+    long size; /* of the state when the monomers are converged; 0 before */
+} killer;
+
+static long size_of_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 ? (long)info.st_size : -1;
+}
+
+static void note_converged(const fmo_fragment_iteration *iteration, void *user)
+{
+    killer *k = user;
+    if (iteration->converged) k->size = size_of_file(k->state);
+}
+
+/* Ends the process without a word as soon as there are pairs in the state, and more to do. */
+static void kill_among_pairs(double fraction, void *user)
+{
+    const killer *k = user;
+    if (k->size && fraction < 1.0 && size_of_file(k->state) > k->size) raise(SIGKILL);
+}
+
+static fmo_fragment_result *run_with_state(const fmo_fragment_system *s, const char *state,
+                                           int resume, int killed)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_fragment_options o;
+    fmo_fragment_result *r = NULL;
+    killer k = {.state = state};
+    fmo_basis_set *set = read_basis(s->basis);
+    fmo_fragment_options_init(&o);
+    o.scf.fock.mode = FMO_MODE_CPU;
+    o.scf.fock.threads = 1;
+    o.state = state;
+    o.resume = resume;
+    if (killed) {
+        o.iteration = note_converged;
+        o.progress = kill_among_pairs;
+        o.user = &k;
+    }
+    CHECK(fmo_fragment_run(s, set, &o, &r, &err) == FMO_OK, "%s", err.message);
+    fmo_basis_set_destroy(set);
+    return r;
+}
+
+/* A run that is killed among its pairs, and goes on: nothing that was done is done again. Before
+ * any other use of threads, of which a child has none. */
+static void check_pairs_resumed(void)
+{
+    char state[] = "/tmp/fmo-fragments-XXXXXX";
+    const int descriptor = mkstemp(state);
+    CHECK(descriptor >= 0, "a file for the state");
+    close(descriptor);
+    fmo_fragment_system *s = read_case("water10_sto-3g");
+    const pid_t child = fork();
+    if (child == 0) {
+        fmo_fragment_result_destroy(run_with_state(s, state, 0, 1));
+        _exit(0);
+    }
+    int how = 0;
+    CHECK(child > 0 && waitpid(child, &how, 0) == child, "a child process");
+    CHECK(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL,
+          "no pairs in the state while there were more to do");
+    fmo_fragment_result *resumed = run_with_state(s, state, 1, 0);
+    fmo_fragment_result *again = run_with_state(s, state, 1, 0);
+    s->es_dimers_from *= 0.9;
+    fmo_fragment_result *other = run_with_state(s, state, 1, 0);
+    s->es_dimers_from /= 0.9;
+    unlink(state);
+    fmo_fragment_result *whole = run_with_state(s, state, 0, 0);
+    unlink(state);
+    CHECK(resumed->resumed_pairs > 0 && resumed->resumed_pairs < resumed->scf_pairs &&
+              again->resumed_pairs == again->scf_pairs && again->scf_pairs == whole->scf_pairs,
+          "%d pairs of %d from the state, then %d", resumed->resumed_pairs, resumed->scf_pairs,
+          again->resumed_pairs);
+    CHECK(other->resumed_pairs == 0, "pairs of other thresholds are not taken");
+    fmo_fragment_result *const both[] = {resumed, again};
+    for (int k = 0; k < 2; k++) {
+        CHECK(fabs(both[k]->energy2 - whole->energy2) < 1e-10, "resumed: off by %.1e hartree",
+              both[k]->energy2 - whole->energy2);
+        for (int a = 0; a < whole->atom_num; a++)
+            CHECK(fabs(both[k]->charge2[a] - whole->charge2[a]) < 1e-9, "charge of atom %d", a + 1);
+        for (int p = 0; p < whole->pair_num; p++)
+            CHECK(fabs(both[k]->pair[p].total - whole->pair[p].total) < 1e-10 &&
+                      both[k]->pair[p].cycles == whole->pair[p].cycles,
+                  "pair %d", p);
+    }
+    printf("resumed: %d of %d pairs, %.1e hartree\n", resumed->resumed_pairs, resumed->scf_pairs,
+           resumed->energy2 - whole->energy2);
+    fmo_fragment_result_destroy(resumed);
+    fmo_fragment_result_destroy(again);
+    fmo_fragment_result_destroy(other);
+    fmo_fragment_result_destroy(whole);
+    fmo_fragment_system_destroy(s);
+}
+
 /* ---- brute force: whole matrices, mode reference, plain iterations --------------------------- */
 
 typedef struct whole {
@@ -416,6 +522,7 @@ int main(int argc, char **argv)
         check_energy("water008_6-31g", -607.87960336, 5e-7);
         return check_summary();
     }
+    check_pairs_resumed();
     check_refusals();
     check_energy("water3_sto-3g", -224.91061241, 5e-7);
     check_energy("water10_sto-3g_point-charges", -749.735854973, 2e-6); /* GAMESS */

@@ -207,7 +207,7 @@ class FragmentsResume(driver_cli.Case):
         with open(state, "r+b") as file:
             file.truncate(os.path.getsize(state) - 8)
         self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", state, "--resume"), 3,
-                         "the state of another calculation")
+                         "damaged: it has not as many pairs as it says")
         with open(state, "wb") as file:
             file.write(b"fmo fragment state 1\n")
         self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", state, "--resume"), 3, "not a state")
