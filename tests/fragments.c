@@ -43,6 +43,8 @@ static fmo_fragment_result *run(const fmo_fragment_system *s, int threads, doubl
     o.scf.fock.mode = FMO_MODE_CPU;
     o.scf.fock.threads = threads;
     if (convergence > 0.0) o.convergence = convergence;
+    /* Energies of monomers are off by the gradient. */
+    if (convergence > 0.0 && convergence < 1e-10) o.scf.gradient_convergence = 1e-8;
     CHECK(fmo_fragment_run(s, set, &o, &r, &err) == FMO_OK, "%s: %s", s->name, err.message);
     if (!r) exit(1);
     fmo_basis_set_destroy(set);
@@ -217,12 +219,12 @@ static void check_three_fragments(const char *basis)
 {
     fmo_fragment_system *s = read_case_in("butane_6-31gd", basis);
     fmo_basis_set *set = read_basis(basis);
-    fmo_fragment_result *r = run(s, 0, 1e-9);
+    fmo_fragment_result *r = run(s, 0, 1e-11);
     const double whole = rhf(s, set);
     CHECK(fabs(r->energy2 - whole) < 0.035, "butane in three, %s: %.10f, RHF %.10f", basis,
           r->energy2, whole);
     rotate(s);
-    fmo_fragment_result *turned = run(s, 0, 1e-9);
+    fmo_fragment_result *turned = run(s, 0, 1e-11);
     CHECK(fabs(r->energy1 - turned->energy1) < 1e-9 && fabs(r->energy2 - turned->energy2) < 1e-9,
           "butane in three, %s, turned: FMO1 off by %.1e, FMO2 by %.1e", basis,
           turned->energy1 - r->energy1, turned->energy2 - r->energy2);
@@ -543,7 +545,7 @@ int main(int argc, char **argv)
     }
     check_invariance("ethane_sto-3g", "sto-3g", 1e-9);
     check_invariance("ethane_sto-3g", "6-31g(d)", 1e-9); /* Cartesian d functions */
-    check_invariance("ethane_sto-3g", "cc-pvdz", 1e-9);  /* spherical ones, and p as z x y */
+    check_invariance("ethane_sto-3g", "cc-pvdz", 1e-11); /* spherical ones, and p as z x y */
     check_invariance("water3_sto-3g", "sto-3g", 1e-11);
     return check_summary();
 }
