@@ -6,6 +6,11 @@
 
 #include "check.h"
 
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 static const char *folder;
 
 static fmo_fragment_system *read_case(const char *name)
@@ -38,6 +43,8 @@ static fmo_fragment_result *run(const fmo_fragment_system *s, int threads, doubl
     o.scf.fock.mode = FMO_MODE_CPU;
     o.scf.fock.threads = threads;
     if (convergence > 0.0) o.convergence = convergence;
+    /* Energies of monomers are off by the gradient. */
+    if (convergence > 0.0 && convergence < 1e-10) o.scf.gradient_convergence = 1e-8;
     CHECK(fmo_fragment_run(s, set, &o, &r, &err) == FMO_OK, "%s: %s", s->name, err.message);
     if (!r) exit(1);
     fmo_basis_set_destroy(set);
@@ -104,9 +111,18 @@ static void renumber(fmo_fragment_system *s)
     for (int b = 0; b < 2 * s->bond_num; b++) s->bond[b] = n - 1 - s->bond[b];
 }
 
-static void check_invariance(const char *name, double convergence)
+/* A case in another basis set than its own. */
+static fmo_fragment_system *read_case_in(const char *name, const char *basis)
 {
     fmo_fragment_system *s = read_case(name);
+    free(s->basis);
+    s->basis = strdup(basis);
+    return s;
+}
+
+static void check_invariance(const char *name, const char *basis, double convergence)
+{
+    fmo_fragment_system *s = read_case_in(name, basis);
     fmo_fragment_result *r[4];
     r[0] = run(s, 1, convergence);
     r[1] = run(s, 3, convergence);
@@ -118,10 +134,10 @@ static void check_invariance(const char *name, double convergence)
     for (int k = 1; k < 4; k++)
         CHECK(fabs(r[k]->energy2 - r[0]->energy2) <= 1e-9 &&
                   fabs(r[k]->energy1 - r[0]->energy1) <= 1e-9,
-              "%s, %s: FMO1 off by %.1e, FMO2 by %.1e", name, what[k],
+              "%s in %s, %s: FMO1 off by %.1e, FMO2 by %.1e", name, basis, what[k],
               r[k]->energy1 - r[0]->energy1, r[k]->energy2 - r[0]->energy2);
-    printf("%s: turned %.1e, renumbered %.1e hartree\n", name, r[2]->energy2 - r[0]->energy2,
-           r[3]->energy2 - r[0]->energy2);
+    printf("%s in %s: turned %.1e, renumbered %.1e hartree\n", name, basis,
+           r[2]->energy2 - r[0]->energy2, r[3]->energy2 - r[0]->energy2);
     for (int k = 0; k < 4; k++) fmo_fragment_result_destroy(r[k]);
     fmo_fragment_system_destroy(s);
 }
@@ -179,10 +195,10 @@ static void check_two_fragments(void)
 }
 
 /* As above through a cut bond: ethane's two methyls, and glycine's 1 and 2 with 3, 4 as one. */
-static void check_cut_bond(const char *name)
+static void check_cut_bond(const char *name, const char *basis)
 {
-    fmo_fragment_system *s = read_case(name);
-    fmo_basis_set *set = read_basis("sto-3g");
+    fmo_fragment_system *s = read_case_in(name, basis);
+    fmo_basis_set *set = read_basis(basis);
     const int half = s->fragment_num / 2, middle = s->bond_num / 2;
     for (int a = 0; a < s->atom_num; a++) s->fragment[a] /= half;
     s->fragment_num = 2;
@@ -195,6 +211,130 @@ static void check_cut_bond(const char *name)
     fmo_fragment_result_destroy(r);
     fmo_fragment_system_destroy(s);
     fmo_basis_set_destroy(set);
+}
+
+/* Hybrids of a basis set that nobody published: butane as CH3, CH2-CH2, CH3, turned, and as far
+ * from RHF as with the published ones of 6-31G, 0.0292 hartree: the fragments are small. */
+static void check_three_fragments(const char *basis)
+{
+    fmo_fragment_system *s = read_case_in("butane_6-31gd", basis);
+    fmo_basis_set *set = read_basis(basis);
+    fmo_fragment_result *r = run(s, 0, 1e-11);
+    const double whole = rhf(s, set);
+    CHECK(fabs(r->energy2 - whole) < 0.035, "butane in three, %s: %.10f, RHF %.10f", basis,
+          r->energy2, whole);
+    rotate(s);
+    fmo_fragment_result *turned = run(s, 0, 1e-11);
+    CHECK(fabs(r->energy1 - turned->energy1) < 1e-9 && fabs(r->energy2 - turned->energy2) < 1e-9,
+          "butane in three, %s, turned: FMO1 off by %.1e, FMO2 by %.1e", basis,
+          turned->energy1 - r->energy1, turned->energy2 - r->energy2);
+    printf("butane in three, %s: %.4f from RHF, turned %.1e hartree, %.2f s\n", basis,
+           r->energy2 - whole, turned->energy2 - r->energy2, r->seconds);
+    fmo_fragment_result_destroy(r);
+    fmo_fragment_result_destroy(turned);
+    fmo_fragment_system_destroy(s);
+    fmo_basis_set_destroy(set);
+}
+
+/* ---- going on from a state with pairs --------------------------------------------------------
+ */
+
+typedef struct killer {
+    const char *state;
+    long size; /* of the state when the monomers are converged; 0 before */
+} killer;
+
+static long size_of_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 ? (long)info.st_size : -1;
+}
+
+static void note_converged(const fmo_fragment_iteration *iteration, void *user)
+{
+    killer *k = user;
+    if (iteration->converged) k->size = size_of_file(k->state);
+}
+
+/* Ends the process without a word as soon as there are pairs in the state, and more to do. */
+static void kill_among_pairs(double fraction, void *user)
+{
+    const killer *k = user;
+    if (k->size && fraction < 1.0 && size_of_file(k->state) > k->size) raise(SIGKILL);
+}
+
+static fmo_fragment_result *run_with_state(const fmo_fragment_system *s, const char *state,
+                                           int resume, int killed)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_fragment_options o;
+    fmo_fragment_result *r = NULL;
+    killer k = {.state = state};
+    fmo_basis_set *set = read_basis(s->basis);
+    fmo_fragment_options_init(&o);
+    o.scf.fock.mode = FMO_MODE_CPU;
+    o.scf.fock.threads = 1;
+    o.state = state;
+    o.resume = resume;
+    if (killed) {
+        o.iteration = note_converged;
+        o.progress = kill_among_pairs;
+        o.user = &k;
+    }
+    CHECK(fmo_fragment_run(s, set, &o, &r, &err) == FMO_OK, "%s", err.message);
+    fmo_basis_set_destroy(set);
+    return r;
+}
+
+/* A run that is killed among its pairs, and goes on: nothing that was done is done again. Before
+ * any other use of threads, of which a child has none. */
+static void check_pairs_resumed(void)
+{
+    char state[] = "/tmp/fmo-fragments-XXXXXX";
+    const int descriptor = mkstemp(state);
+    CHECK(descriptor >= 0, "a file for the state");
+    close(descriptor);
+    fmo_fragment_system *s = read_case("water10_sto-3g");
+    const pid_t child = fork();
+    if (child == 0) {
+        fmo_fragment_result_destroy(run_with_state(s, state, 0, 1));
+        _exit(0);
+    }
+    int how = 0;
+    CHECK(child > 0 && waitpid(child, &how, 0) == child, "a child process");
+    CHECK(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL,
+          "no pairs in the state while there were more to do");
+    fmo_fragment_result *resumed = run_with_state(s, state, 1, 0);
+    fmo_fragment_result *again = run_with_state(s, state, 1, 0);
+    s->es_dimers_from *= 0.9;
+    fmo_fragment_result *other = run_with_state(s, state, 1, 0);
+    s->es_dimers_from /= 0.9;
+    unlink(state);
+    fmo_fragment_result *whole = run_with_state(s, state, 0, 0);
+    unlink(state);
+    CHECK(resumed->resumed_pairs > 0 && resumed->resumed_pairs < resumed->scf_pairs &&
+              again->resumed_pairs == again->scf_pairs && again->scf_pairs == whole->scf_pairs,
+          "%d pairs of %d from the state, then %d", resumed->resumed_pairs, resumed->scf_pairs,
+          again->resumed_pairs);
+    CHECK(other->resumed_pairs == 0, "pairs of other thresholds are not taken");
+    fmo_fragment_result *const both[] = {resumed, again};
+    for (int k = 0; k < 2; k++) {
+        CHECK(fabs(both[k]->energy2 - whole->energy2) < 1e-10, "resumed: off by %.1e hartree",
+              both[k]->energy2 - whole->energy2);
+        for (int a = 0; a < whole->atom_num; a++)
+            CHECK(fabs(both[k]->charge2[a] - whole->charge2[a]) < 1e-9, "charge of atom %d", a + 1);
+        for (int p = 0; p < whole->pair_num; p++)
+            CHECK(fabs(both[k]->pair[p].total - whole->pair[p].total) < 1e-10 &&
+                      both[k]->pair[p].cycles == whole->pair[p].cycles,
+                  "pair %d", p);
+    }
+    printf("resumed: %d of %d pairs, %.1e hartree\n", resumed->resumed_pairs, resumed->scf_pairs,
+           resumed->energy2 - whole->energy2);
+    fmo_fragment_result_destroy(resumed);
+    fmo_fragment_result_destroy(again);
+    fmo_fragment_result_destroy(other);
+    fmo_fragment_result_destroy(whole);
+    fmo_fragment_system_destroy(s);
 }
 
 /* ---- brute force: whole matrices, mode reference, plain iterations --------------------------- */
@@ -363,6 +503,13 @@ static void check_refusals(void)
               h->function_num == 5,
           "%s", err.message);
     fmo_hybrids_destroy(h);
+    /* Spellings as those of basis sets. */
+    CHECK(fmo_hybrids_read(NULL, "6-31g(d,p)", 6, &h, &err) == FMO_OK && h->function_num == 15,
+          "%s", err.message);
+    fmo_hybrids_destroy(h);
+    CHECK(fmo_hybrids_read(NULL, "6-31+G*", 6, &h, &err) == FMO_OK && h->function_num == 19, "%s",
+          err.message);
+    fmo_hybrids_destroy(h);
     CHECK(fmo_hybrids_read(NULL, "6-31G", 7, &h, &err) == FMO_ERR_INPUT && !h &&
               strstr(err.message, "no hybrid orbitals of N in basis set 6-31G"),
           "%s", err.message);
@@ -377,22 +524,28 @@ int main(int argc, char **argv)
         check_energy("water008_6-31g", -607.87960336, 5e-7);
         return check_summary();
     }
+    check_pairs_resumed();
     check_refusals();
     check_energy("water3_sto-3g", -224.91061241, 5e-7);
     check_energy("water10_sto-3g_point-charges", -749.735854973, 2e-6); /* GAMESS */
     check_energy("water10_sto-3g", -749.74809652, 5e-7);
     check_two_fragments();
-    check_cut_bond("ethane_sto-3g");
+    check_cut_bond("ethane_sto-3g", "sto-3g");
+    check_cut_bond("ethane_sto-3g", "def2-svp");
     if (!getenv("FMO_TEST_SMALL")) {
         check_energy("gly4_sto-3g", -856.21892652, 5e-7);
         check_energy("gly4_sto-3g_openfmo-defaults", -856.21917020, 5e-7);
         check_energy("water10_sto-3g_exact-esp", -749.74814210, 5e-7);
         check_energy("water008_sto-3g_exact-esp", -599.70745598, 5e-7);
-        check_cut_bond("gly4_sto-3g");
-        check_invariance("gly4_sto-3g", 1e-9);
+        check_cut_bond("gly4_sto-3g", "sto-3g");
+        check_invariance("gly4_sto-3g", "sto-3g", 1e-9);
+        check_three_fragments("6-31g(d)");
+        check_three_fragments("cc-pvdz");
         check_brute_force();
     }
-    check_invariance("ethane_sto-3g", 1e-9);
-    check_invariance("water3_sto-3g", 1e-11);
+    check_invariance("ethane_sto-3g", "sto-3g", 1e-9);
+    check_invariance("ethane_sto-3g", "6-31g(d)", 1e-9); /* Cartesian d functions */
+    check_invariance("ethane_sto-3g", "cc-pvdz", 1e-11); /* spherical ones, and p as z x y */
+    check_invariance("water3_sto-3g", "sto-3g", 1e-11);
     return check_summary();
 }

@@ -144,9 +144,18 @@ class FragmentsRefusals(driver_cli.Case):
     def test_physics(self):
         self.refused("fragment 1 has 37 electrons with charge 1, which is odd", charge=[1, 0, 0, 0])
         self.refused("which is odd", bonds=self.good["bonds"][:2])
-        self.refused("no hybrid orbitals of C in basis set 3-21G", basis="3-21G")
-        self.refused("no hybrid orbitals of N in basis set STO-3G", bonds=[[7, 9]] + self.good["bonds"][1:],
-                     fragment=self.cut_at_nitrogen())
+        self.refused("no hybrid orbitals of C in basis set mine; there are: STO-3G, 6-31G", basis=self.other_basis())
+        self.refused("no hybrid orbitals of N in basis set STO-3G, and a bond of such an atom is cut",
+                     bonds=[[7, 9]] + self.good["bonds"][1:], fragment=self.cut_at_nitrogen())
+
+    def other_basis(self):
+        path = self.path("mine.json")
+        with open(os.path.join(DATASETS, "basis", "3-21g.json"), encoding="utf-8") as file:
+            document = json.load(file)
+        document["name"] = "mine"
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        return path
 
     def cut_at_nitrogen(self):
         # Atoms 9 to 11 (CA and its hydrogens) to fragment 2, so that the bond 7-9, N to CA, is cut.
@@ -163,7 +172,8 @@ class FragmentsRefusals(driver_cli.Case):
         hybrids = self.path("hybrids")
         with open(hybrids, "w", encoding="ascii") as file:
             json.dump({"sets": [{"basis": "STO-3G", "element": "C", "orbitals": [[1.0, 0.0, 0.0, 0.0]]}]}, file)
-        self.assertFails(run(GLY4, "--fmo", "--hybrids", hybrids), 3, "have 4 functions, and the atom has 2 s and 1 p")
+        self.assertFails(run(GLY4, "--fmo", "--hybrids", hybrids), 3,
+                         "have 4 functions, and the atom has 5: 2 s, 1 p and 0 d shells")
 
 
 class FragmentsFiles(driver_cli.Case):
@@ -197,7 +207,7 @@ class FragmentsResume(driver_cli.Case):
         with open(state, "r+b") as file:
             file.truncate(os.path.getsize(state) - 8)
         self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", state, "--resume"), 3,
-                         "the state of another calculation")
+                         "damaged: it has not as many pairs as it says")
         with open(state, "wb") as file:
             file.write(b"fmo fragment state 1\n")
         self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", state, "--resume"), 3, "not a state")

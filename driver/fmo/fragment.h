@@ -35,7 +35,8 @@ typedef struct fmo_fragment_options {
     double convergence;  /**< change of the sum of E'_I, hartree, default 1e-8 */
     double projector;    /**< B of P = B sum S|chi><chi|S, hartree, default 1e6 */
     const char *hybrids; /**< file with hybrid orbitals; NULL: the shipped one */
-    const char *state;   /**< file that keeps the state of every iteration; NULL: none */
+    const char *state;   /**< file that keeps the state of every iteration and of pairs; NULL:
+                              none */
     int resume;          /**< 1: go on from that file */
     /** Called after each iteration of the monomers; NULL: never. */
     void (*iteration)(const fmo_fragment_iteration *iteration, void *user);
@@ -87,6 +88,7 @@ typedef struct fmo_fragment_result {
     int es_pairs;                  /**< electrostatic ones */
     int iterations;                /**< of the monomers */
     int resumed;                   /**< of them, from the state file */
+    int resumed_pairs;             /**< SCFs of pairs from it */
     double energy_change;          /**< of the last, hartree */
     double energy1;                /**< FMO1: sum of E'_I, hartree */
     double energy2;                /**< FMO2, hartree */

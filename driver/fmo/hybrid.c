@@ -4,9 +4,12 @@
  * The side of the detached atom may not use the hybrid along the bond (row 0), the side of the
  * attached atom, which has the detached one as a ghost, not the others. */
 #include "driver/fmo/internal.h"
+#include "integrals/harmonics.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+enum { FUNCTIONS_MOST = 128 }; /* of an atom */
 
 fmo_status fmo_fragment_read_hybrids(fmo_fragments *f, fmo_error *err)
 {
@@ -40,22 +43,67 @@ static void frame(const double *a, const double *b, double R[3][3])
         R[i][1] = z[(i + 1) % 3] * x[(i + 2) % 3] - z[(i + 2) % 3] * x[(i + 1) % 3];
 }
 
+/* Functions of one atom as hybrids have them: internal function i, in the order of ao_component, is
+ * function ao[i] of the part, which is factor[i] times it. */
+typedef struct atom_functions {
+    int s_num, p_num, d_num, count;
+    int d_size; /* functions of a d shell: 6 or 5 */
+    int *ao;
+    double *factor;
+} atom_functions;
+
+/* A d function is a form r^T M r. Those of a shell are orthogonal on traceless matrices, as
+ * spherical functions are, and any matrix is one of Cartesian functions. */
+static double form_part(int size, int m, int i, int j)
+{
+    const int c = i == 0 ? j : i + j + 1; /* i <= j: xx xy xz yy yz zz */
+    return fmo_caller_part(size == FMO_SHELL_FUNCTIONS_MAX, 2, m, c) * (i == j ? 1.0 : 0.5);
+}
+
+/* d functions of the frame R's axes over those of the axes x y z: M becomes R M R^T. */
+static void turn_d(int size, double R[3][3], const double *local, double *turned)
+{
+    double M[3][3] = {{0.0}}, half[3][3] = {{0.0}}, T[3][3] = {{0.0}};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (int m = 0; m < size; m++)
+                M[i][j] += local[m] * form_part(size, m, i < j ? i : j, i < j ? j : i);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 3; k++) half[i][j] += R[i][k] * M[k][j];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 3; k++) T[i][j] += half[i][k] * R[j][k];
+    for (int m = 0; m < size; m++) {
+        double in = 0.0, norm = 0.0;
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) {
+                const double part = form_part(size, m, i < j ? i : j, i < j ? j : i);
+                in += part * T[i][j];
+                norm += part * part;
+            }
+        turned[m] = in / norm;
+    }
+}
+
 /* Adds one turned hybrid of an atom of the part: v = sqrt(B) S chi, P += v v^T. */
-static void add_orbital(fmo_part *part, const double *hybrid, int begin, int s_num, int p_num,
+static void add_orbital(fmo_part *part, const double *hybrid, const atom_functions *atom,
                         double R[3][3], double B)
 {
     const size_t n = (size_t)part->nao;
-    double chi[128], *const v = part->lift + n * (size_t)part->lifted++;
-    for (int i = 0; i < s_num; i++) chi[i] = hybrid[i];
-    for (int p = 0; p < p_num; p++)
-        for (int i = 0; i < 3; i++) {
-            const double *local = hybrid + s_num + 3 * p;
-            chi[s_num + 3 * p + i] = R[i][0] * local[0] + R[i][1] * local[1] + R[i][2] * local[2];
-        }
+    double local[FUNCTIONS_MOST],
+        chi[FUNCTIONS_MOST], *const v = part->lift + n * (size_t)part->lifted++;
+    const int p_begin = atom->s_num, d_begin = p_begin + 3 * atom->p_num;
+    for (int i = 0; i < atom->count; i++) chi[i] = local[i] = hybrid[i] * atom->factor[i];
+    for (int p = p_begin; p < d_begin; p += 3)
+        for (int i = 0; i < 3; i++)
+            chi[p + i] = R[i][0] * local[p] + R[i][1] * local[p + 1] + R[i][2] * local[p + 2];
+    for (int d = d_begin; d < atom->count; d += atom->d_size)
+        turn_d(atom->d_size, R, local + d, chi + d);
     for (size_t i = 0; i < n; i++) {
         v[i] = 0.0;
-        for (int k = 0; k < s_num + 3 * p_num; k++)
-            v[i] += sqrt(B) * part->overlap[i * n + (size_t)(begin + k)] * chi[k];
+        for (int k = 0; k < atom->count; k++)
+            v[i] += sqrt(B) * part->overlap[i * n + (size_t)atom->ao[k]] * chi[k] / atom->factor[k];
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) part->projector[i * n + j] += v[i] * v[j];
@@ -75,20 +123,24 @@ static fmo_status project_bond(const fmo_fragments *f, fmo_part *part, int bda, 
     const size_t n = (size_t)part->nao;
     int k = 0;
     while (part->atom[k] != bda) k++;
-    fmo_basis *atom = NULL;
-    int *const ao = malloc(n * sizeof *ao);
-    double *const factor = malloc(n * sizeof *factor), R[3][3];
-    fmo_status status = ao && factor
-                            ? fmo_basis_atom(part->basis, k, &atom, ao, factor, err)
+    fmo_basis *basis = NULL;
+    double R[3][3];
+    atom_functions atom = {.ao = malloc(n * sizeof *atom.ao),
+                           .factor = malloc(n * sizeof *atom.factor)};
+    fmo_status status = atom.ao && atom.factor
+                            ? fmo_basis_atom(part->basis, k, &basis, atom.ao, atom.factor, err)
                             : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for hybrid orbitals");
-    const int s_num = fmo_basis_shell_num(atom, 0), p_num = fmo_basis_shell_num(atom, 1);
-    if (status == FMO_OK && (h->function_num != s_num + 3 * p_num || h->function_num > 128 ||
-                             h->function_num != part->begin[k + 1] - part->begin[k]))
+    atom.s_num = fmo_basis_shell_num(basis, 0);
+    atom.p_num = fmo_basis_shell_num(basis, 1);
+    atom.d_num = fmo_basis_shell_num(basis, 2);
+    atom.count = fmo_basis_ao_num(basis);
+    if (atom.d_num) atom.d_size = (atom.count - atom.s_num - 3 * atom.p_num) / atom.d_num;
+    if (status == FMO_OK && (h->function_num != atom.count || h->function_num > FUNCTIONS_MOST))
         status = fmo_error_set(err, FMO_ERR_INPUT,
                                "the hybrid orbitals of %s for basis set %s have %d functions, and "
-                               "the atom has %d s and %d p shells",
+                               "the atom has %d: %d s, %d p and %d d shells",
                                fmo_element_symbol(s->number[bda]), fmo_basis_set_name(f->set),
-                               h->function_num, s_num, p_num);
+                               h->function_num, atom.count, atom.s_num, atom.p_num, atom.d_num);
     if (status == FMO_OK && !part->projector) {
         part->projector = calloc(n * n, sizeof *part->projector);
         if (!part->projector) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for P");
@@ -102,12 +154,11 @@ static fmo_status project_bond(const fmo_fragments *f, fmo_part *part, int bda, 
     if (status == FMO_OK) {
         frame(s->coord + 3 * bda, s->coord + 3 * baa, R);
         for (int row = attached ? 1 : 0; row < (attached ? h->orbital_num : 1); row++)
-            add_orbital(part, h->coefficient + row * h->function_num, part->begin[k], s_num, p_num,
-                        R, f->o.projector);
+            add_orbital(part, h->coefficient + row * h->function_num, &atom, R, f->o.projector);
     }
-    fmo_basis_destroy(atom);
-    free(ao);
-    free(factor);
+    fmo_basis_destroy(basis);
+    free(atom.ao);
+    free(atom.factor);
     return status;
 }
 

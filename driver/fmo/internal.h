@@ -54,6 +54,8 @@ typedef struct fmo_fragments {
     double **density_change;   /* [fragment_num][nao][nao] of the monomer's density, and */
     double **diagonal_change;  /* of `diagonal`, in the last update */
     double **mulliken;         /* [fragment_num][atoms] Z_A - pop_A */
+    char *pair_done;           /* [pair_num] SCFs of pairs that are finished, in result->pair */
+    double *pair_charge;       /* [atoms] what they change of the charges */
     fmo_fragment_result *result;
 } fmo_fragments;
 
@@ -126,7 +128,9 @@ fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err);
 
 /* ---- state.c ---- */
 
-/* What a run has reached: iterations done, whether that was the last, energies, densities. */
+/* What a run has reached: iterations done, whether that was the last, energies, densities; and,
+ * once monomers are converged, finished pairs. Pairs of a run with other thresholds are left out.
+ */
 fmo_status fmo_state_write(const fmo_fragments *f, int iteration, int converged, fmo_error *err);
 fmo_status fmo_state_read(fmo_fragments *f, int *iteration, int *converged, fmo_error *err);
 

@@ -4,6 +4,7 @@
  *     Tr D^I u^J + Tr D^J u^I + sum D^I D^J (mn|ls) + sum Z_A Z_B / R. */
 #include "driver/fmo/internal.h"
 #include "driver/base/checkgoto.h"
+#include "driver/base/clock.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +13,14 @@
 
 /* Pairs of a batch: many for each thread, few enough for their matrices. */
 enum { CHUNK = 64 };
+
+/* With a state, on the CPU: fewer are lost with a run that is killed. Threads wait for the last
+ * pair of each. */
+enum { CHUNK_STATE = 8, CHUNK_STATE_THREAD = 16 };
+
+/* The state is written after the first and the last chunk, and else if that takes less than this
+ * share of the time since the last time. */
+static const double write_share = 0.01;
 
 /* Times the gradient at which monomers are converged. */
 enum { GRADIENT = 100 };
@@ -34,7 +43,7 @@ static fmo_status add_populations(fmo_fragments *f, const fmo_part *pair, const 
     double *const population = malloc((size_t)pair->atom_num * sizeof *population);
     if (!population) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for populations");
     fmo_part_populations(pair, change, population);
-    for (int a = 0; a < pair->atom_num; a++) f->result->charge2[pair->atom[a]] -= population[a];
+    for (int a = 0; a < pair->atom_num; a++) f->pair_charge[pair->atom[a]] -= population[a];
     free(population);
     return FMO_OK;
 }
@@ -75,6 +84,7 @@ static fmo_status end_pair(fmo_fragments *f, const chunk *c, int k, fmo_error *e
     p->internal = part->energy - f->monomer[p->i].energy - f->monomer[p->j].energy;
     p->transfer = fmo_trace(n, c->change[k], part->field);
     p->total = p->internal + p->transfer;
+    f->pair_done[c->tasks[k].pair] = 1;
     return add_populations(f, part, c->change[k], err);
 }
 
@@ -140,19 +150,33 @@ static fmo_status es_pair(fmo_fragments *f, fmo_fragment_pair *p, double *work, 
     return FMO_OK;
 }
 
+static int chunk_size(const fmo_fragments *f)
+{
+    if (!f->o.state || f->o.scf.fock.mode != FMO_MODE_CPU) return CHUNK;
+    const int wanted = f->threads == 1 ? CHUNK_STATE : CHUNK_STATE_THREAD * f->threads;
+    return wanted < CHUNK ? wanted : CHUNK;
+}
+
 /* Chunks of pairs, the largest first. */
 static fmo_status all_scf_pairs(fmo_fragments *f, const task *tasks, int count, fmo_error *err)
 {
     const fmo_fragment_options *o = &f->o;
+    const int most = chunk_size(f);
     fmo_status status = FMO_OK;
-    double done = 0.0, all = 0.0;
+    double done = 0.0, all = 0.0, written = -INFINITY, took = 0.0;
     for (int t = 0; t < count; t++) all += tasks[t].work;
     for (int t = 0; t < count && status == FMO_OK;) {
         int size = 0;
-        for (; size < CHUNK && t + size < count; size++) done += tasks[t + size].work;
+        for (; size < most && t + size < count; size++) done += tasks[t + size].work;
         status = run_chunk(f, tasks + t, size, err);
-        if (o->progress && status == FMO_OK) o->progress(done / all, o->user);
         t += size;
+        const double now = driver_seconds();
+        if (o->state && status == FMO_OK && (t == count || took < write_share * (now - written))) {
+            status = fmo_state_write(f, f->result->iterations, 1, err);
+            written = driver_seconds();
+            took = written - now;
+        }
+        if (o->progress && status == FMO_OK) o->progress(done / all, o->user);
     }
     return status;
 }
@@ -189,6 +213,7 @@ fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
     const fmo_fragment_system *s = f->system;
     fmo_fragment_result *r = f->result;
     size_t most = 0;
+    int count = 0;
     task *const tasks = malloc(((size_t)r->pair_num + 1) * sizeof *tasks);
     if (!tasks) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
     for (int j = 1, k = 0; j < s->fragment_num; j++)
@@ -203,14 +228,17 @@ fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
                 r->es_pairs++;
                 continue;
             }
+            r->scf_pairs++;
             const double n = f->monomer[i].nao + f->monomer[j].nao;
-            tasks[r->scf_pairs++] = (task){k, n * n * n};
+            if (!f->pair_done[k]) tasks[count++] = (task){k, n * n * n};
         }
-    qsort(tasks, (size_t)r->scf_pairs, sizeof *tasks, by_work);
+    r->resumed_pairs = r->scf_pairs - count;
+    qsort(tasks, (size_t)count, sizeof *tasks, by_work);
     for (int k = 0; k < s->fragment_num; k++)
         if ((size_t)f->monomer[k].nao > most) most = (size_t)f->monomer[k].nao;
     fmo_status status = fmo_fragment_each(f, s->fragment_num, es_row, &most, err);
-    if (status == FMO_OK) status = all_scf_pairs(f, tasks, r->scf_pairs, err);
+    if (status == FMO_OK) status = all_scf_pairs(f, tasks, count, err);
+    for (int a = 0; a < s->atom_num; a++) r->charge2[a] += f->pair_charge[a];
     free(tasks);
     return status;
 }

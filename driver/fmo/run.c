@@ -82,6 +82,8 @@ static fmo_status allocate(fmo_fragments *f, fmo_error *err)
     r->pair = calloc((size_t)r->pair_num + 1, sizeof *r->pair);
     r->charge1 = calloc(atoms, sizeof *r->charge1);
     r->charge2 = calloc(atoms, sizeof *r->charge2);
+    f->pair_done = calloc((size_t)r->pair_num + 1, sizeof *f->pair_done);
+    f->pair_charge = calloc(atoms, sizeof *f->pair_charge);
     f->distance = calloc(n * n, sizeof *f->distance);
     f->monomer = calloc(n, sizeof *f->monomer);
     f->source = calloc(n, sizeof(fmo_fock_plan *));
@@ -91,9 +93,9 @@ static fmo_status allocate(fmo_fragments *f, fmo_error *err)
     f->diagonal_change = calloc(n, sizeof(double *));
     f->mulliken = calloc(n, sizeof(double *));
     f->lock = calloc(n, sizeof *f->lock);
-    if (!r->monomer || !r->pair || !r->charge1 || !r->charge2 || !f->distance || !f->monomer ||
-        !f->source || !f->diagonal || !f->seen || !f->density_change || !f->diagonal_change ||
-        !f->mulliken || !f->lock)
+    if (!r->monomer || !r->pair || !r->charge1 || !r->charge2 || !f->pair_done || !f->pair_charge ||
+        !f->distance || !f->monomer || !f->source || !f->diagonal || !f->seen ||
+        !f->density_change || !f->diagonal_change || !f->mulliken || !f->lock)
         return no_memory(err);
     for (size_t k = 0; k < n; k++) omp_init_lock(&f->lock[k]);
     return FMO_OK;
@@ -113,6 +115,8 @@ static void release(fmo_fragments *f)
         if (f->lock) omp_destroy_lock(&f->lock[k]);
     }
     for (int z = 0; z < 119; z++) fmo_hybrids_destroy(f->hybrids[z]);
+    free(f->pair_done);
+    free(f->pair_charge);
     free(f->distance);
     free(f->monomer);
     free(f->source);

@@ -67,9 +67,95 @@ static size_t size_of(const fmo_fragments *f)
     return sizeof(counts) + doubles * sizeof(double);
 }
 
+typedef struct pairs_head {
+    uint64_t identity;
+    int64_t count;
+} pairs_head;
+
+typedef struct saved_pair {
+    int32_t pair, cycles;
+    double internal, transfer, total;
+} saved_pair;
+
+/* Of what pairs depend on beside the monomers. */
+static uint64_t pairs_identity(const fmo_fragments *f)
+{
+    const double numbers[] = {f->system->es_dimers_from, f->o.scf.energy_convergence,
+                              f->o.scf.gradient_convergence};
+    uint64_t sum = 14695981039346656037u;
+    hash(&sum, numbers, sizeof numbers);
+    return sum;
+}
+
+static int pairs_done(const fmo_fragments *f)
+{
+    int count = 0;
+    for (int k = 0; k < f->result->pair_num; k++) count += f->pair_done[k];
+    return count;
+}
+
+static size_t pairs_size(const fmo_fragments *f, int count)
+{
+    return sizeof(pairs_head) + (size_t)count * sizeof(saved_pair) +
+           (size_t)f->system->atom_num * sizeof(double);
+}
+
+static void put_pairs(const fmo_fragments *f, int count, char *at)
+{
+    const pairs_head h = {pairs_identity(f), count};
+    memcpy(at, &h, sizeof h);
+    at += sizeof h;
+    for (int k = 0; k < f->result->pair_num; k++) {
+        const fmo_fragment_pair *p = &f->result->pair[k];
+        const saved_pair saved = {k, p->cycles, p->internal, p->transfer, p->total};
+        if (!f->pair_done[k]) continue;
+        memcpy(at, &saved, sizeof saved);
+        at += sizeof saved;
+    }
+    memcpy(at, f->pair_charge, (size_t)f->system->atom_num * sizeof *f->pair_charge);
+}
+
+static fmo_status damaged(const fmo_fragments *f, const char *what, fmo_error *err)
+{
+    return fmo_error_set(err, FMO_ERR_INPUT,
+                         "%.200s: damaged: %s; leave out --resume to begin anew", f->o.state, what);
+}
+
+/* Pairs of the bytes behind the monomers, if they are of the same thresholds. */
+static fmo_status get_pairs(fmo_fragments *f, const char *at, size_t size, fmo_error *err)
+{
+    pairs_head h;
+    const size_t atoms = (size_t)f->system->atom_num;
+    if (!size) return FMO_OK;
+    if (size < sizeof h) return damaged(f, "it ends within its pairs", err);
+    memcpy(&h, at, sizeof h);
+    if (h.count < 1 || h.count > f->result->pair_num || size != pairs_size(f, (int)h.count))
+        return damaged(f, "it has not as many pairs as it says", err);
+    if (h.identity != pairs_identity(f)) return FMO_OK;
+    at += sizeof h;
+    for (int64_t k = 0; k < h.count; k++, at += sizeof(saved_pair)) {
+        saved_pair saved;
+        memcpy(&saved, at, sizeof saved);
+        if (saved.pair < 0 || saved.pair >= f->result->pair_num || f->pair_done[saved.pair] ||
+            !isfinite(saved.internal) || !isfinite(saved.transfer) || !isfinite(saved.total))
+            return damaged(f, "a pair makes no sense", err);
+        fmo_fragment_pair *p = &f->result->pair[saved.pair];
+        f->pair_done[saved.pair] = 1;
+        p->cycles = saved.cycles;
+        p->internal = saved.internal;
+        p->transfer = saved.transfer;
+        p->total = saved.total;
+    }
+    memcpy(f->pair_charge, at, atoms * sizeof *f->pair_charge);
+    for (size_t a = 0; a < atoms; a++)
+        if (!isfinite(f->pair_charge[a])) return damaged(f, "a charge is not finite", err);
+    return FMO_OK;
+}
+
 fmo_status fmo_state_write(const fmo_fragments *f, int iteration, int converged, fmo_error *err)
 {
-    const size_t size = size_of(f);
+    const int pairs = pairs_done(f);
+    const size_t size = size_of(f) + (pairs ? pairs_size(f, pairs) : 0);
     char *const bytes = malloc(size), *at = bytes + sizeof(counts);
     if (!bytes) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to write the state");
     counts c = {.identity = identity(f), .iteration = iteration, .converged = converged};
@@ -84,29 +170,34 @@ fmo_status fmo_state_write(const fmo_fragments *f, int iteration, int converged,
         memcpy(at + sizeof energies, m->density, matrix);
         at += sizeof energies + matrix;
     }
+    if (pairs) put_pairs(f, pairs, at);
     const fmo_status status = fmo_file_write(f->o.state, bytes, size, err);
     free(bytes);
     return status;
 }
 
-/* All bytes of the file, which has to have as many as are expected, and the right beginning. */
-static fmo_status load(const fmo_fragments *f, char *bytes, size_t size, fmo_error *err)
+/* All bytes of the file: at least as many as are expected, with the right beginning. */
+static fmo_status load(const fmo_fragments *f, size_t expected, char **bytes, size_t *size,
+                       fmo_error *err)
 {
     counts c = {.iteration = 0};
+    /* One byte more than there can be, so that a file that is longer is known. */
+    const size_t most = expected + pairs_size(f, f->result->pair_num) + 1;
     FILE *file = fopen(f->o.state, "rb");
     if (!file)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "%.200s: %s: there is no state to go on from; "
                              "leave out --resume",
                              f->o.state, strerror(errno));
-    const size_t got = fread(bytes, 1, size, file);
-    const int more = got == size && fgetc(file) != EOF;
+    *bytes = malloc(most);
+    *size = *bytes ? fread(*bytes, 1, most, file) : 0;
     fclose(file);
-    if (got < sizeof head || memcmp(bytes, head, sizeof head) != 0)
+    if (!*bytes) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to read the state");
+    if (*size < sizeof head || memcmp(*bytes, head, sizeof head) != 0)
         return fmo_error_set(err, FMO_ERR_INPUT, "%.200s: is not a state of a fragment calculation",
                              f->o.state);
-    if (got >= sizeof c) memcpy(&c, bytes, sizeof c);
-    if (got != size || more || c.identity != identity(f))
+    if (*size >= sizeof c) memcpy(&c, *bytes, sizeof c);
+    if (*size < expected || c.identity != identity(f))
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "%.200s: is the state of another calculation: system, basis set, "
                              "hybrids, thresholds and cutoff have to be the same",
@@ -116,10 +207,11 @@ static fmo_status load(const fmo_fragments *f, char *bytes, size_t size, fmo_err
 
 fmo_status fmo_state_read(fmo_fragments *f, int *iteration, int *converged, fmo_error *err)
 {
-    const size_t size = size_of(f);
-    char *const bytes = malloc(size), *at = bytes + sizeof(counts);
-    if (!bytes) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to read the state");
-    fmo_status status = load(f, bytes, size, err);
+    const size_t expected = size_of(f);
+    size_t size = 0;
+    char *bytes = NULL;
+    fmo_status status = load(f, expected, &bytes, &size, err);
+    const char *at = bytes ? bytes + sizeof(counts) : NULL;
     counts c = {.iteration = 0};
     if (status == FMO_OK) memcpy(&c, bytes, sizeof c);
     for (int k = 0; status == FMO_OK && k < f->system->fragment_num; k++) {
@@ -135,10 +227,9 @@ fmo_status fmo_state_read(fmo_fragments *f, int *iteration, int *converged, fmo_
         m->lumo = energies[3];
         m->projector_energy = energies[4];
         for (size_t i = 0; i < matrix / sizeof *m->density && status == FMO_OK; i++)
-            if (!isfinite(m->density[i]))
-                status = fmo_error_set(err, FMO_ERR_INPUT,
-                                       "%.200s: damaged: a density is not finite", f->o.state);
+            if (!isfinite(m->density[i])) status = damaged(f, "a density is not finite", err);
     }
+    if (status == FMO_OK) status = get_pairs(f, at, size - expected, err);
     *iteration = c.iteration;
     *converged = c.converged;
     free(bytes);

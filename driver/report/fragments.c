@@ -122,9 +122,12 @@ void driver_report_fragments(const driver_options *options, const driver_fragmen
         fprintf(stream, "  the file   %.10f hartree, difference %.1e\n", run->system->reference,
                 r->energy2 - run->system->reference);
     if (options->output) fprintf(stream, "  output     %s\n", driver_shown(options->output));
-    if (options->fragment_options.state)
-        fprintf(stream, "  state      %s%s\n", driver_shown(options->fragment_options.state),
+    if (options->fragment_options.state) {
+        fprintf(stream, "  state      %s%s", driver_shown(options->fragment_options.state),
                 r->resumed ? ", resumed" : "");
+        if (r->resumed_pairs) fprintf(stream, " with %d SCF pairs", r->resumed_pairs);
+        fprintf(stream, "\n");
+    }
 }
 
 static json_t *reals(const double *values, int count)

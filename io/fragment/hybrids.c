@@ -22,14 +22,27 @@ void fmo_hybrids_destroy(fmo_hybrids *hybrids)
     free(hybrids);
 }
 
+/* The next character of the name of a basis set, where "6-31G**" and "631g(d,p)" are one. */
+static int next_character(const char **name, const char **rest)
+{
+    if (!**rest) {
+        *name += strspn(*name, "-_ ");
+        const size_t stars = strspn(*name, "*");
+        if (!stars) return **name ? tolower((unsigned char)*(*name)++) : 0;
+        *name += stars > 2 ? 2 : stars;
+        *rest = stars > 1 ? "(d,p)" : "(d)";
+    }
+    return *(*rest)++;
+}
+
 /* Whether two names are of the same basis set: "STO-3G" and "sto3g" are. */
 static int same_name(const char *a, const char *b)
 {
-    for (;; a++, b++) {
-        a += strspn(a, "-_ ");
-        b += strspn(b, "-_ ");
-        if (tolower((unsigned char)*a) != tolower((unsigned char)*b)) return 0;
-        if (!*a) return 1;
+    const char *rest_a = "", *rest_b = "";
+    for (;;) {
+        const int c = next_character(&a, &rest_a), d = next_character(&b, &rest_b);
+        if (c != d) return 0;
+        if (!c) return 1;
     }
 }
 
@@ -59,25 +72,28 @@ static fmo_status find(const fmo_text *text, const json_t *document, const char 
                        const json_t **found)
 {
     const json_t *sets = json_object_get(document, "sets");
-    char known[200] = "", quote[FMO_QUOTE_SIZE], shown[FMO_QUOTE_SIZE];
+    char known[300] = "", quote[FMO_QUOTE_SIZE];
     for (size_t k = 0; k < json_array_size(sets); k++) {
         const json_t *entry = json_array_get(sets, k);
         const char *name = json_string_value(json_object_get(entry, "basis"));
         const char *element = json_string_value(json_object_get(entry, "element"));
         if (!name || !element)
             return INPUT(text, "sets[%zu]: expected basis, element and orbitals", k);
+        if (fmo_element_number(element, strlen(element)) != number) continue;
         *found = entry;
-        if (same_name(name, basis) && fmo_element_number(element, strlen(element)) == number)
-            return FMO_OK;
+        if (same_name(name, basis)) return FMO_OK;
         const size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s (%s)", used ? ", " : "",
-                 fmo_json_quote(name, quote), fmo_json_quote(element, shown));
+        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
+                 fmo_json_quote(name, quote));
     }
-    return INPUT(
-        text,
-        "no hybrid orbitals of %s in basis set %s, and a bond of such an atom is cut; there "
-        "are: %s",
-        fmo_element_symbol(number), fmo_json_quote(basis, quote), known);
+    const char *const symbol = fmo_element_symbol(number);
+    if (!*known)
+        return INPUT(text,
+                     "no hybrid orbitals of %s in basis set %s, and a bond of such an atom is cut; "
+                     "there are none of %s at all: cut another bond",
+                     symbol, fmo_json_quote(basis, quote), symbol);
+    return INPUT(text, "no hybrid orbitals of %s in basis set %s; there are: %s", symbol,
+                 fmo_json_quote(basis, quote), known);
 }
 
 fmo_status fmo_hybrids_read(const char *path, const char *basis, int number, fmo_hybrids **hybrids,
