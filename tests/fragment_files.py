@@ -189,6 +189,102 @@ class Pdb(Reader):
                      [atom("NA", "NA", "NA", 1, " ", 5.0 * i, 0, 0, "HETATM") for i in range(2)])
 
 
+class Gamess(Reader):
+    ending = ".inp"
+
+    def setUp(self):
+        super().setUp()
+        self.good = lines_of("gly4.inp")
+
+    def without(self, *groups):
+        """The input without some groups."""
+        made, name = [], None
+        for line in self.good:
+            words = line.split()
+            if words and words[0].startswith("$") and words[0] != "$END":
+                name = words[0]
+            if name not in groups:
+                made.append(line)
+            if words and words[-1] == "$END":
+                name = None
+        return made
+
+    def changed(self, old, new):
+        self.assertTrue(any(old in line for line in self.good), old)
+        return [line.replace(old, new) for line in self.good]
+
+    def test_like_json(self):
+        found, good = self.assertSame("gly4.inp", "gly4_sto-3g.json")
+        self.assertEqual(found["esp"], list(good["esp"].values()))
+        self.assertEqual((found["basis"], found["name"]), ("STO-3G", "gly4"))
+
+    def test_openfmo(self):
+        # Small letters, hybrids as $fmolmo, no $DATA: OpenFMO's threshold of AOC.
+        lines = [line.lower().replace("fmohyb", "fmolmo") for line in self.without("$DATA", "$CONTRL", "$SYSTEM")]
+        found = self.read(lines)
+        good = show(os.path.join(FOLDER, "gly4.inp"))
+        self.assertEqual(found.get("esp"), [1.0, 2.0, 2.0], found)
+        for key in ("fragment", "charge", "bonds", "basis", "number"):
+            self.assertEqual(found[key], good[key])
+
+    def test_forms(self):
+        good = show(os.path.join(FOLDER, "gly4.inp"))
+        begin = next(i for i, line in enumerate(self.good) if "INDAT" in line)
+        plain = ["  INDAT(1)=" + ",".join(str(f) for f in good["fragment"][:20]),
+                 "  INDAT(21) = " + " ".join(str(f) for f in good["fragment"][20:])]
+        found = self.read(self.good[:begin] + plain + self.good[begin + 5:])
+        self.assertEqual(found.get("fragment"), good["fragment"], found)
+        scaled = [line if len(line.split()) != 5 or "." not in line else
+                  "  {} {} {:.10f} {:.10f} {:.10f}".format(*line.split()[:2], *[float(x) / 0.52917724924 for x in line.split()[2:]])
+                  for line in self.changed("ANGS", "BOHR")]
+        for x, y in zip(self.read(scaled)["angstrom"], good["angstrom"], strict=True):
+            self.assertAlmostEqual(x, y, delta=1e-8)
+        self.assertEqual(self.read(self.changed("RESPPC=2.0", "RESPAP=1.5 RESPPC=0"))["esp"], [1.5, 1e30, 2.0])
+        self.assertEqual(self.read(self.changed("RESDIM=2.0", "RESDIM=0"))["esp"], [2.0, 2.0, 1e30])
+        for basis, name in (("GBASIS=N31 NGAUSS=6", "6-31G"), ("GBASIS=N31 NGAUSS=6 NDFUNC=1 DIFFSP=.T.", "6-31+G(d)"),
+                            ("GBASIS=N21 NGAUSS=3", "3-21G"), ("GBASIS=CCD", ""), ("GBASIS=N311 NGAUSS=6", "6-311G")):
+            lines = [line.replace("GBASIS=STO NGAUSS=3", basis) for line in self.without("$FMOHYB")]
+            self.assertEqual(self.read(lines)["basis"], name)
+        data = [line for old in self.without("$BASIS", "$FMOHYB") for line in ([old, "N31 6", ""] if "-1 " in old else [old])]
+        self.assertEqual(self.read(data).get("basis"), "6-31G")
+
+    def test_refused(self):
+        for words, old, new in (
+                ("$FMO: NBODY=3; only 2 is done here", "NBODY=2", "NBODY=3"),
+                ("$FMO: the key SCREEN is not known", "NBODY=2", "SCREEN=2"),
+                ("$CONTRL: RUNTYP=GRADIENT; only ENERGY", "ENERGY", "GRADIENT"),
+                ("$CONTRL: MPLEVL=2; only 0", "SCFTYP=RHF", "MPLEVL=2"),
+                ("UNITS=MILES: expected ANGS or BOHR", "ANGS", "MILES"),
+                ("NFRAG=0: expected 1", "NFRAG=4", "NFRAG=0"),
+                ("ICHARG has 4 values, NFRAG=5", "NFRAG=4", "NFRAG=5"),
+                ("ICHARG: '0.5' is no integer", "ICHARG(1)=0,0", "ICHARG(1)=0.5,0"),
+                ("goes on at element 2; expected 1", "ICHARG(1)", "ICHARG(2)"),
+                ("fragment 1 has 37 electrons", "ICHARG(1)=0,", "ICHARG(1)=1,"),
+                ("INDAT has 5 fragments, NFRAG=4", "12 -18 0", "12 -14 0 15 -18 0"),
+                ("INDAT: fragment 3 is empty", "12 -18 0", "12 -18 0 0"),
+                ("INDAT: atom 11 is in fragments 1 and 2", "12 -18 0", "11 -18 0"),
+                ("INDAT: atom 12 is in no fragment", "12 -18 0", "13 -18 0"),
+                ("INDAT: -18 in fragment 2 ends no range", "12 -18 0", "-18 0"),
+                ("INDAT: atom 99 in fragment 2", "12 -18 0", "12 -99 0"),
+                ("RESPPC=x: expected a number", "RESPPC=2.0", "RESPPC=x"),
+                ("$FMOBND: expected minus the detached atom", "-9 12", "9 12"),
+                ("both atoms are in fragment 1", "-9 12", "-9 11"),
+                ("the hybrids STO-3G of the file are not those", "0.850774", "0.840774"),
+                ("the hybrids STO-3G of the file are not those", "0.802107", "0.702107"),
+                ("$FMOHYB: 'x' where a coefficient", "0.850774", "x"),
+                ("$FMOHYB: expected a name, up to", "STO-3G 5 5", "STO-3G 5 99"),
+                ("'Q' is no element", "O 8.0", "O Q"), ("'6.5' is no element", "C 6.0", "C 6.5"),
+                ("expected a label, an element", "1.0900", ""), ("'1.x' is no coordinate", "1.0900", "1.x"),
+                ("expected C1 behind the title", "C1", "CNV 2"), ("the group $PCM is not known", "$SYSTEM", "$PCM"),
+                ("'3' where a key and = should stand", "GBASIS=STO NGAUSS=3", "3")):
+            with self.subTest(words=words):
+                self.refused(words, self.changed(old, new))
+        self.refused("no $FMOXYZ with atoms", self.without("$FMOXYZ"))
+        self.refused("NFRAG is missing", self.without("$FMO"))
+        self.refused("$FMOXYZ has no $END", self.good[:-1])
+        self.refused("line 5: $FMO: NBODY=3", self.changed("NBODY=2", "NBODY=3"))
+
+
 class Mmcif(Reader):
     ending = ".cif"
 

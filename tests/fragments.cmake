@@ -15,10 +15,10 @@ target_link_libraries(fragment_show PRIVATE fmo::fmo fmo_warnings)
 set_target_properties(fragment_show PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 set(systems ${PROJECT_SOURCE_DIR}/datasets/fmo2)
 fmo_test(fragment_mutants SOURCES fragment_mutants.c LABELS io fragments
-         ARGS 1500 ${systems}/gly4.pdb ${systems}/ethane_sto-3g.json)
+         ARGS 1500 ${systems}/gly4.pdb ${systems}/gly4.inp ${systems}/ethane_sto-3g.json)
 
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
-foreach(part Pdb Mmcif)
+foreach(part Pdb Gamess Mmcif)
     string(TOLOWER fragment_files_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/fragment_files.py
                                   --verbose ${part})

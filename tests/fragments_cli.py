@@ -116,6 +116,23 @@ class FragmentsInputs(driver_cli.Case):
         document = json.loads(run(path, "--fmo", "--basis", "sto-3g", "--profile=json").out)
         self.assertEqual(len(document["systems"][0]["notices"]), 1)
 
+    def test_gamess(self):
+        with open(WATER3, encoding="ascii") as file:
+            document = json.load(file)
+        esp = document["esp"]
+        path = self.path("w.inp")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(" $FMO NFRAG=3 RESPAP={aoc_from} RESPPC={ptc_from} RESDIM={es_dimers_from}\n".format(**esp))
+            file.write(" INDAT(1)=" + " ".join(str(f) for f in document["fragment"]) + " $END\n")
+            file.write(" $BASIS GBASIS=STO NGAUSS=3 $END\n $FMOXYZ\n")
+            for symbol, xyz in zip(document["symbols"], document["angstrom"]):
+                file.write(" {} {} {!r} {!r} {!r}\n".format(symbol, symbol, *xyz))
+            file.write(" $END\n")
+        result = run(path, "--fmo", "--quiet")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertAlmostEqual(energy_of(result), energy_of(run(WATER3, "--fmo", "--quiet")), delta=1e-8)
+        self.assertFails(run(path), 2, "add --fmo", path)
+
     def test_peptide(self):
         if os.environ.get("FMO_TEST_SMALL"):
             self.skipTest("small systems alone")

@@ -39,8 +39,8 @@ typedef struct fmo_fragment_system {
     char *notice;          /**< a line on what of the file was left out, or NULL */
 } fmo_fragment_system;
 
-/** Read a system: a PDB file (.pdb, .ent), which is cut into fragments of a residue each, or JSON
- *  (any other name).
+/** Read a system: a PDB file (.pdb, .ent), which is cut into fragments of a residue each, an input
+ *  of GAMESS or OpenFMO (.inp), or JSON (any other name).
  *  @param[out] system  free with fmo_fragment_system_destroy; NULL on error
  *  @return FMO_OK, FMO_ERR_INPUT (message names file, field or line, and cure), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_fragment_system_read(const char *path, fmo_fragment_system **system,

@@ -45,14 +45,15 @@ fmo_status fmo_fragment_make(const fmo_text *text, int atoms, int fragments, fmo
                                                              : fmo_fragment_no_memory(text);
 }
 
-typedef enum format { JSON, PDB, MMCIF } format;
+typedef enum format { JSON, PDB, GAMESS, MMCIF } format;
 
 static format format_of(const char *path)
 {
     static const struct {
         const char *end;
         format format;
-    } table[] = {{".pdb", PDB}, {".ent", PDB}, {".cif", MMCIF}, {".mmcif", MMCIF}};
+    } table[] = {
+        {".pdb", PDB}, {".ent", PDB}, {".inp", GAMESS}, {".cif", MMCIF}, {".mmcif", MMCIF}};
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < sizeof table / sizeof table[0]; i++)
         if (strcasecmp(dot, table[i].end) == 0) return table[i].format;
@@ -66,6 +67,8 @@ static fmo_status read_text(fmo_text *text, format kind, int residues, fmo_fragm
         return fmo_fragment_read_json(text, s);
     case PDB:
         return fmo_fragment_read_pdb(text, residues, s);
+    case GAMESS:
+        return fmo_fragment_read_gamess(text, s);
     case MMCIF:
         break;
     }
@@ -76,8 +79,10 @@ static fmo_status read_text(fmo_text *text, format kind, int residues, fmo_fragm
 static fmo_status read_file(const char *path, int residues, fmo_fragment_system **system,
                             fmo_error *err)
 {
-    static const char *const what[] = {
-        [JSON] = "a system of fragments in JSON", [PDB] = "a PDB file", [MMCIF] = "a structure"};
+    static const char *const what[] = {[JSON] = "a system of fragments in JSON",
+                                       [PDB] = "a PDB file",
+                                       [GAMESS] = "an input of GAMESS or OpenFMO",
+                                       [MMCIF] = "a structure"};
     fmo_error own = {FMO_OK, ""};
     if (!err) err = &own; /* readers ask it what went wrong */
     fmo_text text;

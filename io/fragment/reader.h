@@ -12,6 +12,7 @@
 /* FMO_OK, FMO_ERR_INPUT (the text's error is set) or FMO_ERR_MEMORY. */
 fmo_status fmo_fragment_read_json(fmo_text *text, fmo_fragment_system *system);
 fmo_status fmo_fragment_read_pdb(fmo_text *text, int residues, fmo_fragment_system *system);
+fmo_status fmo_fragment_read_gamess(fmo_text *text, fmo_fragment_system *system);
 
 /* Room for atoms and fragments, the unit, and OpenFMO's thresholds. FMO_OK or FMO_ERR_MEMORY. */
 fmo_status fmo_fragment_make(const fmo_text *text, int atoms, int fragments,
