@@ -25,7 +25,7 @@ foreach(part Pdb Gamess Mmcif)
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "io;fragments" ENVIRONMENT
         "FMO_SHOW=$<TARGET_FILE:fragment_show>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endforeach()
-foreach(part Report Inputs Refusals Files Resume)
+foreach(part Report Inputs Schema Refusals Files Resume)
     string(TOLOWER fragments_cli_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/fragments_cli.py
                                   --verbose Fragments${part})

@@ -148,6 +148,49 @@ class FragmentsInputs(driver_cli.Case):
         self.assertFails(run(path, "--fmo", "--per-fragment", "0"), 2, "per-fragment")
 
 
+class FragmentsSchema(driver_cli.Case):
+    """docs/fragments.schema.json: what is read and what is written."""
+
+    def setUp(self):
+        super().setUp()
+        with open(os.path.join(driver_cli.SOURCE, "docs", "fragments.schema.json"), encoding="utf-8") as file:
+            self.schema = json.load(file)
+
+    def complaints(self, document, part):
+        return driver_cli.validate(document, self.schema["$defs"][part], self.schema)
+
+    def test_input(self):
+        names = [name for name in os.listdir(FOLDER) if name.endswith(".json")]
+        self.assertGreater(len(names), 5)
+        for name in names:
+            with open(os.path.join(FOLDER, name), encoding="ascii") as file:
+                document = json.load(file)
+            self.assertEqual(self.complaints(document, "input"), [], name)
+            self.assertEqual(driver_cli.validate(document, self.schema, self.schema), [], name)
+        for change in ({"frgment": []}, {"symbols": "CH"}, {"angstrom": [[0.0, 1.0]]}, {"angstrom": [[0.0] * 4]},
+                       {"fragment": [0]}, {"charge": [0.5]}, {"bonds": [[1]]}, {"bonds": [[1, 2, 3]]}, {"basis": 6},
+                       {"esp": {"ptc": 2.0}}, {"esp": {"aoc_from": -1}}, {"esp": [1]}, {"bohr_in_angstrom": "x"}):
+            self.assertTrue(self.complaints({**document, **change}, "input"), change)
+            # What the schema refuses, the program does.
+            path = self.path("bad.json")
+            with open(path, "w", encoding="ascii") as file:
+                json.dump({**document, **change}, file)
+            self.assertEqual(run(path, "--fmo").code, 3, change)
+        for name in ("symbols", "angstrom", "fragment", "charge"):
+            self.assertTrue(self.complaints({k: v for k, v in document.items() if k != name}, "input"), name)
+
+    def test_output(self):
+        result = run(WATER3, self.path("none.json"), "--fmo", "--profile=json")
+        document = json.loads(result.out)
+        self.assertEqual(self.complaints(document, "output"), [])
+        self.assertEqual(driver_cli.validate(document, self.schema, self.schema), [])
+        system = document["systems"][0]
+        for name in list(system):
+            broken = {**document, "systems": [{k: v for k, v in system.items() if k != name}]}
+            self.assertTrue(self.complaints(broken, "output"), name)
+        self.assertTrue(self.complaints({**document, "systems": [{**system, "more": 1}]}, "output"))
+
+
 class FragmentsRefusals(driver_cli.Case):
     def setUp(self):
         super().setUp()
@@ -202,6 +245,12 @@ class FragmentsRefusals(driver_cli.Case):
         self.refused("bonds[0]: expected an array of 2 integers", bonds=[[9]])
         self.refused("= 99: expected 1 to 33", bonds=[[9, 99]])
         self.refused("both atoms are in fragment 1", bonds=[[2, 5]])
+        self.refused("bonds[1] = [9, 12] is there twice", bonds=[good["bonds"][0], good["bonds"][0]])
+        self.refused("bonds[0] = [9, 19]: the atoms are", bonds=[[9, 19]])
+        self.refused("atoms 1 (H) and 2 (C) are closer than 0.001 bohr",
+                     angstrom=[good["angstrom"][1]] + good["angstrom"][1:])
+        self.refused("symbols: expected an array of 1 to", symbols=[])
+        self.refused("name: expected a text of 1 to 200 bytes", name="")
         self.refused("esp: expected an object", esp=[1, 2, 2])
         self.refused("esp/ptc is not known", esp={"ptc": 2.0})
         self.refused("esp/ptc_from: expected a number", esp={"ptc_from": "2"})
@@ -211,6 +260,7 @@ class FragmentsRefusals(driver_cli.Case):
     def test_physics(self):
         self.refused("fragment 1 has 37 electrons with charge 1, which is odd", charge=[1, 0, 0, 0])
         self.refused("which is odd", bonds=self.good["bonds"][:2])
+        self.refused("fragment 1 has 0 electrons with charge 38; expected 2 or more", charge=[38, 0, 0, 0])
         self.refused("no hybrid orbitals of C in basis set 3-21G", basis="3-21G")
         self.refused("no hybrid orbitals of N in basis set STO-3G", bonds=[[7, 9]] + self.good["bonds"][1:],
                      fragment=self.cut_at_nitrogen())
