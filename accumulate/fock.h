@@ -209,6 +209,17 @@ FMO_API fmo_status fmo_fock_workspace(const fmo_basis *basis, const fmo_fock_opt
  *  @return FMO_OK, FMO_ERR_NO_DEVICE (err says why), FMO_ERR_DEVICE */
 FMO_API fmo_status fmo_gpu_available(fmo_error *err);
 
+/** The mode that a plan of a basis has with these options: theirs, or what FMO_MODE_AUTO becomes.
+ *  Nothing is made to find out.
+ *  @param[in]  basis   NULL: one whose shells the GPU's kernels know
+ *  @param[in]  options NULL: the defaults
+ *  @param[out] mode    untouched on error
+ *  @param[out] reason  NULL, or [160]: why, as mode_reason of fmo_fock_profile
+ *  @return FMO_OK; FMO_ERR_ARGUMENT; for auto with a device that was asked for, FMO_ERR_NO_DEVICE
+ * or FMO_ERR_DEVICE where it cannot be used */
+FMO_API fmo_status fmo_fock_choose_mode(const fmo_basis *basis, const fmo_fock_options *options,
+                                        fmo_mode *mode, char *reason, fmo_error *err);
+
 /** What one class of the last build did. Counts are of shell quartets with i >= j, k >= l,
  *  ij >= kl, each counted once. */
 typedef struct fmo_class_profile {

@@ -112,7 +112,7 @@ static fmo_status check_values(const fmo_basis_input *in, fmo_error *err)
             return fmo_error_set(err, FMO_ERR_INPUT, "ao/shell[%d] = %d: expected 0 to %d", a,
                                  in->ao_shell[a], in->shell_num - 1);
         const int last =
-            fmo_caller_functions(in->cartesian, in->shell_ang_mom[in->ao_shell[a]]) - 1;
+            fmo_shell_functions_of(in->shell_ang_mom[in->ao_shell[a]], in->cartesian) - 1;
         if (in->ao_component[a] < 0 || in->ao_component[a] > last)
             return fmo_error_set(err, FMO_ERR_INPUT,
                                  "component %d of function %d: expected 0 to %d",
@@ -264,7 +264,7 @@ static fmo_status fill_shells(const fmo_basis_input *in, fmo_basis *b, int *posi
             shell->ao_begin = ao;
             shell->caller_begin = aos;
             ao += fmo_shell_functions(l);
-            aos += fmo_caller_functions(in->cartesian, l);
+            aos += fmo_shell_functions_of(l, in->cartesian);
             position[s] = next++;
         }
         b->shell_num_l[l] = next - begin;
@@ -317,7 +317,7 @@ static double largest_sum(int cartesian, int ang_mom, const double *factor)
     double largest = 0.0;
     for (int c = 0; c < fmo_shell_functions(ang_mom); c++) {
         double sum = 0.0;
-        for (int m = 0; m < fmo_caller_functions(cartesian, ang_mom); m++)
+        for (int m = 0; m < fmo_shell_functions_of(ang_mom, cartesian); m++)
             sum += fabs(factor[m] * fmo_caller_part(cartesian, ang_mom, m, c));
         largest = fmax(largest, sum);
     }
@@ -343,7 +343,7 @@ static fmo_status fill_functions(const fmo_basis_input *in, fmo_basis *b, const 
         const fmo_shell *shell = &b->shell[s];
         double *const factor = b->ao_factor + shell->caller_begin;
         scale[s] = largest_sum(b->cartesian, shell->ang_mom, factor);
-        for (int m = 0; m < fmo_caller_functions(b->cartesian, shell->ang_mom); m++)
+        for (int m = 0; m < fmo_shell_functions_of(shell->ang_mom, b->cartesian); m++)
             factor[m] /= scale[s];
     }
     return FMO_OK;
@@ -452,7 +452,7 @@ fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom,
          s = next_shell(basis, nucleus, s + 1)) {
         shells++;
         prims += basis->shell[s].prim_num;
-        aos += fmo_caller_functions(basis->cartesian, basis->shell[s].ang_mom);
+        aos += fmo_shell_functions_of(basis->shell[s].ang_mom, basis->cartesian);
     }
     if (!shells) return FMO_OK;
     const fmo_status apart =
@@ -482,7 +482,7 @@ fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom,
         for (int k = 0; k < from->prim_num; k++)
             b->coefficient[prim + k] = scale * basis->coefficient[from->prim_begin + k];
         prim += from->prim_num;
-        for (int m = 0; m < fmo_caller_functions(b->cartesian, from->ang_mom); m++, function++) {
+        for (int m = 0; m < fmo_shell_functions_of(from->ang_mom, b->cartesian); m++, function++) {
             b->ao_caller[function] = function;
             b->ao_factor[function] = 1.0 / scale;
             ao[function] = basis->ao_caller[from->caller_begin + m];

@@ -23,12 +23,6 @@ static inline double fmo_shell_harmonic(int ang_mom, int m, int c)
     return d[m][c];
 }
 
-/* The caller's functions of a shell. */
-static inline int fmo_caller_functions(int cartesian, int ang_mom)
-{
-    return cartesian ? fmo_shell_functions(ang_mom) : fmo_shell_spherical(ang_mom);
-}
-
 /* How much of internal function c is in the caller's function m of a shell, but for its factor. */
 static inline double fmo_caller_part(int cartesian, int ang_mom, int m, int c)
 {

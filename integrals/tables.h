@@ -38,6 +38,12 @@ FMO_TABLE_FUNCTION int fmo_shell_spherical(int ang_mom)
 #undef ROW
 }
 
+/* Functions of a shell in one form or the other. */
+FMO_TABLE_FUNCTION int fmo_shell_functions_of(int ang_mom, int cartesian)
+{
+    return cartesian ? fmo_shell_functions(ang_mom) : fmo_shell_spherical(ang_mom);
+}
+
 /* 's', 'p', ...; 0 for a kind that is not in the table. */
 FMO_TABLE_FUNCTION char fmo_shell_letter(int ang_mom)
 {
@@ -56,6 +62,8 @@ FMO_TABLE_FUNCTION int fmo_shell_power(int ang_mom, int c, int axis)
 
 /* The same count as an expression for the preprocessor's rows; checked below. */
 #define FMO_CARTESIAN(l) (((l) + 1) * ((l) + 2) / 2)
+/* Monomials x^a y^b z^c, derivatives or Hermite functions, of degrees up to one; -1: none. */
+#define FMO_HERMITE_COUNT(degree) (((degree) + 1) * ((degree) + 2) * ((degree) + 3) / 6)
 
 /* ---- pairs ---------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 
 int fmo_basis_shell_parts(const fmo_basis *b, const fmo_shell *shell, fmo_shell_parts T)
 {
-    const int num = fmo_caller_functions(b->cartesian, shell->ang_mom);
+    const int num = fmo_shell_functions_of(shell->ang_mom, b->cartesian);
     for (int m = 0; m < num; m++)
         for (int c = 0; c < fmo_shell_functions(shell->ang_mom); c++)
             T[m][c] = b->ao_factor[shell->caller_begin + m] *

@@ -182,6 +182,12 @@ static void check_auto(const fmo_basis *basis, const double *D)
     CHECK(fmo_fock_plan_profile(plan, &profile, &err) == FMO_OK, "%s", err.message);
     CHECK(profile.mode == FMO_MODE_CPU || profile.mode == FMO_MODE_FUSED, "auto became %d",
           profile.mode);
+    fmo_mode mode = FMO_MODE_COUNT;
+    char reason[160] = "";
+    CHECK(fmo_fock_choose_mode(basis, NULL, &mode, reason, &err) == FMO_OK &&
+              mode == profile.mode && strcmp(reason, profile.mode_reason) == 0,
+          "asked: %s (%s); the plan: %s (%s)", fmo_mode_name(mode), reason,
+          fmo_mode_name(profile.mode), profile.mode_reason);
     CHECK(*profile.mode_reason, "no reason given for mode %s", fmo_mode_name(profile.mode));
     if (profile.mode == FMO_MODE_CPU)
         CHECK(profile.threads == 2, "threads = 0 with OpenMP at 2: %d", profile.threads);

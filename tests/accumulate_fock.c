@@ -101,11 +101,39 @@ static void check_d(void)
     }
 }
 
+/* What the GPU's kernels do not know goes to the CPU with any GPU in the machine, and says so. */
+static void check_modes_of_d(void)
+{
+    static test_system s;
+    static const int shells[] = {1, 1, 1};
+    fmo_error err = {FMO_OK, ""};
+    fmo_fock_options o;
+    fmo_fock_plan *plan = NULL;
+    fmo_mode mode = FMO_MODE_COUNT;
+    char reason[160] = "";
+    system_random_d(&s, 0, 1, shells, 2, 4.0, &seed);
+    fmo_basis *basis = system_basis(&s);
+    if (!basis) return;
+    fmo_fock_options_init(&o);
+    CHECK(fmo_fock_choose_mode(basis, &o, &mode, reason, &err) == FMO_OK && mode == FMO_MODE_CPU &&
+              strstr(reason, "the basis has d shells"),
+          "auto became %s: %s%s", fmo_mode_name(mode), reason, err.message);
+    o.mode = FMO_MODE_SPLIT;
+    CHECK(fmo_fock_choose_mode(basis, &o, &mode, reason, &err) == FMO_OK &&
+              mode == FMO_MODE_SPLIT && !*reason,
+          "split became %s: %s", fmo_mode_name(mode), reason);
+    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_UNSUPPORTED && !plan &&
+              strstr(err.message, "mode split: the basis has d shells"),
+          "%s", err.message);
+    fmo_basis_destroy(basis);
+}
+
 int main(void)
 {
     static test_system s;
     char name[64];
     check_d();
+    check_modes_of_d();
     for (int shells = 1; shells <= 9; shells++) { /* around the vector widths 2, 4, 8 */
         system_random(&s, shells, shells, 0, 3, 4.0, &seed);
         snprintf(name, sizeof name, "%d s", shells);

@@ -174,6 +174,14 @@ static void check_fock(const fmo_basis *basis)
     FINE(fmo_fock_workspace, "options",
          fmo_fock_workspace(basis, NULL, &memory, NULL) == FMO_OK ||
              fmo_gpu_available(NULL) == FMO_OK);
+    fmo_mode mode = FMO_MODE_COUNT;
+    REFUSED(fmo_fock_choose_mode, "mode", basis, &o, NULL, NULL, &err);
+    FINE(fmo_fock_choose_mode, "basis",
+         fmo_fock_choose_mode(NULL, &o, &mode, NULL, NULL) == FMO_OK && mode == FMO_MODE_CPU);
+    FINE(fmo_fock_choose_mode, "options",
+         fmo_fock_choose_mode(basis, NULL, &mode, NULL, NULL) == FMO_OK && mode != FMO_MODE_AUTO);
+    FINE(fmo_fock_choose_mode, "reason",
+         fmo_fock_choose_mode(basis, &o, &mode, NULL, NULL) == FMO_OK);
     REFUSED(fmo_fock_plan_profile, "plan", NULL, &profile, &err);
     REFUSED(fmo_fock_plan_profile, "profile", plan, NULL, &err);
 

@@ -210,7 +210,7 @@ static int print_molecules(const char *path)
     read_table(file, "/summary/converged", H5T_NATIVE_INT, count, converged);
     read_table(file, "/summary/cycles", H5T_NATIVE_INT, count, cycles);
     for (long long k = 0; k < count; k++) {
-        char name[64], status[512], input[512];
+        char name[64], status[512], input[512], mode[32] = "";
         long long numbers[6];
         static const char *const names[] = {"frame",  "converged", "cycles",
                                             "ao_num", "mo_num",    "occupied_num"};
@@ -222,11 +222,13 @@ static int print_molecules(const char *path)
         read_attribute(group, "energy", H5T_NATIVE_DOUBLE, &E);
         read_text(group, "status", status, sizeof status);
         read_text(group, "input", input, sizeof input);
+        CHECK((H5Aexists(group, "mode") > 0) == (numbers[2] > 0), "mode of %s", name);
+        if (H5Aexists(group, "mode") > 0) read_text(group, "mode", mode, sizeof mode);
         CHECK(memcmp(&E, &energy[k], sizeof E) == 0 && numbers[1] == converged[k] &&
                   numbers[2] == cycles[k],
               "%s: other numbers in /summary", name);
-        printf("%s|%lld|%.12f|%lld|%lld|%s|%s\n", input, numbers[0], E, numbers[1], numbers[2],
-               check_arrays(group, numbers[3], numbers[4], numbers[5]), status);
+        printf("%s|%lld|%.12f|%lld|%lld|%s|%s|%s\n", input, numbers[0], E, numbers[1], numbers[2],
+               check_arrays(group, numbers[3], numbers[4], numbers[5]), status, mode);
         H5Gclose(group);
     }
     free(energy);

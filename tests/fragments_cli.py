@@ -19,6 +19,7 @@ from driver_cli import DATASETS, SMALL, run
 FOLDER = os.path.join(DATASETS, "fmo2")
 WATER3 = os.path.join(FOLDER, "water3_sto-3g.json")
 GLY4 = os.path.join(FOLDER, "gly4_sto-3g.json")
+ETHANE = os.path.join(FOLDER, "ethane_sto-3g.json")
 WATER10 = os.path.join(FOLDER, "water10_sto-3g.json")
 WATER3_ENERGY, WATER10_ENERGY = -224.91061241, -749.74809652
 NUMBER = r"-?\d+\.\d+"
@@ -320,6 +321,20 @@ class FragmentsResume(driver_cli.Case):
         self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", state, "--resume"), 3, "not a state")
         self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", self.path("none"), "--resume"), 3,
                          "leave out --resume")
+
+    def test_state_of_other_hybrids(self):
+        state, hybrids = self.path("state"), self.path("hybrids.json")
+        self.assertEqual(run(ETHANE, "--fmo", "--quiet", "--state", state).code, 0)
+        with open(os.path.join(DATASETS, "hybrids", "hybrids.json"), encoding="utf-8") as file:
+            document = json.load(file)
+        for scale, code in ((1.0, 0), (1.001, 3)):
+            other = copy.deepcopy(document)
+            other["sets"][0]["orbitals"][0][1] *= scale
+            with open(hybrids, "w", encoding="ascii") as file:
+                json.dump(other, file)
+            result = run(ETHANE, "--fmo", "--quiet", "--state", state, "--resume", "--hybrids", hybrids)
+            self.assertEqual(result.code, code, str(result))
+        self.assertFails(result, 3, "the state of another calculation: .* hybrids")
 
     def test_iterations_one_by_one(self):
         state = self.path("state")

@@ -45,27 +45,29 @@ static fmo_prim_quartet quartet_of(int M, const double *bra, const double *ket, 
 }
 
 /* A class with arithmetic of its own, once by that and once by the rule. */
-#define CHECK_CLASS(e, name, li, lj, lk, ll, bra_class, ket_class)                             \
-    static void check_##name(const double *bra, const double *ket, const double *AB,           \
-                             const double *CD, const double *AC)                               \
-    {                                                                                          \
-        enum { SIZE = FMO_RULE_OF(li) * FMO_RULE_OF(lj) * FMO_RULE_OF(lk) * FMO_RULE_OF(ll) }; \
-        const fmo_prim_quartet z = quartet_of(li + lj + lk + ll, bra, ket, AB, CD, AC);        \
-        double acc[eri_##name##_acc] = {0}, want[SIZE], got[SIZE] = {0};                       \
-        double r[(li + lj + lk + ll + 1) * (li + lj + lk + ll + 1) * (li + lj + lk + ll + 1)]; \
-        double term[FMO_RULE_TERMS(lk, ll) + FMO_RULE_TERMS(li, lj)];                          \
-        double H[FMO_RULE_UPTO(li + lj) * FMO_RULE_OF(lk) * FMO_RULE_OF(ll)] = {0};            \
-        eri_##name##_prim(&z, acc);                                                            \
-        eri_##name##_finish(AB, CD, acc, want);                                                \
-        fmo_rule_ket(li, lj, lk, ll, &z, r, term, H);                                          \
-        fmo_rule_bra(li, lj, lk, ll, &z, term, H, got);                                        \
-        double largest = 0.0;                                                                  \
-        for (int k = 0; k < SIZE; k++) largest = fmax(largest, fabs(want[k]));                 \
-        for (int k = 0; k < SIZE; k++)                                                         \
-            CHECK(fabs(got[k] - want[k]) <= 1e-12 * largest,                                   \
-                  #name " %d: by the rule %.17g, "                                             \
-                        "by its own arithmetic %.17g",                                         \
-                  k, got[k], want[k]);                                                         \
+#define CHECK_CLASS(e, name, li, lj, lk, ll, bra_class, ket_class)                               \
+    static void check_##name(const double *bra, const double *ket, const double *AB,             \
+                             const double *CD, const double *AC)                                 \
+    {                                                                                            \
+        enum {                                                                                   \
+            SIZE = FMO_CARTESIAN(li) * FMO_CARTESIAN(lj) * FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll) \
+        };                                                                                       \
+        const fmo_prim_quartet z = quartet_of(li + lj + lk + ll, bra, ket, AB, CD, AC);          \
+        double acc[eri_##name##_acc] = {0}, want[SIZE], got[SIZE] = {0};                         \
+        double r[(li + lj + lk + ll + 1) * (li + lj + lk + ll + 1) * (li + lj + lk + ll + 1)];   \
+        double term[FMO_RULE_TERMS(lk, ll) + FMO_RULE_TERMS(li, lj)];                            \
+        double H[FMO_HERMITE_COUNT(li + lj) * FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll)] = {0};      \
+        eri_##name##_prim(&z, acc);                                                              \
+        eri_##name##_finish(AB, CD, acc, want);                                                  \
+        fmo_rule_ket(li, lj, lk, ll, &z, r, term, H);                                            \
+        fmo_rule_bra(li, lj, lk, ll, &z, term, H, got);                                          \
+        double largest = 0.0;                                                                    \
+        for (int k = 0; k < SIZE; k++) largest = fmax(largest, fabs(want[k]));                   \
+        for (int k = 0; k < SIZE; k++)                                                           \
+            CHECK(fabs(got[k] - want[k]) <= 1e-12 * largest,                                     \
+                  #name " %d: by the rule %.17g, "                                               \
+                        "by its own arithmetic %.17g",                                           \
+                  k, got[k], want[k]);                                                           \
     }
 FMO_ERI_GPU_TABLE(CHECK_CLASS)
 
@@ -97,7 +99,7 @@ static void check_bounds(void)
         make_pair(a, b, A, B, prim, AB);
 #define ROW(P, name, li, lj, partner)                                                              \
     {                                                                                              \
-        enum { SIZE = FMO_RULE_OF(li) * FMO_RULE_OF(lj) };                                         \
+        enum { SIZE = FMO_CARTESIAN(li) * FMO_CARTESIAN(lj) };                                     \
         static double eri[SIZE * SIZE];                                                            \
         const fmo_pair_view view = {1, prim, AB, A};                                               \
         double largest = 0.0;                                                                      \
@@ -145,7 +147,7 @@ static void check_counts(void)
             for (int u = 0; u <= n - v; u++)
                 for (int t = 0; t <= n - v - u; t++, at++)
                     CHECK(FMO_RULE_HERMITE(n, t, u, v) == at, "place of %d %d %d", t, u, v);
-        CHECK(at == FMO_RULE_UPTO(n), "%d Hermite functions", at);
+        CHECK(at == FMO_HERMITE_COUNT(n), "%d Hermite functions", at);
     }
 }
 

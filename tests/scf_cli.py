@@ -349,6 +349,7 @@ class ScfBatch(driver_cli.Case):
             self.assertEqual([(m[0], m[1], m[3], m[5]) for m in found],
                              [(path, "1", "1", "both"), (path, "2", "1", "both"), (path, "3", "1", "both"),
                               (WATER, "0", "1", "both")])
+            self.assertEqual([m[7] for m in found], ["cpu"] * 4)
             self.assertEqual(found[0][2], found[3][2])
             self.assertEqual(found[0][2], f"{json.loads(single.out)['builds'][0]['energy']:.12f}")
             self.assertAlmostEqual(float(found[0][2]), self.WATER_ENERGY, delta=1e-8)

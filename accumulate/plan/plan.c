@@ -86,42 +86,70 @@ static int shell_beyond_gpu(const fmo_basis *basis)
     return -1;
 }
 
+/* What auto becomes, and why. A GPU that answers is the one to take: *device. */
+static fmo_status auto_mode(const fmo_basis *basis, int *device, fmo_mode *mode, char *reason,
+                            fmo_error *err)
+{
+    const size_t size = sizeof((fmo_fock_profile *)0)->mode_reason;
+    const int beyond = basis ? shell_beyond_gpu(basis) : -1, asked = *device >= 0;
+    fmo_error no_gpu = {FMO_OK, ""};
+    if (beyond >= 0) {
+        *mode = FMO_MODE_CPU;
+        snprintf(reason, size, "the basis has %c shells, which the GPU's kernels do not know yet",
+                 fmo_shell_letter(beyond));
+        return FMO_OK;
+    }
+    const fmo_status status = fmo_gpu_probe(device, &no_gpu);
+    if (status != FMO_OK && (status != FMO_ERR_NO_DEVICE || asked)) {
+        if (err && err->status == FMO_OK) *err = no_gpu;
+        return status;
+    }
+    *mode = status == FMO_OK ? FMO_MODE_FUSED : FMO_MODE_CPU;
+    snprintf(reason, size, status == FMO_OK ? "a GPU answers" : "no GPU: %.140s", no_gpu.message);
+    return FMO_OK;
+}
+
+fmo_status fmo_fock_choose_mode(const fmo_basis *basis, const fmo_fock_options *options,
+                                fmo_mode *mode, char *reason, fmo_error *err)
+{
+    char why[sizeof((fmo_fock_profile *)0)->mode_reason] = "";
+    fmo_fock_options o;
+    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_fock_choose_mode", err, FMO_GIVEN(mode));
+    if (status != FMO_OK) return status;
+    if (options)
+        o = *options;
+    else
+        fmo_fock_options_init(&o);
+    status = fmo_options_check(&o, err);
+    if (status == FMO_OK && o.mode == FMO_MODE_AUTO)
+        status = auto_mode(basis, &o.device, &o.mode, why, err);
+    if (status != FMO_OK) return status;
+    *mode = o.mode;
+    if (reason) memcpy(reason, why, sizeof why);
+    return FMO_OK;
+}
+
 static fmo_status choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo_error *err)
 {
     fmo_fock_options *o = &plan->options;
-    char *reason = plan->profile.mode_reason;
-    const size_t size = sizeof plan->profile.mode_reason;
-    const int beyond = shell_beyond_gpu(basis);
-    if (beyond >= 0 && (o->mode == FMO_MODE_FUSED || o->mode == FMO_MODE_SPLIT))
-        return fmo_error_set(
-            err, FMO_ERR_UNSUPPORTED,
-            "mode %s: the basis has %c shells, which the GPU's kernels do not know "
-            "yet; use mode cpu",
-            fmo_mode_name(o->mode), fmo_shell_letter(beyond));
-    if (o->mode == FMO_MODE_AUTO && beyond >= 0) {
-        o->mode = FMO_MODE_CPU;
-        snprintf(reason, size, "the basis has %c shells, which the GPU's kernels do not know yet",
-                 fmo_shell_letter(beyond));
-    } else if (o->mode == FMO_MODE_AUTO) {
-        fmo_error no_gpu = {FMO_OK, ""};
-        const int asked = o->device >= 0;
-        const fmo_status status = fmo_gpu_probe(&o->device, &no_gpu);
-        if (status != FMO_OK && (status != FMO_ERR_NO_DEVICE || asked)) {
-            if (err && err->status == FMO_OK) *err = no_gpu;
-            return status;
-        }
-        o->mode = status == FMO_OK ? FMO_MODE_FUSED : FMO_MODE_CPU;
-        if (status == FMO_OK)
-            snprintf(reason, size, "a GPU answers");
-        else
-            snprintf(reason, size, "no GPU: %.140s", no_gpu.message);
-    } else if (o->mode == FMO_MODE_FUSED || o->mode == FMO_MODE_SPLIT) {
-        fmo_error no_gpu = {FMO_OK, ""};
-        const fmo_status status = fmo_gpu_probe(&o->device, &no_gpu);
+    fmo_error no_gpu = {FMO_OK, ""};
+    fmo_status status = FMO_OK;
+    if (o->mode == FMO_MODE_FUSED || o->mode == FMO_MODE_SPLIT) {
+        const int beyond = shell_beyond_gpu(basis);
+        if (beyond >= 0)
+            return fmo_error_set(
+                err, FMO_ERR_UNSUPPORTED,
+                "mode %s: the basis has %c shells, which the GPU's kernels do not know "
+                "yet; use mode cpu",
+                fmo_mode_name(o->mode), fmo_shell_letter(beyond));
+        status = fmo_gpu_probe(&o->device, &no_gpu);
         if (status != FMO_OK)
             return fmo_error_set(err, status, "mode %s needs a GPU: %s; use mode cpu",
                                  fmo_mode_name(o->mode), no_gpu.message);
     }
+    if (o->mode == FMO_MODE_AUTO)
+        status = auto_mode(basis, &o->device, &o->mode, plan->profile.mode_reason, err);
+    if (status != FMO_OK) return status;
     if (o->reduce == FMO_REDUCE_SERIAL && o->mode != FMO_MODE_SPLIT)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "reduce = serial belongs to mode split; for mode %s use tree or "

@@ -107,14 +107,6 @@ static fmo_status create_part(fmo_ranks *ranks, const order *o, const fmo_basis 
     return fmo_error_set(err, status, "%s", own.message);
 }
 
-/* The mode that all ranks are to have; rank 0 itself keeps auto, and so the reason. */
-static fmo_mode mode_of(const fmo_fock_options *options)
-{
-    int device = options->device;
-    if (options->mode != FMO_MODE_AUTO) return options->mode;
-    return fmo_gpu_probe(&device, NULL) == FMO_OK ? FMO_MODE_FUSED : FMO_MODE_CPU;
-}
-
 static fmo_status create_alone(const fmo_basis *basis, const fmo_fock_options *options,
                                fmo_fock_plan **plan, fmo_error *err)
 {
@@ -138,7 +130,9 @@ fmo_status fmo_shared_plan_create(const fmo_basis *basis, const fmo_fock_options
                              "options.ranks: this is rank %d; rank 0 makes shared plans, the "
                              "others call fmo_fock_serve",
                              ranks->rank);
-    o.options.mode = mode_of(options);
+    /* The mode that all ranks are to have; rank 0 itself keeps auto, and so the reason. */
+    status = fmo_fock_choose_mode(basis, options, &o.options.mode, NULL, err);
+    if (status != FMO_OK) return status;
     if (ranks->size == 1 || o.options.mode == FMO_MODE_REFERENCE)
         return create_alone(basis, options, plan, err);
     if (o.options.mode != FMO_MODE_CPU && fmo_scatter_sums_integers(options->scatter))

@@ -124,20 +124,24 @@ static void release(fmo_fragments *f)
     free(f->lock);
 }
 
-/* What AUTO becomes, and threads. */
-static void choose_mode(fmo_fragments *f)
+/* What AUTO becomes, for all fragments the same, and threads. */
+static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
 {
     fmo_fock_options *fock = &f->o.scf.fock;
-    fmo_error none = {FMO_OK, ""};
-    if (fock->mode == FMO_MODE_AUTO) {
-        const int gpu = fmo_gpu_available(&none) == FMO_OK;
-        fock->mode = gpu ? FMO_MODE_FUSED : FMO_MODE_CPU;
-        snprintf(f->result->mode_reason, sizeof f->result->mode_reason, "%s%.140s",
-                 gpu ? "a GPU answers" : "no GPU: ", none.message);
-    }
+    const fmo_fragment_system *s = f->system;
+    const fmo_molecule whole = {.nucleus_num = s->atom_num, .number = s->number, .coord = s->coord};
+    int electrons = 0;
+    fmo_dataset *all = NULL; /* NULL as well if it cannot be made: the fragment says why */
+    for (int a = 0; a < s->atom_num; a++) electrons += s->number[a];
+    (void)fmo_dataset_create(&whole, f->set, -(electrons % 2), &all, NULL);
+    const fmo_status status = fmo_fock_choose_mode(fmo_dataset_basis(all), fock, &fock->mode,
+                                                   f->result->mode_reason, err);
+    fmo_dataset_destroy(all);
+    if (status != FMO_OK) return status;
     f->threads = fmo_fock_threads(fock->threads);
     f->result->mode = fock->mode;
     f->result->threads = f->threads;
+    return FMO_OK;
 }
 
 static fmo_status make_monomer(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
@@ -217,7 +221,7 @@ fmo_status fmo_fragment_run(const fmo_fragment_system *system, const fmo_basis_s
                              "fmo_fragment_run: expected max_iterations of at least 1, a positive "
                              "convergence and projector, and a state file to resume from");
     CHECKGOTO(allocate(&f, err));
-    choose_mode(&f);
+    CHECKGOTO(choose_mode(&f, err));
     measure(&f);
     CHECKGOTO(fmo_fragment_read_hybrids(&f, err));
     CHECKGOTO(fmo_fragment_each(&f, system->fragment_num, make_monomer, NULL, err));

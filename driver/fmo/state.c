@@ -35,7 +35,19 @@ static uint64_t identity(const fmo_fragments *f)
     if (s->bond_num) hash(&sum, s->bond, 2 * (size_t)s->bond_num * sizeof *s->bond);
     hash(&sum, numbers, sizeof numbers);
     hash(&sum, basis, strlen(basis));
-    for (int k = 0; k < s->fragment_num; k++) hash(&sum, &f->monomer[k].nao, sizeof(int));
+    for (int k = 0; k < s->fragment_num; k++) {
+        const fmo_basis_input *in = fmo_dataset_basis_input(f->monomer[k].dataset);
+        const size_t prims = (size_t)in->prim_num;
+        hash(&sum, &f->monomer[k].nao, sizeof f->monomer[k].nao);
+        hash(&sum, in->prim_exponent, prims * sizeof *in->prim_exponent);
+        hash(&sum, in->prim_coefficient, prims * sizeof *in->prim_coefficient);
+    }
+    for (size_t z = 0; z < sizeof f->hybrids / sizeof f->hybrids[0]; z++) {
+        const fmo_hybrids *h = f->hybrids[z];
+        if (h)
+            hash(&sum, h->coefficient,
+                 (size_t)h->orbital_num * (size_t)h->function_num * sizeof *h->coefficient);
+    }
     return sum;
 }
 
@@ -97,7 +109,7 @@ static fmo_status load(const fmo_fragments *f, char *bytes, size_t size, fmo_err
     if (got != size || more || c.identity != identity(f))
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "%.200s: is the state of another calculation: system, basis set, "
-                             "thresholds and cutoff have to be the same",
+                             "hybrids, thresholds and cutoff have to be the same",
                              f->o.state);
     return FMO_OK;
 }

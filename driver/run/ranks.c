@@ -35,16 +35,12 @@ int driver_ranks_number(void)
     return number;
 }
 
+/* The network of `size` processes, 2 or more. */
 #ifdef FMO_DRIVER_MPI
 typedef fmo_status open_mpi(fmo_ranks *ranks, fmo_error *err);
 
-fmo_status driver_ranks_open(driver_ranks *ranks, fmo_error *err)
+static fmo_status open_network(driver_ranks *ranks, int size, fmo_error *err)
 {
-    int number;
-    const int size = size_and_number(&number);
-    memset(ranks, 0, sizeof *ranks);
-    ranks->net.size = 1;
-    if (size < 2) return FMO_OK;
     /* MPI's own plug-ins look for its names among those of the program. */
     ranks->library = dlopen(FMO_DRIVER_MPI, RTLD_NOW | RTLD_GLOBAL);
     void *const symbol = ranks->library ? dlsym(ranks->library, "fmo_ranks_mpi") : NULL;
@@ -68,19 +64,24 @@ fmo_status driver_ranks_open(driver_ranks *ranks, fmo_error *err)
                          size, known);
 }
 #else
-fmo_status driver_ranks_open(driver_ranks *ranks, fmo_error *err)
+static fmo_status open_network(driver_ranks *ranks, int size, fmo_error *err)
 {
-    int number;
-    const int size = size_and_number(&number);
-    memset(ranks, 0, sizeof *ranks);
-    ranks->net.size = 1;
-    if (size < 2) return FMO_OK;
+    (void)ranks;
     return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                          "started as %d processes, but built without MPI: each would do all of the "
                          "work; start it without mpirun, or build it with -DFMO_MPI=ON",
                          size);
 }
 #endif
+
+fmo_status driver_ranks_open(driver_ranks *ranks, fmo_error *err)
+{
+    int number;
+    const int size = size_and_number(&number);
+    memset(ranks, 0, sizeof *ranks);
+    ranks->net.size = 1;
+    return size < 2 ? FMO_OK : open_network(ranks, size, err);
+}
 
 void driver_ranks_close(driver_ranks *ranks)
 {

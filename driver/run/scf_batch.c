@@ -148,6 +148,7 @@ static fmo_status keep_one(batch *b, const driver_scf_one *one, fmo_error *err)
                                     .status = scf ? scf->verdict : one->err.message,
                                     .energy = NAN};
     if (scf) {
+        molecule.mode = fmo_mode_name(scf->mode);
         molecule.converged = scf->converged;
         molecule.cycles = scf->cycles;
         molecule.energy = scf->energy;
@@ -217,13 +218,6 @@ static fmo_status write_file(const batch *b, fmo_error *err)
     return status;
 }
 
-/* What mode auto becomes. */
-static fmo_mode mode_of(const driver_options *options)
-{
-    if (options->fock.mode != FMO_MODE_AUTO) return options->fock.mode;
-    return fmo_gpu_available(NULL) == FMO_OK ? FMO_MODE_FUSED : FMO_MODE_CPU;
-}
-
 fmo_status driver_run_scf_batch(const driver_options *options, const driver_scf_watch *watch,
                                 driver_scf_totals *totals, fmo_error *err)
 {
@@ -237,8 +231,8 @@ fmo_status driver_run_scf_batch(const driver_options *options, const driver_scf_
     if (options->basis) CHECKGOTO(driver_scf_read_set(options->basis, &b.set, err));
     fmo_basis_set_choose_functions(b.set, options->functions);
     if (options->output)
-        CHECKGOTO(fmo_molecules_file_create(fmo_mode_name(mode_of(options)), driver_cutoff(options),
-                                            &b.file, err));
+        CHECKGOTO(fmo_molecules_file_create(fmo_mode_name(options->fock.mode),
+                                            driver_cutoff(options), &b.file, err));
     b.one = calloc(PORTION, sizeof *b.one);
     b.job = calloc(PORTION, sizeof *b.job);
     b.number = calloc(PORTION, sizeof *b.number);

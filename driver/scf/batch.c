@@ -15,7 +15,8 @@ typedef struct batch {
     const fmo_scf_options *asked; /* the caller's, or the defaults */
     fmo_atoms *atoms;
     pthread_mutex_t lock;  /* of the callbacks, `next` and `again` */
-    size_t *order;         /* [count] jobs, the largest first */
+    size_t *order;         /* [count] jobs: those not in mode cpu, then the largest first */
+    size_t elsewhere;      /* jobs that are not in mode cpu */
     size_t next, end;      /* of `order`: what the workers take */
     fmo_scf_options aside; /* how they run theirs */
     char *again;           /* [count] by job: had too little memory beside others */
@@ -86,16 +87,17 @@ static double bytes_of(const batch *b, size_t n)
     return 8.0 * (19.0 + 3.0 * b->asked->diis_size) * (double)n * (double)n;
 }
 
-/* How many jobs of `order`, from the front, are to run alone with all `threads`: those that would
- * keep one thread busy for longer than its share of what is left, or of which so many at a time
- * take more than half of the memory that is free. An SCF of n functions counts n^3. */
+/* How many jobs of `order`, from the front, are to run alone with all `threads`: those of other
+ * modes than cpu, those that would keep one thread busy for longer than its share of what is left,
+ * or of which so many at a time take more than half of the memory that is free. An SCF of n
+ * functions counts n^3. */
 static size_t count_large(const batch *b, int threads)
 {
     const double memory = (double)fmo_free_memory();
     double rest = 0.0;
-    size_t large = 0;
-    for (size_t k = 0; k < b->count; k++) {
-        const double n = (double)functions(&b->jobs[k]);
+    size_t large = b->elsewhere;
+    for (size_t at = large; at < b->count; at++) {
+        const double n = (double)functions(&b->jobs[b->order[at]]);
         rest += n * n * n;
     }
     for (; large < b->count; large++) {
@@ -114,15 +116,25 @@ static void run_alone(batch *b, const fmo_scf_options *options, size_t begin, si
 }
 
 typedef struct sized {
+    int elsewhere; /* not in mode cpu */
     size_t functions, job;
 } sized;
 
-/* The largest first; those of one size as they come. */
+/* As in `order`; those of one size as they come. */
 static int by_size(const void *left, const void *right)
 {
     const sized *a = left, *b = right;
+    if (a->elsewhere != b->elsewhere) return b->elsewhere - a->elsewhere;
     if (a->functions != b->functions) return a->functions < b->functions ? 1 : -1;
     return a->job < b->job ? -1 : 1;
+}
+
+/* Would a job run in another mode than cpu? What cannot run at all does not matter. */
+static int runs_elsewhere(const batch *b, const fmo_scf_job *job)
+{
+    fmo_mode mode = FMO_MODE_CPU;
+    (void)fmo_fock_choose_mode(job->input.basis, &b->asked->fock, &mode, NULL, NULL);
+    return mode != FMO_MODE_CPU;
 }
 
 static fmo_status sort_jobs(batch *b, fmo_error *err)
@@ -134,16 +146,15 @@ static fmo_status sort_jobs(batch *b, fmo_error *err)
         free(all);
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu jobs", b->count);
     }
-    for (size_t k = 0; k < b->count; k++) all[k] = (sized){functions(&b->jobs[k]), k};
+    for (size_t k = 0; k < b->count; k++) {
+        const int elsewhere = runs_elsewhere(b, &b->jobs[k]);
+        all[k] = (sized){elsewhere, functions(&b->jobs[k]), k};
+        b->elsewhere += (size_t)elsewhere;
+    }
     qsort(all, b->count, sizeof *all, by_size);
     for (size_t k = 0; k < b->count; k++) b->order[k] = all[k].job;
     free(all);
     return FMO_OK;
-}
-
-static int is_cpu(fmo_mode mode)
-{
-    return mode == FMO_MODE_CPU || (mode == FMO_MODE_AUTO && fmo_gpu_available(NULL) != FMO_OK);
 }
 
 static void run(batch *b)
@@ -153,8 +164,8 @@ static void run(batch *b)
         alone.callback = take_cycle;
         alone.user = b;
     }
-    const int threads = is_cpu(alone.fock.mode) ? fmo_fock_threads(alone.fock.threads) : 1;
-    if (threads < 2) {
+    const int threads = fmo_fock_threads(alone.fock.threads);
+    if (threads < 2 || b->elsewhere == b->count) {
         run_alone(b, &alone, 0, b->count);
         return;
     }

@@ -17,18 +17,12 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o, fmo_s
                         fmo_scf_result *r, fmo_error *err)
 {
     fmo_fock_options fock = o->fock;
-    fmo_error no_gpu = {FMO_OK, ""};
-    if (fock.mode == FMO_MODE_AUTO) {
-        const fmo_status gpu = fmo_gpu_available(&no_gpu);
-        fock.mode = gpu == FMO_OK ? FMO_MODE_FUSED : FMO_MODE_CPU;
-        snprintf(s->mode_reason, sizeof s->mode_reason, "%s%.140s",
-                 gpu == FMO_OK ? "a GPU answers" : "no GPU: ", no_gpu.message);
-    }
+    fmo_status status = fmo_fock_choose_mode(in->basis, &fock, &fock.mode, s->mode_reason, err);
+    if (status != FMO_OK) return status;
     fock.integrals = fmo_scf_integrals(o, fock.mode);
     const int threads = fmo_fock_threads(fock.threads);
     /* `fixed` promises bits that threads do not change; OpenBLAS does so with one. */
     const int blas_threads = fock.scatter == FMO_SCATTER_FIXED ? 1 : threads;
-    fmo_status status;
     /* Ranks share builds of matrices of the host. */
     const int shared = fock.ranks && fock.ranks->size > 1;
     if (fock.mode == FMO_MODE_FUSED && !shared && fmo_gpu_available(NULL) == FMO_OK)

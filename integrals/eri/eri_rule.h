@@ -13,10 +13,8 @@
 #define FMO_ERI_RULE_H
 
 #include "integrals/eri/eri_common.h"
+#include "integrals/pairs/hermite_expand.h"
 
-/* Three exponents with a sum of up to n, or of n, as expressions for the preprocessor's rows. */
-#define FMO_RULE_UPTO(n) (((n) + 1) * ((n) + 2) * ((n) + 3) / 6)
-#define FMO_RULE_OF(n)   (((n) + 1) * ((n) + 2) / 2)
 /* Terms of the Hermite expansions of all products of a pair, the sum of (a_x + b_x + 1) (a_y + b_y
  * + 1) (a_z + b_z + 1): what x^la y^lb has in (1 - x y)^3 / ((1 - x)^6 (1 - y)^6). */
 #define FMO_RULE_FIVE(n) (((n) + 1) * ((n) + 2) * ((n) + 3) * ((n) + 4) * ((n) + 5) / 120)
@@ -25,9 +23,9 @@
      3 * FMO_RULE_FIVE((la)-2) * FMO_RULE_FIVE((lb)-2) -                                         \
      FMO_RULE_FIVE((la)-3) * FMO_RULE_FIVE((lb)-3))
 /* Where Hermite function (t, u, v) is among those up to order n: v outermost, t innermost. */
-#define FMO_RULE_HERMITE(n, t, u, v)                                        \
-    (FMO_RULE_UPTO(n) - FMO_RULE_UPTO((n) - (v)) + FMO_RULE_OF((n) - (v)) - \
-     FMO_RULE_OF((n) - (v) - (u)) + (t))
+#define FMO_RULE_HERMITE(n, t, u, v)                                                  \
+    (FMO_HERMITE_COUNT(n) - FMO_HERMITE_COUNT((n) - (v)) + FMO_CARTESIAN((n) - (v)) - \
+     FMO_CARTESIAN((n) - (v) - (u)) + (t))
 
 /* One quartet at a time on the host, for bounds and tests: not worth the time that it takes to
  * compile copies. */
@@ -36,8 +34,6 @@
 #else
 #define FMO_RULE_UNROLL
 #endif
-
-enum { FMO_RULE_POWERS = FMO_ANG_MOM_MAX + 1, FMO_RULE_ORDERS = FMO_PAIR_ORDER_MAX + 1 };
 
 /* fmo_shell_power without a loop, for constants and for indices alike. */
 FMO_HD int fmo_rule_power(int l, int c, int x)
@@ -89,41 +85,17 @@ FMO_HD void fmo_rule_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
     }
 }
 
-/* Hermite expansion of x_A^i x_B^j: E[i][j][t]. */
-FMO_HD void fmo_rule_expand(int la, int lb, fmo_real PA, fmo_real PB, fmo_real half,
-                            fmo_real E[FMO_RULE_POWERS][FMO_RULE_POWERS][FMO_RULE_ORDERS])
-{
-    E[0][0][0] = fmo_set(1.0);
-    FMO_RULE_UNROLL
-    for (int i = 0; i <= la; i++) {
-        FMO_RULE_UNROLL
-        for (int j = 0; j <= lb; j++) {
-            if (i + j == 0) continue;
-            const fmo_real *const from = j > 0 ? E[i][j - 1] : E[i - 1][0];
-            const fmo_real shift = j > 0 ? PB : PA;
-            FMO_RULE_UNROLL
-            for (int t = 0; t <= i + j; t++) {
-                fmo_real value = fmo_set(0.0);
-                if (t > 0) value += half * from[t - 1];
-                if (t < i + j) value += shift * from[t];
-                if (t + 1 < i + j) value += (t + 1) * from[t + 1];
-                E[i][j][t] = value;
-            }
-        }
-    }
-}
-
 /* Terms of the expansions of all products of a pair: product after product, v outermost, t
  * innermost; those of odd Hermite functions times `odd`, 1 or -1. */
 FMO_HD void fmo_rule_terms(int la, int lb, const fmo_real *PA, const fmo_real *AB, fmo_real half,
                            double odd, fmo_real *term)
 {
-    fmo_real E[3][FMO_RULE_POWERS][FMO_RULE_POWERS][FMO_RULE_ORDERS];
+    fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
     memset(E, 0, sizeof E); /* not read; compilers do not see that */
     FMO_RULE_UNROLL
-    for (int x = 0; x < 3; x++) fmo_rule_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
-    for (int a = 0; a < FMO_RULE_OF(la); a++) {
-        for (int b = 0; b < FMO_RULE_OF(lb); b++) {
+    for (int x = 0; x < 3; x++) fmo_hermite_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
+    for (int a = 0; a < FMO_CARTESIAN(la); a++) {
+        for (int b = 0; b < FMO_CARTESIAN(lb); b++) {
             const int ax = fmo_rule_power(la, a, 0), bx = fmo_rule_power(lb, b, 0);
             const int ay = fmo_rule_power(la, a, 1), by = fmo_rule_power(lb, b, 1);
             const int az = fmo_rule_power(la, a, 2), bz = fmo_rule_power(lb, b, 2);
@@ -144,8 +116,8 @@ FMO_HD void fmo_rule_terms(int la, int lb, const fmo_real *PA, const fmo_real *A
 FMO_HD void fmo_rule_ket(int la, int lb, int lc, int ld, const fmo_prim_quartet *z, fmo_real *r,
                          fmo_real *term, fmo_real *H)
 {
-    const int N = la + lb, n = N + lc + ld + 1, kets = FMO_RULE_OF(lc) * FMO_RULE_OF(ld);
-    int place[FMO_RULE_UPTO(FMO_PAIR_ORDER_MAX) + 1], num = 0; /* of R_p */
+    const int N = la + lb, n = N + lc + ld + 1, kets = FMO_CARTESIAN(lc) * FMO_CARTESIAN(ld);
+    int place[FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX) + 1], num = 0; /* of R_p */
     fmo_rule_coulomb(n - 1, z, r);
     fmo_rule_terms(lc, ld, z->QC, z->CD, z->half_q, -1.0, term);
     for (int v = 0; v <= N; v++)
@@ -158,10 +130,10 @@ FMO_HD void fmo_rule_ket(int la, int lb, int lc, int ld, const fmo_prim_quartet 
         fmo_real *const H0 = H + p * kets, *const H1 = H + (p + 1 < num ? p + 1 : p) * kets;
         int at = 0;
         FMO_RULE_UNROLL
-        for (int c = 0; c < FMO_RULE_OF(lc); c++) {
+        for (int c = 0; c < FMO_CARTESIAN(lc); c++) {
             FMO_RULE_UNROLL
-            for (int d = 0; d < FMO_RULE_OF(ld); d++) {
-                const int cd = c * FMO_RULE_OF(ld) + d;
+            for (int d = 0; d < FMO_CARTESIAN(ld); d++) {
+                const int cd = c * FMO_CARTESIAN(ld) + d;
                 const int x = fmo_rule_power(lc, c, 0) + fmo_rule_power(ld, d, 0);
                 const int y = fmo_rule_power(lc, c, 1) + fmo_rule_power(ld, d, 1);
                 const int w = fmo_rule_power(lc, c, 2) + fmo_rule_power(ld, d, 2);
@@ -189,12 +161,12 @@ FMO_HD void fmo_rule_ket(int la, int lb, int lc, int ld, const fmo_prim_quartet 
 FMO_HD void fmo_rule_bra(int la, int lb, int lc, int ld, const fmo_prim_quartet *z, fmo_real *term,
                          const fmo_real *H, fmo_real *acc)
 {
-    const int N = la + lb, kets = FMO_RULE_OF(lc) * FMO_RULE_OF(ld);
+    const int N = la + lb, kets = FMO_CARTESIAN(lc) * FMO_CARTESIAN(ld);
     const int columns = FMO_RULE_COLUMNS(kets);
     int at = 0;
     fmo_rule_terms(la, lb, z->PA, z->AB, z->half_p, 1.0, term);
-    for (int a = 0; a < FMO_RULE_OF(la); a++) {
-        for (int b = 0; b < FMO_RULE_OF(lb); b++, acc += kets) {
+    for (int a = 0; a < FMO_CARTESIAN(la); a++) {
+        for (int b = 0; b < FMO_CARTESIAN(lb); b++, acc += kets) {
             const int x = fmo_rule_power(la, a, 0) + fmo_rule_power(lb, b, 0);
             const int y = fmo_rule_power(la, a, 1) + fmo_rule_power(lb, b, 1);
             const int w = fmo_rule_power(la, a, 2) + fmo_rule_power(lb, b, 2);
@@ -224,12 +196,13 @@ FMO_HD void fmo_rule_bra(int la, int lb, int lc, int ld, const fmo_prim_quartet 
  * primitive of the bra takes is counted with each quartet. */
 #define FMO_RULE_CLASS(e, name, li, lj, lk, ll, bra, ket)                                          \
     enum {                                                                                         \
-        eri_##name##_acc = FMO_RULE_OF(li) * FMO_RULE_OF(lj) * FMO_RULE_OF(lk) * FMO_RULE_OF(ll),  \
-        eri_##name##_hermite = FMO_RULE_UPTO(li + lj) * FMO_RULE_OF(lk) * FMO_RULE_OF(ll),         \
+        eri_##name##_acc =                                                                         \
+            FMO_CARTESIAN(li) * FMO_CARTESIAN(lj) * FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll),         \
+        eri_##name##_hermite = FMO_HERMITE_COUNT(li + lj) * FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll), \
         eri_##name##_prim_flop =                                                                   \
-            2 * ((li + lj + lk + ll + 4) * FMO_RULE_UPTO(li + lj + lk + ll) / 4 +                  \
-                 FMO_RULE_UPTO(li + lj) * FMO_RULE_TERMS(lk, ll) +                                 \
-                 FMO_RULE_OF(lk) * FMO_RULE_OF(ll) * FMO_RULE_TERMS(li, lj)),                      \
+            2 * ((li + lj + lk + ll + 4) * FMO_HERMITE_COUNT(li + lj + lk + ll) / 4 +              \
+                 FMO_HERMITE_COUNT(li + lj) * FMO_RULE_TERMS(lk, ll) +                             \
+                 FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll) * FMO_RULE_TERMS(li, lj)),                  \
         eri_##name##_finish_flop = 0                                                               \
     };                                                                                             \
     FMO_HD_ONCE void eri_##name##_ket(const fmo_prim_quartet *z, fmo_real *H)                      \

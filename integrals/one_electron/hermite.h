@@ -6,8 +6,7 @@
 #ifndef FMO_HERMITE_H
 #define FMO_HERMITE_H
 
-#include "integrals/real.h"
-#include "integrals/tables.h"
+#include "integrals/pairs/hermite_expand.h"
 
 /* Loops over constants with many turns; see FMO_UNROLL. */
 #if defined(FMO_SANITIZED) || defined(__CUDACC__)
@@ -16,10 +15,7 @@
 #define FMO_HERMITE_UNROLL _Pragma("GCC unroll 96")
 #endif
 
-/* Monomials x^a y^b z^c (and derivatives) of up to a degree; -1: none. */
-#define FMO_HERMITE_COUNT(degree) (((degree) + 1) * ((degree) + 2) * ((degree) + 3) / 6)
-
-/* Place of x^t y^u z^v among them: by degree, then as fmo_shell_power has them. */
+/* Place of the monomial x^t y^u z^v: by degree, then as fmo_shell_power has them. */
 FMO_TABLE_FUNCTION int fmo_hermite_index(int t, int u, int v)
 {
     return FMO_HERMITE_COUNT(t + u + v - 1) + FMO_CARTESIAN(u + v - 1) + v;
@@ -101,30 +97,8 @@ FMO_HD void fmo_hermite_from_sums(int L, const double *sums, double *R)
     }
 }
 
-/* E[i][j][t] of a product of two 1D Gaussians x_A^i x_B^j, i <= la, j <= lb, half = 1/2p:
- * E^(i+1,j)_t = half E^(ij)_(t-1) + PA E^(ij)_t + (t+1) E^(ij)_(t+1), and with PB for j. */
-typedef double fmo_hermite_1d[FMO_SHELL_KIND_COUNT][FMO_SHELL_KIND_COUNT][FMO_PAIR_ORDER_MAX + 1];
-
-FMO_HD void fmo_hermite_expand(int la, int lb, double PA, double PB, double half, fmo_hermite_1d E)
-{
-    E[0][0][0] = 1.0;
-    FMO_UNROLL
-    for (int i = 0; i <= la; i++) {
-        FMO_UNROLL
-        for (int j = 0; j <= lb; j++) {
-            const double *const from = j ? E[i][j - 1] : i ? E[i - 1][0] : NULL;
-            const double shift = j ? PB : PA;
-            FMO_UNROLL
-            for (int t = 0; t <= la + lb; t++) {
-                if (!from || t > i + j) continue;
-                double e = t < i + j ? shift * from[t] : 0.0;
-                if (t > 0) e += half * from[t - 1];
-                if (t + 1 < i + j) e += (t + 1) * from[t + 1];
-                E[i][j][t] = e;
-            }
-        }
-    }
-}
+/* E[i][j][t] of hermite_expand.h, in one dimension. */
+typedef double fmo_hermite_1d[FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
 
 /* out[function of la][function of lb] = scale sum_tuv E E E R_tuv */
 FMO_HD void fmo_hermite_block(int la, int lb, double scale, fmo_hermite_1d *E, const double *R,

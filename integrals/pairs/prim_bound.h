@@ -5,6 +5,7 @@
 #define FMO_PRIM_BOUND_H
 
 #include "integrals/eri/eri_common.h"
+#include "integrals/pairs/hermite_expand.h"
 
 /* What is left of all integrals: `largest` is that of Hermite moments, in units of F_0. */
 FMO_HD double fmo_prim_bound_of(double largest, const double *prim)
@@ -55,23 +56,13 @@ FMO_HD double fmo_prim_bound_pp(const double *AB, const double *prim)
  * (-p)^((t+u+v)/2) / (t+u+v+1). */
 FMO_HD double fmo_prim_bound_rule(int l_i, int l_j, const double *AB, const double *prim)
 {
-    enum { N = FMO_PAIR_ORDER_MAX + 1, POWERS = FMO_ANG_MOM_MAX + 1 };
+    enum { N = FMO_HERMITE_ORDERS };
     const double p = prim[FMO_PAIR_P], h = prim[FMO_PAIR_HALF];
-    double E[3][POWERS][POWERS][N], largest = 0.0;
+    double E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][N], largest = 0.0;
+    memset(E, 0, sizeof E); /* orders beyond those of a product are read below */
     for (int x = 0; x < 3; x++) {
-        const double PA = prim[FMO_PAIR_X + x], PB = PA + AB[x];
-        for (int i = 0; i <= l_i; i++) {
-            for (int j = 0; j <= l_j; j++) {
-                const double *const from = j ? E[x][i][j - 1] : i ? E[x][i - 1][j] : NULL;
-                for (int t = 0; t < N; t++) {
-                    double value = !from && t == 0;
-                    if (from && t <= i + j) value = (j ? PB : PA) * from[t];
-                    if (from && t <= i + j && t > 0) value += h * from[t - 1];
-                    if (from && t + 1 < i + j) value += (t + 1) * from[t + 1];
-                    E[x][i][j][t] = value;
-                }
-            }
-        }
+        const double PA = prim[FMO_PAIR_X + x];
+        fmo_hermite_expand(l_i, l_j, PA, PA + AB[x], h, E[x]);
     }
     for (int a = 0; a < fmo_shell_functions(l_i); a++) {
         for (int b = 0; b < fmo_shell_functions(l_j); b++) {

@@ -8,12 +8,6 @@
 
 #include "integrals/tables.h"
 
-/* Functions of a shell. */
-static inline int fmo_shell_functions_of(int ang_mom, bool cartesian)
-{
-    return cartesian ? fmo_shell_functions(ang_mom) : fmo_shell_spherical(ang_mom);
-}
-
 /* Whether the two forms have different functions. */
 static inline bool fmo_shell_has_forms(int ang_mom)
 {

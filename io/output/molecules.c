@@ -91,6 +91,7 @@ static bool put_numbers(hid_t group, const fmo_molecule_result *m)
                    {"cycles", m->cycles}, {"ao_num", m->nao},
                    {"mo_num", m->mo_num}, {"occupied_num", m->occupied_num}};
     bool good = fmo_h5_put_text(group, "input", m->input, H5T_CSET_UTF8) &&
+                (!m->mode || fmo_h5_put_text(group, "mode", m->mode, H5T_CSET_UTF8)) &&
                 fmo_h5_put_text(group, "status", m->status, H5T_CSET_UTF8) &&
                 fmo_h5_put_real(group, "energy", m->energy);
     for (size_t k = 0; good && k < sizeof numbers / sizeof numbers[0]; k++)

@@ -52,6 +52,7 @@ FMO_API fmo_status fmo_result_write_arrays(const char *path, const char *input, 
 typedef struct fmo_molecule_result {
     const char *input;            /**< path of the file it came from; not NULL */
     int frame;                    /**< which of several in that file, from 1; 0: the only one */
+    const char *mode;             /**< how it ran; NULL: left out */
     const char *status;           /**< one line: "converged in 9 cycles", or why not; not NULL */
     int converged;                /**< 1 or 0 */
     int cycles;                   /**< Fock builds */
@@ -68,7 +69,7 @@ typedef struct fmo_molecule_result {
  *  tables of all in /summary (docs/dataset-format.md). One thread at a time uses one of them. */
 typedef struct fmo_molecules_file fmo_molecules_file;
 
-/** @param[in] mode, cutoff  attributes of /fmo
+/** @param[in] mode, cutoff  attributes of /fmo; the mode that was asked for
  *  @param[out] file  free with fmo_molecules_file_destroy
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_molecules_file_create(const char *mode, double cutoff,

@@ -1,0 +1,38 @@
+/* Hermite expansion of the product of two Gaussians in one dimension, after McMurchie and Davidson,
+ * J. Comput. Phys. 26, 218 (1978); docs/theory.md. For two-electron integrals by the rule, their
+ * bounds and one-electron integrals. */
+#ifndef FMO_HERMITE_EXPAND_H
+#define FMO_HERMITE_EXPAND_H
+
+#include "integrals/real.h"
+#include "integrals/tables.h"
+
+enum { FMO_HERMITE_POWERS = FMO_ANG_MOM_MAX + 1, FMO_HERMITE_ORDERS = FMO_PAIR_ORDER_MAX + 1 };
+
+/* E[i][j][t], t <= i + j, of x_A^i x_B^j for i <= la, j <= lb; half = 1/2p:
+ * E^(i,j+1)_t = half E^(ij)_(t-1) + PB E^(ij)_t + (t+1) E^(ij)_(t+1), and with PA for i. */
+FMO_HD void
+fmo_hermite_expand(int la, int lb, fmo_real PA, fmo_real PB, fmo_real half,
+                   fmo_real E[FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS])
+{
+    E[0][0][0] = fmo_set(1.0);
+    FMO_UNROLL
+    for (int i = 0; i <= la; i++) {
+        FMO_UNROLL
+        for (int j = 0; j <= lb; j++) {
+            if (i + j == 0) continue;
+            const fmo_real *const from = j > 0 ? E[i][j - 1] : E[i - 1][0];
+            const fmo_real shift = j > 0 ? PB : PA;
+            FMO_UNROLL
+            for (int t = 0; t <= i + j; t++) {
+                fmo_real value = fmo_set(0.0);
+                if (t > 0) value += half * from[t - 1];
+                if (t < i + j) value += shift * from[t];
+                if (t + 1 < i + j) value += (t + 1) * from[t + 1];
+                E[i][j][t] = value;
+            }
+        }
+    }
+}
+
+#endif
