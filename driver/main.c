@@ -398,6 +398,8 @@ static int run_system(const driver_options *options, const char *path, json_t *s
         entry =
             json_pack("{s:o, s:{s:o, s:i}}", "system", driver_json_text(path), "error", "message",
                       driver_json_text(err.message), "exit_code", fmo_status_exit_code(status));
+    if (!systems && options->quiet && status == FMO_OK && run.system->notice)
+        fprintf(stderr, "fmo-driver: %s: notice: %s\n", driver_shown(path), run.system->notice);
     if (!systems && status == FMO_OK) driver_report_fragments(options, &run, stdout);
     driver_fragments_free(&run);
     if (systems && json_array_append_new(systems, entry) != 0) {

@@ -468,6 +468,8 @@ static void check_fragments(void)
     const fmo_result_array array = {.name = "x", .rank = 0, .real = coord};
     REFUSED(fmo_fragment_system_read, "path", NULL, &read, &err);
     REFUSED(fmo_fragment_system_read, "system", "none", NULL, &err);
+    REFUSED(fmo_fragment_system_read_pieces, "path", NULL, 1, &read, &err);
+    REFUSED(fmo_fragment_system_read_pieces, "system", "none", 1, NULL, &err);
     FINE(fmo_fragment_system_destroy, "system", (fmo_fragment_system_destroy(NULL), 1));
     REFUSED(fmo_fragment_system_check, "system", NULL, &err);
     FINE(fmo_fragment_electron_num, "system", fmo_fragment_electron_num(NULL, 0) == -1);

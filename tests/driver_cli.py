@@ -624,7 +624,7 @@ class Output(Case):
 def validate(value, schema, root, where="$"):
     """The part of JSON Schema that profile.schema.json uses; a list of complaints."""
     known = {"$schema", "$defs", "title", "$ref", "type", "const", "enum", "anyOf", "required",
-             "properties", "additionalProperties", "items", "minItems", "minimum", "pattern"}
+             "properties", "additionalProperties", "items", "minItems", "maxItems", "minimum", "pattern"}
     complaints = [f"{where}: the validator does not know {key}" for key in schema if key not in known]
     if "$ref" in schema:
         return validate(value, root["$defs"][schema["$ref"].rsplit("/", 1)[1]], root, where)
@@ -637,7 +637,7 @@ def validate(value, schema, root, where="$"):
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         tests = {"object": isinstance(value, dict), "array": isinstance(value, list),
                  "string": isinstance(value, str), "null": value is None, "number": is_number,
-                 "integer": is_number and isinstance(value, int)}
+                 "integer": is_number and isinstance(value, int), "boolean": isinstance(value, bool)}
         if not any(tests[kind] for kind in kinds):
             return complaints + [f"{where}: {value!r} is no {' or '.join(kinds)}"]
     if "const" in schema and value != schema["const"]:
@@ -660,6 +660,8 @@ def validate(value, schema, root, where="$"):
     if isinstance(value, list):
         if len(value) < schema.get("minItems", 0):
             complaints.append(f"{where}: only {len(value)} items")
+        if len(value) > schema.get("maxItems", len(value)):
+            complaints.append(f"{where}: {len(value)} items")
         for index, item in enumerate(value):
             complaints += validate(item, schema.get("items", {}), root, f"{where}[{index}]")
     return complaints

@@ -9,11 +9,26 @@ else()
     set_tests_properties(fragments_large PROPERTIES TIMEOUT 1500 LABELS "scf;fragments;large")
 endif()
 
+# Readers of fragment files: what they find and refuse, and mutated files.
+add_executable(fragment_show fragment_show.c)
+target_link_libraries(fragment_show PRIVATE fmo::fmo fmo_warnings)
+set_target_properties(fragment_show PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+set(systems ${PROJECT_SOURCE_DIR}/datasets/fmo2)
+fmo_test(fragment_mutants SOURCES fragment_mutants.c LABELS io fragments
+         ARGS 1500 ${systems}/gly4.pdb ${systems}/gly4.inp ${systems}/ethane_sto-3g.json)
+
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
-foreach(part Report Refusals Files Resume)
+foreach(part Pdb Gamess Mmcif)
+    string(TOLOWER fragment_files_${part} name)
+    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/fragment_files.py
+                                  --verbose ${part})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "io;fragments" ENVIRONMENT
+        "FMO_SHOW=$<TARGET_FILE:fragment_show>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+endforeach()
+foreach(part Report Inputs Schema Refusals Files Resume)
     string(TOLOWER fragments_cli_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/fragments_cli.py
                                   --verbose Fragments${part})
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "driver;fragments" ENVIRONMENT
-        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1;$<$<BOOL:${FMO_SANITIZE}>:FMO_TEST_SMALL=1>")
 endforeach()

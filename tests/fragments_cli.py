@@ -81,6 +81,117 @@ class FragmentsReport(driver_cli.Case):
         self.assertIn("not converged after 2 iterations", result.err)
 
 
+class FragmentsInputs(driver_cli.Case):
+    """Other files than JSON, to an energy; tests/fragment_files.py has what readers find and refuse."""
+
+    @staticmethod
+    def pdb(name, place, x, y, z, other=" "):
+        return (f"HETATM    1 {name:<4s}{other}HOH W{place:4d}    {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00"
+                f"           {name.strip()[0]}\n")
+
+    def waters(self, notice):
+        """The waters of WATER3 and their energy with a PDB file's thresholds."""
+        with open(WATER3, encoding="ascii") as file:
+            document = json.load(file)
+        document["esp"] = {}
+        document["angstrom"] = [[round(x, 3) for x in row] for row in document["angstrom"]]
+        path, other = self.path("w.pdb"), self.path("w.json")
+        with open(path, "w", encoding="ascii") as file:
+            for k, (symbol, xyz) in enumerate(zip(document["symbols"], document["angstrom"])):
+                file.write(self.pdb(f" {symbol}{k % 3}", document["fragment"][k], *xyz) if symbol == "H" else
+                           self.pdb(" O", document["fragment"][k], *xyz))
+            if notice:
+                file.write(self.pdb(" O", 4, 50.0, 0.0, 0.0, "B"))
+        with open(other, "w", encoding="ascii") as file:
+            json.dump(document, file)
+        return path, other
+
+    def test_waters(self):
+        path, other = self.waters(True)
+        result = run(path, "--fmo", "--basis", "sto-3g")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("notice     1 atoms at alternative places other than A left out", result.out)
+        self.assertAlmostEqual(energy_of(result), energy_of(run(other, "--fmo")), delta=1e-8)
+        quiet = run(path, "--fmo", "--basis", "sto-3g", "--quiet")
+        self.assertIn("notice: 1 atoms", quiet.err)
+        document = json.loads(run(path, "--fmo", "--basis", "sto-3g", "--profile=json").out)
+        self.assertEqual(len(document["systems"][0]["notices"]), 1)
+
+    def test_gamess(self):
+        with open(WATER3, encoding="ascii") as file:
+            document = json.load(file)
+        esp = document["esp"]
+        path = self.path("w.inp")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(" $FMO NFRAG=3 RESPAP={aoc_from} RESPPC={ptc_from} RESDIM={es_dimers_from}\n".format(**esp))
+            file.write(" INDAT(1)=" + " ".join(str(f) for f in document["fragment"]) + " $END\n")
+            file.write(" $BASIS GBASIS=STO NGAUSS=3 $END\n $FMOXYZ\n")
+            for symbol, xyz in zip(document["symbols"], document["angstrom"]):
+                file.write(" {} {} {!r} {!r} {!r}\n".format(symbol, symbol, *xyz))
+            file.write(" $END\n")
+        result = run(path, "--fmo", "--quiet")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertAlmostEqual(energy_of(result), energy_of(run(WATER3, "--fmo", "--quiet")), delta=1e-8)
+        self.assertFails(run(path), 2, "add --fmo", path)
+
+    def test_peptide(self):
+        if os.environ.get("FMO_TEST_SMALL"):
+            self.skipTest("small systems alone")
+        result = run(os.path.join(FOLDER, "gly4.pdb"), "--fmo", "--basis", "sto-3g", "--quiet")
+        good = run(os.path.join(FOLDER, "gly4_sto-3g_openfmo-defaults.json"), "--fmo", "--quiet")
+        self.assertAlmostEqual(energy_of(result), energy_of(good), delta=1e-8)
+
+    def test_options(self):
+        path, _ = self.waters(False)
+        self.assertFails(run(path), 2, "add --fmo", path)
+        self.assertFails(run(path, "--fmo"), 3, "basis: missing")
+        self.assertFails(run(WATER3, "--fmo", "--per-fragment", "2"), 2, "--per-fragment is for PDB files", WATER3)
+        self.assertFails(run(path, "--fmo", "--per-fragment", "0"), 2, "per-fragment")
+
+
+class FragmentsSchema(driver_cli.Case):
+    """docs/fragments.schema.json: what is read and what is written."""
+
+    def setUp(self):
+        super().setUp()
+        with open(os.path.join(driver_cli.SOURCE, "docs", "fragments.schema.json"), encoding="utf-8") as file:
+            self.schema = json.load(file)
+
+    def complaints(self, document, part):
+        return driver_cli.validate(document, self.schema["$defs"][part], self.schema)
+
+    def test_input(self):
+        names = [name for name in os.listdir(FOLDER) if name.endswith(".json")]
+        self.assertGreater(len(names), 5)
+        for name in names:
+            with open(os.path.join(FOLDER, name), encoding="ascii") as file:
+                document = json.load(file)
+            self.assertEqual(self.complaints(document, "input"), [], name)
+            self.assertEqual(driver_cli.validate(document, self.schema, self.schema), [], name)
+        for change in ({"frgment": []}, {"symbols": "CH"}, {"angstrom": [[0.0, 1.0]]}, {"angstrom": [[0.0] * 4]},
+                       {"fragment": [0]}, {"charge": [0.5]}, {"bonds": [[1]]}, {"bonds": [[1, 2, 3]]}, {"basis": 6},
+                       {"esp": {"ptc": 2.0}}, {"esp": {"aoc_from": -1}}, {"esp": [1]}, {"bohr_in_angstrom": "x"}):
+            self.assertTrue(self.complaints({**document, **change}, "input"), change)
+            # What the schema refuses, the program does.
+            path = self.path("bad.json")
+            with open(path, "w", encoding="ascii") as file:
+                json.dump({**document, **change}, file)
+            self.assertEqual(run(path, "--fmo").code, 3, change)
+        for name in ("symbols", "angstrom", "fragment", "charge"):
+            self.assertTrue(self.complaints({k: v for k, v in document.items() if k != name}, "input"), name)
+
+    def test_output(self):
+        result = run(WATER3, self.path("none.json"), "--fmo", "--profile=json")
+        document = json.loads(result.out)
+        self.assertEqual(self.complaints(document, "output"), [])
+        self.assertEqual(driver_cli.validate(document, self.schema, self.schema), [])
+        system = document["systems"][0]
+        for name in list(system):
+            broken = {**document, "systems": [{k: v for k, v in system.items() if k != name}]}
+            self.assertTrue(self.complaints(broken, "output"), name)
+        self.assertTrue(self.complaints({**document, "systems": [{**system, "more": 1}]}, "output"))
+
+
 class FragmentsRefusals(driver_cli.Case):
     def setUp(self):
         super().setUp()
@@ -135,6 +246,12 @@ class FragmentsRefusals(driver_cli.Case):
         self.refused("bonds[0]: expected an array of 2 integers", bonds=[[9]])
         self.refused("= 99: expected 1 to 33", bonds=[[9, 99]])
         self.refused("both atoms are in fragment 1", bonds=[[2, 5]])
+        self.refused("bonds[1] = [9, 12] is there twice", bonds=[good["bonds"][0], good["bonds"][0]])
+        self.refused("bonds[0] = [9, 19]: the atoms are", bonds=[[9, 19]])
+        self.refused("atoms 1 (H) and 2 (C) are closer than 0.001 bohr",
+                     angstrom=[good["angstrom"][1]] + good["angstrom"][1:])
+        self.refused("symbols: expected an array of 1 to", symbols=[])
+        self.refused("name: expected a text of 1 to 200 bytes", name="")
         self.refused("esp: expected an object", esp=[1, 2, 2])
         self.refused("esp/ptc is not known", esp={"ptc": 2.0})
         self.refused("esp/ptc_from: expected a number", esp={"ptc_from": "2"})
@@ -144,6 +261,7 @@ class FragmentsRefusals(driver_cli.Case):
     def test_physics(self):
         self.refused("fragment 1 has 37 electrons with charge 1, which is odd", charge=[1, 0, 0, 0])
         self.refused("which is odd", bonds=self.good["bonds"][:2])
+        self.refused("fragment 1 has 0 electrons with charge 38; expected 2 or more", charge=[38, 0, 0, 0])
         self.refused("no hybrid orbitals of C in basis set mine; there are: STO-3G, 6-31G", basis=self.other_basis())
         self.refused("no hybrid orbitals of N in basis set STO-3G, and a bond of such an atom is cut",
                      bonds=[[7, 9]] + self.good["bonds"][1:], fragment=self.cut_at_nitrogen())

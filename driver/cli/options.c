@@ -194,7 +194,9 @@ static const cli_option option_table[] = {
      .help = "write the orbitals for viewers (Molden)"},
 
     {"fmo", 0, CLI_FLAG, NULL, AT(fragments), .section = "Fragments",
-     .help = "FMO2-RHF of each system of fragments (.json)"},
+     .help = "FMO2-RHF of each system of fragments (.json, .inp, .pdb)"},
+    {"per-fragment", 0, CLI_COUNT, "N", AT(per_fragment), .low = 1, .high = 1000,
+     .commands = FRAGMENTS, .show = cli_show_field, .help = "residues a fragment, of PDB files"},
     {"exact-field", 0, CLI_FLAG, NULL, AT(exact_field), .commands = FRAGMENTS,
      .help = "exact fields of far fragments, too, and an SCF of every pair"},
     {"iterations", 0, CLI_COUNT, "N", AT(fragment_options.max_iterations), .low = 1, .high = 100000,
@@ -227,6 +229,7 @@ static void set_defaults(driver_options *options)
     fmo_fock_options_init(&options->fock);
     options->repeat = 1;
     options->multiplicity = 1;
+    options->per_fragment = 1;
     fmo_scf_options_init(&options->scf_options);
     fmo_fragment_options_init(&options->fragment_options);
 }
@@ -253,8 +256,17 @@ bool driver_is_xyz(const char *path)
 
 bool driver_is_system(const char *path)
 {
+    static const char *const ends[] = {".json", ".pdb", ".ent", ".inp", ".cif", ".mmcif", NULL};
     const char *dot = strrchr(path, '.');
-    return dot && strcasecmp(dot, ".json") == 0;
+    for (int i = 0; dot && ends[i]; i++)
+        if (strcasecmp(dot, ends[i]) == 0) return true;
+    return false;
+}
+
+static bool is_pdb(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (strcasecmp(dot, ".pdb") == 0 || strcasecmp(dot, ".ent") == 0);
 }
 
 /* ---- what options have to do with each other --------------------------------------------------
@@ -346,8 +358,13 @@ static fmo_status check_kind(const driver_options *options, const char *path, fm
     const bool xyz = driver_is_xyz(path), fragments = driver_is_system(path);
     if (options->fragments && !fragments)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "%.200s: --fmo takes systems of fragments, whose names end in .json "
-                             "(docs/fmo.md)",
+                             "%.200s: --fmo takes systems of fragments, whose names end in .json, "
+                             ".pdb or .inp (docs/fmo.md)",
+                             path);
+    if (options->fragments && options->per_fragment > 1 && !is_pdb(path))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "%.200s: --per-fragment is for PDB files; this one says its fragments "
+                             "itself",
                              path);
     if (options->fragments) return FMO_OK;
     if (fragments)
@@ -428,6 +445,8 @@ void driver_options_help(FILE *stream)
           "       fmo-driver DATASET.h5... --scf [OPTION]...\n"
           "       fmo-driver MOLECULE.xyz... --basis NAME --scf [--batch] [OPTION]...\n"
           "       fmo-driver SYSTEM.json... --fmo [OPTION]...\n"
+          "       fmo-driver INPUT.inp... --fmo [OPTION]...\n"
+          "       fmo-driver PROTEIN.pdb... --fmo --basis NAME [OPTION]...\n"
           "Build the two-electron Fock matrix G = J - K/2 of each data set (a TREXIO file with a\n"
           "density; docs/dataset-format.md), report it, its cost and the energy; or converge the\n"
           "closed-shell SCF of each data set or geometry (docs/scf.md), or the energy of each\n"

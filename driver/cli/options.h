@@ -51,6 +51,7 @@ typedef struct driver_options {
     const char *molden;                    /**< file for the orbitals or NULL */
     bool fragments;                        /**< FMO2 of systems of fragments */
     fmo_fragment_options fragment_options; /**< of it; its `scf` is filled in from the above */
+    int per_fragment;                      /**< residues a fragment, of PDB files */
     bool exact_field;                      /**< leave out approximations of far fields */
     bool densities;                        /**< of the monomers into --output, too */
     bool resume;                           /**< go on from the state file */

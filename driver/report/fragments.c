@@ -27,6 +27,7 @@ void driver_report_system(const driver_options *options, const fmo_fragment_syst
                 "pairs electrostatic from %g\n",
                 s->aoc_from, s->ptc_from, s->es_dimers_from);
     fprintf(stream, "  cutoff     %g\n", driver_cutoff(options));
+    if (s->notice) fprintf(stream, "  notice     %s\n", s->notice);
     fprintf(stream, "\n  %9s %20s %11s %10s %7s %9s %9s\n", "iteration", "sum of E'", "change",
             "field off", "cycles", "field s", "SCF s");
 }
@@ -178,13 +179,20 @@ static json_t *pairs_json(const fmo_fragment_result *r)
     return array;
 }
 
+static json_t *notices_json(const fmo_fragment_system *s)
+{
+    json_t *array = json_array();
+    if (array && s->notice) json_array_append_new(array, driver_json_text(s->notice));
+    return array;
+}
+
 json_t *driver_fragments_json(const driver_options *options, const driver_fragments *run)
 {
     const fmo_fragment_system *s = run->system;
     const fmo_fragment_result *r = run->result;
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:s, s:i, s:o, s:{s:o, s:o, s:o}, s:i, s:i, s:o, "
-        "s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o}}",
+        "s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o}, s:o}",
         "system", driver_json_text(s->path), "sha256", driver_json_text(s->sha256), "name",
         driver_json_text(s->name), "basis", driver_json_text(run->basis), "atoms", s->atom_num,
         "fragments", s->fragment_num, "functions", r->nao, "electrons", r->electron_num, "mode",
@@ -199,5 +207,5 @@ json_t *driver_fragments_json(const driver_options *options, const driver_fragme
         pairs_json(r), "seconds", "all", driver_json_number(r->seconds), "setup",
         driver_json_number(r->setup_seconds), "fields", driver_json_number(r->field_seconds),
         "monomers", driver_json_number(r->scf_seconds), "pairs",
-        driver_json_number(r->pair_seconds));
+        driver_json_number(r->pair_seconds), "notices", notices_json(s));
 }

@@ -188,7 +188,7 @@ fmo_status driver_run_fragments(const driver_options *options, const char *path,
     memset(run, 0, sizeof *run);
     driver_progress_init(&l.progress, stderr, !options->quiet);
     CHECKGOTO(check_files(options, path, err));
-    CHECKGOTO(fmo_fragment_system_read(path, &run->system, err));
+    CHECKGOTO(fmo_fragment_system_read_pieces(path, options->per_fragment, &run->system, err));
     if (!options->basis && !run->system->basis) {
         status = fmo_error_set(
             err, FMO_ERR_INPUT,

@@ -1,6 +1,6 @@
 /* A molecule in fragments, as the fragment molecular orbital method takes it: atoms, whose fragment
  * each is, the bonds that were cut, and from which distance on a fragment is seen simplified; and
- * the hybrid orbitals at cut bonds. Read from JSON, or filled in by the caller. Format and
+ * the hybrid orbitals at cut bonds. Read from a file, or filled in by the caller. Formats and
  * refusals: docs/fmo.md. Next: fragment.h, which computes. */
 #ifndef FMO_FRAGMENT_SYSTEM_H
 #define FMO_FRAGMENT_SYSTEM_H
@@ -36,13 +36,22 @@ typedef struct fmo_fragment_system {
     char *basis;           /**< name of the basis set that the file asks for, or NULL */
     char *path;            /**< of the file, or NULL */
     char sha256[65];       /**< of the file, 64 hex digits; "" without */
+    char *notice;          /**< a line on what of the file was left out, or NULL */
 } fmo_fragment_system;
 
-/** Read a system from JSON.
+/** Read a system: a PDB file (.pdb, .ent), which is cut into fragments of a residue each, an input
+ *  of GAMESS or OpenFMO (.inp), or JSON (any other name).
  *  @param[out] system  free with fmo_fragment_system_destroy; NULL on error
- *  @return FMO_OK, FMO_ERR_INPUT (message names file, field and cure), FMO_ERR_MEMORY */
+ *  @return FMO_OK, FMO_ERR_INPUT (message names file, field or line, and cure), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_fragment_system_read(const char *path, fmo_fragment_system **system,
                                             fmo_error *err);
+
+/** The same, with so many residues of a chain in each fragment; files that say their fragments
+ *  themselves are read as they are.
+ *  @param[in]  residues  >= 1
+ *  @return also FMO_ERR_ARGUMENT */
+FMO_API fmo_status fmo_fragment_system_read_pieces(const char *path, int residues,
+                                                   fmo_fragment_system **system, fmo_error *err);
 FMO_API void fmo_fragment_system_destroy(fmo_fragment_system *system); /**< NULL is fine */
 
 /** Is a system one that can be computed? fmo_fragment_system_read and fmo_fragment_run ask.

@@ -1,37 +1,15 @@
 /* Fragment systems from JSON: docs/fmo.md has the fields. */
-#include <fmo/fragment_system.h>
-#include "integrals/arguments.h"
-#include "integrals/harmless.h"
 #include "io/fragment/fragment_json.h"
+#include "io/fragment/reader.h"
 #include "io/molecule/molecule_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES_MOST = 1 << 26, NAME_MOST = 200 };
-#define COORDINATE_MOST 5e5 /* angstrom; the basis takes 1e6 bohr */
+enum { NAME_MOST = 200 };
 
 #define INPUT(text, ...) fmo_text_fail((text), 0, FMO_ERR_INPUT, __VA_ARGS__)
-
-void fmo_fragment_system_destroy(fmo_fragment_system *system)
-{
-    if (!system) return;
-    free(system->number);
-    free(system->coord);
-    free(system->fragment);
-    free(system->charge);
-    free(system->bond);
-    free(system->name);
-    free(system->basis);
-    free(system->path);
-    free(system);
-}
-
-static fmo_status no_memory(const fmo_text *text)
-{
-    return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
-}
 
 /* A text of the document, or NULL. */
 static fmo_status read_name(const fmo_text *text, const json_t *document, const char *name,
@@ -43,7 +21,7 @@ static fmo_status read_name(const fmo_text *text, const json_t *document, const 
         json_string_length(string) > NAME_MOST)
         return INPUT(text, "%s: expected a text of 1 to %d bytes", name, NAME_MOST);
     *value = strdup(json_string_value(string));
-    return *value ? FMO_OK : no_memory(text);
+    return *value ? FMO_OK : fmo_fragment_no_memory(text);
 }
 
 /* The unit of lengths, symbols and coordinates. */
@@ -66,7 +44,7 @@ static fmo_status read_atoms(const fmo_text *text, const json_t *document, fmo_f
     s->number = calloc(count, sizeof *s->number);
     s->coord = calloc(3 * count, sizeof *s->coord);
     s->fragment = calloc(count, sizeof *s->fragment);
-    if (!s->number || !s->coord || !s->fragment) return no_memory(text);
+    if (!s->number || !s->coord || !s->fragment) return fmo_fragment_no_memory(text);
     for (size_t a = 0; a < count; a++) {
         const json_t *symbol = json_array_get(symbols, a);
         const char *letters = json_string_value(symbol);
@@ -76,7 +54,7 @@ static fmo_status read_atoms(const fmo_text *text, const json_t *document, fmo_f
                          fmo_json_quote(letters, quote));
         snprintf(name, sizeof name, "angstrom[%zu]", a);
         const fmo_status status = fmo_json_reals(text, name, json_array_get(rows, a), 3,
-                                                 COORDINATE_MOST, s->coord + 3 * a);
+                                                 FMO_FRAGMENT_FARTHEST, s->coord + 3 * a);
         if (status != FMO_OK) return status;
         for (int x = 0; x < 3; x++) s->coord[3 * a + (size_t)x] /= s->bohr;
     }
@@ -96,7 +74,7 @@ static fmo_status read_fragments(const fmo_text *text, const json_t *document,
                      s->atom_num);
     s->fragment_num = (int)count;
     s->charge = calloc(count, sizeof *s->charge);
-    if (!s->charge) return no_memory(text);
+    if (!s->charge) return fmo_fragment_no_memory(text);
     fmo_status status =
         fmo_json_integers(text, "charge", charges, s->fragment_num, -1000, 1000, s->charge);
     if (status == FMO_OK)
@@ -116,7 +94,7 @@ static fmo_status read_bonds(const fmo_text *text, const json_t *document, fmo_f
         return INPUT(text, "bonds: expected an array of pairs [detached atom, attached atom]");
     s->bond_num = (int)count;
     s->bond = calloc(2 * count + 1, sizeof *s->bond);
-    if (!s->bond) return no_memory(text);
+    if (!s->bond) return fmo_fragment_no_memory(text);
     for (size_t b = 0; b < count && status == FMO_OK; b++) {
         char name[32];
         snprintf(name, sizeof name, "bonds[%zu]", b);
@@ -190,33 +168,10 @@ static fmo_status read_document(const fmo_text *text, const json_t *document,
     return status;
 }
 
-fmo_status fmo_fragment_system_read(const char *path, fmo_fragment_system **system, fmo_error *err)
+fmo_status fmo_fragment_read_json(fmo_text *text, fmo_fragment_system *s)
 {
-    if (system) *system = NULL;
-    const fmo_status given =
-        FMO_CHECK_ARGUMENTS("fmo_fragment_system_read", err, FMO_GIVEN(path), FMO_GIVEN(system));
-    if (given != FMO_OK) return given;
-    fmo_text text;
-    json_t *document = NULL;
-    fmo_fragment_system *s = calloc(1, sizeof *s);
-    if (s) s->path = strdup(path);
-    if (!s || !s->path) {
-        free(s);
-        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to read fragments");
-    }
-    fmo_status status =
-        fmo_text_read(&text, path, BYTES_MOST, "a system of fragments in JSON", err);
-    if (status == FMO_OK) {
-        document = fmo_json_load(&text);
-        status = document ? read_document(&text, document, s) : err ? err->status : FMO_ERR_INPUT;
-        memcpy(s->sha256, text.sha256, sizeof s->sha256);
-    }
+    json_t *document = fmo_json_load(text);
+    const fmo_status status = document ? read_document(text, document, s) : text->err->status;
     json_decref(document);
-    fmo_text_close(&text);
-    if (status == FMO_OK) status = fmo_fragment_system_check(s, err);
-    if (status == FMO_OK)
-        *system = s;
-    else
-        fmo_fragment_system_destroy(s);
     return status;
 }

@@ -1,0 +1,237 @@
+/* Inputs of GAMESS and OpenFMO: groups "$NAME ... $END", which hold "KEY=VALUES" or lines. What is
+ * read and refused: docs/fmo.md. Next: gamess_keys.c, gamess_system.c. */
+#include "io/fragment/gamess.h"
+#include "io/molecule/molecule_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INPUT(g, ...) fmo_text_fail((g)->text, (g)->text->line, FMO_ERR_INPUT, __VA_ARGS__)
+
+void fmo_gamess_capitals(fmo_word word, char capitals[FMO_GAMESS_WORD])
+{
+    size_t n = word.size < FMO_GAMESS_WORD - 1 ? word.size : FMO_GAMESS_WORD - 1;
+    for (size_t i = 0; i < n; i++) {
+        const char c = word.at[i];
+        capitals[i] = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c < ' ' || c > '~' ? '?' : c;
+    }
+    capitals[n] = '\0';
+}
+
+bool fmo_gamess_integer(fmo_word word, long most, long *value)
+{
+    const bool negative = word.size && *word.at == '-';
+    if (word.size && (negative || *word.at == '+')) word.at++, word.size--;
+    if (!fmo_text_count(word, most, value)) return false;
+    if (negative) *value = -*value;
+    return true;
+}
+
+fmo_status fmo_gamess_push(const fmo_gamess *g, fmo_gamess_list *list, long value)
+{
+    if (list->num == list->room) {
+        const int room = list->room ? 2 * list->room : 256;
+        int *grown = realloc(list->value, (size_t)room * sizeof *grown);
+        if (!grown) return fmo_fragment_no_memory(g->text);
+        list->value = grown;
+        list->room = room;
+    }
+    list->value[list->num++] = (int)value;
+    return FMO_OK;
+}
+
+/* The next line without its comment. */
+static bool next_line(fmo_gamess *g)
+{
+    if (!fmo_text_line(g->text, &g->rest)) return false;
+    const char *comment = memchr(g->rest.at, '!', g->rest.size);
+    if (comment) g->rest.size = (size_t)(comment - g->rest.at);
+    return true;
+}
+
+static bool separates(char c)
+{
+    return c == ' ' || c == '\t' || c == ',' || c == '\r';
+}
+
+bool fmo_gamess_word(fmo_gamess *g, fmo_word *word)
+{
+    for (;;) {
+        while (g->rest.size && separates(*g->rest.at)) g->rest.at++, g->rest.size--;
+        if (g->rest.size) break;
+        if (!next_line(g)) return false;
+    }
+    *word = (fmo_word){g->rest.at, 0};
+    do {
+        g->rest.at++, g->rest.size--, word->size++;
+    } while (g->rest.size && *word->at != '=' && *g->rest.at != '=' && !separates(*g->rest.at));
+    return true;
+}
+
+static bool is_word(fmo_word word, const char *name)
+{
+    char capitals[FMO_GAMESS_WORD];
+    fmo_gamess_capitals(word, capitals);
+    return strcmp(capitals, name) == 0;
+}
+
+int fmo_gamess_words(fmo_gamess *g, fmo_word *words, int most)
+{
+    int n = 0;
+    while (!g->at_end && !n) {
+        fmo_word word;
+        while (fmo_text_word(&g->rest, &word)) {
+            if (is_word(word, "$END")) {
+                g->at_end = true;
+                break;
+            }
+            if (n < most) words[n++] = word;
+        }
+        if (!g->at_end && !n && !next_line(g)) break;
+    }
+    return n;
+}
+
+/* ---- groups of lines ------------------------------------------------------------------------- */
+
+static fmo_status unfinished(const fmo_gamess *g, const char *group)
+{
+    return g->at_end ? FMO_OK : INPUT(g, "%s has no $END", group);
+}
+
+/* "LABEL CHARGE X Y Z"; the charge may be a symbol, or the first word one. */
+static fmo_status read_atoms(fmo_gamess *g)
+{
+    fmo_word w[6];
+    char quote[FMO_QUOTE_SIZE];
+    for (int n; (n = fmo_gamess_words(g, w, 6)) > 0;) {
+        double charge = 0.0, xyz[3];
+        if (n != 5) return INPUT(g, "$FMOXYZ: expected a label, an element or charge, x, y and z");
+        const bool number = fmo_text_real(g->text, w[1], &charge);
+        int z = fmo_element_number(w[1].at, w[1].size);
+        if (number && charge >= 1.0 && charge <= FMO_ELEMENT_MOST && charge == floor(charge))
+            z = (int)charge;
+        if (z < 1)
+            return INPUT(g, "$FMOXYZ: '%s' is no element and no charge of a nucleus",
+                         fmo_text_quote(w[1], quote));
+        for (int x = 0; x < 3; x++)
+            if (!fmo_text_real(g->text, w[2 + x], &xyz[x]) || fabs(xyz[x]) > FMO_FRAGMENT_FARTHEST)
+                return INPUT(g, "$FMOXYZ: '%s' is no coordinate", fmo_text_quote(w[2 + x], quote));
+        if (g->number.num >= FMO_NUCLEUS_MOST)
+            return INPUT(g, "$FMOXYZ: more than %d atoms", FMO_NUCLEUS_MOST);
+        if (g->number.num == g->place_room) {
+            const int room = g->place_room ? 2 * g->place_room : 256;
+            double *grown = realloc(g->place, 3 * (size_t)room * sizeof *grown);
+            if (!grown) return fmo_fragment_no_memory(g->text);
+            g->place = grown;
+            g->place_room = room;
+        }
+        memcpy(g->place + 3 * (size_t)g->number.num, xyz, sizeof xyz);
+        const fmo_status status = fmo_gamess_push(g, &g->number, z);
+        if (status != FMO_OK) return status;
+    }
+    return unfinished(g, "$FMOXYZ");
+}
+
+/* "-BDA BAA NAME ...": the detached atom, the attached one, the set of hybrids. */
+static fmo_status read_bonds(fmo_gamess *g)
+{
+    fmo_word w[4];
+    for (int n; (n = fmo_gamess_words(g, w, 4)) > 0;) {
+        long bda = 0, baa = 0;
+        char name[FMO_GAMESS_WORD] = "";
+        if (n < 2 || !fmo_gamess_integer(w[0], FMO_NUCLEUS_MOST, &bda) ||
+            !fmo_gamess_integer(w[1], FMO_NUCLEUS_MOST, &baa) || bda >= 0 || baa <= 0)
+            return INPUT(g, "$FMOBND: expected minus the detached atom, the attached atom and the "
+                            "name of hybrids");
+        if (n > 2) fmo_gamess_capitals(w[2], name);
+        if (g->bond.num && n > 2 && strcmp(name, g->used_name) != 0)
+            return INPUT(g, "$FMOBND: hybrids %s and %s; all bonds have those of one basis set",
+                         g->used_name, name);
+        if (n > 2) memcpy(g->used_name, name, sizeof name);
+        if (g->bond.num >= 2 * FMO_NUCLEUS_MOST) return INPUT(g, "$FMOBND: too many bonds");
+        fmo_status status = fmo_gamess_push(g, &g->bond, -bda - 1);
+        if (status == FMO_OK) status = fmo_gamess_push(g, &g->bond, baa - 1);
+        if (status != FMO_OK) return status;
+    }
+    return unfinished(g, "$FMOBND");
+}
+
+/* Title, C1, and for each kind of atom its line and, without $BASIS, the words of one. */
+static fmo_status read_data(fmo_gamess *g)
+{
+    fmo_word w[3];
+    char name[FMO_GAMESS_WORD];
+    long ngauss = 0;
+    g->has_data = true;
+    if (!next_line(g)) return INPUT(g, "$DATA has no $END");
+    snprintf(g->title, sizeof g->title, "%.*s", (int)(g->rest.size < 80 ? g->rest.size : 80),
+             g->rest.at);
+    g->rest.size = 0;
+    if (fmo_gamess_words(g, w, 3) < 1 || !is_word(w[0], "C1"))
+        return INPUT(g, "$DATA: expected C1 behind the title; there is no symmetry in FMO");
+    for (int n; (n = fmo_gamess_words(g, w, 3)) > 0;) {
+        fmo_gamess_capitals(w[0], name);
+        const bool basis = strcmp(name, "STO") == 0 || strcmp(name, "N21") == 0 ||
+                           strcmp(name, "N31") == 0 || strcmp(name, "N311") == 0;
+        if (n == 2 && basis && fmo_text_count(w[1], 9, &ngauss)) {
+            if (*g->gbasis && (strcmp(g->gbasis, name) != 0 || g->ngauss != ngauss))
+                g->other_basis = true;
+            memcpy(g->gbasis, name, sizeof name);
+            g->ngauss = (int)ngauss;
+        } else if (n != 2 || basis || name[0] < 'A')
+            g->other_basis = true; /* functions themselves, or a set of another name */
+    }
+    return unfinished(g, "$DATA");
+}
+
+/* ---- all groups ------------------------------------------------------------------------------ */
+
+static fmo_status read_group(fmo_gamess *g, const char *name)
+{
+    /* What they say changes no energy, or only how near it is to its limit. */
+    static const char *const passed[] = {"$SYSTEM", "$GDDI",  "$SCF",    "$INTGRL", "$FMOPRP",
+                                         "$GUESS",  "$GRID",  "$ELMOM",  "$ELPOT",  "$LOCAL",
+                                         "$STATPT", "$FORCE", "$OPTFMO", NULL};
+    static const char *const keys[] = {"$FMO", "$CONTRL", "$BASIS", NULL};
+    fmo_word word;
+    g->at_end = false;
+    for (int i = 0; keys[i]; i++)
+        if (strcmp(name, keys[i]) == 0) return fmo_gamess_keys(g, name);
+    if (strcmp(name, "$FMOXYZ") == 0) return read_atoms(g);
+    if (strcmp(name, "$FMOBND") == 0) return read_bonds(g);
+    if (strcmp(name, "$DATA") == 0) return read_data(g);
+    if (strcmp(name, "$FMOHYB") == 0 || strcmp(name, "$FMOLMO") == 0)
+        return fmo_gamess_hybrids_read(g);
+    for (int i = 0; passed[i]; i++) {
+        if (strcmp(name, passed[i]) != 0) continue;
+        while (fmo_gamess_word(g, &word))
+            if (is_word(word, "$END")) return FMO_OK;
+        return INPUT(g, "%s has no $END", name);
+    }
+    return INPUT(g, "the group %s is not known; remove it if the energy does not need it", name);
+}
+
+fmo_status fmo_fragment_read_gamess(fmo_text *text, fmo_fragment_system *s)
+{
+    fmo_gamess g = {.text = text, .respap = NAN, .resppc = NAN, .resdim = NAN};
+    char name[FMO_GAMESS_WORD];
+    fmo_word word;
+    fmo_status status = FMO_OK;
+    while (status == FMO_OK && fmo_gamess_word(&g, &word)) {
+        if (*word.at != '$') continue; /* text between groups is for people */
+        fmo_gamess_capitals(word, name);
+        status = read_group(&g, name);
+    }
+    if (status == FMO_OK) status = fmo_gamess_system(&g, s);
+    if (status == FMO_OK) status = fmo_gamess_check_hybrids(&g, s);
+    free(g.charge.value);
+    free(g.indat.value);
+    free(g.bond.value);
+    free(g.number.value);
+    free(g.place);
+    for (int i = 0; i < g.hybrids_num; i++) free(g.hybrids[i].coefficient);
+    return status;
+}

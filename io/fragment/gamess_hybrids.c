@@ -1,0 +1,102 @@
+/* $FMOHYB, or $FMOLMO: hybrid orbitals. They are not taken, but must be those that are. */
+#include "io/fragment/gamess.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More than the last digits of published ones, less than the difference of two basis sets. */
+#define NEAR 2e-4
+
+#define INPUT(g, ...) fmo_text_fail((g)->text, (g)->text->line, FMO_ERR_INPUT, __VA_ARGS__)
+
+fmo_status fmo_gamess_hybrids_read(fmo_gamess *g)
+{
+    enum { WORDS = FMO_GAMESS_FUNCTIONS + 2 };
+    fmo_word w[WORDS];
+    fmo_gamess_hybrids *h = NULL;
+    char quote[FMO_QUOTE_SIZE];
+    int got = 0, all = 0;
+    for (int n; (n = fmo_gamess_words(g, w, WORDS)) > 0;) {
+        if (got == all) {
+            long functions = 0, orbitals = 0;
+            if (n != 3 || !fmo_text_count(w[1], FMO_GAMESS_FUNCTIONS, &functions) ||
+                !fmo_text_count(w[2], FMO_GAMESS_ORBITALS, &orbitals) || !functions || !orbitals)
+                return INPUT(g,
+                             "$FMOHYB: expected a name, up to %d functions and up to %d orbitals",
+                             FMO_GAMESS_FUNCTIONS, FMO_GAMESS_ORBITALS);
+            if (g->hybrids_num == FMO_GAMESS_SETS)
+                return INPUT(g, "$FMOHYB: more than %d sets", FMO_GAMESS_SETS);
+            h = &g->hybrids[g->hybrids_num++];
+            h->function_num = (int)functions;
+            h->orbital_num = (int)orbitals;
+            fmo_gamess_capitals(w[0], h->name);
+            got = 0;
+            all = h->orbital_num * (h->function_num + 2);
+            h->coefficient = calloc((size_t)all, sizeof *h->coefficient);
+            if (!h->coefficient) return fmo_fragment_no_memory(g->text);
+            continue;
+        }
+        for (int i = 0; i < n; i++, got++)
+            if (got >= all || !fmo_text_real(g->text, w[i], &h->coefficient[got]))
+                return INPUT(g, "$FMOHYB: '%s' where a coefficient of %s should stand",
+                             fmo_text_quote(w[i], quote), h->name);
+    }
+    if (!g->at_end || got != all) return INPUT(g, "$FMOHYB ends before its orbitals do");
+    return FMO_OK;
+}
+
+/* Where a function of ours, s shells before p shells, stands in shells s, sp, sp, ... */
+static int place_of(int function, int functions)
+{
+    const int shells = 1 + (functions - 1) / 4; /* s shells */
+    if (function < shells) return function ? 4 * function - 3 : 0;
+    return 2 + 4 * ((function - shells) / 3) + (function - shells) % 3;
+}
+
+/* Sum over orbitals from..to of the product of two coefficients: the space that they span, however
+ * they are turned. The file's where there is no h. */
+static double product(const fmo_gamess_hybrids *f, const fmo_hybrids *h, int from, int to, int i,
+                      int j)
+{
+    double sum = 0.0;
+    const int n = f->function_num;
+    for (int k = from; k < to; k++) {
+        const double *theirs = f->coefficient + (size_t)k * (size_t)(n + 2) + 2;
+        const double *ours = h ? h->coefficient + (size_t)k * (size_t)n : NULL;
+        sum += ours ? ours[i] * ours[j] : theirs[place_of(i, n)] * theirs[place_of(j, n)];
+    }
+    return sum;
+}
+
+static bool same(const fmo_gamess_hybrids *f, const fmo_hybrids *h)
+{
+    if (h->orbital_num != f->orbital_num || h->function_num != f->function_num) return false;
+    for (int i = 0; i < h->function_num; i++)
+        for (int j = 0; j <= i; j++) {
+            const int n = h->orbital_num;
+            if (fabs(product(f, h, 0, 1, i, j) - product(f, NULL, 0, 1, i, j)) > NEAR ||
+                fabs(product(f, h, 1, n, i, j) - product(f, NULL, 1, n, i, j)) > NEAR)
+                return false;
+        }
+    return true;
+}
+
+fmo_status fmo_gamess_check_hybrids(const fmo_gamess *g, const fmo_fragment_system *s)
+{
+    const fmo_gamess_hybrids *f = NULL;
+    fmo_hybrids *h = NULL;
+    fmo_status status = FMO_OK;
+    for (int i = 0; i < g->hybrids_num && !f; i++)
+        if (!*g->used_name || strcmp(g->hybrids[i].name, g->used_name) == 0) f = &g->hybrids[i];
+    if (!s->bond_num || !f || f->function_num % 4 != 1) return FMO_OK;
+    /* None of ours: said when the bond is cut, unless --hybrids has them. */
+    if (fmo_hybrids_read(NULL, s->basis ? s->basis : f->name, 6, &h, NULL) != FMO_OK) return FMO_OK;
+    if (!same(f, h))
+        status = fmo_text_fail(g->text, 0, FMO_ERR_INPUT,
+                               "the hybrids %s of the file are not those that a calculation would "
+                               "take; remove the group, or give yours with --hybrids and remove it",
+                               f->name);
+    fmo_hybrids_destroy(h);
+    return status;
+}

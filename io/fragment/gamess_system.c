@@ -1,0 +1,131 @@
+/* The system of fragments that the groups of an input say together. */
+#include "io/fragment/gamess.h"
+#include "io/molecule/molecule_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INPUT(g, ...) fmo_text_fail((g)->text, 0, FMO_ERR_INPUT, __VA_ARGS__)
+
+/* Beyond every fragment. */
+static const double nowhere = 1e30;
+
+/* The name of a basis set; "": none that is known. */
+static void name_basis(const fmo_gamess *g, char *name, size_t size)
+{
+    static const struct {
+        const char *gbasis;
+        int ngauss;
+        const char *name, *plus;
+    } table[] = {{"STO", 3, "STO-3G", NULL},
+                 {"N21", 3, "3-21%sG", ""},
+                 {"N31", 4, "4-31%sG", ""},
+                 {"N31", 6, "6-31%sG", ""},
+                 {"N311", 6, "6-311%sG", ""}};
+    const char *plus = g->diffsp ? g->diffs ? "++" : "+" : "";
+    name[0] = '\0';
+    if (g->other_basis || g->ndfunc > 1 || g->npfunc > 1 || g->npfunc > g->ndfunc ||
+        (g->diffs && !g->diffsp))
+        return;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (strcmp(table[i].gbasis, g->gbasis) != 0 || table[i].ngauss != g->ngauss) continue;
+        if (!table[i].plus && (*plus || g->ndfunc)) return;
+        const char *star = g->npfunc ? "(d,p)" : g->ndfunc ? "(d)" : "";
+        const char *format = table[i].name, *hole = strstr(format, "%s");
+        snprintf(name, size, "%.*s%s%s%s", (int)(hole ? hole - format : (long)strlen(format)),
+                 format, plus, hole ? hole + 2 : "", star);
+    }
+}
+
+/* Fragments written as atoms and ranges, "1 -6" for 1 to 6, each ended by a 0. */
+static fmo_status take_ranges(const fmo_gamess *g, fmo_fragment_system *s)
+{
+    const fmo_gamess_list *list = &g->indat;
+    int fragment = 0, from = 0;
+    for (int a = 0; a < s->atom_num; a++) s->fragment[a] = -1;
+    for (int i = 1; i < list->num; i++) {
+        const int v = list->value[i];
+        if (!v) {
+            if (!list->value[i - 1]) return INPUT(g, "INDAT: fragment %d is empty", fragment + 1);
+            fragment++;
+            from = 0;
+            continue;
+        }
+        const int first = v > 0 ? v : from + 1, last = v > 0 ? v : -v;
+        if (v < 0 && (!from || last < from))
+            return INPUT(g, "INDAT: %d in fragment %d ends no range", v, fragment + 1);
+        if (last > s->atom_num)
+            return INPUT(g, "INDAT: atom %d in fragment %d; $FMOXYZ has %d", last, fragment + 1,
+                         s->atom_num);
+        for (int a = first - 1; a < last; a++) {
+            if (s->fragment[a] >= 0)
+                return INPUT(g, "INDAT: atom %d is in fragments %d and %d", a + 1,
+                             s->fragment[a] + 1, fragment + 1);
+            s->fragment[a] = fragment;
+        }
+        from = v > 0 ? v : 0;
+    }
+    if (list->value[list->num - 1]) fragment++; /* the last 0 was left out */
+    if (fragment != s->fragment_num)
+        return INPUT(g, "INDAT has %d fragments, NFRAG=%d", fragment, s->fragment_num);
+    for (int a = 0; a < s->atom_num; a++)
+        if (s->fragment[a] < 0) return INPUT(g, "INDAT: atom %d is in no fragment", a + 1);
+    return FMO_OK;
+}
+
+static fmo_status take_fragments(const fmo_gamess *g, fmo_fragment_system *s)
+{
+    if (g->charge.num && g->charge.num != s->fragment_num)
+        return INPUT(g, "ICHARG has %d values, NFRAG=%d", g->charge.num, s->fragment_num);
+    for (int f = 0; f < g->charge.num; f++) s->charge[f] = g->charge.value[f];
+    if (!g->indat.num) return INPUT(g, "$FMO: INDAT is missing: whose fragment each atom is");
+    if (g->indat.value[0] == 0) return take_ranges(g, s);
+    if (g->indat.num != s->atom_num)
+        return INPUT(g,
+                     "INDAT has %d values, $FMOXYZ %d atoms; begin it with 0 if it is a list of "
+                     "ranges",
+                     g->indat.num, s->atom_num);
+    for (int a = 0; a < s->atom_num; a++) s->fragment[a] = g->indat.value[a] - 1;
+    return FMO_OK;
+}
+
+/* Inputs of GAMESS have a $DATA, which OpenFMO does not need; there 0 switches an approximation
+ * off, and RESPAP is off unless it is given. */
+static void take_thresholds(const fmo_gamess *g, fmo_fragment_system *s)
+{
+    const double pap = isnan(g->respap) ? g->has_data ? 0.0 : 1.0 : g->respap;
+    const double ppc = isnan(g->resppc) ? 2.0 : g->resppc;
+    const double dim = isnan(g->resdim) ? 2.0 : g->resdim;
+    s->ptc_from = g->has_data && ppc == 0.0 ? nowhere : ppc;
+    s->aoc_from = g->has_data && pap == 0.0 ? s->ptc_from : pap;
+    s->es_dimers_from = g->has_data && dim == 0.0 ? nowhere : dim;
+}
+
+fmo_status fmo_gamess_system(fmo_gamess *g, fmo_fragment_system *s)
+{
+    char basis[32];
+    const int atoms = g->number.num;
+    if (!atoms)
+        return INPUT(g, "no $FMOXYZ with atoms; expected an FMO input of GAMESS or OpenFMO");
+    if (!g->fragment_num) return INPUT(g, "$FMO: NFRAG is missing");
+    fmo_status status = fmo_fragment_make(g->text, atoms, (int)g->fragment_num, s);
+    if (status != FMO_OK) return status;
+    for (int a = 0; a < atoms; a++) {
+        s->number[a] = g->number.value[a];
+        for (int x = 0; x < 3; x++)
+            s->coord[3 * a + x] = g->place[3 * a + x] / (g->bohr ? 1.0 : s->bohr);
+    }
+    status = take_fragments(g, s);
+    if (status != FMO_OK) return status;
+    s->bond_num = g->bond.num / 2;
+    s->bond = g->bond.value;
+    g->bond = (fmo_gamess_list){0};
+    take_thresholds(g, s);
+    name_basis(g, basis, sizeof basis);
+    if (*basis) s->basis = strdup(basis);
+    if (*g->title) s->name = strdup(g->title);
+    if ((*basis && !s->basis) || (*g->title && !s->name)) return fmo_fragment_no_memory(g->text);
+    return FMO_OK;
+}

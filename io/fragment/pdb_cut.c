@@ -1,0 +1,174 @@
+/* Chains of a PDB file cut at CA-C, and fragments of their residues: that of residue k holds the
+ * C and O of the residue before it. */
+#include "io/fragment/pdb.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Angstrom: peptide bonds are 1.33, disulfide bridges 2.05. */
+#define PEPTIDE_MOST 2.0
+#define BRIDGE_MOST  2.5
+
+/* A whole cysteine has 10 atoms or more; pieces of one are refused later, without a bridge. */
+enum { CYSTEINE_LEAST = 8 };
+
+#define INPUT(pdb, line, ...) fmo_text_fail((pdb)->text, (line), FMO_ERR_INPUT, __VA_ARGS__)
+
+double fmo_pdb_distance(const fmo_pdb *pdb, int a, int b)
+{
+    const double *p = pdb->atom[a].angstrom, *q = pdb->atom[b].angstrom;
+    return sqrt((p[0] - q[0]) * (p[0] - q[0]) + (p[1] - q[1]) * (p[1] - q[1]) +
+                (p[2] - q[2]) * (p[2] - q[2]));
+}
+
+/* The first atom of a name that is no hydrogen, or -1. */
+static int find_atom(const fmo_pdb *pdb, const fmo_pdb_residue *r, const char *name)
+{
+    for (int a = r->first; a < r->first + r->count; a++)
+        if (pdb->atom[a].number != 1 && strcmp(pdb->atom[a].name, name) == 0) return a;
+    return -1;
+}
+
+static bool in_chain(const fmo_pdb_residue *r)
+{
+    return r->kind == FMO_PDB_AMINO || r->kind == FMO_PDB_FIRST || r->kind == FMO_PDB_LAST;
+}
+
+/* A peptide bond between neighbours, unless one chain ends and another begins. */
+static fmo_status link_peptide(fmo_pdb *pdb, int i, int j)
+{
+    fmo_pdb_residue *a = &pdb->residue[i], *b = &pdb->residue[j];
+    char one[FMO_PDB_LABEL], other[FMO_PDB_LABEL];
+    if (a->chain != b->chain || a->segment != b->segment || a->kind == FMO_PDB_LAST ||
+        b->kind == FMO_PDB_FIRST)
+        return FMO_OK;
+    if (a->c < 0 || b->n < 0)
+        return INPUT(pdb, a->c < 0 ? a->line : b->line,
+                     "%s has no %s, an atom of the backbone; complete it",
+                     fmo_pdb_label(a->c < 0 ? a : b, one), a->c < 0 ? "C" : "N");
+    const double distance = fmo_pdb_distance(pdb, a->c, b->n);
+    if (distance > PEPTIDE_MOST)
+        return INPUT(pdb, b->line,
+                     "the chain is broken: C of %s and N of %s are %.2f angstrom apart; add what "
+                     "is missing, or a TER line between them if each is a chain with its ends",
+                     fmo_pdb_label(a, one), fmo_pdb_label(b, other), distance);
+    a->next = j;
+    b->previous = i;
+    return FMO_OK;
+}
+
+/* Disulfide bridges among the `n` residues of a list. */
+static fmo_status link_bridges(fmo_pdb *pdb, const int *list, int n)
+{
+    char label[FMO_PDB_LABEL];
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++) {
+            fmo_pdb_residue *a = &pdb->residue[list[i]], *b = &pdb->residue[list[j]];
+            if (fmo_pdb_distance(pdb, a->sg, b->sg) > BRIDGE_MOST) continue;
+            if (a->partner >= 0 || b->partner >= 0)
+                return INPUT(pdb, a->line, "SG of %s is within %g angstrom of two others",
+                             fmo_pdb_label(a->partner >= 0 ? a : b, label), BRIDGE_MOST);
+            a->partner = list[j];
+            b->partner = list[i];
+        }
+    return FMO_OK;
+}
+
+fmo_status fmo_pdb_link(fmo_pdb *pdb)
+{
+    fmo_status status = FMO_OK;
+    int last = -1, n = 0;
+    int *cysteines = malloc((size_t)pdb->residue_num * sizeof *cysteines);
+    if (!cysteines) return fmo_fragment_no_memory(pdb->text);
+    for (int k = 0; k < pdb->residue_num && status == FMO_OK; k++) {
+        fmo_pdb_residue *r = &pdb->residue[k];
+        r->n = find_atom(pdb, r, "N");
+        r->c = find_atom(pdb, r, "C");
+        r->sg =
+            r->kind == FMO_PDB_AMINO && r->count >= CYSTEINE_LEAST ? find_atom(pdb, r, "SG") : -1;
+        if (r->sg >= 0) cysteines[n++] = k;
+        if (!in_chain(r)) continue;
+        if (last >= 0) status = link_peptide(pdb, last, k);
+        last = k;
+    }
+    if (status == FMO_OK) status = link_bridges(pdb, cysteines, n);
+    for (int k = 0; k < pdb->residue_num && status == FMO_OK; k++) {
+        const fmo_pdb_residue *r = &pdb->residue[k];
+        char label[FMO_PDB_LABEL];
+        if ((r->kind == FMO_PDB_FIRST && r->next < 0) ||
+            (r->kind == FMO_PDB_LAST && r->previous < 0))
+            status = INPUT(pdb, r->line, "%s caps no chain; remove it", fmo_pdb_label(r, label));
+    }
+    free(cysteines);
+    return status;
+}
+
+/* ---- fragments ------------------------------------------------------------------------------- */
+
+/* The first residue of those that are joined; a step nearer for each that was passed. */
+static int root(int *joined, int k)
+{
+    while (joined[k] != k) k = joined[k] = joined[joined[k]];
+    return k;
+}
+
+/* Residues of a fragment are joined; then each gets its fragment's number. Returns how many. */
+static int number_fragments(fmo_pdb *pdb, int residues, int *joined)
+{
+    int count = 0, fragments = 0;
+    for (int k = 0; k < pdb->residue_num; k++) joined[k] = k;
+    for (int k = 0; k < pdb->residue_num; k++) {
+        const fmo_pdb_residue *r = &pdb->residue[k];
+        if (!in_chain(r)) continue;
+        const bool capped = r->previous >= 0 && pdb->residue[r->previous].kind == FMO_PDB_FIRST;
+        if (r->previous < 0 || count >= residues) count = 0;
+        if (r->previous >= 0 && (count || capped)) joined[k] = root(joined, r->previous);
+        count += r->kind != FMO_PDB_FIRST;
+    }
+    for (int k = 0; k < pdb->residue_num; k++) {
+        const int partner = pdb->residue[k].partner;
+        if (partner < 0 || partner > k) continue;
+        const int a = root(joined, k), b = root(joined, partner);
+        joined[a < b ? b : a] = a < b ? a : b;
+    }
+    for (int k = 0; k < pdb->residue_num; k++) {
+        const int first = root(joined, k);
+        pdb->residue[k].fragment = first == k ? fragments++ : pdb->residue[first].fragment;
+    }
+    return fragments;
+}
+
+/* The atom CA, and whether the bond from it to C is cut. */
+static bool is_cut(const fmo_pdb *pdb, const fmo_pdb_residue *r)
+{
+    return r->kind == FMO_PDB_AMINO && r->next >= 0 &&
+           pdb->residue[r->next].fragment != r->fragment;
+}
+
+fmo_status fmo_pdb_cut(fmo_pdb *pdb, int residues, fmo_fragment_system *s)
+{
+    int *joined = malloc((size_t)pdb->residue_num * sizeof *joined);
+    if (!joined) return fmo_fragment_no_memory(pdb->text);
+    const int fragments = number_fragments(pdb, residues, joined);
+    free(joined);
+    fmo_status status = fmo_fragment_make(pdb->text, pdb->atom_num, fragments, s);
+    s->bond = malloc(2 * (size_t)pdb->residue_num * sizeof *s->bond);
+    if (status == FMO_OK && !s->bond) status = fmo_fragment_no_memory(pdb->text);
+    if (status != FMO_OK) return status;
+    for (int k = 0; k < pdb->residue_num; k++) {
+        const fmo_pdb_residue *r = &pdb->residue[k];
+        s->charge[r->fragment] += r->charge;
+        for (int a = r->first; a < r->first + r->count; a++) {
+            s->number[a] = pdb->atom[a].number;
+            s->fragment[a] = r->fragment;
+            for (int x = 0; x < 3; x++) s->coord[3 * a + x] = pdb->atom[a].angstrom[x] / s->bohr;
+        }
+        if (!is_cut(pdb, r)) continue;
+        const int fragment = pdb->residue[r->next].fragment;
+        s->fragment[r->c] = s->fragment[find_atom(pdb, r, "O")] = fragment;
+        s->bond[2 * s->bond_num] = find_atom(pdb, r, "CA");
+        s->bond[2 * s->bond_num++ + 1] = r->c;
+    }
+    return FMO_OK;
+}

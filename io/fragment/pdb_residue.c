@@ -1,0 +1,317 @@
+/* Residues of PDB files: their atoms, their hydrogens in each state, and the charge of the state.
+ * Names of atoms as in the format's version 3; hydrogens have so many names that each is counted
+ * at the nearest atom that is none. */
+#include "io/fragment/pdb.h"
+#include "io/molecule/molecule_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SLOTS = 20, STATES = 2 };
+
+/* Hydrogens are within this of their atom, angstrom; S-H is 1.34. */
+#define HYDROGEN_MOST 1.5
+
+/* How many hydrogens a group of atoms has in a state, and the charge of it. */
+typedef struct state {
+    int hydrogens, charge;
+} state;
+
+/* Atoms: "NAME:HYDROGENS", or "NAME:*" for those whose hydrogens together tell the state. */
+struct fmo_pdb_template {
+    const char *name;
+    fmo_pdb_kind kind;
+    const char *atoms;
+    state states[STATES]; /* the same twice: one */
+};
+
+#define ONE      \
+    {            \
+        {0, 0},  \
+        {        \
+            0, 0 \
+        }        \
+    }
+#define TWO(h, q, i, p) \
+    {                   \
+        {h, q},         \
+        {               \
+            i, p        \
+        }               \
+    }
+
+static const fmo_pdb_template templates[] = {
+    {"ALA", FMO_PDB_AMINO, "CB:3", ONE},
+    {"ARG", FMO_PDB_AMINO, "CB:2 CG:2 CD:2 NE:* CZ:0 NH1:* NH2:*", TWO(5, 1, 4, 0)},
+    {"ASN", FMO_PDB_AMINO, "CB:2 CG:0 OD1:0 ND2:2", ONE},
+    {"ASP", FMO_PDB_AMINO, "CB:2 CG:0 OD1:* OD2:*", TWO(0, -1, 1, 0)},
+    {"CYS", FMO_PDB_AMINO, "CB:2 SG:*", TWO(1, 0, 0, -1)},
+    {"GLN", FMO_PDB_AMINO, "CB:2 CG:2 CD:0 OE1:0 NE2:2", ONE},
+    {"GLU", FMO_PDB_AMINO, "CB:2 CG:2 CD:0 OE1:* OE2:*", TWO(0, -1, 1, 0)},
+    {"GLY", FMO_PDB_AMINO, "", ONE},
+    {"HIS", FMO_PDB_AMINO, "CB:2 CG:0 ND1:* CD2:1 CE1:1 NE2:*", TWO(1, 0, 2, 1)},
+    {"ILE", FMO_PDB_AMINO, "CB:1 CG1:2 CG2:3 CD1:3", ONE},
+    {"LEU", FMO_PDB_AMINO, "CB:2 CG:1 CD1:3 CD2:3", ONE},
+    {"LYS", FMO_PDB_AMINO, "CB:2 CG:2 CD:2 CE:2 NZ:*", TWO(3, 1, 2, 0)},
+    {"MET", FMO_PDB_AMINO, "CB:2 CG:2 SD:0 CE:3", ONE},
+    {"PHE", FMO_PDB_AMINO, "CB:2 CG:0 CD1:1 CD2:1 CE1:1 CE2:1 CZ:1", ONE},
+    {"PRO", FMO_PDB_AMINO, "CB:2 CG:2 CD:2", ONE},
+    {"SER", FMO_PDB_AMINO, "CB:2 OG:1", ONE},
+    {"THR", FMO_PDB_AMINO, "CB:1 OG1:1 CG2:3", ONE},
+    {"TRP", FMO_PDB_AMINO, "CB:2 CG:0 CD1:1 CD2:0 NE1:1 CE2:0 CE3:1 CZ2:1 CZ3:1 CH2:1", ONE},
+    {"TYR", FMO_PDB_AMINO, "CB:2 CG:0 CD1:1 CD2:1 CE1:1 CE2:1 CZ:0 OH:*", TWO(1, 0, 0, -1)},
+    {"VAL", FMO_PDB_AMINO, "CB:1 CG1:3 CG2:3", ONE},
+    {"ACE", FMO_PDB_FIRST, "CH3:3 C:0 O:0", ONE},
+    {"NME", FMO_PDB_LAST, "N:1 CH3:3", ONE},
+    {"NH2", FMO_PDB_LAST, "N:2", ONE},
+    {"HOH", FMO_PDB_WATER, "O:2", ONE},
+    /* Ions: the element, and the charge of both states. */
+    {"LI", FMO_PDB_ION, "LI", TWO(0, 1, 0, 1)},
+    {"NA", FMO_PDB_ION, "NA", TWO(0, 1, 0, 1)},
+    {"K", FMO_PDB_ION, "K", TWO(0, 1, 0, 1)},
+    {"RB", FMO_PDB_ION, "RB", TWO(0, 1, 0, 1)},
+    {"CS", FMO_PDB_ION, "CS", TWO(0, 1, 0, 1)},
+    {"MG", FMO_PDB_ION, "MG", TWO(0, 2, 0, 2)},
+    {"CA", FMO_PDB_ION, "CA", TWO(0, 2, 0, 2)},
+    {"SR", FMO_PDB_ION, "SR", TWO(0, 2, 0, 2)},
+    {"BA", FMO_PDB_ION, "BA", TWO(0, 2, 0, 2)},
+    {"ZN", FMO_PDB_ION, "ZN", TWO(0, 2, 0, 2)},
+    {"CD", FMO_PDB_ION, "CD", TWO(0, 2, 0, 2)},
+    {"F", FMO_PDB_ION, "F", TWO(0, -1, 0, -1)},
+    {"CL", FMO_PDB_ION, "CL", TWO(0, -1, 0, -1)},
+    {"BR", FMO_PDB_ION, "BR", TWO(0, -1, 0, -1)},
+    {"IOD", FMO_PDB_ION, "I", TWO(0, -1, 0, -1)},
+};
+
+/* Other names: of protonation states and of force fields. */
+static const char *const same_residues[][2] = {
+    {"HID", "HIS"},  {"HIE", "HIS"}, {"HIP", "HIS"}, {"HSD", "HIS"}, {"HSE", "HIS"}, {"HSP", "HIS"},
+    {"CYX", "CYS"},  {"CYM", "CYS"}, {"ASH", "ASP"}, {"GLH", "GLU"}, {"LYN", "LYS"}, {"NMA", "NME"},
+    {"WAT", "HOH"},  {"H2O", "HOH"}, {"DOD", "HOH"}, {"SOL", "HOH"}, {"TIP", "HOH"}, {"TP3", "HOH"},
+    {"TIP3", "HOH"}, {"SPC", "HOH"}, {"NA+", "NA"},  {"SOD", "NA"},  {"K+", "K"},    {"POT", "K"},
+    {"CL-", "CL"},   {"CLA", "CL"},  {"CAL", "CA"},  {"MG2", "MG"},  {"ZN2", "ZN"}};
+static const struct {
+    fmo_pdb_kind kind;
+    const char *names[2];
+} same_atoms[] = {{FMO_PDB_AMINO, {"OT1", "O"}},   {FMO_PDB_AMINO, {"OC1", "O"}},
+                  {FMO_PDB_AMINO, {"OT2", "OXT"}}, {FMO_PDB_AMINO, {"OC2", "OXT"}},
+                  {FMO_PDB_AMINO, {"OT", "OXT"}},  {FMO_PDB_LAST, {"C", "CH3"}},
+                  {FMO_PDB_LAST, {"CA", "CH3"}},   {FMO_PDB_WATER, {"OW", "O"}},
+                  {FMO_PDB_WATER, {"OH2", "O"}}};
+
+const fmo_pdb_template *fmo_pdb_find_template(const char *name, fmo_pdb_kind *kind)
+{
+    for (size_t i = 0; i < sizeof same_residues / sizeof same_residues[0]; i++)
+        if (strcmp(name, same_residues[i][0]) == 0) name = same_residues[i][1];
+    for (size_t i = 0; i < sizeof templates / sizeof templates[0]; i++)
+        if (strcmp(name, templates[i].name) == 0) {
+            *kind = templates[i].kind;
+            return &templates[i];
+        }
+    return NULL;
+}
+
+int fmo_pdb_element(const fmo_pdb_template *known, fmo_pdb_kind kind, const char *name)
+{
+    if (kind == FMO_PDB_ION) return fmo_element_number(known->atoms, strlen(known->atoms));
+    name += strspn(name, "0123456789");
+    if (*name == 'D') return 1;
+    return *name && strchr("HCNOS", *name) ? fmo_element_number(name, 1) : 0;
+}
+
+/* ---- one residue ----------------------------------------------------------------------------- */
+
+typedef enum role { FIXED, SIDE, AMINE, ACID } role;
+
+typedef struct slot {
+    char name[5];
+    int hydrogens; /* expected, of FIXED */
+    int found;
+    role role;
+    int atom; /* -1: not there yet */
+} slot;
+
+typedef struct form {
+    slot slot[SLOTS];
+    int slot_num;
+} form;
+
+static void add_slot(form *f, const char *name, size_t size, int hydrogens, role part)
+{
+    slot *s = &f->slot[f->slot_num++];
+    *s = (slot){.hydrogens = hydrogens, .role = part, .atom = -1};
+    memcpy(s->name, name, size);
+}
+
+/* What atoms a residue has where it stands: at an end of its chain, or inside. */
+static void fill_form(const fmo_pdb_residue *r, form *f)
+{
+    const fmo_pdb_template *t = r->template;
+    f->slot_num = 0;
+    if (t->kind == FMO_PDB_AMINO) {
+        add_slot(f, "N", 1, strcmp(t->name, "PRO") != 0, r->previous < 0 ? AMINE : FIXED);
+        add_slot(f, "CA", 2, strcmp(t->name, "GLY") == 0 ? 2 : 1, FIXED);
+        add_slot(f, "C", 1, 0, FIXED);
+        add_slot(f, "O", 1, 0, r->next < 0 ? ACID : FIXED);
+        if (r->next < 0) add_slot(f, "OXT", 3, 0, ACID);
+    }
+    for (const char *at = t->atoms; *at;) {
+        const size_t size = strcspn(at, ":");
+        const char count = at[size + 1];
+        add_slot(f, at, size, count == '*' ? 0 : count - '0', count == '*' ? SIDE : FIXED);
+        at += size + 2;
+        at += *at == ' ';
+    }
+}
+
+static slot *find_slot(form *f, const fmo_pdb_residue *r, const char *name)
+{
+    for (size_t i = 0; i < sizeof same_atoms / sizeof same_atoms[0]; i++)
+        if (r->kind == same_atoms[i].kind && r->next < 0 &&
+            strcmp(name, same_atoms[i].names[0]) == 0)
+            name = same_atoms[i].names[1];
+    if (strcmp(r->template->name, "ILE") == 0 && strcmp(name, "CD") == 0) name = "CD1";
+    for (int i = 0; i < f->slot_num; i++)
+        if (strcmp(f->slot[i].name, name) == 0) return &f->slot[i];
+    return NULL;
+}
+
+#define INPUT(pdb, line, ...) fmo_text_fail((pdb)->text, (line), FMO_ERR_INPUT, __VA_ARGS__)
+
+/* Heavy atoms into their slots. */
+static fmo_status take_atoms(const fmo_pdb *pdb, const fmo_pdb_residue *r, form *f)
+{
+    char label[FMO_PDB_LABEL];
+    for (int a = r->first; a < r->first + r->count; a++) {
+        const fmo_pdb_atom *atom = &pdb->atom[a];
+        if (atom->number == 1) continue;
+        slot *s = find_slot(f, r, atom->name);
+        if (!s || fmo_pdb_element(r->template, r->kind, s->name) != atom->number)
+            return INPUT(pdb, atom->line,
+                         "atom %s (%s) of %s is not one of such a residue%s; name it as the PDB "
+                         "does, or remove it",
+                         atom->name, fmo_element_symbol(atom->number), fmo_pdb_label(r, label),
+                         strcmp(atom->name, "OXT") == 0 ? " inside a chain" : "");
+        if (s->atom >= 0)
+            return INPUT(pdb, atom->line, "atom %s of %s is there twice; remove one", atom->name,
+                         fmo_pdb_label(r, label));
+        s->atom = a;
+    }
+    for (int i = 0; i < f->slot_num; i++)
+        if (f->slot[i].atom < 0)
+            return INPUT(pdb, r->line, "%s has no %s%s; complete it", fmo_pdb_label(r, label),
+                         f->slot[i].name,
+                         strcmp(f->slot[i].name, "OXT") == 0 ? ", and its chain ends there"
+                         : i < 4 && r->kind == FMO_PDB_AMINO ? ", an atom of the backbone"
+                                                             : "");
+    return FMO_OK;
+}
+
+/* Each hydrogen to the atom that it is nearest to. */
+static fmo_status take_hydrogens(const fmo_pdb *pdb, const fmo_pdb_residue *r, form *f)
+{
+    char label[FMO_PDB_LABEL];
+    for (int a = r->first; a < r->first + r->count; a++) {
+        if (pdb->atom[a].number != 1) continue;
+        slot *nearest = NULL;
+        double least = HYDROGEN_MOST;
+        for (int i = 0; i < f->slot_num; i++) {
+            const double distance = fmo_pdb_distance(pdb, a, f->slot[i].atom);
+            if (distance < least) nearest = &f->slot[i], least = distance;
+        }
+        if (!nearest)
+            return INPUT(pdb, pdb->atom[a].line,
+                         "hydrogen %s of %s is farther than %g angstrom from all other atoms of "
+                         "it; put it right",
+                         pdb->atom[a].name, fmo_pdb_label(r, label), HYDROGEN_MOST);
+        nearest->found++;
+    }
+    return FMO_OK;
+}
+
+/* The charge of the atoms of a role, whose hydrogens must be those of one of two states. */
+static fmo_status find_state(const fmo_pdb *pdb, const fmo_pdb_residue *r, const form *f, role part,
+                             const state states[STATES], int *charge)
+{
+    char label[FMO_PDB_LABEL], names[40] = "";
+    int found = 0;
+    for (int i = 0; i < f->slot_num; i++) {
+        if (f->slot[i].role != part) continue;
+        const size_t used = strlen(names);
+        found += f->slot[i].found;
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", f->slot[i].name);
+    }
+    for (int k = 0; k < STATES && *names; k++)
+        if (found == states[k].hydrogens) {
+            *charge += states[k].charge;
+            return FMO_OK;
+        }
+    if (!*names) return FMO_OK;
+    const int low = states[0].hydrogens < states[1].hydrogens ? 0 : 1;
+    if (states[0].hydrogens == states[1].hydrogens)
+        return INPUT(pdb, r->line, "%s has %d hydrogens at %s; expected %d: put hydrogens right",
+                     fmo_pdb_label(r, label), found, names, states[0].hydrogens);
+    return INPUT(pdb, r->line, "%s has %d hydrogens at %s; expected %d or %d: %s",
+                 fmo_pdb_label(r, label), found, names, states[low].hydrogens,
+                 states[!low].hydrogens,
+                 found < states[low].hydrogens ? "add hydrogens" : "remove hydrogens");
+}
+
+static fmo_status check_hydrogens(const fmo_pdb *pdb, const fmo_pdb_residue *r, const form *f)
+{
+    char label[FMO_PDB_LABEL];
+    int found = 0, expected = 0;
+    for (int i = 0; i < f->slot_num; i++) {
+        found += f->slot[i].found;
+        expected += f->slot[i].hydrogens;
+    }
+    if (!found && expected)
+        return INPUT(pdb, r->line,
+                     "%s has no hydrogens; add them with a program that prepares structures",
+                     fmo_pdb_label(r, label));
+    for (int i = 0; i < f->slot_num; i++) {
+        const slot *s = &f->slot[i];
+        if (s->role == FIXED && s->found != s->hydrogens)
+            return INPUT(pdb, r->line, "%s has %d hydrogens at %s; expected %d: %s hydrogens",
+                         fmo_pdb_label(r, label), s->found, s->name, s->hydrogens,
+                         s->found < s->hydrogens ? "add" : "remove");
+    }
+    return FMO_OK;
+}
+
+static fmo_status check_ion(const fmo_pdb *pdb, fmo_pdb_residue *r)
+{
+    char label[FMO_PDB_LABEL];
+    const char *element = r->template->atoms;
+    r->charge = r->template->states[0].charge;
+    if (r->count != 1 || pdb->atom[r->first].number != fmo_element_number(element, strlen(element)))
+        return INPUT(pdb, r->line, "%s: expected one atom of an ion, %s; give each ion a number",
+                     fmo_pdb_label(r, label), r->template->name);
+    return FMO_OK;
+}
+
+fmo_status fmo_pdb_find_charge(const fmo_pdb *pdb, fmo_pdb_residue *r)
+{
+    static const state acid[STATES] = {{0, -1}, {1, 0}}, bridge[STATES] = {{0, 0}, {0, 0}};
+    const fmo_pdb_template *t = r->template;
+    char label[FMO_PDB_LABEL];
+    form f;
+    if (r->kind == FMO_PDB_ION) return check_ion(pdb, r);
+    fill_form(r, &f);
+    r->charge = 0;
+    const int amine = 2 + (strcmp(t->name, "PRO") != 0);
+    const state ammonium[STATES] = {{amine, 1}, {amine - 1, 0}};
+    fmo_status status = take_atoms(pdb, r, &f);
+    if (status == FMO_OK) status = take_hydrogens(pdb, r, &f);
+    if (status == FMO_OK) status = check_hydrogens(pdb, r, &f);
+    if (status == FMO_OK)
+        status = find_state(pdb, r, &f, SIDE, r->partner < 0 ? t->states : bridge, &r->charge);
+    if (status == FMO_OK) status = find_state(pdb, r, &f, AMINE, ammonium, &r->charge);
+    if (status == FMO_OK) status = find_state(pdb, r, &f, ACID, acid, &r->charge);
+    if (status == FMO_OK && strcmp(r->name, "CYX") == 0 && r->partner < 0)
+        return INPUT(pdb, r->line,
+                     "%s has no other SG within 2.5 angstrom of its own; name it CYS "
+                     "with a hydrogen, or put the bridge right",
+                     fmo_pdb_label(r, label));
+    return status;
+}

@@ -1,0 +1,129 @@
+/* Which reader a file of fragments is for: told by the end of its name. */
+#include "io/fragment/reader.h"
+#include "integrals/arguments.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { BYTES_MOST = 1 << 26 };
+
+void fmo_fragment_system_destroy(fmo_fragment_system *system)
+{
+    if (!system) return;
+    free(system->number);
+    free(system->coord);
+    free(system->fragment);
+    free(system->charge);
+    free(system->bond);
+    free(system->name);
+    free(system->basis);
+    free(system->path);
+    free(system->notice);
+    free(system);
+}
+
+fmo_status fmo_fragment_no_memory(const fmo_text *text)
+{
+    return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
+}
+
+fmo_status fmo_fragment_make(const fmo_text *text, int atoms, int fragments, fmo_fragment_system *s)
+{
+    const size_t n = (size_t)atoms;
+    s->atom_num = atoms;
+    s->fragment_num = fragments;
+    s->number = calloc(n + 1, sizeof *s->number);
+    s->coord = calloc(3 * n + 1, sizeof *s->coord);
+    s->fragment = calloc(n + 1, sizeof *s->fragment);
+    s->charge = calloc((size_t)fragments + 1, sizeof *s->charge);
+    s->bohr = FMO_FRAGMENT_BOHR;
+    s->aoc_from = 1.0;
+    s->ptc_from = s->es_dimers_from = 2.0;
+    return s->number && s->coord && s->fragment && s->charge ? FMO_OK
+                                                             : fmo_fragment_no_memory(text);
+}
+
+typedef enum format { JSON, PDB, GAMESS, MMCIF } format;
+
+static format format_of(const char *path)
+{
+    static const struct {
+        const char *end;
+        format format;
+    } table[] = {
+        {".pdb", PDB}, {".ent", PDB}, {".inp", GAMESS}, {".cif", MMCIF}, {".mmcif", MMCIF}};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof table / sizeof table[0]; i++)
+        if (strcasecmp(dot, table[i].end) == 0) return table[i].format;
+    return JSON;
+}
+
+static fmo_status read_text(fmo_text *text, format kind, int residues, fmo_fragment_system *s)
+{
+    switch (kind) {
+    case JSON:
+        return fmo_fragment_read_json(text, s);
+    case PDB:
+        return fmo_fragment_read_pdb(text, residues, s);
+    case GAMESS:
+        return fmo_fragment_read_gamess(text, s);
+    case MMCIF:
+        break;
+    }
+    return fmo_text_fail(text, 0, FMO_ERR_INPUT,
+                         "mmCIF is not read; save the structure as a PDB file");
+}
+
+static fmo_status read_file(const char *path, int residues, fmo_fragment_system **system,
+                            fmo_error *err)
+{
+    static const char *const what[] = {[JSON] = "a system of fragments in JSON",
+                                       [PDB] = "a PDB file",
+                                       [GAMESS] = "an input of GAMESS or OpenFMO",
+                                       [MMCIF] = "a structure"};
+    fmo_error own = {FMO_OK, ""};
+    if (!err) err = &own; /* readers ask it what went wrong */
+    fmo_text text;
+    const format kind = format_of(path);
+    fmo_fragment_system *s = calloc(1, sizeof *s);
+    if (s) s->path = strdup(path);
+    if (!s || !s->path) {
+        free(s);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to read fragments");
+    }
+    s->reference = NAN;
+    fmo_status status = fmo_text_read(&text, path, BYTES_MOST, what[kind], err);
+    if (status == FMO_OK) status = read_text(&text, kind, residues, s);
+    memcpy(s->sha256, text.sha256, sizeof s->sha256);
+    fmo_text_close(&text);
+    if (status == FMO_OK) status = fmo_fragment_system_check(s, err);
+    if (status == FMO_OK)
+        *system = s;
+    else
+        fmo_fragment_system_destroy(s);
+    return status;
+}
+
+fmo_status fmo_fragment_system_read(const char *path, fmo_fragment_system **system, fmo_error *err)
+{
+    if (system) *system = NULL;
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_fragment_system_read", err, FMO_GIVEN(path), FMO_GIVEN(system));
+    return given == FMO_OK ? read_file(path, 1, system, err) : given;
+}
+
+fmo_status fmo_fragment_system_read_pieces(const char *path, int residues,
+                                           fmo_fragment_system **system, fmo_error *err)
+{
+    if (system) *system = NULL;
+    const fmo_status given = FMO_CHECK_ARGUMENTS("fmo_fragment_system_read_pieces", err,
+                                                 FMO_GIVEN(path), FMO_GIVEN(system));
+    if (given != FMO_OK) return given;
+    if (residues < 1)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_fragment_system_read_pieces: residues = %d: expected 1 or more",
+                             residues);
+    return read_file(path, residues, system, err);
+}

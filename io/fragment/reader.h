@@ -1,0 +1,22 @@
+/* Readers of systems of fragments: one a format, each from an open text into an empty system.
+ * read.c chooses; check.c says whether it can be computed. */
+#ifndef FMO_IO_FRAGMENT_READER_H
+#define FMO_IO_FRAGMENT_READER_H
+
+#include "io/text/text.h"
+#include <fmo/fragment_system.h>
+
+/* Coordinates that are read, angstrom: the basis takes 1e6 bohr. */
+#define FMO_FRAGMENT_FARTHEST 5e5
+
+/* FMO_OK, FMO_ERR_INPUT (the text's error is set) or FMO_ERR_MEMORY. */
+fmo_status fmo_fragment_read_json(fmo_text *text, fmo_fragment_system *system);
+fmo_status fmo_fragment_read_pdb(fmo_text *text, int residues, fmo_fragment_system *system);
+fmo_status fmo_fragment_read_gamess(fmo_text *text, fmo_fragment_system *system);
+
+/* Room for atoms and fragments, the unit, and OpenFMO's thresholds. FMO_OK or FMO_ERR_MEMORY. */
+fmo_status fmo_fragment_make(const fmo_text *text, int atoms, int fragments,
+                             fmo_fragment_system *system);
+fmo_status fmo_fragment_no_memory(const fmo_text *text);
+
+#endif

@@ -1,0 +1,42 @@
+/* What a reader of fragment files makes of them, as JSON, a line a file, for fragment_files.py.
+ *     fragment_show RESIDUES FILE... */
+#include <fmo/fragment_system.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print_integers(const char *name, const int *values, int count, int add)
+{
+    printf("\"%s\": [", name);
+    for (int i = 0; i < count; i++) printf("%s%d", i ? ", " : "", values[i] + add);
+    printf("], ");
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++) {
+        fmo_fragment_system *s = NULL;
+        fmo_error err = {FMO_OK, ""};
+        const fmo_status status = fmo_fragment_system_read_pieces(argv[i], atoi(argv[1]), &s, &err);
+        if (status != FMO_OK) {
+            printf("{\"status\": %d, \"error\": \"", (int)status);
+            for (const char *c = err.message; *c; c++)
+                printf(*c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+            printf("\"}\n");
+            continue;
+        }
+        printf("{");
+        print_integers("number", s->number, s->atom_num, 0);
+        print_integers("fragment", s->fragment, s->atom_num, 1);
+        print_integers("charge", s->charge, s->fragment_num, 0);
+        print_integers("bonds", s->bond, 2 * s->bond_num, 1);
+        printf("\"angstrom\": [");
+        for (int k = 0; k < 3 * s->atom_num; k++)
+            printf("%s%.12g", k ? ", " : "", s->coord[k] * s->bohr);
+        printf("], \"esp\": [%.17g, %.17g, %.17g], ", s->aoc_from, s->ptc_from, s->es_dimers_from);
+        printf("\"basis\": \"%s\", \"name\": \"%s\", \"notice\": \"%s\"}\n",
+               s->basis ? s->basis : "", s->name ? s->name : "", s->notice ? s->notice : "");
+        fmo_fragment_system_destroy(s);
+    }
+    return 0;
+}
