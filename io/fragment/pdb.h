@@ -1,5 +1,5 @@
 /* A PDB file on its way to a system of fragments: atoms and residues (pdb.c), what state each
- * residue is in (pdb_residue.c), where chains are cut (pdb_cut.c). */
+ * residue is in (pdb_table.c, pdb_residue.c), where chains are cut (pdb_cut.c). */
 #ifndef FMO_IO_FRAGMENT_PDB_H
 #define FMO_IO_FRAGMENT_PDB_H
 
@@ -19,8 +19,21 @@ typedef enum fmo_pdb_kind {
     FMO_PDB_ION
 } fmo_pdb_kind;
 
-/* What a residue is made of; the table is in pdb_residue.c. */
-typedef struct fmo_pdb_template fmo_pdb_template;
+enum { FMO_PDB_STATES = 2 };
+
+/* How many hydrogens a group of atoms has in a state, and the charge of it. */
+typedef struct fmo_pdb_state {
+    int hydrogens, charge;
+} fmo_pdb_state;
+
+/* What a residue is made of; the table is in pdb_table.c. Atoms: "NAME:HYDROGENS", or "NAME:*" for
+ * those whose hydrogens together tell the state. */
+typedef struct fmo_pdb_template {
+    const char *name;
+    fmo_pdb_kind kind;
+    const char *atoms;
+    fmo_pdb_state states[FMO_PDB_STATES]; /* the same twice: one */
+} fmo_pdb_template;
 
 typedef struct fmo_pdb_residue {
     char name[5], place[6], chain; /* as in the file; place: number and insertion code */
@@ -58,6 +71,9 @@ const fmo_pdb_template *fmo_pdb_find_template(const char *name, fmo_pdb_kind *ki
 
 /* Atomic number of an atom whose line has no element: of its name, in this residue. 0: unknown. */
 int fmo_pdb_element(const fmo_pdb_template *known, fmo_pdb_kind kind, const char *name);
+
+/* The name in the table of an atom of a residue. */
+const char *fmo_pdb_atom_name(const fmo_pdb_residue *residue, const char *name);
 
 /* The charge of a residue, from its hydrogens. FMO_OK, or FMO_ERR_INPUT: not whole, too few
  * hydrogens, or atoms that are not its own. */
