@@ -473,7 +473,7 @@ class Usage(Case):
         for line, says in ((["--itmes", "3"], "unknown option --itmes: did you mean --items?"),
                            (["--se", "3"], "--se could be --seconds or --seed"),
                            (["-x"], "unknown option -x (see fmo-bench --help)"),
-                           (["--frobnicate"], "--frobnicate: expected one of --where --scatter")):
+                           (["--frobnicate"], "unknown option --frobnicate (see fmo-bench --help)")):
             run = bench("histogram", *line)
             self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (2, "", 1), run.stderr)
             self.assertIn(says, run.stderr)

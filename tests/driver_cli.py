@@ -137,8 +137,7 @@ class Usage(Case):
     def test_unknown_option(self):
         self.assertFails(run(SMALL, "--mdoe", "cpu"), 2, "--mdoe.*did you mean --mode")
         self.assertFails(run(SMALL, "--reapet=3"), 2, "did you mean --repeat")
-        self.assertFails(run(SMALL, "--frobnicate"), 2,
-                         "--frobnicate.*" + ".*".join("--" + name for name in OPTIONS))
+        self.assertFails(run(SMALL, "--frobnicate"), 2, r"unknown option --frobnicate \(see fmo-driver --help\)")
         self.assertFails(run(SMALL, "-x"), 2, "unknown option -x")
         self.assertFails(run(SMALL, "--re", "1"), 2, "--re could be --reduce or --repeat")
         self.assertFails(run(SMALL, "--" + "x" * 5000), 2, "unknown option")
@@ -204,7 +203,7 @@ class Usage(Case):
         for line in (["-qt1", "-mcpu", "--che"], ["-q", "--thr=1", "-m", "cpu", "--check"]):
             self.assertEqual(run(SMALL, *line).out, first.out, line)
         self.assertFails(run(SMALL, "-qx"), 2, "unknown option -x")
-        self.assertFails(run(SMALL, "--=1"), 2, "unknown option --: expected one of")
+        self.assertFails(run(SMALL, "--=1"), 2, r"unknown option -- \(see")
         self.assertFails(run("-"), 3, "-: ")
 
     def test_value_without_its_sign(self):

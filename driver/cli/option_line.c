@@ -30,21 +30,18 @@ static int edit_distance(const char *a, const char *b)
 
 static fmo_status refuse_name(const cli_program *program, const char *name, fmo_error *err)
 {
-    char list[512] = "";
     const char *nearest = NULL;
     int nearest_distance = 3; /* more changes than two are no slip */
     for (int i = 0; i < program->option_num; i++) {
         const char *candidate = program->option[i].name;
-        const size_t used = strlen(list);
         const int distance = edit_distance(name, candidate);
-        snprintf(list + used, sizeof list - used, "%s--%s", i ? " " : "", candidate);
         if (distance < nearest_distance) nearest_distance = distance, nearest = candidate;
     }
     if (nearest)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "unknown option --%s: did you mean --%s?", name,
                              nearest);
-    return fmo_error_set(err, FMO_ERR_ARGUMENT, "unknown option --%s: expected one of %s", name,
-                         list);
+    return fmo_error_set(err, FMO_ERR_ARGUMENT, "unknown option --%s (see %s --help)", name,
+                         program->name);
 }
 
 /* The row of a long name of some length, in full or its beginning; NULL with a message. */
