@@ -14,6 +14,8 @@
 static const char head[64] = "fmo fragment state 1\n";
 
 /* FNV-1a, 64 bits. */
+static const uint64_t hash_of_nothing = 14695981039346656037u;
+
 static void hash(uint64_t *sum, const void *bytes, size_t size)
 {
     const unsigned char *b = bytes;
@@ -27,7 +29,7 @@ static uint64_t identity(const fmo_fragments *f)
     const char *basis = fmo_basis_set_name(f->set);
     const size_t atoms = (size_t)s->atom_num;
     const double numbers[] = {s->aoc_from, s->ptc_from, f->o.projector, f->o.scf.fock.cutoff};
-    uint64_t sum = 14695981039346656037u;
+    uint64_t sum = hash_of_nothing;
     hash(&sum, s->number, atoms * sizeof *s->number);
     hash(&sum, s->coord, 3 * atoms * sizeof *s->coord);
     hash(&sum, s->fragment, atoms * sizeof *s->fragment);
@@ -82,7 +84,7 @@ static uint64_t pairs_identity(const fmo_fragments *f)
 {
     const double numbers[] = {f->system->es_dimers_from, f->o.scf.energy_convergence,
                               f->o.scf.gradient_convergence};
-    uint64_t sum = 14695981039346656037u;
+    uint64_t sum = hash_of_nothing;
     hash(&sum, numbers, sizeof numbers);
     return sum;
 }

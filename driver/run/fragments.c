@@ -10,9 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Beyond every fragment. */
-static const double nowhere = 1e30;
-
 void driver_fragments_free(driver_fragments *run)
 {
     fmo_fragment_system_destroy(run->system);
@@ -198,7 +195,8 @@ fmo_status driver_run_fragments(const driver_options *options, const char *path,
     CHECKGOTO(fmo_basis_set_read(options->basis ? options->basis : run->system->basis, &set, err));
     snprintf(run->basis, sizeof run->basis, "%s", fmo_basis_set_name(set));
     if (options->exact_field)
-        run->system->aoc_from = run->system->ptc_from = run->system->es_dimers_from = nowhere;
+        run->system->aoc_from = run->system->ptc_from = run->system->es_dimers_from =
+            FMO_FRAGMENT_NOWHERE;
     o.iteration = take_iteration;
     o.progress = take_progress;
     o.user = &l;

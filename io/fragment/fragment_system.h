@@ -15,6 +15,9 @@ extern "C" {
  *  made; fragment files are read with it unless they say another. */
 #define FMO_FRAGMENT_BOHR 0.52917724924
 
+/** A threshold beyond the distance of any fragments: its approximation is off. */
+#define FMO_FRAGMENT_NOWHERE 1e30
+
 /** Distances are relative to the sum of two atoms' van der Waals radii: the least over all atoms of
  *  one fragment and of the other. */
 typedef struct fmo_fragment_system {

@@ -31,13 +31,8 @@ bool fmo_gamess_integer(fmo_word word, long most, long *value)
 
 fmo_status fmo_gamess_push(const fmo_gamess *g, fmo_gamess_list *list, long value)
 {
-    if (list->num == list->room) {
-        const int room = list->room ? 2 * list->room : 256;
-        int *grown = realloc(list->value, (size_t)room * sizeof *grown);
-        if (!grown) return fmo_fragment_no_memory(g->text);
-        list->value = grown;
-        list->room = room;
-    }
+    if (!fmo_fragment_grow((void **)&list->value, list->num, &list->room, sizeof *list->value))
+        return fmo_fragment_no_memory(g->text);
     list->value[list->num++] = (int)value;
     return FMO_OK;
 }
@@ -121,13 +116,8 @@ static fmo_status read_atoms(fmo_gamess *g)
                 return INPUT(g, "$FMOXYZ: '%s' is no coordinate", fmo_text_quote(w[2 + x], quote));
         if (g->number.num >= FMO_NUCLEUS_MOST)
             return INPUT(g, "$FMOXYZ: more than %d atoms", FMO_NUCLEUS_MOST);
-        if (g->number.num == g->place_room) {
-            const int room = g->place_room ? 2 * g->place_room : 256;
-            double *grown = realloc(g->place, 3 * (size_t)room * sizeof *grown);
-            if (!grown) return fmo_fragment_no_memory(g->text);
-            g->place = grown;
-            g->place_room = room;
-        }
+        if (!fmo_fragment_grow((void **)&g->place, g->number.num, &g->place_room, sizeof xyz))
+            return fmo_fragment_no_memory(g->text);
         memcpy(g->place + 3 * (size_t)g->number.num, xyz, sizeof xyz);
         const fmo_status status = fmo_gamess_push(g, &g->number, z);
         if (status != FMO_OK) return status;

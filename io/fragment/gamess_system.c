@@ -9,9 +9,6 @@
 
 #define INPUT(g, ...) fmo_text_fail((g)->text, 0, FMO_ERR_INPUT, __VA_ARGS__)
 
-/* Beyond every fragment. */
-static const double nowhere = 1e30;
-
 /* The name of a basis set; "": none that is known. */
 static void name_basis(const fmo_gamess *g, char *name, size_t size)
 {
@@ -95,12 +92,12 @@ static fmo_status take_fragments(const fmo_gamess *g, fmo_fragment_system *s)
  * off, and RESPAP is off unless it is given. */
 static void take_thresholds(const fmo_gamess *g, fmo_fragment_system *s)
 {
-    const double pap = isnan(g->respap) ? g->has_data ? 0.0 : 1.0 : g->respap;
-    const double ppc = isnan(g->resppc) ? 2.0 : g->resppc;
-    const double dim = isnan(g->resdim) ? 2.0 : g->resdim;
-    s->ptc_from = g->has_data && ppc == 0.0 ? nowhere : ppc;
+    const double pap = isnan(g->respap) ? g->has_data ? 0.0 : s->aoc_from : g->respap;
+    const double ppc = isnan(g->resppc) ? s->ptc_from : g->resppc;
+    const double dim = isnan(g->resdim) ? s->es_dimers_from : g->resdim;
+    s->ptc_from = g->has_data && ppc == 0.0 ? FMO_FRAGMENT_NOWHERE : ppc;
     s->aoc_from = g->has_data && pap == 0.0 ? s->ptc_from : pap;
-    s->es_dimers_from = g->has_data && dim == 0.0 ? nowhere : dim;
+    s->es_dimers_from = g->has_data && dim == 0.0 ? FMO_FRAGMENT_NOWHERE : dim;
 }
 
 fmo_status fmo_gamess_system(fmo_gamess *g, fmo_fragment_system *s)

@@ -32,7 +32,7 @@ static fmo_status read_atoms(const fmo_text *text, const json_t *document, fmo_f
     const json_t *bohr = json_object_get(document, "bohr_in_angstrom");
     const size_t count = json_array_size(symbols);
     char quote[FMO_QUOTE_SIZE], name[32];
-    s->bohr = bohr ? json_number_value(bohr) : FMO_FRAGMENT_BOHR;
+    if (bohr) s->bohr = json_number_value(bohr);
     if (!(s->bohr > 0.529 && s->bohr < 0.5293))
         return INPUT(text, "bohr_in_angstrom: expected a number such as %.11f", FMO_FRAGMENT_BOHR);
     if (count < 1 || count > FMO_NUCLEUS_MOST)
@@ -105,7 +105,7 @@ static fmo_status read_bonds(const fmo_text *text, const json_t *document, fmo_f
     return status;
 }
 
-/* Thresholds; OpenFMO's where the file has none. */
+/* Thresholds that the file has. */
 static fmo_status read_thresholds(const fmo_text *text, const json_t *document,
                                   fmo_fragment_system *s)
 {
@@ -113,8 +113,6 @@ static fmo_status read_thresholds(const fmo_text *text, const json_t *document,
     double *const value[] = {&s->aoc_from, &s->ptc_from, &s->es_dimers_from};
     const json_t *esp = json_object_get(document, "esp");
     char quote[FMO_QUOTE_SIZE];
-    s->aoc_from = 1.0;
-    s->ptc_from = s->es_dimers_from = 2.0;
     if (!esp) return FMO_OK;
     if (!json_is_object(esp))
         return INPUT(text, "esp: expected an object with aoc_from, ptc_from and es_dimers_from");

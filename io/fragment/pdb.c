@@ -37,18 +37,6 @@ const char *fmo_pdb_label(const fmo_pdb_residue *r, char label[FMO_PDB_LABEL])
     return label;
 }
 
-/* Room for one more of `num` things. */
-static bool grow(void **things, int num, int *room, size_t size)
-{
-    if (num < *room) return true;
-    const int more = *room ? 2 * *room : 256;
-    void *grown = realloc(*things, (size_t)more * size);
-    if (!grown) return false;
-    *things = grown;
-    *room = more;
-    return true;
-}
-
 static fmo_status add_residue(fmo_pdb *pdb, const fmo_pdb_residue *head, bool hetero)
 {
     char label[FMO_PDB_LABEL];
@@ -59,7 +47,8 @@ static fmo_status add_residue(fmo_pdb *pdb, const fmo_pdb_residue *head, bool he
         return INPUT(pdb, pdb->text->line, "%s has more than %d atoms; number residues anew",
                      fmo_pdb_label(last, label), RESIDUE_ATOMS_MOST);
     }
-    if (!grow((void **)&pdb->residue, pdb->residue_num, &pdb->residue_room, sizeof *pdb->residue))
+    if (!fmo_fragment_grow((void **)&pdb->residue, pdb->residue_num, &pdb->residue_room,
+                           sizeof *pdb->residue))
         return fmo_fragment_no_memory(pdb->text);
     fmo_pdb_residue *r = &pdb->residue[pdb->residue_num++];
     *r = *head;
@@ -113,7 +102,7 @@ static fmo_status read_atom(fmo_pdb *pdb, fmo_word line)
         return INPUT(pdb, text->line,
                      "atom '%s' of %s: '%s' is no element; write it in columns 77 and 78",
                      atom.name, fmo_pdb_label(r, label), element);
-    if (!grow((void **)&pdb->atom, pdb->atom_num, &pdb->atom_room, sizeof *pdb->atom))
+    if (!fmo_fragment_grow((void **)&pdb->atom, pdb->atom_num, &pdb->atom_room, sizeof *pdb->atom))
         return fmo_fragment_no_memory(text);
     pdb->atom[pdb->atom_num++] = atom;
     r->count++;

@@ -38,11 +38,19 @@ fmo_status fmo_fragment_make(const fmo_text *text, int atoms, int fragments, fmo
     s->coord = calloc(3 * n + 1, sizeof *s->coord);
     s->fragment = calloc(n + 1, sizeof *s->fragment);
     s->charge = calloc((size_t)fragments + 1, sizeof *s->charge);
-    s->bohr = FMO_FRAGMENT_BOHR;
-    s->aoc_from = 1.0;
-    s->ptc_from = s->es_dimers_from = 2.0;
     return s->number && s->coord && s->fragment && s->charge ? FMO_OK
                                                              : fmo_fragment_no_memory(text);
+}
+
+bool fmo_fragment_grow(void **things, int num, int *room, size_t size)
+{
+    if (num < *room) return true;
+    const int more = *room ? 2 * *room : 256;
+    void *grown = realloc(*things, (size_t)more * size);
+    if (!grown) return false;
+    *things = grown;
+    *room = more;
+    return true;
 }
 
 typedef enum format { JSON, PDB, GAMESS, MMCIF } format;
@@ -94,6 +102,9 @@ static fmo_status read_file(const char *path, int residues, fmo_fragment_system 
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to read fragments");
     }
     s->reference = NAN;
+    s->bohr = FMO_FRAGMENT_BOHR;
+    s->aoc_from = 1.0; /* OpenFMO's */
+    s->ptc_from = s->es_dimers_from = 2.0;
     fmo_status status = fmo_text_read(&text, path, BYTES_MOST, what[kind], err);
     if (status == FMO_OK) status = read_text(&text, kind, residues, s);
     memcpy(s->sha256, text.sha256, sizeof s->sha256);

@@ -1,4 +1,5 @@
-/* Readers of systems of fragments: one a format, each from an open text into an empty system.
+/* Readers of systems of fragments: one a format, each from an open text into a system
+ * that has nothing yet but the unit and OpenFMO's thresholds.
  * read.c chooses; check.c says whether it can be computed. */
 #ifndef FMO_IO_FRAGMENT_READER_H
 #define FMO_IO_FRAGMENT_READER_H
@@ -14,9 +15,11 @@ fmo_status fmo_fragment_read_json(fmo_text *text, fmo_fragment_system *system);
 fmo_status fmo_fragment_read_pdb(fmo_text *text, int residues, fmo_fragment_system *system);
 fmo_status fmo_fragment_read_gamess(fmo_text *text, fmo_fragment_system *system);
 
-/* Room for atoms and fragments, the unit, and OpenFMO's thresholds. FMO_OK or FMO_ERR_MEMORY. */
+/* Room for atoms and fragments. FMO_OK or FMO_ERR_MEMORY. */
 fmo_status fmo_fragment_make(const fmo_text *text, int atoms, int fragments,
                              fmo_fragment_system *system);
+/* Room for one more of `num` things of some size, *room of which there is room for. */
+bool fmo_fragment_grow(void **things, int num, int *room, size_t size);
 fmo_status fmo_fragment_no_memory(const fmo_text *text);
 
 #endif
