@@ -53,6 +53,23 @@ typedef struct fmo_ranks {
  *  @return FMO_OK if no rank failed, the status of the lowest rank that did, or FMO_ERR_DEVICE */
 FMO_API fmo_status fmo_ranks_agree(const fmo_ranks *ranks, fmo_status status, fmo_error *err);
 
+/** Bytes of rank 0 to all, however many: collective.
+ *  @param[in,out] data  [bytes]; may be NULL if there are none
+ *  @return FMO_OK; FMO_ERR_ARGUMENT; FMO_ERR_DEVICE after a fault of the network */
+FMO_API fmo_status fmo_ranks_broadcast(const fmo_ranks *ranks, void *data, size_t bytes,
+                                       fmo_error *err);
+
+/** What the others have, to rank 0, one after the other in the order of their numbers: collective.
+ *  @param[in] data  [bytes] of this rank, not used on rank 0; may be NULL if there are none
+ *  @param[in] take  on rank 0: called for each of the others; its first error is all ranks'
+ *  @param[in] user  handed to it
+ *  @return FMO_OK on all ranks, or on none; FMO_ERR_ARGUMENT; FMO_ERR_MEMORY; FMO_ERR_DEVICE; what
+ *          take() returned */
+FMO_API fmo_status fmo_ranks_collect(const fmo_ranks *ranks, const void *data, size_t bytes,
+                                     fmo_status (*take)(int rank, const void *data, size_t bytes,
+                                                        void *user, fmo_error *err),
+                                     void *user, fmo_error *err);
+
 #ifdef __cplusplus
 }
 #endif

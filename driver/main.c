@@ -305,6 +305,12 @@ static void list_molecule(const driver_scf_one *one, void *user)
     l->code = worse(l->code, fmo_status_exit_code(status));
 }
 
+/* Whether this process is the one that prints. */
+static bool is_first(const driver_options *options)
+{
+    return !options->fock.ranks || options->fock.ranks->rank == 0;
+}
+
 /* All molecules of all files. */
 static int run_scf_batch(const driver_options *options, sink *to)
 {
@@ -321,8 +327,10 @@ static int run_scf_batch(const driver_options *options, sink *to)
         l.code = worse(l.code, fmo_status_exit_code(err.status));
     }
     if (status != FMO_OK) {
-        print_error(NULL, err.message);
+        const bool torn = status == FMO_ERR_DEVICE && options->fock.ranks;
+        if (is_first(options) || torn) print_error(NULL, err.message);
         l.code = worse(l.code, fmo_status_exit_code(status));
+        if (torn) options->fock.ranks->abort(options->fock.ranks->user, l.code);
     }
     to->reported = l.reported;
     return l.code;
@@ -332,7 +340,7 @@ static int run_all(const driver_options *options)
 {
     const fmo_ranks *ranks = options->fock.ranks;
     const bool dealt = options->batch && ranks && options->dataset_num > 1;
-    const bool prints = !ranks || ranks->rank == 0;
+    const bool prints = is_first(options);
     sink to = {stdout, stderr, NULL, 0};
     int code = 0, write_code = 0;
     if (options->profile == DRIVER_PROFILE_JSON && prints) {
@@ -435,25 +443,17 @@ static int run_systems(const driver_options *options)
     return worse(code, flush_stdout());
 }
 
-/* Several ranks: data sets of a batch are dealt out; everything else rank 0 does, and the others
- * help it with its builds. */
+/* Several ranks: data sets, SCFs and fragments are dealt out; everything else rank 0 does, and the
+ * others help it with its builds. */
 static int run_ranks(driver_options *options, driver_ranks *ranks)
 {
     const fmo_ranks *net = &ranks->net;
     fmo_error err = {FMO_OK, ""};
     int code = 0;
-    if (options->fragments || (options->batch && options->scf)) {
-        if (net->rank == 0)
-            print_error(NULL, options->fragments
-                                  ? "--fmo under mpirun is not there yet: start one process, which "
-                                    "uses all cores"
-                                  : "--scf --batch under mpirun is not there yet: start one "
-                                    "process, which uses all cores");
-        driver_ranks_close(ranks);
-        return fmo_status_exit_code(FMO_ERR_ARGUMENT);
-    }
     driver_ranks_divide(ranks, options);
-    if (options->batch && options->dataset_num > 1) {
+    if (options->fragments) {
+        code = run_systems(options);
+    } else if (options->batch && (options->scf || options->dataset_num > 1)) {
         code = run_all(options);
     } else if (net->rank == 0) {
         code = run_all(options);

@@ -80,6 +80,7 @@ int main(void)
     OFFSET(fmo_scf_options, callback);
     OFFSET(fmo_scf_options, user);
     OFFSET(fmo_scf_options, finished);
+    OFFSET(fmo_scf_options, deal);
     SIZE(fmo_scf_job);
     OFFSET(fmo_scf_job, input);
     OFFSET(fmo_scf_job, result);

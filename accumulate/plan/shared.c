@@ -49,14 +49,98 @@ fmo_status fmo_ranks_agree(const fmo_ranks *ranks, fmo_status status, fmo_error 
 }
 
 /* As many bytes at a time as networks count. */
+static const size_t most_bytes = (size_t)1 << 24;
+
+static size_t some(size_t left)
+{
+    return left < most_bytes ? left : most_bytes;
+}
+
 static int broadcast(const fmo_ranks *ranks, void *data, size_t bytes)
 {
-    const size_t most = (size_t)1 << 24;
     int fault = 0;
-    for (size_t at = 0; at < bytes && !fault; at += most)
-        fault =
-            ranks->broadcast(ranks->user, (char *)data + at, bytes - at < most ? bytes - at : most);
+    for (size_t at = 0; at < bytes && !fault; at += most_bytes)
+        fault = ranks->broadcast(ranks->user, (char *)data + at, some(bytes - at));
     return fault;
+}
+
+fmo_status fmo_ranks_broadcast(const fmo_ranks *ranks, void *data, size_t bytes, fmo_error *err)
+{
+    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_ranks_broadcast", err, FMO_GIVEN(ranks));
+    if (status == FMO_OK && bytes)
+        status = FMO_CHECK_ARGUMENTS("fmo_ranks_broadcast", err, FMO_GIVEN(data));
+    if (status != FMO_OK) return status;
+    return broadcast(ranks, data, bytes) == 0 ? FMO_OK : no_network(err);
+}
+
+/* Rank 0: from one of the others into a buffer. */
+static int receive(const fmo_ranks *ranks, int rank, char *buffer, size_t bytes)
+{
+    int fault = 0;
+    for (size_t at = 0; at < bytes && !fault; at += most_bytes)
+        fault = ranks->receive(ranks->user, rank, buffer + at, some(bytes - at));
+    return fault;
+}
+
+static int send(const fmo_ranks *ranks, const void *data, size_t bytes)
+{
+    int fault = 0;
+    for (size_t at = 0; at < bytes && !fault; at += most_bytes)
+        fault = ranks->send(ranks->user, (const char *)data + at, some(bytes - at));
+    return fault;
+}
+
+/* Rank 0: how much each has, and room for the most. */
+static fmo_status make_buffer(const fmo_ranks *ranks, size_t **bytes, char **buffer, fmo_error *err)
+{
+    size_t most = 1;
+    int fault = 0;
+    *bytes = calloc((size_t)ranks->size, sizeof **bytes);
+    for (int r = 1; r < ranks->size && !fault; r++) {
+        size_t of_it = 0;
+        fault = ranks->receive(ranks->user, r, &of_it, sizeof of_it);
+        if (*bytes) (*bytes)[r] = of_it;
+        if (of_it > most) most = of_it;
+    }
+    if (fault) return no_network(err);
+    *buffer = *bytes ? malloc(most) : NULL;
+    return *buffer ? FMO_OK
+                   : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu bytes of the others",
+                                   most);
+}
+
+fmo_status fmo_ranks_collect(const fmo_ranks *ranks, const void *data, size_t bytes,
+                             fmo_status (*take)(int rank, const void *data, size_t bytes,
+                                                void *user, fmo_error *err),
+                             void *user, fmo_error *err)
+{
+    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(ranks));
+    fmo_error own = {FMO_OK, ""};
+    size_t *sizes = NULL;
+    char *buffer = NULL;
+    if (status == FMO_OK && ranks->rank == 0)
+        status = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(take));
+    if (status == FMO_OK && ranks->rank > 0 && bytes)
+        status = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(data));
+    if (status != FMO_OK) return status;
+    if (ranks->rank == 0)
+        status = make_buffer(ranks, &sizes, &buffer, &own);
+    else if (send(ranks, &bytes, sizeof bytes) != 0)
+        status = no_network(&own);
+    status = fmo_ranks_agree(ranks, status, &own);
+    if (status == FMO_OK) {
+        fmo_status taken = FMO_OK;
+        int fault = ranks->rank > 0 ? send(ranks, data, bytes) : 0;
+        for (int r = 1; r < ranks->size && ranks->rank == 0 && !fault; r++) {
+            fault = receive(ranks, r, buffer, sizes[r]);
+            if (taken == FMO_OK && !fault) taken = take(r, buffer, sizes[r], user, &own);
+        }
+        if (fault) taken = no_network(&own);
+        status = fmo_ranks_agree(ranks, taken, &own);
+    }
+    free(buffer);
+    free(sizes);
+    return status == FMO_OK ? FMO_OK : fmo_error_set(err, status, "%s", own.message);
 }
 
 static int sum(const fmo_ranks *ranks, double *data, size_t count, int integers)

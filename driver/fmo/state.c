@@ -2,6 +2,7 @@
  * at all (result.h), after every iteration of the monomers. A line of text, then numbers of this
  * machine: sizes, the sum that says which calculation it is, energies and densities. */
 #include "driver/fmo/internal.h"
+#include "driver/base/hash.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,15 +14,6 @@
 
 static const char head[64] = "fmo fragment state 1\n";
 
-/* FNV-1a, 64 bits. */
-static const uint64_t hash_of_nothing = 14695981039346656037u;
-
-static void hash(uint64_t *sum, const void *bytes, size_t size)
-{
-    const unsigned char *b = bytes;
-    for (size_t i = 0; i < size; i++) *sum = (*sum ^ b[i]) * 1099511628211u;
-}
-
 /* Of everything that the densities depend on. */
 static uint64_t identity(const fmo_fragments *f)
 {
@@ -29,25 +21,25 @@ static uint64_t identity(const fmo_fragments *f)
     const char *basis = fmo_basis_set_name(f->set);
     const size_t atoms = (size_t)s->atom_num;
     const double numbers[] = {s->aoc_from, s->ptc_from, f->o.projector, f->o.scf.fock.cutoff};
-    uint64_t sum = hash_of_nothing;
-    hash(&sum, s->number, atoms * sizeof *s->number);
-    hash(&sum, s->coord, 3 * atoms * sizeof *s->coord);
-    hash(&sum, s->fragment, atoms * sizeof *s->fragment);
-    hash(&sum, s->charge, (size_t)s->fragment_num * sizeof *s->charge);
-    if (s->bond_num) hash(&sum, s->bond, 2 * (size_t)s->bond_num * sizeof *s->bond);
-    hash(&sum, numbers, sizeof numbers);
-    hash(&sum, basis, strlen(basis));
+    uint64_t sum = driver_hash_of_nothing;
+    driver_hash(&sum, s->number, atoms * sizeof *s->number);
+    driver_hash(&sum, s->coord, 3 * atoms * sizeof *s->coord);
+    driver_hash(&sum, s->fragment, atoms * sizeof *s->fragment);
+    driver_hash(&sum, s->charge, (size_t)s->fragment_num * sizeof *s->charge);
+    if (s->bond_num) driver_hash(&sum, s->bond, 2 * (size_t)s->bond_num * sizeof *s->bond);
+    driver_hash(&sum, numbers, sizeof numbers);
+    driver_hash(&sum, basis, strlen(basis));
     for (int k = 0; k < s->fragment_num; k++) {
         const fmo_basis_input *in = fmo_dataset_basis_input(f->monomer[k].dataset);
         const size_t prims = (size_t)in->prim_num;
-        hash(&sum, &f->monomer[k].nao, sizeof f->monomer[k].nao);
-        hash(&sum, in->prim_exponent, prims * sizeof *in->prim_exponent);
-        hash(&sum, in->prim_coefficient, prims * sizeof *in->prim_coefficient);
+        driver_hash(&sum, &f->monomer[k].nao, sizeof f->monomer[k].nao);
+        driver_hash(&sum, in->prim_exponent, prims * sizeof *in->prim_exponent);
+        driver_hash(&sum, in->prim_coefficient, prims * sizeof *in->prim_coefficient);
     }
     for (size_t z = 0; z < sizeof f->hybrids / sizeof f->hybrids[0]; z++) {
         const fmo_hybrids *h = f->hybrids[z];
         if (h)
-            hash(&sum, h->coefficient,
+            driver_hash(&sum, h->coefficient,
                  (size_t)h->orbital_num * (size_t)h->function_num * sizeof *h->coefficient);
     }
     return sum;
@@ -84,8 +76,8 @@ static uint64_t pairs_identity(const fmo_fragments *f)
 {
     const double numbers[] = {f->system->es_dimers_from, f->o.scf.energy_convergence,
                               f->o.scf.gradient_convergence};
-    uint64_t sum = hash_of_nothing;
-    hash(&sum, numbers, sizeof numbers);
+    uint64_t sum = driver_hash_of_nothing;
+    driver_hash(&sum, numbers, sizeof numbers);
     return sum;
 }
 

@@ -251,7 +251,9 @@ fmo_status driver_json_add_scf_batch(driver_json *json, const driver_scf_totals 
         "{s:I, s:I, s:I, s:o}", "datasets", (json_int_t)(totals->molecules - totals->failed),
         "failed", (json_int_t)totals->failed, "not_converged", (json_int_t)totals->unconverged,
         "seconds", driver_json_spread(&seconds));
-    if (json_object_set_new(json->root, "batch", object) != 0)
+    if (json_object_set_new(json->root, "batch", object) != 0 ||
+        (totals->ranks > 1 &&
+         json_object_set_new(object, "ranks", json_integer(totals->ranks)) != 0))
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the profile");
     return FMO_OK;
 }

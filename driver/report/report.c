@@ -319,8 +319,10 @@ void driver_report_scf_batch_head(const driver_options *options, const driver_sc
             fmo_scf_guess_text(options->scf_options.guess));
     fprintf(stream, "  mode       %s", fmo_mode_name(profile->mode));
     if (profile->mode_reason[0]) fprintf(stream, " (%s)", profile->mode_reason);
-    fprintf(stream, ", %d threads, cutoff %g\n", fmo_fock_threads(options->fock.threads),
-            driver_cutoff(options));
+    if (options->fock.ranks)
+        fprintf(stream, ", %d ranks, rank 0 with", options->fock.ranks->size);
+    fprintf(stream, "%s %d threads, cutoff %g\n", options->fock.ranks ? "" : ",",
+            fmo_fock_threads(options->fock.threads), driver_cutoff(options));
     fprintf(stream, "\n  %9s %7s %20s %10s  %s\n", "functions", "cycles", "energy", "seconds",
             "molecule");
 }
@@ -341,8 +343,9 @@ void driver_report_scf_batch(const driver_options *options, const driver_scf_tot
                              FILE *stream)
 {
     const long done = totals->molecules - totals->failed;
-    fprintf(stream, "\n  batch      %ld molecule%s in %.6f s: %.4g a second", done,
-            done == 1 ? "" : "s", totals->seconds,
+    fprintf(stream, "\n  batch      %ld molecule%s", done, done == 1 ? "" : "s");
+    if (totals->ranks > 1) fprintf(stream, " on %d ranks", totals->ranks);
+    fprintf(stream, " in %.6f s: %.4g a second", totals->seconds,
             totals->seconds > 0.0 ? (double)done / totals->seconds : 0.0);
     if (totals->unconverged) fprintf(stream, "; %ld of them not converged", totals->unconverged);
     if (totals->failed) fprintf(stream, "; %ld failed", totals->failed);

@@ -3,6 +3,7 @@
 #include "driver/run/deal.h"
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
+#include "driver/run/ranks.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -100,18 +101,6 @@ typedef struct share {
     driver_spread seconds;
 } share;
 
-/* Memory and GPUs are the rank's, so it says who it is. */
-static void name_rank(const fmo_ranks *ranks, fmo_error *err)
-{
-    if (err->status != FMO_ERR_MEMORY && err->status != FMO_ERR_NO_DEVICE &&
-        err->status != FMO_ERR_DEVICE)
-        return;
-    const fmo_error plain = *err;
-    err->status = FMO_OK;
-    fmo_error_set(err, plain.status, "rank %d on %s: %.400s", ranks->rank, ranks->host,
-                  plain.message[0] ? plain.message : fmo_status_text(plain.status));
-}
-
 /* One piece: a batch of its own. */
 static fmo_status run_piece(const driver_options *options, const fmo_ranks *ranks, const dealing *d,
                             int piece, driver_tell *tell, share *s, fmo_error *err)
@@ -127,7 +116,7 @@ static fmo_status run_piece(const driver_options *options, const fmo_ranks *rank
     fmo_status status = driver_run_batch(&some, &batch, err);
     for (int k = 0; k < num && status == FMO_OK; k++) {
         const int index = d->order[begin + k];
-        name_rank(ranks, &batch.err[k]);
+        driver_ranks_name(ranks, &batch.err[k]);
         status = tell(options, index, &batch.result[k], &batch.err[k], &s->said[index], err);
         s->has[index] = 1;
     }

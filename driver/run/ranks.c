@@ -100,3 +100,14 @@ void driver_ranks_divide(driver_ranks *ranks, driver_options *options)
         fmo_gpu_available(NULL) == FMO_OK)
         fock->device = ranks->net.node_rank;
 }
+
+void driver_ranks_name(const fmo_ranks *ranks, fmo_error *err)
+{
+    if (err->status != FMO_ERR_MEMORY && err->status != FMO_ERR_NO_DEVICE &&
+        err->status != FMO_ERR_DEVICE)
+        return;
+    const fmo_error plain = *err;
+    err->status = FMO_OK;
+    fmo_error_set(err, plain.status, "rank %d on %s: %.400s", ranks->rank, ranks->host,
+                  plain.message[0] ? plain.message : fmo_status_text(plain.status));
+}

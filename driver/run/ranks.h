@@ -26,4 +26,7 @@ void driver_ranks_close(driver_ranks *ranks); /**< collective */
  *  by its number. */
 void driver_ranks_divide(driver_ranks *ranks, driver_options *options);
 
+/** Memory and GPUs are the rank's, so an error about them gets its number and host in front. */
+void driver_ranks_name(const fmo_ranks *ranks, fmo_error *err);
+
 #endif

@@ -1,10 +1,13 @@
 /* --scf --batch: molecules are read, run and let go in portions, so that memory stays bounded
- * however many there are. */
+ * however many there are. Several ranks read the same and share each portion's SCFs; rank 0 says,
+ * lists and writes. */
 #include "driver/run/scf_batch.h"
-#include "driver/base/checkgoto.h"
+#include "driver/base/agree.h"
 #include "driver/base/clock.h"
 #include "driver/base/interrupt.h"
 #include "driver/run/files.h"
+#include "driver/run/ranks.h"
+#include "driver/run/scf_share.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +23,7 @@ static const double portion_bytes = 256e6;
 typedef struct batch {
     const driver_options *options;
     const driver_scf_watch *watch;
+    const fmo_ranks *ranks; /* NULL: one process */
     fmo_scf_options scf;
     /* what is read */
     int dataset; /* next in options->datasets */
@@ -30,10 +34,22 @@ typedef struct batch {
     driver_scf_one *one; /* [PORTION] */
     fmo_scf_job *job;    /* [PORTION] of those that could be read */
     int *number;         /* [PORTION] of a job in `one` */
+    char *mine;          /* [PORTION] of a molecule: whether it ended here */
     int out_of_memory;   /* in a callback */
     fmo_molecules_file *file;
     driver_scf_totals *totals;
 } batch;
+
+static int is_first(const batch *b)
+{
+    return !b->ranks || b->ranks->rank == 0;
+}
+
+static void tell_end(const driver_scf_one *one, void *user)
+{
+    const batch *b = user;
+    if (is_first(b)) b->watch->ended(one, b->watch->user);
+}
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -102,7 +118,7 @@ static void take_one(batch *b, driver_scf_one *one, int *jobs)
     if (one->err.status == FMO_OK)
         b->number[(*jobs)++] = (int)(one - b->one);
     else
-        b->watch->ended(one, b->watch->user);
+        tell_end(one, b);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -133,7 +149,41 @@ static void take_result(size_t index, fmo_scf_job *job, void *user)
         name_frame(one->path, r->frame, &job->err, &one->err);
     else if (driver_scf_evaluate(r, &one->err) == FMO_OK)
         r->scf_verdict = job->err;
-    b->watch->ended(one, b->watch->user);
+    if (b->ranks) driver_ranks_name(b->ranks, &one->err);
+    b->mine[b->number[index]] = 1;
+    tell_end(one, b);
+}
+
+/* Those that nobody could run: why. */
+static void name_left(batch *b, int jobs, fmo_error *why)
+{
+    fmo_error_set(why, FMO_ERR_DEVICE, "no rank has run it"); /* the first reason stays */
+    for (int k = 0; k < jobs; k++) {
+        driver_scf_one *one = &b->one[b->number[k]];
+        if (one->result.scf || one->err.status != FMO_OK) continue;
+        name_frame(one->path, one->result.frame, why, &one->err);
+        tell_end(one, b);
+    }
+}
+
+/* All jobs of a portion: here, or on all ranks; afterwards rank 0 has them all. */
+static fmo_status run_jobs(batch *b, int jobs, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    fmo_error why = {FMO_OK, ""};
+    memset(b->mine, 0, (size_t)b->num);
+    if (b->ranks) status = driver_scf_share_check(b->ranks, b->one, b->num, err);
+    if (status != FMO_OK) return status;
+    /* what went wrong with which is in the jobs */
+    (void)fmo_scf_run_batch(b->job, (size_t)jobs, &b->scf, &why);
+    if (b->out_of_memory)
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the list of cycles");
+    status = driver_agree(b->ranks, status, err);
+    if (b->ranks && status == FMO_OK)
+        status = driver_scf_share_results(b->ranks, b->one, b->mine, b->num,
+                                          b->file ? b->options->keep : 0, tell_end, b, err);
+    if (status == FMO_OK) name_left(b, jobs, &why);
+    return status;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -186,18 +236,18 @@ static fmo_status run_portion(batch *b, int *more, fmo_error *err)
         take_one(b, one, &jobs);
         bytes += 40.0 * one->result.nao * one->result.nao;
     }
-    /* what went wrong with which is in the jobs */
-    (void)fmo_scf_run_batch(b->job, (size_t)jobs, &b->scf, NULL);
-    if (b->out_of_memory)
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the list of cycles");
+    status = run_jobs(b, jobs, err);
+    const int complete = status == FMO_OK && is_first(b);
     for (int k = 0; k < b->num; k++) {
         driver_scf_one *one = &b->one[k];
-        count(b->totals, one);
-        b->watch->listed(one, b->watch->user);
-        if (b->file && status == FMO_OK) status = keep_one(b, one, err);
+        if (complete) {
+            count(b->totals, one);
+            b->watch->listed(one, b->watch->user);
+            if (b->file && status == FMO_OK) status = keep_one(b, one, err);
+        }
         driver_result_free(&one->result);
     }
-    return status;
+    return driver_agree(b->ranks, status, err);
 }
 
 /* What is there already, or is an input, is found before anything is computed. */
@@ -218,39 +268,52 @@ static fmo_status write_file(const batch *b, fmo_error *err)
     return status;
 }
 
+static fmo_status prepare(batch *b, fmo_error *err)
+{
+    const driver_options *options = b->options;
+    fmo_status status = driver_scf_settings(options, &b->scf, err);
+    if (status == FMO_OK && is_first(b)) status = check_all_files(options, err);
+    if (status == FMO_OK && options->basis)
+        status = driver_scf_read_set(options->basis, &b->set, err);
+    if (status != FMO_OK) return status;
+    fmo_basis_set_choose_functions(b->set, options->functions);
+    if (options->output) /* others know by it what to send */
+        status = fmo_molecules_file_create(fmo_mode_name(options->fock.mode),
+                                           driver_cutoff(options), &b->file, err);
+    b->one = calloc(PORTION, sizeof *b->one);
+    b->job = calloc(PORTION, sizeof *b->job);
+    b->number = calloc(PORTION, sizeof *b->number);
+    b->mine = calloc(PORTION, sizeof *b->mine);
+    if (!b->one || !b->job || !b->number || !b->mine)
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a batch");
+    if (options->profile == DRIVER_PROFILE_JSON) b->scf.callback = take_cycle;
+    b->scf.finished = take_result;
+    b->scf.user = b;
+    b->scf.deal = options->fock.ranks;
+    b->scf.fock.ranks = NULL;
+    return status;
+}
+
 fmo_status driver_run_scf_batch(const driver_options *options, const driver_scf_watch *watch,
                                 driver_scf_totals *totals, fmo_error *err)
 {
     const double begin = driver_seconds();
-    fmo_status status = FMO_OK;
-    batch b = {.options = options, .watch = watch, .totals = totals};
+    fmo_ranks *const ranks = options->fock.ranks;
+    batch b = {.options = options, .watch = watch, .totals = totals, .ranks = ranks};
     int more = 1;
     memset(totals, 0, sizeof *totals);
-    CHECKGOTO(driver_scf_settings(options, &b.scf, err));
-    CHECKGOTO(check_all_files(options, err));
-    if (options->basis) CHECKGOTO(driver_scf_read_set(options->basis, &b.set, err));
-    fmo_basis_set_choose_functions(b.set, options->functions);
-    if (options->output)
-        CHECKGOTO(fmo_molecules_file_create(fmo_mode_name(options->fock.mode),
-                                            driver_cutoff(options), &b.file, err));
-    b.one = calloc(PORTION, sizeof *b.one);
-    b.job = calloc(PORTION, sizeof *b.job);
-    b.number = calloc(PORTION, sizeof *b.number);
-    if (!b.one || !b.job || !b.number)
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a batch");
-    if (options->profile == DRIVER_PROFILE_JSON) b.scf.callback = take_cycle;
-    b.scf.finished = take_result;
-    b.scf.user = &b;
+    totals->ranks = ranks ? ranks->size : 1;
+    fmo_status status = driver_agree(ranks, prepare(&b, err), err);
     while (more && status == FMO_OK) status = run_portion(&b, &more, err);
     totals->seconds = driver_seconds() - begin;
-    if (b.file && status == FMO_OK && totals->failed < totals->molecules)
+    if (b.file && status == FMO_OK && is_first(&b) && totals->failed < totals->molecules)
         status = write_file(&b, err);
-done:
     fmo_molecules_file_destroy(b.file);
     fmo_basis_set_destroy(b.set);
     fmo_xyz_close(b.xyz);
     free(b.one);
     free(b.job);
     free(b.number);
+    free(b.mine);
     return status;
 }

@@ -1,5 +1,6 @@
 /* --scf --batch: all molecules of the command line, frames of .xyz files included, through
- * fmo_scf_run_batch, a few thousand at a time. */
+ * fmo_scf_run_batch, a few thousand at a time. Under mpirun all ranks call it; rank 0 hears and
+ * writes. */
 #ifndef FMO_RUN_SCF_BATCH_H
 #define FMO_RUN_SCF_BATCH_H
 
@@ -15,7 +16,8 @@ typedef struct driver_scf_one {
 
 /** Who wants to hear of molecules. */
 typedef struct driver_scf_watch {
-    /** As each ends, in any order: from any thread, one at a time. */
+    /** As each ends, in any order: from any thread, one at a time. Those of other ranks at the end
+     *  of a portion. */
     void (*ended)(const driver_scf_one *one, void *user);
     /** Of each, in the order of the command line, some time later. */
     void (*listed)(const driver_scf_one *one, void *user);
@@ -26,12 +28,14 @@ typedef struct driver_scf_totals {
     long molecules;   /**< all */
     long failed;      /**< of them, those without a result */
     long unconverged; /**< and those that did not converge */
+    int ranks;        /**< that shared them; 1: one process */
     double seconds;   /**< from the first file to the last result */
 } driver_scf_totals;
 
 /** Files are written at the end, of whatever has a result.
  *  @param[out] totals  of all molecules, also on error
- *  @return FMO_OK (also when molecules failed: the watch has heard), or what stopped all */
+ *  @return FMO_OK (also when molecules failed: the watch has heard), or what stopped all; under
+ *          mpirun on all ranks, but for FMO_ERR_OUTPUT of the file, which is rank 0's */
 fmo_status driver_run_scf_batch(const driver_options *options, const driver_scf_watch *watch,
                                 driver_scf_totals *totals, fmo_error *err);
 

@@ -1,6 +1,7 @@
 /* Many SCFs in one call. In mode cpu small molecules run side by side, one a thread, and those too
  * large for that one after the other with all threads; the other modes one after the other. Every
- * molecule takes the path of fmo_scf_run, so what it gets does not depend on its neighbours. */
+ * molecule takes the path of fmo_scf_run, so what it gets does not depend on its neighbours. Ranks
+ * go through one list together: the next number is that of a counter which all take from. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,7 +18,9 @@ typedef struct batch {
     pthread_mutex_t lock;  /* of the callbacks, `next` and `again` */
     size_t *order;         /* [count] jobs: those not in mode cpu, then the largest first */
     size_t elsewhere;      /* jobs that are not in mode cpu */
-    size_t next, end;      /* of `order`: what the workers take */
+    size_t next;           /* of `order`: the number that is taken next, where nobody shares */
+    size_t held;           /* one that was taken and given back; `count`: none */
+    int fault;             /* of the ranks' network */
     fmo_scf_options aside; /* how they run theirs */
     char *again;           /* [count] by job: had too little memory beside others */
 } batch;
@@ -52,18 +55,33 @@ static void run_job(batch *b, size_t k, const fmo_scf_options *options, int asid
     pthread_mutex_unlock(&b->lock);
 }
 
+/* The next of `order`, or `count`. */
+static size_t take(batch *b)
+{
+    const fmo_ranks *ranks = b->asked->deal;
+    size_t at = b->count;
+    pthread_mutex_lock(&b->lock);
+    if (b->held < b->count) {
+        at = b->held;
+        b->held = b->count;
+    } else if (!ranks) {
+        at = b->next < b->count ? b->next++ : b->count;
+    } else if (!b->fault) {
+        int64_t ticket = 0;
+        b->fault = ranks->next(ranks->user, &ticket);
+        if (!b->fault && ticket < (int64_t)b->count) at = (size_t)ticket;
+    }
+    pthread_mutex_unlock(&b->lock);
+    return at;
+}
+
 /* Jobs of `order` until there are none left. */
 static void *work(void *user)
 {
     batch *b = user;
     omp_set_num_threads(1); /* of this POSIX thread alone: integrals ask OpenMP */
-    for (;;) {
-        pthread_mutex_lock(&b->lock);
-        const size_t at = b->next < b->end ? b->next++ : b->end;
-        pthread_mutex_unlock(&b->lock);
-        if (at == b->end) return NULL;
-        run_job(b, b->order[at], &b->aside, 1);
-    }
+    for (size_t at = take(b); at < b->count; at = take(b)) run_job(b, b->order[at], &b->aside, 1);
+    return NULL;
 }
 
 /* What is left of `order` with so many threads of one job each. @return 0 if none could be started
@@ -93,7 +111,9 @@ static double bytes_of(const batch *b, size_t n)
  * functions counts n^3. */
 static size_t count_large(const batch *b, int threads)
 {
-    const double memory = (double)fmo_free_memory();
+    const fmo_ranks *ranks = b->asked->deal;
+    const double memory = (double)fmo_free_memory() / (ranks ? ranks->node_size : 1);
+    const double all_threads = (double)threads * (ranks ? ranks->size : 1);
     double rest = 0.0;
     size_t large = b->elsewhere;
     for (size_t at = large; at < b->count; at++) {
@@ -103,16 +123,19 @@ static size_t count_large(const batch *b, int threads)
     for (; large < b->count; large++) {
         const size_t functions_num = functions(&b->jobs[b->order[large]]);
         const double n = (double)functions_num, cost = n * n * n;
-        if (!(cost * threads > rest) && !(bytes_of(b, functions_num) * threads > 0.5 * memory))
+        if (!(cost * all_threads > rest) && !(bytes_of(b, functions_num) * threads > 0.5 * memory))
             break;
         rest -= cost;
     }
     return large;
 }
 
-static void run_alone(batch *b, const fmo_scf_options *options, size_t begin, size_t end)
+/* What comes before number `end`, with all threads. The first behind it is taken, and held. */
+static void run_alone(batch *b, const fmo_scf_options *options, size_t end)
 {
-    for (size_t at = begin; at < end; at++) run_job(b, b->order[at], options, 0);
+    size_t at = take(b);
+    for (; at < end; at = take(b)) run_job(b, b->order[at], options, 0);
+    b->held = at;
 }
 
 typedef struct sized {
@@ -159,30 +182,53 @@ static fmo_status sort_jobs(batch *b, fmo_error *err)
 
 static void run(batch *b)
 {
+    const fmo_ranks *ranks = b->asked->deal;
     fmo_scf_options alone = *b->asked;
+    /* Of what is free half is left to others, as kept integrals of a single run leave it; ranks of
+     * a host share it. */
+    const size_t free_memory = fmo_free_memory() / 2 / (size_t)(ranks ? ranks->node_size : 1);
+    const size_t memory = alone.fock.memory ? alone.fock.memory : free_memory;
+    if (ranks) alone.fock.memory = memory;
     if (alone.callback) {
         alone.callback = take_cycle;
         alone.user = b;
     }
     const int threads = fmo_fock_threads(alone.fock.threads);
     if (threads < 2 || b->elsewhere == b->count) {
-        run_alone(b, &alone, 0, b->count);
+        run_alone(b, &alone, b->count);
         return;
     }
-    /* Of what is free half is left to others, as kept integrals of a single run leave it. */
-    const size_t memory = alone.fock.memory ? alone.fock.memory : fmo_free_memory() / 2;
-    b->next = count_large(b, threads);
-    b->end = b->count;
-    run_alone(b, &alone, 0, b->next);
-    const size_t begin = b->next, small = b->end - begin;
+    run_alone(b, &alone, count_large(b, threads));
+    const size_t small = b->count - b->held;
     const int workers = small < (size_t)threads ? (int)small : threads;
     b->aside = alone;
     b->aside.fock.threads = 1;
     b->aside.fock.memory = memory / (size_t)(workers > 0 ? workers : 1);
     b->aside.fock.progress = NULL; /* of whom it would not say */
-    if (workers > 0 && !run_aside(b, workers)) run_alone(b, &alone, begin, b->end);
+    if (workers > 0 && !run_aside(b, workers)) run_alone(b, &alone, b->count);
     for (size_t k = 0; k < b->count; k++)
         if (b->again[k]) run_job(b, k, &alone, 0);
+}
+
+static fmo_status no_network(fmo_error *err)
+{
+    return fmo_error_set(err, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
+}
+
+/* All ranks can begin, and the counter stands at 0: collective. */
+static fmo_status begin_deal(const fmo_ranks *ranks, fmo_status status, fmo_error *err)
+{
+    const int fault = ranks->rank == 0 ? ranks->restart(ranks->user) : 0;
+    if (fault) status = no_network(err);
+    return fmo_ranks_agree(ranks, status, err);
+}
+
+static void fail_all(batch *b, fmo_status status, const fmo_error *why)
+{
+    for (size_t k = 0; k < b->count; k++) {
+        b->jobs[k].err = (fmo_error){FMO_OK, ""};
+        b->jobs[k].status = fmo_error_set(&b->jobs[k].err, status, "%s", why->message);
+    }
 }
 
 fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
@@ -194,17 +240,28 @@ fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count, const fmo_scf_opti
     fmo_status status = FMO_CHECK_ARGUMENTS("fmo_scf_run_batch", err, FMO_GIVEN(jobs));
     if (status != FMO_OK) return status;
     batch b = {.jobs = jobs, .count = count, .asked = options ? options : &defaults};
-    for (size_t k = 0; k < count; k++) jobs[k].result = NULL;
+    const fmo_ranks *const ranks = b.asked->deal;
+    fmo_error own = {FMO_OK, ""};
+    if (ranks && b.asked->fock.ranks)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_scf_run_batch: options.deal deals out whole SCFs, so it needs "
+                             "options.fock.ranks to be NULL");
+    for (size_t k = 0; k < count; k++) {
+        jobs[k].result = NULL;
+        jobs[k].status = FMO_OK;
+        jobs[k].err = own;
+    }
+    b.held = count;
     pthread_mutex_init(&b.lock, NULL);
-    status = fmo_atoms_create(&b.atoms, err);
-    if (status == FMO_OK) status = sort_jobs(&b, err);
+    status = fmo_atoms_create(&b.atoms, &own);
+    if (status == FMO_OK) status = sort_jobs(&b, &own);
+    if (ranks) status = begin_deal(ranks, status, &own);
     if (status == FMO_OK)
         run(&b);
     else
-        for (size_t k = 0; k < count; k++) {
-            jobs[k].err = (fmo_error){FMO_OK, ""};
-            jobs[k].status = fmo_error_set(&jobs[k].err, status, "no memory for %zu jobs", count);
-        }
+        fail_all(&b, status, &own);
+    if (status != FMO_OK) fmo_error_set(err, status, "%s", own.message);
+    if (b.fault) status = no_network(err);
     fmo_atoms_destroy(b.atoms);
     pthread_mutex_destroy(&b.lock);
     free(b.order);

@@ -107,6 +107,9 @@ typedef struct fmo_scf_options {
      *  them all. In a batch both callbacks may come from any thread, but under a lock, one at a
      *  time: what they do needs no lock of its own, and should be short. */
     void (*finished)(size_t index, struct fmo_scf_job *job, void *user);
+    /** fmo_scf_run_batch and fmo_fragment_run alone: several processes share the molecules; NULL,
+     *  the default: this one runs them all. Each rank makes the same call, with fock.ranks NULL. */
+    fmo_ranks *deal;
 } fmo_scf_options;
 
 /** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
@@ -205,9 +208,14 @@ typedef struct fmo_scf_job {
  * takes (fmo_fock_workspace), and integrals that are kept; options.fock.memory, or what is free, is
  *  shared by the molecules that run at the same time. A result keeps 40 nao^2 bytes until it is
  *  freed, which options.finished may do.
- *  @param[in,out] jobs [count]
- *  @return FMO_OK, or the status of the first job (lowest number) that failed, FMO_ERR_CHECK of one
- *          that did not converge included; err names the job, counted from 0 */
+ *  With options.deal the call is collective. Each molecule is run by one rank, which alone has its
+ *  result and hears of it; on the others its status is FMO_OK and its result NULL. Ranks take the
+ *  next molecule from a counter, in the order of one process.
+ *  @param[in,out] jobs [count] the same molecules on all ranks
+ *  @return FMO_OK, or the status of the first job (lowest number) of this rank that failed,
+ *          FMO_ERR_CHECK of one that did not converge included; err names the job, counted from 0.
+ *          With options.deal also FMO_ERR_MEMORY, on all ranks and before any molecule, and
+ *          FMO_ERR_DEVICE after a fault of the network */
 FMO_API fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count,
                                      const fmo_scf_options *options, fmo_error *err);
 

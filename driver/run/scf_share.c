@@ -1,0 +1,200 @@
+/* See scf_share.h. */
+#include "driver/run/scf_share.h"
+#include "driver/base/agree.h"
+#include "driver/base/checkgoto.h"
+#include "driver/base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+fmo_status driver_scf_share_check(const fmo_ranks *ranks, const driver_scf_one *one, int num,
+                                  fmo_error *err)
+{
+    uint64_t sum = driver_hash_of_nothing, first;
+    fmo_error own = {FMO_OK, ""};
+    driver_hash(&sum, &num, sizeof num);
+    for (int k = 0; k < num; k++) {
+        const fmo_basis_input *in = fmo_dataset_basis_input(one[k].result.dataset);
+        const int numbers[] = {one[k].err.status != FMO_OK, one[k].result.frame,
+                               one[k].result.electrons};
+        driver_hash(&sum, numbers, sizeof numbers);
+        if (!in) continue;
+        driver_hash(&sum, in->nucleus_charge,
+                    (size_t)in->nucleus_num * sizeof *in->nucleus_charge);
+        driver_hash(&sum, in->nucleus_coord,
+                    3 * (size_t)in->nucleus_num * sizeof *in->nucleus_coord);
+        driver_hash(&sum, in->prim_exponent, (size_t)in->prim_num * sizeof *in->prim_exponent);
+        driver_hash(&sum, in->prim_coefficient,
+                    (size_t)in->prim_num * sizeof *in->prim_coefficient);
+    }
+    first = sum;
+    fmo_status status = fmo_ranks_broadcast(ranks, &first, sizeof first, err);
+    if (status != FMO_OK) return status;
+    if (first != sum)
+        status = fmo_error_set(&own, FMO_ERR_INPUT,
+                               "it has read other molecules than rank 0: every rank reads the "
+                               "files itself, so all hosts need the same, and no pipes");
+    status = fmo_ranks_agree(ranks, status, &own);
+    return status == FMO_OK ? FMO_OK : fmo_error_set(err, status, "%s", own.message);
+}
+
+/* A molecule's result without its arrays, which follow: cycles; and of an SCF with a result orbital
+ * energies and coefficients, and the density, where they are kept. Pointers in it are nobody's. */
+typedef struct packed {
+    int number, cycle_num, has_scf;
+    fmo_error err, verdict;
+    double energy, energy_2e, trace_g, norm_g;
+    fmo_fock_profile profile;
+    fmo_scf_result scf;
+} packed;
+
+typedef struct block {
+    void *data;
+    size_t bytes;
+} block;
+
+enum { BLOCKS = 4 };
+
+/* The arrays of a result that has them, or, `make`, of one that is to get them: NULL without
+ * memory. */
+static void list_blocks(driver_result *r, int64_t keep, int make, block b[BLOCKS])
+{
+    const size_t real = sizeof(double);
+    const size_t n = r->scf ? (size_t)r->scf->nao : 0, m = r->scf ? (size_t)r->scf->mo_num : 0;
+    memset(b, 0, BLOCKS * sizeof *b);
+    b[0].bytes = (size_t)r->cycle_num * sizeof *r->cycles;
+    if (make) r->cycles = b[0].bytes ? malloc(b[0].bytes) : NULL;
+    b[0].data = r->cycles;
+    if (!r->scf) return;
+    if (keep >> DRIVER_KEEP_ORBITALS & 1) {
+        b[1].bytes = m * real;
+        b[2].bytes = m * n * real;
+    }
+    if (keep >> DRIVER_KEEP_DENSITY & 1) b[3].bytes = n * n * real;
+    if (make) {
+        r->scf->orbital_energy = b[1].bytes ? malloc(b[1].bytes) : NULL;
+        r->scf->coefficient = b[2].bytes ? malloc(b[2].bytes) : NULL;
+        r->scf->density = b[3].bytes ? malloc(b[3].bytes) : NULL;
+    }
+    b[1].data = r->scf->orbital_energy;
+    b[2].data = r->scf->coefficient;
+    b[3].data = r->scf->density;
+}
+
+static size_t size_of(driver_scf_one *one, int64_t keep)
+{
+    block b[BLOCKS];
+    size_t bytes = sizeof(packed);
+    list_blocks(&one->result, keep, 0, b);
+    for (int k = 0; k < BLOCKS; k++) bytes += b[k].bytes;
+    return bytes;
+}
+
+static char *pack(driver_scf_one *one, int number, int64_t keep, char *to)
+{
+    driver_result *r = &one->result;
+    block b[BLOCKS];
+    packed p;
+    memset(&p, 0, sizeof p); /* what lies between the members goes out, too */
+    p.number = number;
+    p.cycle_num = r->cycle_num;
+    p.has_scf = r->scf != NULL;
+    p.err = one->err;
+    p.verdict = r->scf_verdict;
+    p.energy = r->energy;
+    p.energy_2e = r->energy_2e;
+    p.trace_g = r->trace_g;
+    p.norm_g = r->norm_g;
+    p.profile = r->profile;
+    if (r->scf) p.scf = *r->scf;
+    memcpy(to, &p, sizeof p);
+    to += sizeof p;
+    list_blocks(r, keep, 0, b);
+    for (int k = 0; k < BLOCKS; k++) {
+        if (b[k].bytes) memcpy(to, b[k].data, b[k].bytes);
+        to += b[k].bytes;
+    }
+    return to;
+}
+
+/* Where the bytes of the next begin; NULL without memory. */
+static const char *unpack(const char *from, driver_scf_one *all, int64_t keep, int *number)
+{
+    block b[BLOCKS];
+    packed p;
+    memcpy(&p, from, sizeof p);
+    from += sizeof p;
+    *number = p.number;
+    driver_scf_one *one = &all[p.number];
+    driver_result *r = &one->result;
+    one->err = p.err;
+    r->scf_verdict = p.verdict;
+    r->energy = p.energy;
+    r->energy_2e = p.energy_2e;
+    r->trace_g = p.trace_g;
+    r->norm_g = p.norm_g;
+    r->profile = p.profile;
+    r->cycle_num = p.cycle_num;
+    if (p.has_scf) {
+        r->scf = malloc(sizeof *r->scf);
+        if (!r->scf) return NULL;
+        *r->scf = p.scf;
+        r->scf->coefficient = r->scf->orbital_energy = r->scf->occupation = NULL;
+        r->scf->density = r->scf->fock = NULL;
+        r->scf->overlap = r->scf->core_hamiltonian = NULL;
+    }
+    list_blocks(r, keep, 1, b);
+    for (int k = 0; k < BLOCKS; k++) {
+        if (b[k].bytes && !b[k].data) return NULL;
+        if (b[k].bytes) memcpy(b[k].data, from, b[k].bytes);
+        from += b[k].bytes;
+    }
+    return from;
+}
+
+typedef struct arrival {
+    driver_scf_one *one;
+    int64_t keep;
+    void (*arrived)(const driver_scf_one *one, void *user);
+    void *user;
+} arrival;
+
+static fmo_status take(int rank, const void *data, size_t bytes, void *user, fmo_error *err)
+{
+    const arrival *a = user;
+    const char *at = data, *const end = at + bytes;
+    (void)rank;
+    while (at < end) {
+        int number;
+        at = unpack(at, a->one, a->keep, &number);
+        if (!at) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for results of other ranks");
+        a->arrived(&a->one[number], a->user);
+    }
+    return FMO_OK;
+}
+
+fmo_status driver_scf_share_results(const fmo_ranks *ranks, driver_scf_one *one, const char *mine,
+                                    int num, int64_t keep,
+                                    void (*arrived)(const driver_scf_one *one, void *user),
+                                    void *user, fmo_error *err)
+{
+    arrival a = {one, keep, arrived, user};
+    fmo_status status = FMO_OK;
+    size_t bytes = 0;
+    char *buffer = NULL;
+    if (ranks->rank > 0) {
+        for (int k = 0; k < num; k++)
+            if (mine[k]) bytes += size_of(&one[k], keep);
+        buffer = malloc(bytes + 1);
+        if (!buffer)
+            status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu bytes of results", bytes);
+        char *at = buffer;
+        for (int k = 0; k < num && status == FMO_OK; k++)
+            if (mine[k]) at = pack(&one[k], k, keep, at);
+    }
+    CHECKGOTO(driver_agree(ranks, status, err));
+    CHECKGOTO(fmo_ranks_collect(ranks, buffer, bytes, take, &a, err));
+done:
+    free(buffer);
+    return status;
+}
