@@ -61,6 +61,19 @@ static void print_error(const char *name, const char *message)
     print_error_to(stderr, name, message);
 }
 
+/* Whether this process is the one that prints. */
+static bool is_first(const driver_options *options)
+{
+    return !options->fock.ranks || options->fock.ranks->rank == 0;
+}
+
+/* What one rank alone has met, while the others wait for it: all of them end. */
+static int end_ranks(const driver_options *options, int code)
+{
+    if (options->fock.ranks) options->fock.ranks->abort(options->fock.ranks->user, code);
+    return code;
+}
+
 static int worse(int code, int than)
 {
     return code > than ? code : than;
@@ -305,12 +318,6 @@ static void list_molecule(const driver_scf_one *one, void *user)
     l->code = worse(l->code, fmo_status_exit_code(status));
 }
 
-/* Whether this process is the one that prints. */
-static bool is_first(const driver_options *options)
-{
-    return !options->fock.ranks || options->fock.ranks->rank == 0;
-}
-
 /* All molecules of all files. */
 static int run_scf_batch(const driver_options *options, sink *to)
 {
@@ -330,7 +337,7 @@ static int run_scf_batch(const driver_options *options, sink *to)
         const bool torn = status == FMO_ERR_DEVICE && options->fock.ranks;
         if (is_first(options) || torn) print_error(NULL, err.message);
         l.code = worse(l.code, fmo_status_exit_code(status));
-        if (torn) options->fock.ranks->abort(options->fock.ranks->user, l.code);
+        if (torn) end_ranks(options, l.code);
     }
     to->reported = l.reported;
     return l.code;
@@ -347,7 +354,7 @@ static int run_all(const driver_options *options)
         to.json = driver_json_create();
         if (!to.json) {
             print_error(NULL, "no memory for the profile");
-            return fmo_status_exit_code(FMO_ERR_MEMORY);
+            return end_ranks(options, fmo_status_exit_code(FMO_ERR_MEMORY));
         }
     }
     if (options->batch) {
@@ -393,13 +400,19 @@ static int run_system(const driver_options *options, const char *path, json_t *s
     driver_fragments run;
     fmo_error err = {FMO_OK, ""};
     const driver_fragment_watch watch = {print_system, print_iteration, (void *)options};
-    const int watched = !systems && !options->quiet;
+    const int watched = !systems && !options->quiet && is_first(options);
     const fmo_status status =
         driver_run_fragments(options, path, watched ? &watch : NULL, &run, &err);
     json_t *entry = NULL;
-    if (status != FMO_OK) {
+    const bool torn = status == FMO_ERR_DEVICE && options->fock.ranks;
+    if (status != FMO_OK && (is_first(options) || torn)) {
         fmo_error_set(&err, status, "%s", fmo_status_text(status));
         print_error(path, err.message);
+    }
+    if (torn) end_ranks(options, fmo_status_exit_code(status));
+    if (!is_first(options)) {
+        driver_fragments_free(&run);
+        return status == FMO_OK ? 0 : fmo_status_exit_code(status);
     }
     if (systems && status == FMO_OK) entry = driver_fragments_json(options, &run);
     if (systems && status != FMO_OK)
@@ -412,7 +425,7 @@ static int run_system(const driver_options *options, const char *path, json_t *s
     driver_fragments_free(&run);
     if (systems && json_array_append_new(systems, entry) != 0) {
         print_error(path, "no memory for the profile");
-        return fmo_status_exit_code(FMO_ERR_MEMORY);
+        return end_ranks(options, fmo_status_exit_code(FMO_ERR_MEMORY));
     }
     return status == FMO_OK ? 0 : fmo_status_exit_code(status);
 }
@@ -421,16 +434,16 @@ static int run_systems(const driver_options *options)
 {
     json_t *root = NULL, *systems = NULL;
     int code = 0;
-    if (options->profile == DRIVER_PROFILE_JSON) {
+    if (options->profile == DRIVER_PROFILE_JSON && is_first(options)) {
         root = driver_json_head("fmo-fragments", 1);
         systems = json_array();
         if (!root || json_object_set(root, "systems", systems) != 0) {
             print_error(NULL, "no memory for the profile");
-            code = fmo_status_exit_code(FMO_ERR_MEMORY);
+            code = end_ranks(options, fmo_status_exit_code(FMO_ERR_MEMORY));
         }
     }
     for (int i = 0; i < options->dataset_num && code != fmo_status_exit_code(FMO_ERR_MEMORY); i++) {
-        if (i > 0 && !systems && !options->quiet) fputs("\n", stdout);
+        if (i > 0 && !systems && !options->quiet && is_first(options)) fputs("\n", stdout);
         code = worse(code, run_system(options, options->datasets[i], systems));
         code = worse(code, flush_stdout());
     }

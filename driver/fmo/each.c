@@ -1,21 +1,47 @@
-/* The same for many fragments or pairs, on the threads there are. */
+/* The same for many fragments or pairs, on the threads there are, and on all ranks. */
 #include "driver/fmo/internal.h"
+#include "driver/base/agree.h"
 
-fmo_status fmo_fragment_each(fmo_fragments *f, int count, fmo_each *what, void *user,
-                             fmo_error *err)
+#include <string.h>
+
+typedef struct numbers {
+    const fmo_ranks *ranks; /* NULL: all are this process's */
+    int count, next, fault;
+    const int *order; /* [count], or NULL */
+} numbers;
+
+/* The next number, or -1. */
+static int take(numbers *n)
 {
-    const int together =
-        f->o.scf.fock.mode == FMO_MODE_CPU && f->threads > 1 && count >= f->threads;
+    int64_t at = -1;
+#pragma omp critical(fmo_fragment_numbers)
+    {
+        if (!n->ranks)
+            at = n->next++;
+        else if (!n->fault)
+            n->fault = n->ranks->next(n->ranks->user, &at);
+        if (n->fault) at = -1;
+    }
+    if (at < 0 || at >= n->count) return -1;
+    return n->order ? n->order[at] : (int)at;
+}
+
+static fmo_status go_through(fmo_fragments *f, numbers *n, int threads, fmo_each *what, void *user,
+                             char *mine, fmo_error *err)
+{
     fmo_status status = FMO_OK;
-#pragma omp parallel for schedule(dynamic) num_threads(f->threads) if (together)
-    for (int k = 0; k < count; k++) {
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    for (int k = take(n); k >= 0; k = take(n)) {
         fmo_error own = {FMO_OK, ""};
         fmo_status before;
 #pragma omp atomic read
         before = status;
         if (before != FMO_OK) continue;
-        const fmo_status got = what(f, k, together ? 1 : f->threads, user, &own);
-        if (got == FMO_OK) continue;
+        const fmo_status got = what(f, k, threads > 1 ? 1 : f->threads, user, &own);
+        if (got == FMO_OK) {
+            if (mine) mine[k] = 1;
+            continue;
+        }
 #pragma omp critical(fmo_fragment_error)
         {
             (void)fmo_error_set(err, got, "%s", own.message);
@@ -24,4 +50,36 @@ fmo_status fmo_fragment_each(fmo_fragments *f, int count, fmo_each *what, void *
         }
     }
     return status;
+}
+
+/* Threads that go side by side: all, or one, which has the others for each number. */
+static int side_by_side(const fmo_fragments *f, int count)
+{
+    return f->o.scf.fock.mode == FMO_MODE_CPU && count >= f->threads ? f->threads : 1;
+}
+
+fmo_status fmo_fragment_each(fmo_fragments *f, int count, fmo_each *what, void *user,
+                             fmo_error *err)
+{
+    numbers n = {.count = count};
+    return go_through(f, &n, side_by_side(f, count), what, user, NULL, err);
+}
+
+fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int one_by_one,
+                             fmo_each *what, void *user, fmo_error *err)
+{
+    numbers n = {.ranks = f->ranks, .count = count, .order = order};
+    fmo_status status = FMO_OK;
+    int threads = one_by_one ? 1 : side_by_side(f, count);
+    if (f->ranks) {
+        /* Where there are fewer than threads of all ranks, no rank is to take them all. */
+        const int share = (count + f->ranks->size - 1) / f->ranks->size;
+        if (threads > share) threads = share > 0 ? share : 1;
+        memset(f->mine, 0, (size_t)count);
+        status = fmo_fragment_restart(f, err);
+        if (status != FMO_OK) return status;
+    }
+    status = go_through(f, &n, threads, what, user, f->mine, err);
+    if (n.fault) status = fmo_fragment_no_network(err);
+    return fmo_fragment_agree(f, status, err);
 }

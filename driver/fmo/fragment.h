@@ -30,7 +30,8 @@ typedef struct fmo_fragment_iteration {
 /** How to compute; fmo_fragment_options_init fills it in. */
 typedef struct fmo_fragment_options {
     fmo_scf_options scf; /**< of monomers and dimers; default 1e-9 hartree and a gradient of 1e-7;
-                              guess, stability and callbacks of its own are not looked at */
+                              guess, stability and callbacks of its own are not looked at. With
+                              scf.deal several processes share fragments and pairs */
     int max_iterations;  /**< of the monomers, default 60 */
     double convergence;  /**< change of the sum of E'_I, hartree, default 1e-8 */
     double projector;    /**< B of P = B sum S|chi><chi|S, hartree, default 1e6 */
@@ -96,7 +97,8 @@ typedef struct fmo_fragment_result {
     double *charge2;               /**< [atom_num] the same with pairs, e */
     fmo_mode mode;                 /**< what auto became */
     char mode_reason[160];         /**< why, or "" */
-    int threads;                   /**< CPU threads used */
+    int threads;                   /**< CPU threads used, on rank 0 */
+    int ranks;                     /**< that shared the work; 1: one process */
     double seconds;                /**< all */
     double setup_seconds;          /**< of it: bases, plans, one-electron matrices, guess */
     double field_seconds;          /**< the monomers' fields */
@@ -104,15 +106,20 @@ typedef struct fmo_fragment_result {
     double pair_seconds;           /**< pairs */
 } fmo_fragment_result;
 
-/** Compute a system of fragments.
+/** Compute a system of fragments. With options.scf.deal the call is collective: every rank makes
+ *  it with the same system, basis and options; rank 0 alone hears of iterations, reads and writes
+ *  the state and gets the result. Energies are those of one process to rounding, and where each
+ *  rank has one thread bit for bit.
  *  @param[in]  system   as fmo_fragment_system_read or the caller made it
  *  @param[in]  set      basis functions of all atoms
  *  @param[in]  options  NULL: the defaults
- *  @param[out] result   free with fmo_fragment_result_destroy; NULL on error
+ *  @param[out] result   free with fmo_fragment_result_destroy; NULL on error, and on other ranks
+ *                       than 0
  *  @return FMO_OK, FMO_ERR_CHECK (a fragment, a pair or the iterations do not converge: the message
  *          says which), FMO_ERR_INPUT (a system that cannot be computed, no hybrids for a cut bond,
  *          a state file of something else), FMO_ERR_OUTPUT (the state cannot be written), and what
- *          fmo_fock_plan_create and fmo_scf_run return */
+ *          fmo_fock_plan_create and fmo_scf_run return; with options.scf.deal the same on all
+ *          ranks, FMO_ERR_DEVICE after a fault of the network among them */
 FMO_API fmo_status fmo_fragment_run(const fmo_fragment_system *system, const fmo_basis_set *set,
                                     const fmo_fragment_options *options,
                                     fmo_fragment_result **result, fmo_error *err);

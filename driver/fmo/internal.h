@@ -1,11 +1,13 @@
 /* Fragments under way, by file. Arrows go one way: run.c -> scc.c, pairs.c -> field.c, mix.c,
- * solve.c, each.c -> part.c -> hybrid.c; state.c keeps what scc.c and pairs.c have reached. */
+ * solve.c, each.c -> share.c -> part.c -> hybrid.c; state.c keeps what scc.c and pairs.c have
+ * reached. */
 #ifndef FMO_FRAGMENT_INTERNAL_H
 #define FMO_FRAGMENT_INTERNAL_H
 
 #include <fmo/fragment.h>
 
 #include <omp.h>
+#include <stdint.h>
 
 /* One or two fragments as a molecule. Matrices [nao][nao] in the order of its own functions: atom
  * by atom in the order of the system, ghosts where their atoms stand. */
@@ -44,6 +46,10 @@ typedef struct fmo_fragments {
     const fmo_basis_set *set;
     fmo_fragment_options o; /* mode is not AUTO */
     int threads;
+    const fmo_ranks *ranks;    /* that share the work, or NULL; what all do is `collective` below */
+    int threads_first;         /* those of rank 0 */
+    char *mine;                /* [most of fragment_num and pair_num] what this rank has done */
+    int *order;                /* [fragment_num] the largest first */
     double *distance;          /* [fragment_num][fragment_num] */
     fmo_hybrids *hybrids[119]; /* by element, where bonds are cut */
     fmo_part *monomer;         /* [fragment_num] */
@@ -80,6 +86,37 @@ void fmo_part_add_matrix(const fmo_part *from, const double *X, double scale, co
 void fmo_part_populations(const fmo_part *part, const double *density, double *population);
 double fmo_trace(size_t n, const double *A, const double *B); /* sum_ij A_ij B_ij */
 
+/* ---- share.c: alone there is nothing to be done ---- */
+
+/* All ranks fail if one does: collective. After whatever can fail on one rank alone. */
+fmo_status fmo_fragment_agree(const fmo_fragments *f, fmo_status status, fmo_error *err);
+fmo_status fmo_fragment_no_network(fmo_error *err);
+int fmo_fragment_is_first(const fmo_fragments *f); /* rank 0, or alone */
+/* Numbers are taken from 0 on again: collective. */
+fmo_status fmo_fragment_restart(const fmo_fragments *f, fmo_error *err);
+/* Bytes of rank 0 to all: collective. */
+fmo_status fmo_fragment_tell(const fmo_fragments *f, void *data, size_t bytes, fmo_error *err);
+
+/* Arrays that number k is made of, of one size on all ranks; those left as they are have none. */
+typedef struct fmo_block {
+    void *data;
+    size_t bytes;
+} fmo_block;
+enum { FMO_BLOCKS = 8 };
+typedef void fmo_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS]);
+
+/* From whoever has a number in `mine` to rank 0; from there to all; and both: collective. */
+fmo_status fmo_fragment_gather(fmo_fragments *f, int count, fmo_blocks *blocks, void *user,
+                               fmo_error *err);
+fmo_status fmo_fragment_spread(fmo_fragments *f, int count, fmo_blocks *blocks, void *user,
+                               fmo_error *err);
+fmo_status fmo_fragment_share(fmo_fragments *f, int count, fmo_blocks *blocks, void *user,
+                              fmo_error *err);
+
+/* Of an array of parts: what solving leaves in one; its field. */
+void fmo_part_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS]);
+void fmo_part_field_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS]);
+
 /* ---- each.c ---- */
 
 /* Calls what() for 0 .. count-1: on the CPU side by side where there is one for each thread, else
@@ -87,6 +124,10 @@ double fmo_trace(size_t n, const double *A, const double *B); /* sum_ij A_ij B_i
 typedef fmo_status fmo_each(fmo_fragments *f, int k, int threads, void *user, fmo_error *err);
 fmo_status fmo_fragment_each(fmo_fragments *f, int count, fmo_each *what, void *user,
                              fmo_error *err);
+/* The same with numbers dealt out to the ranks, whose own are then in `mine`: collective.
+ * order: NULL, or [count] in which they are taken. */
+fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int one_by_one,
+                             fmo_each *what, void *user, fmo_error *err);
 
 /* ---- field.c ---- */
 
@@ -101,12 +142,14 @@ fmo_status fmo_field_coulomb(fmo_fragments *f, const fmo_part *part, int k, cons
 
 /* ---- solve.c ---- */
 
-/* RHF of parts in their fields from their densities, as one batch: densities, energies, cycles. */
-fmo_status fmo_parts_solve(const fmo_fragments *f, fmo_part *parts, int count,
+/* RHF of parts in their fields from their densities, as one batch: densities, energies, cycles.
+ * Dealt: by all ranks, which have the same parts, before and after; collective. */
+fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, int dealt,
                            double energy_convergence, double gradient_convergence, fmo_error *err);
 
 /* E' of solved parts with cut bonds once more, without the rounding of P's large elements. */
-fmo_status fmo_parts_refine(fmo_fragments *f, fmo_part *parts, int count, fmo_error *err);
+fmo_status fmo_parts_refine(fmo_fragments *f, fmo_part *parts, int count, int dealt,
+                            fmo_error *err);
 
 /* ---- mix.c ---- */
 
@@ -127,6 +170,9 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err);
 fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err);
 
 /* ---- state.c ---- */
+
+/* A sum of everything that the densities depend on. */
+uint64_t fmo_fragments_identity(const fmo_fragments *f);
 
 /* What a run has reached: iterations done, whether that was the last, energies, densities; and,
  * once monomers are converged, finished pairs. Pairs of a run with other thresholds are left out.

@@ -1,7 +1,8 @@
 /* Pairs of fragments. Near ones: RHF of the pair in the field of the others, from D^I (+) D^J,
  *     E'_IJ - E'_I - E'_J + Tr(dD^IJ U^IJ),   dD = D^IJ - D^I (+) D^J;
  * far ones by the electrostatics of their monomers,
- *     Tr D^I u^J + Tr D^J u^I + sum D^I D^J (mn|ls) + sum Z_A Z_B / R. */
+ *     Tr D^I u^J + Tr D^J u^I + sum D^I D^J (mn|ls) + sum Z_A Z_B / R.
+ * Ranks take pieces of the list of near pairs; rank 0 adds up, in the order of the list. */
 #include "driver/fmo/internal.h"
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
@@ -25,10 +26,25 @@ static const double write_share = 0.01;
 /* Times the gradient at which monomers are converged. */
 enum { GRADIENT = 100 };
 
+/* What a pair adds to an atom's electrons. */
+typedef struct population {
+    int atom; /* in the system; -1: none */
+    double change;
+} population;
+
 typedef struct task {
-    int pair;
+    int pair, cycles;
     double work; /* about what it costs */
+    double internal, transfer;
+    size_t populations, room; /* of pair_list.population: from there so many */
 } task;
+
+/* SCF pairs, the largest first. */
+typedef struct pair_list {
+    int count;
+    task *task; /* [count] */
+    population *population;
+} pair_list;
 
 static int by_work(const void *x, const void *y)
 {
@@ -37,20 +53,23 @@ static int by_work(const void *x, const void *y)
 }
 
 /* What a pair adds to its atoms' electrons. */
-static fmo_status add_populations(fmo_fragments *f, const fmo_part *pair, const double *change,
-                                  fmo_error *err)
+static fmo_status find_populations(const fmo_part *pair, const double *change, const task *t,
+                                   population *to, fmo_error *err)
 {
-    double *const population = malloc((size_t)pair->atom_num * sizeof *population);
-    if (!population) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for populations");
-    fmo_part_populations(pair, change, population);
-    for (int a = 0; a < pair->atom_num; a++) f->pair_charge[pair->atom[a]] -= population[a];
-    free(population);
+    double *const electrons = malloc((size_t)pair->atom_num * sizeof *electrons);
+    if (!electrons) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for populations");
+    fmo_part_populations(pair, change, electrons);
+    for (size_t a = 0; a < t->room; a++)
+        to[a] = a < (size_t)pair->atom_num ? (population){pair->atom[a], electrons[a]}
+                                           : (population){-1, 0.0};
+    free(electrons);
     return FMO_OK;
 }
 
 /* Pairs that are solved as one batch. */
 typedef struct chunk {
-    const task *tasks;
+    task *tasks;
+    population *population; /* of the whole list */
     fmo_part *part;  /* [count] */
     double **change; /* [count] dD */
 } chunk;
@@ -74,23 +93,24 @@ static fmo_status begin_pair(fmo_fragments *f, int k, int threads, void *user, f
 }
 
 /* What it adds to the energy and to charges. */
-static fmo_status end_pair(fmo_fragments *f, const chunk *c, int k, fmo_error *err)
+static fmo_status end_pair(const fmo_fragments *f, const chunk *c, int k, fmo_error *err)
 {
-    fmo_fragment_pair *p = &f->result->pair[c->tasks[k].pair];
-    fmo_part *part = &c->part[k];
+    task *const t = &c->tasks[k];
+    const fmo_fragment_pair *p = &f->result->pair[t->pair];
+    const fmo_part *part = &c->part[k];
     const size_t n = (size_t)part->nao;
     for (size_t i = 0; i < n * n; i++) c->change[k][i] += part->density[i];
-    p->cycles = part->cycles;
-    p->internal = part->energy - f->monomer[p->i].energy - f->monomer[p->j].energy;
-    p->transfer = fmo_trace(n, c->change[k], part->field);
-    p->total = p->internal + p->transfer;
-    f->pair_done[c->tasks[k].pair] = 1;
-    return add_populations(f, part, c->change[k], err);
+    t->cycles = part->cycles;
+    t->internal = part->energy - f->monomer[p->i].energy - f->monomer[p->j].energy;
+    t->transfer = fmo_trace(n, c->change[k], part->field);
+    return find_populations(part, c->change[k], t, c->population + t->populations, err);
 }
 
-static fmo_status run_chunk(fmo_fragments *f, const task *tasks, int count, fmo_error *err)
+static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, int count,
+                            fmo_error *err)
 {
-    chunk c = {.tasks = tasks,
+    chunk c = {.tasks = list->task + begin,
+               .population = list->population,
                .part = calloc((size_t)count, sizeof(fmo_part)),
                .change = calloc((size_t)count, sizeof(double *))};
     fmo_status status = FMO_OK;
@@ -101,9 +121,9 @@ static fmo_status run_chunk(fmo_fragments *f, const task *tasks, int count, fmo_
     CHECKGOTO(fmo_fragment_each(f, count, begin_pair, &c, err));
     /* Their energy is stationary in D^IJ: it is off by the square of the gradient, where monomers'
      * E' are off by the gradient. */
-    CHECKGOTO(fmo_parts_solve(f, c.part, count, f->o.scf.energy_convergence,
+    CHECKGOTO(fmo_parts_solve(f, c.part, count, 0, f->o.scf.energy_convergence,
                               GRADIENT * f->o.scf.gradient_convergence, err));
-    CHECKGOTO(fmo_parts_refine(f, c.part, count, err));
+    CHECKGOTO(fmo_parts_refine(f, c.part, count, 0, err));
     for (int k = 0; k < count; k++) CHECKGOTO(end_pair(f, &c, k, err));
 done:
     for (int k = 0; k < count; k++) {
@@ -112,6 +132,81 @@ done:
     }
     free(c.part);
     free(c.change);
+    return status;
+}
+
+/* Pairs that are done, into the result. */
+static void add_up(fmo_fragments *f, const pair_list *list, int begin, int count)
+{
+    for (int k = begin; k < begin + count; k++) {
+        const task *t = &list->task[k];
+        fmo_fragment_pair *p = &f->result->pair[t->pair];
+        p->cycles = t->cycles;
+        p->internal = t->internal;
+        p->transfer = t->transfer;
+        p->total = p->internal + p->transfer;
+        f->pair_done[t->pair] = 1;
+        for (size_t a = t->populations; a < t->populations + t->room; a++)
+            if (list->population[a].atom >= 0)
+                f->pair_charge[list->population[a].atom] -= list->population[a].change;
+    }
+}
+
+/* Some pairs, which ranks take in pieces that get smaller: each of them half of a rank's share of
+ * what is left, or, where a rank has one thread, of one pair. */
+typedef struct round {
+    const pair_list *list;
+    const int *begin; /* [pieces + 1] in the list */
+    double work_before, all_work;
+} round_of_pairs;
+
+static int piece_size(const fmo_fragments *f, int left)
+{
+    const int half = left / (2 * f->ranks->size);
+    const int least = f->o.scf.fock.mode == FMO_MODE_CPU ? f->threads_first : CHUNK;
+    if (f->o.scf.fock.mode == FMO_MODE_CPU && least == 1) return 1;
+    const int size = half < least ? least : half < CHUNK ? half : CHUNK;
+    return size < left ? size : left;
+}
+
+static fmo_status run_piece(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
+{
+    const round_of_pairs *r = user;
+    double done = r->work_before;
+    (void)threads;
+    for (int t = r->begin[0]; t < r->begin[k]; t++) done += r->list->task[t].work;
+    if (f->o.progress) f->o.progress(done / r->all_work, f->o.user);
+    return run_chunk(f, r->list, r->begin[k], r->begin[k + 1] - r->begin[k], err);
+}
+
+static void piece_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS])
+{
+    const round_of_pairs *r = user;
+    const task *first = &r->list->task[r->begin[k]], *last = &r->list->task[r->begin[k + 1] - 1];
+    (void)f;
+    b[0] = (fmo_block){(void *)(uintptr_t)first, (size_t)(last + 1 - first) * sizeof *first};
+    b[1] = (fmo_block){r->list->population + first->populations,
+                       (last->populations + last->room - first->populations) *
+                           sizeof *r->list->population};
+}
+
+/* Pairs from `begin` on, on all ranks: done, and on rank 0. */
+static fmo_status run_round(fmo_fragments *f, const pair_list *list, int begin, int count,
+                            double work_before, double all_work, fmo_error *err)
+{
+    int *const piece = malloc(((size_t)count + 1) * sizeof *piece), pieces = 0;
+    round_of_pairs r = {list, piece, work_before, all_work};
+    fmo_status status = FMO_OK;
+    if (!piece) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
+    status = fmo_fragment_agree(f, status, err);
+    if (status == FMO_OK) {
+        for (int at = begin; at < begin + count; at += piece_size(f, begin + count - at))
+            piece[pieces++] = at;
+        piece[pieces] = begin + count;
+        status = fmo_fragment_deal(f, pieces, NULL, 1, run_piece, &r, err);
+    }
+    if (status == FMO_OK) status = fmo_fragment_gather(f, pieces, piece_blocks, &r, err);
+    free(piece);
     return status;
 }
 
@@ -150,32 +245,38 @@ static fmo_status es_pair(fmo_fragments *f, fmo_fragment_pair *p, double *work, 
     return FMO_OK;
 }
 
-static int chunk_size(const fmo_fragments *f)
+static int chunk_size(const fmo_fragments *f, int count)
 {
+    if (f->ranks) /* each has a piece of it in memory at a time */
+        return f->o.state ? CHUNK_STATE_THREAD * f->threads_first * f->ranks->size : count;
     if (!f->o.state || f->o.scf.fock.mode != FMO_MODE_CPU) return CHUNK;
     const int wanted = f->threads == 1 ? CHUNK_STATE : CHUNK_STATE_THREAD * f->threads;
     return wanted < CHUNK ? wanted : CHUNK;
 }
 
 /* Chunks of pairs, the largest first. */
-static fmo_status all_scf_pairs(fmo_fragments *f, const task *tasks, int count, fmo_error *err)
+static fmo_status all_scf_pairs(fmo_fragments *f, const pair_list *list, fmo_error *err)
 {
     const fmo_fragment_options *o = &f->o;
-    const int most = chunk_size(f);
+    const int most = chunk_size(f, list->count), first = fmo_fragment_is_first(f);
     fmo_status status = FMO_OK;
     double done = 0.0, all = 0.0, written = -INFINITY, took = 0.0;
-    for (int t = 0; t < count; t++) all += tasks[t].work;
-    for (int t = 0; t < count && status == FMO_OK;) {
-        int size = 0;
-        for (; size < most && t + size < count; size++) done += tasks[t + size].work;
-        status = run_chunk(f, tasks + t, size, err);
+    for (int t = 0; t < list->count; t++) all += list->task[t].work;
+    for (int t = 0; t < list->count && status == FMO_OK;) {
+        const int left = list->count - t, size = most < left ? most : left;
+        status = f->ranks ? run_round(f, list, t, size, done, all, err)
+                          : run_chunk(f, list, t, size, err);
+        if (status == FMO_OK && first) add_up(f, list, t, size);
+        for (int k = t; k < t + size; k++) done += list->task[k].work;
         t += size;
         const double now = driver_seconds();
-        if (o->state && status == FMO_OK && (t == count || took < write_share * (now - written))) {
+        if (o->state && first && status == FMO_OK &&
+            (t == list->count || took < write_share * (now - written))) {
             status = fmo_state_write(f, f->result->iterations, 1, err);
             written = driver_seconds();
             took = written - now;
         }
+        status = fmo_fragment_agree(f, status, err);
         if (o->progress && status == FMO_OK) o->progress(done / all, o->user);
     }
     return status;
@@ -208,14 +309,22 @@ static int bonded(const fmo_fragment_system *s, int i, int j)
     return 0;
 }
 
-fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
+static void row_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS])
+{
+    const int row = f->system->fragment_num - 1 - k;
+    (void)user;
+    b[0] = (fmo_block){f->result->pair + row * (row - 1) / 2,
+                       (size_t)row * sizeof *f->result->pair};
+}
+
+/* Which pairs there are, and which of them have an SCF that is not done. */
+static fmo_status list_pairs(fmo_fragments *f, pair_list *list, fmo_error *err)
 {
     const fmo_fragment_system *s = f->system;
     fmo_fragment_result *r = f->result;
-    size_t most = 0;
-    int count = 0;
-    task *const tasks = malloc(((size_t)r->pair_num + 1) * sizeof *tasks);
-    if (!tasks) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
+    size_t populations = 0;
+    list->task = malloc(((size_t)r->pair_num + 1) * sizeof *list->task);
+    if (!list->task) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
     for (int j = 1, k = 0; j < s->fragment_num; j++)
         for (int i = 0; i < j; i++, k++) {
             fmo_fragment_pair *p = &r->pair[k];
@@ -230,15 +339,37 @@ fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
             }
             r->scf_pairs++;
             const double n = f->monomer[i].nao + f->monomer[j].nao;
-            if (!f->pair_done[k]) tasks[count++] = (task){k, n * n * n};
+            if (f->pair_done[k]) continue;
+            list->task[list->count++] = (task){.pair = k, .work = n * n * n};
         }
-    r->resumed_pairs = r->scf_pairs - count;
-    qsort(tasks, (size_t)count, sizeof *tasks, by_work);
+    r->resumed_pairs = r->scf_pairs - list->count;
+    qsort(list->task, (size_t)list->count, sizeof *list->task, by_work);
+    for (int t = 0; t < list->count; t++) {
+        const fmo_fragment_pair *p = &r->pair[list->task[t].pair];
+        list->task[t].populations = populations;
+        list->task[t].room = (size_t)(f->monomer[p->i].atom_num + f->monomer[p->j].atom_num);
+        populations += list->task[t].room;
+    }
+    list->population = malloc((populations + 1) * sizeof *list->population);
+    if (!list->population) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
+    return FMO_OK;
+}
+
+fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
+{
+    const fmo_fragment_system *s = f->system;
+    size_t most = 0;
+    pair_list list = {0};
+    fmo_status status;
+    CHECKGOTO(fmo_fragment_agree(f, list_pairs(f, &list, err), err));
     for (int k = 0; k < s->fragment_num; k++)
         if ((size_t)f->monomer[k].nao > most) most = (size_t)f->monomer[k].nao;
-    fmo_status status = fmo_fragment_each(f, s->fragment_num, es_row, &most, err);
-    if (status == FMO_OK) status = all_scf_pairs(f, tasks, count, err);
-    for (int a = 0; a < s->atom_num; a++) r->charge2[a] += f->pair_charge[a];
-    free(tasks);
+    CHECKGOTO(fmo_fragment_deal(f, s->fragment_num, NULL, 0, es_row, &most, err));
+    CHECKGOTO(fmo_fragment_gather(f, s->fragment_num, row_blocks, NULL, err));
+    CHECKGOTO(all_scf_pairs(f, &list, err));
+    for (int a = 0; a < s->atom_num; a++) f->result->charge2[a] += f->pair_charge[a];
+done:
+    free(list.task);
+    free(list.population);
     return status;
 }

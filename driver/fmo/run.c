@@ -84,6 +84,8 @@ static fmo_status allocate(fmo_fragments *f, fmo_error *err)
     r->charge2 = calloc(atoms, sizeof *r->charge2);
     f->pair_done = calloc((size_t)r->pair_num + 1, sizeof *f->pair_done);
     f->pair_charge = calloc(atoms, sizeof *f->pair_charge);
+    f->mine = calloc(n + (size_t)r->pair_num, sizeof *f->mine);
+    f->order = calloc(n, sizeof *f->order);
     f->distance = calloc(n * n, sizeof *f->distance);
     f->monomer = calloc(n, sizeof *f->monomer);
     f->source = calloc(n, sizeof(fmo_fock_plan *));
@@ -94,7 +96,7 @@ static fmo_status allocate(fmo_fragments *f, fmo_error *err)
     f->mulliken = calloc(n, sizeof(double *));
     f->lock = calloc(n, sizeof *f->lock);
     if (!r->monomer || !r->pair || !r->charge1 || !r->charge2 || !f->pair_done || !f->pair_charge ||
-        !f->distance || !f->monomer || !f->source || !f->diagonal || !f->seen ||
+        !f->mine || !f->order || !f->distance || !f->monomer || !f->source || !f->diagonal || !f->seen ||
         !f->density_change || !f->diagonal_change || !f->mulliken || !f->lock)
         return no_memory(err);
     for (size_t k = 0; k < n; k++) omp_init_lock(&f->lock[k]);
@@ -117,6 +119,8 @@ static void release(fmo_fragments *f)
     for (int z = 0; z < 119; z++) fmo_hybrids_destroy(f->hybrids[z]);
     free(f->pair_done);
     free(f->pair_charge);
+    free(f->mine);
+    free(f->order);
     free(f->distance);
     free(f->monomer);
     free(f->source);
@@ -128,7 +132,7 @@ static void release(fmo_fragments *f)
     free(f->lock);
 }
 
-/* What AUTO becomes, for all fragments the same, and threads. */
+/* What AUTO becomes, for all fragments the same, and threads. Rank 0 chooses for all. */
 static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
 {
     fmo_fock_options *fock = &f->o.scf.fock;
@@ -136,13 +140,20 @@ static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
     const fmo_molecule whole = {.nucleus_num = s->atom_num, .number = s->number, .coord = s->coord};
     int electrons = 0;
     fmo_dataset *all = NULL; /* NULL as well if it cannot be made: the fragment says why */
+    fmo_status status = FMO_OK;
     for (int a = 0; a < s->atom_num; a++) electrons += s->number[a];
     (void)fmo_dataset_create(&whole, f->set, -(electrons % 2), &all, NULL);
-    const fmo_status status = fmo_fock_choose_mode(fmo_dataset_basis(all), fock, &fock->mode,
-                                                   f->result->mode_reason, err);
+    if (fmo_fragment_is_first(f))
+        status = fmo_fock_choose_mode(fmo_dataset_basis(all), fock, &fock->mode,
+                                      f->result->mode_reason, err);
     fmo_dataset_destroy(all);
+    status = fmo_fragment_agree(f, status, err);
+    f->threads = f->threads_first = fmo_fock_threads(fock->threads);
+    if (status == FMO_OK) status = fmo_fragment_tell(f, &fock->mode, sizeof fock->mode, err);
+    if (status == FMO_OK)
+        status = fmo_fragment_tell(f, &f->threads_first, sizeof f->threads_first, err);
     if (status != FMO_OK) return status;
-    f->threads = fmo_fock_threads(fock->threads);
+    f->result->ranks = f->ranks ? f->ranks->size : 1;
     f->result->mode = fock->mode;
     f->result->threads = f->threads;
     return FMO_OK;
@@ -170,6 +181,42 @@ static fmo_status make_monomer(fmo_fragments *f, int k, int threads, void *user,
         !f->diagonal_change[k] || !f->mulliken[k])
         return no_memory(err);
     return FMO_OK;
+}
+
+typedef struct sized {
+    int functions, fragment;
+} sized;
+
+static int by_size(const void *x, const void *y)
+{
+    const sized *a = x, *b = y;
+    return a->functions != b->functions ? (a->functions < b->functions) -
+                                              (a->functions > b->functions)
+                                        : a->fragment - b->fragment;
+}
+
+/* All monomers on every rank, and whether they are the same on all. */
+static fmo_status make_monomers(fmo_fragments *f, fmo_error *err)
+{
+    const int n = f->system->fragment_num;
+    fmo_status status = fmo_fragment_each(f, n, make_monomer, NULL, err);
+    sized *const all = malloc((size_t)n * sizeof *all);
+    if (status == FMO_OK && !all) status = no_memory(err);
+    for (int k = 0; k < n && status == FMO_OK; k++) all[k] = (sized){f->monomer[k].nao, k};
+    if (status == FMO_OK) qsort(all, (size_t)n, sizeof *all, by_size);
+    for (int k = 0; k < n && status == FMO_OK; k++) f->order[k] = all[k].fragment;
+    free(all);
+    status = fmo_fragment_agree(f, status, err);
+    if (status != FMO_OK || !f->ranks) return status;
+    const uint64_t own = fmo_fragments_identity(f);
+    uint64_t first = own;
+    status = fmo_fragment_tell(f, &first, sizeof first, err);
+    if (status != FMO_OK) return status;
+    if (first != own)
+        status = fmo_error_set(err, FMO_ERR_INPUT,
+                               "its fragments are not those of rank 0: every rank reads the files "
+                               "itself, so all hosts need the same");
+    return fmo_fragment_agree(f, status, err);
 }
 
 /* What monomers leave in the result. */
@@ -206,12 +253,50 @@ static fmo_status collect_monomers(fmo_fragments *f, fmo_error *err)
     return FMO_OK;
 }
 
+static fmo_status check_options(const fmo_fragment_options *o, fmo_error *err)
+{
+    if (o->scf.fock.ranks)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_fragment_run: scf.fock.ranks: expected NULL; ranks share "
+                             "fragments by scf.deal");
+    if (o->max_iterations < 1 || !(o->convergence > 0.0) || !(o->projector > 0.0) ||
+        !isfinite(o->projector) || (o->resume && !o->state))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_fragment_run: expected max_iterations of at least 1, a positive "
+                             "convergence and projector, and a state file to resume from");
+    return FMO_OK;
+}
+
+/* From the first allocation to the energy. */
+static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
+{
+    fmo_status status;
+    CHECKGOTO(fmo_fragment_agree(f, allocate(f, err), err));
+    CHECKGOTO(choose_mode(f, err));
+    measure(f);
+    CHECKGOTO(fmo_fragment_agree(f, fmo_fragment_read_hybrids(f, err), err));
+    CHECKGOTO(make_monomers(f, err));
+    f->result->setup_seconds = driver_seconds() - start;
+    CHECKGOTO(fmo_fragment_converge(f, err));
+    CHECKGOTO(fmo_parts_refine(f, f->monomer, f->system->fragment_num, 1, err));
+    CHECKGOTO(fmo_fragment_agree(f, collect_monomers(f, err), err));
+    const double pairs = driver_seconds();
+    CHECKGOTO(fmo_fragment_pairs(f, err));
+    f->result->pair_seconds = driver_seconds() - pairs;
+    f->result->energy2 = f->result->energy1;
+    for (int k = 0; k < f->result->pair_num; k++) f->result->energy2 += f->result->pair[k].total;
+    f->result->seconds = driver_seconds() - start;
+done:
+    return status;
+}
+
 fmo_status fmo_fragment_run(const fmo_fragment_system *system, const fmo_basis_set *set,
                             const fmo_fragment_options *options, fmo_fragment_result **result,
                             fmo_error *err)
 {
     const double start = driver_seconds();
     fmo_fragments f = {.system = system, .set = set};
+    fmo_error unseen = {FMO_OK, ""};
     if (result) *result = NULL;
     fmo_status status = FMO_CHECK_ARGUMENTS("fmo_fragment_run", err, FMO_GIVEN(system),
                                             FMO_GIVEN(set), FMO_GIVEN(result));
@@ -219,29 +304,16 @@ fmo_status fmo_fragment_run(const fmo_fragment_system *system, const fmo_basis_s
     if (status != FMO_OK) return status;
     fmo_fragment_options_init(&f.o);
     if (options) f.o = *options;
-    if (f.o.max_iterations < 1 || !(f.o.convergence > 0.0) || !(f.o.projector > 0.0) ||
-        !isfinite(f.o.projector) || (f.o.resume && !f.o.state))
-        return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "fmo_fragment_run: expected max_iterations of at least 1, a positive "
-                             "convergence and projector, and a state file to resume from");
-    CHECKGOTO(allocate(&f, err));
-    CHECKGOTO(choose_mode(&f, err));
-    measure(&f);
-    CHECKGOTO(fmo_fragment_read_hybrids(&f, err));
-    CHECKGOTO(fmo_fragment_each(&f, system->fragment_num, make_monomer, NULL, err));
-    f.result->setup_seconds = driver_seconds() - start;
-    CHECKGOTO(fmo_fragment_converge(&f, err));
-    CHECKGOTO(fmo_parts_refine(&f, f.monomer, system->fragment_num, err));
-    CHECKGOTO(collect_monomers(&f, err));
-    const double pairs = driver_seconds();
-    CHECKGOTO(fmo_fragment_pairs(&f, err));
-    f.result->pair_seconds = driver_seconds() - pairs;
-    f.result->energy2 = f.result->energy1;
-    for (int k = 0; k < f.result->pair_num; k++) f.result->energy2 += f.result->pair[k].total;
-    f.result->seconds = driver_seconds() - start;
-done:
+    status = check_options(&f.o, err);
+    if (status != FMO_OK) return status;
+    f.ranks = f.o.scf.deal;
+    if (!fmo_fragment_is_first(&f)) {
+        f.o.iteration = NULL;
+        f.o.progress = NULL;
+    }
+    status = run(&f, start, err ? err : &unseen);
     release(&f);
-    if (status == FMO_OK)
+    if (status == FMO_OK && fmo_fragment_is_first(&f))
         *result = f.result;
     else
         fmo_fragment_result_destroy(f.result);

@@ -41,19 +41,34 @@ static int choose_thresholds(const fmo_scf_options *o, double far, double thresh
     return thresholds[0] <= o->energy_convergence && thresholds[1] <= o->gradient_convergence;
 }
 
+/* Fields of the densities by all ranks, mixed by rank 0, which has the others before. */
+static fmo_status find_fields(fmo_fragments *f, fmo_mixer *mixer, int first, double *far,
+                              fmo_error *err)
+{
+    const int n = f->system->fragment_num;
+    fmo_status status = fmo_fragment_deal(f, n, f->order, 0, field_of_one, NULL, err);
+    if (status == FMO_OK)
+        status = fmo_fragment_gather(f, n, fmo_part_field_blocks, f->monomer, err);
+    if (status == FMO_OK && mixer) *far = fmo_mixer_next(mixer, f, first);
+    if (status == FMO_OK) status = fmo_fragment_tell(f, far, sizeof *far, err);
+    if (status == FMO_OK)
+        status = fmo_fragment_spread(f, n, fmo_part_field_blocks, f->monomer, err);
+    return status;
+}
+
 /* One iteration: fields of the densities, then densities in these fields. */
 static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first,
                           fmo_fragment_iteration *report, int *tight, fmo_error *err)
 {
     double thresholds[2];
     const double start = driver_seconds();
-    fmo_status status = fmo_fragment_each(f, f->system->fragment_num, field_of_one, NULL, err);
+    double far = NAN;
+    fmo_status status = find_fields(f, mixer, first, &far, err);
     if (status != FMO_OK) return status;
-    const double far = fmo_mixer_next(mixer, f, first);
     *tight = choose_thresholds(&f->o.scf, far, thresholds);
     const double middle = driver_seconds();
-    status =
-        fmo_parts_solve(f, f->monomer, f->system->fragment_num, thresholds[0], thresholds[1], err);
+    status = fmo_parts_solve(f, f->monomer, f->system->fragment_num, 1, thresholds[0],
+                             thresholds[1], err);
     if (status != FMO_OK) return status;
     fmo_field_update(f);
     report->residual = far;
@@ -74,15 +89,41 @@ static fmo_status not_converged(const fmo_fragments *f, fmo_error *err)
                          f->result->iterations, f->result->energy_change, f->o.convergence);
 }
 
+/* Densities to begin with: guessed, or those of the state, which rank 0 reads. */
+static fmo_status begin(fmo_fragments *f, int *converged, fmo_error *err)
+{
+    fmo_fragment_result *r = f->result;
+    const size_t pairs = (size_t)r->pair_num;
+    fmo_status status = FMO_OK;
+    if (!f->o.resume) {
+        status = fmo_fragment_deal(f, r->fragment_num, f->order, 0, guess_one, NULL, err);
+        return status == FMO_OK
+                   ? fmo_fragment_share(f, r->fragment_num, fmo_part_blocks, f->monomer, err)
+                   : status;
+    }
+    if (fmo_fragment_is_first(f)) status = fmo_state_read(f, &r->resumed, converged, err);
+    status = fmo_fragment_agree(f, status, err);
+    if (status == FMO_OK) status = fmo_fragment_tell(f, &r->resumed, sizeof r->resumed, err);
+    if (status == FMO_OK) status = fmo_fragment_tell(f, converged, sizeof *converged, err);
+    if (status == FMO_OK) status = fmo_fragment_tell(f, f->pair_done, pairs, err);
+    if (status == FMO_OK)
+        status = fmo_fragment_tell(f, r->pair, pairs * sizeof *r->pair, err);
+    return status == FMO_OK
+               ? fmo_fragment_spread(f, r->fragment_num, fmo_part_blocks, f->monomer, err)
+               : status;
+}
+
 fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
 {
     const fmo_fragment_options *o = &f->o;
     fmo_fragment_result *r = f->result;
     int converged = 0, tight = 0;
-    fmo_mixer *const mixer = fmo_mixer_create(f);
-    if (!mixer) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fields");
-    fmo_status status = o->resume ? fmo_state_read(f, &r->resumed, &converged, err)
-                                  : fmo_fragment_each(f, r->fragment_num, guess_one, NULL, err);
+    fmo_status status = FMO_OK;
+    fmo_mixer *const mixer = fmo_fragment_is_first(f) ? fmo_mixer_create(f) : NULL;
+    if (!mixer && fmo_fragment_is_first(f))
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fields");
+    status = fmo_fragment_agree(f, status, err);
+    if (status == FMO_OK) status = begin(f, &converged, err);
     if (status == FMO_OK) fmo_field_update(f);
     r->iterations = r->resumed;
     r->energy_change = NAN;
@@ -102,7 +143,9 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
         /* Alone a fragment has no field. */
         report.converged = converged =
             tight && (r->fragment_num == 1 || fabs(report.energy_change) < o->convergence);
-        if (o->state) status = fmo_state_write(f, r->iterations, converged, err);
+        if (o->state && fmo_fragment_is_first(f))
+            status = fmo_state_write(f, r->iterations, converged, err);
+        status = fmo_fragment_agree(f, status, err);
         if (o->iteration) o->iteration(&report, o->user);
     }
     fmo_mixer_destroy(mixer);

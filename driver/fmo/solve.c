@@ -21,10 +21,17 @@ static double lifted_energy(const fmo_part *part, const fmo_scf_result *r)
     return sum;
 }
 
+typedef struct solving {
+    fmo_part *parts;
+    char *mine; /* or NULL */
+} solving;
+
 /* What a finished SCF leaves in its part; the result is not kept. */
 static void finished(size_t k, fmo_scf_job *job, void *user)
 {
-    fmo_part *part = &((fmo_part *)user)[k];
+    const solving *s = user;
+    fmo_part *part = &s->parts[k];
+    if (s->mine) s->mine[k] = 1;
     const fmo_scf_result *r = job->result;
     if (job->status == FMO_OK) {
         const size_t size = (size_t)part->nao * (size_t)part->nao;
@@ -49,17 +56,23 @@ static fmo_status name_failure(const fmo_part *part, const fmo_scf_job *job, fmo
                          job->err.message);
 }
 
-fmo_status fmo_parts_solve(const fmo_fragments *f, fmo_part *parts, int count,
+fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, int dealt,
                            double energy_convergence, double gradient_convergence, fmo_error *err)
 {
     fmo_scf_options o = f->o.scf;
     fmo_scf_job *const jobs = calloc((size_t)count, sizeof *jobs);
-    if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
+    fmo_status status = FMO_OK;
+    solving s = {parts, dealt && f->ranks ? f->mine : NULL};
+    if (!jobs) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
+    if (dealt) status = fmo_fragment_agree(f, status, err);
+    if (status != FMO_OK) goto done;
+    if (s.mine) memset(s.mine, 0, (size_t)count);
+    o.deal = s.mine ? f->o.scf.deal : NULL;
     o.guess = FMO_SCF_GUESS_READ;
     o.stability = FMO_SCF_STABILITY_NONE;
     o.callback = NULL;
     o.finished = finished;
-    o.user = parts;
+    o.user = &s;
     o.energy_convergence = energy_convergence;
     o.gradient_convergence = gradient_convergence;
     o.fock.threads = f->threads;
@@ -75,12 +88,18 @@ fmo_status fmo_parts_solve(const fmo_fragments *f, fmo_part *parts, int count,
         /* A purification would have to resolve a gap of 1 hartree beside B. */
         if (parts[k].projector) o.solver = FMO_SCF_SOLVER_DIAGONALISE;
     }
-    fmo_status status = fmo_scf_run_batch(jobs, (size_t)count, &o, NULL);
+    fmo_error why = {FMO_OK, ""};
+    status = fmo_scf_run_batch(jobs, (size_t)count, &o, &why);
     for (int k = 0; k < count && status != FMO_OK; k++)
         if (jobs[k].status != FMO_OK) {
             status = name_failure(&parts[k], &jobs[k], err);
             break;
         }
+    if (status != FMO_OK) (void)fmo_error_set(err, status, "%s", why.message);
+    if (dealt) status = fmo_fragment_agree(f, status, err);
+    if (dealt && status == FMO_OK)
+        status = fmo_fragment_share(f, count, fmo_part_blocks, parts, err);
+done:
     free(jobs);
     return status;
 }
@@ -104,7 +123,16 @@ static fmo_status refine_one(fmo_fragments *f, int k, int threads, void *user, f
     return status;
 }
 
-fmo_status fmo_parts_refine(fmo_fragments *f, fmo_part *parts, int count, fmo_error *err)
+static void energy_block(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS])
 {
-    return fmo_fragment_each(f, count, refine_one, parts, err);
+    (void)f;
+    b[0] = (fmo_block){&((fmo_part *)user)[k].energy, sizeof(double)};
+}
+
+fmo_status fmo_parts_refine(fmo_fragments *f, fmo_part *parts, int count, int dealt,
+                            fmo_error *err)
+{
+    if (!dealt) return fmo_fragment_each(f, count, refine_one, parts, err);
+    const fmo_status status = fmo_fragment_deal(f, count, f->order, 0, refine_one, parts, err);
+    return status == FMO_OK ? fmo_fragment_share(f, count, energy_block, parts, err) : status;
 }

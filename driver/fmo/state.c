@@ -14,8 +14,7 @@
 
 static const char head[64] = "fmo fragment state 1\n";
 
-/* Of everything that the densities depend on. */
-static uint64_t identity(const fmo_fragments *f)
+uint64_t fmo_fragments_identity(const fmo_fragments *f)
 {
     const fmo_fragment_system *s = f->system;
     const char *basis = fmo_basis_set_name(f->set);
@@ -152,7 +151,7 @@ fmo_status fmo_state_write(const fmo_fragments *f, int iteration, int converged,
     const size_t size = size_of(f) + (pairs ? pairs_size(f, pairs) : 0);
     char *const bytes = malloc(size), *at = bytes + sizeof(counts);
     if (!bytes) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to write the state");
-    counts c = {.identity = identity(f), .iteration = iteration, .converged = converged};
+    counts c = {.identity = fmo_fragments_identity(f), .iteration = iteration, .converged = converged};
     memcpy(c.head, head, sizeof head);
     memcpy(bytes, &c, sizeof c);
     for (int k = 0; k < f->system->fragment_num; k++) {
@@ -191,7 +190,7 @@ static fmo_status load(const fmo_fragments *f, size_t expected, char **bytes, si
         return fmo_error_set(err, FMO_ERR_INPUT, "%.200s: is not a state of a fragment calculation",
                              f->o.state);
     if (*size >= sizeof c) memcpy(&c, *bytes, sizeof c);
-    if (*size < expected || c.identity != identity(f))
+    if (*size < expected || c.identity != fmo_fragments_identity(f))
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "%.200s: is the state of another calculation: system, basis set, "
                              "hybrids, thresholds and cutoff have to be the same",

@@ -112,8 +112,10 @@ void driver_report_fragments(const driver_options *options, const driver_fragmen
     print_pairs(r, stream);
     fprintf(stream, "\n  size       %d functions, %d electrons, %d SCF pairs, %d electrostatic\n",
             r->nao, r->electron_num, r->scf_pairs, r->es_pairs);
-    fprintf(stream, "  mode       %s%s%s%s, %d thread%s\n", fmo_mode_name(r->mode),
-            *r->mode_reason ? " (" : "", r->mode_reason, *r->mode_reason ? ")" : "", r->threads,
+    fprintf(stream, "  mode       %s%s%s%s", fmo_mode_name(r->mode), *r->mode_reason ? " (" : "",
+            r->mode_reason, *r->mode_reason ? ")" : "");
+    if (r->ranks > 1) fprintf(stream, ", %d ranks, rank 0 with", r->ranks);
+    fprintf(stream, "%s %d thread%s\n", r->ranks > 1 ? "" : ",", r->threads,
             r->threads == 1 ? "" : "s");
     fprintf(stream, "  seconds    %.3f: setup %.3f, fields %.3f, monomers %.3f, pairs %.3f\n",
             r->seconds, r->setup_seconds, r->field_seconds, r->scf_seconds, r->pair_seconds);
@@ -191,12 +193,12 @@ json_t *driver_fragments_json(const driver_options *options, const driver_fragme
     const fmo_fragment_system *s = run->system;
     const fmo_fragment_result *r = run->result;
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:s, s:i, s:o, s:{s:o, s:o, s:o}, s:i, s:i, s:o, "
-        "s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o}, s:o}",
+        "{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:s, s:i, s:i, s:o, s:{s:o, s:o, s:o}, s:i, s:i, "
+        "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o}, s:o}",
         "system", driver_json_text(s->path), "sha256", driver_json_text(s->sha256), "name",
         driver_json_text(s->name), "basis", driver_json_text(run->basis), "atoms", s->atom_num,
         "fragments", s->fragment_num, "functions", r->nao, "electrons", r->electron_num, "mode",
-        fmo_mode_name(r->mode), "threads", r->threads, "cutoff",
+        fmo_mode_name(r->mode), "threads", r->threads, "ranks", r->ranks, "cutoff",
         driver_json_number(driver_cutoff(options)), "thresholds", "aoc_from",
         driver_json_number(s->aoc_from), "ptc_from", driver_json_number(s->ptc_from),
         "es_dimers_from", driver_json_number(s->es_dimers_from), "iterations", r->iterations,

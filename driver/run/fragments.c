@@ -1,6 +1,7 @@
 /* See fragments.h. */
 #define _GNU_SOURCE
 #include "driver/run/fragments.h"
+#include "driver/base/agree.h"
 #include "driver/base/checkgoto.h"
 #include "driver/base/files.h"
 #include "driver/base/interrupt.h"
@@ -170,39 +171,54 @@ static fmo_fragment_options fragment_options(const driver_options *options)
     o.scf.fock.integrals = driver_integrals(options);
     if (!options->convergence_given) o.scf.energy_convergence = own.energy_convergence;
     if (!options->gradient_given) o.scf.gradient_convergence = own.gradient_convergence;
+    o.scf.deal = options->fock.ranks;
+    o.scf.fock.ranks = NULL;
     o.resume = options->resume;
     return o;
+}
+
+/* The system and its basis set. Every rank reads them itself. */
+static fmo_status read_system(const driver_options *options, const char *path,
+                              driver_fragments *run, fmo_basis_set **set, fmo_error *err)
+{
+    fmo_status status =
+        fmo_fragment_system_read_pieces(path, options->per_fragment, &run->system, err);
+    if (status != FMO_OK) return status;
+    if (!options->basis && !run->system->basis)
+        return fmo_error_set(
+            err, FMO_ERR_INPUT,
+            "%.200s: basis: missing; name a basis set there, or add --basis NAME", path);
+    status = fmo_basis_set_read(options->basis ? options->basis : run->system->basis, set, err);
+    if (status != FMO_OK) return status;
+    snprintf(run->basis, sizeof run->basis, "%s", fmo_basis_set_name(*set));
+    if (options->exact_field)
+        run->system->aoc_from = run->system->ptc_from = run->system->es_dimers_from =
+            FMO_FRAGMENT_NOWHERE;
+    return FMO_OK;
 }
 
 fmo_status driver_run_fragments(const driver_options *options, const char *path,
                                 const driver_fragment_watch *watch, driver_fragments *run,
                                 fmo_error *err)
 {
+    const fmo_ranks *const ranks = options->fock.ranks;
+    const bool first = !ranks || ranks->rank == 0;
     fmo_basis_set *set = NULL;
     fmo_fragment_options o = fragment_options(options);
     listener l = {.watch = watch, .run = run};
-    fmo_status status;
+    fmo_status status = FMO_OK;
     memset(run, 0, sizeof *run);
-    driver_progress_init(&l.progress, stderr, !options->quiet);
-    CHECKGOTO(check_files(options, path, err));
-    CHECKGOTO(fmo_fragment_system_read_pieces(path, options->per_fragment, &run->system, err));
-    if (!options->basis && !run->system->basis) {
-        status = fmo_error_set(
-            err, FMO_ERR_INPUT,
-            "%.200s: basis: missing; name a basis set there, or add --basis NAME", path);
-        goto done;
-    }
-    CHECKGOTO(fmo_basis_set_read(options->basis ? options->basis : run->system->basis, &set, err));
-    snprintf(run->basis, sizeof run->basis, "%s", fmo_basis_set_name(set));
-    if (options->exact_field)
-        run->system->aoc_from = run->system->ptc_from = run->system->es_dimers_from =
-            FMO_FRAGMENT_NOWHERE;
+    driver_progress_init(&l.progress, stderr, first && !options->quiet);
+    if (first) status = check_files(options, path, err);
+    if (status == FMO_OK) status = read_system(options, path, run, &set, err);
+    CHECKGOTO(driver_agree(ranks, status, err));
     o.iteration = take_iteration;
     o.progress = take_progress;
     o.user = &l;
     driver_progress_begin(&l.progress, "iteration 1");
     status = fmo_fragment_run(run->system, set, &o, &run->result, err);
     driver_progress_end(&l.progress);
+    if (!first) goto done;
     if (status == FMO_OK && watch && !l.begun) watch->system(run->system, run->basis, watch->user);
     if (status == FMO_OK && options->output) {
         driver_interrupt_hold();

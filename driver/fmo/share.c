@@ -1,0 +1,162 @@
+/* What ranks tell each other. Rank 0 decides: what the others need comes from there, also what
+ * every rank could have computed itself, so that all go on from the same bits. */
+#include "driver/fmo/internal.h"
+#include "driver/base/agree.h"
+#include "driver/base/checkgoto.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+fmo_status fmo_fragment_agree(const fmo_fragments *f, fmo_status status, fmo_error *err)
+{
+    return driver_agree(f->ranks, status, err);
+}
+
+fmo_status fmo_fragment_no_network(fmo_error *err)
+{
+    return fmo_error_set(err, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
+}
+
+int fmo_fragment_is_first(const fmo_fragments *f)
+{
+    return !f->ranks || f->ranks->rank == 0;
+}
+
+fmo_status fmo_fragment_restart(const fmo_fragments *f, fmo_error *err)
+{
+    const int fault =
+        f->ranks && f->ranks->rank == 0 ? f->ranks->restart(f->ranks->user) : 0;
+    return fmo_fragment_agree(f, fault ? fmo_fragment_no_network(err) : FMO_OK, err);
+}
+
+fmo_status fmo_fragment_tell(const fmo_fragments *f, void *data, size_t bytes, fmo_error *err)
+{
+    return f->ranks ? fmo_ranks_broadcast(f->ranks, data, bytes, err) : FMO_OK;
+}
+
+/* Arrays of number k. */
+static void list(fmo_fragments *f, int k, fmo_blocks *blocks, void *user, fmo_block b[FMO_BLOCKS])
+{
+    memset(b, 0, FMO_BLOCKS * sizeof *b);
+    blocks(f, k, user, b);
+}
+
+static size_t size_of(fmo_fragments *f, int k, fmo_blocks *blocks, void *user)
+{
+    fmo_block b[FMO_BLOCKS];
+    size_t bytes = 0;
+    list(f, k, blocks, user, b);
+    for (int i = 0; i < FMO_BLOCKS; i++) bytes += b[i].bytes;
+    return bytes;
+}
+
+/* Between arrays of number k and bytes; returns how many. */
+static size_t copy(fmo_fragments *f, int k, fmo_blocks *blocks, void *user, char *bytes,
+                   int to_bytes)
+{
+    fmo_block b[FMO_BLOCKS];
+    size_t at = 0;
+    list(f, k, blocks, user, b);
+    for (int i = 0; i < FMO_BLOCKS; at += b[i++].bytes) {
+        if (!b[i].bytes) continue;
+        memcpy(to_bytes ? bytes + at : b[i].data, to_bytes ? b[i].data : bytes + at, b[i].bytes);
+    }
+    return at;
+}
+
+typedef struct arrival {
+    fmo_fragments *f;
+    fmo_blocks *blocks;
+    void *user;
+    char *arrived; /* by number */
+} arrival;
+
+static fmo_status take(int rank, const void *data, size_t bytes, void *user, fmo_error *err)
+{
+    const arrival *a = user;
+    (void)rank, (void)err;
+    for (size_t at = 0; at < bytes;) {
+        int k;
+        memcpy(&k, (const char *)data + at, sizeof k);
+        at += sizeof k;
+        at += copy(a->f, k, a->blocks, a->user, (char *)(uintptr_t)data + at, 0);
+        a->arrived[k] = 1;
+    }
+    return FMO_OK;
+}
+
+fmo_status fmo_fragment_gather(fmo_fragments *f, int count, fmo_blocks *blocks, void *user,
+                               fmo_error *err)
+{
+    arrival a = {f, blocks, user, f->mine};
+    char *bytes = NULL;
+    size_t size = 0, at = 0;
+    fmo_status status = FMO_OK;
+    if (!f->ranks) return FMO_OK;
+    if (f->ranks->rank > 0) {
+        for (int k = 0; k < count; k++)
+            if (f->mine[k]) size += sizeof k + size_of(f, k, blocks, user);
+        bytes = malloc(size + 1);
+        if (!bytes) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu bytes", size);
+        for (int k = 0; k < count && status == FMO_OK; k++) {
+            if (!f->mine[k]) continue;
+            memcpy(bytes + at, &k, sizeof k);
+            at += sizeof k;
+            at += copy(f, k, blocks, user, bytes + at, 1);
+        }
+    }
+    CHECKGOTO(fmo_fragment_agree(f, status, err));
+    CHECKGOTO(fmo_ranks_collect(f->ranks, bytes, size, take, &a, err));
+done:
+    free(bytes);
+    return status;
+}
+
+fmo_status fmo_fragment_spread(fmo_fragments *f, int count, fmo_blocks *blocks, void *user,
+                               fmo_error *err)
+{
+    size_t size = 0, at = 0;
+    fmo_status status = FMO_OK;
+    if (!f->ranks) return FMO_OK;
+    for (int k = 0; k < count; k++) size += size_of(f, k, blocks, user);
+    char *const bytes = malloc(size + 1);
+    if (!bytes) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu bytes", size);
+    CHECKGOTO(fmo_fragment_agree(f, status, err));
+    for (int k = 0; k < count && f->ranks->rank == 0; k++)
+        at += copy(f, k, blocks, user, bytes + at, 1);
+    CHECKGOTO(fmo_fragment_tell(f, bytes, size, err));
+    for (int k = 0; k < count && f->ranks->rank > 0; k++)
+        at += copy(f, k, blocks, user, bytes + at, 0);
+done:
+    free(bytes);
+    return status;
+}
+
+fmo_status fmo_fragment_share(fmo_fragments *f, int count, fmo_blocks *blocks, void *user,
+                              fmo_error *err)
+{
+    const fmo_status status = fmo_fragment_gather(f, count, blocks, user, err);
+    return status == FMO_OK ? fmo_fragment_spread(f, count, blocks, user, err) : status;
+}
+
+void fmo_part_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS])
+{
+    fmo_part *part = &((fmo_part *)user)[k];
+    (void)f;
+    b[0] = (fmo_block){part->density, (size_t)part->nao * (size_t)part->nao * sizeof(double)};
+    b[1] = (fmo_block){&part->energy, sizeof part->energy};
+    b[2] = (fmo_block){&part->field_energy, sizeof part->field_energy};
+    b[3] = (fmo_block){&part->projector_energy, sizeof part->projector_energy};
+    b[4] = (fmo_block){&part->homo, sizeof part->homo};
+    b[5] = (fmo_block){&part->lumo, sizeof part->lumo};
+    b[6] = (fmo_block){&part->cycles, sizeof part->cycles};
+}
+
+void fmo_part_field_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS])
+{
+    fmo_part *part = &((fmo_part *)user)[k];
+    const size_t bytes = (size_t)part->nao * (size_t)part->nao * sizeof(double);
+    (void)f;
+    b[0] = (fmo_block){part->field, bytes};
+    b[1] = (fmo_block){part->coulomb, bytes};
+}
