@@ -442,10 +442,10 @@ static void check_comm(void)
     REFUSED(fmo_ranks_agree, "ranks", NULL, FMO_OK, &err);
     REFUSED(fmo_ranks_broadcast, "ranks", NULL, NULL, 0, &err);
     REFUSED(fmo_ranks_broadcast, "data", &ranks, NULL, 8, &err);
-    REFUSED(fmo_ranks_collect, "ranks", NULL, NULL, 0, NULL, NULL, &err);
-    REFUSED(fmo_ranks_collect, "take", &ranks, NULL, 0, NULL, NULL, &err);
+    REFUSED(fmo_ranks_collect, "ranks", NULL, FMO_OK, NULL, 0, NULL, NULL, &err);
+    REFUSED(fmo_ranks_collect, "take", &ranks, FMO_OK, NULL, 0, NULL, NULL, &err);
     ranks.rank = 1;
-    REFUSED(fmo_ranks_collect, "data", &ranks, NULL, 8, NULL, NULL, &err);
+    REFUSED(fmo_ranks_collect, "data", &ranks, FMO_OK, NULL, 8, NULL, NULL, &err);
     ranks.rank = 0;
     REFUSED(fmo_fock_serve, "ranks", NULL, NULL, &err);
     FINE(fmo_fock_serve, "own", fmo_fock_serve(&ranks, NULL, NULL) == FMO_ERR_ARGUMENT);

@@ -109,38 +109,38 @@ static fmo_status make_buffer(const fmo_ranks *ranks, size_t **bytes, char **buf
                                    most);
 }
 
-fmo_status fmo_ranks_collect(const fmo_ranks *ranks, const void *data, size_t bytes,
-                             fmo_status (*take)(int rank, const void *data, size_t bytes,
-                                                void *user, fmo_error *err),
+fmo_status fmo_ranks_collect(const fmo_ranks *ranks, fmo_status status, const void *data,
+                             size_t bytes,
+                             void (*take)(int rank, const void *data, size_t bytes, void *user),
                              void *user, fmo_error *err)
 {
-    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(ranks));
-    fmo_error own = {FMO_OK, ""};
+    fmo_status given = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(ranks));
     size_t *sizes = NULL;
     char *buffer = NULL;
-    if (status == FMO_OK && ranks->rank == 0)
-        status = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(take));
-    if (status == FMO_OK && ranks->rank > 0 && bytes)
-        status = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(data));
-    if (status != FMO_OK) return status;
-    if (ranks->rank == 0)
-        status = make_buffer(ranks, &sizes, &buffer, &own);
-    else if (send(ranks, &bytes, sizeof bytes) != 0)
-        status = no_network(&own);
-    status = fmo_ranks_agree(ranks, status, &own);
-    if (status == FMO_OK) {
-        fmo_status taken = FMO_OK;
-        int fault = ranks->rank > 0 ? send(ranks, data, bytes) : 0;
-        for (int r = 1; r < ranks->size && ranks->rank == 0 && !fault; r++) {
-            fault = receive(ranks, r, buffer, sizes[r]);
-            if (taken == FMO_OK && !fault) taken = take(r, buffer, sizes[r], user, &own);
-        }
-        if (fault) taken = no_network(&own);
-        status = fmo_ranks_agree(ranks, taken, &own);
+    int fault = 0;
+    if (given == FMO_OK && ranks->rank == 0)
+        given = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(take));
+    if (given == FMO_OK && ranks->rank > 0 && bytes && status == FMO_OK)
+        given = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(data));
+    if (given != FMO_OK) return given;
+    if (status != FMO_OK) bytes = 0;
+    if (ranks->rank == 0) {
+        fmo_error own = {FMO_OK, ""};
+        given = make_buffer(ranks, &sizes, &buffer, &own);
+        if (status == FMO_OK && given != FMO_OK)
+            status = fmo_error_set(err, given, "%s", own.message);
+    } else if (send(ranks, &bytes, sizeof bytes) != 0) {
+        status = no_network(err);
+    }
+    status = fmo_ranks_agree(ranks, status, err);
+    if (status == FMO_OK && ranks->rank > 0) fault = send(ranks, data, bytes);
+    for (int r = 1; status == FMO_OK && ranks->rank == 0 && r < ranks->size && !fault; r++) {
+        fault = receive(ranks, r, buffer, sizes[r]);
+        if (!fault) take(r, buffer, sizes[r], user);
     }
     free(buffer);
     free(sizes);
-    return status == FMO_OK ? FMO_OK : fmo_error_set(err, status, "%s", own.message);
+    return fault ? no_network(err) : status;
 }
 
 static int sum(const fmo_ranks *ranks, double *data, size_t count, int integers)

@@ -80,6 +80,5 @@ fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int 
         if (status != FMO_OK) return status;
     }
     status = go_through(f, &n, threads, what, user, f->mine, err);
-    if (n.fault) status = fmo_fragment_no_network(err);
-    return fmo_fragment_agree(f, status, err);
+    return n.fault ? fmo_fragment_no_network(err) : status;
 }

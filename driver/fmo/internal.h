@@ -50,6 +50,8 @@ typedef struct fmo_fragments {
     int threads_first;         /* those of rank 0 */
     char *mine;                /* [most of fragment_num and pair_num] what this rank has done */
     int *order;                /* [fragment_num] the largest first */
+    char *room;                /* for arrays of all monomers, on their way from rank 0 */
+    fmo_scf_job *job;          /* [fragment_num] SCFs of the monomers */
     double *distance;          /* [fragment_num][fragment_num] */
     fmo_hybrids *hybrids[119]; /* by element, where bonds are cut */
     fmo_part *monomer;         /* [fragment_num] */
@@ -105,13 +107,16 @@ typedef struct fmo_block {
 enum { FMO_BLOCKS = 8 };
 typedef void fmo_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS]);
 
-/* From whoever has a number in `mine` to rank 0; from there to all; and both: collective. */
-fmo_status fmo_fragment_gather(fmo_fragments *f, int count, fmo_blocks *blocks, void *user,
-                               fmo_error *err);
-fmo_status fmo_fragment_spread(fmo_fragments *f, int count, fmo_blocks *blocks, void *user,
-                               fmo_error *err);
-fmo_status fmo_fragment_share(fmo_fragments *f, int count, fmo_blocks *blocks, void *user,
+/* From whoever has a number in `mine` to rank 0, unless a rank's status is an error, which is then
+ * that of all: collective. */
+fmo_status fmo_fragment_gather(fmo_fragments *f, fmo_status status, int count, fmo_blocks *blocks,
+                               void *user, fmo_error *err);
+/* Arrays of all monomers (user: f->monomer) from rank 0 to all; and both: collective. */
+fmo_status fmo_fragment_spread(fmo_fragments *f, fmo_blocks *blocks, fmo_error *err);
+fmo_status fmo_fragment_share(fmo_fragments *f, fmo_status status, fmo_blocks *blocks,
                               fmo_error *err);
+/* Memory for that, once there are monomers. */
+fmo_status fmo_fragment_make_room(fmo_fragments *f, fmo_error *err);
 
 /* Of an array of parts: what solving leaves in one; its field. */
 void fmo_part_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS]);
@@ -124,7 +129,8 @@ void fmo_part_field_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_
 typedef fmo_status fmo_each(fmo_fragments *f, int k, int threads, void *user, fmo_error *err);
 fmo_status fmo_fragment_each(fmo_fragments *f, int count, fmo_each *what, void *user,
                              fmo_error *err);
-/* The same with numbers dealt out to the ranks, whose own are then in `mine`: collective.
+/* The same with numbers dealt out to the ranks, whose own are then in `mine`: collective, but for
+ * the status, which is this rank's, so that a gather has to follow.
  * order: NULL, or [count] in which they are taken. */
 fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int one_by_one,
                              fmo_each *what, void *user, fmo_error *err);
@@ -142,14 +148,14 @@ fmo_status fmo_field_coulomb(fmo_fragments *f, const fmo_part *part, int k, cons
 
 /* ---- solve.c ---- */
 
-/* RHF of parts in their fields from their densities, as one batch: densities, energies, cycles.
- * Dealt: by all ranks, which have the same parts, before and after; collective. */
-fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, int dealt,
-                           double energy_convergence, double gradient_convergence, fmo_error *err);
+/* RHF of parts in their fields from their densities, as one batch: densities, energies, cycles. Of
+ * the monomers, f->monomer, by all ranks: collective. */
+fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, double energy_convergence,
+                           double gradient_convergence, fmo_error *err);
 
-/* E' of solved parts with cut bonds once more, without the rounding of P's large elements. */
-fmo_status fmo_parts_refine(fmo_fragments *f, fmo_part *parts, int count, int dealt,
-                            fmo_error *err);
+/* E' of solved parts with cut bonds once more, without the rounding of P's large elements; likewise
+ * of the monomers by all ranks. */
+fmo_status fmo_parts_refine(fmo_fragments *f, fmo_part *parts, int count, fmo_error *err);
 
 /* ---- mix.c ---- */
 

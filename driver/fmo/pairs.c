@@ -121,9 +121,9 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
     CHECKGOTO(fmo_fragment_each(f, count, begin_pair, &c, err));
     /* Their energy is stationary in D^IJ: it is off by the square of the gradient, where monomers'
      * E' are off by the gradient. */
-    CHECKGOTO(fmo_parts_solve(f, c.part, count, 0, f->o.scf.energy_convergence,
+    CHECKGOTO(fmo_parts_solve(f, c.part, count, f->o.scf.energy_convergence,
                               GRADIENT * f->o.scf.gradient_convergence, err));
-    CHECKGOTO(fmo_parts_refine(f, c.part, count, 0, err));
+    CHECKGOTO(fmo_parts_refine(f, c.part, count, err));
     for (int k = 0; k < count; k++) CHECKGOTO(end_pair(f, &c, k, err));
 done:
     for (int k = 0; k < count; k++) {
@@ -199,13 +199,14 @@ static fmo_status run_round(fmo_fragments *f, const pair_list *list, int begin, 
     fmo_status status = FMO_OK;
     if (!piece) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
     status = fmo_fragment_agree(f, status, err);
-    if (status == FMO_OK) {
+    const int dealt = status == FMO_OK;
+    if (dealt) {
         for (int at = begin; at < begin + count; at += piece_size(f, begin + count - at))
             piece[pieces++] = at;
         piece[pieces] = begin + count;
         status = fmo_fragment_deal(f, pieces, NULL, 1, run_piece, &r, err);
     }
-    if (status == FMO_OK) status = fmo_fragment_gather(f, pieces, piece_blocks, &r, err);
+    if (dealt) status = fmo_fragment_gather(f, status, pieces, piece_blocks, &r, err);
     free(piece);
     return status;
 }
@@ -364,8 +365,8 @@ fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
     CHECKGOTO(fmo_fragment_agree(f, list_pairs(f, &list, err), err));
     for (int k = 0; k < s->fragment_num; k++)
         if ((size_t)f->monomer[k].nao > most) most = (size_t)f->monomer[k].nao;
-    CHECKGOTO(fmo_fragment_deal(f, s->fragment_num, NULL, 0, es_row, &most, err));
-    CHECKGOTO(fmo_fragment_gather(f, s->fragment_num, row_blocks, NULL, err));
+    status = fmo_fragment_deal(f, s->fragment_num, NULL, 0, es_row, &most, err);
+    CHECKGOTO(fmo_fragment_gather(f, status, s->fragment_num, row_blocks, NULL, err));
     CHECKGOTO(all_scf_pairs(f, &list, err));
     for (int a = 0; a < s->atom_num; a++) f->result->charge2[a] += f->pair_charge[a];
 done:

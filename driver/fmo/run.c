@@ -86,6 +86,7 @@ static fmo_status allocate(fmo_fragments *f, fmo_error *err)
     f->pair_charge = calloc(atoms, sizeof *f->pair_charge);
     f->mine = calloc(n + (size_t)r->pair_num, sizeof *f->mine);
     f->order = calloc(n, sizeof *f->order);
+    f->job = calloc(n, sizeof *f->job);
     f->distance = calloc(n * n, sizeof *f->distance);
     f->monomer = calloc(n, sizeof *f->monomer);
     f->source = calloc(n, sizeof(fmo_fock_plan *));
@@ -96,7 +97,7 @@ static fmo_status allocate(fmo_fragments *f, fmo_error *err)
     f->mulliken = calloc(n, sizeof(double *));
     f->lock = calloc(n, sizeof *f->lock);
     if (!r->monomer || !r->pair || !r->charge1 || !r->charge2 || !f->pair_done || !f->pair_charge ||
-        !f->mine || !f->order || !f->distance || !f->monomer || !f->source || !f->diagonal || !f->seen ||
+        !f->mine || !f->order || !f->job || !f->distance || !f->monomer || !f->source || !f->diagonal || !f->seen ||
         !f->density_change || !f->diagonal_change || !f->mulliken || !f->lock)
         return no_memory(err);
     for (size_t k = 0; k < n; k++) omp_init_lock(&f->lock[k]);
@@ -121,6 +122,8 @@ static void release(fmo_fragments *f)
     free(f->pair_charge);
     free(f->mine);
     free(f->order);
+    free(f->job);
+    free(f->room);
     free(f->distance);
     free(f->monomer);
     free(f->source);
@@ -206,6 +209,7 @@ static fmo_status make_monomers(fmo_fragments *f, fmo_error *err)
     if (status == FMO_OK) qsort(all, (size_t)n, sizeof *all, by_size);
     for (int k = 0; k < n && status == FMO_OK; k++) f->order[k] = all[k].fragment;
     free(all);
+    if (status == FMO_OK) status = fmo_fragment_make_room(f, err);
     status = fmo_fragment_agree(f, status, err);
     if (status != FMO_OK || !f->ranks) return status;
     const uint64_t own = fmo_fragments_identity(f);
@@ -278,7 +282,7 @@ static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
     CHECKGOTO(make_monomers(f, err));
     f->result->setup_seconds = driver_seconds() - start;
     CHECKGOTO(fmo_fragment_converge(f, err));
-    CHECKGOTO(fmo_parts_refine(f, f->monomer, f->system->fragment_num, 1, err));
+    CHECKGOTO(fmo_parts_refine(f, f->monomer, f->system->fragment_num, err));
     CHECKGOTO(fmo_fragment_agree(f, collect_monomers(f, err), err));
     const double pairs = driver_seconds();
     CHECKGOTO(fmo_fragment_pairs(f, err));

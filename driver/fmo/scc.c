@@ -47,12 +47,10 @@ static fmo_status find_fields(fmo_fragments *f, fmo_mixer *mixer, int first, dou
 {
     const int n = f->system->fragment_num;
     fmo_status status = fmo_fragment_deal(f, n, f->order, 0, field_of_one, NULL, err);
-    if (status == FMO_OK)
-        status = fmo_fragment_gather(f, n, fmo_part_field_blocks, f->monomer, err);
+    status = fmo_fragment_gather(f, status, n, fmo_part_field_blocks, f->monomer, err);
     if (status == FMO_OK && mixer) *far = fmo_mixer_next(mixer, f, first);
     if (status == FMO_OK) status = fmo_fragment_tell(f, far, sizeof *far, err);
-    if (status == FMO_OK)
-        status = fmo_fragment_spread(f, n, fmo_part_field_blocks, f->monomer, err);
+    if (status == FMO_OK) status = fmo_fragment_spread(f, fmo_part_field_blocks, err);
     return status;
 }
 
@@ -67,8 +65,8 @@ static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first,
     if (status != FMO_OK) return status;
     *tight = choose_thresholds(&f->o.scf, far, thresholds);
     const double middle = driver_seconds();
-    status = fmo_parts_solve(f, f->monomer, f->system->fragment_num, 1, thresholds[0],
-                             thresholds[1], err);
+    status = fmo_parts_solve(f, f->monomer, f->system->fragment_num, thresholds[0], thresholds[1],
+                             err);
     if (status != FMO_OK) return status;
     fmo_field_update(f);
     report->residual = far;
@@ -97,9 +95,7 @@ static fmo_status begin(fmo_fragments *f, int *converged, fmo_error *err)
     fmo_status status = FMO_OK;
     if (!f->o.resume) {
         status = fmo_fragment_deal(f, r->fragment_num, f->order, 0, guess_one, NULL, err);
-        return status == FMO_OK
-                   ? fmo_fragment_share(f, r->fragment_num, fmo_part_blocks, f->monomer, err)
-                   : status;
+        return fmo_fragment_share(f, status, fmo_part_blocks, err);
     }
     if (fmo_fragment_is_first(f)) status = fmo_state_read(f, &r->resumed, converged, err);
     status = fmo_fragment_agree(f, status, err);
@@ -108,9 +104,7 @@ static fmo_status begin(fmo_fragments *f, int *converged, fmo_error *err)
     if (status == FMO_OK) status = fmo_fragment_tell(f, f->pair_done, pairs, err);
     if (status == FMO_OK)
         status = fmo_fragment_tell(f, r->pair, pairs * sizeof *r->pair, err);
-    return status == FMO_OK
-               ? fmo_fragment_spread(f, r->fragment_num, fmo_part_blocks, f->monomer, err)
-               : status;
+    return status == FMO_OK ? fmo_fragment_spread(f, fmo_part_blocks, err) : status;
 }
 
 fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
@@ -145,7 +139,7 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
             tight && (r->fragment_num == 1 || fabs(report.energy_change) < o->convergence);
         if (o->state && fmo_fragment_is_first(f))
             status = fmo_state_write(f, r->iterations, converged, err);
-        status = fmo_fragment_agree(f, status, err);
+        if (o->state) status = fmo_fragment_agree(f, status, err);
         if (o->iteration) o->iteration(&report, o->user);
     }
     fmo_mixer_destroy(mixer);

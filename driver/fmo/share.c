@@ -2,7 +2,6 @@
  * every rank could have computed itself, so that all go on from the same bits. */
 #include "driver/fmo/internal.h"
 #include "driver/base/agree.h"
-#include "driver/base/checkgoto.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,10 +70,10 @@ typedef struct arrival {
     char *arrived; /* by number */
 } arrival;
 
-static fmo_status take(int rank, const void *data, size_t bytes, void *user, fmo_error *err)
+static void take(int rank, const void *data, size_t bytes, void *user)
 {
     const arrival *a = user;
-    (void)rank, (void)err;
+    (void)rank;
     for (size_t at = 0; at < bytes;) {
         int k;
         memcpy(&k, (const char *)data + at, sizeof k);
@@ -82,18 +81,17 @@ static fmo_status take(int rank, const void *data, size_t bytes, void *user, fmo
         at += copy(a->f, k, a->blocks, a->user, (char *)(uintptr_t)data + at, 0);
         a->arrived[k] = 1;
     }
-    return FMO_OK;
 }
 
-fmo_status fmo_fragment_gather(fmo_fragments *f, int count, fmo_blocks *blocks, void *user,
-                               fmo_error *err)
+fmo_status fmo_fragment_gather(fmo_fragments *f, fmo_status status, int count, fmo_blocks *blocks,
+                               void *user, fmo_error *err)
 {
     arrival a = {f, blocks, user, f->mine};
     char *bytes = NULL;
     size_t size = 0, at = 0;
-    fmo_status status = FMO_OK;
-    if (!f->ranks) return FMO_OK;
-    if (f->ranks->rank > 0) {
+    if (!f->ranks) return status;
+    const fmo_error own = *err;
+    if (f->ranks->rank > 0 && status == FMO_OK) {
         for (int k = 0; k < count; k++)
             if (f->mine[k]) size += sizeof k + size_of(f, k, blocks, user);
         bytes = malloc(size + 1);
@@ -105,38 +103,46 @@ fmo_status fmo_fragment_gather(fmo_fragments *f, int count, fmo_blocks *blocks, 
             at += copy(f, k, blocks, user, bytes + at, 1);
         }
     }
-    CHECKGOTO(fmo_fragment_agree(f, status, err));
-    CHECKGOTO(fmo_ranks_collect(f->ranks, bytes, size, take, &a, err));
-done:
+    const fmo_status all = fmo_ranks_collect(f->ranks, status, bytes, size, take, &a, err);
+    if (f->ranks->rank == 0 && status != FMO_OK) *err = own; /* as driver_agree */
     free(bytes);
-    return status;
+    return all;
 }
 
-fmo_status fmo_fragment_spread(fmo_fragments *f, int count, fmo_blocks *blocks, void *user,
-                               fmo_error *err)
+fmo_status fmo_fragment_make_room(fmo_fragments *f, fmo_error *err)
 {
-    size_t size = 0, at = 0;
-    fmo_status status = FMO_OK;
+    size_t bytes = 0;
     if (!f->ranks) return FMO_OK;
-    for (int k = 0; k < count; k++) size += size_of(f, k, blocks, user);
-    char *const bytes = malloc(size + 1);
-    if (!bytes) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu bytes", size);
-    CHECKGOTO(fmo_fragment_agree(f, status, err));
+    for (int k = 0; k < f->system->fragment_num; k++) {
+        const size_t part = size_of(f, k, fmo_part_blocks, f->monomer);
+        const size_t field = size_of(f, k, fmo_part_field_blocks, f->monomer);
+        bytes += part > field ? part : field;
+    }
+    f->room = malloc(bytes);
+    return f->room ? FMO_OK
+                   : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fragments of all ranks");
+}
+
+fmo_status fmo_fragment_spread(fmo_fragments *f, fmo_blocks *blocks, fmo_error *err)
+{
+    const int count = f->system->fragment_num;
+    size_t size = 0, at = 0;
+    if (!f->ranks) return FMO_OK;
+    for (int k = 0; k < count; k++) size += size_of(f, k, blocks, f->monomer);
     for (int k = 0; k < count && f->ranks->rank == 0; k++)
-        at += copy(f, k, blocks, user, bytes + at, 1);
-    CHECKGOTO(fmo_fragment_tell(f, bytes, size, err));
-    for (int k = 0; k < count && f->ranks->rank > 0; k++)
-        at += copy(f, k, blocks, user, bytes + at, 0);
-done:
-    free(bytes);
+        at += copy(f, k, blocks, f->monomer, f->room + at, 1);
+    const fmo_status status = fmo_fragment_tell(f, f->room, size, err);
+    for (int k = 0; k < count && f->ranks->rank > 0 && status == FMO_OK; k++)
+        at += copy(f, k, blocks, f->monomer, f->room + at, 0);
     return status;
 }
 
-fmo_status fmo_fragment_share(fmo_fragments *f, int count, fmo_blocks *blocks, void *user,
+fmo_status fmo_fragment_share(fmo_fragments *f, fmo_status status, fmo_blocks *blocks,
                               fmo_error *err)
 {
-    const fmo_status status = fmo_fragment_gather(f, count, blocks, user, err);
-    return status == FMO_OK ? fmo_fragment_spread(f, count, blocks, user, err) : status;
+    status =
+        fmo_fragment_gather(f, status, f->system->fragment_num, blocks, f->monomer, err);
+    return status == FMO_OK ? fmo_fragment_spread(f, blocks, err) : status;
 }
 
 void fmo_part_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS])

@@ -56,18 +56,14 @@ static fmo_status name_failure(const fmo_part *part, const fmo_scf_job *job, fmo
                          job->err.message);
 }
 
-fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, int dealt,
-                           double energy_convergence, double gradient_convergence, fmo_error *err)
+static fmo_status solve(fmo_fragments *f, fmo_part *parts, fmo_scf_job *jobs, int count, int dealt,
+                        double energy_convergence, double gradient_convergence, fmo_error *err)
 {
     fmo_scf_options o = f->o.scf;
-    fmo_scf_job *const jobs = calloc((size_t)count, sizeof *jobs);
-    fmo_status status = FMO_OK;
-    solving s = {parts, dealt && f->ranks ? f->mine : NULL};
-    if (!jobs) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
-    if (dealt) status = fmo_fragment_agree(f, status, err);
-    if (status != FMO_OK) goto done;
-    if (s.mine) memset(s.mine, 0, (size_t)count);
-    o.deal = s.mine ? f->o.scf.deal : NULL;
+    solving s = {parts, dealt ? f->mine : NULL};
+    memset(jobs, 0, (size_t)count * sizeof *jobs);
+    if (dealt) memset(s.mine, 0, (size_t)count);
+    if (!dealt) o.deal = NULL;
     o.guess = FMO_SCF_GUESS_READ;
     o.stability = FMO_SCF_STABILITY_NONE;
     o.callback = NULL;
@@ -89,17 +85,25 @@ fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, int dea
         if (parts[k].projector) o.solver = FMO_SCF_SOLVER_DIAGONALISE;
     }
     fmo_error why = {FMO_OK, ""};
-    status = fmo_scf_run_batch(jobs, (size_t)count, &o, &why);
+    fmo_status status = fmo_scf_run_batch(jobs, (size_t)count, &o, &why);
     for (int k = 0; k < count && status != FMO_OK; k++)
         if (jobs[k].status != FMO_OK) {
             status = name_failure(&parts[k], &jobs[k], err);
             break;
         }
     if (status != FMO_OK) (void)fmo_error_set(err, status, "%s", why.message);
-    if (dealt) status = fmo_fragment_agree(f, status, err);
-    if (dealt && status == FMO_OK)
-        status = fmo_fragment_share(f, count, fmo_part_blocks, parts, err);
-done:
+    return status;
+}
+
+fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, double energy_convergence,
+                           double gradient_convergence, fmo_error *err)
+{
+    const int dealt = parts == f->monomer;
+    fmo_scf_job *const jobs = dealt ? f->job : malloc((size_t)count * sizeof *jobs);
+    if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
+    const fmo_status status =
+        solve(f, parts, jobs, count, dealt, energy_convergence, gradient_convergence, err);
+    if (dealt) return fmo_fragment_share(f, status, fmo_part_blocks, err);
     free(jobs);
     return status;
 }
@@ -129,10 +133,9 @@ static void energy_block(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BL
     b[0] = (fmo_block){&((fmo_part *)user)[k].energy, sizeof(double)};
 }
 
-fmo_status fmo_parts_refine(fmo_fragments *f, fmo_part *parts, int count, int dealt,
-                            fmo_error *err)
+fmo_status fmo_parts_refine(fmo_fragments *f, fmo_part *parts, int count, fmo_error *err)
 {
-    if (!dealt) return fmo_fragment_each(f, count, refine_one, parts, err);
+    if (parts != f->monomer) return fmo_fragment_each(f, count, refine_one, parts, err);
     const fmo_status status = fmo_fragment_deal(f, count, f->order, 0, refine_one, parts, err);
-    return status == FMO_OK ? fmo_fragment_share(f, count, energy_block, parts, err) : status;
+    return fmo_fragment_share(f, status, energy_block, err);
 }

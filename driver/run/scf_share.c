@@ -1,7 +1,5 @@
 /* See scf_share.h. */
 #include "driver/run/scf_share.h"
-#include "driver/base/agree.h"
-#include "driver/base/checkgoto.h"
 #include "driver/base/hash.h"
 
 #include <stdlib.h>
@@ -157,32 +155,31 @@ typedef struct arrival {
     int64_t keep;
     void (*arrived)(const driver_scf_one *one, void *user);
     void *user;
+    int no_memory;
 } arrival;
 
-static fmo_status take(int rank, const void *data, size_t bytes, void *user, fmo_error *err)
+static void take(int rank, const void *data, size_t bytes, void *user)
 {
-    const arrival *a = user;
+    arrival *a = user;
     const char *at = data, *const end = at + bytes;
     (void)rank;
-    while (at < end) {
+    while (at < end && !a->no_memory) {
         int number;
         at = unpack(at, a->one, a->keep, &number);
-        if (!at) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for results of other ranks");
-        a->arrived(&a->one[number], a->user);
+        if (at) a->arrived(&a->one[number], a->user);
+        a->no_memory = !at;
     }
-    return FMO_OK;
 }
 
-fmo_status driver_scf_share_results(const fmo_ranks *ranks, driver_scf_one *one, const char *mine,
-                                    int num, int64_t keep,
+fmo_status driver_scf_share_results(const fmo_ranks *ranks, fmo_status status, driver_scf_one *one,
+                                    const char *mine, int num, int64_t keep,
                                     void (*arrived)(const driver_scf_one *one, void *user),
                                     void *user, fmo_error *err)
 {
-    arrival a = {one, keep, arrived, user};
-    fmo_status status = FMO_OK;
+    arrival a = {one, keep, arrived, user, 0};
     size_t bytes = 0;
     char *buffer = NULL;
-    if (ranks->rank > 0) {
+    if (ranks->rank > 0 && status == FMO_OK) {
         for (int k = 0; k < num; k++)
             if (mine[k]) bytes += size_of(&one[k], keep);
         buffer = malloc(bytes + 1);
@@ -192,9 +189,9 @@ fmo_status driver_scf_share_results(const fmo_ranks *ranks, driver_scf_one *one,
         for (int k = 0; k < num && status == FMO_OK; k++)
             if (mine[k]) at = pack(&one[k], k, keep, at);
     }
-    CHECKGOTO(driver_agree(ranks, status, err));
-    CHECKGOTO(fmo_ranks_collect(ranks, buffer, bytes, take, &a, err));
-done:
+    status = fmo_ranks_collect(ranks, status, buffer, bytes, take, &a, err);
     free(buffer);
+    if (status == FMO_OK && a.no_memory)
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for results of other ranks");
     return status;
 }

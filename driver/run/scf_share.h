@@ -13,12 +13,14 @@ fmo_status driver_scf_share_check(const fmo_ranks *ranks, const driver_scf_one *
                                   fmo_error *err);
 
 /** Results of molecules that other ranks have run, into rank 0's `one`: collective.
+ *  @param[in] status  of this rank so far
  *  @param[in,out] one  [num]
  *  @param[in] mine  [num] whether this rank has run it
  *  @param[in] keep  DRIVER_KEEP_... bits: matrices that are wanted
- *  @param[in] arrived  on rank 0: called for each, in the order of ranks */
-fmo_status driver_scf_share_results(const fmo_ranks *ranks, driver_scf_one *one, const char *mine,
-                                    int num, int64_t keep,
+ *  @param[in] arrived  on rank 0: called for each, in the order of ranks
+ *  @return FMO_OK; what a rank gave, on all; FMO_ERR_MEMORY on rank 0, which is to tell the others */
+fmo_status driver_scf_share_results(const fmo_ranks *ranks, fmo_status status, driver_scf_one *one,
+                                    const char *mine, int num, int64_t keep,
                                     void (*arrived)(const driver_scf_one *one, void *user),
                                     void *user, fmo_error *err);
 
