@@ -68,11 +68,9 @@ FMO_API fmo_status fmo_ranks_broadcast(const fmo_ranks *ranks, void *data, size_
  *  @param[in,out] err  of this rank, or empty, as in fmo_ranks_agree
  *  @return FMO_OK; FMO_ERR_ARGUMENT; FMO_ERR_MEMORY and what any rank gave, on all ranks;
  *          FMO_ERR_DEVICE after a fault of the network */
-FMO_API fmo_status fmo_ranks_collect(const fmo_ranks *ranks, fmo_status status, const void *data,
-                                     size_t bytes,
-                                     void (*take)(int rank, const void *data, size_t bytes,
-                                                  void *user),
-                                     void *user, fmo_error *err);
+FMO_API fmo_status fmo_ranks_collect(
+    const fmo_ranks *ranks, fmo_status status, const void *data, size_t bytes,
+    void (*take)(int rank, const void *data, size_t bytes, void *user), void *user, fmo_error *err);
 
 #ifdef __cplusplus
 }

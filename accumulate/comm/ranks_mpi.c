@@ -1,6 +1,8 @@
 /* MPI as a network of ranks that share builds (<fmo/ranks.h>). Collectives are started and tested,
  * so that a rank that waits long sleeps between its looks; the counter of work is a number in a
- * window of rank 0.
+ * window of rank 0. Where MPI needs rank 0 to answer those who take from it (between hosts), it
+ * does so while it calls MPI, and a thread of its own calls now and then, however long rank 0
+ * computes.
  */
 #define _GNU_SOURCE
 #include <fmo/ranks_mpi.h>
@@ -8,7 +10,9 @@
 
 #include <limits.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +23,10 @@ typedef struct ranks_net {
     MPI_Win window;
     int64_t *counter; /* of rank 0 */
     int rank, size, fault;
-    int ends_mpi; /* MPI was initialised here */
+    int ends_mpi;         /* MPI was initialised here */
+    pthread_mutex_t lock; /* of MPI: one thread at a time */
+    pthread_t answerer;
+    int answers; /* there is one; 0 ends it. Under the lock */
 } ranks_net;
 
 /* A fault, which stays. */
@@ -27,6 +34,19 @@ static int fault(ranks_net *n, int code)
 {
     if (code != MPI_SUCCESS) n->fault = 1;
     return n->fault;
+}
+
+/* One call of the network. */
+static int enter(ranks_net *n)
+{
+    pthread_mutex_lock(&n->lock);
+    return n->fault;
+}
+
+static int leave(ranks_net *n, int result)
+{
+    pthread_mutex_unlock(&n->lock);
+    return result;
 }
 
 /* Looks often at first; then, as others may need this processor, between naps. */
@@ -51,8 +71,9 @@ static int mpi_broadcast(void *user, void *data, size_t bytes)
 {
     ranks_net *n = user;
     MPI_Request request;
-    if (n->fault || bytes > INT_MAX) return 1;
-    return wait_for(n, MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, n->comm, &request), &request);
+    if (enter(n) || bytes > INT_MAX) return leave(n, 1);
+    return leave(
+        n, wait_for(n, MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, n->comm, &request), &request));
 }
 
 static int mpi_first(void *user, int mine, void *data, size_t bytes, int *who)
@@ -61,12 +82,13 @@ static int mpi_first(void *user, int mine, void *data, size_t bytes, int *who)
     MPI_Request request;
     int first = INT_MAX, own = mine ? n->rank : INT_MAX;
     *who = -1;
-    if (n->fault || bytes > INT_MAX) return 1;
+    if (enter(n) || bytes > INT_MAX) return leave(n, 1);
     if (wait_for(n, MPI_Iallreduce(&own, &first, 1, MPI_INT, MPI_MIN, n->comm, &request), &request))
-        return 1;
-    if (first == INT_MAX) return 0;
+        return leave(n, 1);
+    if (first == INT_MAX) return leave(n, 0);
     *who = first;
-    return wait_for(n, MPI_Ibcast(data, (int)bytes, MPI_BYTE, first, n->comm, &request), &request);
+    return leave(
+        n, wait_for(n, MPI_Ibcast(data, (int)bytes, MPI_BYTE, first, n->comm, &request), &request));
 }
 
 static int mpi_sum(void *user, void *data, size_t count, int integers)
@@ -74,27 +96,30 @@ static int mpi_sum(void *user, void *data, size_t count, int integers)
     ranks_net *n = user;
     MPI_Request request;
     const MPI_Datatype type = integers ? MPI_INT64_T : MPI_DOUBLE;
-    if (n->fault || count > INT_MAX) return 1;
-    return wait_for(n,
+    if (enter(n) || count > INT_MAX) return leave(n, 1);
+    return leave(
+        n, wait_for(n,
                     MPI_Ireduce(n->rank == 0 ? MPI_IN_PLACE : data, n->rank == 0 ? data : NULL,
                                 (int)count, type, MPI_SUM, 0, n->comm, &request),
-                    &request);
+                    &request));
 }
 
 static int mpi_send(void *user, const void *data, size_t bytes)
 {
     ranks_net *n = user;
     MPI_Request request;
-    if (n->fault || bytes > INT_MAX) return 1;
-    return wait_for(n, MPI_Isend(data, (int)bytes, MPI_BYTE, 0, 0, n->comm, &request), &request);
+    if (enter(n) || bytes > INT_MAX) return leave(n, 1);
+    return leave(
+        n, wait_for(n, MPI_Isend(data, (int)bytes, MPI_BYTE, 0, 0, n->comm, &request), &request));
 }
 
 static int mpi_receive(void *user, int rank, void *data, size_t bytes)
 {
     ranks_net *n = user;
     MPI_Request request;
-    if (n->fault || bytes > INT_MAX) return 1;
-    return wait_for(n, MPI_Irecv(data, (int)bytes, MPI_BYTE, rank, 0, n->comm, &request), &request);
+    if (enter(n) || bytes > INT_MAX) return leave(n, 1);
+    return leave(n, wait_for(n, MPI_Irecv(data, (int)bytes, MPI_BYTE, rank, 0, n->comm, &request),
+                             &request));
 }
 
 static int mpi_restart(void *user)
@@ -102,9 +127,10 @@ static int mpi_restart(void *user)
     ranks_net *n = user;
     const int64_t zero = 0;
     int64_t before;
-    if (n->fault) return 1;
-    return fault(n, MPI_Fetch_and_op(&zero, &before, MPI_INT64_T, 0, 0, MPI_REPLACE, n->window)) ||
-           fault(n, MPI_Win_flush(0, n->window));
+    if (enter(n)) return leave(n, 1);
+    return leave(
+        n, fault(n, MPI_Fetch_and_op(&zero, &before, MPI_INT64_T, 0, 0, MPI_REPLACE, n->window)) ||
+               fault(n, MPI_Win_flush(0, n->window)));
 }
 
 static int mpi_next(void *user, int64_t *ticket)
@@ -112,16 +138,57 @@ static int mpi_next(void *user, int64_t *ticket)
     ranks_net *n = user;
     const int64_t one = 1;
     int there;
-    if (n->fault) return 1;
+    if (enter(n)) return leave(n, 1);
     /* Between hosts rank 0 may have to answer: it does while it calls MPI. */
-    return fault(n, MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, n->comm, &there, MPI_STATUS_IGNORE)) ||
-           fault(n, MPI_Fetch_and_op(&one, ticket, MPI_INT64_T, 0, 0, MPI_SUM, n->window)) ||
-           fault(n, MPI_Win_flush(0, n->window));
+    return leave(
+        n, fault(n, MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, n->comm, &there, MPI_STATUS_IGNORE)) ||
+               fault(n, MPI_Fetch_and_op(&one, ticket, MPI_INT64_T, 0, 0, MPI_SUM, n->window)) ||
+               fault(n, MPI_Win_flush(0, n->window)));
+}
+
+/* Has MPI look after the others' wishes. */
+static void *answer(void *user)
+{
+    const struct timespec nap = {0, 1000000};
+    ranks_net *n = user;
+    int there, more = 1;
+    while (more) {
+        nanosleep(&nap, NULL);
+        if (pthread_mutex_trylock(&n->lock) != 0) continue; /* somebody calls MPI */
+        more = n->answers && !n->fault;
+        if (more)
+            (void)fault(
+                n, MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, n->comm, &there, MPI_STATUS_IGNORE));
+        pthread_mutex_unlock(&n->lock);
+    }
+    return NULL;
+}
+
+/* Without the thread all goes on, if not as fast. */
+static void begin_answers(ranks_net *n)
+{
+    sigset_t all, before; /* signals are for the program's own threads */
+    if (n->rank != 0 || n->size < 2) return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    n->answers = 1;
+    if (pthread_create(&n->answerer, NULL, answer, n) != 0) n->answers = 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void end_answers(ranks_net *n)
+{
+    pthread_mutex_lock(&n->lock);
+    const int there = n->answers;
+    n->answers = 0;
+    pthread_mutex_unlock(&n->lock);
+    if (there) pthread_join(n->answerer, NULL);
 }
 
 static void mpi_abort(void *user, int exit_code)
 {
     ranks_net *n = user;
+    end_answers(n);
     MPI_Abort(n->comm, exit_code);
 }
 
@@ -129,6 +196,7 @@ static void mpi_destroy(void *user)
 {
     ranks_net *n = user;
     int finalized = 0;
+    end_answers(n);
     MPI_Finalized(&finalized);
     if (!finalized && !n->fault) {
         if (n->window != MPI_WIN_NULL) {
@@ -138,6 +206,7 @@ static void mpi_destroy(void *user)
         if (n->comm != MPI_COMM_NULL) MPI_Comm_free(&n->comm);
         if (n->ends_mpi) MPI_Finalize();
     }
+    pthread_mutex_destroy(&n->lock);
     free(n);
 }
 
@@ -189,6 +258,7 @@ fmo_status fmo_ranks_mpi(fmo_ranks *ranks, fmo_error *err)
         free(n);
         return fmo_error_set(err, FMO_ERR_DEVICE, "MPI_Init_thread failed");
     }
+    pthread_mutex_init(&n->lock, NULL);
     n->ends_mpi = !initialized;
     n->comm = MPI_COMM_NULL;
     n->window = MPI_WIN_NULL;
@@ -221,6 +291,7 @@ fmo_status fmo_ranks_mpi(fmo_ranks *ranks, fmo_error *err)
             status = fmo_error_set(err, FMO_ERR_DEVICE, "rank %d on %s: MPI failed", ranks->rank,
                                    ranks->host);
     }
+    if (status == FMO_OK) begin_answers(n);
     if (status != FMO_OK) {
         n->fault |= status == FMO_ERR_DEVICE; /* nothing collective any more */
         mpi_destroy(n);

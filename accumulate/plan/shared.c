@@ -104,9 +104,9 @@ static fmo_status make_buffer(const fmo_ranks *ranks, size_t **bytes, char **buf
     }
     if (fault) return no_network(err);
     *buffer = *bytes ? malloc(most) : NULL;
-    return *buffer ? FMO_OK
-                   : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu bytes of the others",
-                                   most);
+    return *buffer
+               ? FMO_OK
+               : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu bytes of the others", most);
 }
 
 fmo_status fmo_ranks_collect(const fmo_ranks *ranks, fmo_status status, const void *data,

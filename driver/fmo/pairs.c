@@ -70,8 +70,8 @@ static fmo_status find_populations(const fmo_part *pair, const double *change, c
 typedef struct chunk {
     task *tasks;
     population *population; /* of the whole list */
-    fmo_part *part;  /* [count] */
-    double **change; /* [count] dD */
+    fmo_part *part;         /* [count] */
+    double **change;        /* [count] dD */
 } chunk;
 
 /* A pair, D^I (+) D^J, and its field. */
@@ -314,8 +314,8 @@ static void row_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOC
 {
     const int row = f->system->fragment_num - 1 - k;
     (void)user;
-    b[0] = (fmo_block){f->result->pair + row * (row - 1) / 2,
-                       (size_t)row * sizeof *f->result->pair};
+    b[0] =
+        (fmo_block){f->result->pair + row * (row - 1) / 2, (size_t)row * sizeof *f->result->pair};
 }
 
 /* Which pairs there are, and which of them have an SCF that is not done. */

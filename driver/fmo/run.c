@@ -97,8 +97,9 @@ static fmo_status allocate(fmo_fragments *f, fmo_error *err)
     f->mulliken = calloc(n, sizeof(double *));
     f->lock = calloc(n, sizeof *f->lock);
     if (!r->monomer || !r->pair || !r->charge1 || !r->charge2 || !f->pair_done || !f->pair_charge ||
-        !f->mine || !f->order || !f->job || !f->distance || !f->monomer || !f->source || !f->diagonal || !f->seen ||
-        !f->density_change || !f->diagonal_change || !f->mulliken || !f->lock)
+        !f->mine || !f->order || !f->job || !f->distance || !f->monomer || !f->source ||
+        !f->diagonal || !f->seen || !f->density_change || !f->diagonal_change || !f->mulliken ||
+        !f->lock)
         return no_memory(err);
     for (size_t k = 0; k < n; k++) omp_init_lock(&f->lock[k]);
     return FMO_OK;
@@ -193,9 +194,9 @@ typedef struct sized {
 static int by_size(const void *x, const void *y)
 {
     const sized *a = x, *b = y;
-    return a->functions != b->functions ? (a->functions < b->functions) -
-                                              (a->functions > b->functions)
-                                        : a->fragment - b->fragment;
+    return a->functions != b->functions
+               ? (a->functions < b->functions) - (a->functions > b->functions)
+               : a->fragment - b->fragment;
 }
 
 /* All monomers on every rank, and whether they are the same on all. */

@@ -65,8 +65,8 @@ static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first,
     if (status != FMO_OK) return status;
     *tight = choose_thresholds(&f->o.scf, far, thresholds);
     const double middle = driver_seconds();
-    status = fmo_parts_solve(f, f->monomer, f->system->fragment_num, thresholds[0], thresholds[1],
-                             err);
+    status =
+        fmo_parts_solve(f, f->monomer, f->system->fragment_num, thresholds[0], thresholds[1], err);
     if (status != FMO_OK) return status;
     fmo_field_update(f);
     report->residual = far;
@@ -102,8 +102,7 @@ static fmo_status begin(fmo_fragments *f, int *converged, fmo_error *err)
     if (status == FMO_OK) status = fmo_fragment_tell(f, &r->resumed, sizeof r->resumed, err);
     if (status == FMO_OK) status = fmo_fragment_tell(f, converged, sizeof *converged, err);
     if (status == FMO_OK) status = fmo_fragment_tell(f, f->pair_done, pairs, err);
-    if (status == FMO_OK)
-        status = fmo_fragment_tell(f, r->pair, pairs * sizeof *r->pair, err);
+    if (status == FMO_OK) status = fmo_fragment_tell(f, r->pair, pairs * sizeof *r->pair, err);
     return status == FMO_OK ? fmo_fragment_spread(f, fmo_part_blocks, err) : status;
 }
 

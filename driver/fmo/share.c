@@ -23,8 +23,7 @@ int fmo_fragment_is_first(const fmo_fragments *f)
 
 fmo_status fmo_fragment_restart(const fmo_fragments *f, fmo_error *err)
 {
-    const int fault =
-        f->ranks && f->ranks->rank == 0 ? f->ranks->restart(f->ranks->user) : 0;
+    const int fault = f->ranks && f->ranks->rank == 0 ? f->ranks->restart(f->ranks->user) : 0;
     return fmo_fragment_agree(f, fault ? fmo_fragment_no_network(err) : FMO_OK, err);
 }
 
@@ -140,8 +139,7 @@ fmo_status fmo_fragment_spread(fmo_fragments *f, fmo_blocks *blocks, fmo_error *
 fmo_status fmo_fragment_share(fmo_fragments *f, fmo_status status, fmo_blocks *blocks,
                               fmo_error *err)
 {
-    status =
-        fmo_fragment_gather(f, status, f->system->fragment_num, blocks, f->monomer, err);
+    status = fmo_fragment_gather(f, status, f->system->fragment_num, blocks, f->monomer, err);
     return status == FMO_OK ? fmo_fragment_spread(f, blocks, err) : status;
 }
 

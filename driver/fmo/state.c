@@ -39,7 +39,7 @@ uint64_t fmo_fragments_identity(const fmo_fragments *f)
         const fmo_hybrids *h = f->hybrids[z];
         if (h)
             driver_hash(&sum, h->coefficient,
-                 (size_t)h->orbital_num * (size_t)h->function_num * sizeof *h->coefficient);
+                        (size_t)h->orbital_num * (size_t)h->function_num * sizeof *h->coefficient);
     }
     return sum;
 }
@@ -151,7 +151,8 @@ fmo_status fmo_state_write(const fmo_fragments *f, int iteration, int converged,
     const size_t size = size_of(f) + (pairs ? pairs_size(f, pairs) : 0);
     char *const bytes = malloc(size), *at = bytes + sizeof(counts);
     if (!bytes) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to write the state");
-    counts c = {.identity = fmo_fragments_identity(f), .iteration = iteration, .converged = converged};
+    counts c = {
+        .identity = fmo_fragments_identity(f), .iteration = iteration, .converged = converged};
     memcpy(c.head, head, sizeof head);
     memcpy(bytes, &c, sizeof c);
     for (int k = 0; k < f->system->fragment_num; k++) {

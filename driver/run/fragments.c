@@ -185,9 +185,9 @@ static fmo_status read_system(const driver_options *options, const char *path,
         fmo_fragment_system_read_pieces(path, options->per_fragment, &run->system, err);
     if (status != FMO_OK) return status;
     if (!options->basis && !run->system->basis)
-        return fmo_error_set(
-            err, FMO_ERR_INPUT,
-            "%.200s: basis: missing; name a basis set there, or add --basis NAME", path);
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "%.200s: basis: missing; name a basis set there, or add --basis NAME",
+                             path);
     status = fmo_basis_set_read(options->basis ? options->basis : run->system->basis, set, err);
     if (status != FMO_OK) return status;
     snprintf(run->basis, sizeof run->basis, "%s", fmo_basis_set_name(*set));

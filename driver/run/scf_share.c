@@ -17,8 +17,7 @@ fmo_status driver_scf_share_check(const fmo_ranks *ranks, const driver_scf_one *
                                one[k].result.electrons};
         driver_hash(&sum, numbers, sizeof numbers);
         if (!in) continue;
-        driver_hash(&sum, in->nucleus_charge,
-                    (size_t)in->nucleus_num * sizeof *in->nucleus_charge);
+        driver_hash(&sum, in->nucleus_charge, (size_t)in->nucleus_num * sizeof *in->nucleus_charge);
         driver_hash(&sum, in->nucleus_coord,
                     3 * (size_t)in->nucleus_num * sizeof *in->nucleus_coord);
         driver_hash(&sum, in->prim_exponent, (size_t)in->prim_num * sizeof *in->prim_exponent);
@@ -184,7 +183,8 @@ fmo_status driver_scf_share_results(const fmo_ranks *ranks, fmo_status status, d
             if (mine[k]) bytes += size_of(&one[k], keep);
         buffer = malloc(bytes + 1);
         if (!buffer)
-            status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu bytes of results", bytes);
+            status =
+                fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu bytes of results", bytes);
         char *at = buffer;
         for (int k = 0; k < num && status == FMO_OK; k++)
             if (mine[k]) at = pack(&one[k], k, keep, at);

@@ -18,7 +18,8 @@ fmo_status driver_scf_share_check(const fmo_ranks *ranks, const driver_scf_one *
  *  @param[in] mine  [num] whether this rank has run it
  *  @param[in] keep  DRIVER_KEEP_... bits: matrices that are wanted
  *  @param[in] arrived  on rank 0: called for each, in the order of ranks
- *  @return FMO_OK; what a rank gave, on all; FMO_ERR_MEMORY on rank 0, which is to tell the others */
+ *  @return FMO_OK; what a rank gave, on all; FMO_ERR_MEMORY on rank 0, which is to tell the others
+ */
 fmo_status driver_scf_share_results(const fmo_ranks *ranks, fmo_status status, driver_scf_one *one,
                                     const char *mine, int num, int64_t keep,
                                     void (*arrived)(const driver_scf_one *one, void *user),
