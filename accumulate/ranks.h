@@ -59,18 +59,21 @@ FMO_API fmo_status fmo_ranks_agree(const fmo_ranks *ranks, fmo_status status, fm
 FMO_API fmo_status fmo_ranks_broadcast(const fmo_ranks *ranks, void *data, size_t bytes,
                                        fmo_error *err);
 
+/** What rank 0 does with the bytes of another rank. What goes wrong in it is for the caller to
+ *  keep, and to agree on. */
+typedef void fmo_ranks_take(int rank, const void *data, size_t bytes, void *user);
+
 /** What the others have, to rank 0, one after the other in the order of their numbers: collective.
  *  @param[in] status  of this rank; where one has failed nothing is sent, as in fmo_ranks_agree
  *  @param[in] data  [bytes] of this rank, not used on rank 0; may be NULL if there are none
- *  @param[in] take  on rank 0: called for each of the others. What goes wrong in it is for the
- *                   caller to keep, and to agree on
+ *  @param[in] take  on rank 0: called for each of the others
  *  @param[in] user  handed to it
  *  @param[in,out] err  of this rank, or empty, as in fmo_ranks_agree
  *  @return FMO_OK; FMO_ERR_ARGUMENT; FMO_ERR_MEMORY and what any rank gave, on all ranks;
  *          FMO_ERR_DEVICE after a fault of the network */
-FMO_API fmo_status fmo_ranks_collect(
-    const fmo_ranks *ranks, fmo_status status, const void *data, size_t bytes,
-    void (*take)(int rank, const void *data, size_t bytes, void *user), void *user, fmo_error *err);
+FMO_API fmo_status fmo_ranks_collect(const fmo_ranks *ranks, fmo_status status, const void *data,
+                                     size_t bytes, fmo_ranks_take *take, void *user,
+                                     fmo_error *err);
 
 #ifdef __cplusplus
 }

@@ -444,6 +444,8 @@ static void check_comm(void)
     REFUSED(fmo_ranks_broadcast, "data", &ranks, NULL, 8, &err);
     REFUSED(fmo_ranks_collect, "ranks", NULL, FMO_OK, NULL, 0, NULL, NULL, &err);
     REFUSED(fmo_ranks_collect, "take", &ranks, FMO_OK, NULL, 0, NULL, NULL, &err);
+    FINE(fmo_ranks_collect, "user",
+         fmo_ranks_collect(&ranks, FMO_OK, NULL, 0, NULL, NULL, NULL) == FMO_ERR_ARGUMENT);
     ranks.rank = 1;
     REFUSED(fmo_ranks_collect, "data", &ranks, FMO_OK, NULL, 8, NULL, NULL, &err);
     ranks.rank = 0;

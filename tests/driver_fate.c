@@ -1,11 +1,12 @@
 /* For LD_PRELOAD: what becomes of one rank. FMO_TEST_RANK says which, FMO_TEST_FATE what, when it
  * first asks aligned_alloc for FMO_TEST_BYTES or more, which builds do: "memory": there is none,
- * from then on; "kill": SIGKILL. */
+ * from then on; "kill": SIGKILL. With FMO_TEST_FILE not before there is that file. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 __attribute__((visibility("default"))) void *aligned_alloc(size_t alignment, size_t size)
 {
@@ -13,8 +14,9 @@ __attribute__((visibility("default"))) void *aligned_alloc(size_t alignment, siz
     const char *const wanted = getenv("FMO_TEST_RANK"), *const fate = getenv("FMO_TEST_FATE");
     const char *const bytes = getenv("FMO_TEST_BYTES"), *const rank =
                                                             getenv("OMPI_COMM_WORLD_RANK");
+    const char *const file = getenv("FMO_TEST_FILE");
     if (wanted && fate && bytes && rank && strcmp(rank, wanted) == 0 &&
-        size >= (size_t)atol(bytes)) {
+        size >= (size_t)atol(bytes) && (!file || access(file, F_OK) == 0)) {
         if (strcmp(fate, "kill") == 0) raise(SIGKILL);
         return NULL;
     }

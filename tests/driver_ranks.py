@@ -28,6 +28,10 @@ def ranks(number, *arguments, program=None, environment=None):
                environment={**OPEN_MPI, **(environment or {})})
 
 
+FMO2 = os.path.join(DATASETS, "fmo2")
+WATER3, WATER10, GLY4 = (os.path.join(FMO2, f"{name}_sto-3g.json") for name in ("water3", "water10", "gly4"))
+
+
 def said(result):
     """What fmo-driver said on stderr, apart from mpirun's own words."""
     return [line for line in result.err.splitlines() if line.startswith("fmo-driver: ")]
@@ -42,12 +46,15 @@ class Ranks(Case):
         found = []
         for result in (run("--profile=json", *arguments), ranks(number, "--profile=json", *arguments)):
             self.assertRuns(result)
-            document = json.loads(result.out)
-            with open(os.path.join(driver_cli.SOURCE, "docs", "profile.schema.json"), encoding="utf-8") as file:
-                schema = json.load(file)
-            self.assertEqual(driver_cli.validate(document, schema, schema), [])
-            found.append(document)
+            found.append(self.valid(json.loads(result.out), "profile.schema.json"))
         return found
+
+    def valid(self, document, name):
+        with open(os.path.join(driver_cli.SOURCE, "docs", name), encoding="utf-8") as file:
+            schema = json.load(file)
+        self.assertEqual(driver_cli.validate(document, schema["$defs"]["output"] if "fragments" in name else schema, schema),
+                         [])
+        return document
 
 
 class Results(Ranks):
@@ -117,6 +124,78 @@ class Results(Ranks):
                          [cycle["energy"] for cycle in b["scf"]["cycles"]])
         self.assertEqual(os.listdir(self.folder), ["o.h5"])
 
+    def many(self):
+        """Molecules of different sizes in one file."""
+        path, frames = self.path("many.xyz"), []
+        for name in ("water001", "h2", "water008", "n2", "nh3", "water001", "ch2o", "he"):
+            with open(os.path.join(DATASETS, "xyz", f"{name}.xyz"), encoding="utf-8") as file:
+                frames.append(file.read())
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("".join(frames))
+        return path
+
+    def test_scf_batch(self):
+        """One thread a rank: the same energies, cycles and file to the last bit; molecules that fail as well."""
+        missing, alone, shared = self.path("missing.xyz"), self.path("alone.h5"), self.path("shared.h5")
+        line = [self.many(), missing, "--basis", "6-31g", "--scf", "--batch", "--mode", "cpu", "--threads", 1, "--keep", "all",
+                "--profile=json", "--force", "--output"]
+        one = run(*line, alone)
+        self.assertEqual(one.code, 3, str(one))
+        for number in (2, 4):
+            several = ranks(number, *line, shared)
+            self.assertEqual((several.code, said(several)), (3, one.err.splitlines()), str(several))
+            self.assertEqual(digest(alone), digest(shared))
+            a, b = (self.valid(json.loads(result.out), "profile.schema.json") for result in (one, several))
+            self.assertEqual((b["batch"]["ranks"], b["batch"]["datasets"], b["batch"]["failed"]), (number, 8, 1))
+            self.assertEqual(len(a["builds"]), 9)
+            for x, y in zip(a["builds"], b["builds"]):
+                self.assertEqual([x.get(name) for name in self.SAME + ("frame", "error")],
+                                 [y.get(name) for name in self.SAME + ("frame", "error")])
+                self.assertEqual([cycle["energy"] for cycle in x.get("scf", {"cycles": []})["cycles"]],
+                                 [cycle["energy"] for cycle in y.get("scf", {"cycles": []})["cycles"]])
+
+    def test_scf_batch_report(self):
+        line = [self.many(), "--basis", "6-31g", "--scf", "--batch", "--mode", "cpu"]
+        result = ranks(2, *line, "--threads", 1)
+        self.assertRuns(result)
+        self.assertIn("mode       cpu, 2 ranks, rank 0 with 1 thread", result.out)
+        self.assertRegex(result.out, r"  batch      8 molecules on 2 ranks in \d+\.\d+ s: ")
+        energies = [sorted(re.findall(r"SCF: (-?\d+\.\d+) hartree", r.out)) for r in
+                    (run(*line, "--quiet"), ranks(2, *line, "--quiet", "--threads", 2))]
+        self.assertEqual(len(energies[0]), 8)
+        for a, b in zip(*energies):
+            self.assertAlmostEqual(float(a), float(b), delta=1e-9)
+
+    def test_fragments(self):
+        """One thread a rank: energies, pairs, charges and the file to the last bit; more threads: to 1e-9."""
+        alone, shared, state = self.path("alone.h5"), self.path("shared.h5"), self.path("state")
+        times = ("seconds", "ranks", "threads")
+        for system, numbers in ((WATER3, (2,)), (WATER10, (2, 4)), (GLY4, (4,))):
+            line = [system, "--fmo", "--mode", "cpu", "--profile=json", "--densities", "--force"]
+            one = run(*line, "--threads", 1, "--output", alone)
+            a = self.valid(json.loads(one.out), "fragments.schema.json")["systems"][0]
+            for number in numbers:
+                several = ranks(number, *line, "--threads", 1, "--output", shared, "--state", state)
+                self.assertRuns(several)
+                b = self.valid(json.loads(several.out), "fragments.schema.json")["systems"][0]
+                self.assertEqual((a["ranks"], b["ranks"]), (1, number))
+                self.assertEqual({name: a[name] for name in a if name not in times},
+                                 {name: b[name] for name in b if name not in times})
+                self.assertEqual(digest(alone), digest(shared))
+            threads = ranks(2, *line, "--threads", 2, "--output", shared)
+            self.assertRuns(threads)
+            self.assertAlmostEqual(json.loads(threads.out)["systems"][0]["energy_fmo2"], a["energy_fmo2"], delta=1e-9)
+
+    def test_fragments_report(self):
+        """Two systems, and one that cannot be read between them."""
+        line = [WATER3, self.path("none.json"), WATER3, "--fmo", "--mode", "cpu", "--threads", 1]
+        one, several = run(*line), ranks(2, *line)
+        self.assertEqual((several.code, said(several)), (one.code, one.err.splitlines()), str(several))
+        self.assertIn("mode       cpu, 2 ranks, rank 0 with 1 thread\n", several.out)
+        found = [re.findall(r"FMO[12] +-\d+\.\d+ hartree", result.out) for result in (one, several)]
+        self.assertEqual(found[0], found[1])
+        self.assertEqual(len(found[0]), 4, several.out)
+
     def test_threads(self):
         """The cores of a host are divided by its ranks, unless somebody says how many threads."""
         cores = len(os.sched_getaffinity(0))
@@ -137,9 +216,10 @@ class Results(Ranks):
 class Failures(Ranks):
     HOST = re.escape(socket.gethostname()[:63])
 
-    def fate(self, what, *arguments, number=2, rank=1, bytes=1):
+    def fate(self, what, *arguments, number=2, rank=1, bytes=1, file=None):
         return ranks(number, *arguments, environment={"LD_PRELOAD": FATE, "FMO_TEST_FATE": what, "FMO_TEST_RANK":
-                                                      str(rank), "FMO_TEST_BYTES": str(bytes)})
+                                                      str(rank), "FMO_TEST_BYTES": str(bytes),
+                                                      **({"FMO_TEST_FILE": file} if file else {})})
 
     def assertEnds(self, result, code, pattern):
         """One line of ours, or of mpirun's; no file, no report."""
@@ -172,10 +252,58 @@ class Failures(Ranks):
             self.assertEnds(result, 137, r"process rank 1 with PID \d+ on node \S+ exited on signal 9")
             self.assertEqual(said(result), [])
 
+    def test_killed_scf_batch(self):
+        result = self.fate("kill", os.path.join(DATASETS, "xyz", "water008.xyz"), WATER, "--basis", "6-31g", "--scf",
+                           "--batch", "--mode", "cpu", "-o", self.path("x.h5"), "--profile=json", number=3)
+        self.assertEnds(result, 137, r"process rank 1 with PID \d+ on node \S+ exited on signal 9")
+
+    def test_killed_fragments(self):
+        """After the first iteration: the state is whole, and any number of ranks goes on from it."""
+        state, out = self.path("state"), self.path("x.h5")
+        line = [WATER10, "--fmo", "--mode", "cpu", "--threads", 1, "--profile=json", "--state", state]
+        whole = json.loads(run(*line[:-2]).out)["systems"][0]["energy_fmo2"]
+        for number in (4, 1):
+            result = self.fate("kill", *line, "--output", out, number=4, rank=2, file=state)
+            self.assertEqual((result.code, result.out, os.listdir(self.folder)), (137, "", ["state"]), str(result))
+            self.assertEqual(len(re.findall(r"process rank 2 with PID \d+ on node \S+ exited on signal 9", result.err)), 1)
+            self.assertEqual(said(result), [])
+            resumed = ranks(number, *line, "--resume")
+            self.assertRuns(resumed)
+            system = json.loads(resumed.out)["systems"][0]
+            self.assertGreaterEqual(system["resumed_iterations"], 1)
+            self.assertAlmostEqual(system["energy_fmo2"], whole, delta=1e-9)
+            os.remove(state)
+
+    def test_memory_for_fragments(self):
+        result = self.fate("memory", WATER10, "--fmo", "--mode", "cpu", "--output", self.path("x.h5"), number=3, rank=2)
+        self.assertEnds(result, 5, f"fmo-driver: .*rank 2 on {self.HOST}: .*no memory")
+        self.assertEqual(len(said(result)), 1, str(result))
+
+    def test_other_files(self):
+        """Ranks that find something else under the same name."""
+        for name, other, line, says in (("x.xyz", "h2.xyz", ["--scf", "--batch", "--basis", "sto-3g"], "other molecules"),
+                                        ("x.json", "ethane_sto-3g.json", ["--fmo"], "its fragments are not those")):
+            folders = [self.path(f"{name}.{number}") for number in (0, 1)]
+            for folder, source in zip(folders, (WATER if name == "x.xyz" else WATER3, other)):
+                os.mkdir(folder)
+                with open(os.path.join(DATASETS, "xyz" if name == "x.xyz" else "fmo2", source), "rb") as file:
+                    content = file.read()
+                with open(os.path.join(folder, name), "wb") as file:
+                    file.write(content)
+            program = [driver_cli.DRIVER, name, *line]
+            result = run("-np", 1, "--wdir", folders[0], *program, ":", "-np", 1, "--wdir", folders[1], *program,
+                         program=MPIEXEC, timeout=120, environment=OPEN_MPI)
+            self.assertEqual((result.code, result.out, len(said(result))), (3, "", 1), str(result))
+            self.assertRegex(result.err, f"rank 1 on {self.HOST}: it has read other molecules|rank 1 on {self.HOST}: {says}")
+
     def test_bad_input(self):
         """What all ranks would say is said once."""
         missing = self.path("missing.h5")
-        for line, code, says in (([missing], 3, "cannot open it"), (["--mode", "cpy", SMALL], 2, "--mode"),
+        for line, code, says in (([missing], 3, "cannot open it"), ([missing[:-2] + "json", "--fmo"], 3, "cannot open it"),
+                                 ([WATER3, "--fmo", "--basis", "none"], 3, "none"),
+                                 ([WATER, "--scf", "--batch", "--basis", "none"], 3, "none"),
+                                 ([WATER3, "--fmo", "--iterations", "2", "--quiet"], 1, "not converged after 2 iterations"),
+                                 ([WATER3, "--fmo", "--resume", "--state", missing], 3, "no state to go on from"), (["--mode", "cpy", SMALL], 2, "--mode"),
                                  ([], 2, "no data set"), ([SMALL, "--memory", "1", "--mode", "cpu"], 5, "mode cpu needs")):
             result = ranks(2, *line)
             self.assertEnds(result, code, says)

@@ -18,6 +18,9 @@ typedef struct ranks_local_world {
     int64_t taken[RANKS_LOCAL_MAX]; /* tickets that each rank got */
     int64_t faulty_from;            /* tickets from here on are a fault; -1: none */
     size_t altered_bytes;           /* broadcasts of this size arrive changed at the last rank */
+    pthread_cond_t moved;           /* something was sent, or received */
+    const void *sent[RANKS_LOCAL_MAX];
+    size_t sent_bytes[RANKS_LOCAL_MAX];
     void *data[RANKS_LOCAL_MAX];
     int says[RANKS_LOCAL_MAX];
 } ranks_local_world;
@@ -72,6 +75,33 @@ static inline int ranks_local_sum(void *user, void *data, size_t count, int inte
     return 0;
 }
 
+/* Until rank 0 has it. */
+static inline int ranks_local_send(void *user, const void *data, size_t bytes)
+{
+    const ranks_local *l = (const ranks_local *)user;
+    ranks_local_world *const w = l->world;
+    pthread_mutex_lock(&w->lock);
+    w->sent_bytes[l->rank] = bytes;
+    w->sent[l->rank] = data;
+    pthread_cond_broadcast(&w->moved);
+    while (w->sent[l->rank]) pthread_cond_wait(&w->moved, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+    return 0;
+}
+
+static inline int ranks_local_receive(void *user, int rank, void *data, size_t bytes)
+{
+    ranks_local_world *const w = ((const ranks_local *)user)->world;
+    pthread_mutex_lock(&w->lock);
+    while (!w->sent[rank]) pthread_cond_wait(&w->moved, &w->lock);
+    const int fault = w->sent_bytes[rank] != bytes;
+    if (!fault) memcpy(data, w->sent[rank], bytes);
+    w->sent[rank] = NULL;
+    pthread_cond_broadcast(&w->moved);
+    pthread_mutex_unlock(&w->lock);
+    return fault;
+}
+
 static inline int ranks_local_restart(void *user)
 {
     ranks_local *l = (ranks_local *)user;
@@ -96,16 +126,18 @@ static inline void ranks_local_open(ranks_local_world *world, int size)
     world->faulty_from = -1;
     pthread_barrier_init(&world->barrier, NULL, (unsigned)size);
     pthread_mutex_init(&world->lock, NULL);
+    pthread_cond_init(&world->moved, NULL);
 }
 
 static inline void ranks_local_close(ranks_local_world *world)
 {
     pthread_barrier_destroy(&world->barrier);
     pthread_mutex_destroy(&world->lock);
+    pthread_cond_destroy(&world->moved);
 }
 
-/* One rank's end; `user` must live as long. Without send, receive, abort and destroy, which the
- * library does not call. */
+/* One rank's end; `user` must live as long. Without abort and destroy, which the library does not
+ * call. */
 static inline fmo_ranks ranks_local_end(ranks_local *user, ranks_local_world *world, int rank)
 {
     fmo_ranks ranks;
@@ -120,6 +152,8 @@ static inline fmo_ranks ranks_local_end(ranks_local *user, ranks_local_world *wo
     ranks.broadcast = ranks_local_broadcast;
     ranks.first = ranks_local_first;
     ranks.sum = ranks_local_sum;
+    ranks.send = ranks_local_send;
+    ranks.receive = ranks_local_receive;
     ranks.restart = ranks_local_restart;
     ranks.next = ranks_local_next;
     return ranks;

@@ -110,9 +110,7 @@ static fmo_status make_buffer(const fmo_ranks *ranks, size_t **bytes, char **buf
 }
 
 fmo_status fmo_ranks_collect(const fmo_ranks *ranks, fmo_status status, const void *data,
-                             size_t bytes,
-                             void (*take)(int rank, const void *data, size_t bytes, void *user),
-                             void *user, fmo_error *err)
+                             size_t bytes, fmo_ranks_take *take, void *user, fmo_error *err)
 {
     fmo_status given = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(ranks));
     size_t *sizes = NULL;
