@@ -1,6 +1,6 @@
 /* One data set of the command line. Prints nothing, but for the progress bar. Arrows: run.c ->
  * build.c, scf.c -> result.c; batch.c -> build.c, repeats.c; deal.c -> batch.c; scf_batch.c ->
- * scf.c; ranks.c -> nobody. */
+ * scf.c, scf_share.c; deal.c, scf_batch.c -> ranks.c -> nobody. */
 #ifndef FMO_RUN_RUN_H
 #define FMO_RUN_RUN_H
 
