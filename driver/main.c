@@ -74,6 +74,15 @@ static int end_ranks(const driver_options *options, int code)
     return code;
 }
 
+/* Whether the ranks have lost each other; a GPU that failed is a failure of that kind, too, of
+ * which all have heard. */
+static bool is_torn(const driver_options *options, fmo_status status)
+{
+    fmo_error err = {FMO_OK, ""};
+    return status == FMO_ERR_DEVICE && options->fock.ranks &&
+           fmo_ranks_agree(options->fock.ranks, FMO_OK, &err) != FMO_OK;
+}
+
 static int worse(int code, int than)
 {
     return code > than ? code : than;
@@ -334,7 +343,7 @@ static int run_scf_batch(const driver_options *options, sink *to)
         l.code = worse(l.code, fmo_status_exit_code(err.status));
     }
     if (status != FMO_OK) {
-        const bool torn = status == FMO_ERR_DEVICE && options->fock.ranks;
+        const bool torn = is_torn(options, status);
         if (is_first(options) || torn) print_error(NULL, err.message);
         l.code = worse(l.code, fmo_status_exit_code(status));
         if (torn) end_ranks(options, l.code);
@@ -404,7 +413,7 @@ static int run_system(const driver_options *options, const char *path, json_t *s
     const fmo_status status =
         driver_run_fragments(options, path, watched ? &watch : NULL, &run, &err);
     json_t *entry = NULL;
-    const bool torn = status == FMO_ERR_DEVICE && options->fock.ranks;
+    const bool torn = is_torn(options, status);
     if (status != FMO_OK && (is_first(options) || torn)) {
         fmo_error_set(&err, status, "%s", fmo_status_text(status));
         print_error(path, err.message);

@@ -4,6 +4,7 @@
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
 #include "integrals/arguments.h"
+#include "integrals/free_memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -157,6 +158,8 @@ static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
     if (status == FMO_OK)
         status = fmo_fragment_tell(f, &f->threads_first, sizeof f->threads_first, err);
     if (status != FMO_OK) return status;
+    if (f->ranks && fock->mode == FMO_MODE_CPU && fock->memory == 0) /* SCFs of pairs */
+        fock->memory = fmo_free_memory() / 2 / (size_t)f->ranks->node_size;
     f->result->ranks = f->ranks ? f->ranks->size : 1;
     f->result->mode = fock->mode;
     f->result->threads = f->threads;

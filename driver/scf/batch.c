@@ -188,7 +188,7 @@ static void run(batch *b)
      * a host share it. */
     const size_t free_memory = fmo_free_memory() / 2 / (size_t)(ranks ? ranks->node_size : 1);
     const size_t memory = alone.fock.memory ? alone.fock.memory : free_memory;
-    if (ranks) alone.fock.memory = memory;
+    if (ranks && b->elsewhere == 0) alone.fock.memory = memory; /* else it may be a GPU's */
     if (alone.callback) {
         alone.callback = take_cycle;
         alone.user = b;
