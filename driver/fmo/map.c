@@ -1,14 +1,13 @@
 /* Pair interaction energies as a heat map, fragment by fragment, in SVG. A cell is one path with
  * two squares, [i][j] and [j][i]; numbers stand in the lower triangle where cells are large enough.
- * Colours are ColorBrewer's RdBu (C. A. Brewer), linear in the energy; red attracts, as maps of
- * pair interactions often have it. */
+ * Colours: map_scale.c. */
+#include "driver/fmo/map_scale.h"
 #include "driver/fmo/text.h"
 #include "integrals/arguments.h"
 #include "integrals/harmless.h"
 #include "io/output/kind.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Pixels. */
@@ -44,22 +43,16 @@ enum { ALL_CELLS_MOST = 300 };
 /* Characters of a name on an axis; tooltips have more. */
 enum { AXIS_CHARACTERS = 16 };
 
-/* Colours end at 1, 2 or 5 times a power of ten, in kcal/mol: not below this share of the pairs
- * with an SCF and without a cut bond, nor below RANGE_LEAST. */
-static const double range_share = 0.9, range_least = 0.1;
-
 typedef struct map {
     FILE *stream;
     const fmo_text_source *source;
     int n;
     double cell, left, top, side, width, height;
-    int font;           /* of names */
-    double room;        /* of the longest of them */
-    int step;           /* every such fragment has its name on the axes */
-    bool turned;        /* those below stand upright */
-    double range;       /* kcal/mol */
-    double least, most; /* of what has a colour, kcal/mol */
-    int strongest;      /* pair, or -1 */
+    int font;    /* of names */
+    double room; /* of the longest of them */
+    int step;    /* every such fragment has its name on the axes */
+    bool turned; /* those below stand upright */
+    fmo_map_scale scale;
 } map;
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -132,80 +125,10 @@ static void put_fragment(const map *m, int k)
     put_text(m, name, FMO_FRAGMENT_NAME);
 }
 
-/* ---- colours --------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
-static double energy_of(const fmo_fragment_pair *p)
-{
-    return FMO_KCAL_PER_MOL * p->total;
-}
-
-/* Whether a pair has a place in the range of colours. */
-static bool is_shown(const fmo_fragment_pair *p)
-{
-    return !p->is_bonded && isfinite(p->total);
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double round_up(double value)
-{
-    static const double steps[] = {1.0, 2.0, 5.0};
-    const double power = pow(10.0, floor(log10(value)));
-    for (int i = 0; i < 3; i++)
-        if (steps[i] * power >= value * (1.0 - 1e-9)) return steps[i] * power;
-    return 10.0 * power;
-}
-
-/* The range, and what goes beyond it. false: no memory. */
-static bool find_range(map *m)
-{
-    const fmo_fragment_result *r = m->source->result;
-    double *size = malloc(((size_t)r->pair_num + 1) * sizeof *size);
-    int count = 0;
-    if (!size) return false;
-    m->strongest = -1;
-    for (int scf = 1; scf >= 0 && !count; scf--) /* without SCF pairs, all */
-        for (int k = 0; k < r->pair_num; k++)
-            if (is_shown(&r->pair[k]) && r->pair[k].is_scf >= scf)
-                size[count++] = fabs(energy_of(&r->pair[k]));
-    for (int k = 0; k < r->pair_num; k++) {
-        if (!is_shown(&r->pair[k])) continue;
-        const double energy = energy_of(&r->pair[k]);
-        m->least = fmin(m->least, energy);
-        m->most = fmax(m->most, energy);
-        if (m->strongest < 0 || fabs(energy) > fabs(energy_of(&r->pair[m->strongest])))
-            m->strongest = k;
-    }
-    qsort(size, (size_t)count, sizeof *size, compare);
-    const double share = count ? size[(int)ceil(range_share * count) - 1] : 0.0;
-    m->range = round_up(fmax(share, range_least));
-    free(size);
-    return true;
-}
-
-enum { COLOURS = 11 };
-static const unsigned char colours[COLOURS][3] = {{103, 0, 31},    {178, 24, 43},   {214, 96, 77},
-                                                  {244, 165, 130}, {253, 219, 199}, {247, 247, 247},
-                                                  {209, 229, 240}, {146, 197, 222}, {67, 147, 195},
-                                                  {33, 102, 172},  {5, 48, 97}};
 static const char bonded_hatch[] = "url(#bonded)", bonded_grey[] = "#b0b0b0", nothing[] = "#ffffff";
 static const char diagonal[] = "#d9d9d9";
-
-/* Of an energy by the range, -1 to 1. */
-static void put_colour(const map *m, double t)
-{
-    const double place = (fmin(1.0, fmax(-1.0, t)) + 1.0) / 2.0 * (COLOURS - 1);
-    const int k = place >= COLOURS - 1 ? COLOURS - 2 : (int)place;
-    putc('#', m->stream);
-    for (int c = 0; c < 3; c++)
-        fprintf(
-            m->stream, "%02x",
-            (unsigned)lround(colours[k][c] + (place - k) * (colours[k + 1][c] - colours[k][c])));
-}
 
 static const char *bonded_fill(const map *m)
 {
@@ -274,14 +197,14 @@ static void put_head(const map *m)
     fprintf(m->stream, ", %d fragment%s, ", m->n, m->n == 1 ? "" : "s");
     put_number(m, r->energy2, 6);
     fprintf(m->stream, " hartree</text>\n<text x=\"%d\" y=\"75\">", MARGIN);
-    if (m->strongest >= 0) {
-        const fmo_fragment_pair *p = &r->pair[m->strongest];
+    if (m->scale.strongest >= 0) {
+        const fmo_fragment_pair *p = &r->pair[m->scale.strongest];
         fputs("strongest: ", m->stream);
         put_fragment(m, p->i);
         fputs(" – ", m->stream);
         put_fragment(m, p->j);
         fputs(", ", m->stream);
-        put_number(m, energy_of(p), 2);
+        put_number(m, fmo_pair_kcal(p), 2);
         fputs(" kcal/mol", m->stream);
     }
     fputs("</text>\n</g>\n", m->stream);
@@ -321,11 +244,11 @@ static void put_axes(const map *m)
 
 static void put_cell(const map *m, const fmo_fragment_pair *p)
 {
-    const double t = energy_of(p) / m->range;
-    if (m->n > ALL_CELLS_MOST && is_shown(p) && fabs(t) < 0.01) return;
+    const double t = fmo_pair_kcal(p) / m->scale.range;
+    if (m->n > ALL_CELLS_MOST && fmo_pair_is_shown(p) && fabs(t) < 0.01) return;
     fprintf(m->stream, "<path d=\"M%d %dh1v1h-1zM%d %dh1v1h-1z\" fill=\"", p->i, p->j, p->j, p->i);
-    if (is_shown(p))
-        put_colour(m, t);
+    if (fmo_pair_is_shown(p))
+        fmo_map_put_colour(m->stream, t);
     else
         fputs(p->is_bonded ? bonded_fill(m) : nothing, m->stream);
     fputs("\"><title>", m->stream);
@@ -334,7 +257,7 @@ static void put_cell(const map *m, const fmo_fragment_pair *p)
     put_fragment(m, p->j);
     fputs(p->is_bonded ? "\ncut bond between them, not comparable: " : "\n", m->stream);
     if (isfinite(p->total))
-        put_number(m, energy_of(p), 3);
+        put_number(m, fmo_pair_kcal(p), 3);
     else
         fputs("no number of", m->stream);
     fprintf(m->stream, " kcal/mol\n%s, distance %.2f</title></path>\n",
@@ -348,7 +271,7 @@ static void put_cells(const map *m)
             "<g transform=\"translate(%.1f %.1f) scale(%.6g)\" shape-rendering=\"crispEdges\">\n"
             "<rect width=\"%d\" height=\"%d\" fill=\"",
             m->left, m->top, m->cell, m->n, m->n);
-    put_colour(m, 0.0);
+    fmo_map_put_colour(m->stream, 0.0);
     fputs("\"/>\n<path id=\"diagonal\" fill=\"", m->stream);
     fprintf(m->stream, "%s\" d=\"", diagonal);
     for (int k = 0; k < m->n; k++) fprintf(m->stream, "M%d %dh1v1h-1z", k, k);
@@ -389,11 +312,11 @@ static void put_numbers(const map *m)
             font);
     for (int k = 0; k < r->pair_num; k++) {
         const fmo_fragment_pair *p = &r->pair[k];
-        const double energy = energy_of(p);
-        if (!is_shown(p)) continue;
+        const double energy = fmo_pair_kcal(p);
+        if (!fmo_pair_is_shown(p)) continue;
         fprintf(m->stream, "<text x=\"%.1f\" y=\"%.1f\" fill=\"%s\">",
                 m->left + (p->i + 0.5) * m->cell, m->top + (p->j + 0.5) * m->cell + 0.35 * font,
-                fabs(energy) > 0.6 * m->range ? "#ffffff" : "#222222");
+                fabs(energy) > 0.6 * m->scale.range ? "#ffffff" : "#222222");
         put_number(m, energy, decimals_of(m, energy));
         fputs("</text>\n", m->stream);
     }
@@ -405,12 +328,12 @@ static void put_bar(const map *m)
 {
     const double x = m->left + m->side + 24, top = m->top + 34;
     const double height = fmin(BAR_MOST, fmax(m->side, BAR_LEAST) - 68), end = top + height;
-    const bool above = m->most > m->range, below = m->least < -m->range;
-    if (m->strongest < 0) return;
+    const bool above = m->scale.most > m->scale.range, below = m->scale.least < -m->scale.range;
+    if (m->scale.strongest < 0) return;
     fputs("<linearGradient id=\"colours\" x1=\"0\" y1=\"1\" x2=\"0\" y2=\"0\">", m->stream);
-    for (int k = 0; k < COLOURS; k++) {
-        fprintf(m->stream, "<stop offset=\"%.1f\" stop-color=\"", k / (COLOURS - 1.0));
-        put_colour(m, 2.0 * k / (COLOURS - 1.0) - 1.0);
+    for (int k = 0; k < FMO_MAP_COLOURS; k++) {
+        fprintf(m->stream, "<stop offset=\"%.1f\" stop-color=\"", k / (FMO_MAP_COLOURS - 1.0));
+        fmo_map_put_colour(m->stream, 2.0 * k / (FMO_MAP_COLOURS - 1.0) - 1.0);
         fputs("\"/>", m->stream);
     }
     fprintf(m->stream,
@@ -419,12 +342,12 @@ static void put_bar(const map *m)
             FONT, x, top, BAR, height);
     if (above) {
         fprintf(m->stream, "<path d=\"M%.1f %.1fh%dl-%d -10z\" fill=\"", x, top, BAR, BAR / 2);
-        put_colour(m, 1.0);
+        fmo_map_put_colour(m->stream, 1.0);
         fputs("\"/>\n", m->stream);
     }
     if (below) {
         fprintf(m->stream, "<path d=\"M%.1f %.1fh%dl-%d 10z\" fill=\"", x, end, BAR, BAR / 2);
-        put_colour(m, -1.0);
+        fmo_map_put_colour(m->stream, -1.0);
         fputs("\"/>\n", m->stream);
     }
     for (int k = -2; k <= 2; k++) {
@@ -432,7 +355,10 @@ static void put_bar(const map *m)
         fprintf(m->stream,
                 "<path d=\"M%.1f %.1fh4\" stroke=\"#888888\"/><text x=\"%.1f\" y=\"%.1f\">",
                 x + BAR, y, x + BAR + 8, y + 4);
-        put_number(m, m->range * k / 2.0, m->range < 0.2 ? 2 : m->range < 10.0 ? 1 : 0);
+        put_number(m, m->scale.range * k / 2.0,
+                   m->scale.range < 0.2    ? 2
+                   : m->scale.range < 10.0 ? 1
+                                           : 0);
         fputs("</text>\n", m->stream);
     }
     fprintf(m->stream,
@@ -456,13 +382,14 @@ static void put_legend(const map *m)
                 "them: not comparable</text>\n",
                 MARGIN, y - 2.0, m->cell, SWATCH / m->cell, SWATCH / m->cell, bonded_fill(m),
                 MARGIN + SWATCH + 8, y + 11.5);
-    if (m->strongest >= 0 && (m->most > m->range || m->least < -m->range)) {
+    if (m->scale.strongest >= 0 &&
+        (m->scale.most > m->scale.range || m->scale.least < -m->scale.range)) {
         fprintf(m->stream,
                 "<text x=\"%d\" y=\"%.1f\">Colours end at ±%g kcal/mol; energies go from ", MARGIN,
-                y + (bonded ? 33.5 : 11.5), m->range);
-        put_number(m, m->least, 1);
+                y + (bonded ? 33.5 : 11.5), m->scale.range);
+        put_number(m, m->scale.least, 1);
         fputs(" to ", m->stream);
-        put_number(m, m->most, 1);
+        put_number(m, m->scale.most, 1);
         fputs(".</text>\n", m->stream);
     }
     fputs("</g>\n", m->stream);
@@ -471,7 +398,7 @@ static void put_legend(const map *m)
 static bool put_map(FILE *stream, const fmo_text_source *source)
 {
     map m = {.stream = stream, .source = source, .n = source->result->fragment_num};
-    if (!find_range(&m)) return false;
+    if (!fmo_map_scale_find(source->result, &m.scale)) return false;
     lay_out(&m);
     put_head(&m);
     if (m.cell >= CELL_HATCHES)
