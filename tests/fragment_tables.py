@@ -226,6 +226,29 @@ class HeatMap(Case):
         self.assertEqual(drawn.names[::2], ["<1>", "&", "3"])
 
 
+class Tutorial(unittest.TestCase):
+    def test_picture(self):
+        """docs/fmo-tutorial.md and its picture are of one calculation, and the picture is as they are drawn now."""
+        docs = os.path.join(driver_cli.SOURCE, "docs")
+        picture = Map(os.path.join(docs, "fmo-trpcage.svg"))
+        with open(os.path.join(docs, "fmo-tutorial.md"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual((len(picture.cells), len(picture.numbers), len(picture.names)), (190, 171, 40))
+        energy = re.search(r"FMO2 +-(\d+\.\d{6})", text).group(1)
+        self.assertTrue(any(f"FMO2-RHF/6-31G, 20 fragments, −{energy[:-1]}" in line for line in picture.texts))
+        shown = re.findall(r"^([A-Z]+\d+) ([A-Z]+\d+) (?:scf|es) \S+ (-\S+)$", text, re.M)
+        self.assertEqual(len(shown), 13)
+        titles = [title for _, title in picture.cells.values()]
+        for one, other, value in shown:
+            title = next(t for t in titles if re.match(rf"\d+ {one} – \d+ {other}\n", t))
+            self.assertIn("\n−%.3f kcal/mol" % -float(value), title)
+        reported = re.findall(r"^ +\d+ +\d+ +\S+ +(?:SCF|ES) .* (\S+)  ([A-Z]+\d+)  ([A-Z]+\d+)$", text, re.M)
+        self.assertEqual(len(reported), 20)
+        for value, one, other in reported:
+            title = next(t for t in titles if re.match(rf"\d+ {one} – \d+ {other}\n", t))
+            self.assertIn("\n%.3f kcal" % float(value), title.replace("−", "-"))
+
+
 class Refusals(Case):
     def test_options(self):
         for option in ("--pairs", "--heat-map"):

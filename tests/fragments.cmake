@@ -28,7 +28,7 @@ foreach(part Pdb Gamess Mmcif)
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "io;fragments" ENVIRONMENT
         "FMO_SHOW=$<TARGET_FILE:fragment_show>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endforeach()
-foreach(part Table HeatMap Refusals)
+foreach(part Table HeatMap Tutorial Refusals)
     string(TOLOWER fragment_tables_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/fragment_tables.py
                                   --verbose ${part})
