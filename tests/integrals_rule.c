@@ -1,6 +1,7 @@
 /* The rule that classes with d shells follow (eri_rule.h), with s and p shells as well, where there
  * is other arithmetic to compare with: quartets, bounds of primitive pairs, counts of terms. */
 #include "integrals/eri/eri.h"
+#include "integrals/eri/eri_slice.h"
 #include "integrals/pairs/prim_bound.h"
 
 #include "check.h"
@@ -117,6 +118,75 @@ static void check_bounds(void)
     }
 }
 
+/* A class in slices, on turned axes, against the rule. */
+#define CHECK_SLICES(e, name, li, lj, lk, ll, bra_class, ket_class)                           \
+    static void check_slices_##name(const fmo_prim_quartet *z)                                \
+    {                                                                                         \
+        enum {                                                                                \
+            M = li + lj + lk + ll,                                                            \
+            NB = FMO_CARTESIAN(lj),                                                           \
+            NC = FMO_CARTESIAN(lk),                                                           \
+            ND = FMO_CARTESIAN(ll)                                                            \
+        };                                                                                    \
+        static double want[eri_##name##_acc];                                                 \
+        double r[(M + 1) * (M + 1) * (M + 1)], largest = 0.0;                                 \
+        memset(want, 0, sizeof want);                                                         \
+        eri_##name##_prim(z, want);                                                           \
+        for (int k = 0; k < eri_##name##_acc; k++) largest = fmax(largest, fabs(want[k]));    \
+        for (int slice = 0; slice < FMO_CARTESIAN(li); slice++) {                             \
+            const int turn = slice % 3, a = fmo_slice_function(slice / 3);                    \
+            const fmo_prim_quartet t = turned(z, turn);                                       \
+            double got[NB * NC * ND] = {0};                                                   \
+            fmo_rule_coulomb(M, &t, r);                                                       \
+            fmo_slice_add(li, lj, lk, ll, a, &t, r, got);                                     \
+            for (int k = 0; k < NB * NC * ND; k++) {                                          \
+                const int b = fmo_slice_outside(lj, turn, k / (NC * ND));                     \
+                const int c = fmo_slice_outside(lk, turn, k / ND % NC);                       \
+                const int d = fmo_slice_outside(ll, turn, k % ND);                            \
+                const int at = ((fmo_slice_outside(li, turn, a) * NB + b) * NC + c) * ND + d; \
+                seen[at]++;                                                                   \
+                CHECK(fabs(got[k] - want[at]) <= 1e-12 * largest,                             \
+                      #name " slice %d, %d: %.17g, by the rule %.17g", slice, k, got[k],      \
+                      want[at]);                                                              \
+            }                                                                                 \
+        }                                                                                     \
+        for (int k = 0; k < eri_##name##_acc; k++, seen[k - 1] = 0)                           \
+            CHECK(seen[k] == 1, #name ": integral %d is in %d slices", k, seen[k]);           \
+    }
+
+static fmo_prim_quartet turned(const fmo_prim_quartet *z, int turn)
+{
+    fmo_prim_quartet t = *z;
+    for (int k = 0; k < 3; k++) {
+        const int x = (k + turn) % 3;
+        t.PA[k] = z->PA[x], t.QC[k] = z->QC[x], t.PQ[k] = z->PQ[x];
+        t.AB[k] = z->AB[x], t.CD[k] = z->CD[x];
+    }
+    return t;
+}
+
+static int seen[FMO_ERI_INTEGRALS_MAX];
+FMO_ERI_RULE_TABLE(CHECK_SLICES)
+
+static void check_slices(void)
+{
+    for (int set = 0; set < 20; set++) {
+        double at[4][3], bra[FMO_PAIR_FIELDS], ket[FMO_PAIR_FIELDS], AB[3], CD[3], AC[3];
+        for (int s = 0; s < 4; s++)
+            for (int x = 0; x < 3; x++) at[s][x] = uniform(-1.0, 1.0);
+        make_pair(uniform(0.1, 3.0), uniform(0.1, 3.0), at[0], at[1], bra, AB);
+        make_pair(uniform(0.1, 3.0), uniform(0.1, 3.0), at[2], at[3], ket, CD);
+        for (int x = 0; x < 3; x++) AC[x] = at[0][x] - at[2][x];
+#define ROW(e, name, li, lj, lk, ll, bra_class, ket_class)                              \
+    {                                                                                   \
+        const fmo_prim_quartet z = quartet_of(li + lj + lk + ll, bra, ket, AB, CD, AC); \
+        check_slices_##name(&z);                                                        \
+    }
+        FMO_ERI_RULE_TABLE(ROW)
+#undef ROW
+    }
+}
+
 /* What the preprocessor says of terms and places. */
 static void check_counts(void)
 {
@@ -154,6 +224,7 @@ static void check_counts(void)
 int main(void)
 {
     check_counts();
+    check_slices();
     check_classes();
     check_bounds();
     return check_summary();
