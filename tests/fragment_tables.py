@@ -183,6 +183,10 @@ class HeatMap(Case):
         self.assertEqual(picture.names[2], "a?b")
         self.assertEqual(picture.names[18], "ångström 水")
         self.assertEqual(picture.names[-1], "x" * 15 + "…")
+        # Names of 60 characters stay in the picture.
+        _, wide = self.draw(4, 3, ["x" * 60, "y" * 60])
+        self.assertIn("strongest: 1 " + "x" * 15 + "… – ", "\n".join(wide.texts))
+        self.assertLess(max(len(text) for text in wide.texts), 75)
         text = picture.content.decode("utf-8")
         self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f\u202e\ufffe\uffff]")
         self.assertNotIn("<script", text)

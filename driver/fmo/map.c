@@ -40,7 +40,7 @@ static const double letter = 0.65;
  * left out: files grow with the square of the fragments. */
 enum { ALL_CELLS_MOST = 300 };
 
-/* Characters of a name on an axis; tooltips have more. */
+/* Characters of a name on an axis and in the head; tooltips have more. */
 enum { AXIS_CHARACTERS = 16 };
 
 typedef struct map {
@@ -115,14 +115,14 @@ static const char *name_of(const map *m, int k, char name[FMO_FRAGMENT_NAME])
     return name;
 }
 
-/* Its number and its name. */
-static void put_fragment(const map *m, int k)
+/* Its number and its name, of so many characters at most. */
+static void put_fragment(const map *m, int k, int most)
 {
     char name[FMO_FRAGMENT_NAME];
     fprintf(m->stream, "%d", k + 1);
     if (!*fmo_fragment_name(m->source->system, k, name)) return;
     putc(' ', m->stream);
-    put_text(m, name, FMO_FRAGMENT_NAME);
+    put_text(m, name, most);
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -200,9 +200,9 @@ static void put_head(const map *m)
     if (m->scale.strongest >= 0) {
         const fmo_fragment_pair *p = &r->pair[m->scale.strongest];
         fputs("strongest: ", m->stream);
-        put_fragment(m, p->i);
+        put_fragment(m, p->i, AXIS_CHARACTERS);
         fputs(" – ", m->stream);
-        put_fragment(m, p->j);
+        put_fragment(m, p->j, AXIS_CHARACTERS);
         fputs(", ", m->stream);
         put_number(m, fmo_pair_kcal(p), 2);
         fputs(" kcal/mol", m->stream);
@@ -252,9 +252,9 @@ static void put_cell(const map *m, const fmo_fragment_pair *p)
     else
         fputs(p->is_bonded ? bonded_fill(m) : nothing, m->stream);
     fputs("\"><title>", m->stream);
-    put_fragment(m, p->i);
+    put_fragment(m, p->i, FMO_FRAGMENT_NAME);
     fputs(" – ", m->stream);
-    put_fragment(m, p->j);
+    put_fragment(m, p->j, FMO_FRAGMENT_NAME);
     fputs(p->is_bonded ? "\ncut bond between them, not comparable: " : "\n", m->stream);
     if (isfinite(p->total))
         put_number(m, fmo_pair_kcal(p), 3);
