@@ -46,6 +46,10 @@ static inline int fmo_basis_shell_begin(const fmo_basis *basis, int ang_mom)
     return begin;
 }
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A new basis with the same content, or NULL without memory. */
 fmo_basis *fmo_basis_copy(const fmo_basis *from);
 
@@ -75,4 +79,7 @@ void fmo_basis_matrix_from_caller(const fmo_basis *basis, const double *D, doubl
 void fmo_basis_matrix_to_caller(const fmo_basis *basis, const double *X, double factor,
                                 double *out);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -129,7 +129,7 @@ static void check_bounds(void)
             ND = FMO_CARTESIAN(ll)                                                            \
         };                                                                                    \
         static double want[eri_##name##_acc];                                                 \
-        double r[(M + 1) * (M + 1) * (M + 1)], largest = 0.0;                                 \
+        double r[FMO_HERMITE_COUNT(M)], largest = 0.0;                                        \
         memset(want, 0, sizeof want);                                                         \
         eri_##name##_prim(z, want);                                                           \
         for (int k = 0; k < eri_##name##_acc; k++) largest = fmax(largest, fabs(want[k]));    \
@@ -137,8 +137,9 @@ static void check_bounds(void)
             const int turn = slice % 3, a = fmo_slice_function(slice / 3);                    \
             const fmo_prim_quartet t = turned(z, turn);                                       \
             double got[NB * NC * ND] = {0};                                                   \
-            fmo_rule_coulomb(M, &t, r);                                                       \
-            fmo_slice_add(li, lj, lk, ll, a, &t, r, got);                                     \
+            fmo_slice_coulomb(M, &t, r);                                                      \
+            fmo_slice_add(li, lj, lk, ll, a, 0, 1, &t, r, got);                               \
+            fmo_slice_add(li, lj, lk, ll, a, 1, NB - 1, &t, r, got + NC * ND);                \
             for (int k = 0; k < NB * NC * ND; k++) {                                          \
                 const int b = fmo_slice_outside(lj, turn, k / (NC * ND));                     \
                 const int c = fmo_slice_outside(lk, turn, k / ND % NC);                       \

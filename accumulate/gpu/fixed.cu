@@ -1,8 +1,6 @@
 /* Fixed-point sums: their scale, and whether it leaves enough digits. */
+#include "accumulate/gpu/fixed.cuh"
 #include "accumulate/gpu/plan.h"
-
-#include <math.h>
-#include <math_constants.h>
 
 #include "accumulate/rules/screen.h"
 
@@ -34,8 +32,6 @@ typedef struct bound_args {
     double *bound, *scale;
 } bound_args;
 
-/* Room for sums in between, and for the sign. */
-#define FIXED_MARGIN      4.0
 #define FIXED_QUANTUM_MAX 1e-13
 
 template <int N>
@@ -67,11 +63,7 @@ __global__ void __launch_bounds__(BOUND_THREADS)
                                  ? fmo_screen_max(coulomb, exchange)
                                  : CUDART_INF; /* a maximum may forget a NaN */
         *a.bound = bound;
-        /* a power of two with FIXED_MARGIN bound scale < 2^63, finite as its inverse is; NaN
-         * without a bound */
-        *a.scale = !isfinite(bound) ? CUDART_NAN
-                   : bound > 0.0    ? exp2(fmin(62.0 - ilogb(FIXED_MARGIN * bound), 1022.0))
-                                    : 0x1p60;
+        *a.scale = fmo_gpu_fixed_scale_for(bound);
     }
 }
 
@@ -111,16 +103,16 @@ cudaError_t fmo_gpu_fixed_scale_of(const fmo_gpu_group *density, const fmo_gpu_s
     return cudaGetLastError();
 }
 
-fmo_status fmo_gpu_fixed_check(const fmo_gpu_counters *counters, fmo_error *err)
+fmo_status fmo_gpu_fixed_check(double bound, double scale, fmo_error *err)
 {
-    if (!isfinite(counters->fixed_bound))
+    if (!isfinite(bound))
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "scatter = fixed: no finite bound on the Fock matrix; use another "
                              "strategy");
-    if (1.0 / counters->fixed_scale > FIXED_QUANTUM_MAX)
+    if (1.0 / scale > FIXED_QUANTUM_MAX)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "scatter = fixed: elements may reach %.3g hartree, which leaves a "
                              "resolution of %.3g, coarser than %g; use another strategy",
-                             counters->fixed_bound, 1.0 / counters->fixed_scale, FIXED_QUANTUM_MAX);
+                             bound, 1.0 / scale, FIXED_QUANTUM_MAX);
     return FMO_OK;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "accumulate/gpu/hermite/hermite.h"
 #include "accumulate/gpu/modes.h"
 #include "accumulate/gpu/range.h"
 
@@ -130,7 +131,9 @@ static cudaError_t queue(const fmo_gpu_group *group, const fmo_gpu_variant *vari
                          const fmo_gpu_side_streams *side, bool timed)
 {
     FMO_GPU_TRY(fmo_gpu_queue_density(group, variant));
-    return fmo_gpu_run_passes(group, variant, side, timed);
+    FMO_GPU_TRY(fmo_gpu_run_passes(group, variant, side, timed));
+    if (!group->build->plan->gpu->hermite) return cudaSuccess;
+    return fmo_hermite_queue(group->build, variant, group->stream, side, timed);
 }
 
 /* From density_in on as one graph. Nothing is lost where the capture fails: the launches are then
@@ -169,6 +172,7 @@ static cudaError_t run(const fmo_gpu_build *build, const fmo_gpu_variant *varian
     fmo_gpu_state *g = plan->gpu;
     const fmo_gpu_group group = fmo_gpu_group_of_one(build);
     if (timed) FMO_GPU_TRY(fmo_gpu_make_timers(g));
+    if (timed && g->hermite) FMO_GPU_TRY(fmo_hermite_make_timers(g->hermite));
     FMO_GPU_TRY(cudaEventRecord(g->device.start, group.stream));
     if (!timed && !g->graph_tried[g->wanted]) capture(plan, variant);
     if (!timed && g->graph[g->wanted])
@@ -204,6 +208,9 @@ cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream)
     const size_t end = g->wanted & FMO_TERMS_K ? 2 * n * n : n * n;
     FMO_GPU_TRY(cudaMemcpyAsync(g->pinned.out + begin, g->arrays.out + begin,
                                 (end - begin) * sizeof(double), cudaMemcpyDeviceToHost, stream));
+    if (g->hermite)
+        FMO_GPU_TRY(cudaMemcpyAsync(g->hermite->host_counters, g->hermite->counters,
+                                    sizeof *g->hermite->counters, cudaMemcpyDeviceToHost, stream));
     return cudaMemcpyAsync(g->pinned.counters, g->arrays.counters, sizeof *g->pinned.counters,
                            cudaMemcpyDeviceToHost, stream);
 }
@@ -275,6 +282,7 @@ static fmo_status rehearse(fmo_fock_plan *plan, fmo_error *err)
 extern "C" fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err)
 {
     unsigned copies = 1;
+    fmo_status status = FMO_OK;
     if (fmo_scatter_kind(plan->options.scatter) == FMO_SCATTER_CHOICE) {
         plan->options.scatter = fmo_scatter_kernels(plan->options.scatter);
         plan->scatter_open = 1;
@@ -289,7 +297,7 @@ extern "C" fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err)
                              "direct or auto",
                              fmo_scatter_name(plan->options.scatter));
     const fmo_gpu_inside inside(plan->options.device);
-    fmo_status status = fmo_gpu_state_open(plan, err);
+    status = fmo_gpu_state_open(plan, err);
     if (status == FMO_OK) status = choose_copies(plan, &plan->gpu->device, &copies, err);
     if (status != FMO_OK) return status;
     plan->profile.scatter = plan->options.scatter;
@@ -319,7 +327,10 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
     FMO_GPU_CHECK(cudaEventElapsedTime(&ms, g->device.start, g->device.finished), "fused build",
                   err);
     if (fmo_scatter_sums_integers(plan->options.scatter)) {
-        const fmo_status status = fmo_gpu_fixed_check(counters, err);
+        fmo_status status = fmo_gpu_fixed_check(counters->fixed_bound, counters->fixed_scale, err);
+        if (status == FMO_OK && g->hermite && (g->wanted & FMO_TERMS_K))
+            status = fmo_gpu_fixed_check(g->hermite->host_counters->fixed_bound,
+                                         g->hermite->host_counters->fixed_scale, err);
         if (status != FMO_OK) return status;
     }
     profile->gpu_seconds = 1e-3 * ms;
@@ -356,6 +367,8 @@ static fmo_status run_timed(fmo_fock_plan *plan, const fmo_gpu_variant *variant,
     *before = 1;
     FMO_GPU_CHECK(cudaStreamSynchronize(g->device.stream), "timing the classes", err);
     FMO_GPU_CHECK(fmo_gpu_class_seconds(g, seconds), "timing the classes", err);
+    if (g->hermite)
+        FMO_GPU_CHECK(fmo_hermite_class_seconds(g->hermite, seconds), "timing the classes", err);
     FMO_GPU_CHECK(cudaEventElapsedTime(&ms, g->device.start, g->device.finished),
                   "timing the classes", err);
     *all = 1e-3 * ms;
@@ -366,18 +379,18 @@ extern "C" fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_fock_profile *profile = &plan->profile;
     const fmo_gpu_inside inside(&plan->gpu->device);
-    double seconds[FMO_ERI_GPU_COUNT], all = 0.0;
+    double seconds[FMO_ERI_CLASS_COUNT], all = 0.0;
     const fmo_gpu_range range("fused build, class after class");
     fmo_status status = run_timed(plan, fmo_gpu_plan_variant(plan), seconds, &all, err);
     if (status != FMO_OK) return status;
     profile->screening_seconds = all;
-    for (int c = 0; c < FMO_ERI_GPU_COUNT; c++) {
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
         profile->classes[c].seconds = seconds[c];
         profile->screening_seconds -= seconds[c];
     }
     if (!plan->options.measure_accumulation) return FMO_OK;
     status = run_timed(plan, variant_without_commits(), seconds, &all, err);
-    for (int c = 0; c < FMO_ERI_GPU_COUNT && status == FMO_OK; c++)
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT && status == FMO_OK; c++)
         profile->classes[c].compute_seconds = seconds[c];
     return status;
 }

@@ -8,7 +8,7 @@
 
 #include "accumulate/rules/digest.h"
 #include "accumulate/rules/screen.h"
-#include "accumulate/gpu/schedule/schedule.h"
+#include "accumulate/gpu/hermite/hermite.h"
 
 cudaError_t fmo_gpu_make_pinned(const fmo_fock_plan *plan)
 {
@@ -127,6 +127,8 @@ fmo_status fmo_gpu_state_make(fmo_fock_plan *plan, const fmo_gpu_schedule *sched
     if (status == FMO_OK) status = fmo_gpu_make_pairs(plan, g, err);
     if (status == FMO_OK) status = make_work(plan, g, err);
     if (status == FMO_OK) status = make_arrays(plan, copies, g, err);
+    if (status == FMO_OK && fmo_plan_heavy_shell(plan->basis) >= 0)
+        status = fmo_hermite_make(plan, err);
     if (status != FMO_OK) return status;
     FMO_GPU_CHECK(fmo_gpu_boys(&g->boys), "the table of the Boys function", err);
     if (fmo_scatter_sums_integers(plan->options.scatter)) status = make_shell_bounds(plan, g, err);
@@ -160,6 +162,7 @@ extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
         fmo_gpu_set_passes(&g->between, NULL, 0);
         if (g->pinned.in) (void)cudaFreeHost(g->pinned.in);
         fmo_gpu_forget_graphs(g);
+        fmo_hermite_free(g);
         fmo_gpu_device_close(&g->device);
     }
     for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++) free(g->pair_ao[c]);
@@ -174,7 +177,8 @@ extern "C" void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *me
     const fmo_gpu_state *g = plan->gpu;
     const size_t n = (size_t)plan->basis->ao_num;
     memory->device_bytes += g->device.arena.bytes_most;
-    memory->host_bytes += 3 * n * n * sizeof(double) + sizeof *g + sizeof *g->pinned.counters +
+    memory->host_bytes += fmo_hermite_host_bytes(g->hermite) + 3 * n * n * sizeof(double) +
+                          sizeof *g + sizeof *g->pinned.counters +
                           (size_t)g->lists.passes * sizeof *g->lists.pass +
                           (size_t)g->work.num * sizeof *g->work.task +
                           (size_t)g->device.arena.room * sizeof *g->device.arena.piece +
@@ -268,4 +272,5 @@ void fmo_gpu_profile_counts(fmo_fock_plan *plan, const fmo_gpu_counters *counter
         p->adds = fmo_gpu_adds_made(plan->gpu, counters, c);
         p->adds_issued = (int64_t)counters->issued[c];
     }
+    if (plan->gpu->hermite) fmo_hermite_profile_counts(plan);
 }

@@ -95,9 +95,10 @@ typedef struct fmo_gpu_state {
     /* By what is wanted: density to X, if it could be captured. */
     cudaGraphExec_t graph[FMO_TERMS_ALL + 1];
     int graph_tried[FMO_TERMS_ALL + 1];
-    fmo_gpu_lists between; /* of pairs of two molecules (source.cu), made when wanted */
-    double begun;          /* when the running build was started */
-    int timed_before[2];   /* full build, build without commits: their kernels are loaded */
+    struct fmo_gpu_hermite *hermite; /* classes with d shells (hermite/); NULL: there are none */
+    fmo_gpu_lists between;           /* of pairs of two molecules (source.cu), made when wanted */
+    double begun;                    /* when the running build was started */
+    int timed_before[2]; /* full build, build without commits: their kernels are loaded */
 } fmo_gpu_state;
 
 /* A build from density_in to out, on the plan's stream. */
@@ -139,6 +140,9 @@ fmo_status fmo_gpu_make_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, f
 
 /* All shell pairs as the kernels want them, and where each pair's sums are. */
 fmo_status fmo_gpu_make_pairs(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
+
+/* Primitives of a pair that one thread walks, by the work of a build. */
+int fmo_gpu_contraction_depth(double work);
 
 /* Nodes of far quartets, where there is memory for them: sets g->far. */
 fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err);
@@ -192,7 +196,7 @@ cudaError_t fmo_gpu_fixed_scale(const fmo_gpu_group *group);
 cudaError_t fmo_gpu_fixed_scale_of(const fmo_gpu_group *density, const fmo_gpu_state *sums);
 /* What came of it, from the host's counters: FMO_ERR_INPUT if the bound is not finite or leaves
  * less than 1e-13 hartree of resolution. */
-fmo_status fmo_gpu_fixed_check(const fmo_gpu_counters *counters, fmo_error *err);
+fmo_status fmo_gpu_fixed_check(double bound, double scale, fmo_error *err);
 
 /* pairs/far.cu: moments of the density for far quartets. */
 cudaError_t fmo_gpu_make_moments(const fmo_gpu_group *group);

@@ -3,6 +3,7 @@
  * where the other's is; the kernels digest J both ways, with a density of zeros on this side, and
  * what they add to the other plan's sums is never read. */
 #include "accumulate/gpu/fused.h"
+#include "accumulate/gpu/hermite/hermite.h"
 #include "accumulate/gpu/range.h"
 
 #include <string.h>
@@ -21,6 +22,7 @@ static cudaError_t order(fmo_fock_plan *plan, const double *density, cudaStream_
         FMO_GPU_TRY(
             cudaMemsetAsync(g->arrays.density_in, 0, n * n * sizeof *g->arrays.density_in, stream));
     FMO_GPU_TRY(fmo_gpu_order_density(&group));
+    if (g->hermite) FMO_GPU_TRY(fmo_hermite_order_density(&build, stream));
     return g->far ? fmo_gpu_make_moments(&group) : cudaSuccess;
 }
 
@@ -57,6 +59,8 @@ static cudaError_t queue(fmo_fock_plan *plan, fmo_fock_plan *source, const doubl
     fmo_gpu_state between = state_between(g, source->gpu);
     plan->gpu = &between;
     cudaError_t code = fmo_gpu_run_passes(&group, variant, NULL, false);
+    for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT && g->hermite && code == cudaSuccess; bra++)
+        code = fmo_hermite_coulomb(plan, source->gpu->hermite, bra, stream);
     if (code == cudaSuccess) code = fmo_gpu_queue_finish(&group, variant);
     plan->gpu = g;
     FMO_GPU_TRY(code);
@@ -76,7 +80,11 @@ fmo_status fmo_gpu_start_from_source(const fmo_fock_job *job, fmo_error *err)
     if (!variant)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "source: scatter = segmented is not in this build");
-    const fmo_status status = fmo_gpu_make_lists_between(plan, g, source->gpu, &g->between, err);
+    fmo_status status = fmo_gpu_make_lists_between(plan, g, source->gpu, &g->between, err);
+    if (status == FMO_OK && source->gpu->hermite && !g->hermite) /* d shells of one side alone */
+        status = fmo_hermite_make(plan, err);
+    if (status == FMO_OK && g->hermite && !source->gpu->hermite)
+        status = fmo_hermite_make(source, err);
     if (status != FMO_OK) return status;
     FMO_GPU_CHECK(fmo_gpu_follow(&source->gpu->device, g->device.stream), "J of a source", err);
     FMO_GPU_CHECK(fmo_gpu_follow(&g->device, g->device.stream), "J of a source", err);

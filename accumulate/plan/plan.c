@@ -78,25 +78,48 @@ fmo_status fmo_gpu_available(fmo_error *err)
     return fmo_gpu_probe(&device, err);
 }
 
-/* The lightest kind of shell of a basis that kernels of the GPU do not know, or -1. */
-static int shell_beyond_gpu(const fmo_basis *basis)
+int fmo_plan_heavy_shell(const fmo_basis *basis)
 {
     for (int l = FMO_SHELL_GPU_COUNT; l < FMO_SHELL_KIND_COUNT; l++)
         if (fmo_basis_shell_num(basis, l) > 0) return l;
     return -1;
 }
 
+/* Is there a way to do on a GPU what is asked for, in a basis with d shells? */
+static fmo_status check_heavy(const fmo_basis *basis, const fmo_fock_options *o, fmo_error *err)
+{
+    const int heavy = fmo_plan_heavy_shell(basis);
+    if (heavy < 0) return FMO_OK;
+    const char letter = fmo_shell_letter(heavy);
+    if (o->mode == FMO_MODE_SPLIT)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "mode split has no kernels for %c shells, which the basis has; use "
+                             "mode fused or cpu",
+                             letter);
+    if (!fmo_scatter_takes_all_shells(o->scatter, o->commit))
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "scatter = %s with commit = %s has no kernels for %c shells, which "
+                             "the basis has; use auto, native, segmented, fixed or replicated, "
+                             "with commit = native",
+                             fmo_scatter_name(o->scatter), fmo_commit_name(o->commit), letter);
+    if (o->integrals == FMO_INTEGRALS_STORED)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "integrals = stored: on a GPU those of %c shells, which the basis "
+                             "has, are computed in every build; use direct or auto, or mode cpu",
+                             letter);
+    return FMO_OK;
+}
+
 /* What auto becomes, and why. A GPU that answers is the one to take: *device. */
-static fmo_status auto_mode(const fmo_basis *basis, int *device, fmo_mode *mode, char *reason,
-                            fmo_error *err)
+static fmo_status auto_mode(const fmo_basis *basis, const fmo_fock_options *options, int *device,
+                            fmo_mode *mode, char *reason, fmo_error *err)
 {
     const size_t size = sizeof((fmo_fock_profile *)0)->mode_reason;
-    const int beyond = basis ? shell_beyond_gpu(basis) : -1, asked = *device >= 0;
-    fmo_error no_gpu = {FMO_OK, ""};
-    if (beyond >= 0) {
+    const int asked = *device >= 0;
+    fmo_error no_gpu = {FMO_OK, ""}, refused = {FMO_OK, ""};
+    if (basis && check_heavy(basis, options, &refused) != FMO_OK) {
         *mode = FMO_MODE_CPU;
-        snprintf(reason, size, "the basis has %c shells, which the GPU's kernels do not know yet",
-                 fmo_shell_letter(beyond));
+        snprintf(reason, size, "%.150s", refused.message);
         return FMO_OK;
     }
     const fmo_status status = fmo_gpu_probe(device, &no_gpu);
@@ -122,7 +145,7 @@ fmo_status fmo_fock_choose_mode(const fmo_basis *basis, const fmo_fock_options *
         fmo_fock_options_init(&o);
     status = fmo_options_check(&o, err);
     if (status == FMO_OK && o.mode == FMO_MODE_AUTO)
-        status = auto_mode(basis, &o.device, &o.mode, why, err);
+        status = auto_mode(basis, &o, &o.device, &o.mode, why, err);
     if (status != FMO_OK) return status;
     *mode = o.mode;
     if (reason) memcpy(reason, why, sizeof why);
@@ -135,20 +158,15 @@ static fmo_status choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo_e
     fmo_error no_gpu = {FMO_OK, ""};
     fmo_status status = FMO_OK;
     if (o->mode == FMO_MODE_FUSED || o->mode == FMO_MODE_SPLIT) {
-        const int beyond = shell_beyond_gpu(basis);
-        if (beyond >= 0)
-            return fmo_error_set(
-                err, FMO_ERR_UNSUPPORTED,
-                "mode %s: the basis has %c shells, which the GPU's kernels do not know "
-                "yet; use mode cpu",
-                fmo_mode_name(o->mode), fmo_shell_letter(beyond));
+        status = check_heavy(basis, o, err);
+        if (status != FMO_OK) return status;
         status = fmo_gpu_probe(&o->device, &no_gpu);
         if (status != FMO_OK)
             return fmo_error_set(err, status, "mode %s needs a GPU: %s; use mode cpu",
                                  fmo_mode_name(o->mode), no_gpu.message);
     }
     if (o->mode == FMO_MODE_AUTO)
-        status = auto_mode(basis, &o->device, &o->mode, plan->profile.mode_reason, err);
+        status = auto_mode(basis, o, &o->device, &o->mode, plan->profile.mode_reason, err);
     if (status != FMO_OK) return status;
     if (o->reduce == FMO_REDUCE_SERIAL && o->mode != FMO_MODE_SPLIT)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,

@@ -142,6 +142,10 @@ fmo_status fmo_plan_create_part(const fmo_basis *basis, const fmo_fock_options *
 fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *size, fmo_work *work,
                               fmo_error *err);
 
+/* The lightest kind of shell of a basis beyond those that all kernels of a GPU know, or -1. Such
+ * shells are for mode fused, and what else is asked for has to go with them. */
+int fmo_plan_heavy_shell(const fmo_basis *basis);
+
 /* Bytes of the density, J or K of a plan. */
 size_t fmo_plan_matrix_bytes(const fmo_fock_plan *plan);
 

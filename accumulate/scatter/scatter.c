@@ -18,16 +18,17 @@ static const struct {
     const char *name, *determinism, *text;
     fmo_strategy_kind kind;
     fmo_scatter kernels;
-    int takes_commit, integers;
+    int takes_commit, integers, all_shells;
 } scatter_row[] = {
-#define ROW(e, n, k, type, commits, sums, batches, d, t) \
-    [e] = {.name = n,                                    \
-           .determinism = d,                             \
-           .text = t,                                    \
-           .kind = k,                                    \
-           .kernels = (fmo_scatter)type_##type,          \
-           .takes_commit = commits,                      \
-           .integers = sums},
+#define ROW(e, n, k, type, commits, sums, batches, shells, d, t) \
+    [e] = {.name = n,                                            \
+           .determinism = d,                                     \
+           .text = t,                                            \
+           .kind = k,                                            \
+           .kernels = (fmo_scatter)type_##type,                  \
+           .takes_commit = commits,                              \
+           .integers = sums,                                     \
+           .all_shells = shells},
     FMO_SCATTER_TABLE(ROW)
 #undef ROW
 };
@@ -55,6 +56,10 @@ int fmo_scatter_takes_commit(fmo_scatter scatter)
 int fmo_scatter_sums_integers(fmo_scatter scatter)
 {
     return scatter_known(scatter) ? scatter_row[scatter].integers : 0;
+}
+int fmo_scatter_takes_all_shells(fmo_scatter scatter, fmo_commit commit)
+{
+    return scatter_known(scatter) && scatter_row[scatter].all_shells && commit == FMO_COMMIT_NATIVE;
 }
 fmo_scatter fmo_scatter_kernels(fmo_scatter scatter)
 {

@@ -25,10 +25,12 @@ enum {
     FMO_SUMS_FLOATS = 0,   /**< of floating-point numbers, in any order */
     FMO_SUMS_INTEGERS = 1, /**< fixed point: sums do not depend on their order */
     FMO_BUILDS_ALONE = 0,  /**< each build of a batch has its own launches */
-    FMO_BUILDS_GROUPS = 1  /**< small builds of a batch share launches, with the native commit */
+    FMO_BUILDS_GROUPS = 1, /**< small builds of a batch share launches, with the native commit */
+    FMO_LIGHT_SHELLS = 0,  /**< s and p shells alone */
+    FMO_ALL_SHELLS = 1     /**< d shells too, with the native commit */
 };
 
-/* X(with, enumerator, name, kind, type, commits, sums, batches, determinism, what it does).
+/* X(with, enumerator, name, kind, type, commits, sums, batches, shells, determinism, what it does).
  * with: handed through, for tables that are made from this one.
  * type: kernels are those of the C++ type fmo_scatter_<type> in scatter_<type>.cuh; an element
  * strategy's own, for the others that of the element strategy they run, or begin with.
@@ -38,33 +40,34 @@ enum {
  * "gpu-to-gpu": bit-equal on every GPU. */
 #define FMO_SCATTER_TABLE_WITH(X, with)                                                           \
     X(with, FMO_SCATTER_AUTO, "auto", FMO_SCATTER_CHOICE, segmented, FMO_TAKES_COMMIT,            \
-      FMO_SUMS_FLOATS, FMO_BUILDS_GROUPS, "not guaranteed",                                       \
+      FMO_SUMS_FLOATS, FMO_BUILDS_GROUPS, FMO_ALL_SHELLS, "not guaranteed",                       \
       "chosen from the structure of the problem, then from measured duplication")                 \
     X(with, FMO_SCATTER_NATIVE, "native", FMO_SCATTER_ELEMENT, native, FMO_TAKES_COMMIT,          \
-      FMO_SUMS_FLOATS, FMO_BUILDS_GROUPS, "not guaranteed", "one atomic per value")               \
+      FMO_SUMS_FLOATS, FMO_BUILDS_GROUPS, FMO_ALL_SHELLS, "not guaranteed",                       \
+      "one atomic per value")                                                                     \
     X(with, FMO_SCATTER_WARP_SHARED, "warp-shared", FMO_SCATTER_ELEMENT, warp_shared,             \
-      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, "not guaranteed",                      \
+      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LIGHT_SHELLS, "not guaranteed",    \
       "one atomic per address of a warp, found through shared memory (2013, Fermi form)")         \
     X(with, FMO_SCATTER_BLOCK_SHARED, "block-shared", FMO_SCATTER_ELEMENT, block_shared,          \
-      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, "not guaranteed",                      \
+      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LIGHT_SHELLS, "not guaranteed",    \
       "one atomic per address of a block, through shared memory (2013; small data)")              \
     X(with, FMO_SCATTER_WARP_SHUFFLE, "warp-shuffle", FMO_SCATTER_ELEMENT, warp_shuffle,          \
-      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, "not guaranteed",                      \
+      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LIGHT_SHELLS, "not guaranteed",    \
       "one atomic per address of a warp, found by shuffles (2013, Kepler form)")                  \
     X(with, FMO_SCATTER_WARP_MATCH, "warp-match", FMO_SCATTER_ELEMENT, warp_match,                \
-      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, "not guaranteed",                      \
+      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LIGHT_SHELLS, "not guaranteed",    \
       "one atomic per address of a warp, found by match_any, summed as a tree")                   \
     X(with, FMO_SCATTER_SEGMENTED, "segmented", FMO_SCATTER_ELEMENT, segmented, FMO_TAKES_COMMIT, \
-      FMO_SUMS_FLOATS, FMO_BUILDS_GROUPS, "not guaranteed",                                       \
+      FMO_SUMS_FLOATS, FMO_BUILDS_GROUPS, FMO_ALL_SHELLS, "not guaranteed",                       \
       "one atomic per run of adjacent lanes with one address")                                    \
     X(with, FMO_SCATTER_FIXED, "fixed", FMO_SCATTER_ELEMENT, fixed, FMO_ONE_COMMIT,               \
-      FMO_SUMS_INTEGERS, FMO_BUILDS_GROUPS, "run-to-run",                                         \
+      FMO_SUMS_INTEGERS, FMO_BUILDS_GROUPS, FMO_ALL_SHELLS, "run-to-run",                         \
       "values rounded to 64-bit fixed point, integer atomics: bit-equal for any launch shape")    \
     X(with, FMO_SCATTER_REPLICATED, "replicated", FMO_SCATTER_SCHEDULE, native, FMO_ONE_COMMIT,   \
-      FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, "not guaranteed",                                        \
+      FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_ALL_SHELLS, "not guaranteed",                        \
       "several copies of the matrices, merged at the end")                                        \
     X(with, FMO_SCATTER_TILE, "tile", FMO_SCATTER_SCHEDULE, native, FMO_ONE_COMMIT,               \
-      FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, "not guaranteed",                                        \
+      FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LIGHT_SHELLS, "not guaranteed",                      \
       "owned tiles or rows in shared memory, flushed once")
 
 /* The same without what is handed through: X(enumerator, name, kind, type, ...). */
@@ -90,7 +93,9 @@ FMO_API const char *fmo_scatter_text(fmo_scatter scatter); /**< one line for --h
 FMO_API const char *fmo_scatter_determinism(fmo_scatter scatter); /**< "run-to-run" */
 FMO_API int fmo_scatter_takes_commit(fmo_scatter scatter);        /**< 1: --commit matters */
 FMO_API int fmo_scatter_sums_integers(fmo_scatter scatter);       /**< 1: fixed point */
-FMO_API fmo_strategy_kind fmo_scatter_kind(fmo_scatter scatter);  /**< CHOICE if out of range */
+/** 1: with this commit it goes for bases with d shells, on a GPU. */
+FMO_API int fmo_scatter_takes_all_shells(fmo_scatter scatter, fmo_commit commit);
+FMO_API fmo_strategy_kind fmo_scatter_kind(fmo_scatter scatter); /**< CHOICE if out of range */
 /** The element strategy whose kernels run: an element strategy itself, for `replicated` and `tile`
  * `native`, for `auto` what it begins with; FMO_SCATTER_COUNT if out of range. */
 FMO_API fmo_scatter fmo_scatter_kernels(fmo_scatter scatter);

@@ -29,6 +29,11 @@
     X("gly30/STO-3G", "gly30", "STO-3G", "JoltQC", 55.4, 7, 1)                   \
     X("alkane_C60H122/6-31G", "alkane_C60H122", "6-31G", "JoltQC", 69.6, 9, 1)   \
     X("water064/6-31G", "water064", "6-31G", "JoltQC", 76.1, 10, 1)              \
+    X("water001/6-31G*", "water001", "6-31G*", "JoltQC", 14.9, 0, 1)             \
+    X("water008/6-31G*", "water008", "6-31G*", "JoltQC", 18.1, 1.5, 1)           \
+    X("alkane_C20H42/6-31G*", "alkane_C20H42", "6-31G*", "JoltQC", 32.7, 4.5, 1) \
+    X("water027/6-31G*", "water027", "6-31G*", "JoltQC", 35.9, 5.5, 1)           \
+    X("alkane_C60H122/6-31G*", "alkane_C60H122", "6-31G*", "JoltQC", 138, 23, 1) \
     X("batch/6-31G", "water008", "6-31G", "OpenFMO", 5900, 150, 1000)            \
     X("batch_monomers/6-31G", "water001", "6-31G", "OpenFMO", 1600, 0, 1000)
 

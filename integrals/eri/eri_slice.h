@@ -32,72 +32,130 @@ FMO_TABLE_FUNCTION int fmo_slice_outside(int l, int turn, int c)
     return (y + z) * (y + z + 1) / 2 + z;
 }
 
-/* Adds (ab|cd) of one primitive quartet to v[b][cd]; r is what fmo_rule_coulomb has made. */
-FMO_HD void fmo_slice_add(int la, int lb, int lc, int ld, int a, const fmo_prim_quartet *z,
-                          const fmo_real *r, fmo_real *v)
+/* Hermite functions and R_tuv stand order by order, those of an order as Cartesian functions do
+ * (fmo_shell_power): the number of (t, u, v), and back without a loop, so that loops have limits
+ * that compilers know and unroll. */
+FMO_HD int fmo_slice_at(int t, int u, int v)
 {
-    const int n = la + lb + lc + ld + 1, K = lc + ld;
-    const int kets = FMO_CARTESIAN(lc) * FMO_CARTESIAN(ld);
+    return FMO_HERMITE_COUNT(t + u + v - 1) + (u + v) * (u + v + 1) / 2 + v;
+}
+FMO_HD int fmo_slice_order(int k)
+{
+    return (k >= 1) + (k >= 4) + (k >= 10) + (k >= 20) + (k >= 35) + (k >= 56) + (k >= 84) +
+           (k >= 120);
+}
+FMO_HD int fmo_slice_power(int k, int axis)
+{
+    const int order = fmo_slice_order(k), i = k - FMO_HERMITE_COUNT(order - 1);
+    const int rest =
+        (i >= 1) + (i >= 3) + (i >= 6) + (i >= 10) + (i >= 15) + (i >= 21) + (i >= 28) + (i >= 36);
+    const int v = i - rest * (rest + 1) / 2;
+    return axis == 0 ? order - rest : axis == 1 ? rest - v : v;
+}
+FMO_STATIC_ASSERT(FMO_ERI_ORDER_MAX <= 8, "eri_slice.h: numbers of R_tuv go to order 8")
+
+/* R_tuv for t + u + v <= L from S and PQ, as fmo_rule_coulomb makes them. */
+FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
+{
+    const fmo_real twice = -2.0 * z->alpha;
+    fmo_real start[FMO_ERI_ORDER_MAX + 1], power = twice;
+    start[0] = z->S[0];
+    FMO_RULE_UNROLL
+    for (int m = 1; m <= L; m++) {
+        start[m] = power * z->S[m];
+        power *= twice;
+    }
+    r[0] = start[L];
+    FMO_RULE_UNROLL
+    for (int m = L - 1; m >= 0; m--) {
+        FMO_RULE_UNROLL
+        for (int k = FMO_HERMITE_COUNT(L) - 1; k > 0; k--) {
+            if (fmo_slice_order(k) > L - m) continue;
+            const int t = fmo_slice_power(k, 0), u = fmo_slice_power(k, 1);
+            const int v = fmo_slice_power(k, 2);
+            const int x = t > 0 ? 0 : u > 0 ? 1 : 2, below = (x == 0 ? t : x == 1 ? u : v) - 1;
+            fmo_real value = z->PQ[x] * r[fmo_slice_at(t - (x == 0), u - (x == 1), v - (x == 2))];
+            if (below > 0)
+                value +=
+                    below * r[fmo_slice_at(t - 2 * (x == 0), u - 2 * (x == 1), v - 2 * (x == 2))];
+            r[k] = value;
+        }
+        r[0] = start[m];
+    }
+}
+
+/* fmo_hermite_expand with loops of the same length for all. */
+FMO_HD void fmo_slice_expand(int la, int lb, fmo_real PA, fmo_real PB, fmo_real half,
+                             fmo_real E[FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS])
+{
+    FMO_RULE_UNROLL
+    for (int i = 0; i < FMO_HERMITE_POWERS; i++) {
+        FMO_RULE_UNROLL
+        for (int j = 0; j < FMO_HERMITE_POWERS; j++) {
+            FMO_RULE_UNROLL
+            for (int t = 0; t < FMO_HERMITE_ORDERS; t++) {
+                if (i > la || j > lb || t > i + j) continue;
+                fmo_real value = fmo_set(i + j == 0 ? 1.0 : 0.0);
+                const int a = j > 0 ? i : i - 1, b = j > 0 ? j - 1 : 0;
+                if (i + j > 0 && t > 0) value += half * E[a][b][t - 1];
+                if (t < i + j) value += (j > 0 ? PB : PA) * E[a][b][t];
+                if (t + 1 < i + j) value += (t + 1) * E[a][b][t + 1];
+                E[i][j][t] = value;
+            }
+        }
+    }
+}
+
+/* Adds (ab|cd) of one primitive quartet to v[b][cd], for `bs` functions b from the first one on; r
+ * is what fmo_slice_coulomb has made. */
+FMO_HD void fmo_slice_add(int la, int lb, int lc, int ld, int a, int first, int bs,
+                          const fmo_prim_quartet *z, const fmo_real *r, fmo_real *v)
+{
+    const int K = lc + ld, kets = FMO_CARTESIAN(lc) * FMO_CARTESIAN(ld);
     fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
     fmo_real F[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
-    const int ax[3] = {fmo_rule_power(la, a, 0), fmo_rule_power(la, a, 1),
-                       fmo_rule_power(la, a, 2)};
+    const int ax = fmo_rule_power(la, a, 0), ay = fmo_rule_power(la, a, 1);
+    const int az = fmo_rule_power(la, a, 2);
     FMO_RULE_UNROLL
     for (int x = 0; x < 3; x++) {
-        fmo_hermite_expand(ax[x], lb, z->PA[x], z->PA[x] + z->AB[x], z->half_p, E[x]);
-        fmo_hermite_expand(lc, ld, z->QC[x], z->QC[x] + z->CD[x], z->half_q, F[x]);
+        fmo_slice_expand(la, lb, z->PA[x], z->PA[x] + z->AB[x], z->half_p, E[x]);
+        fmo_slice_expand(lc, ld, z->QC[x], z->QC[x] + z->CD[x], z->half_q, F[x]);
     }
     FMO_RULE_UNROLL
-    for (int b = 0; b < FMO_CARTESIAN(lb); b++) {
-        const int bx = fmo_rule_power(lb, b, 0), by = fmo_rule_power(lb, b, 1);
-        const int bz = fmo_rule_power(lb, b, 2);
+    for (int b = 0; b < bs; b++) {
+        const int bx = fmo_rule_power(lb, first + b, 0), by = fmo_rule_power(lb, first + b, 1);
+        const int bz = fmo_rule_power(lb, first + b, 2);
+        const int X = ax + bx + 1, Y = ay + by + 1, Z = az + bz + 1;
         fmo_real h[FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX)];
         FMO_RULE_UNROLL
         for (int q = 0; q < FMO_HERMITE_COUNT(K); q++) h[q] = fmo_set(0.0);
         FMO_RULE_UNROLL
-        for (int w = 0; w <= ax[2] + bz; w++) {
+        for (int k = 0; k < FMO_RULE_TERMS_MAX; k++) {
+            if (k >= X * Y * Z) continue;
+            const int t = k % X, u = k / X % Y, w = k / (X * Y);
+            const fmo_real e = E[0][ax][bx][t] * (E[1][ay][by][u] * E[2][az][bz][w]);
             FMO_RULE_UNROLL
-            for (int u = 0; u <= ax[1] + by; u++) {
-                FMO_RULE_UNROLL
-                for (int t = 0; t <= ax[0] + bx; t++) {
-                    const fmo_real e =
-                        E[0][ax[0]][bx][t] * (E[1][ax[1]][by][u] * E[2][ax[2]][bz][w]);
-                    int q = 0;
-                    FMO_RULE_UNROLL
-                    for (int qw = 0; qw <= K; qw++) {
-                        FMO_RULE_UNROLL
-                        for (int qu = 0; qu <= K - qw; qu++) {
-                            FMO_RULE_UNROLL
-                            for (int qt = 0; qt <= K - qw - qu; qt++, q++)
-                                h[q] += e * r[t + qt + n * (u + qu + n * (w + qw))];
-                        }
-                    }
-                }
-            }
+            for (int q = 0; q < FMO_HERMITE_COUNT(K); q++)
+                h[q] += e * r[fmo_slice_at(t + fmo_slice_power(q, 0), u + fmo_slice_power(q, 1),
+                                           w + fmo_slice_power(q, 2))];
         }
         FMO_RULE_UNROLL
-        for (int c = 0; c < FMO_CARTESIAN(lc); c++) {
+        for (int cd = 0; cd < kets; cd++) {
+            const int c = cd / FMO_CARTESIAN(ld), d = cd % FMO_CARTESIAN(ld);
+            const int cx = fmo_rule_power(lc, c, 0), dx = fmo_rule_power(ld, d, 0);
+            const int cy = fmo_rule_power(lc, c, 1), dy = fmo_rule_power(ld, d, 1);
+            const int cz = fmo_rule_power(lc, c, 2), dz = fmo_rule_power(ld, d, 2);
+            const int U = cx + dx + 1, V = cy + dy + 1, W = cz + dz + 1;
+            fmo_real sum = v[b * kets + cd];
             FMO_RULE_UNROLL
-            for (int d = 0; d < FMO_CARTESIAN(ld); d++) {
-                const int cx = fmo_rule_power(lc, c, 0), dx = fmo_rule_power(ld, d, 0);
-                const int cy = fmo_rule_power(lc, c, 1), dy = fmo_rule_power(ld, d, 1);
-                const int cz = fmo_rule_power(lc, c, 2), dz = fmo_rule_power(ld, d, 2);
-                fmo_real sum = v[b * kets + c * FMO_CARTESIAN(ld) + d];
-                FMO_RULE_UNROLL
-                for (int w = 0; w <= cz + dz; w++) {
-                    FMO_RULE_UNROLL
-                    for (int u = 0; u <= cy + dy; u++) {
-                        FMO_RULE_UNROLL
-                        for (int t = 0; t <= cx + dx; t++) {
-                            const fmo_real e =
-                                F[0][cx][dx][t] * (F[1][cy][dy][u] * F[2][cz][dz][w]);
-                            const fmo_real term = e * h[FMO_RULE_HERMITE(K, t, u, w)];
-                            sum += (t + u + w) % 2 ? -term : term;
-                        }
-                    }
-                }
-                v[b * kets + c * FMO_CARTESIAN(ld) + d] = sum;
+            for (int k = 0; k < FMO_RULE_TERMS_MAX; k++) {
+                if (k >= U * V * W) continue;
+                const int t = k % U, u = k / U % V, w = k / (U * V);
+                const fmo_real e = F[0][cx][dx][t] * (F[1][cy][dy][u] * F[2][cz][dz][w]);
+                const fmo_real term = e * h[fmo_slice_at(t, u, w)];
+                sum += (t + u + w) % 2 ? -term : term;
             }
+            v[b * kets + cd] = sum;
         }
     }
 }

@@ -15,14 +15,14 @@ typedef void fmo_gpu_stored_kernel(fmo_gpu_class_view, fmo_gpu_matrices, fmo_gpu
 
 /* What the table of strategies says of a variant's; FMO_SCATTER_COUNT is `none`. */
 typedef struct fmo_gpu_traits {
-    bool integers, groups;
+    bool integers, groups, all_shells;
 } fmo_gpu_traits;
 static constexpr fmo_gpu_traits fmo_gpu_strategy_traits[FMO_SCATTER_COUNT + 1] = {
-#define FMO_GPU_TRAITS(e, name, kind, type, commits, sums, batches, ...) \
-    {(sums) != 0, (batches) != 0},
+#define FMO_GPU_TRAITS(e, name, kind, type, commits, sums, batches, shells, ...) \
+    {(sums) != 0, (batches) != 0, (shells) != 0},
     FMO_SCATTER_TABLE(FMO_GPU_TRAITS)
 #undef FMO_GPU_TRAITS
-        {false, false}};
+        {false, false, true}};
 
 /* Which variants build groups. Others build one by one. */
 static constexpr bool fmo_gpu_builds_groups(fmo_scatter scatter, fmo_commit commit)

@@ -15,13 +15,21 @@ int fmo_gpu_first_function(const fmo_gpu_functions *f, const fmo_basis *basis, i
     return l ? begin + f->width - fmo_shell_functions(l) : begin;
 }
 
+/* Shells of the kinds that have sets; those of others come after them (hermite/). */
+static int known_shells(const fmo_basis *b)
+{
+    int num = 0;
+    for (int l = 0; l < FMO_SHELL_GPU_COUNT; l++) num += b->shell_num_l[l];
+    return num;
+}
+
 /* Numbers the sets by number of primitives, as the pairs are sorted: what neighbouring lanes meet
  * is then neighbouring. */
 static void number_sets(const fmo_basis *b, const int *partner, fmo_gpu_functions *f)
 {
     const int s_shells = b->shell_num_l[0];
     int most_prims = 0;
-    for (int s = 0; s < b->shell_num; s++)
+    for (int s = 0; s < known_shells(b); s++)
         if (b->shell[s].prim_num > most_prims) most_prims = b->shell[s].prim_num;
     f->s_sets = 0;
     for (int prims = most_prims; prims > 0; prims--)
@@ -29,7 +37,7 @@ static void number_sets(const fmo_basis *b, const int *partner, fmo_gpu_function
             if (partner[s] < 0 && b->shell[s].prim_num == prims) f->set_of_shell[s] = f->s_sets++;
     f->sets = f->s_sets;
     for (int prims = most_prims; prims > 0; prims--) {
-        for (int p = s_shells; p < b->shell_num; p++) {
+        for (int p = s_shells; p < known_shells(b); p++) {
             if (b->shell[p].prim_num != prims) continue;
             f->set_of_shell[p] = f->sets++;
             if (partner[p] >= 0) f->set_of_shell[partner[p]] = f->set_of_shell[p];
@@ -70,7 +78,7 @@ fmo_status fmo_gpu_make_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, f
             goto done;
         }
         for (int a = 0; a < f->nao; a++) caller[a] = -1;
-        for (int s = 0; s < b->shell_num; s++) {
+        for (int s = 0; s < known_shells(b); s++) {
             const int at = fmo_gpu_first_function(f, b, s), ao = b->shell[s].ao_begin;
             for (int x = 0; x < fmo_shell_functions(b->shell[s].ang_mom); x++) {
                 caller[at + x] = b->ao_caller[ao + x];

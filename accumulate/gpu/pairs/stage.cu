@@ -133,7 +133,7 @@ static size_t cut_pairs(const fmo_gpu_functions *f, const fmo_basis *basis,
 /* Primitives of a pair that one thread walks: few in small systems, to have enough threads and
  * short ones; more in large ones, where each part costs a density look-up and adds. Depends on the
  * system alone, so that `fixed` rounds the same numbers in every launch. */
-static int contraction_depth(double work)
+int fmo_gpu_contraction_depth(double work)
 {
     return work < fmo_tuning_gpu_depth_small_work    ? fmo_tuning_gpu_depth_small
            : work < fmo_tuning_gpu_depth_middle_work ? fmo_tuning_gpu_depth_middle
@@ -205,6 +205,7 @@ fmo_status fmo_gpu_make_pairs(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_e
 {
     fmo_status status = FMO_OK;
     for (int c = 0; c < FMO_PAIR_GPU_COUNT && status == FMO_OK; c++)
-        status = make_list(plan, (fmo_pair_class)c, contraction_depth(g->primitives), g, err);
+        status =
+            make_list(plan, (fmo_pair_class)c, fmo_gpu_contraction_depth(g->primitives), g, err);
     return status;
 }

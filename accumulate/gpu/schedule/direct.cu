@@ -1,7 +1,7 @@
 /* Schedules in general, and the usual one: per pass one screening kernel, then one quartet kernel a
  * task or, in large systems with far quartets, one for each of its lists. */
 #include "accumulate/gpu/range.h"
-#include "accumulate/gpu/schedule/schedule.h"
+#include "accumulate/gpu/hermite/hermite.h"
 
 cudaError_t fmo_gpu_blocks_for(const fmo_gpu_state *g, const fmo_gpu_task *task, const void *kernel,
                                int *blocks)
@@ -77,5 +77,7 @@ cudaError_t fmo_gpu_queue_finish(const fmo_gpu_group *group, const fmo_gpu_varia
 {
     if (group->build->plan->gpu->schedule->sums)
         FMO_GPU_TRY(fmo_gpu_spread_sums(group, variant->fixed_point));
-    return fmo_gpu_finish(group, variant->fixed_point);
+    FMO_GPU_TRY(fmo_gpu_finish(group, variant->fixed_point));
+    if (!group->build->plan->gpu->hermite) return cudaSuccess;
+    return fmo_hermite_finish(group->build, variant->fixed_point, group->stream);
 }

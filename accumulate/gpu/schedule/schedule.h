@@ -12,6 +12,23 @@ typedef struct fmo_gpu_side_streams {
     cudaEvent_t fork, join[FMO_GPU_PASS_TASKS];
 } fmo_gpu_side_streams;
 
+/* Side streams start from a stream, and join it again. */
+static inline cudaError_t fmo_gpu_fork(const fmo_gpu_side_streams *side, cudaStream_t stream)
+{
+    FMO_GPU_TRY(cudaEventRecord(side->fork, stream));
+    for (int n = 0; n < FMO_GPU_PASS_TASKS; n++)
+        FMO_GPU_TRY(cudaStreamWaitEvent(side->stream[n], side->fork, 0));
+    return cudaSuccess;
+}
+static inline cudaError_t fmo_gpu_join(const fmo_gpu_side_streams *side, cudaStream_t stream)
+{
+    for (int n = 0; n < FMO_GPU_PASS_TASKS; n++) {
+        FMO_GPU_TRY(cudaEventRecord(side->join[n], side->stream[n]));
+        FMO_GPU_TRY(cudaStreamWaitEvent(stream, side->join[n], 0));
+    }
+    return cudaSuccess;
+}
+
 typedef struct fmo_gpu_schedule {
     const char *name;
     /* Passes, and what lists they need. */

@@ -1,0 +1,152 @@
+/* J of classes with d shells: Hermite potentials of all primitive pairs from Hermite densities,
+ *
+ *   V_p = sum over points Q  sum_q D_q (-1)^q R_(p+q)(P - Q)
+ *
+ * each bra for itself, so that nothing is added to by two threads; and J_ab = sum_p E^ab_p V_p. */
+#include "accumulate/gpu/hermite/hermite.h"
+
+#include "accumulate/gpu/range.h"
+#include "accumulate/rules/screen.h"
+#include "integrals/eri/eri_slice.h"
+
+namespace {
+
+enum { THREADS = 128, WARPS = THREADS / 32 };
+
+typedef struct coulomb_args {
+    fmo_hermite_pairs bra, ket;
+    const double *boys;
+    float cutoff;
+    int per;           /* warps for a bra */
+    int share, shares; /* of bras */
+} coulomb_args;
+
+/* NB, NK: orders of the Hermite functions. Lanes take points of a tile, warps of a bra take turns
+ * with 32 tiles. */
+template <int NB, int NK> __global__ void __launch_bounds__(THREADS) coulomb(coulomb_args a)
+{
+    constexpr int L = NB + NK, bras = FMO_HERMITE_COUNT(NB);
+    __shared__ double other[WARPS][bras];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, sub = warp % a.per;
+    const int own = blockIdx.x * (WARPS / a.per) + warp / a.per;
+    const int bra = a.share + a.shares * own;
+    const bool any = bra < a.bra.points && a.bra.source[bra].x >= 0;
+    double V[bras];
+    FMO_UNROLL
+    for (int p = 0; p < bras; p++) V[p] = 0.0;
+    if (any) {
+        const float bound = a.bra.point_bound[bra];
+        const size_t at = a.bra.points;
+        const double P[3] = {a.bra.place[bra], a.bra.place[at + bra], a.bra.place[2 * at + bra]};
+        const double p = a.bra.place[3 * at + bra];
+        const int tiles = a.ket.points / FMO_GPU_TILE_PAIRS;
+        for (int first = 32 * sub; first < tiles; first += 32 * a.per) {
+            const int mine = first + lane;
+            unsigned open = __ballot_sync(
+                0xffffffffu, mine < tiles && bound * a.ket.tile_influence[mine] >= a.cutoff);
+            for (; open; open &= open - 1) {
+                const int ket = (first + __ffs((int)open) - 1) * FMO_GPU_TILE_PAIRS + lane;
+                if (bound * a.ket.influence[ket] < a.cutoff) continue;
+                const size_t to = a.ket.points;
+                const double q = a.ket.place[3 * to + ket];
+                fmo_prim_quartet z;
+                double r[FMO_HERMITE_COUNT(L)], F[L + 1], R2 = 0.0;
+                FMO_UNROLL
+                for (int x = 0; x < 3; x++) {
+                    z.PQ[x] = P[x] - a.ket.place[x * to + ket];
+                    R2 += z.PQ[x] * z.PQ[x];
+                }
+                const double rs = fmo_rsqrt(p + q);
+                z.alpha = p * q * (rs * rs);
+                fmo_boys_eval(a.boys, z.alpha * R2, L, F);
+                FMO_UNROLL
+                for (int m = 0; m <= L; m++) z.S[m] = rs * F[m];
+                fmo_slice_coulomb(L, &z, r);
+                FMO_UNROLL
+                for (int k = 0; k < FMO_HERMITE_COUNT(NK); k++) {
+                    const double d = a.ket.density[k * to + ket];
+                    FMO_UNROLL
+                    for (int b = 0; b < bras; b++)
+                        V[b] += d * r[fmo_slice_at(fmo_slice_power(k, 0) + fmo_slice_power(b, 0),
+                                                   fmo_slice_power(k, 1) + fmo_slice_power(b, 1),
+                                                   fmo_slice_power(k, 2) + fmo_slice_power(b, 2))];
+                }
+            }
+        }
+    }
+    FMO_UNROLL
+    for (int b = 0; b < bras; b++) {
+        for (int offset = 16; offset; offset /= 2)
+            V[b] += __shfl_xor_sync(0xffffffffu, V[b], offset);
+        if (lane == 0) other[warp][b] = V[b];
+    }
+    __syncthreads();
+    for (int b = lane; b < bras && any && sub == 0; b += 32) {
+        double sum = other[warp][b];
+        for (int w = 1; w < a.per; w++) sum += other[warp + w][b];
+        a.bra.potential[(size_t)b * a.bra.points + bra] += sum;
+    }
+}
+
+typedef void coulomb_kernel(coulomb_args);
+
+/* By orders of bra and ket; those of pairs that other kernels know are not for this one. */
+constexpr bool is_light(int pair_class)
+{
+    return pair_class < FMO_PAIR_GPU_COUNT;
+}
+template <int BRA, int KET> constexpr coulomb_kernel *kernel_of(void)
+{
+    if constexpr (is_light(BRA) && is_light(KET))
+        return NULL;
+    else
+        return coulomb<fmo_pair_order(BRA), fmo_pair_order(KET)>;
+}
+template <int BRA> coulomb_kernel *kernel_of_bra(int ket)
+{
+    static coulomb_kernel *const kernel[FMO_PAIR_CLASS_COUNT] = {
+#define ROW(P, name, li, lj, partner) kernel_of<BRA, FMO_PAIR_##P>(),
+        FMO_PAIR_TABLE(ROW)
+#undef ROW
+    };
+    return kernel[ket];
+}
+coulomb_kernel *kernel_of_pair(int bra, int ket)
+{
+    switch (bra) {
+#define ROW(P, name, li, lj, partner) \
+    case FMO_PAIR_##P:                \
+        return kernel_of_bra<FMO_PAIR_##P>(ket);
+        FMO_PAIR_TABLE(ROW)
+#undef ROW
+    default:
+        return NULL;
+    }
+}
+
+} // namespace
+
+cudaError_t fmo_hermite_coulomb(const fmo_fock_plan *plan, const fmo_gpu_hermite *from, int bra,
+                                cudaStream_t stream)
+{
+    const fmo_gpu_range range("J of d shells");
+    const fmo_gpu_state *const g = plan->gpu;
+    const fmo_gpu_hermite *const h = g->hermite;
+    for (int ket = 0; ket < FMO_PAIR_CLASS_COUNT; ket++) {
+        coulomb_kernel *const kernel = kernel_of_pair(bra, ket);
+        coulomb_args a = {};
+        a.bra = h->pairs[bra];
+        a.ket = from->pairs[ket];
+        const int bras = (a.bra.points + h->shares - 1) / h->shares;
+        if (!kernel || !bras || !a.ket.points) continue;
+        a.boys = g->boys->row[fmo_pair_order(bra) + fmo_pair_order(ket)][0];
+        a.cutoff = (float)(plan->options.cutoff * FMO_SCREEN_PRIM_SHARE);
+        a.per = bras * (WARPS / 2) > 64 * g->device.processors ? 1 : WARPS;
+        a.share = h->share;
+        a.shares = h->shares;
+        const int at_once = WARPS / a.per;
+        kernel<<<(bras + at_once - 1) / at_once, THREADS, 0, stream>>>(a);
+        FMO_GPU_TRY(cudaGetLastError());
+    }
+    return cudaSuccess;
+}

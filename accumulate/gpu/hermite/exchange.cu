@@ -1,0 +1,296 @@
+/* K of classes with d shells: the listed quartets in slices, digested in registers and scattered.
+ * Compiled once for each row of FMO_GPU_VARIANT_TABLE, with FMO_VARIANT set to its name. */
+#include "accumulate/gpu/hermite/hermite.h"
+
+#include "accumulate/gpu/kernels/near.cuh"
+#include "integrals/eri/eri_slice.h"
+
+#define CAT_(a, b) a##b
+#define CAT(a, b)  CAT_(a, b)
+
+#define VARIANT_TYPE(name, scatter, commit, ...)         \
+    struct variant_##name {                              \
+        typedef __VA_ARGS__ type;                        \
+        static constexpr fmo_scatter strategy = scatter; \
+        static constexpr fmo_commit form = commit;       \
+    };
+FMO_GPU_VARIANT_TABLE(VARIANT_TYPE)
+#undef VARIANT_TYPE
+
+typedef CAT(variant_, FMO_VARIANT) variant;
+typedef variant::type strategy;
+
+/* The classes as types. */
+#define CLASS(e, name, li, lj, lk, ll, bra, ket)                                        \
+    struct fmo_hermite_class_##name {                                                   \
+        static constexpr int LA = li, LB = lj, LC = lk, LD = ll;                        \
+        static constexpr int N0 = FMO_CARTESIAN(li), N1 = FMO_CARTESIAN(lj),            \
+                             N2 = FMO_CARTESIAN(lk), N3 = FMO_CARTESIAN(ll);            \
+        static constexpr int order = li + lj + lk + ll, slices = fmo_hermite_slices(e); \
+        static constexpr bool whole = slices == 1, split = slices > N0;                 \
+        static constexpr int rows = whole ? N0 : 1, seconds = split ? 1 : N1;           \
+        static constexpr int size = rows * seconds * N2 * N3;                           \
+    };
+FMO_ERI_RULE_TABLE(CLASS)
+#undef CLASS
+
+namespace {
+
+/* Functions of the body's axes outside (eri_slice.h), where the number of turns is known late. */
+template <int L> __device__ __forceinline__ int outside(int turn, int c)
+{
+    return turn == 0 ? c : turn == 1 ? fmo_slice_outside(L, 1, c) : fmo_slice_outside(L, 2, c);
+}
+
+/* block[R][C] of the body's functions of two shells into the order outside. */
+template <int LR, int LC> __device__ __forceinline__ void turn_block(int turn, double *block)
+{
+    constexpr int R = FMO_CARTESIAN(LR), C = FMO_CARTESIAN(LC);
+    if constexpr (R * C > 1) {
+        double old[R * C];
+        FMO_UNROLL
+        for (int k = 0; k < R * C; k++) old[k] = block[k];
+        if (turn == 1) {
+            FMO_UNROLL
+            for (int k = 0; k < R * C; k++)
+                block[fmo_slice_outside(LR, 1, k / C) * C + fmo_slice_outside(LC, 1, k % C)] =
+                    old[k];
+        } else if (turn == 2) {
+            FMO_UNROLL
+            for (int k = 0; k < R * C; k++)
+                block[fmo_slice_outside(LR, 2, k / C) * C + fmo_slice_outside(LC, 2, k % C)] =
+                    old[k];
+        }
+    }
+}
+
+/* One quartet: where it is. */
+typedef struct place {
+    int i, j, k, l; /* first functions */
+    double factor;  /* 1/2 for a pair with itself */
+} place;
+
+/* v[rows][N1][N2][N3] of one quartet: all of it, or the slice of function A of the first shell on
+ * turned axes. */
+template <class C, int A, int B>
+__device__ __forceinline__ place integrals(const fmo_hermite_exchange_args &a, int2 quartet,
+                                           int turn, unsigned *prims, double *v)
+{
+    const int ket = quartet.y & (FMO_GPU_PAIRS_MAX - 1), bra = quartet.x;
+    const int code = (int)((unsigned)quartet.y >> FMO_GPU_KET_BITS) & FMO_GPU_FACTOR_MAX;
+    const float cutoff = a.prim_cutoff * __int_as_float((code - FMO_GPU_FACTOR_TOP + 127) << 23);
+    const int2 bras = a.bra.prims[bra], kets = a.ket.prims[ket];
+    const double *const bra_at = (const double *)(a.bra.center + (size_t)bra * 3);
+    const double *const ket_at = (const double *)(a.ket.center + (size_t)ket * 3);
+    const int axis[3] = {turn, turn == 2 ? 0 : turn + 1, turn == 0 ? 2 : turn - 1};
+    double AC[3], AB[3], CD[3];
+    FMO_UNROLL
+    for (int x = 0; x < 3; x++) {
+        AC[x] = bra_at[axis[x]] - ket_at[axis[x]];
+        AB[x] = bra_at[3 + axis[x]];
+        CD[x] = ket_at[3 + axis[x]];
+    }
+    FMO_UNROLL
+    for (int k = 0; k < C::size; k++) v[k] = 0.0;
+#pragma unroll 1
+    for (int m = 0; m < bras.y; m++) {
+        const double *const from =
+            (const double *)(a.bra.record + (size_t)(bras.x + m) * FMO_GPU_PAIR_TWOS);
+        const double2 pk = *(const double2 *)from;
+        const float bound = __int_as_float(__double2loint(from[FMO_GPU_PAIR_BOUND]));
+        const fmo_prim_pair p = {
+            pk.x,
+            pk.y,
+            {from[FMO_PAIR_X + axis[0]], from[FMO_PAIR_X + axis[1]], from[FMO_PAIR_X + axis[2]]},
+            from[FMO_PAIR_HALF]};
+#pragma unroll 1
+        for (int n = 0; n < kets.y; n++) {
+            const double *const to =
+                (const double *)(a.ket.record + (size_t)(kets.x + n) * FMO_GPU_PAIR_TWOS);
+            const double2 qk = *(const double2 *)to;
+            if (bound * __int_as_float(__double2loint(to[FMO_GPU_PAIR_BOUND])) < cutoff) break;
+            const fmo_prim_pair q = {
+                qk.x,
+                qk.y,
+                {to[FMO_PAIR_X + axis[0]], to[FMO_PAIR_X + axis[1]], to[FMO_PAIR_X + axis[2]]},
+                to[FMO_PAIR_HALF]};
+            double r[FMO_HERMITE_COUNT(C::order)];
+            fmo_prim_quartet z = fmo_prim_quartet_make(a.boys, C::order, &p, &q, AC);
+            FMO_UNROLL
+            for (int x = 0; x < 3; x++) {
+                z.AB[x] = AB[x];
+                z.CD[x] = CD[x];
+            }
+            fmo_slice_coulomb(C::order, &z, r);
+            if constexpr (C::whole) {
+                FMO_UNROLL
+                for (int i = 0; i < C::N0; i++)
+                    fmo_slice_add(C::LA, C::LB, C::LC, C::LD, i, 0, C::N1, &z, r,
+                                  v + i * (C::size / C::rows));
+            } else {
+                fmo_slice_add(C::LA, C::LB, C::LC, C::LD, A, B, C::seconds, &z, r, v);
+            }
+            ++*prims;
+        }
+    }
+    const int4 ij = a.bra.at[bra], kl = a.ket.at[ket];
+    const place at = {ij.x, ij.y, kl.x, kl.y, a.same && bra == ket ? 0.5 : 1.0};
+    return at;
+}
+
+/* A block to the matrix; strategies take up to a value for each lane of a warp. */
+template <int R, int C>
+__device__ __forceinline__ unsigned add(const strategy &scatter, unsigned mask, double *to,
+                                        size_t stride, const double *block)
+{
+    if constexpr (R * C <= 32)
+        return scatter.template add_block<R, C>(mask, to, stride, block);
+    else
+        return add<R / 2, C>(scatter, mask, to, stride, block) +
+               add<R - R / 2, C>(scatter, mask, to + R / 2 * stride, stride, block + R / 2 * C);
+}
+
+/* The four terms of K (digest.h), for the rows of v. Blocks stand with the function of the bra as
+ * their row. */
+template <class C, int A, int B>
+__device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gpu_matrices &m,
+                                           const place &at, int turn, unsigned mask,
+                                           const double *v)
+{
+    constexpr int N1 = C::seconds, N2 = C::N2, N3 = C::N3;
+    const size_t nao = (size_t)m.nao;
+    unsigned issued = 0;
+    double jk[N1 * N2], jl[N1 * N3];
+    FMO_UNROLL
+    for (int k = 0; k < N1 * N2; k++) jk[k] = 0.0;
+    FMO_UNROLL
+    for (int k = 0; k < N1 * N3; k++) jl[k] = 0.0;
+    FMO_UNROLL
+    for (int row = 0; row < C::rows; row++) {
+        const size_t i = (size_t)(at.i + (C::whole ? row : outside<C::LA>(turn, A)));
+        const double *const own = v + row * (N1 * N2 * N3);
+        double ik[N2], il[N3], D_ik[N2], D_il[N3];
+        FMO_UNROLL
+        for (int k = 0; k < N2; k++) {
+            ik[k] = 0.0;
+            D_ik[k] = at.factor * m.density[i * nao + at.k + outside<C::LC>(turn, k)];
+        }
+        FMO_UNROLL
+        for (int l = 0; l < N3; l++) {
+            il[l] = 0.0;
+            D_il[l] = at.factor * m.density[i * nao + at.l + outside<C::LD>(turn, l)];
+        }
+        FMO_UNROLL
+        for (int j = 0; j < N1; j++) {
+            const double *const D_j =
+                m.density + (size_t)(at.j + outside<C::LB>(turn, B + j)) * nao;
+            double D_jk[N2], D_jl[N3];
+            FMO_UNROLL
+            for (int k = 0; k < N2; k++) D_jk[k] = at.factor * D_j[at.k + outside<C::LC>(turn, k)];
+            FMO_UNROLL
+            for (int l = 0; l < N3; l++) D_jl[l] = at.factor * D_j[at.l + outside<C::LD>(turn, l)];
+            FMO_UNROLL
+            for (int k = 0; k < N2; k++) {
+                FMO_UNROLL
+                for (int l = 0; l < N3; l++) {
+                    const double value = own[(j * N2 + k) * N3 + l];
+                    ik[k] += D_jl[l] * value;
+                    il[l] += D_jk[k] * value;
+                    jk[j * N2 + k] += D_il[l] * value;
+                    jl[j * N3 + l] += D_ik[k] * value;
+                }
+            }
+        }
+        turn_block<0, C::LC>(turn, ik);
+        turn_block<0, C::LD>(turn, il);
+        issued += add<1, N2>(scatter, mask, m.exchange + i * nao + at.k, nao, ik);
+        issued += add<1, N3>(scatter, mask, m.exchange + i * nao + at.l, nao, il);
+    }
+    turn_block<C::split ? 0 : C::LB, C::LC>(turn, jk);
+    turn_block<C::split ? 0 : C::LB, C::LD>(turn, jl);
+    double *const j = m.exchange + (size_t)(at.j + (C::split ? outside<C::LB>(turn, B) : 0)) * nao;
+    issued += add<N1, N2>(scatter, mask, j + at.k, nao, jk);
+    issued += add<N1, N3>(scatter, mask, j + at.l, nao, jl);
+    return issued;
+}
+
+template <class C, int A, int B>
+__device__ __forceinline__ void walk(const fmo_hermite_exchange_args &a, int turn)
+{
+    const unsigned count = *a.count, stride = gridDim.x * blockDim.x;
+    strategy scatter;
+    fmo_gpu_prepare(scatter, a.matrices);
+    unsigned issued = 0, prims = 0;
+    for (unsigned first = blockIdx.x * blockDim.x; first < count; first += stride) {
+        const bool active = first + threadIdx.x < count;
+        const unsigned mask = __ballot_sync(0xffffffffu, active);
+        if (active) {
+            double v[C::size];
+            const place at = integrals<C, A, B>(a, a.list[first + threadIdx.x], turn, &prims, v);
+            __syncwarp(mask);
+            issued += digest<C, A, B>(scatter, a.matrices, at, turn, mask, v);
+        }
+        __syncwarp();
+    }
+    fmo_scatter_finish(scatter);
+    fmo_gpu_count_issued(a.matrices, issued);
+    if (blockIdx.y) return;
+    for (int offset = 16; offset; offset /= 2)
+        prims += __shfl_down_sync(0xffffffffu, prims, offset);
+    if (threadIdx.x % 32 == 0 && prims) atomicAdd(a.prim_quartets, (unsigned long long)prims);
+}
+
+/* Body number `body` of a class, of a function of the first shell, or of one of each: the first
+ * that is tried is number BODY. */
+template <class C, int BODY>
+__device__ __forceinline__ void walk_body(const fmo_hermite_exchange_args &a, int body, int turn)
+{
+    constexpr int seconds = C::split ? C::N1 : 1;
+    if constexpr (BODY < fmo_slice_bodies(C::LA) * seconds) {
+        if (body == BODY)
+            walk<C, fmo_slice_function(BODY / seconds), BODY % seconds>(a, turn);
+        else
+            walk_body<C, BODY + 1>(a, body, turn);
+    }
+}
+
+/* A plane of the grid for each slice: body by body, each with 0, 1 and 2 turns of the axes. */
+template <class C>
+__global__ void __launch_bounds__(FMO_GPU_THREADS)
+    exchange(const __grid_constant__ fmo_hermite_exchange_args a)
+{
+    if constexpr (C::whole)
+        walk<C, 0, 0>(a, 0);
+    else
+        walk_body<C, 0>(a, (int)blockIdx.y / 3, (int)blockIdx.y % 3);
+}
+
+/* FMO_GPU_ONLY_CLASS: a library of one class, of no use but to see that a strategy compiles. */
+template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
+{
+#ifdef FMO_GPU_ONLY_CLASS
+    return NULL;
+#else
+    if constexpr (fmo_gpu_strategy_traits[variant::strategy].all_shells &&
+                  variant::form == FMO_COMMIT_NATIVE)
+        return exchange<C>;
+    else
+        return NULL;
+#endif
+}
+
+} // namespace
+
+extern const fmo_hermite_variant CAT(fmo_hermite_variant_, FMO_VARIANT) = {
+    variant::strategy,
+    variant::form,
+    variant::strategy != FMO_SCATTER_COUNT,
+    fmo_gpu_strategy_traits[variant::strategy].integers,
+    {
+#define LIGHT(e, ...)       NULL,
+#define HEAVY(e, name, ...) kernel<fmo_hermite_class_##name>(),
+        FMO_ERI_GPU_TABLE(LIGHT) FMO_ERI_RULE_TABLE(HEAVY)
+#undef HEAVY
+#undef LIGHT
+    },
+};

@@ -1,0 +1,276 @@
+/* The last steps for classes with d shells: potentials to J, and J and K in the caller's order,
+ * where they meet what the kernels of s and p shells have found. Also the scale of fixed-point
+ * sums, and the order of all steps. */
+#include "accumulate/gpu/hermite/hermite.h"
+
+#include "accumulate/gpu/fixed.cuh"
+#include "accumulate/gpu/range.h"
+#include "integrals/eri/eri_slice.h"
+
+namespace {
+
+enum { THREADS = 128 };
+
+typedef struct coulomb_args {
+    fmo_hermite_pairs pairs;
+    double *J;
+    int nao;
+} coulomb_args;
+
+/* One thread per pair: J_ab = sum over its primitives of prefactor and sum_p E^ab_p V_p. */
+template <int LA, int LB> __global__ void __launch_bounds__(THREADS) contract(coulomb_args a)
+{
+    constexpr int NA = FMO_CARTESIAN(LA), NB = FMO_CARTESIAN(LB);
+    const int n = blockIdx.x * THREADS + threadIdx.x;
+    if (n >= a.pairs.whole) return;
+    const int2 records = a.pairs.records_of[n];
+    const int part = a.pairs.part_of[n];
+    const int4 at = a.pairs.at[part];
+    const bool one_shell = (at.z & 0xffff) == (int)((unsigned)at.z >> 16);
+    const double2 c1 = a.pairs.center[3 * (size_t)part + 1];
+    const double2 c2 = a.pairs.center[3 * (size_t)part + 2];
+    const double AB[3] = {c1.y, c2.x, c2.y};
+    double sum[NA * NB];
+    for (int k = 0; k < NA * NB; k++) sum[k] = 0.0;
+    for (int r = records.x; r < records.x + records.y; r++) {
+        const double2 *const record = a.pairs.record + (size_t)r * FMO_GPU_PAIR_TWOS;
+        const double2 pk = record[0], xy = record[1], zh = record[2];
+        const double PA[3] = {xy.x, xy.y, zh.x};
+        const double *const V = a.pairs.potential + a.pairs.point_of[r];
+        const double factor = one_shell ? 2.0 * pk.y : pk.y;
+        double term[FMO_RULE_TERMS(LA, LB)];
+        int k = 0;
+        fmo_rule_terms(LA, LB, PA, AB, zh.y, 1.0, term);
+        for (int i = 0; i < NA; i++)
+            for (int j = 0; j < NB; j++) {
+                const int x = fmo_rule_power(LA, i, 0) + fmo_rule_power(LB, j, 0);
+                const int y = fmo_rule_power(LA, i, 1) + fmo_rule_power(LB, j, 1);
+                const int z = fmo_rule_power(LA, i, 2) + fmo_rule_power(LB, j, 2);
+                double own = 0.0;
+                for (int v = 0; v <= z; v++)
+                    for (int u = 0; u <= y; u++)
+                        for (int t = 0; t <= x; t++)
+                            own += term[k++] * V[(size_t)fmo_slice_at(t, u, v) * a.pairs.points];
+                sum[i * NB + j] += factor * own;
+            }
+    }
+    for (int i = 0; i < NA; i++)
+        for (int j = 0; j < NB; j++) {
+            a.J[(size_t)(at.x + i) * a.nao + at.y + j] = sum[i * NB + j];
+            if (!one_shell) a.J[(size_t)(at.y + j) * a.nao + at.x + i] = sum[i * NB + j];
+        }
+}
+
+typedef void contract_kernel(coulomb_args);
+contract_kernel *const contract_kernels[FMO_PAIR_CLASS_COUNT] = {
+#define ROW(P, name, li, lj, partner) contract<li, lj>,
+    FMO_PAIR_TABLE(ROW)
+#undef ROW
+};
+
+typedef struct finish_args {
+    const double *coulomb, *exchange;
+    double *J, *K;       /* NULL: not wanted */
+    const double *scale; /* of fixed point, NULL for doubles */
+    const int *begin, *from, *light;
+    const double *factor;
+    int nao, caller_nao;
+} finish_args;
+
+__device__ double element(const finish_args &a, size_t row, size_t column)
+{
+    const double x = a.exchange[row * a.nao + column], y = a.exchange[column * a.nao + row];
+    if (!a.scale) return x + y;
+    return (double)(__double_as_longlong(x) + __double_as_longlong(y)) / *a.scale;
+}
+
+/* One thread per element: sum_ab T_pa T_qb J_ab, and of X^K + its transpose. */
+__global__ void __launch_bounds__(THREADS) finish(finish_args a)
+{
+    const int q = blockIdx.x * THREADS + threadIdx.x, p = blockIdx.y;
+    if (q >= a.caller_nao) return;
+    double J = 0.0, K = 0.0;
+    for (int i = a.begin[p]; i < a.begin[p + 1]; i++)
+        for (int j = a.begin[q]; j < a.begin[q + 1]; j++) {
+            const double factor = a.factor[i] * a.factor[j];
+            if (a.J) J += factor * a.coulomb[(size_t)a.from[i] * a.nao + a.from[j]];
+            if (a.K) K += factor * element(a, a.from[i], a.from[j]);
+        }
+    const size_t to = (size_t)p * a.caller_nao + q;
+    const bool written = a.light[p] && a.light[q];
+    if (a.J) a.J[to] = written ? a.J[to] + J : J;
+    if (a.K) a.K[to] = written ? a.K[to] + K : K;
+}
+
+/* A bound on every element of X^K, |X_ik| <= sum_jl |D_jl| m_j m_l with m_j the largest bound of a
+ * pair with shell j. One block, so that the order of the sums, and with it the scale, never
+ * changes. */
+enum { BOUND_THREADS = 1024 };
+__global__ void __launch_bounds__(BOUND_THREADS)
+    bound_elements(const float *block_max, const float *shell_bound, const int2 *shell, int shells,
+                   fmo_hermite_counters *counters)
+{
+    __shared__ double shared[BOUND_THREADS];
+    double sum = 0.0;
+    for (int j = 0; j < shells; j++) {
+        const double m = (double)shell_bound[j] * shell[j].y;
+        for (int l = threadIdx.x; l < shells; l += BOUND_THREADS)
+            sum += m * shell_bound[l] * shell[l].y * block_max[(size_t)j * shells + l];
+    }
+    shared[threadIdx.x] = sum;
+    __syncthreads();
+    for (int half = BOUND_THREADS / 2; half; half /= 2) {
+        if ((int)threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        const double bound = isfinite(shared[0]) ? shared[0] : CUDART_INF;
+        counters->fixed_bound = bound;
+        counters->fixed_scale = fmo_gpu_fixed_scale_for(bound);
+    }
+}
+
+cudaError_t run_pass(const fmo_fock_plan *plan, const fmo_hermite_variant *variant, int p,
+                     cudaStream_t stream)
+{
+    const fmo_gpu_state *const g = plan->gpu;
+    const fmo_gpu_hermite *const h = g->hermite;
+    const fmo_hermite_pass *const pass = &h->pass[p];
+    const int c = pass->eri_class, bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
+    fmo_hermite_exchange_args a = {};
+    a.bra = h->pairs[bra];
+    a.ket = h->pairs[ket];
+    a.same = bra == ket;
+    a.list = h->list + pass->list_at;
+    a.count = &h->survivors[p];
+    a.prim_cutoff = h->prim_cutoff;
+    a.boys = g->boys->row[fmo_eri_class_order(c)][0];
+    a.prim_quartets = &h->counters->prim_quartets[c];
+    a.matrices.density = h->density;
+    a.matrices.exchange = h->exchange;
+    a.matrices.nao = h->nao;
+    a.matrices.copies = 1;
+    a.matrices.fixed_scale = &h->counters->fixed_scale;
+    a.matrices.sink = &h->counters->sink;
+    a.matrices.issued = &h->counters->issued[c];
+    int blocks = 0;
+    const size_t most = (pass->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS;
+    FMO_GPU_TRY(fmo_hermite_screen(plan, p, stream));
+    FMO_GPU_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &blocks, (const void *)variant->kernel[c], FMO_GPU_THREADS, 0));
+    blocks *= fmo_tuning_gpu_waves_large * g->device.processors;
+    if ((size_t)blocks > most) blocks = (int)most;
+    variant->kernel[c]<<<dim3(blocks, fmo_hermite_slices(c)), FMO_GPU_THREADS, 0, stream>>>(a);
+    return cudaGetLastError();
+}
+
+/* K, pass after pass. With side streams those of a round go side by side. */
+cudaError_t run_passes(const fmo_fock_plan *plan, const fmo_hermite_variant *variant,
+                       cudaStream_t stream, const fmo_gpu_side_streams *side, bool timed)
+{
+    fmo_gpu_hermite *const h = plan->gpu->hermite;
+    for (int begin = 0, end; begin < h->passes; begin = end) {
+        end = begin;
+        while (end < h->passes && h->pass[end].round == h->pass[begin].round) end++;
+        if (side) FMO_GPU_TRY(fmo_gpu_fork(side, stream));
+        for (int p = begin; p < end; p++) {
+            const cudaStream_t own = side ? side->stream[(p - begin) % FMO_GPU_PASS_TASKS] : stream;
+            if (timed) FMO_GPU_TRY(cudaEventRecord(h->pass[p].event[0], own));
+            FMO_GPU_TRY(run_pass(plan, variant, p, own));
+            if (timed) FMO_GPU_TRY(cudaEventRecord(h->pass[p].event[1], own));
+        }
+        if (side) FMO_GPU_TRY(fmo_gpu_join(side, stream));
+    }
+    return cudaSuccess;
+}
+
+} // namespace
+
+/* ---- variants ------------------------------------------------------------------------------- */
+
+#define EXTERN(name, ...) extern const fmo_hermite_variant fmo_hermite_variant_##name;
+FMO_GPU_VARIANT_TABLE(EXTERN)
+#undef EXTERN
+
+const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *variant)
+{
+    static const fmo_hermite_variant *const all[] = {
+#define ROW(name, ...) &fmo_hermite_variant_##name,
+        FMO_GPU_VARIANT_TABLE(ROW)
+#undef ROW
+    };
+    for (size_t v = 0; v < sizeof all / sizeof *all; v++)
+        if (all[v]->scatter == variant->scatter && all[v]->commit == variant->commit)
+            return all[v]->kernel[FMO_ERI_CLASS_COUNT - 1] ? all[v] : NULL;
+    return NULL;
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+cudaError_t fmo_hermite_make_timers(fmo_gpu_hermite *h)
+{
+    for (int p = 0; p < h->passes; p++)
+        for (int e = 0; e < 2; e++)
+            if (!h->pass[p].event[e]) FMO_GPU_TRY(cudaEventCreate(&h->pass[p].event[e]));
+    return cudaSuccess;
+}
+
+cudaError_t fmo_hermite_class_seconds(const fmo_gpu_hermite *h, double *seconds)
+{
+    for (int p = 0; p < h->passes; p++) {
+        float ms = 0.0f;
+        FMO_GPU_TRY(cudaEventElapsedTime(&ms, h->pass[p].event[0], h->pass[p].event[1]));
+        seconds[h->pass[p].eri_class] += 1e-3 * ms;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t fmo_hermite_queue(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
+                              cudaStream_t stream, const fmo_gpu_side_streams *side, bool timed)
+{
+    const fmo_fock_plan *const plan = build->plan;
+    fmo_gpu_hermite *const h = plan->gpu->hermite;
+    const int wanted = plan->gpu->wanted;
+    FMO_GPU_TRY(fmo_hermite_order_density(build, stream));
+    if (wanted & FMO_TERMS_J) {
+        if (side) FMO_GPU_TRY(fmo_gpu_fork(side, stream));
+        for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT; bra++)
+            FMO_GPU_TRY(fmo_hermite_coulomb(
+                plan, h, bra, side ? side->stream[bra % FMO_GPU_PASS_TASKS] : stream));
+        if (side) FMO_GPU_TRY(fmo_gpu_join(side, stream));
+    }
+    if (!(wanted & FMO_TERMS_K)) return cudaSuccess;
+    const fmo_hermite_variant *const own = fmo_hermite_find_variant(variant);
+    if (own->fixed_point) {
+        bound_elements<<<1, BOUND_THREADS, 0, stream>>>(h->block_max, h->shell_bound, h->shell,
+                                                        h->shells, h->counters);
+        FMO_GPU_TRY(cudaGetLastError());
+    }
+    return run_passes(plan, own, stream, side, timed);
+}
+
+cudaError_t fmo_hermite_finish(const fmo_gpu_build *build, bool fixed, cudaStream_t stream)
+{
+    const fmo_gpu_range range("J and K of d shells");
+    const fmo_gpu_state *const g = build->plan->gpu;
+    const fmo_gpu_hermite *const h = g->hermite;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT && (g->wanted & FMO_TERMS_J); c++) {
+        const coulomb_args a = {h->pairs[c], h->coulomb, h->nao};
+        if (!a.pairs.whole) continue;
+        contract_kernels[c]<<<(a.pairs.whole + THREADS - 1) / THREADS, THREADS, 0, stream>>>(a);
+        FMO_GPU_TRY(cudaGetLastError());
+    }
+    const finish_args a = {h->coulomb,
+                           h->exchange,
+                           g->wanted & FMO_TERMS_J ? build->coulomb : NULL,
+                           g->wanted & FMO_TERMS_K ? build->exchange : NULL,
+                           fixed ? &h->counters->fixed_scale : NULL,
+                           h->out_begin,
+                           h->out_from,
+                           h->out_light,
+                           h->out_factor,
+                           h->nao,
+                           h->caller_nao};
+    finish<<<dim3((h->caller_nao + THREADS - 1) / THREADS, h->caller_nao), THREADS, 0, stream>>>(a);
+    return cudaGetLastError();
+}

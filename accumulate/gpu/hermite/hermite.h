@@ -1,0 +1,162 @@
+/* Classes with d shells on a GPU (docs/gpu.md): what a plan has for them, and the steps of a build.
+ * Everything here is over plain shells of Cartesian functions in the basis's internal order, with
+ * matrices of its own: the kernels of s and p shells, and all that they read, do not know of d
+ * shells, and what both have found is put together at the end.
+ *
+ *   density   the caller's D over internal functions; Hermite densities of all primitive pairs
+ *   J         from Hermite densities to Hermite potentials, a warp or more for each primitive of
+ *             the bra: no integrals, no atomics (coulomb.cu). Ahmadi and Almlof, Chem. Phys. Lett.
+ *             246, 364 (1995); White and Head-Gordon, J. Chem. Phys. 104, 2620 (1996)
+ *   K         quartets that count there are listed (screen.cu), computed in slices
+ *             (integrals/eri/eri_slice.h) and scattered by a strategy (exchange.cu, one object for
+ *             each variant)
+ *
+ * C++ only. */
+#ifndef FMO_GPU_HERMITE_H
+#define FMO_GPU_HERMITE_H
+
+#include "accumulate/gpu/schedule/schedule.h"
+
+/* ---- what a plan has ------------------------------------------------------------------------ */
+
+/* One class of shell pairs, all of a basis. Pairs, or parts of them, are in the order of
+ * fmo_pair_rank_compare. */
+typedef struct fmo_hermite_pairs {
+    int num;                 /* parts of pairs */
+    const int4 *at;          /* [num] first functions of i and j, the shells, 1: first part */
+    const float *bound;      /* [num] Schwarz bound, rounded up */
+    const float *tile_bound; /* [tiles of num] the largest */
+    const double2 *center;   /* [num][3] A and A - B */
+    const int2 *prims;       /* [num] first record, number */
+    const double2 *record;   /* [records][FMO_GPU_PAIR_TWOS] fields of types.cuh; in a pair in
+                              * descending order of bounds */
+    /* Pairs whole, and their primitives as points of Hermite functions, in steps of 2^8 of their
+     * bounds, descending: */
+    int whole;
+    const int *part_of;       /* [whole] a part of the pair */
+    const int2 *records_of;   /* [whole] its records */
+    const int *point_of;      /* [records] the same as points */
+    int points;               /* in whole tiles; those that fill up have bounds of 0 */
+    const int2 *source;       /* [points] record (-1: it fills up), part */
+    const double *place;      /* [4][points] P, exponent */
+    const float *point_bound; /* [points] */
+    /* made in every build: */
+    float *influence, *tile_influence; /* [points], [tiles of points] what it can do to J */
+    double *density;   /* [FMO_HERMITE_COUNT(order)][points], prefactors and (-1)^q included */
+    double *potential; /* the same, of what others do to it */
+} fmo_hermite_pairs;
+
+/* Bras of a class with all kets. Rounds come one after the other; what is in a round has places of
+ * its own in the list. */
+typedef struct fmo_hermite_pass {
+    int eri_class, bra_begin, bra_end, round;
+    size_t list_at, candidates;
+    cudaEvent_t event[2]; /* timers, where they are wanted */
+} fmo_hermite_pass;
+
+/* In device memory, zeroed at the start of a build. */
+typedef struct fmo_hermite_counters {
+    unsigned long long quartets[FMO_ERI_CLASS_COUNT];      /* contracted, that count in K */
+    unsigned long long survived[FMO_ERI_CLASS_COUNT];      /* pairs of parts */
+    unsigned long long prim_quartets[FMO_ERI_CLASS_COUNT]; /* of them */
+    unsigned long long issued[FMO_ERI_CLASS_COUNT];        /* atomics */
+    unsigned long long sink;
+    double fixed_bound, fixed_scale; /* as fmo_gpu_counters has them */
+} fmo_hermite_counters;
+
+typedef struct fmo_gpu_hermite {
+    int nao, caller_nao, shells;
+    /* Parts of an internal function, and of a caller's: [nao+1], [caller_nao+1] into numbers of
+     * functions and factors. */
+    const int *in_begin, *in_from, *out_begin, *out_from;
+    const double *in_factor, *out_factor;
+    const int *out_light;     /* [caller_nao] 1: of a shell that the other kernels know too */
+    const int2 *shell;        /* [shells] first function, number of them */
+    const float *shell_bound; /* [shells] largest bound of a pair with this shell */
+    fmo_hermite_pairs pairs[FMO_PAIR_CLASS_COUNT];
+    double *density;            /* [nao][nao] */
+    float *block_max, *row_max; /* [shells][shells], [shells]; rounded up */
+    double *coulomb, *exchange; /* [nao][nao] J; X^K, fixed point under `fixed` */
+    size_t zeroed;              /* bytes from coulomb on that start from zero */
+    unsigned *survivors;        /* [passes] */
+    fmo_hermite_counters *counters, *host_counters; /* the latter pinned */
+    int2 *list;
+    fmo_hermite_pass *pass;
+    int passes, rounds;
+    int share, shares; /* the plan's */
+    float prim_cutoff; /* on bound times bound times density factor of a primitive quartet */
+} fmo_gpu_hermite;
+
+/* state.cu: what the plan needs for its d shells, if it has any: plan->gpu->hermite. Inside of the
+ * device, with its stream. */
+fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err);
+void fmo_hermite_free(fmo_gpu_state *g);
+/* Host memory, bytes. */
+size_t fmo_hermite_host_bytes(const fmo_gpu_hermite *h);
+/* What the last build counted, after it has ended, into the profile. */
+void fmo_hermite_profile_counts(fmo_fock_plan *plan);
+
+/* How a quartet is divided among threads: one has it all; or one for each function of the first
+ * shell; or one for each product of the bra. */
+enum { FMO_HERMITE_WHOLE_MOST = 54, FMO_HERMITE_SLICE_MOST = 54 };
+static __host__ __device__ constexpr int fmo_hermite_slices(int eri_class)
+{
+    const int bra = fmo_eri_class_bra(eri_class), all = fmo_eri_class_integrals(eri_class, 0);
+    const int first = fmo_pair_functions(bra, 0, 0), second = fmo_pair_functions(bra, 1, 0);
+    return all <= FMO_HERMITE_WHOLE_MOST && second < first ? 1
+           : all <= first * FMO_HERMITE_SLICE_MOST         ? first
+                                                           : first * second;
+}
+/* Adds that one quartet of a class makes to K. */
+int fmo_hermite_adds(int eri_class);
+
+/* ---- the kernels for K of one variant ------------------------------------------------------- */
+
+typedef struct fmo_hermite_exchange_args {
+    fmo_hermite_pairs bra, ket;
+    bool same;        /* bra and ket are one list */
+    const int2 *list; /* bra; ket, and what FMO_GPU_KET_BITS says */
+    const unsigned *count;
+    float prim_cutoff;
+    const double *boys;
+    unsigned long long *prim_quartets; /* added to */
+    fmo_gpu_matrices matrices;
+} fmo_hermite_exchange_args;
+
+typedef void fmo_hermite_exchange_kernel(fmo_hermite_exchange_args);
+
+typedef struct fmo_hermite_variant {
+    fmo_scatter scatter;
+    fmo_commit commit;
+    bool commits, fixed_point; /* as fmo_gpu_variant has them */
+    /* By class; all NULL: the strategy has none for d shells. Planes of the grid (y) are slices. */
+    fmo_hermite_exchange_kernel *kernel[FMO_ERI_CLASS_COUNT];
+} fmo_hermite_variant;
+
+/* The variant with the strategy and commit of the other kernels' one; NULL: there is none. */
+const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *variant);
+
+/* ---- the steps of a build ------------------------------------------------------------------- */
+
+/* density.cu: D and what is made from it; all that starts from zero is zeroed. */
+cudaError_t fmo_hermite_order_density(const fmo_gpu_build *build, cudaStream_t stream);
+/* Its last part: Hermite densities. */
+cudaError_t fmo_hermite_order_points(const fmo_fock_plan *plan, cudaStream_t stream);
+/* coulomb.cu: potentials of a class of the plan's pairs in the field of all pairs of `from`. */
+cudaError_t fmo_hermite_coulomb(const fmo_fock_plan *plan, const fmo_gpu_hermite *from, int bra,
+                                cudaStream_t stream);
+/* screen.cu: the quartets of a pass that count in K. */
+cudaError_t fmo_hermite_screen(const fmo_fock_plan *plan, int pass, cudaStream_t stream);
+/* finish.cu: J from potentials; J and K in the caller's order, added to what is there already where
+ * other kernels have written. */
+cudaError_t fmo_hermite_finish(const fmo_gpu_build *build, bool fixed, cudaStream_t stream);
+
+/* Timers around passes: those that do not exist; and seconds by class, added to what is there. */
+cudaError_t fmo_hermite_make_timers(fmo_gpu_hermite *h);
+cudaError_t fmo_hermite_class_seconds(const fmo_gpu_hermite *h, double *seconds);
+
+/* All of it but `finish`. */
+cudaError_t fmo_hermite_queue(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
+                              cudaStream_t stream, const fmo_gpu_side_streams *side, bool timed);
+
+#endif

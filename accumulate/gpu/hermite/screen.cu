@@ -1,0 +1,134 @@
+/* Which quartets of classes with d shells count in K: the rule of screen.h, into a list. */
+#include "accumulate/gpu/hermite/hermite.h"
+
+#include "accumulate/gpu/range.h"
+
+namespace {
+
+enum { WARPS = 4, THREADS = 32 * WARPS, TILE = FMO_GPU_TILE_PAIRS };
+
+/* A warp collects what it finds until it can write this many at a time. */
+enum { QUEUE = 256 };
+
+typedef struct screen_args {
+    fmo_hermite_pairs bra, ket;
+    bool same;
+    int bra_begin, share, shares; /* of bras */
+    int shells;
+    float cutoff;
+    const float *block_max, *row_max;
+    int2 *list;
+    unsigned *count;
+    unsigned long long *quartets, *survived;
+} screen_args;
+
+/* How small a density factor is, rounded to the safe side, where gpu/types.cuh puts it. */
+__device__ unsigned factor_code(float factor)
+{
+    const float code = (float)FMO_GPU_FACTOR_TOP - 1e-4f - log2f(fmaxf(factor, 1e-30f));
+    return (unsigned)fminf(fmaxf(code, 0.0f), (float)FMO_GPU_FACTOR_MAX) << FMO_GPU_KET_BITS;
+}
+
+__device__ void flush(const screen_args &a, int bra, const unsigned *queue, unsigned queued)
+{
+    const unsigned lane = threadIdx.x % 32;
+    unsigned base = 0;
+    __syncwarp();
+    if (lane == 0) base = atomicAdd(a.count, queued);
+    base = __shfl_sync(0xffffffffu, base, 0);
+    for (unsigned k = lane; k < queued; k += 32) a.list[base + k] = make_int2(bra, (int)queue[k]);
+    __syncwarp();
+}
+
+/* A block for a bra, and a part of its kets (y). A warp looks at 32 tiles of kets, a lane at each;
+ * of those that may hold a survivor each lane takes a ket. */
+__global__ void __launch_bounds__(THREADS) screen(screen_args a)
+{
+    __shared__ unsigned queues[WARPS][QUEUE + 32];
+    __shared__ unsigned counted[2];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int bra = a.share + a.shares * (a.bra_begin + (int)blockIdx.x);
+    const int kets = a.same ? bra + 1 : a.ket.num;
+    const int4 at = a.bra.at[bra];
+    const size_t i = (size_t)(at.z & 0xffff) * a.shells,
+                 j = (size_t)((unsigned)at.z >> 16) * a.shells;
+    const float bound = a.bra.bound[bra];
+    const float most = bound * fmaxf(a.row_max[at.z & 0xffff], a.row_max[(unsigned)at.z >> 16]);
+    unsigned *const queue = queues[warp];
+    unsigned queued = 0, survived = 0, quartets = 0;
+    if (threadIdx.x < 2) counted[threadIdx.x] = 0;
+    __syncthreads();
+    const int step = WARPS * (int)gridDim.y * 32;
+    for (int first = 32 * (warp + WARPS * (int)blockIdx.y); first * TILE < kets; first += step) {
+        const int mine = first + lane;
+        unsigned open = __ballot_sync(0xffffffffu, mine * TILE < kets &&
+                                                       most * a.ket.tile_bound[mine] >= a.cutoff);
+        for (; open; open &= open - 1) {
+            const int ket = (first + __ffs((int)open) - 1) * TILE + lane;
+            bool stays = false;
+            unsigned code = 0;
+            if (ket < kets) {
+                const int4 to = a.ket.at[ket];
+                const int k = to.z & 0xffff, l = (int)((unsigned)to.z >> 16);
+                const float D = fmaxf(fmaxf(a.block_max[i + k], a.block_max[j + k]),
+                                      fmaxf(a.block_max[i + l], a.block_max[j + l]));
+                stays = bound * a.ket.bound[ket] * D >= a.cutoff;
+                code = factor_code(D) | (unsigned)ket;
+                quartets += stays && to.w && at.w;
+            }
+            const unsigned ballot = __ballot_sync(0xffffffffu, stays);
+            if (stays) queue[queued + __popc(ballot & ((1u << lane) - 1u))] = code;
+            queued += __popc(ballot);
+            survived += stays;
+            if (queued >= QUEUE) {
+                flush(a, bra, queue, queued);
+                queued = 0;
+            }
+        }
+    }
+    if (queued) flush(a, bra, queue, queued);
+    for (int offset = 16; offset; offset /= 2) {
+        survived += __shfl_down_sync(0xffffffffu, survived, offset);
+        quartets += __shfl_down_sync(0xffffffffu, quartets, offset);
+    }
+    if (lane == 0) {
+        atomicAdd(&counted[0], survived);
+        atomicAdd(&counted[1], quartets);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && counted[0]) {
+        atomicAdd(a.survived, (unsigned long long)counted[0]);
+        atomicAdd(a.quartets, (unsigned long long)counted[1]);
+    }
+}
+
+} // namespace
+
+cudaError_t fmo_hermite_screen(const fmo_fock_plan *plan, int p, cudaStream_t stream)
+{
+    const fmo_gpu_range range("screening of d shells");
+    const fmo_gpu_state *const g = plan->gpu;
+    const fmo_gpu_hermite *const h = g->hermite;
+    const fmo_hermite_pass *const pass = &h->pass[p];
+    const int c = pass->eri_class, bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
+    const int bras = pass->bra_end - pass->bra_begin;
+    const screen_args a = {h->pairs[bra],
+                           h->pairs[ket],
+                           bra == ket,
+                           pass->bra_begin,
+                           h->share,
+                           h->shares,
+                           h->shells,
+                           fmo_gpu_screen_cutoff(plan),
+                           h->block_max,
+                           h->row_max,
+                           h->list + pass->list_at,
+                           &h->survivors[p],
+                           &h->counters->quartets[c],
+                           &h->counters->survived[c]};
+    const int tiles = (a.ket.num + TILE - 1) / TILE,
+              groups = (tiles + 32 * WARPS - 1) / (32 * WARPS);
+    const int wanted = (8 * g->device.processors + bras - 1) / bras;
+    screen<<<dim3(bras, wanted < groups ? wanted : groups), THREADS, 0, stream>>>(a);
+    return cudaGetLastError();
+}

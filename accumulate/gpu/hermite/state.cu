@@ -1,0 +1,455 @@
+/* What a plan has on a GPU for classes with d shells: made, and given back. */
+#include "accumulate/gpu/hermite/hermite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accumulate/rules/screen.h"
+#include "accumulate/rules/pair_order.h"
+
+enum { TILE = FMO_GPU_TILE_PAIRS };
+
+static size_t tiles_of(size_t num)
+{
+    return (num + TILE - 1) / TILE;
+}
+
+static int hermite_functions(int pair_class)
+{
+    return FMO_HERMITE_COUNT(fmo_pair_order(pair_class));
+}
+
+/* ---- functions ------------------------------------------------------------------------------ */
+
+/* Functions of one kind as sums of the other: for row r entries [begin[r], begin[r+1]). */
+typedef struct parts {
+    int *begin, *from;
+    double *factor;
+    int num;
+} parts;
+
+static void add_part(parts *p, int from, double factor)
+{
+    if (factor == 0.0) return;
+    p->from[p->num] = from;
+    p->factor[p->num++] = factor;
+}
+
+/* Internal functions over the caller's. */
+static void find_inner_parts(const fmo_basis *b, parts *p)
+{
+    for (int s = 0; s < b->shell_num; s++) {
+        const fmo_shell *shell = &b->shell[s];
+        fmo_shell_parts T;
+        const int own = fmo_basis_shell_parts(b, shell, T);
+        for (int c = 0; c < fmo_shell_functions(shell->ang_mom); c++) {
+            p->begin[shell->ao_begin + c] = p->num;
+            for (int m = 0; m < own; m++)
+                add_part(p, b->ao_caller[shell->caller_begin + m], T[m][c]);
+        }
+    }
+    p->begin[b->function_num] = p->num;
+}
+
+/* The caller's over internal ones; place: [ao_num] shell and component of each. */
+static void find_outer_parts(const fmo_basis *b, const int2 *place, parts *p)
+{
+    for (int q = 0; q < b->ao_num; q++) {
+        const fmo_shell *shell = &b->shell[place[q].x];
+        fmo_shell_parts T;
+        (void)fmo_basis_shell_parts(b, shell, T);
+        p->begin[q] = p->num;
+        for (int c = 0; c < fmo_shell_functions(shell->ang_mom); c++)
+            add_part(p, shell->ao_begin + c, T[place[q].y][c]);
+    }
+    p->begin[b->ao_num] = p->num;
+}
+
+static fmo_status make_functions(const fmo_fock_plan *plan, const fmo_shell_pairs *pairs,
+                                 fmo_gpu_hermite *h, fmo_error *err)
+{
+    const fmo_basis *b = plan->basis;
+    const size_t n = (size_t)b->function_num, m = (size_t)b->ao_num;
+    const size_t most = n * FMO_SHELL_FUNCTIONS_MAX, shells = (size_t)b->shell_num;
+    parts in = {}, out = {};
+    int *light = NULL;
+    int2 *shell = NULL;
+    float *shell_bound = NULL;
+    const fmo_gpu_array arrays[] = {
+        {(n + 1) * sizeof(int), (void **)&h->in_begin, (void **)&in.begin},
+        {most * sizeof(int), (void **)&h->in_from, (void **)&in.from},
+        {most * sizeof(double), (void **)&h->in_factor, (void **)&in.factor},
+        {(m + 1) * sizeof(int), (void **)&h->out_begin, (void **)&out.begin},
+        {most * sizeof(int), (void **)&h->out_from, (void **)&out.from},
+        {most * sizeof(double), (void **)&h->out_factor, (void **)&out.factor},
+        {m * sizeof(int), (void **)&h->out_light, (void **)&light},
+        {shells * sizeof(int2), (void **)&h->shell, (void **)&shell},
+        {shells * sizeof(float), (void **)&h->shell_bound, (void **)&shell_bound},
+    };
+    const int num = sizeof arrays / sizeof *arrays;
+    fmo_gpu_device *const device = &plan->gpu->device;
+    void *const staged = fmo_gpu_stage(arrays, num);
+    int2 *const place = (int2 *)malloc((m + 1) * sizeof *place);
+    fmo_status status = FMO_OK;
+    h->nao = b->function_num;
+    h->caller_nao = b->ao_num;
+    h->shells = b->shell_num;
+    if (!staged || !place) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d functions", h->nao);
+        goto done;
+    }
+    for (int s = 0; s < b->shell_num; s++) {
+        const int l = b->shell[s].ang_mom;
+        shell[s] = make_int2(b->shell[s].ao_begin, fmo_shell_functions(l));
+        for (int k = 0; k < fmo_shell_functions_of(l, b->cartesian); k++) {
+            const int q = b->ao_caller[b->shell[s].caller_begin + k];
+            place[q] = make_int2(s, k);
+            light[q] = l < FMO_SHELL_GPU_COUNT;
+        }
+    }
+    find_inner_parts(b, &in);
+    find_outer_parts(b, place, &out);
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        const fmo_pair_list *list = &pairs->list[c];
+        for (int p = 0; p < list->num; p++) {
+            const float bound = nextafterf((float)list->bound[p], INFINITY);
+            shell_bound[list->i[p]] = fmaxf(shell_bound[list->i[p]], bound);
+            shell_bound[list->j[p]] = fmaxf(shell_bound[list->j[p]], bound);
+        }
+    }
+    status = fmo_gpu_place_arrays(device, "functions", arrays, num, err);
+    if (status == FMO_OK) status = fmo_gpu_upload(device, "functions", staged, arrays, num, err);
+done:
+    free(place);
+    free(staged);
+    return status;
+}
+
+/* ---- pairs ---------------------------------------------------------------------------------- */
+
+typedef struct part_key {
+    fmo_pair_rank rank;
+    int index;
+    double bound;
+} part_key;
+
+static int by_rank(const void *x, const void *y)
+{
+    return fmo_pair_rank_compare(&((const part_key *)x)->rank, &((const part_key *)y)->rank);
+}
+
+static int parts_of(int prims, int depth)
+{
+    return (prims + depth - 1) / depth;
+}
+
+/* Parts of all pairs of a list, sorted. */
+static void sort_parts(const fmo_basis *basis, int pair_class, const fmo_pair_list *list, int depth,
+                       part_key *key)
+{
+    size_t n = 0;
+    for (int p = 0; p < list->num; p++) {
+        const int prims = (int)(list->begin[p + 1] - list->begin[p]);
+        const int all = parts_of(prims, depth);
+        for (int part = 0, begin = 0; part < all; part++) {
+            const int some = (prims - begin) / (all - part);
+            const double bound = all == 1
+                                     ? list->bound[p]
+                                     : fmo_shell_pair_part_bound(basis, (fmo_pair_class)pair_class,
+                                                                 list, p, begin, some);
+            key[n].rank = {some, fmo_pair_octet(bound), list->i[p], list->j[p], begin};
+            key[n].index = p;
+            key[n++].bound = bound;
+            begin += some;
+        }
+    }
+    qsort(key, n, sizeof *key, by_rank);
+}
+
+/* Primitives by their own bounds. */
+static void sort_points(const fmo_pair_list *list, part_key *key)
+{
+    for (int p = 0; p < list->num; p++)
+        for (int64_t r = list->begin[p]; r < list->begin[p + 1]; r++) {
+            key[r].rank = {1, fmo_pair_octet(list->prim_bound[r]), list->i[p], list->j[p],
+                           (int)(r - list->begin[p])};
+            key[r].index = p;
+            key[r].bound = list->prim_bound[r];
+        }
+    qsort(key, (size_t)list->prim_num, sizeof *key, by_rank);
+}
+
+typedef struct staged_lists {
+    int4 *at;
+    float *bound, *tile_bound, *point_bound;
+    double *center, *record, *place;
+    int2 *prims, *records_of, *source;
+    int *part_of, *point_of;
+} staged_lists;
+
+static void stage_lists(const fmo_basis *basis, const fmo_pair_list *list, const part_key *part,
+                        size_t num, const part_key *point, size_t points, const staged_lists *to)
+{
+    for (size_t n = 0; n < num; n++) {
+        const int p = part[n].index, i = list->i[p], j = list->j[p];
+        to->at[n] = make_int4(basis->shell[i].ao_begin, basis->shell[j].ao_begin, i | j << 16,
+                              part[n].rank.begin == 0);
+        to->bound[n] = nextafterf((float)part[n].bound, INFINITY);
+        float *const tile = &to->tile_bound[n / TILE];
+        *tile = fmaxf(*tile, to->bound[n]);
+        for (int x = 0; x < 3; x++) {
+            to->center[6 * n + x] = basis->shell[i].center[x];
+            to->center[6 * n + 3 + x] = list->AB[3 * (size_t)p + x];
+        }
+        to->prims[n] = make_int2((int)list->begin[p] + part[n].rank.begin, part[n].rank.prims);
+        to->part_of[p] = (int)n;
+    }
+    for (int p = 0; p < list->num; p++) {
+        to->records_of[p] =
+            make_int2((int)list->begin[p], (int)(list->begin[p + 1] - list->begin[p]));
+        for (int64_t r = list->begin[p]; r < list->begin[p + 1]; r++) {
+            double *const record = to->record + r * FMO_GPU_PAIR_FIELDS;
+            const float bound = (float)list->prim_bound[r];
+            memcpy(record, list->prim + r * FMO_PAIR_FIELDS, FMO_PAIR_FIELDS * sizeof *record);
+            if (list->i[p] == list->j[p]) record[FMO_PAIR_K] *= 0.5;
+            memcpy(record + FMO_GPU_PAIR_BOUND, &bound, sizeof bound);
+        }
+    }
+    for (size_t n = 0; n < points; n++) to->source[n] = make_int2(-1, 0);
+    for (int64_t n = 0; n < list->prim_num; n++) {
+        const int p = point[n].index;
+        const int64_t r = list->begin[p] + point[n].rank.begin;
+        const double *const prim = list->prim + r * FMO_PAIR_FIELDS;
+        to->source[n] = make_int2((int)r, to->part_of[p]);
+        to->point_of[r] = (int)n;
+        to->point_bound[n] = nextafterf((float)point[n].bound, INFINITY);
+        for (int x = 0; x < 3; x++)
+            to->place[x * points + n] = basis->shell[list->i[p]].center[x] + prim[FMO_PAIR_X + x];
+        to->place[3 * points + n] = prim[FMO_PAIR_P];
+    }
+}
+
+static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo_pair_list *list,
+                            fmo_hermite_pairs *pairs, fmo_error *err)
+{
+    fmo_gpu_device *const device = &plan->gpu->device;
+    const int depth = fmo_gpu_contraction_depth(plan->gpu->primitives);
+    const size_t records = (size_t)list->prim_num, whole = (size_t)list->num;
+    const size_t points = tiles_of(records) * TILE;
+    size_t n = 0;
+    for (int p = 0; p < list->num; p++)
+        n += (size_t)parts_of((int)(list->begin[p + 1] - list->begin[p]), depth);
+    staged_lists to;
+    const fmo_gpu_array arrays[] = {
+        {n * sizeof(int4), (void **)&pairs->at, (void **)&to.at},
+        {n * sizeof(float), (void **)&pairs->bound, (void **)&to.bound},
+        {tiles_of(n) * sizeof(float), (void **)&pairs->tile_bound, (void **)&to.tile_bound},
+        {6 * n * sizeof(double), (void **)&pairs->center, (void **)&to.center},
+        {n * sizeof(int2), (void **)&pairs->prims, (void **)&to.prims},
+        {records * FMO_GPU_PAIR_FIELDS * sizeof(double), (void **)&pairs->record,
+         (void **)&to.record},
+        {whole * sizeof(int), (void **)&pairs->part_of, (void **)&to.part_of},
+        {whole * sizeof(int2), (void **)&pairs->records_of, (void **)&to.records_of},
+        {records * sizeof(int), (void **)&pairs->point_of, (void **)&to.point_of},
+        {points * sizeof(int2), (void **)&pairs->source, (void **)&to.source},
+        {4 * points * sizeof(double), (void **)&pairs->place, (void **)&to.place},
+        {points * sizeof(float), (void **)&pairs->point_bound, (void **)&to.point_bound},
+        /* made in every build */
+        {points * sizeof(float), (void **)&pairs->influence, NULL},
+        {points / TILE * sizeof(float), (void **)&pairs->tile_influence, NULL},
+        {points * hermite_functions(pair_class) * sizeof(double), (void **)&pairs->density, NULL},
+    };
+    const int num = sizeof arrays / sizeof *arrays;
+    fmo_status status = FMO_OK;
+    if (n > FMO_GPU_PAIRS_MAX || points * 4 > INT_MAX || plan->basis->shell_num > UINT16_MAX)
+        return fmo_error_set(err, FMO_ERR_MEMORY,
+                             "%zu pairs of shells, %zu of primitives are more than the GPU's "
+                             "indices hold",
+                             n, records);
+    part_key *const part = (part_key *)malloc((n + records + 1) * sizeof *part);
+    void *const staged = fmo_gpu_stage(arrays, num);
+    if (!part || !staged) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", n);
+        goto done;
+    }
+    status = fmo_gpu_place_arrays(device, "shell pairs", arrays, num, err);
+    if (status != FMO_OK) goto done;
+    sort_parts(plan->basis, pair_class, list, depth, part);
+    sort_points(list, part + n);
+    stage_lists(plan->basis, list, part, n, part + n, points, &to);
+    pairs->num = (int)n;
+    pairs->whole = (int)whole;
+    pairs->points = (int)points;
+    status = fmo_gpu_upload(device, "shell pairs", staged, arrays, num, err);
+done:
+    free(part);
+    free(staged);
+    return status;
+}
+
+/* ---- matrices, passes ----------------------------------------------------------------------- */
+
+static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_error *err)
+{
+    const size_t n = (size_t)h->nao, matrix = n * n * sizeof(double), shells = (size_t)h->shells;
+    size_t potentials = 0;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+        potentials += (size_t)h->pairs[c].points * hermite_functions(c);
+    const size_t zeroed = 2 * matrix + potentials * sizeof(double) + sizeof *h->counters +
+                          shells * sizeof(float) + (size_t)h->passes * sizeof(unsigned);
+    const fmo_gpu_array arrays[] = {
+        {zeroed, (void **)&h->coulomb, NULL},
+        {matrix, (void **)&h->density, NULL},
+        {shells * shells * sizeof(float), (void **)&h->block_max, NULL},
+    };
+    const fmo_status status =
+        fmo_gpu_place_arrays(&plan->gpu->device, "density, J and K of d shells", arrays, 3, err);
+    if (status != FMO_OK) return status;
+    h->zeroed = zeroed;
+    h->exchange = h->coulomb + n * n;
+    double *at = h->exchange + n * n;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        h->pairs[c].potential = at;
+        at += (size_t)h->pairs[c].points * hermite_functions(c);
+    }
+    h->counters = (fmo_hermite_counters *)at;
+    h->row_max = (float *)(h->counters + 1);
+    h->survivors = (unsigned *)(h->row_max + shells);
+    return FMO_OK;
+}
+
+/* Bras of a share, one after the other. */
+static int own_bras(const fmo_gpu_hermite *h, int bras)
+{
+    return bras > h->share ? (bras - h->share + h->shares - 1) / h->shares : 0;
+}
+
+/* Cuts the bras of all classes into passes of at most `room` candidates each. Returns how many;
+ * NULL: only counts. */
+static int cut_passes(const fmo_gpu_hermite *h, size_t room, fmo_hermite_pass *pass, int *rounds)
+{
+    int num = 0, round = 0;
+    size_t used = 0;
+    for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_GPU_COUNT; c--) {
+        const int bras = own_bras(h, h->pairs[fmo_eri_class_bra(c)].num);
+        const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
+        for (int begin = 0; begin < bras && kets > 0;) {
+            if (room - used < kets) {
+                round++;
+                used = 0;
+            }
+            const size_t fit = (room - used) / kets, left = (size_t)(bras - begin);
+            const size_t take = fit < left ? fit : left;
+            if (pass) {
+                pass[num].eri_class = c;
+                pass[num].bra_begin = begin;
+                pass[num].bra_end = begin + (int)take;
+                pass[num].round = round;
+                pass[num].list_at = used;
+                pass[num].candidates = take * kets;
+            }
+            num++;
+            used += take * kets;
+            begin += (int)take;
+        }
+    }
+    *rounds = round + 1;
+    return num;
+}
+
+static fmo_status make_passes(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_error *err)
+{
+    size_t all = 0, most = 1, available = 0;
+    for (int c = FMO_ERI_GPU_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
+        const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
+        all += (size_t)own_bras(h, h->pairs[fmo_eri_class_bra(c)].num) * kets;
+        if (kets > most) most = kets;
+    }
+    fmo_status status = fmo_gpu_available_memory(&available, err);
+    if (status != FMO_OK) return status;
+    size_t bytes = (size_t)(fmo_tuning_gpu_list_share * (double)available);
+    if (plan->options.memory && plan->options.memory < bytes) bytes = plan->options.memory;
+    size_t room = bytes / sizeof *h->list;
+    if (room > fmo_tuning_gpu_list_most) room = fmo_tuning_gpu_list_most;
+    if (room > all) room = all;
+    if (room < most) room = most;
+    h->passes = cut_passes(h, room, NULL, &h->rounds);
+    h->pass = (fmo_hermite_pass *)calloc((size_t)h->passes + 1, sizeof *h->pass);
+    if (!h->pass) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d passes", h->passes);
+    (void)cut_passes(h, room, h->pass, &h->rounds);
+    return fmo_gpu_alloc(&plan->gpu->device, "list of quartets", room * sizeof *h->list,
+                         (void **)&h->list, err);
+}
+
+/* ---- the state ------------------------------------------------------------------------------ */
+
+fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err)
+{
+    fmo_gpu_state *const g = plan->gpu;
+    fmo_shell_pairs plain; /* the plan's are sp pairs */
+    fmo_gpu_hermite *const h = (fmo_gpu_hermite *)calloc(1, sizeof *h);
+    g->hermite = h;
+    if (!h) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a GPU plan");
+    h->share = plan->shares > 1 ? plan->share : 0;
+    h->shares = plan->shares > 1 ? plan->shares : 1;
+    h->prim_cutoff = (float)(plan->options.cutoff * FMO_SCREEN_PRIM_SHARE *
+                             (FMO_PRUNE_DENSITY / plan->density_limit));
+    fmo_status status =
+        fmo_shell_pairs_make(plan->basis, plan->pairs.prune, plan->options.threads, &plain, err);
+    if (status == FMO_OK) status = make_functions(plan, &plain, h, err);
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT && status == FMO_OK; c++)
+        status = make_list(plan, c, &plain.list[c], &h->pairs[c], err);
+    if (status == FMO_OK) status = make_passes(plan, h, err);
+    if (status == FMO_OK) status = make_matrices(plan, h, err);
+    fmo_shell_pairs_free(&plain);
+    if (status == FMO_OK)
+        FMO_GPU_CHECK(cudaMallocHost((void **)&h->host_counters, sizeof *h->host_counters),
+                      "counters", err);
+    return status;
+}
+
+void fmo_hermite_free(fmo_gpu_state *g)
+{
+    fmo_gpu_hermite *const h = g->hermite;
+    if (!h) return;
+    for (int p = 0; p < h->passes && h->pass; p++)
+        for (int e = 0; e < 2; e++)
+            if (h->pass[p].event[e]) (void)cudaEventDestroy(h->pass[p].event[e]);
+    if (h->host_counters) (void)cudaFreeHost(h->host_counters);
+    free(h->pass);
+    free(h);
+    g->hermite = NULL;
+}
+
+size_t fmo_hermite_host_bytes(const fmo_gpu_hermite *h)
+{
+    return h ? sizeof *h + sizeof *h->host_counters + (size_t)h->passes * sizeof *h->pass : 0;
+}
+
+int fmo_hermite_adds(int eri_class)
+{
+    const int bra = fmo_eri_class_bra(eri_class), ket = fmo_eri_class_ket(eri_class);
+    const int n[4] = {fmo_pair_functions(bra, 0, 0), fmo_pair_functions(bra, 1, 0),
+                      fmo_pair_functions(ket, 0, 0), fmo_pair_functions(ket, 1, 0)};
+    const int slices = fmo_hermite_slices(eri_class), firsts = slices > 1 ? n[0] : 1;
+    int adds = 0; /* each slice adds all of what it has a part of */
+#define TERM(matrix, row, column, den_row, den_column) \
+    adds += n[row] * n[column] * ((row) == 0 ? slices / firsts : firsts);
+    FMO_DIGEST_K_TABLE(TERM)
+#undef TERM
+    return adds;
+}
+
+void fmo_hermite_profile_counts(fmo_fock_plan *plan)
+{
+    const fmo_hermite_counters *const counters = plan->gpu->hermite->host_counters;
+    for (int c = FMO_ERI_GPU_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
+        fmo_class_profile *p = &plan->profile.classes[c];
+        p->quartets = (int64_t)counters->quartets[c];
+        p->prim_quartets = (int64_t)counters->prim_quartets[c];
+        p->quartets_skipped = fmo_plan_quartets(plan, (fmo_eri_class)c) - p->quartets;
+        p->adds = (int64_t)counters->survived[c] * fmo_hermite_adds(c);
+        p->adds_issued = (int64_t)counters->issued[c];
+    }
+}
