@@ -17,7 +17,7 @@ typedef struct driver_fragments {
     fmo_fragment_result *result; /**< NULL on error */
 } driver_fragments;
 
-/** Runs a system, and writes --output.
+/** Runs a system, and writes --output, --pairs and --heat-map.
  *  @param[in]  watch  or NULL
  *  @param[out] run    free with driver_fragments_free, also on error */
 fmo_status driver_run_fragments(const driver_options *options, const char *path,
