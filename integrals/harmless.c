@@ -27,6 +27,7 @@ static bool is_printable(uint32_t c)
            !(c >= 0x200b && c <= 0x200f) &&                /* of no width, and direction marks */
            !(c >= 0x2028 && c <= 0x202e) &&                /* line ends, direction */
            !(c >= 0x2060 && c <= 0x206f) && c != 0xfeff && /* direction again */
+           c != 0xfffe && c != 0xffff &&                   /* none, and not in XML */
            !(c >= 0xd800 && c < 0xe000);                   /* halves of pairs */
 }
 

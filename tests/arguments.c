@@ -495,6 +495,16 @@ static void check_fragments(void)
     FINE(fmo_fragment_run, "options",
          fmo_fragment_run(&one, set, NULL, &result, NULL) == FMO_ERR_INPUT && !result);
     FINE(fmo_fragment_options_init, "options", (fmo_fragment_options_init(NULL), 1));
+    const fmo_fragment_result other = {.fragment_num = 2};
+    REFUSED(fmo_fragment_write_pairs, "path", NULL, &one, &other, &err);
+    REFUSED(fmo_fragment_write_pairs, "system", "/none/x", NULL, &other, &err);
+    REFUSED(fmo_fragment_write_pairs, "result", "/none/x", &one, NULL, &err);
+    REFUSED(fmo_fragment_write_map, "path", NULL, &one, &other, NULL, &err);
+    REFUSED(fmo_fragment_write_map, "system", "/none/x", NULL, &other, NULL, &err);
+    REFUSED(fmo_fragment_write_map, "result", "/none/x", &one, NULL, NULL, &err);
+    /* A result of another system is refused later than NULL would be. */
+    FINE(fmo_fragment_write_map, "basis",
+         fmo_fragment_write_map("/none/x", &one, &other, NULL, NULL) == FMO_ERR_ARGUMENT);
     FINE(fmo_fragment_result_destroy, "result", (fmo_fragment_result_destroy(NULL), 1));
     REFUSED(fmo_result_write_arrays, "path", NULL, NULL, NULL, NULL, NULL, &array, 1, &err);
     REFUSED(fmo_result_write_arrays, "arrays", "/none/x", NULL, NULL, NULL, NULL, NULL, 1, &err);

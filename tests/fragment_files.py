@@ -96,6 +96,19 @@ class Pdb(Reader):
         # ACE goes with the residue behind it and does not count as one.
         self.assertEqual(show(os.path.join(FOLDER, "gly4.pdb"), 2)["bonds"], [16, 19])
 
+    def test_names(self):
+        self.assertEqual(show(os.path.join(FOLDER, "gly4.pdb"))["names"], ["ACE1-GLY2", "GLY3", "GLY4", "NME5"])
+        found = show(os.path.join(FOLDER, "trpcage.pdb"), 3)["names"]
+        self.assertEqual((found[0], found[-1]), ("ASN1-TYR3", "PRO19-SER20"))
+        water = [atom("O", "O", "HOH", 1, "W", 0, 0, 50, "HETATM"), atom("H1", "H", "HOH", 1, "W", 0.9, 0, 50, "HETATM"),
+                 atom("H2", "H", "HOH", 1, "W", 0, 0.9, 50, "HETATM")]
+        self.assertEqual(self.read(water)["names"], ["HOH1"])
+        # Chains are told apart where there are several; disulfide bridges join residues that are not neighbours.
+        ion = atom("NA", "NA", "NA", 2, "B", 5, 0, 0, "HETATM")
+        self.assertEqual(self.read(water + [ion])["names"], ["W:HOH1", "B:NA2"])
+        self.assertEqual(self.read(self.cystines(2.05))["names"], ["CYS1+CYX3", "ALA2"])
+        self.assertEqual(self.read(water + self.cystines(2.05))["names"], ["W:HOH1", "A:CYS1+A:CYX3", "A:ALA2"])
+
     def test_water_and_ions(self):
         water = [atom("O", "O", "HOH", 1, "W", 0, 0, 0, "HETATM"), atom("H1", "H", "HOH", 1, "W", 0.9, 0, 0, "HETATM"),
                  atom("H2", "D", "HOH", 1, "W", 0, 0.9, 0, "HETATM")]
@@ -245,6 +258,10 @@ class Gamess(Reader):
                             ("GBASIS=N21 NGAUSS=3", "3-21G"), ("GBASIS=CCD", ""), ("GBASIS=N311 NGAUSS=6", "6-311G")):
             lines = [line.replace("GBASIS=STO NGAUSS=3", basis) for line in self.without("$FMOHYB")]
             self.assertEqual(self.read(lines)["basis"], name)
+        self.assertEqual(good["names"], ["gly1", "gly2", "gly3", "gly4"])
+        names = self.changed("FRGNAM(1)=gly1, gly2, gly3, gly4",
+                             "FRGNAM(1)=ace,Gly2\n Gly3\n FRGNAM(4)=a_name_that_is_too_long")
+        self.assertEqual(self.read(names).get("names"), ["ace", "Gly2", "Gly3", "a_name_that_is_"])
         data = [line for old in self.without("$BASIS", "$FMOHYB") for line in ([old, "N31 6", ""] if "-1 " in old else [old])]
         self.assertEqual(self.read(data).get("basis"), "6-31G")
 
@@ -257,6 +274,7 @@ class Gamess(Reader):
                 ("UNITS=MILES: expected ANGS or BOHR", "ANGS", "MILES"),
                 ("NFRAG=0: expected 1", "NFRAG=4", "NFRAG=0"),
                 ("ICHARG has 4 values, NFRAG=5", "NFRAG=4", "NFRAG=5"),
+                ("FRGNAM has 5 names, NFRAG=4", "FRGNAM(1)=gly1", "FRGNAM(1)=a,gly1"),
                 ("ICHARG: '0.5' is no integer", "ICHARG(1)=0,0", "ICHARG(1)=0.5,0"),
                 ("goes on at element 2; expected 1", "ICHARG(1)", "ICHARG(2)"),
                 ("fragment 1 has 37 electrons", "ICHARG(1)=0,", "ICHARG(1)=1,"),

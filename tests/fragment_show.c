@@ -34,7 +34,10 @@ int main(int argc, char **argv)
         for (int k = 0; k < 3 * s->atom_num; k++)
             printf("%s%.12g", k ? ", " : "", s->coord[k] * s->bohr);
         printf("], \"esp\": [%.17g, %.17g, %.17g], ", s->aoc_from, s->ptc_from, s->es_dimers_from);
-        printf("\"basis\": \"%s\", \"name\": \"%s\", \"notice\": \"%s\"}\n",
+        printf("\"names\": [");
+        for (int f = 0; s->fragment_name && f < s->fragment_num; f++)
+            printf("%s\"%s\"", f ? ", " : "", s->fragment_name[f]);
+        printf("], \"basis\": \"%s\", \"name\": \"%s\", \"notice\": \"%s\"}\n",
                s->basis ? s->basis : "", s->name ? s->name : "", s->notice ? s->notice : "");
         fmo_fragment_system_destroy(s);
     }

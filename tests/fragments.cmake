@@ -13,6 +13,9 @@ endif()
 add_executable(fragment_show fragment_show.c)
 target_link_libraries(fragment_show PRIVATE fmo::fmo fmo_warnings)
 set_target_properties(fragment_show PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+add_executable(fragment_draw fragment_draw.c)
+target_link_libraries(fragment_draw PRIVATE fmo::scf fmo_warnings m)
+set_target_properties(fragment_draw PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 set(systems ${PROJECT_SOURCE_DIR}/datasets/fmo2)
 fmo_test(fragment_mutants SOURCES fragment_mutants.c LABELS io fragments
          ARGS 1500 ${systems}/gly4.pdb ${systems}/gly4.inp ${systems}/ethane_sto-3g.json)
@@ -24,6 +27,13 @@ foreach(part Pdb Gamess Mmcif)
                                   --verbose ${part})
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "io;fragments" ENVIRONMENT
         "FMO_SHOW=$<TARGET_FILE:fragment_show>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+endforeach()
+foreach(part Table HeatMap Tutorial Refusals)
+    string(TOLOWER fragment_tables_${part} name)
+    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/fragment_tables.py
+                                  --verbose ${part})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "driver;fragments" ENVIRONMENT
+        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_DRAW=$<TARGET_FILE:fragment_draw>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1;$<$<BOOL:${FMO_SANITIZE}>:FMO_TEST_SMALL=1>")
 endforeach()
 foreach(part Report Inputs Schema Refusals Files Resume)
     string(TOLOWER fragments_cli_${part} name)

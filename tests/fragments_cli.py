@@ -170,7 +170,8 @@ class FragmentsSchema(driver_cli.Case):
             self.assertEqual(driver_cli.validate(document, self.schema, self.schema), [], name)
         for change in ({"frgment": []}, {"symbols": "CH"}, {"angstrom": [[0.0, 1.0]]}, {"angstrom": [[0.0] * 4]},
                        {"fragment": [0]}, {"charge": [0.5]}, {"bonds": [[1]]}, {"bonds": [[1, 2, 3]]}, {"basis": 6},
-                       {"esp": {"ptc": 2.0}}, {"esp": {"aoc_from": -1}}, {"esp": [1]}, {"bohr_in_angstrom": "x"}):
+                       {"esp": {"ptc": 2.0}}, {"esp": {"aoc_from": -1}}, {"esp": [1]}, {"bohr_in_angstrom": "x"},
+                       {"fragment_name": "abc"}, {"fragment_name": [1]}):
             self.assertTrue(self.complaints({**document, **change}, "input"), change)
             # What the schema refuses, the program does.
             path = self.path("bad.json")

@@ -1,5 +1,6 @@
 /* Result files: content, provenance, and that nothing is ever left half-written. */
 #include "check.h"
+#include "io/output/kind.h"
 #include <fmo/result.h>
 #include <fmo/version.h>
 
@@ -276,6 +277,10 @@ static void check_kinds(const fmo_dataset *dataset)
                 {"{\"format\": \"fmo-profile\"}", FMO_FILE_JSON},
                 {"{\"format\": \"mine\"}", FMO_FILE_OTHER},
                 {"fmo fragment state 1\n", FMO_FILE_STATE},
+                {FMO_PAIRS_HEAD "1\t2\n", FMO_FILE_PAIRS},
+                {"fragment_i\tfragment_j\tname_i\tname_j\tmine\n", FMO_FILE_OTHER},
+                {FMO_MAP_HEAD "<svg>", FMO_FILE_MAP},
+                {"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg>", FMO_FILE_OTHER},
                 {"{", FMO_FILE_OTHER}};
     CHECK(fmo_file_kind_of(path) == FMO_FILE_NONE, "no file");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

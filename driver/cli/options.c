@@ -212,6 +212,10 @@ static const cli_option option_table[] = {
      .help = "go on from the state in --state"},
     {"densities", 0, CLI_FLAG, NULL, AT(densities), .commands = FRAGMENTS,
      .help = "densities of the fragments into --output, too"},
+    {"pairs", 0, CLI_TEXT, "FILE", AT(pairs), .what = "the name of a file", .commands = FRAGMENTS,
+     .help = "write the energies of all pairs as a table (tab-separated)"},
+    {"heat-map", 0, CLI_TEXT, "FILE", AT(map), .what = "the name of a file", .commands = FRAGMENTS,
+     .help = "draw the energies of all pairs (SVG)"},
 
     {"quiet", 'q', CLI_FLAG, NULL, AT(quiet), .section = "Other",
      .help = "print only the check line, or the energy, and errors"},
@@ -418,6 +422,8 @@ static fmo_status check_data_sets(const driver_options *options, const bool *giv
     const char *const file = options->output                   ? "output"
                              : options->molden                 ? "molden"
                              : options->fragment_options.state ? "state"
+                             : options->pairs                  ? "pairs"
+                             : options->map                    ? "heat-map"
                                                                : NULL;
     if (file && options->dataset_num > 1)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,

@@ -54,6 +54,8 @@ typedef struct driver_options {
     int per_fragment;                      /**< residues a fragment, of PDB files */
     bool exact_field;                      /**< leave out approximations of far fields */
     bool densities;                        /**< of the monomers into --output, too */
+    const char *pairs;                     /**< file for all pairs as a table, or NULL */
+    const char *map;                       /**< file for their heat map or NULL */
     bool resume;                           /**< go on from the state file */
     bool convergence_given;                /**< fragments have a default of their own */
     bool gradient_given;                   /**< the same */

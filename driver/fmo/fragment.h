@@ -27,6 +27,9 @@ typedef struct fmo_fragment_iteration {
     double scf_seconds;   /**< their SCFs */
 } fmo_fragment_iteration;
 
+/** kcal/mol in a hartree, CODATA 2018. */
+#define FMO_KCAL_PER_MOL 627.5094740631
+
 /** How to compute; fmo_fragment_options_init fills it in. */
 typedef struct fmo_fragment_options {
     fmo_scf_options scf; /**< of monomers and dimers; default 1e-9 hartree and a gradient of 1e-7;
@@ -124,6 +127,21 @@ FMO_API fmo_status fmo_fragment_run(const fmo_fragment_system *system, const fmo
                                     const fmo_fragment_options *options,
                                     fmo_fragment_result **result, fmo_error *err);
 FMO_API void fmo_fragment_result_destroy(fmo_fragment_result *result); /**< NULL is fine */
+
+/** Write all pairs as a table, columns with tabs between them, a header with names and units in
+ *  front (docs/fmo.md). A file at path is replaced, whole or not at all.
+ *  @param[in] system  of which the result is; names of its fragments go into the table
+ *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL; a result that is not of this system), FMO_ERR_OUTPUT,
+ *          FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_fragment_write_pairs(const char *path, const fmo_fragment_system *system,
+                                            const fmo_fragment_result *result, fmo_error *err);
+
+/** Draw the energies of all pairs, kcal/mol, as a heat map in SVG (docs/fmo.md); as
+ *  fmo_fragment_write_pairs.
+ *  @param[in] basis  its name in the title; NULL: left out */
+FMO_API fmo_status fmo_fragment_write_map(const char *path, const fmo_fragment_system *system,
+                                          const fmo_fragment_result *result, const char *basis,
+                                          fmo_error *err);
 
 #ifdef __cplusplus
 }

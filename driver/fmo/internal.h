@@ -1,6 +1,6 @@
 /* Fragments under way, by file. Arrows go one way: run.c -> scc.c, pairs.c -> field.c, mix.c,
  * solve.c, each.c -> share.c -> part.c -> hybrid.c; state.c keeps what scc.c and pairs.c have
- * reached. */
+ * reached. What is written of a result alone: table.c, map.c -> map_scale.c, text.c. */
 #ifndef FMO_FRAGMENT_INTERNAL_H
 #define FMO_FRAGMENT_INTERNAL_H
 

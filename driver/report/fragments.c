@@ -6,10 +6,7 @@
 #include <math.h>
 #include <fmo/version.h>
 
-static const double kcal_per_mol = 627.5094740631; /* of a hartree, CODATA 2018 */
-
-/* Pairs that lines are printed for, the strongest without a cut bond; JSON and the result file have
- * all. */
+/* Pairs that lines are printed for, the strongest without a cut bond; files and JSON have all. */
 enum { PAIRS_SHOWN = 20 };
 
 void driver_report_system(const driver_options *options, const fmo_fragment_system *s,
@@ -46,20 +43,36 @@ void driver_report_iteration(const fmo_fragment_iteration *i, FILE *stream)
     fprintf(stream, "%7d %9.3f %9.3f\n", i->cycles, i->field_seconds, i->scf_seconds);
 }
 
+/* NULL without one. */
+static const char *name_of(const fmo_fragment_system *s, int fragment)
+{
+    return s->fragment_name ? s->fragment_name[fragment] : NULL;
+}
+
+/* The end of a line. */
+static void end_with_name(const fmo_fragment_system *s, int fragment, FILE *stream)
+{
+    const char *name = name_of(s, fragment);
+    if (name) fprintf(stream, "  %s", driver_shown(name));
+}
+
 static void print_monomers(const driver_fragments *run, FILE *stream)
 {
     const fmo_fragment_system *s = run->system;
     const fmo_fragment_result *r = run->result;
-    fprintf(stream, "\n  %8s %6s %7s %9s %9s %18s %10s %10s\n", "fragment", "charge", "atoms",
-            "electrons", "functions", "E' hartree", "HOMO", "Mulliken");
+    fprintf(stream, "\n  %8s %6s %7s %9s %9s %18s %10s %10s%s\n", "fragment", "charge", "atoms",
+            "electrons", "functions", "E' hartree", "HOMO", "Mulliken",
+            s->fragment_name ? "  name" : "");
     for (int k = 0; k < r->fragment_num; k++) {
         double charge = 0.0;
         int atoms = 0;
         for (int a = 0; a < s->atom_num; a++)
             if (s->fragment[a] == k) charge += r->charge2[a], atoms++;
-        fprintf(stream, "  %8d %6d %7d %9d %9d %18.8f %10.5f %10.5f\n", k + 1, s->charge[k], atoms,
+        fprintf(stream, "  %8d %6d %7d %9d %9d %18.8f %10.5f %10.5f", k + 1, s->charge[k], atoms,
                 r->monomer[k].electron_num, r->monomer[k].nao, r->monomer[k].energy,
                 r->monomer[k].homo, charge);
+        end_with_name(s, k, stream);
+        fputs("\n", stream);
     }
 }
 
@@ -75,27 +88,33 @@ static int strongest(const fmo_fragment_result *r, double below, int after)
     return found;
 }
 
-static void print_pairs(const fmo_fragment_result *r, FILE *stream)
+static void print_pairs(const driver_fragments *run, FILE *stream)
 {
+    const fmo_fragment_system *s = run->system;
+    const fmo_fragment_result *r = run->result;
     int bonded = 0;
     for (int k = 0; k < r->pair_num; k++) bonded += r->pair[k].is_bonded;
     if (!r->pair_num) return;
-    fprintf(stream, "\n  %11s %9s %5s %16s %12s %16s %14s\n", "pair", "distance", "kind",
-            "internal hartree", "Tr(dD U)", "energy hartree", "kcal/mol");
+    fprintf(stream, "\n  %11s %9s %5s %16s %12s %16s %14s%s\n", "pair", "distance", "kind",
+            "internal hartree", "Tr(dD U)", "energy hartree", "kcal/mol",
+            s->fragment_name ? "  names" : "");
     double below = INFINITY;
     for (int shown = 0, k = -1; shown < PAIRS_SHOWN; shown++) {
         k = strongest(r, below, k);
         if (k < 0) break;
         const fmo_fragment_pair *p = &r->pair[k];
         below = fabs(p->total);
-        fprintf(stream, "  %5d %5d %9.3f %5s %16.8f %12.8f %16.8f %14.4f\n", p->i + 1, p->j + 1,
+        fprintf(stream, "  %5d %5d %9.3f %5s %16.8f %12.8f %16.8f %14.4f", p->i + 1, p->j + 1,
                 p->distance, p->is_scf ? "SCF" : "ES", p->internal, p->transfer, p->total,
-                kcal_per_mol * p->total);
+                FMO_KCAL_PER_MOL * p->total);
+        end_with_name(s, p->i, stream);
+        end_with_name(s, p->j, stream);
+        fputs("\n", stream);
     }
     if (r->pair_num - bonded > PAIRS_SHOWN || bonded)
         fprintf(stream,
-                "  the strongest of %d pairs without a cut bond (%d have one); --profile=json and "
-                "--output have all\n",
+                "  the strongest of %d pairs without a cut bond (%d have one); --pairs, "
+                "--output and --profile=json have all\n",
                 r->pair_num - bonded, bonded);
 }
 
@@ -109,7 +128,7 @@ void driver_report_fragments(const driver_options *options, const driver_fragmen
         return;
     }
     print_monomers(run, stream);
-    print_pairs(r, stream);
+    print_pairs(run, stream);
     fprintf(stream, "\n  size       %d functions, %d electrons, %d SCF pairs, %d electrostatic\n",
             r->nao, r->electron_num, r->scf_pairs, r->es_pairs);
     fprintf(stream, "  mode       %s%s%s%s", fmo_mode_name(r->mode), *r->mode_reason ? " (" : "",
@@ -125,6 +144,8 @@ void driver_report_fragments(const driver_options *options, const driver_fragmen
         fprintf(stream, "  the file   %.10f hartree, difference %.1e\n", run->system->reference,
                 r->energy2 - run->system->reference);
     if (options->output) fprintf(stream, "  output     %s\n", driver_shown(options->output));
+    if (options->pairs) fprintf(stream, "  pairs      %s\n", driver_shown(options->pairs));
+    if (options->map) fprintf(stream, "  heat map   %s\n", driver_shown(options->map));
     if (options->fragment_options.state) {
         fprintf(stream, "  state      %s%s", driver_shown(options->fragment_options.state),
                 r->resumed ? ", resumed" : "");
@@ -150,7 +171,8 @@ static json_t *monomers_json(const driver_fragments *run)
     json_t *array = json_array();
     for (int k = 0; array && k < r->fragment_num; k++) {
         const fmo_fragment_monomer *m = &r->monomer[k];
-        json_t *entry = json_pack("{s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "fragment", k + 1,
+        json_t *entry = json_pack("{s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "fragment",
+                                  k + 1, "name", driver_json_text(name_of(run->system, k)),
                                   "charge", run->system->charge[k], "electrons", m->electron_num,
                                   "functions", m->nao, "energy", driver_json_number(m->energy),
                                   "field_energy", driver_json_number(m->field_energy), "homo",

@@ -27,7 +27,9 @@ static fmo_status check_files(const driver_options *options, const char *path, f
         {"basis set", basis, false, FMO_FILE_OTHER},
         {"--hybrids", options->fragment_options.hybrids, false, FMO_FILE_OTHER},
         {"--output", options->output, true, FMO_FILE_FRAGMENTS},
-        {"--state", options->fragment_options.state, true, FMO_FILE_STATE}};
+        {"--state", options->fragment_options.state, true, FMO_FILE_STATE},
+        {"--pairs", options->pairs, true, FMO_FILE_PAIRS},
+        {"--heat-map", options->map, true, FMO_FILE_MAP}};
     return driver_check_files(files, sizeof files / sizeof files[0], options->force, err);
 }
 
@@ -91,7 +93,7 @@ static fmo_status add_densities(const fmo_fragment_result *r, const table *t,
     return FMO_OK;
 }
 
-static fmo_status write_result(const driver_options *options, const driver_fragments *run,
+static fmo_status write_arrays(const driver_options *options, const driver_fragments *run,
                                fmo_error *err)
 {
     const fmo_fragment_system *s = run->system;
@@ -149,7 +151,6 @@ static fmo_status write_result(const driver_options *options, const driver_fragm
     }
     int count = t.count;
     if (options->densities) CHECKGOTO(add_densities(r, &t, &all, &names, &count, err));
-    CHECKGOTO(check_files(options, s->path, err));
     status = fmo_result_write_arrays(options->output, s->path, s->sha256, run->basis,
                                      fmo_mode_name(r->mode), all ? all : t.array, count, err);
 done:
@@ -157,6 +158,19 @@ done:
     free(names);
     free(t.real);
     free(t.integer);
+    return status;
+}
+
+/* All files that were asked for. */
+static fmo_status write_files(const driver_options *options, const driver_fragments *run,
+                              fmo_error *err)
+{
+    fmo_status status = check_files(options, run->system->path, err);
+    if (status == FMO_OK && options->output) status = write_arrays(options, run, err);
+    if (status == FMO_OK && options->pairs)
+        status = fmo_fragment_write_pairs(options->pairs, run->system, run->result, err);
+    if (status == FMO_OK && options->map)
+        status = fmo_fragment_write_map(options->map, run->system, run->result, run->basis, err);
     return status;
 }
 
@@ -220,9 +234,9 @@ fmo_status driver_run_fragments(const driver_options *options, const char *path,
     driver_progress_end(&l.progress);
     if (!first) goto done;
     if (status == FMO_OK && watch && !l.begun) watch->system(run->system, run->basis, watch->user);
-    if (status == FMO_OK && options->output) {
+    if (status == FMO_OK) {
         driver_interrupt_hold();
-        status = write_result(options, run, err);
+        status = write_files(options, run, err);
         driver_interrupt_release();
     }
 done:

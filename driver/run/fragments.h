@@ -17,8 +17,8 @@ typedef struct driver_fragments {
     fmo_fragment_result *result; /**< NULL on error, and on other ranks than 0 */
 } driver_fragments;
 
-/** Runs a system, and writes --output. Under mpirun all ranks call it, and rank 0 hears, writes and
- *  has the result; errors are all ranks', but for FMO_ERR_OUTPUT of that file.
+/** Runs a system, and writes --output, --pairs and --heat-map. Under mpirun all ranks call it, and
+ *  rank 0 hears, writes and has the result; errors are all ranks', but for FMO_ERR_OUTPUT of files.
  *  @param[in]  watch  or NULL
  *  @param[out] run    free with driver_fragments_free, also on error */
 fmo_status driver_run_fragments(const driver_options *options, const char *path,

@@ -106,6 +106,56 @@ FMO_HD void fmo_slice_expand(int la, int lb, fmo_real PA, fmo_real PB, fmo_real 
     }
 }
 
+/* Hermite densities of one primitive pair, rho[q] += sum_ab D[ab] E^ab_q (odd)^q; and the other way
+ * round, J[ab] += factor sum_p E^ab_p V[p * stride]. Orders of functions as in fmo_slice_add. */
+FMO_HD void fmo_slice_density(int la, int lb, const fmo_real *PA, const fmo_real *AB, fmo_real half,
+                              double odd, const fmo_real *D, fmo_real *rho)
+{
+    fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
+    FMO_RULE_UNROLL
+    for (int x = 0; x < 3; x++) fmo_slice_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
+    FMO_RULE_UNROLL
+    for (int ab = 0; ab < FMO_CARTESIAN(la) * FMO_CARTESIAN(lb); ab++) {
+        const int a = ab / FMO_CARTESIAN(lb), b = ab % FMO_CARTESIAN(lb);
+        const int ax = fmo_rule_power(la, a, 0), bx = fmo_rule_power(lb, b, 0);
+        const int ay = fmo_rule_power(la, a, 1), by = fmo_rule_power(lb, b, 1);
+        const int az = fmo_rule_power(la, a, 2), bz = fmo_rule_power(lb, b, 2);
+        const int X = ax + bx + 1, Y = ay + by + 1, Z = az + bz + 1;
+        FMO_RULE_UNROLL
+        for (int k = 0; k < FMO_RULE_TERMS_MAX; k++) {
+            if (k >= X * Y * Z) continue;
+            const int t = k % X, u = k / X % Y, v = k / (X * Y);
+            const fmo_real e = E[0][ax][bx][t] * (E[1][ay][by][u] * E[2][az][bz][v]);
+            rho[fmo_slice_at(t, u, v)] += ((t + u + v) % 2 ? odd * D[ab] : D[ab]) * e;
+        }
+    }
+}
+
+FMO_HD void fmo_slice_potential(int la, int lb, const fmo_real *PA, const fmo_real *AB,
+                                fmo_real half, fmo_real factor, const fmo_real *V, fmo_real *J)
+{
+    fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
+    FMO_RULE_UNROLL
+    for (int x = 0; x < 3; x++) fmo_slice_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
+    FMO_RULE_UNROLL
+    for (int ab = 0; ab < FMO_CARTESIAN(la) * FMO_CARTESIAN(lb); ab++) {
+        const int a = ab / FMO_CARTESIAN(lb), b = ab % FMO_CARTESIAN(lb);
+        const int ax = fmo_rule_power(la, a, 0), bx = fmo_rule_power(lb, b, 0);
+        const int ay = fmo_rule_power(la, a, 1), by = fmo_rule_power(lb, b, 1);
+        const int az = fmo_rule_power(la, a, 2), bz = fmo_rule_power(lb, b, 2);
+        const int X = ax + bx + 1, Y = ay + by + 1, Z = az + bz + 1;
+        fmo_real sum = fmo_set(0.0);
+        FMO_RULE_UNROLL
+        for (int k = 0; k < FMO_RULE_TERMS_MAX; k++) {
+            if (k >= X * Y * Z) continue;
+            const int t = k % X, u = k / X % Y, v = k / (X * Y);
+            const fmo_real e = E[0][ax][bx][t] * (E[1][ay][by][u] * E[2][az][bz][v]);
+            sum += e * V[fmo_slice_at(t, u, v)];
+        }
+        J[ab] += factor * sum;
+    }
+}
+
 /* Adds (ab|cd) of one primitive quartet to v[b][cd], for `bs` functions b from the first one on; r
  * is what fmo_slice_coulomb has made. */
 FMO_HD void fmo_slice_add(int la, int lb, int lc, int ld, int a, int first, int bs,

@@ -36,6 +36,7 @@ typedef struct fmo_fragment_system {
     double bohr;           /**< angstrom in a bohr, with which coord was made */
     double reference;      /**< energy that the file has for comparison, hartree; NaN: none */
     char *name;            /**< or NULL */
+    char **fragment_name;  /**< [fragment_num] names for people, each a text or NULL; NULL: none */
     char *basis;           /**< name of the basis set that the file asks for, or NULL */
     char *path;            /**< of the file, or NULL */
     char sha256[65];       /**< of the file, 64 hex digits; "" without */

@@ -220,6 +220,7 @@ fmo_status fmo_fragment_read_gamess(fmo_text *text, fmo_fragment_system *s)
     free(g.charge.value);
     free(g.indat.value);
     free(g.bond.value);
+    free(g.name);
     free(g.number.value);
     free(g.place);
     for (int i = 0; i < g.hybrids_num; i++) free(g.hybrids[i].coefficient);

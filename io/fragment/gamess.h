@@ -31,6 +31,8 @@ typedef struct fmo_gamess {
     /* $FMO */
     long fragment_num;
     fmo_gamess_list charge, indat, bond, number;
+    char (*name)[FMO_GAMESS_WORD]; /* [name_num] of fragments */
+    int name_num, name_room;
     double *place; /* [number.num][3], in the file's unit */
     int place_room;
     double respap, resppc, resdim; /* NaN: not given */

@@ -3,6 +3,7 @@
 #include "io/fragment/gamess.h"
 #include "io/molecule/molecule_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,20 +13,20 @@
 static const struct {
     const char *group, *key, *must;
 } others[] = {
-    {"$FMO", "NBODY", "2"},          {"$FMO", "NLAYER", "1"},       {"$FMO", "IEFMO", "0"},
-    {"$FMO", "SCFTYP", "RHF"},       {"$FMO", "DFTTYP", "NONE"},    {"$FMO", "MPLEVL", "0"},
-    {"$FMO", "MULT", "1"},           {"$FMO", "MODESP", "0"},       {"$FMO", "LAYER", "1"},
-    {"$FMO", "FRGNAM", NULL},        {"$FMO", "RCORSD", NULL},      {"$FMO", "MODGRD", NULL},
-    {"$FMO", "NOPFRG", NULL},        {"$FMO", "RITRIM", NULL},      {"$CONTRL", "SCFTYP", "RHF"},
-    {"$CONTRL", "MPLEVL", "0"},      {"$CONTRL", "DFTTYP", "NONE"}, {"$CONTRL", "CITYP", "NONE"},
-    {"$CONTRL", "CCTYP", "NONE"},    {"$CONTRL", "TDDFT", "NONE"},  {"$CONTRL", "MULT", "1"},
-    {"$CONTRL", "RUNTYP", "ENERGY"}, {"$CONTRL", "METHOD", "RHF"},  {"$CONTRL", "RELWFN", "NONE"},
-    {"$CONTRL", "PP", "NONE"},       {"$CONTRL", "EXETYP", NULL},   {"$CONTRL", "NPRINT", NULL},
-    {"$CONTRL", "MAXIT", NULL},      {"$CONTRL", "ICUT", NULL},     {"$CONTRL", "ITOL", NULL},
-    {"$CONTRL", "INTTYP", NULL},     {"$CONTRL", "ICHARG", NULL},   {"$CONTRL", "NOSYM", NULL},
-    {"$CONTRL", "LOCAL", NULL},      {"$CONTRL", "COORD", NULL},    {"$CONTRL", "ISPHER", NULL},
-    {"$CONTRL", "QMTTOL", NULL},     {"$CONTRL", "MOLPLT", NULL},   {"$CONTRL", "PLTORB", NULL},
-    {"$CONTRL", "GRDTYP", NULL},     {"$BASIS", "POLAR", NULL}};
+    {"$FMO", "NBODY", "2"},        {"$FMO", "NLAYER", "1"},       {"$FMO", "IEFMO", "0"},
+    {"$FMO", "SCFTYP", "RHF"},     {"$FMO", "DFTTYP", "NONE"},    {"$FMO", "MPLEVL", "0"},
+    {"$FMO", "MULT", "1"},         {"$FMO", "MODESP", "0"},       {"$FMO", "LAYER", "1"},
+    {"$FMO", "RCORSD", NULL},      {"$FMO", "MODGRD", NULL},      {"$FMO", "NOPFRG", NULL},
+    {"$FMO", "RITRIM", NULL},      {"$CONTRL", "SCFTYP", "RHF"},  {"$CONTRL", "MPLEVL", "0"},
+    {"$CONTRL", "DFTTYP", "NONE"}, {"$CONTRL", "CITYP", "NONE"},  {"$CONTRL", "CCTYP", "NONE"},
+    {"$CONTRL", "TDDFT", "NONE"},  {"$CONTRL", "MULT", "1"},      {"$CONTRL", "RUNTYP", "ENERGY"},
+    {"$CONTRL", "METHOD", "RHF"},  {"$CONTRL", "RELWFN", "NONE"}, {"$CONTRL", "PP", "NONE"},
+    {"$CONTRL", "EXETYP", NULL},   {"$CONTRL", "NPRINT", NULL},   {"$CONTRL", "MAXIT", NULL},
+    {"$CONTRL", "ICUT", NULL},     {"$CONTRL", "ITOL", NULL},     {"$CONTRL", "INTTYP", NULL},
+    {"$CONTRL", "ICHARG", NULL},   {"$CONTRL", "NOSYM", NULL},    {"$CONTRL", "LOCAL", NULL},
+    {"$CONTRL", "COORD", NULL},    {"$CONTRL", "ISPHER", NULL},   {"$CONTRL", "QMTTOL", NULL},
+    {"$CONTRL", "MOLPLT", NULL},   {"$CONTRL", "PLTORB", NULL},   {"$CONTRL", "GRDTYP", NULL},
+    {"$BASIS", "POLAR", NULL}};
 
 /* What is being read: a key, how many values it had, where an array goes on. */
 typedef struct at {
@@ -72,6 +73,17 @@ static fmo_gamess_list *list_of(fmo_gamess *g, const at *a)
     return strcmp(a->key, "INDAT") == 0 ? &g->indat : NULL;
 }
 
+/* A fragment's name, cut to fit. */
+static fmo_status take_name(fmo_gamess *g, fmo_word word)
+{
+    if (g->name_num >= FMO_NUCLEUS_MOST) return INPUT(g, "FRGNAM has too many values");
+    if (!fmo_fragment_grow((void **)&g->name, g->name_num, &g->name_room, sizeof *g->name))
+        return fmo_fragment_no_memory(g->text);
+    const int size = word.size < FMO_GAMESS_WORD ? (int)word.size : FMO_GAMESS_WORD - 1;
+    snprintf(g->name[g->name_num++], sizeof *g->name, "%.*s", size, word.at);
+    return FMO_OK;
+}
+
 static fmo_status take_other(const fmo_gamess *g, const at *a, fmo_word word)
 {
     char value[FMO_GAMESS_WORD], quote[FMO_QUOTE_SIZE];
@@ -101,6 +113,7 @@ static fmo_status take_value(fmo_gamess *g, const at *a, fmo_word word)
     long number = 0;
     fmo_gamess_list *list = list_of(g, a);
     if (list) return take_integer(g, a, word, list);
+    if (strcmp(a->group, "$FMO") == 0 && strcmp(a->key, "FRGNAM") == 0) return take_name(g, word);
     fmo_gamess_capitals(word, value);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(known[i].group, a->group) != 0 || strcmp(known[i].key, a->key) != 0) continue;

@@ -77,6 +77,12 @@ static fmo_status take_fragments(const fmo_gamess *g, fmo_fragment_system *s)
     if (g->charge.num && g->charge.num != s->fragment_num)
         return INPUT(g, "ICHARG has %d values, NFRAG=%d", g->charge.num, s->fragment_num);
     for (int f = 0; f < g->charge.num; f++) s->charge[f] = g->charge.value[f];
+    if (g->name_num && g->name_num != s->fragment_num)
+        return INPUT(g, "FRGNAM has %d names, NFRAG=%d", g->name_num, s->fragment_num);
+    for (int f = 0; f < g->name_num; f++) {
+        const fmo_status status = fmo_fragment_set_name(g->text, s, f, g->name[f]);
+        if (status != FMO_OK) return status;
+    }
     if (!g->indat.num) return INPUT(g, "$FMO: INDAT is missing: whose fragment each atom is");
     if (g->indat.value[0] == 0) return take_ranges(g, s);
     if (g->indat.num != s->atom_num)

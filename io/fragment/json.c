@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MOST = 200 };
+enum { NAME_MOST = 200, FRAGMENT_NAME_MOST = 60 };
 
 #define INPUT(text, ...) fmo_text_fail((text), 0, FMO_ERR_INPUT, __VA_ARGS__)
 
@@ -105,6 +105,27 @@ static fmo_status read_bonds(const fmo_text *text, const json_t *document, fmo_f
     return status;
 }
 
+/* Names of fragments, for people. */
+static fmo_status read_fragment_names(const fmo_text *text, const json_t *document,
+                                      fmo_fragment_system *s)
+{
+    const json_t *names = json_object_get(document, "fragment_name");
+    fmo_status status = FMO_OK;
+    if (!names) return FMO_OK;
+    if (json_array_size(names) != (size_t)s->fragment_num)
+        return INPUT(text, "fragment_name: expected an array of %d texts, one for each fragment",
+                     s->fragment_num);
+    for (int f = 0; f < s->fragment_num && status == FMO_OK; f++) {
+        const json_t *name = json_array_get(names, (size_t)f);
+        if (!json_is_string(name) || !json_string_length(name) ||
+            json_string_length(name) > FRAGMENT_NAME_MOST)
+            return INPUT(text, "fragment_name[%d]: expected a text of 1 to %d bytes", f,
+                         FRAGMENT_NAME_MOST);
+        status = fmo_fragment_set_name(text, s, f, json_string_value(name));
+    }
+    return status;
+}
+
 /* Thresholds that the file has. */
 static fmo_status read_thresholds(const fmo_text *text, const json_t *document,
                                   fmo_fragment_system *s)
@@ -147,8 +168,8 @@ static fmo_status read_document(const fmo_text *text, const json_t *document,
                                 fmo_fragment_system *s)
 {
     static const char *const known[] = {
-        "name", "note",    "energy_fmo2", "basis",  "charge",           "fragment", "bonds",
-        "esp",  "symbols", "angstrom",    "source", "bohr_in_angstrom", NULL};
+        "name", "note",    "energy_fmo2", "basis",  "charge",           "fragment",      "bonds",
+        "esp",  "symbols", "angstrom",    "source", "bohr_in_angstrom", "fragment_name", NULL};
     char quote[FMO_QUOTE_SIZE];
     if (!json_is_object(document))
         return INPUT(text, "expected an object with symbols, angstrom, fragment and charge");
@@ -160,6 +181,7 @@ static fmo_status read_document(const fmo_text *text, const json_t *document,
     if (status == FMO_OK) status = read_name(text, document, "basis", &s->basis);
     if (status == FMO_OK) status = read_atoms(text, document, s);
     if (status == FMO_OK) status = read_fragments(text, document, s);
+    if (status == FMO_OK) status = read_fragment_names(text, document, s);
     if (status == FMO_OK) status = read_bonds(text, document, s);
     if (status == FMO_OK) status = read_thresholds(text, document, s);
     s->reference = reference_of(document);

@@ -3,6 +3,7 @@
 #include "io/fragment/pdb.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,6 +147,45 @@ static bool is_cut(const fmo_pdb *pdb, const fmo_pdb_residue *r)
            pdb->residue[r->next].fragment != r->fragment;
 }
 
+/* A fragment's name as it grows: residues behind each other in the file are "GLY2-ALA4", others
+ * "CYS3+CYS40". */
+typedef struct name {
+    char text[FMO_PDB_LABEL];
+    size_t base; /* of the text, without what ends a run */
+    int last;    /* residue */
+    bool full;
+} name;
+
+static void grow_name(name *n, const fmo_pdb *pdb, int k, bool chains)
+{
+    const fmo_pdb_residue *r = &pdb->residue[k];
+    const bool run = n->base && n->last == k - 1;
+    char label[24], more[] = "+...";
+    snprintf(label, sizeof label, "%s%.*s%s%s%s", n->base ? run ? "-" : "+" : "",
+             chains && !run ? 1 : 0, &r->chain, chains && !run ? ":" : "", r->name, r->place);
+    n->last = k;
+    if (n->full) return;
+    if (!run) n->base = strlen(n->text);
+    n->full = n->base + strlen(label) + sizeof more > sizeof n->text;
+    strcpy(n->text + n->base, n->full ? more : label);
+    if (!run) n->base += strlen(label);
+}
+
+static fmo_status name_fragments(const fmo_pdb *pdb, fmo_fragment_system *s)
+{
+    name *names = calloc((size_t)s->fragment_num, sizeof *names);
+    fmo_status status = names ? FMO_OK : fmo_fragment_no_memory(pdb->text);
+    bool chains = false;
+    for (int k = 1; k < pdb->residue_num; k++)
+        if (pdb->residue[k].chain != pdb->residue[0].chain) chains = true;
+    for (int k = 0; k < pdb->residue_num && status == FMO_OK; k++)
+        grow_name(&names[pdb->residue[k].fragment], pdb, k, chains);
+    for (int f = 0; f < s->fragment_num && status == FMO_OK; f++)
+        status = fmo_fragment_set_name(pdb->text, s, f, names[f].text);
+    free(names);
+    return status;
+}
+
 fmo_status fmo_pdb_cut(fmo_pdb *pdb, int residues, fmo_fragment_system *s)
 {
     int *joined = malloc((size_t)pdb->residue_num * sizeof *joined);
@@ -170,5 +210,5 @@ fmo_status fmo_pdb_cut(fmo_pdb *pdb, int residues, fmo_fragment_system *s)
         s->bond[2 * s->bond_num] = find_atom(pdb, r, "CA");
         s->bond[2 * s->bond_num++ + 1] = r->c;
     }
-    return FMO_OK;
+    return name_fragments(pdb, s);
 }

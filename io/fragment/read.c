@@ -18,6 +18,9 @@ void fmo_fragment_system_destroy(fmo_fragment_system *system)
     free(system->charge);
     free(system->bond);
     free(system->name);
+    for (int f = 0; system->fragment_name && f < system->fragment_num; f++)
+        free(system->fragment_name[f]);
+    free(system->fragment_name);
     free(system->basis);
     free(system->path);
     free(system->notice);
@@ -40,6 +43,16 @@ fmo_status fmo_fragment_make(const fmo_text *text, int atoms, int fragments, fmo
     s->charge = calloc((size_t)fragments + 1, sizeof *s->charge);
     return s->number && s->coord && s->fragment && s->charge ? FMO_OK
                                                              : fmo_fragment_no_memory(text);
+}
+
+fmo_status fmo_fragment_set_name(const fmo_text *text, fmo_fragment_system *s, int fragment,
+                                 const char *name)
+{
+    if (!s->fragment_name)
+        s->fragment_name = calloc((size_t)s->fragment_num, sizeof *s->fragment_name);
+    if (!s->fragment_name) return fmo_fragment_no_memory(text);
+    s->fragment_name[fragment] = strdup(name);
+    return s->fragment_name[fragment] ? FMO_OK : fmo_fragment_no_memory(text);
 }
 
 bool fmo_fragment_grow(void **things, int num, int *room, size_t size)

@@ -18,6 +18,9 @@ fmo_status fmo_fragment_read_gamess(fmo_text *text, fmo_fragment_system *system)
 /* Room for atoms and fragments. FMO_OK or FMO_ERR_MEMORY. */
 fmo_status fmo_fragment_make(const fmo_text *text, int atoms, int fragments,
                              fmo_fragment_system *system);
+/* A fragment's name, once each; after their number is known. FMO_OK or FMO_ERR_MEMORY. */
+fmo_status fmo_fragment_set_name(const fmo_text *text, fmo_fragment_system *system, int fragment,
+                                 const char *name);
 /* Room for one more of `num` things of some size, *room of which there is room for. */
 bool fmo_fragment_grow(void **things, int num, int *room, size_t size);
 fmo_status fmo_fragment_no_memory(const fmo_text *text);

@@ -1,5 +1,6 @@
 /* Who wrote a file? Ours say so: HDF5 in attributes of /fmo that data sets of other programs do not
- * carry, Molden in its title, JSON in its first field. */
+ * carry, Molden in its title, JSON in its first field, others in their first
+ * lines. */
 #include "io/output/kind.h"
 #include "io/trexio/store.h"
 #include <fmo/result.h>
@@ -22,6 +23,8 @@ static fmo_file_kind kind_of_text(const char *head)
 {
     if (strncmp(head, FMO_MOLDEN_HEAD, strlen(FMO_MOLDEN_HEAD)) == 0) return FMO_FILE_MOLDEN;
     if (strncmp(head, FMO_STATE_HEAD, strlen(FMO_STATE_HEAD)) == 0) return FMO_FILE_STATE;
+    if (strncmp(head, FMO_PAIRS_HEAD, strlen(FMO_PAIRS_HEAD)) == 0) return FMO_FILE_PAIRS;
+    if (strncmp(head, FMO_MAP_HEAD, strlen(FMO_MAP_HEAD)) == 0) return FMO_FILE_MAP;
     if (*head != '{') return FMO_FILE_OTHER;
     head++;
     head += strspn(head, " \n");
@@ -53,7 +56,7 @@ static fmo_file_kind kind_of_hdf5(int descriptor, uint64_t size)
 fmo_file_kind fmo_file_kind_of(const char *path)
 {
     struct stat info;
-    char head[64] = "";
+    char head[256] = "";
     fmo_file_kind kind = FMO_FILE_OTHER;
     if (!path || stat(path, &info) != 0) {
         struct stat link; /* one that leads nowhere is no free place */

@@ -6,4 +6,13 @@
 #define FMO_JSON_HEAD   "\"format\": \"fmo-"             /* behind "{" and blanks */
 #define FMO_STATE_HEAD  "fmo fragment state "            /* as driver/fmo/state.c writes it */
 
+/* All pairs of fragments as a table: the whole first line. */
+#define FMO_PAIRS_HEAD                                                                       \
+    "fragment_i\tfragment_j\tname_i\tname_j\tkind\tbonded\tdistance_vdw\tinternal_hartree\t" \
+    "transfer_hartree\tenergy_hartree\tenergy_kcal_mol\n"
+
+/* Their heat map. */
+#define FMO_MAP_HEAD \
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- fmo heat map of pair interactions -->\n"
+
 #endif

@@ -99,6 +99,8 @@ FMO_API void fmo_molecules_file_destroy(fmo_molecules_file *file); /**< NULL is 
     X(FMO_FILE_JSON, "JSON from an fmo program")                 \
     X(FMO_FILE_FRAGMENTS, "a result of fragments")               \
     X(FMO_FILE_STATE, "the state of a fragment calculation")     \
+    X(FMO_FILE_PAIRS, "a table of pairs of fragments")           \
+    X(FMO_FILE_MAP, "a heat map of pairs of fragments")          \
     X(FMO_FILE_OTHER, "not written by fmo")
 
 #define FMO_FILE_ROW(e, text) e,

@@ -18,7 +18,7 @@ typedef struct coulomb_args {
     const double *boys;
     float cutoff;
     int per;           /* warps for a bra */
-    int share, shares; /* of bras */
+    int share, shares; /* of bras; chunks of kets are planes of the grid (y) */
 } coulomb_args;
 
 /* NB, NK: orders of the Hermite functions. Lanes take points of a tile, warps of a bra take turns
@@ -30,7 +30,7 @@ template <int NB, int NK> __global__ void __launch_bounds__(THREADS) coulomb(cou
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, sub = warp % a.per;
     const int own = blockIdx.x * (WARPS / a.per) + warp / a.per;
     const int bra = a.share + a.shares * own;
-    const bool any = bra < a.bra.points && a.bra.source[bra].x >= 0;
+    const bool any = bra < a.bra.points;
     double V[bras];
     FMO_UNROLL
     for (int p = 0; p < bras; p++) V[p] = 0.0;
@@ -40,7 +40,8 @@ template <int NB, int NK> __global__ void __launch_bounds__(THREADS) coulomb(cou
         const double P[3] = {a.bra.place[bra], a.bra.place[at + bra], a.bra.place[2 * at + bra]};
         const double p = a.bra.place[3 * at + bra];
         const int tiles = a.ket.points / FMO_GPU_TILE_PAIRS;
-        for (int first = 32 * sub; first < tiles; first += 32 * a.per) {
+        for (int first = 32 * (sub + a.per * (int)blockIdx.y); first < tiles;
+             first += 32 * a.per * (int)gridDim.y) {
             const int mine = first + lane;
             unsigned open = __ballot_sync(
                 0xffffffffu, mine < tiles && bound * a.ket.tile_influence[mine] >= a.cutoff);
@@ -84,7 +85,7 @@ template <int NB, int NK> __global__ void __launch_bounds__(THREADS) coulomb(cou
     for (int b = lane; b < bras && any && sub == 0; b += 32) {
         double sum = other[warp][b];
         for (int w = 1; w < a.per; w++) sum += other[warp + w][b];
-        a.bra.potential[(size_t)b * a.bra.points + bra] += sum;
+        a.bra.potential[((size_t)blockIdx.y * bras + b) * a.bra.points + bra] += sum;
     }
 }
 
@@ -145,7 +146,7 @@ cudaError_t fmo_hermite_coulomb(const fmo_fock_plan *plan, const fmo_gpu_hermite
         a.share = h->share;
         a.shares = h->shares;
         const int at_once = WARPS / a.per;
-        kernel<<<(bras + at_once - 1) / at_once, THREADS, 0, stream>>>(a);
+        kernel<<<dim3((bras + at_once - 1) / at_once, a.bra.chunks), THREADS, 0, stream>>>(a);
         FMO_GPU_TRY(cudaGetLastError());
     }
     return cudaSuccess;

@@ -62,51 +62,85 @@ __global__ void __launch_bounds__(THREADS) block_maxima(maxima_args a)
         atomicMax((unsigned *)&a.row_max[s], __float_as_uint(largest));
 }
 
-typedef struct points_args {
+typedef struct records_args {
     fmo_hermite_pairs pairs;
     const double *density;
     const float *block_max;
     int nao, shells;
     float coulomb_weight;
-} points_args;
+} records_args;
 
-/* One thread per point: sum_ab D_ab E^ab_p (-1)^p times the prefactor, and how much it matters.
+/* One thread per record: sum_ab D_ab E^ab_p (-1)^p times the prefactor, and how much it matters.
  * Pairs of two shells stand for both of their orders; prefactors of a pair of one shell are halved
  * (types.cuh). */
-template <int LA, int LB> __global__ void __launch_bounds__(THREADS) order_points(points_args a)
+template <int LA, int LB> __global__ void __launch_bounds__(THREADS) order_records(records_args a)
 {
-    constexpr int terms = FMO_HERMITE_COUNT(LA + LB);
+    constexpr int terms = FMO_HERMITE_COUNT(LA + LB), NB = FMO_CARTESIAN(LB);
     const int n = blockIdx.x * THREADS + threadIdx.x;
-    const int2 source = n < a.pairs.points ? a.pairs.source[n] : make_int2(-1, 0);
-    float influence = 0.0f, D = 0.0f;
-    double sum[terms];
+    if (n >= a.pairs.records) return;
+    const int part = a.pairs.record_part[n];
+    const double2 *const record = a.pairs.record + (size_t)n * FMO_GPU_PAIR_TWOS;
+    const double2 *const center = a.pairs.center + (size_t)part * 3;
+    const double2 pk = record[0], xy = record[1], zh = record[2], c1 = center[1], c2 = center[2];
+    const double PA[3] = {xy.x, xy.y, zh.x}, AB[3] = {c1.y, c2.x, c2.y};
+    const int4 at = a.pairs.at[part];
+    double d[FMO_CARTESIAN(LA) * NB], sum[terms];
+    FMO_UNROLL
     for (int q = 0; q < terms; q++) sum[q] = 0.0;
-    if (source.x >= 0) {
-        const double2 *const record = a.pairs.record + (size_t)source.x * FMO_GPU_PAIR_TWOS;
-        const double2 *const center = a.pairs.center + (size_t)source.y * 3;
-        const double2 pk = record[0], xy = record[1], zh = record[2], c1 = center[1],
-                      c2 = center[2];
-        const double PA[3] = {xy.x, xy.y, zh.x}, AB[3] = {c1.y, c2.x, c2.y};
-        const int4 at = a.pairs.at[source.y];
-        double term[FMO_RULE_TERMS(LA, LB)];
-        fmo_rule_terms(LA, LB, PA, AB, zh.y, -1.0, term);
-        int k = 0;
-        for (int i = 0; i < FMO_CARTESIAN(LA); i++)
-            for (int j = 0; j < FMO_CARTESIAN(LB); j++) {
-                const double d = 2.0 * pk.y * a.density[(size_t)(at.x + i) * a.nao + at.y + j];
-                const int x = fmo_rule_power(LA, i, 0) + fmo_rule_power(LB, j, 0);
-                const int y = fmo_rule_power(LA, i, 1) + fmo_rule_power(LB, j, 1);
-                const int z = fmo_rule_power(LA, i, 2) + fmo_rule_power(LB, j, 2);
-                for (int v = 0; v <= z; v++)
-                    for (int u = 0; u <= y; u++)
-                        for (int t = 0; t <= x; t++) sum[fmo_slice_at(t, u, v)] += d * term[k++];
-            }
-        D = a.coulomb_weight *
-            a.block_max[(size_t)(at.z & 0xffff) * a.shells + ((unsigned)at.z >> 16)];
-        influence = a.pairs.point_bound[n] * (float)fmo_screen_coulomb(D, 0.0);
-    }
+    FMO_UNROLL
+    for (int k = 0; k < FMO_CARTESIAN(LA) * NB; k++)
+        d[k] = 2.0 * pk.y * a.density[(size_t)(at.x + k / NB) * a.nao + at.y + k % NB];
+    fmo_slice_density(LA, LB, PA, AB, zh.y, -1.0, d, sum);
+    FMO_UNROLL
+    for (int q = 0; q < terms; q++)
+        a.pairs.record_density[(size_t)q * a.pairs.records + n] = sum[q];
+    const float D =
+        a.coulomb_weight * a.block_max[(size_t)(at.z & 0xffff) * a.shells + ((unsigned)at.z >> 16)];
+    const float bound =
+        __int_as_float(__double2loint(((const double *)record)[FMO_GPU_PAIR_BOUND]));
+    a.pairs.record_influence[n] = nextafterf(bound, INFINITY) * (float)fmo_screen_coulomb(D, 0.0);
+}
+
+typedef void records_kernel(records_args);
+records_kernel *const records_kernels[FMO_PAIR_CLASS_COUNT] = {
+#define ROW(P, name, li, lj, partner) order_records<li, lj>,
+    FMO_PAIR_TABLE(ROW)
+#undef ROW
+};
+
+/* What a point gathers from records of a class. */
+typedef struct records_view {
+    const double *density;
+    const float *influence;
+    int records, terms;
+} records_view;
+
+typedef struct points_args {
+    fmo_hermite_pairs pairs;
+    records_view of[FMO_PAIR_CLASS_COUNT];
+} points_args;
+
+/* One thread per point of order N: the sum of its records, of which lighter ones have the first
+ * Hermite functions alone. */
+template <int N> __global__ void __launch_bounds__(THREADS) order_points(points_args a)
+{
+    constexpr int terms = FMO_HERMITE_COUNT(N);
+    const int n = blockIdx.x * THREADS + threadIdx.x;
+    float influence = 0.0f;
     if (n < a.pairs.points) {
+        double sum[terms];
+        FMO_UNROLL
+        for (int q = 0; q < terms; q++) sum[q] = 0.0;
+        for (int e = a.pairs.entry_begin[n]; e < a.pairs.entry_begin[n + 1]; e++) {
+            const int2 entry = a.pairs.entry[e];
+            const records_view &of = a.of[entry.x];
+            influence = __fadd_ru(influence, of.influence[entry.y]);
+            FMO_UNROLL
+            for (int q = 0; q < terms; q++)
+                if (q < of.terms) sum[q] += of.density[(size_t)q * of.records + entry.y];
+        }
         a.pairs.influence[n] = influence;
+        FMO_UNROLL
         for (int q = 0; q < terms; q++) a.pairs.density[(size_t)q * a.pairs.points + n] = sum[q];
     }
     for (int offset = 16; offset; offset /= 2)
@@ -117,7 +151,7 @@ template <int LA, int LB> __global__ void __launch_bounds__(THREADS) order_point
 
 typedef void points_kernel(points_args);
 points_kernel *const points_kernels[FMO_PAIR_CLASS_COUNT] = {
-#define ROW(P, name, li, lj, partner) order_points<li, lj>,
+#define ROW(P, name, li, lj, partner) order_points<li + lj>,
     FMO_PAIR_TABLE(ROW)
 #undef ROW
 };
@@ -127,11 +161,20 @@ points_kernel *const points_kernels[FMO_PAIR_CLASS_COUNT] = {
 cudaError_t fmo_hermite_order_points(const fmo_fock_plan *plan, cudaStream_t stream)
 {
     const fmo_gpu_hermite *const h = plan->gpu->hermite;
+    points_args p = {};
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        const points_args a = {h->pairs[c], h->density, h->block_max,
-                               h->nao,      h->shells,  (float)plan->coulomb_weight};
-        if (!a.pairs.points) continue;
-        points_kernels[c]<<<(a.pairs.points + THREADS - 1) / THREADS, THREADS, 0, stream>>>(a);
+        const records_args a = {h->pairs[c], h->density, h->block_max,
+                                h->nao,      h->shells,  (float)plan->coulomb_weight};
+        p.of[c] = {a.pairs.record_density, a.pairs.record_influence, a.pairs.records,
+                   FMO_HERMITE_COUNT(fmo_pair_order(c))};
+        if (!a.pairs.records) continue;
+        records_kernels[c]<<<(a.pairs.records + THREADS - 1) / THREADS, THREADS, 0, stream>>>(a);
+        FMO_GPU_TRY(cudaGetLastError());
+    }
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        p.pairs = h->pairs[c];
+        if (!p.pairs.points) continue;
+        points_kernels[c]<<<(p.pairs.points + THREADS - 1) / THREADS, THREADS, 0, stream>>>(p);
         FMO_GPU_TRY(cudaGetLastError());
     }
     return cudaSuccess;

@@ -150,21 +150,21 @@ __device__ __forceinline__ unsigned add(const strategy &scatter, unsigned mask, 
                add<R - R / 2, C>(scatter, mask, to + R / 2 * stride, stride, block + R / 2 * C);
 }
 
-/* The four terms of K (digest.h), for the rows of v. Blocks stand with the function of the bra as
- * their row. */
+/* The four terms of K (digest.h), for the rows of v: those with the first shell are added, with the
+ * function of the bra as the row; those with the second are put into jk[seconds][N2] and
+ * jl[seconds][N3], in the order outside. */
 template <class C, int A, int B>
 __device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gpu_matrices &m,
                                            const place &at, int turn, unsigned mask,
-                                           const double *v)
+                                           const double *v, double *jk, double *jl)
 {
     constexpr int N1 = C::seconds, N2 = C::N2, N3 = C::N3;
     const size_t nao = (size_t)m.nao;
     unsigned issued = 0;
-    double jk[N1 * N2], jl[N1 * N3];
     FMO_UNROLL
     for (int k = 0; k < N1 * N2; k++) jk[k] = 0.0;
     FMO_UNROLL
-    for (int k = 0; k < N1 * N3; k++) jl[k] = 0.0;
+    for (int l = 0; l < N1 * N3; l++) jl[l] = 0.0;
     FMO_UNROLL
     for (int row = 0; row < C::rows; row++) {
         const size_t i = (size_t)(at.i + (C::whole ? row : outside<C::LA>(turn, A)));
@@ -208,61 +208,133 @@ __device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gp
     }
     turn_block<C::split ? 0 : C::LB, C::LC>(turn, jk);
     turn_block<C::split ? 0 : C::LB, C::LD>(turn, jl);
-    double *const j = m.exchange + (size_t)(at.j + (C::split ? outside<C::LB>(turn, B) : 0)) * nao;
-    issued += add<N1, N2>(scatter, mask, j + at.k, nao, jk);
-    issued += add<N1, N3>(scatter, mask, j + at.l, nao, jl);
     return issued;
 }
 
-template <class C, int A, int B>
-__device__ __forceinline__ void walk(const fmo_hermite_exchange_args &a, int turn)
+template <class C>
+__device__ __forceinline__ void count_prims(const fmo_hermite_exchange_args &a, unsigned prims)
 {
-    const unsigned count = *a.count, stride = gridDim.x * blockDim.x;
-    strategy scatter;
-    fmo_gpu_prepare(scatter, a.matrices);
-    unsigned issued = 0, prims = 0;
-    for (unsigned first = blockIdx.x * blockDim.x; first < count; first += stride) {
-        const bool active = first + threadIdx.x < count;
-        const unsigned mask = __ballot_sync(0xffffffffu, active);
-        if (active) {
-            double v[C::size];
-            const place at = integrals<C, A, B>(a, a.list[first + threadIdx.x], turn, &prims, v);
-            __syncwarp(mask);
-            issued += digest<C, A, B>(scatter, a.matrices, at, turn, mask, v);
-        }
-        __syncwarp();
-    }
-    fmo_scatter_finish(scatter);
-    fmo_gpu_count_issued(a.matrices, issued);
-    if (blockIdx.y) return;
     for (int offset = 16; offset; offset /= 2)
         prims += __shfl_down_sync(0xffffffffu, prims, offset);
     if (threadIdx.x % 32 == 0 && prims) atomicAdd(a.prim_quartets, (unsigned long long)prims);
 }
 
-/* Body number `body` of a class, of a function of the first shell, or of one of each: the first
- * that is tried is number BODY. */
+/* Whole quartets, one a thread. */
+template <class C>
+__global__ void __launch_bounds__(fmo_hermite_threads(1))
+    exchange_whole(const __grid_constant__ fmo_hermite_exchange_args a)
+{
+    constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3;
+    const fmo_gpu_matrices &m = a.matrices;
+    const unsigned count = *a.count, stride = gridDim.x * blockDim.x;
+    strategy scatter;
+    fmo_gpu_prepare(scatter, m);
+    unsigned issued = 0, prims = 0;
+    for (unsigned first = blockIdx.x * blockDim.x; first < count; first += stride) {
+        const bool active = first + threadIdx.x < count;
+        const unsigned mask = __ballot_sync(0xffffffffu, active);
+        if (active) {
+            double v[C::size], jk[N1 * N2], jl[N1 * N3];
+            const place at = integrals<C, 0, 0>(a, a.list[first + threadIdx.x], 0, &prims, v);
+            __syncwarp(mask);
+            issued += digest<C, 0, 0>(scatter, m, at, 0, mask, v, jk, jl);
+            double *const j = m.exchange + (size_t)at.j * m.nao;
+            issued += add<N1, N2>(scatter, mask, j + at.k, m.nao, jk);
+            issued += add<N1, N3>(scatter, mask, j + at.l, m.nao, jl);
+        }
+        __syncwarp();
+    }
+    fmo_scatter_finish(scatter);
+    fmo_gpu_count_issued(m, issued);
+    count_prims<C>(a, prims);
+}
+
+/* Body number `body`, of a function of the first shell and, where quartets are split further, one
+ * of the second; the first that is tried is number BODY. */
 template <class C, int BODY>
-__device__ __forceinline__ void walk_body(const fmo_hermite_exchange_args &a, int body, int turn)
+__device__ __forceinline__ unsigned
+slice(const strategy &scatter, const fmo_hermite_exchange_args &a, int2 quartet, int body, int turn,
+      unsigned mask, unsigned *prims, place *at, double *jk, double *jl)
 {
     constexpr int seconds = C::split ? C::N1 : 1;
     if constexpr (BODY < fmo_slice_bodies(C::LA) * seconds) {
-        if (body == BODY)
-            walk<C, fmo_slice_function(BODY / seconds), BODY % seconds>(a, turn);
-        else
-            walk_body<C, BODY + 1>(a, body, turn);
+        constexpr int A = fmo_slice_function(BODY / seconds), B = BODY % seconds;
+        if (body != BODY)
+            return slice<C, BODY + 1>(scatter, a, quartet, body, turn, mask, prims, at, jk, jl);
+        double v[C::size];
+        *at = integrals<C, A, B>(a, quartet, turn, prims, v);
+        __syncwarp(mask);
+        return digest<C, A, B>(scatter, a.matrices, *at, turn, mask, v, jk, jl);
     }
+    return 0;
 }
 
-/* A plane of the grid for each slice: body by body, each with 0, 1 and 2 turns of the axes. */
+/* Quartets in slices: the warps of a block have the slices of 32 quartets, one for each function of
+ * the first shell. What has the second shell is summed over the slices in shared memory. Planes of
+ * the grid (y): functions of the second shell, where quartets are split further. */
 template <class C>
-__global__ void __launch_bounds__(FMO_GPU_THREADS)
-    exchange(const __grid_constant__ fmo_hermite_exchange_args a)
+__global__ void __launch_bounds__(fmo_hermite_threads(C::N0))
+    exchange_sliced(const __grid_constant__ fmo_hermite_exchange_args a)
+{
+    constexpr int rows = C::seconds, N2 = C::N2, N3 = C::N3;
+    __shared__ double sums[rows * (N2 + N3)][32];
+    const fmo_gpu_matrices &m = a.matrices;
+    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, turn = warp % 3;
+    const int second = C::split ? (int)blockIdx.y : 0; /* outside */
+    const int body =
+        C::split ? warp / 3 * C::N1 + outside<C::LB>((3 - turn) % 3, second) : warp / 3;
+    const unsigned count = *a.count;
+    strategy scatter;
+    fmo_gpu_prepare(scatter, m);
+    unsigned issued = 0, prims = 0;
+    for (unsigned first = blockIdx.x * 32; first < count; first += gridDim.x * 32) {
+        const bool active = first + lane < count;
+        const unsigned mask = __ballot_sync(0xffffffffu, active);
+        place at = {0, 0, 0, 0, 0.0};
+        {
+            double jk[rows * N2], jl[rows * N3];
+            if (active)
+                issued += slice<C, 0>(scatter, a, a.list[first + lane], body, turn, mask, &prims,
+                                      &at, jk, jl);
+            for (int w = 0; w < C::N0; w++) {
+                if (w == warp && active) {
+                    FMO_UNROLL
+                    for (int k = 0; k < rows * N2; k++)
+                        sums[k][lane] = w ? sums[k][lane] + jk[k] : jk[k];
+                    FMO_UNROLL
+                    for (int l = 0; l < rows * N3; l++)
+                        sums[rows * N2 + l][lane] = w ? sums[rows * N2 + l][lane] + jl[l] : jl[l];
+                }
+                __syncthreads();
+            }
+        }
+        for (int row = warp; row < 2 * rows && active; row += C::N0) { /* jk, then jl */
+            const size_t j = (size_t)(at.j + (C::split ? second : row % rows)) * m.nao;
+            double block[N2 > N3 ? N2 : N3];
+            if (row < rows) {
+                FMO_UNROLL
+                for (int k = 0; k < N2; k++) block[k] = sums[row * N2 + k][lane];
+                issued += add<1, N2>(scatter, mask, m.exchange + j + at.k, m.nao, block);
+            } else {
+                FMO_UNROLL
+                for (int l = 0; l < N3; l++)
+                    block[l] = sums[rows * N2 + (row - rows) * N3 + l][lane];
+                issued += add<1, N3>(scatter, mask, m.exchange + j + at.l, m.nao, block);
+            }
+        }
+        __syncthreads();
+    }
+    fmo_scatter_finish(scatter);
+    fmo_gpu_count_issued(m, issued);
+    if (warp == 0 && blockIdx.y == 0) count_prims<C>(a, prims);
+}
+
+template <class C> constexpr fmo_hermite_exchange_kernel *pick(void)
 {
     if constexpr (C::whole)
-        walk<C, 0, 0>(a, 0);
+        return exchange_whole<C>;
     else
-        walk_body<C, 0>(a, (int)blockIdx.y / 3, (int)blockIdx.y % 3);
+        return exchange_sliced<C>;
 }
 
 /* FMO_GPU_ONLY_CLASS: a library of one class, of no use but to see that a strategy compiles. */
@@ -273,7 +345,7 @@ template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 #else
     if constexpr (fmo_gpu_strategy_traits[variant::strategy].all_shells &&
                   variant::form == FMO_COMMIT_NATIVE)
-        return exchange<C>;
+        return pick<C>();
     else
         return NULL;
 #endif

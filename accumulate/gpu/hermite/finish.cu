@@ -11,8 +11,15 @@ namespace {
 
 enum { THREADS = 128 };
 
+/* Potentials of the points of a class. */
+typedef struct potential_view {
+    const double *potential;
+    int points, terms, chunks;
+} potential_view;
+
 typedef struct coulomb_args {
     fmo_hermite_pairs pairs;
+    potential_view of[FMO_PAIR_CLASS_COUNT];
     double *J;
     int nao;
 } coulomb_args;
@@ -20,6 +27,7 @@ typedef struct coulomb_args {
 /* One thread per pair: J_ab = sum over its primitives of prefactor and sum_p E^ab_p V_p. */
 template <int LA, int LB> __global__ void __launch_bounds__(THREADS) contract(coulomb_args a)
 {
+    constexpr int terms = FMO_HERMITE_COUNT(LA + LB);
     constexpr int NA = FMO_CARTESIAN(LA), NB = FMO_CARTESIAN(LB);
     const int n = blockIdx.x * THREADS + threadIdx.x;
     if (n >= a.pairs.whole) return;
@@ -31,34 +39,29 @@ template <int LA, int LB> __global__ void __launch_bounds__(THREADS) contract(co
     const double2 c2 = a.pairs.center[3 * (size_t)part + 2];
     const double AB[3] = {c1.y, c2.x, c2.y};
     double sum[NA * NB];
+    FMO_UNROLL
     for (int k = 0; k < NA * NB; k++) sum[k] = 0.0;
+#pragma unroll 1
     for (int r = records.x; r < records.x + records.y; r++) {
         const double2 *const record = a.pairs.record + (size_t)r * FMO_GPU_PAIR_TWOS;
         const double2 pk = record[0], xy = record[1], zh = record[2];
         const double PA[3] = {xy.x, xy.y, zh.x};
-        const double *const V = a.pairs.potential + a.pairs.point_of[r];
-        const double factor = one_shell ? 2.0 * pk.y : pk.y;
-        double term[FMO_RULE_TERMS(LA, LB)];
-        int k = 0;
-        fmo_rule_terms(LA, LB, PA, AB, zh.y, 1.0, term);
-        for (int i = 0; i < NA; i++)
-            for (int j = 0; j < NB; j++) {
-                const int x = fmo_rule_power(LA, i, 0) + fmo_rule_power(LB, j, 0);
-                const int y = fmo_rule_power(LA, i, 1) + fmo_rule_power(LB, j, 1);
-                const int z = fmo_rule_power(LA, i, 2) + fmo_rule_power(LB, j, 2);
-                double own = 0.0;
-                for (int v = 0; v <= z; v++)
-                    for (int u = 0; u <= y; u++)
-                        for (int t = 0; t <= x; t++)
-                            own += term[k++] * V[(size_t)fmo_slice_at(t, u, v) * a.pairs.points];
-                sum[i * NB + j] += factor * own;
-            }
-    }
-    for (int i = 0; i < NA; i++)
-        for (int j = 0; j < NB; j++) {
-            a.J[(size_t)(at.x + i) * a.nao + at.y + j] = sum[i * NB + j];
-            if (!one_shell) a.J[(size_t)(at.y + j) * a.nao + at.x + i] = sum[i * NB + j];
+        const int2 point = a.pairs.point_of[r];
+        const potential_view &of = a.of[point.x];
+        double V[terms];
+        FMO_UNROLL
+        for (int p = 0; p < terms; p++) {
+            V[p] = 0.0;
+            for (int c = 0; c < of.chunks; c++)
+                V[p] += of.potential[((size_t)c * of.terms + p) * of.points + point.y];
         }
+        fmo_slice_potential(LA, LB, PA, AB, zh.y, one_shell ? 2.0 * pk.y : pk.y, V, sum);
+    }
+    FMO_UNROLL
+    for (int k = 0; k < NA * NB; k++) {
+        a.J[(size_t)(at.x + k / NB) * a.nao + at.y + k % NB] = sum[k];
+        if (!one_shell) a.J[(size_t)(at.y + k % NB) * a.nao + at.x + k / NB] = sum[k];
+    }
 }
 
 typedef void contract_kernel(coulomb_args);
@@ -154,13 +157,14 @@ cudaError_t run_pass(const fmo_fock_plan *plan, const fmo_hermite_variant *varia
     a.matrices.sink = &h->counters->sink;
     a.matrices.issued = &h->counters->issued[c];
     int blocks = 0;
-    const size_t most = (pass->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS;
+    const int threads = fmo_hermite_threads(fmo_hermite_slices(c) / fmo_hermite_planes(c));
+    const size_t most = (pass->candidates + fmo_hermite_at_once(c) - 1) / fmo_hermite_at_once(c);
     FMO_GPU_TRY(fmo_hermite_screen(plan, p, stream));
     FMO_GPU_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &blocks, (const void *)variant->kernel[c], FMO_GPU_THREADS, 0));
+        &blocks, (const void *)variant->kernel[c], threads, 0));
     blocks *= fmo_tuning_gpu_waves_large * g->device.processors;
     if ((size_t)blocks > most) blocks = (int)most;
-    variant->kernel[c]<<<dim3(blocks, fmo_hermite_slices(c)), FMO_GPU_THREADS, 0, stream>>>(a);
+    variant->kernel[c]<<<dim3(blocks, fmo_hermite_planes(c)), threads, 0, stream>>>(a);
     return cudaGetLastError();
 }
 
@@ -254,10 +258,16 @@ cudaError_t fmo_hermite_finish(const fmo_gpu_build *build, bool fixed, cudaStrea
     const fmo_gpu_range range("J and K of d shells");
     const fmo_gpu_state *const g = build->plan->gpu;
     const fmo_gpu_hermite *const h = g->hermite;
+    coulomb_args own = {};
+    own.J = h->coulomb;
+    own.nao = h->nao;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+        own.of[c] = {h->pairs[c].potential, h->pairs[c].points,
+                     FMO_HERMITE_COUNT(fmo_pair_order(c)), h->pairs[c].chunks};
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT && (g->wanted & FMO_TERMS_J); c++) {
-        const coulomb_args a = {h->pairs[c], h->coulomb, h->nao};
-        if (!a.pairs.whole) continue;
-        contract_kernels[c]<<<(a.pairs.whole + THREADS - 1) / THREADS, THREADS, 0, stream>>>(a);
+        own.pairs = h->pairs[c];
+        if (!own.pairs.whole) continue;
+        contract_kernels[c]<<<(own.pairs.whole + THREADS - 1) / THREADS, THREADS, 0, stream>>>(own);
         FMO_GPU_TRY(cudaGetLastError());
     }
     const finish_args a = {h->coulomb,

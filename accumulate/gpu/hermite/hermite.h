@@ -30,20 +30,28 @@ typedef struct fmo_hermite_pairs {
     const int2 *prims;       /* [num] first record, number */
     const double2 *record;   /* [records][FMO_GPU_PAIR_TWOS] fields of types.cuh; in a pair in
                               * descending order of bounds */
-    /* Pairs whole, and their primitives as points of Hermite functions, in steps of 2^8 of their
-     * bounds, descending: */
-    int whole;
-    const int *part_of;       /* [whole] a part of the pair */
-    const int2 *records_of;   /* [whole] its records */
-    const int *point_of;      /* [records] the same as points */
+    /* Pairs whole, for J: */
+    int whole, records;
+    const int *part_of;      /* [whole] a part of the pair */
+    const int2 *records_of;  /* [whole] its records */
+    const int *record_part;  /* [records] a part of the record's pair */
+    const int2 *point_of;    /* [records] class and number of the record's point */
+    float *record_influence; /* [records] as below; made in every build, like */
+    double *record_density;  /* [FMO_HERMITE_COUNT(order)][records] */
+    /* Points of Hermite functions: primitives of one place and exponent together, whatever their
+     * pairs, those of light classes or those of the others; with the heaviest of them, in steps of
+     * 2^8 of their bounds, descending. So the primitives of sp sets, and those that general
+     * contractions share, are met once. */
     int points;               /* in whole tiles; those that fill up have bounds of 0 */
-    const int2 *source;       /* [points] record (-1: it fills up), part */
+    const int *entry_begin;   /* [points+1] into entry */
+    const int2 *entry;        /* class, record */
     const double *place;      /* [4][points] P, exponent */
     const float *point_bound; /* [points] */
     /* made in every build: */
     float *influence, *tile_influence; /* [points], [tiles of points] what it can do to J */
     double *density;   /* [FMO_HERMITE_COUNT(order)][points], prefactors and (-1)^q included */
-    double *potential; /* the same, of what others do to it */
+    int chunks;        /* of kets, where there are few bras */
+    double *potential; /* [chunks] of the same size, of what others do to it */
 } fmo_hermite_pairs;
 
 /* Bras of a class with all kets. Rounds come one after the other; what is in a round has places of
@@ -107,6 +115,22 @@ static __host__ __device__ constexpr int fmo_hermite_slices(int eri_class)
            : all <= first * FMO_HERMITE_SLICE_MOST         ? first
                                                            : first * second;
 }
+/* Threads of a block that has quartets in so many slices: a warp for each, or four of whole ones.
+ */
+static __host__ __device__ constexpr int fmo_hermite_threads(int slices)
+{
+    return slices > 1 ? 32 * slices : FMO_GPU_THREADS;
+}
+/* The grid of such kernels: quartets of a block at a time, and planes. */
+static __host__ __device__ constexpr int fmo_hermite_at_once(int eri_class)
+{
+    return fmo_hermite_slices(eri_class) > 1 ? 32 : FMO_GPU_THREADS;
+}
+static __host__ __device__ constexpr int fmo_hermite_planes(int eri_class)
+{
+    const int first = fmo_pair_functions(fmo_eri_class_bra(eri_class), 0, 0);
+    return fmo_hermite_slices(eri_class) > first ? fmo_hermite_slices(eri_class) / first : 1;
+}
 /* Adds that one quartet of a class makes to K. */
 int fmo_hermite_adds(int eri_class);
 
@@ -129,7 +153,7 @@ typedef struct fmo_hermite_variant {
     fmo_scatter scatter;
     fmo_commit commit;
     bool commits, fixed_point; /* as fmo_gpu_variant has them */
-    /* By class; all NULL: the strategy has none for d shells. Planes of the grid (y) are slices. */
+    /* By class; all NULL: the strategy has none for d shells. */
     fmo_hermite_exchange_kernel *kernel[FMO_ERI_CLASS_COUNT];
 } fmo_hermite_variant;
 

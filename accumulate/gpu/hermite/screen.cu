@@ -14,6 +14,7 @@ typedef struct screen_args {
     fmo_hermite_pairs bra, ket;
     bool same;
     int bra_begin, share, shares; /* of bras */
+    int tiles;                    /* that a warp looks at together, up to 32 */
     int shells;
     float cutoff;
     const float *block_max, *row_max;
@@ -40,8 +41,8 @@ __device__ void flush(const screen_args &a, int bra, const unsigned *queue, unsi
     __syncwarp();
 }
 
-/* A block for a bra, and a part of its kets (y). A warp looks at 32 tiles of kets, a lane at each;
- * of those that may hold a survivor each lane takes a ket. */
+/* A block for a bra, and a part of its kets (y). A warp looks at some tiles of kets, a lane at
+ * each; of those that may hold a survivor each lane takes a ket. */
 __global__ void __launch_bounds__(THREADS) screen(screen_args a)
 {
     __shared__ unsigned queues[WARPS][QUEUE + 32];
@@ -58,10 +59,11 @@ __global__ void __launch_bounds__(THREADS) screen(screen_args a)
     unsigned queued = 0, survived = 0, quartets = 0;
     if (threadIdx.x < 2) counted[threadIdx.x] = 0;
     __syncthreads();
-    const int step = WARPS * (int)gridDim.y * 32;
-    for (int first = 32 * (warp + WARPS * (int)blockIdx.y); first * TILE < kets; first += step) {
+    const int step = WARPS * (int)gridDim.y * a.tiles;
+    for (int first = a.tiles * (warp + WARPS * (int)blockIdx.y); first * TILE < kets;
+         first += step) {
         const int mine = first + lane;
-        unsigned open = __ballot_sync(0xffffffffu, mine * TILE < kets &&
+        unsigned open = __ballot_sync(0xffffffffu, lane < a.tiles && mine * TILE < kets &&
                                                        most * a.ket.tile_bound[mine] >= a.cutoff);
         for (; open; open &= open - 1) {
             const int ket = (first + __ffs((int)open) - 1) * TILE + lane;
@@ -112,12 +114,18 @@ cudaError_t fmo_hermite_screen(const fmo_fock_plan *plan, int p, cudaStream_t st
     const fmo_hermite_pass *const pass = &h->pass[p];
     const int c = pass->eri_class, bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
     const int bras = pass->bra_end - pass->bra_begin;
+    /* few bras are spread over more blocks */
+    const int all = (h->pairs[ket].num + TILE - 1) / TILE;
+    const int wanted = (16 * g->device.processors + bras - 1) / bras;
+    const int fit = all / (WARPS * wanted), tiles = fit < 2 ? 2 : fit > 32 ? 32 : fit;
+    const int groups = (all + tiles * WARPS - 1) / (tiles * WARPS);
     const screen_args a = {h->pairs[bra],
                            h->pairs[ket],
                            bra == ket,
                            pass->bra_begin,
                            h->share,
                            h->shares,
+                           tiles,
                            h->shells,
                            fmo_gpu_screen_cutoff(plan),
                            h->block_max,
@@ -126,9 +134,6 @@ cudaError_t fmo_hermite_screen(const fmo_fock_plan *plan, int p, cudaStream_t st
                            &h->survivors[p],
                            &h->counters->quartets[c],
                            &h->counters->survived[c]};
-    const int tiles = (a.ket.num + TILE - 1) / TILE,
-              groups = (tiles + 32 * WARPS - 1) / (32 * WARPS);
-    const int wanted = (8 * g->device.processors + bras - 1) / bras;
     screen<<<dim3(bras, wanted < groups ? wanted : groups), THREADS, 0, stream>>>(a);
     return cudaGetLastError();
 }

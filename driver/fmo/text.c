@@ -1,0 +1,46 @@
+/* See text.h. */
+#define _GNU_SOURCE /* uselocale, open_memstream */
+#include "driver/fmo/text.h"
+#include "integrals/harmless.h"
+#include <fmo/result.h>
+
+#include <locale.h>
+#include <stdlib.h>
+
+const char *fmo_fragment_name(const fmo_fragment_system *s, int k, char name[FMO_FRAGMENT_NAME])
+{
+    const char *text = s->fragment_name ? s->fragment_name[k] : NULL;
+    snprintf(name, FMO_FRAGMENT_NAME, "%s", text ? text : "");
+    fmo_text_harmless(name);
+    return name;
+}
+
+static fmo_status check(const fmo_text_source *source, const char *call, fmo_error *err)
+{
+    const fmo_fragment_result *r = source->result;
+    bool good = r->fragment_num == source->system->fragment_num && r->fragment_num > 0;
+    for (int k = 0; k < r->pair_num && good; k++)
+        good = r->pair[k].i >= 0 && r->pair[k].i < r->pair[k].j && r->pair[k].j < r->fragment_num;
+    if (good) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: the result is not one of this system", call);
+}
+
+fmo_status fmo_fragment_write_text(const char *path, const fmo_text_source *source, fmo_put *put,
+                                   const char *call, fmo_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    fmo_status status = check(source, call, err);
+    if (status != FMO_OK) return status;
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t before = plain ? uselocale(plain) : (locale_t)0;
+    FILE *stream = plain ? open_memstream(&text, &size) : NULL;
+    bool good = stream && put(stream, source) && !ferror(stream);
+    if (stream && fclose(stream) != 0) good = false;
+    if (before) uselocale(before);
+    if (plain) freelocale(plain);
+    status = good ? fmo_file_write(path, text, size, err)
+                  : fmo_error_set(err, FMO_ERR_MEMORY, "%s: no memory to write it", path);
+    free(text);
+    return status;
+}
