@@ -211,7 +211,7 @@ FMO_API fmo_status fmo_gpu_available(fmo_error *err);
 
 /** The mode that a plan of a basis has with these options: theirs, or what FMO_MODE_AUTO becomes.
  *  Nothing is made to find out.
- *  @param[in]  basis   NULL: one whose shells the GPU's kernels know
+ *  @param[in]  basis   NULL: one of s and p shells
  *  @param[in]  options NULL: the defaults
  *  @param[out] mode    untouched on error
  *  @param[out] reason  NULL, or [160]: why, as mode_reason of fmo_fock_profile
