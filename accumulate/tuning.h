@@ -96,6 +96,10 @@
       "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                         \
     X(gpu_stored_pieces, 8, "of these for a warp at least: none is left with all survivors",     \
       "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                         \
+    X(gpu_hermite_few_quartets, 1 << 18,                                                         \
+      "pairs of pairs of a class with d shells, before screening, below which each slice of "    \
+      "a quartet has a thread of its own",                                                       \
+      "-")                                                                                       \
     X(rank_pieces, 32, "pieces of the work for a thread of a rank", "-")                         \
     X(split_bytes, 512 << 20, "pinned memory of mode split, without options.memory", "-")        \
     X(split_bytes_least, 1 << 20, "of a buffer", "-")

@@ -150,36 +150,27 @@ __device__ __forceinline__ unsigned add(const strategy &scatter, unsigned mask, 
                add<R - R / 2, C>(scatter, mask, to + R / 2 * stride, stride, block + R / 2 * C);
 }
 
-/* The four terms of K (digest.h), for the rows of v: those with the first shell are added, with the
- * function of the bra as the row; those with the second are put into jk[seconds][N2] and
- * jl[seconds][N3], in the order outside. */
+/* The four terms of K (digest.h) of a thread's integrals, added to blocks of the first shell, of
+ * rows functions, and of the second, of `seconds`, in the body's order: ik[rows][N2], il[rows][N3],
+ * jk[seconds][N2], jl[seconds][N3]. */
 template <class C, int A, int B>
-__device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gpu_matrices &m,
-                                           const place &at, int turn, unsigned mask,
-                                           const double *v, double *jk, double *jl)
+__device__ __forceinline__ void digest(const fmo_gpu_matrices &m, const place &at, int turn,
+                                       const double *v, double *ik, double *il, double *jk,
+                                       double *jl)
 {
     constexpr int N1 = C::seconds, N2 = C::N2, N3 = C::N3;
     const size_t nao = (size_t)m.nao;
-    unsigned issued = 0;
-    FMO_UNROLL
-    for (int k = 0; k < N1 * N2; k++) jk[k] = 0.0;
-    FMO_UNROLL
-    for (int l = 0; l < N1 * N3; l++) jl[l] = 0.0;
     FMO_UNROLL
     for (int row = 0; row < C::rows; row++) {
         const size_t i = (size_t)(at.i + (C::whole ? row : outside<C::LA>(turn, A)));
         const double *const own = v + row * (N1 * N2 * N3);
-        double ik[N2], il[N3], D_ik[N2], D_il[N3];
+        double D_ik[N2], D_il[N3];
         FMO_UNROLL
-        for (int k = 0; k < N2; k++) {
-            ik[k] = 0.0;
+        for (int k = 0; k < N2; k++)
             D_ik[k] = at.factor * m.density[i * nao + at.k + outside<C::LC>(turn, k)];
-        }
         FMO_UNROLL
-        for (int l = 0; l < N3; l++) {
-            il[l] = 0.0;
+        for (int l = 0; l < N3; l++)
             D_il[l] = at.factor * m.density[i * nao + at.l + outside<C::LD>(turn, l)];
-        }
         FMO_UNROLL
         for (int j = 0; j < N1; j++) {
             const double *const D_j =
@@ -194,147 +185,150 @@ __device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gp
                 FMO_UNROLL
                 for (int l = 0; l < N3; l++) {
                     const double value = own[(j * N2 + k) * N3 + l];
-                    ik[k] += D_jl[l] * value;
-                    il[l] += D_jk[k] * value;
+                    ik[row * N2 + k] += D_jl[l] * value;
+                    il[row * N3 + l] += D_jk[k] * value;
                     jk[j * N2 + k] += D_il[l] * value;
                     jl[j * N3 + l] += D_ik[k] * value;
                 }
             }
         }
-        turn_block<0, C::LC>(turn, ik);
-        turn_block<0, C::LD>(turn, il);
-        issued += add<1, N2>(scatter, mask, m.exchange + i * nao + at.k, nao, ik);
-        issued += add<1, N3>(scatter, mask, m.exchange + i * nao + at.l, nao, il);
     }
-    turn_block<C::split ? 0 : C::LB, C::LC>(turn, jk);
-    turn_block<C::split ? 0 : C::LB, C::LD>(turn, jl);
-    return issued;
 }
 
+/* Blocks of one function of the first shell, in the body's order. */
 template <class C>
-__device__ __forceinline__ void count_prims(const fmo_hermite_exchange_args &a, unsigned prims)
+__device__ __forceinline__ unsigned add_row(const strategy &scatter, const fmo_gpu_matrices &m,
+                                            unsigned mask, const place &at, size_t i, int turn,
+                                            double *ik, double *il)
 {
-    for (int offset = 16; offset; offset /= 2)
-        prims += __shfl_down_sync(0xffffffffu, prims, offset);
-    if (threadIdx.x % 32 == 0 && prims) atomicAdd(a.prim_quartets, (unsigned long long)prims);
+    double *const row = m.exchange + i * (size_t)m.nao;
+    turn_block<0, C::LC>(turn, ik);
+    turn_block<0, C::LD>(turn, il);
+    return add<1, C::N2>(scatter, mask, row + at.k, m.nao, ik) +
+           add<1, C::N3>(scatter, mask, row + at.l, m.nao, il);
 }
 
-/* Whole quartets, one a thread. */
+/* A whole quartet at once. */
 template <class C>
-__global__ void __launch_bounds__(fmo_hermite_threads(1))
-    exchange_whole(const __grid_constant__ fmo_hermite_exchange_args a)
+__device__ __forceinline__ unsigned whole(const strategy &scatter,
+                                          const fmo_hermite_exchange_args &a, int2 quartet,
+                                          unsigned mask, unsigned *prims)
 {
     constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3;
     const fmo_gpu_matrices &m = a.matrices;
+    double v[C::size], ik[C::N0 * N2] = {}, il[C::N0 * N3] = {}, jk[N1 * N2] = {}, jl[N1 * N3] = {};
+    unsigned issued = 0;
+    const place at = integrals<C, 0, 0>(a, quartet, 0, prims, v);
+    __syncwarp(mask);
+    digest<C, 0, 0>(m, at, 0, v, ik, il, jk, jl);
+    FMO_UNROLL
+    for (int i = 0; i < C::N0; i++)
+        issued += add_row<C>(scatter, m, mask, at, (size_t)(at.i + i), 0, ik + i * N2, il + i * N3);
+    double *const j = m.exchange + (size_t)at.j * m.nao;
+    issued += add<N1, N2>(scatter, mask, j + at.k, m.nao, jk);
+    return issued + add<N1, N3>(scatter, mask, j + at.l, m.nao, jl);
+}
+
+/* Body number `body`, of a function of the first shell and, where quartets are split further, one
+ * of the second; the first that is tried is number BODY. ik and il are added to; jk and jl, of the
+ * second shell, where they are outside. */
+template <class C, int BODY>
+__device__ __forceinline__ void slice(const fmo_hermite_exchange_args &a, int2 quartet, int body,
+                                      int turn, unsigned mask, unsigned *prims, place *at,
+                                      double *ik, double *il, double *jk, double *jl)
+{
+    constexpr int rows = C::seconds, N2 = C::N2, N3 = C::N3, seconds = C::split ? C::N1 : 1;
+    if constexpr (BODY < fmo_slice_bodies(C::LA) * seconds) {
+        constexpr int A = fmo_slice_function(BODY / seconds), B = BODY % seconds;
+        if (body != BODY) {
+            slice<C, BODY + 1>(a, quartet, body, turn, mask, prims, at, ik, il, jk, jl);
+            return;
+        }
+        double v[C::size], own_jk[rows * N2] = {}, own_jl[rows * N3] = {};
+        *at = integrals<C, A, B>(a, quartet, turn, prims, v);
+        __syncwarp(mask);
+        digest<C, A, B>(a.matrices, *at, turn, v, ik, il, own_jk, own_jl);
+        FMO_UNROLL
+        for (int j = 0; j < rows; j++) {
+            const int to = outside<C::LB>(turn, B + j);
+            FMO_UNROLL
+            for (int k = 0; k < N2; k++)
+                jk[to * N2 + outside<C::LC>(turn, k)] += own_jk[j * N2 + k];
+            FMO_UNROLL
+            for (int l = 0; l < N3; l++)
+                jl[to * N3 + outside<C::LD>(turn, l)] += own_jl[j * N3 + l];
+        }
+    }
+}
+
+/* A quartet slice after slice, or as many of them as planes of the grid (y) leave. What has the
+ * second shell is summed over slices in local memory, so that it is added once. */
+template <class C>
+__device__ __forceinline__ unsigned sliced(const strategy &scatter,
+                                           const fmo_hermite_exchange_args &a, int2 quartet,
+                                           unsigned mask, unsigned *prims)
+{
+    constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3, seconds = C::split ? N1 : 1;
+    const fmo_gpu_matrices &m = a.matrices;
+    double jk[N1 * N2], jl[N1 * N3];
+    place at = {0, 0, 0, 0, 0.0};
+    unsigned issued = 0;
+#pragma unroll 1
+    for (int k = 0; k < N1 * N2; k++) jk[k] = 0.0;
+#pragma unroll 1
+    for (int l = 0; l < N1 * N3; l++) jl[l] = 0.0;
+#pragma unroll 1
+    for (int s = (int)blockIdx.y; s < C::N0; s += (int)gridDim.y) {
+        const int turn = s % 3, first = outside<C::LA>(turn, fmo_slice_function(s / 3));
+        double ik[N2] = {}, il[N3] = {};
+        unsigned computed = 0;
+#pragma unroll 1
+        for (int b = 0; b < seconds; b++)
+            slice<C, 0>(a, quartet, s / 3 * seconds + b, turn, mask, &computed, &at, ik, il, jk,
+                        jl);
+        if (s == 0) *prims += computed / seconds;
+        issued += add_row<C>(scatter, m, mask, at, (size_t)(at.i + first), turn, ik, il);
+    }
+    FMO_UNROLL
+    for (int j = 0; j < N1; j++) {
+        double *const row = m.exchange + (size_t)(at.j + j) * m.nao;
+        double own[N2 > N3 ? N2 : N3];
+        FMO_UNROLL
+        for (int k = 0; k < N2; k++) own[k] = jk[j * N2 + k];
+        issued += add<1, N2>(scatter, mask, row + at.k, m.nao, own);
+        FMO_UNROLL
+        for (int l = 0; l < N3; l++) own[l] = jl[j * N3 + l];
+        issued += add<1, N3>(scatter, mask, row + at.l, m.nao, own);
+    }
+    return issued;
+}
+
+/* Quartets of the list, one a thread; or, where there are few, one for each slice. */
+template <class C>
+__global__ void __launch_bounds__(FMO_GPU_THREADS)
+    exchange(const __grid_constant__ fmo_hermite_exchange_args a)
+{
     const unsigned count = *a.count, stride = gridDim.x * blockDim.x;
     strategy scatter;
-    fmo_gpu_prepare(scatter, m);
+    fmo_gpu_prepare(scatter, a.matrices);
     unsigned issued = 0, prims = 0;
     for (unsigned first = blockIdx.x * blockDim.x; first < count; first += stride) {
         const bool active = first + threadIdx.x < count;
         const unsigned mask = __ballot_sync(0xffffffffu, active);
         if (active) {
-            double v[C::size], jk[N1 * N2], jl[N1 * N3];
-            const place at = integrals<C, 0, 0>(a, a.list[first + threadIdx.x], 0, &prims, v);
-            __syncwarp(mask);
-            issued += digest<C, 0, 0>(scatter, m, at, 0, mask, v, jk, jl);
-            double *const j = m.exchange + (size_t)at.j * m.nao;
-            issued += add<N1, N2>(scatter, mask, j + at.k, m.nao, jk);
-            issued += add<N1, N3>(scatter, mask, j + at.l, m.nao, jl);
+            const int2 quartet = a.list[first + threadIdx.x];
+            if constexpr (C::whole)
+                issued += whole<C>(scatter, a, quartet, mask, &prims);
+            else
+                issued += sliced<C>(scatter, a, quartet, mask, &prims);
         }
         __syncwarp();
     }
     fmo_scatter_finish(scatter);
-    fmo_gpu_count_issued(m, issued);
-    count_prims<C>(a, prims);
-}
-
-/* Body number `body`, of a function of the first shell and, where quartets are split further, one
- * of the second; the first that is tried is number BODY. */
-template <class C, int BODY>
-__device__ __forceinline__ unsigned
-slice(const strategy &scatter, const fmo_hermite_exchange_args &a, int2 quartet, int body, int turn,
-      unsigned mask, unsigned *prims, place *at, double *jk, double *jl)
-{
-    constexpr int seconds = C::split ? C::N1 : 1;
-    if constexpr (BODY < fmo_slice_bodies(C::LA) * seconds) {
-        constexpr int A = fmo_slice_function(BODY / seconds), B = BODY % seconds;
-        if (body != BODY)
-            return slice<C, BODY + 1>(scatter, a, quartet, body, turn, mask, prims, at, jk, jl);
-        double v[C::size];
-        *at = integrals<C, A, B>(a, quartet, turn, prims, v);
-        __syncwarp(mask);
-        return digest<C, A, B>(scatter, a.matrices, *at, turn, mask, v, jk, jl);
-    }
-    return 0;
-}
-
-/* Quartets in slices: the warps of a block have the slices of 32 quartets, one for each function of
- * the first shell. What has the second shell is summed over the slices in shared memory. Planes of
- * the grid (y): functions of the second shell, where quartets are split further. */
-template <class C>
-__global__ void __launch_bounds__(fmo_hermite_threads(C::N0))
-    exchange_sliced(const __grid_constant__ fmo_hermite_exchange_args a)
-{
-    constexpr int rows = C::seconds, N2 = C::N2, N3 = C::N3;
-    __shared__ double sums[rows * (N2 + N3)][32];
-    const fmo_gpu_matrices &m = a.matrices;
-    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, turn = warp % 3;
-    const int second = C::split ? (int)blockIdx.y : 0; /* outside */
-    const int body =
-        C::split ? warp / 3 * C::N1 + outside<C::LB>((3 - turn) % 3, second) : warp / 3;
-    const unsigned count = *a.count;
-    strategy scatter;
-    fmo_gpu_prepare(scatter, m);
-    unsigned issued = 0, prims = 0;
-    for (unsigned first = blockIdx.x * 32; first < count; first += gridDim.x * 32) {
-        const bool active = first + lane < count;
-        const unsigned mask = __ballot_sync(0xffffffffu, active);
-        place at = {0, 0, 0, 0, 0.0};
-        {
-            double jk[rows * N2], jl[rows * N3];
-            if (active)
-                issued += slice<C, 0>(scatter, a, a.list[first + lane], body, turn, mask, &prims,
-                                      &at, jk, jl);
-            for (int w = 0; w < C::N0; w++) {
-                if (w == warp && active) {
-                    FMO_UNROLL
-                    for (int k = 0; k < rows * N2; k++)
-                        sums[k][lane] = w ? sums[k][lane] + jk[k] : jk[k];
-                    FMO_UNROLL
-                    for (int l = 0; l < rows * N3; l++)
-                        sums[rows * N2 + l][lane] = w ? sums[rows * N2 + l][lane] + jl[l] : jl[l];
-                }
-                __syncthreads();
-            }
-        }
-        for (int row = warp; row < 2 * rows && active; row += C::N0) { /* jk, then jl */
-            const size_t j = (size_t)(at.j + (C::split ? second : row % rows)) * m.nao;
-            double block[N2 > N3 ? N2 : N3];
-            if (row < rows) {
-                FMO_UNROLL
-                for (int k = 0; k < N2; k++) block[k] = sums[row * N2 + k][lane];
-                issued += add<1, N2>(scatter, mask, m.exchange + j + at.k, m.nao, block);
-            } else {
-                FMO_UNROLL
-                for (int l = 0; l < N3; l++)
-                    block[l] = sums[rows * N2 + (row - rows) * N3 + l][lane];
-                issued += add<1, N3>(scatter, mask, m.exchange + j + at.l, m.nao, block);
-            }
-        }
-        __syncthreads();
-    }
-    fmo_scatter_finish(scatter);
-    fmo_gpu_count_issued(m, issued);
-    if (warp == 0 && blockIdx.y == 0) count_prims<C>(a, prims);
-}
-
-template <class C> constexpr fmo_hermite_exchange_kernel *pick(void)
-{
-    if constexpr (C::whole)
-        return exchange_whole<C>;
-    else
-        return exchange_sliced<C>;
+    fmo_gpu_count_issued(a.matrices, issued);
+    for (int offset = 16; offset; offset /= 2)
+        prims += __shfl_down_sync(0xffffffffu, prims, offset);
+    if (threadIdx.x % 32 == 0 && prims) atomicAdd(a.prim_quartets, (unsigned long long)prims);
 }
 
 /* FMO_GPU_ONLY_CLASS: a library of one class, of no use but to see that a strategy compiles. */
@@ -343,9 +337,10 @@ template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 #ifdef FMO_GPU_ONLY_CLASS
     return NULL;
 #else
-    if constexpr (fmo_gpu_strategy_traits[variant::strategy].all_shells &&
+    if constexpr (variant::strategy != FMO_SCATTER_COUNT &&
+                  fmo_gpu_strategy_traits[variant::strategy].all_shells &&
                   variant::form == FMO_COMMIT_NATIVE)
-        return pick<C>();
+        return exchange<C>;
     else
         return NULL;
 #endif

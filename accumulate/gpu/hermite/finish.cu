@@ -157,14 +157,13 @@ cudaError_t run_pass(const fmo_fock_plan *plan, const fmo_hermite_variant *varia
     a.matrices.sink = &h->counters->sink;
     a.matrices.issued = &h->counters->issued[c];
     int blocks = 0;
-    const int threads = fmo_hermite_threads(fmo_hermite_slices(c) / fmo_hermite_planes(c));
-    const size_t most = (pass->candidates + fmo_hermite_at_once(c) - 1) / fmo_hermite_at_once(c);
+    const size_t most = (pass->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS;
     FMO_GPU_TRY(fmo_hermite_screen(plan, p, stream));
     FMO_GPU_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &blocks, (const void *)variant->kernel[c], threads, 0));
+        &blocks, (const void *)variant->kernel[c], FMO_GPU_THREADS, 0));
     blocks *= fmo_tuning_gpu_waves_large * g->device.processors;
     if ((size_t)blocks > most) blocks = (int)most;
-    variant->kernel[c]<<<dim3(blocks, fmo_hermite_planes(c)), threads, 0, stream>>>(a);
+    variant->kernel[c]<<<dim3(blocks, h->planes[c]), FMO_GPU_THREADS, 0, stream>>>(a);
     return cudaGetLastError();
 }
 
@@ -234,7 +233,9 @@ cudaError_t fmo_hermite_queue(const fmo_gpu_build *build, const fmo_gpu_variant 
 {
     const fmo_fock_plan *const plan = build->plan;
     fmo_gpu_hermite *const h = plan->gpu->hermite;
+    const fmo_hermite_variant *const own = fmo_hermite_find_variant(variant);
     const int wanted = plan->gpu->wanted;
+    if (!own) return cudaSuccess; /* the variant without commits */
     FMO_GPU_TRY(fmo_hermite_order_density(build, stream));
     if (wanted & FMO_TERMS_J) {
         if (side) FMO_GPU_TRY(fmo_gpu_fork(side, stream));
@@ -244,7 +245,6 @@ cudaError_t fmo_hermite_queue(const fmo_gpu_build *build, const fmo_gpu_variant 
         if (side) FMO_GPU_TRY(fmo_gpu_join(side, stream));
     }
     if (!(wanted & FMO_TERMS_K)) return cudaSuccess;
-    const fmo_hermite_variant *const own = fmo_hermite_find_variant(variant);
     if (own->fixed_point) {
         bound_elements<<<1, BOUND_THREADS, 0, stream>>>(h->block_max, h->shell_bound, h->shell,
                                                         h->shells, h->counters);

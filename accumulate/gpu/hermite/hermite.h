@@ -91,7 +91,8 @@ typedef struct fmo_gpu_hermite {
     int2 *list;
     fmo_hermite_pass *pass;
     int passes, rounds;
-    int share, shares; /* the plan's */
+    int planes[FMO_ERI_CLASS_COUNT]; /* of the grid: threads for a quartet */
+    int share, shares;               /* the plan's */
     float prim_cutoff; /* on bound times bound times density factor of a primitive quartet */
 } fmo_gpu_hermite;
 
@@ -104,8 +105,8 @@ size_t fmo_hermite_host_bytes(const fmo_gpu_hermite *h);
 /* What the last build counted, after it has ended, into the profile. */
 void fmo_hermite_profile_counts(fmo_fock_plan *plan);
 
-/* How a quartet is divided among threads: one has it all; or one for each function of the first
- * shell; or one for each product of the bra. */
+/* In how many slices a thread computes a quartet: whole; one for each function of the first shell;
+ * or one for each product of the bra. */
 enum { FMO_HERMITE_WHOLE_MOST = 54, FMO_HERMITE_SLICE_MOST = 54 };
 static __host__ __device__ constexpr int fmo_hermite_slices(int eri_class)
 {
@@ -115,24 +116,8 @@ static __host__ __device__ constexpr int fmo_hermite_slices(int eri_class)
            : all <= first * FMO_HERMITE_SLICE_MOST         ? first
                                                            : first * second;
 }
-/* Threads of a block that has quartets in so many slices: a warp for each, or four of whole ones.
- */
-static __host__ __device__ constexpr int fmo_hermite_threads(int slices)
-{
-    return slices > 1 ? 32 * slices : FMO_GPU_THREADS;
-}
-/* The grid of such kernels: quartets of a block at a time, and planes. */
-static __host__ __device__ constexpr int fmo_hermite_at_once(int eri_class)
-{
-    return fmo_hermite_slices(eri_class) > 1 ? 32 : FMO_GPU_THREADS;
-}
-static __host__ __device__ constexpr int fmo_hermite_planes(int eri_class)
-{
-    const int first = fmo_pair_functions(fmo_eri_class_bra(eri_class), 0, 0);
-    return fmo_hermite_slices(eri_class) > first ? fmo_hermite_slices(eri_class) / first : 1;
-}
-/* Adds that one quartet of a class makes to K. */
-int fmo_hermite_adds(int eri_class);
+/* Adds that one quartet of a class makes to K, in so many planes. */
+int fmo_hermite_adds(int eri_class, int planes);
 
 /* ---- the kernels for K of one variant ------------------------------------------------------- */
 

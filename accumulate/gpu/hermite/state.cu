@@ -557,7 +557,11 @@ static fmo_status make_passes(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo
     size_t all = 0, most = 1, available = 0;
     for (int c = FMO_ERI_GPU_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
         const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
-        all += (size_t)own_bras(h, h->pairs[fmo_eri_class_bra(c)].num) * kets;
+        const size_t quartets = (size_t)own_bras(h, h->pairs[fmo_eri_class_bra(c)].num) * kets;
+        all += quartets;
+        h->planes[c] = fmo_hermite_slices(c) > 1 && quartets < fmo_tuning_gpu_hermite_few_quartets
+                           ? fmo_pair_functions(fmo_eri_class_bra(c), 0, 0)
+                           : 1;
         if (kets > most) most = kets;
     }
     fmo_status status = fmo_gpu_available_memory(&available, err);
@@ -622,15 +626,14 @@ size_t fmo_hermite_host_bytes(const fmo_gpu_hermite *h)
     return h ? sizeof *h + sizeof *h->host_counters + (size_t)h->passes * sizeof *h->pass : 0;
 }
 
-int fmo_hermite_adds(int eri_class)
+int fmo_hermite_adds(int eri_class, int planes)
 {
     const int bra = fmo_eri_class_bra(eri_class), ket = fmo_eri_class_ket(eri_class);
     const int n[4] = {fmo_pair_functions(bra, 0, 0), fmo_pair_functions(bra, 1, 0),
                       fmo_pair_functions(ket, 0, 0), fmo_pair_functions(ket, 1, 0)};
-    const int planes = fmo_hermite_planes(eri_class);
-    int adds = 0; /* each plane adds what has the first shell */
+    int adds = 0;
 #define TERM(matrix, row, column, den_row, den_column) \
-    adds += n[row] * n[column] * ((row) == 0 ? planes : 1);
+    adds += n[row] * n[column] * ((row) == 0 ? 1 : planes);
     FMO_DIGEST_K_TABLE(TERM)
 #undef TERM
     return adds;
@@ -644,7 +647,8 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan)
         p->quartets = (int64_t)counters->quartets[c];
         p->prim_quartets = (int64_t)counters->prim_quartets[c];
         p->quartets_skipped = fmo_plan_quartets(plan, (fmo_eri_class)c) - p->quartets;
-        p->adds = (int64_t)counters->survived[c] * fmo_hermite_adds(c);
+        p->adds =
+            (int64_t)counters->survived[c] * fmo_hermite_adds(c, plan->gpu->hermite->planes[c]);
         p->adds_issued = (int64_t)counters->issued[c];
     }
 }
