@@ -228,7 +228,7 @@ typedef struct fmo_class_profile {
     int64_t prim_quartets;    /**< primitive quartets of the survivors, pruned pairs left out; of a
                                    pair with itself the GPU computes, and counts, about half */
     double seconds;           /**< wall time; NaN where the mode does not go class by class */
-    double compute_seconds;   /**< fused: the same kernel with its commits left out; else NaN */
+    double compute_seconds;   /**< fused, s and p: the same kernel without commits; else NaN */
     int64_t adds;             /**< fused: adds to matrix elements, before any aggregation */
     int64_t adds_issued;      /**< fused: atomics issued after aggregation, with those of segmented
                                    that were too small to be made */

@@ -115,15 +115,22 @@ static void check_modes_of_d(void)
     fmo_basis *basis = system_basis(&s);
     if (!basis) return;
     fmo_fock_options_init(&o);
-    CHECK(fmo_fock_choose_mode(basis, &o, &mode, reason, &err) == FMO_OK && mode == FMO_MODE_CPU &&
-              strstr(reason, "the basis has d shells"),
+    const fmo_status without = fmo_gpu_available(&err);
+    CHECK(fmo_fock_choose_mode(basis, &o, &mode, reason, &err) == FMO_OK &&
+              mode == (without == FMO_OK ? FMO_MODE_FUSED : FMO_MODE_CPU) &&
+              !strstr(reason, "d shells"),
           "auto became %s: %s%s", fmo_mode_name(mode), reason, err.message);
+    o.scatter = FMO_SCATTER_TILE; /* has none for d shells, with a GPU or without */
+    CHECK(fmo_fock_choose_mode(basis, &o, &mode, reason, &err) == FMO_OK && mode == FMO_MODE_CPU &&
+              strstr(reason, "scatter = tile") && strstr(reason, "d shells"),
+          "auto became %s: %s%s", fmo_mode_name(mode), reason, err.message);
+    o.scatter = FMO_SCATTER_AUTO;
     o.mode = FMO_MODE_SPLIT;
     CHECK(fmo_fock_choose_mode(basis, &o, &mode, reason, &err) == FMO_OK &&
               mode == FMO_MODE_SPLIT && !*reason,
           "split became %s: %s", fmo_mode_name(mode), reason);
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_UNSUPPORTED && !plan &&
-              strstr(err.message, "mode split: the basis has d shells"),
+              strstr(err.message, "mode split has no kernels for d shells"),
           "%s", err.message);
     fmo_basis_destroy(basis);
 }

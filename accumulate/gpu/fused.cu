@@ -367,7 +367,7 @@ static fmo_status run_timed(fmo_fock_plan *plan, const fmo_gpu_variant *variant,
     *before = 1;
     FMO_GPU_CHECK(cudaStreamSynchronize(g->device.stream), "timing the classes", err);
     FMO_GPU_CHECK(fmo_gpu_class_seconds(g, seconds), "timing the classes", err);
-    if (g->hermite)
+    if (g->hermite && variant->commits)
         FMO_GPU_CHECK(fmo_hermite_class_seconds(g->hermite, seconds), "timing the classes", err);
     FMO_GPU_CHECK(cudaEventElapsedTime(&ms, g->device.start, g->device.finished),
                   "timing the classes", err);
@@ -390,7 +390,7 @@ extern "C" fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err)
     }
     if (!plan->options.measure_accumulation) return FMO_OK;
     status = run_timed(plan, variant_without_commits(), seconds, &all, err);
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT && status == FMO_OK; c++)
+    for (int c = 0; c < FMO_ERI_GPU_COUNT && status == FMO_OK; c++)
         profile->classes[c].compute_seconds = seconds[c];
     return status;
 }

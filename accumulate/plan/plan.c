@@ -98,9 +98,9 @@ static fmo_status check_heavy(const fmo_basis *basis, const fmo_fock_options *o,
                              letter);
     if (!fmo_scatter_takes_all_shells(o->scatter, o->commit))
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                             "scatter = %s with commit = %s has no kernels for %c shells, which "
-                             "the basis has; use auto, native, segmented, fixed or replicated, "
-                             "with commit = native",
+                             "scatter = %s, commit = %s: no kernels for %c shells, which the "
+                             "basis has; use auto, native, segmented, fixed or replicated, commit "
+                             "= native",
                              fmo_scatter_name(o->scatter), fmo_commit_name(o->commit), letter);
     if (o->integrals == FMO_INTEGRALS_STORED)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,

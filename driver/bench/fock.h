@@ -13,8 +13,9 @@
 /* The systems of `fock`: files of datasets/xyz; the fastest other program on an H200 and its time,
  * measured by the same team on the same GPU (raw:
  * docs/results/2026-11-20-735bc3c/h200-other-programs.txt; of the batch, as many times the single
- * build); the time aimed at, 0 without; fragments in one call. X(name, geometry, basis set, other
- * program, its ms, target ms, fragments) */
+ * build; of 6-31G*, Cartesian, JoltQC's in FP64, without raw results here); the time aimed at, 0
+ * without; fragments in one call. X(name, geometry, basis set, other program, its ms, target ms,
+ * fragments) */
 #define FOCK_SYSTEM_TABLE(X)                                                     \
     X("water001/STO-3G", "water001", "STO-3G", "JoltQC", 2.4, 0, 1)              \
     X("water001/6-31G", "water001", "6-31G", "OpenFMO", 1.6, 0.05, 1)            \
