@@ -80,9 +80,11 @@ template <int LA, int LB> __global__ void __launch_bounds__(THREADS) order_recor
     if (n >= a.pairs.records) return;
     const int part = a.pairs.record_part[n];
     const double2 *const record = a.pairs.record + (size_t)n * FMO_GPU_PAIR_TWOS;
-    const double2 *const center = a.pairs.center + (size_t)part * 3;
-    const double2 pk = record[0], xy = record[1], zh = record[2], c1 = center[1], c2 = center[2];
-    const double PA[3] = {xy.x, xy.y, zh.x}, AB[3] = {c1.y, c2.x, c2.y};
+    const double2 pk = record[0], xy = record[1], zh = record[2];
+    const double *const center = a.pairs.center + part;
+    const size_t num = (size_t)a.pairs.num;
+    const double PA[3] = {xy.x, xy.y, zh.x},
+                 AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
     const int4 at = a.pairs.at[part];
     double d[FMO_CARTESIAN(LA) * NB], sum[terms];
     FMO_UNROLL

@@ -70,6 +70,31 @@ typedef struct place {
     double factor;  /* 1/2 for a pair with itself */
 } place;
 
+/* Coordinates on the axes of a body. */
+template <class C> __device__ __forceinline__ void turn_axes(int turn, double *x)
+{
+    if constexpr (!C::whole) {
+        const double x0 = x[0], x1 = x[1], x2 = x[2];
+        x[0] = turn == 0 ? x0 : turn == 1 ? x1 : x2;
+        x[1] = turn == 0 ? x1 : turn == 1 ? x2 : x0;
+        x[2] = turn == 0 ? x2 : turn == 1 ? x0 : x1;
+    }
+}
+
+/* Primitive m of a part, on the axes of a body. */
+template <class C>
+__device__ __forceinline__ fmo_prim_pair load_prim(const fmo_hermite_pairs &pairs, int4 at, int m,
+                                                   int turn, float *bound)
+{
+    const double2 *const from =
+        pairs.prim + (unsigned)at.x + (size_t)(m * FMO_GPU_PAIR_TWOS) * (unsigned)at.z;
+    const double2 pk = __ldg(from), xy = __ldg(from + at.z), zh = __ldg(from + 2 * (size_t)at.z);
+    *bound = fmo_gpu_prim_bound(__ldg(from + 3 * (size_t)at.z));
+    fmo_prim_pair prim = {pk.x, pk.y, {xy.x, xy.y, zh.x}, zh.y};
+    turn_axes<C>(turn, prim.d);
+    return prim;
+}
+
 /* v[rows][N1][N2][N3] of one quartet: all of it, or the slice of function A of the first shell on
  * turned axes. */
 template <class C, int A, int B>
@@ -79,41 +104,30 @@ __device__ __forceinline__ place integrals(const fmo_hermite_exchange_args &a, i
     const int ket = quartet.y & (FMO_GPU_PAIRS_MAX - 1), bra = quartet.x;
     const int code = (int)((unsigned)quartet.y >> FMO_GPU_KET_BITS) & FMO_GPU_FACTOR_MAX;
     const float cutoff = a.prim_cutoff * __int_as_float((code - FMO_GPU_FACTOR_TOP + 127) << 23);
-    const int2 bras = a.bra.prims[bra], kets = a.ket.prims[ket];
-    const double *const bra_at = (const double *)(a.bra.center + (size_t)bra * 3);
-    const double *const ket_at = (const double *)(a.ket.center + (size_t)ket * 3);
-    const int axis[3] = {turn, turn == 2 ? 0 : turn + 1, turn == 0 ? 2 : turn - 1};
+    const int4 bras = a.bra.prims[bra], kets = a.ket.prims[ket];
     double AC[3], AB[3], CD[3];
-    FMO_UNROLL
-    for (int x = 0; x < 3; x++) {
-        AC[x] = bra_at[axis[x]] - ket_at[axis[x]];
-        AB[x] = bra_at[3 + axis[x]];
-        CD[x] = ket_at[3 + axis[x]];
+    {
+        const size_t bra_num = (size_t)a.bra.num, ket_num = (size_t)a.ket.num;
+        FMO_UNROLL
+        for (int x = 0; x < 3; x++) {
+            AC[x] = a.bra.center[x * bra_num + bra] - a.ket.center[x * ket_num + ket];
+            AB[x] = a.bra.center[(3 + x) * bra_num + bra];
+            CD[x] = a.ket.center[(3 + x) * ket_num + ket];
+        }
+        turn_axes<C>(turn, AC);
+        turn_axes<C>(turn, AB);
+        turn_axes<C>(turn, CD);
     }
     FMO_UNROLL
     for (int k = 0; k < C::size; k++) v[k] = 0.0;
 #pragma unroll 1
     for (int m = 0; m < bras.y; m++) {
-        const double *const from =
-            (const double *)(a.bra.record + (size_t)(bras.x + m) * FMO_GPU_PAIR_TWOS);
-        const double2 pk = *(const double2 *)from;
-        const float bound = __int_as_float(__double2loint(from[FMO_GPU_PAIR_BOUND]));
-        const fmo_prim_pair p = {
-            pk.x,
-            pk.y,
-            {from[FMO_PAIR_X + axis[0]], from[FMO_PAIR_X + axis[1]], from[FMO_PAIR_X + axis[2]]},
-            from[FMO_PAIR_HALF]};
+        float bound, other;
+        const fmo_prim_pair p = load_prim<C>(a.bra, bras, m, turn, &bound);
 #pragma unroll 1
         for (int n = 0; n < kets.y; n++) {
-            const double *const to =
-                (const double *)(a.ket.record + (size_t)(kets.x + n) * FMO_GPU_PAIR_TWOS);
-            const double2 qk = *(const double2 *)to;
-            if (bound * __int_as_float(__double2loint(to[FMO_GPU_PAIR_BOUND])) < cutoff) break;
-            const fmo_prim_pair q = {
-                qk.x,
-                qk.y,
-                {to[FMO_PAIR_X + axis[0]], to[FMO_PAIR_X + axis[1]], to[FMO_PAIR_X + axis[2]]},
-                to[FMO_PAIR_HALF]};
+            const fmo_prim_pair q = load_prim<C>(a.ket, kets, n, turn, &other);
+            if (bound * other < cutoff) break;
             double r[FMO_HERMITE_COUNT(C::order)];
             fmo_prim_quartet z = fmo_prim_quartet_make(a.boys, C::order, &p, &q, AC);
             FMO_UNROLL

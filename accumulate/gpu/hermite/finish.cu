@@ -35,9 +35,9 @@ template <int LA, int LB> __global__ void __launch_bounds__(THREADS) contract(co
     const int part = a.pairs.part_of[n];
     const int4 at = a.pairs.at[part];
     const bool one_shell = (at.z & 0xffff) == (int)((unsigned)at.z >> 16);
-    const double2 c1 = a.pairs.center[3 * (size_t)part + 1];
-    const double2 c2 = a.pairs.center[3 * (size_t)part + 2];
-    const double AB[3] = {c1.y, c2.x, c2.y};
+    const double *const center = a.pairs.center + part;
+    const size_t num = (size_t)a.pairs.num;
+    const double AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
     double sum[NA * NB];
     FMO_UNROLL
     for (int k = 0; k < NA * NB; k++) sum[k] = 0.0;

@@ -26,10 +26,11 @@ typedef struct fmo_hermite_pairs {
     const int4 *at;          /* [num] first functions of i and j, the shells, 1: first part */
     const float *bound;      /* [num] Schwarz bound, rounded up */
     const float *tile_bound; /* [tiles of num] the largest */
-    const double2 *center;   /* [num][3] A and A - B */
-    const int2 *prims;       /* [num] first record, number */
-    const double2 *record;   /* [records][FMO_GPU_PAIR_TWOS] fields of types.cuh; in a pair in
-                              * descending order of bounds */
+    const double *center;    /* [6][num] A and A - B */
+    const int4 *prims;       /* [num] first two fields in prim, primitives, stride there */
+    const double2 *prim;     /* fields of types.cuh, [primitive][two fields][part] of parts of equal
+                              * depth, in descending order of bounds */
+    const double2 *record;   /* the same primitives pair after pair, [records][FMO_GPU_PAIR_TWOS] */
     /* Pairs whole, for J: */
     int whole, records;
     const int *part_of;      /* [whole] a part of the pair */

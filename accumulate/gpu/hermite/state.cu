@@ -170,8 +170,9 @@ static void sort_parts(const fmo_basis *basis, int pair_class, const fmo_pair_li
 typedef struct staged_lists {
     int4 *at;
     float *bound, *tile_bound;
-    double *center, *record;
-    int2 *prims, *records_of;
+    double *center, *record, *prim;
+    int4 *prims;
+    int2 *records_of;
     int *part_of, *record_part;
 } staged_lists;
 
@@ -186,10 +187,9 @@ static void stage_lists(const fmo_basis *basis, const fmo_pair_list *list, const
         float *const tile = &to->tile_bound[n / TILE];
         *tile = fmaxf(*tile, to->bound[n]);
         for (int x = 0; x < 3; x++) {
-            to->center[6 * n + x] = basis->shell[i].center[x];
-            to->center[6 * n + 3 + x] = list->AB[3 * (size_t)p + x];
+            to->center[(size_t)x * num + n] = basis->shell[i].center[x];
+            to->center[(size_t)(3 + x) * num + n] = list->AB[3 * (size_t)p + x];
         }
-        to->prims[n] = make_int2((int)list->begin[p] + part[n].rank.begin, part[n].rank.prims);
         to->part_of[p] = (int)n;
     }
     for (int p = 0; p < list->num; p++) {
@@ -203,6 +203,27 @@ static void stage_lists(const fmo_basis *basis, const fmo_pair_list *list, const
             if (list->i[p] == list->j[p]) record[FMO_PAIR_K] *= 0.5;
             memcpy(record + FMO_GPU_PAIR_BOUND, &bound, sizeof bound);
         }
+    }
+}
+
+/* The records once more, as neighbouring parts read them together. */
+static void stage_prims(const fmo_pair_list *list, const part_key *part, size_t num,
+                        const staged_lists *to)
+{
+    for (size_t first = 0, end, at = 0; first < num; first = end) {
+        const int prims = part[first].rank.prims;
+        for (end = first; end < num && part[end].rank.prims == prims;) end++;
+        const size_t stride = end - first;
+        for (size_t n = first; n < end; n++) {
+            const double *const record =
+                to->record +
+                (list->begin[part[n].index] + part[n].rank.begin) * FMO_GPU_PAIR_FIELDS;
+            to->prims[n] = make_int4((int)(at + n - first), prims, (int)stride, 0);
+            for (int f = 0; f < prims * FMO_GPU_PAIR_TWOS; f++)
+                memcpy(to->prim + 2 * (at + (size_t)f * stride + n - first), record + 2 * f,
+                       2 * sizeof *record);
+        }
+        at += stride * (size_t)prims * FMO_GPU_PAIR_TWOS;
     }
 }
 
@@ -221,7 +242,8 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
         {n * sizeof(float), (void **)&pairs->bound, (void **)&to.bound},
         {tiles_of(n) * sizeof(float), (void **)&pairs->tile_bound, (void **)&to.tile_bound},
         {6 * n * sizeof(double), (void **)&pairs->center, (void **)&to.center},
-        {n * sizeof(int2), (void **)&pairs->prims, (void **)&to.prims},
+        {n * sizeof(int4), (void **)&pairs->prims, (void **)&to.prims},
+        {records * FMO_GPU_PAIR_FIELDS * sizeof(double), (void **)&pairs->prim, (void **)&to.prim},
         {records * FMO_GPU_PAIR_FIELDS * sizeof(double), (void **)&pairs->record,
          (void **)&to.record},
         {whole * sizeof(int), (void **)&pairs->part_of, (void **)&to.part_of},
@@ -249,6 +271,7 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
     if (status != FMO_OK) goto done;
     sort_parts(plan->basis, pair_class, list, depth, part);
     stage_lists(plan->basis, list, part, n, &to);
+    stage_prims(list, part, n, &to);
     pairs->num = (int)n;
     pairs->whole = (int)whole;
     pairs->records = (int)records;
