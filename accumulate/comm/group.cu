@@ -480,12 +480,14 @@ fmo_status fmo_gmpi_channel_create(fmo_gmpi *g, int source, int dest, size_t byt
 fmo_status fmo_gmpi_check(const fmo_gmpi *g, fmo_error *err)
 {
     if (!g) return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: group is NULL", __func__);
-    /* The cause before its consequences. */
-    for (int caused = 0; caused < 2; caused++)
+    /* A rank's own error before what the host did, and that before what another rank's error did.
+     */
+    for (int cause = 0; cause < 3; cause++)
         for (int r = 0; r < g->here; r++) {
             const volatile uint64_t *error = &g->rank[r].page->error.value;
             const uint64_t word = *error;
-            if (word && ((word & 255) == FMO_GMPI_ABORTED) == (caused != 0))
+            const int own = (word & 255) != FMO_GMPI_ABORTED ? 0 : word >> 16 & 65535 ? 2 : 1;
+            if (word && own == cause)
                 return fmo_comm_error(word, g->first + r, g->options.timeout, err);
         }
     return FMO_OK;
