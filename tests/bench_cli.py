@@ -206,7 +206,7 @@ class Builds(Case):
     def test_systems(self):
         document, text = self.rows("fock", "--systems", "water001,WATER008/sto")
         rows = {c["row"]: c["parameters"] for c in document["results"]}
-        self.assertEqual(list(rows), ["water001/STO-3G", "water001/6-31G", "water008/STO-3G"])
+        self.assertEqual(list(rows), ["water001/STO-3G", "water001/6-31G", "water008/STO-3G", "water001/6-31G*"])
         self.assertEqual([p["nao"] for p in rows.values()], [7, 13, 56])
         self.assertEqual([p["basis"] for p in rows.values()], ["STO-3G", "6-31G", "STO-3G"])
         self.assertEqual(rows["water001/6-31G"]["peer"], "OpenFMO")

@@ -68,6 +68,13 @@ int main(void)
         options_of(FMO_MODE_FUSED, FMO_SCATTER_AUTO, FMO_INTEGRALS_DIRECT);
     check(&stored, &small, &other, &large);
     check(&split, &small, &other, &large);
+    static const int shells[3] = {4, 3, 3};
+    static test_system small_d, other_d, large_d;
+    system_random_d(&small_d, 0, 3, shells, 3, 5.0, &seed);
+    system_random_d(&other_d, 1, 2, shells, 2, 5.0, &seed);
+    system_random_d(&large_d, 0, few ? 3 : 6, (const int[3]){9, 7, 6}, 3, 9.0, &seed);
+    check(&fused, &small_d, &small_d, &large_d);
+    check(&fused, &other_d, &other, &large_d); /* d shells on one side alone */
     if (few) return check_summary();
     long_molecule(&chain, 24, 0.0, 3.0);
     long_molecule(&chains[0], 14, 0.0, 3.0);

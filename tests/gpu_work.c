@@ -68,6 +68,11 @@ int main(void)
     work_check_shares(FMO_MODE_FUSED, FMO_SCATTER_AUTO, FMO_INTEGRALS_DIRECT, 24, 1e-11, &seed);
     work_check_shares(FMO_MODE_FUSED, FMO_SCATTER_AUTO, FMO_INTEGRALS_STORED, 8, 1e-11, &seed);
     work_check_shares(FMO_MODE_SPLIT, FMO_SCATTER_AUTO, FMO_INTEGRALS_DIRECT, 8, 1e-11, &seed);
+    static const int shells[3] = {6, 4, 4};
+    static test_system d;
+    system_random_d(&d, 0, 4, shells, 3, 6.0, &seed);
+    work_check_system(&d, FMO_MODE_FUSED, FMO_SCATTER_AUTO, FMO_INTEGRALS_DIRECT, 1e-11, &seed);
+    work_check_system(&d, FMO_MODE_FUSED, FMO_SCATTER_FIXED, FMO_INTEGRALS_DIRECT, 1e-11, &seed);
     check_devices();
     return check_summary();
 }

@@ -141,6 +141,7 @@ static inline void terms_check_densities(const test_system *s, const fmo_fock_op
 static inline void terms_join(const test_system *a, const test_system *b, test_system *ab)
 {
     *ab = *a;
+    ab->cartesian = a->cartesian || b->cartesian; /* where both have d shells, of one form */
     for (int k = 0; k < b->nuclei; k++)
         system_add_atom(ab, b->coord[3 * k], b->coord[3 * k + 1], b->coord[3 * k + 2]);
     for (int k = 0; k < b->shells; k++) {

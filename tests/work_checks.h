@@ -27,14 +27,13 @@ static inline int work_build(const fmo_basis *basis, const fmo_fock_options *o, 
     return status == FMO_OK;
 }
 
-/* Shares of a molecule's work; `shells` of either kind. */
-static inline void work_check_shares(fmo_mode mode, fmo_scatter scatter, fmo_integrals integrals,
-                                     int shells, double tolerance, unsigned long long *seed)
+/* Shares of a molecule's work. */
+static inline void work_check_system(const test_system *s, fmo_mode mode, fmo_scatter scatter,
+                                     fmo_integrals integrals, double tolerance,
+                                     unsigned long long *seed)
 {
     static const int counts[] = {1, 2, 3, 7, 40};
-    static test_system s;
-    system_random(&s, shells, shells + 3, shells, 3, 4.0 * cbrt(shells), seed);
-    fmo_basis *basis = system_basis(&s);
+    fmo_basis *basis = system_basis(s);
     if (!basis) return;
     const int n = fmo_basis_ao_num(basis);
     const size_t size = (size_t)n * (size_t)n;
@@ -68,6 +67,15 @@ done:
     free(memory);
     free(D);
     fmo_basis_destroy(basis);
+}
+
+/* The same of a random molecule; `shells` of either kind. */
+static inline void work_check_shares(fmo_mode mode, fmo_scatter scatter, fmo_integrals integrals,
+                                     int shells, double tolerance, unsigned long long *seed)
+{
+    static test_system s;
+    system_random(&s, shells, shells + 3, shells, 3, 4.0 * cbrt(shells), seed);
+    work_check_system(&s, mode, scatter, integrals, tolerance, seed);
 }
 
 #endif

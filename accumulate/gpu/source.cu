@@ -68,6 +68,15 @@ static cudaError_t queue(fmo_fock_plan *plan, fmo_fock_plan *source, const doubl
     return fmo_gpu_copy_out(plan, stream);
 }
 
+/* Where one side has d shells, the other needs to know of them too. Its graphs do not. */
+static fmo_status make_hermite(fmo_fock_plan *plan, fmo_error *err)
+{
+    if (plan->gpu->hermite) return FMO_OK;
+    FMO_GPU_CHECK(cudaStreamSynchronize(plan->gpu->device.last), "J of a source", err);
+    fmo_gpu_forget_graphs(plan->gpu);
+    return fmo_hermite_make(plan, err);
+}
+
 fmo_status fmo_gpu_start_from_source(const fmo_fock_job *job, fmo_error *err)
 {
     fmo_fock_plan *const plan = job->plan, *const source = job->source;
@@ -81,10 +90,8 @@ fmo_status fmo_gpu_start_from_source(const fmo_fock_job *job, fmo_error *err)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "source: scatter = segmented is not in this build");
     fmo_status status = fmo_gpu_make_lists_between(plan, g, source->gpu, &g->between, err);
-    if (status == FMO_OK && source->gpu->hermite && !g->hermite) /* d shells of one side alone */
-        status = fmo_hermite_make(plan, err);
-    if (status == FMO_OK && g->hermite && !source->gpu->hermite)
-        status = fmo_hermite_make(source, err);
+    if (status == FMO_OK && source->gpu->hermite) status = make_hermite(plan, err);
+    if (status == FMO_OK && g->hermite) status = make_hermite(source, err);
     if (status != FMO_OK) return status;
     FMO_GPU_CHECK(fmo_gpu_follow(&source->gpu->device, g->device.stream), "J of a source", err);
     FMO_GPU_CHECK(fmo_gpu_follow(&g->device, g->device.stream), "J of a source", err);
