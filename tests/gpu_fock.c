@@ -7,6 +7,7 @@
 #include <fmo/molecule.h>
 #include <pthread.h>
 
+#include "integrals/tables.h"
 #include "test_system.h"
 
 static unsigned long long seed = 2024;
