@@ -435,6 +435,7 @@ int main(void)
     int code = 0;
     if (!system_has_gpu(&code)) return code;
     small = getenv("FMO_TEST_SMALL") != NULL;
+    check_d();
 
     /* quartets of one class: n(n+1)/2 pairs; 15 s shells have 7260 quartets, 5 have 120, and
      * single shells one: around warps of 32, blocks of 128, screening rounds of 256 and 1024 */
@@ -513,7 +514,6 @@ int main(void)
         "h2o_6-31g.h5",      "h2s_hcl_6-31g.h5", "ch3oh_6-31g_shuffled.h5",
         "ch2o_6-31g_sph.h5", "h2o8_sto-3g.h5",   "h2o8_6-31g.h5"};
     for (size_t f = 0; f < (small ? 3 : sizeof files / sizeof *files); f++) check_dataset(files[f]);
-    check_d();
     check_far("water027", 0);
     check_far("water064", 1);
     return check_summary();
