@@ -110,10 +110,6 @@
  * docs/results/2026-11-22-e7eae95/h200-rungs-32-36.txt 36. */
 #define FMO_TUNING_GPU_RESIDENT 7, 5, 4, 5, 3, 2
 
-/* The same for K of classes with d shells, in their order in the table: three where what does not
- * fit 168 registers is little, though it spills: these kernels wait more than they compute. */
-#define FMO_TUNING_GPU_HERMITE_RESIDENT 4, 3, 3, 3, 3, 3, 3, 3, 2, 3, 3, 2, 2, 2, 2
-
 /* The same of far quartets, by the order of the Boys function that a near one would need. */
 #define FMO_TUNING_GPU_FAR_RESIDENT 8, 6, 4, 3, 2
 

@@ -1,7 +1,8 @@
 /* J and K on the GPU, every strategy, commit and mode, against mode cpu and mode reference: random
  * molecules and densities with sizes around the block constants, empty classes, one shell,
  * coincident atoms, near-linear dependence, a far-apart system, data sets, bit equality of `fixed`,
- * two plans in two threads. FMO_TEST_SMALL=1: fewer cases, for compute-sanitizer. */
+ * two plans in two threads. FMO_TEST_SMALL=1: fewer cases, for compute-sanitizer; `gpu_fock d`: d
+ * shells alone. */
 #include <fmo/basis_set.h>
 #include <fmo/dataset.h>
 #include <fmo/molecule.h>
@@ -428,7 +429,7 @@ static void check_d(void)
     for (size_t f = 0; f < (small ? 1 : sizeof files / sizeof *files); f++) check_dataset(files[f]);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static test_system s;
     char name[64];
@@ -436,6 +437,7 @@ int main(void)
     if (!system_has_gpu(&code)) return code;
     small = getenv("FMO_TEST_SMALL") != NULL;
     check_d();
+    if (argc > 1 && strcmp(argv[1], "d") == 0) return check_summary();
 
     /* quartets of one class: n(n+1)/2 pairs; 15 s shells have 7260 quartets, 5 have 120, and
      * single shells one: around warps of 32, blocks of 128, screening rounds of 256 and 1024 */

@@ -275,6 +275,9 @@ static fmo_status rehearse(fmo_fock_plan *plan, fmo_error *err)
     }
     FMO_GPU_CHECK(cudaMemsetAsync(g->arrays.coulomb, 0, g->arrays.zeroed, group.stream),
                   "loading kernels", err);
+    if (g->hermite)
+        FMO_GPU_CHECK(cudaMemsetAsync(g->hermite->coulomb, 0, g->hermite->zeroed, group.stream),
+                      "loading kernels", err);
     FMO_GPU_CHECK(fmo_gpu_queue_finish(&group, variant), "loading kernels", err);
     return FMO_OK;
 }
@@ -390,7 +393,8 @@ extern "C" fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err)
     }
     if (!plan->options.measure_accumulation) return FMO_OK;
     status = run_timed(plan, variant_without_commits(), seconds, &all, err);
-    for (int c = 0; c < FMO_ERI_GPU_COUNT && status == FMO_OK; c++)
+    const int known = plan->gpu->hermite ? FMO_ERI_GPU_COUNT : FMO_ERI_CLASS_COUNT;
+    for (int c = 0; c < known && status == FMO_OK; c++)
         profile->classes[c].compute_seconds = seconds[c];
     return status;
 }

@@ -20,16 +20,6 @@ FMO_GPU_VARIANT_TABLE(VARIANT_TYPE)
 typedef CAT(variant_, FMO_VARIANT) variant;
 typedef variant::type strategy;
 
-/* Blocks that must fit a multiprocessor. */
-static constexpr int fmo_hermite_resident(int eri_class)
-{
-    constexpr int blocks[] = {FMO_TUNING_GPU_HERMITE_RESIDENT};
-    static_assert(
-        sizeof blocks / sizeof *blocks == FMO_ERI_CLASS_COUNT - FMO_ERI_GPU_COUNT,
-        "FMO_TUNING_GPU_HERMITE_RESIDENT: a number for each class with a pair of the rule");
-    return blocks[eri_class - FMO_ERI_GPU_COUNT];
-}
-
 /* The classes as types. */
 #define CLASS(e, name, li, lj, lk, ll, bra, ket)                                        \
     struct fmo_hermite_class_##name {                                                   \
@@ -37,7 +27,6 @@ static constexpr int fmo_hermite_resident(int eri_class)
         static constexpr int N0 = FMO_CARTESIAN(li), N1 = FMO_CARTESIAN(lj),            \
                              N2 = FMO_CARTESIAN(lk), N3 = FMO_CARTESIAN(ll);            \
         static constexpr int order = li + lj + lk + ll, slices = fmo_hermite_slices(e); \
-        static constexpr int resident = fmo_hermite_resident(e);                        \
         static constexpr bool whole = slices == 1, split = slices > N0;                 \
         static constexpr int rows = whole ? N0 : 1, seconds = split ? 1 : N1;           \
         static constexpr int size = rows * seconds * N2 * N3;                           \
@@ -330,7 +319,7 @@ __device__ __forceinline__ unsigned sliced(const strategy &scatter,
 
 /* Quartets of the list, one a thread; or, where there are few, one for each slice. */
 template <class C>
-__global__ void __launch_bounds__(FMO_GPU_THREADS, C::resident)
+__global__ void __launch_bounds__(FMO_GPU_THREADS)
     exchange(const __grid_constant__ fmo_hermite_exchange_args a)
 {
     const unsigned count = *a.count, stride = gridDim.x * blockDim.x;
