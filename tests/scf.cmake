@@ -26,7 +26,9 @@ if(FMO_WITH_CUDA)
     add_test(NAME gpu_scf_batch COMMAND scf_batch fused)
     add_test(NAME gpu_scf_energies
              COMMAND scf_energies ${CMAKE_CURRENT_SOURCE_DIR}/scf_energies.json fused)
-    set_tests_properties(gpu_scf_run gpu_scf_batch gpu_scf_energies PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800
+    add_test(NAME gpu_scf_energies_d
+             COMMAND scf_energies ${CMAKE_CURRENT_SOURCE_DIR}/scf_energies_d.json fused)
+    set_tests_properties(gpu_scf_run gpu_scf_batch gpu_scf_energies gpu_scf_energies_d PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800
                          LABELS gpu RESOURCE_LOCK gpu)
 endif()
 

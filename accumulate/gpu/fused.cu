@@ -393,7 +393,7 @@ extern "C" fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err)
     }
     if (!plan->options.measure_accumulation) return FMO_OK;
     status = run_timed(plan, variant_without_commits(), seconds, &all, err);
-    const int known = plan->gpu->hermite ? FMO_ERI_GPU_COUNT : FMO_ERI_CLASS_COUNT;
+    const int known = plan->gpu->hermite ? (int)FMO_ERI_GPU_COUNT : (int)FMO_ERI_CLASS_COUNT;
     for (int c = 0; c < known && status == FMO_OK; c++)
         profile->classes[c].compute_seconds = seconds[c];
     return status;
