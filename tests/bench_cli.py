@@ -207,8 +207,8 @@ class Builds(Case):
         document, text = self.rows("fock", "--systems", "water001,WATER008/sto")
         rows = {c["row"]: c["parameters"] for c in document["results"]}
         self.assertEqual(list(rows), ["water001/STO-3G", "water001/6-31G", "water008/STO-3G", "water001/6-31G*"])
-        self.assertEqual([p["nao"] for p in rows.values()], [7, 13, 56])
-        self.assertEqual([p["basis"] for p in rows.values()], ["STO-3G", "6-31G", "STO-3G"])
+        self.assertEqual([p["nao"] for p in rows.values()], [7, 13, 56, 19])
+        self.assertEqual([p["basis"] for p in rows.values()], ["STO-3G", "6-31G", "STO-3G", "6-31G*"])
         self.assertEqual(rows["water001/6-31G"]["peer"], "OpenFMO")
         self.assertEqual(rows["water001/6-31G"]["peer_seconds"], 1.6e-3)
         self.assertEqual(rows["water001/6-31G"]["target_seconds"], 5e-5)
