@@ -285,7 +285,6 @@ static fmo_status rehearse(fmo_fock_plan *plan, fmo_error *err)
 extern "C" fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err)
 {
     unsigned copies = 1;
-    fmo_status status = FMO_OK;
     if (fmo_scatter_kind(plan->options.scatter) == FMO_SCATTER_CHOICE) {
         plan->options.scatter = fmo_scatter_kernels(plan->options.scatter);
         plan->scatter_open = 1;
@@ -300,7 +299,7 @@ extern "C" fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err)
                              "direct or auto",
                              fmo_scatter_name(plan->options.scatter));
     const fmo_gpu_inside inside(plan->options.device);
-    status = fmo_gpu_state_open(plan, err);
+    fmo_status status = fmo_gpu_state_open(plan, err);
     if (status == FMO_OK) status = choose_copies(plan, &plan->gpu->device, &copies, err);
     if (status != FMO_OK) return status;
     plan->profile.scatter = plan->options.scatter;

@@ -107,7 +107,7 @@ FMO_HD void fmo_slice_expand(int la, int lb, fmo_real PA, fmo_real PB, fmo_real 
 }
 
 /* Hermite densities of one primitive pair, rho[q] += sum_ab D[ab] E^ab_q (odd)^q; and the other way
- * round, J[ab] += factor sum_p E^ab_p V[p * stride]. Orders of functions as in fmo_slice_add. */
+ * round, J[ab] += factor sum_p E^ab_p V[p]. Orders of functions as in fmo_slice_add. */
 FMO_HD void fmo_slice_density(int la, int lb, const fmo_real *PA, const fmo_real *AB, fmo_real half,
                               double odd, const fmo_real *D, fmo_real *rho)
 {

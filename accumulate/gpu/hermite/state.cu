@@ -1,5 +1,5 @@
 /* What a plan has on a GPU for classes with d shells: made, and given back. */
-#include "accumulate/gpu/hermite/hermite.h"
+#include "accumulate/gpu/hermite/state.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,18 +7,6 @@
 
 #include "accumulate/rules/screen.h"
 #include "accumulate/rules/pair_order.h"
-
-enum { TILE = FMO_GPU_TILE_PAIRS };
-
-static size_t tiles_of(size_t num)
-{
-    return (num + TILE - 1) / TILE;
-}
-
-static int hermite_functions(int pair_class)
-{
-    return FMO_HERMITE_COUNT(fmo_pair_order(pair_class));
-}
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
@@ -184,7 +172,7 @@ static void stage_lists(const fmo_basis *basis, const fmo_pair_list *list, const
         to->at[n] = make_int4(basis->shell[i].ao_begin, basis->shell[j].ao_begin, i | j << 16,
                               part[n].rank.begin == 0);
         to->bound[n] = nextafterf((float)part[n].bound, INFINITY);
-        float *const tile = &to->tile_bound[n / TILE];
+        float *const tile = &to->tile_bound[n / FMO_GPU_TILE_PAIRS];
         *tile = fmaxf(*tile, to->bound[n]);
         for (int x = 0; x < 3; x++) {
             to->center[(size_t)x * num + n] = basis->shell[i].center[x];
@@ -240,7 +228,8 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
     const fmo_gpu_array arrays[] = {
         {n * sizeof(int4), (void **)&pairs->at, (void **)&to.at},
         {n * sizeof(float), (void **)&pairs->bound, (void **)&to.bound},
-        {tiles_of(n) * sizeof(float), (void **)&pairs->tile_bound, (void **)&to.tile_bound},
+        {fmo_hermite_tiles(n) * sizeof(float), (void **)&pairs->tile_bound,
+         (void **)&to.tile_bound},
         {6 * n * sizeof(double), (void **)&pairs->center, (void **)&to.center},
         {n * sizeof(int4), (void **)&pairs->prims, (void **)&to.prims},
         {records * FMO_GPU_PAIR_FIELDS * sizeof(double), (void **)&pairs->prim, (void **)&to.prim},
@@ -251,7 +240,7 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
         {records * sizeof(int), (void **)&pairs->record_part, (void **)&to.record_part},
         /* made in every build */
         {records * sizeof(float), (void **)&pairs->record_influence, NULL},
-        {records * hermite_functions(pair_class) * sizeof(double), (void **)&pairs->record_density,
+        {records * fmo_hermite_terms(pair_class) * sizeof(double), (void **)&pairs->record_density,
          NULL},
     };
     const int num = sizeof arrays / sizeof *arrays;
@@ -282,229 +271,6 @@ done:
     return status;
 }
 
-/* ---- points --------------------------------------------------------------------------------- */
-
-/* A primitive pair on its way to a point: which primitives of which nuclei, numbered so that those
- * of one nucleus and exponent are the same. */
-typedef struct point_key {
-    int low, high;
-    int pair_class, record, pair;
-    double bound;
-} point_key;
-
-/* Where one place and exponent are together, the heaviest class first. */
-static int by_place(const void *x, const void *y)
-{
-    const point_key *const a = (const point_key *)x, *const b = (const point_key *)y;
-    if (a->low != b->low) return a->low < b->low ? -1 : 1;
-    if (a->high != b->high) return a->high < b->high ? -1 : 1;
-    if (a->pair_class != b->pair_class) return a->pair_class > b->pair_class ? -1 : 1;
-    return (a->record > b->record) - (a->record < b->record);
-}
-
-/* A point: keys [begin, end). */
-typedef struct point {
-    fmo_pair_rank rank; /* i, j: the place */
-    int begin, end;
-    double bound;
-} point;
-
-static int point_by_rank(const void *x, const void *y)
-{
-    return fmo_pair_rank_compare(&((const point *)x)->rank, &((const point *)y)->rank);
-}
-
-/* A primitive of the basis, to be numbered by nucleus and exponent. */
-typedef struct numbered_prim {
-    int nucleus, prim;
-    double exponent;
-} numbered_prim;
-
-static int by_exponent(const void *x, const void *y)
-{
-    const numbered_prim *const a = (const numbered_prim *)x, *const b = (const numbered_prim *)y;
-    if (a->nucleus != b->nucleus) return a->nucleus < b->nucleus ? -1 : 1;
-    return (a->exponent > b->exponent) - (a->exponent < b->exponent);
-}
-
-/* number[prim_num] of all primitives; 0 without memory. */
-static int number_prims(const fmo_basis *b, int *number)
-{
-    numbered_prim *const all = (numbered_prim *)malloc((size_t)b->prim_num * sizeof *all);
-    if (!all) return 0;
-    for (int s = 0; s < b->shell_num; s++)
-        for (int k = b->shell[s].prim_begin; k < b->shell[s].prim_begin + b->shell[s].prim_num; k++)
-            all[k] = {b->shell[s].nucleus, k, b->exponent[k]};
-    qsort(all, (size_t)b->prim_num, sizeof *all, by_exponent);
-    for (int k = 0, n = 0; k < b->prim_num; k++) {
-        if (k && by_exponent(&all[k - 1], &all[k])) n++;
-        number[all[k].prim] = n;
-    }
-    free(all);
-    return 1;
-}
-
-/* The primitives of record r of a pair (shell_pair.h), by what was made from them; those that agree
- * in all of it are as good as each other. A record that were like none would be a point alone. */
-static void find_prims(const fmo_basis *b, const fmo_pair_list *list, int pair, int64_t r,
-                       const int *number, point_key *key)
-{
-    const fmo_shell *const A = &b->shell[list->i[pair]], *const B = &b->shell[list->j[pair]];
-    const double *const prim = list->prim + r * FMO_PAIR_FIELDS, *const AB =
-                                                                     list->AB + 3 * (size_t)pair;
-    key->low = -1 - pair;
-    key->high = -1 - (int)r;
-    for (int k = A->prim_begin; k < A->prim_begin + A->prim_num; k++)
-        for (int l = B->prim_begin; l < B->prim_begin + B->prim_num; l++) {
-            const double p = b->exponent[k] + b->exponent[l];
-            bool same = p == prim[FMO_PAIR_P];
-            for (int x = 0; x < 3 && same; x++)
-                same = -(b->exponent[l] / p) * AB[x] == prim[FMO_PAIR_X + x];
-            if (!same) continue;
-            key->low = number[k] < number[l] ? number[k] : number[l];
-            key->high = number[k] < number[l] ? number[l] : number[k];
-            return;
-        }
-}
-
-/* Chunks of kets, so that few bras keep the GPU busy too. */
-static int chunks_for(const fmo_gpu_device *device, size_t bras)
-{
-    const size_t wanted = 8 * (size_t)device->processors, most = 8;
-    const size_t chunks = bras ? (wanted + bras - 1) / bras : 1;
-    return (int)(chunks < most ? chunks : most);
-}
-
-/* The points of one class, [num], into its arrays; point_of: of the records of all classes. */
-static fmo_status stage_points(const fmo_fock_plan *plan, const fmo_shell_pairs *plain,
-                               int pair_class, const point_key *key, point *of, size_t num,
-                               int2 *const *point_of, fmo_hermite_pairs *pairs, fmo_error *err)
-{
-    fmo_gpu_device *const device = &plan->gpu->device;
-    const size_t points = tiles_of(num) * TILE;
-    size_t entries = 0;
-    for (size_t n = 0; n < num; n++) entries += (size_t)(of[n].end - of[n].begin);
-    int *entry_begin = NULL;
-    int2 *entry = NULL;
-    double *place = NULL;
-    float *bound = NULL;
-    const fmo_gpu_array arrays[] = {
-        {(points + 1) * sizeof(int), (void **)&pairs->entry_begin, (void **)&entry_begin},
-        {entries * sizeof(int2), (void **)&pairs->entry, (void **)&entry},
-        {4 * points * sizeof(double), (void **)&pairs->place, (void **)&place},
-        {points * sizeof(float), (void **)&pairs->point_bound, (void **)&bound},
-        /* made in every build */
-        {points * sizeof(float), (void **)&pairs->influence, NULL},
-        {points / TILE * sizeof(float), (void **)&pairs->tile_influence, NULL},
-        {points * hermite_functions(pair_class) * sizeof(double), (void **)&pairs->density, NULL},
-    };
-    const int all = sizeof arrays / sizeof *arrays;
-    void *const staged = fmo_gpu_stage(arrays, all);
-    if (!staged) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu points", points);
-    qsort(of, num, sizeof *of, point_by_rank);
-    size_t used = 0;
-    for (size_t n = 0; n < points; n++) {
-        entry_begin[n + 1] = (int)used;
-        if (n >= num) continue;
-        const point_key *const first = &key[of[n].begin];
-        const fmo_pair_list *const list = &plain->list[first->pair_class];
-        const double *const prim = list->prim + (size_t)first->record * FMO_PAIR_FIELDS;
-        for (int x = 0; x < 3; x++)
-            place[x * points + n] =
-                plan->basis->shell[list->i[first->pair]].center[x] + prim[FMO_PAIR_X + x];
-        place[3 * points + n] = prim[FMO_PAIR_P];
-        bound[n] = nextafterf((float)of[n].bound, INFINITY);
-        for (int k = of[n].begin; k < of[n].end; k++) {
-            entry[used++] = make_int2(key[k].pair_class, key[k].record);
-            point_of[key[k].pair_class][key[k].record] = make_int2(pair_class, (int)n);
-        }
-        entry_begin[n + 1] = (int)used;
-    }
-    fmo_status status = fmo_gpu_place_arrays(device, "points", arrays, all, err);
-    if (status == FMO_OK) status = fmo_gpu_upload(device, "points", staged, arrays, all, err);
-    free(staged);
-    pairs->points = (int)points;
-    pairs->chunks = chunks_for(device, num);
-    return status;
-}
-
-/* Points of the classes [begin, end). */
-static fmo_status find_points(const fmo_fock_plan *plan, const fmo_shell_pairs *plain, int begin,
-                              int end, const int *number, int2 *const *point_of, fmo_gpu_hermite *h,
-                              fmo_error *err)
-{
-    size_t records = 0, keys = 0, points = 0;
-    fmo_status status = FMO_OK;
-    for (int c = begin; c < end; c++) records += (size_t)plain->list[c].prim_num;
-    point_key *const key = (point_key *)malloc((records + 1) * sizeof *key);
-    point *const of = (point *)malloc((records + 1) * sizeof *of);
-    if (!key || !of) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu points", records);
-        goto done;
-    }
-    for (int c = begin; c < end; c++) {
-        const fmo_pair_list *const list = &plain->list[c];
-        for (int p = 0; p < list->num; p++)
-            for (int64_t r = list->begin[p]; r < list->begin[p + 1]; r++) {
-                point_key *const k = &key[keys++];
-                k->pair_class = c;
-                k->record = (int)r;
-                k->pair = p;
-                k->bound = list->prim_bound[r];
-                find_prims(plan->basis, list, p, r, number, k);
-            }
-    }
-    qsort(key, records, sizeof *key, by_place);
-    for (int c = begin; c < end && status == FMO_OK; c++) {
-        points = 0;
-        for (size_t n = 0, next; n < records; n = next) {
-            double bound = 0.0;
-            for (next = n;
-                 next < records && key[next].low == key[n].low && key[next].high == key[n].high;
-                 next++)
-                bound = fmax(bound, key[next].bound);
-            if (key[n].pair_class != c) continue;
-            of[points].rank = {1, fmo_pair_octet(bound), key[n].low, key[n].high, 0};
-            of[points].begin = (int)n;
-            of[points].end = (int)next;
-            of[points++].bound = bound;
-        }
-        status = stage_points(plan, plain, c, key, of, points, point_of, &h->pairs[c], err);
-    }
-done:
-    free(key);
-    free(of);
-    return status;
-}
-
-static fmo_status make_points(const fmo_fock_plan *plan, const fmo_shell_pairs *plain,
-                              fmo_gpu_hermite *h, fmo_error *err)
-{
-    fmo_gpu_device *const device = &plan->gpu->device;
-    int2 *point_of[FMO_PAIR_CLASS_COUNT];
-    fmo_gpu_array arrays[FMO_PAIR_CLASS_COUNT];
-    fmo_status status = FMO_OK;
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
-        arrays[c] = {(size_t)plain->list[c].prim_num * sizeof(int2), (void **)&h->pairs[c].point_of,
-                     (void **)&point_of[c]};
-    void *const staged = fmo_gpu_stage(arrays, FMO_PAIR_CLASS_COUNT);
-    int *const number = (int *)malloc(((size_t)plan->basis->prim_num + 1) * sizeof *number);
-    if (!staged || !number || !number_prims(plan->basis, number))
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for points");
-    if (status == FMO_OK)
-        status = find_points(plan, plain, 0, FMO_PAIR_GPU_COUNT, number, point_of, h, err);
-    if (status == FMO_OK)
-        status = find_points(plan, plain, FMO_PAIR_GPU_COUNT, FMO_PAIR_CLASS_COUNT, number,
-                             point_of, h, err);
-    if (status == FMO_OK)
-        status = fmo_gpu_place_arrays(device, "points", arrays, FMO_PAIR_CLASS_COUNT, err);
-    if (status == FMO_OK)
-        status = fmo_gpu_upload(device, "points", staged, arrays, FMO_PAIR_CLASS_COUNT, err);
-    free(number);
-    free(staged);
-    return status;
-}
-
 /* ---- matrices, passes ----------------------------------------------------------------------- */
 
 static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_error *err)
@@ -512,7 +278,7 @@ static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, f
     const size_t n = (size_t)h->nao, matrix = n * n * sizeof(double), shells = (size_t)h->shells;
     size_t potentials = 0;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
-        potentials += (size_t)h->pairs[c].chunks * h->pairs[c].points * hermite_functions(c);
+        potentials += (size_t)h->pairs[c].chunks * h->pairs[c].points * fmo_hermite_terms(c);
     const size_t zeroed = 2 * matrix + potentials * sizeof(double) + sizeof *h->counters +
                           shells * sizeof(float) + (size_t)h->passes * sizeof(unsigned);
     const fmo_gpu_array arrays[] = {
@@ -528,7 +294,7 @@ static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, f
     double *at = h->exchange + n * n;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         h->pairs[c].potential = at;
-        at += (size_t)h->pairs[c].chunks * h->pairs[c].points * hermite_functions(c);
+        at += (size_t)h->pairs[c].chunks * h->pairs[c].points * fmo_hermite_terms(c);
     }
     h->counters = (fmo_hermite_counters *)at;
     h->row_max = (float *)(h->counters + 1);
@@ -621,7 +387,7 @@ fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err)
     if (status == FMO_OK) status = make_functions(plan, &plain, h, err);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT && status == FMO_OK; c++)
         status = make_list(plan, c, &plain.list[c], &h->pairs[c], err);
-    if (status == FMO_OK) status = make_points(plan, &plain, h, err);
+    if (status == FMO_OK) status = fmo_hermite_make_points(plan, &plain, h, err);
     if (status == FMO_OK) status = make_passes(plan, h, err);
     if (status == FMO_OK) status = make_matrices(plan, h, err);
     fmo_shell_pairs_free(&plain);
