@@ -29,6 +29,17 @@ static void make_pair(double a, double b, const double *A, const double *B, doub
     prim[FMO_PAIR_HALF] = 0.5 / p;
 }
 
+/* Two primitive pairs on four random centres. */
+static void random_pairs(double *bra, double *ket, double *AB, double *CD, double *AC)
+{
+    double at[4][3];
+    for (int s = 0; s < 4; s++)
+        for (int x = 0; x < 3; x++) at[s][x] = uniform(-1.0, 1.0);
+    make_pair(uniform(0.1, 3.0), uniform(0.1, 3.0), at[0], at[1], bra, AB);
+    make_pair(uniform(0.1, 3.0), uniform(0.1, 3.0), at[2], at[3], ket, CD);
+    for (int x = 0; x < 3; x++) AC[x] = at[0][x] - at[2][x];
+}
+
 static fmo_prim_quartet quartet_of(int M, const double *bra, const double *ket, const double *AB,
                                    const double *CD, const double *AC)
 {
@@ -75,12 +86,8 @@ FMO_ERI_GPU_TABLE(CHECK_CLASS)
 static void check_classes(void)
 {
     for (int set = 0; set < 200; set++) {
-        double at[4][3], bra[FMO_PAIR_FIELDS], ket[FMO_PAIR_FIELDS], AB[3], CD[3], AC[3];
-        for (int s = 0; s < 4; s++)
-            for (int x = 0; x < 3; x++) at[s][x] = uniform(-1.0, 1.0);
-        make_pair(uniform(0.1, 3.0), uniform(0.1, 3.0), at[0], at[1], bra, AB);
-        make_pair(uniform(0.1, 3.0), uniform(0.1, 3.0), at[2], at[3], ket, CD);
-        for (int x = 0; x < 3; x++) AC[x] = at[0][x] - at[2][x];
+        double bra[FMO_PAIR_FIELDS], ket[FMO_PAIR_FIELDS], AB[3], CD[3], AC[3];
+        random_pairs(bra, ket, AB, CD, AC);
 #define ROW(e, name, ...) check_##name(bra, ket, AB, CD, AC);
         FMO_ERI_GPU_TABLE(ROW)
 #undef ROW
@@ -172,12 +179,8 @@ FMO_ERI_RULE_TABLE(CHECK_SLICES)
 static void check_slices(void)
 {
     for (int set = 0; set < 20; set++) {
-        double at[4][3], bra[FMO_PAIR_FIELDS], ket[FMO_PAIR_FIELDS], AB[3], CD[3], AC[3];
-        for (int s = 0; s < 4; s++)
-            for (int x = 0; x < 3; x++) at[s][x] = uniform(-1.0, 1.0);
-        make_pair(uniform(0.1, 3.0), uniform(0.1, 3.0), at[0], at[1], bra, AB);
-        make_pair(uniform(0.1, 3.0), uniform(0.1, 3.0), at[2], at[3], ket, CD);
-        for (int x = 0; x < 3; x++) AC[x] = at[0][x] - at[2][x];
+        double bra[FMO_PAIR_FIELDS], ket[FMO_PAIR_FIELDS], AB[3], CD[3], AC[3];
+        random_pairs(bra, ket, AB, CD, AC);
 #define ROW(e, name, li, lj, lk, ll, bra_class, ket_class)                              \
     {                                                                                   \
         const fmo_prim_quartet z = quartet_of(li + lj + lk + ll, bra, ket, AB, CD, AC); \
