@@ -13,8 +13,8 @@
 /* The systems of `fock`: files of datasets/xyz; the fastest other program on an H200 and its time,
  * measured by the same team on the same GPU (raw:
  * docs/results/2026-11-20-735bc3c/h200-other-programs.txt; of the batch, as many times the single
- * build; of 6-31G*, Cartesian, JoltQC's in FP64, without raw results here); the time aimed at, 0
- * without; fragments in one call. X(name, geometry, basis set, other program, its ms, target ms,
+ * build; of 6-31G*: docs/results/2026-11-23-22d7f4e/h200-other-programs-d.txt); the time aimed at,
+ * 0 without; fragments in one call. X(name, geometry, basis set, other program, its ms, target ms,
  * fragments) */
 #define FOCK_SYSTEM_TABLE(X)                                                     \
     X("water001/STO-3G", "water001", "STO-3G", "JoltQC", 2.4, 0, 1)              \
