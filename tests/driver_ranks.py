@@ -214,6 +214,7 @@ class Results(Ranks):
 
 
 class Failures(Ranks):
+    MANY = 16  # more jobs than the others do before the rank in question gets its first, on any machine
     HOST = re.escape(socket.gethostname()[:63])
 
     def fate(self, what, *arguments, number=2, rank=1, bytes=1, file=None):
@@ -237,24 +238,26 @@ class Failures(Ranks):
 
     def test_memory_in_batch(self):
         """The data sets of that rank, by its name; the others are there."""
-        result = self.fate("memory", LARGE, SMALL, MEDIUM, SMALL, "--mode", "cpu", "--batch", "--check", "--quiet")
+        batch = [LARGE] * self.MANY + [SMALL, MEDIUM, SMALL]
+        result = self.fate("memory", *batch, "--mode", "cpu", "--batch", "--check", "--quiet")
         lines = said(result)
         self.assertEqual(result.code, 5, str(result))
-        self.assertEqual(len(lines) + result.out.count("check: pass"), 4, str(result))
+        self.assertEqual(len(lines) + result.out.count("check: pass"), len(batch), str(result))
         self.assertGreater(len(lines), 0)
         for line in lines:
             self.assertRegex(line, f"rank 1 on {self.HOST}: no memory")
 
     def test_killed(self):
         """SIGKILL in the middle of a build: mpirun names the rank and its host, and ends the others."""
-        for line in ([LARGE, "-o", self.path("x.h5")], [LARGE, MEDIUM, SMALL, LARGE, "--batch", "--check"]):
+        for line in ([LARGE, "-o", self.path("x.h5")], [*[LARGE] * self.MANY, MEDIUM, SMALL, "--batch", "--check"]):
             result = self.fate("kill", *line, "--mode", "cpu", number=3)
             self.assertEnds(result, 137, r"process rank 1 with PID \d+ on node \S+ exited on signal 9")
             self.assertEqual(said(result), [])
 
     def test_killed_scf_batch(self):
-        result = self.fate("kill", os.path.join(DATASETS, "xyz", "water008.xyz"), WATER, "--basis", "6-31g", "--scf",
-                           "--batch", "--mode", "cpu", "-o", self.path("x.h5"), "--profile=json", number=3)
+        batch = [os.path.join(DATASETS, "xyz", "water008.xyz")] * self.MANY + [WATER]
+        result = self.fate("kill", *batch, "--basis", "6-31g", "--scf", "--batch", "--mode", "cpu", "-o",
+                           self.path("x.h5"), "--profile=json", number=3)
         self.assertEnds(result, 137, r"process rank 1 with PID \d+ on node \S+ exited on signal 9")
 
     def test_killed_fragments(self):
