@@ -41,6 +41,9 @@ extern "C" {
     X(FMO_INTEGRALS_STORED, "stored", "computed once and kept; an error if they do not fit") \
     X(FMO_INTEGRALS_AUTO, "auto", "stored where they fit the memory and repay it, else direct")
 
+/** GPUs that may share a build. */
+#define FMO_DEVICES_MAX 16
+
 #define FMO_ENUM_ROW(e, name, text) e,
 /** Where and how a build runs. */
 typedef enum fmo_mode { FMO_MODE_TABLE(FMO_ENUM_ROW) FMO_MODE_COUNT } fmo_mode;
@@ -83,6 +86,13 @@ typedef struct fmo_fock_options {
     int device;   /**< fused and split: CUDA's number of the GPU; -1, the default: the one that the
                        thread that makes the plan has chosen. Later calls find it by themselves */
     void *stream; /**< cudaStream_t of that GPU that work goes to; NULL: one of the plan's own */
+    /** Fused: how many GPUs share every build; 0 or 1: one. Each computes an equal part of the
+     *  quartets, the first sums X^J and X^K and has the matrices: `stream`, and what is in GPU
+     *  memory, are its. J alone with a source is built there. FMO_SCATTER_FIXED has the same bits
+     * for any number. They are to be of one kind. Plans of fmo_fock_plan_create_batch are dealt
+     * out, each on one GPU. Not with `ranks`. */
+    int device_num;
+    int devices[FMO_DEVICES_MAX]; /**< [device_num] CUDA's numbers; `device` stays -1 */
     /** Called from the building thread with the finished share, 0..1; NULL: never. */
     void (*progress)(double fraction, void *user);
     void *progress_user; /**< handed to progress */
@@ -209,6 +219,9 @@ FMO_API fmo_status fmo_fock_workspace(const fmo_basis *basis, const fmo_fock_opt
  *  @return FMO_OK, FMO_ERR_NO_DEVICE (err says why), FMO_ERR_DEVICE */
 FMO_API fmo_status fmo_gpu_available(fmo_error *err);
 
+/** GPUs that CUDA sees; 0 without one, without a driver, or in a build without CUDA. */
+FMO_API int fmo_gpu_num(void);
+
 /** The mode that a plan of a basis has with these options: theirs, or what FMO_MODE_AUTO becomes.
  *  Nothing is made to find out.
  *  @param[in]  basis   NULL: one of s and p shells
@@ -240,6 +253,8 @@ typedef struct fmo_fock_profile {
     char mode_reason[160]; /**< why, e.g. "no GPU: no CUDA driver found"; "" if it was asked for */
     int threads;           /**< CPU threads used */
     int ranks;             /**< that shared the build; counts are of all, times of rank 0 */
+    int devices;           /**< GPUs that shared it, 0 on the CPU; counts are of all, seconds by
+                                class of the first */
     int densities;         /**< that the build took together; its counts and times are of all */
     char notice[240];      /**< what is not as it was asked for, and why, in one line: fewer
                                 threads, shared matrices; "" if nothing */

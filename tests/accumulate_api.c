@@ -128,6 +128,8 @@ static void check_options(const fmo_basis *basis)
     REFUSED(cutoff, INFINITY, "options.cutoff = inf");
     REFUSED(cutoff, 1.5, "options.cutoff = 1.5");
     REFUSED(device, -2, "options.device = -2: expected the number of a GPU, or -1");
+    REFUSED(device_num, -1, "options.device_num = -1: expected 0 to 16");
+    REFUSED(device_num, FMO_DEVICES_MAX + 1, "options.device_num = 17: expected 0 to 16");
 
     o = options_of(FMO_MODE_REFERENCE, 1);
     o.integrals = FMO_INTEGRALS_STORED;
@@ -166,6 +168,35 @@ static void check_options(const fmo_basis *basis)
     CHECK(fmo_fock_build_device(NULL, device, device, device, NULL) == FMO_ERR_ARGUMENT,
           "build_device of NULL");
     fmo_fock_plan_destroy(plan);
+}
+
+/* Several GPUs: what does not go together, and what a mode without a GPU makes of them. */
+static void check_devices(const fmo_basis *basis)
+{
+    fmo_fock_plan *plan = NULL;
+    fmo_error err = {FMO_OK, ""};
+    fmo_fock_options o = options_of(FMO_MODE_AUTO, 1);
+    o.device_num = 2;
+    o.devices[1] = -1;
+    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_ARGUMENT &&
+              strstr(err.message, "options.devices[1] = -1: expected the number of a GPU"),
+          "%s", err.message);
+    o.devices[1] = 1;
+    o.device = 1;
+    err.status = FMO_OK;
+    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_ARGUMENT &&
+              strstr(err.message, "options.device = 1 and options.devices: give one of them"),
+          "%s", err.message);
+    o.device = -1;
+    o.devices[0] = o.devices[1] = 1000; /* asked for by number: no other mode takes its place */
+    err.status = FMO_OK;
+    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_NO_DEVICE && !plan, "%s",
+          err.message);
+    o.mode = FMO_MODE_CPU;
+    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK, "%s", err.message);
+    fmo_fock_plan_destroy(plan);
+    CHECK(fmo_gpu_num() >= 0 && (fmo_gpu_num() > 0 || fmo_gpu_available(NULL) != FMO_OK), "%d GPUs",
+          fmo_gpu_num());
 }
 
 /* mode auto says what it became and why; NULL options are the defaults. */
@@ -538,6 +569,7 @@ int main(void)
     double *D = random_density(n, 1.0, &seed);
     check_options(basis);
     check_auto(basis, D);
+    check_devices(basis);
     check_density(basis, D, FMO_MODE_CPU);
     check_density(basis, D, FMO_MODE_REFERENCE);
     check_reuse(FMO_MODE_CPU);

@@ -32,9 +32,57 @@ static void check_lists(const fmo_work_size *size, int shares)
     for (int n = 0; n < all.num; n++) {
         const fmo_task *t = &all.task[n];
         const size_t last = (size_t)t->bra_end;
-        bra += t->weight * (double)fmo_work_candidates(t->eri_class, size, last - 1, last) /
-               (double)fmo_work_candidates(t->eri_class, size, 0, last);
+        bra += t->weight * (double)fmo_work_candidates(t->eri_class, size, last - 1, 1, 1) /
+               (double)fmo_work_candidates(t->eri_class, size, 0, last, 1);
     }
+    CHECK(largest <= weight / shares + bra * (1.0 + 1e-12), "%d shares: the largest %g of %g",
+          shares, largest, weight);
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        const int bras = size[fmo_eri_class_bra(c)].pairs, kets = size[fmo_eri_class_ket(c)].pairs;
+        for (int b = 0; b < BRAS_MAX; b++)
+            CHECK(seen[c][b] == (kets && b < bras), "class %d, bra %d of %d: in %d of %d shares", c,
+                  b, bras, seen[c][b], shares);
+    }
+    fmo_work_free(&all);
+}
+
+/* Every so-manieth bra: each bra in one share, once, and shares that weigh alike but for a bra of
+ * each class. */
+static void check_every(const fmo_work_size *size, int shares)
+{
+    static int seen[FMO_ERI_CLASS_COUNT][BRAS_MAX];
+    fmo_error err = {FMO_OK, ""};
+    fmo_work all, part;
+    double sum = 0.0, largest = 0.0, bra = 0.0;
+    memset(seen, 0, sizeof seen);
+    CHECK(fmo_work_all(size, &all, &err) == FMO_OK, "%s", err.message);
+    for (int s = 0; s < shares; s++) {
+        CHECK(fmo_work_every(&all, size, s, shares, &part, &err) == FMO_OK, "%s", err.message);
+        for (int n = 0; n < part.num; n++) {
+            const fmo_task *t = &part.task[n];
+            size_t candidates = 0, bras = 0;
+            for (int b = t->bra_begin; b < t->bra_end; b += t->bra_step, bras++) {
+                seen[t->eri_class][b]++;
+                candidates += fmo_work_candidates(t->eri_class, size, (size_t)b, 1, 1);
+            }
+            CHECK(bras == fmo_work_bras((size_t)t->bra_begin, (size_t)t->bra_end,
+                                        (size_t)t->bra_step) &&
+                      candidates == fmo_work_candidates(t->eri_class, size, (size_t)t->bra_begin,
+                                                        bras, (size_t)t->bra_step),
+                  "%zu bras from %d in steps of %d", bras, t->bra_begin, t->bra_step);
+        }
+        sum += fmo_work_weight(&part);
+        largest = fmax(largest, fmo_work_weight(&part));
+        fmo_work_free(&part);
+    }
+    for (int n = 0; n < all.num; n++) {
+        const fmo_task *t = &all.task[n];
+        bra += t->weight *
+               (double)fmo_work_candidates(t->eri_class, size, (size_t)t->bra_end - 1, 1, 1) /
+               (double)fmo_work_candidates(t->eri_class, size, 0, (size_t)t->bra_end, 1);
+    }
+    const double weight = fmo_work_weight(&all);
+    CHECK(fabs(sum - weight) <= 1e-12 * weight, "%d shares weigh %g, all %g", shares, sum, weight);
     CHECK(largest <= weight / shares + bra * (1.0 + 1e-12), "%d shares: the largest %g of %g",
           shares, largest, weight);
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
@@ -87,6 +135,7 @@ int main(void)
                 size[p].prims = 3.0 * size[p].pairs;
             }
             check_lists(size, shares);
+            check_every(size, shares);
             check_pieces(size, shares);
         }
     work_check_shares(FMO_MODE_CPU, FMO_SCATTER_AUTO, FMO_INTEGRALS_DIRECT, 8, 1e-11, &seed);

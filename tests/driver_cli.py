@@ -176,6 +176,12 @@ class Usage(Case):
 
         for value in ["0", "-1", "1.5G", "G", "", "1GB", "1 G", "20000000000T", "99999999999999999999"]:
             self.assertFails(run(SMALL, f"--memory={value}"), 2, "--memory .*expected bytes")
+        for value in ["0", "17", "-1", "2x", "ALL", "1,2", "1e1", "99999999999999999999"]:
+            self.assertFails(run(SMALL, f"--gpus={value}"), 2, "--gpus .*expected a number from 1 to 16, or all")
+        for mode in ("cpu", "split", "reference"):
+            self.assertFails(run(SMALL, "--gpus", "all", "--mode", mode), 2, "--gpus .*belongs to mode fused")
+        self.assertFails(run(SMALL, "--gpus", "2", environment={"CUDA_VISIBLE_DEVICES": ""}), 4,
+                         "no NVIDIA|built without CUDA|no GPU")
 
     def test_good_numbers(self):
         for value in ["0", "0.0", "1e-10", "1E-12", ".5", "1", "0.00001"]:

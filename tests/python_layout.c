@@ -53,6 +53,8 @@ int main(void)
     OFFSET(fmo_fock_options, measure_accumulation);
     OFFSET(fmo_fock_options, device);
     OFFSET(fmo_fock_options, stream);
+    OFFSET(fmo_fock_options, device_num);
+    OFFSET(fmo_fock_options, devices);
     OFFSET(fmo_fock_options, progress);
     OFFSET(fmo_fock_options, progress_user);
     OFFSET(fmo_fock_options, ranks);

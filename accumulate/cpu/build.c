@@ -606,7 +606,7 @@ static fmo_status make_state(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *e
     fmo_status status = fmo_cpu_pairs_make(plan->basis, &plan->pairs, &s->pairs, err);
     if (status != FMO_OK) return status;
     sizes_of(plan, &s->pairs, size);
-    status = fmo_plan_make_work(plan, size, &s->work, err);
+    status = fmo_plan_make_work(plan, size, 0, &s->work, err);
     s->dealt = 0;
     if (status == FMO_OK && plan->shared.pieces > 0) {
         plan->shared.fingerprint = fingerprint_of(plan, s);

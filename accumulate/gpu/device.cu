@@ -15,6 +15,12 @@ fmo_status fmo_gpu_error(cudaError_t code, const char *what, fmo_error *err)
                          cudaGetErrorString(code), cudaGetErrorName(code));
 }
 
+extern "C" int fmo_gpu_count(void)
+{
+    int devices = 0;
+    return cudaGetDeviceCount(&devices) == cudaSuccess ? devices : 0;
+}
+
 extern "C" fmo_status fmo_gpu_probe(int *device, fmo_error *err)
 {
     int devices = 0, major = 0, minor = 0;

@@ -64,6 +64,7 @@ static void decide_scatter(fmo_fock_plan *plan, const fmo_gpu_counters *counters
     if (issued <= fmo_tuning_gpu_few_runs * adds) return;
     plan->options.scatter = FMO_SCATTER_NATIVE;
     fmo_gpu_forget_graphs(g);
+    for (int k = 0; k < plan->others.num; k++) fmo_gpu_forget_graphs(plan->others.plan[k]->gpu);
 }
 
 /* ---- schedules with what is special about them ---------------------------------------------- */
@@ -165,20 +166,28 @@ static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
     (void)cudaGetLastError();
 }
 
-/* density_in to J and K, everything queued on the plan's stream. */
-static cudaError_t run(const fmo_gpu_build *build, const fmo_gpu_variant *variant, bool timed)
+cudaError_t fmo_gpu_queue_sums(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
+                               bool timed)
 {
     fmo_fock_plan *plan = build->plan;
     fmo_gpu_state *g = plan->gpu;
     const fmo_gpu_group group = fmo_gpu_group_of_one(build);
     if (timed) FMO_GPU_TRY(fmo_gpu_make_timers(g));
     if (timed && g->hermite) FMO_GPU_TRY(fmo_hermite_make_timers(g->hermite));
-    FMO_GPU_TRY(cudaEventRecord(g->device.start, group.stream));
     if (!timed && !g->graph_tried[g->wanted]) capture(plan, variant);
-    if (!timed && g->graph[g->wanted])
-        FMO_GPU_TRY(cudaGraphLaunch(g->graph[g->wanted], group.stream));
-    else
-        FMO_GPU_TRY(queue(&group, variant, NULL, timed));
+    if (!timed && g->graph[g->wanted]) return cudaGraphLaunch(g->graph[g->wanted], group.stream);
+    return queue(&group, variant, NULL, timed);
+}
+
+/* density_in to J and K, everything queued on the plan's stream. */
+static cudaError_t run(const fmo_gpu_build *build, const fmo_gpu_variant *variant, bool timed)
+{
+    fmo_gpu_state *g = build->plan->gpu;
+    const fmo_gpu_group group = fmo_gpu_group_of_one(build);
+    FMO_GPU_TRY(cudaEventRecord(g->device.start, group.stream));
+    FMO_GPU_TRY(fmo_gpu_queue_others(build, variant, timed));
+    FMO_GPU_TRY(fmo_gpu_queue_sums(build, variant, timed));
+    FMO_GPU_TRY(fmo_gpu_add_others(build, variant->fixed_point));
     FMO_GPU_TRY(fmo_gpu_queue_finish(&group, variant));
     return cudaEventRecord(g->device.finished, group.stream);
 }
@@ -211,6 +220,7 @@ cudaError_t fmo_gpu_copy_out(const fmo_fock_plan *plan, cudaStream_t stream)
     if (g->hermite)
         FMO_GPU_TRY(cudaMemcpyAsync(g->hermite->host_counters, g->hermite->counters,
                                     sizeof *g->hermite->counters, cudaMemcpyDeviceToHost, stream));
+    FMO_GPU_TRY(fmo_gpu_copy_others_counters(plan, stream));
     return cudaMemcpyAsync(g->pinned.counters, g->arrays.counters, sizeof *g->pinned.counters,
                            cudaMemcpyDeviceToHost, stream);
 }
@@ -340,6 +350,7 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
     profile->scatter = plan->options.scatter;
     profile->integrals =
         g->schedule == &fmo_gpu_schedule_stored ? FMO_INTEGRALS_STORED : FMO_INTEGRALS_DIRECT;
+    fmo_gpu_add_others_counters(plan);
     fmo_gpu_profile_counts(plan, counters);
     if (plan->scatter_open && g->wanted == FMO_TERMS_ALL)
         decide_scatter(plan, counters); /* for the builds to come */

@@ -14,6 +14,22 @@ const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan);
  * the device. */
 fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error *err);
 
+/* From density_in to X, queued on the plan's stream: its graph, made at the first call, or launch
+ * by launch; with timers around the classes if it is timed. */
+cudaError_t fmo_gpu_queue_sums(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
+                               bool timed);
+
+/* several.cu: the steps of a build that is shared with plans on other GPUs; nothing where there are
+ * none. The first plan's density goes to the others, whose shares of X are queued on streams of
+ * theirs; */
+cudaError_t fmo_gpu_queue_others(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
+                                 bool timed);
+/* and is added to its own when they have it, on its stream. */
+cudaError_t fmo_gpu_add_others(const fmo_gpu_build *build, bool fixed);
+/* What the others have counted, to pinned memory; and, at the end, added to the plan's. */
+cudaError_t fmo_gpu_copy_others_counters(const fmo_fock_plan *plan, cudaStream_t stream);
+void fmo_gpu_add_others_counters(const fmo_fock_plan *plan);
+
 /* Copies around a build whose matrices are of the host: the density to density_in; J, K and the
  * counters to pinned memory. */
 cudaError_t fmo_gpu_copy_in(fmo_fock_plan *plan, const double *density, cudaStream_t stream);

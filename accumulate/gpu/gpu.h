@@ -13,6 +13,9 @@ extern "C" {
  * without CUDA, too old); FMO_ERR_DEVICE for a fault. */
 fmo_status fmo_gpu_probe(int *device, fmo_error *err);
 
+/* How many CUDA sees; 0 where it cannot be asked. */
+int fmo_gpu_count(void);
+
 extern const fmo_mode_implementation fmo_mode_fused;
 extern const fmo_mode_implementation fmo_mode_split;
 

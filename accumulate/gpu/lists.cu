@@ -28,10 +28,17 @@ static void find_cutting(const fmo_gpu_state *g, const fmo_work *work, cutting *
     sizes(g, cut->kets);
 }
 
-static size_t candidates_of(const cutting *cut, int eri_class, size_t begin, size_t end)
+/* Of so many bras of a task, from one of them on. */
+static size_t candidates_of(const cutting *cut, const fmo_task *task, size_t begin, size_t bras)
 {
-    if (!cut->bra && !cut->ket) return fmo_work_candidates(eri_class, cut->kets, begin, end);
-    return (end - begin) * (size_t)cut->kets[fmo_eri_class_ket(eri_class)].pairs;
+    if (!cut->bra && !cut->ket)
+        return fmo_work_candidates(task->eri_class, cut->kets, begin, bras, (size_t)task->bra_step);
+    return bras * (size_t)cut->kets[fmo_eri_class_ket(task->eri_class)].pairs;
+}
+
+static size_t bras_of(const fmo_task *task, size_t begin)
+{
+    return fmo_work_bras(begin, (size_t)task->bra_end, (size_t)task->bra_step);
 }
 
 /* Candidates of all tasks; of the bra that has most, in *most. */
@@ -41,20 +48,20 @@ static size_t all_candidates(const cutting *cut, size_t *most)
     for (int t = 0; t < cut->work->num; t++) {
         const fmo_task *task = &cut->work->task[t];
         const size_t kets = (size_t)cut->kets[fmo_eri_class_ket(task->eri_class)].pairs;
-        all += candidates_of(cut, task->eri_class, (size_t)task->bra_begin, (size_t)task->bra_end);
+        all += candidates_of(cut, task, (size_t)task->bra_begin,
+                             bras_of(task, (size_t)task->bra_begin));
         if (kets > *most) *most = kets;
     }
     return all;
 }
 
-/* The largest end with candidates of [begin, end) <= room; begin if not even one fits. */
-static size_t end_that_fits(const cutting *cut, int eri_class, size_t begin, size_t bras,
-                            size_t room)
+/* The most bras of a task from `begin` on whose candidates are <= room. */
+static size_t bras_that_fit(const cutting *cut, const fmo_task *task, size_t begin, size_t room)
 {
-    size_t low = begin, high = bras + 1; /* low fits, high does not */
+    size_t low = 0, high = bras_of(task, begin) + 1; /* low fits, high does not */
     while (low + 1 < high) {
         const size_t middle = (low + high) / 2;
-        if (candidates_of(cut, eri_class, begin, middle) <= room)
+        if (candidates_of(cut, task, begin, middle) <= room)
             low = middle;
         else
             high = middle;
@@ -81,19 +88,20 @@ static int cut_passes(const cutting *cut, size_t room, fmo_gpu_pass *passes)
         const fmo_task *task = &cut->work->task[t];
         const int c = task->eri_class;
         for (size_t begin = (size_t)task->bra_begin; begin < (size_t)task->bra_end;) {
-            const size_t end =
-                tasks == FMO_GPU_PASS_TASKS || has_class(now, tasks, c)
-                    ? begin
-                    : end_that_fits(cut, c, begin, (size_t)task->bra_end, room - used);
-            if (end == begin) {
+            const size_t bras = tasks == FMO_GPU_PASS_TASKS || has_class(now, tasks, c)
+                                    ? 0
+                                    : bras_that_fit(cut, task, begin, room - used);
+            if (!bras) {
                 pass++;
                 if (passes) now = &passes[pass];
                 tasks = 0;
                 used = 0;
                 continue;
             }
-            const size_t candidates = candidates_of(cut, c, begin, end);
-            now->task[tasks] = {{task->eri_class, (int)begin, (int)end, task->weight},
+            const size_t candidates = candidates_of(cut, task, begin, bras);
+            const size_t after = begin + bras * (size_t)task->bra_step; /* perhaps beyond the end */
+            const int end = after < (size_t)task->bra_end ? (int)after : task->bra_end;
+            now->task[tasks] = {{task->eri_class, (int)begin, end, task->bra_step, task->weight},
                                 cut->bra,
                                 cut->ket,
                                 used,
@@ -101,7 +109,7 @@ static int cut_passes(const cutting *cut, size_t room, fmo_gpu_pass *passes)
                                 {NULL, NULL}};
             now->num = ++tasks;
             used += candidates;
-            begin = end;
+            begin = after;
         }
     }
     return pass + 1;

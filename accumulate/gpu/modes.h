@@ -11,9 +11,10 @@ extern "C" {
 void fmo_gpu_state_destroy(fmo_fock_plan *plan);
 void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
 
-/* fused.cu, group.cu */
+/* fused.cu, group.cu, several.cu */
 fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err);
 fmo_status fmo_fused_new_pairs(fmo_fock_plan *plan, fmo_error *err);
+fmo_status fmo_fused_join(fmo_fock_plan *plan, fmo_error *err);
 fmo_status fmo_fused_start(const fmo_fock_job *const *jobs, size_t count, fmo_start *how,
                            fmo_error *err);
 fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err);

@@ -7,5 +7,10 @@ fmo_status fmo_gpu_probe(int *device, fmo_error *err)
     return fmo_error_set(err, FMO_ERR_NO_DEVICE, "built without CUDA");
 }
 
+int fmo_gpu_count(void)
+{
+    return 0;
+}
+
 const fmo_mode_implementation fmo_mode_fused = {0};
 const fmo_mode_implementation fmo_mode_split = {0};

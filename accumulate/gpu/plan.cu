@@ -102,7 +102,7 @@ static fmo_status make_work(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_err
         size[c].pairs = g->pairs[c].num;
         size[c].prims = (double)plan->pairs.list[c].prim_num;
     }
-    return fmo_plan_make_work(plan, size, &g->work, err);
+    return fmo_plan_make_work(plan, size, 1, &g->work, err);
 }
 
 fmo_status fmo_gpu_state_open(fmo_fock_plan *plan, fmo_error *err)
@@ -161,6 +161,7 @@ extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
         fmo_gpu_set_passes(&g->lists, NULL, 0);
         fmo_gpu_set_passes(&g->between, NULL, 0);
         if (g->pinned.in) (void)cudaFreeHost(g->pinned.in);
+        if (g->others.counters) (void)cudaFreeHost(g->others.counters);
         fmo_gpu_forget_graphs(g);
         fmo_hermite_free(g);
         fmo_gpu_device_close(&g->device);

@@ -61,6 +61,12 @@ typedef struct fmo_gpu_task {
     cudaEvent_t event[2];
 } fmo_gpu_task;
 
+static inline int fmo_gpu_task_bras(const fmo_gpu_task *task)
+{
+    const fmo_task *const t = &task->task;
+    return (int)fmo_work_bras((size_t)t->bra_begin, (size_t)t->bra_end, (size_t)t->bra_step);
+}
+
 /* Tasks whose candidates fit the list together: up to one a class, screened by one launch. */
 enum { FMO_GPU_PASS_TASKS = FMO_ERI_GPU_COUNT };
 typedef struct fmo_gpu_pass {
@@ -77,8 +83,17 @@ typedef struct fmo_gpu_lists {
     int passes;
 } fmo_gpu_lists;
 
+/* What the first of several GPUs has of the others (several.cu). */
+typedef struct fmo_gpu_others {
+    /* Of those whose memory it cannot read: room for a copy of their sums, and of hermite's. */
+    double *staged[FMO_DEVICES_MAX - 1], *staged_hermite[FMO_DEVICES_MAX - 1];
+    struct fmo_gpu_others_counters *counters; /* [others], pinned */
+    int shared;                               /* the running build is shared with them */
+} fmo_gpu_others;
+
 typedef struct fmo_gpu_state {
     fmo_gpu_device device;
+    fmo_gpu_others others;
     fmo_gpu_functions functions;
     fmo_gpu_pairs pairs[FMO_PAIR_GPU_COUNT];
     fmo_pair_ao *pair_ao[FMO_PAIR_GPU_COUNT]; /* host: [pairs] where the shells start */

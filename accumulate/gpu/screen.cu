@@ -42,7 +42,7 @@ typedef struct screen_pairs {
 
 typedef struct screen_task {
     screen_pairs bra, ket;
-    int eri_class, same, bra_begin, chunks;
+    int eri_class, same, bra_begin, bra_step, chunks;
     unsigned block_begin;
     int2 *list, *far_J_end, *far_K;
 } screen_task;
@@ -314,7 +314,7 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     const screen_task &task = a.task[n];
     const unsigned block = blockIdx.x - task.block_begin;
     screen_bra bra;
-    bra.pair = task.bra_begin + (int)(block / task.chunks);
+    bra.pair = task.bra_begin + task.bra_step * (int)(block / task.chunks);
     const int all_kets = task.same ? bra.pair + 1 : task.ket.num;
     const int block_begin = (int)(block % task.chunks) * a.slabs * SCREEN_KETS;
     const int block_end = min(block_begin + a.slabs * SCREEN_KETS, all_kets);
@@ -431,6 +431,7 @@ static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass
         to->eri_class = from->task.eri_class;
         to->same = view.same;
         to->bra_begin = from->task.bra_begin;
+        to->bra_step = from->task.bra_step;
         const int all = view.same ? from->task.bra_end : view.ket.num;
         const int span = a->slabs * SCREEN_KETS;
         to->chunks = (all + span - 1) / span;
@@ -438,7 +439,7 @@ static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass
         to->list = g->lists.near + from->list_at;
         to->far_J_end = to->list + from->candidates;
         to->far_K = g->far ? g->lists.far_K + from->list_at : NULL;
-        a->blocks += (unsigned)(from->task.bra_end - from->task.bra_begin) * (unsigned)to->chunks;
+        a->blocks += (unsigned)fmo_gpu_task_bras(from) * (unsigned)to->chunks;
     }
     a->tasks = pass->num;
     a->sets = g->functions.sets;

@@ -52,11 +52,19 @@ static cudaError_t queue(fmo_fock_plan *plan, fmo_fock_plan *source, const doubl
     const fmo_gpu_group group = {&build, 1, stream}, from = {&of_source, 1, stream};
     FMO_GPU_TRY(fmo_gpu_make_pinned(plan));
     g->begun = fmo_now();
+    g->others.shared = 0;
     FMO_GPU_TRY(cudaEventRecord(g->device.start, stream));
     FMO_GPU_TRY(order(plan, NULL, stream));
     FMO_GPU_TRY(order(source, density, stream));
     if (variant->fixed_point) FMO_GPU_TRY(fmo_gpu_fixed_scale_of(&from, g));
     fmo_gpu_state between = state_between(g, source->gpu);
+    fmo_gpu_hermite whole;
+    if (g->hermite) { /* of all bras, whatever the plan's share of its own builds */
+        whole = *g->hermite;
+        whole.share = 0;
+        whole.shares = 1;
+        between.hermite = &whole;
+    }
     plan->gpu = &between;
     cudaError_t code = fmo_gpu_run_passes(&group, variant, NULL, false);
     for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT && g->hermite && code == cudaSuccess; bra++)

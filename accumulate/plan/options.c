@@ -19,6 +19,29 @@ void fmo_fock_options_init(fmo_fock_options *options)
     options->device = -1;
 }
 
+static fmo_status check_devices(const fmo_fock_options *o, fmo_error *err)
+{
+    if (o->device_num < 0 || o->device_num > FMO_DEVICES_MAX)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.device_num = %d: expected 0 to %d",
+                             o->device_num, FMO_DEVICES_MAX);
+    for (int k = 0; k < o->device_num; k++)
+        if (o->devices[k] < 0)
+            return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "options.devices[%d] = %d: expected the number of a GPU", k,
+                                 o->devices[k]);
+    if (o->device_num == 0) return FMO_OK;
+    if (o->device >= 0 && o->device != o->devices[0])
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "options.device = %d and options.devices: give one of them",
+                             o->device);
+    if (o->device_num > 1 && o->ranks)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "options.device_num = %d with options.ranks: each rank has one GPU; "
+                             "start as many ranks as there are GPUs",
+                             o->device_num);
+    return FMO_OK;
+}
+
 fmo_status fmo_options_check(const fmo_fock_options *o, fmo_error *err)
 {
     if ((unsigned)o->mode >= FMO_MODE_COUNT)
@@ -42,5 +65,5 @@ fmo_status fmo_options_check(const fmo_fock_options *o, fmo_error *err)
     if (o->device < -1)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "options.device = %d: expected the number of a GPU, or -1", o->device);
-    return FMO_OK;
+    return check_devices(o, err);
 }

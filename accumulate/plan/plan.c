@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <omp.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +77,11 @@ fmo_status fmo_gpu_available(fmo_error *err)
 {
     int device = -1;
     return fmo_gpu_probe(&device, err);
+}
+
+int fmo_gpu_num(void)
+{
+    return fmo_gpu_count();
 }
 
 int fmo_plan_heavy_shell(const fmo_basis *basis)
@@ -152,11 +158,32 @@ fmo_status fmo_fock_choose_mode(const fmo_basis *basis, const fmo_fock_options *
     return FMO_OK;
 }
 
+/* Several GPUs: for a mode that can share its builds, and all of them there. A mode without a GPU
+ * has none. */
+static fmo_status check_devices(fmo_fock_options *o, fmo_error *err)
+{
+    const fmo_mode_implementation *const mode = implementation[o->mode];
+    if (o->device_num > 1 && o->mode == FMO_MODE_SPLIT)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "mode split works with one GPU; for %d use mode fused", o->device_num);
+    if (o->device_num < 2 || !mode->join) {
+        o->device_num = 0;
+        return FMO_OK;
+    }
+    for (int k = 1; k < o->device_num; k++) {
+        fmo_error refused = {FMO_OK, ""};
+        const fmo_status status = fmo_gpu_probe(&o->devices[k], &refused);
+        if (status != FMO_OK) return fmo_error_set(err, status, "%s", refused.message);
+    }
+    return FMO_OK;
+}
+
 static fmo_status choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo_error *err)
 {
     fmo_fock_options *o = &plan->options;
     fmo_error no_gpu = {FMO_OK, ""};
     fmo_status status = FMO_OK;
+    if (o->device_num > 0) o->device = o->devices[0];
     if (o->mode == FMO_MODE_FUSED || o->mode == FMO_MODE_SPLIT) {
         status = check_heavy(basis, o, err);
         if (status != FMO_OK) return status;
@@ -167,6 +194,7 @@ static fmo_status choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo_e
     }
     if (o->mode == FMO_MODE_AUTO)
         status = auto_mode(basis, o, &o->device, &o->mode, plan->profile.mode_reason, err);
+    if (status == FMO_OK) status = check_devices(o, err);
     if (status != FMO_OK) return status;
     if (o->reduce == FMO_REDUCE_SERIAL && o->mode != FMO_MODE_SPLIT)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
@@ -204,6 +232,24 @@ int64_t fmo_plan_quartets(const fmo_fock_plan *plan, fmo_eri_class eri_class)
     return bra == ket ? bras * (bras + 1) / 2 : bras * kets;
 }
 
+/* The plan's pairs and what they are good for are those of the lead. */
+static void take_pairs(fmo_fock_plan *plan, const fmo_fock_plan *lead)
+{
+    plan->lead = lead;
+    plan->pairs = lead->pairs;
+    plan->density_limit = lead->density_limit;
+}
+
+/* After the lead's pairs have been made again. */
+static fmo_status renew_others(fmo_fock_plan *plan, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    for (int k = 0; k < plan->others.num; k++) take_pairs(plan->others.plan[k], plan);
+    for (int k = 0; k < plan->others.num && status == FMO_OK; k++)
+        status = plan->mode->new_pairs(plan->others.plan[k], err);
+    return status == FMO_OK ? plan->mode->join(plan, err) : status;
+}
+
 fmo_status fmo_plan_make_pairs(fmo_fock_plan *plan, double largest, fmo_error *err)
 {
     fmo_shell_pairs pairs;
@@ -215,8 +261,9 @@ fmo_status fmo_plan_make_pairs(fmo_fock_plan *plan, double largest, fmo_error *e
     fmo_shell_pairs_free(&plan->pairs);
     plan->pairs = pairs;
     plan->density_limit = limit;
-    return (plan->state || plan->gpu) && plan->mode->new_pairs ? plan->mode->new_pairs(plan, err)
-                                                               : FMO_OK;
+    if ((plan->state || plan->gpu) && plan->mode->new_pairs)
+        status = plan->mode->new_pairs(plan, err);
+    return status == FMO_OK && plan->others.num ? renew_others(plan, err) : status;
 }
 
 int fmo_plan_enter(fmo_fock_plan *plan)
@@ -234,7 +281,8 @@ void fmo_fock_plan_destroy(fmo_fock_plan *plan)
     if (!plan) return;
     if (plan->shared.ranks && plan->shared.ranks->rank == 0) fmo_shared_plan_release(plan);
     if (plan->mode && plan->mode->release) plan->mode->release(plan);
-    fmo_shell_pairs_free(&plan->pairs);
+    for (int k = 0; k < plan->others.num; k++) fmo_fock_plan_destroy(plan->others.plan[k]);
+    if (!plan->lead) fmo_shell_pairs_free(&plan->pairs);
     fmo_basis_destroy(plan->basis);
     free(plan->matrices.density);
     free(plan->matrices.coulomb);
@@ -269,6 +317,63 @@ int fmo_plan_make_matrices(fmo_fock_plan *plan, int densities)
 
 static const fmo_plan_part whole = {.shares = 1};
 
+static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options, int possible,
+                         const fmo_plan_part *part, fmo_fock_plan **plan_out, fmo_error *err);
+
+/* One of the plans on several GPUs; number 0 is the lead itself. */
+typedef struct device_plan {
+    fmo_fock_plan *lead;
+    int number, threads;
+    fmo_status status;
+    fmo_error err;
+} device_plan;
+
+static void *prepare_one(void *user)
+{
+    device_plan *const p = user;
+    fmo_fock_plan *const lead = p->lead;
+    const fmo_plan_part part = {
+        .share = p->number, .shares = lead->options.device_num, .lead = lead};
+    fmo_fock_options own = lead->options;
+    if (p->number == 0) {
+        p->status = lead->mode->prepare(lead, &p->err);
+        return NULL;
+    }
+    own.device = lead->options.devices[p->number];
+    own.device_num = 0;
+    own.threads = p->threads;
+    own.stream = NULL;
+    own.progress = NULL;
+    p->status = create(lead->basis, &own, 0, &part, &lead->others.plan[p->number - 1], &p->err);
+    return NULL;
+}
+
+/* The lead's mode, and the plans of the other GPUs, side by side. */
+static fmo_status prepare_devices(fmo_fock_plan *plan, fmo_error *err)
+{
+    const int num = plan->options.device_num;
+    device_plan part[FMO_DEVICES_MAX];
+    pthread_t thread[FMO_DEVICES_MAX];
+    int started[FMO_DEVICES_MAX] = {0}, threads = plan->options.threads / num, failed = -1;
+    for (int k = 0; k < num; k++) {
+        part[k] = (device_plan){.lead = plan, .number = k, .threads = threads > 0 ? threads : 1};
+        started[k] = k > 0 && pthread_create(&thread[k], NULL, prepare_one, &part[k]) == 0;
+    }
+    for (int k = 0; k < num; k++)
+        if (!started[k]) (void)prepare_one(&part[k]);
+    for (int k = 0; k < num; k++) {
+        if (started[k]) pthread_join(thread[k], NULL);
+        if (part[k].status != FMO_OK && failed < 0) failed = k;
+    }
+    if (failed >= 0) {
+        for (int k = 1; k < num; k++) fmo_fock_plan_destroy(plan->others.plan[k - 1]);
+        return fmo_error_set(err, part[failed].status, "GPU %d: %s", plan->options.devices[failed],
+                             part[failed].err.message);
+    }
+    plan->others.num = num - 1;
+    return plan->mode->join(plan, err);
+}
+
 /* possible: threads that there can be, of a plan of a batch; 0: of a plan on its own. */
 static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options, int possible,
                          const fmo_plan_part *part, fmo_fock_plan **plan_out, fmo_error *err)
@@ -279,6 +384,7 @@ static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options
     plan->in_batch = possible > 0;
     plan->share = part->share;
     plan->shares = part->shares;
+    plan->lead = part->lead;
     plan->shared.number = part->number;
     plan->shared.pieces = part->pieces;
     if (options)
@@ -297,9 +403,18 @@ static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options
                                basis->ao_num);
         goto done;
     }
-    plan->coulomb_weight = fmo_screen_coulomb_weight(plan->basis);
-    if (plan->mode->needs_pairs) status = fmo_plan_make_pairs(plan, 0.0, err);
-    if (status == FMO_OK && plan->mode->prepare) status = plan->mode->prepare(plan, err);
+    if (plan->lead) {
+        plan->coulomb_weight = plan->lead->coulomb_weight;
+        take_pairs(plan, plan->lead);
+    } else {
+        plan->coulomb_weight = fmo_screen_coulomb_weight(plan->basis);
+        if (plan->mode->needs_pairs) status = fmo_plan_make_pairs(plan, 0.0, err);
+    }
+    if (plan->options.device_num > 1) plan->shares = plan->options.device_num;
+    if (status == FMO_OK && plan->options.device_num > 1)
+        status = prepare_devices(plan, err);
+    else if (status == FMO_OK && plan->mode->prepare)
+        status = plan->mode->prepare(plan, err);
 done:
     if (status != FMO_OK) {
         fmo_fock_plan_destroy(plan);
@@ -309,6 +424,7 @@ done:
     plan->profile.mode = plan->options.mode;
     plan->profile.threads = plan->options.threads;
     plan->profile.ranks = part->ranks ? part->ranks->size : 1;
+    plan->profile.devices = plan->others.num + (plan->gpu ? 1 : 0);
     plan->profile.plan_seconds = fmo_now() - start;
     *plan_out = plan;
     return FMO_OK;
@@ -339,13 +455,14 @@ fmo_status fmo_plan_create_share(const fmo_basis *basis, const fmo_fock_options 
     return fmo_plan_create_part(basis, options, &part, plan, err);
 }
 
-fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *size, fmo_work *work,
-                              fmo_error *err)
+fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *size, int steps,
+                              fmo_work *work, fmo_error *err)
 {
     fmo_work all;
     fmo_status status = fmo_work_all(size, &all, err);
     if (status == FMO_OK && plan->shares > 1) {
-        status = fmo_work_share(&all, size, plan->share, plan->shares, work, err);
+        status = (steps ? fmo_work_every : fmo_work_share)(&all, size, plan->share, plan->shares,
+                                                           work, err);
         fmo_work_free(&all);
     } else if (status == FMO_OK && plan->shared.pieces > 0) {
         status = fmo_work_cut(&all, size, plan->shared.pieces, work, err);
@@ -354,6 +471,36 @@ fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *si
         *work = all;
     }
     return status;
+}
+
+/* A plan of a batch, by size. */
+typedef struct sized_plan {
+    size_t functions, number;
+} sized_plan;
+
+static int larger_first(const void *x, const void *y)
+{
+    const sized_plan *a = x, *b = y;
+    if (a->functions != b->functions) return a->functions < b->functions ? 1 : -1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Deals plans of a batch out to the GPUs, to and fro, the largest first: the GPU of each; NULL
+ * without memory. */
+static int *deal_devices(const fmo_basis *const *basis, size_t count, const fmo_fock_options *o)
+{
+    const size_t num = (size_t)o->device_num;
+    sized_plan *const all = malloc(count * sizeof *all);
+    int *const device = malloc(count * sizeof *device);
+    for (size_t k = 0; k < count && all && device; k++)
+        all[k] = (sized_plan){basis[k] ? (size_t)basis[k]->function_num : 0, k};
+    if (all && device) qsort(all, count, sizeof *all, larger_first);
+    for (size_t k = 0; k < count && all && device; k++) {
+        const size_t at = k % (2 * num);
+        device[all[k].number] = o->devices[at < num ? at : 2 * num - 1 - at];
+    }
+    free(all);
+    return device;
 }
 
 fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t count,
@@ -380,6 +527,11 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
     /* Once for all plans; what is out of range is refused with each. */
     const int possible = fmo_threads(own.threads);
     const int threads = (size_t)possible < count ? possible : (int)count;
+    /* what is out of range is refused with each */
+    const int dealt = own.device_num > 1 && own.device_num <= FMO_DEVICES_MAX;
+    int *const device = dealt ? deal_devices(basis, count, &own) : NULL;
+    if (dealt) own.device_num = own.device = 0; /* without memory all on the first */
+    if (dealt && !device) own.device = own.devices[0];
     /* The GPU of this thread, not one that the others would choose; asking also starts the driver,
      * once. */
     if (own.device < 0 && own.mode != FMO_MODE_CPU && own.mode != FMO_MODE_REFERENCE)
@@ -387,9 +539,11 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (size_t k = 0; k < count; k++) {
         fmo_error failure = {FMO_OK, ""};
+        fmo_fock_options of_plan = own;
         plans[k] = NULL;
+        if (device) of_plan.device = device[k];
         if (basis[k])
-            (void)create(basis[k], &own, possible, &whole, &plans[k], &failure);
+            (void)create(basis[k], &of_plan, possible, &whole, &plans[k], &failure);
         else
             (void)fmo_error_set(&failure, FMO_ERR_ARGUMENT,
                                 "fmo_fock_plan_create_batch: basis[%zu] is NULL", k);
@@ -400,6 +554,7 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
             status = failure.status;
         }
     }
+    free(device);
     return status;
 }
 

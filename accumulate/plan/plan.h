@@ -69,6 +69,10 @@ typedef struct fmo_mode_implementation {
     /* After a build with options.measure_...: fills seconds and compute_seconds by class. */
     fmo_status (*measure)(fmo_fock_plan *plan, fmo_error *err);
 
+    /* The plans of the other GPUs are there (options.devices); called again after new_pairs. NULL:
+     * the mode is of one GPU. */
+    fmo_status (*join)(fmo_fock_plan *plan, fmo_error *err);
+
     int needs_pairs;
     int takes_source; /* J of another plan's density (fmo_fock_job.source) */
     int sp_pairs;     /* the pairs are to be sp pairs (shell_pair.h) */
@@ -95,7 +99,14 @@ typedef struct fmo_plan_part {
     fmo_ranks *ranks;
     int64_t number;
     int pieces;
+    const fmo_fock_plan *lead; /* whose pairs are the plan's, too; NULL: it makes its own */
 } fmo_plan_part;
+
+/* Plans like this one on other GPUs, with the other shares of the work. */
+typedef struct fmo_plan_others {
+    int num;
+    fmo_fock_plan *plan[FMO_DEVICES_MAX - 1];
+} fmo_plan_others;
 
 struct fmo_fock_plan {
     fmo_basis *basis;
@@ -104,6 +115,8 @@ struct fmo_fock_plan {
     void *state;               /* of the mode */
     struct fmo_gpu_state *gpu; /* of the modes that use a GPU */
     fmo_shell_pairs pairs;
+    const fmo_fock_plan *lead; /* who frees them, if it is not this plan */
+    fmo_plan_others others;
     int in_batch;          /* made by fmo_fock_plan_create_batch */
     int share, shares;     /* of all work, what builds do: share 0 of 1 is all of it */
     fmo_plan_ranks shared; /* with other ranks */
@@ -138,9 +151,10 @@ fmo_status fmo_plan_create_share(const fmo_basis *basis, const fmo_fock_options 
 fmo_status fmo_plan_create_part(const fmo_basis *basis, const fmo_fock_options *options,
                                 const fmo_plan_part *part, fmo_fock_plan **plan, fmo_error *err);
 
-/* The plan's work: all of what lists of these sizes have, or its share of it, or all in pieces. */
-fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *size, fmo_work *work,
-                              fmo_error *err);
+/* The plan's work: all of what lists of these sizes have, or its share of it, or all in pieces.
+ * steps: the executor takes steps between bras, so that shares are those of fmo_work_every. */
+fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *size, int steps,
+                              fmo_work *work, fmo_error *err);
 
 /* The lightest kind of shell of a basis beyond those that all kernels of a GPU know, or -1. Such
  * shells are for mode fused, and what else is asked for has to go with them. */

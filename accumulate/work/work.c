@@ -29,7 +29,8 @@ fmo_status fmo_work_between(const fmo_work_size *bra, const fmo_work_size *ket, 
         const int bras = bra[fmo_eri_class_bra(c)].pairs;
         if (unlike_only && fmo_eri_class_bra(c) == fmo_eri_class_ket(c)) continue;
         if (bras && ket[fmo_eri_class_ket(c)].pairs)
-            work->task[work->num++] = (fmo_task){(fmo_eri_class)c, 0, bras, weight_of(c, bra, ket)};
+            work->task[work->num++] =
+                (fmo_task){(fmo_eri_class)c, 0, bras, 1, weight_of(c, bra, ket)};
     }
     return FMO_OK;
 }
@@ -39,14 +40,19 @@ fmo_status fmo_work_all(const fmo_work_size *size, fmo_work *work, fmo_error *er
     return fmo_work_between(size, size, 0, work, err);
 }
 
+static double candidates_of(int eri_class, const fmo_work_size *size, int begin, int end, int step)
+{
+    const size_t bras = fmo_work_bras((size_t)begin, (size_t)end, (size_t)step);
+    return (double)fmo_work_candidates(eri_class, size, (size_t)begin, bras, (size_t)step);
+}
+
 /* The first bra from `begin` on with at least `candidates` pairs of pairs before it. */
 static int bra_after(const fmo_task *task, const fmo_work_size *size, double candidates)
 {
     int low = task->bra_begin, high = task->bra_end;
     while (low < high) {
         const int middle = low + (high - low) / 2;
-        if ((double)fmo_work_candidates(task->eri_class, size, (size_t)task->bra_begin,
-                                        (size_t)middle) < candidates)
+        if (candidates_of(task->eri_class, size, task->bra_begin, middle, 1) < candidates)
             low = middle + 1;
         else
             high = middle;
@@ -62,16 +68,32 @@ fmo_status fmo_work_share(const fmo_work *from, const fmo_work_size *size, int s
     if (!work->task) return no_memory(err);
     for (int n = 0; n < from->num; n++) {
         const fmo_task *task = &from->task[n];
-        const double all = (double)fmo_work_candidates(
-            task->eri_class, size, (size_t)task->bra_begin, (size_t)task->bra_end);
+        const double all = candidates_of(task->eri_class, size, task->bra_begin, task->bra_end, 1);
         const int begin = bra_after(task, size, all * share / shares);
         const int end =
             share + 1 == shares ? task->bra_end : bra_after(task, size, all * (share + 1) / shares);
         if (begin >= end) continue;
-        const double own =
-            (double)fmo_work_candidates(task->eri_class, size, (size_t)begin, (size_t)end);
+        const double own = candidates_of(task->eri_class, size, begin, end, 1);
         work->task[work->num++] =
-            (fmo_task){task->eri_class, begin, end, all > 0.0 ? task->weight * own / all : 0.0};
+            (fmo_task){task->eri_class, begin, end, 1, all > 0.0 ? task->weight * own / all : 0.0};
+    }
+    return FMO_OK;
+}
+
+fmo_status fmo_work_every(const fmo_work *from, const fmo_work_size *size, int share, int shares,
+                          fmo_work *work, fmo_error *err)
+{
+    work->num = 0;
+    work->task = calloc((size_t)from->num + 1, sizeof *work->task);
+    if (!work->task) return no_memory(err);
+    for (int n = 0; n < from->num; n++) {
+        fmo_task own = from->task[n];
+        const double all = candidates_of(own.eri_class, size, own.bra_begin, own.bra_end, 1);
+        own.bra_begin += share;
+        own.bra_step = shares;
+        if (own.bra_begin >= own.bra_end) continue;
+        own.weight *= candidates_of(own.eri_class, size, own.bra_begin, own.bra_end, shares) / all;
+        work->task[work->num++] = own;
     }
     return FMO_OK;
 }

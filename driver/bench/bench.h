@@ -100,6 +100,7 @@ typedef struct bench_options {
     int64_t items;
     cli_list bins, blocks, strips, batches, edges, waters, carbons, bytes;
     int64_t types, inputs, patterns, grids, places, scatters, commits, modes;
+    int64_t gpus;
     int64_t run_length, samples, clusters, dimensions, sweeps, image, window;
     int64_t threads, repeat, seed, cycles, fragments;
     double zipf, seconds, cutoff;

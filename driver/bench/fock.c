@@ -169,6 +169,7 @@ static void measure_accumulation(bench_run *run, fock_case *c)
     double with = 0.0, without = 0.0;
     options.stream = NULL;
     options.measure_accumulation = 1;
+    options.device_num = 0;
     fmo_status status =
         fmo_fock_plan_create(fmo_dataset_basis(c->dataset[0]), &options, &plan, &err);
     for (int k = 0; k < 3 && status == FMO_OK; k++)
@@ -310,6 +311,7 @@ static void add_parameters(const bench_run *run, fock_case *c, const fock_item *
     bench_cell_number(cell, "atoms", item->molecule->nucleus_num);
     bench_cell_number(cell, "nao", c->nao);
     bench_cell_number(cell, "fragments", c->count);
+    if (c->options.device_num > 1) bench_cell_number(cell, "gpus", c->options.device_num);
     bench_cell_number(cell, "cutoff", c->options.cutoff);
     bench_cell_number(cell, "plan_seconds", c->plan_seconds);
     bench_cell_number(cell, "first_seconds", c->first_seconds);
@@ -398,6 +400,8 @@ static void measure_mode(bench_run *run, const fock_item *item, fmo_mode mode, b
     c->options.mode = mode;
     c->options.threads = run->threads;
     c->options.cutoff = o->cutoff;
+    c->options.device_num = gpu && item->fragments == 1 && o->gpus > 1 ? (int)o->gpus : 0;
+    for (int k = 0; k < c->options.device_num; k++) c->options.devices[k] = k;
     c->accumulation_share = c->first_seconds = NAN;
     c->unscreened_most = gpu ? unscreened_gpu : unscreened_cpu;
     c->count = item->fragments;

@@ -114,6 +114,8 @@ static const cli_option option_table[] = {
      .section = "Fock builds",
      .help = "where to build; without it fused if a GPU answers, else cpu, which leaves out what "
              "is large"},
+    {"gpus", 0, CLI_WHOLE, "N", AT(gpus), .low = 1, .high = FMO_DEVICES_MAX, .commands = BIT(fock),
+     .value = "1", .help = "GPUs that share each build; those of a batch are on one"},
     {"systems", 0, CLI_TEXT, "LIST", AT(systems), .commands = BIT(fock) | BIT(scf),
      .what = "names of systems", .help = "beginnings of systems' names, such as water008,batch"},
     {"geometry", 0, CLI_TEXT, "FILE", AT(geometry), .commands = BIT(fock),

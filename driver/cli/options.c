@@ -6,6 +6,7 @@
 #include "driver/cli/option.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -129,6 +130,9 @@ static const cli_option option_table[] = {
      .help = "whether integrals are kept between builds (cpu, fused)"},
     {"no-overlap", 0, CLI_SWITCH, NULL, AT(fock.no_overlap), .modes = MODE(SPLIT),
      .help = "GPU and CPU take turns (split)"},
+    {"gpus", 0, CLI_TEXT, "N", AT(gpus), .what = "a number, or all", .modes = MODE(FUSED),
+     .help =
+         "GPUs that share every build, or whose the data sets of a batch are; all: all of them"},
     {"memory", 0, CLI_SIZE, "SIZE", AT(fock.memory), .show = show_memory,
      .help = "work space a build may take, such as 500M or 8G"},
 
@@ -275,6 +279,27 @@ static bool is_pdb(const char *path)
 
 /* ---- what options have to do with each other --------------------------------------------------
  */
+
+/* --gpus into the plan's options: a number from 1 on, or all there are; of none the first is asked
+ * for, which says why there is none. */
+static fmo_status set_gpus(driver_options *options, fmo_error *err)
+{
+    const char *const text = options->gpus;
+    if (!text) return FMO_OK;
+    const size_t digits = strspn(text, "0123456789");
+    int num = digits > 0 && digits < 4 && !text[digits] ? atoi(text) : 0;
+    if (strcmp(text, "all") == 0) {
+        num = fmo_gpu_num();
+        num = num < 1 ? 1 : num > FMO_DEVICES_MAX ? FMO_DEVICES_MAX : num;
+    }
+    if (num < 1 || num > FMO_DEVICES_MAX)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "--gpus %.40s: expected a number from 1 to %d, or all", text,
+                             FMO_DEVICES_MAX);
+    options->fock.device_num = num;
+    for (int k = 0; k < num; k++) options->fock.devices[k] = k;
+    return FMO_OK;
+}
 
 /* Options that nothing comes of in what is to be run. */
 static fmo_status check_use(const driver_options *options, const bool *given, fmo_error *err)
@@ -440,6 +465,7 @@ fmo_status driver_options_parse(int argc, char **argv, driver_options *options, 
     options->datasets = argv + 1;
     if (status != FMO_OK || options->action != DRIVER_RUN) return status;
     status = check_use(options, given, err);
+    if (status == FMO_OK) status = set_gpus(options, err);
     return status == FMO_OK ? check_data_sets(options, given, err) : status;
 }
 

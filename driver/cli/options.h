@@ -31,6 +31,7 @@ typedef enum driver_keep { DRIVER_KEEP_TABLE(DRIVER_ENUM_ROW) DRIVER_KEEP_COUNT 
 typedef struct driver_options {
     driver_action action;
     fmo_fock_options fock; /**< progress is left NULL here */
+    const char *gpus;      /**< "all", or how many: into fock.devices; NULL: one */
     int repeat;            /**< timed builds of each data set, >= 1 */
     bool check;            /**< compare with reference values */
     bool batch;            /**< all data sets in one call */

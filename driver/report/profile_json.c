@@ -187,8 +187,8 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
         json_array_append_new(notices, driver_json_text(fmo_dataset_notice(dataset, i)));
     if (profile->notice[0]) json_array_append_new(notices, driver_json_text(profile->notice));
     json_t *entry = json_pack(
-        "{s:o, s:o, s:o, s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i}", "dataset",
-        driver_json_text(fmo_dataset_path(dataset)), "sha256",
+        "{s:o, s:o, s:o, s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i}",
+        "dataset", driver_json_text(fmo_dataset_path(dataset)), "sha256",
         driver_json_text(fmo_dataset_sha256(dataset)), "formula",
         driver_json_text(fmo_dataset_formula(dataset)), "nao", result->nao, "basis",
         driver_json_text(fmo_dataset_basis_name(dataset)), "notices", notices, "mode",
@@ -209,7 +209,7 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
             ? driver_json_text(fmo_integrals_name(profile->integrals))
             : json_null(),
         "cutoff", driver_json_number(driver_cutoff(options)), "threads", profile->threads, "ranks",
-        profile->ranks > 1 ? profile->ranks : 1);
+        profile->ranks > 1 ? profile->ranks : 1, "gpus", profile->devices);
     json_t *rest;
     if (result->is_scf)
         rest = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "plan_seconds",

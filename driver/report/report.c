@@ -49,6 +49,7 @@ static void print_system(const driver_options *options, const driver_result *res
         fprintf(stream, "  density    %s\n", fmo_dataset_density_source(dataset));
     fprintf(stream, "  mode       %s", fmo_mode_name(profile->mode));
     if (profile->mode_reason[0]) fprintf(stream, " (%s)", profile->mode_reason);
+    if (profile->devices > 1) fprintf(stream, ", %d GPUs", profile->devices);
     if (profile->ranks > 1) fprintf(stream, ", %d ranks, rank 0 with", profile->ranks);
     fprintf(stream, "%s %d thread%s", profile->ranks > 1 ? "" : ",", profile->threads,
             profile->threads == 1 ? "" : "s");

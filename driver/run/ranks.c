@@ -96,7 +96,8 @@ void driver_ranks_divide(driver_ranks *ranks, driver_options *options)
     const char *const asked = getenv("OMP_NUM_THREADS");
     if (fock->threads == 0 && (!asked || !*asked)) fock->threads = ranks->net.cores;
     fock->ranks = &ranks->net;
-    if (fock->mode != FMO_MODE_CPU && fock->mode != FMO_MODE_REFERENCE &&
+    if (fock->device_num == 1) fock->device_num = 0; /* one each, and not the same */
+    if (fock->mode != FMO_MODE_CPU && fock->mode != FMO_MODE_REFERENCE && fock->device_num == 0 &&
         fmo_gpu_available(NULL) == FMO_OK)
         fock->device = ranks->net.node_rank;
 }

@@ -1,12 +1,14 @@
-/* Many SCFs in one call. In mode cpu small molecules run side by side, one a thread, and those too
- * large for that one after the other with all threads; the other modes one after the other. Every
- * molecule takes the path of fmo_scf_run, so what it gets does not depend on its neighbours. Ranks
- * go through one list together: the next number is that of a counter which all take from. */
+/* Many SCFs in one call. On a GPU small molecules advance together (lockstep.h), a few hundred at a
+ * time, while the plans of the next ones are made. In mode cpu they run side by side, one a thread.
+ * What is too large for that goes one after the other with all threads. Every molecule takes the
+ * path of fmo_scf_run, so what it gets does not depend on its neighbours. Ranks go through one list
+ * together: the next number is that of a counter which all take from. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "driver/scf/scf_internal.h"
+#include "driver/base/clock.h"
+#include "driver/scf/lockstep.h"
 #include "integrals/arguments.h"
 #include "integrals/free_memory.h"
 
@@ -39,20 +41,27 @@ static void take_cycle(const fmo_scf_cycle *cycle, void *user)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* `aside`: beside others, where too little memory is a reason to try again alone. */
-static void run_job(batch *b, size_t k, const fmo_scf_options *options, int aside)
+/* A job has ended. `aside`: beside others, where too little memory is a reason to try again alone.
+ */
+static void note_end(batch *b, size_t k, int aside)
 {
     fmo_scf_job *const job = &b->jobs[k];
-    const fmo_scf_shared shared = {k, b->atoms};
-    job->err = (fmo_error){FMO_OK, ""};
-    job->status = fmo_scf_run_one("fmo_scf_run_batch", &job->input, options, &shared, &job->result,
-                                  &job->err);
     pthread_mutex_lock(&b->lock);
     if (aside && job->status == FMO_ERR_MEMORY)
         b->again[k] = 1;
     else if (b->asked->finished)
         b->asked->finished(k, job, b->asked->user);
     pthread_mutex_unlock(&b->lock);
+}
+
+static void run_job(batch *b, size_t k, const fmo_scf_options *options, int aside)
+{
+    fmo_scf_job *const job = &b->jobs[k];
+    const fmo_scf_shared shared = {.job = k, .atoms = b->atoms};
+    job->err = (fmo_error){FMO_OK, ""};
+    job->status = fmo_scf_run_one("fmo_scf_run_batch", &job->input, options, &shared, &job->result,
+                                  &job->err);
+    note_end(b, k, aside);
 }
 
 /* The next of `order`, or `count`. */
@@ -73,6 +82,13 @@ static size_t take(batch *b)
     }
     pthread_mutex_unlock(&b->lock);
     return at;
+}
+
+/* What could not run beside others. */
+static void run_again(batch *b, const fmo_scf_options *options)
+{
+    for (size_t k = 0; k < b->count; k++)
+        if (b->again[k]) run_job(b, k, options, 0);
 }
 
 /* Jobs of `order` until there are none left. */
@@ -180,6 +196,138 @@ static fmo_status sort_jobs(batch *b, fmo_error *err)
     return FMO_OK;
 }
 
+/* ---- on GPUs -------------------------------------------------------------------------------- */
+
+/* Molecules of at most so many functions advance together; up to so many, with matrices of so many
+ * bytes; so many crowds a GPU, of which one computes while the host prepares the other. */
+enum { TOGETHER_FUNCTIONS = 512, TOGETHER_MOST = 512, TOGETHER_LEAST = 32, CROWDS = 2 };
+static const double together_bytes = 16e9;
+
+/* A thread that has a crowd on one GPU. */
+typedef struct gpu_worker {
+    batch *b;
+    const fmo_scf_options *options;
+    int device;
+    size_t most; /* molecules at a time */
+    pthread_t thread;
+    int started;
+} gpu_worker;
+
+static void end_together(fmo_lockstep_job *from, void *user)
+{
+    batch *const b = user;
+    fmo_scf_job *const job = &b->jobs[from->shared.job];
+    job->result = from->result;
+    job->status = from->status;
+    job->err = from->err;
+    note_end(b, from->shared.job, 1);
+}
+
+/* Jobs `number` together, with plans that are made together; those without a plan are for later. */
+static void run_together(const gpu_worker *w, fmo_hands *hands, const size_t *number, size_t num)
+{
+    batch *const b = w->b;
+    const fmo_basis **const basis = calloc(num, sizeof *basis);
+    fmo_fock_plan **const plan = calloc(num, sizeof *plan);
+    fmo_lockstep_job *const jobs = calloc(num, sizeof *jobs);
+    fmo_fock_options fock = w->options->fock;
+    size_t together = 0;
+    fock.mode = FMO_MODE_FUSED;
+    fock.integrals = fmo_scf_integrals(w->options, FMO_MODE_FUSED);
+    fock.device = w->device;
+    fock.device_num = 0;
+    fock.stream = hands->stream;
+    fock.progress = NULL; /* of whom it would not say */
+    const double start = driver_seconds();
+    for (size_t k = 0; k < num && basis; k++) basis[k] = b->jobs[number[k]].input.basis;
+    if (basis && plan && jobs) (void)fmo_fock_plan_create_batch(basis, num, &fock, plan, NULL);
+    const double seconds = (driver_seconds() - start) / (double)num;
+    for (size_t k = 0; k < num; k++) {
+        if (!plan || !jobs || !plan[k]) {
+            b->again[number[k]] = 1; /* which says why */
+            continue;
+        }
+        jobs[together++] = (fmo_lockstep_job){.input = &b->jobs[number[k]].input,
+                                              .options = w->options,
+                                              .shared = {.job = number[k],
+                                                         .atoms = b->atoms,
+                                                         .plan = plan[k],
+                                                         .plan_seconds = seconds},
+                                              .ended = end_together,
+                                              .user = b};
+    }
+    if (together) fmo_lockstep_run(hands, jobs, together);
+    free(basis);
+    free(plan);
+    free(jobs);
+}
+
+/* The next jobs for a crowd; they are alike in size, so the first says how many. */
+static size_t take_together(const gpu_worker *w, const size_t **number)
+{
+    batch *const b = w->b;
+    pthread_mutex_lock(&b->lock);
+    size_t num = 0;
+    *number = &b->order[b->next];
+    if (b->next < b->elsewhere) {
+        const double bytes = bytes_of(b, functions(&b->jobs[b->order[b->next]]));
+        const double fit = together_bytes / (bytes > 1.0 ? bytes : 1.0);
+        num = fit < (double)w->most ? (size_t)fit + 1 : w->most;
+        if (num > b->elsewhere - b->next) num = b->elsewhere - b->next;
+        b->next += num;
+    }
+    pthread_mutex_unlock(&b->lock);
+    return num;
+}
+
+static void *work_together(void *user)
+{
+    const gpu_worker *const w = user;
+    fmo_hands *hands = NULL;
+    const size_t *number = NULL;
+    const int threads = fmo_fock_threads(w->options->fock.threads);
+    const int opened = fmo_hands_open_gpu(w->device, threads, &hands, NULL) == FMO_OK;
+    for (size_t num = take_together(w, &number); num; num = take_together(w, &number)) {
+        if (opened)
+            run_together(w, hands, number, num);
+        else
+            for (size_t k = 0; k < num; k++) w->b->again[number[k]] = 1;
+    }
+    if (opened) hands->ops->close(hands);
+    return NULL;
+}
+
+/* All jobs that are not for the CPU: those of few functions together, if they run on a GPU and have
+ * company. */
+static void run_elsewhere(batch *b, const fmo_scf_options *options)
+{
+    const fmo_fock_options *const fock = &options->fock;
+    const int gpus = fock->device_num > 1 ? fock->device_num : 1;
+    size_t large = 0;
+    while (large < b->elsewhere && functions(&b->jobs[b->order[large]]) > TOGETHER_FUNCTIONS)
+        large++;
+    const size_t rest = b->elsewhere - large;
+    const int apart = fock->stream || fmo_scatter_sums_integers(fock->scatter) || /* its bits */
+                      fock->mode == FMO_MODE_SPLIT || fock->mode == FMO_MODE_REFERENCE || rest < 2;
+    for (b->next = 0; b->next < (apart ? b->elsewhere : large); b->next++)
+        run_job(b, b->order[b->next], options, 0);
+    if (b->next == b->elsewhere) return;
+    gpu_worker worker[CROWDS * FMO_DEVICES_MAX];
+    const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
+    const int crowds = gpus * (rest >= CROWDS * TOGETHER_LEAST ? CROWDS : 1);
+    size_t most = rest / (size_t)(2 * crowds) + 1;
+    most = most < TOGETHER_LEAST ? TOGETHER_LEAST : most > TOGETHER_MOST ? TOGETHER_MOST : most;
+    for (int c = 0; c < crowds; c++) {
+        worker[c] = (gpu_worker){.b = b, .options = options, .device = device, .most = most};
+        if (fock->device_num > 0) worker[c].device = fock->devices[c % gpus];
+        worker[c].started =
+            c > 0 && pthread_create(&worker[c].thread, NULL, work_together, &worker[c]) == 0;
+    }
+    (void)work_together(&worker[0]);
+    for (int c = 1; c < crowds; c++)
+        if (worker[c].started) pthread_join(worker[c].thread, NULL);
+}
+
 static void run(batch *b)
 {
     const fmo_ranks *ranks = b->asked->deal;
@@ -193,9 +341,11 @@ static void run(batch *b)
         alone.callback = take_cycle;
         alone.user = b;
     }
+    if (!ranks && b->elsewhere) run_elsewhere(b, &alone);
     const int threads = fmo_fock_threads(alone.fock.threads);
     if (threads < 2 || b->elsewhere == b->count) {
         run_alone(b, &alone, b->count);
+        run_again(b, &alone);
         return;
     }
     run_alone(b, &alone, count_large(b, threads));
@@ -206,8 +356,7 @@ static void run(batch *b)
     b->aside.fock.memory = memory / (size_t)(workers > 0 ? workers : 1);
     b->aside.fock.progress = NULL; /* of whom it would not say */
     if (workers > 0 && !run_aside(b, workers)) run_alone(b, &alone, b->count);
-    for (size_t k = 0; k < b->count; k++)
-        if (b->again[k]) run_job(b, k, &alone, 0);
+    run_again(b, &alone);
 }
 
 static fmo_status no_network(fmo_error *err)

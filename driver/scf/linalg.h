@@ -57,6 +57,8 @@ typedef struct fmo_linalg_ops {
                  double shift, int divide, const double *x, double *y);
     void (*fock)(fmo_linalg *la, fmo_fock_plan *plan, const double *density, double *coulomb,
                  double *exchange);
+    /* Work of the host alone, which does not use the backend: done when the call returns. */
+    void (*apart)(fmo_linalg *la, void (*work)(void *user), void *user);
     /* All queued work is done; what went wrong in it is known. */
     void (*finish)(fmo_linalg *la);
 } fmo_linalg_ops;
@@ -77,9 +79,10 @@ fmo_status fmo_linalg_open_cpu(int threads, fmo_linalg **la, fmo_error *err);
 int fmo_linalg_hold(void);
 void fmo_linalg_let_go(int hold);
 
-/* *stream: a cudaStream_t that all work is to go to; if NULL, one is made and handed back.
- * Without CUDA: FMO_ERR_UNSUPPORTED. */
-fmo_status fmo_linalg_open_gpu(void **stream, fmo_linalg **la, fmo_error *err);
+/* On GPU number `device`, or -1, the one that the thread has chosen; the thread uses it until the
+ * backend is closed. *stream: a cudaStream_t of it that all work is to go to; if NULL, one is made
+ * and handed back. Without CUDA: FMO_ERR_UNSUPPORTED. */
+fmo_status fmo_linalg_open_gpu(int device, void **stream, fmo_linalg **la, fmo_error *err);
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,7 @@ static const size_t grid_max = 4096;
 
 typedef struct gpu_linalg {
     fmo_linalg base;
+    int before; /* the GPU that the thread used */
     cudaStream_t stream;
     int own_stream;
     cublasHandle_t blas;
@@ -154,6 +155,7 @@ static void gpu_close(fmo_linalg *la)
     cudaFree(g->work);
     cudaFree(g->info);
     if (g->own_stream && g->stream) cudaStreamDestroy(g->stream);
+    (void)cudaSetDevice(g->before);
     free(g);
 }
 
@@ -428,6 +430,12 @@ static void gpu_fock(fmo_linalg *la, fmo_fock_plan *plan, const double *density,
     if (!failed(la)) fmo_fock_build_device(plan, density, coulomb, exchange, &la->error);
 }
 
+static void gpu_apart(fmo_linalg *la, void (*work)(void *user), void *user)
+{
+    (void)la;
+    work(user);
+}
+
 static const fmo_linalg_ops *gpu_operations(void)
 {
     static const fmo_linalg_ops ops = {"cuSOLVER and cuBLAS",
@@ -449,21 +457,24 @@ static const fmo_linalg_ops *gpu_operations(void)
                                        gpu_bounds,
                                        gpu_gaps,
                                        gpu_fock,
+                                       gpu_apart,
                                        gpu_finish};
     return &ops;
 }
 
-extern "C" fmo_status fmo_linalg_open_gpu(void **stream, fmo_linalg **la, fmo_error *err)
+extern "C" fmo_status fmo_linalg_open_gpu(int device, void **stream, fmo_linalg **la,
+                                          fmo_error *err)
 {
     gpu_linalg *g = (gpu_linalg *)calloc(1, sizeof *g);
     cudaDeviceProp properties;
-    int device = 0;
     if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
     fmo_linalg *base = &g->base;
     base->ops = gpu_operations();
     g->stream = (cudaStream_t)*stream;
     g->own_stream = !g->stream;
-    cuda_ok(base, cudaGetDevice(&device), "choosing the GPU");
+    cuda_ok(base, cudaGetDevice(&g->before), "choosing the GPU");
+    if (device < 0) device = g->before;
+    if (!failed(base)) cuda_ok(base, cudaSetDevice(device), "choosing the GPU");
     if (!failed(base) && cuda_ok(base, cudaGetDeviceProperties(&properties, device), "its name"))
         snprintf(base->device, sizeof base->device, "%.95s", properties.name);
     if (g->own_stream && !failed(base))

@@ -13,17 +13,16 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
 {
     const double start = driver_seconds();
     fmo_scf_options defaults;
-    fmo_scf_state s = {.job = shared->job};
+    fmo_scf_state s = {.job = shared->job, .la = shared->la, .plan = shared->plan};
+    fmo_scf_result *r = NULL;
+    double lap;
     if (result) *result = NULL;
     fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(input), FMO_GIVEN(result));
     if (status == FMO_OK) status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(input->basis));
-    if (status != FMO_OK) return status;
     fmo_scf_options_init(&defaults);
     const fmo_scf_options *o = options ? options : &defaults;
-    fmo_scf_result *r = NULL;
-    double lap;
-    status = fmo_scf_check_input(input, o, err);
-    if (status != FMO_OK) return status;
+    if (status == FMO_OK) status = fmo_scf_check_input(input, o, err);
+    CHECKGOTO(status);
     s.n = fmo_basis_ao_num(input->basis);
     s.occupied = input->electron_num / 2;
     s.nuclear_repulsion = input->nuclear_repulsion;
@@ -34,9 +33,9 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
         goto done;
     }
     r->occupied_num = s.occupied;
-    CHECKGOTO(fmo_scf_open(input, o, &s, r, err));
+    CHECKGOTO(fmo_scf_open(input, o, shared, &s, r, err));
     lap = driver_seconds();
-    CHECKGOTO(fmo_scf_one_electron(input, r, err));
+    CHECKGOTO(fmo_scf_one_electron(&s, input, r, err));
     r->one_electron_seconds = driver_seconds() - lap;
     fmo_scf_allocate(&s, o->diis_size);
     s.la->ops->upload(s.la, (size_t)s.n * (size_t)s.n, r->core_hamiltonian, s.core);
@@ -62,6 +61,7 @@ done:
         status = s.la->error.status;
         fmo_error_set(err, status, "%s", s.la->error.message);
     }
+    if (s.la) s.la->ops->finish(s.la); /* builds of the plan are done */
     fmo_scf_release(&s);
     fmo_fock_plan_destroy(s.plan);
     if (s.la) s.la->ops->close(s.la);

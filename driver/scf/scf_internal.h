@@ -20,6 +20,7 @@ typedef struct fmo_scf_state {
     size_t job;            /* of a batch */
     fmo_scf_solver solver; /* not AUTO */
     char mode_reason[160]; /* what auto went by, or "" */
+    int devices;           /* GPUs that share builds; 0: on the CPU */
     int n, m, occupied;
     double nuclear_repulsion;
 
@@ -52,6 +53,11 @@ static inline fmo_integrals fmo_scf_integrals(const fmo_scf_options *o, fmo_mode
 typedef struct fmo_scf_shared {
     size_t job;       /* number of this molecule */
     fmo_atoms *atoms; /* whose densities are known; NULL: none */
+    /* Of an SCF that advances with others (lockstep.h), which takes both; NULL: it opens its own.
+     */
+    fmo_linalg *la;
+    fmo_fock_plan *plan;
+    double plan_seconds; /* what it took */
 } fmo_scf_shared;
 
 /* fmo_scf_run, as `call`. */
@@ -66,14 +72,16 @@ fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o
 
 /* ---- start.c ---- */
 
-/* The plan and the backend that its mode works with. */
-fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o, fmo_scf_state *s,
-                        fmo_scf_result *r, fmo_error *err);
+/* The plan and the backend that its mode works with, or those that are shared. */
+fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
+                        const fmo_scf_shared *shared, fmo_scf_state *s, fmo_scf_result *r,
+                        fmo_error *err);
 /* Every array of the state; errors stick to the backend. The past is as large as DIIS wants it. */
 void fmo_scf_allocate(fmo_scf_state *s, int diis_size);
 void fmo_scf_release(fmo_scf_state *s); /* without a backend nothing */
 /* Overlap and core Hamiltonian, field and projector added, into the result. */
-fmo_status fmo_scf_one_electron(const fmo_scf_input *in, fmo_scf_result *r, fmo_error *err);
+fmo_status fmo_scf_one_electron(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *r,
+                                fmo_error *err);
 /* X, m, and in the result what was dropped. */
 fmo_status fmo_scf_orthogonalise(fmo_scf_state *s, fmo_scf_result *r, double threshold,
                                  fmo_error *err);

@@ -12,27 +12,41 @@
 /* Functions from which purification beats the eigenproblem on a GPU. */
 enum { PURIFY_FROM = 48 };
 
-/* The plan and the backend that its mode works with. */
-fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o, fmo_scf_state *s,
-                        fmo_scf_result *r, fmo_error *err)
+/* The backend that a mode works with, and a plan. */
+static fmo_status open_own(const fmo_scf_input *in, fmo_fock_options fock, fmo_scf_state *s,
+                           fmo_scf_result *r, fmo_error *err)
 {
-    fmo_fock_options fock = o->fock;
-    fmo_status status = fmo_fock_choose_mode(in->basis, &fock, &fock.mode, s->mode_reason, err);
-    if (status != FMO_OK) return status;
-    fock.integrals = fmo_scf_integrals(o, fock.mode);
+    fmo_status status;
     const int threads = fmo_fock_threads(fock.threads);
     /* `fixed` promises bits that threads do not change; OpenBLAS does so with one. */
     const int blas_threads = fock.scatter == FMO_SCATTER_FIXED ? 1 : threads;
     /* Ranks share builds of matrices of the host. */
-    const int shared = fock.ranks && fock.ranks->size > 1;
-    if (fock.mode == FMO_MODE_FUSED && !shared && fmo_gpu_available(NULL) == FMO_OK)
-        status = fmo_linalg_open_gpu(&fock.stream, &s->la, err);
+    const int ranks = fock.ranks && fock.ranks->size > 1;
+    if (fock.mode == FMO_MODE_FUSED && !ranks && fmo_gpu_available(NULL) == FMO_OK)
+        status = fmo_linalg_open_gpu(fock.device_num > 0 ? fock.devices[0] : fock.device,
+                                     &fock.stream, &s->la, err);
     else
         status = fmo_linalg_open_cpu(blas_threads, &s->la, err);
     const double start = driver_seconds();
     if (status == FMO_OK) status = fmo_fock_plan_create(in->basis, &fock, &s->plan, err);
     r->plan_seconds = driver_seconds() - start;
+    return status;
+}
+
+fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
+                        const fmo_scf_shared *shared, fmo_scf_state *s, fmo_scf_result *r,
+                        fmo_error *err)
+{
+    fmo_fock_options fock = o->fock;
+    fmo_status status = fmo_fock_choose_mode(in->basis, &fock, &fock.mode, s->mode_reason, err);
+    if (status != FMO_OK) return status;
+    fock.integrals = fmo_scf_integrals(o, fock.mode);
+    if (shared->la)
+        r->plan_seconds = shared->plan_seconds;
+    else
+        status = open_own(in, fock, s, r, err);
     r->mode = fock.mode;
+    s->devices = fock.mode != FMO_MODE_FUSED ? 0 : fock.device_num > 1 ? fock.device_num : 1;
     if (status != FMO_OK) return status;
     r->device = s->la->ops->on_device;
     s->solver = o->solver;
@@ -93,15 +107,42 @@ static void add_matrix(size_t n, const double *M, double *H)
         for (size_t j = 0; j < n; j++) H[i * n + j] += 0.5 * (M[i * n + j] + M[j * n + i]);
 }
 
-fmo_status fmo_scf_one_electron(const fmo_scf_input *in, fmo_scf_result *r, fmo_error *err)
+/* What the host computes of a molecule by itself. */
+typedef struct host_work {
+    const fmo_scf_input *in;
+    fmo_atoms *atoms;
+    fmo_scf_result *r;
+    fmo_status status;
+    fmo_error err;
+} host_work;
+
+static void one_electron(void *user)
 {
-    const size_t n = (size_t)r->nao;
-    fmo_status status = fmo_overlap(in->basis, r->overlap, err);
-    if (status == FMO_OK) status = core_hamiltonian(in, n * n, r->core_hamiltonian, err);
-    if (status != FMO_OK) return status;
-    add_matrix(n, in->field, r->core_hamiltonian);
-    add_matrix(n, in->projector, r->core_hamiltonian);
-    return FMO_OK;
+    host_work *const w = user;
+    const fmo_scf_input *const in = w->in;
+    const size_t n = (size_t)w->r->nao;
+    double *const H = w->r->core_hamiltonian;
+    w->status = fmo_overlap(in->basis, w->r->overlap, &w->err);
+    if (w->status == FMO_OK) w->status = core_hamiltonian(in, n * n, H, &w->err);
+    if (w->status != FMO_OK) return;
+    add_matrix(n, in->field, H);
+    add_matrix(n, in->projector, H);
+}
+
+fmo_status fmo_scf_one_electron(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *r,
+                                fmo_error *err)
+{
+    host_work w = {.in = in, .r = r};
+    s->la->ops->apart(s->la, one_electron, &w);
+    return w.status == FMO_OK ? FMO_OK : fmo_error_set(err, w.status, "%s", w.err.message);
+}
+
+/* Atoms' densities into the result's. */
+static void atomic_densities(void *user)
+{
+    host_work *const w = user;
+    w->status = w->atoms ? fmo_atoms_densities(w->atoms, w->in->basis, w->r->density, &w->err)
+                         : fmo_scf_atomic_densities(w->in->basis, w->r->density, &w->err);
 }
 
 /* X with X^T S X = 1. Functions are normalised first, so that the threshold means the same in any
@@ -168,13 +209,12 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
         fmo_scf_from_orthogonal(s, s->density_o, s->density);
         return FMO_OK;
     }
-    fmo_status status = FMO_OK;
+    host_work w = {.in = in, .atoms = atoms, .r = r};
     if (o->guess == FMO_SCF_GUESS_SAD)
-        status = atoms ? fmo_atoms_densities(atoms, in->basis, r->density, err)
-                       : fmo_scf_atomic_densities(in->basis, r->density, err);
+        op->apart(s->la, atomic_densities, &w);
     else
         memcpy(r->density, in->density, size * sizeof *r->density);
-    if (status != FMO_OK) return status;
+    if (w.status != FMO_OK) return fmo_error_set(err, w.status, "%s", w.err.message);
     op->upload(s->la, size, r->density, s->density);
     op->fold(s->la, s->n, 0.5, 1.0, s->density);
     /* X^-1 D X^-T = X^T S D S X */

@@ -14,9 +14,9 @@
 /* What the tile kernels need beyond the class view: they screen for themselves. */
 typedef struct fmo_gpu_tile_args {
     const float *block_max, *row_max;
-    int stride;          /* of block_max, as fmo_gpu_exchange_of has it */
-    int bra_begin, bras; /* the task's */
-    int chunks;          /* warps that share a bra pair, each with rows of its own */
+    int stride;                    /* of block_max, as fmo_gpu_exchange_of has it */
+    int bra_begin, bra_step, bras; /* the task's */
+    int chunks;                    /* warps that share a bra pair, each with rows of its own */
     double cutoff;
     fmo_gpu_counters *counters;
 } fmo_gpu_tile_args;
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     constexpr int ni = C::N0, nj = C::N1;
     extern __shared__ double rows[]; /* [ni + nj][nao] */
     __shared__ int queue[64];
-    const int lane = threadIdx.x, bra = a.bra_begin + blockIdx.x / a.chunks,
+    const int lane = threadIdx.x, bra = a.bra_begin + a.bra_step * (int)(blockIdx.x / a.chunks),
               chunk = blockIdx.x % a.chunks;
     const fmo_gpu_rule bra_rule = view.bra.rule[bra];
     const int4 bra_first = view.bra.first[bra];

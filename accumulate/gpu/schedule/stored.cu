@@ -125,7 +125,7 @@ void whole_classes(const fmo_gpu_state *g, const kept *k, fmo_gpu_pass *pass)
     for (int c = FMO_ERI_GPU_COUNT - 1; c >= 0; c--)
         if (k->quartets[c])
             pass->task[pass->num++] = {
-                {(fmo_eri_class)c, 0, g->pairs[fmo_eri_class_bra(c)].num, 0.0},
+                {(fmo_eri_class)c, 0, g->pairs[fmo_eri_class_bra(c)].num, 1, 0.0},
                 NULL,
                 NULL,
                 k->list_at[c],

@@ -39,7 +39,7 @@ static cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *va
 #undef ROW
     };
     const fmo_gpu_state *g = plan->gpu;
-    const int c = task->task.eri_class, bras = task->task.bra_end - task->task.bra_begin;
+    const int c = task->task.eri_class, bras = fmo_gpu_task_bras(task);
     const fmo_gpu_class_view view = fmo_gpu_view(plan, task);
     const fmo_gpu_matrices m = fmo_gpu_matrix_view(plan, c);
     /* Enough warps to keep the GPU busy to the end, but no share of too few kets. */
@@ -52,6 +52,7 @@ static cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *va
                                     exchange.row,
                                     exchange.stride,
                                     task->task.bra_begin,
+                                    task->task.bra_step,
                                     bras,
                                     chunks,
                                     fmo_gpu_screen_cutoff(plan),

@@ -54,7 +54,8 @@ class Options(ctypes.Structure):
         ("mode", c_int), ("reduce", c_int), ("threads", c_int), ("cutoff", c_double),
         ("memory", c_size_t), ("integrals", c_int), ("scatter", c_int), ("commit", c_int),
         ("no_overlap", c_int), ("measure_classes", c_int), ("measure_accumulation", c_int),
-        ("device", c_int), ("stream", c_void_p), ("progress", c_void_p), ("progress_user", c_void_p),
+        ("device", c_int), ("stream", c_void_p), ("device_num", c_int), ("devices", c_int * 16),
+        ("progress", c_void_p), ("progress_user", c_void_p),
         ("ranks", c_void_p)]
 
 

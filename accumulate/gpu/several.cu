@@ -1,0 +1,225 @@
+/* Builds that several GPUs share (options.devices; docs/gpu/several.md). Each has a plan like the
+ * first one's, with every so-manieth bra. The first gets the density and gives it to the others;
+ * all make their shares of X; the first adds those of the others to its own, reading their memory
+ * over NVLink or PCIe, or a copy where it cannot, and goes on alone. Sums go in the order of the
+ * GPUs, so that nothing depends on who is ready first; under `fixed` they are integers. */
+#include "accumulate/gpu/fused.h"
+#include "accumulate/gpu/hermite/hermite.h"
+#include "accumulate/gpu/modes.h"
+#include "accumulate/gpu/range.h"
+
+typedef struct fmo_gpu_others_counters {
+    fmo_gpu_counters light;
+    fmo_hermite_counters heavy;
+} fmo_gpu_others_counters;
+
+namespace {
+
+enum { ADD_THREADS = 256, ADD_BLOCKS = 16 /* a multiprocessor */ };
+
+typedef struct other_sums {
+    int num;
+    const double *of[FMO_DEVICES_MAX - 1];
+} other_sums;
+
+/* Elements before `integers` are fixed point. */
+__global__ void __launch_bounds__(ADD_THREADS)
+    add(double *to, const __grid_constant__ other_sums from, size_t size, size_t integers)
+{
+    const size_t step = (size_t)gridDim.x * ADD_THREADS;
+    for (size_t n = (size_t)blockIdx.x * ADD_THREADS + threadIdx.x; n < size; n += step) {
+        if (n < integers) {
+            long long sum = __double_as_longlong(to[n]);
+            for (int k = 0; k < from.num; k++) sum += __double_as_longlong(from.of[k][n]);
+            to[n] = __longlong_as_double(sum);
+        } else {
+            double sum = to[n];
+            for (int k = 0; k < from.num; k++) sum += from.of[k][n];
+            to[n] = sum;
+        }
+    }
+}
+
+/* X^J, X^K and the pairs' sums; what the classes with d shells have for them: X^K, potentials. */
+size_t sums_of(const fmo_gpu_state *g)
+{
+    return (size_t)((const double *)g->arrays.counters - g->arrays.coulomb);
+}
+size_t exchange_of(const fmo_gpu_hermite *h)
+{
+    return (size_t)h->nao * (size_t)h->nao;
+}
+size_t sums_of(const fmo_gpu_hermite *h)
+{
+    return (size_t)((const double *)h->counters - h->exchange);
+}
+
+/* Adds what stands at from.of, each with room for a copy or none. */
+cudaError_t add_sums(const fmo_gpu_device *device, double *to, other_sums *from,
+                     double *const *staged, size_t size, size_t integers)
+{
+    for (int k = 0; k < from->num; k++) {
+        if (!staged[k]) continue;
+        FMO_GPU_TRY(cudaMemcpyAsync(staged[k], from->of[k], size * sizeof(double),
+                                    cudaMemcpyDefault, device->stream));
+        from->of[k] = staged[k];
+    }
+    const size_t blocks = (size + ADD_THREADS - 1) / ADD_THREADS;
+    const size_t most = (size_t)ADD_BLOCKS * (size_t)device->processors;
+    add<<<(unsigned)(blocks < most ? blocks : most), ADD_THREADS, 0, device->stream>>>(
+        to, *from, size, integers);
+    return cudaGetLastError();
+}
+
+cudaError_t queue_other(fmo_fock_plan *other, const fmo_gpu_state *lead, size_t bytes,
+                        const fmo_gpu_variant *variant, bool timed)
+{
+    fmo_gpu_state *const g = other->gpu;
+    const fmo_gpu_inside inside(&g->device);
+    const fmo_gpu_build build = fmo_gpu_own_build(other);
+    const cudaStream_t stream = g->device.stream;
+    g->wanted = lead->wanted;
+    FMO_GPU_TRY(cudaStreamWaitEvent(stream, lead->device.start, 0));
+    FMO_GPU_TRY(cudaMemcpyAsync(g->arrays.density_in, lead->arrays.density_in, bytes,
+                                cudaMemcpyDefault, stream));
+    FMO_GPU_TRY(fmo_gpu_queue_sums(&build, variant, timed));
+    return cudaEventRecord(g->device.finished, stream);
+}
+
+/* Whether the thread's GPU can read the memory of another, from here on. */
+cudaError_t reach(int own, int other, int *can)
+{
+    *can = 1;
+    if (own == other) return cudaSuccess;
+    FMO_GPU_TRY(cudaDeviceCanAccessPeer(can, own, other));
+    if (!*can) return cudaSuccess;
+    const cudaError_t code = cudaDeviceEnablePeerAccess(other, 0);
+    if (code == cudaErrorPeerAccessAlreadyEnabled) (void)cudaGetLastError(); /* not sticky */
+    return code == cudaErrorPeerAccessAlreadyEnabled ? cudaSuccess : code;
+}
+
+/* Lead and other reach each other; where the lead cannot, it gets room for copies. */
+fmo_status connect(fmo_gpu_state *g, const fmo_gpu_state *other, int k, fmo_error *err)
+{
+    int can = 0, other_can = 0;
+    const int own_number = g->device.number, number = other->device.number;
+    FMO_GPU_CHECK(reach(own_number, number, &can), "reaching another GPU's memory", err);
+    {
+        const fmo_gpu_inside inside(&other->device);
+        FMO_GPU_CHECK(reach(number, own_number, &other_can), "reaching another GPU's memory", err);
+    }
+    if (can) return FMO_OK;
+    fmo_status status =
+        fmo_gpu_alloc(&g->device, "sums of another GPU", sums_of(g) * sizeof(double),
+                      (void **)&g->others.staged[k], err);
+    if (status == FMO_OK && g->hermite)
+        status =
+            fmo_gpu_alloc(&g->device, "sums of another GPU", sums_of(g->hermite) * sizeof(double),
+                          (void **)&g->others.staged_hermite[k], err);
+    return status;
+}
+
+/* Grids, copies and chunks go by what a GPU has: the sums of two kinds would not fit each other. */
+bool alike(const fmo_gpu_state *a, const fmo_gpu_state *b)
+{
+    return a->device.processors == b->device.processors &&
+           a->device.cache_bytes == b->device.cache_bytes && sums_of(a) == sums_of(b) &&
+           !a->hermite == !b->hermite &&
+           (!a->hermite || sums_of(a->hermite) == sums_of(b->hermite));
+}
+
+} // namespace
+
+extern "C" fmo_status fmo_fused_join(fmo_fock_plan *plan, fmo_error *err)
+{
+    fmo_gpu_state *const g = plan->gpu;
+    const fmo_gpu_inside inside(&g->device);
+    const size_t num = (size_t)plan->others.num;
+    for (int k = 0; k < plan->others.num; k++) {
+        const fmo_gpu_state *const other = plan->others.plan[k]->gpu;
+        if (!alike(g, other))
+            return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                                 "GPU %d (%s) and GPU %d (%s) are not of one kind: builds are "
+                                 "shared by equal GPUs",
+                                 g->device.number, g->device.name, other->device.number,
+                                 other->device.name);
+        const fmo_status status = connect(g, other, k, err);
+        if (status != FMO_OK) return status;
+    }
+    FMO_GPU_CHECK(cudaMallocHost((void **)&g->others.counters, num * sizeof *g->others.counters),
+                  "counters", err);
+    return FMO_OK;
+}
+
+cudaError_t fmo_gpu_queue_others(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
+                                 bool timed)
+{
+    const fmo_fock_plan *const plan = build->plan;
+    fmo_gpu_state *const g = plan->gpu;
+    const size_t n = (size_t)plan->basis->ao_num;
+    g->others.shared = plan->others.num > 0;
+    for (int k = 0; k < plan->others.num; k++)
+        FMO_GPU_TRY(queue_other(plan->others.plan[k], g, n * n * sizeof(double), variant, timed));
+    return cudaSuccess;
+}
+
+cudaError_t fmo_gpu_add_others(const fmo_gpu_build *build, bool fixed)
+{
+    const fmo_fock_plan *const plan = build->plan;
+    fmo_gpu_state *const g = plan->gpu;
+    other_sums light = {}, heavy = {};
+    if (!plan->others.num) return cudaSuccess;
+    const fmo_gpu_range range("sums of other GPUs");
+    for (int k = 0; k < plan->others.num; k++) {
+        const fmo_gpu_state *const other = plan->others.plan[k]->gpu;
+        FMO_GPU_TRY(cudaStreamWaitEvent(g->device.stream, other->device.finished, 0));
+        light.of[light.num++] = other->arrays.coulomb;
+        if (other->hermite) heavy.of[heavy.num++] = other->hermite->exchange;
+    }
+    FMO_GPU_TRY(add_sums(&g->device, g->arrays.coulomb, &light, g->others.staged, sums_of(g),
+                         fixed ? sums_of(g) : 0));
+    if (!g->hermite || !heavy.num) return cudaSuccess; /* one that a source alone needs */
+    return add_sums(&g->device, g->hermite->exchange, &heavy, g->others.staged_hermite,
+                    sums_of(g->hermite), fixed ? exchange_of(g->hermite) : 0);
+}
+
+cudaError_t fmo_gpu_copy_others_counters(const fmo_fock_plan *plan, cudaStream_t stream)
+{
+    fmo_gpu_others *const o = &plan->gpu->others;
+    for (int k = 0; k < plan->others.num && o->shared; k++) {
+        const fmo_gpu_state *const other = plan->others.plan[k]->gpu;
+        FMO_GPU_TRY(cudaMemcpyAsync(&o->counters[k].light, other->arrays.counters,
+                                    sizeof o->counters[k].light, cudaMemcpyDefault, stream));
+        if (!other->hermite) continue;
+        FMO_GPU_TRY(cudaMemcpyAsync(&o->counters[k].heavy, other->hermite->counters,
+                                    sizeof o->counters[k].heavy, cudaMemcpyDefault, stream));
+    }
+    return cudaSuccess;
+}
+
+static void add_counts(unsigned long long *to, const unsigned long long *from, int num)
+{
+    for (int n = 0; n < num; n++) to[n] += from[n];
+}
+
+void fmo_gpu_add_others_counters(const fmo_fock_plan *plan)
+{
+    fmo_gpu_state *const g = plan->gpu;
+    for (int k = 0; k < plan->others.num && g->others.shared; k++) {
+        const fmo_gpu_counters *const from = &g->others.counters[k].light;
+        fmo_gpu_counters *const to = g->pinned.counters;
+        add_counts(to->quartets, from->quartets, FMO_ERI_GPU_COUNT);
+        add_counts(to->survived, from->survived, FMO_ERI_GPU_COUNT);
+        add_counts(to->exchanges, from->exchanges, FMO_ERI_GPU_COUNT);
+        add_counts(to->prim_quartets, from->prim_quartets, FMO_ERI_GPU_COUNT);
+        add_counts(to->issued, from->issued, FMO_ERI_GPU_COUNT);
+        if (!g->hermite || !plan->others.plan[k]->gpu->hermite) continue;
+        const fmo_hermite_counters *const heavy = &g->others.counters[k].heavy;
+        fmo_hermite_counters *const h = g->hermite->host_counters;
+        add_counts(h->quartets, heavy->quartets, FMO_ERI_CLASS_COUNT);
+        add_counts(h->survived, heavy->survived, FMO_ERI_CLASS_COUNT);
+        add_counts(h->prim_quartets, heavy->prim_quartets, FMO_ERI_CLASS_COUNT);
+        add_counts(h->issued, heavy->issued, FMO_ERI_CLASS_COUNT);
+    }
+    g->others.shared = 0;
+}

@@ -1,0 +1,426 @@
+/* SCFs that advance together (lockstep.h): their stacks, the backend that queues, and the order in
+ * which queues are worked off. */
+#include "driver/scf/lockstep.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#define FMO_STACKS_ARE_WATCHED 1
+#else
+#define FMO_STACKS_ARE_WATCHED 0
+#endif
+
+/* Of an SCF; what is not touched takes no memory. Below it a page that may not be. */
+enum { STACK_BYTES = 1 << 20 };
+
+typedef struct member {
+    fmo_linalg base;
+    struct crowd *crowd;
+    fmo_lockstep_job *job;
+    ucontext_t context;
+    char *stack; /* NULL: it cannot run, or has ended */
+    int ended;
+    fmo_request *queue; /* [room], what is wanted from `first` to `num` */
+    size_t first, num, room;
+} member;
+
+typedef struct crowd {
+    fmo_hands *hands;
+    member *member;
+    size_t count;
+    const fmo_request **together; /* [count] of one kind */
+    ucontext_t scheduler;
+    member *running;
+    const void *scheduler_stack; /* what AddressSanitizer wants to know */
+    size_t scheduler_bytes;
+} crowd;
+
+static const char waits_for[FMO_REQUEST_COUNT] = {
+#define ROW(e, waits) waits,
+    FMO_REQUEST_TABLE(ROW)
+#undef ROW
+};
+
+/* ---- stacks --------------------------------------------------------------------------------- */
+
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static char *make_stack(void)
+{
+    const size_t page = page_bytes();
+    char *const at = mmap(NULL, STACK_BYTES + page, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (at == MAP_FAILED) return NULL;
+    if (mprotect(at, page, PROT_NONE) == 0) return at;
+    munmap(at, STACK_BYTES + page);
+    return NULL;
+}
+
+static void free_stack(member *m)
+{
+    if (m->stack) munmap(m->stack, STACK_BYTES + page_bytes());
+    m->stack = NULL;
+}
+
+/* From the scheduler to an SCF, which comes back when it waits or has ended. */
+static void resume(crowd *c, member *m)
+{
+    c->running = m;
+#if FMO_STACKS_ARE_WATCHED
+    void *fake = NULL;
+    __sanitizer_start_switch_fiber(&fake, m->stack + page_bytes(), STACK_BYTES);
+#endif
+    swapcontext(&c->scheduler, &m->context);
+#if FMO_STACKS_ARE_WATCHED
+    __sanitizer_finish_switch_fiber(fake, NULL, NULL);
+#endif
+    c->running = NULL;
+}
+
+/* Back to the scheduler until what is queued is done. */
+static void wait(member *m)
+{
+    crowd *const c = m->crowd;
+#if FMO_STACKS_ARE_WATCHED
+    void *fake = NULL;
+    __sanitizer_start_switch_fiber(m->ended ? NULL : &fake, c->scheduler_stack, c->scheduler_bytes);
+#endif
+    swapcontext(&m->context, &c->scheduler);
+#if FMO_STACKS_ARE_WATCHED
+    __sanitizer_finish_switch_fiber(fake, &c->scheduler_stack, &c->scheduler_bytes);
+#endif
+}
+
+/* What runs on a stack: makecontext hands over ints, so a pointer goes in two. */
+static void enter(unsigned high, unsigned low)
+{
+    member *const m = (member *)(((uintptr_t)high << 16 << 16) | (uintptr_t)low);
+#if FMO_STACKS_ARE_WATCHED
+    __sanitizer_finish_switch_fiber(NULL, &m->crowd->scheduler_stack, &m->crowd->scheduler_bytes);
+#endif
+    fmo_lockstep_job *const job = m->job;
+    job->status = fmo_scf_run_one("fmo_scf_run_batch", job->input, job->options, &job->shared,
+                                  &job->result, &job->err);
+    if (job->ended) job->ended(job, job->user);
+    m->ended = 1;
+    wait(m);
+}
+
+static int start(crowd *c, member *m)
+{
+    const uintptr_t at = (uintptr_t)m;
+    m->stack = make_stack();
+    if (!m->stack || getcontext(&m->context) != 0) return 0;
+    m->context.uc_stack.ss_sp = m->stack + page_bytes();
+    m->context.uc_stack.ss_size = STACK_BYTES;
+    m->context.uc_link = &c->scheduler;
+    makecontext(&m->context, (void (*)(void))enter, 2, (unsigned)(at >> 16 >> 16), (unsigned)at);
+    return 1;
+}
+
+/* ---- the backend that queues ---------------------------------------------------------------- */
+
+static int failed(const fmo_linalg *la)
+{
+    return la->error.status != FMO_OK;
+}
+
+/* Takes a request; returns when it is done, if the SCF waits for such. */
+static void want(fmo_linalg *la, fmo_request request)
+{
+    member *const m = (member *)la;
+    if (m->num == m->room) {
+        const size_t room = 2 * m->room + 32;
+        fmo_request *const more = realloc(m->queue, room * sizeof *more);
+        if (!more) {
+            fmo_error_set(&la->error, FMO_ERR_MEMORY, "no memory for what an SCF wants");
+            return;
+        }
+        m->queue = more;
+        m->room = room;
+    }
+    request.la = la;
+    m->queue[m->num++] = request;
+    if (waits_for[request.kind]) wait(m);
+}
+
+static void step_close(fmo_linalg *la)
+{
+    want(la, (fmo_request){.kind = FMO_REQUEST_FINISH}); /* releases are behind it */
+}
+
+static double *step_allocate(fmo_linalg *la, size_t count)
+{
+    const member *const m = (const member *)la;
+    if (failed(la)) return NULL;
+    return m->crowd->hands->ops->allocate(m->crowd->hands, count, &la->error);
+}
+
+static void step_release(fmo_linalg *la, double *array)
+{
+    if (array) want(la, (fmo_request){.kind = FMO_REQUEST_RELEASE, .C = array});
+}
+
+static void step_upload(fmo_linalg *la, size_t count, const double *host, double *array)
+{
+    if (failed(la)) return;
+    want(la, (fmo_request){.kind = FMO_REQUEST_UPLOAD, .count = count, .in = host, .C = array});
+}
+
+static void step_download(fmo_linalg *la, size_t count, const double *array, double *host)
+{
+    if (failed(la)) return;
+    want(la, (fmo_request){.kind = FMO_REQUEST_DOWNLOAD, .count = count, .A = array, .out = host});
+}
+
+static void step_add(fmo_linalg *la, size_t count, double a, const double *x, double b, double *y)
+{
+    if (failed(la)) return;
+    want(la, (fmo_request){
+                 .kind = FMO_REQUEST_ADD, .count = count, .alpha = a, .beta = b, .A = x, .C = y});
+}
+
+static void step_multiply(fmo_linalg *la, char op_a, char op_b, int m, int n, int k, double alpha,
+                          const double *A, const double *B, double beta, double *C)
+{
+    if (failed(la)) return;
+    want(la, (fmo_request){.kind = FMO_REQUEST_MULTIPLY,
+                           .op_a = op_a,
+                           .op_b = op_b,
+                           .m = m,
+                           .n = n,
+                           .k = k,
+                           .alpha = alpha,
+                           .beta = beta,
+                           .A = A,
+                           .B = B,
+                           .C = C});
+}
+
+static void step_fold(fmo_linalg *la, int n, double scale, double sign, double *A)
+{
+    if (failed(la)) return;
+    want(la, (fmo_request){.kind = FMO_REQUEST_FOLD, .n = n, .alpha = scale, .beta = sign, .C = A});
+}
+
+static void step_add_to_diagonal(fmo_linalg *la, int n, double x, double *A)
+{
+    if (failed(la)) return;
+    want(la, (fmo_request){.kind = FMO_REQUEST_DIAGONAL, .n = n, .alpha = x, .C = A});
+}
+
+static void step_scale(fmo_linalg *la, int rows, int columns, const double *row,
+                       const double *column, double *A)
+{
+    if (failed(la)) return;
+    want(la,
+         (fmo_request){
+             .kind = FMO_REQUEST_SCALE, .m = rows, .n = columns, .in = row, .in2 = column, .C = A});
+}
+
+static void step_dots(fmo_linalg *la, size_t count, int m, const double *V, const double *x,
+                      double *dot)
+{
+    for (int v = 0; v < m; v++) dot[v] = NAN;
+    if (failed(la)) return;
+    want(la, (fmo_request){
+                 .kind = FMO_REQUEST_DOTS, .count = count, .m = m, .A = V, .B = x, .out = dot});
+    for (int v = 0; v < m && failed(la); v++) dot[v] = NAN;
+}
+
+static void step_combine(fmo_linalg *la, size_t count, int m, const double *V, const double *c,
+                         double *out)
+{
+    if (failed(la)) return;
+    want(la, (fmo_request){
+                 .kind = FMO_REQUEST_COMBINE, .count = count, .m = m, .A = V, .in = c, .C = out});
+}
+
+static void step_eigen(fmo_linalg *la, int n, double *A, double *values)
+{
+    for (int i = 0; i < n; i++) values[i] = NAN;
+    if (failed(la)) return;
+    want(la, (fmo_request){.kind = FMO_REQUEST_EIGEN, .n = n, .C = A, .out = values});
+}
+
+static int step_inverse_cholesky(fmo_linalg *la, int n, double *A)
+{
+    int positive = 0;
+    if (failed(la)) return 0;
+    want(la, (fmo_request){.kind = FMO_REQUEST_INVERSE, .n = n, .C = A, .positive = &positive});
+    return positive && !failed(la);
+}
+
+static void step_bounds(fmo_linalg *la, int n, const double *A, double *low, double *high,
+                        double *trace)
+{
+    *low = *high = *trace = NAN;
+    if (failed(la)) return;
+    want(la,
+         (fmo_request){
+             .kind = FMO_REQUEST_BOUNDS, .n = n, .A = A, .out = low, .out2 = high, .out3 = trace});
+}
+
+static void step_gaps(fmo_linalg *la, int rows, int columns, const double *e_a, const double *e_i,
+                      double shift, int divide, const double *x, double *y)
+{
+    if (failed(la)) return;
+    want(la, (fmo_request){.kind = FMO_REQUEST_GAPS,
+                           .m = rows,
+                           .n = columns,
+                           .in = e_a,
+                           .in2 = e_i,
+                           .alpha = shift,
+                           .divide = divide,
+                           .A = x,
+                           .C = y});
+}
+
+static void step_fock(fmo_linalg *la, fmo_fock_plan *plan, const double *density, double *coulomb,
+                      double *exchange)
+{
+    if (failed(la)) return;
+    want(la,
+         (fmo_request){
+             .kind = FMO_REQUEST_FOCK, .plan = plan, .A = density, .C = coulomb, .D = exchange});
+}
+
+static void step_apart(fmo_linalg *la, void (*work)(void *user), void *user)
+{
+    want(la, (fmo_request){.kind = FMO_REQUEST_APART, .work = work, .user = user});
+}
+
+static void step_finish(fmo_linalg *la)
+{
+    if (!failed(la)) want(la, (fmo_request){.kind = FMO_REQUEST_FINISH});
+}
+
+#define OPERATIONS(where)                                                                        \
+    {                                                                                            \
+        .name = "lockstep", .on_device = where, .close = step_close, .allocate = step_allocate,  \
+        .release = step_release, .upload = step_upload, .download = step_download,               \
+        .add = step_add, .multiply = step_multiply, .fold = step_fold,                           \
+        .add_to_diagonal = step_add_to_diagonal, .scale = step_scale, .dots = step_dots,         \
+        .combine = step_combine, .eigen = step_eigen, .inverse_cholesky = step_inverse_cholesky, \
+        .bounds = step_bounds, .gaps = step_gaps, .fock = step_fock, .apart = step_apart,        \
+        .finish = step_finish                                                                    \
+    }
+static const fmo_linalg_ops host_ops = OPERATIONS(0), device_ops = OPERATIONS(1);
+#undef OPERATIONS
+
+/* ---- working queues off --------------------------------------------------------------------- */
+
+static const fmo_request *head_of(const member *m)
+{
+    return m->first < m->num ? &m->queue[m->first] : NULL;
+}
+
+/* The kind of which most are first in their queues; FMO_REQUEST_COUNT if all are empty. What is
+ * waited for comes last, so that others catch up. */
+static int next_kind(const crowd *c)
+{
+    size_t heads[FMO_REQUEST_COUNT] = {0};
+    int best = FMO_REQUEST_COUNT;
+    for (size_t k = 0; k < c->count; k++) {
+        const fmo_request *const head = head_of(&c->member[k]);
+        if (head) heads[head->kind]++;
+    }
+    for (int kind = 0; kind < FMO_REQUEST_COUNT; kind++) {
+        if (!heads[kind]) continue;
+        if (best == FMO_REQUEST_COUNT || waits_for[kind] < waits_for[best] ||
+            (waits_for[kind] == waits_for[best] && heads[kind] > heads[best]))
+            best = kind;
+    }
+    return best;
+}
+
+/* Work of the host, one SCF a thread. */
+static void run_apart(const crowd *c, size_t num)
+{
+    const int threads = (size_t)c->hands->threads < num ? c->hands->threads : (int)num;
+    const int hold = fmo_linalg_hold();
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (size_t k = 0; k < num; k++) c->together[k]->work(c->together[k]->user);
+    fmo_linalg_let_go(hold);
+}
+
+/* What is queued, of all. */
+static void work_off(crowd *c)
+{
+    for (int kind = next_kind(c); kind < FMO_REQUEST_COUNT; kind = next_kind(c)) {
+        size_t num = 0;
+        for (size_t k = 0; k < c->count; k++) {
+            member *const m = &c->member[k];
+            const fmo_request *const head = head_of(m);
+            if (!head || (int)head->kind != kind) continue;
+            m->first++;
+            if (!failed(&m->base) || kind == FMO_REQUEST_RELEASE || kind == FMO_REQUEST_APART)
+                c->together[num++] = head;
+        }
+        if (kind == FMO_REQUEST_APART)
+            run_apart(c, num);
+        else if (num)
+            c->hands->ops->run(c->hands, c->together, num);
+    }
+    for (size_t k = 0; k < c->count; k++) c->member[k].first = c->member[k].num = 0;
+}
+
+static void refuse(member *m)
+{
+    m->job->status = fmo_error_set(&m->job->err, FMO_ERR_MEMORY, "no memory for another SCF");
+    fmo_fock_plan_destroy(m->job->shared.plan);
+    if (m->job->ended) m->job->ended(m->job, m->job->user);
+    m->ended = 1;
+}
+
+void fmo_lockstep_run(fmo_hands *hands, fmo_lockstep_job *jobs, size_t count)
+{
+    crowd c = {.hands = hands, .count = count};
+    size_t left = count;
+    c.member = calloc(count, sizeof *c.member);
+    c.together = malloc(count * sizeof *c.together);
+    for (size_t k = 0; k < count; k++) {
+        jobs[k].err = (fmo_error){FMO_OK, ""};
+        if (c.member && c.together) continue;
+        member none = {.job = &jobs[k]};
+        refuse(&none);
+        left = 0;
+    }
+    for (size_t k = 0; k < count && left; k++) {
+        member *const m = &c.member[k];
+        m->crowd = &c;
+        m->job = &jobs[k];
+        m->base.ops = hands->ops->on_device ? &device_ops : &host_ops;
+        memcpy(m->base.device, hands->device, sizeof m->base.device);
+        jobs[k].shared.la = &m->base;
+        if (!start(&c, m)) refuse(m);
+    }
+    while (left) {
+        left = 0;
+        for (size_t k = 0; k < count; k++) {
+            member *const m = &c.member[k];
+            if (!m->ended) resume(&c, m);
+            if (!m->ended)
+                left++;
+            else
+                free_stack(m);
+        }
+        work_off(&c);
+    }
+    for (size_t k = 0; k < count && c.member; k++) {
+        free_stack(&c.member[k]);
+        free(c.member[k].queue);
+    }
+    free(c.member);
+    free(c.together);
+}

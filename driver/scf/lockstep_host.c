@@ -1,0 +1,145 @@
+/* The hands of lockstep.h on the host: one request after the other through the backend of a single
+ * SCF, so that each gets the bits that it gets alone; what needs no Fock build, a request a thread.
+ */
+#include "driver/scf/lockstep.h"
+
+#include <omp.h>
+#include <stdlib.h>
+
+typedef struct host_hands {
+    fmo_hands base;
+    fmo_linalg **la; /* [threads] */
+} host_hands;
+
+static void host_close(fmo_hands *hands)
+{
+    host_hands *const h = (host_hands *)hands;
+    fmo_hands_close_backends(h->la, h->base.threads);
+    free(h);
+}
+
+/* An error in a backend of the hands is the asking SCF's. */
+static void hand_over(fmo_linalg *la, fmo_error *err)
+{
+    if (la->error.status == FMO_OK) return;
+    *err = la->error;
+    la->error = (fmo_error){FMO_OK, ""};
+}
+
+static double *host_allocate(fmo_hands *hands, size_t count, fmo_error *err)
+{
+    const host_hands *const h = (const host_hands *)hands;
+    double *const array = h->la[0]->ops->allocate(h->la[0], count);
+    hand_over(h->la[0], err);
+    return array;
+}
+
+static void do_one(fmo_linalg *la, const fmo_request *q)
+{
+    const fmo_linalg_ops *const op = la->ops;
+    switch (q->kind) {
+    case FMO_REQUEST_RELEASE:
+        op->release(la, q->C);
+        break;
+    case FMO_REQUEST_ADD:
+        op->add(la, q->count, q->alpha, q->A, q->beta, q->C);
+        break;
+    case FMO_REQUEST_MULTIPLY:
+        op->multiply(la, q->op_a, q->op_b, q->m, q->n, q->k, q->alpha, q->A, q->B, q->beta, q->C);
+        break;
+    case FMO_REQUEST_FOLD:
+        op->fold(la, q->n, q->alpha, q->beta, q->C);
+        break;
+    case FMO_REQUEST_DIAGONAL:
+        op->add_to_diagonal(la, q->n, q->alpha, q->C);
+        break;
+    case FMO_REQUEST_FOCK:
+        op->fock(la, q->plan, q->A, q->C, q->D);
+        break;
+    case FMO_REQUEST_UPLOAD:
+        op->upload(la, q->count, q->in, q->C);
+        break;
+    case FMO_REQUEST_DOWNLOAD:
+        op->download(la, q->count, q->A, q->out);
+        break;
+    case FMO_REQUEST_SCALE:
+        op->scale(la, q->m, q->n, q->in, q->in2, q->C);
+        break;
+    case FMO_REQUEST_DOTS:
+        op->dots(la, q->count, q->m, q->A, q->B, q->out);
+        break;
+    case FMO_REQUEST_COMBINE:
+        op->combine(la, q->count, q->m, q->A, q->in, q->C);
+        break;
+    case FMO_REQUEST_EIGEN:
+        op->eigen(la, q->n, q->C, q->out);
+        break;
+    case FMO_REQUEST_INVERSE:
+        *q->positive = op->inverse_cholesky(la, q->n, q->C);
+        break;
+    case FMO_REQUEST_BOUNDS:
+        op->bounds(la, q->n, q->A, q->out, q->out2, q->out3);
+        break;
+    case FMO_REQUEST_GAPS:
+        op->gaps(la, q->m, q->n, q->in, q->in2, q->alpha, q->divide, q->A, q->C);
+        break;
+    case FMO_REQUEST_APART:
+    case FMO_REQUEST_FINISH:
+    case FMO_REQUEST_COUNT:
+        break;
+    }
+}
+
+void fmo_hands_on_host(fmo_linalg *const *la, int threads, const fmo_request *const *request,
+                       size_t num)
+{
+    if ((size_t)threads > num) threads = (int)num;
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (size_t k = 0; k < num; k++) {
+        fmo_linalg *const own = la[omp_get_thread_num()];
+        do_one(own, request[k]);
+        hand_over(own, &request[k]->la->error);
+    }
+}
+
+static void host_run(fmo_hands *hands, const fmo_request *const *request, size_t num)
+{
+    const host_hands *const h = (const host_hands *)hands;
+    const int builds = request[0]->kind == FMO_REQUEST_FOCK; /* have threads of their own */
+    fmo_hands_on_host(h->la, builds ? 1 : hands->threads, request, num);
+}
+
+fmo_linalg **fmo_hands_open_backends(int threads, fmo_error *err)
+{
+    fmo_linalg **const la = calloc((size_t)threads, sizeof *la);
+    int num = 0;
+    while (la && num < threads && fmo_linalg_open_cpu(1, &la[num], err) == FMO_OK) num++;
+    if (la && num == threads) return la;
+    fmo_hands_close_backends(la, num);
+    fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d backends", threads);
+    return NULL;
+}
+
+void fmo_hands_close_backends(fmo_linalg **la, int num)
+{
+    for (int k = 0; k < num && la; k++) la[k]->ops->close(la[k]);
+    free(la);
+}
+
+static const fmo_hands_ops host_operations = {"LAPACK and OpenBLAS", 0, host_close, host_allocate,
+                                              host_run};
+
+fmo_status fmo_hands_open_host(int threads, fmo_hands **hands, fmo_error *err)
+{
+    host_hands *const h = calloc(1, sizeof *h);
+    if (!h) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
+    h->base.ops = &host_operations;
+    h->base.threads = threads > 0 ? threads : 1;
+    h->la = fmo_hands_open_backends(h->base.threads, err);
+    if (!h->la) {
+        free(h);
+        return FMO_ERR_MEMORY;
+    }
+    *hands = &h->base;
+    return FMO_OK;
+}
