@@ -48,15 +48,10 @@ static cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *va
         (view.ket.num + fmo_tuning_gpu_tile_kets_least - 1) / fmo_tuning_gpu_tile_kets_least;
     if (chunks > most) chunks = most;
     const fmo_gpu_exchange_max exchange = fmo_gpu_find_exchange_max(g);
-    const fmo_gpu_tile_args args = {exchange.block,
-                                    exchange.row,
-                                    exchange.stride,
-                                    task->task.bra_begin,
-                                    task->task.bra_step,
-                                    bras,
-                                    chunks,
-                                    fmo_gpu_screen_cutoff(plan),
-                                    g->arrays.counters};
+    const fmo_gpu_tile_args args = {
+        exchange.block,      exchange.row, exchange.stride, task->task.bra_begin,
+        task->task.bra_step, bras,         chunks,          fmo_gpu_screen_cutoff(plan),
+        g->arrays.counters};
     return launcher[c](&view, &m, &args, variant->commits, &g->arrays.counters->sink, stream);
 }
 
