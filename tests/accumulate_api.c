@@ -192,6 +192,10 @@ static void check_devices(const fmo_basis *basis)
     err.status = FMO_OK;
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_NO_DEVICE && !plan, "%s",
           err.message);
+    fmo_mode mode = FMO_MODE_COUNT;
+    err.status = FMO_OK;
+    CHECK(fmo_fock_choose_mode(basis, &o, &mode, NULL, &err) == FMO_ERR_NO_DEVICE, "%s",
+          err.message);
     o.mode = FMO_MODE_CPU;
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK, "%s", err.message);
     fmo_fock_plan_destroy(plan);

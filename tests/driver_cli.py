@@ -180,8 +180,9 @@ class Usage(Case):
             self.assertFails(run(SMALL, f"--gpus={value}"), 2, "--gpus .*expected a number from 1 to 16, or all")
         for mode in ("cpu", "split", "reference"):
             self.assertFails(run(SMALL, "--gpus", "all", "--mode", mode), 2, "--gpus .*belongs to mode fused")
-        self.assertFails(run(SMALL, "--gpus", "2", environment={"CUDA_VISIBLE_DEVICES": ""}), 4,
-                         "no NVIDIA|built without CUDA|no GPU")
+        for line in ([SMALL], [SMALL, "--scf"], [SMALL, "--scf", "--batch"]):
+            self.assertFails(run(*line, "--gpus", "2", environment={"CUDA_VISIBLE_DEVICES": ""}), 4,
+                             "no NVIDIA|built without CUDA|no GPU")
 
     def test_good_numbers(self):
         for value in ["0", "0.0", "1e-10", "1E-12", ".5", "1", "0.00001"]:

@@ -150,6 +150,7 @@ fmo_status fmo_fock_choose_mode(const fmo_basis *basis, const fmo_fock_options *
     else
         fmo_fock_options_init(&o);
     status = fmo_options_check(&o, err);
+    if (o.device_num > 0) o.device = o.devices[0];
     if (status == FMO_OK && o.mode == FMO_MODE_AUTO)
         status = auto_mode(basis, &o, &o.device, &o.mode, why, err);
     if (status != FMO_OK) return status;
