@@ -62,6 +62,7 @@ static cudaError_t open(fmo_gpu_device *d)
 {
     cudaDeviceProp properties;
     FMO_GPU_TRY(cudaGetDeviceProperties(&properties, d->number));
+    if (!properties.memoryPoolsSupported) d->pooled = 0;
     d->processors = properties.multiProcessorCount;
     d->shared_bytes = properties.sharedMemPerBlockOptin;
     d->cache_bytes = (size_t)properties.l2CacheSize;
@@ -75,10 +76,11 @@ static cudaError_t open(fmo_gpu_device *d)
     return cudaEventCreate(&d->finished);
 }
 
-fmo_status fmo_gpu_device_open(fmo_gpu_device *device, const fmo_fock_options *options,
+fmo_status fmo_gpu_device_open(fmo_gpu_device *device, const fmo_fock_options *options, int pooled,
                                fmo_error *err)
 {
     memset(device, 0, sizeof *device);
+    device->pooled = pooled;
     device->number = options->device;
     device->memory = options->memory;
     device->stream = (cudaStream_t)options->stream;
@@ -93,10 +95,15 @@ void fmo_gpu_device_wait(const fmo_gpu_device *d)
     if (d->finished) (void)cudaEventSynchronize(d->finished); /* perhaps on another stream */
 }
 
+static cudaError_t give_back(const fmo_gpu_device *d, void *pointer)
+{
+    return d->pooled ? cudaFreeAsync(pointer, d->stream) : cudaFree(pointer);
+}
+
 void fmo_gpu_device_close(fmo_gpu_device *d)
 {
     const fmo_gpu_inside inside(d);
-    for (int p = 0; p < d->arena.num; p++) (void)cudaFree(d->arena.piece[p].at);
+    for (int p = 0; p < d->arena.num; p++) (void)give_back(d, d->arena.piece[p].at);
     free(d->arena.piece);
     if (d->start) (void)cudaEventDestroy(d->start);
     if (d->finished) (void)cudaEventDestroy(d->finished);
@@ -131,7 +138,9 @@ fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes,
         a->piece = more;
         a->room = room;
     }
-    const cudaError_t code = cudaMalloc(pointer, bytes ? bytes : 1);
+    const size_t some = bytes ? bytes : 1;
+    const cudaError_t code =
+        device->pooled ? cudaMallocAsync(pointer, some, device->stream) : cudaMalloc(pointer, some);
     if (code != cudaSuccess) {
         size_t available = 0, total = 0;
         (void)cudaGetLastError(); /* not sticky: the next call must not see it */
@@ -154,7 +163,7 @@ void fmo_gpu_free(fmo_gpu_device *device, void *pointer)
     int p = 0;
     while (p < a->num && a->piece[p].at != pointer) p++;
     if (p == a->num) return;
-    (void)cudaFree(pointer);
+    (void)give_back(device, pointer);
     a->bytes -= a->piece[p].bytes;
     a->piece[p] = a->piece[--a->num];
 }

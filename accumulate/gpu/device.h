@@ -30,11 +30,15 @@ typedef struct fmo_gpu_device {
     int own_stream;
     cudaStream_t last;           /* where the last build is queued; it ends with `finished` */
     cudaEvent_t start, finished; /* of the last build's kernels */
+    /* Memory comes from the device's pool in the order of `stream`: plans of a batch come and go by
+     * the hundred, and cudaFree would wait each time for whatever else the GPU is doing. */
+    int pooled;
     fmo_gpu_arena arena;
 } fmo_gpu_device;
 
-/* Stream and events on the GPU that the options name. On error there may be something to close. */
-fmo_status fmo_gpu_device_open(fmo_gpu_device *device, const fmo_fock_options *options,
+/* Stream and events on the GPU that the options name; pooled: as above. On error there may be
+ * something to close. */
+fmo_status fmo_gpu_device_open(fmo_gpu_device *device, const fmo_fock_options *options, int pooled,
                                fmo_error *err);
 /* Waits for the last build. */
 void fmo_gpu_device_wait(const fmo_gpu_device *device);

@@ -111,7 +111,7 @@ fmo_status fmo_gpu_state_open(fmo_fock_plan *plan, fmo_error *err)
     if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a GPU plan");
     plan->gpu = g;
     g->wanted = FMO_TERMS_ALL;
-    const fmo_status status = fmo_gpu_device_open(&g->device, &plan->options, err);
+    const fmo_status status = fmo_gpu_device_open(&g->device, &plan->options, plan->in_batch, err);
     if (status != FMO_OK) return status;
     (void)snprintf(plan->profile.device, sizeof plan->profile.device, "%s", g->device.name);
     return FMO_OK;

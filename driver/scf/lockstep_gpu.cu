@@ -21,8 +21,9 @@ typedef struct gpu_hands {
     int before; /* the GPU that the thread used */
     cudaStream_t stream;
     cublasHandle_t blas;
-    fmo_linalg **la; /* [threads] backends of the host */
-    char *args;      /* arguments of a launch, on the GPU, grown as needed */
+    cudaMemPool_t pool; /* of the GPU; the memory of arrays and of plans */
+    fmo_linalg **la;    /* [threads] backends of the host */
+    char *args;         /* arguments of a launch, on the GPU, grown as needed */
     size_t args_bytes;
     double *results; /* numbers on their way to the host, on the GPU, grown as needed */
     size_t results_num;
@@ -145,13 +146,19 @@ __global__ void __launch_bounds__(BLOCK) add_to_diagonal(const fold_args *all)
     FOR_EACH(i, q.n) q.A[i + i * q.n] += q.scale;
 }
 
-typedef struct vectors_args {
+typedef struct dots_args {
     size_t count;
     int m, at; /* vectors; where the results begin */
     const double *V, *x;
+} dots_args;
+
+typedef struct combine_args {
+    size_t count;
+    const double *V;
     double *out;
+    int m;
     double c[FMO_SCF_DIIS_MAX];
-} vectors_args;
+} combine_args;
 
 /* A sum over the threads of a block, in one order. */
 __device__ double block_sum(double value)
@@ -167,9 +174,9 @@ __device__ double block_sum(double value)
 }
 
 /* x of the grid: the vector. */
-__global__ void __launch_bounds__(BLOCK) dots(const vectors_args *all, double *results)
+__global__ void __launch_bounds__(BLOCK) dots(const dots_args *all, double *results)
 {
-    const vectors_args &q = all[blockIdx.y];
+    const dots_args q = all[blockIdx.y];
     if ((int)blockIdx.x >= q.m) return;
     const double *const v = q.V + (size_t)blockIdx.x * q.count;
     double sum = 0.0;
@@ -178,9 +185,9 @@ __global__ void __launch_bounds__(BLOCK) dots(const vectors_args *all, double *r
     if (threadIdx.x == 0) results[q.at + (int)blockIdx.x] = sum;
 }
 
-__global__ void __launch_bounds__(BLOCK) combine(const vectors_args *all)
+__global__ void __launch_bounds__(BLOCK) combine(const combine_args *all)
 {
-    const vectors_args &q = all[blockIdx.y];
+    const combine_args &q = all[blockIdx.y];
     FOR_EACH(i, q.count)
     {
         double sum = 0.0;
@@ -258,8 +265,8 @@ const double *bring(gpu_hands *g, const fmo_request *const *request, size_t num,
 void run_dots(gpu_hands *g, const fmo_request *const *request, size_t num)
 {
     static const char what[] = "dot products";
-    vectors_args *const args = (vectors_args *)malloc(num * sizeof *args);
-    const vectors_args *at = NULL;
+    dots_args *const args = (dots_args *)malloc(num * sizeof *args);
+    const dots_args *at = NULL;
     size_t total = 0;
     int most = 0;
     if (!args) {
@@ -267,12 +274,7 @@ void run_dots(gpu_hands *g, const fmo_request *const *request, size_t num)
         return;
     }
     for (size_t k = 0; k < num; k++) {
-        args[k].count = request[k]->count;
-        args[k].m = request[k]->m;
-        args[k].at = (int)total;
-        args[k].V = request[k]->A;
-        args[k].x = request[k]->B;
-        args[k].out = NULL;
+        args[k] = {request[k]->count, request[k]->m, (int)total, request[k]->A, request[k]->B};
         total += (size_t)request[k]->m;
         if (request[k]->m > most) most = request[k]->m;
     }
@@ -307,7 +309,7 @@ void run_combine(gpu_hands *g, const fmo_request *const *request, size_t num)
             });
         }
     }
-    launch(g, request, num, "combining", combine, [](const fmo_request *q, vectors_args *a) {
+    launch(g, request, num, "combining", combine, [](const fmo_request *q, combine_args *a) {
         a->count = q->m <= FMO_SCF_DIIS_MAX ? q->count : 0;
         a->m = q->m;
         a->V = q->A;
@@ -485,19 +487,32 @@ void run_on_host(gpu_hands *g, const fmo_request *const *request, size_t num)
     free(at);
 }
 
-/* Host memory may be pageable. */
+/* Through page-locked memory, which the host's threads fill and empty. */
 void run_copies(gpu_hands *g, const fmo_request *const *request, size_t num)
 {
+    static const char what[] = "copying";
     const bool up = request[0]->kind == FMO_REQUEST_UPLOAD;
-    for (size_t k = 0; k < num; k++) {
-        const fmo_request *const q = request[k];
-        const size_t bytes = q->count * sizeof(double);
-        (void)cuda_ok(&request[k], 1,
-                      up ? cudaMemcpyAsync(q->C, q->in, bytes, cudaMemcpyHostToDevice, g->stream)
-                         : cudaMemcpyAsync(q->out, q->A, bytes, cudaMemcpyDeviceToHost, g->stream),
-                      "copying");
+    size_t *const begin = (size_t *)malloc((num + 1) * sizeof *begin);
+    if (!begin) {
+        fail(request, num, FMO_ERR_MEMORY, what, "no memory");
+        return;
     }
-    (void)cuda_ok(request, num, cudaStreamSynchronize(g->stream), "copying");
+    begin[0] = 0;
+    for (size_t k = 0; k < num; k++) begin[k + 1] = begin[k] + request[k]->count;
+    bool ok = cuda_ok(request, num, grow_pinned(g, begin[num]), what);
+    if (ok && up) fmo_hands_stage(g->base.threads, request, num, begin, g->pinned);
+    for (size_t k = 0; k < num && ok; k++) {
+        double *const place = g->pinned + begin[k];
+        const size_t bytes = request[k]->count * sizeof *place;
+        ok = cuda_ok(
+            request, num,
+            up ? cudaMemcpyAsync(request[k]->C, place, bytes, cudaMemcpyHostToDevice, g->stream)
+               : cudaMemcpyAsync(place, request[k]->A, bytes, cudaMemcpyDeviceToHost, g->stream),
+            what);
+    }
+    ok = ok && cuda_ok(request, num, cudaStreamSynchronize(g->stream), what);
+    if (ok && !up) fmo_hands_stage(g->base.threads, request, num, begin, g->pinned);
+    free(begin);
 }
 
 void gpu_run(fmo_hands *hands, const fmo_request *const *request, size_t num)
@@ -584,6 +599,7 @@ void gpu_close(fmo_hands *hands)
     if (g->results) (void)cudaFree(g->results);
     if (g->pinned) (void)cudaFreeHost(g->pinned);
     if (g->stream) (void)cudaStreamDestroy(g->stream);
+    if (g->pool) (void)cudaMemPoolTrimTo(g->pool, 0); /* plain allocations want it, too */
     fmo_hands_close_backends(g->la, g->base.threads);
     (void)cudaSetDevice(g->before);
     free(g);
@@ -592,15 +608,14 @@ void gpu_close(fmo_hands *hands)
 const fmo_hands_ops operations = {"cuBLAS, kernels and LAPACK", 1, gpu_close, gpu_allocate,
                                   gpu_run};
 
-/* What is freed stays with the pool: SCFs come and go. */
-cudaError_t keep_memory(int device)
+/* What is freed stays with the pool while there are hands: SCFs and plans come and go. */
+cudaError_t keep_memory(gpu_hands *g, int device)
 {
-    cudaMemPool_t pool;
     unsigned long long all = ~0ull;
-    const cudaError_t code = cudaDeviceGetDefaultMemPool(&pool, device);
+    const cudaError_t code = cudaDeviceGetDefaultMemPool(&g->pool, device);
     return code != cudaSuccess
                ? code
-               : cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
+               : cudaMemPoolSetAttribute(g->pool, cudaMemPoolAttrReleaseThreshold, &all);
 }
 
 cudaError_t open(gpu_hands *g, int device)
@@ -611,7 +626,7 @@ cudaError_t open(gpu_hands *g, int device)
     if (code == cudaSuccess) code = cudaSetDevice(device);
     if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, device);
     if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking);
-    if (code == cudaSuccess) code = keep_memory(device);
+    if (code == cudaSuccess) code = keep_memory(g, device);
     if (code == cudaSuccess)
         (void)snprintf(g->base.device, sizeof g->base.device, "%.95s", properties.name);
     return code;

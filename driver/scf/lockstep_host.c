@@ -5,6 +5,7 @@
 
 #include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct host_hands {
     fmo_hands base;
@@ -99,6 +100,20 @@ void fmo_hands_on_host(fmo_linalg *const *la, int threads, const fmo_request *co
         fmo_linalg *const own = la[omp_get_thread_num()];
         do_one(own, request[k]);
         hand_over(own, &request[k]->la->error);
+    }
+}
+
+void fmo_hands_stage(int threads, const fmo_request *const *request, size_t num,
+                     const size_t *begin, double *stage)
+{
+    if ((size_t)threads > num) threads = (int)num;
+#pragma omp parallel for num_threads(threads)
+    for (size_t k = 0; k < num; k++) {
+        const fmo_request *const q = request[k];
+        if (q->kind == FMO_REQUEST_UPLOAD)
+            memcpy(stage + begin[k], q->in, q->count * sizeof *stage);
+        else
+            memcpy(q->out, stage + begin[k], q->count * sizeof *stage);
     }
 }
 
