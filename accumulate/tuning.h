@@ -5,7 +5,8 @@
 #ifndef FMO_TUNING_H
 #define FMO_TUNING_H
 
-/* X(name, value, what it is, raw results; "-": a choice that nothing depends on).
+/* X(name, value, what it is, raw results). The last is "not measured" where no file compares other
+ * values; tests/docs_check.py looks for the files.
  *
  * "Work" is the number of primitive quartets of a system before screening. */
 #define FMO_TUNING_REALS(X)                                                                      \
@@ -21,9 +22,9 @@
       "work below which builds share launches, and screening is in small "                       \
       "blocks",                                                                                  \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 43")                                 \
-    X(gpu_list_share, 0.25, "of free memory, for the lists of quartets", "-")                    \
-    X(gpu_far_share, 0.125, "of free memory, for the nodes of far quartets", "-")                \
-    X(gpu_stored_share, 0.9, "of free memory, for integrals that are to be kept", "-")           \
+    X(gpu_list_share, 0.25, "of free memory, for the lists of quartets", "not measured")         \
+    X(gpu_far_share, 0.125, "of free memory, for the nodes of far quartets", "not measured")     \
+    X(gpu_stored_share, 0.9, "of free memory, for integrals to be kept", "not measured")         \
     X(gpu_stored_auto_share, 0.5, "the same where auto decides; the rest is left to others",     \
       "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                         \
     X(gpu_few_runs, 0.8, "atomics an add, from which auto finds that there are no runs to fold", \
@@ -98,11 +99,29 @@
       "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                         \
     X(gpu_hermite_few_quartets, 1 << 18,                                                         \
       "pairs of pairs of a class with d shells, before screening, below which each slice of "    \
-      "a quartet has a thread of its own",                                                       \
-      "-")                                                                                       \
-    X(rank_pieces, 32, "pieces of the work for a thread of a rank", "-")                         \
-    X(split_bytes, 512 << 20, "pinned memory of mode split, without options.memory", "-")        \
-    X(split_bytes_least, 1 << 20, "of a buffer", "-")
+      "a quartet has a thread of its own; rung 51 brought it, other numbers were not compared",  \
+      "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 51")                                 \
+    X(gpu_hermite_integrals, 54, "integrals that a thread computes at once, with d shells",      \
+      "not measured")                                                                            \
+    X(gpu_hermite_threads, 128, "threads of a block of the kernels for J and densities",         \
+      "not measured")                                                                            \
+    X(gpu_hermite_warps, 64,                                                                     \
+      "warps of a multiprocessor, with two for each point of a bra, above which each has one",   \
+      "not measured")                                                                            \
+    X(gpu_hermite_chunk_bras, 8,                                                                 \
+      "points of bras a multiprocessor below which their kets are cut into chunks",              \
+      "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 49-50")                              \
+    X(gpu_hermite_chunks_most, 8, "chunks of kets",                                              \
+      "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 49-50")                              \
+    X(gpu_hermite_screen_warps, 4, "of a block that screens for K of d shells", "not measured")  \
+    X(gpu_hermite_screen_queue, 256, "survivors that a warp collects before it writes them",     \
+      "not measured")                                                                            \
+    X(gpu_hermite_screen_blocks, 16, "a multiprocessor, where bras are few; before: one a bra",  \
+      "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 49-50")                              \
+    X(rank_pieces, 32, "pieces of the work for a thread of a rank", "not measured")              \
+    X(split_bytes, 512 << 20, "pinned memory of mode split, without options.memory",             \
+      "not measured")                                                                            \
+    X(split_bytes_least, 1 << 20, "of a buffer", "not measured")
 
 /* Blocks of quartet kernels that must fit a multiprocessor, by class in the order of the table of
  * classes: the fastest, with few spills outside the last; 65536 registers / (gpu_threads * blocks)

@@ -6,8 +6,10 @@
 
 Of every .md file: lines of at most 120 characters (tables, code fences and what a link or an address
 adds are excepted); relative links resolve, with their #anchors; and so does every path in backticks
-that begins with a folder of the repository. Then docs/results/index.py --check. Python 3.9 or newer
-and nothing else; messages name file and line.
+that begins with a folder of the repository. Then docs/results/index.py --check; whether each row of
+accumulate/tuning.h names a raw file that is there; and whether the table of strategies in
+docs/atomics.md has the element strategies of accumulate/scatter/scatter.h. Python 3.9 or newer and
+nothing else; messages name file and line.
 """
 import glob
 import os
@@ -174,6 +176,49 @@ def check(path, known):
             yield f"{path}:{number}: {message}"
 
 
+TUNING, SCATTER = "accumulate/tuning.h", "accumulate/scatter/scatter.h"
+STRATEGIES = "docs/atomics.md"
+ROW = re.compile(r"\bX\(((?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*)\)", re.S)
+
+
+def rows(path):
+    """Rows X(...) of a table in a C file: number of the line, parts; strings in one piece."""
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        text = file.read()
+    text = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.S)
+    for found in ROW.finditer(text):
+        row = re.sub(r'"\s*\\?\s*"', "", found[1].replace("\\\n", " "))
+        parts = [p.strip().strip('"') for p in re.findall(r'(?:"[^"]*"|[^,"])+', row)]
+        yield text.count("\n", 0, found.start()) + 1, parts
+
+
+def check_tuning():
+    """Messages about rows of tuning.h without a source."""
+    for number, parts in rows(TUNING):
+        if len(parts) < 4 or parts[0] == "name":
+            continue
+        source = parts[3].split(" ")[0]
+        if parts[3] != "not measured" and not (
+                source.startswith("docs/results/") and os.path.isfile(os.path.join(ROOT, source))):
+            yield f"{TUNING}:{number}: {parts[0]}: no such file: {parts[3]}"
+
+
+def check_strategies():
+    """Messages if the table of strategies is not that of scatter.h, but for `auto` and the like."""
+    wanted = [parts[2] for _, parts in rows(SCATTER)
+              if len(parts) > 3 and parts[3] == "FMO_SCATTER_ELEMENT"]
+    lines = [line for _, line, fenced in read(STRATEGIES) if not fenced]
+    begin = next((n for n, line in enumerate(lines) if line.startswith("| `--scatter` |")), None)
+    found = []
+    for line in lines[begin + 2:] if begin is not None else ():
+        if not line.startswith("|"):
+            break
+        found.append(line.split("|")[1].strip().strip("`"))
+    for name in sorted(set(wanted) ^ set(found)):
+        yield f"{STRATEGIES}: table of strategies: " + (
+            f"`{name}` is missing" if name in wanted else f"no strategy `{name}` in {SCATTER}")
+
+
 PLANTED = """# A heading, `code` and (more)
 [here](#a-heading-code-and-more) [there](b.md#two) [two again](b.md#two-1) `docs/b.md` `docs/<x>.md`
 [nowhere](c.md)
@@ -189,18 +234,37 @@ PLANTED = """# A heading, `code` and (more)
 FOUND = ["3: link to c.md: no such file", "4: link to b.md#three: no such heading",
          "5: `docs/c.md`: no such file", "5: `tests/{x,y}.c`: no such file",
          "6: 124 characters, at most 120"]
+RESULTS = "docs/results"
+PLANTED_TUNING = f'''/* X(name, value, what it is, raw results) */
+    X(a, 1, "what, (and) why", "{RESULTS}/a.txt 3") X(b, 1 << 2, "x, " \\
+      "y", "not measured")
+    X(c, 1, "z", "{RESULTS}/b.txt")
+    X(d, 1, "z", "-")
+'''
+PLANTED_SCATTER = '''X(with, E, "auto", FMO_SCATTER_CHOICE, t)
+X(with, E, "one", FMO_SCATTER_ELEMENT, t) X(with, E, "two", FMO_SCATTER_ELEMENT, t)
+'''
+PLANTED_ATOMICS = "| `--scatter` | who |\n|---|---|\n| `one` | x |\n| `three` | x |\n\n| `four` |\n"
+FOUND_BESIDE = [f"{TUNING}:4: c: no such file: {RESULTS}/b.txt", f"{TUNING}:5: d: no such file: -",
+                f"{STRATEGIES}: table of strategies: no strategy `three` in {SCATTER}",
+                f"{STRATEGIES}: table of strategies: `two` is missing"]
 
 
 def self_test():
     """Exit code 1 unless exactly the planted mistakes are found."""
     global ROOT
     with tempfile.TemporaryDirectory() as ROOT:
-        os.mkdir(os.path.join(ROOT, "docs"))
-        for name, text in (("a.md", PLANTED), ("b.md", "## Two\n```\n## Three\n```\n## Two\n")):
-            with open(os.path.join(ROOT, "docs", name), "w", encoding="utf-8") as file:
+        for folder in (RESULTS, "accumulate/scatter"):
+            os.makedirs(os.path.join(ROOT, folder))
+        for name, text in (("docs/a.md", PLANTED), (TUNING, PLANTED_TUNING),
+                           ("docs/b.md", "## Two\n```\n## Three\n```\n## Two\n"),
+                           (f"{RESULTS}/a.txt", ""), (SCATTER, PLANTED_SCATTER),
+                           (STRATEGIES, PLANTED_ATOMICS)):
+            with open(os.path.join(ROOT, name), "w", encoding="utf-8") as file:
                 file.write(text)
         found = [m for path in documents() for m in check(path, {})]
-    wanted = [f"docs/a.md:{line}" for line in FOUND]
+        found += [*check_tuning(), *check_strategies()]
+    wanted = [f"docs/a.md:{line}" for line in FOUND] + FOUND_BESIDE
     for message in sorted(set(found) ^ set(wanted)):
         print(("not found: " if message in wanted else "found: ") + message)
     return 0 if found == wanted else 1
@@ -220,6 +284,8 @@ def main():
         if not RAW.match(path):
             files += 1
             found += check(path, known)
+    if not chosen:
+        found += [*check_tuning(), *check_strategies()]
     for message in found:
         print(message)
     code = 0

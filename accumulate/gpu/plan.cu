@@ -1,5 +1,6 @@
 /* A plan's state on a GPU: made, and given back. */
 #include "accumulate/gpu/plan.h"
+#include "accumulate/cpu/kernel.h"
 
 #include <float.h>
 #include <math.h>

@@ -6,13 +6,14 @@
 #ifndef FMO_GPU_PLAN_H
 #define FMO_GPU_PLAN_H
 
-#include "accumulate/cpu/kernel.h"
 #include "accumulate/gpu/device.h"
 #include "accumulate/gpu/gpu.h"
 #include "accumulate/gpu/kernels/kernels.h"
 #include "accumulate/gpu/modes.h"
 #include "accumulate/rules/digest.h"
 #include "accumulate/work/work.h"
+
+struct fmo_pair_ao; /* cpu/kernel.h */
 
 /* ---- what a plan has ------------------------------------------------------------------------ */
 

@@ -11,7 +11,7 @@
 
 namespace {
 
-enum { THREADS = 128, WARPS = THREADS / 32 };
+enum { THREADS = fmo_tuning_gpu_hermite_threads, WARPS = THREADS / 32 };
 
 typedef struct coulomb_args {
     fmo_hermite_pairs bra, ket;
@@ -142,7 +142,8 @@ cudaError_t fmo_hermite_coulomb(const fmo_fock_plan *plan, const fmo_gpu_hermite
         if (!kernel || !bras || !a.ket.points) continue;
         a.boys = g->boys->row[fmo_pair_order(bra) + fmo_pair_order(ket)][0];
         a.cutoff = (float)(plan->options.cutoff * FMO_SCREEN_PRIM_SHARE);
-        a.per = bras * (WARPS / 2) > 64 * g->device.processors ? 1 : WARPS;
+        a.per =
+            bras * (WARPS / 2) > fmo_tuning_gpu_hermite_warps * g->device.processors ? 1 : WARPS;
         a.share = h->share;
         a.shares = h->shares;
         const int at_once = WARPS / a.per;

@@ -8,7 +8,7 @@
 
 namespace {
 
-enum { THREADS = 128 };
+enum { THREADS = fmo_tuning_gpu_hermite_threads };
 
 typedef struct density_args {
     const double *in;

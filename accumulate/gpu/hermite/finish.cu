@@ -9,7 +9,7 @@
 
 namespace {
 
-enum { THREADS = 128 };
+enum { THREADS = fmo_tuning_gpu_hermite_threads };
 
 /* Potentials of the points of a class. */
 typedef struct potential_view {
@@ -133,19 +133,19 @@ __global__ void __launch_bounds__(BOUND_THREADS)
     }
 }
 
-cudaError_t run_pass(const fmo_fock_plan *plan, const fmo_hermite_variant *variant, int p,
+cudaError_t run_task(const fmo_fock_plan *plan, const fmo_hermite_variant *variant, int t,
                      cudaStream_t stream)
 {
     const fmo_gpu_state *const g = plan->gpu;
     const fmo_gpu_hermite *const h = g->hermite;
-    const fmo_hermite_pass *const pass = &h->pass[p];
-    const int c = pass->eri_class, bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
+    const fmo_hermite_task *const task = &h->task[t];
+    const int c = task->eri_class, bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
     fmo_hermite_exchange_args a = {};
     a.bra = h->pairs[bra];
     a.ket = h->pairs[ket];
     a.same = bra == ket;
-    a.list = h->list + pass->list_at;
-    a.count = &h->survivors[p];
+    a.list = h->list + task->list_at;
+    a.count = &h->survivors[t];
     a.prim_cutoff = h->prim_cutoff;
     a.boys = g->boys->row[fmo_eri_class_order(c)][0];
     a.prim_quartets = &h->counters->prim_quartets[c];
@@ -157,8 +157,8 @@ cudaError_t run_pass(const fmo_fock_plan *plan, const fmo_hermite_variant *varia
     a.matrices.sink = &h->counters->sink;
     a.matrices.issued = &h->counters->issued[c];
     int blocks = 0;
-    const size_t most = (pass->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS;
-    FMO_GPU_TRY(fmo_hermite_screen(plan, p, stream));
+    const size_t most = (task->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS;
+    FMO_GPU_TRY(fmo_hermite_screen(plan, t, stream));
     FMO_GPU_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         &blocks, (const void *)variant->kernel[c], FMO_GPU_THREADS, 0));
     blocks *= fmo_tuning_gpu_waves_large * g->device.processors;
@@ -167,20 +167,20 @@ cudaError_t run_pass(const fmo_fock_plan *plan, const fmo_hermite_variant *varia
     return cudaGetLastError();
 }
 
-/* K, pass after pass. With side streams those of a round go side by side. */
-cudaError_t run_passes(const fmo_fock_plan *plan, const fmo_hermite_variant *variant,
-                       cudaStream_t stream, const fmo_gpu_side_streams *side, bool timed)
+/* K, pass after pass. With side streams the tasks of a pass go side by side. */
+cudaError_t run_tasks(const fmo_fock_plan *plan, const fmo_hermite_variant *variant,
+                      cudaStream_t stream, const fmo_gpu_side_streams *side, bool timed)
 {
     fmo_gpu_hermite *const h = plan->gpu->hermite;
-    for (int begin = 0, end; begin < h->passes; begin = end) {
+    for (int begin = 0, end; begin < h->tasks; begin = end) {
         end = begin;
-        while (end < h->passes && h->pass[end].round == h->pass[begin].round) end++;
+        while (end < h->tasks && h->task[end].pass == h->task[begin].pass) end++;
         if (side) FMO_GPU_TRY(fmo_gpu_fork(side, stream));
-        for (int p = begin; p < end; p++) {
-            const cudaStream_t own = side ? side->stream[(p - begin) % FMO_GPU_PASS_TASKS] : stream;
-            if (timed) FMO_GPU_TRY(cudaEventRecord(h->pass[p].event[0], own));
-            FMO_GPU_TRY(run_pass(plan, variant, p, own));
-            if (timed) FMO_GPU_TRY(cudaEventRecord(h->pass[p].event[1], own));
+        for (int t = begin; t < end; t++) {
+            const cudaStream_t own = side ? side->stream[(t - begin) % FMO_GPU_PASS_TASKS] : stream;
+            if (timed) FMO_GPU_TRY(cudaEventRecord(h->task[t].event[0], own));
+            FMO_GPU_TRY(run_task(plan, variant, t, own));
+            if (timed) FMO_GPU_TRY(cudaEventRecord(h->task[t].event[1], own));
         }
         if (side) FMO_GPU_TRY(fmo_gpu_join(side, stream));
     }
@@ -212,18 +212,18 @@ const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *varia
 
 cudaError_t fmo_hermite_make_timers(fmo_gpu_hermite *h)
 {
-    for (int p = 0; p < h->passes; p++)
+    for (int t = 0; t < h->tasks; t++)
         for (int e = 0; e < 2; e++)
-            if (!h->pass[p].event[e]) FMO_GPU_TRY(cudaEventCreate(&h->pass[p].event[e]));
+            if (!h->task[t].event[e]) FMO_GPU_TRY(cudaEventCreate(&h->task[t].event[e]));
     return cudaSuccess;
 }
 
 cudaError_t fmo_hermite_class_seconds(const fmo_gpu_hermite *h, double *seconds)
 {
-    for (int p = 0; p < h->passes; p++) {
+    for (int t = 0; t < h->tasks; t++) {
         float ms = 0.0f;
-        FMO_GPU_TRY(cudaEventElapsedTime(&ms, h->pass[p].event[0], h->pass[p].event[1]));
-        seconds[h->pass[p].eri_class] += 1e-3 * ms;
+        FMO_GPU_TRY(cudaEventElapsedTime(&ms, h->task[t].event[0], h->task[t].event[1]));
+        seconds[h->task[t].eri_class] += 1e-3 * ms;
     }
     return cudaSuccess;
 }
@@ -250,7 +250,7 @@ cudaError_t fmo_hermite_queue(const fmo_gpu_build *build, const fmo_gpu_variant 
                                                         h->shells, h->counters);
         FMO_GPU_TRY(cudaGetLastError());
     }
-    return run_passes(plan, own, stream, side, timed);
+    return run_tasks(plan, own, stream, side, timed);
 }
 
 cudaError_t fmo_hermite_finish(const fmo_gpu_build *build, bool fixed, cudaStream_t stream)

@@ -55,13 +55,13 @@ typedef struct fmo_hermite_pairs {
     double *potential; /* [chunks] of the same size, of what others do to it */
 } fmo_hermite_pairs;
 
-/* Bras of a class with all kets. Rounds come one after the other; what is in a round has places of
- * its own in the list. */
-typedef struct fmo_hermite_pass {
-    int eri_class, bra_begin, bra_end, round;
+/* A task (docs/glossary.md): bras of a class with all kets. Passes come one after the other; what
+ * is in a pass has places of its own in the list. */
+typedef struct fmo_hermite_task {
+    int eri_class, bra_begin, bra_end, pass;
     size_t list_at, candidates;
     cudaEvent_t event[2]; /* timers, where they are wanted */
-} fmo_hermite_pass;
+} fmo_hermite_task;
 
 /* In device memory, zeroed at the start of a build. */
 typedef struct fmo_hermite_counters {
@@ -87,11 +87,11 @@ typedef struct fmo_gpu_hermite {
     float *block_max, *row_max; /* [shells][shells], [shells]; rounded up */
     double *coulomb, *exchange; /* [nao][nao] J; X^K, fixed point under `fixed` */
     size_t zeroed;              /* bytes from coulomb on that start from zero */
-    unsigned *survivors;        /* [passes] */
+    unsigned *survivors;        /* [tasks] */
     fmo_hermite_counters *counters, *host_counters; /* the latter pinned */
     int2 *list;
-    fmo_hermite_pass *pass;
-    int passes, rounds;
+    fmo_hermite_task *task;
+    int tasks, passes;
     int planes[FMO_ERI_CLASS_COUNT]; /* of the grid: threads for a quartet */
     int share, shares;               /* the plan's */
     float prim_cutoff; /* on bound times bound times density factor of a primitive quartet */
@@ -108,15 +108,21 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
 
 /* In how many slices a thread computes a quartet: whole; one for each function of the first shell;
  * or one for each product of the bra. */
-enum { FMO_HERMITE_WHOLE_MOST = 54, FMO_HERMITE_SLICE_MOST = 54 };
 static __host__ __device__ constexpr int fmo_hermite_slices(int eri_class)
 {
     const int bra = fmo_eri_class_bra(eri_class), all = fmo_eri_class_integrals(eri_class, 0);
     const int first = fmo_pair_functions(bra, 0, 0), second = fmo_pair_functions(bra, 1, 0);
-    return all <= FMO_HERMITE_WHOLE_MOST && second < first ? 1
-           : all <= first * FMO_HERMITE_SLICE_MOST         ? first
-                                                           : first * second;
+    return all <= fmo_tuning_gpu_hermite_integrals && second < first ? 1
+           : all <= first * fmo_tuning_gpu_hermite_integrals         ? first
+                                                                     : first * second;
 }
+#define ROW(e, ...)                                                                 \
+    static_assert((int)e < (int)FMO_ERI_GPU_COUNT ||                                \
+                      fmo_eri_class_integrals(e, 0) <=                              \
+                          fmo_hermite_slices(e) * fmo_tuning_gpu_hermite_integrals, \
+                  "hermite.h: a slice holds more than a thread");
+FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
 /* Adds that one quartet of a class makes to K, in so many planes. */
 int fmo_hermite_adds(int eri_class, int planes);
 
@@ -155,13 +161,13 @@ cudaError_t fmo_hermite_order_points(const fmo_fock_plan *plan, cudaStream_t str
 /* coulomb.cu: potentials of a class of the plan's pairs in the field of all pairs of `from`. */
 cudaError_t fmo_hermite_coulomb(const fmo_fock_plan *plan, const fmo_gpu_hermite *from, int bra,
                                 cudaStream_t stream);
-/* screen.cu: the quartets of a pass that count in K. */
-cudaError_t fmo_hermite_screen(const fmo_fock_plan *plan, int pass, cudaStream_t stream);
+/* screen.cu: the quartets of a task that count in K. */
+cudaError_t fmo_hermite_screen(const fmo_fock_plan *plan, int task, cudaStream_t stream);
 /* finish.cu: J from potentials; J and K in the caller's order, added to what is there already where
  * other kernels have written. */
 cudaError_t fmo_hermite_finish(const fmo_gpu_build *build, bool fixed, cudaStream_t stream);
 
-/* Timers around passes: those that do not exist; and seconds by class, added to what is there. */
+/* Timers around tasks: those that do not exist; and seconds by class, added to what is there. */
 cudaError_t fmo_hermite_make_timers(fmo_gpu_hermite *h);
 cudaError_t fmo_hermite_class_seconds(const fmo_gpu_hermite *h, double *seconds);
 

@@ -92,7 +92,8 @@ static void find_prims(const fmo_basis *b, const fmo_pair_list *list, int pair, 
 /* Chunks of kets, so that few bras keep the GPU busy too. */
 static int chunks_for(const fmo_gpu_device *device, size_t bras)
 {
-    const size_t wanted = 8 * (size_t)device->processors, most = 8;
+    const size_t wanted = fmo_tuning_gpu_hermite_chunk_bras * (size_t)device->processors;
+    const size_t most = fmo_tuning_gpu_hermite_chunks_most;
     const size_t chunks = bras ? (wanted + bras - 1) / bras : 1;
     return (int)(chunks < most ? chunks : most);
 }

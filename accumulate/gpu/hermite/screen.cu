@@ -5,10 +5,12 @@
 
 namespace {
 
-enum { WARPS = 4, THREADS = 32 * WARPS, TILE = FMO_GPU_TILE_PAIRS };
-
-/* A warp collects what it finds until it can write this many at a time. */
-enum { QUEUE = 256 };
+enum {
+    WARPS = fmo_tuning_gpu_hermite_screen_warps,
+    THREADS = 32 * WARPS,
+    TILE = FMO_GPU_TILE_PAIRS,
+    QUEUE = fmo_tuning_gpu_hermite_screen_queue
+};
 
 typedef struct screen_args {
     fmo_hermite_pairs bra, ket;
@@ -106,23 +108,24 @@ __global__ void __launch_bounds__(THREADS) screen(screen_args a)
 
 } // namespace
 
-cudaError_t fmo_hermite_screen(const fmo_fock_plan *plan, int p, cudaStream_t stream)
+cudaError_t fmo_hermite_screen(const fmo_fock_plan *plan, int t, cudaStream_t stream)
 {
     const fmo_gpu_range range("screening of d shells");
     const fmo_gpu_state *const g = plan->gpu;
     const fmo_gpu_hermite *const h = g->hermite;
-    const fmo_hermite_pass *const pass = &h->pass[p];
-    const int c = pass->eri_class, bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
-    const int bras = pass->bra_end - pass->bra_begin;
+    const fmo_hermite_task *const task = &h->task[t];
+    const int c = task->eri_class, bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
+    const int bras = task->bra_end - task->bra_begin;
     /* few bras are spread over more blocks */
     const int all = (h->pairs[ket].num + TILE - 1) / TILE;
-    const int wanted = (16 * g->device.processors + bras - 1) / bras;
+    const int least = fmo_tuning_gpu_hermite_screen_blocks * g->device.processors;
+    const int wanted = (least + bras - 1) / bras;
     const int fit = all / (WARPS * wanted), tiles = fit < 2 ? 2 : fit > 32 ? 32 : fit;
     const int groups = (all + tiles * WARPS - 1) / (tiles * WARPS);
     const screen_args a = {h->pairs[bra],
                            h->pairs[ket],
                            bra == ket,
-                           pass->bra_begin,
+                           task->bra_begin,
                            h->share,
                            h->shares,
                            tiles,
@@ -130,8 +133,8 @@ cudaError_t fmo_hermite_screen(const fmo_fock_plan *plan, int p, cudaStream_t st
                            fmo_gpu_screen_cutoff(plan),
                            h->block_max,
                            h->row_max,
-                           h->list + pass->list_at,
-                           &h->survivors[p],
+                           h->list + task->list_at,
+                           &h->survivors[t],
                            &h->counters->quartets[c],
                            &h->counters->survived[c]};
     screen<<<dim3(bras, wanted < groups ? wanted : groups), THREADS, 0, stream>>>(a);

@@ -271,7 +271,7 @@ done:
     return status;
 }
 
-/* ---- matrices, passes ----------------------------------------------------------------------- */
+/* ---- matrices, tasks ------------------------------------------------------------------------ */
 
 static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_error *err)
 {
@@ -280,7 +280,7 @@ static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, f
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
         potentials += (size_t)h->pairs[c].chunks * h->pairs[c].points * fmo_hermite_terms(c);
     const size_t zeroed = 2 * matrix + potentials * sizeof(double) + sizeof *h->counters +
-                          shells * sizeof(float) + (size_t)h->passes * sizeof(unsigned);
+                          shells * sizeof(float) + (size_t)h->tasks * sizeof(unsigned);
     const fmo_gpu_array arrays[] = {
         {zeroed, (void **)&h->coulomb, NULL},
         {matrix, (void **)&h->density, NULL},
@@ -308,40 +308,40 @@ static int own_bras(const fmo_gpu_hermite *h, int bras)
     return bras > h->share ? (bras - h->share + h->shares - 1) / h->shares : 0;
 }
 
-/* Cuts the bras of all classes into passes of at most `room` candidates each. Returns how many;
- * NULL: only counts. */
-static int cut_passes(const fmo_gpu_hermite *h, size_t room, fmo_hermite_pass *pass, int *rounds)
+/* Cuts the bras of all classes into tasks, and these into passes of at most `room` candidates each.
+ * Returns how many; NULL: only counts. */
+static int cut_tasks(const fmo_gpu_hermite *h, size_t room, fmo_hermite_task *task, int *passes)
 {
-    int num = 0, round = 0;
+    int num = 0, pass = 0;
     size_t used = 0;
     for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_GPU_COUNT; c--) {
         const int bras = own_bras(h, h->pairs[fmo_eri_class_bra(c)].num);
         const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
         for (int begin = 0; begin < bras && kets > 0;) {
             if (room - used < kets) {
-                round++;
+                pass++;
                 used = 0;
             }
             const size_t fit = (room - used) / kets, left = (size_t)(bras - begin);
             const size_t take = fit < left ? fit : left;
-            if (pass) {
-                pass[num].eri_class = c;
-                pass[num].bra_begin = begin;
-                pass[num].bra_end = begin + (int)take;
-                pass[num].round = round;
-                pass[num].list_at = used;
-                pass[num].candidates = take * kets;
+            if (task) {
+                task[num].eri_class = c;
+                task[num].bra_begin = begin;
+                task[num].bra_end = begin + (int)take;
+                task[num].pass = pass;
+                task[num].list_at = used;
+                task[num].candidates = take * kets;
             }
             num++;
             used += take * kets;
             begin += (int)take;
         }
     }
-    *rounds = round + 1;
+    *passes = pass + 1;
     return num;
 }
 
-static fmo_status make_passes(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_error *err)
+static fmo_status make_tasks(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_error *err)
 {
     size_t all = 0, most = 1, available = 0;
     for (int c = FMO_ERI_GPU_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
@@ -361,10 +361,10 @@ static fmo_status make_passes(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo
     if (room > fmo_tuning_gpu_list_most) room = fmo_tuning_gpu_list_most;
     if (room > all) room = all;
     if (room < most) room = most;
-    h->passes = cut_passes(h, room, NULL, &h->rounds);
-    h->pass = (fmo_hermite_pass *)calloc((size_t)h->passes + 1, sizeof *h->pass);
-    if (!h->pass) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d passes", h->passes);
-    (void)cut_passes(h, room, h->pass, &h->rounds);
+    h->tasks = cut_tasks(h, room, NULL, &h->passes);
+    h->task = (fmo_hermite_task *)calloc((size_t)h->tasks + 1, sizeof *h->task);
+    if (!h->task) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d tasks", h->tasks);
+    (void)cut_tasks(h, room, h->task, &h->passes);
     return fmo_gpu_alloc(&plan->gpu->device, "list of quartets", room * sizeof *h->list,
                          (void **)&h->list, err);
 }
@@ -388,7 +388,7 @@ fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err)
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT && status == FMO_OK; c++)
         status = make_list(plan, c, &plain.list[c], &h->pairs[c], err);
     if (status == FMO_OK) status = fmo_hermite_make_points(plan, &plain, h, err);
-    if (status == FMO_OK) status = make_passes(plan, h, err);
+    if (status == FMO_OK) status = make_tasks(plan, h, err);
     if (status == FMO_OK) status = make_matrices(plan, h, err);
     fmo_shell_pairs_free(&plain);
     if (status == FMO_OK)
@@ -401,18 +401,18 @@ void fmo_hermite_free(fmo_gpu_state *g)
 {
     fmo_gpu_hermite *const h = g->hermite;
     if (!h) return;
-    for (int p = 0; p < h->passes && h->pass; p++)
+    for (int t = 0; t < h->tasks && h->task; t++)
         for (int e = 0; e < 2; e++)
-            if (h->pass[p].event[e]) (void)cudaEventDestroy(h->pass[p].event[e]);
+            if (h->task[t].event[e]) (void)cudaEventDestroy(h->task[t].event[e]);
     if (h->host_counters) (void)cudaFreeHost(h->host_counters);
-    free(h->pass);
+    free(h->task);
     free(h);
     g->hermite = NULL;
 }
 
 size_t fmo_hermite_host_bytes(const fmo_gpu_hermite *h)
 {
-    return h ? sizeof *h + sizeof *h->host_counters + (size_t)h->passes * sizeof *h->pass : 0;
+    return h ? sizeof *h + sizeof *h->host_counters + (size_t)h->tasks * sizeof *h->task : 0;
 }
 
 int fmo_hermite_adds(int eri_class, int planes)

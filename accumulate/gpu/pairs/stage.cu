@@ -2,6 +2,8 @@
  */
 #include "accumulate/gpu/pairs/pairs.h"
 
+#include "accumulate/cpu/kernel.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

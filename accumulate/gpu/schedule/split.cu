@@ -1,6 +1,7 @@
 /* `--mode split`: the GPU computes integrals into batches, the CPU reduces them. Two buffers on two
  * streams, so that the GPU fills one while the CPU empties the other; with no_overlap one buffer
  * and no work at the same time, the form of the 2013 paper. */
+#include "accumulate/cpu/kernel.h"
 #include "accumulate/gpu/modes.h"
 #include "accumulate/gpu/range.h"
 #include "accumulate/gpu/schedule/schedule.h"
