@@ -248,6 +248,15 @@ static const char *shells_text(const fmo_basis *b, char *text, size_t size)
     return text;
 }
 
+/* Does it matter to any shell whether functions are Cartesian or spherical? */
+static int form_matters(const fmo_basis *b)
+{
+    int matters = 0;
+    for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++)
+        matters |= b->shell_num_l[l] && fmo_shell_functions(l) != fmo_shell_spherical(l);
+    return matters;
+}
+
 /* Shells by angular momentum; position[s] is the internal index of the caller's shell s. */
 static fmo_status fill_shells(const fmo_basis_input *in, fmo_basis *b, int *position,
                               fmo_error *err)
@@ -274,9 +283,9 @@ static fmo_status fill_shells(const fmo_basis_input *in, fmo_basis *b, int *posi
     if (aos != in->ao_num)
         return fmo_error_set(err, FMO_ERR_INPUT, "ao/num = %d: the %s shells have %d%s functions",
                              in->ao_num, shells_text(b, text, sizeof text), aos,
-                             b->shell_num_l[FMO_ANG_MOM_MAX] == 0 ? ""
-                             : in->cartesian                      ? " Cartesian"
-                                                                  : " spherical");
+                             !form_matters(b) ? ""
+                             : in->cartesian  ? " Cartesian"
+                                              : " spherical");
     return FMO_OK;
 }
 
@@ -475,7 +484,8 @@ fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom,
         to->ao_begin = b->function_num;
         to->caller_begin = function;
         b->function_num += fmo_shell_functions(from->ang_mom);
-        const double ones[FMO_SHELL_FUNCTIONS_MAX] = {1, 1, 1, 1, 1, 1};
+        double ones[FMO_SHELL_FUNCTIONS_MAX];
+        for (int m = 0; m < FMO_SHELL_FUNCTIONS_MAX; m++) ones[m] = 1.0;
         const double scale = largest_sum(b->cartesian, from->ang_mom, ones);
         const size_t size = (size_t)from->prim_num * sizeof(double);
         memcpy(b->exponent + prim, basis->exponent + from->prim_begin, size);

@@ -26,13 +26,15 @@ extern "C" {
 #define FMO_PAIR_ROW_DP DP, dp, 2, 1, NONE
 #define FMO_PAIR_ROW_DD DD, dd, 2, 2, NONE
 
-/* Pairs whose classes have arithmetic of their own (eri/eri_psss.h and so on) and kernels for the
- * GPU. */
+/* The light pairs, those of s and p shells: their classes have arithmetic of their own
+ * (eri/eri_psss.h and so on) on the CPU, and on the GPU kernels of their own, from which the table
+ * has its name. */
 #define FMO_PAIR_GPU_TABLE(X)        \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_SS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_PS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_PP)
-/* Those above, whose classes follow one rule (eri/eri_rule.h), on the CPU. */
+/* The heavy pairs, those with a d shell: their classes follow one rule, on the CPU
+ * (eri/eri_rule.h) and on the GPU (eri/eri_slice.h, accumulate/gpu/hermite). */
 #define FMO_PAIR_RULE_TABLE(X)       \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DP) \
@@ -55,12 +57,12 @@ extern "C" {
     FMO_PAIR_KETS_DP(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_DD)
 
 /* X(enumerator, name, l_i, l_j, l_k, l_l, bra pair class, ket pair class) for every class, bra
- * after bra in the order of the pairs; names are OpenFMO's. First those of the GPU's pairs. */
+ * after bra in the order of the pairs; names are OpenFMO's. First those of light pairs alone. */
 #define FMO_ERI_GPU_TABLE(X)             \
     FMO_PAIR_KETS_SS(X, FMO_PAIR_ROW_SS) \
     FMO_PAIR_KETS_PS(X, FMO_PAIR_ROW_PS) \
     FMO_PAIR_KETS_PP(X, FMO_PAIR_ROW_PP)
-/* Classes with a bra of the rule. */
+/* Classes whose bra is heavy. */
 #define FMO_ERI_RULE_TABLE(X)            \
     FMO_PAIR_KETS_DS(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_KETS_DP(X, FMO_PAIR_ROW_DP) \

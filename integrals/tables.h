@@ -189,7 +189,9 @@ enum {
     FMO_ERI_INTEGRALS_MAX = FMO_PAIR_PRODUCTS_MAX * FMO_PAIR_PRODUCTS_MAX
 };
 
-/* Pairs and classes that the kernels of the GPU know stand first. */
+/* Light pairs and classes stand first: those of s and p shells, which have kernels of their own on
+ * the GPU and are what GPU means in these names. Heavy ones, with d shells, have theirs in
+ * accumulate/gpu/hermite, sized by the constants of all pairs above. */
 #define ROW(...) +1
 enum {
     FMO_PAIR_GPU_COUNT = 0 FMO_PAIR_GPU_TABLE(ROW),
@@ -210,7 +212,7 @@ enum {
     FMO_PAIR_GPU_ORDER_MAX = sizeof(union fmo_gpu_orders) - 1,
     FMO_PAIR_GPU_PRODUCTS_MAX = sizeof(union fmo_gpu_sizes),
     FMO_ERI_GPU_ORDER_MAX = 2 * FMO_PAIR_GPU_ORDER_MAX,
-    FMO_SHELL_GPU_COUNT = FMO_PAIR_GPU_ORDER_MAX / 2 + 1 /* kinds of shells in these pairs */
+    FMO_SHELL_GPU_COUNT = FMO_PAIR_GPU_ORDER_MAX / 2 + 1 /* light kinds of shells */
 };
 
 /* ---- what a row has to be ------------------------------------------------------------------- */

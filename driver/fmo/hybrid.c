@@ -51,13 +51,15 @@ typedef struct atom_functions {
     int *ao;
     double *factor;
 } atom_functions;
+FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 2,
+                  "hybrid.c: hybrid orbitals are turned as s, p and d functions")
 
 /* A d function is a form r^T M r. Those of a shell are orthogonal on traceless matrices, as
  * spherical functions are, and any matrix is one of Cartesian functions. */
 static double form_part(int size, int m, int i, int j)
 {
     const int c = i == 0 ? j : i + j + 1; /* i <= j: xx xy xz yy yz zz */
-    return fmo_caller_part(size == FMO_SHELL_FUNCTIONS_MAX, 2, m, c) * (i == j ? 1.0 : 0.5);
+    return fmo_caller_part(size == fmo_shell_functions(2), 2, m, c) * (i == j ? 1.0 : 0.5);
 }
 
 /* d functions of the frame R's axes over those of the axes x y z: M becomes R M R^T. */

@@ -7,7 +7,7 @@
  * Functions that differ by a turn of the axes x -> y -> z -> x have the same arithmetic on turned
  * coordinates, so that there is one body for xx, yy and zz, and one for xy, yz and xz: slice s is
  * body s / 3 with the axes turned s % 3 times; what is axis k in the body is axis (k + turn) % 3
- * outside. */
+ * outside. With an f shell that ends: xyz is turned into itself. */
 #ifndef FMO_ERI_SLICE_H
 #define FMO_ERI_SLICE_H
 
@@ -24,6 +24,10 @@ FMO_TABLE_FUNCTION int fmo_slice_function(int body)
     return body;
 }
 FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 2, "eri_slice.h: bodies are those of p and d shells")
+#define ROW(L, letter, l, cartesian, spherical) \
+    FMO_STATIC_ASSERT((l) == 0 || (cartesian) % 3 == 0, "eri_slice.h: slices in threes")
+FMO_SHELL_TABLE(ROW)
+#undef ROW
 
 /* What function c of the body's axes is outside. */
 FMO_TABLE_FUNCTION int fmo_slice_outside(int l, int turn, int c)
