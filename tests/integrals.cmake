@@ -10,7 +10,10 @@ fmo_test(integrals_far STATIC SOURCES integrals_far.c LABELS unit)
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 add_test(NAME tables COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tables.py
                              --compiler ${CMAKE_C_COMPILER})
-set_tests_properties(tables PROPERTIES LABELS unit)
+# Which room may include which (docs/design.md).
+add_test(NAME arrows COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/arrows.py)
+add_test(NAME arrows_finds COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/arrows.py --self-test)
+set_tests_properties(tables arrows arrows_finds PROPERTIES LABELS unit)
 
 fmo_test(integrals_one_electron SOURCES integrals_one_electron.c LIBS ${HDF5_C_LIBRARIES}
          LABELS unit data)

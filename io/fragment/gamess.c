@@ -10,85 +10,6 @@
 
 #define INPUT(g, ...) fmo_text_fail((g)->text, (g)->text->line, FMO_ERR_INPUT, __VA_ARGS__)
 
-void fmo_gamess_capitals(fmo_word word, char capitals[FMO_GAMESS_WORD])
-{
-    size_t n = word.size < FMO_GAMESS_WORD - 1 ? word.size : FMO_GAMESS_WORD - 1;
-    for (size_t i = 0; i < n; i++) {
-        const char c = word.at[i];
-        capitals[i] = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c < ' ' || c > '~' ? '?' : c;
-    }
-    capitals[n] = '\0';
-}
-
-bool fmo_gamess_integer(fmo_word word, long most, long *value)
-{
-    const bool negative = word.size && *word.at == '-';
-    if (word.size && (negative || *word.at == '+')) word.at++, word.size--;
-    if (!fmo_text_count(word, most, value)) return false;
-    if (negative) *value = -*value;
-    return true;
-}
-
-fmo_status fmo_gamess_push(const fmo_gamess *g, fmo_gamess_list *list, long value)
-{
-    if (!fmo_fragment_grow((void **)&list->value, list->num, &list->room, sizeof *list->value))
-        return fmo_fragment_no_memory(g->text);
-    list->value[list->num++] = (int)value;
-    return FMO_OK;
-}
-
-/* The next line without its comment. */
-static bool next_line(fmo_gamess *g)
-{
-    if (!fmo_text_line(g->text, &g->rest)) return false;
-    const char *comment = memchr(g->rest.at, '!', g->rest.size);
-    if (comment) g->rest.size = (size_t)(comment - g->rest.at);
-    return true;
-}
-
-static bool separates(char c)
-{
-    return c == ' ' || c == '\t' || c == ',' || c == '\r';
-}
-
-bool fmo_gamess_word(fmo_gamess *g, fmo_word *word)
-{
-    for (;;) {
-        while (g->rest.size && separates(*g->rest.at)) g->rest.at++, g->rest.size--;
-        if (g->rest.size) break;
-        if (!next_line(g)) return false;
-    }
-    *word = (fmo_word){g->rest.at, 0};
-    do {
-        g->rest.at++, g->rest.size--, word->size++;
-    } while (g->rest.size && *word->at != '=' && *g->rest.at != '=' && !separates(*g->rest.at));
-    return true;
-}
-
-static bool is_word(fmo_word word, const char *name)
-{
-    char capitals[FMO_GAMESS_WORD];
-    fmo_gamess_capitals(word, capitals);
-    return strcmp(capitals, name) == 0;
-}
-
-int fmo_gamess_words(fmo_gamess *g, fmo_word *words, int most)
-{
-    int n = 0;
-    while (!g->at_end && !n) {
-        fmo_word word;
-        while (fmo_text_word(&g->rest, &word)) {
-            if (is_word(word, "$END")) {
-                g->at_end = true;
-                break;
-            }
-            if (n < most) words[n++] = word;
-        }
-        if (!g->at_end && !n && !next_line(g)) break;
-    }
-    return n;
-}
-
 /* ---- groups of lines ------------------------------------------------------------------------- */
 
 static fmo_status unfinished(const fmo_gamess *g, const char *group)
@@ -156,11 +77,11 @@ static fmo_status read_data(fmo_gamess *g)
     char name[FMO_GAMESS_WORD];
     long ngauss = 0;
     g->has_data = true;
-    if (!next_line(g)) return INPUT(g, "$DATA has no $END");
+    if (!fmo_gamess_line(g)) return INPUT(g, "$DATA has no $END");
     snprintf(g->title, sizeof g->title, "%.*s", (int)(g->rest.size < 80 ? g->rest.size : 80),
              g->rest.at);
     g->rest.size = 0;
-    if (fmo_gamess_words(g, w, 3) < 1 || !is_word(w[0], "C1"))
+    if (fmo_gamess_words(g, w, 3) < 1 || !fmo_gamess_is(w[0], "C1"))
         return INPUT(g, "$DATA: expected C1 behind the title; there is no symmetry in FMO");
     for (int n; (n = fmo_gamess_words(g, w, 3)) > 0;) {
         fmo_gamess_capitals(w[0], name);
@@ -198,7 +119,7 @@ static fmo_status read_group(fmo_gamess *g, const char *name)
     for (int i = 0; passed[i]; i++) {
         if (strcmp(name, passed[i]) != 0) continue;
         while (fmo_gamess_word(g, &word))
-            if (is_word(word, "$END")) return FMO_OK;
+            if (fmo_gamess_is(word, "$END")) return FMO_OK;
         return INPUT(g, "%s has no $END", name);
     }
     return INPUT(g, "the group %s is not known; remove it if the energy does not need it", name);

@@ -1,5 +1,6 @@
 /* An input of GAMESS or OpenFMO on its way to a system of fragments: groups and their keys
- * (gamess.c, gamess_keys.c), the system of what they say (gamess_system.c). */
+ * (gamess.c, gamess_keys.c), the system of what they say (gamess_system.c); words: gamess_words.c.
+ */
 #ifndef FMO_IO_FRAGMENT_GAMESS_H
 #define FMO_IO_FRAGMENT_GAMESS_H
 
@@ -48,13 +49,16 @@ typedef struct fmo_gamess {
     char used_name[FMO_GAMESS_WORD];
 } fmo_gamess;
 
-/* A word in capitals, cut to fit. */
+/* A word in capitals, cut to fit; is it this one, whatever its case? */
 void fmo_gamess_capitals(fmo_word word, char capitals[FMO_GAMESS_WORD]);
+bool fmo_gamess_is(fmo_word word, const char *capitals);
 /* An integer with or without a sign, -most to most. */
 bool fmo_gamess_integer(fmo_word word, long most, long *value);
 /* One more integer. FMO_OK or FMO_ERR_MEMORY. */
 fmo_status fmo_gamess_push(const fmo_gamess *g, fmo_gamess_list *list, long value);
 
+/* The next line without its comment; false at the end of the file. */
+bool fmo_gamess_line(fmo_gamess *g);
 /* The next word of the group, "=" by itself; false at the end of the file. */
 bool fmo_gamess_word(fmo_gamess *g, fmo_word *word);
 /* Up to `most` words of the next line that has any; 0 at $END or the end of the file. */

@@ -28,15 +28,6 @@ static void columns(fmo_word line, size_t from, size_t to, char *field, size_t s
     field[used] = '\0';
 }
 
-const char *fmo_pdb_label(const fmo_pdb_residue *r, char label[FMO_PDB_LABEL])
-{
-    if (r->chain == ' ')
-        snprintf(label, FMO_PDB_LABEL, "%s %s", r->name, r->place);
-    else
-        snprintf(label, FMO_PDB_LABEL, "%s %s of chain %c", r->name, r->place, r->chain);
-    return label;
-}
-
 static fmo_status add_residue(fmo_pdb *pdb, const fmo_pdb_residue *head, bool hetero)
 {
     char label[FMO_PDB_LABEL];

@@ -1,5 +1,6 @@
 /* A PDB file on its way to a system of fragments: atoms and residues (pdb.c), what state each
- * residue is in (pdb_table.c, pdb_residue.c), where chains are cut (pdb_cut.c). */
+ * residue is in (pdb_table.c, pdb_residue.c), where chains are cut (pdb_cut.c); pdb_atom.c: what
+ * these share. */
 #ifndef FMO_IO_FRAGMENT_PDB_H
 #define FMO_IO_FRAGMENT_PDB_H
 

@@ -16,13 +16,6 @@ enum { CYSTEINE_LEAST = 8 };
 
 #define INPUT(pdb, line, ...) fmo_text_fail((pdb)->text, (line), FMO_ERR_INPUT, __VA_ARGS__)
 
-double fmo_pdb_distance(const fmo_pdb *pdb, int a, int b)
-{
-    const double *p = pdb->atom[a].angstrom, *q = pdb->atom[b].angstrom;
-    return sqrt((p[0] - q[0]) * (p[0] - q[0]) + (p[1] - q[1]) * (p[1] - q[1]) +
-                (p[2] - q[2]) * (p[2] - q[2]));
-}
-
 /* The first atom of a name that is no hydrogen, or -1. */
 static int find_atom(const fmo_pdb *pdb, const fmo_pdb_residue *r, const char *name)
 {

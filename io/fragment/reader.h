@@ -1,6 +1,6 @@
 /* Readers of systems of fragments: one a format, each from an open text into a system
  * that has nothing yet but the unit and OpenFMO's thresholds.
- * read.c chooses; check.c says whether it can be computed. */
+ * read.c chooses; check.c says whether it can be computed. What readers share: system.c. */
 #ifndef FMO_IO_FRAGMENT_READER_H
 #define FMO_IO_FRAGMENT_READER_H
 

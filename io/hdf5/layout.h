@@ -65,7 +65,7 @@ void fmo_h5_dataset_free(fmo_h5_dataset *dataset);
 fmo_h5_code fmo_h5_list_chunks(fmo_h5_file *file, fmo_h5_dataset *dataset);
 
 /* Note where a chunk is, by its place in the grid of the largest shape that the dataset may get,
- * or by its coordinates in the grid. Each may come once. */
+ * or by its coordinates in the grid. Each may come once (chunk.c). */
 fmo_h5_code fmo_h5_note_chunk(fmo_h5_file *file, fmo_h5_dataset *dataset, const uint64_t *scaled,
                               fmo_h5_chunk chunk);
 
