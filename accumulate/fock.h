@@ -21,7 +21,7 @@ extern "C" {
 /* X(enumerator, name, what it does) */
 #define FMO_MODE_TABLE(X)                                                                       \
     X(FMO_MODE_AUTO, "auto", "fused when a GPU answers, else cpu")                              \
-    X(FMO_MODE_CPU, "cpu", "six ERI classes and accumulation on the host, OpenMP")              \
+    X(FMO_MODE_CPU, "cpu", "integrals and accumulation on the host, OpenMP")                    \
     X(FMO_MODE_REFERENCE, "reference", "full ERI tensor by an independent algorithm, OpenBLAS") \
     X(FMO_MODE_FUSED, "fused", "GPU computes and accumulates")                                  \
     X(FMO_MODE_SPLIT, "split", "GPU computes integrals, the CPU reduces them")
@@ -134,10 +134,10 @@ FMO_API fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, siz
 FMO_API void fmo_fock_plan_destroy(fmo_fock_plan *plan); /**< NULL is fine */
 
 /** Ranks other than 0: take part in the plans and builds of rank 0, whose options.ranks are these,
- *  until it calls fmo_fock_dismiss. In mode cpu pieces of the work are taken from a counter,
- * largest first, or dealt out where integrals are to be kept; in modes fused and split each rank
- * has a fixed share. J and K are summed on rank 0, under FMO_SCATTER_FIXED (mode cpu alone) as
- * integers: the same bits for any number of ranks. fmo_fock_build is the one call that is shared.
+ *  until it calls fmo_fock_dismiss. In mode cpu pieces of the work are taken from a counter, the
+ *  largest first, or dealt out where integrals are to be kept; in modes fused and split each rank
+ *  has a fixed share. J and K are summed on rank 0, under FMO_SCATTER_FIXED (mode cpu alone) as
+ *  integers: the same bits for any number of ranks. fmo_fock_build is the one call that is shared.
  *  @param[in] own  of which `threads` and `device` are this rank's; NULL: the defaults
  *  @return FMO_OK; FMO_ERR_ARGUMENT; FMO_ERR_DEVICE after a fault of the network. Errors of a build
  *          are rank 0's to report */
@@ -188,7 +188,7 @@ typedef struct fmo_fock_job {
  *  fused plans run side by side on the GPU, those of small molecules in groups that share their
  *  launches: profile.gpu_seconds is then the group's.
  *  @param[in,out] jobs [count]; no output may overlap another matrix of any job. A fault of a GPU
- * is that of every job that was on its way there
+ *                 is that of every job that was on its way there
  *  @return FMO_OK, or the status of the first job (lowest number) that failed; err names the job,
  *          counted from 0 */
 FMO_API fmo_status fmo_fock_build_batch(fmo_fock_job *jobs, size_t count, fmo_error *err);

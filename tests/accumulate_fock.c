@@ -132,6 +132,18 @@ static void check_modes_of_d(void)
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_UNSUPPORTED && !plan &&
               strstr(err.message, "mode split has no kernels for d shells"),
           "%s", err.message);
+    o.mode = FMO_MODE_FUSED;
+    o.scatter = FMO_SCATTER_TILE;
+    err = (fmo_error){FMO_OK, ""};
+    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_UNSUPPORTED && !plan, "%s",
+          err.message);
+    const char *const use = strstr(err.message, "; use ");
+    for (int k = 0; k < FMO_SCATTER_COUNT && use; k++) { /* it names those that go for d shells */
+        const char *const there = strstr(use, fmo_scatter_name((fmo_scatter)k));
+        CHECK(!there == !fmo_scatter_takes_all_shells((fmo_scatter)k, FMO_COMMIT_NATIVE), "%s: %s",
+              fmo_scatter_name((fmo_scatter)k), err.message);
+    }
+    CHECK(use && strstr(use, " or ") && strstr(use, ", commit = native"), "%s", err.message);
     fmo_basis_destroy(basis);
 }
 

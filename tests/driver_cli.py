@@ -35,8 +35,6 @@ MODES = ["auto", "cpu", "reference", "fused", "split"]
 CPU_MODES = ["cpu", "reference"]
 REDUCES = ["tree", "atomic", "serial"]
 CLASSES = ["ssss", "psss", "psps", "ppss", "ppps", "pppp"]
-SCATTERS = ["auto", "native", "warp-shared", "block-shared", "warp-shuffle", "warp-match", "segmented",
-            "fixed", "replicated", "tile"]
 OPTIONS = ["mode", "cutoff", "threads", "reduce", "scatter", "commit", "no-overlap", "memory", "repeat", "check", "output", "profile", "quiet",
            "help", "version"]
 
@@ -246,13 +244,24 @@ class Usage(Case):
         self.assertRuns(result)
         self.assertRegex(result.out, r"(?m)^  mode +cpu")
 
+    def scatters(self):
+        """Strategies of the library, from the refusal of another one."""
+        refused = run(SMALL, "--scatter", "x")
+        names = re.search(r"expected (.*)$", refused.err.splitlines()[0])
+        self.assertTrue(names, refused)
+        return re.split(r", | or ", names.group(1))
+
     def test_help(self):
         result = run("--help")
         self.assertRuns(result)
         for name in OPTIONS:
             self.assertIn(f"--{name}", result.out)
-        for value in MODES + REDUCES + SCATTERS + ["cas", "json"]:
+        scatters = self.scatters()
+        self.assertGreater(len(scatters), 3)
+        for value in MODES + REDUCES + scatters + ["cas", "json"]:
             self.assertRegex(result.out, rf"(?m)^ +{value} +\S")
+        listed = result.out.split("--scatter HOW")[1].split("--commit HOW")[0]
+        self.assertEqual(re.findall(r"(?m)^ {26}(\S+)  +\S", listed), scatters)
         for section in ("Fock builds", "Results", "SCF", "Other"):
             self.assertIn(f"\n\n{section}:\n", result.out)
         self.assertRegex(result.out, "Usage: fmo-driver DATASET.h5")

@@ -213,7 +213,7 @@ class FragmentsRefusals(driver_cli.Case):
 
     def test_options(self):
         self.assertFails(run(WATER3), 2, "add --fmo", WATER3)
-        self.assertFails(run(SMALL, "--fmo"), 2, "names end in .json", SMALL)
+        self.assertFails(run(SMALL, "--fmo"), 2, "names end in .json, .pdb, .ent or .inp", SMALL)
         self.assertFails(run(WATER3, "--fmo", "--scf"), 2, "--scf does not go with --fmo")
         self.assertFails(run(WATER3, "--fmo", "--check"), 2, "--check does not go with --fmo")
         self.assertFails(run(WATER3, "--fmo", "--charge", "1"), 2, "--charge does not go with --fmo")

@@ -1,4 +1,5 @@
-# The Python module against PySCF; skipped where no Python has PySCF (see python_module.py).
+# The Python module: its structs against the headers, and all of it against PySCF (skipped where no Python has it, see
+# python_module.py).
 if(FMO_SANITIZE)
     return() # a Python without the sanitizers' run-time library cannot load such a libfmo
 endif()
@@ -8,11 +9,15 @@ add_executable(python_layout python_layout.c)
 target_link_libraries(python_layout PRIVATE fmo::fmo fmo::scf fmo_warnings)
 set_target_properties(python_layout PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
+set(library FMO_LIBRARY=$<TARGET_FILE_DIR:fmo_shared>/$<TARGET_LINKER_FILE_NAME:fmo_shared>)
+add_test(NAME python_mirror COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/python_mirror.py)
+set_tests_properties(python_mirror PROPERTIES TIMEOUT 60 LABELS unit
+    ENVIRONMENT "${library};FMO_LAYOUT=$<TARGET_FILE:python_layout>;PYTHONDONTWRITEBYTECODE=1")
+
 # One ctest entry per class of python_module.py.
-set(environment FMO_LIBRARY=$<TARGET_FILE_DIR:fmo_shared>/$<TARGET_LINKER_FILE_NAME:fmo_shared>
-                FMO_LAYOUT=$<TARGET_FILE:python_layout> FMO_CMAKE=${CMAKE_COMMAND}
+set(environment ${library} FMO_CMAKE=${CMAKE_COMMAND}
                 FMO_BUILD=${CMAKE_BINARY_DIR} PYTHONDONTWRITEBYTECODE=1)
-foreach(part Layout Matrices Options Plans Fallback Patch Scf Finding)
+foreach(part Matrices Options Plans Fallback Patch Scf Finding)
     string(TOLOWER python_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/python_module.py
                                   ${part})

@@ -1,5 +1,5 @@
 /* Sizes and offsets of the structs that the Python module mirrors, and the status codes in order:
- * one line each, compared by python_module.py. */
+ * one line each, compared by python_mirror.py. */
 #include <stddef.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 """The Python module (driver/python) against PySCF.
 
-    FMO_LIBRARY=.../libfmo.so FMO_LAYOUT=.../python_layout python3 python_module.py [CLASS]...
+    FMO_LIBRARY=.../libfmo.so python3 python_module.py [CLASS]...
 
 ctest runs one class at a time (python.cmake). Runs itself with a Python that has PySCF: the one
 named by FMO_PYSCF_PYTHON, else datasets/.venv, which datasets/make_dataset.py makes, else this one.
@@ -124,32 +124,6 @@ class Case(unittest.TestCase):
         want_j, want_k = scf.hf.get_jk(mol, dm, vhfopt=opt)
         self.assert_close(vj, want_j, EXACT, f"J of {what}")
         self.assert_close(vk, want_k, EXACT, f"K of {what}")
-
-
-class Layout(Case):
-    STRUCTS = {"fmo_error": _library.ErrorStruct, "fmo_basis_input": _library.BasisInput,
-               "fmo_fock_options": _library.Options, "fmo_fock_job": _library.Job,
-               "fmo_scf_input": _scf.ScfInput, "fmo_scf_options": _scf.ScfOptions,
-               "fmo_scf_job": _scf.ScfJob, "fmo_scf_result": _scf.ScfResult}
-
-    def test_structs_are_those_of_the_headers(self):
-        here = {}
-        for name, struct in self.STRUCTS.items():
-            if struct is not _scf.ScfResult:  # only its beginning
-                here[name] = ctypes.sizeof(struct)
-            for field, _ in struct._fields_:
-                here[f"{name}.{field}"] = getattr(struct, field).offset
-        here.update({name: value for value, name in enumerate(_library.STATUS)})
-        text = subprocess.run([os.environ["FMO_LAYOUT"]], text=True, check=True,
-                              stdout=subprocess.PIPE).stdout
-        there = {name: int(value) for name, value in (line.split() for line in text.splitlines())}
-        self.assertEqual(here, there)
-
-    def test_version_is_everywhere_the_same(self):
-        with open(os.path.join(MODULE, "pyproject.toml"), encoding="utf-8") as file:
-            packaged = re.search(r'^version = "(.*?)"', file.read(), re.M).group(1)
-        self.assertEqual(fmo.__version__, packaged)
-        self.assertEqual(fmo.__version__, _library.LIBRARY.fmo_version().decode())
 
 
 class Matrices(Case):

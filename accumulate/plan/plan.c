@@ -91,12 +91,32 @@ int fmo_plan_heavy_shell(const fmo_basis *basis)
     return -1;
 }
 
+/* "auto, native or fixed": the strategies that go for all shells. */
+static const char *heavy_strategies(char *text, size_t size)
+{
+    size_t at = 0;
+    int left = 0;
+    for (int s = 0; s < FMO_SCATTER_COUNT; s++)
+        left += fmo_scatter_takes_all_shells((fmo_scatter)s, FMO_COMMIT_NATIVE);
+    for (int s = 0; s < FMO_SCATTER_COUNT && at < size; s++) {
+        if (!fmo_scatter_takes_all_shells((fmo_scatter)s, FMO_COMMIT_NATIVE)) continue;
+        at += (size_t)snprintf(text + at, size - at, "%s%s",
+                               at == 0     ? ""
+                               : left == 1 ? " or "
+                                           : ", ",
+                               fmo_scatter_name((fmo_scatter)s));
+        left--;
+    }
+    return text;
+}
+
 /* Is there a way to do on a GPU what is asked for, in a basis with d shells? */
 static fmo_status check_heavy(const fmo_basis *basis, const fmo_fock_options *o, fmo_error *err)
 {
     const int heavy = fmo_plan_heavy_shell(basis);
     if (heavy < 0) return FMO_OK;
     const char letter = fmo_shell_letter(heavy);
+    char strategies[160];
     if (o->mode == FMO_MODE_SPLIT)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "mode split has no kernels for %c shells, which the basis has; use "
@@ -105,9 +125,9 @@ static fmo_status check_heavy(const fmo_basis *basis, const fmo_fock_options *o,
     if (!fmo_scatter_takes_all_shells(o->scatter, o->commit))
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "scatter = %s, commit = %s: no kernels for %c shells, which the "
-                             "basis has; use auto, native, segmented, fixed or replicated, commit "
-                             "= native",
-                             fmo_scatter_name(o->scatter), fmo_commit_name(o->commit), letter);
+                             "basis has; use %s, commit = native",
+                             fmo_scatter_name(o->scatter), fmo_commit_name(o->commit), letter,
+                             heavy_strategies(strategies, sizeof strategies));
     if (o->integrals == FMO_INTEGRALS_STORED)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "integrals = stored: on a GPU those of %c shells, which the basis "

@@ -1,22 +1,12 @@
 /* What the element strategies share: the two commits, lane arithmetic, sums. A strategy is
  *
- *     template <class Commit, int BlockThreads = 1024> struct fmo_scatter_NAME {
- *         static constexpr bool block_wide;
- *         static constexpr bool takes_runs; // add_runs: add_block by who knows runs of lanes
- *         // lanes 0 .. span - 1, span .. 2 span - 1, ... of a warp share an atomic if they have
- * one
- *         // address (with takes_runs: as far as they are neighbours); 0: the whole block does
- *         static constexpr int span;
- *         unsigned add(unsigned mask, T *address, T value) const;  // atomics this lane issued
- *         T fetch_add(unsigned mask, T *address, T value) const;   // old value
- *         // address[r * stride + c] += value[r * Columns + c]; equal addresses are found once
- *         template <int Rows, int Columns>
- *         unsigned add_block(unsigned mask, T *address, size_t stride, const T *value) const;
- *     };
+ *     template <class Commit, int BlockThreads = 1024> struct fmo_scatter_NAME { ... };
  *
- * mask: the lanes that call together, all with the same mask; any non-empty subset of the warp.
- * BlockThreads: the largest block it will run in. Old values are those of the serial order
- * "highest lane first" inside a group of lanes with one address. Tabaru and Nakahira, 2013. */
+ * whose members are described in docs/atomics.md ("Strategies: types with a mask"), with an example
+ * ("Adding a strategy"). mask: the lanes that call together, all with the same mask; any non-empty
+ * subset of the warp. BlockThreads: the largest block it will run in. Old values are those of the
+ * serial order "highest lane first" inside a group of lanes with one address. Tabaru and Nakahira,
+ * 2013. */
 #ifndef FMO_SCATTER_COMMON_CUH
 #define FMO_SCATTER_COMMON_CUH
 

@@ -1,8 +1,7 @@
 /* The option engine of fmo-driver and fmo-bench: one table with a row an option says what it is
- * called, what it takes, where that goes, what it is without being given, what it belongs to and
- * what
- * --help says. Parsing (option_line.c), values (option_values.c) and --help (option_help.c) read
- * nothing else; cross-checks between options are the programs' own (options.c of each). */
+ * called, what it takes, where that goes, what it is without being given, what it belongs to, and
+ * the text of --help. Parsing (option_line.c), values (option_values.c) and --help (option_help.c)
+ * read nothing else; cross-checks between options are the programs' own (options.c of each). */
 #ifndef FMO_CLI_OPTION_H
 #define FMO_CLI_OPTION_H
 

@@ -198,7 +198,7 @@ static const cli_option option_table[] = {
      .help = "write the orbitals for viewers (Molden)"},
 
     {"fmo", 0, CLI_FLAG, NULL, AT(fragments), .section = "Fragments",
-     .help = "FMO2-RHF of each system of fragments (.json, .inp, .pdb)"},
+     .help = "FMO2-RHF of each system of fragments (.json, .inp, .pdb, .ent)"},
     {"per-fragment", 0, CLI_COUNT, "N", AT(per_fragment), .low = 1, .high = 1000,
      .commands = FRAGMENTS, .show = cli_show_field, .help = "residues a fragment, of PDB files"},
     {"exact-field", 0, CLI_FLAG, NULL, AT(exact_field), .commands = FRAGMENTS,
@@ -388,7 +388,7 @@ static fmo_status check_kind(const driver_options *options, const char *path, fm
     if (options->fragments && !fragments)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "%.200s: --fmo takes systems of fragments, whose names end in .json, "
-                             ".pdb or .inp (docs/fmo.md)",
+                             ".pdb, .ent or .inp (docs/fmo.md)",
                              path);
     if (options->fragments && options->per_fragment > 1 && !is_pdb(path))
         return fmo_error_set(err, FMO_ERR_ARGUMENT,

@@ -1,4 +1,4 @@
-"""Coulomb and exchange matrices from s, p and d shells, on CPU and (s and p) GPU, for PySCF.
+"""Coulomb and exchange matrices from s, p and d shells, on CPU and GPU, for PySCF.
 
     import fmo
     vj, vk = fmo.get_jk(mol, dm)     # one density or several
