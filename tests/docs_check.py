@@ -7,8 +7,9 @@
 Of every .md file: lines of at most 120 characters (tables, code fences and what a link or an address
 adds are excepted); relative links resolve, with their #anchors; and so does every path in backticks
 that begins with a folder of the repository. Then docs/results/index.py --check; whether each row of
-accumulate/tuning.h names a raw file that is there; and whether the table of strategies in
-docs/atomics.md has the element strategies of accumulate/scatter/scatter.h. Python 3.9 or newer and
+accumulate/tuning.h names a raw file that is there; whether the table of strategies in docs/atomics.md
+has the element strategies of accumulate/scatter/scatter.h; and whether each rung of docs/ladder.md has
+a row in its table, with a raw file, and docs/performance.md their number. Python 3.9 or newer and
 nothing else; messages name file and line.
 """
 import glob
@@ -219,6 +220,28 @@ def check_strategies():
             f"`{name}` is missing" if name in wanted else f"no strategy `{name}` in {SCATTER}")
 
 
+LADDER, RUNGS_COUNTED = "docs/ladder.md", "docs/performance.md"
+
+
+def check_ladder():
+    """Messages about rungs without a row or a raw file, and about their number."""
+    rows_of, rungs = {}, []
+    for _, line, fenced in read(LADDER):
+        row = re.match(r"\| \[(\d+)\]\(#rung-\d+\)", line)
+        heading = re.match(r"### Rung (\d+)$", line)
+        if row and not fenced:
+            rows_of[row[1]] = line
+        if heading and not fenced:
+            rungs.append(heading[1])
+    for rung in rungs:
+        if "](results/" not in rows_of.get(rung, ""):
+            yield f"{LADDER}: rung {rung} has no " + ("raw file" if rung in rows_of else "row")
+    for number, line, _ in read(RUNGS_COUNTED):
+        counted = re.match(r"(\d+) steps, or \*rungs\*", line)
+        if counted and int(counted[1]) != len(rungs):
+            yield f"{RUNGS_COUNTED}:{number}: {counted[1]} rungs of {len(rungs)}"
+
+
 PLANTED = """# A heading, `code` and (more)
 [here](#a-heading-code-and-more) [there](b.md#two) [two again](b.md#two-1) `docs/b.md` `docs/<x>.md`
 [nowhere](c.md)
@@ -247,7 +270,11 @@ X(with, E, "one", FMO_SCATTER_ELEMENT, t) X(with, E, "two", FMO_SCATTER_ELEMENT,
 PLANTED_ATOMICS = "| `--scatter` | who |\n|---|---|\n| `one` | x |\n| `three` | x |\n\n| `four` |\n"
 FOUND_BESIDE = [f"{TUNING}:4: c: no such file: {RESULTS}/b.txt", f"{TUNING}:5: d: no such file: -",
                 f"{STRATEGIES}: table of strategies: no strategy `three` in {SCATTER}",
-                f"{STRATEGIES}: table of strategies: `two` is missing"]
+                f"{STRATEGIES}: table of strategies: `two` is missing",
+                f"{LADDER}: rung 2 has no raw file", f"{LADDER}: rung 3 has no row",
+                f"{RUNGS_COUNTED}:1: 2 rungs of 3"]
+PLANTED_LADDER = ("| [1](#rung-1) | x | [a](" "results/a.txt) |\n| [2](#rung-2) | x | a |\n\n"
+                  "### Rung 1\n### Rung 2\n### Rung 3\n")
 
 
 def self_test():
@@ -259,11 +286,12 @@ def self_test():
         for name, text in (("docs/a.md", PLANTED), (TUNING, PLANTED_TUNING),
                            ("docs/b.md", "## Two\n```\n## Three\n```\n## Two\n"),
                            (f"{RESULTS}/a.txt", ""), (SCATTER, PLANTED_SCATTER),
-                           (STRATEGIES, PLANTED_ATOMICS)):
+                           (STRATEGIES, PLANTED_ATOMICS), (LADDER, PLANTED_LADDER),
+                           (RUNGS_COUNTED, "2 steps, or *rungs*\n")):
             with open(os.path.join(ROOT, name), "w", encoding="utf-8") as file:
                 file.write(text)
         found = [m for path in documents() for m in check(path, {})]
-        found += [*check_tuning(), *check_strategies()]
+        found += [*check_tuning(), *check_strategies(), *check_ladder()]
     wanted = [f"docs/a.md:{line}" for line in FOUND] + FOUND_BESIDE
     for message in sorted(set(found) ^ set(wanted)):
         print(("not found: " if message in wanted else "found: ") + message)
@@ -285,7 +313,7 @@ def main():
             files += 1
             found += check(path, known)
     if not chosen:
-        found += [*check_tuning(), *check_strategies()]
+        found += [*check_tuning(), *check_strategies(), *check_ladder()]
     for message in found:
         print(message)
     code = 0

@@ -3,12 +3,15 @@
 
     docs/results/index.py            write it
     docs/results/index.py --check    exit code 1 if it is stale, if no document or source refers to a
-                                     file, or if one refers to a file that does not exist
+                                     file, if one refers to a file that does not exist, or if device,
+                                     revision or command of a new file are not recorded
+    docs/results/index.py --self-test   whether planted heads are read, and a bare one found
 
 Python 3.9 or newer and nothing else. Files stand in folders DATE-REVISION, the day of the
 measurement and the git revision that was measured (of a series of states, the last one). Device,
-revision and command are read from the head of a file; NOTES says what no head can say, of pictures
-for instance, or does not.
+revision and command are read from the head of a file, best as a first line
+    # device: NVIDIA H200, revision 0123456; command: fmo-bench fock
+NOTES says what no head can say, of pictures for instance, or does not.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -34,6 +38,7 @@ REFERENCE = re.compile(r"((?:\d{4}-\d\d-\d\d|\*)-[0-9a-f]{7})/([\w.*-]*[\w*])")
 OTHER_FILE = re.compile(r"(?:docs/|\]\()results/([\w-]+\.[\w.]*\w)")
 
 UNKNOWN = "not recorded"
+RECORDED_SINCE = "2026-11-24"  # files of this day and later say all
 H200 = "NVIDIA H200"
 XEON = "Intel Xeon"
 PLOT = "`docs/results/plot.py` of h200-strategies.json.gz"
@@ -93,6 +98,16 @@ NOTES = [
     ("2026-11-22-2380313/sm90-ptxas-registers.txt", "none: ptxas of CUDA 13.0.88 for sm_90", None, None),
     ("2026-11-20-5f4b340/h200-sanitizer-bench.txt", None, None, "compute-sanitizer, as printed"),
     ("2026-11-20-b55305c/cpu-accuracy.txt", None, None, "as printed"),
+    ("2026-11-22-537f4c2/h200-terms-before-after.txt", None, "933c4a8 against 537f4c2",
+     "`fmo-bench fock -n 9 --seconds 1`"),
+    ("2026-11-22-918a1f3/h200-before-after.json.gz", H200, None, "as in h200-before-after.md"),
+    ("2026-11-22-b04ed14/all-architectures.txt", "none: nvcc of CUDA 13.0", None,
+     "`.ci/run`, its step every_architecture"),
+    ("2026-11-23-22d7f4e/h200-before-after.txt", None, "192b433 against 22d7f4e", None),
+    ("2026-11-23-22d7f4e/h200-rungs-48-53.txt", None, "states from d409a66 to 22d7f4e", None),
+    ("2026-11-23-22d7f4e/h200-other-programs-d.txt", None,
+     "other programs: GPU4PySCF 1.8.1, JoltQC d844ace", UNKNOWN),
+    ("2026-11-23-22d7f4e/sm90-ptxas-d.txt", "none: ptxas for sm_90", None, None),
 ]
 
 INTRODUCTION = """# Raw results
@@ -145,8 +160,10 @@ def read_head(path: Path) -> tuple[str | None, str | None, str | None]:
         return (device, revision and revision[:7],
                 command and f"`{re.sub('/(root|tmp)/[^ ]*/', '', command)}`")
     head = "\n".join(text.splitlines()[:12])
-    found = re.search(r"NVIDIA [A-Z]\w+|AMD EPYC|Intel(?:\(R\))? Xeon", head)
-    device = found and found[0].replace("(R)", "")
+    head = re.sub(r"^(# *device: .*?); *(?=command: )", r"\1\n# ", head, flags=re.M)
+    device = r"NVIDIA [A-Z]\w+|AMD EPYC|Intel(?:\(R\))? Xeon"
+    found = re.search(rf"^(?:GPU|# *device): *({device})", head, re.M) or re.search(f"({device})", head)
+    device = found and found[1].replace("(R)", "")
     found = re.search(r"(?:commit|revision):?\s+([0-9a-f]{7})", head)
     revision = found and found[1]
     found = re.search(r"^#? *command[^:\n]*: *(.+)$", head, re.M) or re.search(
@@ -157,6 +174,40 @@ def read_head(path: Path) -> tuple[str | None, str | None, str | None]:
     if command and len(command) > 110:
         command = command[:100].rsplit(" ", 1)[0] + " ..."
     return device, revision, command and f"`{command}`"
+
+
+HEADS = (  # of a file, and what is read from it: device, revision, command
+    ("# device: NVIDIA H200 (two), revision 0123456 and more; command: each test; then TOOL\nIntel Xeon\n",
+     ("NVIDIA H200", "0123456", "`each test`")),
+    ("# command: fmo-bench fock\nfmo-bench (revision 0123456)\nCPU: Intel(R) Xeon(R)\nGPU: NVIDIA H200, 132\n",
+     ("NVIDIA H200", "0123456", "`fmo-bench fock`")),
+    ("# command: fmo-driver x\n# Intel(R) Xeon(R) Processor\n", ("Intel Xeon", None, "`fmo-driver x`")),
+    ("nothing\n", (None, None, None)))
+
+
+def self_test() -> int:
+    """Exit code 1 unless heads are read as HEADS says, and what is not recorded is found."""
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "head.txt")
+        for text, wanted in HEADS:
+            path.write_text(text, encoding="utf-8")
+            if read_head(path) != wanted:
+                wrong.append(f"{text!r}: {read_head(path)}, not {wanted}")
+    for date, unknown in (("2026-11-23", False), (RECORDED_SINCE, True), ("2027-01-01", True)):
+        if bool(unrecorded(date, ("x", UNKNOWN + " (why)", "y"))) != unknown:
+            wrong.append(f"a file of {date} without a revision")
+    if unrecorded("2027-01-01", ("x", "y", "z")):
+        wrong.append("a file that says all")
+    for message in wrong:
+        print(message)
+    return 1 if wrong else 0
+
+
+def unrecorded(date: str, said: tuple[str, str, str]) -> str:
+    """What a new file does not say of device, revision and command, in words."""
+    missing = [what for what, text in zip(("device", "revision", "command"), said) if UNKNOWN in text]
+    return " and ".join(missing) if date >= RECORDED_SINCE else ""
 
 
 def sources() -> list[Path]:
@@ -204,7 +255,10 @@ def main() -> int:
     """Exit code 0, or 1 if something is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
+    parser.add_argument("--self-test", action="store_true", help="check this program")
     args = parser.parse_args()
+    if args.self_test:
+        return self_test()
     errors, results = [], []
     for folder in sorted(p for p in HERE.iterdir() if p.is_dir() and not SKIPPED.match(p.name)):
         if not FOLDER.match(folder.name):
@@ -213,6 +267,10 @@ def main() -> int:
         results += [Result(p) for p in sorted(folder.iterdir())]
     errors += find_references(results)
     errors += [f"docs/results/{r.name}: nothing refers to it" for r in results if not r.users]
+    for r in results:
+        missing = unrecorded(r.date, (r.device, r.revision, r.command))
+        if missing:
+            errors.append(f"docs/results/{r.name}: {missing} {UNKNOWN}; say so in its first line")
     text = INTRODUCTION + table(results)
     if not args.check:
         INDEX.write_text(text, encoding="utf-8")
