@@ -150,6 +150,12 @@ class Usage(Case):
         self.assertFails(run(SMALL, "--commit", "x"), 2, "native or cas")
         self.assertFails(run(SMALL, "--profile=xml"), 2, "none, table or json")
         self.assertFails(run(SMALL, "--profile", "json"), 2, "did you mean --profile=json")
+        with tempfile.TemporaryDirectory() as folder:
+            done = run(os.path.abspath(SMALL), "-o=y.h5", cwd=folder)
+            self.assertFails(done, 2, "did you mean -o y.h5, or --output=y.h5")
+            self.assertEqual(os.listdir(folder), [])
+        self.assertFails(run(SMALL, "-t=4"), 2, "did you mean -t 4, or --threads=4")
+        self.assertFails(run(SMALL, "-p=json"), 2, "did you mean -pjson, or --profile=json")
         self.assertFails(run(SMALL, "--mode", "\n\x1b[31m"), 2, "--mode")
 
     def test_missing_value(self):

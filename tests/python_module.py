@@ -467,7 +467,18 @@ class Patch(Case):
         for nothing in (None, 3, "mf", molecule("water"), np.eye(2)):
             with self.assertRaisesRegex(TypeError, "expected an SCF object of PySCF"):
                 fmo.patch(nothing)
-            self.assertIs(fmo.unpatch(nothing), nothing)
+            with self.assertRaisesRegex(TypeError, "fmo.unpatch: expected an SCF object of PySCF"):
+                fmo.unpatch(nothing)
+        mf = molecule("water").RHF()
+        self.assertIs(fmo.unpatch(mf), mf)
+
+    def test_what_is_no_molecule(self):
+        for nothing in (None, 3, "mol", molecule("water").RHF(), np.eye(2)):
+            for call, name in ((fmo.RHF, "RHF"), (fmo.Plan, "Plan"),
+                               (lambda x: fmo.rhf_batch([molecule("water"), x]), "rhf_batch"),
+                               (lambda x: fmo.get_jk(x, np.eye(2)), "get_jk")):
+                with self.assertRaisesRegex(TypeError, f"fmo.{name}: expected a molecule of PySCF"):
+                    call(nothing)
 
     def test_pickled_and_copied(self):
         """As PySCF's own object is, and patched with the same options."""

@@ -115,6 +115,16 @@ static fmo_status take_long(reader *r, const char *word, fmo_error *err)
     return take(r, row, word[length] == '=' ? word + length + 1 : NULL, err);
 }
 
+/* "-o=y.h5" would be a file "=y.h5". */
+static fmo_status refuse_sign(const cli_option *row, const char *value, fmo_error *err)
+{
+    const char *const between = row->without ? "" : " ";
+    return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                         "-%c=%.64s: a letter takes its value without a sign: did you mean "
+                         "-%c%s%.64s, or --%s=%.64s?",
+                         row->letter, value, row->letter, between, value, row->name, value);
+}
+
 /* "-t4", or several without values, "-qV". */
 static fmo_status take_letters(reader *r, const char *letters, fmo_error *err)
 {
@@ -122,6 +132,7 @@ static fmo_status take_letters(reader *r, const char *letters, fmo_error *err)
     for (const char *c = letters; *c && status == FMO_OK && !r->stopped; c++) {
         const cli_option *row = find_letter(r->program, *c, err);
         if (!row) return FMO_ERR_ARGUMENT;
+        if (takes_value(row) && c[1] == '=') return refuse_sign(row, c + 2, err);
         if (takes_value(row)) return take(r, row, c[1] ? c + 1 : NULL, err);
         status = take(r, row, NULL, err);
     }

@@ -8,35 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <fmo/basis_set.h>
 #include <fmo/molecule.h>
 #include <fmo/wavefunction.h>
-
-/* Whether the name is of a set with f shells on first-row atoms, by its usual marks. */
-static bool has_f_shells(const char *name)
-{
-    static const char *const marks[] = {"tz",   "qz",   "5z",   "6z",      "2df",    "3df",
-                                        "pc-2", "pc-3", "pc-4", "pcseg-2", "pcseg-3"};
-    bool found = false;
-    for (size_t k = 0; k < sizeof marks / sizeof marks[0]; k++)
-        found |= strcasestr(name, marks[k]) != NULL;
-    return found;
-}
-
-fmo_status driver_scf_read_set(const char *name, fmo_basis_set **set, fmo_error *err)
-{
-    fmo_error why = {FMO_OK, ""};
-    const fmo_status status = fmo_basis_set_read(name, set, &why);
-    if (status == FMO_OK) return FMO_OK;
-    const char *others = strstr(why.message, "choose one of");
-    if (others && has_f_shells(name))
-        return fmo_error_set(err, status,
-                             "basis set '%.64s' needs f shells for its polarisation functions: "
-                             "this build supports s, p and d; %s",
-                             name, others);
-    return fmo_error_set(err, status, "%s", why.message);
-}
 
 static fmo_status read_geometry(const driver_options *options, const char *path,
                                 fmo_dataset **dataset, fmo_error *err)
@@ -44,7 +18,7 @@ static fmo_status read_geometry(const driver_options *options, const char *path,
     fmo_molecule *molecule = NULL;
     fmo_basis_set *set = NULL;
     fmo_status status = fmo_molecule_read_xyz(path, &molecule, err);
-    if (status == FMO_OK) status = driver_scf_read_set(options->basis, &set, err);
+    if (status == FMO_OK) status = fmo_basis_set_read(options->basis, &set, err);
     fmo_basis_set_choose_functions(set, options->functions);
     if (status == FMO_OK) status = fmo_dataset_create(molecule, set, options->charge, dataset, err);
     fmo_basis_set_destroy(set);

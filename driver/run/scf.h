@@ -24,9 +24,6 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
 
 /* Parts of it, for scf_batch.c. */
 
-/** The basis set, and more about a name that is not known than the library says. */
-fmo_status driver_scf_read_set(const char *name, fmo_basis_set **set, fmo_error *err);
-
 /** What the command line says of an SCF, without callbacks. */
 fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *scf, fmo_error *err);
 

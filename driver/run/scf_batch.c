@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fmo/basis_set.h>
 #include <fmo/molecule.h>
 #include <fmo/result.h>
 
@@ -273,7 +274,7 @@ static fmo_status prepare(batch *b, fmo_error *err)
     fmo_status status = driver_scf_settings(options, &b->scf, err);
     if (status == FMO_OK && is_first(b)) status = check_all_files(options, err);
     if (status == FMO_OK && options->basis)
-        status = driver_scf_read_set(options->basis, &b->set, err);
+        status = fmo_basis_set_read(options->basis, &b->set, err);
     if (status != FMO_OK) return status;
     fmo_basis_set_choose_functions(b->set, options->functions);
     if (options->output) /* others know by it what to send */

@@ -1,4 +1,5 @@
 /* Names of basis sets, and the directories in which their files are: basis_set.h. */
+#define _GNU_SOURCE /* strcasestr */
 #include "io/basis_set/names.h"
 #include "integrals/harmless.h"
 #include <fmo/basis_set.h>
@@ -139,6 +140,17 @@ void fmo_basis_set_list(char *text, size_t size)
     free(list);
 }
 
+/* Whether the name is of a set with f shells on first-row atoms, by its usual marks. */
+static bool has_f_shells(const char *name)
+{
+    static const char *const marks[] = {"tz",   "qz",   "5z",   "6z",      "2df",    "3df",
+                                        "pc-2", "pc-3", "pc-4", "pcseg-2", "pcseg-3"};
+    bool found = false;
+    for (size_t k = 0; k < sizeof marks / sizeof marks[0]; k++)
+        found |= strcasestr(name, marks[k]) != NULL;
+    return found;
+}
+
 static fmo_status unknown_name(const char *name, fmo_error *err)
 {
     char known[320], shown[44];
@@ -151,9 +163,13 @@ static fmo_status unknown_name(const char *name, fmo_error *err)
                              "FMO_BASIS_PATH to one, or give the path of a file",
                              shown);
     return fmo_error_set(err, FMO_ERR_INPUT,
-                         "basis set '%s' is not known; choose one of %s, or give the path of a "
-                         ".json or .gbs file",
-                         shown, known);
+                         "basis set '%s' %s; choose one of %s, or give the path of a .json or .gbs "
+                         "file",
+                         shown,
+                         has_f_shells(name) ? "needs f shells for its polarisation functions: this "
+                                              "build supports s, p and d"
+                                            : "is not known",
+                         known);
 }
 
 fmo_status fmo_basis_file_find(const char *name_or_path, char **path, fmo_error *err)

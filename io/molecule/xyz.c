@@ -51,18 +51,51 @@ static fmo_status read_count(fmo_text *text, int *first, long *count)
     return FMO_OK;
 }
 
-/* Where the value of a key begins ("pbc=", in any case, after a blank or at the beginning; blanks
- * may stand around the sign); NULL without. */
+/* May the character stand in a name? */
+static bool is_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '-';
+}
+
+/* Where the value of a key begins ("pbc=", in any case, not behind a letter; quotes may stand around
+ * the key, blanks around the sign, which may be a colon); NULL without. */
 static const char *find_key(const char *comment, const char *key)
 {
     size_t size = strlen(key);
     for (const char *at = comment; *at; at++) {
-        if (strncasecmp(at, key, size) != 0 || (at > comment && !isspace((unsigned char)at[-1])))
-            continue;
-        const char *sign = at + size + strspn(at + size, " \t");
-        if (*sign == '=') return sign + 1 + strspn(sign + 1, " \t");
+        if (strncasecmp(at, key, size) != 0 || (at > comment && is_name(at[-1]))) continue;
+        const char *sign = at + size;
+        if (at > comment && strchr("\"'", at[-1])) sign += *sign == at[-1];
+        sign += strspn(sign, " \t");
+        if (*sign == '=' || *sign == ':') return sign + 1 + strspn(sign + 1, " \t");
     }
     return NULL;
+}
+
+/* Does a value begin with a number, perhaps in quotes or brackets? */
+static bool begins_with_number(const char *value)
+{
+    value += strspn(value, "\"'{[( \t");
+    if (!isdigit((unsigned char)value[strspn(value, "+-.")])) return false;
+    char *end;
+    (void)strtod(value, &end);
+    return end != value && !is_name(*end);
+}
+
+/* Does a comment give a lattice, or a cell by its lengths or vectors? In the words of ASE, OVITO
+ * and CP2K (Lattice), and of others; i-PI's is "CELL(abcH): 9 9 9 90 90 90". A "cell" that is no
+ * number is a word of a title. */
+static bool has_cell(const char *comment)
+{
+    static const char *const cells[] = {"cell",     "unit_cell", "unitcell",     "unit cell",
+                                        "cell_vec", "cellpar",   "cell(abcABC)", "cell(abcH)",
+                                        "cell(H)"};
+    if (find_key(comment, "Lattice")) return true;
+    for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++) {
+        const char *value = find_key(comment, cells[k]);
+        if (value && begins_with_number(value)) return true;
+    }
+    return false;
 }
 
 /* Is no direction of "F F F", "0 0 0", "false,false,false" periodic? Anything else is. */
@@ -94,10 +127,10 @@ static fmo_status check_comment(const fmo_text *text, const char *comment)
                      "Properties= does not begin with species:S:1:pos:R:3; write element, x, y, z "
                      "as the first columns");
     const char *periodic = find_key(comment, "pbc");
-    if (periodic ? !says_false(periodic) : find_key(comment, "Lattice") != NULL)
+    if (periodic ? !says_false(periodic) : has_cell(comment))
         return INPUT(text, text->line,
                      "periodic systems are not supported; if this one is a molecule in a box, "
-                     "write pbc=\"F F F\" or leave out Lattice=");
+                     "write pbc=\"F F F\" or leave out Lattice=, cell= or the like");
     return FMO_OK;
 }
 

@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 
 from ._library import LIBRARY
-from ._plan import LARGEST_ANG_MOM, Plan, make_options
+from ._plan import LARGEST_ANG_MOM, Plan, check_mole, make_options
 
 _ANG_OF = 1      # column of mol._bas
 _ENV_START = 20  # of mol._env: before it are options of single calls, such as gauge origins
@@ -90,8 +90,9 @@ def get_jk(mol, dm, hermi: int = 1, with_j: bool = True, with_k: bool = True, om
     1e-12), memory (bytes). Returns vj, vk in the shape of dm, hartree; None for what was not
     wanted. The plan is kept with the molecule. What libfmo cannot do (hermi other than 1, omega,
     f shells, complex densities, periodic systems) PySCF does, with one warning. Raises fmo.Error,
-    ValueError (shape, asymmetry, an unknown name).
+    ValueError (shape, asymmetry, an unknown name), TypeError (no molecule).
     """
+    check_mole(mol, "get_jk")
     reason = _cannot(mol, dm, hermi, omega)
     if reason is None:
         return _plan_for(mol, options).get_jk(dm, with_j, with_k)
@@ -154,6 +155,12 @@ def _cannot_patch(mf) -> str | None:
     return None
 
 
+def _check_scf(mf, call: str) -> None:
+    if not hasattr(mf, "mol"):
+        raise TypeError(f"fmo.{call}: expected an SCF object of PySCF, as mol.RHF(), not "
+                        f"{type(mf).__name__}")
+
+
 def patch(mf, **options):
     """Make a PySCF SCF object (RHF, UHF, ROHF or Kohn-Sham) use libfmo's J and K; returns mf.
 
@@ -162,9 +169,7 @@ def patch(mf, **options):
     unpatch(mf) takes everything back. Copies and pickles of the object are patched, too. Raises
     TypeError for what is no such object, and as get_jk for options.
     """
-    if not hasattr(mf, "mol"):
-        raise TypeError(f"fmo.patch: expected an SCF object of PySCF, as mol.RHF(), not "
-                        f"{type(mf).__name__}")
+    _check_scf(mf, "patch")
     make_options(**options)
     reason = _cannot_patch(mf)
     if reason is not None:
@@ -181,7 +186,9 @@ def patch(mf, **options):
 
 
 def unpatch(mf):
-    """Give a patched object PySCF's own J and K back; returns mf. Others are left alone."""
+    """Give a patched object PySCF's own J and K back; returns mf. Objects that are not patched are
+    left alone. Raises TypeError for what is no SCF object."""
+    _check_scf(mf, "unpatch")
     if isinstance(mf, _PatchedSCF):
         mf.__class__ = type(mf).__mro__[2]
         del mf.fmo_options, mf._fmo_warned

@@ -60,6 +60,13 @@ _COMPONENTS = {True: ((0,), (0, 1, 2), (0, 1, 2, 3, 4, 5)),
 LARGEST_ANG_MOM = len(_COMPONENTS[True]) - 1
 
 
+def check_mole(mol, call: str) -> None:
+    """TypeError for what is no molecule of PySCF."""
+    if not hasattr(mol, "_libcint_ctr_coeff"):
+        raise TypeError(f"fmo.{call}: expected a molecule of PySCF, as gto.M(...), not "
+                        f"{type(mol).__name__}")
+
+
 def basis_arrays(mol) -> dict[str, np.ndarray]:
     """The arrays of fmo_basis_input from a PySCF molecule with s, p and d shells.
 
@@ -117,6 +124,7 @@ class Plan:
     """
 
     def __init__(self, mol, **options):
+        check_mole(mol, "Plan")
         arrays = basis_arrays(mol)
         self.nao = len(arrays["ao_shell"])
         self._lock = threading.Lock()

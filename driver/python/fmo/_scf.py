@@ -12,7 +12,7 @@ import numpy as np
 from . import _library
 from ._library import LIBRARY, STATUS, Error, ErrorStruct, Options, names_of
 from ._mole import _cannot
-from ._plan import _basis_create, basis_arrays, make_options
+from ._plan import _basis_create, basis_arrays, check_mole, make_options
 
 
 class ScfInput(ctypes.Structure):
@@ -215,6 +215,7 @@ class RHF:  # pylint: disable=too-many-instance-attributes
     """
 
     def __init__(self, mol, **options):
+        check_mole(mol, "RHF")
         make_options(**options)
         reason = _refused(mol)
         if reason is not None:
@@ -325,7 +326,8 @@ def rhf_batch(mols, callback=None, *, conv_tol=None, conv_tol_grad=None, max_cyc
     same for all; fields and projectors: a list with a matrix or None for each molecule. A molecule
     that fails leaves the others alone: its object has error and an e_tot of nan. callback(k, rhf) is
     called as molecules end, in any order, from other threads, one at a time; an exception of it is
-    raised after the last molecule. Raises ValueError and TypeError for options.
+    raised after the last molecule. Raises ValueError and TypeError for options, and TypeError for
+    what is no molecule.
     """
     settings = {"conv_tol": conv_tol, "conv_tol_grad": conv_tol_grad, "max_cycle": max_cycle,
                 "level_shift": level_shift, "diis_space": diis_space, "init_guess": init_guess,
@@ -334,6 +336,8 @@ def rhf_batch(mols, callback=None, *, conv_tol=None, conv_tol_grad=None, max_cyc
     for name, given in (("fields", fields), ("projectors", projectors)):
         if given is not None and len(given) != len(mols):
             raise ValueError(f"{name}: {len(given)} for {len(mols)} molecules: expected one each")
+    for mol in mols:
+        check_mole(mol, "rhf_batch")
     made = _make_options(settings, options)
     rhfs, prepared = [], []
     for k, mol in enumerate(mols):
