@@ -45,7 +45,7 @@ class Replace(driver_cli.Case):
             file.write("months of work\n")
         self.assertRuns(run(SMALL, "-o", matrices))
         for path in (orbitals, text):
-            self.refused([SMALL, "--output", path], "there already, and is not written by fmo: .* --force", path)
+            self.refused([SMALL, "--output", path], "there already, and is not written by fmo.*: .* --force", path)
             self.refused([WATER, *SCF, "--output", path], "not written by fmo", path)
             self.refused([WATER, *SCF, "--molden", path], "--molden .*not written by fmo", path)
         self.refused([WATER, *SCF, "-o", matrices], "another kind: a result with J and K", matrices)
@@ -62,6 +62,31 @@ class Replace(driver_cli.Case):
         self.refused([SMALL, "-o", orbitals], "another kind: a TREXIO file with orbitals from fmo", orbitals)
         self.refused([SMALL, "-o", molden], "another kind: a Molden file from fmo", molden)
         self.refused([WATER, *SCF, "-o", molden, "--molden", orbitals], "another kind", molden, orbitals)
+
+    def test_added_to(self):
+        """What another program has put into a file of ours is not lost."""
+        system = os.path.join(DATASETS, "fmo2", "water3_sto-3g.json")
+        lines = {"matrices": [SMALL], "orbitals": [WATER, *SCF], "fragments": [system, "--fmo", "--densities"],
+                 "molecules": [WATER, *SCF, "--batch", "--keep", "all"]}
+        things = {"matrices": ["dataset:/fmo/density", "dataset:/fmo/coulomb_2", "group:/mine"],
+                  "orbitals": ["dataset:/mo_2e_int/mo_2e_int_eri", "dataset:/mo/mo_class", "group:/mine",
+                               "attribute:/metadata:metadata_description", "attribute:/:title"],
+                  "fragments": ["dataset:/fmo/monomer_density_", "group:/fmo/notes", "attribute:/fmo:notes"],
+                  "molecules": ["dataset:/molecules/0/mo_class", "group:/molecules/0/density2",
+                                "dataset:/molecules/notes", "attribute:/molecules/0:notes",
+                                "attribute:/molecules/0/density:notes"]}
+        for kind, line in lines.items():
+            plain = self.path(f"{kind}.h5")
+            for _ in range(2):
+                self.assertRuns(run(*line, "-o", plain))
+            for k, thing in enumerate(things[kind]):
+                path = self.path(f"{kind}{k}.h5")
+                shutil.copy(plain, path)
+                h5("add", path, *thing.split(":"))
+                with self.subTest(kind=kind, thing=thing):
+                    self.refused([*line, "-o", path], "not written by fmo, or added to since: .* --force", path)
+            self.assertRuns(run(*line, "-o", path, "--force"))
+            self.assertEqual(os.path.getsize(path), os.path.getsize(plain))
 
     def test_empty_file(self):
         out = self.path("out.h5")
@@ -118,7 +143,7 @@ class Replace(driver_cli.Case):
                 file.write("mine")
         result = run(*line, "--json", out, program=BENCH)
         self.assertEqual((result.code, result.out, result.err.count("\n")), (3, "", 1), str(result))
-        self.assertRegex(result.err, "--json .*not written by fmo: .*--force")
+        self.assertRegex(result.err, "--json .*not written by fmo.*: .*--force")
         self.assertRuns(run(*line, "--json", out, "--force", program=BENCH))
         with open(out) as file:
             self.assertEqual(json.load(file)["format"], "fmo-bench")

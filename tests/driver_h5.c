@@ -3,6 +3,7 @@
  *   driver_h5 alter IN OUT FIELD INDEX DELTA    copy, then FIELD[INDEX] += DELTA (double field)
  *   driver_h5 scale IN OUT FACTOR FIELD...      copy, then FIELD *= FACTOR
  *   driver_h5 delete IN OUT FIELD...            copy without these fields
+ *   driver_h5 add FILE KIND OBJECT [NAME]       a group, a dataset, or an attribute of an object
  *   driver_h5 molecules FILE                    a line for each molecule of --scf --batch --output
  * Exit code 0: yes, done. */
 #define _GNU_SOURCE
@@ -136,6 +137,25 @@ static int scale(const char *from, const char *to, double factor, char **fields)
     return check_summary();
 }
 
+static int add(const char *path, const char *kind, const char *object, const char *name)
+{
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), space = H5Screate(H5S_SCALAR);
+    hid_t made;
+    if (strcmp(kind, "group") == 0)
+        made = H5Gcreate2(file, object, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    else if (strcmp(kind, "dataset") == 0)
+        made =
+            H5Dcreate2(file, object, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    else
+        made = H5Acreate_by_name(file, object, name, H5T_IEEE_F64LE, space, H5P_DEFAULT,
+                                 H5P_DEFAULT, H5P_DEFAULT);
+    CHECK(made >= 0, "%s: %s %s cannot be added", path, kind, object);
+    if (made >= 0) strcmp(kind, "attribute") == 0 ? H5Aclose(made) : H5Oclose(made);
+    H5Sclose(space);
+    H5Fclose(file);
+    return check_failures ? 1 : 0;
+}
+
 static int delete_fields(const char *from, const char *to, char **fields)
 {
     if (!copy_file(from, to)) return check_summary();
@@ -248,6 +268,8 @@ int main(int argc, char **argv)
         return alter(argv[2], argv[3], argv[4], atol(argv[5]), atof(argv[6]));
     if (argc >= 6 && strcmp(verb, "scale") == 0)
         return scale(argv[2], argv[3], atof(argv[4]), argv + 5);
+    if (argc >= 5 && strcmp(verb, "add") == 0)
+        return add(argv[2], argv[3], argv[4], argc > 5 ? argv[5] : NULL);
     if (argc >= 5 && strcmp(verb, "delete") == 0) return delete_fields(argv[2], argv[3], argv + 4);
     if (argc == 3 && strcmp(verb, "molecules") == 0) return print_molecules(argv[2]);
     fprintf(stderr, "usage: see the top of driver_h5.c\n");

@@ -57,8 +57,8 @@ static bool is_name(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
-/* Where the value of a key begins ("pbc=", in any case, not behind a letter; quotes may stand around
- * the key, blanks around the sign, which may be a colon); NULL without. */
+/* Where the value of a key begins ("pbc=", in any case, not behind a letter; quotes may stand
+ * around the key, blanks around the sign, which may be a colon); NULL without. */
 static const char *find_key(const char *comment, const char *key)
 {
     size_t size = strlen(key);
@@ -87,9 +87,9 @@ static bool begins_with_number(const char *value)
  * number is a word of a title. */
 static bool has_cell(const char *comment)
 {
-    static const char *const cells[] = {"cell",     "unit_cell", "unitcell",     "unit cell",
-                                        "cell_vec", "cellpar",   "cell(abcABC)", "cell(abcH)",
-                                        "cell(H)"};
+    static const char *const cells[] = {"cell",         "unit_cell",  "unitcell",
+                                        "unit cell",    "cell_vec",   "cellpar",
+                                        "cell(abcABC)", "cell(abcH)", "cell(H)"};
     if (find_key(comment, "Lattice")) return true;
     for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++) {
         const char *value = find_key(comment, cells[k]);

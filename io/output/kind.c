@@ -1,6 +1,7 @@
 /* Who wrote a file? Ours say so: HDF5 in attributes of /fmo that data sets of other programs do not
- * carry, Molden in its title, JSON in its first field, others in their first
- * lines. */
+ * carry, and have nothing in them that we do not write (content.c), Molden in its title, JSON in
+ * its first field, others in their first lines. */
+#include "io/output/content.h"
 #include "io/output/kind.h"
 #include "io/trexio/store.h"
 #include <fmo/result.h>
@@ -48,6 +49,7 @@ static fmo_file_kind kind_of_hdf5(int descriptor, uint64_t size)
             kind = FMO_FILE_MOLECULES;
         else if (!trexio && fmo_store_has_attribute(&store, &a[ATTR_fmo_mode]))
             kind = FMO_FILE_MATRICES;
+        if (!fmo_content_is_ours(&store.tree, kind)) kind = FMO_FILE_OTHER; /* added to */
     }
     fmo_store_close(&store);
     return kind;

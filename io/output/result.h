@@ -101,7 +101,7 @@ FMO_API void fmo_molecules_file_destroy(fmo_molecules_file *file); /**< NULL is 
     X(FMO_FILE_STATE, "the state of a fragment calculation")     \
     X(FMO_FILE_PAIRS, "a table of pairs of fragments")           \
     X(FMO_FILE_MAP, "a heat map of pairs of fragments")          \
-    X(FMO_FILE_OTHER, "not written by fmo")
+    X(FMO_FILE_OTHER, "not written by fmo, or added to since")
 
 #define FMO_FILE_ROW(e, text) e,
 /** Kinds of files, for whoever is about to replace one. */
@@ -111,7 +111,7 @@ typedef enum fmo_file_kind { FMO_FILE_TABLE(FMO_FILE_ROW) FMO_FILE_KIND_COUNT } 
 FMO_API const char *fmo_file_kind_text(fmo_file_kind kind); /**< NULL if out of range */
 
 /** What stands at a path. Whatever cannot be read, is damaged or is no regular file is
- *  FMO_FILE_OTHER. fmo_result_write and its like replace any regular file: a program that does not
+ *  FMO_FILE_OTHER, and so is an HDF5 file with a group, dataset or attribute that we do not write. fmo_result_write and its like replace any regular file: a program that does not
  *  want that asks here first, as fmo-driver does. */
 FMO_API fmo_file_kind fmo_file_kind_of(const char *path);
 

@@ -1,0 +1,213 @@
+/* See content.h. What a writer gets to write belongs into its list here; a test replaces a file of
+ * each kind by another. */
+#include "io/output/content.h"
+#include "io/hdf5/attribute.h"
+#include "io/trexio/fields.h"
+
+#include <string.h>
+
+enum { DEPTH_MOST = 3, PATH_SIZE = 160 };
+
+/* Objects as "/group/name", attributes as "/group@name"; '#' is a number. "units" of a dataset is
+ * always ours. */
+#define PROVENANCE "/fmo", "/fmo@format_version", "/fmo@fmo_version"
+#define INPUT      "/fmo@input", "/fmo@input_sha256"
+
+/* result.c */
+static const char *const matrices[] = {
+    PROVENANCE,      INPUT,          "/fmo@mode", "/fmo@cutoff", "/fmo/coulomb",
+    "/fmo/exchange", "/fmo/fock_2e", "/fmo/fock", "/fmo/energy", NULL};
+
+/* trexio.c */
+static const char *const orbitals[] = {PROVENANCE,
+                                       INPUT,
+                                       "/fmo@method",
+                                       "/fmo@basis_name",
+                                       "/fmo@converged",
+                                       "/fmo/energy",
+                                       "/metadata",
+                                       "/metadata@metadata_package_version",
+                                       "/metadata@metadata_code_num",
+                                       "/metadata/metadata_code",
+                                       "/nucleus",
+                                       "/nucleus@nucleus_num",
+                                       "/nucleus@nucleus_repulsion",
+                                       "/nucleus/nucleus_charge",
+                                       "/nucleus/nucleus_coord",
+                                       "/nucleus/nucleus_label",
+                                       "/electron",
+                                       "/electron@electron_num",
+                                       "/electron@electron_up_num",
+                                       "/electron@electron_dn_num",
+                                       "/pbc",
+                                       "/pbc@pbc_periodic",
+                                       "/basis",
+                                       "/basis@basis_type",
+                                       "/basis@basis_shell_num",
+                                       "/basis@basis_prim_num",
+                                       "/basis/basis_nucleus_index",
+                                       "/basis/basis_shell_ang_mom",
+                                       "/basis/basis_shell_factor",
+                                       "/basis/basis_r_power",
+                                       "/basis/basis_shell_index",
+                                       "/basis/basis_exponent",
+                                       "/basis/basis_coefficient",
+                                       "/basis/basis_prim_factor",
+                                       "/ao",
+                                       "/ao@ao_cartesian",
+                                       "/ao@ao_num",
+                                       "/ao/ao_shell",
+                                       "/ao/ao_normalization",
+                                       "/ao_1e_int",
+                                       "/ao_1e_int/ao_1e_int_overlap",
+                                       "/ao_1e_int/ao_1e_int_core_hamiltonian",
+                                       "/mo",
+                                       "/mo@mo_type",
+                                       "/mo@mo_num",
+                                       "/mo/mo_coefficient",
+                                       "/mo/mo_occupation",
+                                       "/mo/mo_energy",
+                                       "/amplitude",
+                                       "/ao_2e_int",
+                                       "/cell",
+                                       "/csf",
+                                       "/determinant",
+                                       "/ecp",
+                                       "/grid",
+                                       "/jastrow",
+                                       "/mo_1e_int",
+                                       "/mo_2e_int",
+                                       "/qmc",
+                                       "/rdm",
+                                       "/state",
+                                       NULL};
+
+/* molecules.c */
+static const char *const molecules[] = {PROVENANCE,
+                                        "/fmo@mode",
+                                        "/fmo@method",
+                                        "/fmo@cutoff",
+                                        "/fmo@molecule_num",
+                                        "/summary",
+                                        "/summary/energy",
+                                        "/summary/converged",
+                                        "/summary/cycles",
+                                        "/molecules",
+                                        "/molecules/#",
+                                        "/molecules/#@input",
+                                        "/molecules/#@frame",
+                                        "/molecules/#@mode",
+                                        "/molecules/#@status",
+                                        "/molecules/#@energy",
+                                        "/molecules/#@converged",
+                                        "/molecules/#@cycles",
+                                        "/molecules/#@ao_num",
+                                        "/molecules/#@mo_num",
+                                        "/molecules/#@occupied_num",
+                                        "/molecules/#@formula",
+                                        "/molecules/#@basis",
+                                        "/molecules/#@input_sha256",
+                                        "/molecules/#@nuclear_repulsion",
+                                        "/molecules/#/nucleus_charge",
+                                        "/molecules/#/nucleus_coord",
+                                        "/molecules/#/mo_energy",
+                                        "/molecules/#/mo_coefficient",
+                                        "/molecules/#/density",
+                                        NULL};
+
+/* What fmo-driver --fmo gives to fmo_result_write_arrays: driver/run/fragments.c. */
+static const char *const fragments[] = {PROVENANCE,
+                                        INPUT,
+                                        "/fmo@basis_name",
+                                        "/fmo@mode",
+                                        "/fmo@fragments",
+                                        "/fmo/energy_fmo1",
+                                        "/fmo/energy_fmo2",
+                                        "/fmo/atom_number",
+                                        "/fmo/atom_coord",
+                                        "/fmo/atom_fragment",
+                                        "/fmo/atom_charge_fmo1",
+                                        "/fmo/atom_charge_fmo2",
+                                        "/fmo/monomer_charge",
+                                        "/fmo/monomer_electrons",
+                                        "/fmo/monomer_energy",
+                                        "/fmo/monomer_field_energy",
+                                        "/fmo/monomer_density_#",
+                                        "/fmo/pair",
+                                        "/fmo/pair_is_scf",
+                                        "/fmo/pair_distance",
+                                        "/fmo/pair_internal",
+                                        "/fmo/pair_transfer",
+                                        "/fmo/pair_energy",
+                                        NULL};
+
+static const char *const *const content[FMO_FILE_KIND_COUNT] = {[FMO_FILE_MATRICES] = matrices,
+                                                                [FMO_FILE_ORBITALS] = orbitals,
+                                                                [FMO_FILE_MOLECULES] = molecules,
+                                                                [FMO_FILE_FRAGMENTS] = fragments};
+
+static bool fits(const char *path, const char *pattern)
+{
+    for (; *pattern; pattern++) {
+        if (*pattern != '#' && *path++ != *pattern) return false;
+        if (*pattern != '#') continue;
+        const size_t digits = strspn(path, "0123456789");
+        if (!digits) return false;
+        path += digits;
+    }
+    return !*path;
+}
+
+/* False if that is longer than any of ours. */
+static bool join(char whole[PATH_SIZE], const char *path, char sign, const char *name)
+{
+    const size_t before = strlen(path), length = strlen(name);
+    if (before + length + 2 > PATH_SIZE) return false;
+    memcpy(whole, path, before);
+    whole[before] = sign;
+    memcpy(whole + before + 1, name, length + 1);
+    return true;
+}
+
+/* Is the name behind a path of the list? */
+static bool is_listed(const char *const *list, const char *path, char sign, const char *name)
+{
+    char whole[PATH_SIZE];
+    if (!join(whole, path, sign, name)) return false;
+    for (; *list; list++)
+        if (fits(whole, *list)) return true;
+    return false;
+}
+
+static bool attributes_are_listed(const char *const *list, const char *path,
+                                  const fmo_h5_node *node)
+{
+    for (size_t k = 0; k < node->object.message_num; k++) {
+        if (node->object.message[k].type != FMO_H5_ATTRIBUTE) continue;
+        const char *name = fmo_h5_attribute_name(&node->object.message[k]);
+        if (!name) return false;
+        const bool units = node->kind == FMO_H5_DATASET && strcmp(name, FMO_UNITS) == 0;
+        if (!units && !is_listed(list, path, '@', name)) return false;
+    }
+    return true;
+}
+
+/* An object and all below it. */
+static bool all_listed(const fmo_h5_tree *tree, const char *const *list, const char *path,
+                       const fmo_h5_node *node, int depth)
+{
+    if (depth > DEPTH_MOST || !attributes_are_listed(list, path, node)) return false;
+    for (size_t k = 0; k < node->link_num; k++) {
+        const fmo_h5_link *link = &node->link[k];
+        char below[PATH_SIZE];
+        if (!link->hard || !is_listed(list, path, '/', link->name)) return false;
+        (void)join(below, path, '/', link->name);
+        if (!all_listed(tree, list, below, &tree->node[link->node], depth + 1)) return false;
+    }
+    return true;
+}
+
+bool fmo_content_is_ours(const fmo_h5_tree *tree, fmo_file_kind kind)
+{
+    return content[kind] && all_listed(tree, content[kind], "", &tree->node[0], 0);
+}
