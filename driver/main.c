@@ -126,9 +126,9 @@ static int report_one(const driver_options *options, const char *path, fmo_statu
             code = fmo_status_exit_code(result->scf_verdict.status);
         }
         to->reported++;
-        for (int i = 0; options->quiet && !to->json && fmo_dataset_notice(result->dataset, i); i++)
+        for (int i = 0; options->quiet && !to->json && driver_result_notice(result, i); i++)
             fprintf(to->err, "fmo-driver: %s: notice: %s\n", driver_shown(path),
-                    fmo_dataset_notice(result->dataset, i));
+                    driver_result_notice(result, i));
         if (!to->json) {
             driver_report(options, result, to->out);
         } else {
@@ -153,13 +153,19 @@ typedef struct listener {
     bool begun;
 } listener;
 
-/* An SCF's cycles, for people. What was printed before a fault stays. */
-static void print_cycle(const driver_result *result, void *user)
+/* An SCF and its cycles, for people. What was printed before a fault stays. */
+static void print_begin(const driver_result *result, void *user)
 {
     listener *l = user;
-    driver_report_cycle(l->options, result, stdout);
+    driver_report_begin(l->options, result, stdout);
     fflush(stdout); /* whether that went well is looked at after the data set */
     l->begun = true;
+}
+static void print_cycle(const driver_result *result, void *user)
+{
+    (void)user;
+    driver_report_cycle(result, stdout);
+    fflush(stdout);
 }
 
 static int run_one(const driver_options *options, const char *path, sink *to)
@@ -167,7 +173,7 @@ static int run_one(const driver_options *options, const char *path, sink *to)
     driver_result result;
     fmo_error err = {FMO_OK, ""};
     listener l = {options, false};
-    const driver_watch watch = {print_cycle, &l};
+    const driver_watch watch = {print_begin, print_cycle, &l};
     const bool watched = !to->json && !options->quiet;
     const fmo_status status = driver_run(options, path, watched ? &watch : NULL, &result, &err);
     const int code = report_one(options, path, status, &err, &result, to);
@@ -282,7 +288,20 @@ typedef struct scf_listener {
     const driver_options *options;
     driver_json *json; /* or NULL */
     int code, reported;
+    long loose, unused; /* molecules with such a notice */
 } scf_listener;
+
+/* On stderr. What options are to blame for is said of the first molecule alone. */
+static void print_molecule_notices(scf_listener *l, const driver_scf_one *one, const char *name)
+{
+    const driver_result *result = &one->result;
+    for (int i = 0; !l->json && driver_result_notice(result, i); i++) {
+        const char *notice = driver_result_notice(result, i);
+        if (notice == result->scf_notice && l->loose++ > 0) continue;
+        if (notice == result->unused && l->unused++ > 0) continue;
+        fprintf(stderr, "fmo-driver: %s: notice: %s\n", name, notice);
+    }
+}
 
 /* As a molecule ends. */
 static void print_molecule(const driver_scf_one *one, void *user)
@@ -295,10 +314,7 @@ static void print_molecule(const driver_scf_one *one, void *user)
         l->code = worse(l->code, fmo_status_exit_code(one->err.status));
         return;
     }
-    for (int i = 0; l->options->quiet && !l->json && fmo_dataset_notice(one->result.dataset, i);
-         i++)
-        fprintf(stderr, "fmo-driver: %s: notice: %s\n", name,
-                fmo_dataset_notice(one->result.dataset, i));
+    print_molecule_notices(l, one, name);
     if (!one->result.scf->converged) {
         fprintf(stderr, "fmo-driver: %s: %s\n", name, one->result.scf_verdict.message);
         l->code = worse(l->code, fmo_status_exit_code(FMO_ERR_CHECK));
@@ -331,11 +347,14 @@ static void list_molecule(const driver_scf_one *one, void *user)
 static int run_scf_batch(const driver_options *options, sink *to)
 {
     driver_json *const json = to->json;
-    scf_listener l = {options, json, 0, 0};
+    scf_listener l = {options, json, 0, 0, 0, 0};
     const driver_scf_watch watch = {print_molecule, list_molecule, &l};
     driver_scf_totals totals;
     fmo_error err = {FMO_OK, ""};
     const fmo_status status = driver_run_scf_batch(options, &watch, &totals, &err);
+    if (l.loose > 1)
+        fprintf(stderr, "fmo-driver: notice: the same cutoff is too loose for %ld more molecules\n",
+                l.loose - 1);
     if (status == FMO_OK && l.reported > 0 && !json && !options->quiet)
         driver_report_scf_batch(options, &totals, stdout);
     if (l.reported > 0 && json && driver_json_add_scf_batch(json, &totals, &err) != FMO_OK) {
@@ -428,8 +447,10 @@ static int run_system(const driver_options *options, const char *path, json_t *s
         entry =
             json_pack("{s:o, s:{s:o, s:i}}", "system", driver_json_text(path), "error", "message",
                       driver_json_text(err.message), "exit_code", fmo_status_exit_code(status));
-    if (!systems && options->quiet && status == FMO_OK && run.system->notice)
-        fprintf(stderr, "fmo-driver: %s: notice: %s\n", driver_shown(path), run.system->notice);
+    for (int i = 0;
+         !systems && options->quiet && status == FMO_OK && driver_fragments_notice(&run, i); i++)
+        fprintf(stderr, "fmo-driver: %s: notice: %s\n", driver_shown(path),
+                driver_fragments_notice(&run, i));
     if (!systems && status == FMO_OK) driver_report_fragments(options, &run, stdout);
     driver_fragments_free(&run);
     if (systems && json_array_append_new(systems, entry) != 0) {

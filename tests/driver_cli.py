@@ -237,7 +237,33 @@ class Usage(Case):
                              f"{line[0]}.* does not go with --mode {mode}: it belongs to mode.* {belongs}$")
         for line in (["--scatter", "fixed"], ["--scatter", "auto"], ["--reduce", "atomic"]):
             self.assertRuns(run(SMALL, "--mode", "cpu", *line))
-        self.assertRuns(run(SMALL, "--scatter", "native", "--no-overlap")) # auto may choose any mode
+        self.assertFails(run(SMALL, "--no-overlap"), 2, "belongs to mode split, which auto never takes: add --mode split")
+        self.assertFails(run(SMALL, "--mode", "reference", "--cutoff", "1e-8"), 2,
+                         "--cutoff does not go with --mode reference: it belongs to mode cpu, fused and split")
+
+    def test_unused_under_auto(self):
+        """What auto chose a mode without a use for is said, with --quiet, too."""
+        fused = run(SMALL, "--mode", "fused").code == 0
+        mode = "fused" if fused else "cpu"
+        cases = [(["--reduce", "atomic"], "--reduce: nothing comes of it")] if fused else \
+            [(["--commit", "cas"], "--commit: nothing comes of it"),
+             (["--scatter", "segmented"], "--scatter: nothing comes of it"),
+             (["--commit", "cas", "--scatter", "native"], "--scatter, --commit: nothing comes of them")]
+        for line, says in cases:
+            for scf in ([], ["--scf"], ["--scf", "--batch"], ["--batch"]):
+                result = run(SMALL, *scf, *line, "--quiet")
+                self.assertEqual(result.code, 0, str(result))
+                self.assertRegex(result.err, rf"\Afmo-driver: .*: notice: {says} in mode {mode}, which auto has chosen\n\Z")
+                build = json.loads(run(SMALL, *scf, *line, "--profile=json").out)["builds"][0]
+                self.assertIn(says, build["notices"][-1])
+        for line in (["--scatter", "fixed"], ["--cutoff", "1e-11"], ["--mode", "cpu", "--reduce", "atomic"]):
+            self.assertEqual(run(SMALL, *line, "--quiet").err, "")
+
+    def test_notices_of_a_build(self):
+        """Fewer threads than were asked for are said with --quiet, too."""
+        result = run(LARGE, "--mode", "cpu", "--memory", "600K", "--threads", "4", "--quiet", "--check")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertRegex(result.err, r"\Afmo-driver: .*: notice: 1 of 4 threads and .*\n\Z")
 
     def test_geometry_by_another_name(self):
         path = self.path("water.geom")

@@ -223,6 +223,25 @@ class FragmentsRefusals(driver_cli.Case):
         self.assertFails(run(SMALL, "--exact-field"), 2, "--exact-field belongs to fragments: add --fmo")
         self.assertFails(run(WATER3, GLY4, "--fmo", "--state", self.path("s")), 2, "--state takes one")
         self.assertFails(run(WATER3, "--fmo", "--basis", "nothing"), 3, "basis set 'nothing' is not known")
+        self.assertFails(run(WATER3, "--fmo", "-c", "1e-5"), 2, "too loose for --fmo.*at most 1e-06 .*--force")
+
+    def test_loose_cutoff(self):
+        says = "cutoff 1e-07: the energy may be off by 2e-06 hartree, and is wanted to 1e-08; choose a cutoff of at most 1e-10"
+        result = run(WATER3, "--fmo", "-c", "1e-7", "--quiet")
+        self.assertEqual((result.code, result.err), (0, f"fmo-driver: {WATER3}: notice: {says}\n"), str(result))
+        self.assertIn(f"  notice     {says}\n", run(WATER3, "--fmo", "-c", "1e-7").out)
+        system = json.loads(run(WATER3, "--fmo", "-c", "1e-7", "--profile=json").out)["systems"][0]
+        self.assertEqual(system["notices"], [says])
+        result = run(WATER3, "--fmo", "-c", "1e-5", "--force", "--iterations", "2")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("allow more iterations, or mind this: cutoff 1e-05: the energy may be off", result.err)
+
+    def test_unused_options(self):
+        if run(SMALL, "--mode", "fused").code == 0:
+            self.skipTest("auto takes the GPU")
+        result = run(WATER3, "--fmo", "--commit", "cas", "--quiet")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("notice: --commit: nothing comes of it in mode cpu, which auto has chosen", result.err)
 
     def test_fields(self):
         good = self.good

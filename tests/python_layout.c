@@ -83,6 +83,7 @@ int main(void)
     OFFSET(fmo_scf_options, user);
     OFFSET(fmo_scf_options, finished);
     OFFSET(fmo_scf_options, deal);
+    OFFSET(fmo_scf_options, begun);
     SIZE(fmo_scf_job);
     OFFSET(fmo_scf_job, input);
     OFFSET(fmo_scf_job, result);
@@ -111,6 +112,7 @@ int main(void)
     OFFSET(fmo_scf_result, overlap);
     OFFSET(fmo_scf_result, core_hamiltonian);
     OFFSET(fmo_scf_result, hessian_lowest);
+    OFFSET(fmo_scf_result, notice);
     FMO_STATUS_TABLE(STATUS)
     return 0;
 }

@@ -667,6 +667,20 @@ class Scf(Case):
         self.assertAlmostEqual(mf.kernel(), energy, delta=1e-8)
         self.assertGreater(mf.hessian_lowest, 0.1)
 
+    def test_loose_cutoff(self):
+        water = gto.M(**MOLECULES["water"], verbose=0)
+        mf = fmo.RHF(water, cutoff=1e-6)
+        with self.assertWarnsRegex(fmo.CutoffWarning, "cutoff 1e-06: the energy may be off by 3e-07"):
+            mf.kernel()
+        self.assertRegex(mf.notice, "cutoff 1e-06.*choose a cutoff of at most 1e-09")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            mf = fmo.RHF(water)
+            mf.kernel()
+            self.assertIsNone(mf.notice)
+        with self.assertWarnsRegex(fmo.CutoffWarning, "and 1 more molecules alike"):
+            fmo.rhf_batch([water, water], cutoff=1e-6)
+
     def test_mistakes(self):
         water = gto.M(**MOLECULES["water"], verbose=0)
         mf = fmo.RHF(water)

@@ -232,6 +232,51 @@ class ScfReport(driver_cli.Case):
         self.assertEqual(len(energies), 1, energies)
 
 
+class ScfCutoff(driver_cli.Case):
+    """What a cutoff costs an energy is known, and said where more than the asked convergence."""
+
+    def test_slips_are_refused(self):
+        waters = os.path.join(DATASETS, "xyz", "water008.xyz")
+        for line in ([], ["--batch"], ["--convergence", "1e-2"]):
+            for cutoff in ("1", "0.1", "1e-3"):
+                self.assertFails(run(waters, "--basis", "6-31g", "--scf", *line, "-c", cutoff), 2,
+                                 "--cutoff .*: too loose for --scf.*at most 0.0001 .*--force")
+        result = run(waters, "--basis", "sto-3g", "--scf", "-c", "0.1", "--force", "--quiet")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertRegex(result.err, r"\Afmo-driver: .*: notice: cutoff 0.1: the energy may be off by any amount.*\n\Z")
+        self.assertRuns(run(SMALL, "--quiet", "-c", "1"))  # a build has no convergence
+
+    def test_loose_ones_are_named(self):
+        says = r"cutoff 1e-06: the energy may be off by 1e-06 hartree, and is wanted to 1e-09; choose a cutoff of at " \
+               r"most 1e-10"
+        result = run(MEDIUM, "--scf", "-c", "1e-6", "--quiet")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertRegex(result.err, rf"\Afmo-driver: {re.escape(MEDIUM)}: notice: {says}\n\Z")
+        self.assertRegex(run(MEDIUM, "--scf", "-c", "1e-6").out, rf"(?m)^  notice     {says}$")
+        build = json.loads(run(MEDIUM, "--scf", "-c", "1e-6", "--profile=json").out)["builds"][0]
+        self.assertRegex(" ".join(build["notices"]), says)
+        for line in ([], ["-c", "1e-10"], ["-c", "1e-6", "--convergence", "1e-5"], ["-c", "0"]):
+            self.assertEqual(run(MEDIUM, "--scf", "--quiet", *line).err, "", line)
+
+    def test_batch(self):
+        result = run(MEDIUM, SMALL, SMALL, "--scf", "--batch", "-c", "1e-6", "--threads", "1")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(result.err.count("\n"), 2, str(result))
+        self.assertRegex(result.err, rf"\Afmo-driver: {re.escape(MEDIUM)}: notice: cutoff 1e-06: the energy")
+        self.assertIn("notice: the same cutoff is too loose for 2 more molecules", result.err)
+        document = json.loads(run(MEDIUM, SMALL, "--scf", "--batch", "-c", "1e-6", "--profile=json").out)
+        self.assertEqual([len(build["notices"]) for build in document["builds"]], [1, 1])
+
+    def test_what_is_promised(self):
+        """The energy is off by no more than is said, and where nothing is said than is asked for."""
+        for cutoff in ("1e-10", "1e-9", "1e-8", "1e-7", "1e-6", "1e-5", "1e-4"):
+            for wanted in (1e-9, 1e-6):
+                result = run(MEDIUM, "--scf", "-c", cutoff, "--convergence", wanted, "--quiet")
+                said = re.search(r"off by (\S+) hartree", result.err)
+                error = abs(float(re.search(NUMBER, result.out).group()) - MEDIUM_ENERGY)
+                self.assertLess(error, 2.0 * (float(said.group(1)) if said else wanted), (cutoff, str(result)))
+
+
 class ScfNotConverged(driver_cli.Case):
     def test_exit_code_and_last_state(self):
         output, molden = self.path("last.h5"), self.path("last.molden")
@@ -254,6 +299,15 @@ class ScfNotConverged(driver_cli.Case):
         self.assertIn("a cutoff of less than 1e-05 (default 1e-12)", result.err)
         for line in ([], ["--cutoff", "1e-10"], ["--cutoff", "1e-5", "--convergence", "1e-4"]):
             self.assertNotIn("cutoff", run(SMALL, "--scf", "--max-cycles", "3", *line).err)
+
+    def test_header_comes_first(self):
+        """What is run is said before the first cycle is done."""
+        process = subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--threads", "1"], stdout=subprocess.PIPE)
+        first = os.read(process.stdout.fileno(), 1 << 16).decode()
+        process.kill()
+        process.communicate()
+        self.assertRegex(first, r"(?m)^  mode       cpu .*, 1 thread, .*cutoff 1e-12$")
+        self.assertNotIn("cycle", first)
 
     def test_worst_code_counts(self):
         result = run(SMALL, MEDIUM, "--scf", "--max-cycles", "3", "--quiet")

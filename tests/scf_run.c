@@ -160,6 +160,64 @@ static void test_result(void)
     fmo_dataset_destroy(dataset);
 }
 
+/* What is known before the first cycle, and what is said of a cutoff. */
+typedef struct beginning {
+    int begun, cycles;
+} beginning;
+
+static void hear_begin(const fmo_scf_result *so_far, void *user)
+{
+    beginning *b = user;
+    b->begun++;
+    CHECK(b->cycles == 0, "begun after %d cycles", b->cycles);
+    CHECK(so_far->nao == 13 && so_far->occupied_num == 5 && so_far->mode == mode &&
+              so_far->fock_profile.mode == mode && so_far->fock_profile.threads >= 1 &&
+              strstr(so_far->notice, "cutoff 1e-06"),
+          "nao %d, %d occupied, '%s'", so_far->nao, so_far->occupied_num, so_far->notice);
+}
+
+static void hear_cycle(const fmo_scf_cycle *cycle, void *user)
+{
+    beginning *b = user;
+    b->cycles = cycle->cycle;
+}
+
+static void test_cutoff(void)
+{
+    fmo_dataset *dataset = read("h2o_6-31g");
+    if (!dataset) return;
+    const struct {
+        double cutoff, wanted;
+        const char *notice;
+    } cases[] = {{1e-12, 1e-9, ""},
+                 {1e-10, 1e-9, ""},
+                 {0.0, 1e-12, ""},
+                 {1e-6, 1e-6, ""},
+                 {1e-6, 1e-9,
+                  "off by 3e-07 hartree, and is wanted to 1e-09; choose a cutoff of at "
+                  "most 1e-09"},
+                 {1e-4, 1e-7, "off by 3e-05 hartree"},
+                 {0.1, 1e-3, "off by any amount"}};
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        fmo_scf_options options = defaults();
+        fmo_scf_result *r = NULL;
+        fmo_error err = {FMO_OK, ""};
+        beginning heard = {0, 0};
+        options.fock.cutoff = cases[k].cutoff;
+        options.energy_convergence = cases[k].wanted;
+        options.callback = hear_cycle;
+        options.user = &heard;
+        if (k == 4) options.begun = hear_begin;
+        CHECK(run(dataset, &options, &r, &err) == FMO_OK, "%g: %s", cases[k].cutoff, err.message);
+        CHECK(heard.begun == (k == 4), "begun %d times", heard.begun);
+        if (r)
+            CHECK(*cases[k].notice ? strstr(r->notice, cases[k].notice) != NULL : !*r->notice,
+                  "cutoff %g, %g: '%s'", cases[k].cutoff, cases[k].wanted, r->notice);
+        fmo_scf_result_destroy(r);
+    }
+    fmo_dataset_destroy(dataset);
+}
+
 static void test_not_converged(void)
 {
     fmo_dataset *dataset = read("h2o_6-31g");
@@ -275,6 +333,7 @@ int main(int argc, char **argv)
     if (mode == FMO_MODE_FUSED && fmo_gpu_available(&err) != FMO_OK) return check_skip(err.message);
     test_energies();
     test_result();
+    test_cutoff();
     test_not_converged();
     test_instability();
     test_fixed();

@@ -114,7 +114,7 @@ static const cli_option option_table[] = {
      .section = "Fock builds", .help = "where and how to build"},
     /* Above 1 hartree nothing would be left: that is a slip such as "10" for "1e-10". */
     {"cutoff", 'c', CLI_REAL, "X", AT(fock.cutoff), .high = 1.0, .what = "1e-10",
-     .given = AT(cutoff_given), .show = show_cutoff,
+     .given = AT(cutoff_given), .show = show_cutoff, .modes = MODE(CPU) | MODE(FUSED) | MODE(SPLIT),
      .help = "drop quartets estimated below X; 0: none"},
     {"threads", 't', CLI_COUNT, "N", AT(fock.threads), .low = 1, .high = 4096, .show = show_threads,
      .help = "CPU threads"},
@@ -126,7 +126,7 @@ static const cli_option option_table[] = {
     {"commit", 0, CLI_CHOICE, "HOW", AT(fock.commit), .choices = &commits, .show = cli_show_field,
      .modes = MODE(FUSED), .help = "how one atomic is done (fused)"},
     {"integrals", 0, CLI_CHOICE, "HOW", AT(fock.integrals), .choices = &integrals,
-     .given = AT(integrals_given), .show = show_integrals,
+     .given = AT(integrals_given), .show = show_integrals, .modes = MODE(CPU) | MODE(FUSED),
      .help = "whether integrals are kept between builds (cpu, fused)"},
     {"no-overlap", 0, CLI_SWITCH, NULL, AT(fock.no_overlap), .modes = MODE(SPLIT),
      .help = "GPU and CPU take turns (split)"},
@@ -228,6 +228,7 @@ static const cli_option option_table[] = {
      .help = "print the version"},
 };
 enum { OPTION_NUM = sizeof option_table / sizeof option_table[0] };
+_Static_assert(OPTION_NUM <= 64, "driver_options.given has a bit for each");
 
 static const cli_program program = {"fmo-driver", option_table, OPTION_NUM, 0, NULL};
 
@@ -301,11 +302,65 @@ static fmo_status set_gpus(driver_options *options, fmo_error *err)
     return FMO_OK;
 }
 
+/* "cpu, fused and split" */
+static void list_modes(unsigned set, char *list, size_t size)
+{
+    int left = 0;
+    size_t used = 0;
+    for (int m = 0; m < FMO_MODE_COUNT; m++) left += (int)(set >> m & 1u);
+    for (int m = 0; m < FMO_MODE_COUNT; m++) {
+        if (!(set >> m & 1u)) continue;
+        const char *between = --left ? (left == 1 ? " and " : ", ") : "";
+        used +=
+            (size_t)snprintf(list + used, size - used, "%s%s", fmo_mode_name((fmo_mode)m), between);
+    }
+}
+
+/* Whether a strategy was asked for that mode cpu has not. */
+static bool is_gpu_scatter(const driver_options *options)
+{
+    return options->fock.scatter != FMO_SCATTER_AUTO && options->fock.scatter != FMO_SCATTER_FIXED;
+}
+
+void driver_options_unused(const driver_options *options, fmo_mode mode, char *text, size_t size)
+{
+    size_t used = 0;
+    int count = 0;
+    text[0] = '\0';
+    for (int i = 0; i < OPTION_NUM && options->fock.mode == FMO_MODE_AUTO; i++) {
+        const cli_option *row = &option_table[i];
+        const bool scatter = row->at == AT(fock.scatter) && mode == FMO_MODE_CPU;
+        if (!(options->given >> i & 1u) || !row->modes || used >= size) continue;
+        if (row->modes >> mode & 1u && !(scatter && is_gpu_scatter(options))) continue;
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s--%s", count++ ? ", " : "", row->name);
+    }
+    if (count && used < size)
+        snprintf(text + used, size - used,
+                 ": nothing comes of %s in mode %s, which auto has chosen",
+                 count > 1 ? "them" : "it", fmo_mode_name(mode));
+}
+
+/* A cutoff that leaves nothing of an energy is a slip, such as "1" for "1e-10". */
+static fmo_status check_cutoff(const driver_options *options, fmo_error *err)
+{
+    const double most = options->fragments ? FMO_FRAGMENT_CUTOFF_MOST : FMO_SCF_CUTOFF_MOST;
+    const double cutoff = driver_cutoff(options);
+    if (!(options->scf || options->fragments) || cutoff <= most || options->force) return FMO_OK;
+    return fmo_error_set(
+        err, FMO_ERR_ARGUMENT,
+        "--cutoff %g: too loose for %s, whose energy would be wrong: choose one of "
+        "at most %g (default %g), or add --force",
+        cutoff, options->fragments ? "--fmo" : "--scf", most, options->scf_options.fock.cutoff);
+}
+
 /* Options that nothing comes of in what is to be run. */
 static fmo_status check_use(const driver_options *options, const bool *given, fmo_error *err)
 {
     const fmo_mode mode = options->fock.mode;
     const unsigned command = options->fragments ? FRAGMENTS : options->scf ? SCF : BUILD;
+    /* auto takes cpu or fused */
+    const unsigned possible = mode == FMO_MODE_AUTO ? MODE(CPU) | MODE(FUSED) : 1u << mode;
     const cli_option *row = cli_misplaced(&program, given, command);
     if (options->scf && options->fragments)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
@@ -329,22 +384,20 @@ static fmo_status check_use(const driver_options *options, const bool *given, fm
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "--mode %s does not go with --fmo: it takes cpu and fused",
                              fmo_mode_name(options->fock.mode));
-    for (int i = 0; i < OPTION_NUM && mode != FMO_MODE_AUTO; i++) {
+    for (int i = 0; i < OPTION_NUM; i++) {
         row = &option_table[i];
-        if (!given[i] || !row->modes || row->modes >> mode & 1u) continue;
+        if (!given[i] || !row->modes || row->modes & possible) continue;
         char list[64] = "";
-        for (int m = 0; m < FMO_MODE_COUNT; m++) {
-            const size_t used = strlen(list);
-            if (row->modes >> m & 1u)
-                snprintf(list + used, sizeof list - used, "%s%s", used ? " and " : "",
-                         fmo_mode_name((fmo_mode)m));
-        }
+        list_modes(row->modes, list, sizeof list);
+        if (mode == FMO_MODE_AUTO)
+            return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "--%s belongs to mode %s, which auto never takes: add --mode %s",
+                                 row->name, list, list);
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "--%s does not go with --mode %s: it belongs to mode %s", row->name,
                              fmo_mode_name(mode), list);
     }
-    if (mode == FMO_MODE_CPU && options->fock.scatter != FMO_SCATTER_AUTO &&
-        options->fock.scatter != FMO_SCATTER_FIXED)
+    if (mode == FMO_MODE_CPU && is_gpu_scatter(options))
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "--scatter %s does not go with --mode cpu: it belongs to mode fused; "
                              "mode cpu takes fixed alone",
@@ -464,8 +517,10 @@ fmo_status driver_options_parse(int argc, char **argv, driver_options *options, 
     fmo_status status = cli_parse(&program, argc, argv, options, given, &options->dataset_num, err);
     options->datasets = argv + 1;
     if (status != FMO_OK || options->action != DRIVER_RUN) return status;
+    for (int i = 0; i < OPTION_NUM; i++) options->given |= (uint64_t)given[i] << i;
     status = check_use(options, given, err);
     if (status == FMO_OK) status = set_gpus(options, err);
+    if (status == FMO_OK) status = check_cutoff(options, err);
     return status == FMO_OK ? check_data_sets(options, given, err) : status;
 }
 

@@ -44,6 +44,7 @@ typedef struct driver_options {
     fmo_scf_options scf_options; /**< of it; its `fock` is filled in from the one above */
     bool cutoff_given;           /**< an SCF has a default of its own */
     bool integrals_given;        /**< the same */
+    uint64_t given;              /**< rows of the table that were given, by bits */
     const char *basis;           /**< name or file of a basis set, for .xyz files, or NULL */
     fmo_functions functions;     /**< of its shells above p */
     bool charge_given;
@@ -73,6 +74,10 @@ double driver_cutoff(const driver_options *options);
 
 /** What becomes of integrals: an SCF has a default of its own, here too. */
 fmo_integrals driver_integrals(const driver_options *options);
+
+/** What was asked for and nothing comes of in a mode that auto has chosen, in one line; "" without.
+ */
+void driver_options_unused(const driver_options *options, fmo_mode mode, char *text, size_t size);
 
 /** Whether a path names a .xyz file, by its last letters. */
 bool driver_is_xyz(const char *path);

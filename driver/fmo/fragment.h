@@ -53,6 +53,10 @@ typedef struct fmo_fragment_options {
 /** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
 FMO_API void fmo_fragment_options_init(fmo_fragment_options *options);
 
+/** A cutoff above this is a slip: pairs with cut bonds are off by some 1e-4 hartree (docs/scf.md).
+ *  The library computes and says so in result.notice; fmo-driver refuses. */
+#define FMO_FRAGMENT_CUTOFF_MOST 1e-6
+
 /** Two fragments, i < j. Energies in hartree. */
 typedef struct fmo_fragment_pair {
     int i;           /**< the first fragment, from 0 */
@@ -102,6 +106,8 @@ typedef struct fmo_fragment_result {
     char mode_reason[160];         /**< why, or "" */
     int threads;                   /**< CPU threads used, on rank 0 */
     int ranks;                     /**< that shared the work; 1: one process */
+    char notice[240];              /**< "", or the cutoff is too loose for convergence, in one
+                                        line: by how much the energy may be off, and the cure */
     double seconds;                /**< all */
     double setup_seconds;          /**< of it: bases, plans, one-electron matrices, guess */
     double field_seconds;          /**< the monomers' fields */

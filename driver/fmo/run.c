@@ -3,6 +3,7 @@
 #include "driver/fmo/internal.h"
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
+#include "driver/scf/cutoff.h"
 #include "integrals/arguments.h"
 #include "integrals/free_memory.h"
 
@@ -227,6 +228,20 @@ static fmo_status make_monomers(fmo_fragments *f, fmo_error *err)
     return fmo_fragment_agree(f, status, err);
 }
 
+/* How large the whole is, and whether the cutoff will do for it. */
+static void note_cutoff(fmo_fragments *f)
+{
+    const fmo_fragment_system *s = f->system;
+    fmo_fragment_result *r = f->result;
+    for (int k = 0; k < r->fragment_num; k++) {
+        const fmo_part *m = &f->monomer[k];
+        for (int a = 0; a < m->atom_num; a++) /* ghosts are another's */
+            if (s->fragment[m->atom[a]] == k) r->nao += m->begin[a + 1] - m->begin[a];
+    }
+    fmo_scf_note_cutoff(f->o.scf.fock.cutoff, FMO_FRAGMENT_CUTOFF_ERROR, FMO_SCF_CUTOFF_MOST,
+                        r->nao, f->o.convergence, r->notice, sizeof r->notice);
+}
+
 /* What monomers leave in the result. */
 static fmo_status collect_monomers(fmo_fragments *f, fmo_error *err)
 {
@@ -253,7 +268,6 @@ static fmo_status collect_monomers(fmo_fragments *f, fmo_error *err)
             const double population = m->charge[a] - f->mulliken[k][a];
             r->charge1[m->atom[a]] -= population;
             r->charge2[m->atom[a]] -= population;
-            if (s->fragment[m->atom[a]] == k) r->nao += m->begin[a + 1] - m->begin[a];
         }
         r->electron_num += m->electron_num;
         r->energy1 += m->energy;
@@ -284,6 +298,7 @@ static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
     measure(f);
     CHECKGOTO(fmo_fragment_agree(f, fmo_fragment_read_hybrids(f, err), err));
     CHECKGOTO(make_monomers(f, err));
+    note_cutoff(f);
     f->result->setup_seconds = driver_seconds() - start;
     CHECKGOTO(fmo_fragment_converge(f, err));
     CHECKGOTO(fmo_parts_refine(f, f->monomer, f->system->fragment_num, err));

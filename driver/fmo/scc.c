@@ -83,8 +83,9 @@ static fmo_status not_converged(const fmo_fragments *f, fmo_error *err)
 {
     return fmo_error_set(err, FMO_ERR_CHECK,
                          "the monomers are not converged after %d iterations: the sum of their "
-                         "energies changed by %.1e (wanted %.0e); allow more iterations",
-                         f->result->iterations, f->result->energy_change, f->o.convergence);
+                         "energies changed by %.1e (wanted %.0e); allow more iterations%s%s",
+                         f->result->iterations, f->result->energy_change, f->o.convergence,
+                         *f->result->notice ? ", or mind this: " : "", f->result->notice);
 }
 
 /* Densities to begin with: guessed, or those of the state, which rank 0 reads. */

@@ -143,6 +143,9 @@ void driver_report_fragments(const driver_options *options, const driver_fragmen
     if (!isnan(run->system->reference))
         fprintf(stream, "  the file   %.10f hartree, difference %.1e\n", run->system->reference,
                 r->energy2 - run->system->reference);
+    for (int i = run->system->notice ? 1 : 0; driver_fragments_notice(run, i);
+         i++) /* 0 stands above */
+        fprintf(stream, "  notice     %s\n", driver_fragments_notice(run, i));
     if (options->output) fprintf(stream, "  output     %s\n", driver_shown(options->output));
     if (options->pairs) fprintf(stream, "  pairs      %s\n", driver_shown(options->pairs));
     if (options->map) fprintf(stream, "  heat map   %s\n", driver_shown(options->map));
@@ -203,10 +206,11 @@ static json_t *pairs_json(const fmo_fragment_result *r)
     return array;
 }
 
-static json_t *notices_json(const fmo_fragment_system *s)
+static json_t *notices_json(const driver_fragments *run)
 {
     json_t *array = json_array();
-    if (array && s->notice) json_array_append_new(array, driver_json_text(s->notice));
+    for (int i = 0; array && driver_fragments_notice(run, i); i++)
+        json_array_append_new(array, driver_json_text(driver_fragments_notice(run, i)));
     return array;
 }
 
@@ -231,5 +235,5 @@ json_t *driver_fragments_json(const driver_options *options, const driver_fragme
         pairs_json(r), "seconds", "all", driver_json_number(r->seconds), "setup",
         driver_json_number(r->setup_seconds), "fields", driver_json_number(r->field_seconds),
         "monomers", driver_json_number(r->scf_seconds), "pairs",
-        driver_json_number(r->pair_seconds), "notices", notices_json(s));
+        driver_json_number(r->pair_seconds), "notices", notices_json(run));
 }

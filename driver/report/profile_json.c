@@ -183,9 +183,8 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
     const fmo_fock_profile *profile = &result->profile;
     const bool fused = profile->mode == FMO_MODE_FUSED;
     json_t *notices = json_array();
-    for (int i = 0; fmo_dataset_notice(dataset, i); i++)
-        json_array_append_new(notices, driver_json_text(fmo_dataset_notice(dataset, i)));
-    if (profile->notice[0]) json_array_append_new(notices, driver_json_text(profile->notice));
+    for (int i = 0; driver_result_notice(result, i); i++)
+        json_array_append_new(notices, driver_json_text(driver_result_notice(result, i)));
     json_t *entry = json_pack(
         "{s:o, s:o, s:o, s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i}",
         "dataset", driver_json_text(fmo_dataset_path(dataset)), "sha256",

@@ -62,9 +62,8 @@ static void print_system(const driver_options *options, const driver_result *res
     else if (driver_mode_reduces(profile->mode))
         fprintf(stream, ", reduce %s", fmo_reduce_name(options->fock.reduce));
     fprintf(stream, ", cutoff %g\n", driver_cutoff(options));
-    for (int i = 0; fmo_dataset_notice(dataset, i); i++)
-        fprintf(stream, "  notice     %s\n", fmo_dataset_notice(dataset, i));
-    if (profile->notice[0]) fprintf(stream, "  notice     %s\n", profile->notice);
+    for (int i = 0; driver_result_notice(result, i); i++)
+        fprintf(stream, "  notice     %s\n", driver_result_notice(result, i));
 }
 
 static void print_class(FILE *stream, const char *name, const fmo_class_profile *row, double total)
@@ -201,11 +200,17 @@ static void print_profile(const driver_result *result, FILE *stream)
                 result->repeat_difference == 0.0 ? " (equal bits)" : "");
 }
 
-void driver_report_cycle(const driver_options *options, const driver_result *result, FILE *stream)
+void driver_report_begin(const driver_options *options, const driver_result *result, FILE *stream)
+{
+    print_system(options, result, stream);
+}
+
+void driver_report_cycle(const driver_result *result, FILE *stream)
 {
     const fmo_scf_cycle *c = &result->cycles[result->cycle_num - 1];
     if (result->cycle_num == 1) {
-        print_system(options, result, stream);
+        if (result->profile.notice[0]) /* of the first build */
+            fprintf(stream, "  notice     %s\n", result->profile.notice);
         fprintf(stream, "\n  %5s %20s %11s %10s %6s %10s %10s %10s\n", "cycle", "energy", "change",
                 "gradient", "build", "Fock s", "solve s", "other s");
     }

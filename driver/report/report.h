@@ -7,9 +7,11 @@
 #include "driver/run/deal.h"
 #include "driver/run/scf_batch.h"
 
-/** The last of an SCF's cycles, as it ends; before the first one what the SCF is of. What
- *  driver_report prints goes on from there. */
-void driver_report_cycle(const driver_options *options, const driver_result *result, FILE *stream);
+/** What an SCF is of, as it begins. */
+void driver_report_begin(const driver_options *options, const driver_result *result, FILE *stream);
+
+/** The last of an SCF's cycles, as it ends. What driver_report prints goes on from there. */
+void driver_report_cycle(const driver_result *result, FILE *stream);
 
 void driver_report(const driver_options *options, const driver_result *result, FILE *stream);
 

@@ -73,6 +73,7 @@ fmo_status driver_build_finish(const driver_options *options, driver_progress *p
                                driver_result *result, fmo_error *err)
 {
     fmo_status status = evaluate(result, err);
+    driver_options_unused(options, result->profile.mode, result->unused, sizeof result->unused);
     if (status == FMO_OK && options->check)
         status = driver_check_run(result->dataset, &options->fock, result->profile.mode,
                                   result->matrices, result->energy, progress, &result->check, err);

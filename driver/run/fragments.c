@@ -18,6 +18,15 @@ void driver_fragments_free(driver_fragments *run)
     memset(run, 0, sizeof *run);
 }
 
+const char *driver_fragments_notice(const driver_fragments *run, int i)
+{
+    const char *const own[] = {run->system->notice, run->result ? run->result->notice : NULL,
+                               run->unused};
+    for (size_t n = 0, k = 0; n < sizeof own / sizeof own[0]; n++)
+        if (own[n] && *own[n] && k++ == (size_t)i) return own[n];
+    return NULL;
+}
+
 static fmo_status check_files(const driver_options *options, const char *path, fmo_error *err)
 {
     struct stat info;
@@ -233,6 +242,8 @@ fmo_status driver_run_fragments(const driver_options *options, const char *path,
     status = fmo_fragment_run(run->system, set, &o, &run->result, err);
     driver_progress_end(&l.progress);
     if (!first) goto done;
+    if (status == FMO_OK)
+        driver_options_unused(options, run->result->mode, run->unused, sizeof run->unused);
     if (status == FMO_OK && watch && !l.begun) watch->system(run->system, run->basis, watch->user);
     if (status == FMO_OK) {
         driver_interrupt_hold();

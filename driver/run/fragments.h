@@ -14,8 +14,13 @@ typedef struct driver_fragment_watch {
 typedef struct driver_fragments {
     fmo_fragment_system *system;
     char basis[64];
+    char unused[200];            /**< options that nothing came of, in one line, or "" */
     fmo_fragment_result *result; /**< NULL on error, and on other ranks than 0 */
 } driver_fragments;
+
+/** The i-th of what is worth saying, from 0: of the system, of the cutoff, of options that nothing
+ *  came of. NULL after the last. */
+const char *driver_fragments_notice(const driver_fragments *run, int i);
 
 /** Runs a system, and writes --output, --pairs and --heat-map. Under mpirun all ranks call it, and
  *  rank 0 hears, writes and has the result; errors are all ranks', but for FMO_ERR_OUTPUT of files.

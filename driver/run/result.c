@@ -29,6 +29,17 @@ void driver_result_evaluate(driver_result *result, const double *density, const 
         result->energy = dh + 0.5 * dg + repulsion;
 }
 
+const char *driver_result_notice(const driver_result *result, int i)
+{
+    const char *const own[] = {result->profile.notice, result->scf_notice, result->unused};
+    int k = 0;
+    for (; fmo_dataset_notice(result->dataset, k); k++)
+        if (k == i) return fmo_dataset_notice(result->dataset, k);
+    for (size_t n = 0; n < sizeof own / sizeof own[0]; n++)
+        if (*own[n] && k++ == i) return own[n];
+    return NULL;
+}
+
 bool driver_mode_reduces(fmo_mode mode)
 {
     return mode == FMO_MODE_CPU || mode == FMO_MODE_SPLIT;

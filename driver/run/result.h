@@ -29,6 +29,8 @@ typedef struct driver_result {
     fmo_scf_result *scf;   /**< of a finished one, else NULL */
     fmo_scf_cycle *cycles; /**< [cycle_num] so far */
     int cycle_num;
+    char scf_notice[240];  /**< as fmo_scf_result.notice, or "" */
+    char unused[200];      /**< options that nothing came of, in one line, or "" */
     fmo_error scf_verdict; /**< FMO_OK, or FMO_ERR_CHECK and why it did not converge */
 } driver_result;
 
@@ -38,6 +40,10 @@ typedef struct driver_result {
  *  @param[in] repulsion  of the nuclei, hartree */
 void driver_result_evaluate(driver_result *result, const double *density, const double *fock_2e,
                             const double *core, double repulsion);
+
+/** The i-th of what is worth saying, from 0: of the data set, of the build, of an SCF's cutoff, of
+ *  options that nothing came of. NULL after the last. */
+const char *driver_result_notice(const driver_result *result, int i);
 
 /** Whether --reduce means anything to a mode. */
 bool driver_mode_reduces(fmo_mode mode);

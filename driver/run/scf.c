@@ -125,7 +125,15 @@ static fmo_status write_files(const driver_options *options, const driver_result
     return status;
 }
 
-fmo_status driver_scf_evaluate(driver_result *result, fmo_error *err)
+/* What is said of an SCF, as far as it is known. */
+static void take_notices(const driver_options *options, const fmo_scf_result *scf,
+                         driver_result *result)
+{
+    snprintf(result->scf_notice, sizeof result->scf_notice, "%s", scf->notice);
+    driver_options_unused(options, scf->mode, result->unused, sizeof result->unused);
+}
+
+fmo_status driver_scf_evaluate(const driver_options *options, driver_result *result, fmo_error *err)
 {
     const fmo_scf_result *scf = result->scf;
     const size_t size = (size_t)result->nao * (size_t)result->nao;
@@ -137,8 +145,19 @@ fmo_status driver_scf_evaluate(driver_result *result, fmo_error *err)
     result->no_energy = NULL;
     result->profile = scf->fock_profile;
     result->profile.plan_seconds = scf->plan_seconds;
+    take_notices(options, scf, result);
     free(G);
     return FMO_OK;
+}
+
+static void take_begin(const fmo_scf_result *so_far, void *user)
+{
+    listener *l = user;
+    driver_progress_end(l->progress);
+    l->result->profile = so_far->fock_profile;
+    take_notices(l->options, so_far, l->result);
+    if (l->watch) l->watch->begun(l->result, l->watch->user);
+    driver_progress_begin(l->progress, "cycle 1");
 }
 
 fmo_status driver_run_scf(const driver_options *options, const char *path,
@@ -157,6 +176,7 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
     scf.fock.progress = driver_progress_update;
     scf.fock.progress_user = &progress;
     scf.callback = take_cycle;
+    scf.begun = take_begin;
     scf.user = &cycles;
 
     CHECKGOTO(driver_check_run_files(options, path, err));
@@ -180,7 +200,7 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the list of cycles");
         goto done;
     }
-    CHECKGOTO(driver_scf_evaluate(result, err));
+    CHECKGOTO(driver_scf_evaluate(options, result, err));
     CHECKGOTO(write_files(options, result, err));
 done:
     driver_progress_end(&progress);

@@ -7,9 +7,10 @@
 
 #include <fmo/basis_set.h>
 
-/** Who wants to hear of each cycle as it ends; the result has its `cycles`, data set and profile so
- *  far. */
+/** Who wants to hear that an SCF begins, when the plan is made, and of each cycle as it ends; the
+ *  result has its `cycles`, data set, notices and profile so far. */
 typedef struct driver_watch {
+    void (*begun)(const driver_result *result, void *user);
     void (*cycle)(const driver_result *result, void *user);
     void *user;
 } driver_watch;
@@ -31,7 +32,8 @@ fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *s
 fmo_status driver_scf_input(const driver_options *options, const fmo_dataset *dataset,
                             fmo_scf_input *input, fmo_error *err);
 
-/** The numbers that builds have, too: of G = F - H of result->scf. */
-fmo_status driver_scf_evaluate(driver_result *result, fmo_error *err);
+/** The numbers that builds have, too: of G = F - H of result->scf; and its notices. */
+fmo_status driver_scf_evaluate(const driver_options *options, driver_result *result,
+                               fmo_error *err);
 
 #endif

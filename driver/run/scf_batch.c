@@ -148,7 +148,7 @@ static void take_result(size_t index, fmo_scf_job *job, void *user)
     job->result = NULL;
     if (!r->scf)
         name_frame(one->path, r->frame, &job->err, &one->err);
-    else if (driver_scf_evaluate(r, &one->err) == FMO_OK)
+    else if (driver_scf_evaluate(b->options, r, &one->err) == FMO_OK)
         r->scf_verdict = job->err;
     if (b->ranks) driver_ranks_name(b->ranks, &one->err);
     b->mine[b->number[index]] = 1;

@@ -40,6 +40,8 @@ fmo_status driver_scf_share_check(const fmo_ranks *ranks, const driver_scf_one *
 typedef struct packed {
     int number, cycle_num, has_scf;
     fmo_error err, verdict;
+    char scf_notice[sizeof((driver_result *)0)->scf_notice];
+    char unused[sizeof((driver_result *)0)->unused];
     double energy, energy_2e, trace_g, norm_g;
     fmo_fock_profile profile;
     fmo_scf_result scf;
@@ -98,6 +100,8 @@ static char *pack(driver_scf_one *one, int number, int64_t keep, char *to)
     p.has_scf = r->scf != NULL;
     p.err = one->err;
     p.verdict = r->scf_verdict;
+    memcpy(p.scf_notice, r->scf_notice, sizeof p.scf_notice);
+    memcpy(p.unused, r->unused, sizeof p.unused);
     p.energy = r->energy;
     p.energy_2e = r->energy_2e;
     p.trace_g = r->trace_g;
@@ -126,6 +130,8 @@ static const char *unpack(const char *from, driver_scf_one *all, int64_t keep, i
     driver_result *r = &one->result;
     one->err = p.err;
     r->scf_verdict = p.verdict;
+    memcpy(r->scf_notice, p.scf_notice, sizeof p.scf_notice);
+    memcpy(r->unused, p.unused, sizeof p.unused);
     r->energy = p.energy;
     r->energy_2e = p.energy_2e;
     r->trace_g = p.trace_g;

@@ -2,10 +2,20 @@
  * iterate.c, descent.c, result.c. */
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
+#include "driver/scf/cutoff.h"
 #include "driver/scf/scf_internal.h"
 #include "integrals/arguments.h"
 
 #include <stdlib.h>
+
+/* What is known before the first build. */
+static void begin(const fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r)
+{
+    fmo_scf_take_profile(s, r);
+    r->fock_profile.threads = fmo_fock_threads(o->fock.threads);
+    r->fock_profile.ranks = o->fock.ranks ? o->fock.ranks->size : 1;
+    o->begun(r, o->user);
+}
 
 fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
                            const fmo_scf_options *options, const fmo_scf_shared *shared,
@@ -33,7 +43,10 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
         goto done;
     }
     r->occupied_num = s.occupied;
+    fmo_scf_note_cutoff(o->fock.cutoff, FMO_SCF_CUTOFF_ERROR, 1e-2, s.n, o->energy_convergence,
+                        r->notice, sizeof r->notice);
     CHECKGOTO(fmo_scf_open(input, o, shared, &s, r, err));
+    if (o->begun) begin(&s, o, r);
     lap = driver_seconds();
     CHECKGOTO(fmo_scf_one_electron(&s, input, r, err));
     r->one_electron_seconds = driver_seconds() - lap;

@@ -59,6 +59,10 @@ enum { FMO_SCF_DIIS_MAX = 16 /**< largest diis_size */ };
  *  either sign. */
 #define FMO_SCF_UNSTABLE (-1e-5)
 
+/** A cutoff above this is a slip: energies are off by millihartrees and more (docs/scf.md). The
+ *  library computes and says so in result.notice; fmo-driver refuses. */
+#define FMO_SCF_CUTOFF_MOST 1e-4
+
 /** One finished cycle: what the callback gets. */
 typedef struct fmo_scf_cycle {
     size_t job;           /**< number of the molecule in fmo_scf_run_batch; 0 in fmo_scf_run */
@@ -100,7 +104,7 @@ typedef struct fmo_scf_options {
                                       direct; 1 what it means to a plan, kept where they fit */
     /** Called after each cycle; NULL: never. */
     void (*callback)(const fmo_scf_cycle *cycle, void *user);
-    void *user; /**< handed to callback and finished */
+    void *user; /**< handed to callback, finished and begun */
     /** fmo_scf_run_batch alone: called as soon as a job is done, well or not; NULL: never. The job
      * is number `index` and has its status, result and err. The result may be taken out of it
      *  (job->result = NULL; free it with fmo_scf_result_destroy), so that a batch need not keep
@@ -110,6 +114,10 @@ typedef struct fmo_scf_options {
     /** fmo_scf_run_batch and fmo_fragment_run alone: several processes share the molecules; NULL,
      *  the default: this one runs them all. Each rank makes the same call, with fock.ranks NULL. */
     fmo_ranks *deal;
+    /** Called once, when the mode is chosen and the plan made, before anything long; NULL: never.
+     *  so_far has nao, occupied_num, mode, device, notice, and of fock_profile mode, mode_reason,
+     *  threads as asked for and ranks. */
+    void (*begun)(const struct fmo_scf_result *so_far, void *user);
 } fmo_scf_options;
 
 /** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
@@ -158,6 +166,8 @@ typedef struct fmo_scf_result {
     double *core_hamiltonian; /**< [nao][nao], field and projector added */
     double hessian_lowest;    /**< lowest eigenvalue of the real, singlet orbital Hessian (A + B),
                                    hartree; NaN if not asked for or nothing to mix */
+    char notice[240];         /**< "", or one line: the cutoff is too loose for
+                                   energy_convergence, by how much the energy may be off, the cure */
     int descents;             /**< times an unstable direction was followed */
     int device;               /**< 1: the matrices of the cycles were in GPU memory */
     fmo_scf_solver solver;    /**< what auto became */

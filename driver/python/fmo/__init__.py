@@ -12,7 +12,7 @@ A ctypes module on libfmo: no compiled extension, numpy is all it needs. See REA
 from ._library import Error, VERSION as __version__, library_path
 from ._mole import FallbackWarning, get_jk, patch, unpatch
 from ._plan import Plan
-from ._scf import RHF, rhf_batch
+from ._scf import CutoffWarning, RHF, rhf_batch
 
-__all__ = ["Error", "FallbackWarning", "Plan", "RHF", "get_jk", "library_path", "patch",
-           "rhf_batch", "unpatch", "__version__"]
+__all__ = ["CutoffWarning", "Error", "FallbackWarning", "Plan", "RHF", "get_jk", "library_path",
+           "patch", "rhf_batch", "unpatch", "__version__"]

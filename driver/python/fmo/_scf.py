@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_int, c_size_t, c_void_p
+import warnings
+from ctypes import CFUNCTYPE, POINTER, c_char, c_char_p, c_double, c_int, c_size_t, c_void_p
 
 import numpy as np
 
@@ -13,6 +14,10 @@ from . import _library
 from ._library import LIBRARY, STATUS, Error, ErrorStruct, Options, names_of
 from ._mole import _cannot
 from ._plan import _basis_create, basis_arrays, check_mole, make_options
+
+
+class CutoffWarning(UserWarning):
+    """The cutoff of an SCF is too loose for its convergence."""
 
 
 class ScfInput(ctypes.Structure):
@@ -30,7 +35,7 @@ class ScfOptions(ctypes.Structure):
                 ("linear_dependence", c_double), ("solver", c_int), ("stability", c_int),
                 ("auto_in_fused", c_int),
                 ("callback", c_void_p), ("user", c_void_p), ("finished", c_void_p),
-                ("deal", c_void_p)]
+                ("deal", c_void_p), ("begun", c_void_p)]
 
 
 class ScfResult(ctypes.Structure):
@@ -43,7 +48,7 @@ class ScfResult(ctypes.Structure):
                 ("orbital_energy", POINTER(c_double)), ("occupation", POINTER(c_double)),
                 ("density", POINTER(c_double)), ("fock", POINTER(c_double)),
                 ("overlap", POINTER(c_double)), ("core_hamiltonian", POINTER(c_double)),
-                ("hessian_lowest", c_double)]
+                ("hessian_lowest", c_double), ("notice", c_char * 240)]
 
 
 class ScfJob(ctypes.Structure):
@@ -200,6 +205,10 @@ def _run(rhfs: list, prepared: list, options: ScfOptions, callback) -> None:
     library.fmo_scf_run_batch(jobs, len(members), ctypes.byref(options), None)
     if raised:
         raise raised[0]
+    noticed = [rhfs[k].notice for k in members if rhfs[k].notice is not None]
+    if noticed:
+        others = f" (and {len(noticed) - 1} more molecules alike)" if len(noticed) > 1 else ""
+        warnings.warn(f"fmo: {noticed[0]}{others}", CutoffWarning, stacklevel=3)
 
 
 class RHF:  # pylint: disable=too-many-instance-attributes
@@ -211,7 +220,8 @@ class RHF:  # pylint: disable=too-many-instance-attributes
     "core"), solver, stability ("none", "check", "follow"), field and projector ([nao, nao], added to
     the core Hamiltonian). After it: e_tot, converged, mo_energy, mo_coeff [nao, nmo], mo_occ, cycles,
     field_energy and projector_energy (tr D U, tr D P; part of e_tot), hessian_lowest, error (None,
-    or the fmo.Error that says why there is no result or no convergence).
+    or the fmo.Error that says why there is no result or no convergence), notice (None, or that the
+    cutoff is too loose for conv_tol, and by how much e_tot may be off; a CutoffWarning says it, too).
     """
 
     def __init__(self, mol, **options):
@@ -232,6 +242,7 @@ class RHF:  # pylint: disable=too-many-instance-attributes
         self.mo_energy = self.mo_coeff = self.mo_occ = None
         self.field_energy = self.projector_energy = 0.0
         self.hessian_lowest = float("nan")
+        self.notice = None
         self._matrices: dict[str, np.ndarray] = {}
 
     def _settings(self) -> dict:
@@ -247,6 +258,7 @@ class RHF:  # pylint: disable=too-many-instance-attributes
         self.e_tot, self.converged, self.cycles = r.energy, bool(r.converged), r.cycles
         self.field_energy, self.projector_energy = r.field_energy, r.projector_energy
         self.hessian_lowest = r.hessian_lowest
+        self.notice = r.notice.decode(errors="replace") or None
         self.mo_energy = _copy(r.orbital_energy, r.mo_num)
         self.mo_occ = _copy(r.occupation, r.mo_num)
         self.mo_coeff = np.ascontiguousarray(_copy(r.coefficient, r.mo_num, r.nao).T)

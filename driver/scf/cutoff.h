@@ -1,0 +1,18 @@
+/* What a cutoff may cost an energy, as it was measured: docs/scf.md. */
+#ifndef FMO_SCF_CUTOFF_H
+#define FMO_SCF_CUTOFF_H
+
+#include <stddef.h>
+
+/* Largest errors of energies found, over the cutoff and the number of functions: of an SCF up to a
+ * cutoff of 1e-2, and of FMO2, where errors of pairs with cut bonds add up, up to 1e-4. Beyond
+ * there is no telling. */
+#define FMO_SCF_CUTOFF_ERROR      0.025
+#define FMO_FRAGMENT_CUTOFF_ERROR 1.0
+
+/* "" where the energy of so many functions is good to what is wanted (hartree), else one line that
+ * says by how much it may be off, and the cure. beyond: cutoff from which there is no telling. */
+void fmo_scf_note_cutoff(double cutoff, double error_share, double beyond, int nao, double wanted,
+                         char *notice, size_t size);
+
+#endif
