@@ -90,6 +90,21 @@ class ScfRefusals(driver_cli.Case):
         self.assertFails(run(WATER, "--scf", "--basis", "sto-3g", "--guess", "read"), 3,
                          "guess read needs a density", WATER)
 
+    def test_too_large(self):
+        """What cannot be is known before anything takes long."""
+        with open("/proc/meminfo", encoding="ascii") as file:
+            free = 1024 * int(re.search(r"MemAvailable: +(\d+) kB", file.read()).group(1))
+        if free > 100e9:
+            self.skipTest("more memory than such an SCF takes")
+        path = self.path("plane.xyz")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("45796\n\n")
+            file.writelines(f"H {1.5 * i} {1.5 * j} 0\n" for i in range(214) for j in range(214))
+        for line in ([], ["--batch"]):
+            result = run(path, "--scf", "--basis", "sto-3g", *line)
+            self.assertFails(result, 5, "the matrices of an SCF of 45796 functions take 117 GB or more, and", path)
+            self.assertLess(result.seconds, 2.0)
+
     def test_names(self):
         self.assertFails(run(WATER, "--scf", "--basis", "7-42g"), 3, "7-42g")
         for name in ("cc-pVTZ", "def2-TZVP", "6-311G(2df,p)"):

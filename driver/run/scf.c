@@ -4,6 +4,7 @@
 #include "driver/base/checkgoto.h"
 #include "driver/base/interrupt.h"
 #include "driver/run/files.h"
+#include "integrals/free_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,9 +38,22 @@ static int electron_num(const driver_options *options, const fmo_dataset *datase
     return charge > 0.0 && charge < 1e9 ? (int)lround(charge) : 0;
 }
 
+/* A result alone holds seven matrices; what cannot be is refused before anything takes long. */
+static fmo_status check_size(int nao, fmo_error *err)
+{
+    const double bytes = 7.0 * sizeof(double) * nao * nao, there = (double)fmo_free_memory();
+    if (bytes <= there) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_MEMORY,
+                         "the matrices of an SCF of %d functions take %.3g GB or more, and %.3g are "
+                         "free; take a smaller part or basis set, or fragments (--fmo)",
+                         nao, 1e-9 * bytes, 1e-9 * there);
+}
+
 fmo_status driver_scf_input(const driver_options *options, const fmo_dataset *dataset,
                             fmo_scf_input *input, fmo_error *err)
 {
+    const fmo_status status = check_size(fmo_basis_ao_num(fmo_dataset_basis(dataset)), err);
+    if (status != FMO_OK) return status;
     const int from_file = strcmp(fmo_dataset_core_hamiltonian_source(dataset), "computed") != 0;
     *input = (fmo_scf_input){.basis = fmo_dataset_basis(dataset),
                              .electron_num = electron_num(options, dataset),

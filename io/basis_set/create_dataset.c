@@ -245,7 +245,6 @@ static fmo_status finish(maker *m)
     memcpy(d->sha256, m->molecule->sha256, sizeof d->sha256);
     d->density_source = "none";
     d->core_source = FMO_CORE_COMPUTED;
-    d->nuclear_repulsion = fmo_basis_nuclear_repulsion(d->basis);
     snprintf(d->basis_name, sizeof d->basis_name, "%s", m->set->name);
     if (!d->path || fmo_dataset_name_nuclei(d, d->input.nucleus_charge, NULL, 0) != FMO_OK)
         return no_memory(m);

@@ -1,4 +1,5 @@
-/* The data set object: life, accessors, and the one thing computed late, the core Hamiltonian.
+/* The data set object: life, accessors, and what is computed late, the core Hamiltonian and
+ * the repulsion of the nuclei.
  * Reading is in io/trexio, the formula in formula.c. */
 #include "io/dataset/dataset_internal.h"
 #include "integrals/harmless.h"
@@ -162,7 +163,14 @@ const char *fmo_dataset_core_hamiltonian_source(const fmo_dataset *dataset)
 
 double fmo_dataset_nuclear_repulsion(const fmo_dataset *dataset)
 {
-    return dataset ? dataset->nuclear_repulsion : NAN;
+    if (!dataset) return NAN;
+    fmo_dataset *d = (fmo_dataset *)dataset; /* as above */
+    pthread_mutex_lock(&d->core_lock);
+    if (!d->repulsion_known) d->nuclear_repulsion = fmo_basis_nuclear_repulsion(d->basis);
+    d->repulsion_known = true;
+    const double repulsion = d->nuclear_repulsion;
+    pthread_mutex_unlock(&d->core_lock);
+    return repulsion;
 }
 int fmo_dataset_electron_num(const fmo_dataset *dataset)
 {

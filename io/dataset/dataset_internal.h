@@ -31,7 +31,8 @@ struct fmo_dataset {
     int core_failed;
     pthread_mutex_t core_lock;
     fmo_core_source core_source;
-    double nuclear_repulsion;
+    double nuclear_repulsion; /* guarded by core_lock until it is known */
+    bool repulsion_known;     /* else made when first asked for: it takes a step for each pair */
     int electron_num;
 
     double *coulomb, *exchange, *fock_2e; /* references; NULL without */
@@ -55,8 +56,8 @@ void fmo_dataset_note(fmo_dataset *dataset, const char *format, ...)
 void fmo_dataset_doubt(fmo_dataset *dataset, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Tell of charged nuclei closer than FMO_NUCLEUS_DISTANCE_NOTICE, if the repulsion is finite.
- * FMO_OK or FMO_ERR_MEMORY. */
+/* Tell of charged nuclei closer than FMO_NUCLEUS_DISTANCE_NOTICE that do not coincide. FMO_OK or
+ * FMO_ERR_MEMORY. */
 fmo_status fmo_dataset_note_close(fmo_dataset *dataset);
 
 /* Atomic numbers from labels such as "O", "C1", "H_2" ([nucleus_num][slot], NULL without), else

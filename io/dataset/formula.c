@@ -71,9 +71,9 @@ fmo_status fmo_dataset_note_close(fmo_dataset *dataset)
         memcpy(coord + 3 * n, input->nucleus_coord + 3 * k, 3 * sizeof *coord);
         nucleus[n++] = (int)k;
     }
-    if (status == FMO_OK && n && isfinite(dataset->nuclear_repulsion))
+    if (status == FMO_OK && n)
         status = fmo_find_close(coord, (int)n, FMO_NUCLEUS_DISTANCE_NOTICE, &found, &i, &j);
-    if (found)
+    if (found && memcmp(coord + 3 * i, coord + 3 * j, 3 * sizeof *coord) != 0)
         fmo_dataset_note(dataset,
                          "nuclei %d (%s) and %d (%s) are closer than 0.3 angstrom, as no bond is: "
                          "are the coordinates in the right unit?",

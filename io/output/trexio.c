@@ -123,14 +123,14 @@ static bool put_metadata(const writer *w, hid_t group)
 static bool put_nuclei(const writer *w, hid_t group)
 {
     const fmo_basis_input *in = &w->d->input;
+    const double repulsion = fmo_dataset_nuclear_repulsion(w->d);
     return put_count(group, ATTR_nucleus_num, in->nucleus_num) &&
            fmo_h5_put_values(group, FIELD_nucleus_charge, w->count, in->nucleus_charge) &&
            fmo_h5_put_values(group, FIELD_nucleus_coord, w->count, in->nucleus_coord) &&
            fmo_h5_put_strings(group, fmo_fields[FIELD_nucleus_label].name, (size_t)in->nucleus_num,
                               w->label) &&
-           (!isfinite(w->d->nuclear_repulsion) ||
-            fmo_h5_put_real(group, fmo_attributes[ATTR_nucleus_repulsion].name,
-                            w->d->nuclear_repulsion));
+           (!isfinite(repulsion) ||
+            fmo_h5_put_real(group, fmo_attributes[ATTR_nucleus_repulsion].name, repulsion));
 }
 
 static bool put_electrons(const writer *w, hid_t group)

@@ -99,9 +99,9 @@ fmo_status fmo_trexio_read_repulsion(fmo_reader *r)
                               "charges and coordinates; the file's is used",
                               theirs, ours);
     }
-    r->d->nuclear_repulsion = isfinite(ours) ? theirs : ours; /* for the note alone */
-    fmo_status status = fmo_dataset_note_close(r->d);
     r->d->nuclear_repulsion = theirs;
+    r->d->repulsion_known = true;
+    fmo_status status = isfinite(ours) ? fmo_dataset_note_close(r->d) : FMO_OK;
     return status == FMO_OK ? FMO_OK
                             : fmo_trexio_no_memory(r, "nucleus/coord",
                                                    4 * sizeof(double) * (size_t)r->d->nucleus_num);
