@@ -43,10 +43,11 @@ static fmo_status check_size(int nao, fmo_error *err)
 {
     const double bytes = 7.0 * sizeof(double) * nao * nao, there = (double)fmo_free_memory();
     if (bytes <= there) return FMO_OK;
-    return fmo_error_set(err, FMO_ERR_MEMORY,
-                         "the matrices of an SCF of %d functions take %.3g GB or more, and %.3g are "
-                         "free; take a smaller part or basis set, or fragments (--fmo)",
-                         nao, 1e-9 * bytes, 1e-9 * there);
+    return fmo_error_set(
+        err, FMO_ERR_MEMORY,
+        "the matrices of an SCF of %d functions take %.3g GB or more, and %.3g are "
+        "free; take a smaller part or basis set, or fragments (--fmo)",
+        nao, 1e-9 * bytes, 1e-9 * there);
 }
 
 fmo_status driver_scf_input(const driver_options *options, const fmo_dataset *dataset,

@@ -332,6 +332,7 @@ static void run(batch *b)
 {
     const fmo_ranks *ranks = b->asked->deal;
     fmo_scf_options alone = *b->asked;
+    alone.begun = NULL; /* of whom it would not say */
     /* Of what is free half is left to others, as kept integrals of a single run leave it; ranks of
      * a host share it. */
     const size_t free_memory = fmo_free_memory() / 2 / (size_t)(ranks ? ranks->node_size : 1);
