@@ -344,7 +344,8 @@ static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options
 /* One of the plans on several GPUs; number 0 is the lead itself. */
 typedef struct device_plan {
     fmo_fock_plan *lead;
-    int number, threads;
+    int number;
+    fmo_fock_options options; /* of the others, as they were before the lead's mode went on */
     fmo_status status;
     fmo_error err;
 } device_plan;
@@ -355,17 +356,12 @@ static void *prepare_one(void *user)
     fmo_fock_plan *const lead = p->lead;
     const fmo_plan_part part = {
         .share = p->number, .shares = lead->options.device_num, .lead = lead};
-    fmo_fock_options own = lead->options;
     if (p->number == 0) {
         p->status = lead->mode->prepare(lead, &p->err);
         return NULL;
     }
-    own.device = lead->options.devices[p->number];
-    own.device_num = 0;
-    own.threads = p->threads;
-    own.stream = NULL;
-    own.progress = NULL;
-    p->status = create(lead->basis, &own, 0, &part, &lead->others.plan[p->number - 1], &p->err);
+    p->status =
+        create(lead->basis, &p->options, 0, &part, &lead->others.plan[p->number - 1], &p->err);
     return NULL;
 }
 
@@ -377,9 +373,16 @@ static fmo_status prepare_devices(fmo_fock_plan *plan, fmo_error *err)
     pthread_t thread[FMO_DEVICES_MAX];
     int started[FMO_DEVICES_MAX] = {0}, threads = plan->options.threads / num, failed = -1;
     for (int k = 0; k < num; k++) {
-        part[k] = (device_plan){.lead = plan, .number = k, .threads = threads > 0 ? threads : 1};
-        started[k] = k > 0 && pthread_create(&thread[k], NULL, prepare_one, &part[k]) == 0;
+        fmo_fock_options *const own = &part[k].options;
+        part[k] = (device_plan){.lead = plan, .number = k, .options = plan->options};
+        own->device = plan->options.devices[k];
+        own->device_num = 0;
+        own->threads = threads > 0 ? threads : 1;
+        own->stream = NULL;
+        own->progress = NULL;
     }
+    for (int k = 0; k < num; k++)
+        started[k] = k > 0 && pthread_create(&thread[k], NULL, prepare_one, &part[k]) == 0;
     for (int k = 0; k < num; k++)
         if (!started[k]) (void)prepare_one(&part[k]);
     for (int k = 0; k < num; k++) {
