@@ -114,9 +114,9 @@ typedef struct fmo_scf_options {
     /** fmo_scf_run_batch and fmo_fragment_run alone: several processes share the molecules; NULL,
      *  the default: this one runs them all. Each rank makes the same call, with fock.ranks NULL. */
     fmo_ranks *deal;
-    /** fmo_scf_run alone: called once, when the mode is chosen and the plan made, before anything long; NULL: never.
-     *  so_far has nao, occupied_num, mode, device, notice, and of fock_profile mode, mode_reason,
-     *  threads as asked for and ranks. */
+    /** fmo_scf_run alone: called once, when the mode is chosen and the plan made, before anything
+     * long; NULL: never. so_far has nao, occupied_num, mode, device, notice, and of fock_profile
+     * mode, mode_reason, threads as asked for and ranks. */
     void (*begun)(const struct fmo_scf_result *so_far, void *user);
 } fmo_scf_options;
 
