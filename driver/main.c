@@ -35,25 +35,12 @@ static void reserve_standard_streams(void)
         }
 }
 
-/* Whether a message of the library begins with the file's name, cut at the left if it is long. */
-static bool begins_with_name(const char *message, const char *name)
-{
-    size_t length = strlen(name);
-    if (strncmp(message, name, length) == 0) return true;
-    const char *colon = strstr(message, ": ");
-    if (strncmp(message, "...", 3) != 0 || !colon) return false;
-    size_t tail = (size_t)(colon - message) - 3;
-    return tail <= length && strncmp(message + 3, name + length - tail, tail) == 0;
-}
-
-/* One line on a stream: "fmo-driver: name: message", the name of the data set (or NULL) once. */
+/* One line on a stream: "fmo-driver: name: message"; name: of the data set, NULL where the message
+ * has it. */
 static void print_error_to(FILE *stream, const char *name, const char *message)
 {
-    const driver_shown_text clean = driver_shown_copy(name ? name : "");
-    if (name && !begins_with_name(message, clean.text))
-        fprintf(stream, "fmo-driver: %s: %s\n", clean.text, message);
-    else
-        fprintf(stream, "fmo-driver: %s\n", message);
+    fprintf(stream, "fmo-driver: %s%s%s\n", name ? driver_shown(name) : "", name ? ": " : "",
+            message);
 }
 
 static void print_error(const char *name, const char *message)
@@ -113,7 +100,7 @@ static int report_one(const driver_options *options, const char *path, fmo_statu
     if (status != FMO_OK) {
         /* A status without a message would be a bug of the library; say at least what it means. */
         fmo_error_set(err, status, "%s", fmo_status_text(status));
-        print_error_to(to->err, path, err->message);
+        print_error_to(to->err, result->named ? NULL : path, err->message);
         code = fmo_status_exit_code(status);
         if (to->json && driver_json_add_failure(to->json, path, 0, err, &json_err) != FMO_OK)
             print_error_to(to->err, path, json_err.message);
@@ -310,7 +297,7 @@ static void print_molecule(const driver_scf_one *one, void *user)
     char name[1024];
     driver_report_name(one, name, sizeof name);
     if (one->err.status != FMO_OK) {
-        print_error(one->path, one->err.message);
+        print_error(one->result.named ? NULL : one->path, one->err.message);
         l->code = worse(l->code, fmo_status_exit_code(one->err.status));
         return;
     }
@@ -435,7 +422,7 @@ static int run_system(const driver_options *options, const char *path, json_t *s
     const bool torn = is_torn(options, status);
     if (status != FMO_OK && (is_first(options) || torn)) {
         fmo_error_set(&err, status, "%s", fmo_status_text(status));
-        print_error(path, err.message);
+        print_error(run.named ? NULL : path, err.message);
     }
     if (torn) end_ranks(options, fmo_status_exit_code(status));
     if (!is_first(options)) {

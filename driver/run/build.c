@@ -55,7 +55,9 @@ fmo_status driver_build_begin(const driver_options *options, const char *path,
 {
     fmo_status status = FMO_OK;
     CHECKGOTO(driver_check_run_files(options, path, err));
+    result->named = true;
     CHECKGOTO(fmo_dataset_read(path, &result->dataset, err));
+    result->named = false;
     CHECKGOTO(driver_check_doubts(options, result->dataset, err));
     result->nao = fmo_basis_ao_num(fmo_dataset_basis(result->dataset));
     result->electrons = fmo_dataset_electron_num(result->dataset);

@@ -204,6 +204,7 @@ static fmo_fragment_options fragment_options(const driver_options *options)
 static fmo_status read_system(const driver_options *options, const char *path,
                               driver_fragments *run, fmo_basis_set **set, fmo_error *err)
 {
+    run->named = true;
     fmo_status status =
         fmo_fragment_system_read_pieces(path, options->per_fragment, &run->system, err);
     if (status != FMO_OK) return status;
@@ -211,6 +212,7 @@ static fmo_status read_system(const driver_options *options, const char *path,
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "%.200s: basis: missing; name a basis set there, or add --basis NAME",
                              path);
+    run->named = false;
     status = fmo_basis_set_read(options->basis ? options->basis : run->system->basis, set, err);
     if (status != FMO_OK) return status;
     snprintf(run->basis, sizeof run->basis, "%s", fmo_basis_set_name(*set));

@@ -13,6 +13,7 @@ typedef struct driver_fragment_watch {
 
 typedef struct driver_fragments {
     fmo_fragment_system *system;
+    bool named; /**< the message of what went wrong names the file itself, as reading does */
     char basis[64];
     char unused[200];            /**< options that nothing came of, in one line, or "" */
     fmo_fragment_result *result; /**< NULL on error, and on other ranks than 0 */

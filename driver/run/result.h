@@ -10,7 +10,8 @@
 
 typedef struct driver_result {
     fmo_dataset *dataset;
-    int frame; /**< which of several in a .xyz file, from 1; 0: the only one */
+    bool named; /**< the message of what went wrong names the file itself, as reading does */
+    int frame;  /**< which of several in a .xyz file, from 1; 0: the only one */
     int nao;
     int electrons;                         /**< -1: not known */
     double *matrices[DRIVER_MATRIX_COUNT]; /**< J, K, G of the last build, [nao][nao], hartree */

@@ -14,14 +14,18 @@
 #include <fmo/wavefunction.h>
 
 static fmo_status read_geometry(const driver_options *options, const char *path,
-                                fmo_dataset **dataset, fmo_error *err)
+                                driver_result *result, fmo_error *err)
 {
     fmo_molecule *molecule = NULL;
     fmo_basis_set *set = NULL;
     fmo_status status = fmo_molecule_read_xyz(path, &molecule, err);
-    if (status == FMO_OK) status = fmo_basis_set_read(options->basis, &set, err);
+    if (status == FMO_OK) {
+        status = fmo_basis_set_read(options->basis, &set, err);
+        result->named = status == FMO_OK;
+    }
     fmo_basis_set_choose_functions(set, options->functions);
-    if (status == FMO_OK) status = fmo_dataset_create(molecule, set, options->charge, dataset, err);
+    if (status == FMO_OK)
+        status = fmo_dataset_create(molecule, set, options->charge, &result->dataset, err);
     fmo_basis_set_destroy(set);
     fmo_molecule_destroy(molecule);
     return status;
@@ -195,10 +199,12 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
     scf.user = &cycles;
 
     CHECKGOTO(driver_check_run_files(options, path, err));
+    result->named = true;
     if (driver_is_xyz(path))
-        CHECKGOTO(read_geometry(options, path, &result->dataset, err));
+        CHECKGOTO(read_geometry(options, path, result, err));
     else
         CHECKGOTO(fmo_dataset_read_basis(path, &result->dataset, err));
+    result->named = false;
     CHECKGOTO(driver_check_doubts(options, result->dataset, err));
     result->nao = fmo_basis_ao_num(fmo_dataset_basis(result->dataset));
 

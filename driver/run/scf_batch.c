@@ -54,17 +54,16 @@ static void tell_end(const driver_scf_one *one, void *user)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A message about a frame's data set says which; the library knows the file alone. */
-static void name_frame(const char *path, int frame, const fmo_error *from, fmo_error *err)
+/* What went wrong with a molecule that could be read: a message that says which of a file. */
+static void name_frame(driver_scf_one *one, const fmo_error *why)
 {
-    const size_t length = strlen(path);
-    const char *message = from->message;
-    if (strncmp(message, path, length) == 0 && strncmp(message + length, ": ", 2) == 0)
-        message += length + 2;
+    const int frame = one->result.frame;
+    one->result.named = frame != 0;
     if (frame)
-        fmo_error_set(err, from->status, "%.200s: frame %d: %s", path, frame, message);
+        fmo_error_set(&one->err, why->status, "%.200s: frame %d: %s", one->path, frame,
+                      why->message);
     else
-        *err = *from;
+        one->err = *why;
 }
 
 /* The next frame of the open file; 0 when there is none. */
@@ -73,11 +72,8 @@ static int read_frame(batch *b, driver_scf_one *one)
     fmo_molecule *molecule = NULL;
     if (fmo_xyz_next(b->xyz, &molecule, &one->err) != FMO_OK) return 1;
     if (!molecule) return 0;
-    fmo_error err = {FMO_OK, ""};
     one->result.frame = molecule->frame;
-    if (fmo_dataset_create(molecule, b->set, b->options->charge, &one->result.dataset, &err) !=
-        FMO_OK)
-        name_frame(one->path, molecule->frame, &err, &one->err);
+    (void)fmo_dataset_create(molecule, b->set, b->options->charge, &one->result.dataset, &one->err);
     fmo_molecule_destroy(molecule);
     return 1;
 }
@@ -110,10 +106,13 @@ static void take_one(batch *b, driver_scf_one *one, int *jobs)
 {
     fmo_scf_job *job = &b->job[*jobs];
     driver_result *r = &one->result;
+    fmo_error why = {FMO_OK, ""};
     memset(job, 0, sizeof *job);
-    if (one->err.status == FMO_OK) (void)driver_check_doubts(b->options, r->dataset, &one->err);
-    if (one->err.status == FMO_OK)
-        (void)driver_scf_input(b->options, r->dataset, &job->input, &one->err);
+    r->named = one->err.status != FMO_OK; /* by who has read it */
+    if (!r->named) (void)driver_check_doubts(b->options, r->dataset, &why);
+    if (!r->named && why.status == FMO_OK)
+        (void)driver_scf_input(b->options, r->dataset, &job->input, &why);
+    if (why.status != FMO_OK) name_frame(one, &why);
     if (r->dataset) r->nao = fmo_basis_ao_num(fmo_dataset_basis(r->dataset));
     r->electrons = job->input.electron_num;
     if (one->err.status == FMO_OK)
@@ -147,7 +146,7 @@ static void take_result(size_t index, fmo_scf_job *job, void *user)
     r->scf = job->result;
     job->result = NULL;
     if (!r->scf)
-        name_frame(one->path, r->frame, &job->err, &one->err);
+        name_frame(one, &job->err);
     else if (driver_scf_evaluate(b->options, r, &one->err) == FMO_OK)
         r->scf_verdict = job->err;
     if (b->ranks) driver_ranks_name(b->ranks, &one->err);
@@ -162,7 +161,7 @@ static void name_left(batch *b, int jobs, fmo_error *why)
     for (int k = 0; k < jobs; k++) {
         driver_scf_one *one = &b->one[b->number[k]];
         if (one->result.scf || one->err.status != FMO_OK) continue;
-        name_frame(one->path, one->result.frame, why, &one->err);
+        name_frame(one, why);
         tell_end(one, b);
     }
 }

@@ -38,7 +38,7 @@ fmo_status driver_scf_share_check(const fmo_ranks *ranks, const driver_scf_one *
 /* A molecule's result without its arrays, which follow: cycles; and of an SCF with a result orbital
  * energies and coefficients, and the density, where they are kept. Pointers in it are nobody's. */
 typedef struct packed {
-    int number, cycle_num, has_scf;
+    int number, cycle_num, has_scf, named;
     fmo_error err, verdict;
     char scf_notice[sizeof((driver_result *)0)->scf_notice];
     char unused[sizeof((driver_result *)0)->unused];
@@ -98,6 +98,7 @@ static char *pack(driver_scf_one *one, int number, int64_t keep, char *to)
     p.number = number;
     p.cycle_num = r->cycle_num;
     p.has_scf = r->scf != NULL;
+    p.named = r->named;
     p.err = one->err;
     p.verdict = r->scf_verdict;
     memcpy(p.scf_notice, r->scf_notice, sizeof p.scf_notice);
@@ -129,6 +130,7 @@ static const char *unpack(const char *from, driver_scf_one *all, int64_t keep, i
     driver_scf_one *one = &all[p.number];
     driver_result *r = &one->result;
     one->err = p.err;
+    r->named = p.named;
     r->scf_verdict = p.verdict;
     memcpy(r->scf_notice, p.scf_notice, sizeof p.scf_notice);
     memcpy(r->unused, p.unused, sizeof p.unused);

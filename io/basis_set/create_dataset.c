@@ -15,13 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PATH_MOST = 128 }; /* bytes of a path that messages show */
+
 typedef struct maker {
     const fmo_molecule *molecule;
     const fmo_basis_set *set;
     int first[FMO_ELEMENT_MOST + 1];  /* its first shell */
     int shells[FMO_ELEMENT_MOST + 1]; /* number of its shells, all neighbours */
     bool cartesian;
-    char label[128]; /* the molecule, for messages */
+    char label[PATH_MOST + 32]; /* the molecule, for messages */
     fmo_dataset *d;
     fmo_error *err;
 } maker;
@@ -267,7 +269,10 @@ fmo_status fmo_dataset_create(const fmo_molecule *molecule, const fmo_basis_set 
                           molecule->nucleus_num);
     if (status != FMO_OK) return status;
     maker m = {.molecule = molecule, .set = set, .d = fmo_dataset_new(), .err = err};
-    fmo_path_label(molecule->path ? molecule->path : "molecule", m.label, sizeof m.label);
+    fmo_path_label(molecule->path ? molecule->path : "molecule", m.label, PATH_MOST);
+    if (molecule->frame)
+        snprintf(m.label + strlen(m.label), sizeof m.label - strlen(m.label), ": frame %d",
+                 molecule->frame);
     status = m.d ? check_molecule(&m) : no_memory(&m);
     if (status == FMO_OK) status = check_set(&m);
     if (status == FMO_OK) status = choose_form(&m);
