@@ -240,6 +240,7 @@ class Usage(Case):
         self.assertFails(run(SMALL, "--no-overlap"), 2, "belongs to mode split, which auto never takes: add --mode split")
         self.assertFails(run(SMALL, "--mode", "reference", "--cutoff", "1e-8"), 2,
                          "--cutoff does not go with --mode reference: it belongs to mode cpu, fused and split")
+        self.assertRuns(run(SMALL, "--mode", "reference", "--cutoff", "0"))  # as it is
 
     def test_unused_under_auto(self):
         """What auto chose a mode without a use for is said, with --quiet, too."""

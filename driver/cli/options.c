@@ -387,6 +387,7 @@ static fmo_status check_use(const driver_options *options, const bool *given, fm
     for (int i = 0; i < OPTION_NUM; i++) {
         row = &option_table[i];
         if (!given[i] || !row->modes || row->modes & possible) continue;
+        if (row->at == AT(fock.cutoff) && options->fock.cutoff == 0.0) continue; /* it has none */
         char list[64] = "";
         list_modes(row->modes, list, sizeof list);
         if (mode == FMO_MODE_AUTO)

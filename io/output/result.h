@@ -111,8 +111,9 @@ typedef enum fmo_file_kind { FMO_FILE_TABLE(FMO_FILE_ROW) FMO_FILE_KIND_COUNT } 
 FMO_API const char *fmo_file_kind_text(fmo_file_kind kind); /**< NULL if out of range */
 
 /** What stands at a path. Whatever cannot be read, is damaged or is no regular file is
- *  FMO_FILE_OTHER, and so is an HDF5 file with a group, dataset or attribute that we do not write. fmo_result_write and its like replace any regular file: a program that does not
- *  want that asks here first, as fmo-driver does. */
+ *  FMO_FILE_OTHER, and so is an HDF5 file with a group, dataset or attribute that we do not write.
+ *  fmo_result_write and its like replace any regular file: a program that does not want that asks
+ *  here first, as fmo-driver does. */
 FMO_API fmo_file_kind fmo_file_kind_of(const char *path);
 
 /** Write any bytes as results are written: whole or not at all.
