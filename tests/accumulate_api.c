@@ -181,6 +181,12 @@ static void check_devices(const fmo_basis *basis)
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_ARGUMENT &&
               strstr(err.message, "options.devices[1] = -1: expected the number of a GPU"),
           "%s", err.message);
+    const fmo_basis *const both[2] = {basis, basis};
+    fmo_fock_plan *plans[2] = {NULL, NULL};
+    fmo_error errs[2];
+    CHECK(fmo_fock_plan_create_batch(both, 2, &o, plans, errs) == FMO_ERR_ARGUMENT && !plans[0] &&
+              !plans[1] && strstr(errs[1].message, "options.devices[1] = -1"),
+          "a batch: %s", errs[1].message);
     o.devices[1] = 1;
     o.device = 1;
     err.status = FMO_OK;

@@ -5,10 +5,40 @@
 
 enum { BRAS_MAX = 64 };
 
+typedef int seen_bras[FMO_ERI_CLASS_COUNT][BRAS_MAX];
+
+/* Every bra of every class that has kets is in one of `parts`, once. */
+static void check_seen(const fmo_work_size *size, seen_bras seen, int parts)
+{
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        const int bras = size[fmo_eri_class_bra(c)].pairs, kets = size[fmo_eri_class_ket(c)].pairs;
+        for (int b = 0; b < BRAS_MAX; b++)
+            CHECK(seen[c][b] == (kets && b < bras), "class %d, bra %d of %d: in %d of %d parts", c,
+                  b, bras, seen[c][b], parts);
+    }
+}
+
+/* Weights add up, and a share is at most one bra of each class above the mean. */
+static void check_even(const fmo_work_size *size, const fmo_work *all, int shares, double sum,
+                       double largest)
+{
+    const double weight = fmo_work_weight(all);
+    double bra = 0.0;
+    CHECK(fabs(sum - weight) <= 1e-12 * weight, "%d shares weigh %g, all %g", shares, sum, weight);
+    for (int n = 0; n < all->num; n++) {
+        const fmo_task *t = &all->task[n];
+        const size_t last = (size_t)t->bra_end;
+        bra += t->weight * (double)fmo_work_candidates(t->eri_class, size, last - 1, 1, 1) /
+               (double)fmo_work_candidates(t->eri_class, size, 0, last, 1);
+    }
+    CHECK(largest <= weight / shares + bra * (1.0 + 1e-12), "%d shares: the largest %g of %g",
+          shares, largest, weight);
+}
+
 /* Every bra of every class is in one share, once; weights are about equal and add up. */
 static void check_lists(const fmo_work_size *size, int shares)
 {
-    static int seen[FMO_ERI_CLASS_COUNT][BRAS_MAX];
+    static seen_bras seen;
     fmo_error err = {FMO_OK, ""};
     fmo_work all, part;
     double sum = 0.0, largest = 0.0;
@@ -25,24 +55,8 @@ static void check_lists(const fmo_work_size *size, int shares)
         largest = fmax(largest, fmo_work_weight(&part));
         fmo_work_free(&part);
     }
-    const double weight = fmo_work_weight(&all);
-    CHECK(fabs(sum - weight) <= 1e-12 * weight, "%d shares weigh %g, all %g", shares, sum, weight);
-    /* a share is at most one bra of each class above the mean */
-    double bra = 0.0;
-    for (int n = 0; n < all.num; n++) {
-        const fmo_task *t = &all.task[n];
-        const size_t last = (size_t)t->bra_end;
-        bra += t->weight * (double)fmo_work_candidates(t->eri_class, size, last - 1, 1, 1) /
-               (double)fmo_work_candidates(t->eri_class, size, 0, last, 1);
-    }
-    CHECK(largest <= weight / shares + bra * (1.0 + 1e-12), "%d shares: the largest %g of %g",
-          shares, largest, weight);
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
-        const int bras = size[fmo_eri_class_bra(c)].pairs, kets = size[fmo_eri_class_ket(c)].pairs;
-        for (int b = 0; b < BRAS_MAX; b++)
-            CHECK(seen[c][b] == (kets && b < bras), "class %d, bra %d of %d: in %d of %d shares", c,
-                  b, bras, seen[c][b], shares);
-    }
+    check_even(size, &all, shares, sum, largest);
+    check_seen(size, seen, shares);
     fmo_work_free(&all);
 }
 
@@ -50,10 +64,10 @@ static void check_lists(const fmo_work_size *size, int shares)
  * each class. */
 static void check_every(const fmo_work_size *size, int shares)
 {
-    static int seen[FMO_ERI_CLASS_COUNT][BRAS_MAX];
+    static seen_bras seen;
     fmo_error err = {FMO_OK, ""};
     fmo_work all, part;
-    double sum = 0.0, largest = 0.0, bra = 0.0;
+    double sum = 0.0, largest = 0.0;
     memset(seen, 0, sizeof seen);
     CHECK(fmo_work_all(size, &all, &err) == FMO_OK, "%s", err.message);
     for (int s = 0; s < shares; s++) {
@@ -75,22 +89,8 @@ static void check_every(const fmo_work_size *size, int shares)
         largest = fmax(largest, fmo_work_weight(&part));
         fmo_work_free(&part);
     }
-    for (int n = 0; n < all.num; n++) {
-        const fmo_task *t = &all.task[n];
-        bra += t->weight *
-               (double)fmo_work_candidates(t->eri_class, size, (size_t)t->bra_end - 1, 1, 1) /
-               (double)fmo_work_candidates(t->eri_class, size, 0, (size_t)t->bra_end, 1);
-    }
-    const double weight = fmo_work_weight(&all);
-    CHECK(fabs(sum - weight) <= 1e-12 * weight, "%d shares weigh %g, all %g", shares, sum, weight);
-    CHECK(largest <= weight / shares + bra * (1.0 + 1e-12), "%d shares: the largest %g of %g",
-          shares, largest, weight);
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
-        const int bras = size[fmo_eri_class_bra(c)].pairs, kets = size[fmo_eri_class_ket(c)].pairs;
-        for (int b = 0; b < BRAS_MAX; b++)
-            CHECK(seen[c][b] == (kets && b < bras), "class %d, bra %d of %d: in %d of %d shares", c,
-                  b, bras, seen[c][b], shares);
-    }
+    check_even(size, &all, shares, sum, largest);
+    check_seen(size, seen, shares);
     fmo_work_free(&all);
 }
 
@@ -98,7 +98,7 @@ static void check_every(const fmo_work_size *size, int shares)
  * none much heavier than the mean. */
 static void check_pieces(const fmo_work_size *size, int pieces)
 {
-    static int seen[FMO_ERI_CLASS_COUNT][BRAS_MAX];
+    static seen_bras seen;
     fmo_error err = {FMO_OK, ""};
     fmo_work all, cut;
     memset(seen, 0, sizeof seen);
@@ -114,12 +114,7 @@ static void check_pieces(const fmo_work_size *size, int pieces)
     }
     const double weight = fmo_work_weight(&all);
     CHECK(fabs(fmo_work_weight(&cut) - weight) <= 1e-12 * weight, "%d pieces", pieces);
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
-        const int bras = size[fmo_eri_class_bra(c)].pairs, kets = size[fmo_eri_class_ket(c)].pairs;
-        for (int b = 0; b < BRAS_MAX; b++)
-            CHECK(seen[c][b] == (kets && b < bras), "class %d, bra %d of %d: in %d pieces", c, b,
-                  bras, seen[c][b]);
-    }
+    check_seen(size, seen, pieces);
     fmo_work_free(&cut);
     fmo_work_free(&all);
 }

@@ -551,8 +551,7 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
     /* Once for all plans; what is out of range is refused with each. */
     const int possible = fmo_threads(own.threads);
     const int threads = (size_t)possible < count ? possible : (int)count;
-    /* what is out of range is refused with each */
-    const int dealt = own.device_num > 1 && own.device_num <= FMO_DEVICES_MAX;
+    const int dealt = own.device_num > 1 && fmo_options_check(&own, NULL) == FMO_OK;
     int *const device = dealt ? deal_devices(basis, count, &own) : NULL;
     if (dealt) own.device_num = own.device = 0; /* without memory all on the first */
     if (dealt && !device) own.device = own.devices[0];

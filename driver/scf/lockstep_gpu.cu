@@ -1,7 +1,7 @@
 /* The hands of lockstep.h on a GPU: kernels that take an operation of many SCFs, each with sizes of
  * its own, cuBLAS for products of equal sizes, builds in one batch. Eigenproblems, Cholesky factors
- * and what only the beginning needs are left to the host's threads: LAPACK on sixteen cores has a
- * thousand matrices of a hundred functions done while a GPU does some tens. */
+ * and what only the beginning needs are left to LAPACK on the host's threads, a matrix each;
+ * whether a GPU's batched solvers would be faster has not been measured. */
 #include "driver/scf/lockstep.h"
 
 #include <cublas_v2.h>
@@ -290,8 +290,8 @@ void run_dots(gpu_hands *g, const fmo_request *const *request, size_t num)
     free(args);
 }
 
-/* Rounds of up to FMO_SCF_DIIS_MAX vectors would need a sum of sums; nothing has more but a search
- * for the lowest eigenvalue, whose pieces are added here. */
+/* Arguments have room for FMO_SCF_DIIS_MAX factors. Only a search for the lowest eigenvalue has
+ * more vectors, which are added one by one. */
 void run_combine(gpu_hands *g, const fmo_request *const *request, size_t num)
 {
     for (size_t k = 0; k < num; k++) {
@@ -444,7 +444,7 @@ void run_fock(const fmo_request *const *request, size_t num)
     free(jobs);
 }
 
-/* Matrices to the host, to its threads, and back. `written`: by them. */
+/* Matrices to the host, to its threads, and back. */
 void run_on_host(gpu_hands *g, const fmo_request *const *request, size_t num)
 {
     static const char what[] = "matrices for the host";
