@@ -1,0 +1,186 @@
+/* A build of mode cpu on its threads: they go through the parts task by task and share the bras of
+ * each, or take whole pieces where several ranks do. */
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accumulate/cpu/build.h"
+
+/* What a thread has done of a build. */
+typedef struct progress {
+    double done, all; /* weights */
+} progress;
+
+static void run_task(fmo_fock_plan *plan, const fmo_cpu_build *build,
+                     fmo_cpu_kernel *const *kernels, const fmo_task *task, fmo_cpu_worker *w,
+                     const progress *at)
+{
+    const int c = task->eri_class, bras = task->bra_end - task->bra_begin;
+    fmo_class_profile *profile = &plan->profile.classes[c];
+    w->quartets = w->prim_quartets = 0;
+    for (int f = 0; f < build->side[FMO_CPU_KET].pairs->list[fmo_eri_class_ket(c)].family_num; f++)
+        w->table_of[f] = -1;
+#pragma omp for schedule(dynamic, 2)
+    for (int n = 0; n < bras; n++) {
+        kernels[c](build, w, task->bra_end - 1 - n); /* the longest lists of kets first */
+        if (omp_get_thread_num() == 0 && n % 16 == 0)
+            fmo_plan_progress(plan, (at->done + task->weight * n / bras) / at->all);
+    }
+#pragma omp atomic
+    profile->quartets += w->quartets;
+#pragma omp atomic
+    profile->prim_quartets += w->prim_quartets;
+}
+
+/* One thread's memory; 0 without. */
+static int make_worker(fmo_cpu_job *j, int t)
+{
+    const size_t size = fmo_cpu_sums_size(&j->shape);
+    fmo_cpu_worker *w = &j->workers[t];
+    j->arrays[t] = aligned_alloc(64, fmo_cpu_worker_arrays(&j->shape, NULL, w) + 64);
+    if (j->arrays[t]) fmo_cpu_worker_arrays(&j->shape, j->arrays[t], w);
+    if (t >= j->copies) return j->arrays[t] != NULL;
+    j->own[t] = fmo_cpu_vector_alloc(size);
+    if (j->own[t]) memset(j->own[t], 0, size * sizeof **j->own); /* 0.0 is 0 in either form */
+    return j->arrays[t] && j->own[t];
+}
+
+/* One thread's share of all tasks, the lightest classes first. */
+static void run_parts(fmo_cpu_job *j, int t)
+{
+    fmo_fock_plan *plan = j->plan;
+    fmo_cpu_worker *w = &j->workers[t];
+    progress at = {0.0, 1.0};
+    double begun = fmo_now();
+    for (int p = 0; p < j->parts; p++) at.all += fmo_work_weight(j->part[p].work);
+    for (int p = 0; p < j->parts; p++) {
+        const fmo_cpu_part *part = &j->part[p];
+        w->sums = fmo_cpu_sums_at(&j->shape, j->own[t % j->copies]);
+        for (int side = 0; side < 2; side++)
+            for (int c = 0; c < FMO_PAIR_CLASS_COUNT && !part->adds[side]; c++)
+                w->sums.coulomb[side][c] = NULL;
+        for (int n = part->work->num - 1; n >= 0; n--) {
+            const fmo_task *task = &part->work->task[n];
+#pragma omp master
+            fmo_plan_progress(plan, at.done / at.all);
+            run_task(plan, &part->build, j->kernels, task, w, &at);
+            at.done += task->weight;
+#pragma omp master
+            {
+                const double now = fmo_now();
+                plan->profile.classes[task->eri_class].seconds += now - begun;
+                begun = now;
+            }
+        }
+    }
+}
+
+/* The next piece of the work for one thread; NULL when there is none. */
+static const fmo_task *next_piece(fmo_cpu_job *j, int64_t *number)
+{
+    const fmo_work *work = j->part[0].work;
+    int fault = 0;
+#pragma omp critical(fmo_cpu_next_piece)
+    {
+        *number = j->next;
+        if (!j->ranks)
+            j->next++;
+        else if (!j->fault)
+            j->fault = j->ranks->next(j->ranks->user, number);
+        fault = j->fault;
+    }
+    return fault || *number >= work->num ? NULL : &work->task[*number];
+}
+
+/* Pieces of the work, those of one thread: it takes the next one when it is done with one, and
+ * waits for nobody. */
+static void run_pieces(fmo_cpu_job *j, int t)
+{
+    fmo_fock_plan *plan = j->plan;
+    const fmo_cpu_part *part = &j->part[0];
+    fmo_cpu_worker *w = &j->workers[t];
+    const fmo_task *task;
+    int64_t number;
+    double begun = fmo_now();
+    w->sums = fmo_cpu_sums_at(&j->shape, j->own[t % j->copies]);
+    while ((task = next_piece(j, &number)) != NULL) {
+        const int c = (int)task->eri_class;
+        const fmo_cpu_pair_list *kets =
+            &part->build.side[FMO_CPU_KET].pairs->list[fmo_eri_class_ket(c)];
+        fmo_class_profile *profile = &plan->profile.classes[c];
+        w->quartets = w->prim_quartets = 0;
+        for (int g = 0; g < kets->family_num; g++) w->table_of[g] = -1;
+        for (int b = task->bra_end - 1; b >= task->bra_begin; b--)
+            j->kernels[c](&part->build, w, b);
+#pragma omp atomic
+        profile->quartets += w->quartets;
+#pragma omp atomic
+        profile->prim_quartets += w->prim_quartets;
+#pragma omp master
+        {
+            const double now = fmo_now();
+            profile->seconds += now - begun;
+            begun = now;
+            fmo_plan_progress(plan, (double)number / part->work->num);
+        }
+    }
+}
+
+fmo_status fmo_cpu_run_job(fmo_cpu_job *j, fmo_error *err)
+{
+    fmo_fock_plan *plan = j->plan;
+    const int threads = j->threads;
+    fmo_status status = FMO_OK;
+    int failed = 0;
+    j->workers = calloc((size_t)threads, sizeof *j->workers);
+    j->arrays = calloc((size_t)threads, sizeof *j->arrays);
+    j->own = calloc((size_t)threads, sizeof *j->own);
+    if (!j->workers || !j->arrays || !j->own) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d threads", threads);
+        goto done;
+    }
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
+
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp master
+        j->team = omp_get_num_threads();
+        if (!make_worker(j, omp_get_thread_num())) {
+#pragma omp atomic write
+            failed = 1;
+        }
+#pragma omp barrier
+        if (!failed && plan->shared.pieces > 0) {
+            run_pieces(j, omp_get_thread_num());
+#pragma omp barrier
+        } else if (!failed) {
+            run_parts(j, omp_get_thread_num());
+        }
+#pragma omp master
+        j->ended = fmo_now();
+    }
+    if (j->fault)
+        status = fmo_error_set(err, FMO_ERR_DEVICE, "the ranks' counter of work does not answer");
+    if (failed) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY,
+                               "no memory for %d copies of the Fock matrix and %d threads; give a "
+                               "limit in options.memory, or use fewer threads",
+                               j->copies, threads);
+    }
+    if (status != FMO_OK) goto done;
+    const int used = j->team < j->copies ? j->team : j->copies;
+    if (used > 1) fmo_cpu_reduce_sums(j->own, used, fmo_cpu_sums_size(&j->shape), j->fixed);
+    const fmo_cpu_sums sums = fmo_cpu_sums_at(&j->shape, j->own[0]);
+    fmo_cpu_give_sums(plan, &j->shape, &sums, &j->part[0].build.adding);
+    plan->profile.threads = j->team;
+    plan->profile.reduce_seconds = fmo_now() - j->ended;
+done:
+    for (int t = 0; t < threads; t++) {
+        if (j->arrays) free(j->arrays[t]);
+        if (j->own) free(j->own[t]);
+    }
+    free(j->workers);
+    free(j->arrays);
+    free(j->own);
+    return status;
+}

@@ -1,0 +1,139 @@
+/* What a build of mode cpu allocates, and how many threads, sets of sums and densities at a time
+ * there is memory for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "accumulate/cpu/build.h"
+
+static size_t size_max(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+double *fmo_cpu_vector_alloc(size_t doubles)
+{
+    return aligned_alloc(64, (doubles * sizeof(double) + 127) / 64 * 64);
+}
+
+/* Hands out the next `num` items of `size` bytes; without memory it only counts. */
+static void *take(char *memory, size_t *used, size_t num, size_t size)
+{
+    void *const here = memory ? memory + *used : NULL;
+    *used += (num * size + 63) / 64 * 64;
+    return here;
+}
+
+/* Bytes of a worker's arrays, which lie in one piece of memory; NULL: just count. */
+size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worker *w)
+{
+    const fmo_cpu_pairs *const sides[2] = {s->pairs, s->source};
+    const size_t n = s->exchange ? s->densities * (size_t)s->plan->basis->function_num : 0;
+    const size_t shells = size_max((size_t)s->plan->basis->shell_num, s->source_shells);
+    size_t kets = 0, prims = 1, table = 1, families = 0, used = 0;
+    for (int c = 0; c < 2 * FMO_PAIR_CLASS_COUNT; c++) {
+        const fmo_cpu_pair_list *list = &sides[c % 2]->list[c / 2];
+        kets = size_max(kets, (size_t)list->num);
+        prims = size_max(prims, (size_t)list->count_max);
+        families = size_max(families, (size_t)list->family_num);
+    }
+    for (int c = 0; c < 2 * FMO_ERI_CLASS_COUNT; c++) { /* either side may be the bra */
+        const fmo_cpu_pair_list *bra = &sides[c % 2]->list[fmo_eri_class_bra(c / 2)];
+        const fmo_cpu_pair_list *ket = &sides[1 - c % 2]->list[fmo_eri_class_ket(c / 2)];
+        table = size_max(table, (size_t)bra->count_max * (size_t)ket->exponent_num);
+    }
+    kets += FMO_CPU_WIDTH_MAX; /* whole vectors are stored */
+    w->density_rows = take(memory, &used, FMO_CPU_ROW_MAX * n, sizeof *w->density_rows);
+    w->exchange_rows = take(memory, &used, FMO_CPU_ROW_MAX * n, sizeof *w->exchange_rows);
+    w->shell_max = take(memory, &used, shells, sizeof *w->shell_max);
+    w->ket = take(memory, &used, kets, sizeof *w->ket);
+    w->ordered = take(memory, &used, kets, sizeof *w->ordered);
+    w->left = take(memory, &used, kets, sizeof *w->left);
+    w->key = take(memory, &used, kets, sizeof *w->key);
+    w->key_count = take(memory, &used, prims * FMO_CPU_DISTANCES + 1, sizeof *w->key_count);
+    w->packed =
+        take(memory, &used, prims * FMO_CPU_PACK_FIELDS * FMO_CPU_WIDTH_MAX, sizeof *w->packed);
+    w->table = take(memory, &used, table * FMO_CPU_TABLE_FIELDS, sizeof *w->table);
+    w->table_of = take(memory, &used, families, sizeof *w->table_of);
+    if (memory) memset(w->shell_max, 0, shells * sizeof *w->shell_max);
+    return used;
+}
+
+/* What a build allocates: for all, for each thread, for each set of sums. */
+typedef struct needs {
+    size_t all, thread, sums;
+} needs;
+
+static needs needs_of(const fmo_cpu_shape *s)
+{
+    fmo_cpu_worker worker;
+    const size_t shells = (size_t)s->plan->basis->shell_num;
+    const needs n = {(fmo_cpu_by_pair_size(s->pairs, s->densities) + shells) * sizeof(double) + 128,
+                     fmo_cpu_worker_arrays(s, NULL, &worker) + 64 + sizeof worker +
+                         2 * sizeof(void *),
+                     fmo_cpu_sums_size(s) * sizeof(double) + 128};
+    return n;
+}
+
+/* Of J and K of so many of the plan's own densities. */
+static needs needs_of_own(const fmo_fock_plan *plan, const fmo_cpu_state *s, int densities)
+{
+    const fmo_cpu_shape shape = {plan, &s->pairs, &s->pairs, 0, (size_t)densities, 1};
+    return needs_of(&shape);
+}
+
+/* Below this nobody asks the system what is free. */
+static const size_t always_there = (size_t)64 << 20;
+
+fmo_status fmo_cpu_choose_copies(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
+{
+    const needs n = needs_of_own(plan, s, 1);
+    const size_t asked = (size_t)plan->options.threads;
+    const size_t wanted = plan->options.reduce == FMO_REDUCE_ATOMIC ? 1 : asked;
+    const size_t all = n.all + asked * n.thread + wanted * n.sums;
+    size_t threads = asked, copies = wanted;
+    if (plan->options.memory || all > always_there) {
+        const size_t allowed = fmo_plan_memory(plan), least = n.all + n.thread + n.sums;
+        if (least > allowed)
+            return fmo_error_set(err, FMO_ERR_MEMORY,
+                                 "mode cpu needs %.3f MB of work space with 1 thread, %.3f may be "
+                                 "used; allow more memory, or use a GPU (mode fused)",
+                                 1e-6 * (double)least, 1e-6 * (double)allowed);
+        const size_t left = allowed - n.all - n.sums; /* with one set */
+        if (threads > left / n.thread) threads = left / n.thread;
+        const size_t fit = 1 + (left - threads * n.thread) / n.sums;
+        if (copies > fit) copies = fit;
+        if (copies > threads) copies = threads;
+        if (threads < asked || copies < wanted)
+            fmo_plan_note(plan,
+                          "%zu of %zu threads and %zu of %zu copies of the Fock matrix, which "
+                          "together would take %.3f MB of %.3f",
+                          threads, asked, copies, wanted, 1e-6 * (double)all,
+                          1e-6 * (double)allowed);
+    }
+    s->threads = (int)threads;
+    s->copies = (int)copies;
+    return FMO_OK;
+}
+
+/* Densities that there is memory for at a time. */
+int fmo_cpu_densities(const fmo_fock_plan *plan)
+{
+    const fmo_cpu_state *s = plan->state;
+    int densities = FMO_PLAN_DENSITIES_MAX;
+    for (; densities > 1; densities--) {
+        const needs n = needs_of_own(plan, s, densities);
+        const size_t all = n.all + (size_t)s->threads * n.thread + (size_t)s->copies * n.sums;
+        if (!plan->options.memory && all <= always_there) break;
+        if (all <= fmo_plan_memory(plan)) break;
+    }
+    return densities;
+}
+
+void fmo_cpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
+{
+    const fmo_cpu_state *s = plan->state;
+    const needs n = needs_of_own(plan, s, 1);
+    memory->host_bytes += sizeof *s + s->pairs.bytes + (size_t)s->work.num * sizeof *s->work.task +
+                          s->store_bytes + n.all + (size_t)s->threads * n.thread +
+                          (size_t)s->copies * n.sums;
+}

@@ -1,0 +1,112 @@
+/* Integrals that mode cpu keeps from build to build (options.integrals). */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "accumulate/cpu/build.h"
+
+/* No density that the plan's pairs are good for has a larger density factor (screen.h). */
+double fmo_cpu_store_factor(const fmo_fock_plan *plan)
+{
+    return 4.0 * plan->coulomb_weight * plan->density_limit;
+}
+
+size_t fmo_cpu_count_vectors(const fmo_fock_plan *plan, const fmo_cpu_state *s, int c, int bra)
+{
+    const fmo_cpu_pair_list *bras = &s->pairs.list[fmo_eri_class_bra(c)];
+    const fmo_cpu_pair_list *kets = &s->pairs.list[fmo_eri_class_ket(c)];
+    const int same = bras == kets, width = s->kernels->width;
+    size_t vectors = 0, left = 0;
+    for (int f = 0; f < (same ? bras->family_of[bra] + 1 : kets->family_num); f++) {
+        const fmo_cpu_family *family = &kets->family[f];
+        const int end = same && f == bras->family_of[bra] ? bra + 1 : family->end;
+        const int num = fmo_cpu_kets_end(kets, family->begin, end, bras->bound[bra],
+                                         fmo_cpu_store_factor(plan), plan->options.cutoff) -
+                        family->begin;
+        const int apart = fmo_cpu_kets_apart(num, width);
+        vectors += (size_t)((apart + width - 1) / width);
+        left += (size_t)(num - apart);
+    }
+    return vectors + (left + (size_t)width - 1) / (size_t)width;
+}
+
+void fmo_cpu_store_free(fmo_cpu_state *s)
+{
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        free(s->store[c].begin);
+        free(s->store[c].ket);
+        free(s->store[c].eri);
+    }
+    memset(s->store, 0, sizeof s->store);
+    s->store_bytes = 0;
+    s->stored = s->filled = 0;
+}
+
+/* Large pages, if the system has them: gigabytes of small ones take longer to get than to fill. */
+static void *large_alloc(size_t bytes)
+{
+    const size_t page = (size_t)2 << 20;
+    if (bytes < 4 * page) return aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+    void *memory = aligned_alloc(page, (bytes + page - 1) / page * page);
+#if defined(MADV_HUGEPAGE)
+    if (memory) (void)madvise(memory, bytes, MADV_HUGEPAGE); /* a wish */
+#endif
+    return memory;
+}
+
+/* The vectors of each bra, those of bras outside the work left out: begin[0..bras], ascending. */
+static void count_store(const fmo_fock_plan *plan, const fmo_cpu_state *s, int c, int bras,
+                        size_t *begin)
+{
+    memset(begin, 0, ((size_t)bras + 1) * sizeof *begin);
+    for (int n = 0; n < s->work.num; n++) {
+        const fmo_task *task = &s->work.task[n];
+        if ((int)task->eri_class != c) continue;
+        for (int b = task->bra_begin; b < task->bra_end; b++)
+            begin[b + 1] = fmo_cpu_count_vectors(plan, s, c, b);
+    }
+    for (int b = 0; b < bras; b++) begin[b + 1] += begin[b];
+}
+
+fmo_status fmo_cpu_store_prepare(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
+{
+    const int automatic = plan->options.integrals == FMO_INTEGRALS_AUTO;
+    const size_t width = (size_t)s->kernels->width;
+    if (plan->options.integrals == FMO_INTEGRALS_DIRECT) return FMO_OK;
+    /* Without a limit `auto` leaves half of what is free to others. */
+    const size_t allowed = fmo_plan_memory(plan) / (automatic && !plan->options.memory ? 2 : 1);
+    int good = 1;
+    for (int c = 0; good && c < FMO_ERI_CLASS_COUNT; c++) {
+        fmo_cpu_store *store = &s->store[c];
+        const int bras = s->pairs.list[fmo_eri_class_bra(c)].num;
+        store->begin = malloc(((size_t)bras + 1) * sizeof *store->begin);
+        good = store->begin != NULL;
+        if (!good) break;
+        count_store(plan, s, c, bras, store->begin);
+        s->store_bytes +=
+            ((size_t)bras + 1) * sizeof *store->begin +
+            store->begin[bras] * width *
+                ((size_t)fmo_eri_class_integrals(c, 0) * sizeof *store->eri + sizeof *store->ket);
+    }
+    if (good && s->store_bytes <= allowed) {
+        for (int c = 0; good && c < FMO_ERI_CLASS_COUNT; c++) {
+            fmo_cpu_store *store = &s->store[c];
+            const size_t lanes = store->begin[s->pairs.list[fmo_eri_class_bra(c)].num] * width;
+            store->ket = large_alloc(lanes * sizeof *store->ket);
+            store->eri =
+                large_alloc(lanes * (size_t)fmo_eri_class_integrals(c, 0) * sizeof *store->eri);
+            good = store->ket && store->eri;
+        }
+        if (good) {
+            s->stored = 1;
+            return FMO_OK;
+        }
+    }
+    const double needed = 1e-6 * (double)s->store_bytes;
+    fmo_cpu_store_free(s);
+    if (automatic) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_MEMORY,
+                         "integrals = stored needs %.1f MB, %.1f may be used; use integrals = auto "
+                         "or direct, a larger cutoff or more memory",
+                         needed, 1e-6 * (double)allowed);
+}
