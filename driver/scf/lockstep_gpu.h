@@ -1,0 +1,49 @@
+/* The hands of lockstep.h on a GPU: what its queue (lockstep_gpu.cu) and its kernels
+ * (lockstep_kernels.cu) share. C++ only. */
+#ifndef FMO_SCF_LOCKSTEP_GPU_H
+#define FMO_SCF_LOCKSTEP_GPU_H
+
+#include "driver/scf/lockstep.h"
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+typedef struct fmo_gpu_hands {
+    fmo_hands base;
+    int before; /* the GPU that the thread used */
+    cudaStream_t stream;
+    cublasHandle_t blas;
+    cudaMemPool_t pool; /* of the GPU; the memory of arrays and of plans */
+    fmo_linalg **la;    /* [threads] backends of the host */
+    char *args;         /* arguments of a launch, on the GPU, grown as needed */
+    size_t args_bytes;
+    double *results; /* numbers on their way to the host, on the GPU, grown as needed */
+    size_t results_num;
+    double *pinned; /* of the host, grown as needed */
+    size_t pinned_num;
+} fmo_gpu_hands;
+
+/* ---- lockstep_gpu.cu ---- */
+
+/* A fault of a launch is that of all whose work it was. */
+void fmo_gpu_hands_fail(const fmo_request *const *request, size_t num, fmo_status status,
+                        const char *what, const char *why);
+bool fmo_gpu_hands_ok(const fmo_request *const *request, size_t num, cudaError_t code,
+                      const char *what);
+
+cudaError_t fmo_gpu_hands_grow_results(fmo_gpu_hands *g, size_t num);
+cudaError_t fmo_gpu_hands_grow_pinned(fmo_gpu_hands *g, size_t num);
+/* The arguments of all into device memory, which is used again in the order of the stream. They are
+ * pageable, so the call has read them when it returns. */
+cudaError_t fmo_gpu_hands_send(fmo_gpu_hands *g, const void *args, size_t bytes, const void **at);
+
+/* ---- lockstep_kernels.cu: requests of one kind ---- */
+
+void fmo_gpu_hands_add(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
+void fmo_gpu_hands_fold(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
+void fmo_gpu_hands_diagonal(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
+void fmo_gpu_hands_dots(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
+void fmo_gpu_hands_combine(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
+void fmo_gpu_hands_bounds(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
+
+#endif

@@ -1,0 +1,294 @@
+/* Kernels of lockstep_gpu.h that take an operation of many SCFs, each with sizes of its own, and
+ * their launches. */
+#include "driver/scf/lockstep_gpu.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+namespace {
+
+enum { BLOCK = 256 };
+const size_t blocks_most = 64; /* of one matrix */
+
+/* ---- kernels: y of the grid is the SCF ------------------------------------------------------- */
+
+#define FOR_EACH(index, count)                                                          \
+    for (size_t index = blockIdx.x * (size_t)blockDim.x + threadIdx.x; index < (count); \
+         index += (size_t)gridDim.x * blockDim.x)
+
+typedef struct add_args {
+    size_t count;
+    double a, b;
+    const double *x;
+    double *y;
+} add_args;
+
+__global__ void __launch_bounds__(BLOCK) add(const add_args *all)
+{
+    const add_args q = all[blockIdx.y];
+    FOR_EACH(i, q.count) q.y[i] = q.b == 0.0 ? q.a * q.x[i] : q.a * q.x[i] + q.b * q.y[i];
+}
+
+typedef struct fold_args {
+    size_t n;
+    double scale, sign;
+    double *A;
+} fold_args;
+
+__global__ void __launch_bounds__(BLOCK) fold(const fold_args *all)
+{
+    const fold_args q = all[blockIdx.y];
+    FOR_EACH(at, q.n * q.n)
+    {
+        const size_t i = at % q.n, j = at / q.n;
+        if (i > j) continue;
+        const double value = q.scale * (q.A[i + j * q.n] + q.sign * q.A[j + i * q.n]);
+        q.A[i + j * q.n] = value;
+        q.A[j + i * q.n] = q.sign * value;
+    }
+}
+
+__global__ void __launch_bounds__(BLOCK) add_to_diagonal(const fold_args *all)
+{
+    const fold_args q = all[blockIdx.y];
+    FOR_EACH(i, q.n) q.A[i + i * q.n] += q.scale;
+}
+
+typedef struct dots_args {
+    size_t count;
+    int m, at; /* vectors; where the results begin */
+    const double *V, *x;
+} dots_args;
+
+typedef struct combine_args {
+    size_t count;
+    const double *V;
+    double *out;
+    int m;
+    double c[FMO_SCF_DIIS_MAX];
+} combine_args;
+
+/* A sum over the threads of a block, in one order. */
+__device__ double block_sum(double value)
+{
+    __shared__ double part[BLOCK];
+    part[threadIdx.x] = value;
+    __syncthreads();
+    for (int step = BLOCK / 2; step > 0; step /= 2) {
+        if ((int)threadIdx.x < step) part[threadIdx.x] += part[threadIdx.x + step];
+        __syncthreads();
+    }
+    return part[0];
+}
+
+/* x of the grid: the vector. */
+__global__ void __launch_bounds__(BLOCK) dots(const dots_args *all, double *results)
+{
+    const dots_args q = all[blockIdx.y];
+    if ((int)blockIdx.x >= q.m) return;
+    const double *const v = q.V + (size_t)blockIdx.x * q.count;
+    double sum = 0.0;
+    for (size_t i = threadIdx.x; i < q.count; i += BLOCK) sum += v[i] * q.x[i];
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) results[q.at + (int)blockIdx.x] = sum;
+}
+
+__global__ void __launch_bounds__(BLOCK) combine(const combine_args *all)
+{
+    const combine_args &q = all[blockIdx.y];
+    FOR_EACH(i, q.count)
+    {
+        double sum = 0.0;
+        for (int v = 0; v < q.m; v++)
+            if (q.c[v] != 0.0) sum += q.c[v] * q.V[(size_t)v * q.count + i];
+        q.out[i] = sum;
+    }
+}
+
+typedef struct bounds_args {
+    int n, at;
+    const double *A;
+} bounds_args;
+
+/* x of the grid: the column; its diagonal element, and the sum of the sizes of the others. */
+__global__ void __launch_bounds__(BLOCK) bounds(const bounds_args *all, double *results)
+{
+    const bounds_args q = all[blockIdx.y];
+    const int j = (int)blockIdx.x;
+    if (j >= q.n) return;
+    const double *const column = q.A + (size_t)j * (size_t)q.n;
+    double sum = 0.0;
+    for (int i = (int)threadIdx.x; i < q.n; i += BLOCK)
+        if (i != j) sum += fabs(column[i]);
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) {
+        results[q.at + 2 * j] = column[j];
+        results[q.at + 2 * j + 1] = sum;
+    }
+}
+
+/* ---- launches ------------------------------------------------------------------------------- */
+
+unsigned blocks_for(size_t count)
+{
+    const size_t blocks = (count + BLOCK - 1) / BLOCK;
+    return (unsigned)(blocks < 1 ? 1 : blocks > blocks_most ? blocks_most : blocks);
+}
+
+/* Launches `kernel` for all; fill(request, args) returns how many elements it has. */
+template <class Args, class Fill>
+void launch(fmo_gpu_hands *g, const fmo_request *const *request, size_t num, const char *what,
+            void (*kernel)(const Args *), const Fill &fill)
+{
+    Args *const args = (Args *)malloc(num * sizeof *args);
+    const void *at = NULL;
+    size_t most = 0;
+    if (!args) {
+        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
+        return;
+    }
+    for (size_t k = 0; k < num; k++) {
+        const size_t count = fill(request[k], &args[k]);
+        if (count > most) most = count;
+    }
+    if (most && fmo_gpu_hands_ok(request, num, fmo_gpu_hands_send(g, args, num * sizeof *args, &at),
+                                 what)) {
+        kernel<<<dim3(blocks_for(most), (unsigned)num), BLOCK, 0, g->stream>>>((const Args *)at);
+        (void)fmo_gpu_hands_ok(request, num, cudaGetLastError(), what);
+    }
+    free(args);
+}
+
+/* `total` numbers of a launch to host memory that lasts until the next call; NULL after a fault. */
+const double *bring(fmo_gpu_hands *g, const fmo_request *const *request, size_t num, size_t total,
+                    const char *what)
+{
+    cudaError_t code = fmo_gpu_hands_grow_pinned(g, total);
+    if (code == cudaSuccess)
+        code = cudaMemcpyAsync(g->pinned, g->results, total * sizeof *g->pinned,
+                               cudaMemcpyDeviceToHost, g->stream);
+    if (code == cudaSuccess) code = cudaStreamSynchronize(g->stream);
+    return fmo_gpu_hands_ok(request, num, code, what) ? g->pinned : NULL;
+}
+
+/* Launches `kernel` for all, x of its grid up to the largest count that fill(request, first, args)
+ * returns, and brings the numbers that it finds: `each` for every x, those of a request from
+ * `first`, one after the other. NULL if there are none, or after a fault. */
+template <class Args, class Fill>
+const double *find(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
+                   const char *what, size_t each, void (*kernel)(const Args *, double *),
+                   const Fill &fill)
+{
+    Args *const args = (Args *)malloc(num * sizeof *args);
+    const void *at = NULL;
+    const double *found = NULL;
+    size_t total = 0;
+    int most = 0;
+    if (!args) {
+        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
+        return NULL;
+    }
+    for (size_t k = 0; k < num; k++) {
+        const int count = fill(request[k], (int)total, &args[k]);
+        total += each * (size_t)count;
+        if (count > most) most = count;
+    }
+    if (most && fmo_gpu_hands_ok(request, num, fmo_gpu_hands_grow_results(g, total), what) &&
+        fmo_gpu_hands_ok(request, num, fmo_gpu_hands_send(g, args, num * sizeof *args, &at),
+                         what)) {
+        kernel<<<dim3((unsigned)most, (unsigned)num), BLOCK, 0, g->stream>>>((const Args *)at,
+                                                                             g->results);
+        if (fmo_gpu_hands_ok(request, num, cudaGetLastError(), what))
+            found = bring(g, request, num, total, what);
+    }
+    free(args);
+    return found;
+}
+
+size_t add_of(const fmo_request *q, add_args *a)
+{
+    *a = {q->count, q->alpha, q->beta, q->A, q->C};
+    return q->count;
+}
+
+} // namespace
+
+void fmo_gpu_hands_add(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+{
+    launch(g, request, num, "adding", add, add_of);
+}
+
+void fmo_gpu_hands_fold(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+{
+    launch(g, request, num, "making symmetric", fold, [](const fmo_request *q, fold_args *a) {
+        *a = {(size_t)q->n, q->alpha, q->beta, q->C};
+        return a->n * a->n;
+    });
+}
+
+void fmo_gpu_hands_diagonal(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+{
+    launch(g, request, num, "adding to a diagonal", add_to_diagonal,
+           [](const fmo_request *q, fold_args *a) {
+               *a = {(size_t)q->n, q->alpha, 0.0, q->C};
+               return a->n;
+           });
+}
+
+void fmo_gpu_hands_dots(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+{
+    const double *sums = find(g, request, num, "dot products", 1, dots,
+                              [](const fmo_request *q, int first, dots_args *a) {
+                                  *a = {q->count, q->m, first, q->A, q->B};
+                                  return q->m;
+                              });
+    for (size_t k = 0; k < num && sums; sums += request[k]->m, k++)
+        memcpy(request[k]->out, sums, (size_t)request[k]->m * sizeof *sums);
+}
+
+/* Arguments have room for FMO_SCF_DIIS_MAX factors. Only a search for the lowest eigenvalue has
+ * more vectors, which are added one by one. */
+void fmo_gpu_hands_combine(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+{
+    for (size_t k = 0; k < num; k++) {
+        if (request[k]->m <= FMO_SCF_DIIS_MAX) continue;
+        for (int v = 0; v < request[k]->m; v++) {
+            fmo_request one = *request[k];
+            const fmo_request *const at = &one;
+            one.kind = FMO_REQUEST_ADD;
+            one.alpha = request[k]->in[v];
+            one.beta = v ? 1.0 : 0.0;
+            one.A = request[k]->A + (size_t)v * one.count;
+            launch(g, &at, 1, "combining", add, add_of);
+        }
+    }
+    launch(g, request, num, "combining", combine, [](const fmo_request *q, combine_args *a) {
+        a->count = q->m <= FMO_SCF_DIIS_MAX ? q->count : 0;
+        a->m = q->m;
+        a->V = q->A;
+        a->out = q->C;
+        for (int v = 0; v < q->m && q->m <= FMO_SCF_DIIS_MAX; v++) a->c[v] = q->in[v];
+        return a->count;
+    });
+}
+
+void fmo_gpu_hands_bounds(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+{
+    const double *own = find(g, request, num, "bounds of the eigenvalues", 2, bounds,
+                             [](const fmo_request *q, int first, bounds_args *a) {
+                                 *a = {q->n, first, q->A};
+                                 return q->n;
+                             });
+    for (size_t k = 0; k < num && own; own += 2 * request[k]->n, k++) {
+        double low = NAN, high = NAN, trace = 0.0;
+        for (int i = 0; i < request[k]->n; i++) {
+            trace += own[2 * i];
+            if (!(low <= own[2 * i] - own[2 * i + 1])) low = own[2 * i] - own[2 * i + 1];
+            if (!(high >= own[2 * i] + own[2 * i + 1])) high = own[2 * i] + own[2 * i + 1];
+        }
+        *request[k]->out = low;
+        *request[k]->out2 = high;
+        *request[k]->out3 = trace;
+    }
+}
