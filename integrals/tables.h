@@ -190,29 +190,29 @@ enum {
 };
 
 /* Light pairs and classes stand first: those of s and p shells, which have kernels of their own on
- * the GPU and are what GPU means in these names. Heavy ones, with d shells, have theirs in
+ * the GPU, sized by these constants. Heavy ones, with d shells, have theirs in
  * accumulate/gpu/hermite, sized by the constants of all pairs above. */
 #define ROW(...) +1
 enum {
-    FMO_PAIR_GPU_COUNT = 0 FMO_PAIR_GPU_TABLE(ROW),
-    FMO_ERI_GPU_COUNT = 0 FMO_ERI_GPU_TABLE(ROW)
+    FMO_PAIR_LIGHT_COUNT = 0 FMO_PAIR_LIGHT_TABLE(ROW),
+    FMO_ERI_LIGHT_COUNT = 0 FMO_ERI_LIGHT_TABLE(ROW)
 };
 #undef ROW
-union fmo_gpu_orders {
+union fmo_light_orders {
 #define ROW(P, name, li, lj, partner) char name[(li) + (lj) + 1];
-    FMO_PAIR_GPU_TABLE(ROW)
+    FMO_PAIR_LIGHT_TABLE(ROW)
 #undef ROW
 };
-union fmo_gpu_sizes {
+union fmo_light_sizes {
 #define ROW(P, name, li, lj, partner) char name[FMO_CARTESIAN(li) * FMO_CARTESIAN(lj)];
-    FMO_PAIR_GPU_TABLE(ROW)
+    FMO_PAIR_LIGHT_TABLE(ROW)
 #undef ROW
 };
 enum {
-    FMO_PAIR_GPU_ORDER_MAX = sizeof(union fmo_gpu_orders) - 1,
-    FMO_PAIR_GPU_PRODUCTS_MAX = sizeof(union fmo_gpu_sizes),
-    FMO_ERI_GPU_ORDER_MAX = 2 * FMO_PAIR_GPU_ORDER_MAX,
-    FMO_SHELL_GPU_COUNT = FMO_PAIR_GPU_ORDER_MAX / 2 + 1 /* light kinds of shells */
+    FMO_PAIR_LIGHT_ORDER_MAX = sizeof(union fmo_light_orders) - 1,
+    FMO_PAIR_LIGHT_PRODUCTS_MAX = sizeof(union fmo_light_sizes),
+    FMO_ERI_LIGHT_ORDER_MAX = 2 * FMO_PAIR_LIGHT_ORDER_MAX,
+    FMO_SHELL_LIGHT_COUNT = FMO_PAIR_LIGHT_ORDER_MAX / 2 + 1 /* light kinds of shells */
 };
 
 /* ---- what a row has to be ------------------------------------------------------------------- */

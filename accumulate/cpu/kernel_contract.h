@@ -173,7 +173,7 @@ FMO_HD void add_prim(int eri_class, const fmo_prim_quartet *z, fmo_real *acc)
     case e:                        \
         eri_##name##_prim(z, acc); \
         break;
-        FMO_ERI_GPU_TABLE(ROW)
+        FMO_ERI_LIGHT_TABLE(ROW)
 #undef ROW
     }
 }
@@ -186,7 +186,7 @@ FMO_HD void finish(int eri_class, const fmo_real *AB, const fmo_real *CD, const 
     case e:                                    \
         eri_##name##_finish(AB, CD, acc, eri); \
         break;
-        FMO_ERI_GPU_TABLE(ROW)
+        FMO_ERI_LIGHT_TABLE(ROW)
 #undef ROW
     }
 }
@@ -199,7 +199,7 @@ FMO_HD int hermite_of(int eri_class)
 #define ROW(e, name, ...) \
     case e:               \
         return eri_##name##_hermite;
-        FMO_ERI_RULE_TABLE(ROW)
+        FMO_ERI_HEAVY_TABLE(ROW)
 #undef ROW
     default:
         return 0;
@@ -213,7 +213,7 @@ FMO_HD void add_ket(int eri_class, const fmo_prim_quartet *z, fmo_real *H)
     case e:                     \
         eri_##name##_ket(z, H); \
         break;
-        FMO_ERI_RULE_TABLE(ROW)
+        FMO_ERI_HEAVY_TABLE(ROW)
 #undef ROW
     default:
         break;
@@ -227,7 +227,7 @@ FMO_HD void add_bra(int eri_class, const fmo_prim_quartet *z, const fmo_real *H,
     case e:                          \
         eri_##name##_bra(z, H, acc); \
         break;
-        FMO_ERI_RULE_TABLE(ROW)
+        FMO_ERI_HEAVY_TABLE(ROW)
 #undef ROW
     default:
         break;

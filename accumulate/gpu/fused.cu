@@ -56,7 +56,7 @@ static void decide_scatter(fmo_fock_plan *plan, const fmo_gpu_counters *counters
 {
     fmo_gpu_state *g = plan->gpu;
     double adds = 0.0, issued = 0.0;
-    for (int c = 0; c < FMO_ERI_GPU_COUNT; c++) {
+    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) {
         adds += (double)fmo_gpu_adds_made(g, counters, c);
         issued += (double)counters->issued[c];
     }
@@ -403,7 +403,7 @@ extern "C" fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err)
     }
     if (!plan->options.measure_accumulation) return FMO_OK;
     status = run_timed(plan, variant_without_commits(), seconds, &all, err);
-    const int known = plan->gpu->hermite ? (int)FMO_ERI_GPU_COUNT : (int)FMO_ERI_CLASS_COUNT;
+    const int known = plan->gpu->hermite ? (int)FMO_ERI_LIGHT_COUNT : (int)FMO_ERI_CLASS_COUNT;
     for (int c = 0; c < known && status == FMO_OK; c++)
         profile->classes[c].compute_seconds = seconds[c];
     return status;

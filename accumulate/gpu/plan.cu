@@ -31,7 +31,7 @@ static fmo_status make_shell_bounds(const fmo_fock_plan *plan, fmo_gpu_state *g,
     void *const staged = fmo_gpu_stage(&array, 1);
     if (!staged)
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d shells", g->functions.sets);
-    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
         const fmo_pair_list *list = &plan->pairs.list[c];
         for (int n = 0; n < list->num; n++) {
             double *const i = &bound[g->functions.set_of_shell[list->i[n]]];
@@ -75,7 +75,7 @@ static fmo_status make_arrays(const fmo_fock_plan *plan, unsigned copies, fmo_gp
     a->row_max = (float *)(a->counters + 1);
     a->no_exchange = a->row_max + sets;
     double *sums = a->sums;
-    for (int c = 0; c < FMO_PAIR_GPU_COUNT && g->functions.sp; c++) {
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT && g->functions.sp; c++) {
         g->pairs[c].sums = sums;
         sums += (size_t)g->pairs[c].num * (size_t)fmo_pair_products(c, g->functions.sp);
     }
@@ -86,7 +86,7 @@ static fmo_status make_arrays(const fmo_fock_plan *plan, unsigned copies, fmo_gp
 static double primitive_quartets(const fmo_shell_pairs *pairs)
 {
     double all = 0.0;
-    for (int c = 0; c < FMO_ERI_GPU_COUNT; c++) {
+    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) {
         const int bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
         const double quartets =
             (double)pairs->list[bra].prim_num * (double)pairs->list[ket].prim_num;
@@ -99,7 +99,7 @@ static double primitive_quartets(const fmo_shell_pairs *pairs)
 static fmo_status make_work(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     fmo_work_size size[FMO_PAIR_CLASS_COUNT] = {}; /* of others nothing */
-    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
         size[c].pairs = g->pairs[c].num;
         size[c].prims = (double)plan->pairs.list[c].prim_num;
     }
@@ -167,7 +167,7 @@ extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
         fmo_hermite_free(g);
         fmo_gpu_device_close(&g->device);
     }
-    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++) free(g->pair_ao[c]);
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) free(g->pair_ao[c]);
     free(g->functions.set_of_shell);
     fmo_work_free(&g->work);
     free(g);
@@ -185,7 +185,7 @@ extern "C" void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *me
                           (size_t)g->work.num * sizeof *g->work.task +
                           (size_t)g->device.arena.room * sizeof *g->device.arena.piece +
                           (size_t)plan->basis->shell_num * sizeof *g->functions.set_of_shell;
-    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
         memory->host_bytes += (size_t)g->pairs[c].num * sizeof *g->pair_ao[c];
 }
 
@@ -266,7 +266,7 @@ fmo_gpu_adds fmo_gpu_adds_per_quartet(const fmo_gpu_state *g, int eri_class)
 
 void fmo_gpu_profile_counts(fmo_fock_plan *plan, const fmo_gpu_counters *counters)
 {
-    for (int c = 0; c < FMO_ERI_GPU_COUNT; c++) {
+    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) {
         fmo_class_profile *p = &plan->profile.classes[c];
         p->quartets = (int64_t)counters->quartets[c];
         p->prim_quartets = (int64_t)counters->prim_quartets[c];

@@ -69,7 +69,7 @@ static inline int fmo_gpu_task_bras(const fmo_gpu_task *task)
 }
 
 /* Tasks whose candidates fit the list together: up to one a class, screened by one launch. */
-enum { FMO_GPU_PASS_TASKS = FMO_ERI_GPU_COUNT };
+enum { FMO_GPU_PASS_TASKS = FMO_ERI_LIGHT_COUNT };
 typedef struct fmo_gpu_pass {
     int num;
     fmo_gpu_task task[FMO_GPU_PASS_TASKS];
@@ -96,8 +96,8 @@ typedef struct fmo_gpu_state {
     fmo_gpu_device device;
     fmo_gpu_others others;
     fmo_gpu_functions functions;
-    fmo_gpu_pairs pairs[FMO_PAIR_GPU_COUNT];
-    fmo_pair_ao *pair_ao[FMO_PAIR_GPU_COUNT]; /* host: [pairs] where the shells start */
+    fmo_gpu_pairs pairs[FMO_PAIR_LIGHT_COUNT];
+    fmo_pair_ao *pair_ao[FMO_PAIR_LIGHT_COUNT]; /* host: [pairs] where the shells start */
     const fmo_boys_table *boys;
     double primitives; /* primitive quartets before screening: "work" in tuning.h */
     int far;           /* far quartets have lists of their own */
@@ -105,7 +105,7 @@ typedef struct fmo_gpu_state {
     fmo_gpu_arrays arrays;
     fmo_gpu_pinned pinned;
     fmo_gpu_lists lists;
-    double *eri[FMO_ERI_GPU_COUNT]; /* kept integrals, as kernels/stored.cuh lays them out */
+    double *eri[FMO_ERI_LIGHT_COUNT]; /* kept integrals, as kernels/stored.cuh lays them out */
     const struct fmo_gpu_schedule *schedule;
     int wanted; /* of the running build: FMO_TERMS_... */
     /* By what is wanted: density to X, if it could be captured. */

@@ -208,11 +208,11 @@ void fmo_gpu_add_others_counters(const fmo_fock_plan *plan)
     for (int k = 0; k < plan->others.num && g->others.shared; k++) {
         const fmo_gpu_counters *const from = &g->others.counters[k].light;
         fmo_gpu_counters *const to = g->pinned.counters;
-        add_counts(to->quartets, from->quartets, FMO_ERI_GPU_COUNT);
-        add_counts(to->survived, from->survived, FMO_ERI_GPU_COUNT);
-        add_counts(to->exchanges, from->exchanges, FMO_ERI_GPU_COUNT);
-        add_counts(to->prim_quartets, from->prim_quartets, FMO_ERI_GPU_COUNT);
-        add_counts(to->issued, from->issued, FMO_ERI_GPU_COUNT);
+        add_counts(to->quartets, from->quartets, FMO_ERI_LIGHT_COUNT);
+        add_counts(to->survived, from->survived, FMO_ERI_LIGHT_COUNT);
+        add_counts(to->exchanges, from->exchanges, FMO_ERI_LIGHT_COUNT);
+        add_counts(to->prim_quartets, from->prim_quartets, FMO_ERI_LIGHT_COUNT);
+        add_counts(to->issued, from->issued, FMO_ERI_LIGHT_COUNT);
         if (!g->hermite || !plan->others.plan[k]->gpu->hermite) continue;
         const fmo_hermite_counters *const heavy = &g->others.counters[k].heavy;
         fmo_hermite_counters *const h = g->hermite->host_counters;

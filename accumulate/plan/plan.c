@@ -86,7 +86,7 @@ int fmo_gpu_num(void)
 
 int fmo_plan_heavy_shell(const fmo_basis *basis)
 {
-    for (int l = FMO_SHELL_GPU_COUNT; l < FMO_SHELL_KIND_COUNT; l++)
+    for (int l = FMO_SHELL_LIGHT_COUNT; l < FMO_SHELL_KIND_COUNT; l++)
         if (fmo_basis_shell_num(basis, l) > 0) return l;
     return -1;
 }

@@ -94,7 +94,7 @@ typedef void coulomb_kernel(coulomb_args);
 /* By orders of bra and ket; those of pairs that other kernels know are not for this one. */
 constexpr bool is_light(int pair_class)
 {
-    return pair_class < FMO_PAIR_GPU_COUNT;
+    return pair_class < FMO_PAIR_LIGHT_COUNT;
 }
 template <int BRA, int KET> constexpr coulomb_kernel *kernel_of(void)
 {

@@ -31,7 +31,7 @@ typedef variant::type strategy;
         static constexpr int rows = whole ? N0 : 1, seconds = split ? 1 : N1;           \
         static constexpr int size = rows * seconds * N2 * N3;                           \
     };
-FMO_ERI_RULE_TABLE(CLASS)
+FMO_ERI_HEAVY_TABLE(CLASS)
 #undef CLASS
 
 namespace {
@@ -370,7 +370,7 @@ extern const fmo_hermite_variant CAT(fmo_hermite_variant_, FMO_VARIANT) = {
     {
 #define LIGHT(e, ...)       NULL,
 #define HEAVY(e, name, ...) kernel<fmo_hermite_class_##name>(),
-        FMO_ERI_GPU_TABLE(LIGHT) FMO_ERI_RULE_TABLE(HEAVY)
+        FMO_ERI_LIGHT_TABLE(LIGHT) FMO_ERI_HEAVY_TABLE(HEAVY)
 #undef HEAVY
 #undef LIGHT
     },

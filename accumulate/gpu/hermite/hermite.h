@@ -117,7 +117,7 @@ static __host__ __device__ constexpr int fmo_hermite_slices(int eri_class)
                                                                      : first * second;
 }
 #define ROW(e, ...)                                                                 \
-    static_assert((int)e < (int)FMO_ERI_GPU_COUNT ||                                \
+    static_assert((int)e < (int)FMO_ERI_LIGHT_COUNT ||                              \
                       fmo_eri_class_integrals(e, 0) <=                              \
                           fmo_hermite_slices(e) * fmo_tuning_gpu_hermite_integrals, \
                   "hermite.h: a slice holds more than a thread");

@@ -93,7 +93,7 @@ static fmo_status make_functions(const fmo_fock_plan *plan, const fmo_shell_pair
         for (int k = 0; k < fmo_shell_functions_of(l, b->cartesian); k++) {
             const int q = b->ao_caller[b->shell[s].caller_begin + k];
             place[q] = make_int2(s, k);
-            light[q] = l < FMO_SHELL_GPU_COUNT;
+            light[q] = l < FMO_SHELL_LIGHT_COUNT;
         }
     }
     find_inner_parts(b, &in);
@@ -314,7 +314,7 @@ static int cut_tasks(const fmo_gpu_hermite *h, size_t room, fmo_hermite_task *ta
 {
     int num = 0, pass = 0;
     size_t used = 0;
-    for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_GPU_COUNT; c--) {
+    for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_LIGHT_COUNT; c--) {
         const int bras = own_bras(h, h->pairs[fmo_eri_class_bra(c)].num);
         const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
         for (int begin = 0; begin < bras && kets > 0;) {
@@ -344,7 +344,7 @@ static int cut_tasks(const fmo_gpu_hermite *h, size_t room, fmo_hermite_task *ta
 static fmo_status make_tasks(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_error *err)
 {
     size_t all = 0, most = 1, available = 0;
-    for (int c = FMO_ERI_GPU_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
+    for (int c = FMO_ERI_LIGHT_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
         const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
         const size_t quartets = (size_t)own_bras(h, h->pairs[fmo_eri_class_bra(c)].num) * kets;
         all += quartets;
@@ -431,7 +431,7 @@ int fmo_hermite_adds(int eri_class, int planes)
 void fmo_hermite_profile_counts(fmo_fock_plan *plan)
 {
     const fmo_hermite_counters *const counters = plan->gpu->hermite->host_counters;
-    for (int c = FMO_ERI_GPU_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
+    for (int c = FMO_ERI_LIGHT_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
         fmo_class_profile *p = &plan->profile.classes[c];
         p->quartets = (int64_t)counters->quartets[c];
         p->prim_quartets = (int64_t)counters->prim_quartets[c];

@@ -32,8 +32,9 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
         prim_bounds += (double)fmo_gpu_prim_bound(tail);
         spread = fmax(spread, 2.0 * prim[m * FMO_PAIR_FIELDS + FMO_PAIR_HALF]);
     }
-    static_assert(FMO_PAIR_GPU_ORDER_MAX == 2, "moments of order 0, 1, 2: here, far/errors.h, and "
-                                               "fmo_gpu_pairs.reach of types.cuh");
+    static_assert(FMO_PAIR_LIGHT_ORDER_MAX == 2,
+                  "moments of order 0, 1, 2: here, far/errors.h, and "
+                  "fmo_gpu_pairs.reach of types.cuh");
     double moment[3], prim_place[FMO_GPU_DEPTH_MAX], prim_coefficient[FMO_GPU_DEPTH_MAX * fields];
     fmo_far_line line;
     fmo_far_largest(pair_class, num, prim, ratio, AB, moment);
@@ -88,7 +89,7 @@ __global__ void make_nodes(const __grid_constant__ fmo_gpu_one<fmo_gpu_pairs_arg
     if (blockIdx.y % FMO_GPU_PAIR_PRODUCTS || n >= a.pairs[pair_class].num) return;
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) make_nodes_of<FMO_PAIR_##P>(a.pairs[FMO_PAIR_##P], n);
-    FMO_PAIR_GPU_TABLE(ROW)
+    FMO_PAIR_LIGHT_TABLE(ROW)
 #undef ROW
 }
 
@@ -147,7 +148,7 @@ __global__ void make_moments(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_
         if constexpr (fmo_gpu_far_keeps_moments(FMO_PAIR_##P))                         \
             keep_moments<FMO_PAIR_##P>(a.pairs[FMO_PAIR_##P], n);                      \
     }
-    FMO_PAIR_GPU_TABLE(ROW)
+    FMO_PAIR_LIGHT_TABLE(ROW)
 #undef ROW
 }
 
@@ -183,7 +184,7 @@ cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
         [&](const fmo_gpu_build *build, fmo_gpu_pairs_args *a) {
             const fmo_gpu_state *g = build->plan->gpu;
             int most = 1;
-            for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++) {
+            for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
                 a->pairs[c] = g->pairs[c];
                 if (g->pairs[c].num > most) most = g->pairs[c].num;
             }
@@ -200,7 +201,7 @@ cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
             a->fixed = fixed;
             a->with_J = (g->wanted & FMO_TERMS_J) != 0;
             return dim3((most + FMO_GPU_PAIR_THREADS - 1) / FMO_GPU_PAIR_THREADS,
-                        FMO_PAIR_GPU_COUNT * FMO_GPU_PAIR_PRODUCTS);
+                        FMO_PAIR_LIGHT_COUNT * FMO_GPU_PAIR_PRODUCTS);
         });
 }
 
@@ -210,13 +211,13 @@ fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err)
     const fmo_gpu_build build = fmo_gpu_own_build(plan);
     const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
     size_t all = 0, available = 0;
-    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
         all += fmo_gpu_arrays_bytes(find_far_arrays(g, c).array, FAR_ARRAYS);
     fmo_status status = fmo_gpu_available_memory(&available, err);
     if (status != FMO_OK || (double)all > fmo_tuning_gpu_far_share * (double)available)
         return status;
     g->far = 1;
-    for (int c = 0; c < FMO_PAIR_GPU_COUNT && status == FMO_OK; c++) {
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT && status == FMO_OK; c++) {
         const far_arrays a = find_far_arrays(g, c);
         status = fmo_gpu_place_arrays(&g->device, "nodes of pairs", a.array, FAR_ARRAYS, err);
     }
@@ -231,7 +232,7 @@ void fmo_gpu_forget_far(fmo_gpu_state *g)
     if (!g->lists.far_K) return;
     fmo_gpu_free(&g->device, g->lists.far_K);
     g->lists.far_K = NULL;
-    for (int c = 0; c < FMO_PAIR_GPU_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
         const far_arrays a = find_far_arrays(g, c);
         fmo_gpu_free(&g->device, g->pairs[c].far);
         for (int x = 0; x < FAR_ARRAYS; x++) *a.array[x].at = NULL;

@@ -206,7 +206,7 @@ done:
 fmo_status fmo_gpu_make_pairs(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     fmo_status status = FMO_OK;
-    for (int c = 0; c < FMO_PAIR_GPU_COUNT && status == FMO_OK; c++)
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT && status == FMO_OK; c++)
         status =
             make_list(plan, (fmo_pair_class)c, fmo_gpu_contraction_depth(g->primitives), g, err);
     return status;
