@@ -11,13 +11,19 @@ fmo_test(driver_progress SOURCES driver_progress.c ${PROJECT_SOURCE_DIR}/driver/
 fmo_test(driver_readme_example SOURCES driver_readme_example.c
          ARGS ${PROJECT_SOURCE_DIR}/datasets/h2o_sto-3g.h5)
 
-# One ctest entry per class of driver_cli.py.
-foreach(part Usage Report Modes Check Several Output Json BadInput Streams Terminal Readme Quickstart)
-    string(TOLOWER driver_${part} name)
-    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/driver_cli.py
-                                  --verbose ${part})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS driver ENVIRONMENT
-        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};FMO_MAKE_BAD=$<$<TARGET_EXISTS:make-bad-file>:$<TARGET_FILE:make-bad-file>>;PYTHONDONTWRITEBYTECODE=1")
+# One ctest entry per class of these files.
+set(parts_cli Usage Streams Terminal)
+set(parts_report Report Modes Several Json)
+set(parts_check Check Output BadInput)
+set(parts_start Readme Quickstart)
+foreach(file cli report check start)
+    foreach(part IN LISTS parts_${file})
+        string(TOLOWER driver_${part} name)
+        add_test(NAME ${name} COMMAND Python3::Interpreter
+                                      ${CMAKE_CURRENT_SOURCE_DIR}/driver_${file}.py --verbose ${part})
+        set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS driver ENVIRONMENT
+            "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};FMO_MAKE_BAD=$<$<TARGET_EXISTS:make-bad-file>:$<TARGET_FILE:make-bad-file>>;PYTHONDONTWRITEBYTECODE=1")
+    endforeach()
 endforeach()
 
 # Files that are there already, signals while one is written, names on a terminal, doubtful data sets.

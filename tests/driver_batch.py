@@ -1,5 +1,5 @@
 """fmo-driver --batch: the same reports and checks as one by one, one call, errors by file. Under
---scatter fixed every bit is that of a single build. Standard library and driver_cli.py only.
+--scatter fixed every bit is that of a single build. Standard library and driver_helpers.py only.
 
     FMO_DRIVER=.../fmo-driver FMO_H5=.../driver_h5 python3 driver_batch.py [Batch|BatchGpu]"""
 
@@ -9,8 +9,8 @@ import re
 import sys
 import unittest
 
-import driver_cli
-from driver_cli import LARGE, MEDIUM, SMALL, Case, digest, h5, run
+import driver_helpers
+from driver_helpers import LARGE, MEDIUM, SMALL, Case, digest, h5, run
 
 SETS = [SMALL, LARGE, MEDIUM]
 
@@ -25,9 +25,9 @@ class Batch(Case):
         result = run("--mode", self.MODE, "--profile=json", *arguments)
         self.assertEqual(result.code, code, str(result))
         document = json.loads(result.out)
-        with open(os.path.join(driver_cli.SOURCE, "docs", "profile.schema.json"), encoding="utf-8") as file:
+        with open(os.path.join(driver_helpers.SOURCE, "docs", "profile.schema.json"), encoding="utf-8") as file:
             schema = json.load(file)
-        self.assertEqual(driver_cli.validate(document, schema, schema), [])
+        self.assertEqual(driver_helpers.validate(document, schema, schema), [])
         return document
 
     def test_report(self):

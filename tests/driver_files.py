@@ -1,6 +1,6 @@
 """What fmo-driver and fmo-bench do to files that are there already, to those that a signal meets, and
 what of names and contents reaches a terminal. Python standard library only; started as driver_cli.py
-is, whose helpers it uses.
+is.
 
     FMO_DRIVER=.. FMO_BENCH=.. FMO_H5=.. FMO_SIGNAL=.../libdriver_signal.so python3 driver_files.py [CLASS]...
 """
@@ -13,8 +13,8 @@ import signal
 import subprocess
 import unittest
 
-import driver_cli
-from driver_cli import DATASETS, MAKE_BAD, MEDIUM, SMALL, digest, h5, run
+import driver_helpers
+from driver_helpers import DATASETS, MAKE_BAD, MEDIUM, SMALL, digest, h5, run
 
 BENCH = os.environ.get("FMO_BENCH", "build/bin/fmo-bench")
 SIGNAL = os.environ.get("FMO_SIGNAL", "")
@@ -26,7 +26,7 @@ NAMES = {"newline": f"x\n{FORGED}\n.h5", "escape": "x\x1b[2J\x1b]0;t\x07.h5", "c
          "C1": f"x\u0085{FORGED}\u009b2J.h5", "line separator": f"x\u2028{FORGED}\u202e.h5", "delete": "x\x7f.h5"}
 
 
-class Replace(driver_cli.Case):
+class Replace(driver_helpers.Case):
     """Outputs replace results of their own kind, and nothing else without --force."""
 
     def refused(self, line, pattern, *paths):
@@ -159,7 +159,7 @@ class Replace(driver_cli.Case):
         self.assertIn("--json is the data set itself", result.err)
 
 
-class Shown(driver_cli.Case):
+class Shown(driver_helpers.Case):
     """Names and contents of files can forge no line and move no cursor."""
 
     def clean(self, text, real=0):
@@ -218,7 +218,7 @@ class Shown(driver_cli.Case):
 
     def test_basis_names(self):
         for name in ("basisname-esc.h5", "basisname-newline.h5"):
-            path = os.path.join(driver_cli.SOURCE, "tests", "hdf5", name)
+            path = os.path.join(driver_helpers.SOURCE, "tests", "hdf5", name)
             for line in ([path], [path, "--profile=json"]):
                 self.clean(run(*line, "--force").out)
 
@@ -233,7 +233,7 @@ class Shown(driver_cli.Case):
             self.clean(file.read())
 
 
-class Doubts(driver_cli.Case):
+class Doubts(driver_helpers.Case):
     """A file whose physics contradicts itself is refused; --force runs it, and -q hides nothing."""
 
     def setUp(self):
@@ -274,7 +274,7 @@ class Doubts(driver_cli.Case):
         self.assertRegex(result.err, "notice: .*closer than 0.3 angstrom")
 
 
-class Interrupt(driver_cli.Case):
+class Interrupt(driver_helpers.Case):
     """Signals that come while a file is being written."""
 
     def setUp(self):
@@ -323,7 +323,7 @@ class Interrupt(driver_cli.Case):
         self.assertEqual(sorted(os.listdir(self.folder)), [".fmo-result-1-2.tmp", "out.h5"])
 
     def test_ignored_signals_stay_ignored(self):
-        result = run("-c", 'trap "" HUP; exec "$0" "$@"', driver_cli.DRIVER, SMALL, "-o", self.path("out.h5"),
+        result = run("-c", 'trap "" HUP; exec "$0" "$@"', driver_helpers.DRIVER, SMALL, "-o", self.path("out.h5"),
                      program="/bin/sh", environment={"LD_PRELOAD": SIGNAL, "FMO_TEST_SIGNALS": "1",
                                                      "ASAN_OPTIONS": "verify_asan_link_order=0"})
         self.assertEqual(result.code, 0, str(result))

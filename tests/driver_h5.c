@@ -1,4 +1,4 @@
-/* Helper of driver_cli.py, which cannot read HDF5:
+/* Helper of the tests of fmo-driver in Python, which cannot read HDF5:
  *   driver_h5 result DATASET OUT CUTOFF         is OUT the right result file of DATASET?
  *   driver_h5 alter IN OUT FIELD INDEX DELTA    copy, then FIELD[INDEX] += DELTA (double field)
  *   driver_h5 scale IN OUT FACTOR FIELD...      copy, then FIELD *= FACTOR

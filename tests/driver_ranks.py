@@ -1,5 +1,5 @@
 """fmo-driver under mpirun, on the CPU: results of one process, failures of single ranks, and a build
-without MPI that is started so. Standard library and driver_cli.py only; started as driver_cli.py is.
+without MPI that is started so. Standard library and driver_helpers.py only; started as driver_cli.py is.
 
     FMO_DRIVER=.. FMO_H5=.. FMO_FATE=.../libdriver_fate.so FMO_NO_MPI=.../driver_no_mpi FMO_MPIEXEC=mpirun \\
         python3 driver_ranks.py [Results|Failures|NoMpi]"""
@@ -10,8 +10,8 @@ import re
 import socket
 import unittest
 
-import driver_cli
-from driver_cli import DATASETS, LARGE, MEDIUM, SMALL, Case, digest, h5, run
+import driver_helpers
+from driver_helpers import DATASETS, LARGE, MEDIUM, SMALL, Case, digest, h5, run
 
 MPIEXEC = os.environ.get("FMO_MPIEXEC", "")
 FATE = os.environ.get("FMO_FATE", "")
@@ -24,7 +24,7 @@ OPEN_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
 
 
 def ranks(number, *arguments, program=None, environment=None):
-    return run("-np", number, program or driver_cli.DRIVER, *arguments, program=MPIEXEC, timeout=120,
+    return run("-np", number, program or driver_helpers.DRIVER, *arguments, program=MPIEXEC, timeout=120,
                environment={**OPEN_MPI, **(environment or {})})
 
 
@@ -50,9 +50,9 @@ class Ranks(Case):
         return found
 
     def valid(self, document, name):
-        with open(os.path.join(driver_cli.SOURCE, "docs", name), encoding="utf-8") as file:
+        with open(os.path.join(driver_helpers.SOURCE, "docs", name), encoding="utf-8") as file:
             schema = json.load(file)
-        self.assertEqual(driver_cli.validate(document, schema["$defs"]["output"] if "fragments" in name else schema, schema),
+        self.assertEqual(driver_helpers.validate(document, schema["$defs"]["output"] if "fragments" in name else schema, schema),
                          [])
         return document
 
@@ -293,7 +293,7 @@ class Failures(Ranks):
                     content = file.read()
                 with open(os.path.join(folder, name), "wb") as file:
                     file.write(content)
-            program = [driver_cli.DRIVER, name, *line]
+            program = [driver_helpers.DRIVER, name, *line]
             result = run("-np", 1, "--wdir", folders[0], *program, ":", "-np", 1, "--wdir", folders[1], *program,
                          program=MPIEXEC, timeout=120, environment=OPEN_MPI)
             self.assertEqual((result.code, result.out, len(said(result))), (3, "", 1), str(result))

@@ -1,4 +1,4 @@
-/* The README's example, word for word (driver_cli.py compares), used on a real data set. */
+/* The README's example, word for word (driver_start.py compares), used on a real data set. */
 /* example begin */
 #include <fmo/fock.h>
 

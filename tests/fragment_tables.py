@@ -12,8 +12,8 @@ import re
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-import driver_cli
-from driver_cli import run
+import driver_helpers
+from driver_helpers import run
 from fragments_cli import FOLDER, WATER3, ETHANE, GLY4
 
 DRAW = os.environ.get("FMO_DRAW", "build/tests/fragment_draw")
@@ -56,7 +56,7 @@ class Map:
         return int(colour[1:3], 16) - int(colour[5:7], 16)
 
 
-class Case(driver_cli.Case):
+class Case(driver_helpers.Case):
     def draw(self, fragments, seed=1, names=()):
         table, picture = self.path("t.tsv"), self.path("m.svg")
         result = run(fragments, seed, table, picture, *names, program=DRAW)
@@ -233,7 +233,7 @@ class HeatMap(Case):
 class Tutorial(unittest.TestCase):
     def test_picture(self):
         """docs/fmo-tutorial.md and its picture are of one calculation, and the picture is as they are drawn now."""
-        docs = os.path.join(driver_cli.SOURCE, "docs")
+        docs = os.path.join(driver_helpers.SOURCE, "docs")
         picture = Map(os.path.join(docs, "fmo-trpcage.svg"))
         with open(os.path.join(docs, "fmo-tutorial.md"), encoding="utf-8") as file:
             text = file.read()
@@ -255,8 +255,8 @@ class Tutorial(unittest.TestCase):
 class Refusals(Case):
     def test_options(self):
         for option in ("--pairs", "--heat-map"):
-            self.assertFails(run(driver_cli.SMALL, option, "x"), 2, f"{option} belongs to fragments: add --fmo")
-            self.assertFails(run(driver_cli.SMALL, "--scf", option, "x"), 2, f"{option} belongs to fragments: add --fmo")
+            self.assertFails(run(driver_helpers.SMALL, option, "x"), 2, f"{option} belongs to fragments: add --fmo")
+            self.assertFails(run(driver_helpers.SMALL, "--scf", option, "x"), 2, f"{option} belongs to fragments: add --fmo")
             self.assertFails(run(WATER3, GLY4, "--fmo", option, "x"), 2, f"{option} takes one data set, not 2")
             self.assertFails(run(WATER3, "--fmo", option, ""), 2, option)
             self.assertFails(run(WATER3, "--fmo", option), 2, option)

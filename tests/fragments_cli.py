@@ -13,8 +13,8 @@ import subprocess
 import time
 import unittest
 
-import driver_cli
-from driver_cli import DATASETS, SMALL, run
+import driver_helpers
+from driver_helpers import DATASETS, SMALL, run
 
 FOLDER = os.path.join(DATASETS, "fmo2")
 WATER3 = os.path.join(FOLDER, "water3_sto-3g.json")
@@ -29,7 +29,7 @@ def energy_of(result):
     return float(re.search(rf"FMO2:? +({NUMBER}) hartree", result.out).group(1))
 
 
-class FragmentsReport(driver_cli.Case):
+class FragmentsReport(driver_helpers.Case):
     def test_water(self):
         result = run(WATER3, "--fmo")
         self.assertEqual(result.code, 0, str(result))
@@ -81,7 +81,7 @@ class FragmentsReport(driver_cli.Case):
         self.assertIn("not converged after 2 iterations", result.err)
 
 
-class FragmentsInputs(driver_cli.Case):
+class FragmentsInputs(driver_helpers.Case):
     """Other files than JSON, to an energy; tests/fragment_files.py has what readers find and refuse."""
 
     @staticmethod
@@ -149,16 +149,16 @@ class FragmentsInputs(driver_cli.Case):
         self.assertFails(run(path, "--fmo", "--per-fragment", "0"), 2, "per-fragment")
 
 
-class FragmentsSchema(driver_cli.Case):
+class FragmentsSchema(driver_helpers.Case):
     """docs/fragments.schema.json: what is read and what is written."""
 
     def setUp(self):
         super().setUp()
-        with open(os.path.join(driver_cli.SOURCE, "docs", "fragments.schema.json"), encoding="utf-8") as file:
+        with open(os.path.join(driver_helpers.SOURCE, "docs", "fragments.schema.json"), encoding="utf-8") as file:
             self.schema = json.load(file)
 
     def complaints(self, document, part):
-        return driver_cli.validate(document, self.schema["$defs"][part], self.schema)
+        return driver_helpers.validate(document, self.schema["$defs"][part], self.schema)
 
     def test_input(self):
         names = [name for name in os.listdir(FOLDER) if name.endswith(".json")]
@@ -167,7 +167,7 @@ class FragmentsSchema(driver_cli.Case):
             with open(os.path.join(FOLDER, name), encoding="ascii") as file:
                 document = json.load(file)
             self.assertEqual(self.complaints(document, "input"), [], name)
-            self.assertEqual(driver_cli.validate(document, self.schema, self.schema), [], name)
+            self.assertEqual(driver_helpers.validate(document, self.schema, self.schema), [], name)
         for change in ({"frgment": []}, {"symbols": "CH"}, {"angstrom": [[0.0, 1.0]]}, {"angstrom": [[0.0] * 4]},
                        {"fragment": [0]}, {"charge": [0.5]}, {"bonds": [[1]]}, {"bonds": [[1, 2, 3]]}, {"basis": 6},
                        {"esp": {"ptc": 2.0}}, {"esp": {"aoc_from": -1}}, {"esp": [1]}, {"bohr_in_angstrom": "x"},
@@ -185,7 +185,7 @@ class FragmentsSchema(driver_cli.Case):
         result = run(WATER3, self.path("none.json"), "--fmo", "--profile=json")
         document = json.loads(result.out)
         self.assertEqual(self.complaints(document, "output"), [])
-        self.assertEqual(driver_cli.validate(document, self.schema, self.schema), [])
+        self.assertEqual(driver_helpers.validate(document, self.schema, self.schema), [])
         system = document["systems"][0]
         for name in list(system):
             broken = {**document, "systems": [{k: v for k, v in system.items() if k != name}]}
@@ -193,7 +193,7 @@ class FragmentsSchema(driver_cli.Case):
         self.assertTrue(self.complaints({**document, "systems": [{**system, "more": 1}]}, "output"))
 
 
-class FragmentsRefusals(driver_cli.Case):
+class FragmentsRefusals(driver_helpers.Case):
     def setUp(self):
         super().setUp()
         with open(GLY4, encoding="ascii") as file:
@@ -314,7 +314,7 @@ class FragmentsRefusals(driver_cli.Case):
                          "have 4 functions, and the atom has 5: 2 s, 1 p and 0 d shells")
 
 
-class FragmentsFiles(driver_cli.Case):
+class FragmentsFiles(driver_helpers.Case):
     def test_output(self):
         path = self.path("out.h5")
         result = run(WATER3, "--fmo", "--output", path, "--densities")
@@ -336,7 +336,7 @@ class FragmentsFiles(driver_cli.Case):
             self.assertEqual(file.read(), "months of work")
 
 
-class FragmentsResume(driver_cli.Case):
+class FragmentsResume(driver_helpers.Case):
     def test_state_of_something_else(self):
         state = self.path("state")
         self.assertEqual(run(WATER3, "--fmo", "--quiet", "--state", state).code, 0)
@@ -380,7 +380,7 @@ class FragmentsResume(driver_cli.Case):
 
     def test_killed(self):
         state = self.path("state")
-        with subprocess.Popen([driver_cli.DRIVER, WATER10, "--fmo", "--quiet", "--state", state],
+        with subprocess.Popen([driver_helpers.DRIVER, WATER10, "--fmo", "--quiet", "--state", state],
                               stdout=subprocess.DEVNULL) as process:
             deadline = time.monotonic() + 120
             while not os.path.exists(state) and time.monotonic() < deadline:

@@ -16,8 +16,8 @@ import termios
 import time
 import unittest
 
-import driver_cli
-from driver_cli import DATASETS, LARGE, MEDIUM, SMALL, run, validate
+import driver_helpers
+from driver_helpers import DATASETS, LARGE, MEDIUM, SMALL, run, validate
 
 WATER = os.path.join(DATASETS, "xyz", "water001.xyz")
 SMALL_ENERGY = -74.96292824666
@@ -31,7 +31,7 @@ def energy_of(result):
     return float(re.search(rf"energy +({NUMBER}) hartree", result.out).group(1))
 
 
-class ScfUsage(driver_cli.Case):
+class ScfUsage(driver_helpers.Case):
     def test_geometry_needs_basis_and_scf(self):
         self.assertFails(run(WATER, "--scf"), 2, "needs a basis set: add --basis NAME", WATER)
         self.assertFails(run(WATER, "--basis", "6-31g"), 2, "--basis belongs to an SCF: add --scf")
@@ -70,7 +70,7 @@ class ScfUsage(driver_cli.Case):
         self.assertFails(run(SMALL, "--scf", "--molden", self.path("no/where")), 3, "folder", SMALL)
 
 
-class ScfRefusals(driver_cli.Case):
+class ScfRefusals(driver_helpers.Case):
     def test_electrons(self):
         self.assertFails(run(WATER, "--scf", "--basis", "sto-3g", "--charge", "1"), 3,
                          "9 electrons.*choose another charge", WATER)
@@ -122,7 +122,7 @@ def waiting(pipe):
     return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]
 
 
-class ScfReport(driver_cli.Case):
+class ScfReport(driver_helpers.Case):
     def test_functions(self):
         """Cartesian or spherical d functions: as the basis set has them, or as wanted."""
         for basis, functions, form, nao, energy in (
@@ -144,7 +144,7 @@ class ScfReport(driver_cli.Case):
         reader, writer = os.pipe()
         size, room, line = fcntl.fcntl(writer, F_SETPIPE_SZ, 4096), 1000, 100
         os.write(writer, b"x" * (size - room))
-        process = subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--mode", "cpu"], stdin=subprocess.DEVNULL,
+        process = subprocess.Popen([driver_helpers.DRIVER, LARGE, "--scf", "--mode", "cpu"], stdin=subprocess.DEVNULL,
                                    stdout=writer, stderr=subprocess.PIPE)
         os.close(writer)
         with os.fdopen(reader, "rb", buffering=0) as pipe:
@@ -170,7 +170,7 @@ class ScfReport(driver_cli.Case):
             master, slave = pty.openpty()
         except OSError as why:
             self.skipTest(f"no pseudo-terminal here: {why}")
-        process = subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--mode", "cpu", "--integrals",
+        process = subprocess.Popen([driver_helpers.DRIVER, LARGE, "--scf", "--mode", "cpu", "--integrals",
                                     "direct", "--threads", "1", "--stability=check"],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
         os.close(slave)
@@ -247,7 +247,7 @@ class ScfReport(driver_cli.Case):
         self.assertEqual(len(energies), 1, energies)
 
 
-class ScfCutoff(driver_cli.Case):
+class ScfCutoff(driver_helpers.Case):
     """What a cutoff costs an energy is known, and said where more than the asked convergence."""
 
     def test_slips_are_refused(self):
@@ -292,7 +292,7 @@ class ScfCutoff(driver_cli.Case):
                 self.assertLess(error, 2.0 * (float(said.group(1)) if said else wanted), (cutoff, str(result)))
 
 
-class ScfNotConverged(driver_cli.Case):
+class ScfNotConverged(driver_helpers.Case):
     def test_exit_code_and_last_state(self):
         output, molden = self.path("last.h5"), self.path("last.molden")
         result = run(SMALL, "--scf", "--max-cycles", "3", "--output", output, "--molden", molden)
@@ -317,7 +317,7 @@ class ScfNotConverged(driver_cli.Case):
 
     def test_header_comes_first(self):
         """What is run is said before the first cycle is done."""
-        process = subprocess.Popen([driver_cli.DRIVER, LARGE, "--scf", "--threads", "1"], stdout=subprocess.PIPE)
+        process = subprocess.Popen([driver_helpers.DRIVER, LARGE, "--scf", "--threads", "1"], stdout=subprocess.PIPE)
         first = os.read(process.stdout.fileno(), 1 << 16).decode()
         process.kill()
         process.communicate()
@@ -330,7 +330,7 @@ class ScfNotConverged(driver_cli.Case):
         self.assertEqual(result.err.count("not converged"), 2)
 
 
-class ScfOutput(driver_cli.Case):
+class ScfOutput(driver_helpers.Case):
     def test_orbitals_read_back(self):
         output = self.path("orbitals.h5")
         self.assertRuns(run(WATER, "--scf", "--basis", "6-31g", "--output", output,
@@ -345,12 +345,12 @@ class ScfOutput(driver_cli.Case):
         self.assertAlmostEqual(energy_of(again), energy_of(check), delta=1e-8)
 
 
-class ScfJson(driver_cli.Case):
+class ScfJson(driver_helpers.Case):
     def document(self, *arguments, code=0):
         result = run("--profile=json", "--scf", *arguments)
         self.assertEqual(result.code, code, str(result))
         document = json.loads(result.out, parse_constant=lambda word: self.fail(word))
-        with open(os.path.join(driver_cli.SOURCE, "docs", "profile.schema.json")) as file:
+        with open(os.path.join(driver_helpers.SOURCE, "docs", "profile.schema.json")) as file:
             schema = json.load(file)
         self.assertEqual(validate(document, schema, schema), [])
         broken = json.loads(result.out)
@@ -381,7 +381,7 @@ class ScfJson(driver_cli.Case):
         self.assertIn("not converged", scf["verdict"])
 
 
-class ScfBatch(driver_cli.Case):
+class ScfBatch(driver_helpers.Case):
     """--scf --batch: many molecules, frames of .xyz files included, in one call and one file."""
 
     WATER_ENERGY = -75.9839974694
@@ -399,7 +399,7 @@ class ScfBatch(driver_cli.Case):
         return path
 
     def molecules(self, path):
-        result = run("molecules", path, program=driver_cli.H5)
+        result = run("molecules", path, program=driver_helpers.H5)
         self.assertEqual(result.code, 0, str(result))
         return [line.split("|") for line in result.out.splitlines()]
 
@@ -461,7 +461,7 @@ class ScfBatch(driver_cli.Case):
         result = run(path, "--scf", "--batch", "--basis", "sto-3g", "--profile=json")
         self.assertEqual(result.code, 3, str(result))
         document = json.loads(result.out)
-        with open(os.path.join(driver_cli.SOURCE, "docs", "profile.schema.json"), encoding="utf-8") as file:
+        with open(os.path.join(driver_helpers.SOURCE, "docs", "profile.schema.json"), encoding="utf-8") as file:
             schema = json.load(file)
         self.assertEqual(validate(document, schema, schema), [])
         self.assertEqual([build["frame"] for build in document["builds"]], [1, 2, 3])
