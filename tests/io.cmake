@@ -1,12 +1,13 @@
 # Data sets and results. make-bad-file serves the command-line tests too: see io_make_bad.c.
-add_executable(make-bad-file io_make_bad.c io_bad_files.c)
+set(bad_files io_bad_tools.c io_bad_values.c io_bad_storage.c)
+add_executable(make-bad-file io_make_bad.c io_bad_files.c ${bad_files})
 target_include_directories(make-bad-file PRIVATE ${HDF5_INCLUDE_DIRS})
 target_link_libraries(make-bad-file PRIVATE fmo_warnings ${HDF5_C_LIBRARIES} m)
 set_target_properties(make-bad-file PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 set(FMO_IO_TEST_LIBS ${HDF5_C_LIBRARIES} PkgConfig::TREXIO OpenMP::OpenMP_C) # OpenMP brings POSIX threads along
 fmo_test(io_dataset SOURCES io_dataset.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
-fmo_test(io_refusals SOURCES io_refusals.c io_bad_files.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
+fmo_test(io_refusals SOURCES io_refusals.c io_bad_files.c ${bad_files} LIBS ${FMO_IO_TEST_LIBS} LABELS io)
 fmo_test(io_hdf5 STATIC SOURCES io_hdf5.c io_repack.c LIBS ${FMO_IO_TEST_LIBS} ZLIB::ZLIB LABELS io)
 target_compile_definitions(io_hdf5 PRIVATE FMO_TEST_HDF5_DIR="${CMAKE_CURRENT_SOURCE_DIR}/hdf5")
 fmo_test(io_damage SOURCES io_damage.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
