@@ -1,5 +1,5 @@
 # The Python module: its structs against the headers, and all of it against PySCF (skipped where no Python has it, see
-# python_module.py).
+# python_helpers.py).
 if(FMO_SANITIZE)
     return() # a Python without the sanitizers' run-time library cannot load such a libfmo
 endif()
@@ -14,14 +14,18 @@ add_test(NAME python_mirror COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_
 set_tests_properties(python_mirror PROPERTIES TIMEOUT 60 LABELS unit
     ENVIRONMENT "${library};FMO_LAYOUT=$<TARGET_FILE:python_layout>;PYTHONDONTWRITEBYTECODE=1")
 
-# One ctest entry per class of python_module.py.
+# One ctest entry per class of these files.
 set(environment ${library} FMO_CMAKE=${CMAKE_COMMAND}
                 FMO_BUILD=${CMAKE_BINARY_DIR} PYTHONDONTWRITEBYTECODE=1)
-foreach(part Matrices Options Plans Fallback Patch Scf Finding)
-    string(TOLOWER python_${part} name)
-    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/python_module.py
-                                  ${part})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 SKIP_RETURN_CODE 77 LABELS python
-                         ENVIRONMENT "${environment}")
+set(parts_module Matrices Options Plans Fallback Finding)
+set(parts_scf Patch Scf)
+foreach(file module scf)
+    foreach(part IN LISTS parts_${file})
+        string(TOLOWER python_${part} name)
+        add_test(NAME ${name} COMMAND Python3::Interpreter
+                                      ${CMAKE_CURRENT_SOURCE_DIR}/python_${file}.py ${part})
+        set_tests_properties(${name} PROPERTIES TIMEOUT 1800 SKIP_RETURN_CODE 77 LABELS python
+                             ENVIRONMENT "${environment}")
+    endforeach()
 endforeach()
 set_tests_properties(python_finding PROPERTIES RESOURCE_LOCK install_manifest)
