@@ -350,8 +350,8 @@ static void check_threads(const test_system *s)
 
 /* 100 p shells on a grid, each a second difference of three primitives with exponents in ratio 1.1:
  * their products are 4e4 times their Schwarz bounds. Which of their quartets are far goes by
- * primitives (integrals/far/decide.h), which integrals_far tests, quartet by quartet: this is the
- * whole build, and does not find it out alone. */
+ * primitives (integrals/far/decide.h), which integrals_far_decision tests, quartet by quartet:
+ * this is the whole build, and does not find it out alone. */
 static void check_cancelling(void)
 {
     static test_system s;

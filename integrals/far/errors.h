@@ -77,7 +77,7 @@ FMO_HD double fmo_far_nearest(double half, double spread)
 
 /* Six nodes that leave out less than this at the least distance count as exact: quartets so large
  * that it would matter are far from there on only, and what is left of it falls with the sixth
- * power of the distance at least (tests/integrals_far.c: the decision, with quartets of up to 1e8
+ * power of the distance at least (tests/integrals_far_decision.c, with quartets of up to 1e8
  * cutoffs). All pairs of STO-3G, 3-21G and 6-31G, hydrogen to neon, are such. */
 #define FMO_FAR_SIX_ENOUGH 5e-7
 
