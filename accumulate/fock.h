@@ -41,6 +41,12 @@ extern "C" {
     X(FMO_INTEGRALS_STORED, "stored", "computed once and kept; an error if they do not fit") \
     X(FMO_INTEGRALS_AUTO, "auto", "stored where they fit the memory and repay it, else direct")
 
+/* How J of pairs that are far from each other is made. X(enumerator, name, what it does) */
+#define FMO_COULOMB_TABLE(X)                                                          \
+    X(FMO_COULOMB_AUTO, "auto", "boxes in mode cpu where they repay it, else direct") \
+    X(FMO_COULOMB_DIRECT, "direct", "from integrals, as all that is near")            \
+    X(FMO_COULOMB_BOXES, "boxes", "from multipoles, which meet box by box (cpu)")
+
 /** GPUs that may share a build. */
 #define FMO_DEVICES_MAX 16
 
@@ -51,6 +57,8 @@ typedef enum fmo_mode { FMO_MODE_TABLE(FMO_ENUM_ROW) FMO_MODE_COUNT } fmo_mode;
 typedef enum fmo_reduce { FMO_REDUCE_TABLE(FMO_ENUM_ROW) FMO_REDUCE_COUNT } fmo_reduce;
 /** What becomes of integrals. */
 typedef enum fmo_integrals { FMO_INTEGRALS_TABLE(FMO_ENUM_ROW) FMO_INTEGRALS_COUNT } fmo_integrals;
+/** J of far pairs. */
+typedef enum fmo_coulomb { FMO_COULOMB_TABLE(FMO_ENUM_ROW) FMO_COULOMB_COUNT } fmo_coulomb;
 #undef FMO_ENUM_ROW
 
 FMO_API const char *fmo_mode_name(fmo_mode mode);                /**< "cpu"; NULL if out of range */
@@ -59,6 +67,8 @@ FMO_API const char *fmo_reduce_name(fmo_reduce reduce);          /**< as fmo_mod
 FMO_API const char *fmo_reduce_text(fmo_reduce reduce);          /**< as fmo_mode_text */
 FMO_API const char *fmo_integrals_name(fmo_integrals integrals); /**< as fmo_mode_name */
 FMO_API const char *fmo_integrals_text(fmo_integrals integrals); /**< as fmo_mode_text */
+FMO_API const char *fmo_coulomb_name(fmo_coulomb coulomb);       /**< as fmo_mode_name */
+FMO_API const char *fmo_coulomb_text(fmo_coulomb coulomb);       /**< as fmo_mode_text */
 
 /** How to build; fmo_fock_options_init fills it in. */
 typedef struct fmo_fock_options {
@@ -74,6 +84,10 @@ typedef struct fmo_fock_options {
                             tells */
     fmo_integrals integrals; /**< cpu and fused but for FMO_SCATTER_TILE; elsewhere auto is direct;
                                   default FMO_INTEGRALS_DIRECT */
+    fmo_coulomb coulomb; /**< cpu: J of pairs far from each other; elsewhere auto is direct. Boxes
+                              need a cutoff above 0, and integrals that are not kept; they change J
+                              by about a cutoff. J of another molecule's density is direct. Default
+                              FMO_COULOMB_AUTO */
     fmo_scatter scatter; /**< fused: how values reach the matrices; cpu: FMO_SCATTER_FIXED adds in
                               an order that does not depend on threads; default FMO_SCATTER_AUTO */
     fmo_commit commit;   /**< fused: how one atomic is done; default FMO_COMMIT_NATIVE */
@@ -269,7 +283,9 @@ typedef struct fmo_fock_profile {
                                    batches (split) */
     double transfer_seconds;  /**< of it: copies to and from the GPU; NaN on the CPU */
     double gpu_seconds;       /**< of it: kernels, first to last; NaN on the CPU */
+    double far_seconds;       /**< of it: J of far pairs by boxes; NaN where it was direct */
     fmo_integrals integrals;  /**< direct or stored, whichever auto became */
+    fmo_coulomb coulomb;      /**< direct or boxes, whichever auto became */
     fmo_scatter scatter;      /**< fused: what auto became */
     fmo_commit commit;        /**< fused */
     char device[96];          /**< GPU model; "" on the CPU */

@@ -176,6 +176,44 @@ static void check_failures_of_ranks(const fmo_basis *basis, matrices *m)
     close_ranks(&world, h);
 }
 
+/* J of far pairs by boxes: each rank has a part of them. */
+static void check_boxes(void)
+{
+    static test_system s;
+    unsigned long long seed = 24;
+    memset(&s, 0, sizeof s);
+    for (int a = 0; a < 24; a++) {
+        system_add_atom(&s, 3.0 * a, 0.5 * (a % 3), 0.0);
+        system_add_shell(&s, a % 2, 2, &seed);
+        system_add_shell(&s, 0, 1, &seed);
+    }
+    fmo_basis *basis = system_basis(&s);
+    if (!basis) return;
+    matrices m = {.n = (size_t)fmo_basis_ao_num(basis)};
+    m.size = m.n * m.n;
+    m.D = random_density((int)m.n, 1.0, &seed);
+    m.J = calloc(4 * m.size, sizeof *m.J);
+    m.K = m.J + m.size, m.want_J = m.K + m.size, m.want_K = m.want_J + m.size;
+    for (int size = 2; size <= 3; size++) {
+        ranks_local_world world;
+        helper h[RANKS_LOCAL_MAX];
+        fmo_ranks ranks = open_ranks(&world, h, size);
+        for (int fixed = 0; fixed < 2; fixed++) {
+            fmo_fock_options o;
+            fmo_fock_options_init(&o);
+            o.mode = FMO_MODE_CPU;
+            o.threads = THREADS;
+            o.scatter = fixed ? FMO_SCATTER_FIXED : FMO_SCATTER_AUTO;
+            o.coulomb = FMO_COULOMB_BOXES;
+            check_builds(basis, o, &ranks, &m);
+        }
+        close_ranks(&world, h);
+    }
+    free(m.D);
+    free(m.J);
+    fmo_basis_destroy(basis);
+}
+
 int main(void)
 {
     static const fmo_integrals kept[] = {FMO_INTEGRALS_DIRECT, FMO_INTEGRALS_STORED};
@@ -214,6 +252,7 @@ int main(void)
         close_ranks(&world, h);
     }
     check_failures_of_ranks(basis, &m);
+    check_boxes();
     free(m.D);
     free(memory);
     fmo_basis_destroy(basis);

@@ -111,6 +111,7 @@ static void test_build(void)
     options.mode = FMO_MODE_CPU;
     options.threads = 2;
     options.cutoff = cutoff;
+    options.coulomb = FMO_COULOMB_DIRECT; /* all of J by quartets */
     fmo_status status = fmo_fock_plan_create(basis, &options, &plan, &err);
     if (status == FMO_OK) status = fmo_fock_build(plan, D, J, K, &err);
     if (status == FMO_OK) status = fmo_fock_plan_profile(plan, &profile, &err);

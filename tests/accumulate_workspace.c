@@ -86,7 +86,7 @@ static long counted(const fmo_basis *basis, const fmo_fock_options *o, const dou
 }
 
 static void compare(const char *name, const fmo_basis *basis, fmo_mode mode, fmo_reduce reduce,
-                    int threads, double cutoff)
+                    fmo_coulomb coulomb, int threads, double cutoff)
 {
     const size_t n = (size_t)fmo_basis_ao_num(basis);
     double *D = random_density((int)n, 1.0, &seed), *J = malloc(2 * n * n * sizeof *J);
@@ -96,6 +96,7 @@ static void compare(const char *name, const fmo_basis *basis, fmo_mode mode, fmo
     fmo_fock_options_init(&o);
     o.mode = mode;
     o.reduce = reduce;
+    o.coulomb = coulomb;
     o.threads = threads;
     o.cutoff = cutoff;
     counted(basis, &o, D, J, J + n * n); /* threads and buffers of others come into being */
@@ -114,12 +115,12 @@ static void compare(const char *name, const fmo_basis *basis, fmo_mode mode, fmo
 static void compare_all(const char *name, const fmo_basis *basis, int uncut)
 {
     for (int threads = 1; threads <= 4; threads += 3) {
-        compare(name, basis, FMO_MODE_CPU, FMO_REDUCE_TREE, threads, 1e-10);
-        compare(name, basis, FMO_MODE_CPU, FMO_REDUCE_ATOMIC, threads, 1e-10);
+        compare(name, basis, FMO_MODE_CPU, FMO_REDUCE_TREE, FMO_COULOMB_AUTO, threads, 1e-10);
+        compare(name, basis, FMO_MODE_CPU, FMO_REDUCE_ATOMIC, FMO_COULOMB_AUTO, threads, 1e-10);
     }
-    if (uncut) compare(name, basis, FMO_MODE_CPU, FMO_REDUCE_TREE, 2, 0.0);
+    if (uncut) compare(name, basis, FMO_MODE_CPU, FMO_REDUCE_TREE, FMO_COULOMB_AUTO, 2, 0.0);
     if (fmo_basis_ao_num(basis) <= 20)
-        compare(name, basis, FMO_MODE_REFERENCE, FMO_REDUCE_TREE, 1, 1e-10);
+        compare(name, basis, FMO_MODE_REFERENCE, FMO_REDUCE_TREE, FMO_COULOMB_AUTO, 1, 1e-10);
 }
 
 /* options.memory of mode cpu: what a build allocates stays below it, J and K are what they were,
@@ -234,6 +235,9 @@ int main(void)
     fmo_basis *wide = system_basis(&s);
     CHECK(wide, "no basis");
     if (wide) compare_all("wide", wide, 0);
+    for (int threads = 1; wide && threads <= 4; threads += 3)
+        compare("wide, boxes", wide, FMO_MODE_CPU, FMO_REDUCE_TREE, FMO_COULOMB_BOXES, threads,
+                1e-10);
     fmo_basis_destroy(wide);
     return check_summary();
 }

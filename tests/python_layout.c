@@ -46,6 +46,7 @@ int main(void)
     OFFSET(fmo_fock_options, cutoff);
     OFFSET(fmo_fock_options, memory);
     OFFSET(fmo_fock_options, integrals);
+    OFFSET(fmo_fock_options, coulomb);
     OFFSET(fmo_fock_options, scatter);
     OFFSET(fmo_fock_options, commit);
     OFFSET(fmo_fock_options, no_overlap);

@@ -6,6 +6,7 @@
 
 #include "accumulate/cpu/build.h"
 #include "accumulate/rules/digest.h"
+#include "accumulate/tuning.h"
 #include "integrals/vector.h"
 
 const fmo_cpu_kernels *fmo_cpu_kernels_choose(void)
@@ -19,6 +20,24 @@ static void sizes_of(const fmo_fock_plan *plan, const fmo_cpu_pairs *pairs, fmo_
         size[c].pairs = pairs->list[c].num;
         size[c].prims = (double)plan->pairs.list[c].prim_num;
     }
+}
+
+/* J of far pairs by boxes, where that is asked for or repays it. All ranks have to come to the
+ * same: where integrals may be kept, which goes by the memory of each, there are none. */
+static fmo_status choose_far(const fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err)
+{
+    const fmo_fock_options *o = &plan->options;
+    const int asked = o->coulomb == FMO_COULOMB_BOXES;
+    const int alone = o->integrals == FMO_INTEGRALS_DIRECT || plan->shared.pieces == 0;
+    s->goes_far = 0;
+    if (o->coulomb == FMO_COULOMB_DIRECT || o->cutoff == 0.0 || s->stored || !(asked || alone))
+        return FMO_OK;
+    const fmo_status status =
+        fmo_cpu_far_make(&s->pairs, plan->coulomb_weight, o->cutoff, o->threads, &s->far, err);
+    if (status != FMO_OK) return status;
+    s->goes_far = asked || s->far.near_share <= fmo_tuning_cpu_far_near_share;
+    if (!s->goes_far) fmo_cpu_far_free(&s->far);
+    return FMO_OK;
 }
 
 /* What depends on the plan's pairs. */
@@ -35,14 +54,16 @@ static fmo_status make_state(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *e
         if (plan->options.integrals != FMO_INTEGRALS_DIRECT)
             status = fmo_cpu_deal_work(plan, s, err);
     }
-    if (status == FMO_OK) status = fmo_cpu_choose_copies(plan, s, err);
-    return status == FMO_OK ? fmo_cpu_store_prepare(plan, s, err) : status;
+    if (status == FMO_OK) status = fmo_cpu_store_prepare(plan, s, err);
+    if (status == FMO_OK) status = choose_far(plan, s, err);
+    return status == FMO_OK ? fmo_cpu_choose_copies(plan, s, err) : status;
 }
 
 static void free_state(fmo_cpu_state *s)
 {
     fmo_cpu_store_free(s);
     fmo_work_free(&s->work);
+    fmo_cpu_far_free(&s->far);
     fmo_cpu_pairs_free(&s->pairs);
 }
 
@@ -81,6 +102,32 @@ static fmo_cpu_build common_build(const fmo_fock_plan *plan, int densities, int 
     return build;
 }
 
+/* X^J of far pairs, and who is near, for a build. */
+static fmo_status build_far(fmo_fock_plan *plan, fmo_cpu_build *build, fmo_cpu_far_build *far,
+                            fmo_error *err)
+{
+    const fmo_cpu_state *s = plan->state;
+    const fmo_ranks *ranks = plan->shared.pieces > 0 ? plan->options.ranks : NULL;
+    const fmo_cpu_side *side = &build->side[FMO_CPU_BRA];
+    const fmo_cpu_far_input input = {.pairs = &s->pairs,
+                                     .density = side->density,
+                                     .largest = side->largest,
+                                     .densities = build->densities,
+                                     .weight = plan->coulomb_weight,
+                                     .cutoff = build->cutoff,
+                                     .threads = s->threads,
+                                     .share = ranks ? ranks->rank : plan->share,
+                                     .shares = ranks ? ranks->size : plan->shares};
+    const double begun = fmo_now();
+    const fmo_status status = fmo_cpu_far_build_coulomb(&s->far, &input, far, err);
+    plan->profile.far_seconds = fmo_now() - begun;
+    if (status != FMO_OK) return status;
+    build->near = far->near;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+        build->leaf_of[c] = s->far.boxes.leaf_of + s->far.first[c];
+    return FMO_OK;
+}
+
 /* J and K of the plan's own densities. */
 static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
 {
@@ -113,10 +160,17 @@ static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
     part.build.store = s->stored ? s->store : NULL;
     part.build.store_factor = fmo_cpu_store_factor(plan);
     fmo_status status = FMO_OK;
+    fmo_cpu_far_build far = {NULL};
     if (fixed)
         status = fmo_cpu_set_scales(plan, &s->pairs, &s->pairs, memory + by_pair,
                                     &part.build.adding, err);
+    plan->profile.coulomb = s->goes_far && with_J ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;
+    if (status == FMO_OK && plan->profile.coulomb == FMO_COULOMB_BOXES) {
+        status = build_far(plan, &part.build, &far, err);
+        j.far = &far;
+    }
     if (status == FMO_OK) status = fmo_cpu_run_job(&j, err);
+    fmo_cpu_far_build_free(&s->far, &far);
     free(memory);
     if (status != FMO_OK) return status;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {

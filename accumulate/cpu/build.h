@@ -32,6 +32,9 @@ fmo_status fmo_cpu_set_scales(const fmo_fock_plan *plan, const fmo_cpu_pairs *pa
 
 /* own[0] += own[1] + ..., pairwise. */
 void fmo_cpu_reduce_sums(double *const *own, int threads, size_t size, int fixed);
+/* Adds X^J of far pairs. */
+void fmo_cpu_add_far(const fmo_cpu_shape *s, const fmo_cpu_far_build *far,
+                     const fmo_cpu_adding *adding, const fmo_cpu_sums *to);
 /* Sums -> plan->matrices. */
 void fmo_cpu_give_sums(fmo_fock_plan *plan, const fmo_cpu_shape *shape, const fmo_cpu_sums *sums,
                        const fmo_cpu_adding *adding);
@@ -97,9 +100,10 @@ typedef struct fmo_cpu_job {
     double **own;            /* [copies] sums */
     int team;                /* OpenMP may grant fewer threads than asked for */
     double ended;
-    const fmo_ranks *ranks; /* the work's pieces come from their counter; NULL: see `next` */
-    int64_t next;           /* piece of the work that nobody has yet */
-    int fault;              /* of the ranks' network */
+    const fmo_ranks *ranks;       /* the work's pieces come from their counter; NULL: see `next` */
+    int64_t next;                 /* piece of the work that nobody has yet */
+    int fault;                    /* of the ranks' network */
+    const fmo_cpu_far_build *far; /* X^J of far pairs, added to the sums; NULL: none */
 } fmo_cpu_job;
 
 /* All parts on all threads, and the sums to plan->matrices. */

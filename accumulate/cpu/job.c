@@ -171,6 +171,7 @@ fmo_status fmo_cpu_run_job(fmo_cpu_job *j, fmo_error *err)
     const int used = j->team < j->copies ? j->team : j->copies;
     if (used > 1) fmo_cpu_reduce_sums(j->own, used, fmo_cpu_sums_size(&j->shape), j->fixed);
     const fmo_cpu_sums sums = fmo_cpu_sums_at(&j->shape, j->own[0]);
+    if (j->far) fmo_cpu_add_far(&j->shape, j->far, &j->part[0].build.adding, &sums);
     fmo_cpu_give_sums(plan, &j->shape, &sums, &j->part[0].build.adding);
     plan->profile.threads = j->team;
     plan->profile.reduce_seconds = fmo_now() - j->ended;

@@ -4,6 +4,7 @@
 #ifndef FMO_CPU_KERNEL_H
 #define FMO_CPU_KERNEL_H
 
+#include "accumulate/cpu/far.h"
 #include "accumulate/cpu/pairs.h"
 #include "accumulate/plan/plan.h"
 #include "accumulate/work/work.h"
@@ -70,6 +71,9 @@ typedef struct fmo_cpu_build {
     const double *density_max; /* [nshell][nshell], of all densities */
     const double *row_max;     /* [nshell] */
     fmo_cpu_adding adding;
+    /* Quartets of pairs whose leaves are not near to each other count in K alone; NULL: all are. */
+    const fmo_cpu_near *near;                 /* [leaf] */
+    const int *leaf_of[FMO_PAIR_CLASS_COUNT]; /* [pair] */
     /* Stored integrals: screened with this factor, not with the density; NULL without a store. */
     const fmo_cpu_store *store; /* [FMO_ERI_CLASS_COUNT] */
     double store_factor;
@@ -85,6 +89,8 @@ typedef struct fmo_cpu_worker {
     double *packed; /* primitives of the ket pairs in the lanes */
     double *table;  /* see below */
     int *table_of;  /* [ket family] the bra family that its part of the table is for, or -1 */
+    double *near;   /* [leaf] 1 where it is near to leaf near_of, else 0 */
+    int near_of;    /* -1: none, and all of them are 0 */
     size_t vector;  /* of the store, where the next one goes */
     int64_t quartets, prim_quartets;
 } fmo_cpu_worker;
@@ -185,8 +191,10 @@ typedef struct fmo_cpu_state {
     fmo_work work; /* what a build has to do */
     int dealt;     /* of pieces of several ranks: `work` are those of this one */
     const fmo_cpu_kernels *kernels;
-    int threads; /* of a build: options.threads, or fewer, for want of memory */
-    int copies;  /* sets of sums, each for every copies-th thread */
+    int threads;     /* of a build: options.threads, or fewer, for want of memory */
+    int copies;      /* sets of sums, each for every copies-th thread */
+    fmo_cpu_far far; /* where J goes by boxes */
+    int goes_far;
     /* options.integrals = stored, or auto and they fit: */
     int stored, filled;
     fmo_cpu_store store[FMO_ERI_CLASS_COUNT];

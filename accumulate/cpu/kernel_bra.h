@@ -109,6 +109,8 @@ FMO_HD void begin_bra(const bra_task *t, bra_densities *with)
         with->at[d].kets = sides[FMO_CPU_KET].density[t->ket_class] + d * kets;
         with->at[d].coulomb = coulomb ? coulomb + d * kets : NULL;
         with->at[d].bra_sum = with->sum[d];
+        with->at[d].near = build->near ? t->worker->near : NULL;
+        with->at[d].leaf_of = build->leaf_of[t->ket_class];
         for (int b = 0; b < t->ni * t->nj; b++) with->sum[d][b] = fmo_set(0.0);
     }
     if (!build->density) return;
@@ -139,7 +141,7 @@ FMO_HD void end_bra(const bra_task *t, const bra_densities *with)
 }
 
 /* What screening wants to know of K: shell_max, and the largest element of rows i and j. */
-FMO_HD double exchange_of_bra(const bra_task *t)
+__attribute__((noinline)) static double exchange_of_bra(const bra_task *t)
 {
     const fmo_cpu_build *build = t->build;
     const fmo_cpu_pair_list *bras = &build->side[FMO_CPU_BRA].pairs->list[t->bra_class];
@@ -149,6 +151,16 @@ FMO_HD double exchange_of_bra(const bra_task *t)
     const double *dj = build->density_max + (size_t)j * (size_t)shells;
     for (int s = 0; s < shells; s++) t->worker->shell_max[s] = fmo_screen_max(di[s], dj[s]);
     return fmo_screen_max(build->row_max[i], build->row_max[j]);
+}
+
+/* worker->near for a leaf. */
+static void find_near(const fmo_cpu_build *build, int leaf, fmo_cpu_worker *w)
+{
+    if (w->near_of == leaf) return;
+    for (int n = 0; w->near_of >= 0 && n < build->near[w->near_of].num; n++)
+        w->near[build->near[w->near_of].leaf[n]] = 0.0;
+    for (int n = 0; n < build->near[leaf].num; n++) w->near[build->near[leaf].leaf[n]] = 1.0;
+    w->near_of = leaf;
 }
 
 /* Computes a bra. */
@@ -167,12 +179,14 @@ FMO_HD void build_bra(const bra_task *t, int rule)
     bra_densities with;
     fmo_real AB[3];
     for (int x = 0; x < 3; x++) AB[x] = fmo_set(bras->AB[4 * (size_t)bra + (size_t)x]);
+    if (build->near) find_near(build, build->leaf_of[t->bra_class][bra], w);
     if (build->store) w->vector = build->store[t->eri_class].begin[bra];
 
     for (int f = 0; f < (same ? bra_family + 1 : kets->family_num); f++) {
         const fmo_cpu_family *family = &kets->family[f];
         const int num =
             screen_kets(build, kets, sides[FMO_CPU_KET].largest[t->ket_class], w->shell_max,
+                        build->near ? w->near : NULL, build->leaf_of[t->ket_class],
                         bras->bound[bra], sides[FMO_CPU_BRA].largest[t->bra_class][bra], most,
                         family->begin, same && f == bra_family ? bra + 1 : family->end, w->ket);
         if (!num) continue;

@@ -51,8 +51,8 @@ FMO_HD void add_rows(int size, double *base, const int *at, const fmo_real *in)
     }
 }
 
-FMO_HD void begin_rows(const fmo_cpu_build *build, int columns, int size, const int *ao,
-                       fmo_cpu_worker *worker)
+__attribute__((noinline)) static void begin_rows(const fmo_cpu_build *build, int columns, int size,
+                                                 const int *ao, fmo_cpu_worker *worker)
 {
     const int n = build->basis->function_num;
     for (int d = 0; d < build->densities; d++) {
@@ -71,8 +71,8 @@ FMO_HD void begin_rows(const fmo_cpu_build *build, int columns, int size, const 
     }
 }
 
-FMO_HD void end_rows(const fmo_cpu_build *build, int columns, int size, const int *ao,
-                     fmo_cpu_worker *worker)
+__attribute__((noinline)) static void end_rows(const fmo_cpu_build *build, int columns, int size,
+                                               const int *ao, fmo_cpu_worker *worker)
 {
     const int n = build->basis->function_num;
     const fmo_cpu_adding *how = &build->adding;
@@ -217,6 +217,8 @@ typedef struct density_at {
     const double *rows, *bra, *kets; /* D: rows i and j, the bra's block, the kets' */
     double *exchange, *coulomb;      /* X^K: rows i and j; X^J of the kets, NULL: not wanted */
     fmo_real *bra_sum;               /* X^J of the bra */
+    const double *near;              /* [leaf] 1: counts in J, 0: does not; NULL: all count */
+    const int *leaf_of;              /* [ket] */
 } density_at;
 
 /* The terms of digest.h for a density and the quartets in the lanes, those of K as well or those of
@@ -252,6 +254,13 @@ FMO_HD void digest_sizes(int wide, const fmo_cpu_build *build, const density_at 
         Dkl[0] = fmo_load_each(with->kets, at);
     else
         for (int b = 0; b < stride; b += 4) fmo_load_rows4(with->kets + b, at, Dkl + b);
+    fmo_real in_J = fmo_set(1.0);
+    if (with->near) {
+        int leaf[W];
+        for (int l = 0; l < W; l++) leaf[l] = with->leaf_of[q[l]];
+        in_J = fmo_load_each(with->near, leaf);
+        for (int b = 0; b < stride; b++) Dkl[b] *= in_J;
+    }
     for (int b = 0; b < stride; b++) Jkl[b] = fmo_set(0.0);
     if (with_K && wide) {
         TERMS_OF_D(FMO_DIGEST_TABLE)
@@ -266,6 +275,8 @@ FMO_HD void digest_sizes(int wide, const fmo_cpu_build *build, const density_at 
     } else {
         TERMS(FMO_DIGEST_J_TABLE)
     }
+    if (with->near)
+        for (int b = 0; b < stride; b++) Jkl[b] *= in_J;
     if (with->coulomb) add_coulomb(&build->adding, nk * nl, stride, with->coulomb, at, Jkl);
 }
 

@@ -7,10 +7,11 @@
 #include "integrals/real.h"
 
 /* Pairs [begin, end) of the ket list that survive, in list order; returns how many. `most` bounds
- * the density factor. */
+ * the density factor. near: see fmo_cpu_worker; NULL: all are. */
 static int screen_kets(const fmo_cpu_build *build, const fmo_cpu_pair_list *kets,
-                       const double *pair_max, const double *shell_max, double bra_bound,
-                       double bra_max, double most, int begin, int end, int *ket)
+                       const double *pair_max, const double *shell_max, const double *near,
+                       const int *leaf_of, double bra_bound, double bra_max, double most, int begin,
+                       int end, int *ket)
 {
     const double cutoff = build->cutoff;
     int num = 0;
@@ -30,7 +31,11 @@ static int screen_kets(const fmo_cpu_build *build, const fmo_cpu_pair_list *kets
         const __m256i j = _mm256_loadu_si256((const __m256i *)(kets->j + q));
         const __m512d rows = _mm512_max_pd(_mm512_i32gather_pd(i, shell_max, 8),
                                            _mm512_i32gather_pd(j, shell_max, 8));
-        const __m512d own = _mm512_max_pd(D, _mm512_loadu_pd(pair_max + q));
+        __m512d own = _mm512_max_pd(D, _mm512_loadu_pd(pair_max + q));
+        if (near) {
+            const __m256i leaf = _mm256_loadu_si256((const __m256i *)(leaf_of + q));
+            own = _mm512_mul_pd(own, _mm512_i32gather_pd(leaf, near, 8));
+        }
         const __m512d factor = _mm512_max_pd(_mm512_mul_pd(four, own), rows);
         const __m512d bound = _mm512_mul_pd(Q, _mm512_loadu_pd(kets->bound + q));
         const __mmask8 stay = _mm512_cmp_pd_mask(_mm512_mul_pd(bound, factor), limit, _CMP_GE_OQ);
@@ -40,8 +45,9 @@ static int screen_kets(const fmo_cpu_build *build, const fmo_cpu_pair_list *kets
     }
 #endif
     for (; q < end; q++) {
+        const double here = near ? near[leaf_of[q]] : 1.0;
         const double factor = fmo_screen_density_by_rows(
-            bra_max, pair_max[q], shell_max[kets->i[q]], shell_max[kets->j[q]]);
+            here * bra_max, here * pair_max[q], shell_max[kets->i[q]], shell_max[kets->j[q]]);
         ket[num] = q;
         num += bra_bound * kets->bound[q] * factor >= cutoff;
     }

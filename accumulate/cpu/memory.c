@@ -29,6 +29,8 @@ size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worke
     const fmo_cpu_pairs *const sides[2] = {s->pairs, s->source};
     const size_t n = s->exchange ? s->densities * (size_t)s->plan->basis->function_num : 0;
     const size_t shells = size_max((size_t)s->plan->basis->shell_num, s->source_shells);
+    const fmo_cpu_state *state = s->plan->state;
+    const size_t leaves = state->goes_far ? (size_t)state->far.boxes.leaf_num : 0;
     size_t kets = 0, prims = 1, table = 1, families = 0, used = 0;
     for (int c = 0; c < 2 * FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_cpu_pair_list *list = &sides[c % 2]->list[c / 2];
@@ -54,6 +56,9 @@ size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worke
         take(memory, &used, prims * FMO_CPU_PACK_FIELDS * FMO_CPU_WIDTH_MAX, sizeof *w->packed);
     w->table = take(memory, &used, table * FMO_CPU_TABLE_FIELDS, sizeof *w->table);
     w->table_of = take(memory, &used, families, sizeof *w->table_of);
+    w->near = take(memory, &used, leaves, sizeof *w->near);
+    w->near_of = -1;
+    if (memory) memset(w->near, 0, leaves * sizeof *w->near);
     if (memory) memset(w->shell_max, 0, shells * sizeof *w->shell_max);
     return used;
 }
@@ -66,11 +71,13 @@ typedef struct needs {
 static needs needs_of(const fmo_cpu_shape *s)
 {
     fmo_cpu_worker worker;
+    const fmo_cpu_state *state = s->plan->state;
+    const size_t far = state->goes_far ? fmo_cpu_far_bytes(&state->far, s->pairs, s->densities) : 0;
     const size_t shells = (size_t)s->plan->basis->shell_num;
-    const needs n = {(fmo_cpu_by_pair_size(s->pairs, s->densities) + shells) * sizeof(double) + 128,
-                     fmo_cpu_worker_arrays(s, NULL, &worker) + 64 + sizeof worker +
-                         2 * sizeof(void *),
-                     fmo_cpu_sums_size(s) * sizeof(double) + 128};
+    const needs n = {
+        (fmo_cpu_by_pair_size(s->pairs, s->densities) + shells) * sizeof(double) + 128 + far,
+        fmo_cpu_worker_arrays(s, NULL, &worker) + 64 + sizeof worker + 2 * sizeof(void *),
+        fmo_cpu_sums_size(s) * sizeof(double) + 128};
     return n;
 }
 
@@ -134,6 +141,6 @@ void fmo_cpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory)
     const fmo_cpu_state *s = plan->state;
     const needs n = needs_of_own(plan, s, 1);
     memory->host_bytes += sizeof *s + s->pairs.bytes + (size_t)s->work.num * sizeof *s->work.task +
-                          s->store_bytes + n.all + (size_t)s->threads * n.thread +
+                          s->store_bytes + s->far.bytes + n.all + (size_t)s->threads * n.thread +
                           (size_t)s->copies * n.sums;
 }

@@ -113,6 +113,7 @@ static int allocate(fmo_cpu_pair_list *list)
     ARRAY(count, n);
     ARRAY(kept, n);
     ARRAY(bound, n);
+    ARRAY(prim_bounds, n);
     ARRAY(centre, 4 * n);
     ARRAY(AB, 4 * n);
     ARRAY(prim_begin, n);
@@ -136,6 +137,8 @@ static void place_pair(const fmo_basis *basis, const fmo_pair_list *from, const 
     list->ao_i[n] = A->ao_begin;
     list->ao_j[n] = B->ao_begin;
     list->bound[n] = e->bound;
+    for (int64_t m = from->begin[e->index]; m < from->begin[e->index + 1]; m++)
+        list->prim_bounds[n] += from->prim_bound[m];
     mark_kept(basis, from, e->index, s);
     list->count[n] = list->kept[n] = 0;
     for (int m = 0; m < all; m++) {
@@ -259,6 +262,7 @@ void fmo_cpu_pairs_free(fmo_cpu_pairs *pairs)
         free(list->count);
         free(list->kept);
         free(list->bound);
+        free(list->prim_bounds);
         free(list->centre);
         free(list->AB);
         for (int x = 0; x < 3; x++) free(list->middle[x]);

@@ -24,19 +24,20 @@ typedef struct fmo_cpu_pair_list {
     int num, family_num, count_max;
     fmo_cpu_family *family;
     int exponent_num;
-    double *exponent;   /* [exponent_num] p of each family's primitives, the slowest to decay with
-                           distance first */
-    int *family_of;     /* [num] */
-    int *i, *j;         /* [num] internal shells */
-    int *ao_i, *ao_j;   /* [num] first functions */
-    int *count;         /* [num] primitives in use: the first `count` of the family's */
-    int *kept;          /* [num] of them not pruned; the rest have a prefactor of 0 */
-    double *bound;      /* [num] Schwarz bound, descending in a family */
-    double *centre;     /* [num][4] A, 0 */
-    double *AB;         /* [num][4] A-B, 0 */
-    double *middle[3];  /* [num] where the charge of the pair is, roughly */
-    size_t *prim_begin; /* [num] rows of prim */
-    double *prim;       /* [..][FMO_CPU_PRIM_FIELDS]; row 0 is zero */
+    double *exponent;    /* [exponent_num] p of each family's primitives, the slowest to decay with
+                            distance first */
+    int *family_of;      /* [num] */
+    int *i, *j;          /* [num] internal shells */
+    int *ao_i, *ao_j;    /* [num] first functions */
+    int *count;          /* [num] primitives in use: the first `count` of the family's */
+    int *kept;           /* [num] of them not pruned; the rest have a prefactor of 0 */
+    double *bound;       /* [num] Schwarz bound, descending in a family */
+    double *prim_bounds; /* [num] sum of those of its primitives */
+    double *centre;      /* [num][4] A, 0 */
+    double *AB;          /* [num][4] A-B, 0 */
+    double *middle[3];   /* [num] where the charge of the pair is, roughly */
+    size_t *prim_begin;  /* [num] rows of prim */
+    double *prim;        /* [..][FMO_CPU_PRIM_FIELDS]; row 0 is zero */
 } fmo_cpu_pair_list;
 
 typedef struct fmo_cpu_pairs {

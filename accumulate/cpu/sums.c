@@ -123,6 +123,21 @@ void fmo_cpu_reduce_tree(double *const *own, int threads, size_t size, double *c
     }
 }
 
+void fmo_cpu_add_far(const fmo_cpu_shape *s, const fmo_cpu_far_build *far,
+                     const fmo_cpu_adding *adding, const fmo_cpu_sums *to)
+{
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        const size_t num = s->densities * (size_t)s->pairs->list[c].num * (size_t)fmo_cpu_stride(c);
+        double *const sum = to->coulomb[FMO_CPU_BRA][c];
+        for (size_t x = 0; x < num; x++) {
+            if (adding->fixed)
+                ((int64_t *)sum)[x] += llrint(far->coulomb[c][x] * adding->coulomb_scale);
+            else
+                sum[x] += far->coulomb[c][x];
+        }
+    }
+}
+
 void fmo_cpu_give_sums(fmo_fock_plan *plan, const fmo_cpu_shape *shape, const fmo_cpu_sums *sums,
                        const fmo_cpu_adding *adding)
 {

@@ -95,6 +95,7 @@ fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double larg
     plan->begun = fmo_now();
     memset(plan->profile.classes, 0, sizeof plan->profile.classes);
     plan->profile.screening_seconds = plan->profile.reduce_seconds = NAN;
+    plan->profile.far_seconds = NAN;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
         plan->profile.classes[c].seconds = plan->profile.classes[c].compute_seconds = NAN;
     plan->profile.transfer_seconds = plan->profile.gpu_seconds = NAN;

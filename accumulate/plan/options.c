@@ -8,6 +8,7 @@
 FMO_NAMES(fmo_mode, fmo_mode, FMO_MODE_TABLE)
 FMO_NAMES(fmo_reduce, fmo_reduce, FMO_REDUCE_TABLE)
 FMO_NAMES(fmo_integrals, fmo_integrals, FMO_INTEGRALS_TABLE)
+FMO_NAMES(fmo_coulomb, fmo_coulomb, FMO_COULOMB_TABLE)
 
 void fmo_fock_options_init(fmo_fock_options *options)
 {
@@ -56,6 +57,17 @@ fmo_status fmo_options_check(const fmo_fock_options *o, fmo_error *err)
     if ((unsigned)o->integrals >= FMO_INTEGRALS_COUNT)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.integrals = %d: no such form",
                              o->integrals);
+    if ((unsigned)o->coulomb >= FMO_COULOMB_COUNT)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.coulomb = %d: no such form",
+                             o->coulomb);
+    if (o->coulomb == FMO_COULOMB_BOXES && o->cutoff == 0.0)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "coulomb = boxes with cutoff 0: boxes are exact to about a cutoff; "
+                             "give one, or use coulomb = direct");
+    if (o->coulomb == FMO_COULOMB_BOXES && o->integrals == FMO_INTEGRALS_STORED)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "coulomb = boxes with integrals = stored: kept integrals are all of "
+                             "J; use one of the two");
     if (o->threads < 0 || o->threads > 65536)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "options.threads = %d: expected 0 to 65536",
                              o->threads);

@@ -30,6 +30,7 @@ CLI_CHOICES(reduces, FMO_REDUCE_COUNT, fmo_reduce, fmo_reduce);
 CLI_CHOICES(scatters, FMO_SCATTER_COUNT, fmo_scatter, fmo_scatter);
 CLI_CHOICES(commits, FMO_COMMIT_COUNT, fmo_commit, fmo_commit);
 CLI_CHOICES(integrals, FMO_INTEGRALS_COUNT, fmo_integrals, fmo_integrals);
+CLI_CHOICES(coulombs, FMO_COULOMB_COUNT, fmo_coulomb, fmo_coulomb);
 CLI_CHOICES(functions, FMO_FUNCTIONS_COUNT, fmo_functions, fmo_functions);
 CLI_CHOICES(guesses, FMO_SCF_GUESS_COUNT, fmo_scf_guess, fmo_scf_guess);
 CLI_CHOICES(solvers, FMO_SCF_SOLVER_COUNT, fmo_scf_solver, fmo_scf_solver);
@@ -128,6 +129,8 @@ static const cli_option option_table[] = {
     {"integrals", 0, CLI_CHOICE, "HOW", AT(fock.integrals), .choices = &integrals,
      .given = AT(integrals_given), .show = show_integrals, .modes = MODE(CPU) | MODE(FUSED),
      .help = "whether integrals are kept between builds (cpu, fused)"},
+    {"coulomb", 0, CLI_CHOICE, "HOW", AT(fock.coulomb), .choices = &coulombs,
+     .show = cli_show_field, .modes = MODE(CPU), .help = "how J of far pairs is made (cpu)"},
     {"no-overlap", 0, CLI_SWITCH, NULL, AT(fock.no_overlap), .modes = MODE(SPLIT),
      .help = "GPU and CPU take turns (split)"},
     {"gpus", 0, CLI_TEXT, "N", AT(gpus), .what = "a number, or all", .modes = MODE(FUSED),

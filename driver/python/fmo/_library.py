@@ -52,7 +52,8 @@ class Options(ctypes.Structure):
     """fmo_fock_options"""
     _fields_ = [
         ("mode", c_int), ("reduce", c_int), ("threads", c_int), ("cutoff", c_double),
-        ("memory", c_size_t), ("integrals", c_int), ("scatter", c_int), ("commit", c_int),
+        ("memory", c_size_t), ("integrals", c_int), ("coulomb", c_int), ("scatter", c_int),
+        ("commit", c_int),
         ("no_overlap", c_int), ("measure_classes", c_int), ("measure_accumulation", c_int),
         ("device", c_int), ("stream", c_void_p), ("device_num", c_int), ("devices", c_int * 16),
         ("progress", c_void_p), ("progress_user", c_void_p),
@@ -79,6 +80,7 @@ _FUNCTIONS = {
     "fmo_mode_name": (c_char_p, [c_int]),
     "fmo_reduce_name": (c_char_p, [c_int]),
     "fmo_integrals_name": (c_char_p, [c_int]),
+    "fmo_coulomb_name": (c_char_p, [c_int]),
     "fmo_scatter_name": (c_char_p, [c_int]),
     "fmo_commit_name": (c_char_p, [c_int]),
 }

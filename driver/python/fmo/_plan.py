@@ -10,7 +10,7 @@ import numpy as np
 
 from ._library import LIBRARY, BasisInput, Job, Options, checked, names_of
 
-ENUMS = ("mode", "reduce", "integrals", "scatter", "commit")
+ENUMS = ("mode", "reduce", "integrals", "coulomb", "scatter", "commit")
 COUNTS = {"threads": 2 ** (8 * ctypes.sizeof(ctypes.c_int) - 1) - 1,
           "memory": 2 ** (8 * ctypes.sizeof(ctypes.c_size_t)) - 1}  # the largest that C's types hold
 NUMBERS = (*COUNTS, "cutoff")

@@ -1,0 +1,206 @@
+/* From pairs to the expansions of their leaf and back, a primitive pair to a lane: cpu/far.h.
+ * Compiled once per instruction set with FMO_SIMD_WIDTH and FMO_FAR_KERNELS (the name of the table
+ * below) set by CMake.
+ *
+ * A product of two primitives is a sum of Hermite Gaussians at P, and to who is far such a one is a
+ * derivative of a point charge: McMurchie and Davidson, J. Comput. Phys. 26, 218 (1978). */
+#include "accumulate/cpu/far.h"
+#include "accumulate/cpu/kernel.h"
+#include "integrals/one_electron/hermite.h"
+
+enum { W = FMO_SIMD_WIDTH, SIZE = 2 * FMO_BOX_TERMS_MAX };
+
+/* Primitives of pairs, taken one after the other. */
+typedef struct cursor {
+    int n, m; /* pair of the leaf, primitive of the pair */
+} cursor;
+
+/* Primitives in the lanes; those beyond `num` count nothing. */
+typedef struct lanes {
+    int num;
+    size_t pair[W];                                    /* number in the list */
+    double K[W], half[W], PA[3][W], AB[3][W], P[3][W]; /* P seen from the leaf's centre */
+} lanes;
+
+static int take(const fmo_far_leaf *leaf, cursor *at, lanes *to)
+{
+    const fmo_cpu_pair_list *list = leaf->list;
+    memset(to, 0, sizeof *to);
+    while (to->num < W && at->n < leaf->num) {
+        const int q = leaf->item[at->n] - leaf->first, l = to->num;
+        if (at->m >= list->count[q]) {
+            at->n++;
+            at->m = 0;
+            continue;
+        }
+        const double *prim =
+            list->prim + (list->prim_begin[q] + (size_t)at->m) * FMO_CPU_PRIM_FIELDS;
+        const int family = list->family_of[q];
+        if (prim[FMO_CPU_PRIM_K] != 0.0) {
+            to->pair[l] = (size_t)q;
+            to->K[l] = FMO_FAR_CHARGE * prim[FMO_CPU_PRIM_K];
+            to->half[l] = 0.5 / list->exponent[list->family[family].exponent + at->m];
+            for (int x = 0; x < 3; x++) {
+                to->PA[x][l] = prim[FMO_CPU_PRIM_X + x];
+                to->AB[x][l] = list->AB[4 * (size_t)q + (size_t)x];
+                to->P[x][l] = list->centre[4 * (size_t)q + (size_t)x] - leaf->centre[x] +
+                              prim[FMO_CPU_PRIM_X + x];
+            }
+            to->num++;
+        }
+        at->m++;
+    }
+    return to->num;
+}
+
+typedef fmo_real expansion[FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
+
+FMO_HD void expand(int la, int lb, const lanes *at, expansion *E)
+{
+    for (int x = 0; x < 3; x++) {
+        const fmo_real PA = fmo_load(at->PA[x]), PB = PA + fmo_load(at->AB[x]);
+        fmo_hermite_expand(la, lb, PA, PB, fmo_load(at->half), E[x]);
+    }
+}
+
+static void shift_up(int L, const fmo_real *q, int order, const fmo_real *R, fmo_real *to)
+{
+    fmo_multipoles_shift(L, q, order, R, to);
+}
+
+static void shift_down(int order, const fmo_real *V, int L, const fmo_real *R, fmo_real *to)
+{
+    fmo_potential_shift(order, V, L, R, to);
+}
+
+/* x[l m] += sum of c[t u v][l m] y[t u v], or the other way round, orders up to L. */
+FMO_HD void from_derivatives(int L, const double (*c)[FMO_FAR_TERMS], const fmo_real *y,
+                             fmo_real *x)
+{
+    for (int l = 0; l <= L; l++) {
+        for (int t = 2 * fmo_harmonic(l, 0); t < 2 * fmo_harmonic(l + 1, 0); t++) {
+            fmo_real sum = fmo_set(0.0);
+            for (int n = FMO_HERMITE_COUNT(l - 1); n < FMO_HERMITE_COUNT(l); n++)
+                sum += c[n][t] * y[n];
+            x[t] = sum;
+        }
+    }
+}
+
+FMO_HD void to_derivatives(int L, const double (*c)[FMO_FAR_TERMS], const fmo_real *x, fmo_real *y)
+{
+    for (int l = 0; l <= L; l++) {
+        for (int n = FMO_HERMITE_COUNT(l - 1); n < FMO_HERMITE_COUNT(l); n++) {
+            fmo_real sum = fmo_set(0.0);
+            for (int t = 2 * fmo_harmonic(l, 0); t < 2 * fmo_harmonic(l + 1, 0); t++)
+                sum += c[n][t] * x[t];
+            y[n] = sum;
+        }
+    }
+}
+
+/* E of function a of la and b of lb, times E of the others: one of the terms of a product. */
+#define TERM(n)                                                                            \
+    (E[0][A[0]][B[0]][fmo_hermite_term[n][0]] * E[1][A[1]][B[1]][fmo_hermite_term[n][1]] * \
+     E[2][A[2]][B[2]][fmo_hermite_term[n][2]])
+#define HAS_TERM(n)                                                                    \
+    (fmo_hermite_term[n][0] <= A[0] + B[0] && fmo_hermite_term[n][1] <= A[1] + B[1] && \
+     fmo_hermite_term[n][2] <= A[2] + B[2])
+
+/* Of one density. */
+FMO_HD void collect(int la, int lb, int stride, const fmo_far_leaf *leaf, const double *density,
+                    double *multipole)
+{
+    const int L = la + lb, nb = FMO_CARTESIAN(lb), size = 2 * FMO_HARMONIC_TERMS(leaf->order);
+    fmo_real sums[SIZE], R[SIZE], H[FMO_HERMITE_MAX], q[FMO_FAR_TERMS];
+    expansion E[3];
+    cursor at = {0, 0};
+    lanes in;
+    memset(E, 0, sizeof E);
+    memset(sums, 0, (size_t)size * sizeof *sums);
+    while (take(leaf, &at, &in)) {
+        expand(la, lb, &in, E);
+        for (int n = 0; n < FMO_HERMITE_COUNT(L); n++) H[n] = fmo_set(0.0);
+        FMO_UNROLL
+        for (int a = 0; a < FMO_CARTESIAN(la); a++) {
+            FMO_UNROLL
+            for (int b = 0; b < nb; b++) {
+                const signed char *A = fmo_hermite_term[FMO_HERMITE_COUNT(la - 1) + a];
+                const signed char *B = fmo_hermite_term[FMO_HERMITE_COUNT(lb - 1) + b];
+                double D[W];
+                for (int l = 0; l < W; l++)
+                    D[l] = in.K[l] * density[in.pair[l] * (size_t)stride + (size_t)(a * nb + b)];
+                const fmo_real KD = fmo_load(D);
+                for (int n = 0; n < FMO_HERMITE_COUNT(L); n++)
+                    if (HAS_TERM(n)) H[n] += KD * TERM(n);
+            }
+        }
+        from_derivatives(L, leaf->derivative, H, q);
+        fmo_harmonics_regular(leaf->order, fmo_load(in.P[0]), fmo_load(in.P[1]), fmo_load(in.P[2]),
+                              R);
+        shift_up(L, q, leaf->order, R, sums);
+    }
+    for (int t = 0; t < size; t++) {
+        double lane[W], sum = 0.0;
+        memcpy(lane, &sums[t], sizeof lane);
+        for (int l = 0; l < W; l++) sum += lane[l];
+        multipole[t] += sum;
+    }
+}
+
+FMO_HD void give(int la, int lb, int stride, const fmo_far_leaf *leaf, const double *potential,
+                 double *coulomb)
+{
+    const int L = la + lb, nb = FMO_CARTESIAN(lb), size = 2 * FMO_HARMONIC_TERMS(leaf->order);
+    fmo_real V[SIZE], R[SIZE], H[FMO_HERMITE_MAX], q[FMO_FAR_TERMS];
+    expansion E[3];
+    cursor at = {0, 0};
+    lanes in;
+    memset(E, 0, sizeof E);
+    for (int t = 0; t < size; t++) V[t] = fmo_set(potential[t]);
+    while (take(leaf, &at, &in)) {
+        expand(la, lb, &in, E);
+        fmo_harmonics_regular(leaf->order, fmo_load(in.P[0]), fmo_load(in.P[1]), fmo_load(in.P[2]),
+                              R);
+        for (int t = 0; t < 2 * FMO_HARMONIC_TERMS(L); t++) q[t] = fmo_set(0.0);
+        shift_down(leaf->order, V, L, R, q);
+        to_derivatives(L, leaf->twice, q, H);
+        FMO_UNROLL
+        for (int a = 0; a < FMO_CARTESIAN(la); a++) {
+            FMO_UNROLL
+            for (int b = 0; b < nb; b++) {
+                const signed char *A = fmo_hermite_term[FMO_HERMITE_COUNT(la - 1) + a];
+                const signed char *B = fmo_hermite_term[FMO_HERMITE_COUNT(lb - 1) + b];
+                fmo_real sum = fmo_set(0.0);
+                double X[W];
+                for (int n = 0; n < FMO_HERMITE_COUNT(L); n++)
+                    if (HAS_TERM(n)) sum += H[n] * TERM(n);
+                sum *= fmo_load(in.K);
+                memcpy(X, &sum, sizeof X);
+                for (int l = 0; l < in.num; l++)
+                    coulomb[in.pair[l] * (size_t)stride + (size_t)(a * nb + b)] += X[l];
+            }
+        }
+    }
+}
+
+#define KERNELS(P, name, la, lb, partner)                                                   \
+    static void collect_##name(const fmo_far_leaf *leaf, const double *density, double *to) \
+    {                                                                                       \
+        collect(la, lb, fmo_cpu_stride(FMO_PAIR_##P), leaf, density, to);                   \
+    }                                                                                       \
+    static void give_##name(const fmo_far_leaf *leaf, const double *potential, double *to)  \
+    {                                                                                       \
+        give(la, lb, fmo_cpu_stride(FMO_PAIR_##P), leaf, potential, to);                    \
+    }
+FMO_PAIR_TABLE(KERNELS)
+#undef KERNELS
+
+const fmo_far_kernels FMO_FAR_KERNELS = {
+#define ROW(P, name, ...) [FMO_PAIR_##P] = collect_##name,
+    .collect = {FMO_PAIR_TABLE(ROW)},
+#undef ROW
+#define ROW(P, name, ...) [FMO_PAIR_##P] = give_##name,
+    .give = {FMO_PAIR_TABLE(ROW)},
+#undef ROW
+};

@@ -1,0 +1,143 @@
+/* Makes the tree of boxes.h: a box is cut in the middle of its longest side, of which there are
+ * four: x, y, z, and how far the products of its pairs reach. */
+#include "accumulate/tree/boxes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double side_of(const fmo_box_item *item, int side)
+{
+    return side < 3 ? item->centre[side] : item->reach;
+}
+
+static void measure(const fmo_box_item *item, const int *of, int num, double low[4], double high[4])
+{
+    for (int s = 0; s < 4; s++) {
+        low[s] = HUGE_VAL;
+        high[s] = -HUGE_VAL;
+    }
+    for (int n = 0; n < num; n++) {
+        for (int s = 0; s < 4; s++) {
+            const double x = side_of(&item[of[n]], s);
+            if (x < low[s]) low[s] = x;
+            if (x > high[s]) high[s] = x;
+        }
+    }
+}
+
+static void settle(const fmo_box_item *item, const int *of, int num, fmo_box *box)
+{
+    double low[4], high[4];
+    measure(item, of, num, low, high);
+    for (int x = 0; x < 3; x++) box->centre[x] = 0.5 * (low[x] + high[x]);
+    box->radius = box->spread = 0.0;
+    for (int n = 0; n < num; n++) {
+        const fmo_box_item *i = &item[of[n]];
+        const double x = i->centre[0] - box->centre[0], y = i->centre[1] - box->centre[1],
+                     z = i->centre[2] - box->centre[2];
+        box->radius = fmax(box->radius, sqrt(x * x + y * y + z * z) + i->radius);
+        box->spread = fmax(box->spread, i->spread);
+    }
+}
+
+/* Sorts of[0..num-1] so that those below the middle of the longest side come first, each half in
+ * the order they had; returns how many, or 0: nothing can be told apart. */
+static int cut(const fmo_box_item *item, int *of, int num, int *scratch)
+{
+    double low[4], high[4];
+    int longest = 0, below = 0, above = 0;
+    measure(item, of, num, low, high);
+    for (int s = 1; s < 4; s++)
+        if (high[s] - low[s] > high[longest] - low[longest]) longest = s;
+    const double middle = 0.5 * (low[longest] + high[longest]);
+    if (!(high[longest] - low[longest] > 1e-6)) return 0;
+    for (int n = 0; n < num; n++) {
+        if (side_of(&item[of[n]], longest) < middle)
+            of[below++] = of[n];
+        else
+            scratch[above++] = of[n];
+    }
+    memcpy(of + below, scratch, (size_t)above * sizeof *of);
+    return above ? below : 0;
+}
+
+/* Room for one more box or level; 0 without. */
+static int grow(void **array, size_t size, int have, int *room)
+{
+    if (have < *room) return 1;
+    const int wanted = *room ? 2 * *room : 64;
+    void *const more = realloc(*array, (size_t)wanted * size);
+    if (!more) return 0;
+    *array = more;
+    *room = wanted;
+    return 1;
+}
+
+fmo_status fmo_boxes_make(const fmo_box_item *item, int num, int leaf, fmo_boxes *to,
+                          fmo_error *err)
+{
+    int room = 0, levels = 0, good = 1;
+    int *const scratch = malloc(((size_t)num + 1) * sizeof *scratch);
+    memset(to, 0, sizeof *to);
+    to->item = malloc(((size_t)num + 1) * sizeof *to->item);
+    to->leaf_of = malloc(((size_t)num + 1) * sizeof *to->leaf_of);
+    good = scratch && to->item && to->leaf_of && grow((void **)&to->box, sizeof *to->box, 0, &room);
+    if (!good) goto done;
+    to->item_num = num;
+    for (int n = 0; n < num; n++) to->item[n] = n;
+    to->box[0] = (fmo_box){.begin = 0, .end = num, .parent = -1, .child = -1, .leaf = -1};
+    to->num = num > 0;
+    for (int begin = 0; good && begin < to->num; begin = to->level[to->level_num]) {
+        const int end = to->num;
+        good = grow((void **)&to->level, sizeof *to->level, to->level_num + 1, &levels);
+        if (!good) break;
+        to->level[to->level_num++] = begin;
+        to->level[to->level_num] = end;
+        for (int b = begin; good && b < end; b++) {
+            int *const of = to->item + to->box[b].begin;
+            const int own = to->box[b].end - to->box[b].begin;
+            settle(item, of, own, &to->box[b]);
+            const int below = own > leaf ? cut(item, of, own, scratch) : 0;
+            if (!below) {
+                to->box[b].leaf = to->leaf_num++;
+                for (int n = 0; n < own; n++) to->leaf_of[of[n]] = to->box[b].leaf;
+                continue;
+            }
+            for (int half = 0; good && half < 2; half++) {
+                good = grow((void **)&to->box, sizeof *to->box, to->num, &room);
+                if (!good) break;
+                const fmo_box *parent = &to->box[b];
+                to->box[to->num++] = (fmo_box){
+                    .begin = half ? parent->begin + below : parent->begin,
+                    .end = half ? parent->end : parent->begin + below,
+                    .parent = b,
+                    .child = -1,
+                    .leaf = -1,
+                };
+                if (!half) to->box[b].child = to->num - 1;
+            }
+        }
+    }
+    to->of_leaf = good ? malloc(((size_t)to->leaf_num + 1) * sizeof *to->of_leaf) : NULL;
+    good = to->of_leaf != NULL;
+    for (int b = 0; good && b < to->num; b++)
+        if (to->box[b].leaf >= 0) to->of_leaf[to->box[b].leaf] = b;
+    to->bytes = (size_t)room * sizeof *to->box + (size_t)levels * sizeof *to->level +
+                ((size_t)to->leaf_num + 2 * (size_t)num) * sizeof *to->item;
+done:
+    free(scratch);
+    if (good) return FMO_OK;
+    fmo_boxes_free(to);
+    return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for boxes of %d pairs", num);
+}
+
+void fmo_boxes_free(fmo_boxes *boxes)
+{
+    free(boxes->box);
+    free(boxes->level);
+    free(boxes->item);
+    free(boxes->leaf_of);
+    free(boxes->of_leaf);
+    memset(boxes, 0, sizeof *boxes);
+}

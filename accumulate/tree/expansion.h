@@ -1,0 +1,200 @@
+/* Solid harmonics and their addition theorems, in lanes: what multipoles of boxes are made of.
+ * Conventions of Helgaker, Jorgensen and Olsen, section 9.13 (scaled regular harmonics R_lm and
+ * irregular I_lm, complex, with R_l(-m) = (-1)^m conj R_lm, and I alike):
+ *
+ *     1/|r - s| = sum_lm conj(R_lm(s)) I_lm(r)                        |s| < |r|
+ *     R_lm(r + s) = sum_jk R_jk(r) R_(l-j)(m-k)(s)
+ *     I_lm(r - s) = sum_jk conj(R_jk(s)) I_(l+j)(m+k)(r)              |s| < |r|
+ *
+ * Arrays hold m >= 0, real and imaginary parts beside each other: [2 * fmo_harmonic(l, m) + part].
+ * Equations: docs/theory.md, "Boxes of far pairs". */
+#ifndef FMO_TREE_EXPANSION_H
+#define FMO_TREE_EXPANSION_H
+
+#include "integrals/real.h"
+
+/* Highest order of an expansion. */
+enum { FMO_BOX_ORDER_MAX = 20 };
+
+#define FMO_HARMONIC_TERMS(order) (((order) + 1) * ((order) + 2) / 2)
+enum { FMO_BOX_TERMS_MAX = FMO_HARMONIC_TERMS(FMO_BOX_ORDER_MAX) };
+
+FMO_HD int fmo_harmonic(int l, int m)
+{
+    return l * (l + 1) / 2 + m;
+}
+
+/* R_lm up to an order. */
+FMO_HD void fmo_harmonics_regular(int order, fmo_real x, fmo_real y, fmo_real z, fmo_real *R)
+{
+    const fmo_real r2 = x * x + y * y + z * z;
+    R[0] = fmo_set(1.0);
+    R[1] = fmo_set(0.0);
+    for (int n = 1; n <= order; n++) {
+        fmo_real *const at = R + 2 * fmo_harmonic(n, 0);
+        const fmo_real *const one = R + 2 * fmo_harmonic(n - 1, 0);
+        const fmo_real *const two = n > 1 ? R + 2 * fmo_harmonic(n - 2, 0) : one;
+        for (int m = 0; m < n; m++) {
+            const double under = 1.0 / ((double)(n + m) * (double)(n - m));
+            const fmo_real up = ((2 * n - 1) * under) * z, down = under * r2;
+            for (int part = 0; part < 2; part++) {
+                at[2 * m + part] = up * one[2 * m + part];
+                if (m < n - 1) at[2 * m + part] -= down * two[2 * m + part];
+            }
+        }
+        const double under = -1.0 / (2.0 * n);
+        const fmo_real re = one[2 * n - 2], im = one[2 * n - 1];
+        at[2 * n] = under * (x * re - y * im);
+        at[2 * n + 1] = under * (x * im + y * re);
+    }
+}
+
+/* I_lm up to an order, not at the origin. */
+FMO_HD void fmo_harmonics_irregular(int order, fmo_real x, fmo_real y, fmo_real z, fmo_real *I)
+{
+    const fmo_real root = fmo_rsqrt(x * x + y * y + z * z), over = root * root;
+    const fmo_real zo = z * over, xo = x * over, yo = y * over;
+    I[0] = root;
+    I[1] = fmo_set(0.0);
+    for (int n = 1; n <= order; n++) {
+        fmo_real *const at = I + 2 * fmo_harmonic(n, 0);
+        const fmo_real *const one = I + 2 * fmo_harmonic(n - 1, 0);
+        const fmo_real *const two = n > 1 ? I + 2 * fmo_harmonic(n - 2, 0) : one;
+        for (int m = 0; m < n; m++) {
+            const fmo_real up = (2.0 * n - 1.0) * zo;
+            const fmo_real down = ((double)(n - 1) * (n - 1) - (double)m * m) * over;
+            for (int part = 0; part < 2; part++) {
+                at[2 * m + part] = up * one[2 * m + part];
+                if (m < n - 1) at[2 * m + part] -= down * two[2 * m + part];
+            }
+        }
+        const double factor = -(2.0 * n - 1.0);
+        const fmo_real re = one[2 * n - 2], im = one[2 * n - 1];
+        at[2 * n] = factor * (xo * re - yo * im);
+        at[2 * n + 1] = factor * (xo * im + yo * re);
+    }
+}
+
+/* Sums of products of two numbers of the arrays, a of one and b of the other. */
+typedef struct fmo_harmonic_sum {
+    fmo_real re, im;
+} fmo_harmonic_sum;
+
+/* += a b */
+FMO_HD void fmo_harmonic_add(fmo_harmonic_sum *to, const fmo_real *a, const fmo_real *b)
+{
+    to->re += a[0] * b[0] - a[1] * b[1];
+    to->im += a[0] * b[1] + a[1] * b[0];
+}
+
+/* += conj(a) b */
+FMO_HD void fmo_harmonic_add_conj(fmo_harmonic_sum *to, const fmo_real *a, const fmo_real *b)
+{
+    to->re += a[0] * b[0] + a[1] * b[1];
+    to->im += a[0] * b[1] - a[1] * b[0];
+}
+
+/* to += sign s, or its conjugate */
+FMO_HD void fmo_harmonic_put(fmo_real *to, const fmo_harmonic_sum *s, double re, double im)
+{
+    to[0] += re * s->re;
+    to[1] += im * s->im;
+}
+
+/* sum_k a_jk b_(l-j)(m-k), all k that there are, m >= 0. */
+FMO_HD fmo_harmonic_sum fmo_harmonics_row(const fmo_real *a, int j, const fmo_real *b, int rest,
+                                          int m)
+{
+    const fmo_real *const aj = a + 2 * fmo_harmonic(j, 0), *const br =
+                                                               b + 2 * fmo_harmonic(rest, 0);
+    fmo_harmonic_sum sum = {fmo_set(0.0), fmo_set(0.0)};
+    fmo_harmonic_sum odd = sum;
+    /* k >= 0, m - k >= 0 */
+    for (int k = m > rest ? m - rest : 0; k <= (j < m ? j : m); k++)
+        fmo_harmonic_add(&sum, aj + 2 * k, br + 2 * (m - k));
+    /* k > m: b_(-n) = (-1)^n conj b_n, n = k - m */
+    for (int k = m + 1; k <= (j < m + rest ? j : m + rest); k++)
+        fmo_harmonic_add_conj((k - m) & 1 ? &odd : &sum, br + 2 * (k - m), aj + 2 * k);
+    /* k < 0: a_(-n) = (-1)^n conj a_n */
+    for (int n = 1; n <= (j < rest - m ? j : rest - m); n++)
+        fmo_harmonic_add_conj(n & 1 ? &odd : &sum, aj + 2 * n, br + 2 * (m + n));
+    sum.re -= odd.re;
+    sum.im -= odd.im;
+    return sum;
+}
+
+/* Multipoles about one centre, of orders up to `from`, about another, up to `order`:
+ * to_lm += sum_jk M_jk R_(l-j)(m-k), R of the old centre seen from the new one. */
+FMO_HD void fmo_multipoles_shift(int from, const fmo_real *M, int order, const fmo_real *R,
+                                 fmo_real *to)
+{
+    for (int l = 0; l <= order; l++)
+        for (int m = 0; m <= l; m++)
+            for (int j = 0; j <= (l < from ? l : from); j++) {
+                const fmo_harmonic_sum s = fmo_harmonics_row(M, j, R, l - j, m);
+                fmo_harmonic_put(to + 2 * fmo_harmonic(l, m), &s, 1.0, 1.0);
+            }
+}
+
+/* An expansion of a potential, V(s) = sum_lm L_lm conj(R_lm(s)), of orders up to `from`, about
+ * another centre, up to `order`: to_jk += sum_lm L_lm conj(R_(l-j)(m-k)), R of the new centre seen
+ * from the old one. */
+FMO_HD void fmo_potential_shift(int from, const fmo_real *L, int order, const fmo_real *R,
+                                fmo_real *to)
+{
+    for (int j = 0; j <= order; j++) {
+        for (int k = 0; k <= j; k++) {
+            fmo_harmonic_sum sum = {fmo_set(0.0), fmo_set(0.0)}, odd = sum;
+            for (int l = j; l <= from; l++) {
+                const fmo_real *const Ll = L + 2 * fmo_harmonic(l, 0);
+                const fmo_real *const Rr = R + 2 * fmo_harmonic(l - j, 0);
+                const int rest = l - j;
+                /* m >= k: conj(R_(m-k)) */
+                for (int m = k; m <= k + rest; m++)
+                    fmo_harmonic_add_conj(&sum, Rr + 2 * (m - k), Ll + 2 * m);
+                /* 0 <= m < k: conj(R_-(k-m)) = (-1)^(k-m) R_(k-m) */
+                for (int m = k > rest ? k - rest : 0; m < k; m++)
+                    fmo_harmonic_add((k - m) & 1 ? &odd : &sum, Rr + 2 * (k - m), Ll + 2 * m);
+                /* m = -n < 0: (-1)^n conj(L_n) (-1)^(k+n) R_(k+n) */
+                for (int n = 1; n <= rest - k; n++)
+                    fmo_harmonic_add_conj(k & 1 ? &odd : &sum, Ll + 2 * n, Rr + 2 * (k + n));
+            }
+            sum.re -= odd.re;
+            sum.im -= odd.im;
+            fmo_harmonic_put(to + 2 * fmo_harmonic(j, k), &sum, 1.0, 1.0);
+        }
+    }
+}
+
+/* The potential of multipoles M about one centre, expanded about another, orders of both together
+ * up to `order`: to_lm += (-1)^l sum_jk conj(M_jk) I_(j+l)(k+m), I of the second centre seen from
+ * the first. alternate: (-1)^k M_jk. */
+FMO_HD void fmo_multipoles_meet(int order, const fmo_real *M, const fmo_real *alternate,
+                                const fmo_real *I, fmo_real *to)
+{
+    for (int l = 0; l <= order; l++) {
+        const double sign = l & 1 ? -1.0 : 1.0;
+        for (int m = 0; m <= l; m++) {
+            fmo_harmonic_sum sum = {fmo_set(0.0), fmo_set(0.0)}, crossed = sum;
+            for (int j = 0; j <= order - l; j++) {
+                const fmo_real *const Mj = M + 2 * fmo_harmonic(j, 0);
+                const fmo_real *const Aj = alternate + 2 * fmo_harmonic(j, 0);
+                const fmo_real *const In = I + 2 * fmo_harmonic(j + l, 0);
+                for (int k = 0; k <= j; k++)
+                    fmo_harmonic_add_conj(&sum, Mj + 2 * k, In + 2 * (k + m));
+                /* k = -n: conj(M_jk) = (-1)^n M_jn */
+                const int middle = j < m ? j : m;
+                for (int n = 1; n <= middle; n++)
+                    fmo_harmonic_add(&sum, Aj + 2 * n, In + 2 * (m - n));
+                /* and I_(m-n) = (-1)^(n-m) conj(I_(n-m)) */
+                for (int n = m + 1; n <= j; n++)
+                    fmo_harmonic_add_conj(&crossed, In + 2 * (n - m), Mj + 2 * n);
+            }
+            fmo_harmonic_put(to + 2 * fmo_harmonic(l, m), &sum, sign, sign);
+            const double both = m & 1 ? -sign : sign;
+            fmo_harmonic_put(to + 2 * fmo_harmonic(l, m), &crossed, both, both);
+        }
+    }
+}
+
+#endif

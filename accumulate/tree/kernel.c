@@ -1,0 +1,124 @@
+/* Expansions of boxes, a box to a lane: tree/kernel.h. Compiled once per instruction set with
+ * FMO_SIMD_WIDTH and FMO_BOX_KERNELS (the name of the table below) set by CMake. */
+#include "accumulate/tree/kernel.h"
+
+enum { W = FMO_SIMD_WIDTH };
+enum { SIZE = 2 * FMO_BOX_TERMS_MAX };
+
+/* out[number][lane] = from[lane][number]; lanes beyond `num` are 0 */
+static void gather(const double *const *from, int num, int size, fmo_real *out)
+{
+    for (int t = 0; t < size; t++) {
+        double lane[W] = {0};
+        for (int l = 0; l < num; l++) lane[l] = from[l][t];
+        out[t] = fmo_load(lane);
+    }
+}
+
+static double lane_sum(fmo_real x)
+{
+    double lane[W], sum = 0.0;
+    memcpy(lane, &x, sizeof lane);
+    for (int l = 0; l < W; l++) sum += lane[l];
+    return sum;
+}
+
+/* Places of lanes' first boxes seen from their second ones; lanes beyond `num` are 1 apart. */
+static void differences(const fmo_boxes *boxes, const int *first, const int *second, int num,
+                        fmo_real *x)
+{
+    double lane[3][W];
+    for (int l = 0; l < W; l++)
+        for (int k = 0; k < 3; k++)
+            lane[k][l] =
+                l < num ? boxes->box[first[l]].centre[k] - boxes->box[second[l]].centre[k] : 1.0;
+    for (int k = 0; k < 3; k++) x[k] = fmo_load(lane[k]);
+}
+
+static void up(const fmo_box_view *v, int begin, int end)
+{
+    const int num = end - begin, size = 2 * FMO_HARMONIC_TERMS(v->order);
+    fmo_real R[SIZE], M[SIZE], to[SIZE], x[3];
+    int child[W], parent[W];
+    for (int l = 0; l < num; l++) {
+        child[l] = begin + l;
+        parent[l] = v->boxes->box[begin + l].parent;
+    }
+    differences(v->boxes, child, parent, num, x);
+    fmo_harmonics_regular(v->order, x[0], x[1], x[2], R);
+    for (int d = 0; d < v->densities; d++) {
+        const double *from[W];
+        for (int l = 0; l < num; l++)
+            from[l] = v->multipole + (size_t)child[l] * v->stride + (size_t)d * v->size;
+        gather(from, num, size, M);
+        memset(to, 0, (size_t)size * sizeof *to);
+        fmo_multipoles_shift(v->order, M, v->order, R, to);
+        for (int l = 0; l < num; l++) {
+            double *sum = v->multipole + (size_t)parent[l] * v->stride + (size_t)d * v->size;
+            for (int t = 0; t < size; t++) sum[t] += to[t][l];
+        }
+    }
+}
+
+static void down(const fmo_box_view *v, int begin, int end)
+{
+    const int num = end - begin, size = 2 * FMO_HARMONIC_TERMS(v->order);
+    fmo_real R[SIZE], L[SIZE], to[SIZE], x[3];
+    int child[W], parent[W];
+    for (int l = 0; l < num; l++) {
+        child[l] = begin + l;
+        parent[l] = v->boxes->box[begin + l].parent;
+    }
+    differences(v->boxes, child, parent, num, x);
+    fmo_harmonics_regular(v->order, x[0], x[1], x[2], R);
+    for (int d = 0; d < v->densities; d++) {
+        const double *from[W];
+        for (int l = 0; l < num; l++)
+            from[l] = v->potential + (size_t)parent[l] * v->stride + (size_t)d * v->size;
+        gather(from, num, size, L);
+        memset(to, 0, (size_t)size * sizeof *to);
+        fmo_potential_shift(v->order, L, v->order, R, to);
+        for (int l = 0; l < num; l++) {
+            double *sum = v->potential + (size_t)child[l] * v->stride + (size_t)d * v->size;
+            for (int t = 0; t < size; t++) sum[t] += to[t][l];
+        }
+    }
+}
+
+static void meet(const fmo_box_view *v, int to, const fmo_box_meeting *from, int num)
+{
+    fmo_real I[SIZE], M[SIZE], alternate[SIZE], sum[SIZE], x[3];
+    const int lanes = num < W ? num : W;
+    int here[W], there[W], order = 0;
+    for (int l = 0; l < lanes; l++) {
+        here[l] = to;
+        there[l] = from[l].box;
+        if (from[l].order > order) order = from[l].order;
+    }
+    const int size = 2 * FMO_HARMONIC_TERMS(order);
+    differences(v->boxes, here, there, lanes, x);
+    fmo_harmonics_irregular(order, x[0], x[1], x[2], I);
+    for (int d = 0; d < v->densities; d++) {
+        const double *multipoles[W];
+        for (int l = 0; l < lanes; l++)
+            multipoles[l] = v->multipole + (size_t)there[l] * v->stride + (size_t)d * v->size;
+        gather(multipoles, lanes, size, M);
+        for (int l = 0; l <= order; l++)
+            for (int m = 0; m <= l; m++)
+                for (int part = 0; part < 2; part++) {
+                    const int t = 2 * fmo_harmonic(l, m) + part;
+                    alternate[t] = m & 1 ? -M[t] : M[t];
+                }
+        memset(sum, 0, (size_t)size * sizeof *sum);
+        fmo_multipoles_meet(order, M, alternate, I, sum);
+        double *own = v->potential + (size_t)to * v->stride + (size_t)d * v->size;
+        for (int t = 0; t < size; t++) own[t] += lane_sum(sum[t]);
+    }
+}
+
+static void meet_all(const fmo_box_view *v, int to, const fmo_box_meeting *from, int num)
+{
+    for (int n = 0; n < num; n += W) meet(v, to, from + n, num - n);
+}
+
+const fmo_box_kernels FMO_BOX_KERNELS = {.width = W, .up = up, .down = down, .meet = meet_all};
