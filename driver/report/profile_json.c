@@ -160,10 +160,11 @@ static json_t *build_of(const driver_options *options, const driver_result *resu
     double quartets = 0.0;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) quartets += (double)profile->classes[c].quartets;
     return json_pack(
-        "{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "repeat",
+        "{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "repeat",
         options->repeat, "plan_seconds", driver_json_number(profile->plan_seconds), "seconds",
         driver_json_spread(&result->seconds), "screening_seconds",
-        driver_json_number(profile->screening_seconds), "reduce_seconds",
+        driver_json_number(profile->screening_seconds), "far_seconds",
+        driver_json_number(profile->far_seconds), "reduce_seconds",
         driver_json_number(profile->reduce_seconds), "gpu_seconds",
         driver_json_number(profile->gpu_seconds), "transfer_seconds",
         driver_json_number(profile->transfer_seconds), "quartets_per_second",
@@ -186,7 +187,7 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
     for (int i = 0; driver_result_notice(result, i); i++)
         json_array_append_new(notices, driver_json_text(driver_result_notice(result, i)));
     json_t *entry = json_pack(
-        "{s:o, s:o, s:o, s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i}",
+        "{s:o, s:o, s:o, s:i, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i}",
         "dataset", driver_json_text(fmo_dataset_path(dataset)), "sha256",
         driver_json_text(fmo_dataset_sha256(dataset)), "formula",
         driver_json_text(fmo_dataset_formula(dataset)), "nao", result->nao, "basis",
@@ -207,6 +208,9 @@ fmo_status driver_json_add(driver_json *json, const driver_options *options,
         profile->mode == FMO_MODE_CPU || (fused && !result->is_scf)
             ? driver_json_text(fmo_integrals_name(profile->integrals))
             : json_null(),
+        "coulomb",
+        profile->mode == FMO_MODE_CPU ? driver_json_text(fmo_coulomb_name(profile->coulomb))
+                                      : json_null(),
         "cutoff", driver_json_number(driver_cutoff(options)), "threads", profile->threads, "ranks",
         profile->ranks > 1 ? profile->ranks : 1, "gpus", profile->devices);
     json_t *rest;

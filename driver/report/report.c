@@ -189,6 +189,7 @@ static void print_profile(const driver_result *result, FILE *stream)
     print_origin(result, stream);
     fprintf(stream, "  plan         %.6f s, once for all builds\n", profile->plan_seconds);
     print_phase(stream, "screening", profile->screening_seconds, profile->seconds);
+    print_phase(stream, "far J", profile->far_seconds, profile->seconds);
     print_phase(stream, "reduction", profile->reduce_seconds, profile->seconds);
     if (profile->device[0]) {
         print_phase(stream, "GPU", profile->gpu_seconds, profile->seconds);
