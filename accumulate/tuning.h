@@ -33,8 +33,9 @@
       "elements of K, copies together, up to which auto makes "                                  \
       "copies",                                                                                  \
       "docs/results/2026-11-20-d727bbc/h200-rungs-8-14.txt 6")                                   \
-    X(cpu_far_near_share, 0.45,                                                                   \
-      "pairs of leaves that are near, of all, for D = 1, up to which auto takes boxes",          \
+    X(cpu_far_near_share, 0.78,                                                                  \
+      "pairs of pairs that are near, of all, by boxes of four leaves and for D = 1, up to "      \
+      "which auto takes boxes",                                                                  \
       "not measured")                                                                            \
     X(gpu_replicated_share, 0.5, "of the L2 cache, for two matrices in copies under replicated", \
       "docs/results/2026-11-22-77b1cb3/h200-strategies.md")
@@ -121,6 +122,7 @@
       "not measured")                                                                            \
     X(gpu_hermite_screen_blocks, 16, "a multiprocessor, where bras are few; before: one a bra",  \
       "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 49-50")                              \
+    X(cpu_far_pairs, 4000, "pairs below which auto does not look for far ones", "not measured")  \
     X(cpu_far_leaf, 40, "pairs of a leaf of the boxes of far pairs", "not measured")             \
     X(rank_pieces, 32, "pieces of the work for a thread of a rank", "not measured")              \
     X(split_bytes, 512 << 20, "pinned memory of mode split, without options.memory",             \

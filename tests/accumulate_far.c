@@ -31,7 +31,7 @@ static int begin_case(far_case *f, const fmo_basis *basis, double cutoff)
     f->basis = basis;
     fmo_status status = fmo_shell_pairs_make(basis, 1e-3 * cutoff, 2, &f->shell_pairs, &err);
     if (status == FMO_OK) status = fmo_cpu_pairs_make(basis, &f->shell_pairs, &f->pairs, &err);
-    if (status == FMO_OK) status = fmo_cpu_far_make(&f->pairs, 1.0, cutoff, 2, &f->far, &err);
+    if (status == FMO_OK) status = fmo_cpu_far_make(&f->pairs, cutoff, 2, &f->far, &err);
     CHECK(status == FMO_OK, "%s", err.message);
     for (int c = 0; status == FMO_OK && c < FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_cpu_pair_list *list = &f->pairs.list[c];
@@ -162,8 +162,9 @@ static void compare(const char *name, const fmo_basis *basis, double cutoff, int
         }
         printf("%-26s cutoff %.0e: %6d pairs, %4d leaves, near %.2f, %7lld meetings; far pairs "
                "%.2f, X^J up to %-8.3g off by %.4f cutoffs\n",
-               name, cutoff, f.far.boxes.item_num, f.far.boxes.leaf_num, f.far.near_share,
-               (long long)f.built.meetings, share, largest, worst / cutoff);
+               name, cutoff, f.far.boxes.item_num, f.far.boxes.leaf_num,
+               fmo_cpu_far_near_share(&f.far, 1.0, cutoff), (long long)f.built.meetings, share,
+               largest, worst / cutoff);
         CHECK(worst <= allowed * cutoff, "%s: off by %g, that is %g cutoffs", name, worst,
               worst / cutoff);
         CHECK(share > 0.02 && largest > 1e3 * cutoff, "%s: nothing is far", name);
@@ -220,6 +221,23 @@ static void make_chain(test_system *s, int atoms, double step, int cancel)
             s->coefficient[s->prims - 3 + k] = k == 1 ? -2.0 : 1.0;
         }
     }
+}
+
+/* Nuclei so far apart that a leaf is one of them, with all pairs in one place. */
+static void compare_lattice(void)
+{
+    static test_system s;
+    memset(&s, 0, sizeof s);
+    s.cartesian = 1;
+    for (int a = 0; a < 27; a++) {
+        system_add_atom(&s, 12.0 * (a / 9), 12.0 * (a / 3 % 3), 12.0 * (a % 3));
+        for (int l = 0; l < FMO_SHELL_KIND_COUNT; l++)
+            for (int k = 0; k < 2; k++) system_add_shell(&s, l, 2, &seed);
+    }
+    fmo_basis *basis = system_basis(&s);
+    for (double cutoff = 1e-6; basis && cutoff > 1e-13; cutoff *= 1e-2)
+        compare("nuclei far apart", basis, cutoff, 24, 1.0);
+    fmo_basis_destroy(basis);
 }
 
 static void compare_chains(void)
@@ -422,6 +440,7 @@ int main(int argc, char **argv)
     check_auto("water008", "6-31g", FMO_COULOMB_DIRECT);
     check_auto("gly30", "sto-3g", FMO_COULOMB_BOXES);
     compare_chains();
+    compare_lattice();
     for (double cutoff = 1e-6; cutoff > 1e-13; cutoff *= 1e-2)
         compare_molecule("alkane_C60H122", "sto-3g", cutoff, 20, 1.0);
     compare_molecule("gly30", "sto-3g", 1e-10, 20, 1.0);

@@ -29,12 +29,14 @@ static fmo_status choose_far(const fmo_fock_plan *plan, fmo_cpu_state *s, fmo_er
     const fmo_fock_options *o = &plan->options;
     const int asked = o->coulomb == FMO_COULOMB_BOXES;
     const int alone = o->integrals == FMO_INTEGRALS_DIRECT || plan->shared.pieces == 0;
+    int num = 0;
     s->goes_far = 0;
-    if (o->coulomb == FMO_COULOMB_DIRECT || o->cutoff == 0.0 || s->stored || !(asked || alone))
-        return FMO_OK;
-    const fmo_status status =
-        fmo_cpu_far_make(&s->pairs, plan->coulomb_weight, o->cutoff, o->threads, &s->far, err);
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) num += s->pairs.list[c].num;
+    if (o->coulomb == FMO_COULOMB_DIRECT || o->cutoff == 0.0 || s->stored) return FMO_OK;
+    if (!asked && (!alone || num < fmo_tuning_cpu_far_pairs)) return FMO_OK;
+    const fmo_status status = fmo_cpu_far_make(&s->pairs, o->cutoff, o->threads, &s->far, err);
     if (status != FMO_OK) return status;
+    s->far.near_share = fmo_cpu_far_near_share(&s->far, plan->coulomb_weight, o->cutoff);
     s->goes_far = asked || s->far.near_share <= fmo_tuning_cpu_far_near_share;
     if (!s->goes_far) fmo_cpu_far_free(&s->far);
     return FMO_OK;

@@ -55,9 +55,7 @@ typedef struct fmo_cpu_far {
     double derivative[FMO_FAR_DERIVATIVES][FMO_FAR_TERMS];
     double twice[FMO_FAR_DERIVATIVES][FMO_FAR_TERMS];
     size_t bytes;
-    /* for densities of 1: */
-    double near_share;     /* pairs of leaves that are near, of all */
-    size_t near_num, open; /* these pairs, and entries of boxes that are left to their children */
+    double near_share; /* pairs of pairs that are near, of all, where D = 1 */
 } fmo_cpu_far;
 
 /* Leaves that a leaf is near to. */
@@ -74,11 +72,18 @@ typedef struct fmo_cpu_far_build {
     int64_t meetings; /* of boxes, both directions */
 } fmo_cpu_far_build;
 
-/* Boxes of a plan's pairs, and how many are near for densities of 1 (J weighs `weight` times as
- * much in screening). FMO_OK or FMO_ERR_MEMORY, with *far empty. */
-fmo_status fmo_cpu_far_make(const fmo_cpu_pairs *pairs, double weight, double cutoff, int threads,
+/* ---- far_plan.c ---- */
+
+/* Boxes of a plan's pairs. FMO_OK or FMO_ERR_MEMORY, with *far empty. */
+fmo_status fmo_cpu_far_make(const fmo_cpu_pairs *pairs, double cutoff, int threads,
                             fmo_cpu_far *far, fmo_error *err);
 void fmo_cpu_far_free(fmo_cpu_far *far);
+
+/* For far->near_share: for densities of 1, by boxes of some leaves each. J weighs `weight` times as
+ * much in screening. */
+double fmo_cpu_far_near_share(const fmo_cpu_far *far, double weight, double cutoff);
+
+/* ---- far.c ---- */
 
 /* What a build takes, about. */
 size_t fmo_cpu_far_bytes(const fmo_cpu_far *far, const fmo_cpu_pairs *pairs, size_t densities);

@@ -16,7 +16,7 @@ extern "C" {
 /* What is in a box: a pair by where it is and how far it reaches. */
 typedef struct fmo_box_item {
     double centre[3];
-    double radius; /* of its primitives' centres, from `centre` */
+    double radius; /* in which its charges can be thought to be, from `centre` */
     double spread; /* the largest 1/p of its primitives */
     double reach;  /* how far it overlaps others, about; a fourth side that boxes are cut along */
 } fmo_box_item;
@@ -27,7 +27,7 @@ typedef struct fmo_box {
     int child;      /* the first of two, or -1: a leaf */
     int leaf;       /* number of the leaf, or -1 */
     double centre[3];
-    double radius; /* that holds all primitives' centres */
+    double radius; /* that holds all charges */
     double spread; /* the largest of its items */
 } fmo_box;
 

@@ -75,52 +75,60 @@ FMO_HD void fmo_harmonics_irregular(int order, fmo_real x, fmo_real y, fmo_real 
     }
 }
 
-/* Sums of products of two numbers of the arrays, a of one and b of the other. */
+/* Sums of products of two numbers of the arrays, a of one and b of the other, part by part: four
+ * sums that do not wait for each other. They are those of a b and of conj(a) b. */
 typedef struct fmo_harmonic_sum {
-    fmo_real re, im;
+    fmo_real rr, ii, ri, ir;
 } fmo_harmonic_sum;
 
-/* += a b */
+FMO_HD fmo_harmonic_sum fmo_harmonic_zero(void)
+{
+    const fmo_real zero = fmo_set(0.0);
+    const fmo_harmonic_sum sum = {zero, zero, zero, zero};
+    return sum;
+}
+
 FMO_HD void fmo_harmonic_add(fmo_harmonic_sum *to, const fmo_real *a, const fmo_real *b)
 {
-    to->re += a[0] * b[0] - a[1] * b[1];
-    to->im += a[0] * b[1] + a[1] * b[0];
+    to->rr += a[0] * b[0];
+    to->ii += a[1] * b[1];
+    to->ri += a[0] * b[1];
+    to->ir += a[1] * b[0];
 }
 
-/* += conj(a) b */
-FMO_HD void fmo_harmonic_add_conj(fmo_harmonic_sum *to, const fmo_real *a, const fmo_real *b)
+/* to += factor * sum a b */
+FMO_HD void fmo_harmonic_put(fmo_real *to, double factor, const fmo_harmonic_sum *s)
 {
-    to->re += a[0] * b[0] + a[1] * b[1];
-    to->im += a[0] * b[1] - a[1] * b[0];
+    to[0] += factor * (s->rr - s->ii);
+    to[1] += factor * (s->ri + s->ir);
 }
 
-/* to += sign s, or its conjugate */
-FMO_HD void fmo_harmonic_put(fmo_real *to, const fmo_harmonic_sum *s, double re, double im)
+/* to += factor * sum conj(a) b */
+FMO_HD void fmo_harmonic_put_conj(fmo_real *to, double factor, const fmo_harmonic_sum *s)
 {
-    to[0] += re * s->re;
-    to[1] += im * s->im;
+    to[0] += factor * (s->rr + s->ii);
+    to[1] += factor * (s->ri - s->ir);
 }
 
-/* sum_k a_jk b_(l-j)(m-k), all k that there are, m >= 0. */
-FMO_HD fmo_harmonic_sum fmo_harmonics_row(const fmo_real *a, int j, const fmo_real *b, int rest,
-                                          int m)
+/* to += sum_k a_jk b_(l-j)(m-k), all k that there are, m >= 0; rest: l - j. */
+FMO_HD void fmo_harmonics_row(const fmo_real *a, int j, const fmo_real *b, int rest, int m,
+                              fmo_real *to)
 {
     const fmo_real *const aj = a + 2 * fmo_harmonic(j, 0), *const br =
                                                                b + 2 * fmo_harmonic(rest, 0);
-    fmo_harmonic_sum sum = {fmo_set(0.0), fmo_set(0.0)};
-    fmo_harmonic_sum odd = sum;
+    fmo_harmonic_sum plain = fmo_harmonic_zero(), even = plain, odd = plain;
     /* k >= 0, m - k >= 0 */
     for (int k = m > rest ? m - rest : 0; k <= (j < m ? j : m); k++)
-        fmo_harmonic_add(&sum, aj + 2 * k, br + 2 * (m - k));
+        fmo_harmonic_add(&plain, aj + 2 * k, br + 2 * (m - k));
     /* k > m: b_(-n) = (-1)^n conj b_n, n = k - m */
     for (int k = m + 1; k <= (j < m + rest ? j : m + rest); k++)
-        fmo_harmonic_add_conj((k - m) & 1 ? &odd : &sum, br + 2 * (k - m), aj + 2 * k);
+        fmo_harmonic_add((k - m) & 1 ? &odd : &even, br + 2 * (k - m), aj + 2 * k);
     /* k < 0: a_(-n) = (-1)^n conj a_n */
     for (int n = 1; n <= (j < rest - m ? j : rest - m); n++)
-        fmo_harmonic_add_conj(n & 1 ? &odd : &sum, aj + 2 * n, br + 2 * (m + n));
-    sum.re -= odd.re;
-    sum.im -= odd.im;
-    return sum;
+        fmo_harmonic_add(n & 1 ? &odd : &even, aj + 2 * n, br + 2 * (m + n));
+    fmo_harmonic_put(to, 1.0, &plain);
+    fmo_harmonic_put_conj(to, 1.0, &even);
+    fmo_harmonic_put_conj(to, -1.0, &odd);
 }
 
 /* Multipoles about one centre, of orders up to `from`, about another, up to `order`:
@@ -130,10 +138,8 @@ FMO_HD void fmo_multipoles_shift(int from, const fmo_real *M, int order, const f
 {
     for (int l = 0; l <= order; l++)
         for (int m = 0; m <= l; m++)
-            for (int j = 0; j <= (l < from ? l : from); j++) {
-                const fmo_harmonic_sum s = fmo_harmonics_row(M, j, R, l - j, m);
-                fmo_harmonic_put(to + 2 * fmo_harmonic(l, m), &s, 1.0, 1.0);
-            }
+            for (int j = 0; j <= (l < from ? l : from); j++)
+                fmo_harmonics_row(M, j, R, l - j, m, to + 2 * fmo_harmonic(l, m));
 }
 
 /* An expansion of a potential, V(s) = sum_lm L_lm conj(R_lm(s)), of orders up to `from`, about
@@ -144,24 +150,26 @@ FMO_HD void fmo_potential_shift(int from, const fmo_real *L, int order, const fm
 {
     for (int j = 0; j <= order; j++) {
         for (int k = 0; k <= j; k++) {
-            fmo_harmonic_sum sum = {fmo_set(0.0), fmo_set(0.0)}, odd = sum;
+            fmo_harmonic_sum even = fmo_harmonic_zero(), odd = even, above = even, below = even;
             for (int l = j; l <= from; l++) {
                 const fmo_real *const Ll = L + 2 * fmo_harmonic(l, 0);
                 const fmo_real *const Rr = R + 2 * fmo_harmonic(l - j, 0);
                 const int rest = l - j;
                 /* m >= k: conj(R_(m-k)) */
                 for (int m = k; m <= k + rest; m++)
-                    fmo_harmonic_add_conj(&sum, Rr + 2 * (m - k), Ll + 2 * m);
+                    fmo_harmonic_add(&above, Rr + 2 * (m - k), Ll + 2 * m);
                 /* 0 <= m < k: conj(R_-(k-m)) = (-1)^(k-m) R_(k-m) */
                 for (int m = k > rest ? k - rest : 0; m < k; m++)
-                    fmo_harmonic_add((k - m) & 1 ? &odd : &sum, Rr + 2 * (k - m), Ll + 2 * m);
+                    fmo_harmonic_add((k - m) & 1 ? &odd : &even, Rr + 2 * (k - m), Ll + 2 * m);
                 /* m = -n < 0: (-1)^n conj(L_n) (-1)^(k+n) R_(k+n) */
                 for (int n = 1; n <= rest - k; n++)
-                    fmo_harmonic_add_conj(k & 1 ? &odd : &sum, Ll + 2 * n, Rr + 2 * (k + n));
+                    fmo_harmonic_add(&below, Ll + 2 * n, Rr + 2 * (k + n));
             }
-            sum.re -= odd.re;
-            sum.im -= odd.im;
-            fmo_harmonic_put(to + 2 * fmo_harmonic(j, k), &sum, 1.0, 1.0);
+            fmo_real *const at = to + 2 * fmo_harmonic(j, k);
+            fmo_harmonic_put(at, 1.0, &even);
+            fmo_harmonic_put(at, -1.0, &odd);
+            fmo_harmonic_put_conj(at, 1.0, &above);
+            fmo_harmonic_put_conj(at, k & 1 ? -1.0 : 1.0, &below);
         }
     }
 }
@@ -175,24 +183,24 @@ FMO_HD void fmo_multipoles_meet(int order, const fmo_real *M, const fmo_real *al
     for (int l = 0; l <= order; l++) {
         const double sign = l & 1 ? -1.0 : 1.0;
         for (int m = 0; m <= l; m++) {
-            fmo_harmonic_sum sum = {fmo_set(0.0), fmo_set(0.0)}, crossed = sum;
+            fmo_harmonic_sum above = fmo_harmonic_zero(), between = above, below = above;
             for (int j = 0; j <= order - l; j++) {
                 const fmo_real *const Mj = M + 2 * fmo_harmonic(j, 0);
                 const fmo_real *const Aj = alternate + 2 * fmo_harmonic(j, 0);
                 const fmo_real *const In = I + 2 * fmo_harmonic(j + l, 0);
-                for (int k = 0; k <= j; k++)
-                    fmo_harmonic_add_conj(&sum, Mj + 2 * k, In + 2 * (k + m));
+                for (int k = 0; k <= j; k++) fmo_harmonic_add(&above, Mj + 2 * k, In + 2 * (k + m));
                 /* k = -n: conj(M_jk) = (-1)^n M_jn */
                 const int middle = j < m ? j : m;
                 for (int n = 1; n <= middle; n++)
-                    fmo_harmonic_add(&sum, Aj + 2 * n, In + 2 * (m - n));
+                    fmo_harmonic_add(&between, Aj + 2 * n, In + 2 * (m - n));
                 /* and I_(m-n) = (-1)^(n-m) conj(I_(n-m)) */
                 for (int n = m + 1; n <= j; n++)
-                    fmo_harmonic_add_conj(&crossed, In + 2 * (n - m), Mj + 2 * n);
+                    fmo_harmonic_add(&below, In + 2 * (n - m), Mj + 2 * n);
             }
-            fmo_harmonic_put(to + 2 * fmo_harmonic(l, m), &sum, sign, sign);
-            const double both = m & 1 ? -sign : sign;
-            fmo_harmonic_put(to + 2 * fmo_harmonic(l, m), &crossed, both, both);
+            fmo_real *const at = to + 2 * fmo_harmonic(l, m);
+            fmo_harmonic_put_conj(at, sign, &above);
+            fmo_harmonic_put(at, sign, &between);
+            fmo_harmonic_put_conj(at, m & 1 ? -sign : sign, &below);
         }
     }
 }
