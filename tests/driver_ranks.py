@@ -222,6 +222,17 @@ class Failures(Ranks):
                                                       str(rank), "FMO_TEST_BYTES": str(bytes),
                                                       **({"FMO_TEST_FILE": file} if file else {})})
 
+    def killed(self, *arguments, rank=1, **rest):
+        """A run of which mpirun says who was killed. On a busy machine it may hear first of a rank that it has
+        ended itself (signal 15) and name that one: Open MPI's words, not ours, so such a run is made again."""
+        for _ in range(4):
+            if rest.get("file") and os.path.exists(rest["file"]):
+                os.remove(rest["file"])
+            result = self.fate("kill", *arguments, rank=rank, **rest)
+            if not re.search(r"process rank \d+ with PID \d+ on node \S+ exited on signal 15", result.err):
+                break
+        return result
+
     def assertEnds(self, result, code, pattern):
         """One line of ours, or of mpirun's; no file, no report."""
         self.assertEqual((result.code, result.out), (code, ""), str(result))
@@ -250,13 +261,13 @@ class Failures(Ranks):
     def test_killed(self):
         """SIGKILL in the middle of a build: mpirun names the rank and its host, and ends the others."""
         for line in ([LARGE, "-o", self.path("x.h5")], [*[LARGE] * self.MANY, MEDIUM, SMALL, "--batch", "--check"]):
-            result = self.fate("kill", *line, "--mode", "cpu", number=3)
+            result = self.killed(*line, "--mode", "cpu", number=3)
             self.assertEnds(result, 137, r"process rank 1 with PID \d+ on node \S+ exited on signal 9")
             self.assertEqual(said(result), [])
 
     def test_killed_scf_batch(self):
         batch = [os.path.join(DATASETS, "xyz", "water008.xyz")] * self.MANY + [WATER]
-        result = self.fate("kill", *batch, "--basis", "6-31g", "--scf", "--batch", "--mode", "cpu", "-o",
+        result = self.killed(*batch, "--basis", "6-31g", "--scf", "--batch", "--mode", "cpu", "-o",
                            self.path("x.h5"), "--profile=json", number=3)
         self.assertEnds(result, 137, r"process rank 1 with PID \d+ on node \S+ exited on signal 9")
 
@@ -266,7 +277,7 @@ class Failures(Ranks):
         line = [WATER10, "--fmo", "--mode", "cpu", "--threads", 1, "--profile=json", "--state", state]
         whole = json.loads(run(*line[:-2]).out)["systems"][0]["energy_fmo2"]
         for number in (4, 1):
-            result = self.fate("kill", *line, "--output", out, number=4, rank=2, file=state)
+            result = self.killed(*line, "--output", out, number=4, rank=2, file=state)
             self.assertEqual((result.code, result.out, os.listdir(self.folder)), (137, "", ["state"]), str(result))
             self.assertEqual(len(re.findall(r"process rank 2 with PID \d+ on node \S+ exited on signal 9", result.err)), 1)
             self.assertEqual(said(result), [])
