@@ -51,7 +51,7 @@ static fmo_fragment_result *run(const fmo_fragment_system *s, int threads, doubl
     return r;
 }
 
-/* Energies of repaired OpenFMO, to 5e-7 hartree, or of GAMESS, to 2e-6. */
+/* Energies of repaired OpenFMO, to 5e-7 hartree, of ABINIT-MP, to 5e-7, or of GAMESS, to 2e-6. */
 static void check_energy(const char *name, double want, double tolerance)
 {
     fmo_fragment_system *s = read_case(name);
@@ -536,6 +536,7 @@ int main(int argc, char **argv)
     check_cut_bond("ethane_sto-3g", "def2-svp");
     if (!getenv("FMO_TEST_SMALL")) {
         check_energy("gly4_sto-3g", -856.21892652, 5e-7);
+        check_energy("gly5_sto-3g", -1095.566312178, 5e-7); /* ABINIT-MP */
         check_energy("gly4_sto-3g_openfmo-defaults", -856.21917020, 5e-7);
         check_energy("water10_sto-3g_exact-esp", -749.74814210, 5e-7);
         check_energy("water008_sto-3g_exact-esp", -599.70745598, 5e-7);
