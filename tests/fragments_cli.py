@@ -336,6 +336,56 @@ class FragmentsFiles(driver_cli.Case):
             self.assertEqual(file.read(), "months of work")
 
 
+    def shown(self, path, field):
+        """Shape and values of a dataset of a result."""
+        lines = subprocess.run([os.environ["FMO_H5"], "show", path, "/fmo/" + field], capture_output=True, check=True,
+                               encoding="utf-8").stdout.split("\n")
+        return [int(n) for n in lines[0].split()], lines[1:-1]
+
+    def test_labels(self):
+        """What a picture needs stands in the result alone; names come from files and are made harmless."""
+        with open(WATER3, encoding="ascii") as file:
+            document = json.load(file)
+        path, out = self.path("named.json"), self.path("out.h5")
+        names = ["Wasser \u00e4\u6c34", "\u001b[31mred\nforged", "a\u202eb" + "\u00e9" * 26]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(dict(document, fragment_name=names), file)
+        self.assertEqual(run(path, "--fmo", "--quiet", "--output", out).code, 0)
+        self.assertEqual(self.shown(out, "monomer_name"),
+                         ([3], ["Wasser \u00e4\u6c34", "?[31mred?forged", "a?b" + "\u00e9" * 26]))
+        self.assertEqual(self.shown(out, "monomer_atoms"), ([3], ["3", "3", "3"]))
+        self.assertEqual(self.shown(out, "monomer_charge"), ([3], ["0", "0", "0"]))
+        self.assertEqual(self.shown(out, "pair"), ([3, 2], ["1", "2", "1", "3", "2", "3"]))
+        size = os.path.getsize(out)
+        self.assertEqual(run(path, "--fmo", "--quiet", "--output", out, "--threads", "1").code, 0)
+        self.assertEqual(os.path.getsize(out), size)
+        # Any bytes, of an input of GAMESS.
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        self.assertEqual(run(path, "--fmo", "--quiet", "--output", out).code, 0)
+        missing = subprocess.run([os.environ["FMO_H5"], "show", out, "/fmo/monomer_name"], capture_output=True)
+        self.assertIn(b"has no /fmo/monomer_name", missing.stdout + missing.stderr)
+        path = self.path("w.inp")
+        with open(path, "wb") as file:
+            file.write(b" $FMO NFRAG=3 FRGNAM(1)=W\xe4sser,\x1b[2J,ok\n")
+            file.write(" INDAT(1)={} $END\n".format(" ".join(map(str, document["fragment"]))).encode())
+            file.write(b" $BASIS GBASIS=STO NGAUSS=3 $END\n $FMOXYZ\n")
+            for symbol, xyz in zip(document["symbols"], document["angstrom"]):
+                file.write(" {} {} {!r} {!r} {!r}\n".format(symbol, symbol, *xyz).encode())
+            file.write(b" $END\n")
+        self.assertEqual(run(path, "--fmo", "--quiet", "--output", out).code, 0)
+        self.assertEqual(self.shown(out, "monomer_name"), ([3], ["W?sser", "?[2J", "ok"]))
+
+    def test_bonds(self):
+        out = self.path("out.h5")
+        path = os.path.join(FOLDER, "ethane_sto-3g.json")
+        self.assertEqual(run(path, "--fmo", "--quiet", "--output", out).code, 0)
+        with open(path, encoding="ascii") as file:
+            bonds = json.load(file)["bonds"]
+        self.assertEqual(self.shown(out, "bond"), ([len(bonds), 2], [str(a) for bond in bonds for a in bond]))
+        self.assertEqual(self.shown(out, "monomer_atoms"), ([2], ["4", "4"]))
+
+
 class FragmentsResume(driver_cli.Case):
     def test_state_of_something_else(self):
         state = self.path("state")
