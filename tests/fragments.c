@@ -214,23 +214,23 @@ static void check_cut_bond(const char *name, const char *basis)
     fmo_basis_set_destroy(set);
 }
 
-/* Hybrids of a basis set that nobody published: butane as CH3, CH2-CH2, CH3, turned, and as far
+/* Hybrids that nobody published: butane as CH3, CH2-CH2, CH3, or tetrasilane, turned, and as far
  * from RHF as with the published ones of 6-31G, 0.03 hartree: the fragments are small. FMO1 is of
  * first order in what is left of the iterations. */
-static void check_three_fragments(const char *basis)
+static void check_three_fragments(const char *name, const char *basis, double near)
 {
-    fmo_fragment_system *s = read_case_in("butane_6-31gd", basis);
+    fmo_fragment_system *s = read_case_in(name, basis);
     fmo_basis_set *set = read_basis(basis);
     fmo_fragment_result *r = run(s, 0, 1e-9);
     const double whole = rhf(s, set);
-    CHECK(fabs(r->energy2 - whole) < 0.035, "butane in three, %s: %.10f, RHF %.10f", basis,
+    CHECK(fabs(r->energy2 - whole) < near, "%s in three, %s: %.10f, RHF %.10f", name, basis,
           r->energy2, whole);
     rotate(s);
     fmo_fragment_result *turned = run(s, 0, 1e-9);
     CHECK(fabs(r->energy1 - turned->energy1) < 3e-8 && fabs(r->energy2 - turned->energy2) < 1e-9,
-          "butane in three, %s, turned: FMO1 off by %.1e, FMO2 by %.1e", basis,
+          "%s in three, %s, turned: FMO1 off by %.1e, FMO2 by %.1e", name, basis,
           turned->energy1 - r->energy1, turned->energy2 - r->energy2);
-    printf("butane in three, %s: %.4f from RHF, turned %.1e hartree, %.2f s\n", basis,
+    printf("%s in three, %s: %.4f from RHF, turned %.1e hartree, %.2f s\n", name, basis,
            r->energy2 - whole, turned->energy2 - r->energy2, r->seconds);
     fmo_fragment_result_destroy(r);
     fmo_fragment_result_destroy(turned);
@@ -512,6 +512,10 @@ static void check_refusals(void)
     CHECK(fmo_hybrids_read(NULL, "6-31+G*", 6, &h, &err) == FMO_OK && h->function_num == 19, "%s",
           err.message);
     fmo_hybrids_destroy(h);
+    CHECK(fmo_hybrids_read(NULL, "6-31g(d)", 14, &h, &err) == FMO_OK && h->orbital_num == 9 &&
+              h->function_num == 19,
+          "%s", err.message);
+    fmo_hybrids_destroy(h);
     CHECK(fmo_hybrids_read(NULL, "6-31G", 7, &h, &err) == FMO_ERR_INPUT && !h &&
               strstr(err.message, "no hybrid orbitals of N in basis set 6-31G"),
           "%s", err.message);
@@ -544,8 +548,10 @@ int main(int argc, char **argv)
         check_invariance("gly4_sto-3g", "sto-3g", 1e-9);
         check_invariance("ethane_sto-3g", "6-31g(d)", 1e-9); /* Cartesian d functions */
         check_invariance("ethane_sto-3g", "cc-pvdz", 1e-9);  /* spherical ones, and p as z x y */
-        check_three_fragments("6-31g(d)");
-        check_three_fragments("cc-pvdz");
+        check_three_fragments("butane_6-31gd", "6-31g(d)", 0.035);
+        check_three_fragments("butane_6-31gd", "cc-pvdz", 0.035);
+        check_three_fragments("tetrasilane_6-31gd", "6-31g(d)", 0.005);
+        check_three_fragments("tetrasilane_6-31gd", "sto-3g", 0.005);
         check_brute_force();
     }
     check_invariance("ethane_sto-3g", "sto-3g", 1e-9);

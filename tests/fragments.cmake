@@ -36,7 +36,7 @@ foreach(part Table HeatMap Tutorial Refusals)
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "driver;fragments" ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_DRAW=$<TARGET_FILE:fragment_draw>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1;$<$<BOOL:${FMO_SANITIZE}>:FMO_TEST_SMALL=1>")
 endforeach()
-foreach(part Report Inputs Schema Refusals Files Resume)
+foreach(part Report Inputs Schema Refusals Hybrids Files Resume)
     string(TOLOWER fragments_cli_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/fragments_cli.py
                                   --verbose Fragments${part})

@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -213,7 +214,7 @@ class FragmentsRefusals(driver_cli.Case):
 
     def test_options(self):
         self.assertFails(run(WATER3), 2, "add --fmo", WATER3)
-        self.assertFails(run(SMALL, "--fmo"), 2, "names end in .json, .pdb, .ent or .inp", SMALL)
+        self.assertFails(run(SMALL, "--fmo"), 2, "names end in .json, .pdb, .ent, .inp or .ajf", SMALL)
         self.assertFails(run(WATER3, "--fmo", "--scf"), 2, "--scf does not go with --fmo")
         self.assertFails(run(WATER3, "--fmo", "--check"), 2, "--check does not go with --fmo")
         self.assertFails(run(WATER3, "--fmo", "--charge", "1"), 2, "--charge does not go with --fmo")
@@ -312,6 +313,74 @@ class FragmentsRefusals(driver_cli.Case):
             json.dump({"sets": [{"basis": "STO-3G", "element": "C", "orbitals": [[1.0, 0.0, 0.0, 0.0]]}]}, file)
         self.assertFails(run(GLY4, "--fmo", "--hybrids", hybrids), 3,
                          "have 4 functions, and the atom has 5: 2 s, 1 p and 0 d shells")
+
+
+class FragmentsHybrids(driver_cli.Case):
+    """Orbitals at cut bonds in datasets/hybrids: for each shipped basis set, and as its script makes them."""
+
+    FOLDER = os.path.join(DATASETS, "hybrids")
+    ROWS = {"C": (6, 5), "Si": (14, 9)}
+
+    def setUp(self):
+        super().setUp()
+        with open(os.path.join(self.FOLDER, "hybrids.json"), encoding="utf-8") as file:
+            sets = json.load(file)["sets"]
+        self.sets = {(entry["basis"], entry["element"]): entry["orbitals"] for entry in sets}
+        self.assertEqual(len(self.sets), len(sets))
+
+    def shells(self, document, number):
+        """How many s, p and d shells, and functions of a d shell."""
+        counts = [0, 0, 0]
+        for shell in document["elements"][str(number)]["electron_shells"]:
+            for k in range(len(shell["coefficients"])):
+                momenta = shell["angular_momentum"]
+                counts[momenta[k] if len(momenta) > 1 else momenta[0]] += 1
+        return (*counts, 5 if "gto_spherical" in document["function_types"] else 6)
+
+    def test_shipped(self):
+        known = 0
+        for name in os.listdir(os.path.join(DATASETS, "basis")):
+            if not name.endswith(".json"):
+                continue
+            with open(os.path.join(DATASETS, "basis", name), encoding="utf-8") as file:
+                document = json.load(file)
+            for element, (number, rows) in self.ROWS.items():
+                if str(number) not in document["elements"]:
+                    continue
+                known += 1
+                with self.subTest(basis=name, element=element):
+                    s, p, d, of_d = self.shells(document, number)
+                    orbitals = self.sets[document["name"], element]
+                    self.assertEqual([len(row) for row in orbitals], [s + 3 * p + of_d * d] * rows)
+                    # The first points along z; together the others turn into themselves about z.
+                    self.assertEqual([c for k in range(s, s + 3 * p, 3) for c in orbitals[0][k:k + 2]], [0.0] * 2 * p)
+                    for k in range(s, s + 3 * p, 3):
+                        x, y, xy = (sum(row[k + i] * row[k + j] for row in orbitals[1:]) for i, j in ((0, 0), (1, 1), (0, 1)))
+                        self.assertAlmostEqual(x, y, delta=2e-6)
+                        self.assertAlmostEqual(xy, 0.0, delta=2e-6)
+        self.assertEqual(known, len(self.sets))
+
+    def test_script(self):
+        script = os.path.join(self.FOLDER, "make_hybrids.py")
+        made = subprocess.run(
+            [sys.executable, "-c", "import json, runpy, sys; m = runpy.run_path(sys.argv[1]); "
+             "print(json.dumps([m['hybrids'](sys.argv[2], b, e) for b, e in (('3-21G', 'C'), ('cc-pVDZ', 'Si'))]))",
+             script, os.environ["FMO_DRIVER"]], capture_output=True, check=True, encoding="utf-8").stdout
+        for key, rows in zip((("3-21G", "C"), ("cc-pVDZ", "Si")), json.loads(made), strict=True):
+            for row, good in zip(rows, self.sets[key], strict=True):
+                for x, y in zip(row, good, strict=True):
+                    self.assertAlmostEqual(x, y, delta=1e-7)
+
+    def test_other_elements(self):
+        with open(os.path.join(FOLDER, "ethane_sto-3g.json"), encoding="ascii") as file:
+            document = json.load(file)
+        bda = document["bonds"][0][0]
+        document["symbols"][bda - 1] = "Ge"
+        path = self.path("x.json")
+        with open(path, "w", encoding="ascii") as file:
+            json.dump(document, file)
+        self.assertFails(run(path, "--fmo"), 3, "no hybrid orbitals of Ge in basis set STO-3G, and a bond of such an atom "
+                         "is cut; there are none of Ge at all: cut another bond")
 
 
 class FragmentsFiles(driver_cli.Case):
