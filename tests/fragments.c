@@ -348,6 +348,7 @@ typedef struct whole {
     const fmo_fragment_system *s;
     const fmo_basis_set *set;
     const int *begin; /* [fragment_num + 1] first function of each fragment */
+    const fmo_basis *basis;
 } whole;
 
 /* RHF of some fragments in the field of the densities D of the others; their density into out. */
@@ -412,6 +413,43 @@ static double part_energy(whole *w, const int *list, int count, double *out, dou
     return energy;
 }
 
+/* Electrostatics of two monomers, of their blocks of whole matrices. */
+static double pair_electrostatics(const whole *w, int i, int j)
+{
+    fmo_error err = {FMO_OK, ""};
+    const int pair[] = {i, j};
+    const size_t N = (size_t)w->n;
+    double energy = 0.0, *D[2], *V = calloc(N * N, sizeof *V), *K = calloc(N * N, sizeof *K);
+    double charge[2][64], coord[2][192];
+    int atoms[2] = {0, 0};
+    for (int k = 0; k < 2; k++) {
+        D[k] = calloc(N * N, sizeof *D[k]);
+        for (int a = w->begin[pair[k]]; a < w->begin[pair[k] + 1]; a++)
+            for (int b = w->begin[pair[k]]; b < w->begin[pair[k] + 1]; b++)
+                D[k][(size_t)a * N + (size_t)b] = w->D[(size_t)a * N + (size_t)b];
+        for (int a = 0; a < w->s->atom_num; a++) {
+            if (w->s->fragment[a] != pair[k]) continue;
+            memcpy(coord[k] + 3 * atoms[k], w->s->coord + 3 * a, 3 * sizeof(double));
+            charge[k][atoms[k]++] = w->s->number[a];
+        }
+    }
+    for (int k = 0; k < 2; k++) {
+        CHECK(fmo_charge_attraction(w->basis, atoms[k], charge[k], coord[k], V, &err) == FMO_OK,
+              "%s", err.message);
+        for (size_t at = 0; at < N * N; at++) energy += D[1 - k][at] * V[at];
+    }
+    CHECK(fmo_fock_build(w->plan, D[0], V, K, &err) == FMO_OK, "%s", err.message);
+    for (size_t at = 0; at < N * N; at++) energy += D[1][at] * V[at];
+    for (int a = 0; a < atoms[0]; a++)
+        for (int b = 0; b < atoms[1]; b++) {
+            const double *p = coord[0] + 3 * a, *q = coord[1] + 3 * b;
+            energy +=
+                charge[0][a] * charge[1][b] / hypot(hypot(p[0] - q[0], p[1] - q[1]), p[2] - q[2]);
+        }
+    free(D[0]), free(D[1]), free(V), free(K);
+    return energy;
+}
+
 static void check_brute_force(void)
 {
     fmo_error err = {FMO_OK, ""};
@@ -434,6 +472,7 @@ static void check_brute_force(void)
     CHECK(fmo_dataset_create(&molecule, set, 0, &d, &err) == FMO_OK, "%s", err.message);
     CHECK(fmo_fock_plan_create(fmo_dataset_basis(d), &o, &w.plan, &err) == FMO_OK, "%s",
           err.message);
+    w.basis = fmo_dataset_basis(d);
     CHECK(fmo_kinetic(fmo_dataset_basis(d), w.T, &err) == FMO_OK, "%s", err.message);
     CHECK(fmo_nuclear_attraction(fmo_dataset_basis(d), w.V, &err) == FMO_OK, "%s", err.message);
     /* Bare nuclei around the first time would be a field that nothing screens: start from atoms. */
@@ -454,6 +493,15 @@ static void check_brute_force(void)
             total += part_energy(&w, both, 2, NULL, &change) - monomer[i] - monomer[j];
             total += change;
         }
+    for (int k = 0; k < r->pair_num; k++) {
+        const fmo_fragment_pair *p = &r->pair[k];
+        const double es = pair_electrostatics(&w, p->i, p->j);
+        CHECK(fabs(p->electrostatic - es) < 1e-7,
+              "brute force: electrostatics of %d, %d: %.10f, %.10f", p->i + 1, p->j + 1, es,
+              p->electrostatic);
+        printf("brute force: electrostatics of %d, %d %.1e hartree\n", p->i + 1, p->j + 1,
+               p->electrostatic - es);
+    }
     CHECK(fabs(r->energy1 - energy) < 1e-8 && fabs(r->energy2 - total) < 1e-8,
           "brute force: FMO1 %.10f, FMO2 %.10f; ours %.10f, %.10f", energy, total, r->energy1,
           r->energy2);

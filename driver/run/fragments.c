@@ -69,7 +69,7 @@ static void take_progress(double fraction, void *user)
 }
 
 /* Arrays of the result file. */
-enum { ARRAYS = 21 };
+enum { ARRAYS = 22 };
 typedef struct table {
     double *real;
     int *integer;
@@ -136,7 +136,7 @@ static fmo_status write_arrays(const driver_options *options, const driver_fragm
     const fmo_fragment_result *r = run->result;
     const size_t n = (size_t)r->fragment_num, pairs = (size_t)r->pair_num,
                  atoms = (size_t)r->atom_num, bonds = (size_t)s->bond_num;
-    table t = {.real = malloc((2 * n + 4 * pairs) * sizeof(double)),
+    table t = {.real = malloc((2 * n + 5 * pairs) * sizeof(double)),
                .integer = calloc(2 * n + 3 * pairs + atoms + 2 * bonds, sizeof(int))};
     fmo_result_array *all = NULL;
     char(*density_names)[48] = NULL;
@@ -148,7 +148,7 @@ static fmo_status write_arrays(const driver_options *options, const driver_fragm
     }
     double *const energy = t.real, *const field = energy + n, *const distance = field + n;
     double *const internal = distance + pairs, *const transfer = internal + pairs;
-    double *const total = transfer + pairs;
+    double *const total = transfer + pairs, *const electrostatic = total + pairs;
     int *const electrons = t.integer, *const pair = electrons + n, *const scf = pair + 2 * pairs;
     int *const fragment = scf + pairs, *const members = fragment + atoms;
     int *const bond = members + n;
@@ -163,6 +163,7 @@ static fmo_status write_arrays(const driver_options *options, const driver_fragm
         internal[k] = p->internal;
         transfer[k] = p->transfer;
         total[k] = p->total;
+        electrostatic[k] = p->electrostatic;
         pair[2 * k] = p->i + 1;
         pair[2 * k + 1] = p->j + 1;
         scf[k] = p->is_scf;
@@ -195,6 +196,7 @@ static fmo_status write_arrays(const driver_options *options, const driver_fragm
         add(&t, "pair_internal", "hartree", 1, pairs, 0, internal, NULL);
         add(&t, "pair_transfer", "hartree", 1, pairs, 0, transfer, NULL);
         add(&t, "pair_energy", "hartree", 1, pairs, 0, total, NULL);
+        add(&t, "pair_electrostatic", "hartree", 1, pairs, 0, electrostatic, NULL);
     }
     int count = t.count;
     if (options->densities) CHECKGOTO(add_densities(r, &t, &all, &density_names, &count, err));

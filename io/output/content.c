@@ -142,6 +142,7 @@ static const char *const fragments[] = {PROVENANCE,
                                         "/fmo/pair_internal",
                                         "/fmo/pair_transfer",
                                         "/fmo/pair_energy",
+                                        "/fmo/pair_electrostatic",
                                         NULL};
 
 static const char *const *const content[FMO_FILE_KIND_COUNT] = {[FMO_FILE_MATRICES] = matrices,
