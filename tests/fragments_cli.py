@@ -142,6 +142,16 @@ class FragmentsInputs(driver_cli.Case):
         good = run(os.path.join(FOLDER, "gly4_sto-3g_openfmo-defaults.json"), "--fmo", "--quiet")
         self.assertAlmostEqual(energy_of(result), energy_of(good), delta=1e-8)
 
+    def test_abinitmp(self):
+        path = os.path.join(FOLDER, "gly5.ajf")
+        self.assertFails(run(path), 2, "add --fmo", path)
+        self.assertFails(run(path, "--fmo", "--per-fragment", "2"), 2, "--per-fragment is for PDB files", path)
+        if os.environ.get("FMO_TEST_SMALL"):
+            self.skipTest("small systems alone")
+        energy = energy_of(run(path, "--fmo", "--quiet"))
+        self.assertAlmostEqual(energy, energy_of(run(os.path.join(FOLDER, "gly5_sto-3g.json"), "--fmo", "--quiet")), delta=1e-8)
+        self.assertAlmostEqual(energy, -1095.566312178, delta=5e-7)
+
     def test_options(self):
         path, _ = self.waters(False)
         self.assertFails(run(path), 2, "add --fmo", path)
