@@ -407,7 +407,8 @@ class AbinitMp(Reader):
                 ("the group &QMMM is not known", "&MFMO", "&QMMM"),
                 ("&MFMO: the key LAYER is not known", "&MFMO", "&MFMO Layer=2"),
                 ("&FMOCNTRL: 'NBODY' where a key and = should stand", "NBody=2", "NBody 2"),
-                ("&FMOCNTRL: NBODY has no value", "NBody=2", "NBody=/")):
+                ("&FMOCNTRL: NBODY has no value", "NBody=2", "NBody=/"),
+                ("&FMOCNTRL: NBODY has no value; write one, or remove it", "NBody=2", "NBody =")):
             with self.subTest(words=words):
                 self.refused(words, self.changed(old, new))
         for words, row, old, new in (

@@ -232,7 +232,10 @@ fmo_status fmo_abinitmp_keys(fmo_abinitmp *a, const char *group, bool *known)
         if (token != FMO_ABINITMP_WORD || fmo_abinitmp_next(a, &word) != FMO_ABINITMP_EQUALS)
             return INPUT(a, "&%s: '%s' where a key and = should stand", group, key);
         token = fmo_abinitmp_next(a, &word);
-        if (token != FMO_ABINITMP_WORD && token != FMO_ABINITMP_QUOTED)
+        fmo_word behind = a->rest;
+        while (behind.size && (*behind.at == ' ' || *behind.at == '\t')) behind.at++, behind.size--;
+        const bool is_key = token == FMO_ABINITMP_WORD && behind.size && *behind.at == '=';
+        if (is_key || (token != FMO_ABINITMP_WORD && token != FMO_ABINITMP_QUOTED))
             return INPUT(a, "&%s: %s has no value; write one, or remove it", group, key);
         status = take_value(a, group, key, word);
         if (status != FMO_OK) return status;
