@@ -5,6 +5,7 @@
  *   driver_h5 delete IN OUT FIELD...            copy without these fields
  *   driver_h5 add FILE KIND OBJECT [NAME]       a group, a dataset, or an attribute of an object
  *   driver_h5 molecules FILE                    a line for each molecule of --scf --batch --output
+ *   driver_h5 show FILE FIELD                   shape, then values, a line each, of a dataset
  * Exit code 0: yes, done. */
 #define _GNU_SOURCE
 #include "check.h"
@@ -259,6 +260,41 @@ static int print_molecules(const char *path)
     return check_failures != 0;
 }
 
+/* The shape, as "2 3", then a line for each value: texts as they are, numbers. */
+static int show(const char *path, const char *field)
+{
+    hsize_t shape[2] = {0, 0};
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t set = H5Dopen2(file, field, H5P_DEFAULT), type = H5Dget_type(set);
+    hid_t space = H5Dget_space(set);
+    CHECK(set >= 0, "%s has no %s", path, field);
+    if (set < 0) return check_summary();
+    const int rank = H5Sget_simple_extent_dims(space, shape, NULL);
+    const size_t size = (size_t)H5Sget_simple_extent_npoints(space), bytes = H5Tget_size(type);
+    const H5T_class_t kind = H5Tget_class(type);
+    char *values = calloc(size + 1, bytes > 8 ? bytes : 8);
+    hid_t as = kind == H5T_STRING    ? H5Tcopy(type)
+               : kind == H5T_INTEGER ? H5Tcopy(H5T_NATIVE_LLONG)
+                                     : H5Tcopy(H5T_NATIVE_DOUBLE);
+    CHECK(values && H5Dread(set, as, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "%s", field);
+    CHECK(kind != H5T_STRING || (H5Tget_cset(type) == H5T_CSET_UTF8 && !H5Tis_variable_str(type)),
+          "%s: type", field);
+    for (int k = 0; k < rank; k++) printf(k ? " %llu" : "%llu", (unsigned long long)shape[k]);
+    printf("\n");
+    for (size_t i = 0; values && i < size; i++) {
+        if (kind == H5T_STRING) printf("%.*s\n", (int)bytes, values + i * bytes);
+        if (kind == H5T_INTEGER) printf("%lld\n", ((long long *)(void *)values)[i]);
+        if (kind == H5T_FLOAT) printf("%.17g\n", ((double *)(void *)values)[i]);
+    }
+    free(values);
+    H5Tclose(as);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Dclose(set);
+    H5Fclose(file);
+    return check_failures != 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : "";
@@ -272,6 +308,7 @@ int main(int argc, char **argv)
         return add(argv[2], argv[3], argv[4], argc > 5 ? argv[5] : NULL);
     if (argc >= 5 && strcmp(verb, "delete") == 0) return delete_fields(argv[2], argv[3], argv + 4);
     if (argc == 3 && strcmp(verb, "molecules") == 0) return print_molecules(argv[2]);
+    if (argc == 4 && strcmp(verb, "show") == 0) return show(argv[2], argv[3]);
     fprintf(stderr, "usage: see the top of driver_h5.c\n");
     return 2;
 }

@@ -45,6 +45,7 @@ int main(int argc, char **argv)
             p->internal = p->is_bonded ? -14.8 : broken ? NAN : energy(i, j, place, &seed);
             p->transfer = p->is_scf ? 1e-3 : 0.0;
             p->total = p->internal + p->transfer;
+            p->electrostatic = p->is_bonded ? NAN : 0.5 * p->internal;
         }
     const fmo_fragment_system system = {.fragment_num = n,
                                         .fragment_name = names ? name : NULL,

@@ -303,6 +303,165 @@ class Gamess(Reader):
         self.refused("line 5: $FMO: NBODY=3", self.changed("NBODY=2", "NBODY=3"))
 
 
+class AbinitMp(Reader):
+    ending = ".ajf"
+
+    def setUp(self):
+        super().setUp()
+        self.good = lines_of("gly5.ajf")
+        self.pdb(lines_of("gly5.pdb"))
+
+    def pdb(self, lines):
+        with open(os.path.join(self.folder.name, "gly5.pdb"), "w", encoding="ascii") as file:
+            file.write("\n".join(lines) + "\n")
+
+    def changed(self, old, new, lines=None):
+        lines = self.good if lines is None else lines
+        self.assertTrue(any(old in line for line in lines), old)
+        return [line.replace(old, new) for line in lines]
+
+    def listed(self, row, old, new):
+        """With a change in one row of the list, from 0."""
+        begin = self.good.index("&FRAGMENT") + 1 + row
+        self.assertIn(old, self.good[begin])
+        return self.good[:begin] + [self.good[begin].replace(old, new, 1)] + self.good[begin + 1:]
+
+    def test_like_json(self):
+        found, good = self.assertSame("gly5.ajf", "gly5_sto-3g.json")
+        self.assertEqual(found["esp"], list(good["esp"].values()))
+        self.assertEqual(found["basis"], "STO-3G")
+        self.assertEqual(found["names"], [f"GLY{i}" for i in range(1, 6)])
+        found, good = self.assertSame("gly4.ajf", "gly4_sto-3g.json")
+        self.assertEqual(found["esp"], list(good["esp"].values()))
+        self.assertEqual(found["names"], [])
+
+    def test_charges(self):
+        # In the list they count electrons as they are after cutting; here bonds are whole.
+        charged = self.changed("Charge=0", "Charge=1", self.listed(1, "       1", "       2"))
+        self.refused("fragment 1 has 17 protons and charge 2", charged)
+        pdb = lines_of("gly5.pdb")
+        self.pdb([pdb[0], pdb[1][:76] + " O"] + pdb[2:])  # a proton more
+        found = self.read(charged)
+        self.assertEqual(found.get("charge"), [1, 0, 0, 0, 0], found)
+
+    def test_forms(self):
+        good = show(os.path.join(FOLDER, "gly5.ajf"))
+        begin = self.good.index("&FRAGMENT")
+        # Groups in another order, in small letters, several keys in a line; numbers one a line or all in one.
+        numbers = " ".join(self.good[begin + 1:self.good.index("/", begin)]).split()
+        for apart in ("\n", " ", "   ,  "):
+            lines = ["&fragment", *apart.join(numbers).split("\n"), "/", "&fmocntrl autofrag = \"off\" nf=5 laoc=1.5, /",
+                     "text between groups", "&cntrl ! Charge=7", "readgeom='gly5.pdb'", "method='hf'", "&end",
+                     "&BASIS BasisSet='6-31G*' /"]
+            found = self.read(lines)
+            self.assertNotIn("error", found)
+            for key in ("fragment", "charge", "bonds", "number", "angstrom", "names"):
+                self.assertEqual(found[key], good[key])
+            self.assertEqual((found["esp"], found["basis"]), ([1.5, 2.0, 2.0], "6-31G*"))
+        self.assertEqual(self.read(self.changed("DiffuseOn='NO'", "DiffuseOn='YES'"))["basis"], "")
+        bare = [line for line in self.good if "Laoc" not in line and "Lptc" not in line and "Ldimer" not in line]
+        self.assertEqual(self.read(bare)["esp"], [0.0, 2.0, 2.0])
+
+    def test_elements(self):
+        # Without columns 77 and 78: of the residue's table, or by the column in which the name begins.
+        good = show(os.path.join(FOLDER, "gly5.ajf"))
+        plain = [line[:66] for line in lines_of("gly5.pdb")]
+        self.pdb(plain)
+        self.assertEqual(self.read(self.good).get("number"), good["number"])
+        self.pdb([line.replace("GLY", "XYZ") for line in plain])
+        self.assertEqual(self.read(self.good).get("number"), good["number"])
+        self.pdb([line.replace(" CA  GLY     2", "CA   XYZ     2") for line in plain])
+        self.refused("gly5.pdb: line 11: atom 'CA': '' is no element; write it in columns 77 and 78", self.good)
+        two = [line[:21] + "AB"[int(line[22:26]) > 2] + line[22:] if line.startswith("ATOM") else line for line in plain]
+        self.pdb(two)
+        self.assertEqual(self.read(self.good)["names"], ["A:GLY1", "A:GLY2", "B:GLY3", "B:GLY4", "B:GLY5"])
+
+    def test_refused(self):
+        for words, old, new in (
+                ("line 3: &CNTRL: METHOD='MP2'; only 'HF' is done here", "Method='HF'", "Method='MP2'"),
+                ("&CNTRL: the key OPENSHELL is not known", "Nprint=3", "OpenShell=3"),
+                ("&CNTRL: Natom=-1: expected 0", "Natom=0", "Natom=-1"),
+                ("&CNTRL: Natom=37, but there are 38 atoms", "Natom=0", "Natom=37"),
+                ("&CNTRL: Charge=1, but the charges in &FRAGMENT sum up to 0", "Charge=0", "Charge=1"),
+                ("&CNTRL: Charge=x: expected an integer", "Charge=0", "Charge=x"),
+                ("&CNTRL: AJFVER=4; only inputs of version 3", "Nprint=3", "AJFVER=4"),
+                ("no geometry; expected ReadGeom='FILE.pdb'", "ReadGeom='gly5.pdb'", ""),
+                ("line 8: ReadGeom: ", "gly5.pdb", "none.pdb"),
+                ("&FMOCNTRL: FMO='OFF'; only 'ON'", "FMO='ON'", "FMO='OFF'"),
+                ("&FMOCNTRL: NBODY='3'; only '2'", "NBody=2", "NBody=3"),
+                ("AutoFrag='ON': ABINIT-MP's automatic fragments are not made here; compute the PDB file itself",
+                 "AutoFrag='OFF'", "AutoFrag='ON'"),
+                ("AutoFrag='MAYBE': expected 'OFF'", "AutoFrag='OFF'", "AutoFrag='maybe'".replace("maybe", "MAYBE")),
+                ("AutoFrag is missing; expected AutoFrag='OFF'", "AutoFrag='OFF'", ""),
+                ("NF is missing", "NF=5", ""), ("NF=x: expected 1", "NF=5", "NF=x"), ("NF is 0", "NF=5", "NF=0"),
+                ("LMOTYP='MOME'; only 'ANO'", "LMOTYP='ANO'", "LMOTYP='MOME'"),
+                ("LPTC=0.0: expected a number above 0", "Lptc=2.0", "Lptc=0.0"),
+                ("LAOC=-1: expected a number from 0 on", "Laoc=0.0", "Laoc=-1"),
+                ("DIMER_ES_MULTIPOLE='YES'; only 'NO'", "Dimer_es_multipole='NO'", "Dimer_es_multipole='YES'"),
+                ("&SCF: IFCD='YES'; only 'NO'", "IFCD='NO'", "IFCD='YES'"),
+                ("&OPTCNTRL: OPT='ON'; only 'OFF'", "OPT='OFF'", "OPT='ON'"),
+                ("&SOLVATION: EFFECT='ON'; only 'OFF'", "EFFECT='OFF'", "EFFECT='ON'"),
+                ("&BSSE: CP='ON'; only 'OFF'", "CP='OFF'", "CP='ON'"),
+                ("&BASIS: the key READBS is not known", "DiffuseOn", "ReadBS"),
+                ("the group &OPTION is of older versions of ABINIT-MP", "&MFMO", "&OPTION"),
+                ("the group &QMMM is not known", "&MFMO", "&QMMM"),
+                ("&MFMO: the key LAYER is not known", "&MFMO", "&MFMO Layer=2"),
+                ("&FMOCNTRL: 'NBODY' where a key and = should stand", "NBody=2", "NBody 2"),
+                ("&FMOCNTRL: NBODY has no value", "NBody=2", "NBody=/"),
+                ("&FMOCNTRL: NBODY has no value; write one, or remove it", "NBody=2", "NBody =")):
+            with self.subTest(words=words):
+                self.refused(words, self.changed(old, new))
+        for words, row, old, new in (
+                ("&FRAGMENT has 61 numbers; 5 fragments with 39 atoms and 4 cut bonds have 62", 0, "6", "7"),
+                ("line 110: &FRAGMENT: fragment 2 has 0 atoms", 0, "7", "0"),
+                ("line 112: &FRAGMENT: fragment 2 has -1 bonds", 2, "1", "-1"),
+                ("line 112: &FRAGMENT: fragment 1 has the electrons of 1 cut bonds, but 0 of the pairs", 2,
+                 "       0       1", "       1       0"),
+                ("line 111: &FRAGMENT: fragment 1 has 17 protons and charge 0, so an odd number of electrons", 1, "1", "0"),
+                ("&FRAGMENT: atom 39 in fragment 5; there are 38", 8, "38", "39"),
+                ("line 114: &FRAGMENT: atom 1 is in fragments 1 and 2", 4, "3", "1"),
+                ("&FRAGMENT: a cut bond of atom 99; there are 38", 9, "2", "99"),
+                ("&FRAGMENT: '2.5' is no integer", 9, "2", "2.5"),
+                ("fragment 1 has the electrons of 0 cut bonds, but 1 of the pairs have their second atom in it", 9,
+                 "       2       3", "       3       2")):
+            with self.subTest(words=words):
+                self.refused(words, self.listed(row, old, new))
+        self.refused("&FRAGMENT has no /", self.good[:self.good.index("&FRAGMENT") + 5])
+        self.refused("&CNTRL has no /", self.good[:4])
+        self.refused("&FRAGMENT is empty", self.good[:self.good.index("&FRAGMENT") + 1] + ["/"])
+        self.refused("&FRAGMENT is missing", self.good[:self.good.index("&FRAGMENT")])
+        self.refused("&FRAGMENT is there twice", self.good + ["&FRAGMENT", "/"])
+        self.refused("&FRAGMENT has 1 numbers; NF=5", self.good[:self.good.index("&FRAGMENT") + 1] + ["6", "/"])
+
+    def test_refused_geometry(self):
+        pdb = lines_of("gly5.pdb")
+        for words, lines in (("no ATOM or HETATM lines", pdb[:1]), ("&FRAGMENT has 38 atoms, the file of ReadGeom 37", pdb[:-2]),
+                             ("line 11: has 31 columns", pdb[:10] + [pdb[10][:30] + "0"]),
+                             ("line 3: atom number 3 stands at place 2; number atoms 1, 2, 3", pdb[:2] + pdb[3:]),
+                             ("an alternative place; keep one", pdb[:3] + [pdb[3][:16] + "B" + pdb[3][17:]] + pdb[4:]),
+                             ("a second model; keep one", ["MODEL 1"] + pdb + ["MODEL 2"]),
+                             ("'1.43x' in columns 39 to 46", self.changed("1.432", "1.43x", pdb)),
+                             ("'Q' is no element", [pdb[0], pdb[1][:76] + " Q"] + pdb[2:])):
+            with self.subTest(words=words):
+                self.pdb(lines)
+                self.refused(words, self.good)
+        self.good = lines_of("gly4.ajf")
+        self.assertNotIn("error", self.read(self.good))
+        for words, old, new in (
+                ("ReadGeom and atoms in &XYZ; which of them count is not documented", "Natom=33", "ReadGeom='gly5.pdb'"),
+                ("line 17: &XYZ: atom 3 stands where atom 2 should", "     2 C ", "     3 C "),
+                ("&XYZ: 'Q' is no element", " 2 C ", " 2 Q "),
+                ("&XYZ: 2 where a 1 should stand", "0.0000    1.0900    0.0000 1", "0.0000    1.0900    0.0000 2"),
+                ("&XYZ: 7 where a 1 should stand", " 2 C  1 ", " 2 C  7 "),
+                ("&XYZ: expected a number, an element", "1.0900    0.0000 1", "1.0900"),
+                ("&XYZ: more than 7 words", "1.0900    0.0000 1", "1.0900    0.0000 1 1"),
+                ("y = 1e+09 is too far away", "1.0900", "1e9"),
+                ("&XYZ: '=' where a number", "1.0900", "= 1")):
+            with self.subTest(words=words):
+                self.refused(words, self.changed(old, new))
+        self.assertNotIn("error", self.read([line[:-2] if line.endswith(" 1") and "." in line else line for line in self.good]))
+
+
 class Mmcif(Reader):
     ending = ".cif"
 

@@ -1,8 +1,11 @@
 /* Fragment files with bytes changed, lines dropped or doubled, or cut short: each is read or
- * refused in one clean line, soon. fragment_mutants CASES FILE...; sanitizers watch memory. */
+ * refused in one clean line, soon. An input of ABINIT-MP has a PDB file beside it, if there is one,
+ * which is changed in every second case. fragment_mutants CASES FILE...; sanitizers watch memory.
+ */
 #include "check.h"
 #include <fmo/fragment_system.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +17,8 @@ enum { SECONDS_MOST = 20, CHANGES_MOST = 4 };
 static char *load(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
-    char *bytes = malloc(1 << 20);
-    if (!file || !bytes) exit(1);
+    char *bytes = file ? malloc(1 << 20) : NULL;
+    if (!bytes) return NULL;
     *size = fread(bytes, 1, 1 << 20, file);
     fclose(file);
     return bytes;
@@ -82,30 +85,54 @@ static void try_case(const char *path, const char *honest, long number)
     fmo_fragment_system_destroy(s);
 }
 
+/* A file in memory, and where its mutants are written. */
+typedef struct honest {
+    char *bytes, path[512];
+    size_t size;
+} honest;
+
+static void write_changed(const honest *h, bool changed, unsigned long long *state)
+{
+    size_t now = h->size;
+    char *bytes = malloc(((size_t)2 << CHANGES_MOST) * h->size + 1);
+    FILE *file = fopen(h->path, "wb");
+    if (bytes) memcpy(bytes, h->bytes, h->size);
+    if (bytes && changed)
+        for (size_t k = 1 + at_random(CHANGES_MOST, state); k > 0; k--) change(bytes, &now, state);
+    CHECK(bytes && file && fwrite(bytes, 1, now, file) == now, "cannot write %s", h->path);
+    if (file) fclose(file);
+    free(bytes);
+}
+
 int main(int argc, char **argv)
 {
     const long cases = argc > 1 ? atol(argv[1]) : 100;
+    char folder[] = "/tmp/fmo-fragment-mutants-XXXXXX";
+    if (!mkdtemp(folder)) return 1;
     for (int f = 2; f < argc; f++) {
-        size_t size;
-        char *good = load(argv[f], &size), *bytes = malloc((2 << CHANGES_MOST) * size + 1);
-        const char *dot = strrchr(argv[f], '.');
-        char path[128];
+        honest file = {0}, beside = {0};
         unsigned long long state = 20261123;
-        snprintf(path, sizeof path, "/tmp/fmo-fragment-mutants-%ld%s", (long)getpid(), dot);
-        CHECK(bytes != NULL, "no memory");
-        for (long i = 0; i < cases && bytes; i++) {
-            size_t now = size;
-            memcpy(bytes, good, size);
-            for (size_t k = 1 + at_random(CHANGES_MOST, &state); k > 0; k--)
-                change(bytes, &now, &state);
-            FILE *file = fopen(path, "wb");
-            CHECK(file && fwrite(bytes, 1, now, file) == now, "cannot write %s", path);
-            if (file) fclose(file);
-            try_case(path, argv[f], i);
+        const char *slash = strrchr(argv[f], '/'), *name = slash ? slash + 1 : argv[f];
+        const char *dot = strrchr(name, '.');
+        char other[512];
+        file.bytes = load(argv[f], &file.size);
+        CHECK(file.bytes && dot, "cannot read %s", argv[f]);
+        if (!file.bytes || !dot) continue;
+        snprintf(file.path, sizeof file.path, "%s/%s", folder, name);
+        snprintf(beside.path, sizeof beside.path, "%s/%.*s.pdb", folder, (int)(dot - name), name);
+        snprintf(other, sizeof other, "%.*s.pdb", (int)(dot - argv[f]), argv[f]);
+        if (strcmp(dot, ".ajf") == 0) beside.bytes = load(other, &beside.size);
+        for (long i = 0; i < cases; i++) {
+            const bool second = beside.bytes && i % 2;
+            write_changed(&file, !second, &state);
+            if (beside.bytes) write_changed(&beside, second, &state);
+            try_case(file.path, argv[f], i);
         }
-        unlink(path);
-        free(good);
-        free(bytes);
+        unlink(file.path);
+        if (beside.bytes) unlink(beside.path);
+        free(file.bytes);
+        free(beside.bytes);
     }
+    rmdir(folder);
     return check_summary();
 }

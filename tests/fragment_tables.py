@@ -18,7 +18,8 @@ from fragments_cli import FOLDER, WATER3, ETHANE, GLY4
 
 DRAW = os.environ.get("FMO_DRAW", "build/tests/fragment_draw")
 COLUMNS = ["fragment_i", "fragment_j", "name_i", "name_j", "kind", "bonded", "distance_vdw", "internal_hartree",
-           "transfer_hartree", "energy_hartree", "energy_kcal_mol"]
+           "transfer_hartree", "energy_hartree", "energy_kcal_mol", "electrostatic_kcal_mol",
+           "exchange_transfer_kcal_mol"]
 KCAL = 627.5094740631
 SVG = "{http://www.w3.org/2000/svg}"
 # What JSON may hold and a text in XML or a table must not, and what programs read as something else.
@@ -91,6 +92,12 @@ class Table(Case):
             for name in ("internal", "transfer", "energy"):
                 self.assertAlmostEqual(float(row[name + "_hartree"]), pair[name], delta=6e-13)
             self.assertAlmostEqual(float(row["energy_kcal_mol"]), KCAL * pair["energy"], delta=6e-9)
+            es = pair["electrostatic"]
+            self.assertEqual(es is None, pair["bonded"])
+            self.assertEqual((row["electrostatic_kcal_mol"] == "", row["exchange_transfer_kcal_mol"] == ""), (es is None,) * 2)
+            if es is not None:
+                self.assertAlmostEqual(float(row["electrostatic_kcal_mol"]), KCAL * es, delta=6e-9)
+                self.assertAlmostEqual(float(row["exchange_transfer_kcal_mol"]), KCAL * (pair["energy"] - es), delta=6e-9)
         return rows
 
     def test_json(self):
@@ -112,6 +119,39 @@ class Table(Case):
             esp = json.load(file)["esp"]
         rows = self.compare(self.system(esp={**esp, "es_dimers_from": 0.0}))
         self.assertEqual({row["kind"] for row in rows}, {"es"})
+        self.assertEqual({float(row["exchange_transfer_kcal_mol"]) for row in rows}, {0.0})
+
+    def test_parts(self):
+        """The electrostatics of ABINIT-MP's pairs, which its log of (Gly)5 has in six digits."""
+        if os.environ.get("FMO_TEST_SMALL"):
+            self.skipTest("small systems alone")
+        rows = self.compare(os.path.join(FOLDER, "gly5.ajf"))
+        known = {("1", "3"): 1.835846, ("1", "4"): 0.852259, ("2", "4"): 1.267104, ("1", "5"): 1.749720,
+                 ("2", "5"): -4.494406, ("3", "5"): 3.758195}
+        found = {(row["fragment_i"], row["fragment_j"]): float(row["electrostatic_kcal_mol"]) for row in rows
+                 if row["electrostatic_kcal_mol"]}
+        self.assertEqual(set(found), set(known))
+        for pair, energy in known.items():
+            self.assertAlmostEqual(found[pair], energy, delta=3e-6)
+
+    def test_one_atom_detached_twice(self):
+        """Both neighbours of an atom that lost two bonds have it: however far, their pair has an SCF."""
+        with open(os.path.join(FOLDER, "butane_6-31gd.json"), encoding="ascii") as file:
+            document = json.load(file)
+        carbon = [k for k, symbol in enumerate(document["symbols"]) if symbol == "C"]
+        near = [min(range(4), key=lambda c: sum((x - y) ** 2 for x, y in zip(document["angstrom"][carbon[c]], xyz)))
+                for xyz in document["angstrom"]]
+        changes = {"fragment": [(1, 2, 3, 3)[c] for c in near], "basis": "sto-3g",
+                   "bonds": [[carbon[1] + 1, carbon[0] + 1], [carbon[1] + 1, carbon[2] + 1]],
+                   "esp": {"aoc_from": 0.0, "ptc_from": 0.0, "es_dimers_from": 0.0}}
+        path = self.path("twice.json")
+        with open(path, "w", encoding="ascii") as file:
+            json.dump({**document, **changes}, file)
+        result = run(path, "--fmo", "--profile=json")
+        self.assertEqual(result.code, 0, str(result))
+        pairs = json.loads(result.out)["systems"][0]["pairs"]
+        self.assertEqual([(pair["kind"], pair["bonded"], pair["electrostatic"]) for pair in pairs],
+                         [("scf", True, None), ("scf", False, None), ("scf", True, None)])
 
     def test_made_up(self):
         for n in (1, 2, 3, 65):
@@ -122,6 +162,7 @@ class Table(Case):
         self.assertEqual(rows[0]["name_j"], "a?b")
         self.assertEqual(rows[1]["name_j"], "c?fragment_i?1")
         self.assertTrue(all(None not in row and None not in row.values() for row in rows))
+        self.assertTrue(all((row["electrostatic_kcal_mol"] == "") == (row["bonded"] == "1") for row in rows))
         self.assertEqual({row["name_j"] for row in rows if row["fragment_j"] == "11"}, {"'quoted"})
 
 

@@ -51,7 +51,7 @@ static fmo_fragment_result *run(const fmo_fragment_system *s, int threads, doubl
     return r;
 }
 
-/* Energies of repaired OpenFMO, to 5e-7 hartree, or of GAMESS, to 2e-6. */
+/* Energies of repaired OpenFMO, to 5e-7 hartree, of ABINIT-MP, to 5e-7, or of GAMESS, to 2e-6. */
 static void check_energy(const char *name, double want, double tolerance)
 {
     fmo_fragment_system *s = read_case(name);
@@ -214,23 +214,23 @@ static void check_cut_bond(const char *name, const char *basis)
     fmo_basis_set_destroy(set);
 }
 
-/* Hybrids of a basis set that nobody published: butane as CH3, CH2-CH2, CH3, turned, and as far
+/* Hybrids that nobody published: butane as CH3, CH2-CH2, CH3, or tetrasilane, turned, and as far
  * from RHF as with the published ones of 6-31G, 0.03 hartree: the fragments are small. FMO1 is of
  * first order in what is left of the iterations. */
-static void check_three_fragments(const char *basis)
+static void check_three_fragments(const char *name, const char *basis, double near)
 {
-    fmo_fragment_system *s = read_case_in("butane_6-31gd", basis);
+    fmo_fragment_system *s = read_case_in(name, basis);
     fmo_basis_set *set = read_basis(basis);
     fmo_fragment_result *r = run(s, 0, 1e-9);
     const double whole = rhf(s, set);
-    CHECK(fabs(r->energy2 - whole) < 0.035, "butane in three, %s: %.10f, RHF %.10f", basis,
+    CHECK(fabs(r->energy2 - whole) < near, "%s in three, %s: %.10f, RHF %.10f", name, basis,
           r->energy2, whole);
     rotate(s);
     fmo_fragment_result *turned = run(s, 0, 1e-9);
     CHECK(fabs(r->energy1 - turned->energy1) < 3e-8 && fabs(r->energy2 - turned->energy2) < 1e-9,
-          "butane in three, %s, turned: FMO1 off by %.1e, FMO2 by %.1e", basis,
+          "%s in three, %s, turned: FMO1 off by %.1e, FMO2 by %.1e", name, basis,
           turned->energy1 - r->energy1, turned->energy2 - r->energy2);
-    printf("butane in three, %s: %.4f from RHF, turned %.1e hartree, %.2f s\n", basis,
+    printf("%s in three, %s: %.4f from RHF, turned %.1e hartree, %.2f s\n", name, basis,
            r->energy2 - whole, turned->energy2 - r->energy2, r->seconds);
     fmo_fragment_result_destroy(r);
     fmo_fragment_result_destroy(turned);
@@ -348,6 +348,7 @@ typedef struct whole {
     const fmo_fragment_system *s;
     const fmo_basis_set *set;
     const int *begin; /* [fragment_num + 1] first function of each fragment */
+    const fmo_basis *basis;
 } whole;
 
 /* RHF of some fragments in the field of the densities D of the others; their density into out. */
@@ -412,6 +413,43 @@ static double part_energy(whole *w, const int *list, int count, double *out, dou
     return energy;
 }
 
+/* Electrostatics of two monomers, of their blocks of whole matrices. */
+static double pair_electrostatics(const whole *w, int i, int j)
+{
+    fmo_error err = {FMO_OK, ""};
+    const int pair[] = {i, j};
+    const size_t N = (size_t)w->n;
+    double energy = 0.0, *D[2], *V = calloc(N * N, sizeof *V), *K = calloc(N * N, sizeof *K);
+    double charge[2][64], coord[2][192];
+    int atoms[2] = {0, 0};
+    for (int k = 0; k < 2; k++) {
+        D[k] = calloc(N * N, sizeof *D[k]);
+        for (int a = w->begin[pair[k]]; a < w->begin[pair[k] + 1]; a++)
+            for (int b = w->begin[pair[k]]; b < w->begin[pair[k] + 1]; b++)
+                D[k][(size_t)a * N + (size_t)b] = w->D[(size_t)a * N + (size_t)b];
+        for (int a = 0; a < w->s->atom_num; a++) {
+            if (w->s->fragment[a] != pair[k]) continue;
+            memcpy(coord[k] + 3 * atoms[k], w->s->coord + 3 * a, 3 * sizeof(double));
+            charge[k][atoms[k]++] = w->s->number[a];
+        }
+    }
+    for (int k = 0; k < 2; k++) {
+        CHECK(fmo_charge_attraction(w->basis, atoms[k], charge[k], coord[k], V, &err) == FMO_OK,
+              "%s", err.message);
+        for (size_t at = 0; at < N * N; at++) energy += D[1 - k][at] * V[at];
+    }
+    CHECK(fmo_fock_build(w->plan, D[0], V, K, &err) == FMO_OK, "%s", err.message);
+    for (size_t at = 0; at < N * N; at++) energy += D[1][at] * V[at];
+    for (int a = 0; a < atoms[0]; a++)
+        for (int b = 0; b < atoms[1]; b++) {
+            const double *p = coord[0] + 3 * a, *q = coord[1] + 3 * b;
+            energy +=
+                charge[0][a] * charge[1][b] / hypot(hypot(p[0] - q[0], p[1] - q[1]), p[2] - q[2]);
+        }
+    free(D[0]), free(D[1]), free(V), free(K);
+    return energy;
+}
+
 static void check_brute_force(void)
 {
     fmo_error err = {FMO_OK, ""};
@@ -434,6 +472,7 @@ static void check_brute_force(void)
     CHECK(fmo_dataset_create(&molecule, set, 0, &d, &err) == FMO_OK, "%s", err.message);
     CHECK(fmo_fock_plan_create(fmo_dataset_basis(d), &o, &w.plan, &err) == FMO_OK, "%s",
           err.message);
+    w.basis = fmo_dataset_basis(d);
     CHECK(fmo_kinetic(fmo_dataset_basis(d), w.T, &err) == FMO_OK, "%s", err.message);
     CHECK(fmo_nuclear_attraction(fmo_dataset_basis(d), w.V, &err) == FMO_OK, "%s", err.message);
     /* Bare nuclei around the first time would be a field that nothing screens: start from atoms. */
@@ -454,6 +493,15 @@ static void check_brute_force(void)
             total += part_energy(&w, both, 2, NULL, &change) - monomer[i] - monomer[j];
             total += change;
         }
+    for (int k = 0; k < r->pair_num; k++) {
+        const fmo_fragment_pair *p = &r->pair[k];
+        const double es = pair_electrostatics(&w, p->i, p->j);
+        CHECK(fabs(p->electrostatic - es) < 1e-7,
+              "brute force: electrostatics of %d, %d: %.10f, %.10f", p->i + 1, p->j + 1, es,
+              p->electrostatic);
+        printf("brute force: electrostatics of %d, %d %.1e hartree\n", p->i + 1, p->j + 1,
+               p->electrostatic - es);
+    }
     CHECK(fabs(r->energy1 - energy) < 1e-8 && fabs(r->energy2 - total) < 1e-8,
           "brute force: FMO1 %.10f, FMO2 %.10f; ours %.10f, %.10f", energy, total, r->energy1,
           r->energy2);
@@ -512,6 +560,10 @@ static void check_refusals(void)
     CHECK(fmo_hybrids_read(NULL, "6-31+G*", 6, &h, &err) == FMO_OK && h->function_num == 19, "%s",
           err.message);
     fmo_hybrids_destroy(h);
+    CHECK(fmo_hybrids_read(NULL, "6-31g(d)", 14, &h, &err) == FMO_OK && h->orbital_num == 9 &&
+              h->function_num == 19,
+          "%s", err.message);
+    fmo_hybrids_destroy(h);
     CHECK(fmo_hybrids_read(NULL, "6-31G", 7, &h, &err) == FMO_ERR_INPUT && !h &&
               strstr(err.message, "no hybrid orbitals of N in basis set 6-31G"),
           "%s", err.message);
@@ -536,6 +588,7 @@ int main(int argc, char **argv)
     check_cut_bond("ethane_sto-3g", "def2-svp");
     if (!getenv("FMO_TEST_SMALL")) {
         check_energy("gly4_sto-3g", -856.21892652, 5e-7);
+        check_energy("gly5_sto-3g", -1095.566312178, 5e-7); /* ABINIT-MP */
         check_energy("gly4_sto-3g_openfmo-defaults", -856.21917020, 5e-7);
         check_energy("water10_sto-3g_exact-esp", -749.74814210, 5e-7);
         check_energy("water008_sto-3g_exact-esp", -599.70745598, 5e-7);
@@ -543,8 +596,10 @@ int main(int argc, char **argv)
         check_invariance("gly4_sto-3g", "sto-3g", 1e-9);
         check_invariance("ethane_sto-3g", "6-31g(d)", 1e-9); /* Cartesian d functions */
         check_invariance("ethane_sto-3g", "cc-pvdz", 1e-9);  /* spherical ones, and p as z x y */
-        check_three_fragments("6-31g(d)");
-        check_three_fragments("cc-pvdz");
+        check_three_fragments("butane_6-31gd", "6-31g(d)", 0.035);
+        check_three_fragments("butane_6-31gd", "cc-pvdz", 0.035);
+        check_three_fragments("tetrasilane_6-31gd", "6-31g(d)", 0.005);
+        check_three_fragments("tetrasilane_6-31gd", "sto-3g", 0.005);
         check_brute_force();
     }
     check_invariance("ethane_sto-3g", "sto-3g", 1e-9);

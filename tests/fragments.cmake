@@ -18,10 +18,11 @@ target_link_libraries(fragment_draw PRIVATE fmo::scf fmo_warnings m)
 set_target_properties(fragment_draw PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 set(systems ${PROJECT_SOURCE_DIR}/datasets/fmo2)
 fmo_test(fragment_mutants SOURCES fragment_mutants.c LABELS io fragments
-         ARGS 1500 ${systems}/gly4.pdb ${systems}/gly4.inp ${systems}/ethane_sto-3g.json)
+         ARGS 1500 ${systems}/gly4.pdb ${systems}/gly4.inp ${systems}/gly4.ajf ${systems}/gly5.ajf
+              ${systems}/ethane_sto-3g.json)
 
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
-foreach(part Pdb Gamess Mmcif)
+foreach(part Pdb Gamess AbinitMp Mmcif)
     string(TOLOWER fragment_files_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/fragment_files.py
                                   --verbose ${part})
@@ -35,7 +36,7 @@ foreach(part Table HeatMap Tutorial Refusals)
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "driver;fragments" ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_DRAW=$<TARGET_FILE:fragment_draw>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1;$<$<BOOL:${FMO_SANITIZE}>:FMO_TEST_SMALL=1>")
 endforeach()
-foreach(part Report Inputs Schema Refusals Files Resume)
+foreach(part Report Inputs Schema Refusals Hybrids Files Resume)
     string(TOLOWER fragments_cli_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/fragments_cli.py
                                   --verbose Fragments${part})

@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -141,6 +142,16 @@ class FragmentsInputs(driver_helpers.Case):
         good = run(os.path.join(FOLDER, "gly4_sto-3g_openfmo-defaults.json"), "--fmo", "--quiet")
         self.assertAlmostEqual(energy_of(result), energy_of(good), delta=1e-8)
 
+    def test_abinitmp(self):
+        path = os.path.join(FOLDER, "gly5.ajf")
+        self.assertFails(run(path), 2, "add --fmo", path)
+        self.assertFails(run(path, "--fmo", "--per-fragment", "2"), 2, "--per-fragment is for PDB files", path)
+        if os.environ.get("FMO_TEST_SMALL"):
+            self.skipTest("small systems alone")
+        energy = energy_of(run(path, "--fmo", "--quiet"))
+        self.assertAlmostEqual(energy, energy_of(run(os.path.join(FOLDER, "gly5_sto-3g.json"), "--fmo", "--quiet")), delta=1e-8)
+        self.assertAlmostEqual(energy, -1095.566312178, delta=5e-7)
+
     def test_options(self):
         path, _ = self.waters(False)
         self.assertFails(run(path), 2, "add --fmo", path)
@@ -213,7 +224,7 @@ class FragmentsRefusals(driver_helpers.Case):
 
     def test_options(self):
         self.assertFails(run(WATER3), 2, "add --fmo", WATER3)
-        self.assertFails(run(SMALL, "--fmo"), 2, "names end in .json, .pdb, .ent or .inp", SMALL)
+        self.assertFails(run(SMALL, "--fmo"), 2, "names end in .json, .pdb, .ent, .inp or .ajf", SMALL)
         self.assertFails(run(WATER3, "--fmo", "--scf"), 2, "--scf does not go with --fmo")
         self.assertFails(run(WATER3, "--fmo", "--check"), 2, "--check does not go with --fmo")
         self.assertFails(run(WATER3, "--fmo", "--charge", "1"), 2, "--charge does not go with --fmo")
@@ -314,6 +325,74 @@ class FragmentsRefusals(driver_helpers.Case):
                          "have 4 functions, and the atom has 5: 2 s, 1 p and 0 d shells")
 
 
+class FragmentsHybrids(driver_helpers.Case):
+    """Orbitals at cut bonds in datasets/hybrids: for each shipped basis set, and as its script makes them."""
+
+    FOLDER = os.path.join(DATASETS, "hybrids")
+    ROWS = {"C": (6, 5), "Si": (14, 9)}
+
+    def setUp(self):
+        super().setUp()
+        with open(os.path.join(self.FOLDER, "hybrids.json"), encoding="utf-8") as file:
+            sets = json.load(file)["sets"]
+        self.sets = {(entry["basis"], entry["element"]): entry["orbitals"] for entry in sets}
+        self.assertEqual(len(self.sets), len(sets))
+
+    def shells(self, document, number):
+        """How many s, p and d shells, and functions of a d shell."""
+        counts = [0, 0, 0]
+        for shell in document["elements"][str(number)]["electron_shells"]:
+            for k in range(len(shell["coefficients"])):
+                momenta = shell["angular_momentum"]
+                counts[momenta[k] if len(momenta) > 1 else momenta[0]] += 1
+        return (*counts, 5 if "gto_spherical" in document["function_types"] else 6)
+
+    def test_shipped(self):
+        known = 0
+        for name in os.listdir(os.path.join(DATASETS, "basis")):
+            if not name.endswith(".json"):
+                continue
+            with open(os.path.join(DATASETS, "basis", name), encoding="utf-8") as file:
+                document = json.load(file)
+            for element, (number, rows) in self.ROWS.items():
+                if str(number) not in document["elements"]:
+                    continue
+                known += 1
+                with self.subTest(basis=name, element=element):
+                    s, p, d, of_d = self.shells(document, number)
+                    orbitals = self.sets[document["name"], element]
+                    self.assertEqual([len(row) for row in orbitals], [s + 3 * p + of_d * d] * rows)
+                    # The first points along z; together the others turn into themselves about z.
+                    self.assertEqual([c for k in range(s, s + 3 * p, 3) for c in orbitals[0][k:k + 2]], [0.0] * 2 * p)
+                    for k in range(s, s + 3 * p, 3):
+                        x, y, xy = (sum(row[k + i] * row[k + j] for row in orbitals[1:]) for i, j in ((0, 0), (1, 1), (0, 1)))
+                        self.assertAlmostEqual(x, y, delta=2e-6)
+                        self.assertAlmostEqual(xy, 0.0, delta=2e-6)
+        self.assertEqual(known, len(self.sets))
+
+    def test_script(self):
+        script = os.path.join(self.FOLDER, "make_hybrids.py")
+        made = subprocess.run(
+            [sys.executable, "-c", "import json, runpy, sys; m = runpy.run_path(sys.argv[1]); "
+             "print(json.dumps([m['hybrids'](sys.argv[2], b, e) for b, e in (('3-21G', 'C'), ('cc-pVDZ', 'Si'))]))",
+             script, os.environ["FMO_DRIVER"]], capture_output=True, check=True, encoding="utf-8").stdout
+        for key, rows in zip((("3-21G", "C"), ("cc-pVDZ", "Si")), json.loads(made), strict=True):
+            for row, good in zip(rows, self.sets[key], strict=True):
+                for x, y in zip(row, good, strict=True):
+                    self.assertAlmostEqual(x, y, delta=1e-7)
+
+    def test_other_elements(self):
+        with open(os.path.join(FOLDER, "ethane_sto-3g.json"), encoding="ascii") as file:
+            document = json.load(file)
+        bda = document["bonds"][0][0]
+        document["symbols"][bda - 1] = "Ge"
+        path = self.path("x.json")
+        with open(path, "w", encoding="ascii") as file:
+            json.dump(document, file)
+        self.assertFails(run(path, "--fmo"), 3, "no hybrid orbitals of Ge in basis set STO-3G, and a bond of such an atom "
+                         "is cut; there are none of Ge at all: cut another bond")
+
+
 class FragmentsFiles(driver_helpers.Case):
     def test_output(self):
         path = self.path("out.h5")
@@ -334,6 +413,55 @@ class FragmentsFiles(driver_helpers.Case):
         self.assertFails(run(WATER3, "--fmo", "--output", WATER3), 3, "is the system itself")
         with open(other, encoding="ascii") as file:
             self.assertEqual(file.read(), "months of work")
+
+    def shown(self, path, field):
+        """Shape and values of a dataset of a result."""
+        lines = subprocess.run([os.environ["FMO_H5"], "show", path, "/fmo/" + field], capture_output=True, check=True,
+                               encoding="utf-8").stdout.split("\n")
+        return [int(n) for n in lines[0].split()], lines[1:-1]
+
+    def test_labels(self):
+        """What a picture needs stands in the result alone; names come from files and are made harmless."""
+        with open(WATER3, encoding="ascii") as file:
+            document = json.load(file)
+        path, out = self.path("named.json"), self.path("out.h5")
+        names = ["Wasser \u00e4\u6c34", "\u001b[31mred\nforged", "a\u202eb" + "\u00e9" * 26]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(dict(document, fragment_name=names), file)
+        self.assertEqual(run(path, "--fmo", "--quiet", "--output", out).code, 0)
+        self.assertEqual(self.shown(out, "monomer_name"),
+                         ([3], ["Wasser \u00e4\u6c34", "?[31mred?forged", "a?b" + "\u00e9" * 26]))
+        self.assertEqual(self.shown(out, "monomer_atoms"), ([3], ["3", "3", "3"]))
+        self.assertEqual(self.shown(out, "monomer_charge"), ([3], ["0", "0", "0"]))
+        self.assertEqual(self.shown(out, "pair"), ([3, 2], ["1", "2", "1", "3", "2", "3"]))
+        size = os.path.getsize(out)
+        self.assertEqual(run(path, "--fmo", "--quiet", "--output", out, "--threads", "1").code, 0)
+        self.assertEqual(os.path.getsize(out), size)
+        # Any bytes, of an input of GAMESS.
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        self.assertEqual(run(path, "--fmo", "--quiet", "--output", out).code, 0)
+        missing = subprocess.run([os.environ["FMO_H5"], "show", out, "/fmo/monomer_name"], capture_output=True)
+        self.assertIn(b"has no /fmo/monomer_name", missing.stdout + missing.stderr)
+        path = self.path("w.inp")
+        with open(path, "wb") as file:
+            file.write(b" $FMO NFRAG=3 FRGNAM(1)=W\xe4sser,\x1b[2J,ok\n")
+            file.write(" INDAT(1)={} $END\n".format(" ".join(map(str, document["fragment"]))).encode())
+            file.write(b" $BASIS GBASIS=STO NGAUSS=3 $END\n $FMOXYZ\n")
+            for symbol, xyz in zip(document["symbols"], document["angstrom"]):
+                file.write(" {} {} {!r} {!r} {!r}\n".format(symbol, symbol, *xyz).encode())
+            file.write(b" $END\n")
+        self.assertEqual(run(path, "--fmo", "--quiet", "--output", out).code, 0)
+        self.assertEqual(self.shown(out, "monomer_name"), ([3], ["W?sser", "?[2J", "ok"]))
+
+    def test_bonds(self):
+        out = self.path("out.h5")
+        path = os.path.join(FOLDER, "ethane_sto-3g.json")
+        self.assertEqual(run(path, "--fmo", "--quiet", "--output", out).code, 0)
+        with open(path, encoding="ascii") as file:
+            bonds = json.load(file)["bonds"]
+        self.assertEqual(self.shown(out, "bond"), ([len(bonds), 2], [str(a) for bond in bonds for a in bond]))
+        self.assertEqual(self.shown(out, "monomer_atoms"), ([2], ["4", "4"]))
 
 
 class FragmentsResume(driver_helpers.Case):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Write hybrids.json: the orbitals of carbon at cut bonds (docs/fmo.md), by basis set.
+"""Write hybrids.json: the orbitals of carbon and silicon at cut bonds (docs/fmo.md), by basis set.
 
-STO-3G and 6-31G: the published ones, which OpenFMO and GAMESS use, since energies depend on their
-digits. The other sets: of methane by our own SCF, C-H as 6-31G's published orbitals have it. The
-four valence orbitals, localised, are (a_1 + sqrt(3) u t_2) / 2 with u the unit vectors to the
-hydrogens: methane's symmetry leaves nothing to search for, unless the core may mix in, and it may
-not here. Of them, and of the core, the carbon's part as it is: its norm is below 1, as that of
-6-31G's published ones. d functions of m = +-2 about z are left out: they say where the other three
+Carbon in STO-3G and 6-31G: the published ones, which OpenFMO and GAMESS use, since energies depend
+on their digits. The others: of methane and silane by our own SCF, C-H as 6-31G's published orbitals
+have it, Si-H as measured. The four valence orbitals, localised, are (a_1 + sqrt(3) u t_2) / 2 with u
+the unit vectors to the hydrogens: the symmetry leaves nothing to search for, unless the core may mix
+in, and it may not here. Of them, and of the core (1s; 1s, 2s and 2p), the heavy atom's part as it
+is: its norm is below 1, as that of 6-31G's published ones. d functions of m = +-2 about z are left out: they say where the other three
 bonds are, turned about the first one, which nothing in a cut bond says.
 
     python3 datasets/hybrids/make_hybrids.py build/bin/fmo-driver            writes the file
@@ -20,11 +20,12 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-CH = 1.082  # angstrom
+# Element: atomic number, bond to hydrogen in angstrom, orbitals of the core (a_1, then t_2).
+ELEMENTS = {"C": (6, 1.082, 1), "Si": (14, 1.480, 5)}
 SOURCE = ("functions: s shells of the basis set, then its p shells, each x y z, then its d shells, each xx xy xz yy yz "
           "zz or m = 0 +1 -1 +2 -2; all normalised; the first row points along z to the attached atom, then the other "
-          "three hybrids, then the core. STO-3G, 6-31G: of methane, as distributed with GAMESS and OpenFMO (FMO hybrid "
-          "molecular orbitals); the others: of methane by make_hybrids.py")
+          "three hybrids, then the core. C in STO-3G, 6-31G: of methane, as distributed with GAMESS and OpenFMO (FMO hybrid "
+          "molecular orbitals); the others: of methane and silane by make_hybrids.py")
 
 # As published: bond, three others, core; functions s (x y z) s s (x y z) ... in the order of the sp shells.
 PUBLISHED = {
@@ -60,11 +61,11 @@ def directions():
 
 
 def read_molden(text):
-    """The carbon's s, p and d functions, the first function of each nucleus, and the coefficients of
-    occupied orbitals by energy. The carbon is the first nucleus."""
+    """The heavy atom's s, p and d functions, the first function of each nucleus, and the coefficients of
+    occupied orbitals by energy. The heavy atom is the first nucleus."""
     d_size = 5 if "[5D]" in text else 6
     sizes = {"s": 1, "p": 3, "d": d_size}
-    carbon, begin, orbitals, count, section = {"s": [], "p": [], "d": []}, [], [], 0, ""
+    heavy, begin, orbitals, count, section = {"s": [], "p": [], "d": []}, [], [], 0, ""
     for words in filter(None, (row.split() for row in text.splitlines())):
         if words[0].startswith("["):
             section = words[0]
@@ -72,7 +73,7 @@ def read_molden(text):
             begin.append(count)
         elif section == "[GTO]" and words[0] in sizes:
             if len(begin) == 1:
-                carbon[words[0]].append(list(range(count, count + sizes[words[0]])))
+                heavy[words[0]].append(list(range(count, count + sizes[words[0]])))
             count += sizes[words[0]]
         elif section == "[MO]" and words[0] == "Ene=":
             orbitals.append((float(words[1]), []))
@@ -81,15 +82,16 @@ def read_molden(text):
             break
         elif section == "[MO]" and words[0].isdigit():
             orbitals[-1][1].append(float(words[1]))
-    carbon["d"] = [[shell[k] for k in MOLDEN_D[d_size]] for shell in carbon["d"]]
-    return carbon, begin, [c for _, c in sorted(orbitals)]
+    heavy["d"] = [[shell[k] for k in MOLDEN_D[d_size]] for shell in heavy["d"]]
+    return heavy, begin, [c for _, c in sorted(orbitals)]
 
 
-def methane(driver, basis):
+def hydride(driver, basis, element):
+    """Methane or silane."""
     with tempfile.TemporaryDirectory() as folder:
-        xyz, molden = pathlib.Path(folder) / "methane.xyz", pathlib.Path(folder) / "methane.molden"
-        atoms = ["H %.15g %.15g %.15g" % tuple(CH * x for x in u) for u in directions()]
-        xyz.write_text("\n".join(["5", "methane", "C 0 0 0"] + atoms) + "\n")
+        xyz, molden = pathlib.Path(folder) / "hydride.xyz", pathlib.Path(folder) / "hydride.molden"
+        atoms = ["H %.15g %.15g %.15g" % tuple(ELEMENTS[element][1] * x for x in u) for u in directions()]
+        xyz.write_text("\n".join(["5", "hydride", element + " 0 0 0"] + atoms) + "\n")
         subprocess.run([driver, xyz, "--basis", basis, "--scf", "--mode", "cpu", "--convergence", "1e-12",
                         "--gradient-convergence", "1e-9", "--quiet", "--molden", molden], check=True,
                        stdout=subprocess.DEVNULL)
@@ -109,36 +111,44 @@ def without_m2(d):
     return [(xx + yy) / 2, 0.0, xz, (xx + yy) / 2, yz, zz]
 
 
-def hybrids(driver, basis):
-    """Rows of the file, of our own SCF."""
-    carbon, begin, occupied = methane(driver, basis)
-    core, valence, t2 = occupied[0], occupied[1], occupied[2:]
-    if len(t2) != 3:
-        raise SystemExit("methane in %s has %d occupied orbitals, expected 5" % (basis, len(occupied)))
-    # t_x, t_y, t_z: turned so that the carbon's p functions of each go one way.
-    p = max(carbon["p"], key=lambda shell: sum(o[i] ** 2 for o in t2 for i in shell))
+def turned(t2, shells):
+    """t_x, t_y, t_z of three orbitals: turned so that the heavy atom's p functions of each go one way."""
+    p = max(shells, key=lambda shell: sum(o[i] ** 2 for o in t2 for i in shell))
     t = []
     for i in p:
         norm = math.sqrt(sum(o[i] ** 2 for o in t2))
         t.append(combine([(o[i] / norm, o) for o in t2]))
-    # Signs: bonds of a_1 and t_z with the first hydrogen, which is on z; the core's 1s.
+    return t
+
+
+def hybrids(driver, basis, element):
+    """Rows of the file, of our own SCF."""
+    heavy, begin, occupied = hydride(driver, basis, element)
+    cores = ELEMENTS[element][2]
+    if len(occupied) != cores + 4:
+        raise SystemExit("%s in %s has %d occupied orbitals, expected %d" % (element, basis, len(occupied), cores + 4))
+    valence, t = occupied[cores], turned(occupied[cores + 1:], heavy["p"])
+    # Signs: bonds of a_1 and t_z with the first hydrogen, which is on z; the core's 1s and 2s.
     first = max(range(begin[1], begin[2]), key=lambda i: abs(t[2][i]))
     sign = math.copysign(0.5, valence[first] * t[2][first])
-    one_s = math.copysign(1.0, max((core[shell[0]] for shell in carbon["s"]), key=abs))
     rows = [combine([(sign, valence)] + [(math.sqrt(0.75) * x, o) for x, o in zip(u, t)]) for u in directions()]
-    rows.append([one_s * c for c in core])
-    order = [i for kind in "sp" for shell in carbon[kind] for i in shell]
-    made = [[row[i] for i in order] + sum((without_m2([row[i] for i in shell]) for shell in carbon["d"]), [])
+    for core in occupied[:min(cores, 2)]:
+        s = math.copysign(1.0, max((core[shell[0]] for shell in heavy["s"]), key=abs))
+        rows.append([s * c for c in core])
+    if cores > 2:
+        rows += turned(occupied[2:5], heavy["p"])
+    order = [i for kind in "sp" for shell in heavy[kind] for i in shell]
+    made = [[row[i] for i in order] + sum((without_m2([row[i] for i in shell]) for shell in heavy["d"]), [])
             for row in rows]
     return [[round(x, 10) + 0.0 for x in row] for row in made]
 
 
-def shipped():
-    """Names of the shipped sets with carbon, as the sets spell them."""
+def shipped(element):
+    """Names of the shipped sets with an element, as the sets spell them."""
     names = []
     for path in sorted((HERE.parent / "basis").glob("*.json")):
         document = json.loads(path.read_text())
-        if "6" in document["elements"] and "1" in document["elements"]:
+        if str(ELEMENTS[element][0]) in document["elements"] and "1" in document["elements"]:
             names.append(document["name"])
     return names
 
@@ -152,7 +162,7 @@ def check(driver):
     """How far our rows are from those published; signs and norms of rows are free."""
     for name in PUBLISHED:
         worst = 0.0
-        for ours, theirs in zip(hybrids(driver, name), published(name)):
+        for ours, theirs in zip(hybrids(driver, name, "C"), published(name)):
             scale = sum(x * y for x, y in zip(ours, theirs)) / sum(x * x for x in ours)
             difference = max(abs(scale * x - y) for x, y in zip(ours, theirs))
             worst = max(worst, difference)
@@ -165,13 +175,14 @@ def main():
     if sys.argv[2:] == ["--check"]:
         # The last is 6-31G. STO-3G's came of a localisation in which core and valence mix.
         return 0 if check(driver) < 2e-4 else 1
-    sets = [(name, published(name)) for name in PUBLISHED]
-    sets += [(name, hybrids(driver, name)) for name in shipped() if name not in PUBLISHED]
+    sets = [(name, "C", published(name)) for name in PUBLISHED]
+    sets += [(name, "C", hybrids(driver, name, "C")) for name in shipped("C") if name not in PUBLISHED]
+    sets += [(name, "Si", hybrids(driver, name, "Si")) for name in shipped("Si")]
     lines = ["{\"source\": %s,\n \"sets\": [" % json.dumps(SOURCE)]
-    for k, (name, orbitals) in enumerate(sets):
+    for k, (name, element, orbitals) in enumerate(sets):
         rows = ",\n   ".join(json.dumps(row) for row in orbitals)
-        lines.append("  {\"basis\": %s, \"element\": \"C\", \"orbitals\": [\n   %s]}%s"
-                     % (json.dumps(name), rows, "," if k + 1 < len(sets) else ""))
+        lines.append("  {\"basis\": %s, \"element\": %s, \"orbitals\": [\n   %s]}%s"
+                     % (json.dumps(name), json.dumps(element), rows, "," if k + 1 < len(sets) else ""))
     (HERE / "hybrids.json").write_text("\n".join(lines) + "\n ]}\n")
     return 0
 

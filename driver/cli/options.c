@@ -201,7 +201,7 @@ static const cli_option option_table[] = {
      .help = "write the orbitals for viewers (Molden)"},
 
     {"fmo", 0, CLI_FLAG, NULL, AT(fragments), .section = "Fragments",
-     .help = "FMO2-RHF of each system of fragments (.json, .inp, .pdb, .ent)"},
+     .help = "FMO2-RHF of each system of fragments (.json, .inp, .ajf, .pdb)"},
     {"per-fragment", 0, CLI_COUNT, "N", AT(per_fragment), .low = 1, .high = 1000,
      .commands = FRAGMENTS, .show = cli_show_field, .help = "residues a fragment, of PDB files"},
     {"exact-field", 0, CLI_FLAG, NULL, AT(exact_field), .commands = FRAGMENTS,
@@ -268,7 +268,8 @@ bool driver_is_xyz(const char *path)
 
 bool driver_is_system(const char *path)
 {
-    static const char *const ends[] = {".json", ".pdb", ".ent", ".inp", ".cif", ".mmcif", NULL};
+    static const char *const ends[] = {".json", ".pdb", ".ent",   ".inp",
+                                       ".ajf",  ".cif", ".mmcif", NULL};
     const char *dot = strrchr(path, '.');
     for (int i = 0; dot && ends[i]; i++)
         if (strcasecmp(dot, ends[i]) == 0) return true;
@@ -445,7 +446,7 @@ static fmo_status check_kind(const driver_options *options, const char *path, fm
     if (options->fragments && !fragments)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "%.200s: --fmo takes systems of fragments, whose names end in .json, "
-                             ".pdb, .ent or .inp (docs/fmo.md)",
+                             ".pdb, .ent, .inp or .ajf (docs/fmo.md)",
                              path);
     if (options->fragments && options->per_fragment > 1 && !is_pdb(path))
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
@@ -537,6 +538,7 @@ void driver_options_help(FILE *stream)
           "       fmo-driver MOLECULE.xyz... --basis NAME --scf [--batch] [OPTION]...\n"
           "       fmo-driver SYSTEM.json... --fmo [OPTION]...\n"
           "       fmo-driver INPUT.inp... --fmo [OPTION]...\n"
+          "       fmo-driver INPUT.ajf... --fmo [OPTION]...\n"
           "       fmo-driver PROTEIN.pdb... --fmo --basis NAME [OPTION]...\n"
           "Build the two-electron Fock matrix G = J - K/2 of each data set (a TREXIO file with a\n"
           "density; docs/dataset-format.md), report it, its cost and the energy; or converge the\n"

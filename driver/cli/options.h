@@ -82,8 +82,8 @@ void driver_options_unused(const driver_options *options, fmo_mode mode, char *t
 /** Whether a path names a .xyz file, by its last letters. */
 bool driver_is_xyz(const char *path);
 
-/** Whether a path names a system of fragments, by its last letters: .json, .pdb, .ent, .inp; or a
- *  structure in mmCIF (.cif, .mmcif), which the reader of fragments refuses with its cure. */
+/** Whether a path names a system of fragments, by its last letters: .json, .pdb, .ent, .inp, .ajf;
+ *  or a structure in mmCIF (.cif, .mmcif), which the reader of fragments refuses with its cure. */
 bool driver_is_system(const char *path);
 
 /** The text of --help. */

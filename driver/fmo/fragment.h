@@ -68,6 +68,10 @@ typedef struct fmo_fragment_pair {
     double internal; /**< E'_IJ - E'_I - E'_J; of an electrostatic pair all of its energy */
     double transfer; /**< Tr(dD^IJ U^IJ); 0 of an electrostatic pair */
     double total;    /**< their sum: the pair's part of the FMO2 energy */
+    /** Electrostatics of the two monomers as they are in their fields, unchanged by each other: of
+     *  an electrostatic pair all of its energy; NaN where both have nuclei of one atom, a cut
+     *  bond's. total - electrostatic: exchange repulsion, charge transfer and what mixes them. */
+    double electrostatic;
 } fmo_fragment_pair;
 
 /** A fragment in the field of the others. */

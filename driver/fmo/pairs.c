@@ -1,7 +1,8 @@
 /* Pairs of fragments. Near ones: RHF of the pair in the field of the others, from D^I (+) D^J,
  *     E'_IJ - E'_I - E'_J + Tr(dD^IJ U^IJ),   dD = D^IJ - D^I (+) D^J;
  * far ones by the electrostatics of their monomers,
- *     Tr D^I u^J + Tr D^J u^I + sum D^I D^J (mn|ls) + sum Z_A Z_B / R.
+ *     Tr D^I u^J + Tr D^J u^I + sum D^I D^J (mn|ls) + sum Z_A Z_B / R,
+ * which is a part of near ones, too.
  * Ranks take pieces of the list of near pairs; rank 0 adds up, in the order of the list. */
 #include "driver/fmo/internal.h"
 #include "driver/base/checkgoto.h"
@@ -211,6 +212,20 @@ static fmo_status run_round(fmo_fragments *f, const pair_list *list, int begin, 
     return status;
 }
 
+/* Whether both have nuclei of one atom: the detached and the attached side of a cut bond, or two
+ * that are attached to one atom. Both lists ascend. */
+static int share_atom(const fmo_part *I, const fmo_part *J)
+{
+    for (int a = 0, b = 0; a < I->atom_num && b < J->atom_num;) {
+        if (I->atom[a] == J->atom[b]) return 1;
+        if (I->atom[a] < J->atom[b])
+            a++;
+        else
+            b++;
+    }
+    return 0;
+}
+
 /* Tr D^x V of the nuclei of another monomer. */
 static fmo_status attraction(const fmo_part *x, const fmo_part *other, double *V, double *energy,
                              fmo_error *err)
@@ -221,10 +236,13 @@ static fmo_status attraction(const fmo_part *x, const fmo_part *other, double *V
     return status;
 }
 
-static fmo_status es_pair(fmo_fragments *f, fmo_fragment_pair *p, double *work, fmo_error *err)
+static fmo_status electrostatics(fmo_fragments *f, fmo_fragment_pair *p, double *work,
+                                 fmo_error *err)
 {
     const fmo_part *I = &f->monomer[p->i], *J = &f->monomer[p->j];
     double energy = 0.0;
+    p->electrostatic = NAN;
+    if (share_atom(I, J)) return FMO_OK;
     fmo_status status = attraction(I, J, work, &energy, err);
     if (status == FMO_OK) status = attraction(J, I, work, &energy, err);
     if (status != FMO_OK) return status;
@@ -242,7 +260,8 @@ static fmo_status es_pair(fmo_fragments *f, fmo_fragment_pair *p, double *work, 
             }
             energy += I->charge[a] * J->charge[b] / sqrt(r2);
         }
-    p->internal = p->total = energy;
+    p->electrostatic = energy;
+    if (!p->is_scf) p->internal = p->total = energy;
     return FMO_OK;
 }
 
@@ -283,7 +302,7 @@ static fmo_status all_scf_pairs(fmo_fragments *f, const pair_list *list, fmo_err
     return status;
 }
 
-/* All electrostatic pairs of one monomer with those before it. */
+/* Electrostatics of all pairs of one monomer with those before it. */
 static fmo_status es_row(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     const int row = f->system->fragment_num - 1 - k; /* the longest first */
@@ -293,8 +312,7 @@ static fmo_status es_row(fmo_fragments *f, int k, int threads, void *user, fmo_e
     (void)threads;
     if (!work) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a pair");
     for (int i = 0; i < row && status == FMO_OK; i++) {
-        fmo_fragment_pair *p = &f->result->pair[row * (row - 1) / 2 + i];
-        if (!p->is_scf) status = es_pair(f, p, work, err);
+        status = electrostatics(f, &f->result->pair[row * (row - 1) / 2 + i], work, err);
     }
     free(work);
     return status;
@@ -333,7 +351,9 @@ static fmo_status list_pairs(fmo_fragments *f, pair_list *list, fmo_error *err)
             p->j = j;
             p->distance = f->distance[i * s->fragment_num + j];
             p->is_bonded = bonded(s, i, j);
-            p->is_scf = p->distance < s->es_dimers_from || p->is_bonded;
+            /* However far: two nuclei at one place have no electrostatics. */
+            p->is_scf = p->distance < s->es_dimers_from || p->is_bonded ||
+                        share_atom(&f->monomer[i], &f->monomer[j]);
             if (!p->is_scf) {
                 r->es_pairs++;
                 continue;

@@ -3,6 +3,8 @@
 #include "integrals/arguments.h"
 #include "io/output/kind.h"
 
+#include <math.h>
+
 /* No tab or line end is left in it; a quotation mark would begin a quoted field for many readers.
  */
 static void put_name(FILE *stream, const fmo_fragment_system *s, int k)
@@ -22,9 +24,14 @@ static bool put_table(FILE *stream, const fmo_text_source *source)
         fprintf(stream, "%d\t%d\t", p->i + 1, p->j + 1);
         put_name(stream, source->system, p->i);
         put_name(stream, source->system, p->j);
-        fprintf(stream, "%s\t%d\t%.6f\t%.12f\t%.12f\t%.12f\t%.8f\n", p->is_scf ? "scf" : "es",
+        fprintf(stream, "%s\t%d\t%.6f\t%.12f\t%.12f\t%.12f\t%.8f\t", p->is_scf ? "scf" : "es",
                 p->is_bonded, p->distance, p->internal, p->transfer, p->total,
                 FMO_KCAL_PER_MOL * p->total);
+        if (isnan(p->electrostatic))
+            fputs("\t\n", stream);
+        else
+            fprintf(stream, "%.8f\t%.8f\n", FMO_KCAL_PER_MOL * p->electrostatic,
+                    FMO_KCAL_PER_MOL * (p->total - p->electrostatic));
     }
     return true;
 }

@@ -194,10 +194,11 @@ static json_t *pairs_json(const fmo_fragment_result *r)
     for (int k = 0; array && k < r->pair_num; k++) {
         const fmo_fragment_pair *p = &r->pair[k];
         json_t *entry = json_pack(
-            "{s:[i, i], s:s, s:b, s:o, s:o, s:o, s:o}", "pair", p->i + 1, p->j + 1, "kind",
+            "{s:[i, i], s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "pair", p->i + 1, p->j + 1, "kind",
             p->is_scf ? "scf" : "es", "bonded", p->is_bonded, "distance",
             driver_json_number(p->distance), "internal", driver_json_number(p->internal),
-            "transfer", driver_json_number(p->transfer), "energy", driver_json_number(p->total));
+            "transfer", driver_json_number(p->transfer), "energy", driver_json_number(p->total),
+            "electrostatic", driver_json_number(p->electrostatic));
         if (json_array_append_new(array, entry) != 0) {
             json_decref(array);
             return NULL;

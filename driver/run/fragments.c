@@ -6,6 +6,7 @@
 #include "driver/base/files.h"
 #include "driver/base/interrupt.h"
 #include "driver/cli/progress.h"
+#include "integrals/harmless.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static void take_progress(double fraction, void *user)
 }
 
 /* Arrays of the result file. */
-enum { ARRAYS = 18 };
+enum { ARRAYS = 22 };
 typedef struct table {
     double *real;
     int *integer;
@@ -79,7 +80,8 @@ typedef struct table {
 static void add(table *t, const char *name, const char *units, int rank, size_t rows,
                 size_t columns, const double *real, const int *integer)
 {
-    t->array[t->count++] = (fmo_result_array){name, units, rank, {rows, columns}, real, integer};
+    t->array[t->count++] =
+        (fmo_result_array){name, units, rank, {rows, columns}, real, integer, NULL};
 }
 
 /* One matrix a fragment, "monomer_density_3", behind the other arrays. */
@@ -95,11 +97,36 @@ static fmo_status add_densities(const fmo_fragment_result *r, const table *t,
     for (size_t k = 0; k < n; k++) {
         const size_t nao = (size_t)r->monomer[k].nao;
         snprintf((*names)[k], sizeof **names, "monomer_density_%zu", k + 1);
-        (*all)[(size_t)t->count + k] = (fmo_result_array){(*names)[k], "dimensionless",       2,
-                                                          {nao, nao},  r->monomer[k].density, NULL};
+        (*all)[(size_t)t->count + k] = (fmo_result_array){
+            (*names)[k], "dimensionless", 2, {nao, nao}, r->monomer[k].density, NULL, NULL};
     }
     *count = t->count + (int)n;
     return FMO_OK;
+}
+
+/* Names, fit for who reads the file: "" for none. NULL: no memory. */
+static char **make_names(const fmo_fragment_system *s)
+{
+    const size_t n = (size_t)s->fragment_num;
+    char **names = calloc(n + 1, sizeof *names);
+    for (size_t k = 0; names && k < n; k++) {
+        names[k] = strdup(s->fragment_name[k] ? s->fragment_name[k] : "");
+        if (names[k]) fmo_text_harmless(names[k]);
+    }
+    return names;
+}
+
+static bool all_there(char *const *names, size_t n)
+{
+    size_t k = 0;
+    while (names && k < n && names[k]) k++;
+    return k == n;
+}
+
+static void free_names(char **names, size_t n)
+{
+    for (size_t k = 0; names && k < n; k++) free(names[k]);
+    free(names);
 }
 
 static fmo_status write_arrays(const driver_options *options, const driver_fragments *run,
@@ -108,21 +135,23 @@ static fmo_status write_arrays(const driver_options *options, const driver_fragm
     const fmo_fragment_system *s = run->system;
     const fmo_fragment_result *r = run->result;
     const size_t n = (size_t)r->fragment_num, pairs = (size_t)r->pair_num,
-                 atoms = (size_t)r->atom_num;
-    table t = {.real = malloc((2 * n + 4 * pairs) * sizeof(double)),
-               .integer = malloc((n + 3 * pairs + 3 * atoms) * sizeof(int))};
+                 atoms = (size_t)r->atom_num, bonds = (size_t)s->bond_num;
+    table t = {.real = malloc((2 * n + 5 * pairs) * sizeof(double)),
+               .integer = calloc(2 * n + 3 * pairs + atoms + 2 * bonds, sizeof(int))};
     fmo_result_array *all = NULL;
-    char(*names)[48] = NULL;
+    char(*density_names)[48] = NULL;
+    char **names = s->fragment_name ? make_names(s) : NULL;
     fmo_status status = FMO_OK;
-    if (!t.real || !t.integer) {
+    if (!t.real || !t.integer || (s->fragment_name && !all_there(names, n))) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the result");
         goto done;
     }
     double *const energy = t.real, *const field = energy + n, *const distance = field + n;
     double *const internal = distance + pairs, *const transfer = internal + pairs;
-    double *const total = transfer + pairs;
+    double *const total = transfer + pairs, *const electrostatic = total + pairs;
     int *const electrons = t.integer, *const pair = electrons + n, *const scf = pair + 2 * pairs;
-    int *const fragment = scf + pairs;
+    int *const fragment = scf + pairs, *const members = fragment + atoms;
+    int *const bond = members + n;
     for (size_t k = 0; k < n; k++) {
         energy[k] = r->monomer[k].energy;
         field[k] = r->monomer[k].field_energy;
@@ -134,11 +163,16 @@ static fmo_status write_arrays(const driver_options *options, const driver_fragm
         internal[k] = p->internal;
         transfer[k] = p->transfer;
         total[k] = p->total;
+        electrostatic[k] = p->electrostatic;
         pair[2 * k] = p->i + 1;
         pair[2 * k + 1] = p->j + 1;
         scf[k] = p->is_scf;
     }
-    for (size_t a = 0; a < atoms; a++) fragment[a] = s->fragment[a] + 1;
+    for (size_t a = 0; a < atoms; a++) {
+        fragment[a] = s->fragment[a] + 1;
+        members[s->fragment[a]]++;
+    }
+    for (size_t b = 0; b < 2 * bonds; b++) bond[b] = s->bond[b] + 1;
     add(&t, "energy_fmo1", "hartree", 0, 0, 0, &r->energy1, NULL);
     add(&t, "energy_fmo2", "hartree", 0, 0, 0, &r->energy2, NULL);
     add(&t, "atom_number", NULL, 1, atoms, 0, NULL, s->number);
@@ -146,6 +180,11 @@ static fmo_status write_arrays(const driver_options *options, const driver_fragm
     add(&t, "atom_fragment", NULL, 1, atoms, 0, NULL, fragment);
     add(&t, "atom_charge_fmo1", "e", 1, atoms, 0, r->charge1, NULL);
     add(&t, "atom_charge_fmo2", "e", 1, atoms, 0, r->charge2, NULL);
+    if (bonds) add(&t, "bond", NULL, 2, bonds, 2, NULL, bond);
+    if (names)
+        t.array[t.count++] = (fmo_result_array){
+            .name = "monomer_name", .rank = 1, .size = {n}, .text = (const char *const *)names};
+    add(&t, "monomer_atoms", NULL, 1, n, 0, NULL, members);
     add(&t, "monomer_charge", "e", 1, n, 0, NULL, s->charge);
     add(&t, "monomer_electrons", NULL, 1, n, 0, NULL, electrons);
     add(&t, "monomer_energy", "hartree", 1, n, 0, energy, NULL);
@@ -157,14 +196,16 @@ static fmo_status write_arrays(const driver_options *options, const driver_fragm
         add(&t, "pair_internal", "hartree", 1, pairs, 0, internal, NULL);
         add(&t, "pair_transfer", "hartree", 1, pairs, 0, transfer, NULL);
         add(&t, "pair_energy", "hartree", 1, pairs, 0, total, NULL);
+        add(&t, "pair_electrostatic", "hartree", 1, pairs, 0, electrostatic, NULL);
     }
     int count = t.count;
-    if (options->densities) CHECKGOTO(add_densities(r, &t, &all, &names, &count, err));
+    if (options->densities) CHECKGOTO(add_densities(r, &t, &all, &density_names, &count, err));
     status = fmo_result_write_arrays(options->output, s->path, s->sha256, run->basis,
                                      fmo_mode_name(r->mode), all ? all : t.array, count, err);
 done:
     free(all);
-    free(names);
+    free(density_names);
+    free_names(names, n);
     free(t.real);
     free(t.integer);
     return status;

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/** Angstrom in a bohr in GAMESS, OpenFMO and ABINIT-MP, with which published FMO energies were
- *  made; fragment files are read with it unless they say another. */
+/** Angstrom in a bohr in GAMESS and OpenFMO, with which published FMO energies were made; fragment
+ *  files are read with it unless they say another. */
 #define FMO_FRAGMENT_BOHR 0.52917724924
 
 /** A threshold beyond the distance of any fragments: its approximation is off. */
@@ -44,7 +44,7 @@ typedef struct fmo_fragment_system {
 } fmo_fragment_system;
 
 /** Read a system: a PDB file (.pdb, .ent), which is cut into fragments of a residue each, an input
- *  of GAMESS or OpenFMO (.inp), or JSON (any other name).
+ *  of GAMESS or OpenFMO (.inp) or of ABINIT-MP (.ajf), or JSON (any other name).
  *  @param[out] system  free with fmo_fragment_system_destroy; NULL on error
  *  @return FMO_OK, FMO_ERR_INPUT (message names file, field or line, and cure), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_fragment_system_read(const char *path, fmo_fragment_system **system,

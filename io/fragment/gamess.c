@@ -53,8 +53,8 @@ static fmo_status read_bonds(fmo_gamess *g)
     for (int n; (n = fmo_gamess_words(g, w, 4)) > 0;) {
         long bda = 0, baa = 0;
         char name[FMO_GAMESS_WORD] = "";
-        if (n < 2 || !fmo_gamess_integer(w[0], FMO_NUCLEUS_MOST, &bda) ||
-            !fmo_gamess_integer(w[1], FMO_NUCLEUS_MOST, &baa) || bda >= 0 || baa <= 0)
+        if (n < 2 || !fmo_fragment_integer(w[0], FMO_NUCLEUS_MOST, &bda) ||
+            !fmo_fragment_integer(w[1], FMO_NUCLEUS_MOST, &baa) || bda >= 0 || baa <= 0)
             return INPUT(g, "$FMOBND: expected minus the detached atom, the attached atom and the "
                             "name of hybrids");
         if (n > 2) fmo_gamess_capitals(w[2], name);

@@ -52,8 +52,6 @@ typedef struct fmo_gamess {
 /* A word in capitals, cut to fit; is it this one, whatever its case? */
 void fmo_gamess_capitals(fmo_word word, char capitals[FMO_GAMESS_WORD]);
 bool fmo_gamess_is(fmo_word word, const char *capitals);
-/* An integer with or without a sign, -most to most. */
-bool fmo_gamess_integer(fmo_word word, long most, long *value);
 /* One more integer. FMO_OK or FMO_ERR_MEMORY. */
 fmo_status fmo_gamess_push(const fmo_gamess *g, fmo_gamess_list *list, long value);
 

@@ -90,8 +90,11 @@ fmo_status fmo_gamess_check_hybrids(const fmo_gamess *g, const fmo_fragment_syst
     for (int i = 0; i < g->hybrids_num && !f; i++)
         if (!*g->used_name || strcmp(g->hybrids[i].name, g->used_name) == 0) f = &g->hybrids[i];
     if (!s->bond_num || !f || f->function_num % 4 != 1) return FMO_OK;
+    const int bda = s->bond[0]; /* checked later: bonds are as the file has them */
+    const int number = bda >= 0 && bda < s->atom_num ? s->number[bda] : 0;
     /* None of ours: said when the bond is cut, unless --hybrids has them. */
-    if (fmo_hybrids_read(NULL, s->basis ? s->basis : f->name, 6, &h, NULL) != FMO_OK) return FMO_OK;
+    if (fmo_hybrids_read(NULL, s->basis ? s->basis : f->name, number, &h, NULL) != FMO_OK)
+        return FMO_OK;
     if (!same(f, h))
         status = fmo_text_fail(g->text, 0, FMO_ERR_INPUT,
                                "the hybrids %s of the file are not those that a calculation would "

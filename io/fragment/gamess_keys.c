@@ -58,7 +58,7 @@ static fmo_status take_integer(const fmo_gamess *g, const at *a, fmo_word word,
 {
     char quote[FMO_QUOTE_SIZE];
     long value = 0;
-    if (!fmo_gamess_integer(word, FMO_NUCLEUS_MOST, &value))
+    if (!fmo_fragment_integer(word, FMO_NUCLEUS_MOST, &value))
         return INPUT(g, "%s: '%s' is no integer up to %d", a->key, fmo_text_quote(word, quote),
                      FMO_NUCLEUS_MOST);
     if (list->num >= 4 * FMO_NUCLEUS_MOST) return INPUT(g, "%s has too many values", a->key);

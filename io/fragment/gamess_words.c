@@ -13,15 +13,6 @@ void fmo_gamess_capitals(fmo_word word, char capitals[FMO_GAMESS_WORD])
     capitals[n] = '\0';
 }
 
-bool fmo_gamess_integer(fmo_word word, long most, long *value)
-{
-    const bool negative = word.size && *word.at == '-';
-    if (word.size && (negative || *word.at == '+')) word.at++, word.size--;
-    if (!fmo_text_count(word, most, value)) return false;
-    if (negative) *value = -*value;
-    return true;
-}
-
 fmo_status fmo_gamess_push(const fmo_gamess *g, fmo_gamess_list *list, long value)
 {
     if (!fmo_fragment_grow((void **)&list->value, list->num, &list->room, sizeof *list->value))

@@ -15,19 +15,6 @@ enum { RESIDUE_ATOMS_MOST = 64, LINE_LEAST = 54 };
 
 #define INPUT(pdb, line, ...) fmo_text_fail((pdb)->text, (line), FMO_ERR_INPUT, __VA_ARGS__)
 
-/* Columns from..to, from 1, without blanks around them, printable, in `size` bytes. */
-static void columns(fmo_word line, size_t from, size_t to, char *field, size_t size)
-{
-    size_t used = 0;
-    for (size_t i = from - 1; i < to && i < line.size && used + 1 < size; i++) {
-        const char c = line.at[i];
-        if (c == ' ' && !used) continue;
-        field[used++] = c < ' ' || c > '~' ? '?' : c;
-    }
-    while (used && field[used - 1] == ' ') used--;
-    field[used] = '\0';
-}
-
 static fmo_status add_residue(fmo_pdb *pdb, const fmo_pdb_residue *head, bool hetero)
 {
     char label[FMO_PDB_LABEL];
@@ -71,13 +58,13 @@ static fmo_status read_atom(fmo_pdb *pdb, fmo_word line)
         pdb->alternatives++;
         return FMO_OK;
     }
-    columns(line, 13, 16, atom.name, sizeof atom.name);
-    columns(line, 18, 21, head.name, sizeof head.name);
-    columns(line, 23, 27, head.place, sizeof head.place);
-    columns(line, 77, 78, element, sizeof element);
+    fmo_pdb_columns(line, 13, 16, atom.name, sizeof atom.name);
+    fmo_pdb_columns(line, 18, 21, head.name, sizeof head.name);
+    fmo_pdb_columns(line, 23, 27, head.place, sizeof head.place);
+    fmo_pdb_columns(line, 77, 78, element, sizeof element);
     head.chain = line.at[21] < ' ' || line.at[21] > '~' ? '?' : line.at[21];
     for (int x = 0; x < 3; x++) {
-        columns(line, 31 + 8 * (size_t)x, 38 + 8 * (size_t)x, field, sizeof field);
+        fmo_pdb_columns(line, 31 + 8 * (size_t)x, 38 + 8 * (size_t)x, field, sizeof field);
         if (!fmo_text_real(text, (fmo_word){field, strlen(field)}, &atom.angstrom[x]) ||
             atom.angstrom[x] > FMO_FRAGMENT_FARTHEST || atom.angstrom[x] < -FMO_FRAGMENT_FARTHEST)
             return INPUT(pdb, text->line, "%s in columns %d to %d is '%s'; expected angstroms",
@@ -100,25 +87,18 @@ static fmo_status read_atom(fmo_pdb *pdb, fmo_word line)
     return FMO_OK;
 }
 
-static bool is_record(fmo_word line, const char *name)
-{
-    const size_t size = strlen(name);
-    return line.size >= size && memcmp(line.at, name, size) == 0 &&
-           (size == 6 || line.size == size || line.at[size] == ' ');
-}
-
 static fmo_status read_records(fmo_pdb *pdb)
 {
     fmo_status status = FMO_OK;
     bool done = false;
     for (fmo_word line; status == FMO_OK && fmo_text_line(pdb->text, &line);) {
-        if (is_record(line, "MODEL"))
+        if (fmo_pdb_is_record(line, "MODEL"))
             pdb->models++;
-        else if (is_record(line, "ENDMDL") || is_record(line, "END"))
+        else if (fmo_pdb_is_record(line, "ENDMDL") || fmo_pdb_is_record(line, "END"))
             done = pdb->atom_num > 0;
-        else if (is_record(line, "TER"))
+        else if (fmo_pdb_is_record(line, "TER"))
             pdb->segment++;
-        else if (!done && (is_record(line, "ATOM") || is_record(line, "HETATM")))
+        else if (!done && (fmo_pdb_is_record(line, "ATOM") || fmo_pdb_is_record(line, "HETATM")))
             status = read_atom(pdb, line);
     }
     if (status == FMO_OK && !pdb->atom_num)

@@ -1,6 +1,6 @@
 /* A PDB file on its way to a system of fragments: atoms and residues (pdb.c), what state each
  * residue is in (pdb_table.c, pdb_residue.c), where chains are cut (pdb_cut.c); pdb_atom.c: what
- * these share. */
+ * these share, and abinitmp_pdb.c, which reads no more than atoms. */
 #ifndef FMO_IO_FRAGMENT_PDB_H
 #define FMO_IO_FRAGMENT_PDB_H
 
@@ -63,6 +63,11 @@ enum { FMO_PDB_LABEL = 48 };
 
 /* "ASP 9 of chain A", for messages. */
 const char *fmo_pdb_label(const fmo_pdb_residue *residue, char label[FMO_PDB_LABEL]);
+
+/* Columns from..to of a line, from 1, without blanks around them, printable, in `size` bytes. */
+void fmo_pdb_columns(fmo_word line, size_t from, size_t to, char *field, size_t size);
+/* Does a line begin with the name of a record? */
+bool fmo_pdb_is_record(fmo_word line, const char *name);
 
 /* Distance of two atoms in angstrom. */
 double fmo_pdb_distance(const fmo_pdb *pdb, int a, int b);

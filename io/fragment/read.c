@@ -7,17 +7,15 @@
 #include <string.h>
 #include <strings.h>
 
-enum { BYTES_MOST = 1 << 26 };
-
-typedef enum format { JSON, PDB, GAMESS, MMCIF } format;
+typedef enum format { JSON, PDB, GAMESS, ABINITMP, MMCIF } format;
 
 static format format_of(const char *path)
 {
     static const struct {
         const char *end;
         format format;
-    } table[] = {
-        {".pdb", PDB}, {".ent", PDB}, {".inp", GAMESS}, {".cif", MMCIF}, {".mmcif", MMCIF}};
+    } table[] = {{".pdb", PDB},      {".ent", PDB},   {".inp", GAMESS},
+                 {".ajf", ABINITMP}, {".cif", MMCIF}, {".mmcif", MMCIF}};
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < sizeof table / sizeof table[0]; i++)
         if (strcasecmp(dot, table[i].end) == 0) return table[i].format;
@@ -33,6 +31,8 @@ static fmo_status read_text(fmo_text *text, format kind, int residues, fmo_fragm
         return fmo_fragment_read_pdb(text, residues, s);
     case GAMESS:
         return fmo_fragment_read_gamess(text, s);
+    case ABINITMP:
+        return fmo_fragment_read_abinitmp(text, s);
     case MMCIF:
         break;
     }
@@ -46,6 +46,7 @@ static fmo_status read_file(const char *path, int residues, fmo_fragment_system 
     static const char *const what[] = {[JSON] = "a system of fragments in JSON",
                                        [PDB] = "a PDB file",
                                        [GAMESS] = "an input of GAMESS or OpenFMO",
+                                       [ABINITMP] = "an input of ABINIT-MP",
                                        [MMCIF] = "a structure"};
     fmo_error own = {FMO_OK, ""};
     if (!err) err = &own; /* readers ask it what went wrong */
@@ -61,7 +62,7 @@ static fmo_status read_file(const char *path, int residues, fmo_fragment_system 
     s->bohr = FMO_FRAGMENT_BOHR;
     s->aoc_from = 1.0; /* OpenFMO's */
     s->ptc_from = s->es_dimers_from = 2.0;
-    fmo_status status = fmo_text_read(&text, path, BYTES_MOST, what[kind], err);
+    fmo_status status = fmo_text_read(&text, path, FMO_FRAGMENT_BYTES_MOST, what[kind], err);
     if (status == FMO_OK) status = read_text(&text, kind, residues, s);
     memcpy(s->sha256, text.sha256, sizeof s->sha256);
     fmo_text_close(&text);

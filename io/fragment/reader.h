@@ -14,6 +14,10 @@
 fmo_status fmo_fragment_read_json(fmo_text *text, fmo_fragment_system *system);
 fmo_status fmo_fragment_read_pdb(fmo_text *text, int residues, fmo_fragment_system *system);
 fmo_status fmo_fragment_read_gamess(fmo_text *text, fmo_fragment_system *system);
+fmo_status fmo_fragment_read_abinitmp(fmo_text *text, fmo_fragment_system *system);
+
+/* Bytes of a file that is read. */
+enum { FMO_FRAGMENT_BYTES_MOST = 1 << 26 };
 
 /* Room for atoms and fragments. FMO_OK or FMO_ERR_MEMORY. */
 fmo_status fmo_fragment_make(const fmo_text *text, int atoms, int fragments,
@@ -23,6 +27,8 @@ fmo_status fmo_fragment_set_name(const fmo_text *text, fmo_fragment_system *syst
                                  const char *name);
 /* Room for one more of `num` things of some size, *room of which there is room for. */
 bool fmo_fragment_grow(void **things, int num, int *room, size_t size);
+/* An integer with or without a sign, -most to most. */
+bool fmo_fragment_integer(fmo_word word, long most, long *value);
 fmo_status fmo_fragment_no_memory(const fmo_text *text);
 
 #endif

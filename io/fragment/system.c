@@ -60,3 +60,12 @@ bool fmo_fragment_grow(void **things, int num, int *room, size_t size)
     *room = more;
     return true;
 }
+
+bool fmo_fragment_integer(fmo_word word, long most, long *value)
+{
+    const bool negative = word.size && *word.at == '-';
+    if (word.size && (negative || *word.at == '+')) word.at++, word.size--;
+    if (!fmo_text_count(word, most, value)) return false;
+    if (negative) *value = -*value;
+    return true;
+}

@@ -3,6 +3,7 @@
 #include <fmo/version.h>
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CORE_INCREMENT = 4096 };
@@ -128,6 +129,23 @@ bool fmo_h5_put_strings(hid_t group, const char *name, size_t n, const char *con
     hid_t type = H5Tcopy(H5T_C_S1);
     bool good = type >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0 &&
                 put_dataset(group, name, type, type, 1, dims, strings, NULL);
+    if (type >= 0) H5Tclose(type);
+    return good;
+}
+
+bool fmo_h5_put_texts(hid_t group, const char *name, size_t n, const char *const *texts)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < n; i++)
+        if (strlen(texts[i]) >= size) size = strlen(texts[i]) + 1;
+    hsize_t dims[1] = {n};
+    hid_t type = H5Tcopy(H5T_C_S1);
+    char *values = calloc(n + 1, size);
+    for (size_t i = 0; values && i < n; i++) strcpy(values + i * size, texts[i]);
+    bool good = values && type >= 0 && H5Tset_size(type, size) >= 0 &&
+                H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
+                put_dataset(group, name, type, type, 1, dims, values, NULL);
+    free(values);
     if (type >= 0) H5Tclose(type);
     return good;
 }

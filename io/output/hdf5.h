@@ -40,6 +40,9 @@ bool fmo_h5_put_values(hid_t group, fmo_field_id id, const int64_t count[DIM_COU
 bool fmo_h5_put_array(hid_t group, const char *name, bool real, int rank, const size_t *count,
                       const void *values, const char *units);
 bool fmo_h5_put_strings(hid_t group, const char *name, size_t n, const char *const *strings);
+/* Texts in UTF-8, all with the length of the longest and zeros behind: a file of them has no heap,
+ * and the same texts are the same bytes. */
+bool fmo_h5_put_texts(hid_t group, const char *name, size_t n, const char *const *texts);
 
 /* Into /fmo: versions of format and program, and the data set the content was made from (NULL:
  * not recorded). */

@@ -9,7 +9,8 @@
 /* All pairs of fragments as a table: the whole first line. */
 #define FMO_PAIRS_HEAD                                                                       \
     "fragment_i\tfragment_j\tname_i\tname_j\tkind\tbonded\tdistance_vdw\tinternal_hartree\t" \
-    "transfer_hartree\tenergy_hartree\tenergy_kcal_mol\n"
+    "transfer_hartree\tenergy_hartree\tenergy_kcal_mol\telectrostatic_kcal_mol\t"            \
+    "exchange_transfer_kcal_mol\n"
 
 /* Their heat map. */
 #define FMO_MAP_HEAD \

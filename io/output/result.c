@@ -86,8 +86,9 @@ static bool put_arrays(hid_t file, const char *input, const char *sha256, const 
     for (int i = 0; good && i < count; i++) {
         const fmo_result_array *array = &arrays[i];
         const void *const values = array->real ? (const void *)array->real : array->integer;
-        good = fmo_h5_put_array(group, array->name, array->real != NULL, array->rank, array->size,
-                                values, array->units);
+        good = values ? fmo_h5_put_array(group, array->name, array->real != NULL, array->rank,
+                                         array->size, values, array->units)
+                      : fmo_h5_put_texts(group, array->name, array->size[0], array->text);
     }
     if (group >= 0) H5Gclose(group);
     return good;

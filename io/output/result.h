@@ -29,14 +29,17 @@ typedef struct fmo_result {
 FMO_API fmo_status fmo_result_write(const char *path, const fmo_dataset *dataset,
                                     const fmo_result *result, fmo_error *err);
 
-/** One array of a result of fragments: a dataset of group /fmo. */
+/** One array of a result of fragments: a dataset of group /fmo. Zero it before setting its fields:
+ *  it may grow. */
 typedef struct fmo_result_array {
     const char *name;   /**< of the dataset */
     const char *units;  /**< attribute; NULL: none */
     int rank;           /**< 0: one number, 1 or 2 */
     size_t size[2];     /**< [rank] */
     const double *real; /**< values, row by row; NULL: */
-    const int *integer; /**< these */
+    const int *integer; /**< these; NULL: */
+    const char *const
+        *text; /**< [size[0]] of rank 1: UTF-8, stored with the length of the longest */
 } fmo_result_array;
 
 /** Write arrays as group /fmo of an HDF5 file, as fmo_result_write does.

@@ -1,0 +1,218 @@
+/* Inputs of ABINIT-MP (.ajf): groups "&NAME ... /" that hold "Key=value", or the list of fragments,
+ * or atoms. The format as programs around it write and read it: docs/fmo.md. */
+#include "io/fragment/abinitmp.h"
+#include "io/molecule/molecule_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE(a, line, ...) fmo_text_fail((a)->text, (line), FMO_ERR_INPUT, __VA_ARGS__)
+#define INPUT(a, ...)      LINE(a, (a)->text->line, __VA_ARGS__)
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+void fmo_abinitmp_capitals(fmo_word word, char capitals[FMO_ABINITMP_NAME])
+{
+    const size_t n = word.size < FMO_ABINITMP_NAME - 1 ? word.size : FMO_ABINITMP_NAME - 1;
+    for (size_t i = 0; i < n; i++) {
+        const char c = word.at[i];
+        capitals[i] = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c < ' ' || c > '~' ? '?' : c;
+    }
+    capitals[n] = '\0';
+}
+
+static bool separates(char c)
+{
+    return c == ' ' || c == '\t' || c == ',' || c == '\r';
+}
+
+static void skip_blanks(fmo_word *rest)
+{
+    while (rest->size && separates(*rest->at)) rest->at++, rest->size--;
+}
+
+fmo_abinitmp_token fmo_abinitmp_next(fmo_abinitmp *a, fmo_word *word)
+{
+    for (;;) {
+        skip_blanks(&a->rest);
+        if (a->rest.size && *a->rest.at != '!') break;
+        if (!fmo_text_line(a->text, &a->rest)) return FMO_ABINITMP_FILE_END;
+        fmo_word begin = a->rest;
+        skip_blanks(&begin);
+        a->waits = begin.size && *begin.at == '&';
+        if (a->waits) return FMO_ABINITMP_END;
+    }
+    *word = (fmo_word){a->rest.at, 1};
+    a->rest.at++, a->rest.size--;
+    const char first = *word->at;
+    if (first == '/') {
+        a->rest.size = 0; /* what stands behind it is for people */
+        return FMO_ABINITMP_END;
+    }
+    if (first == '=') return FMO_ABINITMP_EQUALS;
+    if (first == '\'' || first == '"') {
+        const char *end = memchr(a->rest.at, first, a->rest.size);
+        const size_t size = end ? (size_t)(end - a->rest.at) : a->rest.size;
+        *word = (fmo_word){a->rest.at, size};
+        a->rest.at += size + (end != NULL), a->rest.size -= size + (end != NULL);
+        return FMO_ABINITMP_QUOTED;
+    }
+    while (a->rest.size && !separates(*a->rest.at) && !strchr("=/!'\"", *a->rest.at))
+        word->size++, a->rest.at++, a->rest.size--;
+    return FMO_ABINITMP_WORD;
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static fmo_status read_list(fmo_abinitmp *a)
+{
+    char quote[FMO_QUOTE_SIZE];
+    fmo_word word = {NULL, 0};
+    long value = 0;
+    if (a->list_line) return INPUT(a, "&FRAGMENT is there twice; keep one");
+    a->list_line = a->text->line;
+    for (;;) {
+        const fmo_abinitmp_token token = fmo_abinitmp_next(a, &word);
+        if (token == FMO_ABINITMP_END) return FMO_OK;
+        if (token == FMO_ABINITMP_FILE_END) return INPUT(a, "&FRAGMENT has no / behind its list");
+        if (token != FMO_ABINITMP_WORD || !fmo_fragment_integer(word, FMO_NUCLEUS_MOST, &value))
+            return INPUT(a, "&FRAGMENT: '%s' is no integer up to %d", fmo_text_quote(word, quote),
+                         FMO_NUCLEUS_MOST);
+        if (a->list_num >= 8 * FMO_NUCLEUS_MOST)
+            return INPUT(a, "&FRAGMENT has more than %d numbers", 8 * FMO_NUCLEUS_MOST);
+        if (!fmo_fragment_grow((void **)&a->list, a->list_num, &a->list_room, sizeof *a->list))
+            return fmo_fragment_no_memory(a->text);
+        a->list[a->list_num++] = (fmo_abinitmp_number){(int)value, a->text->line};
+    }
+}
+
+fmo_status fmo_abinitmp_add_atom(const fmo_text *text, int line, fmo_abinitmp *a,
+                                 fmo_abinitmp_atom atom)
+{
+    static const char *const axis[] = {"x", "y", "z"};
+    for (int x = 0; x < 3; x++)
+        if (fabs(atom.angstrom[x]) > FMO_FRAGMENT_FARTHEST)
+            return fmo_text_fail(text, line, FMO_ERR_INPUT,
+                                 "%s = %g is too far away; expected angstroms", axis[x],
+                                 atom.angstrom[x]);
+    if (a->atoms >= FMO_NUCLEUS_MOST)
+        return fmo_text_fail(text, line, FMO_ERR_INPUT, "more than %d atoms", FMO_NUCLEUS_MOST);
+    if (!fmo_fragment_grow((void **)&a->atom, a->atoms, &a->atom_room, sizeof *a->atom))
+        return fmo_fragment_no_memory(a->text);
+    a->atom[a->atoms++] = atom;
+    return FMO_OK;
+}
+
+enum { ATOM_WORDS = 7 };
+
+/* "NUMBER ELEMENT 1 X Y Z 1", the last of which may be left out. */
+static fmo_status take_atom(fmo_abinitmp *a, const fmo_word *words, int num, int line)
+{
+    char quote[FMO_QUOTE_SIZE];
+    fmo_abinitmp_atom atom = {.residue = -1};
+    long number = 0, one = 0, last = 1;
+    bool good = num >= ATOM_WORDS - 1 && fmo_text_count(words[0], FMO_NUCLEUS_MOST, &number) &&
+                fmo_fragment_integer(words[2], FMO_NUCLEUS_MOST, &one) &&
+                (num < ATOM_WORDS || fmo_fragment_integer(words[6], FMO_NUCLEUS_MOST, &last));
+    for (int x = 0; good && x < 3; x++)
+        good = fmo_text_real(a->text, words[3 + x], &atom.angstrom[x]);
+    if (!good)
+        return LINE(a, line, "&XYZ: expected a number, an element, 1, x, y, z in angstrom, and 1");
+    atom.number = fmo_element_number(words[1].at, words[1].size);
+    if (!atom.number)
+        return LINE(a, line, "&XYZ: '%s' is no element", fmo_text_quote(words[1], quote));
+    if (number != a->atoms + 1)
+        return LINE(a, line, "&XYZ: atom %ld stands where atom %d should", number, a->atoms + 1);
+    if (one != 1 || last != 1)
+        return LINE(a, line,
+                    "&XYZ: %ld where a 1 should stand; what other values mean is not documented",
+                    one != 1 ? one : last);
+    return fmo_abinitmp_add_atom(a->text, line, a, atom);
+}
+
+static fmo_status read_atoms(fmo_abinitmp *a)
+{
+    char quote[FMO_QUOTE_SIZE];
+    fmo_word words[ATOM_WORDS], word = {NULL, 0};
+    fmo_status status = FMO_OK;
+    if (a->xyz_line) return INPUT(a, "&XYZ is there twice; keep one");
+    a->xyz_line = a->text->line;
+    for (int line = 0, num = 0; status == FMO_OK;) {
+        const fmo_abinitmp_token token = fmo_abinitmp_next(a, &word);
+        if (token == FMO_ABINITMP_FILE_END) return INPUT(a, "&XYZ has no / behind its atoms");
+        if (token == FMO_ABINITMP_EQUALS || token == FMO_ABINITMP_QUOTED)
+            return INPUT(a, "&XYZ: '%s' where a number should stand", fmo_text_quote(word, quote));
+        if (num && (token == FMO_ABINITMP_END || a->text->line != line)) {
+            status = take_atom(a, words, num, line);
+            num = 0;
+        }
+        if (token == FMO_ABINITMP_END) break;
+        line = a->text->line;
+        if (num >= ATOM_WORDS) return INPUT(a, "&XYZ: more than %d words in a line", ATOM_WORDS);
+        words[num++] = word;
+    }
+    return status;
+}
+
+/* ---- all groups ------------------------------------------------------------------------------ */
+
+static fmo_status pass_over(fmo_abinitmp *a, const char *group)
+{
+    fmo_word word;
+    for (;;) {
+        const fmo_abinitmp_token token = fmo_abinitmp_next(a, &word);
+        if (token == FMO_ABINITMP_END) return FMO_OK;
+        if (token == FMO_ABINITMP_FILE_END) return INPUT(a, "&%s has no /", group);
+    }
+}
+
+static fmo_status read_group(fmo_abinitmp *a, const char *name)
+{
+    /* What they say is about methods that are refused, or changes no energy. */
+    static const char *const passed[] = {"MP2",   "MP2DNS", "MP2GRD", "MP3",       "LMP2",
+                                         "CCPT",  "CIS",    "CISGRD", "GF2",       "POL",
+                                         "CAFI",  "PBEQ",   "POP",    "GRIDCNTRL", "SCZV",
+                                         "PIEDA", "VEL",    "NHC",    "ANALYSIS",  NULL};
+    bool known = false;
+    if (strcmp(name, "FRAGMENT") == 0) return read_list(a);
+    if (strcmp(name, "XYZ") == 0) return read_atoms(a);
+    for (int i = 0; passed[i]; i++)
+        if (strcmp(name, passed[i]) == 0) return pass_over(a, name);
+    const fmo_status status = fmo_abinitmp_keys(a, name, &known);
+    if (known) return status;
+    if (strcmp(name, "OPTION") == 0)
+        return INPUT(a, "the group &OPTION is of older versions of ABINIT-MP, which are not read; "
+                        "write &CNTRL and &FMOCNTRL");
+    return INPUT(a, "the group &%s is not known; remove it if the energy does not need it", name);
+}
+
+fmo_status fmo_fragment_read_abinitmp(fmo_text *text, fmo_fragment_system *s)
+{
+    fmo_abinitmp a = {.text = text,
+                      .path = s->path,
+                      .atom_num = -1,
+                      .fragment_num = -1,
+                      .laoc = 0.0, /* ABINIT-MP's own */
+                      .lptc = 2.0,
+                      .ldimer = 2.0};
+    char name[FMO_ABINITMP_NAME];
+    fmo_status status = FMO_OK;
+    while (status == FMO_OK && (a.waits || fmo_text_line(text, &a.rest))) {
+        a.waits = false;
+        skip_blanks(&a.rest);
+        if (!a.rest.size || *a.rest.at != '&') continue; /* between groups: for people */
+        fmo_word word = {a.rest.at + 1, 0};
+        while (word.size + 1 < a.rest.size && !separates(word.at[word.size]) &&
+               word.at[word.size] != '/' && word.at[word.size] != '!')
+            word.size++;
+        a.rest.at += word.size + 1, a.rest.size -= word.size + 1;
+        fmo_abinitmp_capitals(word, name);
+        if (strcmp(name, "END") != 0) status = read_group(&a, name);
+    }
+    if (status == FMO_OK) status = fmo_abinitmp_system(&a, s);
+    free(a.geometry);
+    free(a.list);
+    free(a.atom);
+    return status;
+}
