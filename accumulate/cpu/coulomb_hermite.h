@@ -4,16 +4,8 @@
 #ifndef FMO_CPU_COULOMB_HERMITE_H
 #define FMO_CPU_COULOMB_HERMITE_H
 
-#include "accumulate/cpu/kernel_contract.h"
-#include "integrals/one_electron/hermite.h"
+#include "accumulate/cpu/coulomb_sweep.h"
 #include "integrals/pairs/hermite_expand.h"
-
-/* Loops over the Hermite functions of a pair. */
-#if defined(FMO_SANITIZED)
-#define COULOMB_UNROLL
-#else
-#define COULOMB_UNROLL _Pragma("GCC unroll 40")
-#endif
 
 /* Pairs of one class, one in each lane or the same in all. */
 typedef struct coulomb_pairs {

@@ -7,9 +7,14 @@
  * Densities of the kets are folded, and their potentials unfolded, in the lanes, for each vector:
  * that takes fewer instructions than gathering and scattering them, as a Hermite density is larger
  * than the density that it comes from, times the number of primitives. */
-#include "accumulate/cpu/coulomb_sweep.h"
+#include "accumulate/cpu/coulomb_hermite.h"
 #include "accumulate/cpu/kernel_digest.h"
 #include "accumulate/cpu/kernel_screen.h"
+
+extern coulomb_sweep_function
+    *const FMO_CPU_SWEEPS[FMO_ERI_CLASS_COUNT][SWEEPS]; /* cpu/coulomb_sweep.c */
+
+extern const fmo_cpu_kernels FMO_CPU_KERNELS; /* cpu/kernel.c */
 
 /* A bra on its way. */
 typedef struct bra_task {
@@ -19,11 +24,15 @@ typedef struct bra_task {
     const fmo_cpu_pair_list *bras, *kets;
     int bra_products, ket_products, bra_hermite, ket_hermite;
     int what; /* the kind of sweep */
+} bra_task;
+
+/* What is made of it. */
+typedef struct bra_state {
     fmo_real AB[3];
     coulomb_pairs own; /* the bra, in all lanes */
     double *bra_density;
     fmo_real *bra_sum, *ket_density, *ket_sum;
-} bra_task;
+} bra_state;
 
 /* Is bra one of the kets? They are then gone through up to the bra itself. */
 static int is_same(const bra_task *t)
@@ -33,7 +42,7 @@ static int is_same(const bra_task *t)
 
 /* Where everything lies in worker->hermite: for a primitive of the bra its place and, of each
  * density, a number and a vector for each Hermite function; for one of the kets two vectors. */
-static void begin_bra(bra_task *t)
+static void begin_bra(const bra_task *t, bra_state *s)
 {
     const fmo_cpu_build *build = t->build;
     const fmo_cpu_side *side = &build->side[FMO_CPU_BRA];
@@ -44,44 +53,44 @@ static void begin_bra(bra_task *t)
     double *memory = t->worker->hermite;
     int q[W];
     for (int l = 0; l < W; l++) q[l] = bra;
-    for (int x = 0; x < 3; x++) t->AB[x] = fmo_set(t->bras->AB[4 * (size_t)bra + (size_t)x]);
+    for (int x = 0; x < 3; x++) s->AB[x] = fmo_set(t->bras->AB[4 * (size_t)bra + (size_t)x]);
     (void)pack(t->bras, q, W, -1, t->bras->centre + 4 * (size_t)bra, 1, 0, memory);
-    t->own = (coulomb_pairs){.count = count,
+    s->own = (coulomb_pairs){.count = count,
                              .packed = memory,
                              .exponents = t->bras->exponent +
                                           t->bras->family[t->bras->family_of[bra]].exponent,
-                             .AB = t->AB,
+                             .AB = s->AB,
                              .odd = 1.0};
     memory += (size_t)count * FMO_CPU_PACK_FIELDS * W;
-    t->bra_sum = (fmo_real *)memory;
-    t->ket_density = t->bra_sum + densities * of_bra;
-    t->ket_sum = t->ket_density + densities * of_kets;
-    t->bra_density = (double *)(t->ket_sum + densities * of_kets);
+    s->bra_sum = (fmo_real *)memory;
+    s->ket_density = s->bra_sum + densities * of_bra;
+    s->ket_sum = s->ket_density + densities * of_kets;
+    s->bra_density = (double *)(s->ket_sum + densities * of_kets);
     if (t->what != TO_BRA) {
         for (size_t d = 0; d < densities; d++) {
             const double *from = side->density[t->bra_class] +
                                  (d * (size_t)t->bras->num + (size_t)bra) * (size_t)stride;
             fmo_real D[FMO_CPU_STRIDE_MAX];
             for (int b = 0; b < t->bra_products; b++) D[b] = fmo_set(from[b]);
-            fold_of[t->bra_class](&t->own, D, t->bra_sum);
+            fold_of[t->bra_class](&s->own, D, s->bra_sum);
             for (size_t k = 0; k < of_bra; k++)
-                memcpy(&t->bra_density[d * of_bra + k], &t->bra_sum[k], sizeof(double));
+                memcpy(&s->bra_density[d * of_bra + k], &s->bra_sum[k], sizeof(double));
         }
     }
-    for (size_t k = 0; k < densities * of_bra; k++) t->bra_sum[k] = fmo_set(0.0);
+    for (size_t k = 0; k < densities * of_bra; k++) s->bra_sum[k] = fmo_set(0.0);
 }
 
-static void end_bra(const bra_task *t)
+static void end_bra(const bra_task *t, const bra_state *s)
 {
     const fmo_cpu_adding *how = &t->build->adding;
     double *const sums = t->worker->sums.coulomb[FMO_CPU_BRA][t->bra_class];
     const size_t stride = (size_t)fmo_cpu_stride(t->bra_class);
-    const size_t of_bra = (size_t)(t->own.count * t->bra_hermite);
+    const size_t of_bra = (size_t)(s->own.count * t->bra_hermite);
     for (int d = 0; d < t->build->densities && sums; d++) {
         double *const block = sums + ((size_t)d * (size_t)t->bras->num + (size_t)t->bra) * stride;
         fmo_real X[FMO_CPU_STRIDE_MAX];
         for (int b = 0; b < t->bra_products; b++) X[b] = fmo_set(0.0);
-        unfold_of[t->bra_class](&t->own, t->bra_sum + (size_t)d * of_bra, X);
+        unfold_of[t->bra_class](&s->own, s->bra_sum + (size_t)d * of_bra, X);
         for (int b = 0; b < t->bra_products; b++) {
             double sum = 0.0, lane[W];
             memcpy(lane, &X[b], sizeof lane);
@@ -92,7 +101,8 @@ static void end_bra(const bra_task *t)
 }
 
 /* The kets of worker->ordered in as many lanes as there are. */
-static void do_lanes(const bra_task *t, const int *ordered, int lanes, const fmo_cpu_family *family)
+static void do_lanes(const bra_task *t, const bra_state *s, const int *ordered, int lanes,
+                     const fmo_cpu_family *family)
 {
     const fmo_cpu_build *build = t->build;
     const fmo_cpu_pair_list *kets = t->kets;
@@ -123,36 +133,36 @@ static void do_lanes(const bra_task *t, const int *ordered, int lanes, const fmo
             block[0] = fmo_load_each(from, at);
         else
             for (int b = 0; b < stride; b += 4) fmo_load_rows4(from + b, at, block + b);
-        fold_of[t->ket_class](&pairs, block, t->ket_density + (size_t)d * of_kets);
+        fold_of[t->ket_class](&pairs, block, s->ket_density + (size_t)d * of_kets);
     }
     for (size_t k = 0; k < (size_t)build->densities * of_kets && t->what != TO_BRA; k++)
-        t->ket_sum[k] = fmo_set(0.0);
-    const coulomb_sweep s = {
-        .bras = t->own.count,
+        s->ket_sum[k] = fmo_set(0.0);
+    const coulomb_sweep all = {
+        .bras = s->own.count,
         .kets = pairs.count,
         .densities = build->densities,
         .prim = t->bras->prim + t->bras->prim_begin[t->bra] * FMO_CPU_PRIM_FIELDS,
-        .p = t->own.exponents,
+        .p = s->own.exponents,
         .packed = w->packed,
         .table = family ? w->table + (size_t)family->exponent * TABLE_STRIDE(0) : NULL,
         .table_row = (size_t)kets->exponent_num * TABLE_STRIDE(0),
-        .bra_density = t->bra_density,
-        .ket_density = t->ket_density,
-        .bra_sum = t->bra_sum,
-        .ket_sum = t->ket_sum,
-        .bra_stride = (size_t)(t->own.count * t->bra_hermite),
+        .bra_density = s->bra_density,
+        .ket_density = s->ket_density,
+        .bra_sum = s->bra_sum,
+        .ket_sum = s->ket_sum,
+        .bra_stride = (size_t)(s->own.count * t->bra_hermite),
         .ket_stride = of_kets};
-    sweep_of[t->eri_class][t->what](&s);
+    FMO_CPU_SWEEPS[t->eri_class][t->what](&all);
     for (int d = 0; d < build->densities && sums; d++) {
         for (int b = 0; b < stride; b++) block[b] = fmo_set(0.0);
-        unfold_of[t->ket_class](&pairs, t->ket_sum + (size_t)d * of_kets, block);
+        unfold_of[t->ket_class](&pairs, s->ket_sum + (size_t)d * of_kets, block);
         add_coulomb(&build->adding, t->ket_products, stride, sums + (size_t)d * of_density, at,
                     block);
     }
 }
 
 /* All kets of a bra, as build_bra of cpu/kernel_bra.h has them. */
-static void coulomb_bra(bra_task *t)
+static void coulomb_bra(const bra_task *t)
 {
     const fmo_cpu_build *build = t->build;
     fmo_cpu_worker *w = t->worker;
@@ -161,6 +171,7 @@ static void coulomb_bra(bra_task *t)
     const fmo_cpu_pair_list *const bras = t->bras, *const kets = t->kets;
     const int bra_family = bras->family_of[bra];
     int begun = 0, left = 0;
+    bra_state s;
     for (int f = 0; f < (same ? bra_family + 1 : kets->family_num); f++) {
         const fmo_cpu_family *family = &kets->family[f];
         const int num = screen_kets(
@@ -168,7 +179,7 @@ static void coulomb_bra(bra_task *t)
             sides[FMO_CPU_BRA].largest[t->bra_class][bra], 4.0 * build->coulomb_largest,
             family->begin, same && f == bra_family ? bra + 1 : family->end, w->ket);
         if (!num) continue;
-        if (!begun) begin_bra(t);
+        if (!begun) begin_bra(t, &s);
         begun = 1;
         w->quartets += num;
         const int full = fmo_cpu_kets_apart(num, W);
@@ -179,16 +190,16 @@ static void coulomb_bra(bra_task *t)
             w->table_of[f] = bra_family;
         }
         for (int first = 0; first < full; first += W)
-            do_lanes(t, w->ordered + first, full - first < W ? full - first : W, family);
+            do_lanes(t, &s, w->ordered + first, full - first < W ? full - first : W, family);
         for (int n = full; n < num; n++) w->left[left++] = w->ordered[n];
     }
     if (left) {
         memcpy(w->ket, w->left, (size_t)left * sizeof *w->ket);
         (void)order_kets(bras, bra, kets, kets->count_max, left, w);
         for (int first = 0; first < left; first += W)
-            do_lanes(t, w->ordered + first, left - first < W ? left - first : W, NULL);
+            do_lanes(t, &s, w->ordered + first, left - first < W ? left - first : W, NULL);
     }
-    if (begun) end_bra(t);
+    if (begun) end_bra(t, &s);
 }
 
 static void coulomb_of_class(int eri_class, const fmo_cpu_build *build, fmo_cpu_worker *worker,
@@ -197,29 +208,33 @@ static void coulomb_of_class(int eri_class, const fmo_cpu_build *build, fmo_cpu_
     const int bra_class = fmo_eri_class_bra(eri_class), ket_class = fmo_eri_class_ket(eri_class);
     const int to_bra = worker->sums.coulomb[FMO_CPU_BRA][bra_class] != NULL;
     const int to_ket = worker->sums.coulomb[FMO_CPU_KET][ket_class] != NULL;
-    bra_task t = {.eri_class = eri_class,
-                  .bra_class = bra_class,
-                  .ket_class = ket_class,
-                  .bra = bra,
-                  .build = build,
-                  .worker = worker,
-                  .bras = &build->side[FMO_CPU_BRA].pairs->list[bra_class],
-                  .kets = &build->side[FMO_CPU_KET].pairs->list[ket_class],
-                  .bra_products = fmo_pair_products(bra_class, 0),
-                  .ket_products = fmo_pair_products(ket_class, 0),
-                  .bra_hermite = FMO_HERMITE_COUNT(fmo_pair_order(bra_class)),
-                  .ket_hermite = FMO_HERMITE_COUNT(fmo_pair_order(ket_class)),
-                  .what = build->densities > 1 ? SEVERAL
-                          : to_bra && to_ket   ? TO_BOTH
-                          : to_bra             ? TO_BRA
-                                               : TO_KET};
+    const bra_task t = {.eri_class = eri_class,
+                        .bra_class = bra_class,
+                        .ket_class = ket_class,
+                        .bra = bra,
+                        .build = build,
+                        .worker = worker,
+                        .bras = &build->side[FMO_CPU_BRA].pairs->list[bra_class],
+                        .kets = &build->side[FMO_CPU_KET].pairs->list[ket_class],
+                        .bra_products = fmo_pair_products(bra_class, 0),
+                        .ket_products = fmo_pair_products(ket_class, 0),
+                        .bra_hermite = FMO_HERMITE_COUNT(fmo_pair_order(bra_class)),
+                        .ket_hermite = FMO_HERMITE_COUNT(fmo_pair_order(ket_class)),
+                        .what = build->densities > 1 ? SEVERAL
+                                : to_bra && to_ket   ? TO_BOTH
+                                : to_bra             ? TO_BRA
+                                                     : TO_KET};
     coulomb_bra(&t);
 }
 
-#define KERNEL(e, name, ...)                                                                \
+/* Classes that are faster with integrals go through those. */
+#define KERNEL(e, name, li, lj, lk, ll, ...)                                                \
     static void coulomb_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra) \
     {                                                                                       \
-        coulomb_of_class(e, build, worker, bra);                                            \
+        if (COULOMB_SWEEPS(e, li + lj + lk + ll))                                           \
+            coulomb_of_class(e, build, worker, bra);                                        \
+        else                                                                                \
+            FMO_CPU_KERNELS.kernel[e](build, worker, bra);                                  \
     }
 FMO_ERI_CLASS_TABLE(KERNEL)
 #undef KERNEL

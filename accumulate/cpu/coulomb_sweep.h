@@ -1,9 +1,18 @@
 /* All primitives of a bra against all primitives of the kets in the lanes, for
- * cpu/coulomb_kernel.c: Hermite potentials of either side from the Hermite density of the other. */
+ * cpu/coulomb_sweep.c and cpu/coulomb_kernel.c: Hermite potentials of either side from the Hermite
+ * density of the other. */
 #ifndef FMO_CPU_COULOMB_SWEEP_H
 #define FMO_CPU_COULOMB_SWEEP_H
 
-#include "accumulate/cpu/coulomb_hermite.h"
+#include "accumulate/cpu/kernel_contract.h"
+#include "integrals/one_electron/hermite.h"
+
+/* Loops over the Hermite functions of a pair. */
+#if defined(FMO_SANITIZED)
+#define COULOMB_UNROLL
+#else
+#define COULOMB_UNROLL _Pragma("GCC unroll 40")
+#endif
 
 /* Densities and sums are [density][primitive][Hermite function]; a stride for each side. */
 typedef struct coulomb_sweep {
@@ -17,6 +26,13 @@ typedef struct coulomb_sweep {
     fmo_real *bra_sum, *ket_sum;
     size_t bra_stride, ket_stride; /* from density to density */
 } coulomb_sweep;
+
+/* Light classes of lower orders are faster with integrals: their few Hermite functions save
+ * nothing, and potentials of primitive kets take more memory than integrals
+ * (docs/performance-cpu.md). */
+enum { COULOMB_LEAST_ORDER = 3 };
+#define COULOMB_SWEEPS(e, order) \
+    ((int)(e) >= (int)FMO_ERI_LIGHT_COUNT || (order) >= COULOMB_LEAST_ORDER)
 
 /* What a sweep is to find. SEVERAL: both, of several densities. */
 enum { TO_BRA, TO_KET, TO_BOTH, SEVERAL, SWEEPS };
@@ -56,15 +72,14 @@ FMO_HD void start_of(int L, fmo_real rho, fmo_real near_factor, fmo_real R2, fmo
 /* Hermite functions of the bra that are in registers at a time. */
 enum { COULOMB_BLOCK = 10 };
 
-/* One Hermite function of the kets, density d and sum v, with those of the bra from `first` on; r
+/* One Hermite function of the kets, density d and sum v, with `num` of the bra from `first` on; r
  * is where its own R_q stands, n the row of R_tuv. */
-FMO_HD void meet(int to_bra, int to_ket, int n, int first, int end, const fmo_real *r,
+FMO_HD void meet(int to_bra, int to_ket, int n, int first, int num, const fmo_real *r,
                  const double *of_bra, fmo_real d, fmo_real *bra_sum, fmo_real *v)
 {
     fmo_real sum = to_ket ? *v : fmo_set(0.0);
     FMO_UNROLL
-    for (int k = 0; k < COULOMB_BLOCK; k++) {
-        if (first + k >= end) continue;
+    for (int k = 0; k < num; k++) {
         const signed char *const power = fmo_hermite_term[first + k];
         const fmo_real value = r[power[0] + n * (power[1] + n * power[2])];
         if (to_bra) bra_sum[k] += d * value;
@@ -81,12 +96,12 @@ FMO_HD void meet_all(int to_bra, int to_ket, int NB, int NK, const fmo_real *r,
     const int n = NB + NK + 1, bras = FMO_HERMITE_COUNT(NB), kets = FMO_HERMITE_COUNT(NK);
     FMO_UNROLL
     for (int first = 0; first < bras; first += COULOMB_BLOCK) {
+        const int num = bras - first < COULOMB_BLOCK ? bras - first : COULOMB_BLOCK;
         fmo_real sum[COULOMB_BLOCK];
         FMO_UNROLL
-        for (int k = 0; k < COULOMB_BLOCK; k++)
-            if (to_bra && first + k < bras) sum[k] = to_bras[first + k];
+        for (int k = 0; k < num; k++) sum[k] = to_bra ? to_bras[first + k] : fmo_set(0.0);
 #define MEET(q)                                                                                  \
-    meet(to_bra, to_ket, n, first, bras,                                                         \
+    meet(to_bra, to_ket, n, first, num,                                                          \
          r + fmo_hermite_term[q][0] + n * (fmo_hermite_term[q][1] + n * fmo_hermite_term[q][2]), \
          of_bra, of_kets[q], sum, to_kets + (q));
         if (kets <= COULOMB_BLOCK) {
@@ -97,8 +112,8 @@ FMO_HD void meet_all(int to_bra, int to_ket, int NB, int NK, const fmo_real *r,
         }
 #undef MEET
         FMO_UNROLL
-        for (int k = 0; k < COULOMB_BLOCK; k++)
-            if (to_bra && first + k < bras) to_bras[first + k] = sum[k];
+        for (int k = 0; k < num; k++)
+            if (to_bra) to_bras[first + k] = sum[k];
     }
 }
 
@@ -152,31 +167,6 @@ FMO_HD void sweep(int what, int NB, int NK, fmo_real *r, const coulomb_sweep *s)
     }
 }
 
-typedef void sweep_function(const coulomb_sweep *s);
-
-#define SWEEP(name, what, li, lj, lk, ll)                                                        \
-    static void sweep_##name##_##what(const coulomb_sweep *s)                                    \
-    {                                                                                            \
-        fmo_real r[(li + lj + lk + ll + 1) * (li + lj + lk + ll + 1) * (li + lj + lk + ll + 1)]; \
-        sweep(what, li + lj, lk + ll, r, s);                                                     \
-    }
-#define SWEEPS_OF_CLASS(e, name, li, lj, lk, ll, bra, ket) \
-    SWEEP(name, TO_BRA, li, lj, lk, ll)                    \
-    SWEEP(name, TO_KET, li, lj, lk, ll)                    \
-    SWEEP(name, TO_BOTH, li, lj, lk, ll)                   \
-    SWEEP(name, SEVERAL, li, lj, lk, ll)
-FMO_ERI_CLASS_TABLE(SWEEPS_OF_CLASS)
-#undef SWEEPS_OF_CLASS
-#undef SWEEP
-
-static sweep_function *const sweep_of[FMO_ERI_CLASS_COUNT][SWEEPS] = {
-#define ROW(e, name, ...)                      \
-    [e] = {[TO_BRA] = sweep_##name##_TO_BRA,   \
-           [TO_KET] = sweep_##name##_TO_KET,   \
-           [TO_BOTH] = sweep_##name##_TO_BOTH, \
-           [SEVERAL] = sweep_##name##_SEVERAL},
-    FMO_ERI_CLASS_TABLE(ROW)
-#undef ROW
-};
+typedef void coulomb_sweep_function(const coulomb_sweep *s);
 
 #endif
