@@ -1,6 +1,7 @@
 # Builds against the reference mode, the plan/execute interface, the accuracy on the data sets.
 fmo_test(accumulate_fock SOURCES accumulate_fock.c LABELS unit)
 fmo_test(accumulate_cpu STATIC SOURCES accumulate_cpu.c LABELS unit)
+fmo_test(accumulate_coulomb STATIC SOURCES accumulate_coulomb.c LABELS unit)
 # Many short builds with more threads than cores: waiting threads should sleep.
 set_tests_properties(accumulate_cpu PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)
 fmo_test(accumulate_api SOURCES accumulate_api.c LIBS OpenMP::OpenMP_C PkgConfig::OPENBLAS

@@ -62,7 +62,7 @@ FMO_ERI_HEAVY_TABLE(KERNEL)
 #undef KERNEL
 
 extern fmo_cpu_kernel *const FMO_CPU_COULOMBS[FMO_ERI_CLASS_COUNT]; /* cpu/coulomb_kernel.c */
-extern fmo_cpu_digest *const FMO_CPU_DIGESTS[FMO_ERI_CLASS_COUNT]; /* cpu/split_digest.c */
+extern fmo_cpu_digest *const FMO_CPU_DIGESTS[FMO_ERI_CLASS_COUNT];  /* cpu/split_digest.c */
 
 const fmo_cpu_kernels FMO_CPU_KERNELS = {
     .name = FMO_VECTOR_NAME,

@@ -49,8 +49,8 @@ enum {
                          ((FMO_PAIR_ORDER_MAX + 2) / 3 + 1)
 };
 
-/* R_tuv for t + u + v <= L in r[t + n (u + n v)], n = L + 1, from start[m] = (-2 alpha)^m F_m; level
- * by level, in place: what is written reads what is one and two orders below, of the level above. */
+/* R_tuv, t + u + v <= L, in r[t + n (u + n v)], n = L + 1, from start[m] = (-2 alpha)^m F_m, level
+ * by level, in place: what is written reads one and two orders below, of the level above. */
 FMO_HD void fmo_rule_derivatives(int L, const fmo_real *start, const fmo_real *PQ, fmo_real *r)
 {
     const int n = L + 1;
