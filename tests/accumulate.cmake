@@ -1,6 +1,7 @@
 # Builds against the reference mode, the plan/execute interface, the accuracy on the data sets.
 fmo_test(accumulate_fock SOURCES accumulate_fock.c LABELS unit)
 fmo_test(accumulate_cpu STATIC SOURCES accumulate_cpu.c LABELS unit)
+fmo_test(accumulate_coulomb STATIC SOURCES accumulate_coulomb.c LABELS unit)
 # Many short builds with more threads than cores: waiting threads should sleep.
 set_tests_properties(accumulate_cpu PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)
 fmo_test(accumulate_api SOURCES accumulate_api.c LIBS OpenMP::OpenMP_C PkgConfig::OPENBLAS
@@ -10,7 +11,7 @@ fmo_test(accumulate_far STATIC SOURCES accumulate_far.c LABELS unit data)
 fmo_test(accumulate_work STATIC SOURCES accumulate_work.c LABELS unit)
 fmo_test(accumulate_terms SOURCES accumulate_terms.c LABELS unit)
 if(FMO_SANITIZE) # ten times as slow there
-    set_tests_properties(accumulate_terms PROPERTIES ENVIRONMENT FMO_TEST_SMALL=1 TIMEOUT 1800)
+    set_tests_properties(accumulate_terms accumulate_coulomb PROPERTIES ENVIRONMENT FMO_TEST_SMALL=1 TIMEOUT 1800)
 endif()
 fmo_test(accumulate_batch SOURCES accumulate_batch.c LABELS unit)
 fmo_test(accumulate_ranks SOURCES accumulate_ranks.c LIBS Threads::Threads LABELS unit)

@@ -142,7 +142,9 @@ static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
                      .shape = {plan, &s->pairs, &s->pairs, 0, (size_t)m->num, with_K},
                      .part = &part,
                      .parts = 1,
-                     .kernels = s->filled ? s->kernels->replay : s->kernels->kernel,
+                     .kernels = s->filled             ? s->kernels->replay
+                                : with_K || s->stored ? s->kernels->kernel
+                                                      : s->kernels->coulomb,
                      .fixed = fixed,
                      .threads = s->threads,
                      .copies = s->copies,
@@ -207,7 +209,7 @@ static fmo_status build_from_source(fmo_fock_plan *plan, fmo_fock_plan *source, 
         .shape = {plan, &s->pairs, &from->pairs, (size_t)source->basis->shell_num, (size_t)num, 0},
         .part = part,
         .parts = 2,
-        .kernels = s->kernels->kernel,
+        .kernels = s->kernels->coulomb,
         .fixed = fixed,
         .threads = s->threads,
         .copies = s->copies};

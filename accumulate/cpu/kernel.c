@@ -61,7 +61,8 @@ FMO_ERI_HEAVY_TABLE(KERNEL)
 #undef REPLAY
 #undef KERNEL
 
-extern fmo_cpu_digest *const FMO_CPU_DIGESTS[FMO_ERI_CLASS_COUNT]; /* cpu/split_digest.c */
+extern fmo_cpu_kernel *const FMO_CPU_COULOMBS[FMO_ERI_CLASS_COUNT]; /* cpu/coulomb_kernel.c */
+extern fmo_cpu_digest *const FMO_CPU_DIGESTS[FMO_ERI_CLASS_COUNT];  /* cpu/split_digest.c */
 
 const fmo_cpu_kernels FMO_CPU_KERNELS = {
     .name = FMO_VECTOR_NAME,
@@ -78,5 +79,6 @@ const fmo_cpu_kernels FMO_CPU_KERNELS = {
             FMO_ERI_CLASS_TABLE(ROW)
 #undef ROW
         },
+    .coulomb = FMO_CPU_COULOMBS,
     .digest = FMO_CPU_DIGESTS,
 };

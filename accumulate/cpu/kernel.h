@@ -86,12 +86,13 @@ typedef struct fmo_cpu_worker {
                                              and X^K, by function */
     double *shell_max;                    /* [nshell] max(|D_ik|, |D_jk|); 0 without K */
     int *ket, *ordered, *left, *key, *key_count;
-    double *packed; /* primitives of the ket pairs in the lanes */
-    double *table;  /* see below */
-    int *table_of;  /* [ket family] the bra family that its part of the table is for, or -1 */
-    double *near;   /* [leaf] 1 where it is near to leaf near_of, else 0 */
-    int near_of;    /* -1: none, and all of them are 0 */
-    size_t vector;  /* of the store, where the next one goes */
+    double *packed;  /* primitives of the ket pairs in the lanes */
+    double *table;   /* see below */
+    double *hermite; /* of cpu/coulomb_kernel.c */
+    int *table_of;   /* [ket family] the bra family that its part of the table is for, or -1 */
+    double *near;    /* [leaf] 1 where it is near to leaf near_of, else 0 */
+    int near_of;     /* -1: none, and all of them are 0 */
+    size_t vector;   /* of the store, where the next one goes */
     int64_t quartets, prim_quartets;
 } fmo_cpu_worker;
 
@@ -177,10 +178,11 @@ typedef struct fmo_cpu_kernels {
     int width;        /* quartets at a time */
     fmo_cpu_kernel *kernel[FMO_ERI_CLASS_COUNT];
     fmo_cpu_kernel *replay[FMO_ERI_CLASS_COUNT];
-    fmo_cpu_digest *const *digest; /* [FMO_ERI_CLASS_COUNT] */
+    fmo_cpu_kernel *const *coulomb; /* [FMO_ERI_CLASS_COUNT] without K and without a store */
+    fmo_cpu_digest *const *digest;  /* [FMO_ERI_CLASS_COUNT] */
 } fmo_cpu_kernels;
 
-/* Each compiled from cpu/kernel.c and cpu/split_digest.c. */
+/* Each compiled from cpu/kernel.c, cpu/coulomb_kernel.c and cpu/split_digest.c. */
 extern const fmo_cpu_kernels fmo_cpu_kernels_baseline;
 extern const fmo_cpu_kernels fmo_cpu_kernels_avx2;   /* x86-64 */
 extern const fmo_cpu_kernels fmo_cpu_kernels_avx512; /* x86-64 */

@@ -153,16 +153,6 @@ __attribute__((noinline)) static double exchange_of_bra(const bra_task *t)
     return fmo_screen_max(build->row_max[i], build->row_max[j]);
 }
 
-/* worker->near for a leaf. */
-static void find_near(const fmo_cpu_build *build, int leaf, fmo_cpu_worker *w)
-{
-    if (w->near_of == leaf) return;
-    for (int n = 0; w->near_of >= 0 && n < build->near[w->near_of].num; n++)
-        w->near[build->near[w->near_of].leaf[n]] = 0.0;
-    for (int n = 0; n < build->near[leaf].num; n++) w->near[build->near[leaf].leaf[n]] = 1.0;
-    w->near_of = leaf;
-}
-
 /* Computes a bra. */
 FMO_HD void build_bra(const bra_task *t, int rule)
 {

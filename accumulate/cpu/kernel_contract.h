@@ -12,9 +12,9 @@ static const double half_sqrt_pi = 0.88622692545275801365;
 #define TABLE_STRIDE(M) ((M) == 0 ? 2 : FMO_CPU_TABLE_FIELDS)
 
 /* worker->table of one bra family with one ket family. */
-static void make_table(const fmo_cpu_pair_list *bras, const fmo_cpu_family *bra_family,
-                       const fmo_cpu_pair_list *kets, const fmo_cpu_family *ket_family, int M,
-                       double *table)
+__attribute__((unused)) static void
+make_table(const fmo_cpu_pair_list *bras, const fmo_cpu_family *bra_family,
+           const fmo_cpu_pair_list *kets, const fmo_cpu_family *ket_family, int M, double *table)
 {
     for (int b = 0; b < bra_family->count_max; b++) {
         const double p = bras->exponent[bra_family->exponent + b];

@@ -6,6 +6,16 @@
 #include "accumulate/rules/screen.h"
 #include "integrals/real.h"
 
+/* worker->near for a leaf. */
+static void find_near(const fmo_cpu_build *build, int leaf, fmo_cpu_worker *w)
+{
+    if (w->near_of == leaf) return;
+    for (int n = 0; w->near_of >= 0 && n < build->near[w->near_of].num; n++)
+        w->near[build->near[w->near_of].leaf[n]] = 0.0;
+    for (int n = 0; n < build->near[leaf].num; n++) w->near[build->near[leaf].leaf[n]] = 1.0;
+    w->near_of = leaf;
+}
+
 /* Pairs [begin, end) of the ket list that survive, in list order; returns how many. `most` bounds
  * the density factor. near: see fmo_cpu_worker; NULL: all are. */
 static int screen_kets(const fmo_cpu_build *build, const fmo_cpu_pair_list *kets,

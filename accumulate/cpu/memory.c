@@ -29,14 +29,20 @@ size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worke
     const fmo_cpu_pairs *const sides[2] = {s->pairs, s->source};
     const size_t n = s->exchange ? s->densities * (size_t)s->plan->basis->function_num : 0;
     const size_t shells = size_max((size_t)s->plan->basis->shell_num, s->source_shells);
+<<<<<<< HEAD
     const fmo_cpu_state *state = s->plan->state;
     const size_t leaves = state->goes_far ? (size_t)state->far.boxes.leaf_num : 0;
     size_t kets = 0, prims = 1, table = 1, families = 0, used = 0;
+=======
+    size_t kets = 0, prims = 1, table = 1, families = 0, hermite = 1, used = 0;
+>>>>>>> jalone
     for (int c = 0; c < 2 * FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_cpu_pair_list *list = &sides[c % 2]->list[c / 2];
         kets = size_max(kets, (size_t)list->num);
         prims = size_max(prims, (size_t)list->count_max);
         families = size_max(families, (size_t)list->family_num);
+        hermite = size_max(hermite, (size_t)list->count_max *
+                                        (size_t)FMO_HERMITE_COUNT(fmo_pair_order(c / 2)));
     }
     for (int c = 0; c < 2 * FMO_ERI_CLASS_COUNT; c++) { /* either side may be the bra */
         const fmo_cpu_pair_list *bra = &sides[c % 2]->list[fmo_eri_class_bra(c / 2)];
@@ -55,6 +61,10 @@ size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worke
     w->packed =
         take(memory, &used, prims * FMO_CPU_PACK_FIELDS * FMO_CPU_WIDTH_MAX, sizeof *w->packed);
     w->table = take(memory, &used, table * FMO_CPU_TABLE_FIELDS, sizeof *w->table);
+    w->hermite = take(memory, &used,
+                      prims * FMO_CPU_PACK_FIELDS * FMO_CPU_WIDTH_MAX +
+                          s->densities * hermite * (3 * FMO_CPU_WIDTH_MAX + 1),
+                      sizeof *w->hermite);
     w->table_of = take(memory, &used, families, sizeof *w->table_of);
     w->near = take(memory, &used, leaves, sizeof *w->near);
     w->near_of = -1;

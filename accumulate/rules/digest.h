@@ -11,10 +11,10 @@
  *
  * Almlof, Faegri, Korsell, J. Comput. Chem. 3, 385 (1982). The kernels of the CPU, those of s and p
  * shells on the GPU, schedule tile and the host's part of split expand the table of these terms.
- * Two do not: far quartets that count in J alone have sums over nodes for integrals
- * (gpu/kernels/far.cuh); and with d shells on the GPU J comes from Hermite potentials, while the
- * four terms of K are written out in gpu/hermite/exchange.cu, as one pass over a slice shares loads
- * of D among them and keeps sums of two over all slices. */
+ * Some do not: J alone comes from Hermite potentials on the CPU (cpu/coulomb_kernel.c), and with d
+ * shells on the GPU, while the four terms of K are written out in gpu/hermite/exchange.cu, as one
+ * pass over a slice shares loads of D among them and keeps sums of two over all slices; far
+ * quartets that count in J alone have sums over nodes for integrals (gpu/kernels/far.cuh). */
 #ifndef FMO_DIGEST_H
 #define FMO_DIGEST_H
 

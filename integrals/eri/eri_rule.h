@@ -49,19 +49,11 @@ enum {
                          ((FMO_PAIR_ORDER_MAX + 2) / 3 + 1)
 };
 
-/* R_tuv for t + u + v <= L in r[t + n (u + n v)], n = L + 1; level by level from (-2 alpha)^m F_m,
- * in place: what is written reads what is one and two orders below, of the level above. */
-FMO_HD void fmo_rule_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
+/* R_tuv, t + u + v <= L, in r[t + n (u + n v)], n = L + 1, from start[m] = (-2 alpha)^m F_m, level
+ * by level, in place: what is written reads one and two orders below, of the level above. */
+FMO_HD void fmo_rule_derivatives(int L, const fmo_real *start, const fmo_real *PQ, fmo_real *r)
 {
     const int n = L + 1;
-    const fmo_real twice = -2.0 * z->alpha;
-    fmo_real start[FMO_ERI_ORDER_MAX + 1], power = twice;
-    start[0] = z->S[0];
-    FMO_RULE_UNROLL
-    for (int m = 1; m <= L; m++) {
-        start[m] = power * z->S[m];
-        power *= twice;
-    }
     r[0] = start[L];
     FMO_RULE_UNROLL
     for (int m = L - 1; m >= 0; m--) {
@@ -75,7 +67,7 @@ FMO_HD void fmo_rule_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
                     const int x = t > 0 ? 0 : u > 0 ? 1 : 2;
                     const int step = x == 0 ? 1 : x == 1 ? n : n * n;
                     const int below = (x == 0 ? t : x == 1 ? u : v) - 1;
-                    fmo_real value = z->PQ[x] * r[at - step];
+                    fmo_real value = PQ[x] * r[at - step];
                     if (below > 0) value += below * r[at - 2 * step];
                     r[at] = value;
                 }
@@ -83,6 +75,20 @@ FMO_HD void fmo_rule_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
         }
         r[0] = start[m];
     }
+}
+
+/* The same of a quartet. */
+FMO_HD void fmo_rule_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
+{
+    const fmo_real twice = -2.0 * z->alpha;
+    fmo_real start[FMO_ERI_ORDER_MAX + 1], power = twice;
+    start[0] = z->S[0];
+    FMO_RULE_UNROLL
+    for (int m = 1; m <= L; m++) {
+        start[m] = power * z->S[m];
+        power *= twice;
+    }
+    fmo_rule_derivatives(L, start, z->PQ, r);
 }
 
 /* Terms of the expansions of all products of a pair: product after product, v outermost, t

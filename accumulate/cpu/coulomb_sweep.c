@@ -1,0 +1,30 @@
+/* The sweeps of cpu/coulomb_kernel.c, one for each class and what it is to find. Compiled once per
+ * instruction set, with FMO_CPU_SWEEPS set by CMake. */
+#include "accumulate/cpu/coulomb_sweep.h"
+
+#define SWEEP(name, what, li, lj, lk, ll)                                                        \
+    static void sweep_##name##_##what(const coulomb_sweep *s)                                    \
+    {                                                                                            \
+        fmo_real r[(li + lj + lk + ll + 1) * (li + lj + lk + ll + 1) * (li + lj + lk + ll + 1)]; \
+        sweep(what, li + lj, lk + ll, r, s);                                                     \
+    }
+#define SWEEPS_OF_CLASS(e, name, li, lj, lk, ll, bra, ket) \
+    SWEEP(name, TO_BRA, li, lj, lk, ll)                    \
+    SWEEP(name, TO_KET, li, lj, lk, ll)                    \
+    SWEEP(name, TO_BOTH, li, lj, lk, ll)                   \
+    SWEEP(name, SEVERAL, li, lj, lk, ll)
+FMO_ERI_CLASS_TABLE(SWEEPS_OF_CLASS)
+#undef SWEEPS_OF_CLASS
+#undef SWEEP
+
+/* NULL of classes that do without. */
+coulomb_sweep_function *const FMO_CPU_SWEEPS[FMO_ERI_CLASS_COUNT][SWEEPS] = {
+#define ENTRY(e, name, order, what) [what] = COULOMB_SWEEPS(e, order) ? sweep_##name##_##what : NULL
+#define ROW(e, name, li, lj, lk, ll, ...)                                                        \
+    [e] = {ENTRY(e, name, li + lj + lk + ll, TO_BRA), ENTRY(e, name, li + lj + lk + ll, TO_KET), \
+           ENTRY(e, name, li + lj + lk + ll, TO_BOTH),                                           \
+           ENTRY(e, name, li + lj + lk + ll, SEVERAL)},
+    FMO_ERI_CLASS_TABLE(ROW)
+#undef ROW
+#undef ENTRY
+};
