@@ -141,7 +141,7 @@ FMO_HD void end_bra(const bra_task *t, const bra_densities *with)
 }
 
 /* What screening wants to know of K: shell_max, and the largest element of rows i and j. */
-__attribute__((noinline)) static double exchange_of_bra(const bra_task *t)
+FMO_HD double exchange_of_bra(const bra_task *t)
 {
     const fmo_cpu_build *build = t->build;
     const fmo_cpu_pair_list *bras = &build->side[FMO_CPU_BRA].pairs->list[t->bra_class];

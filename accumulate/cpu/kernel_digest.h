@@ -51,8 +51,8 @@ FMO_HD void add_rows(int size, double *base, const int *at, const fmo_real *in)
     }
 }
 
-__attribute__((noinline)) static void begin_rows(const fmo_cpu_build *build, int columns, int size,
-                                                 const int *ao, fmo_cpu_worker *worker)
+FMO_HD void begin_rows(const fmo_cpu_build *build, int columns, int size, const int *ao,
+                       fmo_cpu_worker *worker)
 {
     const int n = build->basis->function_num;
     for (int d = 0; d < build->densities; d++) {
@@ -71,8 +71,8 @@ __attribute__((noinline)) static void begin_rows(const fmo_cpu_build *build, int
     }
 }
 
-__attribute__((noinline)) static void end_rows(const fmo_cpu_build *build, int columns, int size,
-                                               const int *ao, fmo_cpu_worker *worker)
+FMO_HD void end_rows(const fmo_cpu_build *build, int columns, int size, const int *ao,
+                     fmo_cpu_worker *worker)
 {
     const int n = build->basis->function_num;
     const fmo_cpu_adding *how = &build->adding;

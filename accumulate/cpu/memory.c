@@ -29,13 +29,9 @@ size_t fmo_cpu_worker_arrays(const fmo_cpu_shape *s, char *memory, fmo_cpu_worke
     const fmo_cpu_pairs *const sides[2] = {s->pairs, s->source};
     const size_t n = s->exchange ? s->densities * (size_t)s->plan->basis->function_num : 0;
     const size_t shells = size_max((size_t)s->plan->basis->shell_num, s->source_shells);
-<<<<<<< HEAD
     const fmo_cpu_state *state = s->plan->state;
     const size_t leaves = state->goes_far ? (size_t)state->far.boxes.leaf_num : 0;
-    size_t kets = 0, prims = 1, table = 1, families = 0, used = 0;
-=======
     size_t kets = 0, prims = 1, table = 1, families = 0, hermite = 1, used = 0;
->>>>>>> jalone
     for (int c = 0; c < 2 * FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_cpu_pair_list *list = &sides[c % 2]->list[c / 2];
         kets = size_max(kets, (size_t)list->num);

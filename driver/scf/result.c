@@ -45,6 +45,8 @@ void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r)
     if (fmo_fock_plan_profile(s->plan, &r->fock_profile, NULL) != FMO_OK) {
         memset(&r->fock_profile, 0, sizeof r->fock_profile); /* device builds keep none */
         r->fock_profile.threads = 1;
+        r->fock_profile.coulomb = FMO_COULOMB_DIRECT;
+        r->fock_profile.far_seconds = NAN;
         r->fock_profile.devices = s->devices;
     }
     snprintf(r->fock_profile.device, sizeof r->fock_profile.device, "%s",
