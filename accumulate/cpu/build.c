@@ -38,6 +38,8 @@ static fmo_status choose_far(const fmo_fock_plan *plan, fmo_cpu_state *s, fmo_er
     if (status != FMO_OK) return status;
     s->far.near_share = fmo_cpu_far_near_share(&s->far, plan->coulomb_weight, o->cutoff);
     s->goes_far = asked || s->far.near_share <= fmo_tuning_cpu_far_near_share;
+    if (!asked && o->memory && fmo_cpu_far_bytes(&s->far, &s->pairs, 1) > o->memory / 2)
+        s->goes_far = 0;
     if (!s->goes_far) fmo_cpu_far_free(&s->far);
     return FMO_OK;
 }
@@ -58,6 +60,8 @@ static fmo_status make_state(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *e
     }
     if (status == FMO_OK) status = fmo_cpu_store_prepare(plan, s, err);
     if (status == FMO_OK) status = choose_far(plan, s, err);
+    /* who is far goes by the last bits of numbers: ranks of one kind of processor agree */
+    if (s->goes_far) plan->shared.fingerprint += (uint64_t)s->kernels->width;
     return status == FMO_OK ? fmo_cpu_choose_copies(plan, s, err) : status;
 }
 
