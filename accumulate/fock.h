@@ -85,9 +85,9 @@ typedef struct fmo_fock_options {
     fmo_integrals integrals; /**< cpu and fused but for FMO_SCATTER_TILE; elsewhere auto is direct;
                                   default FMO_INTEGRALS_DIRECT */
     fmo_coulomb coulomb; /**< cpu: J of pairs far from each other; elsewhere auto is direct. Boxes
-                              need a cutoff above 0, and integrals that are not kept; they change J
-                              by about a cutoff. J of another molecule's density is direct. Default
-                              FMO_COULOMB_AUTO */
+                              need a cutoff above 0, and with them no integrals are kept; they
+                            change J by about a cutoff. J of another molecule's density is direct.
+                            Default FMO_COULOMB_AUTO */
     fmo_scatter scatter; /**< fused: how values reach the matrices; cpu: FMO_SCATTER_FIXED adds in
                               an order that does not depend on threads; default FMO_SCATTER_AUTO */
     fmo_commit commit;   /**< fused: how one atomic is done; default FMO_COMMIT_NATIVE */

@@ -344,6 +344,11 @@ static void check_builds(const char *name, const fmo_basis *basis)
         if (build_plan(basis, o, D, num, J, NULL, &profile))
             check_close(name, J, J + 3 * size, (size_t)num * size, n, 1e-8, 0.0);
     }
+    o.integrals = FMO_INTEGRALS_AUTO;
+    if (build_plan(basis, o, D, 1, J, K, &profile))
+        CHECK(profile.coulomb == FMO_COULOMB_BOXES && profile.integrals == FMO_INTEGRALS_DIRECT,
+              "boxes by name keep no integrals");
+    o.integrals = FMO_INTEGRALS_DIRECT;
     if (build_plan(basis, o, D, 1, NULL, K, &profile))
         CHECK(profile.coulomb == FMO_COULOMB_DIRECT, "K alone has nothing far");
     o.scatter = FMO_SCATTER_FIXED;

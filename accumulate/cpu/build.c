@@ -58,7 +58,8 @@ static fmo_status make_state(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *e
         if (plan->options.integrals != FMO_INTEGRALS_DIRECT)
             status = fmo_cpu_deal_work(plan, s, err);
     }
-    if (status == FMO_OK) status = fmo_cpu_store_prepare(plan, s, err);
+    if (status == FMO_OK && plan->options.coulomb != FMO_COULOMB_BOXES)
+        status = fmo_cpu_store_prepare(plan, s, err);
     if (status == FMO_OK) status = choose_far(plan, s, err);
     /* who is far goes by the last bits of numbers: ranks of one kind of processor agree */
     if (s->goes_far) plan->shared.fingerprint += (uint64_t)s->kernels->width;
