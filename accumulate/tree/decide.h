@@ -29,7 +29,7 @@ static inline void fmo_box_take_logs(fmo_box_load *load)
 /* Overlap leaves out less than 40 exp(-T) of the product of two pairs' bounds (docs/theory.md,
  * "Error by overlap"); boxes are far from this many + ln(size / cutoff) on, for the largest of
  * their pairs, which most are not. Measured: docs/accuracy.md, "Boxes of far pairs". */
-#define FMO_BOX_T       2.0
+#define FMO_BOX_T       5.0
 #define FMO_BOX_T_LEAST 5.0
 static inline double fmo_box_T(double log_size_over_cutoff)
 {
@@ -38,7 +38,7 @@ static inline double fmo_box_T(double log_size_over_cutoff)
 
 /* The share of the cutoff that a bound on the orders left out may reach, for an element of X^J and
  * a box. Errors are far smaller, and of either sign. */
-#define FMO_BOX_SHARE 4.0
+#define FMO_BOX_SHARE 0.1
 
 /* The order that an expansion in box `to` of the multipoles of box `from` needs, of which the rest
  * is (rho / R)^(order + 1) / (R - rho); above the highest: too many. Logarithms all. */
