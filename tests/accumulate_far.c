@@ -236,7 +236,7 @@ static void compare_lattice(void)
     }
     fmo_basis *basis = system_basis(&s);
     for (double cutoff = 1e-6; basis && cutoff > 1e-13; cutoff *= 1e-2)
-        compare("nuclei far apart", basis, cutoff, 24, 1.0);
+        compare("nuclei far apart", basis, cutoff, 24, 0.05);
     fmo_basis_destroy(basis);
 }
 
@@ -247,7 +247,7 @@ static void compare_chains(void)
         make_chain(&s, cancel ? 14 : 20, 3.5, cancel);
         fmo_basis *basis = system_basis(&s);
         for (double cutoff = 1e-6; basis && cutoff > 1e-13; cutoff *= 1e-2)
-            compare(cancel ? "chain that cancels" : "chain", basis, cutoff, 24, 2.0);
+            compare(cancel ? "chain that cancels" : "chain", basis, cutoff, 24, 0.05);
         fmo_basis_destroy(basis);
     }
 }
@@ -447,9 +447,9 @@ int main(int argc, char **argv)
     compare_chains();
     compare_lattice();
     for (double cutoff = 1e-6; cutoff > 1e-13; cutoff *= 1e-2)
-        compare_molecule("alkane_C60H122", "sto-3g", cutoff, 20, 1.0);
-    compare_molecule("gly30", "sto-3g", 1e-10, 20, 1.0);
-    compare_molecule("water064", "sto-3g", 1e-10, 10, 1.0);
-    compare_molecule("alkane_C20H42", "6-31g(d)", 1e-10, 10, 1.0);
+        compare_molecule("alkane_C60H122", "sto-3g", cutoff, 20, 0.1);
+    compare_molecule("gly30", "sto-3g", 1e-10, 20, 0.1);
+    compare_molecule("water064", "sto-3g", 1e-10, 10, 0.1);
+    compare_molecule("alkane_C20H42", "6-31g(d)", 1e-10, 10, 0.1);
     return check_summary();
 }
