@@ -160,9 +160,9 @@ static json_t *build_of(const driver_options *options, const driver_result *resu
     double quartets = 0.0;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) quartets += (double)profile->classes[c].quartets;
     return json_pack(
-        "{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "repeat",
-        options->repeat, "plan_seconds", driver_json_number(profile->plan_seconds), "seconds",
-        driver_json_spread(&result->seconds), "screening_seconds",
+        "{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "repeat", options->repeat, "plan_seconds", driver_json_number(profile->plan_seconds),
+        "seconds", driver_json_spread(&result->seconds), "screening_seconds",
         driver_json_number(profile->screening_seconds), "far_seconds",
         driver_json_number(profile->far_seconds), "reduce_seconds",
         driver_json_number(profile->reduce_seconds), "gpu_seconds",
