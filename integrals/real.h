@@ -84,6 +84,11 @@ FMO_HD fmo_real fmo_rsqrt_near_one(fmo_real x)
     return fmo_rsqrt(x);
 }
 
+FMO_HD double fmo_sum_lanes(fmo_real x)
+{
+    return x;
+}
+
 #else
 
 #if FMO_SIMD_WIDTH == 8
@@ -156,6 +161,14 @@ FMO_HD fmo_real fmo_rsqrt_near_one(fmo_real x)
 #else
     return fmo_rsqrt(x);
 #endif
+}
+
+/* Of all lanes, in their order. */
+FMO_HD double fmo_sum_lanes(fmo_real x)
+{
+    double sum = x[0];
+    for (int l = 1; l < FMO_SIMD_WIDTH; l++) sum += x[l];
+    return sum;
 }
 
 /* base[index], lane by lane. */

@@ -5,7 +5,7 @@
 #define FMO_CPU_COULOMB_HERMITE_H
 
 #include "accumulate/cpu/coulomb_sweep.h"
-#include "integrals/pairs/hermite_expand.h"
+#include "accumulate/cpu/hermite_terms.h"
 
 /* Pairs of one class, one in each lane or the same in all. */
 typedef struct coulomb_pairs {
@@ -34,29 +34,6 @@ expand_prim(int la, int lb, const coulomb_pairs *pairs, int m,
     return fmo_load(prim + FMO_CPU_PACK_K * W);
 }
 
-/* Every Hermite function in every product (a, b): body(ab, k, E_k). */
-#define HERMITE_TERMS(la, lb, E, body)                                              \
-    FMO_UNROLL                                                                      \
-    for (int a = 0; a < FMO_CARTESIAN(la); a++) {                                   \
-        FMO_UNROLL                                                                  \
-        for (int b = 0; b < FMO_CARTESIAN(lb); b++) {                               \
-            const int ax = fmo_rule_power(la, a, 0), bx = fmo_rule_power(lb, b, 0); \
-            const int ay = fmo_rule_power(la, a, 1), by = fmo_rule_power(lb, b, 1); \
-            const int az = fmo_rule_power(la, a, 2), bz = fmo_rule_power(lb, b, 2); \
-            FMO_UNROLL                                                              \
-            for (int v = 0; v <= az + bz; v++) {                                    \
-                FMO_UNROLL                                                          \
-                for (int u = 0; u <= ay + by; u++) {                                \
-                    const fmo_real yz = E[1][ay][by][u] * E[2][az][bz][v];          \
-                    FMO_UNROLL                                                      \
-                    for (int t = 0; t <= ax + bx; t++)                              \
-                        body(a *FMO_CARTESIAN(lb) + b, fmo_hermite_index(t, u, v),  \
-                             E[0][ax][bx][t] * yz)                                  \
-                }                                                                   \
-            }                                                                       \
-        }                                                                           \
-    }
-
 /* H[m][k] = K sum_ab E^ab_k D_ab */
 FMO_HD void fold(int la, int lb, const coulomb_pairs *pairs, const fmo_real *D, fmo_real *H)
 {
@@ -68,7 +45,7 @@ FMO_HD void fold(int la, int lb, const coulomb_pairs *pairs, const fmo_real *D, 
         COULOMB_UNROLL
         for (int k = 0; k < hermite; k++) sum[k] = fmo_set(0.0);
 #define ADD(ab, k, e) sum[k] += D[ab] * (e);
-        HERMITE_TERMS(la, lb, E, ADD)
+        FMO_HERMITE_TERMS(la, lb, E, ADD)
 #undef ADD
         COULOMB_UNROLL
         for (int k = 0; k < hermite; k++)
@@ -88,7 +65,7 @@ FMO_HD void unfold(int la, int lb, const coulomb_pairs *pairs, const fmo_real *V
         for (int k = 0; k < hermite; k++)
             part[k] = (FMO_HERMITE_DEGREE(k) % 2 ? pairs->odd * K : K) * V[k];
 #define ADD(ab, k, e) X[ab] += part[k] * (e);
-        HERMITE_TERMS(la, lb, E, ADD)
+        FMO_HERMITE_TERMS(la, lb, E, ADD)
 #undef ADD
     }
 }

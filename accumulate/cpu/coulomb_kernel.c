@@ -91,12 +91,8 @@ static void end_bra(const bra_task *t, const bra_state *s)
         fmo_real X[FMO_CPU_STRIDE_MAX];
         for (int b = 0; b < t->bra_products; b++) X[b] = fmo_set(0.0);
         unfold_of[t->bra_class](&s->own, s->bra_sum + (size_t)d * of_bra, X);
-        for (int b = 0; b < t->bra_products; b++) {
-            double sum = 0.0, lane[W];
-            memcpy(lane, &X[b], sizeof lane);
-            for (int l = 0; l < W; l++) sum += lane[l];
-            add_one(block + b, sum, how->coulomb_scale, how);
-        }
+        for (int b = 0; b < t->bra_products; b++)
+            add_one(block + b, fmo_sum_lanes(X[b]), how->coulomb_scale, how);
     }
 }
 

@@ -3,7 +3,6 @@
 #include "accumulate/cpu/far.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 

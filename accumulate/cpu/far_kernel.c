@@ -5,8 +5,8 @@
  * A product of two primitives is a sum of Hermite Gaussians at P, and to who is far such a one is a
  * derivative of a point charge: McMurchie and Davidson, J. Comput. Phys. 26, 218 (1978). */
 #include "accumulate/cpu/far.h"
+#include "accumulate/cpu/hermite_terms.h"
 #include "accumulate/cpu/kernel.h"
-#include "integrals/one_electron/hermite.h"
 
 enum { W = FMO_SIMD_WIDTH, SIZE = 2 * FMO_BOX_TERMS_MAX };
 
@@ -53,9 +53,7 @@ static int take(const fmo_far_leaf *leaf, cursor *at, lanes *to)
     return to->num;
 }
 
-typedef fmo_real expansion[FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
-
-FMO_HD void expand(int la, int lb, const lanes *at, expansion *E)
+FMO_HD void expand(int la, int lb, const lanes *at, fmo_hermite_product E)
 {
     for (int x = 0; x < 3; x++) {
         const fmo_real PA = fmo_load(at->PA[x]), PB = PA + fmo_load(at->AB[x]);
@@ -99,64 +97,46 @@ FMO_HD void to_derivatives(int L, const double (*c)[FMO_FAR_TERMS], const fmo_re
     }
 }
 
-/* E of function a of la and b of lb, times E of the others: one of the terms of a product. */
-#define TERM(n)                                                                            \
-    (E[0][A[0]][B[0]][fmo_hermite_term[n][0]] * E[1][A[1]][B[1]][fmo_hermite_term[n][1]] * \
-     E[2][A[2]][B[2]][fmo_hermite_term[n][2]])
-#define HAS_TERM(n)                                                                    \
-    (fmo_hermite_term[n][0] <= A[0] + B[0] && fmo_hermite_term[n][1] <= A[1] + B[1] && \
-     fmo_hermite_term[n][2] <= A[2] + B[2])
-
 /* Of one density. */
 FMO_HD void collect(int la, int lb, int stride, const fmo_far_leaf *leaf, const double *density,
                     double *multipole)
 {
-    const int L = la + lb, nb = FMO_CARTESIAN(lb), size = 2 * FMO_HARMONIC_TERMS(leaf->order);
-    fmo_real sums[SIZE], R[SIZE], H[FMO_HERMITE_MAX], q[FMO_FAR_TERMS];
-    expansion E[3];
+    const int L = la + lb, products = FMO_CARTESIAN(la) * FMO_CARTESIAN(lb);
+    const int size = 2 * FMO_HARMONIC_TERMS(leaf->order);
+    fmo_real sums[SIZE], R[SIZE], H[FMO_HERMITE_MAX], q[FMO_FAR_TERMS], KD[FMO_PAIR_PRODUCTS_MAX];
+    fmo_hermite_product E;
     cursor at = {0, 0};
     lanes in;
-    memset(E, 0, sizeof E);
     memset(sums, 0, (size_t)size * sizeof *sums);
     while (take(leaf, &at, &in)) {
         expand(la, lb, &in, E);
         for (int n = 0; n < FMO_HERMITE_COUNT(L); n++) H[n] = fmo_set(0.0);
-        FMO_UNROLL
-        for (int a = 0; a < FMO_CARTESIAN(la); a++) {
-            FMO_UNROLL
-            for (int b = 0; b < nb; b++) {
-                const signed char *A = fmo_hermite_term[FMO_HERMITE_COUNT(la - 1) + a];
-                const signed char *B = fmo_hermite_term[FMO_HERMITE_COUNT(lb - 1) + b];
-                double D[W];
-                for (int l = 0; l < W; l++)
-                    D[l] = in.K[l] * density[in.pair[l] * (size_t)stride + (size_t)(a * nb + b)];
-                const fmo_real KD = fmo_load(D);
-                for (int n = 0; n < FMO_HERMITE_COUNT(L); n++)
-                    if (HAS_TERM(n)) H[n] += KD * TERM(n);
-            }
+        for (int ab = 0; ab < products; ab++) {
+            double of_lane[W];
+            for (int l = 0; l < W; l++)
+                of_lane[l] = in.K[l] * density[in.pair[l] * (size_t)stride + (size_t)ab];
+            KD[ab] = fmo_load(of_lane);
         }
+#define ADD(ab, k, e) H[k] += KD[ab] * (e);
+        FMO_HERMITE_TERMS(la, lb, E, ADD)
+#undef ADD
         from_derivatives(L, leaf->derivative, H, q);
         fmo_harmonics_regular(leaf->order, fmo_load(in.P[0]), fmo_load(in.P[1]), fmo_load(in.P[2]),
                               R);
         shift_up(L, q, leaf->order, R, sums);
     }
-    for (int t = 0; t < size; t++) {
-        double lane[W], sum = 0.0;
-        memcpy(lane, &sums[t], sizeof lane);
-        for (int l = 0; l < W; l++) sum += lane[l];
-        multipole[t] += sum;
-    }
+    for (int t = 0; t < size; t++) multipole[t] += fmo_sum_lanes(sums[t]);
 }
 
 FMO_HD void give(int la, int lb, int stride, const fmo_far_leaf *leaf, const double *potential,
                  double *coulomb)
 {
-    const int L = la + lb, nb = FMO_CARTESIAN(lb), size = 2 * FMO_HARMONIC_TERMS(leaf->order);
-    fmo_real V[SIZE], R[SIZE], H[FMO_HERMITE_MAX], q[FMO_FAR_TERMS];
-    expansion E[3];
+    const int L = la + lb, products = FMO_CARTESIAN(la) * FMO_CARTESIAN(lb);
+    const int size = 2 * FMO_HARMONIC_TERMS(leaf->order);
+    fmo_real V[SIZE], R[SIZE], H[FMO_HERMITE_MAX], q[FMO_FAR_TERMS], X[FMO_PAIR_PRODUCTS_MAX];
+    fmo_hermite_product E;
     cursor at = {0, 0};
     lanes in;
-    memset(E, 0, sizeof E);
     for (int t = 0; t < size; t++) V[t] = fmo_set(potential[t]);
     while (take(leaf, &at, &in)) {
         expand(la, lb, &in, E);
@@ -165,21 +145,16 @@ FMO_HD void give(int la, int lb, int stride, const fmo_far_leaf *leaf, const dou
         for (int t = 0; t < 2 * FMO_HARMONIC_TERMS(L); t++) q[t] = fmo_set(0.0);
         shift_down(leaf->order, V, L, R, q);
         to_derivatives(L, leaf->twice, q, H);
-        FMO_UNROLL
-        for (int a = 0; a < FMO_CARTESIAN(la); a++) {
-            FMO_UNROLL
-            for (int b = 0; b < nb; b++) {
-                const signed char *A = fmo_hermite_term[FMO_HERMITE_COUNT(la - 1) + a];
-                const signed char *B = fmo_hermite_term[FMO_HERMITE_COUNT(lb - 1) + b];
-                fmo_real sum = fmo_set(0.0);
-                double X[W];
-                for (int n = 0; n < FMO_HERMITE_COUNT(L); n++)
-                    if (HAS_TERM(n)) sum += H[n] * TERM(n);
-                sum *= fmo_load(in.K);
-                memcpy(X, &sum, sizeof X);
-                for (int l = 0; l < in.num; l++)
-                    coulomb[in.pair[l] * (size_t)stride + (size_t)(a * nb + b)] += X[l];
-            }
+        for (int ab = 0; ab < products; ab++) X[ab] = fmo_set(0.0);
+#define ADD(ab, k, e) X[ab] += H[k] * (e);
+        FMO_HERMITE_TERMS(la, lb, E, ADD)
+#undef ADD
+        for (int ab = 0; ab < products; ab++) {
+            double of_lane[W];
+            const fmo_real KX = fmo_load(in.K) * X[ab];
+            memcpy(of_lane, &KX, sizeof of_lane);
+            for (int l = 0; l < in.num; l++)
+                coulomb[in.pair[l] * (size_t)stride + (size_t)ab] += of_lane[l];
         }
     }
 }

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accumulate/cpu/hermite_terms.h"
 #include "accumulate/cpu/kernel.h"
 #include "accumulate/tuning.h"
-#include "integrals/one_electron/hermite.h"
 #include "integrals/vector.h"
 
 /* c = (d/dx)^t (d/dy)^u (d/dz)^v R_lm with l = t + u + v, a number, m of either sign. By the
@@ -50,6 +50,29 @@ static void make_derivatives(fmo_cpu_far *far)
     }
 }
 
+/* K E of each product of functions and Hermite function of a primitive pair. */
+FMO_HD void add_terms(int la, int lb, fmo_hermite_product E, double K,
+                      double sum[][FMO_HERMITE_MAX])
+{
+#define ADD(ab, k, e) sum[ab][k] += K * (e);
+    FMO_HERMITE_TERMS(la, lb, E, ADD)
+#undef ADD
+}
+
+static void add_moments(int c, fmo_hermite_product E, double K, double sum[][FMO_HERMITE_MAX])
+{
+    switch (c) {
+#define ROW(P, name, la, lb, partner) \
+    case FMO_PAIR_##P:                \
+        add_terms(la, lb, E, K, sum); \
+        break;
+        FMO_PAIR_TABLE(ROW)
+#undef ROW
+    default:
+        break;
+    }
+}
+
 /* Where pair q of a list is, how far it reaches, and the largest moment of a product of its
  * functions, as a charge: the sums over primitives of its charge, dipole, ... */
 static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff, fmo_box_item *item,
@@ -59,7 +82,7 @@ static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
     const fmo_cpu_family *family = &list->family[list->family_of[q]];
     const double *prim = list->prim + list->prim_begin[q] * FMO_CPU_PRIM_FIELDS;
     double sum[FMO_PAIR_PRODUCTS_MAX][FMO_HERMITE_MAX] = {{0.0}};
-    fmo_hermite_1d E[3];
+    fmo_hermite_product E;
     memset(item, 0, sizeof *item);
     for (int x = 0; x < 3; x++) item->centre[x] = list->middle[x][q];
     for (int m = 0; m < list->count[q]; m++, prim += FMO_CPU_PRIM_FIELDS) {
@@ -74,18 +97,7 @@ static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
         }
         item->radius = fmax(item->radius, sqrt(away));
         item->spread = fmax(item->spread, 1.0 / p);
-        for (int a = 0; a < FMO_CARTESIAN(la); a++)
-            for (int b = 0; b < FMO_CARTESIAN(lb); b++)
-                for (int n = 0; n < FMO_HERMITE_COUNT(la + lb); n++) {
-                    const signed char *A = fmo_hermite_term[FMO_HERMITE_COUNT(la - 1) + a];
-                    const signed char *B = fmo_hermite_term[FMO_HERMITE_COUNT(lb - 1) + b];
-                    double term = FMO_FAR_CHARGE * prim[FMO_CPU_PRIM_K];
-                    for (int x = 0; x < 3; x++)
-                        term *= fmo_hermite_term[n][x] <= A[x] + B[x]
-                                    ? E[x][A[x]][B[x]][fmo_hermite_term[n][x]]
-                                    : 0.0;
-                    sum[a * FMO_CARTESIAN(lb) + b][n] += term;
-                }
+        add_moments(c, E, FMO_FAR_CHARGE * prim[FMO_CPU_PRIM_K], sum);
     }
     item->reach = sqrt(item->spread * fmo_box_T(log(list->prim_bounds[q] / cutoff)));
     /* A moment H of order k at a point leaves out no more than a charge k! H / d^k at a distance d

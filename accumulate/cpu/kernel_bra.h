@@ -131,12 +131,8 @@ FMO_HD void end_bra(const bra_task *t, const bra_densities *with)
     }
     for (int d = 0; d < t->build->densities && sums; d++) {
         double *block = sums + ((size_t)d * (size_t)bras->num + (size_t)t->bra) * stride;
-        for (int b = 0; b < t->ni * t->nj; b++) {
-            double sum = 0.0, lane[W];
-            memcpy(lane, &with->sum[d][b], sizeof lane);
-            for (int l = 0; l < W; l++) sum += lane[l];
-            add_one(block + b, sum, how->coulomb_scale, how);
-        }
+        for (int b = 0; b < t->ni * t->nj; b++)
+            add_one(block + b, fmo_sum_lanes(with->sum[d][b]), how->coulomb_scale, how);
     }
 }
 

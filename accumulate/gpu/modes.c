@@ -1,4 +1,4 @@
-/* The GPU modes as plan/plan.c knows them. */
+/* The GPU modes as plan/mode.c knows them. */
 #include "accumulate/gpu/gpu.h"
 #include "accumulate/gpu/modes.h"
 

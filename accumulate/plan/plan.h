@@ -140,6 +140,15 @@ struct fmo_fock_plan {
 /* FMO_OK or FMO_ERR_ARGUMENT. */
 fmo_status fmo_options_check(const fmo_fock_options *options, fmo_error *err);
 
+/* ---- mode.c ---- */
+
+/* plan->mode and what of plan->options goes with it; refuses what does not. */
+fmo_status fmo_plan_choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo_error *err);
+
+/* The lightest kind of shell of a basis beyond those that all kernels of a GPU know, or -1. Such
+ * shells are for mode fused, and what else is asked for has to go with them. */
+int fmo_plan_heavy_shell(const fmo_basis *basis);
+
 /* ---- plan.c ---- */
 
 /* A plan whose builds do one of `shares` shares of the work (work/work.h): the J and K of all
@@ -155,10 +164,6 @@ fmo_status fmo_plan_create_part(const fmo_basis *basis, const fmo_fock_options *
  * steps: the executor takes steps between bras, so that shares are those of fmo_work_every. */
 fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *size, int steps,
                               fmo_work *work, fmo_error *err);
-
-/* The lightest kind of shell of a basis beyond those that all kernels of a GPU know, or -1. Such
- * shells are for mode fused, and what else is asked for has to go with them. */
-int fmo_plan_heavy_shell(const fmo_basis *basis);
 
 /* Bytes of the density, J or K of a plan. */
 size_t fmo_plan_matrix_bytes(const fmo_fock_plan *plan);

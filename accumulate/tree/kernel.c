@@ -15,14 +15,6 @@ static void gather(const double *const *from, int num, int size, fmo_real *out)
     }
 }
 
-static double lane_sum(fmo_real x)
-{
-    double lane[W], sum = 0.0;
-    memcpy(lane, &x, sizeof lane);
-    for (int l = 0; l < W; l++) sum += lane[l];
-    return sum;
-}
-
 /* Places of lanes' first boxes seen from their second ones; lanes beyond `num` are 1 apart. */
 static void differences(const fmo_boxes *boxes, const int *first, const int *second, int num,
                         fmo_real *x)
@@ -35,54 +27,45 @@ static void differences(const fmo_boxes *boxes, const int *first, const int *sec
     for (int k = 0; k < 3; k++) x[k] = fmo_load(lane[k]);
 }
 
-static void up(const fmo_box_view *v, int begin, int end)
+/* From boxes [begin, end) to their parents, or from the parents to them. */
+static void pass(const fmo_box_view *v, int begin, int end, int down)
 {
     const int num = end - begin, size = 2 * FMO_HARMONIC_TERMS(v->order);
-    fmo_real R[SIZE], M[SIZE], to[SIZE], x[3];
+    double *const expansions = down ? v->potential : v->multipole;
+    fmo_real R[SIZE], given[SIZE], made[SIZE], x[3];
     int child[W], parent[W];
     for (int l = 0; l < num; l++) {
         child[l] = begin + l;
         parent[l] = v->boxes->box[begin + l].parent;
     }
+    const int *const from = down ? parent : child, *const to = down ? child : parent;
     differences(v->boxes, child, parent, num, x);
     fmo_harmonics_regular(v->order, x[0], x[1], x[2], R);
     for (int d = 0; d < v->densities; d++) {
-        const double *from[W];
-        for (int l = 0; l < num; l++)
-            from[l] = v->multipole + (size_t)child[l] * v->stride + (size_t)d * v->size;
-        gather(from, num, size, M);
-        memset(to, 0, (size_t)size * sizeof *to);
-        fmo_multipoles_shift(v->order, M, v->order, R, to);
+        double *const of_density = expansions + (size_t)d * v->size;
+        const double *own[W];
+        for (int l = 0; l < num; l++) own[l] = of_density + (size_t)from[l] * v->stride;
+        gather(own, num, size, given);
+        memset(made, 0, (size_t)size * sizeof *made);
+        if (down)
+            fmo_potential_shift(v->order, given, v->order, R, made);
+        else
+            fmo_multipoles_shift(v->order, given, v->order, R, made);
         for (int l = 0; l < num; l++) {
-            double *sum = v->multipole + (size_t)parent[l] * v->stride + (size_t)d * v->size;
-            for (int t = 0; t < size; t++) sum[t] += to[t][l];
+            double *const sum = of_density + (size_t)to[l] * v->stride;
+            for (int t = 0; t < size; t++) sum[t] += made[t][l];
         }
     }
 }
 
+static void up(const fmo_box_view *v, int begin, int end)
+{
+    pass(v, begin, end, 0);
+}
+
 static void down(const fmo_box_view *v, int begin, int end)
 {
-    const int num = end - begin, size = 2 * FMO_HARMONIC_TERMS(v->order);
-    fmo_real R[SIZE], L[SIZE], to[SIZE], x[3];
-    int child[W], parent[W];
-    for (int l = 0; l < num; l++) {
-        child[l] = begin + l;
-        parent[l] = v->boxes->box[begin + l].parent;
-    }
-    differences(v->boxes, child, parent, num, x);
-    fmo_harmonics_regular(v->order, x[0], x[1], x[2], R);
-    for (int d = 0; d < v->densities; d++) {
-        const double *from[W];
-        for (int l = 0; l < num; l++)
-            from[l] = v->potential + (size_t)parent[l] * v->stride + (size_t)d * v->size;
-        gather(from, num, size, L);
-        memset(to, 0, (size_t)size * sizeof *to);
-        fmo_potential_shift(v->order, L, v->order, R, to);
-        for (int l = 0; l < num; l++) {
-            double *sum = v->potential + (size_t)child[l] * v->stride + (size_t)d * v->size;
-            for (int t = 0; t < size; t++) sum[t] += to[t][l];
-        }
-    }
+    pass(v, begin, end, 1);
 }
 
 static void meet(const fmo_box_view *v, int to, const fmo_box_meeting *from, int num)
@@ -112,7 +95,7 @@ static void meet(const fmo_box_view *v, int to, const fmo_box_meeting *from, int
         memset(sum, 0, (size_t)size * sizeof *sum);
         fmo_multipoles_meet(order, M, alternate, I, sum);
         double *own = v->potential + (size_t)to * v->stride + (size_t)d * v->size;
-        for (int t = 0; t < size; t++) own[t] += lane_sum(sum[t]);
+        for (int t = 0; t < size; t++) own[t] += fmo_sum_lanes(sum[t]);
     }
 }
 

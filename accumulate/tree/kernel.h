@@ -6,8 +6,6 @@
 #include "accumulate/tree/boxes.h"
 #include "accumulate/tree/expansion.h"
 
-enum { FMO_BOX_LANES_MAX = 8 };
-
 /* A box that meets another one, and the order that it takes. */
 typedef struct fmo_box_meeting {
     int box, order;

@@ -77,17 +77,24 @@ FMO_HD void fmo_rule_derivatives(int L, const fmo_real *start, const fmo_real *P
     }
 }
 
-/* The same of a quartet. */
-FMO_HD void fmo_rule_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
+/* start[m] of a quartet. */
+FMO_HD void fmo_rule_start(int L, const fmo_prim_quartet *z, fmo_real *start)
 {
     const fmo_real twice = -2.0 * z->alpha;
-    fmo_real start[FMO_ERI_ORDER_MAX + 1], power = twice;
+    fmo_real power = twice;
     start[0] = z->S[0];
     FMO_RULE_UNROLL
     for (int m = 1; m <= L; m++) {
         start[m] = power * z->S[m];
         power *= twice;
     }
+}
+
+/* The same of a quartet. */
+FMO_HD void fmo_rule_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
+{
+    fmo_real start[FMO_ERI_ORDER_MAX + 1];
+    fmo_rule_start(L, z, start);
     fmo_rule_derivatives(L, start, z->PQ, r);
 }
 

@@ -61,14 +61,8 @@ FMO_STATIC_ASSERT(FMO_ERI_ORDER_MAX <= 8, "eri_slice.h: numbers of R_tuv go to o
 /* R_tuv for t + u + v <= L from S and PQ, as fmo_rule_coulomb makes them. */
 FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 {
-    const fmo_real twice = -2.0 * z->alpha;
-    fmo_real start[FMO_ERI_ORDER_MAX + 1], power = twice;
-    start[0] = z->S[0];
-    FMO_RULE_UNROLL
-    for (int m = 1; m <= L; m++) {
-        start[m] = power * z->S[m];
-        power *= twice;
-    }
+    fmo_real start[FMO_ERI_ORDER_MAX + 1];
+    fmo_rule_start(L, z, start);
     r[0] = start[L];
     FMO_RULE_UNROLL
     for (int m = L - 1; m >= 0; m--) {

@@ -42,17 +42,6 @@ FMO_HD int any_below(fmo_real x, double limit)
 #endif
 }
 
-FMO_HD double add_lanes(fmo_real x)
-{
-#if FMO_SIMD_WIDTH == 1
-    return x;
-#else
-    double sum = x[0];
-    for (int l = 1; l < W; l++) sum += x[l];
-    return sum;
-#endif
-}
-
 FMO_HD void sum_charges(int L, const fmo_charge_view *view, const double *offset, double p,
                         double *out)
 {
@@ -81,7 +70,7 @@ FMO_HD void sum_charges(int L, const fmo_charge_view *view, const double *offset
         }
         add_charges(L, g, r, sums);
     }
-    for (int k = 0; k < FMO_CHARGE_SUMS_NUM(L); k++) out[k] = add_lanes(sums[k]);
+    for (int k = 0; k < FMO_CHARGE_SUMS_NUM(L); k++) out[k] = fmo_sum_lanes(sums[k]);
 }
 
 #define ROW(P, name, li, lj, partner)                                                    \
