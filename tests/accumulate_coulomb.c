@@ -4,24 +4,12 @@
 #include "accumulate/cpu/kernel.h"
 #include "accumulate/plan/plan.h"
 
+#include "cpu_kernels.h"
 #include "test_system.h"
 
 enum { DENSITIES = 3 };
 
 static unsigned long long seed = 4711;
-
-static int kernels_here(const fmo_cpu_kernels **kernels)
-{
-    int count = 0;
-    kernels[count++] = &fmo_cpu_kernels_baseline;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        kernels[count++] = &fmo_cpu_kernels_avx2;
-    if (fmo_cpu_kernels_choose() == &fmo_cpu_kernels_avx512)
-        kernels[count++] = &fmo_cpu_kernels_avx512;
-#endif
-    return count;
-}
 
 static fmo_fock_plan *plan_of(const fmo_basis *basis, fmo_scatter scatter, int threads,
                               fmo_reduce reduce, double cutoff, const fmo_cpu_kernels *kernels)

@@ -4,6 +4,7 @@
 #include "accumulate/cpu/kernel.h"
 #include "accumulate/plan/plan.h"
 
+#include "cpu_kernels.h"
 #include "test_system.h"
 
 static unsigned long long seed = 12;
@@ -65,20 +66,6 @@ static double largest_of(const matrices *m)
     for (size_t x = 0; x < m->size; x++)
         largest = fmax(largest, fmax(fabs(m->J0[x]), fabs(m->K0[x])));
     return largest;
-}
-
-/* Those of this processor; returns how many. */
-static int kernels_here(const fmo_cpu_kernels **kernels)
-{
-    int count = 0;
-    kernels[count++] = &fmo_cpu_kernels_baseline;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        kernels[count++] = &fmo_cpu_kernels_avx2;
-    if (fmo_cpu_kernels_choose() == &fmo_cpu_kernels_avx512)
-        kernels[count++] = &fmo_cpu_kernels_avx512;
-#endif
-    return count;
 }
 
 /* Every instruction set, plain, atomic and fixed, against the reference. */

@@ -5,6 +5,8 @@ fmo_test(fragments SOURCES fragments.c LIBS fmo::scf ARGS ${PROJECT_SOURCE_DIR}/
 if(FMO_SANITIZE)
     set_tests_properties(fragments PROPERTIES ENVIRONMENT FMO_TEST_SMALL=1)
 else()
+    fmo_test(fragments_brute SOURCES fragments_brute.c LIBS fmo::scf ARGS ${PROJECT_SOURCE_DIR}/datasets/fmo2
+             LABELS scf fragments)
     add_test(NAME fragments_large COMMAND fragments ${PROJECT_SOURCE_DIR}/datasets/fmo2 large)
     set_tests_properties(fragments_large PROPERTIES TIMEOUT 1500 LABELS "scf;fragments;large")
 endif()

@@ -3,10 +3,9 @@
 #ifndef FMO_TESTS_IO_BAD_CHANGES_H
 #define FMO_TESTS_IO_BAD_CHANGES_H
 
-#include <hdf5.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include "io_must.h"
 
 /* What a mutator works on. Any HDF5 call that fails ends the program: the test itself is broken. */
 typedef struct work {
@@ -18,15 +17,6 @@ typedef struct work {
     int index;        /* argument of the case: an element */
 } work;
 
-#define MUST(call)                                                            \
-    do {                                                                      \
-        if ((call) < 0) {                                                     \
-            fprintf(stderr, "%s:%d: %s failed\n", __FILE__, __LINE__, #call); \
-            exit(1);                                                          \
-        }                                                                     \
-    } while (0)
-#define GET(call) must(call, #call)
-
 /* --- io_bad_tools.c --- */
 
 typedef struct shape {
@@ -35,7 +25,6 @@ typedef struct shape {
     size_t count;
 } shape;
 
-hid_t must(hid_t id, const char *what);
 /* TREXIO's attribute "group/name" is attribute group_name of /group; ours has no prefix. */
 hid_t attribute_group(hid_t file, const char *what, char name[160]);
 /* HDF5 path of dataset "group/name". */

@@ -4,15 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-hid_t must(hid_t id, const char *what)
-{
-    if (id < 0) {
-        fprintf(stderr, "%s failed\n", what);
-        exit(1);
-    }
-    return id;
-}
-
 hid_t attribute_group(hid_t file, const char *what, char name[160])
 {
     char group[64];

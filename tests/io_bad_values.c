@@ -116,27 +116,29 @@ void retype_float64_big(work *w)
     retype(w, H5T_IEEE_F64BE);
 }
 
-void make_strings(work *w)
+/* Zeros of another type, which is closed. */
+static void put_zeros(work *w, hid_t type)
 {
     shape s = shape_of(w->file, w->what);
+    char *zero = calloc(s.count, H5Tget_size(type));
+    put_dataset(w->file, w->what, type, s.rank, s.dims, H5P_DEFAULT, type, zero);
+    free(zero);
+    H5Tclose(type);
+}
+
+void make_strings(work *w)
+{
     hid_t type = GET(H5Tcopy(H5T_C_S1));
     MUST(H5Tset_size(type, 4));
-    char *text = calloc(s.count, 4);
-    put_dataset(w->file, w->what, type, s.rank, s.dims, H5P_DEFAULT, type, text);
-    free(text);
-    H5Tclose(type);
+    put_zeros(w, type);
 }
 
 void make_compound(work *w)
 {
-    shape s = shape_of(w->file, w->what);
     hid_t type = GET(H5Tcreate(H5T_COMPOUND, 16));
     MUST(H5Tinsert(type, "re", 0, H5T_IEEE_F64LE));
     MUST(H5Tinsert(type, "im", 8, H5T_IEEE_F64LE));
-    char *zero = calloc(s.count, 16);
-    put_dataset(w->file, w->what, type, s.rank, s.dims, H5P_DEFAULT, type, zero);
-    free(zero);
-    H5Tclose(type);
+    put_zeros(w, type);
 }
 
 void never_written(work *w)

@@ -1,27 +1,9 @@
 /* See io_repack.h. */
 #include "io_repack.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define MUST(call)                                                            \
-    do {                                                                      \
-        if ((call) < 0) {                                                     \
-            fprintf(stderr, "%s:%d: %s failed\n", __FILE__, __LINE__, #call); \
-            exit(1);                                                          \
-        }                                                                     \
-    } while (0)
-
-static hid_t must(hid_t id, const char *what)
-{
-    if (id < 0) {
-        fprintf(stderr, "%s failed\n", what);
-        exit(1);
-    }
-    return id;
-}
-#define GET(call) must(call, #call)
+#include "io_must.h"
 
 typedef struct copy {
     hid_t from, to;
