@@ -53,16 +53,16 @@ static fmo_status go_through(fmo_fragments *f, numbers *n, int threads, fmo_each
 }
 
 /* Threads that go side by side: all, or one, which has the others for each number. */
-static int side_by_side(const fmo_fragments *f, int count)
+static int side_by_side(const fmo_fragments *f, int count, int one_by_one)
 {
-    return f->o.scf.fock.mode == FMO_MODE_CPU && count >= f->threads ? f->threads : 1;
+    return !one_by_one && count >= f->threads ? f->threads : 1;
 }
 
-fmo_status fmo_fragment_each(fmo_fragments *f, int count, fmo_each *what, void *user,
-                             fmo_error *err)
+fmo_status fmo_fragment_each(fmo_fragments *f, int count, int one_by_one, fmo_each *what,
+                             void *user, fmo_error *err)
 {
     numbers n = {.count = count};
-    return go_through(f, &n, side_by_side(f, count), what, user, NULL, err);
+    return go_through(f, &n, side_by_side(f, count, one_by_one), what, user, NULL, err);
 }
 
 fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int one_by_one,
@@ -70,7 +70,7 @@ fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int 
 {
     numbers n = {.ranks = f->ranks, .count = count, .order = order};
     fmo_status status = FMO_OK;
-    int threads = one_by_one ? 1 : side_by_side(f, count);
+    int threads = side_by_side(f, count, one_by_one);
     if (f->ranks) {
         /* Where there are fewer than threads of all ranks, no rank is to take them all. */
         const int share = (count + f->ranks->size - 1) / f->ranks->size;

@@ -8,27 +8,36 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <fmo/one_electron.h>
 
-void fmo_field_update(fmo_fragments *f)
+/* A monomer as others see it. */
+static fmo_status see_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
-    for (int k = 0; k < f->system->fragment_num; k++) {
-        const fmo_part *m = &f->monomer[k];
-        const size_t n = (size_t)m->nao, size = n * n * sizeof(double);
-        double *const diagonal = f->diagonal[k];
-        /* Changes hold the old ones until the new ones are known. */
-        for (size_t i = 0; i < n * n; i++) f->density_change[k][i] = m->density[i] - f->seen[k][i];
-        memcpy(f->seen[k], m->density, size);
-        memcpy(f->diagonal_change[k], diagonal, size);
-        memset(diagonal, 0, size);
-        for (size_t i = 0; i < n; i++)
-            for (size_t l = 0; l < n; l++)
-                diagonal[i * n + i] += m->density[i * n + l] * m->overlap[l * n + i];
-        for (size_t i = 0; i < n * n; i++)
-            f->diagonal_change[k][i] = diagonal[i] - f->diagonal_change[k][i];
-        fmo_part_populations(m, m->density, f->mulliken[k]);
-        for (int a = 0; a < m->atom_num; a++) f->mulliken[k][a] = m->charge[a] - f->mulliken[k][a];
-    }
+    const fmo_part *m = &f->monomer[k];
+    const size_t n = (size_t)m->nao, nuclei = (size_t)m->atom_num;
+    double *const diagonal = calloc(n * n, sizeof *diagonal);
+    fmo_status status = FMO_OK;
+    (void)threads, (void)user;
+    if (!diagonal) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
+    for (size_t i = 0; i < n; i++)
+        for (size_t l = 0; l < n; l++)
+            diagonal[i * n + i] += m->density[i * n + l] * m->overlap[l * n + i];
+    fmo_part_populations(m, m->density, f->mulliken[k]);
+    for (int a = 0; a < m->atom_num; a++) f->mulliken[k][a] = m->charge[a] - f->mulliken[k][a];
+    fmo_distribution_destroy(f->exact[k]);
+    fmo_distribution_destroy(f->aoc[k]);
+    f->aoc[k] = NULL;
+    status = fmo_distribution_create(m->products, m->density, nuclei, m->charge, m->coord,
+                                     &f->exact[k], err);
+    if (status == FMO_OK)
+        status = fmo_distribution_create(m->products, diagonal, nuclei, m->charge, m->coord,
+                                         &f->aoc[k], err);
+    free(diagonal);
+    return status;
+}
+
+fmo_status fmo_field_update(fmo_fragments *f, fmo_error *err)
+{
+    return fmo_fragment_each(f, f->system->fragment_num, 0, see_one, NULL, err);
 }
 
 static fmo_seen seen_as(const fmo_fragments *f, const fmo_part *part, int k)
@@ -40,77 +49,98 @@ static fmo_seen seen_as(const fmo_fragments *f, const fmo_part *part, int k)
     return R < f->system->ptc_from ? FMO_SEEN_AOC : FMO_SEEN_CHARGES;
 }
 
-fmo_status fmo_field_coulomb(fmo_fragments *f, const fmo_part *part, int k, const double *D,
-                             double *J, fmo_error *err)
+static fmo_potential_options options(const fmo_fragments *f, int threads)
 {
-    fmo_fock_job job = {
-        .plan = part->plan, .source = f->source[k], .density = D, .coulomb = J, .err = err};
-    return fmo_fock_build_batch(&job, 1, err);
+    fmo_potential_options o;
+    fmo_potential_options_init(&o);
+    o.mode = f->o.scf.fock.mode;
+    o.device = f->o.scf.fock.device;
+    o.cutoff = f->o.scf.fock.cutoff;
+    o.threads = threads;
+    return o;
 }
 
-/* Adds J of every fragment that is not seen as charges to an array. Sources that others are using
- * come later. */
-static fmo_status add_coulomb(fmo_fragments *f, fmo_part *part, double *J, int *todo, int count,
-                              double *sum, fmo_error *err)
+/* What a part sees: a job, in memory of its own. */
+static fmo_status look_around(fmo_fragments *f, fmo_part *part, fmo_potential_job *job,
+                              fmo_error *err)
 {
-    const size_t size = (size_t)part->nao * (size_t)part->nao;
-    fmo_status status = FMO_OK;
-    for (int at = 0; count > 0 && status == FMO_OK;) {
-        if (at >= count) at = 0;
-        const int k = todo[at];
-        if (!omp_test_lock(&f->lock[k])) {
-            if (at + 1 < count) {
-                at++;
-                continue;
-            }
-            omp_set_lock(&f->lock[k]);
+    const fmo_fragment_system *s = f->system;
+    const size_t most = (size_t)(s->atom_num + s->bond_num);
+    const fmo_distribution **const source = malloc((size_t)s->fragment_num * sizeof *source);
+    double *const charge = malloc(4 * most * sizeof *charge), *const coord = charge + most;
+    *job = (fmo_potential_job){.products = part->products,
+                               .source = source,
+                               .charge = charge,
+                               .coord = coord,
+                               .potential = part->field};
+    if (!source || !charge) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
+    for (int k = 0; k < s->fragment_num; k++) {
+        const fmo_part *m = &f->monomer[k];
+        const size_t atoms = (size_t)m->atom_num;
+        if (k == part->fragment[0] || (part->fragments == 2 && k == part->fragment[1])) continue;
+        const fmo_seen seen = seen_as(f, part, k);
+        if (seen != FMO_SEEN_CHARGES) {
+            source[job->source_num++] = seen == FMO_SEEN_EXACT ? f->exact[k] : f->aoc[k];
+            continue;
         }
-        const int exact = seen_as(f, part, k) == FMO_SEEN_EXACT;
-        const double *const D = part->coulomb ? exact ? f->density_change[k] : f->diagonal_change[k]
-                                : exact ? f->monomer[k].density
-                                              : f->diagonal[k];
-        status = fmo_field_coulomb(f, part, k, D, J, err);
-        omp_unset_lock(&f->lock[k]);
-        for (size_t i = 0; i < size && status == FMO_OK; i++) sum[i] += J[i];
-        todo[at] = todo[--count];
+        memcpy(charge + job->charge_num, f->mulliken[k], atoms * sizeof *charge);
+        memcpy(coord + 3 * job->charge_num, m->coord, 3 * atoms * sizeof *coord);
+        job->charge_num += atoms;
     }
+    return FMO_OK;
+}
+
+fmo_status fmo_fields(fmo_fragments *f, fmo_part *parts, int count, int threads, fmo_error *err)
+{
+    fmo_potential_job *const jobs = calloc((size_t)count + 1, sizeof *jobs);
+    fmo_status status = jobs ? FMO_OK : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for fields");
+    for (int k = 0; k < count && status == FMO_OK; k++)
+        status = look_around(f, &parts[k], &jobs[k], err);
+    if (status == FMO_OK) {
+        const fmo_potential_options o = options(f, threads);
+        status = fmo_potentials(jobs, (size_t)count, &o, err);
+    }
+    for (int k = 0; k < count && jobs; k++) {
+        free((void *)(uintptr_t)jobs[k].source);
+        free((void *)(uintptr_t)jobs[k].charge);
+    }
+    free(jobs);
     return status;
 }
 
-fmo_status fmo_field_of(fmo_fragments *f, fmo_part *part, fmo_error *err)
+/* Whether both have nuclei of one atom: the detached and the attached side of a cut bond, or two
+ * that are attached to one atom. Both lists ascend. */
+int fmo_parts_share_atom(const fmo_part *I, const fmo_part *J)
 {
-    const fmo_fragment_system *s = f->system;
-    const size_t size = (size_t)part->nao * (size_t)part->nao;
-    const size_t most = (size_t)(s->atom_num + s->bond_num);
-    double *const charge = malloc(most * sizeof *charge);
-    double *const coord = malloc(3 * most * sizeof *coord), *const J = malloc(size * sizeof *J);
-    int *const todo = malloc((size_t)s->fragment_num * sizeof *todo), count = 0, charges = 0;
-    fmo_status status = FMO_OK;
-    if (!charge || !coord || !J || !todo) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
-        goto done;
+    for (int a = 0, b = 0; a < I->atom_num && b < J->atom_num;) {
+        if (I->atom[a] == J->atom[b]) return 1;
+        if (I->atom[a] < J->atom[b])
+            a++;
+        else
+            b++;
     }
-    for (int k = 0; k < s->fragment_num; k++) {
-        const fmo_part *m = &f->monomer[k];
-        if (k == part->fragment[0] || (part->fragments == 2 && k == part->fragment[1])) continue;
-        const int point = seen_as(f, part, k) == FMO_SEEN_CHARGES;
-        memcpy(charge + charges, point ? f->mulliken[k] : m->charge,
-               (size_t)m->atom_num * sizeof *charge);
-        memcpy(coord + 3 * charges, m->coord, 3 * (size_t)m->atom_num * sizeof *coord);
-        charges += m->atom_num;
-        if (!point) todo[count++] = k;
+    return 0;
+}
+
+fmo_status fmo_field_electrostatics(fmo_fragments *f, fmo_fragment_pair *pairs, int count,
+                                    int threads, fmo_error *err)
+{
+    fmo_electrostatics_job *const jobs = malloc(((size_t)count + 1) * sizeof *jobs);
+    size_t num = 0;
+    if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for electrostatics");
+    for (int k = 0; k < count; k++)
+        if (!fmo_parts_share_atom(&f->monomer[pairs[k].i], &f->monomer[pairs[k].j]))
+            jobs[num++] =
+                (fmo_electrostatics_job){.a = f->exact[pairs[k].i], .b = f->exact[pairs[k].j]};
+    const fmo_potential_options o = options(f, threads);
+    const fmo_status status = fmo_electrostatics(jobs, num, &o, err);
+    num = 0;
+    for (int k = 0; k < count && status == FMO_OK; k++) {
+        fmo_fragment_pair *const p = &pairs[k];
+        const int none = fmo_parts_share_atom(&f->monomer[p->i], &f->monomer[p->j]);
+        p->electrostatic = none ? NAN : jobs[num++].energy;
+        if (!none && !p->is_scf) p->internal = p->total = p->electrostatic;
     }
-    memset(part->field, 0, size * sizeof *part->field);
-    if (charges)
-        CHECKGOTO(
-            fmo_charge_attraction(part->basis, (size_t)charges, charge, coord, part->field, err));
-    double *const sum = part->coulomb ? part->coulomb : part->field;
-    CHECKGOTO(add_coulomb(f, part, J, todo, count, sum, err));
-    for (size_t i = 0; i < size && part->coulomb; i++) part->field[i] += part->coulomb[i];
-done:
-    free(charge);
-    free(coord);
-    free(J);
-    free(todo);
+    free(jobs);
     return status;
 }

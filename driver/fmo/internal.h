@@ -6,8 +6,8 @@
 
 #include <fmo/fragment.h>
 
-#include <omp.h>
 #include <stdint.h>
+#include <fmo/potential.h>
 
 /* One or two fragments as a molecule. Matrices [nao][nao] in the order of its own functions: atom
  * by atom in the order of the system, ghosts where their atoms stand. */
@@ -22,14 +22,13 @@ typedef struct fmo_part {
     double nuclear_repulsion;
     fmo_dataset *dataset;
     const fmo_basis *basis; /* its */
-    fmo_fock_plan *plan;    /* J of others on the part's pairs */
+    fmo_products *products; /* for potentials of others */
     double *core;           /* T, and V of the part's own nuclei */
     double *overlap;
     double *projector; /* P; NULL without cut bonds */
     int lifted;        /* orbitals in P, and sqrt(B) S chi of each: [lifted][nao] */
     double *lift;
-    double *field;   /* U */
-    double *coulomb; /* monomers: the sum of V^K that are not point charges */
+    double *field; /* U */
     double *density;
     double energy;           /* E': without Tr D U */
     double field_energy;     /* Tr D U */
@@ -55,12 +54,8 @@ typedef struct fmo_fragments {
     double *distance;          /* [fragment_num][fragment_num] */
     fmo_hybrids *hybrids[119]; /* by element, where bonds are cut */
     fmo_part *monomer;         /* [fragment_num] */
-    fmo_fock_plan **source;    /* [fragment_num] their densities' J on others' pairs */
-    omp_lock_t *lock;          /* [fragment_num] who uses a source */
-    double **diagonal;         /* [fragment_num][nao][nao] (D S)_ss on the diagonal */
-    double **seen;             /* [fragment_num][nao][nao] density of the last update */
-    double **density_change;   /* [fragment_num][nao][nao] of the monomer's density, and */
-    double **diagonal_change;  /* of `diagonal`, in the last update */
+    fmo_distribution **exact;  /* [fragment_num] nuclei and electrons, as near ones see them, and */
+    fmo_distribution **aoc;    /* [fragment_num] farther ones: (D S)_ss on the diagonal */
     double **mulliken;         /* [fragment_num][atoms] Z_A - pop_A */
     char *pair_done;           /* [pair_num] SCFs of pairs that are finished, in result->pair */
     double *pair_charge;       /* [atoms] what they change of the charges */
@@ -76,9 +71,8 @@ fmo_status fmo_part_project(const fmo_fragments *f, fmo_part *part, fmo_error *e
 
 /* ---- part.c ---- */
 
-/* One fragment (j < 0) or two as a molecule, its plan with `threads` threads. */
-fmo_status fmo_part_create(const fmo_fragments *f, int i, int j, int threads, fmo_part *part,
-                           fmo_error *err);
+/* One fragment (j < 0) or two as a molecule. */
+fmo_status fmo_part_create(const fmo_fragments *f, int i, int j, fmo_part *part, fmo_error *err);
 void fmo_part_destroy(fmo_part *part);
 /* Adds a matrix of `from`, times scale, to one of `to`, atom by atom; atoms that `to` lacks are
  * left out. */
@@ -124,11 +118,11 @@ void fmo_part_field_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_
 
 /* ---- each.c ---- */
 
-/* Calls what() for 0 .. count-1: on the CPU side by side where there is one for each thread, else
- * one by one; and says how many threads each may use. The first error ends it. */
+/* Calls what() for 0 .. count-1: side by side where there is one for each thread, else, or where
+ * that is wanted, one by one; and says how many threads each may use. The first error ends it. */
 typedef fmo_status fmo_each(fmo_fragments *f, int k, int threads, void *user, fmo_error *err);
-fmo_status fmo_fragment_each(fmo_fragments *f, int count, fmo_each *what, void *user,
-                             fmo_error *err);
+fmo_status fmo_fragment_each(fmo_fragments *f, int count, int one_by_one, fmo_each *what,
+                             void *user, fmo_error *err);
 /* The same with numbers dealt out to the ranks, whose own are then in `mine`: collective, but for
  * the status, which is this rank's, so that a gather has to follow.
  * order: NULL, or [count] in which they are taken. */
@@ -137,14 +131,15 @@ fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int 
 
 /* ---- field.c ---- */
 
-/* Densities of the monomers as others see them: after every iteration. */
-void fmo_field_update(fmo_fragments *f);
-/* U of all fragments that are not in the part, into part->field. Any thread. Monomers have J of the
- * densities' changes since the last time added to what they had. */
-fmo_status fmo_field_of(fmo_fragments *f, fmo_part *part, fmo_error *err);
-/* J of monomer k's density D, or of another matrix in its functions, on the pairs of a part. */
-fmo_status fmo_field_coulomb(fmo_fragments *f, const fmo_part *part, int k, const double *D,
-                             double *J, fmo_error *err);
+/* The monomers as others see them: after every iteration. */
+fmo_status fmo_field_update(fmo_fragments *f, fmo_error *err);
+/* U of all fragments that are not in a part, into part->field, of some parts. */
+fmo_status fmo_fields(fmo_fragments *f, fmo_part *parts, int count, int threads, fmo_error *err);
+/* Whether two parts have nuclei of one atom. */
+int fmo_parts_share_atom(const fmo_part *I, const fmo_part *J);
+/* Electrostatics of some pairs, of those that share no atom; of the others NaN. */
+fmo_status fmo_field_electrostatics(fmo_fragments *f, fmo_fragment_pair *pairs, int count,
+                                    int threads, fmo_error *err);
 
 /* ---- solve.c ---- */
 

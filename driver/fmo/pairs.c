@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <fmo/one_electron.h>
 
 /* Pairs of a batch: many for each thread, few enough for their matrices. */
 enum { CHUNK = 64 };
@@ -75,14 +74,15 @@ typedef struct chunk {
     double **change;        /* [count] dD */
 } chunk;
 
-/* A pair, D^I (+) D^J, and its field. */
+/* A pair, and D^I (+) D^J. */
 static fmo_status begin_pair(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     const chunk *c = user;
     const fmo_fragment_pair *p = &f->result->pair[c->tasks[k].pair];
     const fmo_part *I = &f->monomer[p->i], *J = &f->monomer[p->j];
     fmo_part *part = &c->part[k];
-    const fmo_status status = fmo_part_create(f, p->i, p->j, threads, part, err);
+    const fmo_status status = fmo_part_create(f, p->i, p->j, part, err);
+    (void)threads;
     if (status != FMO_OK) return status;
     const size_t n = (size_t)part->nao;
     c->change[k] = malloc(n * n * sizeof(double));
@@ -90,7 +90,7 @@ static fmo_status begin_pair(fmo_fragments *f, int k, int threads, void *user, f
     fmo_part_add_matrix(I, I->density, 1.0, part, part->density);
     fmo_part_add_matrix(J, J->density, 1.0, part, part->density);
     for (size_t i = 0; i < n * n; i++) c->change[k][i] = -part->density[i];
-    return fmo_field_of(f, part, err);
+    return FMO_OK;
 }
 
 /* What it adds to the energy and to charges. */
@@ -119,7 +119,8 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
         goto done;
     }
-    CHECKGOTO(fmo_fragment_each(f, count, begin_pair, &c, err));
+    CHECKGOTO(fmo_fragment_each(f, count, 0, begin_pair, &c, err));
+    CHECKGOTO(fmo_fields(f, c.part, count, f->threads, err));
     /* Their energy is stationary in D^IJ: it is off by the square of the gradient, where monomers'
      * E' are off by the gradient. */
     CHECKGOTO(fmo_parts_solve(f, c.part, count, f->o.scf.energy_convergence,
@@ -212,59 +213,6 @@ static fmo_status run_round(fmo_fragments *f, const pair_list *list, int begin, 
     return status;
 }
 
-/* Whether both have nuclei of one atom: the detached and the attached side of a cut bond, or two
- * that are attached to one atom. Both lists ascend. */
-static int share_atom(const fmo_part *I, const fmo_part *J)
-{
-    for (int a = 0, b = 0; a < I->atom_num && b < J->atom_num;) {
-        if (I->atom[a] == J->atom[b]) return 1;
-        if (I->atom[a] < J->atom[b])
-            a++;
-        else
-            b++;
-    }
-    return 0;
-}
-
-/* Tr D^x V of the nuclei of another monomer. */
-static fmo_status attraction(const fmo_part *x, const fmo_part *other, double *V, double *energy,
-                             fmo_error *err)
-{
-    const fmo_status status =
-        fmo_charge_attraction(x->basis, other->atom_num, other->charge, other->coord, V, err);
-    if (status == FMO_OK) *energy += fmo_trace((size_t)x->nao, x->density, V);
-    return status;
-}
-
-static fmo_status electrostatics(fmo_fragments *f, fmo_fragment_pair *p, double *work,
-                                 fmo_error *err)
-{
-    const fmo_part *I = &f->monomer[p->i], *J = &f->monomer[p->j];
-    double energy = 0.0;
-    p->electrostatic = NAN;
-    if (share_atom(I, J)) return FMO_OK;
-    fmo_status status = attraction(I, J, work, &energy, err);
-    if (status == FMO_OK) status = attraction(J, I, work, &energy, err);
-    if (status != FMO_OK) return status;
-    omp_set_lock(&f->lock[p->i]);
-    status = fmo_field_coulomb(f, J, p->i, I->density, work, err);
-    omp_unset_lock(&f->lock[p->i]);
-    if (status != FMO_OK) return status;
-    energy += fmo_trace((size_t)J->nao, J->density, work);
-    for (int a = 0; a < I->atom_num; a++)
-        for (int b = 0; b < J->atom_num; b++) {
-            double r2 = 0.0;
-            for (int x = 0; x < 3; x++) {
-                const double d = I->coord[3 * a + x] - J->coord[3 * b + x];
-                r2 += d * d;
-            }
-            energy += I->charge[a] * J->charge[b] / sqrt(r2);
-        }
-    p->electrostatic = energy;
-    if (!p->is_scf) p->internal = p->total = energy;
-    return FMO_OK;
-}
-
 static int chunk_size(const fmo_fragments *f, int count)
 {
     if (f->ranks) /* each has a piece of it in memory at a time */
@@ -306,16 +254,8 @@ static fmo_status all_scf_pairs(fmo_fragments *f, const pair_list *list, fmo_err
 static fmo_status es_row(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     const int row = f->system->fragment_num - 1 - k; /* the longest first */
-    const size_t most = *(const size_t *)user;
-    double *const work = malloc(most * most * sizeof *work);
-    fmo_status status = FMO_OK;
-    (void)threads;
-    if (!work) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a pair");
-    for (int i = 0; i < row && status == FMO_OK; i++) {
-        status = electrostatics(f, &f->result->pair[row * (row - 1) / 2 + i], work, err);
-    }
-    free(work);
-    return status;
+    (void)user;
+    return fmo_field_electrostatics(f, &f->result->pair[row * (row - 1) / 2], row, threads, err);
 }
 
 /* Whether a cut bond joins two fragments: their pair has to have an SCF, however far. */
@@ -353,7 +293,7 @@ static fmo_status list_pairs(fmo_fragments *f, pair_list *list, fmo_error *err)
             p->is_bonded = bonded(s, i, j);
             /* However far: two nuclei at one place have no electrostatics. */
             p->is_scf = p->distance < s->es_dimers_from || p->is_bonded ||
-                        share_atom(&f->monomer[i], &f->monomer[j]);
+                        fmo_parts_share_atom(&f->monomer[i], &f->monomer[j]);
             if (!p->is_scf) {
                 r->es_pairs++;
                 continue;
@@ -379,13 +319,12 @@ static fmo_status list_pairs(fmo_fragments *f, pair_list *list, fmo_error *err)
 fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
 {
     const fmo_fragment_system *s = f->system;
-    size_t most = 0;
     pair_list list = {0};
     fmo_status status;
     CHECKGOTO(fmo_fragment_agree(f, list_pairs(f, &list, err), err));
-    for (int k = 0; k < s->fragment_num; k++)
-        if ((size_t)f->monomer[k].nao > most) most = (size_t)f->monomer[k].nao;
-    status = fmo_fragment_deal(f, s->fragment_num, NULL, 0, es_row, &most, err);
+    status = f->ranks ? fmo_fragment_deal(f, s->fragment_num, NULL, 0, es_row, NULL, err)
+                      : fmo_field_electrostatics(f, f->result->pair, f->result->pair_num,
+                                                 f->threads, err);
     CHECKGOTO(fmo_fragment_gather(f, status, s->fragment_num, row_blocks, NULL, err));
     CHECKGOTO(all_scf_pairs(f, &list, err));
     for (int a = 0; a < s->atom_num; a++) f->result->charge2[a] += f->pair_charge[a];

@@ -12,7 +12,7 @@
 void fmo_part_destroy(fmo_part *part)
 {
     if (!part) return;
-    fmo_fock_plan_destroy(part->plan);
+    fmo_products_destroy(part->products);
     fmo_dataset_destroy(part->dataset);
     free(part->atom);
     free(part->charge);
@@ -23,7 +23,6 @@ void fmo_part_destroy(fmo_part *part)
     free(part->projector);
     free(part->lift);
     free(part->field);
-    free(part->coulomb);
     free(part->density);
     memset(part, 0, sizeof *part);
 }
@@ -147,22 +146,18 @@ static fmo_status make_matrices(fmo_part *part, fmo_error *err)
     return status;
 }
 
-fmo_status fmo_part_create(const fmo_fragments *f, int i, int j, int threads, fmo_part *part,
-                           fmo_error *err)
+fmo_status fmo_part_create(const fmo_fragments *f, int i, int j, fmo_part *part, fmo_error *err)
 {
     fmo_status status;
-    fmo_fock_options fock = f->o.scf.fock;
     memset(part, 0, sizeof *part);
     part->fragment[0] = i;
     part->fragment[1] = j;
     part->fragments = j < 0 ? 1 : 2;
-    fock.threads = threads;
-    fock.integrals = FMO_INTEGRALS_DIRECT;
     CHECKGOTO(list_atoms(f, part, err));
     CHECKGOTO(make_basis(f, part, err));
     CHECKGOTO(make_matrices(part, err));
     CHECKGOTO(fmo_part_project(f, part, err));
-    CHECKGOTO(fmo_fock_plan_create(part->basis, &fock, &part->plan, err));
+    CHECKGOTO(fmo_products_create(part->basis, &part->products, err));
 done:
     if (status != FMO_OK) fmo_part_destroy(part);
     return status;

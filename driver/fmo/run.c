@@ -91,19 +91,13 @@ static fmo_status allocate(fmo_fragments *f, fmo_error *err)
     f->job = calloc(n, sizeof *f->job);
     f->distance = calloc(n * n, sizeof *f->distance);
     f->monomer = calloc(n, sizeof *f->monomer);
-    f->source = calloc(n, sizeof(fmo_fock_plan *));
-    f->diagonal = calloc(n, sizeof(double *));
-    f->seen = calloc(n, sizeof(double *));
-    f->density_change = calloc(n, sizeof(double *));
-    f->diagonal_change = calloc(n, sizeof(double *));
+    f->exact = calloc(n, sizeof(fmo_distribution *));
+    f->aoc = calloc(n, sizeof(fmo_distribution *));
     f->mulliken = calloc(n, sizeof(double *));
-    f->lock = calloc(n, sizeof *f->lock);
     if (!r->monomer || !r->pair || !r->charge1 || !r->charge2 || !f->pair_done || !f->pair_charge ||
-        !f->mine || !f->order || !f->job || !f->distance || !f->monomer || !f->source ||
-        !f->diagonal || !f->seen || !f->density_change || !f->diagonal_change || !f->mulliken ||
-        !f->lock)
+        !f->mine || !f->order || !f->job || !f->distance || !f->monomer || !f->exact || !f->aoc ||
+        !f->mulliken)
         return no_memory(err);
-    for (size_t k = 0; k < n; k++) omp_init_lock(&f->lock[k]);
     return FMO_OK;
 }
 
@@ -112,13 +106,9 @@ static void release(fmo_fragments *f)
     const int n = f->system->fragment_num;
     for (int k = 0; k < n; k++) {
         if (f->monomer) fmo_part_destroy(&f->monomer[k]);
-        if (f->source) fmo_fock_plan_destroy(f->source[k]);
-        if (f->diagonal) free(f->diagonal[k]);
-        if (f->seen) free(f->seen[k]);
-        if (f->density_change) free(f->density_change[k]);
-        if (f->diagonal_change) free(f->diagonal_change[k]);
+        if (f->exact) fmo_distribution_destroy(f->exact[k]);
+        if (f->aoc) fmo_distribution_destroy(f->aoc[k]);
         if (f->mulliken) free(f->mulliken[k]);
-        if (f->lock) omp_destroy_lock(&f->lock[k]);
     }
     for (int z = 0; z < 119; z++) fmo_hybrids_destroy(f->hybrids[z]);
     free(f->pair_done);
@@ -129,13 +119,9 @@ static void release(fmo_fragments *f)
     free(f->room);
     free(f->distance);
     free(f->monomer);
-    free(f->source);
-    free(f->diagonal);
-    free(f->seen);
-    free(f->density_change);
-    free(f->diagonal_change);
+    free(f->exact);
+    free(f->aoc);
     free(f->mulliken);
-    free(f->lock);
 }
 
 /* What AUTO becomes, for all fragments the same, and threads. Rank 0 chooses for all. */
@@ -170,25 +156,11 @@ static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
 static fmo_status make_monomer(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     fmo_part *m = &f->monomer[k];
-    fmo_fock_options fock = f->o.scf.fock;
-    fmo_status status = fmo_part_create(f, k, -1, threads, m, err);
-    (void)user;
+    const fmo_status status = fmo_part_create(f, k, -1, m, err);
+    (void)threads, (void)user;
     if (status != FMO_OK) return status;
-    fock.threads = 1;
-    fock.integrals = FMO_INTEGRALS_DIRECT;
-    status = fmo_fock_plan_create(m->basis, &fock, &f->source[k], err);
-    if (status != FMO_OK) return status;
-    const size_t size = (size_t)m->nao * (size_t)m->nao;
-    m->coulomb = calloc(size, sizeof(double));
-    f->diagonal[k] = calloc(size, sizeof(double));
-    f->seen[k] = calloc(size, sizeof(double));
-    f->density_change[k] = calloc(size, sizeof(double));
-    f->diagonal_change[k] = calloc(size, sizeof(double));
     f->mulliken[k] = calloc((size_t)m->atom_num, sizeof(double));
-    if (!m->coulomb || !f->diagonal[k] || !f->seen[k] || !f->density_change[k] ||
-        !f->diagonal_change[k] || !f->mulliken[k])
-        return no_memory(err);
-    return FMO_OK;
+    return f->mulliken[k] ? FMO_OK : no_memory(err);
 }
 
 typedef struct sized {
@@ -207,7 +179,7 @@ static int by_size(const void *x, const void *y)
 static fmo_status make_monomers(fmo_fragments *f, fmo_error *err)
 {
     const int n = f->system->fragment_num;
-    fmo_status status = fmo_fragment_each(f, n, make_monomer, NULL, err);
+    fmo_status status = fmo_fragment_each(f, n, 0, make_monomer, NULL, err);
     sized *const all = malloc((size_t)n * sizeof *all);
     if (status == FMO_OK && !all) status = no_memory(err);
     for (int k = 0; k < n && status == FMO_OK; k++) all[k] = (sized){f->monomer[k].nao, k};

@@ -27,8 +27,8 @@ static fmo_status guess_one(fmo_fragments *f, int k, int threads, void *user, fm
 
 static fmo_status field_of_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
-    (void)threads, (void)user;
-    return fmo_field_of(f, &f->monomer[k], err);
+    (void)user;
+    return fmo_fields(f, &f->monomer[k], 1, threads, err);
 }
 
 /* Thresholds of an iteration: densities need not be better than the field that they are solved in,
@@ -46,7 +46,8 @@ static fmo_status find_fields(fmo_fragments *f, fmo_mixer *mixer, int first, dou
                               fmo_error *err)
 {
     const int n = f->system->fragment_num;
-    fmo_status status = fmo_fragment_deal(f, n, f->order, 0, field_of_one, NULL, err);
+    fmo_status status = f->ranks ? fmo_fragment_deal(f, n, f->order, 0, field_of_one, NULL, err)
+                                 : fmo_fields(f, f->monomer, n, f->threads, err);
     status = fmo_fragment_gather(f, status, n, fmo_part_field_blocks, f->monomer, err);
     if (status == FMO_OK && mixer) *far = fmo_mixer_next(mixer, f, first);
     if (status == FMO_OK) status = fmo_fragment_tell(f, far, sizeof *far, err);
@@ -68,7 +69,8 @@ static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first,
     status =
         fmo_parts_solve(f, f->monomer, f->system->fragment_num, thresholds[0], thresholds[1], err);
     if (status != FMO_OK) return status;
-    fmo_field_update(f);
+    status = fmo_fragment_agree(f, fmo_field_update(f, err), err);
+    if (status != FMO_OK) return status;
     report->residual = far;
     report->field_seconds = middle - start;
     report->scf_seconds = driver_seconds() - middle;
@@ -118,7 +120,7 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fields");
     status = fmo_fragment_agree(f, status, err);
     if (status == FMO_OK) status = begin(f, &converged, err);
-    if (status == FMO_OK) fmo_field_update(f);
+    if (status == FMO_OK) status = fmo_fragment_agree(f, fmo_field_update(f, err), err);
     r->iterations = r->resumed;
     r->energy_change = NAN;
     double energy = 0.0;

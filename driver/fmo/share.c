@@ -162,5 +162,4 @@ void fmo_part_field_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_
     const size_t bytes = (size_t)part->nao * (size_t)part->nao * sizeof(double);
     (void)f;
     b[0] = (fmo_block){part->field, bytes};
-    b[1] = (fmo_block){part->coulomb, bytes};
 }

@@ -113,11 +113,16 @@ static fmo_status refine_one(fmo_fragments *f, int k, int threads, void *user, f
 {
     fmo_part *part = &((fmo_part *)user)[k];
     const size_t n = (size_t)part->nao;
-    (void)f, (void)threads;
+    fmo_fock_options fock = f->o.scf.fock;
+    fmo_fock_plan *plan = NULL;
     if (!part->projector) return FMO_OK;
     double *const J = malloc(2 * n * n * sizeof *J), *const K = J + n * n;
     if (!J) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for J and K of a fragment");
-    const fmo_status status = fmo_fock_build(part->plan, part->density, J, K, err);
+    fock.threads = threads;
+    fock.integrals = FMO_INTEGRALS_DIRECT;
+    fmo_status status = fmo_fock_plan_create(part->basis, &fock, &plan, err);
+    if (status == FMO_OK) status = fmo_fock_build(plan, part->density, J, K, err);
+    fmo_fock_plan_destroy(plan);
     if (status == FMO_OK)
         part->energy =
             part->nuclear_repulsion + fmo_trace(n, part->density, part->core) +
@@ -135,7 +140,8 @@ static void energy_block(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BL
 
 fmo_status fmo_parts_refine(fmo_fragments *f, fmo_part *parts, int count, fmo_error *err)
 {
-    if (parts != f->monomer) return fmo_fragment_each(f, count, refine_one, parts, err);
-    const fmo_status status = fmo_fragment_deal(f, count, f->order, 0, refine_one, parts, err);
+    const int on_gpu = f->o.scf.fock.mode != FMO_MODE_CPU;
+    if (parts != f->monomer) return fmo_fragment_each(f, count, on_gpu, refine_one, parts, err);
+    const fmo_status status = fmo_fragment_deal(f, count, f->order, on_gpu, refine_one, parts, err);
     return fmo_fragment_share(f, status, energy_block, err);
 }

@@ -145,6 +145,7 @@ fmo_status fmo_centres_make(const fmo_basis *basis, fmo_centres *cs, fmo_error *
                  .loose = malloc(prims * sizeof *f.loose)};
     int *begin = malloc(((size_t)basis->nucleus_num + 1) * sizeof *begin);
     *cs = (fmo_centres){.basis = basis,
+                        .ao_num = basis->ao_num,
                         .centre = malloc(shells * sizeof *cs->centre), /* each has a shell */
                         .prim = malloc(prims * sizeof *cs->prim),
                         .use = malloc(prims * sizeof *cs->use),

@@ -50,6 +50,7 @@ FMO_STATIC_ASSERT((int)FMO_CENTRE_FUNCTIONS >= (int)FMO_SHELL_FUNCTIONS_MAX,
 
 typedef struct fmo_centres {
     const fmo_basis *basis;
+    int ao_num; /* functions of the caller's */
     int num;
     fmo_centre *centre;
     fmo_centre_prim *prim; /* [basis->prim_num] at most */

@@ -10,22 +10,10 @@
 #include <string.h>
 
 #include "integrals/arguments.h"
-#include "integrals/one_electron/centres.h"
 #include "integrals/one_electron/charge_sums.h"
+#include "integrals/one_electron/products.h"
 #include "integrals/threads.h"
 #include "integrals/vector.h"
-
-/* A product of two primitives. */
-typedef struct product {
-    double a, b, p, half;
-    double scale; /* exp(-ab/p |AB|^2) (pi/p)^(3/2) */
-    double PA[3], PB[3];
-    int la, lb;                /* the largest angular momenta that use it */
-    unsigned kinds_a, kinds_b; /* bit l: those that do */
-} product;
-
-/* Its integrals by angular momenta, coefficients left out. */
-typedef double product_blocks[FMO_SHELL_KIND_COUNT][FMO_SHELL_KIND_COUNT][FMO_PAIR_PRODUCTS_MAX];
 
 /* Charges by place, so that neighbours in the list are neighbours in space and vectors of them are
  * all near a product or all far from it. */
@@ -54,7 +42,7 @@ typedef struct one_electron one_electron;
 typedef struct worker worker;
 
 /* Fills in the blocks of a product that its kinds say. */
-typedef void product_function(const worker *w, const product *z, product_blocks out);
+typedef void product_function(const worker *w, const fmo_product *z, fmo_product_blocks out);
 
 struct one_electron {
     const fmo_centres *bra, *ket; /* the same, or of two bases */
@@ -87,7 +75,7 @@ typedef double table_1d[FMO_SHELL_KIND_COUNT][FMO_SHELL_KIND_COUNT];
 
 /* Overlaps without the factor sqrt(pi/p). The power at B is raised where there is one, else the
  * power at A. */
-FMO_HD void overlap_1d(int la, int lb, const product *z, int x, table_1d s)
+FMO_HD void overlap_1d(int la, int lb, const fmo_product *z, int x, table_1d s)
 {
     s[0][0] = 1.0;
     FMO_UNROLL
@@ -108,7 +96,7 @@ FMO_HD void overlap_1d(int la, int lb, const product *z, int x, table_1d s)
 
 /* -1/2 d^2/dx^2 likewise, from s. Every term has the factor ab/p, so that nothing cancels between a
  * tight and a diffuse function. */
-FMO_HD void kinetic_1d(int la, int lb, const product *z, int x, table_1d s, table_1d t)
+FMO_HD void kinetic_1d(int la, int lb, const fmo_product *z, int x, table_1d s, table_1d t)
 {
     const double reduced = z->a * z->b / z->p, AB = z->PB[x] - z->PA[x];
     t[0][0] = reduced * (1.0 - 2.0 * reduced * AB * AB);
@@ -152,7 +140,7 @@ FMO_HD void block_of(int la, int lb, int kinetic, double scale, table_1d *s, tab
 }
 
 /* Products with these largest angular momenta. */
-FMO_HD void overlap_of(int la, int lb, int kinetic, const product *z, product_blocks out)
+FMO_HD void overlap_of(int la, int lb, int kinetic, const fmo_product *z, fmo_product_blocks out)
 {
     table_1d s[3], t[3];
     FMO_UNROLL
@@ -169,55 +157,30 @@ FMO_HD void overlap_of(int la, int lb, int kinetic, const product *z, product_bl
     }
 }
 
-/* Calls f(la, lb, ...) with angular momenta that are constants, for each pair of the table in both
- * orders. */
-#define WITH_ANG_MOM(P, name, li, lj, partner) \
-    if (z->la == li && z->lb == lj)            \
-        CALL(li, lj) /* and the others: */     \
-    else if (z->la == lj && z->lb == li)       \
-        CALL(lj, li)                           \
-    else
-
-static void overlap_product(const worker *w, const product *z, product_blocks out)
+static void overlap_product(const worker *w, const fmo_product *z, fmo_product_blocks out)
 {
     (void)w;
 #define CALL(la, lb) overlap_of(la, lb, 0, z, out);
-    FMO_PAIR_TABLE(WITH_ANG_MOM) {}
+    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
 #undef CALL
 }
 
-static void kinetic_product(const worker *w, const product *z, product_blocks out)
+static void kinetic_product(const worker *w, const fmo_product *z, fmo_product_blocks out)
 {
     (void)w;
 #define CALL(la, lb) overlap_of(la, lb, 1, z, out);
-    FMO_PAIR_TABLE(WITH_ANG_MOM) {}
+    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
 #undef CALL
 }
 
 /* ---- attraction by charges ------------------------------------------------------------------ */
 
-FMO_HD void attraction_of(int la, int lb, const product *z, const double *sums, product_blocks out)
-{
-    double R[FMO_HERMITE_MAX];
-    fmo_hermite_1d E[3];
-    fmo_hermite_from_sums(la + lb, sums, R);
-    FMO_UNROLL
-    for (int x = 0; x < 3; x++) fmo_hermite_expand(la, lb, z->PA[x], z->PB[x], z->half, E[x]);
-    FMO_UNROLL
-    for (int i = 0; i <= la; i++) {
-        FMO_UNROLL
-        for (int j = 0; j <= lb; j++)
-            if ((z->kinds_a >> i & 1) && (z->kinds_b >> j & 1))
-                fmo_hermite_block(i, j, -z->scale, E, R, out[i][j]);
-    }
-}
-
 /* The charges of the piece as seen from the bra or from the ket. Differences are formed before the
  * product's centre comes in, from the centre of the tighter primitive, which is the nearer one: so
  * a charge on a nucleus keeps its digits wherever the molecule stands. */
-static void attraction_product(const worker *w, const product *z, product_blocks out)
+static void attraction_product(const worker *w, const fmo_product *z, fmo_product_blocks out)
 {
-    double sums[FMO_CHARGE_SUMS_MAX];
+    double sums[FMO_CHARGE_SUMS_MAX], R[FMO_HERMITE_MAX];
     const int ket = z->b > z->a;
     const seen_charges *const seen = &w->seen[ket];
     const fmo_charge_view view = {w->num, w->job->charges->charge + w->begin, seen->coord[0],
@@ -225,9 +188,10 @@ static void attraction_product(const worker *w, const product *z, product_blocks
     const int pair =
         z->la >= z->lb ? fmo_pair_class_of(z->la, z->lb) : fmo_pair_class_of(z->lb, z->la);
     w->job->kernels->sums[pair](&view, ket ? z->PB : z->PA, z->p, sums);
-#define CALL(la, lb) attraction_of(la, lb, z, sums, out);
-    FMO_PAIR_TABLE(WITH_ANG_MOM) {}
+#define CALL(la, lb) fmo_hermite_from_sums((la) + (lb), sums, R);
+    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
 #undef CALL
+    fmo_product_potential(z, -z->scale, R, out);
 }
 
 static void see_charges(worker *w, int side, const fmo_centre *from)
@@ -244,111 +208,26 @@ static void see_charges(worker *w, int side, const fmo_centre *from)
 
 /* ---- pairs of centres ----------------------------------------------------------------------- */
 
-/* Adds the blocks of a product to those of the centres, times coefficients. */
-static void contract(const one_electron *job, const fmo_centre_prim *a, const fmo_centre_prim *b,
-                     int ket_functions, product_blocks blocks, double *out)
-{
-    for (int i = a->use_begin; i < a->use_end; i++) {
-        const fmo_centre_use *const A = &job->bra->use[i];
-        const int na = fmo_shell_functions(A->ang_mom);
-        for (int j = b->use_begin; j < b->use_end; j++) {
-            const fmo_centre_use *const B = &job->ket->use[j];
-            const int nb = fmo_shell_functions(B->ang_mom);
-            const double c = A->coefficient * B->coefficient;
-            const double *from = blocks[A->ang_mom][B->ang_mom];
-            double *to = out + A->function * ket_functions + B->function;
-            for (int m = 0; m < na; m++, to += ket_functions)
-                for (int n = 0; n < nb; n++) to[n] += c * *from++;
-        }
-    }
-}
+/* Two centres on their way. */
+typedef struct centre_pair {
+    worker *w;
+    const fmo_centre *A, *B;
+    int found;
+} centre_pair;
 
-/* Sums the products of two centres; 0 if there are none worth it. */
-static int add_products(worker *w, const fmo_centre *A, const fmo_centre *B)
+/* Sums the products of two centres. */
+static void add_product(void *user, const fmo_product *z)
 {
+    centre_pair *const pair = user;
+    worker *const w = pair->w;
     const one_electron *const job = w->job;
-    double AB[3], R2 = 0.0;
-    for (int x = 0; x < 3; x++) {
-        AB[x] = A->at[x] - B->at[x];
-        R2 += AB[x] * AB[x];
-    }
-    const double ln_R = log1p(sqrt(R2));
-    const int powers = A->ang_mom + B->ang_mom;
-    const fmo_centre_prim *const first = &job->ket->prim[B->prim_begin];
-    int found = 0;
-    for (int k = A->prim_begin; k < A->prim_end; k++) {
-        const fmo_centre_prim *const a = &job->bra->prim[k];
-        /* those that come after it are tighter */
-        if (fmo_product_negligible(a->exponent, a->rest, first->exponent, first->rest, powers, ln_R,
-                                   R2))
-            break;
-        for (int l = B->prim_begin; l < B->prim_end; l++) {
-            const fmo_centre_prim *const b = &job->ket->prim[l];
-            if (fmo_product_negligible(a->exponent, a->size, b->exponent, b->rest, powers, ln_R,
-                                       R2))
-                break;
-            if (fmo_product_negligible(a->exponent, a->size, b->exponent, b->size,
-                                       a->ang_mom + b->ang_mom, ln_R, R2))
-                continue;
-            product z = {.a = a->exponent,
-                         .b = b->exponent,
-                         .p = a->exponent + b->exponent,
-                         .la = a->ang_mom,
-                         .lb = b->ang_mom,
-                         .kinds_a = a->kinds,
-                         .kinds_b = b->kinds};
-            z.half = 0.5 / z.p;
-            const double root = sqrt(M_PI / z.p);
-            z.scale = exp(-z.a * z.b / z.p * R2) * root * root * root;
-            if (z.scale == 0.0) continue;
-            for (int x = 0; x < 3; x++) {
-                z.PA[x] = -(z.b / z.p) * AB[x];
-                z.PB[x] = (z.a / z.p) * AB[x];
-            }
-            if (!found) memset(w->block, 0, (size_t)(A->functions * B->functions) * sizeof(double));
-            found = 1;
-            if (job->charges) see_charges(w, z.b > z.a, z.b > z.a ? B : A);
-            product_blocks blocks;
-            job->function(w, &z, blocks);
-            contract(job, a, b, B->functions, blocks, w->block);
-        }
-    }
-    return found;
-}
-
-/* Element (i, j) of the caller's, from the block of their centres. */
-static double caller_element(const one_electron *job, const fmo_centre_caller *i,
-                             const fmo_centre_caller *j, int ket_functions, const double *block)
-{
-    double sum = 0.0;
-    for (int m = i->term_begin; m < i->term_end; m++) {
-        const fmo_centre_term *const a = &job->bra->term[m];
-        for (int n = j->term_begin; n < j->term_end; n++) {
-            const fmo_centre_term *const b = &job->ket->term[n];
-            sum += a->factor * b->factor * block[a->function * ket_functions + b->function];
-        }
-    }
-    return sum;
-}
-
-/* Adds the block of two centres to a matrix, in the caller's order and normalisation: with its
- * transpose where there is one basis, and then of a centre with itself the lower triangle. */
-static void add_block(const one_electron *job, const fmo_centre *A, const fmo_centre *B,
-                      const double *block, double *out)
-{
-    const int symmetric = job->bra == job->ket, same = symmetric && A == B;
-    const size_t n = (size_t)job->ket->basis->ao_num;
-    for (int i = A->caller_begin; i < A->caller_end; i++) {
-        const fmo_centre_caller *const row = &job->bra->caller[i];
-        const size_t p = (size_t)row->index;
-        for (int j = B->caller_begin; j < (same ? i + 1 : B->caller_end); j++) {
-            const fmo_centre_caller *const column = &job->ket->caller[j];
-            const size_t q = (size_t)column->index;
-            const double value = caller_element(job, row, column, B->functions, block);
-            out[p * n + q] += value;
-            if (symmetric && p != q) out[q * n + p] += value;
-        }
-    }
+    fmo_product_blocks blocks;
+    if (!pair->found)
+        memset(w->block, 0, (size_t)(pair->A->functions * pair->B->functions) * sizeof *w->block);
+    pair->found = 1;
+    if (job->charges) see_charges(w, z->b > z->a, z->b > z->a ? pair->B : pair->A);
+    job->function(w, z, blocks);
+    fmo_product_contract(job->bra, job->ket, z, pair->B->functions, blocks, w->block);
 }
 
 /* One bra and some kets, the charges of one part. */
@@ -366,25 +245,19 @@ static void run_task(worker *w, int part, int bra, int begin, int end)
         const fmo_centre *const B = &job->ket->centre[ket];
         for (w->begin = from; w->begin < to; w->begin += CHARGE_PIECE) {
             w->num = to - w->begin < CHARGE_PIECE ? to - w->begin : CHARGE_PIECE;
-            if (!add_products(w, A, B)) break;
-            add_block(job, A, B, w->block, job->out[part]);
+            centre_pair pair = {w, A, B, 0};
+            if (!fmo_products_each(job->bra, A, job->ket, B, add_product, &pair)) break;
+            fmo_centres_add_block(job->bra, job->ket, A, B, w->block, job->out[part]);
         }
     }
-}
-
-static int largest_centre(const fmo_centres *cs)
-{
-    int functions = 0;
-    for (int c = 0; c < cs->num; c++)
-        if (cs->centre[c].functions > functions) functions = cs->centre[c].functions;
-    return functions;
 }
 
 /* Memory for the workers, or FMO_ERR_MEMORY. */
 static fmo_status make_workers(const one_electron *job, int threads, worker **workers,
                                fmo_error *err)
 {
-    const size_t block = (size_t)largest_centre(job->bra) * (size_t)largest_centre(job->ket);
+    const size_t block =
+        (size_t)fmo_centres_largest(job->bra) * (size_t)fmo_centres_largest(job->ket);
     const size_t seen = job->charges ? CHARGE_PIECE : 0;
     *workers = calloc((size_t)threads, sizeof **workers);
     for (int t = 0; *workers && t < threads; t++) {

@@ -1,0 +1,76 @@
+/* Hermite potentials at a point, FMO_SIMD_WIDTH points of a list at a time: points.h. Compiled once
+ * per instruction set with FMO_SIMD_WIDTH and FMO_POINT_KERNELS (the name of the table below) set
+ * by CMake. */
+#include "accumulate/potential/points.h"
+
+#include "accumulate/cpu/coulomb_sweep.h"
+
+/* Points [0, end) of a list have norms of at least `least`, in whole vectors. */
+static int end_of(const fmo_point_list *list, double least)
+{
+    int begin = 0, end = list->used;
+    while (begin < end) {
+        const int middle = begin + (end - begin) / 2;
+        if (list->norm[middle] < least)
+            end = middle;
+        else
+            begin = middle + 1;
+    }
+    return (end + W - 1) / W * W;
+}
+
+/* NB, NK: orders of the point and of the lists. */
+FMO_HD void potential(int NB, int NK, const fmo_point *at, const fmo_point_list *const *list,
+                      int lists, double least, double *V)
+{
+    const int L = NB + NK, own = FMO_HERMITE_COUNT(NB), others = FMO_HERMITE_COUNT(NK);
+    fmo_real sum[FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX)];
+    fmo_real r[(FMO_ERI_ORDER_MAX + 1) * (FMO_ERI_ORDER_MAX + 1) * (FMO_ERI_ORDER_MAX + 1)];
+    COULOMB_UNROLL
+    for (int k = 0; k < own; k++) sum[k] = fmo_set(0.0);
+    for (int n = 0; n < lists; n++) {
+        const fmo_point_list *const from = list[n];
+        const size_t num = (size_t)from->num;
+        const int end = end_of(from, least);
+        for (int q = 0; q < end; q += W) {
+            fmo_real PQ[3], R2 = fmo_set(0.0), S[FMO_ERI_ORDER_MAX + 1];
+            fmo_real H[FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX)];
+            FMO_UNROLL
+            for (int x = 0; x < 3; x++) {
+                PQ[x] = at->at[x] - fmo_load(from->at + (size_t)x * num + q);
+                R2 += PQ[x] * PQ[x];
+            }
+            const quartet_exponents e = exponents_of_lanes(at->p, fmo_load(from->at + 3 * num + q));
+            start_of(L, e.rho, e.near, R2, S);
+            fmo_rule_derivatives(L, S, PQ, r);
+            COULOMB_UNROLL
+            for (int k = 0; k < others; k++) {
+                const fmo_real h = fmo_load(from->H + (size_t)k * num + q);
+                H[k] = FMO_HERMITE_DEGREE(k) % 2 ? -h : h;
+            }
+            meet_all(1, 0, NB, NK, r, NULL, H, sum, NULL);
+        }
+    }
+    COULOMB_UNROLL
+    for (int k = 0; k < own; k++) V[k] += fmo_sum_lanes(sum[k]);
+}
+
+/* By orders of both. */
+#define FMO_POINT_ORDER_TABLE(X, a) X(a, 0) X(a, 1) X(a, 2) X(a, 3) X(a, 4)
+#define ALL(X)                  \
+    FMO_POINT_ORDER_TABLE(X, 0) \
+    FMO_POINT_ORDER_TABLE(X, 1) \
+    FMO_POINT_ORDER_TABLE(X, 2) FMO_POINT_ORDER_TABLE(X, 3) FMO_POINT_ORDER_TABLE(X, 4)
+FMO_STATIC_ASSERT(FMO_POINT_ORDERS == 5, "potential/kernel.c: a row and a column for each order");
+
+#define KERNEL(NB, NK)                                                                     \
+    static void potential_##NB##NK(const fmo_point *at, const fmo_point_list *const *list, \
+                                   int lists, double least, double *V)                     \
+    {                                                                                      \
+        potential(NB, NK, at, list, lists, least, V);                                      \
+    }
+ALL(KERNEL)
+#undef KERNEL
+
+#define ENTRY(NB, NK) [NB][NK] = potential_##NB##NK,
+const fmo_point_kernels FMO_POINT_KERNELS = {{ALL(ENTRY)}};

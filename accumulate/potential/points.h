@@ -1,0 +1,107 @@
+/* Products of primitives and charge distributions as points: places with an exponent, at which a
+ * potential is wanted, or a Hermite density stands. Between the files of this folder and
+ * gpu/potential.cu. */
+#ifndef FMO_POTENTIAL_POINTS_H
+#define FMO_POTENTIAL_POINTS_H
+
+#include <fmo/potential.h>
+
+#include "integrals/one_electron/products.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A point has Hermite functions up to an order. */
+enum { FMO_POINT_ORDERS = FMO_PAIR_ORDER_MAX + 1, FMO_POINT_GROUP = 8 };
+
+/* The exponent of a point charge: beside it any other one is nothing. */
+#define FMO_POINT_CHARGE 1e30
+
+/* Where a potential is wanted. */
+typedef struct fmo_point {
+    double at[3], p;
+    double bound; /* of an element of a potential that comes of it, by a density of norm 1 */
+} fmo_point;
+
+/* Products of two centres, A >= B. */
+typedef struct fmo_point_pair {
+    int A, B;
+    int begin; /* of its products */
+} fmo_point_pair;
+
+struct fmo_products {
+    fmo_centres centres;
+    int pair_num, product_num;
+    fmo_point_pair *pair; /* [pair_num + 1] */
+    fmo_product *product; /* [product_num] */
+    int *point_of;        /* [product_num] their points */
+    int num;              /* points, order by order */
+    int begin[FMO_POINT_ORDERS + 1];
+    fmo_point *point;
+    /* Potentials: order by order, [point][FMO_HERMITE_COUNT(order)] */
+    size_t value_begin[FMO_POINT_ORDERS + 1];
+};
+
+/* Points of one order with densities, the most important first. */
+typedef struct fmo_point_list {
+    int num;      /* a multiple of FMO_POINT_GROUP; what fills up has densities of 0 */
+    int used;     /* without those */
+    double *at;   /* [x y z p][num] */
+    double *H;    /* [FMO_HERMITE_COUNT(order)][num] */
+    double *norm; /* [num] descending: a potential's element is below this times its point's bound;
+                   * infinite: a point charge */
+} fmo_point_list;
+
+struct fmo_distribution {
+    fmo_point_list list[FMO_POINT_ORDERS];
+    double *memory;
+};
+
+/* Lists from [count][FMO_HERMITE_COUNT(order)] of each order, and charges. */
+typedef struct fmo_point_densities {
+    const fmo_point *point; /* [num], order by order */
+    const int *begin;       /* [FMO_POINT_ORDERS + 1] */
+    const double *H;        /* as fmo_products has potentials; NULL: none */
+    const size_t *value_begin;
+    size_t charge_num;
+    const double *charge, *coord;
+} fmo_point_densities;
+fmo_status fmo_point_lists_make(const fmo_point_densities *from, fmo_distribution *to,
+                                fmo_error *err);
+
+/* The potentials of a job, as its products have them, -> its matrix. block: numbers for two centres
+ * of the products (fmo_centres_largest, squared). */
+void fmo_points_give(const fmo_products *products, const double *V, double *block,
+                     double *potential);
+
+/* The norm of a Hermite function t, u, v of exponent p: the root of its interaction with itself. */
+double fmo_point_norm(int t, int u, int v, double p);
+
+/* ---- kernel.c ---- */
+
+/* Adds to V, [FMO_HERMITE_COUNT(order)], what the points of some lists do at a point; those with a
+ * norm below `least` are left out. */
+typedef void fmo_point_kernel(const fmo_point *at, const fmo_point_list *const *list, int lists,
+                              double least, double *V);
+typedef struct fmo_point_kernels {
+    fmo_point_kernel *kernel[FMO_POINT_ORDERS][FMO_POINT_ORDERS]; /* [of the point][of the lists] */
+} fmo_point_kernels;
+
+/* Each compiled from potential/kernel.c. */
+extern const fmo_point_kernels fmo_point_kernels_baseline;
+extern const fmo_point_kernels fmo_point_kernels_avx2;   /* x86-64 */
+extern const fmo_point_kernels fmo_point_kernels_avx512; /* x86-64 */
+
+/* ---- gpu/potential.cu, or gpu/none.c ---- */
+
+/* Of checked jobs: potentials by point of each, V[job] as fmo_products has them; energies. */
+fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count, double *const *V,
+                              const fmo_potential_options *options, fmo_error *err);
+fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count,
+                                  const fmo_potential_options *options, fmo_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,90 @@
+/* Electrostatic potentials of charge distributions, as matrices over other molecules' functions,
+ * and energies between distributions: embedding, fragments, all that needs J of many densities on
+ * the pairs of others, and no K. Densities are expanded in Hermite Gaussians, those of one place
+ * and exponent together: McMurchie and Davidson, J. Comput. Phys. 26, 218 (1978); Ahmadi and
+ * Almlof, Chem. Phys. Lett. 246, 364 (1995). docs/theory.md, "Potentials of distributions".
+ *
+ *     fmo_products_create(basis, &products, &err);
+ *     fmo_distribution_create(products, D, nuclei, Z, R, &a, &err);
+ *     fmo_potential_job job = {.products = of_another, .source = &a, .source_num = 1,
+ *                              .potential = U};
+ *     fmo_potentials(&job, 1, NULL, &err);
+ *
+ * All atomic units. Matrices [ao_num][ao_num] in the caller's order and normalisation. Objects are
+ * not changed by what reads them: any number of threads may. */
+#ifndef FMO_POTENTIAL_H
+#define FMO_POTENTIAL_H
+
+#include <stddef.h>
+
+#include <fmo/basis.h>
+#include <fmo/fock.h>
+#include <fmo/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The products of primitives of a basis. */
+typedef struct fmo_products fmo_products;
+
+/* @return FMO_OK, FMO_ERR_ARGUMENT or FMO_ERR_MEMORY, with *products NULL */
+FMO_API fmo_status fmo_products_create(const fmo_basis *basis, fmo_products **products,
+                                       fmo_error *err);
+FMO_API void fmo_products_destroy(fmo_products *products);
+
+/* Electrons and point charges. */
+typedef struct fmo_distribution fmo_distribution;
+
+/* Electrons with a density matrix, of which the symmetric part counts (NULL: none), and positive
+ * point charges such as nuclei. What is made does not need `products` any longer.
+ * @param charge [charge_num], units of e
+ * @param coord  [charge_num][3], bohr
+ * @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_INPUT (a number that is not finite) or FMO_ERR_MEMORY,
+ *         with *distribution NULL */
+FMO_API fmo_status fmo_distribution_create(const fmo_products *products, const double *density,
+                                           size_t charge_num, const double *charge,
+                                           const double *coord, fmo_distribution **distribution,
+                                           fmo_error *err);
+FMO_API void fmo_distribution_destroy(fmo_distribution *distribution);
+
+typedef struct fmo_potential_options {
+    fmo_mode mode; /* FMO_MODE_CPU or FMO_MODE_FUSED: on a GPU */
+    int threads;   /* of the CPU; 0: OpenMP's */
+    int device;    /* as fmo_fock_options has it; -1: the current one */
+    double cutoff; /* products of bounds below this are left out [1e-12] */
+} fmo_potential_options;
+
+/* mode cpu, all threads, cutoff 1e-12. */
+FMO_API void fmo_potential_options_init(fmo_potential_options *options);
+
+/* U_mn = sum over sources [ sum_ls D_ls (mn|ls) - sum_C q_C (m|1/r_C|n) ], hartree: what an
+ * electron in the functions of `products` feels of them, and of further point charges. */
+typedef struct fmo_potential_job {
+    const fmo_products *products;
+    const fmo_distribution *const *source; /* [source_num] */
+    size_t source_num;
+    const double *charge, *coord; /* [charge_num], [charge_num][3] */
+    size_t charge_num;
+    double *potential; /* [ao_num][ao_num], overwritten */
+} fmo_potential_job;
+
+/* All jobs; side by side where there are threads.
+ * @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY, FMO_ERR_NO_DEVICE or FMO_ERR_DEVICE */
+FMO_API fmo_status fmo_potentials(const fmo_potential_job *jobs, size_t count,
+                                  const fmo_potential_options *options, fmo_error *err);
+
+/* The Coulomb energy of two distributions with each other, nuclei and electrons of both. */
+typedef struct fmo_electrostatics_job {
+    const fmo_distribution *a, *b;
+    double energy; /* hartree */
+} fmo_electrostatics_job;
+
+/* As fmo_potentials. */
+FMO_API fmo_status fmo_electrostatics(fmo_electrostatics_job *jobs, size_t count,
+                                      const fmo_potential_options *options, fmo_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

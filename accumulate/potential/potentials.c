@@ -1,0 +1,232 @@
+/* Potentials and energies of distributions on the CPU: pieces of all jobs are dealt to threads. */
+#include "accumulate/potential/points.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "integrals/arguments.h"
+#include "integrals/threads.h"
+#include "integrals/vector.h"
+
+/* Points of a job that a thread takes at a time; products of a bound below this share of the cutoff
+ * are left out, as many such meet at a point. */
+enum { PIECE = 64 };
+static const double share = 0.1;
+
+void fmo_potential_options_init(fmo_potential_options *options)
+{
+    if (options)
+        *options = (fmo_potential_options){
+            .mode = FMO_MODE_CPU, .threads = 0, .device = -1, .cutoff = 1e-12};
+}
+
+static fmo_status check_options(const char *call, const fmo_potential_options *o, fmo_error *err)
+{
+    if (o->mode != FMO_MODE_CPU && o->mode != FMO_MODE_FUSED)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: mode: expected cpu or fused", call);
+    if (o->threads < 0)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: threads = %d: expected 0 or more", call,
+                             o->threads);
+    if (!(o->cutoff >= 0.0) || !isfinite(o->cutoff))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: cutoff = %g: expected 0 or more", call,
+                             o->cutoff);
+    return FMO_OK;
+}
+
+/* A job on its way. */
+typedef struct running {
+    const fmo_potential_job *job;
+    fmo_point_list charges;
+    const fmo_point_list **list; /* [FMO_POINT_ORDERS][room] */
+    size_t room;
+    int lists[FMO_POINT_ORDERS];
+    int first; /* piece */
+    double *V;
+    fmo_distribution own; /* further charges */
+} running;
+
+static fmo_status begin(const fmo_potential_job *job, running *r, fmo_error *err)
+{
+    const fmo_point_densities charges = {
+        .charge_num = job->charge_num, .charge = job->charge, .coord = job->coord};
+    r->job = job;
+    r->room = job->source_num + 1;
+    const fmo_status status = fmo_point_lists_make(&charges, &r->own, err);
+    if (status != FMO_OK) return status;
+    r->list = malloc(FMO_POINT_ORDERS * r->room * sizeof(*r->list));
+    r->V = calloc(job->products->value_begin[FMO_POINT_ORDERS] + 1, sizeof *r->V);
+    if (!r->list || !r->V) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a potential");
+    for (size_t s = 0; s < r->room; s++) {
+        const fmo_distribution *const from = s < job->source_num ? job->source[s] : &r->own;
+        for (int N = 0; N < FMO_POINT_ORDERS; N++)
+            if (from->list[N].used)
+                r->list[(size_t)N * r->room + (size_t)r->lists[N]++] = &from->list[N];
+    }
+    return FMO_OK;
+}
+
+static void end(running *r)
+{
+    free(r->own.memory);
+    free(r->list);
+    free(r->V);
+}
+
+/* Points [from, to) of a job. */
+static void run_piece(const fmo_point_kernels *kernels, const running *r, int from, int to,
+                      double least)
+{
+    const fmo_products *const p = r->job->products;
+    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
+        const int first = from > p->begin[N] ? from : p->begin[N];
+        const int last = to < p->begin[N + 1] ? to : p->begin[N + 1];
+        for (int n = first; n < last; n++) {
+            const fmo_point *const at = &p->point[n];
+            double *const V =
+                r->V + p->value_begin[N] + (size_t)(n - p->begin[N]) * (size_t)FMO_HERMITE_COUNT(N);
+            for (int K = 0; K < FMO_POINT_ORDERS; K++)
+                if (r->lists[K])
+                    kernels->kernel[N][K](at, r->list + (size_t)K * r->room, r->lists[K],
+                                          least / at->bound, V);
+        }
+    }
+}
+
+/* Which job piece number `piece` is of: the last whose first it does not come before. */
+static size_t job_of(const running *all, size_t count, int piece)
+{
+    size_t low = 0, high = count;
+    while (low + 1 < high) {
+        const size_t middle = (low + high) / 2;
+        if (all[middle].first <= piece)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static fmo_status run_on_cpu(running *all, size_t count, int pieces, const fmo_potential_options *o,
+                             int threads, fmo_error *err)
+{
+    (void)err;
+    const fmo_point_kernels *const kernels = FMO_VECTOR_TABLE(fmo_point_kernels);
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+    for (int piece = 0; piece < pieces; piece++) {
+        const running *const r = &all[job_of(all, count, piece)];
+        const int from = (piece - r->first) * PIECE;
+        run_piece(kernels, r, from, from + PIECE, share * o->cutoff);
+    }
+    return FMO_OK;
+}
+
+/* Potentials at points -> matrices. */
+static fmo_status give_all(const running *all, size_t count, int threads, fmo_error *err)
+{
+    int good = 1;
+    size_t largest = 1;
+    for (size_t k = 0; k < count; k++) {
+        const size_t own = (size_t)fmo_centres_largest(&all[k].job->products->centres);
+        if (own > largest) largest = own;
+    }
+#pragma omp parallel num_threads(threads)
+    {
+        double *const block = malloc(largest * largest * sizeof *block);
+        if (!block) {
+#pragma omp atomic write
+            good = 0;
+        }
+#pragma omp for schedule(dynamic)
+        for (size_t k = 0; k < count; k++)
+            if (block)
+                fmo_points_give(all[k].job->products, all[k].V, block, all[k].job->potential);
+        free(block);
+    }
+    return good ? FMO_OK : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
+}
+
+static fmo_status check_job(const char *call, size_t k, const fmo_potential_job *job,
+                            fmo_error *err)
+{
+    int good = job->products && job->potential && (job->source || !job->source_num) &&
+               ((job->charge && job->coord) || !job->charge_num) && job->charge_num <= 1 << 28;
+    for (size_t s = 0; good && s < job->source_num; s++) good = job->source[s] != NULL;
+    if (good) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                         "%s: jobs[%zu]: expected products, a potential, and as many sources, "
+                         "charges and places as it says",
+                         call, k);
+}
+
+fmo_status fmo_potentials(const fmo_potential_job *jobs, size_t count,
+                          const fmo_potential_options *options, fmo_error *err)
+{
+    static const char call[] = "fmo_potentials";
+    fmo_potential_options o;
+    fmo_potential_options_init(&o);
+    if (options) o = *options;
+    fmo_status status = count ? FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(jobs)) : FMO_OK;
+    if (status == FMO_OK) status = check_options(call, &o, err);
+    for (size_t k = 0; k < count && status == FMO_OK; k++)
+        status = check_job(call, k, &jobs[k], err);
+    if (status != FMO_OK || !count) return status;
+    const int threads = fmo_threads(o.threads);
+    running *const all = calloc(count, sizeof *all);
+    if (!all) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu potentials", count);
+    int pieces = 0;
+    for (size_t k = 0; k < count && status == FMO_OK; k++) {
+        all[k].first = pieces;
+        pieces += (jobs[k].products->num + PIECE - 1) / PIECE;
+        status = begin(&jobs[k], &all[k], err);
+    }
+    if (status == FMO_OK) status = run_on_cpu(all, count, pieces, &o, threads, err);
+    if (status == FMO_OK) status = give_all(all, count, threads, err);
+    for (size_t k = 0; k < count; k++) end(&all[k]);
+    free(all);
+    return status;
+}
+
+/* sum over the points of a of H times the potential of b. */
+static double interaction(const fmo_point_kernels *kernels, const fmo_distribution *a,
+                          const fmo_distribution *b, double least)
+{
+    double sum = 0.0;
+    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
+        const fmo_point_list *const own = &a->list[N];
+        const size_t num = (size_t)own->num;
+        for (size_t n = 0; n < (size_t)own->used; n++) {
+            const fmo_point at = {
+                {own->at[n], own->at[num + n], own->at[2 * num + n]}, own->at[3 * num + n], 0.0};
+            double V[FMO_HERMITE_MAX] = {0.0};
+            for (int K = 0; K < FMO_POINT_ORDERS; K++) {
+                const fmo_point_list *const list = &b->list[K];
+                if (list->used) kernels->kernel[N][K](&at, &list, 1, least / own->norm[n], V);
+            }
+            for (int k = 0; k < FMO_HERMITE_COUNT(N); k++)
+                sum += own->H[(size_t)k * num + n] * V[k];
+        }
+    }
+    return sum;
+}
+
+fmo_status fmo_electrostatics(fmo_electrostatics_job *jobs, size_t count,
+                              const fmo_potential_options *options, fmo_error *err)
+{
+    static const char call[] = "fmo_electrostatics";
+    fmo_potential_options o;
+    fmo_potential_options_init(&o);
+    if (options) o = *options;
+    fmo_status status = count ? FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(jobs)) : FMO_OK;
+    if (status == FMO_OK) status = check_options(call, &o, err);
+    for (size_t k = 0; k < count && status == FMO_OK; k++)
+        if (!jobs[k].a || !jobs[k].b)
+            status = fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                   "%s: jobs[%zu]: expected two distributions", call, k);
+    if (status != FMO_OK) return status;
+    const fmo_point_kernels *const kernels = FMO_VECTOR_TABLE(fmo_point_kernels);
+#pragma omp parallel for schedule(dynamic) num_threads(fmo_threads(o.threads))
+    for (size_t k = 0; k < count; k++)
+        jobs[k].energy = interaction(kernels, jobs[k].a, jobs[k].b, share * o.cutoff);
+    return FMO_OK;
+}

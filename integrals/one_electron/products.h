@@ -1,0 +1,55 @@
+/* Products of two primitives of two centres, and blocks of integrals over them: what all integrals
+ * have in common that are made product by product (one_electron.c, potentials of charge
+ * distributions). */
+#ifndef FMO_PRODUCTS_H
+#define FMO_PRODUCTS_H
+
+#include "integrals/one_electron/centres.h"
+#include "integrals/one_electron/hermite.h"
+
+/* A product of two primitives. */
+typedef struct fmo_product {
+    double a, b, p, half;
+    double scale; /* exp(-ab/p |AB|^2) (pi/p)^(3/2) */
+    double PA[3], PB[3];
+    int la, lb;                /* the largest angular momenta that use it */
+    unsigned kinds_a, kinds_b; /* bit l: those that do */
+    int prim_a, prim_b;        /* of the centres' primitives */
+} fmo_product;
+
+/* Its integrals by angular momenta, coefficients left out. */
+typedef double fmo_product_blocks[FMO_SHELL_KIND_COUNT][FMO_SHELL_KIND_COUNT]
+                                 [FMO_PAIR_PRODUCTS_MAX];
+
+/* Calls visit for every product of two centres that is worth it; returns how many there were. */
+typedef void fmo_product_visit(void *user, const fmo_product *z);
+int fmo_products_each(const fmo_centres *bra, const fmo_centre *A, const fmo_centres *ket,
+                      const fmo_centre *B, fmo_product_visit *visit, void *user);
+
+/* Adds the blocks of a product to those of its centres, times coefficients. */
+void fmo_product_contract(const fmo_centres *bra, const fmo_centres *ket, const fmo_product *z,
+                          int ket_functions, fmo_product_blocks blocks, double *out);
+
+/* Adds the block of two centres to a matrix, in the caller's order and normalisation: with its
+ * transpose where there is one basis, and then of a centre with itself the lower triangle. */
+void fmo_centres_add_block(const fmo_centres *bra, const fmo_centres *ket, const fmo_centre *A,
+                           const fmo_centre *B, const double *block, double *out);
+
+/* Functions of the largest centre. */
+int fmo_centres_largest(const fmo_centres *cs);
+
+/* The blocks that the kinds of a product say, from derivatives R_tuv of a potential at its centre:
+ * scale sum_tuv E E E R_tuv. */
+void fmo_product_potential(const fmo_product *z, double scale, const double *R,
+                           fmo_product_blocks out);
+
+/* Calls CALL(la, lb) with angular momenta that are constants, for each pair of the table in both
+ * orders. */
+#define FMO_WITH_ANG_MOM(P, name, li, lj, partner) \
+    if (z->la == li && z->lb == lj)                \
+        CALL(li, lj) /* and the others: */         \
+    else if (z->la == lj && z->lb == li)           \
+        CALL(lj, li)                               \
+    else
+
+#endif
