@@ -13,6 +13,7 @@ fmo_test(accumulate_terms SOURCES accumulate_terms.c LABELS unit)
 if(FMO_SANITIZE) # ten times as slow there
     set_tests_properties(accumulate_terms accumulate_coulomb accumulate_far PROPERTIES ENVIRONMENT FMO_TEST_SMALL=1 TIMEOUT 1800)
 endif()
+fmo_test(accumulate_potential SOURCES accumulate_potential.c LABELS unit)
 fmo_test(accumulate_batch SOURCES accumulate_batch.c LABELS unit)
 fmo_test(accumulate_ranks SOURCES accumulate_ranks.c LIBS Threads::Threads LABELS unit)
 set_tests_properties(accumulate_ranks PROPERTIES ENVIRONMENT

@@ -1,5 +1,6 @@
 /* Built without CUDA: the GPU modes say so. */
 #include "accumulate/gpu/gpu.h"
+#include "accumulate/potential/points.h"
 
 fmo_status fmo_gpu_probe(int *device, fmo_error *err)
 {
@@ -14,3 +15,18 @@ int fmo_gpu_count(void)
 
 const fmo_mode_implementation fmo_mode_fused = {0};
 const fmo_mode_implementation fmo_mode_split = {0};
+
+fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
+                              const fmo_distribution *const *own, double *const *V, double least,
+                              const fmo_potential_options *options, fmo_error *err)
+{
+    (void)jobs, (void)count, (void)own, (void)V, (void)least, (void)options;
+    return fmo_gpu_probe(NULL, err);
+}
+
+fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count, double least,
+                                  const fmo_potential_options *options, fmo_error *err)
+{
+    (void)jobs, (void)count, (void)least, (void)options;
+    return fmo_gpu_probe(NULL, err);
+}

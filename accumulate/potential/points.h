@@ -95,10 +95,12 @@ extern const fmo_point_kernels fmo_point_kernels_avx512; /* x86-64 */
 
 /* ---- gpu/potential.cu, or gpu/none.c ---- */
 
-/* Of checked jobs: potentials by point of each, V[job] as fmo_products has them; energies. */
-fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count, double *const *V,
+/* Of checked jobs, with further charges as a distribution of each: potentials by point of each,
+ * V[job] as fmo_products has them. Norms times bounds below `least` are left out. */
+fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
+                              const fmo_distribution *const *own, double *const *V, double least,
                               const fmo_potential_options *options, fmo_error *err);
-fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count,
+fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count, double least,
                                   const fmo_potential_options *options, fmo_error *err);
 
 #ifdef __cplusplus

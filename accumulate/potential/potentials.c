@@ -107,10 +107,9 @@ static size_t job_of(const running *all, size_t count, int piece)
     return low;
 }
 
-static fmo_status run_on_cpu(running *all, size_t count, int pieces, const fmo_potential_options *o,
-                             int threads, fmo_error *err)
+static void run_on_cpu(const running *all, size_t count, int pieces, const fmo_potential_options *o,
+                       int threads)
 {
-    (void)err;
     const fmo_point_kernels *const kernels = FMO_VECTOR_TABLE(fmo_point_kernels);
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
     for (int piece = 0; piece < pieces; piece++) {
@@ -118,7 +117,29 @@ static fmo_status run_on_cpu(running *all, size_t count, int pieces, const fmo_p
         const int from = (piece - r->first) * PIECE;
         run_piece(kernels, r, from, from + PIECE, share * o->cutoff);
     }
-    return FMO_OK;
+}
+
+/* Jobs that go to a GPU together. */
+enum { GPU_JOBS = 2048 };
+
+static fmo_status run_on_gpu(running *all, const fmo_potential_job *jobs, size_t count,
+                             const fmo_potential_options *o, fmo_error *err)
+{
+    const fmo_distribution **const own = malloc(GPU_JOBS * sizeof *own);
+    double **const V = malloc(GPU_JOBS * sizeof *V);
+    fmo_status status = FMO_OK;
+    if (!own || !V) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
+    for (size_t first = 0; first < count && status == FMO_OK; first += GPU_JOBS) {
+        const size_t num = count - first < GPU_JOBS ? count - first : GPU_JOBS;
+        for (size_t k = 0; k < num; k++) {
+            own[k] = &all[first + k].own;
+            V[k] = all[first + k].V;
+        }
+        status = fmo_gpu_potentials(jobs + first, num, own, V, share * o->cutoff, o, err);
+    }
+    free(own);
+    free(V);
+    return status;
 }
 
 /* Potentials at points -> matrices. */
@@ -180,7 +201,10 @@ fmo_status fmo_potentials(const fmo_potential_job *jobs, size_t count,
         pieces += (jobs[k].products->num + PIECE - 1) / PIECE;
         status = begin(&jobs[k], &all[k], err);
     }
-    if (status == FMO_OK) status = run_on_cpu(all, count, pieces, &o, threads, err);
+    if (status == FMO_OK && o.mode == FMO_MODE_FUSED)
+        status = run_on_gpu(all, jobs, count, &o, err);
+    else if (status == FMO_OK)
+        run_on_cpu(all, count, pieces, &o, threads);
     if (status == FMO_OK) status = give_all(all, count, threads, err);
     for (size_t k = 0; k < count; k++) end(&all[k]);
     free(all);
@@ -223,7 +247,9 @@ fmo_status fmo_electrostatics(fmo_electrostatics_job *jobs, size_t count,
         if (!jobs[k].a || !jobs[k].b)
             status = fmo_error_set(err, FMO_ERR_ARGUMENT,
                                    "%s: jobs[%zu]: expected two distributions", call, k);
-    if (status != FMO_OK) return status;
+    if (status != FMO_OK || !count) return status;
+    if (o.mode == FMO_MODE_FUSED)
+        return fmo_gpu_electrostatics(jobs, count, share * o.cutoff, &o, err);
     const fmo_point_kernels *const kernels = FMO_VECTOR_TABLE(fmo_point_kernels);
 #pragma omp parallel for schedule(dynamic) num_threads(fmo_threads(o.threads))
     for (size_t k = 0; k < count; k++)

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pairs of a batch: many for each thread, few enough for their matrices. */
-enum { CHUNK = 64 };
+/* Pairs of a batch: many for each thread, few enough for their matrices, of which each kind has at
+ * most so many elements. */
+enum { CHUNK = 512, CHUNK_ELEMENTS = 1 << 24 };
 
 /* With a state, on the CPU: fewer are lost with a run that is killed. Threads wait for the last
  * pair of each. */
@@ -213,25 +214,43 @@ static fmo_status run_round(fmo_fragments *f, const pair_list *list, int begin, 
     return status;
 }
 
-static int chunk_size(const fmo_fragments *f, int count)
+/* Pairs from `begin` on that have room together, at most so many. */
+static int chunk_that_fits(const pair_list *list, int begin, int most)
 {
-    if (f->ranks) /* each has a piece of it in memory at a time */
-        return f->o.state ? CHUNK_STATE_THREAD * f->threads_first * f->ranks->size : count;
-    if (!f->o.state || f->o.scf.fock.mode != FMO_MODE_CPU) return CHUNK;
+    double elements = 0.0;
+    int size = 0;
+    while (size < most && begin + size < list->count) {
+        const double n = cbrt(list->task[begin + size].work);
+        elements += n * n;
+        if (size > 0 && elements > CHUNK_ELEMENTS) break;
+        size++;
+    }
+    return size;
+}
+
+static int chunk_size(const fmo_fragments *f, const pair_list *list, int begin)
+{
+    const int left = list->count - begin;
+    if (f->ranks) { /* each has a piece of it in memory at a time */
+        const int most = f->o.state ? CHUNK_STATE_THREAD * f->threads_first * f->ranks->size : left;
+        return most < left ? most : left;
+    }
+    if (!f->o.state || f->o.scf.fock.mode != FMO_MODE_CPU)
+        return chunk_that_fits(list, begin, CHUNK);
     const int wanted = f->threads == 1 ? CHUNK_STATE : CHUNK_STATE_THREAD * f->threads;
-    return wanted < CHUNK ? wanted : CHUNK;
+    return chunk_that_fits(list, begin, wanted < CHUNK ? wanted : CHUNK);
 }
 
 /* Chunks of pairs, the largest first. */
 static fmo_status all_scf_pairs(fmo_fragments *f, const pair_list *list, fmo_error *err)
 {
     const fmo_fragment_options *o = &f->o;
-    const int most = chunk_size(f, list->count), first = fmo_fragment_is_first(f);
+    const int first = fmo_fragment_is_first(f);
     fmo_status status = FMO_OK;
     double done = 0.0, all = 0.0, written = -INFINITY, took = 0.0;
     for (int t = 0; t < list->count; t++) all += list->task[t].work;
     for (int t = 0; t < list->count && status == FMO_OK;) {
-        const int left = list->count - t, size = most < left ? most : left;
+        const int size = chunk_size(f, list, t);
         status = f->ranks ? run_round(f, list, t, size, done, all, err)
                           : run_chunk(f, list, t, size, err);
         if (status == FMO_OK && first) add_up(f, list, t, size);

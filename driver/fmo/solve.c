@@ -56,6 +56,18 @@ static fmo_status name_failure(const fmo_part *part, const fmo_scf_job *job, fmo
                          job->err.message);
 }
 
+/* Where fields and electrostatics go to a GPU, SCFs of parts of at most so many functions stay with
+ * the CPU's threads: a GPU waits for the host's plans there. */
+enum { CPU_FUNCTIONS = 64 };
+
+static int largest(const fmo_part *parts, int count)
+{
+    int most = 0;
+    for (int k = 0; k < count; k++)
+        if (parts[k].nao > most) most = parts[k].nao;
+    return most;
+}
+
 static fmo_status solve(fmo_fragments *f, fmo_part *parts, fmo_scf_job *jobs, int count, int dealt,
                         double energy_convergence, double gradient_convergence, fmo_error *err)
 {
@@ -73,6 +85,9 @@ static fmo_status solve(fmo_fragments *f, fmo_part *parts, fmo_scf_job *jobs, in
     o.gradient_convergence = gradient_convergence;
     o.fock.threads = f->threads;
     o.fock.progress = NULL;
+    if (o.fock.mode == FMO_MODE_FUSED && largest(parts, count) <= CPU_FUNCTIONS &&
+        count >= f->threads)
+        o.fock.mode = FMO_MODE_CPU;
     for (int k = 0; k < count; k++) {
         jobs[k].input = (fmo_scf_input){.basis = parts[k].basis,
                                         .electron_num = parts[k].electron_num,

@@ -1,0 +1,13 @@
+/* Potentials of charge distributions on a GPU. */
+#include "potential_checks.h"
+
+int main(void)
+{
+    unsigned long long seed = 90211;
+    fmo_potential_options o;
+    fmo_potential_options_init(&o);
+    o.mode = FMO_MODE_FUSED;
+    for (int d = 0; d <= 3; d += 3)
+        for (int again = 0; again < 3; again++) potential_check_all(&o, d, &seed);
+    return check_summary();
+}
