@@ -97,6 +97,7 @@ static inline void potential_check_fields(const potential_case *c, const fmo_pot
 {
     fmo_potential_job job[POTENTIAL_SYSTEMS];
     const fmo_distribution *source[POTENTIAL_SYSTEMS][POTENTIAL_SYSTEMS];
+    double weight[POTENTIAL_SYSTEMS];
     fmo_error err = {FMO_OK, ""};
     memset(job, 0, sizeof job);
     for (int k = 0; k < POTENTIAL_SYSTEMS; k++) {
@@ -105,6 +106,14 @@ static inline void potential_check_fields(const potential_case *c, const fmo_pot
         job[k].source = source[k];
         for (int m = 0; m < POTENTIAL_SYSTEMS; m++)
             if (m != k) source[k][job[k].source_num++] = c[m].distribution;
+        if (k == 2) { /* the same by weights */
+            for (int m = 0; m < 3; m++) weight[m] = 1.0;
+            weight[0] = 0.25;
+            weight[3] = 0.75;
+            source[k][3] = source[k][0];
+            job[k].source_num = 4;
+            job[k].weight = weight;
+        }
         if (k % 2) { /* its own charges once more */
             job[k].charge = c[k].charge;
             job[k].coord = c[k].coord;

@@ -14,21 +14,30 @@ namespace {
 
 enum { THREADS = 128, WARPS = THREADS / 32 };
 
+/* More points than this are put together by several threads of the host. */
+enum { PARALLEL = 4096 };
+
 /* Lists of one order of all distributions, one after the other. */
 typedef struct list_columns {
     const double *at, *H, *norm; /* [4][num], [FMO_HERMITE_COUNT(order)][num], [num] */
     size_t num;
 } list_columns;
 
-/* Adds to V what points [from.x, from.y) do at a point, those of this lane. They descend in norm,
+/* A part of the lists, and how much it counts. */
+typedef struct list_part {
+    int begin, end;
+    double weight;
+} list_part;
+
+/* Adds to V what points of a part do at a point, those of this lane. They descend in norm,
  * and end with the first below `least`. */
 template <int NB, int NK>
-__device__ __forceinline__ void meet(const double *P, double p, const list_columns &list, int2 from,
-                                     double least, const double *boys, double *V)
+__device__ __forceinline__ void meet(const double *P, double p, const list_columns &list,
+                                     list_part from, double least, const double *boys, double *V)
 {
     constexpr int L = NB + NK, own = FMO_HERMITE_COUNT(NB);
     const size_t num = list.num;
-    for (int q = from.x + (int)(threadIdx.x % 32); q < from.y; q += 32) {
+    for (int q = from.begin + (int)(threadIdx.x % 32); q < from.end; q += 32) {
         if (list.norm[q] < least) return;
         const double exponent = list.at[3 * num + q];
         fmo_prim_quartet z;
@@ -41,7 +50,8 @@ __device__ __forceinline__ void meet(const double *P, double p, const list_colum
         const double rs = fmo_rsqrt(p + exponent);
         z.alpha = p * exponent * (rs * rs);
         fmo_boys_eval(boys, z.alpha * R2, L, F);
-        const double factor = 1.1283791670955126 * z.alpha * fmo_rsqrt(z.alpha); /* 2/sqrt(pi) */
+        const double factor =
+            1.1283791670955126 * from.weight * z.alpha * fmo_rsqrt(z.alpha); /* 2/sqrt(pi) */
         FMO_UNROLL
         for (int m = 0; m <= L; m++) z.S[m] = factor * F[m];
         fmo_slice_coulomb(L, &z, r);
@@ -110,8 +120,8 @@ typedef void potential_kernel(potential_args);
 
 typedef struct energy_args {
     list_columns bra, ket;
-    const int2 *bra_part, *ket_part; /* [jobs] */
-    double *energy;                  /* [jobs], added to */
+    const list_part *bra_part, *ket_part; /* [jobs] */
+    double *energy;                       /* [jobs], added to */
     const double *boys;
     double least;
 } energy_args;
@@ -121,11 +131,11 @@ __global__ void __launch_bounds__(THREADS) energy(const __grid_constant__ energy
 {
     constexpr int own = FMO_HERMITE_COUNT(NB);
     __shared__ double of_warp[WARPS];
-    const int2 bras = a.bra_part[blockIdx.x], kets = a.ket_part[blockIdx.x];
+    const list_part bras = a.bra_part[blockIdx.x], kets = a.ket_part[blockIdx.x];
     const int warp = (int)(threadIdx.x / 32);
     const size_t num = a.bra.num;
     double sum = 0.0;
-    for (int n = bras.x + warp; n < bras.y; n += WARPS) {
+    for (int n = bras.begin + warp; n < bras.end; n += WARPS) {
         const double P[3] = {a.bra.at[n], a.bra.at[num + n], a.bra.at[2 * num + n]};
         double V[own];
         FMO_UNROLL
@@ -208,13 +218,18 @@ void release(gathered *g)
     free(g->begin);
 }
 
-/* Where a distribution stands in the columns of an order. */
-int2 part_of(const gathered *g, const fmo_distribution *d, int N)
+size_t place_of(const gathered *g, const fmo_distribution *d)
 {
-    const fmo_distribution **const at =
-        (const fmo_distribution **)bsearch(&d, g->of, g->num, sizeof *g->of, by_address);
-    const int *const begin = g->begin + (size_t)N * (g->num + 1) + (at - g->of);
-    return make_int2(begin[0], begin[1]);
+    return (
+        size_t)((const fmo_distribution **)bsearch(&d, g->of, g->num, sizeof *g->of, by_address) -
+                g->of);
+}
+
+/* Where a distribution stands in the columns of an order. */
+list_part part_of(const gathered *g, size_t place, int N, double weight)
+{
+    const int *const begin = g->begin + (size_t)N * (g->num + 1) + place;
+    return {begin[0], begin[1], weight};
 }
 
 /* Columns on the host and on the device. */
@@ -236,6 +251,7 @@ void list_arrays(const gathered *g, int N, columns *c, fmo_gpu_array *to)
 void fill_columns(const gathered *g, int N, const columns *c)
 {
     const size_t num = g->total[N];
+#pragma omp parallel for schedule(static) if (num > PARALLEL)
     for (size_t k = 0; k < g->num; k++) {
         const fmo_point_list *const list = &g->of[k]->list[N];
         const size_t own = (size_t)list->num, bytes = (size_t)list->used * sizeof(double);
@@ -280,28 +296,64 @@ const double *boys_row(const fmo_boys_table *boys, int order)
 /* Points of one order of all jobs, on the host and on the device. */
 typedef struct targets {
     double *at, *bound;
-    int *job, *begin;
-    int2 *part; /* of order N: what jobs see of the lists of order N */
+    int *job;
+    list_part *part; /* what jobs see of the lists of this order */
     target_columns view;
-    const int *view_begin;
-    const int2 *view_part;
+    const list_part *view_part;
     size_t values;
 } targets;
 
+/* Where a job's points of each order stand, and its parts. */
+typedef struct job_place {
+    int point[FMO_POINT_ORDERS], part;
+} job_place;
+
+/* Points and parts of a job. */
+void fill_job(const fmo_potential_job *job, int number, const fmo_distribution *own,
+              const job_place *place, const gathered *g, const targets *t)
+{
+    const fmo_products *const p = job->products;
+    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
+        const size_t points = (size_t)t[N].view.num;
+        size_t at = (size_t)place->point[N];
+        for (int n = p->begin[N]; n < p->begin[N + 1]; n++, at++) {
+            for (size_t x = 0; x < 3; x++) t[N].at[x * points + at] = p->point[n].at[x];
+            t[N].at[3 * points + at] = p->point[n].p;
+            t[N].bound[at] = p->point[n].bound;
+            t[N].job[at] = number;
+        }
+    }
+    for (size_t s = 0; s <= job->source_num; s++) {
+        const bool last = s == job->source_num;
+        const size_t found = place_of(g, last ? own : job->source[s]);
+        const double weight = last || !job->weight ? 1.0 : job->weight[s];
+        for (int N = 0; N < FMO_POINT_ORDERS; N++)
+            t[N].part[(size_t)place->part + s] = part_of(g, found, N, weight);
+    }
+}
+
 fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
                           const fmo_distribution *const *own, double *const *V, double least,
-                          fmo_gpu_device *device, gathered *g, fmo_error *err)
+                          fmo_gpu_device *device, job_place *place, gathered *g, fmo_error *err)
 {
     columns list[FMO_POINT_ORDERS] = {};
     targets t[FMO_POINT_ORDERS] = {};
-    fmo_gpu_array arrays[FMO_POINT_ORDERS * 9];
-    int num = 0;
-    size_t seen = count;
-    for (size_t k = 0; k < count; k++) seen += jobs[k].source_num;
+    fmo_gpu_array arrays[FMO_POINT_ORDERS * 8 + 1];
+    int num = 0, *part_begin = NULL;
+    const int *view_begin = NULL;
+    size_t parts = 0;
+    for (size_t k = 0; k < count; k++) {
+        place[k].part = (int)parts;
+        parts += jobs[k].source_num + 1;
+    }
+    if (parts > INT32_MAX)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "%zu sources are more than indices hold", parts);
     for (int N = 0; N < FMO_POINT_ORDERS; N++) {
         size_t points = 0;
-        for (size_t k = 0; k < count; k++)
+        for (size_t k = 0; k < count; k++) {
+            place[k].point[N] = (int)points;
             points += (size_t)(jobs[k].products->begin[N + 1] - jobs[k].products->begin[N]);
+        }
         if (points > INT32_MAX)
             return fmo_error_set(err, FMO_ERR_MEMORY, "%zu points are more than indices hold",
                                  points);
@@ -312,36 +364,20 @@ fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
         arrays[num++] = {4 * points * sizeof(double), (void **)&t[N].view.at, (void **)&t[N].at};
         arrays[num++] = {points * sizeof(double), (void **)&t[N].view.bound, (void **)&t[N].bound};
         arrays[num++] = {points * sizeof(int), (void **)&t[N].view.job, (void **)&t[N].job};
-        arrays[num++] = {(count + 1) * sizeof(int), (void **)&t[N].view_begin,
-                         (void **)&t[N].begin};
-        arrays[num++] = {seen * sizeof(int2), (void **)&t[N].view_part, (void **)&t[N].part};
+        arrays[num++] = {parts * sizeof(list_part), (void **)&t[N].view_part, (void **)&t[N].part};
     }
+    arrays[num++] = {(count + 1) * sizeof(int), (void **)&view_begin, (void **)&part_begin};
     for (int N = 0; N < FMO_POINT_ORDERS; N++)
         arrays[num++] = {t[N].values * sizeof(double), (void **)&t[N].view.V, NULL};
     void *const staged = fmo_gpu_stage(arrays, num);
     if (!staged) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
-    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
-        const size_t points = (size_t)t[N].view.num;
-        size_t at = 0;
-        int parts = 0;
-        fill_columns(g, N, &list[N]);
-        for (size_t k = 0; k < count; k++) {
-            const fmo_products *const p = jobs[k].products;
-            for (int n = p->begin[N]; n < p->begin[N + 1]; n++, at++) {
-                for (size_t x = 0; x < 3; x++) t[N].at[x * points + at] = p->point[n].at[x];
-                t[N].at[3 * points + at] = p->point[n].p;
-                t[N].bound[at] = p->point[n].bound;
-                t[N].job[at] = (int)k;
-            }
-            t[N].begin[k] = parts;
-            for (size_t s = 0; s <= jobs[k].source_num; s++) {
-                const int2 part =
-                    part_of(g, s < jobs[k].source_num ? jobs[k].source[s] : own[k], N);
-                if (part.x < part.y) t[N].part[parts++] = part;
-            }
-        }
-        t[N].begin[count] = parts;
+    for (int N = 0; N < FMO_POINT_ORDERS; N++) fill_columns(g, N, &list[N]);
+#pragma omp parallel for schedule(dynamic) if (count > 1)
+    for (size_t k = 0; k < count; k++) {
+        part_begin[k] = place[k].part;
+        fill_job(&jobs[k], (int)k, own[k], &place[k], g, t);
     }
+    part_begin[count] = (int)parts;
     fmo_status status = fmo_gpu_place_arrays(device, "potentials", arrays, num, err);
     if (status == FMO_OK) status = fmo_gpu_upload(device, "potentials", staged, arrays, num, err);
     free(staged);
@@ -368,12 +404,14 @@ fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
         const cudaError_t code = cudaMemcpyAsync(back, t[N].view.V, t[N].values * sizeof *back,
                                                  cudaMemcpyDeviceToHost, device->stream);
         const cudaError_t waited = cudaStreamSynchronize(device->stream);
-        const double *from = back;
-        for (size_t k = 0; k < count && code == cudaSuccess && waited == cudaSuccess; k++) {
+        const bool good = code == cudaSuccess && waited == cudaSuccess;
+#pragma omp parallel for schedule(static) if (good && count > 1)
+        for (size_t k = 0; k < count; k++) {
             const fmo_products *const p = jobs[k].products;
-            const size_t values = p->value_begin[N + 1] - p->value_begin[N];
-            memcpy(V[k] + p->value_begin[N], from, values * sizeof *from);
-            from += values;
+            if (good)
+                memcpy(V[k] + p->value_begin[N],
+                       back + (size_t)place[k].point[N] * (size_t)FMO_HERMITE_COUNT(N),
+                       (p->value_begin[N + 1] - p->value_begin[N]) * sizeof *back);
         }
         free(back);
         FMO_GPU_CHECK(code, "potentials", err);
@@ -401,9 +439,13 @@ fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
         all[at++] = own[k];
     }
     gathered g = {};
+    job_place *const place = (job_place *)malloc(count * sizeof *place);
     fmo_status status = gather(all, num, &g, err);
+    if (status == FMO_OK && !place)
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
     if (status == FMO_OK)
-        status = run_potentials(jobs, count, own, V, least, &call.device, &g, err);
+        status = run_potentials(jobs, count, own, V, least, &call.device, place, &g, err);
+    free(place);
     release(&g);
     return status;
 }
@@ -413,7 +455,7 @@ static fmo_status run_energies(fmo_electrostatics_job *jobs, size_t count, doubl
                                fmo_gpu_device *device, const gathered *g, fmo_error *err)
 {
     columns list[FMO_POINT_ORDERS] = {};
-    int2 *part[2][FMO_POINT_ORDERS], *view[2][FMO_POINT_ORDERS];
+    list_part *part[2][FMO_POINT_ORDERS], *view[2][FMO_POINT_ORDERS];
     double *energies = NULL;
     fmo_gpu_array arrays[FMO_POINT_ORDERS * 5 + 1];
     int num = 0;
@@ -421,17 +463,19 @@ static fmo_status run_energies(fmo_electrostatics_job *jobs, size_t count, doubl
         list_arrays(g, N, &list[N], arrays + num);
         num += 3;
         for (int side = 0; side < 2; side++)
-            arrays[num++] = {count * sizeof(int2), (void **)&view[side][N],
+            arrays[num++] = {count * sizeof(list_part), (void **)&view[side][N],
                              (void **)&part[side][N]};
     }
     arrays[num++] = {count * sizeof(double), (void **)&energies, NULL};
     void *const staged = fmo_gpu_stage(arrays, num);
     if (!staged) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for energies");
-    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
-        fill_columns(g, N, &list[N]);
-        for (size_t k = 0; k < count; k++) {
-            part[0][N][k] = part_of(g, jobs[k].a, N);
-            part[1][N][k] = part_of(g, jobs[k].b, N);
+    for (int N = 0; N < FMO_POINT_ORDERS; N++) fill_columns(g, N, &list[N]);
+#pragma omp parallel for schedule(static) if (count > PARALLEL)
+    for (size_t k = 0; k < count; k++) {
+        const size_t a = place_of(g, jobs[k].a), b = place_of(g, jobs[k].b);
+        for (int N = 0; N < FMO_POINT_ORDERS; N++) {
+            part[0][N][k] = part_of(g, a, N, 1.0);
+            part[1][N][k] = part_of(g, b, N, 1.0);
         }
     }
     fmo_status status = fmo_gpu_place_arrays(device, "energies", arrays, num, err);

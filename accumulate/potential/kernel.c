@@ -20,7 +20,7 @@ static int end_of(const fmo_point_list *list, double least)
 }
 
 /* NB, NK: orders of the point and of the lists. */
-FMO_HD void potential(int NB, int NK, const fmo_point *at, const fmo_point_list *const *list,
+FMO_HD void potential(int NB, int NK, const fmo_point *at, const fmo_point_source *source,
                       int lists, double least, double *V)
 {
     const int L = NB + NK, own = FMO_HERMITE_COUNT(NB), others = FMO_HERMITE_COUNT(NK);
@@ -29,7 +29,8 @@ FMO_HD void potential(int NB, int NK, const fmo_point *at, const fmo_point_list 
     COULOMB_UNROLL
     for (int k = 0; k < own; k++) sum[k] = fmo_set(0.0);
     for (int n = 0; n < lists; n++) {
-        const fmo_point_list *const from = list[n];
+        const fmo_point_list *const from = source[n].list;
+        const double even = source[n].weight, odd = -even;
         const size_t num = (size_t)from->num;
         const int end = end_of(from, least);
         for (int q = 0; q < end; q += W) {
@@ -46,7 +47,7 @@ FMO_HD void potential(int NB, int NK, const fmo_point *at, const fmo_point_list 
             COULOMB_UNROLL
             for (int k = 0; k < others; k++) {
                 const fmo_real h = fmo_load(from->H + (size_t)k * num + q);
-                H[k] = FMO_HERMITE_DEGREE(k) % 2 ? -h : h;
+                H[k] = (FMO_HERMITE_DEGREE(k) % 2 ? odd : even) * h;
             }
             meet_all(1, 0, NB, NK, r, NULL, H, sum, NULL);
         }
@@ -63,11 +64,11 @@ FMO_HD void potential(int NB, int NK, const fmo_point *at, const fmo_point_list 
     FMO_POINT_ORDER_TABLE(X, 2) FMO_POINT_ORDER_TABLE(X, 3) FMO_POINT_ORDER_TABLE(X, 4)
 FMO_STATIC_ASSERT(FMO_POINT_ORDERS == 5, "potential/kernel.c: a row and a column for each order");
 
-#define KERNEL(NB, NK)                                                                     \
-    static void potential_##NB##NK(const fmo_point *at, const fmo_point_list *const *list, \
-                                   int lists, double least, double *V)                     \
-    {                                                                                      \
-        potential(NB, NK, at, list, lists, least, V);                                      \
+#define KERNEL(NB, NK)                                                                             \
+    static void potential_##NB##NK(const fmo_point *at, const fmo_point_source *source, int lists, \
+                                   double least, double *V)                                        \
+    {                                                                                              \
+        potential(NB, NK, at, source, lists, least, V);                                            \
     }
 ALL(KERNEL)
 #undef KERNEL

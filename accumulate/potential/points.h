@@ -80,9 +80,15 @@ double fmo_point_norm(int t, int u, int v, double p);
 
 /* ---- kernel.c ---- */
 
+/* A list that counts so much. */
+typedef struct fmo_point_source {
+    const fmo_point_list *list;
+    double weight;
+} fmo_point_source;
+
 /* Adds to V, [FMO_HERMITE_COUNT(order)], what the points of some lists do at a point; those with a
  * norm below `least` are left out. */
-typedef void fmo_point_kernel(const fmo_point *at, const fmo_point_list *const *list, int lists,
+typedef void fmo_point_kernel(const fmo_point *at, const fmo_point_source *from, int lists,
                               double least, double *V);
 typedef struct fmo_point_kernels {
     fmo_point_kernel *kernel[FMO_POINT_ORDERS][FMO_POINT_ORDERS]; /* [of the point][of the lists] */

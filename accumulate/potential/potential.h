@@ -58,11 +58,13 @@ typedef struct fmo_potential_options {
 /* mode cpu, all threads, cutoff 1e-12. */
 FMO_API void fmo_potential_options_init(fmo_potential_options *options);
 
-/* U_mn = sum over sources [ sum_ls D_ls (mn|ls) - sum_C q_C (m|1/r_C|n) ], hartree: what an
- * electron in the functions of `products` feels of them, and of further point charges. */
+/* U_mn = sum over sources of weight [ sum_ls D_ls (mn|ls) - sum_C q_C (m|1/r_C|n) ], hartree: what
+ * an electron in the functions of `products` feels of them, and of further point charges. With
+ * weights of -1 a few can be taken out of what many jobs share. */
 typedef struct fmo_potential_job {
     const fmo_products *products;
     const fmo_distribution *const *source; /* [source_num] */
+    const double *weight;                  /* [source_num]; NULL: all 1 */
     size_t source_num;
     const double *charge, *coord; /* [charge_num], [charge_num][3] */
     size_t charge_num;

@@ -37,8 +37,7 @@ static fmo_status check_options(const char *call, const fmo_potential_options *o
 /* A job on its way. */
 typedef struct running {
     const fmo_potential_job *job;
-    fmo_point_list charges;
-    const fmo_point_list **list; /* [FMO_POINT_ORDERS][room] */
+    fmo_point_source *source; /* [FMO_POINT_ORDERS][room] */
     size_t room;
     int lists[FMO_POINT_ORDERS];
     int first; /* piece */
@@ -54,14 +53,16 @@ static fmo_status begin(const fmo_potential_job *job, running *r, fmo_error *err
     r->room = job->source_num + 1;
     const fmo_status status = fmo_point_lists_make(&charges, &r->own, err);
     if (status != FMO_OK) return status;
-    r->list = malloc(FMO_POINT_ORDERS * r->room * sizeof(*r->list));
+    r->source = malloc(FMO_POINT_ORDERS * r->room * sizeof *r->source);
     r->V = calloc(job->products->value_begin[FMO_POINT_ORDERS] + 1, sizeof *r->V);
-    if (!r->list || !r->V) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a potential");
+    if (!r->source || !r->V) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a potential");
     for (size_t s = 0; s < r->room; s++) {
         const fmo_distribution *const from = s < job->source_num ? job->source[s] : &r->own;
+        const double weight = s < job->source_num && job->weight ? job->weight[s] : 1.0;
         for (int N = 0; N < FMO_POINT_ORDERS; N++)
             if (from->list[N].used)
-                r->list[(size_t)N * r->room + (size_t)r->lists[N]++] = &from->list[N];
+                r->source[(size_t)N * r->room + (size_t)r->lists[N]++] =
+                    (fmo_point_source){&from->list[N], weight};
     }
     return FMO_OK;
 }
@@ -69,7 +70,7 @@ static fmo_status begin(const fmo_potential_job *job, running *r, fmo_error *err
 static void end(running *r)
 {
     free(r->own.memory);
-    free(r->list);
+    free(r->source);
     free(r->V);
 }
 
@@ -87,7 +88,7 @@ static void run_piece(const fmo_point_kernels *kernels, const running *r, int fr
                 r->V + p->value_begin[N] + (size_t)(n - p->begin[N]) * (size_t)FMO_HERMITE_COUNT(N);
             for (int K = 0; K < FMO_POINT_ORDERS; K++)
                 if (r->lists[K])
-                    kernels->kernel[N][K](at, r->list + (size_t)K * r->room, r->lists[K],
+                    kernels->kernel[N][K](at, r->source + (size_t)K * r->room, r->lists[K],
                                           least / at->bound, V);
         }
     }
@@ -172,7 +173,8 @@ static fmo_status check_job(const char *call, size_t k, const fmo_potential_job 
 {
     int good = job->products && job->potential && (job->source || !job->source_num) &&
                ((job->charge && job->coord) || !job->charge_num) && job->charge_num <= 1 << 28;
-    for (size_t s = 0; good && s < job->source_num; s++) good = job->source[s] != NULL;
+    for (size_t s = 0; good && s < job->source_num; s++)
+        good = job->source[s] && (!job->weight || isfinite(job->weight[s]));
     if (good) return FMO_OK;
     return fmo_error_set(err, FMO_ERR_ARGUMENT,
                          "%s: jobs[%zu]: expected products, a potential, and as many sources, "
@@ -224,8 +226,8 @@ static double interaction(const fmo_point_kernels *kernels, const fmo_distributi
                 {own->at[n], own->at[num + n], own->at[2 * num + n]}, own->at[3 * num + n], 0.0};
             double V[FMO_HERMITE_MAX] = {0.0};
             for (int K = 0; K < FMO_POINT_ORDERS; K++) {
-                const fmo_point_list *const list = &b->list[K];
-                if (list->used) kernels->kernel[N][K](&at, &list, 1, least / own->norm[n], V);
+                const fmo_point_source from = {&b->list[K], 1.0};
+                if (from.list->used) kernels->kernel[N][K](&at, &from, 1, least / own->norm[n], V);
             }
             for (int k = 0; k < FMO_HERMITE_COUNT(N); k++)
                 sum += own->H[(size_t)k * num + n] * V[k];

@@ -25,19 +25,46 @@ static fmo_status see_one(fmo_fragments *f, int k, int threads, void *user, fmo_
     for (int a = 0; a < m->atom_num; a++) f->mulliken[k][a] = m->charge[a] - f->mulliken[k][a];
     fmo_distribution_destroy(f->exact[k]);
     fmo_distribution_destroy(f->aoc[k]);
-    f->aoc[k] = NULL;
+    fmo_distribution_destroy(f->point[k]);
+    f->aoc[k] = f->point[k] = NULL;
     status = fmo_distribution_create(m->products, m->density, nuclei, m->charge, m->coord,
                                      &f->exact[k], err);
     if (status == FMO_OK)
         status = fmo_distribution_create(m->products, diagonal, nuclei, m->charge, m->coord,
                                          &f->aoc[k], err);
+    if (status == FMO_OK)
+        status = fmo_distribution_create(m->products, NULL, nuclei, f->mulliken[k], m->coord,
+                                         &f->point[k], err);
     free(diagonal);
+    return status;
+}
+
+/* All charges of all monomers. */
+static fmo_status see_points(fmo_fragments *f, fmo_error *err)
+{
+    const fmo_fragment_system *s = f->system;
+    const size_t most = (size_t)(s->atom_num + s->bond_num);
+    double *const charge = malloc(4 * most * sizeof *charge), *const coord = charge + most;
+    size_t num = 0;
+    if (!charge) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
+    for (int k = 0; k < s->fragment_num; k++) {
+        const fmo_part *m = &f->monomer[k];
+        const size_t atoms = (size_t)m->atom_num;
+        memcpy(charge + num, f->mulliken[k], atoms * sizeof *charge);
+        memcpy(coord + 3 * num, m->coord, 3 * atoms * sizeof *coord);
+        num += atoms;
+    }
+    fmo_distribution_destroy(f->points);
+    const fmo_status status =
+        fmo_distribution_create(f->monomer[0].products, NULL, num, charge, coord, &f->points, err);
+    free(charge);
     return status;
 }
 
 fmo_status fmo_field_update(fmo_fragments *f, fmo_error *err)
 {
-    return fmo_fragment_each(f, f->system->fragment_num, 0, see_one, NULL, err);
+    const fmo_status status = fmo_fragment_each(f, f->system->fragment_num, 0, see_one, NULL, err);
+    return status == FMO_OK ? see_points(f, err) : status;
 }
 
 static fmo_seen seen_as(const fmo_fragments *f, const fmo_part *part, int k)
@@ -60,33 +87,39 @@ static fmo_potential_options options(const fmo_fragments *f, int threads)
     return o;
 }
 
-/* What a part sees: a job, in memory of its own. */
+/* What a part sees: a job, in memory of its own. The charges of all, where most are far, less those
+ * of who is near. */
 static fmo_status look_around(fmo_fragments *f, fmo_part *part, fmo_potential_job *job,
                               fmo_error *err)
 {
-    const fmo_fragment_system *s = f->system;
-    const size_t most = (size_t)(s->atom_num + s->bond_num);
-    const fmo_distribution **const source = malloc((size_t)s->fragment_num * sizeof *source);
-    double *const charge = malloc(4 * most * sizeof *charge), *const coord = charge + most;
-    *job = (fmo_potential_job){.products = part->products,
-                               .source = source,
-                               .charge = charge,
-                               .coord = coord,
-                               .potential = part->field};
-    if (!source || !charge) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
-    for (int k = 0; k < s->fragment_num; k++) {
-        const fmo_part *m = &f->monomer[k];
-        const size_t atoms = (size_t)m->atom_num;
-        if (k == part->fragment[0] || (part->fragments == 2 && k == part->fragment[1])) continue;
-        const fmo_seen seen = seen_as(f, part, k);
-        if (seen != FMO_SEEN_CHARGES) {
-            source[job->source_num++] = seen == FMO_SEEN_EXACT ? f->exact[k] : f->aoc[k];
-            continue;
-        }
-        memcpy(charge + job->charge_num, f->mulliken[k], atoms * sizeof *charge);
-        memcpy(coord + 3 * job->charge_num, m->coord, 3 * atoms * sizeof *coord);
-        job->charge_num += atoms;
+    const int n = f->system->fragment_num;
+    const size_t most = 2 * (size_t)n + 1;
+    const fmo_distribution **const source = malloc(most * sizeof(*source));
+    double *const weight = malloc(most * sizeof *weight);
+    size_t num = 0;
+    int far = 0;
+    *job = (fmo_potential_job){
+        .products = part->products, .source = source, .weight = weight, .potential = part->field};
+    if (!source || !weight) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
+    for (int k = 0; k < n; k++) far += seen_as(f, part, k) == FMO_SEEN_CHARGES;
+    const int all = 2 * far > n;
+    if (all) {
+        source[num] = f->points;
+        weight[num++] = 1.0;
     }
+    for (int k = 0; k < n; k++) {
+        const fmo_seen seen = seen_as(f, part, k);
+        const int own = k == part->fragment[0] || (part->fragments == 2 && k == part->fragment[1]);
+        const int point = !own && seen == FMO_SEEN_CHARGES;
+        if (point != all) {
+            source[num] = f->point[k];
+            weight[num++] = point ? 1.0 : -1.0;
+        }
+        if (own || point) continue;
+        source[num] = seen == FMO_SEEN_EXACT ? f->exact[k] : f->aoc[k];
+        weight[num++] = 1.0;
+    }
+    job->source_num = num;
     return FMO_OK;
 }
 
@@ -102,7 +135,7 @@ fmo_status fmo_fields(fmo_fragments *f, fmo_part *parts, int count, int threads,
     }
     for (int k = 0; k < count && jobs; k++) {
         free((void *)(uintptr_t)jobs[k].source);
-        free((void *)(uintptr_t)jobs[k].charge);
+        free((void *)(uintptr_t)jobs[k].weight);
     }
     free(jobs);
     return status;

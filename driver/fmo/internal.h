@@ -55,7 +55,9 @@ typedef struct fmo_fragments {
     fmo_hybrids *hybrids[119]; /* by element, where bonds are cut */
     fmo_part *monomer;         /* [fragment_num] */
     fmo_distribution **exact;  /* [fragment_num] nuclei and electrons, as near ones see them, and */
-    fmo_distribution **aoc;    /* [fragment_num] farther ones: (D S)_ss on the diagonal */
+    fmo_distribution **aoc;    /* [fragment_num] farther ones: (D S)_ss on the diagonal, and */
+    fmo_distribution **point;  /* [fragment_num] far ones: Mulliken charges; */
+    fmo_distribution *points;  /* those of all */
     double **mulliken;         /* [fragment_num][atoms] Z_A - pop_A */
     char *pair_done;           /* [pair_num] SCFs of pairs that are finished, in result->pair */
     double *pair_charge;       /* [atoms] what they change of the charges */

@@ -93,10 +93,11 @@ static fmo_status allocate(fmo_fragments *f, fmo_error *err)
     f->monomer = calloc(n, sizeof *f->monomer);
     f->exact = calloc(n, sizeof(fmo_distribution *));
     f->aoc = calloc(n, sizeof(fmo_distribution *));
+    f->point = calloc(n, sizeof(fmo_distribution *));
     f->mulliken = calloc(n, sizeof(double *));
     if (!r->monomer || !r->pair || !r->charge1 || !r->charge2 || !f->pair_done || !f->pair_charge ||
         !f->mine || !f->order || !f->job || !f->distance || !f->monomer || !f->exact || !f->aoc ||
-        !f->mulliken)
+        !f->point || !f->mulliken)
         return no_memory(err);
     return FMO_OK;
 }
@@ -108,6 +109,7 @@ static void release(fmo_fragments *f)
         if (f->monomer) fmo_part_destroy(&f->monomer[k]);
         if (f->exact) fmo_distribution_destroy(f->exact[k]);
         if (f->aoc) fmo_distribution_destroy(f->aoc[k]);
+        if (f->point) fmo_distribution_destroy(f->point[k]);
         if (f->mulliken) free(f->mulliken[k]);
     }
     for (int z = 0; z < 119; z++) fmo_hybrids_destroy(f->hybrids[z]);
@@ -121,6 +123,8 @@ static void release(fmo_fragments *f)
     free(f->monomer);
     free(f->exact);
     free(f->aoc);
+    free(f->point);
+    fmo_distribution_destroy(f->points);
     free(f->mulliken);
 }
 
