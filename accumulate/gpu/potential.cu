@@ -86,7 +86,7 @@ typedef struct target_columns {
 typedef struct potential_args {
     target_columns target;
     list_columns list;
-    const int2 *part; /* of the list, */
+    const list_part *part;
     const int *begin; /* [jobs + 1] those of each job */
     const double *boys;
     double least;
@@ -390,8 +390,8 @@ fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
                       "potentials", err);
         for (int K = 0; K < FMO_POINT_ORDERS; K++) {
             if (!list[K].view.num) continue;
-            const potential_args a = {t[N].view,       list[K].view,          t[K].view_part,
-                                      t[K].view_begin, boys_row(boys, N + K), least};
+            const potential_args a = {t[N].view,  list[K].view,          t[K].view_part,
+                                      view_begin, boys_row(boys, N + K), least};
             potential_kernels
                 [N][K]<<<(t[N].view.num + WARPS - 1) / WARPS, THREADS, 0, device->stream>>>(a);
             FMO_GPU_CHECK(cudaGetLastError(), "potentials", err);
