@@ -101,6 +101,7 @@ int main(void)
     OFFSET(fmo_scf_result, energy);
     OFFSET(fmo_scf_result, field_energy);
     OFFSET(fmo_scf_result, projector_energy);
+    OFFSET(fmo_scf_result, two_electron_energy);
     OFFSET(fmo_scf_result, energy_change);
     OFFSET(fmo_scf_result, gradient);
     OFFSET(fmo_scf_result, homo);

@@ -150,10 +150,6 @@ fmo_status fmo_field_electrostatics(fmo_fragments *f, fmo_fragment_pair *pairs, 
 fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, double energy_convergence,
                            double gradient_convergence, fmo_error *err);
 
-/* E' of solved parts with cut bonds once more, without the rounding of P's large elements; likewise
- * of the monomers by all ranks. */
-fmo_status fmo_parts_refine(fmo_fragments *f, fmo_part *parts, int count, fmo_error *err);
-
 /* ---- mix.c ---- */
 
 typedef struct fmo_mixer fmo_mixer;

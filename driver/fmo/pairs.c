@@ -126,7 +126,6 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
      * E' are off by the gradient. */
     CHECKGOTO(fmo_parts_solve(f, c.part, count, f->o.scf.energy_convergence,
                               GRADIENT * f->o.scf.gradient_convergence, err));
-    CHECKGOTO(fmo_parts_refine(f, c.part, count, err));
     for (int k = 0; k < count; k++) CHECKGOTO(end_pair(f, &c, k, err));
 done:
     for (int k = 0; k < count; k++) {

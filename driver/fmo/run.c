@@ -277,7 +277,6 @@ static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
     note_cutoff(f);
     f->result->setup_seconds = driver_seconds() - start;
     CHECKGOTO(fmo_fragment_converge(f, err));
-    CHECKGOTO(fmo_parts_refine(f, f->monomer, f->system->fragment_num, err));
     CHECKGOTO(fmo_fragment_agree(f, collect_monomers(f, err), err));
     const double pairs = driver_seconds();
     CHECKGOTO(fmo_fragment_pairs(f, err));

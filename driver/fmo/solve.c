@@ -39,6 +39,11 @@ static void finished(size_t k, fmo_scf_job *job, void *user)
         part->field_energy = r->field_energy;
         part->energy = r->energy - r->field_energy;
         part->projector_energy = lifted_energy(part, r);
+        /* E' = E_nuc + Tr D H + 1/2 Tr D G + Tr D P, without the rounding of P's large elements */
+        if (part->projector)
+            part->energy = part->nuclear_repulsion +
+                           fmo_trace((size_t)part->nao, part->density, part->core) +
+                           r->two_electron_energy + part->projector_energy;
         part->homo = r->homo;
         part->lumo = r->lumo;
         part->cycles = r->cycles;
@@ -121,42 +126,4 @@ fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, double 
     if (dealt) return fmo_fragment_share(f, status, fmo_part_blocks, err);
     free(jobs);
     return status;
-}
-
-/* E' = E_nuc + Tr D H + 1/2 Tr D G + Tr D P */
-static fmo_status refine_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
-{
-    fmo_part *part = &((fmo_part *)user)[k];
-    const size_t n = (size_t)part->nao;
-    fmo_fock_options fock = f->o.scf.fock;
-    fmo_fock_plan *plan = NULL;
-    if (!part->projector) return FMO_OK;
-    double *const J = malloc(2 * n * n * sizeof *J), *const K = J + n * n;
-    if (!J) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for J and K of a fragment");
-    fock.threads = threads;
-    fock.integrals = FMO_INTEGRALS_DIRECT;
-    fmo_status status = fmo_fock_plan_create(part->basis, &fock, &plan, err);
-    if (status == FMO_OK) status = fmo_fock_build(plan, part->density, J, K, err);
-    fmo_fock_plan_destroy(plan);
-    if (status == FMO_OK)
-        part->energy =
-            part->nuclear_repulsion + fmo_trace(n, part->density, part->core) +
-            0.5 * (fmo_trace(n, part->density, J) - 0.5 * fmo_trace(n, part->density, K)) +
-            part->projector_energy;
-    free(J);
-    return status;
-}
-
-static void energy_block(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS])
-{
-    (void)f;
-    b[0] = (fmo_block){&((fmo_part *)user)[k].energy, sizeof(double)};
-}
-
-fmo_status fmo_parts_refine(fmo_fragments *f, fmo_part *parts, int count, fmo_error *err)
-{
-    const int on_gpu = f->o.scf.fock.mode != FMO_MODE_CPU;
-    if (parts != f->monomer) return fmo_fragment_each(f, count, on_gpu, refine_one, parts, err);
-    const fmo_status status = fmo_fragment_deal(f, count, f->order, on_gpu, refine_one, parts, err);
-    return fmo_fragment_share(f, status, energy_block, err);
 }

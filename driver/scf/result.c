@@ -25,7 +25,8 @@ fmo_scf_result *fmo_scf_new_result(int nao)
     fmo_scf_result *r = calloc(1, sizeof *r);
     if (!r) return NULL;
     r->nao = nao;
-    r->energy = r->energy_change = r->gradient = r->homo = r->lumo = r->hessian_lowest = NAN;
+    r->energy = r->two_electron_energy = r->energy_change = r->gradient = r->homo = r->lumo =
+        r->hessian_lowest = NAN;
     r->coefficient = calloc(n * n, sizeof(double));
     r->orbital_energy = calloc(n, sizeof(double));
     r->occupation = calloc(n, sizeof(double));
@@ -102,6 +103,8 @@ void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *
     op->download(s->la, n * n, s->fock, r->fock);
     r->field_energy = expectation(n * n, r->density, in->field);
     r->projector_energy = expectation(n * n, r->density, in->projector);
+    op->dots(s->la, n * n, 1, s->fock_2e, s->density, &r->two_electron_energy);
+    r->two_electron_energy *= 0.5;
     for (int k = 0; k < s->m; k++) {
         r->orbital_energy[k] = s->orbital_energy[k];
         r->occupation[k] = k < s->occupied ? 2.0 : 0.0;

@@ -153,25 +153,27 @@ typedef struct fmo_scf_result {
                                   projector, both energies below are part of it */
     double field_energy;     /**< sum_ij D_ij U_ij, hartree; 0 without a field */
     double projector_energy; /**< sum_ij D_ij P_ij, hartree; 0 without a projector */
-    double energy_change;    /**< since the cycle before, hartree */
-    double gradient;         /**< of the last cycle */
-    double homo;             /**< energy of the highest occupied orbital, hartree */
-    double lumo;             /**< that of the lowest empty one; NaN without */
-    double *coefficient;     /**< [mo_num][nao], ascending in energy */
-    double *orbital_energy;  /**< [mo_num] of the last Fock matrix, not shifted */
-    double *occupation;      /**< [mo_num] 2 or 0 */
-    double *density;         /**< [nao][nao] that the energy belongs to */
-    double *fock;            /**< [nao][nao] of that density */
-    double *overlap;         /**< [nao][nao] */
-    double *core_hamiltonian; /**< [nao][nao], field and projector added */
-    double hessian_lowest;    /**< lowest eigenvalue of the real, singlet orbital Hessian (A + B),
-                                   hartree; NaN if not asked for or nothing to mix */
-    char notice[240];         /**< "", or one line: the cutoff is too loose for
-                                   energy_convergence, by how much the energy may be off, the cure */
-    int descents;             /**< times an unstable direction was followed */
-    int device;               /**< 1: the matrices of the cycles were in GPU memory */
-    fmo_scf_solver solver;    /**< what auto became */
-    fmo_mode mode;            /**< what auto became */
+    double two_electron_energy; /**< 1/2 sum_ij D_ij (J - K/2)_ij, hartree; with it E can be summed
+                                     up without a projector's large elements */
+    double energy_change;       /**< since the cycle before, hartree */
+    double gradient;            /**< of the last cycle */
+    double homo;                /**< energy of the highest occupied orbital, hartree */
+    double lumo;                /**< that of the lowest empty one; NaN without */
+    double *coefficient;        /**< [mo_num][nao], ascending in energy */
+    double *orbital_energy;     /**< [mo_num] of the last Fock matrix, not shifted */
+    double *occupation;         /**< [mo_num] 2 or 0 */
+    double *density;            /**< [nao][nao] that the energy belongs to */
+    double *fock;               /**< [nao][nao] of that density */
+    double *overlap;            /**< [nao][nao] */
+    double *core_hamiltonian;   /**< [nao][nao], field and projector added */
+    double hessian_lowest;      /**< lowest eigenvalue of the real, singlet orbital Hessian (A + B),
+                                     hartree; NaN if not asked for or nothing to mix */
+    char notice[240];           /**< "", or one line: the cutoff is too loose for
+                                     energy_convergence, by how much the energy may be off, the cure */
+    int descents;               /**< times an unstable direction was followed */
+    int device;                 /**< 1: the matrices of the cycles were in GPU memory */
+    fmo_scf_solver solver;      /**< what auto became */
+    fmo_mode mode;              /**< what auto became */
     fmo_fock_profile fock_profile; /**< of the last build on the CPU or in mode split; in mode fused
                                         only its mode, mode_reason and threads */
     double seconds;                /**< all of fmo_scf_run */
