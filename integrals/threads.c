@@ -97,3 +97,8 @@ int fmo_threads(int asked)
     const int possible = try_threads(threads);
     return possible < threads && possible > 1 ? possible / 2 : possible;
 }
+
+int fmo_threads_alone(int threads)
+{
+    return threads <= 1 && omp_get_level() == 0;
+}

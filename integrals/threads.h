@@ -16,6 +16,11 @@ enum { FMO_THREADS_ALWAYS = 64, FMO_THREADS_PER_PROCESSOR = 4 };
  * the program have threads, too. At least 1. */
 int fmo_threads(int asked);
 
+/* Whether what a parallel region of so many threads is to do can be called without the region: one
+ * thread, which is in none. Barriers of a team of one ask the kernel to wake nobody, and where many
+ * threads of a program do so at a time, as SCFs of a batch that have one each, they wait there. */
+int fmo_threads_alone(int threads);
+
 #ifdef __cplusplus
 }
 #endif

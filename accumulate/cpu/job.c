@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "accumulate/cpu/build.h"
+#include "integrals/threads.h"
 
 /* What a thread has done of a build. */
 typedef struct progress {
@@ -126,6 +127,26 @@ static void run_pieces(fmo_cpu_job *j, int t)
     }
 }
 
+/* What each thread of a team does. */
+static void run_team(fmo_cpu_job *j, int *failed)
+{
+#pragma omp master
+    j->team = omp_get_num_threads();
+    if (!make_worker(j, omp_get_thread_num())) {
+#pragma omp atomic write
+        *failed = 1;
+    }
+#pragma omp barrier
+    if (!*failed && j->plan->shared.pieces > 0) {
+        run_pieces(j, omp_get_thread_num());
+#pragma omp barrier
+    } else if (!*failed) {
+        run_parts(j, omp_get_thread_num());
+    }
+#pragma omp master
+    j->ended = fmo_now();
+}
+
 fmo_status fmo_cpu_run_job(fmo_cpu_job *j, fmo_error *err)
 {
     fmo_fock_plan *plan = j->plan;
@@ -141,23 +162,11 @@ fmo_status fmo_cpu_run_job(fmo_cpu_job *j, fmo_error *err)
     }
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
 
+    if (fmo_threads_alone(threads)) {
+        run_team(j, &failed);
+    } else {
 #pragma omp parallel num_threads(threads)
-    {
-#pragma omp master
-        j->team = omp_get_num_threads();
-        if (!make_worker(j, omp_get_thread_num())) {
-#pragma omp atomic write
-            failed = 1;
-        }
-#pragma omp barrier
-        if (!failed && plan->shared.pieces > 0) {
-            run_pieces(j, omp_get_thread_num());
-#pragma omp barrier
-        } else if (!failed) {
-            run_parts(j, omp_get_thread_num());
-        }
-#pragma omp master
-        j->ended = fmo_now();
+        run_team(j, &failed);
     }
     if (j->fault)
         status = fmo_error_set(err, FMO_ERR_DEVICE, "the ranks' counter of work does not answer");

@@ -1,6 +1,7 @@
 /* linalg.h on the host: LAPACKE and OpenBLAS. Sums over whole matrices are plain loops in one
  * order, so that their bits do not depend on threads. */
 #include "driver/scf/linalg.h"
+#include "driver/scf/small.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -122,6 +123,10 @@ static void cpu_multiply(fmo_linalg *la, char op_a, char op_b, int m, int n, int
                          const double *A, const double *B, double beta, double *C)
 {
     if (failed(la) || m == 0 || n == 0) return;
+    if (m <= FMO_SMALL_PRODUCT && n <= FMO_SMALL_PRODUCT && k <= FMO_SMALL_PRODUCT) {
+        fmo_small_multiply(op_a, op_b, m, n, k, alpha, A, B, beta, C);
+        return;
+    }
     blas_begin(la, (double)m * n * k);
     cblas_dgemm(CblasColMajor, op_a == 'T' ? CblasTrans : CblasNoTrans,
                 op_b == 'T' ? CblasTrans : CblasNoTrans, m, n, k, alpha, A,
@@ -199,6 +204,11 @@ static void cpu_eigen(fmo_linalg *la, int n, double *A, double *values)
                       "a matrix of the SCF has elements that are not "
                       "finite numbers");
     if (failed(la)) return;
+    if (n <= FMO_SMALL_MOST) {
+        if (!fmo_small_eigen(n, A, values))
+            fmo_error_set(&la->error, FMO_ERR_CHECK, "eigenvalues of %d functions: no end", n);
+        return;
+    }
     blas_begin(la, (double)n * n * n);
     const int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', n, A, n, values);
     blas_leave();
@@ -212,6 +222,7 @@ static void cpu_eigen(fmo_linalg *la, int n, double *A, double *values)
 static int cpu_inverse_cholesky(fmo_linalg *la, int n, double *A)
 {
     if (failed(la)) return 0;
+    if (n <= FMO_SMALL_MOST) return fmo_small_inverse_cholesky(n, A);
     blas_begin(la, (double)n * n * n);
     int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', n, A, n);
     if (info == 0) info = LAPACKE_dtrtri(LAPACK_COL_MAJOR, 'U', 'N', n, A, n);

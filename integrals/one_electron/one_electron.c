@@ -280,10 +280,32 @@ static void free_workers(worker *workers, int threads)
     free(workers);
 }
 
+/* What each thread of a team does: tasks of one bra and `step` kets. */
+static void run_team(one_electron *job, worker *workers, int step, double *out)
+{
+    const int bras = job->bra->num, kets = job->ket->num, symmetric = job->bra == job->ket;
+    const int blocks = (kets + step - 1) / step;
+    const long long tasks = (long long)job->parts * bras * blocks;
+    const long long rows = job->bra->basis->ao_num;
+    const size_t row = (size_t)job->ket->basis->ao_num;
+    worker *const w = &workers[omp_get_thread_num()];
+#pragma omp for schedule(static)
+    for (long long i = 0; i < rows; i++) memset(out + (size_t)i * row, 0, row * sizeof *out);
+#pragma omp for schedule(dynamic)
+    for (long long task = 0; task < tasks; task++) {
+        /* bras with many kets first */
+        const int part = (int)(task % job->parts);
+        const int bra = bras - 1 - (int)(task / job->parts / blocks);
+        const int begin = (int)(task / job->parts % blocks) * step;
+        const int last = symmetric ? bra + 1 : kets;
+        run_task(w, part, bra, begin, begin + step < last ? begin + step : last);
+    }
+}
+
 /* Fills in out, [bra functions][ket functions] of the caller's. */
 static fmo_status run(one_electron *job, double *out, fmo_error *err)
 {
-    const int bras = job->bra->num, kets = job->ket->num, symmetric = job->bra == job->ket;
+    const int bras = job->bra->num, kets = job->ket->num;
     const size_t size = (size_t)job->bra->basis->ao_num * (size_t)job->ket->basis->ao_num;
     const size_t charges = job->charges ? job->charges->num : 0;
     job->parts = 1;
@@ -306,24 +328,11 @@ static fmo_status run(one_electron *job, double *out, fmo_error *err)
     for (int p = 1; p < job->parts; p++) job->out[p] = parts + (size_t)(p - 1) * size;
 
     const int step = bras >= 4 * TASK_KETS ? TASK_KETS : 1;
-    const int blocks = (kets + step - 1) / step;
-    const long long tasks = (long long)job->parts * bras * blocks;
-    const long long rows = job->bra->basis->ao_num;
-    const size_t row = (size_t)job->ket->basis->ao_num;
+    if (fmo_threads_alone(threads)) {
+        run_team(job, workers, step, out);
+    } else {
 #pragma omp parallel num_threads(threads)
-    {
-        worker *const w = &workers[omp_get_thread_num()];
-#pragma omp for schedule(static)
-        for (long long i = 0; i < rows; i++) memset(out + (size_t)i * row, 0, row * sizeof *out);
-#pragma omp for schedule(dynamic)
-        for (long long task = 0; task < tasks; task++) {
-            /* bras with many kets first */
-            const int part = (int)(task % job->parts);
-            const int bra = bras - 1 - (int)(task / job->parts / blocks);
-            const int begin = (int)(task / job->parts % blocks) * step;
-            const int last = symmetric ? bra + 1 : kets;
-            run_task(w, part, bra, begin, begin + step < last ? begin + step : last);
-        }
+        run_team(job, workers, step, out);
     }
     for (int p = 1; p < job->parts; p++)
         for (size_t k = 0; k < size; k++) out[k] += job->out[p][k];

@@ -2,6 +2,7 @@
 #include "integrals/pairs/shell_pair.h"
 
 #include "integrals/pairs/prim_bound.h"
+#include "integrals/threads.h"
 
 #include <math.h>
 #include <omp.h>
@@ -325,6 +326,55 @@ static int useful_threads(const pair_source *source, int li, int lj)
     return (int)fmin(source->threads, 1.0 + all / PRIM_PAIRS_PER_THREAD);
 }
 
+/* All pairs of a class on their way, by a team of threads. */
+typedef struct finding {
+    const pair_source *source;
+    fmo_pair_class pair_class;
+    int i0, ni, j0, nj, same; /* its shells; both of one kind */
+    candidate *all;           /* of all pairs of the class */
+    kept_prims *kept_by;      /* [threads] */
+    int failed;
+} finding;
+
+/* What each thread of the team does. */
+static void find_pairs(finding *f)
+{
+    const pair_source *const source = f->source;
+    const fmo_basis *const basis = source->basis;
+    const int thread = omp_get_thread_num();
+    scratch s = {0};
+    if (!scratch_alloc(&s, source->prim_max)) {
+#pragma omp atomic write
+        f->failed = 1;
+    }
+#pragma omp barrier
+#pragma omp for schedule(dynamic, 4)
+    for (int a = 0; a < f->ni; a++) {
+        int stop;
+#pragma omp atomic read
+        stop = f->failed;
+        if (stop) continue;
+        const int b_end = f->same ? a + 1 : f->nj;
+        candidate *row = f->all + (f->same ? (int64_t)a * (a + 1) / 2 : (int64_t)a * f->nj);
+        for (int b = 0; b < b_end; b++) {
+            int i = f->i0 + a, j = f->j0 + b;
+            fmo_shell_pair_order(basis, &i, &j);
+            const int kept = is_carried(source, f->pair_class, i, j)
+                                 ? 0
+                                 : prune_pair(source, f->pair_class, i, j, &s);
+            row[b] = (candidate){0.0, f->kept_by[thread].used, i, j, kept, thread};
+            if (!kept) continue;
+            row[b].bound = kept_bound(f->pair_class, basis->shell[i].center, kept, &s);
+            if (!keep_prims(&f->kept_by[thread], s.kept, kept)) {
+#pragma omp atomic write
+                f->failed = 1;
+                break;
+            }
+        }
+    }
+    scratch_free(&s);
+}
+
 static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class,
                             fmo_pair_list *list, fmo_error *err)
 {
@@ -335,47 +385,21 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
     fmo_status status = FMO_OK;
     int failed = 0;
     list->all = li == lj ? (int64_t)ni * (ni + 1) / 2 : (int64_t)ni * nj;
-    const int prim_max = source->prim_max, threads = useful_threads(source, li, lj);
+    const int threads = useful_threads(source, li, lj);
     candidate *all = malloc((size_t)(list->all + 1) * sizeof *all);
     kept_prims *kept_by = calloc((size_t)threads, sizeof *kept_by);
     if (!all || !kept_by) failed = 1;
 
-        /* Everything is found out first, then put into the list in its order. */
-#pragma omp parallel num_threads(threads) if (!failed)
-    {
-        const int thread = omp_get_thread_num();
-        scratch s = {0};
-        if (!failed && !scratch_alloc(&s, prim_max)) {
-#pragma omp atomic write
-            failed = 1;
-        }
-#pragma omp barrier
-#pragma omp for schedule(dynamic, 4)
-        for (int a = 0; a < ni; a++) {
-            int stop;
-#pragma omp atomic read
-            stop = failed;
-            if (stop) continue;
-            const int b_end = li == lj ? a + 1 : nj;
-            candidate *row = all + (li == lj ? (int64_t)a * (a + 1) / 2 : (int64_t)a * nj);
-            for (int b = 0; b < b_end; b++) {
-                int i = i0 + a, j = j0 + b;
-                fmo_shell_pair_order(basis, &i, &j);
-                const int kept = is_carried(source, pair_class, i, j)
-                                     ? 0
-                                     : prune_pair(source, pair_class, i, j, &s);
-                row[b] = (candidate){0.0, kept_by[thread].used, i, j, kept, thread};
-                if (!kept) continue;
-                row[b].bound = kept_bound(pair_class, basis->shell[i].center, kept, &s);
-                if (!keep_prims(&kept_by[thread], s.kept, kept)) {
-#pragma omp atomic write
-                    failed = 1;
-                    break;
-                }
-            }
-        }
-        scratch_free(&s);
+    /* Everything is found out first, then put into the list in its order. */
+    finding f = {source, pair_class, i0, ni, j0, nj, li == lj, all, kept_by, failed};
+    if (failed) {
+    } else if (fmo_threads_alone(threads)) {
+        find_pairs(&f);
+    } else {
+#pragma omp parallel num_threads(threads)
+        find_pairs(&f);
     }
+    failed = f.failed;
     if (!failed) {
         for (int64_t n = 0; n < list->all; n++)
             if (all[n].prim_num) all[list->num++] = all[n];
