@@ -13,6 +13,7 @@
 #include <fmo/one_electron.h>
 #include <fmo/result.h>
 #include <fmo/scf.h>
+#include <fmo/potential.h>
 #include <fmo/wavefunction.h>
 
 #include "test_system.h"
@@ -135,6 +136,44 @@ static void check_neither(fmo_fock_plan *plan, const double *D)
     CHECK(fmo_fock_build_device(plan, D, NULL, NULL, &device) == FMO_ERR_ARGUMENT &&
               strstr(device.message, want),
           "%s", device.message);
+}
+
+static void check_potential(const fmo_basis *basis)
+{
+    const size_t n = (size_t)fmo_basis_ao_num(basis);
+    const double point[4] = {1.0};
+    double *const U = calloc(n * n, sizeof *U);
+    fmo_products *products = NULL, *none = NULL;
+    fmo_distribution *distribution = NULL, *nothing = NULL;
+    fmo_potential_job job = {.potential = U};
+    fmo_electrostatics_job energy = {NULL, NULL, 0.0};
+    fmo_error own = {FMO_OK, ""};
+    REFUSED(fmo_products_create, "basis", NULL, &none, &err);
+    REFUSED(fmo_products_create, "products", basis, NULL, &err);
+    CHECK(listing || fmo_products_create(basis, &products, &own) == FMO_OK, "%s", own.message);
+    REFUSED(fmo_distribution_create, "products", NULL, U, 1, point, point + 1, &nothing, &err);
+    REFUSED(fmo_distribution_create, "charge", products, U, 1, NULL, point, &nothing, &err);
+    REFUSED(fmo_distribution_create, "coord", products, U, 1, point, NULL, &nothing, &err);
+    REFUSED(fmo_distribution_create, "distribution", products, U, 0, NULL, NULL, NULL, &err);
+    FINE(fmo_distribution_create, "density",
+         fmo_distribution_create(products, NULL, 1, point, point + 1, &distribution, &own) ==
+             FMO_OK);
+    REFUSED(fmo_potentials, "jobs", NULL, 1, NULL, &err);
+    REFUSED(fmo_electrostatics, "jobs", NULL, 1, NULL, &err);
+    job.products = products;
+    energy.a = energy.b = distribution;
+    FINE(fmo_potentials, "options", fmo_potentials(&job, 1, NULL, &own) == FMO_OK);
+    energy.b = distribution;
+    FINE(fmo_electrostatics, "options", fmo_electrostatics(&energy, 1, NULL, &own) == FMO_OK);
+    if (!listing) fmo_potential_options_init(NULL);
+    FINE(fmo_potential_options_init, "options", 1);
+    if (!listing) fmo_products_destroy(NULL);
+    FINE(fmo_products_destroy, "products", 1);
+    if (!listing) fmo_distribution_destroy(NULL);
+    FINE(fmo_distribution_destroy, "distribution", 1);
+    fmo_products_destroy(products);
+    fmo_distribution_destroy(distribution);
+    free(U);
 }
 
 static void check_fock(const fmo_basis *basis)
@@ -524,6 +563,7 @@ int main(int argc, char **argv)
     fmo_basis *basis = system_basis(&molecule);
     if (!basis) return check_summary();
     check_basis(basis);
+    check_potential(basis);
     check_fock(basis);
     check_scf(basis);
     check_io();

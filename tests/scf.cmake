@@ -2,6 +2,8 @@
 # The GPU forms of the same programs have "fused" as their argument.
 fmo_test(scf_parts SOURCES scf_parts.c ${PROJECT_SOURCE_DIR}/driver/scf/diis.c LIBS fmo::scf
          LABELS unit scf)
+fmo_test(scf_small SOURCES scf_small.c ${PROJECT_SOURCE_DIR}/driver/scf/small.c LIBS OpenMP::OpenMP_C
+         LABELS unit scf)
 fmo_test(scf_run SOURCES scf_run.c LIBS fmo::scf ARGS cpu LABELS scf)
 fmo_test(scf_batch SOURCES scf_batch.c LIBS fmo::scf ARGS cpu LABELS scf)
 fmo_test(scf_lockstep STATIC SOURCES scf_lockstep.c LIBS fmo::scf_static LABELS scf)

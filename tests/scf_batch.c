@@ -428,6 +428,10 @@ static void test_projector(void)
               without);
         CHECK(fabs(r->projector_energy - 1e5 * left) < 1e-9 && r->field_energy == 0.0,
               "tr D P: %g, %g", r->projector_energy, 1e5 * left);
+        /* H has P in it, whose elements of 1e5 leave their rounding */
+        const double sum = jobs[0].input.nuclear_repulsion +
+                           trace(n, r->density, r->core_hamiltonian) + r->two_electron_energy;
+        CHECK(fabs(sum - r->energy) < 1e-8, "energy %.12f, its parts %.12f", r->energy, sum);
         /* 1s is gone, so the lowest orbital is another's, and the one above all is lifted. */
         CHECK(r->orbital_energy[0] > -10.0 && jobs[1].result->orbital_energy[0] < -10.0,
               "lowest orbitals: %g, without %g", r->orbital_energy[0],

@@ -5,6 +5,7 @@
  * together: the next number is that of a counter which all take from. */
 #include <omp.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "driver/base/clock.h"
@@ -25,12 +26,19 @@ typedef struct batch {
     int fault;             /* of the ranks' network */
     fmo_scf_options aside; /* how they run theirs */
     char *again;           /* [count] by job: had too little memory beside others */
+    double cpu_most; /* molecules with cubes of their functions up to this stay on the CPU; 0 */
 } batch;
 
 /* Functions of a job; 0 without a basis. */
 static size_t functions(const fmo_scf_job *job)
 {
     return job->input.basis ? (size_t)fmo_basis_ao_num(job->input.basis) : 0;
+}
+
+static double cube(const fmo_scf_job *job)
+{
+    const double n = (double)functions(job);
+    return n * n * n;
 }
 
 static void take_cycle(const fmo_scf_cycle *cycle, void *user)
@@ -61,6 +69,10 @@ static void run_job(batch *b, size_t k, const fmo_scf_options *options, int asid
     job->err = (fmo_error){FMO_OK, ""};
     job->status = fmo_scf_run_one("fmo_scf_run_batch", &job->input, options, &shared, &job->result,
                                   &job->err);
+    if (aside && job->result && cube(job) <= b->cpu_most)
+        snprintf(job->result->fock_profile.mode_reason,
+                 sizeof job->result->fock_profile.mode_reason,
+                 "many molecules this small are faster on the CPU's threads");
     note_end(b, k, aside);
 }
 
@@ -176,6 +188,21 @@ static int runs_elsewhere(const batch *b, const fmo_scf_job *job)
     return mode != FMO_MODE_CPU;
 }
 
+/* Where there is a GPU and `auto` may choose, molecules of which the cube of the functions is at
+ * most this times the threads stay on the CPU, if there are some for every thread: a GPU would wait
+ * for plans longer than they take (docs/scf.md, "Many at once"). */
+enum { CPU_CUBE = 4000 };
+
+static void find_small(batch *b)
+{
+    const double threads = (double)fmo_fock_threads(b->asked->fock.threads);
+    double small = 0.0;
+    if (b->asked->fock.mode != FMO_MODE_AUTO || b->asked->deal || fmo_gpu_available(NULL) != FMO_OK)
+        return;
+    for (size_t k = 0; k < b->count; k++) small += cube(&b->jobs[k]) <= CPU_CUBE * threads;
+    if (small >= 2.0 * threads) b->cpu_most = CPU_CUBE * threads;
+}
+
 static fmo_status sort_jobs(batch *b, fmo_error *err)
 {
     sized *all = malloc(b->count * sizeof *all);
@@ -185,8 +212,9 @@ static fmo_status sort_jobs(batch *b, fmo_error *err)
         free(all);
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu jobs", b->count);
     }
+    find_small(b);
     for (size_t k = 0; k < b->count; k++) {
-        const int elsewhere = runs_elsewhere(b, &b->jobs[k]);
+        const int elsewhere = cube(&b->jobs[k]) > b->cpu_most && runs_elsewhere(b, &b->jobs[k]);
         all[k] = (sized){elsewhere, functions(&b->jobs[k]), k};
         b->elsewhere += (size_t)elsewhere;
     }
@@ -354,6 +382,7 @@ static void run(batch *b)
     const int workers = small < (size_t)threads ? (int)small : threads;
     b->aside = alone;
     b->aside.fock.threads = 1;
+    if (b->cpu_most > 0.0) b->aside.fock.mode = FMO_MODE_CPU; /* all that are left */
     b->aside.fock.memory = memory / (size_t)(workers > 0 ? workers : 1);
     b->aside.fock.progress = NULL; /* of whom it would not say */
     if (workers > 0 && !run_aside(b, workers)) run_alone(b, &alone, b->count);
