@@ -72,6 +72,7 @@ static cudaError_t open(fmo_gpu_device *d)
         d->own_stream = 1;
     }
     d->last = d->stream;
+    if (d->pooled) FMO_GPU_TRY(cudaEventCreateWithFlags(&d->placed, cudaEventDisableTiming));
     FMO_GPU_TRY(cudaEventCreate(&d->start));
     return cudaEventCreate(&d->finished);
 }
@@ -95,9 +96,20 @@ void fmo_gpu_device_wait(const fmo_gpu_device *d)
     if (d->finished) (void)cudaEventSynchronize(d->finished); /* perhaps on another stream */
 }
 
+static cudaError_t take(const fmo_gpu_device *d, void **pointer, size_t bytes)
+{
+    if (!d->pooled) return cudaMalloc(pointer, bytes);
+    FMO_GPU_TRY(cudaMallocAsync(pointer, bytes, cudaStreamLegacy));
+    cudaError_t code = cudaEventRecord(d->placed, cudaStreamLegacy);
+    if (code == cudaSuccess) code = cudaStreamWaitEvent(d->stream, d->placed, 0);
+    if (code != cudaSuccess) (void)cudaFreeAsync(*pointer, cudaStreamLegacy);
+    return code;
+}
+
+/* Nothing queued may use it any longer. */
 static cudaError_t give_back(const fmo_gpu_device *d, void *pointer)
 {
-    return d->pooled ? cudaFreeAsync(pointer, d->stream) : cudaFree(pointer);
+    return d->pooled ? cudaFreeAsync(pointer, cudaStreamLegacy) : cudaFree(pointer);
 }
 
 void fmo_gpu_device_close(fmo_gpu_device *d)
@@ -105,6 +117,7 @@ void fmo_gpu_device_close(fmo_gpu_device *d)
     const fmo_gpu_inside inside(d);
     for (int p = 0; p < d->arena.num; p++) (void)give_back(d, d->arena.piece[p].at);
     free(d->arena.piece);
+    if (d->placed) (void)cudaEventDestroy(d->placed);
     if (d->start) (void)cudaEventDestroy(d->start);
     if (d->finished) (void)cudaEventDestroy(d->finished);
     if (d->own_stream) (void)cudaStreamDestroy(d->stream);
@@ -139,8 +152,7 @@ fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes,
         a->room = room;
     }
     const size_t some = bytes ? bytes : 1;
-    const cudaError_t code =
-        device->pooled ? cudaMallocAsync(pointer, some, device->stream) : cudaMalloc(pointer, some);
+    const cudaError_t code = take(device, pointer, some);
     if (code != cudaSuccess) {
         size_t available = 0, total = 0;
         (void)cudaGetLastError(); /* not sticky: the next call must not see it */
@@ -163,6 +175,7 @@ void fmo_gpu_free(fmo_gpu_device *device, void *pointer)
     int p = 0;
     while (p < a->num && a->piece[p].at != pointer) p++;
     if (p == a->num) return;
+    if (device->pooled) fmo_gpu_device_wait(device); /* cudaFree waits by itself */
     (void)give_back(device, pointer);
     a->bytes -= a->piece[p].bytes;
     a->piece[p] = a->piece[--a->num];

@@ -30,9 +30,13 @@ typedef struct fmo_gpu_device {
     int own_stream;
     cudaStream_t last;           /* where the last build is queued; it ends with `finished` */
     cudaEvent_t start, finished; /* of the last build's kernels */
-    /* Memory comes from the device's pool in the order of `stream`: plans of a batch come and go by
-     * the hundred, and cudaFree would wait each time for whatever else the GPU is doing. */
+    /* Memory comes from the device's pool: plans of a batch come and go by the hundred, and
+     * cudaFree would wait each time for whatever else the GPU is doing. It is taken and given back
+     * on the default stream, one for all: among blocks that were given back on a thousand streams,
+     * which are gone, the pool searches for 6 ms each time
+     * (docs/results/2026-11-23-904c2d5/h200-pool.txt). */
     int pooled;
+    cudaEvent_t placed; /* the last memory from the pool is there; NULL where it is not pooled */
     fmo_gpu_arena arena;
 } fmo_gpu_device;
 
