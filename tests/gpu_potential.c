@@ -5,6 +5,8 @@ int main(void)
 {
     unsigned long long seed = 90211;
     fmo_potential_options o;
+    int code = 0;
+    if (!system_has_gpu(&code)) return code;
     fmo_potential_options_init(&o);
     o.mode = FMO_MODE_FUSED;
     for (int d = 0; d <= 3; d += 3)
