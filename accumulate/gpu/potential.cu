@@ -332,6 +332,57 @@ void fill_job(const fmo_potential_job *job, int number, const fmo_distribution *
     }
 }
 
+/* All pairs of orders, one after the other: each adds to what the others have left. */
+fmo_status queue_potentials(const columns *list, const targets *t, const int *part_begin,
+                            double least, const fmo_gpu_device *device, fmo_error *err)
+{
+    const fmo_boys_table *boys = NULL;
+    FMO_GPU_CHECK(fmo_gpu_boys(&boys), "the table of the Boys function", err);
+    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
+        if (!t[N].view.num) continue;
+        FMO_GPU_CHECK(cudaMemsetAsync(t[N].view.V, 0, t[N].values * sizeof(double), device->stream),
+                      "potentials", err);
+        for (int K = 0; K < FMO_POINT_ORDERS; K++) {
+            if (!list[K].view.num) continue;
+            const potential_args a = {t[N].view,  list[K].view,          t[K].view_part,
+                                      part_begin, boys_row(boys, N + K), least};
+            potential_kernels
+                [N][K]<<<(t[N].view.num + WARPS - 1) / WARPS, THREADS, 0, device->stream>>>(a);
+            FMO_GPU_CHECK(cudaGetLastError(), "potentials", err);
+        }
+    }
+    return FMO_OK;
+}
+
+/* Potentials to the jobs. */
+fmo_status bring_back(const fmo_potential_job *jobs, size_t count, const targets *t,
+                      const job_place *place, double *const *V, const fmo_gpu_device *device,
+                      fmo_error *err)
+{
+    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
+        if (!t[N].values) continue;
+        double *const back = (double *)malloc(t[N].values * sizeof *back);
+        if (!back) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
+        const cudaError_t code = cudaMemcpyAsync(back, t[N].view.V, t[N].values * sizeof *back,
+                                                 cudaMemcpyDeviceToHost, device->stream);
+        const cudaError_t waited = cudaStreamSynchronize(device->stream);
+        const bool good = code == cudaSuccess && waited == cudaSuccess;
+#pragma omp parallel for schedule(static) if (good && count > 1)
+        for (size_t k = 0; k < count; k++) {
+            const fmo_products *const p = jobs[k].products;
+            if (good)
+                memcpy(V[k] + p->value_begin[N],
+                       back + (size_t)place[k].point[N] * (size_t)FMO_HERMITE_COUNT(N),
+                       (p->value_begin[N + 1] - p->value_begin[N]) * sizeof *back);
+        }
+        free(back);
+        FMO_GPU_CHECK(code, "potentials", err);
+        FMO_GPU_CHECK(waited, "potentials", err);
+    }
+    return FMO_OK;
+}
+
+/* Jobs whose distributions are gathered. */
 fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
                           const fmo_distribution *const *own, double *const *V, double least,
                           fmo_gpu_device *device, job_place *place, gathered *g, fmo_error *err)
@@ -382,42 +433,8 @@ fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
     if (status == FMO_OK) status = fmo_gpu_upload(device, "potentials", staged, arrays, num, err);
     free(staged);
     if (status != FMO_OK) return status;
-    const fmo_boys_table *boys = NULL;
-    FMO_GPU_CHECK(fmo_gpu_boys(&boys), "the table of the Boys function", err);
-    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
-        if (!t[N].view.num) continue;
-        FMO_GPU_CHECK(cudaMemsetAsync(t[N].view.V, 0, t[N].values * sizeof(double), device->stream),
-                      "potentials", err);
-        for (int K = 0; K < FMO_POINT_ORDERS; K++) {
-            if (!list[K].view.num) continue;
-            const potential_args a = {t[N].view,  list[K].view,          t[K].view_part,
-                                      view_begin, boys_row(boys, N + K), least};
-            potential_kernels
-                [N][K]<<<(t[N].view.num + WARPS - 1) / WARPS, THREADS, 0, device->stream>>>(a);
-            FMO_GPU_CHECK(cudaGetLastError(), "potentials", err);
-        }
-    }
-    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
-        if (!t[N].values) continue;
-        double *const back = (double *)malloc(t[N].values * sizeof *back);
-        if (!back) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
-        const cudaError_t code = cudaMemcpyAsync(back, t[N].view.V, t[N].values * sizeof *back,
-                                                 cudaMemcpyDeviceToHost, device->stream);
-        const cudaError_t waited = cudaStreamSynchronize(device->stream);
-        const bool good = code == cudaSuccess && waited == cudaSuccess;
-#pragma omp parallel for schedule(static) if (good && count > 1)
-        for (size_t k = 0; k < count; k++) {
-            const fmo_products *const p = jobs[k].products;
-            if (good)
-                memcpy(V[k] + p->value_begin[N],
-                       back + (size_t)place[k].point[N] * (size_t)FMO_HERMITE_COUNT(N),
-                       (p->value_begin[N + 1] - p->value_begin[N]) * sizeof *back);
-        }
-        free(back);
-        FMO_GPU_CHECK(code, "potentials", err);
-        FMO_GPU_CHECK(waited, "potentials", err);
-    }
-    return FMO_OK;
+    status = queue_potentials(list, t, view_begin, least, device, err);
+    return status == FMO_OK ? bring_back(jobs, count, t, place, V, device, err) : status;
 }
 
 } // namespace
