@@ -96,6 +96,17 @@ class Pdb(Reader):
         # ACE goes with the residue behind it and does not count as one.
         self.assertEqual(show(os.path.join(FOLDER, "gly4.pdb"), 2)["bonds"], [16, 19])
 
+    def test_protein(self):
+        found = show(os.path.join(FOLDER, "ubiquitin.pdb"))
+        self.assertNotIn("error", found)
+        self.assertEqual(len(found["charge"]), 76)
+        self.assertEqual(len(found["fragment"]), 1231)
+        # 7 lysines, 4 arginines and the beginning; 5 aspartates, 6 glutamates and the end
+        self.assertEqual(sum(found["charge"]), 0)
+        self.assertEqual(sum(q > 0 for q in found["charge"]), 12)
+        self.assertEqual(sum(q < 0 for q in found["charge"]), 12)
+        self.assertEqual(len(found["bonds"]), 2 * 75)
+
     def test_names(self):
         self.assertEqual(show(os.path.join(FOLDER, "gly4.pdb"))["names"], ["ACE1-GLY2", "GLY3", "GLY4", "NME5"])
         found = show(os.path.join(FOLDER, "trpcage.pdb"), 3)["names"]
