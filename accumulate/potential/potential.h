@@ -10,8 +10,8 @@
  *                              .potential = U};
  *     fmo_potentials(&job, 1, NULL, &err);
  *
- * All atomic units. Matrices [ao_num][ao_num] in the caller's order and normalisation. Objects are
- * not changed by what reads them: any number of threads may. */
+ * All atomic units. Matrices [nao][nao] in the caller's AO order and normalisation. Objects are not
+ * changed by what reads them: any number of threads may. */
 #ifndef FMO_POTENTIAL_H
 #define FMO_POTENTIAL_H
 
@@ -25,64 +25,70 @@
 extern "C" {
 #endif
 
-/* The products of primitives of a basis. */
+/** The products of primitives of a basis. */
 typedef struct fmo_products fmo_products;
 
-/* @return FMO_OK, FMO_ERR_ARGUMENT or FMO_ERR_MEMORY, with *products NULL */
+/** Products of a basis, which may go afterwards.
+ *  @return FMO_OK, FMO_ERR_ARGUMENT or FMO_ERR_MEMORY, with *products NULL */
 FMO_API fmo_status fmo_products_create(const fmo_basis *basis, fmo_products **products,
                                        fmo_error *err);
-FMO_API void fmo_products_destroy(fmo_products *products);
+FMO_API void fmo_products_destroy(fmo_products *products); /**< NULL is fine */
 
-/* Electrons and point charges. */
+/** Electrons and point charges. */
 typedef struct fmo_distribution fmo_distribution;
 
-/* Electrons with a density matrix, of which the symmetric part counts (NULL: none), and positive
- * point charges such as nuclei. What is made does not need `products` any longer.
- * @param charge [charge_num], units of e
- * @param coord  [charge_num][3], bohr
- * @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_INPUT (a number that is not finite) or FMO_ERR_MEMORY,
- *         with *distribution NULL */
+/** Electrons with a density matrix, and positive point charges such as nuclei. What is made does
+ *  not need `products` any longer.
+ *  @param[in] density  [nao][nao], of which the symmetric part counts; NULL: no electrons
+ *  @param[in] charge   [charge_num], in units of e
+ *  @param[in] coord    [charge_num][3] bohr
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_INPUT (the message names a number that is not finite)
+ *          or FMO_ERR_MEMORY, with *distribution NULL */
 FMO_API fmo_status fmo_distribution_create(const fmo_products *products, const double *density,
                                            size_t charge_num, const double *charge,
                                            const double *coord, fmo_distribution **distribution,
                                            fmo_error *err);
-FMO_API void fmo_distribution_destroy(fmo_distribution *distribution);
+FMO_API void fmo_distribution_destroy(fmo_distribution *distribution); /**< NULL is fine */
 
+/** Where and how exactly. */
 typedef struct fmo_potential_options {
-    fmo_mode mode; /* FMO_MODE_CPU or FMO_MODE_FUSED: on a GPU */
-    int threads;   /* of the CPU; 0: OpenMP's */
-    int device;    /* as fmo_fock_options has it; -1: the current one */
-    double cutoff; /* products of bounds below this are left out [1e-12] */
+    fmo_mode mode; /**< FMO_MODE_CPU, or FMO_MODE_FUSED: on a GPU */
+    int threads;   /**< of the CPU; 0: as many as OpenMP would use */
+    int device;    /**< a GPU by its number; -1: the one that the thread has chosen */
+    double cutoff; /**< interactions with a bound below a tenth of this are left out */
 } fmo_potential_options;
 
-/* mode cpu, all threads, cutoff 1e-12. */
+/** Mode cpu, all threads, cutoff 1e-12. */
 FMO_API void fmo_potential_options_init(fmo_potential_options *options);
 
-/* U_mn = sum over sources of weight [ sum_ls D_ls (mn|ls) - sum_C q_C (m|1/r_C|n) ], hartree: what
- * an electron in the functions of `products` feels of them, and of further point charges. With
- * weights of -1 a few can be taken out of what many jobs share. */
+/** U_mn = sum over sources of weight [ sum_ls D_ls (mn|ls) - sum_C q_C (m|1/r_C|n) ], hartree: what
+ *  an electron in the functions of `products` feels of them, and of further point charges. With
+ *  weights of -1 a few can be taken out of what many jobs share. Zero it before setting fields. */
 typedef struct fmo_potential_job {
-    const fmo_products *products;
-    const fmo_distribution *const *source; /* [source_num] */
-    const double *weight;                  /* [source_num]; NULL: all 1 */
-    size_t source_num;
-    const double *charge, *coord; /* [charge_num], [charge_num][3] */
-    size_t charge_num;
-    double *potential; /* [ao_num][ao_num], overwritten */
+    const fmo_products *products;          /**< of the molecule that feels it */
+    const fmo_distribution *const *source; /**< [source_num] */
+    const double *weight;                  /**< [source_num]; NULL: all 1 */
+    size_t source_num;                     /**< any number */
+    const double *charge;                  /**< [charge_num] further charges, in units of e */
+    const double *coord;                   /**< [charge_num][3] bohr */
+    size_t charge_num;                     /**< any number */
+    double *potential;                     /**< [nao][nao], overwritten; undefined on error */
 } fmo_potential_job;
 
-/* All jobs; side by side where there are threads.
- * @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY, FMO_ERR_NO_DEVICE or FMO_ERR_DEVICE */
+/** All jobs; on the CPU pieces of them side by side. Bits do not depend on threads.
+ *  @param[in] options  NULL: the defaults
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY, FMO_ERR_NO_DEVICE or FMO_ERR_DEVICE */
 FMO_API fmo_status fmo_potentials(const fmo_potential_job *jobs, size_t count,
                                   const fmo_potential_options *options, fmo_error *err);
 
-/* The Coulomb energy of two distributions with each other, nuclei and electrons of both. */
+/** Two distributions and their Coulomb energy with each other, charges and electrons of both. */
 typedef struct fmo_electrostatics_job {
-    const fmo_distribution *a, *b;
-    double energy; /* hartree */
+    const fmo_distribution *a; /**< one */
+    const fmo_distribution *b; /**< another, none of whose charges stands where one of a does */
+    double energy;             /**< hartree, written by the call */
 } fmo_electrostatics_job;
 
-/* As fmo_potentials. */
+/** All of their energies; as fmo_potentials. */
 FMO_API fmo_status fmo_electrostatics(fmo_electrostatics_job *jobs, size_t count,
                                       const fmo_potential_options *options, fmo_error *err);
 
