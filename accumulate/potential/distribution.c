@@ -94,10 +94,8 @@ static void expand(const fmo_products *p, const double *D, double *block, double
         density_block(p, A, B, D, block);
         for (int k = p->pair[c].begin; k < p->pair[c + 1].begin; k++) {
             const fmo_product *const z = &p->product[k];
-            const int N = z->la + z->lb;
             double *const to =
-                H + p->value_begin[N] +
-                (size_t)(p->point_of[k] - p->begin[N]) * (size_t)FMO_HERMITE_COUNT(N);
+                H + fmo_point_values(p->begin, p->value_begin, z->la + z->lb, p->point_of[k]);
             fmo_product_blocks d;
             collect_uses(&p->centres, z, B->functions, block, d);
 #define CALL(la, lb) expand_density(la, lb, z, d, to);
@@ -116,13 +114,10 @@ void fmo_points_give(const fmo_products *p, const double *V, double *block, doub
         memset(block, 0, (size_t)(A->functions * B->functions) * sizeof *block);
         for (int k = p->pair[c].begin; k < p->pair[c + 1].begin; k++) {
             const fmo_product *const z = &p->product[k];
-            const int N = z->la + z->lb;
+            const double *const from =
+                V + fmo_point_values(p->begin, p->value_begin, z->la + z->lb, p->point_of[k]);
             fmo_product_blocks blocks;
-            fmo_product_potential(z, z->scale,
-                                  V + p->value_begin[N] +
-                                      (size_t)(p->point_of[k] - p->begin[N]) *
-                                          (size_t)FMO_HERMITE_COUNT(N),
-                                  blocks);
+            fmo_product_potential(z, z->scale, from, blocks);
             fmo_product_contract(cs, cs, z, B->functions, blocks, block);
         }
         fmo_centres_add_block(cs, cs, A, B, block, potential);
@@ -145,8 +140,7 @@ static int by_norm(const void *x, const void *y)
 
 static const double *density_at(const fmo_point_densities *from, int N, int n)
 {
-    return from->H + from->value_begin[N] +
-           (size_t)(n - from->begin[N]) * (size_t)FMO_HERMITE_COUNT(N);
+    return from->H + fmo_point_values(from->begin, from->value_begin, N, n);
 }
 
 /* Points of an order that matter, sorted; returns how many. */

@@ -24,6 +24,13 @@ typedef struct fmo_point {
     double bound; /* of an element of a potential that comes of it, by a density of norm 1 */
 } fmo_point;
 
+/* Where the numbers of point n, of order N, stand: order by order,
+ * [point][FMO_HERMITE_COUNT(order)]. */
+static inline size_t fmo_point_values(const int *begin, const size_t *value_begin, int N, int n)
+{
+    return value_begin[N] + (size_t)(n - begin[N]) * (size_t)FMO_HERMITE_COUNT(N);
+}
+
 /* Products of two centres, A >= B. */
 typedef struct fmo_point_pair {
     int A, B;
@@ -39,7 +46,7 @@ struct fmo_products {
     int num;              /* points, order by order */
     int begin[FMO_POINT_ORDERS + 1];
     fmo_point *point;
-    /* Potentials: order by order, [point][FMO_HERMITE_COUNT(order)] */
+    /* of potentials, as fmo_point_values has them */
     size_t value_begin[FMO_POINT_ORDERS + 1];
 };
 

@@ -21,8 +21,17 @@ void fmo_potential_options_init(fmo_potential_options *options)
             .mode = FMO_MODE_CPU, .threads = 0, .device = -1, .cutoff = 1e-12};
 }
 
-static fmo_status check_options(const char *call, const fmo_potential_options *o, fmo_error *err)
+/* A call's options, and whether it can begin. */
+static fmo_status begin_call(const char *call, const void *jobs, size_t count,
+                             const fmo_potential_options *options, fmo_potential_options *o,
+                             fmo_error *err)
 {
+    fmo_potential_options_init(o);
+    if (options) *o = *options;
+    if (count) {
+        const fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(jobs));
+        if (status != FMO_OK) return status;
+    }
     if (o->mode != FMO_MODE_CPU && o->mode != FMO_MODE_FUSED)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: mode: expected cpu or fused", call);
     if (o->threads < 0)
@@ -84,8 +93,7 @@ static void run_piece(const fmo_point_kernels *kernels, const running *r, int fr
         const int last = to < p->begin[N + 1] ? to : p->begin[N + 1];
         for (int n = first; n < last; n++) {
             const fmo_point *const at = &p->point[n];
-            double *const V =
-                r->V + p->value_begin[N] + (size_t)(n - p->begin[N]) * (size_t)FMO_HERMITE_COUNT(N);
+            double *const V = r->V + fmo_point_values(p->begin, p->value_begin, N, n);
             for (int K = 0; K < FMO_POINT_ORDERS; K++)
                 if (r->lists[K])
                     kernels->kernel[N][K](at, r->source + (size_t)K * r->room, r->lists[K],
@@ -187,10 +195,7 @@ fmo_status fmo_potentials(const fmo_potential_job *jobs, size_t count,
 {
     static const char call[] = "fmo_potentials";
     fmo_potential_options o;
-    fmo_potential_options_init(&o);
-    if (options) o = *options;
-    fmo_status status = count ? FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(jobs)) : FMO_OK;
-    if (status == FMO_OK) status = check_options(call, &o, err);
+    fmo_status status = begin_call(call, jobs, count, options, &o, err);
     for (size_t k = 0; k < count && status == FMO_OK; k++)
         status = check_job(call, k, &jobs[k], err);
     if (status != FMO_OK || !count) return status;
@@ -241,10 +246,7 @@ fmo_status fmo_electrostatics(fmo_electrostatics_job *jobs, size_t count,
 {
     static const char call[] = "fmo_electrostatics";
     fmo_potential_options o;
-    fmo_potential_options_init(&o);
-    if (options) o = *options;
-    fmo_status status = count ? FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(jobs)) : FMO_OK;
-    if (status == FMO_OK) status = check_options(call, &o, err);
+    fmo_status status = begin_call(call, jobs, count, options, &o, err);
     for (size_t k = 0; k < count && status == FMO_OK; k++)
         if (!jobs[k].a || !jobs[k].b)
             status = fmo_error_set(err, FMO_ERR_ARGUMENT,

@@ -58,11 +58,11 @@ static int side_by_side(const fmo_fragments *f, int count, int one_by_one)
     return !one_by_one && count >= f->threads ? f->threads : 1;
 }
 
-fmo_status fmo_fragment_each(fmo_fragments *f, int count, int one_by_one, fmo_each *what,
-                             void *user, fmo_error *err)
+fmo_status fmo_fragment_each(fmo_fragments *f, int count, fmo_each *what, void *user,
+                             fmo_error *err)
 {
     numbers n = {.count = count};
-    return go_through(f, &n, side_by_side(f, count, one_by_one), what, user, NULL, err);
+    return go_through(f, &n, side_by_side(f, count, 0), what, user, NULL, err);
 }
 
 fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int one_by_one,

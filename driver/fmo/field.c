@@ -3,7 +3,6 @@
  * V^K by the distance R(x,K): sum_ls D^K_ls (mn|ls) when near; with (D^K S)_ss on the diagonal
  * alone farther away; and far away nuclei and electrons together as Mulliken charges. */
 #include "driver/fmo/internal.h"
-#include "driver/base/checkgoto.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,7 +62,7 @@ static fmo_status see_points(fmo_fragments *f, fmo_error *err)
 
 fmo_status fmo_field_update(fmo_fragments *f, fmo_error *err)
 {
-    const fmo_status status = fmo_fragment_each(f, f->system->fragment_num, 0, see_one, NULL, err);
+    const fmo_status status = fmo_fragment_each(f, f->system->fragment_num, see_one, NULL, err);
     return status == FMO_OK ? see_points(f, err) : status;
 }
 
@@ -161,18 +160,20 @@ fmo_status fmo_field_electrostatics(fmo_fragments *f, fmo_fragment_pair *pairs, 
     fmo_electrostatics_job *const jobs = malloc(((size_t)count + 1) * sizeof *jobs);
     size_t num = 0;
     if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for electrostatics");
-    for (int k = 0; k < count; k++)
-        if (!fmo_parts_share_atom(&f->monomer[pairs[k].i], &f->monomer[pairs[k].j]))
-            jobs[num++] =
-                (fmo_electrostatics_job){.a = f->exact[pairs[k].i], .b = f->exact[pairs[k].j]};
+    for (int k = 0; k < count; k++) {
+        fmo_fragment_pair *const p = &pairs[k];
+        const int none = fmo_parts_share_atom(&f->monomer[p->i], &f->monomer[p->j]);
+        p->electrostatic = none ? NAN : 0.0;
+        if (!none) jobs[num++] = (fmo_electrostatics_job){.a = f->exact[p->i], .b = f->exact[p->j]};
+    }
     const fmo_potential_options o = options(f, threads);
     const fmo_status status = fmo_electrostatics(jobs, num, &o, err);
     num = 0;
     for (int k = 0; k < count && status == FMO_OK; k++) {
         fmo_fragment_pair *const p = &pairs[k];
-        const int none = fmo_parts_share_atom(&f->monomer[p->i], &f->monomer[p->j]);
-        p->electrostatic = none ? NAN : jobs[num++].energy;
-        if (!none && !p->is_scf) p->internal = p->total = p->electrostatic;
+        if (isnan(p->electrostatic)) continue;
+        p->electrostatic = jobs[num++].energy;
+        if (!p->is_scf) p->internal = p->total = p->electrostatic;
     }
     free(jobs);
     return status;

@@ -1,5 +1,5 @@
 /* Fragments under way, by file. Arrows go one way: run.c -> scc.c, pairs.c -> field.c, mix.c,
- * solve.c, each.c -> share.c -> part.c -> hybrid.c; state.c keeps what scc.c and pairs.c have
+ * solve.c -> each.c -> share.c -> part.c -> hybrid.c; state.c keeps what scc.c and pairs.c have
  * reached. What is written of a result alone: table.c, map.c -> map_scale.c, text.c. */
 #ifndef FMO_FRAGMENT_INTERNAL_H
 #define FMO_FRAGMENT_INTERNAL_H
@@ -120,11 +120,11 @@ void fmo_part_field_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_
 
 /* ---- each.c ---- */
 
-/* Calls what() for 0 .. count-1: side by side where there is one for each thread, else, or where
- * that is wanted, one by one; and says how many threads each may use. The first error ends it. */
+/* Calls what() for 0 .. count-1: side by side where there is one for each thread, else one by one;
+ * and says how many threads each may use. The first error ends it. */
 typedef fmo_status fmo_each(fmo_fragments *f, int k, int threads, void *user, fmo_error *err);
-fmo_status fmo_fragment_each(fmo_fragments *f, int count, int one_by_one, fmo_each *what,
-                             void *user, fmo_error *err);
+fmo_status fmo_fragment_each(fmo_fragments *f, int count, fmo_each *what, void *user,
+                             fmo_error *err);
 /* The same with numbers dealt out to the ranks, whose own are then in `mine`: collective, but for
  * the status, which is this rank's, so that a gather has to follow.
  * order: NULL, or [count] in which they are taken. */

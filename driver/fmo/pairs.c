@@ -47,6 +47,11 @@ typedef struct pair_list {
     population *population;
 } pair_list;
 
+static double functions(const fmo_fragments *f, const fmo_fragment_pair *p)
+{
+    return f->monomer[p->i].nao + f->monomer[p->j].nao;
+}
+
 static int by_work(const void *x, const void *y)
 {
     const task *a = x, *b = y;
@@ -120,7 +125,7 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
         goto done;
     }
-    CHECKGOTO(fmo_fragment_each(f, count, 0, begin_pair, &c, err));
+    CHECKGOTO(fmo_fragment_each(f, count, begin_pair, &c, err));
     CHECKGOTO(fmo_fields(f, c.part, count, f->threads, err));
     /* Their energy is stationary in D^IJ: it is off by the square of the gradient, where monomers'
      * E' are off by the gradient. */
@@ -214,12 +219,12 @@ static fmo_status run_round(fmo_fragments *f, const pair_list *list, int begin, 
 }
 
 /* Pairs from `begin` on that have room together, at most so many. */
-static int chunk_that_fits(const pair_list *list, int begin, int most)
+static int chunk_that_fits(const fmo_fragments *f, const pair_list *list, int begin, int most)
 {
     double elements = 0.0;
     int size = 0;
     while (size < most && begin + size < list->count) {
-        const double n = cbrt(list->task[begin + size].work);
+        const double n = functions(f, &f->result->pair[list->task[begin + size].pair]);
         elements += n * n;
         if (size > 0 && elements > CHUNK_ELEMENTS) break;
         size++;
@@ -235,9 +240,9 @@ static int chunk_size(const fmo_fragments *f, const pair_list *list, int begin)
         return most < left ? most : left;
     }
     if (!f->o.state || f->o.scf.fock.mode != FMO_MODE_CPU)
-        return chunk_that_fits(list, begin, CHUNK);
+        return chunk_that_fits(f, list, begin, CHUNK);
     const int wanted = f->threads == 1 ? CHUNK_STATE : CHUNK_STATE_THREAD * f->threads;
-    return chunk_that_fits(list, begin, wanted < CHUNK ? wanted : CHUNK);
+    return chunk_that_fits(f, list, begin, wanted < CHUNK ? wanted : CHUNK);
 }
 
 /* Chunks of pairs, the largest first. */
@@ -317,7 +322,7 @@ static fmo_status list_pairs(fmo_fragments *f, pair_list *list, fmo_error *err)
                 continue;
             }
             r->scf_pairs++;
-            const double n = f->monomer[i].nao + f->monomer[j].nao;
+            const double n = functions(f, p);
             if (f->pair_done[k]) continue;
             list->task[list->count++] = (task){.pair = k, .work = n * n * n};
         }

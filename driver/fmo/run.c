@@ -183,7 +183,7 @@ static int by_size(const void *x, const void *y)
 static fmo_status make_monomers(fmo_fragments *f, fmo_error *err)
 {
     const int n = f->system->fragment_num;
-    fmo_status status = fmo_fragment_each(f, n, 0, make_monomer, NULL, err);
+    fmo_status status = fmo_fragment_each(f, n, make_monomer, NULL, err);
     sized *const all = malloc((size_t)n * sizeof *all);
     if (status == FMO_OK && !all) status = no_memory(err);
     for (int k = 0; k < n && status == FMO_OK; k++) all[k] = (sized){f->monomer[k].nao, k};

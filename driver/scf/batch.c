@@ -190,17 +190,18 @@ static int runs_elsewhere(const batch *b, const fmo_scf_job *job)
 
 /* Where there is a GPU and `auto` may choose, molecules of which the cube of the functions is at
  * most this times the threads stay on the CPU, if there are some for every thread: a GPU would wait
- * for plans longer than they take (docs/scf.md, "Many at once"). */
+ * for plans longer than they take (docs/scf.md, "Many molecules"). */
 enum { CPU_CUBE = 1600 };
 
 static void find_small(batch *b)
 {
     const double threads = (double)fmo_fock_threads(b->asked->fock.threads);
+    const double most = CPU_CUBE * threads;
     double small = 0.0;
     if (b->asked->fock.mode != FMO_MODE_AUTO || b->asked->deal || fmo_gpu_available(NULL) != FMO_OK)
         return;
-    for (size_t k = 0; k < b->count; k++) small += cube(&b->jobs[k]) <= CPU_CUBE * threads;
-    if (small >= 2.0 * threads) b->cpu_most = CPU_CUBE * threads;
+    for (size_t k = 0; k < b->count; k++) small += cube(&b->jobs[k]) <= most;
+    if (small >= 2.0 * threads) b->cpu_most = most;
 }
 
 static fmo_status sort_jobs(batch *b, fmo_error *err)
