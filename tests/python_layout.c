@@ -79,6 +79,7 @@ int main(void)
     OFFSET(fmo_scf_options, linear_dependence);
     OFFSET(fmo_scf_options, solver);
     OFFSET(fmo_scf_options, stability);
+    OFFSET(fmo_scf_options, orbitals);
     OFFSET(fmo_scf_options, auto_in_fused);
     OFFSET(fmo_scf_options, callback);
     OFFSET(fmo_scf_options, user);

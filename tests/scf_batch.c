@@ -445,6 +445,78 @@ static void test_projector(void)
     fmo_dataset_destroy(dataset);
 }
 
+/* Two orbitals that overlap and mix with occupied ones, lifted by B: purification, which takes them
+ * out, and diagonalisation of the whole; without orbitals; and with a B too small for that. */
+static void test_purified(void)
+{
+    enum { DIAGONALISE, PURIFY, BARE, LOW, RUNS };
+    fmo_dataset *dataset = read("ch3oh_6-31g_shuffled");
+    fmo_scf_options options = with_threads(2);
+    fmo_scf_result *whole = NULL;
+    fmo_error err = {FMO_OK, ""};
+    if (!dataset) return;
+    fmo_scf_input input = input_of(dataset);
+    const size_t n = (size_t)fmo_basis_ao_num(input.basis);
+    const double mixture[2][3] = {{0.9, 0.3, 0.2}, {0.4, -0.8, 0.3}};
+    double *P = calloc(n * n, sizeof *P), *low = calloc(n * n, sizeof *low);
+    CHECK(fmo_scf_run(&input, &options, &whole, &err) == FMO_OK, "%s", err.message);
+    for (int k = 0; k < 2 && whole; k++)
+        for (size_t i = 0; i < n * n; i++) {
+            double phi[2] = {0.0, 0.0};
+            for (int end = 0; end < 2; end++)
+                for (size_t j = 0; j < n; j++)
+                    for (int c = 0; c < 3; c++) /* the two lowest, and the lowest empty one */
+                        phi[end] +=
+                            whole->overlap[(end ? i % n : i / n) * n + j] * mixture[k][c] *
+                            whole->coefficient[(c < 2 ? c : whole->occupied_num) * (int)n + (int)j];
+            P[i] += 1e6 * phi[0] * phi[1];
+            low[i] += 1e3 * phi[0] * phi[1];
+        }
+    input.electron_num -= 4;
+    input.projector = P;
+    options.gradient_convergence = 1e-7;
+    fmo_scf_result *result[RUNS] = {NULL};
+    for (int run = 0; run < RUNS; run++) {
+        /* one of two, so that it advances with another */
+        fmo_scf_job jobs[2] = {{.input = input}, {.input = input}};
+        for (int k = 0; k < 2 && run == LOW; k++) jobs[k].input.projector = low;
+        options.solver = run == DIAGONALISE ? FMO_SCF_SOLVER_DIAGONALISE : FMO_SCF_SOLVER_PURIFY;
+        options.orbitals = run != BARE;
+        CHECK(fmo_scf_run_batch(jobs, 2, &options, &err) == FMO_OK, "run %d: %s", run, err.message);
+        result[run] = jobs[0].result;
+        fmo_scf_result_destroy(jobs[1].result);
+    }
+    const fmo_scf_result *const r = result[DIAGONALISE];
+    for (int run = PURIFY; run < LOW && r && result[run]; run++) {
+        const fmo_scf_result *const q = result[run];
+        CHECK(q->solver == FMO_SCF_SOLVER_PURIFY && q->converged, "run %d: %s", run, q->verdict);
+        CHECK(fabs(q->energy - r->energy) < 1e-8, "run %d: %.11f, diagonalised %.11f", run,
+              q->energy, r->energy);
+        CHECK(fabs(q->two_electron_energy - r->two_electron_energy) < 1e-8,
+              "two-electron energy: %.11f, diagonalised %.11f", q->two_electron_energy,
+              r->two_electron_energy);
+        CHECK(r->projector_energy > 1e-9 &&
+                  fabs(q->projector_energy - r->projector_energy) < 1e-5 * r->projector_energy,
+              "run %d: tr D P %.4e, diagonalised %.4e", run, q->projector_energy,
+              r->projector_energy);
+        CHECK(abs(q->cycles - r->cycles) <= 2, "run %d: %d cycles, diagonalised %d", run, q->cycles,
+              r->cycles);
+        check_close("density", q->density, r->density, n * n, n, 1e-7, 0.0);
+    }
+    if (result[BARE])
+        CHECK(result[BARE]->mo_num == 0 && isnan(result[BARE]->homo) && isnan(result[BARE]->lumo) &&
+                  result[BARE]->orbital_energy[0] == 0.0,
+              "no orbitals: %d, %g", result[BARE]->mo_num, result[BARE]->homo);
+    if (result[LOW])
+        CHECK(result[LOW]->solver == FMO_SCF_SOLVER_DIAGONALISE, "a low projector: solver %d",
+              (int)result[LOW]->solver);
+    for (int run = 0; run < RUNS; run++) fmo_scf_result_destroy(result[run]);
+    fmo_scf_result_destroy(whole);
+    free(P);
+    free(low);
+    fmo_dataset_destroy(dataset);
+}
+
 int main(int argc, char **argv)
 {
     fmo_error err = {FMO_OK, ""};
@@ -460,5 +532,6 @@ int main(int argc, char **argv)
     test_failures();
     test_field();
     test_projector();
+    test_purified();
     return check_summary();
 }

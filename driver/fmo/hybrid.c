@@ -88,13 +88,12 @@ static void turn_d(int size, double R[3][3], const double *local, double *turned
     }
 }
 
-/* Adds one turned hybrid of an atom of the part: v = sqrt(B) S chi, P += v v^T. */
+/* Adds one turned hybrid of an atom of the part: v = sqrt(B) S chi, [nao]; P += v v^T. */
 static void add_orbital(fmo_part *part, const double *hybrid, const atom_functions *atom,
-                        double R[3][3], double B)
+                        double R[3][3], double B, double *v)
 {
     const size_t n = (size_t)part->nao;
-    double local[FUNCTIONS_MOST],
-        chi[FUNCTIONS_MOST], *const v = part->lift + n * (size_t)part->lifted++;
+    double local[FUNCTIONS_MOST], chi[FUNCTIONS_MOST];
     const int p_begin = atom->s_num, d_begin = p_begin + 3 * atom->p_num;
     for (int i = 0; i < atom->count; i++) chi[i] = local[i] = hybrid[i] * atom->factor[i];
     for (int p = p_begin; p < d_begin; p += 3)
@@ -147,18 +146,15 @@ static fmo_status project_bond(const fmo_fragments *f, fmo_part *part, int bda, 
         part->projector = calloc(n * n, sizeof *part->projector);
         if (!part->projector) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for P");
     }
-    if (status == FMO_OK) {
-        const size_t rows = (size_t)(part->lifted + h->orbital_num);
-        double *const more = realloc(part->lift, rows * n * sizeof *more);
-        if (more) part->lift = more;
-        if (!more) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for P");
-    }
+    double *const v = malloc(n * sizeof *v);
+    if (status == FMO_OK && !v) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for P");
     if (status == FMO_OK) {
         frame(s->coord + 3 * bda, s->coord + 3 * baa, R);
         for (int row = attached ? 1 : 0; row < (attached ? h->orbital_num : 1); row++)
-            add_orbital(part, h->coefficient + row * h->function_num, &atom, R, f->o.projector);
+            add_orbital(part, h->coefficient + row * h->function_num, &atom, R, f->o.projector, v);
     }
     fmo_basis_destroy(basis);
+    free(v);
     free(atom.ao);
     free(atom.factor);
     return status;

@@ -26,13 +26,11 @@ typedef struct fmo_part {
     double *core;           /* T, and V of the part's own nuclei */
     double *overlap;
     double *projector; /* P; NULL without cut bonds */
-    int lifted;        /* orbitals in P, and sqrt(B) S chi of each: [lifted][nao] */
-    double *lift;
-    double *field; /* U */
+    double *field;     /* U */
     double *density;
     double energy;           /* E': without Tr D U */
     double field_energy;     /* Tr D U */
-    double projector_energy; /* Tr D P, from orbitals */
+    double projector_energy; /* Tr D P */
     double homo, lumo;
     int cycles;
 } fmo_part;
@@ -146,9 +144,9 @@ fmo_status fmo_field_electrostatics(fmo_fragments *f, fmo_fragment_pair *pairs, 
 /* ---- solve.c ---- */
 
 /* RHF of parts in their fields from their densities, as one batch: densities, energies, cycles. Of
- * the monomers, f->monomer, by all ranks: collective. */
+ * the monomers, f->monomer, by all ranks: collective. Without `orbitals` homo and lumo are NaN. */
 fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, double energy_convergence,
-                           double gradient_convergence, fmo_error *err);
+                           double gradient_convergence, int orbitals, fmo_error *err);
 
 /* ---- mix.c ---- */
 

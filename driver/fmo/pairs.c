@@ -130,7 +130,7 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
     /* Their energy is stationary in D^IJ: it is off by the square of the gradient, where monomers'
      * E' are off by the gradient. */
     CHECKGOTO(fmo_parts_solve(f, c.part, count, f->o.scf.energy_convergence,
-                              GRADIENT * f->o.scf.gradient_convergence, err));
+                              GRADIENT * f->o.scf.gradient_convergence, 0, err));
     for (int k = 0; k < count; k++) CHECKGOTO(end_pair(f, &c, k, err));
 done:
     for (int k = 0; k < count; k++) {

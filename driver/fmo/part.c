@@ -21,7 +21,6 @@ void fmo_part_destroy(fmo_part *part)
     free(part->core);
     free(part->overlap);
     free(part->projector);
-    free(part->lift);
     free(part->field);
     free(part->density);
     memset(part, 0, sizeof *part);

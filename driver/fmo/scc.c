@@ -66,8 +66,9 @@ static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first,
     if (status != FMO_OK) return status;
     *tight = choose_thresholds(&f->o.scf, far, thresholds);
     const double middle = driver_seconds();
-    status =
-        fmo_parts_solve(f, f->monomer, f->system->fragment_num, thresholds[0], thresholds[1], err);
+    /* Orbitals of what may be the last iteration. */
+    status = fmo_parts_solve(f, f->monomer, f->system->fragment_num, thresholds[0], thresholds[1],
+                             *tight, err);
     if (status != FMO_OK) return status;
     status = fmo_fragment_agree(f, fmo_field_update(f, err), err);
     if (status != FMO_OK) return status;

@@ -5,22 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tr D P = 2 sum_ik (sqrt(B) <chi_k|i>)^2 over occupied orbitals i: squares of small numbers, where
- * elements of D and P would leave the difference of large ones. */
-static double lifted_energy(const fmo_part *part, const fmo_scf_result *r)
-{
-    const size_t n = (size_t)part->nao;
-    double sum = 0.0;
-    for (int k = 0; k < part->lifted; k++)
-        for (int i = 0; i < r->occupied_num; i++) {
-            double in = 0.0;
-            for (size_t a = 0; a < n; a++)
-                in += part->lift[(size_t)k * n + a] * r->coefficient[(size_t)i * n + a];
-            sum += 2.0 * in * in;
-        }
-    return sum;
-}
-
 typedef struct solving {
     fmo_part *parts;
     char *mine; /* or NULL */
@@ -38,12 +22,7 @@ static void finished(size_t k, fmo_scf_job *job, void *user)
         memcpy(part->density, r->density, size * sizeof *part->density);
         part->field_energy = r->field_energy;
         part->energy = r->energy - r->field_energy;
-        part->projector_energy = lifted_energy(part, r);
-        /* E' = E_nuc + Tr D H + 1/2 Tr D G + Tr D P, without the rounding of P's large elements */
-        if (part->projector)
-            part->energy = part->nuclear_repulsion +
-                           fmo_trace((size_t)part->nao, part->density, part->core) +
-                           r->two_electron_energy + part->projector_energy;
+        part->projector_energy = r->projector_energy;
         part->homo = r->homo;
         part->lumo = r->lumo;
         part->cycles = r->cycles;
@@ -74,7 +53,8 @@ static int largest(const fmo_part *parts, int count)
 }
 
 static fmo_status solve(fmo_fragments *f, fmo_part *parts, fmo_scf_job *jobs, int count, int dealt,
-                        double energy_convergence, double gradient_convergence, fmo_error *err)
+                        double energy_convergence, double gradient_convergence, int orbitals,
+                        fmo_error *err)
 {
     fmo_scf_options o = f->o.scf;
     solving s = {parts, dealt ? f->mine : NULL};
@@ -88,6 +68,7 @@ static fmo_status solve(fmo_fragments *f, fmo_part *parts, fmo_scf_job *jobs, in
     o.user = &s;
     o.energy_convergence = energy_convergence;
     o.gradient_convergence = gradient_convergence;
+    o.orbitals = orbitals;
     o.fock.threads = f->threads;
     o.fock.progress = NULL;
     if (o.fock.mode == FMO_MODE_FUSED && largest(parts, count) <= CPU_FUNCTIONS &&
@@ -101,8 +82,6 @@ static fmo_status solve(fmo_fragments *f, fmo_part *parts, fmo_scf_job *jobs, in
                                         .density = parts[k].density,
                                         .field = parts[k].field,
                                         .projector = parts[k].projector};
-        /* A purification would have to resolve a gap of 1 hartree beside B. */
-        if (parts[k].projector) o.solver = FMO_SCF_SOLVER_DIAGONALISE;
     }
     fmo_error why = {FMO_OK, ""};
     fmo_status status = fmo_scf_run_batch(jobs, (size_t)count, &o, &why);
@@ -116,13 +95,13 @@ static fmo_status solve(fmo_fragments *f, fmo_part *parts, fmo_scf_job *jobs, in
 }
 
 fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, double energy_convergence,
-                           double gradient_convergence, fmo_error *err)
+                           double gradient_convergence, int orbitals, fmo_error *err)
 {
     const int dealt = parts == f->monomer;
     fmo_scf_job *const jobs = dealt ? f->job : malloc((size_t)count * sizeof *jobs);
     if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
-    const fmo_status status =
-        solve(f, parts, jobs, count, dealt, energy_convergence, gradient_convergence, err);
+    const fmo_status status = solve(f, parts, jobs, count, dealt, energy_convergence,
+                                    gradient_convergence, orbitals, err);
     if (dealt) return fmo_fragment_share(f, status, fmo_part_blocks, err);
     free(jobs);
     return status;

@@ -238,6 +238,7 @@ typedef struct gpu_worker {
     const fmo_scf_options *options;
     int device;
     size_t most; /* molecules at a time */
+    fmo_hands *hands;
     pthread_t thread;
     int started;
 } gpu_worker;
@@ -253,9 +254,10 @@ static void end_together(fmo_lockstep_job *from, void *user)
 }
 
 /* Jobs `number` together, with plans that are made together; those without a plan are for later. */
-static void run_together(const gpu_worker *w, fmo_hands *hands, const size_t *number, size_t num)
+static void run_together(const gpu_worker *w, const size_t *number, size_t num)
 {
     batch *const b = w->b;
+    fmo_hands *const hands = w->hands;
     const fmo_basis **const basis = calloc(num, sizeof *basis);
     fmo_fock_plan **const plan = calloc(num, sizeof *plan);
     fmo_lockstep_job *const jobs = calloc(num, sizeof *jobs);
@@ -311,18 +313,16 @@ static size_t take_together(const gpu_worker *w, const size_t **number)
 
 static void *work_together(void *user)
 {
-    const gpu_worker *const w = user;
-    fmo_hands *hands = NULL;
+    gpu_worker *const w = user;
     const size_t *number = NULL;
     const int threads = fmo_fock_threads(w->options->fock.threads);
-    const int opened = fmo_hands_open_gpu(w->device, threads, &hands, NULL) == FMO_OK;
+    const int opened = fmo_hands_open_gpu(w->device, threads, &w->hands, NULL) == FMO_OK;
     for (size_t num = take_together(w, &number); num; num = take_together(w, &number)) {
         if (opened)
-            run_together(w, hands, number, num);
+            run_together(w, number, num);
         else
             for (size_t k = 0; k < num; k++) w->b->again[number[k]] = 1;
     }
-    if (opened) hands->ops->close(hands);
     return NULL;
 }
 
@@ -344,8 +344,10 @@ static void run_elsewhere(batch *b, const fmo_scf_options *options)
     gpu_worker worker[CROWDS * FMO_DEVICES_MAX];
     const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
     const int crowds = gpus * (rest >= CROWDS * TOGETHER_LEAST ? CROWDS : 1);
-    size_t most = rest / (size_t)(2 * crowds) + 1;
-    most = most < TOGETHER_LEAST ? TOGETHER_LEAST : most > TOGETHER_MOST ? TOGETHER_MOST : most;
+    /* Two turns each, so that plans of one are made while another computes, if they are many. */
+    const size_t turns = rest >= (size_t)(4 * crowds * TOGETHER_LEAST) ? 2 : 1;
+    const size_t share = (rest + turns * (size_t)crowds - 1) / (turns * (size_t)crowds);
+    const size_t most = share > TOGETHER_MOST ? TOGETHER_MOST : share;
     for (int c = 0; c < crowds; c++) {
         worker[c] = (gpu_worker){.b = b, .options = options, .device = device, .most = most};
         if (fock->device_num > 0) worker[c].device = fock->devices[c % gpus];
@@ -355,6 +357,10 @@ static void run_elsewhere(batch *b, const fmo_scf_options *options)
     (void)work_together(&worker[0]);
     for (int c = 1; c < crowds; c++)
         if (worker[c].started) pthread_join(worker[c].thread, NULL);
+    /* None of them while another works: the pool that they share is trimmed. This thread's come
+     * last, and choose the GPU that it had. */
+    for (int c = crowds - 1; c >= 0; c--)
+        if (worker[c].hands) worker[c].hands->ops->close(worker[c].hands);
 }
 
 static void run(batch *b)

@@ -31,5 +31,5 @@ double fmo_scf_build(fmo_scf_state *s, int full)
     op->add(s->la, size, 1.0, s->fock_2e, 1.0, s->fock);
     double energy[2];
     op->dots(s->la, size, 2, s->core_and_fock, s->density, energy);
-    return s->nuclear_repulsion + 0.5 * (energy[0] + energy[1]);
+    return s->nuclear_repulsion + 0.5 * (energy[0] + energy[1]) + fmo_scf_lifted_energy(s);
 }

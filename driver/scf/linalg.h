@@ -50,6 +50,9 @@ typedef struct fmo_linalg_ops {
     /* Gershgorin's bounds of the eigenvalues of a symmetric A, and its trace, to the host. */
     void (*bounds)(fmo_linalg *la, int n, const double *A, double *low, double *high,
                    double *trace);
+    /* P, n x n with eigenvalues from 0 to 1 and this trace, becomes the projector onto those of its
+     * `occupied` largest, nearly (purify.h); overwrites work. @return 0 if it does not converge */
+    int (*purify)(fmo_linalg *la, int n, int occupied, double trace, double *P, double *work);
     /* y_ai = x_ai d_ai, or x_ai / d_ai if divide, with d_ai = e_a - e_i - shift kept at least 1e-2
      * away from 0 when divided by. x, y: rows x columns; e_a of a row, e_i of a column, on the
      * host. */

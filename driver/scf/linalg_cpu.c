@@ -1,6 +1,7 @@
 /* linalg.h on the host: LAPACKE and OpenBLAS. Sums over whole matrices are plain loops in one
  * order, so that their bits do not depend on threads. */
 #include "driver/scf/linalg.h"
+#include "driver/scf/purify.h"
 #include "driver/scf/small.h"
 
 #include <cblas.h>
@@ -291,6 +292,7 @@ static const fmo_linalg_ops cpu_ops = {.name = "LAPACK and OpenBLAS",
                                        .eigen = cpu_eigen,
                                        .inverse_cholesky = cpu_inverse_cholesky,
                                        .bounds = cpu_bounds,
+                                       .purify = fmo_linalg_purify,
                                        .gaps = cpu_gaps,
                                        .fock = cpu_fock,
                                        .apart = cpu_apart,

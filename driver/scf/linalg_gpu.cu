@@ -2,6 +2,7 @@
  * numbers, eigenvalues and the factors of a scaling cross the bus. cuBLAS and cuSOLVER repeat their
  * bits from run to run in the modes set here; sums over matrices are cuBLAS dot products. */
 #include "driver/scf/linalg.h"
+#include "driver/scf/purify.h"
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -455,6 +456,7 @@ static const fmo_linalg_ops *gpu_operations(void)
                                        gpu_eigen,
                                        gpu_inverse_cholesky,
                                        gpu_bounds,
+                                       fmo_linalg_purify,
                                        gpu_gaps,
                                        gpu_fock,
                                        gpu_apart,

@@ -271,6 +271,20 @@ static void step_bounds(fmo_linalg *la, int n, const double *A, double *low, dou
              .kind = FMO_REQUEST_BOUNDS, .n = n, .A = A, .out = low, .out2 = high, .out3 = trace});
 }
 
+static int step_purify(fmo_linalg *la, int n, int occupied, double trace, double *P, double *work)
+{
+    int converged = 0;
+    if (failed(la)) return 0;
+    want(la, (fmo_request){.kind = FMO_REQUEST_PURIFY,
+                           .n = n,
+                           .k = occupied,
+                           .alpha = trace,
+                           .C = P,
+                           .D = work,
+                           .positive = &converged});
+    return converged && !failed(la);
+}
+
 static void step_gaps(fmo_linalg *la, int rows, int columns, const double *e_a, const double *e_i,
                       double shift, int divide, const double *x, double *y)
 {
@@ -312,8 +326,8 @@ static void step_finish(fmo_linalg *la)
         .add = step_add, .multiply = step_multiply, .fold = step_fold,                           \
         .add_to_diagonal = step_add_to_diagonal, .scale = step_scale, .dots = step_dots,         \
         .combine = step_combine, .eigen = step_eigen, .inverse_cholesky = step_inverse_cholesky, \
-        .bounds = step_bounds, .gaps = step_gaps, .fock = step_fock, .apart = step_apart,        \
-        .finish = step_finish                                                                    \
+        .bounds = step_bounds, .purify = step_purify, .gaps = step_gaps, .fock = step_fock,      \
+        .apart = step_apart, .finish = step_finish                                               \
     }
 static const fmo_linalg_ops host_ops = OPERATIONS(0), device_ops = OPERATIONS(1);
 #undef OPERATIONS

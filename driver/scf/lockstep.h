@@ -31,6 +31,7 @@ extern "C" {
     X(FMO_REQUEST_EIGEN, 1)    \
     X(FMO_REQUEST_INVERSE, 1)  \
     X(FMO_REQUEST_BOUNDS, 1)   \
+    X(FMO_REQUEST_PURIFY, 1)   \
     X(FMO_REQUEST_GAPS, 1)     \
     X(FMO_REQUEST_APART, 1)    \
     X(FMO_REQUEST_FINISH, 1)
@@ -47,11 +48,11 @@ typedef struct fmo_request {
     fmo_request_kind kind;
     fmo_linalg *la; /* the SCF's, whose error it may set */
     char op_a, op_b;
-    int m, n, k, divide;
+    int m, n, k, divide; /* k: also occupied */
     size_t count;
-    double alpha, beta;        /* also: a and b; scale and sign; x; shift */
+    double alpha, beta;        /* also: a and b; scale and sign; x; shift; trace */
     const double *A, *B;       /* arrays of the backend: also x, V and x, density */
-    double *C, *D;             /* those that are written: also y, out; coulomb and exchange */
+    double *C, *D;             /* those that are written: also y, out; coulomb, exchange; P, work */
     const double *in, *in2;    /* of the host: also row and column, c, e_a and e_i */
     double *out, *out2, *out3; /* of the host: also values, dot; low, high, trace */
     int *positive;

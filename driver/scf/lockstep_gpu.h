@@ -10,7 +10,7 @@
 
 typedef struct fmo_gpu_hands {
     fmo_hands base;
-    int before; /* the GPU that the thread used */
+    int device, before; /* the GPU; the one that the thread used */
     cudaStream_t stream;
     cublasHandle_t blas;
     cudaMemPool_t pool; /* of the GPU; the memory of arrays and of plans */

@@ -81,6 +81,9 @@ static void do_one(fmo_linalg *la, const fmo_request *q)
     case FMO_REQUEST_BOUNDS:
         op->bounds(la, q->n, q->A, q->out, q->out2, q->out3);
         break;
+    case FMO_REQUEST_PURIFY:
+        *q->positive = op->purify(la, q->n, q->k, q->alpha, q->C, q->D);
+        break;
     case FMO_REQUEST_GAPS:
         op->gaps(la, q->m, q->n, q->in, q->in2, q->alpha, q->divide, q->A, q->C);
         break;

@@ -93,18 +93,12 @@ static double expectation(size_t size, const double *density, const double *M)
     return sum;
 }
 
-void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *r)
+/* What belongs to the orbitals, if they are wanted. */
+static void collect_orbitals(fmo_scf_state *s, fmo_scf_result *r)
 {
     const fmo_linalg_ops *op = s->la->ops;
-    const size_t n = (size_t)s->n, m = (size_t)s->m;
     op->multiply(s->la, 'N', 'N', s->n, s->m, s->m, 1.0, s->X, s->orbitals, 0.0, s->work);
-    op->download(s->la, n * m, s->work, r->coefficient);
-    op->download(s->la, n * n, s->density, r->density);
-    op->download(s->la, n * n, s->fock, r->fock);
-    r->field_energy = expectation(n * n, r->density, in->field);
-    r->projector_energy = expectation(n * n, r->density, in->projector);
-    op->dots(s->la, n * n, 1, s->fock_2e, s->density, &r->two_electron_energy);
-    r->two_electron_energy *= 0.5;
+    op->download(s->la, (size_t)s->n * (size_t)s->m, s->work, r->coefficient);
     for (int k = 0; k < s->m; k++) {
         r->orbital_energy[k] = s->orbital_energy[k];
         r->occupation[k] = k < s->occupied ? 2.0 : 0.0;
@@ -112,5 +106,41 @@ void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *
     r->mo_num = s->m;
     r->homo = s->orbital_energy[s->occupied - 1];
     r->lumo = s->occupied < s->m ? s->orbital_energy[s->occupied] : NAN;
+}
+
+/* Energies and sums of matrices that the host has. */
+typedef struct weighing {
+    const fmo_scf_input *in;
+    fmo_scf_result *r;
+    int lifted; /* the matrices have nothing of the projector so far */
+} weighing;
+
+static void weigh(void *user)
+{
+    const weighing *const w = user;
+    fmo_scf_result *const r = w->r;
+    const size_t n = (size_t)r->nao;
+    r->field_energy = expectation(n * n, r->density, w->in->field);
+    if (w->lifted) {
+        fmo_scf_add_matrix(n, w->in->projector, r->core_hamiltonian);
+        fmo_scf_add_matrix(n, w->in->projector, r->fock);
+    } else {
+        r->projector_energy = expectation(n * n, r->density, w->in->projector);
+    }
+}
+
+void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                     fmo_scf_result *r)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t n = (size_t)s->n;
+    if (o->orbitals || o->stability != FMO_SCF_STABILITY_NONE) collect_orbitals(s, r);
+    op->download(s->la, n * n, s->density, r->density);
+    op->download(s->la, n * n, s->fock, r->fock);
+    weighing w = {in, r, s->lifted.num > 0};
+    r->projector_energy = fmo_scf_lifted_energy(s);
+    op->apart(s->la, weigh, &w);
+    op->dots(s->la, n * n, 1, s->fock_2e, s->density, &r->two_electron_energy);
+    r->two_electron_energy *= 0.5;
     fmo_scf_take_profile(s, r);
 }

@@ -17,6 +17,27 @@ static void begin(const fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_resu
     o->begun(r, o->user);
 }
 
+/* What the host does before anything else: the input looked at, the result's arrays. */
+typedef struct preparation {
+    const fmo_scf_input *input;
+    const fmo_scf_options *options;
+    fmo_scf_result *result;
+    fmo_status status;
+    fmo_error err;
+} preparation;
+
+static void prepare(void *user)
+{
+    preparation *const p = user;
+    p->status = fmo_scf_check_input(p->input, p->options, &p->err);
+    if (p->status != FMO_OK) return;
+    const int n = fmo_basis_ao_num(p->input->basis);
+    p->result = fmo_scf_new_result(n);
+    if (!p->result)
+        p->status =
+            fmo_error_set(&p->err, FMO_ERR_MEMORY, "no memory for the SCF of %d functions", n);
+}
+
 fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
                            const fmo_scf_options *options, const fmo_scf_shared *shared,
                            fmo_scf_result **result, fmo_error *err)
@@ -31,14 +52,20 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     if (status == FMO_OK) status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(input->basis));
     fmo_scf_options_init(&defaults);
     const fmo_scf_options *o = options ? options : &defaults;
-    if (status == FMO_OK) status = fmo_scf_check_input(input, o, err);
+    CHECKGOTO(status);
+    preparation p = {.input = input, .options = o};
+    if (s.la)
+        s.la->ops->apart(s.la, prepare, &p);
+    else
+        prepare(&p);
+    r = p.result;
+    if (p.status != FMO_OK) status = fmo_error_set(err, p.status, "%s", p.err.message);
     CHECKGOTO(status);
     s.n = fmo_basis_ao_num(input->basis);
     s.occupied = input->electron_num / 2;
     s.nuclear_repulsion = input->nuclear_repulsion;
-    r = fmo_scf_new_result(s.n);
     s.orbital_energy = malloc((size_t)s.n * sizeof *s.orbital_energy);
-    if (!r || !s.orbital_energy) {
+    if (!s.orbital_energy) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCF of %d functions", s.n);
         goto done;
     }
@@ -51,9 +78,13 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     CHECKGOTO(fmo_scf_one_electron(&s, input, r, err));
     r->one_electron_seconds = driver_seconds() - lap;
     fmo_scf_allocate(&s, o->diis_size);
-    s.la->ops->upload(s.la, (size_t)s.n * (size_t)s.n, r->core_hamiltonian, s.core);
     CHECKGOTO(s.la->error.status);
     CHECKGOTO(fmo_scf_orthogonalise(&s, r, o->linear_dependence, err));
+    CHECKGOTO(fmo_scf_lift(&s, input, err));
+    if (!s.lifted.num) fmo_scf_add_matrix((size_t)s.n, input->projector, r->core_hamiltonian);
+    if (input->projector && !s.lifted.apart) s.solver = FMO_SCF_SOLVER_DIAGONALISE;
+    r->solver = s.solver;
+    s.la->ops->upload(s.la, (size_t)s.n * (size_t)s.n, r->core_hamiltonian, s.core);
     lap = driver_seconds();
     CHECKGOTO(fmo_scf_first_density(&s, input, o, shared->atoms, r, err));
     r->guess_seconds = driver_seconds() - lap;
@@ -62,11 +93,11 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     status = fmo_scf_converge(&s, o, 0, r, err);
     CHECKGOTO(s.la->error.status);
     if (status == FMO_OK) {
-        fmo_scf_canonical_orbitals(&s);
+        if (o->orbitals || o->stability != FMO_SCF_STABILITY_NONE) fmo_scf_canonical_orbitals(&s);
         if (o->stability != FMO_SCF_STABILITY_NONE) status = fmo_scf_stabilise(&s, o, r, err);
     }
     CHECKGOTO(s.la->error.status);
-    fmo_scf_collect(&s, input, r);
+    fmo_scf_collect(&s, input, o, r);
     fmo_scf_give_verdict(o, r);
     if (!r->converged) status = fmo_error_set(err, FMO_ERR_CHECK, "SCF %s", r->verdict);
 done:

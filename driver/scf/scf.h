@@ -100,6 +100,8 @@ typedef struct fmo_scf_options {
                                       with eigenvalues below are dropped, default 1e-7 */
     fmo_scf_solver solver;       /**< default FMO_SCF_SOLVER_AUTO */
     fmo_scf_stability stability; /**< default FMO_SCF_STABILITY_NONE */
+    int orbitals;                /**< 1, the default, or 0: none are wanted (mo_num of the result is
+                                      0, homo and lumo are NaN), which saves an eigenproblem */
     int auto_in_fused;           /**< what FMO_INTEGRALS_AUTO means in mode fused: 0, the default,
                                       direct; 1 what it means to a plan, kept where they fit */
     /** Called after each cycle; NULL: never. */
@@ -141,7 +143,7 @@ typedef struct fmo_scf_input {
 /** The last state, converged or not. Matrices row-major, in the caller's AO order, hartree. */
 typedef struct fmo_scf_result {
     int nao;                 /**< functions */
-    int mo_num;              /**< orbitals, nao - dropped */
+    int mo_num;              /**< orbitals, nao - dropped; 0 if none were wanted */
     int occupied_num;        /**< doubly occupied orbitals */
     int dropped;             /**< eigenvectors of the overlap left out */
     double overlap_smallest; /**< smallest eigenvalue of the overlap; of a well-conditioned one only
@@ -152,7 +154,8 @@ typedef struct fmo_scf_result {
     double energy;           /**< hartree, from a full build if converged; with a field and a
                                   projector, both energies below are part of it */
     double field_energy;     /**< sum_ij D_ij U_ij, hartree; 0 without a field */
-    double projector_energy; /**< sum_ij D_ij P_ij, hartree; 0 without a projector */
+    double projector_energy; /**< sum_ij D_ij P_ij, hartree; 0 without a projector. Of one of up to
+                                  64 orbitals not by that sum, so without its rounding */
     double two_electron_energy; /**< 1/2 sum_ij D_ij (J - K/2)_ij, hartree; with it E can be summed
                                      up without a projector's large elements */
     double energy_change;       /**< since the cycle before, hartree */

@@ -1,6 +1,6 @@
 /* The state of a running SCF and the steps of one, by file. Arrows go one way: batch.c -> scf.c ->
- * descent.c -> iterate.c, stability.c -> build.c, solve.c -> linalg.h; scf.c -> start.c ->
- * solve.c. */
+ * descent.c -> iterate.c, stability.c -> build.c, solve.c -> lifted.c -> linalg.h; scf.c ->
+ * start.c -> solve.c. */
 #ifndef FMO_SCF_INTERNAL_H
 #define FMO_SCF_INTERNAL_H
 
@@ -11,6 +11,19 @@
 #include "driver/scf/sad.h"
 
 #define FMO_SCF_CUTOFF 1e-12 /* by default: docs/scf.md */
+
+/* What a projector lifts (lifted.c): the last `num` of the orthogonal functions, if it is one of
+ * few orbitals, else 0. `apart`: they are far enough above the others for what is below. Arrays of
+ * the backend. */
+typedef struct fmo_lifted {
+    int num, apart;
+    double *memory; /* of those below */
+    double *root;   /* m x num: P = root root^T */
+    double *unit;   /* m x num: 1 where a column meets its function */
+    double *mix;    /* m x num: Z of the last Fock matrix, rows t zero */
+    double *narrow; /* 2 of m x num */
+    double *little; /* num x num */
+} fmo_lifted;
 
 /* n functions, m orthogonal functions and orbitals, occupied of them doubly occupied. Matrices in
  * the memory of la: [n][n] in the AOs, [m][m] in the orthogonal functions ("_o"). */
@@ -24,7 +37,9 @@ typedef struct fmo_scf_state {
     int n, m, occupied;
     double nuclear_repulsion;
 
-    double *core_and_fock;                     /* [2][n][n]: H, and F of `density` */
+    double *memory;                            /* of all arrays below of the backend */
+    double *core_and_fock;                     /* [2][n][n]: H, and F of `density`, both without
+                                                  P of what is lifted */
     double *core, *fock;                       /* its halves */
     double *X;                                 /* n x m: orthogonal functions by columns */
     double *density, *built;                   /* D, and the density that fock_2e belongs to */
@@ -36,6 +51,7 @@ typedef struct fmo_scf_state {
 
     double *orbitals;       /* m x m eigenvectors of the last Fock matrix, by columns */
     double *orbital_energy; /* [m], on the host */
+    fmo_lifted lifted;
     double fock_seconds, solve_seconds;
 } fmo_scf_state;
 
@@ -79,7 +95,9 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
 /* Every array of the state; errors stick to the backend. The past is as large as DIIS wants it. */
 void fmo_scf_allocate(fmo_scf_state *s, int diis_size);
 void fmo_scf_release(fmo_scf_state *s); /* without a backend nothing */
-/* Overlap and core Hamiltonian, field and projector added, into the result. */
+/* H += the symmetric part of M, [n][n] on the host; NULL is nothing. */
+void fmo_scf_add_matrix(size_t n, const double *M, double *H);
+/* Overlap and core Hamiltonian, field added, into the result. */
 fmo_status fmo_scf_one_electron(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *r,
                                 fmo_error *err);
 /* X, m, and in the result what was dropped. */
@@ -90,8 +108,29 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
                                  const fmo_scf_options *o, fmo_atoms *atoms, fmo_scf_result *r,
                                  fmo_error *err);
 
+/* ---- lifted.c ---- */
+
+/* Turns X so that what a projector lifts are its last columns; nothing without one, and where it is
+ * not one of few orbitals. */
+fmo_status fmo_scf_lift(fmo_scf_state *s, const fmo_scf_input *in, fmo_error *err);
+void fmo_scf_release_lifted(fmo_scf_state *s);
+/* F += P of what is lifted, both [m][m]. */
+void fmo_scf_add_lifted(fmo_scf_state *s, double *F);
+/* M = F as it is for the others, zeros in the rows and columns of what is lifted; both [m][m].
+ * @return 0 if F does not lift them */
+int fmo_scf_take_lifted_out(fmo_scf_state *s, const double *F, double *M);
+/* Adds x to the diagonal elements of what is lifted. */
+void fmo_scf_leave_lifted(fmo_scf_state *s, double x, double *A);
+/* From the density of the others to that of the F that was last taken apart. */
+void fmo_scf_put_lifted_back(fmo_scf_state *s, double *D);
+/* Tr D P of the density of the state and what is lifted, hartree: of small numbers, where elements
+ * of D and P in the AOs would leave the difference of large ones. */
+double fmo_scf_lifted_energy(fmo_scf_state *s);
+
 /* ---- solve.c ---- */
 
+/* A Fock matrix in the orthogonal functions, P of what is lifted added. */
+void fmo_scf_fock_to_orthogonal(fmo_scf_state *s, const double *F, double *out);
 /* out = X^T A X: from [n][n] to [m][m], symmetric. */
 void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out);
 /* out = X A X^T: back again, symmetric to the last bit. */
@@ -139,7 +178,8 @@ fmo_scf_result *fmo_scf_new_result(int nao); /* NULL without memory */
 /* What the plan knows of its last build, and what auto chose. */
 void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r);
 /* Orbitals, matrices, energies of field and projector, and profile of the last state. */
-void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *r);
+void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                     fmo_scf_result *r);
 void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r);
 
 #endif

@@ -24,6 +24,7 @@ void fmo_scf_options_init(fmo_scf_options *options)
     options->diis_size = 8;
     options->rebuild_cycles = 12;
     options->linear_dependence = 1e-7;
+    options->orbitals = 1;
 }
 
 /* A one-electron matrix of the caller's by its name; NULL is fine. */

@@ -3,14 +3,18 @@
 #include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
 
-#include <math.h>
-
 void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out)
 {
     const fmo_linalg_ops *op = s->la->ops;
     op->multiply(s->la, 'N', 'N', s->n, s->m, s->n, 1.0, A, s->X, 0.0, s->work);
     op->multiply(s->la, 'T', 'N', s->m, s->m, s->n, 1.0, s->X, s->work, 0.0, out);
     op->fold(s->la, s->m, 0.5, 1.0, out);
+}
+
+void fmo_scf_fock_to_orthogonal(fmo_scf_state *s, const double *F, double *out)
+{
+    fmo_scf_to_orthogonal(s, F, out);
+    fmo_scf_add_lifted(s, out);
 }
 
 void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out)
@@ -21,42 +25,30 @@ void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out)
     op->fold(s->la, s->n, 0.5, 1.0, out);
 }
 
-/* SP2: the eigenvalues of P = (high - F) / (high - low) go to 0 or 1 under x^2 and 2x - x^2, at
- * each step the one that brings the trace towards the number of occupied orbitals; McWeeny's
- * 3x^2 - 2x^3 at the end. A. M. N. Niklasson, Phys. Rev. B 66, 155115 (2002).
- * @return 0 if it does not converge, as with degenerate frontier orbitals */
+/* Purification of P = (high - F) / (high - low) by SP2 (purify.h), and McWeeny's 3x^2 - 2x^3 at the
+ * end. @return 0 if it does not converge */
 static int purify(fmo_scf_state *s, const double *fock_o, double *P)
 {
-    enum { STEPS = 80 };
-    const double idempotent = 1e-9; /* tr(P - P^2); one step of McWeeny's makes it its square */
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->m * (size_t)s->m;
-    double low, high, trace, square = 0.0;
-    op->bounds(s->la, s->m, fock_o, &low, &high, &trace);
+    const int lifted = s->lifted.num;
+    double low, high, trace;
+    if (lifted && !fmo_scf_take_lifted_out(s, fock_o, s->work2)) return 0;
+    const double *const F = lifted ? s->work2 : fock_o;
+    op->bounds(s->la, s->m, F, &low, &high, &trace);
     const double width = high - low;
     if (!(width > 0.0)) return 0;
-    op->add(s->la, size, -1.0 / width, fock_o, 0.0, P);
+    op->add(s->la, size, -1.0 / width, F, 0.0, P);
     op->add_to_diagonal(s->la, s->m, high / width, P);
-    trace = (s->m * high - trace) / width;
-    for (int step = 0; step < STEPS; step++) {
-        op->dots(s->la, size, 1, P, P, &square); /* tr P^2 */
-        if (!isfinite(square)) return 0;
-        if (fabs(trace - square) < idempotent) break;
-        op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, 1.0, P, P, 0.0, s->work);
-        if (fabs(square - s->occupied) < fabs(2.0 * trace - square - s->occupied)) {
-            op->add(s->la, size, 1.0, s->work, 0.0, P);
-            trace = square;
-        } else {
-            op->add(s->la, size, -1.0, s->work, 2.0, P);
-            trace = 2.0 * trace - square;
-        }
-    }
-    if (!(fabs(trace - square) < idempotent && fabs(trace - s->occupied) < 1e-6)) return 0;
+    if (lifted) fmo_scf_leave_lifted(s, -high / width, P);
+    trace = ((s->m - lifted) * high - trace) / width;
+    if (!op->purify(s->la, s->m, s->occupied, trace, P, s->work)) return 0;
     op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, 1.0, P, P, 0.0, s->work);
     op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, -2.0, P, s->work, 0.0, s->work2);
     op->add(s->la, size, 3.0, s->work, 1.0, s->work2);
     op->add(s->la, size, 2.0, s->work2, 0.0, P); /* two electrons an orbital */
     op->fold(s->la, s->m, 0.5, 1.0, P);
+    if (lifted) fmo_scf_put_lifted_back(s, P);
     return s->la->error.status == FMO_OK;
 }
 
@@ -76,7 +68,7 @@ void fmo_scf_solve(fmo_scf_state *s, double *fock_o, double *density_o)
 void fmo_scf_canonical_orbitals(fmo_scf_state *s)
 {
     const double start = driver_seconds();
-    fmo_scf_to_orthogonal(s, s->fock, s->orbitals);
+    fmo_scf_fock_to_orthogonal(s, s->fock, s->orbitals);
     s->la->ops->eigen(s->la, s->m, s->orbitals, s->orbital_energy);
     s->solve_seconds += driver_seconds() - start;
 }

@@ -53,35 +53,42 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
     if (s->solver == FMO_SCF_SOLVER_AUTO)
         s->solver =
             r->device && s->n >= PURIFY_FROM ? FMO_SCF_SOLVER_PURIFY : FMO_SCF_SOLVER_DIAGONALISE;
-    r->solver = s->solver;
     return FMO_OK;
 }
 
-/* Every array of the state. The past is as large as DIIS wants it. */
+/* Arrays of the state begin where allocations of their own would. */
+static size_t padded(size_t count)
+{
+    const size_t line = 32; /* doubles: 256 bytes */
+    return (count + line - 1) / line * line;
+}
+
+/* Every array of the state, in one piece. The past is as large as DIIS wants it. */
 void fmo_scf_allocate(fmo_scf_state *s, int diis_size)
 {
-    const size_t n = (size_t)s->n, size = n * n;
-    double **const squares[] = {&s->X,    &s->density, &s->built,    &s->fock_2e,   &s->coulomb,
-                                &s->work, &s->work2,   &s->exchange, &s->density_o, &s->orbitals};
-    for (size_t k = 0; k < sizeof squares / sizeof squares[0]; k++)
-        *squares[k] = s->la->ops->allocate(s->la, size);
-    s->core_and_fock = s->la->ops->allocate(s->la, 2 * size);
-    s->core = s->core_and_fock;
-    s->fock = s->core_and_fock ? s->core_and_fock + size : NULL;
-    s->past_fock = s->la->ops->allocate(s->la, (size_t)diis_size * size);
-    s->past_error = s->la->ops->allocate(s->la, (size_t)diis_size * size);
-    s->past_density = s->la->ops->allocate(s->la, (size_t)diis_size * size);
+    const size_t size = (size_t)s->n * (size_t)s->n, past = (size_t)diis_size * size;
+    const struct {
+        double **array;
+        size_t count;
+    } all[] = {{&s->X, size},          {&s->density, size},     {&s->built, size},
+               {&s->fock_2e, size},    {&s->coulomb, size},     {&s->work, size},
+               {&s->work2, size},      {&s->exchange, size},    {&s->density_o, size},
+               {&s->orbitals, size},   {&s->core, 2 * size},    {&s->past_fock, past},
+               {&s->past_error, past}, {&s->past_density, past}};
+    size_t total = 0, at = 0;
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) total += padded(all[k].count);
+    s->memory = s->la->ops->allocate(s->la, total);
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; at += padded(all[k++].count))
+        *all[k].array = s->memory ? s->memory + at : NULL;
+    s->core_and_fock = s->core;
+    s->fock = s->memory ? s->core + size : NULL;
 }
 
 void fmo_scf_release(fmo_scf_state *s)
 {
     if (!s->la) return;
-    double *const arrays[] = {s->X,          s->density,     s->built,         s->fock_2e,
-                              s->coulomb,    s->work,        s->work2,         s->exchange,
-                              s->density_o,  s->orbitals,    s->core_and_fock, s->past_fock,
-                              s->past_error, s->past_density};
-    for (size_t k = 0; k < sizeof arrays / sizeof arrays[0]; k++)
-        s->la->ops->release(s->la, arrays[k]);
+    s->la->ops->release(s->la, s->memory);
+    fmo_scf_release_lifted(s);
 }
 
 /* H of the bare molecule. */
@@ -100,8 +107,7 @@ static fmo_status core_hamiltonian(const fmo_scf_input *in, size_t size, double 
     return status;
 }
 
-/* H += the symmetric part of M; NULL is nothing. */
-static void add_matrix(size_t n, const double *M, double *H)
+void fmo_scf_add_matrix(size_t n, const double *M, double *H)
 {
     for (size_t i = 0; M && i < n; i++)
         for (size_t j = 0; j < n; j++) H[i * n + j] += 0.5 * (M[i * n + j] + M[j * n + i]);
@@ -125,8 +131,7 @@ static void one_electron(void *user)
     w->status = fmo_overlap(in->basis, w->r->overlap, &w->err);
     if (w->status == FMO_OK) w->status = core_hamiltonian(in, n * n, H, &w->err);
     if (w->status != FMO_OK) return;
-    add_matrix(n, in->field, H);
-    add_matrix(n, in->projector, H);
+    fmo_scf_add_matrix(n, in->field, H);
 }
 
 fmo_status fmo_scf_one_electron(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *r,
@@ -204,7 +209,7 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->n * (size_t)s->n;
     if (o->guess == FMO_SCF_GUESS_CORE) {
-        fmo_scf_to_orthogonal(s, s->core, s->past_fock);
+        fmo_scf_fock_to_orthogonal(s, s->core, s->past_fock);
         fmo_scf_solve(s, s->past_fock, s->density_o);
         fmo_scf_from_orthogonal(s, s->density_o, s->density);
         return FMO_OK;

@@ -1,0 +1,245 @@
+/* Orbitals that a projector P = sum_k l_k l_k^T lifts far above all others, such as the hybrids of
+ * cut bonds with l = sqrt(B) S chi: kept apart, so that the rounding of P's large elements is in no
+ * energy and no gradient, and a Fock matrix can be purified as if they were not there.
+ *
+ * The orthogonal functions are turned so that P lives in the last ones, t; it is added there, and
+ * never to a matrix of the AOs. With F in blocks, q the others, the occupied space is spanned by
+ * [1; -Z^T],
+ *
+ *     Z = (F_qt + M Z) F_tt^-1,   M = F_qq - F_qt F_tt^-1 F_tq,
+ *
+ * which is solved by substitution; the rest is smaller by |M| / B at each step (P. O. Loewdin,
+ * J. Mol. Spectrosc. 10, 12 (1963), has the partitioning). Occupied orbitals are those of M, up to
+ * the norm of Z squared, 1e-13 for B = 1e6. */
+#include "driver/scf/scf_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LIFTED_MOST = 64 };
+
+/* In hartree: two substitutions leave (20 / B)^2 of Z, which B multiplies in the gradient. */
+static const double lifted_least = 1e5;
+
+/* Work of the host: of n functions, k orbitals; P, L [n][k] by columns; then V [m][k] by columns,
+ * and the turn 1 - W Y^T; norm: of the inverse of what P is then. */
+typedef struct turning {
+    const double *P;
+    int n, m, k;
+    double *L, *V, *Y, *W;
+    double norm;
+    int failed;
+} turning;
+
+/* P = L L^T by columns with the largest remainder on the diagonal; k = 0 if that takes more than
+ * LIFTED_MOST of them. */
+static void factorise(void *user)
+{
+    turning *const w = user;
+    const size_t n = (size_t)w->n;
+    double *const rest = malloc(n * sizeof *rest), first = 0.0;
+    w->failed = !rest;
+    w->k = 0;
+    for (size_t i = 0; i < n && rest; i++) rest[i] = w->P[i * n + i];
+    while (rest) {
+        size_t p = 0;
+        for (size_t i = 1; i < n; i++)
+            if (rest[i] > rest[p]) p = i;
+        if (w->k == 0) first = rest[p];
+        if (!(rest[p] > 1e-12 * first)) break;
+        if (w->k == LIFTED_MOST || w->k == w->m - 1) {
+            w->k = 0;
+            break;
+        }
+        double *const column = w->L + n * (size_t)w->k;
+        const double root = sqrt(rest[p]);
+        for (size_t i = 0; i < n; i++) {
+            double sum = 0.5 * (w->P[i * n + p] + w->P[p * n + i]);
+            for (int c = 0; c < w->k; c++) sum -= w->L[n * (size_t)c + i] * w->L[n * (size_t)c + p];
+            column[i] = sum / root;
+        }
+        for (size_t i = 0; i < n; i++) rest[i] -= column[i] * column[i];
+        rest[p] = 0.0;
+        w->k++;
+    }
+    free(rest);
+}
+
+/* sum of x[i] y[i] over i < n */
+static double dot(size_t n, const double *x, const double *y)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+/* The norm (largest sum of a row) of the inverse of R R^T; R of k columns, rows m apart, has zeros
+ * above its diagonal. */
+static double inverse_norm(const double *R, size_t m, size_t k)
+{
+    double inverse[LIFTED_MOST][LIFTED_MOST], norm = 0.0;
+    for (size_t j = 0; j < k; j++)
+        for (size_t i = 0; i < k; i++) {
+            double sum = i == j ? 1.0 : 0.0;
+            for (size_t c = 0; c < i; c++) sum -= R[i + c * m] * inverse[c][j];
+            inverse[i][j] = sum / R[i + i * m];
+        }
+    for (size_t i = 0; i < k; i++) {
+        double row = 0.0;
+        for (size_t j = 0; j < k; j++) {
+            double sum = 0.0;
+            for (size_t c = 0; c < k; c++) sum += inverse[c][i] * inverse[c][j];
+            row += fabs(sum);
+        }
+        if (!(row <= norm)) norm = row;
+    }
+    return norm;
+}
+
+/* Householder's reflections that take V to the last k rows, the last column first, each of them
+ * times 1 - W Y^T; what they leave of V there. Plain loops: BLAS has threads of its own, and this
+ * runs in many of ours. */
+static void reflect(void *user)
+{
+    turning *const w = user;
+    const size_t m = (size_t)w->m, k = (size_t)w->k;
+    for (size_t c = k; c-- > 0;) {
+        const size_t p = m - k + c, rows = p + 1;
+        double *const x = w->V + c * m, *const y = w->Y + c * m, *const last = w->W + c * m;
+        const double norm = sqrt(dot(rows, x, x));
+        for (size_t i = 0; i < m; i++) y[i] = i < rows ? x[i] : 0.0;
+        y[p] += y[p] < 0.0 ? -norm : norm;
+        const double factor = norm > 0.0 ? 2.0 / dot(rows, y, y) : 0.0;
+        for (size_t j = 0; j <= c; j++) {
+            double *const column = w->V + j * m;
+            const double along = factor * dot(rows, y, column);
+            for (size_t i = 0; i < rows; i++) column[i] -= along * y[i];
+        }
+        for (size_t i = 0; i < p; i++) x[i] = 0.0;
+        for (size_t i = 0; i < m; i++) last[i] = factor * y[i];
+        for (size_t d = c + 1; d < k; d++) {
+            const double along = factor * dot(rows, w->Y + d * m, y);
+            for (size_t i = 0; i < m; i++) last[i] -= along * w->W[d * m + i];
+        }
+    }
+    w->norm = inverse_norm(w->V + m - k, m, k);
+}
+
+/* X turned; what later steps work with. */
+static void turn(fmo_scf_state *s, turning *w)
+{
+    const fmo_linalg_ops *const op = s->la->ops;
+    const size_t n = (size_t)s->n, m = (size_t)s->m, k = (size_t)w->k, narrow = m * k;
+    fmo_lifted *const l = &s->lifted;
+    op->upload(s->la, n * k, w->L, s->work);
+    op->multiply(s->la, 'T', 'N', s->m, w->k, s->n, 1.0, s->X, s->work, 0.0, s->work2);
+    op->download(s->la, narrow, s->work2, w->V);
+    if (s->la->error.status != FMO_OK) return; /* the caller looks */
+    op->apart(s->la, reflect, w);
+    l->num = w->k;
+    l->apart = 1.0 / w->norm >= lifted_least;
+    l->memory = op->allocate(s->la, 5 * narrow + k * k);
+    if (!l->memory) return;
+    l->root = l->memory;
+    l->unit = l->root + narrow;
+    l->mix = l->unit + narrow;
+    l->narrow = l->mix + narrow;
+    l->little = l->narrow + 2 * narrow;
+    /* X - (X W) Y^T */
+    op->upload(s->la, narrow, w->W, l->narrow);
+    op->upload(s->la, narrow, w->Y, l->mix);
+    op->multiply(s->la, 'N', 'N', s->n, w->k, s->m, 1.0, s->X, l->narrow, 0.0, s->work);
+    op->multiply(s->la, 'N', 'T', s->n, s->m, w->k, -1.0, s->work, l->mix, 1.0, s->X);
+    op->upload(s->la, narrow, w->V, l->root);
+    for (size_t i = 0; i < narrow; i++) w->V[i] = 0.0;
+    for (size_t c = 0; c < k; c++) w->V[m - k + c + c * m] = 1.0;
+    op->upload(s->la, narrow, w->V, l->unit);
+}
+
+fmo_status fmo_scf_lift(fmo_scf_state *s, const fmo_scf_input *in, fmo_error *err)
+{
+    const size_t n = (size_t)s->n, most = LIFTED_MOST;
+    if (!in->projector) return FMO_OK;
+    turning w = {.P = in->projector, .n = s->n, .m = s->m};
+    double *const room = malloc(4 * n * most * sizeof *room);
+    if (!room) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a projector");
+    w.L = room;
+    w.V = w.L + n * most;
+    w.Y = w.V + n * most;
+    w.W = w.Y + n * most;
+    s->la->ops->apart(s->la, factorise, &w);
+    fmo_status status =
+        w.failed ? fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a projector") : FMO_OK;
+    if (status == FMO_OK && w.k > 0) turn(s, &w);
+    free(room);
+    return status;
+}
+
+void fmo_scf_release_lifted(fmo_scf_state *s)
+{
+    s->la->ops->release(s->la, s->lifted.memory);
+}
+
+void fmo_scf_add_lifted(fmo_scf_state *s, double *F)
+{
+    const fmo_lifted *const l = &s->lifted;
+    if (l->num)
+        s->la->ops->multiply(s->la, 'N', 'T', s->m, s->m, l->num, 1.0, l->root, l->root, 1.0, F);
+}
+
+/* out = A F_tt^-1 + beta out, A and out of k columns, with U^-1 of F_tt = U^T U in little. */
+static void divide(fmo_scf_state *s, const double *A, double beta, double *out)
+{
+    const fmo_linalg_ops *const op = s->la->ops;
+    const fmo_lifted *const l = &s->lifted;
+    double *const half = l->narrow + (size_t)s->m * (size_t)l->num;
+    op->multiply(s->la, 'N', 'N', s->m, l->num, l->num, 1.0, A, l->little, 0.0, half);
+    op->multiply(s->la, 'N', 'T', s->m, l->num, l->num, 1.0, half, l->little, beta, out);
+}
+
+int fmo_scf_take_lifted_out(fmo_scf_state *s, const double *F, double *M)
+{
+    const fmo_linalg_ops *const op = s->la->ops;
+    const fmo_lifted *const l = &s->lifted;
+    const size_t m = (size_t)s->m, narrow = m * (size_t)l->num;
+    const double *const columns = F + m * m - narrow; /* F_qt over F_tt */
+    op->multiply(s->la, 'T', 'N', l->num, l->num, s->m, 1.0, l->unit, columns, 0.0, l->little);
+    if (!op->inverse_cholesky(s->la, l->num, l->little)) return 0;
+    divide(s, columns, 0.0, l->mix);
+    op->add(s->la, m * m, 1.0, F, 0.0, M);
+    op->multiply(s->la, 'N', 'T', s->m, s->m, l->num, -1.0, l->mix, columns, 1.0, M);
+    op->fold(s->la, s->m, 0.5, 1.0, M);
+    op->add(s->la, narrow, -1.0, l->unit, 1.0, l->mix); /* its rows t are 1 */
+    op->multiply(s->la, 'N', 'N', s->m, l->num, s->m, 1.0, M, l->mix, 0.0, l->narrow);
+    divide(s, l->narrow, 1.0, l->mix);
+    return s->la->error.status == FMO_OK;
+}
+
+void fmo_scf_leave_lifted(fmo_scf_state *s, double x, double *A)
+{
+    const fmo_lifted *const l = &s->lifted;
+    s->la->ops->multiply(s->la, 'N', 'T', s->m, s->m, l->num, x, l->unit, l->unit, 1.0, A);
+}
+
+void fmo_scf_put_lifted_back(fmo_scf_state *s, double *D)
+{
+    const fmo_linalg_ops *const op = s->la->ops;
+    const fmo_lifted *const l = &s->lifted;
+    const size_t m = (size_t)s->m, narrow = m * (size_t)l->num;
+    op->multiply(s->la, 'N', 'N', s->m, l->num, s->m, 1.0, D, l->mix, 0.0, l->narrow);
+    op->add(s->la, narrow, -1.0, l->narrow, 1.0, D + m * m - narrow);
+    op->multiply(s->la, 'T', 'N', l->num, s->m, s->m, 1.0, l->mix, D, 0.0, l->narrow);
+    op->multiply(s->la, 'N', 'N', s->m, s->m, l->num, -1.0, l->unit, l->narrow, 1.0, D);
+    op->fold(s->la, s->m, 0.5, 1.0, D);
+}
+
+double fmo_scf_lifted_energy(fmo_scf_state *s)
+{
+    const fmo_linalg_ops *const op = s->la->ops;
+    const fmo_lifted *const l = &s->lifted;
+    double sum = 0.0;
+    if (!l->num) return 0.0;
+    op->multiply(s->la, 'N', 'N', s->m, l->num, s->m, 1.0, s->density_o, l->root, 0.0, l->narrow);
+    op->dots(s->la, (size_t)s->m * (size_t)l->num, 1, l->narrow, l->root, &sum);
+    return sum;
+}
