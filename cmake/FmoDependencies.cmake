@@ -20,10 +20,17 @@ if(NOT FMO_CUDA STREQUAL "OFF")
     check_language(CUDA)
     if(CMAKE_CUDA_COMPILER)
         if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-            set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100-real 120-real 75-virtual 120-virtual
-                CACHE STRING "GPU architectures")
+            set(CMAKE_CUDA_ARCHITECTURES OFF CACHE STRING "GPU architectures, OFF: those of a release")
         endif()
         enable_language(CUDA)
+        # Machine code of all from the PTX of one: the sources ask for nothing beyond 8.0, and sm_90's
+        # is the same from it, kernel for kernel (docs/testing.md). Each PTX of kernels with d shells
+        # takes minutes, machine code from it seconds. PTX itself is for GPUs of other kinds.
+        if(NOT CMAKE_CUDA_ARCHITECTURES)
+            string(APPEND CMAKE_CUDA_FLAGS
+                   " --generate-code=arch=compute_75,code=[compute_75]"
+                   " --generate-code=arch=compute_80,code=[sm_80,sm_90,sm_100,sm_120,compute_80]")
+        endif()
         find_package(CUDAToolkit REQUIRED)
         set(CMAKE_CUDA_STANDARD 17)
         set(CMAKE_CUDA_STANDARD_REQUIRED ON)

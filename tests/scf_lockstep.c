@@ -5,11 +5,12 @@
 #include "driver/scf/lockstep.h"
 
 #include <fmo/dataset.h>
+#include <fmo/one_electron.h>
 #include <string.h>
 
 #include "check.h"
 
-enum { NAMES = 8, KINDS = 6, MOST = 240 };
+enum { NAMES = 8, KINDS = 7, LIFTED = 6, MOST = 240 };
 static const char *const names[NAMES] = {"he_sto-3g", "h2o_6-31g",   "hehp_sto-3g",
                                          "n2_3-21g",  "h2o8_sto-3g", "ch2o_6-31g_sph",
                                          "he2_6-31g", "h4_sto-3g"};
@@ -22,8 +23,9 @@ typedef struct kind {
 
 static void make_kinds(kind *kinds)
 {
-    static const char *const what[KINDS] = {"default",   "core guess, shift", "diagonalise",
-                                            "stability", "density given",     "too few cycles"};
+    static const char *const what[KINDS] = {"default",       "core guess, shift", "diagonalise",
+                                            "stability",     "density given",     "too few cycles",
+                                            "orbital lifted"};
     for (int k = 0; k < KINDS; k++) {
         fmo_scf_options *const o = &kinds[k].options;
         fmo_scf_options_init(o);
@@ -39,6 +41,7 @@ static void make_kinds(kind *kinds)
     kinds[3].options.solver = FMO_SCF_SOLVER_PURIFY;
     kinds[4].options.guess = FMO_SCF_GUESS_READ;
     kinds[5].options.max_cycles = 2;
+    kinds[LIFTED].options.solver = FMO_SCF_SOLVER_PURIFY;
 }
 
 typedef struct ended {
@@ -80,10 +83,27 @@ static void check_result(const char *what, const fmo_lockstep_job *job, fmo_stat
     CHECK(same_numbers(r->density, alone->density, n * n, 1e-4), "%s: another density", what);
     CHECK(same_numbers(r->orbital_energy, alone->orbital_energy, (size_t)r->mo_num, 1e-4),
           "%s: other orbital energies", what);
+    CHECK(r->solver == alone->solver && r->solver != FMO_SCF_SOLVER_AUTO, "%s: solver %d, alone %d",
+          what, (int)r->solver, (int)alone->solver);
+    if (job->input->projector && n > 1)
+        CHECK(r->solver == FMO_SCF_SOLVER_PURIFY, "%s: solver %d", what, (int)r->solver);
+    CHECK(same_numbers(&r->projector_energy, &alone->projector_energy, 1, 1e-9),
+          "%s: tr D P %g, alone %g", what, r->projector_energy, alone->projector_energy);
     CHECK(same_numbers(r->overlap, alone->overlap, n * n, 0.0), "%s: another overlap", what);
     if (!isnan(alone->hessian_lowest))
         CHECK(same_numbers(&r->hessian_lowest, &alone->hessian_lowest, 1, 1e-3),
               "%s: lowest %g, alone %g", what, r->hessian_lowest, alone->hessian_lowest);
+}
+
+/* 1e6 S|f><f|S of the first function, normalised. */
+static double *lift_first(const fmo_basis *basis)
+{
+    const size_t n = (size_t)fmo_basis_ao_num(basis);
+    double *const S = malloc(n * n * sizeof *S), *const P = malloc(n * n * sizeof *P);
+    CHECK(fmo_overlap(basis, S, NULL) == FMO_OK, "no overlap");
+    for (size_t i = 0; i < n * n; i++) P[i] = 1e6 * S[i / n] * S[i % n] / S[0];
+    free(S);
+    return P;
 }
 
 /* `num` SCFs, among them some that fail; threads of the host. */
@@ -93,6 +113,7 @@ static void check_crowd(fmo_dataset *const *dataset, size_t num, int threads)
     static fmo_lockstep_job jobs[MOST];
     static fmo_scf_input input[MOST];
     static ended heard;
+    static double *projector[MOST];
     fmo_error err = {FMO_OK, ""};
     fmo_hands *hands = NULL;
     fmo_atoms *atoms = NULL;
@@ -113,6 +134,12 @@ static void check_crowd(fmo_dataset *const *dataset, size_t num, int threads)
                                    .electron_num = fmo_dataset_electron_num(d),
                                    .nuclear_repulsion = fmo_dataset_nuclear_repulsion(d),
                                    .density = fmo_dataset_density(d)};
+        double *P = NULL;
+        if (k / NAMES % KINDS == LIFTED) {
+            input[k].projector = P = lift_first(basis);
+            input[k].electron_num -= input[k].electron_num > 2 ? 2 : 0;
+        }
+        projector[k] = P;
         if (k % 17 == 5) input[k].electron_num = 9;    /* odd */
         if (k % 19 == 7) input[k].electron_num = 2000; /* more than fit */
         fock.integrals = fmo_scf_integrals(o, fock.mode);
@@ -142,6 +169,7 @@ static void check_crowd(fmo_dataset *const *dataset, size_t num, int threads)
         check_result(what, &jobs[k], status, &own, alone);
         fmo_scf_result_destroy(alone);
         fmo_scf_result_destroy(jobs[k].result);
+        free(projector[k]);
     }
     hands->ops->close(hands);
     fmo_atoms_destroy(atoms);

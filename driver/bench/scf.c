@@ -81,6 +81,7 @@ static fmo_scf_options options_of(const bench_run *run, const scf_case *c)
     fmo_scf_options_init(&options);
     options.fock.mode = c->mode;
     options.fock.threads = run->threads;
+    options.orbitals = 0; /* energies */
     return options;
 }
 

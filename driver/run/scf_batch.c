@@ -286,6 +286,8 @@ static fmo_status prepare(batch *b, fmo_error *err)
     if (!b->one || !b->job || !b->number || !b->mine)
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a batch");
     if (options->profile == DRIVER_PROFILE_JSON) b->scf.callback = take_cycle;
+    b->scf.orbitals = options->profile == DRIVER_PROFILE_JSON ||
+                      (options->output && options->keep >> DRIVER_KEEP_ORBITALS & 1);
     b->scf.finished = take_result;
     b->scf.user = b;
     b->scf.deal = options->fock.ranks;

@@ -357,8 +357,7 @@ static void run_elsewhere(batch *b, const fmo_scf_options *options)
     (void)work_together(&worker[0]);
     for (int c = 1; c < crowds; c++)
         if (worker[c].started) pthread_join(worker[c].thread, NULL);
-    /* None of them while another works: the pool that they share is trimmed. This thread's come
-     * last, and choose the GPU that it had. */
+    /* None of them while another works. This thread's come last, and choose the GPU that it had. */
     for (int c = crowds - 1; c >= 0; c--)
         if (worker[c].hands) worker[c].hands->ops->close(worker[c].hands);
 }

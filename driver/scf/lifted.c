@@ -10,7 +10,8 @@
  *
  * which is solved by substitution; the rest is smaller by |M| / B at each step (P. O. Loewdin,
  * J. Mol. Spectrosc. 10, 12 (1963), has the partitioning). Occupied orbitals are those of M, up to
- * the norm of Z squared, 1e-13 for B = 1e6. */
+ * the norm of Z squared, 1e-13 for B = 1e6; the step of McWeeny's after a purification normalises
+ * them. */
 #include "driver/scf/scf_internal.h"
 
 #include <math.h>
@@ -31,13 +32,27 @@ typedef struct turning {
     int failed;
 } turning;
 
+/* The largest element of P - L L^T. */
+static double remainder_of(const turning *w)
+{
+    const size_t n = (size_t)w->n;
+    double most = 0.0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum = 0.5 * (w->P[i * n + j] + w->P[j * n + i]);
+            for (size_t c = 0; c < (size_t)w->k; c++) sum -= w->L[n * c + i] * w->L[n * c + j];
+            if (!(fabs(sum) <= most)) most = fabs(sum);
+        }
+    return most;
+}
+
 /* P = L L^T by columns with the largest remainder on the diagonal; k = 0 if that takes more than
- * LIFTED_MOST of them. */
+ * LIFTED_MOST of them, or leaves something: P is then not of orbitals that are lifted. */
 static void factorise(void *user)
 {
     turning *const w = user;
     const size_t n = (size_t)w->n;
-    double *const rest = malloc(n * sizeof *rest), first = 0.0;
+    double *const rest = malloc(n * sizeof *rest), least = 0.0;
     w->failed = !rest;
     w->k = 0;
     for (size_t i = 0; i < n && rest; i++) rest[i] = w->P[i * n + i];
@@ -45,12 +60,9 @@ static void factorise(void *user)
         size_t p = 0;
         for (size_t i = 1; i < n; i++)
             if (rest[i] > rest[p]) p = i;
-        if (w->k == 0) first = rest[p];
-        if (!(rest[p] > 1e-12 * first)) break;
-        if (w->k == LIFTED_MOST || w->k == w->m - 1) {
-            w->k = 0;
-            break;
-        }
+        if (w->k == 0) least = 1e-14 * rest[p]; /* rounding */
+        if (!(rest[p] > least)) break;
+        if (w->k == LIFTED_MOST || w->k == w->m - 1) break;
         double *const column = w->L + n * (size_t)w->k;
         const double root = sqrt(rest[p]);
         for (size_t i = 0; i < n; i++) {
@@ -63,6 +75,7 @@ static void factorise(void *user)
         w->k++;
     }
     free(rest);
+    if (!(remainder_of(w) <= 10.0 * least)) w->k = 0;
 }
 
 /* sum of x[i] y[i] over i < n */
@@ -209,7 +222,11 @@ int fmo_scf_take_lifted_out(fmo_scf_state *s, const double *F, double *M)
     op->add(s->la, m * m, 1.0, F, 0.0, M);
     op->multiply(s->la, 'N', 'T', s->m, s->m, l->num, -1.0, l->mix, columns, 1.0, M);
     op->fold(s->la, s->m, 0.5, 1.0, M);
-    op->add(s->la, narrow, -1.0, l->unit, 1.0, l->mix); /* its rows t are 1 */
+    /* Columns and rows t of M are zeros, and Z's rows t ones, but for rounding. */
+    op->add(s->la, narrow, 0.0, l->unit, 0.0, M + m * m - narrow);
+    op->multiply(s->la, 'T', 'N', l->num, s->m, s->m, 1.0, l->unit, M, 0.0, l->narrow);
+    op->multiply(s->la, 'N', 'N', s->m, s->m, l->num, -1.0, l->unit, l->narrow, 1.0, M);
+    op->add(s->la, narrow, -1.0, l->unit, 1.0, l->mix);
     op->multiply(s->la, 'N', 'N', s->m, l->num, s->m, 1.0, M, l->mix, 0.0, l->narrow);
     divide(s, l->narrow, 1.0, l->mix);
     return s->la->error.status == FMO_OK;

@@ -83,7 +83,8 @@ struct fmo_hands {
  * leave to the host. */
 fmo_status fmo_hands_open_host(int threads, fmo_hands **hands, fmo_error *err);
 /* cuBLAS and kernels that take many matrices; on GPU number `device`, or -1, the thread's, which
- * the thread uses until they are closed. Without CUDA: FMO_ERR_UNSUPPORTED. */
+ * the thread uses until it closes them; another thread may do that, too. Without CUDA:
+ * FMO_ERR_UNSUPPORTED. */
 fmo_status fmo_hands_open_gpu(int device, int threads, fmo_hands **hands, fmo_error *err);
 
 /* The number of the GPU that the thread has chosen; -1 without one. */

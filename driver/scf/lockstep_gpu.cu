@@ -194,7 +194,9 @@ void run_multiply(fmo_gpu_hands *h, const fmo_request *const *request, size_t nu
         const cublasStatus_t code =
             multiply_groups(h, groups, group_num, (const double **)sent, count);
         if (code != CUBLAS_STATUS_SUCCESS)
-            fmo_gpu_hands_fail(sorted, count, FMO_ERR_DEVICE, what, cublasGetStatusString(code));
+            fmo_gpu_hands_fail(sorted, count,
+                               code == CUBLAS_STATUS_ALLOC_FAILED ? FMO_ERR_MEMORY : FMO_ERR_DEVICE,
+                               what, cublasGetStatusString(code));
     }
     free(sorted);
     free(pointers);
@@ -437,19 +439,39 @@ double *gpu_allocate(fmo_hands *hands, size_t count, fmo_error *err)
     return NULL;
 }
 
+/* Hands that are open, by GPU. */
+struct {
+    pthread_mutex_t lock;
+    int num[FMO_DEVICES_MAX];
+} users = {PTHREAD_MUTEX_INITIALIZER, {}};
+
+/* @return how many there are afterwards; of a GPU that is not counted none */
+int count_users(int device, int change)
+{
+    if (device < 0 || device >= FMO_DEVICES_MAX) return 0;
+    pthread_mutex_lock(&users.lock);
+    const int num = users.num[device] += change;
+    pthread_mutex_unlock(&users.lock);
+    return num;
+}
+
+/* Perhaps in another thread than they were opened in, which then keeps its GPU. */
 void gpu_close(fmo_hands *hands)
 {
     fmo_gpu_hands *const g = gpu_of(hands);
-    (void)cudaSetDevice(g->device); /* perhaps in another thread than they were opened in */
+    int after = g->before;
+    if (!pthread_equal(g->opener, pthread_self())) (void)cudaGetDevice(&after);
+    (void)cudaSetDevice(g->device);
     if (g->stream) (void)cudaStreamSynchronize(g->stream);
     if (g->blas) (void)cublasDestroy(g->blas);
     if (g->args) (void)cudaFree(g->args);
     if (g->results) (void)cudaFree(g->results);
     if (g->pinned) (void)cudaFreeHost(g->pinned);
     if (g->stream) (void)cudaStreamDestroy(g->stream);
-    if (g->pool) (void)cudaMemPoolTrimTo(g->pool, 0); /* plain allocations want it, too */
+    if (g->pool && count_users(g->device, -1) <= 0)
+        (void)cudaMemPoolTrimTo(g->pool, 0); /* plain allocations want it, too */
     fmo_hands_close_backends(g->la, g->base.threads);
-    (void)cudaSetDevice(g->before);
+    (void)cudaSetDevice(after);
     free(g);
 }
 
@@ -461,6 +483,7 @@ cudaError_t keep_memory(fmo_gpu_hands *g, int device)
 {
     unsigned long long all = ~0ull;
     const cudaError_t code = cudaDeviceGetDefaultMemPool(&g->pool, device);
+    if (g->pool) (void)count_users(device, 1);
     return code != cudaSuccess
                ? code
                : cudaMemPoolSetAttribute(g->pool, cudaMemPoolAttrReleaseThreshold, &all);
@@ -494,6 +517,7 @@ extern "C" fmo_status fmo_hands_open_gpu(int device, int threads, fmo_hands **ha
     fmo_gpu_hands *const g = (fmo_gpu_hands *)calloc(1, sizeof *g);
     if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
     g->base.ops = &operations;
+    g->opener = pthread_self();
     g->base.threads = threads > 0 ? threads : 1;
     fmo_error failure = {FMO_OK, ""};
     const cudaError_t code = open(g, device);

@@ -7,10 +7,12 @@
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
+#include <pthread.h>
 
 typedef struct fmo_gpu_hands {
     fmo_hands base;
     int device, before; /* the GPU; the one that the thread used */
+    pthread_t opener;
     cudaStream_t stream;
     cublasHandle_t blas;
     cudaMemPool_t pool; /* of the GPU; the memory of arrays and of plans */

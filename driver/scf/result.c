@@ -103,7 +103,6 @@ static void collect_orbitals(fmo_scf_state *s, fmo_scf_result *r)
         r->orbital_energy[k] = s->orbital_energy[k];
         r->occupation[k] = k < s->occupied ? 2.0 : 0.0;
     }
-    r->mo_num = s->m;
     r->homo = s->orbital_energy[s->occupied - 1];
     r->lumo = s->occupied < s->m ? s->orbital_energy[s->occupied] : NAN;
 }
@@ -134,7 +133,8 @@ void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_op
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t n = (size_t)s->n;
-    if (o->orbitals || o->stability != FMO_SCF_STABILITY_NONE) collect_orbitals(s, r);
+    r->mo_num = s->m;
+    if (fmo_scf_wants_orbitals(o)) collect_orbitals(s, r);
     op->download(s->la, n * n, s->density, r->density);
     op->download(s->la, n * n, s->fock, r->fock);
     weighing w = {in, r, s->lifted.num > 0};

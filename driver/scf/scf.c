@@ -61,6 +61,7 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     r = p.result;
     if (p.status != FMO_OK) status = fmo_error_set(err, p.status, "%s", p.err.message);
     CHECKGOTO(status);
+    if (s.la) CHECKGOTO(s.la->error.status); /* no memory to ask for it */
     s.n = fmo_basis_ao_num(input->basis);
     s.occupied = input->electron_num / 2;
     s.nuclear_repulsion = input->nuclear_repulsion;
@@ -93,7 +94,7 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     status = fmo_scf_converge(&s, o, 0, r, err);
     CHECKGOTO(s.la->error.status);
     if (status == FMO_OK) {
-        if (o->orbitals || o->stability != FMO_SCF_STABILITY_NONE) fmo_scf_canonical_orbitals(&s);
+        if (fmo_scf_wants_orbitals(o)) fmo_scf_canonical_orbitals(&s);
         if (o->stability != FMO_SCF_STABILITY_NONE) status = fmo_scf_stabilise(&s, o, r, err);
     }
     CHECKGOTO(s.la->error.status);

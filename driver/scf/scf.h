@@ -98,10 +98,13 @@ typedef struct fmo_scf_options {
     int rebuild_cycles;          /**< incremental builds in a row, at most; default 12; 0: none */
     double linear_dependence;    /**< eigenvectors of the overlap matrix (functions normalised)
                                       with eigenvalues below are dropped, default 1e-7 */
-    fmo_scf_solver solver;       /**< default FMO_SCF_SOLVER_AUTO */
+    fmo_scf_solver solver;       /**< default FMO_SCF_SOLVER_AUTO; with a projector that does not
+                                      lift a few orbitals by 1e5 hartree it is always DIAGONALISE */
     fmo_scf_stability stability; /**< default FMO_SCF_STABILITY_NONE */
-    int orbitals;                /**< 1, the default, or 0: none are wanted (mo_num of the result is
-                                      0, homo and lumo are NaN), which saves an eigenproblem */
+    int orbitals;                /**< 1, the default, or 0: none are wanted, which saves an
+                                      eigenproblem: coefficient, orbital_energy and occupation of
+                                      the result are then zeros, homo and lumo NaN. With
+                                      `stability` there are orbitals all the same */
     int auto_in_fused;           /**< what FMO_INTEGRALS_AUTO means in mode fused: 0, the default,
                                       direct; 1 what it means to a plan, kept where they fit */
     /** Called after each cycle; NULL: never. */
@@ -143,7 +146,7 @@ typedef struct fmo_scf_input {
 /** The last state, converged or not. Matrices row-major, in the caller's AO order, hartree. */
 typedef struct fmo_scf_result {
     int nao;                 /**< functions */
-    int mo_num;              /**< orbitals, nao - dropped; 0 if none were wanted */
+    int mo_num;              /**< orbitals, nao - dropped */
     int occupied_num;        /**< doubly occupied orbitals */
     int dropped;             /**< eigenvectors of the overlap left out */
     double overlap_smallest; /**< smallest eigenvalue of the overlap; of a well-conditioned one only
@@ -175,7 +178,7 @@ typedef struct fmo_scf_result {
                                      energy_convergence, by how much the energy may be off, the cure */
     int descents;               /**< times an unstable direction was followed */
     int device;                 /**< 1: the matrices of the cycles were in GPU memory */
-    fmo_scf_solver solver;      /**< what auto became */
+    fmo_scf_solver solver;      /**< what was taken */
     fmo_mode mode;              /**< what auto became */
     fmo_fock_profile fock_profile; /**< of the last build on the CPU or in mode split; in mode fused
                                         only its mode, mode_reason and threads */
@@ -216,7 +219,8 @@ typedef struct fmo_scf_job {
  *  Mode cpu: small molecules side by side, one a thread, the largest first; those that are too
  *  large for that (one alone would take longer than a thread's share of the rest, or so many at a
  *  time would not fit the memory) one after the other with all threads. Atoms that occur in several
- *  molecules have their SCF for the guess once. The other modes, fused too so far, go one after the
+ *  molecules have their SCF for the guess once. Mode fused: molecules of up to 512 functions
+ *  advance together (docs/scf.md, "Many molecules"), larger ones and the other modes one after the
  *  other.
  *
  *  Memory: while it runs a molecule takes some 8 (14 + 3 diis_size) nao^2 bytes, what its plan

@@ -63,6 +63,12 @@ static inline fmo_integrals fmo_scf_integrals(const fmo_scf_options *o, fmo_mode
                ? FMO_INTEGRALS_DIRECT
                : o->fock.integrals;
 }
+/* Stability is that of orbitals. */
+static inline int fmo_scf_wants_orbitals(const fmo_scf_options *o)
+{
+    return o->orbitals || o->stability != FMO_SCF_STABILITY_NONE;
+}
+
 /* ---- scf.c ---- */
 
 /* What the molecules of a batch share; zeroed for one alone. */
@@ -121,7 +127,8 @@ void fmo_scf_add_lifted(fmo_scf_state *s, double *F);
 int fmo_scf_take_lifted_out(fmo_scf_state *s, const double *F, double *M);
 /* Adds x to the diagonal elements of what is lifted. */
 void fmo_scf_leave_lifted(fmo_scf_state *s, double x, double *A);
-/* From the density of the others to that of the F that was last taken apart. */
+/* From the density of the others to that of the F that was last taken apart, which is idempotent up
+ * to the norm of Z squared. */
 void fmo_scf_put_lifted_back(fmo_scf_state *s, double *D);
 /* Tr D P of the density of the state and what is lifted, hartree: of small numbers, where elements
  * of D and P in the AOs would leave the difference of large ones. */

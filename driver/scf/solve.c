@@ -43,12 +43,12 @@ static int purify(fmo_scf_state *s, const double *fock_o, double *P)
     if (lifted) fmo_scf_leave_lifted(s, -high / width, P);
     trace = ((s->m - lifted) * high - trace) / width;
     if (!op->purify(s->la, s->m, s->occupied, trace, P, s->work)) return 0;
+    if (lifted) fmo_scf_put_lifted_back(s, P);
     op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, 1.0, P, P, 0.0, s->work);
     op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, -2.0, P, s->work, 0.0, s->work2);
     op->add(s->la, size, 3.0, s->work, 1.0, s->work2);
     op->add(s->la, size, 2.0, s->work2, 0.0, P); /* two electrons an orbital */
     op->fold(s->la, s->m, 0.5, 1.0, P);
-    if (lifted) fmo_scf_put_lifted_back(s, P);
     return s->la->error.status == FMO_OK;
 }
 

@@ -6,8 +6,8 @@
  * R. Seeger, J. A. Pople, J. Chem. Phys. 66, 3045 (1977); E. R. Davidson, J. Comput. Phys. 17, 87
  * (1975). */
 #include "driver/scf/scf_internal.h"
+#include "driver/scf/small.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,7 @@ static double lowest_of(davidson *d, double *coefficient)
     double M[SPACE * SPACE], value[SPACE];
     for (int i = 0; i < d->held; i++)
         for (int j = 0; j < d->held; j++) M[i * d->held + j] = d->matrix[i][j];
-    if (LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'U', d->held, M, d->held, value) != 0) return NAN;
+    if (!fmo_small_eigen(d->held, M, value)) return NAN;
     memcpy(coefficient, M, (size_t)d->held * sizeof *coefficient);
     return value[0];
 }
