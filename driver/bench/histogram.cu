@@ -12,12 +12,15 @@ namespace {
 /* Private bins: one large block a multiprocessor shares the memory among the most threads. */
 enum { PRIVATE_THREADS = 1024, AHEAD = 4, MERGE_EDGE = 32 };
 /* Two blocks with counters of their own, where a multiprocessor holds 2048 threads; others hold
- * 1024 (Turing) or 1536. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ / 100 != 9 && \
+ * 1024 (Turing) or 1536, and bounds that ask for two are an error there. Where one PTX is for all
+ * (FMO_ONE_PTX) they are left with as few registers as two blocks would leave. */
+#if defined(FMO_ONE_PTX)
+#define PRIVATE_BOUNDS __maxnreg__(32)
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ / 100 != 9 && \
     __CUDA_ARCH__ / 100 != 10
-enum { PRIVATE_BLOCKS = 1 };
+#define PRIVATE_BOUNDS __launch_bounds__(PRIVATE_THREADS)
 #else
-enum { PRIVATE_BLOCKS = 2 };
+#define PRIVATE_BOUNDS __launch_bounds__(PRIVATE_THREADS, 2)
 #endif
 
 /* The published grid: 2^20 threads. */
@@ -105,8 +108,7 @@ template <typename T> __device__ __forceinline__ T *shared_bins(void)
 }
 
 template <class In, typename T>
-__global__ void __launch_bounds__(PRIVATE_THREADS, PRIVATE_BLOCKS)
-    count_flush(In in, int64_t n, T *bins, int width, int copies, T one)
+__global__ void PRIVATE_BOUNDS count_flush(In in, int64_t n, T *bins, int width, int copies, T one)
 {
     T *own = shared_bins<T>();
     count_private(in, n, own, 0, width, copies, one);
@@ -119,8 +121,8 @@ __global__ void __launch_bounds__(PRIVATE_THREADS, PRIVATE_BLOCKS)
 
 /* Block (x, y) counts tile y of the bins; partial[x][bins]. */
 template <class In, typename T>
-__global__ void __launch_bounds__(PRIVATE_THREADS, PRIVATE_BLOCKS)
-    count_partial(In in, int64_t n, T *partial, int64_t bins, int tile, T one)
+__global__ void PRIVATE_BOUNDS count_partial(In in, int64_t n, T *partial, int64_t bins, int tile,
+                                             T one)
 {
     T *own = shared_bins<T>();
     const int64_t first_bin = (int64_t)blockIdx.y * tile;
