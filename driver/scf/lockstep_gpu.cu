@@ -123,7 +123,7 @@ cublasStatus_t multiply_alike(fmo_gpu_hands *h, const group *g, const double **a
                               g->count);
 }
 
-/* All groups in one call, which has products of different sizes side by side: 8 to 9 times faster
+/* All groups in one call, which has products of different sizes side by side: 6 to 9 times faster
  * than a call a group where nearly all sizes differ (docs/scf.md, "Mode fused"). */
 cublasStatus_t multiply_groups(fmo_gpu_hands *h, const group *all, size_t num, const double **at,
                                size_t total)
