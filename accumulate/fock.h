@@ -42,10 +42,10 @@ extern "C" {
     X(FMO_INTEGRALS_AUTO, "auto", "stored where they fit the memory and repay it, else direct")
 
 /* How J of pairs that are far from each other is made. X(enumerator, name, what it does) */
-#define FMO_COULOMB_TABLE(X)                                                          \
-    X(FMO_COULOMB_AUTO, "auto", "boxes in mode cpu where they repay it, else direct") \
-    X(FMO_COULOMB_DIRECT, "direct", "from integrals, as all that is near")            \
-    X(FMO_COULOMB_BOXES, "boxes", "from multipoles, which meet box by box (cpu)")
+#define FMO_COULOMB_TABLE(X)                                               \
+    X(FMO_COULOMB_AUTO, "auto", "boxes where they repay it, else direct")  \
+    X(FMO_COULOMB_DIRECT, "direct", "from integrals, as all that is near") \
+    X(FMO_COULOMB_BOXES, "boxes", "from multipoles, which meet box by box (cpu, fused)")
 
 /** GPUs that may share a build. */
 #define FMO_DEVICES_MAX 16

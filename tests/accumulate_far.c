@@ -415,7 +415,7 @@ static void check_refusals(const fmo_basis *basis)
     check_refused(basis, o, FMO_ERR_ARGUMENT, "coulomb = boxes with integrals = stored");
     o = boxes;
     o.mode = FMO_MODE_REFERENCE;
-    check_refused(basis, o, FMO_ERR_UNSUPPORTED, "coulomb = boxes belongs to mode cpu");
+    check_refused(basis, o, FMO_ERR_UNSUPPORTED, "coulomb = boxes belongs to modes cpu and fused");
     o = boxes;
     o.coulomb = (fmo_coulomb)FMO_COULOMB_COUNT;
     check_refused(basis, o, FMO_ERR_ARGUMENT, "options.coulomb");

@@ -162,7 +162,7 @@ static int settle_box(far_job *j, int b, scratch *s)
     const int_list *given = box->parent >= 0 ? &j->open[box->parent] : NULL;
     const int mine = is_mine(j, b);
     fmo_cpu_near *near = box->leaf >= 0 ? &j->to->near[box->leaf] : NULL;
-    const double log_cutoff = log(j->in->cutoff);
+    const fmo_box_rule rule = {log(j->in->cutoff), FMO_BOX_ORDER_MAX, 0.0};
     int good = 1;
     s->meetings.num = s->stack.num = 0;
     if (!given) good = append(&s->stack, b);
@@ -170,9 +170,9 @@ static int settle_box(far_job *j, int b, scratch *s)
         good = append(&s->stack, given->at[n]);
     while (good && s->stack.num) {
         const int other = s->stack.at[--s->stack.num];
-        int order;
-        if (fmo_boxes_far(box, &j->load[b], &boxes[other], &j->load[other], log_cutoff, &order)) {
-            if (mine) good = append_meeting(&s->meetings, other, order);
+        int order[2];
+        if (fmo_boxes_far(box, &j->load[b], &boxes[other], &j->load[other], &rule, order)) {
+            if (mine) good = append_meeting(&s->meetings, other, order[0]);
         } else if (near && boxes[other].leaf >= 0) {
             if (near->num == near->room) {
                 const int room = near->room ? 2 * near->room : 32;

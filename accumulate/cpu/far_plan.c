@@ -8,6 +8,7 @@
 
 #include "accumulate/cpu/hermite_terms.h"
 #include "accumulate/cpu/kernel.h"
+#include "accumulate/tree/survey.h"
 #include "accumulate/tuning.h"
 #include "integrals/vector.h"
 
@@ -73,21 +74,40 @@ static void add_moments(int c, fmo_hermite_product E, double K, double sum[][FMO
     }
 }
 
+/* Moments of a product of functions as a charge: a moment H of order k at a point leaves out no
+ * more than a charge k! H / d^k at a distance d from it. */
+static double as_charge(const double *moment, int order, double d)
+{
+    double all = 0.0;
+    for (int n = 0; n < FMO_HERMITE_COUNT(order); n++) {
+        double charge = fabs(moment[n]);
+        for (int k = 1; k <= FMO_HERMITE_DEGREE(n); k++) charge *= k / d;
+        all += charge;
+    }
+    return all;
+}
+
 /* Where pair q of a list is, how far it reaches, and the largest moment of a product of its
  * functions, as a charge: the sums over primitives of its charge, dipole, ... */
 static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff, fmo_box_item *item,
                      double *moment)
 {
     const int la = fmo_pair_ang_mom(c, 0), lb = fmo_pair_ang_mom(c, 1);
+    const int products = fmo_pair_products(c, 0);
     const fmo_cpu_family *family = &list->family[list->family_of[q]];
     const double *prim = list->prim + list->prim_begin[q] * FMO_CPU_PRIM_FIELDS;
     double sum[FMO_PAIR_PRODUCTS_MAX][FMO_HERMITE_MAX] = {{0.0}};
+    double powers[FMO_PAIR_PRODUCTS_MAX] = {0.0}; /* of distances, with their charges */
     fmo_hermite_product E;
     memset(item, 0, sizeof *item);
     for (int x = 0; x < 3; x++) item->centre[x] = list->middle[x][q];
+    for (int m = 0; m < list->count[q]; m++)
+        if (prim[m * FMO_CPU_PRIM_FIELDS + FMO_CPU_PRIM_K] != 0.0)
+            item->spread = fmax(item->spread, 1.0 / list->exponent[family->exponent + m]);
+    const double d = la + lb > 0 ? 0.5 * sqrt(item->spread) : 0.0;
     for (int m = 0; m < list->count[q]; m++, prim += FMO_CPU_PRIM_FIELDS) {
         const double p = list->exponent[family->exponent + m];
-        double away = 0.0;
+        double own[FMO_PAIR_PRODUCTS_MAX][FMO_HERMITE_MAX] = {{0.0}}, away = 0.0;
         if (prim[FMO_CPU_PRIM_K] == 0.0) continue;
         for (int x = 0; x < 3; x++) {
             const double PA = prim[FMO_CPU_PRIM_X + x];
@@ -95,49 +115,27 @@ static void describe(const fmo_cpu_pair_list *list, int c, int q, double cutoff,
             away += far * far;
             fmo_hermite_expand(la, lb, PA, PA + list->AB[4 * (size_t)q + (size_t)x], 0.5 / p, E[x]);
         }
-        item->radius = fmax(item->radius, sqrt(away));
-        item->spread = fmax(item->spread, 1.0 / p);
-        add_moments(c, E, FMO_FAR_CHARGE * prim[FMO_CPU_PRIM_K], sum);
+        add_moments(c, E, FMO_FAR_CHARGE * prim[FMO_CPU_PRIM_K], own);
+        item->extent = fmax(item->extent, sqrt(away));
+        const double power = pow(away, 0.5 * FMO_BOX_POWER);
+        for (int ab = 0; ab < products; ab++) {
+            powers[ab] += power * as_charge(own[ab], la + lb, d);
+            for (int n = 0; n < FMO_HERMITE_COUNT(la + lb); n++) sum[ab][n] += own[ab][n];
+        }
+    }
+    *moment = 0.0;
+    for (int ab = 0; ab < products; ab++) {
+        *moment = fmax(*moment, as_charge(sum[ab], la + lb, d));
+        item->radius = fmax(item->radius, powers[ab]);
     }
     item->reach = sqrt(item->spread * fmo_box_T(log(list->prim_bounds[q] / cutoff)));
-    /* A moment H of order k at a point leaves out no more than a charge k! H / d^k at a distance d
-     * from it. */
-    const double d = la + lb > 0 ? 0.5 * sqrt(item->spread) : 0.0;
-    item->radius += d;
-    *moment = 0.0;
-    for (int ab = 0; ab < fmo_pair_products(c, 0); ab++) {
-        double all = 0.0;
-        for (int n = 0; n < FMO_HERMITE_COUNT(la + lb); n++) {
-            double charge = fabs(sum[ab][n]);
-            for (int k = 1; k <= FMO_HERMITE_DEGREE(n); k++) charge *= k / d;
-            all += charge;
-        }
-        *moment = fmax(*moment, all);
-    }
+    item->radius = *moment > 0.0 ? pow(item->radius / *moment, 1.0 / FMO_BOX_POWER) : 0.0;
+    item->radius = fmin(item->radius, item->extent) + d; /* charges of both signs may cancel */
+    item->extent += d;
 }
 
-/* Of each box, from its leaves upwards. */
-static void find_largest(const fmo_cpu_pairs *pairs, fmo_cpu_far *far)
-{
-    const fmo_boxes *boxes = &far->boxes;
-    for (int b = boxes->num - 1; b >= 0; b--) {
-        const fmo_box *box = &boxes->box[b];
-        double bound = 0.0, moment = 0.0;
-        for (int n = box->begin; box->leaf >= 0 && n < box->end; n++) {
-            const int item = boxes->item[n];
-            int c = 0;
-            while (item >= far->first[c + 1]) c++;
-            bound = fmax(bound, pairs->list[c].prim_bounds[item - far->first[c]]);
-            moment = fmax(moment, far->moment[item]);
-        }
-        for (int half = 0; box->leaf < 0 && half < 2; half++) {
-            bound = fmax(bound, far->largest_bound[box->child + half]);
-            moment = fmax(moment, far->largest_moment[box->child + half]);
-        }
-        far->largest_bound[b] = bound;
-        far->largest_moment[b] = moment;
-    }
-}
+/* A survey's boxes: no smaller ones than of so many leaves. */
+enum { SURVEY_LEAVES = 4 };
 
 fmo_status fmo_cpu_far_make(const fmo_cpu_pairs *pairs, double cutoff, int threads,
                             fmo_cpu_far *far, fmo_error *err)
@@ -151,12 +149,15 @@ fmo_status fmo_cpu_far_make(const fmo_cpu_pairs *pairs, double cutoff, int threa
     far->first[FMO_PAIR_CLASS_COUNT] = num;
     fmo_box_item *item = malloc(((size_t)num + 1) * sizeof *item);
     far->moment = malloc(((size_t)num + 1) * sizeof *far->moment);
-    int good = item && far->moment;
+    double *const bound = malloc(((size_t)num + 1) * sizeof *bound);
+    int good = item && far->moment && bound;
     for (int c = 0; good && c < FMO_PAIR_CLASS_COUNT; c++)
 #pragma omp parallel for num_threads(threads) schedule(static)
-        for (int q = 0; q < pairs->list[c].num; q++)
-            describe(&pairs->list[c], c, q, cutoff, &item[far->first[c] + q],
-                     &far->moment[far->first[c] + q]);
+        for (int q = 0; q < pairs->list[c].num; q++) {
+            const int at = far->first[c] + q;
+            describe(&pairs->list[c], c, q, cutoff, &item[at], &far->moment[at]);
+            bound[at] = pairs->list[c].prim_bounds[q];
+        }
     good = good && fmo_boxes_make(item, num, fmo_tuning_cpu_far_leaf, &far->boxes, err) == FMO_OK;
     if (good) {
         const size_t boxes = (size_t)far->boxes.num + 1;
@@ -165,12 +166,16 @@ fmo_status fmo_cpu_far_make(const fmo_cpu_pairs *pairs, double cutoff, int threa
         good = far->largest_bound && far->largest_moment;
         far->bytes = far->boxes.bytes + ((size_t)num + 2 * boxes) * sizeof *far->moment;
     }
+    if (good) {
+        fmo_boxes_largest(&far->boxes, bound, far->largest_bound);
+        fmo_boxes_largest(&far->boxes, far->moment, far->largest_moment);
+    }
     free(item);
+    free(bound);
     if (!good) {
         fmo_cpu_far_free(far);
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for boxes of %d pairs", num);
     }
-    find_largest(pairs, far);
     make_derivatives(far);
     far->box_kernels = FMO_VECTOR_TABLE(fmo_box_kernels);
     far->kernels = FMO_VECTOR_TABLE(fmo_far_kernels);
@@ -186,56 +191,14 @@ void fmo_cpu_far_free(fmo_cpu_far *far)
     memset(far, 0, sizeof *far);
 }
 
-/* ---- what a plan wants to know before there is a density --------------------------------------
- */
-
-/* Boxes that are looked at: no smaller ones than of so many leaves. */
-enum { SURVEY_LEAVES = 4 };
-
-typedef struct survey {
-    const fmo_boxes *boxes;
-    fmo_box_load *load; /* [box], logarithms */
-    double log_cutoff;
-} survey;
-
-static int is_coarse(const fmo_box *box)
-{
-    return box->leaf >= 0 || box->end - box->begin <= SURVEY_LEAVES * fmo_tuning_cpu_far_leaf;
-}
-
-/* Pairs of items of two boxes that are near. */
-static double count_near(const survey *s, int a, int b)
-{
-    const fmo_box *box = s->boxes->box;
-    int order;
-    if (fmo_boxes_far(&box[a], &s->load[a], &box[b], &s->load[b], s->log_cutoff, &order))
-        return 0.0;
-    if (is_coarse(&box[a]) && is_coarse(&box[b]))
-        return (double)(box[a].end - box[a].begin) * (double)(box[b].end - box[b].begin);
-    if (!is_coarse(&box[b]) && (is_coarse(&box[a]) || fmo_box_larger(box, b, a)))
-        return count_near(s, a, box[b].child) + count_near(s, a, box[b].child + 1);
-    return count_near(s, box[a].child, b) + count_near(s, box[a].child + 1, b);
-}
-
 double fmo_cpu_far_near_share(const fmo_cpu_far *far, double weight, double cutoff)
 {
-    const fmo_boxes *boxes = &far->boxes;
-    survey s = {boxes, malloc(((size_t)boxes->num + 1) * sizeof *s.load), log(cutoff)};
-    if (!s.load || !boxes->num) {
-        free(s.load);
-        return 1.0;
-    }
-    for (int b = boxes->num - 1; b >= 0; b--) {
-        const fmo_box *box = &boxes->box[b];
-        fmo_box_load *load = &s.load[b];
-        *load = (fmo_box_load){far->largest_bound[b], 4.0 * weight * far->largest_bound[b],
-                               far->largest_moment[b], 0.0};
-        for (int n = box->begin; box->leaf >= 0 && n < box->end; n++)
-            load->charge += far->moment[boxes->item[n]];
-        if (box->leaf < 0) load->charge = s.load[box->child].charge + s.load[box->child + 1].charge;
-    }
-    for (int b = 0; b < boxes->num; b++) fmo_box_take_logs(&s.load[b]);
-    const double near = count_near(&s, 0, 0);
-    free(s.load);
-    return near / ((double)boxes->item_num * (double)boxes->item_num);
+    const fmo_boxes_survey survey = {&far->boxes,
+                                     far->largest_bound,
+                                     far->largest_moment,
+                                     far->moment,
+                                     SURVEY_LEAVES * fmo_tuning_cpu_far_leaf,
+                                     weight,
+                                     {log(cutoff), FMO_BOX_ORDER_MAX, 0.0}};
+    return fmo_boxes_near_share(&survey);
 }

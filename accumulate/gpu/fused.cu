@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "accumulate/gpu/boxes/boxes.h"
 #include "accumulate/gpu/hermite/hermite.h"
 #include "accumulate/gpu/modes.h"
 #include "accumulate/gpu/range.h"
@@ -115,6 +116,11 @@ static cudaError_t side_streams_create(fmo_gpu_side_streams *side)
         FMO_GPU_TRY(cudaStreamCreateWithFlags(&side->stream[n], cudaStreamNonBlocking));
         FMO_GPU_TRY(cudaEventCreateWithFlags(&side->join[n], cudaEventDisableTiming));
     }
+    int least = 0, greatest = 0; /* it fills what the others leave */
+    FMO_GPU_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    FMO_GPU_TRY(cudaStreamCreateWithPriority(&side->boxes, cudaStreamNonBlocking, least));
+    FMO_GPU_TRY(cudaEventCreateWithFlags(&side->boxes_fork, cudaEventDisableTiming));
+    FMO_GPU_TRY(cudaEventCreateWithFlags(&side->boxes_join, cudaEventDisableTiming));
     return cudaSuccess;
 }
 
@@ -125,15 +131,35 @@ static void side_streams_destroy(fmo_gpu_side_streams *side)
         if (side->join[n]) (void)cudaEventDestroy(side->join[n]);
     }
     if (side->fork) (void)cudaEventDestroy(side->fork);
+    if (side->boxes) (void)cudaStreamDestroy(side->boxes);
+    if (side->boxes_fork) (void)cudaEventDestroy(side->boxes_fork);
+    if (side->boxes_join) (void)cudaEventDestroy(side->boxes_join);
+}
+
+/* J of far pairs by boxes: who is near first, as screening wants to know; the rest beside what
+ * comes then, with side streams, until it is joined. */
+static cudaError_t queue_boxes(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
+                               const fmo_gpu_side_streams *side)
+{
+    const fmo_fock_plan *plan = group->build->plan;
+    const cudaStream_t beside = side ? side->boxes : group->stream;
+    FMO_GPU_TRY(fmo_gpu_box_neighbours(plan, group->stream));
+    if (side) FMO_GPU_TRY(cudaEventRecord(side->boxes_fork, group->stream));
+    if (side) FMO_GPU_TRY(cudaStreamWaitEvent(beside, side->boxes_fork, 0));
+    FMO_GPU_TRY(fmo_gpu_box_potentials(plan, variant->fixed_point, beside));
+    return side ? cudaEventRecord(side->boxes_join, beside) : cudaSuccess;
 }
 
 /* A density to X, everything queued on the group's stream. */
 static cudaError_t queue(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
                          const fmo_gpu_side_streams *side, bool timed)
 {
+    const fmo_gpu_state *g = group->build->plan->gpu;
     FMO_GPU_TRY(fmo_gpu_queue_density(group, variant));
+    if (g->boxes) FMO_GPU_TRY(queue_boxes(group, variant, side));
     FMO_GPU_TRY(fmo_gpu_run_passes(group, variant, side, timed));
-    if (!group->build->plan->gpu->hermite) return cudaSuccess;
+    if (g->boxes && side) FMO_GPU_TRY(cudaStreamWaitEvent(group->stream, side->boxes_join, 0));
+    if (!g->hermite) return cudaSuccess;
     return fmo_hermite_queue(group->build, variant, group->stream, side, timed);
 }
 
@@ -234,6 +260,8 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
     const cudaStream_t stream = g->device.stream;
     fmo_gpu_build build = fmo_gpu_own_build(plan);
     g->wanted = fmo_build_wanted(job);
+    plan->profile.coulomb =
+        g->boxes && (g->wanted & FMO_TERMS_J) ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;
     FMO_GPU_CHECK(fmo_gpu_follow(&g->device, stream), "copying the density", err);
     if (on_device) {
         build.coulomb = job->coulomb;

@@ -98,7 +98,7 @@ bool fmo_gpu_joins_groups(const fmo_fock_plan *plan)
 {
     const fmo_gpu_state *g = plan->gpu;
     const fmo_gpu_variant *variant = fmo_gpu_plan_variant(plan);
-    return g->schedule->groups && !g->hermite && !plan->others.num &&
+    return g->schedule->groups && !g->hermite && !g->boxes && !plan->others.num &&
            fmo_scatter_kind(plan->options.scatter) == FMO_SCATTER_ELEMENT &&
            variant->group[FMO_GPU_NEAR][0] && fmo_gpu_is_small(g) && g->lists.passes == 1;
 }

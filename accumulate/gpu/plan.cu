@@ -9,6 +9,7 @@
 
 #include "accumulate/rules/digest.h"
 #include "accumulate/rules/screen.h"
+#include "accumulate/gpu/boxes/boxes.h"
 #include "accumulate/gpu/hermite/hermite.h"
 
 cudaError_t fmo_gpu_make_pinned(const fmo_fock_plan *plan)
@@ -133,9 +134,11 @@ fmo_status fmo_gpu_state_make(fmo_fock_plan *plan, const fmo_gpu_schedule *sched
     if (status != FMO_OK) return status;
     FMO_GPU_CHECK(fmo_gpu_boys(&g->boys), "the table of the Boys function", err);
     if (fmo_scatter_sums_integers(plan->options.scatter)) status = make_shell_bounds(plan, g, err);
+    const bool asked = plan->options.coulomb == FMO_COULOMB_BOXES;
     if (status == FMO_OK && schedule->far && g->functions.sp &&
-        g->primitives >= fmo_tuning_gpu_far_work)
+        (asked || g->primitives >= fmo_tuning_gpu_far_work))
         status = fmo_gpu_make_far(plan, err);
+    if (status == FMO_OK) status = fmo_gpu_make_boxes(plan, err);
     if (status == FMO_OK) status = schedule->make_lists(plan, g, err);
     if (status != FMO_OK) return status;
     /* builds on other streams wait for it */
@@ -164,6 +167,7 @@ extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
         if (g->pinned.in) (void)cudaFreeHost(g->pinned.in);
         if (g->others.counters) (void)cudaFreeHost(g->others.counters);
         fmo_gpu_forget_graphs(g);
+        fmo_gpu_forget_boxes(g);
         fmo_hermite_free(g);
         fmo_gpu_device_close(&g->device);
     }

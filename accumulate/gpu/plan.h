@@ -107,7 +107,8 @@ typedef struct fmo_gpu_state {
     fmo_gpu_lists lists;
     double *eri[FMO_ERI_LIGHT_COUNT]; /* kept integrals, as kernels/stored.cuh lays them out */
     const struct fmo_gpu_schedule *schedule;
-    int wanted; /* of the running build: FMO_TERMS_... */
+    struct fmo_gpu_boxes *boxes; /* of far pairs (boxes/); NULL: J is direct */
+    int wanted;                  /* of the running build: FMO_TERMS_... */
     /* By what is wanted: density to X, if it could be captured. */
     cudaGraphExec_t graph[FMO_TERMS_ALL + 1];
     int graph_tried[FMO_TERMS_ALL + 1];
@@ -238,7 +239,7 @@ static inline int64_t fmo_gpu_adds_made(const fmo_gpu_state *g, const fmo_gpu_co
                                         int eri_class)
 {
     const fmo_gpu_adds adds = fmo_gpu_adds_per_quartet(g, eri_class);
-    return (int64_t)counters->survived[eri_class] * adds.J +
+    return (int64_t)(counters->survived[eri_class] - counters->apart[eri_class]) * adds.J +
            (int64_t)counters->exchanges[eri_class] * adds.K;
 }
 

@@ -1,10 +1,12 @@
 /* Which quartets matter: all classes of a pass in one launch, survivors into lists. The screening
  * rule is that of screen.h, the same code as on the host. */
-#include "accumulate/gpu/plan.h"
+#include "accumulate/gpu/boxes/boxes.h"
 #include "accumulate/gpu/range.h"
 
 #include <math.h>
 #include <string.h>
+
+#include <type_traits>
 
 #include "accumulate/gpu/many.cuh"
 #include "accumulate/rules/screen.h"
@@ -58,6 +60,34 @@ typedef struct screen_args {
     const float *block_max, *row_max;
     fmo_gpu_counters *counters;
 } screen_args;
+
+/* The same where J of far pairs comes from boxes (gpu/boxes): what lists are left with are quartets
+ * that are near, and those that count in K. */
+typedef struct screen_box_task {
+    const int *bra_leaf, *ket_leaf;
+    const unsigned *tile_near; /* [leaf][words] */
+    const float *tile_exchange;
+    int words, tiles;
+} screen_box_task;
+
+typedef struct screen_box_args {
+    screen_args plain;
+    const unsigned *near; /* [leaf][words] */
+    int words;
+    screen_box_task task[FMO_GPU_PASS_TASKS];
+} screen_box_args;
+
+/* Of them what a block sees: the rows of its bra. */
+typedef struct screen_near {
+    const unsigned *leaves, *tiles;
+    const float *exchange[2]; /* of i and j, by tiles of kets */
+    const int *ket_leaf;
+} screen_near;
+
+__device__ bool bit_of(const unsigned *row, int n)
+{
+    return __ldg(row + (n >> 5)) >> (n & 31) & 1u;
+}
 
 __device__ unsigned lanes_below(int lane)
 {
@@ -128,12 +158,13 @@ template <int QUEUE> struct screen_queue {
 };
 
 /* What is found out stands in place of it: the list's second word in in_J; in offset the list, in
- * its last bits, and above them how many of the same warp are before it there. */
-enum { PLACE_LIST_BITS = 2 };
+ * its last bits, and above them how many of the same warp are before it there; in its first
+ * whether it keeps out of J. */
+enum { PLACE_LIST_BITS = 2, PLACE_APART = 1 << 15 };
 
 /* What a block counts for the profile; by quartets, but prims, which are of kets. */
 typedef struct screen_counts {
-    unsigned survived, prims, pairs, carried, exchanges;
+    unsigned survived, prims, pairs, carried, exchanges, apart;
 } screen_counts;
 
 /* What the threads of a block share, besides the rows. */
@@ -148,10 +179,11 @@ template <int QUEUE> struct screen_shared {
 /* Step 1: the rule, for one slab of kets, a lane for a ket in each of SCREEN_ROUNDS rounds.
  * Survivors go into the queue from `queued` on. rows: [sets] max(|D_ik|, |D_jk|), or NULL. Bounds
  * are floats, rounded up. */
-template <int QUEUE>
-__device__ __forceinline__ void
-screen_slab(const screen_args &a, const screen_task &task, const screen_bra &bra, const float *rows,
-            int slab, int block_begin, int block_end, int queued, screen_shared<QUEUE> *shared)
+template <int QUEUE, bool BOXES>
+__device__ __forceinline__ void screen_slab(const screen_args &a, const screen_task &task,
+                                            const screen_near &near, const screen_bra &bra,
+                                            const float *rows, int slab, int block_begin,
+                                            int block_end, int queued, screen_shared<QUEUE> *shared)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int offset = slab * SCREEN_KETS + warp * SCREEN_ROUNDS * 32 + lane;
@@ -166,6 +198,7 @@ screen_slab(const screen_args &a, const screen_task &task, const screen_bra &bra
         if ((tiles >> r & 1u) && ket < block_end) {
             const fmo_gpu_rule rule = task.ket.rule[ket];
             in_J[r] = fmo_gpu_in_J(bra.rule, rule);
+            if (BOXES && !bit_of(near.leaves, near.ket_leaf[ket])) in_J[r] = 0.0f;
             if (rows) {
                 in_K[r] = fmo_gpu_in_K(bra.rule, rule, fmaxf(rows[rule.set.x], rows[rule.set.y]));
             } else {
@@ -194,11 +227,12 @@ screen_slab(const screen_args &a, const screen_task &task, const screen_bra &bra
     }
 }
 
-/* Step 2: to which list an element of the queue goes, and as what. Returns the thread's tally. */
-template <int QUEUE, bool FAR>
-__device__ __forceinline__ unsigned classify(const screen_args &a, const screen_task &task,
-                                             const screen_bra &bra, int block_begin,
-                                             unsigned queued, screen_shared<QUEUE> *shared)
+/* Step 2: to which list an element of the queue goes, and as what. Returns the thread's tally; adds
+ * to those that keep out of J. */
+template <int QUEUE, bool FAR, bool BOXES>
+__device__ __forceinline__ unsigned
+classify(const screen_args &a, const screen_task &task, const screen_bra &bra, int block_begin,
+         unsigned queued, screen_shared<QUEUE> *shared, unsigned *aparts)
 {
     constexpr int lists = FAR ? FMO_GPU_LISTS : 1;
     screen_queue<QUEUE> *const queue = &shared->queue;
@@ -217,9 +251,11 @@ __device__ __forceinline__ unsigned classify(const screen_args &a, const screen_
     asm volatile("" : "+r"(coded), "+r"(counting), "+r"(diagonal)); /* found once, not each time */
     for (unsigned e = threadIdx.x; e - lane < queued; e += SCREEN_THREADS) { /* warp by warp */
         int list = FMO_GPU_LISTS;
+        bool apart = false;
         if (e < queued) {
             const int ket = block_begin + queue->offset[e];
             const float in_J = queue->in_J[e], in_K = queue->in_K[e];
+            apart = BOXES && in_J == 0.0f;
             const fmo_gpu_rule rule = task.ket.rule[ket];
             const float log_size = fmo_far_log2(fmaxf(in_J, in_K));
             unsigned code = factor_code(log_size - log_Q - fmo_far_log2(rule.bound));
@@ -244,6 +280,7 @@ __device__ __forceinline__ unsigned classify(const screen_args &a, const screen_
             tally += (rule.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
             if (ket == diagonal) fmo_gpu_count_diagonal(a.counters->quartets, task.eri_class);
         }
+        if (BOXES) *aparts += apart && list != FMO_GPU_LISTS;
         unsigned same = 0, own = 0; /* lanes of this one's list; of the list numbered like it */
 #pragma unroll
         for (int l = 0; l < lists; l++) {
@@ -252,8 +289,8 @@ __device__ __forceinline__ unsigned classify(const screen_args &a, const screen_
             if (lane == l) own = ballot;
         }
         if (lane < lists) shared->listed[lane][e / 32] = __popc(own);
-        queue->offset[e] =
-            (unsigned short)(__popc(same & lanes_below(lane)) << PLACE_LIST_BITS | (unsigned)list);
+        queue->offset[e] = (unsigned short)(__popc(same & lanes_below(lane)) << PLACE_LIST_BITS |
+                                            (unsigned)list | (apart ? (unsigned)PLACE_APART : 0u));
     }
     return tally;
 }
@@ -282,33 +319,32 @@ __device__ __forceinline__ void reserve(unsigned *survivors, int queued, unsigne
 }
 
 /* Step 4: into the lists. */
-template <int QUEUE, bool FAR>
+template <int QUEUE, bool FAR, bool BOXES>
 __device__ __forceinline__ void write_lists(const screen_task &task, int bra, int queued,
                                             const screen_shared<QUEUE> *shared)
 {
     for (int e = threadIdx.x; e < queued; e += SCREEN_THREADS) {
-        const unsigned place = shared->queue.offset[e];
+        const unsigned found = shared->queue.offset[e];
+        const unsigned place = BOXES ? found & (PLACE_APART - 1u) : found;
         const int list = (int)(place & ((1u << PLACE_LIST_BITS) - 1u));
         if (list == FMO_GPU_LISTS) continue;
         const unsigned to = shared->listed[list][e / 32] + (place >> PLACE_LIST_BITS);
         int2 *const at = !FAR || list == FMO_GPU_NEAR ? task.list + to
                          : list == FMO_GPU_FAR_J      ? task.far_J_end - 1 - (int)to
                                                       : task.far_K + to;
-        *at = make_int2(bra, __float_as_int(shared->queue.in_J[e]));
+        *at = make_int2(BOXES && (found & PLACE_APART) ? bra | FMO_GPU_APART_BIT : bra,
+                        __float_as_int(shared->queue.in_J[e]));
     }
 }
 
 /* One bra pair against `slabs` slabs of ket pairs. ROWS: what the
  * rule needs of the rows of i and j is put into shared memory first, if there is room for all sets.
  */
-template <int QUEUE, bool ROWS, bool FAR, int N>
-__global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
-    screen(const __grid_constant__ fmo_gpu_many<screen_args, N> many)
+template <int QUEUE, bool ROWS, bool FAR, class Boxes>
+__device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *boxes, float *rows,
+                                             screen_shared<QUEUE> &shared)
 {
-    extern __shared__ float rows[];
-    __shared__ screen_shared<QUEUE> shared;
-    const screen_args &a = many.own();
-    if (N > 1 && blockIdx.x >= a.blocks) return;
+    constexpr bool BOXES = std::is_same<Boxes, screen_box_args>::value;
     int n = a.tasks - 1;
     while (n > 0 && blockIdx.x < a.task[n].block_begin) n--;
     const screen_task &task = a.task[n];
@@ -324,6 +360,16 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     const ushort2 ij = bra.rule.set;
     bra.most = bra.rule.bound * fmaxf(a.row_max[ij.x], a.row_max[ij.y]);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    screen_near near = {};
+    if constexpr (BOXES) {
+        const screen_box_task &of = boxes->task[n];
+        const size_t leaf = (size_t)of.bra_leaf[bra.pair], tiles = (size_t)of.tiles;
+        near.leaves = boxes->near + leaf * boxes->words;
+        near.tiles = of.tile_near + leaf * of.words;
+        near.exchange[0] = of.tile_exchange + ij.x * tiles;
+        near.exchange[1] = of.tile_exchange + ij.y * tiles;
+        near.ket_leaf = of.ket_leaf;
+    }
 
     /* A warp looks at a slab, a lane at a tile of 32 kets; tiles that cannot hold a survivor are
      * passed over. */
@@ -331,9 +377,17 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     for (int g = warp; g < a.slabs; g += SCREEN_WARPS) {
         const int tile = block_begin / FMO_GPU_TILE_PAIRS + SCREEN_TILES * g + lane;
         bool may = false;
-        if (lane < SCREEN_TILES && tile * FMO_GPU_TILE_PAIRS < block_end)
-            may = fmaxf(fmaxf(bra.most, bra.rule.influence) * task.ket.tile_bound[tile],
-                        bra.rule.bound * task.ket.tile_influence[tile]) >= a.cutoff;
+        if (lane < SCREEN_TILES && tile * FMO_GPU_TILE_PAIRS < block_end) {
+            if (BOXES)
+                may = bra.rule.bound * fmaxf(near.exchange[0][tile], near.exchange[1][tile]) >=
+                          a.cutoff ||
+                      (bit_of(near.tiles, tile) &&
+                       fmaxf(bra.rule.influence * task.ket.tile_bound[tile],
+                             bra.rule.bound * task.ket.tile_influence[tile]) >= a.cutoff);
+            else
+                may = fmaxf(fmaxf(bra.most, bra.rule.influence) * task.ket.tile_bound[tile],
+                            bra.rule.bound * task.ket.tile_influence[tile]) >= a.cutoff;
+        }
         const unsigned tiles = __ballot_sync(0xffffffffu, may);
         any |= may;
         if (lane == 0) {
@@ -341,7 +395,7 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
             shared.passed[g] = 0;
         }
     }
-    if (threadIdx.x == 0) shared.counted = {0u, 0u, 0u, 0u, 0u};
+    if (threadIdx.x == 0) shared.counted = {0u, 0u, 0u, 0u, 0u, 0u};
     if (!__syncthreads_or(any)) return;
     for (int k = threadIdx.x; ROWS && k < a.sets; k += SCREEN_THREADS)
         rows[k] = fmaxf(a.block_max[(size_t)ij.x * a.stride + k],
@@ -353,22 +407,22 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
         bra.fit = task.bra.fit[bra.pair];
     }
 
-    unsigned tally = 0;
+    unsigned tally = 0, aparts = 0;
     for (int g = 0, queued = 0; g < a.slabs; g++) { /* queued: the same in all threads */
         if (shared.open[g]) {
-            screen_slab<QUEUE>(a, task, bra, ROWS ? rows : NULL, g, block_begin, block_end, queued,
-                               &shared);
+            screen_slab<QUEUE, BOXES>(a, task, near, bra, ROWS ? rows : NULL, g, block_begin,
+                                      block_end, queued, &shared);
             __syncthreads();
             queued += shared.passed[g];
         }
         if (!queued || (queued <= QUEUE - SCREEN_KETS && g + 1 < a.slabs)) continue;
-        tally += classify<QUEUE, FAR>(a, task, bra, block_begin, queued, &shared);
+        tally += classify<QUEUE, FAR, BOXES>(a, task, bra, block_begin, queued, &shared, &aparts);
         __syncthreads();
         if (warp < (FAR ? FMO_GPU_LISTS : 1))
             reserve(&a.counters->survivors[warp][task.eri_class], queued, shared.listed[warp],
                     &shared.counted.survived);
         __syncthreads();
-        write_lists<QUEUE, FAR>(task, bra.pair, queued, &shared);
+        write_lists<QUEUE, FAR, BOXES>(task, bra.pair, queued, &shared);
         if (g + 1 < a.slabs) __syncthreads();
         queued = 0;
     }
@@ -377,6 +431,10 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
     const unsigned carried = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_CARRIED));
     const unsigned exchanges = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_EXCHANGES));
     screen_counts *const counted = &shared.counted;
+    if (BOXES) {
+        const unsigned apart = warp_sum(aparts);
+        if (lane == 0 && apart) atomicAdd(&counted->apart, apart);
+    }
     if (lane == 0 && prims) {
         atomicAdd(&counted->prims, prims);
         atomicAdd(&counted->pairs, pairs);
@@ -388,12 +446,35 @@ __global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
         const unsigned bra_prims = fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_PRIMS);
         atomicAdd(&a.counters->survived[task.eri_class], (unsigned long long)counted->survived);
         atomicAdd(&a.counters->exchanges[task.eri_class], (unsigned long long)counted->exchanges);
+        if (BOXES && counted->apart)
+            atomicAdd(&a.counters->apart[task.eri_class], (unsigned long long)counted->apart);
         atomicAdd(&a.counters->prim_quartets[task.eri_class],
                   (unsigned long long)counted->prims * bra_prims);
         fmo_gpu_count(a.counters->quartets, task.eri_class,
                       fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_CARRIED), counted->pairs,
                       counted->carried);
     }
+}
+
+template <int QUEUE, bool ROWS, bool FAR, int N>
+__global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
+    screen(const __grid_constant__ fmo_gpu_many<screen_args, N> many)
+{
+    extern __shared__ float rows[];
+    __shared__ screen_shared<QUEUE> shared;
+    const screen_args &a = many.own();
+    if (N > 1 && blockIdx.x >= a.blocks) return;
+    screen_block<QUEUE, ROWS, FAR>(a, (const screen_args *)NULL, rows, shared);
+}
+
+template <bool ROWS>
+__global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
+    screen_boxes(const __grid_constant__ fmo_gpu_one<screen_box_args> one)
+{
+    extern __shared__ float rows[];
+    __shared__ screen_shared<LARGE_QUEUE> shared;
+    const screen_box_args &a = one.own();
+    screen_block<LARGE_QUEUE, ROWS, true>(a.plain, &a, rows, shared);
 }
 
 } // namespace
@@ -411,9 +492,15 @@ static screen_pairs pairs_to_screen(const fmo_gpu_pairs *from)
     return pairs;
 }
 
+/* Lists of all quartets, as those to be kept are, know of none. */
+static bool has_boxes(const fmo_gpu_state *g)
+{
+    return g->boxes && g->far;
+}
+
 static bool in_small_blocks(const fmo_gpu_state *g)
 {
-    return g->primitives < fmo_tuning_gpu_small_work;
+    return g->primitives < fmo_tuning_gpu_small_work && !has_boxes(g);
 }
 
 /* The kernel's arguments for a pass; returns its grid. */
@@ -453,6 +540,23 @@ static dim3 screen_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass
     return dim3(a->blocks);
 }
 
+/* The kernel's arguments with boxes. */
+static dim3 screen_box_arguments(const fmo_fock_plan *plan, const fmo_gpu_pass *pass,
+                                 screen_box_args *a)
+{
+    const fmo_gpu_box_view *v = &plan->gpu->boxes->view;
+    a->near = v->near;
+    a->words = v->words;
+    for (int n = 0; n < pass->num; n++) {
+        const int c = pass->task[n].task.eri_class;
+        const fmo_gpu_box_pairs *bra = &v->of[fmo_eri_class_bra(c)];
+        const fmo_gpu_box_pairs *ket = &v->of[fmo_eri_class_ket(c)];
+        a->task[n] = {bra->leaf,          ket->leaf,  ket->tile_near,
+                      ket->tile_exchange, ket->words, ket->tiles};
+    }
+    return screen_arguments(plan, pass, &a->plain);
+}
+
 cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
 {
     typedef void kernel(fmo_gpu_one<screen_args>);
@@ -474,6 +578,12 @@ cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
         {{screen<SMALL_QUEUE, false, false, 1>, screen<SMALL_QUEUE, false, true, 1>},
          {screen<SMALL_QUEUE, true, false, 1>, screen<SMALL_QUEUE, true, true, 1>}}};
     const bool fits = rows <= fmo_tuning_gpu_screen_rows_bytes;
+    if (has_boxes(first)) /* large systems build alone */
+        return fmo_gpu_launch_group<screen_box_args>(
+            group, fits ? screen_boxes<true> : screen_boxes<false>, NULL, SCREEN_THREADS,
+            fits ? rows : 0, [&](const fmo_gpu_build *build, screen_box_args *a) {
+                return screen_box_arguments(build->plan, &build->plan->gpu->lists.pass[pass], a);
+            });
     return fmo_gpu_launch_group<screen_args>(
         group, kernels[small][fits][far],
         far ? screen<SMALL_QUEUE, true, true, most> : screen<SMALL_QUEUE, true, false, most>,

@@ -211,6 +211,7 @@ void fmo_gpu_add_others_counters(const fmo_fock_plan *plan)
         add_counts(to->quartets, from->quartets, FMO_ERI_LIGHT_COUNT);
         add_counts(to->survived, from->survived, FMO_ERI_LIGHT_COUNT);
         add_counts(to->exchanges, from->exchanges, FMO_ERI_LIGHT_COUNT);
+        add_counts(to->apart, from->apart, FMO_ERI_LIGHT_COUNT);
         add_counts(to->prim_quartets, from->prim_quartets, FMO_ERI_LIGHT_COUNT);
         add_counts(to->issued, from->issued, FMO_ERI_LIGHT_COUNT);
         if (!g->hermite || !plan->others.plan[k]->gpu->hermite) continue;

@@ -34,6 +34,7 @@ static fmo_gpu_state state_between(const fmo_gpu_state *g, const fmo_gpu_state *
     between.lists = g->between;
     between.schedule = &fmo_gpu_schedule_direct;
     between.far = g->far && other->far;
+    between.boxes = NULL;
     between.arrays.copies = 1;
     if (other->functions.sets > g->functions.sets) {
         between.functions.sets = other->functions.sets;
@@ -103,6 +104,7 @@ fmo_status fmo_gpu_start_from_source(const fmo_fock_job *job, fmo_error *err)
     if (status != FMO_OK) return status;
     FMO_GPU_CHECK(fmo_gpu_follow(&source->gpu->device, g->device.stream), "J of a source", err);
     FMO_GPU_CHECK(fmo_gpu_follow(&g->device, g->device.stream), "J of a source", err);
+    plan->profile.coulomb = FMO_COULOMB_DIRECT;
     FMO_GPU_CHECK(queue(plan, source, job->density, variant), "J of a source", err);
     return FMO_OK;
 }

@@ -163,6 +163,8 @@ enum {
     FMO_GPU_FACTOR_TOP = 6
 };
 #define FMO_GPU_EXCHANGE_BIT 0x80000000u
+/* In x, where J of far pairs comes from boxes (gpu/boxes): the quartet does not count in J. */
+#define FMO_GPU_APART_BIT (1 << 30)
 
 /* The lists of survivors: quartets whose pairs may overlap, in systems without far quartets all;
  * far ones that count in J alone; far ones that count in K. */
@@ -171,8 +173,11 @@ enum {
     FMO_GPU_FAR_J,
     FMO_GPU_FAR_K,
     FMO_GPU_LISTS,
-    /* Kernels: one for each list, and one for all of them. */
+    /* Kernels: one for each list, and one for all of them; and for the lists whose quartets may
+     * count in K alone, as FMO_GPU_APART_BIT says. */
     FMO_GPU_ALL = FMO_GPU_LISTS,
+    FMO_GPU_NEAR_APART,
+    FMO_GPU_FAR_K_APART,
     FMO_GPU_KERNELS
 };
 
@@ -182,6 +187,7 @@ typedef struct fmo_gpu_counters {
     unsigned long long quartets[FMO_ERI_LIGHT_COUNT];       /* contracted */
     unsigned long long survived[FMO_ERI_LIGHT_COUNT];  /* pairs of parts of pairs: threads' work */
     unsigned long long exchanges[FMO_ERI_LIGHT_COUNT]; /* those that count in K */
+    unsigned long long apart[FMO_ERI_LIGHT_COUNT];     /* those that keep out of J */
     unsigned long long prim_quartets[FMO_ERI_LIGHT_COUNT];
     unsigned long long issued[FMO_ERI_LIGHT_COUNT];
     unsigned long long density_largest; /* of pairs, times the weight of J; bits of a double >= 0,

@@ -175,9 +175,10 @@ fmo_status fmo_plan_choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo
                              "integrals = stored belongs to modes cpu and fused; mode %s computes "
                              "them in every build: use direct or auto",
                              fmo_mode_name(o->mode));
-    if (o->coulomb == FMO_COULOMB_BOXES && o->mode != FMO_MODE_CPU)
+    if (o->coulomb == FMO_COULOMB_BOXES && o->mode != FMO_MODE_CPU && o->mode != FMO_MODE_FUSED)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                             "coulomb = boxes belongs to mode cpu; in mode %s use direct or auto",
+                             "coulomb = boxes belongs to modes cpu and fused; in mode %s use "
+                             "direct or auto",
                              fmo_mode_name(o->mode));
     plan->profile.coulomb = FMO_COULOMB_DIRECT;
     plan->profile.far_seconds = NAN;

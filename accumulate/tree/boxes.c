@@ -31,12 +31,14 @@ static void settle(const fmo_box_item *item, const int *of, int num, fmo_box *bo
     double low[4], high[4];
     measure(item, of, num, low, high);
     for (int x = 0; x < 3; x++) box->centre[x] = 0.5 * (low[x] + high[x]);
-    box->radius = box->spread = 0.0;
+    box->extent = box->radius = box->spread = 0.0;
     for (int n = 0; n < num; n++) {
         const fmo_box_item *i = &item[of[n]];
         const double x = i->centre[0] - box->centre[0], y = i->centre[1] - box->centre[1],
                      z = i->centre[2] - box->centre[2];
-        box->radius = fmax(box->radius, sqrt(x * x + y * y + z * z) + i->radius);
+        const double away = sqrt(x * x + y * y + z * z);
+        box->extent = fmax(box->extent, away + i->extent);
+        box->radius = fmax(box->radius, away + i->radius);
         box->spread = fmax(box->spread, i->spread);
     }
 }

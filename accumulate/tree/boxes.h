@@ -16,7 +16,9 @@ extern "C" {
 /* What is in a box: a pair by where it is and how far it reaches. */
 typedef struct fmo_box_item {
     double centre[3];
-    double radius; /* in which its charges can be thought to be, from `centre` */
+    /* From `centre`: of its charges; and in which they can be thought to be, where they are far
+     * from each other and weigh differently (decide.h). */
+    double extent, radius;
     double spread; /* the largest 1/p of its primitives */
     double reach;  /* how far it overlaps others, about; a fourth side that boxes are cut along */
 } fmo_box_item;
@@ -27,7 +29,8 @@ typedef struct fmo_box {
     int child;      /* the first of two, or -1: a leaf */
     int leaf;       /* number of the leaf, or -1 */
     double centre[3];
-    double radius; /* that holds all charges */
+    double extent; /* that holds all charges */
+    double radius; /* as they weigh */
     double spread; /* the largest of its items */
 } fmo_box;
 

@@ -4,8 +4,6 @@
 #ifndef FMO_TREE_DECIDE_H
 #define FMO_TREE_DECIDE_H
 
-#include <math.h>
-
 #include "accumulate/tree/boxes.h"
 #include "accumulate/tree/expansion.h"
 
@@ -18,7 +16,7 @@ typedef struct fmo_box_load {
     double charge;   /* the sum over the pairs of their moments times density */
 } fmo_box_load;
 
-static inline void fmo_box_take_logs(fmo_box_load *load)
+FMO_HD void fmo_box_take_logs(fmo_box_load *load)
 {
     load->bound = log(load->bound);
     load->weighted = log(load->weighted);
@@ -31,7 +29,7 @@ static inline void fmo_box_take_logs(fmo_box_load *load)
  * their pairs, which most are not. Measured: docs/accuracy.md, "Boxes of far pairs". */
 #define FMO_BOX_T       5.0
 #define FMO_BOX_T_LEAST 5.0
-static inline double fmo_box_T(double log_size_over_cutoff)
+FMO_HD double fmo_box_T(double log_size_over_cutoff)
 {
     return fmax(FMO_BOX_T + log_size_over_cutoff, FMO_BOX_T_LEAST);
 }
@@ -41,38 +39,63 @@ static inline double fmo_box_T(double log_size_over_cutoff)
  * the largest of J in (H2O)216 is 1e-8 (docs/accuracy.md). */
 #define FMO_BOX_SHARE 0.1
 
+/* What boxes may do. */
+typedef struct fmo_box_rule {
+    double log_cutoff;
+    int order_max; /* up to FMO_BOX_ORDER_MAX */
+    /* Multiplications that meeting may take for each pair of a pair of the one and a pair of the
+     * other box; what takes more is left to smaller boxes, or to integrals. 0: any number. */
+    double worth;
+} fmo_box_rule;
+
+/* Charges w at distances x leave out w x^(k) / R^(k + 1), k = order + 1 and higher. Their mean of
+ * power FMO_BOX_POWER, no less than those of lower powers, is the radius of an item: those that are
+ * far out weigh little. That of a sum of distances is no more than the sum of those (Minkowski), so
+ * that radii of boxes follow from those of items. */
+enum { FMO_BOX_POWER = FMO_BOX_ORDER_MAX + 1 };
+
 /* The order that an expansion in box `to` of the multipoles of box `from` needs, of which the rest
- * is (rho / R)^(order + 1) / (R - rho); above the highest: too many. Logarithms all. */
-static inline int fmo_box_order(const fmo_box_load *to, const fmo_box_load *from, double log_unit,
-                                double log_ratio)
+ * is (rho / R)^(order + 1) / (R - extent); above the highest: too many. Logarithms all. */
+FMO_HD int fmo_box_order(const fmo_box_load *to, const fmo_box_load *from, int order_max,
+                         double log_unit, double log_ratio)
 {
     const double order = (log_unit - to->moment - from->charge) / log_ratio;
-    return order > 0.0 ? order < FMO_BOX_ORDER_MAX ? (int)order : FMO_BOX_ORDER_MAX + 1 : 0;
+    return order > 0.0 ? order < order_max ? (int)order : order_max + 1 : 0;
 }
 
-/* May they meet? Then the order for the potential in a. The loads are logarithms. */
-static inline int fmo_boxes_far(const fmo_box *a, const fmo_box_load *of_a, const fmo_box *b,
-                                const fmo_box_load *of_b, double log_cutoff, int *order_a)
+/* Multiplications of fmo_multipoles_meet, complex numbers in four. */
+FMO_HD double fmo_box_cost(int order)
+{
+    const double n = order;
+    return (n + 1.0) * (n + 2.0) * (n + 2.0) * (n + 3.0) / 3.0;
+}
+
+/* May they meet? Then the orders for the potentials in a and in b. The loads are logarithms. */
+FMO_HD int fmo_boxes_far(const fmo_box *a, const fmo_box_load *of_a, const fmo_box *b,
+                         const fmo_box_load *of_b, const fmo_box_rule *rule, int order[2])
 {
     const double x = a->centre[0] - b->centre[0], y = a->centre[1] - b->centre[1],
                  z = a->centre[2] - b->centre[2];
-    const double R2 = x * x + y * y + z * z, rho = a->radius + b->radius;
-    if (R2 <= rho * rho) return 0;
-    const double R = sqrt(R2), gap = R - rho;
+    const double R2 = x * x + y * y + z * z, extent = a->extent + b->extent;
+    if (R2 <= extent * extent) return 0;
+    const double R = sqrt(R2), gap = R - extent, rho = a->radius + b->radius;
     const double size = fmax(of_a->weighted + of_b->bound, of_b->weighted + of_a->bound);
-    if (gap * gap < fmo_box_T(size - log_cutoff) * (a->spread + b->spread)) return 0;
-    const double log_unit = log(FMO_BOX_SHARE * gap) + log_cutoff, log_ratio = log(rho / R);
-    const int order_b = fmo_box_order(of_b, of_a, log_unit, log_ratio);
-    *order_a = fmo_box_order(of_a, of_b, log_unit, log_ratio);
-    return *order_a <= FMO_BOX_ORDER_MAX && order_b <= FMO_BOX_ORDER_MAX;
+    if (gap * gap < fmo_box_T(size - rule->log_cutoff) * (a->spread + b->spread)) return 0;
+    const double log_unit = log(FMO_BOX_SHARE * gap) + rule->log_cutoff, log_ratio = log(rho / R);
+    order[0] = fmo_box_order(of_a, of_b, rule->order_max, log_unit, log_ratio);
+    order[1] = fmo_box_order(of_b, of_a, rule->order_max, log_unit, log_ratio);
+    const int larger = order[0] > order[1] ? order[0] : order[1];
+    if (larger > rule->order_max) return 0;
+    return rule->worth <= 0.0 ||
+           fmo_box_cost(larger) <= rule->worth * (a->end - a->begin) * (double)(b->end - b->begin);
 }
 
 /* Which of two near boxes is cut, the larger: the same one whichever comes first. */
-static inline double fmo_box_size(const fmo_box *box)
+FMO_HD double fmo_box_size(const fmo_box *box)
 {
-    return box->radius + 2.0 * sqrt(box->spread);
+    return box->extent + 2.0 * sqrt(box->spread);
 }
-static inline int fmo_box_larger(const fmo_box *boxes, int a, int b)
+FMO_HD int fmo_box_larger(const fmo_box *boxes, int a, int b)
 {
     const double size_a = fmo_box_size(&boxes[a]), size_b = fmo_box_size(&boxes[b]);
     return size_a > size_b || (size_a == size_b && a > b);

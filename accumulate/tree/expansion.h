@@ -142,36 +142,38 @@ FMO_HD void fmo_multipoles_shift(int from, const fmo_real *M, int order, const f
                 fmo_harmonics_row(M, j, R, l - j, m, to + 2 * fmo_harmonic(l, m));
 }
 
+/* to += sum_lm L_lm conj(R_(l-j)(m-k)), orders l up to `from`: number (j, k) of what is below. */
+FMO_HD void fmo_potential_row(int from, const fmo_real *L, const fmo_real *R, int j, int k,
+                              fmo_real *to)
+{
+    fmo_harmonic_sum even = fmo_harmonic_zero(), odd = even, above = even, below = even;
+    for (int l = j; l <= from; l++) {
+        const fmo_real *const Ll = L + 2 * fmo_harmonic(l, 0);
+        const fmo_real *const Rr = R + 2 * fmo_harmonic(l - j, 0);
+        const int rest = l - j;
+        /* m >= k: conj(R_(m-k)) */
+        for (int m = k; m <= k + rest; m++) fmo_harmonic_add(&above, Rr + 2 * (m - k), Ll + 2 * m);
+        /* 0 <= m < k: conj(R_-(k-m)) = (-1)^(k-m) R_(k-m) */
+        for (int m = k > rest ? k - rest : 0; m < k; m++)
+            fmo_harmonic_add((k - m) & 1 ? &odd : &even, Rr + 2 * (k - m), Ll + 2 * m);
+        /* m = -n < 0: (-1)^n conj(L_n) (-1)^(k+n) R_(k+n) */
+        for (int n = 1; n <= rest - k; n++) fmo_harmonic_add(&below, Ll + 2 * n, Rr + 2 * (k + n));
+    }
+    fmo_harmonic_put(to, 1.0, &even);
+    fmo_harmonic_put(to, -1.0, &odd);
+    fmo_harmonic_put_conj(to, 1.0, &above);
+    fmo_harmonic_put_conj(to, k & 1 ? -1.0 : 1.0, &below);
+}
+
 /* An expansion of a potential, V(s) = sum_lm L_lm conj(R_lm(s)), of orders up to `from`, about
  * another centre, up to `order`: to_jk += sum_lm L_lm conj(R_(l-j)(m-k)), R of the new centre seen
  * from the old one. */
 FMO_HD void fmo_potential_shift(int from, const fmo_real *L, int order, const fmo_real *R,
                                 fmo_real *to)
 {
-    for (int j = 0; j <= order; j++) {
-        for (int k = 0; k <= j; k++) {
-            fmo_harmonic_sum even = fmo_harmonic_zero(), odd = even, above = even, below = even;
-            for (int l = j; l <= from; l++) {
-                const fmo_real *const Ll = L + 2 * fmo_harmonic(l, 0);
-                const fmo_real *const Rr = R + 2 * fmo_harmonic(l - j, 0);
-                const int rest = l - j;
-                /* m >= k: conj(R_(m-k)) */
-                for (int m = k; m <= k + rest; m++)
-                    fmo_harmonic_add(&above, Rr + 2 * (m - k), Ll + 2 * m);
-                /* 0 <= m < k: conj(R_-(k-m)) = (-1)^(k-m) R_(k-m) */
-                for (int m = k > rest ? k - rest : 0; m < k; m++)
-                    fmo_harmonic_add((k - m) & 1 ? &odd : &even, Rr + 2 * (k - m), Ll + 2 * m);
-                /* m = -n < 0: (-1)^n conj(L_n) (-1)^(k+n) R_(k+n) */
-                for (int n = 1; n <= rest - k; n++)
-                    fmo_harmonic_add(&below, Ll + 2 * n, Rr + 2 * (k + n));
-            }
-            fmo_real *const at = to + 2 * fmo_harmonic(j, k);
-            fmo_harmonic_put(at, 1.0, &even);
-            fmo_harmonic_put(at, -1.0, &odd);
-            fmo_harmonic_put_conj(at, 1.0, &above);
-            fmo_harmonic_put_conj(at, k & 1 ? -1.0 : 1.0, &below);
-        }
-    }
+    for (int j = 0; j <= order; j++)
+        for (int k = 0; k <= j; k++)
+            fmo_potential_row(from, L, R, j, k, to + 2 * fmo_harmonic(j, k));
 }
 
 /* The potential of multipoles M about one centre, expanded about another, orders of both together

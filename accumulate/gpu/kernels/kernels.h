@@ -30,6 +30,12 @@ static constexpr bool fmo_gpu_builds_groups(fmo_scatter scatter, fmo_commit comm
     return commit == FMO_COMMIT_NATIVE && fmo_gpu_strategy_traits[scatter].groups;
 }
 
+/* Which have kernels for lists of quartets that may keep out of J (gpu/boxes). */
+static constexpr bool fmo_gpu_goes_apart(fmo_scatter scatter, fmo_commit commit)
+{
+    return commit == FMO_COMMIT_NATIVE && fmo_gpu_strategy_traits[scatter].all_shells;
+}
+
 /* NULL where there is nothing to do, or no such kernel. */
 typedef struct fmo_gpu_variant {
     const char *name;

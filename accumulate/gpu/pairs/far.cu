@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "accumulate/gpu/boxes/boxes.h"
+
 namespace {
 
 /* A quotient, rounded up; a pair without a bound is in no quartet. */
@@ -229,6 +231,7 @@ fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err)
 
 void fmo_gpu_forget_far(fmo_gpu_state *g)
 {
+    fmo_gpu_forget_boxes(g);
     if (!g->lists.far_K) return;
     fmo_gpu_free(&g->device, g->lists.far_K);
     g->lists.far_K = NULL;

@@ -22,11 +22,14 @@ static cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *va
     fmo_gpu_one<fmo_gpu_quartet_args> args;
     args.of[0].view = fmo_gpu_view(plan, task);
     args.of[0].matrices = fmo_gpu_matrix_view(plan, c);
-    const bool all = g->far && g->primitives < fmo_tuning_gpu_lists_work;
-    const int begin = all ? FMO_GPU_ALL : FMO_GPU_NEAR;
-    const int end = all ? FMO_GPU_KERNELS : g->far ? FMO_GPU_LISTS : FMO_GPU_NEAR + 1;
-    for (int k = begin; k < end; k++) {
-        fmo_gpu_kernel *const kernel = variant->kernel[k][c];
+    static const int lists[] = {FMO_GPU_NEAR, FMO_GPU_FAR_J, FMO_GPU_FAR_K};
+    static const int apart[] = {FMO_GPU_NEAR_APART, FMO_GPU_FAR_J, FMO_GPU_FAR_K_APART};
+    static const int whole[] = {FMO_GPU_ALL};
+    const bool all = g->far && !g->boxes && g->primitives < fmo_tuning_gpu_lists_work;
+    const int *const kernels = all ? whole : g->boxes ? apart : lists;
+    const int num = all || !g->far ? 1 : FMO_GPU_LISTS;
+    for (int k = 0; k < num; k++) {
+        fmo_gpu_kernel *const kernel = variant->kernel[kernels[k]][c];
         int blocks = 0;
         if (!kernel) continue;
         FMO_GPU_TRY(fmo_gpu_blocks_for(g, task, (const void *)kernel, &blocks));

@@ -201,7 +201,8 @@ fmo_status fmo_gpu_store(fmo_fock_plan *plan, fmo_error *err)
     kept k = {};
     bool store = false;
     fmo_error failure = {FMO_OK, ""};
-    if (plan->options.integrals == FMO_INTEGRALS_DIRECT || !g->schedule->sums || g->hermite)
+    if (plan->options.integrals == FMO_INTEGRALS_DIRECT || !g->schedule->sums || g->hermite ||
+        plan->options.coulomb == FMO_COULOMB_BOXES)
         return FMO_OK;
     const fmo_gpu_range range("stored integrals");
     const int far = g->far;

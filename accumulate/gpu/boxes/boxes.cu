@@ -1,0 +1,308 @@
+/* What a plan has for boxes, and their steps of a build. */
+#include "accumulate/gpu/boxes/boxes.h"
+#include "accumulate/gpu/boxes/leaves.h"
+#include "accumulate/gpu/boxes/meet.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "accumulate/gpu/range.h"
+
+namespace {
+
+/* Host arrays that a plan is made from. */
+typedef struct staged {
+    fmo_box_item *item;
+    double *bound, *moment; /* [items] */
+} staged;
+
+void free_staged(staged *s)
+{
+    free(s->item);
+    free(s->bound);
+    free(s->moment);
+}
+
+/* Items of all pairs, from the GPU, which has their primitives side by side. */
+fmo_status describe(const fmo_fock_plan *plan, int num, staged *to, fmo_error *err)
+{
+    fmo_gpu_state *g = plan->gpu;
+    fmo_gpu_box_describe_args args = {};
+    const size_t n = (size_t)num;
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+        args.pairs[c] = g->pairs[c];
+        args.first[c + 1] = args.first[c] + g->pairs[c].num;
+    }
+    args.cutoff = plan->options.cutoff;
+    to->item = (fmo_box_item *)malloc(n * sizeof *to->item);
+    to->bound = (double *)malloc(n * sizeof *to->bound);
+    to->moment = (double *)malloc(n * sizeof *to->moment);
+    if (!to->item || !to->bound || !to->moment)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for boxes of %d pairs", num);
+    const fmo_gpu_array arrays[] = {{n * sizeof *args.item, (void **)&args.item, NULL},
+                                    {n * sizeof *args.bound, (void **)&args.bound, NULL},
+                                    {n * sizeof *args.moment, (void **)&args.moment, NULL}};
+    const fmo_status status = fmo_gpu_place_arrays(&g->device, "items of boxes", arrays, 3, err);
+    if (status != FMO_OK) return status;
+    const cudaStream_t stream = g->device.stream;
+    cudaError_t code = fmo_gpu_follow(&g->device, stream);
+    if (code == cudaSuccess) code = fmo_gpu_box_describe(&args, stream);
+    if (code == cudaSuccess)
+        code = cudaMemcpyAsync(to->item, args.item, n * sizeof *to->item, cudaMemcpyDeviceToHost,
+                               stream);
+    if (code == cudaSuccess)
+        code = cudaMemcpyAsync(to->bound, args.bound, n * sizeof *to->bound, cudaMemcpyDeviceToHost,
+                               stream);
+    if (code == cudaSuccess)
+        code = cudaMemcpyAsync(to->moment, args.moment, n * sizeof *to->moment,
+                               cudaMemcpyDeviceToHost, stream);
+    if (code == cudaSuccess) code = cudaStreamSynchronize(stream);
+    fmo_gpu_free(&g->device, args.item);
+    FMO_GPU_CHECK(code, "items of boxes", err);
+    return FMO_OK;
+}
+
+/* What a plan keeps: what is made on the host first. */
+enum { ARRAYS = 20 + 4 * FMO_PAIR_LIGHT_COUNT, CHUNKS_A_BOX = 6, CHUNKS_LEAST = 1024 };
+typedef struct box_arrays {
+    fmo_gpu_array array[ARRAYS];
+    int num;
+    fmo_box *box;
+    double *largest_bound, *largest_moment, *bound, *moment;
+    int *item, *of_leaf, *leaf[FMO_PAIR_LIGHT_COUNT], *tile_leaf[FMO_PAIR_LIGHT_COUNT];
+} box_arrays;
+
+template <class T> void add_array(box_arrays *a, size_t num, const T *const *at, T **staged)
+{
+    a->array[a->num++] = {num * sizeof(T), (void **)at, (void **)staged};
+}
+
+void list_arrays(fmo_gpu_state *g, fmo_gpu_boxes *b, box_arrays *a)
+{
+    fmo_gpu_box_view *const v = &b->view;
+    const size_t boxes = (size_t)b->tree.num, items = (size_t)b->tree.item_num;
+    const size_t leaves = (size_t)b->tree.leaf_num, terms = boxes * FMO_GPU_BOX_TERMS;
+    add_array(a, boxes, &v->box, &a->box);
+    add_array(a, boxes, &v->largest_bound, &a->largest_bound);
+    add_array(a, boxes, &v->largest_moment, &a->largest_moment);
+    add_array(a, items, &v->bound, &a->bound);
+    add_array(a, items, &v->moment, &a->moment);
+    add_array(a, items, &v->item, &a->item);
+    add_array(a, leaves, &v->of_leaf, &a->of_leaf);
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+        fmo_gpu_box_pairs *const of = &v->of[c];
+        of->tiles = (g->pairs[c].num + FMO_GPU_TILE_PAIRS - 1) / FMO_GPU_TILE_PAIRS;
+        of->words = (of->tiles + 31) / 32;
+        add_array(a, (size_t)g->pairs[c].num, &of->leaf, &a->leaf[c]);
+        add_array(a, (size_t)of->tiles * FMO_GPU_TILE_PAIRS, &of->tile_leaf, &a->tile_leaf[c]);
+    }
+    v->leaves = b->tree.leaf_num;
+    v->words = (b->tree.leaf_num + 31) / 32;
+    add_array<fmo_box_load>(a, boxes, &v->log_load, NULL);
+    add_array<double2>(a, terms, &v->multipole, NULL);
+    add_array<double2>(a, terms, &v->potential, NULL);
+    add_array<unsigned>(a, leaves * (size_t)v->words, &v->near, NULL);
+    v->open_chunks = b->tree.num * CHUNKS_A_BOX + CHUNKS_LEAST;
+    add_array<int2>(a, boxes, &v->opened, NULL);
+    add_array<unsigned>(a, (size_t)v->open_chunks * FMO_GPU_BOX_CHUNK, &v->open, NULL);
+    add_array<int>(a, (size_t)v->open_chunks, &v->next_open, NULL);
+    add_array<int>(a, 1, &v->open_num, NULL);
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+        fmo_gpu_box_pairs *const of = &v->of[c];
+        add_array<unsigned>(a, leaves * (size_t)of->words, &of->tile_near, NULL);
+        add_array<float>(a, (size_t)g->functions.sets * (size_t)of->tiles, &of->tile_exchange,
+                         NULL);
+    }
+}
+
+void fill_in(const fmo_gpu_boxes *b, const staged *from, const fmo_gpu_state *g, box_arrays *a)
+{
+    const fmo_boxes *tree = &b->tree;
+    const size_t items = (size_t)tree->item_num;
+    memcpy(a->box, tree->box, (size_t)tree->num * sizeof *a->box);
+    memcpy(a->bound, from->bound, items * sizeof *a->bound);
+    memcpy(a->moment, from->moment, items * sizeof *a->moment);
+    memcpy(a->item, tree->item, items * sizeof *a->item);
+    memcpy(a->of_leaf, tree->of_leaf, (size_t)tree->leaf_num * sizeof *a->of_leaf);
+    fmo_boxes_largest(tree, from->bound, a->largest_bound);
+    fmo_boxes_largest(tree, from->moment, a->largest_moment);
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+        const int num = g->pairs[c].num, tiles = b->view.of[c].tiles;
+        for (int n = 0; n < tiles * FMO_GPU_TILE_PAIRS; n++) {
+            const int leaf = n < num ? tree->leaf_of[b->view.first[c] + n] : -1;
+            if (n < num) a->leaf[c][n] = leaf;
+            a->tile_leaf[c][(size_t)(n % FMO_GPU_TILE_PAIRS) * (size_t)tiles +
+                            (size_t)(n / FMO_GPU_TILE_PAIRS)] = leaf;
+        }
+    }
+}
+
+fmo_status place(fmo_gpu_state *g, fmo_gpu_boxes *b, const staged *from, fmo_error *err)
+{
+    box_arrays arrays = {};
+    size_t available = 0;
+    list_arrays(g, b, &arrays);
+    fmo_status status = fmo_gpu_available_memory(&available, err);
+    if (status != FMO_OK) return status;
+    const size_t bytes = fmo_gpu_arrays_bytes(arrays.array, arrays.num);
+    if ((double)bytes > fmo_tuning_gpu_far_share * (double)available)
+        return fmo_error_set(err, FMO_ERR_MEMORY,
+                             "boxes of far pairs take %.1f GB of the GPU's memory, more than %g of "
+                             "what is free; use coulomb = direct",
+                             1e-9 * (double)bytes, fmo_tuning_gpu_far_share);
+    status = fmo_gpu_place_arrays(&g->device, "boxes", arrays.array, arrays.num, err);
+    if (status != FMO_OK) return status;
+    void *const host = fmo_gpu_stage(arrays.array, arrays.num);
+    if (!host) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d boxes", b->tree.num);
+    fill_in(b, from, g, &arrays);
+    status = fmo_gpu_upload(&g->device, "copying boxes", host, arrays.array, arrays.num, err);
+    free(host);
+    return status;
+}
+
+} // namespace
+
+/* Kernels for lists of what counts in K alone. */
+static bool has_kernels(const fmo_fock_options *o)
+{
+    return fmo_gpu_goes_apart(o->scatter, o->commit);
+}
+
+/* Pairs of nuclei that are close to each other, of all: of a few hundred nuclei. */
+static double close_nuclei(const fmo_basis *basis)
+{
+    enum { SAMPLE = 400 };
+    const int step = basis->nucleus_num / SAMPLE + 1;
+    const double *const place = basis->coord;
+    int64_t close = 0, all = 0;
+    for (int a = 0; a < basis->nucleus_num; a += step)
+        for (int b = 0; b < a; b += step, all++) {
+            double R2 = 0.0;
+            for (int x = 0; x < 3; x++) {
+                const double d = place[3 * a + x] - place[3 * b + x];
+                R2 += d * d;
+            }
+            close += R2 < fmo_tuning_gpu_box_close * fmo_tuning_gpu_box_close;
+        }
+    return all ? (double)close / (double)all : 1.0;
+}
+
+/* Whether boxes repay: in large systems that are not compact. */
+static bool repays(const fmo_fock_plan *plan, double pairs)
+{
+    if (plan->gpu->primitives < fmo_tuning_gpu_lists_work) return false;
+    const double close = close_nuclei(plan->basis);
+    return close <= fmo_tuning_gpu_box_close_share &&
+           0.5 * pairs * pairs * (1.0 - close) >= fmo_tuning_gpu_box_far_pairs;
+}
+
+fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
+{
+    fmo_gpu_state *g = plan->gpu;
+    const fmo_fock_options *o = &plan->options;
+    const bool asked = o->coulomb == FMO_COULOMB_BOXES, kernels = has_kernels(o);
+    int num = 0;
+    if (o->mode != FMO_MODE_FUSED || o->coulomb == FMO_COULOMB_DIRECT || o->cutoff == 0.0)
+        return FMO_OK;
+    if (asked && !kernels)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "coulomb = boxes: scatter = %s with commit = %s has no kernels for "
+                             "it; use auto, or coulomb = direct",
+                             fmo_scatter_name(o->scatter), fmo_commit_name(o->commit));
+    if (asked && !g->far)
+        return fmo_error_set(err, FMO_ERR_MEMORY,
+                             "coulomb = boxes: nodes of far pairs take more than %g of the GPU's "
+                             "free memory; use coulomb = direct",
+                             fmo_tuning_gpu_far_share);
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) num += g->pairs[c].num;
+    if (!kernels || !g->far || !num || (!asked && !repays(plan, num))) return FMO_OK;
+    fmo_gpu_boxes *const b = (fmo_gpu_boxes *)calloc(1, sizeof *b);
+    if (!b) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for boxes");
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
+        b->view.first[c + 1] = b->view.first[c] + g->pairs[c].num;
+    b->view.rule = {log(o->cutoff), FMO_GPU_BOX_ORDER, fmo_tuning_gpu_box_worth};
+    g->boxes = b;
+    staged from = {};
+    fmo_error failure = {FMO_OK, ""};
+    fmo_status status = describe(plan, num, &from, &failure);
+    if (status == FMO_OK)
+        status = fmo_boxes_make(from.item, num, fmo_tuning_gpu_box_leaf, &b->tree, &failure);
+    const bool fits =
+        b->tree.level_num <= FMO_GPU_BOX_LEVELS_MAX && b->tree.num <= FMO_GPU_BOXES_MAX;
+    if (status == FMO_OK && !fits)
+        status = fmo_error_set(&failure, FMO_ERR_MEMORY,
+                               "coulomb = boxes: %d boxes on %d levels are more than the GPU's "
+                               "indices hold; use coulomb = direct",
+                               b->tree.num, b->tree.level_num);
+    if (status == FMO_OK) status = place(g, b, &from, &failure);
+    free_staged(&from);
+    if (status == FMO_OK) return FMO_OK;
+    fmo_gpu_forget_boxes(g);
+    return status == FMO_ERR_MEMORY && !asked ? FMO_OK
+                                              : fmo_error_set(err, status, "%s", failure.message);
+}
+
+void fmo_gpu_forget_boxes(fmo_gpu_state *g)
+{
+    fmo_gpu_boxes *const b = g->boxes;
+    if (!b) return;
+    fmo_gpu_free(&g->device, (void *)b->view.box);
+    fmo_boxes_free(&b->tree);
+    free(b);
+    g->boxes = NULL;
+}
+
+static fmo_gpu_box_leaves_args leaves_args(const fmo_fock_plan *plan, bool fixed)
+{
+    const fmo_gpu_state *g = plan->gpu;
+    fmo_gpu_box_leaves_args args = {};
+    args.view = g->boxes->view;
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) args.pairs[c] = g->pairs[c];
+    args.weight = plan->coulomb_weight;
+    args.scale = fixed ? &g->arrays.counters->fixed_scale : NULL;
+    return args;
+}
+
+cudaError_t fmo_gpu_box_neighbours(const fmo_fock_plan *plan, cudaStream_t stream)
+{
+    const fmo_gpu_range range("boxes");
+    const fmo_gpu_state *g = plan->gpu;
+    const fmo_gpu_box_view *v = &g->boxes->view;
+    const size_t leaves = (size_t)v->leaves, sets = (size_t)g->functions.sets;
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+        const fmo_gpu_box_pairs *of = &v->of[c];
+        if (g->wanted & FMO_TERMS_K)
+            FMO_GPU_TRY(fmo_gpu_box_exchange(of, &g->pairs[c], g->arrays.density_max,
+                                             g->functions.sets, stream));
+        else if (of->tiles)
+            FMO_GPU_TRY(cudaMemsetAsync(of->tile_exchange, 0,
+                                        sets * (size_t)of->tiles * sizeof(float), stream));
+    }
+    if (g->wanted & FMO_TERMS_J) {
+        const fmo_gpu_box_leaves_args args = leaves_args(plan, false);
+        FMO_GPU_TRY(fmo_gpu_box_weigh(&args, g->boxes->tree.num, stream));
+        return fmo_gpu_box_near(v, &g->boxes->tree, stream);
+    }
+    FMO_GPU_TRY(cudaMemsetAsync(v->near, 0, leaves * v->words * sizeof *v->near, stream));
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) /* nothing counts in J */
+        if (v->of[c].tiles)
+            FMO_GPU_TRY(cudaMemsetAsync(v->of[c].tile_near, 0,
+                                        leaves * v->of[c].words * sizeof(unsigned), stream));
+    return cudaSuccess;
+}
+
+cudaError_t fmo_gpu_box_potentials(const fmo_fock_plan *plan, bool fixed, cudaStream_t stream)
+{
+    const fmo_gpu_range range("boxes");
+    const fmo_gpu_state *g = plan->gpu;
+    const fmo_gpu_box_view *v = &g->boxes->view;
+    /* of a build that several share, the first adds them */
+    if (!(g->wanted & FMO_TERMS_J) || plan->share > 0) return cudaSuccess;
+    const fmo_gpu_box_leaves_args args = leaves_args(plan, fixed);
+    FMO_GPU_TRY(fmo_gpu_box_collect(&args, stream));
+    FMO_GPU_TRY(fmo_gpu_box_up(v, &g->boxes->tree, stream));
+    FMO_GPU_TRY(fmo_gpu_box_meet(v, g->boxes->tree.num, stream));
+    FMO_GPU_TRY(fmo_gpu_box_down(v, &g->boxes->tree, stream));
+    return fmo_gpu_box_give(&args, stream);
+}

@@ -1,0 +1,538 @@
+/* From leaves to potentials: multipoles upwards, who is near to whom, who meets, potentials
+ * downwards. A block has one box and finds out for itself, from the root down, whom it meets:
+ * everything else would have to be kept. All sums have an order that nothing but geometry and
+ * density decides. */
+#include "accumulate/gpu/boxes/meet.h"
+
+namespace {
+
+enum {
+    WARPS = 4,
+    THREADS = 32 * WARPS,
+    ORDER = FMO_GPU_BOX_ORDER,
+    TERMS = FMO_GPU_BOX_TERMS,
+    FULL = FMO_GPU_BOX_FULL,
+    SHIFT_THREADS = (TERMS + 31) / 32 * 32
+};
+
+/* ---- one level up, or down ------------------------------------------------------------------- */
+
+__global__ void __launch_bounds__(SHIFT_THREADS)
+    go_up(const __grid_constant__ fmo_gpu_box_view v, int begin)
+{
+    __shared__ double2 M[TERMS], R[TERMS];
+    __shared__ double inverse[FMO_GPU_BOX_INVERSES];
+    const int b = begin + blockIdx.x, child = v.box[b].child, t = threadIdx.x;
+    double sum[2] = {0.0, 0.0};
+    if (child < 0) return; /* the whole block */
+    fmo_gpu_box_invert(inverse);
+    for (int half = 0; half < 2; half++) {
+        double at[3];
+        for (int x = 0; x < 3; x++) at[x] = v.box[child + half].centre[x] - v.box[b].centre[x];
+        __syncthreads();
+        if (t < 32) fmo_gpu_box_regular<false>(ORDER, at, inverse, R);
+        if (t < TERMS) M[t] = v.multipole[(size_t)(child + half) * TERMS + t];
+        __syncthreads();
+        if (t >= TERMS) continue;
+        const int2 lm = fmo_gpu_box_term(t);
+        for (int j = 0; j <= lm.x; j++)
+            fmo_harmonics_row((const double *)M, j, (const double *)R, lm.x - j, lm.y, sum);
+    }
+    if (t < TERMS) v.multipole[(size_t)b * TERMS + t] = make_double2(sum[0], sum[1]);
+}
+
+__global__ void __launch_bounds__(SHIFT_THREADS)
+    go_down(const __grid_constant__ fmo_gpu_box_view v, int begin)
+{
+    __shared__ double2 L[TERMS], R[TERMS];
+    __shared__ double inverse[FMO_GPU_BOX_INVERSES];
+    const int b = begin + blockIdx.x, parent = v.box[b].parent, t = threadIdx.x;
+    double at[3], sum[2] = {0.0, 0.0};
+    fmo_gpu_box_invert(inverse);
+    for (int x = 0; x < 3; x++) at[x] = v.box[b].centre[x] - v.box[parent].centre[x];
+    __syncthreads();
+    if (t < 32) fmo_gpu_box_regular<false>(ORDER, at, inverse, R);
+    if (t < TERMS) L[t] = v.potential[(size_t)parent * TERMS + t];
+    __syncthreads();
+    if (t >= TERMS) return;
+    const int2 lm = fmo_gpu_box_term(t);
+    fmo_potential_row(ORDER, (const double *)L, (const double *)R, lm.x, lm.y, sum);
+    double2 *const to = &v.potential[(size_t)b * TERMS + t];
+    *to = make_double2(to->x + sum[0], to->y + sum[1]);
+}
+
+/* ---- the way down to one box ------------------------------------------------------------------
+ */
+
+/* What a box's block still has to look at: one of the boxes on the way from the root to it, by its
+ * level, and another box. The last are looked at first, a thread each, so that there are never
+ * many; with little room left fewer at a time, in the end one by one, which takes no more than two
+ * for each level. It begins with what the last box on the way has left open of which that is kept:
+ * of every STEPS-th level. */
+enum {
+    STEPS = 4,
+    DEPTH_BITS = 6,
+    BOX_BITS = 32 - DEPTH_BITS,
+    DEPTH_MAX = 1 << DEPTH_BITS,
+    OPEN = 2048,
+    RESERVE = 2 * DEPTH_MAX + 2
+};
+static_assert((int)DEPTH_MAX >= (int)FMO_GPU_BOX_LEVELS_MAX, "levels");
+static_assert((unsigned)FMO_GPU_BOXES_MAX == 1u << BOX_BITS, "boxes");
+
+typedef struct way {
+    unsigned open[OPEN];
+    int path[DEPTH_MAX];
+    int pushed[WARPS], met[WARPS];
+} way;
+
+/* What becomes of a box of the way and another one; OPENED: left to the box's children. */
+enum { LEFT, MEET, NEAR, OPENED, CUT_OWN, CUT_OTHER };
+
+/* Far: who meets (order[0] is that of `own`'s potential); else the larger is cut. What is below the
+ * box itself is left to its children. */
+__device__ __forceinline__ int decide(const fmo_gpu_box_view &v, int own, int other, int target,
+                                      int order[2])
+{
+    if (fmo_boxes_far(&v.box[own], &v.log_load[own], &v.box[other], &v.log_load[other], &v.rule,
+                      order))
+        return own == target ? MEET : LEFT;
+    const bool own_leaf = v.box[own].leaf >= 0, other_leaf = v.box[other].leaf >= 0;
+    if (own_leaf && other_leaf) return NEAR;
+    if (!other_leaf && (own_leaf || fmo_box_larger(v.box, other, own))) return CUT_OTHER;
+    return own == target ? OPENED : CUT_OWN;
+}
+
+/* From the root down: found(what, other, order) by every thread of the block, for what one of them
+ * has found; done(what that returned, last) after each round, by all. */
+template <class Found, class Done>
+__device__ __forceinline__ void go_to(const fmo_gpu_box_view &v, int target, way *w,
+                                      const Found &found, const Done &done)
+{
+    const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+    int depth = 0, top = 0, chunk = -1, given = 1, at_depth = 0;
+    for (int b = target; v.box[b].parent >= 0; b = v.box[b].parent) depth++;
+    if (thread == 0)
+        for (int b = target, d = depth; d >= 0; b = v.box[b].parent, d--) w->path[d] = b;
+    __syncthreads();
+    for (int d = (depth - 1) / STEPS * STEPS; d > 0; d -= STEPS) {
+        const int2 opened = v.opened[w->path[d]];
+        if (opened.y < 0) continue; /* not kept */
+        chunk = opened.x;
+        given = opened.y;
+        at_depth = d + 1;
+        break;
+    }
+    while (top || given) {
+        if (!top) { /* the next of those that are given; the root and the root */
+            top = given < THREADS ? given : (int)THREADS;
+            if (thread < top)
+                w->open[thread] = (unsigned)at_depth << BOX_BITS |
+                                  (chunk < 0 ? 0u : v.open[(size_t)chunk * THREADS + thread]);
+            given -= top;
+            if (given) chunk = v.next_open[chunk];
+            __syncthreads();
+        }
+        const int room = OPEN - RESERVE - top;
+        int num = top < THREADS ? top : THREADS;
+        if (num > room) num = room > 1 ? room : 1;
+        unsigned entry = 0, push[2] = {0, 0};
+        int what = LEFT, order[2] = {0, 0}, pushes = 0;
+        if (thread < num) {
+            entry = w->open[top - num + thread];
+            const int at = (int)(entry >> BOX_BITS);
+            const unsigned other = entry & (FMO_GPU_BOXES_MAX - 1u);
+            what = decide(v, w->path[at], (int)other, target, order);
+            if (what == CUT_OWN) {
+                push[0] = (unsigned)(at + 1) << BOX_BITS | other;
+                pushes = 1;
+            }
+            if (what == CUT_OTHER) {
+                const unsigned child = (unsigned)v.box[other].child;
+                push[0] = (unsigned)at << BOX_BITS | child;
+                push[1] = push[0] + 1u;
+                pushes = 2;
+            }
+        }
+        const unsigned below = (1u << lane) - 1u;
+        const unsigned some = __ballot_sync(0xffffffffu, pushes > 0);
+        const unsigned two = __ballot_sync(0xffffffffu, pushes > 1);
+        if (lane == 0) w->pushed[warp] = __popc(some) + __popc(two);
+        const auto what_found = found(what, (int)(entry & (FMO_GPU_BOXES_MAX - 1u)), order[0]);
+        __syncthreads();
+        int to = top - num + __popc(some & below) + __popc(two & below);
+        top -= num;
+        for (int k = 0; k < WARPS; k++) {
+            if (k < warp) to += w->pushed[k];
+            top += w->pushed[k];
+        }
+        for (int k = 0; k < pushes; k++) w->open[to + k] = push[k];
+        done(what_found, !top && !given);
+        __syncthreads();
+    }
+}
+static_assert((int)THREADS == (int)FMO_GPU_BOX_CHUNK, "a thread for each of a chunk");
+
+/* What those of one level leave open, a block each. */
+__global__ void __launch_bounds__(THREADS)
+    keep_open(const __grid_constant__ fmo_gpu_box_view v, int begin)
+{
+    __shared__ way w;
+    __shared__ int chunk[2];
+    const int b = begin + blockIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    int num = 0, first = -1;
+    bool full = false; /* no chunk is left */
+    if (v.box[b].leaf >= 0) return;
+    go_to(
+        v, b, &w,
+        [&](int what, int other, int) {
+            const unsigned those = __ballot_sync(0xffffffffu, what == OPENED);
+            if (lane == 0) w.met[warp] = __popc(those);
+            if (!(those >> lane & 1u)) return make_int2(0, -1);
+            return make_int2(other, __popc(those & ((1u << lane) - 1u)));
+        },
+        [&](int2 found, bool) {
+            int to = num + found.y, after = num;
+            for (int k = 0; k < WARPS; k++) {
+                if (k < warp) to += w.met[k];
+                after += w.met[k];
+            }
+            /* chunk[0] has the element before, chunk[1] is the one after it */
+            const int chunks = (num + THREADS - 1) / THREADS;
+            const bool more = (after + THREADS - 1) / THREADS > chunks;
+            if (more) {
+                if (threadIdx.x == 0) {
+                    chunk[1] = atomicAdd(v.open_num, 1);
+                    if (chunk[1] < v.open_chunks && num && !full) v.next_open[chunk[0]] = chunk[1];
+                }
+                __syncthreads();
+                full |= chunk[1] >= v.open_chunks;
+                if (!num) first = chunk[1];
+            }
+            if (found.y >= 0 && !full)
+                v.open[(size_t)chunk[to / THREADS >= chunks ? 1 : 0] * THREADS + to % THREADS] =
+                    (unsigned)found.x;
+            num = after;
+            if (!more) return;
+            __syncthreads();
+            if (threadIdx.x == 0) chunk[0] = chunk[1];
+        });
+    if (threadIdx.x == 0) v.opened[b] = make_int2(first, full ? -1 : num);
+}
+
+/* Leaves that are near to each other, a block each. */
+__global__ void __launch_bounds__(THREADS) find_near(const __grid_constant__ fmo_gpu_box_view v)
+{
+    __shared__ way w;
+    const int leaf = blockIdx.x;
+    unsigned *const row = v.near + (size_t)leaf * v.words;
+    go_to(
+        v, v.of_leaf[leaf], &w,
+        [&](int what, int other, int) {
+            if (what != NEAR) return 0;
+            const int near = v.box[other].leaf;
+            atomicOr(&row[near / 32], 1u << near % 32);
+            return 0;
+        },
+        [](int, bool) {});
+}
+
+/* Tiles with a pair that is near to a leaf, a block for each leaf, a lane for each tile. */
+__global__ void __launch_bounds__(THREADS)
+    find_near_tiles(const __grid_constant__ fmo_gpu_box_view v)
+{
+    const unsigned *const row = v.near + (size_t)blockIdx.x * v.words;
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+        const fmo_gpu_box_pairs &of = v.of[c];
+        unsigned *const to = of.tile_near + (size_t)blockIdx.x * of.words;
+        for (int tile = threadIdx.x; tile / 32 < of.words; tile += THREADS) {
+            unsigned any = 0;
+            for (int k = 0; k < FMO_GPU_TILE_PAIRS && tile < of.tiles; k++) {
+                const int leaf = of.tile_leaf[(size_t)k * of.tiles + tile];
+                if (leaf >= 0) any |= row[leaf / 32] >> leaf % 32 & 1u;
+            }
+            const unsigned word = __ballot_sync(0xffffffffu, any != 0);
+            if (tile % 32 == 0) to[tile / 32] = word;
+        }
+    }
+}
+
+/* What the pairs of a tile can exchange with those of each set at most: a thread for a set, blocks
+ * side by side for tiles. */
+typedef struct exchange_args {
+    fmo_gpu_box_pairs of;
+    const fmo_gpu_rule *rule;
+    const float *block_max;
+    int num, sets;
+} exchange_args;
+
+__global__ void __launch_bounds__(THREADS) find_exchange(const __grid_constant__ exchange_args a)
+{
+    __shared__ fmo_gpu_rule rule[FMO_GPU_TILE_PAIRS];
+    const int tile = blockIdx.x, begin = tile * FMO_GPU_TILE_PAIRS;
+    const int num = min((int)FMO_GPU_TILE_PAIRS, a.num - begin);
+    if ((int)threadIdx.x < num) rule[threadIdx.x] = a.rule[begin + threadIdx.x];
+    __syncthreads();
+    for (int s = threadIdx.x; s < a.sets; s += THREADS) {
+        float most = 0.0f;
+        for (int k = 0; k < num; k++) {
+            const float x = a.block_max[(size_t)rule[k].set.x * a.sets + s];
+            const float y = a.block_max[(size_t)rule[k].set.y * a.sets + s];
+            most = fmaxf(most, rule[k].bound * fmaxf(x, y));
+        }
+        a.of.tile_exchange[(size_t)s * a.of.tiles + tile] = most * (1.0f + 5e-7f);
+    }
+}
+
+/* ---- meeting -----------------------------------------------------------------------------------
+ */
+
+/* (l, m) and (l, m + 1), m even, are a lane's: what one has loaded of I is used twice. PAIRS of
+ * them up to the highest order, in ROUNDS of a warp. */
+__host__ __device__ constexpr int pairs_of(int order)
+{
+    return (order + 2) * (order + 2) / 4;
+}
+enum { PAIRS = pairs_of(ORDER), ROUNDS = (PAIRS + 31) / 32, LIST = 256 };
+
+typedef struct meeting {
+    int box, order;
+} meeting;
+
+/* sum[round][of a pair] += sum_k conj(M_jk) I_(j+l)(k+m), all k, of NUM pairs (l, m) of a lane, the
+ * last of them only where `on`. M and at[round], I of (j + l, m), have both signs: k from -j on. */
+template <int NUM>
+__device__ __forceinline__ void add_row(const double2 *M, int j, const double2 *const *at, bool on,
+                                        double2 (*sum)[2])
+{
+    double2 before = make_double2(0.0, 0.0);
+    for (int k = -j; k <= j; k++) {
+        const double2 now = M[k];
+#pragma unroll
+        for (int r = 0; r < NUM; r++) {
+            if (r == NUM - 1 && !on) continue;
+            const double2 I = at[r][k];
+            sum[r][0].x += now.x * I.x + now.y * I.y;
+            sum[r][0].y += now.x * I.y - now.y * I.x;
+            sum[r][1].x += before.x * I.x + before.y * I.y;
+            sum[r][1].y += before.x * I.y - before.y * I.x;
+        }
+        before = now;
+    }
+#pragma unroll
+    for (int r = 0; r < NUM; r++) {
+        if (r == NUM - 1 && !on) continue;
+        const double2 I = at[r][j + 1];
+        sum[r][1].x += before.x * I.x + before.y * I.y;
+        sum[r][1].y += before.x * I.y - before.y * I.x;
+    }
+}
+
+/* What a lane has of an expansion: a pair of each round of all of them; and one of a half and of a
+ * quarter of a warp, which have all pairs up to these orders, each half and quarter for another j,
+ * since of the last j no more is left. */
+enum { HALF_ORDER = 6, QUARTER_ORDER = 3 };
+static_assert(pairs_of(HALF_ORDER) <= 16 && pairs_of(QUARTER_ORDER) <= 8, "lanes for all pairs");
+
+typedef struct lane_terms {
+    int l[ROUNDS], m[ROUNDS], half_l, half_m, quarter_l, quarter_m;
+    double2 sum[ROUNDS][2], half[1][2], quarter[1][2];
+} lane_terms;
+
+__device__ void find_pair(int t, int *l, int *m)
+{
+    *l = 0;
+    while (pairs_of(*l) <= t) ++*l;
+    *m = 2 * (t - (*l ? pairs_of(*l - 1) : 0));
+}
+
+typedef struct meet_warp {
+    double2 M[FULL], I[FULL + 1]; /* one more is looked at, for nothing */
+} meet_warp;
+
+/* One meeting, by a warp: to_lm += (-1)^l sum_jk conj(M_jk) I_(j+l)(k+m), j + l up to the order;
+ * the sign is left for later. */
+__device__ __forceinline__ void meet_one(const fmo_gpu_box_view &v, const fmo_box *own,
+                                         meeting with, meet_warp *w, lane_terms *t)
+{
+    const double2 *const M = v.multipole + (size_t)with.box * TERMS;
+    const int order = with.order, lane = threadIdx.x % 32;
+    double at[3];
+    for (int x = 0; x < 3; x++) at[x] = own->centre[x] - v.box[with.box].centre[x];
+    __syncwarp();
+    for (int n = lane; n < FMO_HARMONIC_TERMS(order); n += 32) {
+        const int2 lm = fmo_gpu_box_term(n);
+        const double2 of = __ldg(M + n);
+        fmo_gpu_put_both(w->M, lm.x, lm.y, of.x, of.y);
+    }
+    fmo_gpu_box_irregular(order, at, w->I);
+    __syncwarp();
+    int j = 0;
+    for (; order - j > HALF_ORDER; j++) {
+        const int rest = order - j, rounds = (pairs_of(rest) + 31) / 32;
+        const double2 *const Mj = w->M + fmo_gpu_box_both(j, 0);
+        const double2 *from[ROUNDS];
+#pragma unroll
+        for (int r = 0; r < ROUNDS; r++) from[r] = w->I + fmo_gpu_box_both(j + t->l[r], t->m[r]);
+        static_assert(ROUNDS == 3, "the rounds below");
+        if (rounds == 1)
+            add_row<1>(Mj, j, from, t->l[0] <= rest, t->sum);
+        else if (rounds == 2)
+            add_row<2>(Mj, j, from, t->l[1] <= rest, t->sum);
+        else
+            add_row<3>(Mj, j, from, t->l[2] <= rest, t->sum);
+    }
+    for (; order - j > QUARTER_ORDER; j += 2) {
+        const int mine = j + lane / 16, rest = order - mine;
+        const double2 *const from = w->I + fmo_gpu_box_both(mine + t->half_l, t->half_m);
+        if (rest > QUARTER_ORDER && t->half_l <= rest)
+            add_row<1>(w->M + fmo_gpu_box_both(mine, 0), mine, &from, true, t->half);
+    }
+    const int mine = (order > QUARTER_ORDER ? order - QUARTER_ORDER : 0) + lane / 8;
+    const double2 *const from = w->I + fmo_gpu_box_both(mine + t->quarter_l, t->quarter_m);
+    if (t->quarter_l <= order - mine)
+        add_row<1>(w->M + fmo_gpu_box_both(mine, 0), mine, &from, true, t->quarter);
+}
+
+/* Adds a lane's pair, summed up over lanes with the same one, to what its warp has. */
+__device__ __forceinline__ void put_pair(double2 (*sum)[2], int lanes, int l, int m, int order,
+                                         double2 *to)
+{
+    const double sign = l & 1 ? -1.0 : 1.0;
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        double2 all = sum[0][k];
+        for (int offset = 16; offset >= lanes; offset /= 2) {
+            all.x += __shfl_xor_sync(0xffffffffu, all.x, offset);
+            all.y += __shfl_xor_sync(0xffffffffu, all.y, offset);
+        }
+        if ((int)(threadIdx.x % 32) >= lanes || l > order || m + k > l) continue;
+        double2 *const at = to + fmo_harmonic(l, m + k);
+        *at = make_double2(at->x + sign * all.x, at->y + sign * all.y);
+    }
+}
+
+typedef struct meet_shared {
+    way on;
+    meeting list[LIST];
+    double charge[WARPS];
+    meet_warp of[WARPS];
+} meet_shared;
+
+/* Potentials of those that a box meets, a block each. */
+__global__ void __launch_bounds__(THREADS) meet(const __grid_constant__ fmo_gpu_box_view v)
+{
+    extern __shared__ double2 memory[];
+    meet_shared &s = *(meet_shared *)memory;
+    const int target = blockIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const fmo_box *const own = &v.box[target];
+    lane_terms t = {};
+    double charge = 0.0; /* of order 0 */
+    int listed = 0;
+#pragma unroll
+    for (int r = 0; r < ROUNDS; r++) find_pair(32 * r + lane, &t.l[r], &t.m[r]);
+    find_pair(lane % 16, &t.half_l, &t.half_m);
+    find_pair(lane % 8, &t.quarter_l, &t.quarter_m);
+    go_to(
+        v, target, &s.on,
+        [&](int what, int other, int order) {
+            const bool meets = what == MEET;
+            if (meets && !order) {
+                const fmo_box *const with = &v.box[other];
+                const double x = own->centre[0] - with->centre[0];
+                const double y = own->centre[1] - with->centre[1];
+                const double z = own->centre[2] - with->centre[2];
+                charge += v.multipole[(size_t)other * TERMS].x * fmo_rsqrt(x * x + y * y + z * z);
+            }
+            const unsigned those = __ballot_sync(0xffffffffu, meets && order);
+            if (lane == 0) s.on.met[warp] = __popc(those);
+            if (!(those >> lane & 1u)) return make_int3(0, 0, -1);
+            return make_int3(other, order, __popc(those & ((1u << lane) - 1u)));
+        },
+        [&](int3 found, bool last) {
+            int to = listed + found.z;
+            for (int k = 0; k < WARPS; k++) {
+                if (k < warp) to += s.on.met[k];
+                listed += s.on.met[k];
+            }
+            if (found.z >= 0) s.list[to] = {found.x, found.y};
+            if (listed + THREADS <= LIST && !last) return;
+            __syncthreads();
+            for (int n = warp; n < listed; n += WARPS) meet_one(v, own, s.list[n], &s.of[warp], &t);
+            listed = 0;
+        });
+    for (int offset = 16; offset; offset /= 2)
+        charge += __shfl_xor_sync(0xffffffffu, charge, offset);
+    if (lane == 0) s.charge[warp] = charge;
+    double2 *const mine = s.of[warp].M;
+    for (int n = lane; n < TERMS; n += 32) mine[n] = make_double2(0.0, 0.0);
+#pragma unroll
+    for (int r = 0; r < ROUNDS; r++) put_pair(&t.sum[r], 32, t.l[r], t.m[r], ORDER, mine);
+    put_pair(t.half, 16, t.half_l, t.half_m, HALF_ORDER, mine);
+    put_pair(t.quarter, 8, t.quarter_l, t.quarter_m, QUARTER_ORDER, mine);
+    __syncthreads();
+    for (int n = threadIdx.x; n < TERMS; n += THREADS) {
+        double2 all = make_double2(0.0, 0.0);
+        for (int w = 0; w < WARPS; w++) {
+            all.x += s.of[w].M[n].x + (n ? 0.0 : s.charge[w]);
+            all.y += s.of[w].M[n].y;
+        }
+        v.potential[(size_t)target * TERMS + n] = all;
+    }
+}
+
+} // namespace
+
+cudaError_t fmo_gpu_box_up(const fmo_gpu_box_view *v, const fmo_boxes *tree, cudaStream_t stream)
+{
+    for (int level = tree->level_num - 2; level >= 0; level--) {
+        const int begin = tree->level[level], num = tree->level[level + 1] - begin;
+        go_up<<<num, SHIFT_THREADS, 0, stream>>>(*v, begin);
+        FMO_GPU_TRY(cudaGetLastError());
+    }
+    return cudaSuccess;
+}
+
+cudaError_t fmo_gpu_box_near(const fmo_gpu_box_view *v, const fmo_boxes *tree, cudaStream_t stream)
+{
+    FMO_GPU_TRY(
+        cudaMemsetAsync(v->near, 0, (size_t)v->leaves * v->words * sizeof *v->near, stream));
+    FMO_GPU_TRY(cudaMemsetAsync(v->open_num, 0, sizeof *v->open_num, stream));
+    for (int level = STEPS; level < tree->level_num; level += STEPS) {
+        const int begin = tree->level[level], num = tree->level[level + 1] - begin;
+        keep_open<<<num, THREADS, 0, stream>>>(*v, begin);
+        FMO_GPU_TRY(cudaGetLastError());
+    }
+    find_near<<<v->leaves, THREADS, 0, stream>>>(*v);
+    FMO_GPU_TRY(cudaGetLastError());
+    find_near_tiles<<<v->leaves, THREADS, 0, stream>>>(*v);
+    return cudaGetLastError();
+}
+
+cudaError_t fmo_gpu_box_exchange(const fmo_gpu_box_pairs *of, const fmo_gpu_pairs *pairs,
+                                 const float *block_max, int sets, cudaStream_t stream)
+{
+    const exchange_args args = {*of, pairs->rule, block_max, pairs->num, sets};
+    if (!pairs->num) return cudaSuccess;
+    find_exchange<<<of->tiles, THREADS, 0, stream>>>(args);
+    return cudaGetLastError();
+}
+
+cudaError_t fmo_gpu_box_meet(const fmo_gpu_box_view *v, int boxes, cudaStream_t stream)
+{
+    const int bytes = (int)sizeof(meet_shared);
+    FMO_GPU_TRY(cudaFuncSetAttribute(meet, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    meet<<<boxes, THREADS, (size_t)bytes, stream>>>(*v);
+    return cudaGetLastError();
+}
+
+cudaError_t fmo_gpu_box_down(const fmo_gpu_box_view *v, const fmo_boxes *tree, cudaStream_t stream)
+{
+    for (int level = 1; level < tree->level_num; level++) {
+        const int begin = tree->level[level], num = tree->level[level + 1] - begin;
+        go_down<<<num, SHIFT_THREADS, 0, stream>>>(*v, begin);
+        FMO_GPU_TRY(cudaGetLastError());
+    }
+    return cudaSuccess;
+}
