@@ -36,12 +36,13 @@
     X(gpu_box_close, 30.0, "bohr, within which nuclei are close: their pairs are hardly far",    \
       "not measured")                                                                            \
     X(gpu_box_close_share, 0.65,                                                                 \
-      "pairs of nuclei that are close, of all, up to which auto takes boxes", "not measured")    \
+      "pairs of nuclei that are close, of all, up to which auto takes boxes",                    \
+      "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                              \
     X(gpu_box_far_pairs, 3e8, "pairs of pairs that are not, from which auto takes boxes",        \
-      "not measured")                                                                            \
+      "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                              \
     X(gpu_box_worth, 20.0,                                                                       \
       "multiplications of a meeting of boxes for each pair of their pairs that it repays",       \
-      "not measured")                                                                            \
+      "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                              \
     X(cpu_far_near_share, 0.78,                                                                  \
       "pairs of pairs that are near, of all, by boxes of four leaves and for D = 1, up to "      \
       "which auto takes boxes",                                                                  \
@@ -131,7 +132,8 @@
       "not measured")                                                                            \
     X(gpu_hermite_screen_blocks, 16, "a multiprocessor, where bras are few; before: one a bra",  \
       "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 49-50")                              \
-    X(gpu_box_leaf, 64, "pairs of a leaf of the boxes of far pairs", "not measured")             \
+    X(gpu_box_leaf, 64, "pairs of a leaf of the boxes of far pairs",                             \
+      "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                              \
     X(gpu_box_order, 16, "highest order of their expansions", "not measured")                    \
     X(cpu_far_pairs, 4000, "pairs below which auto does not look for far ones", "not measured")  \
     X(cpu_far_leaf, 40, "pairs of a leaf of the boxes of far pairs", "not measured")             \

@@ -48,6 +48,8 @@ static void check_stream(const fmo_basis *basis, fmo_scatter scatter, bool own_s
         double *at = on_gpu + 3 * (size_t)d * size;
         D[d] = random_density(n, 1.0, &seed);
         CUDA(cudaMemcpy(at, D[d], size * sizeof(double), cudaMemcpyHostToDevice));
+        /* it may return before its data are there, and a plan's own stream does not wait for it */
+        CUDA(cudaDeviceSynchronize());
         CHECK(fmo_fock_build_device(gpu, at, at + size, at + 2 * size, &err) == FMO_OK, "%s",
               err.message);
         /* on a stream of the plan's own the caller can only wait for the device */
