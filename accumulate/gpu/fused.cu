@@ -116,9 +116,7 @@ static cudaError_t side_streams_create(fmo_gpu_side_streams *side)
         FMO_GPU_TRY(cudaStreamCreateWithFlags(&side->stream[n], cudaStreamNonBlocking));
         FMO_GPU_TRY(cudaEventCreateWithFlags(&side->join[n], cudaEventDisableTiming));
     }
-    int least = 0, greatest = 0; /* it fills what the others leave */
-    FMO_GPU_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    FMO_GPU_TRY(cudaStreamCreateWithPriority(&side->boxes, cudaStreamNonBlocking, least));
+    FMO_GPU_TRY(cudaStreamCreateWithFlags(&side->boxes, cudaStreamNonBlocking));
     FMO_GPU_TRY(cudaEventCreateWithFlags(&side->boxes_fork, cudaEventDisableTiming));
     FMO_GPU_TRY(cudaEventCreateWithFlags(&side->boxes_join, cudaEventDisableTiming));
     return cudaSuccess;

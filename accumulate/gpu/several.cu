@@ -3,6 +3,7 @@
  * all make their shares of X; the first adds those of the others to its own, reading their memory
  * over NVLink or PCIe, or a copy where it cannot, and goes on alone. Sums go in the order of the
  * GPUs, so that nothing depends on who is ready first; under `fixed` they are integers. */
+#include "accumulate/gpu/boxes/boxes.h"
 #include "accumulate/gpu/fused.h"
 #include "accumulate/gpu/hermite/hermite.h"
 #include "accumulate/gpu/modes.h"
@@ -128,6 +129,32 @@ bool alike(const fmo_gpu_state *a, const fmo_gpu_state *b)
            (!a->hermite || sums_of(a->hermite) == sums_of(b->hermite));
 }
 
+/* Boxes of one are those of all, or the far pairs of some would be missing, or there twice: each
+ * has decided by the memory of its own GPU. */
+fmo_status agree_on_boxes(fmo_fock_plan *plan, fmo_error *err)
+{
+    bool all = plan->gpu->boxes != NULL, some = all;
+    for (int k = 0; k < plan->others.num; k++) {
+        const bool has = plan->others.plan[k]->gpu->boxes != NULL;
+        all = all && has;
+        some = some || has;
+    }
+    if (all == some) return FMO_OK;
+    if (plan->options.coulomb == FMO_COULOMB_BOXES)
+        return fmo_error_set(err, FMO_ERR_MEMORY,
+                             "coulomb = boxes: they do not fit the memory of all %d GPUs; use "
+                             "coulomb = direct",
+                             plan->others.num + 1);
+    for (int k = -1; k < plan->others.num; k++) {
+        fmo_gpu_state *const g = k < 0 ? plan->gpu : plan->others.plan[k]->gpu;
+        const fmo_gpu_inside inside(&g->device);
+        fmo_gpu_device_wait(&g->device);
+        fmo_gpu_forget_graphs(g);
+        fmo_gpu_forget_boxes(g);
+    }
+    return FMO_OK;
+}
+
 } // namespace
 
 extern "C" fmo_status fmo_fused_join(fmo_fock_plan *plan, fmo_error *err)
@@ -135,6 +162,8 @@ extern "C" fmo_status fmo_fused_join(fmo_fock_plan *plan, fmo_error *err)
     fmo_gpu_state *const g = plan->gpu;
     const fmo_gpu_inside inside(&g->device);
     const size_t num = (size_t)plan->others.num;
+    const fmo_status agreed = agree_on_boxes(plan, err);
+    if (agreed != FMO_OK) return agreed;
     for (int k = 0; k < plan->others.num; k++) {
         const fmo_gpu_state *const other = plan->others.plan[k]->gpu;
         if (!alike(g, other))

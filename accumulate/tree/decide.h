@@ -86,8 +86,8 @@ FMO_HD int fmo_boxes_far(const fmo_box *a, const fmo_box_load *of_a, const fmo_b
     order[1] = fmo_box_order(of_b, of_a, rule->order_max, log_unit, log_ratio);
     const int larger = order[0] > order[1] ? order[0] : order[1];
     if (larger > rule->order_max) return 0;
-    return rule->worth <= 0.0 ||
-           fmo_box_cost(larger) <= rule->worth * (a->end - a->begin) * (double)(b->end - b->begin);
+    const double pairs = (double)(a->end - a->begin) * (double)(b->end - b->begin);
+    return rule->worth <= 0.0 || fmo_box_cost(larger) <= rule->worth * pairs;
 }
 
 /* Which of two near boxes is cut, the larger: the same one whichever comes first. */

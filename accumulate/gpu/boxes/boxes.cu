@@ -169,6 +169,18 @@ static bool has_kernels(const fmo_fock_options *o)
     return fmo_gpu_goes_apart(o->scatter, o->commit);
 }
 
+/* Of the tree builds want the levels alone. */
+static void keep_levels(fmo_boxes *tree)
+{
+    free(tree->box);
+    free(tree->item);
+    free(tree->leaf_of);
+    free(tree->of_leaf);
+    tree->box = NULL;
+    tree->item = tree->leaf_of = tree->of_leaf = NULL;
+    tree->bytes = ((size_t)tree->level_num + 1) * sizeof *tree->level;
+}
+
 /* Pairs of nuclei that are close to each other, of all: of a few hundred nuclei. */
 static double close_nuclei(const fmo_basis *basis)
 {
@@ -188,9 +200,11 @@ static double close_nuclei(const fmo_basis *basis)
     return all ? (double)close / (double)all : 1.0;
 }
 
-/* Whether boxes repay: in large systems that are not compact. */
+/* Whether boxes repay: in large systems that are not compact. Ranks, each with a share of the work,
+ * would have to agree, and each has a memory of its own: no; GPUs of one plan do (several.cu). */
 static bool repays(const fmo_fock_plan *plan, double pairs)
 {
+    if (plan->shares > 1 && plan->options.device_num < 2 && !plan->lead) return false;
     if (plan->gpu->primitives < fmo_tuning_gpu_lists_work) return false;
     const double close = close_nuclei(plan->basis);
     return close <= fmo_tuning_gpu_box_close_share &&
@@ -216,6 +230,10 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
                              "free memory; use coulomb = direct",
                              fmo_tuning_gpu_far_share);
     for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) num += g->pairs[c].num;
+    if (asked && !num)
+        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                             "coulomb = boxes: on a GPU for pairs of s and p shells, and there are "
+                             "none; use coulomb = direct");
     if (!kernels || !g->far || !num || (!asked && !repays(plan, num))) return FMO_OK;
     fmo_gpu_boxes *const b = (fmo_gpu_boxes *)calloc(1, sizeof *b);
     if (!b) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for boxes");
@@ -237,7 +255,10 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
                                b->tree.num, b->tree.level_num);
     if (status == FMO_OK) status = place(g, b, &from, &failure);
     free_staged(&from);
-    if (status == FMO_OK) return FMO_OK;
+    if (status == FMO_OK) {
+        keep_levels(&b->tree);
+        return FMO_OK;
+    }
     fmo_gpu_forget_boxes(g);
     return status == FMO_ERR_MEMORY && !asked ? FMO_OK
                                               : fmo_error_set(err, status, "%s", failure.message);
@@ -262,6 +283,11 @@ static fmo_gpu_box_leaves_args leaves_args(const fmo_fock_plan *plan, bool fixed
     args.weight = plan->coulomb_weight;
     args.scale = fixed ? &g->arrays.counters->fixed_scale : NULL;
     return args;
+}
+
+size_t fmo_gpu_box_host_bytes(const fmo_gpu_boxes *boxes)
+{
+    return boxes ? sizeof *boxes + boxes->tree.bytes : 0;
 }
 
 cudaError_t fmo_gpu_box_neighbours(const fmo_fock_plan *plan, cudaStream_t stream)

@@ -51,13 +51,15 @@ typedef struct fmo_gpu_box_view {
 } fmo_gpu_box_view;
 
 typedef struct fmo_gpu_boxes {
-    fmo_boxes tree; /* host */
+    fmo_boxes tree; /* host; its numbers and levels */
     fmo_gpu_box_view view;
 } fmo_gpu_boxes;
 
 /* Boxes of the plan's pairs, where they are asked for or repay it: sets g->boxes. */
 fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err);
 void fmo_gpu_forget_boxes(fmo_gpu_state *g);
+/* Host memory that they keep; NULL: none. */
+size_t fmo_gpu_box_host_bytes(const fmo_gpu_boxes *boxes);
 
 /* Of the running density: who is near to whom, and what may exchange, on the stream. */
 cudaError_t fmo_gpu_box_neighbours(const fmo_fock_plan *plan, cudaStream_t stream);

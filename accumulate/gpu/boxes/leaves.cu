@@ -17,6 +17,7 @@ enum {
     PAIR_TERMS = FMO_HARMONIC_TERMS(PAIR_ORDER)
 };
 static_assert(PAIR_ORDER == 2, "moments of a pair: multipoles_of, derivatives_of");
+static_assert((int)FMO_GPU_DEPTH_MAX <= 32, "a lane for each primitive");
 
 /* A primitive as lanes leave it for their warp. */
 typedef struct primitive {

@@ -220,6 +220,14 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) v.opened[b] = make_int2(first, full ? -1 : num);
 }
 
+/* Where the pool has run out, which lists of a level are kept would depend on who came first: none
+ * is, as how much all of them want does not. */
+__global__ void drop_open(const __grid_constant__ fmo_gpu_box_view v, int begin, int num)
+{
+    const int b = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (b<num && * v.open_num> v.open_chunks) v.opened[begin + b] = make_int2(-1, -1);
+}
+
 /* Leaves that are near to each other, a block each. */
 __global__ void __launch_bounds__(THREADS) find_near(const __grid_constant__ fmo_gpu_box_view v)
 {
@@ -502,6 +510,8 @@ cudaError_t fmo_gpu_box_near(const fmo_gpu_box_view *v, const fmo_boxes *tree, c
     for (int level = STEPS; level < tree->level_num; level += STEPS) {
         const int begin = tree->level[level], num = tree->level[level + 1] - begin;
         keep_open<<<num, THREADS, 0, stream>>>(*v, begin);
+        FMO_GPU_TRY(cudaGetLastError());
+        drop_open<<<(num + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*v, begin, num);
         FMO_GPU_TRY(cudaGetLastError());
     }
     find_near<<<v->leaves, THREADS, 0, stream>>>(*v);
