@@ -1,11 +1,8 @@
 /* J of far pairs by boxes (cpu/far.h, tree/) against the integrals themselves: for some pairs of a
  * molecule the sum over all that are not near. Bits for any number of threads and shares; builds
  * with and without; what is refused. */
+#include "test_molecule.h"
 #include "test_system.h"
-
-#include <fmo/basis_set.h>
-#include <fmo/dataset.h>
-#include <fmo/molecule.h>
 
 #include "accumulate/cpu/far.h"
 #include "accumulate/cpu/kernel.h"
@@ -172,29 +169,11 @@ static void compare(const char *name, const fmo_basis *basis, double cutoff, int
     end_case(&f);
 }
 
-static fmo_dataset *dataset_of(const char *xyz, const char *set_name)
-{
-    char path[512];
-    fmo_molecule *molecule = NULL;
-    fmo_basis_set *set = NULL;
-    fmo_dataset *dataset = NULL;
-    fmo_error err = {FMO_OK, ""};
-    snprintf(path, sizeof path, "%s/xyz/%s.xyz", FMO_DATASET_DIR, xyz);
-    fmo_status status = fmo_molecule_read_xyz(xyz[0] == '/' ? xyz : path, &molecule, &err);
-    snprintf(path, sizeof path, "%s/basis/%s.json", FMO_DATASET_DIR, set_name);
-    if (status == FMO_OK) status = fmo_basis_set_read(path, &set, &err);
-    if (status == FMO_OK) status = fmo_dataset_create(molecule, set, 0, &dataset, &err);
-    CHECK(status == FMO_OK, "%s %s: %s", xyz, set_name, err.message);
-    fmo_molecule_destroy(molecule);
-    fmo_basis_set_destroy(set);
-    return dataset;
-}
-
 static void compare_molecule(const char *xyz, const char *set, double cutoff, int samples,
                              double allowed)
 {
     char name[64];
-    fmo_dataset *dataset = dataset_of(xyz, set);
+    fmo_dataset *dataset = molecule_dataset(xyz, set);
     snprintf(name, sizeof name, "%.40s %.16s", xyz, set);
     if (dataset) compare(name, fmo_dataset_basis(dataset), cutoff, samples, allowed);
     fmo_dataset_destroy(dataset);
@@ -368,7 +347,7 @@ static void check_builds(const char *name, const fmo_basis *basis)
 /* What auto becomes: direct where nearly all is near, where integrals are kept, and at cutoff 0. */
 static void check_auto(const char *xyz, const char *set, fmo_coulomb want)
 {
-    fmo_dataset *dataset = dataset_of(xyz, set);
+    fmo_dataset *dataset = molecule_dataset(xyz, set);
     if (!dataset) return;
     const fmo_basis *basis = fmo_dataset_basis(dataset);
     const size_t n = (size_t)fmo_basis_ao_num(basis);

@@ -1,11 +1,8 @@
 /* J of far pairs by boxes in mode fused (gpu/boxes) against builds without: molecules that are
  * long, flat and compact, every strategy that has kernels for it, J and K alone, shares of the
  * work, no density at all; the same bits under `fixed`; what is refused. */
+#include "test_molecule.h"
 #include "work_checks.h"
-
-#include <fmo/basis_set.h>
-#include <fmo/dataset.h>
-#include <fmo/molecule.h>
 
 static unsigned long long seed = 20261124;
 
@@ -144,24 +141,13 @@ static void compare_grid(const char *name, int atoms, int columns, double step, 
     fmo_basis_destroy(basis);
 }
 
-static void compare_molecule(const char *xyz, const char *set_name)
+static void compare_molecule(const char *xyz, const char *set)
 {
-    char path[512];
-    fmo_molecule *molecule = NULL;
-    fmo_basis_set *set = NULL;
-    fmo_dataset *dataset = NULL;
-    fmo_error err = {FMO_OK, ""};
-    snprintf(path, sizeof path, "%s/xyz/%s.xyz", FMO_DATASET_DIR, xyz);
-    fmo_status status = fmo_molecule_read_xyz(path, &molecule, &err);
-    snprintf(path, sizeof path, "%s/basis/%s.json", FMO_DATASET_DIR, set_name);
-    if (status == FMO_OK) status = fmo_basis_set_read(path, &set, &err);
-    if (status == FMO_OK) status = fmo_dataset_create(molecule, set, 0, &dataset, &err);
-    CHECK(status == FMO_OK, "%s %s: %s", xyz, set_name, err.message);
-    snprintf(path, sizeof path, "%.15s %.15s", xyz, set_name);
-    if (dataset) compare(path, fmo_dataset_basis(dataset), 1, 1);
+    char name[64];
+    fmo_dataset *dataset = molecule_dataset(xyz, set);
+    snprintf(name, sizeof name, "%.15s %.15s", xyz, set);
+    if (dataset) compare(name, fmo_dataset_basis(dataset), 1, 1);
     fmo_dataset_destroy(dataset);
-    fmo_molecule_destroy(molecule);
-    fmo_basis_set_destroy(set);
 }
 
 static void check_refused(const fmo_basis *basis, const fmo_fock_options *o, fmo_status status,

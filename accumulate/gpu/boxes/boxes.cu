@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "accumulate/gpu/range.h"
+#include "accumulate/tree/survey.h"
 
 namespace {
 
@@ -163,12 +164,6 @@ fmo_status place(fmo_gpu_state *g, fmo_gpu_boxes *b, const staged *from, fmo_err
 
 } // namespace
 
-/* Kernels for lists of what counts in K alone. */
-static bool has_kernels(const fmo_fock_options *o)
-{
-    return fmo_gpu_goes_apart(o->scatter, o->commit);
-}
-
 /* Of the tree builds want the levels alone. */
 static void keep_levels(fmo_boxes *tree)
 {
@@ -215,7 +210,8 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
     const fmo_fock_options *o = &plan->options;
-    const bool asked = o->coulomb == FMO_COULOMB_BOXES, kernels = has_kernels(o);
+    const bool asked = o->coulomb == FMO_COULOMB_BOXES;
+    const bool kernels = fmo_gpu_goes_apart(o->scatter, o->commit);
     int num = 0;
     if (o->mode != FMO_MODE_FUSED || o->coulomb == FMO_COULOMB_DIRECT || o->cutoff == 0.0)
         return FMO_OK;

@@ -6,7 +6,6 @@
 
 #include "accumulate/gpu/plan.h"
 #include "accumulate/tree/decide.h"
-#include "accumulate/tree/survey.h"
 
 /* Expansions: complex numbers for m >= 0 (tree/expansion.h); of both signs of m. */
 enum {
