@@ -195,6 +195,7 @@ int main(void)
         compare_grid("a small plane", 9, 3, 3.0, 1);
         compare_molecule("alkane_C20H42", "6-31g");
         compare_molecule("alkane_C60H122", "6-31g");
+        compare_molecule("alkane_C20H42", "6-31g(d)"); /* pairs of s and p shells beside others */
         compare_molecule("gly30", "sto-3g");
         compare_molecule("water064", "6-31g");
     }

@@ -19,7 +19,8 @@ set(environment ${library} FMO_CMAKE=${CMAKE_COMMAND}
                 FMO_BUILD=${CMAKE_BINARY_DIR} PYTHONDONTWRITEBYTECODE=1)
 set(parts_module Matrices Options Plans Fallback Finding)
 set(parts_scf Patch Scf)
-foreach(file module scf)
+set(parts_cupy Arrays Patched)
+foreach(file module scf cupy)
     foreach(part IN LISTS parts_${file})
         string(TOLOWER python_${part} name)
         add_test(NAME ${name} COMMAND Python3::Interpreter

@@ -17,6 +17,9 @@ REASONS = (
     (r"PySCF", "no Python with PySCF",
      "./quickstart packages python && python3 -m venv datasets/.venv && "
      "datasets/.venv/bin/pip install -r datasets/requirements.txt && ./quickstart test"),
+    (r"no CuPy", "no CuPy, or no NVIDIA GPU for it",
+     "python3 -m venv .venv && .venv/bin/pip install pyscf cupy-cuda13x gpu4pyscf-cuda13x && "
+     "FMO_PYSCF_PYTHON=.venv/bin/python ./quickstart test (on a machine with a GPU)"),
     (r"built without MPI", "no MPI, so that messages between processes are not built",
      "./quickstart packages mpi && ./quickstart test"),
     (r"matplotlib", "no matplotlib",

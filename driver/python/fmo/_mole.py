@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import sys
 import threading
 import warnings
 import weakref
 
 import numpy as np
 
+from . import _cupy
 from ._library import LIBRARY
 from ._plan import LARGEST_ANG_MOM, Plan, check_mole, make_options
 
@@ -41,10 +44,10 @@ def _cannot(mol, dm, hermi, omega) -> str | None:
     return None
 
 
-def _warn_once(seen: set, reason: str) -> None:
+def _warn_once(seen: set, reason: str, who: str = "PySCF") -> None:
     if reason not in seen:
         seen.add(reason)
-        warnings.warn(f"fmo: {reason}; PySCF computes J and K", FallbackWarning, stacklevel=4)
+        warnings.warn(f"fmo: {reason}; {who} computes J and K", FallbackWarning, stacklevel=4)
 
 
 class _Kept:
@@ -87,16 +90,24 @@ def get_jk(mol, dm, hermi: int = 1, with_j: bool = True, with_k: bool = True, om
 
     mol: PySCF molecule. dm: [nao, nao], [count, nao, nao] or a list of such, symmetric. Options:
     mode, scatter, commit, reduce, integrals (names as of fmo-driver), threads, cutoff (default
-    1e-12), memory (bytes). Returns vj, vk in the shape of dm, hartree; None for what was not
-    wanted. The plan is kept with the molecule. What libfmo cannot do (hermi other than 1, omega,
-    f shells, complex densities, periodic systems) PySCF does, with one warning. Raises fmo.Error,
-    ValueError (shape, asymmetry, an unknown name), TypeError (no molecule).
+    1e-12), memory (bytes), device (number of a GPU). Densities in GPU memory (arrays of CuPy,
+    tensors of PyTorch) give arrays of CuPy on the same GPU. Returns vj, vk in the shape of dm,
+    hartree; None for what was not wanted. The plan is kept with the molecule. What libfmo cannot
+    do (hermi other than 1, omega, f shells, complex densities, periodic systems) PySCF does, with
+    one warning. Raises fmo.Error, ValueError (shape, asymmetry, an unknown name), TypeError (no
+    molecule).
     """
     check_mole(mol, "get_jk")
+    if _cupy.in_gpu_memory(dm):
+        dm = _cupy.as_cupy(dm)
+        options.setdefault("device", dm.device.id)
     reason = _cannot(mol, dm, hermi, omega)
     if reason is None:
         return _plan_for(mol, options).get_jk(dm, with_j, with_k)
     _warn_once(_kept_for(mol).warned, reason)
+    if _cupy.in_gpu_memory(dm):
+        parts = get_jk(mol, dm.get(), hermi, with_j, with_k, omega)
+        return tuple(None if part is None else _cupy.imported().asarray(part) for part in parts)
     if _periodic(mol):
         from pyscf.pbc import scf  # pylint: disable=import-outside-toplevel
         return scf.RHF(mol).get_jk(mol, dm, hermi, with_j=with_j, with_k=with_k, omega=omega)
@@ -121,8 +132,28 @@ def _scf_options(options: dict) -> dict:
     return {"integrals": "auto", **options} if on_cpu else options
 
 
+def _of_gpu4pyscf(cls) -> bool:
+    return cls.__module__.split(".")[0] == "gpu4pyscf"
+
+
+def _full_range(mol, omega, lr_factor, sr_factor):
+    """The factor of the full Coulomb operator in
+    lr_factor erf(omega r)/r + sr_factor erfc(omega r)/r (GPU4PySCF's), and the omega to ask for."""
+    omega = mol.omega if omega is None else omega
+    given = [factor for factor in (lr_factor, sr_factor) if factor is not None]
+    if not omega or len(given) == 2 and lr_factor == sr_factor:
+        return given[0] if given else 1.0, 0.0
+    return None, omega
+
+
+def _factors(cls, lr_factor, sr_factor) -> dict:
+    """Those of GPU4PySCF that were given; PySCF has none."""
+    given = {"lr_factor": lr_factor, "sr_factor": sr_factor} if _of_gpu4pyscf(cls) else {}
+    return {name: factor for name, factor in given.items() if factor is not None}
+
+
 class _PatchedSCF:
-    """Put before a class of PySCF by patch()."""
+    """Put before a class of PySCF or GPU4PySCF by patch()."""
 
     _keys = {"fmo_options"}
 
@@ -131,24 +162,86 @@ class _PatchedSCF:
         # The second item would be the class made above, which no module has.
         return (_patched_again, (type(self).__mro__[2],), *super().__reduce_ex__(max(protocol, 2))[2:])
 
-    def get_jk(self, mol=None, dm=None, hermi=1, with_j=True, with_k=True, omega=None):
-        """As get_jk of the SCF class, by libfmo where that can."""
-        if mol is None:
-            mol = self.mol
-        if dm is None:
-            dm = self.make_rdm1()
+    def _fmo_jk(self, mol, dm, hermi, with_j, with_k, omega):
+        """J and K, or None: not libfmo's, which has been said."""
+        if _cupy.in_gpu_memory(dm):
+            dm = _cupy.as_cupy(dm)
         reason = _cannot(mol, dm, hermi, omega)
-        if reason is None:
-            return _plan_for(mol, _scf_options(self.fmo_options)).get_jk(dm, with_j, with_k)
-        _warn_once(self._fmo_warned, reason)
-        return super().get_jk(mol, dm, hermi, with_j, with_k, omega)
+        if reason is not None:
+            who = "GPU4PySCF" if _of_gpu4pyscf(type(self)) else "PySCF"
+            _warn_once(self._fmo_warned, reason, who)
+            return None
+        options = _scf_options(self.fmo_options)
+        if _cupy.in_gpu_memory(dm):
+            options = {"device": dm.device.id, **options}
+        return _plan_for(mol, options).get_jk(dm, with_j, with_k)
+
+    def _fmo_given(self, mol, dm):
+        """What was given, or what is this object's."""
+        return self.mol if mol is None else mol, self.make_rdm1() if dm is None else dm
+
+    def get_jk(self, mol=None, dm=None, hermi=1, with_j=True, with_k=True, omega=None, lr_factor=None,
+               sr_factor=None):  # pylint: disable=too-many-arguments
+        """As get_jk of the SCF class, by libfmo where that can."""
+        mol, dm = self._fmo_given(mol, dm)
+        factors = _factors(type(self), lr_factor, sr_factor)
+        if not factors:
+            made = self._fmo_jk(mol, dm, hermi, with_j, with_k, omega)
+            if made is not None:
+                return made
+        return super().get_jk(mol, dm, hermi, with_j, with_k, omega, **factors)
+
+    def get_veff(self, *arguments, **named):
+        """As get_veff of the SCF class: GPU4PySCF's RHF asks for J and then for K, which cost less together."""
+        own = super().get_veff
+        if _of_gpu4pyscf(type(self)) and own.__func__ is sys.modules["gpu4pyscf.scf.hf"].get_veff:
+            self._fmo_pair = None, None
+        try:
+            return own(*arguments, **named)
+        finally:
+            self.__dict__.pop("_fmo_pair", None)
+
+    def get_j(self, mol=None, dm=None, hermi=1, omega=None):
+        """As get_j of the SCF class, by libfmo where that can."""
+        mol, dm = self._fmo_given(mol, dm)
+        pair = "_fmo_pair" in self.__dict__
+        made = self._fmo_jk(mol, dm, hermi, True, pair, omega)
+        if pair:
+            self._fmo_pair = dm, None if made is None else made[1]
+        return super().get_j(mol, dm, hermi, omega) if made is None else made[0]
+
+    def get_k(self, mol=None, dm=None, hermi=1, omega=None, lr_factor=None, sr_factor=None):
+        """As get_k of the SCF class, by libfmo where that can."""
+        mol, dm = self._fmo_given(mol, dm)
+        factor, asked = _full_range(mol, omega, lr_factor, sr_factor)
+        of, kept = self.__dict__.get("_fmo_pair", (None, None))
+        if of is dm and kept is not None and factor == 1.0:
+            return kept
+        made = self._fmo_jk(mol, dm, hermi, False, True, asked)
+        if made is not None:
+            return made[1] if factor == 1.0 else factor * made[1]
+        return super().get_k(mol, dm, hermi, omega, **_factors(type(self), lr_factor, sr_factor))
+
+    def to_gpu(self):
+        """The object of GPU4PySCF, patched, too."""
+        return patch(unpatch(copy.copy(self)).to_gpu(), **self.fmo_options)
+
+    def to_cpu(self):
+        """The object of PySCF, patched, too."""
+        return patch(unpatch(copy.copy(self)).to_cpu(), **self.fmo_options)
 
 
 def _cannot_patch(mf) -> str | None:
     from pyscf.scf import hf, uhf  # pylint: disable=import-outside-toplevel
     if _periodic(getattr(mf, "mol", None)):
         return "the system is periodic"
-    if not isinstance(mf, (hf.RHF, uhf.UHF)):
+    families = [hf.RHF, uhf.UHF]
+    if _of_gpu4pyscf(type(mf)):
+        scf = sys.modules["gpu4pyscf.scf"]
+        families = [scf.hf.RHF, scf.uhf.UHF]
+        if any(cls.__module__.endswith("_lowmem") for cls in type(mf).__mro__):
+            return f"{type(mf).__name__} of low memory has no J and K apart"
+    if not isinstance(mf, tuple(families)):
         return f"{type(mf).__name__} is not a restricted or unrestricted SCF"
     if getattr(mf, "with_df", None) is not None:
         return "density fitting has J and K of its own"
@@ -162,7 +255,9 @@ def _check_scf(mf, call: str) -> None:
 
 
 def patch(mf, **options):
-    """Make a PySCF SCF object (RHF, UHF, ROHF or Kohn-Sham) use libfmo's J and K; returns mf.
+    """Make an SCF object of PySCF or GPU4PySCF (RHF, UHF, ROHF or Kohn-Sham) use libfmo's J and K; returns mf.
+
+    GPU4PySCF's arrays stay on their GPU.
 
     Options as of get_jk; on the CPU integrals is "auto" unless given. The object changes in place:
     its class gets a get_jk in front. What libfmo cannot do goes to PySCF, with one warning;
@@ -173,7 +268,8 @@ def patch(mf, **options):
     make_options(**options)
     reason = _cannot_patch(mf)
     if reason is not None:
-        warnings.warn(f"fmo: {reason}; PySCF computes J and K", FallbackWarning, stacklevel=2)
+        who = "GPU4PySCF" if _of_gpu4pyscf(type(mf)) else "PySCF"
+        warnings.warn(f"fmo: {reason}; {who} computes J and K", FallbackWarning, stacklevel=2)
         return mf
     unpatch(mf)
     if hasattr(mf, "_scf"):  # the first-order object inside a second-order one

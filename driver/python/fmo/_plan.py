@@ -8,15 +8,21 @@ import weakref
 
 import numpy as np
 
+from . import _cupy
 from ._library import LIBRARY, BasisInput, Job, Options, checked, names_of
 
 ENUMS = ("mode", "reduce", "integrals", "coulomb", "scatter", "commit")
 COUNTS = {"threads": 2 ** (8 * ctypes.sizeof(ctypes.c_int) - 1) - 1,
+          "device": 2 ** (8 * ctypes.sizeof(ctypes.c_int) - 1) - 1,
           "memory": 2 ** (8 * ctypes.sizeof(ctypes.c_size_t)) - 1}  # the largest that C's types hold
 NUMBERS = (*COUNTS, "cutoff")
 
 # PySCF's own threshold is 1e-13; libfmo's default, 1e-10, suits energies rather than J and K.
 CUTOFF = 1e-12
+
+# Elements of densities in GPU memory that the library takes without preparing for larger ones:
+# fmo_fock_build_device.
+_LARGEST_ON_GPU = 8.0
 
 
 def _count(name: str, value) -> int:
@@ -115,28 +121,48 @@ def _basis_create(arrays: dict[str, np.ndarray], cartesian: bool) -> ctypes.c_vo
     return basis
 
 
+def _destroy(plan: int, _side) -> None:
+    LIBRARY.fmo_fock_plan_destroy(plan)  # before the stream of its side is gone
+
+
 class Plan:
     """J and K for as many densities of one molecule as wanted.
 
     mol: a PySCF molecule (or anything with its basis) with s, p and d shells. Options as of
     get_jk. Calls from several threads take turns. Memory is freed with the last reference. Nothing
     of a plan ever changes, so a copy, deep or not, is the plan itself; it cannot be pickled.
+    `mode` is what mode="auto" became.
     """
 
     def __init__(self, mol, **options):
         check_mole(mol, "Plan")
-        arrays = basis_arrays(mol)
-        self.nao = len(arrays["ao_shell"])
+        self._arrays, self._cartesian = basis_arrays(mol), bool(mol.cart)
+        self._options = make_options(**options)
+        self.nao = len(self._arrays["ao_shell"])
         self._lock = threading.Lock()
-        basis = _basis_create(arrays, mol.cart)
+        self._side = None
+        self._make(_cupy.imported())
+
+    def _make(self, cupy) -> None:
+        """Make the plan, in mode fused with a stream that CuPy, if there is one, knows."""
+        mode = ctypes.c_int()
+        basis = _basis_create(self._arrays, self._cartesian)
         plan = ctypes.c_void_p()
         try:
-            checked(LIBRARY.fmo_fock_plan_create, basis, ctypes.byref(make_options(**options)),
+            checked(LIBRARY.fmo_fock_choose_mode, basis, ctypes.byref(self._options),
+                    ctypes.byref(mode), None)
+            self.mode = names_of("mode")[mode.value]
+            if cupy is not None and self.mode == "fused":
+                self._side = _cupy.Side(cupy, self._options.device)
+                self._options.device = self._side.device
+                self._options.stream = self._side.stream.ptr
+            checked(LIBRARY.fmo_fock_plan_create, basis, ctypes.byref(self._options),
                     ctypes.byref(plan))
         finally:
             LIBRARY.fmo_basis_destroy(basis)
         self._plan = plan.value
-        weakref.finalize(self, LIBRARY.fmo_fock_plan_destroy, plan.value).atexit = False
+        self._end = weakref.finalize(self, _destroy, plan.value, self._side)
+        self._end.atexit = False
 
     def __copy__(self):
         return self
@@ -149,28 +175,72 @@ class Plan:
                         "molecule where it is needed")
 
     def get_jk(self, dm, with_j: bool = True, with_k: bool = True):
-        """J and K (hartree) of real symmetric densities, [..., nao, nao], in the shape of dm."""
-        dm = np.asarray(dm)
+        """J and K (hartree) of real symmetric densities, [..., nao, nao], in the shape of dm.
+
+        A density in GPU memory (CuPy, or what has __cuda_array_interface__) gives arrays of CuPy; in
+        mode fused nothing is copied to the host then, unless an element is above 8.
+        """
+        there = _cupy.in_gpu_memory(dm)
+        dm = _cupy.as_cupy(dm) if there else np.asarray(dm)
         if dm.ndim < 2 or dm.shape[-2:] != (self.nao, self.nao):
             raise ValueError(f"dm has the shape {dm.shape}: expected [..., {self.nao}, {self.nao}]")
-        if np.iscomplexobj(dm):
+        if dm.dtype.kind == "c":
             raise ValueError("dm is complex: expected real densities")
         if not (with_j or with_k):
             return None, None
+        return (self._of_gpu_memory if there else self._of_host)(dm, with_j, with_k)
+
+    def _jobs(self, count: int, density: int, coulomb: int, exchange: int):
+        """Jobs of matrices that stand one after the other, by their addresses; 0: not wanted."""
+        size = self.nao * self.nao * np.dtype(np.float64).itemsize
+        return (Job * count)(*(Job(self._plan, *(at + k * size if at else None
+                                                 for at in (density, coulomb, exchange)))
+                               for k in range(count)))
+
+    def _of_host(self, dm, with_j, with_k):
         dm = dm.astype(np.float64, copy=False)
         transposed = dm.swapaxes(-1, -2)
-        # A difference of densities is small and as asymmetric as they are: not relative to itself.
-        asymmetry = np.abs(dm - transposed).max(initial=0.0)
-        if asymmetry > 1e-8 * max(1.0, np.abs(dm).max(initial=0.0)):
-            raise ValueError(f"dm is not symmetric (by {asymmetry:.3g}): hermi=0 is for such")
+        _check_symmetry(np.abs(dm - transposed).max(initial=0.0), np.abs(dm).max(initial=0.0))
         density = np.ascontiguousarray(0.5 * (dm + transposed))
-        coulomb, exchange = np.empty_like(density), np.empty_like(density)
+        coulomb = np.empty_like(density) if with_j else None
+        exchange = np.empty_like(density) if with_k else None
         count = density.size // (self.nao * self.nao)
-        size = self.nao * self.nao * density.itemsize
-        jobs = (Job * count)(*(
-            Job(self._plan, *(array.ctypes.data + k * size
-                              for array in (density, coulomb, exchange)))
-            for k in range(count)))
         with self._lock:
+            jobs = self._jobs(count, *(0 if array is None else array.ctypes.data
+                                       for array in (density, coulomb, exchange)))
             checked(LIBRARY.fmo_fock_build_batch, jobs, count)
-        return coulomb if with_j else None, exchange if with_k else None
+        return coulomb, exchange
+
+    def _of_gpu_memory(self, dm, with_j, with_k):
+        import cupy  # pylint: disable=import-outside-toplevel
+        with cupy.cuda.Device(dm.device.id):
+            density = cupy.ascontiguousarray(dm, dtype=np.float64)
+            largest = 0.0
+            if density.size:
+                found = cupy.stack((abs(density).max(), abs(density - density.swapaxes(-1, -2)).max()))
+                largest, asymmetry = found.tolist()
+                _check_symmetry(asymmetry, largest)
+            if self.mode != "fused" or not largest <= _LARGEST_ON_GPU:  # NaN is not
+                return tuple(None if one is None else cupy.asarray(one)
+                             for one in self._of_host(cupy.asnumpy(density), with_j, with_k))
+            coulomb = cupy.empty_like(density) if with_j else None
+            exchange = cupy.empty_like(density) if with_k else None
+            count = density.size // (self.nao * self.nao)
+            with self._lock:
+                if self._side is None:  # made before anybody had imported CuPy
+                    self._end()
+                    self._make(cupy)
+                if self._side.device != dm.device.id:
+                    raise ValueError(f"dm is on GPU {dm.device.id}, this plan on GPU "
+                                     f"{self._side.device}: make one with device={dm.device.id}")
+                jobs = self._jobs(count, *(0 if array is None else array.data.ptr
+                                           for array in (density, coulomb, exchange)))
+                with self._side.work():
+                    checked(LIBRARY.fmo_fock_build_batch_device, jobs, count)
+        return coulomb, exchange
+
+
+def _check_symmetry(asymmetry: float, largest: float) -> None:
+    # A difference of densities is small and as asymmetric as they are: not relative to itself.
+    if asymmetry > 1e-8 * max(1.0, largest):
+        raise ValueError(f"dm is not symmetric (by {asymmetry:.3g}): hermi=0 is for such")

@@ -10,7 +10,7 @@ from ctypes import CFUNCTYPE, POINTER, c_char, c_char_p, c_double, c_int, c_size
 
 import numpy as np
 
-from . import _library
+from . import _cupy, _library
 from ._library import LIBRARY, STATUS, Error, ErrorStruct, Options, names_of
 from ._mole import _cannot
 from ._plan import _basis_create, basis_arrays, check_mole, make_options
@@ -128,7 +128,7 @@ def _matrix(name: str, value, nao: int):
     """A symmetric matrix of the caller's as the library wants it, or None."""
     if value is None:
         return None
-    array = np.asarray(value)
+    array = _cupy.as_cupy(value).get() if _cupy.in_gpu_memory(value) else np.asarray(value)
     if np.iscomplexobj(array) or array.shape != (nao, nao):
         raise ValueError(f"{name}: expected a real matrix [{nao}, {nao}], not {array.dtype} "
                          f"{list(array.shape)}")

@@ -1,0 +1,51 @@
+"""Arrays in GPU memory: densities that stay there, as GPU4PySCF and others have them."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+
+def in_gpu_memory(dm) -> bool:
+    """Whether dm is an array of CuPy, PyTorch or others in GPU memory, or a list of such."""
+    first = dm[0] if isinstance(dm, (list, tuple)) and dm else dm
+    return hasattr(first, "__cuda_array_interface__")
+
+
+def as_cupy(dm):
+    """An array of CuPy on the memory of dm, which is in_gpu_memory; lists are stacked."""
+    import cupy  # pylint: disable=import-outside-toplevel
+    if isinstance(dm, (list, tuple)):
+        return cupy.stack([cupy.asarray(one) for one in dm])
+    return cupy.asarray(dm)
+
+
+def imported():
+    """CuPy, if somebody has imported it, or None."""
+    return sys.modules.get("cupy")
+
+
+class Side:
+    """A plan's place beside CuPy: its GPU, and a stream of its own that CuPy's streams wait for."""
+
+    def __init__(self, cupy, device: int):
+        self.cupy = cupy
+        self.device = device if device >= 0 else cupy.cuda.runtime.getDevice()
+        with cupy.cuda.Device(self.device):
+            self.stream = cupy.cuda.Stream(non_blocking=True)
+
+    @contextlib.contextmanager
+    def work(self):
+        """What the plan queues meanwhile comes after what is queued on CuPy's stream, and before what
+        will be; the host waits for neither."""
+        current = self.cupy.cuda.get_current_stream()
+        self._order(current, self.stream)
+        try:
+            yield
+        finally:
+            self._order(self.stream, current)
+
+    def _order(self, first, then):
+        event = self.cupy.cuda.Event(disable_timing=True)
+        event.record(first)
+        then.wait_event(event)
