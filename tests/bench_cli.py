@@ -237,6 +237,8 @@ class Builds(Case):
                                  for family, members in (("water clusters", (("1", 3), ("8", 24))),
                                                          ("alkanes", (("1", 5), ("3", 11))))
                                  for basis in ("STO-3G", "6-31G") for column, atoms in members])
+        one, _ = self.rows("growth", "--waters", "1", "--carbons", "1", "--basis", "3-21g", "--cycles", "0")
+        self.assertEqual([c["table"] for c in one["results"]], ["water clusters, 3-21g", "alkanes, 3-21g"])
         for table in {c["table"] for c in document["results"]}:
             items = [c["items"] for c in document["results"] if c["table"] == table]
             self.assertEqual(items, sorted(items))

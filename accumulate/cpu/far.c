@@ -45,12 +45,15 @@ static int append_meeting(meeting_list *list, int box, int order)
     return 1;
 }
 
+enum { STRENGTHS = FMO_BOX_ORDER_MAX + 1 };
+
 /* What all threads of a build work with. */
 typedef struct far_job {
     const fmo_cpu_far *far;
     const fmo_cpu_far_input *in;
     fmo_box_view view;
     fmo_box_load *load; /* [box] */
+    float *strength;    /* [box][STRENGTHS] of its multipoles, in the strongest density */
     int_list *open;     /* [box] boxes that the box's children have to look at */
     fmo_cpu_far_build *to;
     int failed;
@@ -109,6 +112,19 @@ static void add_loads(far_job *j, int b)
     const fmo_box_load *one = &j->load[box->child], *two = one + 1;
     j->load[b] = (fmo_box_load){j->far->largest_bound[b], fmax(one->weighted, two->weighted),
                                 j->far->largest_moment[b], one->charge + two->charge};
+}
+
+/* What decisions want of a box whose multipoles are there. */
+static void weigh_box(far_job *j, int b)
+{
+    float *const strength = j->strength + (size_t)b * STRENGTHS;
+    fmo_box_take_logs(&j->load[b]);
+    for (int d = 0; d < j->view.densities; d++) {
+        const double *const M =
+            j->view.multipole + (size_t)b * j->view.stride + (size_t)d * j->view.size;
+        for (int l = 0; l < STRENGTHS; l++)
+            strength[l] = fmaxf(strength[l], (float)fmo_box_strength(M, l));
+    }
 }
 
 /* Boxes whose potential is this share's business: those below one of its boxes of a level with
@@ -172,7 +188,11 @@ static int settle_box(far_job *j, int b, scratch *s)
         const int other = s->stack.at[--s->stack.num];
         int order[2];
         if (fmo_boxes_far(box, &j->load[b], &boxes[other], &j->load[other], &rule, order)) {
-            if (mine) good = append_meeting(&s->meetings, other, order[0]);
+            const float *const strength = j->strength + (size_t)other * STRENGTHS;
+            if (mine)
+                good = append_meeting(&s->meetings, other,
+                                      fmo_box_fewer(order[0], box, j->load[b].moment, &boxes[other],
+                                                    strength, rule.log_cutoff));
         } else if (near && boxes[other].leaf >= 0) {
             if (near->num == near->room) {
                 const int room = near->room ? 2 * near->room : 32;
@@ -232,7 +252,7 @@ static void run(far_job *j)
         for (int b = begin; b < end; b += 2) add_loads(j, boxes->box[b].parent);
     }
 #pragma omp for schedule(static)
-    for (int b = 0; b < boxes->num; b++) fmo_box_take_logs(&j->load[b]);
+    for (int b = 0; b < boxes->num; b++) weigh_box(j, b);
     for (int level = 0; level < boxes->level_num; level++) {
         const int begin = boxes->level[level], end = boxes->level[level + 1];
         if (level > 0) {
@@ -260,11 +280,13 @@ static int begin_job(far_job *j)
 {
     const size_t boxes = (size_t)j->far->boxes.num;
     j->load = calloc(boxes + 1, sizeof *j->load);
+    j->strength = calloc((boxes + 1) * STRENGTHS, sizeof *j->strength);
     j->open = calloc(boxes + 1, sizeof *j->open);
     j->to->near = calloc((size_t)j->far->boxes.leaf_num + 1, sizeof *j->to->near);
     j->view.multipole = calloc(boxes * j->view.stride + 1, sizeof(double));
     j->view.potential = calloc(boxes * j->view.stride + 1, sizeof(double));
-    return j->load && j->open && j->to->near && j->view.multipole && j->view.potential;
+    return j->load && j->strength && j->open && j->to->near && j->view.multipole &&
+           j->view.potential;
 }
 
 static void end_job(far_job *j)
@@ -272,6 +294,7 @@ static void end_job(far_job *j)
     for (int b = 0; j->open && b < j->far->boxes.num; b++) free(j->open[b].at);
     free(j->open);
     free(j->load);
+    free(j->strength);
     free(j->view.multipole);
     free(j->view.potential);
 }
@@ -330,7 +353,8 @@ size_t fmo_cpu_far_bytes(const fmo_cpu_far *far, const fmo_cpu_pairs *pairs, siz
     /* Lists of who is near, and of what is left to children: as many entries, in lists that have
      * room to grow; of leaves about half as many are near as of the boxes of near_share. */
     const double entries = 1.5 * far->near_share * (double)leaves * (double)leaves;
-    return boxes * (2 * densities * size + sizeof(fmo_box_load) + sizeof(int_list)) +
+    return boxes * (2 * densities * size + sizeof(fmo_box_load) + STRENGTHS * sizeof(float) +
+                    sizeof(int_list)) +
            leaves * sizeof(fmo_cpu_near) + (size_t)entries * sizeof(int) +
            sums_size(pairs, densities) * sizeof(double);
 }

@@ -81,13 +81,55 @@ FMO_HD int fmo_boxes_far(const fmo_box *a, const fmo_box_load *of_a, const fmo_b
     const double R = sqrt(R2), gap = R - extent, rho = a->radius + b->radius;
     const double size = fmax(of_a->weighted + of_b->bound, of_b->weighted + of_a->bound);
     if (gap * gap < fmo_box_T(size - rule->log_cutoff) * (a->spread + b->spread)) return 0;
-    const double log_unit = log(FMO_BOX_SHARE * gap) + rule->log_cutoff, log_ratio = log(rho / R);
+    const double log_unit = rule->log_cutoff + (double)logf((float)(FMO_BOX_SHARE * gap));
+    const double log_ratio = (double)logf((float)(rho / R));
     order[0] = fmo_box_order(of_a, of_b, rule->order_max, log_unit, log_ratio);
     order[1] = fmo_box_order(of_b, of_a, rule->order_max, log_unit, log_ratio);
     const int larger = order[0] > order[1] ? order[0] : order[1];
     if (larger > rule->order_max) return 0;
     const double pairs = (double)(a->end - a->begin) * (double)(b->end - b->begin);
     return rule->worth <= 0.0 || fmo_box_cost(larger) <= rule->worth * pairs;
+}
+
+/* How strong the multipoles of order l are: those of a charge at a distance a from the centre a^l
+ * times the charge, others no stronger than the sum of theirs. sqrt(sum_m |M_lm|^2 (l-m)! (l+m)!),
+ * m of both signs; M has m >= 0 (expansion.h). */
+FMO_HD double fmo_box_strength(const double *M, int l)
+{
+    const double *const row = M + 2 * fmo_harmonic(l, 0);
+    double factor = 1.0, sum = row[0] * row[0] + row[1] * row[1];
+    for (int k = 2; k <= l; k++) factor *= (double)k * k;
+    sum *= factor;
+    for (int m = 1; m <= l; m++) {
+        factor *= (double)(l + m) / (l - m + 1);
+        sum += 2.0 * factor * (row[2 * m] * row[2 * m] + row[2 * m + 1] * row[2 * m + 1]);
+    }
+    return sqrt(sum);
+}
+
+/* Of the orders that charges like those of two boxes would need (fmo_boxes_far) those that the
+ * multipoles of `from` do, as strong as they are: all others together are another FMO_BOX_SHARE of
+ * the cutoff at most. moment: the load's logarithm, of box `to`. */
+FMO_HD int fmo_box_fewer(int order, const fmo_box *to, double moment, const fmo_box *from,
+                         const float *strength, double log_cutoff)
+{
+    const double x = to->centre[0] - from->centre[0], y = to->centre[1] - from->centre[1],
+                 z = to->centre[2] - from->centre[2];
+    const double over_R = 1.0 / sqrt(x * x + y * y + z * z);
+    const float step = (float)(to->radius * over_R), over = (float)over_R;
+    float left = (float)(FMO_BOX_SHARE / over_R) * expf((float)(log_cutoff - moment));
+    for (; order > 0; order--) {
+        /* sum_l binomial(order, l) strength_l / R^l step^(order - l) */
+        float binomial = 1.0f, power = 1.0f, sum = strength[0];
+        for (int l = 1; l <= order; l++) {
+            power *= over;
+            binomial *= (float)(order - l + 1) / (float)l;
+            sum = sum * step + binomial * power * strength[l];
+        }
+        left -= sum;
+        if (!(left >= 0.0f)) break;
+    }
+    return order;
 }
 
 /* Which of two near boxes is cut, the larger: the same one whichever comes first. */

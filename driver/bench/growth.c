@@ -1,5 +1,5 @@
 /* growth: build time against size. Water clusters (edge^3 waters) and all-trans alkanes, made by
- * molecules.c, in STO-3G and 6-31G; rows as in `fock`, drawn by plot.py. */
+ * molecules.c, in STO-3G and 6-31G or another basis set; rows as in `fock`, drawn by plot.py. */
 #include "fock.h"
 #include "molecules.h"
 
@@ -27,7 +27,7 @@ void bench_growth(bench_run *run)
     fock_print_head(run);
     for (int family = 0; family < 2; family++) {
         const cli_list *sizes = family ? &o->carbons : &o->waters;
-        for (int b = 0; b < 2; b++)
+        for (int b = 0; b < (o->basis ? 1 : 2); b++)
             for (int s = 0; s < sizes->count && run->err.status == FMO_OK; s++) {
                 const int size = (int)sizes->value[s];
                 fmo_molecule *molecule = NULL;
@@ -37,8 +37,9 @@ void bench_growth(bench_run *run)
                 if (status != FMO_OK)
                     bench_fail(run, status, "%s", err.message);
                 else
-                    run_size(run, family ? "alkanes" : "water clusters", bases[b],
-                             family ? size : size * size * size, molecule);
+                    run_size(run, family ? "alkanes" : "water clusters",
+                             o->basis ? o->basis : bases[b], family ? size : size * size * size,
+                             molecule);
                 bench_molecule_destroy(molecule);
             }
     }

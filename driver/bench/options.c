@@ -120,8 +120,8 @@ static const cli_option option_table[] = {
      .what = "names of systems", .help = "beginnings of systems' names, such as water008,batch"},
     {"geometry", 0, CLI_TEXT, "FILE", AT(geometry), .commands = BIT(fock),
      .what = "the name of a file", .help = "a .xyz file instead of the systems; needs --basis"},
-    {"basis", 0, CLI_TEXT, "NAME", AT(basis), .commands = BIT(fock), .what = "a name",
-     .help = "its basis set: a name such as 6-31g, or a file"},
+    {"basis", 0, CLI_TEXT, "NAME", AT(basis), .commands = BUILDS, .what = "a name",
+     .help = "its basis set, a name such as 6-31g, or a file; of growth [STO-3G and 6-31G]"},
     {"geometries", 0, CLI_TEXT, "DIR", AT(geometries), .commands = BIT(fock) | BIT(scf),
      .value = FMO_XYZ_DIR, .what = "the name of a folder",
      .help = "where the systems' .xyz files are"},
@@ -213,7 +213,7 @@ static fmo_status check_options(const bench_options *options, const bool *given,
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "--type float: a histogram counts in int32 or double (floats stop "
                              "counting at 2^24)");
-    if (!options->geometry != !options->basis)
+    if (e != BENCH_growth && !options->geometry != !options->basis)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "--geometry FILE and --basis NAME go together");
     if (bench_check_systems(options->systems, e == BENCH_scf ? bench_scf_system : bench_fock_system,
                             err) != FMO_OK)

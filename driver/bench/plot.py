@@ -6,8 +6,8 @@
     driver/bench/plot.py docs/results/2026-11-20-ed9e7a8/bench-himeno.json.gz --only 'float' --format png
 
 Columns of a table that are numbers make a curve per method (CPU dotted, commit cas dashed), others a
-bar per method. Hollow marks and bars are extrapolated, crosses are wrong. `growth` makes one picture, time against
-quartets, and `fock` one of all systems. The format of the files is in docs/bench.md."""
+bar per method. Hollow marks and bars are extrapolated, crosses are wrong. `growth` makes two pictures, time against
+quartets, and time and error against functions; `fock` one of all systems. The format of the files is in docs/bench.md."""
 import argparse
 import gzip
 import json
@@ -22,6 +22,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.patches import Patch  # noqa: E402
 
 COLOURS = [matplotlib.colormaps["tab20"](i) for i in [*range(0, 20, 2), *range(1, 20, 2)]]
+AGAINST_QUARTETS, AGAINST_FUNCTIONS = "time against quartets", "time and error against functions"
 LEGEND = {"fontsize": 6, "loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
 
 
@@ -33,12 +34,12 @@ def number(text):
 
 
 def tables(document):
-    """Measured cells by (experiment, table), in the order of the file; growth in one."""
+    """Measured cells by (experiment, table), in the order of the file; growth in two that have all."""
     found = {}
     for cell in document["results"]:
         if cell["left_out"] is None and cell["rate"] is not None:
-            table = "time against quartets" if cell["experiment"] == "growth" else cell["table"]
-            found.setdefault((cell["experiment"], table), []).append(cell)
+            for table in (AGAINST_QUARTETS, AGAINST_FUNCTIONS) if cell["experiment"] == "growth" else (cell["table"],):
+                found.setdefault((cell["experiment"], table), []).append(cell)
     return found
 
 
@@ -121,6 +122,34 @@ def growth(axes, cells, peak):
     axes.legend(**LEGEND)
 
 
+def by_functions(figure, cells):
+    """Seconds, and below them the largest error of an element of G, against the number of functions."""
+    time, error = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    series = {}
+    for cell in cells:
+        series.setdefault((cell["table"], cell["method"]), []).append(cell)
+    for k, ((table, method), own) in enumerate(series.items()):
+        own = sorted(own, key=lambda cell: cell["parameters"]["nao"])
+        functions = [cell["parameters"]["nao"] for cell in own]
+        time.plot(functions, [cell["seconds"]["median"] for cell in own], "o-", color=f"C{k}", linewidth=1, markersize=4,
+                  label=f"{table} ({method})")
+        for cell in own:
+            time.annotate(cell["column"], (cell["parameters"]["nao"], cell["seconds"]["median"]), fontsize=6,
+                          textcoords="offset points", xytext=(3, -8), color=f"C{k}")
+            error.plot(cell["parameters"]["nao"], cell["parameters"]["error_fock_2e"], mark(cell), color=f"C{k}",
+                       markersize=4)
+    error.set_yscale("log")
+    for axes in (time, error):
+        axes.set_xscale("log")
+        axes.grid(True, which="major", linewidth=0.3)
+    time.set_yscale("log")
+    time.set_ylabel("seconds for J and K")
+    error.set_xlabel("functions")
+    error.set_ylabel("largest error of G, hartree")
+    time.legend(**LEGEND)
+    return time
+
+
 def systems(axes, cells):
     """Milliseconds of each system, with the best other program's and the target."""
     names = list(dict.fromkeys(cell["row"] for cell in cells))
@@ -147,10 +176,13 @@ def read(path):
 
 
 def plot(document, key, cells, folder, stem, suffix):
-    figure, axes = plt.subplots(figsize=(9, 5.5), layout="constrained")
+    figure = plt.figure(figsize=(9, 5.5), layout="constrained")
+    axes = by_functions(figure, cells) if key[1] == AGAINST_FUNCTIONS else figure.subplots()
     by_number = sum(number(c["column"]) is not None for c in cells) > len(cells) / 2
     unit = f"{cells[0]['unit']} per second"
-    if key[0] == "growth":
+    if key[1] == AGAINST_FUNCTIONS:
+        pass
+    elif key[0] == "growth":
         growth(axes, cells, document["device"] and document["device"].get("fp64_flops"))
     elif key[0] == "fock":
         systems(axes, cells)

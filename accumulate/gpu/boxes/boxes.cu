@@ -65,7 +65,7 @@ fmo_status describe(const fmo_fock_plan *plan, int num, staged *to, fmo_error *e
 }
 
 /* What a plan keeps: what is made on the host first. */
-enum { ARRAYS = 20 + 4 * FMO_PAIR_LIGHT_COUNT, CHUNKS_A_BOX = 6, CHUNKS_LEAST = 1024 };
+enum { ARRAYS = 21 + 4 * FMO_PAIR_LIGHT_COUNT, CHUNKS_A_BOX = 6, CHUNKS_LEAST = 1024 };
 typedef struct box_arrays {
     fmo_gpu_array array[ARRAYS];
     int num;
@@ -103,6 +103,7 @@ void list_arrays(fmo_gpu_state *g, fmo_gpu_boxes *b, box_arrays *a)
     add_array<fmo_box_load>(a, boxes, &v->log_load, NULL);
     add_array<double2>(a, terms, &v->multipole, NULL);
     add_array<double2>(a, terms, &v->potential, NULL);
+    add_array<float>(a, boxes * FMO_GPU_BOX_STRENGTHS, &v->strength, NULL);
     add_array<unsigned>(a, leaves * (size_t)v->words, &v->near, NULL);
     v->open_chunks = b->tree.num * CHUNKS_A_BOX + CHUNKS_LEAST;
     add_array<int2>(a, boxes, &v->opened, NULL);

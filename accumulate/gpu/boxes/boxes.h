@@ -11,6 +11,7 @@
 enum {
     FMO_GPU_BOX_ORDER = fmo_tuning_gpu_box_order,
     FMO_GPU_BOX_TERMS = FMO_HARMONIC_TERMS(FMO_GPU_BOX_ORDER),
+    FMO_GPU_BOX_STRENGTHS = FMO_GPU_BOX_ORDER + 1,
     FMO_GPU_BOX_FULL = (FMO_GPU_BOX_ORDER + 1) * (FMO_GPU_BOX_ORDER + 1)
 };
 /* Chunks of lists of boxes. */
@@ -37,6 +38,7 @@ typedef struct fmo_gpu_box_view {
     const int *of_leaf;                           /* [leaves] */
     fmo_box_load *log_load;                       /* [boxes] */
     double2 *multipole, *potential;               /* [boxes][FMO_GPU_BOX_TERMS] */
+    float *strength; /* [boxes][FMO_GPU_BOX_STRENGTHS] of the multipoles */
     unsigned *near;                               /* [leaves][words] bits: leaves */
     /* What boxes of some levels leave open, in chunks of `open`, each of which knows the next:
      * [boxes] the first and how many; where chunks ran out, -1. */

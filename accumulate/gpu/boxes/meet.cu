@@ -307,6 +307,13 @@ typedef struct meeting {
     int box, order;
 } meeting;
 
+/* sum += conj(a) b, in four operations. */
+__device__ __forceinline__ void add_conj(double2 a, double2 b, double2 &sum)
+{
+    sum.x = fma(a.x, b.x, fma(a.y, b.y, sum.x));
+    sum.y = fma(a.x, b.y, fma(-a.y, b.x, sum.y));
+}
+
 /* sum[round][of a pair] += sum_k conj(M_jk) I_(j+l)(k+m), all k, of NUM pairs (l, m) of a lane, the
  * last of them only where `on`. M and at[round], I of (j + l, m), have both signs: k from -j on. */
 template <int NUM>
@@ -320,19 +327,15 @@ __device__ __forceinline__ void add_row(const double2 *M, int j, const double2 *
         for (int r = 0; r < NUM; r++) {
             if (r == NUM - 1 && !on) continue;
             const double2 I = at[r][k];
-            sum[r][0].x += now.x * I.x + now.y * I.y;
-            sum[r][0].y += now.x * I.y - now.y * I.x;
-            sum[r][1].x += before.x * I.x + before.y * I.y;
-            sum[r][1].y += before.x * I.y - before.y * I.x;
+            add_conj(now, I, sum[r][0]);
+            add_conj(before, I, sum[r][1]);
         }
         before = now;
     }
 #pragma unroll
     for (int r = 0; r < NUM; r++) {
         if (r == NUM - 1 && !on) continue;
-        const double2 I = at[r][j + 1];
-        sum[r][1].x += before.x * I.x + before.y * I.y;
-        sum[r][1].y += before.x * I.y - before.y * I.x;
+        add_conj(before, at[r][j + 1], sum[r][1]);
     }
 }
 
@@ -428,6 +431,36 @@ typedef struct meet_shared {
     meet_warp of[WARPS];
 } meet_shared;
 
+/* The potential of the charge of another box in the middle of the own one. */
+__device__ __forceinline__ double meet_charge(const fmo_gpu_box_view &v, const fmo_box *own,
+                                              int other)
+{
+    const double *const from = v.box[other].centre;
+    const double x = own->centre[0] - from[0], y = own->centre[1] - from[1],
+                 z = own->centre[2] - from[2];
+    return v.multipole[(size_t)other * TERMS].x * fmo_rsqrt(x * x + y * y + z * z);
+}
+
+/* The orders that a meeting does with; returns the highest. */
+__device__ __forceinline__ int fewer_orders(const fmo_gpu_box_view &v, int target, meeting *with)
+{
+    with->order =
+        fmo_box_fewer(with->order, &v.box[target], v.log_load[target].moment, &v.box[with->box],
+                      v.strength + (size_t)with->box * FMO_GPU_BOX_STRENGTHS, v.rule.log_cutoff);
+    return with->order;
+}
+
+/* How strong the multipoles of boxes are, a thread for an order of a box. */
+__global__ void __launch_bounds__(THREADS)
+    find_strength(const __grid_constant__ fmo_gpu_box_view v, int num)
+{
+    const int n = blockIdx.x * THREADS + (int)threadIdx.x;
+    const int b = n / FMO_GPU_BOX_STRENGTHS, l = n % FMO_GPU_BOX_STRENGTHS;
+    if (n < num)
+        v.strength[n] =
+            (float)fmo_box_strength((const double *)(v.multipole + (size_t)b * TERMS), l);
+}
+
 /* Potentials of those that a box meets, a block each. */
 __global__ void __launch_bounds__(THREADS) meet(const __grid_constant__ fmo_gpu_box_view v)
 {
@@ -446,13 +479,7 @@ __global__ void __launch_bounds__(THREADS) meet(const __grid_constant__ fmo_gpu_
         v, target, &s.on,
         [&](int what, int other, int order) {
             const bool meets = what == MEET;
-            if (meets && !order) {
-                const fmo_box *const with = &v.box[other];
-                const double x = own->centre[0] - with->centre[0];
-                const double y = own->centre[1] - with->centre[1];
-                const double z = own->centre[2] - with->centre[2];
-                charge += v.multipole[(size_t)other * TERMS].x * fmo_rsqrt(x * x + y * y + z * z);
-            }
+            if (meets && !order) charge += meet_charge(v, own, other);
             const unsigned those = __ballot_sync(0xffffffffu, meets && order);
             if (lane == 0) s.on.met[warp] = __popc(those);
             if (!(those >> lane & 1u)) return make_int3(0, 0, -1);
@@ -467,7 +494,12 @@ __global__ void __launch_bounds__(THREADS) meet(const __grid_constant__ fmo_gpu_
             if (found.z >= 0) s.list[to] = {found.x, found.y};
             if (listed + THREADS <= LIST && !last) return;
             __syncthreads();
-            for (int n = warp; n < listed; n += WARPS) meet_one(v, own, s.list[n], &s.of[warp], &t);
+            for (int n = threadIdx.x; n < listed; n += THREADS)
+                if (!fewer_orders(v, target, &s.list[n]))
+                    charge += meet_charge(v, own, s.list[n].box);
+            __syncthreads();
+            for (int n = warp; n < listed; n += WARPS)
+                if (s.list[n].order) meet_one(v, own, s.list[n], &s.of[warp], &t);
             listed = 0;
         });
     for (int offset = 16; offset; offset /= 2)
@@ -531,7 +563,9 @@ cudaError_t fmo_gpu_box_exchange(const fmo_gpu_box_pairs *of, const fmo_gpu_pair
 
 cudaError_t fmo_gpu_box_meet(const fmo_gpu_box_view *v, int boxes, cudaStream_t stream)
 {
-    const int bytes = (int)sizeof(meet_shared);
+    const int bytes = (int)sizeof(meet_shared), strengths = boxes * FMO_GPU_BOX_STRENGTHS;
+    find_strength<<<(strengths + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*v, strengths);
+    FMO_GPU_TRY(cudaGetLastError());
     FMO_GPU_TRY(cudaFuncSetAttribute(meet, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     meet<<<boxes, THREADS, (size_t)bytes, stream>>>(*v);
     return cudaGetLastError();
