@@ -51,6 +51,7 @@ NOTES = [
     ("*/h200-patterns.svg", H200, None, PLOT),
     ("*/h200-strategies.md", H200, None, "`docs/results/plot.py --tables h200-strategies.json.gz`"),
     ("*/h200-bench-*.svg", H200, None, BENCH_PLOT),
+    ("*/h200-growth-*.svg", H200, None, BENCH_PLOT),
     ("*/bench-*.png", H200, None, BENCH_PLOT),
     ("*/bench-*.json.gz", None, None, "`driver/bench/run-all.sh`; its parts: bench.log.gz"),
     ("*/bench.log.gz", H200, "ed9e7a8, histogram-2013 again at 1841d34", "`driver/bench/run-all.sh`"),
