@@ -160,7 +160,7 @@ static void compare(const char *name, const fmo_basis *basis, double cutoff, int
         printf("%-26s cutoff %.0e: %6d pairs, %4d leaves, near %.2f, %7lld meetings; far pairs "
                "%.2f, X^J up to %-8.3g off by %.4f cutoffs\n",
                name, cutoff, f.far.boxes.item_num, f.far.boxes.leaf_num,
-               fmo_cpu_far_near_share(&f.far, 1.0, cutoff), (long long)f.built.meetings, share,
+               fmo_cpu_far_near_share(&f.far, 1.0, cutoff, 2), (long long)f.built.meetings, share,
                largest, worst / cutoff);
         CHECK(worst <= allowed * cutoff, "%s: off by %g, that is %g cutoffs", name, worst,
               worst / cutoff);

@@ -36,7 +36,8 @@ static fmo_status choose_far(const fmo_fock_plan *plan, fmo_cpu_state *s, fmo_er
     if (!asked && (!alone || num < fmo_tuning_cpu_far_pairs)) return FMO_OK;
     const fmo_status status = fmo_cpu_far_make(&s->pairs, o->cutoff, o->threads, &s->far, err);
     if (status != FMO_OK) return status;
-    s->far.near_share = fmo_cpu_far_near_share(&s->far, plan->coulomb_weight, o->cutoff);
+    s->far.near_share =
+        fmo_cpu_far_near_share(&s->far, plan->coulomb_weight, o->cutoff, o->threads);
     s->goes_far = asked || s->far.near_share <= fmo_tuning_cpu_far_near_share;
     if (!asked && o->memory && fmo_cpu_far_bytes(&s->far, &s->pairs, 1) > o->memory / 2)
         s->goes_far = 0;

@@ -81,7 +81,7 @@ void fmo_cpu_far_free(fmo_cpu_far *far);
 
 /* For far->near_share: for densities of 1, by boxes of some leaves each. J weighs `weight` times as
  * much in screening. */
-double fmo_cpu_far_near_share(const fmo_cpu_far *far, double weight, double cutoff);
+double fmo_cpu_far_near_share(const fmo_cpu_far *far, double weight, double cutoff, int threads);
 
 /* ---- far.c ---- */
 

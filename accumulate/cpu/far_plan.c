@@ -158,7 +158,8 @@ fmo_status fmo_cpu_far_make(const fmo_cpu_pairs *pairs, double cutoff, int threa
             describe(&pairs->list[c], c, q, cutoff, &item[at], &far->moment[at]);
             bound[at] = pairs->list[c].prim_bounds[q];
         }
-    good = good && fmo_boxes_make(item, num, fmo_tuning_cpu_far_leaf, &far->boxes, err) == FMO_OK;
+    good = good &&
+           fmo_boxes_make(item, num, fmo_tuning_cpu_far_leaf, threads, &far->boxes, err) == FMO_OK;
     if (good) {
         const size_t boxes = (size_t)far->boxes.num + 1;
         far->largest_bound = malloc(boxes * sizeof *far->largest_bound);
@@ -191,7 +192,7 @@ void fmo_cpu_far_free(fmo_cpu_far *far)
     memset(far, 0, sizeof *far);
 }
 
-double fmo_cpu_far_near_share(const fmo_cpu_far *far, double weight, double cutoff)
+double fmo_cpu_far_near_share(const fmo_cpu_far *far, double weight, double cutoff, int threads)
 {
     const fmo_boxes_survey survey = {&far->boxes,
                                      far->largest_bound,
@@ -199,6 +200,7 @@ double fmo_cpu_far_near_share(const fmo_cpu_far *far, double weight, double cuto
                                      far->moment,
                                      SURVEY_LEAVES * fmo_tuning_cpu_far_leaf,
                                      weight,
-                                     {log(cutoff), FMO_BOX_ORDER_MAX, 0.0}};
+                                     {log(cutoff), FMO_BOX_ORDER_MAX, 0.0},
+                                     threads};
     return fmo_boxes_near_share(&survey);
 }

@@ -26,10 +26,10 @@ static void measure(const fmo_box_item *item, const int *of, int num, double low
     }
 }
 
-static void settle(const fmo_box_item *item, const int *of, int num, fmo_box *box)
+/* What a box is, of the sides of what is in it. */
+static void settle(const fmo_box_item *item, const int *of, int num, const double low[4],
+                   const double high[4], fmo_box *box)
 {
-    double low[4], high[4];
-    measure(item, of, num, low, high);
     for (int x = 0; x < 3; x++) box->centre[x] = 0.5 * (low[x] + high[x]);
     box->extent = box->radius = box->spread = 0.0;
     for (int n = 0; n < num; n++) {
@@ -45,11 +45,10 @@ static void settle(const fmo_box_item *item, const int *of, int num, fmo_box *bo
 
 /* Sorts of[0..num-1] so that those below the middle of the longest side come first, each half in
  * the order they had; returns how many, or 0: nothing can be told apart. */
-static int cut(const fmo_box_item *item, int *of, int num, int *scratch)
+static int cut(const fmo_box_item *item, int *of, int num, const double low[4],
+               const double high[4], int *scratch)
 {
-    double low[4], high[4];
     int longest = 0, below = 0, above = 0;
-    measure(item, of, num, low, high);
     for (int s = 1; s < 4; s++)
         if (high[s] - low[s] > high[longest] - low[longest]) longest = s;
     const double middle = 0.5 * (low[longest] + high[longest]);
@@ -64,6 +63,19 @@ static int cut(const fmo_box_item *item, int *of, int num, int *scratch)
     return above ? below : 0;
 }
 
+/* Settles a box and, if it has more than a leaf, cuts it; box->child is how many of its items are
+ * in the first half then, 0: a leaf. scratch: [box->end] */
+static void settle_and_cut(const fmo_box_item *item, int *items, int leaf, int *scratch,
+                           fmo_box *box)
+{
+    int *const of = items + box->begin;
+    const int own = box->end - box->begin;
+    double low[4], high[4];
+    measure(item, of, own, low, high);
+    settle(item, of, own, low, high, box);
+    box->child = own > leaf ? cut(item, of, own, low, high, scratch + box->begin) : 0;
+}
+
 /* Room for one more box or level; 0 without. */
 static int grow(void **array, size_t size, int have, int *room)
 {
@@ -76,7 +88,7 @@ static int grow(void **array, size_t size, int have, int *room)
     return 1;
 }
 
-fmo_status fmo_boxes_make(const fmo_box_item *item, int num, int leaf, fmo_boxes *to,
+fmo_status fmo_boxes_make(const fmo_box_item *item, int num, int leaf, int threads, fmo_boxes *to,
                           fmo_error *err)
 {
     int room = 0, levels = 0, good = 1;
@@ -96,14 +108,16 @@ fmo_status fmo_boxes_make(const fmo_box_item *item, int num, int leaf, fmo_boxes
         if (!good) break;
         to->level[to->level_num++] = begin;
         to->level[to->level_num] = end;
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (end - begin > 1)
+        for (int b = begin; b < end; b++)
+            settle_and_cut(item, to->item, leaf, scratch, &to->box[b]);
         for (int b = begin; good && b < end; b++) {
-            int *const of = to->item + to->box[b].begin;
-            const int own = to->box[b].end - to->box[b].begin;
-            settle(item, of, own, &to->box[b]);
-            const int below = own > leaf ? cut(item, of, own, scratch) : 0;
+            const int below = to->box[b].child;
+            to->box[b].child = -1;
             if (!below) {
                 to->box[b].leaf = to->leaf_num++;
-                for (int n = 0; n < own; n++) to->leaf_of[of[n]] = to->box[b].leaf;
+                for (int n = to->box[b].begin; n < to->box[b].end; n++)
+                    to->leaf_of[to->item[n]] = to->box[b].leaf;
                 continue;
             }
             for (int half = 0; good && half < 2; half++) {

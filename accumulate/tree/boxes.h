@@ -44,9 +44,10 @@ typedef struct fmo_boxes {
     int *of_leaf; /* [leaf_num] box of each leaf */
 } fmo_boxes;
 
-/* Boxes of at most `leaf` items, but for what has one place and one spread.
+/* Boxes of at most `leaf` items, but for what has one place and one spread; the same for any
+ * number of threads.
  * @return FMO_OK or FMO_ERR_MEMORY, with *to empty */
-fmo_status fmo_boxes_make(const fmo_box_item *item, int num, int leaf, fmo_boxes *to,
+fmo_status fmo_boxes_make(const fmo_box_item *item, int num, int leaf, int threads, fmo_boxes *to,
                           fmo_error *err);
 void fmo_boxes_free(fmo_boxes *boxes);
 

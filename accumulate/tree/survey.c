@@ -24,17 +24,60 @@ static int is_coarse(const survey *s, const fmo_box *box)
     return box->leaf >= 0 || box->end - box->begin <= s->of->coarse;
 }
 
-/* Pairs of items of two boxes that are near. */
-static double count_near(const survey *s, int a, int b)
+/* A pair of boxes: 0 if they are far, 1 if they are near and coarse, 2: looked at as two[]. */
+typedef struct pair {
+    int a, b;
+} pair;
+
+static int look(const survey *s, pair p, pair two[2])
 {
-    const fmo_box *box = s->of->boxes->box;
+    const fmo_box *box = s->of->boxes->box, *a = &box[p.a], *b = &box[p.b];
     int order[2];
-    if (fmo_boxes_far(&box[a], &s->load[a], &box[b], &s->load[b], &s->of->rule, order)) return 0.0;
-    if (is_coarse(s, &box[a]) && is_coarse(s, &box[b]))
-        return (double)(box[a].end - box[a].begin) * (double)(box[b].end - box[b].begin);
-    if (!is_coarse(s, &box[b]) && (is_coarse(s, &box[a]) || fmo_box_larger(box, b, a)))
-        return count_near(s, a, box[b].child) + count_near(s, a, box[b].child + 1);
-    return count_near(s, box[a].child, b) + count_near(s, box[a].child + 1, b);
+    if (fmo_boxes_far(a, &s->load[p.a], b, &s->load[p.b], &s->of->rule, order)) return 0;
+    if (is_coarse(s, a) && is_coarse(s, b)) return 1;
+    const int cut_b = !is_coarse(s, b) && (is_coarse(s, a) || fmo_box_larger(box, p.b, p.a));
+    for (int half = 0; half < 2; half++)
+        two[half] = cut_b ? (pair){p.a, b->child + half} : (pair){a->child + half, p.b};
+    return 2;
+}
+
+static double items_of(const survey *s, pair p)
+{
+    const fmo_box *a = &s->of->boxes->box[p.a], *b = &s->of->boxes->box[p.b];
+    return (double)(a->end - a->begin) * (double)(b->end - b->begin);
+}
+
+/* Pairs of items of two boxes that are near. */
+static double count_near(const survey *s, pair p)
+{
+    pair two[2];
+    const int what = look(s, p, two);
+    if (what < 2) return what ? items_of(s, p) : 0.0;
+    return count_near(s, two[0]) + count_near(s, two[1]);
+}
+
+/* Of the root and the root: pairs of boxes until there are enough for all threads, which count on.
+ * Whole numbers, so that their order does not matter. */
+static double count_all(const survey *s)
+{
+    enum { PIECES = 4096 };
+    pair piece[PIECES] = {{0, 0}};
+    int num = 1;
+    double near = 0.0;
+    for (int n = 0; n < num && num + 1 < PIECES; n++) {
+        pair two[2];
+        const int what = look(s, piece[n], two);
+        if (what == 1) near += items_of(s, piece[n]);
+        if (what == 2) {
+            piece[num++] = two[0];
+            piece[num++] = two[1];
+        }
+        piece[n].a = -1;
+    }
+#pragma omp parallel for num_threads(s->of->threads) schedule(dynamic) reduction(+ : near)
+    for (int n = 0; n < num; n++)
+        if (piece[n].a >= 0) near += count_near(s, piece[n]);
+    return near;
 }
 
 double fmo_boxes_near_share(const fmo_boxes_survey *of)
@@ -55,7 +98,7 @@ double fmo_boxes_near_share(const fmo_boxes_survey *of)
         if (box->leaf < 0) load->charge = s.load[box->child].charge + s.load[box->child + 1].charge;
     }
     for (int b = 0; b < boxes->num; b++) fmo_box_take_logs(&s.load[b]);
-    const double near = count_near(&s, 0, 0);
+    const double near = count_all(&s);
     free(s.load);
     return near / ((double)boxes->item_num * (double)boxes->item_num);
 }

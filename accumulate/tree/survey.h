@@ -20,6 +20,7 @@ typedef struct fmo_boxes_survey {
     int coarse;    /* boxes of so many items are looked at as a whole, none smaller */
     double weight; /* of J in screening */
     fmo_box_rule rule;
+    int threads;
 } fmo_boxes_survey;
 
 /* Pairs of items that are near, of all, for densities of 1. 1.0 without memory. */

@@ -242,7 +242,8 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
     fmo_error failure = {FMO_OK, ""};
     fmo_status status = describe(plan, num, &from, &failure);
     if (status == FMO_OK)
-        status = fmo_boxes_make(from.item, num, fmo_tuning_gpu_box_leaf, &b->tree, &failure);
+        status =
+            fmo_boxes_make(from.item, num, fmo_tuning_gpu_box_leaf, o->threads, &b->tree, &failure);
     const bool fits =
         b->tree.level_num <= FMO_GPU_BOX_LEVELS_MAX && b->tree.num <= FMO_GPU_BOXES_MAX;
     if (status == FMO_OK && !fits)

@@ -39,7 +39,7 @@ typedef struct fmo_gpu_box_view {
     fmo_box_load *log_load;                       /* [boxes] */
     double2 *multipole, *potential;               /* [boxes][FMO_GPU_BOX_TERMS] */
     float *strength; /* [boxes][FMO_GPU_BOX_STRENGTHS] of the multipoles */
-    unsigned *near;                               /* [leaves][words] bits: leaves */
+    unsigned *near;  /* [leaves][words] bits: leaves */
     /* What boxes of some levels leave open, in chunks of `open`, each of which knows the next:
      * [boxes] the first and how many; where chunks ran out, -1. */
     int2 *opened;
