@@ -253,6 +253,9 @@ class Patched(Case):
         self.assert_close(got.get(), plain.get_k(mol, dm, 1, 0.3, 0.5, 0.2).get(), 1e-12)
         self.assertEqual(len(given), 1)
         self.assertIn("GPU4PySCF computes", given[0])
+        scanner = fmo.patch(gpu_scf.hf.RHF(mol)).as_scanner()  # whose class has PySCF's module
+        with recorded():
+            self.assert_close(scanner.get_k(mol, dm, 1, 0.3, 0.5, 0.2).get(), got.get(), 1e-12)
         for mf in (gpu_scf.LRHF(mol), gpu_scf.hf.RHF(mol).density_fit()):
             with recorded() as given:
                 self.assertIs(fmo.patch(mf), mf)

@@ -1,7 +1,9 @@
 """The Python module and SCFs: those of PySCF, patched, and its own. Started as python_module.py is.
 """
 
+import contextlib
 import copy
+import io
 import pickle
 import unittest
 import warnings
@@ -56,6 +58,25 @@ class Patch(Case):
                                (lambda x: fmo.get_jk(x, np.eye(2)), "get_jk")):
                 with self.assertRaisesRegex(TypeError, f"fmo.{name}: expected a molecule of PySCF"):
                     call(nothing)
+
+    def test_classes_that_pyscf_makes_of_patched_ones(self):
+        """Scanners and second-order objects: copies stay what they are, and unpatching leaves PySCF's."""
+        scanner = fmo.patch(molecule("water").RHF()).as_scanner()
+        twin = copy.copy(scanner)
+        self.assertIsInstance(twin, scf.hf.RHF)
+        self.assertTrue(type(twin).__name__.startswith("Fmo"))
+        self.assertAlmostEqual(twin(scanner.mol), molecule("water").RHF().run().e_tot, delta=self.ENERGY)
+        plain = fmo.unpatch(scanner)
+        self.assertIsInstance(plain, scf.hf.RHF)
+        self.assertFalse(any("Fmo" in cls.__name__ for cls in type(plain).__mro__))
+        second = fmo.patch(molecule("water").RHF().newton())
+        before = type(second._scf)
+        with contextlib.suppress(ImportError, AttributeError), contextlib.redirect_stdout(io.StringIO()):
+            second.to_gpu()  # no GPU4PySCF here
+        self.assertIs(type(second._scf), before)
+        inner = fmo.unpatch(fmo.patch(molecule("water").RHF()).newton())
+        self.assertIsInstance(inner, scf.hf.RHF)
+        self.assertFalse(hasattr(fmo.patch(molecule("water").RHF()), "to_cpu"))
 
     def test_pickled_and_copied(self):
         """As PySCF's own object is, and patched with the same options."""

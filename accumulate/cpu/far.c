@@ -123,7 +123,7 @@ static void weigh_box(far_job *j, int b)
         const double *const M =
             j->view.multipole + (size_t)b * j->view.stride + (size_t)d * j->view.size;
         for (int l = 0; l < STRENGTHS; l++)
-            strength[l] = fmaxf(strength[l], (float)fmo_box_strength(M, l));
+            strength[l] = fmaxf(strength[l], (float)fmo_box_strength(&j->far->boxes.box[b], M, l));
     }
 }
 

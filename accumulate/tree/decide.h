@@ -83,6 +83,7 @@ FMO_HD int fmo_boxes_far(const fmo_box *a, const fmo_box_load *of_a, const fmo_b
     if (gap * gap < fmo_box_T(size - rule->log_cutoff) * (a->spread + b->spread)) return 0;
     const double log_unit = rule->log_cutoff + (double)logf((float)(FMO_BOX_SHARE * gap));
     const double log_ratio = (double)logf((float)(rho / R));
+    if (!(log_ratio < 0.0)) return 0;
     order[0] = fmo_box_order(of_a, of_b, rule->order_max, log_unit, log_ratio);
     order[1] = fmo_box_order(of_b, of_a, rule->order_max, log_unit, log_ratio);
     const int larger = order[0] > order[1] ? order[0] : order[1];
@@ -91,10 +92,10 @@ FMO_HD int fmo_boxes_far(const fmo_box *a, const fmo_box_load *of_a, const fmo_b
     return rule->worth <= 0.0 || fmo_box_cost(larger) <= rule->worth * pairs;
 }
 
-/* How strong the multipoles of order l are: those of a charge at a distance a from the centre a^l
- * times the charge, others no stronger than the sum of theirs. sqrt(sum_m |M_lm|^2 (l-m)! (l+m)!),
- * m of both signs; M has m >= 0 (expansion.h). */
-FMO_HD double fmo_box_strength(const double *M, int l)
+/* How strong the multipoles of order l of a box are, over the l-th power of its radius: those of a
+ * charge at a distance a from the centre a^l times the charge, others no stronger than the sum of
+ * theirs. sqrt(sum_m |M_lm|^2 (l-m)! (l+m)!), m of both signs; M has m >= 0 (expansion.h). */
+FMO_HD double fmo_box_strength(const fmo_box *box, const double *M, int l)
 {
     const double *const row = M + 2 * fmo_harmonic(l, 0);
     double factor = 1.0, sum = row[0] * row[0] + row[1] * row[1];
@@ -104,7 +105,9 @@ FMO_HD double fmo_box_strength(const double *M, int l)
         factor *= (double)(l + m) / (l - m + 1);
         sum += 2.0 * factor * (row[2 * m] * row[2 * m] + row[2 * m + 1] * row[2 * m + 1]);
     }
-    return sqrt(sum);
+    sum = sqrt(sum);
+    for (int k = 0; k < l; k++) sum = box->radius > 0.0 ? sum / box->radius : 0.0;
+    return sum;
 }
 
 /* Of the orders that charges like those of two boxes would need (fmo_boxes_far) those that the
@@ -116,13 +119,13 @@ FMO_HD int fmo_box_fewer(int order, const fmo_box *to, double moment, const fmo_
     const double x = to->centre[0] - from->centre[0], y = to->centre[1] - from->centre[1],
                  z = to->centre[2] - from->centre[2];
     const double over_R = 1.0 / sqrt(x * x + y * y + z * z);
-    const float step = (float)(to->radius * over_R), over = (float)over_R;
+    const float step = (float)(to->radius * over_R), reach = (float)(from->radius * over_R);
     float left = (float)(FMO_BOX_SHARE / over_R) * expf((float)(log_cutoff - moment));
     for (; order > 0; order--) {
-        /* sum_l binomial(order, l) strength_l / R^l step^(order - l) */
+        /* sum_l binomial(order, l) strength_l reach^l step^(order - l) */
         float binomial = 1.0f, power = 1.0f, sum = strength[0];
         for (int l = 1; l <= order; l++) {
-            power *= over;
+            power *= reach;
             binomial *= (float)(order - l + 1) / (float)l;
             sum = sum * step + binomial * power * strength[l];
         }

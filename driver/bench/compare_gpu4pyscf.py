@@ -4,8 +4,8 @@
     FMO_LIBRARY=build/lib/libfmo.so python3 driver/bench/compare_gpu4pyscf.py [SYSTEM:BASIS[:RUNS]]...
 
 Wants a GPU, PySCF, CuPy and GPU4PySCF. SYSTEM is a file of datasets/xyz without its suffix. Prints the
-median and the range of seconds from geometry to converged energy (conv_tol 1e-9, all start from the
-density of minao), after one run that is not counted, and the time of J and K alone.
+median and the range of seconds from geometry to converged energy (conv_tol 1e-9; GPU4PySCF
+starts from minao, fmo.RHF from its own guess), after one run that is not counted, and the time of J and K alone.
 """
 
 import os

@@ -457,8 +457,8 @@ __global__ void __launch_bounds__(THREADS)
     const int n = blockIdx.x * THREADS + (int)threadIdx.x;
     const int b = n / FMO_GPU_BOX_STRENGTHS, l = n % FMO_GPU_BOX_STRENGTHS;
     if (n < num)
-        v.strength[n] =
-            (float)fmo_box_strength((const double *)(v.multipole + (size_t)b * TERMS), l);
+        v.strength[n] = (float)fmo_box_strength(
+            &v.box[b], (const double *)(v.multipole + (size_t)b * TERMS), l);
 }
 
 /* Potentials of those that a box meets, a block each. */

@@ -25,12 +25,28 @@ def imported():
     return sys.modules.get("cupy")
 
 
+def current_device() -> int | None:
+    """The GPU that CuPy works on, if somebody has imported CuPy and there is one."""
+    cupy = imported()
+    try:
+        return None if cupy is None else cupy.cuda.runtime.getDevice()
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return None
+
+
+def side_of(cupy, device: int) -> Side | None:
+    """That of a plan; device: its GPU, or -1, CuPy's. None where CuPy finds no such GPU: the plan says so."""
+    try:
+        return Side(cupy, device if device >= 0 else cupy.cuda.runtime.getDevice())
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return None
+
+
 class Side:
     """A plan's place beside CuPy: its GPU, and a stream of its own that CuPy's streams wait for."""
 
     def __init__(self, cupy, device: int):
-        self.cupy = cupy
-        self.device = device if device >= 0 else cupy.cuda.runtime.getDevice()
+        self.cupy, self.device = cupy, device
         with cupy.cuda.Device(self.device):
             self.stream = cupy.cuda.Stream(non_blocking=True)
 

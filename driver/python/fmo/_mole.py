@@ -47,7 +47,7 @@ def _cannot(mol, dm, hermi, omega) -> str | None:
 def _warn_once(seen: set, reason: str, who: str = "PySCF") -> None:
     if reason not in seen:
         seen.add(reason)
-        warnings.warn(f"fmo: {reason}; {who} computes J and K", FallbackWarning, stacklevel=4)
+        warnings.warn(f"fmo: {reason}; {who} computes J and K", FallbackWarning, stacklevel=5)
 
 
 class _Kept:
@@ -71,7 +71,8 @@ def _kept_for(mol) -> _Kept:
 def _plan_for(mol, options: dict) -> Plan:
     """The plan of a molecule, made again if its geometry or basis has changed since."""
     make_options(**options)  # complains before anything else
-    key = tuple(sorted(options.items()))
+    given = {"device": _cupy.current_device(), **{name: value for name, value in options.items() if value is not None}}
+    key = tuple(sorted(item for item in given.items() if item[1] is not None))
     now = (mol._atm.tobytes(), mol._bas.tobytes(), mol._env[_ENV_START:].tobytes(), bool(mol.cart))
     kept = _kept_for(mol)
     with kept.lock:
@@ -82,6 +83,12 @@ def _plan_for(mol, options: dict) -> Plan:
             plan = Plan(mol, **options)
             kept.plans[key] = now, plan
     return plan
+
+
+def _on_device_of(dm, options: dict) -> dict:
+    """Options of a density of CuPy: on its GPU unless they say otherwise."""
+    given = options.get("device")
+    return {**options, "device": dm.device.id if given is None else given}
 
 
 def get_jk(mol, dm, hermi: int = 1, with_j: bool = True, with_k: bool = True, omega=None,
@@ -100,7 +107,7 @@ def get_jk(mol, dm, hermi: int = 1, with_j: bool = True, with_k: bool = True, om
     check_mole(mol, "get_jk")
     if _cupy.in_gpu_memory(dm):
         dm = _cupy.as_cupy(dm)
-        options.setdefault("device", dm.device.id)
+        options = _on_device_of(dm, options)
     reason = _cannot(mol, dm, hermi, omega)
     if reason is None:
         return _plan_for(mol, options).get_jk(dm, with_j, with_k)
@@ -117,7 +124,34 @@ def get_jk(mol, dm, hermi: int = 1, with_j: bool = True, with_k: bool = True, om
 
 def _patched_class(cls):
     """That of PySCF with our get_jk in front."""
-    return type("Fmo" + cls.__name__, (_PatchedSCF, cls), {"__module__": cls.__module__})
+    ours = _PatchedGpuSCF if _of_gpu4pyscf(cls) else _PatchedSCF
+    return type("Fmo" + cls.__name__, (ours, cls), {"__module__": cls.__module__})
+
+
+def _plain_class(cls):
+    """That of PySCF again; of a class that PySCF has made of a patched one, a scanner's, what it would have
+    made of the plain one."""
+    if not issubclass(cls, _PatchedSCF):
+        return cls
+    if cls.__bases__[0] in (_PatchedSCF, _PatchedGpuSCF):
+        return cls.__bases__[1]
+    rest = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
+    return type(cls.__name__.replace("Fmo", "", 1), tuple(map(_plain_class, cls.__bases__)), rest)
+
+
+def _make_plain(mf) -> None:
+    mf.__class__ = _plain_class(type(mf))
+    del mf.fmo_options, mf._fmo_warned
+
+
+def _plain_copy(mf):
+    """A copy without patches, inside neither; what is patched stays so."""
+    one = copy.copy(mf)
+    if isinstance(one, _PatchedSCF):
+        _make_plain(one)
+    if hasattr(one, "_scf"):
+        one._scf = _plain_copy(one._scf)
+    return one
 
 
 def _patched_again(cls):
@@ -133,7 +167,8 @@ def _scf_options(options: dict) -> dict:
 
 
 def _of_gpu4pyscf(cls) -> bool:
-    return cls.__module__.split(".")[0] == "gpu4pyscf"
+    # a class that PySCF has put in front, a scanner's, has PySCF's module
+    return any(one.__module__.split(".")[0] == "gpu4pyscf" for one in cls.__mro__)
 
 
 def _full_range(mol, omega, lr_factor, sr_factor):
@@ -160,7 +195,7 @@ class _PatchedSCF:
     def __reduce_ex__(self, protocol):
         """By PySCF's class, which has a name: what is unpickled or copied is patched, too."""
         # The second item would be the class made above, which no module has.
-        return (_patched_again, (type(self).__mro__[2],), *super().__reduce_ex__(max(protocol, 2))[2:])
+        return (_patched_again, (_plain_class(type(self)),), *super().__reduce_ex__(max(protocol, 2))[2:])
 
     def _fmo_jk(self, mol, dm, hermi, with_j, with_k, omega):
         """J and K, or None: not libfmo's, which has been said."""
@@ -173,7 +208,7 @@ class _PatchedSCF:
             return None
         options = _scf_options(self.fmo_options)
         if _cupy.in_gpu_memory(dm):
-            options = {"device": dm.device.id, **options}
+            options = _on_device_of(dm, options)
         return _plan_for(mol, options).get_jk(dm, with_j, with_k)
 
     def _fmo_given(self, mol, dm):
@@ -224,11 +259,19 @@ class _PatchedSCF:
 
     def to_gpu(self):
         """The object of GPU4PySCF, patched, too."""
-        return patch(unpatch(copy.copy(self)).to_gpu(), **self.fmo_options)
+        return patch(_plain_copy(self).to_gpu(), **self.fmo_options)
+
+
+class _PatchedGpuSCF(_PatchedSCF):
+    """The same of GPU4PySCF."""
+
+    def to_gpu(self):
+        """This object."""
+        return self
 
     def to_cpu(self):
         """The object of PySCF, patched, too."""
-        return patch(unpatch(copy.copy(self)).to_cpu(), **self.fmo_options)
+        return patch(_plain_copy(self).to_cpu(), **self.fmo_options)
 
 
 def _cannot_patch(mf) -> str | None:
@@ -286,8 +329,7 @@ def unpatch(mf):
     left alone. Raises TypeError for what is no SCF object."""
     _check_scf(mf, "unpatch")
     if isinstance(mf, _PatchedSCF):
-        mf.__class__ = type(mf).__mro__[2]
-        del mf.fmo_options, mf._fmo_warned
+        _make_plain(mf)
         if hasattr(mf, "_scf"):
             unpatch(mf._scf)
     return mf

@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 
 from . import _cupy
-from ._library import LIBRARY, BasisInput, Job, Options, checked, names_of
+from ._library import LIBRARY, BasisInput, Error, Job, Options, checked, names_of
 
 ENUMS = ("mode", "reduce", "integrals", "coulomb", "scatter", "commit")
 COUNTS = {"threads": 2 ** (8 * ctypes.sizeof(ctypes.c_int) - 1) - 1,
@@ -129,8 +129,8 @@ class Plan:
     """J and K for as many densities of one molecule as wanted.
 
     mol: a PySCF molecule (or anything with its basis) with s, p and d shells. Options as of
-    get_jk. Calls from several threads take turns. Memory is freed with the last reference. Nothing
-    of a plan ever changes, so a copy, deep or not, is the plan itself; it cannot be pickled.
+    get_jk. Calls from several threads take turns. Memory is freed with the last reference. What a
+    plan computes never changes, so a copy, deep or not, is the plan itself; it cannot be pickled.
     `mode` is what mode="auto" became.
     """
 
@@ -140,28 +140,35 @@ class Plan:
         self._options = make_options(**options)
         self.nao = len(self._arrays["ao_shell"])
         self._lock = threading.Lock()
-        self._side = None
+        self._plan = self._side = self._end = None
         self._make(_cupy.imported())
 
     def _make(self, cupy) -> None:
-        """Make the plan, in mode fused with a stream that CuPy, if there is one, knows."""
-        mode = ctypes.c_int()
+        """Make the plan, again perhaps, in mode fused with a stream that CuPy, if there is one, knows."""
+        mode, plan, side = ctypes.c_int(), ctypes.c_void_p(), None
+        if self._end is not None:
+            self._end()
+            self._plan = self._side = self._end = None
         basis = _basis_create(self._arrays, self._cartesian)
-        plan = ctypes.c_void_p()
+        options = Options.from_buffer_copy(self._options)
         try:
-            checked(LIBRARY.fmo_fock_choose_mode, basis, ctypes.byref(self._options),
-                    ctypes.byref(mode), None)
+            checked(LIBRARY.fmo_fock_choose_mode, basis, ctypes.byref(options), ctypes.byref(mode), None)
             self.mode = names_of("mode")[mode.value]
             if cupy is not None and self.mode == "fused":
-                self._side = _cupy.Side(cupy, self._options.device)
-                self._options.device = self._side.device
-                self._options.stream = self._side.stream.ptr
-            checked(LIBRARY.fmo_fock_plan_create, basis, ctypes.byref(self._options),
-                    ctypes.byref(plan))
+                side = _cupy.side_of(cupy, options.device)
+            if side is not None:
+                options.device, options.stream = side.device, side.stream.ptr
+            try:
+                checked(LIBRARY.fmo_fock_plan_create, basis, ctypes.byref(options), ctypes.byref(plan))
+            except Error as reason:  # CuPy may keep memory that nobody uses
+                if side is None or reason.status != "FMO_ERR_MEMORY":
+                    raise
+                cupy.get_default_memory_pool().free_all_blocks()
+                checked(LIBRARY.fmo_fock_plan_create, basis, ctypes.byref(options), ctypes.byref(plan))
         finally:
             LIBRARY.fmo_basis_destroy(basis)
-        self._plan = plan.value
-        self._end = weakref.finalize(self, _destroy, plan.value, self._side)
+        self._plan, self._side = plan.value, side
+        self._end = weakref.finalize(self, _destroy, plan.value, side)
         self._end.atexit = False
 
     def __copy__(self):
@@ -206,6 +213,8 @@ class Plan:
         exchange = np.empty_like(density) if with_k else None
         count = density.size // (self.nao * self.nao)
         with self._lock:
+            if self._plan is None:  # making it again failed
+                self._make(_cupy.imported())
             jobs = self._jobs(count, *(0 if array is None else array.ctypes.data
                                        for array in (density, coulomb, exchange)))
             checked(LIBRARY.fmo_fock_build_batch, jobs, count)
@@ -228,11 +237,11 @@ class Plan:
             count = density.size // (self.nao * self.nao)
             with self._lock:
                 if self._side is None:  # made before anybody had imported CuPy
-                    self._end()
                     self._make(cupy)
-                if self._side.device != dm.device.id:
-                    raise ValueError(f"dm is on GPU {dm.device.id}, this plan on GPU "
-                                     f"{self._side.device}: make one with device={dm.device.id}")
+                if self._side is None or self._side.device != dm.device.id:
+                    where = "none of CuPy's" if self._side is None else f"GPU {self._side.device}"
+                    raise ValueError(f"dm is on GPU {dm.device.id}, this plan on {where}: make one "
+                                     f"with device={dm.device.id}")
                 jobs = self._jobs(count, *(0 if array is None else array.data.ptr
                                            for array in (density, coulomb, exchange)))
                 with self._side.work():
