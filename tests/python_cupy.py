@@ -200,17 +200,6 @@ class Arrays(Case):
 
 @unittest.skipUnless(gpu_scf, "no GPU4PySCF")
 class Patched(Case):
-    def energies(self, make, **options):
-        """The patched object, after kernel(); the warnings it gave; fails unless the energy is GPU4PySCF's."""
-        plain = make()
-        plain.kernel()
-        patched = fmo.patch(make(), **options)
-        with recorded() as given:
-            patched.kernel()
-        self.assertTrue(plain.converged and patched.converged)
-        self.assertAlmostEqual(float(plain.e_tot), float(patched.e_tot), delta=1e-9)
-        return patched, given
-
     def converging(self, cls, mol):
         mf = cls(mol)
         mf.conv_tol = 1e-11
@@ -223,7 +212,7 @@ class Patched(Case):
                 of_host = _plan.Plan._of_host
                 try:
                     _plan.Plan._of_host = None  # nothing goes through the host
-                    patched, given = self.energies(lambda: self.converging(cls, mol))
+                    patched, given = self.assert_same_energy(lambda: self.converging(cls, mol), 1e-9)
                 finally:
                     _plan.Plan._of_host = of_host
                 self.assertEqual(given, [])

@@ -99,6 +99,17 @@ class Case(unittest.TestCase):
         error = np.abs(np.asarray(got) - want).max()
         self.assertLessEqual(error, tolerance, what)
 
+    def assert_same_energy(self, make, delta, **options):
+        """An SCF object and a patched one, made alike: the patched one, and the warnings that it gave."""
+        plain = make()
+        plain.kernel()
+        patched = fmo.patch(make(), **options)
+        with recorded() as given:
+            patched.kernel()
+        self.assertTrue(plain.converged and patched.converged)
+        self.assertAlmostEqual(float(plain.e_tot), float(patched.e_tot), delta=delta)
+        return patched, given
+
     def assert_jk(self, mol, dm, what="", **options):
         vj, vk = fmo.get_jk(mol, dm, cutoff=0, **options)
         # PySCF's own threshold away, so that it leaves nothing out

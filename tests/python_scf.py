@@ -23,13 +23,7 @@ class Patch(Case):
 
     def energies(self, make, **options):
         """Energy of PySCF's and of the patched object, made alike; the warnings of the latter."""
-        plain = make()
-        plain.kernel()
-        patched = fmo.patch(make(), **options)
-        with recorded() as given:
-            patched.kernel()
-        self.assertTrue(plain.converged and patched.converged)
-        self.assertAlmostEqual(plain.e_tot, patched.e_tot, delta=self.ENERGY)
+        patched, given = self.assert_same_energy(make, self.ENERGY, **options)
         self.assertIsNone(patched._eri if not given else None)
         return given
 
