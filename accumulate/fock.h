@@ -100,11 +100,12 @@ typedef struct fmo_fock_options {
     int device;   /**< fused and split: CUDA's number of the GPU; -1, the default: the one that the
                        thread that makes the plan has chosen. Later calls find it by themselves */
     void *stream; /**< cudaStream_t of that GPU that work goes to; NULL: one of the plan's own */
-    /** Fused: how many GPUs share every build; 0 or 1: one. Each computes an equal part of the
-     *  quartets, the first sums X^J and X^K and has the matrices: `stream`, and what is in GPU
-     *  memory, are its. J alone with a source is built there. FMO_SCATTER_FIXED has the same bits
-     * for any number. They are to be of one kind. Plans of fmo_fock_plan_create_batch are dealt
-     * out, each on one GPU. Not with `ranks`. */
+    /** Fused and split: how many GPUs share every build; 0 or 1: one. Each computes an equal part
+     *  of the quartets. Fused: the first sums X^J and X^K and has the matrices: `stream`, and what
+     *  is in GPU memory, are its; J alone with a source is built there; FMO_SCATTER_FIXED has the
+     *  same bits for any number, and the GPUs are to be of one kind. Split: the CPU takes their
+     *  batches in turns. Plans of fmo_fock_plan_create_batch are dealt out, each on one GPU. Not
+     *  with `ranks`. */
     int device_num;
     int devices[FMO_DEVICES_MAX]; /**< [device_num] CUDA's numbers; `device` stays -1 */
     /** Called from the building thread with the finished share, 0..1; NULL: never. */
@@ -146,6 +147,12 @@ FMO_API fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, siz
                                               const fmo_fock_options *options,
                                               fmo_fock_plan **plans, fmo_error *errs);
 FMO_API void fmo_fock_plan_destroy(fmo_fock_plan *plan); /**< NULL is fine */
+
+/** CUDA's number of the GPU that a plan works on, whose memory the matrices of
+ *  fmo_fock_build_device and fmo_fock_build_batch_device are in: of several that share its builds
+ *  the first, of plans that were dealt out the one it was given. @return -1 on the CPU, or of NULL
+ */
+FMO_API int fmo_fock_plan_device(const fmo_fock_plan *plan);
 
 /** Ranks other than 0: take part in the plans and builds of rank 0, whose options.ranks are these,
  *  until it calls fmo_fock_dismiss. In mode cpu pieces of the work are taken from a counter, the

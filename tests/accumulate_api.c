@@ -204,6 +204,7 @@ static void check_devices(const fmo_basis *basis)
           err.message);
     o.mode = FMO_MODE_CPU;
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_OK, "%s", err.message);
+    CHECK(fmo_fock_plan_device(plan) == -1 && fmo_fock_plan_device(NULL) == -1, "no GPU");
     fmo_fock_plan_destroy(plan);
     CHECK(fmo_gpu_num() >= 0 && (fmo_gpu_num() > 0 || fmo_gpu_available(NULL) != FMO_OK), "%d GPUs",
           fmo_gpu_num());

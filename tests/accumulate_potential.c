@@ -85,6 +85,9 @@ static void check_refusals(void)
         fmo_potential_options_init(&o);
         o.threads = -2;
         EXPECT(fmo_potentials(&job, 1, &o, &err), FMO_ERR_ARGUMENT, "threads");
+        fmo_potential_options_init(&o);
+        o.device_num = FMO_DEVICES_MAX + 1;
+        EXPECT(fmo_potentials(&job, 1, &o, &err), FMO_ERR_ARGUMENT, "device_num");
         CHECK(fmo_potentials(&job, 1, NULL, &err) == FMO_OK && c.D[0] == 0.0, "nothing around: %s",
               err.message);
         fmo_electrostatics_job energy = {c.distribution, NULL, 0.0};

@@ -79,8 +79,15 @@ class Usage(Case):
             self.assertFails(run(SMALL, f"--memory={value}"), 2, "--memory .*expected bytes")
         for value in ["0", "17", "-1", "2x", "ALL", "1,2", "1e1", "99999999999999999999"]:
             self.assertFails(run(SMALL, f"--gpus={value}"), 2, "--gpus .*expected a number from 1 to 16, or all")
-        for mode in ("cpu", "split", "reference"):
-            self.assertFails(run(SMALL, "--gpus", "all", "--mode", mode), 2, "--gpus .*belongs to mode fused")
+        for mode in ("cpu", "reference"):
+            self.assertFails(run(SMALL, "--gpus", "all", "--mode", mode), 2,
+                             "--gpus .*belongs to mode fused and split")
+        for mode in ("fused", "split"):
+            self.assertFails(run(SMALL, "--gpus", "2", "--mode", mode, environment={"CUDA_VISIBLE_DEVICES": ""}), 4,
+                             "no NVIDIA|built without CUDA|no GPU")
+        self.assertFails(run(SMALL, "--coulomb", "boxes", "--mode", "split"), 2, "--coulomb .*belongs to mode")
+        self.assertFails(run(SMALL, "--coulomb", "boxes", "--mode", "fused",
+                             environment={"CUDA_VISIBLE_DEVICES": ""}), 4, "no NVIDIA|built without CUDA|no GPU")
         for line in ([SMALL], [SMALL, "--scf"], [SMALL, "--scf", "--batch"]):
             self.assertFails(run(*line, "--gpus", "2", environment={"CUDA_VISIBLE_DEVICES": ""}), 4,
                              "no NVIDIA|built without CUDA|no GPU")

@@ -109,6 +109,43 @@ static void check_system(const test_system *s, const int *device, int devices, d
     fmo_basis_destroy(basis);
 }
 
+/* Mode split, whose batches come from several GPUs in turns: large ones, and so small that there
+ * are many. */
+static void check_split(const test_system *s, const int *device, int devices, double size)
+{
+    fmo_basis *basis = system_basis(s);
+    if (!basis) return;
+    const int n = fmo_basis_ao_num(basis);
+    const size_t num = (size_t)n * (size_t)n;
+    double *const D = random_density(n, size, &seed);
+    double *const memory = calloc(4 * num, sizeof *memory);
+    static const fmo_reduce reduce[] = {FMO_REDUCE_TREE, FMO_REDUCE_ATOMIC, FMO_REDUCE_SERIAL};
+    for (int k = 0; k < 3 && memory && D; k++) {
+        built one = {.J = memory, .K = memory + num};
+        built all = {.J = memory + 2 * num, .K = memory + 3 * num};
+        fmo_fock_options o = options_of(1, device, FMO_SCATTER_AUTO, FMO_INTEGRALS_DIRECT, 1e-13);
+        o.mode = FMO_MODE_SPLIT;
+        o.reduce = reduce[k];
+        if (!build(basis, &o, D, &one)) break;
+        o.no_overlap = k == 2;
+        o.memory = k == 1 ? (size_t)(2 * devices) << 20 : 0; /* the least */
+        o.device_num = devices;
+        for (int d = 0; d < devices; d++) o.devices[d] = device[d];
+        if (!build(basis, &o, D, &all)) break;
+        CHECK(one.devices == 1 && all.devices == devices, "split: %d and %d GPUs", one.devices,
+              all.devices);
+        CHECK(one.quartets == all.quartets && one.adds == all.adds,
+              "split: %lld quartets and %lld adds on one GPU, %lld and %lld on %d",
+              (long long)one.quartets, (long long)one.adds, (long long)all.quartets,
+              (long long)all.adds, devices);
+        check_close("J of split", all.J, one.J, num, (size_t)n, 1e-11 * size, 0.0);
+        check_close("K of split", all.K, one.K, num, (size_t)n, 1e-11 * size, 0.0);
+    }
+    free(D);
+    free(memory);
+    fmo_basis_destroy(basis);
+}
+
 /* J of another molecule's density with plans on several GPUs, which the first one builds alone, and
  * a build of its own after it. */
 static void check_source(const test_system *s, const test_system *other, const int *device,
@@ -164,7 +201,14 @@ static void check_batch(const int *device, int devices)
     }
     fmo_status status = fmo_fock_plan_create_batch(basis, PLANS, &o, plans, NULL);
     CHECK(status == FMO_OK, "plans of a batch on several GPUs");
+    int dealt = 0;
+    for (int k = 0; k < PLANS && status == FMO_OK; k++)
+        dealt |= 1 << fmo_fock_plan_device(plans[k]);
+    for (int d = 0; d < devices; d++)
+        CHECK(status != FMO_OK || dealt >> device[d] & 1, "no plan on GPU %d", device[d]);
     if (status == FMO_OK) status = fmo_fock_plan_create(basis[0], &o, &plans[PLANS], &err);
+    CHECK(status != FMO_OK || fmo_fock_plan_device(plans[PLANS]) == device[0], "GPU %d",
+          fmo_fock_plan_device(plans[PLANS]));
     for (int k = 0; k <= PLANS && status == FMO_OK; k++) {
         const int n = fmo_basis_ao_num(basis[k % PLANS]);
         const size_t num = (size_t)n * (size_t)n;
@@ -199,12 +243,6 @@ static void check_refusals(const fmo_basis *basis)
     CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_NO_DEVICE &&
               strstr(err.message, "there are"),
           "a GPU that is not there: %s", err.message);
-    err.status = FMO_OK;
-    o.devices[1] = 0;
-    o.mode = FMO_MODE_SPLIT;
-    CHECK(fmo_fock_plan_create(basis, &o, &plan, &err) == FMO_ERR_UNSUPPORTED &&
-              strstr(err.message, "mode split"),
-          "split: %s", err.message);
 }
 
 int main(void)
@@ -224,8 +262,11 @@ int main(void)
         check_system(&small, one_gpu, num, 1.0);
         check_system(&large, one_gpu, num, 1.0);
         check_system(&d, one_gpu, num, 1.0);
+        check_split(&small, one_gpu, num, 1.0);
+        check_split(&large, one_gpu, num, 1.0);
     }
     check_system(&small, one_gpu, 2, 30.0); /* pairs are made again */
+    check_split(&small, one_gpu, 2, 30.0);
     check_source(&d, &other, one_gpu, 2);
     check_source(&other, &d, one_gpu, 2);
     check_batch(one_gpu, 2);
@@ -236,6 +277,8 @@ int main(void)
         check_system(&large, every, num, 1.0);
         check_system(&d, every, num, 1.0);
         check_system(&small, every, num, 30.0);
+        check_split(&small, every, num, 1.0);
+        check_split(&large, every, num, 1.0);
         check_source(&d, &other, every, num);
         check_batch(every, num);
     }

@@ -29,6 +29,8 @@ cudaError_t fmo_gpu_add_others(const fmo_gpu_build *build, bool fixed);
 /* What the others have counted, to pinned memory; and, at the end, added to the plan's. */
 cudaError_t fmo_gpu_copy_others_counters(const fmo_fock_plan *plan, cudaStream_t stream);
 void fmo_gpu_add_others_counters(const fmo_fock_plan *plan);
+/* What one GPU has counted to what another has. */
+void fmo_gpu_add_counts(fmo_gpu_counters *to, const fmo_gpu_counters *from);
 
 /* Copies around a build whose matrices are of the host: the density to density_in; J, K and the
  * counters to pinned memory. */

@@ -19,5 +19,6 @@ const fmo_mode_implementation fmo_mode_split = {.prepare = fmo_split_prepare,
                                                 .new_pairs = fmo_split_new_pairs,
                                                 .release = fmo_split_release,
                                                 .workspace = fmo_split_workspace,
+                                                .join = fmo_split_join,
                                                 .build = fmo_split_build,
                                                 .needs_pairs = 1};

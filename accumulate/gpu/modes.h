@@ -24,6 +24,7 @@ fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err);
 /* schedule/split.cu */
 fmo_status fmo_split_prepare(fmo_fock_plan *plan, fmo_error *err);
 fmo_status fmo_split_new_pairs(fmo_fock_plan *plan, fmo_error *err);
+fmo_status fmo_split_join(fmo_fock_plan *plan, fmo_error *err);
 void fmo_split_release(fmo_fock_plan *plan);
 void fmo_split_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
 fmo_status fmo_split_build(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err);

@@ -231,18 +231,21 @@ static void add_counts(unsigned long long *to, const unsigned long long *from, i
     for (int n = 0; n < num; n++) to[n] += from[n];
 }
 
+void fmo_gpu_add_counts(fmo_gpu_counters *to, const fmo_gpu_counters *from)
+{
+    add_counts(to->quartets, from->quartets, FMO_ERI_LIGHT_COUNT);
+    add_counts(to->survived, from->survived, FMO_ERI_LIGHT_COUNT);
+    add_counts(to->exchanges, from->exchanges, FMO_ERI_LIGHT_COUNT);
+    add_counts(to->apart, from->apart, FMO_ERI_LIGHT_COUNT);
+    add_counts(to->prim_quartets, from->prim_quartets, FMO_ERI_LIGHT_COUNT);
+    add_counts(to->issued, from->issued, FMO_ERI_LIGHT_COUNT);
+}
+
 void fmo_gpu_add_others_counters(const fmo_fock_plan *plan)
 {
     fmo_gpu_state *const g = plan->gpu;
     for (int k = 0; k < plan->others.num && g->others.shared; k++) {
-        const fmo_gpu_counters *const from = &g->others.counters[k].light;
-        fmo_gpu_counters *const to = g->pinned.counters;
-        add_counts(to->quartets, from->quartets, FMO_ERI_LIGHT_COUNT);
-        add_counts(to->survived, from->survived, FMO_ERI_LIGHT_COUNT);
-        add_counts(to->exchanges, from->exchanges, FMO_ERI_LIGHT_COUNT);
-        add_counts(to->apart, from->apart, FMO_ERI_LIGHT_COUNT);
-        add_counts(to->prim_quartets, from->prim_quartets, FMO_ERI_LIGHT_COUNT);
-        add_counts(to->issued, from->issued, FMO_ERI_LIGHT_COUNT);
+        fmo_gpu_add_counts(g->pinned.counters, &g->others.counters[k].light);
         if (!g->hermite || !plan->others.plan[k]->gpu->hermite) continue;
         const fmo_hermite_counters *const heavy = &g->others.counters[k].heavy;
         fmo_hermite_counters *const h = g->hermite->host_counters;

@@ -126,9 +126,6 @@ fmo_status fmo_fock_choose_mode(const fmo_basis *basis, const fmo_fock_options *
 static fmo_status check_devices(fmo_fock_options *o, fmo_error *err)
 {
     const fmo_mode_implementation *const mode = implementation[o->mode];
-    if (o->device_num > 1 && o->mode == FMO_MODE_SPLIT)
-        return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
-                             "mode split works with one GPU; for %d use mode fused", o->device_num);
     if (o->device_num < 2 || !mode->join) {
         o->device_num = 0;
         return FMO_OK;

@@ -247,7 +247,7 @@ static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options
     choose_threads(plan, possible);
 
     plan->basis = fmo_basis_copy(basis);
-    if (!plan->basis || (plan->mode->build && !fmo_plan_make_matrices(plan, 1))) {
+    if (!plan->basis || (plan->mode->build && !plan->lead && !fmo_plan_make_matrices(plan, 1))) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the matrices of %d functions",
                                basis->ao_num);
         goto done;
@@ -404,6 +404,11 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
     }
     free(device);
     return status;
+}
+
+int fmo_fock_plan_device(const fmo_fock_plan *plan)
+{
+    return plan && plan->gpu ? plan->options.device : -1;
 }
 
 fmo_status fmo_fock_plan_profile(const fmo_fock_plan *plan, fmo_fock_profile *profile,

@@ -56,6 +56,10 @@ typedef struct fmo_potential_options {
     int threads;   /**< of the CPU; 0: as many as OpenMP would use */
     int device;    /**< a GPU by its number; -1: the one that the thread has chosen */
     double cutoff; /**< interactions with a bound below a tenth of this are left out */
+    /** Mode fused: how many GPUs the jobs of a call are dealt to; 0 or 1: one. Results have the
+     * same bits for any number. */
+    int device_num;
+    int devices[FMO_DEVICES_MAX]; /**< [device_num] CUDA's numbers; `device` stays -1 */
 } fmo_potential_options;
 
 /** Mode cpu, all threads, cutoff 1e-12. */

@@ -2,6 +2,7 @@
 #include "accumulate/potential/points.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +41,66 @@ static fmo_status begin_call(const char *call, const void *jobs, size_t count,
     if (!(o->cutoff >= 0.0) || !isfinite(o->cutoff))
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: cutoff = %g: expected 0 or more", call,
                              o->cutoff);
+    if (o->device_num < 0 || o->device_num > FMO_DEVICES_MAX || (o->device_num && o->device >= 0))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "%s: device_num = %d, device = %d: expected 0 to %d GPUs in devices, "
+                             "or one in device",
+                             call, o->device_num, o->device, FMO_DEVICES_MAX);
+    if (o->device_num > 0) o->device = o->devices[0];
     return FMO_OK;
 }
+
+/* ---- GPUs ------------------------------------------------------------------------------------ */
+
+/* Does jobs [first, first + num) on the GPU o->device. */
+typedef fmo_status work_on_gpu(void *user, size_t first, size_t num, const fmo_potential_options *o,
+                               fmo_error *err);
+
+/* What one GPU has of a call. */
+typedef struct gpu_share {
+    work_on_gpu *work;
+    void *user;
+    size_t first, num;
+    fmo_potential_options o;
+    pthread_t thread;
+    int started;
+    fmo_status status;
+    fmo_error err;
+} gpu_share;
+
+static void *do_share(void *user)
+{
+    gpu_share *const s = user;
+    s->status = s->num ? s->work(s->user, s->first, s->num, &s->o, &s->err) : FMO_OK;
+    return NULL;
+}
+
+/* All jobs, an equal number of neighbours to each GPU, side by side. */
+static fmo_status run_on_gpus(size_t count, const fmo_potential_options *o, work_on_gpu *work,
+                              void *user, fmo_error *err)
+{
+    gpu_share share_of[FMO_DEVICES_MAX];
+    const size_t gpus = o->device_num > 1 ? (size_t)o->device_num : 1;
+    for (size_t g = 0; g < gpus; g++) {
+        gpu_share *const s = &share_of[g];
+        *s = (gpu_share){.work = work, .user = user, .o = *o, .first = count * g / gpus};
+        s->num = count * (g + 1) / gpus - s->first;
+        if (gpus > 1) s->o.device = o->devices[g];
+    }
+    for (size_t g = 1; g < gpus; g++)
+        share_of[g].started =
+            pthread_create(&share_of[g].thread, NULL, do_share, &share_of[g]) == 0;
+    for (size_t g = 0; g < gpus; g++)
+        if (!share_of[g].started) (void)do_share(&share_of[g]);
+    const gpu_share *failed = NULL;
+    for (size_t g = 0; g < gpus; g++) {
+        if (share_of[g].started) pthread_join(share_of[g].thread, NULL);
+        if (share_of[g].status != FMO_OK && !failed) failed = &share_of[g];
+    }
+    return failed ? fmo_error_set(err, failed->status, "%s", failed->err.message) : FMO_OK;
+}
+
+/* ---- potentials ------------------------------------------------------------------------------ */
 
 /* A job on its way. */
 typedef struct running {
@@ -131,20 +190,26 @@ static void run_on_cpu(const running *all, size_t count, int pieces, const fmo_p
 /* Jobs that go to a GPU together. */
 enum { GPU_JOBS = 2048 };
 
-static fmo_status run_on_gpu(running *all, const fmo_potential_job *jobs, size_t count,
-                             const fmo_potential_options *o, fmo_error *err)
+typedef struct potentials_call {
+    running *all;
+    const fmo_potential_job *jobs;
+} potentials_call;
+
+static fmo_status potentials_on_gpu(void *user, size_t begin, size_t count,
+                                    const fmo_potential_options *o, fmo_error *err)
 {
+    const potentials_call *const call = user;
     const fmo_distribution **const own = malloc(GPU_JOBS * sizeof *own);
     double **const V = malloc(GPU_JOBS * sizeof *V);
     fmo_status status = FMO_OK;
     if (!own || !V) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
-    for (size_t first = 0; first < count && status == FMO_OK; first += GPU_JOBS) {
-        const size_t num = count - first < GPU_JOBS ? count - first : GPU_JOBS;
+    for (size_t first = begin; first < begin + count && status == FMO_OK; first += GPU_JOBS) {
+        const size_t left = begin + count - first, num = left < GPU_JOBS ? left : GPU_JOBS;
         for (size_t k = 0; k < num; k++) {
-            own[k] = &all[first + k].own;
-            V[k] = all[first + k].V;
+            own[k] = &call->all[first + k].own;
+            V[k] = call->all[first + k].V;
         }
-        status = fmo_gpu_potentials(jobs + first, num, own, V, share * o->cutoff, o, err);
+        status = fmo_gpu_potentials(call->jobs + first, num, own, V, share * o->cutoff, o, err);
     }
     free(own);
     free(V);
@@ -209,7 +274,7 @@ fmo_status fmo_potentials(const fmo_potential_job *jobs, size_t count,
         status = begin(&jobs[k], &all[k], err);
     }
     if (status == FMO_OK && o.mode == FMO_MODE_FUSED)
-        status = run_on_gpu(all, jobs, count, &o, err);
+        status = run_on_gpus(count, &o, potentials_on_gpu, &(potentials_call){all, jobs}, err);
     else if (status == FMO_OK)
         run_on_cpu(all, count, pieces, &o, threads);
     if (status == FMO_OK) status = give_all(all, count, threads, err);
@@ -217,6 +282,8 @@ fmo_status fmo_potentials(const fmo_potential_job *jobs, size_t count,
     free(all);
     return status;
 }
+
+/* ---- energies -------------------------------------------------------------------------------- */
 
 /* sum over the points of a of H times the potential of b. */
 static double interaction(const fmo_point_kernels *kernels, const fmo_distribution *a,
@@ -241,6 +308,13 @@ static double interaction(const fmo_point_kernels *kernels, const fmo_distributi
     return sum;
 }
 
+static fmo_status energies_on_gpu(void *user, size_t first, size_t num,
+                                  const fmo_potential_options *o, fmo_error *err)
+{
+    fmo_electrostatics_job *const jobs = user;
+    return fmo_gpu_electrostatics(jobs + first, num, share * o->cutoff, o, err);
+}
+
 fmo_status fmo_electrostatics(fmo_electrostatics_job *jobs, size_t count,
                               const fmo_potential_options *options, fmo_error *err)
 {
@@ -252,8 +326,7 @@ fmo_status fmo_electrostatics(fmo_electrostatics_job *jobs, size_t count,
             status = fmo_error_set(err, FMO_ERR_ARGUMENT,
                                    "%s: jobs[%zu]: expected two distributions", call, k);
     if (status != FMO_OK || !count) return status;
-    if (o.mode == FMO_MODE_FUSED)
-        return fmo_gpu_electrostatics(jobs, count, share * o.cutoff, &o, err);
+    if (o.mode == FMO_MODE_FUSED) return run_on_gpus(count, &o, energies_on_gpu, jobs, err);
     const fmo_point_kernels *const kernels = FMO_VECTOR_TABLE(fmo_point_kernels);
 #pragma omp parallel for schedule(dynamic) num_threads(fmo_threads(o.threads))
     for (size_t k = 0; k < count; k++)

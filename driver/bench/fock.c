@@ -131,11 +131,12 @@ static void count_work(bench_run *run, fock_case *c)
 static void make_plans(bench_run *run, fock_case *c)
 {
     fmo_error err = {FMO_OK, ""};
+    fmo_fock_options first = c->options;
     const double begin = driver_seconds();
-    if (failed(
-            run, c,
-            fmo_fock_plan_create(fmo_dataset_basis(c->dataset[0]), &c->options, &c->plan[0], &err),
-            &err))
+    if (c->count > 1) first.device_num = first.device_num > 0; /* a fragment has one GPU */
+    if (failed(run, c,
+               fmo_fock_plan_create(fmo_dataset_basis(c->dataset[0]), &first, &c->plan[0], &err),
+               &err))
         return;
     if (c->count > 1) { /* on streams of their own; the first one's waits for all */
         const size_t others = (size_t)c->count - 1;
@@ -197,6 +198,7 @@ void fock_check(bench_run *run, fock_case *c, bench_check *check)
     fmo_fock_options options = c->options;
     fmo_error err = {FMO_OK, ""};
     options.stream = NULL;
+    if (c->count > 1) options.device_num = 0;
     options.cutoff = c->exact_cutoff =
         c->work.unscreened_prims <= c->unscreened_most ? 0.0 : exact_screened;
     for (int s = 0; s < checked && run->err.status == FMO_OK; s++) {
@@ -400,7 +402,7 @@ static void measure_mode(bench_run *run, const fock_item *item, fmo_mode mode, b
     c->options.mode = mode;
     c->options.threads = run->threads;
     c->options.cutoff = o->cutoff;
-    c->options.device_num = gpu && item->fragments == 1 && o->gpus > 1 ? (int)o->gpus : 0;
+    c->options.device_num = gpu && o->gpus > 1 ? (int)o->gpus : 0;
     for (int k = 0; k < c->options.device_num; k++) c->options.devices[k] = k;
     c->accumulation_share = c->first_seconds = NAN;
     c->unscreened_most = gpu ? unscreened_gpu : unscreened_cpu;

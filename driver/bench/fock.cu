@@ -4,6 +4,8 @@
 #include "fock.h"
 #include "driver/base/clock.h"
 
+#include <stdlib.h>
+
 namespace {
 
 __global__ void new_densities(const double *density, int nao, uint64_t call, int64_t size,
@@ -52,29 +54,87 @@ extern "C" void fock_stream_destroy(void *stream)
     if (stream) cudaStreamDestroy((cudaStream_t)stream);
 }
 
+namespace {
+
+/* Matrices of the fragments that are built on one GPU, side by side in their order. */
+struct part {
+    int device;
+    int64_t count; /* fragments */
+    double *density, *current, *coulomb, *exchange;
+};
+
+/* Where a fragment's plan is, and its place among those there. */
+struct place {
+    part *on;
+    int64_t at;
+};
+
+void make_part(bench_run *run, part *p, int64_t one)
+{
+    BENCH_CUDA(run, cudaSetDevice(p->device));
+    p->density = bench_gpu_array<double>(run, p->count * one, "densities");
+    p->current = bench_gpu_array<double>(run, p->count * one, "altered densities");
+    p->coulomb = bench_gpu_array<double>(run, p->count * one, "J");
+    p->exchange = bench_gpu_array<double>(run, p->count * one, "K");
+}
+
+void free_part(part *p)
+{
+    cudaSetDevice(p->device);
+    cudaFree(p->density);
+    cudaFree(p->current);
+    cudaFree(p->coulomb);
+    cudaFree(p->exchange);
+}
+
+} // namespace
+
 extern "C" void bench_fock_gpu(bench_run *run, const void *what)
 {
     fock_case *c = (fock_case *)what;
-    const int64_t one = (int64_t)c->nao * c->nao, size = c->count * one;
-    double *density = bench_gpu_copy(run, c->density, size, "densities");
-    double *current = bench_gpu_array<double>(run, size, "altered densities");
-    double *coulomb = bench_gpu_array<double>(run, size, "J");
-    double *exchange = bench_gpu_array<double>(run, size, "K");
+    const int64_t one = (int64_t)c->nao * c->nao;
+    part parts[FMO_DEVICES_MAX] = {};
+    place *places = (place *)bench_alloc(run, (size_t)c->count, sizeof *places, "places");
+    int num = 0, before = 0;
     bench_events events = {NULL, NULL};
+    BENCH_CUDA(run, cudaGetDevice(&before));
     BENCH_CUDA(run, cudaEventCreate(&events.begin));
     BENCH_CUDA(run, cudaEventCreate(&events.end));
-    for (int k = 0; k < c->count; k++)
-        c->job[k] = {
-            c->plan[k], current + k * one, coulomb + k * one, exchange + k * one, FMO_OK, NULL,
-            NULL};
+    for (int k = 0; k < c->count && run->err.status == FMO_OK; k++) {
+        const int device = fmo_fock_plan_device(c->plan[k]);
+        int p = 0;
+        while (p < num && parts[p].device != device) p++;
+        if (p == num) parts[num++].device = device;
+        places[k] = {&parts[p], parts[p].count++};
+    }
+    for (int p = 0; p < num; p++) make_part(run, &parts[p], one);
+    for (int k = 0; k < c->count && run->err.status == FMO_OK; k++) {
+        const part *const p = places[k].on;
+        const int64_t at = places[k].at * one;
+        BENCH_CUDA(run, cudaMemcpy(p->density + at, c->density + k * one,
+                                   (size_t)one * sizeof(double), cudaMemcpyDefault));
+        c->job[k] = {c->plan[k], p->current + at, p->coulomb + at, p->exchange + at, FMO_OK, NULL,
+                     NULL};
+    }
     const auto prepare = [&](int64_t) {
-        if (run->err.status != FMO_OK) return;
-        const int blocks = bench_resident(run, new_densities, BENCH_THREADS, 0, size);
-        new_densities<<<blocks, BENCH_THREADS>>>(density, c->nao, ++c->calls, size, current);
-        BENCH_CUDA(run, cudaGetLastError());
-        BENCH_CUDA(run, cudaMemset(coulomb, 0xff, (size_t)size * sizeof *coulomb));
-        BENCH_CUDA(run, cudaMemset(exchange, 0xff, (size_t)size * sizeof *exchange));
-        BENCH_CUDA(run, cudaDeviceSynchronize());
+        c->calls++;
+        for (int n = 0; n < num && run->err.status == FMO_OK; n++) {
+            const part *const p = &parts[n];
+            const int64_t size = p->count * one;
+            const int blocks = bench_resident(run, new_densities, BENCH_THREADS, 0, size);
+            BENCH_CUDA(run, cudaSetDevice(p->device));
+            new_densities<<<blocks, BENCH_THREADS>>>(p->density, c->nao, c->calls, size,
+                                                     p->current);
+            BENCH_CUDA(run, cudaGetLastError());
+            BENCH_CUDA(run, cudaMemset(p->coulomb, 0xff, (size_t)size * sizeof(double)));
+            BENCH_CUDA(run, cudaMemset(p->exchange, 0xff, (size_t)size * sizeof(double)));
+            BENCH_CUDA(run, cudaDeviceSynchronize());
+        }
+        BENCH_CUDA(run, cudaSetDevice(before));
+    };
+    const auto read = [&](double *to, double *part::*array) {
+        for (int k = 0; k < c->count; k++)
+            bench_gpu_read(run, to + k * one, places[k].on->*array + places[k].at * one, one);
     };
     prepare(1);
     if (run->err.status == FMO_OK && call(run, c, &events) >= 0.0) {
@@ -84,16 +144,15 @@ extern "C" void bench_fock_gpu(bench_run *run, const void *what)
             run, &c->cell, 1, (int64_t)c->work.quartet_sum, 1, prepare,
             [&](int64_t) { return call(run, c, &events); },
             [&](int64_t, bench_check *check) {
-                bench_gpu_read(run, c->current, current, size);
-                bench_gpu_read(run, c->coulomb, coulomb, size);
-                bench_gpu_read(run, c->exchange, exchange, size);
+                read(c->current, &part::current);
+                read(c->coulomb, &part::coulomb);
+                read(c->exchange, &part::exchange);
                 fock_check(run, c, check);
             });
     }
     cudaEventDestroy(events.begin);
     cudaEventDestroy(events.end);
-    cudaFree(density);
-    cudaFree(current);
-    cudaFree(coulomb);
-    cudaFree(exchange);
+    for (int p = 0; p < num; p++) free_part(&parts[p]);
+    cudaSetDevice(before);
+    free(places);
 }

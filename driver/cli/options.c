@@ -130,12 +130,14 @@ static const cli_option option_table[] = {
      .given = AT(integrals_given), .show = show_integrals, .modes = MODE(CPU) | MODE(FUSED),
      .help = "whether integrals are kept between builds (cpu, fused)"},
     {"coulomb", 0, CLI_CHOICE, "HOW", AT(fock.coulomb), .choices = &coulombs,
-     .show = cli_show_field, .modes = MODE(CPU), .help = "how J of far pairs is made (cpu)"},
+     .show = cli_show_field, .modes = MODE(CPU) | MODE(FUSED),
+     .help = "how J of far pairs is made (cpu, fused)"},
     {"no-overlap", 0, CLI_SWITCH, NULL, AT(fock.no_overlap), .modes = MODE(SPLIT),
      .help = "GPU and CPU take turns (split)"},
-    {"gpus", 0, CLI_TEXT, "N", AT(gpus), .what = "a number, or all", .modes = MODE(FUSED),
-     .help =
-         "GPUs that share every build, or whose the data sets of a batch are; all: all of them"},
+    {"gpus", 0, CLI_TEXT, "N", AT(gpus), .what = "a number, or all",
+     .modes = MODE(FUSED) | MODE(SPLIT),
+     .help = "GPUs that share every build, or whose the data sets of a batch are; all: all of them"
+             " (fused, split)"},
     {"memory", 0, CLI_SIZE, "SIZE", AT(fock.memory), .show = show_memory,
      .help = "work space a build may take, such as 500M or 8G"},
 

@@ -81,6 +81,8 @@ static fmo_potential_options options(const fmo_fragments *f, int threads)
     fmo_potential_options_init(&o);
     o.mode = f->o.scf.fock.mode;
     o.device = f->o.scf.fock.device;
+    o.device_num = f->o.scf.fock.device_num;
+    memcpy(o.devices, f->o.scf.fock.devices, sizeof o.devices);
     o.cutoff = f->o.scf.fock.cutoff;
     o.threads = threads;
     return o;

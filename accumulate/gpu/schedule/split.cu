@@ -1,7 +1,9 @@
 /* `--mode split`: the GPU computes integrals into batches, the CPU reduces them. Two buffers on two
  * streams, so that the GPU fills one while the CPU empties the other; with no_overlap one buffer
- * and no work at the same time, the form of the 2013 paper. */
+ * and no work at the same time, the form of the 2013 paper. Several GPUs (options.devices) have two
+ * buffers each, which the CPU empties in turns. */
 #include "accumulate/cpu/kernel.h"
+#include "accumulate/gpu/fused.h"
 #include "accumulate/gpu/modes.h"
 #include "accumulate/gpu/range.h"
 #include "accumulate/gpu/schedule/schedule.h"
@@ -157,7 +159,9 @@ size_t most_quartets(const split_state *s)
 
 fmo_status make_buffers(const fmo_fock_plan *plan, split_state *s, fmo_error *err)
 {
-    const size_t total = plan->options.memory ? plan->options.memory : default_bytes;
+    /* options.memory is for the buffers of all GPUs */
+    const size_t gpus = plan->lead || plan->options.device_num > 1 ? (size_t)plan->shares : 1;
+    const size_t total = plan->options.memory ? plan->options.memory / gpus : default_bytes;
     cudaError_t code = fmo_gpu_make_pinned(plan);
     FMO_GPU_CHECK(code, "pinned memory", err);
     s->bytes = total / (size_t)s->used;
@@ -191,7 +195,7 @@ extern "C" fmo_status fmo_split_prepare(fmo_fock_plan *plan, fmo_error *err)
     if (status != FMO_OK) return status;
     for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++)
         FMO_GPU_CHECK(classes[c].load(), "loading kernels", err);
-    if (plan->options.reduce == FMO_REDUCE_TREE && s->threads > 1) {
+    if (plan->options.reduce == FMO_REDUCE_TREE && s->threads > 1 && !plan->lead) {
         s->own = (double **)calloc((size_t)s->threads, sizeof *s->own);
         for (int t = 0; s->own && t < s->threads; t++) {
             s->own[t] = (double *)malloc(2 * n * n * sizeof(double));
@@ -205,14 +209,41 @@ extern "C" fmo_status fmo_split_prepare(fmo_fock_plan *plan, fmo_error *err)
 
 namespace {
 
+/* The share of one GPU, batch by batch. */
+typedef struct feed {
+    fmo_fock_plan *plan;
+    split_state *s;
+    fmo_gpu_counters counters; /* of the pass, and in the end of all */
+    int pass, task, screened, next, done;
+    size_t begin; /* quartets of the task that are on their way */
+} feed;
+
+typedef struct split_run {
+    fmo_fock_plan *plan; /* whose matrices, threads and profile */
+    const split_state *s;
+    feed feeds[FMO_DEVICES_MAX];
+    int num;
+    double gpu, transfer, reduce; /* busy seconds */
+    float screening_ms;
+} split_run;
+
+void add_feed(split_run *r, fmo_fock_plan *plan)
+{
+    feed *const f = &r->feeds[r->num++];
+    f->plan = plan;
+    f->s = (split_state *)plan->state;
+}
+
 /* The CPU's part: digest one batch that has arrived. */
-void reduce_batch(const fmo_fock_plan *plan, const split_state *s, const buffer *f)
+void reduce_batch(const split_run *r, const fmo_gpu_state *g, const buffer *f)
 {
     const fmo_cpu_kernels *kernels = fmo_cpu_kernels_choose();
+    const fmo_fock_plan *const plan = r->plan;
+    const split_state *const s = r->s;
     const size_t n = (size_t)plan->basis->ao_num;
-    const fmo_cpu_batch batch = {plan->gpu->pair_ao[fmo_eri_class_bra(f->eri_class)],
-                                 plan->gpu->pair_ao[fmo_eri_class_ket(f->eri_class)], f->quartet,
-                                 f->eri, f->num};
+    const fmo_cpu_batch batch = {g->pair_ao[fmo_eri_class_bra(f->eri_class)],
+                                 g->pair_ao[fmo_eri_class_ket(f->eri_class)], f->quartet, f->eri,
+                                 f->num};
     const int atomic = plan->options.reduce == FMO_REDUCE_ATOMIC && s->threads > 1;
 #pragma omp parallel num_threads(s->threads)
     {
@@ -226,12 +257,8 @@ void reduce_batch(const fmo_fock_plan *plan, const split_state *s, const buffer 
     }
 }
 
-typedef struct busy_times {
-    double gpu, transfer, reduce;
-} busy_times;
-
 /* Waits for a buffer's batch, reduces it, adds up the times. */
-cudaError_t drain(fmo_fock_plan *plan, const split_state *s, buffer *f, busy_times *busy)
+cudaError_t drain(split_run *r, const feed *from, buffer *f)
 {
     float kernel = 0.0f, copied = 0.0f;
     if (!f->busy) return cudaSuccess;
@@ -239,13 +266,13 @@ cudaError_t drain(fmo_fock_plan *plan, const split_state *s, buffer *f, busy_tim
     FMO_GPU_TRY(cudaEventSynchronize(f->copied[1]));
     FMO_GPU_TRY(cudaEventElapsedTime(&kernel, f->kernel[0], f->kernel[1]));
     FMO_GPU_TRY(cudaEventElapsedTime(&copied, f->copied[0], f->copied[1]));
-    busy->gpu += 1e-3 * kernel;
-    busy->transfer += 1e-3 * copied;
-    plan->profile.classes[f->eri_class].seconds += 1e-3 * kernel;
+    r->gpu += 1e-3 * kernel;
+    r->transfer += 1e-3 * copied;
+    r->plan->profile.classes[f->eri_class].seconds += 1e-3 * kernel;
     const fmo_gpu_range range("reduce on the CPU");
     const double start = fmo_now();
-    reduce_batch(plan, s, f);
-    busy->reduce += fmo_now() - start;
+    reduce_batch(r, from->plan->gpu, f);
+    r->reduce += fmo_now() - start;
     return cudaSuccess;
 }
 
@@ -270,58 +297,119 @@ cudaError_t fill(const fmo_fock_plan *plan, buffer *f, const fmo_gpu_task *task,
     return cudaEventRecord(f->copied[1], f->stream);
 }
 
-cudaError_t split_pass(const fmo_gpu_group *group, split_state *s, int number, busy_times *busy)
+/* The next pass: its list takes the place of the last one's, whose batches go first. */
+cudaError_t screen_pass(split_run *r, feed *f)
 {
-    fmo_fock_plan *plan = group->build->plan;
-    fmo_gpu_state *g = plan->gpu;
-    const fmo_gpu_pass *pass = &g->lists.pass[number];
-    fmo_gpu_counters counters;
-    int next = 0;
-    FMO_GPU_TRY(fmo_gpu_screen(group, number));
-    FMO_GPU_TRY(cudaMemcpyAsync(&counters, g->arrays.counters, sizeof counters,
-                                cudaMemcpyDeviceToHost, group->stream));
-    FMO_GPU_TRY(cudaStreamSynchronize(group->stream));
-    for (int n = 0; n < pass->num; n++) {
-        const fmo_gpu_task *task = &pass->task[n];
-        const size_t all = counters.survivors[FMO_GPU_NEAR][task->task.eri_class];
-        const size_t batch = batch_size(s, task->task.eri_class);
-        for (size_t begin = 0; begin < all; begin += batch) {
-            buffer *f = &s->buffers[next];
-            FMO_GPU_TRY(drain(plan, s, f, busy));
-            FMO_GPU_TRY(fill(plan, f, task, begin, all - begin < batch ? all - begin : batch));
-            if (s->used == 1) FMO_GPU_TRY(drain(plan, s, f, busy));
-            next = (next + 1) % s->used;
-        }
-    }
-    /* oldest first */
-    for (int b = 0; b < s->used; b++)
-        FMO_GPU_TRY(drain(plan, s, &s->buffers[(next + b) % s->used], busy));
+    const fmo_gpu_state *const g = f->plan->gpu;
+    const fmo_gpu_build build = fmo_gpu_own_build(f->plan);
+    const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
+    for (int b = 0; b < f->s->used; b++) /* oldest first */
+        FMO_GPU_TRY(drain(r, f, &f->s->buffers[(f->next + b) % f->s->used]));
+    FMO_GPU_TRY(fmo_gpu_screen(&group, f->pass));
+    FMO_GPU_TRY(cudaMemcpyAsync(&f->counters, g->arrays.counters, sizeof f->counters,
+                                cudaMemcpyDeviceToHost, group.stream));
+    FMO_GPU_TRY(cudaStreamSynchronize(group.stream));
+    f->screened = 1;
+    f->task = 0;
+    f->begin = 0;
     return cudaSuccess;
 }
 
-/* Screens, computes and digests everything; the counters in the end, and what screening took. */
-cudaError_t run(fmo_fock_plan *plan, split_state *s, busy_times *busy, fmo_gpu_counters *counters,
-                float *screening_ms)
+/* The task of the feed's next batch, and how many quartets are left of it; NULL: none is left. */
+cudaError_t next_task(split_run *r, feed *f, const fmo_gpu_task **task, size_t *left)
 {
-    fmo_gpu_state *g = plan->gpu;
-    const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
-    const fmo_gpu_build build = fmo_gpu_own_build(plan);
+    const fmo_gpu_lists *const lists = &f->plan->gpu->lists;
+    *task = NULL;
+    while (f->pass < lists->passes) {
+        const fmo_gpu_pass *const pass = &lists->pass[f->pass];
+        if (!f->screened) FMO_GPU_TRY(screen_pass(r, f));
+        for (; f->task < pass->num; f->task++, f->begin = 0) {
+            const fmo_gpu_task *const t = &pass->task[f->task];
+            const size_t all = f->counters.survivors[FMO_GPU_NEAR][t->task.eri_class];
+            if (f->begin >= all) continue;
+            *task = t;
+            *left = all - f->begin;
+            return cudaSuccess;
+        }
+        f->screened = 0;
+        f->pass++;
+        if (f == r->feeds) fmo_plan_progress(r->plan, (double)f->pass / lists->passes);
+    }
+    return cudaSuccess;
+}
+
+/* One buffer of one GPU: emptied, and filled again. */
+cudaError_t turn(split_run *r, feed *f)
+{
+    const fmo_gpu_task *task;
+    size_t left = 0;
+    const fmo_gpu_inside inside(&f->plan->gpu->device);
+    FMO_GPU_TRY(next_task(r, f, &task, &left));
+    if (!task) {
+        for (int b = 0; b < f->s->used; b++)
+            FMO_GPU_TRY(drain(r, f, &f->s->buffers[(f->next + b) % f->s->used]));
+        f->done = 1;
+        return cudaMemcpy(&f->counters, f->plan->gpu->arrays.counters, sizeof f->counters,
+                          cudaMemcpyDeviceToHost);
+    }
+    buffer *const b = &f->s->buffers[f->next];
+    const size_t batch = batch_size(f->s, task->task.eri_class), num = left < batch ? left : batch;
+    FMO_GPU_TRY(drain(r, f, b));
+    FMO_GPU_TRY(fill(f->plan, b, task, f->begin, num));
+    if (f->s->used == 1) FMO_GPU_TRY(drain(r, f, b));
+    f->begin += num;
+    f->next = (f->next + 1) % f->s->used;
+    return cudaSuccess;
+}
+
+/* The density to a GPU, in the kernels' order. */
+cudaError_t begin_feed(const split_run *r, feed *f)
+{
+    fmo_gpu_state *const g = f->plan->gpu;
+    const size_t n = (size_t)f->plan->basis->ao_num;
+    const fmo_gpu_inside inside(&g->device);
+    const fmo_gpu_build build = fmo_gpu_own_build(f->plan);
     const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
-    memcpy(g->pinned.in, plan->matrices.given, matrix);
-    FMO_GPU_TRY(cudaMemcpyAsync(g->arrays.density_in, g->pinned.in, matrix, cudaMemcpyHostToDevice,
-                                group.stream));
+    g->wanted = r->plan->gpu->wanted;
+    for (int b = 0; b < f->s->used; b++) f->s->buffers[b].busy = 0;
+    FMO_GPU_TRY(cudaMemcpyAsync(g->arrays.density_in, r->plan->gpu->pinned.in,
+                                n * n * sizeof(double), cudaMemcpyHostToDevice, group.stream));
     FMO_GPU_TRY(cudaEventRecord(g->device.start, group.stream));
     FMO_GPU_TRY(fmo_gpu_order_density(&group));
-    FMO_GPU_TRY(cudaEventRecord(g->device.finished, group.stream));
-    for (int p = 0; p < g->lists.passes; p++) {
-        FMO_GPU_TRY(split_pass(&group, s, p, busy));
-        fmo_plan_progress(plan, (double)(p + 1) / g->lists.passes);
+    return cudaEventRecord(g->device.finished, group.stream);
+}
+
+/* Screens, computes and digests everything; the first feed has all counts in the end. */
+cudaError_t run(split_run *r)
+{
+    const size_t n = (size_t)r->plan->basis->ao_num;
+    memcpy(r->plan->gpu->pinned.in, r->plan->matrices.given, n * n * sizeof(double));
+    for (int k = 0; k < r->num; k++) FMO_GPU_TRY(begin_feed(r, &r->feeds[k]));
+    for (int open = r->num; open > 0;) {
+        open = 0;
+        for (int k = 0; k < r->num; k++) {
+            if (!r->feeds[k].done) FMO_GPU_TRY(turn(r, &r->feeds[k]));
+            open += !r->feeds[k].done;
+        }
     }
-    FMO_GPU_TRY(cudaMemcpy(counters, g->arrays.counters, sizeof *counters, cudaMemcpyDeviceToHost));
-    return cudaEventElapsedTime(screening_ms, g->device.start, g->device.finished);
+    for (int k = 0; k < r->num; k++) {
+        const fmo_gpu_device *const device = &r->feeds[k].plan->gpu->device;
+        const fmo_gpu_inside inside(device);
+        float ms = 0.0f;
+        if (k > 0) fmo_gpu_add_counts(&r->feeds[0].counters, &r->feeds[k].counters);
+        FMO_GPU_TRY(cudaEventElapsedTime(&ms, device->start, device->finished));
+        if (ms > r->screening_ms) r->screening_ms = ms;
+    }
+    return cudaSuccess;
 }
 
 } // namespace
+
+extern "C" fmo_status fmo_split_join(fmo_fock_plan *plan, fmo_error *err)
+{
+    (void)plan, (void)err; /* GPUs do not see each other: the host has all batches */
+    return FMO_OK;
+}
 
 extern "C" fmo_status fmo_split_build(fmo_fock_plan *plan, fmo_fock_plan *source, fmo_error *err)
 {
@@ -329,25 +417,26 @@ extern "C" fmo_status fmo_split_build(fmo_fock_plan *plan, fmo_fock_plan *source
     const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
     const fmo_gpu_inside inside(&plan->gpu->device);
     (void)source; /* this mode takes none */
-    fmo_gpu_counters counters;
-    busy_times busy = {0.0, 0.0, 0.0};
-    float screening = 0.0f;
+    split_run r = {};
+    r.plan = plan;
+    r.s = s;
+    add_feed(&r, plan);
     const fmo_gpu_range range("split build");
+    for (int k = 0; k < plan->others.num; k++) add_feed(&r, plan->others.plan[k]);
     for (int t = 0; s->own && t < s->threads; t++) memset(s->own[t], 0, 2 * matrix);
-    for (int b = 0; b < s->used; b++) s->buffers[b].busy = 0;
     for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
-    FMO_GPU_CHECK(run(plan, s, &busy, &counters, &screening), "split build", err);
+    FMO_GPU_CHECK(run(&r), "split build", err);
     if (s->own) {
         const double start = fmo_now();
         fmo_cpu_reduce_tree(s->own, s->threads, n * n, plan->matrices.coulomb,
                             plan->matrices.exchange);
-        busy.reduce += fmo_now() - start;
+        r.reduce += fmo_now() - start;
     }
-    plan->profile.screening_seconds = 1e-3 * screening;
-    plan->profile.gpu_seconds = busy.gpu;
-    plan->profile.transfer_seconds = busy.transfer;
-    plan->profile.reduce_seconds = busy.reduce;
-    fmo_gpu_profile_counts(plan, &counters);
+    plan->profile.screening_seconds = 1e-3 * r.screening_ms;
+    plan->profile.gpu_seconds = r.gpu;
+    plan->profile.transfer_seconds = r.transfer;
+    plan->profile.reduce_seconds = r.reduce;
+    fmo_gpu_profile_counts(plan, &r.feeds[0].counters);
     return FMO_OK;
 }
 
