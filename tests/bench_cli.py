@@ -367,6 +367,10 @@ class Messages(Case):
     def test_only_a_gpu_that_is_not_there(self):
         if bench("strip", "--items", "1", "--strip", "5").stdout.count("GPU parts left out"):
             self.assertEqual(bench("pingpong", "--where", "gpu").returncode, 4)
+            self.assertEqual(bench("himeno", "--gpus", "2", "--where", "gpu").returncode, 4)
+            document, text = self.results("himeno", "--gpus", "2")
+            self.assertEqual(document["results"], [])
+            self.assertIn("GPU parts left out: " + document["gpu_left_out"], text)
 
     def test_processes(self):
         mpirun = shutil.which("mpirun")
@@ -384,6 +388,11 @@ class Messages(Case):
                 self.assertEqual(run.stdout.count("MPI, host to host"), 1, run.stdout)
             else:
                 self.assertIn("3 processes: expected 2", run.stderr)
+        run = subprocess.run([mpirun, "-np", "2", BENCH, "himeno", "--gpus", "3"], capture_output=True, text=True,
+                             timeout=600, env=environment, stdin=subprocess.DEVNULL)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("--gpus 3: 2 processes: expected 3", run.stderr)
+
 
 class Compare(unittest.TestCase):
     def test_without_a_density(self):
@@ -430,6 +439,11 @@ class Usage(Case):
         (["histogram", "--unknown"], "--unknown"),
         (["himeno", "--bins", "3"], "himeno does not take --bins"),
         (["himeno", "--grid", "XXL"], "--grid 'XXL'"),
+        (["himeno", "--grid", "XL"], "--grid XL goes with --gpus"),
+        (["himeno", "--grid", "S,S64"], "--grid S64 goes with --gpus"),
+        (["himeno", "--gpus", "0"], "--gpus '0'"),
+        (["himeno", "--gpus", "2", "--where", "cpu"], "--where cpu"),
+        (["strip", "--gpus", "2"], "strip does not take --gpus"),
         (["median", "--window", "8"], "odd"),
         (["strip", "--where", "tpu"], "--where 'tpu'"),
         (["strip", "--bytes", "4"], "strip does not take --bytes"),
@@ -532,6 +546,26 @@ class Gpu(Case):
                             "--blocks", "0,1,7,5000")
         self.exact(document)
         self.gpu("reduction", "--items", "30000", "--blocks", "0,1,5000", "--type", "all")
+
+    def test_himeno_ranks(self):
+        """Two ranks, on two GPUs or one: every form has the bits of one rank, and every field is documented."""
+        with open(os.path.join(SOURCE, "docs", "bench.md"), encoding="utf-8") as file:
+            text = file.read()
+        for arguments in (["--grid", "S64,S"], ["--grid", "XS", "--sweeps", "1"]):
+            document = self.gpu("himeno", "--gpus", "2", *arguments)
+            self.exact(document)
+            cells = [c for c in document["results"] if c["left_out"] is None]
+            forms = {(c["parameters"]["ranks"], c["method"]) for c in cells}
+            for late in ("", ", late"):
+                self.assertLessEqual({(1, "in kernel" + late), (1, "host" + late), (2, "in kernel, proxy" + late),
+                                      (2, "host, copies" + late)}, forms)
+            if not [c for c in document["results"] if "peer" in (c["left_out"] or "")]:
+                self.assertIn((2, "in kernel, peer"), forms)
+            for cell in cells:
+                self.assertGreater(cell["parameters"]["gflops"], 0.0)
+                self.assertEqual(cell["parameters"]["efficiency"] is None, cell["parameters"]["ranks"] == 1)
+                for name in cell["parameters"]:
+                    self.assertIn("`" + name + "`", text)
 
     def test_nothing_to_do(self):
         for arguments in (["histogram", "--items", "0", "--bins", "10"], ["reduction", "--items", "0"],

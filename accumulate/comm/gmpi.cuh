@@ -18,7 +18,7 @@
  * all threads of one block call together; other blocks may call at the same time if the group was
  * made with `concurrent`. Kernels are launched cooperatively, since all blocks must be resident.
  *
- * Data stand in global memory, of the rank's own device; between processes, what is longer than 2
+ * Data stand in global memory, of the rank's own device; between processes, what is longer than 4
  * KiB, in memory of fmo_gmpi_alloc (transport peer).
  *
  * Requests. Thread 0 of the (first) block keeps a request; its variable may be that thread's own,
@@ -68,9 +68,11 @@ FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bo
                                   int *flag)
 {
     __shared__ fmo_gmpi_job job;
-    const bool mine = !grid || fmo_gmpi_block(b) == 0;
+    const unsigned blocks = grid ? fmo_gmpi_blocks(b) : 1;
+    const bool several = blocks > 1;
+    const bool mine = !several || fmo_gmpi_block(b) == 0;
     const bool first = fmo_gmpi_thread() == 0;
-    const bool several = grid && fmo_gmpi_blocks(b) > 1;
+    int code = FMO_GMPI_OK;
     __syncthreads(); /* everybody has read the job before this one */
     if (mine) {
         if (first) {
@@ -79,18 +81,22 @@ FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bo
                 job.code = fmo_gmpi_code_of(b);
             } else if (b->transport == FMO_GMPI_PEER) {
                 fmo_gmpi_peer_begin(b, *request, wait, &job);
+                /* An acquire of what its sender wrote. Several blocks: in their barrier. */
+                if (job.kind == FMO_GMPI_JOB_LARGE && !several) fmo_gmpi_fence();
             } else {
                 fmo_gmpi_proxy_begin(b, *request, wait, &job);
             }
         }
         __syncthreads();
-        if (job.code == FMO_GMPI_OK && job.kind == FMO_GMPI_JOB_SMALL) {
+        code = job.code;
+        if (code == FMO_GMPI_OK && job.kind == FMO_GMPI_JOB_BOX) {
+            code = fmo_gmpi_unbox(b, &job);
+        } else if (code == FMO_GMPI_OK && job.kind == FMO_GMPI_JOB_SMALL) {
             fmo_gmpi_copy((void *)job.to, (const void *)job.from, job.bytes, fmo_gmpi_thread(),
                           fmo_gmpi_threads());
             __syncthreads();
         }
     }
-    int code = mine ? job.code : FMO_GMPI_OK;
     if (several && code == FMO_GMPI_OK) {
         code = fmo_gmpi_meet(b, &job);
         if (code != FMO_GMPI_OK) return code;
@@ -98,8 +104,8 @@ FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bo
     if (code == FMO_GMPI_OK && job.kind == FMO_GMPI_JOB_LARGE) {
         const unsigned long long threads = fmo_gmpi_threads();
         fmo_gmpi_copy((void *)job.to, (const void *)job.from, job.bytes,
-                      (grid ? fmo_gmpi_block(b) : 0) * threads + fmo_gmpi_thread(),
-                      threads * (grid ? fmo_gmpi_blocks(b) : 1));
+                      (several ? fmo_gmpi_block(b) : 0) * threads + fmo_gmpi_thread(),
+                      threads * blocks);
         if (several)
             code = fmo_gmpi_meet(b, nullptr);
         else
@@ -107,11 +113,13 @@ FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bo
     }
     const bool later = job.kind == FMO_GMPI_JOB_LATER;
     if (flag) *flag = code == FMO_GMPI_OK && !later;
-    if (mine && first && !later && code == FMO_GMPI_OK && *request != FMO_GMPI_NULL) {
-        if (b->transport == FMO_GMPI_PEER)
-            fmo_gmpi_peer_end(b, &job);
-        else
-            fmo_gmpi_proxy_end(b, &job);
+    if (mine && first && !later && code == FMO_GMPI_OK) {
+        if (job.slot >= 0) { /* a receive that has not ended at once */
+            if (b->transport == FMO_GMPI_PEER)
+                fmo_gmpi_peer_end(b, &job);
+            else
+                fmo_gmpi_proxy_end(b, &job);
+        }
         *request = FMO_GMPI_NULL;
     }
     return code;
@@ -123,6 +131,11 @@ template <int S> FMO_GMPI_DEVICE int fmo_gmpi_enter(fmo_gmpi_buf *b)
     if (S == FMO_GMPI_GRID) return fmo_gmpi_meet(b, nullptr);
     __syncthreads();
     return FMO_GMPI_OK;
+}
+/* Is this block the one of the scope that does what one block does? */
+template <int S> FMO_GMPI_DEVICE bool fmo_gmpi_leads(const fmo_gmpi_buf *b)
+{
+    return S == FMO_GMPI_BLOCK || fmo_gmpi_block(b) == 0;
 }
 FMO_GMPI_DEVICE bool fmo_gmpi_good(fmo_gmpi_buf *b, int peer, int tag, int comm, bool wild,
                                    unsigned long long bytes)
@@ -149,7 +162,7 @@ FMO_GMPI_DEVICE int fmo_gmpi_isend(fmo_gmpi_buf *b, const void *data, unsigned l
                                    fmo_gmpi_request *request)
 {
     const int code = fmo_gmpi_enter<S>(b);
-    if (S == FMO_GMPI_GRID && fmo_gmpi_block(b) != 0) return code;
+    if (!fmo_gmpi_leads<S>(b)) return code;
     if (code != FMO_GMPI_OK) return fmo_gmpi_started(code, request);
     const unsigned long long bytes = count * fmo_gmpi_type_bytes(type);
     if (!fmo_gmpi_good(b, dest, tag, comm, false, bytes))
@@ -171,7 +184,7 @@ FMO_GMPI_DEVICE int fmo_gmpi_irecv(fmo_gmpi_buf *b, void *data, unsigned long lo
                                    fmo_gmpi_request *request)
 {
     int code = fmo_gmpi_enter<S>(b);
-    if (S == FMO_GMPI_GRID && fmo_gmpi_block(b) != 0) return code;
+    if (!fmo_gmpi_leads<S>(b)) return code;
     if (code != FMO_GMPI_OK) return fmo_gmpi_started(code, request);
     const unsigned long long bytes = count * fmo_gmpi_type_bytes(type);
     const bool peer = b->transport == FMO_GMPI_PEER;
@@ -237,8 +250,7 @@ FMO_GMPI_SLOW int fmo_gmpi_finish_all(fmo_gmpi_buf *b)
 template <int S = FMO_GMPI_GRID> FMO_GMPI_DEVICE int fmo_gmpi_synchronize(fmo_gmpi_buf *b)
 {
     int code = fmo_gmpi_enter<S>(b);
-    if (code == FMO_GMPI_OK && (S == FMO_GMPI_BLOCK || fmo_gmpi_block(b) == 0))
-        code = fmo_gmpi_finish_all(b);
+    if (code == FMO_GMPI_OK && fmo_gmpi_leads<S>(b)) code = fmo_gmpi_finish_all(b);
     if (S == FMO_GMPI_GRID && code == FMO_GMPI_OK) code = fmo_gmpi_meet(b, nullptr);
     return code;
 }
@@ -268,7 +280,7 @@ FMO_GMPI_DEVICE int fmo_gmpi_collective(fmo_gmpi_buf *b, const void *send, void 
 {
     int code = fmo_gmpi_enter<S>(b);
     if (code != FMO_GMPI_OK) return code;
-    if (S == FMO_GMPI_BLOCK || fmo_gmpi_block(b) == 0) {
+    if (fmo_gmpi_leads<S>(b)) {
         if (comm < 0 || comm >= FMO_GMPI_COMMS_MAX || type == FMO_GMPI_BYTE)
             code = fmo_gmpi_fail(b, FMO_GMPI_ARGUMENT, FMO_GMPI_CALL_REDUCE, -1, 0, comm);
         else if (b->transport != FMO_GMPI_PEER)

@@ -34,32 +34,34 @@ FMO_GMPI_DEVICE fmo_gmpi_channel fmo_gmpi_channel_open(fmo_gmpi_buf *b, int numb
     return c;
 }
 
-/* Is this block the last of its scope to come here? Thread 0 gets the answer. Blocks that are ahead
+/* Is this block the last of its scope to come here? One thread of each asks. Blocks that are ahead
  * may be at the next message; nobody is two ahead, since that waits for the flag, which comes after
  * the counter was cleared. */
 template <int S> FMO_GMPI_DEVICE bool fmo_gmpi_channel_last(fmo_gmpi_channel *c)
 {
-    fmo_gmpi_fence(); /* what this block wrote or read, before the flag that follows */
-    if (S == FMO_GMPI_BLOCK || fmo_gmpi_blocks(c->b) == 1) return true;
-    fmo_gmpi_row *row = &c->b->channel[c->number];
-    unsigned *blocks = &row->blocks[c->count & 1];
-    if (atomicAdd(blocks, 1u) != fmo_gmpi_blocks(c->b) - 1) return false;
-    fmo_gmpi_set(*blocks, 0u);
-    fmo_gmpi_fence();
+    const unsigned blocks = S == FMO_GMPI_BLOCK ? 1 : fmo_gmpi_blocks(c->b);
+    if (blocks == 1) return true;
+    /* A release of what this block wrote or read; the last takes all of it along to the flag, which
+     * it stores with a release that other ranks see. */
+    unsigned *came = &c->b->channel[c->number].blocks[c->count & 1];
+    if (fmo_gmpi_add_both(came, 1u) != blocks - 1) return false;
+    fmo_gmpi_set(*came, 0u);
     return true;
 }
 
 /* Every block's thread 0 waits until a counter in its own device's memory has reached `least`. */
-FMO_GMPI_DEVICE int fmo_gmpi_channel_wait(fmo_gmpi_channel *c, const fmo_gmpi_flag *flag,
+FMO_GMPI_DEVICE int fmo_gmpi_channel_wait(fmo_gmpi_buf *b, int number, const fmo_gmpi_flag *flag,
                                           unsigned long long least, int peer)
 {
     int code = FMO_GMPI_OK;
     if (fmo_gmpi_thread() == 0) {
         fmo_gmpi_wait_state w = fmo_gmpi_waiting();
-        while (fmo_gmpi_peek_acquire(&flag->value) < least &&
-               (code = fmo_gmpi_turn(c->b, &w, FMO_GMPI_CALL_CHANNEL, peer, c->number, 0)) ==
-                   FMO_GMPI_OK)
-            ;
+        for (;;) {
+            const unsigned long long said = fmo_gmpi_said(b);
+            if (fmo_gmpi_peek_acquire(&flag->value) >= least) break;
+            code = fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_CHANNEL, peer, number, 0);
+            if (code != FMO_GMPI_OK) break;
+        }
     }
     return __syncthreads_or(code != FMO_GMPI_OK);
 }
@@ -71,10 +73,11 @@ template <int S> FMO_GMPI_DEVICE void *fmo_gmpi_channel_begin(fmo_gmpi_channel *
     fmo_gmpi_row *row = &b->channel[c->number];
     const unsigned long long half = (c->count & 1) * row->bytes;
     if (b->transport == FMO_GMPI_PEER) {
-        if (c->count >= 2 && fmo_gmpi_channel_wait(c, &b->segment[b->rank]->emptied[c->number],
-                                                   c->count - 1, row->dest))
-            return nullptr;
-        return b->heap[row->dest] + row->offset + half;
+        unsigned char *there = row->data + half;
+        return c->count >= 2 &&
+                       fmo_gmpi_channel_wait(b, c->number, row->watch, c->count - 1, row->dest)
+                   ? nullptr
+                   : there;
     }
     fmo_gmpi_request *before = &row->request[c->count & 1];
     if (fmo_gmpi_finish(b, before, true, S == FMO_GMPI_GRID, nullptr) != FMO_GMPI_OK)
@@ -89,10 +92,11 @@ template <int S> FMO_GMPI_DEVICE int fmo_gmpi_channel_send(fmo_gmpi_channel *c)
     fmo_gmpi_row *row = &b->channel[c->number];
     int code = FMO_GMPI_OK;
     if (b->transport == FMO_GMPI_PEER) {
+        fmo_gmpi_flag *tell = row->tell; /* before the barrier, which it overlaps */
         __syncthreads();
         if (fmo_gmpi_thread() == 0 && fmo_gmpi_channel_last<S>(c)) {
-            fmo_gmpi_poke(&b->segment[row->dest]->arrived[c->number].value, c->count + 1);
-            fmo_gmpi_set(row->count, c->count + 1);
+            fmo_gmpi_poke_release(&tell->value, c->count + 1);
+            fmo_gmpi_keep(row->count, c->count + 1);
         }
     } else {
         if (S == FMO_GMPI_GRID) code = fmo_gmpi_meet(b, nullptr);
@@ -115,12 +119,13 @@ template <int S> FMO_GMPI_DEVICE const void *fmo_gmpi_channel_recv(fmo_gmpi_chan
 {
     fmo_gmpi_buf *b = c->b;
     fmo_gmpi_row *row = &b->channel[c->number];
-    unsigned char *here = b->heap[b->rank] + row->offset + (c->count & 1) * row->bytes;
-    if (b->transport == FMO_GMPI_PEER)
-        return fmo_gmpi_channel_wait(c, &b->segment[b->rank]->arrived[c->number], c->count + 1,
-                                     row->source)
-                   ? nullptr
-                   : here;
+    const unsigned long long half = (c->count & 1) * row->bytes;
+    if (b->transport == FMO_GMPI_PEER) {
+        const unsigned char *message = row->data + half;
+        return fmo_gmpi_channel_wait(b, c->number, row->watch, c->count + 1, row->source) ? nullptr
+                                                                                          : message;
+    }
+    unsigned char *here = b->heap[b->rank] + row->offset + half;
     fmo_gmpi_request *request = &row->request[0];
     int code = FMO_GMPI_OK;
     if (S == FMO_GMPI_BLOCK || fmo_gmpi_block(b) == 0)
@@ -135,11 +140,13 @@ template <int S> FMO_GMPI_DEVICE void fmo_gmpi_channel_release(fmo_gmpi_channel 
 {
     fmo_gmpi_buf *b = c->b;
     fmo_gmpi_row *row = &b->channel[c->number];
+    fmo_gmpi_flag *tell = row->tell;
+    /* By another warp than the one whose thread 0 waits and sends: that goes on meanwhile. */
+    const unsigned who = fmo_gmpi_threads() > 32 ? 32 : 0;
     __syncthreads();
-    if (fmo_gmpi_thread() == 0 && fmo_gmpi_channel_last<S>(c)) {
-        if (b->transport == FMO_GMPI_PEER)
-            fmo_gmpi_poke(&b->segment[row->source]->emptied[c->number].value, c->count + 1);
-        fmo_gmpi_set(row->count, c->count + 1);
+    if (fmo_gmpi_thread() == who && fmo_gmpi_channel_last<S>(c)) {
+        if (b->transport == FMO_GMPI_PEER) fmo_gmpi_poke_release(&tell->value, c->count + 1);
+        fmo_gmpi_keep(row->count, c->count + 1);
     }
     c->count++;
 }

@@ -11,6 +11,11 @@
 #define FMO_GMPI_DEVICE static __device__ __forceinline__ __attribute__((unused))
 #define FMO_GMPI_SLOW   static __device__ __noinline__ __attribute__((unused))
 
+/* For measurements: 0 takes a rank's own state from memory, as is right in any case. */
+#ifndef FMO_GMPI_CACHED
+#define FMO_GMPI_CACHED 1
+#endif
+
 /* What other ranks write to: in the memory of the rank's device. */
 struct fmo_gmpi_segment {
     fmo_gmpi_flag abort;                      /* an error word ends all waits here */
@@ -21,36 +26,56 @@ struct fmo_gmpi_segment {
     fmo_gmpi_entry inbox[FMO_GMPI_RANKS_MAX][FMO_GMPI_INBOX];
     /* Sequence number and element, by communicator, parity and rank. */
     fmo_gmpi_entry reduce[FMO_GMPI_COMMS_MAX][2][FMO_GMPI_RANKS_MAX][FMO_GMPI_REDUCE];
-    unsigned char box[FMO_GMPI_RANKS_MAX][FMO_GMPI_INBOX][FMO_GMPI_EAGER];
+    /* 8 bytes of a message and its number + 1. The last member: ranks that are not there have none.
+     */
+    fmo_gmpi_entry box[FMO_GMPI_RANKS_MAX][FMO_GMPI_INBOX][FMO_GMPI_EAGER / 8];
 };
 
 enum { FMO_GMPI_FREE, FMO_GMPI_BUSY, FMO_GMPI_SENDING, FMO_GMPI_POSTED, FMO_GMPI_MATCHED };
 
 /* One request. State and generation change together, so that nobody mistakes one use for the next.
  */
-struct fmo_gmpi_slot {
+struct __align__(64) fmo_gmpi_slot
+{
     unsigned life; /* generation 29 bits, state 3 */
-    unsigned key, next, unused;
-    int peer, call;
+    unsigned key, next;
+    int peer;
     unsigned long long address, bytes; /* of the receive's buffer */
     unsigned long long message[2];     /* the matched entry */
     unsigned long long index;          /* its number in the inbox */
+    int call;
+    unsigned unused;
+};
+
+/* Messages to one rank, as their sender sees them. */
+struct __align__(16) fmo_gmpi_target
+{
+    unsigned long long sent;
+    unsigned long long credit; /* what the receiver's was when it was last looked at */
 };
 
 /* Messages from one rank, as its receiver sees them. Numbers count from 0 without end. */
-struct fmo_gmpi_source {
+struct __align__(64) fmo_gmpi_source
+{
     unsigned long long low;      /* all before it have been taken out */
     unsigned long long edge;     /* all before it have been looked at */
     unsigned long long credited; /* what the sender was told */
     unsigned first, last;        /* receives that wait, in order: slot + 1 */
-    unsigned lock, unused;
+    unsigned lock, unused[7];
     unsigned char taken[FMO_GMPI_INBOX]; /* 0: waits, 1: matched, 2: taken out */
 };
 
-struct fmo_gmpi_row { /* a persistent channel */
+/* A persistent channel, as one rank sees it. */
+struct __align__(64) fmo_gmpi_row
+{
+    unsigned char *data;      /* peer: both halves, in the receiver's memory */
+    fmo_gmpi_flag *watch;     /* peer: what this end waits for, in its own memory */
+    fmo_gmpi_flag *tell;      /* peer: what the other end waits for */
+    unsigned long long bytes; /* of a half */
+    unsigned long long count; /* messages so far */
+    unsigned blocks[2];       /* that have come to the end of a message, by its parity */
     int source, dest;
-    unsigned long long offset, bytes, count;
-    unsigned blocks[2]; /* that have come to the end of a message, by its parity */
+    unsigned long long offset;
     fmo_gmpi_request request[2];
 };
 
@@ -58,8 +83,16 @@ struct fmo_gmpi_row { /* a persistent channel */
 struct fmo_gmpi_job {
     unsigned long long from, to, bytes, index;
     int kind, code, slot, peer;
+    unsigned key, generation; /* of the receive */
+    unsigned theirs, unused;  /* the sender's slot */
 };
-enum { FMO_GMPI_JOB_NONE, FMO_GMPI_JOB_LATER, FMO_GMPI_JOB_SMALL, FMO_GMPI_JOB_LARGE };
+enum {
+    FMO_GMPI_JOB_NONE,
+    FMO_GMPI_JOB_LATER,
+    FMO_GMPI_JOB_BOX,   /* peer: from a box, by the first block */
+    FMO_GMPI_JOB_SMALL, /* proxy: a copy, by the first block */
+    FMO_GMPI_JOB_LARGE  /* peer: a copy, by all blocks */
+};
 
 /** A rank, in the memory of its device: the first argument of every call, as in the paper. */
 struct fmo_gmpi_buf {
@@ -69,24 +102,26 @@ struct fmo_gmpi_buf {
     int local, ranks_on_device;
     int one_process; /* any address of any rank's device can be reached */
     int unused;
-    unsigned long long timeout; /* nanoseconds */
+    fmo_gmpi_segment *mine; /* segment[rank] */
     fmo_gmpi_page *page;
+    unsigned long long timeout; /* nanoseconds */
+    unsigned long long heap_bytes;
     fmo_gmpi_segment *segment[FMO_GMPI_RANKS_MAX];
     unsigned char *heap[FMO_GMPI_RANKS_MAX];
-    unsigned long long heap_bytes;
 
     unsigned long long error;     /* sticky: the first error word */
     unsigned long long next_look; /* when to ask the host again */
     fmo_gmpi_job job[2];          /* by parity of the barrier */
-    /* On lines of their own: who arrives must not queue behind those who poll. */
+    /* On a line of its own. The top bit turns when all blocks have arrived, see fmo_gmpi_meet. */
     fmo_gmpi_flag barrier_line;
-    unsigned barrier_count, barrier_unused[31];
-    fmo_gmpi_flag generation_line;
-    unsigned barrier_generation, generation_unused[31];
-    unsigned next_slot, unused2;
+    unsigned barrier, barrier_unused[31];
+    unsigned meetings; /* of several blocks: the first block's thread 0 counts */
+    unsigned next_slot;
+    unsigned spare; /* one caller at a time: slot + 1 of the receive that ended last, or 0 */
+    unsigned unused2;
     unsigned long long ring_tail, ring_taken;
-    unsigned long long sent[FMO_GMPI_RANKS_MAX];
     unsigned long long reductions[FMO_GMPI_COMMS_MAX];
+    fmo_gmpi_target target[FMO_GMPI_RANKS_MAX];
     fmo_gmpi_source source[FMO_GMPI_RANKS_MAX];
     fmo_gmpi_slot slot[FMO_GMPI_SLOTS];
     fmo_gmpi_row channel[FMO_GMPI_CHANNELS_MAX];
@@ -102,6 +137,11 @@ FMO_GMPI_DEVICE void fmo_gmpi_fence(void)
 FMO_GMPI_DEVICE void fmo_gmpi_fence_gpu(void)
 {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+/* A release alone: unlike a fence it leaves the caches of the multiprocessor as they are. */
+FMO_GMPI_DEVICE void fmo_gmpi_poke_release(void *p, unsigned long long v)
+{
+    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
 FMO_GMPI_DEVICE unsigned long long fmo_gmpi_peek(const void *p)
 {
@@ -137,7 +177,32 @@ FMO_GMPI_DEVICE void fmo_gmpi_poke_entry(fmo_gmpi_entry *p, unsigned long long a
                  "l"(a), "l"(b)
                  : "memory");
 }
-/* State that several blocks of one rank share: never from a cache of one of them. */
+/* Among the blocks of one rank. */
+FMO_GMPI_DEVICE unsigned fmo_gmpi_peek_gpu(const unsigned *p)
+{
+    unsigned v;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+    return v;
+}
+FMO_GMPI_DEVICE unsigned fmo_gmpi_add_acquire(unsigned *p, unsigned v)
+{
+    unsigned old;
+    asm volatile("atom.acquire.gpu.global.add.u32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(p), "r"(v)
+                 : "memory");
+    return old;
+}
+FMO_GMPI_DEVICE unsigned fmo_gmpi_add_both(unsigned *p, unsigned v)
+{
+    unsigned old;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(p), "r"(v)
+                 : "memory");
+    return old;
+}
+/* State that blocks of one rank read while others write it: never from a cache of one of them. */
 template <typename T> FMO_GMPI_DEVICE T fmo_gmpi_get(const T &x)
 {
     return *(const volatile T *)&x;
@@ -145,6 +210,20 @@ template <typename T> FMO_GMPI_DEVICE T fmo_gmpi_get(const T &x)
 template <typename T, typename V> FMO_GMPI_DEVICE void fmo_gmpi_set(T &x, V v)
 {
     *(volatile T *)&x = (T)v;
+}
+/* State that one caller at a time has: under a lock, or, without `concurrent`, because calls of a
+ * rank follow each other. Whatever lets the next caller go on, a barrier of the block or an acquire
+ * of another one, lets it see this too, so it may come from a cache. */
+template <typename T> FMO_GMPI_DEVICE T fmo_gmpi_own(const T &x)
+{
+    return FMO_GMPI_CACHED ? x : fmo_gmpi_get(x);
+}
+template <typename T, typename V> FMO_GMPI_DEVICE void fmo_gmpi_keep(T &x, V v)
+{
+    if (FMO_GMPI_CACHED)
+        x = (T)v;
+    else
+        fmo_gmpi_set(x, v);
 }
 FMO_GMPI_DEVICE unsigned long long fmo_gmpi_clock(void)
 {
@@ -181,7 +260,8 @@ FMO_GMPI_DEVICE unsigned fmo_gmpi_grid_block(void)
 /** Blocks of a rank, and the number of this block among them. */
 FMO_GMPI_DEVICE unsigned fmo_gmpi_blocks(const fmo_gmpi_buf *b)
 {
-    return gridDim.x * gridDim.y * gridDim.z / (unsigned)b->ranks_on_device;
+    const unsigned all = gridDim.x * gridDim.y * gridDim.z, ranks = (unsigned)b->ranks_on_device;
+    return ranks == 1 ? all : all / ranks; /* a division is slow */
 }
 FMO_GMPI_DEVICE unsigned fmo_gmpi_block(const fmo_gmpi_buf *b)
 {
@@ -202,19 +282,24 @@ FMO_GMPI_SLOW int fmo_gmpi_fail(fmo_gmpi_buf *b, int code, int call, int peer, i
                 fmo_gmpi_poke(&b->segment[r]->abort.value,
                               fmo_gmpi_error_word(FMO_GMPI_ABORTED, call, b->rank, tag, comm));
     }
-    fmo_gmpi_poke(&b->segment[b->rank]->abort.value, word);
+    fmo_gmpi_poke(&b->mine->abort.value, word);
     return (int)(fmo_gmpi_get(b->error) & 255);
 }
 
+/* Not 0: this rank, another or the host ended all waits. */
+FMO_GMPI_DEVICE unsigned long long fmo_gmpi_said(const fmo_gmpi_buf *b)
+{
+    return fmo_gmpi_peek(&b->mine->abort.value);
+}
 /* The error of a rank, FMO_GMPI_OK without one; takes over what another rank or the host said. */
 FMO_GMPI_DEVICE int fmo_gmpi_code_of(fmo_gmpi_buf *b)
 {
-    const unsigned long long word = fmo_gmpi_get(b->error);
+    const unsigned long long word = fmo_gmpi_get(b->error), said = fmo_gmpi_said(b);
     if (word) return (int)(word & 255);
-    const unsigned long long said = fmo_gmpi_peek(&b->segment[b->rank]->abort.value);
     if (said == 0) return FMO_GMPI_OK;
-    if (atomicCAS(&b->error, 0ULL, said) == 0) fmo_gmpi_poke(&b->page->error.value, said);
-    return (int)(said & 255);
+    const unsigned long long before = atomicCAS(&b->error, 0ULL, said);
+    if (before == 0) fmo_gmpi_poke(&b->page->error.value, said);
+    return (int)((before ? before : said) & 255);
 }
 
 /* One wait. */
@@ -227,71 +312,99 @@ FMO_GMPI_DEVICE fmo_gmpi_wait_state fmo_gmpi_waiting(void)
     fmo_gmpi_wait_state w = {0, 0};
     return w;
 }
-/* The seldom part of a turn: the clock, and what the host says. */
-FMO_GMPI_SLOW int fmo_gmpi_late(fmo_gmpi_buf *b, fmo_gmpi_wait_state *w, int call, int peer,
-                                int tag, int comm)
+/* The seldom part of a turn: the error, the clock, and what the host says. Gives when the wait
+ * ends; 0 after an error. */
+FMO_GMPI_SLOW unsigned long long fmo_gmpi_late(fmo_gmpi_buf *b, unsigned long long until, int call,
+                                               int peer, int tag, int comm)
 {
+    if (fmo_gmpi_code_of(b) != FMO_GMPI_OK) return 0;
     const unsigned long long now = fmo_gmpi_clock();
     /* Blocks that wait for one which waits for another rank let that one say why. */
-    if (w->until == 0) w->until = now + (call == FMO_GMPI_CALL_GRID ? 2 : 1) * b->timeout;
+    if (until == 0) until = now + (call == FMO_GMPI_CALL_GRID ? 2 : 1) * b->timeout;
+    int code = FMO_GMPI_OK;
     /* One of all threads asks the host, and seldom: reads of one line of its memory stand in a
      * queue, and blocks that wait by the hundred would all wait for it. */
     const unsigned long long look = fmo_gmpi_get(b->next_look);
     if (now > look && atomicCAS(&b->next_look, look, now + 50000) == look) {
         const unsigned long long host = fmo_gmpi_peek(&b->page->abort.value);
-        const int code = (int)(host & 255), of = (int)(host >> 16 & 65535) - 1;
-        if (code == FMO_GMPI_ABORTED) return fmo_gmpi_fail(b, code, call, of, tag, comm);
-        if (host)
-            return fmo_gmpi_fail(b, code, (int)(host >> 8 & 255), of, (int)(host >> 32 & 0xffffff),
-                                 (int)(host >> 56));
+        const int of = (int)(host >> 16 & 65535) - 1;
+        code = (int)(host & 255);
+        if (code == FMO_GMPI_ABORTED)
+            fmo_gmpi_fail(b, code, call, of, tag, comm);
+        else if (host)
+            fmo_gmpi_fail(b, code, (int)(host >> 8 & 255), of, (int)(host >> 32 & 0xffffff),
+                          (int)(host >> 56));
+        if (host) return 0;
     }
-    if (now > w->until) return fmo_gmpi_fail(b, FMO_GMPI_TIMEOUT, call, peer, tag, comm);
-    return FMO_GMPI_OK;
+    if (now <= until) return until;
+    fmo_gmpi_fail(b, FMO_GMPI_TIMEOUT, call, peer, tag, comm);
+    return 0;
 }
-/* A turn of a wait: FMO_GMPI_OK to go on. Every turn reads the abort flag. */
-FMO_GMPI_DEVICE int fmo_gmpi_turn(fmo_gmpi_buf *b, fmo_gmpi_wait_state *w, int call, int peer,
-                                  int tag, int comm)
+/* A turn of a wait: FMO_GMPI_OK to go on. `said` is fmo_gmpi_said of this turn, which who waits
+ * loads together with what it waits for, so that both are under way at the same time. */
+FMO_GMPI_DEVICE int fmo_gmpi_turn(fmo_gmpi_buf *b, fmo_gmpi_wait_state *w, unsigned long long said,
+                                  int call, int peer, int tag, int comm)
 {
-    if (fmo_gmpi_peek(&b->segment[b->rank]->abort.value)) return fmo_gmpi_code_of(b);
-    if ((++w->turn & 63) == 0) return fmo_gmpi_late(b, w, call, peer, tag, comm);
-    return FMO_GMPI_OK;
+    if ((++w->turn & 63) != 0 && said == 0) return FMO_GMPI_OK;
+    w->until = fmo_gmpi_late(b, w->until, call, peer, tag, comm);
+    return w->until ? FMO_GMPI_OK : (int)(fmo_gmpi_get(b->error) & 255);
 }
 
-/* All blocks of a rank meet. Thread 0 of the first block brings a job, which thread 0 of the others
- * takes along; job is in shared memory, or NULL. Every thread calls, and gets the code. */
-FMO_GMPI_SLOW int fmo_gmpi_meet(fmo_gmpi_buf *b, fmo_gmpi_job *job)
+/* Thread 0 of each of several blocks, see fmo_gmpi_meet. The first block adds 2^31 - (blocks - 1),
+ * the others 1, so that the last to come turns the top bit and leaves the others 0, whatever the
+ * number of blocks of the next kernel is. */
+FMO_GMPI_DEVICE int fmo_gmpi_meet_blocks(fmo_gmpi_buf *b, unsigned blocks, fmo_gmpi_job *job)
 {
-    int code = FMO_GMPI_OK;
-    const unsigned blocks = fmo_gmpi_blocks(b);
-    __syncthreads();
-    if (blocks > 1 && fmo_gmpi_thread() == 0) {
-        const bool first = fmo_gmpi_block(b) == 0;
-        const unsigned generation = fmo_gmpi_get(b->barrier_generation);
-        fmo_gmpi_job *board = &b->job[generation & 1];
-        if (first && job) {
-            fmo_gmpi_set(board->from, job->from), fmo_gmpi_set(board->to, job->to);
-            fmo_gmpi_set(board->bytes, job->bytes), fmo_gmpi_set(board->kind, job->kind);
-            fmo_gmpi_set(board->code, job->code);
-        }
-        fmo_gmpi_fence_gpu();
-        if (atomicAdd(&b->barrier_count, 1u) == blocks - 1) {
-            fmo_gmpi_set(b->barrier_count, 0u);
-            fmo_gmpi_fence_gpu();
-            atomicAdd(&b->barrier_generation, 1u);
-        } else {
-            fmo_gmpi_wait_state w = fmo_gmpi_waiting();
-            while (fmo_gmpi_get(b->barrier_generation) == generation &&
-                   (code = fmo_gmpi_turn(b, &w, FMO_GMPI_CALL_GRID, b->rank, 0, 0)) == FMO_GMPI_OK)
-                ;
-        }
-        fmo_gmpi_fence_gpu();
-        if (!first && job && code == FMO_GMPI_OK) {
-            job->from = fmo_gmpi_get(board->from), job->to = fmo_gmpi_get(board->to);
-            job->bytes = fmo_gmpi_get(board->bytes), job->kind = fmo_gmpi_get(board->kind);
-            job->code = fmo_gmpi_get(board->code);
+    const bool first = fmo_gmpi_block(b) == 0;
+    unsigned old, add = 1;
+    if (first) {
+        const unsigned turn = fmo_gmpi_own(b->meetings);
+        fmo_gmpi_keep(b->meetings, turn + 1);
+        add = 0x80000000u - (blocks - 1);
+        if (job) {
+            fmo_gmpi_job *board = &b->job[turn & 1];
+            board->from = job->from, board->to = job->to, board->bytes = job->bytes;
+            board->kind = job->kind, board->code = job->code;
         }
     }
+    if (first && job && job->kind == FMO_GMPI_JOB_LARGE) {
+        /* The entry was seen: an acquire of what another rank wrote before it, for all blocks. */
+        fmo_gmpi_fence();
+        old = fmo_gmpi_add_acquire(&b->barrier, add);
+    } else {
+        old = fmo_gmpi_add_both(&b->barrier, add);
+    }
+    if ((((old + add) ^ old) & 0x80000000u) == 0) {
+        fmo_gmpi_wait_state w = fmo_gmpi_waiting();
+        for (;;) {
+            const unsigned long long said = fmo_gmpi_said(b);
+            if ((fmo_gmpi_peek_gpu(&b->barrier) ^ old) & 0x80000000u) break;
+            const int code = fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_GRID, b->rank, 0, 0);
+            if (code != FMO_GMPI_OK) return code;
+        }
+    }
+    if (!first && job) {
+        const fmo_gmpi_job *board = &b->job[old >> 31];
+        job->from = board->from, job->to = board->to, job->bytes = board->bytes;
+        job->kind = board->kind, job->code = board->code;
+    }
+    return FMO_GMPI_OK;
+}
+/* All blocks of a rank meet. Thread 0 of the first block brings a job, which thread 0 of the others
+ * takes along; job is in shared memory, or NULL. Every thread calls, and gets the code. */
+FMO_GMPI_SLOW int fmo_gmpi_meet_several(fmo_gmpi_buf *b, unsigned blocks, fmo_gmpi_job *job)
+{
+    int code = FMO_GMPI_OK;
+    __syncthreads();
+    if (fmo_gmpi_thread() == 0) code = fmo_gmpi_meet_blocks(b, blocks, job);
     return __syncthreads_or(code != FMO_GMPI_OK) ? fmo_gmpi_code_of(b) : FMO_GMPI_OK;
+}
+FMO_GMPI_DEVICE int fmo_gmpi_meet(fmo_gmpi_buf *b, fmo_gmpi_job *job)
+{
+    const unsigned blocks = fmo_gmpi_blocks(b);
+    if (blocks > 1) return fmo_gmpi_meet_several(b, blocks, job);
+    __syncthreads();
+    return FMO_GMPI_OK;
 }
 
 /* ---- copies -----------------------------------------------------------------------------------
@@ -318,6 +431,13 @@ FMO_GMPI_DEVICE void fmo_gmpi_copy(void *to, const void *from, unsigned long lon
 #pragma unroll
             for (int k = 0; k < 8; k++) t16[i + k * threads] = v[k];
         }
+        for (; i + 2 * threads < n; i += 3 * threads) { /* seven one by one would take as long */
+            uint4 v[3];
+#pragma unroll
+            for (int k = 0; k < 3; k++) v[k] = __ldcg(f16 + i + k * threads);
+#pragma unroll
+            for (int k = 0; k < 3; k++) t16[i + k * threads] = v[k];
+        }
         for (; i < n; i += threads) t16[i] = __ldcg(f16 + i);
         done = n * 16;
     } else if ((both & 3) == 0) {
@@ -335,21 +455,26 @@ FMO_GMPI_DEVICE unsigned long long fmo_gmpi_word(const void *from, unsigned byte
 {
     const unsigned char *f = (const unsigned char *)from;
     if (bytes == 8 && ((unsigned long long)f & 7) == 0)
-        return *(const volatile unsigned long long *)f;
-    if (bytes == 4 && ((unsigned long long)f & 3) == 0) return *(const volatile unsigned *)f;
+        return fmo_gmpi_own(*(const unsigned long long *)f);
+    if (bytes == 8 && ((unsigned long long)f & 3) == 0)
+        return (unsigned long long)fmo_gmpi_own(((const unsigned *)f)[1]) << 32 |
+               fmo_gmpi_own(*(const unsigned *)f);
+    if (bytes == 4 && ((unsigned long long)f & 3) == 0) return fmo_gmpi_own(*(const unsigned *)f);
     unsigned long long word = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        word |= (unsigned long long)*(const volatile unsigned char *)(f + i) << 8 * i;
+#pragma unroll 1
+    for (unsigned i = 0; i < bytes; i++) word |= (unsigned long long)fmo_gmpi_own(f[i]) << 8 * i;
     return word;
 }
 FMO_GMPI_DEVICE void fmo_gmpi_unword(void *to, unsigned long long word, unsigned bytes)
 {
     unsigned char *t = (unsigned char *)to;
     if (bytes == 8 && ((unsigned long long)t & 7) == 0) {
-        *(volatile unsigned long long *)t = word;
-    } else if (bytes == 4 && ((unsigned long long)t & 3) == 0) {
-        *(volatile unsigned *)t = (unsigned)word;
+        fmo_gmpi_keep(*(unsigned long long *)t, word);
+    } else if ((bytes & 3) == 0 && ((unsigned long long)t & 3) == 0) {
+        if (bytes > 0) fmo_gmpi_keep(*(unsigned *)t, word);
+        if (bytes > 4) fmo_gmpi_keep(((unsigned *)t)[1], word >> 32);
     } else {
+#pragma unroll 1
         for (unsigned i = 0; i < bytes; i++) t[i] = (unsigned char)(word >> 8 * i);
     }
 }

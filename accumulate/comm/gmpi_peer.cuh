@@ -1,7 +1,12 @@
 /* gmpi, transport peer: stores and flags into the memory of other ranks' devices. A message of at
- * most 8 bytes is in its entry, one of at most 2 KiB goes into a box beside the entry before it; a
- * longer one is announced, and fetched by its receiver, which then tells the sender. Messages that
- * no receive waits for stay in the inbox. Functions for one thread unless they say "block".
+ * most 8 bytes is in its entry, one of at most 4 KiB goes into a box beside the entry, 8 bytes at a
+ * time, each with the message's number, so that no fence is needed; a longer one is announced, and
+ * fetched by its receiver, which then tells the sender. Messages that no receive waits for stay in
+ * the inbox. Functions for one thread unless they say "block".
+ *
+ * What a call costs are accesses that wait for each other. So state of the rank itself comes from
+ * caches, what a wait needs is read before it, and loads that do not depend on each other are
+ * written one after the other.
  */
 #ifndef FMO_GMPI_PEER_CUH
 #define FMO_GMPI_PEER_CUH
@@ -14,32 +19,131 @@
 /* Has the send in this slot ended? */
 FMO_GMPI_DEVICE bool fmo_gmpi_ended(fmo_gmpi_buf *b, unsigned slot, unsigned generation)
 {
-    if (b->transport == FMO_GMPI_PEER)
-        return fmo_gmpi_peek(&b->segment[b->rank]->fetched[slot].value) != 0;
+    if (b->transport == FMO_GMPI_PEER) return fmo_gmpi_peek(&b->mine->fetched[slot].value) != 0;
     unsigned long long word, data;
     fmo_gmpi_peek_entry(&b->page->done[slot].entry, &word, &data);
     return fmo_gmpi_done_is(word, generation) != 0;
 }
 
-/* A free slot, or one whose send has ended; -1 if there is none. */
-FMO_GMPI_SLOW int fmo_gmpi_slot_take(fmo_gmpi_buf *b, unsigned *generation)
+/* State and generation, which other blocks may change if they call at the same time. */
+FMO_GMPI_DEVICE unsigned fmo_gmpi_life_of(bool together, const fmo_gmpi_slot *s)
 {
-    const unsigned first = atomicAdd(&b->next_slot, 1u);
+    return together ? fmo_gmpi_get(s->life) : fmo_gmpi_own(s->life);
+}
+/* By whoever owns the slot. */
+FMO_GMPI_DEVICE void fmo_gmpi_life_set(bool together, fmo_gmpi_slot *s, unsigned generation,
+                                       unsigned state)
+{
+    if (together)
+        fmo_gmpi_set(s->life, fmo_gmpi_life(generation, state));
+    else
+        fmo_gmpi_keep(s->life, fmo_gmpi_life(generation, state));
+}
+/* A send has ended: its slot is free, unless somebody was faster. */
+FMO_GMPI_DEVICE void fmo_gmpi_send_over(fmo_gmpi_buf *b, fmo_gmpi_slot *s, unsigned generation)
+{
+    const unsigned sending = fmo_gmpi_life(generation, FMO_GMPI_SENDING);
+    const unsigned over = fmo_gmpi_life(generation, FMO_GMPI_FREE);
+    if (b->concurrent)
+        atomicCAS(&s->life, sending, over);
+    else if (fmo_gmpi_own(s->life) == sending)
+        fmo_gmpi_keep(s->life, over);
+}
+
+FMO_GMPI_SLOW fmo_gmpi_request fmo_gmpi_slot_search(fmo_gmpi_buf *b)
+{
+    const bool together = b->concurrent != 0;
+    unsigned first;
+    if (together) {
+        first = atomicAdd(&b->next_slot, 1u);
+    } else {
+        first = fmo_gmpi_own(b->next_slot);
+        fmo_gmpi_keep(b->next_slot, first + 1);
+    }
     for (unsigned k = 0; k < FMO_GMPI_SLOTS; k++) {
         const unsigned i = (first + k) % FMO_GMPI_SLOTS;
-        const unsigned life = fmo_gmpi_get(b->slot[i].life), state = life & 7;
+        fmo_gmpi_slot *s = &b->slot[i];
+        const unsigned life = fmo_gmpi_life_of(together, s), state = life & 7;
         if (state != FMO_GMPI_FREE &&
             !(state == FMO_GMPI_SENDING && fmo_gmpi_ended(b, i, life >> 3)))
             continue;
-        *generation = ((life >> 3) + 1) & 0x1fffffff;
-        if (atomicCAS(&b->slot[i].life, life, fmo_gmpi_life(*generation, FMO_GMPI_BUSY)) == life)
-            return (int)i;
+        const unsigned generation = ((life >> 3) + 1) & 0x1fffffff;
+        const unsigned busy = fmo_gmpi_life(generation, FMO_GMPI_BUSY);
+        if (!together)
+            fmo_gmpi_keep(s->life, busy);
+        else if (atomicCAS(&s->life, life, busy) != life)
+            continue;
+        return fmo_gmpi_request_make(i, generation);
     }
-    return -1;
+    return FMO_GMPI_NULL;
+}
+/* A free slot, or one whose send has ended; FMO_GMPI_NULL if there is none. The caller sets its
+ * state. */
+FMO_GMPI_DEVICE fmo_gmpi_request fmo_gmpi_slot_take(fmo_gmpi_buf *b, bool together)
+{
+    const unsigned spare = together ? 0 : fmo_gmpi_own(b->spare);
+    if (spare == 0) return fmo_gmpi_slot_search(b);
+    fmo_gmpi_keep(b->spare, 0u);
+    const unsigned life = fmo_gmpi_own(b->slot[spare - 1].life);
+    return fmo_gmpi_request_make(spare - 1, ((life >> 3) + 1) & 0x1fffffff);
+}
+/* A receive has ended. */
+FMO_GMPI_DEVICE void fmo_gmpi_slot_free(fmo_gmpi_buf *b, bool together, unsigned slot,
+                                        unsigned generation)
+{
+    fmo_gmpi_life_set(together, &b->slot[slot], generation, FMO_GMPI_FREE);
+    if (!together) fmo_gmpi_keep(b->spare, slot + 1);
 }
 
 /* ---- send -------------------------------------------------------------------------------------
  */
+
+/* Full: until the receiver has taken some. */
+FMO_GMPI_SLOW int fmo_gmpi_room(fmo_gmpi_buf *b, unsigned long long number, int dest, int tag,
+                                int comm)
+{
+    fmo_gmpi_wait_state w = fmo_gmpi_waiting();
+    unsigned long long credit;
+    for (;;) {
+        const unsigned long long said = fmo_gmpi_said(b);
+        credit = fmo_gmpi_peek(&b->mine->credit[dest].value);
+        if (number - credit < FMO_GMPI_INBOX) break;
+        const int code = fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_SEND, dest, tag, comm);
+        if (code != FMO_GMPI_OK) return code;
+    }
+    fmo_gmpi_fence(); /* what it read was read before what is written now */
+    fmo_gmpi_set(b->target[dest].credit, credit); /* an older one of another block does no harm */
+    return FMO_GMPI_OK;
+}
+
+/* A message that its receiver fetches: the entry, once what all wrote before is visible. */
+FMO_GMPI_SLOW int fmo_gmpi_announce(fmo_gmpi_buf *b, fmo_gmpi_entry *entry, const void *data,
+                                    unsigned long long bytes, unsigned long long valid, int dest,
+                                    int tag, int comm, fmo_gmpi_request *request)
+{
+    const unsigned long long at = (unsigned long long)data;
+    const unsigned long long offset = at - (unsigned long long)b->heap[b->rank];
+    const bool in_heap = offset < b->heap_bytes;
+    if (!in_heap && !b->one_process)
+        return fmo_gmpi_fail(b, FMO_GMPI_UNREACHABLE, FMO_GMPI_CALL_SEND, dest, tag, comm);
+    const bool together = b->concurrent != 0;
+    const fmo_gmpi_request mine = fmo_gmpi_slot_take(b, together);
+    if (mine == FMO_GMPI_NULL)
+        return fmo_gmpi_fail(b, FMO_GMPI_FULL, FMO_GMPI_CALL_SEND, dest, tag, comm);
+    const unsigned slot = fmo_gmpi_request_slot(mine);
+    fmo_gmpi_slot *s = &b->slot[slot];
+    fmo_gmpi_poke(&b->mine->fetched[slot].value, 0);
+    if (together) fmo_gmpi_fence_gpu(); /* before others see that the slot sends */
+    fmo_gmpi_keep(s->peer, dest), fmo_gmpi_keep(s->key, fmo_gmpi_key(comm, tag));
+    fmo_gmpi_life_set(together, s, fmo_gmpi_request_generation(mine), FMO_GMPI_SENDING);
+    *request = mine;
+    fmo_gmpi_fence();
+    fmo_gmpi_poke_entry(entry,
+                        fmo_gmpi_envelope(valid, in_heap ? FMO_GMPI_AT_OFFSET : FMO_GMPI_AT_ADDRESS,
+                                          comm, tag, bytes),
+                        (in_heap ? offset : at) << 16 | slot);
+    return FMO_GMPI_OK;
+}
 
 /* Block: all threads call, thread 0 keeps the request. */
 FMO_GMPI_SLOW int fmo_gmpi_peer_isend(fmo_gmpi_buf *b, const void *data, unsigned long long bytes,
@@ -47,77 +151,51 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_isend(fmo_gmpi_buf *b, const void *data, unsigne
 {
     __shared__ unsigned long long number_shared;
     __shared__ int code_shared;
-    const bool first = fmo_gmpi_thread() == 0;
-    fmo_gmpi_segment *to = b->segment[dest];
-    unsigned long long number = 0;
+    const bool boxed = bytes > FMO_GMPI_INLINE && bytes <= FMO_GMPI_EAGER;
     int code = FMO_GMPI_OK;
-    if (first) {
-        const unsigned long long credit = fmo_gmpi_peek(&b->segment[b->rank]->credit[dest].value);
-        if (b->concurrent) {
-            number = atomicAdd(&b->sent[dest], 1ULL);
+    if (fmo_gmpi_thread() == 0) {
+        const bool together = b->concurrent != 0;
+        const int rank = b->rank;
+        fmo_gmpi_segment *to = b->segment[dest];
+        fmo_gmpi_target *target = &b->target[dest];
+        const unsigned long long small =
+            bytes <= FMO_GMPI_INLINE ? fmo_gmpi_word(data, (unsigned)bytes) : 0;
+        unsigned long long number, credit;
+        if (together) {
+            number = atomicAdd(&target->sent, 1ULL);
+            credit = fmo_gmpi_get(target->credit);
         } else {
-            number = fmo_gmpi_get(b->sent[dest]);
-            fmo_gmpi_set(b->sent[dest], number + 1);
+            number = fmo_gmpi_own(target->sent);
+            credit = fmo_gmpi_own(target->credit);
+            fmo_gmpi_keep(target->sent, number + 1);
         }
-        if (number - credit >= FMO_GMPI_INBOX) { /* full: until the receiver has taken some */
-            fmo_gmpi_wait_state w = fmo_gmpi_waiting();
-            while (number - fmo_gmpi_peek(&b->segment[b->rank]->credit[dest].value) >=
-                       FMO_GMPI_INBOX &&
-                   (code = fmo_gmpi_turn(b, &w, FMO_GMPI_CALL_SEND, dest, tag, comm)) ==
-                       FMO_GMPI_OK)
-                ;
-            fmo_gmpi_fence(); /* what it read was read before what is written now */
+        /* What the receiver has taken out is asked for when it was not enough last time. */
+        if (number - credit >= FMO_GMPI_INBOX) code = fmo_gmpi_room(b, number, dest, tag, comm);
+        if (code == FMO_GMPI_OK) {
+            fmo_gmpi_entry *entry = &to->inbox[rank][number % FMO_GMPI_INBOX];
+            const unsigned long long valid = fmo_gmpi_lap(number, FMO_GMPI_INBOX);
+            if (bytes <= FMO_GMPI_EAGER) {
+                const int kind = boxed ? FMO_GMPI_IN_BOX : FMO_GMPI_IN_ENTRY;
+                fmo_gmpi_poke_entry(entry, fmo_gmpi_envelope(valid, kind, comm, tag, bytes), small);
+                *request = FMO_GMPI_NULL;
+            } else {
+                code = fmo_gmpi_announce(b, entry, data, bytes, valid, dest, tag, comm, request);
+            }
         }
+        if (boxed) number_shared = number, code_shared = code;
     }
-    fmo_gmpi_entry *entry = &to->inbox[b->rank][number % FMO_GMPI_INBOX];
-    const unsigned long long valid = fmo_gmpi_lap(number, FMO_GMPI_INBOX);
-    if (bytes <= FMO_GMPI_INLINE) {
-        if (first && code == FMO_GMPI_OK) {
-            fmo_gmpi_poke_entry(entry,
-                                fmo_gmpi_envelope(valid, FMO_GMPI_IN_ENTRY, comm, tag, bytes),
-                                fmo_gmpi_word(data, (unsigned)bytes));
-            *request = FMO_GMPI_NULL;
-        }
-        return code; /* of thread 0; a failure is sticky */
-    }
-    if (bytes <= FMO_GMPI_EAGER) {
-        if (first) number_shared = number, code_shared = code;
-        __syncthreads();
-        number = number_shared, code = code_shared;
-        if (code == FMO_GMPI_OK)
-            fmo_gmpi_copy(to->box[b->rank][number % FMO_GMPI_INBOX], data, bytes, fmo_gmpi_thread(),
-                          fmo_gmpi_threads());
-        __syncthreads();
-        if (first && code == FMO_GMPI_OK) {
-            fmo_gmpi_fence();
-            fmo_gmpi_poke_entry(entry, fmo_gmpi_envelope(valid, FMO_GMPI_IN_BOX, comm, tag, bytes),
-                                0);
-            *request = FMO_GMPI_NULL;
-        }
-        return code;
-    }
-    if (first && code == FMO_GMPI_OK) {
-        const unsigned long long at = (unsigned long long)data;
-        const unsigned long long offset = at - (unsigned long long)b->heap[b->rank];
-        const bool in_heap = offset < b->heap_bytes;
-        unsigned generation = 0;
-        const int slot = in_heap || b->one_process ? fmo_gmpi_slot_take(b, &generation) : -2;
-        if (slot < 0) {
-            code = fmo_gmpi_fail(b, slot == -1 ? FMO_GMPI_FULL : FMO_GMPI_UNREACHABLE,
-                                 FMO_GMPI_CALL_SEND, dest, tag, comm);
-        } else {
-            fmo_gmpi_slot *s = &b->slot[slot];
-            fmo_gmpi_poke(&b->segment[b->rank]->fetched[slot].value, 0);
-            fmo_gmpi_set(s->peer, dest), fmo_gmpi_set(s->key, fmo_gmpi_key(comm, tag));
-            fmo_gmpi_state_set(s, FMO_GMPI_SENDING);
-            *request = fmo_gmpi_request_make((unsigned)slot, generation);
-            fmo_gmpi_fence();
-            fmo_gmpi_poke_entry(
-                entry,
-                fmo_gmpi_envelope(valid, in_heap ? FMO_GMPI_AT_OFFSET : FMO_GMPI_AT_ADDRESS, comm,
-                                  tag, bytes),
-                (in_heap ? offset : at) << 16 | (unsigned)slot);
-        }
+    if (!boxed) return code; /* of thread 0; a failure is sticky */
+    __syncthreads();
+    const unsigned long long number = number_shared;
+    code = code_shared;
+    if (code != FMO_GMPI_OK) return code;
+    fmo_gmpi_entry *box = b->segment[dest]->box[b->rank][number % FMO_GMPI_INBOX];
+    const unsigned threads = fmo_gmpi_threads();
+    for (unsigned i = fmo_gmpi_thread(); 8 * i < bytes; i += threads) {
+        const unsigned rest = (unsigned)bytes - 8 * i;
+        fmo_gmpi_poke_entry(box + i,
+                            fmo_gmpi_word((const unsigned char *)data + 8 * i, rest < 8 ? rest : 8),
+                            number + 1);
     }
     return code;
 }
@@ -125,224 +203,314 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_isend(fmo_gmpi_buf *b, const void *data, unsigne
 /* ---- receive ----------------------------------------------------------------------------------
  */
 
-FMO_GMPI_DEVICE void fmo_gmpi_lock(fmo_gmpi_buf *b, int source)
+FMO_GMPI_DEVICE void fmo_gmpi_lock(bool together, fmo_gmpi_source *q)
 {
-    if (!b->concurrent) return;
-    while (atomicCAS(&b->source[source].lock, 0u, 1u) != 0) __nanosleep(20); /* held shortly */
+    if (!together) return;
+    while (atomicCAS(&q->lock, 0u, 1u) != 0) __nanosleep(20); /* held shortly */
     fmo_gmpi_fence_gpu();
 }
-FMO_GMPI_DEVICE void fmo_gmpi_unlock(fmo_gmpi_buf *b, int source)
+FMO_GMPI_DEVICE void fmo_gmpi_unlock(bool together, fmo_gmpi_source *q)
 {
-    if (!b->concurrent) return;
+    if (!together) return;
     fmo_gmpi_fence_gpu();
-    atomicExch(&b->source[source].lock, 0u);
+    atomicExch(&q->lock, 0u);
 }
 
-FMO_GMPI_DEVICE bool fmo_gmpi_here_is(const fmo_gmpi_buf *b, int source, unsigned long long number,
+/* The entry of a message: is it there? */
+FMO_GMPI_DEVICE bool fmo_gmpi_here_is(const fmo_gmpi_entry *inbox, unsigned long long number,
                                       unsigned long long *word, unsigned long long *data)
 {
-    fmo_gmpi_peek_entry(&b->segment[b->rank]->inbox[source][number % FMO_GMPI_INBOX], word, data);
+    fmo_gmpi_peek_entry(inbox + number % FMO_GMPI_INBOX, word, data);
     return (*word & 1) == fmo_gmpi_lap(number, FMO_GMPI_INBOX);
 }
-FMO_GMPI_DEVICE void fmo_gmpi_give(fmo_gmpi_slot *s, unsigned long long number,
+FMO_GMPI_DEVICE void fmo_gmpi_give(bool together, fmo_gmpi_slot *s, unsigned long long number,
                                    unsigned long long word, unsigned long long data)
 {
-    fmo_gmpi_set(s->message[0], word), fmo_gmpi_set(s->message[1], data);
-    fmo_gmpi_set(s->index, number);
-    __threadfence();
-    fmo_gmpi_state_set(s, FMO_GMPI_MATCHED);
+    const unsigned life = fmo_gmpi_life_of(together, s);
+    fmo_gmpi_keep(s->message[0], word), fmo_gmpi_keep(s->message[1], data);
+    fmo_gmpi_keep(s->index, number);
+    if (together) fmo_gmpi_fence_gpu();
+    fmo_gmpi_life_set(together, s, life >> 3, FMO_GMPI_MATCHED);
 }
 
 /* Look at what has arrived since; the lock is held. */
 FMO_GMPI_SLOW void fmo_gmpi_match_new(fmo_gmpi_buf *b, int source)
 {
+    const bool together = b->concurrent != 0;
+    const fmo_gmpi_entry *inbox = b->mine->inbox[source];
     fmo_gmpi_source *q = &b->source[source];
-    unsigned long long word, data, n = fmo_gmpi_get(q->edge);
-    for (; fmo_gmpi_here_is(b, source, n, &word, &data); n++) {
+    unsigned long long word, data, n = fmo_gmpi_own(q->edge);
+    for (; fmo_gmpi_here_is(inbox, n, &word, &data); n++) {
         const unsigned key = fmo_gmpi_envelope_key(word);
-        unsigned before = 0, p = fmo_gmpi_get(q->first);
-        while (p && fmo_gmpi_get(b->slot[p - 1].key) != key)
-            before = p, p = fmo_gmpi_get(b->slot[p - 1].next);
+        unsigned before = 0, p = fmo_gmpi_own(q->first);
+        while (p && fmo_gmpi_own(b->slot[p - 1].key) != key)
+            before = p, p = fmo_gmpi_own(b->slot[p - 1].next);
         if (p == 0) continue; /* nobody waits for it: it stays */
-        const unsigned next = fmo_gmpi_get(b->slot[p - 1].next);
+        const unsigned next = fmo_gmpi_own(b->slot[p - 1].next);
         if (before)
-            fmo_gmpi_set(b->slot[before - 1].next, next);
+            fmo_gmpi_keep(b->slot[before - 1].next, next);
         else
-            fmo_gmpi_set(q->first, next);
-        if (next == 0) fmo_gmpi_set(q->last, before);
-        fmo_gmpi_set(q->taken[n % FMO_GMPI_INBOX], 1);
-        fmo_gmpi_give(&b->slot[p - 1], n, word, data);
+            fmo_gmpi_keep(q->first, next);
+        if (next == 0) fmo_gmpi_keep(q->last, before);
+        fmo_gmpi_keep(q->taken[n % FMO_GMPI_INBOX], 1);
+        fmo_gmpi_give(together, &b->slot[p - 1], n, word, data);
     }
-    fmo_gmpi_set(q->edge, n);
+    fmo_gmpi_keep(q->edge, n);
 }
 
 /* A receive meets the messages that have come before it, or waits in order. */
 FMO_GMPI_SLOW int fmo_gmpi_peer_irecv(fmo_gmpi_buf *b, void *data, unsigned long long bytes,
                                       int source, int tag, int comm, fmo_gmpi_request *request)
 {
-    unsigned generation = 0;
-    const int slot = fmo_gmpi_slot_take(b, &generation);
-    if (slot < 0) return fmo_gmpi_fail(b, FMO_GMPI_FULL, FMO_GMPI_CALL_RECV, source, tag, comm);
+    const bool together = b->concurrent != 0;
+    const fmo_gmpi_request mine = fmo_gmpi_slot_take(b, together);
+    if (mine == FMO_GMPI_NULL)
+        return fmo_gmpi_fail(b, FMO_GMPI_FULL, FMO_GMPI_CALL_RECV, source, tag, comm);
+    const unsigned slot = fmo_gmpi_request_slot(mine);
     fmo_gmpi_slot *s = &b->slot[slot];
     fmo_gmpi_source *q = &b->source[source];
     const unsigned key = fmo_gmpi_key(comm, tag);
-    fmo_gmpi_set(s->peer, source), fmo_gmpi_set(s->key, key), fmo_gmpi_set(s->next, 0u);
-    fmo_gmpi_set(s->address, (unsigned long long)data), fmo_gmpi_set(s->bytes, bytes);
-    *request = fmo_gmpi_request_make((unsigned)slot, generation);
 
-    fmo_gmpi_lock(b, source);
-    const unsigned long long edge = fmo_gmpi_get(q->edge);
-    unsigned long long word, data_word, n = fmo_gmpi_get(q->low);
+    fmo_gmpi_lock(together, q);
+    const unsigned long long edge = fmo_gmpi_own(q->edge);
+    const unsigned last = fmo_gmpi_own(q->last);
+    unsigned long long word, data_word, n = fmo_gmpi_own(q->low);
+    fmo_gmpi_keep(s->key, key), fmo_gmpi_keep(s->next, 0u), fmo_gmpi_keep(s->peer, source);
+    fmo_gmpi_keep(s->address, (unsigned long long)data), fmo_gmpi_keep(s->bytes, bytes);
+    *request = mine;
     for (; n < edge; n++)
-        if (fmo_gmpi_get(q->taken[n % FMO_GMPI_INBOX]) == 0 &&
-            fmo_gmpi_here_is(b, source, n, &word, &data_word) && fmo_gmpi_envelope_key(word) == key)
+        if (fmo_gmpi_own(q->taken[n % FMO_GMPI_INBOX]) == 0 &&
+            fmo_gmpi_here_is(b->mine->inbox[source], n, &word, &data_word) &&
+            fmo_gmpi_envelope_key(word) == key)
             break;
+    fmo_gmpi_life_set(together, s, fmo_gmpi_request_generation(mine), FMO_GMPI_POSTED);
     if (n < edge) {
-        fmo_gmpi_set(q->taken[n % FMO_GMPI_INBOX], 1);
-        fmo_gmpi_give(s, n, word, data_word);
+        fmo_gmpi_keep(q->taken[n % FMO_GMPI_INBOX], 1);
+        fmo_gmpi_give(together, s, n, word, data_word);
     } else {
-        const unsigned last = fmo_gmpi_get(q->last);
-        fmo_gmpi_state_set(s, FMO_GMPI_POSTED);
         if (last)
-            fmo_gmpi_set(b->slot[last - 1].next, (unsigned)slot + 1);
+            fmo_gmpi_keep(b->slot[last - 1].next, slot + 1);
         else
-            fmo_gmpi_set(q->first, (unsigned)slot + 1);
-        fmo_gmpi_set(q->last, (unsigned)slot + 1);
+            fmo_gmpi_keep(q->first, slot + 1);
+        fmo_gmpi_keep(q->last, slot + 1);
     }
-    fmo_gmpi_unlock(b, source);
+    fmo_gmpi_unlock(together, q);
     return FMO_GMPI_OK;
 }
 
+/* The sender may use the places before `low` again: told an eighth of the inbox at a time. */
+FMO_GMPI_SLOW void fmo_gmpi_credit(fmo_gmpi_buf *b, int source, unsigned long long low)
+{
+    fmo_gmpi_keep(b->source[source].credited, low);
+    fmo_gmpi_fence(); /* what was in the boxes has been read */
+    fmo_gmpi_poke(&b->segment[source]->credit[b->rank].value, low);
+}
+
 /* Message `number` has been copied: its place, and those before it that are free too, are given
- * back to the sender, an eighth of the inbox at a time. */
-FMO_GMPI_DEVICE void fmo_gmpi_take_out(fmo_gmpi_buf *b, int source, unsigned long long number)
+ * back. */
+FMO_GMPI_DEVICE void fmo_gmpi_take_out(fmo_gmpi_buf *b, bool together, int source,
+                                       unsigned long long number)
 {
     fmo_gmpi_source *q = &b->source[source];
-    fmo_gmpi_lock(b, source);
-    unsigned long long low = fmo_gmpi_get(q->low);
+    fmo_gmpi_lock(together, q);
+    unsigned long long low = fmo_gmpi_own(q->low);
+    const unsigned long long edge = fmo_gmpi_own(q->edge), credited = fmo_gmpi_own(q->credited);
     if (low != number) {
-        fmo_gmpi_set(q->taken[number % FMO_GMPI_INBOX], 2);
+        fmo_gmpi_keep(q->taken[number % FMO_GMPI_INBOX], 2);
     } else {
-        const unsigned long long edge = fmo_gmpi_get(q->edge);
-        fmo_gmpi_set(q->taken[number % FMO_GMPI_INBOX], 0);
-        for (low++; low < edge && fmo_gmpi_get(q->taken[low % FMO_GMPI_INBOX]) == 2; low++)
-            fmo_gmpi_set(q->taken[low % FMO_GMPI_INBOX], 0);
-        fmo_gmpi_set(q->low, low);
-        if (low - fmo_gmpi_get(q->credited) >= FMO_GMPI_INBOX / 8) {
-            fmo_gmpi_set(q->credited, low);
-            fmo_gmpi_fence(); /* what was in the boxes has been read */
-            fmo_gmpi_poke(&b->segment[source]->credit[b->rank].value, low);
-        }
+        fmo_gmpi_keep(q->taken[number % FMO_GMPI_INBOX], 0);
+        for (low++; low < edge && fmo_gmpi_own(q->taken[low % FMO_GMPI_INBOX]) == 2; low++)
+            fmo_gmpi_keep(q->taken[low % FMO_GMPI_INBOX], 0);
+        fmo_gmpi_keep(q->low, low);
+        if (low - credited >= FMO_GMPI_INBOX / 8) fmo_gmpi_credit(b, source, low);
     }
-    fmo_gmpi_unlock(b, source);
+    fmo_gmpi_unlock(together, q);
 }
 
 /* ---- the end of a request ---------------------------------------------------------------------
  */
+
+/* A send: its receiver has fetched it, or its slot is used again. */
+FMO_GMPI_SLOW void fmo_gmpi_peer_sent(fmo_gmpi_buf *b, fmo_gmpi_request request, bool wait,
+                                      fmo_gmpi_job *job)
+{
+    const unsigned slot = fmo_gmpi_request_slot(request);
+    const unsigned generation = fmo_gmpi_request_generation(request);
+    fmo_gmpi_slot *s = &b->slot[slot];
+    const int peer = fmo_gmpi_own(s->peer);
+    const unsigned key = fmo_gmpi_own(s->key);
+    fmo_gmpi_wait_state w = fmo_gmpi_waiting();
+    for (;;) { /* who sees the end of a send may use its slot again */
+        const unsigned long long said = fmo_gmpi_said(b);
+        const bool ended = fmo_gmpi_ended(b, slot, generation);
+        const bool used =
+            fmo_gmpi_life_of(b->concurrent != 0, s) != fmo_gmpi_life(generation, FMO_GMPI_SENDING);
+        if (used || ended) {
+            fmo_gmpi_fence();
+            fmo_gmpi_send_over(b, s, generation);
+            job->slot = -1;
+            return;
+        }
+        if (!wait && said == 0) {
+            job->kind = FMO_GMPI_JOB_LATER;
+            return;
+        }
+        job->code =
+            fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_SEND, peer, (int)(key >> 4), (int)(key & 15));
+        if (job->code != FMO_GMPI_OK) return;
+    }
+}
 
 /* Wait for it, or only look; the job says what is to be copied. */
 FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request, bool wait,
                                        fmo_gmpi_job *job)
 {
     const unsigned slot = fmo_gmpi_request_slot(request);
+    const unsigned generation = fmo_gmpi_request_generation(request);
     fmo_gmpi_slot *s = &b->slot[slot];
-    const int peer = fmo_gmpi_get(s->peer);
-    const unsigned key = fmo_gmpi_get(s->key);
+    const bool together = b->concurrent != 0;
+    const fmo_gmpi_segment *mine = b->mine;
+    const unsigned life = fmo_gmpi_life_of(together, s);
+    const int peer = fmo_gmpi_own(s->peer);
+    const unsigned key = fmo_gmpi_own(s->key);
+    const unsigned long long to = fmo_gmpi_own(s->address), room = fmo_gmpi_own(s->bytes);
+    job->slot = (int)slot, job->peer = peer, job->kind = FMO_GMPI_JOB_NONE, job->bytes = 0;
+    job->code = FMO_GMPI_OK, job->generation = generation, job->key = key;
+    unsigned state = life & 7;
+    if (state == FMO_GMPI_SENDING || life >> 3 != generation) {
+        fmo_gmpi_peer_sent(b, request, wait, job);
+        return;
+    }
+
+    /* With one caller at a time nothing changes meanwhile but the inbox: the usual case, a receive
+     * that is first in order and the next message is its own, reads nothing else after it came. */
     fmo_gmpi_source *q = &b->source[peer];
     fmo_gmpi_wait_state w = fmo_gmpi_waiting();
-    unsigned long long word = 0, data = 0;
-    const unsigned generation = fmo_gmpi_request_generation(request);
-    const unsigned life = fmo_gmpi_get(s->life);
-    unsigned state = life & 7;
-    job->slot = (int)slot, job->peer = peer, job->kind = FMO_GMPI_JOB_NONE, job->bytes = 0;
-    job->code = FMO_GMPI_OK;
-
-    if (state == FMO_GMPI_SENDING || life >> 3 != generation) {
-        for (;;) { /* who sees the end of a send may use its slot again */
-            const bool used = fmo_gmpi_get(s->life) != fmo_gmpi_life(generation, FMO_GMPI_SENDING);
-            if (used || fmo_gmpi_ended(b, slot, generation)) {
-                fmo_gmpi_fence();
-                atomicCAS(&s->life, fmo_gmpi_life(generation, FMO_GMPI_SENDING),
-                          fmo_gmpi_life(generation, FMO_GMPI_FREE));
-                job->slot = -1;
-                return;
-            }
-            if (!wait) {
+    unsigned long long word = 0, data = 0, number = 0;
+    bool out = false; /* taken out already */
+    while (state != FMO_GMPI_MATCHED) {
+        unsigned long long edge, low = 0, credited = 0;
+        unsigned next = 0;
+        bool here, alone = false;
+        if (together) {
+            edge = fmo_gmpi_get(q->edge);
+        } else {
+            edge = fmo_gmpi_own(q->edge), low = fmo_gmpi_own(q->low);
+            credited = fmo_gmpi_own(q->credited), next = fmo_gmpi_own(s->next);
+            alone = fmo_gmpi_own(q->first) == slot + 1;
+        }
+        for (;;) {
+            here = fmo_gmpi_here_is(mine->inbox[peer], edge, &word, &data);
+            const unsigned long long said = fmo_gmpi_peek(&mine->abort.value);
+            if (here) break;
+            if (!wait && said == 0) {
+                if (together && (fmo_gmpi_get(s->life) & 7) == FMO_GMPI_MATCHED) break;
                 job->kind = FMO_GMPI_JOB_LATER;
                 return;
             }
-            job->code =
-                fmo_gmpi_turn(b, &w, FMO_GMPI_CALL_SEND, peer, (int)(key >> 4), (int)(key & 15));
+            job->code = fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_RECV, peer, (int)(key >> 4),
+                                      (int)(key & 15));
             if (job->code != FMO_GMPI_OK) return;
+            if (together) break; /* others look too */
         }
-    }
-    /* With one caller at a time nothing changes meanwhile but the inbox: the usual case, a receive
-     * that is first in order and the next message is its own, reads nothing else after it came. */
-    unsigned long long edge = fmo_gmpi_get(q->edge);
-    const bool alone = !b->concurrent && fmo_gmpi_get(q->first) == slot + 1;
-    while (state != FMO_GMPI_MATCHED) {
-        if (fmo_gmpi_here_is(b, peer, edge, &word, &data)) {
-            if (alone && fmo_gmpi_envelope_key(word) == key) {
-                const unsigned next = fmo_gmpi_get(s->next);
-                fmo_gmpi_set(q->edge, edge + 1);
-                fmo_gmpi_set(q->first, next);
-                if (next == 0) fmo_gmpi_set(q->last, 0u);
-                fmo_gmpi_set(q->taken[edge % FMO_GMPI_INBOX], 1);
-                job->index = edge;
-                break;
+        if (here && alone && fmo_gmpi_envelope_key(word) == key) {
+            number = edge;
+            fmo_gmpi_keep(q->edge, edge + 1);
+            fmo_gmpi_keep(q->first, next);
+            if (next == 0) fmo_gmpi_keep(q->last, 0u);
+            out = low == edge && fmo_gmpi_envelope_kind(word) == FMO_GMPI_IN_ENTRY;
+            if (out) {
+                fmo_gmpi_keep(q->low, edge + 1);
+                if (edge + 1 - credited >= FMO_GMPI_INBOX / 8) fmo_gmpi_credit(b, peer, edge + 1);
+            } else {
+                fmo_gmpi_keep(q->taken[edge % FMO_GMPI_INBOX], 1);
             }
-            fmo_gmpi_lock(b, peer);
-            fmo_gmpi_match_new(b, peer);
-            fmo_gmpi_unlock(b, peer);
-        } else if (!wait && (fmo_gmpi_get(s->life) & 7) != FMO_GMPI_MATCHED) {
-            job->kind = FMO_GMPI_JOB_LATER;
-            return;
+            break;
         }
-        job->code =
-            fmo_gmpi_turn(b, &w, FMO_GMPI_CALL_RECV, peer, (int)(key >> 4), (int)(key & 15));
-        if (job->code != FMO_GMPI_OK) return;
-        state = fmo_gmpi_get(s->life) & 7;
-        edge = fmo_gmpi_get(q->edge);
+        if (here) {
+            fmo_gmpi_lock(together, q);
+            fmo_gmpi_match_new(b, peer);
+            fmo_gmpi_unlock(together, q);
+        }
+        state = fmo_gmpi_life_of(together, s) & 7;
     }
     if (state == FMO_GMPI_MATCHED) {
-        word = fmo_gmpi_get(s->message[0]), data = fmo_gmpi_get(s->message[1]);
-        job->index = fmo_gmpi_get(s->index);
+        if (together) fmo_gmpi_fence_gpu(); /* another block may have matched it */
+        word = fmo_gmpi_own(s->message[0]), data = fmo_gmpi_own(s->message[1]);
+        number = fmo_gmpi_own(s->index);
     }
     const unsigned long long bytes = fmo_gmpi_envelope_bytes(word);
-    const unsigned long long to = fmo_gmpi_get(s->address);
     const int kind = fmo_gmpi_envelope_kind(word);
-    if (bytes > fmo_gmpi_get(s->bytes)) {
+    if (bytes > room) {
         job->code = fmo_gmpi_fail(b, FMO_GMPI_TRUNCATED, FMO_GMPI_CALL_RECV, peer, (int)(key >> 4),
                                   (int)(key & 15));
         return;
     }
     if (kind == FMO_GMPI_IN_ENTRY) {
         fmo_gmpi_unword((void *)to, data, (unsigned)bytes);
+        if (!out) fmo_gmpi_take_out(b, together, peer, number);
+        fmo_gmpi_slot_free(b, together, slot, generation);
+        job->slot = -1;
         return;
     }
-    fmo_gmpi_fence(); /* an acquire: what the sender wrote before the entry can be read */
-    job->to = to, job->bytes = bytes;
-    job->kind = kind == FMO_GMPI_IN_BOX ? FMO_GMPI_JOB_SMALL : FMO_GMPI_JOB_LARGE;
+    job->to = to, job->bytes = bytes, job->index = number;
+    if (kind == FMO_GMPI_IN_BOX) {
+        job->kind = FMO_GMPI_JOB_BOX;
+        job->from = (unsigned long long)mine->box[peer][number % FMO_GMPI_INBOX];
+        return;
+    }
+    job->kind = FMO_GMPI_JOB_LARGE;
+    job->theirs = (unsigned)(data & 65535);
     job->from =
-        kind == FMO_GMPI_IN_BOX
-            ? (unsigned long long)b->segment[b->rank]->box[peer][job->index % FMO_GMPI_INBOX]
-        : kind == FMO_GMPI_AT_OFFSET ? (unsigned long long)b->heap[peer] + (data >> 16)
-                                     : data >> 16;
-    fmo_gmpi_set(s->message[1], data);
+        kind == FMO_GMPI_AT_OFFSET ? (unsigned long long)b->heap[peer] + (data >> 16) : data >> 16;
+}
+
+/* Block: a message from its box. Its words need not have come yet, nor in order. */
+FMO_GMPI_SLOW int fmo_gmpi_unbox(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
+{
+    enum { ONCE = 2 };
+    const fmo_gmpi_entry *box = (const fmo_gmpi_entry *)job->from;
+    unsigned char *to = (unsigned char *)job->to;
+    const unsigned bytes = (unsigned)job->bytes, threads = fmo_gmpi_threads();
+    const unsigned long long want = job->index + 1;
+    fmo_gmpi_wait_state w = fmo_gmpi_waiting();
+    int code = FMO_GMPI_OK;
+    for (unsigned at = fmo_gmpi_thread(); 8 * at < bytes && code == FMO_GMPI_OK;
+         at += ONCE * threads) {
+        unsigned long long data[ONCE], number[ONCE];
+        for (;;) {
+            bool all = true;
+#pragma unroll
+            for (int k = 0; k < ONCE; k++)
+                if (8 * (at + k * threads) < bytes)
+                    fmo_gmpi_peek_entry(box + at + k * threads, &data[k], &number[k]);
+                else
+                    number[k] = want;
+#pragma unroll
+            for (int k = 0; k < ONCE; k++) all = all && number[k] == want;
+            if (all) break;
+            code = fmo_gmpi_turn(b, &w, fmo_gmpi_said(b), FMO_GMPI_CALL_RECV, job->peer,
+                                 (int)(job->key >> 4), (int)(job->key & 15));
+            if (code != FMO_GMPI_OK) break;
+        }
+        if (code != FMO_GMPI_OK) break;
+#pragma unroll
+        for (int k = 0; k < ONCE; k++) {
+            const unsigned i = 8 * (at + k * threads);
+            if (i < bytes) fmo_gmpi_unword(to + i, data[k], bytes - i < 8 ? bytes - i : 8);
+        }
+    }
+    return __syncthreads_or(code != FMO_GMPI_OK) ? fmo_gmpi_code_of(b) : FMO_GMPI_OK;
 }
 
 /* After the copy: places given back, the sender told. */
 FMO_GMPI_DEVICE void fmo_gmpi_peer_end(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
 {
-    if (job->slot < 0) return; /* a send */
-    fmo_gmpi_slot *s = &b->slot[job->slot];
-    if (job->kind == FMO_GMPI_JOB_LARGE) {
-        const unsigned theirs = (unsigned)(fmo_gmpi_get(s->message[1]) & 65535);
-        fmo_gmpi_fence();
-        fmo_gmpi_poke(&b->segment[job->peer]->fetched[theirs].value, 1);
-    }
-    fmo_gmpi_take_out(b, job->peer, job->index);
-    fmo_gmpi_state_set(s, FMO_GMPI_FREE);
+    if (job->kind == FMO_GMPI_JOB_LARGE)
+        fmo_gmpi_poke_release(&b->segment[job->peer]->fetched[job->theirs].value, 1);
+    const bool together = b->concurrent != 0;
+    fmo_gmpi_take_out(b, together, job->peer, job->index);
+    fmo_gmpi_slot_free(b, together, (unsigned)job->slot, job->generation);
 }
 
 /* ---- allreduce --------------------------------------------------------------------------------
@@ -372,17 +540,19 @@ FMO_GMPI_DEVICE unsigned long long fmo_gmpi_combine(int type, int op, unsigned l
 #undef FMO_GMPI_ONE
 }
 
-/* The first 32 threads: every rank gets every element of every rank and sums in their order, so
- * that all have the same bits. Two buffers: who is one reduction ahead has everybody's previous
- * one. send NULL: a barrier of the ranks. */
+/* The first 32 threads, an element each: every rank gets every element of every rank and sums in
+ * their order, so that all have the same bits. Two buffers: who is one reduction ahead has
+ * everybody's previous one. send NULL: a barrier of the ranks. */
 FMO_GMPI_SLOW int fmo_gmpi_peer_allreduce(fmo_gmpi_buf *b, const void *send, void *recv,
                                           unsigned long long count, int type, int op, int comm)
 {
+    enum { ONCE = 4 }; /* ranks looked at together */
     const unsigned lane = fmo_gmpi_thread();
     const unsigned lanes = fmo_gmpi_threads() < 32 ? fmo_gmpi_threads() : 32;
     const unsigned mask = ~0u >> (32 - lanes);
     const unsigned size = send ? (unsigned)fmo_gmpi_type_bytes(type) : 0;
-    unsigned long long number = fmo_gmpi_get(b->reductions[comm]);
+    const int rank = b->rank, ranks = b->size;
+    unsigned long long number = fmo_gmpi_own(b->reductions[comm]);
     int code = FMO_GMPI_OK;
     __syncwarp(mask);
     if (send == nullptr) fmo_gmpi_fence(); /* a barrier is a release and an acquire */
@@ -392,22 +562,36 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_allreduce(fmo_gmpi_buf *b, const void *send, voi
             const unsigned char *from = (const unsigned char *)send + (at + lane) * size;
             const unsigned long long mine = send ? fmo_gmpi_word(from, size) : 0;
             unsigned long long sum = 0;
-            for (int k = 1; k < b->size; k++) { /* not all at the same rank first */
-                const int r = (b->rank + k) % b->size;
-                fmo_gmpi_poke_entry(&b->segment[r]->reduce[comm][number & 1][b->rank][lane], number,
+            for (int k = 1; k < ranks; k++) { /* not all at the same rank first */
+                const int r = rank + k < ranks ? rank + k : rank + k - ranks;
+                fmo_gmpi_poke_entry(&b->segment[r]->reduce[comm][number & 1][rank][lane], number,
                                     mine);
             }
+            const fmo_gmpi_entry *in = &b->mine->reduce[comm][number & 1][0][lane];
             fmo_gmpi_wait_state w = fmo_gmpi_waiting();
-            for (int r = 0; r < b->size && code == FMO_GMPI_OK; r++) {
-                unsigned long long word = 0, data = mine;
-                while (r != b->rank) {
-                    fmo_gmpi_peek_entry(&b->segment[b->rank]->reduce[comm][number & 1][r][lane],
-                                        &word, &data);
-                    if (word == number) break;
-                    code = fmo_gmpi_turn(b, &w, FMO_GMPI_CALL_REDUCE, r, 0, comm);
+            for (int r = 0; r < ranks && code == FMO_GMPI_OK; r += ONCE) {
+                unsigned long long word[ONCE], data[ONCE];
+                for (;;) {
+                    bool all = true;
+                    int missing = r;
+#pragma unroll
+                    for (int k = 0; k < ONCE; k++) {
+                        word[k] = number, data[k] = mine;
+                        if (r + k < ranks && r + k != rank)
+                            fmo_gmpi_peek_entry(in + (r + k) * FMO_GMPI_REDUCE, &word[k], &data[k]);
+                    }
+                    const unsigned long long said = fmo_gmpi_said(b);
+#pragma unroll
+                    for (int k = ONCE - 1; k >= 0; k--)
+                        if (word[k] != number) all = false, missing = r + k;
+                    if (all) break;
+                    code = fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_REDUCE, missing, 0, comm);
                     if (code != FMO_GMPI_OK) break;
                 }
-                sum = r == 0 ? data : fmo_gmpi_combine(type, op, sum, data);
+#pragma unroll
+                for (int k = 0; k < ONCE; k++)
+                    if (r + k < ranks)
+                        sum = r + k == 0 ? data[k] : fmo_gmpi_combine(type, op, sum, data[k]);
             }
             if (send && code == FMO_GMPI_OK)
                 fmo_gmpi_unword((unsigned char *)recv + (at + lane) * size, sum, size);
@@ -416,7 +600,7 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_allreduce(fmo_gmpi_buf *b, const void *send, voi
     }
     if (send == nullptr) fmo_gmpi_fence();
     __syncwarp(mask);
-    if (lane == 0) fmo_gmpi_set(b->reductions[comm], number);
+    if (lane == 0) fmo_gmpi_keep(b->reductions[comm], number);
     return code;
 }
 

@@ -18,8 +18,8 @@ FMO_GMPI_SLOW int fmo_gmpi_command_push(fmo_gmpi_buf *b, const fmo_gmpi_command 
         fmo_gmpi_wait_state w = fmo_gmpi_waiting();
         unsigned long long taken;
         while (at + 2 - (taken = fmo_gmpi_peek(&b->page->taken.value)) > FMO_GMPI_RING) {
-            const int code =
-                fmo_gmpi_turn(b, &w, command->call, command->peer, command->tag, command->comm);
+            const int code = fmo_gmpi_turn(b, &w, fmo_gmpi_said(b), command->call, command->peer,
+                                           command->tag, command->comm);
             if (code != FMO_GMPI_OK) return code;
         }
         fmo_gmpi_set(b->ring_taken, taken);
@@ -39,14 +39,15 @@ FMO_GMPI_SLOW int fmo_gmpi_proxy_start(fmo_gmpi_buf *b, int call, const void *da
                                        int tag, int comm, void *result, fmo_gmpi_request *request)
 {
     __shared__ int slot_shared, code_shared;
-    unsigned generation = 0; /* thread 0 */
+    fmo_gmpi_request mine = FMO_GMPI_NULL; /* thread 0 */
     const bool first = fmo_gmpi_thread() == 0;
     const bool staged = bytes <= FMO_GMPI_STAGE;
     __syncthreads();
     if (first) {
-        slot_shared = fmo_gmpi_slot_take(b, &generation);
-        code_shared = slot_shared < 0 ? fmo_gmpi_fail(b, FMO_GMPI_FULL, call, peer, tag, comm)
-                                      : fmo_gmpi_code_of(b);
+        mine = fmo_gmpi_slot_take(b, b->concurrent != 0);
+        slot_shared = (int)fmo_gmpi_request_slot(mine);
+        code_shared = mine == FMO_GMPI_NULL ? fmo_gmpi_fail(b, FMO_GMPI_FULL, call, peer, tag, comm)
+                                            : fmo_gmpi_code_of(b);
     }
     __syncthreads();
     const int slot = slot_shared;
@@ -60,14 +61,15 @@ FMO_GMPI_SLOW int fmo_gmpi_proxy_start(fmo_gmpi_buf *b, int call, const void *da
     fmo_gmpi_slot *s = &b->slot[slot];
     fmo_gmpi_command c;
     c.call = call, c.type = type, c.op = op, c.comm = comm, c.tag = tag, c.peer = peer;
-    c.staged = staged, c.slot = (unsigned)slot, c.generation = generation;
+    c.staged = staged, c.slot = (unsigned)slot;
+    c.generation = fmo_gmpi_request_generation(mine);
     c.bytes = bytes;
     c.address = (unsigned long long)(call == FMO_GMPI_CALL_RECV ? result : data);
     fmo_gmpi_set(s->peer, peer), fmo_gmpi_set(s->key, fmo_gmpi_key(comm, tag));
     fmo_gmpi_set(s->call, call), fmo_gmpi_set(s->address, (unsigned long long)result);
     fmo_gmpi_set(s->bytes, bytes);
     fmo_gmpi_state_set(s, call == FMO_GMPI_CALL_SEND ? FMO_GMPI_SENDING : FMO_GMPI_POSTED);
-    *request = fmo_gmpi_request_make((unsigned)slot, c.generation);
+    *request = mine;
     return fmo_gmpi_command_push(b, &c);
 }
 
@@ -95,7 +97,8 @@ FMO_GMPI_SLOW void fmo_gmpi_proxy_begin(fmo_gmpi_buf *b, fmo_gmpi_request reques
             job->kind = FMO_GMPI_JOB_LATER;
             return;
         }
-        job->code = fmo_gmpi_turn(b, &w, call, peer, (int)(key >> 4), (int)(key & 15));
+        job->code =
+            fmo_gmpi_turn(b, &w, fmo_gmpi_said(b), call, peer, (int)(key >> 4), (int)(key & 15));
         if (job->code != FMO_GMPI_OK) return;
     }
     if (fmo_gmpi_done_code(word) != FMO_GMPI_OK) {
@@ -104,8 +107,7 @@ FMO_GMPI_SLOW void fmo_gmpi_proxy_begin(fmo_gmpi_buf *b, fmo_gmpi_request reques
         return;
     }
     if (call == FMO_GMPI_CALL_SEND) {
-        atomicCAS(&s->life, fmo_gmpi_life(generation, FMO_GMPI_SENDING),
-                  fmo_gmpi_life(generation, FMO_GMPI_FREE));
+        fmo_gmpi_send_over(b, s, generation);
         job->slot = -1;
         return;
     }
@@ -124,7 +126,7 @@ FMO_GMPI_SLOW void fmo_gmpi_proxy_begin(fmo_gmpi_buf *b, fmo_gmpi_request reques
 
 FMO_GMPI_DEVICE void fmo_gmpi_proxy_end(fmo_gmpi_buf *b, const fmo_gmpi_job *job)
 {
-    if (job->slot >= 0) fmo_gmpi_state_set(&b->slot[job->slot], FMO_GMPI_FREE);
+    fmo_gmpi_state_set(&b->slot[job->slot], FMO_GMPI_FREE);
 }
 
 #endif

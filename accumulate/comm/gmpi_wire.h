@@ -20,7 +20,7 @@ enum {
     FMO_GMPI_TAG_MAX = (1 << 24) - 2, /* tags 0 .. TAG_MAX */
     FMO_GMPI_SLOTS = 512,             /* unfinished requests of a rank */
     FMO_GMPI_INBOX = 512,             /* peer: messages from one rank to one, see gmpi.cuh */
-    FMO_GMPI_EAGER = 2048,            /* peer: bytes that go without asking the receiver */
+    FMO_GMPI_EAGER = 4096,            /* peer: bytes that go without asking the receiver */
     FMO_GMPI_INLINE = 8,              /* bytes that travel within an entry */
     FMO_GMPI_RING = 512,              /* proxy: entries, two a command */
     FMO_GMPI_STAGE = 32768,           /* proxy: bytes that a kernel stages itself */

@@ -90,7 +90,12 @@ fmo_gmpi *new_group(void)
     return g;
 }
 
-constexpr size_t segment_bytes = (sizeof(fmo_gmpi_segment) + 255) / 256 * 256;
+/* Boxes of ranks that are not there have no memory. */
+size_t segment_bytes(int ranks)
+{
+    const size_t box = sizeof(fmo_gmpi_segment::box[0]);
+    return (offsetof(fmo_gmpi_segment, box) + (size_t)ranks * box + 255) / 256 * 256;
+}
 
 extern "C" int mover_start(void *user, int ticket, void *to, const void *from, size_t bytes)
 {
@@ -152,8 +157,8 @@ fmo_status make_mover(local_rank *l, fmo_error *err)
         void *to = e < FMO_PROXY_PIECES ? (void *)piece : (void *)l->memory;
         const void *from = e < FMO_PROXY_PIECES ? (void *)l->memory : (void *)piece;
         memset(piece, 0, FMO_PROXY_PIECE);
-        const size_t piece_bytes = FMO_PROXY_PIECE;
-        if (mover_start(m, e, to, from, segment_bytes < piece_bytes ? segment_bytes : piece_bytes))
+        static_assert(sizeof(fmo_gmpi_segment::box[0]) >= FMO_PROXY_PIECE, "less than a piece");
+        if (mover_start(m, e, to, from, FMO_PROXY_PIECE))
             return fault(cudaGetLastError(), "copies", err);
     }
     for (int s = 0; s < 2; s++) TRY(cudaStreamSynchronize(m->stream[s]), "copies");
@@ -166,8 +171,9 @@ fmo_status make_memory(fmo_gmpi *g, fmo_error *err)
     for (int r = 0; r < g->here; r++) {
         local_rank *l = &g->rank[r];
         TRY(cudaSetDevice(l->device), "device");
-        TRY(cudaMalloc((void **)&l->memory, segment_bytes + g->options.heap_bytes), "memory");
-        TRY(cudaMemset(l->memory, 0, segment_bytes + g->options.heap_bytes), "memory");
+        const size_t bytes = segment_bytes(g->size) + g->options.heap_bytes;
+        TRY(cudaMalloc((void **)&l->memory, bytes), "memory");
+        TRY(cudaMemset(l->memory, 0, bytes), "memory");
         TRY(cudaHostAlloc((void **)&l->page, sizeof *l->page,
                           cudaHostAllocPortable | cudaHostAllocMapped),
             "pinned memory");
@@ -279,11 +285,23 @@ fmo_status write_bufs(fmo_gmpi *g, fmo_error *err)
                                                                   : (unsigned char *)g->opened[s];
             if (g->options.transport != FMO_GMPI_PEER && local != r) memory = nullptr;
             h->segment[s] = (fmo_gmpi_segment *)memory;
-            h->heap[s] = memory ? memory + segment_bytes : nullptr;
+            h->heap[s] = memory ? memory + segment_bytes(g->size) : nullptr;
         }
+        h->mine = h->segment[h->rank];
         TRY(cudaMemcpy(l->buf, h, sizeof *h, cudaMemcpyHostToDevice), "set-up");
     }
     return FMO_OK;
+}
+
+/* The addresses that a rank needs of a channel, so that its kernels need not look for them. */
+void set_ends(const fmo_gmpi_buf *h, fmo_gmpi_row *row, int number)
+{
+    const bool out = h->rank == row->source;
+    if (!out && h->rank != row->dest) return;
+    fmo_gmpi_segment *other = h->segment[out ? row->dest : row->source];
+    row->data = h->heap[row->dest] + row->offset;
+    row->watch = out ? &h->mine->emptied[number] : &h->mine->arrived[number];
+    row->tell = out ? &other->arrived[number] : &other->emptied[number];
 }
 
 fmo_status start_proxies(fmo_gmpi *g, fmo_error *err)
@@ -426,7 +444,7 @@ void *fmo_gmpi_bufs(const fmo_gmpi *g, int rank)
 void *fmo_gmpi_address(const fmo_gmpi *g, int rank, size_t offset)
 {
     const local_rank *l = local_of(g, rank);
-    return l ? l->memory + segment_bytes + offset : nullptr;
+    return l ? l->memory + segment_bytes(g->size) + offset : nullptr;
 }
 
 fmo_status fmo_gmpi_alloc(fmo_gmpi *g, size_t bytes, size_t *offset, fmo_error *err)
@@ -468,6 +486,7 @@ fmo_status fmo_gmpi_channel_create(fmo_gmpi *g, int source, int dest, size_t byt
     for (int r = 0; r < g->here; r++) {
         fmo_gmpi_row *row = &g->rank[r].host.channel[g->channels];
         row->source = source, row->dest = dest, row->offset = offset, row->bytes = half;
+        if (g->options.transport == FMO_GMPI_PEER) set_ends(&g->rank[r].host, row, g->channels);
         TRY(cudaSetDevice(g->rank[r].device), "device");
         TRY(cudaMemcpy(&g->rank[r].buf->channel[g->channels], row, sizeof *row,
                        cudaMemcpyHostToDevice),

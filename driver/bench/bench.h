@@ -62,12 +62,15 @@ enum { BENCH_PARAM_MAX = 24 };
     X(BENCH_ZIPF, "zipf")       \
     X(BENCH_RUNS, "runs")       \
     X(BENCH_REPLAY, "replay")
-/* Grid sizes of the published benchmark, i x j x k with boundaries. X(name, i, j, k) */
+/* Grid sizes of the published benchmark, i x j x k with boundaries; S64 is what the paper on GMPI
+ * calls SMALL. X(name, i, j, k) */
 #define BENCH_GRID_TABLE(X) \
     X(XS, 32, 32, 64)       \
     X(S, 64, 64, 128)       \
     X(M, 128, 128, 256)     \
-    X(L, 256, 256, 512)
+    X(L, 256, 256, 512)     \
+    X(S64, 64, 64, 64)      \
+    X(XL, 512, 512, 1024)
 #define BENCH_PLACE_TABLE(X) \
     X(BENCH_ON_CPU, "cpu")   \
     X(BENCH_ON_GPU, "gpu")
@@ -238,6 +241,12 @@ bool bench_listed(const char *list, const char *name);
 /** Whether every word in the list of --systems begins a system's name; NULL: all.
  *  @return FMO_OK, FMO_ERR_ARGUMENT with one line that lists them */
 fmo_status bench_check_systems(const char *list, const char *(*name)(int), fmo_error *err);
+
+/** himeno with --gpus: sweeps by several GPUs, instead of ways to reduce the residual. */
+static inline bool bench_himeno_ranks(const bench_options *o)
+{
+    return o->experiment == BENCH_himeno && o->gpus > 0;
+}
 
 /** "1e7" for powers of ten from 1e4 on, else digits. */
 void bench_format_count(int64_t count, char *text, size_t size);

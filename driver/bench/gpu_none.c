@@ -1,5 +1,6 @@
 /* The GPU parts of a build without CUDA: there is no GPU, and nothing calls them. */
 #include "fock.h"
+#include "himeno_ranks.h"
 
 fmo_status bench_gpu_open(bench_run *run)
 {
@@ -14,6 +15,11 @@ fmo_status bench_gpu_open(bench_run *run)
         (void)run, (void)what;                                \
     }
 BENCH_EXPERIMENT_TABLE(ROW)
+
+void himeno_ranks_gpu(bench_run *run, const bench_world *world)
+{
+    (void)run, (void)world;
+}
 
 void *fock_stream_create(bench_run *run)
 {

@@ -13,12 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int grid_edges[BENCH_GRID_COUNT][3] = {
-#define ROW(name, i, j, k) {i, j, k},
-    BENCH_GRID_TABLE(ROW)
-#undef ROW
-};
-
 void himeno_check(const himeno_case *c, int64_t n, double got, double quantum, bench_check *check)
 {
     const double points = (double)n * (double)himeno_weight(&c->grid);
@@ -130,27 +124,28 @@ static void set_grid(himeno_case *c)
     g->source = c->array[13];
 }
 
-/* The published start: p = (i/(ni-1))^2, a = 1, 1, 1, 1/6, b = 0, c = 1, bound = 1, source = 0. */
-void himeno_start(const himeno_case *c, float *p)
+static void set_start(const himeno_grid *g, float *p, bool rough)
 {
-    const himeno_grid *g = &c->grid;
     const int64_t plane = (int64_t)g->nj * g->nk;
 #pragma omp parallel for schedule(static)
-    for (int i = 0; i < g->ni; i++) {
-        const float x = (float)i / (float)(g->ni - 1);
-        for (int64_t at = i * plane; at < (i + 1) * plane; at++) p[at] = x * x;
-    }
+    for (int i = 0; i < g->ni; i++)
+        for (int64_t at = i * plane; at < (i + 1) * plane; at++)
+            p[at] = himeno_pressure(i, g->ni, at, rough);
+}
+void himeno_start(const himeno_case *c, float *p)
+{
+    set_start(&c->grid, p, false);
 }
 
-static void set_values(himeno_case *c)
+static void set_values(himeno_case *c, bool rough)
 {
-    static const float coefficient[HIMENO_ARRAYS - 2] = {1, 1, 1, 1.0f / 6, 0, 0, 0, 1, 1, 1, 1, 0};
     const int64_t points = (int64_t)c->grid.ni * c->grid.nj * c->grid.nk;
-    himeno_start(c, c->array[0]);
-    himeno_start(c, c->array[1]);
+    set_start(&c->grid, c->array[0], rough);
+    set_start(&c->grid, c->array[1], rough);
 #pragma omp parallel for schedule(static)
     for (int64_t at = 0; at < points; at++)
-        for (int n = 2; n < HIMENO_ARRAYS; n++) c->array[n][at] = coefficient[n - 2];
+        for (int n = 0; n < HIMENO_COEFFICIENTS; n++)
+            c->array[2 + n][at] = himeno_coefficient(n, at, rough);
 }
 
 /* The sweeps before the one that is timed; leaves the result in p. */
@@ -175,20 +170,41 @@ static void sweep(himeno_case *c, int64_t sweeps, double *plane)
     }
 }
 
+const int *himeno_edges(bench_grid grid)
+{
+    static const int edges[BENCH_GRID_COUNT][3] = {
+#define ROW(name, i, j, k) {i, j, k},
+        BENCH_GRID_TABLE(ROW)
+#undef ROW
+    };
+    return edges[grid];
+}
+
+/* The arrays of a grid; false after a fault. To be freed in any case. */
+static bool make_case(bench_run *run, const int edge[3], bool rough, himeno_case *c)
+{
+    c->grid.ni = edge[0];
+    c->grid.nj = edge[1];
+    c->grid.nk = edge[2];
+    const size_t points = (size_t)edge[0] * edge[1] * edge[2];
+    for (int n = 0; n < HIMENO_ARRAYS; n++)
+        c->array[n] = bench_alloc(run, points, sizeof(float), "the grid");
+    if (run->err.status != FMO_OK) return false;
+    set_grid(c);
+    set_values(c, rough);
+    return true;
+}
+static void free_case(himeno_case *c)
+{
+    for (int n = 0; n < HIMENO_ARRAYS; n++) free(c->array[n]);
+}
+
 static void run_grid(bench_run *run, bench_grid grid)
 {
     himeno_case c = {.name = bench_grid_name(grid)};
-    const int *edge = grid_edges[grid];
-    c.grid.ni = edge[0];
-    c.grid.nj = edge[1];
-    c.grid.nk = edge[2];
-    const size_t points = (size_t)edge[0] * edge[1] * edge[2];
-    for (int n = 0; n < HIMENO_ARRAYS; n++)
-        c.array[n] = bench_alloc(run, points, sizeof(float), "the grid");
+    const int *edge = himeno_edges(grid);
     double *plane = bench_alloc(run, (size_t)edge[0], sizeof *plane, "residuals");
-    if (run->err.status == FMO_OK) {
-        set_grid(&c);
-        set_values(&c);
+    if (make_case(run, edge, false, &c)) {
         sweep(&c, run->options->sweeps, plane);
         c.plane = plane;
         c.swept = c.grid.p;
@@ -200,12 +216,37 @@ static void run_grid(bench_run *run, bench_grid grid)
             if (run->gpu) bench_himeno_gpu(run, &c);
         }
     }
-    for (int n = 0; n < HIMENO_ARRAYS; n++) free(c.array[n]);
+    free_case(&c);
+    free(plane);
+}
+
+void himeno_reference(bench_run *run, const int edge[3], int64_t sweeps, uint64_t *hash)
+{
+    himeno_case c = {.name = ""};
+    double *plane = bench_alloc(run, (size_t)edge[0], sizeof *plane, "residuals");
+    if (make_case(run, edge, true, &c)) {
+        const int64_t points = (int64_t)edge[1] * edge[2];
+        sweep(&c, sweeps, plane);
+#pragma omp parallel for schedule(static)
+        for (int i = 0; i < edge[0]; i++) {
+            hash[i] = 0;
+            for (int64_t at = i * points; at < (i + 1) * points; at++) {
+                uint32_t bits;
+                memcpy(&bits, &c.grid.p[at], sizeof bits);
+                hash[i] += himeno_bits_hash(bits, at);
+            }
+        }
+    }
+    free_case(&c);
     free(plane);
 }
 
 void bench_himeno(bench_run *run)
 {
+    if (bench_himeno_ranks(run->options)) {
+        himeno_ranks(run);
+        return;
+    }
     for (int grid = 0; grid < BENCH_GRID_COUNT && run->err.status == FMO_OK; grid++)
         if (run->options->grids >> grid & 1) run_grid(run, (bench_grid)grid);
 }

@@ -26,20 +26,64 @@ typedef struct himeno_case {
     const double *plane; /* [ni] residual of each plane i of the sweep that is timed, in double */
 } himeno_case;
 
-/* One point: p after the sweep, and its term of the residual. omega = 0.8. */
+/* The right-hand side of a point, whose bits depend on this order: P(i, j, k) is the pressure that
+ * many points away, A(n), B(n) and C(n) are coefficients. */
+#define HIMENO_SUM(A, B, C, P, SOURCE)                                                     \
+    (A(0) * P(1, 0, 0) + A(1) * P(0, 1, 0) + A(2) * P(0, 0, 1) +                           \
+     B(0) * (P(1, 1, 0) - P(1, -1, 0) - P(-1, 1, 0) + P(-1, -1, 0)) +                      \
+     B(1) * (P(0, 1, 1) - P(0, -1, 1) - P(0, 1, -1) + P(0, -1, -1)) +                      \
+     B(2) * (P(1, 0, 1) - P(-1, 0, 1) - P(1, 0, -1) + P(-1, 0, -1)) + C(0) * P(-1, 0, 0) + \
+     C(1) * P(0, -1, 0) + C(2) * P(0, 0, -1) + SOURCE)
+
+/* From it p after the sweep, and the point's term of the residual. omega = 0.8. */
+BENCH_HD float himeno_update(float sum, float a3, float bound, float p, float *next)
+{
+    const float omega = 0.8f;
+    const float ss = (sum * a3 - p) * bound;
+    *next = p + omega * ss;
+    return ss * ss;
+}
+
+/* One point. */
 BENCH_HD float himeno_point(const himeno_grid *g, int64_t at, float *next)
 {
     const int64_t di = (int64_t)g->nj * g->nk, dj = g->nk;
-    const float *p = g->p + at, omega = 0.8f;
-    const float s0 = g->a[0][at] * p[di] + g->a[1][at] * p[dj] + g->a[2][at] * p[1] +
-                     g->b[0][at] * (p[di + dj] - p[di - dj] - p[-di + dj] + p[-di - dj]) +
-                     g->b[1][at] * (p[dj + 1] - p[-dj + 1] - p[dj - 1] + p[-dj - 1]) +
-                     g->b[2][at] * (p[di + 1] - p[-di + 1] - p[di - 1] + p[-di - 1]) +
-                     g->c[0][at] * p[-di] + g->c[1][at] * p[-dj] + g->c[2][at] * p[-1] +
-                     g->source[at];
-    const float ss = (s0 * g->a[3][at] - p[0]) * g->bound[at];
-    *next = p[0] + omega * ss;
-    return ss * ss;
+    const float *p = g->p + at;
+#define A(n)       g->a[n][at]
+#define B(n)       g->b[n][at]
+#define C(n)       g->c[n][at]
+#define P(i, j, k) p[(i)*di + (j)*dj + (k)]
+    return himeno_update(HIMENO_SUM(A, B, C, P, g->source[at]), A(3), g->bound[at], p[0], next);
+#undef A
+#undef B
+#undef C
+#undef P
+}
+
+/* Values at the start. As published: p = (i/(ni-1))^2, a = 1, 1, 1, 1/6, b = 0, c = 1, bound = 1,
+ * source = 0. Rough: each altered by up to 1/16, so that a wrong neighbour shows in the bits. */
+BENCH_HD float himeno_alter(float value, int array, int64_t at, bool rough)
+{
+    if (!rough) return value;
+    const int32_t noise = (int32_t)(bench_hash((uint64_t)array, (uint64_t)at) >> 48) - 32768;
+    return value + (float)noise * 0x1p-19f;
+}
+BENCH_HD float himeno_pressure(int i, int ni, int64_t at, bool rough)
+{
+    const float x = (float)i / (float)(ni - 1);
+    return himeno_alter(x * x, 0, at, rough);
+}
+enum { HIMENO_COEFFICIENTS = HIMENO_ARRAYS - 2 };
+BENCH_HD float himeno_coefficient(int n, int64_t at, bool rough)
+{
+    const float value = n == 3 ? 1.0f / 6 : n < 3 || (n >= 7 && n < 11) ? 1.0f : 0.0f;
+    return himeno_alter(value, n + 1, at, rough);
+}
+
+/* What a plane's bits are compared by: the sum of this over its points. */
+BENCH_HD uint64_t himeno_bits_hash(uint32_t bits, int64_t at)
+{
+    return bench_hash(bits, (uint64_t)at);
 }
 
 BENCH_HD int64_t himeno_at(const himeno_grid *g, int i, int j, int k)
@@ -60,6 +104,15 @@ void himeno_cell_fill(const himeno_case *c, int way, bench_cell *cell);
 
 /** The pressure before any sweep, [ni][nj][nk]. */
 void himeno_start(const himeno_case *c, float *p);
+
+/** The pressure of a grid after sweeps from the rough start, each plane's bits as a hash [ni]. */
+void himeno_reference(bench_run *run, const int edge[3], int64_t sweeps, uint64_t *hash);
+
+/** Points of a grid, by bench_grid. */
+const int *himeno_edges(bench_grid grid);
+
+/** The same sweeps by several GPUs (himeno_ranks.c). */
+void himeno_ranks(bench_run *run);
 
 /** Points of a plane that are solved for. */
 static inline int64_t himeno_weight(const himeno_grid *g)

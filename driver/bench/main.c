@@ -59,7 +59,8 @@ static void run_experiments(bench_run *run)
     };
     const bench_options *o = run->options;
     for (int e = 0; e < BENCH_EXPERIMENT_COUNT && run->err.status == FMO_OK; e++) {
-        const bool printed = bench_experiment_kind(e) != BENCH_PUBLISHED; /* as they go */
+        const bool printed =
+            bench_experiment_kind(e) != BENCH_PUBLISHED || bench_himeno_ranks(o); /* as they go */
         if (o->experiment == BENCH_EXPERIMENT_COUNT ? printed : o->experiment != e) continue;
         const int first = run->cell_num;
         const double begin = driver_seconds();

@@ -57,6 +57,17 @@ static void show_seconds(const cli_option *row, const void *defaults, FILE *stre
     fprintf(stream, "%g; fock, growth and scf %g", BENCH_SECONDS, BENCH_SECONDS_BUILDS);
 }
 
+static void show_sweeps(const cli_option *row, const void *defaults, FILE *stream)
+{
+    (void)row, (void)defaults;
+    fprintf(stream, "%d; with --gpus 10 to 1000", BENCH_SWEEPS);
+}
+static void show_grid(const cli_option *row, const void *defaults, FILE *stream)
+{
+    (void)row, (void)defaults;
+    fputs("XS,S,M,L; with --gpus all but XS", stream);
+}
+
 #define AT(field) offsetof(bench_options, field)
 static const cli_option option_table[] = {
     {"where", 'w', CLI_SET, "SET", AT(places), .choices = &places, .commands = PUBLISHED | MESSAGES,
@@ -89,9 +100,10 @@ static const cli_option option_table[] = {
     {"batch", 0, CLI_LIST, "LIST", AT(batches), .low = 1, .high = 1e9, .commands = BIT(reduction),
      .value = "16,256", .help = "items of a thread before its one atomic"},
     {"grid", 'g', CLI_SET, "SET", AT(grids), .choices = &grids, .commands = BIT(himeno),
-     .value = "all", .help = "grid sizes"},
+     .show = show_grid, .help = "grid sizes; S64 and XL with --gpus"},
     {"sweeps", 0, CLI_WHOLE, "N", AT(sweeps), .high = 1e6, .commands = BIT(himeno) | BIT(kmeans),
-     .value = "2", .help = "sweeps (iterations) before the one that is timed"},
+     .show = show_sweeps,
+     .help = "sweeps (iterations) before the one that is timed; with --gpus those that are"},
     {"strip", 0, CLI_LIST, "LIST", AT(strips), .low = 1, .high = 1e6,
      .commands = BIT(strip) | BIT(kmeans) | BIT(median), .value = "5,10,20,50,100,200,500,1000",
      .help = "strip lengths"},
@@ -114,8 +126,10 @@ static const cli_option option_table[] = {
      .section = "Fock builds",
      .help = "where to build; without it fused if a GPU answers, else cpu, which leaves out what "
              "is large"},
-    {"gpus", 0, CLI_WHOLE, "N", AT(gpus), .low = 1, .high = FMO_DEVICES_MAX, .commands = BIT(fock),
-     .value = "1", .help = "GPUs that share each build; those of a batch are on one"},
+    {"gpus", 0, CLI_WHOLE, "N", AT(gpus), .low = 1, .high = FMO_DEVICES_MAX,
+     .commands = BIT(fock) | BIT(himeno),
+     .help = "fock: GPUs that share each build, those of a batch are on one [1]; himeno: sweeps by "
+             "1, 2, 4 to N GPUs"},
     {"systems", 0, CLI_TEXT, "LIST", AT(systems), .commands = BIT(fock) | BIT(scf),
      .what = "names of systems", .help = "beginnings of systems' names, such as water008,batch"},
     {"geometry", 0, CLI_TEXT, "FILE", AT(geometry), .commands = BIT(fock),
@@ -198,6 +212,27 @@ static fmo_status set_experiment(int argc, char **argv, bench_options *options, 
     return FMO_OK;
 }
 
+/* himeno has grids that only several GPUs are asked for, and sweeps enough to be timed. */
+static fmo_status set_himeno(bench_options *options, fmo_error *err)
+{
+    const int64_t all = (1 << BENCH_GRID_COUNT) - 1;
+    const int64_t ranks = 1 << BENCH_GRID_S64 | 1 << BENCH_GRID_XL;
+    if (bench_himeno_ranks(options)) {
+        if (options->grids < 0) options->grids = all & ~(1 << BENCH_GRID_XS);
+        if (!(options->places >> BENCH_ON_GPU & 1))
+            return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "himeno --gpus measures GPUs alone: --where cpu leaves nothing");
+        return FMO_OK;
+    }
+    if (options->sweeps < 0) options->sweeps = BENCH_SWEEPS;
+    if (options->grids < 0 || options->grids == all) options->grids = all & ~ranks;
+    if (options->grids & ranks)
+        return fmo_error_set(
+            err, FMO_ERR_ARGUMENT, "--grid %s goes with --gpus",
+            bench_grid_name(options->grids >> BENCH_GRID_XL & 1 ? BENCH_GRID_XL : BENCH_GRID_S64));
+    return FMO_OK;
+}
+
 static fmo_status check_options(const bench_options *options, const bool *given, fmo_error *err)
 {
     const int e = options->experiment;
@@ -244,7 +279,8 @@ fmo_status bench_options_parse(int argc, char **argv, bench_options *options, fm
                         bench_experiment_kind(options->experiment) == BENCH_BUILDS;
     if (options->repeat < 0) options->repeat = builds ? BENCH_REPEAT_BUILDS : BENCH_REPEAT;
     if (options->seconds < 0.0) options->seconds = builds ? BENCH_SECONDS_BUILDS : BENCH_SECONDS;
-    return check_options(options, given, err);
+    if (check_options(options, given, err) != FMO_OK) return err->status;
+    return set_himeno(options, err);
 }
 
 /* ---- --help -------------------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
 
 #include "bench.h"
 
-/* Timed runs of a cell and time for one, where the line does not say. */
-enum { BENCH_REPEAT = 5, BENCH_REPEAT_BUILDS = 20 };
+/* Sweeps, timed runs of a cell and time for one, where the line does not say. */
+enum { BENCH_SWEEPS = 2, BENCH_REPEAT = 5, BENCH_REPEAT_BUILDS = 20 };
 #define BENCH_SECONDS        0.5
 #define BENCH_SECONDS_BUILDS 3.0
 

@@ -42,7 +42,7 @@ void pingpong_keep(bench_run *run, const pingpong *p, bench_place place, const c
     snprintf(cell.table, sizeof cell.table, "%s", table);
     snprintf(cell.column, sizeof cell.column, "%lld", (long long)bytes);
     bench_cell_number(&cell, "bytes", (double)bytes);
-    bench_cell_number(&cell, "processes", (double)p->processes);
+    bench_cell_number(&cell, "processes", (double)p->world.processes);
     if (seconds[0] < 0.0) {
         bench_leave_out(run, &cell, "%s", note ? note : "not measured");
         return;
@@ -126,13 +126,23 @@ static void host_ranks(bench_run *run, const pingpong *p, int64_t bytes)
     fmo_local_destroy(local);
 }
 
+/* Between hosts, one message one way. */
+static double mpi_seconds(const bench_world *w, void *data, int64_t bytes, int rounds)
+{
+    bench_world_barrier(w);
+    const double begin = driver_seconds();
+    for (int k = 0; k < 2 * rounds; k++)
+        bench_world_move(w, data, (size_t)bytes, 1 - w->rank, k % 2 == w->rank);
+    return (driver_seconds() - begin) / (2.0 * rounds);
+}
+
 static void host_mpi(bench_run *run, const pingpong *p, int64_t bytes)
 {
     double seconds[1000];
     char *data = bench_alloc(run, (size_t)bytes, 1, "a message");
     if (data) memset(data, 0, (size_t)bytes);
     for (int k = 0; k < p->repeats && data; k++)
-        seconds[k] = pingpong_mpi_seconds(p, data, bytes, pingpong_rounds(bytes));
+        seconds[k] = mpi_seconds(&p->world, data, bytes, pingpong_rounds(bytes));
     if (data)
         pingpong_keep(run, p, BENCH_ON_CPU, "one way, by bytes", "MPI, host to host", bytes,
                       seconds, false, NULL);
@@ -173,19 +183,19 @@ void bench_pingpong(bench_run *run)
     const int first = run->cell_num;
     fmo_error err = {FMO_OK, ""};
     pingpong p = {.repeats = (int)o->repeat};
-    const fmo_status status = pingpong_mpi_open(&p, &err);
+    const fmo_status status = bench_world_open(&p.world, 2, &err);
     if (status != FMO_OK) {
         bench_fail(run, status, "%s", err.message);
         return;
     }
     for (int k = 0; k < o->bytes.count && run->cpu; k++) {
         const int64_t bytes = (int64_t)o->bytes.value[k];
-        if (p.processes == 1)
+        if (p.world.processes == 1)
             host_ranks(run, &p, bytes);
         else
             host_mpi(run, &p, bytes);
     }
     if (run->gpu) bench_pingpong_gpu(run, &p);
     if (!o->quiet && run->err.status == FMO_OK) print_cells(run, first);
-    pingpong_mpi_close(&p);
+    bench_world_close(&p.world);
 }

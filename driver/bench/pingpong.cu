@@ -2,7 +2,8 @@
  * channels; from the host by copies, MPI and NCCL; and what single calls cost. Ranks: two GPUs of
  * one process, two processes, or, with one GPU, two block groups of one kernel. */
 #include "gpu.cuh"
-#include "pingpong_gpu.h"
+#include "pingpong.h"
+#include "ranks_gpu.h"
 #include "driver/base/clock.h"
 
 #include <fmo/gmpi.cuh>
@@ -168,7 +169,7 @@ bool launch(world *w, int blocks, Kernel kernel, More... more)
     fmo_error err = {FMO_OK, ""};
     const int kernels = w->one_gpu ? 1 : w->here;
     memset(w->result, 0, sizeof *w->result);
-    pingpong_mpi_barrier(w->p);
+    bench_world_barrier(&w->p->world);
     for (int r = 0; r < kernels; r++) {
         fmo_gmpi_buf *bufs = (fmo_gmpi_buf *)fmo_gmpi_bufs(w->g, fmo_gmpi_first(w->g) + r);
         void *args[] = {&bufs, &w->a, &more...};
@@ -227,8 +228,8 @@ void in_kernels(world *w, fmo_gmpi_transport transport)
     options.concurrent = 0; /* the paper's model: one context */
     /* in, out, and channels of the largest size both ways, with their halves. */
     options.heap_bytes = (size_t)most * 14 + ((size_t)8 << 20);
-    const fmo_status status = w->p->processes > 1 ? pingpong_mpi_group(&options, &w->g, &err)
-                                                  : fmo_gmpi_create(&options, &w->g, &err);
+    const fmo_status status = w->p->world.processes > 1 ? bench_world_group(&options, &w->g, &err)
+                                                        : fmo_gmpi_create(&options, &w->g, &err);
     if (status == FMO_ERR_UNSUPPORTED) { /* no peer access, two processes on one GPU */
         const double none = -1.0;
         pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes", name, most, &none, false,
@@ -299,6 +300,29 @@ void in_kernels(world *w, fmo_gmpi_transport transport)
     w->g = nullptr;
 }
 
+/* One message one way; negative after a fault. */
+double nccl_seconds(const world *w, bench_nccl *n, void *const data[2], int64_t bytes, int rounds)
+{
+    bool good = true;
+    bench_world_barrier(&w->p->world);
+    const double begin = driver_seconds();
+    for (int k = 0; k < 2 * rounds && good; k++) {
+        good = bench_nccl_begin(n);
+        for (int r = 0; r < w->here && good; r++) {
+            const int rank = w->p->world.rank + r;
+            good = k % 2 == rank
+                       ? bench_nccl_send(n, rank, data[r], (size_t)bytes, 1 - rank, w->stream[r])
+                       : bench_nccl_recv(n, rank, data[r], (size_t)bytes, 1 - rank, w->stream[r]);
+        }
+        good = bench_nccl_end(n) && good;
+    }
+    for (int r = 0; r < w->here; r++) {
+        cudaSetDevice(w->device[r]);
+        if (cudaStreamSynchronize(w->stream[r]) != cudaSuccess) good = false;
+    }
+    return good ? (driver_seconds() - begin) / (2.0 * rounds) : -1.0;
+}
+
 /* From the host: copies, NCCL, and MPI through pinned host memory. */
 void from_host(world *w)
 {
@@ -313,10 +337,10 @@ void from_host(world *w)
         BENCH_CUDA(run, cudaSetDevice(w->device[r]));
         data[r] = bench_gpu_alloc(run, (size_t)most, "messages");
     }
-    if (w->p->processes > 1)
+    if (w->p->world.processes > 1)
         BENCH_CUDA(run, cudaHostAlloc(&pinned, (size_t)most, cudaHostAllocDefault));
-    pingpong_nccl *nccl =
-        w->one_gpu ? nullptr : pingpong_nccl_open(w->p, w->device, why, sizeof why);
+    bench_nccl *nccl =
+        w->one_gpu ? nullptr : bench_nccl_open(&w->p->world, 2, w->device, why, sizeof why);
     if (!nccl) {
         const double none = -1.0;
         pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes", "NCCL, from the host", most,
@@ -327,10 +351,10 @@ void from_host(world *w)
         const int rounds = pingpong_rounds(bytes);
         if (nccl)
             measure(w, "one way, by bytes", "NCCL, from the host", bytes, false, NULL, [&] {
-                const double s = pingpong_nccl_seconds(nccl, data, bytes, rounds);
+                const double s = nccl_seconds(w, nccl, data, bytes, rounds);
                 return s < 0.0 ? bench_fail(run, FMO_ERR_DEVICE, "NCCL failed") : s;
             });
-        if (w->p->processes == 1) {
+        if (w->p->world.processes == 1) {
             measure(w, "one way, by bytes", "cudaMemcpyPeer, host waits", bytes, false, NULL, [&] {
                 const double begin = driver_seconds();
                 for (int r = 0; r < 2 * rounds; r++) {
@@ -346,14 +370,15 @@ void from_host(world *w)
         } else {
             measure(
                 w, "one way, by bytes", "MPI and copies, from the host", bytes, false, NULL, [&] {
-                    pingpong_mpi_barrier(w->p);
+                    bench_world_barrier(&w->p->world);
                     const double begin = driver_seconds();
                     for (int r = 0; r < 2 * rounds; r++) {
-                        const bool send = r % 2 == w->p->rank;
+                        const bool send = r % 2 == w->p->world.rank;
                         if (send)
                             BENCH_CUDA(run, cudaMemcpy(pinned, data[0], (size_t)bytes,
                                                        cudaMemcpyDeviceToHost));
-                        pingpong_mpi_move(w->p, pinned, bytes, send);
+                        bench_world_move(&w->p->world, pinned, (size_t)bytes, 1 - w->p->world.rank,
+                                         send);
                         if (!send)
                             BENCH_CUDA(run, cudaMemcpy(data[0], pinned, (size_t)bytes,
                                                        cudaMemcpyHostToDevice));
@@ -363,7 +388,7 @@ void from_host(world *w)
                 });
         }
     }
-    pingpong_nccl_close(nccl);
+    bench_nccl_close(nccl);
     for (int r = 0; r < w->here; r++) cudaFree(data[r]);
     cudaFreeHost(pinned);
 }
@@ -378,8 +403,8 @@ extern "C" void bench_pingpong_gpu(bench_run *run, const void *what)
     w.p = (const pingpong *)what;
     BENCH_CUDA(run, cudaGetDevice(&before));
     BENCH_CUDA(run, cudaGetDeviceCount(&devices));
-    w.here = w.p->processes > 1 ? 1 : 2;
-    w.device[0] = w.here == 1 ? w.p->rank % devices : 0;
+    w.here = w.p->world.processes > 1 ? 1 : 2;
+    w.device[0] = w.here == 1 ? w.p->world.rank % devices : 0;
     w.device[1] = devices > 1 ? 1 : 0;
     w.one_gpu = w.here == 2 && devices < 2;
     BENCH_CUDA(run, cudaHostAlloc((void **)&w.result, sizeof *w.result, cudaHostAllocPortable));

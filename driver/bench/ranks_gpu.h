@@ -1,0 +1,27 @@
+/* NCCL between ranks that are GPUs, where this build and this machine have it (ranks_nccl.cu,
+ * ranks_no_nccl.cu). */
+#ifndef FMO_BENCH_RANKS_GPU_H
+#define FMO_BENCH_RANKS_GPU_H
+
+#include "ranks.h"
+#include <cuda_runtime.h>
+
+typedef struct bench_nccl bench_nccl;
+
+/** `ranks` ranks of one process on the devices, or this process's rank on devices[0].
+ *  @return NULL, with why, where there is no NCCL */
+bench_nccl *bench_nccl_open(const bench_world *w, int ranks, const int *devices, char *why,
+                            size_t size);
+void bench_nccl_close(bench_nccl *n);
+
+/* Between begin and end; `rank` is one of this process, whose device is current. After a fault they
+ * do nothing, and say so. */
+bool bench_nccl_begin(bench_nccl *n);
+bool bench_nccl_end(bench_nccl *n);
+bool bench_nccl_send(bench_nccl *n, int rank, const void *data, size_t bytes, int to,
+                     cudaStream_t stream);
+bool bench_nccl_recv(bench_nccl *n, int rank, void *data, size_t bytes, int from,
+                     cudaStream_t stream);
+bool bench_nccl_sum(bench_nccl *n, int rank, const double *data, double *sum, cudaStream_t stream);
+
+#endif
