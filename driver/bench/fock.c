@@ -110,22 +110,32 @@ static void make_densities(bench_run *run, fock_case *c, int cycles)
             fock_density(c->density, c->nao, (uint64_t)run->options->seed + e / one, e % one);
 }
 
+/* Of many fragments side by side, each on one thread. */
 static void count_work(bench_run *run, fock_case *c)
 {
-    fmo_error err = {FMO_OK, ""};
+    const size_t one = (size_t)c->nao * (size_t)c->nao;
+    const int inner = c->count > 1 ? 1 : run->threads, outer = c->count > 1 ? run->threads : 1;
+    double quartets = 0.0, prims = 0.0, flop = 0.0;
+    fmo_error failure = {FMO_OK, ""};
+#pragma omp parallel for num_threads(outer) reduction(+ : quartets, prims, flop)
     for (int k = 0; k < c->count; k++) {
-        bench_work one;
-        if (failed(run, c,
-                   bench_work_count(fmo_dataset_basis(c->dataset[k]),
-                                    c->density + (size_t)k * (size_t)c->nao * (size_t)c->nao,
-                                    c->options.cutoff, run->threads, &one, &err),
-                   &err))
-            return;
-        c->work.quartet_sum += one.quartet_sum;
-        c->work.prim_quartet_sum += one.prim_quartet_sum;
-        c->work.flop += one.flop;
-        c->work.unscreened_prims = one.unscreened_prims;
+        fmo_error err = {FMO_OK, ""};
+        bench_work work;
+        if (bench_work_count(fmo_dataset_basis(c->dataset[k]), c->density + (size_t)k * one,
+                             c->options.cutoff, inner, &work, &err) == FMO_OK) {
+            quartets += work.quartet_sum;
+            prims += work.prim_quartet_sum;
+            flop += work.flop;
+            if (k == 0) c->work = work;
+        } else {
+#pragma omp critical(fock_count_work)
+            failure = err;
+        }
     }
+    if (failed(run, c, failure.status, &failure)) return;
+    c->work.quartet_sum = quartets;
+    c->work.prim_quartet_sum = prims;
+    c->work.flop = flop;
 }
 
 static void make_plans(bench_run *run, fock_case *c)

@@ -12,7 +12,7 @@
 
 namespace {
 
-enum { THREADS = 512, CHANNEL_MAX = 64 << 20 };
+enum { THREADS = 512, CHANNEL_MAX = 64 << 20, SUM_LEAST = 32768 };
 
 /* What a kernel tells the host. */
 struct outcome {
@@ -323,6 +323,83 @@ double nccl_seconds(const world *w, bench_nccl *n, void *const data[2], int64_t 
     return good ? (driver_seconds() - begin) / (2.0 * rounds) : -1.0;
 }
 
+/* ---- sums -------------------------------------------------------------------------------------
+ * Doubles of two GPUs are added up on the first, as X of a shared Fock build is: by a kernel there
+ * that reads the other's memory (accumulate/gpu/several.cu), and by NCCL. */
+
+__global__ void __launch_bounds__(THREADS) fill_doubles(double *data, size_t count, double value)
+{
+    for (size_t n = (size_t)blockIdx.x * THREADS + threadIdx.x; n < count;
+         n += (size_t)gridDim.x * THREADS)
+        data[n] = value;
+}
+__global__ void __launch_bounds__(THREADS) add_doubles(double *to, const double *from, size_t count)
+{
+    for (size_t n = (size_t)blockIdx.x * THREADS + threadIdx.x; n < count;
+         n += (size_t)gridDim.x * THREADS)
+        to[n] += from[n];
+}
+
+/* One sum; negative after a fault. rounds are started one behind the other, as in a build. */
+double sum_seconds(const world *w, bench_nccl *nccl, double *const data[2], size_t count,
+                   int rounds)
+{
+    bench_run *run = w->run;
+    const unsigned blocks = 2 * (unsigned)run->device.sms;
+    double ends[2] = {0.0, 0.0};
+    for (int r = 0; r < 2; r++) {
+        BENCH_CUDA(run, cudaSetDevice(w->device[r]));
+        fill_doubles<<<blocks, THREADS, 0, w->stream[r]>>>(data[r], count, 1.0 + r);
+        BENCH_CUDA(run, cudaStreamSynchronize(w->stream[r]));
+    }
+    BENCH_CUDA(run, cudaSetDevice(w->device[0]));
+    const double begin = driver_seconds();
+    for (int k = 0; k < rounds && run->err.status == FMO_OK; k++) {
+        if (!nccl) {
+            add_doubles<<<blocks, THREADS, 0, w->stream[0]>>>(data[0], data[1], count);
+            BENCH_CUDA(run, cudaGetLastError());
+            continue;
+        }
+        bool good = bench_nccl_begin(nccl);
+        for (int r = 0; r < 2; r++)
+            good = bench_nccl_add(nccl, r, data[r], count, w->stream[r]) && good;
+        if (!bench_nccl_end(nccl) || !good) return bench_fail(run, FMO_ERR_DEVICE, "NCCL failed");
+    }
+    for (int r = 0; r < 2; r++) {
+        BENCH_CUDA(run, cudaSetDevice(w->device[r]));
+        BENCH_CUDA(run, cudaStreamSynchronize(w->stream[r]));
+    }
+    const double seconds = (driver_seconds() - begin) / rounds;
+    bench_gpu_read(run, &ends[0], data[0], 1);
+    bench_gpu_read(run, &ends[1], data[0] + count - 1, 1);
+    if (run->err.status != FMO_OK) return -1.0;
+    if (ends[0] != 1.0 + 2.0 * rounds || ends[1] != ends[0])
+        return bench_fail(run, FMO_ERR_CHECK, "a sum of two GPUs is wrong");
+    return seconds;
+}
+
+void sums(world *w, bench_nccl *nccl, double *const data[2], int64_t bytes)
+{
+    static const char table[] = "a sum onto the first GPU, by bytes";
+    const size_t count = (size_t)bytes / sizeof(double);
+    const int rounds = pingpong_rounds(bytes);
+    int can = 0;
+    BENCH_CUDA(w->run, cudaSetDevice(w->device[0]));
+    BENCH_CUDA(w->run, cudaDeviceCanAccessPeer(&can, w->device[0], w->device[1]));
+    if (can) {
+        const cudaError_t code = cudaDeviceEnablePeerAccess(w->device[1], 0);
+        if (code == cudaErrorPeerAccessAlreadyEnabled)
+            (void)cudaGetLastError();
+        else
+            BENCH_CUDA(w->run, code);
+        measure(w, table, "a kernel reads the other's", bytes, true, NULL,
+                [&] { return sum_seconds(w, nullptr, data, count, rounds); });
+    }
+    if (nccl)
+        measure(w, table, "NCCL", bytes, true, NULL,
+                [&] { return sum_seconds(w, nccl, data, count, rounds); });
+}
+
 /* From the host: copies, NCCL, and MPI through pinned host memory. */
 void from_host(world *w)
 {
@@ -388,6 +465,11 @@ void from_host(world *w)
                 });
         }
     }
+    for (int k = 0; k < sizes->count && run->err.status == FMO_OK; k++)
+        if (w->here == 2 && !w->one_gpu && sizes->value[k] >= SUM_LEAST) {
+            double *const doubles[2] = {(double *)data[0], (double *)data[1]};
+            sums(w, nccl, doubles, sizes->value[k]);
+        }
     bench_nccl_close(nccl);
     for (int r = 0; r < w->here; r++) cudaFree(data[r]);
     cudaFreeHost(pinned);

@@ -23,5 +23,7 @@ bool bench_nccl_send(bench_nccl *n, int rank, const void *data, size_t bytes, in
 bool bench_nccl_recv(bench_nccl *n, int rank, void *data, size_t bytes, int from,
                      cudaStream_t stream);
 bool bench_nccl_sum(bench_nccl *n, int rank, const double *data, double *sum, cudaStream_t stream);
+/* Arrays of all ranks added to that of rank 0. */
+bool bench_nccl_add(bench_nccl *n, int rank, double *data, size_t count, cudaStream_t stream);
 
 #endif

@@ -15,6 +15,7 @@
     X(ncclSend)         \
     X(ncclRecv)         \
     X(ncclAllReduce)    \
+    X(ncclReduce)       \
     X(ncclGetErrorString)
 
 struct bench_nccl {
@@ -92,6 +93,14 @@ bool bench_nccl_sum(bench_nccl *n, int rank, const double *data, double *sum, cu
     if (n->code == ncclSuccess)
         n->code =
             n->ncclAllReduce(data, sum, 1, ncclDouble, ncclSum, n->comm[rank - n->first], stream);
+    return n->code == ncclSuccess;
+}
+
+bool bench_nccl_add(bench_nccl *n, int rank, double *data, size_t count, cudaStream_t stream)
+{
+    if (n->code == ncclSuccess)
+        n->code = n->ncclReduce(data, data, count, ncclDouble, ncclSum, 0, n->comm[rank - n->first],
+                                stream);
     return n->code == ncclSuccess;
 }
 

@@ -2,7 +2,8 @@
  * time, while the plans of the next ones are made. In mode cpu they run side by side, one a thread.
  * What is too large for that goes one after the other with all threads. Every molecule takes the
  * path of fmo_scf_run, so what it gets does not depend on its neighbours. Ranks go through one list
- * together: the next number is that of a counter which all take from. */
+ * together: the next number is that of a counter which all take from, one job or, on GPUs, a crowd
+ * of small ones. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,6 +14,13 @@
 #include "integrals/arguments.h"
 #include "integrals/free_memory.h"
 
+/* Molecules of at most so many functions advance together; up to so many, with matrices of so many
+ * bytes; so many crowds a GPU, of which one computes while the host prepares the other. */
+enum { TOGETHER_FUNCTIONS = 512, TOGETHER_MOST = 512, TOGETHER_LEAST = 32, CROWDS = 2 };
+static const double together_bytes = 16e9;
+
+enum { HELD_MAX = CROWDS + 1 };
+
 typedef struct batch {
     fmo_scf_job *jobs;
     size_t count;
@@ -21,8 +29,10 @@ typedef struct batch {
     pthread_mutex_t lock;  /* of the callbacks, `next` and `again` */
     size_t *order;         /* [count] jobs: those not in mode cpu, then the largest first */
     size_t elsewhere;      /* jobs that are not in mode cpu */
-    size_t next;           /* of `order`: the number that is taken next, where nobody shares */
-    size_t held;           /* one that was taken and given back; `count`: none */
+    size_t large, crowd;   /* ranks: of them those that go alone; how many of the rest together */
+    size_t next;           /* ticket that is taken next, where nobody shares */
+    size_t held[HELD_MAX]; /* tickets that were taken and given back */
+    int held_num;
     int fault;             /* of the ranks' network */
     fmo_scf_options aside; /* how they run theirs */
     char *again;           /* [count] by job: had too little memory beside others */
@@ -76,24 +86,60 @@ static void run_job(batch *b, size_t k, const fmo_scf_options *options, int asid
     note_end(b, k, aside);
 }
 
-/* The next of `order`, or `count`. */
+/* Tickets are places in `order`, but for crowds of ranks, which have one each. */
+static size_t crowds_of(const batch *b)
+{
+    return b->crowd ? (b->elsewhere - b->large + b->crowd - 1) / b->crowd : 0;
+}
+
+static size_t tickets(const batch *b)
+{
+    return b->crowd ? b->large + crowds_of(b) + (b->count - b->elsewhere) : b->count;
+}
+
+/* Where the jobs of a ticket begin in `order`, and how many they are. */
+static size_t place(const batch *b, size_t ticket, size_t *num)
+{
+    *num = 1;
+    if (!b->crowd || ticket < b->large) return ticket;
+    const size_t k = ticket - b->large, crowds = crowds_of(b), at = b->large + k * b->crowd;
+    if (k >= crowds) return b->elsewhere + (k - crowds);
+    *num = b->elsewhere - at < b->crowd ? b->elsewhere - at : b->crowd;
+    return at;
+}
+
+static size_t place_of_one(const batch *b, size_t ticket)
+{
+    size_t num;
+    return place(b, ticket, &num);
+}
+
+/* The next ticket, or tickets(b). */
 static size_t take(batch *b)
 {
     const fmo_ranks *ranks = b->asked->deal;
-    size_t at = b->count;
+    const size_t all = tickets(b);
+    size_t at = all;
     pthread_mutex_lock(&b->lock);
-    if (b->held < b->count) {
-        at = b->held;
-        b->held = b->count;
+    if (b->held_num) {
+        at = b->held[--b->held_num];
     } else if (!ranks) {
-        at = b->next < b->count ? b->next++ : b->count;
+        at = b->next < all ? b->next++ : all;
     } else if (!b->fault) {
         int64_t ticket = 0;
         b->fault = ranks->next(ranks->user, &ticket);
-        if (!b->fault && ticket < (int64_t)b->count) at = (size_t)ticket;
+        if (!b->fault && ticket < (int64_t)all) at = (size_t)ticket;
     }
     pthread_mutex_unlock(&b->lock);
     return at;
+}
+
+/* Gives one back: it is for what comes later. */
+static void hold(batch *b, size_t ticket)
+{
+    pthread_mutex_lock(&b->lock);
+    if (ticket < tickets(b)) b->held[b->held_num++] = ticket;
+    pthread_mutex_unlock(&b->lock);
 }
 
 /* What could not run beside others. */
@@ -108,7 +154,8 @@ static void *work(void *user)
 {
     batch *b = user;
     omp_set_num_threads(1); /* of this POSIX thread alone: integrals ask OpenMP */
-    for (size_t at = take(b); at < b->count; at = take(b)) run_job(b, b->order[at], &b->aside, 1);
+    for (size_t t = take(b); t < tickets(b); t = take(b))
+        run_job(b, b->order[place_of_one(b, t)], &b->aside, 1);
     return NULL;
 }
 
@@ -158,12 +205,13 @@ static size_t count_large(const batch *b, int threads)
     return large;
 }
 
-/* What comes before number `end`, with all threads. The first behind it is taken, and held. */
+/* What comes before place `end`, with all threads. The first behind it is taken, and held. */
 static void run_alone(batch *b, const fmo_scf_options *options, size_t end)
 {
-    size_t at = take(b);
-    for (; at < end; at = take(b)) run_job(b, b->order[at], options, 0);
-    b->held = at;
+    size_t t = take(b);
+    for (; t < tickets(b) && place_of_one(b, t) < end; t = take(b))
+        run_job(b, b->order[place_of_one(b, t)], options, 0);
+    hold(b, t);
 }
 
 typedef struct sized {
@@ -227,11 +275,6 @@ static fmo_status sort_jobs(batch *b, fmo_error *err)
 
 /* ---- on GPUs -------------------------------------------------------------------------------- */
 
-/* Molecules of at most so many functions advance together; up to so many, with matrices of so many
- * bytes; so many crowds a GPU, of which one computes while the host prepares the other. */
-enum { TOGETHER_FUNCTIONS = 512, TOGETHER_MOST = 512, TOGETHER_LEAST = 32, CROWDS = 2 };
-static const double together_bytes = 16e9;
-
 /* A thread that has a crowd on one GPU. */
 typedef struct gpu_worker {
     batch *b;
@@ -293,17 +336,31 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
     free(jobs);
 }
 
+/* How many molecules, of which the largest has n functions, fit together. */
+static size_t most_together(const batch *b, size_t n, size_t most)
+{
+    const double bytes = bytes_of(b, n), fit = together_bytes / (bytes > 1.0 ? bytes : 1.0);
+    return fit < (double)most ? (size_t)fit + 1 : most;
+}
+
 /* The next jobs for a crowd; they are alike in size, so the first says how many. */
 static size_t take_together(const gpu_worker *w, const size_t **number)
 {
     batch *const b = w->b;
-    pthread_mutex_lock(&b->lock);
     size_t num = 0;
+    if (b->crowd) { /* which ranks have agreed upon */
+        const size_t t = take(b), at = place(b, t, &num);
+        if (t < b->large + crowds_of(b)) {
+            *number = &b->order[at];
+            return num;
+        }
+        hold(b, t);
+        return 0;
+    }
+    pthread_mutex_lock(&b->lock);
     *number = &b->order[b->next];
     if (b->next < b->elsewhere) {
-        const double bytes = bytes_of(b, functions(&b->jobs[b->order[b->next]]));
-        const double fit = together_bytes / (bytes > 1.0 ? bytes : 1.0);
-        num = fit < (double)w->most ? (size_t)fit + 1 : w->most;
+        num = most_together(b, functions(&b->jobs[b->order[b->next]]), w->most);
         if (num > b->elsewhere - b->next) num = b->elsewhere - b->next;
         b->next += num;
     }
@@ -326,28 +383,37 @@ static void *work_together(void *user)
     return NULL;
 }
 
-/* All jobs that are not for the CPU: those of few functions together, if they run on a GPU and have
- * company. */
-static void run_elsewhere(batch *b, const fmo_scf_options *options)
+/* The jobs not in mode cpu that go one after the other: those of many functions, or all of them. */
+static size_t count_apart(const batch *b)
 {
-    const fmo_fock_options *const fock = &options->fock;
-    const int gpus = fock->device_num > 1 ? fock->device_num : 1;
+    const fmo_fock_options *const fock = &b->asked->fock;
     size_t large = 0;
     while (large < b->elsewhere && functions(&b->jobs[b->order[large]]) > TOGETHER_FUNCTIONS)
         large++;
-    const size_t rest = b->elsewhere - large;
     const int apart = fock->stream || fmo_scatter_sums_integers(fock->scatter) || /* its bits */
-                      fock->mode == FMO_MODE_SPLIT || fock->mode == FMO_MODE_REFERENCE || rest < 2;
-    for (b->next = 0; b->next < (apart ? b->elsewhere : large); b->next++)
-        run_job(b, b->order[b->next], options, 0);
-    if (b->next == b->elsewhere) return;
-    gpu_worker worker[CROWDS * FMO_DEVICES_MAX];
+                      fock->mode == FMO_MODE_SPLIT || fock->mode == FMO_MODE_REFERENCE ||
+                      b->elsewhere - large < 2;
+    return apart ? b->elsewhere : large;
+}
+
+/* Crowds of so many jobs for so many GPUs: two turns each, so that plans of one are made while
+ * another computes, if they are many. */
+static int count_crowds(size_t jobs, int gpus, size_t *most)
+{
+    const int crowds = gpus * (jobs >= CROWDS * TOGETHER_LEAST ? CROWDS : 1);
+    const size_t turns = jobs >= (size_t)(4 * crowds * TOGETHER_LEAST) ? 2 : 1;
+    const size_t share = (jobs + turns * (size_t)crowds - 1) / (turns * (size_t)crowds);
+    *most = share > TOGETHER_MOST ? TOGETHER_MOST : share;
+    return crowds;
+}
+
+/* Crowds of this process, `crowds` at a time, until there are no jobs for them left. */
+static void run_crowds(batch *b, const fmo_scf_options *options, int crowds, size_t most)
+{
+    const fmo_fock_options *const fock = &options->fock;
+    const int gpus = fock->device_num > 1 ? fock->device_num : 1;
     const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
-    const int crowds = gpus * (rest >= CROWDS * TOGETHER_LEAST ? CROWDS : 1);
-    /* Two turns each, so that plans of one are made while another computes, if they are many. */
-    const size_t turns = rest >= (size_t)(4 * crowds * TOGETHER_LEAST) ? 2 : 1;
-    const size_t share = (rest + turns * (size_t)crowds - 1) / (turns * (size_t)crowds);
-    const size_t most = share > TOGETHER_MOST ? TOGETHER_MOST : share;
+    gpu_worker worker[CROWDS * FMO_DEVICES_MAX];
     for (int c = 0; c < crowds; c++) {
         worker[c] = (gpu_worker){.b = b, .options = options, .device = device, .most = most};
         if (fock->device_num > 0) worker[c].device = fock->devices[c % gpus];
@@ -360,6 +426,19 @@ static void run_elsewhere(batch *b, const fmo_scf_options *options)
     /* None of them while another works. This thread's come last, and choose the GPU that it had. */
     for (int c = crowds - 1; c >= 0; c--)
         if (worker[c].hands) worker[c].hands->ops->close(worker[c].hands);
+}
+
+/* All jobs that are not for the CPU: those of few functions together, if they run on a GPU and have
+ * company. */
+static void run_elsewhere(batch *b, const fmo_scf_options *options)
+{
+    const int gpus = options->fock.device_num > 1 ? options->fock.device_num : 1;
+    const size_t apart = count_apart(b);
+    for (b->next = 0; b->next < apart; b->next++) run_job(b, b->order[b->next], options, 0);
+    if (b->next == b->elsewhere) return;
+    size_t most = 0;
+    const int crowds = count_crowds(b->elsewhere - apart, gpus, &most);
+    run_crowds(b, options, crowds, most);
 }
 
 static void run(batch *b)
@@ -377,6 +456,10 @@ static void run(batch *b)
         alone.user = b;
     }
     if (!ranks && b->elsewhere) run_elsewhere(b, &alone);
+    if (b->crowd) {
+        run_alone(b, &alone, b->large);
+        run_crowds(b, &alone, CROWDS, b->crowd);
+    }
     const int threads = fmo_fock_threads(alone.fock.threads);
     if (threads < 2 || b->elsewhere == b->count) {
         run_alone(b, &alone, b->count);
@@ -384,7 +467,7 @@ static void run(batch *b)
         return;
     }
     run_alone(b, &alone, count_large(b, threads));
-    const size_t small = b->count - b->held;
+    const size_t small = b->held_num ? b->count - place_of_one(b, b->held[0]) : 0;
     const int workers = small < (size_t)threads ? (int)small : threads;
     b->aside = alone;
     b->aside.fock.threads = 1;
@@ -400,12 +483,27 @@ static fmo_status no_network(fmo_error *err)
     return fmo_error_set(err, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
 }
 
-/* All ranks can begin, and the counter stands at 0: collective. */
-static fmo_status begin_deal(const fmo_ranks *ranks, fmo_status status, fmo_error *err)
+/* All ranks can begin, with the list and the crowds of rank 0, and the counter stands at 0:
+ * collective. */
+static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
 {
+    const fmo_ranks *const ranks = b->asked->deal;
     const int fault = ranks->rank == 0 ? ranks->restart(ranks->user) : 0;
     if (fault) status = no_network(err);
-    return fmo_ranks_agree(ranks, status, err);
+    status = fmo_ranks_agree(ranks, status, err);
+    if (status != FMO_OK) return status;
+    b->large = count_apart(b);
+    if (b->large < b->elsewhere) {
+        const size_t first = functions(&b->jobs[b->order[b->large]]);
+        (void)count_crowds(b->elsewhere - b->large, ranks->size, &b->crowd);
+        b->crowd = most_together(b, first, b->crowd);
+    }
+    size_t numbers[] = {b->elsewhere, b->large, b->crowd};
+    status = fmo_ranks_broadcast(ranks, numbers, sizeof numbers, err);
+    b->elsewhere = numbers[0], b->large = numbers[1], b->crowd = numbers[2];
+    if (status == FMO_OK)
+        status = fmo_ranks_broadcast(ranks, b->order, b->count * sizeof *b->order, err);
+    return status;
 }
 
 static void fail_all(batch *b, fmo_status status, const fmo_error *why)
@@ -436,11 +534,10 @@ fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count, const fmo_scf_opti
         jobs[k].status = FMO_OK;
         jobs[k].err = own;
     }
-    b.held = count;
     pthread_mutex_init(&b.lock, NULL);
     status = fmo_atoms_create(&b.atoms, &own);
     if (status == FMO_OK) status = sort_jobs(&b, &own);
-    if (ranks) status = begin_deal(ranks, status, &own);
+    if (ranks) status = begin_deal(&b, status, &own);
     if (status == FMO_OK)
         run(&b);
     else
