@@ -49,20 +49,35 @@ static int leave(ranks_net *n, int result)
     return result;
 }
 
-/* Looks often at first; then, as others may need this processor, between naps. */
-static int wait_for(ranks_net *n, int code, MPI_Request *request)
+/* Between two looks: often at first; then, as others may need this processor, after a nap. */
+static void look_again(int looks)
 {
     enum { LOOKS = 2000 };
     const struct timespec nap = {0, 100000};
+    if (looks < LOOKS)
+        sched_yield();
+    else
+        nanosleep(&nap, NULL);
+}
+
+static int wait_for(ranks_net *n, int code, MPI_Request *request)
+{
     int done = 0;
     if (fault(n, code)) return 1;
     for (int look = 0; !done; look++) {
         if (fault(n, MPI_Test(request, &done, MPI_STATUS_IGNORE))) return 1;
-        if (done) break;
-        if (look < LOOKS)
-            sched_yield();
-        else
-            nanosleep(&nap, NULL);
+        if (!done) look_again(look);
+    }
+    return 0;
+}
+
+/* Until a rank begins to send. */
+static int wait_there(ranks_net *n, int rank)
+{
+    int there = 0;
+    for (int look = 0; !there; look++) {
+        if (fault(n, MPI_Iprobe(rank, 0, n->comm, &there, MPI_STATUS_IGNORE))) return 1;
+        if (!there) look_again(look);
     }
     return 0;
 }
@@ -70,7 +85,7 @@ static int wait_for(ranks_net *n, int code, MPI_Request *request)
 /* A started collective goes on in the looks of wait_for alone, and a long one takes hundreds of
  * them: with naps between, a sum of 832 x 832 numbers took 70 ms. So ranks meet first, and what is
  * long blocks. */
-enum { LONG_BYTES = 1 << 14 };
+enum { LONG_BYTES = 1 << 14, GO = 1 /* a tag */ };
 
 static int meet(ranks_net *n)
 {
@@ -121,13 +136,17 @@ static int mpi_sum(void *user, void *data, size_t count, int integers)
                     &request));
 }
 
+/* What is long goes in calls that block, once the receiver has said that it is there. */
 static int mpi_send(void *user, const void *data, size_t bytes)
 {
     ranks_net *n = user;
     MPI_Request request;
     if (enter(n) || bytes > INT_MAX) return leave(n, 1);
-    return leave(
-        n, wait_for(n, MPI_Isend(data, (int)bytes, MPI_BYTE, 0, 0, n->comm, &request), &request));
+    if (bytes <= LONG_BYTES)
+        return leave(n, wait_for(n, MPI_Isend(data, (int)bytes, MPI_BYTE, 0, 0, n->comm, &request),
+                                 &request));
+    return leave(n, wait_for(n, MPI_Irecv(NULL, 0, MPI_BYTE, 0, GO, n->comm, &request), &request) ||
+                        fault(n, MPI_Send(data, (int)bytes, MPI_BYTE, 0, 0, n->comm)));
 }
 
 static int mpi_receive(void *user, int rank, void *data, size_t bytes)
@@ -135,8 +154,13 @@ static int mpi_receive(void *user, int rank, void *data, size_t bytes)
     ranks_net *n = user;
     MPI_Request request;
     if (enter(n) || bytes > INT_MAX) return leave(n, 1);
-    return leave(n, wait_for(n, MPI_Irecv(data, (int)bytes, MPI_BYTE, rank, 0, n->comm, &request),
-                             &request));
+    if (bytes <= LONG_BYTES)
+        return leave(n,
+                     wait_for(n, MPI_Irecv(data, (int)bytes, MPI_BYTE, rank, 0, n->comm, &request),
+                              &request));
+    return leave(
+        n, fault(n, MPI_Send(NULL, 0, MPI_BYTE, rank, GO, n->comm)) || wait_there(n, rank) ||
+               fault(n, MPI_Recv(data, (int)bytes, MPI_BYTE, rank, 0, n->comm, MPI_STATUS_IGNORE)));
 }
 
 static int mpi_restart(void *user)

@@ -195,25 +195,53 @@ static fmo_status mark(fmo_start *how, fmo_error *err)
     return FMO_OK;
 }
 
+/* What one call of run_members gets. */
+typedef struct batch_piece {
+    size_t first, num; /* keys */
+    size_t turn;       /* pieces of its GPU before it */
+} batch_piece;
+
+static int by_turn(const void *x, const void *y)
+{
+    const batch_piece *a = (const batch_piece *)x, *b = (const batch_piece *)y;
+    if (a->turn != b->turn) return a->turn < b->turn ? -1 : 1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+/* Pieces in the order in which they are queued: of several GPUs in turns, as a GPU whose queue is
+ * full makes the host wait, and the others with it. */
+static size_t make_pieces(const batch_key *key, size_t count, batch_piece *piece)
+{
+    size_t pieces = 0, turn = 0;
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        end = begin + alike(&key[begin], count - begin);
+        const size_t most = group_size(end - begin);
+        if (begin > 0 && key[begin].device != key[begin - 1].device) turn = 0;
+        for (size_t k = begin; k < end; k += most)
+            piece[pieces++] = {k, end - k < most ? end - k : most, turn++};
+    }
+    qsort(piece, pieces, sizeof *piece, by_turn);
+    return pieces;
+}
+
 static fmo_status run_many(const fmo_fock_job *const *jobs, size_t count, const fmo_start *how,
                            fmo_error *err)
 {
     const fmo_gpu_range range("batch");
     batch_key *key = (batch_key *)malloc(count * sizeof *key);
+    batch_piece *piece = (batch_piece *)malloc(count * sizeof *piece);
     fmo_status status = FMO_OK;
-    if (!key) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a batch of %zu", count);
-    for (size_t k = 0; k < count; k++) key[k] = key_of(jobs, k);
-    qsort(key, count, sizeof *key, compare);
-    for (size_t begin = 0, end; begin < count; begin = end) {
-        end = begin + alike(&key[begin], count - begin);
-        const size_t most = group_size(end - begin);
-        for (size_t k = begin; k < end && status == FMO_OK; k += most) {
-            const fmo_fock_job *members[FMO_GPU_GROUP_MAX];
-            const size_t size = end - k < most ? end - k : most;
-            for (size_t n = 0; n < size; n++) members[n] = jobs[key[k + n].job];
-            status = run_members(members, size, &key[k], how, err);
-        }
+    if (!key || !piece)
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a batch of %zu", count);
+    for (size_t k = 0; k < count && status == FMO_OK; k++) key[k] = key_of(jobs, k);
+    if (status == FMO_OK) qsort(key, count, sizeof *key, compare);
+    const size_t pieces = status == FMO_OK ? make_pieces(key, count, piece) : 0;
+    for (size_t p = 0; p < pieces && status == FMO_OK; p++) {
+        const fmo_fock_job *members[FMO_GPU_GROUP_MAX];
+        for (size_t n = 0; n < piece[p].num; n++) members[n] = jobs[key[piece[p].first + n].job];
+        status = run_members(members, piece[p].num, &key[piece[p].first], how, err);
     }
+    free(piece);
     free(key);
     return status;
 }

@@ -161,6 +161,19 @@ struct world {
     arguments a;
 };
 
+/* Of one block; a short message is one warp's. */
+unsigned threads_for(int blocks, unsigned long long bytes)
+{
+    return blocks == 1 && bytes <= 256 ? 32 : THREADS;
+}
+
+/* "16 blocks of 512 threads a rank, one GPU" */
+void describe(const world *w, int blocks, char note[64])
+{
+    snprintf(note, 64, "%d block%s of %u threads%s", blocks, blocks == 1 ? "" : "s",
+             threads_for(blocks, w->a.bytes), w->one_gpu ? " a rank, one GPU" : "");
+}
+
 /* All ranks of this process run the kernel; false after a fault. */
 template <class Kernel, class... More>
 bool launch(world *w, int blocks, Kernel kernel, More... more)
@@ -175,7 +188,8 @@ bool launch(world *w, int blocks, Kernel kernel, More... more)
         void *args[] = {&bufs, &w->a, &more...};
         const unsigned grid = (unsigned)(w->one_gpu ? 2 * blocks : blocks);
         BENCH_CUDA(run, cudaSetDevice(w->device[r]));
-        BENCH_CUDA(run, cudaLaunchCooperativeKernel((const void *)kernel, dim3(grid), dim3(THREADS),
+        const unsigned threads = threads_for(blocks, w->a.bytes);
+        BENCH_CUDA(run, cudaLaunchCooperativeKernel((const void *)kernel, dim3(grid), dim3(threads),
                                                     args, 0, w->stream[r]));
     }
     for (int r = 0; r < kernels; r++) {
@@ -253,7 +267,7 @@ void in_kernels(world *w, fmo_gmpi_transport transport)
         w->a.bytes = (unsigned long long)sizes->value[k];
         w->a.rounds = pingpong_rounds(sizes->value[k]);
         const int blocks = blocks_for(w, sizes->value[k]);
-        snprintf(note, sizeof note, "%d blocks%s", blocks, w->one_gpu ? " a rank, one GPU" : "");
+        describe(w, blocks, note);
         snprintf(method, sizeof method, "%s, isend and irecv", name);
         measure(w, "one way, by bytes", method, sizes->value[k], true, note,
                 [&] { return kernel_time(matched, blocks); });
@@ -272,7 +286,7 @@ void in_kernels(world *w, fmo_gmpi_transport transport)
         }
         w->a.bytes = bytes, w->a.rounds = pingpong_rounds((int64_t)bytes);
         const int blocks = blocks_for(w, (int64_t)bytes);
-        snprintf(note, sizeof note, "%d blocks%s", blocks, w->one_gpu ? " a rank, one GPU" : "");
+        describe(w, blocks, note);
         w->a.there = there, w->a.back = back;
         snprintf(method, sizeof method, "%s, channel", name);
         measure(w, "one way, by bytes", method, (int64_t)bytes, true, note,
@@ -290,9 +304,10 @@ void in_kernels(world *w, fmo_gmpi_transport transport)
             const int used = w->one_gpu && blocks > 1 ? blocks / 2 : blocks;
             char table[64];
             w->a.bytes = 8, w->a.rounds = transport == FMO_GMPI_PEER ? 2000 : 300;
+            describe(w, used, note);
             snprintf(method, sizeof method, "%s, %s", name, call_names[c]);
             snprintf(table, sizeof table, "a call, 8 bytes, %d blocks", used);
-            measure(w, table, method, 8, true, w->one_gpu ? "one GPU" : NULL,
+            measure(w, table, method, 8, true, note,
                     [&] { return launch(w, used, calls, c) ? w->result->seconds : -1.0; });
             if (run->device.sms < 2) break;
         }

@@ -14,7 +14,7 @@
 
 /* Pairs of a batch: many for each thread, few enough for their matrices, of which each kind has at
  * most so many elements. */
-enum { CHUNK = 512, CHUNK_ELEMENTS = 1 << 24 };
+enum { CHUNK = 512, CHUNK_ELEMENTS = 1 << 24, CHUNK_GPU = 48 };
 
 /* With a state, on the CPU: fewer are lost with a run that is killed. Threads wait for the last
  * pair of each. */
@@ -160,7 +160,8 @@ static void add_up(fmo_fragments *f, const pair_list *list, int begin, int count
 }
 
 /* Some pairs, which ranks take in pieces that get smaller: each of them half of a rank's share of
- * what is left, or, where a rank has one thread, of one pair. */
+ * what is left, but no fewer than its threads, or than keep a GPU busy; where a rank has one
+ * thread, of one pair. */
 typedef struct round {
     const pair_list *list;
     const int *begin; /* [pieces + 1] in the list */
@@ -170,7 +171,7 @@ typedef struct round {
 static int piece_size(const fmo_fragments *f, int left)
 {
     const int half = left / (2 * f->ranks->size);
-    const int least = f->o.scf.fock.mode == FMO_MODE_CPU ? f->threads_first : CHUNK;
+    const int least = f->o.scf.fock.mode == FMO_MODE_CPU ? f->threads_first : CHUNK_GPU;
     if (f->o.scf.fock.mode == FMO_MODE_CPU && least == 1) return 1;
     const int size = half < least ? least : half < CHUNK ? half : CHUNK;
     return size < left ? size : left;
