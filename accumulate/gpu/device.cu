@@ -86,6 +86,9 @@ fmo_status fmo_gpu_device_open(fmo_gpu_device *device, const fmo_fock_options *o
     device->memory = options->memory;
     device->stream = (cudaStream_t)options->stream;
     const fmo_gpu_inside inside(device);
+    /* An error that somebody left behind is not one of the launches to come, whose errors are asked
+     * for in the same way. */
+    (void)cudaGetLastError();
     FMO_GPU_CHECK(open(device), "preparing the GPU", err);
     return FMO_OK;
 }
@@ -121,6 +124,7 @@ void fmo_gpu_device_close(fmo_gpu_device *d)
     if (d->start) (void)cudaEventDestroy(d->start);
     if (d->finished) (void)cudaEventDestroy(d->finished);
     if (d->own_stream) (void)cudaStreamDestroy(d->stream);
+    (void)cudaGetLastError(); /* of what had not been made */
     memset(d, 0, sizeof *d);
 }
 
