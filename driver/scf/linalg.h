@@ -72,6 +72,9 @@ struct fmo_linalg {
     const fmo_linalg_ops *ops;
     fmo_error error;
     char device[96]; /* model of the GPU, or "" */
+    /* Functions of plans whose builds want matrices in host memory, as those that ranks share do;
+     * 0: they want them where they are. Set after opening. */
+    int host_functions;
 };
 
 /* threads: of OpenBLAS, >= 1. */

@@ -26,7 +26,8 @@ typedef struct gpu_linalg {
     size_t factor_num;
     double *work; /* cuSOLVER's, grown as needed */
     size_t work_num;
-    int *info; /* of cuSOLVER */
+    int *info;    /* of cuSOLVER */
+    double *host; /* density, J, K, pinned; made for the first build that wants them */
 } gpu_linalg;
 
 static gpu_linalg *gpu_of(fmo_linalg *la)
@@ -155,6 +156,7 @@ static void gpu_close(fmo_linalg *la)
     cudaFree(g->factor);
     cudaFree(g->work);
     cudaFree(g->info);
+    cudaFreeHost(g->host);
     if (g->own_stream && g->stream) cudaStreamDestroy(g->stream);
     (void)cudaSetDevice(g->before);
     free(g);
@@ -425,10 +427,32 @@ static void gpu_gaps(fmo_linalg *la, int rows, int columns, const double *e_a, c
     cuda_ok(la, cudaGetLastError(), "orbital energy differences");
 }
 
+/* As builds of matrices on the GPU take it: to rounding it is symmetric already. */
+static void take_symmetric(size_t n, double *A)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            A[i * n + j] = A[j * n + i] = 0.5 * (A[i * n + j] + A[j * n + i]);
+}
+
 static void gpu_fock(fmo_linalg *la, fmo_fock_plan *plan, const double *density, double *coulomb,
                      double *exchange)
 {
-    if (!failed(la)) fmo_fock_build_device(plan, density, coulomb, exchange, &la->error);
+    gpu_linalg *g = gpu_of(la);
+    const size_t n = (size_t)la->host_functions, size = n * n;
+    if (!failed(la) && !size) fmo_fock_build_device(plan, density, coulomb, exchange, &la->error);
+    if (failed(la) || !size) return;
+    if (!g->host)
+        cuda_ok(la, cudaMallocHost((void **)&g->host, 3 * size * sizeof *g->host), "allocating");
+    double *const J = coulomb ? g->host + size : NULL;
+    double *const K = exchange ? g->host + 2 * size : NULL;
+    gpu_download(la, size, density, g->host);
+    if (!failed(la)) {
+        take_symmetric(n, g->host);
+        fmo_fock_build(plan, g->host, J, K, &la->error);
+    }
+    if (coulomb) gpu_upload(la, size, J, coulomb);
+    if (exchange) gpu_upload(la, size, K, exchange);
 }
 
 static void gpu_apart(fmo_linalg *la, void (*work)(void *user), void *user)

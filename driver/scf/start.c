@@ -22,11 +22,12 @@ static fmo_status open_own(const fmo_scf_input *in, fmo_fock_options fock, fmo_s
     const int blas_threads = fock.scatter == FMO_SCATTER_FIXED ? 1 : threads;
     /* Ranks share builds of matrices of the host. */
     const int ranks = fock.ranks && fock.ranks->size > 1;
-    if (fock.mode == FMO_MODE_FUSED && !ranks && fmo_gpu_available(NULL) == FMO_OK)
+    if (fock.mode == FMO_MODE_FUSED && fmo_gpu_available(NULL) == FMO_OK)
         status = fmo_linalg_open_gpu(fock.device_num > 0 ? fock.devices[0] : fock.device,
                                      &fock.stream, &s->la, err);
     else
         status = fmo_linalg_open_cpu(blas_threads, &s->la, err);
+    if (status == FMO_OK && ranks) s->la->host_functions = s->n;
     const double start = driver_seconds();
     if (status == FMO_OK) status = fmo_fock_plan_create(in->basis, &fock, &s->plan, err);
     r->plan_seconds = driver_seconds() - start;
