@@ -51,6 +51,18 @@ static int build(const fmo_basis *basis, const fmo_fock_options *o, const double
     return status == FMO_OK;
 }
 
+/* What several GPUs counted is what one did. */
+static void check_counts(const char *what, const built *one, const built *all, int devices)
+{
+    CHECK(one->devices == 1 && all->devices == devices, "%s: %d and %d GPUs", what, one->devices,
+          all->devices);
+    CHECK(one->quartets == all->quartets && one->prim_quartets == all->prim_quartets,
+          "%s: %lld quartets on one GPU, %lld on %d", what, (long long)one->quartets,
+          (long long)all->quartets, devices);
+    CHECK(one->adds == all->adds, "%s: %lld adds, %lld on %d GPUs", what, (long long)one->adds,
+          (long long)all->adds, devices);
+}
+
 /* All strategies that share: `fixed` to the bit, others to a tolerance. */
 static void check_system(const test_system *s, const int *device, int devices, double size)
 {
@@ -82,14 +94,7 @@ static void check_system(const test_system *s, const int *device, int devices, d
         o.device_num = devices;
         for (int d = 0; d < devices; d++) o.devices[d] = device[d];
         if (!build(basis, &o, D, &all)) break;
-        CHECK(one.devices == 1 && all.devices == devices, "%d and %d GPUs", one.devices,
-              all.devices);
-        CHECK(one.quartets == all.quartets && one.prim_quartets == all.prim_quartets,
-              "%s: %lld quartets on one GPU, %lld on %d", fmo_scatter_name(kinds[k].scatter),
-              (long long)one.quartets, (long long)all.quartets, devices);
-        CHECK(one.adds == all.adds, "%s: %lld adds, %lld on %d GPUs",
-              fmo_scatter_name(kinds[k].scatter), (long long)one.adds, (long long)all.adds,
-              devices);
+        check_counts(fmo_scatter_name(kinds[k].scatter), &one, &all, devices);
         if (fixed) {
             CHECK(memcmp(one.J, all.J, 2 * num * sizeof *one.J) == 0,
                   "fixed: other bits on %d GPUs", devices);
@@ -132,12 +137,7 @@ static void check_split(const test_system *s, const int *device, int devices, do
         o.device_num = devices;
         for (int d = 0; d < devices; d++) o.devices[d] = device[d];
         if (!build(basis, &o, D, &all)) break;
-        CHECK(one.devices == 1 && all.devices == devices, "split: %d and %d GPUs", one.devices,
-              all.devices);
-        CHECK(one.quartets == all.quartets && one.adds == all.adds,
-              "split: %lld quartets and %lld adds on one GPU, %lld and %lld on %d",
-              (long long)one.quartets, (long long)one.adds, (long long)all.quartets,
-              (long long)all.adds, devices);
+        check_counts("split", &one, &all, devices);
         check_close("J of split", all.J, one.J, num, (size_t)n, 1e-11 * size, 0.0);
         check_close("K of split", all.K, one.K, num, (size_t)n, 1e-11 * size, 0.0);
     }

@@ -184,24 +184,19 @@ FMO_GMPI_DEVICE unsigned fmo_gmpi_peek_gpu(const unsigned *p)
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
     return v;
 }
-FMO_GMPI_DEVICE unsigned fmo_gmpi_add_acquire(unsigned *p, unsigned v)
-{
-    unsigned old;
-    asm volatile("atom.acquire.gpu.global.add.u32 %0, [%1], %2;"
-                 : "=r"(old)
-                 : "l"(p), "r"(v)
-                 : "memory");
-    return old;
-}
-FMO_GMPI_DEVICE unsigned fmo_gmpi_add_both(unsigned *p, unsigned v)
-{
-    unsigned old;
-    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
-                 : "=r"(old)
-                 : "l"(p), "r"(v)
-                 : "memory");
-    return old;
-}
+#define FMO_GMPI_ADD(name, order)                                      \
+    FMO_GMPI_DEVICE unsigned name(unsigned *p, unsigned v)             \
+    {                                                                  \
+        unsigned old;                                                  \
+        asm volatile("atom." order ".gpu.global.add.u32 %0, [%1], %2;" \
+                     : "=r"(old)                                       \
+                     : "l"(p), "r"(v)                                  \
+                     : "memory");                                      \
+        return old;                                                    \
+    }
+FMO_GMPI_ADD(fmo_gmpi_add_acquire, "acquire")
+FMO_GMPI_ADD(fmo_gmpi_add_both, "acq_rel")
+#undef FMO_GMPI_ADD
 /* State that blocks of one rank read while others write it: never from a cache of one of them. */
 template <typename T> FMO_GMPI_DEVICE T fmo_gmpi_get(const T &x)
 {
