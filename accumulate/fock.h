@@ -222,7 +222,8 @@ FMO_API fmo_status fmo_fock_build_batch_device(fmo_fock_job *jobs, size_t count,
 /** Memory in bytes. */
 typedef struct fmo_fock_memory {
     size_t host_bytes;   /**< of the host */
-    size_t device_bytes; /**< of the GPU; CUDA rounds up, in all by some MB */
+    size_t device_bytes; /**< of the GPU, of several that share builds each; CUDA rounds up, in all
+                              by some MB */
 } fmo_fock_memory;
 
 /** What a plan and a build on it take at most, the caller's matrices and malloc's rounding left

@@ -88,6 +88,16 @@ static void check_refusals(void)
         fmo_potential_options_init(&o);
         o.device_num = FMO_DEVICES_MAX + 1;
         EXPECT(fmo_potentials(&job, 1, &o, &err), FMO_ERR_ARGUMENT, "device_num");
+        o.device_num = -1;
+        EXPECT(fmo_potentials(&job, 1, &o, &err), FMO_ERR_ARGUMENT, "device_num");
+        o.device_num = 1;
+        o.devices[0] = -1;
+        EXPECT(fmo_potentials(&job, 1, &o, &err), FMO_ERR_ARGUMENT, "device_num");
+        o.devices[0] = 1;
+        o.device = 0;
+        EXPECT(fmo_potentials(&job, 1, &o, &err), FMO_ERR_ARGUMENT, "device_num");
+        o.devices[0] = 0; /* the same twice, in mode cpu */
+        CHECK(fmo_potentials(&job, 1, &o, &err) == FMO_OK, "%s", err.message);
         CHECK(fmo_potentials(&job, 1, NULL, &err) == FMO_OK && c.D[0] == 0.0, "nothing around: %s",
               err.message);
         fmo_electrostatics_job energy = {c.distribution, NULL, 0.0};

@@ -4,6 +4,7 @@ fmo_test(scf_parts SOURCES scf_parts.c ${PROJECT_SOURCE_DIR}/driver/scf/diis.c L
          LABELS unit scf)
 fmo_test(scf_small SOURCES scf_small.c ${PROJECT_SOURCE_DIR}/driver/scf/small.c LIBS OpenMP::OpenMP_C
          LABELS unit scf)
+fmo_test(scf_tickets SOURCES scf_tickets.c LABELS unit scf)
 fmo_test(scf_run SOURCES scf_run.c LIBS fmo::scf ARGS cpu LABELS scf)
 fmo_test(scf_batch SOURCES scf_batch.c LIBS fmo::scf ARGS cpu LABELS scf)
 fmo_test(scf_lockstep STATIC SOURCES scf_lockstep.c LIBS fmo::scf_static LABELS scf)

@@ -21,6 +21,9 @@
  * Data stand in global memory, of the rank's own device; between processes, what is longer than 4
  * KiB, in memory of fmo_gmpi_alloc (transport peer).
  *
+ * A message brings its own data. What was written through fmo_gmpi_remote is ordered by a barrier
+ * of the ranks, or by a channel.
+ *
  * Requests. Thread 0 of the (first) block keeps a request; its variable may be that thread's own,
  * or shared, and begins as FMO_GMPI_NULL. Wait for it in the same scope and block. Data handed to
  * an irecv belong to it until the wait; data of an isend until its wait, or fmo_gmpi_synchronize.

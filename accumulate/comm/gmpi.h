@@ -38,7 +38,8 @@ typedef struct fmo_gmpi_options {
      * by side, and are block groups of one cooperative kernel. */
     const int *devices;
     /** 0: the paper's model, one context: calls of a rank follow each other (grid scope, or one
-     * block that calls). 1: several blocks of a rank may call at the same time [1]. */
+     * block that calls; one that takes over has waited for it). 1: several blocks of a rank may
+     * call at the same time [1]. */
     int concurrent;
     size_t heap_bytes; /**< memory of a rank for fmo_gmpi_alloc and channels [64 MiB] */
     double timeout;    /**< seconds that a call in a kernel waits before all ranks end [10] */

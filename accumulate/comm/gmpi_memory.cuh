@@ -345,6 +345,17 @@ FMO_GMPI_DEVICE int fmo_gmpi_turn(fmo_gmpi_buf *b, fmo_gmpi_wait_state *w, unsig
     return w->until ? FMO_GMPI_OK : (int)(fmo_gmpi_get(b->error) & 255);
 }
 
+/* A request that is only looked at has not ended: later, or, if the rank or its host has given up,
+ * never. */
+FMO_GMPI_SLOW void fmo_gmpi_not_yet(fmo_gmpi_buf *b, fmo_gmpi_job *job, int call, int peer,
+                                    unsigned key)
+{
+    if (fmo_gmpi_late(b, 0, call, peer, (int)(key >> 4), (int)(key & 15)))
+        job->kind = FMO_GMPI_JOB_LATER;
+    else
+        job->code = (int)(fmo_gmpi_get(b->error) & 255);
+}
+
 /* Thread 0 of each of several blocks, see fmo_gmpi_meet. The first block adds 2^31 - (blocks - 1),
  * the others 1, so that the last to come turns the top bit and leaves the others 0, whatever the
  * number of blocks of the next kernel is. */

@@ -78,7 +78,7 @@ FMO_GMPI_SLOW fmo_gmpi_request fmo_gmpi_slot_search(fmo_gmpi_buf *b)
     return FMO_GMPI_NULL;
 }
 /* A free slot, or one whose send has ended; FMO_GMPI_NULL if there is none. The caller sets its
- * state. */
+ * state and generation at once: a spare one, which the transport proxy has not, keeps the old. */
 FMO_GMPI_DEVICE fmo_gmpi_request fmo_gmpi_slot_take(fmo_gmpi_buf *b, bool together)
 {
     const unsigned spare = together ? 0 : fmo_gmpi_own(b->spare);
@@ -351,8 +351,8 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_sent(fmo_gmpi_buf *b, fmo_gmpi_request request,
             job->slot = -1;
             return;
         }
-        if (!wait && said == 0) {
-            job->kind = FMO_GMPI_JOB_LATER;
+        if (!wait) {
+            fmo_gmpi_not_yet(b, job, FMO_GMPI_CALL_SEND, peer, key);
             return;
         }
         job->code =
@@ -377,7 +377,8 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
     job->slot = (int)slot, job->peer = peer, job->kind = FMO_GMPI_JOB_NONE, job->bytes = 0;
     job->code = FMO_GMPI_OK, job->generation = generation, job->key = key;
     unsigned state = life & 7;
-    if (state == FMO_GMPI_SENDING || life >> 3 != generation) {
+    /* free: fmo_gmpi_synchronize has ended it */
+    if (state == FMO_GMPI_SENDING || state == FMO_GMPI_FREE || life >> 3 != generation) {
         fmo_gmpi_peer_sent(b, request, wait, job);
         return;
     }
@@ -403,9 +404,9 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
             here = fmo_gmpi_here_is(mine->inbox[peer], edge, &word, &data);
             const unsigned long long said = fmo_gmpi_peek(&mine->abort.value);
             if (here) break;
-            if (!wait && said == 0) {
+            if (!wait) {
                 if (together && (fmo_gmpi_get(s->life) & 7) == FMO_GMPI_MATCHED) break;
-                job->kind = FMO_GMPI_JOB_LATER;
+                fmo_gmpi_not_yet(b, job, FMO_GMPI_CALL_RECV, peer, key);
                 return;
             }
             job->code = fmo_gmpi_turn(b, &w, said, FMO_GMPI_CALL_RECV, peer, (int)(key >> 4),

@@ -94,7 +94,7 @@ FMO_GMPI_SLOW void fmo_gmpi_proxy_begin(fmo_gmpi_buf *b, fmo_gmpi_request reques
         }
         if (fmo_gmpi_done_is(word, generation)) break;
         if (!wait) {
-            job->kind = FMO_GMPI_JOB_LATER;
+            fmo_gmpi_not_yet(b, job, call, peer, key);
             return;
         }
         job->code =

@@ -2,6 +2,7 @@
 #include "accumulate/potential/points.h"
 
 #include <math.h>
+#include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,10 @@ static fmo_status begin_call(const char *call, const void *jobs, size_t count,
     if (!(o->cutoff >= 0.0) || !isfinite(o->cutoff))
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: cutoff = %g: expected 0 or more", call,
                              o->cutoff);
-    if (o->device_num < 0 || o->device_num > FMO_DEVICES_MAX || (o->device_num && o->device >= 0))
+    int good = o->device_num >= 0 && o->device_num <= FMO_DEVICES_MAX &&
+               (o->device_num == 0 || o->device < 0 || o->device == o->devices[0]);
+    for (int k = 0; good && k < o->device_num; k++) good = o->devices[k] >= 0;
+    if (!good)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "%s: device_num = %d, device = %d: expected 0 to %d GPUs in devices, "
                              "or one in device",
@@ -63,7 +67,7 @@ typedef struct gpu_share {
     size_t first, num;
     fmo_potential_options o;
     pthread_t thread;
-    int started;
+    int started, threads;
     fmo_status status;
     fmo_error err;
 } gpu_share;
@@ -71,6 +75,7 @@ typedef struct gpu_share {
 static void *do_share(void *user)
 {
     gpu_share *const s = user;
+    if (s->started) omp_set_num_threads(s->threads); /* of this POSIX thread alone */
     s->status = s->num ? s->work(s->user, s->first, s->num, &s->o, &s->err) : FMO_OK;
     return NULL;
 }
@@ -86,10 +91,14 @@ static fmo_status run_on_gpus(size_t count, const fmo_potential_options *o, work
         *s = (gpu_share){.work = work, .user = user, .o = *o, .first = count * g / gpus};
         s->num = count * (g + 1) / gpus - s->first;
         if (gpus > 1) s->o.device = o->devices[g];
+        s->threads = fmo_threads(o->threads) / (int)gpus;
+        if (s->threads < 1) s->threads = 1;
     }
-    for (size_t g = 1; g < gpus; g++)
-        share_of[g].started =
-            pthread_create(&share_of[g].thread, NULL, do_share, &share_of[g]) == 0;
+    for (size_t g = 1; g < gpus; g++) {
+        share_of[g].started = 1;
+        if (pthread_create(&share_of[g].thread, NULL, do_share, &share_of[g]) != 0)
+            share_of[g].started = 0;
+    }
     for (size_t g = 0; g < gpus; g++)
         if (!share_of[g].started) (void)do_share(&share_of[g]);
     const gpu_share *failed = NULL;

@@ -226,7 +226,7 @@ double run_mpi(himeno_team *t)
     use(t, 0);
     bench_world_barrier(&t->world);
     const double begin = driver_seconds();
-    for (int k = 0; k < t->sweeps && t->run->err.status == FMO_OK; k++) {
+    for (int k = 0; k < t->sweeps; k++) { /* also after a fault: the others wait for messages */
         if (t->halo && k > 0) wait_for(t, t->stream[0], t->copied[(k - 1) & 1][0]);
         edges(t, 0, k);
         wait_for(t, t->comm[0], t->edged[0]);

@@ -147,7 +147,8 @@ bool open_group(himeno_team *t, fmo_gmpi_transport transport, char *why, size_t 
     fmo_gmpi_options_init(&options);
     options.transport = transport;
     options.ranks = t->here, options.devices = t->device;
-    options.concurrent = 0; /* the grid, or the first block, calls */
+    options.concurrent = 0; /* the grid, or the first block, calls; while it is in an
+                             * allreduce others are in channels, which have nothing in common */
     options.heap_bytes = ((size_t)1 << 20) + 4 * (size_t)t->ranks * (plane + 512);
     fmo_status status = t->world.processes > 1 ? bench_world_group(&options, &t->group, &err)
                                                : fmo_gmpi_create(&options, &t->group, &err);

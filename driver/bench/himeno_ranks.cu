@@ -331,7 +331,7 @@ void measure(experiment *e, himeno_team *t, const himeno_form *form, bool late)
     wrong += wrong_planes(t, e->want.smooth, e->sweeps);
     /* The same terms in another order. */
     wrong += !(fabs(t->result - e->want.residual) <= points * 0x1p-52 * e->want.residual);
-    if (run->err.status != FMO_OK) return;
+    if (!agreed(run, &t->world)) return;
 
     cell.first = seconds[0];
     const driver_spread spread = driver_spread_of(seconds, (size_t)repeat);
@@ -376,7 +376,7 @@ void run_form(experiment *e, himeno_team *t, const himeno_form *form)
         bench_leave_out(run, &cell, "%s", *why ? why : "another process could not");
     } else {
         shape(t, form);
-        for (int late = 0; late < 2 && run->err.status == FMO_OK; late++) measure(e, t, form, late);
+        for (int late = 0; late < 2 && agreed(run, &t->world); late++) measure(e, t, form, late);
     }
     form->close(t);
 }

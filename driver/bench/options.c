@@ -128,8 +128,8 @@ static const cli_option option_table[] = {
              "is large"},
     {"gpus", 0, CLI_WHOLE, "N", AT(gpus), .low = 1, .high = FMO_DEVICES_MAX,
      .commands = BIT(fock) | BIT(himeno),
-     .help = "fock: GPUs that share each build, those of a batch are on one [1]; himeno: sweeps by "
-             "1, 2, 4 to N GPUs"},
+     .help = "fock: GPUs that share each build, or whose the fragments of a batch are [1]; himeno: "
+             "sweeps by 1, 2, 4 to N GPUs"},
     {"systems", 0, CLI_TEXT, "LIST", AT(systems), .commands = BIT(fock) | BIT(scf),
      .what = "names of systems", .help = "beginnings of systems' names, such as water008,batch"},
     {"geometry", 0, CLI_TEXT, "FILE", AT(geometry), .commands = BIT(fock),

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Pairs of a batch: many for each thread, few enough for their matrices, of which each kind has at
- * most so many elements. */
+ * most so many elements; and the fewest that ranks give a GPU (chosen, not measured). */
 enum { CHUNK = 512, CHUNK_ELEMENTS = 1 << 24, CHUNK_GPU = 48 };
 
 /* With a state, on the CPU: fewer are lost with a run that is killed. Threads wait for the last

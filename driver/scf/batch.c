@@ -11,6 +11,7 @@
 
 #include "driver/base/clock.h"
 #include "driver/scf/lockstep.h"
+#include "driver/scf/tickets.h"
 #include "integrals/arguments.h"
 #include "integrals/free_memory.h"
 
@@ -26,10 +27,9 @@ typedef struct batch {
     size_t count;
     const fmo_scf_options *asked; /* the caller's, or the defaults */
     fmo_atoms *atoms;
-    pthread_mutex_t lock;  /* of the callbacks, `next` and `again` */
+    pthread_mutex_t lock;  /* of the callbacks, `next`, `held`, `fault` and `again` */
     size_t *order;         /* [count] jobs: those not in mode cpu, then the largest first */
-    size_t elsewhere;      /* jobs that are not in mode cpu */
-    size_t large, crowd;   /* ranks: of them those that go alone; how many of the rest together */
+    tickets deal;          /* how `order` is taken */
     size_t next;           /* ticket that is taken next, where nobody shares */
     size_t held[HELD_MAX]; /* tickets that were taken and given back */
     int held_num;
@@ -86,43 +86,26 @@ static void run_job(batch *b, size_t k, const fmo_scf_options *options, int asid
     note_end(b, k, aside);
 }
 
-/* Tickets are places in `order`, but for crowds of ranks, which have one each. */
-static size_t crowds_of(const batch *b)
+/* Of the tickets that were given back the one that comes first. */
+static int first_held(const batch *b)
 {
-    return b->crowd ? (b->elsewhere - b->large + b->crowd - 1) / b->crowd : 0;
+    int first = 0;
+    for (int k = 1; k < b->held_num; k++)
+        if (b->held[k] < b->held[first]) first = k;
+    return first;
 }
 
-static size_t tickets(const batch *b)
-{
-    return b->crowd ? b->large + crowds_of(b) + (b->count - b->elsewhere) : b->count;
-}
-
-/* Where the jobs of a ticket begin in `order`, and how many they are. */
-static size_t place(const batch *b, size_t ticket, size_t *num)
-{
-    *num = 1;
-    if (!b->crowd || ticket < b->large) return ticket;
-    const size_t k = ticket - b->large, crowds = crowds_of(b), at = b->large + k * b->crowd;
-    if (k >= crowds) return b->elsewhere + (k - crowds);
-    *num = b->elsewhere - at < b->crowd ? b->elsewhere - at : b->crowd;
-    return at;
-}
-
-static size_t place_of_one(const batch *b, size_t ticket)
-{
-    size_t num;
-    return place(b, ticket, &num);
-}
-
-/* The next ticket, or tickets(b). */
+/* The next ticket, or tickets_num(&b->deal). */
 static size_t take(batch *b)
 {
     const fmo_ranks *ranks = b->asked->deal;
-    const size_t all = tickets(b);
+    const size_t all = tickets_num(&b->deal);
     size_t at = all;
     pthread_mutex_lock(&b->lock);
     if (b->held_num) {
-        at = b->held[--b->held_num];
+        const int k = first_held(b);
+        at = b->held[k];
+        b->held[k] = b->held[--b->held_num];
     } else if (!ranks) {
         at = b->next < all ? b->next++ : all;
     } else if (!b->fault) {
@@ -138,7 +121,7 @@ static size_t take(batch *b)
 static void hold(batch *b, size_t ticket)
 {
     pthread_mutex_lock(&b->lock);
-    if (ticket < tickets(b)) b->held[b->held_num++] = ticket;
+    if (ticket < tickets_num(&b->deal)) b->held[b->held_num++] = ticket;
     pthread_mutex_unlock(&b->lock);
 }
 
@@ -154,8 +137,8 @@ static void *work(void *user)
 {
     batch *b = user;
     omp_set_num_threads(1); /* of this POSIX thread alone: integrals ask OpenMP */
-    for (size_t t = take(b); t < tickets(b); t = take(b))
-        run_job(b, b->order[place_of_one(b, t)], &b->aside, 1);
+    for (size_t t = take(b); t < tickets_num(&b->deal); t = take(b))
+        run_job(b, b->order[tickets_place_of_one(&b->deal, t)], &b->aside, 1);
     return NULL;
 }
 
@@ -190,7 +173,7 @@ static size_t count_large(const batch *b, int threads)
     const double memory = (double)fmo_free_memory() / (ranks ? ranks->node_size : 1);
     const double all_threads = (double)threads * (ranks ? ranks->size : 1);
     double rest = 0.0;
-    size_t large = b->elsewhere;
+    size_t large = b->deal.elsewhere;
     for (size_t at = large; at < b->count; at++) {
         const double n = (double)functions(&b->jobs[b->order[at]]);
         rest += n * n * n;
@@ -209,8 +192,8 @@ static size_t count_large(const batch *b, int threads)
 static void run_alone(batch *b, const fmo_scf_options *options, size_t end)
 {
     size_t t = take(b);
-    for (; t < tickets(b) && place_of_one(b, t) < end; t = take(b))
-        run_job(b, b->order[place_of_one(b, t)], options, 0);
+    for (; t < tickets_num(&b->deal) && tickets_place_of_one(&b->deal, t) < end; t = take(b))
+        run_job(b, b->order[tickets_place_of_one(&b->deal, t)], options, 0);
     hold(b, t);
 }
 
@@ -265,7 +248,7 @@ static fmo_status sort_jobs(batch *b, fmo_error *err)
     for (size_t k = 0; k < b->count; k++) {
         const int elsewhere = cube(&b->jobs[k]) > b->cpu_most && runs_elsewhere(b, &b->jobs[k]);
         all[k] = (sized){elsewhere, functions(&b->jobs[k]), k};
-        b->elsewhere += (size_t)elsewhere;
+        b->deal.elsewhere += (size_t)elsewhere;
     }
     qsort(all, b->count, sizeof *all, by_size);
     for (size_t k = 0; k < b->count; k++) b->order[k] = all[k].job;
@@ -348,9 +331,9 @@ static size_t take_together(const gpu_worker *w, const size_t **number)
 {
     batch *const b = w->b;
     size_t num = 0;
-    if (b->crowd) { /* which ranks have agreed upon */
-        const size_t t = take(b), at = place(b, t, &num);
-        if (t < b->large + crowds_of(b)) {
+    if (b->deal.crowd) { /* which ranks have agreed upon */
+        const size_t t = take(b), at = tickets_place(&b->deal, t, &num);
+        if (t < b->deal.large + tickets_crowds(&b->deal)) {
             *number = &b->order[at];
             return num;
         }
@@ -359,9 +342,9 @@ static size_t take_together(const gpu_worker *w, const size_t **number)
     }
     pthread_mutex_lock(&b->lock);
     *number = &b->order[b->next];
-    if (b->next < b->elsewhere) {
+    if (b->next < b->deal.elsewhere) {
         num = most_together(b, functions(&b->jobs[b->order[b->next]]), w->most);
-        if (num > b->elsewhere - b->next) num = b->elsewhere - b->next;
+        if (num > b->deal.elsewhere - b->next) num = b->deal.elsewhere - b->next;
         b->next += num;
     }
     pthread_mutex_unlock(&b->lock);
@@ -388,12 +371,12 @@ static size_t count_apart(const batch *b)
 {
     const fmo_fock_options *const fock = &b->asked->fock;
     size_t large = 0;
-    while (large < b->elsewhere && functions(&b->jobs[b->order[large]]) > TOGETHER_FUNCTIONS)
+    while (large < b->deal.elsewhere && functions(&b->jobs[b->order[large]]) > TOGETHER_FUNCTIONS)
         large++;
     const int apart = fock->stream || fmo_scatter_sums_integers(fock->scatter) || /* its bits */
                       fock->mode == FMO_MODE_SPLIT || fock->mode == FMO_MODE_REFERENCE ||
-                      b->elsewhere - large < 2;
-    return apart ? b->elsewhere : large;
+                      b->deal.elsewhere - large < 2;
+    return apart ? b->deal.elsewhere : large;
 }
 
 /* Crowds of so many jobs for so many GPUs: two turns each, so that plans of one are made while
@@ -435,9 +418,9 @@ static void run_elsewhere(batch *b, const fmo_scf_options *options)
     const int gpus = options->fock.device_num > 1 ? options->fock.device_num : 1;
     const size_t apart = count_apart(b);
     for (b->next = 0; b->next < apart; b->next++) run_job(b, b->order[b->next], options, 0);
-    if (b->next == b->elsewhere) return;
+    if (b->next == b->deal.elsewhere) return;
     size_t most = 0;
-    const int crowds = count_crowds(b->elsewhere - apart, gpus, &most);
+    const int crowds = count_crowds(b->deal.elsewhere - apart, gpus, &most);
     run_crowds(b, options, crowds, most);
 }
 
@@ -450,24 +433,25 @@ static void run(batch *b)
      * a host share it. */
     const size_t free_memory = fmo_free_memory() / 2 / (size_t)(ranks ? ranks->node_size : 1);
     const size_t memory = alone.fock.memory ? alone.fock.memory : free_memory;
-    if (ranks && b->elsewhere == 0) alone.fock.memory = memory; /* else it may be a GPU's */
+    if (ranks && b->deal.elsewhere == 0) alone.fock.memory = memory; /* else it may be a GPU's */
     if (alone.callback) {
         alone.callback = take_cycle;
         alone.user = b;
     }
-    if (!ranks && b->elsewhere) run_elsewhere(b, &alone);
-    if (b->crowd) {
-        run_alone(b, &alone, b->large);
-        run_crowds(b, &alone, CROWDS, b->crowd);
+    if (!ranks && b->deal.elsewhere) run_elsewhere(b, &alone);
+    if (b->deal.crowd) {
+        run_alone(b, &alone, b->deal.large);
+        run_crowds(b, &alone, CROWDS, b->deal.crowd);
     }
     const int threads = fmo_fock_threads(alone.fock.threads);
-    if (threads < 2 || b->elsewhere == b->count) {
+    if (threads < 2 || b->deal.elsewhere == b->count) {
         run_alone(b, &alone, b->count);
         run_again(b, &alone);
         return;
     }
     run_alone(b, &alone, count_large(b, threads));
-    const size_t small = b->held_num ? b->count - place_of_one(b, b->held[0]) : 0;
+    const size_t small =
+        b->held_num ? b->count - tickets_place_of_one(&b->deal, b->held[first_held(b)]) : 0;
     const int workers = small < (size_t)threads ? (int)small : threads;
     b->aside = alone;
     b->aside.fock.threads = 1;
@@ -492,15 +476,19 @@ static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
     if (fault) status = no_network(err);
     status = fmo_ranks_agree(ranks, status, err);
     if (status != FMO_OK) return status;
-    b->large = count_apart(b);
-    if (b->large < b->elsewhere) {
-        const size_t first = functions(&b->jobs[b->order[b->large]]);
-        (void)count_crowds(b->elsewhere - b->large, ranks->size, &b->crowd);
-        b->crowd = most_together(b, first, b->crowd);
+    /* One that has no GPU would take all crowds at once, to run them one by one. */
+    const int gpus = fmo_gpu_num();
+    int64_t without = gpus == 0 || b->asked->fock.device >= gpus;
+    if (ranks->sum(ranks->user, &without, 1, 1) != 0) return no_network(err);
+    b->deal.large = count_apart(b);
+    if (b->deal.large < b->deal.elsewhere && !without) { /* rank 0's counts are everybody's */
+        const size_t first = functions(&b->jobs[b->order[b->deal.large]]);
+        (void)count_crowds(b->deal.elsewhere - b->deal.large, ranks->size, &b->deal.crowd);
+        b->deal.crowd = most_together(b, first, b->deal.crowd);
     }
-    size_t numbers[] = {b->elsewhere, b->large, b->crowd};
+    size_t numbers[] = {b->deal.elsewhere, b->deal.large, b->deal.crowd};
     status = fmo_ranks_broadcast(ranks, numbers, sizeof numbers, err);
-    b->elsewhere = numbers[0], b->large = numbers[1], b->crowd = numbers[2];
+    b->deal.elsewhere = numbers[0], b->deal.large = numbers[1], b->deal.crowd = numbers[2];
     if (status == FMO_OK)
         status = fmo_ranks_broadcast(ranks, b->order, b->count * sizeof *b->order, err);
     return status;
@@ -522,7 +510,10 @@ fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count, const fmo_scf_opti
     if (count == 0) return FMO_OK;
     fmo_status status = FMO_CHECK_ARGUMENTS("fmo_scf_run_batch", err, FMO_GIVEN(jobs));
     if (status != FMO_OK) return status;
-    batch b = {.jobs = jobs, .count = count, .asked = options ? options : &defaults};
+    batch b = {.jobs = jobs,
+               .count = count,
+               .asked = options ? options : &defaults,
+               .deal = {.count = count}};
     const fmo_ranks *const ranks = b.asked->deal;
     fmo_error own = {FMO_OK, ""};
     if (ranks && b.asked->fock.ranks)

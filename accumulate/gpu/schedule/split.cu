@@ -162,15 +162,16 @@ fmo_status make_buffers(const fmo_fock_plan *plan, split_state *s, fmo_error *er
     /* options.memory is for the buffers of all GPUs */
     const size_t gpus = plan->lead || plan->options.device_num > 1 ? (size_t)plan->shares : 1;
     const size_t total = plan->options.memory ? plan->options.memory / gpus : default_bytes;
-    cudaError_t code = fmo_gpu_make_pinned(plan);
+    /* the first GPU's density is copied to all */
+    cudaError_t code = plan->lead ? cudaSuccess : fmo_gpu_make_pinned(plan);
     FMO_GPU_CHECK(code, "pinned memory", err);
     s->bytes = total / (size_t)s->used;
     if (s->bytes > most_bytes(plan->gpu))
         s->bytes = most_bytes(plan->gpu);
     else if (s->bytes < least_bytes)
-        return fmo_error_set(err, FMO_ERR_MEMORY,
-                             "mode split needs at least %.1f MB of buffers, memory allows %.1f",
-                             1e-6 * (double)((size_t)s->used * least_bytes), 1e-6 * (double)total);
+        return fmo_error_set(
+            err, FMO_ERR_MEMORY, "mode split needs at least %.1f MB of buffers, memory allows %.1f",
+            1e-6 * (double)(gpus * (size_t)s->used * least_bytes), 1e-6 * (double)(gpus * total));
     for (int b = 0; b < s->used && code == cudaSuccess; b++)
         code = make_buffer(s, most_quartets(s), &s->buffers[b]);
     if (code == cudaSuccess) return FMO_OK;
@@ -451,7 +452,9 @@ extern "C" void fmo_split_workspace(const fmo_fock_plan *plan, fmo_fock_memory *
     const split_state *s = (const split_state *)plan->state;
     const size_t n = (size_t)plan->basis->ao_num;
     fmo_gpu_workspace(plan, memory);
+    /* of the host for all GPUs */
+    const size_t buffers = (size_t)(1 + plan->others.num) * (size_t)s->used;
     memory->device_bytes += (size_t)s->used * s->bytes;
-    memory->host_bytes += (size_t)s->used * (s->bytes + most_quartets(s) * 2 * sizeof(int));
+    memory->host_bytes += buffers * (s->bytes + most_quartets(s) * 2 * sizeof(int));
     if (s->own) memory->host_bytes += (size_t)s->threads * 2 * n * n * sizeof(double);
 }

@@ -1,0 +1,35 @@
+/* Tickets of a batch: every job has one, whatever the numbers of large ones, crowds and the rest.
+ */
+#include "check.h"
+
+#include "driver/scf/tickets.h"
+
+static void check_all(const tickets *t)
+{
+    size_t at = 0;
+    for (size_t k = 0; k < tickets_num(t); k++) {
+        size_t num = 0;
+        const size_t place = tickets_place(t, k, &num);
+        CHECK(place == at && num > 0,
+              "ticket %zu of %zu, %zu, %zu, %zu: place %zu, not %zu, %zu jobs", k, t->count,
+              t->elsewhere, t->large, t->crowd, place, at, num);
+        CHECK(tickets_place_of_one(t, k) == place, "ticket %zu", k);
+        const int crowd = t->crowd && k >= t->large && k < t->large + tickets_crowds(t);
+        CHECK(crowd ? num <= t->crowd && at + num <= t->elsewhere : num == 1,
+              "ticket %zu: %zu jobs", k, num);
+        at = place + num;
+    }
+    CHECK(at == t->count, "%zu of %zu jobs have tickets", at, t->count);
+}
+
+int main(void)
+{
+    for (size_t count = 0; count <= 9; count++)
+        for (size_t elsewhere = 0; elsewhere <= count; elsewhere++)
+            for (size_t large = 0; large <= elsewhere; large++)
+                for (size_t crowd = 0; crowd <= 4; crowd++) {
+                    const tickets t = {count, elsewhere, large, crowd};
+                    check_all(&t);
+                }
+    return check_summary();
+}
