@@ -36,7 +36,7 @@ typedef struct fmo_gpu_device {
      * which are gone, the pool searches for 6 ms each time
      * (docs/results/2026-11-23-904c2d5/h200-pool.txt). */
     int pooled;
-    cudaEvent_t placed; /* the last memory from the pool is there; NULL where it is not pooled */
+    cudaEvent_t placed; /* the last memory from the pool is there; NULL: the GPU has no pools */
     fmo_gpu_arena arena;
 } fmo_gpu_device;
 
@@ -44,6 +44,9 @@ typedef struct fmo_gpu_device {
  * something to close. */
 fmo_status fmo_gpu_device_open(fmo_gpu_device *device, const fmo_fock_options *options, int pooled,
                                fmo_error *err);
+/* The same beside an open one of the same GPU, which need not be asked again; like: or NULL. */
+fmo_status fmo_gpu_device_open_like(fmo_gpu_device *device, const fmo_fock_options *options,
+                                    int pooled, const fmo_gpu_device *like, fmo_error *err);
 /* Waits for the last build. */
 void fmo_gpu_device_wait(const fmo_gpu_device *device);
 /* Gives everything back; nothing may be queued any longer: the caller has waited. */
@@ -74,6 +77,13 @@ fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes,
 /* Gives a piece back before the end; NULL is fine. */
 void fmo_gpu_free(fmo_gpu_device *device, void *pointer);
 
+/* Memory that is given back before the call that takes it returns, from the pool of the device if
+ * there is one: cudaMalloc and cudaFree would take longer than what is made in it. Nothing queued
+ * may use it any longer when it goes. */
+fmo_status fmo_gpu_alloc_passing(fmo_gpu_device *device, const char *what, size_t bytes,
+                                 void **pointer, fmo_error *err);
+void fmo_gpu_free_passing(fmo_gpu_device *device, void *pointer, size_t bytes);
+
 /* Arrays that share one piece of memory, which begins with the first. Those with a place in host
  * memory (`staged`) come first; they are filled in there and copied together. */
 typedef struct fmo_gpu_array {
@@ -86,6 +96,8 @@ typedef struct fmo_gpu_array {
 size_t fmo_gpu_arrays_bytes(const fmo_gpu_array *array, int num);
 size_t fmo_gpu_arrays_staged_bytes(const fmo_gpu_array *array, int num);
 
+/* Where the arrays are in a piece of memory of the device. */
+void fmo_gpu_put_arrays(void *memory, const fmo_gpu_array *array, int num);
 /* Places the arrays on the device. */
 fmo_status fmo_gpu_place_arrays(fmo_gpu_device *device, const char *what,
                                 const fmo_gpu_array *array, int num, fmo_error *err);

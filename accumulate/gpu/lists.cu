@@ -174,7 +174,7 @@ static fmo_status find_room(const fmo_fock_plan *plan, size_t entry, size_t most
                             size_t *room, fmo_error *err)
 {
     size_t available = 0;
-    const fmo_status status = fmo_gpu_available_memory(&available, err);
+    const fmo_status status = fmo_gpu_state_available(plan->gpu, &available, err);
     if (status != FMO_OK) return status;
     size_t bytes = (size_t)(fmo_tuning_gpu_list_share * (double)available);
     if (plan->options.memory && plan->options.memory < bytes) bytes = plan->options.memory;

@@ -23,7 +23,7 @@ cudaError_t fmo_gpu_make_pinned(const fmo_fock_plan *plan)
     return cudaSuccess;
 }
 
-/* Fixed-point sums: the largest Schwarz bound of a pair with each set. */
+/* Fixed-point sums: the largest Schwarz bound of a pair with each set, of the host's pairs. */
 static fmo_status make_shell_bounds(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     double *bound = NULL;
@@ -83,17 +83,20 @@ static fmo_status make_arrays(const fmo_fock_plan *plan, unsigned copies, fmo_gp
     return FMO_OK;
 }
 
-/* Primitive quartets before screening. */
-static double primitive_quartets(const fmo_shell_pairs *pairs)
+void fmo_gpu_count_primitive_quartets(fmo_gpu_state *g)
 {
-    double all = 0.0;
+    g->primitives = 0.0;
     for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) {
         const int bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
-        const double quartets =
-            (double)pairs->list[bra].prim_num * (double)pairs->list[ket].prim_num;
-        all += bra == ket ? 0.5 * quartets : quartets;
+        const double quartets = (double)g->prim_num[bra] * (double)g->prim_num[ket];
+        g->primitives += bra == ket ? 0.5 * quartets : quartets;
     }
-    return all;
+}
+
+fmo_status fmo_gpu_state_available(const fmo_gpu_state *g, size_t *bytes, fmo_error *err)
+{
+    *bytes = g->available;
+    return g->available ? FMO_OK : fmo_gpu_available_memory(bytes, err);
 }
 
 /* What the plan is to do, in terms of the pairs on the GPU. */
@@ -102,38 +105,57 @@ static fmo_status make_work(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_err
     fmo_work_size size[FMO_PAIR_CLASS_COUNT] = {}; /* of others nothing */
     for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
         size[c].pairs = g->pairs[c].num;
-        size[c].prims = (double)plan->pairs.list[c].prim_num;
+        size[c].prims = (double)g->prim_num[c];
     }
     return fmo_plan_make_work(plan, size, 1, &g->work, err);
 }
 
 fmo_status fmo_gpu_state_open(fmo_fock_plan *plan, fmo_error *err)
 {
+    return fmo_gpu_state_open_like(plan, NULL, err);
+}
+
+fmo_status fmo_gpu_state_open_like(fmo_fock_plan *plan, const fmo_gpu_state *like, fmo_error *err)
+{
     fmo_gpu_state *g = (fmo_gpu_state *)calloc(1, sizeof *g);
     if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a GPU plan");
     plan->gpu = g;
     g->wanted = FMO_TERMS_ALL;
-    const fmo_status status = fmo_gpu_device_open(&g->device, &plan->options, plan->in_batch, err);
+    const fmo_status status = fmo_gpu_device_open_like(&g->device, &plan->options, plan->in_batch,
+                                                       like ? &like->device : NULL, err);
     if (status != FMO_OK) return status;
+    if (like) g->available = like->available;
     (void)snprintf(plan->profile.device, sizeof plan->profile.device, "%s", g->device.name);
     return FMO_OK;
+}
+
+fmo_status fmo_gpu_state_begin(fmo_fock_plan *plan, const fmo_gpu_schedule *schedule,
+                               fmo_error *err)
+{
+    plan->gpu->schedule = schedule;
+    return fmo_gpu_make_functions(plan, plan->gpu, err);
 }
 
 fmo_status fmo_gpu_state_make(fmo_fock_plan *plan, const fmo_gpu_schedule *schedule,
                               unsigned copies, fmo_error *err)
 {
+    fmo_status status = fmo_gpu_state_begin(plan, schedule, err);
+    if (status == FMO_OK) status = fmo_gpu_make_pairs(plan, plan->gpu, err);
+    return status == FMO_OK ? fmo_gpu_state_end(plan, copies, err) : status;
+}
+
+fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, unsigned copies, fmo_error *err)
+{
     fmo_gpu_state *g = plan->gpu;
-    g->schedule = schedule;
-    g->primitives = primitive_quartets(&plan->pairs);
-    fmo_status status = fmo_gpu_make_functions(plan, g, err);
-    if (status == FMO_OK) status = fmo_gpu_make_pairs(plan, g, err);
-    if (status == FMO_OK) status = make_work(plan, g, err);
+    const fmo_gpu_schedule *const schedule = g->schedule;
+    fmo_status status = make_work(plan, g, err);
     if (status == FMO_OK) status = make_arrays(plan, copies, g, err);
     if (status == FMO_OK && fmo_plan_heavy_shell(plan->basis) >= 0)
         status = fmo_hermite_make(plan, err);
     if (status != FMO_OK) return status;
     FMO_GPU_CHECK(fmo_gpu_boys(&g->boys), "the table of the Boys function", err);
-    if (fmo_scatter_sums_integers(plan->options.scatter)) status = make_shell_bounds(plan, g, err);
+    if (fmo_scatter_sums_integers(plan->options.scatter) && !g->arrays.shell_bound)
+        status = make_shell_bounds(plan, g, err);
     const bool asked = plan->options.coulomb == FMO_COULOMB_BOXES;
     if (status == FMO_OK && schedule->far && g->functions.sp &&
         (asked || g->primitives >= fmo_tuning_gpu_far_work))

@@ -2,20 +2,13 @@
 #include "integrals/pairs/shell_pair.h"
 
 #include "integrals/pairs/prim_bound.h"
+#include "integrals/pairs/prim_pair.h"
 #include "integrals/threads.h"
 
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double pair_constant = 5.9149671727956128778; /* sqrt(2) pi^(5/4) */
-
-/* Prefactors below this are not worth a look, whatever the threshold (unless it is 0). */
-static const double prefactor_tiny = 1e-40;
-
-/* Nor are pairs with nothing but exponentials below exp(-this), 1e-50. */
-static const double decay_most = 115.0;
 
 /* AB = A - B; returns its square. */
 static double shell_distance(const fmo_basis *basis, int i, int j, double *AB)
@@ -36,13 +29,9 @@ void fmo_shell_pair_primitives(const fmo_basis *basis, int i, int j, double *pri
         for (int l = 0; l < B->prim_num; l++, prim += FMO_PAIR_FIELDS) {
             const double a = basis->exponent[A->prim_begin + k];
             const double b = basis->exponent[B->prim_begin + l];
-            const double p = a + b;
-            prim[FMO_PAIR_P] = p;
-            prim[FMO_PAIR_K] = basis->coefficient[A->prim_begin + k] *
-                               basis->coefficient[B->prim_begin + l] * exp(-a * b / p * r2) *
-                               (pair_constant / p);
-            for (int x = 0; x < 3; x++) prim[FMO_PAIR_X + x] = -(b / p) * AB[x];
-            prim[FMO_PAIR_HALF] = 0.5 / p;
+            fmo_prim_pair_make(a, b, basis->coefficient[A->prim_begin + k],
+                               basis->coefficient[B->prim_begin + l],
+                               exp(fmo_prim_pair_decay(a, b, r2)), AB, prim);
         }
     }
 }
@@ -213,7 +202,7 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
     int kept = 0;
     if (source->threshold > 0.0) {
         const double a = smallest_exponent(basis, i), b = smallest_exponent(basis, j);
-        if (a * b / (a + b) * shell_distance(basis, i, j, s->AB) > decay_most) return 0;
+        if (a * b / (a + b) * shell_distance(basis, i, j, s->AB) > FMO_PAIR_DECAY_MOST) return 0;
     }
     fmo_shell_pair_primitives(basis, i, j, s->prim, s->AB);
     for (int m = 0; m < n; m++) {
@@ -223,7 +212,7 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
         if (carried >= 0)
             ratio = basis->coefficient[basis->shell[carried].prim_begin + k] /
                     basis->coefficient[A->prim_begin + k];
-        if (source->threshold > 0.0 && fabs(prim[FMO_PAIR_K]) < prefactor_tiny) continue;
+        if (source->threshold > 0.0 && fabs(prim[FMO_PAIR_K]) < FMO_PAIR_TINY) continue;
         const double bound = fmax(prim_bound(pair_class, s->AB, prim),
                                   fabs(ratio) * prim_bound(partner_class, s->AB, prim));
         if (bound < source->threshold) continue;
@@ -384,7 +373,6 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
     const int i0 = fmo_basis_shell_begin(basis, li), j0 = fmo_basis_shell_begin(basis, lj);
     fmo_status status = FMO_OK;
     int failed = 0;
-    list->all = li == lj ? (int64_t)ni * (ni + 1) / 2 : (int64_t)ni * nj;
     const int threads = useful_threads(source, li, lj);
     candidate *all = malloc((size_t)(list->all + 1) * sizeof *all);
     kept_prims *kept_by = calloc((size_t)threads, sizeof *kept_by);
@@ -453,45 +441,87 @@ void fmo_shell_pairs_free(fmo_shell_pairs *pairs)
     memset(pairs, 0, sizeof *pairs);
 }
 
-static fmo_status make_pairs(const fmo_basis *basis, const int *partner, double prune, int threads,
-                             fmo_shell_pairs *pairs, fmo_error *err)
+static int longest_shell(const fmo_basis *basis)
 {
-    fmo_status status = FMO_OK;
     int prim_max = 1;
-    memset(pairs, 0, sizeof *pairs);
-    pairs->sp = partner != NULL;
-    pairs->prune = prune;
     for (int s = 0; s < basis->shell_num; s++)
         if (basis->shell[s].prim_num > prim_max) prim_max = basis->shell[s].prim_num;
+    return prim_max;
+}
 
+/* Shells of different places that are the same have the same bound. */
+static int same_shell(const fmo_basis *basis, const fmo_shell *a, const fmo_shell *b)
+{
+    const size_t bytes = (size_t)a->prim_num * sizeof *basis->exponent;
+    return a->ang_mom == b->ang_mom && a->prim_num == b->prim_num &&
+           memcmp(basis->exponent + a->prim_begin, basis->exponent + b->prim_begin, bytes) == 0 &&
+           memcmp(basis->coefficient + a->prim_begin, basis->coefficient + b->prim_begin, bytes) ==
+               0;
+}
+
+/* The largest Schwarz bound of a shell with itself. */
+static fmo_status find_scale(const fmo_basis *basis, int prim_max, double *scale, fmo_error *err)
+{
+    enum { KNOWN_MAX = 64 }; /* shells of other kinds are computed each time */
+    int known[KNOWN_MAX], known_num = 0;
     scratch s = {0};
     if (!scratch_alloc(&s, prim_max)) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d primitive pairs of a shell",
-                               prim_max);
-        goto done;
+        scratch_free(&s);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d primitive pairs of a shell",
+                             prim_max);
     }
     for (int i = 0; i < basis->shell_num; i++) {
         const int l = basis->shell[i].ang_mom;
         const fmo_pair_class pair_class = (fmo_pair_class)fmo_pair_class_of(l, l);
-        const pair_source whole = {basis, NULL, 0.0, prim_max, threads};
+        const pair_source whole = {basis, NULL, 0.0, prim_max, 1};
+        int k = known_num - 1;
+        while (k >= 0 && !same_shell(basis, &basis->shell[i], &basis->shell[known[k]])) k--;
+        if (k >= 0) continue;
+        if (known_num < KNOWN_MAX) known[known_num++] = i;
         const int n = prune_pair(&whole, pair_class, i, i, &s);
         const double bound = kept_bound(pair_class, basis->shell[i].center, n, &s);
-        if (!(bound <= pairs->scale)) pairs->scale = bound; /* NaN stays */
+        if (!(bound <= *scale)) *scale = bound; /* NaN stays */
     }
-    if (!(pairs->scale > 0.0 && isfinite(pairs->scale))) {
-        status = fmo_error_set(err, FMO_ERR_INPUT,
-                               "the largest self-repulsion of a shell is %g hartree^(1/2): check "
-                               "basis/coefficient, basis/prim_factor, basis/shell_factor and "
-                               "ao/normalization",
-                               pairs->scale);
-        goto done;
+    scratch_free(&s);
+    if (*scale > 0.0 && isfinite(*scale)) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_INPUT,
+                         "the largest self-repulsion of a shell is %g hartree^(1/2): check "
+                         "basis/coefficient, basis/prim_factor, basis/shell_factor and "
+                         "ao/normalization",
+                         *scale);
+}
+
+/* All but the lists. */
+static fmo_status begin_pairs(const fmo_basis *basis, int sp, double prune, fmo_shell_pairs *pairs,
+                              fmo_error *err)
+{
+    memset(pairs, 0, sizeof *pairs);
+    pairs->sp = sp;
+    pairs->prune = prune;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        const int64_t ni = basis->shell_num_l[fmo_pair_ang_mom(c, 0)];
+        const int64_t nj = basis->shell_num_l[fmo_pair_ang_mom(c, 1)];
+        pairs->list[c].all =
+            fmo_pair_ang_mom(c, 0) == fmo_pair_ang_mom(c, 1) ? ni * (ni + 1) / 2 : ni * nj;
     }
-    const pair_source source = {basis, partner, prune > 0.0 ? prune / pairs->scale : 0.0, prim_max,
+    return find_scale(basis, longest_shell(basis), &pairs->scale, err);
+}
+
+fmo_status fmo_sp_pairs_begin(const fmo_basis *basis, double prune, fmo_shell_pairs *pairs,
+                              fmo_error *err)
+{
+    return begin_pairs(basis, 1, prune, pairs, err);
+}
+
+static fmo_status make_pairs(const fmo_basis *basis, const int *partner, double prune, int threads,
+                             fmo_shell_pairs *pairs, fmo_error *err)
+{
+    const int prim_max = longest_shell(basis);
+    fmo_status status = begin_pairs(basis, partner != NULL, prune, pairs, err);
+    const pair_source source = {basis, partner, fmo_shell_pairs_threshold(pairs), prim_max,
                                 threads};
     for (int c = 0; status == FMO_OK && c < FMO_PAIR_CLASS_COUNT; c++)
         status = make_list(&source, (fmo_pair_class)c, &pairs->list[c], err);
-done:
-    scratch_free(&s);
     if (status != FMO_OK) fmo_shell_pairs_free(pairs);
     return status;
 }

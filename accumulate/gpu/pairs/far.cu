@@ -215,7 +215,7 @@ fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err)
     size_t all = 0, available = 0;
     for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
         all += fmo_gpu_arrays_bytes(find_far_arrays(g, c).array, FAR_ARRAYS);
-    fmo_status status = fmo_gpu_available_memory(&available, err);
+    fmo_status status = fmo_gpu_state_available(g, &available, err);
     if (status != FMO_OK || (double)all > fmo_tuning_gpu_far_share * (double)available)
         return status;
     g->far = 1;
