@@ -58,12 +58,11 @@ fmo_gpu_inside::~fmo_gpu_inside()
     if (before >= 0) (void)cudaSetDevice(before);
 }
 
-/* What the GPU is; returns whether it has pools of memory in *pools. */
-static cudaError_t ask(fmo_gpu_device *d, int *pools)
+static cudaError_t ask(fmo_gpu_device *d)
 {
     cudaDeviceProp properties;
     FMO_GPU_TRY(cudaGetDeviceProperties(&properties, d->number));
-    *pools = properties.memoryPoolsSupported;
+    d->pools = properties.memoryPoolsSupported;
     d->processors = properties.multiProcessorCount;
     d->shared_bytes = properties.sharedMemPerBlockOptin;
     d->cache_bytes = (size_t)properties.l2CacheSize;
@@ -71,9 +70,9 @@ static cudaError_t ask(fmo_gpu_device *d, int *pools)
     return cudaSuccess;
 }
 
-static void be_like(fmo_gpu_device *d, const fmo_gpu_device *like, int *pools)
+static void be_like(fmo_gpu_device *d, const fmo_gpu_device *like)
 {
-    *pools = like->placed != NULL;
+    d->pools = like->pools;
     d->processors = like->processors;
     d->shared_bytes = like->shared_bytes;
     d->cache_bytes = like->cache_bytes;
@@ -82,18 +81,16 @@ static void be_like(fmo_gpu_device *d, const fmo_gpu_device *like, int *pools)
 
 static cudaError_t open(fmo_gpu_device *d, const fmo_gpu_device *like)
 {
-    int pools = 0;
     if (like)
-        be_like(d, like, &pools);
+        be_like(d, like);
     else
-        FMO_GPU_TRY(ask(d, &pools));
-    if (!pools) d->pooled = 0;
+        FMO_GPU_TRY(ask(d));
+    if (!d->pools) d->pooled = 0;
     if (!d->stream) {
         FMO_GPU_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
         d->own_stream = 1;
     }
     d->last = d->stream;
-    if (pools) FMO_GPU_TRY(cudaEventCreateWithFlags(&d->placed, cudaEventDisableTiming));
     FMO_GPU_TRY(cudaEventCreate(&d->start));
     return cudaEventCreate(&d->finished);
 }
@@ -123,9 +120,10 @@ void fmo_gpu_device_wait(const fmo_gpu_device *d)
     if (d->finished) (void)cudaEventSynchronize(d->finished); /* perhaps on another stream */
 }
 
-static cudaError_t take(const fmo_gpu_device *d, int pooled, void **pointer, size_t bytes)
+static cudaError_t take(fmo_gpu_device *d, int pooled, void **pointer, size_t bytes)
 {
     if (!pooled) return cudaMalloc(pointer, bytes);
+    if (!d->placed) FMO_GPU_TRY(cudaEventCreateWithFlags(&d->placed, cudaEventDisableTiming));
     FMO_GPU_TRY(cudaMallocAsync(pointer, bytes, cudaStreamLegacy));
     cudaError_t code = cudaEventRecord(d->placed, cudaStreamLegacy);
     if (code == cudaSuccess) code = cudaStreamWaitEvent(d->stream, d->placed, 0);
@@ -139,11 +137,22 @@ static cudaError_t give_back(int pooled, void *pointer)
     return pooled ? cudaFreeAsync(pointer, cudaStreamLegacy) : cudaFree(pointer);
 }
 
+static bool of_stock(const fmo_gpu_device *d, const void *pointer)
+{
+    return d->stock && (const char *)pointer >= d->stock_begin &&
+           (const char *)pointer < d->stock_end;
+}
+
 void fmo_gpu_device_close(fmo_gpu_device *d)
 {
     const fmo_gpu_inside inside(d);
-    for (int p = 0; p < d->arena.num; p++) (void)give_back(d->pooled, d->arena.piece[p].at);
+    for (int p = 0; p < d->arena.num; p++)
+        if (!of_stock(d, d->arena.piece[p].at)) (void)give_back(d->pooled, d->arena.piece[p].at);
     free(d->arena.piece);
+    if (d->stock && __atomic_sub_fetch(&d->stock->users, 1, __ATOMIC_ACQ_REL) == 0) {
+        (void)give_back(d->stock->pooled, d->stock->at);
+        free(d->stock);
+    }
     if (d->placed) (void)cudaEventDestroy(d->placed);
     if (d->start) (void)cudaEventDestroy(d->start);
     if (d->finished) (void)cudaEventDestroy(d->finished);
@@ -167,8 +176,34 @@ fmo_status fmo_gpu_available_memory(size_t *bytes, fmo_error *err)
 
 /* ---- the arena ------------------------------------------------------------------------------ */
 
-static fmo_status take_or_say(const fmo_gpu_device *device, int pooled, const char *what,
-                              size_t bytes, void **pointer, fmo_error *err)
+/* Arrays in one piece start where allocations of their own would. */
+static size_t placed_bytes(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+void fmo_gpu_stock_up(fmo_gpu_device *const *device, const size_t *bytes, int num)
+{
+    fmo_gpu_stock *const stock = (fmo_gpu_stock *)malloc(sizeof *stock);
+    size_t all = 0;
+    for (int k = 0; k < num; k++) all += placed_bytes(bytes[k]);
+    if (!stock || !all || take(device[0], device[0]->pooled, &stock->at, all) != cudaSuccess) {
+        if (stock && all) (void)cudaGetLastError(); /* not sticky: the next call must not see it */
+        free(stock);
+        return;
+    }
+    stock->pooled = device[0]->pooled;
+    stock->users = num;
+    char *at = (char *)stock->at;
+    for (int k = 0; k < num; k++) {
+        device[k]->stock = stock;
+        device[k]->stock_begin = device[k]->stock_at = at;
+        device[k]->stock_end = at += placed_bytes(bytes[k]);
+    }
+}
+
+static fmo_status take_or_say(fmo_gpu_device *device, int pooled, const char *what, size_t bytes,
+                              void **pointer, fmo_error *err)
 {
     size_t available = 0, total = 0;
     const cudaError_t code = take(device, pooled, pointer, bytes ? bytes : 1);
@@ -193,8 +228,14 @@ fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes,
         a->piece = more;
         a->room = room;
     }
-    const fmo_status status = take_or_say(device, device->pooled, what, bytes, pointer, err);
-    if (status != FMO_OK) return status;
+    if (device->stock &&
+        placed_bytes(bytes ? bytes : 1) <= (size_t)(device->stock_end - device->stock_at)) {
+        *pointer = device->stock_at;
+        device->stock_at += placed_bytes(bytes ? bytes : 1);
+    } else {
+        const fmo_status status = take_or_say(device, device->pooled, what, bytes, pointer, err);
+        if (status != FMO_OK) return status;
+    }
     a->piece[a->num].at = *pointer;
     a->piece[a->num++].bytes = bytes;
     a->bytes += bytes;
@@ -208,8 +249,10 @@ void fmo_gpu_free(fmo_gpu_device *device, void *pointer)
     int p = 0;
     while (p < a->num && a->piece[p].at != pointer) p++;
     if (p == a->num) return;
-    if (device->pooled) fmo_gpu_device_wait(device); /* cudaFree waits by itself */
-    (void)give_back(device->pooled, pointer);
+    if (!of_stock(device, pointer)) {
+        if (device->pooled) fmo_gpu_device_wait(device); /* cudaFree waits by itself */
+        (void)give_back(device->pooled, pointer);
+    }
     a->bytes -= a->piece[p].bytes;
     a->piece[p] = a->piece[--a->num];
 }
@@ -218,8 +261,7 @@ fmo_status fmo_gpu_alloc_passing(fmo_gpu_device *device, const char *what, size_
                                  void **pointer, fmo_error *err)
 {
     fmo_gpu_arena *const a = &device->arena;
-    const fmo_status status =
-        take_or_say(device, device->placed != NULL, what, bytes, pointer, err);
+    const fmo_status status = take_or_say(device, device->pools, what, bytes, pointer, err);
     if (status != FMO_OK) return status;
     a->bytes += bytes;
     if (a->bytes > a->bytes_most) a->bytes_most = a->bytes;
@@ -229,14 +271,8 @@ fmo_status fmo_gpu_alloc_passing(fmo_gpu_device *device, const char *what, size_
 void fmo_gpu_free_passing(fmo_gpu_device *device, void *pointer, size_t bytes)
 {
     if (!pointer) return;
-    (void)give_back(device->placed != NULL, pointer);
+    (void)give_back(device->pools, pointer);
     device->arena.bytes -= bytes;
-}
-
-/* Arrays in one piece start where allocations of their own would. */
-static size_t placed_bytes(size_t bytes)
-{
-    return (bytes + 255) / 256 * 256;
 }
 
 size_t fmo_gpu_arrays_bytes(const fmo_gpu_array *array, int num)

@@ -143,8 +143,13 @@ fmo_status fmo_gpu_state_open_like(fmo_fock_plan *plan, const fmo_gpu_state *lik
  * fmo_gpu_make_sp_pairs); then matrices, far quartets' nodes, and the lists of the schedule
  * (lists.cu). */
 fmo_status fmo_gpu_state_begin(fmo_fock_plan *plan, const struct fmo_gpu_schedule *schedule,
-                               fmo_error *err);
-fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, unsigned copies, fmo_error *err);
+                               unsigned copies, fmo_error *err);
+fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, fmo_error *err);
+
+/* What the plan is to do, once the numbers of its pairs are known; and bytes of all that it asks
+ * for from then on and keeps to its end, about. */
+fmo_status fmo_gpu_make_work(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
+size_t fmo_gpu_state_bytes(const fmo_fock_plan *plan);
 /* All of it, with pairs of the host. */
 fmo_status fmo_gpu_state_make(fmo_fock_plan *plan, const struct fmo_gpu_schedule *schedule,
                               unsigned copies, fmo_error *err);
@@ -164,8 +169,13 @@ cudaError_t fmo_gpu_boys(const fmo_boys_table **at);
 
 /* ---- pairs/ --------------------------------------------------------------------------------- */
 
-/* Sets, and which functions of the caller they hold. */
+/* Sets; then, in GPU memory, which functions of the caller they hold, and the bytes of that. */
+fmo_status fmo_gpu_number_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
 fmo_status fmo_gpu_make_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
+size_t fmo_gpu_functions_bytes(const fmo_gpu_state *g);
+
+/* Bytes of the pairs' lists, which have their numbers. */
+size_t fmo_gpu_pairs_bytes(const fmo_gpu_state *g);
 
 /* All shell pairs of the host's lists as the kernels want them. */
 fmo_status fmo_gpu_make_pairs(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
@@ -181,6 +191,8 @@ int fmo_gpu_contraction_depth(double work);
 
 /* Nodes of far quartets, where there is memory for them: sets g->far. */
 fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err);
+/* Bytes of them; 0 if there are to be none, but for memory. */
+size_t fmo_gpu_far_bytes(const fmo_fock_plan *plan);
 /* Gives back what they take. */
 void fmo_gpu_forget_far(fmo_gpu_state *g);
 
@@ -188,6 +200,8 @@ void fmo_gpu_forget_far(fmo_gpu_state *g);
 
 /* Cuts the work into passes, and makes lists that hold each of them. */
 fmo_status fmo_gpu_make_lists(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
+/* Bytes of these lists; far: there are far quartets. 0: not known. */
+size_t fmo_gpu_lists_bytes(const fmo_fock_plan *plan, bool far);
 /* The same for pairs of the plan and of another one, into `to`, of which a list that is there
  * already is used if it will do. */
 fmo_status fmo_gpu_make_lists_between(const fmo_fock_plan *plan, fmo_gpu_state *g,

@@ -1,6 +1,7 @@
 /* Making shell pairs: prefactors, Schwarz bounds, pruning, sorting. */
 #include "integrals/pairs/shell_pair.h"
 
+#include "integrals/pairs/key_sort.h"
 #include "integrals/pairs/prim_bound.h"
 #include "integrals/pairs/prim_pair.h"
 #include "integrals/threads.h"
@@ -82,8 +83,16 @@ void fmo_sp_partners(const fmo_basis *basis, int *partner)
         const int heavy = fmo_pair_ang_mom(c, 0), light = fmo_pair_ang_mom(fmo_pair_partner(c), 0);
         const int p_begin = fmo_basis_shell_begin(basis, heavy);
         const int s_begin = fmo_basis_shell_begin(basis, light);
+        const int s_end = s_begin + basis->shell_num_l[light];
+        int hint = s_begin; /* mostly the shells of a kind stand nucleus by nucleus */
+        for (int s = s_begin + 1; s < s_end && hint >= 0; s++)
+            if (basis->shell[s].nucleus < basis->shell[s - 1].nucleus) hint = -1;
         for (int p = p_begin; p < p_begin + basis->shell_num_l[heavy]; p++) {
-            for (int s = s_begin; s < s_begin + basis->shell_num_l[light] && partner[p] < 0; s++) {
+            const int nucleus = basis->shell[p].nucleus;
+            if (hint > s_begin && basis->shell[hint - 1].nucleus >= nucleus) hint = s_begin;
+            while (hint >= 0 && hint < s_end && basis->shell[hint].nucleus < nucleus) hint++;
+            for (int s = hint >= 0 ? hint : s_begin; s < s_end && partner[p] < 0; s++) {
+                if (hint >= 0 && basis->shell[s].nucleus > nucleus) break;
                 if (partner[s] >= 0 || !same_exponents(basis, &basis->shell[p], &basis->shell[s]))
                     continue;
                 partner[p] = s;
@@ -278,12 +287,32 @@ typedef struct candidate {
     int i, j, prim_num, thread;
 } candidate;
 
-static int by_candidate(const void *x, const void *y)
+static int shells_before(const candidate *a, const candidate *b)
 {
-    const candidate *a = x, *b = y;
-    if (a->bound != b->bound) return a->bound < b->bound ? 1 : -1;
-    if (a->i != b->i) return a->i < b->i ? -1 : 1;
-    return (a->j > b->j) - (a->j < b->j);
+    return a->i != b->i ? a->i < b->i : a->j < b->j;
+}
+
+/* order[num] by descending bounds, of equal ones by shells; 0 without memory. */
+static int sort_candidates(const candidate *all, size_t num, uint32_t *order)
+{
+    uint64_t *const key = malloc((num + 1) * sizeof *key);
+    if (!key) return 0;
+    for (size_t n = 0; n < num; n++) { /* bounds are not negative: their bits order like them */
+        memcpy(&key[n], &all[n].bound, sizeof key[n]);
+        key[n] = ~key[n];
+    }
+    const int done = fmo_sort_keys(key, num, order);
+    free(key);
+    for (size_t n = 1; n < num && done; n++) {
+        const uint32_t own = order[n];
+        size_t at = n;
+        for (; at > 0 && all[order[at - 1]].bound == all[own].bound &&
+               shells_before(&all[own], &all[order[at - 1]]);
+             at--)
+            order[at] = order[at - 1];
+        order[at] = own;
+    }
+    return done;
 }
 
 static int list_alloc(fmo_pair_list *list)
@@ -376,6 +405,7 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
     const int threads = useful_threads(source, li, lj);
     candidate *all = malloc((size_t)(list->all + 1) * sizeof *all);
     kept_prims *kept_by = calloc((size_t)threads, sizeof *kept_by);
+    uint32_t *order = NULL;
     if (!all || !kept_by) failed = 1;
 
     /* Everything is found out first, then put into the list in its order. */
@@ -391,17 +421,18 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
     if (!failed) {
         for (int64_t n = 0; n < list->all; n++)
             if (all[n].prim_num) all[list->num++] = all[n];
-        qsort(all, (size_t)list->num, sizeof *all, by_candidate);
+        order = malloc(((size_t)list->num + 1) * sizeof *order);
+        failed = !order || !sort_candidates(all, (size_t)list->num, order);
         for (int n = 0; n < list->num; n++) {
             list->prim_num += all[n].prim_num;
             if (all[n].prim_num > list->prim_max) list->prim_max = all[n].prim_num;
         }
-        failed = !list_alloc(list);
+        failed = failed || !list_alloc(list);
     }
     if (!failed) {
         int64_t at = 0;
         for (int n = 0; n < list->num; n++) {
-            const candidate *c = &all[n];
+            const candidate *c = &all[order[n]];
             const kept_prim *kept = kept_by[c->thread].prim + c->at;
             list->i[n] = c->i;
             list->j[n] = c->j;
@@ -418,6 +449,7 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
     }
     for (int t = 0; kept_by && t < threads; t++) free(kept_by[t].prim);
     free(kept_by);
+    free(order);
     if (failed)
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %lld shell pairs",
                                (long long)list->all);

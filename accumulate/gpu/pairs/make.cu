@@ -1,12 +1,12 @@
 /* Sp pairs made on the GPU, for one plan or for several at a time (docs/gpu/plans.md): shells go
  * up, sizes come down, and the lists are left where the kernels want them (types.cuh).
  *
- * Pairs are looked for row by row: shell i of a row with all shells j that it may stand before, in
- * the order of the sets, by one warp. The first pass counts; the host then knows where each row's
- * pairs begin, and asks for memory. The second pass makes primitives, sorted in their pair, and
- * parts; then bounds of parts, from which their order follows; then all is put in its place. Parts
- * come in the order of sets, so that a stable sort by depth and bound is the whole order
- * (rules/pair_order.h).
+ * Pairs are looked for row by row: shell i of a row with some of the shells j that it may stand
+ * before, in the order of the sets, by one warp. The first pass counts; the host then knows where
+ * each row's pairs begin, and asks for memory. The second pass makes primitives, sorted in their
+ * pair, and parts; then bounds of parts, from which their order follows; then all is put in its
+ * place. Parts come in the order of sets, so that a stable sort by depth and bound is the whole
+ * order (rules/pair_order.h).
  *
  * This file is compiled without contraction to fused multiply-adds: primitives have the bits that
  * shell_pair.c would give them, and both passes find the same. */
@@ -29,7 +29,8 @@ __device__ const double exp_table[128][2] = {
 
 enum {
     CLASSES = FMO_PAIR_LIGHT_COUNT,
-    ROW_WARPS = 4, /* of a block */
+    ROW_WARPS = 4,   /* of a block */
+    ROW_PIECES = 16, /* of a shell i */
     PART_THREADS = 64,
     LAY_THREADS = 128,
     DEPTHS = 3,
@@ -60,14 +61,12 @@ typedef struct molecule {
     const gpu_shell *shell;
     const double *exponent, *coefficient;
     const int *order[FMO_SHELL_LIGHT_COUNT]; /* shells of a kind by their sets */
-    int num[FMO_SHELL_LIGHT_COUNT];
-    int s_sets; /* s shells without partner, which come first */
     double threshold;
 } molecule;
 
-/* Shell i of a class of a plan, and where its pairs go. */
+/* Shell i of a class of a plan with some of the shells j in their order, and where the pairs go. */
 typedef struct row {
-    int molecule, pair_class, shell;
+    int molecule, pair_class, shell, begin, end;
     unsigned part, record;
 } row;
 
@@ -104,9 +103,9 @@ typedef struct arguments {
     row *rows;
     row_size *sizes;
     int row_num;
-    const int *depth;   /* [plans] */
-    double *bound;      /* [records] of primitives, in the order in which they are found */
-    double2 *record;    /* [records][FMO_GPU_PAIR_TWOS], those of a pair by their bounds */
+    const int *depth; /* [plans] */
+    double *bound;    /* [records] of primitives, in the order in which they are found */
+    double2 *record;  /* [records][FMO_GPU_PAIR_TWOS], those of a pair by their bounds */
     part *parts;
     unsigned *key, *order;
     float *part_bound; /* rounded up */
@@ -201,22 +200,14 @@ __device__ unsigned parts_of(int prims, int depth)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-template <int pair_class> __device__ int row_length(const molecule &of)
-{
-    constexpr int lj = fmo_pair_ang_mom(pair_class, 1);
-    return fmo_pair_carrier(pair_class) != FMO_PAIR_NONE ? of.s_sets : of.num[lj];
-}
-
 template <int pair_class>
-__device__ void count_row(const arguments &a, const molecule &of, int shell, int lane,
-                          row_size *size)
+__device__ void count_row(const molecule &of, const row &own, int lane, row_size *size)
 {
     const int *const order = of.order[fmo_pair_ang_mom(pair_class, 1)];
-    const int length = row_length<pair_class>(of);
     unsigned records = 0, parts[DEPTHS] = {0};
-    for (int at = lane; at < length; at += 32) {
+    for (int at = own.begin + lane; at < own.end; at += 32) {
         found_pair pair;
-        if (!find_pair<pair_class>(of, shell, order[at], &pair)) continue;
+        if (!find_pair<pair_class>(of, own.shell, order[at], &pair)) continue;
         const int kept = count_primitives<pair_class>(of, pair);
         records += (unsigned)kept;
         for (int d = 0; d < DEPTHS; d++) parts[d] += parts_of(kept, depth_of(d));
@@ -275,13 +266,13 @@ template <int pair_class>
 __device__ void fill_row(const arguments &a, const molecule &of, const row &own, int lane)
 {
     const int *const order = of.order[fmo_pair_ang_mom(pair_class, 1)];
-    const int length = row_length<pair_class>(of), depth = a.depth[own.molecule];
+    const int depth = a.depth[own.molecule];
     unsigned records = own.record, parts = own.part;
-    for (int begin = 0; begin < length; begin += 32) {
+    for (int begin = own.begin; begin < own.end; begin += 32) {
         const int at = begin + lane;
         found_pair pair;
         int kept = 0;
-        if (at < length && find_pair<pair_class>(of, own.shell, order[at], &pair))
+        if (at < own.end && find_pair<pair_class>(of, own.shell, order[at], &pair))
             kept = count_primitives<pair_class>(of, pair);
         const int num = (int)parts_of(kept, depth);
         const unsigned record = before((unsigned)kept, lane, &records);
@@ -303,12 +294,12 @@ __global__ void __launch_bounds__(32 * ROW_WARPS) walk_rows(const __grid_constan
     if (n >= a.row_num) return;
     const row own = a.rows[n];
     const molecule &of = a.of[own.molecule];
-#define ROW(P, name, li, lj, partner)                                     \
-    if (own.pair_class == FMO_PAIR_##P) {                                 \
-        if constexpr (fill)                                               \
-            fill_row<FMO_PAIR_##P>(a, of, own, lane);                     \
-        else                                                              \
-            count_row<FMO_PAIR_##P>(a, of, own.shell, lane, &a.sizes[n]); \
+#define ROW(P, name, li, lj, partner)                            \
+    if (own.pair_class == FMO_PAIR_##P) {                        \
+        if constexpr (fill)                                      \
+            fill_row<FMO_PAIR_##P>(a, of, own, lane);            \
+        else                                                     \
+            count_row<FMO_PAIR_##P>(of, own, lane, &a.sizes[n]); \
     }
     FMO_PAIR_LIGHT_TABLE(ROW)
 #undef ROW
@@ -547,11 +538,27 @@ int light_shells(const fmo_basis *b)
     return num;
 }
 
-int rows_of(const fmo_gpu_state *g, const fmo_basis *b, int pair_class)
+/* Shells i (side 0) or j of a class: of a pair that others carry those without partner. */
+int shells_of(const fmo_gpu_state *g, const fmo_basis *b, int pair_class, int side)
 {
     return fmo_pair_carrier(pair_class) != FMO_PAIR_NONE
                ? g->functions.s_sets
-               : b->shell_num_l[fmo_pair_ang_mom(pair_class, 0)];
+               : b->shell_num_l[fmo_pair_ang_mom(pair_class, side)];
+}
+
+/* Shells j of a row: as few as a warp has lanes, but no more than ROW_PIECES rows for a shell i. */
+int piece_of(int shells)
+{
+    const int lanes = 32 * ROW_PIECES;
+    return 32 * ((shells + lanes - 1) / lanes);
+}
+
+int rows_of(const fmo_gpu_state *g, const fmo_basis *b, int pair_class)
+{
+    const int others = shells_of(g, b, pair_class, 1);
+    return others ? shells_of(g, b, pair_class, 0) *
+                        ((others + piece_of(others) - 1) / piece_of(others))
+                  : 0;
 }
 
 /* Shells of a plan, and their order. */
@@ -600,15 +607,17 @@ void put_molecule(making *m, int k, int *partner)
     of->coefficient = coefficient_at;
     of->order[0] = order_at;
     of->order[1] = order_at + s_num;
-    of->num[0] = s_num;
-    of->num[1] = shells - s_num;
-    of->s_sets = f->s_sets;
     of->threshold = fmo_shell_pairs_threshold(&plan->pairs);
-    for (int c = 0; c < CLASSES; c++)
-        for (int n = 0; n < rows_of(plan->gpu, b, c); n++) {
-            const row own = {k, c, fmo_pair_ang_mom(c, 0) ? p_order[n] : order[n], 0, 0};
-            m->rows[m->row_num++] = own;
-        }
+    for (int c = 0; c < CLASSES; c++) {
+        const int num = shells_of(plan->gpu, b, c, 0), others = shells_of(plan->gpu, b, c, 1);
+        const int *const first = fmo_pair_ang_mom(c, 0) ? p_order : order;
+        for (int n = 0; n < num; n++)
+            for (int begin = 0; begin < others; begin += piece_of(others)) {
+                const int end = begin + piece_of(others);
+                const row own = {k, c, first[n], begin, end < others ? end : others, 0, 0};
+                m->rows[m->row_num++] = own;
+            }
+    }
 }
 static_assert(FMO_SHELL_LIGHT_COUNT == 2, "s shells, then p shells");
 
@@ -688,29 +697,43 @@ int find_depth(fmo_gpu_state *g, const row *rows, const row_size *sizes, int num
     return 0;
 }
 
-/* Memory of a class of a plan, which has `parts`. */
-fmo_status place_list(fmo_fock_plan *plan, int pair_class, size_t parts, target *to, fmo_error *err)
+/* Numbers of pairs of a plan, and what follows from them; bytes of what it will ask for. */
+fmo_status size_plan(const fmo_fock_plan *plan, const row *rows, const row_size *sizes, int num,
+                     int d, size_t *bytes, fmo_error *err)
 {
     fmo_gpu_state *const g = plan->gpu;
-    const fmo_gpu_functions *const f = &g->functions;
+    size_t parts[CLASSES] = {};
+    for (int n = 0; n < num; n++) parts[rows[n].pair_class] += sizes[n].parts[d];
+    for (int c = 0; c < CLASSES; c++) {
+        const size_t values = (size_t)(g->prim_num[c] + 1) * FMO_GPU_PAIR_FIELDS;
+        if (values / 2 > UINT32_MAX || g->functions.nao > UINT16_MAX ||
+            parts[c] > FMO_GPU_PAIRS_MAX)
+            return fmo_error_set(err, FMO_ERR_MEMORY,
+                                 "%zu pairs of shells, %lld of primitives, %d functions are more "
+                                 "than the GPU's indices hold",
+                                 parts[c], (long long)g->prim_num[c], g->functions.nao);
+        g->pairs[c].num = (int)parts[c];
+        g->arrays.sums_size += parts[c] * (size_t)fmo_pair_products(c, g->functions.sp);
+    }
+    const fmo_status status = fmo_gpu_make_work(plan, g, err);
+    if (status == FMO_OK) *bytes = fmo_gpu_state_bytes(plan);
+    return status;
+}
+
+/* Memory of a class of a plan. */
+fmo_status place_list(fmo_gpu_state *g, int pair_class, target *to, fmo_error *err)
+{
+    const int sp = g->functions.sp;
     fmo_gpu_pairs *const pairs = &g->pairs[pair_class];
     const size_t records = (size_t)g->prim_num[pair_class];
-    const size_t values = (records + 1) * FMO_GPU_PAIR_FIELDS;
-    if (values / 2 > UINT32_MAX || f->nao > UINT16_MAX || parts > FMO_GPU_PAIRS_MAX)
-        return fmo_error_set(err, FMO_ERR_MEMORY,
-                             "%zu pairs of shells, %zu of primitives, %d functions are more "
-                             "than the GPU's indices hold",
-                             parts, records, f->nao);
-    const fmo_gpu_list_arrays lists =
-        fmo_gpu_find_list_arrays(pairs, pair_class, parts, values, f->sp);
+    const fmo_gpu_list_arrays lists = fmo_gpu_find_list_arrays(
+        pairs, pair_class, (size_t)pairs->num, (records + 1) * FMO_GPU_PAIR_FIELDS, sp);
     const fmo_status status =
         fmo_gpu_place_arrays(&g->device, "shell pairs", lists.array, lists.num, err);
     if (status != FMO_OK) return status;
-    pairs->num = (int)parts;
-    g->arrays.sums_size += parts * (size_t)fmo_pair_products(pair_class, f->sp);
-    to->num = (int)parts;
-    to->tiles = (int)(parts / FMO_GPU_TILE_PAIRS + 1);
-    to->shift = fmo_pair_functions(pair_class, 0, f->sp) - fmo_pair_functions(pair_class, 0, 0);
+    to->num = pairs->num;
+    to->tiles = pairs->num / FMO_GPU_TILE_PAIRS + 1;
+    to->shift = fmo_pair_functions(pair_class, 0, sp) - fmo_pair_functions(pair_class, 0, 0);
     to->records = records;
     to->first = (int4 *)pairs->first;
     to->rule = pairs->rule;
@@ -725,28 +748,21 @@ fmo_status place_list(fmo_fock_plan *plan, int pair_class, size_t parts, target 
 }
 
 /* Memory of a plan, which is used on a stream first; nothing is made of one that fails. */
-fmo_status place_plan(fmo_fock_plan *plan, const row *rows, const row_size *sizes, int num, int d,
-                      cudaStream_t stream, target *to, fmo_error *err)
+fmo_status place_plan(const fmo_fock_plan *plan, cudaStream_t stream, target *to, fmo_error *err)
 {
     fmo_gpu_state *const g = plan->gpu;
-    size_t parts[CLASSES] = {};
+    const size_t bytes = (size_t)g->functions.sets * sizeof *g->arrays.shell_bound;
     fmo_status status = FMO_OK;
-    for (int n = 0; n < num; n++) parts[rows[n].pair_class] += sizes[n].parts[d];
-    if (fmo_scatter_sums_integers(plan->options.scatter)) {
-        const size_t bytes = (size_t)g->functions.sets * sizeof *g->arrays.shell_bound;
+    if (fmo_scatter_sums_integers(plan->options.scatter))
         status = fmo_gpu_alloc(&g->device, "Schwarz bounds", bytes, (void **)&g->arrays.shell_bound,
                                err);
-    }
-    for (int c = 0; c < CLASSES && status == FMO_OK; c++)
-        status = place_list(plan, c, parts[c], &to[c], err);
+    for (int c = 0; c < CLASSES && status == FMO_OK; c++) status = place_list(g, c, &to[c], err);
     if (status != FMO_OK) return status;
-    if (g->device.pooled)
+    if (g->device.placed)
         FMO_GPU_CHECK(cudaStreamWaitEvent(stream, g->device.placed, 0), "shell pairs", err);
     if (g->arrays.shell_bound)
-        FMO_GPU_CHECK(cudaMemsetAsync(g->arrays.shell_bound, 0,
-                                      (size_t)g->functions.sets * sizeof *g->arrays.shell_bound,
-                                      stream),
-                      "Schwarz bounds", err);
+        FMO_GPU_CHECK(cudaMemsetAsync(g->arrays.shell_bound, 0, bytes, stream), "Schwarz bounds",
+                      err);
     return FMO_OK;
 }
 
@@ -807,28 +823,41 @@ fmo_status fill(making *m, size_t records, size_t parts, int most, fmo_error *er
 /* From the sizes of rows on. A plan that there is no memory for is left out. */
 fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
 {
-    size_t records = 0, parts = 0;
-    int most = 1, kept_rows = 0;
-    for (int k = 0, begin = 0, end; k < m->num; k++, begin = end) {
+    fmo_gpu_device *stocked[FMO_PLANS_TOGETHER];
+    size_t bytes[FMO_PLANS_TOGETHER], records = 0, parts = 0;
+    size_t left = m->plan[0]->gpu->available; /* of the GPU's memory */
+    int end[FMO_PLANS_TOGETHER], choice[FMO_PLANS_TOGETHER], most = 1, kept_rows = 0, good = 0;
+    for (int k = 0, begin = 0; k < m->num; begin = end[k++]) {
+        for (end[k] = begin; end[k] < m->row_num && m->rows[end[k]].molecule == k;) end[k]++;
+        const int num = end[k] - begin;
+        choice[k] = find_depth(m->plan[k]->gpu, m->rows + begin, m->sizes + begin, num);
+        m->depth[k] = depth_of(choice[k]);
+        m->plan[k]->gpu->available = left;
+        if (size_plan(m->plan[k], m->rows + begin, m->sizes + begin, num, choice[k], &bytes[good],
+                      &errs[k]) != FMO_OK)
+            continue;
+        left = left > bytes[good] ? left - bytes[good] : 1;
+        stocked[good++] = &m->plan[k]->gpu->device;
+    }
+    if (good) fmo_gpu_stock_up(stocked, bytes, good);
+    for (int k = 0; k < m->num; k++) {
         target *const to = &m->to[(size_t)k * CLASSES];
-        for (end = begin; end < m->row_num && m->rows[end].molecule == k;) end++;
-        const int d = find_depth(m->plan[k]->gpu, m->rows + begin, m->sizes + begin, end - begin);
-        m->depth[k] = depth_of(d);
-        if (place_plan(m->plan[k], m->rows + begin, m->sizes + begin, end - begin, d,
-                       m->device->stream, to, &errs[k]) != FMO_OK) {
+        if (!m->plan[k]->gpu->device.stock) m->plan[k]->gpu->available = 0; /* each asks again */
+        if (errs[k].status != FMO_OK ||
+            place_plan(m->plan[k], m->device->stream, to, &errs[k]) != FMO_OK) {
             memset(to, 0, CLASSES * sizeof *to);
             continue;
         }
-        for (int n = begin; n < end; n++) {
+        for (int n = k ? end[k - 1] : 0; n < end[k]; n++) {
             row *const own = &m->rows[kept_rows];
-            const row_size size = m->sizes[n];
+            const int first = n == (k ? end[k - 1] : 0);
             *own = m->rows[n];
             own->part = (unsigned)parts;
             own->record = (unsigned)records;
-            if (n == begin || own->pair_class != own[-1].pair_class)
+            if (first || own->pair_class != own[-1].pair_class)
                 to[own->pair_class].part = (unsigned)parts;
-            parts += size.parts[d];
-            records += size.records;
+            parts += m->sizes[n].parts[choice[k]];
+            records += m->sizes[n].records;
             kept_rows++;
         }
         for (int c = 0; c < CLASSES; c++)

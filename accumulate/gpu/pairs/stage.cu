@@ -163,6 +163,19 @@ fmo_gpu_list_arrays fmo_gpu_find_list_arrays(fmo_gpu_pairs *pairs, int pair_clas
     return a;
 }
 
+size_t fmo_gpu_pairs_bytes(const fmo_gpu_state *g)
+{
+    size_t bytes = 0;
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+        fmo_gpu_pairs pairs = g->pairs[c];
+        const size_t values = (size_t)(g->prim_num[c] + 1) * FMO_GPU_PAIR_FIELDS;
+        const fmo_gpu_list_arrays lists =
+            fmo_gpu_find_list_arrays(&pairs, c, (size_t)pairs.num, values, g->functions.sp);
+        bytes += fmo_gpu_arrays_bytes(lists.array, lists.num);
+    }
+    return bytes;
+}
+
 static fmo_status make_list(const fmo_fock_plan *plan, fmo_pair_class pair_class, int depth,
                             fmo_gpu_state *g, fmo_error *err)
 {
