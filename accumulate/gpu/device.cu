@@ -202,6 +202,12 @@ void fmo_gpu_stock_up(fmo_gpu_device *const *device, const size_t *bytes, int nu
     }
 }
 
+void *fmo_gpu_stock_left(const fmo_gpu_device *device, size_t bytes)
+{
+    const bool enough = device->stock && bytes <= (size_t)(device->stock_end - device->stock_at);
+    return enough ? device->stock_at : NULL;
+}
+
 static fmo_status take_or_say(fmo_gpu_device *device, int pooled, const char *what, size_t bytes,
                               void **pointer, fmo_error *err)
 {

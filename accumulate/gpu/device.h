@@ -90,6 +90,9 @@ fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes,
  * dozens. Where there is none, they ask for theirs by themselves. What is queued on the stream of
  * the first comes after it; others have to wait for that. */
 void fmo_gpu_stock_up(fmo_gpu_device *const *device, const size_t *bytes, int num);
+/* So many bytes of a stock that the device has not asked for yet, for a while; NULL: there are not
+ * as many left. */
+void *fmo_gpu_stock_left(const fmo_gpu_device *device, size_t bytes);
 /* Gives a piece back before the end; NULL is fine. Of a stock it goes with the rest. */
 void fmo_gpu_free(fmo_gpu_device *device, void *pointer);
 

@@ -331,7 +331,8 @@ static int list_alloc(fmo_pair_list *list)
            list->prim_bound && list->ratio;
 }
 
-/* Fewer primitive pairs take less time than it takes to wake a thread. */
+/* Fewer primitive pairs take less time than it takes to wake a thread; by the rule one takes as
+ * long as many others. */
 enum { PRIM_PAIRS_PER_THREAD = 4096 };
 
 static int useful_threads(const pair_source *source, int li, int lj)
@@ -340,7 +341,9 @@ static int useful_threads(const pair_source *source, int li, int lj)
     double prims[FMO_SHELL_KIND_COUNT] = {0.0};
     for (int s = 0; s < basis->shell_num; s++)
         prims[basis->shell[s].ang_mom] += basis->shell[s].prim_num;
-    const double all = prims[li] * prims[lj] * (li == lj ? 0.5 : 1.0);
+    const int products = fmo_shell_functions(li) * fmo_shell_functions(lj);
+    const double weight = li < FMO_SHELL_LIGHT_COUNT ? 1.0 : products * sqrt(products);
+    const double all = weight * prims[li] * prims[lj] * (li == lj ? 0.5 : 1.0);
     return (int)fmin(source->threads, 1.0 + all / PRIM_PAIRS_PER_THREAD);
 }
 
@@ -366,7 +369,7 @@ static void find_pairs(finding *f)
         f->failed = 1;
     }
 #pragma omp barrier
-#pragma omp for schedule(dynamic, 4)
+#pragma omp for schedule(dynamic)
     for (int a = 0; a < f->ni; a++) {
         int stop;
 #pragma omp atomic read

@@ -57,6 +57,12 @@ typedef struct gpu_shell {
     int pad;
 } gpu_shell;
 
+/* Lanes of a warp for a pair of a shell i with so many primitives. */
+__host__ __device__ int row_width(int prims)
+{
+    return prims <= 32 ? prims : 1;
+}
+
 typedef struct molecule {
     const gpu_shell *shell;
     const double *exponent, *coefficient;
@@ -181,18 +187,6 @@ __device__ __noinline__ bool make_primitive(const molecule &of, const found_pair
     return !(*bound < of.threshold);
 }
 
-template <int pair_class>
-__device__ int count_primitives(const molecule &of, const found_pair &pair)
-{
-    int kept = 0;
-    for (int k = 0; k < pair.A->prim_num; k++)
-        for (int l = 0; l < pair.B->prim_num; l++) {
-            double prim[FMO_PAIR_FIELDS], ratio, bound;
-            kept += make_primitive<pair_class>(of, pair, k, l, prim, &ratio, &bound);
-        }
-    return kept;
-}
-
 __device__ unsigned parts_of(int prims, int depth)
 {
     return (unsigned)((prims + depth - 1) / depth);
@@ -200,15 +194,73 @@ __device__ unsigned parts_of(int prims, int depth)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-template <int pair_class>
-__device__ void count_row(const molecule &of, const row &own, int lane, row_size *size)
+/* How a warp goes through a row: so many lanes for a pair, each with the primitives [first, end) of
+ * shell i, and so many pairs at a time. */
+typedef struct lanes {
+    int width, pairs;
+    int pair, first, end; /* of this lane; pair >= pairs: it has none */
+} lanes;
+
+__device__ lanes find_lanes(const gpu_shell &shell, int lane)
 {
-    const int *const order = of.order[fmo_pair_ang_mom(pair_class, 1)];
+    lanes own;
+    own.width = row_width(shell.prim_num);
+    own.pairs = 32 / own.width;
+    own.pair = lane / own.width;
+    own.first = own.width > 1 ? lane % own.width : 0;
+    own.end = own.width > 1 ? own.first + 1 : shell.prim_num;
+    return own;
+}
+
+/* This lane's primitives of a pair that stay. */
+template <int pair_class>
+__device__ int count_primitives(const molecule &of, const found_pair &pair, const lanes &own)
+{
+    int kept = 0;
+    for (int k = own.first; k < own.end; k++)
+        for (int l = 0; l < pair.B->prim_num; l++) {
+            double prim[FMO_PAIR_FIELDS], ratio, bound;
+            kept += make_primitive<pair_class>(of, pair, k, l, prim, &ratio, &bound);
+        }
+    return kept;
+}
+
+/* Sum of the values of a pair's lanes; *before: of those before this one. */
+__device__ int pair_sum(int value, const lanes &own, int *before)
+{
+    int sum = 0;
+    *before = 0;
+    for (int t = 0; t < own.width; t++) {
+        const int other = __shfl_sync(~0u, value, (own.pair * own.width + t) & 31);
+        if (t < own.first) *before += other;
+        sum += other;
+    }
+    return sum;
+}
+
+/* Of the row's pairs from `begin` on this lane's, if it has one. */
+template <int pair_class>
+__device__ bool next_pair(const molecule &of, const row &row, const lanes &own, int begin,
+                          found_pair *pair)
+{
+    const int at = begin + own.pair;
+    return own.pair < own.pairs && at < row.end &&
+           find_pair<pair_class>(of, row.shell, of.order[fmo_pair_ang_mom(pair_class, 1)][at],
+                                 pair);
+}
+
+template <int pair_class>
+__device__ void count_row(const molecule &of, const row &row, int lane, row_size *size)
+{
+    const lanes own = find_lanes(of.shell[row.shell], lane);
     unsigned records = 0, parts[DEPTHS] = {0};
-    for (int at = own.begin + lane; at < own.end; at += 32) {
+    for (int begin = row.begin; begin < row.end; begin += own.pairs) {
         found_pair pair;
-        if (!find_pair<pair_class>(of, own.shell, order[at], &pair)) continue;
-        const int kept = count_primitives<pair_class>(of, pair);
+        int earlier, kept = 0;
+        if (next_pair<pair_class>(of, row, own, begin, &pair))
+            kept = count_primitives<pair_class>(of, pair, own);
+        kept = pair_sum(kept, own, &earlier);
+        if (own.first || own.pair >= own.pairs) kept = 0; /* one lane of a pair counts it */
         records += (unsigned)kept;
         for (int d = 0; d < DEPTHS; d++) parts[d] += parts_of(kept, depth_of(d));
     }
@@ -234,26 +286,32 @@ __device__ unsigned before(unsigned value, int lane, unsigned *total)
     return begin;
 }
 
-/* The primitives of a pair, in descending order of their bounds, equal ones as they come. */
+/* The bounds of this lane's primitives that stay, as they come. */
 template <int pair_class>
-__device__ void write_primitives(const arguments &a, const molecule &of, const found_pair &pair,
-                                 unsigned record)
+__device__ void write_bounds(const molecule &of, const found_pair &pair, const lanes &own,
+                             double *to)
 {
     double prim[FMO_PAIR_FIELDS], ratio, bound;
-    double *const bounds = a.bound + record;
-    int kept = 0;
-    for (int k = 0; k < pair.A->prim_num; k++)
+    for (int k = own.first; k < own.end; k++)
         for (int l = 0; l < pair.B->prim_num; l++)
-            if (make_primitive<pair_class>(of, pair, k, l, prim, &ratio, &bound))
-                bounds[kept++] = bound;
-    int own = 0;
-    for (int k = 0; k < pair.A->prim_num; k++)
+            if (make_primitive<pair_class>(of, pair, k, l, prim, &ratio, &bound)) *to++ = bound;
+}
+
+/* This lane's primitives among the `kept` ones of its pair, whose bounds are there: to their
+ * places, in descending order of bounds, equal ones as they come. own_at: the lane's first. */
+template <int pair_class>
+__device__ void write_primitives(const arguments &a, const molecule &of, const found_pair &pair,
+                                 const lanes &own, unsigned record, int kept, int own_at)
+{
+    const double *const bounds = a.bound + record;
+    double prim[FMO_PAIR_FIELDS], ratio, bound;
+    for (int k = own.first; k < own.end; k++)
         for (int l = 0; l < pair.B->prim_num; l++) {
             if (!make_primitive<pair_class>(of, pair, k, l, prim, &ratio, &bound)) continue;
             int rank = 0;
             for (int n = 0; n < kept; n++)
-                rank += bounds[n] > bound || (bounds[n] == bound && n < own);
-            own++;
+                rank += bounds[n] > bound || (bounds[n] == bound && n < own_at);
+            own_at++;
             double2 *const to = a.record + ((size_t)record + rank) * FMO_GPU_PAIR_TWOS;
             for (int t = 0; t < FMO_PAIR_FIELDS / 2; t++)
                 to[t] = make_double2(prim[2 * t], prim[2 * t + 1]);
@@ -263,26 +321,31 @@ __device__ void write_primitives(const arguments &a, const molecule &of, const f
 }
 
 template <int pair_class>
-__device__ void fill_row(const arguments &a, const molecule &of, const row &own, int lane)
+__device__ void fill_row(const arguments &a, const molecule &of, const row &row, int lane)
 {
-    const int *const order = of.order[fmo_pair_ang_mom(pair_class, 1)];
-    const int depth = a.depth[own.molecule];
-    unsigned records = own.record, parts = own.part;
-    for (int begin = own.begin; begin < own.end; begin += 32) {
-        const int at = begin + lane;
+    const lanes own = find_lanes(of.shell[row.shell], lane);
+    const int depth = a.depth[row.molecule];
+    unsigned records = row.record, parts = row.part;
+    for (int begin = row.begin; begin < row.end; begin += own.pairs) {
         found_pair pair;
-        int kept = 0;
-        if (at < own.end && find_pair<pair_class>(of, own.shell, order[at], &pair))
-            kept = count_primitives<pair_class>(of, pair);
-        const int num = (int)parts_of(kept, depth);
-        const unsigned record = before((unsigned)kept, lane, &records);
+        int own_at = 0, some = 0;
+        const bool has = next_pair<pair_class>(of, row, own, begin, &pair);
+        if (has) some = count_primitives<pair_class>(of, pair, own);
+        const int kept = pair_sum(some, own, &own_at);
+        const bool leads = has && own.first == 0;
+        const int num = leads ? (int)parts_of(kept, depth) : 0;
+        unsigned record = before(leads ? (unsigned)kept : 0u, lane, &records);
         const unsigned first = before((unsigned)num, lane, &parts);
-        if (kept) write_primitives<pair_class>(a, of, pair, record);
+        record = __shfl_sync(~0u, record, (own.pair * own.width) & 31);
+        if (some) write_bounds<pair_class>(of, pair, own, a.bound + record + own_at);
+        __syncwarp();
+        if (some) write_primitives<pair_class>(a, of, pair, own, record, kept, own_at);
         for (int p = 0, from = 0; p < num; p++) {
-            const int some = (kept - from) / (num - p);
-            const part one = {own.shell, order[at], record, from, some, kept};
+            const int prims = (kept - from) / (num - p);
+            const int j = of.order[fmo_pair_ang_mom(pair_class, 1)][begin + own.pair];
+            const part one = {row.shell, j, record, from, prims, kept};
             a.parts[first + p] = one;
-            from += some;
+            from += prims;
         }
     }
 }
@@ -516,9 +579,9 @@ typedef struct making {
     row *rows;
     int row_num;
     int *depth;
+    const int *order[FMO_PLANS_TOGETHER]; /* of the shells of each, s, then p */
     target *to;
     row_size *sizes; /* host */
-    size_t sizes_bytes;
     arguments args;
 } making;
 
@@ -546,19 +609,18 @@ int shells_of(const fmo_gpu_state *g, const fmo_basis *b, int pair_class, int si
                : b->shell_num_l[fmo_pair_ang_mom(pair_class, side)];
 }
 
-/* Shells j of a row: as few as a warp has lanes, but no more than ROW_PIECES rows for a shell i. */
-int piece_of(int shells)
+/* Shells j of a row: as few as a warp takes at a time, but no more than ROW_PIECES rows for a shell
+ * i with so many primitives. */
+int piece_of(int shells, int prims)
 {
-    const int lanes = 32 * ROW_PIECES;
-    return 32 * ((shells + lanes - 1) / lanes);
+    const int pairs = 32 / row_width(prims), most = pairs * ROW_PIECES;
+    return pairs * ((shells + most - 1) / most);
 }
 
-int rows_of(const fmo_gpu_state *g, const fmo_basis *b, int pair_class)
+/* The most rows that a class has. */
+size_t most_rows(const fmo_gpu_state *g, const fmo_basis *b, int pair_class)
 {
-    const int others = shells_of(g, b, pair_class, 1);
-    return others ? shells_of(g, b, pair_class, 0) *
-                        ((others + piece_of(others) - 1) / piece_of(others))
-                  : 0;
+    return shells_of(g, b, pair_class, 1) ? (size_t)shells_of(g, b, pair_class, 0) * ROW_PIECES : 0;
 }
 
 /* Shells of a plan, and their order. */
@@ -580,6 +642,7 @@ void put_molecule(making *m, int k, int *partner)
     memcpy(exponent, b->exponent, (size_t)b->prim_num * sizeof *exponent);
     memcpy(coefficient, b->coefficient, (size_t)b->prim_num * sizeof *coefficient);
     int *const p_order = order + s_num;
+    m->order[k] = order;
     for (int i = 0; i < shells; i++) {
         const fmo_shell *const from = &b->shell[i];
         gpu_shell *const to = &shell[i];
@@ -608,20 +671,29 @@ void put_molecule(making *m, int k, int *partner)
     of->order[0] = order_at;
     of->order[1] = order_at + s_num;
     of->threshold = fmo_shell_pairs_threshold(&plan->pairs);
-    for (int c = 0; c < CLASSES; c++) {
-        const int num = shells_of(plan->gpu, b, c, 0), others = shells_of(plan->gpu, b, c, 1);
-        const int *const first = fmo_pair_ang_mom(c, 0) ? p_order : order;
-        for (int n = 0; n < num; n++)
-            for (int begin = 0; begin < others; begin += piece_of(others)) {
-                const int end = begin + piece_of(others);
-                const row own = {k, c, first[n], begin, end < others ? end : others, 0, 0};
-                m->rows[m->row_num++] = own;
-            }
-    }
 }
 static_assert(FMO_SHELL_LIGHT_COUNT == 2, "s shells, then p shells");
 
-/* Bytes of `up`, and rows. */
+void put_rows(making *m, int k)
+{
+    const fmo_fock_plan *const plan = m->plan[k];
+    const fmo_basis *const b = plan->basis;
+    const int *const order = m->order[k], *const p_order = order + b->shell_num_l[0];
+    for (int c = 0; c < CLASSES; c++) {
+        const int num = shells_of(plan->gpu, b, c, 0), others = shells_of(plan->gpu, b, c, 1);
+        const int *const first = fmo_pair_ang_mom(c, 0) ? p_order : order;
+        for (int n = 0; n < num; n++) {
+            const int piece = piece_of(others, b->shell[first[n]].prim_num);
+            for (int begin = 0; begin < others; begin += piece) {
+                const int end = begin + piece < others ? begin + piece : others;
+                const row own = {k, c, first[n], begin, end, 0, 0};
+                m->rows[m->row_num++] = own;
+            }
+        }
+    }
+}
+
+/* Bytes of `up`, and rows at most. */
 size_t measure(const making *m, int *rows)
 {
     size_t bytes = 0, all = 0;
@@ -630,7 +702,7 @@ size_t measure(const making *m, int *rows)
         const fmo_basis *const b = m->plan[k]->basis;
         const size_t shells = (size_t)light_shells(b), prims = (size_t)b->prim_num;
         bytes += shells * (sizeof(gpu_shell) + sizeof(int)) + 2 * prims * sizeof(double) + 4 * 256;
-        for (int c = 0; c < CLASSES; c++) all += (size_t)rows_of(m->plan[k]->gpu, b, c);
+        for (int c = 0; c < CLASSES; c++) all += most_rows(m->plan[k]->gpu, b, c);
     }
     *rows = (int)all;
     bytes += (size_t)m->num * (sizeof(molecule) + sizeof(int) + CLASSES * sizeof(target)) +
@@ -651,7 +723,7 @@ fmo_status count_pairs(making *m, fmo_error *err)
     m->up_bytes = measure(m, &rows);
     for (int k = 0; k < m->num; k++)
         if (m->plan[k]->basis->shell_num > shells) shells = m->plan[k]->basis->shell_num;
-    const size_t size_bytes = m->sizes_bytes = ((size_t)rows + 1) * sizeof(row_size);
+    const size_t size_bytes = ((size_t)rows + 1) * sizeof(row_size);
     int *const partner = (int *)malloc((size_t)shells * sizeof *partner);
     m->up = (char *)calloc(1, m->up_bytes);
     m->sizes = (row_size *)malloc(size_bytes);
@@ -659,26 +731,28 @@ fmo_status count_pairs(making *m, fmo_error *err)
         free(partner);
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d rows of shell pairs", rows);
     }
-    const fmo_status status = fmo_gpu_alloc_passing(m->device, "shells", m->up_bytes + size_bytes,
-                                                    (void **)&m->up_at, err);
+    const fmo_status status =
+        fmo_gpu_alloc(m->device, "shells", m->up_bytes + size_bytes, (void **)&m->up_at, err);
     if (status == FMO_OK) {
         molecule *of_at;
         m->of = put(m, (size_t)m->num, &of_at);
-        m->rows = put(m, (size_t)rows, &m->args.rows);
         m->depth = put(m, (size_t)m->num, (int **)&m->args.depth);
         m->to = put(m, (size_t)m->num * CLASSES, (target **)&m->args.to);
         for (int k = 0; k < m->num; k++) put_molecule(m, k, partner);
+        m->rows = put(m, 0, &m->args.rows); /* the last: there may be fewer */
+        for (int k = 0; k < m->num; k++) put_rows(m, k);
+        m->used += (size_t)m->row_num * sizeof *m->rows;
         m->args.of = of_at;
         m->args.row_num = m->row_num;
         m->args.sizes = (row_size *)(m->up_at + m->up_bytes);
     }
     free(partner);
-    if (status != FMO_OK || !rows) return status;
+    if (status != FMO_OK || !m->row_num) return status;
     FMO_GPU_CHECK(cudaMemcpyAsync(m->up_at, m->up, m->used, cudaMemcpyHostToDevice, stream),
                   "copying shells", err);
-    walk_rows<false><<<blocks_for(rows, ROW_WARPS), 32 * ROW_WARPS, 0, stream>>>(m->args);
+    walk_rows<false><<<blocks_for(m->row_num, ROW_WARPS), 32 * ROW_WARPS, 0, stream>>>(m->args);
     FMO_GPU_CHECK(cudaGetLastError(), "counting shell pairs", err);
-    FMO_GPU_CHECK(cudaMemcpyAsync(m->sizes, m->args.sizes, (size_t)rows * sizeof *m->sizes,
+    FMO_GPU_CHECK(cudaMemcpyAsync(m->sizes, m->args.sizes, (size_t)m->row_num * sizeof *m->sizes,
                                   cudaMemcpyDeviceToHost, stream),
                   "counting shell pairs", err);
     FMO_GPU_CHECK(cudaStreamSynchronize(stream), "counting shell pairs", err);
@@ -794,10 +868,15 @@ fmo_status fill(making *m, size_t records, size_t parts, int most, fmo_error *er
     };
     const int num = sizeof arrays / sizeof *arrays;
     m->work_bytes = fmo_gpu_arrays_bytes(arrays, num);
-    const fmo_status status =
-        fmo_gpu_alloc_passing(m->device, "shell pairs on their way", m->work_bytes, &m->work, err);
-    if (status != FMO_OK) return status;
-    fmo_gpu_put_arrays(m->work, arrays, num);
+    /* in memory that the first plan will use later, if there is enough */
+    void *memory = fmo_gpu_stock_left(m->device, m->work_bytes);
+    if (!memory) {
+        const fmo_status status = fmo_gpu_alloc_passing(m->device, "shell pairs on their way",
+                                                        m->work_bytes, &m->work, err);
+        if (status != FMO_OK) return status;
+        memory = m->work;
+    }
+    fmo_gpu_put_arrays(memory, arrays, num);
     FMO_GPU_CHECK(fmo_gpu_boys(&a->boys), "the table of the Boys function", err);
     FMO_GPU_CHECK(cudaMemcpyAsync(m->up_at, m->up, m->used, cudaMemcpyHostToDevice, stream),
                   "copying shells", err);
@@ -889,7 +968,7 @@ void fmo_gpu_make_sp_pairs(fmo_fock_plan *const *plan, int num, fmo_error *errs)
         if (code != cudaSuccess) status = fmo_gpu_error(code, "making shell pairs", &err);
     }
     fmo_gpu_free_passing(m.device, m.work, m.work_bytes);
-    fmo_gpu_free_passing(m.device, m.up_at, m.up_bytes + m.sizes_bytes);
+    if (m.device->pooled) fmo_gpu_free(m.device, m.up_at);
     free(m.up);
     free(m.sizes);
     for (int k = 0; k < num; k++)
