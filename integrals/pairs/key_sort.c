@@ -18,14 +18,30 @@ static void count_digits(const uint64_t *key, size_t num, uint32_t count[DIGITS]
         for (int d = 0; d < DIGITS; d++) count[d][digit_of(key[n], d)]++;
 }
 
+/* The same of a few. */
+static void insert_keys(const uint64_t *key, size_t num, uint32_t *order)
+{
+    for (size_t n = 0; n < num; n++) {
+        size_t at = n;
+        for (; at > 0 && key[order[at - 1]] > key[n]; at--) order[at] = order[at - 1];
+        order[at] = (uint32_t)n;
+    }
+}
+
 int fmo_sort_keys(const uint64_t *key, size_t num, uint32_t *order)
 {
-    uint32_t(*const count)[VALUES] = malloc(DIGITS * sizeof *count);
-    uint32_t *const other = malloc((num + 1) * sizeof *other);
+    enum { FEW = 64 };
+    uint32_t count[DIGITS][VALUES];
+    if (num <= FEW) {
+        insert_keys(key, num, order);
+        return 1;
+    }
+    uint32_t *const other = malloc(num * sizeof *other);
     uint32_t *from = order, *to = other;
-    if (count && other) count_digits(key, num, count);
+    if (!other) return 0;
+    count_digits(key, num, count);
     for (size_t n = 0; n < num; n++) order[n] = (uint32_t)n;
-    for (int d = 0; d < DIGITS && count && other && num; d++) {
+    for (int d = 0; d < DIGITS; d++) {
         uint32_t *const at = count[d];
         uint32_t begin = 0;
         if (at[digit_of(key[0], d)] == num) continue;
@@ -39,9 +55,7 @@ int fmo_sort_keys(const uint64_t *key, size_t num, uint32_t *order)
         from = to;
         to = swap;
     }
-    if (from != order && count && other) memcpy(order, from, num * sizeof *order);
-    const int done = count && other;
-    free(count);
+    if (from != order) memcpy(order, from, num * sizeof *order);
     free(other);
-    return done;
+    return 1;
 }

@@ -370,25 +370,31 @@ __global__ void __launch_bounds__(32 * ROW_WARPS) walk_rows(const __grid_constan
 
 /* ---- bounds of parts ------------------------------------------------------------------------ */
 
-/* The class of quartets of a pair with itself. */
-template <int pair_class> struct diagonal;
-#define DIAGONAL(P, eri)                                                                   \
-    template <> struct diagonal<FMO_PAIR_##P> {                                            \
-        enum { sums = eri_##eri##_acc };                                                   \
-        static __device__ __forceinline__ void add(const fmo_prim_quartet *z, double *acc) \
-        {                                                                                  \
-            eri_##eri##_prim(z, acc);                                                      \
-        }                                                                                  \
-        static __device__ __forceinline__ void finish(const double *AB, const double *acc, \
-                                                      double *integrals)                   \
-        {                                                                                  \
-            eri_##eri##_finish(AB, AB, acc, integrals);                                    \
-        }                                                                                  \
-    };
-DIAGONAL(SS, ssss)
-DIAGONAL(PS, psps)
-DIAGONAL(PP, pppp)
-#undef DIAGONAL
+/* The arithmetic of a class of quartets by its number: its sums, what a primitive quartet adds to
+ * them, and integrals of a pair with itself. */
+constexpr __host__ __device__ int sums_of(int eri_class)
+{
+#define ROW(e, name, ...) eri_class == e ? eri_##name##_acc:
+    return FMO_ERI_LIGHT_TABLE(ROW) 0;
+#undef ROW
+}
+template <int eri_class>
+__device__ __forceinline__ void add_quartet(const fmo_prim_quartet *z, double *acc)
+{
+#define ROW(e, name, ...) \
+    if constexpr (eri_class == e) eri_##name##_prim(z, acc);
+    FMO_ERI_LIGHT_TABLE(ROW)
+#undef ROW
+}
+template <int eri_class>
+__device__ __forceinline__ void finish_quartets(const double *AB, const double *acc,
+                                                double *integrals)
+{
+#define ROW(e, name, ...) \
+    if constexpr (eri_class == e) eri_##name##_finish(AB, AB, acc, integrals);
+    FMO_ERI_LIGHT_TABLE(ROW)
+#undef ROW
+}
 
 __device__ fmo_prim_pair load_primitive(const double2 *record, bool carried)
 {
@@ -405,9 +411,10 @@ template <int pair_class>
 __device__ __noinline__ double schwarz_bound(const fmo_boys_table *boys, const double *AB,
                                              const double2 *record, int num, bool carried)
 {
+    constexpr int diagonal = fmo_eri_class_of(pair_class, pair_class);
     constexpr int order = 2 * fmo_pair_order(pair_class), size = fmo_pair_products(pair_class, 0);
     const double none[3] = {0.0, 0.0, 0.0};
-    double acc[diagonal<pair_class>::sums] = {0.0}, integrals[size * size], largest = 0.0;
+    double acc[sums_of(diagonal)] = {0.0}, integrals[size * size], largest = 0.0;
     for (int b = 0; b < num; b++) {
         fmo_prim_pair bra = load_primitive(record + (size_t)b * FMO_GPU_PAIR_TWOS, carried);
         bra.k *= 2.0;
@@ -416,10 +423,10 @@ __device__ __noinline__ double schwarz_bound(const fmo_boys_table *boys, const d
             if (k == b) ket.k *= 0.5;
             const fmo_prim_quartet z =
                 fmo_prim_quartet_make(boys->row[order][0], order, &bra, &ket, none);
-            diagonal<pair_class>::add(&z, acc);
+            add_quartet<diagonal>(&z, acc);
         }
     }
-    diagonal<pair_class>::finish(AB, acc, integrals);
+    finish_quartets<diagonal>(AB, acc, integrals);
     FMO_UNROLL
     for (int ab = 0; ab < size; ab++) largest = fmax(largest, integrals[ab * size + ab]);
     return sqrt(largest);
