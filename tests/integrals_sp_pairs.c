@@ -1,5 +1,5 @@
 /* Sp pairs against plain pairs: together they hold the same products of functions, with bounds that
- * cover them. */
+ * cover them. And what making pairs needs: an exponential, sorting by keys. */
 #include "check.h"
 #include "test_system.h"
 
@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "integrals/pairs/key_sort.h"
+#include "integrals/pairs/prim_pair.h"
 #include "integrals/pairs/shell_pair.h"
 
 static unsigned long long seed = 20261120;
@@ -101,12 +103,66 @@ static void check_bounds(const fmo_basis *basis, const fmo_shell_pairs *pairs)
     }
 }
 
+/* exp as the GPU has it (prim_pair.h): the same bits as glibc's, or at most the next ones of
+ * others.
+ */
+static void check_exponential(void)
+{
+    static const double table[128][2] = {
+#include "integrals/pairs/exp_table.inc"
+    };
+    int other = 0;
+    for (int n = 0; n < 200000; n++) {
+        const double x = -pow(10.0, -8.0 + 10.7 * check_random(&seed));
+        const double got = fmo_exp_by_table(table, x), want = exp(x);
+        other += got != want;
+        CHECK(fabs(got - want) <= 2.3e-16 * want, "exp(%a): %a, expected %a", x, got, want);
+    }
+    CHECK(fmo_exp_by_table(table, -0.0) == 1.0, "exp(0)");
+    printf("exp: %d of 200000 with other bits than the library's\n", other);
+}
+
+static int by_key(const void *x, const void *y)
+{
+    const uint64_t a = ((const uint64_t *)x)[0], b = ((const uint64_t *)y)[0];
+    if (a != b) return a < b ? -1 : 1;
+    return (((const uint64_t *)x)[1] > ((const uint64_t *)y)[1]) -
+           (((const uint64_t *)x)[1] < ((const uint64_t *)y)[1]);
+}
+
+/* Few and many keys, with equal ones, of all digits and of some. */
+static void check_sort(void)
+{
+    enum { MOST = 5000 };
+    static uint64_t key[MOST], want[MOST][2];
+    static uint32_t order[MOST];
+    const int sizes[] = {0, 1, 2, 63, 64, 65, 1000, MOST};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (int bits = 3; bits <= 64; bits += 61) {
+            const size_t num = (size_t)sizes[k];
+            size_t wrong = 0;
+            for (size_t n = 0; n < num; n++) {
+                key[n] = (uint64_t)(check_random(&seed) * 0x1p32) << 32 |
+                         (uint64_t)(check_random(&seed) * 0x1p32);
+                key[n] >>= 64 - bits;
+                want[n][0] = key[n];
+                want[n][1] = n;
+            }
+            qsort(want, num, sizeof *want, by_key);
+            CHECK(fmo_sort_keys(key, num, order), "no memory");
+            for (size_t n = 0; n < num; n++) wrong += order[n] != want[n][1];
+            CHECK(!wrong, "%zu keys of %d bits: %zu in other places", num, bits, wrong);
+        }
+}
+
 int main(void)
 {
     static test_system s;
     fmo_error err = {FMO_OK, ""};
     fmo_shell_pairs plain, sp;
     make_system(&s);
+    check_exponential();
+    check_sort();
     fmo_basis *basis = system_basis(&s);
     if (!basis) return check_summary();
     int partner[SYSTEM_SHELL_MAX], sets = 0;

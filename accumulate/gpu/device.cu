@@ -58,27 +58,51 @@ fmo_gpu_inside::~fmo_gpu_inside()
     if (before >= 0) (void)cudaSetDevice(before);
 }
 
-static cudaError_t open(fmo_gpu_device *d)
+static cudaError_t ask(fmo_gpu_device *d)
 {
     cudaDeviceProp properties;
     FMO_GPU_TRY(cudaGetDeviceProperties(&properties, d->number));
-    if (!properties.memoryPoolsSupported) d->pooled = 0;
+    d->pools = properties.memoryPoolsSupported;
     d->processors = properties.multiProcessorCount;
     d->shared_bytes = properties.sharedMemPerBlockOptin;
     d->cache_bytes = (size_t)properties.l2CacheSize;
     (void)snprintf(d->name, sizeof d->name, "%.90s", properties.name);
+    return cudaSuccess;
+}
+
+static void be_like(fmo_gpu_device *d, const fmo_gpu_device *like)
+{
+    d->pools = like->pools;
+    d->processors = like->processors;
+    d->shared_bytes = like->shared_bytes;
+    d->cache_bytes = like->cache_bytes;
+    memcpy(d->name, like->name, sizeof d->name);
+}
+
+static cudaError_t open(fmo_gpu_device *d, const fmo_gpu_device *like)
+{
+    if (like)
+        be_like(d, like);
+    else
+        FMO_GPU_TRY(ask(d));
+    if (!d->pools) d->pooled = 0;
     if (!d->stream) {
         FMO_GPU_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
         d->own_stream = 1;
     }
     d->last = d->stream;
-    if (d->pooled) FMO_GPU_TRY(cudaEventCreateWithFlags(&d->placed, cudaEventDisableTiming));
     FMO_GPU_TRY(cudaEventCreate(&d->start));
     return cudaEventCreate(&d->finished);
 }
 
 fmo_status fmo_gpu_device_open(fmo_gpu_device *device, const fmo_fock_options *options, int pooled,
                                fmo_error *err)
+{
+    return fmo_gpu_device_open_like(device, options, pooled, NULL, err);
+}
+
+fmo_status fmo_gpu_device_open_like(fmo_gpu_device *device, const fmo_fock_options *options,
+                                    int pooled, const fmo_gpu_device *like, fmo_error *err)
 {
     memset(device, 0, sizeof *device);
     device->pooled = pooled;
@@ -89,7 +113,7 @@ fmo_status fmo_gpu_device_open(fmo_gpu_device *device, const fmo_fock_options *o
     /* An error that somebody left behind is not one of the launches to come, whose errors are asked
      * for in the same way. */
     (void)cudaGetLastError();
-    FMO_GPU_CHECK(open(device), "preparing the GPU", err);
+    FMO_GPU_CHECK(open(device, like), "preparing the GPU", err);
     return FMO_OK;
 }
 
@@ -99,9 +123,10 @@ void fmo_gpu_device_wait(const fmo_gpu_device *d)
     if (d->finished) (void)cudaEventSynchronize(d->finished); /* perhaps on another stream */
 }
 
-static cudaError_t take(const fmo_gpu_device *d, void **pointer, size_t bytes)
+static cudaError_t take(fmo_gpu_device *d, int pooled, void **pointer, size_t bytes)
 {
-    if (!d->pooled) return cudaMalloc(pointer, bytes);
+    if (!pooled) return cudaMalloc(pointer, bytes);
+    if (!d->placed) FMO_GPU_TRY(cudaEventCreateWithFlags(&d->placed, cudaEventDisableTiming));
     FMO_GPU_TRY(cudaMallocAsync(pointer, bytes, cudaStreamLegacy));
     cudaError_t code = cudaEventRecord(d->placed, cudaStreamLegacy);
     if (code == cudaSuccess) code = cudaStreamWaitEvent(d->stream, d->placed, 0);
@@ -110,16 +135,27 @@ static cudaError_t take(const fmo_gpu_device *d, void **pointer, size_t bytes)
 }
 
 /* Nothing queued may use it any longer. */
-static cudaError_t give_back(const fmo_gpu_device *d, void *pointer)
+static cudaError_t give_back(int pooled, void *pointer)
 {
-    return d->pooled ? cudaFreeAsync(pointer, cudaStreamLegacy) : cudaFree(pointer);
+    return pooled ? cudaFreeAsync(pointer, cudaStreamLegacy) : cudaFree(pointer);
+}
+
+static bool of_stock(const fmo_gpu_device *d, const void *pointer)
+{
+    return d->stock && (const char *)pointer >= d->stock_begin &&
+           (const char *)pointer < d->stock_end;
 }
 
 void fmo_gpu_device_close(fmo_gpu_device *d)
 {
     const fmo_gpu_inside inside(d);
-    for (int p = 0; p < d->arena.num; p++) (void)give_back(d, d->arena.piece[p].at);
+    for (int p = 0; p < d->arena.num; p++)
+        if (!of_stock(d, d->arena.piece[p].at)) (void)give_back(d->pooled, d->arena.piece[p].at);
     free(d->arena.piece);
+    if (d->stock && __atomic_sub_fetch(&d->stock->users, 1, __ATOMIC_ACQ_REL) == 0) {
+        (void)give_back(d->stock->pooled, d->stock->at);
+        free(d->stock);
+    }
     if (d->placed) (void)cudaEventDestroy(d->placed);
     if (d->start) (void)cudaEventDestroy(d->start);
     if (d->finished) (void)cudaEventDestroy(d->finished);
@@ -144,6 +180,53 @@ fmo_status fmo_gpu_available_memory(size_t *bytes, fmo_error *err)
 
 /* ---- the arena ------------------------------------------------------------------------------ */
 
+/* Arrays in one piece start where allocations of their own would. */
+static size_t placed_bytes(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+void fmo_gpu_stock_up(fmo_gpu_device *const *device, const size_t *bytes, int num)
+{
+    fmo_gpu_stock *const stock = (fmo_gpu_stock *)malloc(sizeof *stock);
+    size_t all = 0;
+    for (int k = 0; k < num; k++) all += placed_bytes(bytes[k]);
+    if (!stock || !all || take(device[0], device[0]->pooled, &stock->at, all) != cudaSuccess) {
+        if (stock && all) (void)cudaGetLastError(); /* not sticky: the next call must not see it */
+        free(stock);
+        return;
+    }
+    stock->pooled = device[0]->pooled;
+    stock->users = num;
+    char *at = (char *)stock->at;
+    for (int k = 0; k < num; k++) {
+        device[k]->stock = stock;
+        device[k]->stock_begin = device[k]->stock_at = at;
+        device[k]->stock_end = at += placed_bytes(bytes[k]);
+    }
+}
+
+void *fmo_gpu_stock_left(const fmo_gpu_device *device, size_t bytes)
+{
+    const bool enough = device->stock && bytes <= (size_t)(device->stock_end - device->stock_at);
+    return enough ? device->stock_at : NULL;
+}
+
+static fmo_status take_or_say(fmo_gpu_device *device, int pooled, const char *what, size_t bytes,
+                              void **pointer, fmo_error *err)
+{
+    size_t available = 0, total = 0;
+    const cudaError_t code = take(device, pooled, pointer, bytes ? bytes : 1);
+    if (code == cudaSuccess) return FMO_OK;
+    *pointer = NULL;
+    (void)cudaGetLastError(); /* not sticky: the next call must not see it */
+    if (code != cudaErrorMemoryAllocation) return fmo_gpu_error(code, what, err);
+    (void)cudaMemGetInfo(&available, &total);
+    return fmo_error_set(err, FMO_ERR_MEMORY,
+                         "out of GPU memory: %s needs %.3f GB, %.3f of %.3f GB are free", what,
+                         1e-9 * (double)bytes, 1e-9 * (double)available, 1e-9 * (double)total);
+}
+
 fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes, void **pointer,
                          fmo_error *err)
 {
@@ -155,16 +238,13 @@ fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes,
         a->piece = more;
         a->room = room;
     }
-    const size_t some = bytes ? bytes : 1;
-    const cudaError_t code = take(device, pointer, some);
-    if (code != cudaSuccess) {
-        size_t available = 0, total = 0;
-        (void)cudaGetLastError(); /* not sticky: the next call must not see it */
-        if (code != cudaErrorMemoryAllocation) return fmo_gpu_error(code, what, err);
-        (void)cudaMemGetInfo(&available, &total);
-        return fmo_error_set(err, FMO_ERR_MEMORY,
-                             "out of GPU memory: %s needs %.3f GB, %.3f of %.3f GB are free", what,
-                             1e-9 * (double)bytes, 1e-9 * (double)available, 1e-9 * (double)total);
+    if (device->stock &&
+        placed_bytes(bytes ? bytes : 1) <= (size_t)(device->stock_end - device->stock_at)) {
+        *pointer = device->stock_at;
+        device->stock_at += placed_bytes(bytes ? bytes : 1);
+    } else {
+        const fmo_status status = take_or_say(device, device->pooled, what, bytes, pointer, err);
+        if (status != FMO_OK) return status;
     }
     a->piece[a->num].at = *pointer;
     a->piece[a->num++].bytes = bytes;
@@ -179,16 +259,30 @@ void fmo_gpu_free(fmo_gpu_device *device, void *pointer)
     int p = 0;
     while (p < a->num && a->piece[p].at != pointer) p++;
     if (p == a->num) return;
-    if (device->pooled) fmo_gpu_device_wait(device); /* cudaFree waits by itself */
-    (void)give_back(device, pointer);
+    if (!of_stock(device, pointer)) {
+        if (device->pooled) fmo_gpu_device_wait(device); /* cudaFree waits by itself */
+        (void)give_back(device->pooled, pointer);
+    }
     a->bytes -= a->piece[p].bytes;
     a->piece[p] = a->piece[--a->num];
 }
 
-/* Arrays in one piece start where allocations of their own would. */
-static size_t placed_bytes(size_t bytes)
+fmo_status fmo_gpu_alloc_passing(fmo_gpu_device *device, const char *what, size_t bytes,
+                                 void **pointer, fmo_error *err)
 {
-    return (bytes + 255) / 256 * 256;
+    fmo_gpu_arena *const a = &device->arena;
+    const fmo_status status = take_or_say(device, device->pools, what, bytes, pointer, err);
+    if (status != FMO_OK) return status;
+    a->bytes += bytes;
+    if (a->bytes > a->bytes_most) a->bytes_most = a->bytes;
+    return FMO_OK;
+}
+
+void fmo_gpu_free_passing(fmo_gpu_device *device, void *pointer, size_t bytes)
+{
+    if (!pointer) return;
+    (void)give_back(device->pools, pointer);
+    device->arena.bytes -= bytes;
 }
 
 size_t fmo_gpu_arrays_bytes(const fmo_gpu_array *array, int num)
@@ -208,12 +302,18 @@ size_t fmo_gpu_arrays_staged_bytes(const fmo_gpu_array *array, int num)
 fmo_status fmo_gpu_place_arrays(fmo_gpu_device *device, const char *what,
                                 const fmo_gpu_array *array, int num, fmo_error *err)
 {
-    char *memory = NULL;
+    void *memory = NULL;
     const fmo_status status =
-        fmo_gpu_alloc(device, what, fmo_gpu_arrays_bytes(array, num), (void **)&memory, err);
-    for (int n = 0; n < num && status == FMO_OK; memory += placed_bytes(array[n++].bytes))
-        *array[n].at = array[n].bytes ? memory : NULL;
+        fmo_gpu_alloc(device, what, fmo_gpu_arrays_bytes(array, num), &memory, err);
+    if (status == FMO_OK) fmo_gpu_put_arrays(memory, array, num);
     return status;
+}
+
+void fmo_gpu_put_arrays(void *memory, const fmo_gpu_array *array, int num)
+{
+    char *at = (char *)memory;
+    for (int n = 0; n < num; at += placed_bytes(array[n++].bytes))
+        *array[n].at = array[n].bytes ? at : NULL;
 }
 
 void *fmo_gpu_stage(const fmo_gpu_array *array, int num)

@@ -20,6 +20,14 @@ typedef struct fmo_gpu_arena {
     size_t bytes, bytes_most; /* their sum, and the largest that it has been */
 } fmo_gpu_arena;
 
+/* Memory taken at once for what one or several plans will ask for; it goes with the last of them.
+ */
+typedef struct fmo_gpu_stock {
+    void *at;
+    int pooled;
+    int users; /* changed atomically */
+} fmo_gpu_stock;
+
 typedef struct fmo_gpu_device {
     int number;                       /* CUDA's */
     int processors;                   /* multiprocessors */
@@ -36,14 +44,20 @@ typedef struct fmo_gpu_device {
      * which are gone, the pool searches for 6 ms each time
      * (docs/results/2026-11-23-904c2d5/h200-pool.txt). */
     int pooled;
-    cudaEvent_t placed; /* the last memory from the pool is there; NULL where it is not pooled */
+    int pools;          /* the GPU has such pools */
+    cudaEvent_t placed; /* the last memory from the pool is there; NULL: there was none */
     fmo_gpu_arena arena;
+    fmo_gpu_stock *stock; /* where the arena takes memory from as long as it lasts; or NULL */
+    char *stock_begin, *stock_at, *stock_end; /* this device's part of it; what is left of it */
 } fmo_gpu_device;
 
 /* Stream and events on the GPU that the options name; pooled: as above. On error there may be
  * something to close. */
 fmo_status fmo_gpu_device_open(fmo_gpu_device *device, const fmo_fock_options *options, int pooled,
                                fmo_error *err);
+/* The same beside an open one of the same GPU, which need not be asked again; like: or NULL. */
+fmo_status fmo_gpu_device_open_like(fmo_gpu_device *device, const fmo_fock_options *options,
+                                    int pooled, const fmo_gpu_device *like, fmo_error *err);
 /* Waits for the last build. */
 void fmo_gpu_device_wait(const fmo_gpu_device *device);
 /* Gives everything back; nothing may be queued any longer: the caller has waited. */
@@ -71,8 +85,23 @@ fmo_status fmo_gpu_available_memory(size_t *bytes, fmo_error *err);
  * FMO_ERR_DEVICE. */
 fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes, void **pointer,
                          fmo_error *err);
-/* Gives a piece back before the end; NULL is fine. */
+/* Takes memory at once for what so many devices of one GPU, whose arenas are in use together, will
+ * ask for, each of them `bytes`: one call of the driver, which has a lock for all threads, for
+ * dozens. Where there is none, they ask for theirs by themselves. What is queued on the stream of
+ * the first comes after it; others have to wait for that. */
+void fmo_gpu_stock_up(fmo_gpu_device *const *device, const size_t *bytes, int num);
+/* So many bytes of a stock that the device has not asked for yet, for a while; NULL: there are not
+ * as many left. */
+void *fmo_gpu_stock_left(const fmo_gpu_device *device, size_t bytes);
+/* Gives a piece back before the end; NULL is fine. Of a stock it goes with the rest. */
 void fmo_gpu_free(fmo_gpu_device *device, void *pointer);
+
+/* Memory that is given back before the call that takes it returns, from the pool of the device if
+ * there is one: cudaMalloc and cudaFree would take longer than what is made in it. Nothing queued
+ * may use it any longer when it goes. */
+fmo_status fmo_gpu_alloc_passing(fmo_gpu_device *device, const char *what, size_t bytes,
+                                 void **pointer, fmo_error *err);
+void fmo_gpu_free_passing(fmo_gpu_device *device, void *pointer, size_t bytes);
 
 /* Arrays that share one piece of memory, which begins with the first. Those with a place in host
  * memory (`staged`) come first; they are filled in there and copied together. */
@@ -86,6 +115,8 @@ typedef struct fmo_gpu_array {
 size_t fmo_gpu_arrays_bytes(const fmo_gpu_array *array, int num);
 size_t fmo_gpu_arrays_staged_bytes(const fmo_gpu_array *array, int num);
 
+/* Where the arrays are in a piece of memory of the device. */
+void fmo_gpu_put_arrays(void *memory, const fmo_gpu_array *array, int num);
 /* Places the arrays on the device. */
 fmo_status fmo_gpu_place_arrays(fmo_gpu_device *device, const char *what,
                                 const fmo_gpu_array *array, int num, fmo_error *err);

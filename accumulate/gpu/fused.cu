@@ -279,9 +279,9 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
 
 /* State, kept integrals and graph: what is done once belongs to the plan, not to the first build.
  * The graph of a plan that is to build in groups is left for its first build alone. */
-static fmo_status make_state(fmo_fock_plan *plan, unsigned copies, fmo_error *err)
+static fmo_status end_state(fmo_fock_plan *plan, fmo_error *err)
 {
-    fmo_status status = fmo_gpu_state_make(plan, schedule_of(plan), copies, err);
+    fmo_status status = fmo_gpu_state_end(plan, err);
     if (status == FMO_OK) status = fmo_gpu_store(plan, err);
     if (status != FMO_OK || (plan->in_batch && fmo_gpu_joins_groups(plan))) return status;
     capture(plan, fmo_gpu_plan_variant(plan));
@@ -318,7 +318,8 @@ static fmo_status rehearse(fmo_fock_plan *plan, fmo_error *err)
     return FMO_OK;
 }
 
-extern "C" fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err)
+/* What comes before the pairs. */
+static fmo_status begin(fmo_fock_plan *plan, const fmo_gpu_state *like, fmo_error *err)
 {
     unsigned copies = 1;
     if (fmo_scatter_kind(plan->options.scatter) == FMO_SCATTER_CHOICE) {
@@ -334,24 +335,59 @@ extern "C" fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err)
                              "computes them in every build; use another scatter, or integrals = "
                              "direct or auto",
                              fmo_scatter_name(plan->options.scatter));
-    const fmo_gpu_inside inside(plan->options.device);
-    fmo_status status = fmo_gpu_state_open(plan, err);
+    fmo_status status = fmo_gpu_state_open_like(plan, like, err);
     if (status == FMO_OK) status = choose_copies(plan, &plan->gpu->device, &copies, err);
     if (status != FMO_OK) return status;
     plan->profile.scatter = plan->options.scatter;
     plan->profile.commit = plan->options.commit;
-    status = make_state(plan, copies, err);
-    /* plans of a batch are many, and share launches of kernels of their own */
-    return status == FMO_OK && !plan->in_batch ? rehearse(plan, err) : status;
+    return fmo_gpu_state_begin(plan, schedule_of(plan), copies, err);
+}
+
+extern "C" void fmo_fused_prepare_some(fmo_fock_plan *const *plans, int num, fmo_error *errs)
+{
+    fmo_fock_plan *good[FMO_PLANS_TOGETHER];
+    fmo_error err[FMO_PLANS_TOGETHER];
+    int number[FMO_PLANS_TOGETHER], left = 0;
+    const fmo_gpu_inside inside(plans[0]->options.device);
+    for (int k = 0; k < num; k++) {
+        const fmo_gpu_state *const like = left ? good[0]->gpu : NULL;
+        if (begin(plans[k], like, &errs[k]) != FMO_OK) continue;
+        if (!left) /* once: asking takes longer than the rest of a small plan */
+            (void)fmo_gpu_available_memory(&plans[k]->gpu->available, NULL);
+        number[left] = k;
+        err[left].status = FMO_OK;
+        good[left++] = plans[k];
+    }
+    if (left) fmo_gpu_make_sp_pairs(good, left, err);
+    for (int k = 0; k < left; k++) {
+        fmo_status status = err[k].status;
+        if (status == FMO_OK) status = end_state(good[k], &err[k]);
+        /* plans of a batch are many, and share launches of kernels of their own */
+        if (status == FMO_OK && !good[k]->in_batch) status = rehearse(good[k], &err[k]);
+        if (status != FMO_OK) errs[number[k]] = err[k];
+    }
+}
+
+extern "C" fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err)
+{
+    fmo_error own = {FMO_OK, ""};
+    fmo_fused_prepare_some(&plan, 1, &own);
+    return own.status == FMO_OK ? FMO_OK : fmo_error_set(err, own.status, "%s", own.message);
 }
 
 extern "C" fmo_status fmo_fused_new_pairs(fmo_fock_plan *plan, fmo_error *err)
 {
     const unsigned copies = plan->gpu->arrays.copies;
     const fmo_gpu_inside inside(plan->options.device);
+    fmo_error own = {FMO_OK, ""};
     fmo_gpu_state_destroy(plan);
-    const fmo_status status = fmo_gpu_state_open(plan, err);
-    return status == FMO_OK ? make_state(plan, copies, err) : status;
+    fmo_status status = fmo_gpu_state_open(plan, err);
+    if (status == FMO_OK) status = fmo_gpu_state_begin(plan, schedule_of(plan), copies, err);
+    if (status == FMO_OK) status = fmo_gpu_available_memory(&plan->gpu->available, err);
+    if (status != FMO_OK) return status;
+    fmo_gpu_make_sp_pairs(&plan, 1, &own);
+    if (own.status != FMO_OK) return fmo_error_set(err, own.status, "%s", own.message);
+    return end_state(plan, err);
 }
 
 extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)

@@ -1,5 +1,6 @@
 /* The work cut into passes whose candidates fit the lists of survivors. */
 #include "accumulate/gpu/plan.h"
+#include "accumulate/gpu/schedule/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -174,7 +175,7 @@ static fmo_status find_room(const fmo_fock_plan *plan, size_t entry, size_t most
                             size_t *room, fmo_error *err)
 {
     size_t available = 0;
-    const fmo_status status = fmo_gpu_available_memory(&available, err);
+    const fmo_status status = fmo_gpu_state_available(plan->gpu, &available, err);
     if (status != FMO_OK) return status;
     size_t bytes = (size_t)(fmo_tuning_gpu_list_share * (double)available);
     if (plan->options.memory && plan->options.memory < bytes) bytes = plan->options.memory;
@@ -185,15 +186,38 @@ static fmo_status find_room(const fmo_fock_plan *plan, size_t entry, size_t most
     return FMO_OK;
 }
 
+/* Quartets that the lists of a plan are to hold. */
+static fmo_status find_size(const fmo_fock_plan *plan, bool far, size_t *room, fmo_error *err)
+{
+    const fmo_gpu_state *const g = plan->gpu;
+    cutting cut;
+    find_cutting(g, &g->work, &cut);
+    size_t most = 1;
+    const size_t all = all_candidates(&cut, &most);
+    const size_t entry = sizeof *g->lists.near + (far ? sizeof *g->lists.far_K : 0);
+    return find_room(plan, entry, most, all, room, err);
+}
+
+size_t fmo_gpu_lists_bytes(const fmo_fock_plan *plan, bool far)
+{
+    const fmo_gpu_lists *const l = &plan->gpu->lists;
+    fmo_gpu_array near = {}, far_K = {};
+    size_t room = 0;
+    if (plan->gpu->schedule->make_lists != fmo_gpu_make_lists ||
+        find_size(plan, far, &room, NULL) != FMO_OK)
+        return 0;
+    near.bytes = room * sizeof *l->near;
+    far_K.bytes = far ? room * sizeof *l->far_K : 0;
+    return fmo_gpu_arrays_bytes(&near, 1) + fmo_gpu_arrays_bytes(&far_K, 1);
+}
+
 fmo_status fmo_gpu_make_lists(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     fmo_gpu_lists *const l = &g->lists;
     cutting cut;
+    size_t room = 0;
     find_cutting(g, &g->work, &cut);
-    size_t most = 1, room = 0;
-    const size_t all = all_candidates(&cut, &most);
-    const size_t entry = sizeof *l->near + (g->far ? sizeof *l->far_K : 0);
-    fmo_status status = find_room(plan, entry, most, all, &room, err);
+    fmo_status status = find_size(plan, g->far, &room, err);
     if (status != FMO_OK) return status;
     l->size = room;
     status = make_passes(&cut, 1, room, l, err);

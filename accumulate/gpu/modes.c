@@ -3,6 +3,7 @@
 #include "accumulate/gpu/modes.h"
 
 const fmo_mode_implementation fmo_mode_fused = {.prepare = fmo_fused_prepare,
+                                                .prepare_some = fmo_fused_prepare_some,
                                                 .new_pairs = fmo_fused_new_pairs,
                                                 .release = fmo_gpu_state_destroy,
                                                 .workspace = fmo_gpu_workspace,
@@ -13,7 +14,7 @@ const fmo_mode_implementation fmo_mode_fused = {.prepare = fmo_fused_prepare,
                                                 .measure = fmo_fused_measure,
                                                 .needs_pairs = 1,
                                                 .takes_source = 1,
-                                                .sp_pairs = 1};
+                                                .makes_pairs = 1};
 
 const fmo_mode_implementation fmo_mode_split = {.prepare = fmo_split_prepare,
                                                 .new_pairs = fmo_split_new_pairs,

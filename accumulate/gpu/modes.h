@@ -13,6 +13,7 @@ void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
 
 /* fused.cu, group.cu, several.cu */
 fmo_status fmo_fused_prepare(fmo_fock_plan *plan, fmo_error *err);
+void fmo_fused_prepare_some(fmo_fock_plan *const *plans, int num, fmo_error *errs);
 fmo_status fmo_fused_new_pairs(fmo_fock_plan *plan, fmo_error *err);
 fmo_status fmo_fused_join(fmo_fock_plan *plan, fmo_error *err);
 fmo_status fmo_fused_start(const fmo_fock_job *const *jobs, size_t count, fmo_start *how,

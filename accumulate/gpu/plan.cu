@@ -23,7 +23,7 @@ cudaError_t fmo_gpu_make_pinned(const fmo_fock_plan *plan)
     return cudaSuccess;
 }
 
-/* Fixed-point sums: the largest Schwarz bound of a pair with each set. */
+/* Fixed-point sums: the largest Schwarz bound of a pair with each set, of the host's pairs. */
 static fmo_status make_shell_bounds(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     double *bound = NULL;
@@ -48,28 +48,38 @@ static fmo_status make_shell_bounds(const fmo_fock_plan *plan, fmo_gpu_state *g,
     return status;
 }
 
-/* Density, sums, J and K. */
-static fmo_status make_arrays(const fmo_fock_plan *plan, unsigned copies, fmo_gpu_state *g,
-                              fmo_error *err)
+/* Density, sums, J and K, in one piece of memory; what is zeroed is the fourth. */
+enum { MATRIX_ARRAYS = 5, ZEROED = 3 };
+typedef struct matrix_arrays {
+    fmo_gpu_array array[MATRIX_ARRAYS];
+} matrix_arrays;
+
+static matrix_arrays find_matrix_arrays(const fmo_fock_plan *plan, fmo_gpu_arrays *a)
+{
+    const fmo_gpu_functions *const f = &plan->gpu->functions;
+    const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
+    const size_t sets = (size_t)f->sets, inner = (size_t)f->nao * (size_t)f->nao;
+    const size_t zeroed = (inner + a->copies * (inner + a->sums_size)) * sizeof(double) +
+                          sizeof *a->counters + 2 * sets * sizeof *a->row_max;
+    const matrix_arrays arrays = {{{matrix, (void **)&a->density_in, NULL},
+                                   {inner * sizeof(double), (void **)&a->density, NULL},
+                                   {sets * sets * sizeof(float), (void **)&a->density_max, NULL},
+                                   {zeroed, (void **)&a->coulomb, NULL},
+                                   {2 * matrix, (void **)&a->out, NULL}}};
+    return arrays;
+}
+
+static fmo_status make_arrays(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     fmo_gpu_arrays *const a = &g->arrays;
-    const size_t n = (size_t)plan->basis->ao_num, matrix = n * n * sizeof(double);
     const size_t sets = (size_t)g->functions.sets;
     const size_t inner = (size_t)g->functions.nao * (size_t)g->functions.nao;
-    a->copies = copies;
-    a->zeroed = (inner + copies * (inner + a->sums_size)) * sizeof(double) + sizeof *a->counters +
-                2 * sets * sizeof *a->row_max;
-    const fmo_gpu_array arrays[] = {
-        {matrix, (void **)&a->density_in, NULL},
-        {inner * sizeof(double), (void **)&a->density, NULL},
-        {sets * sets * sizeof(float), (void **)&a->density_max, NULL},
-        {a->zeroed, (void **)&a->coulomb, NULL},
-        {2 * matrix, (void **)&a->out, NULL},
-    };
-    const fmo_status status = fmo_gpu_place_arrays(&g->device, "density, J and K", arrays,
-                                                   sizeof arrays / sizeof *arrays, err);
+    const unsigned copies = a->copies;
+    const matrix_arrays arrays = find_matrix_arrays(plan, a);
+    const fmo_status status =
+        fmo_gpu_place_arrays(&g->device, "density, J and K", arrays.array, MATRIX_ARRAYS, err);
     if (status != FMO_OK) return status;
-    a->zeroed = fmo_gpu_arrays_bytes(&arrays[3], 1); /* to the end of its place */
+    a->zeroed = fmo_gpu_arrays_bytes(&arrays.array[ZEROED], 1); /* to the end of its place */
     a->exchange = a->coulomb + inner;
     a->sums = a->exchange + copies * inner;
     a->counters = (fmo_gpu_counters *)(a->sums + copies * a->sums_size);
@@ -83,63 +93,102 @@ static fmo_status make_arrays(const fmo_fock_plan *plan, unsigned copies, fmo_gp
     return FMO_OK;
 }
 
-/* Primitive quartets before screening. */
-static double primitive_quartets(const fmo_shell_pairs *pairs)
+void fmo_gpu_count_primitive_quartets(fmo_gpu_state *g)
 {
-    double all = 0.0;
+    g->primitives = 0.0;
     for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) {
         const int bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
-        const double quartets =
-            (double)pairs->list[bra].prim_num * (double)pairs->list[ket].prim_num;
-        all += bra == ket ? 0.5 * quartets : quartets;
+        const double quartets = (double)g->prim_num[bra] * (double)g->prim_num[ket];
+        g->primitives += bra == ket ? 0.5 * quartets : quartets;
     }
-    return all;
 }
 
-/* What the plan is to do, in terms of the pairs on the GPU. */
-static fmo_status make_work(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
+fmo_status fmo_gpu_state_available(const fmo_gpu_state *g, size_t *bytes, fmo_error *err)
+{
+    *bytes = g->available;
+    return g->available ? FMO_OK : fmo_gpu_available_memory(bytes, err);
+}
+
+fmo_status fmo_gpu_make_work(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     fmo_work_size size[FMO_PAIR_CLASS_COUNT] = {}; /* of others nothing */
     for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
         size[c].pairs = g->pairs[c].num;
-        size[c].prims = (double)plan->pairs.list[c].prim_num;
+        size[c].prims = (double)g->prim_num[c];
     }
     return fmo_plan_make_work(plan, size, 1, &g->work, err);
 }
 
 fmo_status fmo_gpu_state_open(fmo_fock_plan *plan, fmo_error *err)
 {
+    return fmo_gpu_state_open_like(plan, NULL, err);
+}
+
+fmo_status fmo_gpu_state_open_like(fmo_fock_plan *plan, const fmo_gpu_state *like, fmo_error *err)
+{
     fmo_gpu_state *g = (fmo_gpu_state *)calloc(1, sizeof *g);
     if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a GPU plan");
     plan->gpu = g;
     g->wanted = FMO_TERMS_ALL;
-    const fmo_status status = fmo_gpu_device_open(&g->device, &plan->options, plan->in_batch, err);
+    const fmo_status status = fmo_gpu_device_open_like(&g->device, &plan->options, plan->in_batch,
+                                                       like ? &like->device : NULL, err);
     if (status != FMO_OK) return status;
+    if (like) g->available = like->available;
     (void)snprintf(plan->profile.device, sizeof plan->profile.device, "%s", g->device.name);
     return FMO_OK;
+}
+
+fmo_status fmo_gpu_state_begin(fmo_fock_plan *plan, const fmo_gpu_schedule *schedule,
+                               unsigned copies, fmo_error *err)
+{
+    plan->gpu->schedule = schedule;
+    plan->gpu->arrays.copies = copies;
+    return fmo_gpu_number_functions(plan, plan->gpu, err);
+}
+
+size_t fmo_gpu_state_bytes(const fmo_fock_plan *plan)
+{
+    const fmo_gpu_state *const g = plan->gpu;
+    fmo_gpu_arrays arrays = g->arrays;
+    const bool integers = fmo_scatter_sums_integers(plan->options.scatter);
+    size_t bytes = fmo_gpu_functions_bytes(g) + fmo_gpu_pairs_bytes(g) +
+                   fmo_gpu_arrays_bytes(find_matrix_arrays(plan, &arrays).array, MATRIX_ARRAYS) +
+                   (integers ? ((size_t)g->functions.sets + 32) * sizeof(double) : 0);
+    /* kept integrals may want the place of the rest */
+    if (plan->options.integrals != FMO_INTEGRALS_DIRECT) return bytes;
+    size_t far = fmo_gpu_far_bytes(plan);
+    if ((double)far > fmo_tuning_gpu_far_share * (double)g->available) far = 0;
+    return bytes + far + fmo_gpu_lists_bytes(plan, far > 0);
 }
 
 fmo_status fmo_gpu_state_make(fmo_fock_plan *plan, const fmo_gpu_schedule *schedule,
                               unsigned copies, fmo_error *err)
 {
+    fmo_status status = fmo_gpu_state_begin(plan, schedule, copies, err);
+    if (status == FMO_OK) status = fmo_gpu_make_pairs(plan, plan->gpu, err);
+    if (status == FMO_OK) status = fmo_gpu_make_work(plan, plan->gpu, err);
+    return status == FMO_OK ? fmo_gpu_state_end(plan, err) : status;
+}
+
+fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, fmo_error *err)
+{
     fmo_gpu_state *g = plan->gpu;
-    g->schedule = schedule;
-    g->primitives = primitive_quartets(&plan->pairs);
+    const fmo_gpu_schedule *const schedule = g->schedule;
     fmo_status status = fmo_gpu_make_functions(plan, g, err);
-    if (status == FMO_OK) status = fmo_gpu_make_pairs(plan, g, err);
-    if (status == FMO_OK) status = make_work(plan, g, err);
-    if (status == FMO_OK) status = make_arrays(plan, copies, g, err);
+    if (status == FMO_OK) status = make_arrays(plan, g, err);
     if (status == FMO_OK && fmo_plan_heavy_shell(plan->basis) >= 0)
         status = fmo_hermite_make(plan, err);
     if (status != FMO_OK) return status;
     FMO_GPU_CHECK(fmo_gpu_boys(&g->boys), "the table of the Boys function", err);
-    if (fmo_scatter_sums_integers(plan->options.scatter)) status = make_shell_bounds(plan, g, err);
-    const bool asked = plan->options.coulomb == FMO_COULOMB_BOXES;
-    if (status == FMO_OK && schedule->far && g->functions.sp &&
-        (asked || g->primitives >= fmo_tuning_gpu_far_work))
-        status = fmo_gpu_make_far(plan, err);
+    if (fmo_scatter_sums_integers(plan->options.scatter) && !g->arrays.shell_bound)
+        status = make_shell_bounds(plan, g, err);
+    if (status == FMO_OK && fmo_gpu_far_bytes(plan)) status = fmo_gpu_make_far(plan, err);
+    char *const left = g->device.stock_at; /* for the lists, not for boxes */
+    g->device.stock_at = g->device.stock_end;
     if (status == FMO_OK) status = fmo_gpu_make_boxes(plan, err);
+    g->device.stock_at = left;
     if (status == FMO_OK) status = schedule->make_lists(plan, g, err);
+    g->available = 0; /* it was what it was */
     if (status != FMO_OK) return status;
     /* builds on other streams wait for it */
     FMO_GPU_CHECK(cudaEventRecord(g->device.finished, g->device.stream), "preparing the GPU", err);

@@ -116,6 +116,8 @@ typedef struct fmo_gpu_state {
     fmo_gpu_lists between;           /* of pairs of two molecules (source.cu), made when wanted */
     double begun;                    /* when the running build was started */
     int timed_before[2]; /* full build, build without commits: their kernels are loaded */
+    int64_t prim_num[FMO_PAIR_LIGHT_COUNT]; /* primitive pairs */
+    size_t available; /* free memory, asked once for plans that are made together; 0: ask */
 } fmo_gpu_state;
 
 /* A build from density_in to out, on the plan's stream. */
@@ -135,10 +137,25 @@ static inline fmo_gpu_group fmo_gpu_group_of_one(const fmo_gpu_build *build)
 /* An empty state on the device of the options; fmo_gpu_state_destroy (modes.h) also where making
  * it failed. */
 fmo_status fmo_gpu_state_open(fmo_fock_plan *plan, fmo_error *err);
-/* Everything but the strategy: functions, pairs, matrices, far quartets' nodes; the schedule makes
- * its lists (lists.cu). Inside of the device. */
+/* The same, beside one on the same GPU with which the plan is made together; or NULL. */
+fmo_status fmo_gpu_state_open_like(fmo_fock_plan *plan, const fmo_gpu_state *like, fmo_error *err);
+/* Everything but the strategy, inside of the device: functions; then pairs (fmo_gpu_make_pairs or
+ * fmo_gpu_make_sp_pairs); then matrices, far quartets' nodes, and the lists of the schedule
+ * (lists.cu). */
+fmo_status fmo_gpu_state_begin(fmo_fock_plan *plan, const struct fmo_gpu_schedule *schedule,
+                               unsigned copies, fmo_error *err);
+fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, fmo_error *err);
+
+/* What the plan is to do, once the numbers of its pairs are known; and bytes of all that it asks
+ * for from then on and keeps to its end, about. */
+fmo_status fmo_gpu_make_work(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
+size_t fmo_gpu_state_bytes(const fmo_fock_plan *plan);
+/* All of it, with pairs of the host. */
 fmo_status fmo_gpu_state_make(fmo_fock_plan *plan, const struct fmo_gpu_schedule *schedule,
                               unsigned copies, fmo_error *err);
+
+/* Free memory, bytes. */
+fmo_status fmo_gpu_state_available(const fmo_gpu_state *g, size_t *bytes, fmo_error *err);
 
 /* Graphs are made again by the builds that want them. */
 void fmo_gpu_forget_graphs(fmo_gpu_state *g);
@@ -152,17 +169,30 @@ cudaError_t fmo_gpu_boys(const fmo_boys_table **at);
 
 /* ---- pairs/ --------------------------------------------------------------------------------- */
 
-/* Sets, and which functions of the caller they hold. */
+/* Sets; then, in GPU memory, which functions of the caller they hold, and the bytes of that. */
+fmo_status fmo_gpu_number_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
 fmo_status fmo_gpu_make_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
+size_t fmo_gpu_functions_bytes(const fmo_gpu_state *g);
 
-/* All shell pairs as the kernels want them, and where each pair's sums are. */
+/* Bytes of the pairs' lists, which have their numbers. */
+size_t fmo_gpu_pairs_bytes(const fmo_gpu_state *g);
+
+/* All shell pairs of the host's lists as the kernels want them. */
 fmo_status fmo_gpu_make_pairs(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
+
+/* Sp pairs of plans on one GPU, made there (pairs/make.cu); errs[k]: what came of plan k. */
+void fmo_gpu_make_sp_pairs(fmo_fock_plan *const *plan, int num, fmo_error *errs);
+
+/* g->primitives, from what is known of the pairs. */
+void fmo_gpu_count_primitive_quartets(fmo_gpu_state *g);
 
 /* Primitives of a pair that one thread walks, by the work of a build. */
 int fmo_gpu_contraction_depth(double work);
 
 /* Nodes of far quartets, where there is memory for them: sets g->far. */
 fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err);
+/* Bytes of them; 0 if there are to be none, but for memory. */
+size_t fmo_gpu_far_bytes(const fmo_fock_plan *plan);
 /* Gives back what they take. */
 void fmo_gpu_forget_far(fmo_gpu_state *g);
 
@@ -170,6 +200,8 @@ void fmo_gpu_forget_far(fmo_gpu_state *g);
 
 /* Cuts the work into passes, and makes lists that hold each of them. */
 fmo_status fmo_gpu_make_lists(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err);
+/* Bytes of these lists; far: there are far quartets. 0: not known. */
+size_t fmo_gpu_lists_bytes(const fmo_fock_plan *plan, bool far);
 /* The same for pairs of the plan and of another one, into `to`, of which a list that is there
  * already is used if it will do. */
 fmo_status fmo_gpu_make_lists_between(const fmo_fock_plan *plan, fmo_gpu_state *g,

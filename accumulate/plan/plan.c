@@ -101,8 +101,10 @@ fmo_status fmo_plan_make_pairs(fmo_fock_plan *plan, double largest, fmo_error *e
     fmo_shell_pairs pairs;
     const double limit = largest > FMO_PRUNE_DENSITY ? 2.0 * largest : FMO_PRUNE_DENSITY;
     const double prune = plan->options.cutoff * FMO_PRUNE_SHARE * (FMO_PRUNE_DENSITY / limit);
-    fmo_status status = (plan->mode->sp_pairs ? fmo_sp_pairs_make : fmo_shell_pairs_make)(
-        plan->basis, prune, plan->options.threads, &pairs, err);
+    fmo_status status =
+        plan->mode->makes_pairs
+            ? fmo_sp_pairs_begin(plan->basis, prune, &pairs, err)
+            : fmo_shell_pairs_make(plan->basis, prune, plan->options.threads, &pairs, err);
     if (status != FMO_OK) return status;
     fmo_shell_pairs_free(&plan->pairs);
     plan->pairs = pairs;
@@ -223,12 +225,12 @@ static fmo_status prepare_devices(fmo_fock_plan *plan, fmo_error *err)
     return plan->mode->join(plan, err);
 }
 
-/* possible: threads that there can be, of a plan of a batch; 0: of a plan on its own. */
-static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options, int possible,
-                         const fmo_plan_part *part, fmo_fock_plan **plan_out, fmo_error *err)
+/* A plan but for what its mode has to prepare; on error there may be something to destroy.
+ * possible: threads that there can be, of a plan of a batch; 0: of a plan on its own. */
+static fmo_status begin(const fmo_basis *basis, const fmo_fock_options *options, int possible,
+                        const fmo_plan_part *part, fmo_fock_plan **plan_out, fmo_error *err)
 {
-    const double start = fmo_now();
-    fmo_fock_plan *plan = calloc(1, sizeof *plan);
+    fmo_fock_plan *plan = *plan_out = calloc(1, sizeof *plan);
     if (!plan) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a plan");
     plan->in_batch = possible > 0;
     plan->share = part->share;
@@ -243,15 +245,13 @@ static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options
 
     fmo_status status = fmo_options_check(&plan->options, err);
     if (status == FMO_OK) status = fmo_plan_choose_mode(plan, basis, err);
-    if (status != FMO_OK) goto done;
+    if (status != FMO_OK) return status;
     choose_threads(plan, possible);
 
     plan->basis = fmo_basis_copy(basis);
-    if (!plan->basis || (plan->mode->build && !plan->lead && !fmo_plan_make_matrices(plan, 1))) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the matrices of %d functions",
-                               basis->ao_num);
-        goto done;
-    }
+    if (!plan->basis || (plan->mode->build && !plan->lead && !fmo_plan_make_matrices(plan, 1)))
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the matrices of %d functions",
+                             basis->ao_num);
     if (plan->lead) {
         plan->coulomb_weight = plan->lead->coulomb_weight;
         take_pairs(plan, plan->lead);
@@ -260,11 +260,13 @@ static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options
         if (plan->mode->needs_pairs) status = fmo_plan_make_pairs(plan, 0.0, err);
     }
     if (plan->options.device_num > 1) plan->shares = plan->options.device_num;
-    if (status == FMO_OK && plan->options.device_num > 1)
-        status = prepare_devices(plan, err);
-    else if (status == FMO_OK && plan->mode->prepare)
-        status = plan->mode->prepare(plan, err);
-done:
+    return status;
+}
+
+/* After the mode has prepared what it needs, or could not. */
+static fmo_status end(fmo_fock_plan *plan, fmo_status status, double start,
+                      const fmo_plan_part *part, fmo_fock_plan **plan_out)
+{
     if (status != FMO_OK) {
         fmo_fock_plan_destroy(plan);
         return status;
@@ -277,6 +279,19 @@ done:
     plan->profile.plan_seconds = fmo_now() - start;
     *plan_out = plan;
     return FMO_OK;
+}
+
+static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options, int possible,
+                         const fmo_plan_part *part, fmo_fock_plan **plan_out, fmo_error *err)
+{
+    const double start = fmo_now();
+    fmo_fock_plan *plan = NULL;
+    fmo_status status = begin(basis, options, possible, part, &plan, err);
+    if (status == FMO_OK && plan->options.device_num > 1)
+        status = prepare_devices(plan, err);
+    else if (status == FMO_OK && plan->mode->prepare)
+        status = plan->mode->prepare(plan, err);
+    return end(plan, status, start, part, plan_out);
 }
 
 fmo_status fmo_fock_plan_create(const fmo_basis *basis, const fmo_fock_options *options,
@@ -352,6 +367,61 @@ static int *deal_devices(const fmo_basis *const *basis, size_t count, const fmo_
     return device;
 }
 
+/* Plans that a thread makes together: a thread should have two such parts, as they differ. */
+static size_t plans_together(size_t count, int threads)
+{
+    const size_t some = (count + 2 * (size_t)threads - 1) / (2 * (size_t)threads);
+    return some < FMO_PLANS_TOGETHER ? some : FMO_PLANS_TOGETHER;
+}
+
+/* Plans first .. first + num - 1 of a batch; failure[n]: what came of plan first + n. */
+static void create_some(const fmo_basis *const *basis, size_t first, int num,
+                        const fmo_fock_options *options, int possible, const int *device,
+                        fmo_fock_plan **plans, fmo_error *failure)
+{
+    const double start = fmo_now();
+    fmo_fock_plan *made[FMO_PLANS_TOGETHER] = {NULL};
+    int waiting[FMO_PLANS_TOGETHER], left = 0;
+    for (int n = 0; n < num; n++) {
+        const size_t k = first + (size_t)n;
+        fmo_fock_options own = *options;
+        failure[n] = (fmo_error){FMO_OK, ""};
+        plans[k] = NULL;
+        if (device) own.device = device[k];
+        if (!basis[k])
+            (void)fmo_error_set(&failure[n], FMO_ERR_ARGUMENT,
+                                "fmo_fock_plan_create_batch: basis[%zu] is NULL", k);
+        else if (begin(basis[k], &own, possible, &whole, &made[n], &failure[n]) == FMO_OK)
+            waiting[left++] = n;
+    }
+    while (left > 0) { /* those of one mode and GPU together */
+        const fmo_fock_plan *const one = made[waiting[0]];
+        fmo_fock_plan *alike[FMO_PLANS_TOGETHER];
+        fmo_error errs[FMO_PLANS_TOGETHER];
+        int number[FMO_PLANS_TOGETHER], alike_num = 0, others = 0;
+        for (int w = 0; w < left; w++) {
+            fmo_fock_plan *const plan = made[waiting[w]];
+            const int same = plan->mode == one->mode && plan->options.device == one->options.device;
+            if (!same || (alike_num && !plan->mode->prepare_some)) {
+                waiting[others++] = waiting[w];
+                continue;
+            }
+            errs[alike_num] = (fmo_error){FMO_OK, ""};
+            number[alike_num] = waiting[w];
+            alike[alike_num++] = plan;
+        }
+        left = others;
+        if (one->mode->prepare_some)
+            one->mode->prepare_some(alike, alike_num, errs);
+        else if (one->mode->prepare)
+            (void)one->mode->prepare(alike[0], &errs[0]);
+        for (int a = 0; a < alike_num; a++) failure[number[a]] = errs[a];
+    }
+    for (int n = 0; n < num; n++)
+        if (made[n])
+            (void)end(made[n], failure[n].status, start, &whole, &plans[first + (size_t)n]);
+}
+
 fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t count,
                                       const fmo_fock_options *options, fmo_fock_plan **plans,
                                       fmo_error *errs)
@@ -384,22 +454,19 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
      * once. */
     if (own.device < 0 && own.mode != FMO_MODE_CPU && own.mode != FMO_MODE_REFERENCE)
         (void)fmo_gpu_probe(&own.device, NULL);
+    const size_t some = plans_together(count, threads);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
-    for (size_t k = 0; k < count; k++) {
-        fmo_error failure = {FMO_OK, ""};
-        fmo_fock_options of_plan = own;
-        plans[k] = NULL;
-        if (device) of_plan.device = device[k];
-        if (basis[k])
-            (void)create(basis[k], &of_plan, possible, &whole, &plans[k], &failure);
-        else
-            (void)fmo_error_set(&failure, FMO_ERR_ARGUMENT,
-                                "fmo_fock_plan_create_batch: basis[%zu] is NULL", k);
-        if (errs) errs[k] = failure;
+    for (size_t k = 0; k < count; k += some) {
+        const size_t num = k + some < count ? some : count - k;
+        fmo_error failure[FMO_PLANS_TOGETHER];
+        create_some(basis, k, (int)num, &own, possible, device, plans, failure);
+        for (size_t n = 0; n < num; n++) {
+            if (errs) errs[k + n] = failure[n];
 #pragma omp critical(fmo_plan_batch)
-        if (failure.status != FMO_OK && k < failed) {
-            failed = k;
-            status = failure.status;
+            if (failure[n].status != FMO_OK && k + n < failed) {
+                failed = k + n;
+                status = failure[n].status;
+            }
         }
     }
     free(device);

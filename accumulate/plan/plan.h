@@ -42,6 +42,9 @@ typedef struct fmo_plan_matrices {
     double coulomb_unit, exchange_unit;
 } fmo_plan_matrices;
 
+/* Plans of a batch that are made together, at most. */
+enum { FMO_PLANS_TOGETHER = 64 };
+
 /* A mode has `build`, or `start` with what belongs to it. */
 typedef struct fmo_mode_implementation {
     /* Called once; may put its state into plan->state. */
@@ -75,7 +78,10 @@ typedef struct fmo_mode_implementation {
 
     int needs_pairs;
     int takes_source; /* J of another plan's density (fmo_fock_job.source) */
-    int sp_pairs;     /* the pairs are to be sp pairs (shell_pair.h) */
+    int makes_pairs;  /* sp pairs, by itself: the plan has no lists of them (shell_pair.h) */
+    /* `prepare` of plans on one GPU together, up to FMO_PLANS_TOGETHER; errs[k]: what came of plan
+     * k. NULL: one by one. */
+    void (*prepare_some)(fmo_fock_plan *const *plans, int num, fmo_error *errs);
 } fmo_mode_implementation;
 
 extern const fmo_mode_implementation fmo_mode_cpu;

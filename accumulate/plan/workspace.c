@@ -53,6 +53,7 @@ fmo_status fmo_fock_workspace(const fmo_basis *basis, const fmo_fock_options *op
     for (int c = 0; plan->mode->needs_pairs && c < FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_pair_list *list = &plan->pairs.list[c];
         const size_t candidates = (size_t)(list->all + 1) * CANDIDATE_BYTES;
+        if (plan->mode->makes_pairs) continue;
         lists += list_bytes(list);
         if (candidates > making) making = candidates;
     }

@@ -34,6 +34,14 @@ static inline int fmo_pair_rank_compare(const fmo_pair_rank *a, const fmo_pair_r
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
+/* The same order as a number: up to 63 primitives, numbers below 2^16, 2^17 primitives in all. */
+static inline uint64_t fmo_pair_rank_key(const fmo_pair_rank *rank)
+{
+    const int octet = rank->octet < 383 ? rank->octet + 128 : 511; /* 9 bits */
+    return (uint64_t)(63 - rank->prims) << 58 | (uint64_t)octet << 49 | (uint64_t)rank->i << 33 |
+           (uint64_t)rank->j << 17 | (uint64_t)rank->begin;
+}
+
 #ifdef __cplusplus
 }
 #endif

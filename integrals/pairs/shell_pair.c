@@ -1,21 +1,15 @@
 /* Making shell pairs: prefactors, Schwarz bounds, pruning, sorting. */
 #include "integrals/pairs/shell_pair.h"
 
+#include "integrals/pairs/key_sort.h"
 #include "integrals/pairs/prim_bound.h"
+#include "integrals/pairs/prim_pair.h"
 #include "integrals/threads.h"
 
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double pair_constant = 5.9149671727956128778; /* sqrt(2) pi^(5/4) */
-
-/* Prefactors below this are not worth a look, whatever the threshold (unless it is 0). */
-static const double prefactor_tiny = 1e-40;
-
-/* Nor are pairs with nothing but exponentials below exp(-this), 1e-50. */
-static const double decay_most = 115.0;
 
 /* AB = A - B; returns its square. */
 static double shell_distance(const fmo_basis *basis, int i, int j, double *AB)
@@ -36,13 +30,9 @@ void fmo_shell_pair_primitives(const fmo_basis *basis, int i, int j, double *pri
         for (int l = 0; l < B->prim_num; l++, prim += FMO_PAIR_FIELDS) {
             const double a = basis->exponent[A->prim_begin + k];
             const double b = basis->exponent[B->prim_begin + l];
-            const double p = a + b;
-            prim[FMO_PAIR_P] = p;
-            prim[FMO_PAIR_K] = basis->coefficient[A->prim_begin + k] *
-                               basis->coefficient[B->prim_begin + l] * exp(-a * b / p * r2) *
-                               (pair_constant / p);
-            for (int x = 0; x < 3; x++) prim[FMO_PAIR_X + x] = -(b / p) * AB[x];
-            prim[FMO_PAIR_HALF] = 0.5 / p;
+            fmo_prim_pair_make(a, b, basis->coefficient[A->prim_begin + k],
+                               basis->coefficient[B->prim_begin + l],
+                               exp(fmo_prim_pair_decay(a, b, r2)), AB, prim);
         }
     }
 }
@@ -93,8 +83,16 @@ void fmo_sp_partners(const fmo_basis *basis, int *partner)
         const int heavy = fmo_pair_ang_mom(c, 0), light = fmo_pair_ang_mom(fmo_pair_partner(c), 0);
         const int p_begin = fmo_basis_shell_begin(basis, heavy);
         const int s_begin = fmo_basis_shell_begin(basis, light);
+        const int s_end = s_begin + basis->shell_num_l[light];
+        int hint = s_begin; /* mostly the shells of a kind stand nucleus by nucleus */
+        for (int s = s_begin + 1; s < s_end && hint >= 0; s++)
+            if (basis->shell[s].nucleus < basis->shell[s - 1].nucleus) hint = -1;
         for (int p = p_begin; p < p_begin + basis->shell_num_l[heavy]; p++) {
-            for (int s = s_begin; s < s_begin + basis->shell_num_l[light] && partner[p] < 0; s++) {
+            const int nucleus = basis->shell[p].nucleus;
+            if (hint > s_begin && basis->shell[hint - 1].nucleus >= nucleus) hint = s_begin;
+            while (hint >= 0 && hint < s_end && basis->shell[hint].nucleus < nucleus) hint++;
+            for (int s = hint >= 0 ? hint : s_begin; s < s_end && partner[p] < 0; s++) {
+                if (hint >= 0 && basis->shell[s].nucleus > nucleus) break;
                 if (partner[s] >= 0 || !same_exponents(basis, &basis->shell[p], &basis->shell[s]))
                     continue;
                 partner[p] = s;
@@ -213,7 +211,7 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
     int kept = 0;
     if (source->threshold > 0.0) {
         const double a = smallest_exponent(basis, i), b = smallest_exponent(basis, j);
-        if (a * b / (a + b) * shell_distance(basis, i, j, s->AB) > decay_most) return 0;
+        if (a * b / (a + b) * shell_distance(basis, i, j, s->AB) > FMO_PAIR_DECAY_MOST) return 0;
     }
     fmo_shell_pair_primitives(basis, i, j, s->prim, s->AB);
     for (int m = 0; m < n; m++) {
@@ -223,7 +221,7 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
         if (carried >= 0)
             ratio = basis->coefficient[basis->shell[carried].prim_begin + k] /
                     basis->coefficient[A->prim_begin + k];
-        if (source->threshold > 0.0 && fabs(prim[FMO_PAIR_K]) < prefactor_tiny) continue;
+        if (source->threshold > 0.0 && fabs(prim[FMO_PAIR_K]) < FMO_PAIR_TINY) continue;
         const double bound = fmax(prim_bound(pair_class, s->AB, prim),
                                   fabs(ratio) * prim_bound(partner_class, s->AB, prim));
         if (bound < source->threshold) continue;
@@ -289,12 +287,32 @@ typedef struct candidate {
     int i, j, prim_num, thread;
 } candidate;
 
-static int by_candidate(const void *x, const void *y)
+static int shells_before(const candidate *a, const candidate *b)
 {
-    const candidate *a = x, *b = y;
-    if (a->bound != b->bound) return a->bound < b->bound ? 1 : -1;
-    if (a->i != b->i) return a->i < b->i ? -1 : 1;
-    return (a->j > b->j) - (a->j < b->j);
+    return a->i != b->i ? a->i < b->i : a->j < b->j;
+}
+
+/* order[num] by descending bounds, of equal ones by shells; 0 without memory. */
+static int sort_candidates(const candidate *all, size_t num, uint32_t *order)
+{
+    uint64_t *const key = malloc((num + 1) * sizeof *key);
+    if (!key) return 0;
+    for (size_t n = 0; n < num; n++) { /* bounds are not negative: their bits order like them */
+        memcpy(&key[n], &all[n].bound, sizeof key[n]);
+        key[n] = ~key[n];
+    }
+    const int done = fmo_sort_keys(key, num, order);
+    free(key);
+    for (size_t n = 1; n < num && done; n++) {
+        const uint32_t own = order[n];
+        size_t at = n;
+        for (; at > 0 && all[order[at - 1]].bound == all[own].bound &&
+               shells_before(&all[own], &all[order[at - 1]]);
+             at--)
+            order[at] = order[at - 1];
+        order[at] = own;
+    }
+    return done;
 }
 
 static int list_alloc(fmo_pair_list *list)
@@ -313,7 +331,8 @@ static int list_alloc(fmo_pair_list *list)
            list->prim_bound && list->ratio;
 }
 
-/* Fewer primitive pairs take less time than it takes to wake a thread. */
+/* Fewer primitive pairs take less time than it takes to wake a thread; by the rule one takes as
+ * long as many others. */
 enum { PRIM_PAIRS_PER_THREAD = 4096 };
 
 static int useful_threads(const pair_source *source, int li, int lj)
@@ -322,7 +341,9 @@ static int useful_threads(const pair_source *source, int li, int lj)
     double prims[FMO_SHELL_KIND_COUNT] = {0.0};
     for (int s = 0; s < basis->shell_num; s++)
         prims[basis->shell[s].ang_mom] += basis->shell[s].prim_num;
-    const double all = prims[li] * prims[lj] * (li == lj ? 0.5 : 1.0);
+    const int products = fmo_shell_functions(li) * fmo_shell_functions(lj);
+    const double weight = li < FMO_SHELL_LIGHT_COUNT ? 1.0 : products * sqrt(products);
+    const double all = weight * prims[li] * prims[lj] * (li == lj ? 0.5 : 1.0);
     return (int)fmin(source->threads, 1.0 + all / PRIM_PAIRS_PER_THREAD);
 }
 
@@ -348,7 +369,7 @@ static void find_pairs(finding *f)
         f->failed = 1;
     }
 #pragma omp barrier
-#pragma omp for schedule(dynamic, 4)
+#pragma omp for schedule(dynamic)
     for (int a = 0; a < f->ni; a++) {
         int stop;
 #pragma omp atomic read
@@ -384,10 +405,10 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
     const int i0 = fmo_basis_shell_begin(basis, li), j0 = fmo_basis_shell_begin(basis, lj);
     fmo_status status = FMO_OK;
     int failed = 0;
-    list->all = li == lj ? (int64_t)ni * (ni + 1) / 2 : (int64_t)ni * nj;
     const int threads = useful_threads(source, li, lj);
     candidate *all = malloc((size_t)(list->all + 1) * sizeof *all);
     kept_prims *kept_by = calloc((size_t)threads, sizeof *kept_by);
+    uint32_t *order = NULL;
     if (!all || !kept_by) failed = 1;
 
     /* Everything is found out first, then put into the list in its order. */
@@ -403,17 +424,18 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
     if (!failed) {
         for (int64_t n = 0; n < list->all; n++)
             if (all[n].prim_num) all[list->num++] = all[n];
-        qsort(all, (size_t)list->num, sizeof *all, by_candidate);
+        order = malloc(((size_t)list->num + 1) * sizeof *order);
+        failed = !order || !sort_candidates(all, (size_t)list->num, order);
         for (int n = 0; n < list->num; n++) {
             list->prim_num += all[n].prim_num;
             if (all[n].prim_num > list->prim_max) list->prim_max = all[n].prim_num;
         }
-        failed = !list_alloc(list);
+        failed = failed || !list_alloc(list);
     }
     if (!failed) {
         int64_t at = 0;
         for (int n = 0; n < list->num; n++) {
-            const candidate *c = &all[n];
+            const candidate *c = &all[order[n]];
             const kept_prim *kept = kept_by[c->thread].prim + c->at;
             list->i[n] = c->i;
             list->j[n] = c->j;
@@ -430,6 +452,7 @@ static fmo_status make_list(const pair_source *source, fmo_pair_class pair_class
     }
     for (int t = 0; kept_by && t < threads; t++) free(kept_by[t].prim);
     free(kept_by);
+    free(order);
     if (failed)
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %lld shell pairs",
                                (long long)list->all);
@@ -453,45 +476,87 @@ void fmo_shell_pairs_free(fmo_shell_pairs *pairs)
     memset(pairs, 0, sizeof *pairs);
 }
 
-static fmo_status make_pairs(const fmo_basis *basis, const int *partner, double prune, int threads,
-                             fmo_shell_pairs *pairs, fmo_error *err)
+static int longest_shell(const fmo_basis *basis)
 {
-    fmo_status status = FMO_OK;
     int prim_max = 1;
-    memset(pairs, 0, sizeof *pairs);
-    pairs->sp = partner != NULL;
-    pairs->prune = prune;
     for (int s = 0; s < basis->shell_num; s++)
         if (basis->shell[s].prim_num > prim_max) prim_max = basis->shell[s].prim_num;
+    return prim_max;
+}
 
+/* Shells of different places that are the same have the same bound. */
+static int same_shell(const fmo_basis *basis, const fmo_shell *a, const fmo_shell *b)
+{
+    const size_t bytes = (size_t)a->prim_num * sizeof *basis->exponent;
+    return a->ang_mom == b->ang_mom && a->prim_num == b->prim_num &&
+           memcmp(basis->exponent + a->prim_begin, basis->exponent + b->prim_begin, bytes) == 0 &&
+           memcmp(basis->coefficient + a->prim_begin, basis->coefficient + b->prim_begin, bytes) ==
+               0;
+}
+
+/* The largest Schwarz bound of a shell with itself. */
+static fmo_status find_scale(const fmo_basis *basis, int prim_max, double *scale, fmo_error *err)
+{
+    enum { KNOWN_MAX = 64 }; /* shells of other kinds are computed each time */
+    int known[KNOWN_MAX], known_num = 0;
     scratch s = {0};
     if (!scratch_alloc(&s, prim_max)) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d primitive pairs of a shell",
-                               prim_max);
-        goto done;
+        scratch_free(&s);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d primitive pairs of a shell",
+                             prim_max);
     }
     for (int i = 0; i < basis->shell_num; i++) {
         const int l = basis->shell[i].ang_mom;
         const fmo_pair_class pair_class = (fmo_pair_class)fmo_pair_class_of(l, l);
-        const pair_source whole = {basis, NULL, 0.0, prim_max, threads};
+        const pair_source whole = {basis, NULL, 0.0, prim_max, 1};
+        int k = known_num - 1;
+        while (k >= 0 && !same_shell(basis, &basis->shell[i], &basis->shell[known[k]])) k--;
+        if (k >= 0) continue;
+        if (known_num < KNOWN_MAX) known[known_num++] = i;
         const int n = prune_pair(&whole, pair_class, i, i, &s);
         const double bound = kept_bound(pair_class, basis->shell[i].center, n, &s);
-        if (!(bound <= pairs->scale)) pairs->scale = bound; /* NaN stays */
+        if (!(bound <= *scale)) *scale = bound; /* NaN stays */
     }
-    if (!(pairs->scale > 0.0 && isfinite(pairs->scale))) {
-        status = fmo_error_set(err, FMO_ERR_INPUT,
-                               "the largest self-repulsion of a shell is %g hartree^(1/2): check "
-                               "basis/coefficient, basis/prim_factor, basis/shell_factor and "
-                               "ao/normalization",
-                               pairs->scale);
-        goto done;
+    scratch_free(&s);
+    if (*scale > 0.0 && isfinite(*scale)) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_INPUT,
+                         "the largest self-repulsion of a shell is %g hartree^(1/2): check "
+                         "basis/coefficient, basis/prim_factor, basis/shell_factor and "
+                         "ao/normalization",
+                         *scale);
+}
+
+/* All but the lists. */
+static fmo_status begin_pairs(const fmo_basis *basis, int sp, double prune, fmo_shell_pairs *pairs,
+                              fmo_error *err)
+{
+    memset(pairs, 0, sizeof *pairs);
+    pairs->sp = sp;
+    pairs->prune = prune;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        const int64_t ni = basis->shell_num_l[fmo_pair_ang_mom(c, 0)];
+        const int64_t nj = basis->shell_num_l[fmo_pair_ang_mom(c, 1)];
+        pairs->list[c].all =
+            fmo_pair_ang_mom(c, 0) == fmo_pair_ang_mom(c, 1) ? ni * (ni + 1) / 2 : ni * nj;
     }
-    const pair_source source = {basis, partner, prune > 0.0 ? prune / pairs->scale : 0.0, prim_max,
+    return find_scale(basis, longest_shell(basis), &pairs->scale, err);
+}
+
+fmo_status fmo_sp_pairs_begin(const fmo_basis *basis, double prune, fmo_shell_pairs *pairs,
+                              fmo_error *err)
+{
+    return begin_pairs(basis, 1, prune, pairs, err);
+}
+
+static fmo_status make_pairs(const fmo_basis *basis, const int *partner, double prune, int threads,
+                             fmo_shell_pairs *pairs, fmo_error *err)
+{
+    const int prim_max = longest_shell(basis);
+    fmo_status status = begin_pairs(basis, partner != NULL, prune, pairs, err);
+    const pair_source source = {basis, partner, fmo_shell_pairs_threshold(pairs), prim_max,
                                 threads};
     for (int c = 0; status == FMO_OK && c < FMO_PAIR_CLASS_COUNT; c++)
         status = make_list(&source, (fmo_pair_class)c, &pairs->list[c], err);
-done:
-    scratch_free(&s);
     if (status != FMO_OK) fmo_shell_pairs_free(pairs);
     return status;
 }

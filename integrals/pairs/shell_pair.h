@@ -49,6 +49,15 @@ fmo_status fmo_shell_pairs_make(const fmo_basis *basis, double prune, int thread
 fmo_status fmo_sp_pairs_make(const fmo_basis *basis, double prune, int threads,
                              fmo_shell_pairs *pairs, fmo_error *err);
 
+/* The same without lists, for who makes these by itself, with primitive pairs from the threshold on
+ * (gpu/pairs/make.cu): what there is to be known of them before. */
+fmo_status fmo_sp_pairs_begin(const fmo_basis *basis, double prune, fmo_shell_pairs *pairs,
+                              fmo_error *err);
+static inline double fmo_shell_pairs_threshold(const fmo_shell_pairs *pairs)
+{
+    return pairs->prune > 0.0 ? pairs->prune / pairs->scale : 0.0;
+}
+
 /* partner[shell_num]: the shell that shares nucleus and exponents, s for a p shell and p for an s
  * shell, each in at most one partnership; -1 for the others. */
 void fmo_sp_partners(const fmo_basis *basis, int *partner);

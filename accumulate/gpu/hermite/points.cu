@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "accumulate/rules/pair_order.h"
+#include "integrals/pairs/key_sort.h"
 
 /* A primitive pair on its way to a point: which primitives of which nuclei, numbered so that those
  * of one nucleus and exponent are the same. */
@@ -14,14 +15,15 @@ typedef struct point_key {
     double bound;
 } point_key;
 
-/* Where one place and exponent are together, the heaviest class first. */
-static int by_place(const void *x, const void *y)
+/* Numbers of primitives are up to this; a place that is like none gets the numbers above. */
+enum { NUMBER_BITS = 28, CLASS_BITS = 4, OCTET_BITS = 9, NUMBERS = 1 << NUMBER_BITS };
+static_assert(FMO_PAIR_CLASS_COUNT <= 1 << CLASS_BITS, "a class in a key");
+
+/* Where one place and exponent are together, the heaviest class first, records as they come. */
+static uint64_t key_of_place(const point_key *k)
 {
-    const point_key *const a = (const point_key *)x, *const b = (const point_key *)y;
-    if (a->low != b->low) return a->low < b->low ? -1 : 1;
-    if (a->high != b->high) return a->high < b->high ? -1 : 1;
-    if (a->pair_class != b->pair_class) return a->pair_class > b->pair_class ? -1 : 1;
-    return (a->record > b->record) - (a->record < b->record);
+    return (uint64_t)k->low << (NUMBER_BITS + CLASS_BITS) | (uint64_t)k->high << CLASS_BITS |
+           (uint64_t)(FMO_PAIR_CLASS_COUNT - 1 - k->pair_class);
 }
 
 /* A point: keys [begin, end). */
@@ -31,9 +33,25 @@ typedef struct point {
     double bound;
 } point;
 
-static int point_by_rank(const void *x, const void *y)
+/* By bounds as rules/pair_order.h has it; points come in the order of places. */
+static uint64_t key_of_point(const point *p)
 {
-    return fmo_pair_rank_compare(&((const point *)x)->rank, &((const point *)y)->rank);
+    return (uint64_t)(p->rank.octet < 383 ? p->rank.octet + 128 : 511);
+}
+
+/* The elements of an array in the order of their keys, in `to`; 0 without memory. */
+template <class T>
+static int sort_by_key(const T *from, size_t num, uint64_t (*key_of)(const T *), T *to)
+{
+    uint64_t *const key = (uint64_t *)calloc(num + 1, sizeof *key);
+    uint32_t *const order = (uint32_t *)malloc((num + 1) * sizeof *order);
+    int done = key && order;
+    for (size_t n = 0; n < num && done; n++) key[n] = key_of(&from[n]);
+    done = done && fmo_sort_keys(key, num, order);
+    for (size_t n = 0; n < num && done; n++) to[n] = from[order[n]];
+    free(key);
+    free(order);
+    return done;
 }
 
 /* A primitive of the basis, to be numbered by nucleus and exponent. */
@@ -74,8 +92,8 @@ static void find_prims(const fmo_basis *b, const fmo_pair_list *list, int pair, 
     const fmo_shell *const A = &b->shell[list->i[pair]], *const B = &b->shell[list->j[pair]];
     const double *const prim = list->prim + r * FMO_PAIR_FIELDS, *const AB =
                                                                      list->AB + 3 * (size_t)pair;
-    key->low = -1 - pair;
-    key->high = -1 - (int)r;
+    key->low = NUMBERS - 1 - key->pair_class;
+    key->high = NUMBERS - 1 - (int)r;
     for (int k = A->prim_begin; k < A->prim_begin + A->prim_num; k++)
         for (int l = B->prim_begin; l < B->prim_begin + B->prim_num; l++) {
             const double p = b->exponent[k] + b->exponent[l];
@@ -98,9 +116,10 @@ static int chunks_for(const fmo_gpu_device *device, size_t bras)
     return (int)(chunks < most ? chunks : most);
 }
 
-/* The points of one class, [num], into its arrays; point_of: of the records of all classes. */
+/* The points of one class, [num], sorted, into its arrays; point_of: of the records of all classes.
+ */
 static fmo_status stage_points(const fmo_fock_plan *plan, const fmo_shell_pairs *plain,
-                               int pair_class, const point_key *key, point *of, size_t num,
+                               int pair_class, const point_key *key, const point *of, size_t num,
                                int2 *const *point_of, fmo_hermite_pairs *pairs, fmo_error *err)
 {
     fmo_gpu_device *const device = &plan->gpu->device;
@@ -124,7 +143,6 @@ static fmo_status stage_points(const fmo_fock_plan *plan, const fmo_shell_pairs 
     const int all = sizeof arrays / sizeof *arrays;
     void *const staged = fmo_gpu_stage(arrays, all);
     if (!staged) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu points", points);
-    qsort(of, num, sizeof *of, point_by_rank);
     size_t used = 0;
     for (size_t n = 0; n < points; n++) {
         entry_begin[n + 1] = (int)used;
@@ -159,9 +177,11 @@ static fmo_status find_points(const fmo_fock_plan *plan, const fmo_shell_pairs *
     size_t records = 0, keys = 0, points = 0;
     fmo_status status = FMO_OK;
     for (int c = begin; c < end; c++) records += (size_t)plain->list[c].prim_num;
+    point_key *const found = (point_key *)malloc((records + 1) * sizeof *found);
     point_key *const key = (point_key *)malloc((records + 1) * sizeof *key);
     point *const of = (point *)malloc((records + 1) * sizeof *of);
-    if (!key || !of) {
+    point *const sorted = (point *)malloc((records + 1) * sizeof *sorted);
+    if (!found || !key || !of || !sorted) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu points", records);
         goto done;
     }
@@ -169,7 +189,7 @@ static fmo_status find_points(const fmo_fock_plan *plan, const fmo_shell_pairs *
         const fmo_pair_list *const list = &plain->list[c];
         for (int p = 0; p < list->num; p++)
             for (int64_t r = list->begin[p]; r < list->begin[p + 1]; r++) {
-                point_key *const k = &key[keys++];
+                point_key *const k = &found[keys++];
                 k->pair_class = c;
                 k->record = (int)r;
                 k->pair = p;
@@ -177,7 +197,10 @@ static fmo_status find_points(const fmo_fock_plan *plan, const fmo_shell_pairs *
                 find_prims(plan->basis, list, p, r, number, k);
             }
     }
-    qsort(key, records, sizeof *key, by_place);
+    if (!sort_by_key(found, records, key_of_place, key)) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu points", records);
+        goto done;
+    }
     for (int c = begin; c < end && status == FMO_OK; c++) {
         points = 0;
         for (size_t n = 0, next; n < records; n = next) {
@@ -192,11 +215,16 @@ static fmo_status find_points(const fmo_fock_plan *plan, const fmo_shell_pairs *
             of[points].end = (int)next;
             of[points++].bound = bound;
         }
-        status = stage_points(plan, plain, c, key, of, points, point_of, &h->pairs[c], err);
+        if (!sort_by_key(of, points, key_of_point, sorted))
+            status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu points", points);
+        else
+            status = stage_points(plan, plain, c, key, sorted, points, point_of, &h->pairs[c], err);
     }
 done:
+    free(found);
     free(key);
     free(of);
+    free(sorted);
     return status;
 }
 

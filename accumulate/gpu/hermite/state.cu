@@ -7,6 +7,7 @@
 
 #include "accumulate/rules/screen.h"
 #include "accumulate/rules/pair_order.h"
+#include "integrals/pairs/key_sort.h"
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
@@ -122,22 +123,21 @@ typedef struct part_key {
     double bound;
 } part_key;
 
-static int by_rank(const void *x, const void *y)
-{
-    return fmo_pair_rank_compare(&((const part_key *)x)->rank, &((const part_key *)y)->rank);
-}
-
 static int parts_of(int prims, int depth)
 {
     return (prims + depth - 1) / depth;
 }
 
-/* Parts of all pairs of a list, sorted. */
-static void sort_parts(const fmo_basis *basis, int pair_class, const fmo_pair_list *list, int depth,
-                       part_key *key)
+/* Parts of all pairs of a list, [parts], sorted; 0 without memory. */
+static int sort_parts(const fmo_basis *basis, int pair_class, const fmo_pair_list *list, int depth,
+                      size_t parts, part_key *sorted)
 {
+    part_key *const key = (part_key *)malloc((parts + 1) * sizeof *key);
+    uint64_t *const number = (uint64_t *)malloc((parts + 1) * sizeof *number);
+    uint32_t *const order = (uint32_t *)malloc((parts + 1) * sizeof *order);
+    int done = key && number && order;
     size_t n = 0;
-    for (int p = 0; p < list->num; p++) {
+    for (int p = 0; p < list->num && done; p++) {
         const int prims = (int)(list->begin[p + 1] - list->begin[p]);
         const int all = parts_of(prims, depth);
         for (int part = 0, begin = 0; part < all; part++) {
@@ -148,11 +148,17 @@ static void sort_parts(const fmo_basis *basis, int pair_class, const fmo_pair_li
                                                                  list, p, begin, some);
             key[n].rank = {some, fmo_pair_octet(bound), list->i[p], list->j[p], begin};
             key[n].index = p;
+            number[n] = fmo_pair_rank_key(&key[n].rank);
             key[n++].bound = bound;
             begin += some;
         }
     }
-    qsort(key, n, sizeof *key, by_rank);
+    done = done && fmo_sort_keys(number, n, order);
+    for (size_t k = 0; k < n && done; k++) sorted[k] = key[order[k]];
+    free(key);
+    free(number);
+    free(order);
+    return done;
 }
 
 typedef struct staged_lists {
@@ -258,7 +264,10 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
     }
     status = fmo_gpu_place_arrays(device, "shell pairs", arrays, num, err);
     if (status != FMO_OK) goto done;
-    sort_parts(plan->basis, pair_class, list, depth, part);
+    if (!sort_parts(plan->basis, pair_class, list, depth, n, part)) {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", n);
+        goto done;
+    }
     stage_lists(plan->basis, list, part, n, &to);
     stage_prims(list, part, n, &to);
     pairs->num = (int)n;

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "accumulate/gpu/boxes/boxes.h"
+#include "accumulate/gpu/schedule/schedule.h"
 
 namespace {
 
@@ -207,15 +208,27 @@ cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
         });
 }
 
+size_t fmo_gpu_far_bytes(const fmo_fock_plan *plan)
+{
+    fmo_gpu_state *const g = plan->gpu;
+    const bool asked = plan->options.coulomb == FMO_COULOMB_BOXES;
+    size_t all = 0;
+    if (!g->schedule->far || !g->functions.sp ||
+        (!asked && g->primitives < fmo_tuning_gpu_far_work))
+        return 0;
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
+        all += fmo_gpu_arrays_bytes(find_far_arrays(g, c).array, FAR_ARRAYS);
+    return all;
+}
+
 fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
     const fmo_gpu_build build = fmo_gpu_own_build(plan);
     const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
-    size_t all = 0, available = 0;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
-        all += fmo_gpu_arrays_bytes(find_far_arrays(g, c).array, FAR_ARRAYS);
-    fmo_status status = fmo_gpu_available_memory(&available, err);
+    const size_t all = fmo_gpu_far_bytes(plan);
+    size_t available = 0;
+    fmo_status status = fmo_gpu_state_available(g, &available, err);
     if (status != FMO_OK || (double)all > fmo_tuning_gpu_far_share * (double)available)
         return status;
     g->far = 1;

@@ -45,52 +45,69 @@ static void number_sets(const fmo_basis *b, const int *partner, fmo_gpu_function
     }
 }
 
-fmo_status fmo_gpu_make_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
+fmo_status fmo_gpu_number_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     const fmo_basis *b = plan->basis;
     fmo_gpu_functions *const f = &g->functions;
     const size_t shells = (size_t)b->shell_num;
     int *const partner = (int *)malloc(shells * sizeof *partner);
-    double *factor = NULL;
-    int *caller = NULL;
-    void *staged = NULL;
-    fmo_status status = FMO_OK;
     f->sp = plan->pairs.sp;
     f->width = fmo_gpu_set_width(f->sp);
     f->set_of_shell = (int *)malloc(shells * sizeof *f->set_of_shell);
     if (!partner || !f->set_of_shell) {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d shells", b->shell_num);
-        goto done;
+        free(partner);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d shells", b->shell_num);
     }
     fmo_sp_partners(b, partner);
     for (int s = 0; s < b->shell_num && !f->sp; s++) partner[s] = -1;
     number_sets(b, partner, f);
     f->nao = fmo_gpu_aligned(fmo_gpu_set_begin(f->sets, f->s_sets, f->width));
-    {
-        const size_t n = (size_t)f->nao;
-        const fmo_gpu_array arrays[] = {
-            {n * sizeof *factor, (void **)&f->ao_factor, (void **)&factor},
-            {n * sizeof *caller, (void **)&f->ao_caller, (void **)&caller},
-        };
-        staged = fmo_gpu_stage(arrays, 2);
-        if (!staged) {
-            status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d functions", f->nao);
-            goto done;
-        }
-        for (int a = 0; a < f->nao; a++) caller[a] = -1;
-        for (int s = 0; s < known_shells(b); s++) {
-            const int at = fmo_gpu_first_function(f, b, s), ao = b->shell[s].ao_begin;
-            for (int x = 0; x < fmo_shell_functions(b->shell[s].ang_mom); x++) {
-                caller[at + x] = b->ao_caller[ao + x];
-                factor[at + x] = b->ao_factor[ao + x];
-            }
-        }
-        status = fmo_gpu_place_arrays(&g->device, "AO order and factors", arrays, 2, err);
-        if (status == FMO_OK)
-            status = fmo_gpu_upload(&g->device, "AO order and factors", staged, arrays, 2, err);
-    }
-done:
     free(partner);
+    return FMO_OK;
+}
+
+/* Where the order of functions is, in one piece of memory. */
+enum { FUNCTION_ARRAYS = 2 };
+typedef struct function_arrays {
+    fmo_gpu_array array[FUNCTION_ARRAYS];
+} function_arrays;
+
+static function_arrays find_arrays(fmo_gpu_functions *f, double **factor, int **caller)
+{
+    const size_t n = (size_t)f->nao;
+    const function_arrays a = {{{n * sizeof **factor, (void **)&f->ao_factor, (void **)factor},
+                                {n * sizeof **caller, (void **)&f->ao_caller, (void **)caller}}};
+    return a;
+}
+
+size_t fmo_gpu_functions_bytes(const fmo_gpu_state *g)
+{
+    fmo_gpu_functions f = g->functions;
+    return fmo_gpu_arrays_bytes(find_arrays(&f, NULL, NULL).array, FUNCTION_ARRAYS);
+}
+
+fmo_status fmo_gpu_make_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
+{
+    const fmo_basis *b = plan->basis;
+    fmo_gpu_functions *const f = &g->functions;
+    double *factor = NULL;
+    int *caller = NULL;
+    const function_arrays arrays = find_arrays(f, &factor, &caller);
+    void *const staged = fmo_gpu_stage(arrays.array, FUNCTION_ARRAYS);
+    if (!staged) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d functions", f->nao);
+    for (int a = 0; a < f->nao; a++) caller[a] = -1;
+    for (int s = 0; s < known_shells(b); s++) {
+        const int at = fmo_gpu_first_function(f, b, s), ao = b->shell[s].ao_begin;
+        for (int x = 0; x < fmo_shell_functions(b->shell[s].ang_mom); x++) {
+            caller[at + x] = b->ao_caller[ao + x];
+            factor[at + x] = b->ao_factor[ao + x];
+        }
+    }
+    fmo_status status = fmo_gpu_place_arrays(&g->device, "AO order and factors", arrays.array,
+                                             FUNCTION_ARRAYS, err);
+    if (status == FMO_OK)
+        status = fmo_gpu_upload(&g->device, "AO order and factors", staged, arrays.array,
+                                FUNCTION_ARRAYS, err);
     free(staged);
     return status;
 }

@@ -7,6 +7,16 @@
 /* First function of a shell in the kernels' order. */
 int fmo_gpu_first_function(const fmo_gpu_functions *f, const fmo_basis *basis, int shell);
 
+/* What a plan has of a class of n pairs, or parts of them, with `values` numbers in their
+ * primitives: in this order, in one piece of memory. The first ones are made with the plan. */
+enum { FMO_GPU_LIST_ARRAYS = 10, FMO_GPU_LIST_ARRAYS_STAGED = 8 };
+typedef struct fmo_gpu_list_arrays {
+    fmo_gpu_array array[FMO_GPU_LIST_ARRAYS];
+    int num;
+} fmo_gpu_list_arrays;
+fmo_gpu_list_arrays fmo_gpu_find_list_arrays(fmo_gpu_pairs *pairs, int pair_class, size_t n,
+                                             size_t values, int sp);
+
 /* What kernels over all pairs of a build see. */
 typedef struct fmo_gpu_pairs_args {
     fmo_gpu_pairs pairs[FMO_PAIR_LIGHT_COUNT];

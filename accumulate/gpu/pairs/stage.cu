@@ -1,5 +1,5 @@
-/* The shell pairs as the kernels want them (types.cuh): cut into parts, sorted, laid out, copied.
- */
+/* Shell pairs of the host as the kernels want them (types.cuh): cut into parts, sorted, laid out,
+ * copied. For mode split, whose pairs are plain ones; those of mode fused come from make.cu. */
 #include "accumulate/gpu/pairs/pairs.h"
 
 #include "accumulate/cpu/kernel.h"
@@ -142,6 +142,40 @@ int fmo_gpu_contraction_depth(double work)
                                                      : fmo_tuning_gpu_depth_large;
 }
 
+fmo_gpu_list_arrays fmo_gpu_find_list_arrays(fmo_gpu_pairs *pairs, int pair_class, size_t n,
+                                             size_t values, int sp)
+{
+    const size_t tiles = n / FMO_GPU_TILE_PAIRS + 1;
+    const size_t products = (size_t)fmo_pair_products(pair_class, sp);
+    const fmo_gpu_list_arrays a = {
+        {{n * sizeof(int4), (void **)&pairs->first, NULL},
+         {n * sizeof(fmo_gpu_rule), (void **)&pairs->rule, NULL},
+         {n * sizeof(unsigned), (void **)&pairs->prim_at, NULL},
+         {tiles * sizeof(float), (void **)&pairs->tile_bound, NULL},
+         {6 * n * sizeof(double), (void **)&pairs->center, NULL},
+         {values * sizeof(double), (void **)&pairs->prim, NULL},
+         {values * sizeof(double), (void **)&pairs->record, NULL},
+         {n * sizeof(unsigned), (void **)&pairs->record_at, NULL},
+         /* made in every build */
+         {tiles * sizeof(float), (void **)&pairs->tile_influence, NULL},
+         {sp ? n * products * sizeof(double) : 0, (void **)&pairs->density, NULL}},
+        FMO_GPU_LIST_ARRAYS};
+    return a;
+}
+
+size_t fmo_gpu_pairs_bytes(const fmo_gpu_state *g)
+{
+    size_t bytes = 0;
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+        fmo_gpu_pairs pairs = g->pairs[c];
+        const size_t values = (size_t)(g->prim_num[c] + 1) * FMO_GPU_PAIR_FIELDS;
+        const fmo_gpu_list_arrays lists =
+            fmo_gpu_find_list_arrays(&pairs, c, (size_t)pairs.num, values, g->functions.sp);
+        bytes += fmo_gpu_arrays_bytes(lists.array, lists.num);
+    }
+    return bytes;
+}
+
 static fmo_status make_list(const fmo_fock_plan *plan, fmo_pair_class pair_class, int depth,
                             fmo_gpu_state *g, fmo_error *err)
 {
@@ -154,23 +188,16 @@ static fmo_status make_list(const fmo_fock_plan *plan, fmo_pair_class pair_class
     const size_t values = ((size_t)list->prim_num + 1) * FMO_GPU_PAIR_FIELDS;
     size_t n = 0;
     for (int p = 0; p < list->num; p++) n += (size_t)parts_of(pair_prims(list, p), depth);
-    const size_t tiles = n / FMO_GPU_TILE_PAIRS + 1;
-    const size_t products = (size_t)fmo_pair_products(pair_class, f->sp);
     staged_pairs staged;
-    const fmo_gpu_array arrays[] = {
-        {n * sizeof(int4), (void **)&pairs->first, (void **)&staged.first},
-        {n * sizeof(fmo_gpu_rule), (void **)&pairs->rule, (void **)&staged.rule},
-        {n * sizeof(unsigned), (void **)&pairs->prim_at, (void **)&staged.prim_at},
-        {tiles * sizeof(float), (void **)&pairs->tile_bound, (void **)&staged.tile_bound},
-        {6 * n * sizeof(double), (void **)&pairs->center, (void **)&staged.center},
-        {values * sizeof(double), (void **)&pairs->prim, (void **)&staged.prim},
-        {values * sizeof(double), (void **)&pairs->record, (void **)&staged.record},
-        {n * sizeof(unsigned), (void **)&pairs->record_at, (void **)&staged.record_at},
-        /* made in every build */
-        {tiles * sizeof(float), (void **)&pairs->tile_influence, NULL},
-        {f->sp ? n * products * sizeof(double) : 0, (void **)&pairs->density, NULL},
-    };
-    const int num = sizeof arrays / sizeof *arrays;
+    fmo_gpu_list_arrays lists = fmo_gpu_find_list_arrays(pairs, pair_class, n, values, f->sp);
+    fmo_gpu_array *const arrays = lists.array;
+    const int num = lists.num;
+    void **const to[] = {(void **)&staged.first,   (void **)&staged.rule,
+                         (void **)&staged.prim_at, (void **)&staged.tile_bound,
+                         (void **)&staged.center,  (void **)&staged.prim,
+                         (void **)&staged.record,  (void **)&staged.record_at};
+    static_assert(sizeof to / sizeof *to == FMO_GPU_LIST_ARRAYS_STAGED, "what a plan makes");
+    for (int a = 0; a < FMO_GPU_LIST_ARRAYS_STAGED; a++) arrays[a].staged = to[a];
     fmo_status status = FMO_OK;
     pair_part *const key = (pair_part *)malloc((n + 1) * sizeof *key);
     void *const host_piece = fmo_gpu_stage(arrays, num);
@@ -195,7 +222,6 @@ static fmo_status make_list(const fmo_fock_plan *plan, fmo_pair_class pair_class
         (*host)[p] = {basis->shell[list->i[key[p].index]].ao_begin,
                       basis->shell[list->j[key[p].index]].ao_begin};
     pairs->num = (int)n;
-    if (f->sp) g->arrays.sums_size += n * products;
     status = fmo_gpu_upload(&g->device, "copying shell pairs", host_piece, arrays, num, err);
 done:
     free(key);
@@ -206,6 +232,8 @@ done:
 fmo_status fmo_gpu_make_pairs(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     fmo_status status = FMO_OK;
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) g->prim_num[c] = plan->pairs.list[c].prim_num;
+    fmo_gpu_count_primitive_quartets(g);
     for (int c = 0; c < FMO_PAIR_LIGHT_COUNT && status == FMO_OK; c++)
         status =
             make_list(plan, (fmo_pair_class)c, fmo_gpu_contraction_depth(g->primitives), g, err);
