@@ -2,7 +2,6 @@
 #include "accumulate/rules/weight.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "integrals/tables.h"
@@ -10,6 +9,8 @@
 /* Nuclei at which the potential is worked out: these many, evenly among all shells, so that 1e5
  * nuclei take a fraction of a second. It changes little from one to the next. */
 enum { PLACES = 512 };
+/* Nuclei whose terms are worked out together. */
+enum { RUNS = 64 };
 
 /* The shells of one nucleus that stand side by side count as one: returns the end of those that
  * begin with shell s, and how many functions they have. */
@@ -30,61 +31,47 @@ typedef struct run {
     double center[3], functions;
 } run;
 
-/* All of them; returns how many. */
-static int find_runs(const fmo_basis *basis, run *runs)
+/* A sum of the potential at a place so far, and the terms of some more runs, in their order. */
+static double add_runs(double sum, const run *runs, int num, const double *at)
 {
+    double term[RUNS];
+    for (int n = 0; n < num; n++) { /* these take longest, and do not wait for each other */
+        const run *const r = &runs[n];
+        const double x = r->center[0] - at[0], y = r->center[1] - at[1];
+        const double z = r->center[2] - at[2], R = sqrt(x * x + y * y + z * z);
+        term[n] = r->functions / (R > FMO_SCREEN_NEAREST ? R : FMO_SCREEN_NEAREST);
+    }
+    for (int n = 0; n < num; n++) sum += term[n];
+    return sum;
+}
+
+/* Every so many shells a place, but for neighbours at the same one; returns how many. */
+static int find_places(const fmo_basis *basis, const double **place)
+{
+    const int step = (basis->shell_num + PLACES - 1) / PLACES;
     int num = 0;
-    for (int s = 0, end; s < basis->shell_num; s = end, num++) {
-        memcpy(runs[num].center, basis->shell[s].center, sizeof runs[num].center);
-        end = run_of(basis, s, &runs[num].functions);
+    for (int s = 0; s < basis->shell_num; s += step) {
+        const double *const at = basis->shell[s].center;
+        if (num == 0 || memcmp(place[num - 1], at, 3 * sizeof *at) != 0) place[num++] = at;
     }
     return num;
 }
 
-/* The sum of potential_at, in the same order; the terms, which take longest, some at a time. */
-static double potential_of(const run *runs, int num, const double *at)
-{
-    enum { SOME = 64 };
-    double sum = 0.0, term[SOME];
-    for (int begin = 0; begin < num; begin += SOME) {
-        const int some = num - begin < SOME ? num - begin : SOME;
-        for (int n = 0; n < some; n++) {
-            const run *const r = &runs[begin + n];
-            const double x = r->center[0] - at[0], y = r->center[1] - at[1];
-            const double z = r->center[2] - at[2], R = sqrt(x * x + y * y + z * z);
-            term[n] = r->functions / (R > FMO_SCREEN_NEAREST ? R : FMO_SCREEN_NEAREST);
-        }
-        for (int n = 0; n < some; n++) sum += term[n];
-    }
-    return sum;
-}
-
-static double potential_at(const fmo_basis *basis, const double *at)
-{
-    double sum = 0.0, functions;
-    for (int s = 0, end; s < basis->shell_num; s = end) {
-        const double *center = basis->shell[s].center;
-        const double x = center[0] - at[0], y = center[1] - at[1], z = center[2] - at[2];
-        end = run_of(basis, s, &functions);
-        sum += functions / fmax(sqrt(x * x + y * y + z * z), FMO_SCREEN_NEAREST);
-    }
-    return sum;
-}
-
 double fmo_screen_potential(const fmo_basis *basis)
 {
-    const int step = (basis->shell_num + PLACES - 1) / PLACES;
-    const double *before = NULL;
-    double largest = 0.0;
-    run *const runs = malloc((size_t)basis->shell_num * sizeof *runs);
-    const int num = runs ? find_runs(basis, runs) : 0;
-    for (int s = 0; s < basis->shell_num; s += step) {
-        const double *const at = basis->shell[s].center;
-        if (before && memcmp(before, at, 3 * sizeof *at) == 0) continue;
-        before = at;
-        largest = fmax(largest, runs ? potential_of(runs, num, at) : potential_at(basis, at));
+    const double *place[PLACES];
+    double sum[PLACES] = {0.0}, largest = 0.0;
+    const int places = find_places(basis, place);
+    for (int s = 0; s < basis->shell_num;) {
+        run runs[RUNS];
+        int num = 0;
+        for (; num < RUNS && s < basis->shell_num; num++) {
+            memcpy(runs[num].center, basis->shell[s].center, sizeof runs[num].center);
+            s = run_of(basis, s, &runs[num].functions);
+        }
+        for (int p = 0; p < places; p++) sum[p] = add_runs(sum[p], runs, num, place[p]);
     }
-    free(runs);
+    for (int p = 0; p < places; p++) largest = fmax(largest, sum[p]);
     return largest;
 }
 
