@@ -238,10 +238,10 @@ fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes,
         a->piece = more;
         a->room = room;
     }
-    if (device->stock &&
-        placed_bytes(bytes ? bytes : 1) <= (size_t)(device->stock_end - device->stock_at)) {
-        *pointer = device->stock_at;
-        device->stock_at += placed_bytes(bytes ? bytes : 1);
+    const size_t place = placed_bytes(bytes ? bytes : 1);
+    *pointer = fmo_gpu_stock_left(device, place);
+    if (*pointer) {
+        device->stock_at += place;
     } else {
         const fmo_status status = take_or_say(device, device->pooled, what, bytes, pointer, err);
         if (status != FMO_OK) return status;

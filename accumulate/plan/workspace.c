@@ -50,10 +50,10 @@ fmo_status fmo_fock_workspace(const fmo_basis *basis, const fmo_fock_options *op
     const size_t n = (size_t)basis->function_num, ns = (size_t)basis->shell_num;
     const size_t matrices = plan->mode->build ? (3 * n * n + ns * ns + ns) * sizeof(double) : 0;
     size_t lists = 0, making = 0;
-    for (int c = 0; plan->mode->needs_pairs && c < FMO_PAIR_CLASS_COUNT; c++) {
+    const int has_lists = plan->mode->needs_pairs && !plan->mode->makes_pairs;
+    for (int c = 0; has_lists && c < FMO_PAIR_CLASS_COUNT; c++) {
         const fmo_pair_list *list = &plan->pairs.list[c];
         const size_t candidates = (size_t)(list->all + 1) * CANDIDATE_BYTES;
-        if (plan->mode->makes_pairs) continue;
         lists += list_bytes(list);
         if (candidates > making) making = candidates;
     }
