@@ -39,6 +39,9 @@
 #ifndef FMO_GMPI_CUH
 #define FMO_GMPI_CUH
 
+#include "gmpi_peer.cuh"
+#include "gmpi_allreduce.cuh"
+#include "gmpi_proxy.cuh"
 #include "gmpi_channel.cuh"
 
 /** The rank that this block is part of. */

@@ -8,7 +8,7 @@
 #ifndef FMO_GMPI_PROXY_CUH
 #define FMO_GMPI_PROXY_CUH
 
-#include "gmpi_peer.cuh"
+#include "gmpi_slots.cuh"
 
 /* One thread puts a command into the ring; what its block wrote before is visible to the host. */
 FMO_GMPI_SLOW int fmo_gmpi_command_push(fmo_gmpi_buf *b, const fmo_gmpi_command *command)

@@ -1,0 +1,86 @@
+/* gmpi, requests of a rank: slots, which both transports take and give back. */
+#ifndef FMO_GMPI_SLOTS_CUH
+#define FMO_GMPI_SLOTS_CUH
+
+#include "gmpi_memory.cuh"
+
+/* Has the send in this slot ended? */
+FMO_GMPI_DEVICE bool fmo_gmpi_ended(fmo_gmpi_buf *b, unsigned slot, unsigned generation)
+{
+    if (b->transport == FMO_GMPI_PEER) return fmo_gmpi_peek(&b->mine->fetched[slot].value) != 0;
+    unsigned long long word, data;
+    fmo_gmpi_peek_entry(&b->page->done[slot].entry, &word, &data);
+    return fmo_gmpi_done_is(word, generation) != 0;
+}
+
+/* State and generation, which other blocks may change if they call at the same time. */
+FMO_GMPI_DEVICE unsigned fmo_gmpi_life_of(bool together, const fmo_gmpi_slot *s)
+{
+    return together ? fmo_gmpi_get(s->life) : fmo_gmpi_own(s->life);
+}
+/* By whoever owns the slot. */
+FMO_GMPI_DEVICE void fmo_gmpi_life_set(bool together, fmo_gmpi_slot *s, unsigned generation,
+                                       unsigned state)
+{
+    if (together)
+        fmo_gmpi_set(s->life, fmo_gmpi_life(generation, state));
+    else
+        fmo_gmpi_keep(s->life, fmo_gmpi_life(generation, state));
+}
+/* A send has ended: its slot is free, unless somebody was faster. */
+FMO_GMPI_DEVICE void fmo_gmpi_send_over(fmo_gmpi_buf *b, fmo_gmpi_slot *s, unsigned generation)
+{
+    const unsigned sending = fmo_gmpi_life(generation, FMO_GMPI_SENDING);
+    const unsigned over = fmo_gmpi_life(generation, FMO_GMPI_FREE);
+    if (b->concurrent)
+        atomicCAS(&s->life, sending, over);
+    else if (fmo_gmpi_own(s->life) == sending)
+        fmo_gmpi_keep(s->life, over);
+}
+
+FMO_GMPI_SLOW fmo_gmpi_request fmo_gmpi_slot_search(fmo_gmpi_buf *b)
+{
+    const bool together = b->concurrent != 0;
+    unsigned first;
+    if (together) {
+        first = atomicAdd(&b->next_slot, 1u);
+    } else {
+        first = fmo_gmpi_own(b->next_slot);
+        fmo_gmpi_keep(b->next_slot, first + 1);
+    }
+    for (unsigned k = 0; k < FMO_GMPI_SLOTS; k++) {
+        const unsigned i = (first + k) % FMO_GMPI_SLOTS;
+        fmo_gmpi_slot *s = &b->slot[i];
+        const unsigned life = fmo_gmpi_life_of(together, s), state = life & 7;
+        if (state != FMO_GMPI_FREE &&
+            !(state == FMO_GMPI_SENDING && fmo_gmpi_ended(b, i, life >> 3)))
+            continue;
+        const unsigned generation = ((life >> 3) + 1) & 0x1fffffff;
+        const unsigned busy = fmo_gmpi_life(generation, FMO_GMPI_BUSY);
+        if (!together)
+            fmo_gmpi_keep(s->life, busy);
+        else if (atomicCAS(&s->life, life, busy) != life)
+            continue;
+        return fmo_gmpi_request_make(i, generation);
+    }
+    return FMO_GMPI_NULL;
+}
+/* A free slot, or one whose send has ended; FMO_GMPI_NULL if there is none. The caller sets its
+ * state and generation at once: a spare one, which the transport proxy has not, keeps the old. */
+FMO_GMPI_DEVICE fmo_gmpi_request fmo_gmpi_slot_take(fmo_gmpi_buf *b, bool together)
+{
+    const unsigned spare = together ? 0 : fmo_gmpi_own(b->spare);
+    if (spare == 0) return fmo_gmpi_slot_search(b);
+    fmo_gmpi_keep(b->spare, 0u);
+    const unsigned life = fmo_gmpi_own(b->slot[spare - 1].life);
+    return fmo_gmpi_request_make(spare - 1, ((life >> 3) + 1) & 0x1fffffff);
+}
+/* A receive has ended. */
+FMO_GMPI_DEVICE void fmo_gmpi_slot_free(fmo_gmpi_buf *b, bool together, unsigned slot,
+                                        unsigned generation)
+{
+    fmo_gmpi_life_set(together, &b->slot[slot], generation, FMO_GMPI_FREE);
+    if (!together) fmo_gmpi_keep(b->spare, slot + 1);
+}
+
+#endif
