@@ -372,13 +372,13 @@ fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
             memset(to, 0, CLASSES * sizeof *to);
             continue;
         }
-        for (int n = k ? end[k - 1] : 0; n < end[k]; n++) {
+        const int begin = k ? end[k - 1] : 0;
+        for (int n = begin; n < end[k]; n++) {
             row *const own = &m->rows[kept_rows];
-            const int first = n == (k ? end[k - 1] : 0);
             *own = m->rows[n];
             own->part = (unsigned)parts;
             own->record = (unsigned)records;
-            if (first || own->pair_class != own[-1].pair_class)
+            if (n == begin || own->pair_class != own[-1].pair_class)
                 to[own->pair_class].part = (unsigned)parts;
             parts += m->sizes[n].parts[choice[k]];
             records += m->sizes[n].records;
