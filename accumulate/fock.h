@@ -292,11 +292,14 @@ typedef struct fmo_fock_profile {
     double transfer_seconds;  /**< of it: copies to and from the GPU; NaN on the CPU */
     double gpu_seconds;       /**< of it: kernels, first to last; NaN on the CPU */
     double far_seconds;       /**< of it: J of far pairs by boxes; NaN where it was direct */
-    fmo_integrals integrals;  /**< direct or stored, whichever auto became */
-    fmo_coulomb coulomb;      /**< direct or boxes, whichever auto became */
-    fmo_scatter scatter;      /**< fused: what auto became */
-    fmo_commit commit;        /**< fused */
-    char device[96];          /**< GPU model; "" on the CPU */
+    double device_seconds[FMO_DEVICES_MAX]; /**< of it, where GPUs share it: the part of each, in
+                                                 mode fused from its density to its sums, in mode
+                                                 split its kernels; else, and beyond them, NaN */
+    fmo_integrals integrals;                /**< direct or stored, whichever auto became */
+    fmo_coulomb coulomb;                    /**< direct or boxes, whichever auto became */
+    fmo_scatter scatter;                    /**< fused: what auto became */
+    fmo_commit commit;                      /**< fused */
+    char device[96];                        /**< GPU model; "" on the CPU */
     fmo_class_profile classes[FMO_ERI_CLASS_COUNT]; /**< by fmo_eri_class */
 } fmo_fock_profile;
 

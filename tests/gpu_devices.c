@@ -3,6 +3,7 @@
  */
 #include "test_system.h"
 
+#include <math.h>
 #include <string.h>
 
 static unsigned long long seed = 161803;
@@ -12,6 +13,7 @@ typedef struct built {
     double *J, *K;
     int64_t quartets, adds, prim_quartets;
     int devices;
+    double seconds, device_seconds[FMO_DEVICES_MAX];
 } built;
 
 static fmo_fock_options options_of(int devices, const int *device, fmo_scatter scatter,
@@ -47,8 +49,24 @@ static int build(const fmo_basis *basis, const fmo_fock_options *o, const double
         b->adds += profile.classes[c].adds;
     }
     b->devices = status == FMO_OK ? profile.devices : 0;
+    if (status == FMO_OK) {
+        b->seconds = profile.seconds;
+        memcpy(b->device_seconds, profile.device_seconds, sizeof b->device_seconds);
+    }
     fmo_fock_plan_destroy(plan);
     return status == FMO_OK;
+}
+
+/* Each of several GPUs has a share of the build's time, which one does not tell. Kernels of mode
+ * split's two buffers run side by side, so that theirs may be more than all of it. */
+static void check_seconds(const char *what, const built *b)
+{
+    const int shares = b->devices > 1 ? b->devices : 0;
+    for (int k = 0; k < shares; k++)
+        CHECK(b->device_seconds[k] > 0.0 && b->device_seconds[k] <= 2.0 * b->seconds,
+              "%s: GPU %d took %g of %g s", what, k, b->device_seconds[k], b->seconds);
+    for (int k = shares; k < FMO_DEVICES_MAX; k++)
+        CHECK(isnan(b->device_seconds[k]), "%s: %g s of GPU %d", what, b->device_seconds[k], k);
 }
 
 /* What several GPUs counted is what one did. */
@@ -61,6 +79,8 @@ static void check_counts(const char *what, const built *one, const built *all, i
           (long long)all->quartets, devices);
     CHECK(one->adds == all->adds, "%s: %lld adds, %lld on %d GPUs", what, (long long)one->adds,
           (long long)all->adds, devices);
+    check_seconds(what, one);
+    check_seconds(what, all);
 }
 
 /* All strategies that share: `fixed` to the bit, others to a tolerance. */

@@ -412,6 +412,7 @@ extern "C" fmo_status fmo_fused_finish(fmo_fock_plan *plan, fmo_error *err)
     profile->scatter = plan->options.scatter;
     profile->integrals =
         g->schedule == &fmo_gpu_schedule_stored ? FMO_INTEGRALS_STORED : FMO_INTEGRALS_DIRECT;
+    FMO_GPU_CHECK(fmo_gpu_others_seconds(plan, profile->device_seconds), "fused build", err);
     fmo_gpu_add_others_counters(plan);
     fmo_gpu_profile_counts(plan, counters);
     if (plan->scatter_open && g->wanted == FMO_TERMS_ALL)

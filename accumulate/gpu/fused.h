@@ -29,6 +29,9 @@ cudaError_t fmo_gpu_add_others(const fmo_gpu_build *build, bool fixed);
 /* What the others have counted, to pinned memory; and, at the end, added to the plan's. */
 cudaError_t fmo_gpu_copy_others_counters(const fmo_fock_plan *plan, cudaStream_t stream);
 void fmo_gpu_add_others_counters(const fmo_fock_plan *plan);
+/* [1 + others] How long each GPU was busy with its share of the last build; nothing is written if
+ * it was not shared. All have finished. */
+cudaError_t fmo_gpu_others_seconds(const fmo_fock_plan *plan, double *seconds);
 /* What one GPU has counted to what another has. */
 void fmo_gpu_add_counts(fmo_gpu_counters *to, const fmo_gpu_counters *from);
 

@@ -215,6 +215,7 @@ extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
         fmo_gpu_set_passes(&g->between, NULL, 0);
         if (g->pinned.in) (void)cudaFreeHost(g->pinned.in);
         if (g->others.counters) (void)cudaFreeHost(g->others.counters);
+        if (g->others.summed) (void)cudaEventDestroy(g->others.summed);
         fmo_gpu_forget_graphs(g);
         fmo_gpu_forget_boxes(g);
         fmo_hermite_free(g);

@@ -81,6 +81,7 @@ cudaError_t queue_other(fmo_fock_plan *other, const fmo_gpu_state *lead, size_t 
     const cudaStream_t stream = g->device.stream;
     g->wanted = lead->wanted;
     FMO_GPU_TRY(cudaStreamWaitEvent(stream, lead->device.start, 0));
+    FMO_GPU_TRY(cudaEventRecord(g->device.start, stream));
     FMO_GPU_TRY(cudaMemcpyAsync(g->arrays.density_in, lead->arrays.density_in, bytes,
                                 cudaMemcpyDefault, stream));
     FMO_GPU_TRY(fmo_gpu_queue_sums(&build, variant, timed));
@@ -177,6 +178,7 @@ extern "C" fmo_status fmo_fused_join(fmo_fock_plan *plan, fmo_error *err)
     }
     FMO_GPU_CHECK(cudaMallocHost((void **)&g->others.counters, num * sizeof *g->others.counters),
                   "counters", err);
+    FMO_GPU_CHECK(cudaEventCreate(&g->others.summed), "events", err);
     return FMO_OK;
 }
 
@@ -198,6 +200,7 @@ cudaError_t fmo_gpu_add_others(const fmo_gpu_build *build, bool fixed)
     fmo_gpu_state *const g = plan->gpu;
     other_sums light = {}, heavy = {};
     if (!plan->others.num) return cudaSuccess;
+    FMO_GPU_TRY(cudaEventRecord(g->others.summed, g->device.stream));
     const fmo_gpu_range range("sums of other GPUs");
     for (int k = 0; k < plan->others.num; k++) {
         const fmo_gpu_state *const other = plan->others.plan[k]->gpu;
@@ -222,6 +225,22 @@ cudaError_t fmo_gpu_copy_others_counters(const fmo_fock_plan *plan, cudaStream_t
         if (!other->hermite) continue;
         FMO_GPU_TRY(cudaMemcpyAsync(&o->counters[k].heavy, other->hermite->counters,
                                     sizeof o->counters[k].heavy, cudaMemcpyDefault, stream));
+    }
+    return cudaSuccess;
+}
+
+cudaError_t fmo_gpu_others_seconds(const fmo_fock_plan *plan, double *seconds)
+{
+    const fmo_gpu_state *const g = plan->gpu;
+    float ms = 0.0f;
+    if (!g->others.shared) return cudaSuccess;
+    FMO_GPU_TRY(cudaEventElapsedTime(&ms, g->device.start, g->others.summed));
+    seconds[0] = 1e-3 * ms;
+    for (int k = 0; k < plan->others.num; k++) {
+        const fmo_gpu_device *const device = &plan->others.plan[k]->gpu->device;
+        const fmo_gpu_inside inside(device);
+        FMO_GPU_TRY(cudaEventElapsedTime(&ms, device->start, device->finished));
+        seconds[1 + k] = 1e-3 * ms;
     }
     return cudaSuccess;
 }

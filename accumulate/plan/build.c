@@ -99,6 +99,7 @@ fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double larg
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++)
         plan->profile.classes[c].seconds = plan->profile.classes[c].compute_seconds = NAN;
     plan->profile.transfer_seconds = plan->profile.gpu_seconds = NAN;
+    for (int k = 0; k < FMO_DEVICES_MAX; k++) plan->profile.device_seconds[k] = NAN;
     plan->profile.densities = num;
     fmo_status status = get_ready(plan, largest, num, err);
     if (status == FMO_OK && owner != plan) status = get_ready(owner, largest, num, err);

@@ -152,6 +152,16 @@ static json_t *scf_of(const driver_options *options, const driver_result *result
     return object;
 }
 
+/* What each GPU took for its share of a build; null where there is one, or none. */
+static json_t *device_seconds_of(const fmo_fock_profile *profile)
+{
+    if (isnan(profile->device_seconds[0])) return json_null();
+    json_t *array = json_array();
+    for (int k = 0; k < profile->devices; k++)
+        json_array_append_new(array, driver_json_number(profile->device_seconds[k]));
+    return array;
+}
+
 /* What only builds have. */
 static json_t *build_of(const driver_options *options, const driver_result *result)
 {
@@ -160,14 +170,14 @@ static json_t *build_of(const driver_options *options, const driver_result *resu
     double quartets = 0.0;
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) quartets += (double)profile->classes[c].quartets;
     return json_pack(
-        "{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "repeat", options->repeat, "plan_seconds", driver_json_number(profile->plan_seconds),
         "seconds", driver_json_spread(&result->seconds), "screening_seconds",
         driver_json_number(profile->screening_seconds), "far_seconds",
         driver_json_number(profile->far_seconds), "reduce_seconds",
         driver_json_number(profile->reduce_seconds), "gpu_seconds",
-        driver_json_number(profile->gpu_seconds), "transfer_seconds",
-        driver_json_number(profile->transfer_seconds), "quartets_per_second",
+        driver_json_number(profile->gpu_seconds), "device_seconds", device_seconds_of(profile),
+        "transfer_seconds", driver_json_number(profile->transfer_seconds), "quartets_per_second",
         driver_json_number(driver_profile_has_classes(profile) ? quartets / result->seconds.median
                                                                : NAN),
         "classes", classes_of(profile), "repeat_difference",

@@ -143,6 +143,18 @@ static void print_phase(FILE *stream, const char *name, double seconds, double t
                 total > 0.0 ? 100.0 * seconds / total : 0.0);
 }
 
+/* Least and most of the GPUs that shared the build. */
+static void print_shares(const fmo_fock_profile *profile, FILE *stream)
+{
+    double least = profile->device_seconds[0], most = least;
+    if (isnan(least)) return;
+    for (int k = 1; k < profile->devices; k++) {
+        least = fmin(least, profile->device_seconds[k]);
+        most = fmax(most, profile->device_seconds[k]);
+    }
+    fprintf(stream, "  shares       %.6f to %.6f s on %d GPUs\n", least, most, profile->devices);
+}
+
 /* What accumulation costs, class by class: against the same kernels without their commits. */
 static void print_accumulation(const fmo_fock_profile *profile, FILE *stream)
 {
@@ -193,6 +205,7 @@ static void print_profile(const driver_result *result, FILE *stream)
     print_phase(stream, "reduction", profile->reduce_seconds, profile->seconds);
     if (profile->device[0]) {
         print_phase(stream, "GPU", profile->gpu_seconds, profile->seconds);
+        print_shares(profile, stream);
         print_phase(stream, "transfers", profile->transfer_seconds, profile->seconds);
     }
     print_accumulation(profile, stream);

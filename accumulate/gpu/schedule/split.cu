@@ -268,6 +268,7 @@ cudaError_t drain(split_run *r, const feed *from, buffer *f)
     FMO_GPU_TRY(cudaEventElapsedTime(&kernel, f->kernel[0], f->kernel[1]));
     FMO_GPU_TRY(cudaEventElapsedTime(&copied, f->copied[0], f->copied[1]));
     r->gpu += 1e-3 * kernel;
+    if (r->num > 1) r->plan->profile.device_seconds[from - r->feeds] += 1e-3 * kernel;
     r->transfer += 1e-3 * copied;
     r->plan->profile.classes[f->eri_class].seconds += 1e-3 * kernel;
     const fmo_gpu_range range("reduce on the CPU");
@@ -426,6 +427,7 @@ extern "C" fmo_status fmo_split_build(fmo_fock_plan *plan, fmo_fock_plan *source
     for (int k = 0; k < plan->others.num; k++) add_feed(&r, plan->others.plan[k]);
     for (int t = 0; s->own && t < s->threads; t++) memset(s->own[t], 0, 2 * matrix);
     for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
+    for (int k = 0; k < r.num && r.num > 1; k++) plan->profile.device_seconds[k] = 0.0;
     FMO_GPU_CHECK(run(&r), "split build", err);
     if (s->own) {
         const double start = fmo_now();
