@@ -10,7 +10,7 @@ int main(void)
     system_random(&small, 5, 7, 6, 3, 6.0, &seed);
     system_random(&other, 3, 4, 5, 4, 5.0, &seed);
     if (getenv("FMO_TEST_SMALL"))
-        system_random(&large, 8, 12, 10, 2, 14.0, &seed);
+        system_random(&large, 6, 8, 6, 2, 14.0, &seed);
     else
         system_random(&large, 12, 20, 18, 3, 14.0, &seed);
     system_shuffle_functions(&small, &seed);
