@@ -390,9 +390,16 @@ static int count_crowds(size_t jobs, int gpus, size_t *most)
     return crowds;
 }
 
-/* Crowds of this process, `crowds` at a time, until there are no jobs for them left. */
-static void run_crowds(batch *b, const fmo_scf_options *options, int crowds, size_t most)
+/* Crowds of this process, `crowds` at a time, until there are no jobs for them left. Beside other
+ * ranks of this host they have no more threads together than there are processors: threads that
+ * wait for their team spin, as long as their own process has not too many (docs/ranks.md). */
+static void run_crowds(batch *b, const fmo_scf_options *asked, int crowds, size_t most)
 {
+    const fmo_ranks *const ranks = b->asked->deal;
+    fmo_scf_options own = *asked;
+    const fmo_scf_options *const options = &own;
+    const int threads = fmo_fock_threads(asked->fock.threads);
+    if (ranks && ranks->node_size > 1) own.fock.threads = threads > crowds ? threads / crowds : 1;
     const fmo_fock_options *const fock = &options->fock;
     const int gpus = fock->device_num > 1 ? fock->device_num : 1;
     const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
