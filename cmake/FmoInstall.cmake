@@ -68,7 +68,7 @@ set(cuda "")
 set(cuda_scf "")
 if(FMO_WITH_CUDA)
     set(cuda -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl -lstdc++)
-    set(cuda_scf -L${CUDAToolkit_LIBRARY_DIR} -lcusolver -lcublas)
+    set(cuda_scf ${cuda}) # cuBLAS and cuSOLVER are loaded when they are needed
 endif()
 fmo_pkg_config(fmo "${PROJECT_DESCRIPTION}" "" ${HDF5_C_LIBRARIES} ${ZLIB_LIBRARIES}
                ${JANSSON_LDFLAGS} ${OPENBLAS_LDFLAGS} ${OPENSSL_CRYPTO_LIBRARIES}

@@ -29,6 +29,17 @@ fmo_test(scf_energies_d SOURCES scf_energies.c LIBS fmo::scf PkgConfig::JANSSON
          ARGS ${CMAKE_CURRENT_SOURCE_DIR}/scf_energies_d.json cpu ${SCF_NAMES_D} TIMEOUT 1200
          LABELS scf)
 if(FMO_WITH_CUDA)
+    # No GPU is needed to load the libraries; nor for one of their names that has nothing in it.
+    fmo_test(scf_nvidia STATIC SOURCES scf_nvidia.cu LIBS fmo::scf_static CUDA::cudart_static
+             LABELS scf)
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.c "int fmo_empty;\n")
+    add_library(scf_nvidia_empty SHARED ${CMAKE_CURRENT_BINARY_DIR}/empty.c)
+    string(REGEX MATCH "^[0-9]+" cuda_major ${CUDAToolkit_VERSION})
+    set_target_properties(scf_nvidia_empty PROPERTIES OUTPUT_NAME cublas SUFFIX .so.${cuda_major}
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/empty)
+    add_test(NAME scf_nvidia_refused COMMAND scf_nvidia refused)
+    set_tests_properties(scf_nvidia_refused PROPERTIES LABELS scf ENVIRONMENT
+        LD_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/empty)
     add_test(NAME gpu_scf_run COMMAND scf_run fused)
     add_test(NAME gpu_scf_batch COMMAND scf_batch fused)
     add_test(NAME gpu_scf_lockstep COMMAND scf_lockstep fused)

@@ -2,11 +2,10 @@
  * numbers, eigenvalues and the factors of a scaling cross the bus. cuBLAS and cuSOLVER repeat their
  * bits from run to run in the modes set here; sums over matrices are cuBLAS dot products. */
 #include "driver/scf/linalg.h"
+#include "driver/scf/nvidia.h"
 #include "driver/scf/purify.h"
 
-#include <cublas_v2.h>
 #include <cuda_runtime.h>
-#include <cusolverDn.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +53,8 @@ static int blas_ok(fmo_linalg *la, cublasStatus_t code, const char *what)
     if (failed(la)) return 0;
     if (code == CUBLAS_STATUS_SUCCESS) return 1;
     fmo_error_set(&la->error, code == CUBLAS_STATUS_ALLOC_FAILED ? FMO_ERR_MEMORY : FMO_ERR_DEVICE,
-                  "SCF on the GPU, %s: cuBLAS says %s", what, cublasGetStatusString(code));
+                  "SCF on the GPU, %s: cuBLAS says %s", what,
+                  fmo_nvidia.cublasGetStatusString(code));
     return 0;
 }
 
@@ -150,8 +150,8 @@ static void gpu_close(fmo_linalg *la)
 {
     gpu_linalg *g = gpu_of(la);
     if (g->stream) cudaStreamSynchronize(g->stream);
-    if (g->solver) cusolverDnDestroy(g->solver);
-    if (g->blas) cublasDestroy(g->blas);
+    if (g->solver) fmo_nvidia.cusolverDnDestroy(g->solver);
+    if (g->blas) fmo_nvidia.cublasDestroy(g->blas);
     cudaFree(g->dot);
     cudaFree(g->factor);
     cudaFree(g->work);
@@ -224,9 +224,9 @@ static void gpu_multiply(fmo_linalg *la, char op_a, char op_b, int m, int n, int
     if (failed(la) || m == 0 || n == 0) return;
     const int rows_a = op_a == 'T' ? k : m, rows_b = op_b == 'T' ? n : k;
     blas_ok(la,
-            cublasDgemm(gpu_of(la)->blas, op_a == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N,
-                        op_b == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N, m, n, k, &alpha, A,
-                        rows_a ? rows_a : 1, B, rows_b ? rows_b : 1, &beta, C, m),
+            fmo_nvidia.cublasDgemm(gpu_of(la)->blas, op_a == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N,
+                                   op_b == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N, m, n, k, &alpha, A,
+                                   rows_a ? rows_a : 1, B, rows_b ? rows_b : 1, &beta, C, m),
             "multiplying matrices");
 }
 
@@ -281,22 +281,23 @@ static void gpu_dots(fmo_linalg *la, size_t count, int m, const double *V, const
     double part[FMO_LINALG_VECTORS];
     for (int v = 0; v < m; v++) dot[v] = failed(la) ? NAN : 0.0;
     if (failed(la)) return;
-    blas_ok(la, cublasSetPointerMode(g->blas, CUBLAS_POINTER_MODE_DEVICE), "setting up");
+    blas_ok(la, fmo_nvidia.cublasSetPointerMode(g->blas, CUBLAS_POINTER_MODE_DEVICE), "setting up");
     for (size_t begin = 0; begin < count && !failed(la); begin += PIECE) {
         const size_t rest = count - begin;
         const int here = rest < PIECE ? (int)rest : PIECE;
         for (int v = 0; v < m && !failed(la); v++)
             blas_ok(la,
-                    cublasDdot(g->blas, here, V + (size_t)v * count + begin, 1, x + begin, 1,
-                               g->dot + v),
+                    fmo_nvidia.cublasDdot(g->blas, here, V + (size_t)v * count + begin, 1,
+                                          x + begin, 1, g->dot + v),
                     "dot products");
         gpu_download(la, (size_t)m, g->dot, part);
         for (int v = 0; v < m; v++) dot[v] += failed(la) ? NAN : part[v];
     }
     if (failed(la))
-        cublasSetPointerMode(g->blas, CUBLAS_POINTER_MODE_HOST);
+        fmo_nvidia.cublasSetPointerMode(g->blas, CUBLAS_POINTER_MODE_HOST);
     else
-        blas_ok(la, cublasSetPointerMode(g->blas, CUBLAS_POINTER_MODE_HOST), "setting up");
+        blas_ok(la, fmo_nvidia.cublasSetPointerMode(g->blas, CUBLAS_POINTER_MODE_HOST),
+                "setting up");
 }
 
 static void gpu_combine(fmo_linalg *la, size_t count, int m, const double *V, const double *c,
@@ -340,13 +341,15 @@ static void gpu_eigen(fmo_linalg *la, int n, double *A, double *values)
     for (int i = 0; i < n; i++) values[i] = NAN;
     if (failed(la)) return;
     solver_ok(la,
-              cusolverDnDsyevd_bufferSize(g->solver, CUSOLVER_EIG_MODE_VECTOR,
-                                          CUBLAS_FILL_MODE_UPPER, n, A, n, device_values, &size),
+              fmo_nvidia.cusolverDnDsyevd_bufferSize(g->solver, CUSOLVER_EIG_MODE_VECTOR,
+                                                     CUBLAS_FILL_MODE_UPPER, n, A, n, device_values,
+                                                     &size),
               "sizing the eigenproblem");
     if (!work_space(la, size)) return;
     solver_ok(la,
-              cusolverDnDsyevd(g->solver, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, n, A, n,
-                               device_values, g->work, size, g->info),
+              fmo_nvidia.cusolverDnDsyevd(g->solver, CUSOLVER_EIG_MODE_VECTOR,
+                                          CUBLAS_FILL_MODE_UPPER, n, A, n, device_values, g->work,
+                                          size, g->info),
               "the eigenproblem");
     if (failed(la)) return;
     info = solver_info(la);
@@ -363,21 +366,24 @@ static int gpu_inverse_cholesky(fmo_linalg *la, int n, double *A)
     const size_t count = (size_t)n * (size_t)n;
     if (failed(la)) return 0;
     double *inverse = gpu_allocate(la, count);
-    solver_ok(la, cusolverDnDpotrf_bufferSize(g->solver, CUBLAS_FILL_MODE_UPPER, n, A, n, &size),
-              "sizing Cholesky's factor");
+    solver_ok(
+        la,
+        fmo_nvidia.cusolverDnDpotrf_bufferSize(g->solver, CUBLAS_FILL_MODE_UPPER, n, A, n, &size),
+        "sizing Cholesky's factor");
     int positive = 0;
     if (work_space(la, size)) {
-        solver_ok(
-            la,
-            cusolverDnDpotrf(g->solver, CUBLAS_FILL_MODE_UPPER, n, A, n, g->work, size, g->info),
-            "Cholesky's factor");
+        solver_ok(la,
+                  fmo_nvidia.cusolverDnDpotrf(g->solver, CUBLAS_FILL_MODE_UPPER, n, A, n, g->work,
+                                              size, g->info),
+                  "Cholesky's factor");
         positive = !failed(la) && solver_info(la) == 0;
     }
     if (positive && !failed(la)) { /* U X = 1 */
         gpu_add_to_diagonal(la, n, 1.0, inverse);
         blas_ok(la,
-                cublasDtrsm(g->blas, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,
-                            CUBLAS_DIAG_NON_UNIT, n, n, &one, A, n, inverse, n),
+                fmo_nvidia.cublasDtrsm(g->blas, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER,
+                                       CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, n, n, &one, A, n, inverse,
+                                       n),
                 "inverting Cholesky's factor");
         gpu_add(la, count, 1.0, inverse, 0.0, A);
         if (!failed(la)) {
@@ -491,6 +497,8 @@ static const fmo_linalg_ops *gpu_operations(void)
 extern "C" fmo_status fmo_linalg_open_gpu(int device, void **stream, fmo_linalg **la,
                                           fmo_error *err)
 {
+    const fmo_status loaded = fmo_nvidia_load(err);
+    if (loaded != FMO_OK) return loaded;
     gpu_linalg *g = (gpu_linalg *)calloc(1, sizeof *g);
     cudaDeviceProp properties;
     if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
@@ -506,16 +514,21 @@ extern "C" fmo_status fmo_linalg_open_gpu(int device, void **stream, fmo_linalg 
     if (g->own_stream && !failed(base))
         cuda_ok(base, cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking),
                 "making a stream");
-    if (!failed(base)) blas_ok(base, cublasCreate(&g->blas), "starting cuBLAS");
-    if (!failed(base)) blas_ok(base, cublasSetStream(g->blas, g->stream), "starting cuBLAS");
+    if (!failed(base)) blas_ok(base, fmo_nvidia.cublasCreate(&g->blas), "starting cuBLAS");
     if (!failed(base))
-        blas_ok(base, cublasSetAtomicsMode(g->blas, CUBLAS_ATOMICS_NOT_ALLOWED), "starting cuBLAS");
-    if (!failed(base)) solver_ok(base, cusolverDnCreate(&g->solver), "starting cuSOLVER");
+        blas_ok(base, fmo_nvidia.cublasSetStream(g->blas, g->stream), "starting cuBLAS");
     if (!failed(base))
-        solver_ok(base, cusolverDnSetStream(g->solver, g->stream), "starting cuSOLVER");
+        blas_ok(base, fmo_nvidia.cublasSetAtomicsMode(g->blas, CUBLAS_ATOMICS_NOT_ALLOWED),
+                "starting cuBLAS");
     if (!failed(base))
-        solver_ok(base, cusolverDnSetDeterministicMode(g->solver, CUSOLVER_DETERMINISTIC_RESULTS),
-                  "starting cuSOLVER");
+        solver_ok(base, fmo_nvidia.cusolverDnCreate(&g->solver), "starting cuSOLVER");
+    if (!failed(base))
+        solver_ok(base, fmo_nvidia.cusolverDnSetStream(g->solver, g->stream), "starting cuSOLVER");
+    if (!failed(base))
+        solver_ok(
+            base,
+            fmo_nvidia.cusolverDnSetDeterministicMode(g->solver, CUSOLVER_DETERMINISTIC_RESULTS),
+            "starting cuSOLVER");
     if (!failed(base)) cuda_ok(base, cudaMalloc((void **)&g->info, sizeof *g->info), "allocating");
     g->dot = gpu_allocate(base, FMO_LINALG_VECTORS);
     gpu_finish(base);

@@ -118,9 +118,9 @@ group group_of(const fmo_request *q, size_t count)
 /* One group; at: all A, all B, all C, `total` of each. */
 cublasStatus_t multiply_alike(fmo_gpu_hands *h, const group *g, const double **at, size_t total)
 {
-    return cublasDgemmBatched(h->blas, g->op_a, g->op_b, g->m, g->n, g->k, &g->alpha, at, g->rows_a,
-                              at + total, g->rows_b, &g->beta, (double **)(at + 2 * total), g->m,
-                              g->count);
+    return fmo_nvidia.cublasDgemmBatched(h->blas, g->op_a, g->op_b, g->m, g->n, g->k, &g->alpha, at,
+                                         g->rows_a, at + total, g->rows_b, &g->beta,
+                                         (double **)(at + 2 * total), g->m, g->count);
 }
 
 /* All groups in one call, which has products of different sizes side by side: 6 to 9 times faster
@@ -145,7 +145,7 @@ cublasStatus_t multiply_groups(fmo_gpu_hands *h, const group *all, size_t num, c
             ops[num + g] = all[g].op_b;
         }
         if (ints && factors && ops)
-            code = cublasDgemmGroupedBatched(
+            code = fmo_nvidia.cublasDgemmGroupedBatched(
                 h->blas, ops, ops + num, ints, ints + num, ints + 2 * num, factors, at,
                 ints + 3 * num, at + total, ints + 4 * num, factors + num,
                 (double **)(at + 2 * total), ints + 5 * num, (int)num, ints + 6 * num);
@@ -196,7 +196,7 @@ void run_multiply(fmo_gpu_hands *h, const fmo_request *const *request, size_t nu
         if (code != CUBLAS_STATUS_SUCCESS)
             fmo_gpu_hands_fail(sorted, count,
                                code == CUBLAS_STATUS_ALLOC_FAILED ? FMO_ERR_MEMORY : FMO_ERR_DEVICE,
-                               what, cublasGetStatusString(code));
+                               what, fmo_nvidia.cublasGetStatusString(code));
     }
     free(sorted);
     free(pointers);
@@ -463,7 +463,7 @@ void gpu_close(fmo_hands *hands)
     if (!pthread_equal(g->opener, pthread_self())) (void)cudaGetDevice(&after);
     (void)cudaSetDevice(g->device);
     if (g->stream) (void)cudaStreamSynchronize(g->stream);
-    if (g->blas) (void)cublasDestroy(g->blas);
+    if (g->blas) (void)fmo_nvidia.cublasDestroy(g->blas);
     if (g->args) (void)cudaFree(g->args);
     if (g->results) (void)cudaFree(g->results);
     if (g->pinned) (void)cudaFreeHost(g->pinned);
@@ -514,6 +514,8 @@ extern "C" int fmo_hands_thread_gpu(void)
 
 extern "C" fmo_status fmo_hands_open_gpu(int device, int threads, fmo_hands **hands, fmo_error *err)
 {
+    const fmo_status loaded = fmo_nvidia_load(err);
+    if (loaded != FMO_OK) return loaded;
     fmo_gpu_hands *const g = (fmo_gpu_hands *)calloc(1, sizeof *g);
     if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
     g->base.ops = &operations;
@@ -525,14 +527,14 @@ extern "C" fmo_status fmo_hands_open_gpu(int device, int threads, fmo_hands **ha
         (void)fmo_error_set(&failure, FMO_ERR_DEVICE, "SCFs on the GPU, choosing it: %s",
                             cudaGetErrorString(code));
     cublasStatus_t blas = CUBLAS_STATUS_SUCCESS;
-    if (code == cudaSuccess) blas = cublasCreate(&g->blas);
+    if (code == cudaSuccess) blas = fmo_nvidia.cublasCreate(&g->blas);
     if (code == cudaSuccess && blas == CUBLAS_STATUS_SUCCESS)
-        blas = cublasSetStream(g->blas, g->stream);
+        blas = fmo_nvidia.cublasSetStream(g->blas, g->stream);
     if (blas == CUBLAS_STATUS_SUCCESS && g->blas)
-        blas = cublasSetAtomicsMode(g->blas, CUBLAS_ATOMICS_NOT_ALLOWED);
+        blas = fmo_nvidia.cublasSetAtomicsMode(g->blas, CUBLAS_ATOMICS_NOT_ALLOWED);
     if (blas != CUBLAS_STATUS_SUCCESS)
         (void)fmo_error_set(&failure, FMO_ERR_DEVICE, "SCFs on the GPU, starting cuBLAS: %s",
-                            cublasGetStatusString(blas));
+                            fmo_nvidia.cublasGetStatusString(blas));
     if (failure.status == FMO_OK) g->la = fmo_hands_open_backends(g->base.threads, &failure);
     if (failure.status != FMO_OK) {
         gpu_close(&g->base);

@@ -4,8 +4,8 @@
 #define FMO_SCF_LOCKSTEP_GPU_H
 
 #include "driver/scf/lockstep.h"
+#include "driver/scf/nvidia.h"
 
-#include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <pthread.h>
 

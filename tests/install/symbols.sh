@@ -1,6 +1,7 @@
 #!/bin/sh
 # The shared library exports every function that the installed headers declare and nothing else,
-# and its file, soname and link name belong together.
+# and its file, soname and link name belong together. NVIDIA's large libraries are loaded when they
+# are needed (driver/scf/nvidia.h), not with it.
 # symbols.sh LIBRARY.so VERSION SOVERSION HEADER...
 set -eu
 library=$1 version=$2 soversion=$3
@@ -17,6 +18,9 @@ name=$(basename "$library")
     complain "$library.$soversion is not a link to $name.$version"
 soname=$(objdump -p "$library" | sed -n 's/^ *SONAME *//p')
 [ "$soname" = "$name.$soversion" ] || complain "soname is $soname, expected $name.$soversion"
+
+needed=$(objdump -p "$library" | sed -n 's/^ *NEEDED *//p' | grep -E '^lib(cublas|cusolver|cusparse)' || true)
+[ -z "$needed" ] || complain "$library needs" $needed
 
 # Comments away, one line a declaration, the name before the first parenthesis.
 declared=$(cat "$@" | sed 's|/\*[^*]*\*/||g' | tr '\n' ' ' | tr ';' '\n' |

@@ -1,0 +1,57 @@
+#include "driver/scf/nvidia.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#define TEXT_OF(name) #name
+#define TEXT(name)    TEXT_OF(name) /* of what NVIDIA's macros make of a name */
+
+fmo_nvidia_calls fmo_nvidia;
+
+namespace {
+
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int loaded;
+
+/* Where the loader looks, and where it was when this was built. */
+void *open(const char *library, const char *path, fmo_error *err)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        (void)fmo_error_set(err, FMO_ERR_DEVICE,
+                            "SCF on the GPU: cannot load %s (%s): install it, or use mode cpu",
+                            library, dlerror());
+    return handle;
+}
+
+fmo_status load(fmo_error *err)
+{
+#define OPEN(library) open(library, FMO_CUDA_LIBRARY_DIR "/" library, err)
+#define X(function)                                                                        \
+    fmo_nvidia.function = (decltype(fmo_nvidia.function))dlsym(library, TEXT(function));   \
+    if (!fmo_nvidia.function)                                                              \
+        return fmo_error_set(err, FMO_ERR_DEVICE,                                          \
+                             "SCF on the GPU: the CUDA library has no function %s: is it " \
+                             "another version?",                                           \
+                             TEXT(function));
+    void *library = OPEN("libcublas.so." TEXT(CUBLAS_VER_MAJOR));
+    if (!library) return FMO_ERR_DEVICE;
+    FMO_CUBLAS_TABLE(X)
+    library = OPEN("libcusolver.so." TEXT(CUSOLVER_VER_MAJOR));
+    if (!library) return FMO_ERR_DEVICE;
+    FMO_CUSOLVER_TABLE(X)
+#undef X
+    return FMO_OK;
+}
+
+} // namespace
+
+fmo_status fmo_nvidia_load(fmo_error *err)
+{
+    pthread_mutex_lock(&lock);
+    const fmo_status status = loaded ? FMO_OK : load(err);
+    loaded = status == FMO_OK;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
