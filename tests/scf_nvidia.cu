@@ -9,7 +9,9 @@
 static void *load(void *user)
 {
     fmo_error err = {FMO_OK, ""};
-    *(fmo_status *)user = fmo_nvidia_load(&err);
+    fmo_nvidia_loading loading;
+    fmo_nvidia_begin(&loading);
+    *(fmo_status *)user = fmo_nvidia_end(&loading, &err);
     return NULL;
 }
 

@@ -497,11 +497,11 @@ static const fmo_linalg_ops *gpu_operations(void)
 extern "C" fmo_status fmo_linalg_open_gpu(int device, void **stream, fmo_linalg **la,
                                           fmo_error *err)
 {
-    const fmo_status loaded = fmo_nvidia_load(err);
-    if (loaded != FMO_OK) return loaded;
     gpu_linalg *g = (gpu_linalg *)calloc(1, sizeof *g);
     cudaDeviceProp properties;
+    fmo_nvidia_loading libraries;
     if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
+    fmo_nvidia_begin(&libraries);
     fmo_linalg *base = &g->base;
     base->ops = gpu_operations();
     g->stream = (cudaStream_t)*stream;
@@ -514,6 +514,8 @@ extern "C" fmo_status fmo_linalg_open_gpu(int device, void **stream, fmo_linalg 
     if (g->own_stream && !failed(base))
         cuda_ok(base, cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking),
                 "making a stream");
+    fmo_error missing = {FMO_OK, ""};
+    if (fmo_nvidia_end(&libraries, &missing) != FMO_OK && !failed(base)) base->error = missing;
     if (!failed(base)) blas_ok(base, fmo_nvidia.cublasCreate(&g->blas), "starting cuBLAS");
     if (!failed(base))
         blas_ok(base, fmo_nvidia.cublasSetStream(g->blas, g->stream), "starting cuBLAS");

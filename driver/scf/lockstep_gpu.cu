@@ -514,21 +514,22 @@ extern "C" int fmo_hands_thread_gpu(void)
 
 extern "C" fmo_status fmo_hands_open_gpu(int device, int threads, fmo_hands **hands, fmo_error *err)
 {
-    const fmo_status loaded = fmo_nvidia_load(err);
-    if (loaded != FMO_OK) return loaded;
     fmo_gpu_hands *const g = (fmo_gpu_hands *)calloc(1, sizeof *g);
     if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
     g->base.ops = &operations;
     g->opener = pthread_self();
     g->base.threads = threads > 0 ? threads : 1;
     fmo_error failure = {FMO_OK, ""};
+    fmo_nvidia_loading libraries;
+    fmo_nvidia_begin(&libraries);
     const cudaError_t code = open(g, device);
+    const int loaded = fmo_nvidia_end(&libraries, &failure) == FMO_OK;
     if (code != cudaSuccess)
         (void)fmo_error_set(&failure, FMO_ERR_DEVICE, "SCFs on the GPU, choosing it: %s",
                             cudaGetErrorString(code));
     cublasStatus_t blas = CUBLAS_STATUS_SUCCESS;
-    if (code == cudaSuccess) blas = fmo_nvidia.cublasCreate(&g->blas);
-    if (code == cudaSuccess && blas == CUBLAS_STATUS_SUCCESS)
+    if (code == cudaSuccess && loaded) blas = fmo_nvidia.cublasCreate(&g->blas);
+    if (g->blas && blas == CUBLAS_STATUS_SUCCESS)
         blas = fmo_nvidia.cublasSetStream(g->blas, g->stream);
     if (blas == CUBLAS_STATUS_SUCCESS && g->blas)
         blas = fmo_nvidia.cublasSetAtomicsMode(g->blas, CUBLAS_ATOMICS_NOT_ALLOWED);

@@ -1,7 +1,7 @@
 #include "driver/scf/nvidia.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
+#include <signal.h>
 
 #define TEXT_OF(name) #name
 #define TEXT(name)    TEXT_OF(name) /* of what NVIDIA's macros make of a name */
@@ -54,4 +54,32 @@ fmo_status fmo_nvidia_load(fmo_error *err)
     loaded = status == FMO_OK;
     pthread_mutex_unlock(&lock);
     return status;
+}
+
+static void *load_aside(void *user)
+{
+    (void)user;
+    (void)fmo_nvidia_load(NULL); /* whoever waits asks again, and is told */
+    return NULL;
+}
+
+void fmo_nvidia_begin(fmo_nvidia_loading *loading)
+{
+    pthread_mutex_lock(&lock);
+    const int there = loaded;
+    pthread_mutex_unlock(&lock);
+    loading->started = 0;
+    if (there) return;
+    sigset_t all, before; /* signals are for the program's own threads */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    loading->started = pthread_create(&loading->thread, NULL, load_aside, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+fmo_status fmo_nvidia_end(fmo_nvidia_loading *loading, fmo_error *err)
+{
+    if (loading->started) pthread_join(loading->thread, NULL);
+    loading->started = 0;
+    return fmo_nvidia_load(err);
 }

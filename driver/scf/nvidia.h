@@ -6,6 +6,7 @@
 
 #include <cublas_v2.h>
 #include <cusolverDn.h>
+#include <pthread.h>
 
 #include "integrals/status.h"
 
@@ -44,5 +45,14 @@ typedef struct fmo_nvidia_calls {
  * library, or a function of it, that is not there, with its name. */
 fmo_status fmo_nvidia_load(fmo_error *err);
 extern fmo_nvidia_calls fmo_nvidia;
+
+/* The same beside what the caller does meanwhile, which is to make a context on a GPU: that takes
+ * as long. Whoever has begun ends it, too; the end says what fmo_nvidia_load says. */
+typedef struct fmo_nvidia_loading {
+    pthread_t thread;
+    int started;
+} fmo_nvidia_loading;
+void fmo_nvidia_begin(fmo_nvidia_loading *loading);
+fmo_status fmo_nvidia_end(fmo_nvidia_loading *loading, fmo_error *err);
 
 #endif
