@@ -143,10 +143,10 @@ static fmo_status stage_points(const fmo_fock_plan *plan, const fmo_shell_pairs 
     const int all = sizeof arrays / sizeof *arrays;
     void *const staged = fmo_gpu_stage(arrays, all);
     if (!staged) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu points", points);
-    size_t used = 0;
-    for (size_t n = 0; n < points; n++) {
-        entry_begin[n + 1] = (int)used;
-        if (n >= num) continue;
+    for (size_t n = 0; n < points; n++)
+        entry_begin[n + 1] = entry_begin[n] + (n < num ? of[n].end - of[n].begin : 0);
+#pragma omp parallel for num_threads(plan->options.threads) if (plan->options.threads > 1)
+    for (size_t n = 0; n < num; n++) {
         const point_key *const first = &key[of[n].begin];
         const fmo_pair_list *const list = &plain->list[first->pair_class];
         const double *const prim = list->prim + (size_t)first->record * FMO_PAIR_FIELDS;
@@ -155,11 +155,10 @@ static fmo_status stage_points(const fmo_fock_plan *plan, const fmo_shell_pairs 
                 plan->basis->shell[list->i[first->pair]].center[x] + prim[FMO_PAIR_X + x];
         place[3 * points + n] = prim[FMO_PAIR_P];
         bound[n] = nextafterf((float)of[n].bound, INFINITY);
-        for (int k = of[n].begin; k < of[n].end; k++) {
-            entry[used++] = make_int2(key[k].pair_class, key[k].record);
+        for (int k = of[n].begin, at = entry_begin[n]; k < of[n].end; k++) {
+            entry[at++] = make_int2(key[k].pair_class, key[k].record);
             point_of[key[k].pair_class][key[k].record] = make_int2(pair_class, (int)n);
         }
-        entry_begin[n + 1] = (int)used;
     }
     fmo_status status = fmo_gpu_place_arrays(device, "points", arrays, all, err);
     if (status == FMO_OK) status = fmo_gpu_upload(device, "points", staged, arrays, all, err);
@@ -187,15 +186,17 @@ static fmo_status find_points(const fmo_fock_plan *plan, const fmo_shell_pairs *
     }
     for (int c = begin; c < end; c++) {
         const fmo_pair_list *const list = &plain->list[c];
+#pragma omp parallel for num_threads(plan->options.threads) if (plan->options.threads > 1)
         for (int p = 0; p < list->num; p++)
             for (int64_t r = list->begin[p]; r < list->begin[p + 1]; r++) {
-                point_key *const k = &found[keys++];
+                point_key *const k = &found[keys + (size_t)r];
                 k->pair_class = c;
                 k->record = (int)r;
                 k->pair = p;
                 k->bound = list->prim_bound[r];
                 find_prims(plan->basis, list, p, r, number, k);
             }
+        keys += (size_t)list->prim_num;
     }
     if (!sort_by_key(found, records, key_of_place, key)) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu points", records);
