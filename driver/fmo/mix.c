@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT = 8 };
+/* Sums go block by block, so that they have the same bits for any number of threads. */
+enum { KEPT = 8, BLOCK = 1 << 14 };
 
 struct fmo_mixer {
     size_t size;                          /* elements of all fields */
@@ -17,7 +18,13 @@ struct fmo_mixer {
     double *V;                            /* [size] of this iteration */
     double *U[KEPT], *error[KEPT];        /* [size] */
     double B[FMO_DIIS_MAX][FMO_DIIS_MAX]; /* products of errors, by slot */
+    double (*product)[KEPT];              /* [blocks of size] of the newest error with all */
 };
+
+static size_t blocks_of(const fmo_mixer *x)
+{
+    return (x->size + BLOCK - 1) / BLOCK;
+}
 
 void fmo_mixer_destroy(fmo_mixer *x)
 {
@@ -27,6 +34,7 @@ void fmo_mixer_destroy(fmo_mixer *x)
         free(x->error[k]);
     }
     free(x->V);
+    free(x->product);
     free(x);
 }
 
@@ -36,7 +44,8 @@ fmo_mixer *fmo_mixer_create(const fmo_fragments *f)
     if (!x) return NULL;
     for (int k = 0; k < f->system->fragment_num; k++)
         x->size += (size_t)f->monomer[k].nao * (size_t)f->monomer[k].nao;
-    int good = (x->V = calloc(x->size, sizeof(double))) != NULL;
+    x->product = calloc(blocks_of(x) + 1, sizeof *x->product);
+    int good = x->product && (x->V = calloc(x->size, sizeof(double))) != NULL;
     for (int k = 0; k < KEPT && good; k++) {
         x->U[k] = calloc(x->size, sizeof(double));
         x->error[k] = calloc(x->size, sizeof(double));
@@ -59,6 +68,41 @@ static void copy_fields(fmo_fragments *f, double *array, int to_array)
     }
 }
 
+/* The newest error, and its products with all. */
+static void find_error(fmo_mixer *x, int threads)
+{
+    const int new = x->newest;
+    const size_t blocks = blocks_of(x);
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+    for (size_t b = 0; b < blocks; b++) {
+        const size_t begin = b * BLOCK, end = begin + BLOCK < x->size ? begin + BLOCK : x->size;
+        for (size_t i = begin; i < end; i++) x->error[new][i] = x->U[new][i] - x->V[i];
+        for (int k = 0; k < x->held; k++) {
+            double sum = 0.0;
+            for (size_t i = begin; i < end; i++) sum += x->error[k][i] * x->error[new][i];
+            x->product[b][k] = sum;
+        }
+    }
+    for (int k = 0; k < x->held; k++) {
+        double sum = 0.0;
+        for (size_t b = 0; b < blocks; b++) sum += x->product[b][k];
+        x->B[k][new] = x->B[new][k] = sum;
+    }
+}
+
+/* V = sum_k c_k U(V_k) */
+static void mix(fmo_mixer *x, const int slot[KEPT], const double *c, int threads)
+{
+    const size_t blocks = blocks_of(x);
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+    for (size_t b = 0; b < blocks; b++) {
+        const size_t begin = b * BLOCK, end = begin + BLOCK < x->size ? begin + BLOCK : x->size;
+        for (size_t i = begin; i < end; i++) x->V[i] = c[0] * x->U[slot[0]][i];
+        for (int k = 1; k < x->held; k++)
+            for (size_t i = begin; i < end; i++) x->V[i] += c[k] * x->U[slot[k]][i];
+    }
+}
+
 double fmo_mixer_next(fmo_mixer *x, fmo_fragments *f, int first)
 {
     if (first) {
@@ -68,12 +112,7 @@ double fmo_mixer_next(fmo_mixer *x, fmo_fragments *f, int first)
     const int new = x->newest = (x->newest + 1) % KEPT;
     if (x->held < KEPT) x->held++;
     copy_fields(f, x->U[new], 1);
-    for (size_t i = 0; i < x->size; i++) x->error[new][i] = x->U[new][i] - x->V[i];
-    for (int k = 0; k < x->held; k++) {
-        double sum = 0.0;
-        for (size_t i = 0; i < x->size; i++) sum += x->error[k][i] * x->error[new][i];
-        x->B[k][new] = x->B[new][k] = sum;
-    }
+    find_error(x, f->threads);
     /* Slots from the oldest to the newest. */
     int slot[KEPT];
     double B[FMO_DIIS_MAX][FMO_DIIS_MAX], c[FMO_DIIS_MAX];
@@ -81,9 +120,7 @@ double fmo_mixer_next(fmo_mixer *x, fmo_fragments *f, int first)
     for (int k = 0; k < x->held; k++)
         for (int l = 0; l < x->held; l++) B[k][l] = x->B[slot[k]][slot[l]];
     fmo_diis_coefficients(x->held, (const double(*)[FMO_DIIS_MAX])B, c);
-    memset(x->V, 0, x->size * sizeof *x->V);
-    for (int k = 0; k < x->held; k++)
-        for (size_t i = 0; i < x->size; i++) x->V[i] += c[k] * x->U[slot[k]][i];
+    mix(x, slot, c, f->threads);
     copy_fields(f, x->V, 0);
     return sqrt(x->B[new][new] / f->system->fragment_num);
 }
