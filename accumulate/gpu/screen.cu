@@ -23,7 +23,8 @@ enum {
     SCREEN_KETS = SCREEN_TILES * FMO_GPU_TILE_PAIRS
 };
 static_assert((int)SCREEN_WARPS >= (int)FMO_GPU_LISTS, "a warp for each list");
-static_assert(SCREEN_TILES <= 32, "a warp looks at a slab");
+enum { SCREEN_LOOKS = 32 / SCREEN_TILES }; /* slabs that a warp looks at together */
+static_assert(32 % SCREEN_TILES == 0, "a warp looks at whole slabs");
 
 /* Slabs of a block, and survivors that it collects before it classifies them. */
 enum {
@@ -32,6 +33,8 @@ enum {
     SMALL_QUEUE = SCREEN_KETS,
     LARGE_QUEUE = fmo_tuning_gpu_screen_queue_large
 };
+static_assert(SMALL_SLABS % SCREEN_LOOKS == 0 && LARGE_SLABS % SCREEN_LOOKS == 0,
+              "a warp looks at no slab that is not the block's");
 
 /* What screening reads of a list of pairs: the fields of fmo_gpu_pairs. */
 typedef struct screen_pairs {
@@ -89,9 +92,47 @@ __device__ bool bit_of(const unsigned *row, int n)
     return __ldg(row + (n >> 5)) >> (n & 31) & 1u;
 }
 
-__device__ unsigned lanes_below(int lane)
+__device__ __forceinline__ unsigned lanes_below()
 {
-    return (1u << lane) - 1u;
+    unsigned lanes;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lanes));
+    return lanes;
+}
+
+/* What the rule wants of a ket's record, in one load and with its sets as indices, where the
+ * compiler would make two loads and twice the shifts. */
+typedef struct screen_ket {
+    fmo_gpu_rule rule;
+    unsigned i, j;
+} screen_ket;
+
+__device__ __forceinline__ screen_ket read_ket(const fmo_gpu_rule *at)
+{
+    unsigned x, y, z, w, i, j;
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(x), "=r"(y), "=r"(z), "=r"(w)
+        : "l"(at));
+    asm("prmt.b32 %0, %1, 0, 0x4410;" : "=r"(i) : "r"(z));
+    asm("prmt.b32 %0, %1, 0, 0x4432;" : "=r"(j) : "r"(z));
+    const ushort2 set = {(unsigned short)i, (unsigned short)j};
+    return {{__uint_as_float(x), __uint_as_float(y), set, w}, i, j};
+}
+
+/* The same of the errors of its nodes. */
+__device__ __forceinline__ fmo_far_fit read_fit(const fmo_far_fit *at)
+{
+    static_assert(sizeof *at == sizeof(float2), "the two of an fmo_far_fit");
+    const float2 word = __ldg((const float2 *)at);
+    return {word.x, word.y};
+}
+
+/* The number of a lane as the compiler does not know it: where it sees that lanes add at one place,
+ * it has them look for each other first, a lane that is alone, too. */
+__device__ __forceinline__ unsigned lane_unknown()
+{
+    unsigned lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
 }
 
 __device__ unsigned warp_sum(unsigned value)
@@ -111,6 +152,7 @@ typedef struct screen_bra {
     float most;           /* no ket exchanges more, times its bound */
     float4 sphere, reach; /* of a far quartet */
     fmo_far_fit fit;
+    float cancelled; /* fmo_far_cancelled of it */
 } screen_bra;
 
 /* How small a density factor is, from its binary logarithm, rounded to the safe side, where
@@ -134,8 +176,8 @@ __device__ fmo_far_reach reach_of(float4 sphere, float extent, fmo_far_fit fit)
 __device__ unsigned far_code(const screen_bra &bra, float4 ket, float ket_extent,
                              fmo_far_fit ket_fit, float log_size, float *gap)
 {
-    const int choices = fmo_far_decide(reach_of(bra.sphere, bra.reach.w, bra.fit),
-                                       reach_of(ket, ket_extent, ket_fit), log_size, gap);
+    const int choices = fmo_far_decide_by(reach_of(bra.sphere, bra.reach.w, bra.fit), bra.cancelled,
+                                          reach_of(ket, ket_extent, ket_fit), log_size, gap);
     return choices < 0 ? FMO_GPU_OVERLAP : (unsigned)choices << FMO_GPU_KET_BITS;
 }
 
@@ -152,12 +194,12 @@ __device__ float far_share(float4 bra, float4 ket, float gap)
 /* Kets that passed the rule, closed up, until there are enough of them: no lane is idle in what is
  * left to find out, and quartets of one bra pair stand together in the lists. */
 template <int QUEUE> struct screen_queue {
-    float in_J[QUEUE], in_K[QUEUE];
+    float2 in[QUEUE];             /* J, K */
     unsigned short offset[QUEUE]; /* from the block's first ket */
     static_assert(QUEUE >= SCREEN_KETS && QUEUE <= 64 * 32, "a slab, at most 64 full warps");
 };
 
-/* What is found out stands in place of it: the list's second word in in_J; in offset the list, in
+/* What is found out stands in place of it: the list's second word in in.x; in offset the list, in
  * its last bits, and above them how many of the same warp are before it there; in its first
  * whether it keeps out of J. */
 enum { PLACE_LIST_BITS = 2, PLACE_APART = 1 << 15 };
@@ -170,16 +212,18 @@ typedef struct screen_counts {
 /* What the threads of a block share, besides the rows. */
 template <int QUEUE> struct screen_shared {
     screen_queue<QUEUE> queue;
-    unsigned open[LARGE_SLABS];                 /* tiles of a slab that may hold a survivor */
+    int2 *list[FMO_GPU_LISTS];                  /* of the task; far_J_end - 1, from which on down */
+    unsigned short open[LARGE_SLABS];           /* tiles of a slab that may hold a survivor */
     int passed[LARGE_SLABS];                    /* kets of a slab */
     unsigned listed[FMO_GPU_LISTS][QUEUE / 32]; /* by full warps of the queue */
     screen_counts counted;
 };
 
 /* Step 1: the rule, for one slab of kets, a lane for a ket in each of SCREEN_ROUNDS rounds.
- * Survivors go into the queue from `queued` on. rows: [sets] max(|D_ik|, |D_jk|), or NULL. Bounds
- * are floats, rounded up. */
-template <int QUEUE, bool BOXES>
+ * Survivors go into the queue from `queued` on. rows: [sets] max(|D_ik|, |D_jk|), if ROWS. Bounds
+ * are floats, rounded up. Kets of closed tiles are read all the same, and for those beyond the end
+ * the last one; ballots leave them out. That is fewer instructions than branches. */
+template <int QUEUE, bool ROWS, bool BOXES>
 __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_task &task,
                                             const screen_near &near, const screen_bra &bra,
                                             const float *rows, int slab, int block_begin,
@@ -187,40 +231,41 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int offset = slab * SCREEN_KETS + warp * SCREEN_ROUNDS * 32 + lane;
-    const unsigned tiles = shared->open[slab] >> (warp * SCREEN_ROUNDS);
+    const int first = block_begin + offset, rounds = (block_end - first + 31) >> 5;
+    unsigned open = (unsigned)shared->open[slab] >> (warp * SCREEN_ROUNDS);
     float in_J[SCREEN_ROUNDS], in_K[SCREEN_ROUNDS];
     unsigned ballots[SCREEN_ROUNDS];
     int mine = 0, to = 0;
+    if (!(open & ((1u << SCREEN_ROUNDS) - 1u))) return;
+    if (rounds < SCREEN_ROUNDS) open &= (1u << max(rounds, 0)) - 1u;
 #pragma unroll
     for (int r = 0; r < SCREEN_ROUNDS; r++) {
-        const int ket = block_begin + offset + r * 32;
-        bool stays = false;
-        if ((tiles >> r & 1u) && ket < block_end) {
-            const fmo_gpu_rule rule = task.ket.rule[ket];
-            in_J[r] = fmo_gpu_in_J(bra.rule, rule);
-            if (BOXES && !bit_of(near.leaves, near.ket_leaf[ket])) in_J[r] = 0.0f;
-            if (rows) {
-                in_K[r] = fmo_gpu_in_K(bra.rule, rule, fmaxf(rows[rule.set.x], rows[rule.set.y]));
-            } else {
-                in_K[r] = bra.most * rule.bound;
-                if (fmaxf(in_J[r], in_K[r]) >= a.cutoff)
-                    in_K[r] = fmo_gpu_in_K(
-                        bra.rule, rule,
-                        fmo_gpu_exchange_of(a.block_max, a.stride, bra.rule.set, rule.set));
-            }
-            stays = fmaxf(in_J[r], in_K[r]) >= a.cutoff;
+        const bool here = open & 1u << r;
+        const screen_ket read = read_ket(task.ket.rule + min(first + r * 32, block_end - 1));
+        const fmo_gpu_rule &rule = read.rule;
+        in_J[r] = fmo_gpu_in_J(bra.rule, rule);
+        if (BOXES && here && !bit_of(near.leaves, near.ket_leaf[first + r * 32])) in_J[r] = 0.0f;
+        if (ROWS) {
+            in_K[r] = fmo_gpu_in_K(bra.rule, rule, fmaxf(rows[read.i], rows[read.j]));
+        } else {
+            in_K[r] = bra.most * rule.bound;
+            if (here && fmaxf(in_J[r], in_K[r]) >= a.cutoff)
+                in_K[r] = fmo_gpu_in_K(
+                    bra.rule, rule,
+                    fmo_gpu_exchange_of(a.block_max, a.stride, bra.rule.set, rule.set));
         }
-        ballots[r] = __ballot_sync(0xffffffffu, stays);
+        ballots[r] = __ballot_sync(0xffffffffu, here & (fmaxf(in_J[r], in_K[r]) >= a.cutoff));
         mine += __popc(ballots[r]);
     }
-    if (lane == 0 && mine) to = atomicAdd(&shared->passed[slab], mine);
+    if (!mine) return;
+    if (lane == 0) to = atomicAdd(&shared->passed[slab] + lane_unknown(), mine);
     to = queued + __shfl_sync(0xffffffffu, to, 0);
+    const unsigned below = lanes_below();
 #pragma unroll
     for (int r = 0; r < SCREEN_ROUNDS; r++) {
         if (ballots[r] >> lane & 1u) {
-            const int at = to + __popc(ballots[r] & lanes_below(lane));
-            shared->queue.in_J[at] = in_J[r];
-            shared->queue.in_K[at] = in_K[r];
+            const int at = to + __popc(ballots[r] & below);
+            shared->queue.in[at] = make_float2(in_J[r], in_K[r]);
             shared->queue.offset[at] = (unsigned short)(offset + r * 32);
         }
         to += __popc(ballots[r]);
@@ -236,7 +281,7 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
 {
     constexpr int lists = FAR ? FMO_GPU_LISTS : 1;
     screen_queue<QUEUE> *const queue = &shared->queue;
-    const unsigned lane = threadIdx.x % 32;
+    const unsigned lane = threadIdx.x % 32, below = lanes_below();
     const bool far_exchanges = FAR && fmo_gpu_far_exchanges(task.eri_class);
     const float log_Q = fmo_far_log2(bra.rule.bound), log_cutoff = fmo_far_log2(a.cutoff);
     unsigned coded = a.coded ? ~0u : FMO_GPU_PAIRS_MAX - 1u;
@@ -254,7 +299,8 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
         bool apart = false;
         if (e < queued) {
             const int ket = block_begin + queue->offset[e];
-            const float in_J = queue->in_J[e], in_K = queue->in_K[e];
+            const float2 in = queue->in[e];
+            const float in_J = in.x, in_K = in.y;
             apart = BOXES && in_J == 0.0f;
             const fmo_gpu_rule rule = task.ket.rule[ket];
             const float log_size = fmo_far_log2(fmaxf(in_J, in_K));
@@ -264,8 +310,9 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
             if (FAR) {
                 const float4 reach = task.ket.reach[ket];
                 float gap;
-                const unsigned nodes = far_code(bra, task.ket.sphere[ket], reach.w,
-                                                task.ket.fit[ket], log_size - log_cutoff, &gap);
+                const unsigned nodes =
+                    far_code(bra, task.ket.sphere[ket], reach.w, read_fit(task.ket.fit + ket),
+                             log_size - log_cutoff, &gap);
                 const bool far_exchange =
                     in_K * fminf(1.0f, FAR_K_MARGIN * far_share(bra.reach, reach, gap)) >= a.cutoff;
                 if (nodes != FMO_GPU_OVERLAP) {
@@ -275,7 +322,7 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
                     if (list != FMO_GPU_NEAR) code = nodes;
                 }
             }
-            queue->in_J[e] = __uint_as_float(
+            queue->in[e].x = __uint_as_float(
                 (code | (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u) | (unsigned)ket) & coded);
             tally += (rule.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
             if (ket == diagonal) fmo_gpu_count_diagonal(a.counters->quartets, task.eri_class);
@@ -285,11 +332,11 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
 #pragma unroll
         for (int l = 0; l < lists; l++) {
             const unsigned ballot = __ballot_sync(0xffffffffu, list == l);
-            if (list == l) same = ballot;
-            if (lane == l) own = ballot;
+            same = list == l ? ballot : same;
+            own = lane == l ? ballot : own;
         }
         if (lane < lists) shared->listed[lane][e / 32] = __popc(own);
-        queue->offset[e] = (unsigned short)(__popc(same & lanes_below(lane)) << PLACE_LIST_BITS |
+        queue->offset[e] = (unsigned short)(__popc(same & below) << PLACE_LIST_BITS |
                                             (unsigned)list | (apart ? (unsigned)PLACE_APART : 0u));
     }
     return tally;
@@ -320,20 +367,17 @@ __device__ __forceinline__ void reserve(unsigned *survivors, int queued, unsigne
 
 /* Step 4: into the lists. */
 template <int QUEUE, bool FAR, bool BOXES>
-__device__ __forceinline__ void write_lists(const screen_task &task, int bra, int queued,
-                                            const screen_shared<QUEUE> *shared)
+__device__ __forceinline__ void write_lists(int bra, int queued, const screen_shared<QUEUE> *shared)
 {
     for (int e = threadIdx.x; e < queued; e += SCREEN_THREADS) {
         const unsigned found = shared->queue.offset[e];
         const unsigned place = BOXES ? found & (PLACE_APART - 1u) : found;
         const int list = (int)(place & ((1u << PLACE_LIST_BITS) - 1u));
         if (list == FMO_GPU_LISTS) continue;
-        const unsigned to = shared->listed[list][e / 32] + (place >> PLACE_LIST_BITS);
-        int2 *const at = !FAR || list == FMO_GPU_NEAR ? task.list + to
-                         : list == FMO_GPU_FAR_J      ? task.far_J_end - 1 - (int)to
-                                                      : task.far_K + to;
-        *at = make_int2(BOXES && (found & PLACE_APART) ? bra | FMO_GPU_APART_BIT : bra,
-                        __float_as_int(shared->queue.in_J[e]));
+        const int to = (int)(shared->listed[list][e / 32] + (place >> PLACE_LIST_BITS));
+        __stcg(shared->list[list] + (FAR && list == FMO_GPU_FAR_J ? -to : to),
+               make_int2(BOXES && (found & PLACE_APART) ? bra | FMO_GPU_APART_BIT : bra,
+                         __float_as_int(shared->queue.in[e].x)));
     }
 }
 
@@ -371,31 +415,39 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         near.ket_leaf = of.ket_leaf;
     }
 
-    /* A warp looks at a slab, a lane at a tile of 32 kets; tiles that cannot hold a survivor are
-     * passed over. */
+    /* A lane looks at a tile of 32 kets; tiles that cannot hold a survivor are passed over. */
     bool any = false;
-    for (int g = warp; g < a.slabs; g += SCREEN_WARPS) {
+    const int last = (block_end - 1) / FMO_GPU_TILE_PAIRS;
+#pragma unroll 2
+    for (int g = SCREEN_LOOKS * warp; g < a.slabs; g += SCREEN_LOOKS * SCREEN_WARPS) {
         const int tile = block_begin / FMO_GPU_TILE_PAIRS + SCREEN_TILES * g + lane;
-        bool may = false;
-        if (lane < SCREEN_TILES && tile * FMO_GPU_TILE_PAIRS < block_end) {
-            if (BOXES)
+        bool may = tile <= last;
+        if (BOXES) {
+            if (may)
                 may = bra.rule.bound * fmaxf(near.exchange[0][tile], near.exchange[1][tile]) >=
                           a.cutoff ||
                       (bit_of(near.tiles, tile) &&
                        fmaxf(bra.rule.influence * task.ket.tile_bound[tile],
                              bra.rule.bound * task.ket.tile_influence[tile]) >= a.cutoff);
-            else
-                may = fmaxf(fmaxf(bra.most, bra.rule.influence) * task.ket.tile_bound[tile],
-                            bra.rule.bound * task.ket.tile_influence[tile]) >= a.cutoff;
+        } else {
+            const int at = min(tile, last);
+            may &= fmaxf(fmaxf(bra.most, bra.rule.influence) * task.ket.tile_bound[at],
+                         bra.rule.bound * task.ket.tile_influence[at]) >= a.cutoff;
         }
         const unsigned tiles = __ballot_sync(0xffffffffu, may);
         any |= may;
-        if (lane == 0) {
-            shared.open[g] = tiles;
-            shared.passed[g] = 0;
+        if (lane % SCREEN_TILES == 0) {
+            const unsigned one = tiles >> lane & ((1u << SCREEN_TILES) - 1u);
+            shared.open[g + lane / SCREEN_TILES] = (unsigned short)one;
+            shared.passed[g + lane / SCREEN_TILES] = 0;
         }
     }
-    if (threadIdx.x == 0) shared.counted = {0u, 0u, 0u, 0u, 0u, 0u};
+    if (threadIdx.x == 0) {
+        shared.list[FMO_GPU_NEAR] = task.list;
+        shared.list[FMO_GPU_FAR_J] = task.far_J_end - 1;
+        shared.list[FMO_GPU_FAR_K] = task.far_K;
+        shared.counted = {0u, 0u, 0u, 0u, 0u, 0u};
+    }
     if (!__syncthreads_or(any)) return;
     for (int k = threadIdx.x; ROWS && k < a.sets; k += SCREEN_THREADS)
         rows[k] = fmaxf(a.block_max[(size_t)ij.x * a.stride + k],
@@ -405,13 +457,15 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         bra.sphere = task.bra.sphere[bra.pair];
         bra.reach = task.bra.reach[bra.pair];
         bra.fit = task.bra.fit[bra.pair];
+        bra.cancelled = fmo_far_cancelled(bra.reach.w);
+        asm volatile("" : "+f"(bra.cancelled)); /* found once, not each time */
     }
 
     unsigned tally = 0, aparts = 0;
     for (int g = 0, queued = 0; g < a.slabs; g++) { /* queued: the same in all threads */
         if (shared.open[g]) {
-            screen_slab<QUEUE, BOXES>(a, task, near, bra, ROWS ? rows : NULL, g, block_begin,
-                                      block_end, queued, &shared);
+            screen_slab<QUEUE, ROWS, BOXES>(a, task, near, bra, rows, g, block_begin, block_end,
+                                            queued, &shared);
             __syncthreads();
             queued += shared.passed[g];
         }
@@ -422,7 +476,7 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
             reserve(&a.counters->survivors[warp][task.eri_class], queued, shared.listed[warp],
                     &shared.counted.survived);
         __syncthreads();
-        write_lists<QUEUE, FAR, BOXES>(task, bra.pair, queued, &shared);
+        write_lists<QUEUE, FAR, BOXES>(bra.pair, queued, &shared);
         if (g + 1 < a.slabs) __syncthreads();
         queued = 0;
     }

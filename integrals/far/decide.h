@@ -108,16 +108,19 @@ typedef struct fmo_far_reach {
  * its density factor over the cutoff. What far.h leaves out of an element of X^J is, with T from
  * FMO_FAR_T on, below a twentieth of the cutoff for overlap (where primitives cancel by up to
  * FMO_FAR_CANCELS, below a sixth), and estimated at a quarter of it for each pair's nodes, which is
- * more than four times what they do leave out; of X^K four times that (docs/theory.md). */
-FMO_HD int fmo_far_decide(fmo_far_reach bra, fmo_far_reach ket, float log_size, float *gap)
+ * more than four times what they do leave out; of X^K four times that (docs/theory.md).
+ * bra_cancelled: fmo_far_cancelled, once for many kets. */
+FMO_HD int fmo_far_decide_by(fmo_far_reach bra, float bra_cancelled, fmo_far_reach ket,
+                             float log_size, float *gap)
 {
     const float x = bra.sphere.x - ket.sphere.x, y = bra.sphere.y - ket.sphere.y;
     const float z = bra.sphere.z - ket.sphere.z;
-    const float R2 = fmaxf(x * x + y * y + z * z, 1e-10f), R = R2 * fmo_far_rsqrt(R2);
-    const float to_ket = R - ket.sphere.half, to_bra = R - bra.sphere.half;
+    const float R2 = fmaxf(x * x + y * y + z * z, 1e-10f), root = fmo_far_rsqrt(R2);
+    /* written out: compilers do not agree on what they contract, and bits go by it */
+    const float to_ket = fmaf(R2, root, -ket.sphere.half);
+    const float to_bra = fmaf(R2, root, -bra.sphere.half);
     *gap = to_ket - bra.sphere.half;
-    const float log_prims =
-        log_size + fmo_far_cancelled(bra.extent) + fmo_far_cancelled(ket.extent);
+    const float log_prims = log_size + bra_cancelled + fmo_far_cancelled(ket.extent);
     const float overlap =
         ((float)FMO_FAR_T + FMO_FAR_LN_2 * log_prims) * (fabsf(bra.extent) + fabsf(ket.extent));
     const float log_tolerance = fmaxf(0.0f, 0.5f * fmo_far_log2(R2) - FMO_FAR_LOG_10) - log_size;
@@ -132,6 +135,10 @@ FMO_HD int fmo_far_decide(fmo_far_reach bra, fmo_far_reach ket, float log_size, 
     const int far = *gap >= fmaxf(bra.sphere.half, ket.sphere.half) && *gap * *gap >= overlap &&
                     most < FMO_FAR_CHOICES;
     return far ? FMO_FAR_CHOICES * bra_nodes + ket_nodes : -1;
+}
+FMO_HD int fmo_far_decide(fmo_far_reach bra, fmo_far_reach ket, float log_size, float *gap)
+{
+    return fmo_far_decide_by(bra, fmo_far_cancelled(bra.extent), ket, log_size, gap);
 }
 
 /* At most this part of the Schwarz bounds is left of an integral of a far quartet, from the largest
