@@ -246,6 +246,7 @@ static fmo_status begin(const fmo_basis *basis, const fmo_fock_options *options,
     fmo_status status = fmo_options_check(&plan->options, err);
     if (status == FMO_OK) status = fmo_plan_choose_mode(plan, basis, err);
     if (status != FMO_OK) return status;
+    plan->cutoff = plan->options.cutoff;
     choose_threads(plan, possible);
 
     plan->basis = fmo_basis_copy(basis);
@@ -471,6 +472,19 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
     }
     free(device);
     return status;
+}
+
+fmo_status fmo_fock_plan_loosen(fmo_fock_plan *plan, double cutoff, fmo_error *err)
+{
+    const fmo_status given = FMO_CHECK_ARGUMENTS("fmo_fock_plan_loosen", err, FMO_GIVEN(plan));
+    if (given != FMO_OK) return given;
+    if (!(cutoff >= plan->options.cutoff && cutoff <= 1.0))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_fock_plan_loosen: cutoff = %g: expected %g, the plan's, to 1",
+                             cutoff, plan->options.cutoff);
+    plan->cutoff = cutoff;
+    for (int k = 0; k < plan->others.num; k++) plan->others.plan[k]->cutoff = cutoff;
+    return FMO_OK;
 }
 
 int fmo_fock_plan_device(const fmo_fock_plan *plan)
