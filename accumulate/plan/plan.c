@@ -109,8 +109,11 @@ fmo_status fmo_plan_make_pairs(fmo_fock_plan *plan, double largest, fmo_error *e
     fmo_shell_pairs_free(&plan->pairs);
     plan->pairs = pairs;
     plan->density_limit = limit;
+    const double cutoff = plan->cutoff; /* not that of what is made for good */
+    plan->cutoff = plan->options.cutoff;
     if ((plan->state || plan->gpu) && plan->mode->new_pairs)
         status = plan->mode->new_pairs(plan, err);
+    plan->cutoff = cutoff;
     return status == FMO_OK && plan->others.num ? renew_others(plan, err) : status;
 }
 
