@@ -86,13 +86,23 @@ static void take_pairs(fmo_fock_plan *plan, const fmo_fock_plan *lead)
     plan->density_limit = lead->density_limit;
 }
 
+/* What the mode makes of pairs is made for good, with the plan's own cutoff. */
+static fmo_status new_pairs(fmo_fock_plan *plan, fmo_error *err)
+{
+    const double cutoff = plan->cutoff;
+    plan->cutoff = plan->options.cutoff;
+    const fmo_status status = plan->mode->new_pairs(plan, err);
+    plan->cutoff = cutoff;
+    return status;
+}
+
 /* After the lead's pairs have been made again. */
 static fmo_status renew_others(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_status status = FMO_OK;
     for (int k = 0; k < plan->others.num; k++) take_pairs(plan->others.plan[k], plan);
     for (int k = 0; k < plan->others.num && status == FMO_OK; k++)
-        status = plan->mode->new_pairs(plan->others.plan[k], err);
+        status = new_pairs(plan->others.plan[k], err);
     return status == FMO_OK ? plan->mode->join(plan, err) : status;
 }
 
@@ -109,11 +119,7 @@ fmo_status fmo_plan_make_pairs(fmo_fock_plan *plan, double largest, fmo_error *e
     fmo_shell_pairs_free(&plan->pairs);
     plan->pairs = pairs;
     plan->density_limit = limit;
-    const double cutoff = plan->cutoff; /* not that of what is made for good */
-    plan->cutoff = plan->options.cutoff;
-    if ((plan->state || plan->gpu) && plan->mode->new_pairs)
-        status = plan->mode->new_pairs(plan, err);
-    plan->cutoff = cutoff;
+    if ((plan->state || plan->gpu) && plan->mode->new_pairs) status = new_pairs(plan, err);
     return status == FMO_OK && plan->others.num ? renew_others(plan, err) : status;
 }
 
