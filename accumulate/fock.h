@@ -149,10 +149,10 @@ FMO_API fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, siz
 FMO_API void fmo_fock_plan_destroy(fmo_fock_plan *plan); /**< NULL is fine */
 
 /** Builds from here on leave out what is below another cutoff than options.cutoff, a larger one:
- * for densities that are not to be known so well yet, as of an SCF's first cycles. What the plan
- * has made for good stays as it is: pairs, kept integrals (mode cpu: builds of them do not change),
- *  boxes. With ranks all of them follow.
- *  @param[in] cutoff  options.cutoff, and nothing is left over from here, to 1
+ * for a density that need not be built so well yet, as in an SCF's first cycles. What was made with
+ * the plan stays: its pairs, kept integrals (in mode cpu their builds do not change), boxes. With
+ * ranks all of them follow.
+ *  @param[in] cutoff  options.cutoff, which takes it back, or larger, to 1
  *  @return FMO_OK, FMO_ERR_ARGUMENT */
 FMO_API fmo_status fmo_fock_plan_loosen(fmo_fock_plan *plan, double cutoff, fmo_error *err);
 

@@ -96,8 +96,9 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
     int full = 1, since_full = 0;
     /* What changes leave out adds up: in the last cycles it has to be little. */
     const double left_out = FMO_SCF_CUTOFF_ERROR * o->fock.cutoff * (double)s->n;
-    const double loose = loose_share * o->gradient_convergence / sqrt((double)s->n);
-    const int loosened = loose > o->fock.cutoff;
+    const double share = loose_share * o->gradient_convergence / sqrt((double)s->n);
+    const double loose = fmin(share, FMO_SCF_CUTOFF_MOST);
+    const int loosened = o->fock.cutoff > 0.0 && loose > o->fock.cutoff; /* 0: no screening */
     const int changes = loosened && left_out <= little * o->energy_convergence;
     int last = !loosened; /* with the cutoff that was asked for */
     s->cutoff = loosened ? loose : o->fock.cutoff;
