@@ -148,6 +148,14 @@ FMO_API fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, siz
                                               fmo_fock_plan **plans, fmo_error *errs);
 FMO_API void fmo_fock_plan_destroy(fmo_fock_plan *plan); /**< NULL is fine */
 
+/** Builds from here on leave out what is below another cutoff than options.cutoff, a larger one:
+ * for a density that need not be built so well yet, as in an SCF's first cycles. What was made with
+ * the plan stays: its pairs, kept integrals (in mode cpu their builds do not change), boxes. With
+ * ranks all of them follow.
+ *  @param[in] cutoff  options.cutoff, which takes it back, or larger, to 1
+ *  @return FMO_OK, FMO_ERR_ARGUMENT */
+FMO_API fmo_status fmo_fock_plan_loosen(fmo_fock_plan *plan, double cutoff, fmo_error *err);
+
 /** CUDA's number of the GPU that a plan works on, whose memory the matrices of
  *  fmo_fock_build_device and fmo_fock_build_batch_device are in: of several that share its builds
  *  the first, of plans that were dealt out the one it was given. @return -1 on the CPU, or of NULL

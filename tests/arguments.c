@@ -223,6 +223,7 @@ static void check_fock(const fmo_basis *basis)
          fmo_fock_choose_mode(basis, &o, &mode, NULL, NULL) == FMO_OK);
     REFUSED(fmo_fock_plan_profile, "plan", NULL, &profile, &err);
     REFUSED(fmo_fock_plan_profile, "profile", plan, NULL, &err);
+    REFUSED(fmo_fock_plan_loosen, "plan", NULL, 1e-6, &err);
     FINE(fmo_fock_plan_device, "plan", fmo_fock_plan_device(NULL) == -1);
 
     fmo_error errs[2] = {{FMO_OK, ""}, {FMO_OK, ""}};

@@ -193,8 +193,10 @@ class ScfReport(driver_helpers.Case):
         cycles = re.findall(rf"^ +(\d+) +({NUMBER}) +(-|{NUMBER}) +({NUMBER}) +(full|change) +"
                             rf"({NUMBER}) +({NUMBER}) +({NUMBER})", result.out, re.MULTILINE)
         self.assertEqual([int(row[0]) for row in cycles], list(range(1, len(cycles) + 1)))
-        self.assertEqual(cycles[0][4], "full")
-        self.assertEqual(cycles[-1][4], "full")
+        full = [k for k, row in enumerate(cycles) if row[4] == "full"]
+        self.assertEqual(full[0], 0)  # the second has the cutoff that was asked for: few changes after it
+        self.assertEqual(len(full), 2, full)
+        self.assertGreaterEqual(full[-1], len(cycles) - 4)
         self.assertIn("change", [row[4] for row in cycles])
         self.assertIn(f"converged in {len(cycles)} cycles", result.out)
         self.assertAlmostEqual(float(cycles[-1][1]), SMALL_ENERGY, delta=1e-8)

@@ -105,7 +105,9 @@ static fmo_cpu_build common_build(const fmo_fock_plan *plan, int densities, int 
 {
     const fmo_cpu_build build = {.basis = plan->basis,
                                  .densities = densities,
-                                 .cutoff = plan->options.cutoff,
+                                 .cutoff = ((const fmo_cpu_state *)plan->state)->stored
+                                               ? plan->options.cutoff
+                                               : plan->cutoff,
                                  .adding = {atomic, fixed, 1.0, 1.0}};
     return build;
 }
@@ -122,7 +124,7 @@ static fmo_status build_far(fmo_fock_plan *plan, fmo_cpu_build *build, fmo_cpu_f
                                      .largest = side->largest,
                                      .densities = build->densities,
                                      .weight = plan->coulomb_weight,
-                                     .cutoff = build->cutoff,
+                                     .cutoff = plan->options.cutoff,
                                      .threads = s->threads,
                                      .share = ranks ? ranks->rank : plan->share,
                                      .shares = ranks ? ranks->size : plan->shares};

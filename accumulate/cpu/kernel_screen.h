@@ -64,6 +64,9 @@ static int screen_kets(const fmo_cpu_build *build, const fmo_cpu_pair_list *kets
     return num;
 }
 
+/* Kets up to so many are put in order one by one: what counting begins with takes longer. */
+enum { FEW_KETS = 16 };
+
 /* worker->ket[0..num-1] -> worker->ordered, by number of primitives and then by distance from the
  * bra; equals keep their order. Returns the primitive pairs in them. */
 static int64_t order_kets(const fmo_cpu_pair_list *bras, int bra, const fmo_cpu_pair_list *kets,
@@ -73,7 +76,6 @@ static int64_t order_kets(const fmo_cpu_pair_list *bras, int bra, const fmo_cpu_
     const int keys = count_max * FMO_CPU_DISTANCES;
     int *count = worker->key_count, *key = worker->key;
     int64_t prims = 0;
-    memset(count, 0, ((size_t)keys + 1) * sizeof *count);
     for (int n = 0; n < num; n++) {
         const int q = worker->ket[n];
         const double dx = kets->middle[0][q] - x, dy = kets->middle[1][q] - y,
@@ -86,6 +88,20 @@ static int64_t order_kets(const fmo_cpu_pair_list *bras, int bra, const fmo_cpu_
                  (step < FMO_CPU_DISTANCES ? step : FMO_CPU_DISTANCES - 1);
         prims += kets->kept[q];
     }
+    if (num <= FEW_KETS) {
+        int sorted[FEW_KETS];
+        for (int n = 0; n < num; n++) {
+            int at = n;
+            for (; at > 0 && sorted[at - 1] > key[n]; at--) {
+                sorted[at] = sorted[at - 1];
+                worker->ordered[at] = worker->ordered[at - 1];
+            }
+            sorted[at] = key[n];
+            worker->ordered[at] = worker->ket[n];
+        }
+        return prims;
+    }
+    memset(count, 0, ((size_t)keys + 1) * sizeof *count);
     for (int n = 0; n < num; n++) count[key[n] + 1]++;
     for (int k = 1; k < keys; k++) count[k + 1] += count[k];
     for (int n = 0; n < num; n++) worker->ordered[count[key[n]]++] = worker->ket[n];

@@ -166,11 +166,12 @@ static cudaError_t queue(const fmo_gpu_group *group, const fmo_gpu_variant *vari
 static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
 {
     fmo_gpu_state *g = plan->gpu;
+    fmo_gpu_graphs *const graphs = fmo_gpu_graphs_of(plan);
     const fmo_gpu_build build = fmo_gpu_own_build(plan);
     fmo_gpu_group group = {&build, 1, NULL};
     fmo_gpu_side_streams side;
     cudaGraph_t graph = NULL;
-    g->graph_tried[g->wanted] = 1;
+    graphs->tried[g->wanted] = 1;
     if (!g->schedule->graph) return;
     memset(&side, 0, sizeof side);
     cudaError_t code = cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking);
@@ -181,8 +182,8 @@ static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
         code = queue(&group, variant, &side, false);
         const cudaError_t ended = cudaStreamEndCapture(group.stream, &graph);
         if (code == cudaSuccess && ended == cudaSuccess &&
-            cudaGraphInstantiate(&g->graph[g->wanted], graph, 0) != cudaSuccess)
-            g->graph[g->wanted] = NULL;
+            cudaGraphInstantiate(&graphs->graph[g->wanted], graph, 0) != cudaSuccess)
+            graphs->graph[g->wanted] = NULL;
     }
     if (graph) (void)cudaGraphDestroy(graph);
     side_streams_destroy(&side);
@@ -198,8 +199,10 @@ cudaError_t fmo_gpu_queue_sums(const fmo_gpu_build *build, const fmo_gpu_variant
     const fmo_gpu_group group = fmo_gpu_group_of_one(build);
     if (timed) FMO_GPU_TRY(fmo_gpu_make_timers(g));
     if (timed && g->hermite) FMO_GPU_TRY(fmo_hermite_make_timers(g->hermite));
-    if (!timed && !g->graph_tried[g->wanted]) capture(plan, variant);
-    if (!timed && g->graph[g->wanted]) return cudaGraphLaunch(g->graph[g->wanted], group.stream);
+    const fmo_gpu_graphs *const graphs = fmo_gpu_graphs_of(plan);
+    if (!timed && !graphs->tried[g->wanted]) capture(plan, variant);
+    if (!timed && graphs->graph[g->wanted])
+        return cudaGraphLaunch(graphs->graph[g->wanted], group.stream);
     return queue(&group, variant, NULL, timed);
 }
 
@@ -285,8 +288,9 @@ static fmo_status end_state(fmo_fock_plan *plan, fmo_error *err)
     if (status == FMO_OK) status = fmo_gpu_store(plan, err);
     if (status != FMO_OK || (plan->in_batch && fmo_gpu_joins_groups(plan))) return status;
     capture(plan, fmo_gpu_plan_variant(plan));
-    if (plan->gpu->graph[FMO_TERMS_ALL])
-        (void)cudaGraphUpload(plan->gpu->graph[FMO_TERMS_ALL], plan->gpu->device.stream);
+    if (fmo_gpu_graphs_of(plan)->graph[FMO_TERMS_ALL])
+        (void)cudaGraphUpload(fmo_gpu_graphs_of(plan)->graph[FMO_TERMS_ALL],
+                              plan->gpu->device.stream);
     return FMO_OK;
 }
 

@@ -195,13 +195,28 @@ fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, fmo_error *err)
     return FMO_OK;
 }
 
-void fmo_gpu_forget_graphs(fmo_gpu_state *g)
+static void forget(fmo_gpu_graphs *graphs)
 {
     for (int wanted = 0; wanted <= FMO_TERMS_ALL; wanted++) {
-        if (g->graph[wanted]) (void)cudaGraphExecDestroy(g->graph[wanted]);
-        g->graph[wanted] = NULL;
-        g->graph_tried[wanted] = 0;
+        if (graphs->graph[wanted]) (void)cudaGraphExecDestroy(graphs->graph[wanted]);
+        graphs->graph[wanted] = NULL;
+        graphs->tried[wanted] = 0;
     }
+}
+
+void fmo_gpu_forget_graphs(fmo_gpu_state *g)
+{
+    forget(&g->graphs);
+    forget(&g->loose);
+}
+
+fmo_gpu_graphs *fmo_gpu_graphs_of(const fmo_fock_plan *plan)
+{
+    fmo_gpu_state *const g = plan->gpu;
+    if (plan->cutoff == plan->options.cutoff) return &g->graphs;
+    if (g->loose_cutoff != plan->cutoff) forget(&g->loose);
+    g->loose_cutoff = plan->cutoff;
+    return &g->loose;
 }
 
 extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
@@ -257,7 +272,7 @@ fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *t
     int2 *const near = g->lists.near + task->list_at;
     /* The factor of a survivor's code holds for densities up to FMO_PRUNE_DENSITY. */
     const double prim_cutoff =
-        plan->options.cutoff * FMO_SCREEN_PRIM_SHARE * (FMO_PRUNE_DENSITY / plan->density_limit);
+        plan->cutoff * FMO_SCREEN_PRIM_SHARE * (FMO_PRUNE_DENSITY / plan->density_limit);
     const fmo_gpu_state *const bras = task->bra ? task->bra : g;
     const fmo_gpu_state *const kets = task->ket ? task->ket : g;
     const fmo_gpu_class_view view = {bras->pairs[bra],
@@ -282,7 +297,7 @@ fmo_gpu_exchange_max fmo_gpu_find_exchange_max(const fmo_gpu_state *g)
 
 float fmo_gpu_screen_cutoff(const fmo_fock_plan *plan)
 {
-    const float cutoff = (float)plan->options.cutoff;
+    const float cutoff = (float)plan->cutoff;
     return plan->gpu->wanted == FMO_TERMS_ALL ? cutoff : fmaxf(cutoff, FLT_MIN);
 }
 
@@ -297,7 +312,7 @@ fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, int eri_class)
                                 (size_t)g->functions.nao * (size_t)g->functions.nao,
                                 a->copies,
                                 g->functions.nao,
-                                FMO_SCREEN_ADD_SHARE * plan->options.cutoff,
+                                FMO_SCREEN_ADD_SHARE * plan->cutoff,
                                 g->boys,
                                 &a->counters->fixed_scale,
                                 &a->counters->sink,

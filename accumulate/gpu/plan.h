@@ -93,6 +93,12 @@ typedef struct fmo_gpu_others {
     int shared;                               /* the running build is shared with them */
 } fmo_gpu_others;
 
+/* By what is wanted: density to X, if it could be captured. */
+typedef struct fmo_gpu_graphs {
+    cudaGraphExec_t graph[FMO_TERMS_ALL + 1];
+    int tried[FMO_TERMS_ALL + 1];
+} fmo_gpu_graphs;
+
 typedef struct fmo_gpu_state {
     fmo_gpu_device device;
     fmo_gpu_others others;
@@ -108,17 +114,17 @@ typedef struct fmo_gpu_state {
     fmo_gpu_lists lists;
     double *eri[FMO_ERI_LIGHT_COUNT]; /* kept integrals, as kernels/stored.cuh lays them out */
     const struct fmo_gpu_schedule *schedule;
-    struct fmo_gpu_boxes *boxes; /* of far pairs (boxes/); NULL: J is direct */
-    int wanted;                  /* of the running build: FMO_TERMS_... */
-    /* By what is wanted: density to X, if it could be captured. */
-    cudaGraphExec_t graph[FMO_TERMS_ALL + 1];
-    int graph_tried[FMO_TERMS_ALL + 1];
+    struct fmo_gpu_boxes *boxes;     /* of far pairs (boxes/); NULL: J is direct */
+    int wanted;                      /* of the running build: FMO_TERMS_... */
+    fmo_gpu_graphs graphs;           /* with the plan's cutoff */
     struct fmo_gpu_hermite *hermite; /* classes with d shells (hermite/); NULL: there are none */
     fmo_gpu_lists between;           /* of pairs of two molecules (source.cu), made when wanted */
     double begun;                    /* when the running build was started */
     int timed_before[2]; /* full build, build without commits: their kernels are loaded */
     int64_t prim_num[FMO_PAIR_LIGHT_COUNT]; /* primitive pairs */
-    size_t available; /* free memory, asked once for plans that are made together; 0: ask */
+    size_t available;     /* free memory, asked once for plans that are made together; 0: ask */
+    fmo_gpu_graphs loose; /* with a looser cutoff, the last such */
+    double loose_cutoff;
 } fmo_gpu_state;
 
 /* A build from density_in to out, on the plan's stream. */
@@ -160,6 +166,8 @@ fmo_status fmo_gpu_state_available(const fmo_gpu_state *g, size_t *bytes, fmo_er
 
 /* Graphs are made again by the builds that want them. */
 void fmo_gpu_forget_graphs(fmo_gpu_state *g);
+/* Those of the plan's builds as their cutoff is now. */
+fmo_gpu_graphs *fmo_gpu_graphs_of(const fmo_fock_plan *plan);
 
 /* Pinned memory, if there is none yet. It takes half a millisecond a megabyte, so that it is left
  * out where all matrices are of the GPU. */

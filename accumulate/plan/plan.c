@@ -86,13 +86,23 @@ static void take_pairs(fmo_fock_plan *plan, const fmo_fock_plan *lead)
     plan->density_limit = lead->density_limit;
 }
 
+/* What the mode makes of pairs is made for good, with the plan's own cutoff. */
+static fmo_status new_pairs(fmo_fock_plan *plan, fmo_error *err)
+{
+    const double cutoff = plan->cutoff;
+    plan->cutoff = plan->options.cutoff;
+    const fmo_status status = plan->mode->new_pairs(plan, err);
+    plan->cutoff = cutoff;
+    return status;
+}
+
 /* After the lead's pairs have been made again. */
 static fmo_status renew_others(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_status status = FMO_OK;
     for (int k = 0; k < plan->others.num; k++) take_pairs(plan->others.plan[k], plan);
     for (int k = 0; k < plan->others.num && status == FMO_OK; k++)
-        status = plan->mode->new_pairs(plan->others.plan[k], err);
+        status = new_pairs(plan->others.plan[k], err);
     return status == FMO_OK ? plan->mode->join(plan, err) : status;
 }
 
@@ -109,8 +119,7 @@ fmo_status fmo_plan_make_pairs(fmo_fock_plan *plan, double largest, fmo_error *e
     fmo_shell_pairs_free(&plan->pairs);
     plan->pairs = pairs;
     plan->density_limit = limit;
-    if ((plan->state || plan->gpu) && plan->mode->new_pairs)
-        status = plan->mode->new_pairs(plan, err);
+    if ((plan->state || plan->gpu) && plan->mode->new_pairs) status = new_pairs(plan, err);
     return status == FMO_OK && plan->others.num ? renew_others(plan, err) : status;
 }
 
@@ -246,6 +255,7 @@ static fmo_status begin(const fmo_basis *basis, const fmo_fock_options *options,
     fmo_status status = fmo_options_check(&plan->options, err);
     if (status == FMO_OK) status = fmo_plan_choose_mode(plan, basis, err);
     if (status != FMO_OK) return status;
+    plan->cutoff = plan->options.cutoff;
     choose_threads(plan, possible);
 
     plan->basis = fmo_basis_copy(basis);
@@ -471,6 +481,19 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
     }
     free(device);
     return status;
+}
+
+fmo_status fmo_fock_plan_loosen(fmo_fock_plan *plan, double cutoff, fmo_error *err)
+{
+    const fmo_status given = FMO_CHECK_ARGUMENTS("fmo_fock_plan_loosen", err, FMO_GIVEN(plan));
+    if (given != FMO_OK) return given;
+    if (!(cutoff >= plan->options.cutoff && cutoff <= 1.0))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_fock_plan_loosen: cutoff = %g: expected %g, the plan's, to 1",
+                             cutoff, plan->options.cutoff);
+    plan->cutoff = cutoff;
+    for (int k = 0; k < plan->others.num; k++) plan->others.plan[k]->cutoff = cutoff;
+    return FMO_OK;
 }
 
 int fmo_fock_plan_device(const fmo_fock_plan *plan)

@@ -139,6 +139,7 @@ struct fmo_fock_plan {
     size_t last_job;       /* of that call, of this plan */
     fmo_fock_job *running; /* started, not finished; NULL: none */
     fmo_fock_profile profile;
+    double cutoff; /* of builds: options.cutoff or larger */
 };
 
 /* ---- options.c ---- */

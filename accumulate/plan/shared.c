@@ -22,7 +22,7 @@ typedef struct order {
     int64_t number;           /* of the plan */
     int pieces;               /* of a plan */
     size_t basis_bytes;       /* of a plan; they follow */
-    double largest;           /* of a build; its density follows */
+    double largest, cutoff;   /* of a build; its density follows */
     fmo_fock_options options; /* of a plan; pointers are nobody's */
 } order;
 
@@ -331,7 +331,8 @@ fmo_status fmo_shared_build(const fmo_fock_job *job, double largest, fmo_error *
     order o = {.kind = ORDER_BUILD,
                .wanted = fmo_build_wanted(job),
                .number = plan->shared.number,
-               .largest = largest};
+               .largest = largest,
+               .cutoff = plan->cutoff};
     if (ranks->restart(ranks->user) != 0 || ranks->broadcast(ranks->user, &o, sizeof o) != 0 ||
         broadcast(ranks, (void *)(uintptr_t)job->density, bytes) != 0)
         return no_network(err);
@@ -411,6 +412,7 @@ static void serve_build(const server *s, const order *o)
     fmo_fock_plan *const plan = *place;
     double *const D = plan->shared.density;
     fmo_error said = {FMO_OK, ""};
+    plan->cutoff = o->cutoff;
     /* that a matrix is wanted, not where */
     const fmo_fock_job job = {.plan = plan,
                               .density = D,

@@ -52,10 +52,12 @@ static fmo_status go_through(fmo_fragments *f, numbers *n, int threads, fmo_each
     return status;
 }
 
-/* Threads that go side by side: all, or one, which has the others for each number. */
+/* Threads that go side by side: all, or where half of them have none as many as there are numbers,
+ * or one, which has the others for each number. */
 static int side_by_side(const fmo_fragments *f, int count, int one_by_one)
 {
-    return !one_by_one && count >= f->threads ? f->threads : 1;
+    if (one_by_one || 2 * count < f->threads) return 1;
+    return count < f->threads ? count : f->threads;
 }
 
 fmo_status fmo_fragment_each(fmo_fragments *f, int count, fmo_each *what, void *user,

@@ -12,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pairs of a batch: many for each thread, few enough for their matrices, of which each kind has at
- * most so many elements; and the fewest that ranks give a GPU (chosen, not measured). */
-enum { CHUNK = 512, CHUNK_ELEMENTS = 1 << 24, CHUNK_GPU = 48 };
+/* Pairs of a batch: many for each thread, and more for a GPU, which waits between batches; few
+ * enough for their matrices, of which each kind has at most so many elements; and the fewest that
+ * ranks give a GPU (chosen, not measured). */
+enum { CHUNK = 512, CHUNK_FUSED = 6000, CHUNK_ELEMENTS = 1 << 24, CHUNK_GPU = 48 };
 
 /* With a state, on the CPU: fewer are lost with a run that is killed. Threads wait for the last
  * pair of each. */
@@ -240,8 +241,8 @@ static int chunk_size(const fmo_fragments *f, const pair_list *list, int begin)
         const int most = f->o.state ? CHUNK_STATE_THREAD * f->threads_first * f->ranks->size : left;
         return most < left ? most : left;
     }
-    if (!f->o.state || f->o.scf.fock.mode != FMO_MODE_CPU)
-        return chunk_that_fits(f, list, begin, CHUNK);
+    if (f->o.scf.fock.mode != FMO_MODE_CPU) return chunk_that_fits(f, list, begin, CHUNK_FUSED);
+    if (!f->o.state) return chunk_that_fits(f, list, begin, CHUNK);
     const int wanted = f->threads == 1 ? CHUNK_STATE : CHUNK_STATE_THREAD * f->threads;
     return chunk_that_fits(f, list, begin, wanted < CHUNK ? wanted : CHUNK);
 }

@@ -41,8 +41,9 @@ static fmo_status name_failure(const fmo_part *part, const fmo_scf_job *job, fmo
 }
 
 /* Where fields and electrostatics go to a GPU, SCFs of parts of at most so many functions stay with
- * the CPU's threads: a GPU waits for the host's plans there. */
-enum { CPU_FUNCTIONS = 64 };
+ * the CPU's threads; of more functions where they are fewer than so many for each thread, as a GPU
+ * would wait for the host (docs/fmo.md, "How fast"). */
+enum { CPU_FUNCTIONS = 20, CPU_FUNCTIONS_OF_FEW = 64, FEW = 4 };
 
 static int largest(const fmo_part *parts, int count)
 {
@@ -71,8 +72,8 @@ static fmo_status solve(fmo_fragments *f, fmo_part *parts, fmo_scf_job *jobs, in
     o.orbitals = orbitals;
     o.fock.threads = f->threads;
     o.fock.progress = NULL;
-    if (o.fock.mode == FMO_MODE_FUSED && largest(parts, count) <= CPU_FUNCTIONS &&
-        count >= f->threads)
+    const int most = count < FEW * f->threads ? CPU_FUNCTIONS_OF_FEW : CPU_FUNCTIONS;
+    if (o.fock.mode == FMO_MODE_FUSED && largest(parts, count) <= most && count >= f->threads)
         o.fock.mode = FMO_MODE_CPU;
     for (int k = 0; k < count; k++) {
         jobs[k].input = (fmo_scf_input){.basis = parts[k].basis,

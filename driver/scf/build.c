@@ -6,7 +6,8 @@ void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->n * (size_t)s->n;
-    op->fock(s->la, s->plan, density, s->coulomb, s->exchange);
+    const fmo_status status = fmo_fock_plan_loosen(s->plan, s->cutoff, &s->la->error);
+    if (status == FMO_OK) op->fock(s->la, s->plan, density, s->coulomb, s->exchange);
     op->add(s->la, size, 1.0, s->coulomb, 0.0, out);
     op->add(s->la, size, -0.5, s->exchange, 1.0, out);
 }

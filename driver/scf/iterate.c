@@ -1,6 +1,7 @@
 /* Cycles until convergence: error and gradient of a Fock matrix, extrapolation from the past ones,
  * the next density; in an orthogonal basis between two builds. */
 #include "driver/base/clock.h"
+#include "driver/scf/cutoff.h"
 #include "driver/scf/scf_internal.h"
 
 #include <math.h>
@@ -9,9 +10,17 @@
  * gradient has become small. */
 static const double energy_rise = 1e-4, ediis_until = 0.1;
 
-/* With a gradient below this many times the threshold the next cycle is likely the last, so it gets
- * a full build. */
+/* With a gradient below this many times the threshold the last cycles begin, which get a full build
+ * and the cutoff that was asked for. */
 static const double nearly = 10.0;
+
+/* Until then the cutoff is this share of the threshold, over the root of the number of functions:
+ * what is left out of a Fock matrix has a norm that grows with that root (docs/scf.md). */
+static const double loose_share = 0.003;
+
+/* The last cycles are changes, after their first, where what a build leaves out is below this share
+ * of the energy's threshold. */
+static const double little = 0.1;
 
 /* The past Fock matrices. Slots are filled in turn; B and T go by slot. */
 typedef struct past {
@@ -85,6 +94,14 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
     const size_t size_o = (size_t)s->m * (size_t)s->m;
     past p = {.size = o->diis_size, .newest = -1, .guess = -1};
     int full = 1, since_full = 0;
+    /* What changes leave out adds up: in the last cycles it has to be little. */
+    const double left_out = FMO_SCF_CUTOFF_ERROR * o->fock.cutoff * (double)s->n;
+    const double share = loose_share * o->gradient_convergence / sqrt((double)s->n);
+    const double loose = fmin(share, FMO_SCF_CUTOFF_MOST);
+    const int loosened = o->fock.cutoff > 0.0 && loose > o->fock.cutoff; /* 0: no screening */
+    const int changes = loosened && left_out <= little * o->energy_convergence;
+    int last = !loosened; /* with the cutoff that was asked for */
+    s->cutoff = loosened ? loose : o->fock.cutoff;
     double lowest = INFINITY;
     r->converged = 0;
     for (int first = 1; r->cycles < o->max_cycles && !r->converged; first = 0) {
@@ -105,7 +122,7 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
         const double noise = 1e-15 * fabs(energy) * 4.0;
         const int still =
             gradient < o->gradient_convergence && fabs(change) < fmax(o->energy_convergence, noise);
-        r->converged = still && full;
+        r->converged = still && last && (full || changes);
         const int is_ediis = ediis;
         if (isfinite(energy) && isfinite(gradient) && !r->converged) {
             if (energy > lowest + energy_rise && gradient > ediis_until && !first) ediis = 1;
@@ -120,7 +137,12 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
                 fmo_scf_solve(s, s->orbitals, s->density_o);
                 fmo_scf_from_orthogonal(s, s->density_o, s->density);
             }
-            full = since_full >= o->rebuild_cycles || gradient < nearly * o->gradient_convergence;
+            const int near = gradient < nearly * o->gradient_convergence;
+            full = since_full >= o->rebuild_cycles || (near && !(last && changes));
+            if (near) {
+                last = 1;
+                s->cutoff = o->fock.cutoff;
+            }
         }
         op->finish(s->la);
         if (o->callback) {
@@ -144,5 +166,6 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
             return fmo_error_set(err, FMO_ERR_CHECK,
                                  "the energy of cycle %d is not a finite number", r->cycles);
     }
+    s->cutoff = o->fock.cutoff; /* of what follows */
     return FMO_OK;
 }

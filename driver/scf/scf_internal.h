@@ -33,6 +33,7 @@ typedef struct fmo_scf_state {
     size_t job;            /* of a batch */
     fmo_scf_solver solver; /* not AUTO */
     char mode_reason[160]; /* what auto went by, or "" */
+    double cutoff;         /* of builds */
     int devices;           /* GPUs that share builds; 0: on the CPU */
     int n, m, occupied;
     double nuclear_repulsion;
