@@ -1,4 +1,4 @@
-/* Is a quartet far? The rule that screening goes by (accumulate/gpu/screen.cu), host and device,
+/* Is a quartet far? The rule that screening goes by (accumulate/gpu/screen.cuh), host and device,
  * from a few floats of each pair. Errors and what they rest on: docs/theory.md, "Far quartets". */
 #ifndef FMO_FAR_DECIDE_H
 #define FMO_FAR_DECIDE_H

@@ -1,0 +1,536 @@
+/* What screening is on the GPU: a block for one bra pair and slabs of kets, in four steps; its
+ * arguments, and the two kernels that start it. For screen.cu alone. The rule is that of screen.h,
+ * the same code as on the host. */
+#ifndef FMO_GPU_SCREEN_CUH
+#define FMO_GPU_SCREEN_CUH
+
+#include "accumulate/gpu/boxes/boxes.h"
+
+#include <type_traits>
+
+#include "accumulate/gpu/many.cuh"
+#include "accumulate/rules/screen.h"
+
+namespace {
+
+/* A block screens one bra pair against slabs of ket pairs. */
+enum {
+    SCREEN_WARPS = fmo_tuning_gpu_screen_warps, /* a block */
+    SCREEN_THREADS = 32 * SCREEN_WARPS,
+    SCREEN_BLOCKS = fmo_tuning_gpu_screen_blocks, /* a multiprocessor */
+    SCREEN_ROUNDS = fmo_tuning_gpu_screen_rounds, /* tiles of a slab that a warp takes */
+    SCREEN_TILES = SCREEN_WARPS * SCREEN_ROUNDS,  /* a slab */
+    SCREEN_KETS = SCREEN_TILES * FMO_GPU_TILE_PAIRS
+};
+static_assert((int)SCREEN_WARPS >= (int)FMO_GPU_LISTS, "a warp for each list");
+enum { SCREEN_LOOKS = 32 / SCREEN_TILES }; /* slabs that a warp looks at together */
+static_assert(32 % SCREEN_TILES == 0, "a warp looks at whole slabs");
+
+/* Slabs of a block, and survivors that it collects before it classifies them. */
+enum {
+    SMALL_SLABS = fmo_tuning_gpu_screen_slabs_small,
+    LARGE_SLABS = fmo_tuning_gpu_screen_slabs_large,
+    SMALL_QUEUE = SCREEN_KETS,
+    LARGE_QUEUE = fmo_tuning_gpu_screen_queue_large
+};
+static_assert(SMALL_SLABS % SCREEN_LOOKS == 0 && LARGE_SLABS % SCREEN_LOOKS == 0,
+              "a warp looks at no slab that is not the block's");
+
+/* What screening reads of a list of pairs: the fields of fmo_gpu_pairs. */
+typedef struct screen_pairs {
+    const fmo_gpu_rule *rule;
+    const float *tile_bound, *tile_influence;
+    const float4 *sphere, *reach;
+    const fmo_far_fit *fit;
+    int num;
+} screen_pairs;
+
+typedef struct screen_task {
+    screen_pairs bra, ket;
+    int eri_class, same, bra_begin, bra_step, chunks;
+    unsigned block_begin;
+    int2 *list, *far_J_end, *far_K;
+} screen_task;
+
+typedef struct screen_args {
+    screen_task task[FMO_GPU_PASS_TASKS];
+    int tasks, sets;
+    int stride; /* of block_max, as fmo_gpu_exchange_of has it */
+    int coded;  /* survivors carry their codes */
+    int slabs;  /* a block */
+    unsigned blocks;
+    float cutoff;
+    const float *block_max, *row_max;
+    fmo_gpu_counters *counters;
+} screen_args;
+
+/* The same where J of far pairs comes from boxes (gpu/boxes): what lists are left with are quartets
+ * that are near, and those that count in K. */
+typedef struct screen_box_task {
+    const int *bra_leaf, *ket_leaf;
+    const unsigned *tile_near; /* [leaf][words] */
+    const float *tile_exchange;
+    int words, tiles;
+} screen_box_task;
+
+typedef struct screen_box_args {
+    screen_args plain;
+    const unsigned *near; /* [leaf][words] */
+    int words;
+    screen_box_task task[FMO_GPU_PASS_TASKS];
+} screen_box_args;
+
+/* Of them what a block sees: the rows of its bra. */
+typedef struct screen_near {
+    const unsigned *leaves, *tiles;
+    const float *exchange[2]; /* of i and j, by tiles of kets */
+    const int *ket_leaf;
+} screen_near;
+
+__device__ bool bit_of(const unsigned *row, int n)
+{
+    return __ldg(row + (n >> 5)) >> (n & 31) & 1u;
+}
+
+__device__ __forceinline__ unsigned lanes_below()
+{
+    unsigned lanes;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lanes));
+    return lanes;
+}
+
+/* What the rule wants of a ket's record, in one load and with its sets as indices, where the
+ * compiler would make two loads and twice the shifts. */
+typedef struct screen_ket {
+    fmo_gpu_rule rule;
+    unsigned i, j;
+} screen_ket;
+
+__device__ __forceinline__ screen_ket read_ket(const fmo_gpu_rule *at)
+{
+    unsigned x, y, z, w, i, j;
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(x), "=r"(y), "=r"(z), "=r"(w)
+        : "l"(at));
+    asm("prmt.b32 %0, %1, 0, 0x4410;" : "=r"(i) : "r"(z));
+    asm("prmt.b32 %0, %1, 0, 0x4432;" : "=r"(j) : "r"(z));
+    const ushort2 set = {(unsigned short)i, (unsigned short)j};
+    return {{__uint_as_float(x), __uint_as_float(y), set, w}, i, j};
+}
+
+/* The same of the errors of its nodes. */
+__device__ __forceinline__ fmo_far_fit read_fit(const fmo_far_fit *at)
+{
+    static_assert(sizeof *at == sizeof(float2), "the two of an fmo_far_fit");
+    const float2 word = __ldg((const float2 *)at);
+    return {word.x, word.y};
+}
+
+/* The number of a lane as the compiler does not know it: where it sees that lanes add at one place,
+ * it has them look for each other first, a lane that is alone, too. */
+__device__ __forceinline__ unsigned lane_unknown()
+{
+    unsigned lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    return lane;
+}
+
+__device__ unsigned warp_sum(unsigned value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(0xffffffffu, value);
+#else
+    for (int offset = 16; offset; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+    return value;
+#endif
+}
+
+/* The bra pair of a block. */
+typedef struct screen_bra {
+    int pair;
+    fmo_gpu_rule rule;
+    float most;           /* no ket exchanges more, times its bound */
+    float4 sphere, reach; /* of a far quartet */
+    fmo_far_fit fit;
+    float cancelled; /* fmo_far_cancelled of it */
+} screen_bra;
+
+/* How small a density factor is, from its binary logarithm, rounded to the safe side, where
+ * gpu/types.cuh puts it. */
+__device__ unsigned factor_code(float log_factor)
+{
+    const float code = (float)FMO_GPU_FACTOR_TOP - 1e-4f - log_factor;
+    return (unsigned)fminf(fmaxf(code, 0.0f), (float)FMO_GPU_FACTOR_MAX) << FMO_GPU_KET_BITS;
+}
+
+/* A quartet that is not far (fmo_far_decide); else where gpu/types.cuh puts the choices of nodes.
+ */
+#define FMO_GPU_OVERLAP 0xffffffffu
+
+__device__ fmo_far_reach reach_of(float4 sphere, float extent, fmo_far_fit fit)
+{
+    const fmo_far_reach reach = {{sphere.x, sphere.y, sphere.z, sphere.w}, extent, fit};
+    return reach;
+}
+
+__device__ unsigned far_code(const screen_bra &bra, float4 ket, float ket_extent,
+                             fmo_far_fit ket_fit, float log_size, float *gap)
+{
+    const int choices = fmo_far_decide_by(reach_of(bra.sphere, bra.reach.w, bra.fit), bra.cancelled,
+                                          reach_of(ket, ket_extent, ket_fit), log_size, gap);
+    return choices < 0 ? FMO_GPU_OVERLAP : (unsigned)choices << FMO_GPU_KET_BITS;
+}
+
+__device__ float far_share(float4 bra, float4 ket, float gap)
+{
+    const fmo_far_share own = {bra.x, bra.y, bra.z}, other = {ket.x, ket.y, ket.z};
+    return fmo_far_share_left(own, other, gap);
+}
+
+/* A far quartet that would be below the cutoff in K even if it were this much larger than the bound
+ * of far.h keeps out (docs/theory.md). */
+#define FAR_K_MARGIN 1.25f
+
+/* Kets that passed the rule, closed up, until there are enough of them: no lane is idle in what is
+ * left to find out, and quartets of one bra pair stand together in the lists. */
+template <int QUEUE> struct screen_queue {
+    float2 in[QUEUE];             /* J, K */
+    unsigned short offset[QUEUE]; /* from the block's first ket */
+    static_assert(QUEUE >= SCREEN_KETS && QUEUE <= 64 * 32, "a slab, at most 64 full warps");
+};
+
+/* What is found out stands in place of it: the list's second word in in.x; in offset the list, in
+ * its last bits, and above them how many of the same warp are before it there; in its first
+ * whether it keeps out of J. */
+enum { PLACE_LIST_BITS = 2, PLACE_APART = 1 << 15 };
+
+/* What a block counts for the profile; by quartets, but prims, which are of kets. */
+typedef struct screen_counts {
+    unsigned survived, prims, pairs, carried, exchanges, apart;
+} screen_counts;
+
+/* What the threads of a block share, besides the rows. */
+template <int QUEUE> struct screen_shared {
+    screen_queue<QUEUE> queue;
+    int2 *list[FMO_GPU_LISTS];                  /* of the task; far_J_end - 1, from which on down */
+    unsigned short open[LARGE_SLABS];           /* tiles of a slab that may hold a survivor */
+    int passed[LARGE_SLABS];                    /* kets of a slab */
+    unsigned listed[FMO_GPU_LISTS][QUEUE / 32]; /* by full warps of the queue */
+    screen_counts counted;
+};
+
+/* Step 1: the rule, for one slab of kets, a lane for a ket in each of SCREEN_ROUNDS rounds.
+ * Survivors go into the queue from `queued` on. rows: [sets] max(|D_ik|, |D_jk|), if ROWS. Bounds
+ * are floats, rounded up. Kets of closed tiles are read all the same, and for those beyond the end
+ * the last one; ballots leave them out. That is fewer instructions than branches. */
+template <int QUEUE, bool ROWS, bool BOXES>
+__device__ __forceinline__ void screen_slab(const screen_args &a, const screen_task &task,
+                                            const screen_near &near, const screen_bra &bra,
+                                            const float *rows, int slab, int block_begin,
+                                            int block_end, int queued, screen_shared<QUEUE> *shared)
+{
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int offset = slab * SCREEN_KETS + warp * SCREEN_ROUNDS * 32 + lane;
+    const int first = block_begin + offset, rounds = (block_end - first + 31) >> 5;
+    unsigned open = (unsigned)shared->open[slab] >> (warp * SCREEN_ROUNDS);
+    float in_J[SCREEN_ROUNDS], in_K[SCREEN_ROUNDS];
+    unsigned ballots[SCREEN_ROUNDS];
+    int mine = 0, to = 0;
+    if (!(open & ((1u << SCREEN_ROUNDS) - 1u))) return;
+    if (rounds < SCREEN_ROUNDS) open &= (1u << max(rounds, 0)) - 1u;
+#pragma unroll
+    for (int r = 0; r < SCREEN_ROUNDS; r++) {
+        const bool here = open & 1u << r;
+        const screen_ket read = read_ket(task.ket.rule + min(first + r * 32, block_end - 1));
+        const fmo_gpu_rule &rule = read.rule;
+        in_J[r] = fmo_gpu_in_J(bra.rule, rule);
+        if (BOXES && here && !bit_of(near.leaves, near.ket_leaf[first + r * 32])) in_J[r] = 0.0f;
+        if (ROWS) {
+            in_K[r] = fmo_gpu_in_K(bra.rule, rule, fmaxf(rows[read.i], rows[read.j]));
+        } else {
+            in_K[r] = bra.most * rule.bound;
+            if (here && fmaxf(in_J[r], in_K[r]) >= a.cutoff)
+                in_K[r] = fmo_gpu_in_K(
+                    bra.rule, rule,
+                    fmo_gpu_exchange_of(a.block_max, a.stride, bra.rule.set, rule.set));
+        }
+        ballots[r] = __ballot_sync(0xffffffffu, here & (fmaxf(in_J[r], in_K[r]) >= a.cutoff));
+        mine += __popc(ballots[r]);
+    }
+    if (!mine) return;
+    if (lane == 0) to = atomicAdd(&shared->passed[slab] + lane_unknown(), mine);
+    to = queued + __shfl_sync(0xffffffffu, to, 0);
+    const unsigned below = lanes_below();
+#pragma unroll
+    for (int r = 0; r < SCREEN_ROUNDS; r++) {
+        if (ballots[r] >> lane & 1u) {
+            const int at = to + __popc(ballots[r] & below);
+            shared->queue.in[at] = make_float2(in_J[r], in_K[r]);
+            shared->queue.offset[at] = (unsigned short)(offset + r * 32);
+        }
+        to += __popc(ballots[r]);
+    }
+}
+
+/* Step 2: to which list an element of the queue goes, and as what. Returns the thread's tally; adds
+ * to those that keep out of J. */
+template <int QUEUE, bool FAR, bool BOXES>
+__device__ __forceinline__ unsigned
+classify(const screen_args &a, const screen_task &task, const screen_bra &bra, int block_begin,
+         unsigned queued, screen_shared<QUEUE> *shared, unsigned *aparts)
+{
+    constexpr int lists = FAR ? FMO_GPU_LISTS : 1;
+    screen_queue<QUEUE> *const queue = &shared->queue;
+    const unsigned lane = threadIdx.x % 32, below = lanes_below();
+    const bool far_exchanges = FAR && fmo_gpu_far_exchanges(task.eri_class);
+    const float log_Q = fmo_far_log2(bra.rule.bound), log_cutoff = fmo_far_log2(a.cutoff);
+    unsigned coded = a.coded ? ~0u : FMO_GPU_PAIRS_MAX - 1u;
+    unsigned counting = fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_PAIRS)
+                            ? ~0u
+                            : (1u << FMO_GPU_TALLY_PAIRS) - 1u;
+    int diagonal =
+        task.same && fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_CARRIED) ? bra.pair : -1;
+    unsigned tally = 0;
+    static_assert((SCREEN_ROUNDS + 1) * LARGE_SLABS * FMO_GPU_DEPTH_MAX <= 1023,
+                  "what a thread may count of a block fits its tally");
+    asm volatile("" : "+r"(coded), "+r"(counting), "+r"(diagonal)); /* found once, not each time */
+    for (unsigned e = threadIdx.x; e - lane < queued; e += SCREEN_THREADS) { /* warp by warp */
+        int list = FMO_GPU_LISTS;
+        bool apart = false;
+        if (e < queued) {
+            const int ket = block_begin + queue->offset[e];
+            const float2 in = queue->in[e];
+            const float in_J = in.x, in_K = in.y;
+            apart = BOXES && in_J == 0.0f;
+            const fmo_gpu_rule rule = task.ket.rule[ket];
+            const float log_size = fmo_far_log2(fmaxf(in_J, in_K));
+            unsigned code = factor_code(log_size - log_Q - fmo_far_log2(rule.bound));
+            bool exchanges = in_K >= a.cutoff;
+            list = FMO_GPU_NEAR;
+            if (FAR) {
+                const float4 reach = task.ket.reach[ket];
+                float gap;
+                const unsigned nodes =
+                    far_code(bra, task.ket.sphere[ket], reach.w, read_fit(task.ket.fit + ket),
+                             log_size - log_cutoff, &gap);
+                const bool far_exchange =
+                    in_K * fminf(1.0f, FAR_K_MARGIN * far_share(bra.reach, reach, gap)) >= a.cutoff;
+                if (nodes != FMO_GPU_OVERLAP) {
+                    exchanges = far_exchange;
+                    if (!exchanges) list = in_J >= a.cutoff ? FMO_GPU_FAR_J : FMO_GPU_LISTS;
+                    if (exchanges && far_exchanges) list = FMO_GPU_FAR_K;
+                    if (list != FMO_GPU_NEAR) code = nodes;
+                }
+            }
+            queue->in[e].x = __uint_as_float(
+                (code | (exchanges ? FMO_GPU_EXCHANGE_BIT : 0u) | (unsigned)ket) & coded);
+            tally += (rule.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
+            if (ket == diagonal) fmo_gpu_count_diagonal(a.counters->quartets, task.eri_class);
+        }
+        if (BOXES) *aparts += apart && list != FMO_GPU_LISTS;
+        unsigned same = 0, own = 0; /* lanes of this one's list; of the list numbered like it */
+#pragma unroll
+        for (int l = 0; l < lists; l++) {
+            const unsigned ballot = __ballot_sync(0xffffffffu, list == l);
+            same = list == l ? ballot : same;
+            own = lane == l ? ballot : own;
+        }
+        if (lane < lists) shared->listed[lane][e / 32] = __popc(own);
+        queue->offset[e] = (unsigned short)(__popc(same & below) << PLACE_LIST_BITS |
+                                            (unsigned)list | (apart ? (unsigned)PLACE_APART : 0u));
+    }
+    return tally;
+}
+
+/* Step 3, a warp for a list: numbers of its members become places in it. */
+__device__ __forceinline__ void reserve(unsigned *survivors, int queued, unsigned *listed,
+                                        unsigned *survived)
+{
+    const int lane = threadIdx.x % 32, warps = (queued + 31) / 32;
+    unsigned sum[2], base = 0;
+    for (int h = 0; h < 2; h++) sum[h] = 32 * h + lane < warps ? listed[32 * h + lane] : 0u;
+    const unsigned own[2] = {sum[0], sum[1]};
+    for (int offset = 1; offset < 32; offset *= 2)
+        for (int h = 0; h < 2; h++) {
+            const unsigned below = __shfl_up_sync(0xffffffffu, sum[h], offset);
+            if (lane >= offset) sum[h] += below;
+        }
+    sum[1] += __shfl_sync(0xffffffffu, sum[0], 31);
+    if (lane == 31 && sum[1]) {
+        base = atomicAdd(survivors, sum[1]);
+        atomicAdd(survived, sum[1]);
+    }
+    base = __shfl_sync(0xffffffffu, base, 31);
+    for (int h = 0; h < 2; h++)
+        if (32 * h + lane < warps) listed[32 * h + lane] = base + sum[h] - own[h];
+}
+
+/* Step 4: into the lists. */
+template <int QUEUE, bool FAR, bool BOXES>
+__device__ __forceinline__ void write_lists(int bra, int queued, const screen_shared<QUEUE> *shared)
+{
+    for (int e = threadIdx.x; e < queued; e += SCREEN_THREADS) {
+        const unsigned found = shared->queue.offset[e];
+        const unsigned place = BOXES ? found & (PLACE_APART - 1u) : found;
+        const int list = (int)(place & ((1u << PLACE_LIST_BITS) - 1u));
+        if (list == FMO_GPU_LISTS) continue;
+        const int to = (int)(shared->listed[list][e / 32] + (place >> PLACE_LIST_BITS));
+        __stcg(shared->list[list] + (FAR && list == FMO_GPU_FAR_J ? -to : to),
+               make_int2(BOXES && (found & PLACE_APART) ? bra | FMO_GPU_APART_BIT : bra,
+                         __float_as_int(shared->queue.in[e].x)));
+    }
+}
+
+/* One bra pair against `slabs` slabs of ket pairs. ROWS: what the
+ * rule needs of the rows of i and j is put into shared memory first, if there is room for all sets.
+ */
+template <int QUEUE, bool ROWS, bool FAR, class Boxes>
+__device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *boxes, float *rows,
+                                             screen_shared<QUEUE> &shared)
+{
+    constexpr bool BOXES = std::is_same<Boxes, screen_box_args>::value;
+    int n = a.tasks - 1;
+    while (n > 0 && blockIdx.x < a.task[n].block_begin) n--;
+    const screen_task &task = a.task[n];
+    const unsigned block = blockIdx.x - task.block_begin;
+    screen_bra bra;
+    bra.pair = task.bra_begin + task.bra_step * (int)(block / task.chunks);
+    const int all_kets = task.same ? bra.pair + 1 : task.ket.num;
+    const int block_begin = (int)(block % task.chunks) * a.slabs * SCREEN_KETS;
+    const int block_end = min(block_begin + a.slabs * SCREEN_KETS, all_kets);
+    if (block_begin >= block_end) return;
+
+    bra.rule = task.bra.rule[bra.pair];
+    const ushort2 ij = bra.rule.set;
+    bra.most = bra.rule.bound * fmaxf(a.row_max[ij.x], a.row_max[ij.y]);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    screen_near near = {};
+    if constexpr (BOXES) {
+        const screen_box_task &of = boxes->task[n];
+        const size_t leaf = (size_t)of.bra_leaf[bra.pair], tiles = (size_t)of.tiles;
+        near.leaves = boxes->near + leaf * boxes->words;
+        near.tiles = of.tile_near + leaf * of.words;
+        near.exchange[0] = of.tile_exchange + ij.x * tiles;
+        near.exchange[1] = of.tile_exchange + ij.y * tiles;
+        near.ket_leaf = of.ket_leaf;
+    }
+
+    /* A lane looks at a tile of 32 kets; tiles that cannot hold a survivor are passed over. */
+    bool any = false;
+    const int last = (block_end - 1) / FMO_GPU_TILE_PAIRS;
+#pragma unroll 2
+    for (int g = SCREEN_LOOKS * warp; g < a.slabs; g += SCREEN_LOOKS * SCREEN_WARPS) {
+        const int tile = block_begin / FMO_GPU_TILE_PAIRS + SCREEN_TILES * g + lane;
+        bool may = tile <= last;
+        if (BOXES) {
+            if (may)
+                may = bra.rule.bound * fmaxf(near.exchange[0][tile], near.exchange[1][tile]) >=
+                          a.cutoff ||
+                      (bit_of(near.tiles, tile) &&
+                       fmaxf(bra.rule.influence * task.ket.tile_bound[tile],
+                             bra.rule.bound * task.ket.tile_influence[tile]) >= a.cutoff);
+        } else {
+            const int at = min(tile, last);
+            may &= fmaxf(fmaxf(bra.most, bra.rule.influence) * task.ket.tile_bound[at],
+                         bra.rule.bound * task.ket.tile_influence[at]) >= a.cutoff;
+        }
+        const unsigned tiles = __ballot_sync(0xffffffffu, may);
+        any |= may;
+        if (lane % SCREEN_TILES == 0) {
+            const unsigned one = tiles >> lane & ((1u << SCREEN_TILES) - 1u);
+            shared.open[g + lane / SCREEN_TILES] = (unsigned short)one;
+            shared.passed[g + lane / SCREEN_TILES] = 0;
+        }
+    }
+    if (threadIdx.x == 0) {
+        shared.list[FMO_GPU_NEAR] = task.list;
+        shared.list[FMO_GPU_FAR_J] = task.far_J_end - 1;
+        shared.list[FMO_GPU_FAR_K] = task.far_K;
+        shared.counted = {0u, 0u, 0u, 0u, 0u, 0u};
+    }
+    if (!__syncthreads_or(any)) return;
+    for (int k = threadIdx.x; ROWS && k < a.sets; k += SCREEN_THREADS)
+        rows[k] = fmaxf(a.block_max[(size_t)ij.x * a.stride + k],
+                        a.block_max[(size_t)ij.y * a.stride + k]);
+    if (ROWS) __syncthreads();
+    if (FAR) {
+        bra.sphere = task.bra.sphere[bra.pair];
+        bra.reach = task.bra.reach[bra.pair];
+        bra.fit = task.bra.fit[bra.pair];
+        bra.cancelled = fmo_far_cancelled(bra.reach.w);
+        asm volatile("" : "+f"(bra.cancelled)); /* found once, not each time */
+    }
+
+    unsigned tally = 0, aparts = 0;
+    for (int g = 0, queued = 0; g < a.slabs; g++) { /* queued: the same in all threads */
+        if (shared.open[g]) {
+            screen_slab<QUEUE, ROWS, BOXES>(a, task, near, bra, rows, g, block_begin, block_end,
+                                            queued, &shared);
+            __syncthreads();
+            queued += shared.passed[g];
+        }
+        if (!queued || (queued <= QUEUE - SCREEN_KETS && g + 1 < a.slabs)) continue;
+        tally += classify<QUEUE, FAR, BOXES>(a, task, bra, block_begin, queued, &shared, &aparts);
+        __syncthreads();
+        if (warp < (FAR ? FMO_GPU_LISTS : 1))
+            reserve(&a.counters->survivors[warp][task.eri_class], queued, shared.listed[warp],
+                    &shared.counted.survived);
+        __syncthreads();
+        write_lists<QUEUE, FAR, BOXES>(bra.pair, queued, &shared);
+        if (g + 1 < a.slabs) __syncthreads();
+        queued = 0;
+    }
+    const unsigned prims = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_PRIMS));
+    const unsigned pairs = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_PAIRS));
+    const unsigned carried = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_CARRIED));
+    const unsigned exchanges = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_EXCHANGES));
+    screen_counts *const counted = &shared.counted;
+    if (BOXES) {
+        const unsigned apart = warp_sum(aparts);
+        if (lane == 0 && apart) atomicAdd(&counted->apart, apart);
+    }
+    if (lane == 0 && prims) {
+        atomicAdd(&counted->prims, prims);
+        atomicAdd(&counted->pairs, pairs);
+        atomicAdd(&counted->carried, carried);
+        atomicAdd(&counted->exchanges, exchanges);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && counted->prims) {
+        const unsigned bra_prims = fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_PRIMS);
+        atomicAdd(&a.counters->survived[task.eri_class], (unsigned long long)counted->survived);
+        atomicAdd(&a.counters->exchanges[task.eri_class], (unsigned long long)counted->exchanges);
+        if (BOXES && counted->apart)
+            atomicAdd(&a.counters->apart[task.eri_class], (unsigned long long)counted->apart);
+        atomicAdd(&a.counters->prim_quartets[task.eri_class],
+                  (unsigned long long)counted->prims * bra_prims);
+        fmo_gpu_count(a.counters->quartets, task.eri_class,
+                      fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_CARRIED), counted->pairs,
+                      counted->carried);
+    }
+}
+
+template <int QUEUE, bool ROWS, bool FAR, int N>
+__global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
+    screen(const __grid_constant__ fmo_gpu_many<screen_args, N> many)
+{
+    extern __shared__ float rows[];
+    __shared__ screen_shared<QUEUE> shared;
+    const screen_args &a = many.own();
+    if (N > 1 && blockIdx.x >= a.blocks) return;
+    screen_block<QUEUE, ROWS, FAR>(a, (const screen_args *)NULL, rows, shared);
+}
+
+template <bool ROWS>
+__global__ void __launch_bounds__(SCREEN_THREADS, SCREEN_BLOCKS)
+    screen_boxes(const __grid_constant__ fmo_gpu_one<screen_box_args> one)
+{
+    extern __shared__ float rows[];
+    __shared__ screen_shared<LARGE_QUEUE> shared;
+    const screen_box_args &a = one.own();
+    screen_block<LARGE_QUEUE, ROWS, true>(a.plain, &a, rows, shared);
+}
+
+} // namespace
+
+#endif
