@@ -6,6 +6,7 @@ fmo_test(accumulate_coulomb STATIC SOURCES accumulate_coulomb.c LABELS unit)
 set_tests_properties(accumulate_cpu PROPERTIES ENVIRONMENT OMP_WAIT_POLICY=passive)
 fmo_test(accumulate_api SOURCES accumulate_api.c LIBS OpenMP::OpenMP_C PkgConfig::OPENBLAS
          LABELS unit)
+fmo_test(accumulate_loosen SOURCES accumulate_loosen.c LABELS unit)
 fmo_test(accumulate_weight STATIC SOURCES accumulate_weight.c LABELS unit)
 fmo_test(accumulate_far STATIC SOURCES accumulate_far.c LABELS unit data)
 fmo_test(accumulate_work STATIC SOURCES accumulate_work.c LABELS unit)

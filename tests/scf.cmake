@@ -32,7 +32,7 @@ if(FMO_WITH_CUDA)
     # No GPU is needed to load the libraries; nor for one of their names that has nothing in it.
     fmo_test(scf_nvidia STATIC SOURCES scf_nvidia.cu LIBS fmo::scf_static CUDA::cudart_static
              LABELS scf)
-    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.c "int fmo_empty;\n")
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/empty.c CONTENT "int fmo_empty;\n")
     add_library(scf_nvidia_empty SHARED ${CMAKE_CURRENT_BINARY_DIR}/empty.c)
     string(REGEX MATCH "^[0-9]+" cuda_major ${CUDAToolkit_VERSION})
     set_target_properties(scf_nvidia_empty PROPERTIES OUTPUT_NAME cublas SUFFIX .so.${cuda_major}
