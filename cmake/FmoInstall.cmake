@@ -65,17 +65,14 @@ function(fmo_pkg_config library description requires)
             DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 set(cuda "")
-set(cuda_scf "")
 if(FMO_WITH_CUDA)
     set(cuda -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl -lstdc++)
-    set(cuda_scf ${cuda}) # cuBLAS and cuSOLVER are loaded when they are needed
 endif()
 fmo_pkg_config(fmo "${PROJECT_DESCRIPTION}" "" ${HDF5_C_LIBRARIES} ${ZLIB_LIBRARIES}
                ${JANSSON_LDFLAGS} ${OPENBLAS_LDFLAGS} ${OPENSSL_CRYPTO_LIBRARIES}
                ${OpenMP_C_LIBRARIES} ${cuda} -lm)
 if(TARGET fmo_scf)
-    fmo_pkg_config(fmo_scf "RHF on fmo's Fock builds" fmo ${LAPACKE_LDFLAGS} ${OPENBLAS_LDFLAGS}
-                   ${cuda_scf} -lm)
+    fmo_pkg_config(fmo_scf "RHF on fmo's Fock builds" fmo ${LAPACKE_LDFLAGS} ${OPENBLAS_LDFLAGS} -lm)
 endif()
 fmo_pkg_config(fmo_comm "Messages between ranks, started in kernels" fmo ${cuda} -lpthread)
 if(FMO_WITH_MPI)

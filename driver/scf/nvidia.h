@@ -1,6 +1,6 @@
 /* cuBLAS and cuSOLVER, which are loaded when the first GPU backend opens, not with the program:
- * they take a tenth of a second and 250 MB, most of what a start costs, and a machine that builds
- * no Fock matrix on a GPU need not have them. C++ only, as NVIDIA's names are macros. */
+ * they take a tenth of a second and 250 MB, most of what a start costs, and a machine that runs
+ * no SCF on a GPU need not have them. C++ only, as NVIDIA's names are macros. */
 #ifndef FMO_SCF_NVIDIA_H
 #define FMO_SCF_NVIDIA_H
 
