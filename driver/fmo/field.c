@@ -124,7 +124,8 @@ static fmo_status look_around(fmo_fragments *f, fmo_part *part, fmo_potential_jo
     return FMO_OK;
 }
 
-fmo_status fmo_fields(fmo_fragments *f, fmo_part *parts, int count, int threads, fmo_error *err)
+fmo_status fmo_parts_fields(fmo_fragments *f, fmo_part *parts, int count, int threads,
+                            fmo_error *err)
 {
     fmo_potential_job *const jobs = calloc((size_t)count + 1, sizeof *jobs);
     fmo_status status = jobs ? FMO_OK : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for fields");

@@ -134,7 +134,8 @@ fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int 
 /* The monomers as others see them: after every iteration. */
 fmo_status fmo_field_update(fmo_fragments *f, fmo_error *err);
 /* U of all fragments that are not in a part, into part->field, of some parts. */
-fmo_status fmo_fields(fmo_fragments *f, fmo_part *parts, int count, int threads, fmo_error *err);
+fmo_status fmo_parts_fields(fmo_fragments *f, fmo_part *parts, int count, int threads,
+                            fmo_error *err);
 /* Whether two parts have nuclei of one atom. */
 int fmo_parts_share_atom(const fmo_part *I, const fmo_part *J);
 /* Electrostatics of some pairs, of those that share no atom; of the others NaN. */

@@ -127,7 +127,7 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
         goto done;
     }
     CHECKGOTO(fmo_fragment_each(f, count, begin_pair, &c, err));
-    CHECKGOTO(fmo_fields(f, c.part, count, f->threads, err));
+    CHECKGOTO(fmo_parts_fields(f, c.part, count, f->threads, err));
     /* Their energy is stationary in D^IJ: it is off by the square of the gradient, where monomers'
      * E' are off by the gradient. */
     CHECKGOTO(fmo_parts_solve(f, c.part, count, f->o.scf.energy_convergence,

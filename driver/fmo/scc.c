@@ -28,7 +28,7 @@ static fmo_status guess_one(fmo_fragments *f, int k, int threads, void *user, fm
 static fmo_status field_of_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     (void)user;
-    return fmo_fields(f, &f->monomer[k], 1, threads, err);
+    return fmo_parts_fields(f, &f->monomer[k], 1, threads, err);
 }
 
 /* Thresholds of an iteration: densities need not be better than the field that they are solved in,
@@ -47,7 +47,7 @@ static fmo_status find_fields(fmo_fragments *f, fmo_mixer *mixer, int first, dou
 {
     const int n = f->system->fragment_num;
     fmo_status status = f->ranks ? fmo_fragment_deal(f, n, f->order, 0, field_of_one, NULL, err)
-                                 : fmo_fields(f, f->monomer, n, f->threads, err);
+                                 : fmo_parts_fields(f, f->monomer, n, f->threads, err);
     status = fmo_fragment_gather(f, status, n, fmo_part_field_blocks, f->monomer, err);
     if (status == FMO_OK && mixer) *far = fmo_mixer_next(mixer, f, first);
     if (status == FMO_OK) status = fmo_fragment_tell(f, far, sizeof *far, err);
