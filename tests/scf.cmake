@@ -7,12 +7,14 @@ fmo_test(scf_small SOURCES scf_small.c ${PROJECT_SOURCE_DIR}/driver/scf/small.c 
 fmo_test(scf_tickets SOURCES scf_tickets.c LABELS unit scf)
 fmo_test(scf_run SOURCES scf_run.c LIBS fmo::scf ARGS cpu LABELS scf)
 fmo_test(scf_batch SOURCES scf_batch.c LIBS fmo::scf ARGS cpu LABELS scf)
+fmo_test(scf_care STATIC SOURCES scf_care.c LIBS fmo::scf_static Threads::Threads ARGS cpu LABELS scf)
 fmo_test(scf_lockstep STATIC SOURCES scf_lockstep.c LIBS fmo::scf_static LABELS scf)
 if(FMO_SANITIZE)
     set_tests_properties(scf_lockstep PROPERTIES ENVIRONMENT FMO_TEST_SMALL=1)
 endif()
 add_test(NAME scf_batch_threads COMMAND scf_batch aside)
-set_tests_properties(scf_batch_threads PROPERTIES TIMEOUT 600 LABELS scf)
+add_test(NAME scf_care_threads COMMAND scf_care aside)
+set_tests_properties(scf_batch_threads scf_care_threads PROPERTIES TIMEOUT 600 LABELS scf)
 fmo_test(scf_ranks SOURCES scf_ranks.c LIBS fmo::scf Threads::Threads LABELS scf fragments)
 if(FMO_SANITIZE)
     set_tests_properties(scf_ranks PROPERTIES ENVIRONMENT FMO_TEST_SMALL=1)
@@ -42,12 +44,13 @@ if(FMO_WITH_CUDA)
         LD_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/empty)
     add_test(NAME gpu_scf_run COMMAND scf_run fused)
     add_test(NAME gpu_scf_batch COMMAND scf_batch fused)
+    add_test(NAME gpu_scf_care COMMAND scf_care fused)
     add_test(NAME gpu_scf_lockstep COMMAND scf_lockstep fused)
     add_test(NAME gpu_scf_energies
              COMMAND scf_energies ${CMAKE_CURRENT_SOURCE_DIR}/scf_energies.json fused)
     add_test(NAME gpu_scf_energies_d
              COMMAND scf_energies ${CMAKE_CURRENT_SOURCE_DIR}/scf_energies_d.json fused)
-    set_tests_properties(gpu_scf_run gpu_scf_batch gpu_scf_lockstep gpu_scf_energies gpu_scf_energies_d PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800
+    set_tests_properties(gpu_scf_run gpu_scf_batch gpu_scf_care gpu_scf_lockstep gpu_scf_energies gpu_scf_energies_d PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800
                          LABELS gpu RESOURCE_LOCK gpu)
 endif()
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "driver/base/clock.h"
+#include "driver/scf/batch.h"
 #include "driver/scf/lockstep.h"
 #include "driver/scf/tickets.h"
 #include "integrals/arguments.h"
@@ -26,6 +27,7 @@ typedef struct batch {
     fmo_scf_job *jobs;
     size_t count;
     const fmo_scf_options *asked; /* the caller's, or the defaults */
+    const fmo_batch_care *care;   /* or NULL */
     fmo_atoms *atoms;
     pthread_mutex_t lock;  /* of the callbacks, `next`, `held`, `fault` and `again` */
     size_t *order;         /* [count] jobs: those not in mode cpu, then the largest first */
@@ -37,6 +39,7 @@ typedef struct batch {
     fmo_scf_options aside; /* how they run theirs */
     char *again;           /* [count] by job: had too little memory beside others */
     double cpu_most; /* molecules with cubes of their functions up to this stay on the CPU; 0 */
+    int crowds;      /* at a time, of all GPUs */
 } batch;
 
 /* Functions of a job; 0 without a basis. */
@@ -72,7 +75,19 @@ static void note_end(batch *b, size_t k, int aside)
     pthread_mutex_unlock(&b->lock);
 }
 
-static void run_job(batch *b, size_t k, const fmo_scf_options *options, int aside)
+static fmo_status prepare(const batch *b, const size_t *job, size_t num,
+                          const fmo_fock_options *fock, fmo_error *err)
+{
+    return b->care ? b->care->prepare(job, num, fock, b->care->user, err) : FMO_OK;
+}
+
+static void let_go(const batch *b, size_t job)
+{
+    if (b->care) b->care->let_go(job, b->care->user);
+}
+
+/* A job that is ready. */
+static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int aside)
 {
     fmo_scf_job *const job = &b->jobs[k];
     const fmo_scf_shared shared = {.job = k, .atoms = b->atoms};
@@ -84,6 +99,18 @@ static void run_job(batch *b, size_t k, const fmo_scf_options *options, int asid
                  sizeof job->result->fock_profile.mode_reason,
                  "many molecules this small are faster on the CPU's threads");
     note_end(b, k, aside);
+    let_go(b, k);
+}
+
+static void run_job(batch *b, size_t k, const fmo_scf_options *options, int aside)
+{
+    fmo_scf_job *const job = &b->jobs[k];
+    job->err = (fmo_error){FMO_OK, ""};
+    job->status = prepare(b, &k, 1, &options->fock, &job->err);
+    if (job->status == FMO_OK)
+        run_ready(b, k, options, aside);
+    else
+        note_end(b, k, aside);
 }
 
 /* Of the tickets that were given back the one that comes first. */
@@ -277,9 +304,22 @@ static void end_together(fmo_lockstep_job *from, void *user)
     job->status = from->status;
     job->err = from->err;
     note_end(b, from->shared.job, 1);
+    let_go(b, from->shared.job);
 }
 
-/* Jobs `number` together, with plans that are made together; those without a plan are for later. */
+/* Makes a crowd's jobs ready, with its threads alone, also where nobody says how many. */
+static fmo_status prepare_together(const batch *b, const size_t *number, size_t num,
+                                   const fmo_fock_options *fock)
+{
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(fmo_fock_threads(fock->threads)); /* of this POSIX thread alone */
+    const fmo_status status = prepare(b, number, num, fock, NULL);
+    omp_set_num_threads(before);
+    return status;
+}
+
+/* Jobs `number` together, with plans that are made together; those without a plan are for later,
+ * and all, if they cannot be made ready together. */
 static void run_together(const gpu_worker *w, const size_t *number, size_t num)
 {
     batch *const b = w->b;
@@ -295,13 +335,16 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
     fock.device_num = 0;
     fock.stream = hands->stream;
     fock.progress = NULL; /* of whom it would not say */
+    const int prepared = prepare_together(b, number, num, &fock) == FMO_OK;
     const double start = driver_seconds();
     for (size_t k = 0; k < num && basis; k++) basis[k] = b->jobs[number[k]].input.basis;
-    if (basis && plan && jobs) (void)fmo_fock_plan_create_batch(basis, num, &fock, plan, NULL);
+    if (prepared && basis && plan && jobs)
+        (void)fmo_fock_plan_create_batch(basis, num, &fock, plan, NULL);
     const double seconds = (driver_seconds() - start) / (double)num;
     for (size_t k = 0; k < num; k++) {
         if (!plan || !jobs || !plan[k]) {
             b->again[number[k]] = 1; /* which says why */
+            if (prepared) let_go(b, number[k]);
             continue;
         }
         jobs[together++] = (fmo_lockstep_job){.input = &b->jobs[number[k]].input,
@@ -322,7 +365,10 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
 /* How many molecules, of which the largest has n functions, fit together. */
 static size_t most_together(const batch *b, size_t n, size_t most)
 {
-    const double bytes = bytes_of(b, n), fit = together_bytes / (bytes > 1.0 ? bytes : 1.0);
+    const double bytes = bytes_of(b, n), square = (double)n * (double)n;
+    double fit = together_bytes / (bytes > 1.0 ? bytes : 1.0);
+    if (b->care && fit * square * b->crowds > b->care->elements)
+        fit = b->care->elements / (square * b->crowds);
     return fit < (double)most ? (size_t)fit + 1 : most;
 }
 
@@ -391,15 +437,17 @@ static int count_crowds(size_t jobs, int gpus, size_t *most)
 }
 
 /* Crowds of this process, `crowds` at a time, until there are no jobs for them left. Beside other
- * ranks of this host they have no more threads together than there are processors: threads that
- * wait for their team spin, as long as their own process has not too many (docs/ranks.md). */
+ * ranks of this host, and where one makes jobs ready while another computes, they have no more
+ * threads together than there are processors: threads that wait for their team spin, as long as
+ * their own process has not too many (docs/ranks.md). */
 static void run_crowds(batch *b, const fmo_scf_options *asked, int crowds, size_t most)
 {
     const fmo_ranks *const ranks = b->asked->deal;
     fmo_scf_options own = *asked;
     const fmo_scf_options *const options = &own;
     const int threads = fmo_fock_threads(asked->fock.threads);
-    if (ranks && ranks->node_size > 1) own.fock.threads = threads > crowds ? threads / crowds : 1;
+    if (b->care || (ranks && ranks->node_size > 1))
+        own.fock.threads = threads > crowds ? threads / crowds : 1;
     const fmo_fock_options *const fock = &options->fock;
     const int gpus = fock->device_num > 1 ? fock->device_num : 1;
     const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
@@ -418,17 +466,46 @@ static void run_crowds(batch *b, const fmo_scf_options *asked, int crowds, size_
         if (worker[c].hands) worker[c].hands->ops->close(worker[c].hands);
 }
 
+/* How many jobs of `order` in [next, end) may be there at a time: at least one. */
+static size_t count_at_once(const batch *b, size_t end)
+{
+    double elements = 0.0;
+    size_t num = 0;
+    for (; b->next + num < end; num++) {
+        const double n = (double)functions(&b->jobs[b->order[b->next + num]]);
+        elements += n * n;
+        if (num && (!b->care || elements > b->care->elements)) break;
+    }
+    return num;
+}
+
+/* Jobs of `order` up to `end`, one after the other; a GPU is asked for what several of them need at
+ * once. */
+static void run_apart(batch *b, const fmo_scf_options *options, size_t end)
+{
+    for (size_t num = 0; b->next < end; b->next += num) {
+        const size_t *const job = &b->order[b->next];
+        num = count_at_once(b, end);
+        const int ready = num > 1 && prepare(b, job, num, &options->fock, NULL) == FMO_OK;
+        for (size_t k = 0; k < num; k++)
+            if (ready)
+                run_ready(b, job[k], options, 0);
+            else
+                run_job(b, job[k], options, 0);
+    }
+}
+
 /* All jobs that are not for the CPU: those of few functions together, if they run on a GPU and have
  * company. */
 static void run_elsewhere(batch *b, const fmo_scf_options *options)
 {
     const int gpus = options->fock.device_num > 1 ? options->fock.device_num : 1;
     const size_t apart = count_apart(b);
-    for (b->next = 0; b->next < apart; b->next++) run_job(b, b->order[b->next], options, 0);
+    run_apart(b, options, apart);
     if (b->next == b->deal.elsewhere) return;
     size_t most = 0;
-    const int crowds = count_crowds(b->deal.elsewhere - apart, gpus, &most);
-    run_crowds(b, options, crowds, most);
+    b->crowds = count_crowds(b->deal.elsewhere - apart, gpus, &most);
+    run_crowds(b, options, b->crowds, most);
 }
 
 static void run(batch *b)
@@ -490,6 +567,7 @@ static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
     b->deal.large = count_apart(b);
     if (b->deal.large < b->deal.elsewhere && !without) { /* rank 0's counts are everybody's */
         const size_t first = functions(&b->jobs[b->order[b->deal.large]]);
+        b->crowds = CROWDS;
         (void)count_crowds(b->deal.elsewhere - b->deal.large, ranks->size, &b->deal.crowd);
         b->deal.crowd = most_together(b, first, b->deal.crowd);
     }
@@ -512,6 +590,12 @@ static void fail_all(batch *b, fmo_status status, const fmo_error *why)
 fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
                              fmo_error *err)
 {
+    return fmo_scf_run_batch_of(jobs, count, options, NULL, err);
+}
+
+fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
+                                const fmo_batch_care *care, fmo_error *err)
+{
     fmo_scf_options defaults;
     fmo_scf_options_init(&defaults);
     if (count == 0) return FMO_OK;
@@ -520,6 +604,8 @@ fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count, const fmo_scf_opti
     batch b = {.jobs = jobs,
                .count = count,
                .asked = options ? options : &defaults,
+               .care = care,
+               .crowds = 1,
                .deal = {.count = count}};
     const fmo_ranks *const ranks = b.asked->deal;
     fmo_error own = {FMO_OK, ""};

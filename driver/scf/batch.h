@@ -1,0 +1,29 @@
+/* A batch whose jobs are made ready when their turn comes: fragments and pairs, whose matrices are
+ * large and take a while. While a GPU works on some jobs the host makes the next ones ready, and
+ * there is never more of it than runs. */
+#ifndef FMO_SCF_BATCH_H
+#define FMO_SCF_BATCH_H
+
+#include <fmo/scf.h>
+
+/* Who does that. Calls come from any thread, several at a time, each about other jobs. */
+typedef struct fmo_batch_care {
+    /* Completes jobs[job[k]].input, of which the basis was there; then they run, together or each
+     * by itself. `fock`: the threads and the GPU that it may use. After an error all of them are as
+     * before. */
+    fmo_status (*prepare)(const size_t *job, size_t num, const fmo_fock_options *fock, void *user,
+                          fmo_error *err);
+    /* A job that was prepared has ended, and options.finished has heard of it; or it has found no
+     * memory beside others, and will be prepared again. */
+    void (*let_go)(size_t job, void *user);
+    void *user;
+    /* Squares of functions: as many as may be prepared at a time for GPUs, but at least one job, or
+     * one a crowd; in mode cpu there is one job a thread. */
+    double elements;
+} fmo_batch_care;
+
+/* fmo_scf_run_batch; care: NULL, if all is there. */
+fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
+                                const fmo_batch_care *care, fmo_error *err);
+
+#endif
