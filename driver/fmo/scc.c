@@ -2,16 +2,18 @@
  * densities that the others had in the iteration before, until the sum of E'_I stands still. */
 #include "driver/fmo/internal.h"
 #include "driver/base/clock.h"
+#include "driver/scf/sad.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Superposition of atomic densities, each atom's scaled to the charge that the part has of it. */
-static fmo_status first_density(fmo_part *m, const fmo_fragment_system *s, fmo_error *err)
+static fmo_status first_density(fmo_part *m, const fmo_fragment_system *s, fmo_atoms *atoms,
+                                fmo_error *err)
 {
     const size_t n = (size_t)m->nao;
-    const fmo_status status = fmo_scf_atomic_densities(m->basis, m->density, err);
+    const fmo_status status = fmo_atoms_densities(atoms, m->basis, m->density, err);
     for (int a = 0; a < m->atom_num && status == FMO_OK; a++)
         for (int i = m->begin[a]; i < m->begin[a + 1]; i++)
             for (size_t k = 0; k < n; k++)
@@ -21,8 +23,21 @@ static fmo_status first_density(fmo_part *m, const fmo_fragment_system *s, fmo_e
 
 static fmo_status guess_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
-    (void)threads, (void)user;
-    return first_density(&f->monomer[k], f->system, err);
+    (void)threads;
+    return first_density(&f->monomer[k], f->system, user, err);
+}
+
+/* Guesses of all monomers, which have their atoms' densities in common. */
+static fmo_status guess(fmo_fragments *f, fmo_error *err)
+{
+    fmo_atoms *atoms = NULL;
+    fmo_status status = fmo_fragment_agree(f, fmo_atoms_create(&atoms, err), err);
+    if (status == FMO_OK) {
+        status = fmo_fragment_deal(f, f->result->fragment_num, f->order, 0, guess_one, atoms, err);
+        status = fmo_fragment_share(f, status, fmo_part_blocks, err);
+    }
+    fmo_atoms_destroy(atoms);
+    return status;
 }
 
 static fmo_status field_of_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
@@ -97,10 +112,7 @@ static fmo_status begin(fmo_fragments *f, int *converged, fmo_error *err)
     fmo_fragment_result *r = f->result;
     const size_t pairs = (size_t)r->pair_num;
     fmo_status status = FMO_OK;
-    if (!f->o.resume) {
-        status = fmo_fragment_deal(f, r->fragment_num, f->order, 0, guess_one, NULL, err);
-        return fmo_fragment_share(f, status, fmo_part_blocks, err);
-    }
+    if (!f->o.resume) return guess(f, err);
     if (fmo_fragment_is_first(f)) status = fmo_state_read(f, &r->resumed, converged, err);
     status = fmo_fragment_agree(f, status, err);
     if (status == FMO_OK) status = fmo_fragment_tell(f, &r->resumed, sizeof r->resumed, err);
