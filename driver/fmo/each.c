@@ -26,8 +26,9 @@ static int take(numbers *n)
     return n->order ? n->order[at] : (int)at;
 }
 
-static fmo_status go_through(fmo_fragments *f, numbers *n, int threads, fmo_each *what, void *user,
-                             char *mine, fmo_error *err)
+/* `threads` of `all` side by side; one alone has all of them for each number. */
+static fmo_status go_through(fmo_fragments *f, numbers *n, int threads, int all, fmo_each *what,
+                             void *user, char *mine, fmo_error *err)
 {
     fmo_status status = FMO_OK;
 #pragma omp parallel num_threads(threads) if (threads > 1)
@@ -37,7 +38,7 @@ static fmo_status go_through(fmo_fragments *f, numbers *n, int threads, fmo_each
 #pragma omp atomic read
         before = status;
         if (before != FMO_OK) continue;
-        const fmo_status got = what(f, k, threads > 1 ? 1 : f->threads, user, &own);
+        const fmo_status got = what(f, k, threads > 1 ? 1 : all, user, &own);
         if (got == FMO_OK) {
             if (mine) mine[k] = 1;
             continue;
@@ -54,17 +55,17 @@ static fmo_status go_through(fmo_fragments *f, numbers *n, int threads, fmo_each
 
 /* Threads that go side by side: all, or where half of them have none as many as there are numbers,
  * or one, which has the others for each number. */
-static int side_by_side(const fmo_fragments *f, int count, int one_by_one)
+static int side_by_side(int count, int threads)
 {
-    if (one_by_one || 2 * count < f->threads) return 1;
-    return count < f->threads ? count : f->threads;
+    if (2 * count < threads) return 1;
+    return count < threads ? count : threads;
 }
 
-fmo_status fmo_fragment_each(fmo_fragments *f, int count, fmo_each *what, void *user,
+fmo_status fmo_fragment_each(fmo_fragments *f, int count, int threads, fmo_each *what, void *user,
                              fmo_error *err)
 {
     numbers n = {.count = count};
-    return go_through(f, &n, side_by_side(f, count, 0), what, user, NULL, err);
+    return go_through(f, &n, side_by_side(count, threads), threads, what, user, NULL, err);
 }
 
 fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int one_by_one,
@@ -72,7 +73,7 @@ fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int 
 {
     numbers n = {.ranks = f->ranks, .count = count, .order = order};
     fmo_status status = FMO_OK;
-    int threads = side_by_side(f, count, one_by_one);
+    int threads = one_by_one ? 1 : side_by_side(count, f->threads);
     if (f->ranks) {
         /* Where there are fewer than threads of all ranks, no rank is to take them all. */
         const int share = (count + f->ranks->size - 1) / f->ranks->size;
@@ -81,6 +82,6 @@ fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int 
         status = fmo_fragment_restart(f, err);
         if (status != FMO_OK) return status;
     }
-    status = go_through(f, &n, threads, what, user, f->mine, err);
+    status = go_through(f, &n, threads, f->threads, what, user, f->mine, err);
     return n.fault ? fmo_fragment_no_network(err) : status;
 }

@@ -62,7 +62,8 @@ static fmo_status see_points(fmo_fragments *f, fmo_error *err)
 
 fmo_status fmo_field_update(fmo_fragments *f, fmo_error *err)
 {
-    const fmo_status status = fmo_fragment_each(f, f->system->fragment_num, see_one, NULL, err);
+    const fmo_status status =
+        fmo_fragment_each(f, f->system->fragment_num, f->threads, see_one, NULL, err);
     return status == FMO_OK ? see_points(f, err) : status;
 }
 
@@ -75,15 +76,15 @@ static fmo_seen seen_as(const fmo_fragments *f, const fmo_part *part, int k)
     return R < f->system->ptc_from ? FMO_SEEN_AOC : FMO_SEEN_CHARGES;
 }
 
-static fmo_potential_options options(const fmo_fragments *f, int threads)
+static fmo_potential_options options(const fmo_fock_options *fock, int threads)
 {
     fmo_potential_options o;
     fmo_potential_options_init(&o);
-    o.mode = f->o.scf.fock.mode;
-    o.device = f->o.scf.fock.device;
-    o.device_num = f->o.scf.fock.device_num;
-    memcpy(o.devices, f->o.scf.fock.devices, sizeof o.devices);
-    o.cutoff = f->o.scf.fock.cutoff;
+    o.mode = fock->mode;
+    o.device = fock->device;
+    o.device_num = fock->device_num;
+    memcpy(o.devices, fock->devices, sizeof o.devices);
+    o.cutoff = fock->cutoff;
     o.threads = threads;
     return o;
 }
@@ -124,15 +125,15 @@ static fmo_status look_around(fmo_fragments *f, fmo_part *part, fmo_potential_jo
     return FMO_OK;
 }
 
-fmo_status fmo_parts_fields(fmo_fragments *f, fmo_part *parts, int count, int threads,
-                            fmo_error *err)
+fmo_status fmo_parts_fields(fmo_fragments *f, fmo_part *parts, const size_t *which, int count,
+                            const fmo_fock_options *fock, int threads, fmo_error *err)
 {
     fmo_potential_job *const jobs = calloc((size_t)count + 1, sizeof *jobs);
     fmo_status status = jobs ? FMO_OK : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for fields");
     for (int k = 0; k < count && status == FMO_OK; k++)
-        status = look_around(f, &parts[k], &jobs[k], err);
+        status = look_around(f, &parts[which ? which[k] : (size_t)k], &jobs[k], err);
     if (status == FMO_OK) {
-        const fmo_potential_options o = options(f, threads);
+        const fmo_potential_options o = options(fock, threads);
         status = fmo_potentials(jobs, (size_t)count, &o, err);
     }
     for (int k = 0; k < count && jobs; k++) {
@@ -169,7 +170,7 @@ fmo_status fmo_field_electrostatics(fmo_fragments *f, fmo_fragment_pair *pairs, 
         p->electrostatic = none ? NAN : 0.0;
         if (!none) jobs[num++] = (fmo_electrostatics_job){.a = f->exact[p->i], .b = f->exact[p->j]};
     }
-    const fmo_potential_options o = options(f, threads);
+    const fmo_potential_options o = options(&f->o.scf.fock, threads);
     const fmo_status status = fmo_electrostatics(jobs, num, &o, err);
     num = 0;
     for (int k = 0; k < count && status == FMO_OK; k++) {

@@ -71,8 +71,12 @@ fmo_status fmo_part_project(const fmo_fragments *f, fmo_part *part, fmo_error *e
 
 /* ---- part.c ---- */
 
-/* One fragment (j < 0) or two as a molecule. */
-fmo_status fmo_part_create(const fmo_fragments *f, int i, int j, fmo_part *part, fmo_error *err);
+/* One fragment (j < 0) or two as a molecule: its atoms and functions; then its matrices, and what
+ * potentials want. */
+fmo_status fmo_part_begin(const fmo_fragments *f, int i, int j, fmo_part *part, fmo_error *err);
+fmo_status fmo_part_fill(const fmo_fragments *f, fmo_part *part, fmo_error *err);
+void fmo_part_empty(fmo_part *part);           /* of what fmo_part_fill made */
+void fmo_part_forget_products(fmo_part *part); /* which only its field needs */
 void fmo_part_destroy(fmo_part *part);
 /* Adds a matrix of `from`, times scale, to one of `to`, atom by atom; atoms that `to` lacks are
  * left out. */
@@ -118,10 +122,10 @@ void fmo_part_field_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_
 
 /* ---- each.c ---- */
 
-/* Calls what() for 0 .. count-1: side by side where there is one for each thread, else one by one;
- * and says how many threads each may use. The first error ends it. */
+/* Calls what() for 0 .. count-1 on so many threads: side by side where there is one for each
+ * thread, else one by one; and says how many threads each may use. The first error ends it. */
 typedef fmo_status fmo_each(fmo_fragments *f, int k, int threads, void *user, fmo_error *err);
-fmo_status fmo_fragment_each(fmo_fragments *f, int count, fmo_each *what, void *user,
+fmo_status fmo_fragment_each(fmo_fragments *f, int count, int threads, fmo_each *what, void *user,
                              fmo_error *err);
 /* The same with numbers dealt out to the ranks, whose own are then in `mine`: collective, but for
  * the status, which is this rank's, so that a gather has to follow.
@@ -133,9 +137,10 @@ fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int 
 
 /* The monomers as others see them: after every iteration. */
 fmo_status fmo_field_update(fmo_fragments *f, fmo_error *err);
-/* U of all fragments that are not in a part, into part->field, of some parts. */
-fmo_status fmo_parts_fields(fmo_fragments *f, fmo_part *parts, int count, int threads,
-                            fmo_error *err);
+/* U of all fragments that are not in a part, into part->field, of some parts: those of numbers
+ * `which`, or NULL, the first. fock: its mode, GPU and cutoff. */
+fmo_status fmo_parts_fields(fmo_fragments *f, fmo_part *parts, const size_t *which, int count,
+                            const fmo_fock_options *fock, int threads, fmo_error *err);
 /* Whether two parts have nuclei of one atom. */
 int fmo_parts_share_atom(const fmo_part *I, const fmo_part *J);
 /* Electrostatics of some pairs, of those that share no atom; of the others NaN. */
@@ -144,10 +149,23 @@ fmo_status fmo_field_electrostatics(fmo_fragments *f, fmo_fragment_pair *pairs, 
 
 /* ---- solve.c ---- */
 
+/* Parts that have atoms and functions alone before their turn: what makes the rest of some of them,
+ * and lets go of it (driver/scf/batch.h); and what hears of each that is solved, one at a time. */
+typedef struct fmo_parts_care {
+    fmo_status (*prepare)(fmo_fragments *f, const size_t *part, size_t num,
+                          const fmo_fock_options *fock, void *user, fmo_error *err);
+    void (*solved)(fmo_fragments *f, size_t part, void *user);
+    void (*let_go)(size_t part, void *user);
+    void *user;
+    double elements;
+} fmo_parts_care;
+
 /* RHF of parts in their fields from their densities, as one batch: densities, energies, cycles. Of
- * the monomers, f->monomer, by all ranks: collective. Without `orbitals` homo and lumo are NaN. */
+ * the monomers, f->monomer, by all ranks: collective. Without `orbitals` homo and lumo are NaN.
+ * care: NULL, if parts are complete. */
 fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, double energy_convergence,
-                           double gradient_convergence, int orbitals, fmo_error *err);
+                           double gradient_convergence, int orbitals, const fmo_parts_care *care,
+                           fmo_error *err);
 
 /* ---- mix.c ---- */
 

@@ -13,8 +13,9 @@
 #include <string.h>
 
 /* Pairs of a batch: many for each thread, and more for a GPU, which waits between batches; few
- * enough for their matrices, of which each kind has at most so many elements; and the fewest that
- * ranks give a GPU (chosen, not measured). */
+ * enough for their matrices, of which each kind has at most so many elements, where a batch has
+ * them all at once or is wanted to end soon; and the fewest that ranks give a GPU (chosen, not
+ * measured). */
 enum { CHUNK = 512, CHUNK_FUSED = 6000, CHUNK_ELEMENTS = 1 << 24, CHUNK_GPU = 48 };
 
 /* With a state, on the CPU: fewer are lost with a run that is killed. Threads wait for the last
@@ -73,35 +74,80 @@ static fmo_status find_populations(const fmo_part *pair, const double *change, c
     return FMO_OK;
 }
 
-/* Pairs that are solved as one batch. */
+/* Pairs that are solved as one batch. Their matrices are made when their turn comes, while others
+ * are being solved, and go as soon as they are not needed. */
 typedef struct chunk {
     task *tasks;
     population *population; /* of the whole list */
     fmo_part *part;         /* [count] */
-    double **change;        /* [count] dD */
+    double **change;        /* [count] dD, of those whose turn it is */
+    double done, all;       /* work, of the whole list */
+    fmo_status status;      /* of what comes after the SCFs */
+    fmo_error err;
 } chunk;
 
-/* A pair, and D^I (+) D^J. */
+/* Atoms and functions of a pair. */
 static fmo_status begin_pair(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     const chunk *c = user;
     const fmo_fragment_pair *p = &f->result->pair[c->tasks[k].pair];
+    (void)threads;
+    return fmo_part_begin(f, p->i, p->j, &c->part[k], err);
+}
+
+static void let_pair_go(size_t k, void *user)
+{
+    const chunk *c = user;
+    fmo_part_empty(&c->part[k]);
+    free(c->change[k]);
+    c->change[k] = NULL;
+}
+
+/* Some pairs of a chunk. */
+typedef struct some_pairs {
+    const chunk *c;
+    const size_t *which;
+} some_pairs;
+
+/* Matrices of a pair, and D^I (+) D^J. */
+static fmo_status fill_pair(fmo_fragments *f, int number, int threads, void *user, fmo_error *err)
+{
+    const some_pairs *s = user;
+    const size_t k = s->which[number];
+    const fmo_fragment_pair *p = &f->result->pair[s->c->tasks[k].pair];
     const fmo_part *I = &f->monomer[p->i], *J = &f->monomer[p->j];
-    fmo_part *part = &c->part[k];
-    const fmo_status status = fmo_part_create(f, p->i, p->j, part, err);
+    fmo_part *part = &s->c->part[k];
+    const fmo_status status = fmo_part_fill(f, part, err);
     (void)threads;
     if (status != FMO_OK) return status;
     const size_t n = (size_t)part->nao;
-    c->change[k] = malloc(n * n * sizeof(double));
-    if (!c->change[k]) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a pair");
+    double *const change = s->c->change[k] = malloc(n * n * sizeof *change);
+    if (!change) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a pair");
     fmo_part_add_matrix(I, I->density, 1.0, part, part->density);
     fmo_part_add_matrix(J, J->density, 1.0, part, part->density);
-    for (size_t i = 0; i < n * n; i++) c->change[k][i] = -part->density[i];
+    for (size_t i = 0; i < n * n; i++) change[i] = -part->density[i];
     return FMO_OK;
 }
 
-/* What it adds to the energy and to charges. */
-static fmo_status end_pair(const fmo_fragments *f, const chunk *c, int k, fmo_error *err)
+/* All that the SCFs of some pairs need. */
+static fmo_status prepare_pairs(fmo_fragments *f, const size_t *which, size_t num,
+                                const fmo_fock_options *fock, void *user, fmo_error *err)
+{
+    chunk *c = user;
+    const int threads = fmo_fock_threads(fock->threads);
+    fmo_status status =
+        fmo_fragment_each(f, (int)num, threads, fill_pair, &(some_pairs){c, which}, err);
+    if (status == FMO_OK)
+        status = fmo_parts_fields(f, c->part, which, (int)num, fock, threads, err);
+    for (size_t k = 0; k < num; k++) {
+        fmo_part_forget_products(&c->part[which[k]]);
+        if (status != FMO_OK) let_pair_go(which[k], c);
+    }
+    return status;
+}
+
+/* What a pair adds to the energy and to charges. */
+static fmo_status end_pair(const fmo_fragments *f, const chunk *c, size_t k, fmo_error *err)
 {
     task *const t = &c->tasks[k];
     const fmo_fragment_pair *p = &f->result->pair[t->pair];
@@ -114,30 +160,39 @@ static fmo_status end_pair(const fmo_fragments *f, const chunk *c, int k, fmo_er
     return find_populations(part, c->change[k], t, c->population + t->populations, err);
 }
 
+static void pair_solved(fmo_fragments *f, size_t k, void *user)
+{
+    chunk *c = user;
+    const fmo_status status = end_pair(f, c, k, &c->err);
+    if (c->status == FMO_OK) c->status = status;
+    c->done += c->tasks[k].work;
+    if (f->o.progress) f->o.progress(c->done / c->all, f->o.user);
+}
+
+/* Work of the list before `begin`, and of all. */
 static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, int count,
-                            fmo_error *err)
+                            double work_before, double all_work, fmo_error *err)
 {
     chunk c = {.tasks = list->task + begin,
                .population = list->population,
                .part = calloc((size_t)count, sizeof(fmo_part)),
-               .change = calloc((size_t)count, sizeof(double *))};
+               .change = calloc((size_t)count, sizeof(double *)),
+               .done = work_before,
+               .all = all_work};
+    const fmo_parts_care care = {prepare_pairs, pair_solved, let_pair_go, &c, CHUNK_ELEMENTS};
     fmo_status status = FMO_OK;
     if (!c.part || !c.change) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
         goto done;
     }
-    CHECKGOTO(fmo_fragment_each(f, count, begin_pair, &c, err));
-    CHECKGOTO(fmo_parts_fields(f, c.part, count, f->threads, err));
+    CHECKGOTO(fmo_fragment_each(f, count, f->threads, begin_pair, &c, err));
     /* Their energy is stationary in D^IJ: it is off by the square of the gradient, where monomers'
      * E' are off by the gradient. */
     CHECKGOTO(fmo_parts_solve(f, c.part, count, f->o.scf.energy_convergence,
-                              GRADIENT * f->o.scf.gradient_convergence, 0, err));
-    for (int k = 0; k < count; k++) CHECKGOTO(end_pair(f, &c, k, err));
+                              GRADIENT * f->o.scf.gradient_convergence, 0, &care, err));
+    if (c.status != FMO_OK) status = fmo_error_set(err, c.status, "%s", c.err.message);
 done:
-    for (int k = 0; k < count; k++) {
-        if (c.part) fmo_part_destroy(&c.part[k]);
-        if (c.change) free(c.change[k]);
-    }
+    for (int k = 0; k < count && c.part; k++) fmo_part_destroy(&c.part[k]);
     free(c.part);
     free(c.change);
     return status;
@@ -185,7 +240,8 @@ static fmo_status run_piece(fmo_fragments *f, int k, int threads, void *user, fm
     (void)threads;
     for (int t = r->begin[0]; t < r->begin[k]; t++) done += r->list->task[t].work;
     if (f->o.progress) f->o.progress(done / r->all_work, f->o.user);
-    return run_chunk(f, r->list, r->begin[k], r->begin[k + 1] - r->begin[k], err);
+    return run_chunk(f, r->list, r->begin[k], r->begin[k + 1] - r->begin[k], done, r->all_work,
+                     err);
 }
 
 static void piece_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS])
@@ -241,6 +297,8 @@ static int chunk_size(const fmo_fragments *f, const pair_list *list, int begin)
         const int most = f->o.state ? CHUNK_STATE_THREAD * f->threads_first * f->ranks->size : left;
         return most < left ? most : left;
     }
+    if (f->o.scf.fock.mode == FMO_MODE_FUSED && !f->o.state)
+        return left < CHUNK_FUSED ? left : CHUNK_FUSED;
     if (f->o.scf.fock.mode != FMO_MODE_CPU) return chunk_that_fits(f, list, begin, CHUNK_FUSED);
     if (!f->o.state) return chunk_that_fits(f, list, begin, CHUNK);
     const int wanted = f->threads == 1 ? CHUNK_STATE : CHUNK_STATE_THREAD * f->threads;
@@ -258,7 +316,7 @@ static fmo_status all_scf_pairs(fmo_fragments *f, const pair_list *list, fmo_err
     for (int t = 0; t < list->count && status == FMO_OK;) {
         const int size = chunk_size(f, list, t);
         status = f->ranks ? run_round(f, list, t, size, done, all, err)
-                          : run_chunk(f, list, t, size, err);
+                          : run_chunk(f, list, t, size, done, all, err);
         if (status == FMO_OK && first) add_up(f, list, t, size);
         for (int k = t; k < t + size; k++) done += list->task[k].work;
         t += size;

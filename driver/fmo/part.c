@@ -9,20 +9,32 @@
 #include <string.h>
 #include <fmo/one_electron.h>
 
+void fmo_part_forget_products(fmo_part *part)
+{
+    fmo_products_destroy(part->products);
+    part->products = NULL;
+}
+
+void fmo_part_empty(fmo_part *part)
+{
+    double **const all[] = {&part->core, &part->overlap, &part->projector, &part->field,
+                            &part->density};
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        free(*all[k]);
+        *all[k] = NULL;
+    }
+    fmo_part_forget_products(part);
+}
+
 void fmo_part_destroy(fmo_part *part)
 {
     if (!part) return;
-    fmo_products_destroy(part->products);
+    fmo_part_empty(part);
     fmo_dataset_destroy(part->dataset);
     free(part->atom);
     free(part->charge);
     free(part->coord);
     free(part->begin);
-    free(part->core);
-    free(part->overlap);
-    free(part->projector);
-    free(part->field);
-    free(part->density);
     memset(part, 0, sizeof *part);
 }
 
@@ -55,17 +67,18 @@ static void count_charges(const fmo_fragments *f, const fmo_part *part, double *
 static fmo_status list_atoms(const fmo_fragments *f, fmo_part *part, fmo_error *err)
 {
     const fmo_fragment_system *s = f->system;
-    const size_t most = (size_t)s->atom_num;
-    double *const charge = malloc(most * sizeof *charge);
+    double *const charge = malloc((size_t)s->atom_num * sizeof *charge), electrons = 0.0;
+    size_t most = 0;
+    if (!charge) return no_memory(err);
+    count_charges(f, part, charge);
+    for (int a = 0; a < s->atom_num; a++) most += !isnan(charge[a]);
     part->atom = malloc(most * sizeof *part->atom);
     part->charge = malloc(most * sizeof *part->charge);
     part->coord = malloc(3 * most * sizeof *part->coord);
-    if (!charge || !part->atom || !part->charge || !part->coord) {
+    if (!part->atom || !part->charge || !part->coord) {
         free(charge);
         return no_memory(err);
     }
-    count_charges(f, part, charge);
-    double electrons = 0.0;
     for (int a = 0; a < s->atom_num; a++) {
         if (isnan(charge[a])) continue;
         part->atom[part->atom_num] = a;
@@ -145,7 +158,7 @@ static fmo_status make_matrices(fmo_part *part, fmo_error *err)
     return status;
 }
 
-fmo_status fmo_part_create(const fmo_fragments *f, int i, int j, fmo_part *part, fmo_error *err)
+fmo_status fmo_part_begin(const fmo_fragments *f, int i, int j, fmo_part *part, fmo_error *err)
 {
     fmo_status status;
     memset(part, 0, sizeof *part);
@@ -154,11 +167,19 @@ fmo_status fmo_part_create(const fmo_fragments *f, int i, int j, fmo_part *part,
     part->fragments = j < 0 ? 1 : 2;
     CHECKGOTO(list_atoms(f, part, err));
     CHECKGOTO(make_basis(f, part, err));
+done:
+    if (status != FMO_OK) fmo_part_destroy(part);
+    return status;
+}
+
+fmo_status fmo_part_fill(const fmo_fragments *f, fmo_part *part, fmo_error *err)
+{
+    fmo_status status;
     CHECKGOTO(make_matrices(part, err));
     CHECKGOTO(fmo_part_project(f, part, err));
     CHECKGOTO(fmo_products_create(part->basis, &part->products, err));
 done:
-    if (status != FMO_OK) fmo_part_destroy(part);
+    if (status != FMO_OK) fmo_part_empty(part);
     return status;
 }
 

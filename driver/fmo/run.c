@@ -160,7 +160,8 @@ static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
 static fmo_status make_monomer(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     fmo_part *m = &f->monomer[k];
-    const fmo_status status = fmo_part_create(f, k, -1, m, err);
+    fmo_status status = fmo_part_begin(f, k, -1, m, err);
+    if (status == FMO_OK) status = fmo_part_fill(f, m, err);
     (void)threads, (void)user;
     if (status != FMO_OK) return status;
     f->mulliken[k] = calloc((size_t)m->atom_num, sizeof(double));
@@ -183,7 +184,7 @@ static int by_size(const void *x, const void *y)
 static fmo_status make_monomers(fmo_fragments *f, fmo_error *err)
 {
     const int n = f->system->fragment_num;
-    fmo_status status = fmo_fragment_each(f, n, make_monomer, NULL, err);
+    fmo_status status = fmo_fragment_each(f, n, f->threads, make_monomer, NULL, err);
     sized *const all = malloc((size_t)n * sizeof *all);
     if (status == FMO_OK && !all) status = no_memory(err);
     for (int k = 0; k < n && status == FMO_OK; k++) all[k] = (sized){f->monomer[k].nao, k};

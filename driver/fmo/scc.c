@@ -43,7 +43,7 @@ static fmo_status guess(fmo_fragments *f, fmo_error *err)
 static fmo_status field_of_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     (void)user;
-    return fmo_parts_fields(f, &f->monomer[k], 1, threads, err);
+    return fmo_parts_fields(f, &f->monomer[k], NULL, 1, &f->o.scf.fock, threads, err);
 }
 
 /* Thresholds of an iteration: densities need not be better than the field that they are solved in,
@@ -61,8 +61,9 @@ static fmo_status find_fields(fmo_fragments *f, fmo_mixer *mixer, int first, dou
                               fmo_error *err)
 {
     const int n = f->system->fragment_num;
-    fmo_status status = f->ranks ? fmo_fragment_deal(f, n, f->order, 0, field_of_one, NULL, err)
-                                 : fmo_parts_fields(f, f->monomer, n, f->threads, err);
+    fmo_status status =
+        f->ranks ? fmo_fragment_deal(f, n, f->order, 0, field_of_one, NULL, err)
+                 : fmo_parts_fields(f, f->monomer, NULL, n, &f->o.scf.fock, f->threads, err);
     status = fmo_fragment_gather(f, status, n, fmo_part_field_blocks, f->monomer, err);
     if (status == FMO_OK && mixer) *far = fmo_mixer_next(mixer, f, first);
     if (status == FMO_OK) status = fmo_fragment_tell(f, far, sizeof *far, err);
@@ -83,7 +84,7 @@ static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first,
     const double middle = driver_seconds();
     /* Orbitals of what may be the last iteration. */
     status = fmo_parts_solve(f, f->monomer, f->system->fragment_num, thresholds[0], thresholds[1],
-                             *tight, err);
+                             *tight, NULL, err);
     if (status != FMO_OK) return status;
     status = fmo_fragment_agree(f, fmo_field_update(f, err), err);
     if (status != FMO_OK) return status;

@@ -1,13 +1,17 @@
 /* RHF of parts in the fields of the others: F = H + U + P + G(D), E' = E - Tr D U. */
 #include "driver/fmo/internal.h"
+#include "driver/scf/batch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct solving {
+    fmo_fragments *f;
     fmo_part *parts;
-    char *mine; /* or NULL */
+    fmo_scf_job *jobs;
+    char *mine;                 /* or NULL */
+    const fmo_parts_care *care; /* or NULL */
 } solving;
 
 /* What a finished SCF leaves in its part; the result is not kept. */
@@ -26,6 +30,7 @@ static void finished(size_t k, fmo_scf_job *job, void *user)
         part->homo = r->homo;
         part->lumo = r->lumo;
         part->cycles = r->cycles;
+        if (s->care) s->care->solved(s->f, k, s->care->user);
     }
     fmo_scf_result_destroy(job->result);
     job->result = NULL;
@@ -53,42 +58,81 @@ static int largest(const fmo_part *parts, int count)
     return most;
 }
 
-static fmo_status solve(fmo_fragments *f, fmo_part *parts, fmo_scf_job *jobs, int count, int dealt,
-                        double energy_convergence, double gradient_convergence, int orbitals,
-                        fmo_error *err)
+static fmo_scf_input input_of(const fmo_part *part)
 {
+    return (fmo_scf_input){.basis = part->basis,
+                           .electron_num = part->electron_num,
+                           .core_hamiltonian = part->core,
+                           .nuclear_repulsion = part->nuclear_repulsion,
+                           .density = part->density,
+                           .field = part->field,
+                           .projector = part->projector};
+}
+
+static fmo_status prepare(const size_t *job, size_t num, const fmo_fock_options *fock, void *user,
+                          fmo_error *err)
+{
+    const solving *s = user;
+    const fmo_status status = s->care->prepare(s->f, job, num, fock, s->care->user, err);
+    for (size_t k = 0; k < num && status == FMO_OK; k++)
+        s->jobs[job[k]].input = input_of(&s->parts[job[k]]);
+    return status;
+}
+
+static void let_go(size_t job, void *user)
+{
+    const solving *s = user;
+    s->care->let_go(job, s->care->user);
+}
+
+/* As a batch that makes parts ready; where their SCFs stay on the CPU, but their fields go to a
+ * GPU, which is not to be asked for each by itself, all are made ready before. */
+static fmo_status run_with_care(solving *s, size_t count, const fmo_scf_options *o, fmo_error *err)
+{
+    const fmo_batch_care care = {prepare, let_go, s, s->care->elements};
+    if (o->fock.mode == s->f->o.scf.fock.mode)
+        return fmo_scf_run_batch_of(s->jobs, count, o, &care, err);
+    size_t *const all = malloc(count * sizeof *all);
+    if (!all) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
+    for (size_t k = 0; k < count; k++) all[k] = k;
+    fmo_status status = prepare(all, count, &s->f->o.scf.fock, s, err);
+    free(all);
+    if (status != FMO_OK) return status;
+    status = fmo_scf_run_batch(s->jobs, count, o, err);
+    for (size_t k = 0; k < count; k++) let_go(k, s);
+    return status;
+}
+
+static fmo_status solve(solving *s, int count, double energy_convergence,
+                        double gradient_convergence, int orbitals, fmo_error *err)
+{
+    const fmo_fragments *const f = s->f;
     fmo_scf_options o = f->o.scf;
-    solving s = {parts, dealt ? f->mine : NULL};
-    memset(jobs, 0, (size_t)count * sizeof *jobs);
-    if (dealt) memset(s.mine, 0, (size_t)count);
-    if (!dealt) o.deal = NULL;
+    memset(s->jobs, 0, (size_t)count * sizeof *s->jobs);
+    if (s->mine)
+        memset(s->mine, 0, (size_t)count);
+    else
+        o.deal = NULL;
     o.guess = FMO_SCF_GUESS_READ;
     o.stability = FMO_SCF_STABILITY_NONE;
     o.callback = NULL;
     o.finished = finished;
-    o.user = &s;
+    o.user = s;
     o.energy_convergence = energy_convergence;
     o.gradient_convergence = gradient_convergence;
     o.orbitals = orbitals;
     o.fock.threads = f->threads;
     o.fock.progress = NULL;
     const int most = count < FEW * f->threads ? CPU_FUNCTIONS_OF_FEW : CPU_FUNCTIONS;
-    if (o.fock.mode == FMO_MODE_FUSED && largest(parts, count) <= most && count >= f->threads)
+    if (o.fock.mode == FMO_MODE_FUSED && largest(s->parts, count) <= most && count >= f->threads)
         o.fock.mode = FMO_MODE_CPU;
-    for (int k = 0; k < count; k++) {
-        jobs[k].input = (fmo_scf_input){.basis = parts[k].basis,
-                                        .electron_num = parts[k].electron_num,
-                                        .core_hamiltonian = parts[k].core,
-                                        .nuclear_repulsion = parts[k].nuclear_repulsion,
-                                        .density = parts[k].density,
-                                        .field = parts[k].field,
-                                        .projector = parts[k].projector};
-    }
+    for (int k = 0; k < count; k++) s->jobs[k].input = input_of(&s->parts[k]);
     fmo_error why = {FMO_OK, ""};
-    fmo_status status = fmo_scf_run_batch(jobs, (size_t)count, &o, &why);
+    fmo_status status = s->care ? run_with_care(s, (size_t)count, &o, &why)
+                                : fmo_scf_run_batch(s->jobs, (size_t)count, &o, &why);
     for (int k = 0; k < count && status != FMO_OK; k++)
-        if (jobs[k].status != FMO_OK) {
-            status = name_failure(&parts[k], &jobs[k], err);
+        if (s->jobs[k].status != FMO_OK) {
+            status = name_failure(&s->parts[k], &s->jobs[k], err);
             break;
         }
     if (status != FMO_OK) (void)fmo_error_set(err, status, "%s", why.message);
@@ -96,13 +140,15 @@ static fmo_status solve(fmo_fragments *f, fmo_part *parts, fmo_scf_job *jobs, in
 }
 
 fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, double energy_convergence,
-                           double gradient_convergence, int orbitals, fmo_error *err)
+                           double gradient_convergence, int orbitals, const fmo_parts_care *care,
+                           fmo_error *err)
 {
     const int dealt = parts == f->monomer;
     fmo_scf_job *const jobs = dealt ? f->job : malloc((size_t)count * sizeof *jobs);
     if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
-    const fmo_status status = solve(f, parts, jobs, count, dealt, energy_convergence,
-                                    gradient_convergence, orbitals, err);
+    solving s = {f, parts, jobs, dealt ? f->mine : NULL, care};
+    const fmo_status status =
+        solve(&s, count, energy_convergence, gradient_convergence, orbitals, err);
     if (dealt) return fmo_fragment_share(f, status, fmo_part_blocks, err);
     free(jobs);
     return status;
