@@ -1,4 +1,4 @@
-/* Systems of fragments in datasets/fmo2, and their FMO2 energy in mode cpu. */
+/* Systems of fragments in datasets/fmo2, and their FMO2 energy in a mode. */
 #ifndef FMO_TESTS_FRAGMENT_CASES_H
 #define FMO_TESTS_FRAGMENT_CASES_H
 
@@ -7,6 +7,7 @@
 #include "check.h"
 
 static const char *folder;
+static fmo_mode mode = FMO_MODE_CPU;
 
 static inline fmo_fragment_system *read_case(const char *name)
 {
@@ -36,7 +37,7 @@ static inline fmo_fragment_result *run(const fmo_fragment_system *s, int threads
     fmo_fragment_result *r = NULL;
     fmo_basis_set *set = read_basis(s->basis);
     fmo_fragment_options_init(&o);
-    o.scf.fock.mode = FMO_MODE_CPU;
+    o.scf.fock.mode = mode;
     o.scf.fock.threads = threads;
     if (convergence > 0.0) o.convergence = convergence;
     /* Energies of monomers are off by the gradient. */

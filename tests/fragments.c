@@ -1,5 +1,6 @@
 /* FMO2-RHF: energies of other programs (docs/fmo.md), invariances, and limits in which it has to be
- * RHF. fragments DATASETS/fmo2 [large]   large: the cases that take a minute */
+ * RHF. fragments DATASETS/fmo2 [large | fused]   large: the cases that take a minute; fused: on a
+ * GPU, skipped without */
 #include "fragment_cases.h"
 
 #include <signal.h>
@@ -96,6 +97,51 @@ static void check_invariance(const char *name, const char *basis, double converg
     printf("%s in %s: turned %.1e, renumbered %.1e hartree\n", name, basis,
            r[2]->energy2 - r[0]->energy2, r[3]->energy2 - r[0]->energy2);
     for (int k = 0; k < 4; k++) fmo_fragment_result_destroy(r[k]);
+    fmo_fragment_system_destroy(s);
+}
+
+/* A system and its copy, so many bohr away. */
+static void copy_beside(fmo_fragment_system *s, double away)
+{
+    const size_t n = (size_t)s->atom_num, f = (size_t)s->fragment_num;
+    s->number = realloc(s->number, 2 * n * sizeof *s->number);
+    s->coord = realloc(s->coord, 6 * n * sizeof *s->coord);
+    s->fragment = realloc(s->fragment, 2 * n * sizeof *s->fragment);
+    s->charge = realloc(s->charge, 2 * f * sizeof *s->charge);
+    memcpy(s->number + n, s->number, n * sizeof *s->number);
+    memcpy(s->coord + 3 * n, s->coord, 3 * n * sizeof *s->coord);
+    memcpy(s->charge + f, s->charge, f * sizeof *s->charge);
+    for (size_t a = 0; a < n; a++) s->fragment[n + a] = s->fragment[a] + (int)f;
+    for (size_t a = n; a < 2 * n; a++) s->coord[3 * a] += away;
+    s->atom_num *= 2;
+    s->fragment_num *= 2;
+}
+
+/* 190 pairs with an SCF: on a GPU two crowds that take turns. Against one thread of mode cpu, pair
+ * by pair and atom by atom. */
+static void check_many_pairs(void)
+{
+    const fmo_mode asked = mode;
+    fmo_fragment_system *s = read_case_in("water10_sto-3g", "6-31g");
+    copy_beside(s, 25.0);
+    s->es_dimers_from = FMO_FRAGMENT_NOWHERE;
+    mode = FMO_MODE_CPU;
+    fmo_fragment_result *one = run(s, 1, 1e-9);
+    mode = asked;
+    fmo_fragment_result *r = run(s, 3, 1e-9);
+    double worst = 0.0, charge = 0.0;
+    CHECK(r->scf_pairs == 190, "%d pairs with an SCF", r->scf_pairs);
+    for (int k = 0; k < r->pair_num; k++)
+        worst = fmax(worst, fabs(r->pair[k].total - one->pair[k].total));
+    for (int a = 0; a < r->atom_num; a++)
+        charge = fmax(charge, fabs(r->charge2[a] - one->charge2[a]));
+    printf("190 pairs, mode %s, 3 threads: %.1e from one thread of mode cpu, a pair at most %.1e, "
+           "a charge %.1e\n",
+           fmo_mode_name(r->mode), r->energy2 - one->energy2, worst, charge);
+    CHECK(fabs(r->energy2 - one->energy2) < 1e-8 && worst < 1e-8 && charge < 1e-5,
+          "%.9f, one thread of mode cpu %.9f", r->energy2, one->energy2);
+    fmo_fragment_result_destroy(r);
+    fmo_fragment_result_destroy(one);
     fmo_fragment_system_destroy(s);
 }
 
@@ -350,10 +396,24 @@ static void check_refusals(void)
           "%s", err.message);
 }
 
+static int on_gpu(void)
+{
+    fmo_error err = {FMO_OK, ""};
+    if (fmo_gpu_available(&err) != FMO_OK) return check_skip(err.message);
+    mode = FMO_MODE_FUSED;
+    check_energy("water3_sto-3g", -224.91061241, 5e-7);
+    check_energy("water10_sto-3g", -749.74809652, 5e-7);
+    check_energy("gly4_sto-3g", -856.21892652, 5e-7);
+    check_energy("gly4_6-31g", -867.03109714, 5e-7);
+    check_many_pairs();
+    return check_summary();
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) return 2;
     folder = argv[1];
+    if (argc > 2 && strcmp(argv[2], "fused") == 0) return on_gpu();
     if (argc > 2) {
         check_energy("gly4_6-31g", -867.03109714, 5e-7);
         check_energy("water008_6-31g", -607.87960336, 5e-7);
@@ -372,6 +432,7 @@ int main(int argc, char **argv)
         check_energy("gly5_sto-3g", -1095.566312178, 5e-7); /* ABINIT-MP */
         check_energy("gly4_sto-3g_openfmo-defaults", -856.21917020, 5e-7);
         check_energy("water10_sto-3g_exact-esp", -749.74814210, 5e-7);
+        check_many_pairs();
         check_energy("water008_sto-3g_exact-esp", -599.70745598, 5e-7);
         check_cut_bond("gly4_sto-3g", "sto-3g");
         check_invariance("gly4_sto-3g", "sto-3g", 1e-9);

@@ -11,6 +11,12 @@ else()
     set_tests_properties(fragments_large PROPERTIES TIMEOUT 1500 LABELS "scf;fragments;large")
 endif()
 
+if(FMO_WITH_CUDA)
+    add_test(NAME gpu_fragments COMMAND fragments ${PROJECT_SOURCE_DIR}/datasets/fmo2 fused)
+    set_tests_properties(gpu_fragments PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900 LABELS gpu
+                         RESOURCE_LOCK gpu)
+endif()
+
 # Readers of fragment files: what they find and refuse, and mutated files.
 add_executable(fragment_show fragment_show.c)
 target_link_libraries(fragment_show PRIVATE fmo::fmo fmo_warnings)
