@@ -8,34 +8,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A monomer as others see it. */
-static fmo_status see_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
+/* A monomer as near ones see it. */
+static fmo_status see_near(fmo_fragments *f, int k, fmo_error *err)
+{
+    const fmo_part *m = &f->monomer[k];
+    fmo_distribution_destroy(f->exact[k]);
+    return fmo_distribution_create(m->products, m->density, (size_t)m->atom_num, m->charge,
+                                   m->coord, &f->exact[k], err);
+}
+
+/* As farther and far ones do. */
+static fmo_status see_far(fmo_fragments *f, int k, fmo_error *err)
 {
     const fmo_part *m = &f->monomer[k];
     const size_t n = (size_t)m->nao, nuclei = (size_t)m->atom_num;
     double *const diagonal = calloc(n * n, sizeof *diagonal);
-    fmo_status status = FMO_OK;
-    (void)threads, (void)user;
     if (!diagonal) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
     for (size_t i = 0; i < n; i++)
         for (size_t l = 0; l < n; l++)
             diagonal[i * n + i] += m->density[i * n + l] * m->overlap[l * n + i];
     fmo_part_populations(m, m->density, f->mulliken[k]);
     for (int a = 0; a < m->atom_num; a++) f->mulliken[k][a] = m->charge[a] - f->mulliken[k][a];
-    fmo_distribution_destroy(f->exact[k]);
     fmo_distribution_destroy(f->aoc[k]);
     fmo_distribution_destroy(f->point[k]);
-    f->aoc[k] = f->point[k] = NULL;
-    status = fmo_distribution_create(m->products, m->density, nuclei, m->charge, m->coord,
-                                     &f->exact[k], err);
-    if (status == FMO_OK)
-        status = fmo_distribution_create(m->products, diagonal, nuclei, m->charge, m->coord,
-                                         &f->aoc[k], err);
+    f->point[k] = NULL;
+    fmo_status status = fmo_distribution_create(m->products, diagonal, nuclei, m->charge, m->coord,
+                                                &f->aoc[k], err);
     if (status == FMO_OK)
         status = fmo_distribution_create(m->products, NULL, nuclei, f->mulliken[k], m->coord,
                                          &f->point[k], err);
     free(diagonal);
     return status;
+}
+
+/* The largest first, and of all what takes longest: there may be few for many threads. */
+static fmo_status see_one(fmo_fragments *f, int number, int threads, void *user, fmo_error *err)
+{
+    const int n = f->system->fragment_num, k = f->order[number % n];
+    (void)threads, (void)user;
+    return number < n ? see_near(f, k, err) : see_far(f, k, err);
 }
 
 /* All charges of all monomers. */
@@ -63,7 +74,7 @@ static fmo_status see_points(fmo_fragments *f, fmo_error *err)
 fmo_status fmo_field_update(fmo_fragments *f, fmo_error *err)
 {
     const fmo_status status =
-        fmo_fragment_each(f, f->system->fragment_num, f->threads, see_one, NULL, err);
+        fmo_fragment_each(f, 2 * f->system->fragment_num, f->threads, see_one, NULL, err);
     return status == FMO_OK ? see_points(f, err) : status;
 }
 
