@@ -118,7 +118,8 @@ static void copy_beside(fmo_fragment_system *s, double away)
 }
 
 /* 190 pairs with an SCF: on a GPU two crowds that take turns. Against one thread of mode cpu, pair
- * by pair and atom by atom. */
+ * by pair and atom by atom. An atom's charge has what 19 pairs add, each good to its own gradient,
+ * 1e-5, which energies see squared. */
 static void check_many_pairs(void)
 {
     const fmo_mode asked = mode;
@@ -138,7 +139,7 @@ static void check_many_pairs(void)
     printf("190 pairs, mode %s, 3 threads: %.1e from one thread of mode cpu, a pair at most %.1e, "
            "a charge %.1e\n",
            fmo_mode_name(r->mode), r->energy2 - one->energy2, worst, charge);
-    CHECK(fabs(r->energy2 - one->energy2) < 1e-8 && worst < 1e-8 && charge < 1e-5,
+    CHECK(fabs(r->energy2 - one->energy2) < 1e-8 && worst < 1e-8 && charge < 19 * 1e-5,
           "%.9f, one thread of mode cpu %.9f", r->energy2, one->energy2);
     fmo_fragment_result_destroy(r);
     fmo_fragment_result_destroy(one);

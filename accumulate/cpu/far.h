@@ -7,15 +7,12 @@
 #include "accumulate/plan/plan.h"
 #include "accumulate/tree/decide.h"
 #include "accumulate/tree/kernel.h"
+#include "integrals/far/charge.h"
 
 enum {
     FMO_FAR_DERIVATIVES = FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX),
     FMO_FAR_TERMS = 2 * FMO_HARMONIC_TERMS(FMO_PAIR_ORDER_MAX)
 };
-
-/* The charge that goes with a prefactor of 1 (FMO_CPU_PRIM_K): far apart (ss|ss) is
- * K K' (pi^1/2 / 2) / R. */
-#define FMO_FAR_CHARGE 0.9413962637767148
 
 /* Pairs of one class in a leaf. */
 typedef struct fmo_far_leaf {

@@ -116,9 +116,9 @@ static cudaError_t side_streams_create(fmo_gpu_side_streams *side)
         FMO_GPU_TRY(cudaStreamCreateWithFlags(&side->stream[n], cudaStreamNonBlocking));
         FMO_GPU_TRY(cudaEventCreateWithFlags(&side->join[n], cudaEventDisableTiming));
     }
-    FMO_GPU_TRY(cudaStreamCreateWithFlags(&side->boxes, cudaStreamNonBlocking));
-    FMO_GPU_TRY(cudaEventCreateWithFlags(&side->boxes_fork, cudaEventDisableTiming));
-    FMO_GPU_TRY(cudaEventCreateWithFlags(&side->boxes_join, cudaEventDisableTiming));
+    FMO_GPU_TRY(cudaStreamCreateWithFlags(&side->beside, cudaStreamNonBlocking));
+    FMO_GPU_TRY(cudaEventCreateWithFlags(&side->beside_fork, cudaEventDisableTiming));
+    FMO_GPU_TRY(cudaEventCreateWithFlags(&side->beside_join, cudaEventDisableTiming));
     return cudaSuccess;
 }
 
@@ -129,9 +129,9 @@ static void side_streams_destroy(fmo_gpu_side_streams *side)
         if (side->join[n]) (void)cudaEventDestroy(side->join[n]);
     }
     if (side->fork) (void)cudaEventDestroy(side->fork);
-    if (side->boxes) (void)cudaStreamDestroy(side->boxes);
-    if (side->boxes_fork) (void)cudaEventDestroy(side->boxes_fork);
-    if (side->boxes_join) (void)cudaEventDestroy(side->boxes_join);
+    if (side->beside) (void)cudaStreamDestroy(side->beside);
+    if (side->beside_fork) (void)cudaEventDestroy(side->beside_fork);
+    if (side->beside_join) (void)cudaEventDestroy(side->beside_join);
 }
 
 /* J of far pairs by boxes: who is near first, as screening wants to know; the rest beside what
@@ -140,25 +140,40 @@ static cudaError_t queue_boxes(const fmo_gpu_group *group, const fmo_gpu_variant
                                const fmo_gpu_side_streams *side)
 {
     const fmo_fock_plan *plan = group->build->plan;
-    const cudaStream_t beside = side ? side->boxes : group->stream;
+    const cudaStream_t beside = side ? side->beside : group->stream;
     FMO_GPU_TRY(fmo_gpu_box_neighbours(plan, group->stream));
-    if (side) FMO_GPU_TRY(cudaEventRecord(side->boxes_fork, group->stream));
-    if (side) FMO_GPU_TRY(cudaStreamWaitEvent(beside, side->boxes_fork, 0));
+    if (side) FMO_GPU_TRY(cudaEventRecord(side->beside_fork, group->stream));
+    if (side) FMO_GPU_TRY(cudaStreamWaitEvent(beside, side->beside_fork, 0));
     FMO_GPU_TRY(fmo_gpu_box_potentials(plan, variant->fixed_point, beside));
-    return side ? cudaEventRecord(side->boxes_join, beside) : cudaSuccess;
+    return side ? cudaEventRecord(side->beside_join, beside) : cudaSuccess;
 }
 
-/* A density to X, everything queued on the group's stream. */
+/* All that meets a d shell, beside the passes of the other classes on streams of its own: neither
+ * waits for the last warps of the other. */
+static cudaError_t queue_heavy(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
+                               const fmo_gpu_side_streams *heavy)
+{
+    FMO_GPU_TRY(cudaEventRecord(heavy->beside_fork, group->stream));
+    FMO_GPU_TRY(cudaStreamWaitEvent(heavy->beside, heavy->beside_fork, 0));
+    FMO_GPU_TRY(fmo_hermite_queue(group->build, variant, heavy->beside, heavy, false));
+    return cudaEventRecord(heavy->beside_join, heavy->beside);
+}
+
+/* A density to X, everything queued on the group's stream; side, heavy: streams beside it, for
+ * classes with d shells the latter, or none. */
 static cudaError_t queue(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
-                         const fmo_gpu_side_streams *side, bool timed)
+                         const fmo_gpu_side_streams *side, const fmo_gpu_side_streams *heavy,
+                         bool timed)
 {
     const fmo_gpu_state *g = group->build->plan->gpu;
     FMO_GPU_TRY(fmo_gpu_queue_density(group, variant));
+    if (g->hermite && heavy) FMO_GPU_TRY(queue_heavy(group, variant, heavy));
     if (g->boxes) FMO_GPU_TRY(queue_boxes(group, variant, side));
     FMO_GPU_TRY(fmo_gpu_run_passes(group, variant, side, timed));
-    if (g->boxes && side) FMO_GPU_TRY(cudaStreamWaitEvent(group->stream, side->boxes_join, 0));
+    if (g->boxes && side) FMO_GPU_TRY(cudaStreamWaitEvent(group->stream, side->beside_join, 0));
     if (!g->hermite) return cudaSuccess;
-    return fmo_hermite_queue(group->build, variant, group->stream, side, timed);
+    if (heavy) return cudaStreamWaitEvent(group->stream, heavy->beside_join, 0);
+    return fmo_hermite_queue(group->build, variant, group->stream, NULL, timed);
 }
 
 /* From density_in on as one graph. Nothing is lost where the capture fails: the launches are then
@@ -169,17 +184,19 @@ static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
     fmo_gpu_graphs *const graphs = fmo_gpu_graphs_of(plan);
     const fmo_gpu_build build = fmo_gpu_own_build(plan);
     fmo_gpu_group group = {&build, 1, NULL};
-    fmo_gpu_side_streams side;
+    fmo_gpu_side_streams side, heavy;
     cudaGraph_t graph = NULL;
     graphs->tried[g->wanted] = 1;
     if (!g->schedule->graph) return;
     memset(&side, 0, sizeof side);
+    memset(&heavy, 0, sizeof heavy);
     cudaError_t code = cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking);
     if (code == cudaSuccess) code = side_streams_create(&side);
+    if (code == cudaSuccess && g->hermite) code = side_streams_create(&heavy);
     if (code == cudaSuccess)
         code = cudaStreamBeginCapture(group.stream, cudaStreamCaptureModeThreadLocal);
     if (code == cudaSuccess) {
-        code = queue(&group, variant, &side, false);
+        code = queue(&group, variant, &side, g->hermite ? &heavy : NULL, false);
         const cudaError_t ended = cudaStreamEndCapture(group.stream, &graph);
         if (code == cudaSuccess && ended == cudaSuccess &&
             cudaGraphInstantiate(&graphs->graph[g->wanted], graph, 0) != cudaSuccess)
@@ -187,6 +204,7 @@ static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
     }
     if (graph) (void)cudaGraphDestroy(graph);
     side_streams_destroy(&side);
+    side_streams_destroy(&heavy);
     if (group.stream) (void)cudaStreamDestroy(group.stream);
     (void)cudaGetLastError();
 }
@@ -203,7 +221,7 @@ cudaError_t fmo_gpu_queue_sums(const fmo_gpu_build *build, const fmo_gpu_variant
     if (!timed && !graphs->tried[g->wanted]) capture(plan, variant);
     if (!timed && graphs->graph[g->wanted])
         return cudaGraphLaunch(graphs->graph[g->wanted], group.stream);
-    return queue(&group, variant, NULL, timed);
+    return queue(&group, variant, NULL, NULL, timed);
 }
 
 /* density_in to J and K, everything queued on the plan's stream. */

@@ -187,10 +187,6 @@ __device__ float far_share(float4 bra, float4 ket, float gap)
     return fmo_far_share_left(own, other, gap);
 }
 
-/* A far quartet that would be below the cutoff in K even if it were this much larger than the bound
- * of far.h keeps out (docs/theory.md). */
-#define FAR_K_MARGIN 1.25f
-
 /* Kets that passed the rule, closed up, until there are enough of them: no lane is idle in what is
  * left to find out, and quartets of one bra pair stand together in the lists. */
 template <int QUEUE> struct screen_queue {
@@ -314,7 +310,8 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
                     far_code(bra, task.ket.sphere[ket], reach.w, read_fit(task.ket.fit + ket),
                              log_size - log_cutoff, &gap);
                 const bool far_exchange =
-                    in_K * fminf(1.0f, FAR_K_MARGIN * far_share(bra.reach, reach, gap)) >= a.cutoff;
+                    in_K * fminf(1.0f, FMO_SCREEN_FAR_MARGIN * far_share(bra.reach, reach, gap)) >=
+                    a.cutoff;
                 if (nodes != FMO_GPU_OVERLAP) {
                     exchanges = far_exchange;
                     if (!exchanges) list = in_J >= a.cutoff ? FMO_GPU_FAR_J : FMO_GPU_LISTS;

@@ -3,6 +3,7 @@
 #ifndef FMO_FAR_PAIR_H
 #define FMO_FAR_PAIR_H
 
+#include "integrals/far/charge.h"
 #include "integrals/far/far_ss.h"
 #include "integrals/far/far_ps.h"
 #include "integrals/far/far_pp.h"
@@ -121,10 +122,10 @@ FMO_HD void fmo_far_unfold(int pair_class, const fmo_real *AB, const fmo_real *s
 }
 
 /* The charge of a primitive pair (ss) from its stored exponent and prefactor: its overlap integral.
- * pi^(1/4) / sqrt(2) is what the prefactor's constant leaves. */
+ */
 FMO_HD fmo_real fmo_far_charge(fmo_real p, fmo_real k)
 {
-    return 0.94139626377671481 * k * fmo_rsqrt(p);
+    return FMO_FAR_CHARGE * k * fmo_rsqrt(p);
 }
 
 /* A primitive's coefficients, from its place s on the line and the ratio that only pairs with a

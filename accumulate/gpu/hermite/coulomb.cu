@@ -22,7 +22,7 @@ typedef struct coulomb_args {
 } coulomb_args;
 
 /* NB, NK: orders of the Hermite functions. Lanes take points of a tile, warps of a bra take turns
- * with 32 tiles. */
+ * tile by tile: the first have the largest bounds, so that turns of 32 would leave all to one. */
 template <int NB, int NK> __global__ void __launch_bounds__(THREADS) coulomb(coulomb_args a)
 {
     constexpr int L = NB + NK, bras = FMO_HERMITE_COUNT(NB);
@@ -40,13 +40,14 @@ template <int NB, int NK> __global__ void __launch_bounds__(THREADS) coulomb(cou
         const double P[3] = {a.bra.place[bra], a.bra.place[at + bra], a.bra.place[2 * at + bra]};
         const double p = a.bra.place[3 * at + bra];
         const int tiles = a.ket.points / FMO_GPU_TILE_PAIRS;
-        for (int first = 32 * (sub + a.per * (int)blockIdx.y); first < tiles;
-             first += 32 * a.per * (int)gridDim.y) {
-            const int mine = first + lane;
+        const int turn = sub + a.per * (int)blockIdx.y, turns = a.per * (int)gridDim.y;
+        for (int first = turn; first < tiles; first += 32 * turns) {
+            const int mine = first + lane * turns;
             unsigned open = __ballot_sync(
                 0xffffffffu, mine < tiles && bound * a.ket.tile_influence[mine] >= a.cutoff);
             for (; open; open &= open - 1) {
-                const int ket = (first + __ffs((int)open) - 1) * FMO_GPU_TILE_PAIRS + lane;
+                const int tile = first + (__ffs((int)open) - 1) * turns;
+                const int ket = tile * FMO_GPU_TILE_PAIRS + lane;
                 if (bound * a.ket.influence[ket] < a.cutoff) continue;
                 const size_t to = a.ket.points;
                 const double q = a.ket.place[3 * to + ket];

@@ -167,7 +167,7 @@ cudaError_t run_task(const fmo_fock_plan *plan, const fmo_hermite_variant *varia
     return cudaGetLastError();
 }
 
-/* K, pass after pass. With side streams the tasks of a pass go side by side. */
+/* K, pass after pass. With side streams, which have begun, the tasks of a pass go side by side. */
 cudaError_t run_tasks(const fmo_fock_plan *plan, const fmo_hermite_variant *variant,
                       cudaStream_t stream, const fmo_gpu_side_streams *side, bool timed)
 {
@@ -175,14 +175,16 @@ cudaError_t run_tasks(const fmo_fock_plan *plan, const fmo_hermite_variant *vari
     for (int begin = 0, end; begin < h->tasks; begin = end) {
         end = begin;
         while (end < h->tasks && h->task[end].pass == h->task[begin].pass) end++;
-        if (side) FMO_GPU_TRY(fmo_gpu_fork(side, stream));
+        if (side && begin) { /* a pass has the last one's list */
+            FMO_GPU_TRY(fmo_gpu_join(side, stream));
+            FMO_GPU_TRY(fmo_gpu_fork(side, stream));
+        }
         for (int t = begin; t < end; t++) {
             const cudaStream_t own = side ? side->stream[(t - begin) % FMO_GPU_PASS_TASKS] : stream;
             if (timed) FMO_GPU_TRY(cudaEventRecord(h->task[t].event[0], own));
             FMO_GPU_TRY(run_task(plan, variant, t, own));
             if (timed) FMO_GPU_TRY(cudaEventRecord(h->task[t].event[1], own));
         }
-        if (side) FMO_GPU_TRY(fmo_gpu_join(side, stream));
     }
     return cudaSuccess;
 }
@@ -237,20 +239,17 @@ cudaError_t fmo_hermite_queue(const fmo_gpu_build *build, const fmo_gpu_variant 
     const int wanted = plan->gpu->wanted;
     if (!own) return cudaSuccess; /* the variant without commits */
     FMO_GPU_TRY(fmo_hermite_order_density(build, stream));
-    if (wanted & FMO_TERMS_J) {
-        if (side) FMO_GPU_TRY(fmo_gpu_fork(side, stream));
-        for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT; bra++)
-            FMO_GPU_TRY(fmo_hermite_coulomb(
-                plan, h, bra, side ? side->stream[bra % FMO_GPU_PASS_TASKS] : stream));
-        if (side) FMO_GPU_TRY(fmo_gpu_join(side, stream));
-    }
-    if (!(wanted & FMO_TERMS_K)) return cudaSuccess;
-    if (own->fixed_point) {
+    if (own->fixed_point && wanted & FMO_TERMS_K) {
         bound_elements<<<1, BOUND_THREADS, 0, stream>>>(h->block_max, h->shell_bound, h->shell,
                                                         h->shells, h->counters);
         FMO_GPU_TRY(cudaGetLastError());
     }
-    return run_tasks(plan, own, stream, side, timed);
+    if (side) FMO_GPU_TRY(fmo_gpu_fork(side, stream));
+    for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT && wanted & FMO_TERMS_J; bra++)
+        FMO_GPU_TRY(fmo_hermite_coulomb(plan, h, bra,
+                                        side ? side->stream[bra % FMO_GPU_PASS_TASKS] : stream));
+    if (wanted & FMO_TERMS_K) FMO_GPU_TRY(run_tasks(plan, own, stream, side, timed));
+    return side ? fmo_gpu_join(side, stream) : cudaSuccess;
 }
 
 cudaError_t fmo_hermite_finish(const fmo_gpu_build *build, bool fixed, cudaStream_t stream)

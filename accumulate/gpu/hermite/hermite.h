@@ -16,6 +16,7 @@
 #define FMO_GPU_HERMITE_H
 
 #include "accumulate/gpu/schedule/schedule.h"
+#include "integrals/far/apart.h"
 
 /* ---- what a plan has ------------------------------------------------------------------------ */
 
@@ -28,9 +29,12 @@ typedef struct fmo_hermite_pairs {
     const float *tile_bound; /* [tiles of num] the largest */
     const double *center;    /* [6][num] A and A - B */
     const int4 *prims;       /* [num] first two fields in prim, primitives, stride there */
-    const double2 *prim;     /* fields of types.cuh, [primitive][two fields][part] of parts of equal
-                              * depth, in descending order of bounds */
-    const double2 *record;   /* the same primitives pair after pair, [records][FMO_GPU_PAIR_TWOS] */
+    /* For the bound that knows distance (integrals/far/apart.h): */
+    const float4 *sphere;  /* [num] centre and radius */
+    const float *apart;    /* [2 + FMO_APART_ORDERS][num] spread, log_size, moments */
+    const double2 *prim;   /* fields of types.cuh, [primitive][two fields][part] of parts of equal
+                            * depth, in descending order of bounds */
+    const double2 *record; /* the same primitives pair after pair, [records][FMO_GPU_PAIR_TWOS] */
     /* Pairs whole, for J: */
     int whole, records;
     const int *part_of;      /* [whole] a part of the pair */

@@ -2,6 +2,7 @@
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/range.h"
+#include "accumulate/rules/screen.h"
 
 namespace {
 
@@ -24,6 +25,28 @@ typedef struct screen_args {
     unsigned *count;
     unsigned long long *quartets, *survived;
 } screen_args;
+
+/* What the bound that knows distance takes of a part. */
+__device__ __forceinline__ fmo_apart load_apart(const fmo_hermite_pairs &pairs, int part)
+{
+    const float4 sphere = pairs.sphere[part];
+    fmo_apart apart = {sphere.x, sphere.y,          sphere.z,
+                       sphere.w, pairs.apart[part], pairs.apart[pairs.num + part],
+                       {}};
+    FMO_UNROLL
+    for (int n = 0; n < FMO_APART_ORDERS; n++)
+        apart.moment[n] = pairs.apart[(size_t)(2 + n) * pairs.num + part];
+    return apart;
+}
+
+/* Does a quartet of density factor D count at its distance, too? */
+__device__ __forceinline__ bool near_enough(const screen_args &a, const fmo_apart &own, int ket,
+                                            float D)
+{
+    const float worth = FMO_SCREEN_FAR_MARGIN * D;
+    const fmo_apart other = load_apart(a.ket, ket);
+    return fmo_apart_bound(&own, &other, fmo_far_log2(worth / a.cutoff)) * worth >= a.cutoff;
+}
 
 /* How small a density factor is, rounded to the safe side, where gpu/types.cuh puts it. */
 __device__ unsigned factor_code(float factor)
@@ -57,6 +80,7 @@ __global__ void __launch_bounds__(THREADS) screen(screen_args a)
                  j = (size_t)((unsigned)at.z >> 16) * a.shells;
     const float bound = a.bra.bound[bra];
     const float most = bound * fmaxf(a.row_max[at.z & 0xffff], a.row_max[(unsigned)at.z >> 16]);
+    const fmo_apart own = load_apart(a.bra, bra);
     unsigned *const queue = queues[warp];
     unsigned queued = 0, survived = 0, quartets = 0;
     if (threadIdx.x < 2) counted[threadIdx.x] = 0;
@@ -77,6 +101,7 @@ __global__ void __launch_bounds__(THREADS) screen(screen_args a)
                 const float D = fmaxf(fmaxf(a.block_max[i + k], a.block_max[j + k]),
                                       fmaxf(a.block_max[i + l], a.block_max[j + l]));
                 stays = bound * a.ket.bound[ket] * D >= a.cutoff;
+                if (stays && a.cutoff > 0.0f) stays = near_enough(a, own, ket, D);
                 code = factor_code(D) | (unsigned)ket;
                 quartets += stays && to.w && at.w;
             }

@@ -244,6 +244,9 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
         {whole * sizeof(int), (void **)&pairs->part_of, (void **)&to.part_of},
         {whole * sizeof(int2), (void **)&pairs->records_of, (void **)&to.records_of},
         {records * sizeof(int), (void **)&pairs->record_part, (void **)&to.record_part},
+        /* made on the GPU */
+        {n * sizeof(float4), (void **)&pairs->sphere, NULL},
+        {(2 + FMO_APART_ORDERS) * n * sizeof(float), (void **)&pairs->apart, NULL},
         /* made in every build */
         {records * sizeof(float), (void **)&pairs->record_influence, NULL},
         {records * fmo_hermite_terms(pair_class) * sizeof(double), (void **)&pairs->record_density,
@@ -274,6 +277,9 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
     pairs->whole = (int)whole;
     pairs->records = (int)records;
     status = fmo_gpu_upload(device, "shell pairs", staged, arrays, num, err);
+    if (status == FMO_OK)
+        FMO_GPU_CHECK(fmo_hermite_make_apart(pair_class, pairs, device->stream), "shell pairs",
+                      err);
 done:
     free(part);
     free(staged);

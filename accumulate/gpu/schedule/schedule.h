@@ -10,9 +10,9 @@
 typedef struct fmo_gpu_side_streams {
     cudaStream_t stream[FMO_GPU_PASS_TASKS];
     cudaEvent_t fork, join[FMO_GPU_PASS_TASKS];
-    /* What boxes have to do besides is beside all passes. */
-    cudaStream_t boxes;
-    cudaEvent_t boxes_fork, boxes_join;
+    /* What goes beside all passes. */
+    cudaStream_t beside;
+    cudaEvent_t beside_fork, beside_join;
 } fmo_gpu_side_streams;
 
 /* Side streams start from a stream, and join it again. */
