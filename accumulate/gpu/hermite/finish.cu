@@ -24,15 +24,22 @@ typedef struct coulomb_args {
     int nao;
 } coulomb_args;
 
-/* One thread per pair: J_ab = sum over its primitives of prefactor and sum_p E^ab_p V_p. */
+/* Lanes for a pair: pairs of lighter shells have more primitives. */
+__host__ __device__ constexpr int lanes_of(int order)
+{
+    return order <= FMO_PAIR_LIGHT_ORDER_MAX ? 8 : order < FMO_PAIR_ORDER_MAX ? 4 : 1;
+}
+
+/* J_ab = sum over a pair's primitives of prefactor and sum_p E^ab_p V_p; its lanes take primitives
+ * in turns. */
 template <int LA, int LB> __global__ void __launch_bounds__(THREADS) contract(coulomb_args a)
 {
-    constexpr int terms = FMO_HERMITE_COUNT(LA + LB);
+    constexpr int terms = FMO_HERMITE_COUNT(LA + LB), lanes = lanes_of(LA + LB);
     constexpr int NA = FMO_CARTESIAN(LA), NB = FMO_CARTESIAN(LB);
-    const int n = blockIdx.x * THREADS + threadIdx.x;
-    if (n >= a.pairs.whole) return;
-    const int2 records = a.pairs.records_of[n];
-    const int part = a.pairs.part_of[n];
+    const int n = (blockIdx.x * THREADS + threadIdx.x) / lanes, lane = threadIdx.x % lanes;
+    const bool any = n < a.pairs.whole;
+    const int2 records = any ? a.pairs.records_of[n] : make_int2(0, 0);
+    const int part = any ? a.pairs.part_of[n] : 0;
     const int4 at = a.pairs.at[part];
     const bool one_shell = (at.z & 0xffff) == (int)((unsigned)at.z >> 16);
     const double *const center = a.pairs.center + part;
@@ -42,7 +49,7 @@ template <int LA, int LB> __global__ void __launch_bounds__(THREADS) contract(co
     FMO_UNROLL
     for (int k = 0; k < NA * NB; k++) sum[k] = 0.0;
 #pragma unroll 1
-    for (int r = records.x; r < records.x + records.y; r++) {
+    for (int r = records.x + lane; r < records.x + records.y; r += lanes) {
         const double2 *const record = a.pairs.record + (size_t)r * FMO_GPU_PAIR_TWOS;
         const double2 pk = record[0], xy = record[1], zh = record[2];
         const double PA[3] = {xy.x, xy.y, zh.x};
@@ -59,6 +66,10 @@ template <int LA, int LB> __global__ void __launch_bounds__(THREADS) contract(co
     }
     FMO_UNROLL
     for (int k = 0; k < NA * NB; k++) {
+        FMO_UNROLL
+        for (int offset = lanes / 2; offset; offset /= 2)
+            sum[k] += __shfl_xor_sync(0xffffffffu, sum[k], offset);
+        if (!any || lane != k % lanes) continue;
         a.J[(size_t)(at.x + k / NB) * a.nao + at.y + k % NB] = sum[k];
         if (!one_shell) a.J[(size_t)(at.y + k % NB) * a.nao + at.x + k / NB] = sum[k];
     }
@@ -266,7 +277,9 @@ cudaError_t fmo_hermite_finish(const fmo_gpu_build *build, bool fixed, cudaStrea
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT && (g->wanted & FMO_TERMS_J); c++) {
         own.pairs = h->pairs[c];
         if (!own.pairs.whole) continue;
-        contract_kernels[c]<<<(own.pairs.whole + THREADS - 1) / THREADS, THREADS, 0, stream>>>(own);
+        const int own_pairs = THREADS / lanes_of(fmo_pair_order(c)); /* of a block */
+        contract_kernels[c]<<<(own.pairs.whole + own_pairs - 1) / own_pairs, THREADS, 0, stream>>>(
+            own);
         FMO_GPU_TRY(cudaGetLastError());
     }
     const finish_args a = {h->coulomb,
