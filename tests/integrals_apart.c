@@ -17,7 +17,7 @@ static double uniform(double a, double b)
 }
 
 typedef struct pair {
-    int pair_class, l_i, l_j;
+    int l_i, l_j;
     double A[3], AB[3];
     double prim[PRIMS * FMO_PAIR_FIELDS], wide[PRIMS * FIELDS];
     fmo_pair_view view;
@@ -25,20 +25,10 @@ typedef struct pair {
     double size; /* sum of the primitives' bounds */
 } pair;
 
-static double prim_bound(int pair_class, const double *AB, const double *prim)
-{
-#define ROW(P, name, li, lj, partner) \
-    if (pair_class == FMO_PAIR_##P) return fmo_prim_bound_##name(AB, prim);
-    FMO_PAIR_TABLE(ROW)
-#undef ROW
-    return 0.0;
-}
-
 /* A contracted pair of random exponents and coefficients, the first shell at `at`. */
 static void make_pair(int pair_class, const double *at, pair *to)
 {
     const int prims = 1 + (int)uniform(0.0, PRIMS - 0.01), together = uniform(0.0, 1.0) < 0.3;
-    to->pair_class = pair_class;
     to->size = 0.0;
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) to->l_i = li, to->l_j = lj;
@@ -57,7 +47,7 @@ static void make_pair(int pair_class, const double *at, pair *to)
         prim[FMO_PAIR_K] = uniform(-1.0, 1.0) * exp(-a * b / p * r2) * 5.9149671727956128778 / p;
         prim[FMO_PAIR_HALF] = 0.5 / p;
         for (int x = 0; x < 3; x++) prim[FMO_PAIR_X + x] = -(b / p) * AB[x];
-        const float bound = (float)(prim_bound(pair_class, AB, prim) * 1.000001);
+        const float bound = (float)(fmo_prim_bound_rule(to->l_i, to->l_j, AB, prim) * 1.000001);
         double *const wide = to->wide + m * FIELDS;
         memcpy(wide, prim, FMO_PAIR_FIELDS * sizeof *prim);
         memcpy(wide + BOUND, &bound, sizeof bound);

@@ -134,46 +134,48 @@ static void side_streams_destroy(fmo_gpu_side_streams *side)
     if (side->beside_join) (void)cudaEventDestroy(side->beside_join);
 }
 
+/* The stream for what goes beside all passes starts from the group's, and joins it again. */
+static cudaError_t fork_beside(const fmo_gpu_side_streams *side, const fmo_gpu_group *group)
+{
+    FMO_GPU_TRY(cudaEventRecord(side->beside_fork, group->stream));
+    return cudaStreamWaitEvent(side->beside, side->beside_fork, 0);
+}
+static cudaError_t join_beside(const fmo_gpu_side_streams *side, const fmo_gpu_group *group)
+{
+    FMO_GPU_TRY(cudaEventRecord(side->beside_join, side->beside));
+    return cudaStreamWaitEvent(group->stream, side->beside_join, 0);
+}
+
 /* J of far pairs by boxes: who is near first, as screening wants to know; the rest beside what
  * comes then, with side streams, until it is joined. */
 static cudaError_t queue_boxes(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
                                const fmo_gpu_side_streams *side)
 {
     const fmo_fock_plan *plan = group->build->plan;
-    const cudaStream_t beside = side ? side->beside : group->stream;
     FMO_GPU_TRY(fmo_gpu_box_neighbours(plan, group->stream));
-    if (side) FMO_GPU_TRY(cudaEventRecord(side->beside_fork, group->stream));
-    if (side) FMO_GPU_TRY(cudaStreamWaitEvent(beside, side->beside_fork, 0));
-    FMO_GPU_TRY(fmo_gpu_box_potentials(plan, variant->fixed_point, beside));
-    return side ? cudaEventRecord(side->beside_join, beside) : cudaSuccess;
+    if (side) FMO_GPU_TRY(fork_beside(side, group));
+    return fmo_gpu_box_potentials(plan, variant->fixed_point, side ? side->beside : group->stream);
 }
 
-/* All that meets a d shell, beside the passes of the other classes on streams of its own: neither
- * waits for the last warps of the other. */
-static cudaError_t queue_heavy(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
-                               const fmo_gpu_side_streams *heavy)
-{
-    FMO_GPU_TRY(cudaEventRecord(heavy->beside_fork, group->stream));
-    FMO_GPU_TRY(cudaStreamWaitEvent(heavy->beside, heavy->beside_fork, 0));
-    FMO_GPU_TRY(fmo_hermite_queue(group->build, variant, heavy->beside, heavy, false));
-    return cudaEventRecord(heavy->beside_join, heavy->beside);
-}
-
-/* A density to X, everything queued on the group's stream; side, heavy: streams beside it, for
- * classes with d shells the latter, or none. */
+/* A density to X, everything queued on the group's stream. side, heavy: streams beside it, or none;
+ * heavy is for all that meets a d shell, which neither waits for the last warps of the other
+ * classes' passes then, nor they for its. */
 static cudaError_t queue(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
                          const fmo_gpu_side_streams *side, const fmo_gpu_side_streams *heavy,
                          bool timed)
 {
     const fmo_gpu_state *g = group->build->plan->gpu;
     FMO_GPU_TRY(fmo_gpu_queue_density(group, variant));
-    if (g->hermite && heavy) FMO_GPU_TRY(queue_heavy(group, variant, heavy));
+    if (heavy) {
+        FMO_GPU_TRY(fork_beside(heavy, group));
+        FMO_GPU_TRY(fmo_hermite_queue(group->build, variant, heavy->beside, heavy, timed));
+    }
     if (g->boxes) FMO_GPU_TRY(queue_boxes(group, variant, side));
     FMO_GPU_TRY(fmo_gpu_run_passes(group, variant, side, timed));
-    if (g->boxes && side) FMO_GPU_TRY(cudaStreamWaitEvent(group->stream, side->beside_join, 0));
-    if (!g->hermite) return cudaSuccess;
-    if (heavy) return cudaStreamWaitEvent(group->stream, heavy->beside_join, 0);
-    return fmo_hermite_queue(group->build, variant, group->stream, NULL, timed);
+    if (g->boxes && side) FMO_GPU_TRY(join_beside(side, group));
+    if (heavy) return join_beside(heavy, group);
+    return g->hermite ? fmo_hermite_queue(group->build, variant, group->stream, NULL, timed)
+                      : cudaSuccess;
 }
 
 /* From density_in on as one graph. Nothing is lost where the capture fails: the launches are then
