@@ -1,4 +1,4 @@
-/* Many SCFs in one call. On a GPU small molecules advance together (lockstep.h), a few hundred at a
+/* Many SCFs in one call. On a GPU small molecules advance together (crowds.c), a few hundred at a
  * time, while the plans of the next ones are made. In mode cpu they run side by side, one a thread.
  * What is too large for that goes one after the other with all threads. Every molecule takes the
  * path of fmo_scf_run, so what it gets does not depend on its neighbours. Ranks go through one list
@@ -9,48 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "driver/base/clock.h"
-#include "driver/scf/batch.h"
-#include "driver/scf/lockstep.h"
-#include "driver/scf/tickets.h"
+#include "driver/scf/crowds.h"
 #include "integrals/arguments.h"
 #include "integrals/free_memory.h"
 
-/* Molecules of at most so many functions advance together; up to so many, with matrices of so many
- * bytes; so many crowds a GPU, of which one computes while the host prepares the other. */
-enum { TOGETHER_FUNCTIONS = 512, TOGETHER_MOST = 512, TOGETHER_LEAST = 32, CROWDS = 2 };
-static const double together_bytes = 16e9;
-
-enum { HELD_MAX = CROWDS + 1 };
-
-typedef struct batch {
-    fmo_scf_job *jobs;
-    size_t count;
-    const fmo_scf_options *asked; /* the caller's, or the defaults */
-    const fmo_batch_care *care;   /* or NULL */
-    fmo_atoms *atoms;
-    pthread_mutex_t lock;  /* of the callbacks, `next`, `held`, `fault` and `again` */
-    size_t *order;         /* [count] jobs: those not in mode cpu, then the largest first */
-    tickets deal;          /* how `order` is taken */
-    size_t next;           /* ticket that is taken next, where nobody shares */
-    size_t held[HELD_MAX]; /* tickets that were taken and given back */
-    int held_num;
-    int fault;             /* of the ranks' network */
-    fmo_scf_options aside; /* how they run theirs */
-    char *again;           /* [count] by job: had too little memory beside others */
-    double cpu_most; /* molecules with cubes of their functions up to this stay on the CPU; 0 */
-    int crowds;      /* at a time, of all GPUs */
-} batch;
-
-/* Functions of a job; 0 without a basis. */
-static size_t functions(const fmo_scf_job *job)
+size_t fmo_scf_job_functions(const fmo_scf_job *job)
 {
     return job->input.basis ? (size_t)fmo_basis_ao_num(job->input.basis) : 0;
 }
 
 static double cube(const fmo_scf_job *job)
 {
-    const double n = (double)functions(job);
+    const double n = (double)fmo_scf_job_functions(job);
     return n * n * n;
 }
 
@@ -62,9 +32,7 @@ static void take_cycle(const fmo_scf_cycle *cycle, void *user)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* A job has ended. `aside`: beside others, where too little memory is a reason to try again alone.
- */
-static void note_end(batch *b, size_t k, int aside)
+void fmo_scf_batch_note_end(batch *b, size_t k, int aside)
 {
     fmo_scf_job *const job = &b->jobs[k];
     pthread_mutex_lock(&b->lock);
@@ -75,13 +43,13 @@ static void note_end(batch *b, size_t k, int aside)
     pthread_mutex_unlock(&b->lock);
 }
 
-static fmo_status prepare(const batch *b, const size_t *job, size_t num,
-                          const fmo_fock_options *fock, fmo_error *err)
+fmo_status fmo_scf_batch_prepare(const batch *b, const size_t *job, size_t num,
+                                 const fmo_fock_options *fock, fmo_error *err)
 {
     return b->care ? b->care->prepare(job, num, fock, b->care->user, err) : FMO_OK;
 }
 
-static void let_go(const batch *b, size_t job)
+void fmo_scf_batch_let_go(const batch *b, size_t job)
 {
     if (b->care) b->care->let_go(job, b->care->user);
 }
@@ -98,19 +66,19 @@ static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int as
         snprintf(job->result->fock_profile.mode_reason,
                  sizeof job->result->fock_profile.mode_reason,
                  "many molecules this small are faster on the CPU's threads");
-    note_end(b, k, aside);
-    let_go(b, k);
+    fmo_scf_batch_note_end(b, k, aside);
+    fmo_scf_batch_let_go(b, k);
 }
 
 static void run_job(batch *b, size_t k, const fmo_scf_options *options, int aside)
 {
     fmo_scf_job *const job = &b->jobs[k];
     job->err = (fmo_error){FMO_OK, ""};
-    job->status = prepare(b, &k, 1, &options->fock, &job->err);
+    job->status = fmo_scf_batch_prepare(b, &k, 1, &options->fock, &job->err);
     if (job->status == FMO_OK)
         run_ready(b, k, options, aside);
     else
-        note_end(b, k, aside);
+        fmo_scf_batch_note_end(b, k, aside);
 }
 
 /* Of the tickets that were given back the one that comes first. */
@@ -122,8 +90,7 @@ static int first_held(const batch *b)
     return first;
 }
 
-/* The next ticket, or tickets_num(&b->deal). */
-static size_t take(batch *b)
+size_t fmo_scf_batch_take(batch *b)
 {
     const fmo_ranks *ranks = b->asked->deal;
     const size_t all = tickets_num(&b->deal);
@@ -144,8 +111,7 @@ static size_t take(batch *b)
     return at;
 }
 
-/* Gives one back: it is for what comes later. */
-static void hold(batch *b, size_t ticket)
+void fmo_scf_batch_hold(batch *b, size_t ticket)
 {
     pthread_mutex_lock(&b->lock);
     if (ticket < tickets_num(&b->deal)) b->held[b->held_num++] = ticket;
@@ -164,7 +130,7 @@ static void *work(void *user)
 {
     batch *b = user;
     omp_set_num_threads(1); /* of this POSIX thread alone: integrals ask OpenMP */
-    for (size_t t = take(b); t < tickets_num(&b->deal); t = take(b))
+    for (size_t t = fmo_scf_batch_take(b); t < tickets_num(&b->deal); t = fmo_scf_batch_take(b))
         run_job(b, b->order[tickets_place_of_one(&b->deal, t)], &b->aside, 1);
     return NULL;
 }
@@ -184,8 +150,7 @@ static int run_aside(batch *b, int threads)
     return started;
 }
 
-/* Bytes of the matrices of an SCF that runs (scf_internal.h), and of its result. */
-static double bytes_of(const batch *b, size_t n)
+double fmo_scf_batch_bytes(const batch *b, size_t n)
 {
     return 8.0 * (19.0 + 3.0 * b->asked->diis_size) * (double)n * (double)n;
 }
@@ -202,13 +167,14 @@ static size_t count_large(const batch *b, int threads)
     double rest = 0.0;
     size_t large = b->deal.elsewhere;
     for (size_t at = large; at < b->count; at++) {
-        const double n = (double)functions(&b->jobs[b->order[at]]);
+        const double n = (double)fmo_scf_job_functions(&b->jobs[b->order[at]]);
         rest += n * n * n;
     }
     for (; large < b->count; large++) {
-        const size_t functions_num = functions(&b->jobs[b->order[large]]);
+        const size_t functions_num = fmo_scf_job_functions(&b->jobs[b->order[large]]);
         const double n = (double)functions_num, cost = n * n * n;
-        if (!(cost * all_threads > rest) && !(bytes_of(b, functions_num) * threads > 0.5 * memory))
+        if (!(cost * all_threads > rest) &&
+            !(fmo_scf_batch_bytes(b, functions_num) * threads > 0.5 * memory))
             break;
         rest -= cost;
     }
@@ -218,10 +184,11 @@ static size_t count_large(const batch *b, int threads)
 /* What comes before place `end`, with all threads. The first behind it is taken, and held. */
 static void run_alone(batch *b, const fmo_scf_options *options, size_t end)
 {
-    size_t t = take(b);
-    for (; t < tickets_num(&b->deal) && tickets_place_of_one(&b->deal, t) < end; t = take(b))
+    size_t t = fmo_scf_batch_take(b);
+    for (; t < tickets_num(&b->deal) && tickets_place_of_one(&b->deal, t) < end;
+         t = fmo_scf_batch_take(b))
         run_job(b, b->order[tickets_place_of_one(&b->deal, t)], options, 0);
-    hold(b, t);
+    fmo_scf_batch_hold(b, t);
 }
 
 typedef struct sized {
@@ -274,7 +241,7 @@ static fmo_status sort_jobs(batch *b, fmo_error *err)
     find_small(b);
     for (size_t k = 0; k < b->count; k++) {
         const int elsewhere = cube(&b->jobs[k]) > b->cpu_most && runs_elsewhere(b, &b->jobs[k]);
-        all[k] = (sized){elsewhere, functions(&b->jobs[k]), k};
+        all[k] = (sized){elsewhere, fmo_scf_job_functions(&b->jobs[k]), k};
         b->deal.elsewhere += (size_t)elsewhere;
     }
     qsort(all, b->count, sizeof *all, by_size);
@@ -283,196 +250,13 @@ static fmo_status sort_jobs(batch *b, fmo_error *err)
     return FMO_OK;
 }
 
-/* ---- on GPUs -------------------------------------------------------------------------------- */
-
-/* A thread that has a crowd on one GPU. */
-typedef struct gpu_worker {
-    batch *b;
-    const fmo_scf_options *options;
-    int device;
-    size_t most; /* molecules at a time */
-    fmo_hands *hands;
-    pthread_t thread;
-    int started;
-} gpu_worker;
-
-static void end_together(fmo_lockstep_job *from, void *user)
-{
-    batch *const b = user;
-    fmo_scf_job *const job = &b->jobs[from->shared.job];
-    job->result = from->result;
-    job->status = from->status;
-    job->err = from->err;
-    note_end(b, from->shared.job, 1);
-    let_go(b, from->shared.job);
-}
-
-/* Makes a crowd's jobs ready, with its threads alone, also where nobody says how many. */
-static fmo_status prepare_together(const batch *b, const size_t *number, size_t num,
-                                   const fmo_fock_options *fock)
-{
-    const int before = omp_get_max_threads();
-    omp_set_num_threads(fmo_fock_threads(fock->threads)); /* of this POSIX thread alone */
-    const fmo_status status = prepare(b, number, num, fock, NULL);
-    omp_set_num_threads(before);
-    return status;
-}
-
-/* Jobs `number` together, with plans that are made together; those without a plan are for later,
- * and all, if they cannot be made ready together. */
-static void run_together(const gpu_worker *w, const size_t *number, size_t num)
-{
-    batch *const b = w->b;
-    fmo_hands *const hands = w->hands;
-    const fmo_basis **const basis = calloc(num, sizeof *basis);
-    fmo_fock_plan **const plan = calloc(num, sizeof *plan);
-    fmo_lockstep_job *const jobs = calloc(num, sizeof *jobs);
-    fmo_fock_options fock = w->options->fock;
-    size_t together = 0;
-    fock.mode = FMO_MODE_FUSED;
-    fock.integrals = fmo_scf_integrals(w->options, FMO_MODE_FUSED);
-    fock.device = w->device;
-    fock.device_num = 0;
-    fock.stream = hands->stream;
-    fock.progress = NULL; /* of whom it would not say */
-    const int prepared = prepare_together(b, number, num, &fock) == FMO_OK;
-    const double start = driver_seconds();
-    for (size_t k = 0; k < num && basis; k++) basis[k] = b->jobs[number[k]].input.basis;
-    if (prepared && basis && plan && jobs)
-        (void)fmo_fock_plan_create_batch(basis, num, &fock, plan, NULL);
-    const double seconds = (driver_seconds() - start) / (double)num;
-    for (size_t k = 0; k < num; k++) {
-        if (!plan || !jobs || !plan[k]) {
-            b->again[number[k]] = 1; /* which says why */
-            if (prepared) let_go(b, number[k]);
-            continue;
-        }
-        jobs[together++] = (fmo_lockstep_job){.input = &b->jobs[number[k]].input,
-                                              .options = w->options,
-                                              .shared = {.job = number[k],
-                                                         .atoms = b->atoms,
-                                                         .plan = plan[k],
-                                                         .plan_seconds = seconds},
-                                              .ended = end_together,
-                                              .user = b};
-    }
-    if (together) fmo_lockstep_run(hands, jobs, together);
-    free(basis);
-    free(plan);
-    free(jobs);
-}
-
-/* How many molecules, of which the largest has n functions, fit together. */
-static size_t most_together(const batch *b, size_t n, size_t most)
-{
-    const double bytes = bytes_of(b, n), square = (double)n * (double)n;
-    double fit = together_bytes / (bytes > 1.0 ? bytes : 1.0);
-    if (b->care && fit * square * b->crowds > b->care->elements)
-        fit = b->care->elements / (square * b->crowds);
-    return fit < (double)most ? (size_t)fit + 1 : most;
-}
-
-/* The next jobs for a crowd; they are alike in size, so the first says how many. */
-static size_t take_together(const gpu_worker *w, const size_t **number)
-{
-    batch *const b = w->b;
-    size_t num = 0;
-    if (b->deal.crowd) { /* which ranks have agreed upon */
-        const size_t t = take(b), at = tickets_place(&b->deal, t, &num);
-        if (t < b->deal.large + tickets_crowds(&b->deal)) {
-            *number = &b->order[at];
-            return num;
-        }
-        hold(b, t);
-        return 0;
-    }
-    pthread_mutex_lock(&b->lock);
-    *number = &b->order[b->next];
-    if (b->next < b->deal.elsewhere) {
-        num = most_together(b, functions(&b->jobs[b->order[b->next]]), w->most);
-        if (num > b->deal.elsewhere - b->next) num = b->deal.elsewhere - b->next;
-        b->next += num;
-    }
-    pthread_mutex_unlock(&b->lock);
-    return num;
-}
-
-static void *work_together(void *user)
-{
-    gpu_worker *const w = user;
-    const size_t *number = NULL;
-    const int threads = fmo_fock_threads(w->options->fock.threads);
-    const int opened = fmo_hands_open_gpu(w->device, threads, &w->hands, NULL) == FMO_OK;
-    for (size_t num = take_together(w, &number); num; num = take_together(w, &number)) {
-        if (opened)
-            run_together(w, number, num);
-        else
-            for (size_t k = 0; k < num; k++) w->b->again[number[k]] = 1;
-    }
-    return NULL;
-}
-
-/* The jobs not in mode cpu that go one after the other: those of many functions, or all of them. */
-static size_t count_apart(const batch *b)
-{
-    const fmo_fock_options *const fock = &b->asked->fock;
-    size_t large = 0;
-    while (large < b->deal.elsewhere && functions(&b->jobs[b->order[large]]) > TOGETHER_FUNCTIONS)
-        large++;
-    const int apart = fock->stream || fmo_scatter_sums_integers(fock->scatter) || /* its bits */
-                      fock->mode == FMO_MODE_SPLIT || fock->mode == FMO_MODE_REFERENCE ||
-                      b->deal.elsewhere - large < 2;
-    return apart ? b->deal.elsewhere : large;
-}
-
-/* Crowds of so many jobs for so many GPUs: two turns each, so that plans of one are made while
- * another computes, if they are many. */
-static int count_crowds(size_t jobs, int gpus, size_t *most)
-{
-    const int crowds = gpus * (jobs >= CROWDS * TOGETHER_LEAST ? CROWDS : 1);
-    const size_t turns = jobs >= (size_t)(4 * crowds * TOGETHER_LEAST) ? 2 : 1;
-    const size_t share = (jobs + turns * (size_t)crowds - 1) / (turns * (size_t)crowds);
-    *most = share > TOGETHER_MOST ? TOGETHER_MOST : share;
-    return crowds;
-}
-
-/* Crowds of this process, `crowds` at a time, until there are no jobs for them left. Beside other
- * ranks of this host, and where one makes jobs ready while another computes, they have no more
- * threads together than there are processors: threads that wait for their team spin, as long as
- * their own process has not too many (docs/ranks.md). */
-static void run_crowds(batch *b, const fmo_scf_options *asked, int crowds, size_t most)
-{
-    const fmo_ranks *const ranks = b->asked->deal;
-    fmo_scf_options own = *asked;
-    const fmo_scf_options *const options = &own;
-    const int threads = fmo_fock_threads(asked->fock.threads);
-    if (b->care || (ranks && ranks->node_size > 1))
-        own.fock.threads = threads > crowds ? threads / crowds : 1;
-    const fmo_fock_options *const fock = &options->fock;
-    const int gpus = fock->device_num > 1 ? fock->device_num : 1;
-    const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
-    gpu_worker worker[CROWDS * FMO_DEVICES_MAX];
-    for (int c = 0; c < crowds; c++) {
-        worker[c] = (gpu_worker){.b = b, .options = options, .device = device, .most = most};
-        if (fock->device_num > 0) worker[c].device = fock->devices[c % gpus];
-        worker[c].started =
-            c > 0 && pthread_create(&worker[c].thread, NULL, work_together, &worker[c]) == 0;
-    }
-    (void)work_together(&worker[0]);
-    for (int c = 1; c < crowds; c++)
-        if (worker[c].started) pthread_join(worker[c].thread, NULL);
-    /* None of them while another works. This thread's come last, and choose the GPU that it had. */
-    for (int c = crowds - 1; c >= 0; c--)
-        if (worker[c].hands) worker[c].hands->ops->close(worker[c].hands);
-}
-
 /* How many jobs of `order` in [next, end) may be there at a time: at least one. */
 static size_t count_at_once(const batch *b, size_t end)
 {
     double elements = 0.0;
     size_t num = 0;
     for (; b->next + num < end; num++) {
-        const double n = (double)functions(&b->jobs[b->order[b->next + num]]);
+        const double n = (double)fmo_scf_job_functions(&b->jobs[b->order[b->next + num]]);
         elements += n * n;
         if (num && (!b->care || elements > b->care->elements)) break;
     }
@@ -486,7 +270,8 @@ static void run_apart(batch *b, const fmo_scf_options *options, size_t end)
     for (size_t num = 0; b->next < end; b->next += num) {
         const size_t *const job = &b->order[b->next];
         num = count_at_once(b, end);
-        const int ready = num > 1 && prepare(b, job, num, &options->fock, NULL) == FMO_OK;
+        const int ready =
+            num > 1 && fmo_scf_batch_prepare(b, job, num, &options->fock, NULL) == FMO_OK;
         for (size_t k = 0; k < num; k++)
             if (ready)
                 run_ready(b, job[k], options, 0);
@@ -500,12 +285,12 @@ static void run_apart(batch *b, const fmo_scf_options *options, size_t end)
 static void run_elsewhere(batch *b, const fmo_scf_options *options)
 {
     const int gpus = options->fock.device_num > 1 ? options->fock.device_num : 1;
-    const size_t apart = count_apart(b);
+    const size_t apart = fmo_crowds_apart(b);
     run_apart(b, options, apart);
     if (b->next == b->deal.elsewhere) return;
     size_t most = 0;
-    b->crowds = count_crowds(b->deal.elsewhere - apart, gpus, &most);
-    run_crowds(b, options, b->crowds, most);
+    const int crowds = fmo_crowds_count(b->deal.elsewhere - apart, gpus, &most);
+    fmo_crowds_run(b, options, crowds, most);
 }
 
 static void run(batch *b)
@@ -525,7 +310,7 @@ static void run(batch *b)
     if (!ranks && b->deal.elsewhere) run_elsewhere(b, &alone);
     if (b->deal.crowd) {
         run_alone(b, &alone, b->deal.large);
-        run_crowds(b, &alone, CROWDS, b->deal.crowd);
+        fmo_crowds_run(b, &alone, CROWDS, b->deal.crowd);
     }
     const int threads = fmo_fock_threads(alone.fock.threads);
     if (threads < 2 || b->deal.elsewhere == b->count) {
@@ -564,12 +349,11 @@ static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
     const int gpus = fmo_gpu_num();
     int64_t without = gpus == 0 || b->asked->fock.device >= gpus;
     if (ranks->sum(ranks->user, &without, 1, 1) != 0) return no_network(err);
-    b->deal.large = count_apart(b);
+    b->deal.large = fmo_crowds_apart(b);
     if (b->deal.large < b->deal.elsewhere && !without) { /* rank 0's counts are everybody's */
-        const size_t first = functions(&b->jobs[b->order[b->deal.large]]);
-        b->crowds = CROWDS;
-        (void)count_crowds(b->deal.elsewhere - b->deal.large, ranks->size, &b->deal.crowd);
-        b->deal.crowd = most_together(b, first, b->deal.crowd);
+        const size_t first = fmo_scf_job_functions(&b->jobs[b->order[b->deal.large]]);
+        (void)fmo_crowds_count(b->deal.elsewhere - b->deal.large, ranks->size, &b->deal.crowd);
+        b->deal.crowd = fmo_crowds_most(b, first, b->deal.crowd, CROWDS);
     }
     size_t numbers[] = {b->deal.elsewhere, b->deal.large, b->deal.crowd};
     status = fmo_ranks_broadcast(ranks, numbers, sizeof numbers, err);
@@ -605,7 +389,6 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
                .count = count,
                .asked = options ? options : &defaults,
                .care = care,
-               .crowds = 1,
                .deal = {.count = count}};
     const fmo_ranks *const ranks = b.asked->deal;
     fmo_error own = {FMO_OK, ""};

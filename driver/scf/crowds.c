@@ -1,0 +1,197 @@
+/* Crowds: small molecules that advance together on GPUs (lockstep.h), while the plans of the next
+ * ones are made. */
+#include "driver/scf/crowds.h"
+
+#include <omp.h>
+#include <stdlib.h>
+
+#include "driver/base/clock.h"
+#include "driver/scf/lockstep.h"
+
+/* Molecules of at most so many functions advance together; up to so many, with matrices of so many
+ * bytes. */
+enum { TOGETHER_FUNCTIONS = 512, TOGETHER_MOST = 512, TOGETHER_LEAST = 32 };
+static const double together_bytes = 16e9;
+
+/* A thread that has a crowd on one GPU. */
+typedef struct gpu_worker {
+    batch *b;
+    const fmo_scf_options *options;
+    int device;
+    size_t most; /* molecules at a time */
+    int crowds;  /* of all workers */
+    fmo_hands *hands;
+    pthread_t thread;
+    int started;
+} gpu_worker;
+
+static void end_together(fmo_lockstep_job *from, void *user)
+{
+    batch *const b = user;
+    fmo_scf_job *const job = &b->jobs[from->shared.job];
+    job->result = from->result;
+    job->status = from->status;
+    job->err = from->err;
+    fmo_scf_batch_note_end(b, from->shared.job, 1);
+    fmo_scf_batch_let_go(b, from->shared.job);
+}
+
+/* Makes a crowd's jobs ready, with its threads alone, also where nobody says how many. */
+static fmo_status prepare_together(const batch *b, const size_t *number, size_t num,
+                                   const fmo_fock_options *fock)
+{
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(fmo_fock_threads(fock->threads)); /* of this POSIX thread alone */
+    const fmo_status status = fmo_scf_batch_prepare(b, number, num, fock, NULL);
+    omp_set_num_threads(before);
+    return status;
+}
+
+/* Jobs `number` together, with plans that are made together; those without a plan are for later,
+ * and all, if they cannot be made ready together. */
+static void run_together(const gpu_worker *w, const size_t *number, size_t num)
+{
+    batch *const b = w->b;
+    fmo_hands *const hands = w->hands;
+    const fmo_basis **const basis = calloc(num, sizeof *basis);
+    fmo_fock_plan **const plan = calloc(num, sizeof *plan);
+    fmo_lockstep_job *const jobs = calloc(num, sizeof *jobs);
+    fmo_fock_options fock = w->options->fock;
+    size_t together = 0;
+    fock.mode = FMO_MODE_FUSED;
+    fock.integrals = fmo_scf_integrals(w->options, FMO_MODE_FUSED);
+    fock.device = w->device;
+    fock.device_num = 0;
+    fock.stream = hands->stream;
+    fock.progress = NULL; /* of whom it would not say */
+    const int prepared = prepare_together(b, number, num, &fock) == FMO_OK;
+    const double start = driver_seconds();
+    for (size_t k = 0; k < num && basis; k++) basis[k] = b->jobs[number[k]].input.basis;
+    if (prepared && basis && plan && jobs)
+        (void)fmo_fock_plan_create_batch(basis, num, &fock, plan, NULL);
+    const double seconds = (driver_seconds() - start) / (double)num;
+    for (size_t k = 0; k < num; k++) {
+        if (!plan || !jobs || !plan[k]) {
+            b->again[number[k]] = 1; /* which says why */
+            if (prepared) fmo_scf_batch_let_go(b, number[k]);
+            continue;
+        }
+        jobs[together++] = (fmo_lockstep_job){.input = &b->jobs[number[k]].input,
+                                              .options = w->options,
+                                              .shared = {.job = number[k],
+                                                         .atoms = b->atoms,
+                                                         .plan = plan[k],
+                                                         .plan_seconds = seconds},
+                                              .ended = end_together,
+                                              .user = b};
+    }
+    if (together) fmo_lockstep_run(hands, jobs, together);
+    free(basis);
+    free(plan);
+    free(jobs);
+}
+
+size_t fmo_crowds_most(const batch *b, size_t n, size_t most, int crowds)
+{
+    const double bytes = fmo_scf_batch_bytes(b, n), square = (double)n * (double)n;
+    double fit = together_bytes / (bytes > 1.0 ? bytes : 1.0);
+    if (b->care && fit * square * crowds > b->care->elements)
+        fit = b->care->elements / (square * crowds);
+    return fit < (double)most ? (size_t)fit + 1 : most;
+}
+
+/* The next jobs for a crowd; they are alike in size, so the first says how many. */
+static size_t take_together(const gpu_worker *w, const size_t **number)
+{
+    batch *const b = w->b;
+    size_t num = 0;
+    if (b->deal.crowd) { /* which ranks have agreed upon */
+        const size_t t = fmo_scf_batch_take(b), at = tickets_place(&b->deal, t, &num);
+        if (t < b->deal.large + tickets_crowds(&b->deal)) {
+            *number = &b->order[at];
+            return num;
+        }
+        fmo_scf_batch_hold(b, t);
+        return 0;
+    }
+    pthread_mutex_lock(&b->lock);
+    *number = &b->order[b->next];
+    if (b->next < b->deal.elsewhere) {
+        num = fmo_crowds_most(b, fmo_scf_job_functions(&b->jobs[b->order[b->next]]), w->most,
+                              w->crowds);
+        if (num > b->deal.elsewhere - b->next) num = b->deal.elsewhere - b->next;
+        b->next += num;
+    }
+    pthread_mutex_unlock(&b->lock);
+    return num;
+}
+
+static void *work_together(void *user)
+{
+    gpu_worker *const w = user;
+    const size_t *number = NULL;
+    const int threads = fmo_fock_threads(w->options->fock.threads);
+    const int opened = fmo_hands_open_gpu(w->device, threads, &w->hands, NULL) == FMO_OK;
+    for (size_t num = take_together(w, &number); num; num = take_together(w, &number)) {
+        if (opened)
+            run_together(w, number, num);
+        else
+            for (size_t k = 0; k < num; k++) w->b->again[number[k]] = 1;
+    }
+    return NULL;
+}
+
+size_t fmo_crowds_apart(const batch *b)
+{
+    const fmo_fock_options *const fock = &b->asked->fock;
+    size_t large = 0;
+    while (large < b->deal.elsewhere &&
+           fmo_scf_job_functions(&b->jobs[b->order[large]]) > TOGETHER_FUNCTIONS)
+        large++;
+    const int apart = fock->stream || fmo_scatter_sums_integers(fock->scatter) || /* its bits */
+                      fock->mode == FMO_MODE_SPLIT || fock->mode == FMO_MODE_REFERENCE ||
+                      b->deal.elsewhere - large < 2;
+    return apart ? b->deal.elsewhere : large;
+}
+
+/* Crowds of so many jobs for so many GPUs: two turns each, so that plans of one are made while
+ * another computes, if they are many. */
+int fmo_crowds_count(size_t jobs, int gpus, size_t *most)
+{
+    const int crowds = gpus * (jobs >= CROWDS * TOGETHER_LEAST ? CROWDS : 1);
+    const size_t turns = jobs >= (size_t)(4 * crowds * TOGETHER_LEAST) ? 2 : 1;
+    const size_t share = (jobs + turns * (size_t)crowds - 1) / (turns * (size_t)crowds);
+    *most = share > TOGETHER_MOST ? TOGETHER_MOST : share;
+    return crowds;
+}
+
+/* Crowds of this process, `crowds` at a time, until there are no jobs for them left. Beside other
+ * ranks of this host, and where one makes jobs ready while another computes, they have no more
+ * threads together than there are processors: threads that wait for their team spin, as long as
+ * their own process has not too many (docs/ranks.md). */
+void fmo_crowds_run(batch *b, const fmo_scf_options *asked, int crowds, size_t most)
+{
+    const fmo_ranks *const ranks = b->asked->deal;
+    fmo_scf_options own = *asked;
+    const fmo_scf_options *const options = &own;
+    const int threads = fmo_fock_threads(asked->fock.threads);
+    if (b->care || (ranks && ranks->node_size > 1))
+        own.fock.threads = threads > crowds ? threads / crowds : 1;
+    const fmo_fock_options *const fock = &options->fock;
+    const int gpus = fock->device_num > 1 ? fock->device_num : 1;
+    const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
+    gpu_worker worker[CROWDS * FMO_DEVICES_MAX];
+    for (int c = 0; c < crowds; c++) {
+        worker[c] = (gpu_worker){
+            .b = b, .options = options, .device = device, .most = most, .crowds = crowds};
+        if (fock->device_num > 0) worker[c].device = fock->devices[c % gpus];
+        worker[c].started =
+            c > 0 && pthread_create(&worker[c].thread, NULL, work_together, &worker[c]) == 0;
+    }
+    (void)work_together(&worker[0]);
+    for (int c = 1; c < crowds; c++)
+        if (worker[c].started) pthread_join(worker[c].thread, NULL);
+    /* None of them while another works. This thread's come last, and choose the GPU that it had. */
+    for (int c = crowds - 1; c >= 0; c--)
+        if (worker[c].hands) worker[c].hands->ops->close(worker[c].hands);
+}

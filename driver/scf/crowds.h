@@ -1,0 +1,62 @@
+/* Between the two parts of a batch: batch.c, who runs when and where, and crowds.c, small molecules
+ * that advance together on GPUs. */
+#ifndef FMO_SCF_CROWDS_H
+#define FMO_SCF_CROWDS_H
+
+#include <pthread.h>
+
+#include "driver/scf/batch.h"
+#include "driver/scf/scf_internal.h"
+#include "driver/scf/tickets.h"
+
+/* Crowds a GPU, of which one computes while the host prepares the other. */
+enum { CROWDS = 2, HELD_MAX = CROWDS + 1 };
+
+typedef struct batch {
+    fmo_scf_job *jobs;
+    size_t count;
+    const fmo_scf_options *asked; /* the caller's, or the defaults */
+    const fmo_batch_care *care;   /* or NULL */
+    fmo_atoms *atoms;
+    pthread_mutex_t lock;  /* of the callbacks, `next`, `held`, `fault` and `again` */
+    size_t *order;         /* [count] jobs: those not in mode cpu, then the largest first */
+    tickets deal;          /* how `order` is taken */
+    size_t next;           /* ticket that is taken next, where nobody shares */
+    size_t held[HELD_MAX]; /* tickets that were taken and given back */
+    int held_num;
+    int fault;             /* of the ranks' network */
+    fmo_scf_options aside; /* how they run theirs */
+    char *again;           /* [count] by job: had too little memory beside others */
+    double cpu_most; /* molecules with cubes of their functions up to this stay on the CPU; 0 */
+} batch;
+
+/* ---- batch.c ---- */
+
+/* Functions of a job; 0 without a basis. */
+size_t fmo_scf_job_functions(const fmo_scf_job *job);
+/* Bytes of the matrices of an SCF that runs (scf_internal.h), and of its result. */
+double fmo_scf_batch_bytes(const batch *b, size_t n);
+/* Jobs as their owner has them made ready and let go; at once where there is none. */
+fmo_status fmo_scf_batch_prepare(const batch *b, const size_t *job, size_t num,
+                                 const fmo_fock_options *fock, fmo_error *err);
+void fmo_scf_batch_let_go(const batch *b, size_t job);
+/* A job has ended. `aside`: beside others, where too little memory is a reason to try again alone.
+ */
+void fmo_scf_batch_note_end(batch *b, size_t k, int aside);
+/* The next ticket, or tickets_num(&b->deal); and gives one back: it is for what comes later. */
+size_t fmo_scf_batch_take(batch *b);
+void fmo_scf_batch_hold(batch *b, size_t ticket);
+
+/* ---- crowds.c ---- */
+
+/* The jobs not in mode cpu that go one after the other: those of many functions, or all of them. */
+size_t fmo_crowds_apart(const batch *b);
+/* How many crowds at a time, for so many jobs and GPUs; and jobs of each, at most. */
+int fmo_crowds_count(size_t jobs, int gpus, size_t *most);
+/* How many molecules, of which the largest has n functions, fit together where so many crowds are
+ * at work, `most` at most. */
+size_t fmo_crowds_most(const batch *b, size_t n, size_t most, int crowds);
+/* Crowds of this process, `crowds` at a time, until there are no jobs for them left. */
+void fmo_crowds_run(batch *b, const fmo_scf_options *asked, int crowds, size_t most);
+
+#endif
