@@ -112,11 +112,9 @@
     X(gpu_stored_pieces, 8, "of these for a warp at least: none is left with all survivors",     \
       "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                         \
     X(gpu_hermite_few_quartets, 1 << 18,                                                         \
-      "pairs of pairs of a class with d shells, before screening, below which each slice of "    \
+      "pairs of pairs of a class with d shells, before screening, below which each pass of "     \
       "a quartet has a thread of its own; rung 51 brought it, other numbers were not compared",  \
       "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 51")                                 \
-    X(gpu_hermite_integrals, 54, "integrals that a thread computes at once, with d shells",      \
-      "docs/results/2026-11-25-7a53541/h100-rungs-63-65.txt 18, 27, 36")                         \
     X(gpu_hermite_threads, 128, "threads of a block of the kernels for J and densities",         \
       "not measured")                                                                            \
     X(gpu_hermite_warps, 64,                                                                     \

@@ -145,8 +145,8 @@ static void check_bounds(void)
             const fmo_prim_quartet t = turned(z, turn);                                       \
             double got[NB * NC * ND] = {0};                                                   \
             fmo_slice_coulomb(M, &t, r);                                                      \
-            fmo_slice_add(li, lj, lk, ll, a, 0, 1, &t, r, got);                               \
-            fmo_slice_add(li, lj, lk, ll, a, 1, NB - 1, &t, r, got + NC * ND);                \
+            fmo_slice_add(li, lj, lk, ll, a, 0, 1, &t, r, got, 1);                            \
+            fmo_slice_add(li, lj, lk, ll, a, 1, NB - 1, &t, r, got + NC * ND, 1);             \
             for (int k = 0; k < NB * NC * ND; k++) {                                          \
                 const int b = fmo_slice_outside(lj, turn, k / (NC * ND));                     \
                 const int c = fmo_slice_outside(lk, turn, k / ND % NC);                       \

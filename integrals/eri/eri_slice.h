@@ -30,10 +30,21 @@ FMO_SHELL_TABLE(ROW)
 #undef ROW
 
 /* What function c of the body's axes is outside. */
-FMO_TABLE_FUNCTION int fmo_slice_outside(int l, int turn, int c)
+FMO_HD int fmo_slice_outside(int l, int turn, int c)
 {
-    const int y = fmo_shell_power(l, c, (4 - turn) % 3), z = fmo_shell_power(l, c, (5 - turn) % 3);
+    const int y = fmo_rule_power(l, c, (4 - turn) % 3), z = fmo_rule_power(l, c, (5 - turn) % 3);
     return (y + z) * (y + z + 1) / 2 + z;
+}
+
+/* Where (t, u) is in a triangle, and the row, t + u, of what is there. */
+FMO_HD int fmo_slice_flat(int t, int u)
+{
+    return (t + u) * (t + u + 1) / 2 + u;
+}
+FMO_HD int fmo_slice_row(int k)
+{
+    return (k >= 1) + (k >= 3) + (k >= 6) + (k >= 10) + (k >= 15) + (k >= 21) + (k >= 28) +
+           (k >= 36);
 }
 
 /* Hermite functions and R_tuv stand order by order, those of an order as Cartesian functions do
@@ -41,7 +52,7 @@ FMO_TABLE_FUNCTION int fmo_slice_outside(int l, int turn, int c)
  * that compilers know and unroll. */
 FMO_HD int fmo_slice_at(int t, int u, int v)
 {
-    return FMO_HERMITE_COUNT(t + u + v - 1) + (u + v) * (u + v + 1) / 2 + v;
+    return FMO_HERMITE_COUNT(t + u + v - 1) + fmo_slice_flat(u, v);
 }
 FMO_HD int fmo_slice_order(int k)
 {
@@ -51,9 +62,8 @@ FMO_HD int fmo_slice_order(int k)
 FMO_HD int fmo_slice_power(int k, int axis)
 {
     const int order = fmo_slice_order(k), i = k - FMO_HERMITE_COUNT(order - 1);
-    const int rest =
-        (i >= 1) + (i >= 3) + (i >= 6) + (i >= 10) + (i >= 15) + (i >= 21) + (i >= 28) + (i >= 36);
-    const int v = i - rest * (rest + 1) / 2;
+    const int rest = fmo_slice_row(i);
+    const int v = i - fmo_slice_flat(rest, 0);
     return axis == 0 ? order - rest : axis == 1 ? rest - v : v;
 }
 FMO_STATIC_ASSERT(FMO_ERI_ORDER_MAX <= 8, "eri_slice.h: numbers of R_tuv go to order 8")
@@ -154,10 +164,58 @@ FMO_HD void fmo_slice_potential(int la, int lb, const fmo_real *PA, const fmo_re
     }
 }
 
-/* Adds (ab|cd) of one primitive quartet to v[b][cd], for `bs` functions b from the first one on; r
- * is what fmo_slice_coulomb has made. */
+/* v[cd] += sum_q E^cd_q (-1)^q h_q, axis after axis: what is in between is less than the products
+ * of all expansions. F[x][c][d] expands powers c and d along axis x. */
+FMO_HD void fmo_slice_ket(int lc, int ld,
+                          fmo_real F[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS],
+                          const fmo_real *h, fmo_real *v, int stride)
+{
+    FMO_RULE_UNROLL
+    for (int z = 0; z < FMO_HERMITE_POWERS * FMO_HERMITE_POWERS; z++) {
+        const int cz = z / FMO_HERMITE_POWERS, dz = z % FMO_HERMITE_POWERS;
+        fmo_real flat[FMO_CARTESIAN(FMO_PAIR_ORDER_MAX)];
+        if (cz > lc || dz > ld) continue;
+        FMO_RULE_UNROLL
+        for (int k = 0; k < FMO_CARTESIAN(FMO_PAIR_ORDER_MAX); k++) {
+            const int tu = fmo_slice_row(k), u = k - fmo_slice_flat(tu, 0), t = tu - u;
+            if (tu > lc + ld - cz - dz) continue;
+            fmo_real sum = fmo_set(0.0);
+            FMO_RULE_UNROLL
+            for (int w = 0; w < FMO_HERMITE_ORDERS; w++) {
+                if (w > cz + dz) continue;
+                const fmo_real term = F[2][cz][dz][w] * h[fmo_slice_at(t, u, w)];
+                sum += (tu + w) % 2 ? -term : term;
+            }
+            flat[k] = sum;
+        }
+        FMO_RULE_UNROLL
+        for (int y = 0; y < FMO_HERMITE_POWERS * FMO_HERMITE_POWERS; y++) {
+            const int cy = y / FMO_HERMITE_POWERS, dy = y % FMO_HERMITE_POWERS;
+            const int cx = lc - cz - cy, dx = ld - dz - dy;
+            if (cx < 0 || dx < 0) continue;
+            const int c = (cy + cz) * (cy + cz + 1) / 2 + cz;
+            const int d = (dy + dz) * (dy + dz + 1) / 2 + dz;
+            const int at = (c * FMO_CARTESIAN(ld) + d) * stride;
+            fmo_real sum = v[at];
+            FMO_RULE_UNROLL
+            for (int t = 0; t < FMO_HERMITE_ORDERS; t++) {
+                if (t > cx + dx) continue;
+                fmo_real line = fmo_set(0.0);
+                FMO_RULE_UNROLL
+                for (int u = 0; u < FMO_HERMITE_ORDERS; u++)
+                    if (u <= cy + dy && t + u < FMO_HERMITE_ORDERS)
+                        line += F[1][cy][dy][u] * flat[fmo_slice_flat(t, u)];
+                sum += F[0][cx][dx][t] * line;
+            }
+            v[at] = sum;
+        }
+    }
+}
+
+/* Adds (ab|cd) of one primitive quartet to v[b][cd], `stride` numbers apart, for `bs` functions b
+ * from the first one on; r is what fmo_slice_coulomb has made. */
 FMO_HD void fmo_slice_add(int la, int lb, int lc, int ld, int a, int first, int bs,
-                          const fmo_prim_quartet *z, const fmo_real *r, fmo_real *v)
+                          const fmo_prim_quartet *z, const fmo_real *r, fmo_real *v, int stride)
 {
     const int K = lc + ld, kets = FMO_CARTESIAN(lc) * FMO_CARTESIAN(ld);
     fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
@@ -187,24 +245,7 @@ FMO_HD void fmo_slice_add(int la, int lb, int lc, int ld, int a, int first, int 
                 h[q] += e * r[fmo_slice_at(t + fmo_slice_power(q, 0), u + fmo_slice_power(q, 1),
                                            w + fmo_slice_power(q, 2))];
         }
-        FMO_RULE_UNROLL
-        for (int cd = 0; cd < kets; cd++) {
-            const int c = cd / FMO_CARTESIAN(ld), d = cd % FMO_CARTESIAN(ld);
-            const int cx = fmo_rule_power(lc, c, 0), dx = fmo_rule_power(ld, d, 0);
-            const int cy = fmo_rule_power(lc, c, 1), dy = fmo_rule_power(ld, d, 1);
-            const int cz = fmo_rule_power(lc, c, 2), dz = fmo_rule_power(ld, d, 2);
-            const int U = cx + dx + 1, V = cy + dy + 1, W = cz + dz + 1;
-            fmo_real sum = v[b * kets + cd];
-            FMO_RULE_UNROLL
-            for (int k = 0; k < FMO_RULE_TERMS_MAX; k++) {
-                if (k >= U * V * W) continue;
-                const int t = k % U, u = k / U % V, w = k / (U * V);
-                const fmo_real e = F[0][cx][dx][t] * (F[1][cy][dy][u] * F[2][cz][dz][w]);
-                const fmo_real term = e * h[fmo_slice_at(t, u, w)];
-                sum += (t + u + w) % 2 ? -term : term;
-            }
-            v[b * kets + cd] = sum;
-        }
+        fmo_slice_ket(lc, ld, F, h, v + b * kets * stride, stride);
     }
 }
 

@@ -1,4 +1,4 @@
-/* K of classes with d shells: the listed quartets in slices, digested in registers and scattered.
+/* K of classes with d shells: the listed quartets, at once or in slices, digested and scattered.
  * Compiled once for each row of FMO_GPU_VARIANT_TABLE, with FMO_VARIANT set to its name. */
 #include "accumulate/gpu/hermite/hermite.h"
 
@@ -21,20 +21,34 @@ typedef CAT(variant_, FMO_VARIANT) variant;
 typedef variant::type strategy;
 
 /* The classes as types. */
-#define CLASS(e, name, li, lj, lk, ll, bra, ket)                                        \
-    struct fmo_hermite_class_##name {                                                   \
-        static constexpr int LA = li, LB = lj, LC = lk, LD = ll;                        \
-        static constexpr int N0 = FMO_CARTESIAN(li), N1 = FMO_CARTESIAN(lj),            \
-                             N2 = FMO_CARTESIAN(lk), N3 = FMO_CARTESIAN(ll);            \
-        static constexpr int order = li + lj + lk + ll, slices = fmo_hermite_slices(e); \
-        static constexpr bool whole = slices == 1, split = slices > N0;                 \
-        static constexpr int rows = whole ? N0 : 1, seconds = split ? 1 : N1;           \
-        static constexpr int size = rows * seconds * N2 * N3;                           \
+#define CLASS(e, name, li, lj, lk, ll, bra, ket)                                 \
+    struct fmo_hermite_class_##name {                                            \
+        static constexpr int LA = li, LB = lj, LC = lk, LD = ll;                 \
+        static constexpr int N0 = FMO_CARTESIAN(li), N1 = FMO_CARTESIAN(lj),     \
+                             N2 = FMO_CARTESIAN(lk), N3 = FMO_CARTESIAN(ll);     \
+        static constexpr fmo_hermite_form form = fmo_hermite_form_of(e);         \
+        static constexpr int order = li + lj + lk + ll, rows = form.rows;        \
+        static constexpr int slice = N1 * N2 * N3, size = rows * slice;          \
+        static constexpr int passes = fmo_hermite_passes(e);                     \
+        static constexpr int threads = fmo_hermite_threads(e);                   \
+        static constexpr int stride = form.shared ? threads : 1; /* integrals */ \
     };
 FMO_ERI_HEAVY_TABLE(CLASS)
 #undef CLASS
 
 namespace {
+
+/* Calls each(number<0>()) to each(number<N - 1>()): a loop unrolled whatever its size. */
+template <int N> struct number {
+    static constexpr int value = N;
+};
+template <int N, class Each> __device__ __forceinline__ void count_to(const Each &each)
+{
+    if constexpr (N > 0) {
+        count_to<N - 1>(each);
+        each(number<N - 1>());
+    }
+}
 
 /* Functions of the body's axes outside (eri_slice.h), where the number of turns is known late. */
 template <int L> __device__ __forceinline__ int outside(int turn, int c)
@@ -42,44 +56,48 @@ template <int L> __device__ __forceinline__ int outside(int turn, int c)
     return turn == 0 ? c : turn == 1 ? fmo_slice_outside(L, 1, c) : fmo_slice_outside(L, 2, c);
 }
 
-/* block[R][C] of the body's functions of two shells into the order outside. */
-template <int LR, int LC> __device__ __forceinline__ void turn_block(int turn, double *block)
+/* row[N] of the body's functions of a shell into the order outside. */
+template <int L> __device__ __forceinline__ void turn_row(int turn, double *row)
 {
-    constexpr int R = FMO_CARTESIAN(LR), C = FMO_CARTESIAN(LC);
-    if constexpr (R * C > 1) {
-        double old[R * C];
+    constexpr int N = FMO_CARTESIAN(L);
+    if constexpr (N > 1) {
+        double old[N];
         FMO_UNROLL
-        for (int k = 0; k < R * C; k++) old[k] = block[k];
+        for (int c = 0; c < N; c++) old[c] = row[c];
         if (turn == 1) {
             FMO_UNROLL
-            for (int k = 0; k < R * C; k++)
-                block[fmo_slice_outside(LR, 1, k / C) * C + fmo_slice_outside(LC, 1, k % C)] =
-                    old[k];
+            for (int c = 0; c < N; c++) row[fmo_slice_outside(L, 1, c)] = old[c];
         } else if (turn == 2) {
             FMO_UNROLL
-            for (int k = 0; k < R * C; k++)
-                block[fmo_slice_outside(LR, 2, k / C) * C + fmo_slice_outside(LC, 2, k % C)] =
-                    old[k];
+            for (int c = 0; c < N; c++) row[fmo_slice_outside(L, 2, c)] = old[c];
         }
     }
 }
 
-/* One quartet: where it is. */
-typedef struct place {
-    int i, j, k, l; /* first functions */
-    double factor;  /* 1/2 for a pair with itself */
-} place;
+/* block[R][C] from the axes of one turn to those of the next. */
+template <int LR, int LC> __device__ __forceinline__ void next_turn(double *block)
+{
+    constexpr int R = FMO_CARTESIAN(LR), C = FMO_CARTESIAN(LC);
+    double old[R * C];
+    FMO_UNROLL
+    for (int k = 0; k < R * C; k++) old[k] = block[k];
+    FMO_UNROLL
+    for (int k = 0; k < R * C; k++)
+        block[k] = old[fmo_slice_outside(LR, 1, k / C) * C + fmo_slice_outside(LC, 1, k % C)];
+}
 
 /* Coordinates on the axes of a body. */
 template <class C> __device__ __forceinline__ void turn_axes(int turn, double *x)
 {
-    if constexpr (!C::whole) {
+    if constexpr (C::passes > 1) {
         const double x0 = x[0], x1 = x[1], x2 = x[2];
         x[0] = turn == 0 ? x0 : turn == 1 ? x1 : x2;
         x[1] = turn == 0 ? x1 : turn == 1 ? x2 : x0;
         x[2] = turn == 0 ? x2 : turn == 1 ? x0 : x1;
     }
 }
+
+/* ---- integrals ------------------------------------------------------------------------------ */
 
 /* Primitive m of a part, on the axes of a body. */
 template <class C>
@@ -95,17 +113,28 @@ __device__ __forceinline__ fmo_prim_pair load_prim(const fmo_hermite_pairs &pair
     return prim;
 }
 
-/* v[rows][N1][N2][N3] of one quartet: all of it, or the slice of function A of the first shell on
- * turned axes. */
-template <class C, int A, int B>
-__device__ __forceinline__ place integrals(const fmo_hermite_exchange_args &a, int2 quartet,
-                                           int turn, unsigned *prims, double *v)
+/* After this the compiler knows of nothing that it made from a pair's coordinates before, and makes
+ * it anew: that costs less than registers do. */
+template <class C> __device__ __forceinline__ void forget(fmo_prim_quartet *z)
+{
+    if constexpr (C::form.forget) {
+        FMO_UNROLL
+        for (int x = 0; x < 3; x++) asm volatile("" : "+d"(z->PA[x]), "+d"(z->QC[x]));
+    }
+}
+
+/* v[rows][N1][N2][N3], C::stride numbers apart, of one quartet and C::rows functions of the first
+ * shell from number FIRST on, on turned axes. Returns primitive quartets. */
+template <class C, int FIRST>
+__device__ __forceinline__ unsigned integrals(const fmo_hermite_exchange_args &a, int2 quartet,
+                                              int turn, double *v)
 {
     const int ket = quartet.y & (FMO_GPU_PAIRS_MAX - 1), bra = quartet.x;
     const int code = (int)((unsigned)quartet.y >> FMO_GPU_KET_BITS) & FMO_GPU_FACTOR_MAX;
     const float cutoff = a.prim_cutoff * __int_as_float((code - FMO_GPU_FACTOR_TOP + 127) << 23);
     const int4 bras = a.bra.prims[bra], kets = a.ket.prims[ket];
     double AC[3], AB[3], CD[3];
+    unsigned prims = 0;
     {
         const size_t bra_num = (size_t)a.bra.num, ket_num = (size_t)a.ket.num;
         FMO_UNROLL
@@ -119,7 +148,7 @@ __device__ __forceinline__ place integrals(const fmo_hermite_exchange_args &a, i
         turn_axes<C>(turn, CD);
     }
     FMO_UNROLL
-    for (int k = 0; k < C::size; k++) v[k] = 0.0;
+    for (int k = 0; k < C::size; k++) v[k * C::stride] = 0.0;
 #pragma unroll 1
     for (int m = 0; m < bras.y; m++) {
         float bound, other;
@@ -136,208 +165,194 @@ __device__ __forceinline__ place integrals(const fmo_hermite_exchange_args &a, i
                 z.CD[x] = CD[x];
             }
             fmo_slice_coulomb(C::order, &z, r);
-            if constexpr (C::whole) {
-                FMO_UNROLL
-                for (int i = 0; i < C::N0; i++)
-                    fmo_slice_add(C::LA, C::LB, C::LC, C::LD, i, 0, C::N1, &z, r,
-                                  v + i * (C::size / C::rows));
-            } else {
-                fmo_slice_add(C::LA, C::LB, C::LC, C::LD, A, B, C::seconds, &z, r, v);
-            }
-            ++*prims;
+            count_to<C::rows>([&](auto row) {
+                constexpr int i = decltype(row)::value;
+                forget<C>(&z);
+                fmo_slice_add(C::LA, C::LB, C::LC, C::LD, FIRST + i, 0, C::N1, &z, r,
+                              v + i * C::slice * C::stride, C::stride);
+            });
+            prims++;
         }
     }
+    return prims;
+}
+
+/* ---- digestion ------------------------------------------------------------------------------ */
+
+/* A lane's quartet: where it is, and the lanes that add with it. */
+typedef struct place {
+    int i, j, k, l;  /* first functions */
+    double factor;   /* 1/2 for a pair with itself */
+    unsigned mask;   /* lanes that add */
+    unsigned same_k; /* lanes with i, j and k of the lane below */
+} place;
+
+template <class C>
+__device__ __forceinline__ place find_place(const fmo_hermite_exchange_args &a, int2 quartet,
+                                            unsigned mask)
+{
+    const int ket = quartet.y & (FMO_GPU_PAIRS_MAX - 1), bra = quartet.x;
     const int4 ij = a.bra.at[bra], kl = a.ket.at[ket];
-    const place at = {ij.x, ij.y, kl.x, kl.y, a.same && bra == ket ? 0.5 : 1.0};
+    place at = {ij.x, ij.y, kl.x, kl.y, a.same && bra == ket ? 0.5 : 1.0, mask, 0};
+    const unsigned callers = fmo_gpu_together<strategy> ? 0xffffffffu : mask;
+    __syncwarp(callers);
+    if constexpr (fmo_gpu_together<strategy>) {
+        const int below = __shfl_up_sync(callers, bra, 1), k = __shfl_up_sync(callers, at.k, 1);
+        at.same_k = mask & mask << 1 & __ballot_sync(callers, below == bra && k == at.k);
+    }
     return at;
 }
 
-/* A block to the matrix; strategies take up to a value for each lane of a warp. */
-template <int R, int C>
-__device__ __forceinline__ unsigned add(const strategy &scatter, unsigned mask, double *to,
-                                        size_t stride, const double *block)
+/* Rows of K, [ROWS][N] of a shell's functions, `stride` apart. RUNS: lanes with the same k add to
+ * the same place. */
+template <int ROWS, int L, bool RUNS>
+__device__ __forceinline__ unsigned add_rows(const strategy &scatter, const fmo_gpu_matrices &m,
+                                             const place &at, int turn, double *to, size_t stride,
+                                             double *rows)
 {
-    if constexpr (R * C <= 32)
-        return scatter.template add_block<R, C>(mask, to, stride, block);
-    else
-        return add<R / 2, C>(scatter, mask, to, stride, block) +
-               add<R - R / 2, C>(scatter, mask, to + R / 2 * stride, stride, block + R / 2 * C);
+    constexpr int N = FMO_CARTESIAN(L);
+    FMO_UNROLL
+    for (int r = 0; r < ROWS; r++) turn_row<L>(turn, rows + r * N);
+    const bool active = at.mask >> (threadIdx.x % 32) & 1u;
+    return fmo_gpu_scatter_block<strategy, ROWS, N, RUNS>(scatter, at.mask, active, at.same_k, to,
+                                                          stride, rows, m.exchange_least);
 }
 
-/* The four terms of K (digest.h) of a thread's integrals, added to blocks of the first shell, of
- * rows functions, and of the second, of `seconds`, in the body's order: ik[rows][N2], il[rows][N3],
- * jk[seconds][N2], jl[seconds][N3]. */
-template <class C, int A, int B>
-__device__ __forceinline__ void digest(const fmo_gpu_matrices &m, const place &at, int turn,
-                                       const double *v, double *ik, double *il, double *jk,
-                                       double *jl)
+/* D[N] of a row of the density, in the body's order. */
+template <int L> __device__ __forceinline__ void load_row(const double *from, int turn, double *D)
 {
-    constexpr int N1 = C::seconds, N2 = C::N2, N3 = C::N3;
-    const size_t nao = (size_t)m.nao;
     FMO_UNROLL
-    for (int row = 0; row < C::rows; row++) {
-        const size_t i = (size_t)(at.i + (C::whole ? row : outside<C::LA>(turn, A)));
-        const double *const own = v + row * (N1 * N2 * N3);
-        double D_ik[N2], D_il[N3];
+    for (int c = 0; c < FMO_CARTESIAN(L); c++) D[c] = __ldg(from + outside<L>(turn, c));
+}
+
+/* C::rows functions of the first shell, from number FIRST on, on turned axes: the four terms of K
+ * (digest.h) of their integrals. Rows of the first shell go to the matrix; those of the second,
+ * jk[N1][N2] and jl[N1][N3] in the body's order, are what all passes have in common. */
+template <class C, int FIRST>
+__device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gpu_matrices &m,
+                                           const place &at, int turn, const double *v, double *jk,
+                                           double *jl)
+{
+    constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3, rows = C::rows;
+    /* rows at once: as many values as `segmented` sums by shuffles */
+    constexpr int few = FMO_RUN_SHUFFLED_MAX / N2, at_once = few < 1 ? 1 : few < rows ? few : rows;
+    static_assert(rows % at_once == 0 && (at_once <= 2 || rows == C::N0), "exchange.cu: rows");
+    double ik[rows * N2] = {}, il[rows * N3] = {}, D_ik[rows * N2], D_il[rows * N3];
+    const size_t nao = (size_t)m.nao;
+    unsigned issued = 0;
+    FMO_UNROLL
+    for (int i = 0; i < rows; i++) {
+        const double *const D = m.density + (at.i + outside<C::LA>(turn, FIRST + i)) * nao;
+        load_row<C::LC>(D + at.k, turn, D_ik + i * N2);
+        load_row<C::LD>(D + at.l, turn, D_il + i * N3);
+    }
+    FMO_UNROLL
+    for (int j = 0; j < N1; j++) {
+        const double *const D = m.density + (at.j + outside<C::LB>(turn, j)) * nao;
+        double D_jk[N2], D_jl[N3];
+        load_row<C::LC>(D + at.k, turn, D_jk);
+        load_row<C::LD>(D + at.l, turn, D_jl);
         FMO_UNROLL
-        for (int k = 0; k < N2; k++)
-            D_ik[k] = at.factor * m.density[i * nao + at.k + outside<C::LC>(turn, k)];
-        FMO_UNROLL
-        for (int l = 0; l < N3; l++)
-            D_il[l] = at.factor * m.density[i * nao + at.l + outside<C::LD>(turn, l)];
-        FMO_UNROLL
-        for (int j = 0; j < N1; j++) {
-            const double *const D_j =
-                m.density + (size_t)(at.j + outside<C::LB>(turn, B + j)) * nao;
-            double D_jk[N2], D_jl[N3];
-            FMO_UNROLL
-            for (int k = 0; k < N2; k++) D_jk[k] = at.factor * D_j[at.k + outside<C::LC>(turn, k)];
-            FMO_UNROLL
-            for (int l = 0; l < N3; l++) D_jl[l] = at.factor * D_j[at.l + outside<C::LD>(turn, l)];
+        for (int i = 0; i < rows; i++) {
             FMO_UNROLL
             for (int k = 0; k < N2; k++) {
                 FMO_UNROLL
                 for (int l = 0; l < N3; l++) {
-                    const double value = own[(j * N2 + k) * N3 + l];
-                    ik[row * N2 + k] += D_jl[l] * value;
-                    il[row * N3 + l] += D_jk[k] * value;
-                    jk[j * N2 + k] += D_il[l] * value;
-                    jl[j * N3 + l] += D_ik[k] * value;
+                    const double value = v[(i * C::slice + (j * N2 + k) * N3 + l) * C::stride];
+                    ik[i * N2 + k] += D_jl[l] * value;
+                    il[i * N3 + l] += D_jk[k] * value;
+                    jk[j * N2 + k] += D_il[i * N3 + l] * value;
+                    jl[j * N3 + l] += D_ik[i * N2 + k] * value;
                 }
             }
         }
     }
-}
-
-/* Blocks of one function of the first shell, in the body's order. */
-template <class C>
-__device__ __forceinline__ unsigned add_row(const strategy &scatter, const fmo_gpu_matrices &m,
-                                            unsigned mask, const place &at, size_t i, int turn,
-                                            double *ik, double *il)
-{
-    double *const row = m.exchange + i * (size_t)m.nao;
-    turn_block<0, C::LC>(turn, ik);
-    turn_block<0, C::LD>(turn, il);
-    return add<1, C::N2>(scatter, mask, row + at.k, m.nao, ik) +
-           add<1, C::N3>(scatter, mask, row + at.l, m.nao, il);
-}
-
-/* A whole quartet at once. */
-template <class C>
-__device__ __forceinline__ unsigned whole(const strategy &scatter,
-                                          const fmo_hermite_exchange_args &a, int2 quartet,
-                                          unsigned mask, unsigned *prims)
-{
-    constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3;
-    const fmo_gpu_matrices &m = a.matrices;
-    double v[C::size], ik[C::N0 * N2] = {}, il[C::N0 * N3] = {}, jk[N1 * N2] = {}, jl[N1 * N3] = {};
-    unsigned issued = 0;
-    const place at = integrals<C, 0, 0>(a, quartet, 0, prims, v);
-    __syncwarp(mask);
-    digest<C, 0, 0>(m, at, 0, v, ik, il, jk, jl);
     FMO_UNROLL
-    for (int i = 0; i < C::N0; i++)
-        issued += add_row<C>(scatter, m, mask, at, (size_t)(at.i + i), 0, ik + i * N2, il + i * N3);
-    double *const j = m.exchange + (size_t)at.j * m.nao;
-    issued += add<N1, N2>(scatter, mask, j + at.k, m.nao, jk);
-    return issued + add<N1, N3>(scatter, mask, j + at.l, m.nao, jl);
-}
-
-/* Body number `body`, of a function of the first shell and, where quartets are split further, one
- * of the second; the first that is tried is number BODY. ik and il are added to; jk and jl, of the
- * second shell, where they are outside. */
-template <class C, int BODY>
-__device__ __forceinline__ void slice(const fmo_hermite_exchange_args &a, int2 quartet, int body,
-                                      int turn, unsigned mask, unsigned *prims, place *at,
-                                      double *ik, double *il, double *jk, double *jl)
-{
-    constexpr int rows = C::seconds, N2 = C::N2, N3 = C::N3, seconds = C::split ? C::N1 : 1;
-    if constexpr (BODY < fmo_slice_bodies(C::LA) * seconds) {
-        constexpr int A = fmo_slice_function(BODY / seconds), B = BODY % seconds;
-        if (body != BODY) {
-            slice<C, BODY + 1>(a, quartet, body, turn, mask, prims, at, ik, il, jk, jl);
-            return;
-        }
-        double v[C::size], own_jk[rows * N2] = {}, own_jl[rows * N3] = {};
-        *at = integrals<C, A, B>(a, quartet, turn, prims, v);
-        __syncwarp(mask);
-        digest<C, A, B>(a.matrices, *at, turn, v, ik, il, own_jk, own_jl);
-        FMO_UNROLL
-        for (int j = 0; j < rows; j++) {
-            const int to = outside<C::LB>(turn, B + j);
-            FMO_UNROLL
-            for (int k = 0; k < N2; k++)
-                jk[to * N2 + outside<C::LC>(turn, k)] += own_jk[j * N2 + k];
-            FMO_UNROLL
-            for (int l = 0; l < N3; l++)
-                jl[to * N3 + outside<C::LD>(turn, l)] += own_jl[j * N3 + l];
-        }
-    }
-}
-
-/* A quartet slice after slice, or as many of them as planes of the grid (y) leave. What has the
- * second shell is summed over slices in local memory, so that it is added once. */
-template <class C>
-__device__ __forceinline__ unsigned sliced(const strategy &scatter,
-                                           const fmo_hermite_exchange_args &a, int2 quartet,
-                                           unsigned mask, unsigned *prims)
-{
-    constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3, seconds = C::split ? N1 : 1;
-    const fmo_gpu_matrices &m = a.matrices;
-    double jk[N1 * N2], jl[N1 * N3];
-    place at = {0, 0, 0, 0, 0.0};
-    unsigned issued = 0;
-#pragma unroll 1
-    for (int k = 0; k < N1 * N2; k++) jk[k] = 0.0;
-#pragma unroll 1
-    for (int l = 0; l < N1 * N3; l++) jl[l] = 0.0;
-#pragma unroll 1
-    for (int s = (int)blockIdx.y; s < C::N0; s += (int)gridDim.y) {
-        const int turn = s % 3, first = outside<C::LA>(turn, fmo_slice_function(s / 3));
-        double ik[N2] = {}, il[N3] = {};
-        unsigned computed = 0;
-#pragma unroll 1
-        for (int b = 0; b < seconds; b++)
-            slice<C, 0>(a, quartet, s / 3 * seconds + b, turn, mask, &computed, &at, ik, il, jk,
-                        jl);
-        if (s == 0) *prims += computed / seconds;
-        issued += add_row<C>(scatter, m, mask, at, (size_t)(at.i + first), turn, ik, il);
+    for (int k = 0; k < rows * N2; k++) ik[k] *= at.factor;
+    FMO_UNROLL
+    for (int l = 0; l < rows * N3; l++) il[l] *= at.factor;
+    FMO_UNROLL
+    for (int i = 0; i < rows; i += at_once) {
+        const int row = outside<C::LA>(turn, FIRST + i);
+        const int next = at_once > 1 ? outside<C::LA>(turn, FIRST + i + 1) : row;
+        issued += add_rows<at_once, C::LC, true>(
+            scatter, m, at, turn, m.exchange + (at.i + row) * nao + at.k,
+            (size_t)(ptrdiff_t)(next - row) * nao, ik + i * N2);
     }
     FMO_UNROLL
-    for (int j = 0; j < N1; j++) {
-        double *const row = m.exchange + (size_t)(at.j + j) * m.nao;
-        double own[N2 > N3 ? N2 : N3];
-        FMO_UNROLL
-        for (int k = 0; k < N2; k++) own[k] = jk[j * N2 + k];
-        issued += add<1, N2>(scatter, mask, row + at.k, m.nao, own);
-        FMO_UNROLL
-        for (int l = 0; l < N3; l++) own[l] = jl[j * N3 + l];
-        issued += add<1, N3>(scatter, mask, row + at.l, m.nao, own);
+    for (int i = 0; i < rows; i++) {
+        const int row = outside<C::LA>(turn, FIRST + i);
+        issued += add_rows<1, C::LD, false>(scatter, m, at, turn,
+                                            m.exchange + (at.i + row) * nao + at.l, 0, il + i * N3);
     }
     return issued;
 }
 
-/* Quartets of the list, one a thread; or, where there are few, one for each slice. */
+/* A quartet at once; or pass after pass, or as many of them as planes of the grid (y) leave. What
+ * has the second shell is summed over them, so that it is added once. */
 template <class C>
-__global__ void __launch_bounds__(FMO_GPU_THREADS)
+__device__ __forceinline__ unsigned work(const strategy &scatter,
+                                         const fmo_hermite_exchange_args &a, int2 quartet,
+                                         unsigned mask, unsigned *prims)
+{
+    constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3;
+    extern __shared__ double shared[];
+    const fmo_gpu_matrices &m = a.matrices;
+    double own[C::form.shared ? 1 : C::size], jk[N1 * N2] = {}, jl[N1 * N3] = {};
+    double *const v = C::form.shared ? shared + threadIdx.x : own;
+    const int passes = C::passes > 1 ? C::passes : 1, step = passes > 1 ? (int)gridDim.y : 1;
+    int pass = passes > 1 ? (int)blockIdx.y : 0, turn = passes > 1 ? pass % 3 : 0;
+    place at;
+    unsigned issued = 0;
+#pragma unroll 1
+    for (;;) {
+        unsigned computed;
+        if (C::rows == 1 && pass >= 3) { /* the second body */
+            constexpr int second = C::rows == 1 ? 1 : 0;
+            computed = integrals<C, second>(a, quartet, turn, v);
+            at = find_place<C>(a, quartet, mask);
+            issued += digest<C, second>(scatter, m, at, turn, v, jk, jl);
+        } else {
+            computed = integrals<C, 0>(a, quartet, turn, v);
+            at = find_place<C>(a, quartet, mask);
+            issued += digest<C, 0>(scatter, m, at, turn, v, jk, jl);
+        }
+        if (pass == 0) *prims += computed;
+        pass += step;
+        if (pass >= passes) break;
+        turn = turn < 2 ? turn + 1 : 0;
+        next_turn<C::LB, C::LC>(jk);
+        next_turn<C::LB, C::LD>(jl);
+    }
+    FMO_UNROLL
+    for (int k = 0; k < N1 * N2; k++) jk[k] *= at.factor;
+    FMO_UNROLL
+    for (int l = 0; l < N1 * N3; l++) jl[l] *= at.factor;
+    FMO_UNROLL
+    for (int j = 0; j < N1; j++) {
+        double *const row = m.exchange + (at.j + outside<C::LB>(turn, j)) * (size_t)m.nao;
+        issued += add_rows<1, C::LC, true>(scatter, m, at, turn, row + at.k, 0, jk + j * N2) +
+                  add_rows<1, C::LD, false>(scatter, m, at, turn, row + at.l, 0, jl + j * N3);
+    }
+    return issued;
+}
+
+/* Quartets of the list, one a thread; or, where there are few, one for each pass. */
+template <class C>
+__global__ void __launch_bounds__(C::threads, C::form.warps * 32 / C::threads)
     exchange(const __grid_constant__ fmo_hermite_exchange_args a)
 {
-    const unsigned count = *a.count, stride = gridDim.x * blockDim.x;
     strategy scatter;
     fmo_gpu_prepare(scatter, a.matrices);
     unsigned issued = 0, prims = 0;
-    for (unsigned first = blockIdx.x * blockDim.x; first < count; first += stride) {
-        const bool active = first + threadIdx.x < count;
-        const unsigned mask = __ballot_sync(0xffffffffu, active);
-        if (active) {
-            const int2 quartet = a.list[first + threadIdx.x];
-            if constexpr (C::whole)
-                issued += whole<C>(scatter, a, quartet, mask, &prims);
-            else
-                issued += sliced<C>(scatter, a, quartet, mask, &prims);
-        }
-        __syncwarp();
-    }
+    fmo_gpu_walk<strategy, 1>(a.list, *a.count,
+                              [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
+                                  unsigned computed = 0;
+                                  const int2 now = quartet;
+                                  read_on();
+                                  issued += work<C>(scatter, a, now, mask, &computed);
+                                  if (active) prims += computed;
+                              });
     fmo_scatter_finish(scatter);
     fmo_gpu_count_issued(a.matrices, issued);
     for (int offset = 16; offset; offset /= 2)

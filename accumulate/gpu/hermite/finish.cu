@@ -5,6 +5,7 @@
 
 #include "accumulate/gpu/fixed.cuh"
 #include "accumulate/gpu/range.h"
+#include "accumulate/rules/screen.h"
 #include "integrals/eri/eri_slice.h"
 
 namespace {
@@ -163,18 +164,22 @@ cudaError_t run_task(const fmo_fock_plan *plan, const fmo_hermite_variant *varia
     a.matrices.density = h->density;
     a.matrices.exchange = h->exchange;
     a.matrices.nao = h->nao;
+    a.matrices.exchange_least = FMO_SCREEN_ADD_SHARE * plan->cutoff;
     a.matrices.copies = 1;
     a.matrices.fixed_scale = &h->counters->fixed_scale;
     a.matrices.sink = &h->counters->sink;
     a.matrices.issued = &h->counters->issued[c];
     int blocks = 0;
-    const size_t most = (task->candidates + FMO_GPU_THREADS - 1) / FMO_GPU_THREADS;
+    const int threads = fmo_hermite_threads(c), shared = threads * fmo_hermite_bytes(c);
+    const size_t most = (task->candidates + threads - 1) / threads;
     FMO_GPU_TRY(fmo_hermite_screen(plan, t, stream));
+    FMO_GPU_TRY(cudaFuncSetAttribute((const void *)variant->kernel[c],
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
     FMO_GPU_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &blocks, (const void *)variant->kernel[c], FMO_GPU_THREADS, 0));
+        &blocks, (const void *)variant->kernel[c], threads, shared));
     blocks *= fmo_tuning_gpu_waves_large * g->device.processors;
     if ((size_t)blocks > most) blocks = (int)most;
-    variant->kernel[c]<<<dim3(blocks, h->planes[c]), FMO_GPU_THREADS, 0, stream>>>(a);
+    variant->kernel[c]<<<dim3(blocks, h->planes[c]), threads, shared, stream>>>(a);
     return cudaGetLastError();
 }
 

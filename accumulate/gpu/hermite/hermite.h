@@ -110,23 +110,62 @@ size_t fmo_hermite_host_bytes(const fmo_gpu_hermite *h);
 /* What the last build counted, after it has ended, into the profile. */
 void fmo_hermite_profile_counts(fmo_fock_plan *plan);
 
-/* In how many slices a thread computes a quartet: whole; one for each function of the first shell;
- * or one for each product of the bra. */
-static __host__ __device__ constexpr int fmo_hermite_slices(int eri_class)
+/* How the kernels for K go through a quartet, X(class, rows, shared, warps, forget):
+ *   rows     functions of the first shell in a pass: all 6, one thread after the other; 2, those of
+ *            one turn of the axes (integrals/eri/eri_slice.h); 1
+ *   shared   1: their integrals stand in shared memory while primitives are summed, not in
+ * registers warps    of a multiprocessor that registers leave room for forget   1: the expansions
+ * of the pairs are made anew for each row, not kept in registers docs/gpu/d-shells.md says what was
+ * measured. */
+#define FMO_HERMITE_EXCHANGE_TABLE(X) \
+    X(DSSS, 6, 0, 16, 0)              \
+    X(DSPS, 6, 0, 16, 0)              \
+    X(DSPP, 6, 1, 8, 0)               \
+    X(DSDS, 6, 1, 12, 1)              \
+    X(DPSS, 6, 1, 12, 1)              \
+    X(DPPS, 6, 1, 12, 1)              \
+    X(DPPP, 2, 1, 8, 1)               \
+    X(DPDS, 2, 1, 12, 1)              \
+    X(DPDP, 2, 1, 8, 1)               \
+    X(DDSS, 6, 1, 8, 1)               \
+    X(DDPS, 2, 1, 8, 1)               \
+    X(DDPP, 2, 1, 8, 1)               \
+    X(DDDS, 2, 1, 8, 1)               \
+    X(DDDP, 1, 1, 8, 1)               \
+    X(DDDD, 1, 1, 8, 1)
+typedef struct fmo_hermite_form {
+    int rows, shared, warps, forget;
+} fmo_hermite_form;
+static __host__ __device__ constexpr fmo_hermite_form fmo_hermite_form_of(int eri_class)
 {
-    const int bra = fmo_eri_class_bra(eri_class), all = fmo_eri_class_integrals(eri_class, 0);
-    const int first = fmo_pair_functions(bra, 0, 0), second = fmo_pair_functions(bra, 1, 0);
-    return all <= fmo_tuning_gpu_hermite_integrals && second < first ? 1
-           : all <= first * fmo_tuning_gpu_hermite_integrals         ? first
-                                                                     : first * second;
-}
-#define ROW(e, ...)                                                                 \
-    static_assert((int)e < (int)FMO_ERI_LIGHT_COUNT ||                              \
-                      fmo_eri_class_integrals(e, 0) <=                              \
-                          fmo_hermite_slices(e) * fmo_tuning_gpu_hermite_integrals, \
-                  "hermite.h: a slice holds more than a thread");
-FMO_ERI_CLASS_TABLE(ROW)
+    switch (eri_class) {
+#define ROW(e, rows, shared, warps, forget) \
+    case FMO_ERI_##e:                       \
+        return fmo_hermite_form{rows, shared, warps, forget};
+        FMO_HERMITE_EXCHANGE_TABLE(ROW)
 #undef ROW
+    default:
+        return fmo_hermite_form{};
+    }
+}
+static __host__ __device__ constexpr int fmo_hermite_passes(int eri_class)
+{
+    return fmo_pair_functions(fmo_eri_class_bra(eri_class), 0, 0) /
+           fmo_hermite_form_of(eri_class).rows;
+}
+/* Bytes of shared memory of a thread, and threads of a block, of which GPUs of 64 KiB hold one. */
+static __host__ __device__ constexpr int fmo_hermite_bytes(int eri_class)
+{
+    return fmo_hermite_form_of(eri_class).shared
+               ? (int)sizeof(double) * fmo_eri_class_integrals(eri_class, 0) /
+                     fmo_hermite_passes(eri_class)
+               : 0;
+}
+static __host__ __device__ constexpr int fmo_hermite_threads(int eri_class)
+{
+    const int bytes = fmo_hermite_bytes(eri_class), most = 64 << 10;
+    return bytes * FMO_GPU_THREADS <= most ? FMO_GPU_THREADS : bytes * 64 <= most ? 64 : 32;
+}
 /* Adds that one quartet of a class makes to K, in so many planes. */
 int fmo_hermite_adds(int eri_class, int planes);
 

@@ -363,9 +363,7 @@ static fmo_status make_tasks(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_
         const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
         const size_t quartets = (size_t)own_bras(h, h->pairs[fmo_eri_class_bra(c)].num) * kets;
         all += quartets;
-        h->planes[c] = fmo_hermite_slices(c) > 1 && quartets < fmo_tuning_gpu_hermite_few_quartets
-                           ? fmo_pair_functions(fmo_eri_class_bra(c), 0, 0)
-                           : 1;
+        h->planes[c] = quartets < fmo_tuning_gpu_hermite_few_quartets ? fmo_hermite_passes(c) : 1;
         if (kets > most) most = kets;
     }
     fmo_status status = fmo_gpu_available_memory(&available, err);
