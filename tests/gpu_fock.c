@@ -146,10 +146,8 @@ static void compare(const char *name, const fmo_basis *basis, const double *D, d
     free(Jc);
 }
 
-static void compare_system(const char *name, const test_system *s)
+static void compare_basis(const char *name, const fmo_basis *basis)
 {
-    fmo_basis *basis = system_basis(s);
-    if (!basis) return;
     const int n = fmo_basis_ao_num(basis);
     const size_t size = (size_t)n * (size_t)n;
     double *D = random_density(n, 1.0, &seed), *J0 = malloc(2 * size * sizeof *J0);
@@ -162,6 +160,13 @@ static void compare_system(const char *name, const test_system *s)
     compare(name, basis, D, 1e-10, J0, J0 + size, 1e-8);
     free(D);
     free(J0);
+}
+
+static void compare_system(const char *name, const test_system *s)
+{
+    fmo_basis *basis = system_basis(s);
+    if (!basis) return;
+    compare_basis(name, basis);
     fmo_basis_destroy(basis);
 }
 
@@ -394,6 +399,28 @@ static void check_cancelling(void)
     fmo_basis_destroy(basis);
 }
 
+/* General contractions of up to 14 primitives: 38416 primitive quartets in a quartet, of which many
+ * are left out that are of one sign. */
+static void check_general(void)
+{
+    static int sulfur[] = {16, 17}, arsenic[] = {33, 1};
+    static double apart[] = {0.0, 0.0, 0.0, 0.0, 1.0, 5.5},
+                  bond[] = {0.0, 0.0, 0.0, 1.7, -1.2, 2.0};
+    const fmo_molecule of[] = {{.nucleus_num = 2, .number = sulfur, .coord = apart},
+                               {.nucleus_num = 2, .number = arsenic, .coord = bond}};
+    fmo_error err = {FMO_OK, ""};
+    fmo_basis_set *set = NULL;
+    CHECK(fmo_basis_set_read("cc-pvdz", &set, &err) == FMO_OK, "%s", err.message);
+    for (int m = 0; m < (small ? 1 : 2) && set; m++) {
+        fmo_dataset *data = NULL;
+        CHECK(fmo_dataset_create(&of[m], set, 0, &data, &err) == FMO_OK, "%s", err.message);
+        if (!data) continue;
+        compare_basis(m ? "AsH, cc-pVDZ" : "S and Cl, cc-pVDZ", fmo_dataset_basis(data));
+        fmo_dataset_destroy(data);
+    }
+    fmo_basis_set_destroy(set);
+}
+
 /* d shells, Cartesian and spherical, alone and with others. */
 static void check_d(void)
 {
@@ -427,6 +454,7 @@ static void check_d(void)
         "h2o_6-31gd.h5",       "foreign_forge_h2o_6-31gd_cart.h5", "h2s_6-31gd_shuffled.h5",
         "ch2o_cc-pvdz_sph.h5", "h2o_def2-svp_sph_shuffled.h5",     "hbr_def2-svp_sph.h5"};
     for (size_t f = 0; f < (small ? 1 : sizeof files / sizeof *files); f++) check_dataset(files[f]);
+    check_general();
 }
 
 int main(int argc, char **argv)

@@ -138,9 +138,21 @@ fmo_status fmo_gpu_state_open_like(fmo_fock_plan *plan, const fmo_gpu_state *lik
     return FMO_OK;
 }
 
+/* The shares of the cutoff below which primitive quartets and sums are left out (screen.h) hold for
+ * pairs of shells of up to 6 primitives. Of deeper ones more is left out of one element, as their
+ * quartets have more primitives and parts, so that each may be less. */
+static double deep_share(const fmo_basis *basis)
+{
+    int depth = 6;
+    for (int i = 0; i < basis->shell_num; i++)
+        if (basis->shell[i].prim_num > depth) depth = basis->shell[i].prim_num;
+    return pow(6.0 / depth, 4);
+}
+
 fmo_status fmo_gpu_state_begin(fmo_fock_plan *plan, const fmo_gpu_schedule *schedule,
                                unsigned copies, fmo_error *err)
 {
+    plan->gpu->deep_share = deep_share(plan->basis);
     plan->gpu->schedule = schedule;
     plan->gpu->arrays.copies = copies;
     return fmo_gpu_number_functions(plan, plan->gpu, err);
@@ -271,8 +283,8 @@ fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *t
     fmo_gpu_counters *const counters = g->arrays.counters;
     int2 *const near = g->lists.near + task->list_at;
     /* The factor of a survivor's code holds for densities up to FMO_PRUNE_DENSITY. */
-    const double prim_cutoff =
-        plan->cutoff * FMO_SCREEN_PRIM_SHARE * (FMO_PRUNE_DENSITY / plan->density_limit);
+    const double prim_cutoff = plan->cutoff * (FMO_SCREEN_PRIM_SHARE * g->deep_share) *
+                               (FMO_PRUNE_DENSITY / plan->density_limit);
     const fmo_gpu_state *const bras = task->bra ? task->bra : g;
     const fmo_gpu_state *const kets = task->ket ? task->ket : g;
     const fmo_gpu_class_view view = {bras->pairs[bra],
@@ -312,7 +324,7 @@ fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, int eri_class)
                                 (size_t)g->functions.nao * (size_t)g->functions.nao,
                                 a->copies,
                                 g->functions.nao,
-                                FMO_SCREEN_ADD_SHARE * plan->cutoff,
+                                FMO_SCREEN_ADD_SHARE * g->deep_share * plan->cutoff,
                                 g->boys,
                                 &a->counters->fixed_scale,
                                 &a->counters->sink,

@@ -107,6 +107,7 @@ typedef struct fmo_gpu_state {
     fmo_pair_ao *pair_ao[FMO_PAIR_LIGHT_COUNT]; /* host: [pairs] where the shells start */
     const fmo_boys_table *boys;
     double primitives; /* primitive quartets before screening: "work" in tuning.h */
+    double deep_share; /* of what is left out below a share of the cutoff (plan.cu) */
     int far;           /* far quartets have lists of their own */
     fmo_work work;     /* what a build has to do */
     fmo_gpu_arrays arrays;

@@ -142,7 +142,7 @@ cudaError_t fmo_hermite_coulomb(const fmo_fock_plan *plan, const fmo_gpu_hermite
         const int bras = (a.bra.points + h->shares - 1) / h->shares;
         if (!kernel || !bras || !a.ket.points) continue;
         a.boys = g->boys->row[fmo_pair_order(bra) + fmo_pair_order(ket)][0];
-        a.cutoff = (float)(plan->options.cutoff * FMO_SCREEN_PRIM_SHARE);
+        a.cutoff = (float)(plan->options.cutoff * FMO_SCREEN_PRIM_SHARE * g->deep_share);
         a.per =
             bras * (WARPS / 2) > fmo_tuning_gpu_hermite_warps * g->device.processors ? 1 : WARPS;
         a.share = h->share;

@@ -164,7 +164,7 @@ cudaError_t run_task(const fmo_fock_plan *plan, const fmo_hermite_variant *varia
     a.matrices.density = h->density;
     a.matrices.exchange = h->exchange;
     a.matrices.nao = h->nao;
-    a.matrices.exchange_least = FMO_SCREEN_ADD_SHARE * plan->cutoff;
+    a.matrices.exchange_least = FMO_SCREEN_ADD_SHARE * g->deep_share * plan->cutoff;
     a.matrices.copies = 1;
     a.matrices.fixed_scale = &h->counters->fixed_scale;
     a.matrices.sink = &h->counters->sink;

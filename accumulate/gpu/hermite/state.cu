@@ -393,7 +393,7 @@ fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err)
     if (!h) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a GPU plan");
     h->share = plan->shares > 1 ? plan->share : 0;
     h->shares = plan->shares > 1 ? plan->shares : 1;
-    h->prim_cutoff = (float)(plan->options.cutoff * FMO_SCREEN_PRIM_SHARE *
+    h->prim_cutoff = (float)(plan->options.cutoff * FMO_SCREEN_PRIM_SHARE * g->deep_share *
                              (FMO_PRUNE_DENSITY / plan->density_limit));
     fmo_status status =
         fmo_shell_pairs_make(plan->basis, plan->pairs.prune, plan->options.threads, &plain, err);
