@@ -227,6 +227,7 @@ static fmo_status atomic_density(fmo_linalg *la, const fmo_basis *one, atom *a, 
     options.mode = FMO_MODE_CPU;
     options.threads = 1;
     options.cutoff = 1e-12;
+    options.integrals = FMO_INTEGRALS_AUTO; /* of one atom they are few, and deep */
     fmo_status status = fmo_overlap(one, a->S, err);
     if (status == FMO_OK) status = fmo_kinetic(one, a->H, err);
     if (status == FMO_OK) status = fmo_nuclear_attraction(one, a->J, err);
