@@ -113,8 +113,8 @@
       "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                         \
     X(gpu_hermite_few_quartets, 1 << 18,                                                         \
       "pairs of pairs of a class with d shells, before screening, below which each pass of "     \
-      "a quartet has a thread of its own; rung 51 brought it, other numbers were not compared",  \
-      "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 51")                                 \
+      "a quartet has a thread of its own",                                                       \
+      "docs/results/2026-11-25-63c2b2b/h100-few.txt")                                            \
     X(gpu_hermite_threads, 128, "threads of a block of the kernels for J and densities",         \
       "not measured")                                                                            \
     X(gpu_hermite_warps, 64,                                                                     \
