@@ -300,8 +300,8 @@ __device__ __forceinline__ unsigned work(const strategy &scatter,
     const fmo_gpu_matrices &m = a.matrices;
     double own[C::form.shared ? 1 : C::size], jk[N1 * N2] = {}, jl[N1 * N3] = {};
     double *const v = C::form.shared ? shared + threadIdx.x : own;
-    const int passes = C::passes > 1 ? C::passes : 1, step = passes > 1 ? (int)gridDim.y : 1;
-    int pass = passes > 1 ? (int)blockIdx.y : 0, turn = passes > 1 ? pass % 3 : 0;
+    constexpr bool once = C::passes == 1;
+    int pass = once ? 0 : (int)blockIdx.y, turn = once ? 0 : pass % 3;
     place at;
     unsigned issued = 0;
 #pragma unroll 1
@@ -318,8 +318,8 @@ __device__ __forceinline__ unsigned work(const strategy &scatter,
             issued += digest<C, 0>(scatter, m, at, turn, v, jk, jl);
         }
         if (pass == 0) *prims += computed;
-        pass += step;
-        if (pass >= passes) break;
+        pass += once ? 1 : (int)gridDim.y;
+        if (pass >= C::passes) break;
         turn = turn < 2 ? turn + 1 : 0;
         next_turn<C::LB, C::LC>(jk);
         next_turn<C::LB, C::LD>(jl);
