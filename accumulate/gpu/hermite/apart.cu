@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(THREADS) find_apart(const __grid_constant__ ap
     const double AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
     const fmo_apart_prims of = {(const double *)(a.pairs.prim + (unsigned)prims.x), prims.y,
                                 FMO_GPU_PAIR_TWOS, FMO_GPU_PAIR_BOUND, (size_t)(unsigned)prims.z};
-    const bool one_shell = (at.z & 0xffff) == (int)((unsigned)at.z >> 16);
+    const bool one_shell = fmo_hermite_first_shell(at) == fmo_hermite_second_shell(at);
     fmo_apart apart;
     fmo_apart_make(a.la, a.lb, A, AB, one_shell ? 2.0 : 1.0, &of, &apart);
     a.sphere[n] = make_float4(apart.x, apart.y, apart.z, apart.radius);

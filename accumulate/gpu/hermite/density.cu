@@ -97,7 +97,8 @@ template <int LA, int LB> __global__ void __launch_bounds__(THREADS) order_recor
     for (int q = 0; q < terms; q++)
         a.pairs.record_density[(size_t)q * a.pairs.records + n] = sum[q];
     const float D =
-        a.coulomb_weight * a.block_max[(size_t)(at.z & 0xffff) * a.shells + ((unsigned)at.z >> 16)];
+        a.coulomb_weight *
+        a.block_max[(size_t)fmo_hermite_first_shell(at) * a.shells + fmo_hermite_second_shell(at)];
     const float bound =
         __int_as_float(__double2loint(((const double *)record)[FMO_GPU_PAIR_BOUND]));
     a.pairs.record_influence[n] = nextafterf(bound, INFINITY) * (float)fmo_screen_coulomb(D, 0.0);

@@ -42,7 +42,7 @@ template <int LA, int LB> __global__ void __launch_bounds__(THREADS) contract(co
     const int2 records = any ? a.pairs.records_of[n] : make_int2(0, 0);
     const int part = any ? a.pairs.part_of[n] : 0;
     const int4 at = a.pairs.at[part];
-    const bool one_shell = (at.z & 0xffff) == (int)((unsigned)at.z >> 16);
+    const bool one_shell = fmo_hermite_first_shell(at) == fmo_hermite_second_shell(at);
     const double *const center = a.pairs.center + part;
     const size_t num = (size_t)a.pairs.num;
     const double AB[3] = {center[3 * num], center[4 * num], center[5 * num]};

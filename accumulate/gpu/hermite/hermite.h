@@ -59,6 +59,16 @@ typedef struct fmo_hermite_pairs {
     double *potential; /* [chunks] of the same size, of what others do to it */
 } fmo_hermite_pairs;
 
+/* The shells of a part, from its `at`. */
+static __device__ __forceinline__ unsigned fmo_hermite_first_shell(int4 at)
+{
+    return (unsigned)at.z & 0xffff;
+}
+static __device__ __forceinline__ unsigned fmo_hermite_second_shell(int4 at)
+{
+    return (unsigned)at.z >> 16;
+}
+
 /* A task (docs/glossary.md): bras of a class with all kets. Passes come one after the other; what
  * is in a pass has places of its own in the list. */
 typedef struct fmo_hermite_task {
