@@ -29,13 +29,6 @@ FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 2, "eri_slice.h: bodies are those of p and 
 FMO_SHELL_TABLE(ROW)
 #undef ROW
 
-/* What function c of the body's axes is outside. */
-FMO_HD int fmo_slice_outside(int l, int turn, int c)
-{
-    const int y = fmo_rule_power(l, c, (4 - turn) % 3), z = fmo_rule_power(l, c, (5 - turn) % 3);
-    return (y + z) * (y + z + 1) / 2 + z;
-}
-
 /* Where (t, u) is in a triangle, and the row, t + u, of what is there. */
 FMO_HD int fmo_slice_flat(int t, int u)
 {
@@ -45,6 +38,13 @@ FMO_HD int fmo_slice_row(int k)
 {
     return (k >= 1) + (k >= 3) + (k >= 6) + (k >= 10) + (k >= 15) + (k >= 21) + (k >= 28) +
            (k >= 36);
+}
+
+/* What function c of the body's axes is outside. */
+FMO_HD int fmo_slice_outside(int l, int turn, int c)
+{
+    const int y = fmo_rule_power(l, c, (4 - turn) % 3), z = fmo_rule_power(l, c, (5 - turn) % 3);
+    return fmo_slice_flat(y, z);
 }
 
 /* Hermite functions and R_tuv stand order by order, those of an order as Cartesian functions do
@@ -193,8 +193,7 @@ FMO_HD void fmo_slice_ket(int lc, int ld,
             const int cy = y / FMO_HERMITE_POWERS, dy = y % FMO_HERMITE_POWERS;
             const int cx = lc - cz - cy, dx = ld - dz - dy;
             if (cx < 0 || dx < 0) continue;
-            const int c = (cy + cz) * (cy + cz + 1) / 2 + cz;
-            const int d = (dy + dz) * (dy + dz + 1) / 2 + dz;
+            const int c = fmo_slice_flat(cy, cz), d = fmo_slice_flat(dy, dz);
             const int at = (c * FMO_CARTESIAN(ld) + d) * stride;
             fmo_real sum = v[at];
             FMO_RULE_UNROLL

@@ -295,7 +295,9 @@ __device__ __forceinline__ unsigned work(const strategy &scatter,
                                          const fmo_hermite_exchange_args &a, int2 quartet,
                                          unsigned mask, unsigned *prims)
 {
-    constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3;
+    constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3, bodies = fmo_slice_bodies(C::LA);
+    static_assert(C::rows == C::N0 || C::rows == bodies || (C::rows == 1 && bodies == 2),
+                  "exchange.cu: a pass has all functions, those of a turn, or one of two");
     extern __shared__ double shared[];
     const fmo_gpu_matrices &m = a.matrices;
     double own[C::form.shared ? 1 : C::size], jk[N1 * N2] = {}, jl[N1 * N3] = {};
@@ -348,9 +350,8 @@ __global__ void __launch_bounds__(C::threads, C::form.warps * 32 / C::threads)
     fmo_gpu_walk<strategy, 1>(a.list, *a.count,
                               [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
                                   unsigned computed = 0;
-                                  const int2 now = quartet;
                                   read_on();
-                                  issued += work<C>(scatter, a, now, mask, &computed);
+                                  issued += work<C>(scatter, a, quartet, mask, &computed);
                                   if (active) prims += computed;
                               });
     fmo_scatter_finish(scatter);

@@ -121,12 +121,14 @@ size_t fmo_hermite_host_bytes(const fmo_gpu_hermite *h);
 void fmo_hermite_profile_counts(fmo_fock_plan *plan);
 
 /* How the kernels for K go through a quartet, X(class, rows, shared, warps, forget):
- *   rows     functions of the first shell in a pass: all 6, one thread after the other; 2, those of
- *            one turn of the axes (integrals/eri/eri_slice.h); 1
- *   shared   1: their integrals stand in shared memory while primitives are summed, not in
- * registers warps    of a multiprocessor that registers leave room for forget   1: the expansions
- * of the pairs are made anew for each row, not kept in registers docs/gpu/d-shells.md says what was
- * measured. */
+ *
+ *   rows     functions of the first shell in a pass: all 6; 2, those of one turn of the axes
+ *            (integrals/eri/eri_slice.h); or 1
+ *   shared   1: their integrals stand in shared memory while primitives are summed
+ *   warps    of a multiprocessor, which registers leave room for
+ *   forget   1: expansions of the pairs are made anew for each row
+ *
+ * What was measured: docs/ladder.md, 68 and 70. */
 #define FMO_HERMITE_EXCHANGE_TABLE(X) \
     X(DSSS, 6, 0, 16, 0)              \
     X(DSPS, 6, 0, 16, 0)              \
