@@ -70,6 +70,7 @@ static cudaError_t queue(fmo_fock_plan *plan, fmo_fock_plan *source, const doubl
     cudaError_t code = fmo_gpu_run_passes(&group, variant, NULL, false);
     for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT && g->hermite && code == cudaSuccess; bra++)
         code = fmo_hermite_coulomb(plan, source->gpu->hermite, bra, stream);
+    if (code == cudaSuccess && g->hermite) code = fmo_hermite_contract(g->hermite, stream);
     if (code == cudaSuccess) code = fmo_gpu_queue_finish(&group, variant);
     plan->gpu = g;
     FMO_GPU_TRY(code);

@@ -246,6 +246,25 @@ cudaError_t fmo_hermite_class_seconds(const fmo_gpu_hermite *h, double *seconds)
     return cudaSuccess;
 }
 
+cudaError_t fmo_hermite_contract(const fmo_gpu_hermite *h, cudaStream_t stream)
+{
+    coulomb_args own = {};
+    own.J = h->coulomb;
+    own.nao = h->nao;
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+        own.of[c] = {h->pairs[c].potential, h->pairs[c].points,
+                     FMO_HERMITE_COUNT(fmo_pair_order(c)), h->pairs[c].chunks};
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+        own.pairs = h->pairs[c];
+        if (!own.pairs.whole) continue;
+        const int own_pairs = THREADS / lanes_of(fmo_pair_order(c)); /* of a block */
+        contract_kernels[c]<<<(own.pairs.whole + own_pairs - 1) / own_pairs, THREADS, 0, stream>>>(
+            own);
+        FMO_GPU_TRY(cudaGetLastError());
+    }
+    return cudaSuccess;
+}
+
 cudaError_t fmo_hermite_queue(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
                               cudaStream_t stream, const fmo_gpu_side_streams *side, bool timed)
 {
@@ -264,7 +283,16 @@ cudaError_t fmo_hermite_queue(const fmo_gpu_build *build, const fmo_gpu_variant 
     for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT && wanted & FMO_TERMS_J; bra++)
         FMO_GPU_TRY(fmo_hermite_coulomb(plan, h, bra,
                                         side ? side->stream[bra % FMO_GPU_PASS_TASKS] : stream));
+    for (int n = 0; n < FMO_GPU_PASS_TASKS && side; n++) /* so far J */
+        FMO_GPU_TRY(cudaEventRecord(side->join[n], side->stream[n]));
     if (wanted & FMO_TERMS_K) FMO_GPU_TRY(run_tasks(plan, own, stream, side, timed));
+    if (wanted & FMO_TERMS_J && h->shares == 1) {
+        /* the last stream has least of K: its time is nobody's */
+        const cudaStream_t last = side ? side->stream[FMO_GPU_PASS_TASKS - 1] : stream;
+        for (int n = 0; n < FMO_GPU_PASS_TASKS && side; n++)
+            FMO_GPU_TRY(cudaStreamWaitEvent(last, side->join[n], 0));
+        FMO_GPU_TRY(fmo_hermite_contract(h, last));
+    }
     return side ? fmo_gpu_join(side, stream) : cudaSuccess;
 }
 
@@ -273,20 +301,8 @@ cudaError_t fmo_hermite_finish(const fmo_gpu_build *build, bool fixed, cudaStrea
     const fmo_gpu_range range("J and K of d shells");
     const fmo_gpu_state *const g = build->plan->gpu;
     const fmo_gpu_hermite *const h = g->hermite;
-    coulomb_args own = {};
-    own.J = h->coulomb;
-    own.nao = h->nao;
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
-        own.of[c] = {h->pairs[c].potential, h->pairs[c].points,
-                     FMO_HERMITE_COUNT(fmo_pair_order(c)), h->pairs[c].chunks};
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT && (g->wanted & FMO_TERMS_J); c++) {
-        own.pairs = h->pairs[c];
-        if (!own.pairs.whole) continue;
-        const int own_pairs = THREADS / lanes_of(fmo_pair_order(c)); /* of a block */
-        contract_kernels[c]<<<(own.pairs.whole + own_pairs - 1) / own_pairs, THREADS, 0, stream>>>(
-            own);
-        FMO_GPU_TRY(cudaGetLastError());
-    }
+    /* of several GPUs' potentials, which are summed by now */
+    if (g->wanted & FMO_TERMS_J && h->shares > 1) FMO_GPU_TRY(fmo_hermite_contract(h, stream));
     const finish_args a = {h->coulomb,
                            h->exchange,
                            g->wanted & FMO_TERMS_J ? build->coulomb : NULL,

@@ -216,10 +216,13 @@ cudaError_t fmo_hermite_order_points(const fmo_fock_plan *plan, cudaStream_t str
 /* coulomb.cu: potentials of a class of the plan's pairs in the field of all pairs of `from`. */
 cudaError_t fmo_hermite_coulomb(const fmo_fock_plan *plan, const fmo_gpu_hermite *from, int bra,
                                 cudaStream_t stream);
+/* finish.cu: from these, all of them made, to J. A step of fmo_hermite_queue, or, where GPUs share
+ * a build, whose potentials are summed first, of fmo_hermite_finish. */
+cudaError_t fmo_hermite_contract(const fmo_gpu_hermite *h, cudaStream_t stream);
 /* screen.cu: the quartets of a task that count in K. */
 cudaError_t fmo_hermite_screen(const fmo_fock_plan *plan, int task, cudaStream_t stream);
-/* finish.cu: J from potentials; J and K in the caller's order, added to what is there already where
- * other kernels have written. */
+/* J and K in the caller's order, added to what is there already where other kernels have written.
+ */
 cudaError_t fmo_hermite_finish(const fmo_gpu_build *build, bool fixed, cudaStream_t stream);
 
 /* Timers around tasks: those that do not exist; and seconds by class, added to what is there. */

@@ -76,10 +76,11 @@ __global__ void __launch_bounds__(THREADS) screen(screen_args a)
     const int bra = a.share + a.shares * (a.bra_begin + (int)blockIdx.x);
     const int kets = a.same ? bra + 1 : a.ket.num;
     const int4 at = a.bra.at[bra];
-    const size_t i = (size_t)(at.z & 0xffff) * a.shells,
-                 j = (size_t)((unsigned)at.z >> 16) * a.shells;
+    const unsigned first_shell = fmo_hermite_first_shell(at);
+    const unsigned second_shell = fmo_hermite_second_shell(at);
+    const size_t i = (size_t)first_shell * a.shells, j = (size_t)second_shell * a.shells;
     const float bound = a.bra.bound[bra];
-    const float most = bound * fmaxf(a.row_max[at.z & 0xffff], a.row_max[(unsigned)at.z >> 16]);
+    const float most = bound * fmaxf(a.row_max[first_shell], a.row_max[second_shell]);
     const fmo_apart own = load_apart(a.bra, bra);
     unsigned *const queue = queues[warp];
     unsigned queued = 0, survived = 0, quartets = 0;
@@ -97,7 +98,7 @@ __global__ void __launch_bounds__(THREADS) screen(screen_args a)
             unsigned code = 0;
             if (ket < kets) {
                 const int4 to = a.ket.at[ket];
-                const int k = to.z & 0xffff, l = (int)((unsigned)to.z >> 16);
+                const unsigned k = fmo_hermite_first_shell(to), l = fmo_hermite_second_shell(to);
                 const float D = fmaxf(fmaxf(a.block_max[i + k], a.block_max[j + k]),
                                       fmaxf(a.block_max[i + l], a.block_max[j + l]));
                 stays = bound * a.ket.bound[ket] * D >= a.cutoff;
