@@ -175,6 +175,35 @@ static void check_crowd(fmo_dataset *const *dataset, size_t num, int threads)
     fmo_atoms_destroy(atoms);
 }
 
+/* An atom is computed once, however often it is there and whatever its functions: formaldehyde has
+ * three kinds. */
+static void check_atoms(const char *name)
+{
+    char path[512];
+    fmo_dataset *dataset = NULL;
+    fmo_atoms *atoms = NULL;
+    fmo_error err = {FMO_OK, ""};
+    snprintf(path, sizeof path, "%s/%s.h5", FMO_DATASET_DIR, name);
+    CHECK(fmo_dataset_read(path, &dataset, &err) == FMO_OK &&
+              fmo_atoms_create(&atoms, &err) == FMO_OK,
+          "%s", err.message);
+    if (atoms) {
+        const fmo_basis *const basis = fmo_dataset_basis(dataset);
+        const size_t n = (size_t)fmo_basis_ao_num(basis);
+        double *const density = calloc(2 * n * n, sizeof *density);
+        for (int k = 0; k < 2; k++) {
+            CHECK(fmo_atoms_densities(atoms, basis, density + (size_t)k * n * n, &err) == FMO_OK,
+                  "%s", err.message);
+            CHECK(fmo_atoms_num(atoms) == 3, "%s: %d kinds of atoms", name, fmo_atoms_num(atoms));
+        }
+        CHECK(memcmp(density, density + n * n, n * n * sizeof *density) == 0,
+              "%s: known atoms have another density", name);
+        free(density);
+    }
+    fmo_atoms_destroy(atoms);
+    fmo_dataset_destroy(dataset);
+}
+
 int main(int argc, char **argv)
 {
     fmo_dataset *dataset[NAMES];
@@ -187,6 +216,8 @@ int main(int argc, char **argv)
         snprintf(path, sizeof path, "%s/%s.h5", FMO_DATASET_DIR, names[k]);
         CHECK(fmo_dataset_read(path, &dataset[k], &err) == FMO_OK, "%s", err.message);
     }
+    check_atoms("ch2o_6-31g_sph");
+    check_atoms("ch2o_cc-pvdz_sph");
     check_crowd(dataset, 1, 1);
     check_crowd(dataset, 2, 2);
     check_crowd(dataset, few ? 20 : NAMES * KINDS, 2);

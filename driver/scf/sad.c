@@ -306,6 +306,15 @@ void fmo_atoms_destroy(fmo_atoms *atoms)
     free(atoms);
 }
 
+int fmo_atoms_num(fmo_atoms *atoms)
+{
+    int num = 0;
+    pthread_mutex_lock(&atoms->lock);
+    for (const known_atom *a = atoms->first; a; a = a->next) num++;
+    pthread_mutex_unlock(&atoms->lock);
+    return num;
+}
+
 /* Takes *one over when it goes well, and makes it NULL. Nothing depends on where the atom stands:
  * all its differences of coordinates are zeros. */
 static fmo_status add_atom(fmo_atoms *atoms, fmo_basis **one, fmo_error *err)
@@ -328,15 +337,15 @@ static fmo_status add_atom(fmo_atoms *atoms, fmo_basis **one, fmo_error *err)
     return FMO_OK;
 }
 
-/* The density of nucleus `at`, which is `*one` alone. While one thread finds it, others wait: they
- * are likely to want the same. */
-static fmo_status density_at(fmo_atoms *atoms, const fmo_basis *basis, int at, fmo_basis **one,
-                             const double **density, fmo_error *err)
+/* The density of the atom `*one`. While one thread finds it, others wait: they are likely to want
+ * the same. */
+static fmo_status density_at(fmo_atoms *atoms, fmo_basis **one, const double **density,
+                             fmo_error *err)
 {
     fmo_status status = FMO_OK;
     pthread_mutex_lock(&atoms->lock);
     const known_atom *known = atoms->first;
-    while (known && !fmo_basis_atoms_equal(known->one, 0, basis, at)) known = known->next;
+    while (known && !fmo_basis_atoms_equal(known->one, 0, *one, 0)) known = known->next;
     if (!known) {
         status = add_atom(atoms, one, err);
         known = atoms->first;
@@ -363,7 +372,7 @@ fmo_status fmo_atoms_densities(fmo_atoms *atoms, const fmo_basis *basis, double 
         status = fmo_basis_atom(basis, b, &one, ao, factor, err);
         if (status != FMO_OK || !one) continue;
         const size_t m = (size_t)fmo_basis_ao_num(one);
-        status = density_at(atoms, basis, b, &one, &block, err);
+        status = density_at(atoms, &one, &block, err);
         for (size_t i = 0; i < m && status == FMO_OK; i++)
             for (size_t j = 0; j < m; j++)
                 sum[(size_t)ao[i] * n + (size_t)ao[j]] = block[i * m + j] / (factor[i] * factor[j]);

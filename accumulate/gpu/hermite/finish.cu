@@ -265,6 +265,15 @@ cudaError_t fmo_hermite_contract(const fmo_gpu_hermite *h, cudaStream_t stream)
     return cudaSuccess;
 }
 
+/* The same after what side streams have recorded. */
+static cudaError_t queue_contract(const fmo_gpu_hermite *h, const fmo_gpu_side_streams *side,
+                                  cudaStream_t stream)
+{
+    for (int n = 0; n < FMO_GPU_PASS_TASKS && side; n++)
+        FMO_GPU_TRY(cudaStreamWaitEvent(stream, side->join[n], 0));
+    return fmo_hermite_contract(h, stream);
+}
+
 cudaError_t fmo_hermite_queue(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
                               cudaStream_t stream, const fmo_gpu_side_streams *side, bool timed)
 {
@@ -285,14 +294,14 @@ cudaError_t fmo_hermite_queue(const fmo_gpu_build *build, const fmo_gpu_variant 
                                         side ? side->stream[bra % FMO_GPU_PASS_TASKS] : stream));
     for (int n = 0; n < FMO_GPU_PASS_TASKS && side; n++) /* so far J */
         FMO_GPU_TRY(cudaEventRecord(side->join[n], side->stream[n]));
+    /* In small systems, where all wait for the longest row of kernels, its last step has a row of
+     * its own; in others it comes last in the row that has least of K. */
+    const bool contracts = wanted & FMO_TERMS_J && h->shares == 1;
+    const bool at_once = plan->gpu->primitives < fmo_tuning_gpu_hermite_apart_work;
+    if (contracts && at_once) FMO_GPU_TRY(queue_contract(h, side, stream));
     if (wanted & FMO_TERMS_K) FMO_GPU_TRY(run_tasks(plan, own, stream, side, timed));
-    if (wanted & FMO_TERMS_J && h->shares == 1) {
-        /* the last stream has least of K: its time is nobody's */
-        const cudaStream_t last = side ? side->stream[FMO_GPU_PASS_TASKS - 1] : stream;
-        for (int n = 0; n < FMO_GPU_PASS_TASKS && side; n++)
-            FMO_GPU_TRY(cudaStreamWaitEvent(last, side->join[n], 0));
-        FMO_GPU_TRY(fmo_hermite_contract(h, last));
-    }
+    if (contracts && !at_once)
+        FMO_GPU_TRY(queue_contract(h, side, side ? side->stream[FMO_GPU_PASS_TASKS - 1] : stream));
     return side ? fmo_gpu_join(side, stream) : cudaSuccess;
 }
 
