@@ -45,6 +45,20 @@ FMO_HD void digest_all(const bra_task *t, int rule, const int *q, const fmo_real
                    eri);
 }
 
+/* Integrals of kets q: into the store, if there is one, and digested. */
+FMO_HD void end_lanes(const bra_task *t, int rule, const int *q, const fmo_real *eri,
+                      const bra_densities *with)
+{
+    if (t->build->store) {
+        const fmo_cpu_store *store = &t->build->store[t->eri_class];
+        const size_t size = (size_t)(t->ni * t->nj * t->nk * t->nl) * W;
+        const size_t v = t->worker->vector++;
+        memcpy(store->ket + v * W, q, W * sizeof *q);
+        memcpy(store->eri + v * size, eri, size * sizeof *store->eri);
+    }
+    digest_all(t, rule, q, eri, with);
+}
+
 /* Kets worker->ordered[first..] in as many lanes as there are: compute and digest. */
 FMO_HD void do_lanes(const bra_task *t, int rule, const int *ordered, int lanes,
                      const fmo_cpu_family *family, const fmo_real *AB, const bra_densities *with)
@@ -72,13 +86,73 @@ FMO_HD void do_lanes(const bra_task *t, int rule, const int *ordered, int lanes,
         contract(rule, t->eri_class, t->M, t->accumulators, bras, t->bra, NULL, 0, NULL, count,
                  w->packed, AB, CD, sums);
     if (!rule) finish(t->eri_class, AB, CD, acc, eri);
-    if (t->build->store) {
-        const fmo_cpu_store *store = &t->build->store[t->eri_class];
-        const size_t size = (size_t)(t->ni * t->nj * t->nk * t->nl) * W, v = w->vector++;
-        memcpy(store->ket + v * W, q, sizeof q);
-        memcpy(store->eri + v * size, eri, size * sizeof *store->eri);
+    end_lanes(t, rule, q, eri, with);
+}
+
+/* Kets of a few vectors whose primitives differ in number would wait for the longest in each: their
+ * primitives in lanes instead, one by one, and what these add up to in the lanes of kets. For light
+ * classes, which are few numbers before their last step. */
+enum { SPREAD_VECTORS = 4 };
+union light_accumulators {
+#define ROW(e, name, ...) char name[eri_##name##_acc];
+    FMO_ERI_LIGHT_TABLE(ROW)
+#undef ROW
+};
+enum { LIGHT_ACCUMULATORS_MAX = sizeof(union light_accumulators) };
+
+/* Do fewer vectors of primitives hold kets ordered[0..num-1] than vectors of kets would take? Each
+ * costs some adds, as much as two primitives of the bra. */
+FMO_HD int worth_spreading(const bra_task *t, const int *ordered, int num)
+{
+    const fmo_cpu_pair_list *kets = &t->build->side[FMO_CPU_KET].pairs->list[t->ket_class];
+    const int bra_count = t->build->side[FMO_CPU_BRA].pairs->list[t->bra_class].count[t->bra];
+    int prims = 0, together = 0;
+    for (int n = 0; n < num; n++) {
+        prims += kets->count[ordered[n]];
+        /* in ascending order */
+        if (n % W == W - 1 || n == num - 1) together += kets->count[ordered[n]];
     }
-    digest_all(t, rule, q, eri, with);
+    return W > 1 && (prims + W - 1) / W * (bra_count + 2) < together * bra_count;
+}
+
+FMO_HD void do_spread(const bra_task *t, const int *ordered, int num, const fmo_real *AB,
+                      const bra_densities *with)
+{
+    const fmo_cpu_pair_list *bras = &t->build->side[FMO_CPU_BRA].pairs->list[t->bra_class];
+    const fmo_cpu_pair_list *kets = &t->build->side[FMO_CPU_KET].pairs->list[t->ket_class];
+    fmo_cpu_worker *w = t->worker;
+    double total[SPREAD_VECTORS][LIGHT_ACCUMULATORS_MAX][W];
+    fmo_real acc[LIGHT_ACCUMULATORS_MAX], eri[FMO_ERI_INTEGRALS_MAX], CD[4];
+    int q[W], prim[W], slot[W], at[W], lanes = 0;
+    memset(total, 0, (size_t)((num + W - 1) / W) * sizeof *total);
+    for (int n = 0; n < num; n++)
+        for (int m = 0; m < kets->count[ordered[n]]; m++) {
+            q[lanes] = ordered[n];
+            prim[lanes] = m;
+            slot[lanes++] = n;
+            if (lanes < W && (n < num - 1 || m < kets->count[ordered[n]] - 1)) continue;
+            for (int l = lanes; l < W; l++) q[l] = q[0], prim[l] = prim[0];
+            pack_prims(kets, q, prim, lanes, is_same(t) ? t->bra : -1,
+                       bras->centre + 4 * (size_t)t->bra, t->nk > 1, w->packed);
+            contract(0, t->eri_class, t->M, t->accumulators, bras, t->bra, NULL, 0, NULL, 1,
+                     w->packed, AB, CD, acc);
+            for (int a = 0; a < t->accumulators; a++) {
+                double lane[W];
+                memcpy(lane, &acc[a], sizeof lane);
+                for (int l = 0; l < lanes; l++) total[slot[l] / W][a][slot[l] % W] += lane[l];
+            }
+            lanes = 0;
+        }
+    for (int first = 0; first < num; first += W) {
+        for (int l = 0; l < W; l++) {
+            q[l] = ordered[first + l < num ? first + l : first];
+            at[l] = 4 * q[l];
+        }
+        if (t->nl > 1) fmo_load_rows4(kets->AB, at, CD);
+        for (int a = 0; a < t->accumulators; a++) acc[a] = fmo_load(total[first / W][a]);
+        finish(t->eri_class, AB, CD, acc, eri);
+        end_lanes(t, 0, q, eri, with);
+    }
 }
 
 /* First functions of shells i and j, component by component. */
@@ -194,9 +268,17 @@ FMO_HD void build_bra(const bra_task *t, int rule)
     if (left) {
         memcpy(w->ket, w->left, (size_t)left * sizeof *w->ket);
         (void)order_kets(bras, bra, kets, kets->count_max, left, w);
-        for (int first = 0; first < left; first += W)
-            do_lanes(t, rule, w->ordered + first, left - first < W ? left - first : W, NULL, AB,
-                     &with);
+        for (int first = 0, num; first < left; first += num) {
+            const int few = SPREAD_VECTORS * W < left - first ? SPREAD_VECTORS * W : left - first;
+            const int *const ordered = w->ordered + first;
+            num = few;
+            if (!rule && worth_spreading(t, ordered, few)) {
+                do_spread(t, ordered, few, AB, &with);
+                continue;
+            }
+            for (int n = 0; n < few; n += W)
+                do_lanes(t, rule, ordered + n, few - n < W ? few - n : W, NULL, AB, &with);
+        }
     }
     if (begun) end_bra(t, &with);
 }

@@ -72,6 +72,33 @@ FMO_HD int pack(const fmo_cpu_pair_list *kets, const int *q, int lanes, int own,
     return count;
 }
 
+/* The same of one primitive in each lane: number prim[l] of pair q[l]. */
+FMO_HD void pack_prims(const fmo_cpu_pair_list *kets, const int *q, const int *prim, int lanes,
+                       int own, const double *A, int with_QC, double *packed)
+{
+    fmo_real centre[4], row[4];
+    int at[W];
+    for (int l = 0; l < W; l++) at[l] = 4 * q[l];
+    fmo_load_rows4(kets->centre, at, centre);
+    for (int l = 0; l < W; l++)
+        at[l] = l < lanes ? (int)(kets->prim_begin[q[l]] * FMO_CPU_PRIM_FIELDS) +
+                                prim[l] * FMO_CPU_PRIM_FIELDS
+                          : 0;
+    fmo_load_rows4(kets->prim, at, row);
+    memcpy(packed + FMO_CPU_PACK_K * W, &row[FMO_CPU_PRIM_K], sizeof *row);
+    for (int x = 0; x < 3; x++) {
+        const fmo_real t = centre[x] - A[x] + row[FMO_CPU_PRIM_X + x];
+        memcpy(packed + (FMO_CPU_PACK_X + x) * W, &t, sizeof t);
+        if (with_QC)
+            memcpy(packed + (FMO_CPU_PACK_QC + x) * W, &row[FMO_CPU_PRIM_X + x], sizeof *row);
+    }
+    for (int l = 0; l < W; l++) {
+        const fmo_cpu_family *family = &kets->family[kets->family_of[q[l]]];
+        packed[FMO_CPU_PACK_Q * W + l] = kets->exponent[family->exponent + prim[l]];
+        if (q[l] == own) packed[FMO_CPU_PACK_K * W + l] *= 0.5;
+    }
+}
+
 /* What a primitive quartet takes from its exponents (fields as in the table). */
 typedef struct quartet_exponents {
     fmo_real rho, near, half_rho, q_over, p_over, half_pq, half_q;
