@@ -268,15 +268,13 @@ FMO_HD void build_bra(const bra_task *t, int rule)
     if (left) {
         memcpy(w->ket, w->left, (size_t)left * sizeof *w->ket);
         (void)order_kets(bras, bra, kets, kets->count_max, left, w);
-        for (int first = 0, num; first < left; first += num) {
-            const int few = SPREAD_VECTORS * W < left - first ? SPREAD_VECTORS * W : left - first;
+        const int most_at_once = SPREAD_VECTORS * W;
+        for (int first = 0; first < left; first += most_at_once) {
+            const int few = most_at_once < left - first ? most_at_once : left - first;
             const int *const ordered = w->ordered + first;
-            num = few;
-            if (!rule && worth_spreading(t, ordered, few)) {
-                do_spread(t, ordered, few, AB, &with);
-                continue;
-            }
-            for (int n = 0; n < few; n += W)
+            const int spread = !rule && worth_spreading(t, ordered, few);
+            if (spread) do_spread(t, ordered, few, AB, &with);
+            for (int n = 0; n < few && !spread; n += W)
                 do_lanes(t, rule, ordered + n, few - n < W ? few - n : W, NULL, AB, &with);
         }
     }

@@ -35,6 +35,19 @@ make_table(const fmo_cpu_pair_list *bras, const fmo_cpu_family *bra_family,
     }
 }
 
+/* A primitive of each lane, row [FMO_CPU_PRIM_FIELDS] and the place of its pair, to where
+ * `contract` reads it. */
+FMO_HD void pack_row(const fmo_real *row, const fmo_real *centre, int with_QC, double *packed)
+{
+    memcpy(packed + FMO_CPU_PACK_K * W, &row[FMO_CPU_PRIM_K], sizeof *row);
+    for (int x = 0; x < 3; x++) {
+        const fmo_real t = centre[x] + row[FMO_CPU_PRIM_X + x];
+        memcpy(packed + (FMO_CPU_PACK_X + x) * W, &t, sizeof t);
+        if (with_QC)
+            memcpy(packed + (FMO_CPU_PACK_QC + x) * W, &row[FMO_CPU_PRIM_X + x], sizeof *row);
+    }
+}
+
 /* Primitives of the ket pairs in the lanes; returns how many. Lanes with fewer of them, and lanes
  * that are not in use, get zero prefactors; a pair with itself, whose index is `own`, counts half.
  */
@@ -55,14 +68,8 @@ FMO_HD int pack(const fmo_cpu_pair_list *kets, const int *q, int lanes, int own,
     for (int m = 0; m < count; m++, packed += FMO_CPU_PACK_FIELDS * W) {
         for (int l = 0; l < W; l++) at[l] = m < used[l] ? begin[l] + m * FMO_CPU_PRIM_FIELDS : 0;
         fmo_load_rows4(kets->prim, at, row);
-        memcpy(packed + FMO_CPU_PACK_K * W, &row[FMO_CPU_PRIM_K], sizeof *row);
+        pack_row(row, centre, with_QC, packed);
         if (own_lane >= 0) packed[FMO_CPU_PACK_K * W + own_lane] *= 0.5;
-        for (int x = 0; x < 3; x++) {
-            const fmo_real t = centre[x] + row[FMO_CPU_PRIM_X + x];
-            memcpy(packed + (FMO_CPU_PACK_X + x) * W, &t, sizeof t);
-            if (with_QC)
-                memcpy(packed + (FMO_CPU_PACK_QC + x) * W, &row[FMO_CPU_PRIM_X + x], sizeof *row);
-        }
         for (int l = 0; mixed && l < W; l++) {
             const fmo_cpu_family *family = &kets->family[kets->family_of[q[l]]];
             packed[FMO_CPU_PACK_Q * W + l] =
@@ -80,18 +87,13 @@ FMO_HD void pack_prims(const fmo_cpu_pair_list *kets, const int *q, const int *p
     int at[W];
     for (int l = 0; l < W; l++) at[l] = 4 * q[l];
     fmo_load_rows4(kets->centre, at, centre);
+    for (int x = 0; x < 3; x++) centre[x] -= A[x];
     for (int l = 0; l < W; l++)
         at[l] = l < lanes ? (int)(kets->prim_begin[q[l]] * FMO_CPU_PRIM_FIELDS) +
                                 prim[l] * FMO_CPU_PRIM_FIELDS
                           : 0;
     fmo_load_rows4(kets->prim, at, row);
-    memcpy(packed + FMO_CPU_PACK_K * W, &row[FMO_CPU_PRIM_K], sizeof *row);
-    for (int x = 0; x < 3; x++) {
-        const fmo_real t = centre[x] - A[x] + row[FMO_CPU_PRIM_X + x];
-        memcpy(packed + (FMO_CPU_PACK_X + x) * W, &t, sizeof t);
-        if (with_QC)
-            memcpy(packed + (FMO_CPU_PACK_QC + x) * W, &row[FMO_CPU_PRIM_X + x], sizeof *row);
-    }
+    pack_row(row, centre, with_QC, packed);
     for (int l = 0; l < W; l++) {
         const fmo_cpu_family *family = &kets->family[kets->family_of[q[l]]];
         packed[FMO_CPU_PACK_Q * W + l] = kets->exponent[family->exponent + prim[l]];
