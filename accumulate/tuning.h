@@ -22,7 +22,7 @@
       "work below which builds share launches, and screening is in small "                       \
       "blocks",                                                                                  \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 43")                                 \
-    X(gpu_hermite_apart_work, 1e9,                                                               \
+    X(gpu_hermite_beside_work, 1e9,                                                              \
       "work below which J of d shells is put together as soon as its potentials are there",      \
       "docs/results/2026-11-25-0bd6029/h100-beside.txt 71")                                      \
     X(gpu_list_share, 0.25, "of free memory, for the lists of quartets", "not measured")         \

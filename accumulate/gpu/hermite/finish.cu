@@ -297,7 +297,7 @@ cudaError_t fmo_hermite_queue(const fmo_gpu_build *build, const fmo_gpu_variant 
     /* In small systems, where all wait for the longest row of kernels, its last step has a row of
      * its own; in others it comes last in the row that has least of K. */
     const bool contracts = wanted & FMO_TERMS_J && h->shares == 1;
-    const bool at_once = plan->gpu->primitives < fmo_tuning_gpu_hermite_apart_work;
+    const bool at_once = plan->gpu->primitives < fmo_tuning_gpu_hermite_beside_work;
     if (contracts && at_once) FMO_GPU_TRY(queue_contract(h, side, stream));
     if (wanted & FMO_TERMS_K) FMO_GPU_TRY(run_tasks(plan, own, stream, side, timed));
     if (contracts && !at_once)
