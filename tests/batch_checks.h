@@ -37,15 +37,23 @@ static inline fmo_fock_options batch_options(fmo_mode mode, fmo_scatter scatter)
     return o;
 }
 
-/* Plans get the stream given for each, or their own. False if a plan could not be made. */
+/* Modes and strategies that know d shells, of those that are tried here. */
+static inline bool batch_takes_d(fmo_mode mode, fmo_scatter scatter)
+{
+    if (mode == FMO_MODE_SPLIT) return false;
+    return scatter == FMO_SCATTER_AUTO || scatter == FMO_SCATTER_NATIVE ||
+           scatter == FMO_SCATTER_SEGMENTED || scatter == FMO_SCATTER_FIXED;
+}
+
+/* Plans get the stream given for each, or their own; the last has d shells where the strategy takes
+ * them. False if a plan could not be made. */
 static inline bool batch_begin(batch_case *b, fmo_mode mode, fmo_scatter scatter,
                                void *const *streams, unsigned long long *seed)
 {
-    static const int size[BATCH_PLANS][4] = {/* atoms, s shells, p shells, depth */
-                                             {3, 5, 3, 3},
-                                             {1, 1, 0, 1},
-                                             {6, 14, 9, 4},
-                                             {2, 3, 2, 6}};
+    static const struct {
+        int atoms, shells[3], depth;
+    } size[BATCH_PLANS] = {
+        {3, {5, 3, 0}, 3}, {1, {1, 0, 0}, 1}, {6, {14, 9, 0}, 4}, {2, {3, 2, 2}, 6}};
     static test_system s;
     fmo_error err = {FMO_OK, ""};
     bool fine = true;
@@ -53,7 +61,9 @@ static inline bool batch_begin(batch_case *b, fmo_mode mode, fmo_scatter scatter
     for (int p = 0; p < BATCH_PLANS; p++) {
         fmo_fock_options o = batch_options(mode, scatter);
         o.stream = streams ? streams[p] : NULL;
-        system_random(&s, size[p][0], size[p][1], size[p][2], size[p][3], 5.0, seed);
+        const int shells[3] = {size[p].shells[0], size[p].shells[1],
+                               batch_takes_d(mode, scatter) ? size[p].shells[2] : 0};
+        system_random_d(&s, 1, size[p].atoms, shells, size[p].depth, 5.0, seed);
         system_shuffle_functions(&s, seed);
         b->basis[p] = system_basis(&s);
         b->nao[p] = s.aos;
@@ -189,16 +199,19 @@ static inline size_t crowd_size(const batch_crowd *c, size_t k)
     return (size_t)c->nao[k] * (size_t)c->nao[k];
 }
 
-/* One of the molecules is left out, and named, if there is one too many: `count` are good. */
+/* One of the molecules is left out, and named, if there is one too many: `count` are good. Some
+ * have d shells, Cartesian or spherical, where the strategy takes them. */
 static inline bool crowd_begin(batch_crowd *c, size_t count, const fmo_fock_options *options,
                                unsigned long long *seed)
 {
-    static const struct {
-        int atoms, s_shells, p_shells, depth;
+    static const struct batch_kind {
+        int atoms, shells[3], depth;
         double box;
-    } kinds[] = {{3, 5, 3, 3, 5.0}, {1, 1, 0, 1, 5.0}, {14, 30, 16, 4, 20.0}, {5, 0, 9, 2, 6.0},
-                 {4, 9, 0, 5, 6.0}, {2, 3, 2, 6, 5.0}, {12, 26, 18, 4, 16.0}};
-    enum { MISSING = 3 };
+    } kinds[] = {{3, {5, 3, 0}, 3, 5.0},     {1, {1, 0, 0}, 1, 5.0}, {14, {30, 16, 0}, 4, 20.0},
+                 {5, {0, 9, 0}, 2, 6.0},     {4, {9, 0, 0}, 5, 6.0}, {2, {3, 2, 0}, 6, 5.0},
+                 {12, {26, 18, 0}, 4, 16.0}, {3, {6, 4, 1}, 3, 5.0}, {6, {8, 6, 5}, 2, 12.0},
+                 {1, {0, 0, 1}, 4, 5.0}};
+    enum { MISSING = 3, KINDS = sizeof kinds / sizeof *kinds, WITHOUT_D = KINDS - 3 };
     static test_system s;
     const fmo_basis **asked = (const fmo_basis **)calloc(count + 1, sizeof *asked);
     fmo_fock_plan **plans = (fmo_fock_plan **)calloc(count + 1, sizeof(fmo_fock_plan *));
@@ -211,9 +224,10 @@ static inline bool crowd_begin(batch_crowd *c, size_t count, const fmo_fock_opti
     c->density = (double **)calloc(count, sizeof(double *));
     c->result = (double **)calloc(count, sizeof(double *));
     for (size_t k = 0; k < count; k++) {
-        const size_t kind = k % (sizeof kinds / sizeof *kinds);
-        system_random(&s, kinds[kind].atoms, kinds[kind].s_shells, kinds[kind].p_shells,
-                      kinds[kind].depth, kinds[kind].box, seed);
+        const size_t kind =
+            k % (batch_takes_d(options->mode, options->scatter) ? KINDS : WITHOUT_D);
+        system_random_d(&s, k / KINDS % 2 == 0, kinds[kind].atoms, kinds[kind].shells,
+                        kinds[kind].depth, kinds[kind].box, seed);
         c->basis[k] = system_basis(&s);
         c->nao[k] = s.aos;
         c->density[k] = random_density(s.aos, 1.0, seed);

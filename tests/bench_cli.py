@@ -248,14 +248,16 @@ class Builds(Case):
         document, text = self.results("scf", "--systems", "water001", "--fragments", "3", "--python", "false",
                                       "--mode", self.MODE)
         cells = {cell["row"]: cell for cell in document["results"]}
-        self.assertEqual(list(cells), [f"water001/6-31G, {way}" for way in ("batch", "one by one", "PySCF")])
-        batch, alone, pyscf = cells.values()
-        self.assertIn("no PySCF", pyscf["left_out"])
-        for cell in (batch, alone):
-            self.assertEqual((cell["items"], cell["unit"], cell["method"]), (3, "molecules", self.MODE))
-            self.assertGreater(cell["rate"], 0.0)
-        self.assertEqual((alone["check"]["status"], alone["check"]["bound"]), ("pass", 1e-9))
-        self.assertRegex(text, r"(?m)^  water001/6-31G +\w+ +batch +3 +3 ")
+        systems, ways = ("water001/6-31G", "water001/cc-pVDZ"), ("batch", "one by one", "PySCF")
+        self.assertEqual(list(cells), [f"{system}, {way}" for system in systems for way in ways])
+        for system in systems:
+            batch, alone, pyscf = (cells[f"{system}, {way}"] for way in ways)
+            self.assertIn("no PySCF", pyscf["left_out"])
+            for cell in (batch, alone):
+                self.assertEqual((cell["items"], cell["unit"], cell["method"]), (3, "molecules", self.MODE))
+                self.assertGreater(cell["rate"], 0.0)
+            self.assertEqual((alone["check"]["status"], alone["check"]["bound"]), ("pass", 1e-9))
+            self.assertRegex(text, rf"(?m)^  {system} +\w+ +batch +3 +3 ")
 
     def test_a_loose_cutoff_shows(self):
         """Errors are measured, not assumed: at 1e-4 they are large, and more than at 1e-10."""

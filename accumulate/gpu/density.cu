@@ -110,19 +110,18 @@ __global__ void order_pairs(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_a
 
 } // namespace
 
-/* All that starts from zero. */
-static cudaError_t zero_builds(const fmo_gpu_group *group)
+cudaError_t fmo_gpu_zero(const fmo_gpu_group *group, fmo_gpu_zeroed (*of)(const fmo_gpu_state *))
 {
     if (group->num == 1) {
-        const fmo_gpu_state *g = group->build->plan->gpu;
-        return cudaMemsetAsync(g->arrays.coulomb, 0, g->arrays.zeroed, group->stream);
+        const fmo_gpu_zeroed own = of(group->build->plan->gpu);
+        return cudaMemsetAsync(own.at, 0, own.bytes, group->stream);
     }
     return fmo_gpu_launch_group<zero_args>(
         group, zero<1>, zero<fmo_gpu_many_max<zero_args>>, ZERO_THREADS, 0,
-        [](const fmo_gpu_build *build, zero_args *a) {
-            const fmo_gpu_state *g = build->plan->gpu;
+        [of](const fmo_gpu_build *build, zero_args *a) {
+            const fmo_gpu_zeroed own = of(build->plan->gpu);
             const unsigned block = ZERO_THREADS * ZERO_ROUNDS;
-            *a = {(uint4 *)g->arrays.coulomb, g->arrays.zeroed / sizeof *a->at};
+            *a = {(uint4 *)own.at, own.bytes / sizeof *a->at};
             return dim3((unsigned)((a->num + block - 1) / block));
         });
 }
@@ -130,7 +129,9 @@ static cudaError_t zero_builds(const fmo_gpu_group *group)
 cudaError_t fmo_gpu_order_density(const fmo_gpu_group *group)
 {
     const fmo_gpu_range range("density");
-    FMO_GPU_TRY(zero_builds(group));
+    FMO_GPU_TRY(fmo_gpu_zero(group, [](const fmo_gpu_state *g) {
+        return fmo_gpu_zeroed{g->arrays.coulomb, g->arrays.zeroed};
+    }));
     FMO_GPU_TRY(fmo_gpu_launch_group<density_args>(
         group, order_density<1>, order_density<fmo_gpu_many_max<density_args>>, SET_THREADS, 0,
         [](const fmo_gpu_build *build, density_args *a) {

@@ -168,14 +168,14 @@ static cudaError_t queue(const fmo_gpu_group *group, const fmo_gpu_variant *vari
     FMO_GPU_TRY(fmo_gpu_queue_density(group, variant));
     if (heavy) {
         FMO_GPU_TRY(fork_beside(heavy, group));
-        FMO_GPU_TRY(fmo_hermite_queue(group->build, variant, heavy->beside, heavy, timed));
+        const fmo_gpu_group beside = {group->build, group->num, heavy->beside};
+        FMO_GPU_TRY(fmo_hermite_queue(&beside, variant, heavy, timed));
     }
     if (g->boxes) FMO_GPU_TRY(queue_boxes(group, variant, side));
     FMO_GPU_TRY(fmo_gpu_run_passes(group, variant, side, timed));
     if (g->boxes && side) FMO_GPU_TRY(join_beside(side, group));
     if (heavy) return join_beside(heavy, group);
-    return g->hermite ? fmo_hermite_queue(group->build, variant, group->stream, NULL, timed)
-                      : cudaSuccess;
+    return g->hermite ? fmo_hermite_queue(group, variant, NULL, timed) : cudaSuccess;
 }
 
 /* From density_in on as one graph. Nothing is lost where the capture fails: the launches are then

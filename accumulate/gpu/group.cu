@@ -2,6 +2,7 @@
  * systems share them: plans with the same kernels, sorted by size, in groups, each group on one
  * stream. All other plans build one by one, on streams of their own. */
 #include "accumulate/gpu/fused.h"
+#include "accumulate/gpu/hermite/hermite.h"
 #include "accumulate/gpu/range.h"
 
 #include <stdlib.h>
@@ -65,13 +66,15 @@ static cudaError_t queue_group(const fmo_gpu_group *group, const fmo_gpu_variant
     FMO_GPU_TRY(fmo_gpu_queue_density(group, variant));
     FMO_GPU_TRY(fmo_gpu_screen(group, 0));
     for (int c = FMO_ERI_LIGHT_COUNT - 1; c >= 0; c--) FMO_GPU_TRY(launch_class(group, variant, c));
+    if (group->build->plan->gpu->hermite)
+        FMO_GPU_TRY(fmo_hermite_queue(group, variant, NULL, false));
     return fmo_gpu_queue_finish(group, variant);
 }
 
 /* What must be equal in a group, then the order of its builds. */
 typedef struct batch_key {
     const fmo_gpu_variant *variant; /* NULL: builds alone */
-    int device, far;
+    int device, far, hermite;
     cudaStream_t stream; /* the caller's; NULL for a plan's own */
     double primitives;
     size_t job;
@@ -83,6 +86,7 @@ static int compare(const void *x, const void *y)
     if (a->device != b->device) return a->device < b->device ? -1 : 1;
     if (a->variant != b->variant) return a->variant < b->variant ? -1 : 1;
     if (a->far != b->far) return a->far < b->far ? -1 : 1;
+    if (a->hermite != b->hermite) return a->hermite < b->hermite ? -1 : 1;
     if (a->stream != b->stream) return a->stream < b->stream ? -1 : 1;
     if (a->primitives != b->primitives) return a->primitives > b->primitives ? -1 : 1;
     return (a->job > b->job) - (a->job < b->job);
@@ -91,16 +95,17 @@ static int compare(const void *x, const void *y)
 static bool together(const batch_key *a, const batch_key *b)
 {
     return a->variant && a->device == b->device && a->variant == b->variant && a->far == b->far &&
-           a->stream == b->stream;
+           a->hermite == b->hermite && a->stream == b->stream;
 }
 
 bool fmo_gpu_joins_groups(const fmo_fock_plan *plan)
 {
     const fmo_gpu_state *g = plan->gpu;
     const fmo_gpu_variant *variant = fmo_gpu_plan_variant(plan);
-    return g->schedule->groups && !g->hermite && !g->boxes && !plan->others.num &&
+    return g->schedule->groups && !g->boxes && !plan->others.num &&
            fmo_scatter_kind(plan->options.scatter) == FMO_SCATTER_ELEMENT &&
-           variant->group[FMO_GPU_NEAR][0] && fmo_gpu_is_small(g) && g->lists.passes == 1;
+           variant->group[FMO_GPU_NEAR][0] && fmo_gpu_is_small(g) && g->lists.passes == 1 &&
+           (!g->hermite || g->hermite->passes == 1);
 }
 
 static batch_key key_of(const fmo_fock_job *const *jobs, size_t k)
@@ -111,6 +116,7 @@ static batch_key key_of(const fmo_fock_job *const *jobs, size_t k)
     key.variant = fmo_gpu_joins_groups(plan) ? fmo_gpu_plan_variant(plan) : NULL;
     key.device = g->device.number;
     key.far = g->far;
+    key.hermite = g->hermite != NULL;
     key.stream = g->device.own_stream ? NULL : g->device.stream;
     key.primitives = g->primitives;
     key.job = k;

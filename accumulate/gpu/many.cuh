@@ -47,6 +47,12 @@ template <class Args, int N> struct fmo_gpu_many {
 template <class Args> using fmo_gpu_one = fmo_gpu_many<Args, 1>;
 template <class Args> using fmo_gpu_most = fmo_gpu_many<Args, fmo_gpu_many_max<Args>>;
 
+/* A kernel for one build, and for several. */
+template <class Args> struct fmo_gpu_kernels {
+    void (*one)(fmo_gpu_one<Args>);
+    void (*many)(fmo_gpu_most<Args>);
+};
+
 /* Launches a kernel for the builds of a group: `one` if there is one build, else `many`, as often
  * as its arguments make necessary. fill(build, args) says what a build needs, and returns its grid;
  * where that is empty, the build has no part in it. */

@@ -16,6 +16,7 @@ cudaError_t fmo_gpu_make_pinned(const fmo_fock_plan *plan)
 {
     fmo_gpu_pinned *const p = &plan->gpu->pinned;
     const size_t size = (size_t)plan->basis->ao_num * (size_t)plan->basis->ao_num;
+    if (plan->gpu->hermite) FMO_GPU_TRY(fmo_hermite_make_pinned(plan->gpu->hermite));
     if (p->in) return cudaSuccess;
     FMO_GPU_TRY(cudaMallocHost((void **)&p->in, 3 * size * sizeof *p->in + sizeof *p->counters));
     p->out = p->in + size;
@@ -276,21 +277,30 @@ bool fmo_gpu_is_small(const fmo_gpu_state *g)
            (size_t)g->functions.sets * sizeof(float) <= fmo_tuning_gpu_screen_rows_bytes;
 }
 
+double fmo_gpu_cutoff_share(const fmo_fock_plan *plan, double share)
+{
+    return plan->cutoff * (share * plan->gpu->deep_share);
+}
+
+float fmo_gpu_prim_cutoff(const fmo_fock_plan *plan)
+{
+    /* The factor of a survivor's code holds for densities up to FMO_PRUNE_DENSITY. */
+    return (float)(fmo_gpu_cutoff_share(plan, FMO_SCREEN_PRIM_SHARE) *
+                   (FMO_PRUNE_DENSITY / plan->density_limit));
+}
+
 fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *task)
 {
     const fmo_gpu_state *g = plan->gpu;
     const int c = task->task.eri_class, bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
     fmo_gpu_counters *const counters = g->arrays.counters;
     int2 *const near = g->lists.near + task->list_at;
-    /* The factor of a survivor's code holds for densities up to FMO_PRUNE_DENSITY. */
-    const double prim_cutoff = plan->cutoff * (FMO_SCREEN_PRIM_SHARE * g->deep_share) *
-                               (FMO_PRUNE_DENSITY / plan->density_limit);
     const fmo_gpu_state *const bras = task->bra ? task->bra : g;
     const fmo_gpu_state *const kets = task->ket ? task->ket : g;
     const fmo_gpu_class_view view = {bras->pairs[bra],
                                      kets->pairs[ket],
                                      bra == ket && bras == kets,
-                                     (float)prim_cutoff,
+                                     fmo_gpu_prim_cutoff(plan),
                                      near,
                                      near + task->candidates,
                                      g->far ? g->lists.far_K + task->list_at : NULL,
@@ -324,7 +334,7 @@ fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, int eri_class)
                                 (size_t)g->functions.nao * (size_t)g->functions.nao,
                                 a->copies,
                                 g->functions.nao,
-                                FMO_SCREEN_ADD_SHARE * g->deep_share * plan->cutoff,
+                                fmo_gpu_cutoff_share(plan, FMO_SCREEN_ADD_SHARE),
                                 g->boys,
                                 &a->counters->fixed_scale,
                                 &a->counters->sink,

@@ -236,6 +236,11 @@ fmo_gpu_exchange_max fmo_gpu_find_exchange_max(const fmo_gpu_state *g);
  * nothing is to be left out: a quartet of two molecules has no place in K. */
 float fmo_gpu_screen_cutoff(const fmo_fock_plan *plan);
 
+/* A share of the plan's cutoff (rules/screen.h), less where contractions are deep; what primitive
+ * quartets are left out below, on bound times bound times density factor. */
+double fmo_gpu_cutoff_share(const fmo_fock_plan *plan, double share);
+float fmo_gpu_prim_cutoff(const fmo_fock_plan *plan);
+
 /* What the kernels see. */
 fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *task);
 fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, int eri_class);
@@ -245,7 +250,14 @@ bool fmo_gpu_is_small(const fmo_gpu_state *g);
 
 /* ---- the steps of a build, for each of a group ---------------------------------------------- */
 
-/* density.cu: the density -> density, density_max, row_max, and of all pairs density and, if J is
+/* density.cu: what each build names is zeroed, a multiple of 16 bytes. */
+typedef struct fmo_gpu_zeroed {
+    void *at;
+    size_t bytes;
+} fmo_gpu_zeroed;
+cudaError_t fmo_gpu_zero(const fmo_gpu_group *group, fmo_gpu_zeroed (*of)(const fmo_gpu_state *));
+
+/* The density -> density, density_max, row_max, and of all pairs density and, if J is
  * wanted, influence; all that starts from zero is zeroed. */
 cudaError_t fmo_gpu_order_density(const fmo_gpu_group *group);
 

@@ -22,7 +22,7 @@ static cudaError_t order(fmo_fock_plan *plan, const double *density, cudaStream_
         FMO_GPU_TRY(
             cudaMemsetAsync(g->arrays.density_in, 0, n * n * sizeof *g->arrays.density_in, stream));
     FMO_GPU_TRY(fmo_gpu_order_density(&group));
-    if (g->hermite) FMO_GPU_TRY(fmo_hermite_order_density(&build, stream));
+    if (g->hermite) FMO_GPU_TRY(fmo_hermite_order_density(&group));
     return g->far ? fmo_gpu_make_moments(&group) : cudaSuccess;
 }
 
@@ -69,8 +69,8 @@ static cudaError_t queue(fmo_fock_plan *plan, fmo_fock_plan *source, const doubl
     plan->gpu = &between;
     cudaError_t code = fmo_gpu_run_passes(&group, variant, NULL, false);
     for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT && g->hermite && code == cudaSuccess; bra++)
-        code = fmo_hermite_coulomb(plan, source->gpu->hermite, bra, stream);
-    if (code == cudaSuccess && g->hermite) code = fmo_hermite_contract(g->hermite, stream);
+        code = fmo_hermite_coulomb(&group, source->gpu->hermite, bra);
+    if (code == cudaSuccess && g->hermite) code = fmo_hermite_contract(&group);
     if (code == cudaSuccess) code = fmo_gpu_queue_finish(&group, variant);
     plan->gpu = g;
     FMO_GPU_TRY(code);
@@ -84,7 +84,10 @@ static fmo_status make_hermite(fmo_fock_plan *plan, fmo_error *err)
     if (plan->gpu->hermite) return FMO_OK;
     FMO_GPU_CHECK(cudaStreamSynchronize(plan->gpu->device.last), "J of a source", err);
     fmo_gpu_forget_graphs(plan->gpu);
-    return fmo_hermite_make(plan, err);
+    const fmo_status status = fmo_hermite_make(plan, err);
+    if (status == FMO_OK && plan->gpu->pinned.in) /* which was made without */
+        FMO_GPU_CHECK(fmo_hermite_make_pinned(plan->gpu->hermite), "J of a source", err);
+    return status;
 }
 
 fmo_status fmo_gpu_start_from_source(const fmo_fock_job *job, fmo_error *err)

@@ -15,9 +15,11 @@
 #include <fmo/scf.h>
 
 /* What a row is of. X(name, geometry, basis set, molecules with a GPU, without) */
-#define SCF_SYSTEM_TABLE(X)                             \
-    X("water008/6-31G", "water008", "6-31G", 1000, 200) \
-    X("water001/6-31G", "water001", "6-31G", 10000, 400)
+#define SCF_SYSTEM_TABLE(X)                              \
+    X("water008/6-31G", "water008", "6-31G", 1000, 200)  \
+    X("water001/6-31G", "water001", "6-31G", 10000, 400) \
+    X("water008/6-31G*", "water008", "6-31G*", 1000, 50) \
+    X("water001/cc-pVDZ", "water001", "cc-pVDZ", 1000, 200)
 
 typedef struct scf_system {
     const char *name, *geometry, *basis;

@@ -18,19 +18,23 @@ typedef struct coulomb_args {
     const double *boys;
     float cutoff;
     int per;           /* warps for a bra */
-    int share, shares; /* of bras; chunks of kets are planes of the grid (y) */
+    int chunks;        /* of kets: planes of the grid (y) */
+    int share, shares; /* of bras */
 } coulomb_args;
 
 /* NB, NK: orders of the Hermite functions. Lanes take points of a tile, warps of a bra take turns
  * tile by tile: the first have the largest bounds, so that turns of 32 would leave all to one. */
-template <int NB, int NK> __global__ void __launch_bounds__(THREADS) coulomb(coulomb_args a)
+template <int NB, int NK, int N>
+__global__ void __launch_bounds__(THREADS)
+    coulomb(const __grid_constant__ fmo_gpu_many<coulomb_args, N> many)
 {
+    const coulomb_args &a = many.own();
     constexpr int L = NB + NK, bras = FMO_HERMITE_COUNT(NB);
     __shared__ double other[WARPS][bras];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, sub = warp % a.per;
     const int own = blockIdx.x * (WARPS / a.per) + warp / a.per;
     const int bra = a.share + a.shares * own;
-    const bool any = bra < a.bra.points;
+    const bool any = bra < a.bra.points && (N == 1 || (int)blockIdx.y < a.chunks);
     double V[bras];
     FMO_UNROLL
     for (int p = 0; p < bras; p++) V[p] = 0.0;
@@ -40,7 +44,7 @@ template <int NB, int NK> __global__ void __launch_bounds__(THREADS) coulomb(cou
         const double P[3] = {a.bra.place[bra], a.bra.place[at + bra], a.bra.place[2 * at + bra]};
         const double p = a.bra.place[3 * at + bra];
         const int tiles = a.ket.points / FMO_GPU_TILE_PAIRS;
-        const int turn = sub + a.per * (int)blockIdx.y, turns = a.per * (int)gridDim.y;
+        const int turn = sub + a.per * (int)blockIdx.y, turns = a.per * a.chunks;
         for (int first = turn; first < tiles; first += 32 * turns) {
             const int mine = first + lane * turns;
             unsigned open = __ballot_sync(
@@ -90,66 +94,80 @@ template <int NB, int NK> __global__ void __launch_bounds__(THREADS) coulomb(cou
     }
 }
 
-typedef void coulomb_kernel(coulomb_args);
+typedef fmo_gpu_kernels<coulomb_args> coulomb_kernels;
 
 /* By orders of bra and ket; those of pairs that other kernels know are not for this one. */
 constexpr bool is_light(int pair_class)
 {
     return pair_class < FMO_PAIR_LIGHT_COUNT;
 }
-template <int BRA, int KET> constexpr coulomb_kernel *kernel_of(void)
+template <int BRA, int KET> constexpr coulomb_kernels kernels_of(void)
 {
+    constexpr int NB = fmo_pair_order(BRA), NK = fmo_pair_order(KET);
     if constexpr (is_light(BRA) && is_light(KET))
-        return NULL;
+        return {NULL, NULL};
     else
-        return coulomb<fmo_pair_order(BRA), fmo_pair_order(KET)>;
+        return {coulomb<NB, NK, 1>, coulomb<NB, NK, fmo_gpu_many_max<coulomb_args>>};
 }
-template <int BRA> coulomb_kernel *kernel_of_bra(int ket)
+template <int BRA> coulomb_kernels kernels_of_bra(int ket)
 {
-    static coulomb_kernel *const kernel[FMO_PAIR_CLASS_COUNT] = {
-#define ROW(P, name, li, lj, partner) kernel_of<BRA, FMO_PAIR_##P>(),
+    static const coulomb_kernels kernels[FMO_PAIR_CLASS_COUNT] = {
+#define ROW(P, name, li, lj, partner) kernels_of<BRA, FMO_PAIR_##P>(),
         FMO_PAIR_TABLE(ROW)
 #undef ROW
     };
-    return kernel[ket];
+    return kernels[ket];
 }
-coulomb_kernel *kernel_of_pair(int bra, int ket)
+coulomb_kernels kernels_of_pair(int bra, int ket)
 {
     switch (bra) {
 #define ROW(P, name, li, lj, partner) \
     case FMO_PAIR_##P:                \
-        return kernel_of_bra<FMO_PAIR_##P>(ket);
+        return kernels_of_bra<FMO_PAIR_##P>(ket);
         FMO_PAIR_TABLE(ROW)
 #undef ROW
     default:
-        return NULL;
+        return {NULL, NULL};
     }
+}
+
+/* The kernel's arguments; returns its grid. */
+dim3 arguments(const fmo_gpu_build *build, const fmo_gpu_hermite *from, int bra, int ket,
+               bool in_group, coulomb_args *a)
+{
+    const fmo_fock_plan *const plan = build->plan;
+    const fmo_gpu_state *const g = plan->gpu;
+    const fmo_gpu_hermite *const h = g->hermite;
+    a->bra = h->pairs[bra];
+    a->ket = (from ? from : h)->pairs[ket];
+    const int bras = (a->bra.points + h->shares - 1) / h->shares;
+    if (!(g->wanted & FMO_TERMS_J) || !bras || !a->ket.points) return dim3(0);
+    a->boys = g->boys->row[fmo_pair_order(bra) + fmo_pair_order(ket)][0];
+    a->cutoff = (float)fmo_gpu_cutoff_share(plan, FMO_SCREEN_PRIM_SHARE);
+    a->per = fmo_hermite_spreads(plan, in_group) &&
+                     bras * (WARPS / 2) <= fmo_tuning_gpu_hermite_warps * g->device.processors
+                 ? WARPS
+                 : 1;
+    a->chunks = fmo_hermite_chunks(plan, bra, in_group);
+    a->share = h->share;
+    a->shares = h->shares;
+    const int at_once = WARPS / a->per;
+    return dim3((unsigned)((bras + at_once - 1) / at_once), (unsigned)a->chunks);
 }
 
 } // namespace
 
-cudaError_t fmo_hermite_coulomb(const fmo_fock_plan *plan, const fmo_gpu_hermite *from, int bra,
-                                cudaStream_t stream)
+cudaError_t fmo_hermite_coulomb(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra)
 {
     const fmo_gpu_range range("J of d shells");
-    const fmo_gpu_state *const g = plan->gpu;
-    const fmo_gpu_hermite *const h = g->hermite;
     for (int ket = 0; ket < FMO_PAIR_CLASS_COUNT; ket++) {
-        coulomb_kernel *const kernel = kernel_of_pair(bra, ket);
-        coulomb_args a = {};
-        a.bra = h->pairs[bra];
-        a.ket = from->pairs[ket];
-        const int bras = (a.bra.points + h->shares - 1) / h->shares;
-        if (!kernel || !bras || !a.ket.points) continue;
-        a.boys = g->boys->row[fmo_pair_order(bra) + fmo_pair_order(ket)][0];
-        a.cutoff = (float)(plan->options.cutoff * FMO_SCREEN_PRIM_SHARE * g->deep_share);
-        a.per =
-            bras * (WARPS / 2) > fmo_tuning_gpu_hermite_warps * g->device.processors ? 1 : WARPS;
-        a.share = h->share;
-        a.shares = h->shares;
-        const int at_once = WARPS / a.per;
-        kernel<<<dim3((bras + at_once - 1) / at_once, a.bra.chunks), THREADS, 0, stream>>>(a);
-        FMO_GPU_TRY(cudaGetLastError());
+        const coulomb_kernels kernels = kernels_of_pair(bra, ket);
+        if (!kernels.one) continue;
+        FMO_GPU_TRY(fmo_gpu_launch_group<coulomb_args>(
+            group, kernels.one, kernels.many, THREADS, 0,
+            [&](const fmo_gpu_build *build, coulomb_args *a) {
+                return arguments(build, from, bra, ket, group->num > 1, a);
+            }));
     }
     return cudaSuccess;
 }

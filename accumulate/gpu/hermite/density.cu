@@ -19,10 +19,13 @@ typedef struct density_args {
 } density_args;
 
 /* One thread per element: sum_pq T_pa T_qb (D_pq + D_qp)/2. */
-__global__ void __launch_bounds__(THREADS) order_density(density_args a)
+template <int N>
+__global__ void __launch_bounds__(THREADS)
+    order_density(const __grid_constant__ fmo_gpu_many<density_args, N> many)
 {
+    const density_args &a = many.own();
     const int column = blockIdx.x * THREADS + threadIdx.x, row = blockIdx.y;
-    if (column >= a.nao) return;
+    if (column >= a.nao || (N > 1 && row >= a.nao)) return;
     double sum = 0.0;
     for (int i = a.begin[row]; i < a.begin[row + 1]; i++) {
         const size_t p = a.from[i];
@@ -43,10 +46,14 @@ typedef struct maxima_args {
 } maxima_args;
 
 /* One thread per pair of shells. */
-__global__ void __launch_bounds__(THREADS) block_maxima(maxima_args a)
+template <int N>
+__global__ void __launch_bounds__(THREADS)
+    block_maxima(const __grid_constant__ fmo_gpu_many<maxima_args, N> many)
 {
+    const maxima_args &a = many.own();
     const int t = blockIdx.x * THREADS + threadIdx.x, s = blockIdx.y;
     float largest = 0.0f;
+    if (N > 1 && s >= a.shells) return;
     if (t < a.shells) {
         const int2 row = a.shell[s], column = a.shell[t];
         for (int x = 0; x < row.y; x++)
@@ -73,8 +80,11 @@ typedef struct records_args {
 /* One thread per record: sum_ab D_ab E^ab_p (-1)^p times the prefactor, and how much it matters.
  * Pairs of two shells stand for both of their orders; prefactors of a pair of one shell are halved
  * (types.cuh). */
-template <int LA, int LB> __global__ void __launch_bounds__(THREADS) order_records(records_args a)
+template <int LA, int LB, int N>
+__global__ void __launch_bounds__(THREADS)
+    order_records(const __grid_constant__ fmo_gpu_many<records_args, N> many)
 {
+    const records_args &a = many.own();
     constexpr int terms = FMO_HERMITE_COUNT(LA + LB), NB = FMO_CARTESIAN(LB);
     const int n = blockIdx.x * THREADS + threadIdx.x;
     if (n >= a.pairs.records) return;
@@ -104,9 +114,9 @@ template <int LA, int LB> __global__ void __launch_bounds__(THREADS) order_recor
     a.pairs.record_influence[n] = nextafterf(bound, INFINITY) * (float)fmo_screen_coulomb(D, 0.0);
 }
 
-typedef void records_kernel(records_args);
-records_kernel *const records_kernels[FMO_PAIR_CLASS_COUNT] = {
-#define ROW(P, name, li, lj, partner) order_records<li, lj>,
+const fmo_gpu_kernels<records_args> records_kernels[FMO_PAIR_CLASS_COUNT] = {
+#define ROW(P, name, li, lj, partner) \
+    {order_records<li, lj, 1>, order_records<li, lj, fmo_gpu_many_max<records_args>>},
     FMO_PAIR_TABLE(ROW)
 #undef ROW
 };
@@ -123,11 +133,14 @@ typedef struct points_args {
     records_view of[FMO_PAIR_CLASS_COUNT];
 } points_args;
 
-/* One thread per point of order N: the sum of its records, of which lighter ones have the first
+/* One thread per point of an order: the sum of its records, of which lighter ones have the first
  * Hermite functions alone. */
-template <int N> __global__ void __launch_bounds__(THREADS) order_points(points_args a)
+template <int ORDER, int N>
+__global__ void __launch_bounds__(THREADS)
+    order_points(const __grid_constant__ fmo_gpu_many<points_args, N> many)
 {
-    constexpr int terms = FMO_HERMITE_COUNT(N);
+    const points_args &a = many.own();
+    constexpr int terms = FMO_HERMITE_COUNT(ORDER);
     const int n = blockIdx.x * THREADS + threadIdx.x;
     float influence = 0.0f;
     if (n < a.pairs.points) {
@@ -152,49 +165,69 @@ template <int N> __global__ void __launch_bounds__(THREADS) order_points(points_
         a.pairs.tile_influence[n / FMO_GPU_TILE_PAIRS] = influence;
 }
 
-typedef void points_kernel(points_args);
-points_kernel *const points_kernels[FMO_PAIR_CLASS_COUNT] = {
-#define ROW(P, name, li, lj, partner) order_points<li + lj>,
+const fmo_gpu_kernels<points_args> points_kernels[FMO_PAIR_CLASS_COUNT] = {
+#define ROW(P, name, li, lj, partner) \
+    {order_points<li + lj, 1>, order_points<li + lj, fmo_gpu_many_max<points_args>>},
     FMO_PAIR_TABLE(ROW)
 #undef ROW
 };
 
-} // namespace
-
-cudaError_t fmo_hermite_order_points(const fmo_fock_plan *plan, cudaStream_t stream)
+/* Blocks for so many threads. */
+unsigned blocks_for(int threads)
 {
-    const fmo_gpu_hermite *const h = plan->gpu->hermite;
-    points_args p = {};
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        const records_args a = {h->pairs[c], h->density, h->block_max,
-                                h->nao,      h->shells,  (float)plan->coulomb_weight};
-        p.of[c] = {a.pairs.record_density, a.pairs.record_influence, a.pairs.records,
-                   FMO_HERMITE_COUNT(fmo_pair_order(c))};
-        if (!a.pairs.records) continue;
-        records_kernels[c]<<<(a.pairs.records + THREADS - 1) / THREADS, THREADS, 0, stream>>>(a);
-        FMO_GPU_TRY(cudaGetLastError());
-    }
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        p.pairs = h->pairs[c];
-        if (!p.pairs.points) continue;
-        points_kernels[c]<<<(p.pairs.points + THREADS - 1) / THREADS, THREADS, 0, stream>>>(p);
-        FMO_GPU_TRY(cudaGetLastError());
-    }
+    return (unsigned)((threads + THREADS - 1) / THREADS);
+}
+
+/* Hermite densities, where J is wanted. */
+cudaError_t order_all_points(const fmo_gpu_group *group)
+{
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+        FMO_GPU_TRY(fmo_gpu_launch_group<records_args>(
+            group, records_kernels[c].one, records_kernels[c].many, THREADS, 0,
+            [&](const fmo_gpu_build *build, records_args *a) {
+                const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
+                if (!(build->plan->gpu->wanted & FMO_TERMS_J)) return dim3(0);
+                *a = {h->pairs[c], h->density, h->block_max,
+                      h->nao,      h->shells,  (float)build->plan->coulomb_weight};
+                return dim3(blocks_for(a->pairs.records));
+            }));
+    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
+        FMO_GPU_TRY(fmo_gpu_launch_group<points_args>(
+            group, points_kernels[c].one, points_kernels[c].many, THREADS, 0,
+            [&](const fmo_gpu_build *build, points_args *a) {
+                const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
+                if (!(build->plan->gpu->wanted & FMO_TERMS_J)) return dim3(0);
+                a->pairs = h->pairs[c];
+                for (int of = 0; of < FMO_PAIR_CLASS_COUNT; of++)
+                    a->of[of] = {h->pairs[of].record_density, h->pairs[of].record_influence,
+                                 h->pairs[of].records, FMO_HERMITE_COUNT(fmo_pair_order(of))};
+                return dim3(blocks_for(a->pairs.points));
+            }));
     return cudaSuccess;
 }
 
-cudaError_t fmo_hermite_order_density(const fmo_gpu_build *build, cudaStream_t stream)
+} // namespace
+
+cudaError_t fmo_hermite_order_density(const fmo_gpu_group *group)
 {
     const fmo_gpu_range range("density of d shells");
-    const fmo_gpu_state *const g = build->plan->gpu;
-    const fmo_gpu_hermite *const h = g->hermite;
-    const density_args a = {build->density, h->density, h->in_begin,  h->in_from,
-                            h->in_factor,   h->nao,     h->caller_nao};
-    const maxima_args m = {h->density, h->shell, h->block_max, h->row_max, h->nao, h->shells};
-    FMO_GPU_TRY(cudaMemsetAsync(h->coulomb, 0, h->zeroed, stream));
-    order_density<<<dim3((h->nao + THREADS - 1) / THREADS, h->nao), THREADS, 0, stream>>>(a);
-    FMO_GPU_TRY(cudaGetLastError());
-    block_maxima<<<dim3((h->shells + THREADS - 1) / THREADS, h->shells), THREADS, 0, stream>>>(m);
-    FMO_GPU_TRY(cudaGetLastError());
-    return g->wanted & FMO_TERMS_J ? fmo_hermite_order_points(build->plan, stream) : cudaSuccess;
+    FMO_GPU_TRY(fmo_gpu_zero(group, [](const fmo_gpu_state *g) {
+        return fmo_gpu_zeroed{g->hermite->coulomb, g->hermite->zeroed};
+    }));
+    FMO_GPU_TRY(fmo_gpu_launch_group<density_args>(
+        group, order_density<1>, order_density<fmo_gpu_many_max<density_args>>, THREADS, 0,
+        [](const fmo_gpu_build *build, density_args *a) {
+            const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
+            *a = {build->density, h->density, h->in_begin,  h->in_from,
+                  h->in_factor,   h->nao,     h->caller_nao};
+            return dim3(blocks_for(h->nao), (unsigned)h->nao);
+        }));
+    FMO_GPU_TRY(fmo_gpu_launch_group<maxima_args>(
+        group, block_maxima<1>, block_maxima<fmo_gpu_many_max<maxima_args>>, THREADS, 0,
+        [](const fmo_gpu_build *build, maxima_args *a) {
+            const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
+            *a = {h->density, h->shell, h->block_max, h->row_max, h->nao, h->shells};
+            return dim3(blocks_for(h->shells), (unsigned)h->shells);
+        }));
+    return order_all_points(group);
 }

@@ -101,8 +101,8 @@ template <class C> __device__ __forceinline__ void turn_axes(int turn, double *x
 
 /* Primitive m of a part, on the axes of a body. */
 template <class C>
-__device__ __forceinline__ fmo_prim_pair load_prim(const fmo_hermite_pairs &pairs, int4 at, int m,
-                                                   int turn, float *bound)
+__device__ __forceinline__ fmo_prim_pair load_prim(const fmo_hermite_exchange_pairs &pairs, int4 at,
+                                                   int m, int turn, float *bound)
 {
     const double2 *const from =
         pairs.prim + (unsigned)at.x + (size_t)(m * FMO_GPU_PAIR_TWOS) * (unsigned)at.z;
@@ -288,8 +288,8 @@ __device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gp
     return issued;
 }
 
-/* A quartet at once; or pass after pass, or as many of them as planes of the grid (y) leave. What
- * has the second shell is summed over them, so that it is added once. */
+/* A quartet at once; or pass after pass, or as many of them as its planes of the grid (y) leave.
+ * What has the second shell is summed over them, so that it is added once. */
 template <class C>
 __device__ __forceinline__ unsigned work(const strategy &scatter,
                                          const fmo_hermite_exchange_args &a, int2 quartet,
@@ -320,7 +320,7 @@ __device__ __forceinline__ unsigned work(const strategy &scatter,
             issued += digest<C, 0>(scatter, m, at, turn, v, jk, jl);
         }
         if (pass == 0) *prims += computed;
-        pass += once ? 1 : (int)gridDim.y;
+        pass += once ? 1 : a.planes;
         if (pass >= C::passes) break;
         turn = turn < 2 ? turn + 1 : 0;
         next_turn<C::LB, C::LC>(jk);
@@ -339,11 +339,13 @@ __device__ __forceinline__ unsigned work(const strategy &scatter,
     return issued;
 }
 
-/* Quartets of the list, one a thread; or, where there are few, one for each pass. */
-template <class C>
+/* Quartets of the list, one a thread; or, where there are few, one for each pass; of N builds. */
+template <class C, int N>
 __global__ void __launch_bounds__(C::threads, C::form.warps * 32 / C::threads)
-    exchange(const __grid_constant__ fmo_hermite_exchange_args a)
+    exchange(const __grid_constant__ fmo_gpu_many<fmo_hermite_exchange_args, N> many)
 {
+    const fmo_hermite_exchange_args &a = many.own();
+    if (N > 1 && (int)blockIdx.y >= a.planes) return;
     strategy scatter;
     fmo_gpu_prepare(scatter, a.matrices);
     unsigned issued = 0, prims = 0;
@@ -362,32 +364,41 @@ __global__ void __launch_bounds__(C::threads, C::form.warps * 32 / C::threads)
 }
 
 /* FMO_GPU_ONLY_CLASS: a library of one class, of no use but to see that a strategy compiles. */
+#ifdef FMO_GPU_ONLY_CLASS
+constexpr bool all_classes = false;
+#else
+constexpr bool all_classes = true;
+#endif
+
 template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 {
-#ifdef FMO_GPU_ONLY_CLASS
-    return NULL;
-#else
-    if constexpr (variant::strategy != FMO_SCATTER_COUNT &&
+    if constexpr (all_classes && variant::strategy != FMO_SCATTER_COUNT &&
                   fmo_gpu_strategy_traits[variant::strategy].all_shells &&
                   variant::form == FMO_COMMIT_NATIVE)
-        return exchange<C>;
+        return exchange<C, 1>;
     else
         return NULL;
-#endif
+}
+
+template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
+{
+    if constexpr (all_classes && fmo_gpu_builds_groups(variant::strategy, variant::form))
+        return exchange<C, fmo_gpu_many_max<fmo_hermite_exchange_args>>;
+    else
+        return NULL;
 }
 
 } // namespace
+
+#define LIGHT(e, ...)        NULL,
+#define HEAVY(e, name, ...)  kernel<fmo_hermite_class_##name>(),
+#define HEAVYS(e, name, ...) group_kernel<fmo_hermite_class_##name>(),
 
 extern const fmo_hermite_variant CAT(fmo_hermite_variant_, FMO_VARIANT) = {
     variant::strategy,
     variant::form,
     variant::strategy != FMO_SCATTER_COUNT,
     fmo_gpu_strategy_traits[variant::strategy].integers,
-    {
-#define LIGHT(e, ...)       NULL,
-#define HEAVY(e, name, ...) kernel<fmo_hermite_class_##name>(),
-        FMO_ERI_LIGHT_TABLE(LIGHT) FMO_ERI_HEAVY_TABLE(HEAVY)
-#undef HEAVY
-#undef LIGHT
-    },
+    {FMO_ERI_LIGHT_TABLE(LIGHT) FMO_ERI_HEAVY_TABLE(HEAVY)},
+    {FMO_ERI_LIGHT_TABLE(LIGHT) FMO_ERI_HEAVY_TABLE(HEAVYS)},
 };

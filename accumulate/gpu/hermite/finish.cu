@@ -33,8 +33,11 @@ __host__ __device__ constexpr int lanes_of(int order)
 
 /* J_ab = sum over a pair's primitives of prefactor and sum_p E^ab_p V_p; its lanes take primitives
  * in turns. */
-template <int LA, int LB> __global__ void __launch_bounds__(THREADS) contract(coulomb_args a)
+template <int LA, int LB, int N>
+__global__ void __launch_bounds__(THREADS)
+    contract(const __grid_constant__ fmo_gpu_many<coulomb_args, N> many)
 {
+    const coulomb_args &a = many.own();
     constexpr int terms = FMO_HERMITE_COUNT(LA + LB), lanes = lanes_of(LA + LB);
     constexpr int NA = FMO_CARTESIAN(LA), NB = FMO_CARTESIAN(LB);
     const int n = (blockIdx.x * THREADS + threadIdx.x) / lanes, lane = threadIdx.x % lanes;
@@ -76,9 +79,9 @@ template <int LA, int LB> __global__ void __launch_bounds__(THREADS) contract(co
     }
 }
 
-typedef void contract_kernel(coulomb_args);
-contract_kernel *const contract_kernels[FMO_PAIR_CLASS_COUNT] = {
-#define ROW(P, name, li, lj, partner) contract<li, lj>,
+const fmo_gpu_kernels<coulomb_args> contract_kernels[FMO_PAIR_CLASS_COUNT] = {
+#define ROW(P, name, li, lj, partner) \
+    {contract<li, lj, 1>, contract<li, lj, fmo_gpu_many_max<coulomb_args>>},
     FMO_PAIR_TABLE(ROW)
 #undef ROW
 };
@@ -100,10 +103,13 @@ __device__ double element(const finish_args &a, size_t row, size_t column)
 }
 
 /* One thread per element: sum_ab T_pa T_qb J_ab, and of X^K + its transpose. */
-__global__ void __launch_bounds__(THREADS) finish(finish_args a)
+template <int N>
+__global__ void __launch_bounds__(THREADS)
+    finish(const __grid_constant__ fmo_gpu_many<finish_args, N> many)
 {
+    const finish_args &a = many.own();
     const int q = blockIdx.x * THREADS + threadIdx.x, p = blockIdx.y;
-    if (q >= a.caller_nao) return;
+    if (q >= a.caller_nao || (N > 1 && p >= a.caller_nao)) return;
     double J = 0.0, K = 0.0;
     for (int i = a.begin[p]; i < a.begin[p + 1]; i++)
         for (int j = a.begin[q]; j < a.begin[q + 1]; j++) {
@@ -121,16 +127,23 @@ __global__ void __launch_bounds__(THREADS) finish(finish_args a)
  * pair with shell j. One block, so that the order of the sums, and with it the scale, never
  * changes. */
 enum { BOUND_THREADS = 1024 };
+typedef struct bound_args {
+    const float *block_max, *shell_bound;
+    const int2 *shell;
+    int shells;
+    fmo_hermite_counters *counters;
+} bound_args;
+template <int N>
 __global__ void __launch_bounds__(BOUND_THREADS)
-    bound_elements(const float *block_max, const float *shell_bound, const int2 *shell, int shells,
-                   fmo_hermite_counters *counters)
+    bound_elements(const __grid_constant__ fmo_gpu_many<bound_args, N> many)
 {
+    const bound_args &a = many.own();
     __shared__ double shared[BOUND_THREADS];
     double sum = 0.0;
-    for (int j = 0; j < shells; j++) {
-        const double m = (double)shell_bound[j] * shell[j].y;
-        for (int l = threadIdx.x; l < shells; l += BOUND_THREADS)
-            sum += m * shell_bound[l] * shell[l].y * block_max[(size_t)j * shells + l];
+    for (int j = 0; j < a.shells; j++) {
+        const double m = (double)a.shell_bound[j] * a.shell[j].y;
+        for (int l = threadIdx.x; l < a.shells; l += BOUND_THREADS)
+            sum += m * a.shell_bound[l] * a.shell[l].y * a.block_max[(size_t)j * a.shells + l];
     }
     shared[threadIdx.x] = sum;
     __syncthreads();
@@ -140,66 +153,111 @@ __global__ void __launch_bounds__(BOUND_THREADS)
     }
     if (threadIdx.x == 0) {
         const double bound = isfinite(shared[0]) ? shared[0] : CUDART_INF;
-        counters->fixed_bound = bound;
-        counters->fixed_scale = fmo_gpu_fixed_scale_for(bound);
+        a.counters->fixed_bound = bound;
+        a.counters->fixed_scale = fmo_gpu_fixed_scale_for(bound);
     }
 }
 
-cudaError_t run_task(const fmo_fock_plan *plan, const fmo_hermite_variant *variant, int t,
-                     cudaStream_t stream)
+cudaError_t bound_exchange(const fmo_gpu_group *group)
+{
+    return fmo_gpu_launch_group<bound_args>(
+        group, bound_elements<1>, bound_elements<fmo_gpu_many_max<bound_args>>, BOUND_THREADS, 0,
+        [](const fmo_gpu_build *build, bound_args *a) {
+            const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
+            if (!(build->plan->gpu->wanted & FMO_TERMS_K)) return dim3(0);
+            *a = {h->block_max, h->shell_bound, h->shell, h->shells, h->counters};
+            return dim3(1);
+        });
+}
+
+/* What the quartet kernel of a task is to know. */
+fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
+                                             const fmo_hermite_task *task)
 {
     const fmo_gpu_state *const g = plan->gpu;
     const fmo_gpu_hermite *const h = g->hermite;
-    const fmo_hermite_task *const task = &h->task[t];
     const int c = task->eri_class, bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
+    const auto side = [h](int pair_class) {
+        const fmo_hermite_pairs &from = h->pairs[pair_class];
+        return fmo_hermite_exchange_pairs{from.at, from.prims, from.center, from.prim, from.num};
+    };
     fmo_hermite_exchange_args a = {};
-    a.bra = h->pairs[bra];
-    a.ket = h->pairs[ket];
+    a.bra = side(bra);
+    a.ket = side(ket);
     a.same = bra == ket;
+    a.planes = h->planes[c];
     a.list = h->list + task->list_at;
-    a.count = &h->survivors[t];
-    a.prim_cutoff = h->prim_cutoff;
+    a.count = &h->survivors[task - h->task];
+    a.prim_cutoff = fmo_gpu_prim_cutoff(plan);
     a.boys = g->boys->row[fmo_eri_class_order(c)][0];
     a.prim_quartets = &h->counters->prim_quartets[c];
     a.matrices.density = h->density;
     a.matrices.exchange = h->exchange;
     a.matrices.nao = h->nao;
-    a.matrices.exchange_least = FMO_SCREEN_ADD_SHARE * g->deep_share * plan->cutoff;
+    a.matrices.exchange_least = fmo_gpu_cutoff_share(plan, FMO_SCREEN_ADD_SHARE);
     a.matrices.copies = 1;
     a.matrices.fixed_scale = &h->counters->fixed_scale;
     a.matrices.sink = &h->counters->sink;
     a.matrices.issued = &h->counters->issued[c];
-    int blocks = 0;
-    const int threads = fmo_hermite_threads(c), shared = threads * fmo_hermite_bytes(c);
-    const size_t most = (task->candidates + threads - 1) / threads;
-    FMO_GPU_TRY(fmo_hermite_screen(plan, t, stream));
-    FMO_GPU_TRY(cudaFuncSetAttribute((const void *)variant->kernel[c],
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
-    FMO_GPU_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &blocks, (const void *)variant->kernel[c], threads, shared));
-    blocks *= fmo_tuning_gpu_waves_large * g->device.processors;
-    if ((size_t)blocks > most) blocks = (int)most;
-    variant->kernel[c]<<<dim3(blocks, h->planes[c]), threads, shared, stream>>>(a);
-    return cudaGetLastError();
+    return a;
 }
 
-/* K, pass after pass. With side streams, which have begun, the tasks of a pass go side by side. */
-cudaError_t run_tasks(const fmo_fock_plan *plan, const fmo_hermite_variant *variant,
-                      cudaStream_t stream, const fmo_gpu_side_streams *side, bool timed)
+/* The tasks of a class in a pass: screened, and their quartets. Builds of a group share what blocks
+ * there are by their candidates. */
+cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *variant, int pass,
+                      int c)
 {
-    fmo_gpu_hermite *const h = plan->gpu->hermite;
-    for (int begin = 0, end; begin < h->tasks; begin = end) {
-        end = begin;
-        while (end < h->tasks && h->task[end].pass == h->task[begin].pass) end++;
-        if (side && begin) { /* a pass has the last one's list */
-            FMO_GPU_TRY(fmo_gpu_join(side, stream));
-            FMO_GPU_TRY(fmo_gpu_fork(side, stream));
+    const int threads = fmo_hermite_threads(c), shared = threads * fmo_hermite_bytes(c);
+    const bool alone = group->num == 1;
+    const void *const kernel =
+        alone ? (const void *)variant->kernel[c] : (const void *)variant->group[c];
+    int resident = 0;
+    size_t all = 0;
+    for (int k = 0; k < group->num; k++) {
+        const fmo_hermite_task *const task = fmo_hermite_find_task(&group->build[k], pass, c);
+        if (task) all += task->candidates;
+    }
+    if (!all) return cudaSuccess;
+    FMO_GPU_TRY(fmo_hermite_screen(group, pass, c));
+    if (shared)
+        FMO_GPU_TRY(
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+    FMO_GPU_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, shared));
+    const size_t blocks = (size_t)resident * group->build->plan->gpu->device.processors *
+                          (alone ? fmo_tuning_gpu_waves_large : fmo_tuning_gpu_group_waves);
+    return fmo_gpu_launch_group<fmo_hermite_exchange_args>(
+        group, variant->kernel[c], variant->group[c], threads, shared,
+        [&](const fmo_gpu_build *build, fmo_hermite_exchange_args *a) {
+            const fmo_hermite_task *const task = fmo_hermite_find_task(build, pass, c);
+            if (!task) return dim3(0);
+            *a = exchange_arguments(build->plan, task);
+            const size_t most = (task->candidates + threads - 1) / threads;
+            const size_t own = (blocks * task->candidates + all - 1) / all;
+            return dim3((unsigned)(own < most ? own : most), (unsigned)a->planes);
+        });
+}
+
+/* K, pass after pass. With side streams, which have begun, the classes of a pass go side by side.
+ * Timed builds are alone. */
+cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *variant,
+                      const fmo_gpu_side_streams *side, bool timed)
+{
+    const fmo_gpu_build *const build = group->build;
+    for (int pass = 0; pass < build->plan->gpu->hermite->passes; pass++) {
+        int n = 0;
+        if (side && pass) { /* it has the last one's list */
+            FMO_GPU_TRY(fmo_gpu_join(side, group->stream));
+            FMO_GPU_TRY(fmo_gpu_fork(side, group->stream));
         }
-        for (int t = begin; t < end; t++) {
-            const cudaStream_t own = side ? side->stream[(t - begin) % FMO_GPU_PASS_TASKS] : stream;
-            if (timed) FMO_GPU_TRY(cudaEventRecord(h->task[t].event[0], own));
-            FMO_GPU_TRY(run_task(plan, variant, t, own));
-            if (timed) FMO_GPU_TRY(cudaEventRecord(h->task[t].event[1], own));
+        for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_LIGHT_COUNT; c--) {
+            const fmo_hermite_task *const task = fmo_hermite_find_task(build, pass, c);
+            if (group->num == 1 && !task) continue;
+            const cudaStream_t stream =
+                side ? side->stream[n++ % FMO_GPU_PASS_TASKS] : group->stream;
+            const fmo_gpu_group own = {group->build, group->num, stream};
+            if (timed) FMO_GPU_TRY(cudaEventRecord(task->event[0], stream));
+            FMO_GPU_TRY(run_class(&own, variant, pass, c));
+            if (timed) FMO_GPU_TRY(cudaEventRecord(task->event[1], stream));
         }
     }
     return cudaSuccess;
@@ -228,6 +286,15 @@ const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *varia
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
+const fmo_hermite_task *fmo_hermite_find_task(const fmo_gpu_build *build, int pass, int eri_class)
+{
+    const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
+    if (!(build->plan->gpu->wanted & FMO_TERMS_K)) return NULL;
+    for (int t = 0; t < h->tasks; t++)
+        if (h->task[t].pass == pass && h->task[t].eri_class == eri_class) return &h->task[t];
+    return NULL;
+}
+
 cudaError_t fmo_hermite_make_timers(fmo_gpu_hermite *h)
 {
     for (int t = 0; t < h->tasks; t++)
@@ -246,83 +313,87 @@ cudaError_t fmo_hermite_class_seconds(const fmo_gpu_hermite *h, double *seconds)
     return cudaSuccess;
 }
 
-cudaError_t fmo_hermite_contract(const fmo_gpu_hermite *h, cudaStream_t stream)
+cudaError_t fmo_hermite_contract(const fmo_gpu_group *group)
 {
-    coulomb_args own = {};
-    own.J = h->coulomb;
-    own.nao = h->nao;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
-        own.of[c] = {h->pairs[c].potential, h->pairs[c].points,
-                     FMO_HERMITE_COUNT(fmo_pair_order(c)), h->pairs[c].chunks};
-    for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
-        own.pairs = h->pairs[c];
-        if (!own.pairs.whole) continue;
-        const int own_pairs = THREADS / lanes_of(fmo_pair_order(c)); /* of a block */
-        contract_kernels[c]<<<(own.pairs.whole + own_pairs - 1) / own_pairs, THREADS, 0, stream>>>(
-            own);
-        FMO_GPU_TRY(cudaGetLastError());
-    }
+        FMO_GPU_TRY(fmo_gpu_launch_group<coulomb_args>(
+            group, contract_kernels[c].one, contract_kernels[c].many, THREADS, 0,
+            [&](const fmo_gpu_build *build, coulomb_args *a) {
+                const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
+                if (!(build->plan->gpu->wanted & FMO_TERMS_J)) return dim3(0);
+                const int own = THREADS / lanes_of(fmo_pair_order(c)); /* pairs of a block */
+                a->pairs = h->pairs[c];
+                a->J = h->coulomb;
+                a->nao = h->nao;
+                for (int of = 0; of < FMO_PAIR_CLASS_COUNT; of++)
+                    a->of[of] = {h->pairs[of].potential, h->pairs[of].points,
+                                 FMO_HERMITE_COUNT(fmo_pair_order(of)),
+                                 fmo_hermite_chunks(build->plan, of, group->num > 1)};
+                return dim3((unsigned)((a->pairs.whole + own - 1) / own));
+            }));
     return cudaSuccess;
 }
 
-/* The same after what side streams have recorded. */
-static cudaError_t queue_contract(const fmo_gpu_hermite *h, const fmo_gpu_side_streams *side,
+/* The same on a stream, after what side streams have recorded. */
+static cudaError_t queue_contract(const fmo_gpu_group *group, const fmo_gpu_side_streams *side,
                                   cudaStream_t stream)
 {
+    const fmo_gpu_group own = {group->build, group->num, stream};
     for (int n = 0; n < FMO_GPU_PASS_TASKS && side; n++)
         FMO_GPU_TRY(cudaStreamWaitEvent(stream, side->join[n], 0));
-    return fmo_hermite_contract(h, stream);
+    return fmo_hermite_contract(&own);
 }
 
-cudaError_t fmo_hermite_queue(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
-                              cudaStream_t stream, const fmo_gpu_side_streams *side, bool timed)
+cudaError_t fmo_hermite_queue(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
+                              const fmo_gpu_side_streams *side, bool timed)
 {
-    const fmo_fock_plan *const plan = build->plan;
-    fmo_gpu_hermite *const h = plan->gpu->hermite;
+    const fmo_gpu_state *const g = group->build->plan->gpu;
     const fmo_hermite_variant *const own = fmo_hermite_find_variant(variant);
-    const int wanted = plan->gpu->wanted;
     if (!own) return cudaSuccess; /* the variant without commits */
-    FMO_GPU_TRY(fmo_hermite_order_density(build, stream));
-    if (own->fixed_point && wanted & FMO_TERMS_K) {
-        bound_elements<<<1, BOUND_THREADS, 0, stream>>>(h->block_max, h->shell_bound, h->shell,
-                                                        h->shells, h->counters);
-        FMO_GPU_TRY(cudaGetLastError());
+    FMO_GPU_TRY(fmo_hermite_order_density(group));
+    if (own->fixed_point) FMO_GPU_TRY(bound_exchange(group));
+    if (side) FMO_GPU_TRY(fmo_gpu_fork(side, group->stream));
+    for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT; bra++) {
+        const cudaStream_t stream = side ? side->stream[bra % FMO_GPU_PASS_TASKS] : group->stream;
+        const fmo_gpu_group beside = {group->build, group->num, stream};
+        FMO_GPU_TRY(fmo_hermite_coulomb(&beside, NULL, bra));
     }
-    if (side) FMO_GPU_TRY(fmo_gpu_fork(side, stream));
-    for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT && wanted & FMO_TERMS_J; bra++)
-        FMO_GPU_TRY(fmo_hermite_coulomb(plan, h, bra,
-                                        side ? side->stream[bra % FMO_GPU_PASS_TASKS] : stream));
     for (int n = 0; n < FMO_GPU_PASS_TASKS && side; n++) /* so far J */
         FMO_GPU_TRY(cudaEventRecord(side->join[n], side->stream[n]));
     /* In small systems, where all wait for the longest row of kernels, its last step has a row of
      * its own; in others it comes last in the row that has least of K. */
-    const bool contracts = wanted & FMO_TERMS_J && h->shares == 1;
-    const bool at_once = plan->gpu->primitives < fmo_tuning_gpu_hermite_beside_work;
-    if (contracts && at_once) FMO_GPU_TRY(queue_contract(h, side, stream));
-    if (wanted & FMO_TERMS_K) FMO_GPU_TRY(run_tasks(plan, own, stream, side, timed));
+    const bool contracts = g->hermite->shares == 1; /* builds of groups are nobody's shares */
+    const bool at_once = g->primitives < fmo_tuning_gpu_hermite_beside_work;
+    if (contracts && at_once) FMO_GPU_TRY(queue_contract(group, side, group->stream));
+    FMO_GPU_TRY(run_tasks(group, own, side, timed));
     if (contracts && !at_once)
-        FMO_GPU_TRY(queue_contract(h, side, side ? side->stream[FMO_GPU_PASS_TASKS - 1] : stream));
-    return side ? fmo_gpu_join(side, stream) : cudaSuccess;
+        FMO_GPU_TRY(queue_contract(group, side,
+                                   side ? side->stream[FMO_GPU_PASS_TASKS - 1] : group->stream));
+    return side ? fmo_gpu_join(side, group->stream) : cudaSuccess;
 }
 
-cudaError_t fmo_hermite_finish(const fmo_gpu_build *build, bool fixed, cudaStream_t stream)
+cudaError_t fmo_hermite_finish(const fmo_gpu_group *group, bool fixed)
 {
     const fmo_gpu_range range("J and K of d shells");
-    const fmo_gpu_state *const g = build->plan->gpu;
-    const fmo_gpu_hermite *const h = g->hermite;
     /* of several GPUs' potentials, which are summed by now */
-    if (g->wanted & FMO_TERMS_J && h->shares > 1) FMO_GPU_TRY(fmo_hermite_contract(h, stream));
-    const finish_args a = {h->coulomb,
-                           h->exchange,
-                           g->wanted & FMO_TERMS_J ? build->coulomb : NULL,
-                           g->wanted & FMO_TERMS_K ? build->exchange : NULL,
-                           fixed ? &h->counters->fixed_scale : NULL,
-                           h->out_begin,
-                           h->out_from,
-                           h->out_light,
-                           h->out_factor,
-                           h->nao,
-                           h->caller_nao};
-    finish<<<dim3((h->caller_nao + THREADS - 1) / THREADS, h->caller_nao), THREADS, 0, stream>>>(a);
-    return cudaGetLastError();
+    if (group->build->plan->gpu->hermite->shares > 1) FMO_GPU_TRY(fmo_hermite_contract(group));
+    return fmo_gpu_launch_group<finish_args>(
+        group, finish<1>, finish<fmo_gpu_many_max<finish_args>>, THREADS, 0,
+        [&](const fmo_gpu_build *build, finish_args *a) {
+            const fmo_gpu_state *const g = build->plan->gpu;
+            const fmo_gpu_hermite *const h = g->hermite;
+            *a = {h->coulomb,
+                  h->exchange,
+                  g->wanted & FMO_TERMS_J ? build->coulomb : NULL,
+                  g->wanted & FMO_TERMS_K ? build->exchange : NULL,
+                  fixed ? &h->counters->fixed_scale : NULL,
+                  h->out_begin,
+                  h->out_from,
+                  h->out_light,
+                  h->out_factor,
+                  h->nao,
+                  h->caller_nao};
+            return dim3((unsigned)((h->caller_nao + THREADS - 1) / THREADS),
+                        (unsigned)h->caller_nao);
+        });
 }

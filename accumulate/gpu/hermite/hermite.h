@@ -108,13 +108,14 @@ typedef struct fmo_gpu_hermite {
     int tasks, passes;
     int planes[FMO_ERI_CLASS_COUNT]; /* of the grid: threads for a quartet */
     int share, shares;               /* the plan's */
-    float prim_cutoff; /* on bound times bound times density factor of a primitive quartet */
 } fmo_gpu_hermite;
 
 /* state.cu: what the plan needs for its d shells, if it has any: plan->gpu->hermite. Inside of the
  * device, with its stream. */
 fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err);
 void fmo_hermite_free(fmo_gpu_state *g);
+/* Pinned memory for its counters, if there is none yet. */
+cudaError_t fmo_hermite_make_pinned(fmo_gpu_hermite *h);
 /* Host memory, bytes. */
 size_t fmo_hermite_host_bytes(const fmo_gpu_hermite *h);
 /* What the last build counted, after it has ended, into the profile. */
@@ -183,54 +184,79 @@ int fmo_hermite_adds(int eri_class, int planes);
 
 /* ---- the kernels for K of one variant ------------------------------------------------------- */
 
+/* What they read of a class of pairs. */
+typedef struct fmo_hermite_exchange_pairs {
+    const int4 *at, *prims;
+    const double *center;
+    const double2 *prim;
+    int num;
+} fmo_hermite_exchange_pairs;
+
 typedef struct fmo_hermite_exchange_args {
-    fmo_hermite_pairs bra, ket;
+    fmo_hermite_exchange_pairs bra, ket;
     bool same;        /* bra and ket are one list */
+    int planes;       /* of the grid (y): threads for a quartet */
     const int2 *list; /* bra; ket, and what FMO_GPU_KET_BITS says */
     const unsigned *count;
-    float prim_cutoff;
+    float prim_cutoff; /* on bound times bound times density factor of a primitive quartet */
     const double *boys;
     unsigned long long *prim_quartets; /* added to */
     fmo_gpu_matrices matrices;
 } fmo_hermite_exchange_args;
 
-typedef void fmo_hermite_exchange_kernel(fmo_hermite_exchange_args);
+/* For one build, and for a group. */
+typedef void fmo_hermite_exchange_kernel(fmo_gpu_one<fmo_hermite_exchange_args>);
+typedef void fmo_hermite_group_kernel(fmo_gpu_most<fmo_hermite_exchange_args>);
 
 typedef struct fmo_hermite_variant {
     fmo_scatter scatter;
     fmo_commit commit;
     bool commits, fixed_point; /* as fmo_gpu_variant has them */
-    /* By class; all NULL: the strategy has none for d shells. */
+    /* By class; all NULL: the strategy has none for d shells, or for groups of them. */
     fmo_hermite_exchange_kernel *kernel[FMO_ERI_CLASS_COUNT];
+    fmo_hermite_group_kernel *group[FMO_ERI_CLASS_COUNT];
 } fmo_hermite_variant;
 
 /* The variant with the strategy and commit of the other kernels' one; NULL: there is none. */
 const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *variant);
 
-/* ---- the steps of a build ------------------------------------------------------------------- */
+/* ---- the steps of a build, for each of a group ---------------------------------------------- */
 
-/* density.cu: D and what is made from it; all that starts from zero is zeroed. */
-cudaError_t fmo_hermite_order_density(const fmo_gpu_build *build, cudaStream_t stream);
-/* Its last part: Hermite densities. */
-cudaError_t fmo_hermite_order_points(const fmo_fock_plan *plan, cudaStream_t stream);
-/* coulomb.cu: potentials of a class of the plan's pairs in the field of all pairs of `from`. */
-cudaError_t fmo_hermite_coulomb(const fmo_fock_plan *plan, const fmo_gpu_hermite *from, int bra,
-                                cudaStream_t stream);
+/* The task of a class in a pass; NULL: there is none, or K is not wanted. */
+const fmo_hermite_task *fmo_hermite_find_task(const fmo_gpu_build *build, int pass, int eri_class);
+
+/* Whether few bras of J have several warps each and their kets in chunks, to keep the GPU busy: not
+ * in a group, which does, but under `fixed`, whose bits are those of a build alone. */
+static inline bool fmo_hermite_spreads(const fmo_fock_plan *plan, bool in_group)
+{
+    return !in_group || fmo_scatter_sums_integers(plan->options.scatter);
+}
+static inline int fmo_hermite_chunks(const fmo_fock_plan *plan, int pair_class, bool in_group)
+{
+    return fmo_hermite_spreads(plan, in_group) ? plan->gpu->hermite->pairs[pair_class].chunks : 1;
+}
+
+/* density.cu: D and what is made from it, Hermite densities where J is wanted; all that starts from
+ * zero is zeroed. */
+cudaError_t fmo_hermite_order_density(const fmo_gpu_group *group);
+/* coulomb.cu, where J is wanted: potentials of a class of the plans' pairs in the field of all
+ * pairs of `from`; NULL: each plan's own. */
+cudaError_t fmo_hermite_coulomb(const fmo_gpu_group *group, const fmo_gpu_hermite *from, int bra);
 /* finish.cu: from these, all of them made, to J. A step of fmo_hermite_queue, or, where GPUs share
  * a build, whose potentials are summed first, of fmo_hermite_finish. */
-cudaError_t fmo_hermite_contract(const fmo_gpu_hermite *h, cudaStream_t stream);
-/* screen.cu: the quartets of a task that count in K. */
-cudaError_t fmo_hermite_screen(const fmo_fock_plan *plan, int task, cudaStream_t stream);
+cudaError_t fmo_hermite_contract(const fmo_gpu_group *group);
+/* screen.cu: the quartets of a class in a pass that count in K. */
+cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int eri_class);
 /* J and K in the caller's order, added to what is there already where other kernels have written.
  */
-cudaError_t fmo_hermite_finish(const fmo_gpu_build *build, bool fixed, cudaStream_t stream);
+cudaError_t fmo_hermite_finish(const fmo_gpu_group *group, bool fixed);
 
 /* Timers around tasks: those that do not exist; and seconds by class, added to what is there. */
 cudaError_t fmo_hermite_make_timers(fmo_gpu_hermite *h);
 cudaError_t fmo_hermite_class_seconds(const fmo_gpu_hermite *h, double *seconds);
 
-/* All of it but `finish`. */
-cudaError_t fmo_hermite_queue(const fmo_gpu_build *build, const fmo_gpu_variant *variant,
-                              cudaStream_t stream, const fmo_gpu_side_streams *side, bool timed);
+/* All of it but `finish`; with side streams or timers, a group of one. */
+cudaError_t fmo_hermite_queue(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
+                              const fmo_gpu_side_streams *side, bool timed);
 
 #endif

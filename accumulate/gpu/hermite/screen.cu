@@ -13,11 +13,19 @@ enum {
     QUEUE = fmo_tuning_gpu_hermite_screen_queue
 };
 
+/* What screening reads of a class of pairs. */
+typedef struct screen_pairs {
+    const int4 *at;
+    const float *bound, *tile_bound, *apart;
+    const float4 *sphere;
+    int num;
+} screen_pairs;
+
 typedef struct screen_args {
-    fmo_hermite_pairs bra, ket;
+    screen_pairs bra, ket;
     bool same;
-    int bra_begin, share, shares; /* of bras */
-    int tiles;                    /* that a warp looks at together, up to 32 */
+    int bra_begin, bras, share, shares; /* of bras */
+    int tiles;                          /* that a warp looks at together, up to 32 */
     int shells;
     float cutoff;
     const float *block_max, *row_max;
@@ -27,7 +35,7 @@ typedef struct screen_args {
 } screen_args;
 
 /* What the bound that knows distance takes of a part. */
-__device__ __forceinline__ fmo_apart load_apart(const fmo_hermite_pairs &pairs, int part)
+__device__ __forceinline__ fmo_apart load_apart(const screen_pairs &pairs, int part)
 {
     const float4 sphere = pairs.sphere[part];
     fmo_apart apart = {sphere.x, sphere.y,          sphere.z,
@@ -68,8 +76,12 @@ __device__ void flush(const screen_args &a, int bra, const unsigned *queue, unsi
 
 /* A block for a bra, and a part of its kets (y). A warp looks at some tiles of kets, a lane at
  * each; of those that may hold a survivor each lane takes a ket. */
-__global__ void __launch_bounds__(THREADS) screen(screen_args a)
+template <int N>
+__global__ void __launch_bounds__(THREADS)
+    screen(const __grid_constant__ fmo_gpu_many<screen_args, N> many)
 {
+    const screen_args &a = many.own();
+    if (N > 1 && (int)blockIdx.x >= a.bras) return;
     __shared__ unsigned queues[WARPS][QUEUE + 32];
     __shared__ unsigned counted[2];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -132,37 +144,52 @@ __global__ void __launch_bounds__(THREADS) screen(screen_args a)
     }
 }
 
+screen_pairs pairs_to_screen(const fmo_hermite_pairs &from)
+{
+    return {from.at, from.bound, from.tile_bound, from.apart, from.sphere, from.num};
+}
+
 } // namespace
 
-cudaError_t fmo_hermite_screen(const fmo_fock_plan *plan, int t, cudaStream_t stream)
+cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int c)
 {
     const fmo_gpu_range range("screening of d shells");
-    const fmo_gpu_state *const g = plan->gpu;
-    const fmo_gpu_hermite *const h = g->hermite;
-    const fmo_hermite_task *const task = &h->task[t];
-    const int c = task->eri_class, bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
-    const int bras = task->bra_end - task->bra_begin;
+    const int bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
     /* few bras are spread over more blocks */
-    const int all = (h->pairs[ket].num + TILE - 1) / TILE;
-    const int least = fmo_tuning_gpu_hermite_screen_blocks * g->device.processors;
+    const int least =
+        fmo_tuning_gpu_hermite_screen_blocks * group->build->plan->gpu->device.processors;
+    int bras = 0;
+    for (int k = 0; k < group->num; k++) {
+        const fmo_hermite_task *const task = fmo_hermite_find_task(&group->build[k], pass, c);
+        if (task) bras += task->bra_end - task->bra_begin;
+    }
+    if (!bras) return cudaSuccess;
     const int wanted = (least + bras - 1) / bras;
-    const int fit = all / (WARPS * wanted), tiles = fit < 2 ? 2 : fit > 32 ? 32 : fit;
-    const int groups = (all + tiles * WARPS - 1) / (tiles * WARPS);
-    const screen_args a = {h->pairs[bra],
-                           h->pairs[ket],
-                           bra == ket,
-                           task->bra_begin,
-                           h->share,
-                           h->shares,
-                           tiles,
-                           h->shells,
-                           fmo_gpu_screen_cutoff(plan),
-                           h->block_max,
-                           h->row_max,
-                           h->list + task->list_at,
-                           &h->survivors[t],
-                           &h->counters->quartets[c],
-                           &h->counters->survived[c]};
-    screen<<<dim3(bras, wanted < groups ? wanted : groups), THREADS, 0, stream>>>(a);
-    return cudaGetLastError();
+    return fmo_gpu_launch_group<screen_args>(
+        group, screen<1>, screen<fmo_gpu_many_max<screen_args>>, THREADS, 0,
+        [&](const fmo_gpu_build *build, screen_args *a) {
+            const fmo_hermite_task *const task = fmo_hermite_find_task(build, pass, c);
+            if (!task) return dim3(0);
+            const fmo_gpu_hermite *const h = build->plan->gpu->hermite;
+            const int all = (h->pairs[ket].num + TILE - 1) / TILE;
+            const int fit = all / (WARPS * wanted), tiles = fit < 2 ? 2 : fit > 32 ? 32 : fit;
+            const int groups = (all + tiles * WARPS - 1) / (tiles * WARPS);
+            *a = {pairs_to_screen(h->pairs[bra]),
+                  pairs_to_screen(h->pairs[ket]),
+                  bra == ket,
+                  task->bra_begin,
+                  task->bra_end - task->bra_begin,
+                  h->share,
+                  h->shares,
+                  tiles,
+                  h->shells,
+                  fmo_gpu_screen_cutoff(build->plan),
+                  h->block_max,
+                  h->row_max,
+                  h->list + task->list_at,
+                  &h->survivors[task - h->task],
+                  &h->counters->quartets[c],
+                  &h->counters->survived[c]};
+            return dim3((unsigned)a->bras, (unsigned)(wanted < groups ? wanted : groups));
+        });
 }

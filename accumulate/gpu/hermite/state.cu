@@ -304,7 +304,7 @@ static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, f
     const fmo_status status =
         fmo_gpu_place_arrays(&plan->gpu->device, "density, J and K of d shells", arrays, 3, err);
     if (status != FMO_OK) return status;
-    h->zeroed = zeroed;
+    h->zeroed = fmo_gpu_arrays_bytes(arrays, 1); /* to the end of its place */
     h->exchange = h->coulomb + n * n;
     double *at = h->exchange + n * n;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
@@ -366,7 +366,7 @@ static fmo_status make_tasks(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_
         h->planes[c] = quartets < fmo_tuning_gpu_hermite_few_quartets ? fmo_hermite_passes(c) : 1;
         if (kets > most) most = kets;
     }
-    fmo_status status = fmo_gpu_available_memory(&available, err);
+    fmo_status status = fmo_gpu_state_available(plan->gpu, &available, err);
     if (status != FMO_OK) return status;
     size_t bytes = (size_t)(fmo_tuning_gpu_list_share * (double)available);
     if (plan->options.memory && plan->options.memory < bytes) bytes = plan->options.memory;
@@ -393,8 +393,6 @@ fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err)
     if (!h) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a GPU plan");
     h->share = plan->shares > 1 ? plan->share : 0;
     h->shares = plan->shares > 1 ? plan->shares : 1;
-    h->prim_cutoff = (float)(plan->options.cutoff * FMO_SCREEN_PRIM_SHARE * g->deep_share *
-                             (FMO_PRUNE_DENSITY / plan->density_limit));
     fmo_status status =
         fmo_shell_pairs_make(plan->basis, plan->pairs.prune, plan->options.threads, &plain, err);
     if (status == FMO_OK) status = make_functions(plan, &plain, h, err);
@@ -404,10 +402,13 @@ fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err)
     if (status == FMO_OK) status = make_tasks(plan, h, err);
     if (status == FMO_OK) status = make_matrices(plan, h, err);
     fmo_shell_pairs_free(&plain);
-    if (status == FMO_OK)
-        FMO_GPU_CHECK(cudaMallocHost((void **)&h->host_counters, sizeof *h->host_counters),
-                      "counters", err);
     return status;
+}
+
+cudaError_t fmo_hermite_make_pinned(fmo_gpu_hermite *h)
+{
+    return h->host_counters ? cudaSuccess
+                            : cudaMallocHost((void **)&h->host_counters, sizeof *h->host_counters);
 }
 
 void fmo_hermite_free(fmo_gpu_state *g)

@@ -82,5 +82,5 @@ cudaError_t fmo_gpu_queue_finish(const fmo_gpu_group *group, const fmo_gpu_varia
         FMO_GPU_TRY(fmo_gpu_spread_sums(group, variant->fixed_point));
     FMO_GPU_TRY(fmo_gpu_finish(group, variant->fixed_point));
     if (!group->build->plan->gpu->hermite) return cudaSuccess;
-    return fmo_hermite_finish(group->build, variant->fixed_point, group->stream);
+    return fmo_hermite_finish(group, variant->fixed_point);
 }
