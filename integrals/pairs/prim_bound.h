@@ -59,31 +59,33 @@ FMO_HD double fmo_prim_bound_rule(int l_i, int l_j, const double *AB, const doub
     enum { N = FMO_HERMITE_ORDERS };
     const double p = prim[FMO_PAIR_P], h = prim[FMO_PAIR_HALF];
     double E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][N], largest = 0.0;
-    memset(E, 0, sizeof E); /* orders beyond those of a product are read below */
     for (int x = 0; x < 3; x++) {
         const double PA = prim[FMO_PAIR_X + x];
         fmo_hermite_expand(l_i, l_j, PA, PA + AB[x], h, E[x]);
     }
     for (int a = 0; a < fmo_shell_functions(l_i); a++) {
         for (int b = 0; b < fmo_shell_functions(l_j); b++) {
-            /* even[x][s]: over t + t' = 2 s of one dimension, (-1)^t' (2s-1)!! E_t E_t' (-p)^s */
+            /* even[x][s]: over t + t' = 2 s of one dimension, (-1)^t' (2s-1)!! E_t E_t' (-p)^s;
+             * E_t is zero beyond the powers that are multiplied, and so is this */
             double even[3][N], sum = 0.0;
+            int most[3];
             for (int x = 0; x < 3; x++) {
-                const double *const e =
-                    E[x][fmo_shell_power(l_i, a, x)][fmo_shell_power(l_j, b, x)];
+                const int i = fmo_shell_power(l_i, a, x), j = fmo_shell_power(l_j, b, x);
+                const double *const e = E[x][i][j];
                 double factor = 1.0;
-                for (int s = 0; s < N; s++) {
+                most[x] = i + j;
+                for (int s = 0; s <= most[x]; s++) {
                     double products = 0.0;
-                    for (int t = 0; t <= 2 * s; t++)
-                        if (t < N && 2 * s - t < N)
-                            products += (t % 2 ? -1 : 1) * e[t] * e[2 * s - t];
+                    for (int t = 2 * s > most[x] ? 2 * s - most[x] : 0; t <= 2 * s && t <= most[x];
+                         t++)
+                        products += (t % 2 ? -1 : 1) * e[t] * e[2 * s - t];
                     even[x][s] = factor * products;
                     factor *= -p * (2 * s + 1);
                 }
             }
-            for (int s = 0; s < N; s++)
-                for (int t = 0; t < N; t++)
-                    for (int u = 0; u < N; u++)
+            for (int s = 0; s <= most[0]; s++)
+                for (int t = 0; t <= most[1]; t++)
+                    for (int u = 0; u <= most[2]; u++)
                         sum += even[0][s] * even[1][t] * even[2][u] / (2 * (s + t + u) + 1);
             largest = fmax(largest, sum);
         }

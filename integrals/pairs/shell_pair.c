@@ -222,8 +222,8 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
             ratio = basis->coefficient[basis->shell[carried].prim_begin + k] /
                     basis->coefficient[A->prim_begin + k];
         if (source->threshold > 0.0 && fabs(prim[FMO_PAIR_K]) < FMO_PAIR_TINY) continue;
-        const double bound = fmax(prim_bound(pair_class, s->AB, prim),
-                                  fabs(ratio) * prim_bound(partner_class, s->AB, prim));
+        double bound = prim_bound(pair_class, s->AB, prim);
+        if (ratio != 0.0) bound = fmax(bound, fabs(ratio) * prim_bound(partner_class, s->AB, prim));
         if (bound < source->threshold) continue;
         int at = kept++; /* in descending order; equal ones as they came */
         for (; at > 0 && s->kept[at - 1].bound < bound; at--) s->kept[at] = s->kept[at - 1];
@@ -234,9 +234,12 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
     return kept;
 }
 
-/* The bound of the pair that prune_pair found. */
+/* The bound of the pair that prune_pair found. With d shells that of one primitive is taken as it
+ * is, in closed form, since all integrals of the pair with itself take 100 times as long; those of
+ * others have the bits of the GPU's (gpu/pairs/make.cu). */
 static double kept_bound(fmo_pair_class pair_class, const double *center, int kept, scratch *s)
 {
+    if (kept == 1 && (int)pair_class >= FMO_PAIR_LIGHT_COUNT) return s->kept[0].bound;
     for (int m = 0; m < kept; m++)
         memcpy(s->prim + m * FMO_PAIR_FIELDS, s->kept[m].prim, sizeof s->kept[m].prim);
     return pair_bound(pair_class, center, s->AB, kept, s->prim, &s->kept->ratio,
