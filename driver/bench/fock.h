@@ -36,7 +36,9 @@
     X("water027/6-31G*", "water027", "6-31G*", "JoltQC", 35.9, 5.5, 1)           \
     X("alkane_C60H122/6-31G*", "alkane_C60H122", "6-31G*", "JoltQC", 138, 23, 1) \
     X("batch/6-31G", "water008", "6-31G", "OpenFMO", 5900, 150, 1000)            \
-    X("batch_monomers/6-31G", "water001", "6-31G", "OpenFMO", 1600, 0, 1000)
+    X("batch_monomers/6-31G", "water001", "6-31G", "OpenFMO", 1600, 0, 1000)     \
+    X("batch/6-31G*", "water008", "6-31G*", "JoltQC", 18100, 0, 1000)            \
+    X("batch_monomers/6-31G*", "water001", "6-31G*", "JoltQC", 14900, 0, 1000)
 
 /* Elements of each repeat's density differ from the first one's by up to this share, so that a
  * repeat cannot profit from the one before and screens as much as it did. */

@@ -402,6 +402,7 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
         jobs[k].err = own;
     }
     pthread_mutex_init(&b.lock, NULL);
+    pthread_mutex_init(&b.plans, NULL);
     status = fmo_atoms_create(&b.atoms, &own);
     if (status == FMO_OK) status = sort_jobs(&b, &own);
     if (ranks) status = begin_deal(&b, status, &own);
@@ -413,6 +414,7 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
     if (b.fault) status = no_network(err);
     fmo_atoms_destroy(b.atoms);
     pthread_mutex_destroy(&b.lock);
+    pthread_mutex_destroy(&b.plans);
     free(b.order);
     free(b.again);
     for (size_t k = 0; k < count && status == FMO_OK; k++)

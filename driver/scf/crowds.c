@@ -65,11 +65,13 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
     fock.stream = hands->stream;
     fock.progress = NULL; /* of whom it would not say */
     const int prepared = prepare_together(b, number, num, &fock) == FMO_OK;
-    const double start = driver_seconds();
     for (size_t k = 0; k < num && basis; k++) basis[k] = b->jobs[number[k]].input.basis;
+    pthread_mutex_lock(&b->plans); /* or crowds would make plans together, then compute together */
+    const double start = driver_seconds();
     if (prepared && basis && plan && jobs)
         (void)fmo_fock_plan_create_batch(basis, num, &fock, plan, NULL);
     const double seconds = (driver_seconds() - start) / (double)num;
+    pthread_mutex_unlock(&b->plans);
     for (size_t k = 0; k < num; k++) {
         if (!plan || !jobs || !plan[k]) {
             b->again[number[k]] = 1; /* which says why */

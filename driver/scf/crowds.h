@@ -19,6 +19,7 @@ typedef struct batch {
     const fmo_batch_care *care;   /* or NULL */
     fmo_atoms *atoms;
     pthread_mutex_t lock;  /* of the callbacks, `next`, `held`, `fault` and `again` */
+    pthread_mutex_t plans; /* one crowd's are made at a time, while others compute */
     size_t *order;         /* [count] jobs: those not in mode cpu, then the largest first */
     tickets deal;          /* how `order` is taken */
     size_t next;           /* ticket that is taken next, where nobody shares */
