@@ -133,7 +133,7 @@ coulomb_kernels kernels_of_pair(int bra, int ket)
 
 /* The kernel's arguments; returns its grid. */
 dim3 arguments(const fmo_gpu_build *build, const fmo_gpu_hermite *from, int bra, int ket,
-               bool in_group, coulomb_args *a)
+               coulomb_args *a)
 {
     const fmo_fock_plan *const plan = build->plan;
     const fmo_gpu_state *const g = plan->gpu;
@@ -144,11 +144,9 @@ dim3 arguments(const fmo_gpu_build *build, const fmo_gpu_hermite *from, int bra,
     if (!(g->wanted & FMO_TERMS_J) || !bras || !a->ket.points) return dim3(0);
     a->boys = g->boys->row[fmo_pair_order(bra) + fmo_pair_order(ket)][0];
     a->cutoff = (float)fmo_gpu_cutoff_share(plan, FMO_SCREEN_PRIM_SHARE);
-    a->per = fmo_hermite_spreads(plan, in_group) &&
-                     bras * (WARPS / 2) <= fmo_tuning_gpu_hermite_warps * g->device.processors
-                 ? WARPS
-                 : 1;
-    a->chunks = fmo_hermite_chunks(plan, bra, in_group);
+    const bool few = bras * (WARPS / 2) <= fmo_tuning_gpu_hermite_warps * g->device.processors;
+    a->per = few && !h->crowded ? WARPS : 1;
+    a->chunks = fmo_hermite_chunks_now(h, bra);
     a->share = h->share;
     a->shares = h->shares;
     const int at_once = WARPS / a->per;
@@ -163,11 +161,11 @@ cudaError_t fmo_hermite_coulomb(const fmo_gpu_group *group, const fmo_gpu_hermit
     for (int ket = 0; ket < FMO_PAIR_CLASS_COUNT; ket++) {
         const coulomb_kernels kernels = kernels_of_pair(bra, ket);
         if (!kernels.one) continue;
-        FMO_GPU_TRY(fmo_gpu_launch_group<coulomb_args>(
-            group, kernels.one, kernels.many, THREADS, 0,
-            [&](const fmo_gpu_build *build, coulomb_args *a) {
-                return arguments(build, from, bra, ket, group->num > 1, a);
-            }));
+        FMO_GPU_TRY(
+            fmo_gpu_launch_group<coulomb_args>(group, kernels.one, kernels.many, THREADS, 0,
+                                               [&](const fmo_gpu_build *build, coulomb_args *a) {
+                                                   return arguments(build, from, bra, ket, a);
+                                               }));
     }
     return cudaSuccess;
 }

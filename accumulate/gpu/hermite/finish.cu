@@ -185,7 +185,7 @@ fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
     a.bra = side(bra);
     a.ket = side(ket);
     a.same = bra == ket;
-    a.planes = h->planes[c];
+    a.planes = fmo_hermite_planes_now(h, c);
     a.list = h->list + task->list_at;
     a.count = &h->survivors[task - h->task];
     a.prim_cutoff = fmo_gpu_prim_cutoff(plan);
@@ -328,7 +328,7 @@ cudaError_t fmo_hermite_contract(const fmo_gpu_group *group)
                 for (int of = 0; of < FMO_PAIR_CLASS_COUNT; of++)
                     a->of[of] = {h->pairs[of].potential, h->pairs[of].points,
                                  FMO_HERMITE_COUNT(fmo_pair_order(of)),
-                                 fmo_hermite_chunks(build->plan, of, group->num > 1)};
+                                 fmo_hermite_chunks_now(h, of)};
                 return dim3((unsigned)((a->pairs.whole + own - 1) / own));
             }));
     return cudaSuccess;

@@ -108,6 +108,9 @@ typedef struct fmo_gpu_hermite {
     int tasks, passes;
     int planes[FMO_ERI_CLASS_COUNT]; /* of the grid: threads for a quartet */
     int share, shares;               /* the plan's */
+    /* The running build is in a group, which keeps the GPU busy: no bra of J and no quartet of K
+     * has several threads for that. Not under `fixed`, whose bits are those of a build alone. */
+    int crowded;
 } fmo_gpu_hermite;
 
 /* state.cu: what the plan needs for its d shells, if it has any: plan->gpu->hermite. Inside of the
@@ -225,15 +228,14 @@ const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *varia
 /* The task of a class in a pass; NULL: there is none, or K is not wanted. */
 const fmo_hermite_task *fmo_hermite_find_task(const fmo_gpu_build *build, int pass, int eri_class);
 
-/* Whether few bras of J have several warps each and their kets in chunks, to keep the GPU busy: not
- * in a group, which does, but under `fixed`, whose bits are those of a build alone. */
-static inline bool fmo_hermite_spreads(const fmo_fock_plan *plan, bool in_group)
+/* Chunks of kets in J, threads for a quartet in K, of the running build. */
+static inline int fmo_hermite_chunks_now(const fmo_gpu_hermite *h, int pair_class)
 {
-    return !in_group || fmo_scatter_sums_integers(plan->options.scatter);
+    return h->crowded ? 1 : h->pairs[pair_class].chunks;
 }
-static inline int fmo_hermite_chunks(const fmo_fock_plan *plan, int pair_class, bool in_group)
+static inline int fmo_hermite_planes_now(const fmo_gpu_hermite *h, int eri_class)
 {
-    return fmo_hermite_spreads(plan, in_group) ? plan->gpu->hermite->pairs[pair_class].chunks : 1;
+    return h->crowded ? 1 : h->planes[eri_class];
 }
 
 /* density.cu: D and what is made from it, Hermite densities where J is wanted; all that starts from

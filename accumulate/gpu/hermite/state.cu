@@ -444,14 +444,15 @@ int fmo_hermite_adds(int eri_class, int planes)
 
 void fmo_hermite_profile_counts(fmo_fock_plan *plan)
 {
-    const fmo_hermite_counters *const counters = plan->gpu->hermite->host_counters;
+    const fmo_gpu_hermite *const h = plan->gpu->hermite;
+    const fmo_hermite_counters *const counters = h->host_counters;
     for (int c = FMO_ERI_LIGHT_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
         fmo_class_profile *p = &plan->profile.classes[c];
         p->quartets = (int64_t)counters->quartets[c];
         p->prim_quartets = (int64_t)counters->prim_quartets[c];
         p->quartets_skipped = fmo_plan_quartets(plan, (fmo_eri_class)c) - p->quartets;
         p->adds =
-            (int64_t)counters->survived[c] * fmo_hermite_adds(c, plan->gpu->hermite->planes[c]);
+            (int64_t)counters->survived[c] * fmo_hermite_adds(c, fmo_hermite_planes_now(h, c));
         p->adds_issued = (int64_t)counters->issued[c];
     }
 }
