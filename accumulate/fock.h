@@ -123,6 +123,14 @@ typedef struct fmo_fock_options {
  *  a thread. @return at least 1 */
 FMO_API int fmo_fock_threads(int asked);
 
+/** Whether plans of mode cpu that this thread makes take over the memory in which plans that it has
+ *  destroyed kept integrals: the system clears new memory first, a sixth of the time of an SCF of
+ *  150 functions. fmo_scf_run_batch does it for its molecules.
+ *  @param[in] on  0: no, as at first, and what is left is given back, which a thread has to do
+ *                 before it ends
+ *  @return what it was before */
+FMO_API int fmo_fock_hand_on(int on);
+
 /** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
 FMO_API void fmo_fock_options_init(fmo_fock_options *options);
 

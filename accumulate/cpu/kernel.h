@@ -48,6 +48,7 @@ typedef struct fmo_cpu_store {
     size_t *begin; /* [bra + 1] first vector of each bra */
     int *ket;      /* [vector][lane] */
     double *eri;   /* [vector][component][lane], 0 in lanes not in use */
+    size_t ket_bytes, eri_bytes;
     int64_t quartets, prim_quartets;
 } fmo_cpu_store;
 

@@ -30,18 +30,6 @@ size_t fmo_cpu_count_vectors(const fmo_fock_plan *plan, const fmo_cpu_state *s, 
     return vectors + (left + (size_t)width - 1) / (size_t)width;
 }
 
-void fmo_cpu_store_free(fmo_cpu_state *s)
-{
-    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
-        free(s->store[c].begin);
-        free(s->store[c].ket);
-        free(s->store[c].eri);
-    }
-    memset(s->store, 0, sizeof s->store);
-    s->store_bytes = 0;
-    s->stored = s->filled = 0;
-}
-
 /* Large pages, if the system has them: gigabytes of small ones take longer to get than to fill. */
 static void *large_alloc(size_t bytes)
 {
@@ -52,6 +40,70 @@ static void *large_alloc(size_t bytes)
     if (memory) (void)madvise(memory, bytes, MADV_HUGEPAGE); /* a wish */
 #endif
     return memory;
+}
+
+/* ---- memory that plans of a thread hand on -------------------------------------------------- */
+
+/* The system clears what it gives, and gigabytes take it a sixth of an SCF of 150 functions. */
+enum { ARRAYS = 2 * FMO_ERI_CLASS_COUNT }; /* ket and eri of each class */
+typedef struct piece {
+    void *at;
+    size_t bytes;
+} piece;
+static _Thread_local struct {
+    int on;
+    piece left[ARRAYS]; /* by the last plans that were destroyed */
+} handed;
+
+int fmo_fock_hand_on(int on)
+{
+    const int before = handed.on;
+    for (int k = 0; k < ARRAYS && !on; k++) {
+        free(handed.left[k].at);
+        handed.left[k] = (piece){NULL, 0};
+    }
+    handed.on = on != 0;
+    return before;
+}
+
+static void give_array(int array, void *at, size_t bytes)
+{
+    piece *const left = &handed.left[array];
+    if (!handed.on || bytes <= left->bytes) {
+        free(at);
+        return;
+    }
+    free(left->at);
+    *left = (piece){at, bytes};
+}
+
+/* As malloc; bytes: asked for, and got. What is there already is taken unless most of it would lie
+ * idle. */
+static void *take_array(int array, size_t *bytes)
+{
+    enum { IDLE = 4 };
+    piece *const left = &handed.left[array];
+    if (!left->at || left->bytes < *bytes || left->bytes / IDLE > *bytes) {
+        free(left->at); /* a plan's limit knows nothing of it */
+        *left = (piece){NULL, 0};
+        return large_alloc(*bytes);
+    }
+    void *const at = left->at;
+    *bytes = left->bytes;
+    *left = (piece){NULL, 0};
+    return at;
+}
+
+void fmo_cpu_store_free(fmo_cpu_state *s)
+{
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
+        free(s->store[c].begin);
+        give_array(2 * c, s->store[c].ket, s->store[c].ket_bytes);
+        give_array(2 * c + 1, s->store[c].eri, s->store[c].eri_bytes);
+    }
+    memset(s->store, 0, sizeof s->store);
+    s->store_bytes = 0;
+    s->stored = s->filled = 0;
 }
 
 /* The vectors of each bra, those of bras outside the work left out: begin[0..bras], ascending. */
@@ -92,9 +144,10 @@ fmo_status fmo_cpu_store_prepare(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_erro
         for (int c = 0; good && c < FMO_ERI_CLASS_COUNT; c++) {
             fmo_cpu_store *store = &s->store[c];
             const size_t lanes = store->begin[s->pairs.list[fmo_eri_class_bra(c)].num] * width;
-            store->ket = large_alloc(lanes * sizeof *store->ket);
-            store->eri =
-                large_alloc(lanes * (size_t)fmo_eri_class_integrals(c, 0) * sizeof *store->eri);
+            store->ket_bytes = lanes * sizeof *store->ket;
+            store->eri_bytes = lanes * (size_t)fmo_eri_class_integrals(c, 0) * sizeof *store->eri;
+            store->ket = take_array(2 * c, &store->ket_bytes);
+            store->eri = take_array(2 * c + 1, &store->eri_bytes);
             good = store->ket && store->eri;
         }
         if (good) {
