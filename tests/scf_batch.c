@@ -232,6 +232,40 @@ static void test_large(void)
     fmo_dataset_destroy(large);
 }
 
+/* Molecules with d shells, enough of them for groups of builds (gpu/batches.md), against single
+ * runs on the CPU. */
+static void test_d_shells(void)
+{
+    enum { SETS = 4, EACH = 6, JOBS = SETS * EACH };
+    static const char *const set[SETS] = {"h2o_6-31gd", "ch2o_cc-pvdz_sph", "h2s_6-31gd_shuffled",
+                                          "h2o_def2-svp_sph_shuffled"};
+    fmo_scf_options options = with_threads(2), alone = with_threads(1);
+    fmo_scf_job jobs[JOBS] = {0};
+    fmo_dataset *dataset[SETS] = {NULL};
+    double energy[SETS] = {0.0};
+    fmo_error err = {FMO_OK, ""};
+    alone.fock.mode = FMO_MODE_CPU;
+    for (int k = 0; k < SETS; k++) {
+        fmo_scf_result *result = NULL;
+        dataset[k] = read(set[k]);
+        const fmo_scf_input input = input_of(dataset[k]);
+        CHECK(fmo_scf_run(&input, &alone, &result, &err) == FMO_OK, "%s: %s", set[k], err.message);
+        if (result) energy[k] = result->energy;
+        fmo_scf_result_destroy(result);
+    }
+    for (int k = 0; k < JOBS; k++) jobs[k].input = input_of(dataset[k % SETS]);
+    CHECK(fmo_scf_run_batch(jobs, JOBS, &options, &err) == FMO_OK, "%s", err.message);
+    for (int k = 0; k < JOBS; k++) {
+        if (!jobs[k].result) continue;
+        CHECK(fabs(jobs[k].result->energy - energy[k % SETS]) < 1e-9, "%s: %.12f, alone %.12f",
+              set[k % SETS], jobs[k].result->energy, energy[k % SETS]);
+        CHECK(jobs[k].result->fock_profile.mode == mode, "%s: mode %s", set[k % SETS],
+              fmo_mode_name(jobs[k].result->fock_profile.mode));
+    }
+    free_results(jobs, JOBS);
+    for (int k = 0; k < SETS; k++) fmo_dataset_destroy(dataset[k]);
+}
+
 /* ---- what may go wrong --------------------------------------------------------------------- */
 
 /* Takes the result, as one who writes it and lets it go. */
@@ -547,6 +581,7 @@ int main(int argc, char **argv)
     test_against_single(0);
     test_against_single(1);
     test_large();
+    test_d_shells();
     test_failures();
     test_field();
     test_projector();
