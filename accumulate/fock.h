@@ -158,8 +158,8 @@ FMO_API void fmo_fock_plan_destroy(fmo_fock_plan *plan); /**< NULL is fine */
 
 /** Builds from here on leave out what is below another cutoff than options.cutoff, a larger one:
  * for a density that need not be built so well yet, as in an SCF's first cycles. What was made with
- * the plan stays: its pairs, kept integrals (in mode cpu their builds do not change), boxes. With
- * ranks all of them follow.
+ * the plan stays: its pairs, kept integrals (of which mode cpu adds those that count, under `fixed`
+ * all), boxes. With ranks all of them follow.
  *  @param[in] cutoff  options.cutoff, which takes it back, or larger, to 1
  *  @return FMO_OK, FMO_ERR_ARGUMENT */
 FMO_API fmo_status fmo_fock_plan_loosen(fmo_fock_plan *plan, double cutoff, fmo_error *err);

@@ -100,14 +100,23 @@ static fmo_status cpu_new_pairs(fmo_fock_plan *plan, fmo_error *err)
     return make_state(plan, s, err);
 }
 
+/* The cutoff of a build. Integrals are kept for all densities and cutoffs to come; those that are
+ * kept are all added, but for a build with a looser cutoff than the plan's, for which the caller
+ * wants no more than that. Under `fixed` all builds of a density have the same bits. */
+static double cutoff_of_build(const fmo_fock_plan *plan, int fixed)
+{
+    const fmo_cpu_state *const s = plan->state;
+    if (!s->stored) return plan->cutoff;
+    if (!s->filled) return plan->options.cutoff;
+    return fixed || plan->cutoff == plan->options.cutoff ? 0.0 : plan->cutoff;
+}
+
 /* What all parts of a build have in common. */
 static fmo_cpu_build common_build(const fmo_fock_plan *plan, int densities, int fixed, int atomic)
 {
     const fmo_cpu_build build = {.basis = plan->basis,
                                  .densities = densities,
-                                 .cutoff = ((const fmo_cpu_state *)plan->state)->stored
-                                               ? plan->options.cutoff
-                                               : plan->cutoff,
+                                 .cutoff = cutoff_of_build(plan, fixed),
                                  .adding = {atomic, fixed, 1.0, 1.0}};
     return build;
 }

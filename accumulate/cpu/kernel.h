@@ -48,6 +48,7 @@ typedef struct fmo_cpu_store {
     size_t *begin; /* [bra + 1] first vector of each bra */
     int *ket;      /* [vector][lane] */
     double *eri;   /* [vector][component][lane], 0 in lanes not in use */
+    float *bound;  /* [vector] the largest Schwarz bound of its kets, rounded up */
     size_t ket_bytes, eri_bytes;
     int64_t quartets, prim_quartets;
 } fmo_cpu_store;
@@ -75,7 +76,8 @@ typedef struct fmo_cpu_build {
     /* Quartets of pairs whose leaves are not near to each other count in K alone; NULL: all are. */
     const fmo_cpu_near *near;                 /* [leaf] */
     const int *leaf_of[FMO_PAIR_CLASS_COUNT]; /* [pair] */
-    /* Stored integrals: screened with this factor, not with the density; NULL without a store. */
+    /* Stored integrals: screened with this factor, not with the density, when they are computed;
+     * NULL without a store. */
     const fmo_cpu_store *store; /* [FMO_ERI_CLASS_COUNT] */
     double store_factor;
 } fmo_cpu_build;

@@ -52,7 +52,11 @@ FMO_HD void end_lanes(const bra_task *t, int rule, const int *q, const fmo_real 
     if (t->build->store) {
         const fmo_cpu_store *store = &t->build->store[t->eri_class];
         const size_t size = (size_t)(t->ni * t->nj * t->nk * t->nl) * W;
+        const fmo_cpu_pair_list *kets = &t->build->side[FMO_CPU_KET].pairs->list[t->ket_class];
         const size_t v = t->worker->vector++;
+        double largest = 0.0;
+        for (int l = 0; l < W; l++) largest = fmo_screen_max(largest, kets->bound[q[l]]);
+        store->bound[v] = (float)(largest * (1.0 + 0x1p-22)); /* not below it */
         memcpy(store->ket + v * W, q, W * sizeof *q);
         memcpy(store->eri + v * size, eri, size * sizeof *store->eri);
     }
@@ -281,22 +285,52 @@ FMO_HD void build_bra(const bra_task *t, int rule)
     if (begun) end_bra(t, &with);
 }
 
-/* Adds what the store has of a bra. */
+/* Does any ket of a vector of the store count? `most` bounds the density factor. Looking at each
+ * ket takes as long as adding a few integrals, and asking at all as long as adding a few vectors.
+ */
+enum { MANY_INTEGRALS = 9, MANY_VECTORS = 8 };
+FMO_HD int counts(const bra_task *t, size_t v, size_t integrals, double most)
+{
+    const fmo_cpu_build *build = t->build;
+    const fmo_cpu_store *store = &build->store[t->eri_class];
+    const fmo_cpu_side *const sides = build->side;
+    const fmo_cpu_pair_list *kets = &sides[FMO_CPU_KET].pairs->list[t->ket_class];
+    const double bound = sides[FMO_CPU_BRA].pairs->list[t->bra_class].bound[t->bra];
+    const double *const shell_max = t->worker->shell_max;
+    const int *const q = store->ket + v * W;
+    if (bound * (double)store->bound[v] * most < build->cutoff) return 0;
+    if (integrals < MANY_INTEGRALS) return 1;
+    for (int l = 0; l < W; l++) {
+        const double factor =
+            fmo_screen_density_by_rows(sides[FMO_CPU_BRA].largest[t->bra_class][t->bra],
+                                       sides[FMO_CPU_KET].largest[t->ket_class][q[l]],
+                                       shell_max[kets->i[q[l]]], shell_max[kets->j[q[l]]]);
+        if (bound * kets->bound[q[l]] * factor >= build->cutoff) return 1;
+    }
+    return 0;
+}
+
+/* Adds what the store has of a bra, where it counts. */
 FMO_HD void replay_bra(const bra_task *t, int rule)
 {
     const fmo_cpu_store *store = &t->build->store[t->eri_class];
     const size_t components = (size_t)(t->ni * t->nj * t->nk * t->nl);
+    const size_t begin = store->begin[t->bra], end = store->begin[t->bra + 1];
+    const int screens = t->build->cutoff > 0.0 && end - begin >= MANY_VECTORS;
+    const double most =
+        screens ? fmo_screen_max(4.0 * t->build->coulomb_largest, exchange_of_bra(t)) : 0.0;
     bra_densities with;
     fmo_real eri[FMO_ERI_INTEGRALS_MAX];
-    size_t v = store->begin[t->bra];
-    if (v == store->begin[t->bra + 1]) return;
-    begin_bra(t, &with);
-    for (; v < store->begin[t->bra + 1]; v++) {
+    int begun = 0;
+    for (size_t v = begin; v < end; v++) {
+        if (screens && !counts(t, v, components, most)) continue;
+        if (!begun) begin_bra(t, &with);
+        begun = 1;
         const double *from = store->eri + v * components * W;
         for (size_t c = 0; c < components; c++) eri[c] = fmo_load(from + c * W);
         digest_all(t, rule, store->ket + v * W, eri, &with);
     }
-    end_bra(t, &with);
+    if (begun) end_bra(t, &with);
 }
 
 #endif

@@ -98,6 +98,7 @@ void fmo_cpu_store_free(fmo_cpu_state *s)
 {
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
         free(s->store[c].begin);
+        free(s->store[c].bound);
         give_array(2 * c, s->store[c].ket, s->store[c].ket_bytes);
         give_array(2 * c + 1, s->store[c].eri, s->store[c].eri_bytes);
     }
@@ -135,10 +136,11 @@ fmo_status fmo_cpu_store_prepare(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_erro
         good = store->begin != NULL;
         if (!good) break;
         count_store(plan, s, c, bras, store->begin);
-        s->store_bytes +=
-            ((size_t)bras + 1) * sizeof *store->begin +
-            store->begin[bras] * width *
-                ((size_t)fmo_eri_class_integrals(c, 0) * sizeof *store->eri + sizeof *store->ket);
+        s->store_bytes += ((size_t)bras + 1) * sizeof *store->begin +
+                          store->begin[bras] *
+                              (width * ((size_t)fmo_eri_class_integrals(c, 0) * sizeof *store->eri +
+                                        sizeof *store->ket) +
+                               sizeof *store->bound);
     }
     if (good && s->store_bytes <= allowed) {
         for (int c = 0; good && c < FMO_ERI_CLASS_COUNT; c++) {
@@ -148,7 +150,8 @@ fmo_status fmo_cpu_store_prepare(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_erro
             store->eri_bytes = lanes * (size_t)fmo_eri_class_integrals(c, 0) * sizeof *store->eri;
             store->ket = take_array(2 * c, &store->ket_bytes);
             store->eri = take_array(2 * c + 1, &store->eri_bytes);
-            good = store->ket && store->eri;
+            store->bound = malloc((lanes / width + 1) * sizeof *store->bound);
+            good = store->ket && store->eri && store->bound;
         }
         if (good) {
             s->stored = 1;
