@@ -218,9 +218,11 @@ class Builds(Case):
 
     def test_batch(self):
         document, text = self.rows("fock", "--systems", "batch/", "--fragments", "3", "--cycles", "2")
-        (cell,) = document["results"]
-        self.assertEqual(cell["parameters"]["fragments"], 3)
-        self.assertAlmostEqual(cell["parameters"]["peer_seconds"], 3 * 5.9e-3)
+        peers = {"batch/6-31G": 5.9e-3, "batch/6-31G*": 18.1e-3}
+        self.assertEqual([cell["row"] for cell in document["results"]], list(peers))
+        for cell in document["results"]:
+            self.assertEqual(cell["parameters"]["fragments"], 3)
+            self.assertAlmostEqual(cell["parameters"]["peer_seconds"], 3 * peers[cell["row"]])
         self.assertIn("3 fragments in a call", text)
 
     def test_own_geometry(self):
