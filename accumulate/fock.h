@@ -124,7 +124,7 @@ typedef struct fmo_fock_options {
 FMO_API int fmo_fock_threads(int asked);
 
 /** Whether plans of mode cpu that this thread makes take over the memory in which plans that it has
- *  destroyed kept integrals: the system clears new memory first, a sixth of the time of an SCF of
+ *  destroyed kept integrals: the system clears new memory first, 5 to 8 % of the time of SCFs of
  *  150 functions. fmo_scf_run_batch does it for its molecules.
  *  @param[in] on  0: no, as at first, and what is left is given back, which a thread has to do
  *                 before it ends
