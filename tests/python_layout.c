@@ -73,6 +73,7 @@ int main(void)
     OFFSET(fmo_scf_options, max_cycles);
     OFFSET(fmo_scf_options, energy_convergence);
     OFFSET(fmo_scf_options, gradient_convergence);
+    OFFSET(fmo_scf_options, gradient_aim);
     OFFSET(fmo_scf_options, level_shift);
     OFFSET(fmo_scf_options, diis_size);
     OFFSET(fmo_scf_options, rebuild_cycles);
@@ -105,6 +106,7 @@ int main(void)
     OFFSET(fmo_scf_result, two_electron_energy);
     OFFSET(fmo_scf_result, energy_change);
     OFFSET(fmo_scf_result, gradient);
+    OFFSET(fmo_scf_result, energy_error);
     OFFSET(fmo_scf_result, homo);
     OFFSET(fmo_scf_result, lumo);
     OFFSET(fmo_scf_result, coefficient);

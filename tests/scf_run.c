@@ -50,7 +50,8 @@ static void check_energy(const char *what, const fmo_dataset *dataset,
     CHECK(r->converged && fabs(r->energy - want) < 1e-8, "%s: got %.10f, want %.10f", what,
           r->energy, want);
     CHECK(r->gradient < options->gradient_convergence &&
-              fabs(r->energy_change) < options->energy_convergence,
+              (fabs(r->energy_change) < options->energy_convergence ||
+               r->energy_error < options->energy_convergence),
           "%s: converged at a gradient of %g and a change of %g", what, r->gradient,
           r->energy_change);
     fmo_scf_result_destroy(r);
@@ -96,6 +97,38 @@ static void test_energies(void)
         check_energy("three Fock matrices", dataset, &options);
         fmo_dataset_destroy(dataset);
     }
+}
+
+/* The estimate of what an energy is above its end: as much as it is or more, of an energy that has
+ * converged for it; and cycles towards a smaller gradient, as long as it falls. */
+static void test_estimate(void)
+{
+    static const char *const names[] = {"ch2o_6-31g_sph", "ch3oh_6-31g_shuffled", "h2s_hcl_6-31g",
+                                        "h2o8_sto-3g", "h2s_6-31gd_shuffled"};
+    int by_estimate = 0;
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        fmo_dataset *const dataset = read(names[k]);
+        fmo_scf_options options = defaults();
+        fmo_scf_result *r = NULL, *end = NULL;
+        fmo_error err = {FMO_OK, ""};
+        if (!dataset) continue;
+        CHECK(run(dataset, &options, &r, &err) == FMO_OK, "%s: %s", names[k], err.message);
+        options.gradient_aim = 1e-7;
+        CHECK(run(dataset, &options, &end, &err) == FMO_OK, "%s: %s", names[k], err.message);
+        if (r && end) {
+            const double left = r->energy - end->energy;
+            by_estimate += fabs(r->energy_change) >= options.energy_convergence;
+            CHECK(left > -1e-11 && left < r->energy_error + 1e-11 && r->energy_error < 1e-8,
+                  "%s: %.2e above the end, estimated %.2e", names[k], left, r->energy_error);
+            CHECK(end->gradient < 1e-6 && end->cycles > r->cycles,
+                  "%s: gradient %.1e in %d cycles, then %.1e in %d", names[k], r->gradient,
+                  r->cycles, end->gradient, end->cycles);
+        }
+        fmo_scf_result_destroy(r);
+        fmo_scf_result_destroy(end);
+        fmo_dataset_destroy(dataset);
+    }
+    CHECK(by_estimate > 0, "nothing converged by the estimate");
 }
 
 /* ---- the result ---------------------------------------------------------------------------- */
@@ -389,6 +422,7 @@ int main(int argc, char **argv)
     mode = argc > 1 && strcmp(argv[1], "fused") == 0 ? FMO_MODE_FUSED : FMO_MODE_CPU;
     if (mode == FMO_MODE_FUSED && fmo_gpu_available(&err) != FMO_OK) return check_skip(err.message);
     test_energies();
+    test_estimate();
     test_result();
     test_cutoff();
     test_loosened();

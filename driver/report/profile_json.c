@@ -124,13 +124,14 @@ static json_t *scf_of(const driver_options *options, const driver_result *result
     const fmo_scf_result *scf = result->scf;
     const fmo_scf_options *asked = &options->scf_options;
     json_t *object = json_pack(
-        "{s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "converged",
+        "{s:b, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "converged",
         scf->converged, "verdict", scf->verdict, "guess", fmo_scf_guess_name(asked->guess),
         "solver", fmo_scf_solver_name(scf->solver), "electrons", 2 * scf->occupied_num, "mo_num",
         scf->mo_num, "dropped", scf->dropped, "cycle_num", scf->cycles, "full_builds",
         scf->full_builds, "descents", scf->descents, "energy_change",
         driver_json_number(scf->energy_change), "gradient", driver_json_number(scf->gradient),
-        "homo", driver_json_number(scf->homo), "lumo", driver_json_number(scf->lumo));
+        "energy_error", driver_json_number(scf->energy_error), "homo",
+        driver_json_number(scf->homo), "lumo", driver_json_number(scf->lumo));
     json_t *rest = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:o, s:o, s:o}, s:o}",
         "energy_convergence", driver_json_number(asked->energy_convergence), "gradient_convergence",

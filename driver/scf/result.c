@@ -25,8 +25,8 @@ fmo_scf_result *fmo_scf_new_result(int nao)
     fmo_scf_result *r = calloc(1, sizeof *r);
     if (!r) return NULL;
     r->nao = nao;
-    r->energy = r->two_electron_energy = r->energy_change = r->gradient = r->homo = r->lumo =
-        r->hessian_lowest = NAN;
+    r->energy = r->two_electron_energy = r->energy_change = r->gradient = r->energy_error =
+        r->homo = r->lumo = r->hessian_lowest = NAN;
     r->coefficient = calloc(n * n, sizeof(double));
     r->orbital_energy = calloc(n, sizeof(double));
     r->occupation = calloc(n, sizeof(double));

@@ -90,8 +90,12 @@ typedef struct fmo_scf_options {
                                       auto_in_fused); its stream is used as it is in mode fused */
     fmo_scf_guess guess;         /**< default FMO_SCF_GUESS_SAD */
     int max_cycles;              /**< Fock builds allowed, default 100 */
-    double energy_convergence;   /**< hartree, default 1e-9: change from one cycle to the next */
+    double energy_convergence;   /**< hartree, default 1e-9: change from one cycle to the next, or
+                                      what the energy is estimated to be above its end */
     double gradient_convergence; /**< hartree, default 3e-5: norm of the orbital gradient */
+    double gradient_aim;         /**< hartree; 0, the default: none. Else cycles go on where the
+                                      gradient is small enough, until it is below this as well, or
+                                      falls by less than a half in a cycle */
     double level_shift;          /**< hartree added to empty orbitals, default 0 */
     int diis_size;               /**< Fock matrices kept, default 8, at most
                                 FMO_SCF_DIIS_MAX; 1: no extrapolation */
@@ -163,6 +167,9 @@ typedef struct fmo_scf_result {
                                      up without a projector's large elements */
     double energy_change;       /**< since the cycle before, hartree */
     double gradient;            /**< of the last cycle */
+    double energy_error;        /**< estimate of what the energy is above its end, hartree, from
+                                     the gradient and how energies fell with it in this run; NaN
+                                     where that is not known */
     double homo;                /**< energy of the highest occupied orbital, hartree */
     double lumo;                /**< that of the lowest empty one; NaN without */
     double *coefficient;        /**< [mo_num][nao], ascending in energy */

@@ -63,11 +63,11 @@ fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_scf_run: diis_size = %d: expected 1 to %d",
                              o->diis_size, FMO_DIIS_MAX);
     if (!(o->energy_convergence > 0.0) || !(o->gradient_convergence > 0.0) ||
-        !(o->level_shift >= 0.0) || !(o->linear_dependence >= 0.0) || !isfinite(o->level_shift) ||
-        !(o->linear_dependence < 1.0))
+        !(o->gradient_aim >= 0.0) || !(o->level_shift >= 0.0) || !(o->linear_dependence >= 0.0) ||
+        !isfinite(o->level_shift) || !(o->linear_dependence < 1.0))
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "fmo_scf_run: expected positive convergence thresholds, level_shift "
-                             ">= 0 and linear_dependence from 0 to 1");
+                             "fmo_scf_run: expected positive convergence thresholds, gradient_aim "
+                             "and level_shift >= 0 and linear_dependence from 0 to 1");
     if (o->guess == FMO_SCF_GUESS_READ && !in->density)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "guess read needs a density, and there is none; use guess sad");

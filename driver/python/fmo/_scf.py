@@ -31,7 +31,7 @@ class ScfOptions(ctypes.Structure):
     """fmo_scf_options"""
     _fields_ = [("fock", Options), ("guess", c_int), ("max_cycles", c_int),
                 ("energy_convergence", c_double), ("gradient_convergence", c_double),
-                ("level_shift", c_double), ("diis_size", c_int), ("rebuild_cycles", c_int),
+                ("gradient_aim", c_double), ("level_shift", c_double), ("diis_size", c_int), ("rebuild_cycles", c_int),
                 ("linear_dependence", c_double), ("solver", c_int), ("stability", c_int),
                 ("orbitals", c_int), ("auto_in_fused", c_int),
                 ("callback", c_void_p), ("user", c_void_p), ("finished", c_void_p),
@@ -45,7 +45,7 @@ class ScfResult(ctypes.Structure):
                 ("full_builds", c_int), ("energy", c_double), ("field_energy", c_double),
                 ("projector_energy", c_double), ("two_electron_energy", c_double),
                 ("energy_change", c_double), ("gradient", c_double),
-                ("homo", c_double), ("lumo", c_double), ("coefficient", POINTER(c_double)),
+                ("energy_error", c_double), ("homo", c_double), ("lumo", c_double), ("coefficient", POINTER(c_double)),
                 ("orbital_energy", POINTER(c_double)), ("occupation", POINTER(c_double)),
                 ("density", POINTER(c_double)), ("fock", POINTER(c_double)),
                 ("overlap", POINTER(c_double)), ("core_hamiltonian", POINTER(c_double)),
