@@ -18,10 +18,10 @@
       "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 39")                                 \
     X(gpu_lists_work, 1e9, "work from which each list of a class has a kernel of its own",       \
       "docs/results/2026-11-22-77b1cb3/h200-rungs-37-41.txt 40")                                 \
-    X(gpu_small_work, 1e8,                                                                       \
-      "work below which builds share launches, and screening is in small "                       \
-      "blocks",                                                                                  \
+    X(gpu_small_work, 1e8, "work below which screening is in small blocks",                      \
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 43")                                 \
+    X(gpu_group_work, 1e9, "work below which builds share launches",                             \
+      "docs/results/2026-11-25-9890ee5/h100-group-work.txt 74")                                  \
     X(gpu_hermite_beside_work, 1e9,                                                              \
       "work below which J of d shells is put together as soon as its potentials are there",      \
       "docs/results/2026-11-25-0bd6029/h100-beside.txt 71")                                      \

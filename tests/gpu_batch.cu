@@ -172,6 +172,50 @@ static void check_loosened(void)
     crowd_end(&c);
 }
 
+/* Molecules of some 4e8 primitive quartets, which are in groups, too (tuning.h), with nodes of far
+ * quartets that were made together. */
+static void check_larger(fmo_scatter scatter, double tolerance)
+{
+    enum { COUNT = 12 };
+    static const int shells[3] = {60, 35, 0};
+    static test_system s;
+    const fmo_fock_options o = batch_options(FMO_MODE_FUSED, scatter);
+    const fmo_basis *asked[COUNT] = {NULL};
+    fmo_fock_plan *plans[COUNT] = {NULL};
+    fmo_error err = {FMO_OK, ""}, errs[COUNT];
+    batch_crowd c;
+    memset(errs, 0, sizeof errs);
+    c.count = COUNT;
+    c.basis = (fmo_basis **)calloc(COUNT, sizeof(fmo_basis *));
+    c.plan = (fmo_fock_plan **)calloc(COUNT, sizeof(fmo_fock_plan *));
+    c.nao = (int *)calloc(COUNT, sizeof *c.nao);
+    c.density = (double **)calloc(COUNT, sizeof(double *));
+    c.result = (double **)calloc(COUNT, sizeof(double *));
+    fmo_fock_job jobs[COUNT];
+    for (size_t k = 0; k < COUNT; k++) {
+        system_random_d(&s, 1, 24, shells, 4, k % 2 ? 40.0 : 15.0, &seed);
+        asked[k] = c.basis[k] = system_basis(&s);
+        c.nao[k] = s.aos;
+        c.density[k] = random_density(s.aos, 1.0, &seed);
+        c.result[k] = (double *)malloc(2 * crowd_size(&c, k) * sizeof(double));
+    }
+    const bool made = fmo_fock_plan_create_batch(asked, COUNT, &o, plans, errs) == FMO_OK;
+    CHECK(made, "there are larger molecules without a plan");
+    for (size_t k = 0; k < COUNT; k++) {
+        CHECK(errs[k].status == FMO_OK, "larger molecule %zu: %s", k, errs[k].message);
+        c.plan[k] = plans[k];
+        const fmo_fock_job job = {
+            c.plan[k], c.density[k], c.result[k], c.result[k] + crowd_size(&c, k),
+            FMO_OK,    NULL,         NULL};
+        jobs[k] = job;
+    }
+    if (made) {
+        CHECK(fmo_fock_build_batch(jobs, COUNT, &err) == FMO_OK, "%s", err.message);
+        crowd_compare(&c, &o, tolerance, "larger molecules,");
+    }
+    crowd_end(&c);
+}
+
 /* cpu, split and fused plans in one call. */
 static void check_mixed_modes(void)
 {
@@ -223,5 +267,9 @@ int main(void)
     check_device_crowd(FMO_SCATTER_AUTO, 1e-9);
     check_device_crowd(FMO_SCATTER_FIXED, 0.0);
     check_loosened();
+    if (!small) {
+        check_larger(FMO_SCATTER_AUTO, 1e-9);
+        check_larger(FMO_SCATTER_FIXED, 0.0);
+    }
     return check_summary();
 }

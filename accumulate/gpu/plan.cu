@@ -273,7 +273,7 @@ extern "C" void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *me
 
 bool fmo_gpu_is_small(const fmo_gpu_state *g)
 {
-    return g->primitives < fmo_tuning_gpu_small_work &&
+    return g->primitives < fmo_tuning_gpu_group_work &&
            (size_t)g->functions.sets * sizeof(float) <= fmo_tuning_gpu_screen_rows_bytes;
 }
 

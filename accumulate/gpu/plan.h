@@ -126,6 +126,7 @@ typedef struct fmo_gpu_state {
     size_t available;     /* free memory, asked once for plans that are made together; 0: ask */
     fmo_gpu_graphs loose; /* with a looser cutoff, the last such */
     double loose_cutoff;
+    int nodes_due; /* nodes of far quartets are to be made with those of other plans */
 } fmo_gpu_state;
 
 /* A build from density_in to out, on the plan's stream. */
@@ -199,8 +200,10 @@ void fmo_gpu_count_primitive_quartets(fmo_gpu_state *g);
 /* Primitives of a pair that one thread walks, by the work of a build. */
 int fmo_gpu_contraction_depth(double work);
 
-/* Nodes of far quartets, where there is memory for them: sets g->far. */
+/* Nodes of far quartets, where there is memory for them: sets g->far. Where they can wait,
+ * g->nodes_due is set, and they are made with those of other plans by fmo_gpu_make_nodes. */
 fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err);
+cudaError_t fmo_gpu_make_nodes(const fmo_gpu_group *group);
 /* Bytes of them; 0 if there are to be none, but for memory. */
 size_t fmo_gpu_far_bytes(const fmo_fock_plan *plan);
 /* Gives back what they take. */
@@ -245,7 +248,7 @@ float fmo_gpu_prim_cutoff(const fmo_fock_plan *plan);
 fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *task);
 fmo_gpu_matrices fmo_gpu_matrix_view(const fmo_fock_plan *plan, int eri_class);
 
-/* Systems whose builds join groups, screened in small blocks. */
+/* Systems whose builds join groups. */
 bool fmo_gpu_is_small(const fmo_gpu_state *g);
 
 /* ---- the steps of a build, for each of a group ---------------------------------------------- */

@@ -1,5 +1,6 @@
 /* Potentials and energies of charge distributions on a GPU: a warp for a point, lanes take the
- * points of lists; a block for a pair of distributions. What points are: potential/points.h. */
+ * points of lists; a few blocks for a pair of distributions. What points are: potential/points.h.
+ */
 #include "accumulate/gpu/device.h"
 
 #include <stdlib.h>
@@ -13,6 +14,9 @@
 namespace {
 
 enum { THREADS = 128, WARPS = THREADS / 32 };
+
+/* Blocks that share the energy of a pair of distributions: pairs may be few, and differ in size. */
+enum { PIECES = 16 };
 
 /* More points than this are put together by several threads of the host. */
 enum { PARALLEL = 4096 };
@@ -121,7 +125,7 @@ typedef void potential_kernel(potential_args);
 typedef struct energy_args {
     list_columns bra, ket;
     const list_part *bra_part, *ket_part; /* [jobs] */
-    double *energy;                       /* [jobs], added to */
+    double *energy;                       /* [jobs][PIECES], added to */
     const double *boys;
     double least;
 } energy_args;
@@ -135,7 +139,7 @@ __global__ void __launch_bounds__(THREADS) energy(const __grid_constant__ energy
     const int warp = (int)(threadIdx.x / 32);
     const size_t num = a.bra.num;
     double sum = 0.0;
-    for (int n = bras.begin + warp; n < bras.end; n += WARPS) {
+    for (int n = bras.begin + warp + WARPS * (int)blockIdx.y; n < bras.end; n += WARPS * PIECES) {
         const double P[3] = {a.bra.at[n], a.bra.at[num + n], a.bra.at[2 * num + n]};
         double V[own];
         FMO_UNROLL
@@ -149,7 +153,7 @@ __global__ void __launch_bounds__(THREADS) energy(const __grid_constant__ energy
     __syncthreads();
     if (threadIdx.x) return;
     for (int w = 1; w < WARPS; w++) sum += of_warp[w];
-    a.energy[blockIdx.x] += sum;
+    a.energy[(size_t)blockIdx.x * PIECES + blockIdx.y] += sum;
 }
 
 typedef void energy_kernel(energy_args);
@@ -483,7 +487,8 @@ static fmo_status run_energies(fmo_electrostatics_job *jobs, size_t count, doubl
             arrays[num++] = {count * sizeof(list_part), (void **)&view[side][N],
                              (void **)&part[side][N]};
     }
-    arrays[num++] = {count * sizeof(double), (void **)&energies, NULL};
+    const size_t bytes = count * PIECES * sizeof *energies;
+    arrays[num++] = {bytes, (void **)&energies, NULL};
     void *const staged = fmo_gpu_stage(arrays, num);
     if (!staged) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for energies");
     for (int N = 0; N < FMO_POINT_ORDERS; N++) fill_columns(g, N, &list[N]);
@@ -501,22 +506,24 @@ static fmo_status run_energies(fmo_electrostatics_job *jobs, size_t count, doubl
     if (status != FMO_OK) return status;
     const fmo_boys_table *boys = NULL;
     FMO_GPU_CHECK(fmo_gpu_boys(&boys), "the table of the Boys function", err);
-    FMO_GPU_CHECK(cudaMemsetAsync(energies, 0, count * sizeof(double), device->stream), "energies",
-                  err);
+    FMO_GPU_CHECK(cudaMemsetAsync(energies, 0, bytes, device->stream), "energies", err);
     for (int N = 0; N < FMO_POINT_ORDERS; N++)
         for (int K = 0; K < FMO_POINT_ORDERS; K++) {
             if (!list[N].view.num || !list[K].view.num) continue;
             const energy_args a = {list[N].view, list[K].view,          view[0][N], view[1][K],
                                    energies,     boys_row(boys, N + K), least};
-            energy_kernels[N][K]<<<(unsigned)count, THREADS, 0, device->stream>>>(a);
+            energy_kernels[N][K]<<<dim3((unsigned)count, PIECES), THREADS, 0, device->stream>>>(a);
             FMO_GPU_CHECK(cudaGetLastError(), "energies", err);
         }
-    double *const back = (double *)malloc(count * sizeof *back);
+    double *const back = (double *)malloc(bytes);
     if (!back) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for energies");
-    cudaError_t code = cudaMemcpyAsync(back, energies, count * sizeof *back, cudaMemcpyDeviceToHost,
-                                       device->stream);
+    cudaError_t code =
+        cudaMemcpyAsync(back, energies, bytes, cudaMemcpyDeviceToHost, device->stream);
     if (code == cudaSuccess) code = cudaStreamSynchronize(device->stream);
-    for (size_t k = 0; k < count && code == cudaSuccess; k++) jobs[k].energy = back[k];
+    for (size_t k = 0; k < count && code == cudaSuccess; k++) {
+        jobs[k].energy = 0.0;
+        for (size_t p = 0; p < PIECES; p++) jobs[k].energy += back[k * PIECES + p];
+    }
     free(back);
     FMO_GPU_CHECK(code, "energies", err);
     return FMO_OK;

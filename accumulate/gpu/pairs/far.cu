@@ -84,9 +84,10 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
                                  reach(moment[2], bound), extent);
 }
 
-__global__ void make_nodes(const __grid_constant__ fmo_gpu_one<fmo_gpu_pairs_args> one)
+template <int N>
+__global__ void make_nodes(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_args, N> many)
 {
-    const fmo_gpu_pairs_args &a = one.own();
+    const fmo_gpu_pairs_args &a = many.own();
     const int n = blockIdx.x * blockDim.x + threadIdx.x;
     const int pair_class = blockIdx.y / FMO_GPU_PAIR_PRODUCTS;
     if (blockIdx.y % FMO_GPU_PAIR_PRODUCTS || n >= a.pairs[pair_class].num) return;
@@ -221,11 +222,18 @@ size_t fmo_gpu_far_bytes(const fmo_fock_plan *plan)
     return all;
 }
 
+/* Whether nodes can wait for those of other plans of a batch: where nothing needs them before the
+ * first build, as boxes and integrals that are kept do. */
+static int can_wait(const fmo_fock_plan *plan)
+{
+    return plan->in_batch && plan->options.integrals == FMO_INTEGRALS_DIRECT &&
+           plan->options.coulomb != FMO_COULOMB_BOXES &&
+           plan->gpu->primitives < fmo_tuning_gpu_lists_work;
+}
+
 fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
-    const fmo_gpu_build build = fmo_gpu_own_build(plan);
-    const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
     const size_t all = fmo_gpu_far_bytes(plan);
     size_t available = 0;
     fmo_status status = fmo_gpu_state_available(g, &available, err);
@@ -237,9 +245,17 @@ fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err)
         status = fmo_gpu_place_arrays(&g->device, "nodes of pairs", a.array, FAR_ARRAYS, err);
     }
     if (status != FMO_OK) return status;
-    FMO_GPU_CHECK(fmo_gpu_launch_pairs(&group, make_nodes, NULL, false), "making nodes of pairs",
-                  err);
+    g->nodes_due = can_wait(plan);
+    if (g->nodes_due) return FMO_OK;
+    const fmo_gpu_build build = fmo_gpu_own_build(plan);
+    const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
+    FMO_GPU_CHECK(fmo_gpu_make_nodes(&group), "making nodes of pairs", err);
     return FMO_OK;
+}
+
+cudaError_t fmo_gpu_make_nodes(const fmo_gpu_group *group)
+{
+    return fmo_gpu_launch_pairs(group, FMO_GPU_PAIRS_KERNEL(make_nodes), false);
 }
 
 void fmo_gpu_forget_far(fmo_gpu_state *g)
