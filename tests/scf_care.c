@@ -182,7 +182,7 @@ static void test(fmo_dataset *const *dataset, const fmo_scf_job *whole, trial is
     if (is.fixed) o.fock.scatter = FMO_SCATTER_FIXED;
     if (is.little) o.fock.memory = memory_of_one(&o, jobs[1].input.basis);
     pthread_mutex_init(&w.lock, NULL);
-    const fmo_status status = fmo_scf_run_batch_of(jobs, COUNT, &o, &care, &err);
+    const fmo_status status = fmo_scf_run_batch_of(jobs, COUNT, &o, &care, NULL, &err);
     CHECK(status == (is.bad < 0 ? FMO_OK : FMO_ERR_INPUT), "%s", err.message);
     for (int k = 0; k < COUNT; k++) check_job(&w, k, &whole[k]);
     for (int k = 0; k < COUNT; k++) twice += w.prepared[k] == 2;
@@ -198,6 +198,38 @@ static void test(fmo_dataset *const *dataset, const fmo_scf_job *whole, trial is
            fmo_mode_name(mode), is.bad, is.stranger, is.little, is.fixed, w.jobs_most);
     for (int k = 0; k < COUNT; k++) fmo_scf_result_destroy(jobs[k].result);
     pthread_mutex_destroy(&w.lock);
+}
+
+/* Batches that leave on the GPU what the next can use: the same energies, also when the jobs have
+ * become others, or fewer. */
+static void test_kept(const fmo_scf_job *whole)
+{
+    const fmo_scf_options o = options_of(NULL);
+    fmo_batch_kept *const kept = fmo_batch_kept_create(mode == FMO_MODE_FUSED);
+    CHECK(kept, "no memory");
+    for (int turn = 0; turn < 4; turn++) {
+        fmo_scf_job jobs[COUNT] = {0};
+        watched w = {.jobs = jobs};
+        fmo_error err = {FMO_OK, ""};
+        const size_t count = turn == 3 ? COUNT / 2 : COUNT;
+        const size_t shift = turn == 2; /* each is what the next one was */
+        for (size_t k = 0; k < count; k++) {
+            const size_t job = (k + shift) % COUNT;
+            jobs[k].input = whole[job].input;
+            jobs[k].input.field = make_field(square(&w, k), job);
+        }
+        CHECK(fmo_scf_run_batch_of(jobs, count, &o, NULL, kept, &err) == FMO_OK, "turn %d: %s",
+              turn, err.message);
+        for (size_t k = 0; k < count; k++) {
+            const size_t job = (k + shift) % COUNT;
+            CHECK(jobs[k].result && whole[job].result &&
+                      fabs(jobs[k].result->energy - whole[job].result->energy) < 1e-9,
+                  "turn %d, job %zu: %s", turn, k, jobs[k].err.message);
+            fmo_scf_result_destroy(jobs[k].result);
+            free((void *)(uintptr_t)jobs[k].input.field);
+        }
+    }
+    fmo_batch_kept_destroy(kept);
 }
 
 int main(int argc, char **argv)
@@ -222,6 +254,7 @@ int main(int argc, char **argv)
     }
     if (mode == FMO_MODE_CPU && !aside)
         test(dataset, whole, (trial){.bad = -1, .stranger = -1, .little = 1});
+    if (!aside) test_kept(whole);
     for (int k = 0; k < COUNT; k++) fmo_scf_result_destroy(whole[k].result);
     for (int k = 0; k < NAMES; k++) fmo_dataset_destroy(dataset[k]);
     return check_summary();

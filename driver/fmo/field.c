@@ -100,8 +100,47 @@ static fmo_potential_options options(const fmo_fock_options *fock, int threads)
     return o;
 }
 
-/* What a part sees: a job, in memory of its own. The charges of all, where most are far, less those
- * of who is near. */
+/* Far charges are all that there are, less those that are near, if these are at most so much of
+ * all; else a list of the part's own. A GPU goes through sources one after the other, each by 32.
+ */
+static const double few = 0.1;
+
+static int is_own(const fmo_part *part, int k)
+{
+    return k == part->fragment[0] || (part->fragments == 2 && k == part->fragment[1]);
+}
+
+/* @return whether charges that are near are few; num: those that are far */
+static int near_are_few(const fmo_fragments *f, const fmo_part *part, size_t *num)
+{
+    size_t all = 0;
+    *num = 0;
+    for (int k = 0; k < f->system->fragment_num; k++) {
+        const size_t charges = (size_t)f->monomer[k].atom_num;
+        all += charges;
+        if (!is_own(part, k) && seen_as(f, part, k) == FMO_SEEN_CHARGES) *num += charges;
+    }
+    return (double)(all - *num) <= few * (double)all;
+}
+
+/* Far charges in one piece: coordinates, then charges. */
+static double *list_charges(const fmo_fragments *f, const fmo_part *part, size_t num)
+{
+    double *const coord = malloc(4 * num * sizeof *coord);
+    double *const charge = coord ? coord + 3 * num : NULL;
+    size_t at = 0;
+    for (int k = 0; k < f->system->fragment_num && coord; k++) {
+        const fmo_part *const m = &f->monomer[k];
+        const size_t atoms = (size_t)m->atom_num;
+        if (is_own(part, k) || seen_as(f, part, k) != FMO_SEEN_CHARGES) continue;
+        memcpy(coord + 3 * at, m->coord, 3 * atoms * sizeof *coord);
+        memcpy(charge + at, f->mulliken[k], atoms * sizeof *charge);
+        at += atoms;
+    }
+    return coord;
+}
+
+/* What a part sees: a job, in memory of its own. */
 static fmo_status look_around(fmo_fragments *f, fmo_part *part, fmo_potential_job *job,
                               fmo_error *err)
 {
@@ -109,24 +148,27 @@ static fmo_status look_around(fmo_fragments *f, fmo_part *part, fmo_potential_jo
     const size_t most = 2 * (size_t)n + 1;
     const fmo_distribution **const source = malloc(most * sizeof(*source));
     double *const weight = malloc(most * sizeof *weight);
-    size_t num = 0;
-    int far = 0;
+    size_t num = 0, charges = 0;
+    const int all = near_are_few(f, part, &charges), listed = !all && charges > 0;
     *job = (fmo_potential_job){
         .products = part->products, .source = source, .weight = weight, .potential = part->field};
-    if (!source || !weight) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
-    for (int k = 0; k < n; k++) far += seen_as(f, part, k) == FMO_SEEN_CHARGES;
-    const int all = 2 * far > n;
+    if (listed) {
+        job->coord = list_charges(f, part, charges);
+        job->charge = job->coord ? job->coord + 3 * charges : NULL;
+        job->charge_num = charges;
+    }
+    if (!source || !weight || (listed && !job->coord))
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
     if (all) {
         source[num] = f->points;
         weight[num++] = 1.0;
     }
     for (int k = 0; k < n; k++) {
         const fmo_seen seen = seen_as(f, part, k);
-        const int own = k == part->fragment[0] || (part->fragments == 2 && k == part->fragment[1]);
-        const int point = !own && seen == FMO_SEEN_CHARGES;
-        if (point != all) {
+        const int own = is_own(part, k), point = !own && seen == FMO_SEEN_CHARGES;
+        if (all && !point) {
             source[num] = f->point[k];
-            weight[num++] = point ? 1.0 : -1.0;
+            weight[num++] = -1.0;
         }
         if (own || point) continue;
         source[num] = seen == FMO_SEEN_EXACT ? f->exact[k] : f->aoc[k];
@@ -150,6 +192,7 @@ fmo_status fmo_parts_fields(fmo_fragments *f, fmo_part *parts, const size_t *whi
     for (int k = 0; k < count && jobs; k++) {
         free((void *)(uintptr_t)jobs[k].source);
         free((void *)(uintptr_t)jobs[k].weight);
+        free((void *)(uintptr_t)jobs[k].coord);
     }
     free(jobs);
     return status;

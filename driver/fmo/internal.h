@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <fmo/potential.h>
 
+#include "driver/scf/batch.h"
+
 /* One or two fragments as a molecule. Matrices [nao][nao] in the order of its own functions: atom
  * by atom in the order of the system, ghosts where their atoms stand. */
 typedef struct fmo_part {
@@ -49,6 +51,7 @@ typedef struct fmo_fragments {
     int *order;                /* [fragment_num] the largest first */
     char *room;                /* for arrays of all monomers, on their way from rank 0 */
     fmo_scf_job *job;          /* [fragment_num] SCFs of the monomers */
+    fmo_batch_kept *kept;      /* of them, from iteration to iteration; or NULL */
     double *distance;          /* [fragment_num][fragment_num] */
     fmo_hybrids *hybrids[119]; /* by element, where bonds are cut */
     fmo_part *monomer;         /* [fragment_num] */
@@ -149,6 +152,12 @@ fmo_status fmo_field_electrostatics(fmo_fragments *f, fmo_fragment_pair *pairs, 
 
 /* ---- solve.c ---- */
 
+/* When an SCF has converged: fmo_scf_options' energy_convergence, gradient_convergence and
+ * gradient_aim. */
+typedef struct fmo_thresholds {
+    double energy, gradient, aim;
+} fmo_thresholds;
+
 /* Parts that have atoms and functions alone before their turn: what makes the rest of some of them,
  * and lets go of it (driver/scf/batch.h); and what hears of each that is solved, one at a time. */
 typedef struct fmo_parts_care {
@@ -163,9 +172,9 @@ typedef struct fmo_parts_care {
 /* RHF of parts in their fields from their densities, as one batch: densities, energies, cycles. Of
  * the monomers, f->monomer, by all ranks: collective. Without `orbitals` homo and lumo are NaN.
  * care: NULL, if parts are complete. */
-fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, double energy_convergence,
-                           double gradient_convergence, int orbitals, const fmo_parts_care *care,
-                           fmo_error *err);
+fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count,
+                           const fmo_thresholds *thresholds, int orbitals,
+                           const fmo_parts_care *care, fmo_error *err);
 
 /* ---- mix.c ---- */
 

@@ -188,8 +188,9 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
     CHECKGOTO(fmo_fragment_each(f, count, f->threads, begin_pair, &c, err));
     /* Their energy is stationary in D^IJ: it is off by the square of the gradient, where monomers'
      * E' are off by the gradient. */
-    CHECKGOTO(fmo_parts_solve(f, c.part, count, f->o.scf.energy_convergence,
-                              GRADIENT * f->o.scf.gradient_convergence, 0, &care, err));
+    const fmo_thresholds thresholds = {f->o.scf.energy_convergence,
+                                       GRADIENT * f->o.scf.gradient_convergence, 0.0};
+    CHECKGOTO(fmo_parts_solve(f, c.part, count, &thresholds, 0, &care, err));
     if (c.status != FMO_OK) status = fmo_error_set(err, c.status, "%s", c.err.message);
 done:
     for (int k = 0; k < count && c.part; k++) fmo_part_destroy(&c.part[k]);

@@ -40,30 +40,56 @@ static fmo_status guess(fmo_fragments *f, fmo_error *err)
     return status;
 }
 
+/* user: fmo_fock_options. */
 static fmo_status field_of_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
-    (void)user;
-    return fmo_parts_fields(f, &f->monomer[k], NULL, 1, &f->o.scf.fock, threads, err);
+    return fmo_parts_fields(f, &f->monomer[k], NULL, 1, user, threads, err);
 }
+
+/* Far from their end fields need not be known well: their cutoff is so much of how far they were
+ * off (hartree), at most the larger, until that is less than the cutoff that is asked for. */
+static const double cutoff_share = 1e-8, cutoff_most = 1e-7;
+
+static double field_cutoff(const fmo_scf_options *o, double far)
+{
+    const double loose = isnan(far) ? cutoff_most : fmin(cutoff_most, cutoff_share * far);
+    return o->fock.cutoff > 0.0 ? fmax(o->fock.cutoff, loose) : 0.0; /* 0: all of it */
+}
+
+/* A gradient of an SCF is to be so much smaller than the field is from its end, in hartree. */
+static const double gradient_share = 1e-2;
+
+/* A small change alone may be chance: E' is off by as much as fields are, of all fragments
+ * together, so these are to be off by at most so many times what is wanted of the energy. */
+static const double far_enough = 10.0;
 
 /* Thresholds of an iteration: densities need not be better than the field that they are solved in,
- * `far` hartree from its end. */
-static int choose_thresholds(const fmo_scf_options *o, double far, double thresholds[2])
+ * `far` hartree from its end. At the end SCFs go on below what is asked for, as long as they get
+ * better: else what they leave is what fields differ by, and DIIS mixes that (docs/fmo.md, "How
+ * fast"). @return whether they are good enough for the last iteration */
+static int choose_thresholds(const fmo_scf_options *o, double far, fmo_thresholds *t)
 {
-    const double gradient = isnan(far) ? 1e-2 : fmin(1e-2, 1e-2 * far);
-    thresholds[0] = fmax(o->energy_convergence, gradient * gradient);
-    thresholds[1] = fmax(o->gradient_convergence, gradient);
-    return thresholds[0] <= o->energy_convergence && thresholds[1] <= o->gradient_convergence;
+    const double gradient = isnan(far) ? 1e-2 : fmin(1e-2, gradient_share * far);
+    t->energy = fmax(o->energy_convergence, gradient * gradient);
+    t->gradient = fmax(o->gradient_convergence, gradient);
+    t->aim = gradient;
+    return t->energy <= o->energy_convergence && gradient <= o->gradient_convergence;
 }
 
-/* Fields of the densities by all ranks, mixed by rank 0, which has the others before. */
+/* Orbitals are found if the energy's last change was below so many times what is wanted: as a rule
+ * each is a fifth of the one before. */
+static const double orbitals_from = 30.0;
+
+/* Fields of the densities by all ranks, mixed by rank 0, which has the others before. far: how far
+ * they were off, then are. */
 static fmo_status find_fields(fmo_fragments *f, fmo_mixer *mixer, int first, double *far,
                               fmo_error *err)
 {
     const int n = f->system->fragment_num;
-    fmo_status status =
-        f->ranks ? fmo_fragment_deal(f, n, f->order, 0, field_of_one, NULL, err)
-                 : fmo_parts_fields(f, f->monomer, NULL, n, &f->o.scf.fock, f->threads, err);
+    fmo_fock_options fock = f->o.scf.fock;
+    fock.cutoff = field_cutoff(&f->o.scf, *far);
+    fmo_status status = f->ranks ? fmo_fragment_deal(f, n, f->order, 0, field_of_one, &fock, err)
+                                 : fmo_parts_fields(f, f->monomer, NULL, n, &fock, f->threads, err);
     status = fmo_fragment_gather(f, status, n, fmo_part_field_blocks, f->monomer, err);
     if (status == FMO_OK && mixer) *far = fmo_mixer_next(mixer, f, first);
     if (status == FMO_OK) status = fmo_fragment_tell(f, far, sizeof *far, err);
@@ -72,23 +98,24 @@ static fmo_status find_fields(fmo_fragments *f, fmo_mixer *mixer, int first, dou
 }
 
 /* One iteration: fields of the densities, then densities in these fields. */
-static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first,
+static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first, double *far,
                           fmo_fragment_iteration *report, int *tight, fmo_error *err)
 {
-    double thresholds[2];
+    fmo_thresholds thresholds = {0};
     const double start = driver_seconds();
-    double far = NAN;
-    fmo_status status = find_fields(f, mixer, first, &far, err);
+    fmo_status status = find_fields(f, mixer, first, far, err);
     if (status != FMO_OK) return status;
-    *tight = choose_thresholds(&f->o.scf, far, thresholds);
+    *tight = choose_thresholds(&f->o.scf, *far, &thresholds);
     const double middle = driver_seconds();
-    /* Orbitals of what may be the last iteration. */
-    status = fmo_parts_solve(f, f->monomer, f->system->fragment_num, thresholds[0], thresholds[1],
-                             *tight, NULL, err);
+    /* Orbitals of what may be the last iteration: no other is. */
+    const double last_change = fabs(f->result->energy_change);
+    *tight &= f->result->fragment_num == 1 || last_change < orbitals_from * f->o.convergence;
+    status =
+        fmo_parts_solve(f, f->monomer, f->system->fragment_num, &thresholds, *tight, NULL, err);
     if (status != FMO_OK) return status;
     status = fmo_fragment_agree(f, fmo_field_update(f, err), err);
     if (status != FMO_OK) return status;
-    report->residual = far;
+    report->residual = *far;
     report->field_seconds = middle - start;
     report->scf_seconds = driver_seconds() - middle;
     for (int k = 0; k < f->system->fragment_num; k++) {
@@ -129,6 +156,7 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
     fmo_fragment_result *r = f->result;
     int converged = 0, tight = 0;
     fmo_status status = FMO_OK;
+    f->kept = fmo_batch_kept_create(o->scf.fock.mode == FMO_MODE_FUSED);
     fmo_mixer *const mixer = fmo_fragment_is_first(f) ? fmo_mixer_create(f) : NULL;
     if (!mixer && fmo_fragment_is_first(f))
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fields");
@@ -137,12 +165,12 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
     if (status == FMO_OK) status = fmo_fragment_agree(f, fmo_field_update(f, err), err);
     r->iterations = r->resumed;
     r->energy_change = NAN;
-    double energy = 0.0;
+    double energy = 0.0, far = NAN;
     for (int k = 0; k < r->fragment_num; k++) energy += f->monomer[k].energy;
     for (int first = 1; status == FMO_OK && !converged; first = 0) {
         fmo_fragment_iteration report = {.energy_change = NAN};
         if (r->iterations >= o->max_iterations) status = not_converged(f, err);
-        if (status == FMO_OK) status = iterate(f, mixer, first, &report, &tight, err);
+        if (status == FMO_OK) status = iterate(f, mixer, first, &far, &report, &tight, err);
         if (status != FMO_OK) break;
         report.iteration = ++r->iterations;
         if (report.iteration > 1) report.energy_change = report.energy - energy;
@@ -152,12 +180,15 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
         r->scf_seconds += report.scf_seconds;
         /* Alone a fragment has no field. */
         report.converged = converged =
-            tight && (r->fragment_num == 1 || fabs(report.energy_change) < o->convergence);
+            tight && (r->fragment_num == 1 || (fabs(report.energy_change) < o->convergence &&
+                                               far < far_enough * o->convergence));
         if (o->state && fmo_fragment_is_first(f))
             status = fmo_state_write(f, r->iterations, converged, err);
         if (o->state) status = fmo_fragment_agree(f, status, err);
         if (o->iteration) o->iteration(&report, o->user);
     }
+    fmo_batch_kept_destroy(f->kept);
+    f->kept = NULL;
     fmo_mixer_destroy(mixer);
     return status;
 }

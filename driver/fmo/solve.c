@@ -91,7 +91,7 @@ static fmo_status run_with_care(solving *s, size_t count, const fmo_scf_options 
 {
     const fmo_batch_care care = {prepare, let_go, s, s->care->elements};
     if (o->fock.mode == s->f->o.scf.fock.mode)
-        return fmo_scf_run_batch_of(s->jobs, count, o, &care, err);
+        return fmo_scf_run_batch_of(s->jobs, count, o, &care, NULL, err);
     size_t *const all = malloc(count * sizeof *all);
     if (!all) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
     for (size_t k = 0; k < count; k++) all[k] = k;
@@ -103,8 +103,8 @@ static fmo_status run_with_care(solving *s, size_t count, const fmo_scf_options 
     return status;
 }
 
-static fmo_status solve(solving *s, int count, double energy_convergence,
-                        double gradient_convergence, int orbitals, fmo_error *err)
+static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds, int orbitals,
+                        fmo_error *err)
 {
     const fmo_fragments *const f = s->f;
     fmo_scf_options o = f->o.scf;
@@ -118,8 +118,9 @@ static fmo_status solve(solving *s, int count, double energy_convergence,
     o.callback = NULL;
     o.finished = finished;
     o.user = s;
-    o.energy_convergence = energy_convergence;
-    o.gradient_convergence = gradient_convergence;
+    o.energy_convergence = thresholds->energy;
+    o.gradient_convergence = thresholds->gradient;
+    o.gradient_aim = thresholds->aim;
     o.orbitals = orbitals;
     o.fock.threads = f->threads;
     o.fock.progress = NULL;
@@ -128,8 +129,9 @@ static fmo_status solve(solving *s, int count, double energy_convergence,
         o.fock.mode = FMO_MODE_CPU;
     for (int k = 0; k < count; k++) s->jobs[k].input = input_of(&s->parts[k]);
     fmo_error why = {FMO_OK, ""};
-    fmo_status status = s->care ? run_with_care(s, (size_t)count, &o, &why)
-                                : fmo_scf_run_batch(s->jobs, (size_t)count, &o, &why);
+    fmo_status status = s->care
+                            ? run_with_care(s, (size_t)count, &o, &why)
+                            : fmo_scf_run_batch_of(s->jobs, (size_t)count, &o, NULL, f->kept, &why);
     for (int k = 0; k < count && status != FMO_OK; k++)
         if (s->jobs[k].status != FMO_OK) {
             status = name_failure(&s->parts[k], &s->jobs[k], err);
@@ -139,16 +141,15 @@ static fmo_status solve(solving *s, int count, double energy_convergence,
     return status;
 }
 
-fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count, double energy_convergence,
-                           double gradient_convergence, int orbitals, const fmo_parts_care *care,
-                           fmo_error *err)
+fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count,
+                           const fmo_thresholds *thresholds, int orbitals,
+                           const fmo_parts_care *care, fmo_error *err)
 {
     const int dealt = parts == f->monomer;
     fmo_scf_job *const jobs = dealt ? f->job : malloc((size_t)count * sizeof *jobs);
     if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
     solving s = {f, parts, jobs, dealt ? f->mine : NULL, care};
-    const fmo_status status =
-        solve(&s, count, energy_convergence, gradient_convergence, orbitals, err);
+    const fmo_status status = solve(&s, count, thresholds, orbitals, err);
     if (dealt) return fmo_fragment_share(f, status, fmo_part_blocks, err);
     free(jobs);
     return status;

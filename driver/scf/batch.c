@@ -376,11 +376,11 @@ static void fail_all(batch *b, fmo_status status, const fmo_error *why)
 fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
                              fmo_error *err)
 {
-    return fmo_scf_run_batch_of(jobs, count, options, NULL, err);
+    return fmo_scf_run_batch_of(jobs, count, options, NULL, NULL, err);
 }
 
 fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
-                                const fmo_batch_care *care, fmo_error *err)
+                                const fmo_batch_care *care, fmo_batch_kept *kept, fmo_error *err)
 {
     fmo_scf_options defaults;
     fmo_scf_options_init(&defaults);
@@ -391,6 +391,7 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
                .count = count,
                .asked = options ? options : &defaults,
                .care = care,
+               .kept = kept,
                .deal = {.count = count}};
     const fmo_ranks *const ranks = b.asked->deal;
     fmo_error own = {FMO_OK, ""};

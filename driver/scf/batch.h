@@ -22,8 +22,19 @@ typedef struct fmo_batch_care {
     double elements;
 } fmo_batch_care;
 
-/* fmo_scf_run_batch; care: NULL, if all is there. */
+/* What is kept on GPUs from one batch to the next of the same number of jobs with the same bases
+ * and options.fock, such as fragments from iteration to iteration: plans, streams, libraries'
+ * handles, memory. Nothing where nothing runs together on a GPU, where ranks share the jobs, and
+ * where there are too many jobs to be there at once. For one batch at a time. */
+typedef struct fmo_batch_kept fmo_batch_kept;
+/* For batches in mode fused it begins at once to load what they need. NULL without memory, which
+ * does no harm. */
+fmo_batch_kept *fmo_batch_kept_create(int fused);
+/* By the thread that ran the batches; NULL is fine. */
+void fmo_batch_kept_destroy(fmo_batch_kept *kept);
+
+/* fmo_scf_run_batch; care: NULL, if all is there; kept: NULL, if nothing is to be kept. */
 fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
-                                const fmo_batch_care *care, fmo_error *err);
+                                const fmo_batch_care *care, fmo_batch_kept *kept, fmo_error *err);
 
 #endif

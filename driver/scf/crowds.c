@@ -18,12 +18,51 @@ typedef struct gpu_worker {
     batch *b;
     const fmo_scf_options *options;
     int device;
-    size_t most; /* molecules at a time */
-    int crowds;  /* of all workers */
+    size_t most;        /* molecules at a time */
+    int number, crowds; /* of all workers */
     fmo_hands *hands;
+    const size_t *given; /* [given_num] jobs that it has, and no others; NULL: it takes some */
+    size_t given_num;
     pthread_t thread;
     int started;
 } gpu_worker;
+
+struct fmo_batch_kept {
+    void *loading; /* libraries, that is */
+    size_t count;
+    int crowds;
+    fmo_hands *hands[CROWDS * FMO_DEVICES_MAX]; /* [crowds], or NULL */
+    struct kept_plan {
+        fmo_fock_plan *plan;    /* or NULL */
+        const fmo_basis *basis; /* it was made for, */
+        int crowd;              /* for the stream of these hands */
+    } * plan;                   /* [count] by job */
+};
+
+fmo_batch_kept *fmo_batch_kept_create(int fused)
+{
+    fmo_batch_kept *const kept = calloc(1, sizeof *kept);
+    if (kept && fused) kept->loading = fmo_hands_begin_loading();
+    return kept;
+}
+
+/* As if nothing had been kept. */
+static void forget(fmo_batch_kept *kept)
+{
+    for (size_t k = 0; k < kept->count; k++) fmo_fock_plan_destroy(kept->plan[k].plan);
+    for (int c = kept->crowds - 1; c >= 0; c--)
+        if (kept->hands[c]) kept->hands[c]->ops->close(kept->hands[c]);
+    free(kept->plan);
+    *kept = (fmo_batch_kept){.loading = kept->loading};
+}
+
+void fmo_batch_kept_destroy(fmo_batch_kept *kept)
+{
+    if (!kept) return;
+    forget(kept);
+    fmo_hands_end_loading(kept->loading);
+    free(kept);
+}
 
 static void end_together(fmo_lockstep_job *from, void *user)
 {
@@ -47,13 +86,46 @@ static fmo_status prepare_together(const batch *b, const size_t *number, size_t 
     return status;
 }
 
+/* Plans of jobs `number`, made together but for those that are kept. @return seconds for each */
+static double make_plans(const gpu_worker *w, const size_t *number, size_t num,
+                         const fmo_fock_options *fock, fmo_fock_plan **plan)
+{
+    batch *const b = w->b;
+    struct kept_plan *const kept = w->given ? b->kept->plan : NULL;
+    const fmo_basis **const basis = calloc(num, sizeof *basis);
+    fmo_fock_plan **const made = calloc(num, sizeof *made);
+    size_t missing = 0;
+    for (size_t k = 0; k < num && basis && made; k++) {
+        const fmo_basis *const own = b->jobs[number[k]].input.basis;
+        struct kept_plan *const at = kept ? &kept[number[k]] : NULL;
+        if (at && at->plan && at->basis == own && at->crowd == w->number)
+            plan[k] = at->plan;
+        else
+            basis[missing++] = own;
+    }
+    pthread_mutex_lock(&b->plans); /* or crowds would make plans together, then compute together */
+    const double start = driver_seconds();
+    if (missing) (void)fmo_fock_plan_create_batch(basis, missing, fock, made, NULL);
+    const double seconds = (driver_seconds() - start) / (double)num;
+    pthread_mutex_unlock(&b->plans);
+    for (size_t k = 0, m = 0; k < num && m < missing; k++) {
+        if (plan[k]) continue;
+        plan[k] = made[m++];
+        if (!kept) continue;
+        fmo_fock_plan_destroy(kept[number[k]].plan);
+        kept[number[k]] = (struct kept_plan){plan[k], b->jobs[number[k]].input.basis, w->number};
+    }
+    free(basis);
+    free(made);
+    return seconds;
+}
+
 /* Jobs `number` together, with plans that are made together; those without a plan are for later,
  * and all, if they cannot be made ready together. */
 static void run_together(const gpu_worker *w, const size_t *number, size_t num)
 {
     batch *const b = w->b;
     fmo_hands *const hands = w->hands;
-    const fmo_basis **const basis = calloc(num, sizeof *basis);
     fmo_fock_plan **const plan = calloc(num, sizeof *plan);
     fmo_lockstep_job *const jobs = calloc(num, sizeof *jobs);
     fmo_fock_options fock = w->options->fock;
@@ -65,13 +137,7 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
     fock.stream = hands->stream;
     fock.progress = NULL; /* of whom it would not say */
     const int prepared = prepare_together(b, number, num, &fock) == FMO_OK;
-    for (size_t k = 0; k < num && basis; k++) basis[k] = b->jobs[number[k]].input.basis;
-    pthread_mutex_lock(&b->plans); /* or crowds would make plans together, then compute together */
-    const double start = driver_seconds();
-    if (prepared && basis && plan && jobs)
-        (void)fmo_fock_plan_create_batch(basis, num, &fock, plan, NULL);
-    const double seconds = (driver_seconds() - start) / (double)num;
-    pthread_mutex_unlock(&b->plans);
+    const double seconds = prepared && plan && jobs ? make_plans(w, number, num, &fock, plan) : 0.0;
     for (size_t k = 0; k < num; k++) {
         if (!plan || !jobs || !plan[k]) {
             b->again[number[k]] = 1; /* which says why */
@@ -83,12 +149,12 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
                                               .shared = {.job = number[k],
                                                          .atoms = b->atoms,
                                                          .plan = plan[k],
-                                                         .plan_seconds = seconds},
+                                                         .plan_seconds = seconds,
+                                                         .plan_kept = w->given != NULL},
                                               .ended = end_together,
                                               .user = b};
     }
     if (together) fmo_lockstep_run(hands, jobs, together);
-    free(basis);
     free(plan);
     free(jobs);
 }
@@ -128,18 +194,30 @@ static size_t take_together(const gpu_worker *w, const size_t **number)
     return num;
 }
 
+static void run_or_leave(const gpu_worker *w, const size_t *number, size_t num)
+{
+    if (!num) return;
+    if (w->hands)
+        run_together(w, number, num);
+    else
+        for (size_t k = 0; k < num; k++) w->b->again[number[k]] = 1;
+}
+
 static void *work_together(void *user)
 {
     gpu_worker *const w = user;
     const size_t *number = NULL;
     const int threads = fmo_fock_threads(w->options->fock.threads);
-    const int opened = fmo_hands_open_gpu(w->device, threads, &w->hands, NULL) == FMO_OK;
-    for (size_t num = take_together(w, &number); num; num = take_together(w, &number)) {
-        if (opened)
-            run_together(w, number, num);
-        else
-            for (size_t k = 0; k < num; k++) w->b->again[number[k]] = 1;
+    if (w->hands)
+        w->hands->ops->enter(w->hands);
+    else
+        (void)fmo_hands_open_gpu(w->device, threads, &w->hands, NULL);
+    if (w->given) {
+        run_or_leave(w, w->given, w->given_num);
+        return NULL;
     }
+    for (size_t num = take_together(w, &number); num; num = take_together(w, &number))
+        run_or_leave(w, number, num);
     return NULL;
 }
 
@@ -167,6 +245,36 @@ int fmo_crowds_count(size_t jobs, int gpus, size_t *most)
     return crowds;
 }
 
+/* Whether what the jobs have on GPUs is kept: if all are there at once, so that it takes no more
+ * memory than they do. What is kept of other jobs goes. */
+static int keep_all(const batch *b, int crowds, size_t most)
+{
+    fmo_batch_kept *const kept = b->kept;
+    const size_t jobs = b->deal.elsewhere - b->next;
+    if (!kept || b->deal.crowd || !jobs) return 0;
+    const size_t largest = fmo_scf_job_functions(&b->jobs[b->order[b->next]]);
+    const int fit =
+        most * (size_t)crowds >= jobs && fmo_crowds_most(b, largest, most, crowds) >= most;
+    if (kept->count != b->count || kept->crowds != crowds || !fit) forget(kept);
+    if (!fit) return 0;
+    if (!kept->plan) kept->plan = calloc(b->count, sizeof *kept->plan);
+    if (!kept->plan) return 0;
+    kept->count = b->count;
+    kept->crowds = crowds;
+    return 1;
+}
+
+/* The jobs of a crowd whose plans are kept: always the same. */
+static void give_share(gpu_worker *w)
+{
+    batch *const b = w->b;
+    const size_t left = b->deal.elsewhere - b->next;
+    w->given = &b->order[b->next];
+    w->given_num = left < w->most ? left : w->most;
+    w->hands = b->kept->hands[w->number];
+    b->next += w->given_num;
+}
+
 /* Crowds of this process, `crowds` at a time, until there are no jobs for them left. Beside other
  * ranks of this host, and where one makes jobs ready while another computes, they have no more
  * threads together than there are processors: threads that wait for their team spin, as long as
@@ -183,16 +291,30 @@ void fmo_crowds_run(batch *b, const fmo_scf_options *asked, int crowds, size_t m
     const int gpus = fock->device_num > 1 ? fock->device_num : 1;
     const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
     gpu_worker worker[CROWDS * FMO_DEVICES_MAX];
+    const int keeps = keep_all(b, crowds, most);
     for (int c = 0; c < crowds; c++) {
-        worker[c] = (gpu_worker){
-            .b = b, .options = options, .device = device, .most = most, .crowds = crowds};
+        worker[c] = (gpu_worker){.b = b,
+                                 .options = options,
+                                 .device = device,
+                                 .most = most,
+                                 .number = c,
+                                 .crowds = crowds};
         if (fock->device_num > 0) worker[c].device = fock->devices[c % gpus];
+        if (keeps) give_share(&worker[c]);
+    }
+    for (int c = 0; c < crowds; c++)
         worker[c].started =
             c > 0 && pthread_create(&worker[c].thread, NULL, work_together, &worker[c]) == 0;
-    }
     (void)work_together(&worker[0]);
     for (int c = 1; c < crowds; c++)
-        if (worker[c].started) pthread_join(worker[c].thread, NULL);
+        if (worker[c].started)
+            pthread_join(worker[c].thread, NULL);
+        else if (keeps) /* nobody else has its share */
+            (void)work_together(&worker[c]);
+    for (int c = 0; c < crowds && keeps; c++) {
+        b->kept->hands[c] = worker[c].hands;
+        worker[c].hands = NULL;
+    }
     /* None of them while another works. This thread's come last, and choose the GPU that it had. */
     for (int c = crowds - 1; c >= 0; c--)
         if (worker[c].hands) worker[c].hands->ops->close(worker[c].hands);

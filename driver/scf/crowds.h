@@ -17,6 +17,7 @@ typedef struct batch {
     size_t count;
     const fmo_scf_options *asked; /* the caller's, or the defaults */
     const fmo_batch_care *care;   /* or NULL */
+    fmo_batch_kept *kept;         /* or NULL */
     fmo_atoms *atoms;
     pthread_mutex_t lock;  /* of the callbacks, `next`, `held`, `fault` and `again` */
     pthread_mutex_t plans; /* one crowd's are made at a time, while others compute */

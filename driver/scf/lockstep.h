@@ -67,6 +67,7 @@ typedef struct fmo_hands_ops {
     const char *name;
     int on_device;
     void (*close)(fmo_hands *hands);
+    void (*enter)(fmo_hands *hands); /* they are used from this thread now */
     double *(*allocate)(fmo_hands *hands, size_t count, fmo_error *err); /* zero-filled */
     /* Requests of one kind, each of another SCF; none is APART, which is nobody's. */
     void (*run)(fmo_hands *hands, const fmo_request *const *request, size_t num);
@@ -86,6 +87,11 @@ fmo_status fmo_hands_open_host(int threads, fmo_hands **hands, fmo_error *err);
  * the thread uses until it closes them; another thread may do that, too. Without CUDA:
  * FMO_ERR_UNSUPPORTED. */
 fmo_status fmo_hands_open_gpu(int device, int threads, fmo_hands **hands, fmo_error *err);
+
+/* What opening them loads first, beside what the caller does meanwhile. Whoever has begun ends it;
+ * NULL if there is nothing to be loaded. */
+void *fmo_hands_begin_loading(void);
+void fmo_hands_end_loading(void *loading); /* NULL is fine */
 
 /* The number of the GPU that the thread has chosen; -1 without one. */
 int fmo_hands_thread_gpu(void);
@@ -112,7 +118,8 @@ typedef struct fmo_lockstep_job {
     void *user;
 } fmo_lockstep_job;
 
-/* Runs them all. Plans are the caller's, one a job in jobs[k].shared.plan, and gone afterwards. */
+/* Runs them all. Plans are the caller's, one a job in jobs[k].shared.plan, and gone afterwards,
+ * unless shared.plan_kept says otherwise. */
 void fmo_lockstep_run(fmo_hands *hands, fmo_lockstep_job *jobs, size_t count);
 
 #ifdef __cplusplus

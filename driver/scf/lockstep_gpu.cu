@@ -3,10 +3,15 @@
  * are left to LAPACK on the host's threads, a matrix each; whether a GPU's batched solvers would be
  * faster has not been measured. */
 #include "driver/scf/lockstep_gpu.h"
-#include "driver/scf/purify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#define TRY(call)                                     \
+    do {                                              \
+        const cudaError_t try_code = (call);          \
+        if (try_code != cudaSuccess) return try_code; \
+    } while (0)
 
 void fmo_gpu_hands_fail(const fmo_request *const *request, size_t num, fmo_status status,
                         const char *what, const char *why)
@@ -203,76 +208,120 @@ void run_multiply(fmo_gpu_hands *h, const fmo_request *const *request, size_t nu
     free(groups);
 }
 
-/* One purification among many. */
-typedef struct purification {
-    const fmo_request *request;
-    fmo_sp2 sp2;
-} purification;
+/* Purifications whose steps the GPU decides, so that the host looks after a number of steps only:
+ * as many as nearly all take, then few. Some products are for nothing; but a look at each step,
+ * with launches and copies of its own, takes longer than these. */
+enum { STEPS_FIRST = 20, STEPS_NEXT = 4 };
 
-/* The next step of `num` of them: tr P^2, P^2 and what becomes of P. @return how many have another
- * before them; they come first */
-size_t purify_step(fmo_gpu_hands *g, purification *all, size_t num, fmo_request *own,
-                   const fmo_request **at)
+typedef struct purifying {
+    const fmo_request **left;    /* [num] that have not ended, equal sizes side by side */
+    fmo_gpu_sp2 *state;          /* [request_num] of the host, by place */
+    size_t *place;               /* [num] of those left */
+    group *groups;               /* [num] */
+    char *sent;                  /* pointers for products, then arguments of steps */
+    fmo_gpu_sp2 *before, *after; /* [request_num] of the GPU */
+} purifying;
+
+/* `steps` steps of the `num` that are left. */
+cudaError_t purify_steps(fmo_gpu_hands *g, purifying *p, size_t num, int steps,
+                         cublasStatus_t *status)
 {
-    size_t left = 0;
+    const double **const pointers = (const double **)p->sent;
+    fmo_gpu_sp2_args *const args = (fmo_gpu_sp2_args *)(p->sent + 3 * num * sizeof *pointers);
+    size_t group_num = 0;
+    int most = 0;
     for (size_t k = 0; k < num; k++) {
-        const fmo_request *const q = all[k].request;
-        own[k] = fmo_request{};
-        own[k].la = q->la;
-        own[k].m = 1;
-        own[k].count = (size_t)q->n * (size_t)q->n;
-        own[k].A = own[k].B = q->C;
-        own[k].out = &all[k].sp2.square;
-        all[k].sp2.square = NAN;
-        at[k] = &own[k];
+        const fmo_request *const q = p->left[k];
+        pointers[k] = pointers[num + k] = q->C;
+        pointers[2 * num + k] = q->D;
+        args[k] = {q->C, q->D, q->n, (int)p->place[k]};
+        if (q->n > most) most = q->n;
+        if (!k || q->n != p->left[k - 1]->n)
+            p->groups[group_num++] = {CUBLAS_OP_N, CUBLAS_OP_N, q->n, q->n, q->n,
+                                      q->n,        q->n,        0,    1.0,  0.0};
+        p->groups[group_num - 1].count++;
     }
-    fmo_gpu_hands_dots(g, at, num);
-    for (size_t k = 0; k < num; k++) {
-        const fmo_request *const q = all[k].request;
-        const fmo_sp2_next next = fmo_sp2_decide(&all[k].sp2);
-        *q->positive = next == FMO_SP2_DONE;
-        if (next != FMO_SP2_SQUARE && next != FMO_SP2_DOUBLE) continue;
-        own[left] = fmo_request{};
-        own[left].la = q->la;
-        own[left].op_a = own[left].op_b = 'N';
-        own[left].m = own[left].n = own[left].k = q->n;
-        own[left].count = (size_t)q->n * (size_t)q->n;
-        own[left].alpha = 1.0;
-        own[left].A = own[left].B = q->C;
-        own[left].C = q->D;
-        own[left].divide = next == FMO_SP2_DOUBLE; /* not looked at by a product */
-        const purification one = all[k];
-        all[left++] = one;
+    const void *sent = NULL;
+    cudaError_t code =
+        fmo_gpu_hands_send(g, p->sent, num * (3 * sizeof *pointers + sizeof *args), &sent);
+    const fmo_gpu_sp2_args *const at =
+        (const fmo_gpu_sp2_args *)((const char *)sent + 3 * num * sizeof *pointers);
+    for (int step = 0; step < steps && code == cudaSuccess; step++) {
+        *status = multiply_groups(g, p->groups, group_num, (const double **)sent, num);
+        if (*status != CUBLAS_STATUS_SUCCESS) return cudaSuccess;
+        code = fmo_gpu_hands_sp2(g, at, num, most, p->before, p->after);
+        fmo_gpu_sp2 *const swap = p->before;
+        p->before = p->after;
+        p->after = swap;
     }
-    if (!left) return 0;
-    run_multiply(g, at, left);
-    for (size_t k = 0; k < left; k++) {
-        own[k].A = all[k].request->D;
-        own[k].C = all[k].request->C;
-        own[k].alpha = own[k].divide ? -1.0 : 1.0;
-        own[k].beta = own[k].divide ? 2.0 : 0.0;
+    return code;
+}
+
+/* Until none is left. */
+cudaError_t purify_all(fmo_gpu_hands *g, purifying *p, size_t num, cublasStatus_t *status)
+{
+    const size_t all = num, bytes = num * sizeof *p->state;
+    TRY(fmo_gpu_hands_grow_results(g, 2 * bytes / sizeof(double) + 1));
+    p->before = (fmo_gpu_sp2 *)g->results;
+    p->after = p->before + all;
+    TRY(cudaMemcpyAsync(p->before, p->state, bytes, cudaMemcpyHostToDevice, g->stream));
+    for (int steps = STEPS_FIRST; num; steps = STEPS_NEXT) {
+        TRY(purify_steps(g, p, num, steps, status));
+        if (*status != CUBLAS_STATUS_SUCCESS) return cudaSuccess;
+        TRY(cudaMemcpyAsync(p->state, p->before, bytes, cudaMemcpyDeviceToHost, g->stream));
+        TRY(cudaStreamSynchronize(g->stream));
+        size_t left = 0;
+        for (size_t k = 0; k < num; k++) {
+            const fmo_sp2_next next = p->state[p->place[k]].next;
+            *p->left[k]->positive = next == FMO_SP2_DONE;
+            if (next != FMO_SP2_SQUARE && next != FMO_SP2_DOUBLE) continue;
+            p->left[left] = p->left[k];
+            p->place[left++] = p->place[k];
+        }
+        num = left;
     }
-    fmo_gpu_hands_add(g, at, left);
-    return left;
+    return cudaSuccess;
+}
+
+int by_functions(const void *x, const void *y)
+{
+    const fmo_request *const a = *(const fmo_request *const *)x;
+    const fmo_request *const b = *(const fmo_request *const *)y;
+    return (a->n > b->n) - (a->n < b->n);
 }
 
 /* All of them step by step, so that they stay together; those that are done leave. */
 void run_purify(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
 {
-    purification *const all = (purification *)malloc(num * sizeof *all);
-    fmo_request *const own = (fmo_request *)malloc(num * sizeof *own);
-    const fmo_request **const at = (const fmo_request **)malloc(num * sizeof *at);
+    static const char what[] = "purification";
+    purifying p = {};
+    p.left = (const fmo_request **)malloc(num * sizeof *p.left);
+    p.state = (fmo_gpu_sp2 *)malloc(num * sizeof *p.state);
+    p.place = (size_t *)malloc(num * sizeof *p.place);
+    p.groups = (group *)malloc(num * sizeof *p.groups);
+    p.sent = (char *)malloc(num * (3 * sizeof(double *) + sizeof(fmo_gpu_sp2_args)));
     for (size_t k = 0; k < num; k++) *request[k]->positive = 0;
-    if (all && own && at) {
-        for (size_t k = 0; k < num; k++)
-            all[k] = {request[k], {request[k]->alpha, 0.0, request[k]->k, 0}};
-        while (num) num = purify_step(g, all, num, own, at);
+    if (p.left && p.state && p.place && p.groups && p.sent) {
+        cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+        for (size_t k = 0; k < num; k++) p.left[k] = request[k];
+        qsort(p.left, num, sizeof *p.left, by_functions);
+        for (size_t k = 0; k < num; k++) {
+            p.place[k] = k;
+            p.state[k] = {{p.left[k]->alpha, 0.0, p.left[k]->k, 0}, FMO_SP2_SQUARE};
+        }
+        const cudaError_t code = purify_all(g, &p, num, &status);
+        (void)fmo_gpu_hands_ok(request, num, code, what);
+        if (status != CUBLAS_STATUS_SUCCESS)
+            fmo_gpu_hands_fail(request, num, FMO_ERR_DEVICE, what,
+                               fmo_nvidia.cublasGetStatusString(status));
     } else {
-        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, "purification", "no memory");
+        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
     }
-    free(all);
-    free(own);
-    free(at);
+    free(p.left);
+    free(p.state);
+    free(p.place);
+    free(p.groups);
+    free(p.sent);
 }
 
 void run_fock(const fmo_request *const *request, size_t num)
@@ -475,8 +524,13 @@ void gpu_close(fmo_hands *hands)
     free(g);
 }
 
-const fmo_hands_ops operations = {"cuBLAS, kernels and LAPACK", 1, gpu_close, gpu_allocate,
-                                  gpu_run};
+void gpu_enter(fmo_hands *hands)
+{
+    (void)cudaSetDevice(gpu_of(hands)->device);
+}
+
+const fmo_hands_ops operations = {
+    "cuBLAS, kernels and LAPACK", 1, gpu_close, gpu_enter, gpu_allocate, gpu_run};
 
 /* What is freed stays with the pool while there are hands: SCFs and plans come and go. */
 cudaError_t keep_memory(fmo_gpu_hands *g, int device)
@@ -505,6 +559,19 @@ cudaError_t open(fmo_gpu_hands *g, int device)
 }
 
 } // namespace
+
+extern "C" void *fmo_hands_begin_loading(void)
+{
+    fmo_nvidia_loading *const loading = (fmo_nvidia_loading *)calloc(1, sizeof *loading);
+    if (loading) fmo_nvidia_begin(loading);
+    return loading;
+}
+
+extern "C" void fmo_hands_end_loading(void *loading)
+{
+    if (loading) (void)fmo_nvidia_end((fmo_nvidia_loading *)loading, NULL);
+    free(loading);
+}
 
 extern "C" int fmo_hands_thread_gpu(void)
 {

@@ -5,6 +5,7 @@
 
 #include "driver/scf/lockstep.h"
 #include "driver/scf/nvidia.h"
+#include "driver/scf/purify.h"
 
 #include <cuda_runtime.h>
 #include <pthread.h>
@@ -47,5 +48,20 @@ void fmo_gpu_hands_diagonal(fmo_gpu_hands *g, const fmo_request *const *request,
 void fmo_gpu_hands_dots(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
 void fmo_gpu_hands_combine(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
 void fmo_gpu_hands_bounds(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
+
+/* A purification whose steps the GPU decides: where it is, and what the last step was. */
+typedef struct fmo_gpu_sp2 {
+    fmo_sp2 sp2;
+    fmo_sp2_next next;
+} fmo_gpu_sp2;
+typedef struct fmo_gpu_sp2_args {
+    double *P;            /* [n][n] */
+    const double *square; /* [n][n] P^2 */
+    int n, at;            /* its place in `before` and `after` */
+} fmo_gpu_sp2_args;
+/* A step of `num` of them, which have at most n functions; one that has ended stays as it is. All
+ * in GPU memory. */
+cudaError_t fmo_gpu_hands_sp2(const fmo_gpu_hands *g, const fmo_gpu_sp2_args *args, size_t num,
+                              int n, const fmo_gpu_sp2 *before, fmo_gpu_sp2 *after);
 
 #endif

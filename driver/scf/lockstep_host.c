@@ -144,8 +144,13 @@ void fmo_hands_close_backends(fmo_linalg **la, int num)
     free(la);
 }
 
-static const fmo_hands_ops host_operations = {"LAPACK and OpenBLAS", 0, host_close, host_allocate,
-                                              host_run};
+static void host_enter(fmo_hands *hands)
+{
+    (void)hands;
+}
+
+static const fmo_hands_ops host_operations = {
+    "LAPACK and OpenBLAS", 0, host_close, host_enter, host_allocate, host_run};
 
 fmo_status fmo_hands_open_host(int threads, fmo_hands **hands, fmo_error *err)
 {

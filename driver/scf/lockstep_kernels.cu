@@ -128,6 +128,26 @@ __global__ void __launch_bounds__(BLOCK) bounds(const bounds_args *all, double *
     }
 }
 
+/* Each block finds the trace of P^2 itself, and with it what becomes of P. */
+__global__ void __launch_bounds__(BLOCK)
+    sp2_step(const fmo_gpu_sp2_args *all, const fmo_gpu_sp2 *before, fmo_gpu_sp2 *after)
+{
+    const fmo_gpu_sp2_args q = all[blockIdx.y];
+    const size_t n = (size_t)q.n;
+    fmo_gpu_sp2 s = before[q.at];
+    if (s.next == FMO_SP2_SQUARE || s.next == FMO_SP2_DOUBLE) {
+        double sum = 0.0;
+        for (size_t i = threadIdx.x; i < n; i += BLOCK) sum += q.square[i + i * n];
+        s.sp2.square = block_sum(sum);
+        s.next = fmo_sp2_decide(&s.sp2);
+        if (s.next == FMO_SP2_SQUARE)
+            FOR_EACH(i, n * n) q.P[i] = q.square[i];
+        else if (s.next == FMO_SP2_DOUBLE)
+            FOR_EACH(i, n * n) q.P[i] = 2.0 * q.P[i] - q.square[i];
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) after[q.at] = s;
+}
+
 /* ---- launches ------------------------------------------------------------------------------- */
 
 unsigned blocks_for(size_t count)
@@ -291,4 +311,13 @@ void fmo_gpu_hands_bounds(fmo_gpu_hands *g, const fmo_request *const *request, s
         *request[k]->out2 = high;
         *request[k]->out3 = trace;
     }
+}
+
+cudaError_t fmo_gpu_hands_sp2(const fmo_gpu_hands *g, const fmo_gpu_sp2_args *args, size_t num,
+                              int n, const fmo_gpu_sp2 *before, fmo_gpu_sp2 *after)
+{
+    const size_t each = 16; /* elements of a thread, which are more than those of a diagonal */
+    const unsigned blocks = blocks_for((size_t)n * (size_t)n / each);
+    sp2_step<<<dim3(blocks, (unsigned)num), BLOCK, 0, g->stream>>>(args, before, after);
+    return cudaGetLastError();
 }

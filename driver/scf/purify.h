@@ -8,6 +8,12 @@
 
 #include <math.h>
 
+#if defined(__CUDACC__)
+#define FMO_SP2_FUNCTION __host__ __device__ static inline
+#else
+#define FMO_SP2_FUNCTION static inline
+#endif
+
 /* Of a purification on its way: tr P, tr P^2. */
 typedef struct fmo_sp2 {
     double trace, square;
@@ -22,7 +28,7 @@ typedef enum fmo_sp2_next {
 } fmo_sp2_next;
 
 /* What is to be done when tr P^2 is known; `trace` becomes that of the next P. */
-static inline fmo_sp2_next fmo_sp2_decide(fmo_sp2 *s)
+FMO_SP2_FUNCTION fmo_sp2_next fmo_sp2_decide(fmo_sp2 *s)
 {
     enum { STEPS = 80 };
     const double idempotent = 1e-9; /* tr(P - P^2); one step of McWeeny's makes it its square */

@@ -108,7 +108,7 @@ done:
     }
     if (s.la) s.la->ops->finish(s.la); /* builds of the plan are done */
     fmo_scf_release(&s);
-    fmo_fock_plan_destroy(s.plan);
+    if (!shared->plan_kept) fmo_fock_plan_destroy(s.plan);
     if (s.la) s.la->ops->close(s.la);
     free(s.orbital_energy);
     if (r) {

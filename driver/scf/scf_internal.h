@@ -81,6 +81,7 @@ typedef struct fmo_scf_shared {
     fmo_linalg *la;
     fmo_fock_plan *plan;
     double plan_seconds; /* what it took */
+    int plan_kept;       /* it is not to be destroyed */
 } fmo_scf_shared;
 
 /* fmo_scf_run, as `call`. */
