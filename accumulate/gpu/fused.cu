@@ -368,30 +368,17 @@ static fmo_status begin(fmo_fock_plan *plan, const fmo_gpu_state *like, fmo_erro
     return fmo_gpu_state_begin(plan, schedule_of(plan), copies, err);
 }
 
-/* Nodes of far quartets that have waited for those of all plans, on the stream of one of them; what
- * their own streams do comes after it. */
-static cudaError_t make_nodes_due(fmo_fock_plan *const *plans, int num)
+/* Nodes of far quartets of all plans on one stream. err[k]: what came of plan k. */
+static cudaError_t make_nodes_together(fmo_fock_plan *const *plans, int num, fmo_error *err)
 {
     fmo_gpu_build builds[FMO_PLANS_TOGETHER];
-    fmo_gpu_group group = {builds, 0, NULL};
+    fmo_gpu_group group = {builds, 0, plans[0]->gpu->device.stream};
     for (int k = 0; k < num; k++)
-        if (plans[k]->gpu->nodes_due) builds[group.num++] = fmo_gpu_own_build(plans[k]);
-    if (!group.num) return cudaSuccess;
-    group.stream = builds[0].plan->gpu->device.stream;
-    for (int k = 1; k < group.num; k++) { /* what they were made by */
-        const fmo_gpu_device *const device = &builds[k].plan->gpu->device;
-        if (device->stream != group.stream)
-            FMO_GPU_TRY(cudaStreamWaitEvent(group.stream, device->finished, 0));
-    }
-    FMO_GPU_TRY(fmo_gpu_make_nodes(&group));
-    for (int k = 0; k < group.num; k++) {
-        fmo_gpu_state *const g = builds[k].plan->gpu;
-        g->nodes_due = 0;
-        FMO_GPU_TRY(cudaEventRecord(g->device.finished, group.stream));
-        if (g->device.stream != group.stream)
-            FMO_GPU_TRY(cudaStreamWaitEvent(g->device.stream, g->device.finished, 0));
-    }
-    return cudaSuccess;
+        if (err[k].status == FMO_OK && plans[k]->gpu->device.stream == group.stream &&
+            fmo_gpu_nodes_go_together(plans[k]) && fmo_gpu_place_far(plans[k], &err[k]) == FMO_OK &&
+            plans[k]->gpu->far)
+            builds[group.num++] = fmo_gpu_own_build(plans[k]);
+    return group.num ? fmo_gpu_make_nodes(&group) : cudaSuccess;
 }
 
 extern "C" void fmo_fused_prepare_some(fmo_fock_plan *const *plans, int num, fmo_error *errs)
@@ -410,17 +397,12 @@ extern "C" void fmo_fused_prepare_some(fmo_fock_plan *const *plans, int num, fmo
         good[left++] = plans[k];
     }
     if (left) fmo_gpu_make_sp_pairs(good, left, err);
-    fmo_fock_plan *whole[FMO_PLANS_TOGETHER] = {NULL};
-    int whole_num = 0;
-    for (int k = 0; k < left; k++) {
-        if (err[k].status == FMO_OK && end_state(good[k], &err[k]) == FMO_OK)
-            whole[whole_num++] = good[k];
-    }
-    const cudaError_t code = make_nodes_due(whole, whole_num);
+    const cudaError_t code = left ? make_nodes_together(good, left, err) : cudaSuccess;
     for (int k = 0; k < left; k++) {
         fmo_status status = err[k].status;
         if (status == FMO_OK && code != cudaSuccess)
             status = fmo_gpu_error(code, "making nodes of pairs", &err[k]);
+        if (status == FMO_OK) status = end_state(good[k], &err[k]);
         /* plans of a batch are many, and share launches of kernels of their own */
         if (status == FMO_OK && !good[k]->in_batch) status = rehearse(good[k], &err[k]);
         if (status != FMO_OK) errs[number[k]] = err[k];

@@ -195,7 +195,8 @@ fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, fmo_error *err)
     FMO_GPU_CHECK(fmo_gpu_boys(&g->boys), "the table of the Boys function", err);
     if (fmo_scatter_sums_integers(plan->options.scatter) && !g->arrays.shell_bound)
         status = make_shell_bounds(plan, g, err);
-    if (status == FMO_OK && fmo_gpu_far_bytes(plan)) status = fmo_gpu_make_far(plan, err);
+    if (status == FMO_OK && !g->far && fmo_gpu_far_bytes(plan))
+        status = fmo_gpu_make_far(plan, err);
     char *const left = g->device.stock_at; /* for the lists, not for boxes */
     g->device.stock_at = g->device.stock_end;
     if (status == FMO_OK) status = fmo_gpu_make_boxes(plan, err);

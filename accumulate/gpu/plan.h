@@ -126,7 +126,6 @@ typedef struct fmo_gpu_state {
     size_t available;     /* free memory, asked once for plans that are made together; 0: ask */
     fmo_gpu_graphs loose; /* with a looser cutoff, the last such */
     double loose_cutoff;
-    int nodes_due; /* nodes of far quartets are to be made with those of other plans */
 } fmo_gpu_state;
 
 /* A build from density_in to out, on the plan's stream. */
@@ -200,9 +199,14 @@ void fmo_gpu_count_primitive_quartets(fmo_gpu_state *g);
 /* Primitives of a pair that one thread walks, by the work of a build. */
 int fmo_gpu_contraction_depth(double work);
 
-/* Nodes of far quartets, where there is memory for them: sets g->far. Where they can wait,
- * g->nodes_due is set, and they are made with those of other plans by fmo_gpu_make_nodes. */
+/* Nodes of far quartets, where there is memory for them: sets g->far. */
 fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err);
+/* The same in two steps, for plans whose nodes are made together: those of a batch on one stream of
+ * the caller's, where they would come one after the other. On streams of their own they are made
+ * beside the pairs of others, each on a few multiprocessors: all at once they would be in the way.
+ */
+bool fmo_gpu_nodes_go_together(const fmo_fock_plan *plan);
+fmo_status fmo_gpu_place_far(fmo_fock_plan *plan, fmo_error *err);
 cudaError_t fmo_gpu_make_nodes(const fmo_gpu_group *group);
 /* Bytes of them; 0 if there are to be none, but for memory. */
 size_t fmo_gpu_far_bytes(const fmo_fock_plan *plan);

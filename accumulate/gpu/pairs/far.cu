@@ -222,16 +222,13 @@ size_t fmo_gpu_far_bytes(const fmo_fock_plan *plan)
     return all;
 }
 
-/* Whether nodes can wait for those of other plans of a batch: where nothing needs them before the
- * first build, as boxes and integrals that are kept do. */
-static int can_wait(const fmo_fock_plan *plan)
+bool fmo_gpu_nodes_go_together(const fmo_fock_plan *plan)
 {
-    return plan->in_batch && plan->options.integrals == FMO_INTEGRALS_DIRECT &&
-           plan->options.coulomb != FMO_COULOMB_BOXES &&
-           plan->gpu->primitives < fmo_tuning_gpu_lists_work;
+    return plan->in_batch && !plan->gpu->device.own_stream &&
+           plan->options.integrals == FMO_INTEGRALS_DIRECT && fmo_gpu_far_bytes(plan) > 0;
 }
 
-fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err)
+fmo_status fmo_gpu_place_far(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
     const size_t all = fmo_gpu_far_bytes(plan);
@@ -244,11 +241,15 @@ fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err)
         const far_arrays a = find_far_arrays(g, c);
         status = fmo_gpu_place_arrays(&g->device, "nodes of pairs", a.array, FAR_ARRAYS, err);
     }
-    if (status != FMO_OK) return status;
-    g->nodes_due = can_wait(plan);
-    if (g->nodes_due) return FMO_OK;
+    return status;
+}
+
+fmo_status fmo_gpu_make_far(fmo_fock_plan *plan, fmo_error *err)
+{
     const fmo_gpu_build build = fmo_gpu_own_build(plan);
     const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
+    const fmo_status status = fmo_gpu_place_far(plan, err);
+    if (status != FMO_OK || !plan->gpu->far) return status;
     FMO_GPU_CHECK(fmo_gpu_make_nodes(&group), "making nodes of pairs", err);
     return FMO_OK;
 }
