@@ -25,7 +25,7 @@ typedef struct fmo_batch_care {
 /* What is kept on GPUs from one batch to the next of the same number of jobs with the same bases
  * and options.fock, such as fragments from iteration to iteration: plans, streams, libraries'
  * handles, memory. Nothing where nothing runs together on a GPU, where ranks share the jobs, and
- * where there are too many jobs to be there at once. For one batch at a time. */
+ * where there are too many jobs to be there at once, or too large ones. For one batch at a time. */
 typedef struct fmo_batch_kept fmo_batch_kept;
 /* For batches in mode fused it begins at once to load what they need. NULL without memory, which
  * does no harm. */
