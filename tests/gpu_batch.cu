@@ -172,8 +172,8 @@ static void check_loosened(void)
     crowd_end(&c);
 }
 
-/* Molecules of some 4e8 primitive quartets, which are in groups, too (tuning.h), with nodes of far
- * quartets that were made together. */
+/* Molecules of some 4e8 primitive quartets, which are in groups, too (tuning.h). Nodes of far
+ * quartets are made together where plans have one stream: in the crowds of scf_batch. */
 static void check_larger(fmo_scatter scatter, double tolerance)
 {
     enum { COUNT = 12 };

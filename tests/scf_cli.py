@@ -371,6 +371,7 @@ class ScfJson(driver_helpers.Case):
         self.assertIsNone(scf["cycles"][0]["energy_change"])
         self.assertEqual(scf["cycles"][-1]["energy"], build["energy"])
         self.assertLess(scf["gradient"], scf["gradient_convergence"])
+        self.assertIsNotNone(scf["energy_error"])
         self.assertLess(min(abs(scf["energy_change"]), scf["energy_error"]), scf["energy_convergence"])
         self.assertGreater(scf["hessian_lowest"], 0.1)
         seconds = scf["seconds"]

@@ -110,6 +110,12 @@ static int is_own(const fmo_part *part, int k)
     return k == part->fragment[0] || (part->fragments == 2 && k == part->fragment[1]);
 }
 
+/* Whether a part sees a fragment as charges. */
+static int sees_charges(const fmo_fragments *f, const fmo_part *part, int k)
+{
+    return !is_own(part, k) && seen_as(f, part, k) == FMO_SEEN_CHARGES;
+}
+
 /* @return whether charges that are near are few; num: those that are far */
 static int near_are_few(const fmo_fragments *f, const fmo_part *part, size_t *num)
 {
@@ -118,7 +124,7 @@ static int near_are_few(const fmo_fragments *f, const fmo_part *part, size_t *nu
     for (int k = 0; k < f->system->fragment_num; k++) {
         const size_t charges = (size_t)f->monomer[k].atom_num;
         all += charges;
-        if (!is_own(part, k) && seen_as(f, part, k) == FMO_SEEN_CHARGES) *num += charges;
+        if (sees_charges(f, part, k)) *num += charges;
     }
     return (double)(all - *num) <= few * (double)all;
 }
@@ -132,7 +138,7 @@ static double *list_charges(const fmo_fragments *f, const fmo_part *part, size_t
     for (int k = 0; k < f->system->fragment_num && coord; k++) {
         const fmo_part *const m = &f->monomer[k];
         const size_t atoms = (size_t)m->atom_num;
-        if (is_own(part, k) || seen_as(f, part, k) != FMO_SEEN_CHARGES) continue;
+        if (!sees_charges(f, part, k)) continue;
         memcpy(coord + 3 * at, m->coord, 3 * atoms * sizeof *coord);
         memcpy(charge + at, f->mulliken[k], atoms * sizeof *charge);
         at += atoms;
@@ -165,7 +171,7 @@ static fmo_status look_around(fmo_fragments *f, fmo_part *part, fmo_potential_jo
     }
     for (int k = 0; k < n; k++) {
         const fmo_seen seen = seen_as(f, part, k);
-        const int own = is_own(part, k), point = !own && seen == FMO_SEEN_CHARGES;
+        const int own = is_own(part, k), point = sees_charges(f, part, k);
         if (all && !point) {
             source[num] = f->point[k];
             weight[num++] = -1.0;

@@ -36,7 +36,8 @@ typedef struct fmo_fragment_options {
                               guess, stability and callbacks of its own are not looked at. With
                               scf.deal several processes share fragments and pairs */
     int max_iterations;  /**< of the monomers, default 60 */
-    double convergence;  /**< change of the sum of E'_I, hartree, default 1e-8 */
+    double convergence;  /**< change of the sum of E'_I, hartree, default 1e-8; fields are to
+                              be within ten times that */
     double projector;    /**< B of P = B sum S|chi><chi|S, hartree, default 1e6 */
     const char *hybrids; /**< file with hybrid orbitals; NULL: the shipped one */
     const char *state;   /**< file that keeps the state of every iteration and of pairs; NULL:

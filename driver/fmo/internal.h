@@ -169,6 +169,8 @@ typedef struct fmo_parts_care {
     double elements;
 } fmo_parts_care;
 
+/* Whether SCFs of parts run on the CPU. */
+int fmo_parts_go_to_cpu(const fmo_fragments *f, const fmo_part *parts, int count);
 /* RHF of parts in their fields from their densities, as one batch: densities, energies, cycles. Of
  * the monomers, f->monomer, by all ranks: collective. Without `orbitals` homo and lumo are NaN.
  * care: NULL, if parts are complete. */

@@ -1,5 +1,6 @@
 /* Monomers to self-consistency: in each iteration every fragment's RHF in the field of the
- * densities that the others had in the iteration before, until the sum of E'_I stands still. */
+ * densities that the others had in the iteration before, until the sum of E'_I stands still and
+ * fields hardly change. */
 #include "driver/fmo/internal.h"
 #include "driver/base/clock.h"
 #include "driver/scf/sad.h"
@@ -59,8 +60,8 @@ static double field_cutoff(const fmo_scf_options *o, double far)
 /* A gradient of an SCF is to be so much smaller than the field is from its end, in hartree. */
 static const double gradient_share = 1e-2;
 
-/* A small change alone may be chance: E' is off by as much as fields are, of all fragments
- * together, so these are to be off by at most so many times what is wanted of the energy. */
+/* A small change alone may be chance: E' is off in proportion to what fields are, so these are to
+ * be off by at most so many times what is wanted of the energy. */
 static const double far_enough = 10.0;
 
 /* Thresholds of an iteration: densities need not be better than the field that they are solved in,
@@ -125,12 +126,14 @@ static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first, double 
     return FMO_OK;
 }
 
-static fmo_status not_converged(const fmo_fragments *f, fmo_error *err)
+static fmo_status not_converged(const fmo_fragments *f, double far, fmo_error *err)
 {
     return fmo_error_set(err, FMO_ERR_CHECK,
                          "the monomers are not converged after %d iterations: the sum of their "
-                         "energies changed by %.1e (wanted %.0e); allow more iterations%s%s",
-                         f->result->iterations, f->result->energy_change, f->o.convergence,
+                         "energies changed by %.1e (wanted %.0e), fields are off by %.1e (wanted "
+                         "%.0e); allow more iterations%s%s",
+                         f->result->iterations, f->result->energy_change, f->o.convergence, far,
+                         far_enough * f->o.convergence,
                          *f->result->notice ? ", or mind this: " : "", f->result->notice);
 }
 
@@ -156,7 +159,8 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
     fmo_fragment_result *r = f->result;
     int converged = 0, tight = 0;
     fmo_status status = FMO_OK;
-    f->kept = fmo_batch_kept_create(o->scf.fock.mode == FMO_MODE_FUSED);
+    f->kept =
+        fmo_batch_kept_create(!f->ranks && !fmo_parts_go_to_cpu(f, f->monomer, r->fragment_num));
     fmo_mixer *const mixer = fmo_fragment_is_first(f) ? fmo_mixer_create(f) : NULL;
     if (!mixer && fmo_fragment_is_first(f))
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fields");
@@ -169,7 +173,7 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
     for (int k = 0; k < r->fragment_num; k++) energy += f->monomer[k].energy;
     for (int first = 1; status == FMO_OK && !converged; first = 0) {
         fmo_fragment_iteration report = {.energy_change = NAN};
-        if (r->iterations >= o->max_iterations) status = not_converged(f, err);
+        if (r->iterations >= o->max_iterations) status = not_converged(f, far, err);
         if (status == FMO_OK) status = iterate(f, mixer, first, &far, &report, &tight, err);
         if (status != FMO_OK) break;
         report.iteration = ++r->iterations;

@@ -58,6 +58,13 @@ static int largest(const fmo_part *parts, int count)
     return most;
 }
 
+int fmo_parts_go_to_cpu(const fmo_fragments *f, const fmo_part *parts, int count)
+{
+    const int most = count < FEW * f->threads ? CPU_FUNCTIONS_OF_FEW : CPU_FUNCTIONS;
+    return f->o.scf.fock.mode != FMO_MODE_FUSED ||
+           (largest(parts, count) <= most && count >= f->threads);
+}
+
 static fmo_scf_input input_of(const fmo_part *part)
 {
     return (fmo_scf_input){.basis = part->basis,
@@ -124,8 +131,7 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
     o.orbitals = orbitals;
     o.fock.threads = f->threads;
     o.fock.progress = NULL;
-    const int most = count < FEW * f->threads ? CPU_FUNCTIONS_OF_FEW : CPU_FUNCTIONS;
-    if (o.fock.mode == FMO_MODE_FUSED && largest(s->parts, count) <= most && count >= f->threads)
+    if (o.fock.mode == FMO_MODE_FUSED && fmo_parts_go_to_cpu(f, s->parts, count))
         o.fock.mode = FMO_MODE_CPU;
     for (int k = 0; k < count; k++) s->jobs[k].input = input_of(&s->parts[k]);
     fmo_error why = {FMO_OK, ""};

@@ -30,7 +30,7 @@ typedef struct fmo_batch_kept fmo_batch_kept;
 /* For batches in mode fused it begins at once to load what they need. NULL without memory, which
  * does no harm. */
 fmo_batch_kept *fmo_batch_kept_create(int fused);
-/* By the thread that ran the batches; NULL is fine. */
+/* By the thread that ran the batches, whose current GPU is theirs until then; NULL is fine. */
 void fmo_batch_kept_destroy(fmo_batch_kept *kept);
 
 /* fmo_scf_run_batch; care: NULL, if all is there; kept: NULL, if nothing is to be kept. */

@@ -2,6 +2,7 @@
  * ones are made. */
 #include "driver/scf/crowds.h"
 
+#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 
@@ -245,8 +246,8 @@ int fmo_crowds_count(size_t jobs, int gpus, size_t *most)
     return crowds;
 }
 
-/* What plans of jobs of `order` from b->next on keep on GPUs, at most: lists of quartets, above
- * all, which of (H2O)8, C20H42 and (H2O)27 in 6-31G are 0.75, 0.22 and 0.34 of this. */
+/* What plans of jobs of `order` from b->next on keep on GPUs, about: lists of quartets, above all,
+ * which of (H2O)8, C20H42 and (H2O)27 in 6-31G are 0.75, 0.22 and 0.34 of this. */
 static double plan_bytes(const batch *b)
 {
     double bytes = 0.0;
@@ -257,13 +258,13 @@ static double plan_bytes(const batch *b)
     return bytes;
 }
 
-/* Whether what the jobs have on GPUs is kept: if all are there at once, and it leaves memory to
- * others. What is kept of other jobs goes. */
+/* Whether what the jobs have on GPUs is kept: if all are there at once, none goes by itself, and it
+ * leaves memory to others. What is kept of other jobs goes. */
 static int keep_all(const batch *b, int crowds, size_t most)
 {
     fmo_batch_kept *const kept = b->kept;
     const size_t jobs = b->deal.elsewhere - b->next;
-    if (!kept || b->deal.crowd || !jobs) return 0;
+    if (!kept || b->deal.crowd || b->next || !jobs) return 0;
     const size_t largest = fmo_scf_job_functions(&b->jobs[b->order[b->next]]);
     const int fit = most * (size_t)crowds >= jobs &&
                     fmo_crowds_most(b, largest, most, crowds) >= most &&
@@ -275,6 +276,18 @@ static int keep_all(const batch *b, int crowds, size_t most)
     kept->count = b->count;
     kept->crowds = crowds;
     return 1;
+}
+
+/* Nothing stays where a job has found no memory, or where it would be more than a quarter of what a
+ * GPU has. */
+static void leave_room(const batch *b, double bytes)
+{
+    double memory = 0.0;
+    int short_of_it = 0;
+    for (int c = 0; c < b->kept->crowds; c++)
+        if (b->kept->hands[c]) memory = fmax(memory, b->kept->hands[c]->memory);
+    for (size_t k = 0; k < b->count; k++) short_of_it |= b->again[k];
+    if (short_of_it || bytes > 0.25 * memory) forget(b->kept);
 }
 
 /* The jobs of a crowd whose plans are kept: always the same. */
@@ -305,6 +318,7 @@ void fmo_crowds_run(batch *b, const fmo_scf_options *asked, int crowds, size_t m
     const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
     gpu_worker worker[CROWDS * FMO_DEVICES_MAX];
     const int keeps = keep_all(b, crowds, most);
+    const double kept_bytes = keeps ? plan_bytes(b) : 0.0;
     for (int c = 0; c < crowds; c++) {
         worker[c] = (gpu_worker){.b = b,
                                  .options = options,
@@ -328,6 +342,7 @@ void fmo_crowds_run(batch *b, const fmo_scf_options *asked, int crowds, size_t m
         b->kept->hands[c] = worker[c].hands;
         worker[c].hands = NULL;
     }
+    if (keeps) leave_room(b, kept_bytes);
     /* None of them while another works. This thread's come last, and choose the GPU that it had. */
     for (int c = crowds - 1; c >= 0; c--)
         if (worker[c].hands) worker[c].hands->ops->close(worker[c].hands);

@@ -141,7 +141,7 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
         const int is_guess = r->cycles == 0 && o->guess != FMO_SCF_GUESS_CORE;
         if (is_guess) p.guess = p.newest;
         const double before = first ? INFINITY : r->gradient;
-        learn(&falls, before, change);
+        if (!(o->level_shift > 0.0)) learn(&falls, before, change); /* with one it falls slowly */
         r->cycles++;
         r->full_builds += full;
         r->energy = energy;
@@ -154,7 +154,8 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
         const double allowed = fmax(o->energy_convergence, noise);
         const int still = gradient < o->gradient_convergence &&
                           (fabs(change) < allowed || r->energy_error < allowed);
-        const int no_better = gradient > falls_enough * before || gradient < o->gradient_aim;
+        const int no_better = gradient > falls_enough * before || gradient < o->gradient_aim ||
+                              r->cycles == o->max_cycles;
         r->converged = still && last && (full || changes) && (o->gradient_aim <= 0.0 || no_better);
         const int is_ediis = ediis;
         if (isfinite(energy) && isfinite(gradient) && !r->converged) {

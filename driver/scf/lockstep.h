@@ -78,6 +78,7 @@ struct fmo_hands {
     char device[96]; /* model of the GPU, or "" */
     void *stream;    /* cudaStream_t that all work goes to, or NULL */
     int threads;     /* of the host */
+    double memory;   /* of the GPU, bytes; 0 without one */
 };
 
 /* LAPACK and OpenBLAS, one request a thread: what tests compare with, and what the GPU's hands

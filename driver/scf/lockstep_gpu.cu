@@ -290,7 +290,8 @@ int by_functions(const void *x, const void *y)
     return (a->n > b->n) - (a->n < b->n);
 }
 
-/* All of them step by step, so that they stay together; those that are done leave. */
+/* All of them step by step, so that they stay together; those that are done leave at the next look.
+ */
 void run_purify(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
 {
     static const char what[] = "purification";
@@ -312,8 +313,10 @@ void run_purify(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
         const cudaError_t code = purify_all(g, &p, num, &status);
         (void)fmo_gpu_hands_ok(request, num, code, what);
         if (status != CUBLAS_STATUS_SUCCESS)
-            fmo_gpu_hands_fail(request, num, FMO_ERR_DEVICE, what,
-                               fmo_nvidia.cublasGetStatusString(status));
+            fmo_gpu_hands_fail(request, num,
+                               status == CUBLAS_STATUS_ALLOC_FAILED ? FMO_ERR_MEMORY
+                                                                    : FMO_ERR_DEVICE,
+                               what, fmo_nvidia.cublasGetStatusString(status));
     } else {
         fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
     }
@@ -555,6 +558,7 @@ cudaError_t open(fmo_gpu_hands *g, int device)
     if (code == cudaSuccess) code = keep_memory(g, device);
     if (code == cudaSuccess)
         (void)snprintf(g->base.device, sizeof g->base.device, "%.95s", properties.name);
+    if (code == cudaSuccess) g->base.memory = (double)properties.totalGlobalMem;
     return code;
 }
 

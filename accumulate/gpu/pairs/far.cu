@@ -198,7 +198,7 @@ cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
             a->nao = g->functions.nao;
             a->sp = g->functions.sp;
             a->coulomb_weight = (float)build->plan->coulomb_weight;
-            a->largest = &g->arrays.counters->density_largest;
+            a->largest = g->arrays.counters ? &g->arrays.counters->density_largest : NULL;
             a->coulomb = g->arrays.coulomb;
             a->sums_stride = g->arrays.sums_size;
             a->copies = g->arrays.copies;
