@@ -14,21 +14,21 @@ static const double energy_rise = 1e-4, ediis_until = 0.1;
  * and the cutoff that was asked for: as a rule there is one. */
 static const double nearly = 5.0;
 
+/* Until then the cutoff is this share of the threshold, over the root of the number of functions:
+ * what is left out of a Fock matrix has a norm that grows with that root (docs/scf.md). */
+static const double loose_share = 0.003;
+
+/* The last cycles are changes, after their first, where what a build leaves out is below this share
+ * of the energy's threshold. */
+static const double little = 0.1;
+
 /* c of c g^2, which an energy is above its end with a gradient g, is learnt from cycles with
  * gradients of so many thresholds (below, loose cutoffs have their part) to so many hartree (above,
  * it is no parabola); at least, and times for safety. */
 static const double learn_from = 30.0, learn_to = 0.1, least_share = 0.5, safety = 2.0;
 
-/* Until then the cutoff is this share of the threshold, over the root of the number of functions:
- * what is left out of a Fock matrix has a norm that grows with that root (docs/scf.md). */
-static const double loose_share = 0.003;
-
 /* Cycles towards an aim go on while the gradient is at most so much of the one before. */
 static const double falls_enough = 0.5;
-
-/* The last cycles are changes, after their first, where what a build leaves out is below this share
- * of the energy's threshold. */
-static const double little = 0.1;
 
 /* The past Fock matrices. Slots are filled in turn; B and T go by slot. */
 typedef struct past {
@@ -50,7 +50,7 @@ static void learn(fall *f, double gradient, double change)
         f->share = fmax(f->share, fmax(least_share, fabs(change) / (gradient * gradient)));
 }
 
-/* What the energy is above the end, at most; NaN if nothing is known. */
+/* What the energy is estimated to be above the end; NaN if nothing is known. */
 static double still_to_fall(const fall *f, double gradient)
 {
     return f->share > 0.0 ? safety * f->share * gradient * gradient : NAN;
