@@ -9,6 +9,7 @@ fmo_test(scf_run SOURCES scf_run.c LIBS fmo::scf ARGS cpu LABELS scf)
 fmo_test(scf_batch SOURCES scf_batch.c LIBS fmo::scf ARGS cpu LABELS scf)
 fmo_test(scf_care STATIC SOURCES scf_care.c LIBS fmo::scf_static Threads::Threads ARGS cpu LABELS scf)
 fmo_test(scf_lockstep STATIC SOURCES scf_lockstep.c LIBS fmo::scf_static LABELS scf)
+fmo_test(scf_block STATIC SOURCES scf_block.c LIBS fmo::scf_static LABELS scf)
 if(FMO_SANITIZE)
     set_tests_properties(scf_lockstep PROPERTIES ENVIRONMENT FMO_TEST_SMALL=1)
 endif()
@@ -46,11 +47,13 @@ if(FMO_WITH_CUDA)
     add_test(NAME gpu_scf_batch COMMAND scf_batch fused)
     add_test(NAME gpu_scf_care COMMAND scf_care fused)
     add_test(NAME gpu_scf_lockstep COMMAND scf_lockstep fused)
+    add_test(NAME gpu_scf_block COMMAND scf_block fused)
     add_test(NAME gpu_scf_energies
              COMMAND scf_energies ${CMAKE_CURRENT_SOURCE_DIR}/scf_energies.json fused)
     add_test(NAME gpu_scf_energies_d
              COMMAND scf_energies ${CMAKE_CURRENT_SOURCE_DIR}/scf_energies_d.json fused)
-    set_tests_properties(gpu_scf_run gpu_scf_batch gpu_scf_care gpu_scf_lockstep gpu_scf_energies gpu_scf_energies_d PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800
+    set_tests_properties(gpu_scf_run gpu_scf_batch gpu_scf_care gpu_scf_lockstep gpu_scf_block gpu_scf_energies
+        gpu_scf_energies_d PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800
                          LABELS gpu RESOURCE_LOCK gpu)
 endif()
 

@@ -1,4 +1,6 @@
 /* Built without CUDA: the GPU modes say so. */
+#include <fmo/eri_matrix.h>
+
 #include "accumulate/gpu/gpu.h"
 #include "accumulate/potential/points.h"
 
@@ -28,5 +30,12 @@ fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count, do
                                   const fmo_potential_options *options, fmo_error *err)
 {
     (void)jobs, (void)count, (void)least, (void)options;
+    return fmo_gpu_probe(NULL, err);
+}
+
+fmo_status fmo_eri_matrices_on_gpu(const fmo_basis *const *basis, size_t count, double cutoff,
+                                   double *const *eri, int device, void *stream, fmo_error *err)
+{
+    (void)basis, (void)count, (void)cutoff, (void)eri, (void)device, (void)stream;
     return fmo_gpu_probe(NULL, err);
 }

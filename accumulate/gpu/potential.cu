@@ -1,7 +1,7 @@
 /* Potentials and energies of charge distributions on a GPU: a warp for a point, lanes take the
  * points of lists; a few blocks for a pair of distributions. What points are: potential/points.h.
  */
-#include "accumulate/gpu/device.h"
+#include "accumulate/gpu/call.cuh"
 
 #include <stdlib.h>
 #include <string.h>
@@ -268,30 +268,6 @@ void fill_columns(const gathered *g, int N, const columns *c)
     }
 }
 
-/* A device for one call. */
-struct call_device {
-    fmo_gpu_device device = {};
-    fmo_status status;
-    call_device(const fmo_potential_options *o, fmo_error *err)
-    {
-        fmo_fock_options options;
-        fmo_fock_options_init(&options);
-        options.device = o->device;
-        int number = o->device;
-        status = fmo_gpu_probe(&number, err);
-        options.device = number;
-        if (status == FMO_OK) status = fmo_gpu_device_open(&device, &options, 1, err);
-    }
-    ~call_device()
-    {
-        if (!device.stream) return;
-        (void)cudaStreamSynchronize(device.stream);
-        fmo_gpu_device_close(&device);
-    }
-    call_device(const call_device &) = delete;
-    call_device &operator=(const call_device &) = delete;
-};
-
 const double *boys_row(const fmo_boys_table *boys, int order)
 {
     return boys->row[order][0];
@@ -448,7 +424,7 @@ fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
                               const fmo_potential_options *options, fmo_error *err)
 {
     const fmo_gpu_range range("potentials");
-    call_device call(options, err);
+    fmo_gpu_call call(options->device, NULL, err);
     if (call.status != FMO_OK) return call.status;
     const fmo_gpu_inside inside(&call.device);
     size_t num = count, at = 0;
@@ -533,7 +509,7 @@ fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count, do
                                   const fmo_potential_options *options, fmo_error *err)
 {
     const fmo_gpu_range range("electrostatics");
-    call_device call(options, err);
+    fmo_gpu_call call(options->device, NULL, err);
     if (call.status != FMO_OK) return call.status;
     const fmo_gpu_inside inside(&call.device);
     const fmo_distribution **const all =

@@ -1,14 +1,15 @@
-/* Many SCFs in one call. On a GPU small molecules advance together (crowds.c), a few hundred at a
- * time, while the plans of the next ones are made. In mode cpu they run side by side, one a thread.
- * What is too large for that goes one after the other with all threads. Every molecule takes the
- * path of fmo_scf_run, so what it gets does not depend on its neighbours. Ranks go through one list
- * together: the next number is that of a counter which all take from, one job or, on GPUs, a crowd
- * of small ones. */
+/* Many SCFs in one call. On a GPU the smallest molecules have a block of threads each (block/),
+ * other small ones advance together (crowds.c), a few hundred at a time, while the plans of the
+ * next ones are made. In mode cpu they run side by side, one a thread. What is too large for that
+ * goes one after the other with all threads. Every molecule takes the path of fmo_scf_run, so what
+ * it gets does not depend on its neighbours. Ranks go through one list together: the next number is
+ * that of a counter which all take from, one job or, on GPUs, a crowd of small ones. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "driver/scf/block/block.h"
 #include "driver/scf/crowds.h"
 #include "integrals/arguments.h"
 #include "integrals/free_memory.h"
@@ -168,11 +169,11 @@ static size_t count_large(const batch *b, int threads)
     const double all_threads = (double)threads * (ranks ? ranks->size : 1);
     double rest = 0.0;
     size_t large = b->deal.elsewhere;
-    for (size_t at = large; at < b->count; at++) {
+    for (size_t at = large; at < b->deal.count; at++) {
         const double n = (double)fmo_scf_job_functions(&b->jobs[b->order[at]]);
         rest += n * n * n;
     }
-    for (; large < b->count; large++) {
+    for (; large < b->deal.count; large++) {
         const size_t functions_num = fmo_scf_job_functions(&b->jobs[b->order[large]]);
         const double n = (double)functions_num, cost = n * n * n;
         if (!(cost * all_threads > rest) &&
@@ -227,27 +228,32 @@ static void find_small(batch *b)
     double small = 0.0;
     if (b->asked->fock.mode != FMO_MODE_AUTO || b->asked->deal || fmo_gpu_available(NULL) != FMO_OK)
         return;
-    for (size_t k = 0; k < b->count; k++) small += cube(&b->jobs[k]) <= most;
+    for (size_t k = 0; k < b->count; k++) small += !b->in_blocks[k] && cube(&b->jobs[k]) <= most;
     if (small >= 2.0 * threads) b->cpu_most = most;
 }
 
 static fmo_status sort_jobs(batch *b, fmo_error *err)
 {
     sized *all = malloc(b->count * sizeof *all);
+    size_t num = 0;
     b->order = malloc(b->count * sizeof *b->order);
     b->again = calloc(b->count, 1);
-    if (!all || !b->order || !b->again) {
+    b->in_blocks = calloc(b->count, 1);
+    if (!all || !b->order || !b->again || !b->in_blocks) {
         free(all);
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu jobs", b->count);
     }
+    b->blocks_num = fmo_blocks_choose(b, b->in_blocks);
     find_small(b);
     for (size_t k = 0; k < b->count; k++) {
+        if (b->in_blocks[k]) continue;
         const int elsewhere = cube(&b->jobs[k]) > b->cpu_most && runs_elsewhere(b, &b->jobs[k]);
-        all[k] = (sized){elsewhere, fmo_scf_job_functions(&b->jobs[k]), k};
+        all[num++] = (sized){elsewhere, fmo_scf_job_functions(&b->jobs[k]), k};
         b->deal.elsewhere += (size_t)elsewhere;
     }
-    qsort(all, b->count, sizeof *all, by_size);
-    for (size_t k = 0; k < b->count; k++) b->order[k] = all[k].job;
+    b->deal.count = num;
+    qsort(all, num, sizeof *all, by_size);
+    for (size_t k = 0; k < num; k++) b->order[k] = all[k].job;
     free(all);
     return FMO_OK;
 }
@@ -309,27 +315,28 @@ static void run(batch *b)
         alone.callback = take_cycle;
         alone.user = b;
     }
+    if (b->blocks_num) fmo_blocks_run(b, &alone, b->in_blocks);
     if (!ranks && b->deal.elsewhere) run_elsewhere(b, &alone);
     if (b->deal.crowd) {
         run_alone(b, &alone, b->deal.large);
         fmo_crowds_run(b, &alone, CROWDS, b->deal.crowd);
     }
     const int threads = fmo_fock_threads(alone.fock.threads);
-    if (threads < 2 || b->deal.elsewhere == b->count) {
-        run_alone(b, &alone, b->count);
+    if (threads < 2 || b->deal.elsewhere == b->deal.count) {
+        run_alone(b, &alone, b->deal.count);
         run_again(b, &alone);
         return;
     }
     run_alone(b, &alone, count_large(b, threads));
     const size_t small =
-        b->held_num ? b->count - tickets_place_of_one(&b->deal, b->held[first_held(b)]) : 0;
+        b->held_num ? b->deal.count - tickets_place_of_one(&b->deal, b->held[first_held(b)]) : 0;
     const int workers = small < (size_t)threads ? (int)small : threads;
     b->aside = alone;
     b->aside.fock.threads = 1;
     if (b->cpu_most > 0.0) b->aside.fock.mode = FMO_MODE_CPU; /* all that are left */
     b->aside.fock.memory = memory / (size_t)(workers > 0 ? workers : 1);
     b->aside.fock.progress = NULL; /* of whom it would not say */
-    if (workers > 0 && !run_aside(b, workers)) run_alone(b, &alone, b->count);
+    if (workers > 0 && !run_aside(b, workers)) run_alone(b, &alone, b->deal.count);
     run_again(b, &alone);
 }
 
@@ -361,7 +368,7 @@ static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
     status = fmo_ranks_broadcast(ranks, numbers, sizeof numbers, err);
     b->deal.elsewhere = numbers[0], b->deal.large = numbers[1], b->deal.crowd = numbers[2];
     if (status == FMO_OK)
-        status = fmo_ranks_broadcast(ranks, b->order, b->count * sizeof *b->order, err);
+        status = fmo_ranks_broadcast(ranks, b->order, b->deal.count * sizeof *b->order, err);
     return status;
 }
 
@@ -391,8 +398,7 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
                .count = count,
                .asked = options ? options : &defaults,
                .care = care,
-               .kept = kept,
-               .deal = {.count = count}};
+               .kept = kept};
     const fmo_ranks *const ranks = b.asked->deal;
     fmo_error own = {FMO_OK, ""};
     if (ranks && b.asked->fock.ranks)
@@ -420,6 +426,7 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
     pthread_mutex_destroy(&b.plans);
     free(b.order);
     free(b.again);
+    free(b.in_blocks);
     for (size_t k = 0; k < count && status == FMO_OK; k++)
         if (jobs[k].status != FMO_OK)
             status = fmo_error_set(err, jobs[k].status, "job %zu: %s", k, jobs[k].err.message);

@@ -21,7 +21,9 @@ typedef struct batch {
     fmo_atoms *atoms;
     pthread_mutex_t lock;  /* of the callbacks, `next`, `held`, `fault` and `again` */
     pthread_mutex_t plans; /* one crowd's are made at a time, while others compute */
-    size_t *order;         /* [count] jobs: those not in mode cpu, then the largest first */
+    char *in_blocks;       /* [count] by job: has a block of a GPU's threads (block/) */
+    size_t blocks_num;     /* jobs that have */
+    size_t *order;         /* [deal.count] the others: those not in mode cpu, then by size */
     tickets deal;          /* how `order` is taken */
     size_t next;           /* ticket that is taken next, where nobody shares */
     size_t held[HELD_MAX]; /* tickets that were taken and given back */

@@ -1,14 +1,11 @@
 /* Cycles until convergence: error and gradient of a Fock matrix, extrapolation from the past ones,
  * the next density; in an orthogonal basis between two builds. */
 #include "driver/base/clock.h"
+#include "driver/scf/criteria.h"
 #include "driver/scf/cutoff.h"
 #include "driver/scf/scf_internal.h"
 
 #include <math.h>
-
-/* EDIIS takes over when the energy rises by more than this while the gradient is large, until the
- * gradient has become small. */
-static const double energy_rise = 1e-4, ediis_until = 0.1;
 
 /* With a gradient below this many times the threshold the last cycles begin, which get a full build
  * and the cutoff that was asked for: as a rule there is one. */
@@ -22,11 +19,6 @@ static const double loose_share = 0.003;
  * of the energy's threshold. */
 static const double little = 0.1;
 
-/* c of c g^2, which an energy is above its end with a gradient g, is learnt from cycles with
- * gradients of so many thresholds (below, loose cutoffs have their part) to so many hartree (above,
- * it is no parabola); at least, and times for safety. */
-static const double learn_from = 30.0, learn_to = 0.1, least_share = 0.5, safety = 2.0;
-
 /* Cycles towards an aim go on while the gradient is at most so much of the one before. */
 static const double falls_enough = 0.5;
 
@@ -36,25 +28,6 @@ typedef struct past {
     int guess; /* slot of a first density that is not one of doubly occupied orbitals, or -1 */
     double energy[FMO_DIIS_MAX], B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX];
 } past;
-
-/* How the energy falls with the square of the gradient, learnt from the cycles of this run. */
-typedef struct fall {
-    double from, to; /* gradients that it is learnt from, hartree */
-    double share;    /* c of E - E_end = c g^2; 0: not known */
-} fall;
-
-/* An energy of a gradient, and what came in the cycle after it. */
-static void learn(fall *f, double gradient, double change)
-{
-    if (gradient > f->from && gradient < f->to)
-        f->share = fmax(f->share, fmax(least_share, fabs(change) / (gradient * gradient)));
-}
-
-/* What the energy is estimated to be above the end; NaN if nothing is known. */
-static double still_to_fall(const fall *f, double gradient)
-{
-    return f->share > 0.0 ? safety * f->share * gradient * gradient : NAN;
-}
 
 /* Slots from the oldest to the newest. */
 static void order_of(const past *p, int slot[])
@@ -129,7 +102,7 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
     const int changes = loosened && left_out <= little * o->energy_convergence;
     int last = !loosened; /* with the cutoff that was asked for */
     s->cutoff = loosened ? loose : o->fock.cutoff;
-    fall falls = {learn_from * o->gradient_convergence, learn_to, 0.0};
+    fmo_scf_fall falls = fmo_scf_fall_begin(o->gradient_convergence);
     double lowest = INFINITY;
     r->converged = 0;
     for (int first = 1; r->cycles < o->max_cycles && !r->converged; first = 0) {
@@ -141,26 +114,25 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
         const int is_guess = r->cycles == 0 && o->guess != FMO_SCF_GUESS_CORE;
         if (is_guess) p.guess = p.newest;
         const double before = first ? INFINITY : r->gradient;
-        if (!(o->level_shift > 0.0)) learn(&falls, before, change); /* with one it falls slowly */
+        /* with a shift it falls slowly */
+        if (!(o->level_shift > 0.0)) fmo_scf_learn(&falls, before, change);
         r->cycles++;
         r->full_builds += full;
         r->energy = energy;
         r->energy_change = change;
         r->gradient = gradient;
-        r->energy_error = still_to_fall(&falls, gradient);
+        r->energy_error = fmo_scf_still_to_fall(&falls, gradient);
         since_full = full ? 0 : since_full + 1;
-        /* Energies cannot agree better than they are rounded. */
-        const double noise = 1e-15 * fabs(energy) * 4.0;
-        const double allowed = fmax(o->energy_convergence, noise);
-        const int still = gradient < o->gradient_convergence &&
-                          (fabs(change) < allowed || r->energy_error < allowed);
+        const int still = fmo_scf_is_still(energy, change, r->energy_error, gradient,
+                                           o->energy_convergence, o->gradient_convergence);
         const int no_better = gradient > falls_enough * before || gradient < o->gradient_aim ||
                               r->cycles == o->max_cycles;
         r->converged = still && last && (full || changes) && (o->gradient_aim <= 0.0 || no_better);
         const int is_ediis = ediis;
         if (isfinite(energy) && isfinite(gradient) && !r->converged) {
-            if (energy > lowest + energy_rise && gradient > ediis_until && !first) ediis = 1;
-            if (gradient < ediis_until) ediis = 0;
+            if (energy > lowest + FMO_SCF_ENERGY_RISE && gradient > FMO_SCF_EDIIS_UNTIL && !first)
+                ediis = 1;
+            if (gradient < FMO_SCF_EDIIS_UNTIL) ediis = 0;
             if (!is_guess) lowest = fmin(lowest, energy);
             extrapolate(s, &p, ediis, s->orbitals);
             if (o->level_shift > 0.0) { /* + shift (1 - D/2) */

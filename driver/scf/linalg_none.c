@@ -1,4 +1,5 @@
 /* The GPU backend of a build without CUDA. */
+#include "driver/scf/block/block.h"
 #include "driver/scf/lockstep.h"
 
 fmo_status fmo_linalg_open_gpu(int device, void **stream, fmo_linalg **la, fmo_error *err)
@@ -26,4 +27,41 @@ void fmo_hands_end_loading(void *loading)
 int fmo_hands_thread_gpu(void)
 {
     return -1;
+}
+
+fmo_status fmo_block_room_open(int device, fmo_block_room **room, fmo_error *err)
+{
+    (void)device, (void)room;
+    return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "this build is without CUDA; use mode cpu");
+}
+
+void fmo_block_room_close(fmo_block_room *room)
+{
+    (void)room;
+}
+
+const char *fmo_block_room_device(const fmo_block_room *room)
+{
+    (void)room;
+    return "";
+}
+
+size_t fmo_block_room_bytes(const fmo_block_room *room)
+{
+    (void)room;
+    return 0;
+}
+
+size_t fmo_block_task_bytes(int n, int diis_size)
+{
+    (void)n, (void)diis_size;
+    return 0;
+}
+
+fmo_status fmo_block_room_run(fmo_block_room *room, const fmo_block_task *task, size_t num,
+                              const struct fmo_block_settings *settings, double cutoff, int threads,
+                              fmo_error *err)
+{
+    (void)room, (void)task, (void)num, (void)settings, (void)cutoff, (void)threads;
+    return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "this build is without CUDA; use mode cpu");
 }

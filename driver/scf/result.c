@@ -85,8 +85,7 @@ void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
     }
 }
 
-/* sum_ij D_ij M_ij; 0 without M. */
-static double expectation(size_t size, const double *density, const double *M)
+double fmo_scf_expectation(size_t size, const double *density, const double *M)
 {
     double sum = 0.0;
     for (size_t i = 0; M && i < size; i++) sum += density[i] * M[i];
@@ -119,12 +118,12 @@ static void weigh(void *user)
     const weighing *const w = user;
     fmo_scf_result *const r = w->r;
     const size_t n = (size_t)r->nao;
-    r->field_energy = expectation(n * n, r->density, w->in->field);
+    r->field_energy = fmo_scf_expectation(n * n, r->density, w->in->field);
     if (w->lifted) {
         fmo_scf_add_matrix(n, w->in->projector, r->core_hamiltonian);
         fmo_scf_add_matrix(n, w->in->projector, r->fock);
     } else {
-        r->projector_energy = expectation(n * n, r->density, w->in->projector);
+        r->projector_energy = fmo_scf_expectation(n * n, r->density, w->in->projector);
     }
 }
 

@@ -1,6 +1,6 @@
 /* The state of a running SCF and the steps of one, by file. Arrows go one way: batch.c, with
- * crowds.c -> scf.c -> descent.c -> iterate.c, stability.c -> build.c, solve.c -> lifted.c ->
- * linalg.h; scf.c -> start.c -> solve.c. */
+ * crowds.c and block/, which has steps of its own -> scf.c -> descent.c -> iterate.c, stability.c
+ * -> build.c, solve.c -> lifted.c -> linalg.h; scf.c -> start.c -> solve.c. */
 #ifndef FMO_SCF_INTERNAL_H
 #define FMO_SCF_INTERNAL_H
 
@@ -108,6 +108,8 @@ void fmo_scf_add_matrix(size_t n, const double *M, double *H);
 /* Overlap and core Hamiltonian, field added, into the result. */
 fmo_status fmo_scf_one_electron(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *r,
                                 fmo_error *err);
+/* The same in the calling thread, without a state. */
+fmo_status fmo_scf_one_electron_on_host(const fmo_scf_input *in, fmo_scf_result *r, fmo_error *err);
 /* X, m, and in the result what was dropped. */
 fmo_status fmo_scf_orthogonalise(fmo_scf_state *s, fmo_scf_result *r, double threshold,
                                  fmo_error *err);
@@ -189,6 +191,8 @@ void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r);
 /* Orbitals, matrices, energies of field and projector, and profile of the last state. */
 void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
                      fmo_scf_result *r);
+/* sum_ij D_ij M_ij of so many elements; 0 without M. */
+double fmo_scf_expectation(size_t size, const double *density, const double *M);
 void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r);
 
 #endif

@@ -1,0 +1,329 @@
+/* Small molecules of a batch by blocks of a GPU's threads: which, what the host makes ready for
+ * them (overlap, core Hamiltonian, the first density), and what becomes of the numbers. */
+#include "driver/scf/block/block.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <fmo/eri_matrix.h>
+
+#include "driver/base/clock.h"
+#include "driver/scf/block/cycles.h"
+#include "driver/scf/cutoff.h"
+#include "driver/scf/lockstep.h"
+
+/* Molecules of so many functions go this way, where there are at least so many of them; and a
+ * worker takes so many at a time. */
+enum { BLOCK_FUNCTIONS = 56, BLOCKS_LEAST = 64, CHUNK = 2048, WORKERS = 2 };
+
+/* Where `auto` may choose: what an SCF of n functions takes a thread of a CPU is this many seconds
+ * times (n / 13)^2.25 (docs/scf.md, "Many molecules"), and what a GPU takes to begin. */
+static const double cpu_seconds = 1.8e-3, cpu_power = 2.25, gpu_begins = 0.3;
+
+/* Primitive quartets with a bound below this share of the cutoff are left out: as many as an
+ * integral has of them are no more than the cutoff together. */
+static const double prim_share = 1e-3;
+
+/* ---- which ----------------------------------------------------------------------------------- */
+
+static int options_allow(const batch *b)
+{
+    const fmo_scf_options *const o = b->asked;
+    const fmo_fock_options *const f = &o->fock;
+    return (f->mode == FMO_MODE_FUSED || f->mode == FMO_MODE_AUTO) &&
+           f->scatter == FMO_SCATTER_AUTO && f->integrals == FMO_INTEGRALS_AUTO && !f->stream &&
+           !f->ranks && !f->progress && !o->deal && !b->care && !o->callback &&
+           o->guess == FMO_SCF_GUESS_SAD && o->level_shift == 0.0 && o->gradient_aim == 0.0 &&
+           o->solver != FMO_SCF_SOLVER_PURIFY && o->stability == FMO_SCF_STABILITY_NONE &&
+           !o->auto_in_fused;
+}
+
+static int job_allows(const fmo_scf_job *job)
+{
+    return job->input.basis && fmo_scf_job_functions(job) <= BLOCK_FUNCTIONS &&
+           !job->input.projector && fmo_eri_matrix_can(job->input.basis);
+}
+
+size_t fmo_blocks_choose(const batch *b, char *chosen)
+{
+    const double threads = (double)fmo_fock_threads(b->asked->fock.threads);
+    double seconds = 0.0;
+    size_t num = 0;
+    memset(chosen, 0, b->count);
+    if (b->count < BLOCKS_LEAST || !options_allow(b) || fmo_gpu_available(NULL) != FMO_OK) return 0;
+    for (size_t k = 0; k < b->count; k++) {
+        if (!job_allows(&b->jobs[k])) continue;
+        chosen[k] = 1;
+        num++;
+        seconds += cpu_seconds * pow((double)fmo_scf_job_functions(&b->jobs[k]) / 13.0, cpu_power);
+    }
+    if (num >= BLOCKS_LEAST &&
+        (b->asked->fock.mode == FMO_MODE_FUSED || seconds / threads > gpu_begins))
+        return num;
+    memset(chosen, 0, b->count);
+    return 0;
+}
+
+/* ---- one molecule ---------------------------------------------------------------------------- */
+
+/* A job that a worker has. */
+typedef struct block_job {
+    size_t number;
+    fmo_scf_result *result; /* NULL: it has failed */
+    fmo_block_outcome outcome;
+    double seconds; /* of one-electron integrals and guess */
+} block_job;
+
+/* What a molecule brings. */
+static fmo_status make_ready(const batch *b, const fmo_scf_options *o, block_job *j, fmo_error *err)
+{
+    const fmo_scf_input *const in = &b->jobs[j->number].input;
+    fmo_status status = fmo_scf_check_input(in, o, err);
+    if (status != FMO_OK) return status;
+    const int n = fmo_basis_ao_num(in->basis);
+    const double start = driver_seconds();
+    fmo_scf_result *const r = fmo_scf_new_result(n);
+    if (!r) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCF of %d functions", n);
+    status = fmo_scf_one_electron_on_host(in, r, err);
+    r->one_electron_seconds = driver_seconds() - start;
+    if (status == FMO_OK) status = fmo_atoms_densities(b->atoms, in->basis, r->density, err);
+    r->guess_seconds = driver_seconds() - start - r->one_electron_seconds;
+    j->seconds = driver_seconds() - start;
+    if (status == FMO_OK)
+        j->result = r;
+    else
+        fmo_scf_result_destroy(r);
+    return status;
+}
+
+static fmo_block_task task_of(const fmo_scf_input *in, block_job *j)
+{
+    fmo_scf_result *const r = j->result;
+    return (fmo_block_task){.basis = in->basis,
+                            .n = r->nao,
+                            .occupied = in->electron_num / 2,
+                            .nuclear_repulsion = in->nuclear_repulsion,
+                            .overlap = r->overlap,
+                            .core = r->core_hamiltonian,
+                            .density = r->density,
+                            .fock = r->fock,
+                            .coefficient = r->coefficient,
+                            .orbital_energy = r->orbital_energy,
+                            .outcome = &j->outcome};
+}
+
+/* The result of one that has converged. */
+static void complete(const fmo_scf_input *in, const fmo_scf_options *o, const char *device,
+                     double seconds, const block_job *j)
+{
+    fmo_scf_result *const r = j->result;
+    const fmo_block_outcome *const out = &j->outcome;
+    const size_t n = (size_t)r->nao;
+    r->mo_num = r->nao;
+    r->occupied_num = in->electron_num / 2;
+    r->overlap_smallest = out->overlap_smallest;
+    r->converged = 1;
+    r->cycles = r->full_builds = out->cycles;
+    r->energy = out->energy;
+    r->energy_change = out->energy_change;
+    r->gradient = out->gradient;
+    r->energy_error = out->energy_error;
+    r->two_electron_energy = out->two_electron_energy;
+    r->field_energy = fmo_scf_expectation(n * n, r->density, in->field);
+    if (fmo_scf_wants_orbitals(o)) {
+        for (int k = 0; k < r->occupied_num; k++) r->occupation[k] = 2.0;
+        r->homo = r->orbital_energy[r->occupied_num - 1];
+        if (r->occupied_num < r->nao) r->lumo = r->orbital_energy[r->occupied_num];
+    } else {
+        memset(r->coefficient, 0, n * n * sizeof *r->coefficient);
+        memset(r->orbital_energy, 0, n * sizeof *r->orbital_energy);
+    }
+    r->device = 1;
+    r->solver = FMO_SCF_SOLVER_DIAGONALISE;
+    r->mode = FMO_MODE_FUSED;
+    r->fock_profile.mode = FMO_MODE_FUSED;
+    r->fock_profile.threads = r->fock_profile.devices = 1;
+    r->fock_profile.coulomb = FMO_COULOMB_DIRECT;
+    r->fock_profile.far_seconds = NAN;
+    snprintf(r->fock_profile.device, sizeof r->fock_profile.device, "%s", device);
+    snprintf(r->fock_profile.mode_reason, sizeof r->fock_profile.mode_reason,
+             "many small molecules, each with a block of the GPU's threads");
+    r->fock_seconds = seconds;
+    r->seconds = seconds + j->seconds;
+    fmo_scf_note_cutoff(o->fock.cutoff, FMO_SCF_CUTOFF_ERROR, 1e-2, r->nao, o->energy_convergence,
+                        r->notice, sizeof r->notice);
+    fmo_scf_give_verdict(o, r);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* What workers have in common. */
+typedef struct block_work {
+    batch *b;
+    const fmo_scf_options *options;
+    fmo_block_settings settings;
+    const size_t *order; /* [num] jobs, the largest first */
+    size_t num, next;    /* under b->lock */
+    int workers;
+} block_work;
+
+typedef struct block_worker {
+    block_work *work;
+    int device, started;
+    pthread_t thread;
+} block_worker;
+
+/* The next jobs: no more than fit, and no more than leave some to the others. */
+static size_t take_jobs(block_work *w, size_t bytes, const size_t **number)
+{
+    size_t num = 0, sum = 0;
+    pthread_mutex_lock(&w->b->lock);
+    const size_t left = w->num - w->next;
+    size_t most = left / (2 * (size_t)w->workers) + 1;
+    if (most > CHUNK) most = CHUNK;
+    *number = w->order + w->next;
+    while (num < left && num < most) {
+        const int n = (int)fmo_scf_job_functions(&w->b->jobs[(*number)[num]]);
+        sum += fmo_block_task_bytes(n, w->settings.diis_size);
+        if (num && sum > bytes) break;
+        num++;
+    }
+    w->next += num;
+    pthread_mutex_unlock(&w->b->lock);
+    return num;
+}
+
+/* Jobs for the ordinary way. */
+static void leave(block_work *w, const size_t *number, size_t num)
+{
+    pthread_mutex_lock(&w->b->lock);
+    for (size_t k = 0; k < num; k++) w->b->again[number[k]] = 1;
+    pthread_mutex_unlock(&w->b->lock);
+}
+
+/* Jobs that are done, that have failed, and that are for the ordinary way. */
+static void hand_over(block_work *w, const char *device, double seconds, block_job *all, size_t num,
+                      int threads)
+{
+    batch *const b = w->b;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t k = 0; k < num; k++)
+        if (all[k].result && all[k].outcome.converged)
+            complete(&b->jobs[all[k].number].input, w->options, device, seconds, &all[k]);
+    for (size_t k = 0; k < num; k++) {
+        fmo_scf_job *const job = &b->jobs[all[k].number];
+        if (all[k].result && !all[k].outcome.converged) {
+            fmo_scf_result_destroy(all[k].result);
+            leave(w, &all[k].number, 1);
+            continue;
+        }
+        job->result = all[k].result;
+        fmo_scf_batch_note_end(b, all[k].number, 1);
+    }
+}
+
+static void run_jobs(block_work *w, fmo_block_room *room, const size_t *number, size_t num,
+                     int threads)
+{
+    batch *const b = w->b;
+    block_job *const all = calloc(num, sizeof *all);
+    fmo_block_task *const task = calloc(num, sizeof *task);
+    size_t tasks = 0;
+    if (!all || !task) {
+        free(all);
+        free(task);
+        leave(w, number, num);
+        return;
+    }
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
+    for (size_t k = 0; k < num; k++) {
+        fmo_scf_job *const job = &b->jobs[number[k]];
+        all[k].number = number[k];
+        job->err = (fmo_error){FMO_OK, ""};
+        job->status = make_ready(b, w->options, &all[k], &job->err);
+    }
+    for (size_t k = 0; k < num; k++)
+        if (all[k].result) task[tasks++] = task_of(&b->jobs[number[k]].input, &all[k]);
+    const double start = driver_seconds();
+    if (tasks && fmo_block_room_run(room, task, tasks, &w->settings,
+                                    prim_share * w->options->fock.cutoff, threads, NULL) != FMO_OK)
+        for (size_t k = 0; k < num; k++) all[k].outcome.converged = 0; /* each says why by itself */
+    const double seconds = tasks ? (driver_seconds() - start) / (double)tasks : 0.0;
+    hand_over(w, fmo_block_room_device(room), seconds, all, num, threads);
+    free(all);
+    free(task);
+}
+
+static void *work_in_room(void *user)
+{
+    block_worker *const own = user;
+    block_work *const w = own->work;
+    const int all = fmo_fock_threads(w->options->fock.threads);
+    const int threads = all > w->workers ? all / w->workers : 1;
+    const size_t *number = NULL;
+    fmo_block_room *room = NULL;
+    if (fmo_block_room_open(own->device, &room, NULL) != FMO_OK) return NULL;
+    const size_t bytes = fmo_block_room_bytes(room);
+    for (size_t num = take_jobs(w, bytes, &number); num; num = take_jobs(w, bytes, &number))
+        run_jobs(w, room, number, num, threads);
+    fmo_block_room_close(room);
+    return NULL;
+}
+
+typedef struct sized {
+    size_t functions, job;
+} sized;
+
+static int by_size(const void *left, const void *right)
+{
+    const sized *a = left, *b = right;
+    if (a->functions != b->functions) return a->functions < b->functions ? 1 : -1;
+    return a->job < b->job ? -1 : 1;
+}
+
+/* Jobs that are chosen, the largest first; NULL without memory. */
+static size_t *in_order(const batch *b, const char *chosen, size_t *num)
+{
+    sized *const all = malloc(b->count * sizeof *all);
+    size_t *const order = malloc(b->count * sizeof *order);
+    *num = 0;
+    for (size_t k = 0; k < b->count && all; k++)
+        if (chosen[k]) all[(*num)++] = (sized){fmo_scf_job_functions(&b->jobs[k]), k};
+    if (all) qsort(all, *num, sizeof *all, by_size);
+    for (size_t k = 0; k < *num && order; k++) order[k] = all[k].job;
+    free(all);
+    return all ? order : (free(order), NULL);
+}
+
+void fmo_blocks_run(batch *b, const fmo_scf_options *options, const char *chosen)
+{
+    const fmo_fock_options *const fock = &options->fock;
+    const int gpus = fock->device_num > 1 ? fock->device_num : 1;
+    block_worker worker[WORKERS * FMO_DEVICES_MAX];
+    block_work w = {.b = b,
+                    .options = options,
+                    .settings = {.energy_convergence = options->energy_convergence,
+                                 .gradient_convergence = options->gradient_convergence,
+                                 .linear_dependence = options->linear_dependence,
+                                 .diis_size = options->diis_size,
+                                 .max_cycles = options->max_cycles},
+                    .workers = WORKERS * gpus};
+    size_t *const order = in_order(b, chosen, &w.num);
+    w.order = order;
+    if (!order) w.num = 0;
+    const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
+    for (int k = 0; k < w.workers; k++) {
+        worker[k] = (block_worker){.work = &w, .device = device};
+        if (fock->device_num > 0) worker[k].device = fock->devices[k % gpus];
+        worker[k].started =
+            k > 0 && pthread_create(&worker[k].thread, NULL, work_in_room, &worker[k]) == 0;
+    }
+    (void)work_in_room(&worker[0]);
+    for (int k = 1; k < w.workers; k++)
+        if (worker[k].started) pthread_join(worker[k].thread, NULL);
+    for (size_t k = w.next; k < w.num; k++) b->again[order[k]] = 1; /* nobody had room */
+    for (size_t k = 0; k < b->count && !order; k++) b->again[k] |= chosen[k];
+    free(order);
+}

@@ -1,0 +1,52 @@
+/* SCFs of many small molecules, each by a block of a GPU's threads from its integrals to its
+ * orbitals (cycles.h): a GPU that is asked for one matrix product after the other waits longer for
+ * the host than it computes, even where it is asked for those of hundreds of molecules at a time.
+ * block.c has the host's part, room.cu the GPU's. docs/scf.md, "Many molecules". */
+#ifndef FMO_BLOCK_H
+#define FMO_BLOCK_H
+
+#include "driver/scf/crowds.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Marks jobs, [count] of the batch, that go this way; returns how many. */
+size_t fmo_blocks_choose(const batch *b, char *chosen);
+/* Runs them. Those that are for the ordinary way after all are in b->again then. */
+void fmo_blocks_run(batch *b, const fmo_scf_options *options, const char *chosen);
+
+/* ---- room.cu ---- */
+
+struct fmo_block_settings;
+struct fmo_block_outcome;
+
+/* What one molecule brings and takes, in memory of the host: matrices [n][n] in the caller's AO
+ * order. */
+typedef struct fmo_block_task {
+    const fmo_basis *basis;
+    int n, occupied;
+    double nuclear_repulsion;
+    const double *overlap, *core;
+    double *density; /* the first one; then the last */
+    double *fock, *coefficient, *orbital_energy;
+    struct fmo_block_outcome *outcome;
+} fmo_block_task;
+
+/* Memory of one GPU, for the thread that has it. */
+typedef struct fmo_block_room fmo_block_room;
+fmo_status fmo_block_room_open(int device, fmo_block_room **room, fmo_error *err);
+void fmo_block_room_close(fmo_block_room *room); /* NULL is fine */
+const char *fmo_block_room_device(const fmo_block_room *room);
+/* Bytes that molecules may take there. */
+size_t fmo_block_room_bytes(const fmo_block_room *room);
+size_t fmo_block_task_bytes(int n, int diis_size);
+/* All of them at once; `threads` of the host. What is written counts where there is no error. */
+fmo_status fmo_block_room_run(fmo_block_room *room, const fmo_block_task *task, size_t num,
+                              const struct fmo_block_settings *settings, double cutoff, int threads,
+                              fmo_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

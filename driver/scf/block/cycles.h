@@ -1,0 +1,313 @@
+/* The SCF of one small molecule by a team (team.h), from its integrals to its orbitals: what
+ * iterate.c does with a backend, without builds, cutoffs and EDIIS. Where those would be needed it
+ * says so and gives up; the caller runs the molecule by itself then. */
+#ifndef FMO_BLOCK_CYCLES_H
+#define FMO_BLOCK_CYCLES_H
+
+#include "driver/scf/block/dense.h"
+#include "driver/scf/criteria.h"
+#include "driver/scf/diis_body.h"
+#include "integrals/eri/pair_number.h"
+
+/* Cycles that it tries: what takes longer is better off elsewhere. */
+enum { FMO_BLOCK_CYCLES_MAX = 40 };
+
+typedef struct fmo_block_settings {
+    double energy_convergence, gradient_convergence, linear_dependence; /* scf.h */
+    int diis_size, max_cycles;
+} fmo_block_settings;
+
+/* What came of a molecule. */
+typedef struct fmo_block_outcome {
+    int converged; /* 0: it is to be run by itself, and nothing below counts */
+    int cycles;
+    double energy, energy_change, gradient, energy_error; /* scf.h, of the last cycle */
+    double two_electron_energy, overlap_smallest;
+} fmo_block_outcome;
+
+/* A molecule: matrices [n][n] in the caller's AO order, in memory that the team shares. */
+typedef struct fmo_block_molecule {
+    int n, occupied;
+    double nuclear_repulsion;
+    const double *eri;            /* fmo/eri_matrix.h */
+    const double *overlap, *core; /* core: H, field added */
+    double *density;              /* the first one; then the one that the energy belongs to */
+    double *fock, *coefficient;   /* coefficient: orbitals by rows */
+    double *orbital_energy;       /* [n] */
+    double *memory;               /* [fmo_block_memory(n, diis_size)] of its own */
+    fmo_block_outcome *outcome;
+} fmo_block_molecule;
+
+/* Numbers of `memory`: X, the density in orthogonal functions, past Fock matrices and errors. */
+FMO_HD size_t fmo_block_memory(int n, int diis_size)
+{
+    return (size_t)(2 + 2 * diis_size) * (size_t)n * (size_t)n;
+}
+
+/* What the team shares for as long as it works: on a GPU a block's shared memory. */
+typedef struct fmo_block_control {
+    double sums[FMO_TEAM_WARPS_MAX];
+    double B[FMO_DIIS_MAX][FMO_DIIS_MAX]; /* by slot */
+    double c[FMO_DIIS_MAX];               /* by slot */
+} fmo_block_control;
+
+/* Bytes of it, with three matrices, a density by pairs and Jacobi's rotations behind. */
+FMO_HD size_t fmo_block_shared(int n)
+{
+    const size_t square = (size_t)n * (size_t)n, pairs = (size_t)n * (size_t)(n + 1) / 2;
+    return sizeof(fmo_block_control) + (3 * square + pairs + (size_t)n + 2) * sizeof(double);
+}
+
+/* A team's arrays. */
+typedef struct fmo_block {
+    const fmo_block_molecule *m;
+    fmo_team team;
+    fmo_block_control *control;
+    double *V, *A, *W;     /* shared: orbitals in orthogonal functions by columns; work */
+    double *pairs, *turns; /* shared */
+    double *X, *density_o; /* X^T S X = 1; X^-1 D X^-T */
+    double *past_fock, *past_error;
+    int newest, held; /* slots */
+} fmo_block;
+
+FMO_HD fmo_block fmo_block_make(const fmo_block_molecule *m, int diis_size, void *shared)
+{
+    fmo_block_control *const control = (fmo_block_control *)shared;
+    double *at = (double *)(control + 1);
+    const size_t size = (size_t)m->n * (size_t)m->n;
+    fmo_block b;
+    b.m = m;
+    b.team = fmo_team_make(control->sums);
+    b.control = control;
+    b.V = at;
+    b.A = b.V + size;
+    b.W = b.A + size;
+    b.pairs = b.W + size;
+    b.turns = b.pairs + (size_t)m->n * (size_t)(m->n + 1) / 2;
+    b.X = m->memory;
+    b.density_o = b.X + size;
+    b.past_fock = b.density_o + size;
+    b.past_error = b.past_fock + (size_t)diis_size * size;
+    b.newest = -1;
+    b.held = 0;
+    return b;
+}
+
+/* F = H + J - K/2 of the density, a group for an element. */
+FMO_HD_ONCE void fmo_block_fock(const fmo_block *b)
+{
+    const fmo_block_molecule *const m = b->m;
+    const fmo_team *const t = &b->team;
+    const int n = m->n, pairs = n * (n + 1) / 2;
+    double *const D = b->W;
+    for (int e = t->rank; e < n * n; e += t->size) {
+        const int k = e / n, l = e % n;
+        const double value = m->density[e];
+        D[e] = value;
+        if (l <= k) b->pairs[fmo_pair_number(k, l)] = k == l ? value : 2.0 * value;
+    }
+    fmo_team_wait(t);
+    for (int p = t->group; p < pairs; p += t->groups) {
+        int i, j;
+        fmo_pair_of(p, &i, &j);
+        const double *const row = m->eri + (size_t)p * (size_t)pairs;
+        double coulomb = 0.0, exchange = 0.0;
+        for (int q = t->lane; q < pairs; q += t->lanes) coulomb += row[q] * b->pairs[q];
+        for (int e = t->lane, k = 0, l = t->lane; e < n * n; e += t->lanes, l += t->lanes) {
+            while (l >= n) l -= n, k++;
+            exchange += D[e] * m->eri[(size_t)fmo_pair_number(i, k) * (size_t)pairs +
+                                      (size_t)fmo_pair_number(j, l)];
+        }
+        const double two = fmo_team_sum_lanes(t, coulomb - 0.5 * exchange);
+        if (t->lane == 0) {
+            m->fock[i * n + j] = m->core[i * n + j] + two;
+            if (i != j) m->fock[j * n + i] = m->core[j * n + i] + two;
+        }
+    }
+    fmo_team_wait(t);
+}
+
+/* out = X^T A X, symmetric. */
+FMO_HD void fmo_block_to_orthogonal(const fmo_block *b, const double *A, double *work, double *out)
+{
+    const int n = b->m->n;
+    fmo_team_multiply(&b->team, n, n, 1.0, fmo_plain(A, n), fmo_plain(b->X, n), work);
+    fmo_team_multiply(&b->team, n, n, 1.0, fmo_turned(b->X, n), fmo_plain(work, n), out);
+    fmo_team_symmetrise(&b->team, n, out);
+}
+
+/* X by Cholesky's factor of the overlap of normalised functions, as start.c has it; returns a lower
+ * bound of their smallest eigenvalue, or 0. */
+FMO_HD double fmo_block_orthogonalise(const fmo_block *b)
+{
+    const fmo_team *const t = &b->team;
+    const int n = b->m->n;
+    const double *const S = b->m->overlap;
+    double square = 0.0;
+    for (int e = t->rank; e < n * n; e += t->size) {
+        const int i = e / n, j = e % n;
+        b->A[e] = S[e] / sqrt(S[i * n + i] * S[j * n + j]);
+    }
+    fmo_team_wait(t);
+    if (!fmo_team_inverse_cholesky(t, n, b->A, b->X)) return 0.0;
+    for (int e = t->rank; e < n * n; e += t->size) {
+        const int i = e / n;
+        square += b->X[e] * b->X[e];
+        b->X[e] /= sqrt(S[i * n + i]);
+    }
+    return 1.0 / fmo_team_sum(t, square);
+}
+
+/* The first density in the orthogonal functions, X^T S D S X; V = 1. */
+FMO_HD void fmo_block_begin(const fmo_block *b)
+{
+    const fmo_team *const t = &b->team;
+    const int n = b->m->n;
+    const fmo_view S = fmo_plain(b->m->overlap, n);
+    fmo_team_multiply(t, n, n, 1.0, fmo_plain(b->m->density, n), S, b->A);
+    fmo_team_multiply(t, n, n, 1.0, S, fmo_plain(b->A, n), b->V);
+    fmo_block_to_orthogonal(b, b->V, b->W, b->density_o);
+    for (int e = t->rank; e < n * n; e += t->size) b->V[e] = e / n == e % n ? 1.0 : 0.0;
+    fmo_team_wait(t);
+}
+
+/* Energy of the density and its F; tr D (F - H) / 2 of it is of two electrons. */
+FMO_HD double fmo_block_energy(const fmo_block *b, double *two_electron)
+{
+    const fmo_block_molecule *const m = b->m;
+    double one = 0.0, two = 0.0;
+    for (int e = b->team.rank; e < m->n * m->n; e += b->team.size) {
+        one += m->density[e] * m->core[e];
+        two += 0.5 * m->density[e] * (m->fock[e] - m->core[e]);
+    }
+    *two_electron = fmo_team_sum(&b->team, two);
+    return m->nuclear_repulsion + fmo_team_sum(&b->team, one) + *two_electron;
+}
+
+/* F of this cycle and its error F D - D F go to the past; returns the gradient's norm. */
+FMO_HD double fmo_block_remember(fmo_block *b, int size)
+{
+    const fmo_team *const t = &b->team;
+    const int n = b->m->n;
+    const size_t square = (size_t)n * (size_t)n;
+    b->newest = (b->newest + 1) % size;
+    if (b->held < size) b->held++;
+    double *const fock = b->past_fock + (size_t)b->newest * square;
+    double *const error = b->past_error + (size_t)b->newest * square;
+    fmo_block_to_orthogonal(b, b->m->fock, b->W, fock);
+    fmo_team_multiply(t, n, n, 1.0, fmo_plain(fock, n), fmo_plain(b->density_o, n), b->W);
+    for (int e = t->rank; e < n * n; e += t->size) {
+        const int i = e / n, j = e % n;
+        error[e] = b->W[e] - b->W[j * n + i];
+    }
+    fmo_team_wait(t);
+    for (int v = t->group; v < b->held; v += t->groups) {
+        const double *const other = b->past_error + (size_t)v * square;
+        double sum = 0.0;
+        for (int e = t->lane; e < n * n; e += t->lanes) sum += other[e] * error[e];
+        sum = fmo_team_sum_lanes(t, sum);
+        if (t->lane == 0) b->control->B[b->newest][v] = b->control->B[v][b->newest] = sum;
+    }
+    fmo_team_wait(t);
+    return sqrt(0.5 * b->control->B[b->newest][b->newest]);
+}
+
+/* A = the combination of past Fock matrices that Pulay's coefficients say. */
+FMO_HD void fmo_block_extrapolate(const fmo_block *b, int size)
+{
+    const fmo_team *const t = &b->team;
+    const int n = b->m->n;
+    const size_t square = (size_t)n * (size_t)n;
+    if (t->rank == 0) { /* from the oldest to the newest */
+        double B[FMO_DIIS_MAX][FMO_DIIS_MAX], c[FMO_DIIS_MAX];
+        int slot[FMO_DIIS_MAX];
+        for (int i = 0; i < b->held; i++) slot[i] = (b->newest + 1 + i + size - b->held) % size;
+        for (int i = 0; i < b->held; i++)
+            for (int j = 0; j < b->held; j++) B[i][j] = b->control->B[slot[i]][slot[j]];
+        fmo_pulay_coefficients(b->held, (const double(*)[FMO_DIIS_MAX])B, c);
+        for (int i = 0; i < b->held; i++) b->control->c[slot[i]] = c[i];
+    }
+    fmo_team_wait(t);
+    for (int e = t->rank; e < n * n; e += t->size) {
+        double sum = 0.0;
+        for (int v = 0; v < b->held; v++)
+            sum += b->control->c[v] * b->past_fock[(size_t)v * square + (size_t)e];
+        b->A[e] = sum;
+    }
+    fmo_team_wait(t);
+}
+
+/* V: orbitals of A, which is in the orthogonal functions, by energy; they begin as the last ones,
+ * which are close. */
+FMO_HD void fmo_block_diagonalise(fmo_block *b, const double *A)
+{
+    const int n = b->m->n;
+    fmo_team_multiply(&b->team, n, n, 1.0, fmo_plain(A, n), fmo_plain(b->V, n), b->W);
+    fmo_team_multiply(&b->team, n, n, 1.0, fmo_turned(b->V, n), fmo_plain(b->W, n), b->A);
+    fmo_team_jacobi(&b->team, n, b->A, b->V, b->turns);
+    fmo_team_sort(&b->team, n, b->A, b->V, b->W, b->m->orbital_energy);
+    double *const sorted = b->W;
+    b->W = b->V;
+    b->V = sorted;
+}
+
+/* Orbitals in the AOs, by rows: C^T = V^T X^T. */
+FMO_HD void fmo_block_orbitals(const fmo_block *b)
+{
+    const int n = b->m->n;
+    fmo_team_multiply(&b->team, n, n, 1.0, fmo_turned(b->V, n), fmo_turned(b->X, n),
+                      b->m->coefficient);
+}
+
+/* Both densities of the lowest orbitals. */
+FMO_HD void fmo_block_density(const fmo_block *b)
+{
+    const int n = b->m->n, occupied = b->m->occupied;
+    fmo_block_orbitals(b);
+    fmo_team_multiply(&b->team, n, occupied, 2.0, fmo_plain(b->V, n), fmo_turned(b->V, n),
+                      b->density_o);
+    fmo_team_multiply(&b->team, n, occupied, 2.0, fmo_turned(b->m->coefficient, n),
+                      fmo_plain(b->m->coefficient, n), b->m->density);
+}
+
+/* All of it. Numbers of the run are the same for all of the team. */
+FMO_HD void fmo_block_run(const fmo_block_molecule *m, const fmo_block_settings *o, void *shared)
+{
+    fmo_block b = fmo_block_make(m, o->diis_size, shared);
+    const int most = o->max_cycles < FMO_BLOCK_CYCLES_MAX ? o->max_cycles : FMO_BLOCK_CYCLES_MAX;
+    fmo_scf_fall falls = fmo_scf_fall_begin(o->gradient_convergence);
+    fmo_block_outcome out = {0, 0, 0.0, NAN, 0.0, NAN, 0.0, 0.0};
+    double lowest = INFINITY, before = INFINITY;
+    out.overlap_smallest = fmo_block_orthogonalise(&b);
+    int goes_on = out.overlap_smallest > o->linear_dependence;
+    if (goes_on) fmo_block_begin(&b);
+    while (goes_on && !out.converged) {
+        fmo_block_fock(&b);
+        const double energy = fmo_block_energy(&b, &out.two_electron_energy);
+        out.gradient = fmo_block_remember(&b, o->diis_size);
+        out.energy_change = out.cycles ? energy - out.energy : (double)NAN;
+        out.energy = energy;
+        fmo_scf_learn(&falls, before, out.energy_change);
+        out.energy_error = fmo_scf_still_to_fall(&falls, out.gradient);
+        out.cycles++;
+        before = out.gradient;
+        out.converged = fmo_scf_is_still(energy, out.energy_change, out.energy_error, out.gradient,
+                                         o->energy_convergence, o->gradient_convergence);
+        /* the first density's energy is not one of doubly occupied orbitals */
+        const int rises =
+            energy > lowest + FMO_SCF_ENERGY_RISE && out.gradient > FMO_SCF_EDIIS_UNTIL;
+        if (out.cycles > 1) lowest = fmin(lowest, energy);
+        goes_on = isfinite(energy) && isfinite(out.gradient) && !rises && out.cycles < most;
+        if (out.converged || !goes_on) break;
+        fmo_block_extrapolate(&b, o->diis_size);
+        fmo_block_diagonalise(&b, b.A);
+        fmo_block_density(&b);
+    }
+    if (out.converged) { /* of the last Fock matrix itself */
+        fmo_block_diagonalise(&b, b.past_fock + (size_t)b.newest * (size_t)m->n * (size_t)m->n);
+        fmo_block_orbitals(&b);
+    }
+    if (b.team.rank == 0) *m->outcome = out;
+}
+
+#endif

@@ -1,0 +1,266 @@
+/* Small molecules on a GPU: their matrices in one piece of memory, their integrals
+ * (fmo/eri_matrix.h), a block of threads for each (cycles.h). */
+#include "driver/scf/block/block.h"
+
+#include <fmo/eri_matrix.h>
+
+#include "accumulate/gpu/check.h"
+#include "driver/scf/block/cycles.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Threads of a block, for molecules of up to FEW_FUNCTIONS and of more. */
+enum { THREADS_FEW = 128, THREADS = 256, FEW_FUNCTIONS = 20 };
+
+/* What a room takes of the memory that is free, and at most. */
+static const double room_share = 0.2, room_most = 6e9;
+
+struct fmo_block_room {
+    int number, before; /* the GPU, and the one that the thread used */
+    cudaStream_t stream;
+    char device[96];
+    size_t most;
+    char *memory; /* of the GPU */
+    size_t bytes;
+    double *pinned; /* of the host */
+    size_t pinned_num;
+};
+
+namespace {
+
+__global__ void __launch_bounds__(THREADS)
+    run_molecules(const fmo_block_molecule *molecules, fmo_block_settings settings)
+{
+    extern __shared__ double shared[];
+    fmo_block_run(&molecules[blockIdx.x], &settings, shared);
+}
+
+fmo_status room_error(cudaError_t code, fmo_error *err)
+{
+    return fmo_error_set(err, code == cudaErrorMemoryAllocation ? FMO_ERR_MEMORY : FMO_ERR_DEVICE,
+                         "SCFs of small molecules on the GPU: %s", cudaGetErrorString(code));
+}
+
+cudaError_t grow(fmo_block_room *r, size_t bytes, size_t pinned_num)
+{
+    if (bytes > r->bytes) {
+        (void)cudaFree(r->memory);
+        r->memory = NULL;
+        r->bytes = 0;
+        FMO_GPU_TRY(cudaMalloc((void **)&r->memory, bytes));
+        r->bytes = bytes;
+    }
+    if (pinned_num > r->pinned_num) {
+        (void)cudaFreeHost(r->pinned);
+        r->pinned = NULL;
+        r->pinned_num = 0;
+        FMO_GPU_TRY(cudaMallocHost((void **)&r->pinned, pinned_num * sizeof *r->pinned));
+        r->pinned_num = pinned_num;
+    }
+    return cudaSuccess;
+}
+
+size_t pairs_of(int n)
+{
+    return (size_t)n * (size_t)(n + 1) / 2;
+}
+
+/* Numbers of all molecules, one array after the other: S H D F C by molecule, orbital energies,
+ * outcomes; then what stays on the GPU. Pieces [from, to) of them are copied. */
+typedef struct layout {
+    size_t squares, functions, integrals; /* sums */
+    size_t overlap, core, density, fock, coefficient, energy, outcome, copied, memory, eri, end;
+} layout;
+
+const size_t outcome_numbers = (sizeof(fmo_block_outcome) + sizeof(double) - 1) / sizeof(double);
+
+layout lay_out(const fmo_block_task *task, size_t num, int diis_size)
+{
+    layout z = {};
+    size_t memory = 0;
+    for (size_t k = 0; k < num; k++) {
+        const size_t n = (size_t)task[k].n, pairs = pairs_of(task[k].n);
+        z.squares += n * n;
+        z.functions += n;
+        z.integrals += pairs * pairs;
+        memory += fmo_block_memory(task[k].n, diis_size);
+    }
+    z.overlap = 0;
+    z.core = z.overlap + z.squares;
+    z.density = z.core + z.squares;
+    z.fock = z.density + z.squares;
+    z.coefficient = z.fock + z.squares;
+    z.energy = z.coefficient + z.squares;
+    z.outcome = z.energy + z.functions;
+    z.copied = z.outcome + num * outcome_numbers;
+    z.memory = z.copied;
+    z.eri = z.memory + memory;
+    z.end = z.eri + z.integrals;
+    return z;
+}
+
+/* Views of the GPU's memory, and matrices on their way there. */
+void bring(const fmo_block_task *task, size_t num, const layout *z, int diis_size, double *device,
+           double *pinned, fmo_block_molecule *molecule, double **eri, int threads)
+{
+    size_t square = 0, function = 0, memory = 0, integral = 0;
+    for (size_t k = 0; k < num; k++) {
+        const size_t n = (size_t)task[k].n, pairs = pairs_of(task[k].n);
+        fmo_block_molecule *const m = &molecule[k];
+        eri[k] = device + z->eri + integral;
+        m->n = task[k].n;
+        m->occupied = task[k].occupied;
+        m->nuclear_repulsion = task[k].nuclear_repulsion;
+        m->eri = eri[k];
+        m->overlap = device + z->overlap + square;
+        m->core = device + z->core + square;
+        m->density = device + z->density + square;
+        m->fock = device + z->fock + square;
+        m->coefficient = device + z->coefficient + square;
+        m->orbital_energy = device + z->energy + function;
+        m->memory = device + z->memory + memory;
+        m->outcome = (fmo_block_outcome *)(device + z->outcome + k * outcome_numbers);
+        square += n * n;
+        function += n;
+        memory += fmo_block_memory(task[k].n, diis_size);
+        integral += pairs * pairs;
+    }
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t k = 0; k < num; k++) {
+        const size_t at = (size_t)(molecule[k].overlap - (device + z->overlap));
+        const size_t bytes = (size_t)task[k].n * (size_t)task[k].n * sizeof *pinned;
+        memcpy(pinned + z->overlap + at, task[k].overlap, bytes);
+        memcpy(pinned + z->core + at, task[k].core, bytes);
+        memcpy(pinned + z->density + at, task[k].density, bytes);
+    }
+}
+
+void take(const fmo_block_task *task, size_t num, const double *device, const double *pinned,
+          const fmo_block_molecule *molecule, int threads)
+{
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t k = 0; k < num; k++) {
+        const fmo_block_molecule *const m = &molecule[k];
+        const size_t n = (size_t)task[k].n, bytes = n * n * sizeof *pinned;
+        memcpy(task[k].outcome, pinned + ((const double *)m->outcome - device),
+               sizeof *task[k].outcome);
+        memcpy(task[k].density, pinned + (m->density - device), bytes);
+        memcpy(task[k].fock, pinned + (m->fock - device), bytes);
+        memcpy(task[k].coefficient, pinned + (m->coefficient - device), bytes);
+        memcpy(task[k].orbital_energy, pinned + (m->orbital_energy - device), n * sizeof *pinned);
+    }
+}
+
+cudaError_t launch(const fmo_block_molecule *view, const fmo_block_task *task, size_t num,
+                   const fmo_block_settings *settings, cudaStream_t stream)
+{
+    for (size_t k = 0, end; k < num; k = end) { /* those of one width together */
+        const bool few = task[k].n <= FEW_FUNCTIONS;
+        int largest = 0;
+        for (end = k; end < num && (task[end].n <= FEW_FUNCTIONS) == few; end++)
+            if (task[end].n > largest) largest = task[end].n;
+        const size_t shared = fmo_block_shared(largest);
+        FMO_GPU_TRY(cudaFuncSetAttribute(run_molecules, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         (int)shared));
+        run_molecules<<<(unsigned)(end - k), few ? THREADS_FEW : THREADS, shared, stream>>>(
+            view + k, *settings);
+        FMO_GPU_TRY(cudaGetLastError());
+    }
+    return cudaSuccess;
+}
+
+} // namespace
+
+fmo_status fmo_block_room_open(int device, fmo_block_room **room, fmo_error *err)
+{
+    fmo_block_room *const r = (fmo_block_room *)calloc(1, sizeof *r);
+    if (!r) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
+    cudaDeviceProp properties;
+    size_t free_bytes = 0, all = 0;
+    cudaError_t code = cudaGetDevice(&r->before);
+    r->number = device >= 0 ? device : r->before;
+    if (code == cudaSuccess) code = cudaSetDevice(r->number);
+    if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&r->stream, cudaStreamNonBlocking);
+    if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, r->number);
+    if (code == cudaSuccess) code = cudaMemGetInfo(&free_bytes, &all);
+    if (code != cudaSuccess) {
+        fmo_block_room_close(r);
+        return room_error(code, err);
+    }
+    const double most = room_share * (double)free_bytes;
+    r->most = (size_t)(most < room_most ? most : room_most);
+    snprintf(r->device, sizeof r->device, "%.90s", properties.name);
+    *room = r;
+    return FMO_OK;
+}
+
+void fmo_block_room_close(fmo_block_room *r)
+{
+    if (!r) return;
+    if (r->stream) (void)cudaStreamDestroy(r->stream);
+    (void)cudaFree(r->memory);
+    (void)cudaFreeHost(r->pinned);
+    (void)cudaSetDevice(r->before);
+    free(r);
+}
+
+const char *fmo_block_room_device(const fmo_block_room *r)
+{
+    return r->device;
+}
+
+size_t fmo_block_room_bytes(const fmo_block_room *r)
+{
+    return r->most;
+}
+
+size_t fmo_block_task_bytes(int n, int diis_size)
+{
+    const fmo_block_task one = {NULL, n, 0, 0.0, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+    return lay_out(&one, 1, diis_size).end * sizeof(double) + sizeof(fmo_block_molecule);
+}
+
+fmo_status fmo_block_room_run(fmo_block_room *r, const fmo_block_task *task, size_t num,
+                              const fmo_block_settings *settings, double cutoff, int threads,
+                              fmo_error *err)
+{
+    const layout z = lay_out(task, num, settings->diis_size);
+    const size_t views = num * sizeof(fmo_block_molecule);
+    fmo_block_molecule *const molecule = (fmo_block_molecule *)malloc(views);
+    const fmo_basis **const basis = (const fmo_basis **)malloc(num * sizeof *basis);
+    double **const eri = (double **)malloc(num * sizeof *eri);
+    fmo_status status = FMO_OK;
+    cudaError_t code = cudaSuccess;
+    if (!molecule || !basis || !eri)
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu small molecules", num);
+    else
+        code = grow(r, z.end * sizeof(double) + views, z.copied);
+    if (status == FMO_OK && code == cudaSuccess) {
+        double *const device = (double *)r->memory;
+        fmo_block_molecule *const view = (fmo_block_molecule *)(device + z.end);
+        bring(task, num, &z, settings->diis_size, device, r->pinned, molecule, eri, threads);
+        for (size_t k = 0; k < num; k++) basis[k] = task[k].basis;
+        code = cudaMemcpyAsync(device, r->pinned, z.fock * sizeof *device, cudaMemcpyHostToDevice,
+                               r->stream);
+        if (code == cudaSuccess)
+            code = cudaMemcpyAsync(view, molecule, views, cudaMemcpyHostToDevice, r->stream);
+        if (code == cudaSuccess)
+            status = fmo_eri_matrices_on_gpu(basis, num, cutoff, eri, r->number, r->stream, err);
+        if (code == cudaSuccess && status == FMO_OK)
+            code = launch(view, task, num, settings, r->stream);
+        if (code == cudaSuccess && status == FMO_OK)
+            code = cudaMemcpyAsync(r->pinned + z.density, device + z.density,
+                                   (z.copied - z.density) * sizeof *device, cudaMemcpyDeviceToHost,
+                                   r->stream);
+        const cudaError_t waited = cudaStreamSynchronize(r->stream);
+        if (code == cudaSuccess) code = waited;
+        if (code == cudaSuccess && status == FMO_OK)
+            take(task, num, device, r->pinned, molecule, threads);
+    }
+    free(molecule);
+    free(basis);
+    free(eri);
+    return code != cudaSuccess ? room_error(code, err) : status;
+}

@@ -1,0 +1,60 @@
+/* Who works at a small molecule together: the threads of a block of a GPU, or one thread of the
+ * host, by the same code. All of a team call the same functions with the same numbers. */
+#ifndef FMO_BLOCK_TEAM_H
+#define FMO_BLOCK_TEAM_H
+
+#include "integrals/real.h"
+
+enum { FMO_TEAM_WARPS_MAX = 32 };
+
+/* Members 0 .. size - 1; they are in groups (warps) of `lanes`. */
+typedef struct fmo_team {
+    int rank, size;
+    int lane, lanes, group, groups;
+    double *sums; /* [FMO_TEAM_WARPS_MAX] that all see */
+} fmo_team;
+
+FMO_HD fmo_team fmo_team_make(double *sums)
+{
+#if defined(__CUDA_ARCH__)
+    const int rank = (int)threadIdx.x, size = (int)blockDim.x;
+    const fmo_team t = {rank, size, rank % 32, 32, rank / 32, size / 32, sums};
+#else
+    const fmo_team t = {0, 1, 0, 1, 0, 1, sums};
+#endif
+    return t;
+}
+
+/* What all have written is there for all. */
+FMO_HD void fmo_team_wait(const fmo_team *t)
+{
+    (void)t;
+#if defined(__CUDA_ARCH__)
+    __syncthreads();
+#endif
+}
+
+/* Over the lanes of a group: all get the sum. */
+FMO_HD double fmo_team_sum_lanes(const fmo_team *t, double x)
+{
+    (void)t;
+#if defined(__CUDA_ARCH__)
+    FMO_UNROLL
+    for (int offset = 16; offset; offset /= 2) x += __shfl_xor_sync(0xffffffffu, x, offset);
+#endif
+    return x;
+}
+
+/* Over the team: all get the sum, in an order that is always the same. */
+FMO_HD double fmo_team_sum(const fmo_team *t, double x)
+{
+    double sum = 0.0;
+    x = fmo_team_sum_lanes(t, x);
+    fmo_team_wait(t);
+    if (t->lane == 0) t->sums[t->group] = x;
+    fmo_team_wait(t);
+    for (int g = 0; g < t->groups; g++) sum += t->sums[g];
+    return sum;
+}
+
+#endif

@@ -1,0 +1,134 @@
+/* eri_matrix.h on the CPU, and what a molecule is to both. */
+#include <fmo/eri_matrix.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "integrals/arguments.h"
+#include "integrals/eri/eri_matrix_body.h"
+#include "integrals/pairs/shell_pair.h"
+
+/* Angular momenta of light pairs, by class. */
+static const int pair_l[FMO_PAIR_LIGHT_COUNT][2] = {
+#define ROW(P, name, li, lj, partner) {li, lj},
+    FMO_PAIR_LIGHT_TABLE(ROW)
+#undef ROW
+};
+
+int fmo_eri_matrix_can(const fmo_basis *basis)
+{
+    if (!basis || !fmo_basis_one_to_one(basis) || basis->ao_num > FMO_ERI_MATRIX_FUNCTIONS)
+        return 0;
+    for (int s = 0; s < basis->shell_num; s++)
+        if (fmo_pair_class_of(basis->shell[s].ang_mom, 0) >= FMO_PAIR_LIGHT_COUNT) return 0;
+    return 1;
+}
+
+fmo_status fmo_eri_matrix_check(const char *call, const fmo_basis *basis, fmo_error *err)
+{
+    const fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(basis));
+    if (status != FMO_OK || fmo_eri_matrix_can(basis)) return status;
+    return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
+                         "%s: expected a basis of s and p shells with at most %d functions; "
+                         "fmo_fock_build takes any",
+                         call, FMO_ERI_MATRIX_FUNCTIONS);
+}
+
+fmo_eri_sizes fmo_eri_matrix_sizes(const fmo_basis *basis)
+{
+    const size_t shells = (size_t)basis->shell_num;
+    fmo_eri_sizes z = {shells, shells * (shells + 1) / 2, (size_t)basis->prim_num,
+                       (size_t)basis->function_num, 0};
+    for (int i = 0; i < basis->shell_num; i++)
+        for (int j = 0; j <= i; j++)
+            z.prims += (size_t)basis->shell[i].prim_num * (size_t)basis->shell[j].prim_num;
+    return z;
+}
+
+void fmo_eri_matrix_fill(const fmo_basis *basis, fmo_eri_molecule *m, fmo_eri_shell *shell,
+                         fmo_eri_pair *pair, double *exponent, double *coefficient, int *ao,
+                         double *factor)
+{
+    int pairs = 0, prims = 0;
+    m->nao = basis->ao_num;
+    for (int s = 0; s < basis->shell_num; s++) {
+        const fmo_shell *const from = &basis->shell[s];
+        shell[s] = (fmo_eri_shell){
+            .prim_begin = from->prim_begin, .prim_num = from->prim_num, .function = from->ao_begin};
+        memcpy(shell[s].at, from->center, sizeof shell[s].at);
+    }
+    memcpy(exponent, basis->exponent, (size_t)basis->prim_num * sizeof *exponent);
+    memcpy(coefficient, basis->coefficient, (size_t)basis->prim_num * sizeof *coefficient);
+    memcpy(ao, basis->ao_caller, (size_t)basis->ao_num * sizeof *ao);
+    memcpy(factor, basis->ao_factor, (size_t)basis->ao_num * sizeof *factor);
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+        const int li = pair_l[c][0], lj = pair_l[c][1];
+        const int begin_i = fmo_basis_shell_begin(basis, li);
+        const int begin_j = fmo_basis_shell_begin(basis, lj);
+        m->pair_begin[c] = pairs;
+        for (int a = begin_i; a < begin_i + basis->shell_num_l[li]; a++) {
+            const int end = li == lj ? a + 1 : begin_j + basis->shell_num_l[lj];
+            for (int b = begin_j; b < end; b++) {
+                int i = a, j = b;
+                fmo_shell_pair_order(basis, &i, &j);
+                pair[pairs++] = (fmo_eri_pair){i, j, prims};
+                prims += basis->shell[i].prim_num * basis->shell[j].prim_num;
+            }
+        }
+    }
+    m->pair_begin[FMO_PAIR_LIGHT_COUNT] = pairs;
+}
+
+/* Quartets of a class, each once. */
+#define QUARTETS(e, name, li, lj, lk, ll, bra_class, ket_class)                               \
+    for (int b = m->pair_begin[bra_class]; b < m->pair_begin[(bra_class) + 1]; b++) {         \
+        const int end = (bra_class) == (ket_class) ? b + 1 : m->pair_begin[(ket_class) + 1];  \
+        for (int k = m->pair_begin[ket_class]; k < end; k++)                                  \
+            fmo_eri_matrix_##name(m, fmo_boys.row[(li) + (lj) + (lk) + (ll)][0], &m->pair[b], \
+                                  &m->pair[k], cutoff);                                       \
+    }
+
+static void compute(const fmo_eri_molecule *m, double cutoff)
+{
+    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
+        for (int p = m->pair_begin[c]; p < m->pair_begin[c + 1]; p++)
+            fmo_eri_matrix_pair(pair_l[c][0], pair_l[c][1], m, &m->pair[p]);
+    FMO_ERI_LIGHT_TABLE(QUARTETS)
+}
+
+fmo_status fmo_eri_matrix(const fmo_basis *basis, double cutoff, double *eri, fmo_error *err)
+{
+    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_eri_matrix", err, FMO_GIVEN(eri));
+    if (status == FMO_OK) status = fmo_eri_matrix_check("fmo_eri_matrix", basis, err);
+    if (status != FMO_OK) return status;
+    const fmo_eri_sizes z = fmo_eri_matrix_sizes(basis);
+    fmo_eri_molecule m = {.eri = eri};
+    fmo_eri_shell *const shell = malloc(z.shells * sizeof *shell);
+    fmo_eri_pair *const pair = malloc(z.pairs * sizeof *pair);
+    double *const exponent = malloc(z.primitives * sizeof *exponent);
+    double *const coefficient = malloc(z.primitives * sizeof *coefficient);
+    double *const factor = malloc(z.functions * sizeof *factor);
+    int *const ao = malloc(z.functions * sizeof *ao);
+    m.prim = malloc(z.prims * sizeof *m.prim);
+    if (shell && pair && exponent && coefficient && factor && ao && m.prim) {
+        fmo_eri_matrix_fill(basis, &m, shell, pair, exponent, coefficient, ao, factor);
+        m.shell = shell;
+        m.pair = pair;
+        m.exponent = exponent;
+        m.coefficient = coefficient;
+        m.ao = ao;
+        m.factor = factor;
+        compute(&m, cutoff);
+    } else {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the integrals of %d functions",
+                               basis->ao_num);
+    }
+    free(shell);
+    free(pair);
+    free(exponent);
+    free(coefficient);
+    free(factor);
+    free(ao);
+    free(m.prim);
+    return status;
+}

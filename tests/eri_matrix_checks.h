@@ -1,0 +1,42 @@
+/* Matrices of all two-electron integrals (fmo/eri_matrix.h) of data sets: made with the functions
+ * shuffled, normalised otherwise, spherical or not. */
+#ifndef FMO_TESTS_ERI_MATRIX_CHECKS_H
+#define FMO_TESTS_ERI_MATRIX_CHECKS_H
+
+#include <fmo/dataset.h>
+#include <fmo/eri_matrix.h>
+
+#include "check.h"
+
+enum { ERI_SYSTEMS = 7 };
+static const char *const eri_systems[ERI_SYSTEMS] = {
+    "h2o_6-31g", "hehp_sto-3g",          "ch2o_6-31g_sph",        "n2_3-21g",
+    "he_sto-3g", "ch3oh_6-31g_shuffled", "nh3_3-21g_sph_shuffled"};
+
+static inline fmo_dataset *eri_read(const char *name)
+{
+    char path[512];
+    fmo_error err = {FMO_OK, ""};
+    fmo_dataset *dataset = NULL;
+    snprintf(path, sizeof path, "%s/%s.h5", FMO_DATASET_DIR, name);
+    CHECK(fmo_dataset_read(path, &dataset, &err) == FMO_OK, "%s", err.message);
+    return dataset;
+}
+
+static inline size_t eri_pairs(const fmo_basis *basis)
+{
+    const size_t n = (size_t)fmo_basis_ao_num(basis);
+    return n * (n + 1) / 2;
+}
+
+/* That of a basis, on the CPU; to be freed. */
+static inline double *eri_matrix_of(const fmo_basis *basis, double cutoff)
+{
+    const size_t pairs = eri_pairs(basis);
+    fmo_error err = {FMO_OK, ""};
+    double *const eri = (double *)malloc(pairs * pairs * sizeof *eri);
+    CHECK(eri && fmo_eri_matrix(basis, cutoff, eri, &err) == FMO_OK, "%s", err.message);
+    return eri;
+}
+
+#endif
