@@ -42,7 +42,7 @@ static void check_linear_algebra(int n)
     const fmo_team t = fmo_team_make(sums);
     double *const A = malloc(size * sizeof *A), *const V = calloc(size, sizeof *V);
     double *const work = malloc(size * sizeof *A), *const B = malloc(size * sizeof *B);
-    double *const turns = malloc((size_t)(n + 1) * sizeof *turns);
+    fmo_jacobi_turn *const turns = malloc((size_t)(n + 1) / 2 * sizeof *turns);
     double *const value = malloc((size_t)n * sizeof *value);
     double *const sorted = malloc(size * sizeof *sorted);
     for (int i = 0; i < n; i++) {
@@ -94,7 +94,7 @@ static fmo_block_outcome run_on_host(const fmo_scf_input *in, const fmo_block_se
     fmo_block_outcome outcome = {0};
     double *const eri = malloc(pairs * pairs * sizeof *eri);
     double *const memory = malloc(fmo_block_memory(n, o->diis_size) * sizeof *memory);
-    void *const shared = malloc(fmo_block_shared(n));
+    void *const shared = malloc(fmo_block_shared(n, 1));
     CHECK(fmo_eri_matrix(in->basis, 0.0, eri, &err) == FMO_OK &&
               fmo_scf_one_electron_on_host(in, r, &err) == FMO_OK &&
               fmo_scf_atomic_densities(in->basis, r->density, &err) == FMO_OK,

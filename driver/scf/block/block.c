@@ -14,9 +14,10 @@
 #include "driver/scf/cutoff.h"
 #include "driver/scf/lockstep.h"
 
-/* Molecules of so many functions go this way, where there are at least so many of them; and a
- * worker takes so many at a time. */
-enum { BLOCK_FUNCTIONS = 56, BLOCKS_LEAST = 64, CHUNK = 2048, WORKERS = 2 };
+/* Molecules of up to so many functions go this way, where there are at least so many of them; of
+ * two workers a GPU, one of which makes its molecules ready while the other waits for the GPU, each
+ * takes a quarter of them at a time, within these. */
+enum { BLOCK_FUNCTIONS = 56, BLOCKS_LEAST = 64, CHUNK_LEAST = 256, CHUNK_MOST = 2048, WORKERS = 2 };
 
 /* Where `auto` may choose: what an SCF of n functions takes a thread of a CPU is this many seconds
  * times (n / 13)^2.25 (docs/scf.md, "Many molecules"), and what a GPU takes to begin. */
@@ -180,9 +181,8 @@ static size_t take_jobs(block_work *w, size_t bytes, const size_t **number)
 {
     size_t num = 0, sum = 0;
     pthread_mutex_lock(&w->b->lock);
-    const size_t left = w->num - w->next;
-    size_t most = left / (2 * (size_t)w->workers) + 1;
-    if (most > CHUNK) most = CHUNK;
+    const size_t left = w->num - w->next, share = w->num / (2 * (size_t)w->workers) + 1;
+    const size_t most = share < CHUNK_LEAST ? CHUNK_LEAST : share > CHUNK_MOST ? CHUNK_MOST : share;
     *number = w->order + w->next;
     while (num < left && num < most) {
         const int n = (int)fmo_scf_job_functions(&w->b->jobs[(*number)[num]]);

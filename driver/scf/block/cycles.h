@@ -51,11 +51,14 @@ typedef struct fmo_block_control {
     double c[FMO_DIIS_MAX];               /* by slot */
 } fmo_block_control;
 
-/* Bytes of it, with three matrices, a density by pairs and Jacobi's rotations behind. */
-FMO_HD size_t fmo_block_shared(int n)
+/* Bytes of it, with three matrices, a density by pairs, a row of integrals for each group and
+ * Jacobi's rotations behind. */
+FMO_HD size_t fmo_block_shared(int n, int groups)
 {
     const size_t square = (size_t)n * (size_t)n, pairs = (size_t)n * (size_t)(n + 1) / 2;
-    return sizeof(fmo_block_control) + (3 * square + pairs + (size_t)n + 2) * sizeof(double);
+    return sizeof(fmo_block_control) +
+           (3 * square + (size_t)(groups + 1) * pairs) * sizeof(double) +
+           (size_t)(n + 1) / 2 * sizeof(fmo_jacobi_turn);
 }
 
 /* A team's arrays. */
@@ -63,9 +66,10 @@ typedef struct fmo_block {
     const fmo_block_molecule *m;
     fmo_team team;
     fmo_block_control *control;
-    double *V, *A, *W;     /* shared: orbitals in orthogonal functions by columns; work */
-    double *pairs, *turns; /* shared */
-    double *X, *density_o; /* X^T S X = 1; X^-1 D X^-T */
+    double *V, *A, *W;      /* shared: orbitals in orthogonal functions by columns; work */
+    double *pairs, *rows;   /* shared: D_ik, twice where i and k differ; [groups] of integrals */
+    fmo_jacobi_turn *turns; /* shared */
+    double *X, *density_o;  /* X^T S X = 1; X^-1 D X^-T */
     double *past_fock, *past_error;
     int newest, held; /* slots */
 } fmo_block;
@@ -75,6 +79,7 @@ FMO_HD fmo_block fmo_block_make(const fmo_block_molecule *m, int diis_size, void
     fmo_block_control *const control = (fmo_block_control *)shared;
     double *at = (double *)(control + 1);
     const size_t size = (size_t)m->n * (size_t)m->n;
+    const size_t pairs = (size_t)m->n * (size_t)(m->n + 1) / 2;
     fmo_block b;
     b.m = m;
     b.team = fmo_team_make(control->sums);
@@ -83,7 +88,8 @@ FMO_HD fmo_block fmo_block_make(const fmo_block_molecule *m, int diis_size, void
     b.A = b.V + size;
     b.W = b.A + size;
     b.pairs = b.W + size;
-    b.turns = b.pairs + (size_t)m->n * (size_t)(m->n + 1) / 2;
+    b.rows = b.pairs + pairs;
+    b.turns = (fmo_jacobi_turn *)(b.rows + (size_t)b.team.groups * pairs);
     b.X = m->memory;
     b.density_o = b.X + size;
     b.past_fock = b.density_o + size;
@@ -93,36 +99,89 @@ FMO_HD fmo_block fmo_block_make(const fmo_block_molecule *m, int diis_size, void
     return b;
 }
 
-/* F = H + J - K/2 of the density, a group for an element. */
+/* What a row of integrals (ik|..) adds, D and K in shared memory: J_ik, K_ij and K_kj for all j. A
+ * group for a row, whose members have a j each: number j (j + 1) / 2 + l of a pair is in another
+ * bank for each of them, and so is l (l + 1) / 2 + j. */
+FMO_HD_ONCE void fmo_block_row(const fmo_block *b, int i, int k, double *row, const double *D,
+                               double *K)
+{
+    enum { AT_ONCE = 16 };
+    const fmo_team *const t = &b->team;
+    const int n = b->m->n, pairs = n * (n + 1) / 2;
+    const double *const from = b->m->eri + (size_t)fmo_pair_number(i, k) * (size_t)pairs;
+    const double *const Di = D + i * n, *const Dk = D + k * n;
+    double coulomb = 0.0;
+    /* Some at a time are on their way: one after the other, as the compiler would have them that
+     * fears for `from` when it writes to `row`, they took four fifths of an SCF. */
+    for (int begin = t->lane; begin < pairs; begin += AT_ONCE * t->lanes) {
+        double value[AT_ONCE];
+        FMO_UNROLL
+        for (int x = 0; x < AT_ONCE; x++) {
+            const int q = begin + x * t->lanes;
+            value[x] = q < pairs ? from[q] : 0.0;
+        }
+        FMO_UNROLL
+        for (int x = 0; x < AT_ONCE; x++) {
+            const int q = begin + x * t->lanes;
+            if (q >= pairs) continue;
+            row[q] = value[x];
+            coulomb += value[x] * b->pairs[q];
+        }
+    }
+    coulomb = fmo_team_sum_lanes(t, coulomb);
+    if (t->lane == 0) b->m->fock[i * n + k] = b->m->fock[k * n + i] = coulomb;
+    fmo_team_wait_lanes(t);
+    for (int j = t->lane; j < n; j += 2 * t->lanes) { /* two at a time */
+        const int o = j + t->lanes < n ? j + t->lanes : j;
+        const int first_j = j * (j + 1) / 2, first_o = o * (o + 1) / 2;
+        double j_k = 0.0, j_i = 0.0, o_k = 0.0, o_i = 0.0;
+        FMO_UNROLL_BY(4)
+        for (int l = 0; l < n; l++) {
+            const double of_j = row[l <= j ? first_j + l : l * (l + 1) / 2 + j];
+            const double of_o = row[l <= o ? first_o + l : l * (l + 1) / 2 + o];
+            j_k += of_j * Dk[l];
+            j_i += of_j * Di[l];
+            o_k += of_o * Dk[l];
+            o_i += of_o * Di[l];
+        }
+        K[i * n + j] += j_k;
+        if (i != k) K[k * n + j] += j_i;
+        if (o == j) continue;
+        K[i * n + o] += o_k;
+        if (i != k) K[k * n + o] += o_i;
+    }
+    fmo_team_wait_lanes(t);
+}
+
+/* F = H + J - K/2 of the density: each row of integrals is read once, those of a turn have no
+ * function in common, so that no two groups add to the same row of K. */
 FMO_HD_ONCE void fmo_block_fock(const fmo_block *b)
 {
     const fmo_block_molecule *const m = b->m;
     const fmo_team *const t = &b->team;
-    const int n = m->n, pairs = n * (n + 1) / 2;
-    double *const D = b->W;
+    const int n = m->n, players = n + n % 2;
+    double *const D = b->W, *const K = b->A, *const row = b->rows + t->group * (n * (n + 1) / 2);
     for (int e = t->rank; e < n * n; e += t->size) {
         const int k = e / n, l = e % n;
         const double value = m->density[e];
         D[e] = value;
+        K[e] = 0.0;
         if (l <= k) b->pairs[fmo_pair_number(k, l)] = k == l ? value : 2.0 * value;
     }
     fmo_team_wait(t);
-    for (int p = t->group; p < pairs; p += t->groups) {
-        int i, j;
-        fmo_pair_of(p, &i, &j);
-        const double *const row = m->eri + (size_t)p * (size_t)pairs;
-        double coulomb = 0.0, exchange = 0.0;
-        for (int q = t->lane; q < pairs; q += t->lanes) coulomb += row[q] * b->pairs[q];
-        for (int e = t->lane, k = 0, l = t->lane; e < n * n; e += t->lanes, l += t->lanes) {
-            while (l >= n) l -= n, k++;
-            exchange += D[e] * m->eri[(size_t)fmo_pair_number(i, k) * (size_t)pairs +
-                                      (size_t)fmo_pair_number(j, l)];
+    for (int i = t->group; i < n; i += t->groups) fmo_block_row(b, i, i, row, D, K);
+    for (int s = 0; s < players - 1; s++) {
+        fmo_team_wait(t);
+        for (int g = t->group; g < players / 2; g += t->groups) {
+            int i, k;
+            fmo_tournament_pair(players, s, g, &i, &k);
+            if (k < n) fmo_block_row(b, i, k, row, D, K);
         }
-        const double two = fmo_team_sum_lanes(t, coulomb - 0.5 * exchange);
-        if (t->lane == 0) {
-            m->fock[i * n + j] = m->core[i * n + j] + two;
-            if (i != j) m->fock[j * n + i] = m->core[j * n + i] + two;
-        }
+    }
+    fmo_team_wait(t);
+    for (int e = t->rank; e < n * n; e += t->size) {
+        const int i = e / n, j = e % n;
+        m->fock[e] += m->core[e] - 0.25 * (K[e] + K[j * n + i]);
     }
     fmo_team_wait(t);
 }

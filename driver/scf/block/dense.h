@@ -88,23 +88,46 @@ FMO_HD void fmo_tournament_pair(int players, int s, int k, int *p, int *q)
     *q = a < b ? b : a;
 }
 
-/* Cosine and sine of the rotation that makes A_pq zero. */
-FMO_HD void fmo_jacobi_rotation(const double *A, int n, int p, int q, double *c, double *s)
+/* A rotation of rows and columns p < q; q = n, of one that sits out. */
+typedef struct fmo_jacobi_turn {
+    double c, s;
+    int p, q;
+} fmo_jacobi_turn;
+
+/* That which makes A_pq zero. */
+FMO_HD fmo_jacobi_turn fmo_jacobi_turn_of(const double *A, int n, int p, int q)
 {
+    fmo_jacobi_turn r = {1.0, 0.0, p, q};
+    if (q >= n) return r;
     const double apq = A[p * n + q], app = A[p * n + p], aqq = A[q * n + q];
-    *c = 1.0;
-    *s = 0.0;
-    if (fabs(apq) < 1e-30 * (fabs(app) + fabs(aqq)) || apq == 0.0) return;
+    if (fabs(apq) < 1e-30 * (fabs(app) + fabs(aqq)) || apq == 0.0) return r;
     const double theta = (aqq - app) / (2.0 * apq);
     const double tangent = (theta < 0.0 ? -1.0 : 1.0) / (fabs(theta) + sqrt(1.0 + theta * theta));
-    *c = 1.0 / sqrt(1.0 + tangent * tangent);
-    *s = tangent * *c;
+    r.c = 1.0 / sqrt(1.0 + tangent * tangent);
+    r.s = tangent * r.c;
+    return r;
 }
 
-/* Eigenvalues on A's diagonal, V = V J with the rotations J; `turns` has n + 1 numbers that all
- * see. Parallel Jacobi: Golub and Van Loan, Matrix Computations, 8.5. Sweeps end where what is
- * left beside the diagonal is 1e-13 of A. */
-FMO_HD_ONCE void fmo_team_jacobi(const fmo_team *t, int n, double *A, double *V, double *turns)
+/* Rows of turn k and columns of turn l of A, from both sides. */
+FMO_HD void fmo_jacobi_apply(int n, double *A, const fmo_jacobi_turn *k, const fmo_jacobi_turn *l)
+{
+    const int has_k = k->q < n, has_l = l->q < n;
+    double *const p = A + k->p * n, *const q = A + k->q * n;
+    const double pp = p[l->p], pq = has_l ? p[l->q] : 0.0;
+    const double qp = has_k ? q[l->p] : 0.0, qq = has_k && has_l ? q[l->q] : 0.0;
+    const double p1 = k->c * pp - k->s * qp, p2 = k->c * pq - k->s * qq;
+    const double q1 = k->s * pp + k->c * qp, q2 = k->s * pq + k->c * qq;
+    p[l->p] = l->c * p1 - l->s * p2;
+    if (has_l) p[l->q] = l->s * p1 + l->c * p2;
+    if (has_k) q[l->p] = l->c * q1 - l->s * q2;
+    if (has_k && has_l) q[l->q] = l->s * q1 + l->c * q2;
+}
+
+/* Eigenvalues on A's diagonal, V = V J with the rotations J; `turns` has (n + 1) / 2 that all see.
+ * Parallel Jacobi: Golub and Van Loan, Matrix Computations, 8.5. Sweeps end where what is left
+ * beside the diagonal is 1e-13 of A. */
+FMO_HD_ONCE void fmo_team_jacobi(const fmo_team *t, int n, double *A, double *V,
+                                 fmo_jacobi_turn *turns)
 {
     enum { SWEEPS_MAX = 40 };
     const int players = n + n % 2, pairs = players / 2;
@@ -122,38 +145,22 @@ FMO_HD_ONCE void fmo_team_jacobi(const fmo_team *t, int n, double *A, double *V,
             for (int k = t->rank; k < pairs; k += t->size) {
                 int p, q;
                 fmo_tournament_pair(players, s, k, &p, &q);
-                turns[2 * k] = 1.0;
-                turns[2 * k + 1] = 0.0;
-                if (q < n) fmo_jacobi_rotation(A, n, p, q, &turns[2 * k], &turns[2 * k + 1]);
+                turns[k] = fmo_jacobi_turn_of(A, n, p, q);
             }
             fmo_team_wait(t);
-            /* A: rows of pair k, columns of pair l; V: row by row, columns of pair l */
-            for (int e = t->rank; e < (pairs + n) * pairs; e += t->size) {
-                const int k = e / pairs, l = e % pairs;
-                const double c = turns[2 * l], z = turns[2 * l + 1];
-                int pl, ql;
-                fmo_tournament_pair(players, s, l, &pl, &ql);
-                if (k >= pairs) {
-                    if (ql >= n) continue;
-                    double *const v = V + (k - pairs) * n;
-                    const double vp = v[pl], vq = v[ql];
-                    v[pl] = c * vp - z * vq;
-                    v[ql] = z * vp + c * vq;
-                    continue;
+            /* groups have rows, lanes columns: of A by turns, of V one by one */
+            for (int k = t->group; k < pairs + n; k += t->groups) {
+                for (int l = t->lane; l < pairs; l += t->lanes) {
+                    const fmo_jacobi_turn turn = turns[l];
+                    if (k < pairs) {
+                        fmo_jacobi_apply(n, A, &turns[k], &turn);
+                    } else if (turn.q < n) {
+                        double *const v = V + (k - pairs) * n;
+                        const double vp = v[turn.p], vq = v[turn.q];
+                        v[turn.p] = turn.c * vp - turn.s * vq;
+                        v[turn.q] = turn.s * vp + turn.c * vq;
+                    }
                 }
-                int pk, qk;
-                fmo_tournament_pair(players, s, k, &pk, &qk);
-                const double ck = turns[2 * k], zk = turns[2 * k + 1];
-                const int has_k = qk < n, has_l = ql < n;
-                const double pp = A[pk * n + pl], pq = has_l ? A[pk * n + ql] : 0.0;
-                const double qp = has_k ? A[qk * n + pl] : 0.0;
-                const double qq = has_k && has_l ? A[qk * n + ql] : 0.0;
-                const double p1 = ck * pp - zk * qp, p2 = ck * pq - zk * qq;
-                const double q1 = zk * pp + ck * qp, q2 = zk * pq + ck * qq;
-                A[pk * n + pl] = c * p1 - z * p2;
-                if (has_l) A[pk * n + ql] = z * p1 + c * p2;
-                if (has_k) A[qk * n + pl] = c * q1 - z * q2;
-                if (has_k && has_l) A[qk * n + ql] = z * q1 + c * q2;
             }
             fmo_team_wait(t);
         }

@@ -161,11 +161,11 @@ cudaError_t launch(const fmo_block_molecule *view, const fmo_block_task *task, s
         int largest = 0;
         for (end = k; end < num && (task[end].n <= FEW_FUNCTIONS) == few; end++)
             if (task[end].n > largest) largest = task[end].n;
-        const size_t shared = fmo_block_shared(largest);
+        const int threads = few ? THREADS_FEW : THREADS;
+        const size_t shared = fmo_block_shared(largest, threads / 32);
         FMO_GPU_TRY(cudaFuncSetAttribute(run_molecules, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                          (int)shared));
-        run_molecules<<<(unsigned)(end - k), few ? THREADS_FEW : THREADS, shared, stream>>>(
-            view + k, *settings);
+        run_molecules<<<(unsigned)(end - k), threads, shared, stream>>>(view + k, *settings);
         FMO_GPU_TRY(cudaGetLastError());
     }
     return cudaSuccess;

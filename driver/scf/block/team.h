@@ -7,6 +7,14 @@
 
 enum { FMO_TEAM_WARPS_MAX = 32 };
 
+/* Loops of many turns, some turns at a time. */
+#if defined(__CUDA_ARCH__)
+#define FMO_TEAM_PRAGMA(text) _Pragma(#text)
+#define FMO_UNROLL_BY(turns)  FMO_TEAM_PRAGMA(unroll turns)
+#else
+#define FMO_UNROLL_BY(turns)
+#endif
+
 /* Members 0 .. size - 1; they are in groups (warps) of `lanes`. */
 typedef struct fmo_team {
     int rank, size;
@@ -31,6 +39,15 @@ FMO_HD void fmo_team_wait(const fmo_team *t)
     (void)t;
 #if defined(__CUDA_ARCH__)
     __syncthreads();
+#endif
+}
+
+/* The same for the lanes of a group. */
+FMO_HD void fmo_team_wait_lanes(const fmo_team *t)
+{
+    (void)t;
+#if defined(__CUDA_ARCH__)
+    __syncwarp();
 #endif
 }
 
