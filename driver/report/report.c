@@ -256,6 +256,9 @@ static void print_scf(const driver_options *options, const driver_result *result
             scf->occupied_num, scf->homo);
     if (!isnan(scf->lumo))
         fprintf(stream, ", LUMO %.6f, gap %.6f hartree", scf->lumo, scf->lumo - scf->homo);
+    if (scf->converged && !isnan(scf->energy_error))
+        fprintf(stream, "\n  to its end %.0e hartree, an estimate from the gradient, %.1e",
+                scf->energy_error, scf->gradient);
     fprintf(stream,
             "\n  seconds    %.6f: one-electron %.6f, plan %.6f, guess %.6f, Fock %.6f, solve %.6f",
             scf->seconds, scf->one_electron_seconds, scf->plan_seconds, scf->guess_seconds,

@@ -1,5 +1,5 @@
-/* The hands of lockstep.h on a GPU: what its queue (lockstep_gpu.cu) and its kernels
- * (lockstep_kernels.cu) share. C++ only. */
+/* The hands of lockstep.h on a GPU: what its queue (lockstep_gpu.cu), its products
+ * (lockstep_products.cu) and its kernels (lockstep_kernels.cu) share. C++ only. */
 #ifndef FMO_SCF_LOCKSTEP_GPU_H
 #define FMO_SCF_LOCKSTEP_GPU_H
 
@@ -40,7 +40,12 @@ cudaError_t fmo_gpu_hands_grow_pinned(fmo_gpu_hands *g, size_t num);
  * pageable, so the call has read them when it returns. */
 cudaError_t fmo_gpu_hands_send(fmo_gpu_hands *g, const void *args, size_t bytes, const void **at);
 
-/* ---- lockstep_kernels.cu: requests of one kind ---- */
+/* ---- lockstep_products.cu: requests of one kind ---- */
+
+void fmo_gpu_hands_multiply(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
+void fmo_gpu_hands_purify(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
+
+/* ---- lockstep_kernels.cu: likewise ---- */
 
 void fmo_gpu_hands_add(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
 void fmo_gpu_hands_fold(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);

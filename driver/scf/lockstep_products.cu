@@ -1,0 +1,267 @@
+/* Products of many SCFs by one call of cuBLAS, whatever their sizes, and purifications, which are
+ * products and steps that the GPU decides: the part of the hands (lockstep_gpu.h) that needs
+ * cuBLAS.
+ */
+#include "driver/scf/lockstep_gpu.h"
+
+#include "accumulate/gpu/check.h"
+
+#include <stdlib.h>
+
+namespace {
+
+/* Products of equal sizes and factors are a group to cuBLAS. */
+int by_shape(const void *x, const void *y)
+{
+    const fmo_request *const a = *(const fmo_request *const *)x;
+    const fmo_request *const b = *(const fmo_request *const *)y;
+    if (a->op_a != b->op_a) return a->op_a < b->op_a ? -1 : 1;
+    if (a->op_b != b->op_b) return a->op_b < b->op_b ? -1 : 1;
+    if (a->m != b->m) return a->m < b->m ? -1 : 1;
+    if (a->n != b->n) return a->n < b->n ? -1 : 1;
+    if (a->k != b->k) return a->k < b->k ? -1 : 1;
+    if (a->alpha != b->alpha) return a->alpha < b->alpha ? -1 : 1;
+    if (a->beta != b->beta) return a->beta < b->beta ? -1 : 1;
+    return 0;
+}
+
+cublasOperation_t operation(char op)
+{
+    return op == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+/* What cuBLAS wants to know of a group. */
+typedef struct group {
+    cublasOperation_t op_a, op_b;
+    int m, n, k, rows_a, rows_b, count;
+    double alpha, beta;
+} group;
+
+group group_of(const fmo_request *q, size_t count)
+{
+    group g = {operation(q->op_a), operation(q->op_b), q->m,   q->n, q->k, 0, 0,
+               (int)count,         q->alpha,           q->beta};
+    g.rows_a = q->op_a == 'T' ? q->k : q->m;
+    g.rows_b = q->op_b == 'T' ? q->n : q->k;
+    if (g.rows_a < 1) g.rows_a = 1;
+    if (g.rows_b < 1) g.rows_b = 1;
+    return g;
+}
+
+/* One group; at: all A, all B, all C, `total` of each. */
+cublasStatus_t multiply_alike(fmo_gpu_hands *h, const group *g, const double **at, size_t total)
+{
+    return fmo_nvidia.cublasDgemmBatched(h->blas, g->op_a, g->op_b, g->m, g->n, g->k, &g->alpha, at,
+                                         g->rows_a, at + total, g->rows_b, &g->beta,
+                                         (double **)(at + 2 * total), g->m, g->count);
+}
+
+/* All groups in one call, which has products of different sizes side by side: 6 to 9 times faster
+ * than a call a group where nearly all sizes differ (docs/scf.md, "Mode fused"). */
+cublasStatus_t multiply_groups(fmo_gpu_hands *h, const group *all, size_t num, const double **at,
+                               size_t total)
+{
+#if CUBLAS_VER_MAJOR * 100 + CUBLAS_VER_MINOR >= 1205
+    if (num > 1) {
+        enum { INTS = 7 };
+        int *const ints = (int *)malloc(num * INTS * sizeof *ints);
+        double *const factors = (double *)malloc(num * 2 * sizeof *factors);
+        cublasOperation_t *const ops = (cublasOperation_t *)malloc(num * 2 * sizeof *ops);
+        cublasStatus_t code = CUBLAS_STATUS_ALLOC_FAILED;
+        for (size_t g = 0; g < num && ints && factors && ops; g++) {
+            const int own[INTS] = {all[g].m,      all[g].n, all[g].k,    all[g].rows_a,
+                                   all[g].rows_b, all[g].m, all[g].count};
+            for (size_t i = 0; i < INTS; i++) ints[i * num + g] = own[i];
+            factors[g] = all[g].alpha;
+            factors[num + g] = all[g].beta;
+            ops[g] = all[g].op_a;
+            ops[num + g] = all[g].op_b;
+        }
+        if (ints && factors && ops)
+            code = fmo_nvidia.cublasDgemmGroupedBatched(
+                h->blas, ops, ops + num, ints, ints + num, ints + 2 * num, factors, at,
+                ints + 3 * num, at + total, ints + 4 * num, factors + num,
+                (double **)(at + 2 * total), ints + 5 * num, (int)num, ints + 6 * num);
+        free(ints);
+        free(factors);
+        free(ops);
+        return code;
+    }
+#endif
+    cublasStatus_t code = CUBLAS_STATUS_SUCCESS;
+    for (size_t g = 0, first = 0; g < num && code == CUBLAS_STATUS_SUCCESS; g++) {
+        code = multiply_alike(h, &all[g], at + first, total);
+        first += (size_t)all[g].count;
+    }
+    return code;
+}
+
+} // namespace
+
+void fmo_gpu_hands_multiply(fmo_gpu_hands *h, const fmo_request *const *request, size_t num)
+{
+    static const char what[] = "multiplying matrices";
+    const fmo_request **const sorted = (const fmo_request **)malloc(num * sizeof *sorted);
+    const double **const pointers = (const double **)malloc(3 * num * sizeof *pointers);
+    group *const groups = (group *)malloc(num * sizeof *groups);
+    size_t count = 0, group_num = 0;
+    if (!sorted || !pointers || !groups) {
+        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
+        num = 0;
+    }
+    for (size_t k = 0; k < num; k++)
+        if (request[k]->m && request[k]->n) sorted[count++] = request[k];
+    if (count) qsort(sorted, count, sizeof *sorted, by_shape);
+    for (size_t k = 0; k < count; k++) {
+        pointers[k] = sorted[k]->A;
+        pointers[count + k] = sorted[k]->B;
+        pointers[2 * count + k] = sorted[k]->C;
+    }
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        end = begin + 1;
+        while (end < count && by_shape(&sorted[begin], &sorted[end]) == 0) end++;
+        groups[group_num++] = group_of(sorted[begin], end - begin);
+    }
+    const void *sent = NULL;
+    if (count && fmo_gpu_hands_ok(
+                     sorted, count,
+                     fmo_gpu_hands_send(h, pointers, 3 * count * sizeof *pointers, &sent), what)) {
+        const cublasStatus_t code =
+            multiply_groups(h, groups, group_num, (const double **)sent, count);
+        if (code != CUBLAS_STATUS_SUCCESS)
+            fmo_gpu_hands_fail(sorted, count,
+                               code == CUBLAS_STATUS_ALLOC_FAILED ? FMO_ERR_MEMORY : FMO_ERR_DEVICE,
+                               what, fmo_nvidia.cublasGetStatusString(code));
+    }
+    free(sorted);
+    free(pointers);
+    free(groups);
+}
+
+namespace {
+
+/* Purifications whose steps the GPU decides, so that the host looks after a number of steps only:
+ * as many as nearly all take, then few. Some products are for nothing; but a look at each step,
+ * with launches and copies of its own, takes longer than these. */
+enum { STEPS_FIRST = 20, STEPS_NEXT = 4 };
+
+typedef struct purifying {
+    const fmo_request **left;    /* [num] that have not ended, equal sizes side by side */
+    fmo_gpu_sp2 *state;          /* [request_num] of the host, by place */
+    size_t *place;               /* [num] of those left */
+    group *groups;               /* [num] */
+    char *sent;                  /* pointers for products, then arguments of steps */
+    fmo_gpu_sp2 *before, *after; /* [request_num] of the GPU */
+} purifying;
+
+/* `steps` steps of the `num` that are left. */
+cudaError_t purify_steps(fmo_gpu_hands *g, purifying *p, size_t num, int steps,
+                         cublasStatus_t *status)
+{
+    const double **const pointers = (const double **)p->sent;
+    fmo_gpu_sp2_args *const args = (fmo_gpu_sp2_args *)(p->sent + 3 * num * sizeof *pointers);
+    size_t group_num = 0;
+    int most = 0;
+    for (size_t k = 0; k < num; k++) {
+        const fmo_request *const q = p->left[k];
+        pointers[k] = pointers[num + k] = q->C;
+        pointers[2 * num + k] = q->D;
+        args[k] = {q->C, q->D, q->n, (int)p->place[k]};
+        if (q->n > most) most = q->n;
+        if (!k || q->n != p->left[k - 1]->n) {
+            fmo_request square = *q;
+            square.op_a = square.op_b = 'N';
+            square.m = square.k = q->n;
+            square.alpha = 1.0;
+            square.beta = 0.0;
+            p->groups[group_num++] = group_of(&square, 0);
+        }
+        p->groups[group_num - 1].count++;
+    }
+    const void *sent = NULL;
+    cudaError_t code =
+        fmo_gpu_hands_send(g, p->sent, num * (3 * sizeof *pointers + sizeof *args), &sent);
+    const fmo_gpu_sp2_args *const at =
+        (const fmo_gpu_sp2_args *)((const char *)sent + 3 * num * sizeof *pointers);
+    for (int step = 0; step < steps && code == cudaSuccess; step++) {
+        *status = multiply_groups(g, p->groups, group_num, (const double **)sent, num);
+        if (*status != CUBLAS_STATUS_SUCCESS) return cudaSuccess;
+        code = fmo_gpu_hands_sp2(g, at, num, most, p->before, p->after);
+        fmo_gpu_sp2 *const swap = p->before;
+        p->before = p->after;
+        p->after = swap;
+    }
+    return code;
+}
+
+/* Until none is left. */
+cudaError_t purify_all(fmo_gpu_hands *g, purifying *p, size_t num, cublasStatus_t *status)
+{
+    const size_t all = num, bytes = num * sizeof *p->state;
+    FMO_GPU_TRY(fmo_gpu_hands_grow_results(g, 2 * bytes / sizeof(double) + 1));
+    p->before = (fmo_gpu_sp2 *)g->results;
+    p->after = p->before + all;
+    FMO_GPU_TRY(cudaMemcpyAsync(p->before, p->state, bytes, cudaMemcpyHostToDevice, g->stream));
+    for (int steps = STEPS_FIRST; num; steps = STEPS_NEXT) {
+        FMO_GPU_TRY(purify_steps(g, p, num, steps, status));
+        if (*status != CUBLAS_STATUS_SUCCESS) return cudaSuccess;
+        FMO_GPU_TRY(cudaMemcpyAsync(p->state, p->before, bytes, cudaMemcpyDeviceToHost, g->stream));
+        FMO_GPU_TRY(cudaStreamSynchronize(g->stream));
+        size_t left = 0;
+        for (size_t k = 0; k < num; k++) {
+            const fmo_sp2_next next = p->state[p->place[k]].next;
+            *p->left[k]->positive = next == FMO_SP2_DONE;
+            if (next != FMO_SP2_SQUARE && next != FMO_SP2_DOUBLE) continue;
+            p->left[left] = p->left[k];
+            p->place[left++] = p->place[k];
+        }
+        num = left;
+    }
+    return cudaSuccess;
+}
+
+int by_functions(const void *x, const void *y)
+{
+    const fmo_request *const a = *(const fmo_request *const *)x;
+    const fmo_request *const b = *(const fmo_request *const *)y;
+    return (a->n > b->n) - (a->n < b->n);
+}
+
+} // namespace
+
+/* All of them step by step, so that they stay together; those that are done leave at the next look.
+ */
+void fmo_gpu_hands_purify(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+{
+    static const char what[] = "purification";
+    purifying p = {};
+    p.left = (const fmo_request **)malloc(num * sizeof *p.left);
+    p.state = (fmo_gpu_sp2 *)malloc(num * sizeof *p.state);
+    p.place = (size_t *)malloc(num * sizeof *p.place);
+    p.groups = (group *)malloc(num * sizeof *p.groups);
+    p.sent = (char *)malloc(num * (3 * sizeof(double *) + sizeof(fmo_gpu_sp2_args)));
+    for (size_t k = 0; k < num; k++) *request[k]->positive = 0;
+    if (p.left && p.state && p.place && p.groups && p.sent) {
+        cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+        for (size_t k = 0; k < num; k++) p.left[k] = request[k];
+        qsort(p.left, num, sizeof *p.left, by_functions);
+        for (size_t k = 0; k < num; k++) {
+            p.place[k] = k;
+            p.state[k] = {{p.left[k]->alpha, 0.0, p.left[k]->k, 0}, FMO_SP2_SQUARE};
+        }
+        const cudaError_t code = purify_all(g, &p, num, &status);
+        (void)fmo_gpu_hands_ok(request, num, code, what);
+        if (status != CUBLAS_STATUS_SUCCESS)
+            fmo_gpu_hands_fail(request, num,
+                               status == CUBLAS_STATUS_ALLOC_FAILED ? FMO_ERR_MEMORY
+                                                                    : FMO_ERR_DEVICE,
+                               what, fmo_nvidia.cublasGetStatusString(status));
+    } else {
+        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
+    }
+    free(p.left);
+    free(p.state);
+    free(p.place);
+    free(p.groups);
+    free(p.sent);
+}
