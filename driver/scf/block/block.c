@@ -34,8 +34,8 @@ static int options_allow(const batch *b)
     const fmo_scf_options *const o = b->asked;
     const fmo_fock_options *const f = &o->fock;
     return (f->mode == FMO_MODE_FUSED || f->mode == FMO_MODE_AUTO) &&
-           f->scatter == FMO_SCATTER_AUTO && f->integrals == FMO_INTEGRALS_AUTO && !f->stream &&
-           !f->ranks && !f->progress && !o->deal && !b->care && !o->callback &&
+           f->scatter == FMO_SCATTER_AUTO && f->integrals == FMO_INTEGRALS_AUTO && !f->memory &&
+           !f->stream && !f->ranks && !f->progress && !o->deal && !b->care && !o->callback &&
            o->guess == FMO_SCF_GUESS_SAD && o->level_shift == 0.0 && o->gradient_aim == 0.0 &&
            o->solver != FMO_SCF_SOLVER_PURIFY && o->stability == FMO_SCF_STABILITY_NONE &&
            !o->auto_in_fused;
