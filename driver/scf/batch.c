@@ -1,9 +1,10 @@
 /* Many SCFs in one call. On a GPU the smallest molecules have a block of threads each (block/),
  * other small ones advance together (crowds.c), a few hundred at a time, while the plans of the
  * next ones are made. In mode cpu they run side by side, one a thread. What is too large for that
- * goes one after the other with all threads. Every molecule takes the path of fmo_scf_run, so what
- * it gets does not depend on its neighbours. Ranks go through one list together: the next number is
- * that of a counter which all take from, one job or, on GPUs, a crowd of small ones. */
+ * goes one after the other with all threads. Every molecule takes the path of fmo_scf_run, or has
+ * a block, so what it gets does not depend on its neighbours. Ranks go through one list together:
+ * the next number is that of a counter which all take from, one job or, on GPUs, a crowd of small
+ * ones. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -228,7 +229,7 @@ static void find_small(batch *b)
     double small = 0.0;
     if (b->asked->fock.mode != FMO_MODE_AUTO || b->asked->deal || fmo_gpu_available(NULL) != FMO_OK)
         return;
-    for (size_t k = 0; k < b->count; k++) small += !b->in_blocks[k] && cube(&b->jobs[k]) <= most;
+    for (size_t k = 0; k < b->count; k++) small += !b->done[k] && cube(&b->jobs[k]) <= most;
     if (small >= 2.0 * threads) b->cpu_most = most;
 }
 
@@ -238,15 +239,13 @@ static fmo_status sort_jobs(batch *b, fmo_error *err)
     size_t num = 0;
     b->order = malloc(b->count * sizeof *b->order);
     b->again = calloc(b->count, 1);
-    b->in_blocks = calloc(b->count, 1);
-    if (!all || !b->order || !b->again || !b->in_blocks) {
+    if (!all || !b->order || !b->again) {
         free(all);
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu jobs", b->count);
     }
-    b->blocks_num = fmo_blocks_choose(b, b->in_blocks);
     find_small(b);
     for (size_t k = 0; k < b->count; k++) {
-        if (b->in_blocks[k]) continue;
+        if (b->done[k]) continue;
         const int elsewhere = cube(&b->jobs[k]) > b->cpu_most && runs_elsewhere(b, &b->jobs[k]);
         all[num++] = (sized){elsewhere, fmo_scf_job_functions(&b->jobs[k]), k};
         b->deal.elsewhere += (size_t)elsewhere;
@@ -315,7 +314,6 @@ static void run(batch *b)
         alone.callback = take_cycle;
         alone.user = b;
     }
-    if (b->blocks_num) fmo_blocks_run(b, &alone, b->in_blocks);
     if (!ranks && b->deal.elsewhere) run_elsewhere(b, &alone);
     if (b->deal.crowd) {
         run_alone(b, &alone, b->deal.large);
@@ -372,9 +370,11 @@ static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
     return status;
 }
 
+/* All that have not ended. */
 static void fail_all(batch *b, fmo_status status, const fmo_error *why)
 {
     for (size_t k = 0; k < b->count; k++) {
+        if (b->done && b->done[k]) continue;
         b->jobs[k].err = (fmo_error){FMO_OK, ""};
         b->jobs[k].status = fmo_error_set(&b->jobs[k].err, status, "%s", why->message);
     }
@@ -413,6 +413,10 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
     pthread_mutex_init(&b.lock, NULL);
     pthread_mutex_init(&b.plans, NULL);
     status = fmo_atoms_create(&b.atoms, &own);
+    b.done = calloc(count, 1);
+    if (status == FMO_OK && !b.done)
+        status = fmo_error_set(&own, FMO_ERR_MEMORY, "no memory for %zu jobs", count);
+    if (status == FMO_OK) fmo_blocks_run(&b);
     if (status == FMO_OK) status = sort_jobs(&b, &own);
     if (ranks) status = begin_deal(&b, status, &own);
     if (status == FMO_OK)
@@ -426,7 +430,7 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
     pthread_mutex_destroy(&b.plans);
     free(b.order);
     free(b.again);
-    free(b.in_blocks);
+    free(b.done);
     for (size_t k = 0; k < count && status == FMO_OK; k++)
         if (jobs[k].status != FMO_OK)
             status = fmo_error_set(err, jobs[k].status, "job %zu: %s", k, jobs[k].err.message);

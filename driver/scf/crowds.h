@@ -21,8 +21,7 @@ typedef struct batch {
     fmo_atoms *atoms;
     pthread_mutex_t lock;  /* of the callbacks, `next`, `held`, `fault` and `again` */
     pthread_mutex_t plans; /* one crowd's are made at a time, while others compute */
-    char *in_blocks;       /* [count] by job: has a block of a GPU's threads (block/) */
-    size_t blocks_num;     /* jobs that have */
+    char *done;            /* [count] by job: had a block of a GPU's threads (block/) */
     size_t *order;         /* [deal.count] the others: those not in mode cpu, then by size */
     tickets deal;          /* how `order` is taken */
     size_t next;           /* ticket that is taken next, where nobody shares */

@@ -7,6 +7,14 @@
 
 enum { FMO_DIIS_UNKNOWNS = FMO_DIIS_MAX + 1 };
 
+/* On a GPU one thread of a block does this: its large array is the block's, or all threads that fit
+ * a GPU would have memory for one. */
+#if defined(__CUDA_ARCH__)
+#define FMO_DIIS_ARRAY __shared__
+#else
+#define FMO_DIIS_ARRAY
+#endif
+
 /* Solves A x = b by elimination with complete pivoting. @return 0 if a pivot falls below `smallest`
  * times the largest element. */
 FMO_HD_ONCE int fmo_diis_solve(int n, double A[][FMO_DIIS_UNKNOWNS], double *b, double smallest,
@@ -61,8 +69,8 @@ FMO_HD_ONCE void fmo_pulay_coefficients(int m, const double B[][FMO_DIIS_MAX], d
     for (int first = 0; first < m; first++) {
         /* Scaled to a unit diagonal, so that the test of the pivots means linear dependence and
          * not small errors. */
-        double A[FMO_DIIS_UNKNOWNS][FMO_DIIS_UNKNOWNS],
-            b[FMO_DIIS_UNKNOWNS] = {0.0}, x[FMO_DIIS_UNKNOWNS], scale[FMO_DIIS_UNKNOWNS];
+        FMO_DIIS_ARRAY double A[FMO_DIIS_UNKNOWNS][FMO_DIIS_UNKNOWNS];
+        double b[FMO_DIIS_UNKNOWNS] = {0.0}, x[FMO_DIIS_UNKNOWNS], scale[FMO_DIIS_UNKNOWNS];
         const int n = m - first;
         int usable = 1;
         for (int i = 0; i < n; i++) {

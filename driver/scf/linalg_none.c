@@ -29,6 +29,12 @@ int fmo_hands_thread_gpu(void)
     return -1;
 }
 
+int fmo_block_room_functions(int device)
+{
+    (void)device;
+    return 0;
+}
+
 fmo_status fmo_block_room_open(int device, fmo_block_room **room, fmo_error *err)
 {
     (void)device, (void)room;

@@ -193,7 +193,8 @@ typedef struct fmo_scf_result {
     double one_electron_seconds;   /**< of it: overlap, kinetic energy, attraction */
     double plan_seconds;           /**< of it: fmo_fock_plan_create */
     double guess_seconds;          /**< of it: the first density */
-    double fock_seconds;           /**< of it: J and K */
+    double fock_seconds;           /**< of it: J and K; with a block of a GPU's threads for a whole
+                                        SCF (fmo_scf_run_batch) its share of all that */
     double solve_seconds;          /**< of it: densities from Fock matrices */
     double stability_seconds;      /**< of it: the orbital Hessian */
     char verdict[256]; /**< one line: "converged in 9 cycles", or why not and what may help */
@@ -233,11 +234,12 @@ typedef struct fmo_scf_job {
  *
  *  Memory: while it runs a molecule takes some 8 (14 + 3 diis_size) nao^2 bytes, what its plan
  * takes (fmo_fock_workspace), and integrals that are kept; options.fock.memory, or what is free, is
- *  shared by the molecules that run at the same time. A result keeps 40 nao^2 bytes until it is
- *  freed, which options.finished may do.
- *  With options.deal the call is collective. Each molecule is run by one rank, which alone has its
- *  result and hears of it; on the others its status is FMO_OK and its result NULL. Ranks take the
- *  next molecule from a counter, in the order of one process.
+ *  shared by the molecules that run at the same time. Those with blocks have up to 2 nao^4 bytes of
+ *  integrals each on a GPU, in pieces of at most two fifths of what is free. A result keeps 40
+ * nao^2 bytes until it is freed, which options.finished may do. With options.deal the call is
+ * collective. Each molecule is run by one rank, which alone has its result and hears of it; on the
+ * others its status is FMO_OK and its result NULL. Ranks take the next molecule from a counter, in
+ * the order of one process.
  *  @param[in,out] jobs [count] the same molecules on all ranks
  *  @return FMO_OK, or the status of the first job (lowest number) of this rank that failed,
  *          FMO_ERR_CHECK of one that did not converge included; err names the job, counted from 0.

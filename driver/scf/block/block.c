@@ -14,10 +14,9 @@
 #include "driver/scf/cutoff.h"
 #include "driver/scf/lockstep.h"
 
-/* Molecules of up to so many functions go this way, where there are at least so many of them; of
- * two workers a GPU, one of which makes its molecules ready while the other waits for the GPU, each
- * takes a quarter of them at a time, within these. */
-enum { BLOCK_FUNCTIONS = 56, BLOCKS_LEAST = 64, CHUNK_LEAST = 256, CHUNK_MOST = 2048, WORKERS = 2 };
+/* Where there are so many molecules for it. Of two workers a GPU, one of which makes its molecules
+ * ready while the other waits for the GPU, each takes a quarter of them at a time, within these. */
+enum { BLOCKS_LEAST = 64, CHUNK_LEAST = 256, CHUNK_MOST = 2048, WORKERS = 2 };
 
 /* Where `auto` may choose: what an SCF of n functions takes a thread of a CPU is this many seconds
  * times (n / 13)^2.25 (docs/scf.md, "Many molecules"), and what a GPU takes to begin. */
@@ -33,38 +32,59 @@ static int options_allow(const batch *b)
 {
     const fmo_scf_options *const o = b->asked;
     const fmo_fock_options *const f = &o->fock;
-    return (f->mode == FMO_MODE_FUSED || f->mode == FMO_MODE_AUTO) &&
-           f->scatter == FMO_SCATTER_AUTO && f->integrals == FMO_INTEGRALS_AUTO && !f->memory &&
-           !f->stream && !f->ranks && !f->progress && !o->deal && !b->care && !o->callback &&
-           o->guess == FMO_SCF_GUESS_SAD && o->level_shift == 0.0 && o->gradient_aim == 0.0 &&
-           o->solver != FMO_SCF_SOLVER_PURIFY && o->stability == FMO_SCF_STABILITY_NONE &&
-           !o->auto_in_fused;
+    fmo_mode mode = FMO_MODE_CPU;
+    if (o->deal || b->care || o->callback || o->guess != FMO_SCF_GUESS_SAD ||
+        o->level_shift != 0.0 || o->gradient_aim != 0.0 || o->solver == FMO_SCF_SOLVER_PURIFY ||
+        o->stability != FMO_SCF_STABILITY_NONE || o->auto_in_fused ||
+        f->scatter != FMO_SCATTER_AUTO || f->commit != FMO_COMMIT_NATIVE ||
+        f->integrals != FMO_INTEGRALS_AUTO || f->coulomb == FMO_COULOMB_BOXES || f->memory ||
+        f->stream || f->ranks || f->progress || f->measure_classes || f->measure_accumulation)
+        return 0;
+    return fmo_fock_choose_mode(NULL, f, &mode, NULL, NULL) == FMO_OK && mode == FMO_MODE_FUSED &&
+           fmo_gpu_available(NULL) == FMO_OK;
 }
 
-static int job_allows(const fmo_scf_job *job)
+/* Functions of a molecule on any of the GPUs. */
+static int functions_allowed(const fmo_fock_options *f)
 {
-    return job->input.basis && fmo_scf_job_functions(job) <= BLOCK_FUNCTIONS &&
-           !job->input.projector && fmo_eri_matrix_can(job->input.basis);
+    int most = fmo_block_room_functions(f->device_num > 0 ? f->devices[0] : f->device);
+    for (int k = 1; k < f->device_num; k++) {
+        const int own = fmo_block_room_functions(f->devices[k]);
+        if (own < most) most = own;
+    }
+    return most;
 }
 
-size_t fmo_blocks_choose(const batch *b, char *chosen)
+typedef struct sized {
+    size_t functions, job;
+} sized;
+
+static int by_size(const void *left, const void *right)
+{
+    const sized *a = left, *b = right;
+    if (a->functions != b->functions) return a->functions < b->functions ? 1 : -1;
+    return a->job < b->job ? -1 : 1;
+}
+
+/* The jobs that go this way, the largest first, into order[count]; returns how many. */
+static size_t choose(const batch *b, sized *order)
 {
     const double threads = (double)fmo_fock_threads(b->asked->fock.threads);
     double seconds = 0.0;
     size_t num = 0;
-    memset(chosen, 0, b->count);
-    if (b->count < BLOCKS_LEAST || !options_allow(b) || fmo_gpu_available(NULL) != FMO_OK) return 0;
+    if (b->count < BLOCKS_LEAST || !options_allow(b)) return 0;
+    const size_t most = (size_t)functions_allowed(&b->asked->fock);
     for (size_t k = 0; k < b->count; k++) {
-        if (!job_allows(&b->jobs[k])) continue;
-        chosen[k] = 1;
-        num++;
-        seconds += cpu_seconds * pow((double)fmo_scf_job_functions(&b->jobs[k]) / 13.0, cpu_power);
+        const fmo_scf_input *const in = &b->jobs[k].input;
+        const size_t n = fmo_scf_job_functions(&b->jobs[k]);
+        if (!n || n > most || in->projector || !fmo_eri_matrix_can(in->basis)) continue;
+        order[num++] = (sized){n, k};
+        seconds += cpu_seconds * pow((double)n / 13.0, cpu_power);
     }
-    if (num >= BLOCKS_LEAST &&
-        (b->asked->fock.mode == FMO_MODE_FUSED || seconds / threads > gpu_begins))
-        return num;
-    memset(chosen, 0, b->count);
-    return 0;
+    if (num < BLOCKS_LEAST) return 0;
+    if (b->asked->fock.mode == FMO_MODE_AUTO && seconds / threads < gpu_begins) return 0;
+    qsort(order, num, sizeof *order, by_size);
+    return num;
 }
 
 /* ---- one molecule ---------------------------------------------------------------------------- */
@@ -149,8 +169,9 @@ static void complete(const fmo_scf_input *in, const fmo_scf_options *o, const ch
     r->fock_profile.coulomb = FMO_COULOMB_DIRECT;
     r->fock_profile.far_seconds = NAN;
     snprintf(r->fock_profile.device, sizeof r->fock_profile.device, "%s", device);
-    snprintf(r->fock_profile.mode_reason, sizeof r->fock_profile.mode_reason,
-             "many small molecules, each with a block of the GPU's threads");
+    if (o->fock.mode == FMO_MODE_AUTO)
+        snprintf(r->fock_profile.mode_reason, sizeof r->fock_profile.mode_reason,
+                 "many small molecules, each with a block of the GPU's threads");
     r->fock_seconds = seconds;
     r->seconds = seconds + j->seconds;
     fmo_scf_note_cutoff(o->fock.cutoff, FMO_SCF_CUTOFF_ERROR, 1e-2, r->nao, o->energy_convergence,
@@ -165,8 +186,8 @@ typedef struct block_work {
     batch *b;
     const fmo_scf_options *options;
     fmo_block_settings settings;
-    const size_t *order; /* [num] jobs, the largest first */
-    size_t num, next;    /* under b->lock */
+    const sized *order; /* [num] jobs, the largest first */
+    size_t num, next;   /* under b->lock */
     int workers;
 } block_work;
 
@@ -177,7 +198,7 @@ typedef struct block_worker {
 } block_worker;
 
 /* The next jobs: no more than fit, and no more than leave some to the others. */
-static size_t take_jobs(block_work *w, size_t bytes, const size_t **number)
+static size_t take_jobs(block_work *w, size_t bytes, const sized **number)
 {
     size_t num = 0, sum = 0;
     pthread_mutex_lock(&w->b->lock);
@@ -185,8 +206,7 @@ static size_t take_jobs(block_work *w, size_t bytes, const size_t **number)
     const size_t most = share < CHUNK_LEAST ? CHUNK_LEAST : share > CHUNK_MOST ? CHUNK_MOST : share;
     *number = w->order + w->next;
     while (num < left && num < most) {
-        const int n = (int)fmo_scf_job_functions(&w->b->jobs[(*number)[num]]);
-        sum += fmo_block_task_bytes(n, w->settings.diis_size);
+        sum += fmo_block_task_bytes((int)(*number)[num].functions, w->settings.diis_size);
         if (num && sum > bytes) break;
         num++;
     }
@@ -195,15 +215,7 @@ static size_t take_jobs(block_work *w, size_t bytes, const size_t **number)
     return num;
 }
 
-/* Jobs for the ordinary way. */
-static void leave(block_work *w, const size_t *number, size_t num)
-{
-    pthread_mutex_lock(&w->b->lock);
-    for (size_t k = 0; k < num; k++) w->b->again[number[k]] = 1;
-    pthread_mutex_unlock(&w->b->lock);
-}
-
-/* Jobs that are done, that have failed, and that are for the ordinary way. */
+/* Jobs that are done, and those that have failed. The others are left. */
 static void hand_over(block_work *w, const char *device, double seconds, block_job *all, size_t num,
                       int threads)
 {
@@ -214,17 +226,18 @@ static void hand_over(block_work *w, const char *device, double seconds, block_j
             complete(&b->jobs[all[k].number].input, w->options, device, seconds, &all[k]);
     for (size_t k = 0; k < num; k++) {
         fmo_scf_job *const job = &b->jobs[all[k].number];
-        if (all[k].result && !all[k].outcome.converged) {
+        const int short_of_memory = job->status == FMO_ERR_MEMORY;
+        if (short_of_memory || (all[k].result && !all[k].outcome.converged)) {
             fmo_scf_result_destroy(all[k].result);
-            leave(w, &all[k].number, 1);
             continue;
         }
         job->result = all[k].result;
-        fmo_scf_batch_note_end(b, all[k].number, 1);
+        b->done[all[k].number] = 1;
+        fmo_scf_batch_note_end(b, all[k].number, 0);
     }
 }
 
-static void run_jobs(block_work *w, fmo_block_room *room, const size_t *number, size_t num,
+static void run_jobs(block_work *w, fmo_block_room *room, const sized *number, size_t num,
                      int threads)
 {
     batch *const b = w->b;
@@ -234,18 +247,16 @@ static void run_jobs(block_work *w, fmo_block_room *room, const size_t *number, 
     if (!all || !task) {
         free(all);
         free(task);
-        leave(w, number, num);
         return;
     }
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
     for (size_t k = 0; k < num; k++) {
-        fmo_scf_job *const job = &b->jobs[number[k]];
-        all[k].number = number[k];
-        job->err = (fmo_error){FMO_OK, ""};
+        fmo_scf_job *const job = &b->jobs[number[k].job];
+        all[k].number = number[k].job;
         job->status = make_ready(b, w->options, &all[k], &job->err);
     }
     for (size_t k = 0; k < num; k++)
-        if (all[k].result) task[tasks++] = task_of(&b->jobs[number[k]].input, &all[k]);
+        if (all[k].result) task[tasks++] = task_of(&b->jobs[all[k].number].input, &all[k]);
     const double start = driver_seconds();
     if (tasks && fmo_block_room_run(room, task, tasks, &w->settings,
                                     prim_share * w->options->fock.cutoff, threads, NULL) != FMO_OK)
@@ -261,69 +272,45 @@ static void *work_in_room(void *user)
     block_worker *const own = user;
     block_work *const w = own->work;
     const int all = fmo_fock_threads(w->options->fock.threads);
-    const int threads = all > w->workers ? all / w->workers : 1;
-    const size_t *number = NULL;
+    const int threads = all > w->workers ? all / w->workers : 1, before = omp_get_max_threads();
+    const sized *number = NULL;
     fmo_block_room *room = NULL;
     if (fmo_block_room_open(own->device, &room, NULL) != FMO_OK) return NULL;
+    omp_set_num_threads(threads); /* of this POSIX thread alone: integrals ask OpenMP */
     const size_t bytes = fmo_block_room_bytes(room);
     for (size_t num = take_jobs(w, bytes, &number); num; num = take_jobs(w, bytes, &number))
         run_jobs(w, room, number, num, threads);
     fmo_block_room_close(room);
+    omp_set_num_threads(before);
     return NULL;
 }
 
-typedef struct sized {
-    size_t functions, job;
-} sized;
-
-static int by_size(const void *left, const void *right)
+void fmo_blocks_run(batch *b)
 {
-    const sized *a = left, *b = right;
-    if (a->functions != b->functions) return a->functions < b->functions ? 1 : -1;
-    return a->job < b->job ? -1 : 1;
-}
-
-/* Jobs that are chosen, the largest first; NULL without memory. */
-static size_t *in_order(const batch *b, const char *chosen, size_t *num)
-{
-    sized *const all = malloc(b->count * sizeof *all);
-    size_t *const order = malloc(b->count * sizeof *order);
-    *num = 0;
-    for (size_t k = 0; k < b->count && all; k++)
-        if (chosen[k]) all[(*num)++] = (sized){fmo_scf_job_functions(&b->jobs[k]), k};
-    if (all) qsort(all, *num, sizeof *all, by_size);
-    for (size_t k = 0; k < *num && order; k++) order[k] = all[k].job;
-    free(all);
-    return all ? order : (free(order), NULL);
-}
-
-void fmo_blocks_run(batch *b, const fmo_scf_options *options, const char *chosen)
-{
-    const fmo_fock_options *const fock = &options->fock;
+    const fmo_scf_options *const o = b->asked;
+    const fmo_fock_options *const fock = &o->fock;
     const int gpus = fock->device_num > 1 ? fock->device_num : 1;
     block_worker worker[WORKERS * FMO_DEVICES_MAX];
+    sized *const order = malloc(b->count * sizeof *order);
     block_work w = {.b = b,
-                    .options = options,
-                    .settings = {.energy_convergence = options->energy_convergence,
-                                 .gradient_convergence = options->gradient_convergence,
-                                 .linear_dependence = options->linear_dependence,
-                                 .diis_size = options->diis_size,
-                                 .max_cycles = options->max_cycles},
+                    .options = o,
+                    .settings = {.energy_convergence = o->energy_convergence,
+                                 .gradient_convergence = o->gradient_convergence,
+                                 .linear_dependence = o->linear_dependence,
+                                 .diis_size = o->diis_size,
+                                 .max_cycles = o->max_cycles},
+                    .order = order,
+                    .num = order ? choose(b, order) : 0,
                     .workers = WORKERS * gpus};
-    size_t *const order = in_order(b, chosen, &w.num);
-    w.order = order;
-    if (!order) w.num = 0;
     const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
-    for (int k = 0; k < w.workers; k++) {
+    for (int k = 0; k < w.workers && w.num; k++) {
         worker[k] = (block_worker){.work = &w, .device = device};
         if (fock->device_num > 0) worker[k].device = fock->devices[k % gpus];
         worker[k].started =
             k > 0 && pthread_create(&worker[k].thread, NULL, work_in_room, &worker[k]) == 0;
     }
-    (void)work_in_room(&worker[0]);
-    for (int k = 1; k < w.workers; k++)
+    if (w.num) (void)work_in_room(&worker[0]);
+    for (int k = 1; k < w.workers && w.num; k++)
         if (worker[k].started) pthread_join(worker[k].thread, NULL);
-    for (size_t k = w.next; k < w.num; k++) b->again[order[k]] = 1; /* nobody had room */
-    for (size_t k = 0; k < b->count && !order; k++) b->again[k] |= chosen[k];
     free(order);
 }

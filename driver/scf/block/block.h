@@ -11,15 +11,19 @@
 extern "C" {
 #endif
 
-/* Marks jobs, [count] of the batch, that go this way; returns how many. */
-size_t fmo_blocks_choose(const batch *b, char *chosen);
-/* Runs them. Those that are for the ordinary way after all are in b->again then. */
-void fmo_blocks_run(batch *b, const fmo_scf_options *options, const char *chosen);
+/* Runs the jobs of the batch that go this way, and marks in b->done those that have ended. The
+ * others are for the ordinary ways. */
+void fmo_blocks_run(batch *b);
 
 /* ---- room.cu ---- */
 
 struct fmo_block_settings;
 struct fmo_block_outcome;
+
+/* Functions that a molecule has at most, where the GPU has the memory that a block shares. */
+enum { FMO_BLOCK_FUNCTIONS = 56 };
+/* And on a GPU, by CUDA's number, or -1, the thread's; 0: none. */
+int fmo_block_room_functions(int device);
 
 /* What one molecule brings and takes, in memory of the host: matrices [n][n] in the caller's AO
  * order. */

@@ -47,8 +47,9 @@ FMO_HD size_t fmo_block_memory(int n, int diis_size)
 /* What the team shares for as long as it works: on a GPU a block's shared memory. */
 typedef struct fmo_block_control {
     double sums[FMO_TEAM_WARPS_MAX];
-    double B[FMO_DIIS_MAX][FMO_DIIS_MAX]; /* by slot */
-    double c[FMO_DIIS_MAX];               /* by slot */
+    double B[FMO_DIIS_MAX][FMO_DIIS_MAX];                              /* by slot */
+    double c[FMO_DIIS_MAX];                                            /* by slot */
+    double by_age[FMO_DIIS_MAX][FMO_DIIS_MAX], c_by_age[FMO_DIIS_MAX]; /* of one member alone */
 } fmo_block_control;
 
 /* Bytes of it, with three matrices, a density by pairs, a row of integrals for each group and
@@ -278,7 +279,7 @@ FMO_HD void fmo_block_extrapolate(const fmo_block *b, int size)
     const int n = b->m->n;
     const size_t square = (size_t)n * (size_t)n;
     if (t->rank == 0) { /* from the oldest to the newest */
-        double B[FMO_DIIS_MAX][FMO_DIIS_MAX], c[FMO_DIIS_MAX];
+        double(*const B)[FMO_DIIS_MAX] = b->control->by_age, *const c = b->control->c_by_age;
         int slot[FMO_DIIS_MAX];
         for (int i = 0; i < b->held; i++) slot[i] = (b->newest + 1 + i + size - b->held) % size;
         for (int i = 0; i < b->held; i++)

@@ -39,6 +39,7 @@ __global__ void __launch_bounds__(THREADS)
 
 fmo_status room_error(cudaError_t code, fmo_error *err)
 {
+    (void)cudaGetLastError(); /* not sticky */
     return fmo_error_set(err, code == cudaErrorMemoryAllocation ? FMO_ERR_MEMORY : FMO_ERR_DEVICE,
                          "SCFs of small molecules on the GPU: %s", cudaGetErrorString(code));
 }
@@ -153,6 +154,21 @@ void take(const fmo_block_task *task, size_t num, const double *device, const do
     }
 }
 
+/* Bytes that blocks share, for all molecules of so many functions at most. */
+size_t shared_bytes(int n)
+{
+    const size_t few = fmo_block_shared(n < FEW_FUNCTIONS ? n : FEW_FUNCTIONS, THREADS_FEW / 32);
+    const size_t more = n > FEW_FUNCTIONS ? fmo_block_shared(n, THREADS / 32) : 0;
+    return few > more ? few : more;
+}
+
+/* Workers of a GPU share this: the kernel may have what any of them will ask for. */
+cudaError_t allow_shared(int number)
+{
+    return cudaFuncSetAttribute(run_molecules, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                (int)shared_bytes(fmo_block_room_functions(number)));
+}
+
 cudaError_t launch(const fmo_block_molecule *view, const fmo_block_task *task, size_t num,
                    const fmo_block_settings *settings, cudaStream_t stream)
 {
@@ -163,8 +179,6 @@ cudaError_t launch(const fmo_block_molecule *view, const fmo_block_task *task, s
             if (task[end].n > largest) largest = task[end].n;
         const int threads = few ? THREADS_FEW : THREADS;
         const size_t shared = fmo_block_shared(largest, threads / 32);
-        FMO_GPU_TRY(cudaFuncSetAttribute(run_molecules, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                         (int)shared));
         run_molecules<<<(unsigned)(end - k), threads, shared, stream>>>(view + k, *settings);
         FMO_GPU_TRY(cudaGetLastError());
     }
@@ -172,6 +186,22 @@ cudaError_t launch(const fmo_block_molecule *view, const fmo_block_task *task, s
 }
 
 } // namespace
+
+int fmo_block_room_functions(int device)
+{
+    int bytes = 0, n = FMO_BLOCK_FUNCTIONS;
+    cudaFuncAttributes own;
+    if (device < 0 && cudaGetDevice(&device) != cudaSuccess) n = 0;
+    if (n && cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
+                 cudaSuccess)
+        n = 0;
+    if (n && cudaFuncGetAttributes(&own, run_molecules) == cudaSuccess)
+        while (n && own.sharedSizeBytes + shared_bytes(n) > (size_t)bytes) n--;
+    else
+        n = 0;
+    (void)cudaGetLastError();
+    return n;
+}
 
 fmo_status fmo_block_room_open(int device, fmo_block_room **room, fmo_error *err)
 {
@@ -184,6 +214,7 @@ fmo_status fmo_block_room_open(int device, fmo_block_room **room, fmo_error *err
     if (code == cudaSuccess) code = cudaSetDevice(r->number);
     if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&r->stream, cudaStreamNonBlocking);
     if (code == cudaSuccess) code = cudaGetDeviceProperties(&properties, r->number);
+    if (code == cudaSuccess) code = allow_shared(r->number);
     if (code == cudaSuccess) code = cudaMemGetInfo(&free_bytes, &all);
     if (code != cudaSuccess) {
         fmo_block_room_close(r);
