@@ -5,29 +5,41 @@ namespace {
 
 enum { THREADS = fmo_tuning_gpu_hermite_threads };
 
-typedef struct apart_args {
-    fmo_hermite_pairs pairs;
+/* Parts of pairs of one class. */
+typedef struct apart_class {
+    int num;
+    const int4 *at, *prims;
+    const double *center;
+    const double2 *prim;
     float4 *sphere;
     float *apart;
-    int la, lb;
+} apart_class;
+
+typedef struct apart_args {
+    apart_class of[FMO_PAIR_CLASS_COUNT];
 } apart_args;
 
-/* One thread a part. The prefactors of a pair of one shell are halved (types.cuh), as both orders
- * of its functions are added up; what is in the matrices at the end has them whole. */
-__global__ void __launch_bounds__(THREADS) find_apart(const __grid_constant__ apart_args a)
+/* One thread a part, classes side by side, of N plans. The prefactors of a pair of one shell are
+ * halved (types.cuh), as both orders of its functions are added up; what is in the matrices at the
+ * end has them whole. */
+template <int N>
+__global__ void __launch_bounds__(THREADS)
+    find_apart(const __grid_constant__ fmo_gpu_many<apart_args, N> many)
 {
-    const int n = blockIdx.x * THREADS + threadIdx.x;
-    if (n >= a.pairs.num) return;
-    const int4 prims = a.pairs.prims[n], at = a.pairs.at[n];
-    const size_t num = (size_t)a.pairs.num;
-    const double *const center = a.pairs.center + n;
+    const int pair_class = blockIdx.y, n = blockIdx.x * THREADS + threadIdx.x;
+    const apart_class &a = many.own().of[pair_class];
+    if (n >= a.num) return;
+    const int4 prims = a.prims[n], at = a.at[n];
+    const size_t num = (size_t)a.num;
+    const double *const center = a.center + n;
     const double A[3] = {center[0], center[num], center[2 * num]};
     const double AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
-    const fmo_apart_prims of = {(const double *)(a.pairs.prim + (unsigned)prims.x), prims.y,
+    const fmo_apart_prims of = {(const double *)(a.prim + (unsigned)prims.x), prims.y,
                                 FMO_GPU_PAIR_TWOS, FMO_GPU_PAIR_BOUND, (size_t)(unsigned)prims.z};
     const bool one_shell = fmo_hermite_first_shell(at) == fmo_hermite_second_shell(at);
     fmo_apart apart;
-    fmo_apart_make(a.la, a.lb, A, AB, one_shell ? 2.0 : 1.0, &of, &apart);
+    fmo_apart_make(fmo_pair_ang_mom(pair_class, 0), fmo_pair_ang_mom(pair_class, 1), A, AB,
+                   one_shell ? 2.0 : 1.0, &of, &apart);
     a.sphere[n] = make_float4(apart.x, apart.y, apart.z, apart.radius);
     a.apart[n] = apart.spread;
     a.apart[num + n] = apart.log_size;
@@ -36,17 +48,18 @@ __global__ void __launch_bounds__(THREADS) find_apart(const __grid_constant__ ap
 
 } // namespace
 
-cudaError_t fmo_hermite_make_apart(int pair_class, const fmo_hermite_pairs *pairs,
-                                   cudaStream_t stream)
+cudaError_t fmo_hermite_make_apart(const fmo_gpu_group *group)
 {
-    static const int l[FMO_PAIR_CLASS_COUNT][2] = {
-#define ROW(P, name, li, lj, partner) {li, lj},
-        FMO_PAIR_TABLE(ROW)
-#undef ROW
+    const auto fill = [](const fmo_gpu_build *build, apart_args *a) {
+        int most = 0;
+        for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+            const fmo_hermite_pairs *const p = &build->plan->gpu->hermite->pairs[c];
+            a->of[c] = {p->num,           p->at, p->prims, p->center, p->prim, (float4 *)p->sphere,
+                        (float *)p->apart};
+            if (p->num > most) most = p->num;
+        }
+        return dim3((unsigned)(most + THREADS - 1) / THREADS, FMO_PAIR_CLASS_COUNT);
     };
-    const apart_args a = {*pairs, (float4 *)pairs->sphere, (float *)pairs->apart, l[pair_class][0],
-                          l[pair_class][1]};
-    if (!pairs->num) return cudaSuccess;
-    find_apart<<<(pairs->num + THREADS - 1) / THREADS, THREADS, 0, stream>>>(a);
-    return cudaGetLastError();
+    return fmo_gpu_launch_group<apart_args>(
+        group, find_apart<1>, find_apart<fmo_gpu_many_max<apart_args>>, THREADS, 0, fill);
 }

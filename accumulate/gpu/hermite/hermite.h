@@ -116,6 +116,9 @@ typedef struct fmo_gpu_hermite {
 /* state.cu: what the plan needs for its d shells, if it has any: plan->gpu->hermite. Inside of the
  * device, with its stream. */
 fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err);
+/* apart.cu: what the bound that knows distance takes of each part of a pair, from lists that are on
+ * their way. fmo_hermite_make does it, unless g->apart_later. */
+cudaError_t fmo_hermite_make_apart(const fmo_gpu_group *group);
 void fmo_hermite_free(fmo_gpu_state *g);
 /* Pinned memory for its counters, if there is none yet. */
 cudaError_t fmo_hermite_make_pinned(fmo_gpu_hermite *h);

@@ -277,9 +277,6 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
     pairs->whole = (int)whole;
     pairs->records = (int)records;
     status = fmo_gpu_upload(device, "shell pairs", staged, arrays, num, err);
-    if (status == FMO_OK)
-        FMO_GPU_CHECK(fmo_hermite_make_apart(pair_class, pairs, device->stream), "shell pairs",
-                      err);
 done:
     free(part);
     free(staged);
@@ -402,7 +399,11 @@ fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err)
     if (status == FMO_OK) status = make_tasks(plan, h, err);
     if (status == FMO_OK) status = make_matrices(plan, h, err);
     fmo_shell_pairs_free(&plain);
-    return status;
+    if (status != FMO_OK || g->apart_later) return status;
+    const fmo_gpu_build build = fmo_gpu_own_build(plan);
+    const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
+    FMO_GPU_CHECK(fmo_hermite_make_apart(&group), "shell pairs", err);
+    return FMO_OK;
 }
 
 cudaError_t fmo_hermite_make_pinned(fmo_gpu_hermite *h)

@@ -19,9 +19,4 @@ static inline int fmo_hermite_terms(int pair_class)
 fmo_status fmo_hermite_make_points(const fmo_fock_plan *plan, const fmo_shell_pairs *plain,
                                    fmo_gpu_hermite *h, fmo_error *err);
 
-/* apart.cu: what the bound that knows distance takes of each part of a pair, from lists that are on
- * their way. */
-cudaError_t fmo_hermite_make_apart(int pair_class, const fmo_hermite_pairs *pairs,
-                                   cudaStream_t stream);
-
 #endif
