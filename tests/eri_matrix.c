@@ -1,8 +1,11 @@
 /* Matrices of all two-electron integrals on the CPU: J and K that are summed up from them against
- * builds of a plan; what a cutoff leaves out; what is refused. */
+ * builds of a plan; what a cutoff leaves out; what is refused. Overlap and core Hamiltonian by the
+ * bodies that a GPU has against those of the CPU. Links the library's inside. */
 #include <fmo/fock.h>
+#include <fmo/one_electron.h>
 
 #include "eri_matrix_checks.h"
+#include "integrals/eri/eri_matrix_body.h"
 
 static size_t pair(size_t i, size_t j)
 {
@@ -55,6 +58,28 @@ static void check_system(const char *name)
     free(wantK);
 }
 
+static void check_core(const char *name)
+{
+    fmo_dataset *const dataset = eri_read(name);
+    if (!dataset) return;
+    const fmo_basis *const basis = fmo_dataset_basis(dataset);
+    const size_t n = (size_t)fmo_basis_ao_num(basis), pairs = eri_pairs(basis);
+    double *const eri = malloc(pairs * pairs * sizeof *eri), *const S = malloc(n * n * sizeof *S);
+    double *const H = malloc(n * n * sizeof *H), *const wantS = malloc(n * n * sizeof *S);
+    double *const wantH = malloc(n * n * sizeof *S);
+    fmo_error err = {FMO_OK, ""};
+    CHECK(fmo_eri_matrix_of(basis, 0.0, eri, S, H, &err) == FMO_OK, "%s: %s", name, err.message);
+    eri_core_of(basis, wantS, wantH);
+    check_close(name, S, wantS, n * n, n, 1e-14, 1e-13);
+    check_close(name, H, wantH, n * n, n, 1e-13, 1e-13);
+    fmo_dataset_destroy(dataset);
+    free(eri);
+    free(S);
+    free(H);
+    free(wantS);
+    free(wantH);
+}
+
 static void check_refusals(void)
 {
     fmo_dataset *const d_shells = eri_read("h2o_6-31gd"), *const s_p = eri_read("h2_sto-3g");
@@ -76,6 +101,7 @@ static void check_refusals(void)
 int main(void)
 {
     for (int k = 0; k < ERI_SYSTEMS; k++) check_system(eri_systems[k]);
+    for (int k = 0; k < ERI_SYSTEMS; k++) check_core(eri_systems[k]);
     check_refusals();
     return check_summary();
 }

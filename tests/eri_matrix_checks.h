@@ -5,6 +5,7 @@
 
 #include <fmo/dataset.h>
 #include <fmo/eri_matrix.h>
+#include <fmo/one_electron.h>
 
 #include "check.h"
 
@@ -37,6 +38,18 @@ static inline double *eri_matrix_of(const fmo_basis *basis, double cutoff)
     double *const eri = (double *)malloc(pairs * pairs * sizeof *eri);
     CHECK(eri && fmo_eri_matrix(basis, cutoff, eri, &err) == FMO_OK, "%s", err.message);
     return eri;
+}
+
+/* Overlap and core Hamiltonian, on the CPU. */
+static inline void eri_core_of(const fmo_basis *basis, double *S, double *H)
+{
+    const size_t n = (size_t)fmo_basis_ao_num(basis);
+    double *const V = (double *)malloc(n * n * sizeof *V);
+    CHECK(V && fmo_overlap(basis, S, NULL) == FMO_OK && fmo_kinetic(basis, H, NULL) == FMO_OK &&
+              fmo_nuclear_attraction(basis, V, NULL) == FMO_OK,
+          "one-electron integrals");
+    for (size_t e = 0; V && e < n * n; e++) H[e] += V[e];
+    free(V);
 }
 
 #endif

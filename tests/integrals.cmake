@@ -2,7 +2,7 @@
 fmo_test(integrals_basis STATIC SOURCES integrals_basis.c LABELS unit)
 fmo_test(integrals_boys STATIC SOURCES integrals_boys.c LABELS unit)
 fmo_test(integrals_eri STATIC SOURCES integrals_eri.c LABELS unit)
-fmo_test(eri_matrix SOURCES eri_matrix.c LABELS unit data)
+fmo_test(eri_matrix STATIC SOURCES eri_matrix.c LABELS unit data)
 fmo_test(integrals_rule STATIC SOURCES integrals_rule.c LABELS unit)
 fmo_test(integrals_sp_pairs STATIC SOURCES integrals_sp_pairs.c LABELS unit)
 fmo_test(integrals_far STATIC SOURCES integrals_far.c LABELS unit)

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "driver/scf/block/block.h"
 #include "driver/scf/block/cycles.h"
+#include "integrals/eri/eri_matrix_body.h"
 
 enum { NAMES = 9 };
 static const char *const names[NAMES] = {
@@ -95,8 +96,7 @@ static fmo_block_outcome run_on_host(const fmo_scf_input *in, const fmo_block_se
     double *const eri = malloc(pairs * pairs * sizeof *eri);
     double *const memory = malloc(fmo_block_memory(n, o->diis_size) * sizeof *memory);
     void *const shared = malloc(fmo_block_shared(n, 1));
-    CHECK(fmo_eri_matrix(in->basis, 0.0, eri, &err) == FMO_OK &&
-              fmo_scf_one_electron_on_host(in, r, &err) == FMO_OK &&
+    CHECK(fmo_eri_matrix_of(in->basis, 0.0, eri, r->overlap, r->core_hamiltonian, &err) == FMO_OK &&
               fmo_scf_atomic_densities(in->basis, r->density, &err) == FMO_OK,
           "%s", err.message);
     const fmo_block_molecule m = {.n = n,

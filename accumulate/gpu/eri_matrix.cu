@@ -33,6 +33,22 @@ __global__ void make_pairs(const fmo_eri_molecule *molecules)
 #undef ROW
 }
 
+/* Overlap and core Hamiltonian; boys: of each order. */
+struct boys_rows {
+    const double *of[FMO_PAIR_LIGHT_ORDER_MAX + 1];
+};
+__global__ void __launch_bounds__(THREADS)
+    make_core(const fmo_eri_molecule *molecules, const boys_rows boys)
+{
+    const fmo_eri_molecule &m = molecules[blockIdx.y];
+    const int p = first_number();
+#define ROW(P, name, li, lj, partner)                                          \
+    if (p >= m.pair_begin[FMO_PAIR_##P] && p < m.pair_begin[FMO_PAIR_##P + 1]) \
+        fmo_core_pair(li, lj, &m, boys.of[(li) + (lj)], &m.pair[p]);
+    FMO_PAIR_LIGHT_TABLE(ROW)
+#undef ROW
+}
+
 /* Quartet number t of a class: two pairs, of one class each once. */
 template <bool SAME>
 __device__ __forceinline__ bool pairs_of(const fmo_eri_molecule &m, int bra_class, int ket_class,
@@ -82,31 +98,45 @@ const light_class light_classes[] = {FMO_ERI_LIGHT_TABLE(ROW)};
 /* Arrays of all molecules, on the host and on the device. */
 struct gathered {
     fmo_eri_molecule *molecule;
-    fmo_eri_shell *shell;
-    fmo_eri_pair *pair;
-    double *exponent, *coefficient, *factor;
-    int *ao;
+    fmo_eri_arrays all;
+};
+
+/* Those of a molecule that begins there. */
+fmo_eri_arrays arrays_at(const fmo_eri_arrays *all, const fmo_eri_sizes *z)
+{
+    return {all->shell + z->shells,        all->pair + z->pairs,
+            all->exponent + z->primitives, all->coefficient + z->primitives,
+            all->factor + z->functions,    all->charge + z->nuclei,
+            all->coord + 3 * z->nuclei,    all->ao + z->functions};
+}
+
+/* Where results go: [count] each; overlap and core NULL: not wanted. */
+struct results {
+    double *const *eri, *const *overlap, *const *core;
 };
 
 /* Fills in what is staged; views of the device. */
-void fill(const fmo_basis *const *basis, size_t count, double *const *eri, const fmo_eri_sizes *at,
+void fill(const fmo_basis *const *basis, size_t count, const results *to, const fmo_eri_sizes *at,
           const gathered *host, const gathered *view, fmo_eri_prim *prim)
 {
 #pragma omp parallel for schedule(static) if (count > 64)
     for (size_t k = 0; k < count; k++) {
-        const fmo_eri_sizes *const z = &at[k];
         fmo_eri_molecule *const m = &host->molecule[k];
-        fmo_eri_matrix_fill(basis[k], m, host->shell + z->shells, host->pair + z->pairs,
-                            host->exponent + z->primitives, host->coefficient + z->primitives,
-                            host->ao + z->functions, host->factor + z->functions);
-        m->shell = view->shell + z->shells;
-        m->pair = view->pair + z->pairs;
-        m->exponent = view->exponent + z->primitives;
-        m->coefficient = view->coefficient + z->primitives;
-        m->ao = view->ao + z->functions;
-        m->factor = view->factor + z->functions;
-        m->prim = prim + z->prims;
-        m->eri = eri[k];
+        const fmo_eri_arrays own = arrays_at(&host->all, &at[k]);
+        const fmo_eri_arrays there = arrays_at(&view->all, &at[k]);
+        fmo_eri_matrix_fill(basis[k], m, &own);
+        m->shell = there.shell;
+        m->pair = there.pair;
+        m->exponent = there.exponent;
+        m->coefficient = there.coefficient;
+        m->ao = there.ao;
+        m->factor = there.factor;
+        m->charge = there.charge;
+        m->coord = there.coord;
+        m->prim = prim + at[k].prims;
+        m->eri = to->eri[k];
+        m->overlap = to->overlap ? to->overlap[k] : NULL;
+        m->core = to->core ? to->core[k] : NULL;
     }
 }
 
@@ -131,6 +161,13 @@ cudaError_t launch(const gathered *host, const gathered *view, size_t count, dou
     };
     make_pairs<<<grid(pairs), THREADS, 0, stream>>>(view->molecule);
     FMO_GPU_TRY(cudaGetLastError());
+    if (host->molecule[0].core) {
+        boys_rows rows;
+        for (int order = 0; order <= FMO_PAIR_LIGHT_ORDER_MAX; order++)
+            rows.of[order] = boys->row[order][0];
+        make_core<<<grid(pairs), THREADS, 0, stream>>>(view->molecule, rows);
+        FMO_GPU_TRY(cudaGetLastError());
+    }
     for (const light_class &c : classes) {
         if (!c.most) continue;
         c.kernel<<<grid(c.most), THREADS, 0, stream>>>(view->molecule, boys->row[c.order][0],
@@ -141,7 +178,7 @@ cudaError_t launch(const gathered *host, const gathered *view, size_t count, dou
 }
 
 /* As many as a launch takes. */
-fmo_status compute(const fmo_basis *const *basis, size_t count, double cutoff, double *const *eri,
+fmo_status compute(const fmo_basis *const *basis, size_t count, double cutoff, const results *to,
                    fmo_gpu_device *device, fmo_error *err)
 {
     fmo_eri_sizes *const at = (fmo_eri_sizes *)malloc(count * sizeof *at), all = {};
@@ -153,6 +190,7 @@ fmo_status compute(const fmo_basis *const *basis, size_t count, double cutoff, d
         all.pairs += z.pairs;
         all.primitives += z.primitives;
         all.functions += z.functions;
+        all.nuclei += z.nuclei;
         all.prims += z.prims;
     }
     gathered host = {}, view = {};
@@ -162,12 +200,14 @@ fmo_status compute(const fmo_basis *const *basis, size_t count, double cutoff, d
         (num) * sizeof *host.name, (void **)&view.name, (void **)&host.name \
     }
     const fmo_gpu_array arrays[] = {STAGED(molecule, count),
-                                    STAGED(shell, all.shells),
-                                    STAGED(pair, all.pairs),
-                                    STAGED(exponent, all.primitives),
-                                    STAGED(coefficient, all.primitives),
-                                    STAGED(factor, all.functions),
-                                    STAGED(ao, all.functions),
+                                    STAGED(all.shell, all.shells),
+                                    STAGED(all.pair, all.pairs),
+                                    STAGED(all.exponent, all.primitives),
+                                    STAGED(all.coefficient, all.primitives),
+                                    STAGED(all.factor, all.functions),
+                                    STAGED(all.charge, all.nuclei),
+                                    STAGED(all.coord, 3 * all.nuclei),
+                                    STAGED(all.ao, all.functions),
                                     {all.prims * sizeof *prim, (void **)&prim, NULL}};
 #undef STAGED
     enum { ARRAYS = sizeof arrays / sizeof arrays[0] };
@@ -177,7 +217,7 @@ fmo_status compute(const fmo_basis *const *basis, size_t count, double cutoff, d
     if (!staged) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for integrals");
     if (status == FMO_OK) status = fmo_gpu_place_arrays(device, "integrals", arrays, ARRAYS, err);
     if (status == FMO_OK) {
-        fill(basis, count, eri, at, &host, &view, prim);
+        fill(basis, count, to, at, &host, &view, prim);
         status = fmo_gpu_upload(device, "integrals", staged, arrays, ARRAYS, err);
     }
     cudaError_t code = cudaSuccess;
@@ -195,16 +235,26 @@ fmo_status compute(const fmo_basis *const *basis, size_t count, double cutoff, d
 } // namespace
 
 fmo_status fmo_eri_matrices_on_gpu(const fmo_basis *const *basis, size_t count, double cutoff,
-                                   double *const *eri, int number, void *stream, fmo_error *err)
+                                   double *const *eri, double *const *overlap, double *const *core,
+                                   int number, void *stream, fmo_error *err)
 {
     const char *const name = "fmo_eri_matrices_on_gpu";
     if (!count) return FMO_OK;
     const fmo_argument given[] = {FMO_GIVEN(basis), FMO_GIVEN(eri)};
     fmo_status status = fmo_arguments_check(name, given, 2, err);
+    if (status == FMO_OK && !overlap != !core)
+        status = fmo_error_set(err, FMO_ERR_ARGUMENT,
+                               "%s: overlap or core is NULL: expected both "
+                               "or none",
+                               name);
     for (size_t k = 0; k < count && status == FMO_OK; k++) {
         const fmo_argument own[] = {FMO_GIVEN(eri[k])};
         status = fmo_eri_matrix_check(name, basis[k], err);
         if (status == FMO_OK) status = fmo_arguments_check(name, own, 1, err);
+        if (status == FMO_OK && core) {
+            const fmo_argument two[] = {FMO_GIVEN(overlap[k]), FMO_GIVEN(core[k])};
+            status = fmo_arguments_check(name, two, 2, err);
+        }
     }
     if (status != FMO_OK) return status;
     const fmo_gpu_range range("integrals of small molecules");
@@ -213,7 +263,8 @@ fmo_status fmo_eri_matrices_on_gpu(const fmo_basis *const *basis, size_t count, 
     const fmo_gpu_inside inside(&call.device);
     for (size_t k = 0; k < count && status == FMO_OK; k += molecules_max) {
         const size_t num = count - k < molecules_max ? count - k : molecules_max;
-        status = compute(basis + k, num, cutoff, eri + k, &call.device, err);
+        const results to = {eri + k, overlap ? overlap + k : NULL, core ? core + k : NULL};
+        status = compute(basis + k, num, cutoff, &to, &call.device, err);
     }
     return status;
 }

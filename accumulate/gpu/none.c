@@ -34,8 +34,10 @@ fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count, do
 }
 
 fmo_status fmo_eri_matrices_on_gpu(const fmo_basis *const *basis, size_t count, double cutoff,
-                                   double *const *eri, int device, void *stream, fmo_error *err)
+                                   double *const *eri, double *const *overlap, double *const *core,
+                                   int device, void *stream, fmo_error *err)
 {
-    (void)basis, (void)count, (void)cutoff, (void)eri, (void)device, (void)stream;
+    (void)basis, (void)count, (void)cutoff, (void)eri, (void)overlap, (void)core;
+    (void)device, (void)stream;
     return fmo_gpu_probe(NULL, err);
 }

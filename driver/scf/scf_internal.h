@@ -108,8 +108,6 @@ void fmo_scf_add_matrix(size_t n, const double *M, double *H);
 /* Overlap and core Hamiltonian, field added, into the result. */
 fmo_status fmo_scf_one_electron(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *r,
                                 fmo_error *err);
-/* The same in the calling thread, without a state. */
-fmo_status fmo_scf_one_electron_on_host(const fmo_scf_input *in, fmo_scf_result *r, fmo_error *err);
 /* X, m, and in the result what was dropped. */
 fmo_status fmo_scf_orthogonalise(fmo_scf_state *s, fmo_scf_result *r, double threshold,
                                  fmo_error *err);

@@ -123,19 +123,16 @@ typedef struct host_work {
     fmo_error err;
 } host_work;
 
-fmo_status fmo_scf_one_electron_on_host(const fmo_scf_input *in, fmo_scf_result *r, fmo_error *err)
-{
-    const size_t n = (size_t)r->nao;
-    fmo_status status = fmo_overlap(in->basis, r->overlap, err);
-    if (status == FMO_OK) status = core_hamiltonian(in, n * n, r->core_hamiltonian, err);
-    if (status == FMO_OK) fmo_scf_add_matrix(n, in->field, r->core_hamiltonian);
-    return status;
-}
-
 static void one_electron(void *user)
 {
     host_work *const w = user;
-    w->status = fmo_scf_one_electron_on_host(w->in, w->r, &w->err);
+    const fmo_scf_input *const in = w->in;
+    const size_t n = (size_t)w->r->nao;
+    double *const H = w->r->core_hamiltonian;
+    w->status = fmo_overlap(in->basis, w->r->overlap, &w->err);
+    if (w->status == FMO_OK) w->status = core_hamiltonian(in, n * n, H, &w->err);
+    if (w->status != FMO_OK) return;
+    fmo_scf_add_matrix(n, in->field, H);
 }
 
 fmo_status fmo_scf_one_electron(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *r,

@@ -37,30 +37,37 @@ fmo_status fmo_eri_matrix_check(const char *call, const fmo_basis *basis, fmo_er
 fmo_eri_sizes fmo_eri_matrix_sizes(const fmo_basis *basis)
 {
     const size_t shells = (size_t)basis->shell_num;
-    fmo_eri_sizes z = {shells, shells * (shells + 1) / 2, (size_t)basis->prim_num,
-                       (size_t)basis->function_num, 0};
+    fmo_eri_sizes z = {shells,
+                       shells * (shells + 1) / 2,
+                       (size_t)basis->prim_num,
+                       (size_t)basis->function_num,
+                       (size_t)basis->nucleus_num,
+                       0};
     for (int i = 0; i < basis->shell_num; i++)
         for (int j = 0; j <= i; j++)
             z.prims += (size_t)basis->shell[i].prim_num * (size_t)basis->shell[j].prim_num;
     return z;
 }
 
-void fmo_eri_matrix_fill(const fmo_basis *basis, fmo_eri_molecule *m, fmo_eri_shell *shell,
-                         fmo_eri_pair *pair, double *exponent, double *coefficient, int *ao,
-                         double *factor)
+void fmo_eri_matrix_fill(const fmo_basis *basis, fmo_eri_molecule *m, const fmo_eri_arrays *to)
 {
+    const size_t primitives = (size_t)basis->prim_num, functions = (size_t)basis->ao_num;
+    const size_t nuclei = (size_t)basis->nucleus_num;
     int pairs = 0, prims = 0;
     m->nao = basis->ao_num;
+    m->nuclei = basis->nucleus_num;
     for (int s = 0; s < basis->shell_num; s++) {
         const fmo_shell *const from = &basis->shell[s];
-        shell[s] = (fmo_eri_shell){
+        to->shell[s] = (fmo_eri_shell){
             .prim_begin = from->prim_begin, .prim_num = from->prim_num, .function = from->ao_begin};
-        memcpy(shell[s].at, from->center, sizeof shell[s].at);
+        memcpy(to->shell[s].at, from->center, sizeof to->shell[s].at);
     }
-    memcpy(exponent, basis->exponent, (size_t)basis->prim_num * sizeof *exponent);
-    memcpy(coefficient, basis->coefficient, (size_t)basis->prim_num * sizeof *coefficient);
-    memcpy(ao, basis->ao_caller, (size_t)basis->ao_num * sizeof *ao);
-    memcpy(factor, basis->ao_factor, (size_t)basis->ao_num * sizeof *factor);
+    memcpy(to->exponent, basis->exponent, primitives * sizeof *to->exponent);
+    memcpy(to->coefficient, basis->coefficient, primitives * sizeof *to->coefficient);
+    memcpy(to->ao, basis->ao_caller, functions * sizeof *to->ao);
+    memcpy(to->factor, basis->ao_factor, functions * sizeof *to->factor);
+    memcpy(to->charge, basis->charge, nuclei * sizeof *to->charge);
+    memcpy(to->coord, basis->coord, 3 * nuclei * sizeof *to->coord);
     for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
         const int li = pair_l[c][0], lj = pair_l[c][1];
         const int begin_i = fmo_basis_shell_begin(basis, li);
@@ -71,7 +78,7 @@ void fmo_eri_matrix_fill(const fmo_basis *basis, fmo_eri_molecule *m, fmo_eri_sh
             for (int b = begin_j; b < end; b++) {
                 int i = a, j = b;
                 fmo_shell_pair_order(basis, &i, &j);
-                pair[pairs++] = (fmo_eri_pair){i, j, prims};
+                to->pair[pairs++] = (fmo_eri_pair){i, j, prims};
                 prims += basis->shell[i].prim_num * basis->shell[j].prim_num;
             }
         }
@@ -88,47 +95,67 @@ void fmo_eri_matrix_fill(const fmo_basis *basis, fmo_eri_molecule *m, fmo_eri_sh
                                   &m->pair[k], cutoff);                                       \
     }
 
+#define CORE_PAIRS(P, name, li, lj, partner)                                            \
+    for (int p = m->pair_begin[FMO_PAIR_##P]; p < m->pair_begin[FMO_PAIR_##P + 1]; p++) \
+        fmo_core_pair(li, lj, m, fmo_boys.row[(li) + (lj)][0], &m->pair[p]);
+
 static void compute(const fmo_eri_molecule *m, double cutoff)
 {
     for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
         for (int p = m->pair_begin[c]; p < m->pair_begin[c + 1]; p++)
             fmo_eri_matrix_pair(pair_l[c][0], pair_l[c][1], m, &m->pair[p]);
+    if (m->core) {
+        FMO_PAIR_LIGHT_TABLE(CORE_PAIRS)
+    }
     FMO_ERI_LIGHT_TABLE(QUARTETS)
+}
+
+fmo_status fmo_eri_matrix_of(const fmo_basis *basis, double cutoff, double *eri, double *overlap,
+                             double *core, fmo_error *err)
+{
+    const fmo_eri_sizes z = fmo_eri_matrix_sizes(basis);
+    fmo_status status = FMO_OK;
+    fmo_eri_molecule m = {.eri = eri, .overlap = overlap, .core = core};
+    const fmo_eri_arrays to = {.shell = malloc(z.shells * sizeof *to.shell),
+                               .pair = malloc(z.pairs * sizeof *to.pair),
+                               .exponent = malloc(z.primitives * sizeof *to.exponent),
+                               .coefficient = malloc(z.primitives * sizeof *to.coefficient),
+                               .factor = malloc(z.functions * sizeof *to.factor),
+                               .charge = malloc(z.nuclei * sizeof *to.charge),
+                               .coord = malloc(3 * z.nuclei * sizeof *to.coord),
+                               .ao = malloc(z.functions * sizeof *to.ao)};
+    m.prim = malloc(z.prims * sizeof *m.prim);
+    if (to.shell && to.pair && to.exponent && to.coefficient && to.factor && to.charge &&
+        to.coord && to.ao && m.prim) {
+        fmo_eri_matrix_fill(basis, &m, &to);
+        m.shell = to.shell;
+        m.pair = to.pair;
+        m.exponent = to.exponent;
+        m.coefficient = to.coefficient;
+        m.ao = to.ao;
+        m.factor = to.factor;
+        m.charge = to.charge;
+        m.coord = to.coord;
+        compute(&m, cutoff);
+    } else {
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the integrals of %d functions",
+                               basis->ao_num);
+    }
+    free(to.shell);
+    free(to.pair);
+    free(to.exponent);
+    free(to.coefficient);
+    free(to.factor);
+    free(to.charge);
+    free(to.coord);
+    free(to.ao);
+    free(m.prim);
+    return status;
 }
 
 fmo_status fmo_eri_matrix(const fmo_basis *basis, double cutoff, double *eri, fmo_error *err)
 {
     fmo_status status = FMO_CHECK_ARGUMENTS("fmo_eri_matrix", err, FMO_GIVEN(eri));
     if (status == FMO_OK) status = fmo_eri_matrix_check("fmo_eri_matrix", basis, err);
-    if (status != FMO_OK) return status;
-    const fmo_eri_sizes z = fmo_eri_matrix_sizes(basis);
-    fmo_eri_molecule m = {.eri = eri};
-    fmo_eri_shell *const shell = malloc(z.shells * sizeof *shell);
-    fmo_eri_pair *const pair = malloc(z.pairs * sizeof *pair);
-    double *const exponent = malloc(z.primitives * sizeof *exponent);
-    double *const coefficient = malloc(z.primitives * sizeof *coefficient);
-    double *const factor = malloc(z.functions * sizeof *factor);
-    int *const ao = malloc(z.functions * sizeof *ao);
-    m.prim = malloc(z.prims * sizeof *m.prim);
-    if (shell && pair && exponent && coefficient && factor && ao && m.prim) {
-        fmo_eri_matrix_fill(basis, &m, shell, pair, exponent, coefficient, ao, factor);
-        m.shell = shell;
-        m.pair = pair;
-        m.exponent = exponent;
-        m.coefficient = coefficient;
-        m.ao = ao;
-        m.factor = factor;
-        compute(&m, cutoff);
-    } else {
-        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the integrals of %d functions",
-                               basis->ao_num);
-    }
-    free(shell);
-    free(pair);
-    free(exponent);
-    free(coefficient);
-    free(factor);
-    free(ao);
-    free(m.prim);
-    return status;
+    return status == FMO_OK ? fmo_eri_matrix_of(basis, cutoff, eri, NULL, NULL, err) : status;
 }

@@ -1,5 +1,5 @@
 /* Small molecules of a batch by blocks of a GPU's threads: which, what the host makes ready for
- * them (overlap, core Hamiltonian, the first density), and what becomes of the numbers. */
+ * them (the first density, above all), and what becomes of the numbers. */
 #include "driver/scf/block/block.h"
 
 #include <math.h>
@@ -77,7 +77,9 @@ static size_t choose(const batch *b, sized *order)
     for (size_t k = 0; k < b->count; k++) {
         const fmo_scf_input *const in = &b->jobs[k].input;
         const size_t n = fmo_scf_job_functions(&b->jobs[k]);
-        if (!n || n > most || in->projector || !fmo_eri_matrix_can(in->basis)) continue;
+        if (!n || n > most || in->projector || in->core_hamiltonian ||
+            !fmo_eri_matrix_can(in->basis))
+            continue;
         order[num++] = (sized){n, k};
         seconds += cpu_seconds * pow((double)n / 13.0, cpu_power);
     }
@@ -94,7 +96,6 @@ typedef struct block_job {
     size_t number;
     fmo_scf_result *result; /* NULL: it has failed */
     fmo_block_outcome outcome;
-    double seconds; /* of one-electron integrals and guess */
 } block_job;
 
 /* What a molecule brings. */
@@ -107,11 +108,8 @@ static fmo_status make_ready(const batch *b, const fmo_scf_options *o, block_job
     const double start = driver_seconds();
     fmo_scf_result *const r = fmo_scf_new_result(n);
     if (!r) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCF of %d functions", n);
-    status = fmo_scf_one_electron_on_host(in, r, err);
-    r->one_electron_seconds = driver_seconds() - start;
-    if (status == FMO_OK) status = fmo_atoms_densities(b->atoms, in->basis, r->density, err);
-    r->guess_seconds = driver_seconds() - start - r->one_electron_seconds;
-    j->seconds = driver_seconds() - start;
+    status = fmo_atoms_densities(b->atoms, in->basis, r->density, err);
+    r->guess_seconds = driver_seconds() - start;
     if (status == FMO_OK)
         j->result = r;
     else
@@ -126,6 +124,7 @@ static fmo_block_task task_of(const fmo_scf_input *in, block_job *j)
                             .n = r->nao,
                             .occupied = in->electron_num / 2,
                             .nuclear_repulsion = in->nuclear_repulsion,
+                            .field = in->field,
                             .overlap = r->overlap,
                             .core = r->core_hamiltonian,
                             .density = r->density,
@@ -173,7 +172,7 @@ static void complete(const fmo_scf_input *in, const fmo_scf_options *o, const ch
         snprintf(r->fock_profile.mode_reason, sizeof r->fock_profile.mode_reason,
                  "many small molecules, each with a block of the GPU's threads");
     r->fock_seconds = seconds;
-    r->seconds = seconds + j->seconds;
+    r->seconds = seconds + r->guess_seconds;
     fmo_scf_note_cutoff(o->fock.cutoff, FMO_SCF_CUTOFF_ERROR, 1e-2, r->nao, o->energy_convergence,
                         r->notice, sizeof r->notice);
     fmo_scf_give_verdict(o, r);

@@ -31,7 +31,8 @@ typedef struct fmo_block_task {
     const fmo_basis *basis;
     int n, occupied;
     double nuclear_repulsion;
-    const double *overlap, *core;
+    const double *field; /* to be added to the core Hamiltonian; NULL: none */
+    double *overlap, *core;
     double *density; /* the first one; then the last */
     double *fock, *coefficient, *orbital_energy;
     struct fmo_block_outcome *outcome;

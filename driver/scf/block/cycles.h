@@ -1,6 +1,6 @@
 /* The SCF of one small molecule by a team (team.h), from its integrals to its orbitals: what
  * iterate.c does with a backend, without builds, cutoffs and EDIIS. Where those would be needed it
- * says so and gives up; the caller runs the molecule by itself then. */
+ * says so and gives up; the molecule goes the ordinary way then. */
 #ifndef FMO_BLOCK_CYCLES_H
 #define FMO_BLOCK_CYCLES_H
 
@@ -19,7 +19,7 @@ typedef struct fmo_block_settings {
 
 /* What came of a molecule. */
 typedef struct fmo_block_outcome {
-    int converged; /* 0: it is to be run by itself, and nothing below counts */
+    int converged; /* 0: it goes the ordinary way, and nothing below counts */
     int cycles;
     double energy, energy_change, gradient, energy_error; /* scf.h, of the last cycle */
     double two_electron_energy, overlap_smallest;
@@ -29,12 +29,14 @@ typedef struct fmo_block_outcome {
 typedef struct fmo_block_molecule {
     int n, occupied;
     double nuclear_repulsion;
-    const double *eri;            /* fmo/eri_matrix.h */
-    const double *overlap, *core; /* core: H, field added */
-    double *density;              /* the first one; then the one that the energy belongs to */
-    double *fock, *coefficient;   /* coefficient: orbitals by rows */
-    double *orbital_energy;       /* [n] */
-    double *memory;               /* [fmo_block_memory(n, diis_size)] of its own */
+    const double *eri; /* fmo/eri_matrix.h */
+    const double *overlap;
+    const double *field;        /* a one-electron matrix that is added to H; NULL: none */
+    double *core;               /* H; field added, when it is over */
+    double *density;            /* the first one; then the one that the energy belongs to */
+    double *fock, *coefficient; /* coefficient: orbitals by rows */
+    double *orbital_energy;     /* [n] */
+    double *memory;             /* [fmo_block_memory(n, diis_size)] of its own */
     fmo_block_outcome *outcome;
 } fmo_block_molecule;
 
@@ -218,6 +220,16 @@ FMO_HD double fmo_block_orthogonalise(const fmo_block *b)
     return 1.0 / fmo_team_sum(t, square);
 }
 
+/* H with the symmetric part of the field. */
+FMO_HD void fmo_block_add_field(const fmo_block *b)
+{
+    const fmo_block_molecule *const m = b->m;
+    const double *const U = m->field;
+    for (int e = b->team.rank; U && e < m->n * m->n; e += b->team.size)
+        m->core[e] += 0.5 * (U[e] + U[e % m->n * m->n + e / m->n]);
+    fmo_team_wait(&b->team);
+}
+
 /* The first density in the orthogonal functions, X^T S D S X; V = 1. */
 FMO_HD void fmo_block_begin(const fmo_block *b)
 {
@@ -338,6 +350,7 @@ FMO_HD void fmo_block_run(const fmo_block_molecule *m, const fmo_block_settings 
     fmo_scf_fall falls = fmo_scf_fall_begin(o->gradient_convergence);
     fmo_block_outcome out = {0, 0, 0.0, NAN, 0.0, NAN, 0.0, 0.0};
     double lowest = INFINITY, before = INFINITY;
+    fmo_block_add_field(&b);
     out.overlap_smallest = fmo_block_orthogonalise(&b);
     int goes_on = out.overlap_smallest > o->linear_dependence;
     if (goes_on) fmo_block_begin(&b);

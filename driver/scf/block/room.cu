@@ -68,11 +68,12 @@ size_t pairs_of(int n)
     return (size_t)n * (size_t)(n + 1) / 2;
 }
 
-/* Numbers of all molecules, one array after the other: S H D F C by molecule, orbital energies,
- * outcomes; then what stays on the GPU. Pieces [from, to) of them are copied. */
+/* Numbers of all molecules, one array after the other: fields, of those that have one, and first
+ * densities, which go to the GPU; from the densities on what comes back: D S H F C by molecule,
+ * orbital energies, outcomes; then what stays there. */
 typedef struct layout {
-    size_t squares, functions, integrals; /* sums */
-    size_t overlap, core, density, fock, coefficient, energy, outcome, copied, memory, eri, end;
+    size_t field, density, overlap, core, fock, coefficient, energy, outcome, copied, memory, eri;
+    size_t end;
 } layout;
 
 const size_t outcome_numbers = (sizeof(fmo_block_outcome) + sizeof(double) - 1) / sizeof(double);
@@ -80,43 +81,54 @@ const size_t outcome_numbers = (sizeof(fmo_block_outcome) + sizeof(double) - 1) 
 layout lay_out(const fmo_block_task *task, size_t num, int diis_size)
 {
     layout z = {};
-    size_t memory = 0;
+    size_t memory = 0, squares = 0, fields = 0, functions = 0, integrals = 0;
     for (size_t k = 0; k < num; k++) {
         const size_t n = (size_t)task[k].n, pairs = pairs_of(task[k].n);
-        z.squares += n * n;
-        z.functions += n;
-        z.integrals += pairs * pairs;
+        squares += n * n;
+        fields += task[k].field ? n * n : 0;
+        functions += n;
+        integrals += pairs * pairs;
         memory += fmo_block_memory(task[k].n, diis_size);
     }
-    z.overlap = 0;
-    z.core = z.overlap + z.squares;
-    z.density = z.core + z.squares;
-    z.fock = z.density + z.squares;
-    z.coefficient = z.fock + z.squares;
-    z.energy = z.coefficient + z.squares;
-    z.outcome = z.energy + z.functions;
+    z.field = 0;
+    z.density = z.field + fields;
+    z.overlap = z.density + squares;
+    z.core = z.overlap + squares;
+    z.fock = z.core + squares;
+    z.coefficient = z.fock + squares;
+    z.energy = z.coefficient + squares;
+    z.outcome = z.energy + functions;
     z.copied = z.outcome + num * outcome_numbers;
     z.memory = z.copied;
     z.eri = z.memory + memory;
-    z.end = z.eri + z.integrals;
+    z.end = z.eri + integrals;
     return z;
 }
 
+/* Pointers of all molecules into the GPU's memory, as fmo_eri_matrices_on_gpu wants them. */
+typedef struct pointers {
+    const fmo_basis **basis; /* [num], and the others */
+    double **eri, **overlap, **core;
+} pointers;
+
 /* Views of the GPU's memory, and matrices on their way there. */
 void bring(const fmo_block_task *task, size_t num, const layout *z, int diis_size, double *device,
-           double *pinned, fmo_block_molecule *molecule, double **eri, int threads)
+           double *pinned, fmo_block_molecule *molecule, const pointers *to, int threads)
 {
-    size_t square = 0, function = 0, memory = 0, integral = 0;
+    size_t square = 0, field = 0, function = 0, memory = 0, integral = 0;
     for (size_t k = 0; k < num; k++) {
         const size_t n = (size_t)task[k].n, pairs = pairs_of(task[k].n);
         fmo_block_molecule *const m = &molecule[k];
-        eri[k] = device + z->eri + integral;
+        to->basis[k] = task[k].basis;
+        to->eri[k] = device + z->eri + integral;
+        to->overlap[k] = device + z->overlap + square;
         m->n = task[k].n;
         m->occupied = task[k].occupied;
         m->nuclear_repulsion = task[k].nuclear_repulsion;
-        m->eri = eri[k];
-        m->overlap = device + z->overlap + square;
-        m->core = device + z->core + square;
+        m->eri = to->eri[k];
+        m->overlap = to->overlap[k];
+        m->field = task[k].field ? device + z->field + field : NULL;
+        m->core = to->core[k] = device + z->core + square;
         m->density = device + z->density + square;
         m->fock = device + z->fock + square;
         m->coefficient = device + z->coefficient + square;
@@ -124,17 +136,17 @@ void bring(const fmo_block_task *task, size_t num, const layout *z, int diis_siz
         m->memory = device + z->memory + memory;
         m->outcome = (fmo_block_outcome *)(device + z->outcome + k * outcome_numbers);
         square += n * n;
+        field += m->field ? n * n : 0;
         function += n;
         memory += fmo_block_memory(task[k].n, diis_size);
         integral += pairs * pairs;
     }
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t k = 0; k < num; k++) {
-        const size_t at = (size_t)(molecule[k].overlap - (device + z->overlap));
-        const size_t bytes = (size_t)task[k].n * (size_t)task[k].n * sizeof *pinned;
-        memcpy(pinned + z->overlap + at, task[k].overlap, bytes);
-        memcpy(pinned + z->core + at, task[k].core, bytes);
-        memcpy(pinned + z->density + at, task[k].density, bytes);
+        const fmo_block_molecule *const m = &molecule[k];
+        const size_t bytes = (size_t)m->n * (size_t)m->n * sizeof *pinned;
+        memcpy(pinned + (m->density - device), task[k].density, bytes);
+        if (m->field) memcpy(pinned + (m->field - device), task[k].field, bytes);
     }
 }
 
@@ -147,6 +159,8 @@ void take(const fmo_block_task *task, size_t num, const double *device, const do
         const size_t n = (size_t)task[k].n, bytes = n * n * sizeof *pinned;
         memcpy(task[k].outcome, pinned + ((const double *)m->outcome - device),
                sizeof *task[k].outcome);
+        memcpy(task[k].overlap, pinned + (m->overlap - device), bytes);
+        memcpy(task[k].core, pinned + (m->core - device), bytes);
         memcpy(task[k].density, pinned + (m->density - device), bytes);
         memcpy(task[k].fock, pinned + (m->fock - device), bytes);
         memcpy(task[k].coefficient, pinned + (m->coefficient - device), bytes);
@@ -249,7 +263,9 @@ size_t fmo_block_room_bytes(const fmo_block_room *r)
 
 size_t fmo_block_task_bytes(int n, int diis_size)
 {
-    const fmo_block_task one = {NULL, n, 0, 0.0, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+    fmo_block_task one = {};
+    one.n = n;
+    one.field = &one.nuclear_repulsion; /* as if it had one */
     return lay_out(&one, 1, diis_size).end * sizeof(double) + sizeof(fmo_block_molecule);
 }
 
@@ -260,25 +276,26 @@ fmo_status fmo_block_room_run(fmo_block_room *r, const fmo_block_task *task, siz
     const layout z = lay_out(task, num, settings->diis_size);
     const size_t views = num * sizeof(fmo_block_molecule);
     fmo_block_molecule *const molecule = (fmo_block_molecule *)malloc(views);
-    const fmo_basis **const basis = (const fmo_basis **)malloc(num * sizeof *basis);
-    double **const eri = (double **)malloc(num * sizeof *eri);
+    const pointers to = {
+        (const fmo_basis **)malloc(num * sizeof *to.basis), (double **)malloc(num * sizeof *to.eri),
+        (double **)malloc(num * sizeof *to.overlap), (double **)malloc(num * sizeof *to.core)};
     fmo_status status = FMO_OK;
     cudaError_t code = cudaSuccess;
-    if (!molecule || !basis || !eri)
+    if (!molecule || !to.basis || !to.eri || !to.overlap || !to.core)
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu small molecules", num);
     else
         code = grow(r, z.end * sizeof(double) + views, z.copied);
     if (status == FMO_OK && code == cudaSuccess) {
         double *const device = (double *)r->memory;
         fmo_block_molecule *const view = (fmo_block_molecule *)(device + z.end);
-        bring(task, num, &z, settings->diis_size, device, r->pinned, molecule, eri, threads);
-        for (size_t k = 0; k < num; k++) basis[k] = task[k].basis;
-        code = cudaMemcpyAsync(device, r->pinned, z.fock * sizeof *device, cudaMemcpyHostToDevice,
-                               r->stream);
+        bring(task, num, &z, settings->diis_size, device, r->pinned, molecule, &to, threads);
+        code = cudaMemcpyAsync(device, r->pinned, z.overlap * sizeof *device,
+                               cudaMemcpyHostToDevice, r->stream);
         if (code == cudaSuccess)
             code = cudaMemcpyAsync(view, molecule, views, cudaMemcpyHostToDevice, r->stream);
         if (code == cudaSuccess)
-            status = fmo_eri_matrices_on_gpu(basis, num, cutoff, eri, r->number, r->stream, err);
+            status = fmo_eri_matrices_on_gpu(to.basis, num, cutoff, to.eri, to.overlap, to.core,
+                                             r->number, r->stream, err);
         if (code == cudaSuccess && status == FMO_OK)
             code = launch(view, task, num, settings, r->stream);
         if (code == cudaSuccess && status == FMO_OK)
@@ -291,7 +308,9 @@ fmo_status fmo_block_room_run(fmo_block_room *r, const fmo_block_task *task, siz
             take(task, num, device, r->pinned, molecule, threads);
     }
     free(molecule);
-    free(basis);
-    free(eri);
+    free(to.basis);
+    free(to.eri);
+    free(to.overlap);
+    free(to.core);
     return code != cudaSuccess ? room_error(code, err) : status;
 }
