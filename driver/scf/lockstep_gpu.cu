@@ -1,7 +1,7 @@
 /* The hands of lockstep.h on a GPU: kernels for many SCFs (lockstep_kernels.cu), products and
- * purifications by cuBLAS (lockstep_products.cu), builds in one batch. Eigenproblems, Cholesky
- * factors and what only the beginning needs are left to LAPACK on the host's threads, a matrix
- * each; whether a GPU's batched solvers would be faster has not been measured. */
+ * purifications by cuBLAS (lockstep_products.cu), eigenproblems by cuSOLVER where many have one
+ * size (lockstep_eigen.cu), builds in one batch. Other eigenproblems, Cholesky factors and what
+ * only the beginning needs are left to LAPACK on the host's threads, a matrix each. */
 #include "driver/scf/lockstep_gpu.h"
 
 #include <stdio.h>
@@ -69,43 +69,26 @@ cudaError_t fmo_gpu_hands_send(fmo_gpu_hands *g, const void *args, size_t bytes,
                : cudaMemcpyAsync(g->args, args, bytes, cudaMemcpyHostToDevice, g->stream);
 }
 
-namespace {
-
-fmo_gpu_hands *gpu_of(fmo_hands *hands)
+static int by_functions(const void *x, const void *y)
 {
-    return (fmo_gpu_hands *)hands;
+    const fmo_request *const a = *(const fmo_request *const *)x;
+    const fmo_request *const b = *(const fmo_request *const *)y;
+    return (a->n > b->n) - (a->n < b->n);
 }
 
-void run_fock(const fmo_request *const *request, size_t num)
+void fmo_gpu_hands_sort(const fmo_request **request, size_t num)
 {
-    fmo_fock_job *const jobs = (fmo_fock_job *)calloc(num, sizeof *jobs);
-    if (!jobs) {
-        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, "builds", "no memory");
-        return;
-    }
-    for (size_t k = 0; k < num; k++) {
-        jobs[k].plan = request[k]->plan;
-        jobs[k].density = request[k]->A;
-        jobs[k].coulomb = request[k]->C;
-        jobs[k].exchange = request[k]->D;
-        jobs[k].err = &request[k]->la->error;
-    }
-    fmo_error first = {FMO_OK, ""};
-    if (fmo_fock_build_batch_device(jobs, num, &first) != FMO_OK)
-        for (size_t k = 0; k < num; k++)
-            if (jobs[k].status == FMO_OK) request[k]->la->error = fmo_error{FMO_OK, ""};
-    free(jobs);
+    qsort(request, num, sizeof *request, by_functions);
 }
 
 /* Elements of the matrix that a step of the host works on. */
-size_t host_count(const fmo_request *q)
+static size_t host_count(const fmo_request *q)
 {
     const bool gaps = q->kind == FMO_REQUEST_GAPS, scale = q->kind == FMO_REQUEST_SCALE;
     return gaps || scale ? (size_t)q->m * (size_t)q->n : (size_t)q->n * (size_t)q->n;
 }
 
-/* Matrices to the host, to its threads, and back. */
-void run_on_host(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+void fmo_gpu_hands_on_host(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
 {
     static const char what[] = "matrices for the host";
     size_t total = 0;
@@ -142,6 +125,34 @@ void run_on_host(fmo_gpu_hands *g, const fmo_request *const *request, size_t num
     if (ok) (void)fmo_gpu_hands_ok(request, num, cudaStreamSynchronize(g->stream), what);
     free(own);
     free(at);
+}
+
+namespace {
+
+fmo_gpu_hands *gpu_of(fmo_hands *hands)
+{
+    return (fmo_gpu_hands *)hands;
+}
+
+void run_fock(const fmo_request *const *request, size_t num)
+{
+    fmo_fock_job *const jobs = (fmo_fock_job *)calloc(num, sizeof *jobs);
+    if (!jobs) {
+        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, "builds", "no memory");
+        return;
+    }
+    for (size_t k = 0; k < num; k++) {
+        jobs[k].plan = request[k]->plan;
+        jobs[k].density = request[k]->A;
+        jobs[k].coulomb = request[k]->C;
+        jobs[k].exchange = request[k]->D;
+        jobs[k].err = &request[k]->la->error;
+    }
+    fmo_error first = {FMO_OK, ""};
+    if (fmo_fock_build_batch_device(jobs, num, &first) != FMO_OK)
+        for (size_t k = 0; k < num; k++)
+            if (jobs[k].status == FMO_OK) request[k]->la->error = fmo_error{FMO_OK, ""};
+    free(jobs);
 }
 
 /* Through page-locked memory, which the host's threads fill and empty. */
@@ -210,11 +221,13 @@ void gpu_run(fmo_hands *hands, const fmo_request *const *request, size_t num)
     case FMO_REQUEST_PURIFY:
         fmo_gpu_hands_purify(g, request, num);
         break;
-    case FMO_REQUEST_SCALE:
     case FMO_REQUEST_EIGEN:
+        fmo_gpu_hands_eigen(g, request, num);
+        break;
+    case FMO_REQUEST_SCALE:
     case FMO_REQUEST_INVERSE:
     case FMO_REQUEST_GAPS:
-        run_on_host(g, request, num);
+        fmo_gpu_hands_on_host(g, request, num);
         break;
     case FMO_REQUEST_FINISH:
         (void)fmo_gpu_hands_ok(request, num, cudaStreamSynchronize(g->stream), "waiting");
@@ -265,6 +278,7 @@ void gpu_close(fmo_hands *hands)
     (void)cudaSetDevice(g->device);
     if (g->stream) (void)cudaStreamSynchronize(g->stream);
     if (g->blas) (void)fmo_nvidia.cublasDestroy(g->blas);
+    if (g->solver) (void)fmo_nvidia.cusolverDnDestroy(g->solver);
     if (g->args) (void)cudaFree(g->args);
     if (g->results) (void)cudaFree(g->results);
     if (g->pinned) (void)cudaFreeHost(g->pinned);

@@ -1,5 +1,6 @@
 /* The hands of lockstep.h on a GPU: what its queue (lockstep_gpu.cu), its products
- * (lockstep_products.cu) and its kernels (lockstep_kernels.cu) share. C++ only. */
+ * (lockstep_products.cu), its eigenproblems (lockstep_eigen.cu) and its kernels
+ * (lockstep_kernels.cu) share. C++ only. */
 #ifndef FMO_SCF_LOCKSTEP_GPU_H
 #define FMO_SCF_LOCKSTEP_GPU_H
 
@@ -16,9 +17,10 @@ typedef struct fmo_gpu_hands {
     pthread_t opener;
     cudaStream_t stream;
     cublasHandle_t blas;
-    cudaMemPool_t pool; /* of the GPU; the memory of arrays and of plans */
-    fmo_linalg **la;    /* [threads] backends of the host */
-    char *args;         /* arguments of a launch, on the GPU, grown as needed */
+    cusolverDnHandle_t solver; /* made when it is first wanted */
+    cudaMemPool_t pool;        /* of the GPU; the memory of arrays and of plans */
+    fmo_linalg **la;           /* [threads] backends of the host */
+    char *args;                /* arguments of a launch, on the GPU, grown as needed */
     size_t args_bytes;
     double *results; /* numbers on their way to the host, on the GPU, grown as needed */
     size_t results_num;
@@ -40,7 +42,16 @@ cudaError_t fmo_gpu_hands_grow_pinned(fmo_gpu_hands *g, size_t num);
  * pageable, so the call has read them when it returns. */
 cudaError_t fmo_gpu_hands_send(fmo_gpu_hands *g, const void *args, size_t bytes, const void **at);
 
-/* ---- lockstep_products.cu: requests of one kind ---- */
+/* By functions, n, ascending. */
+void fmo_gpu_hands_sort(const fmo_request **request, size_t num);
+/* Matrices of requests of one kind to the host, to its threads, and back. */
+void fmo_gpu_hands_on_host(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
+
+/* ---- lockstep_eigen.cu: requests of one kind ---- */
+
+void fmo_gpu_hands_eigen(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
+
+/* ---- lockstep_products.cu: likewise ---- */
 
 void fmo_gpu_hands_multiply(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
 void fmo_gpu_hands_purify(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);

@@ -220,13 +220,6 @@ cudaError_t purify_all(fmo_gpu_hands *g, purifying *p, size_t num, cublasStatus_
     return cudaSuccess;
 }
 
-int by_functions(const void *x, const void *y)
-{
-    const fmo_request *const a = *(const fmo_request *const *)x;
-    const fmo_request *const b = *(const fmo_request *const *)y;
-    return (a->n > b->n) - (a->n < b->n);
-}
-
 } // namespace
 
 /* All of them step by step, so that they stay together; those that are done leave at the next look.
@@ -244,7 +237,7 @@ void fmo_gpu_hands_purify(fmo_gpu_hands *g, const fmo_request *const *request, s
     if (p.left && p.state && p.place && p.groups && p.sent) {
         cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
         for (size_t k = 0; k < num; k++) p.left[k] = request[k];
-        qsort(p.left, num, sizeof *p.left, by_functions);
+        fmo_gpu_hands_sort(p.left, num);
         for (size_t k = 0; k < num; k++) {
             p.place[k] = k;
             p.state[k] = {{p.left[k]->alpha, 0.0, p.left[k]->k, 0}, FMO_SP2_SQUARE};

@@ -5,6 +5,7 @@
 #define FMO_SCF_NVIDIA_H
 
 #include <cublas_v2.h>
+#include <cuda_runtime.h>
 #include <cusolverDn.h>
 #include <pthread.h>
 
@@ -23,7 +24,18 @@
     X(cublasDgemmGroupedBatched) \
     X(cublasDdot)                \
     X(cublasDtrsm)
+/* Eigenproblems of one size at once, from CUDA 12.8 on. */
+#if CUDART_VERSION >= 12080
+#define FMO_CUSOLVER_BATCHED_TABLE(X)    \
+    X(cusolverDnCreateParams)            \
+    X(cusolverDnDestroyParams)           \
+    X(cusolverDnXsyevBatched_bufferSize) \
+    X(cusolverDnXsyevBatched)
+#else
+#define FMO_CUSOLVER_BATCHED_TABLE(X)
+#endif
 #define FMO_CUSOLVER_TABLE(X)         \
+    FMO_CUSOLVER_BATCHED_TABLE(X)     \
     X(cusolverDnCreate)               \
     X(cusolverDnDestroy)              \
     X(cusolverDnSetStream)            \
