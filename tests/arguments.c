@@ -2,6 +2,7 @@
  * is left as it was. With --list the program says what it has tried, for tests/arguments.py to
  * compare with the headers. */
 #include <fmo/basis_set.h>
+#include <fmo/eri_matrix.h>
 #include <fmo/fock.h>
 #include <fmo/fragment.h>
 #include <fmo/gmpi_net.h>
@@ -103,6 +104,19 @@ static void check_basis(const fmo_basis *basis)
     REFUSED(fmo_overlap_between, "a", NULL, basis, S, &err);
     REFUSED(fmo_overlap_between, "b", basis, NULL, S, &err);
     REFUSED(fmo_overlap_between, "S", basis, basis, NULL, &err);
+    const fmo_basis *const bases[1] = {basis};
+    double *const matrices[1] = {S};
+    FINE(fmo_eri_matrix_can, "basis", !fmo_eri_matrix_can(NULL));
+    REFUSED(fmo_eri_matrix, "basis", NULL, 0.0, S, &err);
+    REFUSED(fmo_eri_matrix, "eri", basis, 0.0, NULL, &err);
+    REFUSED(fmo_eri_matrices_on_gpu, "basis", NULL, 1, 0.0, matrices, NULL, NULL, -1, NULL, &err);
+    REFUSED(fmo_eri_matrices_on_gpu, "eri", bases, 1, 0.0, NULL, NULL, NULL, -1, NULL, &err);
+    REFUSED(fmo_eri_matrices_on_gpu, "overlap", bases, 1, 0.0, matrices, NULL, matrices, -1, NULL,
+            &err);
+    REFUSED(fmo_eri_matrices_on_gpu, "core", bases, 1, 0.0, matrices, matrices, NULL, -1, NULL,
+            &err);
+    FINE(fmo_eri_matrices_on_gpu, "stream",
+         fmo_eri_matrices_on_gpu(bases, 0, 0.0, matrices, NULL, NULL, -1, NULL, NULL) == FMO_OK);
     const double point[4] = {1.0};
     REFUSED(fmo_charge_attraction, "basis", NULL, 1, point, point + 1, S, &err);
     REFUSED(fmo_charge_attraction, "charge", basis, 1, NULL, point, S, &err);

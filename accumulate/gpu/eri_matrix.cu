@@ -6,7 +6,6 @@
 #include "accumulate/gpu/call.cuh"
 #include "accumulate/gpu/plan.h"
 #include "accumulate/gpu/range.h"
-#include "integrals/arguments.h"
 #include "integrals/eri/eri_matrix_body.h"
 
 #include <stdlib.h>
@@ -238,24 +237,8 @@ fmo_status fmo_eri_matrices_on_gpu(const fmo_basis *const *basis, size_t count, 
                                    double *const *eri, double *const *overlap, double *const *core,
                                    int number, void *stream, fmo_error *err)
 {
-    const char *const name = "fmo_eri_matrices_on_gpu";
     if (!count) return FMO_OK;
-    const fmo_argument given[] = {FMO_GIVEN(basis), FMO_GIVEN(eri)};
-    fmo_status status = fmo_arguments_check(name, given, 2, err);
-    if (status == FMO_OK && !overlap != !core)
-        status = fmo_error_set(err, FMO_ERR_ARGUMENT,
-                               "%s: overlap or core is NULL: expected both "
-                               "or none",
-                               name);
-    for (size_t k = 0; k < count && status == FMO_OK; k++) {
-        const fmo_argument own[] = {FMO_GIVEN(eri[k])};
-        status = fmo_eri_matrix_check(name, basis[k], err);
-        if (status == FMO_OK) status = fmo_arguments_check(name, own, 1, err);
-        if (status == FMO_OK && core) {
-            const fmo_argument two[] = {FMO_GIVEN(overlap[k]), FMO_GIVEN(core[k])};
-            status = fmo_arguments_check(name, two, 2, err);
-        }
-    }
+    fmo_status status = fmo_eri_matrices_check(basis, count, eri, overlap, core, err);
     if (status != FMO_OK) return status;
     const fmo_gpu_range range("integrals of small molecules");
     fmo_gpu_call call(number, stream, err);

@@ -3,6 +3,7 @@
 
 #include "accumulate/gpu/gpu.h"
 #include "accumulate/potential/points.h"
+#include "integrals/eri/eri_matrix_body.h"
 
 fmo_status fmo_gpu_probe(int *device, fmo_error *err)
 {
@@ -37,7 +38,8 @@ fmo_status fmo_eri_matrices_on_gpu(const fmo_basis *const *basis, size_t count, 
                                    double *const *eri, double *const *overlap, double *const *core,
                                    int device, void *stream, fmo_error *err)
 {
-    (void)basis, (void)count, (void)cutoff, (void)eri, (void)overlap, (void)core;
-    (void)device, (void)stream;
-    return fmo_gpu_probe(NULL, err);
+    (void)cutoff, (void)device, (void)stream;
+    if (!count) return FMO_OK;
+    const fmo_status status = fmo_eri_matrices_check(basis, count, eri, overlap, core, err);
+    return status == FMO_OK ? fmo_gpu_probe(NULL, err) : status;
 }

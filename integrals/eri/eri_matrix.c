@@ -24,7 +24,7 @@ int fmo_eri_matrix_can(const fmo_basis *basis)
     return 1;
 }
 
-fmo_status fmo_eri_matrix_check(const char *call, const fmo_basis *basis, fmo_error *err)
+static fmo_status check_basis(const char *call, const fmo_basis *basis, fmo_error *err)
 {
     const fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(basis));
     if (status != FMO_OK || fmo_eri_matrix_can(basis)) return status;
@@ -32,6 +32,22 @@ fmo_status fmo_eri_matrix_check(const char *call, const fmo_basis *basis, fmo_er
                          "%s: expected a basis of s and p shells with at most %d functions; "
                          "fmo_fock_build takes any",
                          call, FMO_ERI_MATRIX_FUNCTIONS);
+}
+
+fmo_status fmo_eri_matrices_check(const fmo_basis *const *basis, size_t count, double *const *eri,
+                                  double *const *overlap, double *const *core, fmo_error *err)
+{
+    const char *const call = "fmo_eri_matrices_on_gpu";
+    fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(basis), FMO_GIVEN(eri));
+    if (status == FMO_OK && (overlap || core))
+        status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(overlap), FMO_GIVEN(core));
+    for (size_t k = 0; k < count && status == FMO_OK; k++) {
+        status = check_basis(call, basis[k], err);
+        if (status == FMO_OK) status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(eri[k]));
+        if (status == FMO_OK && core)
+            status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(overlap[k]), FMO_GIVEN(core[k]));
+    }
+    return status;
 }
 
 fmo_eri_sizes fmo_eri_matrix_sizes(const fmo_basis *basis)
@@ -156,6 +172,6 @@ fmo_status fmo_eri_matrix_of(const fmo_basis *basis, double cutoff, double *eri,
 fmo_status fmo_eri_matrix(const fmo_basis *basis, double cutoff, double *eri, fmo_error *err)
 {
     fmo_status status = FMO_CHECK_ARGUMENTS("fmo_eri_matrix", err, FMO_GIVEN(eri));
-    if (status == FMO_OK) status = fmo_eri_matrix_check("fmo_eri_matrix", basis, err);
+    if (status == FMO_OK) status = check_basis("fmo_eri_matrix", basis, err);
     return status == FMO_OK ? fmo_eri_matrix_of(basis, cutoff, eri, NULL, NULL, err) : status;
 }

@@ -66,8 +66,9 @@ void fmo_eri_matrix_fill(const fmo_basis *basis, fmo_eri_molecule *molecule,
  * wanted. */
 fmo_status fmo_eri_matrix_of(const fmo_basis *basis, double cutoff, double *eri, double *overlap,
                              double *core, fmo_error *err);
-/* FMO_OK, or why it cannot be. */
-fmo_status fmo_eri_matrix_check(const char *call, const fmo_basis *basis, fmo_error *err);
+/* The arguments of fmo_eri_matrices_on_gpu, with a GPU and without: FMO_OK, or why it cannot be. */
+fmo_status fmo_eri_matrices_check(const fmo_basis *const *basis, size_t count, double *const *eri,
+                                  double *const *overlap, double *const *core, fmo_error *err);
 #ifdef __cplusplus
 }
 #endif
