@@ -14,7 +14,7 @@ static size_t pair(size_t i, size_t j)
 
 static void check_system(const char *name)
 {
-    fmo_dataset *const dataset = eri_read(name);
+    fmo_dataset *const dataset = read_shipped(name);
     if (!dataset) return;
     const fmo_basis *const basis = fmo_dataset_basis(dataset);
     const size_t n = (size_t)fmo_basis_ao_num(basis), pairs = eri_pairs(basis);
@@ -60,7 +60,7 @@ static void check_system(const char *name)
 
 static void check_core(const char *name)
 {
-    fmo_dataset *const dataset = eri_read(name);
+    fmo_dataset *const dataset = read_shipped(name);
     if (!dataset) return;
     const fmo_basis *const basis = fmo_dataset_basis(dataset);
     const size_t n = (size_t)fmo_basis_ao_num(basis), pairs = eri_pairs(basis);
@@ -82,7 +82,8 @@ static void check_core(const char *name)
 
 static void check_refusals(void)
 {
-    fmo_dataset *const d_shells = eri_read("h2o_6-31gd"), *const s_p = eri_read("h2_sto-3g");
+    fmo_dataset *const d_shells = read_shipped("h2o_6-31gd"), *const s_p =
+                                                                  read_shipped("h2_sto-3g");
     if (!d_shells || !s_p) return;
     fmo_error err = {FMO_OK, ""};
     double eri[9];

@@ -3,26 +3,15 @@
 #ifndef FMO_TESTS_ERI_MATRIX_CHECKS_H
 #define FMO_TESTS_ERI_MATRIX_CHECKS_H
 
-#include <fmo/dataset.h>
 #include <fmo/eri_matrix.h>
 #include <fmo/one_electron.h>
 
-#include "check.h"
+#include "shipped.h"
 
 enum { ERI_SYSTEMS = 7 };
 static const char *const eri_systems[ERI_SYSTEMS] = {
     "h2o_6-31g", "hehp_sto-3g",          "ch2o_6-31g_sph",        "n2_3-21g",
     "he_sto-3g", "ch3oh_6-31g_shuffled", "nh3_3-21g_sph_shuffled"};
-
-static inline fmo_dataset *eri_read(const char *name)
-{
-    char path[512];
-    fmo_error err = {FMO_OK, ""};
-    fmo_dataset *dataset = NULL;
-    snprintf(path, sizeof path, "%s/%s.h5", FMO_DATASET_DIR, name);
-    CHECK(fmo_dataset_read(path, &dataset, &err) == FMO_OK, "%s", err.message);
-    return dataset;
-}
 
 static inline size_t eri_pairs(const fmo_basis *basis)
 {

@@ -22,7 +22,7 @@ int main(void)
     const fmo_basis *basis[COUNT];
     double *eri[2][COUNT], *S[COUNT], *H[COUNT];
     for (int k = 0; k < ERI_SYSTEMS; k++)
-        if (!(dataset[k] = eri_read(eri_systems[k]))) return 1;
+        if (!(dataset[k] = read_shipped(eri_systems[k]))) return 1;
     cudaStream_t stream;
     CHECK(cudaStreamCreate(&stream) == cudaSuccess, "stream");
     for (int again = 0; again < 2; again++) {
@@ -68,7 +68,7 @@ int main(void)
         (void)cudaFree(eri[0][k]);
         (void)cudaFree(eri[1][k]);
     }
-    fmo_dataset *const d_shells = eri_read("h2o_6-31gd");
+    fmo_dataset *const d_shells = read_shipped("h2o_6-31gd");
     basis[0] = fmo_dataset_basis(d_shells);
     CHECK(fmo_eri_matrices_on_gpu(basis, 1, 0.0, eri[0], NULL, NULL, -1, NULL, &err) ==
               FMO_ERR_UNSUPPORTED,

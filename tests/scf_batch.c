@@ -7,19 +7,9 @@
 #include <fmo/one_electron.h>
 #include <fmo/scf.h>
 
-#include "check.h"
+#include "shipped.h"
 
 static fmo_mode mode;
-
-static fmo_dataset *read(const char *name)
-{
-    char path[512];
-    fmo_error err = {FMO_OK, ""};
-    fmo_dataset *dataset = NULL;
-    snprintf(path, sizeof path, "%s/%s.h5", FMO_DATASET_DIR, name);
-    CHECK(fmo_dataset_read(path, &dataset, &err) == FMO_OK, "%s", err.message);
-    return dataset;
-}
 
 static fmo_scf_options with_threads(int threads)
 {
@@ -118,7 +108,7 @@ static void test_against_single(int fixed)
     if (fixed) options.fock.scatter = FMO_SCATTER_FIXED;
     for (int k = 0; k < NAMES; k++) {
         fmo_error err = {FMO_OK, ""};
-        dataset[k] = read(names[k]);
+        dataset[k] = read_shipped(names[k]);
         if (!dataset[k]) return;
         const fmo_scf_input input = input_of(dataset[k]);
         CHECK(fmo_scf_run(&input, &options, &single[k], &err) == FMO_OK, "%s", err.message);
@@ -172,7 +162,7 @@ static void test_side_by_side(void)
     fmo_dataset *dataset[KINDS];
     double energy[KINDS], *U[KINDS];
     for (int k = 0; k < KINDS; k++) {
-        if (!(dataset[k] = read(small[k]))) return;
+        if (!(dataset[k] = read_shipped(small[k]))) return;
         const size_t n = (size_t)fmo_basis_ao_num(fmo_dataset_basis(dataset[k]));
         U[k] = calloc(n * n, sizeof *U[k]);
         energy[k] = fmo_dataset_reference_energy(dataset[k]);
@@ -211,7 +201,7 @@ static void test_side_by_side(void)
 /* One large molecule among small ones has all threads, and its result all the same. */
 static void test_large(void)
 {
-    fmo_dataset *small = read("h2o_6-31g"), *large = read("h2o8_6-31g");
+    fmo_dataset *small = read_shipped("h2o_6-31g"), *large = read_shipped("h2o8_6-31g");
     fmo_scf_options options = with_threads(2);
     fmo_scf_job jobs[4] = {0};
     fmo_error err = {FMO_OK, ""};
@@ -247,7 +237,7 @@ static void test_d_shells(void)
     alone.fock.mode = FMO_MODE_CPU;
     for (int k = 0; k < SETS; k++) {
         fmo_scf_result *result = NULL;
-        dataset[k] = read(set[k]);
+        dataset[k] = read_shipped(set[k]);
         const fmo_scf_input input = input_of(dataset[k]);
         CHECK(fmo_scf_run(&input, &alone, &result, &err) == FMO_OK, "%s: %s", set[k], err.message);
         if (result) energy[k] = result->energy;
@@ -279,7 +269,7 @@ static void take_result(size_t index, fmo_scf_job *job, void *user)
 
 static void test_failures(void)
 {
-    fmo_dataset *water = read("h2o_6-31g");
+    fmo_dataset *water = read_shipped("h2o_6-31g");
     fmo_scf_options options = with_threads(2);
     fmo_scf_job jobs[4] = {0};
     fmo_error err = {FMO_OK, ""};
@@ -378,7 +368,7 @@ static double trace(size_t n, const double *A, const double *B)
 /* The attraction of a charge as a field, and added to H by the caller. */
 static void test_field(void)
 {
-    fmo_dataset *dataset = read("ch3oh_6-31g_shuffled");
+    fmo_dataset *dataset = read_shipped("ch3oh_6-31g_shuffled");
     const double at[3] = {3.0, -1.0, 2.5};
     fmo_scf_options options = with_threads(2);
     fmo_scf_job jobs[3] = {0};
@@ -437,7 +427,7 @@ static void test_field(void)
  * and it is the only orbital that the bare Fock matrix would fill besides. */
 static void test_projector(void)
 {
-    fmo_dataset *dataset = read("h2o_6-31g");
+    fmo_dataset *dataset = read_shipped("h2o_6-31g");
     fmo_scf_options options = with_threads(2);
     fmo_scf_result *whole = NULL;
     fmo_error err = {FMO_OK, ""};
@@ -484,7 +474,7 @@ static void test_projector(void)
 static void test_purified(void)
 {
     enum { DIAGONALISE, PURIFY, BARE, LOW, INDEFINITE, RUNS };
-    fmo_dataset *dataset = read("ch3oh_6-31g_shuffled");
+    fmo_dataset *dataset = read_shipped("ch3oh_6-31g_shuffled");
     fmo_scf_options options = with_threads(2);
     fmo_scf_result *whole = NULL;
     fmo_error err = {FMO_OK, ""};

@@ -6,7 +6,7 @@
 #include <fmo/eri_matrix.h>
 #include <fmo/one_electron.h>
 
-#include "check.h"
+#include "shipped.h"
 #include "driver/scf/block/block.h"
 #include "driver/scf/block/cycles.h"
 #include "integrals/eri/eri_matrix_body.h"
@@ -15,16 +15,6 @@ enum { NAMES = 9 };
 static const char *const names[NAMES] = {
     "h2o_6-31g", "he_sto-3g", "hehp_sto-3g",          "n2_3-21g", "ch2o_6-31g_sph",
     "he2_6-31g", "h4_sto-3g", "ch3oh_6-31g_shuffled", "h2_sto-3g"};
-
-static fmo_dataset *read(const char *name)
-{
-    char path[512];
-    fmo_error err = {FMO_OK, ""};
-    fmo_dataset *dataset = NULL;
-    snprintf(path, sizeof path, "%s/%s.h5", FMO_DATASET_DIR, name);
-    CHECK(fmo_dataset_read(path, &dataset, &err) == FMO_OK, "%s", err.message);
-    return dataset;
-}
 
 static fmo_scf_input input_of(const fmo_dataset *dataset)
 {
@@ -144,7 +134,7 @@ static void check_against(const char *what, const fmo_scf_result *got, const fmo
 
 static void check_on_host(const char *name)
 {
-    fmo_dataset *const dataset = read(name);
+    fmo_dataset *const dataset = read_shipped(name);
     if (!dataset) return;
     const fmo_scf_input in = input_of(dataset);
     fmo_scf_options options;
@@ -197,7 +187,7 @@ static void check_batch(fmo_mode mode, double field_size)
     fmo_scf_options_init(&options);
     options.fock.mode = FMO_MODE_CPU;
     for (int k = 0; k < NAMES; k++) {
-        dataset[k] = read(names[k]);
+        dataset[k] = read_shipped(names[k]);
         if (!dataset[k]) return;
         const fmo_scf_input in = input_of(dataset[k]);
         CHECK(fmo_scf_run(&in, &options, &single[k], &err) == FMO_OK, "%s", err.message);
@@ -248,7 +238,7 @@ static void check_batch(fmo_mode mode, double field_size)
 /* Cycles that do not suffice: each molecule says so by itself. No orbitals where nobody asks. */
 static void check_few_cycles(void)
 {
-    fmo_dataset *const dataset = read("n2_3-21g");
+    fmo_dataset *const dataset = read_shipped("n2_3-21g");
     fmo_scf_job *const jobs = calloc(JOBS, sizeof *jobs);
     fmo_scf_options options;
     fmo_error err = {FMO_OK, ""};

@@ -5,19 +5,9 @@
 #include <fmo/dataset.h>
 #include <fmo/scf.h>
 
-#include "check.h"
+#include "shipped.h"
 
 static fmo_mode mode;
-
-static fmo_dataset *read(const char *name)
-{
-    char path[512];
-    fmo_error err = {FMO_OK, ""};
-    fmo_dataset *dataset = NULL;
-    snprintf(path, sizeof path, "%s/%s.h5", FMO_DATASET_DIR, name);
-    CHECK(fmo_dataset_read(path, &dataset, &err) == FMO_OK, "%s", err.message);
-    return dataset;
-}
 
 static fmo_scf_options defaults(void)
 {
@@ -74,7 +64,7 @@ static void test_energies(void)
                                         "h2o_def2-svp_sph_shuffled"};
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         char what[128];
-        fmo_dataset *dataset = read(names[k]);
+        fmo_dataset *dataset = read_shipped(names[k]);
         if (!dataset) continue;
         for (int guess = 0; guess < FMO_SCF_GUESS_COUNT; guess++)
             for (int solver = 0; solver < FMO_SCF_SOLVER_COUNT; solver++) {
@@ -107,7 +97,7 @@ static void test_estimate(void)
                                         "h2o8_sto-3g", "h2s_6-31gd_shuffled"};
     int by_estimate = 0;
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-        fmo_dataset *const dataset = read(names[k]);
+        fmo_dataset *const dataset = read_shipped(names[k]);
         fmo_scf_options options = defaults();
         fmo_scf_result *r = NULL, *end = NULL;
         fmo_error err = {FMO_OK, ""};
@@ -149,7 +139,7 @@ static void count_cycle(const fmo_scf_cycle *cycle, void *user)
 
 static void test_result(void)
 {
-    fmo_dataset *dataset = read("ch3oh_6-31g_shuffled");
+    fmo_dataset *dataset = read_shipped("ch3oh_6-31g_shuffled");
     if (!dataset) return;
     fmo_scf_options options = defaults();
     fmo_scf_result *r = NULL;
@@ -223,7 +213,7 @@ static void hear_cycle(const fmo_scf_cycle *cycle, void *user)
 
 static void test_cutoff(void)
 {
-    fmo_dataset *dataset = read("h2o_6-31g");
+    fmo_dataset *dataset = read_shipped("h2o_6-31g");
     if (!dataset) return;
     const struct {
         double cutoff, wanted;
@@ -283,7 +273,7 @@ static void hear_loosened(const fmo_scf_cycle *cycle, void *user)
  * room for that; the energy is as good. */
 static void test_loosened(void)
 {
-    fmo_dataset *const dataset = read("h2o8_sto-3g");
+    fmo_dataset *const dataset = read_shipped("h2o8_sto-3g");
     fmo_scf_options options = defaults();
     fmo_scf_result *r = NULL;
     fmo_error err = {FMO_OK, ""};
@@ -316,7 +306,7 @@ static void test_loosened(void)
 
 static void test_not_converged(void)
 {
-    fmo_dataset *dataset = read("h2o_6-31g");
+    fmo_dataset *dataset = read_shipped("h2o_6-31g");
     if (!dataset) return;
     fmo_scf_options options = defaults();
     fmo_scf_result *r = NULL;
@@ -336,7 +326,7 @@ static void test_not_converged(void)
  * below it -108.47039058 in its own 6-31G). Checked, not followed, it must be called unstable. */
 static void test_instability(void)
 {
-    fmo_dataset *dataset = read("n2_3-21g");
+    fmo_dataset *dataset = read_shipped("n2_3-21g");
     if (!dataset) return;
     const fmo_basis_input *from = fmo_dataset_basis_input(dataset);
     fmo_basis_input stretched = *from;
@@ -375,7 +365,7 @@ static void test_instability(void)
 
 static void test_fixed(void)
 {
-    fmo_dataset *dataset = read("h2o8_sto-3g");
+    fmo_dataset *dataset = read_shipped("h2o8_sto-3g");
     if (!dataset) return;
     static const int threads[] = {1, 1, 2, 3, 4};
     double first = NAN, first_loose = NAN;
@@ -405,7 +395,7 @@ static void test_fixed(void)
 /* Integrals are kept where the mode does so by itself, or who calls asks for it. */
 static void test_integrals(void)
 {
-    fmo_dataset *dataset = read("h2s_hcl_6-31g");
+    fmo_dataset *dataset = read_shipped("h2s_hcl_6-31g");
     for (int asked = 0; asked < 2 && dataset; asked++) {
         fmo_scf_options options = defaults();
         fmo_scf_result *r = NULL;

@@ -1,5 +1,5 @@
-/* All two-electron integrals of many small molecules: a thread for a shell pair, then, class after
- * class, a thread for a quartet, of all molecules in one launch. What it does is shared with the
+/* All integrals of many small molecules: a thread for a shell pair, then, class after class, a
+ * thread for a quartet, of all molecules in one launch. What it does is shared with the
  * CPU (integrals/eri/eri_matrix_body.h). */
 #include <fmo/eri_matrix.h>
 
