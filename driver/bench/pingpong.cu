@@ -150,14 +150,19 @@ __global__ void __launch_bounds__(THREADS) calls(fmo_gmpi_buf *bufs, arguments a
         atomicAdd_system(&a.outcome->wrong, 1);
 }
 
+/* Messages have two ends; calls of all ranks are timed on so many GPUs, too, where there are more.
+ */
+enum { GPUS_MAX = 8 };
+
 struct world {
     bench_run *run;
     const pingpong *p;
-    int here, device[2]; /* ranks of this process */
+    int here, device[GPUS_MAX]; /* ranks of this process */
     bool one_gpu;
+    fmo_gmpi_transport transport;
     fmo_gmpi *g;
     outcome *result;
-    cudaStream_t stream[2];
+    cudaStream_t stream[GPUS_MAX];
     arguments a;
 };
 
@@ -226,18 +231,37 @@ void measure(world *w, const char *table, const char *method, int64_t bytes, boo
     pingpong_keep(w->run, w->p, BENCH_ON_GPU, table, method, bytes, seconds, checked, note);
 }
 
-void in_kernels(world *w, fmo_gmpi_transport transport)
+/* Calls of all ranks, from number `first` on. */
+void time_calls(world *w, const char *name, int first)
+{
+    static const char *const call_names[CALLS] = {"barrier of a grid", "isend", "allreduce",
+                                                  "barrier of ranks"};
+    bench_run *run = w->run;
+    char method[48], note[64];
+    for (int c = first; c < CALLS && run->err.status == FMO_OK; c++)
+        for (int blocks = 1; blocks <= run->device.sms; blocks *= run->device.sms) {
+            const int used = w->one_gpu && blocks > 1 ? blocks / 2 : blocks;
+            char table[64], ranks[24] = "";
+            w->a.bytes = 8, w->a.rounds = w->transport == FMO_GMPI_PEER ? 2000 : 300;
+            describe(w, used, note);
+            if (w->here > 2) snprintf(ranks, sizeof ranks, ", %d GPUs", w->here);
+            snprintf(method, sizeof method, "%s, %s%s", name, call_names[c], ranks);
+            snprintf(table, sizeof table, "a call, 8 bytes, %d blocks", used);
+            measure(w, table, method, 8, true, note,
+                    [&] { return launch(w, used, calls, c) ? w->result->seconds : -1.0; });
+            if (run->device.sms < 2) break;
+        }
+}
+
+/* Ranks that send messages of up to `most` bytes, with channels, and where theirs stand; false,
+ * with a word, if there are none. */
+bool open_group(world *w, int64_t most)
 {
     bench_run *run = w->run;
-    const cli_list *sizes = &run->options->bytes;
-    const char *name = fmo_gmpi_transport_name(transport);
     fmo_gmpi_options options;
     fmo_error err = {FMO_OK, ""};
-    int64_t most = 8;
-    for (int k = 0; k < sizes->count; k++)
-        if (sizes->value[k] > most) most = sizes->value[k];
     fmo_gmpi_options_init(&options);
-    options.transport = transport;
+    options.transport = w->transport;
     options.ranks = w->here, options.devices = w->device;
     options.concurrent = 0; /* the paper's model: one context */
     /* in, out, and channels of the largest size both ways, with their halves. */
@@ -246,20 +270,37 @@ void in_kernels(world *w, fmo_gmpi_transport transport)
                                                         : fmo_gmpi_create(&options, &w->g, &err);
     if (status == FMO_ERR_UNSUPPORTED) { /* no peer access, two processes on one GPU */
         const double none = -1.0;
-        pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes", name, most, &none, false,
-                      err.message);
-        return;
-    }
-    if (status != FMO_OK) {
-        bench_fail(run, status, "%s", err.message);
-        return;
+        pingpong_keep(run, w->p, BENCH_ON_GPU, "one way, by bytes",
+                      fmo_gmpi_transport_name(w->transport), most, &none, false, err.message);
+        return false;
     }
     size_t out = 0, in = 0;
-    char method[40], note[64];
-    if (fmo_gmpi_alloc(w->g, (size_t)most, &out, &err) != FMO_OK ||
-        fmo_gmpi_alloc(w->g, (size_t)most, &in, &err) != FMO_OK)
+    if (status != FMO_OK || fmo_gmpi_alloc(w->g, (size_t)most, &out, &err) != FMO_OK ||
+        fmo_gmpi_alloc(w->g, (size_t)most, &in, &err) != FMO_OK) {
         bench_fail(run, err.status, "%s", err.message);
+        return false;
+    }
     w->a = {out, in, 0, 0, -1, -1, w->result};
+    return true;
+}
+
+void close_group(world *w)
+{
+    fmo_gmpi_destroy(w->g);
+    w->g = nullptr;
+}
+
+void in_kernels(world *w)
+{
+    bench_run *run = w->run;
+    const cli_list *sizes = &run->options->bytes;
+    const char *name = fmo_gmpi_transport_name(w->transport);
+    fmo_error err = {FMO_OK, ""};
+    int64_t most = 8;
+    for (int k = 0; k < sizes->count; k++)
+        if (sizes->value[k] > most) most = sizes->value[k];
+    char method[40], note[64];
+    if (!open_group(w, most)) return close_group(w);
     const auto kernel_time = [&](auto kernel, int blocks) {
         return launch(w, blocks, kernel) ? w->result->seconds : -1.0;
     };
@@ -297,22 +338,16 @@ void in_kernels(world *w, fmo_gmpi_transport transport)
             measure(w, "one way, by bytes", method, (int64_t)bytes, true, note,
                     [&] { return kernel_time(channels, blocks); });
     }
-    static const char *const call_names[CALLS] = {"barrier of a grid", "isend", "allreduce",
-                                                  "barrier of ranks"};
-    for (int c = 0; c < CALLS && run->err.status == FMO_OK; c++)
-        for (int blocks = 1; blocks <= run->device.sms; blocks *= run->device.sms) {
-            const int used = w->one_gpu && blocks > 1 ? blocks / 2 : blocks;
-            char table[64];
-            w->a.bytes = 8, w->a.rounds = transport == FMO_GMPI_PEER ? 2000 : 300;
-            describe(w, used, note);
-            snprintf(method, sizeof method, "%s, %s", name, call_names[c]);
-            snprintf(table, sizeof table, "a call, 8 bytes, %d blocks", used);
-            measure(w, table, method, 8, true, note,
-                    [&] { return launch(w, used, calls, c) ? w->result->seconds : -1.0; });
-            if (run->device.sms < 2) break;
-        }
-    fmo_gmpi_destroy(w->g);
-    w->g = nullptr;
+    time_calls(w, name, 0);
+    close_group(w);
+}
+
+/* Where one process has more than two GPUs: what concerns all ranks, on all of them. */
+void on_all_gpus(world *w)
+{
+    if (!open_group(w, 8)) return close_group(w);
+    time_calls(w, fmo_gmpi_transport_name(w->transport), CALL_ALLREDUCE);
+    close_group(w);
 }
 
 /* One message one way; negative after a fault. */
@@ -501,11 +536,11 @@ extern "C" void bench_pingpong_gpu(bench_run *run, const void *what)
     BENCH_CUDA(run, cudaGetDevice(&before));
     BENCH_CUDA(run, cudaGetDeviceCount(&devices));
     w.here = w.p->world.processes > 1 ? 1 : 2;
-    w.device[0] = w.here == 1 ? w.p->world.rank % devices : 0;
-    w.device[1] = devices > 1 ? 1 : 0;
     w.one_gpu = w.here == 2 && devices < 2;
+    const int most = w.here == 1 ? 1 : devices < 2 ? 2 : devices < GPUS_MAX ? devices : GPUS_MAX;
     BENCH_CUDA(run, cudaHostAlloc((void **)&w.result, sizeof *w.result, cudaHostAllocPortable));
-    for (int r = 0; r < w.here; r++) {
+    for (int r = 0; r < most; r++) {
+        w.device[r] = w.here == 1 ? w.p->world.rank % devices : w.one_gpu ? 0 : r;
         BENCH_CUDA(run, cudaSetDevice(w.device[r]));
         BENCH_CUDA(run, cudaStreamCreateWithFlags(&w.stream[r], cudaStreamNonBlocking));
     }
@@ -513,10 +548,16 @@ extern "C" void bench_pingpong_gpu(bench_run *run, const void *what)
         printf("Ranks: %s\n", w.here == 1 ? "2 processes, a GPU each"
                               : w.one_gpu ? "2 block groups of one kernel on one GPU"
                                           : "2 GPUs of one process");
-    for (int t = 0; t < FMO_GMPI_TRANSPORT_COUNT && run->err.status == FMO_OK; t++)
-        in_kernels(&w, (fmo_gmpi_transport)t);
+    for (int t = 0; t < FMO_GMPI_TRANSPORT_COUNT && run->err.status == FMO_OK; t++) {
+        w.transport = (fmo_gmpi_transport)t;
+        in_kernels(&w);
+        if (most <= 2 || run->err.status != FMO_OK) continue;
+        world all = w;
+        all.here = most;
+        on_all_gpus(&all);
+    }
     if (run->err.status == FMO_OK) from_host(&w);
-    for (int r = 0; r < w.here; r++) cudaStreamDestroy(w.stream[r]);
+    for (int r = 0; r < most; r++) cudaStreamDestroy(w.stream[r]);
     cudaFreeHost(w.result);
     cudaSetDevice(before);
 }
