@@ -261,6 +261,15 @@ class Builds(Case):
             self.assertEqual((alone["check"]["status"], alone["check"]["bound"]), ("pass", 1e-9))
             self.assertRegex(text, rf"(?m)^  {system} +\w+ +batch +3 +3 ")
 
+    def test_plans(self):
+        """Plans of many molecules and of a large one, by themselves."""
+        document, text = self.results("scf", "--systems", "plans", "--fragments", "3", "--mode", self.MODE)
+        rows = [(cell["row"], cell["items"]) for cell in document["results"]]
+        self.assertEqual(rows, [("plans/water008/6-31G", 3), ("plans/water064/6-31G", 1)])
+        for cell in document["results"]:
+            self.assertGreater(cell["seconds"]["median"], 0.0)
+        self.assertRegex(text, r"(?m)^  plans/water008/6-31G +\w+ +plans +3 +3 ")
+
     def test_a_loose_cutoff_shows(self):
         """Errors are measured, not assumed: at 1e-4 they are large, and more than at 1e-10."""
         path = os.path.join(SOURCE, "datasets", "xyz", "water008.xyz")

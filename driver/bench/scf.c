@@ -1,6 +1,6 @@
 /* scf: RHF of many displaced copies of a molecule from their geometries: one after the other, in
  * one call of fmo_scf_run_batch, and by PySCF where a Python has it. Molecules per second, energies
- * against each other. */
+ * against each other. RHF of a large molecule, and plans alone. */
 #define _GNU_SOURCE
 #include "fock.h"
 #include "molecules.h"
@@ -14,20 +14,37 @@
 #include <fmo/basis_set.h>
 #include <fmo/scf.h>
 
-/* What a row is of. X(name, geometry, basis set, molecules with a GPU, without) */
-#define SCF_SYSTEM_TABLE(X)                              \
-    X("water008/6-31G", "water008", "6-31G", 1000, 200)  \
-    X("water001/6-31G", "water001", "6-31G", 10000, 400) \
-    X("water008/6-31G*", "water008", "6-31G*", 1000, 50) \
-    X("water001/cc-pVDZ", "water001", "cc-pVDZ", 1000, 200)
+/* Ways to go through molecules: SCFs, or their plans alone. */
+enum { ALONE, BATCH, PYSCF, PLANS, WAYS };
+static const char *const way_name[WAYS] = {"one by one", "batch", "PySCF", "plans"};
+enum {
+    SCFS = 1 << ALONE | 1 << BATCH | 1 << PYSCF,
+    ONE_SCF = 1 << ALONE,
+    PLANS_ALONE = 1 << PLANS
+};
+
+/* What a row is of: a geometry's name, or so many waters on a grid. X(name, geometry, edge, basis
+ * set, ways, molecules with a GPU, without; 0: left out) */
+#define SCF_SYSTEM_TABLE(X)                                                   \
+    X("water008/6-31G", "water008", 0, "6-31G", SCFS, 1000, 200)              \
+    X("water001/6-31G", "water001", 0, "6-31G", SCFS, 10000, 400)             \
+    X("water008/6-31G*", "water008", 0, "6-31G*", SCFS, 1000, 50)             \
+    X("water001/cc-pVDZ", "water001", 0, "cc-pVDZ", SCFS, 1000, 200)          \
+    X("plans/water008/6-31G", "water008", 0, "6-31G", PLANS_ALONE, 1000, 200) \
+    X("plans/water064/6-31G", "water064", 0, "6-31G", PLANS_ALONE, 1, 1)      \
+    X("water216/6-31G", "", 6, "6-31G", ONE_SCF, 1, 0)                        \
+    X("water512/6-31G", "", 8, "6-31G", ONE_SCF, 1, 0)
 
 typedef struct scf_system {
-    const char *name, *geometry, *basis;
-    int many, few;
+    const char *name, *geometry;
+    int edge;
+    const char *basis;
+    int ways, many, few;
 } scf_system;
 
 static const scf_system systems[] = {
-#define ROW(name, geometry, basis, many, few) {name, geometry, basis, many, few},
+#define ROW(name, geometry, edge, basis, ways, many, few) \
+    {name, geometry, edge, basis, ways, many, few},
     SCF_SYSTEM_TABLE(ROW)
 #undef ROW
 };
@@ -61,8 +78,21 @@ typedef struct scf_case {
     fmo_molecule **molecule; /* [count] */
     fmo_dataset **dataset;   /* [count] made and let go by each timing: it begins at geometries */
     double *energy, *alone;  /* [count] of the batch, of single runs or PySCF */
-    double cpu_seconds; /* of all threads, in the last timing; a busy machine changes it less */
+    double cpu_seconds;   /* of all threads, in the last timing; a busy machine changes it less */
+    fmo_fock_plan **plan; /* [count] */
+    int made;             /* of them, the last time */
 } scf_case;
+
+/* Seconds of a way's runs; of most there is one. */
+typedef struct timing {
+    double first, median, min, max;
+    int repeat;
+} timing;
+
+static timing once(double seconds)
+{
+    return (timing){seconds, seconds, seconds, seconds, 1};
+}
 
 /* Of this process and of those that it has waited for. */
 static double cpu_seconds(void)
@@ -160,6 +190,66 @@ static double run_batch(bench_run *run, scf_case *c, const fmo_basis_set *set)
     return seconds;
 }
 
+/* Plans of all in one call. @return seconds, without those of letting them go */
+static double make_plans(bench_run *run, scf_case *c, const fmo_basis **basis, fmo_error *errs)
+{
+    fmo_fock_options options;
+    fmo_fock_options_init(&options);
+    options.mode = c->mode;
+    options.threads = run->threads;
+    const double begin = driver_seconds();
+    const fmo_status status =
+        c->count > 1 ? fmo_fock_plan_create_batch(basis, (size_t)c->count, &options, c->plan, errs)
+                     : fmo_fock_plan_create(basis[0], &options, c->plan, errs);
+    const double seconds = driver_seconds() - begin;
+    c->made = 0;
+    for (int k = 0; k < c->count && status == FMO_OK; k++) {
+        c->made += c->plan[k] != NULL;
+        fmo_fock_plan_destroy(c->plan[k]);
+    }
+    if (status != FMO_OK) bench_fail(run, status, "%s: %s", c->system->name, errs[0].message);
+    return seconds;
+}
+
+static int by_size(const void *x, const void *y)
+{
+    const double *a = x, *b = y;
+    return (*a > *b) - (*a < *b);
+}
+
+/* That again and again, after a first time. */
+static timing run_plans(bench_run *run, scf_case *c, const fmo_basis_set *set)
+{
+    enum { MOST = 50 };
+    double seconds[MOST];
+    timing t = {0};
+    fmo_error err = {FMO_OK, ""};
+    fmo_status status = FMO_OK;
+    fmo_error *const errs = bench_alloc(run, (size_t)c->count, sizeof *errs, "plans");
+    const fmo_basis **const basis = bench_alloc(run, (size_t)c->count, sizeof *basis, "plans");
+    const int most = run->options->repeat < MOST ? (int)run->options->repeat : MOST;
+    for (int k = 0; k < c->count && status == FMO_OK && errs && basis; k++) {
+        status = fmo_dataset_create(c->molecule[k], set, 0, &c->dataset[k], &err);
+        if (status == FMO_OK) basis[k] = fmo_dataset_basis(c->dataset[k]);
+    }
+    if (status != FMO_OK) bench_fail(run, status, "%s: %s", c->system->name, err.message);
+    const double begin = driver_seconds();
+    if (run->err.status == FMO_OK) t.first = make_plans(run, c, basis, errs);
+    while (t.repeat < most && run->err.status == FMO_OK &&
+           (!t.repeat || driver_seconds() - begin < run->options->seconds))
+        seconds[t.repeat++] = make_plans(run, c, basis, errs);
+    drop_datasets(c);
+    free(errs);
+    free(basis);
+    if (!t.repeat) return t;
+    qsort(seconds, (size_t)t.repeat, sizeof *seconds, by_size);
+    t.median = 0.5 * (seconds[t.repeat / 2] + seconds[(t.repeat - 1) / 2]);
+    t.min = seconds[0];
+    t.max = seconds[t.repeat - 1];
+    c->done = c->count;
+    return t;
+}
+
 /* ---- PySCF ----------------------------------------------------------------------------------- */
 
 static bool write_text(const char *path, const char *text)
@@ -218,33 +308,39 @@ static double run_pyscf(bench_run *run, scf_case *c)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-enum { ALONE, BATCH, PYSCF, WAYS };
-static const char *const way_name[WAYS] = {"one by one", "batch", "PySCF"};
-
 /* A cell of `done` molecules, extrapolated to all; energies against the batch's where they are not
  * its own. */
-static void keep(bench_run *run, const scf_case *c, int way, double seconds)
+static void keep(bench_run *run, const scf_case *c, int way, timing t)
 {
     const bool gpu = c->mode == FMO_MODE_FUSED && way != PYSCF;
     bench_cell cell =
         bench_cell_make(run, gpu ? BENCH_ON_GPU : BENCH_ON_CPU,
                         way == PYSCF ? "pyscf" : fmo_mode_name(c->mode), NULL, "molecules");
     snprintf(cell.table, sizeof cell.table, "SCF");
-    snprintf(cell.row, sizeof cell.row, "%s, %s", c->system->name, way_name[way]);
+    if (way == PLANS)
+        snprintf(cell.row, sizeof cell.row, "%s", c->system->name);
+    else
+        snprintf(cell.row, sizeof cell.row, "%s, %s", c->system->name, way_name[way]);
     snprintf(cell.column, sizeof cell.column, "%s", fmo_mode_name(c->mode));
-    if (isnan(seconds)) {
+    if (isnan(t.median)) {
         bench_leave_out(run, &cell, "no PySCF: --python names a Python that has it");
         return;
     }
     cell.items = c->count;
     cell.items_run = c->done;
     cell.extrapolated = c->done < c->count;
-    cell.repeat = 1;
-    cell.median = cell.min = cell.max = cell.first = seconds * c->count / c->done;
-    cell.spread = NAN;
-    for (int k = 0; k < c->done && way == BATCH; k++)
-        bench_check_exact(&cell.check, isfinite(c->energy[k]));
-    for (int k = 0; k < c->done && way != BATCH; k++)
+    const double scale = (double)c->count / c->done;
+    cell.repeat = t.repeat;
+    cell.median = scale * t.median;
+    cell.min = scale * t.min;
+    cell.max = scale * t.max;
+    cell.first = scale * t.first;
+    cell.spread = t.repeat > 1 ? (t.max - t.min) / t.median : NAN;
+    if (way == PLANS) bench_check_exact(&cell.check, c->made == c->count);
+    const bool others = way != BATCH && way != PLANS && c->system->ways >> BATCH & 1;
+    for (int k = 0; k < c->done && !others && way != PLANS; k++)
+        bench_check_exact(&cell.check, isfinite(way == BATCH ? c->energy[k] : c->alone[k]));
+    for (int k = 0; k < c->done && others; k++)
         bench_check_bound(&cell.check, c->energy[k], c->alone[k],
                           way == PYSCF ? agreed_pyscf : agreed);
     bench_cell_text(&cell, "basis", c->system->basis);
@@ -258,7 +354,7 @@ static void keep(bench_run *run, const scf_case *c, int way, double seconds)
 static void print_row(const bench_run *run, const scf_case *c, int way)
 {
     const bench_cell *cell = &run->cell[run->cell_num - 1];
-    printf("  %-16s %-5s %-10s %9d", c->system->name, way == PYSCF ? "cpu" : fmo_mode_name(c->mode),
+    printf("  %-20s %-5s %-10s %9d", c->system->name, way == PYSCF ? "cpu" : fmo_mode_name(c->mode),
            way_name[way], c->count);
     if (*cell->left_out)
         printf("  left out: %s\n", cell->left_out);
@@ -273,15 +369,17 @@ static void print_row(const bench_run *run, const scf_case *c, int way)
 static void measure(bench_run *run, scf_case *c, const fmo_basis_set *set)
 {
     /* the batch first: the others' energies are held against its */
-    static const int order[WAYS] = {BATCH, ALONE, PYSCF};
+    static const int order[WAYS] = {BATCH, ALONE, PYSCF, PLANS};
     for (int w = 0; w < WAYS && run->err.status == FMO_OK; w++) {
+        if (!(c->system->ways >> order[w] & 1)) continue;
         const double before = cpu_seconds();
-        const double seconds = order[w] == BATCH   ? run_batch(run, c, set)
-                               : order[w] == ALONE ? run_alone(run, c, set)
-                                                   : run_pyscf(run, c);
+        const timing t = order[w] == BATCH   ? once(run_batch(run, c, set))
+                         : order[w] == ALONE ? once(run_alone(run, c, set))
+                         : order[w] == PYSCF ? once(run_pyscf(run, c))
+                                             : run_plans(run, c, set);
         if (run->err.status != FMO_OK) return;
-        c->cpu_seconds = cpu_seconds() - before;
-        keep(run, c, order[w], seconds);
+        c->cpu_seconds = (cpu_seconds() - before) / (order[w] == PLANS ? t.repeat + 1 : 1);
+        keep(run, c, order[w], t);
         if (!run->options->quiet) print_row(run, c, order[w]);
     }
 }
@@ -294,21 +392,27 @@ static void run_system(bench_run *run, const scf_system *system, fmo_mode mode)
     fmo_basis_set *set = NULL;
     fmo_molecule *from = NULL;
     scf_case c = {.system = system, .mode = mode};
-    c.count = asked > 0 ? (int)asked : mode == FMO_MODE_FUSED ? system->many : system->few;
+    c.count = mode == FMO_MODE_FUSED ? system->many : system->few;
+    if (!c.count) return; /* hours */
+    if (asked > 0 && c.count > 1) c.count = (int)asked;
     const size_t count = (size_t)c.count;
     c.molecule = bench_alloc(run, count, sizeof *c.molecule, "molecules");
     c.dataset = bench_alloc(run, count, sizeof *c.dataset, "molecules");
     c.energy = bench_alloc(run, 2 * count, sizeof *c.energy, "energies");
+    c.plan = bench_alloc(run, count, sizeof *c.plan, "plans");
     if (run->err.status != FMO_OK) goto done;
     memset(c.molecule, 0, count * sizeof *c.molecule);
     memset(c.dataset, 0, count * sizeof *c.dataset);
     c.alone = c.energy + count;
+    const uint64_t seed = (uint64_t)run->options->seed;
     snprintf(path, sizeof path, "%s/%s.xyz", run->options->geometries, system->geometry);
-    fmo_status status = fmo_molecule_read_xyz(path, &from, &err);
-    if (status == FMO_OK) status = fmo_basis_set_read(system->basis, &set, &err);
-    for (size_t k = 0; k < count && status == FMO_OK; k++)
-        status = bench_displaced(from, displacement, (uint64_t)run->options->seed + k,
-                                 &c.molecule[k], &err);
+    fmo_status status = fmo_basis_set_read(system->basis, &set, &err);
+    if (status == FMO_OK && system->edge)
+        status = bench_water_cluster(system->edge, seed, &c.molecule[0], &err);
+    else if (status == FMO_OK)
+        status = fmo_molecule_read_xyz(path, &from, &err);
+    for (size_t k = 0; k < count && from && status == FMO_OK; k++)
+        status = bench_displaced(from, displacement, seed + k, &c.molecule[k], &err);
     if (status != FMO_OK)
         bench_fail(run, status, "%s; --geometries names the folder", err.message);
     else
@@ -320,6 +424,7 @@ done:
     free(c.molecule);
     free(c.dataset);
     free(c.energy);
+    free(c.plan);
 }
 
 void bench_scf(bench_run *run)
@@ -329,7 +434,7 @@ void bench_scf(bench_run *run)
     const int64_t modes = o->modes >= 0 ? o->modes : (int64_t)1 << automatic;
     if (!o->quiet)
         printf("\nscf: RHF to 1e-9 hartree from geometries, displaced copies, %d threads; "
-               "~ extrapolated from those done in %g s\n  %-16s %-5s %-10s %9s %9s %10s  %12s %10s "
+               "~ extrapolated from those done in %g s\n  %-20s %-5s %-10s %9s %9s %10s  %12s %10s "
                "%10s\n",
                run->threads, o->seconds, "system", "mode", "how", "molecules", "done", "seconds",
                "molecules/s", "CPU s", "|dE|");
