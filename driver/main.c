@@ -496,6 +496,18 @@ static int run_ranks(driver_options *options, driver_ranks *ranks)
     return code;
 }
 
+/* CUDA starts every GPU that it sees, which takes 0.2 s and more each: it sees those that are asked
+ * for, unless the caller's environment says which. Ranks choose among all. */
+static void show_gpus(const driver_options *options)
+{
+    char list[4 * FMO_DEVICES_MAX] = "0";
+    size_t used = strlen(list);
+    if (options->gpus && strcmp(options->gpus, "all") == 0) return;
+    for (int k = 1; k < options->fock.device_num; k++)
+        used += (size_t)snprintf(list + used, sizeof list - used, ",%d", k);
+    (void)setenv("CUDA_VISIBLE_DEVICES", list, 0);
+}
+
 int main(int argc, char **argv)
 {
     driver_options options;
@@ -532,6 +544,7 @@ int main(int argc, char **argv)
         if (first) print_error(NULL, err.message);
         return fmo_status_exit_code(err.status);
     }
+    if (ranks.net.size < 2) show_gpus(&options);
     return ranks.net.size > 1  ? run_ranks(&options, &ranks)
            : options.fragments ? run_systems(&options)
                                : run_all(&options);

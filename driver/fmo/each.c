@@ -53,11 +53,14 @@ static fmo_status go_through(fmo_fragments *f, numbers *n, int threads, int all,
     return status;
 }
 
-/* Threads that go side by side: all, or where half of them have none as many as there are numbers,
- * or one, which has the others for each number. */
+/* Threads that go side by side: all, or as many as there are numbers; or, for few numbers and many
+ * threads, one, which has the others for each. So many are not few for any number of threads: 64
+ * of them wait longer for each other than a fragment takes. */
+enum { NOT_FEW = 8 };
+
 static int side_by_side(int count, int threads)
 {
-    if (2 * count < threads) return 1;
+    if (count < NOT_FEW && 2 * count < threads) return 1;
     return count < threads ? count : threads;
 }
 
