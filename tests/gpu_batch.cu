@@ -172,11 +172,40 @@ static void check_loosened(void)
     crowd_end(&c);
 }
 
+/* Builds that were in one group have its time, which none would take alone: every second one, as
+ * those with far quartets are not together with the others. */
+static void check_groups(fmo_fock_plan *const *plans, const fmo_fock_job *jobs, size_t count)
+{
+    double least[2][2] = {{INFINITY, INFINITY}, {INFINITY, INFINITY}}, most[2][2] = {};
+    fmo_error err = {FMO_OK, ""};
+    for (int alone = 0; alone < 2; alone++)
+        for (size_t k = 0; k < count; k++) {
+            fmo_fock_profile profile;
+            profile.gpu_seconds = NAN;
+            if (alone)
+                CHECK(fmo_fock_build(plans[k], jobs[k].density, jobs[k].coulomb, jobs[k].exchange,
+                                     &err) == FMO_OK,
+                      "%s", err.message);
+            CHECK(fmo_fock_plan_profile(plans[k], &profile, &err) == FMO_OK, "%s", err.message);
+            double *const low = &least[alone][k % 2], *const high = &most[alone][k % 2];
+            *low = fmin(*low, profile.gpu_seconds);
+            *high = fmax(*high, profile.gpu_seconds);
+        }
+    for (int odd = 0; odd < 2; odd++) {
+        CHECK(most[0][odd] < 1.2 * least[0][odd] && least[0][odd] > 1.2 * most[1][odd],
+              "larger molecules: %.3g to %.3g s in a group, %.3g to %.3g s alone", least[0][odd],
+              most[0][odd], least[1][odd], most[1][odd]);
+        if (getenv("FMO_TEST_VERBOSE"))
+            printf("larger molecules: %.3g to %.3g s in a group, %.3g to %.3g s alone\n",
+                   least[0][odd], most[0][odd], least[1][odd], most[1][odd]);
+    }
+}
+
 /* Molecules of some 4e8 primitive quartets, which are in groups, too (tuning.h). Nodes of far
  * quartets are made together where plans have one stream: in the crowds of scf_batch. */
 static void check_larger(fmo_scatter scatter, double tolerance)
 {
-    enum { COUNT = 12 };
+    enum { COUNT = 20 }; /* ten of each kind: a group has eight or more */
     static const int shells[3] = {60, 35, 0};
     static test_system s;
     const fmo_fock_options o = batch_options(FMO_MODE_FUSED, scatter);
@@ -211,6 +240,7 @@ static void check_larger(fmo_scatter scatter, double tolerance)
     }
     if (made) {
         CHECK(fmo_fock_build_batch(jobs, COUNT, &err) == FMO_OK, "%s", err.message);
+        check_groups(plans, jobs, COUNT);
         crowd_compare(&c, &o, tolerance, "larger molecules,");
     }
     crowd_end(&c);
