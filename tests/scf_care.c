@@ -201,9 +201,10 @@ static void test(fmo_dataset *const *dataset, const fmo_scf_job *whole, trial is
 }
 
 /* Batches that leave on the GPU what the next can use: the same energies, also when the jobs have
- * become others, or fewer. */
+ * become others, or fewer. So few that none has an SCF in a block of threads (driver/scf/block). */
 static void test_kept(const fmo_scf_job *whole)
 {
+    enum { ALL = 40 };
     const fmo_scf_options o = options_of(NULL);
     fmo_batch_kept *const kept = fmo_batch_kept_create(mode == FMO_MODE_FUSED);
     CHECK(kept, "no memory");
@@ -211,7 +212,7 @@ static void test_kept(const fmo_scf_job *whole)
         fmo_scf_job jobs[COUNT] = {0};
         watched w = {.jobs = jobs};
         fmo_error err = {FMO_OK, ""};
-        const size_t count = turn == 3 ? COUNT / 2 : COUNT;
+        const size_t count = turn == 3 ? ALL / 2 : ALL;
         const size_t shift = turn == 2; /* each is what the next one was */
         for (size_t k = 0; k < count; k++) {
             const size_t job = (k + shift) % COUNT;
@@ -220,6 +221,11 @@ static void test_kept(const fmo_scf_job *whole)
         }
         CHECK(fmo_scf_run_batch_of(jobs, count, &o, NULL, kept, &err) == FMO_OK, "turn %d: %s",
               turn, err.message);
+        const size_t reused = fmo_batch_kept_reused(kept);
+        if (turn == 1 && mode == FMO_MODE_FUSED)
+            CHECK(reused > 0, "no plan of the batch before");
+        else
+            CHECK(reused == 0 || turn > 1, "turn %d: %zu plans of other jobs", turn, reused);
         for (size_t k = 0; k < count; k++) {
             const size_t job = (k + shift) % COUNT;
             CHECK(jobs[k].result && whole[job].result &&

@@ -32,6 +32,8 @@ typedef struct fmo_batch_kept fmo_batch_kept;
 fmo_batch_kept *fmo_batch_kept_create(int fused);
 /* By the thread that ran the batches, whose current GPU is theirs until then; NULL is fine. */
 void fmo_batch_kept_destroy(fmo_batch_kept *kept);
+/* Plans of the last batch that runs together on a GPU which were there from the one before. */
+size_t fmo_batch_kept_reused(const fmo_batch_kept *kept);
 
 /* fmo_scf_run_batch; care: NULL, if all is there; kept: NULL, if nothing is to be kept. */
 fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,

@@ -30,7 +30,7 @@ typedef struct gpu_worker {
 
 struct fmo_batch_kept {
     void *loading; /* libraries, that is */
-    size_t count;
+    size_t count, reused;
     int crowds;
     fmo_hands *hands[CROWDS * FMO_DEVICES_MAX]; /* [crowds], or NULL */
     struct kept_plan {
@@ -63,6 +63,11 @@ void fmo_batch_kept_destroy(fmo_batch_kept *kept)
     forget(kept);
     fmo_hands_end_loading(kept->loading);
     free(kept);
+}
+
+size_t fmo_batch_kept_reused(const fmo_batch_kept *kept)
+{
+    return kept->reused;
 }
 
 static void end_together(fmo_lockstep_job *from, void *user)
@@ -108,6 +113,7 @@ static double make_plans(const gpu_worker *w, const size_t *number, size_t num,
     const double start = driver_seconds();
     if (missing) (void)fmo_fock_plan_create_batch(basis, missing, fock, made, NULL);
     const double seconds = (driver_seconds() - start) / (double)num;
+    if (kept && basis && made) b->kept->reused += num - missing;
     pthread_mutex_unlock(&b->plans);
     for (size_t k = 0, m = 0; k < num && m < missing; k++) {
         if (plan[k]) continue;
@@ -264,6 +270,7 @@ static int keep_all(const batch *b, int crowds, size_t most)
 {
     fmo_batch_kept *const kept = b->kept;
     const size_t jobs = b->deal.elsewhere - b->next;
+    if (kept) kept->reused = 0;
     if (!kept || b->deal.crowd || b->next || !jobs) return 0;
     const size_t largest = fmo_scf_job_functions(&b->jobs[b->order[b->next]]);
     const int fit = most * (size_t)crowds >= jobs &&
