@@ -8,12 +8,16 @@ fmo_test(bench_harness STATIC SOURCES bench_harness.c ${bench}/bench.c ${bench}/
 fmo_test(bench_fock STATIC SOURCES bench_fock.c ${bench}/molecules.c ${bench}/work.c LIBS OpenMP::OpenMP_C
          LABELS unit)
 
-# One ctest entry per class of bench_cli.py.
-foreach(part Usage Compare Cpu Edges Bounded Json Plot Builds Messages BuildsGpu Gpu)
-    string(TOLOWER bench_${part} name)
-    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/bench_cli.py
-                                  --verbose ${part})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 SKIP_RETURN_CODE 77 ENVIRONMENT
-        "FMO_BENCH=$<TARGET_FILE:fmo-bench>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+# One ctest entry per class of a script.
+set(bench_cli_classes Usage Compare Cpu Edges Bounded Json Plot Messages Gpu)
+set(bench_builds_classes Builds BuildsGpu)
+foreach(script bench_cli bench_builds)
+    foreach(part ${${script}_classes})
+        string(TOLOWER bench_${part} name)
+        add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/${script}.py
+                                      --verbose ${part})
+        set_tests_properties(${name} PROPERTIES TIMEOUT 1800 SKIP_RETURN_CODE 77 ENVIRONMENT
+            "FMO_BENCH=$<TARGET_FILE:fmo-bench>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+    endforeach()
 endforeach()
 set_tests_properties(bench_gpu bench_buildsgpu PROPERTIES LABELS gpu RESOURCE_LOCK gpu)

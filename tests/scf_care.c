@@ -5,9 +5,8 @@
 #include "driver/scf/batch.h"
 
 #include <pthread.h>
-#include <fmo/dataset.h>
 
-#include "check.h"
+#include "shipped.h"
 
 /* MOST: functions of the largest. */
 enum { NAMES = 3, COUNT = 70, BAD = 5, THREADS = 3, MOST = 13 };
@@ -247,9 +246,7 @@ int main(int argc, char **argv)
     mode = argc > 1 && strcmp(argv[1], "fused") == 0 ? FMO_MODE_FUSED : FMO_MODE_CPU;
     if (mode == FMO_MODE_FUSED && fmo_gpu_available(&err) != FMO_OK) return check_skip(err.message);
     for (int k = 0; k < NAMES; k++) {
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s.h5", FMO_DATASET_DIR, names[k]);
-        CHECK(fmo_dataset_read(path, &dataset[k], &err) == FMO_OK, "%s", err.message);
+        dataset[k] = read_shipped(names[k]);
         if (!dataset[k]) return check_summary();
     }
     run_whole(dataset, whole);

@@ -4,11 +4,10 @@
  * plan. Links the library's inside. */
 #include "driver/scf/lockstep.h"
 
-#include <fmo/dataset.h>
 #include <fmo/one_electron.h>
 #include <string.h>
 
-#include "check.h"
+#include "shipped.h"
 
 enum { NAMES = 8, KINDS = 7, LIFTED = 6, MOST = 240 };
 static const char *const names[NAMES] = {"he_sto-3g", "h2o_6-31g",   "hehp_sto-3g",
@@ -179,14 +178,10 @@ static void check_crowd(fmo_dataset *const *dataset, size_t num, int threads)
  * three kinds. */
 static void check_atoms(const char *name)
 {
-    char path[512];
-    fmo_dataset *dataset = NULL;
+    fmo_dataset *const dataset = read_shipped(name);
     fmo_atoms *atoms = NULL;
     fmo_error err = {FMO_OK, ""};
-    snprintf(path, sizeof path, "%s/%s.h5", FMO_DATASET_DIR, name);
-    CHECK(fmo_dataset_read(path, &dataset, &err) == FMO_OK &&
-              fmo_atoms_create(&atoms, &err) == FMO_OK,
-          "%s", err.message);
+    if (dataset) CHECK(fmo_atoms_create(&atoms, &err) == FMO_OK, "%s", err.message);
     if (atoms) {
         const fmo_basis *const basis = fmo_dataset_basis(dataset);
         const size_t n = (size_t)fmo_basis_ao_num(basis);
@@ -211,11 +206,7 @@ int main(int argc, char **argv)
     on_gpu = argc > 1 && strcmp(argv[1], "fused") == 0;
     if (on_gpu && fmo_gpu_available(&err) != FMO_OK) return check_skip(err.message);
     const int few = getenv("FMO_TEST_SMALL") != NULL;
-    for (int k = 0; k < NAMES; k++) {
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s.h5", FMO_DATASET_DIR, names[k]);
-        CHECK(fmo_dataset_read(path, &dataset[k], &err) == FMO_OK, "%s", err.message);
-    }
+    for (int k = 0; k < NAMES; k++) dataset[k] = read_shipped(names[k]);
     check_atoms("ch2o_6-31g_sph");
     check_atoms("ch2o_cc-pvdz_sph");
     check_crowd(dataset, 1, 1);

@@ -1,12 +1,11 @@
 /* The parts of an SCF: DIIS and EDIIS coefficients, atomic densities, orthogonalisation, the
  * guesses and refusals of fmo_scf_run's input. */
 #include <fmo/basis_set.h>
-#include <fmo/dataset.h>
 #include <fmo/one_electron.h>
 #include <fmo/scf.h>
 
-#include "check.h"
 #include "driver/scf/scf_internal.h"
+#include "shipped.h"
 
 /* ---- DIIS ---------------------------------------------------------------------------------- */
 
@@ -108,11 +107,8 @@ static double electrons(const double *D, const double *S, size_t size)
 
 static void test_atoms(const char *name, double neutral)
 {
-    char path[512];
     fmo_error err = {FMO_OK, ""};
-    fmo_dataset *dataset = NULL;
-    snprintf(path, sizeof path, "%s/%s", FMO_DATASET_DIR, name);
-    CHECK(fmo_dataset_read(path, &dataset, &err) == FMO_OK, "%s", err.message);
+    fmo_dataset *dataset = read_shipped(name);
     if (!dataset) return;
     const fmo_basis *basis = fmo_dataset_basis(dataset);
     const size_t n = (size_t)fmo_basis_ao_num(basis);
@@ -180,9 +176,7 @@ static void test_cartesian_atom(void)
 static void test_atom_is_exact(void)
 {
     fmo_error err = {FMO_OK, ""};
-    fmo_dataset *dataset = NULL;
-    CHECK(fmo_dataset_read(FMO_DATASET_DIR "/he2_6-31g.h5", &dataset, &err) == FMO_OK, "%s",
-          err.message);
+    fmo_dataset *dataset = read_shipped("he2_6-31g");
     if (!dataset) return;
     fmo_scf_options options;
     fmo_scf_result *result = NULL;
@@ -353,15 +347,15 @@ int main(void)
     test_integrals();
     test_diis();
     test_ediis();
-    test_atoms("h2o_6-31g.h5", 10.0);
-    test_atoms("h2s_hcl_6-31g.h5", 36.0);
-    test_atoms("ch3oh_6-31g_shuffled.h5", 18.0);
-    test_atoms("nh3_3-21g_sph_shuffled.h5", 10.0);
-    test_atoms("hehp_sto-3g.h5", 3.0);
-    test_atoms("h2o_6-31gd.h5", 10.0);
-    test_atoms("ch2o_cc-pvdz_sph.h5", 16.0);
-    test_atoms("h2o_def2-svp_sph_shuffled.h5", 10.0);
-    test_atoms("hbr_def2-svp_sph.h5", 36.0);
+    test_atoms("h2o_6-31g", 10.0);
+    test_atoms("h2s_hcl_6-31g", 36.0);
+    test_atoms("ch3oh_6-31g_shuffled", 18.0);
+    test_atoms("nh3_3-21g_sph_shuffled", 10.0);
+    test_atoms("hehp_sto-3g", 3.0);
+    test_atoms("h2o_6-31gd", 10.0);
+    test_atoms("ch2o_cc-pvdz_sph", 16.0);
+    test_atoms("h2o_def2-svp_sph_shuffled", 10.0);
+    test_atoms("hbr_def2-svp_sph", 36.0);
     test_cartesian_atom();
     test_atom_is_exact();
     test_orthogonalisation();

@@ -108,8 +108,7 @@ NOTES = [
     ("2026-11-23-22d7f4e/h200-rungs-48-53.txt", None, "states from d409a66 to 22d7f4e", None),
     ("2026-11-23-22d7f4e/h200-other-programs-d.txt", None,
      "other programs: GPU4PySCF 1.8.1, JoltQC d844ace", UNKNOWN),
-    ("2026-11-25-63c2b2b/sm90-ptxas-d.txt", "none: ptxas for sm_90", None, None),
-    ("2026-11-26-8d2c018/sm90-ptxas-d-groups.txt", "none: ptxas for sm_90", None, None),
+    ("*/sm90-ptxas-d*.txt", "none: ptxas for sm_90", None, None),
 ]
 
 INTRODUCTION = """# Raw results

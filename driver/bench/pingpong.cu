@@ -232,7 +232,7 @@ void measure(world *w, const char *table, const char *method, int64_t bytes, boo
 }
 
 /* Calls of all ranks, from number `first` on. */
-void time_calls(world *w, const char *name, int first)
+void time_calls(world *w, int first)
 {
     static const char *const call_names[CALLS] = {"barrier of a grid", "isend", "allreduce",
                                                   "barrier of ranks"};
@@ -245,7 +245,8 @@ void time_calls(world *w, const char *name, int first)
             w->a.bytes = 8, w->a.rounds = w->transport == FMO_GMPI_PEER ? 2000 : 300;
             describe(w, used, note);
             if (w->here > 2) snprintf(ranks, sizeof ranks, ", %d GPUs", w->here);
-            snprintf(method, sizeof method, "%s, %s%s", name, call_names[c], ranks);
+            snprintf(method, sizeof method, "%s, %s%s", fmo_gmpi_transport_name(w->transport),
+                     call_names[c], ranks);
             snprintf(table, sizeof table, "a call, 8 bytes, %d blocks", used);
             measure(w, table, method, 8, true, note,
                     [&] { return launch(w, used, calls, c) ? w->result->seconds : -1.0; });
@@ -338,7 +339,7 @@ void in_kernels(world *w)
             measure(w, "one way, by bytes", method, (int64_t)bytes, true, note,
                     [&] { return kernel_time(channels, blocks); });
     }
-    time_calls(w, name, 0);
+    time_calls(w, 0);
     close_group(w);
 }
 
@@ -346,7 +347,7 @@ void in_kernels(world *w)
 void on_all_gpus(world *w)
 {
     if (!open_group(w, 8)) return close_group(w);
-    time_calls(w, fmo_gmpi_transport_name(w->transport), CALL_ALLREDUCE);
+    time_calls(w, CALL_ALLREDUCE);
     close_group(w);
 }
 

@@ -78,21 +78,12 @@ typedef struct scf_case {
     fmo_molecule **molecule; /* [count] */
     fmo_dataset **dataset;   /* [count] made and let go by each timing: it begins at geometries */
     double *energy, *alone;  /* [count] of the batch, of single runs or PySCF */
-    double cpu_seconds;   /* of all threads, in the last timing; a busy machine changes it less */
-    fmo_fock_plan **plan; /* [count] */
-    int made;             /* of them, the last time */
+    double cpu_seconds; /* of all threads, in the last timing; a busy machine changes it less */
+    bench_run *run;
+    /* of plans alone */
+    const fmo_basis **basis; /* [count] */
+    fmo_fock_plan **plan;    /* [count] */
 } scf_case;
-
-/* Seconds of a way's runs; of most there is one. */
-typedef struct timing {
-    double first, median, min, max;
-    int repeat;
-} timing;
-
-static timing once(double seconds)
-{
-    return (timing){seconds, seconds, seconds, seconds, 1};
-}
 
 /* Of this process and of those that it has waited for. */
 static double cpu_seconds(void)
@@ -190,66 +181,6 @@ static double run_batch(bench_run *run, scf_case *c, const fmo_basis_set *set)
     return seconds;
 }
 
-/* Plans of all in one call. @return seconds, without those of letting them go */
-static double make_plans(bench_run *run, scf_case *c, const fmo_basis **basis, fmo_error *errs)
-{
-    fmo_fock_options options;
-    fmo_fock_options_init(&options);
-    options.mode = c->mode;
-    options.threads = run->threads;
-    const double begin = driver_seconds();
-    const fmo_status status =
-        c->count > 1 ? fmo_fock_plan_create_batch(basis, (size_t)c->count, &options, c->plan, errs)
-                     : fmo_fock_plan_create(basis[0], &options, c->plan, errs);
-    const double seconds = driver_seconds() - begin;
-    c->made = 0;
-    for (int k = 0; k < c->count && status == FMO_OK; k++) {
-        c->made += c->plan[k] != NULL;
-        fmo_fock_plan_destroy(c->plan[k]);
-    }
-    if (status != FMO_OK) bench_fail(run, status, "%s: %s", c->system->name, errs[0].message);
-    return seconds;
-}
-
-static int by_size(const void *x, const void *y)
-{
-    const double *a = x, *b = y;
-    return (*a > *b) - (*a < *b);
-}
-
-/* That again and again, after a first time. */
-static timing run_plans(bench_run *run, scf_case *c, const fmo_basis_set *set)
-{
-    enum { MOST = 50 };
-    double seconds[MOST];
-    timing t = {0};
-    fmo_error err = {FMO_OK, ""};
-    fmo_status status = FMO_OK;
-    fmo_error *const errs = bench_alloc(run, (size_t)c->count, sizeof *errs, "plans");
-    const fmo_basis **const basis = bench_alloc(run, (size_t)c->count, sizeof *basis, "plans");
-    const int most = run->options->repeat < MOST ? (int)run->options->repeat : MOST;
-    for (int k = 0; k < c->count && status == FMO_OK && errs && basis; k++) {
-        status = fmo_dataset_create(c->molecule[k], set, 0, &c->dataset[k], &err);
-        if (status == FMO_OK) basis[k] = fmo_dataset_basis(c->dataset[k]);
-    }
-    if (status != FMO_OK) bench_fail(run, status, "%s: %s", c->system->name, err.message);
-    const double begin = driver_seconds();
-    if (run->err.status == FMO_OK) t.first = make_plans(run, c, basis, errs);
-    while (t.repeat < most && run->err.status == FMO_OK &&
-           (!t.repeat || driver_seconds() - begin < run->options->seconds))
-        seconds[t.repeat++] = make_plans(run, c, basis, errs);
-    drop_datasets(c);
-    free(errs);
-    free(basis);
-    if (!t.repeat) return t;
-    qsort(seconds, (size_t)t.repeat, sizeof *seconds, by_size);
-    t.median = 0.5 * (seconds[t.repeat / 2] + seconds[(t.repeat - 1) / 2]);
-    t.min = seconds[0];
-    t.max = seconds[t.repeat - 1];
-    c->done = c->count;
-    return t;
-}
-
 /* ---- PySCF ----------------------------------------------------------------------------------- */
 
 static bool write_text(const char *path, const char *text)
@@ -308,47 +239,52 @@ static double run_pyscf(bench_run *run, scf_case *c)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* A cell of `done` molecules, extrapolated to all; energies against the batch's where they are not
- * its own. */
-static void keep(bench_run *run, const scf_case *c, int way, timing t)
+static bench_cell cell_of(const bench_run *run, const scf_case *c, int way)
 {
     const bool gpu = c->mode == FMO_MODE_FUSED && way != PYSCF;
     bench_cell cell =
         bench_cell_make(run, gpu ? BENCH_ON_GPU : BENCH_ON_CPU,
                         way == PYSCF ? "pyscf" : fmo_mode_name(c->mode), NULL, "molecules");
     snprintf(cell.table, sizeof cell.table, "SCF");
-    if (way == PLANS)
-        snprintf(cell.row, sizeof cell.row, "%s", c->system->name);
-    else
-        snprintf(cell.row, sizeof cell.row, "%s, %s", c->system->name, way_name[way]);
+    snprintf(cell.row, sizeof cell.row, way == PLANS ? "%s" : "%s, %s", c->system->name,
+             way_name[way]);
     snprintf(cell.column, sizeof cell.column, "%s", fmo_mode_name(c->mode));
-    if (isnan(t.median)) {
+    return cell;
+}
+
+/* What a cell that was kept is of. */
+static void say_what(const scf_case *c, bench_cell *cell)
+{
+    bench_cell_text(cell, "basis", c->system->basis);
+    bench_cell_number(cell, "atoms", c->molecule[0]->nucleus_num);
+    bench_cell_number(cell, "molecules", c->count);
+    bench_cell_number(cell, "threads", c->run->threads);
+    bench_cell_number(cell, "cpu_seconds", c->cpu_seconds * c->count / c->done);
+}
+
+/* A cell of `done` molecules, extrapolated to all; energies against the batch's where they are not
+ * its own. */
+static void keep(bench_run *run, const scf_case *c, int way, double seconds)
+{
+    bench_cell cell = cell_of(run, c, way);
+    if (isnan(seconds)) {
         bench_leave_out(run, &cell, "no PySCF: --python names a Python that has it");
         return;
     }
     cell.items = c->count;
     cell.items_run = c->done;
     cell.extrapolated = c->done < c->count;
-    const double scale = (double)c->count / c->done;
-    cell.repeat = t.repeat;
-    cell.median = scale * t.median;
-    cell.min = scale * t.min;
-    cell.max = scale * t.max;
-    cell.first = scale * t.first;
-    cell.spread = t.repeat > 1 ? (t.max - t.min) / t.median : NAN;
-    if (way == PLANS) bench_check_exact(&cell.check, c->made == c->count);
-    const bool others = way != BATCH && way != PLANS && c->system->ways >> BATCH & 1;
-    for (int k = 0; k < c->done && !others && way != PLANS; k++)
+    cell.repeat = 1;
+    cell.median = cell.min = cell.max = cell.first = seconds * c->count / c->done;
+    cell.spread = NAN;
+    const bool others = way != BATCH && c->system->ways >> BATCH & 1;
+    for (int k = 0; k < c->done && !others; k++)
         bench_check_exact(&cell.check, isfinite(way == BATCH ? c->energy[k] : c->alone[k]));
     for (int k = 0; k < c->done && others; k++)
         bench_check_bound(&cell.check, c->energy[k], c->alone[k],
                           way == PYSCF ? agreed_pyscf : agreed);
-    bench_cell_text(&cell, "basis", c->system->basis);
-    bench_cell_number(&cell, "atoms", c->molecule[0]->nucleus_num);
-    bench_cell_number(&cell, "molecules", c->count);
-    bench_cell_number(&cell, "threads", run->threads);
-    bench_cell_number(&cell, "cpu_seconds", c->cpu_seconds * c->count / c->done);
     bench_keep(run, &cell);
+    say_what(c, &run->cell[run->cell_num - 1]);
 }
 
 static void print_row(const bench_run *run, const scf_case *c, int way)
@@ -366,22 +302,89 @@ static void print_row(const bench_run *run, const scf_case *c, int way)
     fflush(stdout);
 }
 
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+/* Plans of all molecules in one call; without those that go again. */
+static double make_plans(void *user, int64_t all)
+{
+    scf_case *c = user;
+    fmo_fock_options options;
+    fmo_error err = {FMO_OK, ""};
+    (void)all;
+    fmo_fock_options_init(&options);
+    options.mode = c->mode;
+    options.threads = c->run->threads;
+    const double before = cpu_seconds(), begin = driver_seconds();
+    const fmo_status status =
+        c->count > 1
+            ? fmo_fock_plan_create_batch(c->basis, (size_t)c->count, &options, c->plan, NULL)
+            : fmo_fock_plan_create(c->basis[0], &options, c->plan, &err);
+    const double seconds = driver_seconds() - begin;
+    c->cpu_seconds = cpu_seconds() - before;
+    c->done = 0;
+    for (int k = 0; k < c->count; k++) {
+        c->done += c->plan[k] != NULL;
+        fmo_fock_plan_destroy(c->plan[k]);
+    }
+    if (status == FMO_OK) return seconds;
+    bench_fail(c->run, status, "%s: %d of %d plans were made; %s", c->system->name, c->done,
+               c->count, err.message);
+    return -1.0;
+}
+
+static void check_plans(void *user, int64_t all, bench_check *check)
+{
+    const scf_case *c = user;
+    (void)all;
+    bench_check_exact(check, c->done == c->count);
+}
+
+static void measure_plans(bench_run *run, scf_case *c, const fmo_basis_set *set)
+{
+    const bench_task task = {.user = c,
+                             .units = 1,
+                             .weight = c->count,
+                             .representative = 1,
+                             .run = make_plans,
+                             .check = check_plans};
+    bench_cell cell = cell_of(run, c, PLANS);
+    fmo_error err = {FMO_OK, ""};
+    fmo_status status = FMO_OK;
+    c->basis = bench_alloc(run, (size_t)c->count, sizeof(*c->basis), "plans");
+    c->plan = bench_alloc(run, (size_t)c->count, sizeof(*c->plan), "plans");
+    for (int k = 0; k < c->count && status == FMO_OK && run->err.status == FMO_OK; k++) {
+        status = fmo_dataset_create(c->molecule[k], set, 0, &c->dataset[k], &err);
+        if (status == FMO_OK) c->basis[k] = fmo_dataset_basis(c->dataset[k]);
+    }
+    if (status != FMO_OK) bench_fail(run, status, "%s: %s", c->system->name, err.message);
+    /* before what is timed: it starts CUDA */
+    if (run->err.status == FMO_OK && make_plans(c, 1) >= 0.0) bench_measure(run, &cell, &task);
+    if (run->err.status == FMO_OK) {
+        say_what(c, &run->cell[run->cell_num - 1]);
+        if (!run->options->quiet) print_row(run, c, PLANS);
+    }
+    drop_datasets(c);
+    free(c->basis);
+    free(c->plan);
+}
+
 static void measure(bench_run *run, scf_case *c, const fmo_basis_set *set)
 {
     /* the batch first: the others' energies are held against its */
-    static const int order[WAYS] = {BATCH, ALONE, PYSCF, PLANS};
-    for (int w = 0; w < WAYS && run->err.status == FMO_OK; w++) {
-        if (!(c->system->ways >> order[w] & 1)) continue;
+    static const int order[] = {BATCH, ALONE, PYSCF};
+    for (size_t w = 0; w < sizeof order / sizeof order[0] && run->err.status == FMO_OK; w++) {
+        const int way = order[w];
+        if (!(c->system->ways >> way & 1)) continue;
         const double before = cpu_seconds();
-        const timing t = order[w] == BATCH   ? once(run_batch(run, c, set))
-                         : order[w] == ALONE ? once(run_alone(run, c, set))
-                         : order[w] == PYSCF ? once(run_pyscf(run, c))
-                                             : run_plans(run, c, set);
+        const double seconds = way == BATCH   ? run_batch(run, c, set)
+                               : way == ALONE ? run_alone(run, c, set)
+                                              : run_pyscf(run, c);
         if (run->err.status != FMO_OK) return;
-        c->cpu_seconds = (cpu_seconds() - before) / (order[w] == PLANS ? t.repeat + 1 : 1);
-        keep(run, c, order[w], t);
-        if (!run->options->quiet) print_row(run, c, order[w]);
+        c->cpu_seconds = cpu_seconds() - before;
+        keep(run, c, way, seconds);
+        if (!run->options->quiet) print_row(run, c, way);
     }
+    if (c->system->ways >> PLANS & 1) measure_plans(run, c, set);
 }
 
 static void run_system(bench_run *run, const scf_system *system, fmo_mode mode)
@@ -391,7 +394,7 @@ static void run_system(bench_run *run, const scf_system *system, fmo_mode mode)
     fmo_error err = {FMO_OK, ""};
     fmo_basis_set *set = NULL;
     fmo_molecule *from = NULL;
-    scf_case c = {.system = system, .mode = mode};
+    scf_case c = {.system = system, .mode = mode, .run = run};
     c.count = mode == FMO_MODE_FUSED ? system->many : system->few;
     if (!c.count) return; /* hours */
     if (asked > 0 && c.count > 1) c.count = (int)asked;
@@ -399,7 +402,6 @@ static void run_system(bench_run *run, const scf_system *system, fmo_mode mode)
     c.molecule = bench_alloc(run, count, sizeof *c.molecule, "molecules");
     c.dataset = bench_alloc(run, count, sizeof *c.dataset, "molecules");
     c.energy = bench_alloc(run, 2 * count, sizeof *c.energy, "energies");
-    c.plan = bench_alloc(run, count, sizeof *c.plan, "plans");
     if (run->err.status != FMO_OK) goto done;
     memset(c.molecule, 0, count * sizeof *c.molecule);
     memset(c.dataset, 0, count * sizeof *c.dataset);
@@ -424,7 +426,6 @@ done:
     free(c.molecule);
     free(c.dataset);
     free(c.energy);
-    free(c.plan);
 }
 
 void bench_scf(bench_run *run)
