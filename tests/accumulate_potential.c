@@ -10,7 +10,8 @@ static void check_threads(void)
     test_system s;
     potential_case c[2];
     system_random(&s, 6, 9, 8, 3, 6.0, &seed);
-    const int good = potential_begin(&c[0], &s, &seed) & potential_begin(&c[1], &s, &seed);
+    const int good =
+        potential_begin(&c[0], &s, NULL, 0, &seed) & potential_begin(&c[1], &s, NULL, 1, &seed);
     if (good) {
         const size_t size = (size_t)c[0].n * (size_t)c[0].n;
         double *const U = (double *)malloc(2 * size * sizeof *U);
@@ -53,7 +54,7 @@ static void check_refusals(void)
     fmo_distribution *d = (fmo_distribution *)&err;
     fmo_products *products = (fmo_products *)&err;
     system_random(&s, 2, 2, 1, 1, 4.0, &seed);
-    if (potential_begin(&c, &s, &seed)) {
+    if (potential_begin(&c, &s, NULL, 1, &seed)) {
         const double bad[4] = {1.0, NAN, 0.0, 0.0};
         EXPECT(fmo_products_create(NULL, &products, &err), FMO_ERR_ARGUMENT, "basis");
         CHECK(!products, "products of nothing");
@@ -69,6 +70,17 @@ static void check_refusals(void)
         c.D[1] = INFINITY;
         EXPECT(fmo_distribution_create(c.products, c.D, 0, NULL, NULL, &d, &err), FMO_ERR_INPUT,
                "density[1]");
+        fmo_distribution_job two[2] = {{c.products, NULL, 1, c.charge, c.coord, NULL},
+                                       {c.products, c.D, 0, NULL, NULL, NULL}};
+        two[0].distribution = two[1].distribution = c.distribution;
+        EXPECT(fmo_distributions_create(two, 2, NULL, &err), FMO_ERR_INPUT, "jobs[1]: density[1]");
+        CHECK(!two[0].distribution && !two[1].distribution, "distributions of a call that failed");
+        two[1].products = NULL;
+        EXPECT(fmo_distributions_create(two, 2, NULL, &err), FMO_ERR_ARGUMENT, "jobs[1]: products");
+        fmo_potential_options_init(&o);
+        o.mode = FMO_MODE_SPLIT;
+        EXPECT(fmo_distributions_create(two, 1, &o, &err), FMO_ERR_ARGUMENT, "mode");
+        CHECK(fmo_distributions_create(NULL, 0, NULL, &err) == FMO_OK, "none: %s", err.message);
         fmo_potential_job job;
         memset(&job, 0, sizeof job);
         EXPECT(fmo_potentials(&job, 1, NULL, &err), FMO_ERR_ARGUMENT, "jobs[0]");

@@ -161,6 +161,7 @@ static void check_potential(const fmo_basis *basis)
     fmo_distribution *distribution = NULL, *nothing = NULL;
     fmo_potential_job job = {.potential = U};
     fmo_electrostatics_job energy = {NULL, NULL, 0.0};
+    fmo_distribution_job several = {NULL, NULL, 1, point, point + 1, NULL};
     fmo_error own = {FMO_OK, ""};
     REFUSED(fmo_products_create, "basis", NULL, &none, &err);
     REFUSED(fmo_products_create, "products", basis, NULL, &err);
@@ -169,6 +170,11 @@ static void check_potential(const fmo_basis *basis)
     REFUSED(fmo_distribution_create, "charge", products, U, 1, NULL, point, &nothing, &err);
     REFUSED(fmo_distribution_create, "coord", products, U, 1, point, NULL, &nothing, &err);
     REFUSED(fmo_distribution_create, "distribution", products, U, 0, NULL, NULL, NULL, &err);
+    REFUSED(fmo_distributions_create, "jobs", NULL, 1, NULL, &err);
+    several.products = products;
+    FINE(fmo_distributions_create, "options",
+         fmo_distributions_create(&several, 1, NULL, &own) == FMO_OK);
+    fmo_distribution_destroy(several.distribution);
     FINE(fmo_distribution_create, "density",
          fmo_distribution_create(products, NULL, 1, point, point + 1, &distribution, &own) ==
              FMO_OK);

@@ -1,6 +1,33 @@
 /* Potentials of charge distributions on a GPU. */
 #include "potential_checks.h"
 
+/* Lists that are made again, and calls that are made again, give the same bits. */
+static void check_bits(const fmo_potential_options *o, unsigned long long *seed)
+{
+    potential_case c[2];
+    test_system s;
+    fmo_error err = {FMO_OK, ""};
+    int good = 1;
+    for (int k = 0; k < 2; k++) {
+        system_random(&s, 6, 8, 6, 2, 5.0, seed);
+        system_add_shell(&s, 2, 2, seed);
+        good = good && potential_begin(&c[k], &s, o, 1, seed);
+    }
+    const size_t size = good ? (size_t)c[0].n * (size_t)c[0].n : 0;
+    double *const U = malloc(2 * size * sizeof *U + 1);
+    for (int again = 0; again < 4 && good; again++) {
+        const fmo_distribution *const source[] = {c[0].distribution, c[1].distribution};
+        fmo_potential_job job = {.products = c[0].products, .source = source, .source_num = 2};
+        job.potential = again ? U + size : U;
+        CHECK(fmo_potentials(&job, 1, o, &err) == FMO_OK, "%s", err.message);
+        CHECK(memcmp(U, job.potential, size * sizeof *U) == 0, "other bits in call %d", again);
+        if (again == 1)
+            for (int k = 0; k < 2; k++) good = good && potential_distribute(&c[k], o, 1);
+    }
+    free(U);
+    for (int k = 0; k < 2; k++) potential_end(&c[k]);
+}
+
 int main(void)
 {
     unsigned long long seed = 90211;
@@ -11,6 +38,7 @@ int main(void)
     o.mode = FMO_MODE_FUSED;
     for (int d = 0; d <= 3; d += 3)
         for (int again = 0; again < 3; again++) potential_check_all(&o, d, &seed);
+    check_bits(&o, &seed);
     /* dealt to several: one taken three times, then all there are */
     o.device_num = 3;
     potential_check_all(&o, 3, &seed);

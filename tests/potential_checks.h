@@ -26,8 +26,29 @@ static inline double potential_random(unsigned long long *seed, double low, doub
     return low + (high - low) * (double)(*seed >> 11) * 0x1p-53;
 }
 
+/* Its electrons and charges: at once and on the host, or by the call for several, with which a GPU
+ * makes them. */
+static inline int potential_distribute(potential_case *c, const fmo_potential_options *o,
+                                       int together)
+{
+    fmo_error err = {FMO_OK, ""};
+    fmo_status status;
+    fmo_distribution_job job = {c->products, c->D, POTENTIAL_CHARGES, c->charge, c->coord, NULL};
+    fmo_distribution_destroy(c->distribution);
+    if (together)
+        status = fmo_distributions_create(&job, 1, o, &err);
+    else
+        status = fmo_distribution_create(c->products, c->D, POTENTIAL_CHARGES, c->charge, c->coord,
+                                         &job.distribution, &err);
+    c->distribution = job.distribution;
+    CHECK(status == FMO_OK && job.distribution, "%s", err.message);
+    return status == FMO_OK;
+}
+
 /* Charges on nuclei, as those of ghosts are, and between them. */
-static inline int potential_begin(potential_case *c, const test_system *s, unsigned long long *seed)
+static inline int potential_begin(potential_case *c, const test_system *s,
+                                  const fmo_potential_options *options, int together,
+                                  unsigned long long *seed)
 {
     fmo_fock_options o;
     fmo_error err = {FMO_OK, ""};
@@ -46,11 +67,8 @@ static inline int potential_begin(potential_case *c, const test_system *s, unsig
     o.cutoff = 0.0;
     fmo_status status = fmo_fock_plan_create(c->basis, &o, &c->plan, &err);
     if (status == FMO_OK) status = fmo_products_create(c->basis, &c->products, &err);
-    if (status == FMO_OK)
-        status = fmo_distribution_create(c->products, c->D, POTENTIAL_CHARGES, c->charge, c->coord,
-                                         &c->distribution, &err);
     CHECK(status == FMO_OK, "%s", err.message);
-    return status == FMO_OK;
+    return status == FMO_OK && potential_distribute(c, options, together);
 }
 
 static inline void potential_end(potential_case *c)
@@ -198,7 +216,7 @@ static inline void potential_check_all(const fmo_potential_options *options, int
         system_random(&s, 3 + k, 4 + k, 3 + k, 1 + k, 5.0, seed);
         for (int m = 0; m < d_shells; m++) system_add_shell(&s, 2, 1 + m, seed);
         system_shuffle_functions(&s, seed);
-        good = good && potential_begin(&c[k], &s, seed);
+        good = good && potential_begin(&c[k], &s, options, k % 2 == 0, seed);
     }
     if (good) {
         o.cutoff = 0.0;
@@ -206,16 +224,15 @@ static inline void potential_check_all(const fmo_potential_options *options, int
         o.cutoff = 1e-10;
         potential_check_fields(c, &o, 1e-9);
         for (int k = 0; k < POTENTIAL_SYSTEMS; k++) { /* no two charges at one place */
-            fmo_error err = {FMO_OK, ""};
             c[k].coord[0] = 7.0 + k;
-            fmo_distribution_destroy(c[k].distribution);
-            CHECK(fmo_distribution_create(c[k].products, c[k].D, POTENTIAL_CHARGES, c[k].charge,
-                                          c[k].coord, &c[k].distribution, &err) == FMO_OK,
-                  "%s", err.message);
+            (void)potential_distribute(&c[k], options, k % 2 == 0);
         }
         o.cutoff = 0.0;
         potential_check_energies(c, &o, 1e-12);
         o.cutoff = 1e-10;
+        potential_check_energies(c, &o, 1e-9);
+        o.mode = FMO_MODE_CPU; /* whoever has made them */
+        potential_check_fields(c, &o, 1e-9);
         potential_check_energies(c, &o, 1e-9);
     }
     for (int k = 0; k < POTENTIAL_SYSTEMS; k++) potential_end(&c[k]);

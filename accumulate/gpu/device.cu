@@ -285,6 +285,18 @@ void fmo_gpu_free_passing(fmo_gpu_device *device, void *pointer, size_t bytes)
     device->arena.bytes -= bytes;
 }
 
+fmo_status fmo_gpu_alloc_kept(fmo_gpu_device *device, const char *what, size_t bytes,
+                              void **pointer, fmo_error *err)
+{
+    return take_or_say(device, device->pools, what, bytes, pointer, err);
+}
+
+void fmo_gpu_let_memory_go(int device, int pools, void *pointer)
+{
+    const fmo_gpu_inside inside(device);
+    if (pointer) (void)give_back(pools, pointer);
+}
+
 size_t fmo_gpu_arrays_bytes(const fmo_gpu_array *array, int num)
 {
     size_t bytes = 0;

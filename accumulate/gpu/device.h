@@ -103,6 +103,13 @@ fmo_status fmo_gpu_alloc_passing(fmo_gpu_device *device, const char *what, size_
                                  void **pointer, fmo_error *err);
 void fmo_gpu_free_passing(fmo_gpu_device *device, void *pointer, size_t bytes);
 
+/* Memory that outlives the device, for what is queued on its stream from here on; and gives it
+ * back, by CUDA's number of the GPU and `pools` of the device. Nothing queued may use it any
+ * longer. */
+fmo_status fmo_gpu_alloc_kept(fmo_gpu_device *device, const char *what, size_t bytes,
+                              void **pointer, fmo_error *err);
+void fmo_gpu_let_memory_go(int device, int pools, void *pointer);
+
 /* Arrays that share one piece of memory, which begins with the first. Those with a place in host
  * memory (`staged`) come first; they are filled in there and copied together. */
 typedef struct fmo_gpu_array {

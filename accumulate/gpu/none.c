@@ -20,7 +20,7 @@ const fmo_mode_implementation fmo_mode_fused = {0};
 const fmo_mode_implementation fmo_mode_split = {0};
 
 fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
-                              const fmo_distribution *const *own, double *const *V, double least,
+                              const fmo_distribution *const *own, double **V, double least,
                               const fmo_potential_options *options, fmo_error *err)
 {
     (void)jobs, (void)count, (void)own, (void)V, (void)least, (void)options;
@@ -32,6 +32,11 @@ fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count, do
 {
     (void)jobs, (void)count, (void)least, (void)options;
     return fmo_gpu_probe(NULL, err);
+}
+
+void fmo_gpu_let_go(struct fmo_gpu_kept *kept)
+{
+    (void)kept;
 }
 
 fmo_status fmo_eri_matrices_on_gpu(const fmo_basis *const *basis, size_t count, double cutoff,

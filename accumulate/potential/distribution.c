@@ -1,15 +1,15 @@
 /* Charge distributions as lists of points, and matrices from potentials at points: points.h. */
 #include "accumulate/potential/points.h"
+#include "accumulate/potential/expand.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "integrals/arguments.h"
-
-/* Points with norms below this are nowhere: against the bound of a function, 1 or so, far below
- * any cutoff. */
-#define NOTHING 1e-24
+#include "integrals/threads.h"
 
 /* ---- a density at the points of products -----------------------------------------------------
  */
@@ -35,70 +35,22 @@ static void density_block(const fmo_products *p, const fmo_centre *A, const fmo_
         }
 }
 
-/* H_tuv += scale sum_ab d_ab E E E */
-FMO_HD void expand_density(int la, int lb, const fmo_product *z, const fmo_product_blocks d,
-                           double *H)
-{
-    fmo_hermite_1d E[3];
-    FMO_UNROLL
-    for (int x = 0; x < 3; x++) fmo_hermite_expand(la, lb, z->PA[x], z->PB[x], z->half, E[x]);
-    for (int i = 0; i <= la; i++) {
-        for (int j = 0; j <= lb; j++) {
-            const int base_a = FMO_HERMITE_COUNT(i - 1), base_b = FMO_HERMITE_COUNT(j - 1);
-            if (!(z->kinds_a >> i & 1) || !(z->kinds_b >> j & 1)) continue;
-            for (int ab = 0; ab < FMO_CARTESIAN(i) * FMO_CARTESIAN(j); ab++) {
-                const signed char *const a = fmo_hermite_term[base_a + ab / FMO_CARTESIAN(j)];
-                const signed char *const b = fmo_hermite_term[base_b + ab % FMO_CARTESIAN(j)];
-                const double part = z->scale * d[i][j][ab];
-                for (int t = 0; t <= a[0] + b[0]; t++)
-                    for (int u = 0; u <= a[1] + b[1]; u++)
-                        for (int v = 0; v <= a[2] + b[2]; v++)
-                            H[fmo_hermite_index(t, u, v)] += part * E[0][a[0]][b[0]][t] *
-                                                             E[1][a[1]][b[1]][u] *
-                                                             E[2][a[2]][b[2]][v];
-            }
-        }
-    }
-}
-
-/* D of a product by the angular momenta of its users, their coefficients included. */
-static void collect_uses(const fmo_centres *cs, const fmo_product *z, int columns,
-                         const double *block, fmo_product_blocks d)
-{
-    const fmo_centre_prim *const a = &cs->prim[z->prim_a], *const b = &cs->prim[z->prim_b];
-    for (int i = 0; i <= z->la; i++)
-        for (int j = 0; j <= z->lb; j++)
-            memset(d[i][j], 0, (size_t)(FMO_CARTESIAN(i) * FMO_CARTESIAN(j)) * sizeof(double));
-    for (int i = a->use_begin; i < a->use_end; i++) {
-        const fmo_centre_use *const A = &cs->use[i];
-        const int na = fmo_shell_functions(A->ang_mom);
-        for (int j = b->use_begin; j < b->use_end; j++) {
-            const fmo_centre_use *const B = &cs->use[j];
-            const int nb = fmo_shell_functions(B->ang_mom);
-            const double c = A->coefficient * B->coefficient;
-            double *const to = d[A->ang_mom][B->ang_mom];
-            for (int m = 0; m < na; m++)
-                for (int n = 0; n < nb; n++)
-                    to[m * nb + n] += c * block[(A->function + m) * columns + B->function + n];
-        }
-    }
-}
-
 /* H, [point] order by order. */
 static void expand(const fmo_products *p, const double *D, double *block, double *H)
 {
+    const fmo_centres *const cs = &p->centres;
     memset(H, 0, p->value_begin[FMO_POINT_ORDERS] * sizeof *H);
     for (int c = 0; c < p->pair_num; c++) {
-        const fmo_centre *const A = &p->centres.centre[p->pair[c].A];
-        const fmo_centre *const B = &p->centres.centre[p->pair[c].B];
+        const fmo_centre *const A = &cs->centre[p->pair[c].A], *const B = &cs->centre[p->pair[c].B];
         density_block(p, A, B, D, block);
         for (int k = p->pair[c].begin; k < p->pair[c + 1].begin; k++) {
             const fmo_product *const z = &p->product[k];
             double *const to =
                 H + fmo_point_values(p->begin, p->value_begin, z->la + z->lb, p->point_of[k]);
-            fmo_product_blocks d;
-            collect_uses(&p->centres, z, B->functions, block, d);
-#define CALL(la, lb) expand_density(la, lb, z, d, to);
+            double d[FMO_BLOCKS_MAX];
+            fmo_blocks_collect(cs->use, &cs->prim[z->prim_a], &cs->prim[z->prim_b], B->functions,
+                               block, d);
+#define CALL(la, lb) fmo_blocks_expand(la, lb, z, d, to);
             FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
 #undef CALL
         }
@@ -154,7 +106,7 @@ static int rank_points(const fmo_point_densities *from, int N, ranked *of)
             if (H[k] != 0.0)
                 norm += fabs(H[k]) * fmo_point_norm(fmo_hermite_term[k][0], fmo_hermite_term[k][1],
                                                     fmo_hermite_term[k][2], from->point[n].p);
-        if (norm > NOTHING) of[used++] = (ranked){norm, n};
+        if (norm > FMO_POINT_NOTHING) of[used++] = (ranked){norm, n};
     }
     qsort(of, (size_t)used, sizeof *of, by_norm);
     return used;
@@ -188,22 +140,27 @@ static void fill_list(const fmo_point_densities *from, int N, const ranked *of, 
     }
 }
 
+size_t fmo_distribution_size(const fmo_distribution *distribution)
+{
+    size_t size = 0;
+    for (int N = 0; N < FMO_POINT_ORDERS; N++)
+        size += (size_t)distribution->list[N].num * (size_t)(5 + FMO_HERMITE_COUNT(N));
+    return size;
+}
+
 fmo_status fmo_point_lists_make(const fmo_point_densities *from, fmo_distribution *to,
                                 fmo_error *err)
 {
     const int points = from->H ? from->begin[FMO_POINT_ORDERS] : 0;
     ranked *const of = malloc(((size_t)points + 1) * sizeof *of);
     int used[FMO_POINT_ORDERS];
-    size_t size = 0;
-    memset(to, 0, sizeof *to);
     for (int N = 0; N < FMO_POINT_ORDERS && of; N++) {
         fmo_point_list *const list = &to->list[N];
         used[N] = from->H ? rank_points(from, N, of + from->begin[N]) : 0;
         list->used = used[N] + (N ? 0 : (int)from->charge_num);
         list->num = in_groups(list->used);
-        size += (size_t)list->num * (size_t)(5 + FMO_HERMITE_COUNT(N));
     }
-    to->memory = of ? malloc((size + 1) * sizeof *to->memory) : NULL;
+    to->memory = of ? malloc((fmo_distribution_size(to) + 1) * sizeof *to->memory) : NULL;
     double *at = to->memory;
     for (int N = 0; N < FMO_POINT_ORDERS && at; N++) {
         fmo_point_list *const list = &to->list[N];
@@ -229,44 +186,80 @@ static fmo_status check_finite(const char *call, const char *name, size_t num, c
     return FMO_OK;
 }
 
-fmo_status fmo_distribution_create(const fmo_products *products, const double *density,
-                                   size_t charge_num, const double *charge, const double *coord,
-                                   fmo_distribution **distribution, fmo_error *err)
+/* Whether a distribution can be made of it. */
+static fmo_status check_job(const char *call, const fmo_distribution_job *job, fmo_error *err)
 {
-    static const char call[] = "fmo_distribution_create";
-    if (distribution) *distribution = NULL;
-    fmo_status status =
-        FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(products), FMO_GIVEN(distribution));
-    if (status == FMO_OK && charge_num > 0)
-        status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(charge), FMO_GIVEN(coord));
-    if (status == FMO_OK && charge_num > 1 << 28)
+    fmo_status status = FMO_CHECK_ARGUMENTS(call, err, {"products", job->products, 0, 0});
+    if (status == FMO_OK && job->charge_num > 0)
+        status = FMO_CHECK_ARGUMENTS(call, err, {"charge", job->charge, 0, 0},
+                                     {"coord", job->coord, 0, 0});
+    if (status == FMO_OK && job->charge_num > 1 << 28)
         status = fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: charge_num = %zu: at most 2^28", call,
-                               charge_num);
-    if (status == FMO_OK) status = check_finite(call, "charge", charge_num, charge, err);
-    if (status == FMO_OK) status = check_finite(call, "coord", 3 * charge_num, coord, err);
-    if (status != FMO_OK) return status;
-    const size_t n = (size_t)products->centres.ao_num;
-    if (density) status = check_finite(call, "density", n * n, density, err);
-    if (status != FMO_OK) return status;
-    const size_t largest = (size_t)fmo_centres_largest(&products->centres);
-    fmo_distribution *const made = calloc(1, sizeof *made);
-    double *const H = malloc((products->value_begin[FMO_POINT_ORDERS] + 1) * sizeof *H);
+                               job->charge_num);
+    if (status == FMO_OK) status = check_finite(call, "charge", job->charge_num, job->charge, err);
+    if (status == FMO_OK)
+        status = check_finite(call, "coord", 3 * job->charge_num, job->coord, err);
+    if (status != FMO_OK || !job->density) return status;
+    const size_t n = (size_t)job->products->centres.ao_num;
+    return check_finite(call, "density", n * n, job->density, err);
+}
+
+/* Its lists on the host. */
+static fmo_status make_lists(const fmo_products *p, const double *density, size_t charge_num,
+                             const double *charge, const double *coord, fmo_distribution *to,
+                             fmo_error *err)
+{
+    const size_t largest = (size_t)fmo_centres_largest(&p->centres);
+    double *const H = malloc((p->value_begin[FMO_POINT_ORDERS] + 1) * sizeof *H);
     double *const block = malloc(largest * largest * sizeof *block);
-    if (made && H && block) {
-        if (density) expand(products, density, block, H);
-        const fmo_point_densities from = {.point = products->point,
-                                          .begin = products->begin,
+    fmo_status status = FMO_OK;
+    if (H && block) {
+        if (density) expand(p, density, block, H);
+        const fmo_point_densities from = {.point = p->point,
+                                          .begin = p->begin,
                                           .H = density ? H : NULL,
-                                          .value_begin = products->value_begin,
+                                          .value_begin = p->value_begin,
                                           .charge_num = charge_num,
                                           .charge = charge,
                                           .coord = coord};
-        status = fmo_point_lists_make(&from, made, err);
+        status = fmo_point_lists_make(&from, to, err);
     } else {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a charge distribution");
     }
     free(H);
     free(block);
+    return status;
+}
+
+/* Keeps what its lists are to be made of. */
+static fmo_status keep_origin(const fmo_distribution_job *job, fmo_distribution *to, fmo_error *err)
+{
+    const size_t n = (size_t)job->products->centres.ao_num, charges = job->charge_num;
+    fmo_distribution_origin *const o = &to->origin;
+    o->density = malloc((n * n + 4 * charges + 1) * sizeof *o->density);
+    if (!o->density)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a charge distribution");
+    o->charge_num = charges;
+    o->charge = o->density + n * n;
+    o->coord = o->charge + charges;
+    memcpy(o->density, job->density, n * n * sizeof *o->density);
+    if (charges) memcpy(o->charge, job->charge, charges * sizeof *o->charge);
+    if (charges) memcpy(o->coord, job->coord, 3 * charges * sizeof *o->coord);
+    o->products = fmo_products_share(job->products);
+    return FMO_OK;
+}
+
+static fmo_status create(const char *call, const fmo_distribution_job *job, int later,
+                         fmo_distribution **distribution, fmo_error *err)
+{
+    fmo_status status = check_job(call, job, err);
+    if (status != FMO_OK) return status;
+    fmo_distribution *const made = calloc(1, sizeof *made);
+    if (!made) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a charge distribution");
+    (void)pthread_mutex_init(&made->lock, NULL);
+    status = later && job->density ? keep_origin(job, made, err)
+                                   : make_lists(job->products, job->density, job->charge_num,
+                                                job->charge, job->coord, made, err);
     if (status == FMO_OK)
         *distribution = made;
     else
@@ -274,9 +267,63 @@ fmo_status fmo_distribution_create(const fmo_products *products, const double *d
     return status;
 }
 
+fmo_status fmo_distribution_ready(const fmo_distribution *distribution, fmo_error *err)
+{
+    fmo_distribution *const d = (fmo_distribution *)(uintptr_t)distribution; /* as if it had them */
+    const fmo_distribution_origin *const o = &d->origin;
+    fmo_status status = FMO_OK;
+    if (!o->products) return FMO_OK;
+    (void)pthread_mutex_lock(&d->lock);
+    if (!d->memory)
+        status = make_lists(o->products, o->density, o->charge_num, o->charge, o->coord, d, err);
+    (void)pthread_mutex_unlock(&d->lock);
+    return status;
+}
+
+fmo_status fmo_distribution_create(const fmo_products *products, const double *density,
+                                   size_t charge_num, const double *charge, const double *coord,
+                                   fmo_distribution **distribution, fmo_error *err)
+{
+    static const char call[] = "fmo_distribution_create";
+    const fmo_distribution_job job = {products, density, charge_num, charge, coord, NULL};
+    if (distribution) *distribution = NULL;
+    const fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(distribution));
+    return status == FMO_OK ? create(call, &job, 0, distribution, err) : status;
+}
+
+fmo_status fmo_distributions_create(fmo_distribution_job *jobs, size_t count,
+                                    const fmo_potential_options *options, fmo_error *err)
+{
+    static const char call[] = "fmo_distributions_create";
+    fmo_potential_options o;
+    fmo_status status = fmo_potential_begin(call, jobs, count, options, &o, err);
+    if (status != FMO_OK) return status;
+    for (size_t k = 0; k < count; k++) jobs[k].distribution = NULL;
+#pragma omp parallel for schedule(dynamic) num_threads(fmo_threads(o.threads)) if (count > 1)
+    for (size_t k = 0; k < count; k++) {
+        fmo_error why = {FMO_OK, ""};
+        char job[64];
+        (void)snprintf(job, sizeof job, "%s: jobs[%zu]", call, k);
+        const fmo_status one =
+            create(job, &jobs[k], o.mode == FMO_MODE_FUSED, &jobs[k].distribution, &why);
+        if (one == FMO_OK) continue;
+#pragma omp critical(fmo_distributions)
+        if (status == FMO_OK) status = fmo_error_set(err, one, "%s", why.message);
+    }
+    for (size_t k = 0; k < count && status != FMO_OK; k++) {
+        fmo_distribution_destroy(jobs[k].distribution);
+        jobs[k].distribution = NULL;
+    }
+    return status;
+}
+
 void fmo_distribution_destroy(fmo_distribution *distribution)
 {
     if (!distribution) return;
+    fmo_gpu_let_go(distribution->on_gpu);
+    fmo_products_destroy(distribution->origin.products);
+    (void)pthread_mutex_destroy(&distribution->lock);
+    free(distribution->origin.density);
     free(distribution->memory);
     free(distribution);
 }

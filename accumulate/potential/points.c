@@ -1,23 +1,13 @@
 /* Points of a basis's products, potentials at them as matrices: points.h. */
+#include "accumulate/potential/expand.h"
 #include "accumulate/potential/points.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "integrals/arguments.h"
-
-static double double_factorial(int n) /* (2n-1)!! */
-{
-    return n > 1 ? (2 * n - 1) * double_factorial(n - 1) : 1.0;
-}
-
-double fmo_point_norm(int t, int u, int v, double p)
-{
-    const int k = t + u + v;
-    return sqrt(sqrt(2.0 * p / M_PI) * pow(p, k) * double_factorial(t) * double_factorial(u) *
-                double_factorial(v) / (2 * k + 1));
-}
 
 /* Products on their way to points. */
 typedef struct gathering {
@@ -157,6 +147,7 @@ fmo_status fmo_products_create(const fmo_basis *basis, fmo_products **products, 
         }
     if (g.good) p->pair[p->pair_num].begin = p->product_num;
     if (g.good) g.good = settle(p, g.points);
+    p->users = 1;
     if (g.good) {
         p->centres.basis = NULL; /* the caller's may go */
         *products = p;
@@ -168,9 +159,17 @@ fmo_status fmo_products_create(const fmo_basis *basis, fmo_products **products, 
                : status;
 }
 
+fmo_products *fmo_products_share(const fmo_products *products)
+{
+    fmo_products *const p = (fmo_products *)(uintptr_t)products; /* its counter alone changes */
+    __atomic_add_fetch(&p->users, 1, __ATOMIC_RELAXED);
+    return p;
+}
+
 void fmo_products_destroy(fmo_products *products)
 {
-    if (!products) return;
+    if (!products || __atomic_sub_fetch(&products->users, 1, __ATOMIC_ACQ_REL) > 0) return;
+    fmo_gpu_let_go(products->on_gpu);
     fmo_centres_free(&products->centres);
     free(products->pair);
     free(products->product);

@@ -4,6 +4,8 @@
 #ifndef FMO_POTENTIAL_POINTS_H
 #define FMO_POTENTIAL_POINTS_H
 
+#include <pthread.h>
+
 #include <fmo/potential.h>
 
 #include "integrals/one_electron/products.h"
@@ -17,6 +19,10 @@ enum { FMO_POINT_ORDERS = FMO_PAIR_ORDER_MAX + 1, FMO_POINT_GROUP = 8 };
 
 /* The exponent of a point charge: beside it any other one is nothing. */
 #define FMO_POINT_CHARGE 1e30
+
+/* Points with norms below this are nowhere: against the bound of a function, 1 or so, far below any
+ * cutoff. */
+#define FMO_POINT_NOTHING 1e-24
 
 /* Where a potential is wanted. */
 typedef struct fmo_point {
@@ -37,7 +43,12 @@ typedef struct fmo_point_pair {
     int begin; /* of its products */
 } fmo_point_pair;
 
+/* What a GPU has of an object of the host; a list, of one or several GPUs. */
+struct fmo_gpu_kept;
+
 struct fmo_products {
+    int users; /* the caller, and distributions that are to be made of it; changed atomically */
+    struct fmo_gpu_kept *on_gpu; /* changed atomically */
     fmo_centres centres;
     int pair_num, product_num;
     fmo_point_pair *pair; /* [pair_num + 1] */
@@ -60,10 +71,30 @@ typedef struct fmo_point_list {
                    * infinite: a point charge */
 } fmo_point_list;
 
+/* What a distribution is made of, where that waits for whoever needs it first. */
+typedef struct fmo_distribution_origin {
+    fmo_products *products; /* a user of it; NULL: the lists were made at once */
+    size_t charge_num;
+    double *density, *charge, *coord; /* copies, in one piece that begins with the first */
+} fmo_distribution_origin;
+
 struct fmo_distribution {
     fmo_point_list list[FMO_POINT_ORDERS];
-    double *memory;
+    double *memory; /* of the lists; NULL: there are none on the host so far */
+    fmo_distribution_origin origin;
+    pthread_mutex_t lock;        /* while they are made */
+    struct fmo_gpu_kept *on_gpu; /* changed atomically */
 };
+
+/* One more user, who calls fmo_products_destroy. */
+fmo_products *fmo_products_share(const fmo_products *products);
+
+/* Makes the lists on the host if there are none: any number of threads may ask.
+ * FMO_OK or FMO_ERR_MEMORY */
+fmo_status fmo_distribution_ready(const fmo_distribution *distribution, fmo_error *err);
+
+/* Doubles of all lists. */
+size_t fmo_distribution_size(const fmo_distribution *distribution);
 
 /* Lists from [count][FMO_HERMITE_COUNT(order)] of each order, and charges. */
 typedef struct fmo_point_densities {
@@ -77,13 +108,15 @@ typedef struct fmo_point_densities {
 fmo_status fmo_point_lists_make(const fmo_point_densities *from, fmo_distribution *to,
                                 fmo_error *err);
 
+/* A call's options, and whether it can begin. */
+fmo_status fmo_potential_begin(const char *call, const void *jobs, size_t count,
+                               const fmo_potential_options *options, fmo_potential_options *o,
+                               fmo_error *err);
+
 /* The potentials of a job, as its products have them, -> its matrix. block: numbers for two centres
  * of the products (fmo_centres_largest, squared). */
 void fmo_points_give(const fmo_products *products, const double *V, double *block,
                      double *potential);
-
-/* The norm of a Hermite function t, u, v of exponent p: the root of its interaction with itself. */
-double fmo_point_norm(int t, int u, int v, double p);
 
 /* ---- kernel.c ---- */
 
@@ -106,15 +139,18 @@ extern const fmo_point_kernels fmo_point_kernels_baseline;
 extern const fmo_point_kernels fmo_point_kernels_avx2;   /* x86-64 */
 extern const fmo_point_kernels fmo_point_kernels_avx512; /* x86-64 */
 
-/* ---- gpu/potential.cu, or gpu/none.c ---- */
+/* ---- gpu/potential/, or gpu/none.c ---- */
 
-/* Of checked jobs, with further charges as a distribution of each: potentials by point of each,
- * V[job] as fmo_products has them. Norms times bounds below `least` are left out. */
+/* Of checked jobs, with further charges as a distribution of each. Norms times bounds below `least`
+ * are left out. V[job]: potentials by point, as fmo_products has them, to be freed with free(); or
+ * NULL where the job's matrix is there. */
 fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
-                              const fmo_distribution *const *own, double *const *V, double least,
+                              const fmo_distribution *const *own, double **V, double least,
                               const fmo_potential_options *options, fmo_error *err);
 fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count, double least,
                                   const fmo_potential_options *options, fmo_error *err);
+/* Gives back what GPUs have of an object that nothing uses any longer. NULL is fine. */
+void fmo_gpu_let_go(struct fmo_gpu_kept *kept);
 
 #ifdef __cplusplus
 }

@@ -65,6 +65,25 @@ typedef struct fmo_potential_options {
 /** Mode cpu, all threads, cutoff 1e-12. */
 FMO_API void fmo_potential_options_init(fmo_potential_options *options);
 
+/** A distribution of several that are made together; as fmo_distribution_create. */
+typedef struct fmo_distribution_job {
+    const fmo_products *products;   /**< may go after the call */
+    const double *density;          /**< [nao][nao]; NULL: no electrons */
+    size_t charge_num;              /**< any number up to 2^28 */
+    const double *charge;           /**< [charge_num], in units of e */
+    const double *coord;            /**< [charge_num][3] bohr */
+    fmo_distribution *distribution; /**< written by the call: NULL if it fails */
+} fmo_distribution_job;
+
+/** All of them, side by side. With FMO_MODE_FUSED they are made on GPUs, of densities that this
+ * call copies, when a call for that GPU first meets them, and stay there; and products whose
+ *  distributions a GPU has made give potentials as matrices there, too: nothing but densities and
+ *  matrices is copied. Such a distribution can be used in mode cpu as well.
+ *  @param[in] options  NULL: the defaults; mode and threads count
+ *  @return as fmo_distribution_create, none of them if one fails */
+FMO_API fmo_status fmo_distributions_create(fmo_distribution_job *jobs, size_t count,
+                                            const fmo_potential_options *options, fmo_error *err);
+
 /** U_mn = sum over sources of weight [ sum_ls D_ls (mn|ls) - sum_C q_C (m|1/r_C|n) ], hartree: what
  *  an electron in the functions of `products` feels of them, and of further point charges. With
  *  weights of -1 a few can be taken out of what many jobs share. Zero it before setting fields. */

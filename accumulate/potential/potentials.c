@@ -23,10 +23,9 @@ void fmo_potential_options_init(fmo_potential_options *options)
             .mode = FMO_MODE_CPU, .threads = 0, .device = -1, .cutoff = 1e-12};
 }
 
-/* A call's options, and whether it can begin. */
-static fmo_status begin_call(const char *call, const void *jobs, size_t count,
-                             const fmo_potential_options *options, fmo_potential_options *o,
-                             fmo_error *err)
+fmo_status fmo_potential_begin(const char *call, const void *jobs, size_t count,
+                               const fmo_potential_options *options, fmo_potential_options *o,
+                               fmo_error *err)
 {
     fmo_potential_options_init(o);
     if (options) *o = *options;
@@ -128,20 +127,41 @@ static fmo_status begin(const fmo_potential_job *job, running *r, fmo_error *err
         .charge_num = job->charge_num, .charge = job->charge, .coord = job->coord};
     r->job = job;
     r->room = job->source_num + 1;
-    const fmo_status status = fmo_point_lists_make(&charges, &r->own, err);
-    if (status != FMO_OK) return status;
+    return fmo_point_lists_make(&charges, &r->own, err);
+}
+
+/* Lists of its sources, and room for potentials, on the CPU. */
+static fmo_status begin_on_cpu(running *r, fmo_error *err)
+{
+    const fmo_potential_job *const job = r->job;
+    fmo_status status = FMO_OK;
     r->source = malloc(FMO_POINT_ORDERS * r->room * sizeof *r->source);
     r->V = calloc(job->products->value_begin[FMO_POINT_ORDERS] + 1, sizeof *r->V);
     if (!r->source || !r->V) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a potential");
-    for (size_t s = 0; s < r->room; s++) {
+    for (size_t s = 0; s < r->room && status == FMO_OK; s++) {
         const fmo_distribution *const from = s < job->source_num ? job->source[s] : &r->own;
         const double weight = s < job->source_num && job->weight ? job->weight[s] : 1.0;
+        status = fmo_distribution_ready(from, err);
         for (int N = 0; N < FMO_POINT_ORDERS; N++)
             if (from->list[N].used)
                 r->source[(size_t)N * r->room + (size_t)r->lists[N]++] =
                     (fmo_point_source){&from->list[N], weight};
     }
-    return FMO_OK;
+    return status;
+}
+
+static fmo_status begin_all_on_cpu(running *all, size_t count, int threads, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (count > 1)
+    for (size_t k = 0; k < count; k++) {
+        fmo_error why = {FMO_OK, ""};
+        const fmo_status one = begin_on_cpu(&all[k], &why);
+        if (one == FMO_OK) continue;
+#pragma omp critical(fmo_potentials)
+        if (status == FMO_OK) status = fmo_error_set(err, one, "%s", why.message);
+    }
+    return status;
 }
 
 static void end(running *r)
@@ -184,16 +204,19 @@ static size_t job_of(const running *all, size_t count, int piece)
     return low;
 }
 
-static void run_on_cpu(const running *all, size_t count, int pieces, const fmo_potential_options *o,
-                       int threads)
+static fmo_status run_on_cpu(running *all, size_t count, int pieces, const fmo_potential_options *o,
+                             int threads, fmo_error *err)
 {
     const fmo_point_kernels *const kernels = FMO_VECTOR_TABLE(fmo_point_kernels);
+    const fmo_status status = begin_all_on_cpu(all, count, threads, err);
+    if (status != FMO_OK) return status;
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
     for (int piece = 0; piece < pieces; piece++) {
         const running *const r = &all[job_of(all, count, piece)];
         const int from = (piece - r->first) * PIECE;
         run_piece(kernels, r, from, from + PIECE, share * o->cutoff);
     }
+    return FMO_OK;
 }
 
 /* Jobs that go to a GPU together. */
@@ -216,16 +239,17 @@ static fmo_status potentials_on_gpu(void *user, size_t begin, size_t count,
         const size_t left = begin + count - first, num = left < GPU_JOBS ? left : GPU_JOBS;
         for (size_t k = 0; k < num; k++) {
             own[k] = &call->all[first + k].own;
-            V[k] = call->all[first + k].V;
+            V[k] = NULL;
         }
         status = fmo_gpu_potentials(call->jobs + first, num, own, V, share * o->cutoff, o, err);
+        for (size_t k = 0; k < num; k++) call->all[first + k].V = V[k];
     }
     free(own);
     free(V);
     return status;
 }
 
-/* Potentials at points -> matrices. */
+/* Potentials at points -> matrices, of jobs that have none so far. */
 static fmo_status give_all(const running *all, size_t count, int threads, fmo_error *err)
 {
     int good = 1;
@@ -243,7 +267,7 @@ static fmo_status give_all(const running *all, size_t count, int threads, fmo_er
         }
 #pragma omp for schedule(dynamic)
         for (size_t k = 0; k < count; k++)
-            if (block)
+            if (block && all[k].V)
                 fmo_points_give(all[k].job->products, all[k].V, block, all[k].job->potential);
         free(block);
     }
@@ -269,7 +293,7 @@ fmo_status fmo_potentials(const fmo_potential_job *jobs, size_t count,
 {
     static const char call[] = "fmo_potentials";
     fmo_potential_options o;
-    fmo_status status = begin_call(call, jobs, count, options, &o, err);
+    fmo_status status = fmo_potential_begin(call, jobs, count, options, &o, err);
     for (size_t k = 0; k < count && status == FMO_OK; k++)
         status = check_job(call, k, &jobs[k], err);
     if (status != FMO_OK || !count) return status;
@@ -285,7 +309,7 @@ fmo_status fmo_potentials(const fmo_potential_job *jobs, size_t count,
     if (status == FMO_OK && o.mode == FMO_MODE_FUSED)
         status = run_on_gpus(count, &o, potentials_on_gpu, &(potentials_call){all, jobs}, err);
     else if (status == FMO_OK)
-        run_on_cpu(all, count, pieces, &o, threads);
+        status = run_on_cpu(all, count, pieces, &o, threads, err);
     if (status == FMO_OK) status = give_all(all, count, threads, err);
     for (size_t k = 0; k < count; k++) end(&all[k]);
     free(all);
@@ -329,13 +353,18 @@ fmo_status fmo_electrostatics(fmo_electrostatics_job *jobs, size_t count,
 {
     static const char call[] = "fmo_electrostatics";
     fmo_potential_options o;
-    fmo_status status = begin_call(call, jobs, count, options, &o, err);
+    fmo_status status = fmo_potential_begin(call, jobs, count, options, &o, err);
     for (size_t k = 0; k < count && status == FMO_OK; k++)
         if (!jobs[k].a || !jobs[k].b)
             status = fmo_error_set(err, FMO_ERR_ARGUMENT,
                                    "%s: jobs[%zu]: expected two distributions", call, k);
     if (status != FMO_OK || !count) return status;
     if (o.mode == FMO_MODE_FUSED) return run_on_gpus(count, &o, energies_on_gpu, jobs, err);
+    for (size_t k = 0; k < count && status == FMO_OK; k++) {
+        status = fmo_distribution_ready(jobs[k].a, err);
+        if (status == FMO_OK) status = fmo_distribution_ready(jobs[k].b, err);
+    }
+    if (status != FMO_OK) return status;
     const fmo_point_kernels *const kernels = FMO_VECTOR_TABLE(fmo_point_kernels);
 #pragma omp parallel for schedule(dynamic) num_threads(fmo_threads(o.threads))
     for (size_t k = 0; k < count; k++)

@@ -8,45 +8,70 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A monomer as near ones see it. */
-static fmo_status see_near(fmo_fragments *f, int k, fmo_error *err)
+static fmo_potential_options options(const fmo_fock_options *fock, int threads)
 {
-    const fmo_part *m = &f->monomer[k];
-    fmo_distribution_destroy(f->exact[k]);
-    return fmo_distribution_create(m->products, m->density, (size_t)m->atom_num, m->charge,
-                                   m->coord, &f->exact[k], err);
+    fmo_potential_options o;
+    fmo_potential_options_init(&o);
+    o.mode = fock->mode;
+    o.device = fock->device;
+    o.device_num = fock->device_num;
+    memcpy(o.devices, fock->devices, sizeof o.devices);
+    o.cutoff = fock->cutoff;
+    o.threads = threads;
+    return o;
 }
 
-/* As farther and far ones do. */
-static fmo_status see_far(fmo_fragments *f, int k, fmo_error *err)
+/* How monomers are seen: near, farther, far. */
+enum { VIEWS = 3 };
+
+/* A monomer as near, farther and far ones see it, jobs[0 .. VIEWS - 1]; its diagonal (D S)_ss. */
+static fmo_status see_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
+    fmo_distribution_job *const jobs = (fmo_distribution_job *)user + VIEWS * k;
     const fmo_part *m = &f->monomer[k];
-    const size_t n = (size_t)m->nao, nuclei = (size_t)m->atom_num;
+    const size_t n = (size_t)m->nao;
     double *const diagonal = calloc(n * n, sizeof *diagonal);
+    (void)threads;
+    for (int view = 0; view < VIEWS; view++)
+        jobs[view] = (fmo_distribution_job){m->products, NULL,     (size_t)m->atom_num,
+                                            m->charge,   m->coord, NULL};
     if (!diagonal) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
     for (size_t i = 0; i < n; i++)
         for (size_t l = 0; l < n; l++)
             diagonal[i * n + i] += m->density[i * n + l] * m->overlap[l * n + i];
     fmo_part_populations(m, m->density, f->mulliken[k]);
     for (int a = 0; a < m->atom_num; a++) f->mulliken[k][a] = m->charge[a] - f->mulliken[k][a];
-    fmo_distribution_destroy(f->aoc[k]);
-    fmo_distribution_destroy(f->point[k]);
-    f->point[k] = NULL;
-    fmo_status status = fmo_distribution_create(m->products, diagonal, nuclei, m->charge, m->coord,
-                                                &f->aoc[k], err);
-    if (status == FMO_OK)
-        status = fmo_distribution_create(m->products, NULL, nuclei, f->mulliken[k], m->coord,
-                                         &f->point[k], err);
-    free(diagonal);
-    return status;
+    jobs[0].density = m->density;
+    jobs[1].density = diagonal;
+    jobs[2].charge = f->mulliken[k];
+    return FMO_OK;
 }
 
-/* The largest first, and of all what takes longest: there may be few for many threads. */
-static fmo_status see_one(fmo_fragments *f, int number, int threads, void *user, fmo_error *err)
+/* All monomers as others see them. */
+static fmo_status see_all(fmo_fragments *f, fmo_error *err)
 {
-    const int n = f->system->fragment_num, k = f->order[number % n];
-    (void)threads, (void)user;
-    return number < n ? see_near(f, k, err) : see_far(f, k, err);
+    const int n = f->system->fragment_num;
+    const size_t num = VIEWS * (size_t)n;
+    const fmo_potential_options o = options(&f->o.scf.fock, f->threads);
+    fmo_distribution_job *const jobs = calloc(num + 1, sizeof *jobs);
+    if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
+    fmo_status status = fmo_fragment_each(f, n, f->threads, see_one, jobs, err);
+    for (int k = 0; k < n; k++) {
+        fmo_distribution_destroy(f->exact[k]);
+        fmo_distribution_destroy(f->aoc[k]);
+        fmo_distribution_destroy(f->point[k]);
+        f->exact[k] = f->aoc[k] = f->point[k] = NULL;
+    }
+    if (status == FMO_OK) status = fmo_distributions_create(jobs, num, &o, err);
+    for (int k = 0; k < n; k++) {
+        fmo_distribution_job *const own = &jobs[VIEWS * k];
+        f->exact[k] = own[0].distribution;
+        f->aoc[k] = own[1].distribution;
+        f->point[k] = own[2].distribution;
+        free((void *)(uintptr_t)own[1].density);
+    }
+    free(jobs);
+    return status;
 }
 
 /* All charges of all monomers. */
@@ -73,8 +98,7 @@ static fmo_status see_points(fmo_fragments *f, fmo_error *err)
 
 fmo_status fmo_field_update(fmo_fragments *f, fmo_error *err)
 {
-    const fmo_status status =
-        fmo_fragment_each(f, 2 * f->system->fragment_num, f->threads, see_one, NULL, err);
+    const fmo_status status = see_all(f, err);
     return status == FMO_OK ? see_points(f, err) : status;
 }
 
@@ -85,19 +109,6 @@ static fmo_seen seen_as(const fmo_fragments *f, const fmo_part *part, int k)
     if (part->fragments == 2) R = fmin(R, f->distance[part->fragment[1] * n + k]);
     if (R < f->system->aoc_from) return FMO_SEEN_EXACT;
     return R < f->system->ptc_from ? FMO_SEEN_AOC : FMO_SEEN_CHARGES;
-}
-
-static fmo_potential_options options(const fmo_fock_options *fock, int threads)
-{
-    fmo_potential_options o;
-    fmo_potential_options_init(&o);
-    o.mode = fock->mode;
-    o.device = fock->device;
-    o.device_num = fock->device_num;
-    memcpy(o.devices, fock->devices, sizeof o.devices);
-    o.cutoff = fock->cutoff;
-    o.threads = threads;
-    return o;
 }
 
 /* Far charges are all that there are, less those that are near, if these are at most so much of

@@ -47,6 +47,19 @@ FMO_STATIC_ASSERT(FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX) <=
                       (int)(sizeof fmo_hermite_term / sizeof *fmo_hermite_term),
                   "hermite.h: fmo_hermite_term lacks orders")
 
+/* The power of an axis in Cartesian function c of angular momentum l, as fmo_shell_power has it:
+ * from the table, which a GPU does not have. */
+FMO_HD int fmo_hermite_power(int l, int c, int axis)
+{
+#if defined(__CUDA_ARCH__)
+    const int rest = (c > 0) + (c > 2) + (c > 5), k = c - rest * (rest + 1) / 2;
+    return axis == 0 ? l - rest : axis == 1 ? rest - k : k;
+#else
+    return fmo_hermite_term[FMO_HERMITE_COUNT(l - 1) + c][axis];
+#endif
+}
+FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 3, "hermite.h: fmo_hermite_power knows f shells at most")
+
 #define FMO_HERMITE_DEGREE(k) \
     (fmo_hermite_term[k][0] + fmo_hermite_term[k][1] + fmo_hermite_term[k][2])
 
@@ -104,13 +117,13 @@ typedef double fmo_hermite_1d[FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMIT
 FMO_HD void fmo_hermite_block(int la, int lb, double scale, fmo_hermite_1d *E, const double *R,
                               double *out)
 {
-    const int base_a = FMO_HERMITE_COUNT(la - 1), base_b = FMO_HERMITE_COUNT(lb - 1);
     FMO_UNROLL
     for (int a = 0; a < FMO_CARTESIAN(la); a++) {
         FMO_UNROLL
         for (int b = 0; b < FMO_CARTESIAN(lb); b++) {
-            const signed char *const A = fmo_hermite_term[base_a + a];
-            const signed char *const B = fmo_hermite_term[base_b + b];
+            const int ax = fmo_hermite_power(la, a, 0), bx = fmo_hermite_power(lb, b, 0);
+            const int ay = fmo_hermite_power(la, a, 1), by = fmo_hermite_power(lb, b, 1);
+            const int az = fmo_hermite_power(la, a, 2), bz = fmo_hermite_power(lb, b, 2);
             double sum = 0.0;
             FMO_UNROLL
             for (int t = 0; t <= la + lb; t++) {
@@ -120,11 +133,11 @@ FMO_HD void fmo_hermite_block(int la, int lb, double scale, fmo_hermite_1d *E, c
                     double line = 0.0;
                     FMO_UNROLL
                     for (int v = 0; v <= la + lb; v++)
-                        if (t <= A[0] + B[0] && u <= A[1] + B[1] && v <= A[2] + B[2])
-                            line += E[2][A[2]][B[2]][v] * R[fmo_hermite_index(t, u, v)];
-                    if (u <= A[1] + B[1]) plane += E[1][A[1]][B[1]][u] * line;
+                        if (t <= ax + bx && u <= ay + by && v <= az + bz)
+                            line += E[2][az][bz][v] * R[fmo_hermite_index(t, u, v)];
+                    if (u <= ay + by) plane += E[1][ay][by][u] * line;
                 }
-                if (t <= A[0] + B[0]) sum += E[0][A[0]][B[0]][t] * plane;
+                if (t <= ax + bx) sum += E[0][ax][bx][t] * plane;
             }
             out[a * FMO_CARTESIAN(lb) + b] = scale * sum;
         }

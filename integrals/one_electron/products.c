@@ -29,23 +29,10 @@ int fmo_products_each(const fmo_centres *bra, const fmo_centre *A, const fmo_cen
             if (fmo_product_negligible(a->exponent, a->size, b->exponent, b->size,
                                        a->ang_mom + b->ang_mom, ln_R, R2))
                 continue;
-            fmo_product z = {.a = a->exponent,
-                             .b = b->exponent,
-                             .p = a->exponent + b->exponent,
-                             .la = a->ang_mom,
-                             .lb = b->ang_mom,
-                             .kinds_a = a->kinds,
-                             .kinds_b = b->kinds,
-                             .prim_a = k,
-                             .prim_b = l};
-            z.half = 0.5 / z.p;
-            const double root = sqrt(M_PI / z.p);
-            z.scale = exp(-z.a * z.b / z.p * R2) * root * root * root;
+            fmo_product z = fmo_product_make(a, b, AB, R2);
             if (z.scale == 0.0) continue;
-            for (int x = 0; x < 3; x++) {
-                z.PA[x] = -(z.b / z.p) * AB[x];
-                z.PB[x] = (z.a / z.p) * AB[x];
-            }
+            z.prim_a = k;
+            z.prim_b = l;
             found++;
             visit(user, &z);
         }

@@ -17,9 +17,37 @@ typedef struct fmo_product {
     int prim_a, prim_b;        /* of the centres' primitives */
 } fmo_product;
 
+/* The product of two primitives whose centres are AB apart, R2 the square of that; prim_a and
+ * prim_b are the caller's to say. */
+FMO_HD fmo_product fmo_product_make(const fmo_centre_prim *a, const fmo_centre_prim *b,
+                                    const double AB[3], double R2)
+{
+    fmo_product z;
+    z.a = a->exponent;
+    z.b = b->exponent;
+    z.p = z.a + z.b;
+    z.half = 0.5 / z.p;
+    const double root = sqrt(3.14159265358979323846 / z.p);
+    z.scale = exp(-z.a * z.b / z.p * R2) * root * root * root;
+    for (int x = 0; x < 3; x++) {
+        z.PA[x] = -(z.b / z.p) * AB[x];
+        z.PB[x] = (z.a / z.p) * AB[x];
+    }
+    z.la = a->ang_mom;
+    z.lb = b->ang_mom;
+    z.kinds_a = a->kinds;
+    z.kinds_b = b->kinds;
+    z.prim_a = z.prim_b = -1;
+    return z;
+}
+
 /* Its integrals by angular momenta, coefficients left out. */
 typedef double fmo_product_blocks[FMO_SHELL_KIND_COUNT][FMO_SHELL_KIND_COUNT]
                                  [FMO_PAIR_PRODUCTS_MAX];
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Calls visit for every product of two centres that is worth it; returns how many there were. */
 typedef void fmo_product_visit(void *user, const fmo_product *z);
@@ -42,6 +70,10 @@ int fmo_centres_largest(const fmo_centres *cs);
  * scale sum_tuv E E E R_tuv. */
 void fmo_product_potential(const fmo_product *z, double scale, const double *R,
                            fmo_product_blocks out);
+
+#ifdef __cplusplus
+}
+#endif
 
 /* Calls CALL(la, lb) with angular momenta that are constants, for each pair of the table in both
  * orders. */

@@ -1,0 +1,693 @@
+/* Lists of points on a GPU from densities: blocks of a density over two centres, Hermite densities
+ * at the points of their products, and these in the order of how much they matter. */
+#include "accumulate/gpu/potential/lists.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "integrals/eri/eri_slice.h"
+
+namespace {
+
+/* ---- what is kept ---------------------------------------------------------------------------- */
+
+/* Memory of several objects, which goes with the last of them. */
+typedef struct kept_memory {
+    void *at;
+    int device, pools;
+    int users; /* changed atomically */
+} kept_memory;
+
+/* Only one thread at a time makes anything for a GPU, so that all find what one has made. */
+pthread_mutex_t making[] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                            PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                            PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                            PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+const int makers = (int)(sizeof making / sizeof making[0]);
+
+} // namespace
+
+struct fmo_gpu_kept {
+    struct fmo_gpu_kept *next;
+    kept_memory *memory;
+    const void *at; /* this object's part of it, or `host` */
+    void *host;     /* what the host has to know of it, or NULL */
+};
+
+const void *fmo_gpu_kept_of(struct fmo_gpu_kept *const *list, int device)
+{
+    const struct fmo_gpu_kept *kept = __atomic_load_n(list, __ATOMIC_ACQUIRE);
+    while (kept && kept->memory->device != device) kept = kept->next;
+    return kept ? kept->at : NULL;
+}
+
+void fmo_gpu_let_go(struct fmo_gpu_kept *kept)
+{
+    while (kept) {
+        struct fmo_gpu_kept *const next = kept->next;
+        kept_memory *const memory = kept->memory;
+        if (__atomic_sub_fetch(&memory->users, 1, __ATOMIC_ACQ_REL) == 0) {
+            fmo_gpu_let_memory_go(memory->device, memory->pools, memory->at);
+            free(memory);
+        }
+        free(kept->host);
+        free(kept);
+        kept = next;
+    }
+}
+
+namespace {
+
+/* Memory for so many objects, and a list entry for each, which are not in their lists yet, with so
+ * many bytes of the host. */
+fmo_status keep(fmo_gpu_device *device, size_t bytes, size_t num, size_t host_bytes,
+                kept_memory **memory, struct fmo_gpu_kept **entry, fmo_error *err)
+{
+    kept_memory *const m = (kept_memory *)calloc(1, sizeof *m);
+    bool good = m != NULL;
+    for (size_t k = 0; k < num && good; k++) {
+        entry[k] = (struct fmo_gpu_kept *)calloc(1, sizeof **entry);
+        if (entry[k]) entry[k]->memory = m;
+        if (entry[k] && host_bytes) entry[k]->host = malloc(host_bytes);
+        good = entry[k] && (!host_bytes || entry[k]->host);
+    }
+    fmo_status status = FMO_OK;
+    if (!good) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for distributions");
+    if (status == FMO_OK)
+        status = fmo_gpu_alloc_kept(device, "charge distributions", bytes, &m->at, err);
+    if (status == FMO_OK) {
+        m->device = device->number;
+        m->pools = device->pools;
+        m->users = (int)num;
+        *memory = m;
+        return FMO_OK;
+    }
+    for (size_t k = 0; k < num; k++) { /* [num], zeroed before */
+        if (entry[k]) free(entry[k]->host);
+        free(entry[k]);
+        entry[k] = NULL;
+    }
+    free(m);
+    return status;
+}
+
+void put_into_list(struct fmo_gpu_kept *entry, struct fmo_gpu_kept **list)
+{
+    entry->next = __atomic_load_n(list, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(list, &entry->next, entry, 0, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+    }
+}
+
+/* ---- products ------------------------------------------------------------------------------- */
+
+/* A piece of memory that is filled in from its beginning, on the host and for the device; without
+ * memory it only says how long it gets. */
+typedef struct piece {
+    char *host, *device;
+    size_t at;
+} piece;
+
+template <class T> T *place(piece *to, size_t num, const T **view)
+{
+    T *const host = to->host ? (T *)(to->host + to->at) : NULL;
+    *view = (const T *)(to->device + to->at);
+    to->at += (num * sizeof(T) + 15) / 16 * 16;
+    return host;
+}
+
+template <class T> void copy_into(piece *to, const T *from, size_t num, const T **view)
+{
+    T *const host = place(to, num, view);
+    if (host && num) memcpy(host, from, num * sizeof *from);
+}
+
+/* Of each function of the centres what it is of the caller's: fmo_centre_caller the other way
+ * round. */
+void place_parts(piece *to, const fmo_centres *cs, int functions, fmo_gpu_products *view)
+{
+    int terms = 0, first = 0;
+    for (int c = 0; c < cs->num; c++)
+        for (int i = cs->centre[c].caller_begin; i < cs->centre[c].caller_end; i++)
+            terms += cs->caller[i].term_end - cs->caller[i].term_begin;
+    int *const function_begin = place(to, (size_t)cs->num, &view->function_begin);
+    int *const begin = place(to, (size_t)functions + 1, &view->part_begin);
+    fmo_gpu_term *const part = place(to, (size_t)terms, &view->part);
+    if (!to->host) return;
+    for (int c = 0, at = 0; c < cs->num; first += cs->centre[c++].functions) {
+        function_begin[c] = first;
+        for (int f = 0; f < cs->centre[c].functions; f++) {
+            begin[first + f] = at;
+            for (int i = cs->centre[c].caller_begin; i < cs->centre[c].caller_end; i++)
+                for (int t = cs->caller[i].term_begin; t < cs->caller[i].term_end; t++)
+                    if (cs->term[t].function == f)
+                        part[at++] = {cs->caller[i].index, cs->term[t].factor};
+        }
+    }
+    begin[functions] = terms;
+}
+
+/* Products, and which are at a point. */
+void place_products(piece *to, const fmo_products *p, fmo_gpu_products *view)
+{
+    int *const block_begin = place(to, (size_t)p->pair_num + 1, &view->block_begin);
+    fmo_gpu_product *const product = place(to, (size_t)p->product_num, &view->product);
+    int *const product_of = place(to, 2 * (size_t)p->num, &view->product_of);
+    if (!to->host) return;
+    for (int n = 0; n < 2 * p->num; n++) product_of[n] = -1;
+    for (int c = 0, at = 0; c <= p->pair_num; c++) {
+        block_begin[c] = at;
+        if (c == p->pair_num) break;
+        at += p->centres.centre[p->pair[c].A].functions * p->centres.centre[p->pair[c].B].functions;
+        for (int k = p->pair[c].begin; k < p->pair[c + 1].begin; k++) {
+            int *const of = product_of + 2 * p->point_of[k];
+            product[k] = {p->product[k].prim_a, p->product[k].prim_b, c, p->point_of[k]};
+            of[of[0] >= 0] = k;
+        }
+    }
+}
+
+void place_points(piece *to, const fmo_products *p, fmo_gpu_products *view)
+{
+    double *const at = place(to, 4 * (size_t)p->num, &view->at);
+    double *const bound = place(to, (size_t)p->num, &view->bound);
+    for (int N = 0; to->host && N < FMO_POINT_ORDERS; N++) {
+        const size_t num = (size_t)(p->begin[N + 1] - p->begin[N]);
+        double *const own = at + 4 * (size_t)p->begin[N];
+        for (size_t n = 0; n < num; n++) {
+            const fmo_point *const point = &p->point[(size_t)p->begin[N] + n];
+            for (size_t x = 0; x < 3; x++) own[x * num + n] = point->at[x];
+            own[3 * num + n] = point->p;
+            bound[(size_t)p->begin[N] + n] = point->bound;
+        }
+    }
+}
+
+int functions_of(const fmo_centres *cs)
+{
+    int functions = 0;
+    for (int c = 0; c < cs->num; c++) functions += cs->centre[c].functions;
+    return functions;
+}
+
+/* All of it; returns how long it is. said: or NULL: what the host has to know. */
+size_t place_all(const fmo_products *p, char *host, char *device, fmo_gpu_products *said)
+{
+    const fmo_centres *const cs = &p->centres;
+    const fmo_centre *const last = cs->num ? &cs->centre[cs->num - 1] : NULL;
+    piece to = {host, device, 0};
+    const fmo_gpu_products *there = NULL;
+    fmo_gpu_products *const first = place(&to, 1, &there), view = {};
+    const size_t prims = last ? (size_t)last->prim_end : 0;
+    const size_t uses = prims ? (size_t)cs->prim[prims - 1].use_end : 0;
+    const size_t callers = last ? (size_t)last->caller_end : 0;
+    const size_t terms = callers ? (size_t)cs->caller[callers - 1].term_end : 0;
+    view.ao_num = cs->ao_num;
+    view.pair_num = p->pair_num;
+    view.product_num = p->product_num;
+    memcpy(view.begin, p->begin, sizeof view.begin);
+    copy_into(&to, cs->centre, (size_t)cs->num, &view.centre);
+    copy_into(&to, cs->prim, prims, &view.prim);
+    copy_into(&to, cs->use, uses, &view.use);
+    copy_into(&to, cs->caller, callers, &view.caller);
+    copy_into(&to, cs->term, terms, &view.term);
+    copy_into(&to, p->pair, (size_t)p->pair_num + 1, &view.pair);
+    place_parts(&to, cs, functions_of(cs), &view);
+    place_products(&to, p, &view);
+    place_points(&to, p, &view);
+    view.self = there;
+    if (first) *first = view;
+    if (said) *said = view;
+    return to.at;
+}
+
+fmo_status keep_products(const fmo_products *const *of, size_t num, fmo_gpu_device *device,
+                         fmo_error *err)
+{
+    size_t *const begin = (size_t *)malloc((num + 1) * sizeof *begin);
+    struct fmo_gpu_kept **const entry = (struct fmo_gpu_kept **)calloc(num + 1, sizeof *entry);
+    kept_memory *memory = NULL;
+    char *staged = NULL;
+    fmo_status status = FMO_OK;
+    if (!begin || !entry) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for products");
+    for (size_t k = 0, at = 0; k <= num && status == FMO_OK; k++) {
+        begin[k] = at;
+        if (k < num) at += (place_all(of[k], NULL, NULL, NULL) + 255) / 256 * 256;
+    }
+    if (status == FMO_OK) {
+        staged = (char *)malloc(begin[num] + 1);
+        status = staged
+                     ? keep(device, begin[num], num, sizeof(fmo_gpu_products), &memory, entry, err)
+                     : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for products");
+    }
+    if (status == FMO_OK) {
+#pragma omp parallel for schedule(dynamic) if (num > 1)
+        for (size_t k = 0; k < num; k++)
+            (void)place_all(of[k], staged + begin[k], (char *)memory->at + begin[k],
+                            (fmo_gpu_products *)entry[k]->host);
+        cudaError_t code =
+            cudaMemcpyAsync(memory->at, staged, begin[num], cudaMemcpyHostToDevice, device->stream);
+        if (code == cudaSuccess) code = cudaStreamSynchronize(device->stream);
+        if (code != cudaSuccess) status = fmo_gpu_error(code, "products", err);
+        for (size_t k = 0; k < num; k++) {
+            entry[k]->at = entry[k]->host;
+            if (status == FMO_OK)
+                put_into_list(entry[k], (struct fmo_gpu_kept **)(uintptr_t)&of[k]->on_gpu);
+            else
+                fmo_gpu_let_go(entry[k]);
+        }
+    }
+    free(staged);
+    free(entry);
+    free(begin);
+    return status;
+}
+
+/* ---- lists ---------------------------------------------------------------------------------- */
+
+enum { THREADS = 128, WARPS = THREADS / 32 };
+
+/* A distribution that is being made. */
+typedef struct maker {
+    const fmo_gpu_products *products;
+    fmo_gpu_points *to;
+    const double *D, *charge, *coord;
+    int charges;
+    double *block; /* D over two centres, pair after pair */
+    double *H;     /* order by order [FMO_HERMITE_COUNT(order)][points of it] */
+    double *norm;  /* [points] */
+    size_t H_begin[FMO_POINT_ORDERS];
+} maker;
+
+/* D over the functions of two centres, both triangles together, of a centre with itself once. */
+__global__ void __launch_bounds__(THREADS) make_blocks(const maker *of)
+{
+    const maker &m = of[blockIdx.y];
+    const fmo_gpu_products &p = *m.products;
+    const int c = (int)(blockIdx.x * WARPS + threadIdx.x / 32);
+    if (c >= p.pair_num) return;
+    const fmo_point_pair pair = p.pair[c];
+    const int columns = p.centre[pair.B].functions, size = p.centre[pair.A].functions * columns;
+    const double both = pair.A == pair.B ? 0.5 : 1.0;
+    const size_t n = (size_t)p.ao_num;
+    double *const block = m.block + p.block_begin[c];
+    for (int e = (int)(threadIdx.x % 32); e < size; e += 32) {
+        const int f = p.function_begin[pair.A] + e / columns;
+        const int g = p.function_begin[pair.B] + e % columns;
+        double sum = 0.0;
+        for (int r = p.part_begin[f]; r < p.part_begin[f + 1]; r++)
+            for (int s = p.part_begin[g]; s < p.part_begin[g + 1]; s++) {
+                const size_t x = (size_t)p.part[r].ao, y = (size_t)p.part[s].ao;
+                sum +=
+                    p.part[r].factor * p.part[s].factor * both * (m.D[x * n + y] + m.D[y * n + x]);
+            }
+        block[e] = sum;
+    }
+}
+
+/* Adds a product's to the Hermite density of its point. */
+template <int N> __device__ __forceinline__ void expand_product(const maker &m, int k, double *H)
+{
+    const fmo_gpu_products &p = *m.products;
+    const fmo_gpu_product own = p.product[k];
+    const fmo_product made = fmo_gpu_product_of(p, k), *const z = &made;
+    const double *const block = m.block + p.block_begin[own.pair];
+    const int columns = p.centre[p.pair[own.pair].B].functions;
+    const fmo_centre_prim *const a = &p.prim[own.prim_a], *const b = &p.prim[own.prim_b];
+#define CALL(la, lb)                                            \
+    {                                                           \
+        if constexpr ((la) + (lb) == N) {                       \
+            double d[fmo_blocks_size(la, lb)];                  \
+            fmo_blocks_collect(p.use, a, b, columns, block, d); \
+            fmo_blocks_expand(la, lb, z, d, H);                 \
+        }                                                       \
+    }
+    FMO_PAIR_TABLE(FMO_WITH_ANG_MOM) {}
+#undef CALL
+}
+
+template <int N> __global__ void __launch_bounds__(THREADS) expand(const maker *of)
+{
+    constexpr int terms = FMO_HERMITE_COUNT(N);
+    const maker &m = of[blockIdx.y];
+    const fmo_gpu_products &p = *m.products;
+    const int n = (int)(blockIdx.x * THREADS + threadIdx.x), first = p.begin[N];
+    const int num = p.begin[N + 1] - first;
+    if (n >= num) return;
+    double H[terms], norm = 0.0;
+    for (int k = 0; k < terms; k++) H[k] = 0.0;
+    for (int i = 0; i < 2; i++) {
+        const int k = p.product_of[2 * (first + n) + i];
+        if (k >= 0) expand_product<N>(m, k, H);
+    }
+    const double exponent = p.at[4 * (size_t)first + 3 * (size_t)num + (size_t)n];
+    for (int k = 0; k < terms; k++) {
+        m.H[m.H_begin[N] + (size_t)k * (size_t)num + (size_t)n] = H[k];
+        norm += fabs(H[k]) * fmo_point_norm(fmo_slice_power(k, 0), fmo_slice_power(k, 1),
+                                            fmo_slice_power(k, 2), exponent);
+    }
+    m.norm[first + n] = norm;
+}
+
+typedef void expand_kernel(const maker *);
+expand_kernel *const expand_kernels[] = {expand<0>, expand<1>, expand<2>, expand<3>, expand<4>};
+static_assert(FMO_POINT_ORDERS == 5, "lists.cu: a kernel for each order");
+
+/* Steps of norms: three an octave, below 2^16; the last one goes down to nothing. */
+enum { STEPS = 256, STEPS_THREADS = 256, STEPS_WARPS = STEPS_THREADS / 32 };
+const double step_highest = 16.0, steps_octave = 3.0;
+
+__device__ __forceinline__ int step_of(double norm)
+{
+    if (!(norm > FMO_POINT_NOTHING)) return -1;
+    const double step = (step_highest - log2(norm)) * steps_octave;
+    return step <= 0.0 ? 0 : step >= STEPS - 1 ? STEPS - 1 : (int)step;
+}
+/* No norm of a step is above it. */
+__device__ __forceinline__ double step_limit(int step)
+{
+    return step == 0 ? 1e300 : exp2(step_highest - step / steps_octave) * (1.0 + 1e-9);
+}
+
+/* Point n of an order into its place in the list. */
+__device__ void put_point(const maker &m, int N, int n, int place, double norm,
+                          const fmo_gpu_point_list &to)
+{
+    const fmo_gpu_products &p = *m.products;
+    const size_t first = (size_t)p.begin[N], from = (size_t)n, at = (size_t)place;
+    const size_t num = (size_t)p.begin[N + 1] - first, room = (size_t)to.num;
+    for (size_t x = 0; x < 4; x++)
+        ((double *)to.at)[x * room + at] = p.at[4 * first + x * num + from];
+    for (size_t k = 0; k < (size_t)FMO_HERMITE_COUNT(N); k++)
+        ((double *)to.H)[k * room + at] = m.H[m.H_begin[N] + k * num + from];
+    ((double *)to.norm)[at] = norm;
+}
+
+__device__ void put_charge(const maker &m, int c, const fmo_gpu_point_list &to)
+{
+    const size_t room = (size_t)to.num;
+    for (int x = 0; x < 3; x++)
+        ((double *)to.at)[(size_t)x * room + (size_t)c] = m.coord[3 * c + x];
+    ((double *)to.at)[3 * room + (size_t)c] = FMO_POINT_CHARGE;
+    ((double *)to.H)[c] = -m.charge[c];
+    ((double *)to.norm)[c] = INFINITY;
+}
+
+/* A block makes one list: charges, then points step by step, in each in the order of their numbers.
+ */
+__global__ void __launch_bounds__(STEPS_THREADS) make_lists(const maker *of)
+{
+    __shared__ int place[STEPS], of_warp[STEPS_WARPS][STEPS];
+    static_assert((int)STEPS == (int)STEPS_THREADS, "lists.cu: a thread for each step");
+    const maker &m = of[blockIdx.x];
+    const int N = (int)blockIdx.y, t = (int)threadIdx.x, warp = t / 32, lane = t % 32;
+    const int first = m.products->begin[N], num = m.products->begin[N + 1] - first;
+    const int charges = N ? 0 : m.charges;
+    fmo_gpu_point_list &to = m.to->of[N];
+    for (int c = t; c < charges; c += STEPS_THREADS) put_charge(m, c, to);
+    place[t] = 0;
+    for (int w = 0; w < STEPS_WARPS; w++) of_warp[w][t] = 0;
+    __syncthreads();
+    for (int n = t; n < num; n += STEPS_THREADS) {
+        const int step = step_of(m.norm[first + n]);
+        if (step >= 0) atomicAdd(&place[step], 1);
+    }
+    __syncthreads();
+    if (t == 0) {
+        int at = charges;
+        for (int s = 0; s < STEPS; s++) {
+            const int here = place[s];
+            place[s] = at;
+            at += here;
+        }
+        to.used = at;
+    }
+    __syncthreads();
+    for (int begin = 0; begin < num; begin += STEPS_THREADS) {
+        const int n = begin + t, step = n < num ? step_of(m.norm[first + n]) : -1;
+        const unsigned same = __match_any_sync(0xffffffffu, step);
+        const int before = __popc(same & ((1u << lane) - 1));
+        if (step >= 0 && before == 0) of_warp[warp][step] = __popc(same);
+        __syncthreads();
+        if (step >= 0) {
+            int at = place[step] + before;
+            for (int w = 0; w < warp; w++) at += of_warp[w][step];
+            put_point(m, N, n, at, step_limit(step), to);
+        }
+        __syncthreads();
+        for (int w = 0; w < STEPS_WARPS; w++) {
+            place[t] += of_warp[w][t];
+            of_warp[w][t] = 0;
+        }
+        __syncthreads();
+    }
+}
+
+/* Points of each order, of lists with charges. */
+void list_lengths(const fmo_distribution *d, int num[FMO_POINT_ORDERS])
+{
+    const fmo_products *const p = d->origin.products;
+    for (int N = 0; N < FMO_POINT_ORDERS; N++)
+        num[N] = p->begin[N + 1] - p->begin[N] + (N ? 0 : (int)d->origin.charge_num);
+}
+
+size_t lists_size(const int num[FMO_POINT_ORDERS])
+{
+    size_t size = 0;
+    for (int N = 0; N < FMO_POINT_ORDERS; N++)
+        size += (size_t)num[N] * (size_t)(5 + FMO_HERMITE_COUNT(N));
+    return size;
+}
+
+/* What some distributions need together, in doubles but for `pairs`. */
+typedef struct sizes {
+    size_t lists, D, charges, block, H, points;
+    int pairs, points_most[FMO_POINT_ORDERS];
+} sizes;
+
+size_t block_size(const fmo_products *p)
+{
+    size_t size = 0;
+    for (int c = 0; c < p->pair_num; c++)
+        size += (size_t)(p->centres.centre[p->pair[c].A].functions *
+                         p->centres.centre[p->pair[c].B].functions);
+    return size;
+}
+
+void add_sizes(const fmo_distribution *d, sizes *z)
+{
+    const fmo_products *const p = d->origin.products;
+    int num[FMO_POINT_ORDERS];
+    list_lengths(d, num);
+    z->lists += lists_size(num);
+    z->D += (size_t)p->centres.ao_num * (size_t)p->centres.ao_num;
+    z->charges += d->origin.charge_num;
+    z->block += block_size(p);
+    z->H += p->value_begin[FMO_POINT_ORDERS];
+    z->points += (size_t)p->num;
+    if (p->pair_num > z->pairs) z->pairs = p->pair_num;
+    for (int N = 0; N < FMO_POINT_ORDERS; N++)
+        if (p->begin[N + 1] - p->begin[N] > z->points_most[N])
+            z->points_most[N] = p->begin[N + 1] - p->begin[N];
+}
+
+/* Arrays of all that are made, on the host or on the device. */
+typedef struct making_arrays {
+    maker *make;
+    fmo_gpu_points *lists;
+    double *D, *charge, *coord, *block, *H, *norm;
+} making_arrays;
+
+/* What the kernels are told of distribution k, and its data; moves `at` on. */
+void fill_maker(const fmo_distribution *d, size_t k, int device, const making_arrays *host,
+                const making_arrays *view, fmo_gpu_points *to, double *list_memory, sizes *at)
+{
+    const fmo_distribution_origin *const o = &d->origin;
+    const fmo_products *const p = o->products;
+    const size_t n = (size_t)p->centres.ao_num;
+    maker *const m = &host->make[k];
+    int num[FMO_POINT_ORDERS];
+    list_lengths(d, num);
+    host->lists[k] = fmo_gpu_lay_lists(num, list_memory + at->lists);
+    memcpy(host->D + at->D, o->density, n * n * sizeof *o->density);
+    if (o->charge_num) {
+        memcpy(host->charge + at->charges, o->charge, o->charge_num * sizeof *o->charge);
+        memcpy(host->coord + 3 * at->charges, o->coord, 3 * o->charge_num * sizeof *o->coord);
+    }
+    m->products = fmo_gpu_products_of(p, device)->self;
+    m->to = to + k;
+    m->D = view->D + at->D;
+    m->charge = view->charge + at->charges;
+    m->coord = view->coord + 3 * at->charges;
+    m->charges = (int)o->charge_num;
+    m->block = view->block + at->block;
+    m->H = view->H + at->H;
+    m->norm = view->norm + at->points;
+    for (int N = 0; N < FMO_POINT_ORDERS; N++) m->H_begin[N] = p->value_begin[N];
+    add_sizes(d, at);
+}
+
+cudaError_t queue(const maker *make, size_t num, const sizes *z, cudaStream_t stream)
+{
+    const auto blocks = [](int of, int each) { return (unsigned)((of + each - 1) / each); };
+    if (z->pairs) {
+        make_blocks<<<dim3(blocks(z->pairs, WARPS), (unsigned)num), THREADS, 0, stream>>>(make);
+        FMO_GPU_TRY(cudaGetLastError());
+    }
+    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
+        if (!z->points_most[N]) continue;
+        expand_kernels
+            [N]<<<dim3(blocks(z->points_most[N], THREADS), (unsigned)num), THREADS, 0, stream>>>(
+                make);
+        FMO_GPU_TRY(cudaGetLastError());
+    }
+    make_lists<<<dim3((unsigned)num, FMO_POINT_ORDERS), STEPS_THREADS, 0, stream>>>(make);
+    return cudaGetLastError();
+}
+
+/* Some distributions, whose products are there. */
+fmo_status make_some(const fmo_distribution *const *of, size_t num, fmo_gpu_device *device,
+                     fmo_error *err)
+{
+    sizes all = {}, at = {};
+    kept_memory *memory = NULL;
+    making_arrays host = {}, view = {};
+    for (size_t k = 0; k < num; k++) add_sizes(of[k], &all);
+    const size_t header = (num * sizeof(fmo_gpu_points) + 255) / 256 * 256;
+#define STAGED(name, num)                                                   \
+    {                                                                       \
+        (num) * sizeof *host.name, (void **)&view.name, (void **)&host.name \
+    }
+#define THERE(name, num)                                     \
+    {                                                        \
+        (num) * sizeof *view.name, (void **)&view.name, NULL \
+    }
+    const fmo_gpu_array arrays[] = {STAGED(make, num),
+                                    STAGED(lists, num),
+                                    STAGED(D, all.D),
+                                    STAGED(charge, all.charges),
+                                    STAGED(coord, 3 * all.charges),
+                                    THERE(block, all.block),
+                                    THERE(H, all.H),
+                                    THERE(norm, all.points)};
+#undef THERE
+#undef STAGED
+    enum { ARRAYS = sizeof arrays / sizeof arrays[0] };
+    struct fmo_gpu_kept **const entry = (struct fmo_gpu_kept **)calloc(num, sizeof *entry);
+    void *const staged = fmo_gpu_stage(arrays, ARRAYS);
+    fmo_status status = FMO_OK;
+    if (!staged || !entry)
+        status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for distributions");
+    if (status == FMO_OK)
+        status = fmo_gpu_place_arrays(device, "distributions", arrays, ARRAYS, err);
+    if (status == FMO_OK)
+        status = keep(device, header + all.lists * sizeof(double), num, 0, &memory, entry, err);
+    if (status == FMO_OK) {
+        fmo_gpu_points *const to = (fmo_gpu_points *)memory->at;
+        double *const list_memory = (double *)((char *)memory->at + header);
+        for (size_t k = 0; k < num; k++)
+            fill_maker(of[k], k, device->number, &host, &view, to, list_memory, &at);
+        status = fmo_gpu_upload(device, "distributions", staged, arrays, ARRAYS, err);
+        cudaError_t code = cudaMemcpyAsync(to, view.lists, num * sizeof *to,
+                                           cudaMemcpyDeviceToDevice, device->stream);
+        if (code == cudaSuccess) code = queue(view.make, num, &all, device->stream);
+        const cudaError_t waited = cudaStreamSynchronize(device->stream);
+        if (code == cudaSuccess) code = waited;
+        if (status == FMO_OK && code != cudaSuccess)
+            status = fmo_gpu_error(code, "distributions", err);
+        for (size_t k = 0; k < num; k++) {
+            entry[k]->at = to + k;
+            if (status == FMO_OK)
+                put_into_list(entry[k], (struct fmo_gpu_kept **)(uintptr_t)&of[k]->on_gpu);
+            else
+                fmo_gpu_let_go(entry[k]);
+        }
+    }
+    fmo_gpu_free(device, view.make); /* the first, and with it all */
+    free(staged);
+    free(entry);
+    return status;
+}
+
+/* ---- who lacks what ------------------------------------------------------------------------- */
+
+int by_address(const void *x, const void *y)
+{
+    const void *const a = *(const void *const *)x, *const b = *(const void *const *)y;
+    return (a > b) - (a < b);
+}
+
+/* Sorts addresses, and leaves each once. */
+size_t each_once(const void **of, size_t num)
+{
+    size_t kept = 0;
+    qsort(of, num, sizeof *of, by_address);
+    for (size_t k = 0; k < num; k++)
+        if (!k || of[k] != of[k - 1]) of[kept++] = of[k];
+    return kept;
+}
+
+/* Doubles that are made at a time, and how many distributions. */
+const size_t made_most = (size_t)1 << 28;
+enum { MADE_MOST = 16384 };
+
+fmo_status make_all(const fmo_distribution *const *of, size_t num, fmo_gpu_device *device,
+                    fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    for (size_t k = 0; k < num && status == FMO_OK;) {
+        sizes z = {};
+        size_t some = 0;
+        while (k + some < num && some < MADE_MOST && z.H + z.lists < made_most)
+            add_sizes(of[k + some++], &z);
+        status = make_some(of + k, some, device, err);
+        k += some;
+    }
+    return status;
+}
+
+} // namespace
+
+fmo_gpu_points fmo_gpu_lay_lists(const int num[FMO_POINT_ORDERS], double *memory)
+{
+    fmo_gpu_points lists;
+    for (int N = 0; N < FMO_POINT_ORDERS; N++) {
+        fmo_gpu_point_list *const list = &lists.of[N];
+        list->num = num[N];
+        list->used = 0;
+        list->at = memory;
+        list->H = memory += 4 * (size_t)num[N];
+        list->norm = memory += (size_t)FMO_HERMITE_COUNT(N) * (size_t)num[N];
+        memory += num[N];
+    }
+    return lists;
+}
+
+fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo_gpu_device *device,
+                              fmo_error *err)
+{
+    const void **const lack = (const void **)malloc((2 * num + 1) * sizeof *lack);
+    const void **const products = lack ? lack + num : NULL;
+    pthread_mutex_t *const mine = &making[device->number % makers];
+    size_t lacking = 0, without = 0;
+    fmo_status status = FMO_OK;
+    if (!lack) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for distributions");
+    (void)pthread_mutex_lock(mine);
+    for (size_t k = 0; k < num; k++) {
+        const fmo_products *const p = of[k]->origin.products;
+        if (!p || fmo_gpu_lists_of(of[k], device->number)) continue;
+        if (fmo_gpu_matrix_shared(p) > FMO_GPU_MATRIX_SHARED) continue;
+        lack[lacking++] = of[k];
+        if (!fmo_gpu_products_of(p, device->number)) products[without++] = p;
+    }
+    lacking = each_once(lack, lacking);
+    without = each_once(products, without);
+    if (without)
+        status = keep_products((const fmo_products *const *)products, without, device, err);
+    if (status == FMO_OK)
+        status = make_all((const fmo_distribution *const *)lack, lacking, device, err);
+    (void)pthread_mutex_unlock(mine);
+    free(lack);
+    return status;
+}

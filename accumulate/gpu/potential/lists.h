@@ -1,0 +1,106 @@
+/* Charge distributions and products on a GPU: what the files of this folder share. Lists of points
+ * are made there, of densities (lists.cu), and potentials become matrices there (matrices.cu), with
+ * what is kept of products that were met before. C++ only. */
+#ifndef FMO_GPU_POTENTIAL_LISTS_H
+#define FMO_GPU_POTENTIAL_LISTS_H
+
+#include "accumulate/gpu/device.h"
+#include "accumulate/potential/expand.h"
+#include "accumulate/potential/points.h"
+
+/* Points of one order, as fmo_point_list has them. Made on the GPU they stand in steps of their
+ * norms: within one they have its upper limit for a norm, and the order of their numbers. */
+typedef struct fmo_gpu_point_list {
+    const double *at, *H, *norm; /* [x y z p][num], [FMO_HERMITE_COUNT(order)][num], [num] */
+    int num, used;
+} fmo_gpu_point_list;
+
+typedef struct fmo_gpu_points {
+    fmo_gpu_point_list of[FMO_POINT_ORDERS];
+} fmo_gpu_points;
+
+/* Where the lists begin in a piece of `memory` (NULL: nowhere) as long as fmo_distribution_size. */
+fmo_gpu_points fmo_gpu_lay_lists(const int num[FMO_POINT_ORDERS], double *memory);
+
+/* What one of a centre's functions is of one of the caller's. */
+typedef struct fmo_gpu_term {
+    int ao;
+    double factor;
+} fmo_gpu_term;
+
+typedef struct fmo_gpu_product {
+    int prim_a, prim_b, pair, point;
+} fmo_gpu_product;
+
+/* fmo_products with its centres: on the GPU, and the same on the host. */
+typedef struct fmo_gpu_products {
+    const struct fmo_gpu_products *self; /* on the GPU */
+    int ao_num, pair_num, product_num;
+    int begin[FMO_POINT_ORDERS + 1]; /* points */
+    const fmo_centre *centre;
+    const fmo_centre_prim *prim;
+    const fmo_centre_use *use;
+    const fmo_centre_caller *caller;
+    const fmo_centre_term *term;
+    const int *function_begin; /* [centres] a centre's first among the functions of all */
+    const int *part_begin;     /* [functions of all + 1] */
+    const fmo_gpu_term *part;
+    const fmo_point_pair *pair;     /* [pair_num + 1] */
+    const int *block_begin;         /* [pair_num + 1] functions of A times those of B */
+    const fmo_gpu_product *product; /* [product_num] */
+    const int *product_of;          /* [points][2] of a point; -1: no second one */
+    const double *at;    /* order by order [x y z p][points of it], from 4 begin[order] on */
+    const double *bound; /* [points] */
+} fmo_gpu_products;
+
+/* Product number k, but for the numbers of its primitives. */
+__device__ __forceinline__ fmo_product fmo_gpu_product_of(const fmo_gpu_products &p, int k)
+{
+    const fmo_gpu_product own = p.product[k];
+    const fmo_point_pair pair = p.pair[own.pair];
+    double AB[3], R2 = 0.0;
+    for (int x = 0; x < 3; x++) {
+        AB[x] = p.centre[pair.A].at[x] - p.centre[pair.B].at[x];
+        R2 += AB[x] * AB[x];
+    }
+    return fmo_product_make(&p.prim[own.prim_a], &p.prim[own.prim_b], AB, R2);
+}
+
+/* What a GPU keeps of an object; NULL: nothing. */
+const void *fmo_gpu_kept_of(struct fmo_gpu_kept *const *list, int device);
+static inline const fmo_gpu_points *fmo_gpu_lists_of(const fmo_distribution *d, int device)
+{
+    return (const fmo_gpu_points *)fmo_gpu_kept_of(&d->on_gpu, device);
+}
+static inline const fmo_gpu_products *fmo_gpu_products_of(const fmo_products *p, int device)
+{
+    return (const fmo_gpu_products *)fmo_gpu_kept_of(&p->on_gpu, device);
+}
+
+/* Makes those lists on the GPU that it lacks, of distributions whose making was put off, and keeps
+ * what they need of their products; when it returns they are there. Not of products with so many
+ * functions at a nucleus that a block of threads has no room for them: those are made on the host.
+ */
+fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo_gpu_device *device,
+                              fmo_error *err);
+
+/* ---- matrices.cu ---- */
+
+/* Potentials at the points of products, V, as fmo_products has them, and the matrix that they give,
+ * [ao_num][ao_num], zeroed. */
+typedef struct fmo_gpu_giver {
+    const fmo_gpu_products *products;
+    const double *V;
+    double *potential;
+    size_t value_begin[FMO_POINT_ORDERS + 1];
+} fmo_gpu_giver;
+
+/* Bytes of shared memory that a block needs for products; at most so many are allowed. */
+size_t fmo_gpu_matrix_shared(const fmo_products *products);
+enum { FMO_GPU_MATRIX_SHARED = 48 << 10 };
+
+/* of: in GPU memory; pairs: the most that one has; shared: likewise. */
+cudaError_t fmo_gpu_give_matrices(const fmo_gpu_giver *of, size_t num, int pairs, size_t shared,
+                                  cudaStream_t stream);
+
+#endif
