@@ -9,6 +9,7 @@
 #include "driver/base/clock.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -400,18 +401,60 @@ static fmo_status list_pairs(fmo_fragments *f, pair_list *list, fmo_error *err)
     return FMO_OK;
 }
 
+/* Electrostatics of all pairs on a GPU, while the host prepares those that have an SCF: what the
+ * one writes the other does not read. */
+typedef struct es_beside {
+    fmo_fragments *f;
+    pthread_t thread;
+    int started;
+    fmo_status status;
+    fmo_error err;
+} es_beside;
+
+static void *run_es(void *user)
+{
+    es_beside *const e = user;
+    fmo_fragment_result *const r = e->f->result;
+    e->status = fmo_field_electrostatics(e->f, r->pair, r->pair_num, 1, &e->err);
+    return NULL;
+}
+
+/* All electrostatics, or their beginning. */
+static fmo_status begin_es(fmo_fragments *f, es_beside *e, fmo_error *err)
+{
+    fmo_fragment_result *const r = f->result;
+    *e = (es_beside){.f = f};
+    if (f->ranks) {
+        const fmo_status status = fmo_fragment_deal(f, r->fragment_num, NULL, 0, es_row, NULL, err);
+        return fmo_fragment_gather(f, status, r->fragment_num, row_blocks, NULL, err);
+    }
+    e->started =
+        f->o.scf.fock.mode == FMO_MODE_FUSED && pthread_create(&e->thread, NULL, run_es, e) == 0;
+    if (e->started) return FMO_OK;
+    return fmo_field_electrostatics(f, r->pair, r->pair_num, f->threads, err);
+}
+
+static fmo_status end_es(es_beside *e, fmo_error *err)
+{
+    if (!e->started) return FMO_OK;
+    pthread_join(e->thread, NULL);
+    return e->status == FMO_OK ? FMO_OK : fmo_error_set(err, e->status, "%s", e->err.message);
+}
+
 fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
 {
-    const fmo_fragment_system *s = f->system;
     pair_list list = {0};
+    es_beside beside;
     fmo_status status;
     CHECKGOTO(fmo_fragment_agree(f, list_pairs(f, &list, err), err));
-    status = f->ranks ? fmo_fragment_deal(f, s->fragment_num, NULL, 0, es_row, NULL, err)
-                      : fmo_field_electrostatics(f, f->result->pair, f->result->pair_num,
-                                                 f->threads, err);
-    CHECKGOTO(fmo_fragment_gather(f, status, s->fragment_num, row_blocks, NULL, err));
-    CHECKGOTO(all_scf_pairs(f, &list, err));
-    for (int a = 0; a < s->atom_num; a++) f->result->charge2[a] += f->pair_charge[a];
+    CHECKGOTO(begin_es(f, &beside, err));
+    status = all_scf_pairs(f, &list, err);
+    if (status == FMO_OK)
+        status = end_es(&beside, err);
+    else
+        (void)end_es(&beside, NULL); /* the first error is the one that counts */
+    CHECKGOTO(status);
+    for (int a = 0; a < f->system->atom_num; a++) f->result->charge2[a] += f->pair_charge[a];
 done:
     free(list.task);
     free(list.population);

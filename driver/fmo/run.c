@@ -4,6 +4,7 @@
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
 #include "driver/scf/cutoff.h"
+#include "driver/scf/lockstep.h"
 #include "integrals/arguments.h"
 #include "integrals/free_memory.h"
 
@@ -153,6 +154,9 @@ static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
         fock->memory = fmo_free_memory() / 2 / (size_t)f->ranks->node_size;
     f->result->ranks = f->ranks ? f->ranks->size : 1;
     f->result->mode = fock->mode;
+    /* Threads that are started have not chosen a GPU; the caller's may have. */
+    if (fock->mode == FMO_MODE_FUSED && fock->device < 0 && fock->device_num == 0)
+        fock->device = fmo_hands_thread_gpu();
     f->result->threads = f->threads;
     return FMO_OK;
 }

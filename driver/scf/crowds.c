@@ -318,7 +318,7 @@ void fmo_crowds_run(batch *b, const fmo_scf_options *asked, int crowds, size_t m
     fmo_scf_options own = *asked;
     const fmo_scf_options *const options = &own;
     const int threads = fmo_fock_threads(asked->fock.threads);
-    if (b->care || (ranks && ranks->node_size > 1))
+    if (b->care || b->kept || (ranks && ranks->node_size > 1))
         own.fock.threads = threads > crowds ? threads / crowds : 1;
     const fmo_fock_options *const fock = &options->fock;
     const int gpus = fock->device_num > 1 ? fock->device_num : 1;
