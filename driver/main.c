@@ -17,10 +17,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -512,17 +508,6 @@ static void show_gpus(const driver_options *options)
     (void)setenv("CUDA_VISIBLE_DEVICES", list, 0);
 }
 
-/* What is freed stays with the process, but large pieces: a GPU's SCFs take and free matrices by
- * the thousand, and pages that the system has had back come again one by one, cleared, under one
- * lock for all threads. */
-static void keep_freed_memory(void)
-{
-#ifdef __GLIBC__
-    (void)mallopt(M_MMAP_THRESHOLD, 32 << 20); /* the most that glibc takes */
-    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
-#endif
-}
-
 int main(int argc, char **argv)
 {
     driver_options options;
@@ -560,7 +545,6 @@ int main(int argc, char **argv)
         return fmo_status_exit_code(err.status);
     }
     if (ranks.net.size < 2) show_gpus(&options);
-    if (options.fock.mode != FMO_MODE_CPU) keep_freed_memory();
     return ranks.net.size > 1  ? run_ranks(&options, &ranks)
            : options.fragments ? run_systems(&options)
                                : run_all(&options);

@@ -1,6 +1,6 @@
 /* Products of primitives and charge distributions as points: places with an exponent, at which a
  * potential is wanted, or a Hermite density stands. Between the files of this folder and
- * gpu/potential.cu. */
+ * gpu/potential/. */
 #ifndef FMO_POTENTIAL_POINTS_H
 #define FMO_POTENTIAL_POINTS_H
 
