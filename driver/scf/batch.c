@@ -195,18 +195,17 @@ static void run_alone(batch *b, const fmo_scf_options *options, size_t end)
     fmo_scf_batch_hold(b, t);
 }
 
-typedef struct sized {
-    int elsewhere; /* not in mode cpu */
-    size_t functions, job;
-} sized;
-
-/* As in `order`; those of one size as they come. */
 static int by_size(const void *left, const void *right)
 {
-    const sized *a = left, *b = right;
+    const fmo_scf_sized *a = left, *b = right;
     if (a->elsewhere != b->elsewhere) return b->elsewhere - a->elsewhere;
     if (a->functions != b->functions) return a->functions < b->functions ? 1 : -1;
     return a->job < b->job ? -1 : 1;
+}
+
+void fmo_scf_batch_sort(fmo_scf_sized *of, size_t num)
+{
+    qsort(of, num, sizeof *of, by_size);
 }
 
 /* Would a job run in another mode than cpu? What cannot run at all does not matter. */
@@ -235,7 +234,7 @@ static void find_small(batch *b)
 
 static fmo_status sort_jobs(batch *b, fmo_error *err)
 {
-    sized *all = malloc(b->count * sizeof *all);
+    fmo_scf_sized *all = malloc(b->count * sizeof *all);
     size_t num = 0;
     b->order = malloc(b->count * sizeof *b->order);
     b->again = calloc(b->count, 1);
@@ -247,11 +246,11 @@ static fmo_status sort_jobs(batch *b, fmo_error *err)
     for (size_t k = 0; k < b->count; k++) {
         if (b->done[k]) continue;
         const int elsewhere = cube(&b->jobs[k]) > b->cpu_most && runs_elsewhere(b, &b->jobs[k]);
-        all[num++] = (sized){elsewhere, fmo_scf_job_functions(&b->jobs[k]), k};
+        all[num++] = (fmo_scf_sized){elsewhere, fmo_scf_job_functions(&b->jobs[k]), k};
         b->deal.elsewhere += (size_t)elsewhere;
     }
     b->deal.count = num;
-    qsort(all, num, sizeof *all, by_size);
+    fmo_scf_batch_sort(all, num);
     for (size_t k = 0; k < num; k++) b->order[k] = all[k].job;
     free(all);
     return FMO_OK;

@@ -35,6 +35,13 @@ typedef struct batch {
 
 /* ---- batch.c ---- */
 
+/* A job to be sorted. */
+typedef struct fmo_scf_sized {
+    int elsewhere; /* not in mode cpu */
+    size_t functions, job;
+} fmo_scf_sized;
+/* As in `order`: the largest first, those of one size as they come. */
+void fmo_scf_batch_sort(fmo_scf_sized *of, size_t num);
 /* Functions of a job; 0 without a basis. */
 size_t fmo_scf_job_functions(const fmo_scf_job *job);
 /* Bytes of the matrices of an SCF that runs (scf_internal.h), and of its result. */

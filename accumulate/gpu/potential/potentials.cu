@@ -408,17 +408,24 @@ fmo_status bring_back(const fmo_potential_job *jobs, size_t count, const call_ar
 {
     const size_t size = place[count].matrix;
     double *const back = (double *)malloc((size + 1) * sizeof *back);
+    bool room = back != NULL;
+    for (size_t k = 0; k < count; k++) {
+        const size_t values = jobs[k].products->value_begin[FMO_POINT_ORDERS];
+        if (place[k].kept) continue;
+        V[k] = (double *)malloc((values + 1) * sizeof *V[k]);
+        room = room && V[k];
+    }
+    if (!room) {
+        free(back);
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
+    }
     cudaError_t code = cudaSuccess;
-    if (!back) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
     if (size)
         code = cudaMemcpyAsync(back, view->matrix, size * sizeof *back, cudaMemcpyDeviceToHost,
                                device->stream);
     for (size_t k = 0; k < count && code == cudaSuccess; k++) {
         const size_t values = jobs[k].products->value_begin[FMO_POINT_ORDERS];
-        if (place[k].kept) continue;
-        V[k] = (double *)malloc((values + 1) * sizeof *V[k]);
-        if (!V[k]) code = cudaErrorMemoryAllocation;
-        if (V[k] && values)
+        if (!place[k].kept && values)
             code = cudaMemcpyAsync(V[k], view->V + place[k].V, values * sizeof *V[k],
                                    cudaMemcpyDeviceToHost, device->stream);
     }

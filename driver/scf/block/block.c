@@ -55,19 +55,8 @@ static int functions_allowed(const fmo_fock_options *f)
     return most;
 }
 
-typedef struct sized {
-    size_t functions, job;
-} sized;
-
-static int by_size(const void *left, const void *right)
-{
-    const sized *a = left, *b = right;
-    if (a->functions != b->functions) return a->functions < b->functions ? 1 : -1;
-    return a->job < b->job ? -1 : 1;
-}
-
 /* The jobs that go this way, the largest first, into order[count]; returns how many. */
-static size_t choose(const batch *b, sized *order)
+static size_t choose(const batch *b, fmo_scf_sized *order)
 {
     const double threads = (double)fmo_fock_threads(b->asked->fock.threads);
     double seconds = 0.0;
@@ -80,12 +69,12 @@ static size_t choose(const batch *b, sized *order)
         if (!n || n > most || in->projector || in->core_hamiltonian ||
             !fmo_eri_matrix_can(in->basis))
             continue;
-        order[num++] = (sized){n, k};
+        order[num++] = (fmo_scf_sized){0, n, k};
         seconds += cpu_seconds * pow((double)n / 13.0, cpu_power);
     }
     if (num < BLOCKS_LEAST) return 0;
     if (b->asked->fock.mode == FMO_MODE_AUTO && seconds / threads < gpu_begins) return 0;
-    qsort(order, num, sizeof *order, by_size);
+    fmo_scf_batch_sort(order, num);
     return num;
 }
 
@@ -185,8 +174,8 @@ typedef struct block_work {
     batch *b;
     const fmo_scf_options *options;
     fmo_block_settings settings;
-    const sized *order; /* [num] jobs, the largest first */
-    size_t num, next;   /* under b->lock */
+    const fmo_scf_sized *order; /* [num] jobs, the largest first */
+    size_t num, next;           /* under b->lock */
     int workers;
 } block_work;
 
@@ -197,7 +186,7 @@ typedef struct block_worker {
 } block_worker;
 
 /* The next jobs: no more than fit, and no more than leave some to the others. */
-static size_t take_jobs(block_work *w, size_t bytes, const sized **number)
+static size_t take_jobs(block_work *w, size_t bytes, const fmo_scf_sized **number)
 {
     size_t num = 0, sum = 0;
     pthread_mutex_lock(&w->b->lock);
@@ -236,7 +225,7 @@ static void hand_over(block_work *w, const char *device, double seconds, block_j
     }
 }
 
-static void run_jobs(block_work *w, fmo_block_room *room, const sized *number, size_t num,
+static void run_jobs(block_work *w, fmo_block_room *room, const fmo_scf_sized *number, size_t num,
                      int threads)
 {
     batch *const b = w->b;
@@ -272,7 +261,7 @@ static void *work_in_room(void *user)
     block_work *const w = own->work;
     const int all = fmo_fock_threads(w->options->fock.threads);
     const int threads = all > w->workers ? all / w->workers : 1, before = omp_get_max_threads();
-    const sized *number = NULL;
+    const fmo_scf_sized *number = NULL;
     fmo_block_room *room = NULL;
     if (fmo_block_room_open(own->device, &room, NULL) != FMO_OK) return NULL;
     omp_set_num_threads(threads); /* of this POSIX thread alone: integrals ask OpenMP */
@@ -290,7 +279,7 @@ void fmo_blocks_run(batch *b)
     const fmo_fock_options *const fock = &o->fock;
     const int gpus = fock->device_num > 1 ? fock->device_num : 1;
     block_worker worker[WORKERS * FMO_DEVICES_MAX];
-    sized *const order = malloc(b->count * sizeof *order);
+    fmo_scf_sized *const order = malloc(b->count * sizeof *order);
     block_work w = {.b = b,
                     .options = o,
                     .settings = {.energy_convergence = o->energy_convergence,
