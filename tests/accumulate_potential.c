@@ -79,7 +79,9 @@ static void check_refusals(void)
         EXPECT(fmo_distributions_create(two, 2, NULL, &err), FMO_ERR_ARGUMENT, "jobs[1]: products");
         fmo_potential_options_init(&o);
         o.mode = FMO_MODE_SPLIT;
+        two[0].distribution = c.distribution;
         EXPECT(fmo_distributions_create(two, 1, &o, &err), FMO_ERR_ARGUMENT, "mode");
+        CHECK(!two[0].distribution, "a distribution of a call that was refused");
         CHECK(fmo_distributions_create(NULL, 0, NULL, &err) == FMO_OK, "none: %s", err.message);
         fmo_potential_job job;
         memset(&job, 0, sizeof job);
@@ -120,6 +122,47 @@ static void check_refusals(void)
     fmo_distribution_destroy(NULL);
 }
 
+/* A distribution that waits for whoever needs it: of products and a density that have gone, by two
+ * threads at once. */
+static void check_later(void)
+{
+    potential_case c[2];
+    test_system s;
+    fmo_error err = {FMO_OK, ""};
+    fmo_potential_options fused, o;
+    memset(c, 0, sizeof c);
+    system_random(&s, 5, 7, 5, 2, 5.0, &seed);
+    if (potential_begin(&c[0], &s, NULL, 0, &seed) && potential_begin(&c[1], &s, NULL, 0, &seed)) {
+        const size_t size = (size_t)c[0].n * (size_t)c[0].n;
+        double *const U = malloc(3 * size * sizeof *U);
+        const fmo_distribution *first = c[1].distribution;
+        fmo_potential_job job[3];
+        fmo_potential_options_init(&fused);
+        fused.mode = FMO_MODE_FUSED; /* nothing is asked of a GPU so far */
+        fmo_distribution_job later = {c[1].products, c[1].D,     POTENTIAL_CHARGES,
+                                      c[1].charge,   c[1].coord, NULL};
+        CHECK(fmo_distributions_create(&later, 1, &fused, &err) == FMO_OK, "%s", err.message);
+        fmo_products_destroy(c[1].products);
+        c[1].products = NULL;
+        for (int k = 0; k < c[1].n * c[1].n; k++) c[1].D[k] = NAN;
+        const fmo_distribution *const second = later.distribution;
+        for (int k = 0; k < 3; k++)
+            job[k] = (fmo_potential_job){.products = c[0].products,
+                                         .source = k ? &second : &first,
+                                         .source_num = 1,
+                                         .potential = U + (size_t)k * size};
+        fmo_potential_options_init(&o);
+        o.threads = 2;
+        CHECK(fmo_potentials(job, 3, &o, &err) == FMO_OK, "%s", err.message);
+        CHECK(memcmp(U, U + size, size * sizeof *U) == 0 &&
+                  memcmp(U, U + 2 * size, size * sizeof *U) == 0,
+              "other bits of what was made later");
+        fmo_distribution_destroy(later.distribution);
+        free(U);
+    }
+    for (int k = 0; k < 2; k++) potential_end(&c[k]);
+}
+
 int main(void)
 {
     fmo_potential_options o;
@@ -130,6 +173,7 @@ int main(void)
         potential_check_all(&o, 3, &seed);
     }
     check_threads();
+    check_later();
     check_refusals();
     return check_summary();
 }

@@ -6,6 +6,7 @@ static void check_bits(const fmo_potential_options *o, unsigned long long *seed)
 {
     potential_case c[2];
     test_system s;
+    memset(c, 0, sizeof c);
     fmo_error err = {FMO_OK, ""};
     int good = 1;
     for (int k = 0; k < 2; k++) {

@@ -212,10 +212,13 @@ static inline void potential_check_all(const fmo_potential_options *options, int
     test_system s;
     fmo_potential_options o = *options;
     int good = 1;
+    memset(c, 0, sizeof c);
     for (int k = 0; k < POTENTIAL_SYSTEMS; k++) {
         system_random(&s, 3 + k, 4 + k, 3 + k, 1 + k, 5.0, seed);
         for (int m = 0; m < d_shells; m++) system_add_shell(&s, 2, 1 + m, seed);
         system_shuffle_functions(&s, seed);
+        for (int p = 1; p < s.prims && k % 2 == 0; p++) /* an exponent that a shell has twice */
+            if (s.prim_shell[p] == s.prim_shell[p - 1]) s.exponent[p] = s.exponent[p - 1];
         good = good && potential_begin(&c[k], &s, options, k % 2 == 0, seed);
     }
     if (good) {

@@ -296,9 +296,10 @@ fmo_status fmo_distributions_create(fmo_distribution_job *jobs, size_t count,
 {
     static const char call[] = "fmo_distributions_create";
     fmo_potential_options o;
+    size_t first = count; /* that fails */
+    for (size_t k = 0; jobs && k < count; k++) jobs[k].distribution = NULL;
     fmo_status status = fmo_potential_begin(call, jobs, count, options, &o, err);
     if (status != FMO_OK) return status;
-    for (size_t k = 0; k < count; k++) jobs[k].distribution = NULL;
 #pragma omp parallel for schedule(dynamic) num_threads(fmo_threads(o.threads)) if (count > 1)
     for (size_t k = 0; k < count; k++) {
         fmo_error why = {FMO_OK, ""};
@@ -308,7 +309,11 @@ fmo_status fmo_distributions_create(fmo_distribution_job *jobs, size_t count,
             create(job, &jobs[k], o.mode == FMO_MODE_FUSED, &jobs[k].distribution, &why);
         if (one == FMO_OK) continue;
 #pragma omp critical(fmo_distributions)
-        if (status == FMO_OK) status = fmo_error_set(err, one, "%s", why.message);
+        if (k < first) {
+            first = k;
+            status = one;
+            if (err) *err = why;
+        }
     }
     for (size_t k = 0; k < count && status != FMO_OK; k++) {
         fmo_distribution_destroy(jobs[k].distribution);

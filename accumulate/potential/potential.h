@@ -56,8 +56,8 @@ typedef struct fmo_potential_options {
     int threads;   /**< of the CPU; 0: as many as OpenMP would use */
     int device;    /**< a GPU by its number; -1: the one that the thread has chosen */
     double cutoff; /**< interactions with a bound below a tenth of this are left out */
-    /** Mode fused: how many GPUs the jobs of a call are dealt to; 0 or 1: one. Results have the
-     * same bits for any number. */
+    /** Mode fused: how many GPUs the jobs of a call are dealt to; 0 or 1: one. Results are the same
+     * to rounding: bits depend on whether a GPU has met a job's products before. */
     int device_num;
     int devices[FMO_DEVICES_MAX]; /**< [device_num] CUDA's numbers; `device` stays -1 */
 } fmo_potential_options;
@@ -76,9 +76,11 @@ typedef struct fmo_distribution_job {
 } fmo_distribution_job;
 
 /** All of them, side by side. With FMO_MODE_FUSED they are made on GPUs, of densities that this
- * call copies, when a call for that GPU first meets them, and stay there; and products whose
- *  distributions a GPU has made give potentials as matrices there, too: nothing but densities and
- *  matrices is copied. Such a distribution can be used in mode cpu as well.
+ *  call copies, when a call for that GPU first meets them, and stay there until all that were made
+ *  together have gone; and products whose distributions a GPU has made give potentials as matrices
+ *  there, too: nothing but densities and matrices is copied. What has no density, or more functions
+ *  at a nucleus than a block of a GPU's threads has room for, and all where the GPU has no memory
+ *  left, is made on the host. Such a distribution can be used in mode cpu as well.
  *  @param[in] options  NULL: the defaults; mode and threads count
  *  @return as fmo_distribution_create, none of them if one fails */
 FMO_API fmo_status fmo_distributions_create(fmo_distribution_job *jobs, size_t count,

@@ -220,7 +220,7 @@ static fmo_status run_on_cpu(running *all, size_t count, int pieces, const fmo_p
 }
 
 /* Jobs that go to a GPU together. */
-enum { GPU_JOBS = 2048 };
+enum { GPU_JOBS = 2048, GPU_ENERGIES = 1 << 18 };
 
 typedef struct potentials_call {
     running *all;
@@ -345,7 +345,12 @@ static fmo_status energies_on_gpu(void *user, size_t first, size_t num,
                                   const fmo_potential_options *o, fmo_error *err)
 {
     fmo_electrostatics_job *const jobs = user;
-    return fmo_gpu_electrostatics(jobs + first, num, share * o->cutoff, o, err);
+    fmo_status status = FMO_OK;
+    for (size_t at = 0; at < num && status == FMO_OK; at += GPU_ENERGIES) {
+        const size_t some = num - at < GPU_ENERGIES ? num - at : GPU_ENERGIES;
+        status = fmo_gpu_electrostatics(jobs + first + at, some, share * o->cutoff, o, err);
+    }
+    return status;
 }
 
 fmo_status fmo_electrostatics(fmo_electrostatics_job *jobs, size_t count,

@@ -24,10 +24,12 @@ static fmo_potential_options options(const fmo_fock_options *fock, int threads)
 /* How monomers are seen: near, farther, far. */
 enum { VIEWS = 3 };
 
-/* A monomer as near, farther and far ones see it, jobs[0 .. VIEWS - 1]; its diagonal (D S)_ss. */
-static fmo_status see_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
+/* A monomer as near, farther and far ones see it, jobs[0 .. VIEWS - 1]; its diagonal (D S)_ss. The
+ * largest come first. */
+static fmo_status see_one(fmo_fragments *f, int number, int threads, void *user, fmo_error *err)
 {
-    fmo_distribution_job *const jobs = (fmo_distribution_job *)user + VIEWS * k;
+    const int k = f->order[number];
+    fmo_distribution_job *const jobs = (fmo_distribution_job *)user + VIEWS * number;
     const fmo_part *m = &f->monomer[k];
     const size_t n = (size_t)m->nao;
     double *const diagonal = calloc(n * n, sizeof *diagonal);
@@ -63,8 +65,9 @@ static fmo_status see_all(fmo_fragments *f, fmo_error *err)
         f->exact[k] = f->aoc[k] = f->point[k] = NULL;
     }
     if (status == FMO_OK) status = fmo_distributions_create(jobs, num, &o, err);
-    for (int k = 0; k < n; k++) {
-        fmo_distribution_job *const own = &jobs[VIEWS * k];
+    for (int number = 0; number < n; number++) {
+        const int k = f->order[number];
+        fmo_distribution_job *const own = &jobs[VIEWS * number];
         f->exact[k] = own[0].distribution;
         f->aoc[k] = own[1].distribution;
         f->point[k] = own[2].distribution;

@@ -9,6 +9,7 @@
 #include "driver/base/clock.h"
 
 #include <math.h>
+#include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -414,6 +415,7 @@ typedef struct es_beside {
 static void *run_es(void *user)
 {
     es_beside *const e = user;
+    omp_set_num_threads(1); /* of this POSIX thread alone: the SCFs have the others */
     fmo_fragment_result *const r = e->f->result;
     e->status = fmo_field_electrostatics(e->f, r->pair, r->pair_num, 1, &e->err);
     return NULL;

@@ -319,13 +319,13 @@ void fmo_crowds_run(batch *b, const fmo_scf_options *asked, int crowds, size_t m
     fmo_scf_options own = *asked;
     const fmo_scf_options *const options = &own;
     const int threads = fmo_fock_threads(asked->fock.threads);
-    if (b->care || b->kept || (ranks && ranks->node_size > 1))
+    const int keeps = keep_all(b, crowds, most);
+    if (b->care || keeps || (ranks && ranks->node_size > 1))
         own.fock.threads = threads > crowds ? threads / crowds : 1;
     const fmo_fock_options *const fock = &options->fock;
     const int gpus = fock->device_num > 1 ? fock->device_num : 1;
     const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
     gpu_worker worker[CROWDS * FMO_DEVICES_MAX];
-    const int keeps = keep_all(b, crowds, most);
     const double kept_bytes = keeps ? plan_bytes(b) : 0.0;
     for (int c = 0; c < crowds; c++) {
         worker[c] = (gpu_worker){.b = b,

@@ -90,7 +90,14 @@ static void merge_prims(fmo_centres *cs, fmo_centre *centre, filling *f)
             cs->prim[f->prims++] =
                 (fmo_centre_prim){loose[k].exponent, -INFINITY, 0.0, f->uses, f->uses, 0, 0};
         fmo_centre_prim *const prim = &cs->prim[f->prims - 1];
+        fmo_centre_use *const last = &cs->use[f->uses - 1];
         prim->size = fmax(prim->size, loose[k].size);
+        /* An exponent that a shell has twice has one user: who looks for a function finds one. */
+        if (prim->use_end > prim->use_begin && last->function == loose[k].function) {
+            last->coefficient += loose[k].coefficient;
+            prim->size += M_LN2;
+            continue;
+        }
         prim->kinds |= 1u << loose[k].ang_mom;
         if (loose[k].ang_mom > prim->ang_mom) prim->ang_mom = loose[k].ang_mom;
         cs->use[f->uses++] =

@@ -589,8 +589,10 @@ fmo_status make_some(const fmo_distribution *const *of, size_t num, fmo_gpu_devi
         for (size_t k = 0; k < num; k++)
             fill_maker(of[k], k, device->number, &host, &view, to, list_memory, &at);
         status = fmo_gpu_upload(device, "distributions", staged, arrays, ARRAYS, err);
-        cudaError_t code = cudaMemcpyAsync(to, view.lists, num * sizeof *to,
-                                           cudaMemcpyDeviceToDevice, device->stream);
+        cudaError_t code = status == FMO_OK ? cudaSuccess : cudaErrorUnknown;
+        if (code == cudaSuccess)
+            code = cudaMemcpyAsync(to, view.lists, num * sizeof *to, cudaMemcpyDeviceToDevice,
+                                   device->stream);
         if (code == cudaSuccess) code = queue(view.make, num, &all, device->stream);
         const cudaError_t waited = cudaStreamSynchronize(device->stream);
         if (code == cudaSuccess) code = waited;
@@ -647,6 +649,13 @@ fmo_status make_all(const fmo_distribution *const *of, size_t num, fmo_gpu_devic
     return status;
 }
 
+/* Products that kernels can number, and have shared memory for. */
+bool has_room(const fmo_products *p)
+{
+    return fmo_gpu_matrix_shared(p) <= FMO_GPU_MATRIX_SHARED && p->num < 1 << 29 &&
+           block_size(p) <= INT32_MAX;
+}
+
 } // namespace
 
 fmo_gpu_points fmo_gpu_lay_lists(const int num[FMO_POINT_ORDERS], double *memory)
@@ -677,7 +686,7 @@ fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo
     for (size_t k = 0; k < num; k++) {
         const fmo_products *const p = of[k]->origin.products;
         if (!p || fmo_gpu_lists_of(of[k], device->number)) continue;
-        if (fmo_gpu_matrix_shared(p) > FMO_GPU_MATRIX_SHARED) continue;
+        if (!has_room(p)) continue;
         lack[lacking++] = of[k];
         if (!fmo_gpu_products_of(p, device->number)) products[without++] = p;
     }

@@ -19,7 +19,7 @@ enum { THREADS = 128, WARPS = THREADS / 32 };
 /* Blocks that share the energy of a pair of distributions: pairs may be few, and differ in size. */
 enum { PIECES = 16 };
 
-/* More jobs than this are written down by several threads of the host. */
+/* Matrices of more jobs than this are handed out by several threads of the host. */
 enum { PARALLEL = 64 };
 
 /* Adds to V what the points of a list, times a weight, do at a point, those of this lane. They
@@ -225,7 +225,10 @@ fmo_status gather(const fmo_distribution **of, size_t num, gathered *g, fmo_gpu_
     g->device = device->number;
     for (size_t k = 0; k < num; k++)
         if (!k || of[k] != of[k - 1]) of[g->num++] = of[k];
-    fmo_status status = fmo_gpu_lists_need(of, g->num, device, err);
+    fmo_error why = {FMO_OK, ""};
+    fmo_status status = fmo_gpu_lists_need(of, g->num, device, &why);
+    if (status == FMO_ERR_MEMORY) status = FMO_OK; /* what is not there comes from the host */
+    if (status != FMO_OK) return fmo_error_set(err, status, "%s", why.message);
     for (size_t k = 0; k < g->num && status == FMO_OK; k++) {
         const fmo_distribution *const d = of[k];
         const fmo_products *const p = d->origin.products;
