@@ -10,259 +10,12 @@
 
 namespace {
 
-/* ---- what is kept ---------------------------------------------------------------------------- */
-
-/* Memory of several objects, which goes with the last of them. */
-typedef struct kept_memory {
-    void *at;
-    int device, pools;
-    int users; /* changed atomically */
-} kept_memory;
-
 /* Only one thread at a time makes anything for a GPU, so that all find what one has made. */
 pthread_mutex_t making[] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
                             PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
                             PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
                             PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 const int makers = (int)(sizeof making / sizeof making[0]);
-
-} // namespace
-
-struct fmo_gpu_kept {
-    struct fmo_gpu_kept *next;
-    kept_memory *memory;
-    const void *at; /* this object's part of it, or `host` */
-    void *host;     /* what the host has to know of it, or NULL */
-};
-
-const void *fmo_gpu_kept_of(struct fmo_gpu_kept *const *list, int device)
-{
-    const struct fmo_gpu_kept *kept = __atomic_load_n(list, __ATOMIC_ACQUIRE);
-    while (kept && kept->memory->device != device) kept = kept->next;
-    return kept ? kept->at : NULL;
-}
-
-void fmo_gpu_let_go(struct fmo_gpu_kept *kept)
-{
-    while (kept) {
-        struct fmo_gpu_kept *const next = kept->next;
-        kept_memory *const memory = kept->memory;
-        if (__atomic_sub_fetch(&memory->users, 1, __ATOMIC_ACQ_REL) == 0) {
-            fmo_gpu_let_memory_go(memory->device, memory->pools, memory->at);
-            free(memory);
-        }
-        free(kept->host);
-        free(kept);
-        kept = next;
-    }
-}
-
-namespace {
-
-/* Memory for so many objects, and a list entry for each, which are not in their lists yet, with so
- * many bytes of the host. */
-fmo_status keep(fmo_gpu_device *device, size_t bytes, size_t num, size_t host_bytes,
-                kept_memory **memory, struct fmo_gpu_kept **entry, fmo_error *err)
-{
-    kept_memory *const m = (kept_memory *)calloc(1, sizeof *m);
-    bool good = m != NULL;
-    for (size_t k = 0; k < num && good; k++) {
-        entry[k] = (struct fmo_gpu_kept *)calloc(1, sizeof **entry);
-        if (entry[k]) entry[k]->memory = m;
-        if (entry[k] && host_bytes) entry[k]->host = malloc(host_bytes);
-        good = entry[k] && (!host_bytes || entry[k]->host);
-    }
-    fmo_status status = FMO_OK;
-    if (!good) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for distributions");
-    if (status == FMO_OK)
-        status = fmo_gpu_alloc_kept(device, "charge distributions", bytes, &m->at, err);
-    if (status == FMO_OK) {
-        m->device = device->number;
-        m->pools = device->pools;
-        m->users = (int)num;
-        *memory = m;
-        return FMO_OK;
-    }
-    for (size_t k = 0; k < num; k++) { /* [num], zeroed before */
-        if (entry[k]) free(entry[k]->host);
-        free(entry[k]);
-        entry[k] = NULL;
-    }
-    free(m);
-    return status;
-}
-
-void put_into_list(struct fmo_gpu_kept *entry, struct fmo_gpu_kept **list)
-{
-    entry->next = __atomic_load_n(list, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(list, &entry->next, entry, 0, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED)) {
-    }
-}
-
-/* ---- products ------------------------------------------------------------------------------- */
-
-/* A piece of memory that is filled in from its beginning, on the host and for the device; without
- * memory it only says how long it gets. */
-typedef struct piece {
-    char *host, *device;
-    size_t at;
-} piece;
-
-template <class T> T *place(piece *to, size_t num, const T **view)
-{
-    T *const host = to->host ? (T *)(to->host + to->at) : NULL;
-    *view = (const T *)(to->device + to->at);
-    to->at += (num * sizeof(T) + 15) / 16 * 16;
-    return host;
-}
-
-template <class T> void copy_into(piece *to, const T *from, size_t num, const T **view)
-{
-    T *const host = place(to, num, view);
-    if (host && num) memcpy(host, from, num * sizeof *from);
-}
-
-/* Of each function of the centres what it is of the caller's: fmo_centre_caller the other way
- * round. */
-void place_parts(piece *to, const fmo_centres *cs, int functions, fmo_gpu_products *view)
-{
-    int terms = 0, first = 0;
-    for (int c = 0; c < cs->num; c++)
-        for (int i = cs->centre[c].caller_begin; i < cs->centre[c].caller_end; i++)
-            terms += cs->caller[i].term_end - cs->caller[i].term_begin;
-    int *const function_begin = place(to, (size_t)cs->num, &view->function_begin);
-    int *const begin = place(to, (size_t)functions + 1, &view->part_begin);
-    fmo_gpu_term *const part = place(to, (size_t)terms, &view->part);
-    if (!to->host) return;
-    for (int c = 0, at = 0; c < cs->num; first += cs->centre[c++].functions) {
-        function_begin[c] = first;
-        for (int f = 0; f < cs->centre[c].functions; f++) {
-            begin[first + f] = at;
-            for (int i = cs->centre[c].caller_begin; i < cs->centre[c].caller_end; i++)
-                for (int t = cs->caller[i].term_begin; t < cs->caller[i].term_end; t++)
-                    if (cs->term[t].function == f)
-                        part[at++] = {cs->caller[i].index, cs->term[t].factor};
-        }
-    }
-    begin[functions] = terms;
-}
-
-/* Products, and which are at a point. */
-void place_products(piece *to, const fmo_products *p, fmo_gpu_products *view)
-{
-    int *const block_begin = place(to, (size_t)p->pair_num + 1, &view->block_begin);
-    fmo_gpu_product *const product = place(to, (size_t)p->product_num, &view->product);
-    int *const product_of = place(to, 2 * (size_t)p->num, &view->product_of);
-    if (!to->host) return;
-    for (int n = 0; n < 2 * p->num; n++) product_of[n] = -1;
-    for (int c = 0, at = 0; c <= p->pair_num; c++) {
-        block_begin[c] = at;
-        if (c == p->pair_num) break;
-        at += p->centres.centre[p->pair[c].A].functions * p->centres.centre[p->pair[c].B].functions;
-        for (int k = p->pair[c].begin; k < p->pair[c + 1].begin; k++) {
-            int *const of = product_of + 2 * p->point_of[k];
-            product[k] = {p->product[k].prim_a, p->product[k].prim_b, c, p->point_of[k]};
-            of[of[0] >= 0] = k;
-        }
-    }
-}
-
-void place_points(piece *to, const fmo_products *p, fmo_gpu_products *view)
-{
-    double *const at = place(to, 4 * (size_t)p->num, &view->at);
-    double *const bound = place(to, (size_t)p->num, &view->bound);
-    for (int N = 0; to->host && N < FMO_POINT_ORDERS; N++) {
-        const size_t num = (size_t)(p->begin[N + 1] - p->begin[N]);
-        double *const own = at + 4 * (size_t)p->begin[N];
-        for (size_t n = 0; n < num; n++) {
-            const fmo_point *const point = &p->point[(size_t)p->begin[N] + n];
-            for (size_t x = 0; x < 3; x++) own[x * num + n] = point->at[x];
-            own[3 * num + n] = point->p;
-            bound[(size_t)p->begin[N] + n] = point->bound;
-        }
-    }
-}
-
-int functions_of(const fmo_centres *cs)
-{
-    int functions = 0;
-    for (int c = 0; c < cs->num; c++) functions += cs->centre[c].functions;
-    return functions;
-}
-
-/* All of it; returns how long it is. said: or NULL: what the host has to know. */
-size_t place_all(const fmo_products *p, char *host, char *device, fmo_gpu_products *said)
-{
-    const fmo_centres *const cs = &p->centres;
-    const fmo_centre *const last = cs->num ? &cs->centre[cs->num - 1] : NULL;
-    piece to = {host, device, 0};
-    const fmo_gpu_products *there = NULL;
-    fmo_gpu_products *const first = place(&to, 1, &there), view = {};
-    const size_t prims = last ? (size_t)last->prim_end : 0;
-    const size_t uses = prims ? (size_t)cs->prim[prims - 1].use_end : 0;
-    const size_t callers = last ? (size_t)last->caller_end : 0;
-    const size_t terms = callers ? (size_t)cs->caller[callers - 1].term_end : 0;
-    view.ao_num = cs->ao_num;
-    view.pair_num = p->pair_num;
-    view.product_num = p->product_num;
-    memcpy(view.begin, p->begin, sizeof view.begin);
-    copy_into(&to, cs->centre, (size_t)cs->num, &view.centre);
-    copy_into(&to, cs->prim, prims, &view.prim);
-    copy_into(&to, cs->use, uses, &view.use);
-    copy_into(&to, cs->caller, callers, &view.caller);
-    copy_into(&to, cs->term, terms, &view.term);
-    copy_into(&to, p->pair, (size_t)p->pair_num + 1, &view.pair);
-    place_parts(&to, cs, functions_of(cs), &view);
-    place_products(&to, p, &view);
-    place_points(&to, p, &view);
-    view.self = there;
-    if (first) *first = view;
-    if (said) *said = view;
-    return to.at;
-}
-
-fmo_status keep_products(const fmo_products *const *of, size_t num, fmo_gpu_device *device,
-                         fmo_error *err)
-{
-    size_t *const begin = (size_t *)malloc((num + 1) * sizeof *begin);
-    struct fmo_gpu_kept **const entry = (struct fmo_gpu_kept **)calloc(num + 1, sizeof *entry);
-    kept_memory *memory = NULL;
-    char *staged = NULL;
-    fmo_status status = FMO_OK;
-    if (!begin || !entry) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for products");
-    for (size_t k = 0, at = 0; k <= num && status == FMO_OK; k++) {
-        begin[k] = at;
-        if (k < num) at += (place_all(of[k], NULL, NULL, NULL) + 255) / 256 * 256;
-    }
-    if (status == FMO_OK) {
-        staged = (char *)malloc(begin[num] + 1);
-        status = staged
-                     ? keep(device, begin[num], num, sizeof(fmo_gpu_products), &memory, entry, err)
-                     : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for products");
-    }
-    if (status == FMO_OK) {
-#pragma omp parallel for schedule(dynamic) if (num > 1)
-        for (size_t k = 0; k < num; k++)
-            (void)place_all(of[k], staged + begin[k], (char *)memory->at + begin[k],
-                            (fmo_gpu_products *)entry[k]->host);
-        cudaError_t code =
-            cudaMemcpyAsync(memory->at, staged, begin[num], cudaMemcpyHostToDevice, device->stream);
-        if (code == cudaSuccess) code = cudaStreamSynchronize(device->stream);
-        if (code != cudaSuccess) status = fmo_gpu_error(code, "products", err);
-        for (size_t k = 0; k < num; k++) {
-            entry[k]->at = entry[k]->host;
-            if (status == FMO_OK)
-                put_into_list(entry[k], (struct fmo_gpu_kept **)(uintptr_t)&of[k]->on_gpu);
-            else
-                fmo_gpu_let_go(entry[k]);
-        }
-    }
-    free(staged);
-    free(entry);
-    free(begin);
-    return status;
-}
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
@@ -551,7 +304,7 @@ fmo_status make_some(const fmo_distribution *const *of, size_t num, fmo_gpu_devi
                      fmo_error *err)
 {
     sizes all = {}, at = {};
-    kept_memory *memory = NULL;
+    fmo_gpu_kept_memory *memory = NULL;
     making_arrays host = {}, view = {};
     for (size_t k = 0; k < num; k++) add_sizes(of[k], &all);
     const size_t header = (num * sizeof(fmo_gpu_points) + 255) / 256 * 256;
@@ -582,7 +335,8 @@ fmo_status make_some(const fmo_distribution *const *of, size_t num, fmo_gpu_devi
     if (status == FMO_OK)
         status = fmo_gpu_place_arrays(device, "distributions", arrays, ARRAYS, err);
     if (status == FMO_OK)
-        status = keep(device, header + all.lists * sizeof(double), num, 0, &memory, entry, err);
+        status = fmo_gpu_keep(device, "charge distributions", header + all.lists * sizeof(double),
+                              num, 0, &memory, entry, err);
     if (status == FMO_OK) {
         fmo_gpu_points *const to = (fmo_gpu_points *)memory->at;
         double *const list_memory = (double *)((char *)memory->at + header);
@@ -600,10 +354,7 @@ fmo_status make_some(const fmo_distribution *const *of, size_t num, fmo_gpu_devi
             status = fmo_gpu_error(code, "distributions", err);
         for (size_t k = 0; k < num; k++) {
             entry[k]->at = to + k;
-            if (status == FMO_OK)
-                put_into_list(entry[k], (struct fmo_gpu_kept **)(uintptr_t)&of[k]->on_gpu);
-            else
-                fmo_gpu_let_go(entry[k]);
+            fmo_gpu_settle(entry[k], &of[k]->on_gpu, status == FMO_OK);
         }
     }
     fmo_gpu_free(device, view.make); /* the first, and with it all */
@@ -613,22 +364,6 @@ fmo_status make_some(const fmo_distribution *const *of, size_t num, fmo_gpu_devi
 }
 
 /* ---- who lacks what ------------------------------------------------------------------------- */
-
-int by_address(const void *x, const void *y)
-{
-    const void *const a = *(const void *const *)x, *const b = *(const void *const *)y;
-    return (a > b) - (a < b);
-}
-
-/* Sorts addresses, and leaves each once. */
-size_t each_once(const void **of, size_t num)
-{
-    size_t kept = 0;
-    qsort(of, num, sizeof *of, by_address);
-    for (size_t k = 0; k < num; k++)
-        if (!k || of[k] != of[k - 1]) of[kept++] = of[k];
-    return kept;
-}
 
 /* Doubles that are made at a time, and how many distributions. */
 const size_t made_most = (size_t)1 << 28;
@@ -657,6 +392,21 @@ bool has_room(const fmo_products *p)
 }
 
 } // namespace
+
+int fmo_gpu_by_address(const void *x, const void *y)
+{
+    const void *const a = *(const void *const *)x, *const b = *(const void *const *)y;
+    return (a > b) - (a < b);
+}
+
+size_t fmo_gpu_each_once(const void **of, size_t num)
+{
+    size_t kept = 0;
+    qsort(of, num, sizeof *of, fmo_gpu_by_address);
+    for (size_t k = 0; k < num; k++)
+        if (!k || of[k] != of[k - 1]) of[kept++] = of[k];
+    return kept;
+}
 
 fmo_gpu_points fmo_gpu_lay_lists(const int num[FMO_POINT_ORDERS], double *memory)
 {
@@ -690,10 +440,9 @@ fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo
         lack[lacking++] = of[k];
         if (!fmo_gpu_products_of(p, device->number)) products[without++] = p;
     }
-    lacking = each_once(lack, lacking);
-    without = each_once(products, without);
+    without = fmo_gpu_each_once(products, without);
     if (without)
-        status = keep_products((const fmo_products *const *)products, without, device, err);
+        status = fmo_gpu_keep_products((const fmo_products *const *)products, without, device, err);
     if (status == FMO_OK)
         status = make_all((const fmo_distribution *const *)lack, lacking, device, err);
     (void)pthread_mutex_unlock(mine);

@@ -66,6 +66,33 @@ __device__ __forceinline__ fmo_product fmo_gpu_product_of(const fmo_gpu_products
     return fmo_product_make(&p.prim[own.prim_a], &p.prim[own.prim_b], AB, R2);
 }
 
+/* ---- kept.cu ---- */
+
+/* Memory of several objects, which goes with the last of them. */
+typedef struct fmo_gpu_kept_memory {
+    void *at;
+    int device, pools;
+    int users; /* changed atomically */
+} fmo_gpu_kept_memory;
+
+struct fmo_gpu_kept {
+    struct fmo_gpu_kept *next;
+    fmo_gpu_kept_memory *memory;
+    const void *at; /* this object's part of it, or `host` */
+    void *host;     /* what the host has to know of it, or NULL */
+};
+
+/* Memory for so many objects, and a list entry for each, which are not in their lists yet, with so
+ * many bytes of the host; entry: [num], zeroed. */
+fmo_status fmo_gpu_keep(fmo_gpu_device *device, const char *what, size_t bytes, size_t num,
+                        size_t host_bytes, fmo_gpu_kept_memory **memory,
+                        struct fmo_gpu_kept **entry, fmo_error *err);
+/* An entry that is good into the list of its object; else it goes. */
+void fmo_gpu_settle(struct fmo_gpu_kept *entry, struct fmo_gpu_kept *const *of, int good);
+/* Keeps products, each once, none of which the GPU has. */
+fmo_status fmo_gpu_keep_products(const fmo_products *const *of, size_t num, fmo_gpu_device *device,
+                                 fmo_error *err);
+
 /* What a GPU keeps of an object; NULL: nothing. */
 const void *fmo_gpu_kept_of(struct fmo_gpu_kept *const *list, int device);
 static inline const fmo_gpu_points *fmo_gpu_lists_of(const fmo_distribution *d, int device)
@@ -77,9 +104,16 @@ static inline const fmo_gpu_products *fmo_gpu_products_of(const fmo_products *p,
     return (const fmo_gpu_products *)fmo_gpu_kept_of(&p->on_gpu, device);
 }
 
-/* Makes those lists on the GPU that it lacks, of distributions whose making was put off, and keeps
- * what they need of their products; when it returns they are there. Not of products with so many
- * functions at a nucleus that a block of threads has no room for them: those are made on the host.
+/* ---- lists.cu ---- */
+
+/* Addresses: compared; sorted, and each left once, returns how many. */
+int fmo_gpu_by_address(const void *x, const void *y);
+size_t fmo_gpu_each_once(const void **of, size_t num);
+
+/* Makes those lists on the GPU that it lacks, of distributions, each once, whose making was put
+ * off, and keeps what they need of their products; when it returns they are there. Not of products
+ * with so many functions at a nucleus that a block of threads has no room for them: those are made
+ * on the host.
  */
 fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo_gpu_device *device,
                               fmo_error *err);

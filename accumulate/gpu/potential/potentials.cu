@@ -208,23 +208,13 @@ typedef struct gathered {
     int device;
 } gathered;
 
-int by_address(const void *x, const void *y)
-{
-    const fmo_distribution *a = *(const fmo_distribution *const *)x;
-    const fmo_distribution *b = *(const fmo_distribution *const *)y;
-    return (a > b) - (a < b);
-}
-
 /* of: [num], with repetitions; taken over. */
 fmo_status gather(const fmo_distribution **of, size_t num, gathered *g, fmo_gpu_device *device,
                   fmo_error *err)
 {
-    qsort(of, num, sizeof *of, by_address);
     g->of = of;
-    g->num = 0;
+    g->num = fmo_gpu_each_once((const void **)of, num);
     g->device = device->number;
-    for (size_t k = 0; k < num; k++)
-        if (!k || of[k] != of[k - 1]) of[g->num++] = of[k];
     fmo_error why = {FMO_OK, ""};
     fmo_status status = fmo_gpu_lists_need(of, g->num, device, &why);
     if (status == FMO_ERR_MEMORY) status = FMO_OK; /* what is not there comes from the host */
@@ -267,7 +257,7 @@ const fmo_gpu_points *lists_of(const gathered *g, const fmo_distribution *d)
     const fmo_gpu_points *const kept = fmo_gpu_lists_of(d, g->device);
     if (kept) return kept;
     const fmo_distribution **const found =
-        (const fmo_distribution **)bsearch(&d, g->of, g->num, sizeof *g->of, by_address);
+        (const fmo_distribution **)bsearch(&d, g->of, g->num, sizeof *g->of, fmo_gpu_by_address);
     return g->view_lists + (found - g->of);
 }
 
