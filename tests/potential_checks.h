@@ -218,7 +218,10 @@ static inline void potential_check_all(const fmo_potential_options *options, int
         for (int m = 0; m < d_shells; m++) system_add_shell(&s, 2, 1 + m, seed);
         system_shuffle_functions(&s, seed);
         for (int p = 1; p < s.prims && k % 2 == 0; p++) /* an exponent that a shell has twice */
-            if (s.prim_shell[p] == s.prim_shell[p - 1]) s.exponent[p] = s.exponent[p - 1];
+            if (s.prim_shell[p] == s.prim_shell[p - 1]) {
+                s.exponent[p] = s.exponent[p - 1];
+                s.coefficient[p] = 0.7 * s.coefficient[p - 1]; /* else norms are any size */
+            }
         good = good && potential_begin(&c[k], &s, options, k % 2 == 0, seed);
     }
     if (good) {
