@@ -157,6 +157,7 @@ static void check_potential(const fmo_basis *basis)
     const size_t n = (size_t)fmo_basis_ao_num(basis);
     const double point[4] = {1.0};
     double *const U = calloc(n * n, sizeof *U);
+    const unsigned group = 0;
     fmo_products *products = NULL, *none = NULL;
     fmo_distribution *distribution = NULL, *nothing = NULL;
     fmo_potential_job job = {.potential = U};
@@ -166,6 +167,9 @@ static void check_potential(const fmo_basis *basis)
     REFUSED(fmo_products_create, "basis", NULL, &none, &err);
     REFUSED(fmo_products_create, "products", basis, NULL, &err);
     CHECK(listing || fmo_products_create(basis, &products, &own) == FMO_OK, "%s", own.message);
+    REFUSED(fmo_products_create_between, "basis", NULL, &group, &none, &err);
+    REFUSED(fmo_products_create_between, "group", basis, NULL, &none, &err);
+    REFUSED(fmo_products_create_between, "products", basis, &group, NULL, &err);
     REFUSED(fmo_distribution_create, "products", NULL, U, 1, point, point + 1, &nothing, &err);
     REFUSED(fmo_distribution_create, "charge", products, U, 1, NULL, point, &nothing, &err);
     REFUSED(fmo_distribution_create, "coord", products, U, 1, point, NULL, &nothing, &err);

@@ -204,6 +204,76 @@ static inline void potential_check_energies(const potential_case *c, const fmo_p
         }
 }
 
+/* Potentials in products between groups of nuclei: those of all products, but for zeros where both
+ * nuclei are in one group; and electrons of these elements alone. Nuclei are in one group, in two,
+ * or, the last, in none. */
+static inline void potential_check_between(const test_system *s, const potential_case *a,
+                                           const potential_case *b,
+                                           const fmo_potential_options *options)
+{
+    unsigned group[SYSTEM_SHELL_MAX];
+    const size_t n = (size_t)a->n;
+    double *const U = (double *)calloc(4 * n * n, sizeof *U), *const between = U + n * n;
+    double *const wanted = between + n * n, *const D = wanted + n * n;
+    const fmo_distribution *const source = b->distribution;
+    fmo_potential_options o = *options;
+    fmo_potential_job job[2];
+    fmo_products *products = NULL;
+    fmo_error err = {FMO_OK, ""};
+    o.cutoff = 0.0;
+    for (int k = 0; k < s->nuclei; k++) group[k] = k + 1 == s->nuclei ? 0 : 1 + (unsigned)k % 3;
+    fmo_status status = fmo_products_create_between(a->basis, group, &products, &err);
+    memset(job, 0, sizeof job);
+    for (int k = 0; k < 2; k++) {
+        job[k].products = k ? products : a->products;
+        job[k].source = &source;
+        job[k].source_num = 1;
+        job[k].potential = U + (size_t)k * n * n;
+    }
+    if (status == FMO_OK) status = fmo_potentials(job, 2, &o, &err);
+    CHECK(status == FMO_OK, "%s", err.message);
+    for (size_t i = 0; i < n && status == FMO_OK; i++)
+        for (size_t j = 0; j < n; j++) {
+            const unsigned both =
+                group[s->nucleus[s->ao_shell[i]]] & group[s->nucleus[s->ao_shell[j]]];
+            wanted[i * n + j] = both ? 0.0 : U[i * n + j];
+            D[i * n + j] = both ? 0.0 : a->D[i * n + j];
+        }
+    check_close("potential between groups", between, wanted, n * n, n, 1e-12, 0.0);
+    /* a's electrons between groups in b's field, both ways */
+    fmo_distribution_job of[2] = {{products, a->D, 0, NULL, NULL, NULL},
+                                  {a->products, D, 0, NULL, NULL, NULL}};
+    fmo_electrostatics_job energy[2];
+    if (status == FMO_OK) status = fmo_distributions_create(of, 2, &o, &err);
+    for (int k = 0; k < 2; k++)
+        energy[k] = (fmo_electrostatics_job){of[k].distribution, b->distribution, NAN};
+    if (status == FMO_OK) status = fmo_electrostatics(energy, 2, &o, &err);
+    CHECK(status == FMO_OK, "%s", err.message);
+    CHECK(fabs(energy[0].energy - energy[1].energy) <= 1e-11 * fmax(1.0, fabs(energy[1].energy)),
+          "electrons between groups: %.14g, expected %.14g", energy[0].energy, energy[1].energy);
+    for (int k = 0; k < 2; k++) fmo_distribution_destroy(of[k].distribution);
+    fmo_products_destroy(products);
+    free(U);
+}
+
+/* With so many shells that a GPU keeps the products of a call. */
+static inline void potential_check_groups(const fmo_potential_options *o, int s_shells,
+                                          int p_shells, int depth, unsigned long long *seed)
+{
+    test_system s, other;
+    potential_case a, b;
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    system_random(&s, 7, s_shells, p_shells, depth, 5.0, seed);
+    system_add_shell(&s, 2, 2, seed);
+    system_shuffle_functions(&s, seed);
+    system_random(&other, 3, 4, 3, 2, 5.0, seed);
+    if (potential_begin(&a, &s, o, 0, seed) && potential_begin(&b, &other, o, 0, seed))
+        potential_check_between(&s, &a, &b, o);
+    potential_end(&a);
+    potential_end(&b);
+}
+
 /* All of it, with systems of s, p and d shells; energies need charges apart. */
 static inline void potential_check_all(const fmo_potential_options *options, int d_shells,
                                        unsigned long long *seed)
@@ -242,6 +312,8 @@ static inline void potential_check_all(const fmo_potential_options *options, int
         potential_check_energies(c, &o, 1e-9);
     }
     for (int k = 0; k < POTENTIAL_SYSTEMS; k++) potential_end(&c[k]);
+    potential_check_groups(options, 8, 7, 2, seed);
+    potential_check_groups(options, 35, 28, 5, seed);
 }
 
 #endif

@@ -123,21 +123,21 @@ static int settle(fmo_products *p, int points)
     return 1;
 }
 
-fmo_status fmo_products_create(const fmo_basis *basis, fmo_products **products, fmo_error *err)
+/* group: NULL, or as fmo_products_create_between has it. */
+static fmo_status make(const fmo_basis *basis, const unsigned *group, fmo_products **products,
+                       fmo_error *err)
 {
-    if (products) *products = NULL;
-    fmo_status status =
-        FMO_CHECK_ARGUMENTS("fmo_products_create", err, FMO_GIVEN(basis), FMO_GIVEN(products));
-    if (status != FMO_OK) return status;
     fmo_products *const p = calloc(1, sizeof *p);
     if (!p) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for products of functions");
-    status = fmo_centres_make(basis, &p->centres, err);
+    const fmo_status status = fmo_centres_make(basis, &p->centres, err);
     const int num = status == FMO_OK ? p->centres.num : 0;
     gathering g = {.to = p, .good = status == FMO_OK};
     p->pair = malloc(((size_t)num * ((size_t)num + 1) / 2 + 1) * sizeof *p->pair);
     if (!p->pair) g.good = 0;
     for (int A = 0; A < num && g.good; A++)
         for (int B = 0; B <= A && g.good; B++) {
+            if (group && group[p->centres.centre[A].nucleus] & group[p->centres.centre[B].nucleus])
+                continue;
             g.first = p->product_num;
             g.same = A == B;
             p->pair[p->pair_num] = (fmo_point_pair){A, B, p->product_num};
@@ -157,6 +157,24 @@ fmo_status fmo_products_create(const fmo_basis *basis, fmo_products **products, 
     return status == FMO_OK
                ? fmo_error_set(err, FMO_ERR_MEMORY, "no memory for products of functions")
                : status;
+}
+
+fmo_status fmo_products_create(const fmo_basis *basis, fmo_products **products, fmo_error *err)
+{
+    if (products) *products = NULL;
+    const fmo_status status =
+        FMO_CHECK_ARGUMENTS("fmo_products_create", err, FMO_GIVEN(basis), FMO_GIVEN(products));
+    return status == FMO_OK ? make(basis, NULL, products, err) : status;
+}
+
+fmo_status fmo_products_create_between(const fmo_basis *basis, const unsigned *group,
+                                       fmo_products **products, fmo_error *err)
+{
+    if (products) *products = NULL;
+    const fmo_status status =
+        FMO_CHECK_ARGUMENTS("fmo_products_create_between", err, FMO_GIVEN(basis), FMO_GIVEN(group),
+                            FMO_GIVEN(products));
+    return status == FMO_OK ? make(basis, group, products, err) : status;
 }
 
 fmo_products *fmo_products_share(const fmo_products *products)

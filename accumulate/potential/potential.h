@@ -32,6 +32,13 @@ typedef struct fmo_products fmo_products;
  *  @return FMO_OK, FMO_ERR_ARGUMENT or FMO_ERR_MEMORY, with *products NULL */
 FMO_API fmo_status fmo_products_create(const fmo_basis *basis, fmo_products **products,
                                        fmo_error *err);
+/** Products of functions of different groups of nuclei, as two molecules are that are computed as
+ *  one: those of two nuclei that are in one group are left out. Potentials in them have zeros
+ * there, and distributions are made of the other elements of a density.
+ *  @param[in] group  [nucleus_num] of each nucleus the groups that it is in, as bits
+ *  @return as fmo_products_create */
+FMO_API fmo_status fmo_products_create_between(const fmo_basis *basis, const unsigned *group,
+                                               fmo_products **products, fmo_error *err);
 FMO_API void fmo_products_destroy(fmo_products *products); /**< NULL is fine */
 
 /** Electrons and point charges. */

@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static fmo_status no_memory(fmo_error *err)
+{
+    return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
+}
+
 static fmo_potential_options options(const fmo_fock_options *fock, int threads)
 {
     fmo_potential_options o;
@@ -37,7 +42,7 @@ static fmo_status see_one(fmo_fragments *f, int number, int threads, void *user,
     for (int view = 0; view < VIEWS; view++)
         jobs[view] = (fmo_distribution_job){m->products, NULL,     (size_t)m->atom_num,
                                             m->charge,   m->coord, NULL};
-    if (!diagonal) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
+    if (!diagonal) return no_memory(err);
     for (size_t i = 0; i < n; i++)
         for (size_t l = 0; l < n; l++)
             diagonal[i * n + i] += m->density[i * n + l] * m->overlap[l * n + i];
@@ -56,7 +61,7 @@ static fmo_status see_all(fmo_fragments *f, fmo_error *err)
     const size_t num = VIEWS * (size_t)n;
     const fmo_potential_options o = options(&f->o.scf.fock, f->threads);
     fmo_distribution_job *const jobs = calloc(num + 1, sizeof *jobs);
-    if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
+    if (!jobs) return no_memory(err);
     fmo_status status = fmo_fragment_each(f, n, f->threads, see_one, jobs, err);
     for (int k = 0; k < n; k++) {
         fmo_distribution_destroy(f->exact[k]);
@@ -84,7 +89,7 @@ static fmo_status see_points(fmo_fragments *f, fmo_error *err)
     const size_t most = (size_t)(s->atom_num + s->bond_num);
     double *const charge = malloc(4 * most * sizeof *charge), *const coord = charge + most;
     size_t num = 0;
-    if (!charge) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
+    if (!charge) return no_memory(err);
     for (int k = 0; k < s->fragment_num; k++) {
         const fmo_part *m = &f->monomer[k];
         const size_t atoms = (size_t)m->atom_num;
@@ -103,6 +108,12 @@ fmo_status fmo_field_update(fmo_fragments *f, fmo_error *err)
 {
     const fmo_status status = see_all(f, err);
     return status == FMO_OK ? see_points(f, err) : status;
+}
+
+/* A fragment as it is seen. */
+static const fmo_distribution *view(const fmo_fragments *f, int k, fmo_seen seen)
+{
+    return seen == FMO_SEEN_EXACT ? f->exact[k] : seen == FMO_SEEN_AOC ? f->aoc[k] : f->point[k];
 }
 
 static fmo_seen seen_as(const fmo_fragments *f, const fmo_part *part, int k)
@@ -177,8 +188,7 @@ static fmo_status look_around(fmo_fragments *f, fmo_part *part, fmo_potential_jo
         job->charge = job->coord ? job->coord + 3 * charges : NULL;
         job->charge_num = charges;
     }
-    if (!source || !weight || (listed && !job->coord))
-        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a field");
+    if (!source || !weight || (listed && !job->coord)) return no_memory(err);
     if (all) {
         source[num] = f->points;
         weight[num++] = 1.0;
@@ -191,30 +201,153 @@ static fmo_status look_around(fmo_fragments *f, fmo_part *part, fmo_potential_jo
             weight[num++] = -1.0;
         }
         if (own || point) continue;
-        source[num] = seen == FMO_SEEN_EXACT ? f->exact[k] : f->aoc[k];
+        source[num] = view(f, k, seen);
         weight[num++] = 1.0;
     }
     job->source_num = num;
     return FMO_OK;
 }
 
-fmo_status fmo_parts_fields(fmo_fragments *f, fmo_part *parts, const size_t *which, int count,
-                            const fmo_fock_options *fock, int threads, fmo_error *err)
+static void forget_sources(fmo_potential_job *job)
+{
+    free((void *)(uintptr_t)job->source);
+    free((void *)(uintptr_t)job->weight);
+    free((void *)(uintptr_t)job->coord);
+}
+
+fmo_status fmo_monomers_fields(fmo_fragments *f, fmo_part *monomers, int count,
+                               const fmo_fock_options *fock, int threads, fmo_error *err)
 {
     fmo_potential_job *const jobs = calloc((size_t)count + 1, sizeof *jobs);
-    fmo_status status = jobs ? FMO_OK : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for fields");
+    fmo_status status = jobs ? FMO_OK : no_memory(err);
     for (int k = 0; k < count && status == FMO_OK; k++)
-        status = look_around(f, &parts[which ? which[k] : (size_t)k], &jobs[k], err);
+        status = look_around(f, &monomers[k], &jobs[k], err);
     if (status == FMO_OK) {
         const fmo_potential_options o = options(fock, threads);
         status = fmo_potentials(jobs, (size_t)count, &o, err);
     }
-    for (int k = 0; k < count && jobs; k++) {
-        free((void *)(uintptr_t)jobs[k].source);
-        free((void *)(uintptr_t)jobs[k].weight);
-        free((void *)(uintptr_t)jobs[k].coord);
-    }
+    for (int k = 0; k < count && jobs; k++) forget_sources(&jobs[k]);
     free(jobs);
+    return status;
+}
+
+/* ---- pairs -----------------------------------------------------------------------------------
+ * In functions of one of its monomers I the field of a pair IJ is I's, less what J does, and with
+ * those K seen nearer that are nearer to J than to I; and V of its nuclei is I's, and that of J's.
+ * So a pair's own products are those between I and J alone. */
+
+/* Jobs of a pair: the field and V between its monomers, and in the functions of either. */
+enum { BETWEEN, OF_I, OF_J, PLACES, PAIR_JOBS = 2 * PLACES };
+
+typedef struct pairs_call {
+    fmo_part *pairs;
+    const size_t *which;
+    fmo_potential_job *jobs; /* [count][PAIR_JOBS]: U in the order above, then V */
+} pairs_call;
+
+/* What the field of a pair has in the functions of a monomer and the monomer's has not. */
+static fmo_status look_again(const fmo_fragments *f, const fmo_part *pair, int side,
+                             fmo_potential_job *job, fmo_error *err)
+{
+    const fmo_part *const own = &f->monomer[pair->fragment[side]];
+    const int n = f->system->fragment_num, other = pair->fragment[1 - side];
+    size_t num = 1;
+    for (int k = 0; k < n; k++)
+        if (!is_own(pair, k) && seen_as(f, pair, k) != seen_as(f, own, k)) num += 2;
+    const fmo_distribution **const source = malloc(num * sizeof(*source));
+    double *const weight = malloc(num * sizeof *weight);
+    job->source = source;
+    job->weight = weight;
+    if (!source || !weight) return no_memory(err);
+    source[0] = view(f, other, seen_as(f, own, other));
+    weight[0] = -1.0;
+    num = 1;
+    for (int k = 0; k < n; k++) {
+        const fmo_seen now = seen_as(f, pair, k), before = seen_as(f, own, k);
+        if (is_own(pair, k) || now == before) continue;
+        source[num] = view(f, k, now);
+        weight[num++] = 1.0;
+        source[num] = view(f, k, before);
+        weight[num++] = -1.0;
+    }
+    job->source_num = num;
+    return FMO_OK;
+}
+
+/* Jobs of a pair, and room for their matrices: that of the field between monomers is the pair's. */
+static fmo_status begin_pair(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
+{
+    const pairs_call *const c = user;
+    fmo_part *const pair = &c->pairs[c->which[k]];
+    fmo_potential_job *const job = c->jobs + PAIR_JOBS * k, *const V = job + PLACES;
+    const fmo_part *const own[PLACES] = {pair, &f->monomer[pair->fragment[0]],
+                                         &f->monomer[pair->fragment[1]]};
+    fmo_status status = look_around(f, pair, &job[BETWEEN], err);
+    (void)threads;
+    for (int side = 0; side < 2 && status == FMO_OK; side++)
+        status = look_again(f, pair, side, &job[OF_I + side], err);
+    if (status != FMO_OK) return status;
+    V[BETWEEN].charge_num = (size_t)pair->atom_num;
+    V[BETWEEN].charge = pair->charge;
+    V[BETWEEN].coord = pair->coord;
+    for (int side = 0; side < 2; side++) {
+        const fmo_part *const other = own[OF_J - side];
+        V[OF_I + side].charge_num = (size_t)other->atom_num;
+        V[OF_I + side].charge = other->charge;
+        V[OF_I + side].coord = other->coord;
+    }
+    for (int p = 0; p < PLACES; p++) {
+        const size_t size = (size_t)own[p]->nao * (size_t)own[p]->nao;
+        job[p].products = V[p].products = own[p]->products;
+        if (p != BETWEEN) job[p].potential = malloc(size * sizeof(double));
+        V[p].potential = malloc(size * sizeof(double));
+        if (!job[p].potential || !V[p].potential) return no_memory(err);
+    }
+    return FMO_OK;
+}
+
+/* The potentials of a pair's jobs into its field and core. What atoms of both monomers have is the
+ * first one's, as their nuclei see the same. */
+static fmo_status end_pair(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
+{
+    const pairs_call *const c = user;
+    fmo_part *const pair = &c->pairs[c->which[k]];
+    fmo_potential_job *const job = c->jobs + PAIR_JOBS * k, *const V = job + PLACES;
+    const size_t size = (size_t)pair->nao * (size_t)pair->nao;
+    (void)threads, (void)err;
+    for (size_t i = 0; i < size; i++) pair->core[i] += V[BETWEEN].potential[i];
+    for (int side = 1; side >= 0; side--) {
+        const fmo_part *const own = &f->monomer[pair->fragment[side]];
+        const size_t own_size = (size_t)own->nao * (size_t)own->nao;
+        double *const U = job[OF_I + side].potential, *const core = V[OF_I + side].potential;
+        for (size_t i = 0; i < own_size; i++) {
+            U[i] += own->field[i];
+            core[i] += own->core[i];
+        }
+        fmo_part_add_matrix(own, U, 0.0, pair, pair->field);
+        fmo_part_add_matrix(own, core, 0.0, pair, pair->core);
+    }
+    return FMO_OK;
+}
+
+fmo_status fmo_pairs_fields(fmo_fragments *f, fmo_part *pairs, const size_t *which, int count,
+                            const fmo_fock_options *fock, int threads, fmo_error *err)
+{
+    const size_t num = PAIR_JOBS * (size_t)count;
+    pairs_call c = {pairs, which, calloc(num + 1, sizeof *c.jobs)};
+    fmo_status status = c.jobs ? FMO_OK : no_memory(err);
+    if (status == FMO_OK) status = fmo_fragment_each(f, count, threads, begin_pair, &c, err);
+    if (status == FMO_OK) {
+        const fmo_potential_options o = options(fock, threads);
+        status = fmo_potentials(c.jobs, num, &o, err);
+    }
+    if (status == FMO_OK) status = fmo_fragment_each(f, count, threads, end_pair, &c, err);
+    for (size_t k = 0; k < num && c.jobs; k++) {
+        const size_t place = k % PAIR_JOBS;
+        if (place < PLACES) forget_sources(&c.jobs[k]);
+        if (place != BETWEEN) free(c.jobs[k].potential);
+    }
+    free(c.jobs);
     return status;
 }
 

@@ -24,7 +24,7 @@ typedef struct fmo_part {
     double nuclear_repulsion;
     fmo_dataset *dataset;
     const fmo_basis *basis; /* its */
-    fmo_products *products; /* for potentials of others */
+    fmo_products *products; /* for potentials of others; of a pair those between its monomers */
     double *core;           /* T, and V of the part's own nuclei */
     double *overlap;
     double *projector; /* P; NULL without cut bonds */
@@ -75,15 +75,16 @@ fmo_status fmo_part_project(const fmo_fragments *f, fmo_part *part, fmo_error *e
 /* ---- part.c ---- */
 
 /* One fragment (j < 0) or two as a molecule: its atoms and functions; then its matrices, and what
- * potentials want. */
+ * potentials want: of a pair T alone of the core, and products that its monomers lack, as they have
+ * the rest of it (fmo_pairs_fields). */
 fmo_status fmo_part_begin(const fmo_fragments *f, int i, int j, fmo_part *part, fmo_error *err);
 fmo_status fmo_part_fill(const fmo_fragments *f, fmo_part *part, fmo_error *err);
 void fmo_part_empty(fmo_part *part);           /* of what fmo_part_fill made */
 void fmo_part_forget_products(fmo_part *part); /* which only its field needs */
 void fmo_part_destroy(fmo_part *part);
-/* Adds a matrix of `from`, times scale, to one of `to`, atom by atom; atoms that `to` lacks are
- * left out. */
-void fmo_part_add_matrix(const fmo_part *from, const double *X, double scale, const fmo_part *to,
+/* Adds a matrix of `from` to one of `to`, of which that leaves `kept` times what it has there, atom
+ * by atom; atoms that `to` lacks are left out. */
+void fmo_part_add_matrix(const fmo_part *from, const double *X, double kept, const fmo_part *to,
                          double *Y);
 /* Electrons of each atom of a part after Mulliken, sum_i in A (D S)_ii. */
 void fmo_part_populations(const fmo_part *part, const double *density, double *population);
@@ -140,9 +141,12 @@ fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int 
 
 /* The monomers as others see them: after every iteration. */
 fmo_status fmo_field_update(fmo_fragments *f, fmo_error *err);
-/* U of all fragments that are not in a part, into part->field, of some parts: those of numbers
- * `which`, or NULL, the first. fock: its mode, GPU and cutoff. */
-fmo_status fmo_parts_fields(fmo_fragments *f, fmo_part *parts, const size_t *which, int count,
+/* U of all other fragments into the fields of some monomers. fock: its mode, GPU and cutoff. */
+fmo_status fmo_monomers_fields(fmo_fragments *f, fmo_part *monomers, int count,
+                               const fmo_fock_options *fock, int threads, fmo_error *err);
+/* The same of pairs, those of numbers `which`, whose monomers have their fields; and V of their
+ * nuclei, and with it what is T so far becomes the core. */
+fmo_status fmo_pairs_fields(fmo_fragments *f, fmo_part *pairs, const size_t *which, int count,
                             const fmo_fock_options *fock, int threads, fmo_error *err);
 /* Whether two parts have nuclei of one atom. */
 int fmo_parts_share_atom(const fmo_part *I, const fmo_part *J);
@@ -191,6 +195,8 @@ double fmo_mixer_next(fmo_mixer *mixer, fmo_fragments *f, int first);
 /* ---- scc.c ---- */
 
 fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err);
+/* Fields of the densities that the monomers have, on all ranks: collective. */
+fmo_status fmo_fragment_last_fields(fmo_fragments *f, fmo_error *err);
 
 /* ---- pairs.c ---- */
 

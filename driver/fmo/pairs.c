@@ -140,7 +140,7 @@ static fmo_status prepare_pairs(fmo_fragments *f, const size_t *which, size_t nu
     fmo_status status =
         fmo_fragment_each(f, (int)num, threads, fill_pair, &(some_pairs){c, which}, err);
     if (status == FMO_OK)
-        status = fmo_parts_fields(f, c->part, which, (int)num, fock, threads, err);
+        status = fmo_pairs_fields(f, c->part, which, (int)num, fock, threads, err);
     for (size_t k = 0; k < num; k++) {
         fmo_part_forget_products(&c->part[which[k]]);
         if (status != FMO_OK) let_pair_go(which[k], c);
@@ -449,6 +449,7 @@ fmo_status fmo_fragment_pairs(fmo_fragments *f, fmo_error *err)
     es_beside beside;
     fmo_status status;
     CHECKGOTO(fmo_fragment_agree(f, list_pairs(f, &list, err), err));
+    if (list.count) CHECKGOTO(fmo_fragment_last_fields(f, err));
     CHECKGOTO(begin_es(f, &beside, err));
     status = all_scf_pairs(f, &list, err);
     if (status == FMO_OK)

@@ -143,18 +143,40 @@ static fmo_status make_matrices(fmo_part *part, fmo_error *err)
 {
     const size_t size = (size_t)part->nao * (size_t)part->nao;
     fmo_status status = FMO_OK;
-    double *const V = malloc(size * sizeof *V);
     double **const all[] = {&part->core, &part->overlap, &part->field, &part->density};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) *all[k] = calloc(size, sizeof(double));
-    if (!V || !part->core || !part->overlap || !part->field || !part->density)
-        status = no_memory(err);
+    if (!part->core || !part->overlap || !part->field || !part->density) status = no_memory(err);
     if (status == FMO_OK) status = fmo_overlap(part->basis, part->overlap, err);
     if (status == FMO_OK) status = fmo_kinetic(part->basis, part->core, err);
-    if (status == FMO_OK)
-        status = fmo_charge_attraction(part->basis, (size_t)part->atom_num, part->charge,
-                                       part->coord, V, err);
+    return status;
+}
+
+static fmo_status add_attraction(fmo_part *part, fmo_error *err)
+{
+    const size_t size = (size_t)part->nao * (size_t)part->nao;
+    double *const V = malloc(size * sizeof *V);
+    if (!V) return no_memory(err);
+    const fmo_status status = fmo_charge_attraction(part->basis, (size_t)part->atom_num,
+                                                    part->charge, part->coord, V, err);
     for (size_t i = 0; i < size && status == FMO_OK; i++) part->core[i] += V[i];
     free(V);
+    return status;
+}
+
+/* Of a pair the products that neither of its monomers has. */
+static fmo_status make_products_between(const fmo_fragments *f, fmo_part *pair, fmo_error *err)
+{
+    unsigned *const group = calloc((size_t)pair->atom_num, sizeof *group);
+    if (!group) return no_memory(err);
+    for (int side = 0; side < 2; side++) {
+        const fmo_part *const own = &f->monomer[pair->fragment[side]];
+        for (int a = 0, p = 0; a < own->atom_num; a++) { /* both ascend */
+            while (pair->atom[p] < own->atom[a]) p++;
+            group[p] |= 1u << side;
+        }
+    }
+    const fmo_status status = fmo_products_create_between(pair->basis, group, &pair->products, err);
+    free(group);
     return status;
 }
 
@@ -177,13 +199,18 @@ fmo_status fmo_part_fill(const fmo_fragments *f, fmo_part *part, fmo_error *err)
     fmo_status status;
     CHECKGOTO(make_matrices(part, err));
     CHECKGOTO(fmo_part_project(f, part, err));
-    CHECKGOTO(fmo_products_create(part->basis, &part->products, err));
+    if (part->fragments == 2) {
+        CHECKGOTO(make_products_between(f, part, err));
+    } else {
+        CHECKGOTO(add_attraction(part, err));
+        CHECKGOTO(fmo_products_create(part->basis, &part->products, err));
+    }
 done:
     if (status != FMO_OK) fmo_part_empty(part);
     return status;
 }
 
-void fmo_part_add_matrix(const fmo_part *from, const double *X, double scale, const fmo_part *to,
+void fmo_part_add_matrix(const fmo_part *from, const double *X, double kept, const fmo_part *to,
                          double *Y)
 {
     const size_t n = (size_t)from->nao, m = (size_t)to->nao;
@@ -194,9 +221,12 @@ void fmo_part_add_matrix(const fmo_part *from, const double *X, double scale, co
             while (q < to->atom_num && to->atom[q] < from->atom[b]) q++;
             if (q == to->atom_num || to->atom[q] != from->atom[b]) continue;
             for (int i = 0; i < from->begin[a + 1] - from->begin[a]; i++)
-                for (int j = 0; j < from->begin[b + 1] - from->begin[b]; j++)
-                    Y[(size_t)(to->begin[p] + i) * m + (size_t)(to->begin[q] + j)] +=
-                        scale * X[(size_t)(from->begin[a] + i) * n + (size_t)(from->begin[b] + j)];
+                for (int j = 0; j < from->begin[b + 1] - from->begin[b]; j++) {
+                    double *const y =
+                        &Y[(size_t)(to->begin[p] + i) * m + (size_t)(to->begin[q] + j)];
+                    *y = kept * *y +
+                         X[(size_t)(from->begin[a] + i) * n + (size_t)(from->begin[b] + j)];
+                }
         }
     }
 }

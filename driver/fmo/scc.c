@@ -44,7 +44,7 @@ static fmo_status guess(fmo_fragments *f, fmo_error *err)
 /* user: fmo_fock_options. */
 static fmo_status field_of_one(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
-    return fmo_parts_fields(f, &f->monomer[k], NULL, 1, user, threads, err);
+    return fmo_monomers_fields(f, &f->monomer[k], 1, user, threads, err);
 }
 
 /* Far from their end fields need not be known well: their cutoff is so much of how far they were
@@ -90,12 +90,18 @@ static fmo_status find_fields(fmo_fragments *f, fmo_mixer *mixer, int first, dou
     fmo_fock_options fock = f->o.scf.fock;
     fock.cutoff = field_cutoff(&f->o.scf, *far);
     fmo_status status = f->ranks ? fmo_fragment_deal(f, n, f->order, 0, field_of_one, &fock, err)
-                                 : fmo_parts_fields(f, f->monomer, NULL, n, &fock, f->threads, err);
+                                 : fmo_monomers_fields(f, f->monomer, n, &fock, f->threads, err);
     status = fmo_fragment_gather(f, status, n, fmo_part_field_blocks, f->monomer, err);
     if (status == FMO_OK && mixer) *far = fmo_mixer_next(mixer, f, first);
     if (status == FMO_OK) status = fmo_fragment_tell(f, far, sizeof *far, err);
     if (status == FMO_OK) status = fmo_fragment_spread(f, fmo_part_field_blocks, err);
     return status;
+}
+
+fmo_status fmo_fragment_last_fields(fmo_fragments *f, fmo_error *err)
+{
+    double far = 0.0;
+    return find_fields(f, NULL, 0, &far, err);
 }
 
 /* One iteration: fields of the densities, then densities in these fields. */

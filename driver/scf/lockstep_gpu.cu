@@ -84,35 +84,46 @@ void fmo_gpu_hands_sort(const fmo_request **request, size_t num)
 /* Elements of the matrix that a step of the host works on. */
 static size_t host_count(const fmo_request *q)
 {
-    const bool gaps = q->kind == FMO_REQUEST_GAPS, scale = q->kind == FMO_REQUEST_SCALE;
-    return gaps || scale ? (size_t)q->m * (size_t)q->n : (size_t)q->n * (size_t)q->n;
+    const bool gaps = q->kind == FMO_REQUEST_GAPS;
+    return gaps ? (size_t)q->m * (size_t)q->n : (size_t)q->n * (size_t)q->n;
 }
 
-void fmo_gpu_hands_on_host(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+size_t fmo_gpu_hands_portion(const size_t *begin, size_t first, size_t num)
+{
+    const size_t numbers = (size_t)2 << 20;
+    size_t last = first + 1;
+    while (last < num && begin[last + 1] - begin[first] <= numbers) last++;
+    return last - first;
+}
+
+/* Those behind a portion that failed are not done, for the same reason. */
+static void fail_rest(const fmo_request *const *request, size_t done, size_t num)
+{
+    for (size_t k = done; k < num; k++)
+        if (request[k]->la->error.status == FMO_OK)
+            request[k]->la->error = request[done - 1]->la->error;
+}
+
+/* Matrices of some requests, which begin there in page-locked memory. */
+static bool portion_on_host(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
+                            const size_t *begin, fmo_request *own, const fmo_request **at)
 {
     static const char what[] = "matrices for the host";
-    size_t total = 0;
-    fmo_request *const own = (fmo_request *)malloc(num * sizeof *own);
-    const fmo_request **const at = (const fmo_request **)malloc(num * sizeof *at);
-    for (size_t k = 0; k < num; k++) total += host_count(request[k]);
-    if (!own || !at) fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
     bool ok =
-        own && at && fmo_gpu_hands_ok(request, num, fmo_gpu_hands_grow_pinned(g, total), what);
-    size_t place = 0;
+        fmo_gpu_hands_ok(request, num, fmo_gpu_hands_grow_pinned(g, begin[num] - begin[0]), what);
     for (size_t k = 0; k < num && ok; k++) {
         const fmo_request *const q = request[k];
         const bool gaps = q->kind == FMO_REQUEST_GAPS;
-        const size_t size = host_count(q);
         own[k] = *q;
         at[k] = &own[k];
-        own[k].C = g->pinned + place;
+        own[k].C = g->pinned + (begin[k] - begin[0]);
         own[k].A = gaps ? own[k].C : NULL;
-        own[k].count = size;
+        own[k].count = begin[k + 1] - begin[k];
         ok = fmo_gpu_hands_ok(request, num,
-                              cudaMemcpyAsync(own[k].C, gaps ? q->A : q->C, size * sizeof *own[k].C,
+                              cudaMemcpyAsync(own[k].C, gaps ? q->A : q->C,
+                                              own[k].count * sizeof *own[k].C,
                                               cudaMemcpyDeviceToHost, g->stream),
                               what);
-        place += size;
     }
     ok = ok && fmo_gpu_hands_ok(request, num, cudaStreamSynchronize(g->stream), what);
     if (ok) fmo_hands_on_host(g->la, g->base.threads, at, num);
@@ -122,7 +133,25 @@ void fmo_gpu_hands_on_host(fmo_gpu_hands *g, const fmo_request *const *request, 
                                               own[k].count * sizeof *own[k].C,
                                               cudaMemcpyHostToDevice, g->stream),
                               what);
-    if (ok) (void)fmo_gpu_hands_ok(request, num, cudaStreamSynchronize(g->stream), what);
+    return ok && fmo_gpu_hands_ok(request, num, cudaStreamSynchronize(g->stream), what);
+}
+
+void fmo_gpu_hands_on_host(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+{
+    fmo_request *const own = (fmo_request *)malloc(num * sizeof *own);
+    const fmo_request **const at = (const fmo_request **)malloc(num * sizeof *at);
+    size_t *const begin = (size_t *)malloc((num + 1) * sizeof *begin);
+    bool ok = own && at && begin;
+    if (!ok) fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, "matrices for the host", "no memory");
+    if (ok) begin[0] = 0;
+    for (size_t k = 0; k < num && ok; k++) begin[k + 1] = begin[k] + host_count(request[k]);
+    for (size_t k = 0; k < num && ok;) {
+        const size_t some = fmo_gpu_hands_portion(begin, k, num);
+        ok = portion_on_host(g, request + k, some, begin + k, own, at);
+        k += some;
+        if (!ok) fail_rest(request, k, num);
+    }
+    free(begin);
     free(own);
     free(at);
 }
@@ -155,22 +184,16 @@ void run_fock(const fmo_request *const *request, size_t num)
     free(jobs);
 }
 
-/* Through page-locked memory, which the host's threads fill and empty. */
-void run_copies(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+/* Some requests through page-locked memory, which the host's threads fill and empty. */
+bool copy_portion(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
+                  const size_t *begin, bool up)
 {
     static const char what[] = "copying";
-    const bool up = request[0]->kind == FMO_REQUEST_UPLOAD;
-    size_t *const begin = (size_t *)malloc((num + 1) * sizeof *begin);
-    if (!begin) {
-        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
-        return;
-    }
-    begin[0] = 0;
-    for (size_t k = 0; k < num; k++) begin[k + 1] = begin[k] + request[k]->count;
-    bool ok = fmo_gpu_hands_ok(request, num, fmo_gpu_hands_grow_pinned(g, begin[num]), what);
+    bool ok =
+        fmo_gpu_hands_ok(request, num, fmo_gpu_hands_grow_pinned(g, begin[num] - begin[0]), what);
     if (ok && up) fmo_hands_stage(g->base.threads, request, num, begin, g->pinned);
     for (size_t k = 0; k < num && ok; k++) {
-        double *const place = g->pinned + begin[k];
+        double *const place = g->pinned + (begin[k] - begin[0]);
         const size_t bytes = request[k]->count * sizeof *place;
         ok = fmo_gpu_hands_ok(
             request, num,
@@ -180,6 +203,22 @@ void run_copies(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
     }
     ok = ok && fmo_gpu_hands_ok(request, num, cudaStreamSynchronize(g->stream), what);
     if (ok && !up) fmo_hands_stage(g->base.threads, request, num, begin, g->pinned);
+    return ok;
+}
+
+void run_copies(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+{
+    size_t *const begin = (size_t *)malloc((num + 1) * sizeof *begin);
+    bool ok = begin != NULL;
+    if (!ok) fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, "copying", "no memory");
+    if (ok) begin[0] = 0;
+    for (size_t k = 0; k < num && ok; k++) begin[k + 1] = begin[k] + request[k]->count;
+    for (size_t k = 0; k < num && ok;) {
+        const size_t some = fmo_gpu_hands_portion(begin, k, num);
+        ok = copy_portion(g, request + k, some, begin + k, request[0]->kind == FMO_REQUEST_UPLOAD);
+        k += some;
+        if (!ok) fail_rest(request, k, num);
+    }
     free(begin);
 }
 
@@ -225,6 +264,8 @@ void gpu_run(fmo_hands *hands, const fmo_request *const *request, size_t num)
         fmo_gpu_hands_eigen(g, request, num);
         break;
     case FMO_REQUEST_SCALE:
+        fmo_gpu_hands_scale(g, request, num);
+        break;
     case FMO_REQUEST_INVERSE:
     case FMO_REQUEST_GAPS:
         fmo_gpu_hands_on_host(g, request, num);

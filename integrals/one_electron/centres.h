@@ -38,6 +38,7 @@ typedef struct fmo_centre_term {
 /* Shells of one nucleus; of nuclei with very many functions a part of them. */
 typedef struct fmo_centre {
     double at[3];
+    int nucleus;
     int prim_begin, prim_end; /* by exponent, smallest first */
     int caller_begin, caller_end;
     int functions, ang_mom;

@@ -391,6 +391,19 @@ bool has_room(const fmo_products *p)
            block_size(p) <= INT32_MAX;
 }
 
+/* Keeps those products that the GPU lacks; overwrites the list of all. */
+fmo_status keep_lacking(const void **of, size_t num, fmo_gpu_device *device, fmo_error *err)
+{
+    size_t without = 0;
+    for (size_t k = 0; k < num; k++) {
+        const fmo_products *const p = (const fmo_products *)of[k];
+        if (has_room(p) && !fmo_gpu_products_of(p, device->number)) of[without++] = p;
+    }
+    without = fmo_gpu_each_once(of, without);
+    if (!without) return FMO_OK;
+    return fmo_gpu_keep_products((const fmo_products *const *)of, without, device, err);
+}
+
 } // namespace
 
 int fmo_gpu_by_address(const void *x, const void *y)
@@ -406,6 +419,16 @@ size_t fmo_gpu_each_once(const void **of, size_t num)
     for (size_t k = 0; k < num; k++)
         if (!k || of[k] != of[k - 1]) of[kept++] = of[k];
     return kept;
+}
+
+fmo_status fmo_gpu_products_need(const fmo_products **of, size_t num, fmo_gpu_device *device,
+                                 fmo_error *err)
+{
+    pthread_mutex_t *const mine = &making[device->number % makers];
+    (void)pthread_mutex_lock(mine);
+    const fmo_status status = keep_lacking((const void **)of, num, device, err);
+    (void)pthread_mutex_unlock(mine);
+    return status;
 }
 
 fmo_gpu_points fmo_gpu_lay_lists(const int num[FMO_POINT_ORDERS], double *memory)
@@ -429,8 +452,7 @@ fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo
     const void **const lack = (const void **)malloc((2 * num + 1) * sizeof *lack);
     const void **const products = lack ? lack + num : NULL;
     pthread_mutex_t *const mine = &making[device->number % makers];
-    size_t lacking = 0, without = 0;
-    fmo_status status = FMO_OK;
+    size_t lacking = 0, wanted = 0;
     if (!lack) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for distributions");
     (void)pthread_mutex_lock(mine);
     for (size_t k = 0; k < num; k++) {
@@ -438,11 +460,9 @@ fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo
         if (!p || fmo_gpu_lists_of(of[k], device->number)) continue;
         if (!has_room(p)) continue;
         lack[lacking++] = of[k];
-        if (!fmo_gpu_products_of(p, device->number)) products[without++] = p;
+        products[wanted++] = p;
     }
-    without = fmo_gpu_each_once(products, without);
-    if (without)
-        status = fmo_gpu_keep_products((const fmo_products *const *)products, without, device, err);
+    fmo_status status = keep_lacking(products, wanted, device, err);
     if (status == FMO_OK)
         status = make_all((const fmo_distribution *const *)lack, lacking, device, err);
     (void)pthread_mutex_unlock(mine);

@@ -118,6 +118,11 @@ size_t fmo_gpu_each_once(const void **of, size_t num);
 fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo_gpu_device *device,
                               fmo_error *err);
 
+/* Keeps those of some products that the GPU lacks; overwrites the list. Not those that it has no
+ * room for, as above. */
+fmo_status fmo_gpu_products_need(const fmo_products **of, size_t num, fmo_gpu_device *device,
+                                 fmo_error *err);
+
 /* ---- matrices.cu ---- */
 
 /* Potentials at the points of products, V, as fmo_products has them, and the matrix that they give,
@@ -136,5 +141,19 @@ enum { FMO_GPU_MATRIX_SHARED = 48 << 10 };
 /* of: in GPU memory; pairs: the most that one has; shared: likewise. */
 cudaError_t fmo_gpu_give_matrices(const fmo_gpu_giver *of, size_t num, int pairs, size_t shared,
                                   cudaStream_t stream);
+
+/* ---- back.cu ---- */
+
+/* An array of GPU memory that goes to the host. */
+typedef struct fmo_gpu_returned {
+    const double *from;
+    double *to;
+    size_t num;
+    size_t place; /* for the call's own use */
+} fmo_gpu_returned;
+
+/* All of them, when the stream has made them; the call waits. Quick where neighbours in the list
+ * are neighbours on the GPU. */
+cudaError_t fmo_gpu_bring_back(fmo_gpu_returned *of, size_t num, cudaStream_t stream);
 
 #endif

@@ -19,9 +19,6 @@ enum { THREADS = 128, WARPS = THREADS / 32 };
 /* Blocks that share the energy of a pair of distributions: pairs may be few, and differ in size. */
 enum { PIECES = 16 };
 
-/* Matrices of more jobs than this are handed out by several threads of the host. */
-enum { PARALLEL = 64 };
-
 /* Adds to V what the points of a list, times a weight, do at a point, those of this lane. They
  * descend in norm, and end with the first below `least`. */
 template <int NB, int NK>
@@ -269,7 +266,7 @@ typedef struct call_arrays {
     seen *source;
     int *begin;     /* [jobs + 1] */
     double *points; /* places and bounds of jobs whose products are not kept */
-    double *V;      /* of all jobs */
+    double *V;      /* of all jobs, those that go to the host first */
     double *matrix; /* of jobs whose products are */
     fmo_gpu_giver *give;
 } call_arrays;
@@ -280,6 +277,40 @@ typedef struct job_place {
     int first[FMO_POINT_ORDERS];
     size_t source, points, V, matrix, give;
 } job_place;
+
+/* Products with fewer points are not kept for a call: the host has made their matrices sooner. */
+enum { KEPT_POINTS = 2048 };
+
+/* Large products of jobs, so that potentials become matrices on the GPU; where it has no memory the
+ * host does that. */
+fmo_status keep_products(const fmo_potential_job *jobs, size_t count, fmo_gpu_device *device,
+                         fmo_error *err)
+{
+    const fmo_products **const of = (const fmo_products **)malloc((count + 1) * sizeof *of);
+    size_t num = 0;
+    fmo_error why = {FMO_OK, ""};
+    if (!of) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
+    for (size_t k = 0; k < count; k++)
+        if (jobs[k].products->num >= KEPT_POINTS) of[num++] = jobs[k].products;
+    const fmo_status status = fmo_gpu_products_need(of, num, device, &why);
+    free(of);
+    if (status == FMO_OK || status == FMO_ERR_MEMORY) return FMO_OK;
+    return fmo_error_set(err, status, "%s", why.message);
+}
+
+/* Where potentials at the points of jobs begin, those first whose products are not kept: they go to
+ * the host. */
+void place_values(const fmo_potential_job *jobs, size_t count, job_place *place)
+{
+    size_t at = 0;
+    for (int kept = 0; kept < 2; kept++)
+        for (size_t k = 0; k < count; k++) {
+            if ((place[k].kept != NULL) != kept) continue;
+            place[k].V = at;
+            at += jobs[k].products->value_begin[FMO_POINT_ORDERS];
+        }
+    place[count].V = at;
+}
 
 /* What jobs need; place: [count + 1]. */
 fmo_status place_jobs(const fmo_potential_job *jobs, size_t count, int device, job_place *place,
@@ -292,7 +323,6 @@ fmo_status place_jobs(const fmo_potential_job *jobs, size_t count, int device, j
         place[k] = at;
         place[k].kept = fmo_gpu_products_of(p, device);
         at.source += jobs[k].source_num + 1;
-        at.V += p->value_begin[FMO_POINT_ORDERS];
         if (place[k].kept)
             at.matrix += n * n, at.give++;
         else
@@ -399,38 +429,26 @@ fmo_status bring_back(const fmo_potential_job *jobs, size_t count, const call_ar
                       const job_place *place, double **V, const fmo_gpu_device *device,
                       fmo_error *err)
 {
-    const size_t size = place[count].matrix;
-    double *const back = (double *)malloc((size + 1) * sizeof *back);
+    fmo_gpu_returned *const back = (fmo_gpu_returned *)malloc((count + 1) * sizeof *back);
     bool room = back != NULL;
-    for (size_t k = 0; k < count; k++) {
-        const size_t values = jobs[k].products->value_begin[FMO_POINT_ORDERS];
-        if (place[k].kept) continue;
-        V[k] = (double *)malloc((values + 1) * sizeof *V[k]);
-        room = room && V[k];
-    }
-    if (!room) {
-        free(back);
-        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
-    }
+    size_t num = 0;
+    for (int kept = 0; kept < 2; kept++)
+        for (size_t k = 0; k < count && room; k++) {
+            const size_t n = (size_t)jobs[k].products->centres.ao_num;
+            const size_t values = jobs[k].products->value_begin[FMO_POINT_ORDERS];
+            if ((place[k].kept != NULL) != kept) continue;
+            if (kept) {
+                back[num++] = {view->matrix + place[k].matrix, jobs[k].potential, n * n, 0};
+                continue;
+            }
+            V[k] = (double *)malloc((values + 1) * sizeof *V[k]);
+            room = V[k] != NULL;
+            if (values) back[num++] = {view->V + place[k].V, V[k], values, 0};
+        }
     cudaError_t code = cudaSuccess;
-    if (size)
-        code = cudaMemcpyAsync(back, view->matrix, size * sizeof *back, cudaMemcpyDeviceToHost,
-                               device->stream);
-    for (size_t k = 0; k < count && code == cudaSuccess; k++) {
-        const size_t values = jobs[k].products->value_begin[FMO_POINT_ORDERS];
-        if (!place[k].kept && values)
-            code = cudaMemcpyAsync(V[k], view->V + place[k].V, values * sizeof *V[k],
-                                   cudaMemcpyDeviceToHost, device->stream);
-    }
-    const cudaError_t waited = cudaStreamSynchronize(device->stream);
-    if (code == cudaSuccess) code = waited;
-#pragma omp parallel for schedule(static) if (count > PARALLEL && code == cudaSuccess)
-    for (size_t k = 0; k < count; k++) {
-        const size_t n = (size_t)jobs[k].products->centres.ao_num;
-        if (code == cudaSuccess && place[k].kept)
-            memcpy(jobs[k].potential, back + place[k].matrix, n * n * sizeof *back);
-    }
+    if (room) code = fmo_gpu_bring_back(back, num, device->stream);
     free(back);
+    if (!room) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
     FMO_GPU_CHECK(code, "potentials", err);
     return FMO_OK;
 }
@@ -444,6 +462,7 @@ fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
     fmo_status status = place_jobs(jobs, count, g->device, place, err);
     if (status != FMO_OK) return status;
     const job_place *const all = &place[count];
+    place_values(jobs, count, place);
 #define STAGED(name, num, bytes) {(num) * (bytes), (void **)&view.name, (void **)&host.name}
     fmo_gpu_array arrays[FMO_POINT_ORDERS + 8];
     int num = 0;
@@ -496,6 +515,7 @@ fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
         for (size_t s = 0; s < jobs[k].source_num; s++) all[at++] = jobs[k].source[s];
         all[at++] = own[k];
     }
+    if (status == FMO_OK) status = keep_products(jobs, count, &call.device, err);
     if (status == FMO_OK) status = gather(all, num, &g, &call.device, err);
     if (status == FMO_OK)
         status = run_potentials(jobs, count, own, V, least, &call.device, place, &g, err);
