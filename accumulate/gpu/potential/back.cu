@@ -1,6 +1,6 @@
-/* Numbers of many arrays from a GPU to the host through page-locked memory: straight into what was
- * just allocated the driver copies at a twentieth of the speed, as it meets every page for the
- * first time by itself. */
+/* Numbers of many arrays from a GPU to the host through page-locked memory. Straight into memory
+ * that was just allocated they went at 1 GB/s, as the driver meets each of its pages for the first
+ * time (docs/results/2026-11-26-4869633/gaps.txt). */
 #include "accumulate/gpu/potential/lists.h"
 
 #include <pthread.h>
@@ -9,8 +9,7 @@
 namespace {
 
 /* Doubles of a piece of page-locked memory, and how many pieces calls use side by side at most.
- * They are kept to the end of the process: to make one takes as long as to copy what fits in it
- * four times. */
+ * They are kept to the end of the process, as they are dear to make. */
 const size_t stage_num = (size_t)2 << 20;
 enum { STAGES = 8, PARALLEL = 16 };
 
