@@ -29,6 +29,40 @@ static void check_bits(const fmo_potential_options *o, unsigned long long *seed)
     for (int k = 0; k < 2; k++) potential_end(&c[k]);
 }
 
+/* So many matrices that they come back in several pieces, and all the same. */
+static void check_many(const fmo_potential_options *o, unsigned long long *seed)
+{
+    enum { MANY = 160 };
+    potential_case a, b;
+    test_system s;
+    fmo_error err = {FMO_OK, ""};
+    static fmo_potential_job jobs[MANY];
+    memset(&a, 0, sizeof a);
+    memset(&b, 0, sizeof b);
+    system_random(&s, 7, 30, 30, 2, 5.0, seed);
+    const int good = potential_begin(&a, &s, o, 0, seed);
+    system_random(&s, 2, 2, 2, 1, 5.0, seed);
+    if (good && potential_begin(&b, &s, o, 0, seed)) {
+        const size_t size = (size_t)a.n * (size_t)a.n;
+        const fmo_distribution *const source = b.distribution;
+        double *const U = malloc(MANY * size * sizeof *U);
+        CHECK(MANY * size > (size_t)2 << 20, "%zu elements are few", MANY * size);
+        for (size_t i = 0; i < MANY * size; i++) U[i] = NAN;
+        for (int k = 0; k < MANY; k++)
+            jobs[k] = (fmo_potential_job){.products = a.products,
+                                          .source = &source,
+                                          .source_num = 1,
+                                          .potential = U + (size_t)k * size};
+        CHECK(fmo_potentials(jobs, MANY, o, &err) == FMO_OK, "%s", err.message);
+        for (int k = 1; k < MANY; k++)
+            CHECK(memcmp(U, U + (size_t)k * size, size * sizeof *U) == 0, "job %d differs", k);
+        CHECK(isfinite(U[size - 1]), "no potential");
+        free(U);
+    }
+    potential_end(&a);
+    potential_end(&b);
+}
+
 int main(void)
 {
     unsigned long long seed = 90211;
@@ -40,6 +74,7 @@ int main(void)
     for (int d = 0; d <= 3; d += 3)
         for (int again = 0; again < 3; again++) potential_check_all(&o, d, &seed);
     check_bits(&o, &seed);
+    check_many(&o, &seed);
     /* dealt to several: one taken three times, then all there are */
     o.device_num = 3;
     potential_check_all(&o, 3, &seed);

@@ -221,6 +221,7 @@ static inline void potential_check_between(const test_system *s, const potential
     fmo_products *products = NULL;
     fmo_error err = {FMO_OK, ""};
     o.cutoff = 0.0;
+    for (size_t i = 0; i < 2 * n * n; i++) U[i] = NAN;
     for (int k = 0; k < s->nuclei; k++) group[k] = k + 1 == s->nuclei ? 0 : 1 + (unsigned)k % 3;
     fmo_status status = fmo_products_create_between(a->basis, group, &products, &err);
     memset(job, 0, sizeof job);
@@ -252,6 +253,18 @@ static inline void potential_check_between(const test_system *s, const potential
     CHECK(fabs(energy[0].energy - energy[1].energy) <= 1e-11 * fmax(1.0, fabs(energy[1].energy)),
           "electrons between groups: %.14g, expected %.14g", energy[0].energy, energy[1].energy);
     for (int k = 0; k < 2; k++) fmo_distribution_destroy(of[k].distribution);
+    fmo_products_destroy(products);
+    /* one group: nothing is between */
+    for (int k = 0; k < s->nuclei; k++) group[k] = 4;
+    status = fmo_products_create_between(a->basis, group, &products, &err);
+    job[1].products = products;
+    for (size_t i = 0; i < n * n; i++) {
+        between[i] = NAN;
+        wanted[i] = 0.0;
+    }
+    if (status == FMO_OK) status = fmo_potentials(&job[1], 1, &o, &err);
+    CHECK(status == FMO_OK, "%s", err.message);
+    CHECK(memcmp(between, wanted, n * n * sizeof *wanted) == 0, "a potential within one group");
     fmo_products_destroy(products);
     free(U);
 }

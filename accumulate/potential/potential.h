@@ -34,8 +34,8 @@ FMO_API fmo_status fmo_products_create(const fmo_basis *basis, fmo_products **pr
                                        fmo_error *err);
 /** Products of functions of different groups of nuclei, as two molecules are that are computed as
  *  one: those of two nuclei that are in one group are left out. Potentials in them have zeros
- * there, and distributions are made of the other elements of a density.
- *  @param[in] group  [nucleus_num] of each nucleus the groups that it is in, as bits
+ *  there, and distributions are made of the other elements of a density.
+ *  @param[in] group  [nucleus_num] of each nucleus the groups that it is in, as 32 bits; 0: none
  *  @return as fmo_products_create */
 FMO_API fmo_status fmo_products_create_between(const fmo_basis *basis, const unsigned *group,
                                                fmo_products **products, fmo_error *err);
@@ -107,7 +107,11 @@ typedef struct fmo_potential_job {
     double *potential;                     /**< [nao][nao], overwritten; undefined on error */
 } fmo_potential_job;
 
-/** All jobs; on the CPU pieces of them side by side. Bits do not depend on threads.
+/** All jobs; on the CPU pieces of them side by side. Bits do not depend on threads. With
+ *  FMO_MODE_FUSED products of 2048 points or more (about 64 bytes each) stay on the GPU until they
+ *  are destroyed, or their matrices come from the host where it has no memory for them; results
+ *  pass through page-locked memory, 16 MB for each of at most 8 calls at a time, which the process
+ *  keeps.
  *  @param[in] options  NULL: the defaults
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY, FMO_ERR_NO_DEVICE or FMO_ERR_DEVICE */
 FMO_API fmo_status fmo_potentials(const fmo_potential_job *jobs, size_t count,

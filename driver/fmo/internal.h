@@ -1,4 +1,4 @@
-/* Fragments under way, by file. Arrows go one way: run.c -> scc.c, pairs.c -> field.c, mix.c,
+/* Fragments under way, by file. Arrows go one way: run.c -> pairs.c -> scc.c -> field.c, mix.c,
  * solve.c -> each.c -> share.c -> part.c -> hybrid.c; state.c keeps what scc.c and pairs.c have
  * reached. What is written of a result alone: table.c, map.c -> map_scale.c, text.c. */
 #ifndef FMO_FRAGMENT_INTERNAL_H
@@ -25,7 +25,7 @@ typedef struct fmo_part {
     fmo_dataset *dataset;
     const fmo_basis *basis; /* its */
     fmo_products *products; /* for potentials of others; of a pair those between its monomers */
-    double *core;           /* T, and V of the part's own nuclei */
+    double *core;           /* T, and V of the part's own nuclei, of a pair with its field */
     double *overlap;
     double *projector; /* P; NULL without cut bonds */
     double *field;     /* U */

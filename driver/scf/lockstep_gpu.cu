@@ -1,7 +1,7 @@
 /* The hands of lockstep.h on a GPU: kernels for many SCFs (lockstep_kernels.cu), products and
  * purifications by cuBLAS (lockstep_products.cu), eigenproblems by cuSOLVER where many have one
  * size (lockstep_eigen.cu), builds in one batch. Other eigenproblems, Cholesky factors and what
- * only the beginning needs are left to LAPACK on the host's threads, a matrix each. */
+ * only a search for the lowest eigenvalue needs are left to the host's threads, a matrix each. */
 #include "driver/scf/lockstep_gpu.h"
 
 #include <stdio.h>
@@ -49,9 +49,13 @@ cudaError_t fmo_gpu_hands_grow_results(fmo_gpu_hands *g, size_t num)
     return code;
 }
 
+/* Numbers of a portion, 16 MB. */
+static const size_t portion = (size_t)2 << 20;
+
 cudaError_t fmo_gpu_hands_grow_pinned(fmo_gpu_hands *g, size_t num)
 {
     if (num <= g->pinned_num) return cudaSuccess;
+    if (num > portion / 8 && num < portion) num = portion; /* the next may be larger */
     if (g->pinned) (void)cudaFreeHost(g->pinned);
     g->pinned = NULL;
     g->pinned_num = 0;
@@ -90,9 +94,8 @@ static size_t host_count(const fmo_request *q)
 
 size_t fmo_gpu_hands_portion(const size_t *begin, size_t first, size_t num)
 {
-    const size_t numbers = (size_t)2 << 20;
     size_t last = first + 1;
-    while (last < num && begin[last + 1] - begin[first] <= numbers) last++;
+    while (last < num && begin[last + 1] - begin[first] <= portion) last++;
     return last - first;
 }
 

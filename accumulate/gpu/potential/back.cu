@@ -87,6 +87,8 @@ cudaError_t fmo_gpu_bring_back(fmo_gpu_returned *of, size_t num, cudaStream_t st
         code = some ? bring_some(of + k, some, stage, stream) : bring_one(&of[k], stream);
         k += some ? some : 1; /* one that is too large, or there is no stage */
     }
+    /* nothing may still come into a stage that another call takes */
+    if (code != cudaSuccess) (void)cudaStreamSynchronize(stream);
     return_stage(stage);
     return code;
 }

@@ -391,6 +391,7 @@ cudaError_t queue_potentials(const call_arrays *view, const job_place *all, size
 {
     const fmo_boys_table *boys = NULL;
     FMO_GPU_TRY(fmo_gpu_boys(&boys));
+    if (!all->V) return cudaSuccess;
     FMO_GPU_TRY(cudaMemsetAsync(view->V, 0, all->V * sizeof *view->V, stream));
     for (int N = 0; N < FMO_POINT_ORDERS; N++) {
         if (!all->first[N]) continue;
