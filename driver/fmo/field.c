@@ -275,7 +275,7 @@ static fmo_status look_again(const fmo_fragments *f, const fmo_part *pair, int s
 }
 
 /* Jobs of a pair, and room for their matrices: that of the field between monomers is the pair's. */
-static fmo_status begin_pair(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
+static fmo_status make_pair_jobs(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     const pairs_call *const c = user;
     fmo_part *const pair = &c->pairs[c->which[k]];
@@ -308,7 +308,7 @@ static fmo_status begin_pair(fmo_fragments *f, int k, int threads, void *user, f
 
 /* The potentials of a pair's jobs into its field and core. What atoms of both monomers have is the
  * first one's, as their nuclei see the same. */
-static fmo_status end_pair(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
+static fmo_status take_pair_jobs(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     const pairs_call *const c = user;
     fmo_part *const pair = &c->pairs[c->which[k]];
@@ -336,12 +336,12 @@ fmo_status fmo_pairs_fields(fmo_fragments *f, fmo_part *pairs, const size_t *whi
     const size_t num = PAIR_JOBS * (size_t)count;
     pairs_call c = {pairs, which, calloc(num + 1, sizeof *c.jobs)};
     fmo_status status = c.jobs ? FMO_OK : no_memory(err);
-    if (status == FMO_OK) status = fmo_fragment_each(f, count, threads, begin_pair, &c, err);
+    if (status == FMO_OK) status = fmo_fragment_each(f, count, threads, make_pair_jobs, &c, err);
     if (status == FMO_OK) {
         const fmo_potential_options o = options(fock, threads);
         status = fmo_potentials(c.jobs, num, &o, err);
     }
-    if (status == FMO_OK) status = fmo_fragment_each(f, count, threads, end_pair, &c, err);
+    if (status == FMO_OK) status = fmo_fragment_each(f, count, threads, take_pair_jobs, &c, err);
     for (size_t k = 0; k < num && c.jobs; k++) {
         const size_t place = k % PAIR_JOBS;
         if (place < PLACES) forget_sources(&c.jobs[k]);

@@ -100,8 +100,8 @@ int fmo_hands_thread_gpu(void);
 /* Requests whose arrays are host memory, with backends of the host, one a thread. */
 void fmo_hands_on_host(fmo_linalg *const *la, int threads, const fmo_request *const *request,
                        size_t num);
-/* Copies of the host, side by side: what uploads bring from where it is to stage + begin[k] -
- * begin[0], or what downloads want from there to where it goes. */
+/* Copies of the host, side by side: what uploads bring from where it is to stage + begin[k], or
+ * what downloads want from there to where it goes. */
 void fmo_hands_stage(int threads, const fmo_request *const *request, size_t num,
                      const size_t *begin, double *stage);
 fmo_linalg **fmo_hands_open_backends(int threads, fmo_error *err); /* NULL without memory */

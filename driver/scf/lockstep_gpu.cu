@@ -85,41 +85,60 @@ void fmo_gpu_hands_sort(const fmo_request **request, size_t num)
     qsort(request, num, sizeof *request, by_functions);
 }
 
-/* Elements of the matrix that a step of the host works on. */
-static size_t host_count(const fmo_request *q)
+/* Numbers that a request moves between the GPU and the host, one way or both. */
+static size_t moved_count(const fmo_request *q)
 {
-    const bool gaps = q->kind == FMO_REQUEST_GAPS;
-    return gaps ? (size_t)q->m * (size_t)q->n : (size_t)q->n * (size_t)q->n;
+    if (q->kind == FMO_REQUEST_UPLOAD || q->kind == FMO_REQUEST_DOWNLOAD) return q->count;
+    if (q->kind == FMO_REQUEST_GAPS) return (size_t)q->m * (size_t)q->n;
+    return (size_t)q->n * (size_t)q->n;
 }
 
-size_t fmo_gpu_hands_portion(const size_t *begin, size_t first, size_t num)
-{
-    size_t last = first + 1;
-    while (last < num && begin[last + 1] - begin[first] <= portion) last++;
-    return last - first;
-}
+/* Does requests of one kind whose numbers go through page-locked memory, [begin[k], begin[k + 1])
+ * of it, begin[0] = 0. @return whether all went well; else those that did not have an error */
+typedef bool portion_work(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
+                          const size_t *begin);
 
-/* Those behind a portion that failed are not done, for the same reason. */
-static void fail_rest(const fmo_request *const *request, size_t done, size_t num)
+/* Requests of one kind in portions: as many as have 16 MB, which are quickly had and stay in the
+ * host's caches, or one. Those behind a portion that failed are not done, for the same reason. */
+static void in_portions(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
+                        const char *what, portion_work *work)
 {
+    size_t *const begin = (size_t *)malloc((num + 1) * sizeof *begin);
+    if (!begin) return fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
+    size_t done = 0;
+    for (bool ok = true; done < num && ok;) {
+        const fmo_request *const *const first = request + done;
+        size_t some = 0;
+        begin[0] = 0;
+        while (done + some < num &&
+               (some == 0 || begin[some] + moved_count(first[some]) <= portion)) {
+            begin[some + 1] = begin[some] + moved_count(first[some]);
+            some++;
+        }
+        ok = work(g, first, some, begin);
+        done += some;
+    }
     for (size_t k = done; k < num; k++)
         if (request[k]->la->error.status == FMO_OK)
             request[k]->la->error = request[done - 1]->la->error;
+    free(begin);
 }
 
-/* Matrices of some requests, which begin there in page-locked memory. */
 static bool portion_on_host(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
-                            const size_t *begin, fmo_request *own, const fmo_request **at)
+                            const size_t *begin)
 {
     static const char what[] = "matrices for the host";
-    bool ok =
-        fmo_gpu_hands_ok(request, num, fmo_gpu_hands_grow_pinned(g, begin[num] - begin[0]), what);
+    fmo_request *const own = (fmo_request *)malloc(num * sizeof *own);
+    const fmo_request **const at = (const fmo_request **)malloc(num * sizeof *at);
+    bool ok = own && at;
+    if (!ok) fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
+    ok = ok && fmo_gpu_hands_ok(request, num, fmo_gpu_hands_grow_pinned(g, begin[num]), what);
     for (size_t k = 0; k < num && ok; k++) {
         const fmo_request *const q = request[k];
         const bool gaps = q->kind == FMO_REQUEST_GAPS;
         own[k] = *q;
         at[k] = &own[k];
-        own[k].C = g->pinned + (begin[k] - begin[0]);
+        own[k].C = g->pinned + begin[k];
         own[k].A = gaps ? own[k].C : NULL;
         own[k].count = begin[k + 1] - begin[k];
         ok = fmo_gpu_hands_ok(request, num,
@@ -136,27 +155,15 @@ static bool portion_on_host(fmo_gpu_hands *g, const fmo_request *const *request,
                                               own[k].count * sizeof *own[k].C,
                                               cudaMemcpyHostToDevice, g->stream),
                               what);
-    return ok && fmo_gpu_hands_ok(request, num, cudaStreamSynchronize(g->stream), what);
+    ok = ok && fmo_gpu_hands_ok(request, num, cudaStreamSynchronize(g->stream), what);
+    free(own);
+    free(at);
+    return ok;
 }
 
 void fmo_gpu_hands_on_host(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
 {
-    fmo_request *const own = (fmo_request *)malloc(num * sizeof *own);
-    const fmo_request **const at = (const fmo_request **)malloc(num * sizeof *at);
-    size_t *const begin = (size_t *)malloc((num + 1) * sizeof *begin);
-    bool ok = own && at && begin;
-    if (!ok) fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, "matrices for the host", "no memory");
-    if (ok) begin[0] = 0;
-    for (size_t k = 0; k < num && ok; k++) begin[k + 1] = begin[k] + host_count(request[k]);
-    for (size_t k = 0; k < num && ok;) {
-        const size_t some = fmo_gpu_hands_portion(begin, k, num);
-        ok = portion_on_host(g, request + k, some, begin + k, own, at);
-        k += some;
-        if (!ok) fail_rest(request, k, num);
-    }
-    free(begin);
-    free(own);
-    free(at);
+    in_portions(g, request, num, "matrices for the host", portion_on_host);
 }
 
 namespace {
@@ -187,16 +194,16 @@ void run_fock(const fmo_request *const *request, size_t num)
     free(jobs);
 }
 
-/* Some requests through page-locked memory, which the host's threads fill and empty. */
+/* The host's threads fill and empty page-locked memory. */
 bool copy_portion(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
-                  const size_t *begin, bool up)
+                  const size_t *begin)
 {
     static const char what[] = "copying";
-    bool ok =
-        fmo_gpu_hands_ok(request, num, fmo_gpu_hands_grow_pinned(g, begin[num] - begin[0]), what);
+    const bool up = request[0]->kind == FMO_REQUEST_UPLOAD;
+    bool ok = fmo_gpu_hands_ok(request, num, fmo_gpu_hands_grow_pinned(g, begin[num]), what);
     if (ok && up) fmo_hands_stage(g->base.threads, request, num, begin, g->pinned);
     for (size_t k = 0; k < num && ok; k++) {
-        double *const place = g->pinned + (begin[k] - begin[0]);
+        double *const place = g->pinned + begin[k];
         const size_t bytes = request[k]->count * sizeof *place;
         ok = fmo_gpu_hands_ok(
             request, num,
@@ -207,22 +214,6 @@ bool copy_portion(fmo_gpu_hands *g, const fmo_request *const *request, size_t nu
     ok = ok && fmo_gpu_hands_ok(request, num, cudaStreamSynchronize(g->stream), what);
     if (ok && !up) fmo_hands_stage(g->base.threads, request, num, begin, g->pinned);
     return ok;
-}
-
-void run_copies(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
-{
-    size_t *const begin = (size_t *)malloc((num + 1) * sizeof *begin);
-    bool ok = begin != NULL;
-    if (!ok) fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, "copying", "no memory");
-    if (ok) begin[0] = 0;
-    for (size_t k = 0; k < num && ok; k++) begin[k + 1] = begin[k] + request[k]->count;
-    for (size_t k = 0; k < num && ok;) {
-        const size_t some = fmo_gpu_hands_portion(begin, k, num);
-        ok = copy_portion(g, request + k, some, begin + k, request[0]->kind == FMO_REQUEST_UPLOAD);
-        k += some;
-        if (!ok) fail_rest(request, k, num);
-    }
-    free(begin);
 }
 
 void gpu_run(fmo_hands *hands, const fmo_request *const *request, size_t num)
@@ -249,7 +240,7 @@ void gpu_run(fmo_hands *hands, const fmo_request *const *request, size_t num)
         break;
     case FMO_REQUEST_UPLOAD:
     case FMO_REQUEST_DOWNLOAD:
-        run_copies(g, request, num);
+        in_portions(g, request, num, "copying", copy_portion);
         break;
     case FMO_REQUEST_DOTS:
         fmo_gpu_hands_dots(g, request, num);

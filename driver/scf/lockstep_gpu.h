@@ -44,10 +44,6 @@ cudaError_t fmo_gpu_hands_send(fmo_gpu_hands *g, const void *args, size_t bytes,
 
 /* By functions, n, ascending. */
 void fmo_gpu_hands_sort(const fmo_request **request, size_t num);
-/* How many requests from `first` on go through page-locked memory together, where each begins at
- * begin[k] and the last ends at begin[num]: as many as have 16 MB, which are quickly had and stay
- * in the host's caches, or one. */
-size_t fmo_gpu_hands_portion(const size_t *begin, size_t first, size_t num);
 /* Matrices of requests of one kind to the host, to its threads, and back. */
 void fmo_gpu_hands_on_host(fmo_gpu_hands *g, const fmo_request *const *request, size_t num);
 

@@ -114,9 +114,9 @@ void fmo_hands_stage(int threads, const fmo_request *const *request, size_t num,
     for (size_t k = 0; k < num; k++) {
         const fmo_request *const q = request[k];
         if (q->kind == FMO_REQUEST_UPLOAD)
-            memcpy(stage + (begin[k] - begin[0]), q->in, q->count * sizeof *stage);
+            memcpy(stage + begin[k], q->in, q->count * sizeof *stage);
         else
-            memcpy(q->out, stage + (begin[k] - begin[0]), q->count * sizeof *stage);
+            memcpy(q->out, stage + begin[k], q->count * sizeof *stage);
     }
 }
 
