@@ -82,6 +82,7 @@ int main(void)
     OFFSET(fmo_scf_options, stability);
     OFFSET(fmo_scf_options, orbitals);
     OFFSET(fmo_scf_options, auto_in_fused);
+    OFFSET(fmo_scf_options, loose_fock);
     OFFSET(fmo_scf_options, callback);
     OFFSET(fmo_scf_options, user);
     OFFSET(fmo_scf_options, finished);

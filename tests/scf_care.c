@@ -173,7 +173,7 @@ static void test(fmo_dataset *const *dataset, const fmo_scf_job *whole, trial is
     fmo_scf_job jobs[COUNT];
     watched w = {.is = is, .jobs = jobs};
     const double elements = 3000.0;
-    const fmo_batch_care care = {prepare, let_go, &w, elements};
+    const fmo_batch_care care = {prepare, let_go, NULL, &w, elements};
     fmo_scf_options o = options_of(&w);
     fmo_error err = {FMO_OK, ""};
     int twice = 0;
@@ -237,6 +237,68 @@ static void test_kept(const fmo_scf_job *whole)
     fmo_batch_kept_destroy(kept);
 }
 
+/* What SCFs leave for the next: orthogonal functions, and G of the density that they ended with. */
+enum { AS_BEFORE, SAME_DENSITY, OTHER_DENSITY, OTHER_PROJECTOR, TURNS };
+
+/* Fields of a turn, and densities or projectors. */
+static void set_turn(const fmo_scf_job *whole, int turn, size_t k, double *field, double *density,
+                     double *projector, fmo_scf_job *job)
+{
+    const size_t n = (size_t)fmo_basis_ao_num(whole[k].input.basis);
+    double *const U = make_field(n * n, k);
+    job->input = whole[k].input;
+    for (size_t i = 0; i < n * n && U; i++) field[i] = (1.0 + 0.01 * turn) * U[i];
+    free(U);
+    for (size_t i = 0; i < n * n && turn == OTHER_DENSITY; i++) density[i] *= 0.999;
+    projector[0] = turn == OTHER_PROJECTOR ? 0.5 : 0.0; /* which lifts an orbital by little */
+    job->input.field = field;
+    job->input.density = turn == AS_BEFORE ? NULL : density;
+    job->input.projector = projector;
+}
+
+static void test_left(const fmo_scf_job *whole)
+{
+    enum { ALL = 40, SQUARE = MOST * MOST };
+    static double field[ALL][SQUARE], density[ALL][SQUARE], projector[ALL][SQUARE];
+    fmo_batch_kept *const kept = fmo_batch_kept_create(mode == FMO_MODE_FUSED);
+    CHECK(kept, "no memory");
+    for (int turn = 0; turn < TURNS; turn++) {
+        int known = 0;
+        fmo_scf_job jobs[2][ALL];
+        fmo_scf_options o = options_of(NULL);
+        fmo_error err = {FMO_OK, ""};
+        memset(jobs, 0, sizeof jobs);
+        o.guess = turn == AS_BEFORE ? FMO_SCF_GUESS_SAD : FMO_SCF_GUESS_READ;
+        for (size_t k = 0; k < ALL; k++)
+            set_turn(whole, turn, k, field[k], density[k], projector[k], &jobs[0][k]);
+        for (int with = 0; with < 2; with++) { /* for a reference without */
+            for (size_t k = 0; k < ALL; k++) jobs[with][k].input = jobs[0][k].input;
+            o.loose_fock = with;
+            CHECK(fmo_scf_run_batch_of(jobs[with], ALL, &o, NULL, with ? kept : NULL, &err) ==
+                      FMO_OK,
+                  "turn %d: %s", turn, err.message);
+        }
+        for (size_t k = 0; k < ALL; k++) {
+            const fmo_scf_result *const r = jobs[1][k].result, *const reference = jobs[0][k].result;
+            CHECK(r && reference && fabs(r->energy - reference->energy) < 2e-9,
+                  "turn %d, job %zu: %s", turn, k, jobs[1][k].err.message);
+            if (!r || !reference) continue;
+            const size_t bytes = (size_t)r->nao * (size_t)r->nao * sizeof(double);
+            CHECK(memcmp(r->overlap, reference->overlap, bytes) == 0, "turn %d: overlap", turn);
+            known += r->full_builds == 0;
+            CHECK(reference->full_builds > 0, "turn %d: none built", turn);
+            memcpy(density[k], r->density, bytes);
+        }
+        if (turn == SAME_DENSITY && mode == FMO_MODE_FUSED)
+            CHECK(known > ALL / 2, "G is known of %d", known);
+        else
+            CHECK(known == 0, "turn %d: G is taken to be known of %d", turn, known);
+        for (size_t k = 0; k < ALL; k++)
+            for (int with = 0; with < 2; with++) fmo_scf_result_destroy(jobs[with][k].result);
+    }
+    fmo_batch_kept_destroy(kept);
+}
+
 int main(int argc, char **argv)
 {
     fmo_error err = {FMO_OK, ""};
@@ -258,6 +320,7 @@ int main(int argc, char **argv)
     if (mode == FMO_MODE_CPU && !aside)
         test(dataset, whole, (trial){.bad = -1, .stranger = -1, .little = 1});
     if (!aside) test_kept(whole);
+    if (!aside) test_left(whole);
     for (int k = 0; k < COUNT; k++) fmo_scf_result_destroy(whole[k].result);
     for (int k = 0; k < NAMES; k++) fmo_dataset_destroy(dataset[k]);
     return check_summary();

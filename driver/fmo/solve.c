@@ -92,11 +92,17 @@ static void let_go(size_t job, void *user)
     s->care->let_go(job, s->care->user);
 }
 
+static const double *overlap(size_t job, void *user)
+{
+    const solving *s = user;
+    return s->parts[job].overlap;
+}
+
 /* As a batch that makes parts ready; where their SCFs stay on the CPU, but their fields go to a
  * GPU, which is not to be asked for each by itself, all are made ready before. */
 static fmo_status run_with_care(solving *s, size_t count, const fmo_scf_options *o, fmo_error *err)
 {
-    const fmo_batch_care care = {prepare, let_go, s, s->care->elements};
+    const fmo_batch_care care = {prepare, let_go, overlap, s, s->care->elements};
     if (o->fock.mode == s->f->o.scf.fock.mode)
         return fmo_scf_run_batch_of(s->jobs, count, o, &care, NULL, err);
     size_t *const all = malloc(count * sizeof *all);
@@ -129,6 +135,7 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
     o.gradient_convergence = thresholds->gradient;
     o.gradient_aim = thresholds->aim;
     o.orbitals = orbitals;
+    o.loose_fock = 1; /* it is not wanted */
     o.fock.threads = f->threads;
     o.fock.progress = NULL;
     if (o.fock.mode == FMO_MODE_FUSED && fmo_parts_go_to_cpu(f, s->parts, count))

@@ -56,11 +56,17 @@ void fmo_scf_batch_let_go(const batch *b, size_t job)
     if (b->care) b->care->let_go(job, b->care->user);
 }
 
+const double *fmo_scf_batch_overlap(const batch *b, size_t job)
+{
+    return b->care && b->care->overlap ? b->care->overlap(job, b->care->user) : NULL;
+}
+
 /* A job that is ready. */
 static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int aside)
 {
     fmo_scf_job *const job = &b->jobs[k];
-    const fmo_scf_shared shared = {.job = k, .atoms = b->atoms};
+    const fmo_scf_shared shared = {
+        .job = k, .atoms = b->atoms, .overlap = fmo_scf_batch_overlap(b, k)};
     job->err = (fmo_error){FMO_OK, ""};
     job->status = fmo_scf_run_one("fmo_scf_run_batch", &job->input, options, &shared, &job->result,
                                   &job->err);

@@ -8,14 +8,17 @@
 
 /* Who does that. Calls come from any thread, several at a time, each about other jobs. */
 typedef struct fmo_batch_care {
-    /* Completes jobs[job[k]].input, of which the basis was there; then they run, together or each
-     * by itself. `fock`: the threads and the GPU that it may use. After an error all of them are as
-     * before. */
+    /* Completes jobs[job[k]].input, of which the basis was there, and stays what it is: plans may
+     * be made of it meanwhile. Then they run, together or each by itself. `fock`: the threads and
+     * the GPU that it may use. After an error all of them are as before. */
     fmo_status (*prepare)(const size_t *job, size_t num, const fmo_fock_options *fock, void *user,
                           fmo_error *err);
     /* A job that was prepared has ended, and options.finished has heard of it; or it has found no
      * memory beside others, and will be prepared again. */
     void (*let_go)(size_t job, void *user);
+    /* The overlap matrix of a job that is ready, [n][n], or NULL: not known. The member may be
+     * NULL, too. */
+    const double *(*overlap)(size_t job, void *user);
     void *user;
     /* Squares of functions: as many as may be prepared at a time for GPUs, but at least one job, or
      * one a crowd; in mode cpu there is one job a thread. */
@@ -24,8 +27,10 @@ typedef struct fmo_batch_care {
 
 /* What is kept on GPUs from one batch to the next of the same number of jobs with the same bases
  * and options.fock, such as fragments from iteration to iteration: plans, streams, libraries'
- * handles, memory. Nothing where nothing runs together on a GPU, where ranks share the jobs, and
- * where there are too many jobs to be there at once, or too large ones. For one batch at a time. */
+ * handles, memory, and of each SCF its orthogonal functions and, for one that begins with the
+ * density that it ended with, J - K/2. Nothing where nothing runs together on a GPU,
+ * where ranks share the jobs, and where there are too many jobs to be there at once, or too large
+ * ones. For one batch at a time. */
 typedef struct fmo_batch_kept fmo_batch_kept;
 /* For batches in mode fused it begins at once to load what they need. NULL without memory, which
  * does no harm. */

@@ -37,6 +37,7 @@ struct fmo_batch_kept {
         fmo_fock_plan *plan;    /* or NULL */
         const fmo_basis *basis; /* it was made for, */
         int crowd;              /* for the stream of these hands */
+        fmo_scf_kept scf;       /* of the last SCF with it, in memory of these hands */
     } * plan;                   /* [count] by job */
 };
 
@@ -47,10 +48,24 @@ fmo_batch_kept *fmo_batch_kept_create(int fused)
     return kept;
 }
 
+/* A plan, and what goes with it. */
+static void forget_plan(fmo_batch_kept *kept, struct kept_plan *at)
+{
+    fmo_hands *const hands = kept->hands[at->crowd];
+    double *const memory[] = {at->scf.state.memory, at->scf.state.lifted.memory};
+    for (int k = 0; k < 2 && at->scf.host; k++) {
+        const fmo_request release = {.kind = FMO_REQUEST_RELEASE, .C = memory[k]}, *one = &release;
+        if (memory[k]) hands->ops->run(hands, &one, 1);
+    }
+    fmo_scf_forget_kept(&at->scf);
+    fmo_fock_plan_destroy(at->plan);
+    *at = (struct kept_plan){0};
+}
+
 /* As if nothing had been kept. */
 static void forget(fmo_batch_kept *kept)
 {
-    for (size_t k = 0; k < kept->count; k++) fmo_fock_plan_destroy(kept->plan[k].plan);
+    for (size_t k = 0; k < kept->count; k++) forget_plan(kept, &kept->plan[k]);
     for (int c = kept->crowds - 1; c >= 0; c--)
         if (kept->hands[c]) kept->hands[c]->ops->close(kept->hands[c]);
     free(kept->plan);
@@ -92,50 +107,82 @@ static fmo_status prepare_together(const batch *b, const size_t *number, size_t 
     return status;
 }
 
-/* Plans of jobs `number`, made together but for those that are kept. @return seconds for each */
-static double make_plans(const gpu_worker *w, const size_t *number, size_t num,
-                         const fmo_fock_options *fock, fmo_fock_plan **plan)
+/* Plans of jobs `number`, made together but for those that are kept. */
+typedef struct making {
+    const gpu_worker *w;
+    const size_t *number;
+    const fmo_basis **basis; /* [num], as jobs are made ready meanwhile; then of those to be made */
+    size_t num;
+    fmo_fock_options fock;
+    fmo_fock_plan **plan; /* [num]; those that could not be made are NULL */
+    double seconds;       /* for each */
+} making;
+
+static void *make_plans(void *user)
 {
-    batch *const b = w->b;
-    struct kept_plan *const kept = w->given ? b->kept->plan : NULL;
-    const fmo_basis **const basis = calloc(num, sizeof *basis);
-    fmo_fock_plan **const made = calloc(num, sizeof *made);
+    making *const m = user;
+    batch *const b = m->w->b;
+    struct kept_plan *const kept = m->w->given ? b->kept->plan : NULL;
+    fmo_fock_plan **const made = calloc(m->num, sizeof *made);
     size_t missing = 0;
-    for (size_t k = 0; k < num && basis && made; k++) {
-        const fmo_basis *const own = b->jobs[number[k]].input.basis;
-        struct kept_plan *const at = kept ? &kept[number[k]] : NULL;
-        if (at && at->plan && at->basis == own && at->crowd == w->number)
-            plan[k] = at->plan;
+    if (!made) return NULL;
+    for (size_t k = 0; k < m->num; k++) {
+        struct kept_plan *const at = kept ? &kept[m->number[k]] : NULL;
+        if (at && at->plan && at->basis == m->basis[k] && at->crowd == m->w->number)
+            m->plan[k] = at->plan;
         else
-            basis[missing++] = own;
+            m->basis[missing++] = m->basis[k];
     }
     pthread_mutex_lock(&b->plans); /* or crowds would make plans together, then compute together */
     const double start = driver_seconds();
-    if (missing) (void)fmo_fock_plan_create_batch(basis, missing, fock, made, NULL);
-    const double seconds = (driver_seconds() - start) / (double)num;
-    if (kept && basis && made) b->kept->reused += num - missing;
+    if (missing) (void)fmo_fock_plan_create_batch(m->basis, missing, &m->fock, made, NULL);
+    m->seconds = (driver_seconds() - start) / (double)m->num;
+    if (kept) b->kept->reused += m->num - missing;
     pthread_mutex_unlock(&b->plans);
-    for (size_t k = 0, m = 0; k < num && m < missing; k++) {
-        if (plan[k]) continue;
-        plan[k] = made[m++];
+    for (size_t k = 0, n = 0; k < m->num && n < missing; k++) {
+        if (m->plan[k]) continue;
+        const fmo_basis *const basis = m->basis[n];
+        m->plan[k] = made[n++];
         if (!kept) continue;
-        fmo_fock_plan_destroy(kept[number[k]].plan);
-        kept[number[k]] = (struct kept_plan){plan[k], b->jobs[number[k]].input.basis, w->number};
+        forget_plan(b->kept, &kept[m->number[k]]);
+        kept[m->number[k]] = (struct kept_plan){m->plan[k], basis, m->w->number, {0}};
     }
-    free(basis);
     free(made);
-    return seconds;
+    return NULL;
 }
 
-/* Jobs `number` together, with plans that are made together; those without a plan are for later,
- * and all, if they cannot be made ready together. */
+/* Makes jobs ready, and their plans: side by side where that takes a while, as the GPU computes
+ * fields meanwhile and leaves the host's threads little to do, of which plans have half.
+ * @return whether they are ready; else there are no plans */
+static int make_ready(making *m)
+{
+    batch *const b = m->w->b;
+    const fmo_fock_options fock = m->fock;
+    const int threads = fmo_fock_threads(fock.threads);
+    pthread_t thread;
+    for (size_t k = 0; k < m->num; k++) m->basis[k] = b->jobs[m->number[k]].input.basis;
+    if (b->care && !m->w->given) m->fock.threads = threads > 1 ? threads / 2 : 1;
+    const int beside = b->care && !m->w->given && pthread_create(&thread, NULL, make_plans, m) == 0;
+    const int ready = prepare_together(b, m->number, m->num, &fock) == FMO_OK;
+    if (beside)
+        pthread_join(thread, NULL);
+    else if (ready)
+        (void)make_plans(m);
+    for (size_t k = 0; k < m->num && beside && !ready; k++) {
+        fmo_fock_plan_destroy(m->plan[k]);
+        m->plan[k] = NULL;
+    }
+    return ready;
+}
+
+/* Jobs `number` together; those without a plan are for later, and all, if they cannot be made ready
+ * together. */
 static void run_together(const gpu_worker *w, const size_t *number, size_t num)
 {
     batch *const b = w->b;
     fmo_hands *const hands = w->hands;
-    fmo_fock_plan **const plan = calloc(num, sizeof *plan);
-    fmo_lockstep_job *const jobs = calloc(num, sizeof *jobs);
     fmo_fock_options fock = w->options->fock;
+    fmo_lockstep_job *const jobs = calloc(num, sizeof *jobs);
     size_t together = 0;
     fock.mode = FMO_MODE_FUSED;
     fock.integrals = fmo_scf_integrals(w->options, FMO_MODE_FUSED);
@@ -143,26 +190,35 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
     fock.device_num = 0;
     fock.stream = hands->stream;
     fock.progress = NULL; /* of whom it would not say */
-    const int prepared = prepare_together(b, number, num, &fock) == FMO_OK;
-    const double seconds = prepared && plan && jobs ? make_plans(w, number, num, &fock, plan) : 0.0;
+    making m = {.w = w,
+                .number = number,
+                .basis = calloc(num, sizeof(*m.basis)),
+                .num = num,
+                .fock = fock,
+                .plan = calloc(num, sizeof(*m.plan))};
+    const int ready = m.basis && m.plan && jobs && make_ready(&m);
     for (size_t k = 0; k < num; k++) {
-        if (!plan || !jobs || !plan[k]) {
+        if (!ready || !m.plan[k]) {
             b->again[number[k]] = 1; /* which says why */
-            if (prepared) fmo_scf_batch_let_go(b, number[k]);
+            if (ready) fmo_scf_batch_let_go(b, number[k]);
             continue;
         }
+        const fmo_scf_shared shared = {.job = number[k],
+                                       .atoms = b->atoms,
+                                       .overlap = fmo_scf_batch_overlap(b, number[k]),
+                                       .plan = m.plan[k],
+                                       .plan_seconds = m.seconds,
+                                       .plan_kept = w->given != NULL,
+                                       .kept = w->given ? &b->kept->plan[number[k]].scf : NULL};
         jobs[together++] = (fmo_lockstep_job){.input = &b->jobs[number[k]].input,
                                               .options = w->options,
-                                              .shared = {.job = number[k],
-                                                         .atoms = b->atoms,
-                                                         .plan = plan[k],
-                                                         .plan_seconds = seconds,
-                                                         .plan_kept = w->given != NULL},
+                                              .shared = shared,
                                               .ended = end_together,
                                               .user = b};
     }
     if (together) fmo_lockstep_run(hands, jobs, together);
-    free(plan);
+    free(m.basis);
+    free(m.plan);
     free(jobs);
 }
 
@@ -252,14 +308,14 @@ int fmo_crowds_count(size_t jobs, int gpus, size_t *most)
     return crowds;
 }
 
-/* What plans of jobs of `order` from b->next on keep on GPUs, about: lists of quartets, above all,
- * which of (H2O)8, C20H42 and (H2O)27 in 6-31G are 0.75, 0.22 and 0.34 of this. */
-static double plan_bytes(const batch *b)
+/* What jobs of `order` from b->next on keep on GPUs, about: lists of quartets, above all, which of
+ * (H2O)8, C20H42 and (H2O)27 in 6-31G are 0.75, 0.22 and 0.34 of this, and matrices. */
+static double kept_bytes(const batch *b)
 {
     double bytes = 0.0;
     for (size_t at = b->next; at < b->deal.elsewhere; at++) {
         const double n = (double)fmo_scf_job_functions(&b->jobs[b->order[at]]);
-        bytes += 0.3 * n * n * n * n;
+        bytes += 0.3 * n * n * n * n + fmo_scf_batch_bytes(b, (size_t)n);
     }
     return bytes;
 }
@@ -275,7 +331,7 @@ static int keep_all(const batch *b, int crowds, size_t most)
     const size_t largest = fmo_scf_job_functions(&b->jobs[b->order[b->next]]);
     const int fit = most * (size_t)crowds >= jobs &&
                     fmo_crowds_most(b, largest, most, crowds) >= most &&
-                    plan_bytes(b) <= together_bytes;
+                    kept_bytes(b) <= together_bytes;
     if (kept->count != b->count || kept->crowds != crowds || !fit) forget(kept);
     if (!fit) return 0;
     if (!kept->plan) kept->plan = calloc(b->count, sizeof *kept->plan);
@@ -326,7 +382,7 @@ void fmo_crowds_run(batch *b, const fmo_scf_options *asked, int crowds, size_t m
     const int gpus = fock->device_num > 1 ? fock->device_num : 1;
     const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
     gpu_worker worker[CROWDS * FMO_DEVICES_MAX];
-    const double kept_bytes = keeps ? plan_bytes(b) : 0.0;
+    const double bytes = keeps ? kept_bytes(b) : 0.0;
     for (int c = 0; c < crowds; c++) {
         worker[c] = (gpu_worker){.b = b,
                                  .options = options,
@@ -350,7 +406,7 @@ void fmo_crowds_run(batch *b, const fmo_scf_options *asked, int crowds, size_t m
         b->kept->hands[c] = worker[c].hands;
         worker[c].hands = NULL;
     }
-    if (keeps) leave_room(b, kept_bytes);
+    if (keeps) leave_room(b, bytes);
     /* None of them while another works. This thread's come last, and choose the GPU that it had. */
     for (int c = crowds - 1; c >= 0; c--)
         if (worker[c].hands) worker[c].hands->ops->close(worker[c].hands);

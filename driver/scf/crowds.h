@@ -50,6 +50,7 @@ double fmo_scf_batch_bytes(const batch *b, size_t n);
 fmo_status fmo_scf_batch_prepare(const batch *b, const size_t *job, size_t num,
                                  const fmo_fock_options *fock, fmo_error *err);
 void fmo_scf_batch_let_go(const batch *b, size_t job);
+const double *fmo_scf_batch_overlap(const batch *b, size_t job); /* NULL: not known */
 /* A job has ended. `aside`: beside others, where too little memory is a reason to try again alone.
  */
 void fmo_scf_batch_note_end(batch *b, size_t k, int aside);

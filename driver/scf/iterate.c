@@ -7,17 +7,30 @@
 
 #include <math.h>
 
-/* With a gradient below this many times the threshold the last cycles begin, which get a full build
- * and the cutoff that was asked for: as a rule there is one. */
+/* With a gradient below this many times the threshold, at the latest, the last cycles begin, which
+ * get a full build and the cutoff that was asked for: as a rule there is one. */
 static const double nearly = 5.0;
 
-/* Until then the cutoff is this share of the threshold, over the root of the number of functions:
- * what is left out of a Fock matrix has a norm that grows with that root (docs/scf.md). */
+/* Until then the cutoff is this share of a fifth of the gradient that they begin with, over the
+ * root of the number of functions: what is left out of a Fock matrix has a norm that grows with
+ * that root (docs/scf.md). */
 static const double loose_share = 0.003;
 
 /* The last cycles are changes, after their first, where what a build leaves out is below this share
  * of the energy's threshold. */
-static const double little = 0.1;
+static const double little = 0.3;
+
+/* What a change has left out meets those after it, too: where they get so many times larger than
+ * its cutoff was chosen for there is another full build. */
+static const double rises_most = 4.0;
+
+/* Of G that SCFs to come begin with, and which want more of it, changes have so much of the loose
+ * cutoff. */
+static const double keeps_share = 0.1;
+
+/* A density that is given is taken to be so near, in hartree of the gradient: no loose builds where
+ * the last cycles begin with more. */
+static const double given_is_near = 1e-2;
 
 /* Cycles towards an aim go on while the gradient is at most so much of the one before. */
 static const double falls_enough = 0.5;
@@ -86,6 +99,55 @@ static void extrapolate(fmo_scf_state *s, const past *p, int ediis, double *fock
     s->la->ops->combine(s->la, (size_t)s->m * (size_t)s->m, p->held, s->past_fock, by_slot, fock_o);
 }
 
+/* The cutoffs of an SCF. What builds of changes leave out counts in the energy as much as the
+ * changes that it meets (build.c). So where the Fock matrix may be loose they have a larger cutoff,
+ * as much larger as they are smaller than the density, up to `loose`, and the last cycles begin
+ * where they may have that. */
+typedef struct cutoffs {
+    double asked, loose, before; /* before the last cycles */
+    double begin, near;          /* gradients: these begin; they begin at the latest */
+    double density; /* the norm of the density over that of changes with a gradient of 1 */
+    int last;       /* they have begun */
+    int changes;    /* after their first build, which is full, they may be changes */
+} cutoffs;
+
+static double loose_cutoff(const fmo_scf_state *s, double gradient)
+{
+    return fmin(loose_share * gradient / sqrt((double)s->n), FMO_SCF_CUTOFF_MOST);
+}
+
+static cutoffs begin_cutoffs(const fmo_scf_state *s, const fmo_scf_options *o)
+{
+    cutoffs c = {.asked = o->fock.cutoff, .loose = loose_cutoff(s, o->gradient_convergence)};
+    const int loosened = c.asked > 0.0 && c.loose > c.asked; /* 0: no screening */
+    /* In orthogonal functions changes are up to four times their gradient; and twice for safety. */
+    c.density = 0.25 * sqrt((double)s->occupied);
+    c.changes = loosened && FMO_SCF_CUTOFF_ERROR * c.asked * s->n <= little * o->energy_convergence;
+    c.begin = c.near = nearly * o->gradient_convergence;
+    if (c.changes && o->loose_fock)
+        c.begin = fmax(c.near, c.density * c.asked / c.loose);
+    else
+        c.loose = c.asked;
+    c.before = loose_cutoff(s, c.begin / nearly);
+    c.last = !loosened || s->known || (o->guess == FMO_SCF_GUESS_READ && c.begin > given_is_near);
+    if (s->keeps) c.loose *= keeps_share;
+    return c;
+}
+
+/* The next build, and its cutoff in the state. */
+static fmo_scf_how choose_build(fmo_scf_state *s, cutoffs *c, double gradient, int rebuild)
+{
+    const int begins = !c->last && gradient < c->begin;
+    const int rises = c->last && s->widest > c->asked &&
+                      s->widest * gradient > rises_most * c->asked * c->density;
+    const int full = rebuild || begins || rises || (gradient < c->near && !c->changes);
+    c->last |= begins;
+    s->cutoff = !c->last ? c->before
+                : full   ? c->asked
+                         : fmax(c->asked, fmin(c->loose, c->asked * c->density / gradient));
+    return full ? FMO_SCF_FULL : FMO_SCF_CHANGE;
+}
+
 /* Cycles until convergence or `max_cycles` in all; the density of the state is the first. */
 fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int ediis,
                             fmo_scf_result *r, fmo_error *err)
@@ -93,21 +155,20 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size_o = (size_t)s->m * (size_t)s->m;
     past p = {.size = o->diis_size, .newest = -1, .guess = -1};
-    int full = 1, since_full = 0;
-    /* What changes leave out adds up: in the last cycles it has to be little. */
-    const double left_out = FMO_SCF_CUTOFF_ERROR * o->fock.cutoff * (double)s->n;
-    const double share = loose_share * o->gradient_convergence / sqrt((double)s->n);
-    const double loose = fmin(share, FMO_SCF_CUTOFF_MOST);
-    const int loosened = o->fock.cutoff > 0.0 && loose > o->fock.cutoff; /* 0: no screening */
-    const int changes = loosened && left_out <= little * o->energy_convergence;
-    int last = !loosened; /* with the cutoff that was asked for */
-    s->cutoff = loosened ? loose : o->fock.cutoff;
+    /* G that is there has to be as good as this SCF's own would be. */
+    s->known &= s->changes < o->rebuild_cycles &&
+                (s->widest <= o->fock.cutoff ||
+                 (o->loose_fock && s->widest <= loose_cutoff(s, o->gradient_convergence)));
+    cutoffs c = begin_cutoffs(s, o);
+    s->cutoff = c.last ? c.asked : c.before;
+    fmo_scf_how how = s->known ? FMO_SCF_KNOWN : FMO_SCF_FULL;
+    s->known = 0;
     fmo_scf_fall falls = fmo_scf_fall_begin(o->gradient_convergence);
     double lowest = INFINITY;
     r->converged = 0;
     for (int first = 1; r->cycles < o->max_cycles && !r->converged; first = 0) {
         const double start = driver_seconds(), fock = s->fock_seconds, solve = s->solve_seconds;
-        const double energy = fmo_scf_build(s, full);
+        const double energy = fmo_scf_build(s, how);
         const double gradient = remember(s, &p, energy);
         const double change = first ? NAN : energy - r->energy;
         if (s->la->error.status != FMO_OK) return FMO_OK; /* the caller looks */
@@ -117,18 +178,18 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
         /* with a shift it falls slowly */
         if (!(o->level_shift > 0.0)) fmo_scf_learn(&falls, before, change);
         r->cycles++;
-        r->full_builds += full;
+        r->full_builds += how == FMO_SCF_FULL;
         r->energy = energy;
         r->energy_change = change;
         r->gradient = gradient;
         r->energy_error = fmo_scf_still_to_fall(&falls, gradient);
-        since_full = full ? 0 : since_full + 1;
         const int still = fmo_scf_is_still(energy, change, r->energy_error, gradient,
                                            o->energy_convergence, o->gradient_convergence);
         const int no_better = gradient > falls_enough * before || gradient < o->gradient_aim ||
                               r->cycles == o->max_cycles;
-        r->converged = still && last && (full || changes) && (o->gradient_aim <= 0.0 || no_better);
-        const int is_ediis = ediis;
+        r->converged = still && c.last && (how == FMO_SCF_FULL || c.changes) &&
+                       (o->gradient_aim <= 0.0 || no_better);
+        const int is_ediis = ediis, is_full = how == FMO_SCF_FULL;
         if (isfinite(energy) && isfinite(gradient) && !r->converged) {
             if (energy > lowest + FMO_SCF_ENERGY_RISE && gradient > FMO_SCF_EDIIS_UNTIL && !first)
                 ediis = 1;
@@ -143,12 +204,7 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
                 fmo_scf_solve(s, s->orbitals, s->density_o);
                 fmo_scf_from_orthogonal(s, s->density_o, s->density);
             }
-            const int near = gradient < nearly * o->gradient_convergence;
-            full = since_full >= o->rebuild_cycles || (near && !(last && changes));
-            if (near) {
-                last = 1;
-                s->cutoff = o->fock.cutoff;
-            }
+            how = choose_build(s, &c, gradient, s->changes >= o->rebuild_cycles);
         }
         op->finish(s->la);
         if (o->callback) {
@@ -158,7 +214,7 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
                                     .energy = energy,
                                     .energy_change = change,
                                     .gradient = gradient,
-                                    .full_build = since_full == 0,
+                                    .full_build = is_full,
                                     .energy_diis = is_ediis,
                                     .converged = r->converged,
                                     .so_far = r,

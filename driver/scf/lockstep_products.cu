@@ -48,6 +48,8 @@ group group_of(const fmo_request *q, size_t count)
     return g;
 }
 
+enum { BATCHED_LEAST = 8 };
+
 /* One group; at: all A, all B, all C, `total` of each. */
 cublasStatus_t multiply_alike(fmo_gpu_hands *h, const group *g, const double **at, size_t total)
 {
@@ -57,12 +59,14 @@ cublasStatus_t multiply_alike(fmo_gpu_hands *h, const group *g, const double **a
 }
 
 /* All groups in one call, which has products of different sizes side by side: 6 to 9 times faster
- * than a call a group where nearly all sizes differ (docs/scf.md, "Mode fused"). */
+ * than a call a group where nearly all sizes differ (docs/scf.md, "Mode fused"). Also a few alike,
+ * as are left where others have ended: the other call loads kernels of its own at its first use,
+ * 45 ms. */
 cublasStatus_t multiply_groups(fmo_gpu_hands *h, const group *all, size_t num, const double **at,
                                size_t total)
 {
 #if CUBLAS_VER_MAJOR * 100 + CUBLAS_VER_MINOR >= 1205
-    if (num > 1) {
+    if (num > 1 || all[0].count < BATCHED_LEAST) {
         enum { INTS = 7 };
         int *const ints = (int *)malloc(num * INTS * sizeof *ints);
         double *const factors = (double *)malloc(num * 2 * sizeof *factors);

@@ -139,7 +139,6 @@ void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_op
     weighing w = {in, r, s->lifted.num > 0};
     r->projector_energy = fmo_scf_lifted_energy(s);
     op->apart(s->la, weigh, &w);
-    op->dots(s->la, n * n, 1, s->fock_2e, s->density, &r->two_electron_energy);
-    r->two_electron_energy *= 0.5;
+    r->two_electron_energy = s->two_electron_energy;
     fmo_scf_take_profile(s, r);
 }

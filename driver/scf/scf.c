@@ -38,6 +38,28 @@ static void prepare(void *user)
             fmo_error_set(&p->err, FMO_ERR_MEMORY, "no memory for the SCF of %d functions", n);
 }
 
+/* What one of the host's copies to or from what is kept wants. */
+typedef struct keeping {
+    fmo_scf_state *s;
+    const fmo_scf_input *input;
+    const fmo_scf_options *options;
+    fmo_scf_kept *kept;
+    fmo_scf_result *result;
+    int done;
+} keeping;
+
+static void take_kept(void *user)
+{
+    keeping *const k = user;
+    k->done = fmo_scf_take_kept(k->s, k->input, k->options, k->kept, k->result);
+}
+
+static void keep(void *user)
+{
+    keeping *const k = user;
+    k->done = fmo_scf_keep(k->s, k->input, k->options, k->result, k->kept);
+}
+
 fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
                            const fmo_scf_options *options, const fmo_scf_shared *shared,
                            fmo_scf_result **result, fmo_error *err)
@@ -46,6 +68,7 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     fmo_scf_options defaults;
     fmo_scf_state s = {.job = shared->job, .la = shared->la, .plan = shared->plan};
     fmo_scf_result *r = NULL;
+    keeping k = {.s = &s, .kept = shared->kept};
     double lap;
     if (result) *result = NULL;
     fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(input), FMO_GIVEN(result));
@@ -75,19 +98,33 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
                         r->notice, sizeof r->notice);
     CHECKGOTO(fmo_scf_open(input, o, shared, &s, r, err));
     if (o->begun) begin(&s, o, r);
+    k.input = input;
+    k.options = o;
+    k.result = r;
+    if (k.kept) s.la->ops->apart(s.la, take_kept, &k);
+    if (k.kept && !k.done) { /* what is there is of another input */
+        s.la->ops->release(s.la, k.kept->state.memory);
+        s.la->ops->release(s.la, k.kept->state.lifted.memory);
+        fmo_scf_forget_kept(k.kept);
+    }
+    s.keeps = k.kept != NULL;
     lap = driver_seconds();
-    CHECKGOTO(fmo_scf_one_electron(&s, input, r, err));
+    CHECKGOTO(fmo_scf_one_electron(&s, input, k.done ? r->overlap : shared->overlap, r, err));
     r->one_electron_seconds = driver_seconds() - lap;
-    fmo_scf_allocate(&s, o->diis_size);
-    CHECKGOTO(s.la->error.status);
-    CHECKGOTO(fmo_scf_orthogonalise(&s, r, o->linear_dependence, err));
-    CHECKGOTO(fmo_scf_lift(&s, input, err));
+    if (k.done && !s.known) {
+        s.la->ops->upload(s.la, (size_t)s.n * (size_t)s.n, r->overlap, s.exchange);
+    } else if (!k.done) {
+        fmo_scf_allocate(&s, o->diis_size);
+        CHECKGOTO(s.la->error.status);
+        CHECKGOTO(fmo_scf_orthogonalise(&s, r, o->linear_dependence, err));
+        CHECKGOTO(fmo_scf_lift(&s, input, err));
+    }
     if (!s.lifted.num) fmo_scf_add_matrix((size_t)s.n, input->projector, r->core_hamiltonian);
     if (input->projector && !s.lifted.apart) s.solver = FMO_SCF_SOLVER_DIAGONALISE;
     r->solver = s.solver;
     s.la->ops->upload(s.la, (size_t)s.n * (size_t)s.n, r->core_hamiltonian, s.core);
     lap = driver_seconds();
-    CHECKGOTO(fmo_scf_first_density(&s, input, o, shared->atoms, r, err));
+    if (!s.known) CHECKGOTO(fmo_scf_first_density(&s, input, o, shared->atoms, r, err));
     r->guess_seconds = driver_seconds() - lap;
     s.solve_seconds = 0.0;
     CHECKGOTO(s.la->error.status);
@@ -107,6 +144,12 @@ done:
         fmo_error_set(err, status, "%s", s.la->error.message);
     }
     if (s.la) s.la->ops->finish(s.la); /* builds of the plan are done */
+    if (k.kept && status == FMO_OK && s.la->error.status == FMO_OK &&
+        o->stability == FMO_SCF_STABILITY_NONE) {
+        k.done = 0;
+        s.la->ops->apart(s.la, keep, &k);
+        if (k.done) s.memory = s.lifted.memory = NULL; /* are not this one's any longer */
+    }
     fmo_scf_release(&s);
     if (!shared->plan_kept) fmo_fock_plan_destroy(s.plan);
     if (s.la) s.la->ops->close(s.la);

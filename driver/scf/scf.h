@@ -70,7 +70,8 @@ typedef struct fmo_scf_cycle {
     double energy;        /**< hartree, of this cycle's density */
     double energy_change; /**< since the cycle before; NaN in the first */
     double gradient;      /**< norm of the orbital gradient, hartree: 2 |F_ai| over all i, a */
-    int full_build;       /**< 1: J and K of the whole density; 0: of its change */
+    int full_build;       /**< 1: J and K of the whole density; 0: of its change, or none, as they
+                               were there */
     int energy_diis;      /**< 1: extrapolated by EDIIS, in part or wholly; 0: by DIIS alone */
     int converged; /**< 1: the last cycle, unless an unstable direction is followed from here */
     double fock_seconds;  /**< J and K */
@@ -89,7 +90,7 @@ typedef struct fmo_scf_options {
                                       integrals (default here FMO_INTEGRALS_AUTO; in mode fused see
                                       auto_in_fused); its stream is used as it is in mode fused */
     fmo_scf_guess guess;         /**< default FMO_SCF_GUESS_SAD */
-    int max_cycles;              /**< Fock builds allowed, default 100 */
+    int max_cycles;              /**< Fock matrices allowed, default 100 */
     double energy_convergence;   /**< hartree, default 1e-9: change from one cycle to the next, or
                                       what the energy is estimated to be above its end */
     double gradient_convergence; /**< hartree, default 3e-5: norm of the orbital gradient */
@@ -111,6 +112,12 @@ typedef struct fmo_scf_options {
                                       `stability` there are orbitals all the same */
     int auto_in_fused;           /**< what FMO_INTEGRALS_AUTO means in mode fused: 0, the default,
                                       direct; 1 what it means to a plan, kept where they fit */
+    int loose_fock;              /**< 1: the Fock matrix of the result, and with it orbitals, is
+                                      known as well as the threshold of the gradient asks for, and
+                                      not to the cutoff, which saves time; the energy is, so it is
+                                      not 1/2 Tr D (H + F) to the last digits. 0, the default: both
+                                      are. Nothing to SCFs by blocks of a GPU's threads, which have
+                                      all integrals */
     /** Called after each cycle; NULL: never. */
     void (*callback)(const fmo_scf_cycle *cycle, void *user);
     void *user; /**< handed to callback, finished and begun */
@@ -156,15 +163,15 @@ typedef struct fmo_scf_result {
     double overlap_smallest; /**< smallest eigenvalue of the overlap; of a well-conditioned one only
                                   a lower bound */
     int converged;           /**< 1 or 0 */
-    int cycles;              /**< Fock builds of the SCF, stability excluded */
-    int full_builds;         /**< of them, builds of the whole density */
-    double energy;           /**< hartree, from a full build if converged; with a field and a
-                                  projector, both energies below are part of it */
+    int cycles;              /**< Fock matrices of the SCF, stability excluded */
+    int full_builds;         /**< of them, from builds of the whole density */
+    double energy;           /**< hartree, of the last full build and the changes since; with a
+                                  field and a projector, both energies below are part of it */
     double field_energy;     /**< sum_ij D_ij U_ij, hartree; 0 without a field */
     double projector_energy; /**< sum_ij D_ij P_ij, hartree; 0 without a projector. Of one of up to
                                   64 orbitals not by that sum, so without its rounding */
-    double two_electron_energy; /**< 1/2 sum_ij D_ij (J - K/2)_ij, hartree; with it E can be summed
-                                     up without a projector's large elements */
+    double two_electron_energy; /**< 1/2 sum_ij D_ij (J - K/2)_ij, hartree, as `energy` has it; with
+                                     it E can be summed up without a projector's large elements */
     double energy_change;       /**< since the cycle before, hartree */
     double gradient;            /**< of the last cycle */
     double energy_error;        /**< estimate of what the energy is above its end, hartree, from

@@ -1,6 +1,6 @@
 /* The state of a running SCF and the steps of one, by file. Arrows go one way: batch.c, with
  * crowds.c and block/, which has steps of its own -> scf.c -> descent.c -> iterate.c, stability.c
- * -> build.c, solve.c -> lifted.c -> linalg.h; scf.c -> start.c -> solve.c. */
+ * -> build.c, solve.c -> lifted.c -> linalg.h; scf.c -> start.c -> solve.c; scf.c -> kept.c. */
 #ifndef FMO_SCF_INTERNAL_H
 #define FMO_SCF_INTERNAL_H
 
@@ -34,17 +34,20 @@ typedef struct fmo_scf_state {
     fmo_scf_solver solver; /* not AUTO */
     char mode_reason[160]; /* what auto went by, or "" */
     double cutoff;         /* of builds */
+    int changes;           /* that G has had since a full build; */
+    double widest;         /* the largest cutoff of these builds */
+    int known;             /* G of the first density is there */
+    int keeps;             /* G is for SCFs to come, too */
     int devices;           /* GPUs that share builds; 0: on the CPU */
     int n, m, occupied;
     double nuclear_repulsion;
 
     double *memory;                            /* of all arrays below of the backend */
-    double *core_and_fock;                     /* [2][n][n]: H, and F of `density`, both without
-                                                  P of what is lifted */
-    double *core, *fock;                       /* its halves */
+    double *core, *fock_2e, *change;           /* H, G, and G of the last change, one behind the
+                                                  other */
+    double *fock;                              /* H + G; both without P of what is lifted */
     double *X;                                 /* n x m: orthogonal functions by columns */
     double *density, *built;                   /* D, and the density that fock_2e belongs to */
-    double *fock_2e;                           /* G */
     double *coulomb, *exchange, *work, *work2; /* [n][n] */
     double *density_o;                         /* X^-1 D X^-T, trace 2 occupied */
 
@@ -53,6 +56,7 @@ typedef struct fmo_scf_state {
     double *orbitals;       /* m x m eigenvectors of the last Fock matrix, by columns */
     double *orbital_energy; /* [m], on the host */
     fmo_lifted lifted;
+    double one_electron_energy, two_electron_energy; /* of the last build: Tr D H, Tr D G / 2 */
     double fock_seconds, solve_seconds;
 } fmo_scf_state;
 
@@ -70,18 +74,42 @@ static inline int fmo_scf_wants_orbitals(const fmo_scf_options *o)
     return o->orbitals || o->stability != FMO_SCF_STABILITY_NONE;
 }
 
+/* ---- kept.c ---- */
+
+/* What an SCF leaves in its backend for the next one of the same molecule, such as a fragment's
+ * from iteration to iteration: orthogonal functions, D, G. Zeroed: nothing. */
+typedef struct fmo_scf_kept {
+    double *host; /* [3][n][n] overlap, projector, density */
+    fmo_scf_state state;
+    int diis_size, dropped;
+    double linear_dependence, overlap_smallest;
+} fmo_scf_kept;
+
+/* The state as it was left, with what of the result belongs to it, and whether its G is that of the
+ * density given. @return 0 if there is none for this input and these options */
+int fmo_scf_take_kept(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                      fmo_scf_kept *kept, fmo_scf_result *r);
+/* Leaves the state of an SCF that has converged, whose arrays are not to be released then.
+ * @return 0 without memory of the host */
+int fmo_scf_keep(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                 const fmo_scf_result *r, fmo_scf_kept *kept);
+/* Of arrays in the backend there are two: state.memory and state.lifted.memory, whoever has it. */
+void fmo_scf_forget_kept(fmo_scf_kept *kept);
+
 /* ---- scf.c ---- */
 
 /* What the molecules of a batch share; zeroed for one alone. */
 typedef struct fmo_scf_shared {
-    size_t job;       /* number of this molecule */
-    fmo_atoms *atoms; /* whose densities are known; NULL: none */
+    size_t job;            /* number of this molecule */
+    fmo_atoms *atoms;      /* whose densities are known; NULL: none */
+    const double *overlap; /* of this molecule, [n][n]; NULL: not known */
     /* Of an SCF that advances with others (lockstep.h), which takes both; NULL: it opens its own.
      */
     fmo_linalg *la;
     fmo_fock_plan *plan;
     double plan_seconds; /* what it took */
     int plan_kept;       /* it is not to be destroyed */
+    fmo_scf_kept *kept;  /* of this molecule, with that backend; NULL: nothing is to be kept */
 } fmo_scf_shared;
 
 /* fmo_scf_run, as `call`. */
@@ -105,10 +133,12 @@ void fmo_scf_allocate(fmo_scf_state *s, int diis_size);
 void fmo_scf_release(fmo_scf_state *s); /* without a backend nothing */
 /* H += the symmetric part of M, [n][n] on the host; NULL is nothing. */
 void fmo_scf_add_matrix(size_t n, const double *M, double *H);
-/* Overlap and core Hamiltonian, field added, into the result. */
-fmo_status fmo_scf_one_electron(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *r,
-                                fmo_error *err);
-/* X, m, and in the result what was dropped. */
+/* Overlap and core Hamiltonian, field added, into the result. overlap: if it is known, also the
+ * result's own, or NULL. */
+fmo_status fmo_scf_one_electron(fmo_scf_state *s, const fmo_scf_input *in, const double *overlap,
+                                fmo_scf_result *r, fmo_error *err);
+/* X, m, and in the result what was dropped; S, of which s->exchange has the place, until the first
+ * build. */
 fmo_status fmo_scf_orthogonalise(fmo_scf_state *s, fmo_scf_result *r, double threshold,
                                  fmo_error *err);
 /* atoms: known ones, or NULL. */
@@ -157,8 +187,11 @@ void fmo_scf_canonical_orbitals(fmo_scf_state *s);
 /* J - K/2 of a density [n][n] into out; overwrites coulomb and exchange. */
 void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out);
 
-/* F of the density, and its energy. G of a full build, or G of before plus that of the change. */
-double fmo_scf_build(fmo_scf_state *s, int full);
+/* G of the density, of a change that is added to G of before, or as it is there. */
+typedef enum fmo_scf_how { FMO_SCF_FULL, FMO_SCF_CHANGE, FMO_SCF_KNOWN } fmo_scf_how;
+
+/* F of the density, and its energy. */
+double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how);
 
 /* ---- iterate.c ---- */
 

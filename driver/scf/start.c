@@ -72,17 +72,17 @@ void fmo_scf_allocate(fmo_scf_state *s, int diis_size)
         double **array;
         size_t count;
     } all[] = {{&s->X, size},          {&s->density, size},     {&s->built, size},
-               {&s->fock_2e, size},    {&s->coulomb, size},     {&s->work, size},
+               {&s->fock, size},       {&s->coulomb, size},     {&s->work, size},
                {&s->work2, size},      {&s->exchange, size},    {&s->density_o, size},
-               {&s->orbitals, size},   {&s->core, 2 * size},    {&s->past_fock, past},
+               {&s->orbitals, size},   {&s->core, 3 * size},    {&s->past_fock, past},
                {&s->past_error, past}, {&s->past_density, past}};
     size_t total = 0, at = 0;
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) total += padded(all[k].count);
     s->memory = s->la->ops->allocate(s->la, total);
     for (size_t k = 0; k < sizeof all / sizeof all[0]; at += padded(all[k++].count))
         *all[k].array = s->memory ? s->memory + at : NULL;
-    s->core_and_fock = s->core;
-    s->fock = s->memory ? s->core + size : NULL;
+    s->fock_2e = s->memory ? s->core + size : NULL;
+    s->change = s->memory ? s->fock_2e + size : NULL;
 }
 
 void fmo_scf_release(fmo_scf_state *s)
@@ -119,6 +119,7 @@ typedef struct host_work {
     const fmo_scf_input *in;
     fmo_atoms *atoms;
     fmo_scf_result *r;
+    const double *overlap; /* or NULL */
     fmo_status status;
     fmo_error err;
 } host_work;
@@ -129,16 +130,19 @@ static void one_electron(void *user)
     const fmo_scf_input *const in = w->in;
     const size_t n = (size_t)w->r->nao;
     double *const H = w->r->core_hamiltonian;
-    w->status = fmo_overlap(in->basis, w->r->overlap, &w->err);
+    if (!w->overlap)
+        w->status = fmo_overlap(in->basis, w->r->overlap, &w->err);
+    else if (w->overlap != w->r->overlap)
+        memcpy(w->r->overlap, w->overlap, n * n * sizeof *w->overlap);
     if (w->status == FMO_OK) w->status = core_hamiltonian(in, n * n, H, &w->err);
     if (w->status != FMO_OK) return;
     fmo_scf_add_matrix(n, in->field, H);
 }
 
-fmo_status fmo_scf_one_electron(fmo_scf_state *s, const fmo_scf_input *in, fmo_scf_result *r,
-                                fmo_error *err)
+fmo_status fmo_scf_one_electron(fmo_scf_state *s, const fmo_scf_input *in, const double *overlap,
+                                fmo_scf_result *r, fmo_error *err)
 {
-    host_work w = {.in = in, .r = r};
+    host_work w = {.in = in, .r = r, .overlap = overlap};
     s->la->ops->apart(s->la, one_electron, &w);
     return w.status == FMO_OK ? FMO_OK : fmo_error_set(err, w.status, "%s", w.err.message);
 }
@@ -174,13 +178,14 @@ fmo_status fmo_scf_orthogonalise(fmo_scf_state *s, fmo_scf_result *r, double thr
         }
         norm[i] = 1.0 / sqrt(r->overlap[i * n + i]);
     }
-    op->upload(s->la, n * n, r->overlap, s->X);
+    op->upload(s->la, n * n, r->overlap, s->exchange); /* where it stays until the first build */
+    op->add(s->la, n * n, 1.0, s->exchange, 0.0, s->X);
     op->scale(s->la, s->n, s->n, norm, norm, s->X);
     if (op->inverse_cholesky(s->la, s->n, s->X)) op->dots(s->la, n * n, 1, s->X, s->X, &square);
     r->overlap_smallest = 1.0 / square;
     s->m = s->n;
     if (!(r->overlap_smallest > threshold)) {
-        op->upload(s->la, n * n, r->overlap, s->work);
+        op->add(s->la, n * n, 1.0, s->exchange, 0.0, s->work);
         op->scale(s->la, s->n, s->n, norm, norm, s->work);
         op->fold(s->la, s->n, 0.5, 1.0, s->work);
         op->eigen(s->la, s->n, s->work, value);
@@ -223,10 +228,9 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
     if (w.status != FMO_OK) return fmo_error_set(err, w.status, "%s", w.err.message);
     op->upload(s->la, size, r->density, s->density);
     op->fold(s->la, s->n, 0.5, 1.0, s->density);
-    /* X^-1 D X^-T = X^T S D S X */
-    op->upload(s->la, size, r->overlap, s->work);
-    op->multiply(s->la, 'N', 'N', s->n, s->n, s->n, 1.0, s->density, s->work, 0.0, s->work2);
-    op->multiply(s->la, 'N', 'N', s->n, s->n, s->n, 1.0, s->work, s->work2, 0.0, s->coulomb);
+    /* X^-1 D X^-T = X^T S D S X, with S where fmo_scf_orthogonalise has left it */
+    op->multiply(s->la, 'N', 'N', s->n, s->n, s->n, 1.0, s->density, s->exchange, 0.0, s->work2);
+    op->multiply(s->la, 'N', 'N', s->n, s->n, s->n, 1.0, s->exchange, s->work2, 0.0, s->coulomb);
     fmo_scf_to_orthogonal(s, s->coulomb, s->density_o);
     return FMO_OK;
 }

@@ -33,7 +33,7 @@ class ScfOptions(ctypes.Structure):
                 ("energy_convergence", c_double), ("gradient_convergence", c_double),
                 ("gradient_aim", c_double), ("level_shift", c_double), ("diis_size", c_int), ("rebuild_cycles", c_int),
                 ("linear_dependence", c_double), ("solver", c_int), ("stability", c_int),
-                ("orbitals", c_int), ("auto_in_fused", c_int),
+                ("orbitals", c_int), ("auto_in_fused", c_int), ("loose_fock", c_int),
                 ("callback", c_void_p), ("user", c_void_p), ("finished", c_void_p),
                 ("deal", c_void_p), ("begun", c_void_p)]
 

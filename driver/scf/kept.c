@@ -1,0 +1,84 @@
+/* What an SCF leaves for the next one of the same molecule. A fragment's field changes from
+ * iteration to iteration, its functions and projector do not; and it begins with the density that
+ * it ended with, whose G is there. */
+#include "driver/scf/scf_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OVERLAP, PROJECTOR, DENSITY, MATRICES };
+
+static size_t matrix_bytes(int n)
+{
+    return (size_t)n * (size_t)n * sizeof(double);
+}
+
+static double *matrix(const fmo_scf_kept *kept, int which)
+{
+    return kept->host + (size_t)which * (size_t)kept->state.n * (size_t)kept->state.n;
+}
+
+static int is_same(const double *now, const double *before, size_t bytes)
+{
+    return now && memcmp(now, before, bytes) == 0;
+}
+
+void fmo_scf_forget_kept(fmo_scf_kept *kept)
+{
+    free(kept->host);
+    *kept = (fmo_scf_kept){0};
+}
+
+int fmo_scf_take_kept(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                      fmo_scf_kept *kept, fmo_scf_result *r)
+{
+    const fmo_scf_state *const from = &kept->state;
+    const size_t bytes = matrix_bytes(s->n);
+    if (!kept->host || from->n != s->n || from->occupied != s->occupied ||
+        kept->diis_size != o->diis_size || kept->linear_dependence != o->linear_dependence ||
+        (in->projector ? !is_same(in->projector, matrix(kept, PROJECTOR), bytes)
+                       : from->lifted.num > 0))
+        return 0;
+    memcpy(r->overlap, matrix(kept, OVERLAP), bytes);
+    r->dropped = kept->dropped;
+    r->overlap_smallest = kept->overlap_smallest;
+    fmo_scf_state now = *from;
+    now.la = s->la;
+    now.plan = s->plan;
+    now.job = s->job;
+    now.solver = s->solver;
+    now.devices = s->devices;
+    memcpy(now.mode_reason, s->mode_reason, sizeof now.mode_reason);
+    now.nuclear_repulsion = s->nuclear_repulsion;
+    now.orbital_energy = s->orbital_energy;
+    now.fock_seconds = now.solve_seconds = 0.0;
+    now.known =
+        o->guess == FMO_SCF_GUESS_READ && is_same(in->density, matrix(kept, DENSITY), bytes);
+    *s = now;
+    kept->state.memory = kept->state.lifted.memory = NULL; /* they are the SCF's again */
+    fmo_scf_forget_kept(kept);
+    return 1;
+}
+
+int fmo_scf_keep(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                 const fmo_scf_result *r, fmo_scf_kept *kept)
+{
+    const size_t bytes = matrix_bytes(s->n);
+    *kept = (fmo_scf_kept){.host = malloc(MATRICES * bytes),
+                           .state = *s,
+                           .diis_size = o->diis_size,
+                           .dropped = r->dropped,
+                           .linear_dependence = o->linear_dependence,
+                           .overlap_smallest = r->overlap_smallest};
+    if (!kept->host) {
+        *kept = (fmo_scf_kept){0};
+        return 0;
+    }
+    memcpy(matrix(kept, OVERLAP), r->overlap, bytes);
+    if (in->projector)
+        memcpy(matrix(kept, PROJECTOR), in->projector, bytes);
+    else
+        memset(matrix(kept, PROJECTOR), 0, bytes);
+    memcpy(matrix(kept, DENSITY), r->density, bytes);
+    return 1;
+}
