@@ -131,13 +131,14 @@ static size_t alike(const batch_key *key, size_t rest)
     return all;
 }
 
-/* Builds of each group of so many; 1: they are faster alone, side by side. */
-static size_t group_size(size_t all)
+/* Builds of each group of so many; 1: they are faster alone, side by side. Groups on one stream of
+ * the caller's come one after the other, so they are as few as can be. */
+static size_t group_size(size_t all, bool one_stream)
 {
     const size_t least = fmo_tuning_gpu_group_least, wanted = fmo_tuning_gpu_groups_wanted;
     size_t groups = (all + FMO_GPU_GROUP_MAX - 1) / FMO_GPU_GROUP_MAX;
-    if (all < least) return 1;
-    if (groups < wanted) groups = all / least < wanted ? all / least : wanted;
+    if (all < least && !one_stream) return 1;
+    if (groups < wanted && !one_stream) groups = all / least < wanted ? all / least : wanted;
     return (all + groups - 1) / groups;
 }
 
@@ -222,7 +223,7 @@ static size_t make_pieces(const batch_key *key, size_t count, batch_piece *piece
     size_t pieces = 0, turn = 0;
     for (size_t begin = 0, end; begin < count; begin = end) {
         end = begin + alike(&key[begin], count - begin);
-        const size_t most = group_size(end - begin);
+        const size_t most = group_size(end - begin, key[begin].stream != NULL);
         if (begin > 0 && key[begin].device != key[begin - 1].device) turn = 0;
         for (size_t k = begin; k < end; k += most)
             piece[pieces++] = {k, end - k < most ? end - k : most, turn++};
