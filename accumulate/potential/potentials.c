@@ -74,8 +74,10 @@ typedef struct gpu_share {
 static void *do_share(void *user)
 {
     gpu_share *const s = user;
-    if (s->started) omp_set_num_threads(s->threads); /* of this POSIX thread alone */
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(s->threads); /* of this POSIX thread alone */
     s->status = s->num ? s->work(s->user, s->first, s->num, &s->o, &s->err) : FMO_OK;
+    omp_set_num_threads(before);
     return NULL;
 }
 

@@ -43,8 +43,9 @@ typedef enum fmo_seen { FMO_SEEN_EXACT, FMO_SEEN_AOC, FMO_SEEN_CHARGES } fmo_see
 typedef struct fmo_fragments {
     const fmo_fragment_system *system;
     const fmo_basis_set *set;
-    fmo_fragment_options o; /* mode is not AUTO */
-    int threads;
+    fmo_fragment_options o;    /* mode is not AUTO */
+    int threads;               /* of the host */
+    int threads_cpu;           /* for SCFs that it has in mode fused: all that there are */
     const fmo_ranks *ranks;    /* that share the work, or NULL; what all do is `collective` below */
     int threads_first;         /* those of rank 0 */
     char *mine;                /* [most of fragment_num and pair_num] what this rank has done */

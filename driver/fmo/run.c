@@ -129,6 +129,10 @@ static void release(fmo_fragments *f)
     free(f->mulliken);
 }
 
+/* Threads beside GPUs, if nobody asks for others: more wait for each other longer than they help
+ * (docs/fmo.md, "How fast"). */
+enum { THREADS_BESIDE = 16 };
+
 /* What AUTO becomes, for all fragments the same, and threads. Rank 0 chooses for all. */
 static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
 {
@@ -145,7 +149,9 @@ static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
                                       f->result->mode_reason, err);
     fmo_dataset_destroy(all);
     status = fmo_fragment_agree(f, status, err);
-    f->threads = f->threads_first = fmo_fock_threads(fock->threads);
+    f->threads = f->threads_cpu = f->threads_first = fmo_fock_threads(fock->threads);
+    if (fock->mode == FMO_MODE_FUSED && fock->threads <= 0 && f->threads > THREADS_BESIDE)
+        f->threads = THREADS_BESIDE;
     if (status == FMO_OK) status = fmo_fragment_tell(f, &fock->mode, sizeof fock->mode, err);
     if (status == FMO_OK)
         status = fmo_fragment_tell(f, &f->threads_first, sizeof f->threads_first, err);

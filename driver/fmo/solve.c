@@ -60,9 +60,9 @@ static int largest(const fmo_part *parts, int count)
 
 int fmo_parts_go_to_cpu(const fmo_fragments *f, const fmo_part *parts, int count)
 {
-    const int most = count < FEW * f->threads ? CPU_FUNCTIONS_OF_FEW : CPU_FUNCTIONS;
+    const int most = count < FEW * f->threads_cpu ? CPU_FUNCTIONS_OF_FEW : CPU_FUNCTIONS;
     return f->o.scf.fock.mode != FMO_MODE_FUSED ||
-           (largest(parts, count) <= most && count >= f->threads);
+           (largest(parts, count) <= most && count >= f->threads_cpu);
 }
 
 static fmo_scf_input input_of(const fmo_part *part)
@@ -138,8 +138,10 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
     o.loose_fock = 1; /* it is not wanted */
     o.fock.threads = f->threads;
     o.fock.progress = NULL;
-    if (o.fock.mode == FMO_MODE_FUSED && fmo_parts_go_to_cpu(f, s->parts, count))
+    if (o.fock.mode == FMO_MODE_FUSED && fmo_parts_go_to_cpu(f, s->parts, count)) {
         o.fock.mode = FMO_MODE_CPU;
+        o.fock.threads = f->threads_cpu;
+    }
     for (int k = 0; k < count; k++) s->jobs[k].input = input_of(&s->parts[k]);
     fmo_error why = {FMO_OK, ""};
     fmo_status status = s->care
