@@ -72,7 +72,7 @@ static void show_integrals(const cli_option *row, const void *defaults, FILE *st
 static void show_threads(const cli_option *row, const void *defaults, FILE *stream)
 {
     (void)row, (void)defaults;
-    fputs("OMP_NUM_THREADS, else all cores", stream);
+    fputs("OMP_NUM_THREADS, else all cores; --fmo on GPUs at most 16", stream);
 }
 static void show_memory(const cli_option *row, const void *defaults, FILE *stream)
 {
