@@ -135,10 +135,11 @@ static size_t alike(const batch_key *key, size_t rest)
  * the caller's come one after the other, so they are as few as can be. */
 static size_t group_size(size_t all, bool one_stream)
 {
-    const size_t least = fmo_tuning_gpu_group_least, wanted = fmo_tuning_gpu_groups_wanted;
+    const size_t least = one_stream ? 1 : fmo_tuning_gpu_group_least;
+    const size_t wanted = one_stream ? 1 : fmo_tuning_gpu_groups_wanted;
     size_t groups = (all + FMO_GPU_GROUP_MAX - 1) / FMO_GPU_GROUP_MAX;
-    if (all < least && !one_stream) return 1;
-    if (groups < wanted && !one_stream) groups = all / least < wanted ? all / least : wanted;
+    if (all < least) return 1;
+    if (groups < wanted) groups = all / least < wanted ? all / least : wanted;
     return (all + groups - 1) / groups;
 }
 

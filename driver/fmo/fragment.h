@@ -34,8 +34,7 @@ typedef struct fmo_fragment_iteration {
 typedef struct fmo_fragment_options {
     fmo_scf_options scf; /**< of monomers and dimers; default 1e-9 hartree and a gradient of 1e-7;
                               guess, stability, loose_fock and callbacks of its own are not looked
-                              at. With
-                              scf.deal several processes share fragments and pairs */
+                              at. With scf.deal several processes share fragments and pairs */
     int max_iterations;  /**< of the monomers, default 60 */
     double convergence;  /**< change of the sum of E'_I, hartree, default 1e-8; fields are to
                               be within ten times that */

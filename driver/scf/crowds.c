@@ -158,11 +158,11 @@ static int make_ready(making *m)
 {
     batch *const b = m->w->b;
     const fmo_fock_options fock = m->fock;
-    const int threads = fmo_fock_threads(fock.threads);
+    const int threads = fmo_fock_threads(fock.threads), takes_long = b->care && !m->w->given;
     pthread_t thread;
     for (size_t k = 0; k < m->num; k++) m->basis[k] = b->jobs[m->number[k]].input.basis;
-    if (b->care && !m->w->given) m->fock.threads = threads > 1 ? threads / 2 : 1;
-    const int beside = b->care && !m->w->given && pthread_create(&thread, NULL, make_plans, m) == 0;
+    if (takes_long) m->fock.threads = threads > 1 ? threads / 2 : 1;
+    const int beside = takes_long && pthread_create(&thread, NULL, make_plans, m) == 0;
     const int ready = prepare_together(b, m->number, m->num, &fock) == FMO_OK;
     if (beside)
         pthread_join(thread, NULL);
