@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "accumulate/gpu/gpu.h"
+#include "accumulate/gpu/pageable.h"
 
 fmo_status fmo_gpu_error(cudaError_t code, const char *what, fmo_error *err)
 {
@@ -344,8 +345,6 @@ fmo_status fmo_gpu_upload(const fmo_gpu_device *device, const char *what, const 
     int first = 0; /* the first that has bytes begins the piece */
     while (first < num && !array[first].bytes) first++;
     if (!bytes || first == num) return FMO_OK;
-    FMO_GPU_CHECK(
-        cudaMemcpyAsync(*array[first].at, staged, bytes, cudaMemcpyHostToDevice, device->stream),
-        what, err);
+    FMO_GPU_CHECK(fmo_gpu_send(*array[first].at, staged, bytes, device->stream), what, err);
     return FMO_OK;
 }

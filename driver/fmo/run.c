@@ -279,9 +279,11 @@ static fmo_status check_options(const fmo_fragment_options *o, fmo_error *err)
 /* From the first allocation to the energy. */
 static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
 {
+    void *starting = NULL; /* GPUs, up to the first fields */
     fmo_status status;
     CHECKGOTO(fmo_fragment_agree(f, allocate(f, err), err));
     CHECKGOTO(choose_mode(f, err));
+    if (f->o.scf.fock.mode == FMO_MODE_FUSED) starting = fmo_hands_begin_gpus(&f->o.scf.fock);
     measure(f);
     CHECKGOTO(fmo_fragment_agree(f, fmo_fragment_read_hybrids(f, err), err));
     CHECKGOTO(make_monomers(f, err));
@@ -296,6 +298,7 @@ static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
     for (int k = 0; k < f->result->pair_num; k++) f->result->energy2 += f->result->pair[k].total;
     f->result->seconds = driver_seconds() - start;
 done:
+    fmo_hands_end_gpus(starting);
     return status;
 }
 

@@ -24,6 +24,17 @@ void fmo_hands_end_loading(void *loading)
     (void)loading;
 }
 
+void *fmo_hands_begin_gpus(const fmo_fock_options *fock)
+{
+    (void)fock;
+    return NULL;
+}
+
+void fmo_hands_end_gpus(void *starting)
+{
+    (void)starting;
+}
+
 int fmo_hands_thread_gpu(void)
 {
     return -1;

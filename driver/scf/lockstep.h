@@ -94,6 +94,11 @@ fmo_status fmo_hands_open_gpu(int device, int threads, fmo_hands **hands, fmo_er
 void *fmo_hands_begin_loading(void);
 void fmo_hands_end_loading(void *loading); /* NULL is fine */
 
+/* Starts the GPUs that options name, beside what the caller does meanwhile: CUDA takes a tenth of a
+ * second and more for each. Whoever has begun ends it; NULL if there is nothing to be started. */
+void *fmo_hands_begin_gpus(const fmo_fock_options *fock);
+void fmo_hands_end_gpus(void *starting); /* NULL is fine */
+
 /* The number of the GPU that the thread has chosen; -1 without one. */
 int fmo_hands_thread_gpu(void);
 

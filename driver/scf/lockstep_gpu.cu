@@ -4,6 +4,7 @@
  * only a search for the lowest eigenvalue needs are left to the host's threads, a matrix each. */
 #include "driver/scf/lockstep_gpu.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -49,17 +50,59 @@ cudaError_t fmo_gpu_hands_grow_results(fmo_gpu_hands *g, size_t num)
     return code;
 }
 
-/* Numbers of a portion, 16 MB. */
-static const size_t portion = (size_t)2 << 20;
+/* Numbers of a portion, 8 MB. */
+static const size_t portion = (size_t)1 << 20;
+
+/* Page-locked memory that hands leave to the next ones, to the end of the process: for 16 MB the
+ * driver takes 8 ms, with all threads waiting. */
+enum { SPARES = 4 };
+static struct {
+    pthread_mutex_t lock;
+    double *memory[SPARES]; /* or NULL */
+    size_t num[SPARES];
+} spare = {PTHREAD_MUTEX_INITIALIZER, {}, {}};
+
+static void leave_pinned(fmo_gpu_hands *g)
+{
+    double *left = g->pinned;
+    (void)pthread_mutex_lock(&spare.lock);
+    for (int k = 0; k < SPARES && left; k++) {
+        if (spare.memory[k]) continue;
+        spare.memory[k] = left;
+        spare.num[k] = g->pinned_num;
+        left = NULL;
+    }
+    (void)pthread_mutex_unlock(&spare.lock);
+    if (left) (void)cudaFreeHost(left);
+    g->pinned = NULL;
+    g->pinned_num = 0;
+}
+
+/* The smallest that is enough, if there is one. */
+static void take_pinned(fmo_gpu_hands *g, size_t num)
+{
+    int best = -1;
+    (void)pthread_mutex_lock(&spare.lock);
+    for (int k = 0; k < SPARES; k++)
+        if (spare.memory[k] && spare.num[k] >= num && (best < 0 || spare.num[k] < spare.num[best]))
+            best = k;
+    if (best >= 0) {
+        g->pinned = spare.memory[best];
+        g->pinned_num = spare.num[best];
+        spare.memory[best] = NULL;
+    }
+    (void)pthread_mutex_unlock(&spare.lock);
+}
 
 cudaError_t fmo_gpu_hands_grow_pinned(fmo_gpu_hands *g, size_t num)
 {
     if (num <= g->pinned_num) return cudaSuccess;
     if (num > portion / 8 && num < portion) num = portion; /* the next may be larger */
-    if (g->pinned) (void)cudaFreeHost(g->pinned);
-    g->pinned = NULL;
-    g->pinned_num = 0;
-    const cudaError_t code = cudaMallocHost((void **)&g->pinned, num * sizeof *g->pinned);
+    leave_pinned(g);
+    take_pinned(g, num);
+    if (g->pinned) return cudaSuccess;
+    const cudaError_t code =
+        cudaHostAlloc((void **)&g->pinned, num * sizeof *g->pinned, cudaHostAllocPortable);
     if (code == cudaSuccess) g->pinned_num = num;
     return code;
 }
@@ -98,7 +141,7 @@ static size_t moved_count(const fmo_request *q)
 typedef bool portion_work(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
                           const size_t *begin);
 
-/* Requests of one kind in portions: as many as have 16 MB, which are quickly had and stay in the
+/* Requests of one kind in portions: as many as have 8 MB, which are quickly had and stay in the
  * host's caches, or one. Those behind a portion that failed are not done, for the same reason. */
 static void in_portions(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
                         const char *what, portion_work *work)
@@ -304,6 +347,14 @@ int count_users(int device, int change)
     return num;
 }
 
+/* Memory that is in no use, but for so much of all: plain allocations want it, too. To give
+ * everything back takes as long as 25 ms after pairs of fragments, and the next hands want some. */
+const double kept_share = 1.0 / 32;
+void give_back_memory(const fmo_gpu_hands *g)
+{
+    (void)cudaMemPoolTrimTo(g->pool, (size_t)(kept_share * g->base.memory));
+}
+
 /* Perhaps in another thread than they were opened in, which then keeps its GPU. */
 void gpu_close(fmo_hands *hands)
 {
@@ -316,10 +367,9 @@ void gpu_close(fmo_hands *hands)
     if (g->solver) (void)fmo_nvidia.cusolverDnDestroy(g->solver);
     if (g->args) (void)cudaFree(g->args);
     if (g->results) (void)cudaFree(g->results);
-    if (g->pinned) (void)cudaFreeHost(g->pinned);
+    leave_pinned(g);
     if (g->stream) (void)cudaStreamDestroy(g->stream);
-    if (g->pool && count_users(g->device, -1) <= 0)
-        (void)cudaMemPoolTrimTo(g->pool, 0); /* plain allocations want it, too */
+    if (g->pool && count_users(g->device, -1) <= 0) give_back_memory(g);
     fmo_hands_close_backends(g->la, g->base.threads);
     (void)cudaSetDevice(after);
     free(g);
@@ -373,6 +423,52 @@ extern "C" void fmo_hands_end_loading(void *loading)
 {
     if (loading) (void)fmo_nvidia_end((fmo_nvidia_loading *)loading, NULL);
     free(loading);
+}
+
+/* GPUs on their way. */
+typedef struct starting_gpu {
+    int device, started;
+    pthread_t thread;
+} starting_gpu;
+typedef struct starting_gpus {
+    int num;
+    starting_gpu of[FMO_DEVICES_MAX];
+} starting_gpus;
+
+/* A context, and the pool that memory comes from. What fails here fails again where it is wanted,
+ * and is told there. */
+static void *start_gpu(void *user)
+{
+    void *memory = NULL;
+    if (cudaSetDevice(((const starting_gpu *)user)->device) == cudaSuccess &&
+        cudaMallocAsync(&memory, 1, cudaStreamPerThread) == cudaSuccess)
+        (void)cudaFreeAsync(memory, cudaStreamPerThread);
+    return NULL;
+}
+
+extern "C" void *fmo_hands_begin_gpus(const fmo_fock_options *fock)
+{
+    starting_gpus *const all = (starting_gpus *)calloc(1, sizeof *all);
+    sigset_t none, before; /* signals are for the program's own threads */
+    if (!all || (fock->device < 0 && !fock->device_num)) return all;
+    sigfillset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, &before);
+    all->num = fock->device_num ? fock->device_num : 1;
+    for (int k = 0; k < all->num; k++) {
+        starting_gpu *const one = &all->of[k];
+        one->device = fock->device_num ? fock->devices[k] : fock->device;
+        one->started = pthread_create(&one->thread, NULL, start_gpu, one) == 0;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return all;
+}
+
+extern "C" void fmo_hands_end_gpus(void *starting)
+{
+    starting_gpus *const all = (starting_gpus *)starting;
+    for (int k = 0; all && k < all->num; k++)
+        if (all->of[k].started) pthread_join(all->of[k].thread, NULL);
+    free(all);
 }
 
 extern "C" int fmo_hands_thread_gpu(void)

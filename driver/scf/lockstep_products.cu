@@ -7,6 +7,7 @@
 #include "accumulate/gpu/check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 namespace {
 
@@ -203,14 +204,17 @@ cudaError_t purify_all(fmo_gpu_hands *g, purifying *p, size_t num, cublasStatus_
 {
     const size_t all = num, bytes = num * sizeof *p->state;
     FMO_GPU_TRY(fmo_gpu_hands_grow_results(g, 2 * bytes / sizeof(double) + 1));
+    FMO_GPU_TRY(fmo_gpu_hands_grow_pinned(g, bytes / sizeof(double) + 1));
     p->before = (fmo_gpu_sp2 *)g->results;
     p->after = p->before + all;
     FMO_GPU_TRY(cudaMemcpyAsync(p->before, p->state, bytes, cudaMemcpyHostToDevice, g->stream));
     for (int steps = STEPS_FIRST; num; steps = STEPS_NEXT) {
         FMO_GPU_TRY(purify_steps(g, p, num, steps, status));
         if (*status != CUBLAS_STATUS_SUCCESS) return cudaSuccess;
-        FMO_GPU_TRY(cudaMemcpyAsync(p->state, p->before, bytes, cudaMemcpyDeviceToHost, g->stream));
+        FMO_GPU_TRY(
+            cudaMemcpyAsync(g->pinned, p->before, bytes, cudaMemcpyDeviceToHost, g->stream));
         FMO_GPU_TRY(cudaStreamSynchronize(g->stream));
+        memcpy(p->state, g->pinned, bytes);
         size_t left = 0;
         for (size_t k = 0; k < num; k++) {
             const fmo_sp2_next next = p->state[p->place[k]].next;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/range.h"
 #include "accumulate/tree/survey.h"
 
@@ -50,15 +51,11 @@ fmo_status describe(const fmo_fock_plan *plan, int num, staged *to, fmo_error *e
     cudaError_t code = fmo_gpu_follow(&g->device, stream);
     if (code == cudaSuccess) code = fmo_gpu_box_describe(&args, stream);
     if (code == cudaSuccess)
-        code = cudaMemcpyAsync(to->item, args.item, n * sizeof *to->item, cudaMemcpyDeviceToHost,
-                               stream);
+        code = fmo_gpu_bring(to->item, args.item, n * sizeof *to->item, stream);
     if (code == cudaSuccess)
-        code = cudaMemcpyAsync(to->bound, args.bound, n * sizeof *to->bound, cudaMemcpyDeviceToHost,
-                               stream);
+        code = fmo_gpu_bring(to->bound, args.bound, n * sizeof *to->bound, stream);
     if (code == cudaSuccess)
-        code = cudaMemcpyAsync(to->moment, args.moment, n * sizeof *to->moment,
-                               cudaMemcpyDeviceToHost, stream);
-    if (code == cudaSuccess) code = cudaStreamSynchronize(stream);
+        code = fmo_gpu_bring(to->moment, args.moment, n * sizeof *to->moment, stream);
     fmo_gpu_free(&g->device, args.item);
     FMO_GPU_CHECK(code, "items of boxes", err);
     return FMO_OK;

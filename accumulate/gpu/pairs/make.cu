@@ -2,6 +2,7 @@
  * up, sizes come down, and the lists are left where the kernels want them (types.cuh). This is the
  * host's part; kernels are in make.cuh. Parts come in the order of sets, so that a stable sort by
  * depth and bound is the whole order (rules/pair_order.h). */
+#include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/pairs/make.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
@@ -193,14 +194,12 @@ fmo_status count_pairs(making *m, fmo_error *err)
     }
     free(partner);
     if (status != FMO_OK || !m->row_num) return status;
-    FMO_GPU_CHECK(cudaMemcpyAsync(m->up_at, m->up, m->used, cudaMemcpyHostToDevice, stream),
-                  "copying shells", err);
+    FMO_GPU_CHECK(fmo_gpu_send(m->up_at, m->up, m->used, stream), "copying shells", err);
     walk_rows<false><<<blocks_for(m->row_num, ROW_WARPS), 32 * ROW_WARPS, 0, stream>>>(m->args);
     FMO_GPU_CHECK(cudaGetLastError(), "counting shell pairs", err);
-    FMO_GPU_CHECK(cudaMemcpyAsync(m->sizes, m->args.sizes, (size_t)m->row_num * sizeof *m->sizes,
-                                  cudaMemcpyDeviceToHost, stream),
-                  "counting shell pairs", err);
-    FMO_GPU_CHECK(cudaStreamSynchronize(stream), "counting shell pairs", err);
+    FMO_GPU_CHECK(
+        fmo_gpu_bring(m->sizes, m->args.sizes, (size_t)m->row_num * sizeof *m->sizes, stream),
+        "counting shell pairs", err);
     return FMO_OK;
 }
 
@@ -323,8 +322,7 @@ fmo_status fill(making *m, size_t records, size_t parts, int most, fmo_error *er
     }
     fmo_gpu_put_arrays(memory, arrays, num);
     FMO_GPU_CHECK(fmo_gpu_boys(&a->boys), "the table of the Boys function", err);
-    FMO_GPU_CHECK(cudaMemcpyAsync(m->up_at, m->up, m->used, cudaMemcpyHostToDevice, stream),
-                  "copying shells", err);
+    FMO_GPU_CHECK(fmo_gpu_send(m->up_at, m->up, m->used, stream), "copying shells", err);
     FMO_GPU_CHECK(cudaMemsetAsync(a->count, 0, counts * sizeof *a->count, stream),
                   "making shell pairs", err);
     if (m->row_num)

@@ -1,6 +1,7 @@
 /* Numbers of many arrays from a GPU to the host through page-locked memory. Straight into memory
  * that was just allocated they went at 1 GB/s, as the driver meets each of its pages for the first
  * time (docs/results/2026-11-26-4869633/gaps.txt). */
+#include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/potential/lists.h"
 
 #include <pthread.h>
@@ -9,8 +10,8 @@
 namespace {
 
 /* Doubles of a piece of page-locked memory, and how many pieces calls use side by side at most.
- * They are kept to the end of the process, as they are dear to make. */
-const size_t stage_num = (size_t)2 << 20;
+ * They are kept to the end of the process, as they are dear to make, 16 MB 8 ms. */
+const size_t stage_num = (size_t)1 << 19;
 enum { STAGES = 8, PARALLEL = 16 };
 
 struct {
@@ -50,9 +51,7 @@ void return_stage(double *stage)
 /* One array, straight to where it goes. */
 cudaError_t bring_one(const fmo_gpu_returned *of, cudaStream_t stream)
 {
-    FMO_GPU_TRY(cudaMemcpyAsync(of->to, of->from, of->num * sizeof *of->to, cudaMemcpyDeviceToHost,
-                                stream));
-    return cudaStreamSynchronize(stream);
+    return fmo_gpu_bring(of->to, of->from, of->num * sizeof *of->to, stream);
 }
 
 /* Arrays that fit into the stage, each to its place there; neighbours on the GPU are one copy. */

@@ -1,4 +1,5 @@
 /* What a GPU keeps of objects of the host, and products there. */
+#include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/potential/lists.h"
 
 #include <stdlib.h>
@@ -217,8 +218,7 @@ fmo_status fmo_gpu_keep_products(const fmo_products *const *of, size_t num, fmo_
         for (size_t k = 0; k < num; k++)
             (void)place_all(of[k], staged + begin[k], (char *)memory->at + begin[k],
                             (fmo_gpu_products *)entry[k]->host);
-        cudaError_t code =
-            cudaMemcpyAsync(memory->at, staged, begin[num], cudaMemcpyHostToDevice, device->stream);
+        cudaError_t code = fmo_gpu_send(memory->at, staged, begin[num], device->stream);
         if (code == cudaSuccess) code = cudaStreamSynchronize(device->stream);
         if (code != cudaSuccess) status = fmo_gpu_error(code, "products", err);
         for (size_t k = 0; k < num; k++) {

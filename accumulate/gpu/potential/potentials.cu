@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/plan.h"
 #include "accumulate/gpu/potential/lists.h"
 #include "accumulate/gpu/range.h"
@@ -561,9 +562,7 @@ static fmo_status run_energies(fmo_electrostatics_job *jobs, size_t count, doubl
         }
     double *const back = (double *)malloc(bytes);
     if (!back) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for energies");
-    cudaError_t code =
-        cudaMemcpyAsync(back, energies, bytes, cudaMemcpyDeviceToHost, device->stream);
-    if (code == cudaSuccess) code = cudaStreamSynchronize(device->stream);
+    const cudaError_t code = fmo_gpu_bring(back, energies, bytes, device->stream);
     for (size_t k = 0; k < count && code == cudaSuccess; k++) {
         jobs[k].energy = 0.0;
         for (size_t p = 0; p < PIECES; p++) jobs[k].energy += back[k * PIECES + p];

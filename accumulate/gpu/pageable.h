@@ -1,0 +1,18 @@
+/* Copies between a GPU and memory of the host that is not page-locked. In such a copy the driver
+ * may wait for what is on the stream ("API synchronization behavior" in NVIDIA's CUDA Runtime API),
+ * and while it waits it has a lock that the calls of all other threads need: they stood still for
+ * as long as a kernel took (docs/fmo.md, "How fast"). So what is not much goes through page-locked
+ * memory, and before anything else the stream is waited for, which holds up the caller alone. C++
+ * only. */
+#ifndef FMO_GPU_PAGEABLE_H
+#define FMO_GPU_PAGEABLE_H
+
+#include <cuda_runtime.h>
+
+/* To the GPU, for what comes later on the stream; the host's memory may go after the call. */
+cudaError_t fmo_gpu_send(void *to, const void *from, size_t bytes, cudaStream_t stream);
+
+/* To the host, after what is on the stream: there when the call returns. */
+cudaError_t fmo_gpu_bring(void *to, const void *from, size_t bytes, cudaStream_t stream);
+
+#endif
