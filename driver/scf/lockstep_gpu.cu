@@ -50,8 +50,8 @@ cudaError_t fmo_gpu_hands_grow_results(fmo_gpu_hands *g, size_t num)
     return code;
 }
 
-/* Numbers of a portion, 8 MB. */
-static const size_t portion = (size_t)1 << 20;
+/* Numbers of a portion, 16 MB. */
+static const size_t portion = (size_t)2 << 20;
 
 /* Page-locked memory that hands leave to the next ones, to the end of the process: for 16 MB the
  * driver takes 8 ms, with all threads waiting. */
@@ -97,7 +97,8 @@ static void take_pinned(fmo_gpu_hands *g, size_t num)
 cudaError_t fmo_gpu_hands_grow_pinned(fmo_gpu_hands *g, size_t num)
 {
     if (num <= g->pinned_num) return cudaSuccess;
-    if (num > portion / 8 && num < portion) num = portion; /* the next may be larger */
+    /* the next may be larger */
+    if (num > portion / 8 && num < portion) num = num < portion / 2 ? 2 * num : portion;
     leave_pinned(g);
     take_pinned(g, num);
     if (g->pinned) return cudaSuccess;
@@ -141,7 +142,7 @@ static size_t moved_count(const fmo_request *q)
 typedef bool portion_work(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
                           const size_t *begin);
 
-/* Requests of one kind in portions: as many as have 8 MB, which are quickly had and stay in the
+/* Requests of one kind in portions: as many as have 16 MB, which are quickly had and stay in the
  * host's caches, or one. Those behind a portion that failed are not done, for the same reason. */
 static void in_portions(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
                         const char *what, portion_work *work)

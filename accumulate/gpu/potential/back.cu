@@ -10,8 +10,8 @@
 namespace {
 
 /* Doubles of a piece of page-locked memory, and how many pieces calls use side by side at most.
- * They are kept to the end of the process, as they are dear to make, 16 MB 8 ms. */
-const size_t stage_num = (size_t)1 << 19;
+ * They are kept to the end of the process, as they are dear to make: 16 MB take 8 ms. */
+const size_t stage_num = (size_t)2 << 20;
 enum { STAGES = 8, PARALLEL = 16 };
 
 struct {
