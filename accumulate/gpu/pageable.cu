@@ -11,7 +11,7 @@ namespace {
 const size_t taken_at_once = (size_t)64 << 10;
 
 /* Page-locked memory for a few calls side by side, kept to the end of the process. A slot belongs
- * to the GPU that its event was made for. */
+ * to the GPU that its event was made for: the first one, as a rule; others do without. */
 enum { SLOTS = 12 };
 const size_t slot_bytes = (size_t)512 << 10;
 typedef struct slot {

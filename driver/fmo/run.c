@@ -279,7 +279,7 @@ static fmo_status check_options(const fmo_fragment_options *o, fmo_error *err)
 /* From the first allocation to the energy. */
 static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
 {
-    void *starting = NULL; /* GPUs, up to the first fields */
+    void *starting = NULL; /* GPUs */
     fmo_status status;
     CHECKGOTO(fmo_fragment_agree(f, allocate(f, err), err));
     CHECKGOTO(choose_mode(f, err));
