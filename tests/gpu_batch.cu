@@ -5,14 +5,9 @@
 #include <cuda_runtime.h>
 
 #include "batch_checks.h"
+#include "gpu_call.h"
 
 static unsigned long long seed = 61;
-
-#define CUDA(call)                                                               \
-    do {                                                                         \
-        const cudaError_t code_ = (call);                                        \
-        CHECK(code_ == cudaSuccess, "%s: %s", #call, cudaGetErrorString(code_)); \
-    } while (0)
 
 static void read_back(batch_case *b, double *const *at)
 {

@@ -5,13 +5,9 @@
 #include <pthread.h>
 
 #include "accumulate/gpu/pageable.h"
+#include "accumulate/plan/plan.h"
+#include "gpu_call.h"
 #include "test_system.h"
-
-#define CUDA(call)                                                               \
-    do {                                                                         \
-        const cudaError_t code_ = (call);                                        \
-        CHECK(code_ == cudaSuccess, "%s: %s", #call, cudaGetErrorString(code_)); \
-    } while (0)
 
 enum { THREADS = 24, MOST = 300000 }; /* unsigned numbers: more than a slot */
 
@@ -82,13 +78,6 @@ static void check_copies(int devices, int rounds)
     }
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Calls that need the driver's lock, until it is told to end. */
 typedef struct caller {
     pthread_t thread;
@@ -101,10 +90,10 @@ static void *call(void *user)
     caller *const c = (caller *)user;
     while (!__atomic_load_n(&c->end, __ATOMIC_ACQUIRE)) {
         cudaEvent_t event = NULL;
-        const double start = now();
+        const double start = fmo_now();
         c->failed += cudaEventCreate(&event) != cudaSuccess;
         c->failed += cudaEventDestroy(event) != cudaSuccess;
-        const double taken = now() - start;
+        const double taken = fmo_now() - start;
         if (taken > c->longest) c->longest = taken;
         c->calls++;
     }
@@ -128,9 +117,9 @@ static void check_others_go_on(void)
     wait_and_add<<<1, 64, 0, stream>>>(at, 64, 5, 500000000);
     CUDA(cudaGetLastError());
     if (pthread_create(&other.thread, NULL, call, &other) != 0) exit(1);
-    const double start = now();
+    const double start = fmo_now();
     CUDA(fmo_gpu_bring(back, at, sizeof back, stream));
-    const double waited = now() - start;
+    const double waited = fmo_now() - start;
     __atomic_store_n(&other.end, 1, __ATOMIC_RELEASE);
     pthread_join(other.thread, NULL);
     CHECK(back[63] == 5, "brought %u", back[63]);

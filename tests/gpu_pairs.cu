@@ -6,15 +6,10 @@
 
 #include "accumulate/gpu/pairs/pairs.h"
 #include "accumulate/rules/pair_order.h"
+#include "gpu_call.h"
 #include "test_system.h"
 
 static unsigned long long seed = 7;
-
-#define CUDA(call)                                                               \
-    do {                                                                         \
-        const cudaError_t code_ = (call);                                        \
-        CHECK(code_ == cudaSuccess, "%s: %s", #call, cudaGetErrorString(code_)); \
-    } while (0)
 
 typedef struct host_part {
     fmo_pair_rank rank;

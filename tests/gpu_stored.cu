@@ -5,16 +5,11 @@
 #include <cuda_runtime.h>
 #include <fmo/dataset.h>
 
+#include "gpu_call.h"
 #include "test_system.h"
 
 static unsigned long long seed = 4711;
 static bool small_run;
-
-#define CUDA(call)                                                               \
-    do {                                                                         \
-        const cudaError_t code_ = (call);                                        \
-        CHECK(code_ == cudaSuccess, "%s: %s", #call, cudaGetErrorString(code_)); \
-    } while (0)
 
 typedef struct setting {
     fmo_mode mode;

@@ -2,15 +2,10 @@
  * memory is used up: a clear error, and a working plan once there is memory again. */
 #include <cuda_runtime.h>
 
+#include "gpu_call.h"
 #include "test_system.h"
 
 static unsigned long long seed = 77;
-
-#define CUDA(call)                                                               \
-    do {                                                                         \
-        const cudaError_t code_ = (call);                                        \
-        CHECK(code_ == cudaSuccess, "%s: %s", #call, cudaGetErrorString(code_)); \
-    } while (0)
 
 static fmo_fock_plan *make_plan(const fmo_basis *basis, fmo_mode mode, fmo_scatter scatter,
                                 cudaStream_t stream, fmo_status want, fmo_error *err)

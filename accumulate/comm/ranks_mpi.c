@@ -7,12 +7,12 @@
 #define _GNU_SOURCE
 #include <fmo/ranks_mpi.h>
 #include "integrals/arguments.h"
+#include "integrals/quiet_thread.h"
 
 #include <limits.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -209,13 +209,9 @@ static void *answer(void *user)
 /* Without the thread all goes on, if not as fast. */
 static void begin_answers(ranks_net *n)
 {
-    sigset_t all, before; /* signals are for the program's own threads */
     if (n->rank != 0 || n->size < 2) return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     n->answers = 1;
-    if (pthread_create(&n->answerer, NULL, answer, n) != 0) n->answers = 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!fmo_start_quiet_thread(&n->answerer, answer, n)) n->answers = 0;
 }
 
 static void end_answers(ranks_net *n)

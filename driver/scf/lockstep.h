@@ -95,8 +95,8 @@ void *fmo_hands_begin_loading(void);
 void fmo_hands_end_loading(void *loading); /* NULL is fine */
 
 /* Starts the GPUs that options name, beside what the caller does meanwhile: CUDA takes a tenth of a
- * second and more for each. Whoever has begun ends it; NULL without memory, and then they start
- * where they are wanted. */
+ * second and more for each. Whoever has begun ends it; NULL if none is named, or without memory:
+ * they start where they are wanted then. */
 void *fmo_hands_begin_gpus(const fmo_fock_options *fock);
 void fmo_hands_end_gpus(void *starting); /* NULL is fine */
 

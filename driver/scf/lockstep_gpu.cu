@@ -3,8 +3,8 @@
  * size (lockstep_eigen.cu), builds in one batch. Other eigenproblems, Cholesky factors and what
  * only a search for the lowest eigenvalue needs are left to the host's threads, a matrix each. */
 #include "driver/scf/lockstep_gpu.h"
+#include "integrals/quiet_thread.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -449,18 +449,15 @@ static void *start_gpu(void *user)
 
 extern "C" void *fmo_hands_begin_gpus(const fmo_fock_options *fock)
 {
+    if (fock->device < 0 && !fock->device_num) return NULL;
     starting_gpus *const all = (starting_gpus *)calloc(1, sizeof *all);
-    sigset_t none, before; /* signals are for the program's own threads */
-    if (!all || (fock->device < 0 && !fock->device_num)) return all;
-    sigfillset(&none);
-    pthread_sigmask(SIG_SETMASK, &none, &before);
+    if (!all) return NULL;
     all->num = fock->device_num ? fock->device_num : 1;
     for (int k = 0; k < all->num; k++) {
         starting_gpu *const one = &all->of[k];
         one->device = fock->device_num ? fock->devices[k] : fock->device;
-        one->started = pthread_create(&one->thread, NULL, start_gpu, one) == 0;
+        one->started = fmo_start_quiet_thread(&one->thread, start_gpu, one);
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return all;
 }
 

@@ -1,7 +1,7 @@
 #include "driver/scf/nvidia.h"
+#include "integrals/quiet_thread.h"
 
 #include <dlfcn.h>
-#include <signal.h>
 
 #define TEXT_OF(name) #name
 #define TEXT(name)    TEXT_OF(name) /* of what NVIDIA's macros make of a name */
@@ -70,11 +70,7 @@ void fmo_nvidia_begin(fmo_nvidia_loading *loading)
     pthread_mutex_unlock(&lock);
     loading->started = 0;
     if (there) return;
-    sigset_t all, before; /* signals are for the program's own threads */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    loading->started = pthread_create(&loading->thread, NULL, load_aside, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    loading->started = fmo_start_quiet_thread(&loading->thread, load_aside, NULL);
 }
 
 fmo_status fmo_nvidia_end(fmo_nvidia_loading *loading, fmo_error *err)

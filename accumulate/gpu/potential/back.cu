@@ -48,12 +48,6 @@ void return_stage(double *stage)
     (void)pthread_mutex_unlock(&stages.lock);
 }
 
-/* One array, straight to where it goes. */
-cudaError_t bring_one(const fmo_gpu_returned *of, cudaStream_t stream)
-{
-    return fmo_gpu_bring(of->to, of->from, of->num * sizeof *of->to, stream);
-}
-
 /* Arrays that fit into the stage, each to its place there; neighbours on the GPU are one copy. */
 cudaError_t bring_some(const fmo_gpu_returned *of, size_t num, double *stage, cudaStream_t stream)
 {
@@ -83,7 +77,8 @@ cudaError_t fmo_gpu_bring_back(fmo_gpu_returned *of, size_t num, cudaStream_t st
             of[k + some].place = used;
             used += of[k + some++].num;
         }
-        code = some ? bring_some(of + k, some, stage, stream) : bring_one(&of[k], stream);
+        code = some ? bring_some(of + k, some, stage, stream)
+                    : fmo_gpu_bring(of[k].to, of[k].from, of[k].num * sizeof *of[k].to, stream);
         k += some ? some : 1; /* one that is too large, or there is no stage */
     }
     /* nothing may still come into a stage that another call takes */
