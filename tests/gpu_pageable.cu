@@ -1,6 +1,7 @@
 /* Copies through page-locked memory (accumulate/gpu/pageable.h): every size, more threads than
- * there are slots, on all GPUs, behind kernels that write late what is copied; and that a copy that
- * waits for a long kernel leaves the calls of other threads alone. FMO_TEST_SMALL=1: few. */
+ * there are slots, on all GPUs, behind kernels that write late what is copied; more in flight than
+ * there are slots; and that a copy that waits for a long kernel leaves the calls of other threads
+ * alone. FMO_TEST_SMALL=1: few. */
 #include <cuda_runtime.h>
 #include <pthread.h>
 
@@ -78,6 +79,34 @@ static void check_copies(int devices, int rounds)
     }
 }
 
+/* More copies behind a long kernel than there are slots: none may be taken again before its numbers
+ * are gone. */
+static void check_in_flight(int device)
+{
+    enum { COPIES = 20, NUM = 50000 };
+    unsigned *const from = (unsigned *)malloc(NUM * sizeof *from), *at = NULL;
+    cudaStream_t stream = NULL;
+    int wrong = 0;
+    if (!from) exit(1);
+    CUDA(cudaSetDevice(device));
+    CUDA(cudaMalloc((void **)&at, COPIES * NUM * sizeof *at));
+    CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    wait_and_add<<<1, 64, 0, stream>>>(at, 64, 1, 200000000);
+    CUDA(cudaGetLastError());
+    for (unsigned c = 0; c < COPIES; c++) {
+        for (unsigned k = 0; k < NUM; k++) from[k] = c * NUM + k;
+        CUDA(fmo_gpu_send(at + (size_t)c * NUM, from, NUM * sizeof *at, stream));
+    }
+    for (unsigned c = 0; c < COPIES; c++) {
+        CUDA(fmo_gpu_bring(from, at + (size_t)c * NUM, NUM * sizeof *at, stream));
+        for (unsigned k = 0; k < NUM; k++) wrong += from[k] != c * NUM + k;
+    }
+    CHECK(wrong == 0, "GPU %d: %d wrong numbers", device, wrong);
+    CUDA(cudaStreamDestroy(stream));
+    CUDA(cudaFree(at));
+    free(from);
+}
+
 /* Calls that need the driver's lock, until it is told to end. */
 typedef struct caller {
     pthread_t thread;
@@ -102,12 +131,13 @@ static void *call(void *user)
 
 /* One thread waits for a kernel of some 0.3 s to bring its numbers; another goes on meanwhile. Both
  * once before: what comes first takes long anyway. */
-static void check_others_go_on(void)
+static void check_others_go_on(int device)
 {
     unsigned *at = NULL, back[64];
     cudaStream_t stream = NULL;
     cudaEvent_t event = NULL;
     caller other = {};
+    CUDA(cudaSetDevice(device));
     CUDA(cudaMalloc((void **)&at, sizeof back));
     CUDA(cudaMemset(at, 0, sizeof back));
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -123,10 +153,10 @@ static void check_others_go_on(void)
     __atomic_store_n(&other.end, 1, __ATOMIC_RELEASE);
     pthread_join(other.thread, NULL);
     CHECK(back[63] == 5, "brought %u", back[63]);
-    CHECK(waited > 0.1, "the kernel took %.3f s, too little for this test", waited);
+    CHECK(waited > 0.1, "GPU %d: the kernel took %.3f s, too little for this test", device, waited);
     CHECK(!other.failed && other.longest < 0.5 * waited,
-          "%d calls of another thread, %d failed, the longest took %.3f of %.3f s", other.calls,
-          other.failed, other.longest, waited);
+          "GPU %d: %d calls of another thread, %d failed, the longest took %.3f of %.3f s", device,
+          other.calls, other.failed, other.longest, waited);
     CUDA(cudaStreamDestroy(stream));
     CUDA(cudaFree(at));
 }
@@ -138,6 +168,9 @@ int main(void)
     if (!system_has_gpu(&code)) return code;
     CUDA(cudaGetDeviceCount(&devices));
     check_copies(devices, small && strcmp(small, "0") != 0 ? 1 : 8);
-    check_others_go_on();
+    for (int device = 0; device < devices; device++) {
+        check_in_flight(device);
+        check_others_go_on(device);
+    }
     return check_summary();
 }

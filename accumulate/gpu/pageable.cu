@@ -10,8 +10,8 @@ namespace {
 /* What the driver takes with the call of a copy to the GPU, without waiting. */
 const size_t taken_at_once = (size_t)64 << 10;
 
-/* Page-locked memory for a few calls side by side, kept to the end of the process. A slot belongs
- * to the GPU that its event was made for: the first one, as a rule; others do without. */
+/* Page-locked memory for a few calls side by side, kept to the end of the process. An event is of
+ * one GPU; a slot goes to another when that needs it. */
 enum { SLOTS = 12 };
 const size_t slot_bytes = (size_t)512 << 10;
 typedef struct slot {
@@ -42,17 +42,44 @@ void make_slots(void)
         slots.of[k].memory = slots.memory + k * slot_bytes;
 }
 
-/* Of those that nobody has, for this GPU or for none yet, the one that was used longest ago. With
- * the lock. */
+/* Nothing uses it any longer. */
+bool is_over(const slot *s)
+{
+    if (!s->event) return true;
+    const cudaError_t code = cudaEventQuery(s->event);
+    if (code != cudaSuccess) (void)cudaGetLastError();
+    return code == cudaSuccess;
+}
+
+/* Of those that nobody has the one that was used longest ago, one that is over before others, and
+ * then one of this GPU. With the lock. */
 slot *find_slot(int device)
 {
     slot *found = NULL;
+    int found_rank = 0;
     for (int k = 0; k < SLOTS; k++) {
         slot *const s = &slots.of[k];
-        if (s->taken || !s->memory || (s->event && s->device != device)) continue;
-        if (!found || s->used < found->used) found = s;
+        if (s->taken || !s->memory) continue;
+        const int rank = (is_over(s) ? 2 : 0) + (!s->event || s->device == device ? 1 : 0);
+        if (found && (rank < found_rank || (rank == found_rank && s->used >= found->used)))
+            continue;
+        found = s;
+        found_rank = rank;
     }
     return found;
+}
+
+/* Waits for what uses the slot, and makes it this GPU's. */
+cudaError_t make_own(slot *s, int device)
+{
+    if (s->event) FMO_GPU_TRY(cudaEventSynchronize(s->event));
+    if (s->event && s->device != device) {
+        cudaEvent_t const other = s->event;
+        s->event = NULL;
+        FMO_GPU_TRY(cudaEventDestroy(other));
+    }
+    s->device = device;
+    return s->event ? cudaSuccess : cudaEventCreateWithFlags(&s->event, cudaEventDisableTiming);
 }
 
 /* NULL: there is none. */
@@ -68,12 +95,9 @@ slot *take_slot(size_t bytes)
         s->used = ++slots.uses;
     }
     (void)pthread_mutex_unlock(&slots.lock);
-    if (!s) return NULL;
-    /* after a fault it stays taken: for nobody */
-    if (s->event) return cudaEventSynchronize(s->event) == cudaSuccess ? s : NULL;
-    s->device = device;
-    if (cudaEventCreateWithFlags(&s->event, cudaEventDisableTiming) != cudaSuccess) s->event = NULL;
-    return s->event ? s : NULL;
+    if (!s || make_own(s, device) == cudaSuccess) return s;
+    (void)cudaGetLastError(); /* the caller's copy does without, and meets what lasts */
+    return NULL;              /* the slot stays taken: for nobody */
 }
 
 void return_slot(slot *s)

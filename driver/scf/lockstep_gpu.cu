@@ -54,25 +54,32 @@ cudaError_t fmo_gpu_hands_grow_results(fmo_gpu_hands *g, size_t num)
 static const size_t portion = (size_t)2 << 20;
 
 /* Page-locked memory that hands leave to the next ones, to the end of the process: for 16 MB the
- * driver takes 8 ms, with all threads waiting. */
-enum { SPARES = 4 };
+ * driver takes 8 ms, with all threads waiting. More than a portion is not kept. */
+enum { SPARES = 16 };
 static struct {
     pthread_mutex_t lock;
     double *memory[SPARES]; /* or NULL */
     size_t num[SPARES];
 } spare = {PTHREAD_MUTEX_INITIALIZER, {}, {}};
 
+/* Nothing queued may use it any longer. Where there are as many as are kept, the smallest goes. */
 static void leave_pinned(fmo_gpu_hands *g)
 {
     double *left = g->pinned;
-    (void)pthread_mutex_lock(&spare.lock);
-    for (int k = 0; k < SPARES && left; k++) {
-        if (spare.memory[k]) continue;
-        spare.memory[k] = left;
-        spare.num[k] = g->pinned_num;
-        left = NULL;
+    size_t num = g->pinned_num;
+    if (num <= portion) {
+        (void)pthread_mutex_lock(&spare.lock);
+        for (int k = 0; k < SPARES && left; k++) {
+            if (spare.memory[k] && spare.num[k] >= num) continue;
+            double *const other = spare.memory[k];
+            const size_t other_num = spare.num[k];
+            spare.memory[k] = left;
+            spare.num[k] = num;
+            left = other;
+            num = other_num;
+        }
+        (void)pthread_mutex_unlock(&spare.lock);
     }
-    (void)pthread_mutex_unlock(&spare.lock);
     if (left) (void)cudaFreeHost(left);
     g->pinned = NULL;
     g->pinned_num = 0;
@@ -94,18 +101,42 @@ static void take_pinned(fmo_gpu_hands *g, size_t num)
     (void)pthread_mutex_unlock(&spare.lock);
 }
 
+static void free_spares(void)
+{
+    (void)pthread_mutex_lock(&spare.lock);
+    for (int k = 0; k < SPARES; k++) {
+        if (spare.memory[k]) (void)cudaFreeHost(spare.memory[k]);
+        spare.memory[k] = NULL;
+    }
+    (void)pthread_mutex_unlock(&spare.lock);
+}
+
+static cudaError_t alloc_pinned(fmo_gpu_hands *g, size_t num)
+{
+    const cudaError_t code =
+        cudaHostAlloc((void **)&g->pinned, num * sizeof *g->pinned, cudaHostAllocPortable);
+    if (code == cudaSuccess)
+        g->pinned_num = num;
+    else
+        (void)cudaGetLastError(); /* not sticky: the next call must not see it */
+    return code;
+}
+
 cudaError_t fmo_gpu_hands_grow_pinned(fmo_gpu_hands *g, size_t num)
 {
     if (num <= g->pinned_num) return cudaSuccess;
-    /* the next may be larger */
-    if (num > portion / 8 && num < portion) num = num < portion / 2 ? 2 * num : portion;
+    const cudaError_t code = g->pinned ? cudaStreamSynchronize(g->stream) : cudaSuccess;
+    if (code != cudaSuccess) return code;
     leave_pinned(g);
     take_pinned(g, num);
     if (g->pinned) return cudaSuccess;
-    const cudaError_t code =
-        cudaHostAlloc((void **)&g->pinned, num * sizeof *g->pinned, cudaHostAllocPortable);
-    if (code == cudaSuccess) g->pinned_num = num;
-    return code;
+    /* the next may be larger */
+    const size_t more = num > portion / 8 && num < portion / 2 ? 2 * num : portion;
+    if (num > portion / 8 && num < portion && alloc_pinned(g, more) == cudaSuccess)
+        return cudaSuccess;
+    if (alloc_pinned(g, num) == cudaSuccess) return cudaSuccess;
+    free_spares();
+    return alloc_pinned(g, num);
 }
 
 cudaError_t fmo_gpu_hands_send(fmo_gpu_hands *g, const void *args, size_t bytes, const void **at)
@@ -426,24 +457,24 @@ extern "C" void fmo_hands_end_loading(void *loading)
     free(loading);
 }
 
-/* GPUs on their way. */
-typedef struct starting_gpu {
-    int device, started;
-    pthread_t thread;
-} starting_gpu;
+/* GPUs on their way, one after the other: CUDA's driver does no two at a time. */
 typedef struct starting_gpus {
-    int num;
-    starting_gpu of[FMO_DEVICES_MAX];
+    pthread_t thread;
+    int started, num;
+    int device[FMO_DEVICES_MAX];
 } starting_gpus;
 
-/* A context, and the pool that memory comes from. What fails here fails again where it is wanted,
+/* Contexts, and the pools that memory comes from. What fails here fails again where it is wanted,
  * and is told there. */
-static void *start_gpu(void *user)
+static void *start_gpus(void *user)
 {
-    void *memory = NULL;
-    if (cudaSetDevice(((const starting_gpu *)user)->device) == cudaSuccess &&
-        cudaMallocAsync(&memory, 1, cudaStreamPerThread) == cudaSuccess)
-        (void)cudaFreeAsync(memory, cudaStreamPerThread);
+    const starting_gpus *const all = (const starting_gpus *)user;
+    for (int k = 0; k < all->num; k++) {
+        void *memory = NULL;
+        if (cudaSetDevice(all->device[k]) == cudaSuccess &&
+            cudaMallocAsync(&memory, 1, cudaStreamPerThread) == cudaSuccess)
+            (void)cudaFreeAsync(memory, cudaStreamPerThread);
+    }
     return NULL;
 }
 
@@ -453,19 +484,16 @@ extern "C" void *fmo_hands_begin_gpus(const fmo_fock_options *fock)
     starting_gpus *const all = (starting_gpus *)calloc(1, sizeof *all);
     if (!all) return NULL;
     all->num = fock->device_num ? fock->device_num : 1;
-    for (int k = 0; k < all->num; k++) {
-        starting_gpu *const one = &all->of[k];
-        one->device = fock->device_num ? fock->devices[k] : fock->device;
-        one->started = fmo_start_quiet_thread(&one->thread, start_gpu, one);
-    }
+    for (int k = 0; k < all->num; k++)
+        all->device[k] = fock->device_num ? fock->devices[k] : fock->device;
+    all->started = fmo_start_quiet_thread(&all->thread, start_gpus, all);
     return all;
 }
 
 extern "C" void fmo_hands_end_gpus(void *starting)
 {
     starting_gpus *const all = (starting_gpus *)starting;
-    for (int k = 0; all && k < all->num; k++)
-        if (all->of[k].started) pthread_join(all->of[k].thread, NULL);
+    if (all && all->started) pthread_join(all->thread, NULL);
     free(all);
 }
 
