@@ -75,6 +75,13 @@ FMO_API fmo_status fmo_ranks_collect(const fmo_ranks *ranks, fmo_status status, 
                                      size_t bytes, fmo_ranks_take *take, void *user,
                                      fmo_error *err);
 
+/** The GPU of this rank: collective. Ranks that see the same GPUs have one each, in the order of
+ *  their numbers; a rank that sees its own alone, as batch systems have it, has that.
+ *  @param[out] device  its number, for fmo_fock_options, as CUDA counts what this process sees:
+ *                      fmo_gpu_num() or more where ranks are too many; -1 where it sees none
+ *  @return FMO_OK; FMO_ERR_ARGUMENT; FMO_ERR_MEMORY; FMO_ERR_DEVICE after a fault of the network */
+FMO_API fmo_status fmo_ranks_gpu(const fmo_ranks *ranks, int *device, fmo_error *err);
+
 #ifdef __cplusplus
 }
 #endif

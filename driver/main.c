@@ -497,7 +497,7 @@ static int run_ranks(driver_options *options, driver_ranks *ranks)
 }
 
 /* CUDA starts every GPU that it sees, which takes 0.2 s and more each: it sees those that are asked
- * for, unless the caller's environment says which. Ranks choose among all. */
+ * for, unless the caller's environment says which. For ranks: run/ranks.c. */
 static void show_gpus(const driver_options *options)
 {
     char list[4 * FMO_DEVICES_MAX] = "0";

@@ -1,6 +1,7 @@
 /* Builds that ranks share (accumulate/plan/shared.c), on the CPU, with ranks that are threads:
  * against builds of one rank, under `fixed` bit for bit; counts; failures, which all ranks hear of.
  */
+#include "accumulate/rules/rank_gpu.h"
 #include "ranks_local.h"
 #include "test_system.h"
 
@@ -60,6 +61,45 @@ static int64_t quartets_of(const fmo_fock_plan *plan)
         quartets +=
             profile.classes[c].quartets * (c + 1) + 100 * profile.classes[c].quartets_skipped;
     return quartets;
+}
+
+/* Who has which GPU, and that all ranks hear of each other's. */
+typedef struct gpu_asker {
+    ranks_local user;
+    fmo_ranks ranks;
+    int device;
+    fmo_status status;
+    pthread_t thread;
+} gpu_asker;
+
+static void *ask_gpu(void *arg)
+{
+    gpu_asker *a = arg;
+    a->status = fmo_ranks_gpu(&a->ranks, &a->device, NULL);
+    return NULL;
+}
+
+static void check_gpus(void)
+{
+    /* two hosts of two GPUs, all seen; a host whose ranks see their own; one that sees none */
+    const int64_t first[] = {5, 5, -7, -7, 1, 2, 0, 5};
+    const int want[] = {0, 1, 0, 1, 0, 0, -1, 2};
+    for (int r = 0; r < 8; r++)
+        CHECK(fmo_rank_gpu(first, r) == want[r], "rank %d: GPU %d", r, fmo_rank_gpu(first, r));
+    ranks_local_world world;
+    gpu_asker of[3];
+    ranks_local_open(&world, 3);
+    for (int r = 0; r < 3; r++) {
+        of[r] = (gpu_asker){.device = -5};
+        of[r].ranks = ranks_local_end(&of[r].user, &world, r);
+        CHECK(pthread_create(&of[r].thread, NULL, ask_gpu, &of[r]) == 0, "rank %d", r);
+    }
+    for (int r = 0; r < 3; r++) {
+        CHECK(pthread_join(of[r].thread, NULL) == 0, "rank %d", r);
+        const int has = fmo_gpu_num() > 0 ? r : -1; /* they see the same */
+        CHECK(of[r].status == FMO_OK && of[r].device == has, "rank %d: GPU %d", r, of[r].device);
+    }
+    ranks_local_close(&world);
 }
 
 /* One plan, several densities, the last with elements that need new pairs. */
@@ -223,6 +263,7 @@ int main(void)
     system_random(&s, small ? 5 : 9, small ? 6 : 10, small ? 5 : 8, 3, 9.0, &seed);
     fmo_basis *basis = system_basis(&s);
     if (!basis) return 1;
+    check_gpus();
     matrices m = {.n = (size_t)fmo_basis_ao_num(basis)};
     m.size = m.n * m.n;
     m.D = random_density((int)m.n, 1.0, &seed);

@@ -514,6 +514,9 @@ static void check_comm(void)
     ranks.rank = 1;
     REFUSED(fmo_ranks_collect, "data", &ranks, FMO_OK, NULL, 8, NULL, NULL, &err);
     ranks.rank = 0;
+    int device;
+    REFUSED(fmo_ranks_gpu, "ranks", NULL, &device, &err);
+    REFUSED(fmo_ranks_gpu, "device", &ranks, NULL, &err);
     REFUSED(fmo_fock_serve, "ranks", NULL, NULL, &err);
     FINE(fmo_fock_serve, "own", fmo_fock_serve(&ranks, NULL, NULL) == FMO_ERR_ARGUMENT);
     FINE(fmo_fock_dismiss, "ranks", (fmo_fock_dismiss(NULL), 1));

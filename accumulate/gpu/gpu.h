@@ -16,6 +16,9 @@ fmo_status fmo_gpu_probe(int *device, fmo_error *err);
 /* How many CUDA sees; 0 where it cannot be asked. */
 int fmo_gpu_count(void);
 
+/* What tells the first of these from all other GPUs, of other hosts too; 0 without one. */
+int64_t fmo_gpu_identity(void);
+
 extern const fmo_mode_implementation fmo_mode_fused;
 extern const fmo_mode_implementation fmo_mode_split;
 

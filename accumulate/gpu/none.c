@@ -16,6 +16,11 @@ int fmo_gpu_count(void)
     return 0;
 }
 
+int64_t fmo_gpu_identity(void)
+{
+    return 0;
+}
+
 const fmo_mode_implementation fmo_mode_fused = {0};
 const fmo_mode_implementation fmo_mode_split = {0};
 

@@ -8,6 +8,7 @@
 #include "accumulate/gpu/gpu.h"
 #include "accumulate/plan/plan.h"
 #include "accumulate/rules/digest.h"
+#include "accumulate/rules/rank_gpu.h"
 #include "accumulate/tuning.h"
 #include "integrals/arguments.h"
 #include "integrals/basis_internal.h"
@@ -46,6 +47,28 @@ fmo_status fmo_ranks_agree(const fmo_ranks *ranks, fmo_status status, fmo_error 
     if (who < 0) return FMO_OK;
     if (err) *err = first;
     return first.status;
+}
+
+fmo_status fmo_ranks_gpu(const fmo_ranks *ranks, int *device, fmo_error *err)
+{
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_ranks_gpu", err, FMO_GIVEN(ranks), FMO_GIVEN(device));
+    if (given != FMO_OK) return given;
+    const size_t num = (size_t)ranks->size;
+    int64_t *const first = calloc(num, sizeof *first);
+    fmo_status status = FMO_OK;
+    if (!first) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu ranks", num);
+    status = fmo_ranks_agree(ranks, status, err);
+    if (status == FMO_OK) {
+        first[ranks->rank] = fmo_gpu_identity();
+        if (ranks->sum(ranks->user, first, num, 1) != 0 ||
+            ranks->broadcast(ranks->user, first, num * sizeof *first) != 0)
+            status = no_network(err);
+        else
+            *device = fmo_rank_gpu(first, ranks->rank);
+    }
+    free(first);
+    return status;
 }
 
 /* As many bytes at a time as networks count. */
