@@ -110,8 +110,8 @@ typedef struct fmo_fragment_result {
     fmo_mode mode;                 /**< what auto became */
     char mode_reason[160];         /**< why, or "" */
     int threads;                   /**< CPU threads used, on rank 0; in mode fused beside GPUs, 16
-                                      at most if scf.fock.threads is 0, SCFs that stay on the CPU
-                                      have all */
+                                      of a host at most if scf.fock.threads is 0, but 4 of each
+                                      rank; SCFs that stay on the CPU have all */
     int ranks;                     /**< that shared the work; 1: one process */
     char notice[240];              /**< "", or the cutoff is too loose for convergence, in one
                                         line: by how much the energy may be off, and the cure */

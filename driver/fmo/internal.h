@@ -48,6 +48,7 @@ typedef struct fmo_fragments {
     int threads_cpu;           /* for SCFs that it has in mode fused: all that there are */
     const fmo_ranks *ranks;    /* that share the work, or NULL; what all do is `collective` below */
     int threads_first;         /* those of rank 0 */
+    int shares;                /* each rank has always the same monomers, whose plans it keeps */
     char *mine;                /* [most of fragment_num and pair_num] what this rank has done */
     int *order;                /* [fragment_num] the largest first */
     char *room;                /* for arrays of all monomers, on their way from rank 0 */

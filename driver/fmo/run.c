@@ -129,9 +129,24 @@ static void release(fmo_fragments *f)
     free(f->mulliken);
 }
 
-/* Threads beside GPUs, if nobody asks for others: more wait for each other longer than they help
- * (docs/fmo.md, "How fast"). */
-enum { THREADS_BESIDE = 16 };
+/* Threads beside GPUs of a host, which its ranks divide, and of a rank at least, if nobody asks for
+ * others: more wait for each other longer than they help (docs/fmo.md, "How fast"). */
+enum { THREADS_BESIDE = 16, THREADS_BESIDE_LEAST = 4 };
+
+static int threads_beside(const fmo_fragments *f)
+{
+    const int share = THREADS_BESIDE / (f->ranks ? f->ranks->node_size : 1);
+    return share > THREADS_BESIDE_LEAST ? share : THREADS_BESIDE_LEAST;
+}
+
+/* Threads that there are, unless somebody says how many: ranks of a host divide its cores. */
+static int threads_of_all(const fmo_fragments *f)
+{
+    const int asked = f->o.scf.fock.threads;
+    const char *const of_all = getenv("OMP_NUM_THREADS");
+    const int divided = f->ranks && asked <= 0 && (!of_all || !*of_all);
+    return divided ? f->ranks->cores : fmo_fock_threads(asked);
+}
 
 /* What AUTO becomes, for all fragments the same, and threads. Rank 0 chooses for all. */
 static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
@@ -149,9 +164,10 @@ static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
                                       f->result->mode_reason, err);
     fmo_dataset_destroy(all);
     status = fmo_fragment_agree(f, status, err);
-    f->threads = f->threads_cpu = f->threads_first = fmo_fock_threads(fock->threads);
-    if (fock->mode == FMO_MODE_FUSED && fock->threads <= 0 && f->threads > THREADS_BESIDE)
-        f->threads = THREADS_BESIDE;
+    f->threads = f->threads_cpu = f->threads_first = threads_of_all(f);
+    if (fock->mode == FMO_MODE_FUSED && fock->threads <= 0 && f->threads > threads_beside(f))
+        f->threads = threads_beside(f);
+    fock->threads = f->threads_cpu;
     if (status == FMO_OK) status = fmo_fragment_tell(f, &fock->mode, sizeof fock->mode, err);
     if (status == FMO_OK)
         status = fmo_fragment_tell(f, &f->threads_first, sizeof f->threads_first, err);

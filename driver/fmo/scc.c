@@ -164,9 +164,10 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
     const fmo_fragment_options *o = &f->o;
     fmo_fragment_result *r = f->result;
     int converged = 0, tight = 0;
-    fmo_status status = FMO_OK;
-    f->kept =
-        fmo_batch_kept_create(!f->ranks && !fmo_parts_go_to_cpu(f, f->monomer, r->fragment_num));
+    int on_gpus = !fmo_parts_go_to_cpu(f, f->monomer, r->fragment_num);
+    fmo_status status = fmo_fragment_tell(f, &on_gpus, sizeof on_gpus, err);
+    f->shares = f->ranks && on_gpus;
+    f->kept = fmo_batch_kept_create(on_gpus);
     fmo_mixer *const mixer = fmo_fragment_is_first(f) ? fmo_mixer_create(f) : NULL;
     if (!mixer && fmo_fragment_is_first(f))
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fields");

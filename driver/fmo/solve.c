@@ -9,15 +9,22 @@
 typedef struct solving {
     fmo_fragments *f;
     fmo_part *parts;
+    const int *number; /* [jobs] of parts; NULL: all of them */
     fmo_scf_job *jobs;
     char *mine;                 /* or NULL */
     const fmo_parts_care *care; /* or NULL */
 } solving;
 
+static size_t number_of(const solving *s, size_t job)
+{
+    return s->number ? (size_t)s->number[job] : job;
+}
+
 /* What a finished SCF leaves in its part; the result is not kept. */
-static void finished(size_t k, fmo_scf_job *job, void *user)
+static void finished(size_t at, fmo_scf_job *job, void *user)
 {
     const solving *s = user;
+    const size_t k = number_of(s, at);
     fmo_part *part = &s->parts[k];
     if (s->mine) s->mine[k] = 1;
     const fmo_scf_result *r = job->result;
@@ -122,10 +129,8 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
     const fmo_fragments *const f = s->f;
     fmo_scf_options o = f->o.scf;
     memset(s->jobs, 0, (size_t)count * sizeof *s->jobs);
-    if (s->mine)
-        memset(s->mine, 0, (size_t)count);
-    else
-        o.deal = NULL;
+    if (s->mine) memset(s->mine, 0, (size_t)f->system->fragment_num);
+    if (!s->mine || s->number) o.deal = NULL;
     o.guess = FMO_SCF_GUESS_READ;
     o.stability = FMO_SCF_STABILITY_NONE;
     o.callback = NULL;
@@ -138,21 +143,46 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
     o.loose_fock = 1; /* it is not wanted */
     o.fock.threads = f->threads;
     o.fock.progress = NULL;
-    if (o.fock.mode == FMO_MODE_FUSED && fmo_parts_go_to_cpu(f, s->parts, count)) {
+    if (o.fock.mode == FMO_MODE_FUSED && !s->number && fmo_parts_go_to_cpu(f, s->parts, count)) {
         o.fock.mode = FMO_MODE_CPU;
         o.fock.threads = f->threads_cpu;
     }
-    for (int k = 0; k < count; k++) s->jobs[k].input = input_of(&s->parts[k]);
+    for (int k = 0; k < count; k++) s->jobs[k].input = input_of(&s->parts[number_of(s, (size_t)k)]);
     fmo_error why = {FMO_OK, ""};
     fmo_status status = s->care
                             ? run_with_care(s, (size_t)count, &o, &why)
                             : fmo_scf_run_batch_of(s->jobs, (size_t)count, &o, NULL, f->kept, &why);
     for (int k = 0; k < count && status != FMO_OK; k++)
         if (s->jobs[k].status != FMO_OK) {
-            status = name_failure(&s->parts[k], &s->jobs[k], err);
+            status = name_failure(&s->parts[number_of(s, (size_t)k)], &s->jobs[k], err);
             break;
         }
     if (status != FMO_OK) (void)fmo_error_set(err, status, "%s", why.message);
+    return status;
+}
+
+/* Monomers whose plans stay with this rank: of those in order of size each rank has one in turns,
+ * there and back, so that all have about as much. @return how many; number: [fragment_num] */
+static int own_share(const fmo_fragments *f, int *number)
+{
+    const int ranks = f->ranks->size;
+    int num = 0;
+    for (int at = 0; at < f->system->fragment_num; at++) {
+        const int turn = at % (2 * ranks), owner = turn < ranks ? turn : 2 * ranks - 1 - turn;
+        if (owner == f->ranks->rank) number[num++] = f->order[at];
+    }
+    return num;
+}
+
+static fmo_status solve_own(solving *s, const fmo_thresholds *thresholds, int orbitals,
+                            fmo_error *err)
+{
+    int *const number = malloc((size_t)s->f->system->fragment_num * sizeof *number);
+    if (!number) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
+    s->number = number;
+    const int count = own_share(s->f, number);
+    const fmo_status status = solve(s, count, thresholds, orbitals, err);
+    free(number);
     return status;
 }
 
@@ -163,8 +193,9 @@ fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count,
     const int dealt = parts == f->monomer;
     fmo_scf_job *const jobs = dealt ? f->job : malloc((size_t)count * sizeof *jobs);
     if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
-    solving s = {f, parts, jobs, dealt ? f->mine : NULL, care};
-    const fmo_status status = solve(&s, count, thresholds, orbitals, err);
+    solving s = {f, parts, NULL, jobs, dealt ? f->mine : NULL, care};
+    const fmo_status status = dealt && f->shares ? solve_own(&s, thresholds, orbitals, err)
+                                                 : solve(&s, count, thresholds, orbitals, err);
     if (dealt) return fmo_fragment_share(f, status, fmo_part_blocks, err);
     free(jobs);
     return status;

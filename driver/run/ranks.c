@@ -3,8 +3,10 @@
 #include "driver/run/ranks.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What those who start processes say in the environment: Open MPI, MPICH and Slurm's PMI, MVAPICH,
  * Slurm. */
@@ -90,16 +92,35 @@ void driver_ranks_close(driver_ranks *ranks)
     ranks->net.size = 1;
 }
 
+/* CUDA's start takes longer the more GPUs it sees: a rank sees its own alone, where the host has
+ * one for each of its ranks, and the caller's environment does not say which. Counted by their
+ * files, as CUDA cannot be asked before it has started. */
+static void show_own(const fmo_ranks *net)
+{
+    enum { FILES = 64 };
+    char text[32];
+    int gpus = 0;
+    for (int k = 0; k < FILES; k++) {
+        (void)snprintf(text, sizeof text, "/dev/nvidia%d", k);
+        gpus += access(text, R_OK | W_OK) == 0;
+    }
+    if (gpus < net->node_size) return;
+    (void)snprintf(text, sizeof text, "%d", net->node_rank);
+    (void)setenv("CUDA_VISIBLE_DEVICES", text, 0);
+}
+
 void driver_ranks_divide(driver_ranks *ranks, driver_options *options)
 {
     fmo_fock_options *const fock = &options->fock;
     const char *const asked = getenv("OMP_NUM_THREADS");
-    if (fock->threads == 0 && (!asked || !*asked)) fock->threads = ranks->net.cores;
+    /* fragments have more where they stay on the CPU (fmo_fragment_run) */
+    if (fock->threads == 0 && (!asked || !*asked) && !options->fragments)
+        fock->threads = ranks->net.cores;
     fock->ranks = &ranks->net;
     if (fock->device_num == 1) fock->device_num = 0; /* one each, and not the same */
-    if (fock->mode != FMO_MODE_CPU && fock->mode != FMO_MODE_REFERENCE && fock->device_num == 0 &&
-        fmo_gpu_available(NULL) == FMO_OK)
-        fock->device = ranks->net.node_rank;
+    if (fock->mode == FMO_MODE_CPU || fock->mode == FMO_MODE_REFERENCE || fock->device_num) return;
+    show_own(&ranks->net);
+    (void)fmo_ranks_gpu(&ranks->net, &fock->device, NULL); /* a fault comes up again */
 }
 
 void driver_ranks_name(const fmo_ranks *ranks, fmo_error *err)

@@ -22,8 +22,8 @@ fmo_status driver_ranks_open(driver_ranks *ranks, fmo_error *err);
 void driver_ranks_close(driver_ranks *ranks); /**< collective */
 
 /** Threads and GPU of this rank: the cores of a host are divided by its ranks, unless the options
- *  or OMP_NUM_THREADS say how many threads; where there are GPUs, each rank of a host has its own,
- *  by its number. */
+ *  or OMP_NUM_THREADS say how many threads; where there are GPUs, each rank of a host has its own
+ *  (fmo_ranks_gpu). Collective. */
 void driver_ranks_divide(driver_ranks *ranks, driver_options *options);
 
 /** Memory and GPUs are the rank's, so an error about them gets its number and host in front. */
