@@ -301,7 +301,9 @@ static void run_elsewhere(batch *b, const fmo_scf_options *options)
     run_apart(b, options, apart);
     if (b->next == b->deal.elsewhere) return;
     size_t most = 0;
-    const int crowds = fmo_crowds_count(b->deal.elsewhere - apart, gpus, &most);
+    const size_t jobs = b->deal.elsewhere - apart;
+    const int crowds = fmo_crowds_count(jobs, gpus, &most);
+    fmo_crowds_mix(b->order + apart, jobs, crowds, most);
     fmo_crowds_run(b, options, crowds, most);
 }
 
@@ -364,8 +366,10 @@ static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
     b->deal.large = fmo_crowds_apart(b);
     if (b->deal.large < b->deal.elsewhere && !without) { /* rank 0's counts are everybody's */
         const size_t first = fmo_scf_job_functions(&b->jobs[b->order[b->deal.large]]);
-        (void)fmo_crowds_count(b->deal.elsewhere - b->deal.large, ranks->size, &b->deal.crowd);
+        const size_t jobs = b->deal.elsewhere - b->deal.large;
+        const int crowds = fmo_crowds_count(jobs, ranks->size, &b->deal.crowd);
         b->deal.crowd = fmo_crowds_most(b, first, b->deal.crowd, CROWDS);
+        fmo_crowds_mix(b->order + b->deal.large, jobs, crowds, b->deal.crowd);
     }
     size_t numbers[] = {b->deal.elsewhere, b->deal.large, b->deal.crowd};
     status = fmo_ranks_broadcast(ranks, numbers, sizeof numbers, err);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "driver/base/clock.h"
 #include "driver/scf/lockstep.h"
@@ -306,6 +307,20 @@ int fmo_crowds_count(size_t jobs, int gpus, size_t *most)
     const size_t share = (jobs + turns * (size_t)crowds - 1) / (turns * (size_t)crowds);
     *most = share > TOGETHER_MOST ? TOGETHER_MOST : share;
     return crowds;
+}
+
+void fmo_crowds_mix(size_t *order, size_t jobs, int crowds, size_t most)
+{
+    const size_t num = (size_t)crowds, around = 2 * num;
+    if (crowds < 2 || num * most < jobs) return;
+    size_t *const mixed = malloc(jobs * sizeof *mixed);
+    size_t to = 0;
+    if (!mixed) return; /* as they are */
+    for (size_t c = 0; c < num; c++)
+        for (size_t at = 0; at < jobs; at++)
+            if (at % around == c || at % around == around - 1 - c) mixed[to++] = order[at];
+    memcpy(order, mixed, jobs * sizeof *order);
+    free(mixed);
 }
 
 /* What jobs of `order` from b->next on keep on GPUs, about: lists of quartets, above all, which of

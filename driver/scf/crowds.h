@@ -64,6 +64,9 @@ void fmo_scf_batch_hold(batch *b, size_t ticket);
 size_t fmo_crowds_apart(const batch *b);
 /* How many crowds at a time, for so many jobs and GPUs; and jobs of each, at most. */
 int fmo_crowds_count(size_t jobs, int gpus, size_t *most);
+/* Jobs of `order` for so many crowds of `most`: where all of them go at once, each gets some of
+ * every size, so that they take as long; else the largest come first. */
+void fmo_crowds_mix(size_t *order, size_t jobs, int crowds, size_t most);
 /* How many molecules, of which the largest has n functions, fit together where so many crowds are
  * at work, `most` at most. */
 size_t fmo_crowds_most(const batch *b, size_t n, size_t most, int crowds);
