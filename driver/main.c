@@ -24,6 +24,8 @@
 #include <hdf5.h>
 #include <fmo/version.h>
 
+#include "integrals/free_memory.h"
+
 /* If we were started with a standard stream closed, the first file opened would take its number
  * and the report would go into it. Fill the gaps with streams on which writing fails. */
 static void reserve_standard_streams(void)
@@ -78,9 +80,11 @@ static int worse(int code, int than)
 /* Everything written to stdout so far has arrived, or an exit code that says it has not. */
 static int flush_stdout(void)
 {
+    static bool said;
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
-    print_error("standard output", errno ? strerror(errno) : "write error");
+    if (!said) print_error("standard output", errno ? strerror(errno) : "write error");
+    said = true;
     return fmo_status_exit_code(FMO_ERR_OUTPUT);
 }
 
@@ -508,6 +512,15 @@ static void show_gpus(const driver_options *options)
     (void)setenv("CUDA_VISIBLE_DEVICES", list, 0);
 }
 
+/* At exit OpenBLAS waits for its threads, and those that have found no address space for a buffer
+ * (fmo_room_for_blas) try for ever. */
+static int leave(int code)
+{
+    if (fmo_room_for_blas(1)) return code;
+    (void)fflush(NULL);
+    _exit(code);
+}
+
 int main(int argc, char **argv)
 {
     driver_options options;
@@ -545,7 +558,7 @@ int main(int argc, char **argv)
         return fmo_status_exit_code(err.status);
     }
     if (ranks.net.size < 2) show_gpus(&options);
-    return ranks.net.size > 1  ? run_ranks(&options, &ranks)
-           : options.fragments ? run_systems(&options)
-                               : run_all(&options);
+    return leave(ranks.net.size > 1  ? run_ranks(&options, &ranks)
+                 : options.fragments ? run_systems(&options)
+                                     : run_all(&options));
 }

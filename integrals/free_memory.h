@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 /* Bytes; SIZE_MAX where the system does not say. */
 static inline size_t fmo_free_memory(void)
@@ -17,6 +19,21 @@ static inline size_t fmo_free_memory(void)
         fclose(f);
     }
     return kib ? (size_t)kib * 1024 : SIZE_MAX;
+}
+
+/* OpenBLAS takes a buffer of up to 128 MB for each thread that computes at a time, and one that it
+ * has itself; where there is no address space for it (ulimit -v) it tries for ever. @return whether
+ * there is */
+static inline int fmo_room_for_blas(int threads)
+{
+    const size_t bytes = (size_t)(threads + 1) << 27;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 1;
+    void *const memory =
+        mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return 0;
+    munmap(memory, bytes);
+    return 1;
 }
 
 #endif

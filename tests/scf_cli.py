@@ -294,7 +294,43 @@ class ScfCutoff(driver_helpers.Case):
                 self.assertLess(error, 2.0 * (float(said.group(1)) if said else wanted), (cutoff, str(result)))
 
 
+class ScfFarApart(driver_helpers.Case):
+    """Pairs of atoms that are far apart: all electrons of a bond may jump from one to the other in each cycle, with
+    gradients and changes of the energy that are zero. Energies are PySCF's."""
+
+    def pair(self, element, distance, *options):
+        path = self.path("pair.xyz")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"2\n\n{element} 0 0 0\n{element} 0 0 {distance}\n")
+        return run(path, "--basis", "sto-3g", "--scf", "--quiet", "--mode", "cpu", *options)
+
+    def test_jumping_is_no_end(self):
+        for element, distance, energy, options in (("He", 10, -3.3091815, ["--charge", "2"]), ("H", 12, -0.5679142, []),
+                                                   ("F", 7, -195.5119515, []), ("F", 10, -195.5006830, [])):
+            result = self.pair(element, distance, "--stability=check", *options)
+            found = float(re.search(r"SCF: (\S+) hartree", result.out).group(1))
+            if result.code == 0:
+                self.assertLess(found, energy + 1e-6, str(result)) # there are lower ones
+            else:
+                self.assertEqual(result.code, 1, str(result))
+                self.assertIn("not converged in 100 cycles", result.err)
+
+    def test_what_stays_unstable(self):
+        result = self.pair("O", 4, "--stability")
+        if "unstable" in result.out:
+            self.assertEqual(result.code, 1, str(result))
+            self.assertRegex(result.err, "following it \\d+ times? has led to none that is stable")
+        alone = float(re.search(r"SCF: (\S+) hartree", self.pair("F", 6).out).group(1))
+        followed = float(re.search(r"SCF: (\S+) hartree", self.pair("F", 6, "--stability").out).group(1))
+        self.assertLess(followed, alone + 1e-8)
+
+
 class ScfNotConverged(driver_helpers.Case):
+    def test_one_cycle(self):
+        result = run(SMALL, "--scf", "--max-cycles", "1")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("in 1 cycle: energy change not known", result.err)
+
     def test_exit_code_and_last_state(self):
         output, molden = self.path("last.h5"), self.path("last.molden")
         result = run(SMALL, "--scf", "--max-cycles", "3", "--output", output, "--molden", molden)

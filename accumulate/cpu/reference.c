@@ -15,6 +15,7 @@
 
 #include "accumulate/rules/digest.h"
 #include "accumulate/plan/plan.h"
+#include "integrals/free_memory.h"
 #include "integrals/threads.h"
 
 /* Products below this are left out of the tensor: 1e-10 of the loosest tolerance anybody asks for.
@@ -46,7 +47,7 @@ static fmo_status reference_prepare(fmo_fock_plan *plan, fmo_error *err)
     if (!bytes || bytes > free_bytes - free_bytes / 10)
         return fmo_error_set(err, FMO_ERR_MEMORY,
                              "mode reference keeps all %zu^4 integrals, %.3g GB, and %.3g GB are "
-                             "free; use mode cpu",
+                             "free, of which it takes nine tenths at most; use mode cpu",
                              n, 8e-9 * pow((double)n, 4), 1e-9 * (double)free_bytes);
     return FMO_OK;
 }
@@ -83,13 +84,14 @@ static void tensor_row(const fmo_basis *b, int si, int sj, double *T)
     }
 }
 
-/* M becomes X with final (X + X^T) = M, as the plan expects; an error if the triangles of M differ
- * by more than 1e-12 of its largest element. */
-static fmo_status fold_symmetric(const char *name, size_t n, double final, double *M,
-                                 fmo_error *err)
+/* M of density D becomes X with final (X + X^T) = M, as the plan expects; an error if the triangles
+ * of M differ by more than 1e-12 of the largest element of M or D: where functions nearly depend on
+ * each other, those of D are large, and cancel. */
+static fmo_status fold_symmetric(const char *name, size_t n, double final, const double *D,
+                                 double *M, fmo_error *err)
 {
     double largest = 1.0;
-    for (size_t x = 0; x < n * n; x++) largest = fmax(largest, fabs(M[x]));
+    for (size_t x = 0; x < n * n; x++) largest = fmax(largest, fmax(fabs(M[x]), fabs(D[x])));
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j <= i; j++) {
             const double upper = M[j * n + i], lower = M[i * n + j];
@@ -128,6 +130,11 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
         if (omp_get_thread_num() == 0) fmo_plan_progress(plan, (double)now / rows);
     }
 
+    if (!fmo_room_for_blas(1)) {
+        free(T);
+        return fmo_error_set(err, FMO_ERR_MEMORY,
+                             "no address space for OpenBLAS, 128 MB; raise ulimit -v");
+    }
     pthread_mutex_lock(&blas_lock);
     const int blas_threads = openblas_get_num_threads();
     /* No more than there are processors, and none that cannot be started. */
@@ -146,9 +153,11 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
     pthread_mutex_unlock(&blas_lock);
     free(T);
 
-    status = fold_symmetric("J", n, FMO_DIGEST_FINAL_J, plan->matrices.coulomb, err);
+    status = fold_symmetric("J", n, FMO_DIGEST_FINAL_J, plan->matrices.density,
+                            plan->matrices.coulomb, err);
     if (status == FMO_OK)
-        status = fold_symmetric("K", n, FMO_DIGEST_FINAL_K, plan->matrices.exchange, err);
+        status = fold_symmetric("K", n, FMO_DIGEST_FINAL_K, plan->matrices.density,
+                                plan->matrices.exchange, err);
     if (status != FMO_OK) return status;
     fmo_plan_progress(plan, 1.0);
     return FMO_OK;

@@ -292,6 +292,16 @@ static fmo_status check_options(const fmo_fragment_options *o, fmo_error *err)
     return FMO_OK;
 }
 
+/* SCFs go side by side, one a thread. */
+static fmo_status check_room(const fmo_fragments *f, fmo_error *err)
+{
+    if (fmo_room_for_blas(f->threads)) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_MEMORY,
+                         "no address space for OpenBLAS, 128 MB for each of %d threads; raise "
+                         "ulimit -v, or use fewer threads",
+                         f->threads);
+}
+
 /* From the first allocation to the energy. */
 static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
 {
@@ -299,6 +309,7 @@ static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
     fmo_status status;
     CHECKGOTO(fmo_fragment_agree(f, allocate(f, err), err));
     CHECKGOTO(choose_mode(f, err));
+    CHECKGOTO(fmo_fragment_agree(f, check_room(f, err), err));
     if (f->o.scf.fock.mode == FMO_MODE_FUSED) starting = fmo_hands_begin_gpus(&f->o.scf.fock);
     measure(f);
     CHECKGOTO(fmo_fragment_agree(f, fmo_fragment_read_hybrids(f, err), err));

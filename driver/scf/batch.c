@@ -73,7 +73,7 @@ static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int as
     if (aside && job->result && cube(job) <= b->cpu_most)
         snprintf(job->result->fock_profile.mode_reason,
                  sizeof job->result->fock_profile.mode_reason,
-                 "many molecules this small are faster on the CPU's threads");
+                 "molecules this small, and as many, are faster on the CPU's threads");
     fmo_scf_batch_note_end(b, k, aside);
     fmo_scf_batch_let_go(b, k);
 }
@@ -222,19 +222,30 @@ static int runs_elsewhere(const batch *b, const fmo_scf_job *job)
     return mode != FMO_MODE_CPU;
 }
 
-/* Where there is a GPU and `auto` may choose, molecules of which the cube of the functions is at
- * most this times the threads stay on the CPU, if there are some for every thread: a GPU would wait
- * for plans longer than they take (docs/scf.md, "Many molecules"). */
+/* All that are soon done (fmo_scf_soon_done) stay on the CPU. And where there is a GPU and `auto`
+ * may choose, molecules of which the cube of the functions is at most this times the threads stay
+ * on the CPU, if there are some for every thread: a GPU would wait for plans longer than they take
+ * (docs/scf.md, "Many molecules"). */
 enum { CPU_CUBE = 1600 };
 
 static void find_small(batch *b)
 {
     const double threads = (double)fmo_fock_threads(b->asked->fock.threads);
     const double most = CPU_CUBE * threads;
-    double small = 0.0;
+    double small = 0.0, cubes = 0.0, largest = 0.0;
+    for (size_t k = 0; k < b->count; k++) {
+        if (b->done[k]) continue;
+        const double own = cube(&b->jobs[k]);
+        cubes += own;
+        small += own <= most;
+        if (own > largest) largest = own;
+    }
+    if (!b->asked->deal && fmo_scf_soon_done(&b->asked->fock, cubes)) {
+        b->cpu_most = largest;
+        return;
+    }
     if (b->asked->fock.mode != FMO_MODE_AUTO || b->asked->deal || fmo_gpu_available(NULL) != FMO_OK)
         return;
-    for (size_t k = 0; k < b->count; k++) small += !b->done[k] && cube(&b->jobs[k]) <= most;
     if (small >= 2.0 * threads) b->cpu_most = most;
 }
 
@@ -303,7 +314,8 @@ static void run_elsewhere(batch *b, const fmo_scf_options *options)
     size_t most = 0;
     const size_t jobs = b->deal.elsewhere - apart;
     const int crowds = fmo_crowds_count(jobs, gpus, &most);
-    fmo_crowds_mix(b->order + apart, jobs, crowds, most);
+    const size_t first = fmo_scf_job_functions(&b->jobs[b->order[apart]]); /* the largest */
+    fmo_crowds_mix(b->order + apart, jobs, crowds, fmo_crowds_most(b, first, most, crowds));
     fmo_crowds_run(b, options, crowds, most);
 }
 

@@ -9,6 +9,12 @@
 #define FMO_SCF_ENERGY_RISE 1e-4
 #define FMO_SCF_EDIIS_UNTIL 0.1
 
+/* A density that is at a standstill has not just come there from another: tr dD dF of the last step
+ * is below this, hartree; and so many electrons at most are not in the lowest orbitals of its F.
+ * Where all electrons jump from one centre to its like and back in each cycle, gradient and change
+ * of the energy are zero, and this is not. */
+#define FMO_SCF_JUMP 1e-2
+
 /* c of c g^2, which an energy is above its end with a gradient g, is learnt from cycles with
  * gradients of so many thresholds (below, loose cutoffs have their part) to so many hartree (above,
  * it is no parabola); at least, and times for safety. */

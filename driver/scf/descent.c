@@ -19,6 +19,18 @@ static void turn_orbitals(fmo_scf_state *s, const double *direction, double angl
     fmo_scf_from_orthogonal(s, s->density_o, s->density);
 }
 
+/* Back to a density that had converged, in a few cycles more. */
+static fmo_status go_back(fmo_scf_state *s, const double *density, const fmo_scf_options *o,
+                          fmo_scf_result *r, fmo_error *err)
+{
+    enum { CYCLES = 5 };
+    fmo_scf_options few = *o;
+    few.max_cycles = r->cycles + CYCLES;
+    s->la->ops->add(s->la, (size_t)s->m * (size_t)s->m, 1.0, density, 0.0, s->density_o);
+    fmo_scf_from_orthogonal(s, s->density_o, s->density);
+    return fmo_scf_converge(s, &few, 0, r, err);
+}
+
 /* Checks the converged state; where it is unstable and that is wanted, goes down from there. */
 fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r,
                              fmo_error *err)
@@ -27,7 +39,9 @@ fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf
     const int nocc = s->occupied, nvir = s->m - nocc;
     fmo_status status = FMO_OK;
     if (nvir == 0) return FMO_OK;
+    const size_t size = (size_t)s->m * (size_t)s->m;
     double *direction = s->la->ops->allocate(s->la, (size_t)nvir * (size_t)nocc);
+    double *stood = s->la->ops->allocate(s->la, size); /* the density before a descent */
     while (r->converged && s->la->error.status == FMO_OK && status == FMO_OK) {
         const double start = driver_seconds(), fock = s->fock_seconds, solve = s->solve_seconds;
         r->hessian_lowest = fmo_scf_hessian_lowest(s, direction);
@@ -37,11 +51,16 @@ fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf
         if (!(r->hessian_lowest < FMO_SCF_UNSTABLE) || o->stability != FMO_SCF_STABILITY_FOLLOW ||
             r->descents == DESCENTS)
             break;
+        s->la->ops->add(s->la, size, 1.0, s->density_o, 0.0, stood);
         turn_orbitals(s, direction, 0.5);
         r->descents++;
         status = fmo_scf_converge(s, o, 1, r, err);
+        const int lost = status == FMO_OK && !r->converged;
+        if (lost) status = go_back(s, stood, o, r, err);
         if (status == FMO_OK) fmo_scf_canonical_orbitals(s);
+        if (lost) break;
     }
+    s->la->ops->release(s->la, stood);
     s->la->ops->release(s->la, direction);
     return status;
 }

@@ -76,11 +76,20 @@ static double remember(fmo_scf_state *s, past *p, double energy)
     return sqrt(0.5 * p->B[p->newest][p->newest]);
 }
 
-static void extrapolate(fmo_scf_state *s, const past *p, int ediis, double *fock_o)
+/* Whether the last density has come from quite another one; with a single one that is kept nobody
+ * knows. */
+static int has_jumped(const past *p)
+{
+    const int a = p->newest, b = (a + p->size - 1) % p->size;
+    return p->held > 1 && fabs(p->T[a][a] - p->T[a][b] - p->T[b][a] + p->T[b][b]) > FMO_SCF_JUMP;
+}
+
+/* plain: the last Fock matrix as it is. */
+static void extrapolate(fmo_scf_state *s, const past *p, int ediis, int plain, double *fock_o)
 {
     int slot[FMO_DIIS_MAX], m = 0;
     double B[FMO_DIIS_MAX][FMO_DIIS_MAX], T[FMO_DIIS_MAX][FMO_DIIS_MAX], E[FMO_DIIS_MAX];
-    double c[FMO_DIIS_MAX], by_slot[FMO_DIIS_MAX] = {0.0};
+    double c[FMO_DIIS_MAX] = {0.0}, by_slot[FMO_DIIS_MAX] = {0.0};
     order_of(p, slot);
     for (int i = 0; i < p->held; i++)
         if (p->held == 1 || !ediis || slot[i] != p->guess) slot[m++] = slot[i];
@@ -91,7 +100,9 @@ static void extrapolate(fmo_scf_state *s, const past *p, int ediis, double *fock
             T[i][j] = p->T[slot[i]][slot[j]];
         }
     }
-    if (ediis)
+    if (plain)
+        c[m - 1] = 1.0;
+    else if (ediis)
         fmo_ediis_coefficients(m, E, (const double(*)[FMO_DIIS_MAX])T, c);
     else
         fmo_diis_coefficients(m, (const double(*)[FMO_DIIS_MAX])B, c);
@@ -165,6 +176,7 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
     s->known = 0;
     fmo_scf_fall falls = fmo_scf_fall_begin(o->gradient_convergence);
     double lowest = INFINITY;
+    int doubt = 0, plain = 0; /* a density has jumped; the last step was by its own Fock matrix */
     r->converged = 0;
     for (int first = 1; r->cycles < o->max_cycles && !r->converged; first = 0) {
         const double start = driver_seconds(), fock = s->fock_seconds, solve = s->solve_seconds;
@@ -187,16 +199,20 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
                                            o->energy_convergence, o->gradient_convergence);
         const int no_better = gradient > falls_enough * before || gradient < o->gradient_aim ||
                               r->cycles == o->max_cycles;
-        r->converged = still && c.last && (how == FMO_SCF_FULL || c.changes) &&
-                       (o->gradient_aim <= 0.0 || no_better);
+        const int jumps = still && has_jumped(&p); /* to where it does not stay, perhaps */
+        doubt |= jumps;
+        r->converged = still && (!doubt || (plain && !jumps)) && c.last &&
+                       (how == FMO_SCF_FULL || c.changes) && (o->gradient_aim <= 0.0 || no_better);
         const int is_ediis = ediis, is_full = how == FMO_SCF_FULL;
         if (isfinite(energy) && isfinite(gradient) && !r->converged) {
             if (energy > lowest + FMO_SCF_ENERGY_RISE && gradient > FMO_SCF_EDIIS_UNTIL && !first)
                 ediis = 1;
-            if (gradient < FMO_SCF_EDIIS_UNTIL) ediis = 0;
+            const int again = plain && jumps;
+            if (gradient < FMO_SCF_EDIIS_UNTIL) ediis = again; /* what lies between is lower */
+            plain = doubt && still && !again;
             if (!is_guess) lowest = fmin(lowest, energy);
-            extrapolate(s, &p, ediis, s->orbitals);
-            if (o->level_shift > 0.0) { /* + shift (1 - D/2) */
+            extrapolate(s, &p, ediis, plain, s->orbitals);
+            if (o->level_shift > 0.0 && !plain) { /* + shift (1 - D/2) */
                 op->add(s->la, size_o, -0.5 * o->level_shift, s->density_o, 1.0, s->orbitals);
                 op->add_to_diagonal(s->la, s->m, o->level_shift, s->orbitals);
             }

@@ -56,9 +56,20 @@ void fmo_scf_take_profile(const fmo_scf_state *s, fmo_scf_result *r)
     r->fock_profile.mode = r->mode;
 }
 
+int fmo_scf_stays_unstable(const fmo_scf_options *o, const fmo_scf_result *r)
+{
+    return r->converged && r->hessian_lowest < FMO_SCF_UNSTABLE &&
+           o->stability == FMO_SCF_STABILITY_FOLLOW;
+}
+
 void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
 {
-    if (r->converged && r->hessian_lowest < FMO_SCF_UNSTABLE)
+    if (fmo_scf_stays_unstable(o, r))
+        snprintf(r->verdict, sizeof r->verdict,
+                 "converged in %d cycles to an unstable solution: lowest eigenvalue of the orbital "
+                 "Hessian %.1e; following it %d time%s has led to none that is stable",
+                 r->cycles, r->hessian_lowest, r->descents, r->descents == 1 ? "" : "s");
+    else if (r->converged && r->hessian_lowest < FMO_SCF_UNSTABLE)
         snprintf(r->verdict, sizeof r->verdict,
                  "converged in %d cycles to an unstable solution: lowest eigenvalue of the orbital "
                  "Hessian %.1e; follow it to a lower one",
@@ -73,15 +84,17 @@ void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
         snprintf(r->verdict, sizeof r->verdict,
                  "stopped in cycle %d: the energy is not a finite number", r->cycles);
     else {
+        char change[32] = "not known";
+        if (isfinite(r->energy_change)) snprintf(change, sizeof change, "%.1e", r->energy_change);
         char loose[80] = ""; /* builds then differ by more than what is wanted of the energy */
         if (o->fock.cutoff > o->energy_convergence)
             snprintf(loose, sizeof loose, ", or a cutoff of less than %g (default %g)",
                      o->fock.cutoff, FMO_SCF_CUTOFF);
         snprintf(r->verdict, sizeof r->verdict,
-                 "not converged in %d cycle%s: energy change %.1e (wanted %.0e), gradient %.1e "
+                 "not converged in %d cycle%s: energy change %s (wanted %.0e), gradient %.1e "
                  "(wanted %.0e); more cycles, a level shift of 0.3 or another guess may help%s",
-                 r->cycles, r->cycles == 1 ? "" : "s", r->energy_change, o->energy_convergence,
-                 r->gradient, o->gradient_convergence, loose);
+                 r->cycles, r->cycles == 1 ? "" : "s", change, o->energy_convergence, r->gradient,
+                 o->gradient_convergence, loose);
     }
 }
 

@@ -137,7 +137,8 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     CHECKGOTO(s.la->error.status);
     fmo_scf_collect(&s, input, o, r);
     fmo_scf_give_verdict(o, r);
-    if (!r->converged) status = fmo_error_set(err, FMO_ERR_CHECK, "SCF %s", r->verdict);
+    if (!r->converged || fmo_scf_stays_unstable(o, r))
+        status = fmo_error_set(err, FMO_ERR_CHECK, "SCF %s", r->verdict);
 done:
     if (s.la && s.la->error.status != FMO_OK) {
         status = s.la->error.status;
@@ -159,7 +160,7 @@ done:
         r->solve_seconds = s.solve_seconds;
         r->seconds = driver_seconds() - start;
     }
-    if (status == FMO_OK || (status == FMO_ERR_CHECK && r && r->cycles > 0))
+    if (status == FMO_OK || (status == FMO_ERR_CHECK && r && r->verdict[0]))
         *result = r;
     else
         fmo_scf_result_destroy(r);

@@ -86,8 +86,9 @@ struct fmo_scf_job;
 
 /** How to iterate; fmo_scf_options_init fills it in. */
 typedef struct fmo_scf_options {
-    fmo_fock_options fock;       /**< mode, strategy, threads, cutoff (default here 1e-12), memory,
-                                      integrals (default here FMO_INTEGRALS_AUTO; in mode fused see
+    fmo_fock_options fock;       /**< mode (auto leaves few functions to the CPU), strategy,
+                                      threads, cutoff (default here 1e-12), memory, integrals
+                                      (default here FMO_INTEGRALS_AUTO; in mode fused see
                                       auto_in_fused); its stream is used as it is in mode fused */
     fmo_scf_guess guess;         /**< default FMO_SCF_GUESS_SAD */
     int max_cycles;              /**< Fock matrices allowed, default 100 */

@@ -68,6 +68,9 @@ static inline fmo_integrals fmo_scf_integrals(const fmo_scf_options *o, fmo_mode
                ? FMO_INTEGRALS_DIRECT
                : o->fock.integrals;
 }
+/* Whether `auto` leaves SCFs to the CPU, of which the cubes of the functions are so many together:
+ * it has done them before a GPU has started. */
+int fmo_scf_soon_done(const fmo_fock_options *fock, double cubes);
 /* Stability is that of orbitals. */
 static inline int fmo_scf_wants_orbitals(const fmo_scf_options *o)
 {
@@ -225,5 +228,7 @@ void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_op
 /* sum_ij D_ij M_ij of so many elements; 0 without M. */
 double fmo_scf_expectation(size_t size, const double *density, const double *M);
 void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r);
+/* Converged, and unstable though a stable solution was asked for. */
+int fmo_scf_stays_unstable(const fmo_scf_options *o, const fmo_scf_result *r);
 
 #endif

@@ -2,6 +2,8 @@
  * the first density; and after the last, letting go of them. */
 #include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
+#include "driver/scf/small.h"
+#include "integrals/free_memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +13,31 @@
 
 /* Functions from which purification beats the eigenproblem on a GPU. */
 enum { PURIFY_FROM = 48 };
+
+/* Cubes of functions for each thread: 0.1 s, as an SCF of n functions takes a thread some 0.5 us
+ * n^3. CUDA takes 0.3 s to start, and a GPU's SCF of so few functions as long as the CPU's
+ * (docs/scf.md, "Few functions"). */
+static const double soon_cubes = 2e5;
+
+int fmo_scf_soon_done(const fmo_fock_options *f, double cubes)
+{
+    return f->mode == FMO_MODE_AUTO && f->device < 0 && !f->device_num && !f->stream && !f->ranks &&
+           f->scatter == FMO_SCATTER_AUTO && f->commit == FMO_COMMIT_NATIVE &&
+           cubes <= soon_cubes * (double)fmo_fock_threads(f->threads);
+}
+
+/* The mode, and why. */
+static fmo_status choose_mode(const fmo_scf_input *in, fmo_fock_options *fock, fmo_scf_state *s,
+                              fmo_error *err)
+{
+    const double n = (double)fmo_basis_ao_num(in->basis);
+    if (!fmo_scf_soon_done(fock, n * n * n))
+        return fmo_fock_choose_mode(in->basis, fock, &fock->mode, s->mode_reason, err);
+    fock->mode = FMO_MODE_CPU;
+    snprintf(s->mode_reason, sizeof s->mode_reason,
+             "so few functions are done before a GPU has started");
+    return FMO_OK;
+}
 
 /* The backend that a mode works with, and a plan. */
 static fmo_status open_own(const fmo_scf_input *in, fmo_fock_options fock, fmo_scf_state *s,
@@ -25,6 +52,10 @@ static fmo_status open_own(const fmo_scf_input *in, fmo_fock_options fock, fmo_s
     if (fock.mode == FMO_MODE_FUSED && fmo_gpu_available(NULL) == FMO_OK)
         status = fmo_linalg_open_gpu(fock.device_num > 0 ? fock.devices[0] : fock.device,
                                      &fock.stream, &s->la, err);
+    else if (s->n > FMO_SMALL_MOST && !fmo_room_for_blas(blas_threads))
+        status = fmo_error_set(err, FMO_ERR_MEMORY,
+                               "no address space for OpenBLAS, 128 MB a thread; raise ulimit -v, "
+                               "or use fewer threads");
     else
         status = fmo_linalg_open_cpu(blas_threads, &s->la, err);
     if (status == FMO_OK && ranks) s->la->host_functions = s->n;
@@ -39,7 +70,7 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
                         fmo_error *err)
 {
     fmo_fock_options fock = o->fock;
-    fmo_status status = fmo_fock_choose_mode(in->basis, &fock, &fock.mode, s->mode_reason, err);
+    fmo_status status = choose_mode(in, &fock, s, err);
     if (status != FMO_OK) return status;
     fock.integrals = fmo_scf_integrals(o, fock.mode);
     if (shared->la)

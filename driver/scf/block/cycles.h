@@ -342,6 +342,17 @@ FMO_HD void fmo_block_density(const fmo_block *b)
                       fmo_plain(b->m->coefficient, n), b->m->density);
 }
 
+/* Whether the density is that of the lowest orbitals, V of its own Fock matrix (criteria.h). */
+FMO_HD int fmo_block_is_lowest(const fmo_block *b)
+{
+    const int n = b->m->n, occupied = b->m->occupied;
+    double sum = 0.0;
+    fmo_team_multiply(&b->team, n, n, 1.0, fmo_plain(b->density_o, n), fmo_plain(b->V, n), b->A);
+    for (int e = b->team.rank; e < n * n; e += b->team.size)
+        if (e % n < occupied) sum += b->V[e] * b->A[e];
+    return fmo_team_sum(&b->team, sum) > 2.0 * occupied - FMO_SCF_JUMP;
+}
+
 /* All of it. Numbers of the run are the same for all of the team. */
 FMO_HD void fmo_block_run(const fmo_block_molecule *m, const fmo_block_settings *o, void *shared)
 {
@@ -379,6 +390,7 @@ FMO_HD void fmo_block_run(const fmo_block_molecule *m, const fmo_block_settings 
     if (out.converged) { /* of the last Fock matrix itself */
         fmo_block_diagonalise(&b, b.past_fock + (size_t)b.newest * (size_t)m->n * (size_t)m->n);
         fmo_block_orbitals(&b);
+        out.converged = fmo_block_is_lowest(&b);
     }
     if (b.team.rank == 0) *m->outcome = out;
 }
