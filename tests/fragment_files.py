@@ -282,6 +282,8 @@ class Gamess(Reader):
                 ("$FMO: the key SCREEN is not known", "NBODY=2", "SCREEN=2"),
                 ("$CONTRL: RUNTYP=GRADIENT; only ENERGY", "ENERGY", "GRADIENT"),
                 ("$CONTRL: MPLEVL=2; only 0", "SCFTYP=RHF", "MPLEVL=2"),
+                ("$CONTRL: UNITS is there twice; keep one", "UNITS=ANGS", "UNITS=ANGS UNITS=BOHR"),
+                ("$CONTRL is there twice; keep one", "$SYSTEM MWORDS=10", "$CONTRL UNITS=BOHR"),
                 ("UNITS=MILES: expected ANGS or BOHR", "ANGS", "MILES"),
                 ("NFRAG=0: expected 1", "NFRAG=4", "NFRAG=0"),
                 ("ICHARG has 4 values, NFRAG=5", "NFRAG=4", "NFRAG=5"),

@@ -8,6 +8,7 @@ import copy
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -473,12 +474,56 @@ class FragmentsResume(driver_helpers.Case):
         with open(state, "r+b") as file:
             file.truncate(os.path.getsize(state) - 8)
         self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", state, "--resume"), 3,
-                         "damaged: it has not as many pairs as it says")
+                         "damaged: its bytes are not those that were written")
         with open(state, "wb") as file:
-            file.write(b"fmo fragment state 1\n")
+            file.write(b"fmo fragment state 2\n")
         self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", state, "--resume"), 3, "not a state")
         self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", self.path("none"), "--resume"), 3,
                          "leave out --resume")
+
+    def test_damaged_state(self):
+        state, good = self.path("state"), None
+        self.assertEqual(run(WATER3, "--fmo", "--quiet", "--state", state).code, 0)
+        with open(state, "rb") as file:
+            good = file.read()
+        for at in (76, 80, 84, 92, 150, len(good) // 2, len(good) - 3):
+            bad = bytearray(good)
+            bad[at] ^= 32
+            with open(state, "wb") as file:
+                file.write(bad)
+            self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", state, "--resume"), 3,
+                             "damaged: its bytes are not those that were written")
+
+    def test_state_of_other_settings(self):
+        """What converged more loosely goes on; what left out functions is another calculation."""
+        state = self.path("state")
+        whole = energy_of(run(WATER3, "--fmo", "--quiet"))
+        loose = ("--field-convergence", "1e-2", "--gradient-convergence", "1e-2", "--convergence", "1e-3")
+        self.assertEqual(run(WATER3, "--fmo", "--quiet", "--state", state, *loose).code, 0)
+        result = run(WATER3, "--fmo", "--quiet", "--state", state, "--resume")
+        self.assertAlmostEqual(energy_of(result), whole, delta=2e-8)
+        self.assertFails(run(WATER3, "--fmo", "--quiet", "--state", state, "--resume", "--linear-dependence", "0.1"), 3,
+                         "the state of another calculation")
+
+    def test_files_that_inputs_name(self):
+        """--force replaces no file that the run has read."""
+        for name in ("gly5.ajf", "gly5.pdb"):
+            shutil.copy(os.path.join(FOLDER, name), self.path(name))
+        for option in ("--pairs", "--heat-map", "--output"):
+            self.assertFails(run(self.path("gly5.ajf"), "--fmo", "--quiet", option, self.path("gly5.pdb"), "--force"), 3,
+                             f"{option} is the geometry itself")
+        with open(WATER3, encoding="ascii") as file:
+            document = json.load(file)
+        shutil.copy(os.path.join(DATASETS, "basis", "sto-3g.json"), self.path("sto.json"))
+        document["basis"] = self.path("sto.json")
+        with open(self.path("system.json"), "w", encoding="ascii") as file:
+            json.dump(document, file)
+        self.assertFails(run(self.path("system.json"), "--fmo", "--quiet", "--output", self.path("sto.json"), "--force"),
+                         3, "--output is the basis set itself")
+
+    def test_too_few_iterations(self):
+        result = run(WATER3, "--fmo", "--quiet", "--iterations", "1")
+        self.assertFails(result, 1, "not converged after 1 iteration; allow more")
 
     def test_state_of_other_hybrids(self):
         state, hybrids = self.path("state"), self.path("hybrids.json")

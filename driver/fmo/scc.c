@@ -134,6 +134,11 @@ static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first, double 
 
 static fmo_status not_converged(const fmo_fragments *f, double far, fmo_error *err)
 {
+    if (!isfinite(f->result->energy_change) || !isfinite(far))
+        return fmo_error_set(err, FMO_ERR_CHECK,
+                             "the monomers are not converged after %d iteration%s; allow more "
+                             "iterations",
+                             f->result->iterations, f->result->iterations == 1 ? "" : "s");
     return fmo_error_set(err, FMO_ERR_CHECK,
                          "the monomers are not converged after %d iterations: the sum of their "
                          "energies changed by %.1e (wanted %.0e), fields are off by %.1e (wanted "

@@ -12,14 +12,15 @@
 #include <string.h>
 #include <fmo/result.h>
 
-static const char head[64] = "fmo fragment state 1\n";
+static const char head[64] = "fmo fragment state 2\n";
 
 uint64_t fmo_fragments_identity(const fmo_fragments *f)
 {
     const fmo_fragment_system *s = f->system;
     const char *basis = fmo_basis_set_name(f->set);
     const size_t atoms = (size_t)s->atom_num;
-    const double numbers[] = {s->aoc_from, s->ptc_from, f->o.projector, f->o.scf.fock.cutoff};
+    const double numbers[] = {s->aoc_from, s->ptc_from, f->o.projector, f->o.scf.fock.cutoff,
+                              f->o.scf.linear_dependence};
     uint64_t sum = driver_hash_of_nothing;
     driver_hash(&sum, s->number, atoms * sizeof *s->number);
     driver_hash(&sum, s->coord, 3 * atoms * sizeof *s->coord);
@@ -44,13 +45,41 @@ uint64_t fmo_fragments_identity(const fmo_fragments *f)
     return sum;
 }
 
+/* Monomers are converged to these thresholds. */
+enum { ENERGIES = 5, THRESHOLDS = 3 };
+
 typedef struct counts {
     char head[sizeof head];
-    uint64_t identity;
+    uint64_t identity, sum; /* sum: of all bytes, with 0 here */
     int32_t iteration, converged;
+    double threshold[THRESHOLDS];
 } counts;
 
-enum { ENERGIES = 5 };
+static void list_thresholds(const fmo_fragments *f, double threshold[THRESHOLDS])
+{
+    threshold[0] = f->o.convergence;
+    threshold[1] = f->o.scf.energy_convergence;
+    threshold[2] = f->o.scf.gradient_convergence;
+}
+
+/* Whether what has converged is good enough for what is wanted now. */
+static int is_good(const fmo_fragments *f, const counts *c)
+{
+    double wanted[THRESHOLDS];
+    int good = c->converged;
+    list_thresholds(f, wanted);
+    for (int k = 0; k < THRESHOLDS; k++) good = good && c->threshold[k] <= wanted[k];
+    return good;
+}
+
+static uint64_t sum_of(counts c, const char *bytes, size_t size)
+{
+    uint64_t sum = driver_hash_of_nothing;
+    c.sum = 0;
+    driver_hash(&sum, &c, sizeof c);
+    driver_hash(&sum, bytes + sizeof c, size - sizeof c);
+    return sum;
+}
 
 static size_t size_of(const fmo_fragments *f)
 {
@@ -151,10 +180,13 @@ fmo_status fmo_state_write(const fmo_fragments *f, int iteration, int converged,
     const size_t size = size_of(f) + (pairs ? pairs_size(f, pairs) : 0);
     char *const bytes = malloc(size), *at = bytes + sizeof(counts);
     if (!bytes) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory to write the state");
-    counts c = {
-        .identity = fmo_fragments_identity(f), .iteration = iteration, .converged = converged};
+    counts c;
+    memset(&c, 0, sizeof c);
     memcpy(c.head, head, sizeof head);
-    memcpy(bytes, &c, sizeof c);
+    c.identity = fmo_fragments_identity(f);
+    c.iteration = iteration;
+    c.converged = converged;
+    list_thresholds(f, c.threshold);
     for (int k = 0; k < f->system->fragment_num; k++) {
         const fmo_part *m = &f->monomer[k];
         const double energies[ENERGIES] = {m->energy, m->field_energy, m->homo, m->lumo,
@@ -165,6 +197,8 @@ fmo_status fmo_state_write(const fmo_fragments *f, int iteration, int converged,
         at += sizeof energies + matrix;
     }
     if (pairs) put_pairs(f, pairs, at);
+    c.sum = sum_of(c, bytes, size);
+    memcpy(bytes, &c, sizeof c);
     const fmo_status status = fmo_file_write(f->o.state, bytes, size, err);
     free(bytes);
     return status;
@@ -191,11 +225,13 @@ static fmo_status load(const fmo_fragments *f, size_t expected, char **bytes, si
         return fmo_error_set(err, FMO_ERR_INPUT, "%.200s: is not a state of a fragment calculation",
                              f->o.state);
     if (*size >= sizeof c) memcpy(&c, *bytes, sizeof c);
-    if (*size < expected || c.identity != fmo_fragments_identity(f))
+    if (*size < sizeof c || c.identity != fmo_fragments_identity(f))
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "%.200s: is the state of another calculation: system, basis set, "
                              "hybrids, thresholds and cutoff have to be the same",
                              f->o.state);
+    if (*size < expected || c.sum != sum_of(c, *bytes, *size))
+        return damaged(f, "its bytes are not those that were written", err);
     return FMO_OK;
 }
 
@@ -223,9 +259,9 @@ fmo_status fmo_state_read(fmo_fragments *f, int *iteration, int *converged, fmo_
         for (size_t i = 0; i < matrix / sizeof *m->density && status == FMO_OK; i++)
             if (!isfinite(m->density[i])) status = damaged(f, "a density is not finite", err);
     }
-    if (status == FMO_OK) status = get_pairs(f, at, size - expected, err);
     *iteration = c.iteration;
-    *converged = c.converged;
+    *converged = is_good(f, &c);
+    if (status == FMO_OK && *converged) status = get_pairs(f, at, size - expected, err);
     free(bytes);
     return status;
 }

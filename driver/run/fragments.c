@@ -28,12 +28,17 @@ const char *driver_fragments_notice(const driver_fragments *run, int i)
     return NULL;
 }
 
-static fmo_status check_files(const driver_options *options, const char *path, fmo_error *err)
+/* system, set: what has been read, and what files it came from; or NULL. */
+static fmo_status check_files(const driver_options *options, const char *path,
+                              const fmo_fragment_system *system, const fmo_basis_set *set,
+                              fmo_error *err)
 {
     struct stat info;
     const char *basis = options->basis && stat(options->basis, &info) == 0 ? options->basis : NULL;
+    if (set) basis = fmo_basis_set_path(set);
     const driver_file files[] = {
         {"system", path, false, FMO_FILE_OTHER},
+        {"geometry", system ? system->geometry : NULL, false, FMO_FILE_OTHER},
         {"basis set", basis, false, FMO_FILE_OTHER},
         {"--hybrids", options->fragment_options.hybrids, false, FMO_FILE_OTHER},
         {"--output", options->output, true, FMO_FILE_FRAGMENTS},
@@ -213,9 +218,9 @@ done:
 
 /* All files that were asked for. */
 static fmo_status write_files(const driver_options *options, const driver_fragments *run,
-                              fmo_error *err)
+                              const fmo_basis_set *set, fmo_error *err)
 {
-    fmo_status status = check_files(options, run->system->path, err);
+    fmo_status status = check_files(options, run->system->path, run->system, set, err);
     if (status == FMO_OK && options->output) status = write_arrays(options, run, err);
     if (status == FMO_OK && options->pairs)
         status = fmo_fragment_write_pairs(options->pairs, run->system, run->result, err);
@@ -275,8 +280,9 @@ fmo_status driver_run_fragments(const driver_options *options, const char *path,
     fmo_status status = FMO_OK;
     memset(run, 0, sizeof *run);
     driver_progress_init(&l.progress, stderr, first && !options->quiet);
-    if (first) status = check_files(options, path, err);
+    if (first) status = check_files(options, path, NULL, NULL, err);
     if (status == FMO_OK) status = read_system(options, path, run, &set, err);
+    if (status == FMO_OK && first) status = check_files(options, path, run->system, set, err);
     CHECKGOTO(driver_agree(ranks, status, err));
     o.iteration = take_iteration;
     o.progress = take_progress;
@@ -290,7 +296,7 @@ fmo_status driver_run_fragments(const driver_options *options, const char *path,
     if (status == FMO_OK && watch && !l.begun) watch->system(run->system, run->basis, watch->user);
     if (status == FMO_OK) {
         driver_interrupt_hold();
-        status = write_files(options, run, err);
+        status = write_files(options, run, set, err);
         driver_interrupt_release();
     }
 done:

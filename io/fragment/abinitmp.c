@@ -212,6 +212,7 @@ fmo_status fmo_fragment_read_abinitmp(fmo_text *text, fmo_fragment_system *s)
     }
     if (status == FMO_OK) status = fmo_abinitmp_system(&a, s);
     free(a.geometry);
+    free(a.read);
     free(a.list);
     free(a.atom);
     return status;

@@ -103,7 +103,7 @@ fmo_status fmo_abinitmp_read_pdb(fmo_abinitmp *a)
     fmo_status status = fmo_text_read(&text, path, FMO_FRAGMENT_BYTES_MOST, "a PDB file", &err);
     if (status == FMO_OK) status = read_records(&text, a);
     fmo_text_close(&text);
-    free(path);
+    a->read = path;
     if (status == FMO_OK) return FMO_OK;
     return fmo_text_fail(a->text, a->geometry_line, status, "ReadGeom: %s", err.message);
 }

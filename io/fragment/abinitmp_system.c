@@ -190,6 +190,8 @@ fmo_status fmo_abinitmp_system(fmo_abinitmp *a, fmo_fragment_system *s)
     if (status == FMO_OK) status = find_parts(a, &p);
     if (status == FMO_OK) status = fmo_fragment_make(a->text, a->atoms, (int)a->fragment_num, s);
     if (status != FMO_OK) return status;
+    s->geometry = a->read;
+    a->read = NULL;
     s->bohr = FMO_ABINITMP_BOHR;
     for (int k = 0; k < s->atom_num; k++) {
         s->number[k] = a->atom[k].number;

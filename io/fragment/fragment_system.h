@@ -39,6 +39,7 @@ typedef struct fmo_fragment_system {
     char **fragment_name;  /**< [fragment_num] names for people, each a text or NULL; NULL: none */
     char *basis;           /**< name of the basis set that the file asks for, or NULL */
     char *path;            /**< of the file, or NULL */
+    char *geometry;        /**< of another file that has its atoms, or NULL */
     char sha256[65];       /**< of the file, 64 hex digits; "" without */
     char *notice;          /**< a line on what of the file was left out, or NULL */
 } fmo_fragment_system;

@@ -110,7 +110,11 @@ static fmo_status read_group(fmo_gamess *g, const char *name)
     fmo_word word;
     g->at_end = false;
     for (int i = 0; keys[i]; i++)
-        if (strcmp(name, keys[i]) == 0) return fmo_gamess_keys(g, name);
+        if (strcmp(name, keys[i]) == 0) {
+            if (g->seen >> i & 1u) return INPUT(g, "%s is there twice; keep one", name);
+            g->seen |= 1u << i;
+            return fmo_gamess_keys(g, name);
+        }
     if (strcmp(name, "$FMOXYZ") == 0) return read_atoms(g);
     if (strcmp(name, "$FMOBND") == 0) return read_bonds(g);
     if (strcmp(name, "$DATA") == 0) return read_data(g);

@@ -29,6 +29,7 @@ typedef struct fmo_gamess {
     fmo_text *text;
     fmo_word rest; /* of the line that is being read */
     bool at_end;   /* $END was read in a group of lines */
+    unsigned seen; /* groups of keys that have been read, a bit each */
     /* $FMO */
     long fragment_num;
     fmo_gamess_list charge, indat, bond, number;

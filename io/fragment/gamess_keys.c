@@ -148,6 +148,9 @@ static fmo_status take_value(fmo_gamess *g, const at *a, fmo_word word)
 
 fmo_status fmo_gamess_keys(fmo_gamess *g, const char *group)
 {
+    enum { KEYS = 64 }; /* more than there are */
+    char seen[KEYS][FMO_GAMESS_WORD];
+    int keys = 0;
     at a = {.group = group};
     char quote[FMO_QUOTE_SIZE], end[FMO_GAMESS_WORD];
     fmo_word word;
@@ -169,6 +172,11 @@ fmo_status fmo_gamess_keys(fmo_gamess *g, const char *group)
         if (from < 1 || (list && from != list->num + 1))
             return INPUT(g, "%s: %s goes on at element %ld; expected %d", group,
                          fmo_text_quote(word, quote), from, list ? list->num + 1 : 1);
+        const bool once = !list && strcmp(a.key, "FRGNAM") != 0;
+        for (int k = 0; once && k < keys; k++)
+            if (strcmp(seen[k], a.key) == 0)
+                return INPUT(g, "%s: %s is there twice; keep one", group, a.key);
+        if (once && keys < KEYS) memcpy(seen[keys++], a.key, sizeof a.key);
         fmo_gamess_word(g, &word); /* the = */
     }
     return status != FMO_OK ? status : INPUT(g, "%s has no $END", group);

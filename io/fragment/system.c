@@ -18,6 +18,7 @@ void fmo_fragment_system_destroy(fmo_fragment_system *system)
     free(system->fragment_name);
     free(system->basis);
     free(system->path);
+    free(system->geometry);
     free(system->notice);
     free(system);
 }

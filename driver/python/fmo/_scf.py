@@ -120,6 +120,8 @@ def _make_options(settings: dict, options: dict) -> ScfOptions:
             whole = isinstance(getattr(made, _SETTINGS[name]), int)
             if whole and int(value) != value:
                 raise ValueError(f"{name} = {value!r}: expected a whole number")
+            if whole and abs(int(value)) > 2**31 - 1:  # ctypes would cut it
+                raise OverflowError(f"{name} = {int(value)}: expected at most {2**31 - 1}")
             setattr(made, _SETTINGS[name], int(value) if whole else float(value))
     return made
 
@@ -151,8 +153,9 @@ class _Prepared:
         arrays = basis_arrays(mol)
         nao = len(arrays["ao_shell"])
         core = None
-        if mol.has_ecp():  # that part of H is PySCF's
-            from pyscf import scf  # pylint: disable=import-outside-toplevel
+        from pyscf import gto, scf  # pylint: disable=import-outside-toplevel
+        point = (mol._atm[:, gto.NUC_MOD_OF] == gto.NUC_POINT).all()  # pylint: disable=protected-access
+        if mol.has_ecp() or not point:  # that part of H is PySCF's
             core = scf.hf.get_hcore(mol)
         self.arrays = {"core_hamiltonian": _matrix("core_hamiltonian", core, nao),
                        "density": _matrix("dm0", dm0, nao),
