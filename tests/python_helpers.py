@@ -61,6 +61,7 @@ MOLECULES = {
     "uncontracted": dict(atom="C 0 0 0; O 0 0 1.13", basis="unc-sto-3g"),
     "ghost atom": dict(atom="O 0 0 0; H 0 0.7 0.6; H 0 -0.7 0.6; ghost-O 0 0 3", basis="6-31g"),
     "effective core": dict(atom="Cl 0 0 0; Na 0 0 2.36", basis="lanl2dz", ecp="lanl2dz"),
+    "finite nuclei": dict(atom="Cl 0 0 0; H 0 0 1.27", basis="6-31g", nucmod="G"),
     "d functions": dict(atom=WATER, basis="6-31g*"),
     "general contraction with d": dict(atom="O 0 0 0; H 0 0.7 0.6; H 0 -0.7 0.6",
                                        basis={"O": "ano@4s3p2d", "H": "ano@2s1p"}),

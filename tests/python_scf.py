@@ -206,7 +206,8 @@ class Patch(Case):
 class Scf(Case):
     """fmo.RHF and fmo.rhf_batch against PySCF's RHF."""
 
-    CLOSED = ("hydrogen", "helium atom", "water", "cluster", "effective core", "general contraction", "ghost atom")
+    CLOSED = ("hydrogen", "helium atom", "water", "cluster", "effective core", "finite nuclei", "general contraction",
+              "ghost atom")
 
     def pyscfs(self, mol):
         mf = scf.RHF(mol)
@@ -255,6 +256,9 @@ class Scf(Case):
         density = self.pyscfs(mf.mol).make_rdm1()
         mf.kernel(dm0=density)
         self.assertTrue(mf.converged and mf.cycles <= 3, mf.cycles)
+        mf.max_cycle = 2**32 + 1
+        self.assertRaisesRegex(OverflowError, "max_cycle = 4294967297: expected at most 2147483647", mf.kernel)
+        mf.max_cycle = None
         mf.init_guess, mf.stability = "core", "check"
         self.assertAlmostEqual(mf.kernel(), energy, delta=1e-8)
         self.assertGreater(mf.hessian_lowest, 0.1)

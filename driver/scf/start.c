@@ -26,17 +26,35 @@ int fmo_scf_soon_done(const fmo_fock_options *f, double cubes)
            cubes <= soon_cubes * (double)fmo_fock_threads(f->threads);
 }
 
+/* OpenBLAS's threads, one for each processor, spin for the first tenth of a second of a program,
+ * longer than a small SCF takes: so that has half of the processors, unless somebody says how many.
+ */
+enum { HALF_FROM = 8 };
+
+static void leave_some(fmo_fock_options *f, double cubes)
+{
+    const int threads = fmo_fock_threads(f->threads);
+    const char *const asked = getenv("OMP_NUM_THREADS");
+    if (f->mode == FMO_MODE_CPU && f->threads <= 0 && (!asked || !*asked) && threads >= HALF_FROM &&
+        cubes <= soon_cubes * threads)
+        f->threads = threads / 2;
+}
+
 /* The mode, and why. */
 static fmo_status choose_mode(const fmo_scf_input *in, fmo_fock_options *fock, fmo_scf_state *s,
                               fmo_error *err)
 {
-    const double n = (double)fmo_basis_ao_num(in->basis);
-    if (!fmo_scf_soon_done(fock, n * n * n))
-        return fmo_fock_choose_mode(in->basis, fock, &fock->mode, s->mode_reason, err);
-    fock->mode = FMO_MODE_CPU;
-    snprintf(s->mode_reason, sizeof s->mode_reason,
-             "so few functions are done before a GPU has started");
-    return FMO_OK;
+    const double n = (double)fmo_basis_ao_num(in->basis), cube = n * n * n;
+    fmo_status status = FMO_OK;
+    if (fmo_scf_soon_done(fock, cube)) {
+        fock->mode = FMO_MODE_CPU;
+        snprintf(s->mode_reason, sizeof s->mode_reason,
+                 "so few functions are done before a GPU has started");
+    } else {
+        status = fmo_fock_choose_mode(in->basis, fock, &fock->mode, s->mode_reason, err);
+    }
+    leave_some(fock, cube);
+    return status;
 }
 
 /* The backend that a mode works with, and a plan. */
