@@ -12,7 +12,7 @@
 static void begin(const fmo_scf_state *s, const fmo_scf_options *o, fmo_scf_result *r)
 {
     fmo_scf_take_profile(s, r);
-    r->fock_profile.threads = fmo_fock_threads(o->fock.threads);
+    r->fock_profile.threads = s->threads;
     r->fock_profile.ranks = o->fock.ranks ? o->fock.ranks->size : 1;
     o->begun(r, o->user);
 }

@@ -133,7 +133,7 @@ typedef struct fmo_scf_options {
     fmo_ranks *deal;
     /** fmo_scf_run alone: called once, when the mode is chosen and the plan made, before anything
      * long; NULL: never. so_far has nao, occupied_num, mode, device, notice, and of fock_profile
-     * mode, mode_reason, threads as asked for and ranks. */
+     * mode, mode_reason, threads and ranks. */
     void (*begun)(const struct fmo_scf_result *so_far, void *user);
 } fmo_scf_options;
 

@@ -38,6 +38,7 @@ typedef struct fmo_scf_state {
     double widest;         /* the largest cutoff of these builds */
     int known;             /* G of the first density is there */
     int keeps;             /* G is for SCFs to come, too */
+    int threads;           /* of the host */
     int devices;           /* GPUs that share builds; 0: on the CPU */
     int n, m, occupied;
     double nuclear_repulsion;

@@ -96,6 +96,7 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
     else
         status = open_own(in, fock, s, r, err);
     r->mode = fock.mode;
+    s->threads = fmo_fock_threads(fock.threads);
     s->devices = fock.mode != FMO_MODE_FUSED ? 0 : fock.device_num > 1 ? fock.device_num : 1;
     if (status != FMO_OK) return status;
     r->device = s->la->ops->on_device;
