@@ -306,7 +306,7 @@ static void print_molecule(const driver_scf_one *one, void *user)
         return;
     }
     print_molecule_notices(l, one, name);
-    if (!one->result.scf->converged) {
+    if (one->result.scf_verdict.status != FMO_OK) {
         fprintf(stderr, "fmo-driver: %s: %s\n", name, one->result.scf_verdict.message);
         l->code = worse(l->code, fmo_status_exit_code(FMO_ERR_CHECK));
     }

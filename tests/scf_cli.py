@@ -315,11 +315,26 @@ class ScfFarApart(driver_helpers.Case):
                 self.assertEqual(result.code, 1, str(result))
                 self.assertIn("not converged in 100 cycles", result.err)
 
+    def test_without_extrapolation(self):
+        result = self.pair("He", 10, "--charge", "2", "--diis-size", "1")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("not converged in 100 cycles: electrons jump between like centres", result.err)
+
+    def test_few_functions_stay_on_the_cpu(self):
+        for more in ([], ["--batch"]):
+            self.assertRegex(run(WATER, "--basis", "sto-3g", "--scf", *more).out,
+                             r"(?m)^  mode +cpu \(so few functions need no GPU\)")
+        self.assertNotIn("need no GPU", run(WATER, "--basis", "sto-3g", "--scf", "--scatter", "fixed").out)
+
     def test_what_stays_unstable(self):
         result = self.pair("O", 4, "--stability")
         if "unstable" in result.out:
             self.assertEqual(result.code, 1, str(result))
             self.assertRegex(result.err, "following it \\d+ times? has led to none that is stable")
+        line = [self.path("pair.xyz"), "--basis", "sto-3g", "--scf", "--quiet", "--mode", "cpu", "--threads", "1"]
+        for element in ("O", "F"): # a batch has the exit code of a run alone
+            code = self.pair(element, 4 if element == "O" else 6, "--stability", "--threads", "1").code
+            self.assertEqual(run(*line, "--batch", "--stability").code, code, element)
         alone = float(re.search(r"SCF: (\S+) hartree", self.pair("F", 6).out).group(1))
         followed = float(re.search(r"SCF: (\S+) hartree", self.pair("F", 6, "--stability").out).group(1))
         self.assertLess(followed, alone + 1e-8)

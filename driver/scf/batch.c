@@ -70,10 +70,11 @@ static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int as
     job->err = (fmo_error){FMO_OK, ""};
     job->status = fmo_scf_run_one("fmo_scf_run_batch", &job->input, options, &shared, &job->result,
                                   &job->err);
-    if (aside && job->result && cube(job) <= b->cpu_most)
+    if ((aside || b->soon) && job->result && cube(job) <= b->cpu_most)
         snprintf(job->result->fock_profile.mode_reason,
-                 sizeof job->result->fock_profile.mode_reason,
-                 "molecules this small, and as many, are faster on the CPU's threads");
+                 sizeof job->result->fock_profile.mode_reason, "%s",
+                 b->soon ? fmo_scf_soon_reason
+                         : "many molecules this small are faster on the CPU's threads");
     fmo_scf_batch_note_end(b, k, aside);
     fmo_scf_batch_let_go(b, k);
 }
@@ -242,6 +243,7 @@ static void find_small(batch *b)
     }
     if (!b->asked->deal && fmo_scf_soon_done(&b->asked->fock, cubes)) {
         b->cpu_most = largest;
+        b->soon = 1;
         return;
     }
     if (b->asked->fock.mode != FMO_MODE_AUTO || b->asked->deal || fmo_gpu_available(NULL) != FMO_OK)
@@ -324,6 +326,7 @@ static void run(batch *b)
     const fmo_ranks *ranks = b->asked->deal;
     fmo_scf_options alone = *b->asked;
     alone.begun = NULL; /* of whom it would not say */
+    if (b->soon) alone.fock.mode = FMO_MODE_CPU;
     /* Of what is free half is left to others, as kept integrals of a single run leave it; ranks of
      * a host share it. */
     const size_t free_memory = fmo_free_memory() / 2 / (size_t)(ranks ? ranks->node_size : 1);
@@ -347,7 +350,8 @@ static void run(batch *b)
     run_alone(b, &alone, count_large(b, threads));
     const size_t small =
         b->held_num ? b->deal.count - tickets_place_of_one(&b->deal, b->held[first_held(b)]) : 0;
-    const int workers = small < (size_t)threads ? (int)small : threads;
+    int workers = small < (size_t)threads ? (int)small : threads;
+    while (workers > 1 && !fmo_room_for_blas(workers)) workers /= 2;
     b->aside = alone;
     b->aside.fock.threads = 1;
     if (b->cpu_most > 0.0) b->aside.fock.mode = FMO_MODE_CPU; /* all that are left */

@@ -13,7 +13,7 @@
  * is below this, hartree; and so many electrons at most are not in the lowest orbitals of its F.
  * Where all electrons jump from one centre to its like and back in each cycle, gradient and change
  * of the energy are zero, and this is not. */
-#define FMO_SCF_JUMP 1e-2
+#define FMO_SCF_JUMP 0.1
 
 /* c of c g^2, which an energy is above its end with a gradient g, is learnt from cycles with
  * gradients of so many thresholds (below, loose cutoffs have their part) to so many hartree (above,

@@ -232,7 +232,8 @@ size_t fmo_crowds_most(const batch *b, size_t n, size_t most, int crowds)
     return fit < (double)most ? (size_t)fit + 1 : most;
 }
 
-/* The next jobs for a crowd; they are alike in size, so the first says how many. */
+/* The next jobs for a crowd; they are alike in size, so the first says how many (where they are
+ * mixed, as many as there may be of the largest). */
 static size_t take_together(const gpu_worker *w, const size_t **number)
 {
     batch *const b = w->b;

@@ -30,6 +30,7 @@ typedef struct batch {
     int fault;             /* of the ranks' network */
     fmo_scf_options aside; /* how they run theirs */
     char *again;           /* [count] by job: had too little memory beside others */
+    int soon;              /* all are done before a GPU has started */
     double cpu_most; /* molecules with cubes of their functions up to this stay on the CPU; 0 */
 } batch;
 

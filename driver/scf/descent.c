@@ -55,7 +55,7 @@ fmo_status fmo_scf_stabilise(fmo_scf_state *s, const fmo_scf_options *o, fmo_scf
         turn_orbitals(s, direction, 0.5);
         r->descents++;
         status = fmo_scf_converge(s, o, 1, r, err);
-        const int lost = status == FMO_OK && !r->converged;
+        const int lost = !r->converged && (status == FMO_OK || status == FMO_ERR_CHECK);
         if (lost) status = go_back(s, stood, o, r, err);
         if (status == FMO_OK) fmo_scf_canonical_orbitals(s);
         if (lost) break;

@@ -76,8 +76,7 @@ static double remember(fmo_scf_state *s, past *p, double energy)
     return sqrt(0.5 * p->B[p->newest][p->newest]);
 }
 
-/* Whether the last density has come from quite another one; with a single one that is kept nobody
- * knows. */
+/* Whether the last density has come from quite another one. */
 static int has_jumped(const past *p)
 {
     const int a = p->newest, b = (a + p->size - 1) % p->size;
@@ -165,7 +164,8 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size_o = (size_t)s->m * (size_t)s->m;
-    past p = {.size = o->diis_size, .newest = -1, .guess = -1};
+    const int alone = o->diis_size < FMO_SCF_PAST_LEAST; /* no extrapolation */
+    past p = {.size = alone ? FMO_SCF_PAST_LEAST : o->diis_size, .newest = -1, .guess = -1};
     /* G that is there has to be as good as this SCF's own would be. */
     s->known &= s->changes < o->rebuild_cycles &&
                 (s->widest <= o->fock.cutoff ||
@@ -211,7 +211,7 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
             if (gradient < FMO_SCF_EDIIS_UNTIL) ediis = again; /* what lies between is lower */
             plain = doubt && still && !again;
             if (!is_guess) lowest = fmin(lowest, energy);
-            extrapolate(s, &p, ediis, plain, s->orbitals);
+            extrapolate(s, &p, ediis, plain || alone, s->orbitals);
             if (o->level_shift > 0.0 && !plain) { /* + shift (1 - D/2) */
                 op->add(s->la, size_o, -0.5 * o->level_shift, s->density_o, 1.0, s->orbitals);
                 op->add_to_diagonal(s->la, s->m, o->level_shift, s->orbitals);

@@ -83,6 +83,13 @@ void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
     else if (!isfinite(r->energy) || !isfinite(r->gradient))
         snprintf(r->verdict, sizeof r->verdict,
                  "stopped in cycle %d: the energy is not a finite number", r->cycles);
+    else if (r->gradient < o->gradient_convergence &&
+             fabs(r->energy_change) < o->energy_convergence)
+        snprintf(r->verdict, sizeof r->verdict,
+                 "not converged in %d cycles: electrons jump between like centres in each of them, "
+                 "as these are far apart; other distances, a level shift of 0.3 or another guess "
+                 "may help",
+                 r->cycles);
     else {
         char change[32] = "not known";
         if (isfinite(r->energy_change)) snprintf(change, sizeof change, "%.1e", r->energy_change);

@@ -91,7 +91,8 @@ typedef struct fmo_scf_options {
                                       (default here FMO_INTEGRALS_AUTO; in mode fused see
                                       auto_in_fused); its stream is used as it is in mode fused */
     fmo_scf_guess guess;         /**< default FMO_SCF_GUESS_SAD */
-    int max_cycles;              /**< Fock matrices allowed, default 100 */
+    int max_cycles;              /**< Fock matrices allowed, default 100; a few more to go back to
+                                      a state that following an instability has lost */
     double energy_convergence;   /**< hartree, default 1e-9: change from one cycle to the next, or
                                       what the energy is estimated to be above its end */
     double gradient_convergence; /**< hartree, default 3e-5: norm of the orbital gradient */

@@ -72,6 +72,7 @@ static inline fmo_integrals fmo_scf_integrals(const fmo_scf_options *o, fmo_mode
 /* Whether `auto` leaves SCFs to the CPU, of which the cubes of the functions are so many together:
  * it has done them before a GPU has started. */
 int fmo_scf_soon_done(const fmo_fock_options *fock, double cubes);
+extern const char fmo_scf_soon_reason[]; /* in a few words */
 /* Stability is that of orbitals. */
 static inline int fmo_scf_wants_orbitals(const fmo_scf_options *o)
 {
@@ -132,7 +133,9 @@ fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o
 fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
                         const fmo_scf_shared *shared, fmo_scf_state *s, fmo_scf_result *r,
                         fmo_error *err);
-/* Every array of the state; errors stick to the backend. The past is as large as DIIS wants it. */
+/* Every array of the state; errors stick to the backend. The past is as large as DIIS wants it, and
+ * has the density before in any case. */
+enum { FMO_SCF_PAST_LEAST = 2 };
 void fmo_scf_allocate(fmo_scf_state *s, int diis_size);
 void fmo_scf_release(fmo_scf_state *s); /* without a backend nothing */
 /* H += the symmetric part of M, [n][n] on the host; NULL is nothing. */

@@ -19,6 +19,8 @@ enum { PURIFY_FROM = 48 };
  * (docs/scf.md, "Few functions"). */
 static const double soon_cubes = 2e5;
 
+const char fmo_scf_soon_reason[] = "so few functions need no GPU";
+
 int fmo_scf_soon_done(const fmo_fock_options *f, double cubes)
 {
     return f->mode == FMO_MODE_AUTO && f->device < 0 && !f->device_num && !f->stream && !f->ranks &&
@@ -27,33 +29,34 @@ int fmo_scf_soon_done(const fmo_fock_options *f, double cubes)
 }
 
 /* OpenBLAS's threads, one for each processor, spin for the first tenth of a second of a program,
- * longer than a small SCF takes: so that has half of the processors, unless somebody says how many.
- */
+ * longer than a small SCF takes: so the first SCF, if it is small, has half of the processors,
+ * unless somebody says how many. */
 enum { HALF_FROM = 8 };
 
 static void leave_some(fmo_fock_options *f, double cubes)
 {
+    static int begun;
+    const int first = !__atomic_exchange_n(&begun, 1, __ATOMIC_RELAXED);
     const int threads = fmo_fock_threads(f->threads);
     const char *const asked = getenv("OMP_NUM_THREADS");
-    if (f->mode == FMO_MODE_CPU && f->threads <= 0 && (!asked || !*asked) && threads >= HALF_FROM &&
-        cubes <= soon_cubes * threads)
+    if (first && f->mode == FMO_MODE_CPU && f->threads <= 0 && (!asked || !*asked) &&
+        threads >= HALF_FROM && cubes <= soon_cubes * threads)
         f->threads = threads / 2;
 }
 
-/* The mode, and why. */
-static fmo_status choose_mode(const fmo_scf_input *in, fmo_fock_options *fock, fmo_scf_state *s,
-                              fmo_error *err)
+/* The mode, and why; of batches they have decided on it. */
+static fmo_status choose_mode(const fmo_scf_input *in, int alone, fmo_fock_options *fock,
+                              fmo_scf_state *s, fmo_error *err)
 {
     const double n = (double)fmo_basis_ao_num(in->basis), cube = n * n * n;
     fmo_status status = FMO_OK;
-    if (fmo_scf_soon_done(fock, cube)) {
+    if (alone && fmo_scf_soon_done(fock, cube)) {
         fock->mode = FMO_MODE_CPU;
-        snprintf(s->mode_reason, sizeof s->mode_reason,
-                 "so few functions are done before a GPU has started");
+        snprintf(s->mode_reason, sizeof s->mode_reason, "%s", fmo_scf_soon_reason);
     } else {
         status = fmo_fock_choose_mode(in->basis, fock, &fock->mode, s->mode_reason, err);
     }
-    leave_some(fock, cube);
+    if (alone) leave_some(fock, cube);
     return status;
 }
 
@@ -88,7 +91,7 @@ fmo_status fmo_scf_open(const fmo_scf_input *in, const fmo_scf_options *o,
                         fmo_error *err)
 {
     fmo_fock_options fock = o->fock;
-    fmo_status status = choose_mode(in, &fock, s, err);
+    fmo_status status = choose_mode(in, !shared->atoms, &fock, s, err);
     if (status != FMO_OK) return status;
     fock.integrals = fmo_scf_integrals(o, fock.mode);
     if (shared->la)
@@ -117,6 +120,7 @@ static size_t padded(size_t count)
 /* Every array of the state, in one piece. The past is as large as DIIS wants it. */
 void fmo_scf_allocate(fmo_scf_state *s, int diis_size)
 {
+    if (diis_size < FMO_SCF_PAST_LEAST) diis_size = FMO_SCF_PAST_LEAST;
     const size_t size = (size_t)s->n * (size_t)s->n, past = (size_t)diis_size * size;
     const struct {
         double **array;

@@ -42,7 +42,7 @@ typedef struct fmo_abinitmp {
     int fragment_num_line;
     long charge;
     int charge_line; /* 0: not given */
-    char *geometry;  /* ReadGeom, or NULL; */
+    char *geometry;  /* ReadGeom, or NULL */
     char *read;      /* that file, once it is read */
     int geometry_line;
     bool automatic, by_hand; /* AutoFrag='ON', 'OFF' */

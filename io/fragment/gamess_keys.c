@@ -172,7 +172,7 @@ fmo_status fmo_gamess_keys(fmo_gamess *g, const char *group)
         if (from < 1 || (list && from != list->num + 1))
             return INPUT(g, "%s: %s goes on at element %ld; expected %d", group,
                          fmo_text_quote(word, quote), from, list ? list->num + 1 : 1);
-        const bool once = !list && strcmp(a.key, "FRGNAM") != 0;
+        const bool once = !list && from == 1 && strcmp(a.key, "FRGNAM") != 0; /* others go on */
         for (int k = 0; once && k < keys; k++)
             if (strcmp(seen[k], a.key) == 0)
                 return INPUT(g, "%s: %s is there twice; keep one", group, a.key);
