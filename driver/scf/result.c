@@ -91,9 +91,9 @@ void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
                  "may help",
                  r->cycles);
     else {
-        char change[32] = "not known";
+        char change[12] = "not known";
         if (isfinite(r->energy_change)) snprintf(change, sizeof change, "%.1e", r->energy_change);
-        char loose[80] = ""; /* builds then differ by more than what is wanted of the energy */
+        char loose[72] = ""; /* builds then differ by more than what is wanted of the energy */
         if (o->fock.cutoff > o->energy_convergence)
             snprintf(loose, sizeof loose, ", or a cutoff of less than %g (default %g)",
                      o->fock.cutoff, FMO_SCF_CUTOFF);
