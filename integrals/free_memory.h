@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <fmo/status.h>
 
 /* Bytes; SIZE_MAX where the system does not say. */
 static inline size_t fmo_free_memory(void)
@@ -34,6 +35,15 @@ static inline int fmo_room_for_blas(int threads)
     if (memory == MAP_FAILED) return 0;
     munmap(memory, bytes);
     return 1;
+}
+
+/* The same, as FMO_OK or FMO_ERR_MEMORY. */
+static inline fmo_status fmo_check_blas_room(int threads, fmo_error *err)
+{
+    if (fmo_room_for_blas(threads)) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_MEMORY,
+                         "no address space for OpenBLAS, 128 MB a thread; raise ulimit -v, or use "
+                         "fewer threads");
 }
 
 #endif

@@ -2,6 +2,8 @@
 #ifndef FMO_THREADS_H
 #define FMO_THREADS_H
 
+#include <stdlib.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -20,6 +22,13 @@ int fmo_threads(int asked);
  * thread, which is in none. Barriers of a team of one ask the kernel to wake nobody, and where many
  * threads of a program do so at a time, as SCFs of a batch that have one each, they wait there. */
 int fmo_threads_alone(int threads);
+
+/* Whether somebody says how many: the caller, `asked` above 0, or the environment. */
+static inline int fmo_threads_are_told(int asked)
+{
+    const char *const of_all = getenv("OMP_NUM_THREADS");
+    return asked > 0 || (of_all && *of_all);
+}
 
 #ifdef __cplusplus
 }

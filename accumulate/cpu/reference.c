@@ -130,10 +130,10 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
         if (omp_get_thread_num() == 0) fmo_plan_progress(plan, (double)now / rows);
     }
 
-    if (!fmo_room_for_blas(1)) {
+    status = fmo_check_blas_room(1, err);
+    if (status != FMO_OK) {
         free(T);
-        return fmo_error_set(err, FMO_ERR_MEMORY,
-                             "no address space for OpenBLAS, 128 MB; raise ulimit -v");
+        return status;
     }
     pthread_mutex_lock(&blas_lock);
     const int blas_threads = openblas_get_num_threads();

@@ -14,6 +14,7 @@
 #include "accumulate/rules/weight.h"
 #include "integrals/arguments.h"
 #include "integrals/free_memory.h"
+#include "integrals/to_and_fro.h"
 #include "integrals/tables.h"
 #include "integrals/threads.h"
 
@@ -369,10 +370,8 @@ static int *deal_devices(const fmo_basis *const *basis, size_t count, const fmo_
     for (size_t k = 0; k < count && all && device; k++)
         all[k] = (sized_plan){basis[k] ? (size_t)basis[k]->function_num : 0, k};
     if (all && device) qsort(all, count, sizeof *all, larger_first);
-    for (size_t k = 0; k < count && all && device; k++) {
-        const size_t at = k % (2 * num);
-        device[all[k].number] = o->devices[at < num ? at : 2 * num - 1 - at];
-    }
+    for (size_t k = 0; k < count && all && device; k++)
+        device[all[k].number] = o->devices[fmo_to_and_fro(k, num)];
     free(all);
     return device;
 }

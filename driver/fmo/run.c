@@ -7,6 +7,7 @@
 #include "driver/scf/lockstep.h"
 #include "integrals/arguments.h"
 #include "integrals/free_memory.h"
+#include "integrals/threads.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -143,8 +144,7 @@ static int threads_beside(const fmo_fragments *f)
 static int threads_of_all(const fmo_fragments *f)
 {
     const int asked = f->o.scf.fock.threads;
-    const char *const of_all = getenv("OMP_NUM_THREADS");
-    const int divided = f->ranks && asked <= 0 && (!of_all || !*of_all);
+    const int divided = f->ranks && !fmo_threads_are_told(asked);
     return divided ? f->ranks->cores : fmo_fock_threads(asked);
 }
 
@@ -292,16 +292,6 @@ static fmo_status check_options(const fmo_fragment_options *o, fmo_error *err)
     return FMO_OK;
 }
 
-/* SCFs go side by side, one a thread. */
-static fmo_status check_room(const fmo_fragments *f, fmo_error *err)
-{
-    if (fmo_room_for_blas(f->threads)) return FMO_OK;
-    return fmo_error_set(err, FMO_ERR_MEMORY,
-                         "no address space for OpenBLAS, 128 MB for each of %d threads; raise "
-                         "ulimit -v, or use fewer threads",
-                         f->threads);
-}
-
 /* From the first allocation to the energy. */
 static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
 {
@@ -309,7 +299,8 @@ static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
     fmo_status status;
     CHECKGOTO(fmo_fragment_agree(f, allocate(f, err), err));
     CHECKGOTO(choose_mode(f, err));
-    CHECKGOTO(fmo_fragment_agree(f, check_room(f, err), err));
+    /* SCFs go side by side, one a thread */
+    CHECKGOTO(fmo_fragment_agree(f, fmo_check_blas_room(f->threads, err), err));
     if (f->o.scf.fock.mode == FMO_MODE_FUSED) starting = fmo_hands_begin_gpus(&f->o.scf.fock);
     measure(f);
     CHECKGOTO(fmo_fragment_agree(f, fmo_fragment_read_hybrids(f, err), err));

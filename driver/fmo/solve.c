@@ -1,6 +1,7 @@
 /* RHF of parts in the fields of the others: F = H + U + P + G(D), E' = E - Tr D U. */
 #include "driver/fmo/internal.h"
 #include "driver/scf/batch.h"
+#include "integrals/to_and_fro.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,12 +166,10 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
  * there and back, so that all have about as much. @return how many; number: [fragment_num] */
 static int own_share(const fmo_fragments *f, int *number)
 {
-    const int ranks = f->ranks->size;
+    const size_t ranks = (size_t)f->ranks->size, own = (size_t)f->ranks->rank;
     int num = 0;
-    for (int at = 0; at < f->system->fragment_num; at++) {
-        const int turn = at % (2 * ranks), owner = turn < ranks ? turn : 2 * ranks - 1 - turn;
-        if (owner == f->ranks->rank) number[num++] = f->order[at];
-    }
+    for (int at = 0; at < f->system->fragment_num; at++)
+        if (fmo_to_and_fro((size_t)at, ranks) == own) number[num++] = f->order[at];
     return num;
 }
 

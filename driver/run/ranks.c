@@ -1,6 +1,7 @@
 /* See ranks.h. */
 #define _GNU_SOURCE
 #include "driver/run/ranks.h"
+#include "integrals/threads.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -112,9 +113,8 @@ static void show_own(const fmo_ranks *net)
 void driver_ranks_divide(driver_ranks *ranks, driver_options *options)
 {
     fmo_fock_options *const fock = &options->fock;
-    const char *const asked = getenv("OMP_NUM_THREADS");
     /* fragments have more where they stay on the CPU (fmo_fragment_run) */
-    if (fock->threads == 0 && (!asked || !*asked) && !options->fragments)
+    if (!fmo_threads_are_told(fock->threads) && !options->fragments)
         fock->threads = ranks->net.cores;
     fock->ranks = &ranks->net;
     if (fock->device_num == 1) fock->device_num = 0; /* one each, and not the same */

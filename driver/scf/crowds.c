@@ -9,6 +9,7 @@
 
 #include "driver/base/clock.h"
 #include "driver/scf/lockstep.h"
+#include "integrals/to_and_fro.h"
 
 /* Molecules of at most so many functions advance together; up to so many, with matrices of so many
  * bytes. */
@@ -312,14 +313,14 @@ int fmo_crowds_count(size_t jobs, int gpus, size_t *most)
 
 void fmo_crowds_mix(size_t *order, size_t jobs, int crowds, size_t most)
 {
-    const size_t num = (size_t)crowds, around = 2 * num;
+    const size_t num = (size_t)crowds;
     if (crowds < 2 || num * most < jobs) return;
     size_t *const mixed = malloc(jobs * sizeof *mixed);
     size_t to = 0;
     if (!mixed) return; /* as they are */
     for (size_t c = 0; c < num; c++)
         for (size_t at = 0; at < jobs; at++)
-            if (at % around == c || at % around == around - 1 - c) mixed[to++] = order[at];
+            if (fmo_to_and_fro(at, num) == c) mixed[to++] = order[at];
     memcpy(order, mixed, jobs * sizeof *order);
     free(mixed);
 }

@@ -4,6 +4,7 @@
 #include "driver/scf/scf_internal.h"
 #include "driver/scf/small.h"
 #include "integrals/free_memory.h"
+#include "integrals/threads.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,8 +39,7 @@ static void leave_some(fmo_fock_options *f, double cubes)
     static int begun;
     const int first = !__atomic_exchange_n(&begun, 1, __ATOMIC_RELAXED);
     const int threads = fmo_fock_threads(f->threads);
-    const char *const asked = getenv("OMP_NUM_THREADS");
-    if (first && f->mode == FMO_MODE_CPU && f->threads <= 0 && (!asked || !*asked) &&
+    if (first && f->mode == FMO_MODE_CPU && !fmo_threads_are_told(f->threads) &&
         threads >= HALF_FROM && cubes <= soon_cubes * threads)
         f->threads = threads / 2;
 }
@@ -73,11 +73,7 @@ static fmo_status open_own(const fmo_scf_input *in, fmo_fock_options fock, fmo_s
     if (fock.mode == FMO_MODE_FUSED && fmo_gpu_available(NULL) == FMO_OK)
         status = fmo_linalg_open_gpu(fock.device_num > 0 ? fock.devices[0] : fock.device,
                                      &fock.stream, &s->la, err);
-    else if (s->n > FMO_SMALL_MOST && !fmo_room_for_blas(blas_threads))
-        status = fmo_error_set(err, FMO_ERR_MEMORY,
-                               "no address space for OpenBLAS, 128 MB a thread; raise ulimit -v, "
-                               "or use fewer threads");
-    else
+    else if (s->n <= FMO_SMALL_MOST || (status = fmo_check_blas_room(blas_threads, err)) == FMO_OK)
         status = fmo_linalg_open_cpu(blas_threads, &s->la, err);
     if (status == FMO_OK && ranks) s->la->host_functions = s->n;
     const double start = driver_seconds();
