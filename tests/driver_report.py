@@ -72,7 +72,9 @@ class Report(Case):
     def test_quiet(self):
         result = run(SMALL, "--quiet", "--profile")
         self.assertRuns(result)
-        self.assertEqual(result.out, "")
+        self.assertRegex(result.out, r"\Aenergy: -\d+\.\d{10} hartree\n\Z")
+        both = run(SMALL, MEDIUM, "--quiet", "--batch").out
+        self.assertRegex(both, r"(?m)\A\S+: energy: .* hartree\n\S+: energy: .* hartree\n\Z")
         result = run(SMALL, "--quiet", "--check")
         self.assertRuns(result)
         self.assertRegex(result.out, r"\Acheck: pass \([^\n]*\)\n\Z")

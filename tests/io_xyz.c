@@ -95,10 +95,40 @@ static const text_case bad_xyz[] = {
      "line 2: periodic systems"},
     {"i-PI", "1\n# CELL(abcH): 9.0 9.0 9.0 90.0 90.0 90.0 Step: 0 Bead: 0\nHe 0 0 0\n",
      "line 2: periodic systems"},
+    {"charge", "1\ncharge=0.5\nHe 0 0 0\n",
+     "line 2: charge= 0.5: expected a whole number from -100000 to 100000"},
+    {"total charge", "1\n'total_charge': 1e300\nHe 0 0 0\n", "line 2: total_charge= 1e+300"},
+    {"multiplicity", "1\ncharge=0 multiplicity=0\nHe 0 0 0\n", "line 2: multiplicity= 0"},
     {"order", "1\nProperties=pos:R:3:species:S:1\n0 0 0 He\n", "line 2: Properties="},
     {"UTF-8", "1\n\n\xC3\xA9 0 0 0\n", "line 3: '?\?': not an element"},
     {"control", "1\n\n\x1b[2J 0 0 0\n", "line 3: '?[2J'"},
 };
+
+/* What comments say of charge and multiplicity. */
+static void check_states(void)
+{
+    static const struct {
+        const char *comment;
+        int charge, multiplicity;
+    } say[] = {{"charge=-1 multiplicity=2", -1, 2},
+               {"Properties=species:S:1:pos:R:3 total_charge=\"+2\" pbc=\"F F F\"", 2, 0},
+               {"{\"charge\": 1.0, \"spin_multiplicity\": 1}", 1, 1},
+               {"overcharge=3 recharge: 4 my_charge=5", 0, 0},
+               {"charge: none", 0, 0},
+               {"a charged thing", 0, 0}};
+    for (size_t k = 0; k < sizeof say / sizeof say[0]; k++) {
+        char text[256];
+        fmo_error err = {FMO_OK, ""};
+        fmo_molecule *mol = NULL;
+        snprintf(text, sizeof text, "1\n%s\nHe 0 0 0\n", say[k].comment);
+        const char *path = put_file("state.xyz", text, strlen(text));
+        CHECK(fmo_molecule_read_xyz(path, &mol, &err) == FMO_OK, "%s: %s", text, err.message);
+        CHECK(mol && mol->charge == say[k].charge && mol->multiplicity == say[k].multiplicity,
+              "%s: charge %d, multiplicity %d", say[k].comment, mol ? mol->charge : -99,
+              mol ? mol->multiplicity : -99);
+        fmo_molecule_destroy(mol);
+    }
+}
 
 static void check_good_xyz(void)
 {
@@ -226,6 +256,7 @@ static void check_locale(void)
 {
     if (!comma_locale()) return;
     check_good_xyz();
+    check_states();
     setlocale(LC_ALL, "C");
 }
 
@@ -233,6 +264,7 @@ int main(void)
 {
     if (!mkdtemp(directory)) return 1;
     check_good_xyz();
+    check_states();
     check_bad_xyz();
     check_frames();
     check_bad_frames();

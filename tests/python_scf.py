@@ -52,6 +52,9 @@ class Patch(Case):
                                (lambda x: fmo.get_jk(x, np.eye(2)), "get_jk")):
                 with self.assertRaisesRegex(TypeError, f"fmo.{name}: expected a molecule of PySCF"):
                     call(nothing)
+        for call, name in ((fmo.RHF, "RHF"), (fmo.Plan, "Plan"), (lambda x: fmo.get_jk(x, np.eye(2)), "get_jk")):
+            with self.assertRaisesRegex(ValueError, f"fmo.{name}: .* no basis functions; call its build"):
+                call(gto.Mole())
 
     def test_classes_that_pyscf_makes_of_patched_ones(self):
         """Scanners and second-order objects: copies stay what they are, and unpatching leaves PySCF's."""

@@ -114,6 +114,31 @@ class ScfRefusals(driver_helpers.Case):
         self.assertFails(run(self.path("none.h5"), "--scf"), 3, "none.h5")
 
 
+class ScfComment(driver_helpers.Case):
+    """What the comment of a .xyz file says of charge and multiplicity."""
+
+    def energy(self, comment, *line):
+        path = self.path("hydroxide.xyz")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"2\n{comment}\nO 0 0 0\nH 0 0 0.97\n")
+        return run(path, "--basis", "sto-3g", "--scf", "--quiet", "--mode", "cpu", "--threads", "1", *line)
+
+    def test_charge(self):
+        wanted = self.energy("", "--charge", "-1")
+        self.assertRuns(wanted)
+        for comment in ("charge=-1", 'pbc="F F F" total_charge="-1" multiplicity=1'):
+            self.assertEqual(self.energy(comment).out, wanted.out)
+            self.assertEqual(self.energy(comment, "--batch").out.split(": ", 1)[1], wanted.out)
+        self.assertEqual(self.energy("charge=+1", "--charge", "-1").out, wanted.out)
+        self.assertFails(self.energy(""), 3, "9 electrons.*odd")
+        self.assertFails(self.energy("charge=-1", "--charge", "0"), 3, "9 electrons.*odd")
+
+    def test_multiplicity(self):
+        for line in ([], ["--batch"]):
+            self.assertFails(self.energy("charge=1 multiplicity=3", *line), 3,
+                             "hydroxide.xyz: .*the comment says multiplicity 3: only closed shells")
+
+
 F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ is there from Python 3.10 on
 
 

@@ -71,8 +71,8 @@ static void make_datasets(bench_run *run, fock_case *c, const fock_item *item)
             status = bench_displaced(item->molecule, displacement,
                                      (uint64_t)run->options->seed + (uint64_t)k, &moved, &err);
         if (status == FMO_OK)
-            status =
-                fmo_dataset_create(moved ? moved : item->molecule, set, 0, &c->dataset[k], &err);
+            status = fmo_dataset_create(moved ? moved : item->molecule, set, item->molecule->charge,
+                                        &c->dataset[k], &err);
         bench_molecule_destroy(moved);
     }
     fmo_basis_set_destroy(set);

@@ -82,7 +82,7 @@ static void show_memory(const cli_option *row, const void *defaults, FILE *strea
 static void show_charge(const cli_option *row, const void *defaults, FILE *stream)
 {
     (void)row, (void)defaults;
-    fputs("0; what a data set says", stream);
+    fputs("what a data set or a comment (charge=) says, else 0", stream);
 }
 static void show_convergence(const cli_option *row, const void *defaults, FILE *stream)
 {

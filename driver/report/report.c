@@ -298,6 +298,13 @@ void driver_report(const driver_options *options, const driver_result *result, F
         print_results(options, result, stream);
         if (options->profile == DRIVER_PROFILE_TABLE) print_profile(result, stream);
     }
+    if (options->quiet && !options->check) {
+        if (options->dataset_num > 1)
+            fprintf(stream, "%s: ", driver_shown(fmo_dataset_path(result->dataset)));
+        fprintf(stream, "%s%.10f hartree\n",
+                result->no_energy ? "two-electron energy: " : "energy: ",
+                result->no_energy ? result->energy_2e : result->energy);
+    }
     if (options->check) {
         if (!options->quiet)
             fputc('\n', stream);

@@ -13,6 +13,20 @@
 #include <fmo/molecule.h>
 #include <fmo/wavefunction.h>
 
+fmo_status driver_scf_dataset(const driver_options *options, const fmo_molecule *molecule,
+                              const fmo_basis_set *set, fmo_dataset **dataset, fmo_error *err)
+{
+    char frame[32] = "";
+    if (molecule->frame) snprintf(frame, sizeof frame, "frame %d: ", molecule->frame);
+    if (molecule->multiplicity > 1)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "%.200s: %sthe comment says multiplicity %d: only closed shells "
+                             "(multiplicity 1) can be done; correct the comment",
+                             molecule->path, frame, molecule->multiplicity);
+    const int charge = options->charge_given ? options->charge : molecule->charge;
+    return fmo_dataset_create(molecule, set, charge, dataset, err);
+}
+
 static fmo_status read_geometry(const driver_options *options, const char *path,
                                 driver_result *result, fmo_error *err)
 {
@@ -25,7 +39,7 @@ static fmo_status read_geometry(const driver_options *options, const char *path,
     }
     fmo_basis_set_choose_functions(set, options->functions);
     if (status == FMO_OK)
-        status = fmo_dataset_create(molecule, set, options->charge, &result->dataset, err);
+        status = driver_scf_dataset(options, molecule, set, &result->dataset, err);
     fmo_basis_set_destroy(set);
     fmo_molecule_destroy(molecule);
     return status;

@@ -28,6 +28,11 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
 /** What the command line says of an SCF, without callbacks. */
 fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *scf, fmo_error *err);
 
+/** The data set of a molecule from a file: of the charge that --charge says, else the comment.
+ *  FMO_ERR_INPUT names the file, and the frame if there are several. */
+fmo_status driver_scf_dataset(const driver_options *options, const fmo_molecule *molecule,
+                              const fmo_basis_set *set, fmo_dataset **dataset, fmo_error *err);
+
 /** The molecule of a data set; its arrays are the data set's. */
 fmo_status driver_scf_input(const driver_options *options, const fmo_dataset *dataset,
                             fmo_scf_input *input, fmo_error *err);

@@ -73,7 +73,7 @@ static int read_frame(batch *b, driver_scf_one *one)
     if (fmo_xyz_next(b->xyz, &molecule, &one->err) != FMO_OK) return 1;
     if (!molecule) return 0;
     one->result.frame = molecule->frame;
-    (void)fmo_dataset_create(molecule, b->set, b->options->charge, &one->result.dataset, &one->err);
+    (void)driver_scf_dataset(b->options, molecule, b->set, &one->result.dataset, &one->err);
     fmo_molecule_destroy(molecule);
     return 1;
 }

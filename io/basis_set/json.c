@@ -167,7 +167,7 @@ fmo_status fmo_basis_set_parse_json(fmo_basis_set *set, const fmo_text *text)
     json_error_t error;
     size_t left = text->size - (size_t)(text->next - text->bytes);
     json_t *document = json_loadb(text->next, left, JSON_REJECT_DUPLICATES, &error);
-    if (!document && json_error_code(&error) == json_error_out_of_memory)
+    if (!document && (json_error_code(&error) == json_error_out_of_memory || !*error.text))
         return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
     if (!document) fmo_text_harmless(error.text); /* it quotes the file */
     if (!document)

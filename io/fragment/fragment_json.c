@@ -14,7 +14,7 @@ json_t *fmo_json_load(const fmo_text *text)
     json_t *document = json_loadb(text->next, left, JSON_REJECT_DUPLICATES, &error);
     if (document) return document;
     fmo_text_harmless(error.text); /* it quotes the file */
-    if (json_error_code(&error) == json_error_out_of_memory)
+    if (json_error_code(&error) == json_error_out_of_memory || !*error.text)
         fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
     else
         fmo_text_fail(text, error.line, FMO_ERR_INPUT, "not valid JSON (%s)", error.text);

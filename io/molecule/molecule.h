@@ -25,6 +25,8 @@ typedef struct fmo_molecule {
     char *path;        /**< of the file; NULL without */
     char sha256[65];   /**< of the file, 64 hex digits; "" without */
     int frame;         /**< which of several in the file, from 1; 0: the only one */
+    int charge;        /**< what the comment says (charge= or total_charge=), e; 0 without */
+    int multiplicity;  /**< the same (multiplicity= or spin_multiplicity=); 0 without */
 } fmo_molecule;
 
 /** Read one molecule from a .xyz file: number of atoms, a comment, then a line for each atom with

@@ -17,7 +17,8 @@
 
 enum {
     BYTES_MOST = 1 << 28,
-    LINE_LEAST = 7 /* bytes of an atom: "H 0 0 0" */
+    CHARGE_MOST = 100000, /* of a comment */
+    LINE_LEAST = 7        /* bytes of an atom: "H 0 0 0" */
 };
 
 #define INPUT(text, line, ...) fmo_text_fail(text, line, FMO_ERR_INPUT, __VA_ARGS__)
@@ -134,6 +135,32 @@ static fmo_status check_comment(const fmo_text *text, const char *comment)
     return FMO_OK;
 }
 
+/* The number of a key, if it has one: a whole one, perhaps in quotes or with zeros behind a point.
+ * Other values are words of a title. */
+static fmo_status read_number(const fmo_text *text, const char *comment, const char *const *keys,
+                              int least, int *number)
+{
+    const char *value = NULL, *key = keys[0];
+    for (int k = 0; keys[k] && !value; k++) value = find_key(comment, key = keys[k]);
+    if (!value || !begins_with_number(value)) return FMO_OK;
+    const double is = strtod(value + strspn(value, "\"'{[( \t"), NULL);
+    if (!(is >= least && is <= CHARGE_MOST) || is != floor(is))
+        return INPUT(text, text->line, "%s= %g: expected a whole number from %d to %d", key, is,
+                     least, CHARGE_MOST);
+    *number = (int)is;
+    return FMO_OK;
+}
+
+static fmo_status read_state(const fmo_text *text, const char *comment, fmo_molecule *molecule)
+{
+    static const char *const charge[] = {"charge", "total_charge", NULL};
+    static const char *const multiplicity[] = {"multiplicity", "spin_multiplicity", NULL};
+    fmo_status status = read_number(text, comment, charge, -CHARGE_MOST, &molecule->charge);
+    if (status == FMO_OK)
+        status = read_number(text, comment, multiplicity, 1, &molecule->multiplicity);
+    return status;
+}
+
 static fmo_status read_comment(fmo_text *text, fmo_molecule *molecule)
 {
     fmo_word line;
@@ -146,6 +173,7 @@ static fmo_status read_comment(fmo_text *text, fmo_molecule *molecule)
     char *comment = strndup(line.at, line.size);
     if (!comment) return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
     fmo_status status = check_comment(text, comment);
+    if (status == FMO_OK) status = read_state(text, comment, molecule);
     free(comment);
     return status;
 }

@@ -67,10 +67,12 @@ LARGEST_ANG_MOM = len(_COMPONENTS[True]) - 1
 
 
 def check_mole(mol, call: str) -> None:
-    """TypeError for what is no molecule of PySCF."""
+    """TypeError for what is no molecule of PySCF, ValueError for one that is not built."""
     if not hasattr(mol, "_libcint_ctr_coeff"):
         raise TypeError(f"fmo.{call}: expected a molecule of PySCF, as gto.M(...), not "
                         f"{type(mol).__name__}")
+    if not mol.nbas:
+        raise ValueError(f"fmo.{call}: the molecule has no basis functions; call its build() first")
 
 
 def basis_arrays(mol) -> dict[str, np.ndarray]:
