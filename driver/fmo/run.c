@@ -74,9 +74,26 @@ static fmo_status no_memory(fmo_error *err)
     return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fragments");
 }
 
+/* What is kept of every pair, far ones too, is there from the start: systems lend memory that they
+ * do not have, and end who comes to use it. */
+static fmo_status check_table(const fmo_fragments *f, size_t pairs, fmo_error *err)
+{
+    const size_t one =
+        sizeof *f->result->pair + sizeof *f->pair_done + sizeof *f->mine + 2 * sizeof *f->distance;
+    const double bytes = (double)pairs * (double)one, there = (double)fmo_free_memory();
+    if (bytes <= there) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_MEMORY,
+                         "what is kept of the %zu pairs of %d fragments takes %.3g GB, and %.3g "
+                         "are free; make fragments larger (of a PDB file --per-fragment), or take "
+                         "a smaller system",
+                         pairs, f->system->fragment_num, 1e-9 * bytes, 1e-9 * there);
+}
+
 static fmo_status allocate(fmo_fragments *f, fmo_error *err)
 {
     const size_t n = (size_t)f->system->fragment_num, atoms = (size_t)f->system->atom_num;
+    const fmo_status status = check_table(f, n * (n - 1) / 2, err);
+    if (status != FMO_OK) return status;
     fmo_fragment_result *r = f->result = calloc(1, sizeof *r);
     if (!r) return no_memory(err);
     r->fragment_num = (int)n;
