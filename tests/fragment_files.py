@@ -312,6 +312,8 @@ class Gamess(Reader):
                 ("the hybrids STO-3G of the file are not those", "0.802107", "0.702107"),
                 ("$FMOHYB: 'x' where a coefficient", "0.850774", "x"),
                 ("$FMOHYB: expected a name, up to", "STO-3G 5 5", "STO-3G 5 99"),
+                ("hybrids STO-3G of the file are not those", " 1 0  -0.117784", " 0 1  -0.117784"),
+                ("hybrids STO-3G of the file are not those", " 0 1  -0.117787", " 1 0  -0.117787"),
                 ("'Q' is no element", "O 8.0", "O Q"), ("'6.5' is no element", "C 6.0", "C 6.5"),
                 ("expected a label, an element", "1.0900", ""), ("'1.x' is no coordinate", "1.0900", "1.x"),
                 ("expected C1 behind the title", "C1", "CNV 2"), ("the group $PCM is not known", "$SYSTEM", "$PCM"),

@@ -130,6 +130,9 @@ class ScfComment(driver_helpers.Case):
             self.assertEqual(self.energy(comment).out, wanted.out)
             self.assertEqual(self.energy(comment, "--batch").out.split(": ", 1)[1], wanted.out)
         self.assertEqual(self.energy("charge=+1", "--charge", "-1").out, wanted.out)
+        path = self.path("hydroxide.xyz")  # with charge=+1 in it
+        self.assertIn("HO, 2 atoms, 10 electrons, charge -1\n",
+                      run(path, "--basis", "sto-3g", "--scf", "--charge", "-1", "--mode", "cpu").out)
         self.assertFails(self.energy(""), 3, "9 electrons.*odd")
         self.assertFails(self.energy("charge=-1", "--charge", "0"), 3, "9 electrons.*odd")
 

@@ -36,7 +36,13 @@ static void print_system(const driver_options *options, const driver_result *res
             driver_shown(fmo_dataset_path(dataset)));
     fprintf(stream, "  system     %s, %d atoms", fmo_dataset_formula(dataset),
             fmo_basis_nucleus_num(basis));
-    if (result->electrons >= 0) fprintf(stream, ", %d electrons", result->electrons);
+    if (result->electrons >= 0) {
+        double charge = -result->electrons;
+        for (int k = 0; k < fmo_basis_nucleus_num(basis); k++)
+            charge += fmo_basis_nucleus_charge(basis, k);
+        fprintf(stream, ", %d electrons", result->electrons);
+        if (fabs(charge) > 0.5) fprintf(stream, ", charge %+.0f", charge);
+    }
     const char *basis_name = fmo_dataset_basis_name(dataset);
     fprintf(stream, "\n  basis      %s%s%d functions, ", basis_name, *basis_name ? ": " : "",
             result->nao);

@@ -69,9 +69,20 @@ static double product(const fmo_gamess_hybrids *f, const fmo_hybrids *h, int fro
     return sum;
 }
 
+/* The first is the bond's, "1 0", and the others are the atom's own, "0 1". */
+static bool same_sides(const fmo_gamess_hybrids *f)
+{
+    for (int k = 0; k < f->orbital_num; k++) {
+        const double *side = f->coefficient + (size_t)k * (size_t)(f->function_num + 2);
+        if (side[0] != (k == 0 ? 1.0 : 0.0) || side[1] != (k == 0 ? 0.0 : 1.0)) return false;
+    }
+    return true;
+}
+
 static bool same(const fmo_gamess_hybrids *f, const fmo_hybrids *h)
 {
     if (h->orbital_num != f->orbital_num || h->function_num != f->function_num) return false;
+    if (!same_sides(f)) return false;
     for (int i = 0; i < h->function_num; i++)
         for (int j = 0; j <= i; j++) {
             const int n = h->orbital_num;
