@@ -41,31 +41,6 @@ static fmo_status add_residue(fmo_pdb *pdb, const fmo_pdb_residue *head, bool he
     return FMO_OK;
 }
 
-/* Of alternative places the first of a residue is kept, as a rule A, and none of an atom that has a
- * place without; where residues of two kinds stand at one place, the first of them. */
-static bool leaves_out(fmo_pdb *pdb, fmo_word line)
-{
-    const char alternative = line.at[16];
-    char place[sizeof pdb->alternative_place], name[5], number[6];
-    if (alternative == ' ') return false;
-    fmo_pdb_columns(line, 22, 27, place, sizeof place);
-    if (!pdb->alternative || strcmp(place, pdb->alternative_place) != 0) {
-        pdb->alternative = alternative;
-        memcpy(pdb->alternative_place, place, sizeof place);
-    }
-    if (alternative != pdb->alternative) return true;
-    fmo_pdb_columns(line, 13, 16, name, sizeof name);
-    fmo_pdb_columns(line, 23, 27, number, sizeof number);
-    for (int a = pdb->atom_num - 1; a >= 0; a--) {
-        const fmo_pdb_residue *r = &pdb->residue[pdb->atom[a].residue];
-        if (r != &pdb->residue[pdb->residue_num - 1] || strcmp(r->place, number) != 0 ||
-            r->chain != line.at[21])
-            return false;
-        if (strcmp(pdb->atom[a].name, name) == 0) return true;
-    }
-    return false;
-}
-
 static fmo_status read_atom(fmo_pdb *pdb, fmo_word line)
 {
     static const char *const axis[] = {"x", "y", "z"};
@@ -79,7 +54,7 @@ static fmo_status read_atom(fmo_pdb *pdb, fmo_word line)
                      line.size);
     if (pdb->atom_num >= FMO_NUCLEUS_MOST)
         return INPUT(pdb, text->line, "more than %d atoms", FMO_NUCLEUS_MOST);
-    if (leaves_out(pdb, line)) {
+    if (line.at[16] != ' ' && line.at[16] != 'A') {
         pdb->alternatives++;
         return FMO_OK;
     }
@@ -119,7 +94,7 @@ static fmo_status read_records(fmo_pdb *pdb)
     for (fmo_word line; status == FMO_OK && fmo_text_line(pdb->text, &line);) {
         if (fmo_pdb_is_record(line, "MODEL")) {
             pdb->models++;
-            done |= pdb->atom_num > 0; /* an ENDMDL may be missing */
+            done |= pdb->models > 1 && pdb->atom_num > 0; /* an ENDMDL may be missing */
         } else if (fmo_pdb_is_record(line, "ENDMDL") || fmo_pdb_is_record(line, "END"))
             done = pdb->atom_num > 0;
         else if (fmo_pdb_is_record(line, "TER"))
@@ -157,7 +132,7 @@ static fmo_status say(const fmo_pdb *pdb, fmo_fragment_system *s)
 {
     char line[160] = "", *end = line;
     if (pdb->alternatives)
-        end += snprintf(line, sizeof line, "%d atoms at further alternative places left out",
+        end += snprintf(line, sizeof line, "%d atoms at alternative places other than A left out",
                         pdb->alternatives);
     if (pdb->models > 1)
         snprintf(end, sizeof line - (size_t)(end - line), "%s%d models after the first left out",

@@ -55,9 +55,7 @@ typedef struct fmo_pdb {
     int atom_num, atom_room;
     fmo_pdb_residue *residue;
     int residue_num, residue_room;
-    int alternatives; /* atoms left out, of other places than the first */
-    char alternative; /* the first of the residue at this place, chain and number */
-    char alternative_place[8];
+    int alternatives;    /* atoms left out, of other places than the first */
     int segment, models; /* TER and MODEL lines so far */
 } fmo_pdb;
 

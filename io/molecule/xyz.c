@@ -58,12 +58,13 @@ static bool is_name(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
-/* Where the value of a key begins ("pbc=", in any case, not behind a letter; quotes may stand
- * around the key, blanks around the sign, which may be a colon); NULL without. */
-static const char *find_key(const char *comment, const char *key)
+/* Where the value of a key begins, from `from` in the comment on ("pbc=", in any case, not behind a
+ * letter; quotes may stand around the key, blanks around the sign, which may be a colon); NULL
+ * without. */
+static const char *find_key_from(const char *comment, const char *from, const char *key)
 {
     size_t size = strlen(key);
-    for (const char *at = comment; *at; at++) {
+    for (const char *at = from; *at; at++) {
         if (strncasecmp(at, key, size) != 0 || (at > comment && is_name(at[-1]))) continue;
         const char *sign = at + size;
         if (at > comment && strchr("\"'", at[-1])) sign += *sign == at[-1];
@@ -71,6 +72,10 @@ static const char *find_key(const char *comment, const char *key)
         if (*sign == '=' || *sign == ':') return sign + 1 + strspn(sign + 1, " \t");
     }
     return NULL;
+}
+static const char *find_key(const char *comment, const char *key)
+{
+    return find_key_from(comment, comment, key);
 }
 
 /* Does a value begin with a number, perhaps in quotes or brackets? */
@@ -135,19 +140,60 @@ static fmo_status check_comment(const fmo_text *text, const char *comment)
     return FMO_OK;
 }
 
-/* The number of a key, if it has one: a whole one, perhaps in quotes or with zeros behind a point.
- * Other values are words of a title. */
+/* The whole number that a value is, perhaps in quotes, with its sign in front or behind ("2-") or
+ * zeros behind a point. Returns 1; 0 for words; -1 for what begins as a number and is none. */
+static int whole_number(const char *value, fmo_word *word, double *number)
+{
+    const char quote = *value == '"' || *value == '\'' ? *value : '\0';
+    const char *const begin = value + (quote != '\0');
+    word->at = begin;
+    word->size = strcspn(begin, quote ? "\"'" : " \t,;\"'}])");
+    if (!strchr("+-.[({=:0123456789", *begin) && strncmp(begin, "\xE2\x88\x92", 3) != 0) return 0;
+    if (!word->size) return 0;
+    const char after = begin[word->size];
+    if (quote ? after != quote : after == ',' && isdigit((unsigned char)begin[word->size + 1]))
+        return -1;
+    size_t at = strchr("+-", *begin) ? 1 : 0;
+    const bool in_front = at > 0;
+    double size = 0.0, sign = *begin == '-' ? -1.0 : 1.0;
+    const size_t first = at;
+    for (; isdigit((unsigned char)begin[at]) && at < word->size; at++)
+        size = 10.0 * size + (begin[at] - '0');
+    if (at == first) return -1;
+    if (begin[at] == '.')
+        for (at++; at < word->size && begin[at] == '0';) at++;
+    if (!in_front && at + 1 == word->size && strchr("+-", begin[at]))
+        sign = begin[at++] == '-' ? -1.0 : 1.0;
+    *number = sign * size;
+    return at == word->size ? 1 : -1;
+}
+
+/* The number that keys say, wherever they stand; other values are words of a title, and so is what
+ * is no whole number behind a colon. */
 static fmo_status read_number(const fmo_text *text, const char *comment, const char *const *keys,
                               int least, int *number)
 {
-    const char *value = NULL, *key = keys[0];
-    for (int k = 0; keys[k] && !value; k++) value = find_key(comment, key = keys[k]);
-    if (!value || !begins_with_number(value)) return FMO_OK;
-    const double is = strtod(value + strspn(value, "\"'{[( \t"), NULL);
-    if (!(is >= least && is <= CHARGE_MOST) || is != floor(is))
-        return INPUT(text, text->line, "%s= %g: expected a whole number from %d to %d", key, is,
-                     least, CHARGE_MOST);
-    *number = (int)is;
+    bool found = false;
+    for (int k = 0; keys[k]; k++)
+        for (const char *at = comment; (at = find_key_from(comment, at, keys[k]));) {
+            fmo_word word;
+            char quote[FMO_QUOTE_SIZE];
+            double is = 0.0;
+            const char *sign = at - 1;
+            while (*sign == ' ' || *sign == '\t') sign--;
+            const bool colon = *sign == ':';
+            const int whole = whole_number(at, &word, &is);
+            if (whole == 0 || (whole < 0 && colon)) continue;
+            if (whole < 0 || !(is >= least && is <= CHARGE_MOST))
+                return INPUT(text, text->line,
+                             "%s= '%s': expected a whole number from %d to %d; correct the comment",
+                             keys[k], fmo_text_quote(word, quote), least, CHARGE_MOST);
+            if (found && *number != (int)is)
+                return INPUT(text, text->line, "%s= is %d and %d; keep one in the comment", keys[0],
+                             *number, (int)is);
+            *number = (int)is;
+            found = true;
+        }
     return FMO_OK;
 }
 
