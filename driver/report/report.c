@@ -2,6 +2,7 @@
 #include "driver/report/report.h"
 #include "driver/base/shown.h"
 #include "driver/report/host.h"
+#include "driver/run/scf.h"
 #include "integrals/tables.h"
 
 #include <inttypes.h>
@@ -37,9 +38,7 @@ static void print_system(const driver_options *options, const driver_result *res
     fprintf(stream, "  system     %s, %d atoms", fmo_dataset_formula(dataset),
             fmo_basis_nucleus_num(basis));
     if (result->electrons >= 0) {
-        double charge = -result->electrons;
-        for (int k = 0; k < fmo_basis_nucleus_num(basis); k++)
-            charge += fmo_basis_nucleus_charge(basis, k);
+        const double charge = driver_nuclear_charge(basis) - result->electrons;
         fprintf(stream, ", %d electrons", result->electrons);
         if (fabs(charge) > 0.5) fprintf(stream, ", charge %+.0f", charge);
     }
@@ -280,11 +279,17 @@ static void print_scf(const driver_options *options, const driver_result *result
                 scf->converged ? "" : " (last state, not converged)");
 }
 
+/* With --quiet, whose line it is, where there are several. */
+static void print_whose(const driver_options *options, const driver_result *result, FILE *stream)
+{
+    if (options->dataset_num > 1)
+        fprintf(stream, "%s: ", driver_shown(fmo_dataset_path(result->dataset)));
+}
+
 static void report_scf(const driver_options *options, const driver_result *result, FILE *stream)
 {
     if (options->quiet) {
-        if (options->dataset_num > 1)
-            fprintf(stream, "%s: ", driver_shown(fmo_dataset_path(result->dataset)));
+        print_whose(options, result, stream);
         fprintf(stream, "SCF: %.10f hartree, %s\n", result->energy, result->scf->verdict);
         return;
     }
@@ -304,18 +309,13 @@ void driver_report(const driver_options *options, const driver_result *result, F
         print_results(options, result, stream);
         if (options->profile == DRIVER_PROFILE_TABLE) print_profile(result, stream);
     }
-    if (options->quiet && !options->check) {
-        if (options->dataset_num > 1)
-            fprintf(stream, "%s: ", driver_shown(fmo_dataset_path(result->dataset)));
+    if (options->quiet) print_whose(options, result, stream);
+    if (options->quiet && !options->check)
         fprintf(stream, "%s%.10f hartree\n",
                 result->no_energy ? "two-electron energy: " : "energy: ",
                 result->no_energy ? result->energy_2e : result->energy);
-    }
     if (options->check) {
-        if (!options->quiet)
-            fputc('\n', stream);
-        else if (options->dataset_num > 1)
-            fprintf(stream, "%s: ", driver_shown(fmo_dataset_path(result->dataset)));
+        if (!options->quiet) fputc('\n', stream);
         driver_check_print(&result->check, result->dataset, stream);
         fputc('\n', stream);
     }

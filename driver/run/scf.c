@@ -45,14 +45,20 @@ static fmo_status read_geometry(const driver_options *options, const char *path,
     return status;
 }
 
+double driver_nuclear_charge(const fmo_basis *basis)
+{
+    double charge = 0.0;
+    for (int i = 0; i < fmo_basis_nucleus_num(basis); i++)
+        charge += fmo_basis_nucleus_charge(basis, i);
+    return charge;
+}
+
 /* What the data set says, or with --charge what is left of the nuclei's charges. */
 static int electron_num(const driver_options *options, const fmo_dataset *dataset)
 {
     const fmo_basis *basis = fmo_dataset_basis(dataset);
     if (!options->charge_given) return fmo_dataset_electron_num(dataset);
-    double charge = -options->charge;
-    for (int i = 0; i < fmo_basis_nucleus_num(basis); i++)
-        charge += fmo_basis_nucleus_charge(basis, i);
+    const double charge = driver_nuclear_charge(basis) - options->charge;
     return charge > 0.0 && charge < 1e9 ? (int)lround(charge) : 0;
 }
 

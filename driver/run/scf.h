@@ -33,6 +33,8 @@ fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *s
 fmo_status driver_scf_dataset(const driver_options *options, const fmo_molecule *molecule,
                               const fmo_basis_set *set, fmo_dataset **dataset, fmo_error *err);
 
+double driver_nuclear_charge(const fmo_basis *basis); /**< of all nuclei, e */
+
 /** The molecule of a data set; its arrays are the data set's. */
 fmo_status driver_scf_input(const driver_options *options, const fmo_dataset *dataset,
                             fmo_scf_input *input, fmo_error *err);

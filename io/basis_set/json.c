@@ -4,12 +4,12 @@
  * shared shell (sp), or for each function of a general contraction. */
 #include "io/basis_set/basis_set_internal.h"
 #include "integrals/harmless.h"
+#include "io/text/json.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <jansson.h>
 
 typedef struct parser {
     fmo_basis_set *set;
@@ -164,16 +164,9 @@ static fmo_status read_document(parser *p, json_t *document)
 fmo_status fmo_basis_set_parse_json(fmo_basis_set *set, const fmo_text *text)
 {
     parser p = {.set = set, .text = text};
-    json_error_t error;
-    size_t left = text->size - (size_t)(text->next - text->bytes);
-    json_t *document = json_loadb(text->next, left, JSON_REJECT_DUPLICATES, &error);
-    if (!document && (json_error_code(&error) == json_error_out_of_memory || !*error.text))
-        return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
-    if (!document) fmo_text_harmless(error.text); /* it quotes the file */
-    if (!document)
-        return fmo_text_fail(text, error.line, FMO_ERR_INPUT,
-                             "not valid JSON (%s); get the file again", error.text);
-    fmo_status status = read_document(&p, document);
+    json_t *document;
+    fmo_status status = fmo_text_json(text, "; get the file again", &document);
+    if (status == FMO_OK) status = read_document(&p, document);
     json_decref(document);
     return status;
 }

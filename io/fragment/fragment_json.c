@@ -7,20 +7,6 @@
 
 #define INPUT(text, ...) fmo_text_fail((text), 0, FMO_ERR_INPUT, __VA_ARGS__)
 
-json_t *fmo_json_load(const fmo_text *text)
-{
-    json_error_t error;
-    const size_t left = text->size - (size_t)(text->next - text->bytes);
-    json_t *document = json_loadb(text->next, left, JSON_REJECT_DUPLICATES, &error);
-    if (document) return document;
-    fmo_text_harmless(error.text); /* it quotes the file */
-    if (json_error_code(&error) == json_error_out_of_memory || !*error.text)
-        fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
-    else
-        fmo_text_fail(text, error.line, FMO_ERR_INPUT, "not valid JSON (%s)", error.text);
-    return NULL;
-}
-
 const char *fmo_json_unknown(const json_t *object, const char *const *known)
 {
     const char *key;

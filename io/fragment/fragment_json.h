@@ -2,12 +2,7 @@
 #ifndef FMO_IO_FRAGMENT_JSON_H
 #define FMO_IO_FRAGMENT_JSON_H
 
-#include "io/text/text.h"
-
-#include <jansson.h>
-
-/* A document in an open text; NULL, with the text's error set, if it is none. json_decref it. */
-json_t *fmo_json_load(const fmo_text *text);
+#include "io/text/json.h"
 
 /* The first field of an object that is not in `known`, a list that NULL ends; NULL: all are. */
 const char *fmo_json_unknown(const json_t *object, const char *const *known);

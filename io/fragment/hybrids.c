@@ -112,10 +112,8 @@ fmo_status fmo_hybrids_read(const char *path, const char *basis, int number, fmo
     if (!h) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for hybrid orbitals");
     fmo_status status = fmo_text_read(&text, path ? path : shipped, BYTES_MOST,
                                       "a file with hybrid orbitals in JSON", err);
-    if (status == FMO_OK) {
-        document = fmo_json_load(&text);
-        status = document ? find(&text, document, basis, number, &entry) : FMO_ERR_INPUT;
-    }
+    if (status == FMO_OK) status = fmo_text_json(&text, "", &document);
+    if (status == FMO_OK) status = find(&text, document, basis, number, &entry);
     if (status == FMO_OK) status = read_orbitals(&text, entry, h);
     json_decref(document);
     fmo_text_close(&text);

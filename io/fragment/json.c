@@ -190,8 +190,9 @@ static fmo_status read_document(const fmo_text *text, const json_t *document,
 
 fmo_status fmo_fragment_read_json(fmo_text *text, fmo_fragment_system *s)
 {
-    json_t *document = fmo_json_load(text);
-    const fmo_status status = document ? read_document(text, document, s) : text->err->status;
+    json_t *document;
+    fmo_status status = fmo_text_json(text, "", &document);
+    if (status == FMO_OK) status = read_document(text, document, s);
     json_decref(document);
     return status;
 }

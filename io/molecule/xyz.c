@@ -153,19 +153,15 @@ static int whole_number(const char *value, fmo_word *word, double *number)
     const char after = begin[word->size];
     if (quote ? after != quote : after == ',' && isdigit((unsigned char)begin[word->size + 1]))
         return -1;
-    size_t at = strchr("+-", *begin) ? 1 : 0;
-    const bool in_front = at > 0;
-    double size = 0.0, sign = *begin == '-' ? -1.0 : 1.0;
-    const size_t first = at;
-    for (; isdigit((unsigned char)begin[at]) && at < word->size; at++)
-        size = 10.0 * size + (begin[at] - '0');
-    if (at == first) return -1;
-    if (begin[at] == '.')
-        for (at++; at < word->size && begin[at] == '0';) at++;
-    if (!in_front && at + 1 == word->size && strchr("+-", begin[at]))
-        sign = begin[at++] == '-' ? -1.0 : 1.0;
-    *number = sign * size;
-    return at == word->size ? 1 : -1;
+    const size_t front = strchr("+-", *begin) ? 1 : 0;
+    const size_t digits = strspn(begin + front, "0123456789");
+    size_t end = front + digits;
+    if (begin[end] == '.') end += 1 + strspn(begin + end + 1, "0");
+    const bool behind = !front && (begin[end] == '+' || begin[end] == '-');
+    if (!digits || end + behind != word->size) return -1;
+    const double size = strtod(begin + front, NULL);
+    *number = begin[front ? 0 : end] == '-' ? -size : size;
+    return 1;
 }
 
 /* The number that keys say, wherever they stand; other values are words of a title, and so is what
