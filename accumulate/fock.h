@@ -33,9 +33,9 @@ extern "C" {
     X(FMO_REDUCE_SERIAL, "serial", "one thread adds (split only)")
 
 /* Whether a plan keeps its integrals from one build to the next: all that can matter to a density
- * of elements up to 8, or up to twice the largest so far. Mode fused computes them when the plan is
- * made, mode cpu in the first build.
- * X(enumerator, name, what it does) */
+ * of elements up to 8 (of functions of norm 1), or up to twice the largest so far. Mode fused
+ * computes them when the plan is made, mode cpu in the first build. X(enumerator, name, what it
+ * does) */
 #define FMO_INTEGRALS_TABLE(X)                                                               \
     X(FMO_INTEGRALS_DIRECT, "direct", "computed in every build, none kept")                  \
     X(FMO_INTEGRALS_STORED, "stored", "computed once and kept; an error if they do not fit") \
@@ -76,7 +76,8 @@ typedef struct fmo_fock_options {
     fmo_reduce reduce; /**< default FMO_REDUCE_TREE */
     int threads;       /**< CPU threads, OpenBLAS's included; 0: as many as OpenMP would use. Fewer
                             are used where fmo_fock_threads says so, and the profile tells */
-    double cutoff;     /**< screening threshold, default 1e-10; 0: no screening at all */
+    double cutoff;     /**< screening threshold for functions of norm 1, default 1e-10; 0: no
+                            screening at all */
     size_t memory;     /**< bytes a build may take for work space (cpu, reference: host; split:
                             pinned host and GPU; fused: GPU), and as many again for kept integrals;
                             0: what is free, within reason. Mode cpu shares X^J and X^K between
@@ -164,6 +165,13 @@ FMO_API void fmo_fock_plan_destroy(fmo_fock_plan *plan); /**< NULL is fine */
  *  @return FMO_OK, FMO_ERR_ARGUMENT */
 FMO_API fmo_status fmo_fock_plan_loosen(fmo_fock_plan *plan, double cutoff, fmo_error *err);
 
+/** Gets a plan ready for densities in GPU memory whose elements are larger than 8, which is what
+ *  plans are made for. Densities of the host need no such call: there a build looks at them itself.
+ *  The plan keeps the limit; with kept integrals these are computed again.
+ *  @param[in] largest  the largest |D_ij| norm_i norm_j, with the norms of fmo_basis_ao_norm
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, and what fmo_fock_plan_create returns */
+FMO_API fmo_status fmo_fock_plan_expect(fmo_fock_plan *plan, double largest, fmo_error *err);
+
 /** CUDA's number of the GPU that a plan works on, whose memory the matrices of
  *  fmo_fock_build_device and fmo_fock_build_batch_device are in: of several that share its builds
  *  the first, of plans that were dealt out the one it was given. @return -1 on the CPU, or of NULL
@@ -196,8 +204,9 @@ FMO_API fmo_status fmo_fock_build(fmo_fock_plan *plan, const double *density, do
 
 /** fmo_fock_build with all three matrices in GPU memory: fused mode only, no host copies. Work is
  *  queued on the plan's stream and the call returns; the results are there when the stream has
- *  come so far. Nothing is checked: the symmetric part of the density is used, its elements should
- *  not be larger than 8, and NaN gives NaN. No profile is kept.
+ *  come so far. The symmetric part of the density is used. Elements larger than 8 (for functions of
+ *  norm 1, see fmo_fock_plan_expect) give NaN in all of J and K, and NaN gives NaN. No profile is
+ *  kept.
  *  @param[in]  density  device pointer, [nao][nao]
  *  @param[out] coulomb  device pointer, [nao][nao] hartree; NULL: not wanted
  *  @param[out] exchange the same

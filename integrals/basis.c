@@ -12,6 +12,10 @@
 /* Counts beyond this are refused: the shell-pair index must fit an int. */
 enum { FMO_SHELL_MAX = 46340 };
 
+/* Norms of functions outside of these are refused: products of two of them must be numbers. */
+#define FMO_AO_NORM_LEAST 1e-140
+#define FMO_AO_NORM_MOST  1e140
+
 static fmo_status check_sizes(const fmo_basis_input *input, fmo_error *err)
 {
     if (input->nucleus_num < 1)
@@ -136,6 +140,7 @@ void fmo_basis_destroy(fmo_basis *basis)
     free(basis->coefficient);
     free(basis->ao_caller);
     free(basis->ao_factor);
+    free(basis->ao_norm);
     free(basis);
 }
 
@@ -155,14 +160,15 @@ static fmo_basis *basis_alloc(int nucleus_num, int shell_num, int prim_num, int 
     b->coefficient = malloc(prims * sizeof *b->coefficient);
     b->ao_caller = malloc(aos * sizeof *b->ao_caller);
     b->ao_factor = malloc(aos * sizeof *b->ao_factor);
+    b->ao_norm = malloc(aos * sizeof *b->ao_norm);
     if (b->charge && b->coord && b->shell && b->exponent && b->coefficient && b->ao_caller &&
-        b->ao_factor)
+        b->ao_factor && b->ao_norm)
         return b;
     fmo_basis_destroy(b);
     return NULL;
 }
 
-enum { BASIS_ARRAYS = 7 };
+enum { BASIS_ARRAYS = 8 };
 typedef struct basis_array {
     void *at;
     size_t bytes;
@@ -179,7 +185,8 @@ static void arrays_of(const fmo_basis *b, basis_array array[BASIS_ARRAYS])
                                            {b->exponent, prims * sizeof *b->exponent},
                                            {b->coefficient, prims * sizeof *b->coefficient},
                                            {b->ao_caller, aos * sizeof *b->ao_caller},
-                                           {b->ao_factor, aos * sizeof *b->ao_factor}};
+                                           {b->ao_factor, aos * sizeof *b->ao_factor},
+                                           {b->ao_norm, aos * sizeof *b->ao_norm}};
     memcpy(array, all, sizeof all);
 }
 
@@ -290,7 +297,7 @@ static fmo_status fill_shells(const fmo_basis_input *in, fmo_basis *b, int *posi
 }
 
 static fmo_status fill_primitives(const fmo_basis_input *in, fmo_basis *b, const int *position,
-                                  const double *scale, fmo_error *err)
+                                  fmo_error *err)
 {
     for (int k = 0; k < in->prim_num; k++)
         if (in->prim_coefficient[k] != 0.0) b->shell[position[in->prim_shell[k]]].prim_num++;
@@ -314,27 +321,71 @@ static fmo_status fill_primitives(const fmo_basis_input *in, fmo_basis *b, const
         int s = position[in->prim_shell[k]];
         int at = b->shell[s].prim_begin + b->shell[s].prim_num++;
         b->exponent[at] = in->prim_exponent[k];
-        b->coefficient[at] = in->prim_coefficient[k] * scale[s];
+        b->coefficient[at] = in->prim_coefficient[k];
     }
     return FMO_OK;
 }
 
-/* The largest sum over the caller's functions of what they have of an internal one, with their
- * factors: so much larger can an element of a density become, per index. */
-static double largest_sum(int cartesian, int ang_mom, const double *factor)
+/* The norm of the Cartesian functions of a shell whose powers of x, y and z are 0 or 1, or would be
+ * if there were such functions: the square root of
+ *     sum_ij c_i c_j (pi / p)^(3/2) / (2 p)^l,  p = a_i + a_j  (Helgaker, Joergensen, Olsen, 9.2).
+ * Where primitives cancel to rounding it is as large as what they leave of each other. */
+static double shell_norm(const fmo_basis *b, const fmo_shell *shell)
 {
-    double largest = 0.0;
-    for (int c = 0; c < fmo_shell_functions(ang_mom); c++) {
-        double sum = 0.0;
-        for (int m = 0; m < fmo_shell_functions_of(ang_mom, cartesian); m++)
-            sum += fabs(factor[m] * fmo_caller_part(cartesian, ang_mom, m, c));
-        largest = fmax(largest, sum);
+    const double *const a = b->exponent + shell->prim_begin;
+    const double *const c = b->coefficient + shell->prim_begin;
+    const double rounding = 1e-14;
+    double largest = 0.0, sum = 0.0, size = 0.0;
+    for (int i = 0; i < shell->prim_num; i++) largest = fmax(largest, fabs(c[i]));
+    for (int i = 0; i < shell->prim_num; i++) {
+        for (int j = 0; j < shell->prim_num; j++) {
+            const double p = a[i] + a[j], root = sqrt(M_PI / p);
+            double term = c[i] / largest * (c[j] / largest) * root * root * root;
+            for (int l = 0; l < shell->ang_mom; l++) term /= 2.0 * p;
+            sum += term;
+            size += fabs(term);
+        }
     }
-    return largest;
+    return largest * sqrt(fmax(sum, rounding * size));
+}
+
+/* The norm of the caller's function m of a shell, for a factor of 1 and a shell_norm of 1: the
+ * square root of (2a-1)!! (2b-1)!! (2c-1)!! for x^a y^b z^c, and of (2l-1)!! for a solid harmonic.
+ */
+static double function_norm(int cartesian, int ang_mom, int m)
+{
+    double square = 1.0;
+    for (int k = 1; k <= ang_mom && !cartesian; k++) square *= 2 * k - 1;
+    for (int axis = 0; axis < 3 && cartesian; axis++)
+        for (int k = 1; k <= fmo_shell_power(ang_mom, m, axis); k++) square *= 2 * k - 1;
+    return sqrt(square);
+}
+
+/* Makes every shell one of shell_norm 1, and of the caller's factors what that leaves. */
+static fmo_status normalise_shells(fmo_basis *b, fmo_error *err)
+{
+    for (int s = 0; s < b->shell_num; s++) {
+        const fmo_shell *const shell = &b->shell[s];
+        const double norm = shell_norm(b, shell);
+        for (int k = 0; k < shell->prim_num; k++) b->coefficient[shell->prim_begin + k] /= norm;
+        for (int m = 0; m < fmo_shell_functions_of(shell->ang_mom, b->cartesian); m++) {
+            const int at = shell->caller_begin + m, ao = b->ao_caller[at];
+            b->ao_factor[at] *= norm;
+            b->ao_norm[ao] =
+                fabs(b->ao_factor[at]) * function_norm(b->cartesian, shell->ang_mom, m);
+            if (!(b->ao_norm[ao] >= FMO_AO_NORM_LEAST && b->ao_norm[ao] <= FMO_AO_NORM_MOST))
+                return fmo_error_set(err, FMO_ERR_INPUT,
+                                     "function %d has the norm %g: expected one between %g and "
+                                     "%g; change basis/coefficient, basis/prim_factor, "
+                                     "basis/shell_factor or ao/normalization",
+                                     ao, b->ao_norm[ao], FMO_AO_NORM_LEAST, FMO_AO_NORM_MOST);
+        }
+    }
+    return FMO_OK;
 }
 
 static fmo_status fill_functions(const fmo_basis_input *in, fmo_basis *b, const int *position,
-                                 double *scale, fmo_error *err)
+                                 fmo_error *err)
 {
     for (int a = 0; a < in->ao_num; a++) b->ao_caller[a] = -1;
     for (int a = 0; a < in->ao_num; a++) {
@@ -347,15 +398,7 @@ static fmo_status fill_functions(const fmo_basis_input *in, fmo_basis *b, const 
         b->ao_caller[at] = a;
         b->ao_factor[at] = in->ao_factor[a];
     }
-    /* Function counts agree and none is double, so every function is there. */
-    for (int s = 0; s < b->shell_num; s++) {
-        const fmo_shell *shell = &b->shell[s];
-        double *const factor = b->ao_factor + shell->caller_begin;
-        scale[s] = largest_sum(b->cartesian, shell->ang_mom, factor);
-        for (int m = 0; m < fmo_shell_functions_of(shell->ang_mom, b->cartesian); m++)
-            factor[m] /= scale[s];
-    }
-    return FMO_OK;
+    return FMO_OK; /* function counts agree and none is double, so every function is there */
 }
 
 fmo_status fmo_basis_create(const fmo_basis_input *input, fmo_basis **basis, fmo_error *err)
@@ -370,8 +413,7 @@ fmo_status fmo_basis_create(const fmo_basis_input *input, fmo_basis **basis, fmo
     fmo_basis *b =
         basis_alloc(input->nucleus_num, input->shell_num, input->prim_num, input->ao_num);
     int *position = malloc((size_t)input->shell_num * sizeof *position);
-    double *scale = calloc((size_t)input->shell_num, sizeof *scale);
-    if (!b || !position || !scale) {
+    if (!b || !position) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a basis of %d functions",
                                input->ao_num);
         goto done;
@@ -380,11 +422,11 @@ fmo_status fmo_basis_create(const fmo_basis_input *input, fmo_basis **basis, fmo
     memcpy(b->charge, input->nucleus_charge, (size_t)b->nucleus_num * sizeof *b->charge);
     memcpy(b->coord, input->nucleus_coord, 3 * (size_t)b->nucleus_num * sizeof *b->coord);
     status = fill_shells(input, b, position, err);
-    if (status == FMO_OK) status = fill_functions(input, b, position, scale, err);
-    if (status == FMO_OK) status = fill_primitives(input, b, position, scale, err);
+    if (status == FMO_OK) status = fill_functions(input, b, position, err);
+    if (status == FMO_OK) status = fill_primitives(input, b, position, err);
+    if (status == FMO_OK) status = normalise_shells(b, err);
 done:
     free(position);
-    free(scale);
     if (status == FMO_OK)
         *basis = b;
     else
@@ -484,19 +526,16 @@ fmo_status fmo_basis_atom(const fmo_basis *basis, int nucleus, fmo_basis **atom,
         to->ao_begin = b->function_num;
         to->caller_begin = function;
         b->function_num += fmo_shell_functions(from->ang_mom);
-        double ones[FMO_SHELL_FUNCTIONS_MAX];
-        for (int m = 0; m < FMO_SHELL_FUNCTIONS_MAX; m++) ones[m] = 1.0;
-        const double scale = largest_sum(b->cartesian, from->ang_mom, ones);
         const size_t size = (size_t)from->prim_num * sizeof(double);
         memcpy(b->exponent + prim, basis->exponent + from->prim_begin, size);
-        for (int k = 0; k < from->prim_num; k++)
-            b->coefficient[prim + k] = scale * basis->coefficient[from->prim_begin + k];
+        memcpy(b->coefficient + prim, basis->coefficient + from->prim_begin, size);
         prim += from->prim_num;
         for (int m = 0; m < fmo_shell_functions_of(from->ang_mom, b->cartesian); m++, function++) {
             b->ao_caller[function] = function;
-            b->ao_factor[function] = 1.0 / scale;
             ao[function] = basis->ao_caller[from->caller_begin + m];
             factor[function] = basis->ao_factor[from->caller_begin + m];
+            b->ao_factor[function] = 1.0;
+            b->ao_norm[function] = function_norm(b->cartesian, from->ang_mom, m);
         }
         b->shell_num_l[from->ang_mom]++;
     }
@@ -516,4 +555,25 @@ double fmo_basis_nuclear_repulsion(const fmo_basis *basis)
         }
     }
     return energy;
+}
+
+const double *fmo_basis_ao_norm(const fmo_basis *basis)
+{
+    return basis ? basis->ao_norm : NULL;
+}
+
+fmo_status fmo_basis_normalised(const fmo_basis *basis, fmo_basis **normalised, fmo_error *err)
+{
+    if (normalised) *normalised = NULL;
+    const fmo_status given =
+        FMO_CHECK_ARGUMENTS("fmo_basis_normalised", err, FMO_GIVEN(basis), FMO_GIVEN(normalised));
+    if (given != FMO_OK) return given;
+    fmo_basis *const b = fmo_basis_copy(basis);
+    if (!b)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a basis of %d functions",
+                             basis->ao_num);
+    for (int at = 0; at < b->ao_num; at++) b->ao_factor[at] /= b->ao_norm[b->ao_caller[at]];
+    for (int ao = 0; ao < b->ao_num; ao++) b->ao_norm[ao] = 1.0;
+    *normalised = b;
+    return FMO_OK;
 }

@@ -1,7 +1,8 @@
 /* A basis of contracted Gaussian shells, of the kinds of shells.h, as the caller gave it.
  * Conventions follow TREXIO: chi_i = ao_factor_i * P_i(r-R) * sum_k c_k exp(-a_k |r-R|^2), where
- * P_i is 1, x, y, z, a product of two of these, or a spherical function of second order, and
- * nothing is ever renormalised. The spherical ones are real solid harmonics,
+ * P_i is 1, x, y, z, a product of two of these, or a spherical function of second order. All
+ * matrices are over these functions, whatever their norms are; thresholds hold for functions of
+ * norm 1. The spherical ones are real solid harmonics,
  * sqrt(4 pi / 5) r^2 Y_2m: zz - (xx + yy)/2, sqrt(3) xz, sqrt(3) yz, sqrt(3)/2 (xx - yy),
  * sqrt(3) xy for m = 0, +1, -1, +2, -2. Next: one_electron.h, fock.h. */
 #ifndef FMO_BASIS_H
@@ -64,6 +65,17 @@ FMO_API int fmo_basis_nuclei_equal(const fmo_basis *basis, int a, int b);
 
 /** The same of nucleus a of one basis and nucleus b of another. @return 1 or 0 */
 FMO_API int fmo_basis_atoms_equal(const fmo_basis *basis, int a, const fmo_basis *other, int b);
+
+/** The norm of each function, the square root of its overlap with itself.
+ *  @return [fmo_basis_ao_num(basis)], the basis's own; NULL of NULL */
+FMO_API const double *fmo_basis_ao_norm(const fmo_basis *basis);
+
+/** The same basis with functions of norm 1: function i is fmo_basis_ao_norm(basis)[i] times
+ * function i of `normalised`.
+ *  @param[out] normalised  free with fmo_basis_destroy; NULL on error
+ *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY */
+FMO_API fmo_status fmo_basis_normalised(const fmo_basis *basis, fmo_basis **normalised,
+                                        fmo_error *err);
 
 /** One nucleus with its shells as a basis of its own. Its functions come shell by shell, s before
  *  p before d, in the order of ao_component, with a factor of 1: function ao[i] of `basis` is

@@ -1,8 +1,10 @@
 /* The basis as the rest of the library sees it: shells by angular momentum, s first, each kind in
  * the file's order; functions numbered shell by shell ("internal order"), Cartesian,
  * fmo_shell_functions(l) a shell. Integrals and all matrices inside the library are over these and
- * only know plain shells. A caller's function is a factor times one of them, or of a spherical d
- * shell a factor times a sum; matrices are translated on the way in and on the way out. */
+ * only know plain, normalised shells, whatever the norms of the caller's functions are, so that
+ * thresholds mean the same for everybody. A caller's function is a factor times one of them, or of
+ * a spherical d shell a factor times a sum; matrices are translated on the way in and on the way
+ * out. */
 #ifndef FMO_BASIS_INTERNAL_H
 #define FMO_BASIS_INTERNAL_H
 
@@ -30,12 +32,14 @@ struct fmo_basis {
     double *coord;                         /* [nucleus_num][3] bohr */
     fmo_shell *shell;                      /* [shell_num] by angular momentum */
     double *exponent;                      /* [prim_num] shell by shell */
-    double *coefficient; /* [prim_num], scaled so that the factors of no internal function of a
-                            shell have a sum above 1 */
+    double *coefficient;                   /* [prim_num] of shells that are normalised: those
+                                              Cartesian functions have the norm 1 whose powers of
+                                              x, y and z are 0 or 1 */
     /* The caller's functions shell by shell, in the order of components. Where there are as many
      * internal ones, each is one of these, in the same place. */
     int *ao_caller;    /* [ao_num] which of the caller's */
-    double *ao_factor; /* [ao_num] */
+    double *ao_factor; /* [ao_num] of the caller's function over normalised shells */
+    double *ao_norm;   /* [ao_num] norm of each of the caller's functions, in the caller's order */
 };
 
 /* The first shell of an angular momentum. */

@@ -80,7 +80,9 @@ static int64_t count(const fmo_basis *basis, const double *D, double cutoff, dou
     CHECK(fmo_shell_pairs_make(basis, 0.0, 2, &pairs, &err) == FMO_OK, "%s", err.message);
     const fmo_pair_list *list = &pairs.list[FMO_PAIR_SS];
     double *largest = malloc((size_t)basis->ao_num * (size_t)basis->ao_num * sizeof *largest);
-    for (int k = 0; k < basis->ao_num * basis->ao_num; k++) largest[k] = fabs(D[k]);
+    const int n = basis->ao_num;
+    for (int k = 0; k < n * n; k++)
+        largest[k] = fabs(D[k]) * basis->ao_norm[k / n] * basis->ao_norm[k % n];
     for (int p = 0; p < list->num; p++)
         for (int q = 0; q <= p; q++)
             kept += list->bound[p] * list->bound[q] *

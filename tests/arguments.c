@@ -95,6 +95,9 @@ static void check_basis(const fmo_basis *basis)
     REFUSED(fmo_basis_atom, "atom", basis, 0, NULL, ao, S, &err);
     REFUSED(fmo_basis_atom, "ao", basis, 0, &made, NULL, S, &err);
     REFUSED(fmo_basis_atom, "factor", basis, 0, &made, ao, NULL, &err);
+    FINE(fmo_basis_ao_norm, "basis", fmo_basis_ao_norm(NULL) == NULL);
+    REFUSED(fmo_basis_normalised, "basis", NULL, &made, &err);
+    REFUSED(fmo_basis_normalised, "normalised", basis, NULL, &err);
     REFUSED(fmo_overlap, "basis", NULL, S, &err);
     REFUSED(fmo_overlap, "S", basis, NULL, &err);
     REFUSED(fmo_kinetic, "basis", NULL, S, &err);
@@ -247,6 +250,7 @@ static void check_fock(const fmo_basis *basis)
          fmo_fock_choose_mode(basis, &o, &mode, NULL, NULL) == FMO_OK);
     REFUSED(fmo_fock_plan_profile, "plan", NULL, &profile, &err);
     REFUSED(fmo_fock_plan_profile, "profile", plan, NULL, &err);
+    REFUSED(fmo_fock_plan_expect, "plan", NULL, 8.0, &err);
     REFUSED(fmo_fock_plan_loosen, "plan", NULL, 1e-6, &err);
     FINE(fmo_fock_plan_device, "plan", fmo_fock_plan_device(NULL) == -1);
 

@@ -37,6 +37,7 @@ fmo_gpu_test(gpu_scatter ALONE SOURCES gpu_scatter.cu ${PROJECT_SOURCE_DIR}/accu
 fmo_gpu_test(gpu_atomics_example ALONE SOURCES gpu_atomics_example.cu)
 fmo_gpu_test(gpu_fock SOURCES gpu_fock.c LIBS Threads::Threads)
 fmo_gpu_test(gpu_stream SOURCES gpu_stream.cu)
+fmo_gpu_test(gpu_scaled SOURCES gpu_scaled.cu LIBS fmo::scf)
 fmo_gpu_test(gpu_first_build SOURCES gpu_first_build.c)
 fmo_gpu_test(gpu_batch SOURCES gpu_batch.cu)
 fmo_gpu_test(gpu_stored SOURCES gpu_stored.cu)

@@ -123,7 +123,7 @@ static void check_integrals(far_pair *bra, far_pair *ket, double gap, const doub
     add_integrals(bra, ket, 0, exact);
     far_integrals(bra, PRIMS_MAX, ket, PRIMS_MAX, X);
     for (int i = 0; i < size; i++) {
-        CHECK(fabs(X[i] - exact[i]) <= 3e-13 * size_of[i],
+        CHECK(fabs(X[i] - exact[i]) <= 1e-12 * size_of[i],
               "pairs %d %d, integral %d: got %.17g, want %.17g", bra->pair_class, ket->pair_class,
               i, X[i], exact[i]);
         CHECK(fabs(exact[i]) <= bound * (1.0 + 1e-13),
@@ -163,7 +163,7 @@ static void check_errors(far_pair pair[2], double distance, double D[2][PRODUCTS
                 bound += estimate(&pair[p], distance, pair[1 - p].half, n);
         far_coulomb(&pair[0], n, &pair[1], n, D, far);
         const double error = largest_difference(&pair[0], &pair[1], far, all) / schwarz;
-        CHECK(error <= ESTIMATE_SHARE * bound + 3e-14,
+        CHECK(error <= ESTIMATE_SHARE * bound + 6e-14,
               "pairs %d %d, %d nodes: error %.3g, estimate %.3g", pair[0].pair_class,
               pair[1].pair_class, n, error, bound);
         if (bound < 1e-11) continue;

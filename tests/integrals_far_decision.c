@@ -166,7 +166,7 @@ static void test_decision(void)
         cases, cancelled, worst, before, wrong_before);
     CHECK(cases > 5000 && cancelled > 1000, "%ld cases, %ld cancel", cases, cancelled);
     CHECK(worst > 0.02, "the claim is far too large: %g", worst);
-    CHECK(before > 3.0 && wrong_before > 50, "the old rule passes: %g cutoffs, %ld", before,
+    CHECK(before > 2.0 && wrong_before > 50, "the old rule passes: %g cutoffs, %ld", before,
           wrong_before);
 }
 

@@ -1,8 +1,11 @@
 /* The last steps of a build: the pairs' sums into X^J, and X to J and K. */
 #include "accumulate/gpu/pairs/pairs.h"
 
+#include "accumulate/gpu/density_limit.cuh"
 #include "accumulate/gpu/range.h"
 #include "accumulate/rules/digest.h"
+
+#include <math_constants.h>
 
 namespace {
 
@@ -45,6 +48,7 @@ typedef struct finish_args {
     const int *ao_caller;
     const double *ao_factor;
     int nao, caller_nao;
+    fmo_gpu_density_limit limit;
 } finish_args;
 
 __device__ double element(const double *X, size_t at, unsigned copies, const finish_args &a)
@@ -57,7 +61,8 @@ __device__ double element(const double *X, size_t at, unsigned copies, const fin
 }
 
 /* J = 2 (X^J + X^J^T), K = X^K + X^K^T, tile by tile through shared memory so that both triangles
- * are read along rows. Under `fixed` integers are added first, so the order does not matter. */
+ * are read along rows. Under `fixed` integers are added first, so the order does not matter. NaN
+ * after a density that the plan's pairs are not good for. */
 template <int N> __global__ void finish(const __grid_constant__ fmo_gpu_many<finish_args, N> many)
 {
     const finish_args &a = many.own();
@@ -69,11 +74,11 @@ template <int N> __global__ void finish(const __grid_constant__ fmo_gpu_many<fin
         mirror[0][y][x] = element(a.coulomb, at, 1, a);
         mirror[1][y][x] = element(a.exchange, at, a.copies, a);
     }
-    __syncthreads();
+    const bool too_large = fmo_gpu_density_too_large(a.limit, y * FINISH_TILE + x);
     const int row = row0 + y, column = column0 + x;
     if (row >= a.nao || column >= a.nao || a.ao_caller[row] < 0 || a.ao_caller[column] < 0) return;
     const size_t at = (size_t)row * a.nao + column;
-    const double factor = a.ao_factor[row] * a.ao_factor[column];
+    const double factor = too_large ? CUDART_NAN : a.ao_factor[row] * a.ao_factor[column];
     const size_t to = (size_t)a.ao_caller[row] * a.caller_nao + a.ao_caller[column];
     if (a.J)
         a.J[to] = FMO_DIGEST_FINAL_J * factor * (element(a.coulomb, at, 1, a) + mirror[0][x][y]);
@@ -108,7 +113,8 @@ cudaError_t fmo_gpu_finish(const fmo_gpu_group *group, bool fixed)
                   f->ao_caller,
                   f->ao_factor,
                   n,
-                  build->plan->basis->ao_num};
+                  build->plan->basis->ao_num,
+                  fmo_gpu_limit_of(build->plan, x->row_max, f->sets)};
             return dim3(tiles, tiles);
         });
 }

@@ -18,21 +18,28 @@ fmo_fock_plan *fmo_build_owner(const fmo_fock_job *job)
     return job->source ? job->source : job->plan;
 }
 
+/* Density elements are judged as those of normalised functions, norm[i] norm[j] D_ij. */
 fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *err)
 {
     const double *D = job->density;
-    const size_t n = (size_t)fmo_build_owner(job)->basis->ao_num;
+    const fmo_basis *const basis = fmo_build_owner(job)->basis;
+    const double *const norm = basis->ao_norm;
+    const size_t n = (size_t)basis->ao_num;
     job->plan->built = 0;
     *largest = 0.0;
-    for (size_t i = 0; i < n * n; i++) {
-        if (!isfinite(D[i]))
-            return fmo_error_set(err, FMO_ERR_INPUT, "density[%zu][%zu] = %g: not finite", i / n,
-                                 i % n, D[i]);
-        *largest = fmax(*largest, fabs(D[i]));
+    for (size_t i = 0; i < n; i++) {
+        double row = 0.0;
+        for (size_t j = 0; j < n; j++) {
+            if (!isfinite(D[i * n + j]))
+                return fmo_error_set(err, FMO_ERR_INPUT, "density[%zu][%zu] = %g: not finite", i, j,
+                                     D[i * n + j]);
+            row = fmax(row, norm[j] * fabs(D[i * n + j]));
+        }
+        *largest = fmax(*largest, norm[i] * row);
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)
-            if (fabs(D[i * n + j] - D[j * n + i]) > 1e-10 * *largest)
+            if (norm[i] * norm[j] * fabs(D[i * n + j] - D[j * n + i]) > 1e-10 * *largest)
                 return fmo_error_set(err, FMO_ERR_INPUT,
                                      "density[%zu][%zu] - density[%zu][%zu] = %g: expected a "
                                      "symmetric density",
@@ -79,7 +86,7 @@ static void order_densities(fmo_fock_plan *plan, const fmo_fock_job *const *jobs
 static fmo_status get_ready(fmo_fock_plan *plan, double largest, int num, fmo_error *err)
 {
     fmo_status status = FMO_OK;
-    plan->density_largest = largest; /* factors are at most 1 */
+    plan->density_largest = largest;
     if (plan->mode->needs_pairs && largest > plan->density_limit)
         status = fmo_plan_make_pairs(plan, largest, err);
     if (status == FMO_OK && plan->mode->build && !fmo_plan_make_matrices(plan, num))

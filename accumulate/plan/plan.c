@@ -495,6 +495,24 @@ fmo_status fmo_fock_plan_loosen(fmo_fock_plan *plan, double cutoff, fmo_error *e
     return FMO_OK;
 }
 
+fmo_status fmo_fock_plan_expect(fmo_fock_plan *plan, double largest, fmo_error *err)
+{
+    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_fock_plan_expect", err, FMO_GIVEN(plan));
+    if (status != FMO_OK) return status;
+    if (!(largest >= 0.0) || !isfinite(largest))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_fock_plan_expect: largest = %g: expected a finite number, at "
+                             "least 0",
+                             largest);
+    if (!plan->mode->needs_pairs || largest <= plan->density_limit) return FMO_OK;
+    if (!fmo_plan_enter(plan))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_fock_plan_expect: another thread is building with this plan");
+    status = fmo_plan_make_pairs(plan, largest, err);
+    fmo_plan_leave(plan);
+    return status;
+}
+
 int fmo_fock_plan_device(const fmo_fock_plan *plan)
 {
     return plan && plan->gpu ? plan->options.device : -1;

@@ -127,7 +127,7 @@ struct fmo_fock_plan {
     int share, shares;     /* of all work, what builds do: share 0 of 1 is all of it */
     fmo_plan_ranks shared; /* with other ranks */
     double coulomb_weight; /* of J in the screening rule (rules/weight.h) */
-    double density_limit;  /* pairs are pruned for |D| up to this */
+    double density_limit;  /* pairs are pruned for |D| of normalised functions up to this */
     double density_largest;
     fmo_plan_matrices matrices; /* of modes with `build` */
     int scatter_open; /* auto chose by structure and has not seen a build's duplication yet */
@@ -217,7 +217,8 @@ fmo_status fmo_shared_build(const fmo_fock_job *job, double largest, fmo_error *
 int fmo_build_wanted(const fmo_fock_job *job);
 /* The plan whose density a job has. */
 fmo_fock_plan *fmo_build_owner(const fmo_fock_job *job);
-/* Begins with a job: is its density finite and symmetric? Notes its largest element. */
+/* Begins with a job: is its density finite and symmetric? Gives the largest element of the density
+ * of normalised functions, which those over internal functions do not exceed. */
 fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *err);
 /* Gets the plan ready for jobs of it that want the same, with densities that are good, of elements
  * up to `largest`. */

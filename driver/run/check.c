@@ -10,24 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most that a loose cutoff may excuse, hartree. */
-static const double tolerance_most = 1e-6, energy_tolerance_most = 1e-5;
+/* Most that a loose cutoff, or a large density, may excuse, hartree. */
+static const double tolerance_most = 1e-6;
 
 double driver_check_tolerance(double cutoff, double scale)
 {
-    return scale * fmin(fmax(1e-10, 100.0 * cutoff), tolerance_most);
+    return fmin(scale * fmax(1e-10, 100.0 * cutoff), tolerance_most);
 }
 
 double driver_check_energy_tolerance(double cutoff, double scale)
 {
-    return scale * scale * fmin(fmax(1e-9, 1000.0 * cutoff), energy_tolerance_most);
+    return fmin(scale * scale * fmax(1e-9, 1000.0 * cutoff), tolerance_most);
 }
 
-double driver_check_scale(const double *density, size_t size)
+double driver_check_scale(const double *density, const double *norm, size_t nao)
 {
     const double usual = 8.0;
     double largest = usual;
-    for (size_t i = 0; i < size; i++) largest = fmax(largest, fabs(density[i]));
+    for (size_t i = 0; i < nao; i++)
+        for (size_t j = 0; j < nao; j++)
+            largest = fmax(largest, fabs(density[i * nao + j]) * norm[i] * norm[j]);
     return largest / usual;
 }
 
@@ -61,13 +63,15 @@ static bool worse(double error, double than)
     return !(error <= than) && !isnan(than);
 }
 
-static driver_deviation deviation_of(const double *got, const double *want, int nao)
+/* The largest error of a matrix of normalised functions. */
+static driver_deviation deviation_of(const double *got, const double *want, const double *norm,
+                                     int nao)
 {
     driver_deviation worst = {.compared = true, .error = -1.0};
     for (int i = 0; i < nao; i++) {
         for (int j = 0; j < nao; j++) {
             size_t ij = (size_t)i * (size_t)nao + (size_t)j;
-            double error = fabs(got[ij] - want[ij]);
+            double error = fabs(got[ij] - want[ij]) / norm[i] / norm[j];
             if (!worse(error, worst.error)) continue;
             worst.error = error;
             worst.row = i, worst.column = j;
@@ -194,7 +198,8 @@ fmo_status driver_check_run(const fmo_dataset *dataset, const fmo_fock_options *
     fmo_status status = FMO_OK;
 
     memset(check, 0, sizeof *check);
-    const double scale = driver_check_scale(fmo_dataset_density(dataset), size);
+    const double *const norm = fmo_basis_ao_norm(fmo_dataset_basis(dataset));
+    const double scale = driver_check_scale(fmo_dataset_density(dataset), norm, (size_t)nao);
     check->tolerance = driver_check_tolerance(options->cutoff, scale);
     check->energy_tolerance = driver_check_energy_tolerance(options->cutoff, scale);
     check->cutoff = options->cutoff;
@@ -230,7 +235,7 @@ fmo_status driver_check_run(const fmo_dataset *dataset, const fmo_fock_options *
     }
 
     for (int m = 0; m < DRIVER_MATRIX_COUNT; m++)
-        if (want[m]) check->matrix[m] = deviation_of(matrices[m], want[m], nao);
+        if (want[m]) check->matrix[m] = deviation_of(matrices[m], want[m], norm, nao);
     double want_energy = fmo_dataset_reference_energy(dataset);
     if (!isnan(want_energy) && !isnan(energy))
         check->energy = (driver_deviation){.compared = true,

@@ -34,9 +34,38 @@ static void take_cycle(const fmo_scf_cycle *cycle, void *user)
     pthread_mutex_unlock(&b->lock);
 }
 
+/* All molecules over functions of norm 1, in place of the caller's inputs until they end. Those of
+ * an owner who completes them later have functions of norm 1. */
+static fmo_status normalise_jobs(batch *b, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    if (b->care) return FMO_OK;
+    b->normal = calloc(b->count, sizeof *b->normal);
+    if (!b->normal) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu jobs", b->count);
+    for (size_t k = 0; k < b->count && status == FMO_OK; k++) {
+        fmo_scf_input *const input = &b->jobs[k].input;
+        const fmo_scf_input given = *input;
+        status = fmo_scf_normalise(input, b->asked, &b->normal[k], err);
+        if (status != FMO_OK || !b->normal[k].norm) continue;
+        *input = b->normal[k].input;
+        b->normal[k].input = given;
+    }
+    return status;
+}
+
+/* A job has the caller's input again, and a result over the caller's functions. */
+static void give_back(const batch *b, size_t k)
+{
+    if (!b->normal || !b->normal[k].norm) return;
+    fmo_scf_from_normal(&b->normal[k], b->jobs[k].result);
+    b->jobs[k].input = b->normal[k].input;
+    fmo_scf_normal_free(&b->normal[k]);
+}
+
 void fmo_scf_batch_note_end(batch *b, size_t k, int aside)
 {
     fmo_scf_job *const job = &b->jobs[k];
+    if (!aside || job->status != FMO_ERR_MEMORY) give_back(b, k);
     pthread_mutex_lock(&b->lock);
     if (aside && job->status == FMO_ERR_MEMORY)
         b->again[k] = 1;
@@ -441,6 +470,7 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
     b.done = calloc(count, 1);
     if (status == FMO_OK && !b.done)
         status = fmo_error_set(&own, FMO_ERR_MEMORY, "no memory for %zu jobs", count);
+    if (status == FMO_OK) status = normalise_jobs(&b, &own);
     if (status == FMO_OK) fmo_blocks_run(&b);
     if (status == FMO_OK) status = sort_jobs(&b, &own);
     if (ranks) status = begin_deal(&b, status, &own);
@@ -450,6 +480,8 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
         fail_all(&b, status, &own);
     if (status != FMO_OK) fmo_error_set(err, status, "%s", own.message);
     if (b.fault) status = no_network(err);
+    for (size_t k = 0; k < count; k++) give_back(&b, k);
+    free(b.normal);
     fmo_atoms_destroy(b.atoms);
     pthread_mutex_destroy(&b.lock);
     pthread_mutex_destroy(&b.plans);

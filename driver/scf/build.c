@@ -3,6 +3,7 @@
 #include "driver/scf/scf_internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out)
 {
@@ -14,24 +15,61 @@ void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out)
     op->add(s->la, size, -0.5, s->exchange, 1.0, out);
 }
 
+/* What fmo_scf_fit_plan has the host do. */
+typedef struct fitting {
+    fmo_fock_plan *plan;
+    const double *density;
+    size_t size;
+    int fitted;
+    fmo_error err;
+} fitting;
+
+static void fit(void *user)
+{
+    fitting *const f = user;
+    double largest = 0.0;
+    for (size_t k = 0; k < f->size; k++) {
+        if (!isfinite(f->density[k])) return;
+        largest = fmax(largest, fabs(f->density[k]));
+    }
+    f->fitted = fmo_fock_plan_expect(f->plan, largest, &f->err) == FMO_OK;
+}
+
+int fmo_scf_fit_plan(fmo_scf_state *s, const double *density)
+{
+    const fmo_linalg_ops *op = s->la->ops;
+    const size_t size = (size_t)s->n * (size_t)s->n;
+    double *const host = s->la->ops->on_device ? malloc(size * sizeof *host) : NULL;
+    if (!host) return 0; /* a build of the host's matrices has looked at them */
+    fitting f = {.plan = s->plan, .density = host, .size = size};
+    op->download(s->la, size, density, host);
+    op->finish(s->la);
+    if (s->la->error.status == FMO_OK) op->apart(s->la, fit, &f);
+    if (f.err.status != FMO_OK && s->la->error.status == FMO_OK) s->la->error = f.err;
+    free(host);
+    return f.fitted;
+}
+
 /* With the change d of the density Tr D G(D) / 2 changes by Tr d (G + G(d) / 2), in which what
  * builds leave out counts as much as the changes that it meets, and not as much as D. */
 double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->n * (size_t)s->n;
-    const double start = driver_seconds();
-    if (how == FMO_SCF_FULL) {
-        fmo_scf_two_electron(s, s->density, s->fock_2e);
-    } else if (how == FMO_SCF_CHANGE) {
-        op->add(s->la, size, 1.0, s->density, -1.0, s->built);
-        fmo_scf_two_electron(s, s->built, s->change);
-    }
-    op->finish(s->la);
-    s->fock_seconds += driver_seconds() - start;
+    double start = driver_seconds();
+    const int terms = how == FMO_SCF_CHANGE ? 3 : 2;
+    const double *const built = how == FMO_SCF_CHANGE ? s->built : s->density;
     double sum[3];
-    op->dots(s->la, size, how == FMO_SCF_CHANGE ? 3 : 2, s->core,
-             how == FMO_SCF_CHANGE ? s->built : s->density, sum);
+    if (how == FMO_SCF_CHANGE) op->add(s->la, size, 1.0, s->density, -1.0, s->built);
+    for (int again = 0; again < 2; again++) {
+        if (how != FMO_SCF_KNOWN)
+            fmo_scf_two_electron(s, built, how == FMO_SCF_CHANGE ? s->change : s->fock_2e);
+        op->finish(s->la);
+        s->fock_seconds += driver_seconds() - start;
+        start = driver_seconds();
+        op->dots(s->la, size, terms, s->core, built, sum);
+        if (again || !isnan(sum[terms - 1]) || !fmo_scf_fit_plan(s, built)) break;
+    }
     if (how == FMO_SCF_CHANGE) {
         s->one_electron_energy += sum[0];
         s->two_electron_energy += sum[1] + 0.5 * sum[2];

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "driver/scf/batch.h"
+#include "driver/scf/normalise.h"
 #include "driver/scf/scf_internal.h"
 #include "driver/scf/tickets.h"
 
@@ -19,6 +20,8 @@ typedef struct batch {
     const fmo_batch_care *care;   /* or NULL */
     fmo_batch_kept *kept;         /* or NULL */
     fmo_atoms *atoms;
+    fmo_scf_normal
+        *normal;           /* [count] molecules over functions of norm 1, or NULL: all have these */
     pthread_mutex_t lock;  /* of the callbacks, `next`, `held`, `fault` and `again` */
     pthread_mutex_t plans; /* one crowd's are made at a time, while others compute */
     char *done;            /* [count] by job: had a block of a GPU's threads (block/) */

@@ -3,6 +3,7 @@
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
 #include "driver/scf/cutoff.h"
+#include "driver/scf/normalise.h"
 #include "driver/scf/scf_internal.h"
 #include "integrals/arguments.h"
 
@@ -171,5 +172,15 @@ fmo_status fmo_scf_run(const fmo_scf_input *input, const fmo_scf_options *option
                        fmo_scf_result **result, fmo_error *err)
 {
     const fmo_scf_shared alone = {0};
-    return fmo_scf_run_one("fmo_scf_run", input, options, &alone, result, err);
+    fmo_scf_options defaults;
+    fmo_scf_normal normal;
+    if (result) *result = NULL;
+    fmo_scf_options_init(&defaults);
+    fmo_status status = fmo_scf_normalise(input, options ? options : &defaults, &normal, err);
+    if (status != FMO_OK) return status;
+    status =
+        fmo_scf_run_one("fmo_scf_run", input ? &normal.input : NULL, options, &alone, result, err);
+    if (result) fmo_scf_from_normal(&normal, *result);
+    fmo_scf_normal_free(&normal);
+    return status;
 }

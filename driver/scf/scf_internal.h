@@ -191,8 +191,11 @@ void fmo_scf_canonical_orbitals(fmo_scf_state *s);
 
 /* ---- build.c ---- */
 
-/* J - K/2 of a density [n][n] into out; overwrites coulomb and exchange. */
+/* J - K/2 of a density [n][n] into out; overwrites coulomb and exchange. In GPU memory it is NaN
+ * where the elements of the density are larger than the plan expects. */
 void fmo_scf_two_electron(fmo_scf_state *s, const double *density, double *out);
+/* After such a build: gets the plan ready for this density. @return 0 if that was not the cause */
+int fmo_scf_fit_plan(fmo_scf_state *s, const double *density);
 
 /* G of the density, of a change that is added to G of before, or as it is there. */
 typedef enum fmo_scf_how { FMO_SCF_FULL, FMO_SCF_CHANGE, FMO_SCF_KNOWN } fmo_scf_how;

@@ -37,6 +37,10 @@ static void product(davidson *d, const double *V, double *out)
     op->fold(s->la, s->m, 1.0, 1.0, s->work2);
     fmo_scf_from_orthogonal(s, s->work2, d->transition);
     fmo_scf_two_electron(s, d->transition, s->work2);
+    double trace = 0.0; /* a number, unless the plan has to be fitted */
+    op->dots(s->la, (size_t)s->n * (size_t)s->n, 1, d->transition, s->work2, &trace);
+    if (isnan(trace) && fmo_scf_fit_plan(s, d->transition))
+        fmo_scf_two_electron(s, d->transition, s->work2);
     fmo_scf_to_orthogonal(s, s->work2, d->transition);
     op->gaps(s->la, d->nvir, d->nocc, s->orbital_energy + d->nocc, s->orbital_energy, 0.0, 0, V,
              out);

@@ -3,6 +3,7 @@
  * sums, and the order of all steps. */
 #include "accumulate/gpu/hermite/hermite.h"
 
+#include "accumulate/gpu/density_limit.cuh"
 #include "accumulate/gpu/fixed.cuh"
 #include "accumulate/gpu/range.h"
 #include "accumulate/rules/screen.h"
@@ -93,6 +94,7 @@ typedef struct finish_args {
     const int *begin, *from, *light;
     const double *factor;
     int nao, caller_nao;
+    fmo_gpu_density_limit limit;
 } finish_args;
 
 __device__ double element(const finish_args &a, size_t row, size_t column)
@@ -102,15 +104,18 @@ __device__ double element(const finish_args &a, size_t row, size_t column)
     return (double)(__double_as_longlong(x) + __double_as_longlong(y)) / *a.scale;
 }
 
-/* One thread per element: sum_ab T_pa T_qb J_ab, and of X^K + its transpose. */
+/* One thread per element: sum_ab T_pa T_qb J_ab, and of X^K + its transpose. NaN after a density
+ * that the plan's pairs are not good for. */
 template <int N>
 __global__ void __launch_bounds__(THREADS)
     finish(const __grid_constant__ fmo_gpu_many<finish_args, N> many)
 {
     const finish_args &a = many.own();
     const int q = blockIdx.x * THREADS + threadIdx.x, p = blockIdx.y;
-    if (q >= a.caller_nao || (N > 1 && p >= a.caller_nao)) return;
-    double J = 0.0, K = 0.0;
+    if (N > 1 && p >= a.caller_nao) return; /* the whole block */
+    const bool too_large = fmo_gpu_density_too_large(a.limit, threadIdx.x);
+    if (q >= a.caller_nao) return;
+    double J = too_large ? CUDART_NAN : 0.0, K = J;
     for (int i = a.begin[p]; i < a.begin[p + 1]; i++)
         for (int j = a.begin[q]; j < a.begin[q + 1]; j++) {
             const double factor = a.factor[i] * a.factor[j];
@@ -392,7 +397,8 @@ cudaError_t fmo_hermite_finish(const fmo_gpu_group *group, bool fixed)
                   h->out_light,
                   h->out_factor,
                   h->nao,
-                  h->caller_nao};
+                  h->caller_nao,
+                  fmo_gpu_limit_of(build->plan, h->row_max, h->shells)};
             return dim3((unsigned)((h->caller_nao + THREADS - 1) / THREADS),
                         (unsigned)h->caller_nao);
         });

@@ -46,10 +46,13 @@ cudaError_t order_largest_density(const fmo_gpu_group *group)
 {
     const fmo_fock_plan *plan = group->build->plan;
     fmo_gpu_state *g = plan->gpu;
-    const size_t size = (size_t)plan->basis->ao_num * (size_t)plan->basis->ao_num;
+    const size_t n = (size_t)plan->basis->ao_num;
+    const double *const norm = plan->basis->ao_norm;
     FMO_GPU_TRY(fmo_gpu_make_pinned(plan));
-    for (size_t x = 0; x < size; x++) g->pinned.in[x] = plan->density_limit;
-    FMO_GPU_TRY(cudaMemcpyAsync(g->arrays.density_in, g->pinned.in, size * sizeof(double),
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            g->pinned.in[i * n + j] = plan->density_limit / (norm[i] * norm[j]);
+    FMO_GPU_TRY(cudaMemcpyAsync(g->arrays.density_in, g->pinned.in, n * n * sizeof(double),
                                 cudaMemcpyHostToDevice, group->stream));
     return fmo_gpu_order_density(group);
 }
