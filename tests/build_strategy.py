@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/atomics.md, "Adding a strategy", followed to the letter in a copy of the sources.
+"""docs/reference/atomics.md, "Adding a strategy", followed to the letter in a copy of the sources.
 
 Row and file are the two code blocks of that section. The copy is configured with CUDA for one
 architecture; built are the strategy's kernels, the test gpu_scatter, which has to pass too where
@@ -87,7 +87,7 @@ def main():
     shutil.rmtree(work, ignore_errors=True)
     copy = work / "fmo"
     shutil.copytree(source, copy, symlinks=True, ignore=left_out(source))
-    name, type_name = insert(copy, (source / "docs/atomics.md").read_text())
+    name, type_name = insert(copy, (source / "docs/reference/atomics.md").read_text())
 
     # The kernels, the headers, the test of the strategies.
     gpu = work / "gpu"

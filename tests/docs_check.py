@@ -7,9 +7,9 @@
 Of every .md file: lines of at most 120 characters (tables, code fences and what a link or an address
 adds are excepted); relative links resolve, with their #anchors; and so does every path in backticks
 that begins with a folder of the repository. Then docs/results/index.py --check; whether each row of
-accumulate/tuning.h names a raw file that is there; whether the table of strategies in docs/atomics.md
-has the element strategies of accumulate/scatter/scatter.h; and whether each rung of docs/ladder.md has
-a row in its table, with a raw file, and docs/performance.md their number. Python 3.9 or newer and
+accumulate/tuning.h names a raw file that is there; whether the table of strategies in docs/reference/atomics.md
+has the element strategies of accumulate/scatter/scatter.h; and whether each rung of docs/log/ladder.md has
+a row in its table, with a raw file, and docs/explanation/performance.md their number. Python 3.9 or newer and
 nothing else; messages name file and line.
 """
 import glob
@@ -23,7 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WIDTH = 120
 FOLDERS = "integrals|accumulate|io|driver|tests|docs|datasets|cmake"
 SKIPPED = re.compile(r"^(\.git|\.venv.*|build.*|made|__pycache__|.*\.egg-info)$")
-RAW = re.compile(r"^docs/results/(\d{4}-.*|README\.md)$")  # raw files, and the index of them
+RAW = re.compile(r"^(docs/results/\d{4}-.*|docs/log/raw-results\.md)$")  # raw files, and the index of them
 MADE = re.compile(r"^(datasets/(made|\.venv)|driver/python/build|docs/html)\b")  # where they are made
 EXAMPLES = re.compile(r"/(eri_dsss\.h|scatter_pair2\.cuh)$")  # that readers are told to make
 
@@ -178,7 +178,7 @@ def check(path, known):
 
 
 TUNING, SCATTER = "accumulate/tuning.h", "accumulate/scatter/scatter.h"
-STRATEGIES = "docs/atomics.md"
+STRATEGIES = "docs/reference/atomics.md"
 ROW = re.compile(r"\bX\(((?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*)\)", re.S)
 
 
@@ -220,7 +220,7 @@ def check_strategies():
             f"`{name}` is missing" if name in wanted else f"no strategy `{name}` in {SCATTER}")
 
 
-LADDER, RUNGS_COUNTED = "docs/ladder.md", "docs/performance.md"
+LADDER, RUNGS_COUNTED = "docs/log/ladder.md", "docs/explanation/performance.md"
 
 
 def check_ladder():
@@ -234,7 +234,7 @@ def check_ladder():
         if heading and not fenced:
             rungs.append(heading[1])
     for rung in rungs:
-        if "](results/" not in rows_of.get(rung, ""):
+        if "](../results/" not in rows_of.get(rung, ""):
             yield f"{LADDER}: rung {rung} has no " + ("raw file" if rung in rows_of else "row")
     for number, line, _ in read(RUNGS_COUNTED):
         counted = re.match(r"(\d+) steps, or \*rungs\*", line)
@@ -273,7 +273,7 @@ FOUND_BESIDE = [f"{TUNING}:4: c: no such file: {RESULTS}/b.txt", f"{TUNING}:5: d
                 f"{STRATEGIES}: table of strategies: `two` is missing",
                 f"{LADDER}: rung 2 has no raw file", f"{LADDER}: rung 3 has no row",
                 f"{RUNGS_COUNTED}:1: 2 rungs of 3"]
-PLANTED_LADDER = ("| [1](#rung-1) | x | [a](" "results/a.txt) |\n| [2](#rung-2) | x | a |\n\n"
+PLANTED_LADDER = ("| [1](#rung-1) | x | [a](" "../results/a.txt) |\n| [2](#rung-2) | x | a |\n\n"
                   "### Rung 1\n### Rung 2\n### Rung 3\n")
 
 
@@ -281,13 +281,12 @@ def self_test():
     """Exit code 1 unless exactly the planted mistakes are found."""
     global ROOT
     with tempfile.TemporaryDirectory() as ROOT:
-        for folder in (RESULTS, "accumulate/scatter"):
-            os.makedirs(os.path.join(ROOT, folder))
         for name, text in (("docs/a.md", PLANTED), (TUNING, PLANTED_TUNING),
                            ("docs/b.md", "## Two\n```\n## Three\n```\n## Two\n"),
                            (f"{RESULTS}/a.txt", ""), (SCATTER, PLANTED_SCATTER),
                            (STRATEGIES, PLANTED_ATOMICS), (LADDER, PLANTED_LADDER),
                            (RUNGS_COUNTED, "2 steps, or *rungs*\n")):
+            os.makedirs(os.path.dirname(os.path.join(ROOT, name)), exist_ok=True)
             with open(os.path.join(ROOT, name), "w", encoding="utf-8") as file:
                 file.write(text)
         found = [m for path in documents() for m in check(path, {})]

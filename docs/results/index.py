@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the index of raw results, README.md beside this file; or check it.
+"""Write the index of raw results, docs/log/raw-results.md; or check it.
 
     docs/results/index.py            write it
     docs/results/index.py --check    exit code 1 if it is stale, if no document or source refers to a
@@ -28,14 +28,14 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-INDEX = HERE / "README.md"
+INDEX = ROOT / "docs" / "log" / "raw-results.md"
 
 SCANNED = (".md", ".c", ".h", ".cu", ".cuh", ".py", ".cmake", ".sh", ".in", "CMakeLists.txt")
 SKIPPED = re.compile(r"^(\.git|\.venv.*|build.*|made|__pycache__|.*\.egg-info)$")
 
 FOLDER = re.compile(r"^(\d{4}-\d\d-\d\d)-([0-9a-f]{7})$")
 REFERENCE = re.compile(r"((?:\d{4}-\d\d-\d\d|\*)-[0-9a-f]{7})/([\w.*-]*[\w*])")
-OTHER_FILE = re.compile(r"(?:docs/|\]\()results/([\w-]+\.[\w.]*\w)")
+OTHER_FILE = re.compile(r"(?:docs/|\]\((?:\.\./)*)results/([\w-]+\.[\w.]*\w)")
 
 UNKNOWN = "not recorded"
 RECORDED_SINCE = "2026-11-24"  # files of this day and later say all
@@ -245,8 +245,8 @@ def table(results: list[Result]) -> str:
     lines = ["| date | file | revision | device | command | referred to by |",
              "|---|---|---|---|---|---|"]
     for r in sorted(sorted(results, key=lambda r: r.name), key=lambda r: r.date, reverse=True):
-        users = ", ".join(f"[{u}]({os.path.relpath(ROOT / u, HERE)})" for u in sorted(r.users))
-        cells = (r.date, f"[{r.name}]({r.name})", r.revision, r.device,
+        users = ", ".join(f"[{u}]({os.path.relpath(ROOT / u, INDEX.parent)})" for u in sorted(r.users))
+        cells = (r.date, f"[{r.name}](../results/{r.name})", r.revision, r.device,
                  r.command.replace("|", "\\|"), users)
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
@@ -276,7 +276,7 @@ def main() -> int:
     if not args.check:
         INDEX.write_text(text, encoding="utf-8")
     elif not INDEX.exists() or INDEX.read_text(encoding="utf-8") != text:
-        errors.append("docs/results/README.md: stale, run docs/results/index.py")
+        errors.append("docs/log/raw-results.md: stale, run docs/results/index.py")
     for error in errors:
         print(error, file=sys.stderr)
     return 1 if errors else 0
