@@ -1,6 +1,6 @@
 /* How much more J counts in the screening rule (screen.h) than K: the sum of what is left out of an
- * element of J grows with the system, that of K does not. docs/explanation/theory.md, "The sum of
- * what is left out". */
+ * element of J grows with the system, that of K does not. docs/explanation/screening.md, "The sum
+ * of what is left out". */
 #ifndef FMO_SCREEN_WEIGHT_H
 #define FMO_SCREEN_WEIGHT_H
 

@@ -117,7 +117,7 @@ part_untuned() { # docs/explanation/performance.md: systems and basis sets that 
             --basis "${system##*:}" --mode fused --seconds 1
     done
 }
-part_stored() { # docs/explanation/performance.md, accumulate/gpu/schedule/stored.cu
+part_stored() { # docs/log/gpu.md, accumulate/gpu/schedule/stored.cu
     needs python3 || return
     head_of h200-stored.txt "fmo-driver DATASET --mode fused --integrals HOW --repeat 11 --profile=json"
     {
@@ -185,7 +185,7 @@ part_fp64() { # docs/explanation/gpu/profile.md: the build without commits does 
             "$driver" "$root/datasets/h2o8_6-31g.h5" --mode fused --scatter $scatter --profile=json
     done
 }
-part_kernels() { # docs/explanation/performance.md: the kernels under Nsight Compute
+part_kernels() { # docs/log/gpu.md: the kernels under Nsight Compute
     needs ncu || return
     local peak=avg.pct_of_peak_sustained
     for set in "$(dataset water064 6-31g)" "$root/datasets/h2o8_6-31g.h5"; do

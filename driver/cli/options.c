@@ -544,11 +544,9 @@ void driver_options_help(FILE *stream)
           "       fmo-driver INPUT.ajf... --fmo [OPTION]...\n"
           "       fmo-driver PROTEIN.pdb... --fmo --basis NAME [OPTION]...\n"
           "Build the two-electron Fock matrix G = J - K/2 of each data set (a TREXIO file with a\n"
-          "density; docs/reference/dataset-format.md), report it, its cost and the energy; or "
-          "converge the\n"
-          "closed-shell SCF of each data set or geometry (docs/reference/scf.md), or the energy of "
-          "each\n"
-          "system of fragments by FMO2-RHF (docs/reference/fmo.md).\n\n"
+          "density; docs/reference/dataset-format.md), report it, its cost and the energy; or\n"
+          "converge the closed-shell SCF of each data set or geometry (docs/reference/scf.md),\n"
+          "or the energy of each system of fragments by FMO2-RHF (docs/reference/fmo.md).\n\n"
           "Options may stand anywhere on the line.\n",
           stream);
     cli_print_options(&program, BUILD | SCF | FRAGMENTS, false, &defaults, stream);

@@ -1,6 +1,6 @@
 /* Fragment molecular orbitals with two-body terms, FMO2-RHF: monomers to self-consistency in the
  * field of all others, pairs of them, and the energy of the whole. Equations, defaults and limits:
- * docs/reference/fmo.md.
+ * docs/explanation/fmo-method.md.
  * Sources: Kitaura et al., Chem. Phys. Lett. 313, 701 (1999); Nakano et al., Chem. Phys. Lett. 318,
  * 614 (2000) and 351, 475 (2002); Fedorov and Kitaura, J. Chem. Phys. 120, 6832 (2004). */
 #ifndef FMO_FRAGMENT_H

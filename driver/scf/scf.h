@@ -1,7 +1,8 @@
 /* Closed-shell self-consistent field (RHF) over Fock plans: guess, DIIS, incremental builds,
  * canonical orthogonalisation, stability. One algorithm for the CPU and the GPU; in mode fused the
- * matrices of a cycle never leave the GPU. What is done and why is in docs/reference/scf.md.
- * Sources: Roothaan, Rev. Mod. Phys. 23, 69 (1951); Pulay, J. Comput. Chem. 3, 556 (1982). */
+ * matrices of a cycle never leave the GPU. What is done and why is in
+ * docs/explanation/scf-method.md. Sources: Roothaan, Rev. Mod. Phys. 23, 69 (1951); Pulay, J.
+ * Comput. Chem. 3, 556 (1982). */
 #ifndef FMO_SCF_H
 #define FMO_SCF_H
 
@@ -237,10 +238,10 @@ typedef struct fmo_scf_job {
  *  Mode cpu: small molecules side by side, one a thread, the largest first; those that are too
  *  large for that (one alone would take longer than a thread's share of the rest, or so many at a
  *  time would not fit the memory) one after the other with all threads. Atoms that occur in several
- *  molecules have their SCF for the guess once. Mode fused (docs/reference/scf.md, "Many
- * molecules"): molecules of s and p shells with up to 56 functions, where there are 64 of them,
- * have a block of a GPU's threads each, others of up to 512 functions advance together, larger ones
- * and the other modes one after the other.
+ *  molecules have their SCF for the guess once. Mode fused (docs/reference/scf.md):
+ *  molecules of s and p shells with up to 56 functions, where there are 64 of them, have a block of
+ *  a GPU's threads each, others of up to 512 functions advance together, larger ones and the other
+ *  modes one after the other.
  *
  *  Memory: while it runs a molecule takes some 8 (14 + 3 diis_size) nao^2 bytes, what its plan
  * takes (fmo_fock_workspace), and integrals that are kept; options.fock.memory, or what is free, is

@@ -70,7 +70,7 @@ void fmo_centres_free(fmo_centres *centres);
 #define FMO_PRODUCT_NEGLIGIBLE_LN (-41.4465316738928)
 
 /* Whether that holds of two primitives with these sizes, R apart; `powers` is l_i + l_j and ln_R is
- * ln(1 + R). An upper bound, docs/explanation/theory.md has its derivation. */
+ * ln(1 + R). An upper bound, docs/explanation/one-electron.md has its derivation. */
 static inline int fmo_product_negligible(double a, double size_a, double b, double size_b,
                                          int powers, double ln_R, double R2)
 {

@@ -3,7 +3,7 @@
  * recursions of Obara and Saika (1986), equations (A2) and (A12). Attraction: sums over charges for
  * each product of two primitives (charge_sums.h), one Hermite expansion for all charges together
  * (hermite.h). Who meets whom and what is left out: centres.h. Equations:
- * docs/explanation/theory.md. */
+ * docs/explanation/one-electron.md. */
 #include <fmo/one_electron.h>
 
 #include <omp.h>

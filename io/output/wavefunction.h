@@ -22,7 +22,7 @@ typedef struct fmo_wavefunction {
 } fmo_wavefunction;
 
 /** Write a TREXIO file: nucleus, electron, basis, ao, ao_1e_int (overlap, core_hamiltonian), mo,
- * and provenance in our group /fmo (docs/reference/dataset-format.md). fmo_dataset_read reads it
+ * and provenance in our group /fmo (docs/reference/results.md). fmo_dataset_read reads it
  * back. Under a temporary name first, synced, then renamed: path holds the old or the new content
  * whatever happens.
  *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL, mo_num out of range), FMO_ERR_OUTPUT (cannot write, or
