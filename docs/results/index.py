@@ -5,7 +5,6 @@
     docs/results/index.py --check    exit code 1 if it is stale, if no document or source refers to a
                                      file, if one refers to a file that does not exist, or if device,
                                      revision or command of a new file are not recorded
-    docs/results/index.py --self-test   whether planted heads are read, and a bare one found
 
 Python 3.9 or newer and nothing else. Files stand in folders DATE-REVISION, the day of the
 measurement and the git revision that was measured (of a series of states, the last one). Device,
@@ -23,7 +22,6 @@ import json
 import os
 import re
 import sys
-import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -177,34 +175,6 @@ def read_head(path: Path) -> tuple[str | None, str | None, str | None]:
     return device, revision, command and f"`{command}`"
 
 
-HEADS = (  # of a file, and what is read from it: device, revision, command
-    ("# device: NVIDIA H200 (two), revision 0123456 and more; command: each test; then TOOL\nIntel Xeon\n",
-     ("NVIDIA H200", "0123456", "`each test`")),
-    ("# command: fmo-bench fock\nfmo-bench (revision 0123456)\nCPU: Intel(R) Xeon(R)\nGPU: NVIDIA H200, 132\n",
-     ("NVIDIA H200", "0123456", "`fmo-bench fock`")),
-    ("# command: fmo-driver x\n# Intel(R) Xeon(R) Processor\n", ("Intel Xeon", None, "`fmo-driver x`")),
-    ("nothing\n", (None, None, None)))
-
-
-def self_test() -> int:
-    """Exit code 1 unless heads are read as HEADS says, and what is not recorded is found."""
-    wrong = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "head.txt")
-        for text, wanted in HEADS:
-            path.write_text(text, encoding="utf-8")
-            if read_head(path) != wanted:
-                wrong.append(f"{text!r}: {read_head(path)}, not {wanted}")
-    for date, unknown in (("2026-11-23", False), (RECORDED_SINCE, True), ("2027-01-01", True)):
-        if bool(unrecorded(date, ("x", UNKNOWN + " (why)", "y"))) != unknown:
-            wrong.append(f"a file of {date} without a revision")
-    if unrecorded("2027-01-01", ("x", "y", "z")):
-        wrong.append("a file that says all")
-    for message in wrong:
-        print(message)
-    return 1 if wrong else 0
-
-
 def unrecorded(date: str, said: tuple[str, str, str]) -> str:
     """What a new file does not say of device, revision and command, in words."""
     missing = [what for what, text in zip(("device", "revision", "command"), said) if UNKNOWN in text]
@@ -256,10 +226,7 @@ def main() -> int:
     """Exit code 0, or 1 if something is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
-    parser.add_argument("--self-test", action="store_true", help="check this program")
     args = parser.parse_args()
-    if args.self_test:
-        return self_test()
     errors, results = [], []
     for folder in sorted(p for p in HERE.iterdir() if p.is_dir() and not SKIPPED.match(p.name)):
         if not FOLDER.match(folder.name):
