@@ -545,8 +545,9 @@ void driver_options_help(FILE *stream)
           "       fmo-driver PROTEIN.pdb... --fmo --basis NAME [OPTION]...\n"
           "Build the two-electron Fock matrix G = J - K/2 of each data set (a TREXIO file with a\n"
           "density; docs/reference/dataset-format.md), report it, its cost and the energy; or\n"
-          "converge the closed-shell SCF of each data set or geometry (docs/reference/scf.md),\n"
-          "or the energy of each system of fragments by FMO2-RHF (docs/reference/fmo.md).\n\n"
+          "converge the closed-shell SCF of each data set or geometry (docs/reference/scf.md);\n"
+          "or compute the energy of each system of fragments by FMO2-RHF\n"
+          "(docs/reference/fmo.md).\n\n"
           "Options may stand anywhere on the line.\n",
           stream);
     cli_print_options(&program, BUILD | SCF | FRAGMENTS, false, &defaults, stream);
