@@ -1,6 +1,6 @@
 /* Processes that share a build, rank 0 and those that help it, and what carries numbers between
  * them. MPI is one such network (<fmo/ranks_mpi.h>); whoever has another fills in the struct. What
- * is shared and how: docs/ranks.md. */
+ * is shared and how: docs/how-to/mpi.md. */
 #ifndef FMO_RANKS_H
 #define FMO_RANKS_H
 

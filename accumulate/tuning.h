@@ -1,5 +1,5 @@
 /* Every constant that was chosen for speed, in one table: what it is, its value, and the raw
- * results that chose it (with the rung of docs/ladder.md where several stand in one file).
+ * results that chose it (with the rung of docs/log/ladder.md where several stand in one file).
  * Accuracy has its own constants, with what they leave out: rules/screen.h, plan/plan.h and
  * integrals/far. Host and device. */
 #ifndef FMO_TUNING_H

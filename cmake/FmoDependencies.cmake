@@ -24,7 +24,7 @@ if(NOT FMO_CUDA STREQUAL "OFF")
         endif()
         enable_language(CUDA)
         # Machine code of all from the PTX of one: the sources ask for nothing beyond 8.0, and sm_90's
-        # is the same from it, kernel for kernel (docs/testing.md). Each PTX of kernels with d shells
+        # is the same from it, kernel for kernel (docs/how-to/test-a-change.md). Each PTX of kernels with d shells
         # takes minutes, machine code from it seconds. PTX itself is for GPUs of other kinds.
         if(NOT CMAKE_CUDA_ARCHITECTURES)
             string(APPEND CMAKE_CUDA_FLAGS

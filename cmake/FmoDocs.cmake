@@ -1,12 +1,15 @@
-# Target docs-api: the public headers as web pages in build/docs/html; any warning fails. Needs
-# Doxygen, and says so without.
+# Target docs-api: the public headers as web pages in build/docs/html. Target docs-site: all documents,
+# with these pages, as a site in build/docs/site. Any warning fails. Both need Doxygen, and say so
+# without; docs-site needs Python and PyPI as well (docs/site/build).
 find_program(FMO_DOXYGEN doxygen)
 mark_as_advanced(FMO_DOXYGEN)
 if(NOT FMO_DOXYGEN)
-    add_custom_target(docs-api VERBATIM
-        COMMAND ${CMAKE_COMMAND} -E echo
-                "docs-api needs Doxygen, which is not here: apt-get install doxygen, and configure again"
-        COMMAND ${CMAKE_COMMAND} -E false)
+    foreach(target docs-api docs-site)
+        add_custom_target(${target} VERBATIM
+            COMMAND ${CMAKE_COMMAND} -E echo
+                    "${target} needs Doxygen, which is not here: apt-get install doxygen, and configure again"
+            COMMAND ${CMAKE_COMMAND} -E false)
+    endforeach()
     return()
 endif()
 
@@ -20,9 +23,11 @@ list(TRANSFORM FMO_DOCS_FOLDERS REPLACE "/[^/]*$" "")
 list(REMOVE_DUPLICATES FMO_DOCS_FOLDERS)
 list(JOIN FMO_DOCS_FOLDERS "\" \"" FMO_DOCS_FOLDERS)
 set(FMO_DOCS_FOLDERS "\"${FMO_DOCS_FOLDERS}\"")
-list(APPEND headers ${PROJECT_SOURCE_DIR}/docs/library.md)
 list(JOIN headers "\" \"" FMO_DOCS_INPUT)
 set(FMO_DOCS_INPUT "\"${FMO_DOCS_INPUT}\"")
 configure_file(docs/Doxyfile.in ${FMO_DOCS_DIR}/Doxyfile @ONLY)
 add_custom_target(docs-api COMMAND ${FMO_DOXYGEN} ${FMO_DOCS_DIR}/Doxyfile VERBATIM
                   COMMENT "API documentation in ${FMO_DOCS_DIR}/html")
+add_custom_target(docs-site COMMAND ${PROJECT_SOURCE_DIR}/docs/site/build ${FMO_DOCS_DIR} VERBATIM
+                  COMMENT "Site in ${FMO_DOCS_DIR}/site")
+add_dependencies(docs-site docs-api)

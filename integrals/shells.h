@@ -1,7 +1,7 @@
 /* Kinds of shells, pairs of them, and classes of electron repulsion integrals. Shells and pairs are
  * written once, here; classes are all pairs of pairs. Enums, names, kernels, reports and tests come
  * from these tables, and no other file spells out a pair or a class (tests/tables.py). What follows
- * from a row is in integrals/tables.h. To add a row: docs/adding-a-class.md. */
+ * from a row is in integrals/tables.h. To add a row: docs/how-to/add-a-shell.md. */
 #ifndef FMO_SHELLS_H
 #define FMO_SHELLS_H
 

@@ -1,6 +1,6 @@
 /* How right mode cpu is on real molecules: J, K, G and the energy of every data set against the
  * values of the file (PySCF), or of mode reference where the file has none, at cutoff 0, 1e-12 and
- * 1e-10. Prints the table of docs/accuracy.md.
+ * 1e-10. Prints the table of docs/explanation/accuracy.md.
  *
  *   accumulate_accuracy              the committed data sets, with the tolerances as checks
  *   accumulate_accuracy --prune F..  what primitive pruning (FMO_PRUNE_SHARE) costs and saves on F

@@ -1,4 +1,4 @@
-"""Includes go where docs/design.md lets them: its tables with a column "may include".
+"""Includes go where docs/explanation/design.md lets them: its tables with a column "may include".
 
     arrows.py                whether each include goes where its folder may go
     arrows.py --print        what every folder includes, for who changes the tables
@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGE = "docs/design.md"
+PAGE = "docs/explanation/design.md"
 FOLDERS = ("integrals", "accumulate", "io", "driver")
 ENDINGS = (".c", ".h", ".cu", ".cuh")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(?:"([^"\n]+)"|<fmo/([^>\n]+)>)', re.M)

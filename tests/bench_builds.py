@@ -112,7 +112,7 @@ class Builds(Case):
 
     def test_every_field_is_documented(self):
         document, _ = self.rows("fock", "--systems", "water001/6-31G")
-        with open(os.path.join(SOURCE, "docs", "bench.md"), encoding="utf-8") as file:
+        with open(os.path.join(SOURCE, "docs", "reference", "bench.md"), encoding="utf-8") as file:
             text = file.read()
         for name in document["results"][0]["parameters"]:
             self.assertIn("`" + name + "`", text)

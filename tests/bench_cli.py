@@ -122,7 +122,7 @@ class Json(Case):
 
     def test_every_field_is_documented(self):
         document, _ = self.results("histogram", "--where", "cpu", "--items", "1000", "--bins", "10")
-        with open(os.path.join(SOURCE, "docs", "bench.md"), encoding="utf-8") as file:
+        with open(os.path.join(SOURCE, "docs", "reference", "bench.md"), encoding="utf-8") as file:
             text = file.read()
         names = set(document) | set(document["results"][0]) | set(document["host"]) | set(document["options"])
         names |= set(document["results"][0]["check"]) | set(document["results"][0]["parameters"])
@@ -369,7 +369,7 @@ class Gpu(Case):
 
     def test_himeno_ranks(self):
         """Two ranks, on two GPUs or one: every form has the bits of one rank, and every field is documented."""
-        with open(os.path.join(SOURCE, "docs", "bench.md"), encoding="utf-8") as file:
+        with open(os.path.join(SOURCE, "docs", "reference", "bench.md"), encoding="utf-8") as file:
             text = file.read()
         for arguments in (["--grid", "S64,S"], ["--grid", "XS", "--sweeps", "1"]):
             document = self.gpu("himeno", "--gpus", "2", *arguments)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/atomics.md, "Adding a strategy", followed to the letter in a copy of the sources.
+"""docs/how-to/add-a-strategy.md, followed to the letter in a copy of the sources.
 
 Row and file are the two code blocks of that section. The copy is configured with CUDA for one
 architecture; built are the strategy's kernels, the test gpu_scatter, which has to pass too where
@@ -37,11 +37,10 @@ def check(true, message):
         sys.exit(f"failed: {message}")
 
 
-def code_blocks(document, heading):
-    """The indented code blocks below a heading, as (language, text)."""
-    section = document.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+def code_blocks(document):
+    """The indented code blocks of a document, as (language, text)."""
     blocks = []
-    for indent, language, text in re.findall(r"^( *)```(\w+)\n(.*?)^\1```$", section, re.M | re.S):
+    for indent, language, text in re.findall(r"^( +)```(\w+)\n(.*?)^\1```$", document, re.M | re.S):
         lines = [line.removeprefix(indent) for line in text.splitlines()]
         blocks.append((language, "\n".join(lines) + "\n"))
     return blocks
@@ -60,7 +59,7 @@ def left_out(source):
 
 def insert(source, document):
     """Row and file of the document, put where it says; returns name and type of the strategy."""
-    blocks = code_blocks(document, "Adding a strategy")
+    blocks = code_blocks(document)
     check([language for language, _ in blocks] == ["c", "cuda"], "expected a row and a file")
     row, text = blocks[0][1], blocks[1][1]
     type_name = re.search(r"struct fmo_scatter_(\w+)", text)[1]
@@ -87,7 +86,7 @@ def main():
     shutil.rmtree(work, ignore_errors=True)
     copy = work / "fmo"
     shutil.copytree(source, copy, symlinks=True, ignore=left_out(source))
-    name, type_name = insert(copy, (source / "docs/atomics.md").read_text())
+    name, type_name = insert(copy, (source / "docs/how-to/add-a-strategy.md").read_text())
 
     # The kernels, the headers, the test of the strategies.
     gpu = work / "gpu"

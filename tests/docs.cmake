@@ -1,10 +1,6 @@
-# Documents: widths, links, paths, and the index of raw results.
+# Documents: widths, paths, and the index of raw results; links are checked by the target docs-site.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 add_test(NAME docs_check COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/docs_check.py)
-add_test(NAME docs_check_finds
-         COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/docs_check.py --self-test)
-add_test(NAME docs_results_finds
-         COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/docs/results/index.py --self-test)
 # Target docs-api where there is no Doxygen: a project of that target alone.
 add_test(NAME docs_api_without_doxygen
          COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${CMAKE_CURRENT_SOURCE_DIR}/docs_api
@@ -12,5 +8,5 @@ add_test(NAME docs_api_without_doxygen
                  --build-target docs-api --build-options -DFMO_DOXYGEN=)
 set_tests_properties(docs_api_without_doxygen PROPERTIES TIMEOUT 60 LABELS docs PASS_REGULAR_EXPRESSION
                      "docs-api needs Doxygen, which is not here: apt-get install doxygen, and configure again")
-set_tests_properties(docs_check docs_check_finds docs_results_finds PROPERTIES TIMEOUT 60 LABELS docs
+set_tests_properties(docs_check PROPERTIES TIMEOUT 60 LABELS docs
                      ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)

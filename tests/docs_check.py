@@ -1,33 +1,28 @@
-"""The documents hold together: lines that can be read, links and paths that lead somewhere.
+"""What the site's build (docs/site) does not check of the documents: widths of lines, paths, and a table.
 
     docs_check.py [FILE.md ...]      all documents of the repository if none is named
-    docs_check.py --self-test        whether planted mistakes are found
     docs_check.py --rewrap FILE.md...   paragraphs with a line that is too long, in new lines
 
 Of every .md file: lines of at most 120 characters (tables, code fences and what a link or an address
-adds are excepted); relative links resolve, with their #anchors; and so does every path in backticks
-that begins with a folder of the repository. Then docs/results/index.py --check; whether each row of
-accumulate/tuning.h names a raw file that is there; whether the table of strategies in docs/atomics.md
-has the element strategies of accumulate/scatter/scatter.h; and whether each rung of docs/ladder.md has
-a row in its table, with a raw file, and docs/performance.md their number. Python 3.9 or newer and
-nothing else; messages name file and line.
+adds are excepted), and every path in backticks that begins with a folder of the repository exists.
+Then docs/results/index.py --check, and whether the table of strategies in docs/reference/atomics.md has
+the element strategies of accumulate/scatter/scatter.h. Links are checked by the target docs-site.
+Python 3.9 or newer and nothing else; messages name file and line.
 """
 import glob
 import os
 import re
 import subprocess
 import sys
-import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WIDTH = 120
 FOLDERS = "integrals|accumulate|io|driver|tests|docs|datasets|cmake"
 SKIPPED = re.compile(r"^(\.git|\.venv.*|build.*|made|__pycache__|.*\.egg-info)$")
-RAW = re.compile(r"^docs/results/(\d{4}-.*|README\.md)$")  # raw files, and the index of them
+RAW = re.compile(r"^(docs/results/\d{4}-.*|docs/log/raw-results\.md)$")  # raw files, and the index of them
 MADE = re.compile(r"^(datasets/(made|\.venv)|driver/python/build|docs/html)\b")  # where they are made
 EXAMPLES = re.compile(r"/(eri_dsss\.h|scatter_pair2\.cuh)$")  # that readers are told to make
 
-LINK = re.compile(r"\]\(<?([^()\s>]*(?:\([^()\s]*\)[^()\s]*)*)>?(?:\s+\"[^\"]*\")?\)")
 CODE = re.compile(r"(`+)(.+?)\1")
 REPOSITORY_PATH = re.compile(r"^(?:%s)/[\w.*/<>{},-]+$" % FOLDERS)
 
@@ -55,23 +50,6 @@ def read(path):
                 yield number, line, True
             else:
                 yield number, line, fence is not None
-
-
-def anchors(path):
-    """The anchors that GitHub gives the headings of a document."""
-    found = set()
-    for _, line, fenced in read(path):
-        heading = None if fenced else re.match(r"#{1,6}\s+(.*?)\s*#*$", line)
-        if heading:
-            text = re.sub(r"\]\([^)]*\)", "]", heading[1]).lower()
-            slug = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
-            name, number = slug, 0
-            while name in found:
-                number += 1
-                name = f"{slug}-{number}"
-            found.add(name)
-        found.update(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", line))
-    return found
 
 
 def braces(path):
@@ -138,22 +116,6 @@ def rewrap(path):
         file.write("\n".join(lines))
 
 
-def check_links(path, line, known):
-    """Messages about the links of a line."""
-    for target in LINK.findall(line):
-        if re.match(r"[a-z]+:", target):
-            continue
-        file, _, anchor = target.partition("#")
-        whole = os.path.normpath(os.path.join(os.path.dirname(path), file)) if file else path
-        if not os.path.exists(os.path.join(ROOT, whole)):
-            yield f"link to {target}: no such file"
-        elif anchor and whole.endswith(".md"):
-            if whole not in known:
-                known[whole] = anchors(whole)
-            if anchor not in known[whole]:
-                yield f"link to {target}: no such heading"
-
-
 def check_paths(line):
     """Messages about the paths in backticks of a line."""
     for _, code in CODE.findall(line):
@@ -164,50 +126,27 @@ def check_paths(line):
                 yield f"`{word}`: no such file"
 
 
-def check(path, known):
+def check(path):
     """Messages about a document."""
     for number, line, fenced in read(path):
         messages = []
         if not fenced:
             if too_long(line):
                 messages.append(f"{len(line)} characters, at most {WIDTH}")
-            messages += check_links(path, re.sub(CODE, "", line), known)
             messages += check_paths(line)
         for message in messages:
             yield f"{path}:{number}: {message}"
 
 
-TUNING, SCATTER = "accumulate/tuning.h", "accumulate/scatter/scatter.h"
-STRATEGIES = "docs/atomics.md"
-ROW = re.compile(r"\bX\(((?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*)\)", re.S)
-
-
-def rows(path):
-    """Rows X(...) of a table in a C file: number of the line, parts; strings in one piece."""
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        text = file.read()
-    text = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.S)
-    for found in ROW.finditer(text):
-        row = re.sub(r'"\s*\\?\s*"', "", found[1].replace("\\\n", " "))
-        parts = [p.strip().strip('"') for p in re.findall(r'(?:"[^"]*"|[^,"])+', row)]
-        yield text.count("\n", 0, found.start()) + 1, parts
-
-
-def check_tuning():
-    """Messages about rows of tuning.h without a source."""
-    for number, parts in rows(TUNING):
-        if len(parts) < 4 or parts[0] == "name":
-            continue
-        source = parts[3].split(" ")[0]
-        if parts[3] != "not measured" and not (
-                source.startswith("docs/results/") and os.path.isfile(os.path.join(ROOT, source))):
-            yield f"{TUNING}:{number}: {parts[0]}: no such file: {parts[3]}"
+SCATTER = "accumulate/scatter/scatter.h"
+STRATEGIES = "docs/reference/atomics.md"
+ROW = re.compile(r'\bX\(\w+, \w+, "([\w-]+)", FMO_SCATTER_ELEMENT')
 
 
 def check_strategies():
     """Messages if the table of strategies is not that of scatter.h, but for `auto` and the like."""
-    wanted = [parts[2] for _, parts in rows(SCATTER)
-              if len(parts) > 3 and parts[3] == "FMO_SCATTER_ELEMENT"]
+    with open(os.path.join(ROOT, SCATTER), encoding="utf-8") as file:
+        wanted = ROW.findall(file.read())
     lines = [line for _, line, fenced in read(STRATEGIES) if not fenced]
     begin = next((n for n, line in enumerate(lines) if line.startswith("| `--scatter` |")), None)
     found = []
@@ -220,100 +159,20 @@ def check_strategies():
             f"`{name}` is missing" if name in wanted else f"no strategy `{name}` in {SCATTER}")
 
 
-LADDER, RUNGS_COUNTED = "docs/ladder.md", "docs/performance.md"
-
-
-def check_ladder():
-    """Messages about rungs without a row or a raw file, and about their number."""
-    rows_of, rungs = {}, []
-    for _, line, fenced in read(LADDER):
-        row = re.match(r"\| \[(\d+)\]\(#rung-\d+\)", line)
-        heading = re.match(r"### Rung (\d+)$", line)
-        if row and not fenced:
-            rows_of[row[1]] = line
-        if heading and not fenced:
-            rungs.append(heading[1])
-    for rung in rungs:
-        if "](results/" not in rows_of.get(rung, ""):
-            yield f"{LADDER}: rung {rung} has no " + ("raw file" if rung in rows_of else "row")
-    for number, line, _ in read(RUNGS_COUNTED):
-        counted = re.match(r"(\d+) steps, or \*rungs\*", line)
-        if counted and int(counted[1]) != len(rungs):
-            yield f"{RUNGS_COUNTED}:{number}: {counted[1]} rungs of {len(rungs)}"
-
-
-PLANTED = """# A heading, `code` and (more)
-[here](#a-heading-code-and-more) [there](b.md#two) [two again](b.md#two-1) `docs/b.md` `docs/<x>.md`
-[nowhere](c.md)
-[no heading](b.md#three)
-`docs/c.md` `tests/{x,y}.c`
-%s
-[%s](https://example.org/%s)
-| %s |
-```
-[not looked at](c.md) %s
-```
-""" % ((" ".join(["word"] * 25),) + ("x", "x" * 130) + ("cell " * 30, "word " * 30))
-FOUND = ["3: link to c.md: no such file", "4: link to b.md#three: no such heading",
-         "5: `docs/c.md`: no such file", "5: `tests/{x,y}.c`: no such file",
-         "6: 124 characters, at most 120"]
-RESULTS = "docs/results"
-PLANTED_TUNING = f'''/* X(name, value, what it is, raw results) */
-    X(a, 1, "what, (and) why", "{RESULTS}/a.txt 3") X(b, 1 << 2, "x, " \\
-      "y", "not measured")
-    X(c, 1, "z", "{RESULTS}/b.txt")
-    X(d, 1, "z", "-")
-'''
-PLANTED_SCATTER = '''X(with, E, "auto", FMO_SCATTER_CHOICE, t)
-X(with, E, "one", FMO_SCATTER_ELEMENT, t) X(with, E, "two", FMO_SCATTER_ELEMENT, t)
-'''
-PLANTED_ATOMICS = "| `--scatter` | who |\n|---|---|\n| `one` | x |\n| `three` | x |\n\n| `four` |\n"
-FOUND_BESIDE = [f"{TUNING}:4: c: no such file: {RESULTS}/b.txt", f"{TUNING}:5: d: no such file: -",
-                f"{STRATEGIES}: table of strategies: no strategy `three` in {SCATTER}",
-                f"{STRATEGIES}: table of strategies: `two` is missing",
-                f"{LADDER}: rung 2 has no raw file", f"{LADDER}: rung 3 has no row",
-                f"{RUNGS_COUNTED}:1: 2 rungs of 3"]
-PLANTED_LADDER = ("| [1](#rung-1) | x | [a](" "results/a.txt) |\n| [2](#rung-2) | x | a |\n\n"
-                  "### Rung 1\n### Rung 2\n### Rung 3\n")
-
-
-def self_test():
-    """Exit code 1 unless exactly the planted mistakes are found."""
-    global ROOT
-    with tempfile.TemporaryDirectory() as ROOT:
-        for folder in (RESULTS, "accumulate/scatter"):
-            os.makedirs(os.path.join(ROOT, folder))
-        for name, text in (("docs/a.md", PLANTED), (TUNING, PLANTED_TUNING),
-                           ("docs/b.md", "## Two\n```\n## Three\n```\n## Two\n"),
-                           (f"{RESULTS}/a.txt", ""), (SCATTER, PLANTED_SCATTER),
-                           (STRATEGIES, PLANTED_ATOMICS), (LADDER, PLANTED_LADDER),
-                           (RUNGS_COUNTED, "2 steps, or *rungs*\n")):
-            with open(os.path.join(ROOT, name), "w", encoding="utf-8") as file:
-                file.write(text)
-        found = [m for path in documents() for m in check(path, {})]
-        found += [*check_tuning(), *check_strategies(), *check_ladder()]
-    wanted = [f"docs/a.md:{line}" for line in FOUND] + FOUND_BESIDE
-    for message in sorted(set(found) ^ set(wanted)):
-        print(("not found: " if message in wanted else "found: ") + message)
-    return 0 if found == wanted else 1
-
-
 def main():
     """Exit code 1 if anything was found."""
-    if sys.argv[1:] == ["--self-test"]:
-        return self_test()
     if sys.argv[1:2] == ["--rewrap"]:
         for path in sys.argv[2:]:
             rewrap(os.path.relpath(os.path.abspath(path), ROOT))
         return 0
     chosen = [os.path.relpath(os.path.abspath(f), ROOT) for f in sys.argv[1:]]
-    known, found, files = {}, [], 0
+    found, files = [], 0
     for path in chosen or documents():
         if not RAW.match(path):
             files += 1
-            found += check(path, known)
+            found += check(path)
     if not chosen:
-        found += [*check_tuning(), *check_strategies(), *check_ladder()]
+        found += check_strategies()
     for message in found:
         print(message)
     code = 0

@@ -25,7 +25,7 @@ class Batch(Case):
         result = run("--mode", self.MODE, "--profile=json", *arguments)
         self.assertEqual(result.code, code, str(result))
         document = json.loads(result.out)
-        with open(os.path.join(driver_helpers.SOURCE, "docs", "profile.schema.json"), encoding="utf-8") as file:
+        with open(os.path.join(driver_helpers.SOURCE, "docs", "reference", "profile.schema.json"), encoding="utf-8") as file:
             schema = json.load(file)
         self.assertEqual(driver_helpers.validate(document, schema, schema), [])
         return document

@@ -50,7 +50,7 @@ class Ranks(Case):
         return found
 
     def valid(self, document, name):
-        with open(os.path.join(driver_helpers.SOURCE, "docs", name), encoding="utf-8") as file:
+        with open(os.path.join(driver_helpers.SOURCE, "docs", "reference", name), encoding="utf-8") as file:
             schema = json.load(file)
         self.assertEqual(driver_helpers.validate(document, schema["$defs"]["output"] if "fragments" in name else schema, schema),
                          [])

@@ -182,13 +182,13 @@ class Json(Case):
         result = run("--profile=json", *arguments)
         self.assertEqual(result.code, code, str(result))
         document = json.loads(result.out, parse_constant=lambda word: self.fail(word))
-        with open(os.path.join(SOURCE, "docs", "profile.schema.json")) as file:
+        with open(os.path.join(SOURCE, "docs", "reference", "profile.schema.json")) as file:
             schema = json.load(file)
         self.assertEqual(validate(document, schema, schema), [])
         return document
 
     def test_the_validator_itself(self):
-        with open(os.path.join(SOURCE, "docs", "profile.schema.json")) as file:
+        with open(os.path.join(SOURCE, "docs", "reference", "profile.schema.json")) as file:
             schema = json.load(file)
         document = self.document(SMALL, "--check")
         document["builds"][0]["check"]["status"] = "perhaps"

@@ -1,4 +1,4 @@
-# The programs of docs/examples: compiled, run, and the same as shown in docs/library.md.
+# The programs of docs/examples: compiled, run, and the same as the documents show.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 
 set(examples coulomb_exchange batch scf device_pointers)

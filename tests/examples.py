@@ -1,9 +1,10 @@
-"""The examples in docs/examples are those that docs/library.md shows, and print what it says.
+"""The examples in docs/examples are those that the documents show, and print what they say.
 
     examples.py NAME [PROGRAM]     one example; without a program it was not built: skipped (77)
     examples.py NAME... --all      these are all the examples there are, in both places
 """
 
+import glob
 import os
 import re
 import subprocess
@@ -20,10 +21,11 @@ def read(*path):
 
 
 def shown():
-    """Code blocks of docs/library.md by example, and lines of output by command."""
-    page = read("docs", "library.md")
-    code = dict(re.findall(r"\[examples/(\w+)\.c\]\(examples/\1\.c\).*?```c\n(.*?)```", page, re.S))
-    output = dict(re.findall(r"^\$ (\w+ .*)\n((?:[^$`\n].*\n)+)", page, re.M))
+    """Code blocks of the documents by example, and lines of output by command."""
+    pages = glob.glob(os.path.join(SOURCE, "docs", "*", "*.md"))
+    text = "\n".join(read(page) for page in sorted(pages))
+    code = dict(re.findall(r"\[[\w/]+\.c\]\(\.\./examples/(\w+)\.c\)(?:(?!```).)*```c\n(.*?)```", text, re.S))
+    output = dict(re.findall(r"^\$ (\w+ .*)\n((?:[^$`\n].*\n)+)", text, re.M))
     return code, output
 
 
@@ -47,14 +49,14 @@ def main():
         check(names == files == sorted(code), "tested:", names, "files:", files, "shown:", sorted(code))
         return
     name = arguments[0]
-    check(name in code, f"docs/library.md does not show examples/{name}.c")
+    check(name in code, f"no document shows examples/{name}.c")
     check(code[name] == read("docs", "examples", name + ".c"),
-          f"docs/library.md shows another {name}.c than docs/examples has")
+          f"a document shows another {name}.c than docs/examples has")
     if name == "scf":
         count = code[name].count("\n")
         check(count <= SCF_LINES, f"an SCF in {SCF_LINES} lines has {count}")
     commands = [command for command in output if command.split()[0] == name]
-    check(commands, f"docs/library.md does not run {name}")
+    check(commands, f"no document runs {name}")
     if len(arguments) < 2:
         skip("built without CUDA")
     for command in commands:

@@ -273,10 +273,10 @@ class HeatMap(Case):
 
 class Tutorial(unittest.TestCase):
     def test_picture(self):
-        """docs/fmo-tutorial.md and its picture are of one calculation, and the picture is as they are drawn now."""
-        docs = os.path.join(driver_helpers.SOURCE, "docs")
+        """docs/tutorials/fmo.md and its picture are of one calculation, and the picture is as they are drawn now."""
+        docs = os.path.join(driver_helpers.SOURCE, "docs", "tutorials")
         picture = Map(os.path.join(docs, "fmo-trpcage.svg"))
-        with open(os.path.join(docs, "fmo-tutorial.md"), encoding="utf-8") as file:
+        with open(os.path.join(docs, "fmo.md"), encoding="utf-8") as file:
             text = file.read()
         self.assertEqual((len(picture.cells), len(picture.numbers), len(picture.names)), (190, 171, 40))
         energy = re.search(r"FMO2 +-(\d+\.\d{6})", text).group(1)

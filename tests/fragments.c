@@ -1,6 +1,6 @@
-/* FMO2-RHF: energies of other programs (docs/fmo.md), invariances, and limits in which it has to be
- * RHF. fragments DATASETS/fmo2 [large | fused]   large: the cases that take a minute; fused: on a
- * GPU, skipped without */
+/* FMO2-RHF: energies of other programs (docs/explanation/fmo-method.md), invariances, and limits in
+ * which it has to be RHF. fragments DATASETS/fmo2 [large | fused]   large: the cases that take a
+ * minute; fused: on a GPU, skipped without */
 #include "fragment_cases.h"
 
 #include <signal.h>

@@ -162,11 +162,11 @@ class FragmentsInputs(driver_helpers.Case):
 
 
 class FragmentsSchema(driver_helpers.Case):
-    """docs/fragments.schema.json: what is read and what is written."""
+    """docs/reference/fragments.schema.json: what is read and what is written."""
 
     def setUp(self):
         super().setUp()
-        with open(os.path.join(driver_helpers.SOURCE, "docs", "fragments.schema.json"), encoding="utf-8") as file:
+        with open(os.path.join(driver_helpers.SOURCE, "docs", "reference", "fragments.schema.json"), encoding="utf-8") as file:
             self.schema = json.load(file)
 
     def complaints(self, document, part):

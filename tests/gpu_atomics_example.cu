@@ -1,4 +1,4 @@
-/* A histogram with warp-aggregated atomics: the example of docs/atomics.md. */
+/* A histogram with warp-aggregated atomics: the example of docs/reference/atomics.md. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -59,7 +59,9 @@ static bool build(const char *label, fmo_fock_plan *plan, const double *D, doubl
 }
 
 /* Which quartets a density leaves does not depend on where integrals come from; of those, direct
- * builds keep far ones out of K where a bound by distance allows it (docs/theory.md). */
+ * builds keep far ones out of K where a bound by distance allows it
+ * (docs/explanation/screening.md).
+ */
 static void compare_profiles(const char *label, const fmo_fock_profile *stored,
                              const fmo_fock_profile *direct, bool measured)
 {

@@ -145,7 +145,7 @@ static values reference(const test_system *s, const charges *field, int f, int g
 static double worst[3];
 
 /* What products of primitives that are left out may come to, relative to the norms of the functions
- * (docs/accuracy.md): each less than 1e-18 of them, also times p, 36 at most. */
+ * (docs/explanation/accuracy.md): each less than 1e-18 of them, also times p, 36 at most. */
 static const double left_out[3] = {4e-17, 1e-15, 5e-17};
 
 static void check_element(const char *name, int which, int f, int g, double got, real want,

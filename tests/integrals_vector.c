@@ -104,8 +104,9 @@ static void make_pair(lane_pair *z, const double *A, const double *B, int prims,
 {
     for (int x = 0; x < 3; x++) z->A[x] = A[x], z->AB[x] = A[x] - B[x];
     for (int m = 0; m < PRIMS; m++) {
-        /* Not tighter: the horizontal recursion loses digits with AB sqrt(p), see docs/accuracy.md,
-         * and then two correct forms differ by more than a few roundings. */
+        /* Not tighter: the horizontal recursion loses digits with AB sqrt(p), see
+         * docs/explanation/accuracy.md, and then two correct forms differ by more than a few
+         * roundings. */
         const double a = pow(10.0, uniform(-1.0, 1.0)), b = pow(10.0, uniform(-1.0, 1.0));
         double *prim = z->prim + m * FMO_PAIR_FIELDS, r2 = 0.0;
         for (int x = 0; x < 3; x++) {

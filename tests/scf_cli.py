@@ -435,7 +435,7 @@ class ScfJson(driver_helpers.Case):
         result = run("--profile=json", "--scf", *arguments)
         self.assertEqual(result.code, code, str(result))
         document = json.loads(result.out, parse_constant=lambda word: self.fail(word))
-        with open(os.path.join(driver_helpers.SOURCE, "docs", "profile.schema.json")) as file:
+        with open(os.path.join(driver_helpers.SOURCE, "docs", "reference", "profile.schema.json")) as file:
             schema = json.load(file)
         self.assertEqual(validate(document, schema, schema), [])
         broken = json.loads(result.out)
@@ -547,7 +547,7 @@ class ScfBatch(driver_helpers.Case):
         result = run(path, "--scf", "--batch", "--basis", "sto-3g", "--profile=json")
         self.assertEqual(result.code, 3, str(result))
         document = json.loads(result.out)
-        with open(os.path.join(driver_helpers.SOURCE, "docs", "profile.schema.json"), encoding="utf-8") as file:
+        with open(os.path.join(driver_helpers.SOURCE, "docs", "reference", "profile.schema.json"), encoding="utf-8") as file:
             schema = json.load(file)
         self.assertEqual(validate(document, schema, schema), [])
         self.assertEqual([build["frame"] for build in document["builds"]], [1, 2, 3])

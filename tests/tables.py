@@ -4,7 +4,7 @@
     tables.py --compiler CC      once the next kind of shell has its rows, a compiler asks in each of
                                  some files for what ASKED says, and for nothing else
 
-docs/adding-a-class.md tells the story from the other side.
+docs/how-to/add-a-shell.md tells the story from the other side.
 """
 import argparse
 import pathlib
@@ -113,7 +113,7 @@ def check_files():
 
 
 def add_next_shell(root):
-    """Rows for the next kind of shell and its pairs, as docs/adding-a-class.md has them."""
+    """Rows for the next kind of shell and its pairs, as docs/how-to/add-a-shell.md has them."""
     letters, pairs, _ = read_tables(root)
     l = len(letters)
     new = "spdfghi"[l]

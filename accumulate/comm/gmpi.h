@@ -2,7 +2,7 @@
  * A rank is a GPU, or a group of blocks of one kernel. This header is the host's side: it makes a
  * group of ranks, memory and channels, and says what went wrong; kernels include <fmo/gmpi.cuh>.
  * Library: fmo_comm; between processes: <fmo/gmpi_mpi.h>. What holds and what does not:
- * docs/gmpi.md.
+ * docs/reference/gmpi.md.
  */
 #ifndef FMO_GMPI_H
 #define FMO_GMPI_H

@@ -1,6 +1,6 @@
 /* gmpi: loads, stores and fences with scopes; a rank's memory; waits that end. The PTX memory model
  * is meant throughout: a fence and a relaxed store are a release, a relaxed load and a fence an
- * acquire, and barriers of a block carry them over to its other threads (docs/gmpi.md).
+ * acquire, and barriers of a block carry them over to its other threads (docs/reference/gmpi.md).
  */
 #ifndef FMO_GMPI_MEMORY_CUH
 #define FMO_GMPI_MEMORY_CUH

@@ -1,6 +1,7 @@
 /* What the two sides of gmpi agree on: limits, codes of errors, and the bits of the 16-byte entries
  * that travel through rings. Read by device code, by the host's proxy and by host threads that act
- * as ranks. C11, C++17 and CUDA. Next: gmpi.h (set-up), gmpi.cuh (in kernels), docs/gmpi.md.
+ * as ranks. C11, C++17 and CUDA. Next: gmpi.h (set-up), gmpi.cuh (in kernels),
+ * docs/reference/gmpi.md.
  */
 #ifndef FMO_GMPI_WIRE_H
 #define FMO_GMPI_WIRE_H

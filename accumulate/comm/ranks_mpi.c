@@ -84,8 +84,8 @@ static int wait_there(ranks_net *n, int rank)
 
 /* A started collective goes on in the looks of wait_for alone, and a long one takes hundreds of
  * them: with naps between, a shared build of 832 functions took 150 ms, where 10 are arithmetic
- * (docs/ranks.md). So ranks meet first, and what is long blocks. From what length on was chosen,
- * not measured. */
+ * (docs/how-to/mpi.md). So ranks meet first, and what is long blocks. From what length on was
+ * chosen, not measured. */
 enum { LONG_BYTES = 1 << 14, GO = 1 /* a tag */ };
 
 static int meet(ranks_net *n)

@@ -1,6 +1,6 @@
 /* Hermite densities and potentials of the shell pairs in the lanes, for cpu/coulomb_kernel.c: a
  * density of products of functions becomes one of Hermite functions, primitive by primitive, and a
- * potential goes the other way. Equations are in docs/theory.md, "J alone". */
+ * potential goes the other way. Equations are in docs/explanation/theory.md, "J alone". */
 #ifndef FMO_CPU_COULOMB_HERMITE_H
 #define FMO_CPU_COULOMB_HERMITE_H
 

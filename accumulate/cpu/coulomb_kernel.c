@@ -1,8 +1,8 @@
 /* J alone, without integrals: one bra pair against the ket pairs that survive, each side's Hermite
  * potential from the other's Hermite density, after Ahmadi and Almlof, Chem. Phys. Lett. 246, 364
- * (1995); docs/theory.md, "J alone". Screening, order and lanes are those of cpu/kernel.c, as is
- * what becomes of the sums, so that threads, ranks and `fixed` are no matter of this file. Compiled
- * once per instruction set, with FMO_CPU_COULOMBS set by CMake.
+ * (1995); docs/explanation/theory.md, "J alone". Screening, order and lanes are those of
+ * cpu/kernel.c, as is what becomes of the sums, so that threads, ranks and `fixed` are no matter of
+ * this file. Compiled once per instruction set, with FMO_CPU_COULOMBS set by CMake.
  *
  * Densities of the kets are folded, and their potentials unfolded, in the lanes, for each vector:
  * that takes fewer instructions than gathering and scattering them, as a Hermite density is larger

@@ -29,7 +29,7 @@ typedef struct coulomb_sweep {
 
 /* Light classes of lower orders are faster with integrals: their few Hermite functions save
  * nothing, and potentials of primitive kets take more memory than integrals
- * (docs/performance-cpu.md). */
+ * (docs/explanation/performance-cpu.md). */
 enum { COULOMB_LEAST_ORDER = 3 };
 #define COULOMB_SWEEPS(e, order) \
     ((int)(e) >= (int)FMO_ERI_LIGHT_COUNT || (order) >= COULOMB_LEAST_ORDER)

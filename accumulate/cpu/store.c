@@ -44,7 +44,7 @@ static void *large_alloc(size_t bytes)
 
 /* ---- memory that plans of a thread hand on -------------------------------------------------- */
 
-/* The system clears what it gives: docs/scf.md, "Many molecules". */
+/* The system clears what it gives: docs/log/scf.md, "Many molecules". */
 enum { ARRAYS = 2 * FMO_ERI_CLASS_COUNT }; /* ket and eri of each class */
 typedef struct piece {
     void *at;

@@ -1,9 +1,9 @@
 /* Copies between a GPU and pageable memory of the host. In such a copy the driver may wait for what
  * is on the stream ("API synchronization behavior" in NVIDIA's CUDA Runtime API), and while it
  * waits it has a lock that the calls of all other threads need: they stood still for as long as a
- * kernel took (docs/fmo.md, "How fast"). So what is not much goes through page-locked memory, as
- * far as the driver does not take it at once; for more the stream is waited for first, which holds
- * up the caller alone. C++ only. */
+ * kernel took (docs/log/fmo.md, "How fast"). So what is not much goes through page-locked
+ * memory, as far as the driver does not take it at once; for more the stream is waited for first,
+ * which holds up the caller alone. C++ only. */
 #ifndef FMO_GPU_PAGEABLE_H
 #define FMO_GPU_PAGEABLE_H
 

@@ -1,8 +1,9 @@
 /* The inside of a plan on a GPU, and the steps of a build, which schedules put together. C++ only;
  * plan/plan.c sees gpu.h.
  *
- * From a density to J and K (docs/gpu.md): order_density, [fixed_scale], [make_moments], the
- * schedule's quartets, spread_sums, finish. Each step works for a group of builds. */
+ * From a density to J and K (docs/explanation/gpu.md): order_density, [fixed_scale],
+ * [make_moments], the schedule's quartets, spread_sums, finish. Each step works for a group of
+ * builds. */
 #ifndef FMO_GPU_PLAN_H
 #define FMO_GPU_PLAN_H
 

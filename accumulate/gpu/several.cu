@@ -1,8 +1,8 @@
-/* Builds that several GPUs share (options.devices; docs/gpu/several.md). Each has a plan like the
- * first one's, with every so-manieth bra. The first gets the density and gives it to the others;
- * all make their shares of X; the first adds those of the others to its own, reading their memory
- * over NVLink or PCIe, or a copy where it cannot, and goes on alone. Sums go in the order of the
- * GPUs, so that nothing depends on who is ready first; under `fixed` they are integers. */
+/* Builds that several GPUs share (options.devices; docs/how-to/several-gpus.md). Each has a plan
+ * like the first one's, with every so-manieth bra. The first gets the density and gives it to the
+ * others; all make their shares of X; the first adds those of the others to its own, reading their
+ * memory over NVLink or PCIe, or a copy where it cannot, and goes on alone. Sums go in the order of
+ * the GPUs, so that nothing depends on who is ready first; under `fixed` they are integers. */
 #include "accumulate/gpu/boxes/boxes.h"
 #include "accumulate/gpu/fused.h"
 #include "accumulate/gpu/hermite/hermite.h"

@@ -8,7 +8,7 @@
 
 /* Primitive pairs whose Schwarz bound times the molecule's largest is below this share of the
  * cutoff are pruned, for densities up to FMO_PRUNE_DENSITY; larger ones make the plan prune again.
- * Chosen by tests/accumulate_accuracy (docs/accuracy.md). */
+ * Chosen by tests/accumulate_accuracy (docs/explanation/accuracy.md). */
 #define FMO_PRUNE_SHARE   1e-3
 #define FMO_PRUNE_DENSITY 8.0
 

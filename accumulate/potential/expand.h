@@ -1,7 +1,8 @@
 /* From a density over functions to Hermite densities at the points of products, which host and GPU
  * share, and from potentials at points back, as a GPU does it (the host: products.h). Blocks of a
  * product, one for each pair of angular momenta that use it, stand one after the other,
- * fmo_blocks_place says where. Equations: docs/theory.md, "Potentials of distributions". */
+ * fmo_blocks_place says where. Equations: docs/explanation/one-electron.md, "Potentials of
+ * distributions". */
 #ifndef FMO_POTENTIAL_EXPAND_H
 #define FMO_POTENTIAL_EXPAND_H
 

@@ -2,7 +2,8 @@
  * and energies between distributions: embedding, fragments, all that needs J of many densities on
  * the pairs of others, and no K. Densities are expanded in Hermite Gaussians, those of one place
  * and exponent together: McMurchie and Davidson, J. Comput. Phys. 26, 218 (1978); Ahmadi and
- * Almlof, Chem. Phys. Lett. 246, 364 (1995). docs/theory.md, "Potentials of distributions".
+ * Almlof, Chem. Phys. Lett. 246, 364 (1995). docs/explanation/one-electron.md, "Potentials of
+ * distributions".
  *
  *     fmo_products_create(basis, &products, &err);
  *     fmo_distribution_create(products, D, nuclei, Z, R, &a, &err);

@@ -44,15 +44,17 @@ FMO_HD double fmo_screen_density(const double *dmax, long nshell, double weight,
 }
 
 /* Primitive quartets are left out where the product of their Schwarz bounds times the density
- * factor is below this share of the cutoff. docs/theory.md. */
+ * factor is below this share of the cutoff. docs/explanation/screening.md. */
 #define FMO_SCREEN_PRIM_SHARE 0.3
 
 /* Sums of a quartet, or of a few, below this share of the cutoff are not added to K,
- * by strategies that sum over runs of lanes. docs/theory.md. */
+ * by strategies that sum over runs of lanes. docs/explanation/screening.md. */
 #define FMO_SCREEN_ADD_SHARE 0.2
 
 /* Quartets keep out of K where a bound that knows distance says so of their Schwarz bounds times
- * this: room for what it leaves out, and for sums of many of one sign. docs/theory.md. */
+ * this: room for what it leaves out, and for sums of many of one sign.
+ * docs/explanation/screening.md.
+ */
 #define FMO_SCREEN_FAR_MARGIN 1.25f
 
 #endif

@@ -1,6 +1,7 @@
 /* Atomic adds that combine equal addresses first: the element strategies of fmo/scatter.h for use
  * inside kernels, for int, float and double. Functions with atomicAdd's signature at the end of
- * this file; strategies as types in the files below. Guarantees: docs/atomics.md. CUDA C++17.
+ * this file; strategies as types in the files below. Guarantees: docs/reference/atomics.md. CUDA
+ * C++17.
  */
 #ifndef FMO_ATOMICS_CUH
 #define FMO_ATOMICS_CUH

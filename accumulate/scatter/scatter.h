@@ -1,6 +1,6 @@
 /* The scatter strategies: how values find their way into matrix elements that many threads add to
  * at once. One table: enum, --help, kernels, headers, tests and benchmarks come from it. The device
- * code of the element strategies is in fmo/atomics.cuh, docs/atomics.md explains all.
+ * code of the element strategies is in fmo/atomics.cuh, docs/reference/atomics.md explains all.
  */
 #ifndef FMO_SCATTER_H
 #define FMO_SCATTER_H

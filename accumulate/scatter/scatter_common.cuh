@@ -2,7 +2,8 @@
  *
  *     template <class Commit, int BlockThreads = 1024> struct fmo_scatter_NAME { ... };
  *
- * whose members are described in docs/atomics.md ("Strategies: types with a mask"), with an example
+ * whose members are described in docs/reference/atomics.md ("Strategies: types with a mask"), with
+ * an example
  * ("Adding a strategy"). mask: the lanes that call together, all with the same mask; any non-empty
  * subset of the warp. BlockThreads: the largest block it will run in. Old values are those of the
  * serial order "highest lane first" inside a group of lanes with one address. Tabaru and Nakahira,

@@ -143,7 +143,7 @@ FMO_DEVICE_CALL T fmo_segmented_fetch(unsigned mask, T *address, T value)
 }
 
 /* Blocks of more values than this are summed over runs through shared memory, smaller ones by
- * shuffles. Measured on an H200, docs/ladder.md, 26. */
+ * shuffles. Measured on an H200, docs/log/ladder.md, 26. */
 enum { FMO_RUN_SHUFFLED_MAX = 8 };
 
 template <class Commit, int BlockThreads = 1024> struct fmo_scatter_segmented {

@@ -1,6 +1,6 @@
 /* May the multipoles of two boxes meet, and up to which order? What is left out, and what that
- * rests on: docs/theory.md, "Boxes of far pairs". Symmetric in the two boxes, as a quartet is
- * either near for both of its pairs or far for both. */
+ * rests on: docs/explanation/far-field.md, "Boxes of far pairs". Symmetric in the two boxes, as a
+ * quartet is either near for both of its pairs or far for both. */
 #ifndef FMO_TREE_DECIDE_H
 #define FMO_TREE_DECIDE_H
 
@@ -24,9 +24,10 @@ FMO_HD void fmo_box_take_logs(fmo_box_load *load)
     load->charge = log(load->charge);
 }
 
-/* Overlap leaves out less than 40 exp(-T) of the product of two pairs' bounds (docs/theory.md,
- * "Error by overlap"); boxes are far from this many + ln(size / cutoff) on, for the largest of
- * their pairs, which most are not. Measured: docs/accuracy.md, "Boxes of far pairs". */
+/* Overlap leaves out less than 40 exp(-T) of the product of two pairs' bounds
+ * (docs/explanation/far-field.md, "Error by overlap"); boxes are far from this many + ln(size /
+ * cutoff) on, for the largest of their pairs, which most are not. Measured:
+ * docs/explanation/accuracy.md, "Boxes of far pairs". */
 #define FMO_BOX_T       5.0
 #define FMO_BOX_T_LEAST 5.0
 FMO_HD double fmo_box_T(double log_size_over_cutoff)
@@ -36,7 +37,7 @@ FMO_HD double fmo_box_T(double log_size_over_cutoff)
 
 /* The share of the cutoff that a bound on the orders left out may reach, for an element of X^J and
  * a box. Errors of single boxes are far smaller, but those of a large system add up: with 4 instead
- * the largest of J in (H2O)216 is 1e-8 (docs/accuracy.md). */
+ * the largest of J in (H2O)216 is 1e-8 (docs/explanation/accuracy.md). */
 #define FMO_BOX_SHARE 0.1
 
 /* What boxes may do. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write hybrids.json: the orbitals of carbon and silicon at cut bonds (docs/fmo.md), by basis set.
+"""Write hybrids.json: the orbitals of carbon and silicon at cut bonds (docs/reference/fmo.md), by basis set.
 
 Carbon in STO-3G and 6-31G: the published ones, which OpenFMO and GAMESS use, since energies depend
 on their digits. The others: of methane and silane by our own SCF, C-H as 6-31G's published orbitals

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Write the index of raw results, README.md beside this file; or check it.
+"""Write the index of raw results, docs/log/raw-results.md; or check it.
 
     docs/results/index.py            write it
     docs/results/index.py --check    exit code 1 if it is stale, if no document or source refers to a
                                      file, if one refers to a file that does not exist, or if device,
                                      revision or command of a new file are not recorded
-    docs/results/index.py --self-test   whether planted heads are read, and a bare one found
 
 Python 3.9 or newer and nothing else. Files stand in folders DATE-REVISION, the day of the
 measurement and the git revision that was measured (of a series of states, the last one). Device,
@@ -23,19 +22,18 @@ import json
 import os
 import re
 import sys
-import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-INDEX = HERE / "README.md"
+INDEX = ROOT / "docs" / "log" / "raw-results.md"
 
 SCANNED = (".md", ".c", ".h", ".cu", ".cuh", ".py", ".cmake", ".sh", ".in", "CMakeLists.txt")
 SKIPPED = re.compile(r"^(\.git|\.venv.*|build.*|made|__pycache__|.*\.egg-info)$")
 
 FOLDER = re.compile(r"^(\d{4}-\d\d-\d\d)-([0-9a-f]{7})$")
 REFERENCE = re.compile(r"((?:\d{4}-\d\d-\d\d|\*)-[0-9a-f]{7})/([\w.*-]*[\w*])")
-OTHER_FILE = re.compile(r"(?:docs/|\]\()results/([\w-]+\.[\w.]*\w)")
+OTHER_FILE = re.compile(r"(?:docs/|\]\((?:\.\./)*)results/([\w-]+\.[\w.]*\w)")
 
 UNKNOWN = "not recorded"
 RECORDED_SINCE = "2026-11-24"  # files of this day and later say all
@@ -177,34 +175,6 @@ def read_head(path: Path) -> tuple[str | None, str | None, str | None]:
     return device, revision, command and f"`{command}`"
 
 
-HEADS = (  # of a file, and what is read from it: device, revision, command
-    ("# device: NVIDIA H200 (two), revision 0123456 and more; command: each test; then TOOL\nIntel Xeon\n",
-     ("NVIDIA H200", "0123456", "`each test`")),
-    ("# command: fmo-bench fock\nfmo-bench (revision 0123456)\nCPU: Intel(R) Xeon(R)\nGPU: NVIDIA H200, 132\n",
-     ("NVIDIA H200", "0123456", "`fmo-bench fock`")),
-    ("# command: fmo-driver x\n# Intel(R) Xeon(R) Processor\n", ("Intel Xeon", None, "`fmo-driver x`")),
-    ("nothing\n", (None, None, None)))
-
-
-def self_test() -> int:
-    """Exit code 1 unless heads are read as HEADS says, and what is not recorded is found."""
-    wrong = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "head.txt")
-        for text, wanted in HEADS:
-            path.write_text(text, encoding="utf-8")
-            if read_head(path) != wanted:
-                wrong.append(f"{text!r}: {read_head(path)}, not {wanted}")
-    for date, unknown in (("2026-11-23", False), (RECORDED_SINCE, True), ("2027-01-01", True)):
-        if bool(unrecorded(date, ("x", UNKNOWN + " (why)", "y"))) != unknown:
-            wrong.append(f"a file of {date} without a revision")
-    if unrecorded("2027-01-01", ("x", "y", "z")):
-        wrong.append("a file that says all")
-    for message in wrong:
-        print(message)
-    return 1 if wrong else 0
-
-
 def unrecorded(date: str, said: tuple[str, str, str]) -> str:
     """What a new file does not say of device, revision and command, in words."""
     missing = [what for what, text in zip(("device", "revision", "command"), said) if UNKNOWN in text]
@@ -245,8 +215,8 @@ def table(results: list[Result]) -> str:
     lines = ["| date | file | revision | device | command | referred to by |",
              "|---|---|---|---|---|---|"]
     for r in sorted(sorted(results, key=lambda r: r.name), key=lambda r: r.date, reverse=True):
-        users = ", ".join(f"[{u}]({os.path.relpath(ROOT / u, HERE)})" for u in sorted(r.users))
-        cells = (r.date, f"[{r.name}]({r.name})", r.revision, r.device,
+        users = ", ".join(f"[{u}]({os.path.relpath(ROOT / u, INDEX.parent)})" for u in sorted(r.users))
+        cells = (r.date, f"[{r.name}](../results/{r.name})", r.revision, r.device,
                  r.command.replace("|", "\\|"), users)
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
@@ -256,10 +226,7 @@ def main() -> int:
     """Exit code 0, or 1 if something is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
-    parser.add_argument("--self-test", action="store_true", help="check this program")
     args = parser.parse_args()
-    if args.self_test:
-        return self_test()
     errors, results = [], []
     for folder in sorted(p for p in HERE.iterdir() if p.is_dir() and not SKIPPED.match(p.name)):
         if not FOLDER.match(folder.name):
@@ -276,7 +243,7 @@ def main() -> int:
     if not args.check:
         INDEX.write_text(text, encoding="utf-8")
     elif not INDEX.exists() or INDEX.read_text(encoding="utf-8") != text:
-        errors.append("docs/results/README.md: stale, run docs/results/index.py")
+        errors.append("docs/log/raw-results.md: stale, run docs/results/index.py")
     for error in errors:
         print(error, file=sys.stderr)
     return 1 if errors else 0

@@ -86,15 +86,15 @@ needs() { # program: false, and said, if it is missing
     return 1
 }
 
-part_fock() { # docs/performance.md, bench.md, README
+part_fock() { # docs/explanation/performance.md, bench.md, README
     head_of h200-bench-fock.txt "fmo-bench fock --geometries datasets/xyz --json h200-bench-fock.json"
     run h200-bench-fock.txt "$bench" fock --geometries "$xyz" --json "$out/h200-bench-fock.json"
 }
-part_growth() { # docs/performance.md, bench.md
+part_growth() { # docs/explanation/performance.md, bench.md
     head_of h200-bench-growth.txt "fmo-bench growth --json h200-bench-growth.json"
     run h200-bench-growth.txt "$bench" growth --json "$out/h200-bench-growth.json"
 }
-part_scf() { # docs/scf.md, README; the whole process, CUDA's start included
+part_scf() { # docs/reference/scf.md, README; the whole process, CUDA's start included
     local system start
     head_of h200-scf.txt "as printed, each twice"
     for system in water001:sto-3g water001:6-31g water008:sto-3g water008:6-31g alkane_C20H42:sto-3g \
@@ -107,7 +107,7 @@ part_scf() { # docs/scf.md, README; the whole process, CUDA's start included
         done
     done
 }
-part_untuned() { # docs/performance.md: systems and basis sets that nothing was tuned for
+part_untuned() { # docs/explanation/performance.md: systems and basis sets that nothing was tuned for
     head_of h200-untuned-systems.txt "fmo-bench fock --geometry FILE --basis NAME --mode fused --seconds 1"
     for system in water008:6-31++g water008:6-311++g water027:3-21g water027:sto-6g water027:6-31+g \
         alkane_C20H42:6-31+g alkane_C20H42:6-31++g gly30:3-21g alkane_C60H122:3-21g gly30:6-31g \
@@ -117,7 +117,7 @@ part_untuned() { # docs/performance.md: systems and basis sets that nothing was 
             --basis "${system##*:}" --mode fused --seconds 1
     done
 }
-part_stored() { # docs/performance.md, accumulate/gpu/schedule/stored.cu
+part_stored() { # docs/log/gpu.md, accumulate/gpu/schedule/stored.cu
     needs python3 || return
     head_of h200-stored.txt "fmo-driver DATASET --mode fused --integrals HOW --repeat 11 --profile=json"
     {
@@ -142,7 +142,7 @@ print(f"{how:8s}{name:26s} gpu", ms(b["gpu_seconds"]), "all",
         done
     done
 }
-part_strategies() { # docs/accumulation.md
+part_strategies() { # docs/explanation/accumulation.md
     needs python3 || return
     python3 "$root/docs/results/measure.py" --driver "$driver" --out "$out/h200-strategies.json" \
         --limit "${FMO_LIMIT:-400}" --revision "$revision" "$root/datasets/h2s_hcl_6-31g.h5" \
@@ -152,7 +152,7 @@ part_strategies() { # docs/accumulation.md
     gzip -9nf "$out/h200-strategies.json"
     python3 "$root/docs/results/plot.py" --tables "$out/h200-strategies.json.gz" >>"$out/h200-strategies.md"
 }
-part_batches() { # docs/ladder.md, rungs 42 to 46
+part_batches() { # docs/log/ladder.md, rungs 42 to 46
     head_of h200-batches.txt "fmo-bench fock --geometry FILE --basis NAME --fragments N --mode fused --seconds 1"
     for system in water008:6-31g:4 water008:6-31g:16 water008:6-31g:200 water008:sto-3g:400 \
         alkane_C20H42:sto-3g:200 water001:6-31g:1000; do
@@ -161,7 +161,7 @@ part_batches() { # docs/ladder.md, rungs 42 to 46
             --mode fused --seconds 1
     done
 }
-part_threads() { # docs/performance-cpu.md, of the host
+part_threads() { # docs/explanation/performance-cpu.md, of the host
     head_of cpu-threads.txt "OMP_WAIT_POLICY=passive, as printed"
     for set in "$(dataset alkane_C20H42 6-31g)" "$(dataset water027 6-31g)" "$root/datasets/h2o8_6-31g.h5"; do
         for threads in 1 2 4 8 16; do
@@ -170,12 +170,12 @@ part_threads() { # docs/performance-cpu.md, of the host
         done
     done
 }
-part_experiments() { # docs/bench-results.md; fock and growth with them, once more
+part_experiments() { # docs/log/bench-results.md; fock and growth with them, once more
     FMO_BENCH=$bench "$root/driver/bench/run-all.sh" "$out/experiments" || worst=1
     head_of bench.log "driver/bench/run-all.sh"
     cat "$out/experiments/bench.log" >>"$out/bench.log"
 }
-part_fp64() { # docs/gpu/profile.md: the build without commits does the same arithmetic
+part_fp64() { # docs/explanation/gpu/profile.md: the build without commits does the same arithmetic
     needs ncu || return
     m=smsp__sass_thread_inst_executed_op
     for scatter in native segmented tile; do
@@ -185,7 +185,7 @@ part_fp64() { # docs/gpu/profile.md: the build without commits does the same ari
             "$driver" "$root/datasets/h2o8_6-31g.h5" --mode fused --scatter $scatter --profile=json
     done
 }
-part_kernels() { # docs/performance.md: the kernels under Nsight Compute
+part_kernels() { # docs/log/gpu.md: the kernels under Nsight Compute
     needs ncu || return
     local peak=avg.pct_of_peak_sustained
     for set in "$(dataset water064 6-31g)" "$root/datasets/h2o8_6-31g.h5"; do
@@ -200,13 +200,13 @@ l1tex__t_sector_hit_rate.pct,lts__t_sector_hit_rate.pct,dram__bytes.sum" \
             "$driver" "$set" --mode fused --scatter segmented --quiet
     done
 }
-part_tests() { # docs/gpu.md
+part_tests() { # docs/explanation/gpu.md
     head_of h200-tests.txt "FMO_REQUIRE_GPU=1, each test program as named"
     for test in gpu_scatter gpu_fock gpu_stored gpu_batch gpu_stream gpu_atomics_example; do
         [ ! -x "$tests/$test" ] || FMO_REQUIRE_GPU=1 run h200-tests.txt "$tests/$test"
     done
 }
-part_sanitizer() { # docs/gpu.md
+part_sanitizer() { # docs/explanation/gpu.md
     needs compute-sanitizer || return
     head_of h200-sanitizer.txt "FMO_TEST_SMALL=1 compute-sanitizer --tool TOOL TEST; 280 s each at most"
     for test in gpu_stream gpu_scatter gpu_stored gpu_fock gpu_batch; do

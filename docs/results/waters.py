@@ -3,7 +3,7 @@
 
     docs/results/waters.py COUNT SEED OUT.xyz [OUT.json]
 
-Neighbours are 3.1 angstrom apart. The JSON is read by `fmo-driver --fmo` (docs/fmo.md). Python 3.9
+Neighbours are 3.1 angstrom apart. The JSON is read by `fmo-driver --fmo` (docs/reference/fmo.md). Python 3.9
 or newer and nothing else.
 """
 

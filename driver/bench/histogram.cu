@@ -351,7 +351,7 @@ template <class In, typename T> void merge_cell(const gpu_case<In, T> &g)
 }
 
 /* CUB counts in integers only. Seen on an H200 with CUDA 13.0: right with 5e6 bins, an illegal
- * memory access with 1e7 (docs/bench.md). */
+ * memory access with 1e7 (docs/reference/bench.md). */
 enum { CUB_BINS_MAX = 5000000 };
 
 template <class In>

@@ -1,5 +1,5 @@
-/* Results as JSON, "fmo-bench" version 2 (docs/bench.md). Fields are only ever added within a
- * version. */
+/* Results as JSON, "fmo-bench" version 2 (docs/reference/bench.md). Fields are only ever added
+ * within a version. */
 #include "bench.h"
 #include "driver/report/json.h"
 

@@ -1,6 +1,7 @@
 /* fmo-bench: published experiments on conflicting updates, run again on this machine, and Fock
  * builds beside other programs' figures.
- * Next: options.c (what it takes), bench.h (the harness), one file per experiment. docs/bench.md.
+ * Next: options.c (what it takes), bench.h (the harness), one file per experiment.
+ * docs/reference/bench.md.
  */
 #define _GNU_SOURCE
 #include "options.h"

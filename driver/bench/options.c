@@ -162,7 +162,7 @@ static const cli_option option_table[] = {
     {"seed", 0, CLI_WHOLE, "N", AT(seed), .high = 1e15, .value = "2013",
      .help = "of the random numbers"},
     {"json", 'j', CLI_TEXT, "FILE", AT(json), .what = "the name of a file", .section = "Results",
-     .help = "write the results as JSON (docs/bench.md)"},
+     .help = "write the results as JSON (docs/reference/bench.md)"},
     {"force", 0, CLI_FLAG, NULL, AT(force), .help = "replace a file that fmo did not write"},
     {"quiet", 'q', CLI_FLAG, NULL, AT(quiet), .help = "no tables"},
     {"help", 'h', CLI_ACTION, NULL, AT(action), .low = BENCH_HELP, .section = "Other",
@@ -299,13 +299,13 @@ void bench_options_help(int experiment, FILE *stream)
     if (one)
         fprintf(stream,
                 "Usage: fmo-bench %s [OPTION]...\n%s.\n"
-                "Options of this experiment; fmo-bench --help has all (docs/bench.md).\n",
+                "Options of this experiment; fmo-bench --help has all (docs/reference/bench.md).\n",
                 bench_experiment_name(experiment), bench_experiment_text(experiment));
     else
         fputs("Usage: fmo-bench EXPERIMENT [OPTION]...\n"
               "       fmo-bench EXPERIMENT --help\n"
               "Run a published experiment on conflicting updates again, or time Fock builds: check "
-              "the\nresults, print tables (docs/bench.md).\n\n",
+              "the\nresults, print tables (docs/reference/bench.md).\n\n",
               stream);
     if (!one) print_experiments(stream);
     cli_print_options(&program, one ? 1u << experiment : ALL, !one, NULL, stream);

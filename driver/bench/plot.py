@@ -7,7 +7,7 @@
 
 Columns of a table that are numbers make a curve per method (CPU dotted, commit cas dashed), others a
 bar per method. Hollow marks and bars are extrapolated, crosses are wrong. `growth` makes two pictures, time against
-quartets, and time and error against functions; `fock` one of all systems. The format of the files is in docs/bench.md."""
+quartets, and time and error against functions; `fock` one of all systems. The format of the files is in docs/reference/bench.md."""
 import argparse
 import gzip
 import json

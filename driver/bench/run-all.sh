@@ -1,6 +1,6 @@
 #!/bin/sh
 # Fock builds, then every experiment at its published and larger sizes, into JSON files and one log
-# (docs/bench.md says what each part is).
+# (docs/reference/bench.md says what each part is).
 #
 #     driver/bench/run-all.sh FOLDER [fmo-bench]
 #

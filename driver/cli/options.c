@@ -21,7 +21,7 @@ static const char *profile_text(driver_profile_format format)
 {
     static const char *const texts[DRIVER_PROFILE_FORMAT_COUNT] = {
         "no profile", "lines for people, after the report (as --profile alone)",
-        "only JSON on stdout (docs/profile-json.md)"};
+        "only JSON on stdout (docs/reference/profile-json.md)"};
     return texts[format];
 }
 
@@ -449,7 +449,7 @@ static fmo_status check_kind(const driver_options *options, const char *path, fm
     if (options->fragments && !fragments)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "%.200s: --fmo takes systems of fragments, whose names end in .json, "
-                             ".pdb, .ent, .inp or .ajf (docs/fmo.md)",
+                             ".pdb, .ent, .inp or .ajf (docs/reference/fmo.md)",
                              path);
     if (options->fragments && options->per_fragment > 1 && !is_pdb(path))
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
@@ -544,9 +544,10 @@ void driver_options_help(FILE *stream)
           "       fmo-driver INPUT.ajf... --fmo [OPTION]...\n"
           "       fmo-driver PROTEIN.pdb... --fmo --basis NAME [OPTION]...\n"
           "Build the two-electron Fock matrix G = J - K/2 of each data set (a TREXIO file with a\n"
-          "density; docs/dataset-format.md), report it, its cost and the energy; or converge the\n"
-          "closed-shell SCF of each data set or geometry (docs/scf.md), or the energy of each\n"
-          "system of fragments by FMO2-RHF (docs/fmo.md).\n\n"
+          "density; docs/reference/dataset-format.md), report it, its cost and the energy; or\n"
+          "converge the closed-shell SCF of each data set or geometry (docs/reference/scf.md);\n"
+          "or compute the energy of each system of fragments by FMO2-RHF\n"
+          "(docs/reference/fmo.md).\n\n"
           "Options may stand anywhere on the line.\n",
           stream);
     cli_print_options(&program, BUILD | SCF | FRAGMENTS, false, &defaults, stream);

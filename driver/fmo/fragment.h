@@ -1,6 +1,6 @@
 /* Fragment molecular orbitals with two-body terms, FMO2-RHF: monomers to self-consistency in the
  * field of all others, pairs of them, and the energy of the whole. Equations, defaults and limits:
- * docs/fmo.md.
+ * docs/explanation/fmo-method.md.
  * Sources: Kitaura et al., Chem. Phys. Lett. 313, 701 (1999); Nakano et al., Chem. Phys. Lett. 318,
  * 614 (2000) and 351, 475 (2002); Fedorov and Kitaura, J. Chem. Phys. 120, 6832 (2004). */
 #ifndef FMO_FRAGMENT_H
@@ -54,8 +54,9 @@ typedef struct fmo_fragment_options {
 /** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
 FMO_API void fmo_fragment_options_init(fmo_fragment_options *options);
 
-/** A cutoff above this is a slip: pairs with cut bonds are off by some 1e-4 hartree (docs/scf.md).
- *  The library computes and says so in result.notice; fmo-driver refuses. */
+/** A cutoff above this is a slip: pairs with cut bonds are off by some 1e-4 hartree
+ * (docs/reference/scf.md). The library computes and says so in result.notice; fmo-driver refuses.
+ */
 #define FMO_FRAGMENT_CUTOFF_MOST 1e-6
 
 /** Two fragments, i < j. Energies in hartree. */
@@ -142,14 +143,14 @@ FMO_API fmo_status fmo_fragment_run(const fmo_fragment_system *system, const fmo
 FMO_API void fmo_fragment_result_destroy(fmo_fragment_result *result); /**< NULL is fine */
 
 /** Write all pairs as a table, columns with tabs between them, a header with names and units in
- *  front (docs/fmo.md). A file at path is replaced, whole or not at all.
+ *  front (docs/reference/fmo.md). A file at path is replaced, whole or not at all.
  *  @param[in] system  of which the result is; names of its fragments go into the table
  *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL; a result that is not of this system), FMO_ERR_OUTPUT,
  *          FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_fragment_write_pairs(const char *path, const fmo_fragment_system *system,
                                             const fmo_fragment_result *result, fmo_error *err);
 
-/** Draw the energies of all pairs, kcal/mol, as a heat map in SVG (docs/fmo.md); as
+/** Draw the energies of all pairs, kcal/mol, as a heat map in SVG (docs/reference/fmo.md); as
  *  fmo_fragment_write_pairs.
  *  @param[in] basis  its name in the title; NULL: left out */
 FMO_API fmo_status fmo_fragment_write_map(const char *path, const fmo_fragment_system *system,

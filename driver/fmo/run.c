@@ -148,7 +148,7 @@ static void release(fmo_fragments *f)
 }
 
 /* Threads beside GPUs of a host, which its ranks divide, and of a rank at least, if nobody asks for
- * others: more wait for each other longer than they help (docs/fmo.md, "How fast"). */
+ * others: more wait for each other longer than they help (docs/log/fmo.md, "How fast"). */
 enum { THREADS_BESIDE = 16, THREADS_BESIDE_LEAST = 4 };
 
 static int threads_beside(const fmo_fragments *f)

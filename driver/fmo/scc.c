@@ -66,8 +66,9 @@ static const double far_enough = 10.0;
 
 /* Thresholds of an iteration: densities need not be better than the field that they are solved in,
  * `far` hartree from its end. At the end SCFs go on below what is asked for, as long as they get
- * better: else what they leave is what fields differ by, and DIIS mixes that (docs/fmo.md, "How
- * fast"). @return whether they are good enough for the last iteration */
+ * better: else what they leave is what fields differ by, and DIIS mixes that
+ * (docs/log/fmo.md, "How fast"). @return whether they are good enough for the last iteration
+ */
 static int choose_thresholds(const fmo_scf_options *o, double far, fmo_thresholds *t)
 {
     const double gradient = isnan(far) ? 1e-2 : fmin(1e-2, gradient_share * far);

@@ -55,7 +55,7 @@ static fmo_status name_failure(const fmo_part *part, const fmo_scf_job *job, fmo
 
 /* Where fields and electrostatics go to a GPU, SCFs of parts of at most so many functions stay with
  * the CPU's threads; of more functions where they are fewer than so many for each thread, as a GPU
- * would wait for the host (docs/fmo.md, "How fast"). */
+ * would wait for the host (docs/log/fmo.md, "How fast"). */
 enum { CPU_FUNCTIONS = 20, CPU_FUNCTIONS_OF_FEW = 64, FEW = 4 };
 
 static int largest(const fmo_part *parts, int count)

@@ -1,4 +1,4 @@
-/* What is said of fragments: lines for people, and the JSON of docs/fmo.md. */
+/* What is said of fragments: lines for people, and the JSON of docs/reference/fmo.md. */
 #ifndef FMO_REPORT_FRAGMENTS_H
 #define FMO_REPORT_FRAGMENTS_H
 

@@ -1,4 +1,5 @@
-/* --profile=json: the document described in docs/profile-json.md and docs/profile.schema.json. */
+/* --profile=json: the document described in docs/reference/profile-json.md and
+ * docs/reference/profile.schema.json. */
 #ifndef FMO_DRIVER_PROFILE_JSON_H
 #define FMO_DRIVER_PROFILE_JSON_H
 

@@ -255,7 +255,7 @@ static int runs_elsewhere(const batch *b, const fmo_scf_job *job)
 /* All that are soon done (fmo_scf_soon_done) stay on the CPU. And where there is a GPU and `auto`
  * may choose, molecules of which the cube of the functions is at most this times the threads stay
  * on the CPU, if there are some for every thread: a GPU would wait for plans longer than they take
- * (docs/scf.md, "Many molecules"). */
+ * (docs/log/scf.md, "Many molecules"). */
 enum { CPU_CUBE = 1600 };
 
 static void find_small(batch *b)

@@ -385,7 +385,7 @@ static void give_share(gpu_worker *w)
  * ranks of this host, where one makes jobs ready while another computes, and where plans are kept,
  * so that all compute at once, they have no more threads together than there are processors:
  * threads that wait for their team spin, as long as their own process has not too many
- * (docs/ranks.md). */
+ * (docs/log/several.md). */
 void fmo_crowds_run(batch *b, const fmo_scf_options *asked, int crowds, size_t most)
 {
     const fmo_ranks *const ranks = b->asked->deal;

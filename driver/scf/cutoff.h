@@ -1,4 +1,4 @@
-/* What a cutoff may cost an energy, as it was measured: docs/scf.md. */
+/* What a cutoff may cost an energy, as it was measured: docs/reference/scf.md. */
 #ifndef FMO_SCF_CUTOFF_H
 #define FMO_SCF_CUTOFF_H
 

@@ -13,7 +13,7 @@ static const double nearly = 5.0;
 
 /* Until then the cutoff is this share of a fifth of the gradient that they begin with, over the
  * root of the number of functions: what is left out of a Fock matrix has a norm that grows with
- * that root (docs/scf.md). */
+ * that root (docs/explanation/scf-method.md). */
 static const double loose_share = 0.003;
 
 /* The last cycles are changes, after their first, where what a build leaves out is below this share

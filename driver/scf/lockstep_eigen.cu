@@ -11,7 +11,7 @@ namespace {
 
 /* From so many of one size on, and so many functions: 250 of 104 functions take cuSOLVER 2.6 ms and
  * 16 threads of a host 68, but cuSOLVER takes as long for a few, and longer to start than small
- * ones take in all (docs/scf.md, "Many molecules"). */
+ * ones take in all (docs/log/scf.md, "Many molecules"). */
 enum { ALIKE_LEAST = 16, FUNCTIONS_LEAST = 48 };
 
 #if CUDART_VERSION >= 12080

@@ -60,9 +60,9 @@ cublasStatus_t multiply_alike(fmo_gpu_hands *h, const group *g, const double **a
 }
 
 /* All groups in one call, which has products of different sizes side by side: 6 to 9 times faster
- * than a call a group where nearly all sizes differ (docs/scf.md, "Mode fused"). Also a few alike,
- * as are left where others have ended: the other call loads kernels of its own at its first use,
- * 45 ms. */
+ * than a call a group where nearly all sizes differ (docs/log/scf.md, "Mode fused"). Also a
+ * few alike, as are left where others have ended: the other call loads kernels of its own at its
+ * first use, 45 ms. */
 cublasStatus_t multiply_groups(fmo_gpu_hands *h, const group *all, size_t num, const double **at,
                                size_t total)
 {

@@ -1,7 +1,8 @@
 /* Closed-shell self-consistent field (RHF) over Fock plans: guess, DIIS, incremental builds,
  * canonical orthogonalisation, stability. One algorithm for the CPU and the GPU; in mode fused the
- * matrices of a cycle never leave the GPU. What is done and why is in docs/scf.md.
- * Sources: Roothaan, Rev. Mod. Phys. 23, 69 (1951); Pulay, J. Comput. Chem. 3, 556 (1982). */
+ * matrices of a cycle never leave the GPU. What is done and why is in
+ * docs/explanation/scf-method.md. Sources: Roothaan, Rev. Mod. Phys. 23, 69 (1951); Pulay, J.
+ * Comput. Chem. 3, 556 (1982). */
 #ifndef FMO_SCF_H
 #define FMO_SCF_H
 
@@ -59,8 +60,9 @@ enum { FMO_SCF_DIIS_MAX = 16 /**< largest diis_size */ };
  *  either sign. */
 #define FMO_SCF_UNSTABLE (-1e-5)
 
-/** A cutoff above this is a slip: energies are off by millihartrees and more (docs/scf.md). The
- *  library computes and says so in result.notice; fmo-driver refuses. */
+/** A cutoff above this is a slip: energies are off by millihartrees and more
+ * (docs/reference/scf.md). The library computes and says so in result.notice; fmo-driver refuses.
+ */
 #define FMO_SCF_CUTOFF_MOST 1e-4
 
 /** One finished cycle: what the callback gets. */
@@ -236,7 +238,7 @@ typedef struct fmo_scf_job {
  *  Mode cpu: small molecules side by side, one a thread, the largest first; those that are too
  *  large for that (one alone would take longer than a thread's share of the rest, or so many at a
  *  time would not fit the memory) one after the other with all threads. Atoms that occur in several
- *  molecules have their SCF for the guess once. Mode fused (docs/scf.md, "Many molecules"):
+ *  molecules have their SCF for the guess once. Mode fused (docs/reference/scf.md):
  *  molecules of s and p shells with up to 56 functions, where there are 64 of them, have a block of
  *  a GPU's threads each, others of up to 512 functions advance together, larger ones and the other
  *  modes one after the other.

@@ -10,7 +10,7 @@
 #include "driver/scf/linalg.h"
 #include "driver/scf/sad.h"
 
-#define FMO_SCF_CUTOFF 1e-12 /* by default: docs/scf.md */
+#define FMO_SCF_CUTOFF 1e-12 /* by default: docs/reference/scf.md */
 
 /* What a projector lifts (lifted.c): the last `num` of the orthogonal functions, if it is one of
  * few orbitals, else 0. `apart`: they are far enough above the others for what is below. Arrays of

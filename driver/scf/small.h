@@ -1,6 +1,6 @@
 /* Linear algebra of small matrices, column-major, in plain loops. A BLAS library with threads locks
  * something of its own in every call: of thousands of molecules of a few dozen functions, side by
- * side on many cores, most of the time went there (docs/scf.md, "Many molecules"). */
+ * side on many cores, most of the time went there (docs/log/scf.md, "Many molecules"). */
 #ifndef FMO_SCF_SMALL_H
 #define FMO_SCF_SMALL_H
 

@@ -17,7 +17,7 @@ enum { PURIFY_FROM = 48 };
 
 /* Cubes of functions for each thread: 0.1 s, as an SCF of n functions takes a thread some 0.5 us
  * n^3. CUDA takes 0.3 s to start, and a GPU's SCF of so few functions as long as the CPU's
- * (docs/scf.md, "Few functions"). */
+ * (docs/log/scf.md, "Few functions"). */
 static const double soon_cubes = 2e5;
 
 const char fmo_scf_soon_reason[] = "so few functions need no GPU";

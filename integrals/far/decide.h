@@ -1,5 +1,6 @@
 /* Is a quartet far? The rule that screening goes by (accumulate/gpu/screen.cuh), host and device,
- * from a few floats of each pair. Errors and what they rest on: docs/theory.md, "Far quartets". */
+ * from a few floats of each pair. Errors and what they rest on: docs/explanation/far-field.md, "Far
+ * quartets". */
 #ifndef FMO_FAR_DECIDE_H
 #define FMO_FAR_DECIDE_H
 
@@ -108,8 +109,8 @@ typedef struct fmo_far_reach {
  * its density factor over the cutoff. What far.h leaves out of an element of X^J is, with T from
  * FMO_FAR_T on, below a twentieth of the cutoff for overlap (where primitives cancel by up to
  * FMO_FAR_CANCELS, below a sixth), and estimated at a quarter of it for each pair's nodes, which is
- * more than four times what they do leave out; of X^K four times that (docs/theory.md).
- * bra_cancelled: fmo_far_cancelled, once for many kets. */
+ * more than four times what they do leave out; of X^K four times that
+ * (docs/explanation/far-field.md). bra_cancelled: fmo_far_cancelled, once for many kets. */
 FMO_HD int fmo_far_decide_by(fmo_far_reach bra, float bra_cancelled, fmo_far_reach ket,
                              float log_size, float *gap)
 {

@@ -65,8 +65,8 @@ FMO_HD double fmo_far_error(int pair_class, int num, const double *prim_place,
     return error;
 }
 
-/* Far quartets have a T of at least this (docs/theory.md), and, for the nodes' errors, gaps between
- * their segments that are at least as long as half of either segment. */
+/* Far quartets have a T of at least this (docs/explanation/far-field.md), and, for the nodes'
+ * errors, gaps between their segments that are at least as long as half of either segment. */
 #define FMO_FAR_T 7.0
 
 /* So near to the middle of its segment the other one may come: half its length, largest 1/p. */

@@ -18,7 +18,7 @@
  *
  * Hermite Gaussians: McMurchie and Davidson, J. Comput. Phys. 26, 218 (1978); with D contracted
  * first: Ahmadi and Almlof, Chem. Phys. Lett. 246, 364 (1995). Equations and errors:
- * docs/theory.md, "Far quartets".
+ * docs/explanation/far-field.md, "Far quartets".
  *
  * The arithmetic of each pair class stands in far_<pair>.h; ps pairs are those of eri_sp.h, with
  * what they carry along. */

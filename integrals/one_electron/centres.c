@@ -33,7 +33,7 @@ static double shell_norm(const fmo_basis *basis, const fmo_shell *shell)
     return square > 0.0 && isfinite(square) ? sqrt(square) : 0.0;
 }
 
-/* ln of |c|/norm (pi/2a)^(3/4) (1 + r)^l (1 + a); r: see docs/theory.md. */
+/* ln of |c|/norm (pi/2a)^(3/4) (1 + r)^l (1 + a); r: see docs/explanation/one-electron.md. */
 static double prim_size(double a, double c, double norm, int ang_mom)
 {
     const double r = sqrt((2 * FMO_ANG_MOM_MAX + 1) / (2.0 * a));

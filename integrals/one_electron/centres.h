@@ -65,11 +65,12 @@ fmo_status fmo_centres_make(const fmo_basis *basis, fmo_centres *centres, fmo_er
 void fmo_centres_free(fmo_centres *centres);
 
 /* A product of primitives is left out where its overlap, and this times p, are below this part of
- * the norms of all functions that it belongs to: 1e-18. docs/accuracy.md says what that means. */
+ * the norms of all functions that it belongs to: 1e-18. docs/explanation/accuracy.md says what that
+ * means. */
 #define FMO_PRODUCT_NEGLIGIBLE_LN (-41.4465316738928)
 
 /* Whether that holds of two primitives with these sizes, R apart; `powers` is l_i + l_j and ln_R is
- * ln(1 + R). An upper bound, docs/theory.md has its derivation. */
+ * ln(1 + R). An upper bound, docs/explanation/one-electron.md has its derivation. */
 static inline int fmo_product_negligible(double a, double size_a, double b, double size_b,
                                          int powers, double ln_R, double R2)
 {

@@ -2,7 +2,7 @@
  * Davidson (1978). Charges enter by sums of g_n x^a y^b z^c alone (charge_sums.h), from which come
  * the derivatives of their potential at the product's centre, R_tuv, and from those the integrals,
  * by the Hermite expansion of the product. Orders and angular momenta are constants of the caller;
- * equations are in docs/theory.md, "One-electron integrals". */
+ * equations are in docs/explanation/one-electron.md, "One-electron integrals". */
 #ifndef FMO_HERMITE_H
 #define FMO_HERMITE_H
 

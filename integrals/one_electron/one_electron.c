@@ -2,7 +2,8 @@
  * functions inside. Overlap and kinetic energy: products of one-dimensional integrals, by the
  * recursions of Obara and Saika (1986), equations (A2) and (A12). Attraction: sums over charges for
  * each product of two primitives (charge_sums.h), one Hermite expansion for all charges together
- * (hermite.h). Who meets whom and what is left out: centres.h. Equations: docs/theory.md. */
+ * (hermite.h). Who meets whom and what is left out: centres.h. Equations:
+ * docs/explanation/one-electron.md. */
 #include <fmo/one_electron.h>
 
 #include <omp.h>

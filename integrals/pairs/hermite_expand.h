@@ -1,6 +1,6 @@
 /* Hermite expansion of the product of two Gaussians in one dimension, after McMurchie and Davidson,
- * J. Comput. Phys. 26, 218 (1978); docs/theory.md. For two-electron integrals by the rule, their
- * bounds and one-electron integrals. */
+ * J. Comput. Phys. 26, 218 (1978); docs/explanation/theory.md. For two-electron integrals by the
+ * rule, their bounds and one-electron integrals. */
 #ifndef FMO_HERMITE_EXPAND_H
 #define FMO_HERMITE_EXPAND_H
 

@@ -1,6 +1,7 @@
 /* Schwarz bounds of primitive pairs, sqrt(max_ab (ab|ab)) in closed form: with itself, at no
- * distance, F_m = 1/(2m+1), and all odd derivatives vanish (docs/theory.md, "Schwarz bounds"). One
- * function for each pair class, from A - B and the record of the primitive pair (eri_common.h). */
+ * distance, F_m = 1/(2m+1), and all odd derivatives vanish (docs/explanation/screening.md, "Schwarz
+ * bounds"). One function for each pair class, from A - B and the record of the primitive pair
+ * (eri_common.h). */
 #ifndef FMO_PRIM_BOUND_H
 #define FMO_PRIM_BOUND_H
 

@@ -1,5 +1,6 @@
 /* Basis sets: shells by element, from Basis Set Exchange JSON or Gaussian's .gbs format, and data
- * sets made of a molecule and a basis set. Formats, names and places: docs/basis-sets.md. */
+ * sets made of a molecule and a basis set. Formats, names and places: docs/reference/basis-sets.md.
+ */
 #ifndef FMO_BASIS_SET_H
 #define FMO_BASIS_SET_H
 

@@ -1,5 +1,6 @@
 /* A data set: a TREXIO file (HDF5 back end) with a basis and a density, read and checked whole.
- * The format, and every reason for which a file is refused, is in docs/dataset-format.md. */
+ * The format, and every reason for which a file is refused, is in docs/reference/dataset-format.md.
+ */
 #ifndef FMO_DATASET_H
 #define FMO_DATASET_H
 

@@ -1,5 +1,5 @@
 /* Inputs of ABINIT-MP (.ajf): groups "&NAME ... /" that hold "Key=value", or the list of fragments,
- * or atoms. The format as programs around it write and read it: docs/fmo.md. */
+ * or atoms. The format as programs around it write and read it: docs/reference/fmo.md. */
 #include "io/fragment/abinitmp.h"
 #include "io/molecule/molecule_internal.h"
 

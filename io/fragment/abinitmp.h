@@ -1,6 +1,7 @@
 /* An input of ABINIT-MP on its way to a system of fragments: groups "&NAME ... /" (abinitmp.c),
  * what their keys say (abinitmp_keys.c), the atoms of the PDB file that it names (abinitmp_pdb.c),
- * the system of what they say together (abinitmp_system.c). What is read and refused: docs/fmo.md.
+ * the system of what they say together (abinitmp_system.c). What is read and refused:
+ * docs/reference/fmo.md.
  */
 #ifndef FMO_IO_FRAGMENT_ABINITMP_H
 #define FMO_IO_FRAGMENT_ABINITMP_H

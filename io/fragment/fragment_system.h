@@ -1,7 +1,7 @@
 /* A molecule in fragments, as the fragment molecular orbital method takes it: atoms, whose fragment
  * each is, the bonds that were cut, and from which distance on a fragment is seen simplified; and
  * the hybrid orbitals at cut bonds. Read from a file, or filled in by the caller. Formats and
- * refusals: docs/fmo.md. Next: fragment.h, which computes. */
+ * refusals: docs/reference/fmo.md. Next: fragment.h, which computes. */
 #ifndef FMO_FRAGMENT_SYSTEM_H
 #define FMO_FRAGMENT_SYSTEM_H
 

@@ -1,5 +1,5 @@
 /* Inputs of GAMESS and OpenFMO: groups "$NAME ... $END", which hold "KEY=VALUES" or lines. What is
- * read and refused: docs/fmo.md. Next: gamess_keys.c, gamess_system.c. */
+ * read and refused: docs/reference/fmo.md. Next: gamess_keys.c, gamess_system.c. */
 #include "io/fragment/gamess.h"
 #include "io/molecule/molecule_internal.h"
 

@@ -1,4 +1,4 @@
-/* Fragment systems from JSON: docs/fmo.md has the fields. */
+/* Fragment systems from JSON: docs/reference/fmo.md has the fields. */
 #include "io/fragment/fragment_json.h"
 #include "io/fragment/reader.h"
 #include "io/molecule/molecule_internal.h"
@@ -175,7 +175,7 @@ static fmo_status read_document(const fmo_text *text, const json_t *document,
         return INPUT(text, "expected an object with symbols, angstrom, fragment and charge");
     const char *unknown = fmo_json_unknown(document, known);
     if (unknown)
-        return INPUT(text, "%s: a field that is not known; docs/fmo.md lists them",
+        return INPUT(text, "%s: a field that is not known; docs/reference/fmo.md lists them",
                      fmo_json_quote(unknown, quote));
     fmo_status status = read_name(text, document, "name", &s->name);
     if (status == FMO_OK) status = read_name(text, document, "basis", &s->basis);

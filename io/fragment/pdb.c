@@ -34,7 +34,7 @@ static fmo_status add_residue(fmo_pdb *pdb, const fmo_pdb_residue *head, bool he
     if (!r->template)
         return INPUT(pdb, r->line,
                      "residue %s is not known%s; waters, single ions, the 20 amino acids, ACE, NME "
-                     "and NH2 are. Remove it, or write fragments as JSON (docs/fmo.md)",
+                     "and NH2 are. Remove it, or write fragments as JSON (docs/reference/fmo.md)",
                      fmo_pdb_label(r, label), hetero ? " (HETATM)" : "");
     r->first = pdb->atom_num;
     r->n = r->c = r->sg = r->previous = r->next = r->partner = -1;

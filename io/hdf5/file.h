@@ -1,6 +1,7 @@
 /* An HDF5 file read by ourselves: its superblock, structures loaded from it, and who owns which of
- * its bytes. No library of HDF5 is behind this; why: docs/safe-reading.md. Format: HDF5 File Format
- * Specification 3.0 (sections are named where they are read). Read next: object.h, tree.h. */
+ * its bytes. No library of HDF5 is behind this; why: docs/explanation/safe-reading.md. Format: HDF5
+ * File Format Specification 3.0 (sections are named where they are read). Read next: object.h,
+ * tree.h. */
 #ifndef FMO_IO_HDF5_FILE_H
 #define FMO_IO_HDF5_FILE_H
 

@@ -31,7 +31,7 @@ typedef struct fmo_molecule {
 
 /** Read one molecule from a .xyz file: number of atoms, a comment, then a line for each atom with
  *  element (symbol in any case, or atomic number) and x, y, z in angstrom; columns beyond are
- *  ignored. What is refused is listed in docs/basis-sets.md.
+ *  ignored. What is refused is listed in docs/reference/basis-sets.md.
  *  @param[out] molecule  free with fmo_molecule_destroy; NULL on error
  *  @return FMO_OK, FMO_ERR_INPUT (message names file, line and cure), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_molecule_read_xyz(const char *path, fmo_molecule **molecule, fmo_error *err);

@@ -1,6 +1,6 @@
 /* Molecules from .xyz files, one a file or frame by frame. A file is read whole and checked line by
- * line; what is refused, and why, is in docs/basis-sets.md. Extended .xyz files are read where
- * their columns and their cell mean a molecule: see check_comment. */
+ * line; what is refused, and why, is in docs/reference/basis-sets.md. Extended .xyz files are read
+ * where their columns and their cell mean a molecule: see check_comment. */
 #include "io/molecule/molecule_internal.h"
 #include "integrals/harmless.h"
 #include "io/text/text.h"

@@ -1,5 +1,5 @@
 /* A file of many molecules: one group each in an HDF5 file that is built in memory, tables of all
- * of them beside, written by file.c. Next: docs/dataset-format.md. */
+ * of them beside, written by file.c. Next: docs/reference/results.md. */
 #include <fmo/result.h>
 #include "io/output/file.h"
 #include "io/output/hdf5.h"

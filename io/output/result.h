@@ -69,7 +69,8 @@ typedef struct fmo_molecule_result {
 } fmo_molecule_result;
 
 /** A file of many molecules, in memory until it is written: /molecules/0, /molecules/1, ... and
- *  tables of all in /summary (docs/dataset-format.md). One thread at a time uses one of them. */
+ *  tables of all in /summary (docs/reference/results.md). One thread at a time uses one of
+ * them. */
 typedef struct fmo_molecules_file fmo_molecules_file;
 
 /** @param[in] mode, cutoff  attributes of /fmo; the mode that was asked for
@@ -90,7 +91,7 @@ FMO_API fmo_status fmo_molecules_file_write(fmo_molecules_file *file, const char
                                             fmo_error *err);
 FMO_API void fmo_molecules_file_destroy(fmo_molecules_file *file); /**< NULL is fine */
 
-/* What a file is, by what its content says of who wrote it (docs/dataset-format.md).
+/* What a file is, by what its content says of who wrote it (docs/reference/results.md).
  * X(enumerator, what messages call it) */
 #define FMO_FILE_TABLE(X)                                        \
     X(FMO_FILE_NONE, "no file")                                  \

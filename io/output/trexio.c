@@ -1,6 +1,6 @@
 /* Orbitals as a TREXIO file: the layout of its HDF5 back end, built in memory, written by file.c.
  * libtrexio can only write to a disk itself, where it would leave half a file when that is full;
- * the tests read the result with libtrexio. Conventions: docs/dataset-format.md. */
+ * the tests read the result with libtrexio. Conventions: docs/reference/dataset-format.md. */
 #include "io/basis_set/norm.h"
 #include "io/dataset/dataset_internal.h"
 #include "io/output/file.h"

@@ -1,5 +1,6 @@
 /* Reading a data set: a list of steps, each of which checks before it allocates and stops at the
- * first thing wrong. Conventions: docs/dataset-format.md. Read next: reader.h, fields.h. */
+ * first thing wrong. Conventions: docs/reference/dataset-format.md. Read next: reader.h, fields.h.
+ */
 #include "io/trexio/reader.h"
 #include "io/text/file.h"
 #include "io/text/sha256.h"

@@ -1,5 +1,5 @@
 /* What the steps of reading a data set share. Each checks before it allocates and stops at the
- * first thing wrong; read.c lists them in order. Conventions: docs/dataset-format.md. */
+ * first thing wrong; read.c lists them in order. Conventions: docs/reference/dataset-format.md. */
 #ifndef FMO_IO_TREXIO_READER_H
 #define FMO_IO_TREXIO_READER_H
 

@@ -1,5 +1,5 @@
 /* See store.h; the storage rule and the reasons for refusal are explained to users in
- * docs/dataset-format.md. */
+ * docs/reference/dataset-format.md. */
 #include "io/trexio/store.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/heap.h"

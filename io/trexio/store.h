@@ -40,7 +40,8 @@ fmo_status fmo_store_check(fmo_store *store, const fmo_field *field);
 /* Number of values of a field: the product of its dimensions. */
 size_t fmo_store_values(const fmo_store *store, const fmo_field *field);
 
-/* May an array of this many bytes be had because of this file? See docs/dataset-format.md. */
+/* May an array of this many bytes be had because of this file? See
+ * docs/reference/dataset-format.md. */
 bool fmo_store_plausible(uint64_t bytes, uint64_t stored);
 
 /* Read a checked dataset: double[] or int64_t[] by the field's kind. */

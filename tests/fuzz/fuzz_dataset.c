@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* HDF5 1.10 loses memory in damaged files, and we cannot help it: docs/dataset-format.md. Leaks of
- * our own are still found. */
+/* HDF5 1.10 loses memory in damaged files, and we cannot help it: docs/reference/dataset-format.md.
+ * Leaks of our own are still found. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

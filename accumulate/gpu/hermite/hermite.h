@@ -1,7 +1,7 @@
-/* Classes with d shells on a GPU (docs/gpu.md): what a plan has for them, and the steps of a build.
- * Everything here is over plain shells of Cartesian functions in the basis's internal order, with
- * matrices of its own: the kernels of s and p shells, and all that they read, do not know of d
- * shells, and what both have found is put together at the end.
+/* Classes with d shells on a GPU (docs/explanation/gpu.md): what a plan has for them, and the steps
+ * of a build. Everything here is over plain shells of Cartesian functions in the basis's internal
+ * order, with matrices of its own: the kernels of s and p shells, and all that they read, do not
+ * know of d shells, and what both have found is put together at the end.
  *
  *   density   the caller's D over internal functions; Hermite densities of all primitive pairs
  *   J         from Hermite densities to Hermite potentials, a warp or more for each primitive of
@@ -69,8 +69,8 @@ static __device__ __forceinline__ unsigned fmo_hermite_second_shell(int4 at)
     return (unsigned)at.z >> 16;
 }
 
-/* A task (docs/glossary.md): bras of a class with all kets. Passes come one after the other; what
- * is in a pass has places of its own in the list. */
+/* A task (docs/reference/glossary.md): bras of a class with all kets. Passes come one after the
+ * other; what is in a pass has places of its own in the list. */
 typedef struct fmo_hermite_task {
     int eri_class, bra_begin, bra_end, pass;
     size_t list_at, candidates;
@@ -135,7 +135,7 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
  *   warps    of a multiprocessor, which registers leave room for
  *   forget   1: expansions of the pairs are made anew for each row
  *
- * What was measured: docs/ladder.md, 68 and 70. */
+ * What was measured: docs/log/ladder.md, 68 and 70. */
 #define FMO_HERMITE_EXCHANGE_TABLE(X) \
     X(DSSS, 6, 0, 16, 0)              \
     X(DSPS, 6, 0, 16, 0)              \

@@ -1,7 +1,7 @@
-/* Sp pairs made on the GPU, for one plan or for several at a time (docs/gpu/plans.md): shells go
- * up, sizes come down, and the lists are left where the kernels want them (types.cuh). This is the
- * host's part; kernels are in make.cuh. Parts come in the order of sets, so that a stable sort by
- * depth and bound is the whole order (rules/pair_order.h). */
+/* Sp pairs made on the GPU, for one plan or for several at a time (docs/explanation/gpu/plans.md):
+ * shells go up, sizes come down, and the lists are left where the kernels want them (types.cuh).
+ * This is the host's part; kernels are in make.cuh. Parts come in the order of sets, so that a
+ * stable sort by depth and bound is the whole order (rules/pair_order.h). */
 #include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/pairs/make.cuh"
 

@@ -1,4 +1,5 @@
-/* The kernels of pairs that are made on the GPU (make.cu, docs/gpu/plans.md), and what they see.
+/* The kernels of pairs that are made on the GPU (make.cu, docs/explanation/gpu/plans.md), and what
+ * they see.
  *
  * Pairs are looked for row by row: shell i of a row with some of the shells j that it may stand
  * before, in the order of the sets, by one warp. The first pass counts; the host then knows where

@@ -19,7 +19,7 @@
 enum { BLOCKS_LEAST = 64, CHUNK_LEAST = 256, CHUNK_MOST = 2048, WORKERS = 2 };
 
 /* Where `auto` may choose: what an SCF of n functions takes a thread of a CPU is this many seconds
- * times (n / 13)^2.25 (docs/scf.md, "Many molecules"), and what a GPU takes to begin. */
+ * times (n / 13)^2.25 (docs/log/scf.md, "Many molecules"), and what a GPU takes to begin. */
 static const double cpu_seconds = 1.8e-3, cpu_power = 2.25, gpu_begins = 0.3;
 
 /* Primitive quartets with a bound below this share of the cutoff are left out: as many as an

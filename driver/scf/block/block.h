@@ -1,7 +1,7 @@
 /* SCFs of many small molecules, each by a block of a GPU's threads from its integrals to its
  * orbitals (cycles.h): a GPU that is asked for one matrix product after the other waits longer for
  * the host than it computes, even where it is asked for those of hundreds of molecules at a time.
- * block.c has the host's part, room.cu the GPU's. docs/scf.md, "Many molecules". */
+ * block.c has the host's part, room.cu the GPU's. docs/log/scf.md, "Many molecules". */
 #ifndef FMO_BLOCK_H
 #define FMO_BLOCK_H
 
