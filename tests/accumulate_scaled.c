@@ -170,6 +170,51 @@ static void check_one_electron(const test_system *m, double s)
     free(scaled);
 }
 
+/* One-electron integrals over functions that are f_i times as large, f_i powers of 2 from 2^-26 to
+ * 2^26 through coefficients and factors, are f_i f_j times as large, but for rounding of
+ * those over normalised functions. */
+static void check_factors(const test_system *m)
+{
+    enum { CHARGES = 300 };
+    double charge[CHARGES], coord[3 * CHARGES];
+    test_system *const other = malloc(sizeof *other);
+    *other = *m;
+    double shell[SYSTEM_SHELL_MAX], f[6 * SYSTEM_SHELL_MAX];
+    for (int k = 0; k < m->shells; k++) shell[k] = ldexp(1.0, (int)(27 * check_random(&seed)) - 13);
+    for (int k = 0; k < m->prims; k++) other->coefficient[k] *= shell[m->prim_shell[k]];
+    for (int i = 0; i < m->aos; i++) {
+        other->ao_factor[i] *= ldexp(1.0, (int)(27 * check_random(&seed)) - 13);
+        f[i] = shell[m->ao_shell[i]] * other->ao_factor[i];
+    }
+    for (int k = 0; k < CHARGES; k++) {
+        charge[k] = check_random(&seed) - 0.5;
+        for (int x = 0; x < 3; x++) coord[3 * k + x] = 40.0 * check_random(&seed) - 20.0;
+    }
+    fmo_basis *basis[2] = {system_basis(m), system_basis(other)};
+    const size_t n = (size_t)m->aos;
+    double *const X = calloc(8 * n * n, sizeof *X);
+    for (int k = 0; k < 2; k++) {
+        double *const of = X + 4 * (size_t)k * n * n;
+        CHECK(fmo_overlap(basis[k], of, NULL) == FMO_OK &&
+                  fmo_kinetic(basis[k], of + n * n, NULL) == FMO_OK &&
+                  fmo_nuclear_attraction(basis[k], of + 2 * n * n, NULL) == FMO_OK &&
+                  fmo_charge_attraction(basis[k], CHARGES, charge, coord, of + 3 * n * n, NULL) ==
+                      FMO_OK,
+              "one-electron integrals");
+        fmo_basis_destroy(basis[k]);
+    }
+    double worst = 0.0;
+    for (size_t x = 0; x < 4 * n * n; x++) {
+        const size_t i = x / n % n, j = x % n, matrix = x / (n * n);
+        const double *const size = X + (matrix == 3 ? 2 : matrix) * n * n;
+        const double off = X[4 * n * n + x] / (f[i] * f[j]) - X[x];
+        worst = fmax(worst, fabs(off) / sqrt(fabs(size[i * n + i] * size[j * n + j])));
+    }
+    CHECK(worst < 1e-13, "factors of functions: off by %g", worst);
+    free(X);
+    free(other);
+}
+
 int main(void)
 {
     static const build_case small[] = {
@@ -198,6 +243,10 @@ int main(void)
             check_builds(m, s, chain, sizeof chain / sizeof *chain);
         }
     }
+    make_molecule(m, 3, 2.5);
+    check_factors(m);
+    make_mixed(m);
+    check_factors(m);
     free(m);
     return check_summary();
 }
