@@ -4,6 +4,8 @@
 #include "driver/base/shown.h"
 #include "integrals/tables.h"
 
+#include <fmo/one_electron.h>
+
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
@@ -23,12 +25,28 @@ double driver_check_energy_tolerance(double cutoff, double scale)
     return scale * scale * fmin(fmax(1e-9, 1000.0 * cutoff), energy_tolerance_most);
 }
 
-double driver_check_scale(const double *density, size_t size)
+double driver_check_scale(const double *density, const double *norm, int nao)
 {
     const double usual = 8.0;
     double largest = usual;
-    for (size_t i = 0; i < size; i++) largest = fmax(largest, fabs(density[i]));
+    for (int i = 0; i < nao; i++)
+        for (int j = 0; j < nao; j++)
+            largest = fmax(largest,
+                           fabs(density[(size_t)i * (size_t)nao + (size_t)j]) * norm[i] * norm[j]);
     return largest / usual;
+}
+
+/* [nao] the norms of a basis's functions; NULL without memory. */
+static double *function_norms(const fmo_basis *basis)
+{
+    const size_t n = (size_t)fmo_basis_ao_num(basis);
+    double *overlap = malloc(n * n * sizeof *overlap), *norm = malloc(n * sizeof *norm);
+    const bool made = overlap && norm && fmo_overlap(basis, overlap, NULL) == FMO_OK;
+    for (size_t i = 0; made && i < n; i++) norm[i] = sqrt(overlap[i * n + i]);
+    free(overlap);
+    if (made) return norm;
+    free(norm);
+    return NULL;
 }
 
 const char *driver_check_status_name(driver_check_status status)
@@ -61,13 +79,14 @@ static bool worse(double error, double than)
     return !(error <= than) && !isnan(than);
 }
 
-static driver_deviation deviation_of(const double *got, const double *want, int nao)
+static driver_deviation deviation_of(const double *got, const double *want, const double *norm,
+                                     int nao)
 {
     driver_deviation worst = {.compared = true, .error = -1.0};
     for (int i = 0; i < nao; i++) {
         for (int j = 0; j < nao; j++) {
             size_t ij = (size_t)i * (size_t)nao + (size_t)j;
-            double error = fabs(got[ij] - want[ij]);
+            double error = fabs(got[ij] - want[ij]) / (norm[i] * norm[j]);
             if (!worse(error, worst.error)) continue;
             worst.error = error;
             worst.row = i, worst.column = j;
@@ -194,7 +213,10 @@ fmo_status driver_check_run(const fmo_dataset *dataset, const fmo_fock_options *
     fmo_status status = FMO_OK;
 
     memset(check, 0, sizeof *check);
-    const double scale = driver_check_scale(fmo_dataset_density(dataset), size);
+    double *const norm = function_norms(fmo_dataset_basis(dataset));
+    if (!norm)
+        return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the check (%d functions)", nao);
+    const double scale = driver_check_scale(fmo_dataset_density(dataset), norm, nao);
     check->tolerance = driver_check_tolerance(options->cutoff, scale);
     check->energy_tolerance = driver_check_energy_tolerance(options->cutoff, scale);
     check->cutoff = options->cutoff;
@@ -230,7 +252,7 @@ fmo_status driver_check_run(const fmo_dataset *dataset, const fmo_fock_options *
     }
 
     for (int m = 0; m < DRIVER_MATRIX_COUNT; m++)
-        if (want[m]) check->matrix[m] = deviation_of(matrices[m], want[m], nao);
+        if (want[m]) check->matrix[m] = deviation_of(matrices[m], want[m], norm, nao);
     double want_energy = fmo_dataset_reference_energy(dataset);
     if (!isnan(want_energy) && !isnan(energy))
         check->energy = (driver_deviation){.compared = true,
@@ -240,6 +262,7 @@ fmo_status driver_check_run(const fmo_dataset *dataset, const fmo_fock_options *
     judge(check);
 done:
     for (int m = 0; m < DRIVER_MATRIX_COUNT; m++) free(built[m]);
+    free(norm);
     return status;
 }
 

@@ -8,18 +8,20 @@
 #include <fmo/fock.h>
 #include "driver/cli/progress.h"
 
-/** Largest error of an element of J, K or G that passes: 100 cutoff, at least 1e-10 and at most
- * 1e-6 hartree, times the scale. 1e-10 at cutoff 0, 1e-8 at the default cutoff 1e-10. */
+/** Largest error of an element of J, K or G over normalised functions that passes: 100 cutoff, at
+ * least 1e-10 and at most 1e-6 hartree, times the scale. 1e-10 at cutoff 0, 1e-8 at the default
+ * cutoff 1e-10. */
 double driver_check_tolerance(double cutoff, double scale);
 
 /** The same for the energy: 1000 cutoff, from 1e-9 to 1e-5 hartree, times the square of the scale.
  */
 double driver_check_energy_tolerance(double cutoff, double scale);
 
-/** How much larger a density is than those of closed shells over normalised functions, whose
+/** How much larger a density over normalised functions is than those of closed shells, whose
  *  elements stay below 8: at least 1. Sums are rounded relative to it.
- *  @param[in] density  [size] */
-double driver_check_scale(const double *density, size_t size);
+ *  @param[in] density  [nao][nao]
+ *  @param[in] norm     [nao] of the functions */
+double driver_check_scale(const double *density, const double *norm, int nao);
 
 /* X(enumerator, name in the report and in JSON) */
 #define DRIVER_CHECK_TABLE(X)    \
@@ -46,7 +48,8 @@ typedef enum driver_matrix {
 
 typedef struct driver_deviation {
     bool compared;
-    double error; /**< |got - want|, largest of the matrix; NaN if any element is not a number */
+    double error; /**< |got - want| over the norms of both functions, largest of the matrix; NaN if
+                       any element is not a number */
     int row, column;
     double got, want;
 } driver_deviation;
