@@ -37,7 +37,8 @@ def ordered(functions: Iterable[shipped.Function]) -> Functions:
 
 
 def of_pyscf(name: str, symbol: str) -> Functions | None:
-    """What PySCF has under this name; None if it has nothing."""
+    """What PySCF itself has under this name; None if it has nothing (where the package of the exchange is
+    installed, as it is not in datasets/.venv, PySCF takes the exchange's)."""
     from pyscf import gto
     from pyscf.lib.exceptions import BasisNotFoundError
 
