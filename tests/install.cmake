@@ -27,6 +27,7 @@ fmo_install_test(install_find_package ${CMAKE_CTEST_COMMAND} --build-and-test
                  ${folder} ${CMAKE_BINARY_DIR}/tests/consumer
                  --build-generator ${CMAKE_GENERATOR} --build-noclean
                  --build-options -DCMAKE_PREFIX_PATH=${prefix} -DFMO_WANTED=${PROJECT_VERSION}
+                 -DFMO_MANUAL=${PROJECT_SOURCE_DIR}/docs/reference/library.md -DFMO_SOVERSION=${FMO_SOVERSION}
                  -DFMO_DATASET=${small} -DFMO_STATIC=${FMO_INSTALL_STATIC} -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}
                  -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
                  --test-command ${CMAKE_CTEST_COMMAND} --output-on-failure)

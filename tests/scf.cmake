@@ -67,3 +67,7 @@ foreach(part Usage Refusals Cutoff Report FarApart NotConverged Output Json Batc
     set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS "driver;scf" ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endforeach()
+
+add_test(NAME basis_families COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/basis_families.py)
+set_tests_properties(basis_families PROPERTIES TIMEOUT 1800 LABELS "scf;io" ENVIRONMENT
+    "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")

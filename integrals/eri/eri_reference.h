@@ -15,6 +15,7 @@ typedef struct eri_reference_shell {
     int prim_num;
     const double *exponent, *coefficient;
     const double *center;
+    const double *weight; /* norms of the primitives over that of the shell; or NULL */
 } eri_reference_shell;
 
 enum {
@@ -78,7 +79,7 @@ static inline void eri_reference_coulomb(int L, FMO_REF_REAL alpha, const FMO_RE
 }
 
 typedef struct eri_reference_pair {
-    FMO_REF_REAL p, factor, P[3], E[3][ERI_REF_POWERS][ERI_REF_POWERS][ERI_REF_HERMITE];
+    FMO_REF_REAL p, factor, size, P[3], E[3][ERI_REF_POWERS][ERI_REF_POWERS][ERI_REF_HERMITE];
 } eri_reference_pair;
 
 static inline eri_reference_pair eri_reference_pair_make(const eri_reference_shell *A,
@@ -94,12 +95,15 @@ static inline eri_reference_pair eri_reference_pair_make(const eri_reference_she
         z.P[x] = A->center[x] - b / z.p * AB;
         eri_reference_hermite(-b / z.p * AB, a / z.p * AB, z.p, z.E[x]);
     }
-    z.factor = (FMO_REF_REAL)A->coefficient[i] * B->coefficient[j] * exp(-a * b / z.p * r2);
+    const FMO_REF_REAL decayed = exp(-a * b / z.p * r2);
+    z.factor = (FMO_REF_REAL)A->coefficient[i] * B->coefficient[j] * decayed;
+    z.size = A->weight && B->weight ? A->weight[i] * B->weight[j] * decayed : fabs(z.factor);
     return z;
 }
 
 /* eri[((a*nb + b)*nc + c)*nd + d] of one contracted quartet, fmo_shell_functions a shell. Primitive
- * pairs whose factor c_a c_b exp(-ab/p |AB|^2) is no larger than `negligible` are left out. */
+ * pairs are left out whose weights times exp(-ab/p |AB|^2) are no larger than `negligible`, a
+ * relative measure, as exponents may be of any size; without weights those that are 0. */
 static inline void eri_reference(const eri_reference_shell shell[4], FMO_REF_REAL negligible,
                                  FMO_REF_REAL *eri)
 {
@@ -115,14 +119,14 @@ static inline void eri_reference(const eri_reference_shell shell[4], FMO_REF_REA
     for (int ab = 0; ab < shell[0].prim_num * shell[1].prim_num; ab++) {
         const eri_reference_pair bra = eri_reference_pair_make(
             &shell[0], &shell[1], ab / shell[1].prim_num, ab % shell[1].prim_num);
-        if (fabs(bra.factor) <= negligible) continue;
+        if (bra.size <= negligible) continue;
         /* Hermite bra | contracted ket */
         FMO_REF_REAL
         H[ERI_REF_HERMITE][ERI_REF_HERMITE][ERI_REF_HERMITE][FMO_PAIR_PRODUCTS_MAX] = {{{{0}}}};
         for (int cd = 0; cd < shell[2].prim_num * shell[3].prim_num; cd++) {
             const eri_reference_pair ket = eri_reference_pair_make(
                 &shell[2], &shell[3], cd / shell[3].prim_num, cd % shell[3].prim_num);
-            if (fabs(ket.factor) <= negligible) continue;
+            if (ket.size <= negligible) continue;
             const FMO_REF_REAL p = bra.p, q = ket.p;
             FMO_REF_REAL PQ[3], R[ERI_REF_DIM][ERI_REF_DIM][ERI_REF_DIM];
             for (int x = 0; x < 3; x++) PQ[x] = bra.P[x] - ket.P[x];
