@@ -19,7 +19,8 @@ endif()
 
 # Readers of fragment files: what they find and refuse, and mutated files.
 add_executable(fragment_show fragment_show.c)
-target_link_libraries(fragment_show PRIVATE fmo::fmo fmo_warnings)
+target_include_directories(fragment_show PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(fragment_show PRIVATE fmo::fmo_static fmo_warnings m) # for tables that are not exported
 set_target_properties(fragment_show PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_executable(fragment_draw fragment_draw.c)
 target_link_libraries(fragment_draw PRIVATE fmo::scf fmo_warnings m)

@@ -28,7 +28,7 @@ NUMBER = r"-?\d+\.\d+"
 
 
 def energy_of(result):
-    return float(re.search(rf"FMO2:? +({NUMBER}) hartree", result.out).group(1))
+    return float(re.search(rf"(?:FMO2|SCF):? +({NUMBER}) hartree", result.out).group(1))
 
 
 class FragmentsReport(driver_helpers.Case):
@@ -135,6 +135,29 @@ class FragmentsInputs(driver_helpers.Case):
         self.assertEqual(result.code, 0, str(result))
         self.assertAlmostEqual(energy_of(result), energy_of(run(WATER3, "--fmo", "--quiet")), delta=1e-8)
         self.assertFails(run(path), 2, "add --fmo", path)
+
+    def test_functions(self):
+        """Of an .inp file Cartesian unless ISPHER says spherical; --functions goes before the file. Two fragments
+        have RHF's energy."""
+        waters = ["O 0.0 0.0 0.0", "H 0.757 0.586 0.0", "H -0.757 0.586 0.0",
+                  "O 0.0 0.0 2.95", "H 0.757 0.586 2.95", "H -0.757 0.586 2.95"]
+        xyz = self.path("w.xyz")
+        with open(xyz, "w", encoding="ascii") as file:
+            file.write("6\n\n" + "\n".join(waters) + "\n")
+        rhf = {form: energy_of(run(xyz, "--scf", "--basis", "6-31g(d)", "--functions", form, "--quiet"))
+               for form in ("cartesian", "spherical")}
+        self.assertAlmostEqual(rhf["spherical"], -152.01170, delta=2e-5)
+        self.assertAlmostEqual(rhf["cartesian"], -152.01452, delta=2e-5)
+        for key, options, form in (("", [], "cartesian"), ("ISPHER=0", [], "cartesian"), ("ISPHER=-1", [], "cartesian"),
+                                   ("ISPHER=1", [], "spherical"), ("ISPHER=1", ["--functions", "cartesian"], "cartesian"),
+                                   ("", ["--functions", "spherical"], "spherical")):
+            path = self.path("w.inp")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(f" $CONTRL RUNTYP=ENERGY {key} $END\n $BASIS GBASIS=N31 NGAUSS=6 NDFUNC=1 $END\n"
+                           " $FMO NFRAG=2 INDAT(1)=1,1,1,2,2,2 $END\n $DATA\nw\nC1\nH-1 1\nO-1 8\n $END\n $FMOXYZ\n"
+                           + "".join(f" {w.split()[0]} {w}\n" for w in waters) + " $END\n")
+            with self.subTest(key=key, options=options):
+                self.assertAlmostEqual(energy_of(run(path, "--fmo", "--quiet", *options)), rhf[form], delta=1e-6)
 
     def test_peptide(self):
         if os.environ.get("FMO_TEST_SMALL"):

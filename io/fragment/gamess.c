@@ -100,32 +100,34 @@ static fmo_status read_data(fmo_gamess *g)
 
 /* ---- all groups ------------------------------------------------------------------------------ */
 
+/* Groups of keys, each at most once. */
+static fmo_status read_keys(fmo_gamess *g, const char *name)
+{
+    static const char *const once[] = {"$FMO", "$CONTRL", "$BASIS",  "$SYSTEM", "$GDDI",
+                                       "$SCF", "$INTGRL", "$FMOPRP", "$GUESS",  NULL};
+    for (int i = 0; once[i]; i++) {
+        if (strcmp(name, once[i]) != 0) continue;
+        if (g->seen >> i & 1u) return INPUT(g, "%s is there twice; keep one", name);
+        g->seen |= 1u << i;
+    }
+    return fmo_gamess_keys(g, name);
+}
+
 static fmo_status read_group(fmo_gamess *g, const char *name)
 {
-    /* What they say changes no energy, or only how near it is to its limit. */
-    static const char *const passed[] = {"$SYSTEM", "$GDDI",  "$SCF",    "$INTGRL", "$FMOPRP",
-                                         "$GUESS",  "$GRID",  "$ELMOM",  "$ELPOT",  "$LOCAL",
-                                         "$STATPT", "$FORCE", "$OPTFMO", NULL};
-    static const char *const keys[] = {"$FMO", "$CONTRL", "$BASIS", NULL};
     fmo_word word;
     g->at_end = false;
-    for (int i = 0; keys[i]; i++)
-        if (strcmp(name, keys[i]) == 0) {
-            if (g->seen >> i & 1u) return INPUT(g, "%s is there twice; keep one", name);
-            g->seen |= 1u << i;
-            return fmo_gamess_keys(g, name);
-        }
     if (strcmp(name, "$FMOXYZ") == 0) return read_atoms(g);
     if (strcmp(name, "$FMOBND") == 0) return read_bonds(g);
     if (strcmp(name, "$DATA") == 0) return read_data(g);
     if (strcmp(name, "$FMOHYB") == 0 || strcmp(name, "$FMOLMO") == 0)
         return fmo_gamess_hybrids_read(g);
-    for (int i = 0; passed[i]; i++) {
-        if (strcmp(name, passed[i]) != 0) continue;
+    if (fmo_keys_pass_all(&fmo_gamess_keys_table, name)) {
         while (fmo_gamess_word(g, &word))
             if (fmo_gamess_is(word, "$END")) return FMO_OK;
         return INPUT(g, "%s has no $END", name);
     }
+    if (fmo_keys_have(&fmo_gamess_keys_table, name)) return read_keys(g, name);
     return INPUT(g, "the group %s is not known; remove it if the energy does not need it", name);
 }
 
