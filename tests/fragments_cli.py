@@ -81,6 +81,12 @@ class FragmentsReport(driver_helpers.Case):
         result = run(WATER3, "--fmo", "--iterations", "2", "--quiet")
         self.assertEqual(result.code, 1, str(result))
         self.assertIn("not converged after 2 iterations", result.err)
+        # There is one guess with --fmo, and a level shift is advised where none is given.
+        for options, advice in (([], "more cycles or a level shift of 0.3 may help"),
+                                (["--level-shift", "0.5"], "more cycles or another level shift than 0.5 may help")):
+            result = run(WATER3, "--fmo", "--max-cycles", "2", "--quiet", *options)
+            self.assertEqual(result.code, 1, str(result))
+            self.assertRegex(result.err, "fragment [123]: SCF not converged in 2 cycles: .*; " + advice + "\n$")
 
 
 class FragmentsInputs(driver_helpers.Case):
