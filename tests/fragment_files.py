@@ -396,6 +396,7 @@ class Gamess(Reader):
                 ("$FMOHYB: orbital 1 of STO-3G begins with 1 1; expected 1 0", " 1 0  -0.117784", " 1 1  -0.117784"),
                 ("$FMOHYB: orbital 5 of STO-3G begins with 0 0; expected 1 0", " 0 1   1.003621", " 0 0   1.003621"),
                 ("'Q' is no element", "O 8.0", "O Q"), ("'6.5' is no element", "C 6.0", "C 6.5"),
+                ("$DATA: 'O-1' with a charge of 7; expected 8", "O-1 8", "O-1 7"),
                 ("expected a label, an element", "1.0900", ""), ("'1.x' is no coordinate", "1.0900", "1.x"),
                 ("expected C1 behind the title", "C1", "CNV 2"), ("the group $PCM is not known", "$SYSTEM", "$PCM"),
                 ("'3' where a key and = should stand", "GBASIS=STO NGAUSS=3", "3")):
@@ -404,6 +405,11 @@ class Gamess(Reader):
         flags = [line.replace(" 1 0  -0.117784", " 0 1  -0.117784").replace(" 0 1   1.003621", " 1 0   1.003621")
                  for line in self.good]
         self.refused("the hybrids STO-3G of the file are not those", flags)  # the core as the bond's own
+        others = [line.replace(" C 6.0", " N 6.0") for line in self.good]
+        self.assertEqual(self.read(others)["number"], show(os.path.join(FOLDER, "gly4.inp"))["number"])
+        self.assertNotIn("error", self.read(self.without("$DATA")))
+        self.refused("OpenFMO goes by the label: make them agree",
+                     [line.replace(" C 6.0", " N 6.0") for line in self.without("$DATA")])
         self.refused("no $FMOXYZ with atoms", self.without("$FMOXYZ"))
         self.refused("NFRAG is missing", self.without("$FMO"))
         self.refused("$FMOXYZ has no $END", self.good[:-1])

@@ -3,6 +3,7 @@
 #include "io/fragment/gamess.h"
 #include "io/molecule/molecule_internal.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,8 @@ static fmo_status read_atoms(fmo_gamess *g)
         if (z < 1)
             return INPUT(g, "$FMOXYZ: '%s' is no element and no charge of a nucleus",
                          fmo_text_quote(w[1], quote));
+        const int label = fmo_element_number(w[0].at, w[0].size);
+        if (label && label != z && !g->label_line) g->label_line = g->text->line;
         for (int x = 0; x < 3; x++)
             if (!fmo_text_real(g->text, w[2 + x], &xyz[x]) || fabs(xyz[x]) > FMO_FRAGMENT_FARTHEST)
                 return INPUT(g, "$FMOXYZ: '%s' is no coordinate", fmo_text_quote(w[2 + x], quote));
@@ -70,6 +73,19 @@ static fmo_status read_bonds(fmo_gamess *g)
     return unfinished(g, "$FMOBND");
 }
 
+/* A kind of atom, "O-1 8": its symbol, "-" and a layer, the charge of its nucleus. */
+static fmo_status check_kind(const fmo_gamess *g, fmo_word name, fmo_word charge)
+{
+    char quote[2][FMO_QUOTE_SIZE];
+    size_t letters = 0;
+    double value = 0.0;
+    while (letters < name.size && isalpha((unsigned char)name.at[letters])) letters++;
+    const int z = memchr(name.at, '-', name.size) ? fmo_element_number(name.at, letters) : 0;
+    if (!z || !fmo_text_real(g->text, charge, &value) || value == z) return FMO_OK;
+    return INPUT(g, "$DATA: '%s' with a charge of %s; expected %d", fmo_text_quote(name, quote[0]),
+                 fmo_text_quote(charge, quote[1]), z);
+}
+
 /* Title, C1, and for each kind of atom its line and, without $BASIS, the words of one. */
 static fmo_status read_data(fmo_gamess *g)
 {
@@ -94,6 +110,8 @@ static fmo_status read_data(fmo_gamess *g)
             g->ngauss = (int)ngauss;
         } else if (n != 2 || basis || name[0] < 'A')
             g->other_basis = true; /* functions themselves, or a set of another name */
+        const fmo_status status = n == 2 ? check_kind(g, w[0], w[1]) : FMO_OK;
+        if (status != FMO_OK) return status;
     }
     return unfinished(g, "$DATA");
 }

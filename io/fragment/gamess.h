@@ -53,7 +53,8 @@ typedef struct fmo_gamess {
     fmo_gamess_list charge, indat, bond, number;
     char (*name)[FMO_GAMESS_WORD]; /* [name_num] of fragments */
     int name_num, name_room;
-    double *place; /* [number.num][3], in the file's unit */
+    double *place;  /* [number.num][3], in the file's unit */
+    int label_line; /* of the first atom whose label is the symbol of another element; 0: none */
     int place_room;
     double respap, resppc, resdim; /* NaN: not given */
     /* $CONTRL, $DATA */

@@ -135,6 +135,10 @@ fmo_status fmo_gamess_system(fmo_gamess *g, fmo_fragment_system *s)
     if (!atoms)
         return INPUT(g, "no $FMOXYZ with atoms; expected an FMO input of GAMESS or OpenFMO");
     if (!g->fragment_num) return INPUT(g, "$FMO: NFRAG is missing");
+    if (g->label_line && !g->has_data) /* GAMESS goes by the charge */
+        return fmo_text_fail(g->text, g->label_line, FMO_ERR_INPUT,
+                             "$FMOXYZ: the label is the symbol of another element than the charge "
+                             "says, and OpenFMO goes by the label: make them agree");
     fmo_status status = fmo_fragment_make(g->text, atoms, (int)g->fragment_num, s);
     if (status != FMO_OK) return status;
     for (int a = 0; a < atoms; a++) {
