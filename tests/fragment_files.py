@@ -356,7 +356,7 @@ class Gamess(Reader):
                 ("$FMO: NBODY=3; only 2 is done here", "NBODY=2", "NBODY=3"),
                 ("$FMO: the key SCREW is not known", "NBODY=2", "SCREW=2"),
                 ("$CONTRL: ISPHER=2: expected -1, 0 or 1", "UNITS=ANGS", "ISPHER=2"),
-                ("$CONTRL: EXETYP=CHECK; only RUN is done here: an energy", "UNITS=ANGS", "EXETYP=CHECK"),
+                ("$CONTRL: EXETYP=CHECK; only RUN is done here: energies", "UNITS=ANGS", "EXETYP=CHECK"),
                 ("$CONTRL: PP=SBKJC; only NONE is done here: all electrons", "UNITS=ANGS", "PP=SBKJC"),
                 ("$CONTRL: COORD=ZMT; only UNIQUE or CART is done here", "UNITS=ANGS", "COORD=ZMT"),
                 ("$CONTRL: ICHARG=1, but the charges of $FMO sum up to 0", "UNITS=ANGS", "ICHARG=1"),
