@@ -385,6 +385,7 @@ class Gamess(Reader):
                 ("INDAT: -18 in fragment 2 ends no range", "12 -18 0", "-18 0"),
                 ("INDAT: atom 99 in fragment 2", "12 -18 0", "12 -99 0"),
                 ("RESPPC=x: expected a number", "RESPPC=2.0", "RESPPC=x"),
+                ("$FMO: RESPPC=-1: expected a number from 0 on", "RESPPC=2.0", "RESPPC=-1"),
                 ("$FMOBND: expected minus the detached atom", "-9 12", "9 12"),
                 ("both atoms are in fragment 1", "-9 12", "-9 11"),
                 ("the hybrids STO-3G of the file are not those", "0.850774", "0.840774"),

@@ -78,7 +78,8 @@ static fmo_status take_row(fmo_gamess *g, const at *a, fmo_word word)
     long number = 0;
     switch ((fmo_gamess_kind)a->row->kind) {
     case FMO_GAMESS_REAL:
-        return fmo_text_real(g->text, word, into) ? FMO_OK : expected(g, a, word, "a number");
+        if (fmo_text_real(g->text, word, into) && *(double *)into >= 0.0) return FMO_OK;
+        return expected(g, a, word, "a number from 0 on");
     case FMO_GAMESS_DIGIT:
         if (!fmo_text_count(word, 9, &number)) return expected(g, a, word, "a number");
         *(int *)into = (int)number;
