@@ -431,6 +431,12 @@ static void check_io(void)
     REFUSED(fmo_dataset_create, "molecule", NULL, set, 0, &dataset, &err);
     REFUSED(fmo_dataset_create, "set", &helium, NULL, 0, &dataset, &err);
     REFUSED(fmo_dataset_create, "dataset", &helium, set, 0, NULL, &err);
+    REFUSED(fmo_dataset_create_with, "molecule", NULL, set, FMO_FUNCTIONS_SET, 0, &dataset, &err);
+    REFUSED(fmo_dataset_create_with, "set", &helium, NULL, FMO_FUNCTIONS_SET, 0, &dataset, &err);
+    REFUSED(fmo_dataset_create_with, "dataset", &helium, set, FMO_FUNCTIONS_SET, 0, NULL, &err);
+    CHECK(fmo_dataset_create_with(&helium, set, FMO_FUNCTIONS_COUNT, 0, &dataset, NULL) ==
+              FMO_ERR_ARGUMENT,
+          "functions that are none");
     helium.coord = NULL;
     REFUSED(fmo_dataset_create, "molecule->coord", &helium, set, 0, &dataset, &err);
     helium.coord = coord;

@@ -198,6 +198,30 @@ static void check_two_fragments(void)
     fmo_basis_set_destroy(set);
 }
 
+/* As above where one fragment has d shells, spherical ones, and the other has none: H2Se and water
+ * in STO-3G. Alone, water's p functions would have another order than in the pair. Three fragments
+ * in exact fields have the energy of equations written out with PySCF 2's integrals and SCFs. */
+static void check_two_kinds(void)
+{
+    fmo_fragment_system *s = read_case("water3_sto-3g");
+    fmo_basis_set *set = read_basis("sto-3g");
+    keep(s, 2);
+    s->number[0] = 34;
+    fmo_fragment_result *r = run(s, 0, 0.0);
+    const double whole = rhf(s, set);
+    CHECK(fabs(r->energy2 - whole) < 1e-7, "H2Se and water: %.10f, RHF %.10f", r->energy2, whole);
+    fmo_fragment_result_destroy(r);
+    fmo_fragment_system_destroy(s);
+    fmo_basis_set_destroy(set);
+    s = read_case("water3_sto-3g");
+    s->number[0] = 34;
+    s->aoc_from = s->ptc_from = s->es_dimers_from = FMO_FRAGMENT_NOWHERE;
+    r = run(s, 0, 0.0);
+    CHECK(fabs(r->energy2 + 2524.0757344073) < 1e-7, "H2Se and two waters: %.10f", r->energy2);
+    fmo_fragment_result_destroy(r);
+    fmo_fragment_system_destroy(s);
+}
+
 /* As above through a cut bond: ethane's two methyls, and glycine's 1 and 2 with 3, 4 as one. */
 static void check_cut_bond(const char *name, const char *basis)
 {
@@ -426,6 +450,7 @@ int main(int argc, char **argv)
     check_energy("water10_sto-3g_point-charges", -749.735854973, 2e-6); /* GAMESS */
     check_energy("water10_sto-3g", -749.74809652, 5e-7);
     check_two_fragments();
+    check_two_kinds();
     check_cut_bond("ethane_sto-3g", "sto-3g");
     check_cut_bond("ethane_sto-3g", "def2-svp");
     if (!getenv("FMO_TEST_SMALL")) {

@@ -19,7 +19,8 @@ endif()
 
 # Readers of fragment files: what they find and refuse, and mutated files.
 add_executable(fragment_show fragment_show.c)
-target_link_libraries(fragment_show PRIVATE fmo::fmo fmo_warnings)
+target_include_directories(fragment_show PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(fragment_show PRIVATE fmo::fmo_static fmo_warnings m) # for tables that are not exported
 set_target_properties(fragment_show PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_executable(fragment_draw fragment_draw.c)
 target_link_libraries(fragment_draw PRIVATE fmo::scf fmo_warnings m)
@@ -45,8 +46,12 @@ foreach(part Table HeatMap Tutorial Refusals)
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_DRAW=$<TARGET_FILE:fragment_draw>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1;$<$<BOOL:${FMO_SANITIZE}>:FMO_TEST_SMALL=1>")
 endforeach()
 foreach(part Report Inputs Schema Refusals Hybrids Files Resume)
+    set(file fragments_cli.py)
+    if(part STREQUAL "Inputs")
+        set(file fragments_inputs.py)
+    endif()
     string(TOLOWER fragments_cli_${part} name)
-    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/fragments_cli.py
+    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/${file}
                                   --verbose Fragments${part})
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "driver;fragments" ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1;$<$<BOOL:${FMO_SANITIZE}>:FMO_TEST_SMALL=1>")

@@ -70,6 +70,7 @@ int main(void)
     SIZE(fmo_scf_options);
     OFFSET(fmo_scf_options, fock);
     OFFSET(fmo_scf_options, guess);
+    OFFSET(fmo_scf_options, guess_is_fixed);
     OFFSET(fmo_scf_options, max_cycles);
     OFFSET(fmo_scf_options, energy_convergence);
     OFFSET(fmo_scf_options, gradient_convergence);

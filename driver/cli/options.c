@@ -168,7 +168,7 @@ static const cli_option option_table[] = {
              ".json or .gbs file"},
     {"functions", 0, CLI_CHOICE, "FORM", AT(functions), .choices = &functions,
      .commands = SCF | FRAGMENTS, .show = cli_show_field,
-     .help = "what d functions of .xyz files are"},
+     .help = "what d functions of .xyz files and fragments are"},
     {"charge", 0, CLI_SIGNED, "Q", AT(charge), .high = 100000, .given = AT(charge_given),
      .commands = SCF, .show = show_charge, .help = "charge of the molecule"},
     {"multiplicity", 0, CLI_COUNT, "M", AT(multiplicity), .low = 1, .high = 1000, .commands = SCF,

@@ -165,6 +165,34 @@ static int threads_of_all(const fmo_fragments *f)
     return divided ? f->ranks->cores : fmo_fock_threads(asked);
 }
 
+/* Whether functions are Cartesian or spherical, for all parts the same: parts without d shells,
+ * too, have their functions in the order that goes with it, as matrices of one part go into those
+ * of another. Asked of a molecule with one atom of each element, as a set may differ by element. */
+static fmo_status choose_functions(fmo_fragments *f, fmo_error *err)
+{
+    enum { ELEMENTS = 119 };
+    const fmo_fragment_system *s = f->system;
+    int number[ELEMENTS], num = 0, electrons = 0;
+    double coord[3 * ELEMENTS] = {0.0};
+    fmo_dataset *one = NULL;
+    fmo_error why = {FMO_OK, ""};
+    for (int z = 1; z < ELEMENTS; z++)
+        for (int a = 0; a < s->atom_num; a++) {
+            if (s->number[a] != z) continue;
+            coord[3 * num] = 100.0 * num;
+            number[num++] = z;
+            electrons += z;
+            break;
+        }
+    const fmo_molecule elements = {.nucleus_num = num, .number = number, .coord = coord};
+    const fmo_status status = fmo_dataset_create(&elements, f->set, -(electrons % 2), &one, &why);
+    if (status != FMO_OK) return fmo_error_set(err, status, "fragments: %s", why.message);
+    f->functions =
+        fmo_dataset_basis_input(one)->cartesian ? FMO_FUNCTIONS_CARTESIAN : FMO_FUNCTIONS_SPHERICAL;
+    fmo_dataset_destroy(one);
+    return FMO_OK;
+}
+
 /* What AUTO becomes, for all fragments the same, and threads. Rank 0 chooses for all. */
 static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
 {
@@ -315,6 +343,7 @@ static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
     void *starting = NULL; /* GPUs */
     fmo_status status;
     CHECKGOTO(fmo_fragment_agree(f, allocate(f, err), err));
+    CHECKGOTO(fmo_fragment_agree(f, choose_functions(f, err), err));
     CHECKGOTO(choose_mode(f, err));
     /* SCFs go side by side, one a thread */
     CHECKGOTO(fmo_fragment_agree(f, fmo_check_blas_room(f->threads, err), err));

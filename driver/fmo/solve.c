@@ -133,6 +133,7 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
     if (s->mine) memset(s->mine, 0, (size_t)f->system->fragment_num);
     if (!s->mine || s->number) o.deal = NULL;
     o.guess = FMO_SCF_GUESS_READ;
+    o.guess_is_fixed = 1;
     o.stability = FMO_SCF_STABILITY_NONE;
     o.callback = NULL;
     o.finished = finished;

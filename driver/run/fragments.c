@@ -246,6 +246,14 @@ static fmo_fragment_options fragment_options(const driver_options *options)
     return o;
 }
 
+/* Functions above p: --functions goes before what the file asks for, as --basis does, and that
+ * before the set's own. */
+static fmo_functions choose_functions(const driver_options *options, const fmo_fragment_system *s)
+{
+    if (options->functions != FMO_FUNCTIONS_SET || !s->spherical) return options->functions;
+    return s->spherical > 0 ? FMO_FUNCTIONS_SPHERICAL : FMO_FUNCTIONS_CARTESIAN;
+}
+
 /* The system and its basis set. Every rank reads them itself. */
 static fmo_status read_system(const driver_options *options, const char *path,
                               driver_fragments *run, fmo_basis_set **set, fmo_error *err)
@@ -261,6 +269,7 @@ static fmo_status read_system(const driver_options *options, const char *path,
     run->named = false;
     status = fmo_basis_set_read(options->basis ? options->basis : run->system->basis, set, err);
     if (status != FMO_OK) return status;
+    fmo_basis_set_choose_functions(*set, choose_functions(options, run->system));
     snprintf(run->basis, sizeof run->basis, "%s", fmo_basis_set_name(*set));
     if (options->exact_field)
         run->system->aoc_from = run->system->ptc_from = run->system->es_dimers_from =

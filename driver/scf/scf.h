@@ -93,6 +93,8 @@ typedef struct fmo_scf_options {
                                       (default here FMO_INTEGRALS_AUTO; in mode fused see
                                       auto_in_fused); its stream is used as it is in mode fused */
     fmo_scf_guess guess;         /**< default FMO_SCF_GUESS_SAD */
+    int guess_is_fixed;          /**< 1: users have no other guess to choose, so a verdict advises
+                                      none; default 0 */
     int max_cycles;              /**< Fock matrices allowed, default 100; a few more to go back to
                                       a state that following an instability has lost */
     double energy_convergence;   /**< hartree, default 1e-9: change from one cycle to the next, or

@@ -29,7 +29,7 @@ class ScfInput(ctypes.Structure):
 
 class ScfOptions(ctypes.Structure):
     """fmo_scf_options"""
-    _fields_ = [("fock", Options), ("guess", c_int), ("max_cycles", c_int),
+    _fields_ = [("fock", Options), ("guess", c_int), ("guess_is_fixed", c_int), ("max_cycles", c_int),
                 ("energy_convergence", c_double), ("gradient_convergence", c_double),
                 ("gradient_aim", c_double), ("level_shift", c_double), ("diis_size", c_int), ("rebuild_cycles", c_int),
                 ("linear_dependence", c_double), ("solver", c_int), ("stability", c_int),
