@@ -279,7 +279,7 @@ typedef struct scf_listener {
     const driver_options *options;
     driver_json *json; /* or NULL */
     int code, reported;
-    long loose, unused; /* molecules with such a notice */
+    long loose, unused, open; /* molecules with such a notice */
 } scf_listener;
 
 /* On stderr. What options are to blame for is said of the first molecule alone. */
@@ -290,6 +290,7 @@ static void print_molecule_notices(scf_listener *l, const driver_scf_one *one, c
         const char *notice = driver_result_notice(result, i);
         if (notice == result->scf_notice && l->loose++ > 0) continue;
         if (notice == result->unused && l->unused++ > 0) continue;
+        if (notice == result->spin_notice && l->open++ > 0) continue;
         fprintf(stderr, "fmo-driver: %s: notice: %s\n", name, notice);
     }
 }
@@ -338,7 +339,7 @@ static void list_molecule(const driver_scf_one *one, void *user)
 static int run_scf_batch(const driver_options *options, sink *to)
 {
     driver_json *const json = to->json;
-    scf_listener l = {options, json, 0, 0, 0, 0};
+    scf_listener l = {options, json, 0, 0, 0, 0, 0};
     const driver_scf_watch watch = {print_molecule, list_molecule, &l};
     driver_scf_totals totals;
     fmo_error err = {FMO_OK, ""};
@@ -346,6 +347,11 @@ static int run_scf_batch(const driver_options *options, sink *to)
     if (l.loose > 1)
         fprintf(stderr, "fmo-driver: notice: the same cutoff is too loose for %ld more molecules\n",
                 l.loose - 1);
+    if (l.open > 1)
+        fprintf(stderr,
+                "fmo-driver: notice: the ground states of %ld more molecules have unpaired "
+                "electrons\n",
+                l.open - 1);
     if (status == FMO_OK && l.reported > 0 && !json && !options->quiet)
         driver_report_scf_batch(options, &totals, stdout);
     if (l.reported > 0 && json && driver_json_add_scf_batch(json, &totals, &err) != FMO_OK) {
@@ -553,7 +559,10 @@ int main(int argc, char **argv)
     case DRIVER_RUN:
         break;
     }
-    if (driver_ranks_open(&ranks, &err) != FMO_OK) {
+    fmo_status status =
+        driver_ranks_size() > 1 ? driver_options_check_ranks(&options, &err) : FMO_OK;
+    if (status == FMO_OK) status = driver_ranks_open(&ranks, &err);
+    if (status != FMO_OK) {
         if (first) print_error(NULL, err.message);
         return fmo_status_exit_code(err.status);
     }

@@ -146,7 +146,7 @@ class FragmentsInputs(driver_helpers.Case):
     def test_abinitmp(self):
         path = os.path.join(FOLDER, "gly5.ajf")
         self.assertFails(run(path), 2, "add --fmo", path)
-        self.assertFails(run(path, "--fmo", "--per-fragment", "2"), 2, "--per-fragment is for PDB files", path)
+        self.assertFails(run(path, "--fmo", "--per-fragment", "2"), 2, "--per-fragment has no effect on this system of fragments: .* use it with PDB files", path)
         if os.environ.get("FMO_TEST_SMALL"):
             self.skipTest("small systems alone")
         energy = energy_of(run(path, "--fmo", "--quiet"))
@@ -157,7 +157,7 @@ class FragmentsInputs(driver_helpers.Case):
         path, _ = self.waters(False)
         self.assertFails(run(path), 2, "add --fmo", path)
         self.assertFails(run(path, "--fmo"), 3, "basis: missing")
-        self.assertFails(run(WATER3, "--fmo", "--per-fragment", "2"), 2, "--per-fragment is for PDB files", WATER3)
+        self.assertFails(run(WATER3, "--fmo", "--per-fragment", "2"), 2, "--per-fragment has no effect on this system of fragments: .* use it with PDB files", WATER3)
         self.assertFails(run(path, "--fmo", "--per-fragment", "0"), 2, "per-fragment")
 
 
@@ -227,12 +227,12 @@ class FragmentsRefusals(driver_helpers.Case):
         self.assertFails(run(WATER3), 2, "add --fmo", WATER3)
         self.assertFails(run(SMALL, "--fmo"), 2, "names end in .json, .pdb, .ent, .inp or .ajf", SMALL)
         self.assertFails(run(WATER3, "--fmo", "--scf"), 2, "--scf does not go with --fmo")
-        self.assertFails(run(WATER3, "--fmo", "--check"), 2, "--check does not go with --fmo")
-        self.assertFails(run(WATER3, "--fmo", "--charge", "1"), 2, "--charge does not go with --fmo")
+        self.assertFails(run(WATER3, "--fmo", "--check"), 2, "--check has no effect with --fmo: leave it out, or use it with builds")
+        self.assertFails(run(WATER3, "--fmo", "--charge", "1"), 2, "--charge has no effect with --fmo: leave it out, or use it with --scf")
         self.assertFails(run(WATER3, "--fmo", "--mode", "split"), 2, "it takes cpu and fused")
-        self.assertFails(run(WATER3, "--fmo", "--resume"), 2, "add --state FILE")
-        self.assertFails(run(WATER3, "--fmo", "--densities"), 2, "add --output FILE")
-        self.assertFails(run(SMALL, "--exact-field"), 2, "--exact-field belongs to fragments: add --fmo")
+        self.assertFails(run(WATER3, "--fmo", "--resume"), 2, "--resume has no effect without --state: add it")
+        self.assertFails(run(WATER3, "--fmo", "--densities"), 2, "--densities has no effect without --output: add it")
+        self.assertFails(run(SMALL, "--exact-field"), 2, "--exact-field has no effect in a build: leave it out, or use it with --fmo")
         self.assertFails(run(WATER3, GLY4, "--fmo", "--state", self.path("s")), 2, "--state takes one")
         self.assertFails(run(WATER3, "--fmo", "--basis", "nothing"), 3, "basis set 'nothing' is not known")
         self.assertFails(run(WATER3, "--fmo", "-c", "1e-5"), 2, "too loose for --fmo.*at most 1e-06 .*--force")

@@ -2,6 +2,7 @@
 #include "driver/report/fragments.h"
 #include "driver/base/shown.h"
 #include "driver/report/json.h"
+#include "driver/report/report.h"
 
 #include <math.h>
 #include <fmo/version.h>
@@ -155,6 +156,8 @@ void driver_report_fragments(const driver_options *options, const driver_fragmen
         if (r->resumed_pairs) fprintf(stream, " with %d SCF pairs", r->resumed_pairs);
         fprintf(stream, "\n");
     }
+    if (options->profile == DRIVER_PROFILE_TABLE)
+        driver_report_origin(NULL, run->system->sha256, stream);
 }
 
 static json_t *reals(const double *values, int count)

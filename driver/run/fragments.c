@@ -239,6 +239,7 @@ static fmo_fragment_options fragment_options(const driver_options *options)
     o.scf.fock.cutoff = driver_cutoff(options);
     o.scf.fock.integrals = driver_integrals(options);
     if (!options->convergence_given) o.scf.energy_convergence = own.energy_convergence;
+    if (!options->max_cycles_given) o.scf.max_cycles = own.max_cycles;
     if (!options->gradient_given) o.scf.gradient_convergence = own.gradient_convergence;
     o.scf.deal = options->fock.ranks;
     o.scf.fock.ranks = NULL;
@@ -261,6 +262,7 @@ static fmo_status read_system(const driver_options *options, const char *path,
     run->named = false;
     status = fmo_basis_set_read(options->basis ? options->basis : run->system->basis, set, err);
     if (status != FMO_OK) return status;
+    fmo_basis_set_choose_functions(*set, options->functions);
     snprintf(run->basis, sizeof run->basis, "%s", fmo_basis_set_name(*set));
     if (options->exact_field)
         run->system->aoc_from = run->system->ptc_from = run->system->es_dimers_from =
