@@ -345,13 +345,15 @@ static int run_scf_batch(const driver_options *options, sink *to)
     fmo_error err = {FMO_OK, ""};
     const fmo_status status = driver_run_scf_batch(options, &watch, &totals, &err);
     if (l.loose > 1)
-        fprintf(stderr, "fmo-driver: notice: the same cutoff is too loose for %ld more molecules\n",
-                l.loose - 1);
-    if (l.open > 1)
         fprintf(stderr,
-                "fmo-driver: notice: the ground states of %ld more molecules have unpaired "
-                "electrons\n",
-                l.open - 1);
+                "fmo-driver: notice: the same cutoff is too loose for %ld more molecule%s\n",
+                l.loose - 1, l.loose > 2 ? "s" : "");
+    if (l.open > 1)
+        fprintf(
+            stderr,
+            "fmo-driver: notice: %ld more molecule%s with unpaired electrons in the ground state "
+            "computed as singlets\n",
+            l.open - 1, l.open > 2 ? "s" : "");
     if (status == FMO_OK && l.reported > 0 && !json && !options->quiet)
         driver_report_scf_batch(options, &totals, stdout);
     if (l.reported > 0 && json && driver_json_add_scf_batch(json, &totals, &err) != FMO_OK) {

@@ -59,7 +59,7 @@ endif()
 
 # One ctest entry per class of scf_cli.py.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
-foreach(part Usage Refusals Cutoff Report FarApart NotConverged Output Json Batch)
+foreach(part Usage Refusals Comment Spin Cutoff Report FarApart NotConverged Output Json Batch)
     string(TOLOWER scf_cli_${part} name)
     add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/scf_cli.py
                                   --verbose Scf${part})

@@ -86,8 +86,9 @@ typedef struct cli_program {
     int option_num;
     int command_num;                  /**< commands that --help names behind options */
     const char *(*command_name)(int); /**< or NULL */
-    /** Names several commands for --help, in place of command_name; or NULL. */
-    void (*list_commands)(unsigned commands, char *text, size_t size);
+    /** Where an option has an effect, for --help, in place of command_name: "" for everywhere; or
+     *  NULL. */
+    void (*list_uses)(const cli_option *row, char *text, size_t size);
 } cli_program;
 
 /** Parse argv. Options may stand anywhere, long names be cut where they stay unique; "--" ends

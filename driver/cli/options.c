@@ -120,21 +120,21 @@ static const cli_option option_table[] = {
      .modes = MODE(CPU) | MODE(SPLIT), .help = "how CPU threads add into J and K"},
     {"scatter", 's', CLI_CHOICE, "HOW", AT(fock.scatter), .choices = &scatters,
      .show = cli_show_field, .modes = MODE(FUSED) | MODE(CPU),
-     .help = "how GPU threads add into J and K (fused; fixed: cpu, too)"},
+     .help = "how GPU threads add into J and K; fixed: CPU threads, too"},
     {"commit", 0, CLI_CHOICE, "HOW", AT(fock.commit), .choices = &commits, .show = cli_show_field,
-     .modes = MODE(FUSED), .help = "how one atomic is done (fused)"},
+     .modes = MODE(FUSED), .help = "how one atomic is done"},
     {"integrals", 0, CLI_CHOICE, "HOW", AT(fock.integrals), .choices = &integrals,
      .given = AT(integrals_given), .show = show_integrals, .modes = MODE(CPU) | MODE(FUSED),
-     .help = "whether integrals are kept between builds (cpu, fused)"},
+     .help = "whether integrals are kept between builds"},
     {"coulomb", 0, CLI_CHOICE, "HOW", AT(fock.coulomb), .choices = &coulombs,
      .show = cli_show_field, .modes = MODE(CPU) | MODE(FUSED),
-     .help = "how J of far pairs is made (cpu, fused)"},
+     .help = "how J of far pairs is made"},
     {"no-overlap", 0, CLI_SWITCH, NULL, AT(fock.no_overlap), .modes = MODE(SPLIT),
-     .help = "GPU and CPU take turns (split)"},
+     .help = "GPU and CPU take turns"},
     {"gpus", 0, CLI_TEXT, "N", AT(gpus), .what = "a number, or all", .alone = true,
      .modes = MODE(FUSED) | MODE(SPLIT),
-     .help = "GPUs that share every build, or whose the data sets of a batch are; all: all of them"
-             " (fused, split)"},
+     .help =
+         "GPUs that share every build, or whose the data sets of a batch are; all: all of them"},
     {"memory", 0, CLI_SIZE, "SIZE", AT(fock.memory), .show = show_memory,
      .help = "work space a build may take, such as 500M or 8G"},
 
@@ -238,8 +238,8 @@ static const cli_option option_table[] = {
 enum { OPTION_NUM = sizeof option_table / sizeof option_table[0] };
 _Static_assert(OPTION_NUM <= 64, "driver_options.given has a bit for each");
 
-const cli_program driver_program = {"fmo-driver", option_table,        OPTION_NUM, 0,
-                                    NULL,         driver_list_commands};
+const cli_program driver_program = {"fmo-driver", option_table,    OPTION_NUM, 0,
+                                    NULL,         driver_list_uses};
 
 static void set_defaults(driver_options *options)
 {

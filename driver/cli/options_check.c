@@ -61,7 +61,7 @@ static void list_modes(unsigned set, char *text, size_t size)
     list_bits(set, names, FMO_MODE_COUNT, " or ", text, size);
 }
 
-void driver_list_commands(unsigned commands, char *text, size_t size)
+static void list_commands(unsigned commands, char *text, size_t size)
 {
     static const char *const build[] = {NULL, "builds without --batch", "--batch without --scf",
                                         "builds"};
@@ -70,6 +70,32 @@ void driver_list_commands(unsigned commands, char *text, size_t size)
     const char *const names[] = {build[builds], scf[scfs], "--fmo"};
     const unsigned set = (builds ? 1u : 0) | (scfs ? 2u : 0) | (commands & FRAGMENTS ? 4u : 0);
     list_bits(set, names, 3, " or ", text, size);
+}
+
+static void list_inputs(unsigned inputs, char *text, size_t size)
+{
+    static const char *const names[] = {"data sets", ".xyz files", "systems of fragments",
+                                        "PDB files"};
+    if (inputs & SYSTEM) inputs &= ~(unsigned)PDB; /* one of them */
+    list_bits(inputs, names, 4, " or ", text, size);
+}
+
+void driver_list_uses(const cli_option *row, char *text, size_t size)
+{
+    char commands[96] = "", modes[64] = "", inputs[80] = "";
+    if (row->commands) list_commands(row->commands, commands, sizeof commands);
+    if (row->modes) list_modes(row->modes, modes, sizeof modes);
+    if (row->inputs) list_inputs(row->inputs, inputs, sizeof inputs);
+    const char *const parts[][2] = {{"", commands},
+                                    {"--mode ", modes},
+                                    {"", inputs},
+                                    {"with --", row->needs ? row->needs : ""}};
+    size_t used = 0;
+    text[0] = '\0';
+    for (int k = 0; k < 4 && used < size; k++)
+        if (*parts[k][1])
+            used += (size_t)snprintf(text + used, size - used, "%s%s%s", used ? "; " : "",
+                                     parts[k][0], parts[k][1]);
 }
 
 /* ---- what is run ----------------------------------------------------------------------------- */
@@ -94,7 +120,7 @@ static fmo_status refuse_command(const cli_option *row, unsigned command, fmo_er
                                        "with --scf --batch", "with --fmo"};
     char list[96], run[32];
     list_bits(command, runs, 5, "", run, sizeof run);
-    driver_list_commands(row->commands, list, sizeof list);
+    list_commands(row->commands, list, sizeof list);
     return REFUSE("--%s has no effect %s: leave it out, or use it with %s", row->name, run, list);
 }
 
@@ -289,8 +315,6 @@ static fmo_status check_inputs(const bool *given, const char *path, fmo_error *e
 {
     static const char *const one[] = {"a data set, which has its own basis functions", "a geometry",
                                       "this system of fragments", "a PDB file"};
-    static const char *const all[] = {"data sets", ".xyz files", "systems of fragments",
-                                      "PDB files"};
     const unsigned kind = driver_is_xyz(path)      ? GEOMETRY
                           : is_pdb(path)           ? PDB
                           : driver_is_system(path) ? SYSTEM
@@ -300,8 +324,7 @@ static fmo_status check_inputs(const bool *given, const char *path, fmo_error *e
         char list[80], what[64];
         if (!given[i] || !row->inputs || row->inputs & kind) continue;
         list_bits(kind, one, 4, "", what, sizeof what);
-        list_bits(row->inputs & SYSTEM ? row->inputs & ~(unsigned)PDB : row->inputs, all, 4, " or ",
-                  list, sizeof list);
+        list_inputs(row->inputs, list, sizeof list);
         return REFUSE("%.200s: --%s has no effect on %s: leave it out, or use it with %s", path,
                       row->name, what, list);
     }

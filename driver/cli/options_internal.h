@@ -22,8 +22,8 @@ enum { DATASET = 1u << 0, GEOMETRY = 1u << 1, SYSTEM = 1u << 2, PDB = 1u << 3 };
 
 extern const cli_program driver_program;
 
-/* "builds and --scf without --batch" */
-void driver_list_commands(unsigned commands, char *text, size_t size);
+/* Where an option has an effect, for --help: "--scf or --fmo; --mode cpu; with --output". */
+void driver_list_uses(const cli_option *row, char *text, size_t size);
 
 /* What options have to do with each other, with the mode and with the files: options without an
  * effect are refused. */

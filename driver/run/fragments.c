@@ -259,6 +259,11 @@ static fmo_status read_system(const driver_options *options, const char *path,
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "%.200s: basis: missing; name a basis set there, or add --basis NAME",
                              path);
+    if (options->fragment_options.hybrids && !run->system->bond_num)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "%.200s: --hybrids has no effect on a system without cut bonds: leave "
+                             "it out",
+                             path);
     run->named = false;
     status = fmo_basis_set_read(options->basis ? options->basis : run->system->basis, set, err);
     if (status != FMO_OK) return status;

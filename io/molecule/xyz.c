@@ -223,15 +223,17 @@ static fmo_status find_next(fmo_text *text, int first, const fmo_molecule *molec
 }
 
 /* Whether a frame begins here whose number of atoms is right: behind so many lines another begins,
- * or the text ends. If so, the text goes on there. */
-static bool skip_frame(fmo_text *text)
+ * or the text ends. If so, the text goes on there. good: whether its atoms have to be right, too.
+ */
+static bool skip_frame(fmo_text *text, bool good)
 {
     const place begin = here(text);
     fmo_word line;
     long count, other;
     bool there = fmo_text_line(text, &line) && is_count(line, &count) &&
                  count <= FMO_NUCLEUS_MOST && fmo_text_line(text, &line);
-    for (long k = 0; there && k < count; k++) there = fmo_text_line(text, &line);
+    for (long k = 0; there && k < count; k++)
+        there = fmo_text_line(text, &line) && (!good || is_atom(text, line));
     if (there && (!look_ahead(text, &line) || is_count(line, &other))) return true;
     go_to(text, begin);
     return false;
@@ -251,15 +253,16 @@ static bool looks_like_frame(fmo_text *text)
 }
 
 /* From the first line of a frame that could not be read to the next frame; false when there is
- * none. Its comment may be a whole number, and begins a frame only if that is its length. */
+ * none. Its comment may be a whole number, and begins a frame only if a good one of that length
+ * follows. */
 static bool find_again(fmo_text *text, place first)
 {
     fmo_word line;
     go_to(text, first);
-    if (skip_frame(text)) return look_ahead(text, &line);
+    if (skip_frame(text, false)) return look_ahead(text, &line);
     if (!fmo_text_line(text, &line)) return false;
     const place comment = here(text);
-    if (skip_frame(text)) {
+    if (skip_frame(text, true)) {
         go_to(text, comment);
         return true;
     }
