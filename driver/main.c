@@ -421,12 +421,20 @@ static void print_iteration(const fmo_fragment_iteration *iteration, void *user)
     fflush(stdout);
 }
 
+static void print_pairs(double fraction, double seconds, void *user)
+{
+    (void)user;
+    driver_report_pairs(fraction, seconds, stdout);
+    fflush(stdout);
+}
+
 /* FMO2 of one system: reported, or into the list of a JSON document. */
 static int run_system(const driver_options *options, const char *path, json_t *systems)
 {
     driver_fragments run;
     fmo_error err = {FMO_OK, ""};
-    const driver_fragment_watch watch = {print_system, print_iteration, (void *)options};
+    const driver_fragment_watch watch = {print_system, print_iteration, print_pairs,
+                                         (void *)options};
     const int watched = !systems && !options->quiet && is_first(options);
     const fmo_status status =
         driver_run_fragments(options, path, watched ? &watch : NULL, &run, &err);

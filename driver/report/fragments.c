@@ -44,6 +44,11 @@ void driver_report_iteration(const fmo_fragment_iteration *i, FILE *stream)
     fprintf(stream, "%7d %9.3f %9.3f\n", i->cycles, i->field_seconds, i->scf_seconds);
 }
 
+void driver_report_pairs(double fraction, double seconds, FILE *stream)
+{
+    fprintf(stream, "  pairs      %3.0f %% done after %.0f s\n", floor(100.0 * fraction), seconds);
+}
+
 /* NULL without one. */
 static const char *name_of(const fmo_fragment_system *s, int fragment)
 {
@@ -142,8 +147,8 @@ void driver_report_fragments(const driver_options *options, const driver_fragmen
     fprintf(stream, "  FMO1       %.10f hartree\n  FMO2       %.10f hartree\n", r->energy1,
             r->energy2);
     if (!isnan(run->system->reference))
-        fprintf(stream, "  reference  %.10f hartree in the file, difference %.1e\n", run->system->reference,
-                r->energy2 - run->system->reference);
+        fprintf(stream, "  reference  %.10f hartree in the file, difference %.1e\n",
+                run->system->reference, r->energy2 - run->system->reference);
     for (int i = run->system->notice ? 1 : 0; driver_fragments_notice(run, i);
          i++) /* 0 stands above */
         fprintf(stream, "  notice     %s\n", driver_fragments_notice(run, i));

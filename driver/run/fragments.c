@@ -3,6 +3,7 @@
 #include "driver/run/fragments.h"
 #include "driver/base/agree.h"
 #include "driver/base/checkgoto.h"
+#include "driver/base/clock.h"
 #include "driver/base/files.h"
 #include "driver/base/interrupt.h"
 #include "driver/cli/progress.h"
@@ -51,9 +52,15 @@ static fmo_status check_files(const driver_options *options, const char *path,
 typedef struct listener {
     const driver_fragment_watch *watch;
     const driver_fragments *run;
-    bool begun;
+    bool begun, pairs;
     driver_progress progress;
+    double fraction; /* of what is being done, the most that was told */
+    double start;    /* of the pairs */
+    double lines;    /* time when a line was last told of them */
 } listener;
+
+/* Seconds between two lines about pairs, at least, where there is no progress bar. */
+static const double line_seconds = 15.0;
 
 static void take_iteration(const fmo_fragment_iteration *iteration, void *user)
 {
@@ -62,15 +69,26 @@ static void take_iteration(const fmo_fragment_iteration *iteration, void *user)
     if (l->watch && !l->begun) l->watch->system(l->run->system, l->run->basis, l->watch->user);
     l->begun = true;
     if (l->watch) l->watch->iteration(iteration, l->watch->user);
-    if (iteration->converged)
+    l->fraction = 0.0;
+    l->pairs = iteration->converged;
+    if (iteration->converged) {
+        l->start = l->lines = driver_seconds();
         driver_progress_begin(&l->progress, "pairs");
-    else
+    } else
         driver_progress_begin(&l->progress, "iteration %d", iteration->iteration + 1);
 }
 
+/* The bar, which never goes back; where there is none and pairs take long, a line now and then. */
 static void take_progress(double fraction, void *user)
 {
-    driver_progress_update(fraction, &((listener *)user)->progress);
+    listener *l = user;
+    if (fraction > l->fraction) l->fraction = fraction;
+    driver_progress_update(l->fraction, &l->progress);
+    if (!l->pairs || !l->watch || l->progress.enabled || l->fraction >= 1.0) return;
+    const double now = driver_seconds();
+    if (now - l->lines < line_seconds) return;
+    l->lines = now;
+    l->watch->pairs(l->fraction, now - l->start, l->watch->user);
 }
 
 /* Arrays of the result file. */

@@ -8,6 +8,8 @@
 typedef struct driver_fragment_watch {
     void (*system)(const fmo_fragment_system *system, const char *basis, void *user);
     void (*iteration)(const fmo_fragment_iteration *iteration, void *user);
+    /** Of pairs that take long: the finished share, now and then. */
+    void (*pairs)(double fraction, double seconds, void *user);
     void *user;
 } driver_fragment_watch;
 
