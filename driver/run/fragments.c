@@ -312,7 +312,7 @@ fmo_status driver_run_fragments(const driver_options *options, const char *path,
     o.iteration = take_iteration;
     o.progress = take_progress;
     o.user = &l;
-    driver_progress_begin(&l.progress, "iteration 1");
+    driver_progress_begin(&l.progress, options->resume ? "resumed" : "iteration 1");
     status = fmo_fragment_run(run->system, set, &o, &run->result, err);
     driver_progress_end(&l.progress);
     if (!first) goto done;
