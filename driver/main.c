@@ -443,6 +443,8 @@ static int run_system(const driver_options *options, const char *path, json_t *s
     if (status != FMO_OK && (is_first(options) || torn)) {
         fmo_error_set(&err, status, "%s", fmo_status_text(status));
         print_error(run.named ? NULL : path, err.message);
+        if (*run.spin) /* which may be why */
+            fprintf(stderr, "fmo-driver: %s: notice: %s\n", driver_shown(path), run.spin);
     }
     if (torn) end_ranks(options, fmo_status_exit_code(status));
     if (!is_first(options)) {

@@ -498,7 +498,7 @@ class ScfBatch(driver_helpers.Case):
         self.assertEqual(result.code, 3, str(result))
         lines = sorted(result.err.splitlines())
         self.assertEqual(len(lines), 5, result.err)
-        for pattern in (r"frames.xyz: frame 2: 1 electrons.*odd", r"frames.xyz: frame 4: line \d+: .*Qq",
+        for pattern in (r"frames.xyz: frame 2: 1 electron with.*odd", r"frames.xyz: frame 4: line \d+: .*Qq",
                         r"missing.xyz: No such file|missing.xyz", r"frames.xyz frame 1: SCF not converged in 5",
                         r"water001.xyz: SCF not converged in 5"):
             self.assertRegex(result.err, pattern)

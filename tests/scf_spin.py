@@ -4,6 +4,7 @@ ground state is no closed shell. Python standard library only; started as driver
     FMO_DRIVER=.../fmo-driver FMO_SOURCE=.. python3 scf_spin.py [CLASS]...
 """
 
+import json
 import unittest
 
 import driver_helpers
@@ -106,6 +107,32 @@ class ScfSpin(driver_helpers.Case):
         self.assertEqual(len(found), 2, found)
         self.assertRegex(found[0], r"frame \d: " + self.SAYS.format(r"\w+"))
         self.assertRegex(found[1], "^fmo-driver: notice: 2 more molecules with unpaired electrons in the ground state computed as singlets$")
+
+    def test_fragments(self):
+        """Atoms, ions and small molecules as fragments: the first of them, and how many more."""
+        path = self.path("ions.json")
+        symbols, fragment, charge = ["O", "O", "H", "H", "O", "O", "Mg"], [1, 2, 2, 2, 3, 3, 4], [0, 0, 0, 2]
+        places = [[0, 0, 0], [6, 0, 0], [6.6, 0.8, 0], [6.6, -0.8, 0], [12, 0, 0], [12, 0, 1.2], [18, 0, 0]]
+        for first, count, says in (("O", 7, "fragment 1 .* ground state of O has unpaired .*; 1 more fragment alike$"),
+                                   ("O", 4, "fragment 1 .* ground state of O has unpaired .* computed here$"),
+                                   ("Ne", 4, None)):
+            with open(path, "w", encoding="ascii") as file:
+                json.dump({"symbols": [first, *symbols[1:count]], "angstrom": places[:count],
+                           "fragment": fragment[:count], "charge": charge[:fragment[count - 1]],
+                           "basis": "sto-3g"}, file)
+            result = run(path, "--fmo", "--mode", "cpu", "--quiet")
+            self.assertEqual(result.code, 0, str(result))
+            if says:
+                self.assertRegex(result.err, f"(?m)notice: {says}")
+            else:
+                self.assertEqual(result.err, "")
+        with open(path, encoding="ascii") as file:
+            text = file.read()
+        with open(path, "w", encoding="ascii") as file:  # what does not converge names the likely reason
+            file.write(text.replace("Ne", "Fe").replace("[0, 0]", "[2, 0]"))
+        result = run(path, "--fmo", "--mode", "cpu", "--quiet", "--max-cycles", "2")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertRegex(result.err, r"not converged(?s:.*)notice: fragment 1 .* Fe with charge \+2 has unpaired")
 
 
 if __name__ == "__main__":

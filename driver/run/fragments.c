@@ -7,6 +7,7 @@
 #include "driver/base/files.h"
 #include "driver/base/interrupt.h"
 #include "driver/cli/progress.h"
+#include "driver/run/spin.h"
 #include "integrals/harmless.h"
 
 #include <stdlib.h>
@@ -22,8 +23,8 @@ void driver_fragments_free(driver_fragments *run)
 
 const char *driver_fragments_notice(const driver_fragments *run, int i)
 {
-    const char *const own[] = {run->system->notice, run->result ? run->result->notice : NULL,
-                               run->unused};
+    const char *const own[] = {run->system->notice, run->spin,
+                               run->result ? run->result->notice : NULL, run->unused};
     for (size_t n = 0, k = 0; n < sizeof own / sizeof own[0]; n++)
         if (own[n] && *own[n] && k++ == (size_t)i) return own[n];
     return NULL;
@@ -286,6 +287,7 @@ static fmo_status read_system(const driver_options *options, const char *path,
     status = fmo_basis_set_read(options->basis ? options->basis : run->system->basis, set, err);
     if (status != FMO_OK) return status;
     fmo_basis_set_choose_functions(*set, options->functions);
+    driver_note_fragment_spins(run->system, run->spin, sizeof run->spin);
     snprintf(run->basis, sizeof run->basis, "%s", fmo_basis_set_name(*set));
     if (options->exact_field)
         run->system->aoc_from = run->system->ptc_from = run->system->es_dimers_from =

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <fmo/molecule.h>
 
 /* Atoms and monatomic ions of closed shells or subshells: so many electrons, for these atomic
  * numbers (NIST Atomic Spectra Database, ground levels). All others have unpaired electrons: C, O
@@ -88,10 +89,10 @@ static const struct {
     {"ClMn", 0},
     {"Cr2", 2}};
 
-static bool is_open(const fmo_dataset *dataset, int nuclei, int atomic_number, int charge)
+/* atomic_number: of all nuclei */
+static bool is_open(const char *formula, int nuclei, int atomic_number, int charge)
 {
     const int electrons = atomic_number - charge;
-    const char *const formula = fmo_dataset_formula(dataset);
     if (nuclei == 1) {
         for (size_t k = 0; k < sizeof closed_atoms / sizeof *closed_atoms; k++)
             if (electrons == closed_atoms[k].electrons && atomic_number >= closed_atoms[k].from &&
@@ -105,6 +106,16 @@ static bool is_open(const fmo_dataset *dataset, int nuclei, int atomic_number, i
     return false;
 }
 
+enum { NUCLEI_MOST = 3, FORMULA_SIZE = 32 };
+
+static const char *name_of(const char *formula, int charge, char text[FORMULA_SIZE + 32])
+{
+    char ion[32] = "";
+    if (charge) snprintf(ion, sizeof ion, " with charge %+d", charge);
+    snprintf(text, FORMULA_SIZE + 32, "%.*s%s", FORMULA_SIZE - 1, formula, ion);
+    return text;
+}
+
 void driver_note_spin(const fmo_dataset *dataset, int electrons, char *text, size_t size)
 {
     const fmo_basis *basis = fmo_dataset_basis(dataset);
@@ -113,12 +124,69 @@ void driver_note_spin(const fmo_dataset *dataset, int electrons, char *text, siz
     for (int i = 0; i < nuclei; i++) charge += fmo_basis_nucleus_charge(basis, i);
     text[0] = '\0';
     const int number = (int)lround(charge), q = number - electrons;
-    if (nuclei > 3 || fabs(charge - number) > 1e-6 || !is_open(dataset, nuclei, number, q)) return;
-    char ion[16] = "";
-    if (q) snprintf(ion, sizeof ion, " with charge %+d", q);
+    const char *const formula = fmo_dataset_formula(dataset);
+    if (nuclei > NUCLEI_MOST || fabs(charge - number) > 1e-6 ||
+        !is_open(formula, nuclei, number, q))
+        return;
+    char name[FORMULA_SIZE + 32];
     snprintf(text, size,
-             "computed as a singlet, a closed shell, but the ground state of %s%s has unpaired "
+             "computed as a singlet, a closed shell, but the ground state of %s has unpaired "
              "electrons, which cannot be computed here; --multiplicity 1 says that the singlet is "
              "meant",
-             fmo_dataset_formula(dataset), ion);
+             name_of(formula, q, name));
+}
+
+/* Hill's formula of a few nuclei. */
+static void write_formula(const int *number, int count, char text[FORMULA_SIZE])
+{
+    bool carbon = false, taken[NUCLEI_MOST] = {false};
+    size_t used = 0;
+    text[0] = '\0';
+    for (int k = 0; k < count; k++) carbon = carbon || number[k] == 6;
+    for (int left = count; left > 0;) {
+        int next = -1, same = 0;
+        const char *first = NULL;
+        for (int k = 0; k < count; k++) {
+            const char *symbol = fmo_element_symbol(number[k]);
+            if (carbon && number[k] == 6) symbol = "";     /* before all others */
+            if (carbon && number[k] == 1) symbol = "\x01"; /* and hydrogen behind it */
+            if (taken[k] || (first && strcmp(symbol, first) >= 0)) continue;
+            first = symbol;
+            next = number[k];
+        }
+        for (int k = 0; k < count; k++)
+            if (number[k] == next) taken[k] = true, same++;
+        left -= same;
+        char times[8] = "";
+        if (same > 1) snprintf(times, sizeof times, "%d", same);
+        used += (size_t)snprintf(text + used, FORMULA_SIZE - used, "%s%s", fmo_element_symbol(next),
+                                 times);
+    }
+}
+
+void driver_note_fragment_spins(const fmo_fragment_system *s, char *text, size_t size)
+{
+    int open = 0;
+    text[0] = '\0';
+    for (int f = 0; f < s->fragment_num; f++) {
+        int number[NUCLEI_MOST], count = 0, sum = 0;
+        bool cut = false;
+        for (int a = 0; a < s->atom_num; a++)
+            if (s->fragment[a] == f && count++ < NUCLEI_MOST)
+                sum += number[count - 1] = s->number[a];
+        for (int b = 0; b < 2 * s->bond_num; b++) cut = cut || s->fragment[s->bond[b]] == f;
+        if (cut || count > NUCLEI_MOST) continue;
+        char formula[FORMULA_SIZE], name[FORMULA_SIZE + 32];
+        write_formula(number, count, formula);
+        if (!is_open(formula, count, sum, s->charge[f]) || open++) continue;
+        snprintf(
+            text, size,
+            "fragment %d computed as a singlet, a closed shell, but the ground state of %s has "
+            "unpaired electrons, which cannot be computed here",
+            f + 1, name_of(formula, s->charge[f], name));
+    }
+    const size_t used = strlen(text);
+    if (open > 1)
+        snprintf(text + used, size - used, "; %d more fragment%s alike", open - 1,
+                 open > 2 ? "s" : "");
 }

@@ -4,10 +4,15 @@
 
 #include <stddef.h>
 #include <fmo/dataset.h>
+#include <fmo/fragment_system.h>
 
 /** A notice about the spin of an SCF, in one line; "" where a closed shell is what is to be
  * expected.
  *  @param[in] electrons  an even number */
 void driver_note_spin(const fmo_dataset *dataset, int electrons, char *text, size_t size);
+
+/** The same of fragments of a few atoms without a cut bond, such as metal ions: of the first, and
+ * how many more. */
+void driver_note_fragment_spins(const fmo_fragment_system *system, char *text, size_t size);
 
 #endif
