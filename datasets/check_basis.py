@@ -38,7 +38,7 @@ def ordered(functions: Iterable[shipped.Function]) -> Functions:
 
 def of_pyscf(name: str, symbol: str) -> Functions | None:
     """What PySCF itself has under this name; None if it has nothing (where the package of the exchange is
-    installed, as it is not in datasets/.venv, PySCF takes the exchange's)."""
+    installed, as it is not in the environment of these scripts, PySCF takes the exchange's)."""
     from pyscf import gto
     from pyscf.lib.exceptions import BasisNotFoundError
 
@@ -175,7 +175,7 @@ def main() -> int:
     """Exit code 0, or 1 if a check failed, 2 for usage (argparse), 3 for anything that went wrong."""
     argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     try:
-        venvrun.reexec_inside(HERE / ".venv", HERE / "requirements.txt")
+        venvrun.reexec_inside(HERE / "requirements.txt")
         return run()
     except (DatasetError, OSError) as error:
         print(f"check_basis.py: {error}", file=sys.stderr)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Write the basis sets of datasets/basis from the Basis Set Exchange, with the table in SOURCE.md.
 
-Plain python3 (3.9 or newer) is enough: the script makes datasets/.venv-basis from
-requirements-basis.txt on first use and runs itself there; the data come with that package. The table
-SETS below is the one list of shipped sets. Same version, same bytes. Three things are changed on the
-way, all described in SOURCE.md: SPHERICAL, OPTIMIZED and LEFT_OUT.
+Plain python3 (3.9 or newer) is enough: the script makes an environment in the user's cache from
+requirements-basis.txt on first use and runs itself there (fmodata/venvrun.py); the data come with
+that package. The table SETS below is the one list of shipped sets. Same version, same bytes. Three
+things are changed on the way, all described in SOURCE.md: SPHERICAL, OPTIMIZED and LEFT_OUT.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def main() -> int:
     """Exit code 0, or 2 for usage (argparse), or 3 for anything that went wrong."""
     argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     try:
-        venvrun.reexec_inside(HERE / ".venv-basis", HERE / "requirements-basis.txt")
+        venvrun.reexec_inside(HERE / "requirements-basis.txt")
         run()
     except (DatasetError, OSError) as error:
         print(f"make_basis.py: {error}", file=sys.stderr)

@@ -279,7 +279,7 @@ typedef struct scf_listener {
     const driver_options *options;
     driver_json *json; /* or NULL */
     int code, reported;
-    long loose, unused; /* molecules with such a notice */
+    long loose, unused, open; /* molecules with such a notice */
 } scf_listener;
 
 /* On stderr. What options are to blame for is said of the first molecule alone. */
@@ -290,6 +290,7 @@ static void print_molecule_notices(scf_listener *l, const driver_scf_one *one, c
         const char *notice = driver_result_notice(result, i);
         if (notice == result->scf_notice && l->loose++ > 0) continue;
         if (notice == result->unused && l->unused++ > 0) continue;
+        if (notice == result->spin_notice && l->open++ > 0) continue;
         fprintf(stderr, "fmo-driver: %s: notice: %s\n", name, notice);
     }
 }
@@ -338,14 +339,21 @@ static void list_molecule(const driver_scf_one *one, void *user)
 static int run_scf_batch(const driver_options *options, sink *to)
 {
     driver_json *const json = to->json;
-    scf_listener l = {options, json, 0, 0, 0, 0};
+    scf_listener l = {options, json, 0, 0, 0, 0, 0};
     const driver_scf_watch watch = {print_molecule, list_molecule, &l};
     driver_scf_totals totals;
     fmo_error err = {FMO_OK, ""};
     const fmo_status status = driver_run_scf_batch(options, &watch, &totals, &err);
     if (l.loose > 1)
-        fprintf(stderr, "fmo-driver: notice: the same cutoff is too loose for %ld more molecules\n",
-                l.loose - 1);
+        fprintf(stderr,
+                "fmo-driver: notice: the same cutoff is too loose for %ld more molecule%s\n",
+                l.loose - 1, l.loose > 2 ? "s" : "");
+    if (l.open > 1)
+        fprintf(
+            stderr,
+            "fmo-driver: notice: %ld more molecule%s with unpaired electrons in the ground state "
+            "computed as singlets\n",
+            l.open - 1, l.open > 2 ? "s" : "");
     if (status == FMO_OK && l.reported > 0 && !json && !options->quiet)
         driver_report_scf_batch(options, &totals, stdout);
     if (l.reported > 0 && json && driver_json_add_scf_batch(json, &totals, &err) != FMO_OK) {
@@ -413,12 +421,20 @@ static void print_iteration(const fmo_fragment_iteration *iteration, void *user)
     fflush(stdout);
 }
 
+static void print_pairs(double fraction, double seconds, void *user)
+{
+    (void)user;
+    driver_report_pairs(fraction, seconds, stdout);
+    fflush(stdout);
+}
+
 /* FMO2 of one system: reported, or into the list of a JSON document. */
 static int run_system(const driver_options *options, const char *path, json_t *systems)
 {
     driver_fragments run;
     fmo_error err = {FMO_OK, ""};
-    const driver_fragment_watch watch = {print_system, print_iteration, (void *)options};
+    const driver_fragment_watch watch = {print_system, print_iteration, print_pairs,
+                                         (void *)options};
     const int watched = !systems && !options->quiet && is_first(options);
     const fmo_status status =
         driver_run_fragments(options, path, watched ? &watch : NULL, &run, &err);
@@ -427,6 +443,8 @@ static int run_system(const driver_options *options, const char *path, json_t *s
     if (status != FMO_OK && (is_first(options) || torn)) {
         fmo_error_set(&err, status, "%s", fmo_status_text(status));
         print_error(run.named ? NULL : path, err.message);
+        if (*run.spin) /* which may be why */
+            fprintf(stderr, "fmo-driver: %s: notice: %s\n", driver_shown(path), run.spin);
     }
     if (torn) end_ranks(options, fmo_status_exit_code(status));
     if (!is_first(options)) {
@@ -553,7 +571,10 @@ int main(int argc, char **argv)
     case DRIVER_RUN:
         break;
     }
-    if (driver_ranks_open(&ranks, &err) != FMO_OK) {
+    fmo_status status =
+        driver_ranks_size() > 1 ? driver_options_check_ranks(&options, &err) : FMO_OK;
+    if (status == FMO_OK) status = driver_ranks_open(&ranks, &err);
+    if (status != FMO_OK) {
         if (first) print_error(NULL, err.message);
         return fmo_status_exit_code(err.status);
     }

@@ -16,13 +16,14 @@ set(parts_cli Usage Streams Terminal)
 set(parts_report Report Modes Several Json)
 set(parts_check Check Output BadInput)
 set(parts_start Readme Quickstart)
-foreach(file cli report check start)
+set(parts_options Matrix)
+foreach(file cli report check start options)
     foreach(part IN LISTS parts_${file})
         string(TOLOWER driver_${part} name)
         add_test(NAME ${name} COMMAND Python3::Interpreter
                                       ${CMAKE_CURRENT_SOURCE_DIR}/driver_${file}.py --verbose ${part})
         set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS driver ENVIRONMENT
-            "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};FMO_MAKE_BAD=$<$<TARGET_EXISTS:make-bad-file>:$<TARGET_FILE:make-bad-file>>;PYTHONDONTWRITEBYTECODE=1")
+            "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};FMO_MPIEXEC=${MPIEXEC_EXECUTABLE};FMO_MAKE_BAD=$<$<TARGET_EXISTS:make-bad-file>:$<TARGET_FILE:make-bad-file>>;PYTHONDONTWRITEBYTECODE=1")
     endforeach()
 endforeach()
 

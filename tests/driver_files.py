@@ -154,7 +154,7 @@ class Replace(driver_helpers.Case):
         shutil.copy(SMALL, copy)
         os.link(copy, self.path("link"))
         before = digest(copy)
-        result = run("histogram", "--dataset", copy, "--json", self.path("link"), "--force", program=BENCH)
+        result = run("histogram", "--pattern", "replay", "--dataset", copy, "--json", self.path("link"), "--force", program=BENCH)
         self.assertEqual((result.code, digest(copy)), (3, before))
         self.assertIn("--json is the data set itself", result.err)
 

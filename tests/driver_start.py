@@ -114,8 +114,8 @@ class Quickstart(Case):
                 "PATH": self.path("bin") + ":" + os.environ["PATH"], "FAKE_CODE": str(code)})
             self.assertEqual((result.code, result.err), (code, ""), str(result))
             end = result.out.split("tests ran\n")[1]
-            self.assertRegex(end, r"(?s)\A\n5 tests were skipped:\n  2: no Python with PySCF \(a, b\)\n     to run: [^\n]*pip "
-                                  r"install[^\n]*\n  1: no NVIDIA GPU[^\n]* \(gpu_tests_not_built\)\n     to run: FMO_REQUIRE_GPU=1 "
+            self.assertRegex(end, r"(?s)\A\n5 tests were skipped:\n  2: no Python with PySCF \(a, b\)\n     to run: [^\n]*"
+                                  r"datasets/verify.py[^\n]*\n  1: no NVIDIA GPU[^\n]* \(gpu_tests_not_built\)\n     to run: FMO_REQUIRE_GPU=1 "
                                   r"[^\n]*\n  1: for a reason of their own \(c\)\n     to run: ctest [^\n]*\n  1: no MPI[^\n]* \(d\)\n     to run: "
                                   r"\./quickstart packages mpi && \./quickstart test\n\Z")
 

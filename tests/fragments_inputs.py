@@ -107,7 +107,7 @@ class FragmentsInputs(driver_helpers.Case):
     def test_abinitmp(self):
         path = os.path.join(FOLDER, "gly5.ajf")
         self.assertFails(run(path), 2, "add --fmo", path)
-        self.assertFails(run(path, "--fmo", "--per-fragment", "2"), 2, "--per-fragment is for PDB files", path)
+        self.assertFails(run(path, "--fmo", "--per-fragment", "2"), 2, "--per-fragment has no effect on this system of fragments: .* use it with PDB files", path)
         if os.environ.get("FMO_TEST_SMALL"):
             self.skipTest("small systems alone")
         energy = energy_of(run(path, "--fmo", "--quiet"))
@@ -118,7 +118,7 @@ class FragmentsInputs(driver_helpers.Case):
         path, _ = self.waters(False)
         self.assertFails(run(path), 2, "add --fmo", path)
         self.assertFails(run(path, "--fmo"), 3, "basis: missing")
-        self.assertFails(run(WATER3, "--fmo", "--per-fragment", "2"), 2, "--per-fragment is for PDB files", WATER3)
+        self.assertFails(run(WATER3, "--fmo", "--per-fragment", "2"), 2, "--per-fragment has no effect on this system of fragments: .* use it with PDB files", WATER3)
         self.assertFails(run(path, "--fmo", "--per-fragment", "0"), 2, "per-fragment")
 
 

@@ -3,7 +3,7 @@
     FMO_LIBRARY=.../libfmo.so python3 python_module.py [CLASS]...
 
 ctest runs one class at a time (python.cmake). Runs itself with a Python that has PySCF: the one
-named by FMO_PYSCF_PYTHON, else datasets/.venv, which datasets/make_dataset.py makes, else this one.
+named by FMO_PYSCF_PYTHON, else the environment that the scripts of datasets/ make, else this one.
 Without one the test is skipped, exit code 77; with FMO_REQUIRE_PYSCF=1 it fails.
 """
 

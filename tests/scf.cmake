@@ -58,7 +58,7 @@ if(FMO_WITH_CUDA)
                          LABELS gpu RESOURCE_LOCK gpu)
 endif()
 
-# One ctest entry per class of scf_cli.py.
+# One ctest entry per class of scf_cli.py and scf_spin.py.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 foreach(part Usage Refusals Cutoff Report FarApart NotConverged Output Json Batch)
     string(TOLOWER scf_cli_${part} name)
@@ -71,3 +71,10 @@ endforeach()
 add_test(NAME basis_families COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/basis_families.py)
 set_tests_properties(basis_families PROPERTIES TIMEOUT 1800 LABELS "scf;io" ENVIRONMENT
     "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+foreach(part Comment Spin)
+    string(TOLOWER scf_cli_${part} name)
+    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/scf_spin.py
+                                  --verbose Scf${part})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS "driver;scf" ENVIRONMENT
+        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+endforeach()

@@ -31,6 +31,12 @@ static int size_and_number(int *number)
     return 1;
 }
 
+int driver_ranks_size(void)
+{
+    int number;
+    return size_and_number(&number);
+}
+
 int driver_ranks_number(void)
 {
     int number;

@@ -15,6 +15,8 @@ typedef struct driver_ranks {
 /** This process among those of mpirun or srun, as the environment says, before MPI is asked; 0
  *  alone. */
 int driver_ranks_number(void);
+/** How many processes were started together; 1 if nobody says so. */
+int driver_ranks_size(void);
 
 /** @return FMO_OK, also alone; FMO_ERR_UNSUPPORTED in a build without MPI, or where MPI cannot be
  *          loaded or is another one than mpirun's; what fmo_ranks_mpi returns */

@@ -129,9 +129,9 @@ static fmo_status count_electrons(maker *m, int charge)
                      charge, n);
     if (n % 2)
         return INPUT(m,
-                     "%s: %lld electrons with charge %d are odd: only closed shells are supported; "
-                     "choose another charge",
-                     m->label, n, charge);
+                     "%s: %lld electron%s with charge %d, an odd number: only closed shells are "
+                     "supported; choose another charge",
+                     m->label, n, n == 1 ? "" : "s", charge);
     m->d->electron_num = (int)n;
     return FMO_OK;
 }

@@ -148,6 +148,10 @@ bool fmo_text_real(const fmo_text *text, fmo_word word, double *value)
         at += after;
     }
     if (!before && !after) return false;
+    if (strncmp(at, "*^", 2) == 0) { /* Mathematica's 1.2*^-6 */
+        memmove(at, at + 1, strlen(at));
+        *at = 'e';
+    }
     if (*at && strchr("eEdD", *at)) {
         *at++ = 'e';
         at += *at == '+' || *at == '-';
