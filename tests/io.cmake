@@ -13,6 +13,7 @@ target_compile_definitions(io_hdf5 PRIVATE FMO_TEST_HDF5_DIR="${CMAKE_CURRENT_SO
 fmo_test(io_damage SOURCES io_damage.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
 fmo_test(io_threads SOURCES io_threads.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
 fmo_test(io_result SOURCES io_result.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
+fmo_test(io_sha256 STATIC SOURCES io_sha256.c LABELS io)
 fmo_test(io_xyz SOURCES io_xyz.c LABELS io)
 fmo_test(io_basis_sets SOURCES io_basis_sets.c LABELS io)
 fmo_test(io_molecule SOURCES io_molecule.c LABELS io)
