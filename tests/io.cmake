@@ -12,6 +12,7 @@ fmo_test(io_hdf5 STATIC SOURCES io_hdf5.c io_repack.c LIBS ${FMO_IO_TEST_LIBS} Z
 target_compile_definitions(io_hdf5 PRIVATE FMO_TEST_HDF5_DIR="${CMAKE_CURRENT_SOURCE_DIR}/hdf5")
 fmo_test(io_damage SOURCES io_damage.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
 fmo_test(io_threads SOURCES io_threads.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
+fmo_test(io_memory SOURCES io_memory.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
 fmo_test(io_result SOURCES io_result.c LIBS ${FMO_IO_TEST_LIBS} LABELS io)
 fmo_test(io_sha256 STATIC SOURCES io_sha256.c LABELS io)
 fmo_test(io_xyz SOURCES io_xyz.c LABELS io)
@@ -27,7 +28,7 @@ set_tests_properties(io_full_disk_driver PROPERTIES TIMEOUT 1200 SKIP_RETURN_COD
 add_executable(io_convert io_convert.c)
 target_link_libraries(io_convert PRIVATE fmo::fmo fmo_warnings ${FMO_IO_TEST_LIBS} m)
 set_target_properties(io_convert PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-foreach(name io_dataset io_hdf5 io_refusals io_damage io_result io_wavefunction io_kill io_full_disk io_convert)
+foreach(name io_dataset io_hdf5 io_refusals io_damage io_memory io_result io_wavefunction io_kill io_full_disk io_convert)
     target_include_directories(${name} PRIVATE ${HDF5_INCLUDE_DIRS})
 endforeach()
 
