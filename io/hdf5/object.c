@@ -102,6 +102,7 @@ static fmo_h5_code add_piece(fmo_h5_file *file, fmo_h5_object *object, unsigned 
 fmo_h5_code fmo_h5_object_add(fmo_h5_file *file, fmo_h5_object *object, unsigned type,
                               const unsigned char *bytes, size_t size)
 {
+    if (fmo_h5_spend(file, size) != FMO_H5_OK) return FMO_H5_DAMAGED;
     unsigned char *copy = malloc(size ? size : 1);
     if (!copy) return fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
     memcpy(copy, bytes, size);
