@@ -448,6 +448,12 @@ static hid_t draw_access(bool again)
     if (again) newest = H5F_LIBVER_LATEST; /* what is there may not be newer */
     if (newest < 1) newest = 1;            /* the oldest cannot be the newest */
     MUST(H5Pset_libver_bounds(access, (H5F_libver_t)low, (H5F_libver_t)newest));
+    if (!again && newest > H5F_LIBVER_V18 && one_in(30)) { /* metadata in one piece of their own */
+        H5AC_cache_image_config_t image = {H5AC__CURR_CACHE_IMAGE_CONFIG_VERSION, true, false,
+                                           H5AC__CACHE_IMAGE__ENTRY_AGEOUT__NONE};
+        MUST(H5Pset_mdc_image_config(access, &image));
+        odd_file = true;
+    }
     return access;
 }
 
