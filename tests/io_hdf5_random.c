@@ -1,14 +1,16 @@
 /* Our reader of HDF5 against libhdf5 on random valid files (io_draw.c): links, kinds of objects,
  * types, shapes, storage, each chunk, values and attributes are what libhdf5 says.
- * io_hdf5_random [FILES [SEED [FIRST]]]     FIRST: of the files, to look at one, which is kept */
+ * io_hdf5_random [FILES [SEED [FIRST]]]     FIRST: of the files, which are kept then, to look at */
 #include "check.h"
 #include "io_draw.h"
+#include "io_folder.h"
 #include "io_must.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/heap.h"
 #include "io/hdf5/tree.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -306,38 +308,56 @@ static void compare_file(const char *path, long number, bool odd)
     close(descriptor);
 }
 
-enum { DRAWN = 10, DRAWN_ODD }; /* exit codes; another is that of a failed call */
+enum { BATCH = 50, NOT_DRAWN = 0, DRAWN, DRAWN_ODD };
 
-/* In a process of its own, as libhdf5 crashes and gives up at times: false if it did. */
-static bool draw_file(const char *path, unsigned long long seed, long number, bool *odd)
+/* Files of a batch, in processes of their own, as libhdf5 crashes and gives up at times: such a
+ * file stays NOT_DRAWN, and another process goes on. state[n]: shared with them. */
+static void draw_batch(const char *folder, unsigned long long seed, long first, long n, char *state)
 {
-    int status = 0;
+    memset(state, NOT_DRAWN, BATCH);
     fflush(stdout);
-    const pid_t pid = fork();
-    if (pid == 0) {
-        if (!freopen("/dev/null", "w", stderr)) _exit(2);
-        io_draw_file(path, seed, number, odd);
-        _exit(*odd ? DRAWN_ODD : DRAWN);
+    for (long i = 0; i < n; i++) {
+        const pid_t pid = fork();
+        if (pid == 0) {
+            if (!freopen("/dev/null", "w", stderr)) _exit(1);
+            for (; i < n; i++) {
+                char path[64];
+                bool odd = false;
+                snprintf(path, sizeof path, "%s/%ld", folder, first + i);
+                io_draw_file(path, seed, first + i, &odd);
+                state[i] = odd ? DRAWN_ODD : DRAWN;
+            }
+            _exit(0);
+        }
+        CHECK(pid > 0 && waitpid(pid, NULL, 0) == pid, "no process");
+        while (i < n && state[i] != NOT_DRAWN) i++;
     }
-    if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) return false;
-    *odd = WEXITSTATUS(status) == DRAWN_ODD;
-    return *odd || WEXITSTATUS(status) == DRAWN;
+}
+
+static void compare_batch(const char *folder, long first, long n, const char *state, bool keep)
+{
+    for (long i = 0; i < n; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "%s/%ld", folder, first + i);
+        if (state[i] != NOT_DRAWN)
+            compare_file(path, first + i, state[i] == DRAWN_ODD);
+        else
+            printf("file %ld: libhdf5 does not write it\n", first + i);
+        if (!keep) unlink(path);
+    }
 }
 
 int main(int argc, char **argv)
 {
     const long files = argc > 1 ? atol(argv[1]) : FILES, first = argc > 3 ? atol(argv[3]) : 0;
     const unsigned long long seed = argc > 2 ? strtoull(argv[2], NULL, 10) : SEED;
-    char path[] = "/tmp/fmo-io-random-XXXXXX";
-    const int descriptor = mkstemp(path);
-    if (descriptor < 0) return 1;
-    close(descriptor);
-    for (long i = first; i < first + files; i++) {
-        bool odd = false;
-        if (draw_file(path, seed, i, &odd))
-            compare_file(path, i, odd);
-        else
-            printf("file %ld: libhdf5 does not write it\n", i);
+    char folder[] = "/tmp/fmo-io-random-XXXXXX";
+    char *state = mmap(NULL, BATCH, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!mkdtemp(folder) || state == MAP_FAILED) return 1;
+    for (long i = 0; i < files; i += BATCH) {
+        const long n = files - i < BATCH ? files - i : BATCH;
+        draw_batch(folder, seed, first + i, n, state);
+        compare_batch(folder, first + i, n, state, argc > 3);
     }
     CHECK(counts.files > 0.95 * (double)files, "%ld of %ld files", counts.files, files);
     printf(
@@ -348,8 +368,8 @@ int main(int argc, char **argv)
         counts.values, counts.chunks, counts.index[0], counts.index[1], counts.index[2],
         counts.index[3], counts.index[4], counts.index[5]);
     if (argc > 3)
-        printf("%s\n", path);
+        printf("%s\n", folder);
     else
-        unlink(path);
+        folder_remove(folder);
     return check_summary();
 }
