@@ -402,20 +402,21 @@ static hid_t draw_group_properties(void)
 /* Groups, datasets, links of all kinds; some are renamed or removed again. */
 static void draw_members(hid_t group, int depth)
 {
-    const int n = one_in(12) ? 60 + below(100) : below(depth ? 7 : 12);
+    const bool many = one_in(12); /* groups of nothing and links */
+    const int n = many ? 20 + below(60) : below(depth ? 7 : 12);
     char name[NAME_MOST], last[NAME_MOST] = "";
     bool plain = false, next = false; /* may the last one be removed? */
     for (int i = 0; i < n; i++) {
         draw_name(name, i);
-        const int kind = n > 50 ? 9 + below(4) : below(13);
+        const int kind = many ? 9 + below(4) : below(13);
         if (kind < 7)
             next = draw_dataset(group, name);
         else if (kind < 11 && depth < 3) {
             hid_t properties = draw_group_properties();
             hid_t made = GET(H5Gcreate2(group, name, H5P_DEFAULT, properties, H5P_DEFAULT));
-            next = n > 50;
-            if (n <= 50) draw_members(made, depth + 1);
-            if (n <= 50) draw_attributes(made);
+            next = many;
+            if (!many) draw_members(made, depth + 1);
+            if (!many) draw_attributes(made);
             H5Gclose(made);
             H5Pclose(properties);
         } else if (kind == 11 && *last)
