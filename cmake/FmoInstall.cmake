@@ -69,7 +69,7 @@ if(FMO_WITH_CUDA)
     set(cuda -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl -lstdc++)
 endif()
 fmo_pkg_config(fmo "${PROJECT_DESCRIPTION}" "" ${HDF5_C_LIBRARIES} ${ZLIB_LIBRARIES}
-               ${JANSSON_LDFLAGS} ${OPENBLAS_LDFLAGS} ${OPENSSL_CRYPTO_LIBRARIES}
+               ${JANSSON_LDFLAGS} ${OPENBLAS_LDFLAGS}
                ${OpenMP_C_LIBRARIES} ${cuda} -lm)
 if(TARGET fmo_scf)
     fmo_pkg_config(fmo_scf "RHF on fmo's Fock builds" fmo ${LAPACKE_LDFLAGS} ${OPENBLAS_LDFLAGS} -lm)

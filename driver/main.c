@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <hdf5.h>
 #include <fmo/version.h>
 
 #include "integrals/free_memory.h"
@@ -553,9 +552,6 @@ int main(int argc, char **argv)
     driver_interrupt_init();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is a write error with a message */
-    /* After a damaged file HDF5 1.10 may complain on its way out, when no library call can hush it.
-     */
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 
     if (driver_options_parse(argc, argv, &options, &err) != FMO_OK) {
         if (first) print_error(NULL, err.message);
