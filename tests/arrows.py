@@ -17,7 +17,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = "docs/design.md"
-FOLDERS = ("integrals", "accumulate", "io", "driver")
+FOLDERS = ("base", "integrals", "accumulate", "io", "driver")
 ENDINGS = (".c", ".h", ".cu", ".cuh")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(?:"([^"\n]+)"|<fmo/([^>\n]+)>)', re.M)
 

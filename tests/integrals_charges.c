@@ -9,7 +9,7 @@
 #include <fmo/one_electron.h>
 
 #include "integrals/one_electron/charge_sums.h"
-#include "integrals/vector.h"
+#include "base/vector.h"
 #include "test_system.h"
 
 extern const fmo_charge_kernels fmo_charge_kernels_one; /* compiled for this test */

@@ -16,7 +16,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLES = "integrals/shells.h"
-FOLDERS = ("integrals", "accumulate", "io", "driver")
+FOLDERS = ("base", "integrals", "accumulate", "io", "driver")
 ENDINGS = (".c", ".h", ".cu", ".cuh", ".py", ".cmake")
 
 # The arithmetic of a class or a pair, which a new one brings along.

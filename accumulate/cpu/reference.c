@@ -15,8 +15,8 @@
 
 #include "accumulate/rules/digest.h"
 #include "accumulate/plan/plan.h"
-#include "integrals/free_memory.h"
-#include "integrals/threads.h"
+#include "base/free_memory.h"
+#include "base/threads.h"
 
 /* Products below this are left out of the tensor: 1e-10 of the loosest tolerance anybody asks for.
  */

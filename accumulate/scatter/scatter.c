@@ -2,7 +2,7 @@
 #include <fmo/scatter.h>
 #include <stddef.h>
 
-#include "integrals/names.h"
+#include "base/names.h"
 
 /* Which element strategy has a type: no row may name a type that none has. */
 enum {

@@ -6,7 +6,7 @@
 #include "driver/base/files.h"
 #include "driver/base/interrupt.h"
 #include "driver/cli/progress.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 
 #include <stdlib.h>
 #include <string.h>

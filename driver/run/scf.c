@@ -4,7 +4,7 @@
 #include "driver/base/checkgoto.h"
 #include "driver/base/interrupt.h"
 #include "driver/run/files.h"
-#include "integrals/free_memory.h"
+#include "base/free_memory.h"
 
 #include <math.h>
 #include <stdlib.h>

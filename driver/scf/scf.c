@@ -4,7 +4,7 @@
 #include "driver/base/clock.h"
 #include "driver/scf/cutoff.h"
 #include "driver/scf/scf_internal.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "integrals/eri/eri_matrix_body.h"
 #include "integrals/pairs/shell_pair.h"
 

@@ -2,9 +2,9 @@
  * line; what is refused, and why, is in docs/basis-sets.md. Extended .xyz files are read where
  * their columns and their cell mean a molecule: see check_comment. */
 #include "io/molecule/molecule_internal.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 #include "io/text/text.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* What both writers of orbitals share: checking them before anything is written. */
 #include "io/output/wavefunction_internal.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 #include <math.h>
 
