@@ -5,9 +5,9 @@
 # A change to the table configures anew.
 set(folder ${PROJECT_SOURCE_DIR}/accumulate/scatter)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-             ${folder}/scatter.h ${folder}/variants.h ${folder}/list.h)
+             ${folder}/scatter.h ${folder}/variants.h ${folder}/list.inc)
 execute_process(COMMAND ${CMAKE_C_COMPILER} -E -P -I${PROJECT_SOURCE_DIR} -I${FMO_HEADER_DIR}
-                        -x c ${folder}/list.h
+                        -x c ${folder}/list.inc
                 OUTPUT_VARIABLE list ERROR_VARIABLE error RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
     message(FATAL_ERROR "${folder}/scatter.h: the C preprocessor fails:\n${error}")

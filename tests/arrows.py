@@ -18,7 +18,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = "docs/design.md"
 FOLDERS = ("base", "integrals", "accumulate", "io", "driver")
-ENDINGS = (".c", ".h", ".cu", ".cuh")
+ENDINGS = (".c", ".h", ".inc", ".cu", ".cuh")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(?:"([^"\n]+)"|<fmo/([^>\n]+)>)', re.M)
 
 

@@ -2,7 +2,7 @@
  * against their definition in long double; the tables of hermite.h; and that one-electron matrices
  * are the same bits with any number of threads. */
 #define FMO_REF_REAL long double
-#include "integrals/boys/boys_reference.h"
+#include "integrals/boys/boys_reference.inc"
 
 #include <omp.h>
 

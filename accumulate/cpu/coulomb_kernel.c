@@ -7,9 +7,9 @@
  * Densities of the kets are folded, and their potentials unfolded, in the lanes, for each vector:
  * that takes fewer instructions than gathering and scattering them, as a Hermite density is larger
  * than the density that it comes from, times the number of primitives. */
-#include "accumulate/cpu/coulomb_hermite.h"
-#include "accumulate/cpu/kernel_digest.h"
-#include "accumulate/cpu/kernel_screen.h"
+#include "accumulate/cpu/coulomb_hermite.inc"
+#include "accumulate/cpu/kernel_digest.inc"
+#include "accumulate/cpu/kernel_screen.inc"
 
 extern coulomb_sweep_function
     *const FMO_CPU_SWEEPS[FMO_ERI_CLASS_COUNT][SWEEPS]; /* cpu/coulomb_sweep.c */
@@ -157,7 +157,7 @@ static void do_lanes(const bra_task *t, const bra_state *s, const int *ordered, 
     }
 }
 
-/* All kets of a bra, as build_bra of cpu/kernel_bra.h has them. */
+/* All kets of a bra, as build_bra of cpu/kernel_bra.inc has them. */
 static void coulomb_bra(const bra_task *t)
 {
     const fmo_cpu_build *build = t->build;

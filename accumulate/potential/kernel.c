@@ -3,7 +3,7 @@
  * by CMake. */
 #include "accumulate/potential/points.h"
 
-#include "accumulate/cpu/coulomb_sweep.h"
+#include "accumulate/cpu/coulomb_sweep.inc"
 
 /* Points [0, end) of a list have norms of at least `least`, in whole vectors. */
 static int end_of(const fmo_point_list *list, double least)

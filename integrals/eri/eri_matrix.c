@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/arguments.h"
-#include "integrals/eri/eri_matrix_body.h"
+#include "integrals/eri/eri_matrix_body.inc"
 #include "integrals/pairs/shell_pair.h"
 
 /* Angular momenta of light pairs, by class. */
