@@ -69,7 +69,9 @@ fmo_symbols_test(scf "${formats}" "/driver/scf/"
                  INNER driver/scf/batch.h driver/scf/cutoff.h driver/scf/diis.h driver/scf/lockstep.h
                        driver/scf/sad.h)
 fmo_symbols_test(fragment "${formats}" "/driver/fmo/")
-fmo_symbols_test(comm "${formats}|${lapack}" "/accumulate/comm/" EXCEPT "/(gmpi|ranks)_mpi[.]h$")
+if(FMO_EXPERIMENTS)
+    fmo_symbols_test(comm "${formats}|${lapack}" "/accumulate/comm/" EXCEPT "/(gmpi|ranks)_mpi[.]h$")
+endif()
 if(FMO_WITH_MPI)
     fmo_symbols_test(mpi "${formats}|${lapack}" "/(gmpi|ranks)_mpi[.]h$")
 endif()

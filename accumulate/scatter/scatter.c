@@ -61,6 +61,10 @@ int fmo_scatter_takes_all_shells(fmo_scatter scatter, fmo_commit commit)
 {
     return scatter_known(scatter) && scatter_row[scatter].all_shells && commit == FMO_COMMIT_NATIVE;
 }
+int fmo_scatter_is_built(fmo_scatter scatter, fmo_commit commit)
+{
+    return FMO_EXPERIMENTS ? scatter_known(scatter) : fmo_scatter_takes_all_shells(scatter, commit);
+}
 fmo_scatter fmo_scatter_kernels(fmo_scatter scatter)
 {
     return scatter_known(scatter) ? scatter_row[scatter].kernels : FMO_SCATTER_COUNT;
