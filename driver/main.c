@@ -23,7 +23,7 @@
 #include <unistd.h>
 #include <fmo/version.h>
 
-#include "integrals/free_memory.h"
+#include "base/free_memory.h"
 
 /* If we were started with a standard stream closed, the first file opened would take its number
  * and the report would go into it. Fill the gaps with streams on which writing fails. */

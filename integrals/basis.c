@@ -1,5 +1,5 @@
 /* Checking and copying a basis, and the order of shells and functions used inside the library. */
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "integrals/basis_internal.h"
 #include "integrals/harmonics.h"
 

@@ -5,9 +5,13 @@
 #include <fmo/eri_matrix.h>
 #include <fmo/fock.h>
 #include <fmo/fragment.h>
+#if FMO_EXPERIMENTS
 #include <fmo/gmpi_net.h>
 #ifdef FMO_TEST_MPI
 #include <fmo/gmpi_mpi.h>
+#endif
+#endif
+#ifdef FMO_TEST_MPI
 #include <fmo/ranks_mpi.h>
 #endif
 #include <fmo/molecule.h>
@@ -484,6 +488,7 @@ static void check_io(void)
     fmo_dataset_destroy(dataset);
 }
 
+#if FMO_EXPERIMENTS
 /* No group is made here, so where a group must not be NULL the other arguments wait for one. */
 static void check_comm(void)
 {
@@ -513,6 +518,16 @@ static void check_comm(void)
     FINE(fmo_gmpi_channel_create, "channel",
          fmo_gmpi_channel_create(NULL, 0, 1, 8, NULL, NULL) == FMO_ERR_ARGUMENT);
     REFUSED(fmo_gmpi_check, "group", NULL, &err);
+#ifdef FMO_TEST_MPI
+    REFUSED(fmo_gmpi_net_mpi, "net", NULL, &err);
+    REFUSED(fmo_gmpi_create_mpi, "options", NULL, &group, &err);
+    REFUSED(fmo_gmpi_create_mpi, "group", &o, NULL, &err);
+#endif
+}
+#endif
+
+static void check_ranks(void)
+{
     fmo_ranks ranks = {.size = 1};
     REFUSED(fmo_ranks_agree, "ranks", NULL, FMO_OK, &err);
     REFUSED(fmo_ranks_broadcast, "ranks", NULL, NULL, 0, &err);
@@ -531,10 +546,7 @@ static void check_comm(void)
     FINE(fmo_fock_serve, "own", fmo_fock_serve(&ranks, NULL, NULL) == FMO_ERR_ARGUMENT);
     FINE(fmo_fock_dismiss, "ranks", (fmo_fock_dismiss(NULL), 1));
 #ifdef FMO_TEST_MPI
-    REFUSED(fmo_gmpi_net_mpi, "net", NULL, &err);
     REFUSED(fmo_ranks_mpi, "ranks", NULL, &err);
-    REFUSED(fmo_gmpi_create_mpi, "options", NULL, &group, &err);
-    REFUSED(fmo_gmpi_create_mpi, "group", &o, NULL, &err);
 #endif
 }
 
@@ -607,7 +619,10 @@ int main(int argc, char **argv)
     check_scf(basis);
     check_io();
     check_fragments();
+#if FMO_EXPERIMENTS
     check_comm();
+#endif
+    check_ranks();
     if (!listing) check_overlaps(basis);
     fmo_basis_destroy(basis);
     return listing ? 0 : check_summary();

@@ -4,7 +4,7 @@ find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 # A helper that looks into result files and alters data sets.
 add_executable(driver_h5 driver_h5.c)
 target_include_directories(driver_h5 PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${HDF5_INCLUDE_DIRS})
-target_link_libraries(driver_h5 PRIVATE fmo::fmo fmo_warnings ${HDF5_C_LIBRARIES} m)
+target_link_libraries(driver_h5 PRIVATE fmo::io fmo_warnings ${HDF5_C_LIBRARIES} m)
 set_target_properties(driver_h5 PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 fmo_test(driver_progress SOURCES driver_progress.c ${PROJECT_SOURCE_DIR}/driver/cli/progress.c)
@@ -61,7 +61,7 @@ if(FMO_WITH_MPI)
     list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/driver/)
     add_executable(driver_no_mpi ${sources})
     target_include_directories(driver_no_mpi PRIVATE ${HDF5_INCLUDE_DIRS})
-    target_link_libraries(driver_no_mpi PRIVATE fmo_cli fmo::scf ${HDF5_C_LIBRARIES} OpenMP::OpenMP_C)
+    target_link_libraries(driver_no_mpi PRIVATE fmo_cli fmo::fragment ${HDF5_C_LIBRARIES} OpenMP::OpenMP_C)
     set_target_properties(driver_no_mpi PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     set(no_mpi $<TARGET_FILE:driver_no_mpi>)
     if(NOT FMO_SANITIZE) # MPI's own leaks

@@ -1,11 +1,11 @@
 # Fragments: energies of other programs, invariances, brute force; the command line.
-fmo_test(fragments SOURCES fragments.c LIBS fmo::scf ARGS ${PROJECT_SOURCE_DIR}/datasets/fmo2
+fmo_test(fragments SOURCES fragments.c LIBS fmo::fragment ARGS ${PROJECT_SOURCE_DIR}/datasets/fmo2
          TIMEOUT 900 LABELS scf fragments)
 # Sanitizers are slow, and the small systems go through all of the code.
 if(FMO_SANITIZE)
     set_tests_properties(fragments PROPERTIES ENVIRONMENT FMO_TEST_SMALL=1)
 else()
-    fmo_test(fragments_brute SOURCES fragments_brute.c LIBS fmo::scf ARGS ${PROJECT_SOURCE_DIR}/datasets/fmo2
+    fmo_test(fragments_brute SOURCES fragments_brute.c LIBS fmo::fragment ARGS ${PROJECT_SOURCE_DIR}/datasets/fmo2
              LABELS scf fragments)
     add_test(NAME fragments_large COMMAND fragments ${PROJECT_SOURCE_DIR}/datasets/fmo2 large)
     set_tests_properties(fragments_large PROPERTIES TIMEOUT 1500 LABELS "scf;fragments;large")
@@ -20,10 +20,10 @@ endif()
 # Readers of fragment files: what they find and refuse, and mutated files.
 add_executable(fragment_show fragment_show.c)
 target_include_directories(fragment_show PRIVATE ${PROJECT_SOURCE_DIR})
-target_link_libraries(fragment_show PRIVATE fmo::fmo_static fmo_warnings m) # for tables that are not exported
+target_link_libraries(fragment_show PRIVATE fmo::io_static fmo_warnings m) # for tables that are not exported
 set_target_properties(fragment_show PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_executable(fragment_draw fragment_draw.c)
-target_link_libraries(fragment_draw PRIVATE fmo::scf fmo_warnings m)
+target_link_libraries(fragment_draw PRIVATE fmo::fragment fmo_warnings m)
 set_target_properties(fragment_draw PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 set(systems ${PROJECT_SOURCE_DIR}/datasets/fmo2)
 fmo_test(fragment_mutants SOURCES fragment_mutants.c LABELS io fragments

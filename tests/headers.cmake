@@ -16,7 +16,10 @@ if(FMO_TEST_CXX)
 endif()
 
 # Every pointer that a public function takes, as NULL; arrays that overlap.
-fmo_test(arguments SOURCES arguments.c LIBS fmo::scf fmo::comm LABELS unit)
+fmo_test(arguments SOURCES arguments.c LIBS fmo::fragment LABELS unit)
+if(FMO_EXPERIMENTS)
+    target_link_libraries(arguments PRIVATE fmo::comm)
+endif()
 if(FMO_WITH_MPI)
     target_compile_definitions(arguments PRIVATE FMO_TEST_MPI)
     target_link_libraries(arguments PRIVATE fmo::mpi)

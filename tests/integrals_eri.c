@@ -2,7 +2,7 @@
  * the kinds of shells over the four shells: |error| <= 1e-12 sqrt(max (ij|ij) max (kl|kl)), and
  * exact zeros where symmetry demands them. */
 #define FMO_REF_REAL long double
-#include "integrals/eri/eri_reference.h"
+#include "integrals/eri/eri_reference.inc"
 #include "integrals/pairs/shell_pair.h"
 
 #include <float.h>

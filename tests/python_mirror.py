@@ -41,7 +41,7 @@ def fields_of(header, name):
 def main():
     """Exit code 1 if anything differs."""
     library, scf = load()
-    structs = {"fmo_error": (library.ErrorStruct, "integrals/status.h"),
+    structs = {"fmo_error": (library.ErrorStruct, "base/status.h"),
                "fmo_basis_input": (library.BasisInput, "integrals/basis.h"),
                "fmo_fock_options": (library.Options, "accumulate/fock.h"),
                "fmo_fock_job": (library.Job, "accumulate/fock.h"),

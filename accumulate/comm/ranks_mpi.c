@@ -6,8 +6,8 @@
  */
 #define _GNU_SOURCE
 #include <fmo/ranks_mpi.h>
-#include "integrals/arguments.h"
-#include "integrals/quiet_thread.h"
+#include "base/arguments.h"
+#include "base/quiet_thread.h"
 
 #include <limits.h>
 #include <mpi.h>

@@ -1,10 +1,10 @@
 /* `--mode reference`: the oracle. The whole ERI tensor by McMurchie and Davidson's algorithm
- * (integrals/eri/eri_reference.h; nothing of it is shared with the classes, their pairs, their
+ * (integrals/eri/eri_reference.inc; nothing of it is shared with the classes, their pairs, their
  * screening or the digestion), J by dgemv and K by dgemm of OpenBLAS. Bra and ket are computed
  * independently, so that the symmetry of K is a test of its own: (ij|kl) and (kl|ij) are two
  * numbers. */
 #define FMO_REF_REAL double
-#include "integrals/eri/eri_reference.h"
+#include "integrals/eri/eri_reference.inc"
 
 #include <cblas.h>
 #include <math.h>
@@ -15,8 +15,8 @@
 
 #include "accumulate/rules/digest.h"
 #include "accumulate/plan/plan.h"
-#include "integrals/free_memory.h"
-#include "integrals/threads.h"
+#include "base/free_memory.h"
+#include "base/threads.h"
 
 /* Products of primitives below this part of their shells' norms are left out of the tensor. */
 static const double negligible = 1e-24;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "accumulate/plan/plan.h"
-#include "integrals/names.h"
+#include "base/names.h"
 
 FMO_NAMES(fmo_mode, fmo_mode, FMO_MODE_TABLE)
 FMO_NAMES(fmo_reduce, fmo_reduce, FMO_REDUCE_TABLE)

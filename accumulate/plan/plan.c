@@ -12,11 +12,11 @@
 
 #include "accumulate/gpu/gpu.h"
 #include "accumulate/rules/weight.h"
-#include "integrals/arguments.h"
-#include "integrals/free_memory.h"
-#include "integrals/to_and_fro.h"
+#include "base/arguments.h"
+#include "base/free_memory.h"
+#include "base/snake.h"
 #include "integrals/tables.h"
-#include "integrals/threads.h"
+#include "base/threads.h"
 
 double fmo_now(void)
 {
@@ -371,7 +371,7 @@ static int *deal_devices(const fmo_basis *const *basis, size_t count, const fmo_
         all[k] = (sized_plan){basis[k] ? (size_t)basis[k]->function_num : 0, k};
     if (all && device) qsort(all, count, sizeof *all, larger_first);
     for (size_t k = 0; k < count && all && device; k++)
-        device[all[k].number] = o->devices[fmo_to_and_fro(k, num)];
+        device[all[k].number] = o->devices[fmo_snake(k, num)];
     free(all);
     return device;
 }

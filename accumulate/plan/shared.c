@@ -10,7 +10,7 @@
 #include "accumulate/rules/digest.h"
 #include "accumulate/rules/rank_gpu.h"
 #include "accumulate/tuning.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "integrals/basis_internal.h"
 #include "integrals/tables.h"
 

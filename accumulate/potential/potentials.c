@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "integrals/arguments.h"
-#include "integrals/threads.h"
-#include "integrals/vector.h"
+#include "base/arguments.h"
+#include "base/threads.h"
+#include "base/vector.h"
 
 /* Points of a job that a thread takes at a time; products of a bound below this share of the cutoff
  * are left out, as many such meet at a point. */

@@ -5,9 +5,9 @@
 #include "driver/base/clock.h"
 #include "driver/scf/cutoff.h"
 #include "driver/scf/lockstep.h"
-#include "integrals/arguments.h"
-#include "integrals/free_memory.h"
-#include "integrals/threads.h"
+#include "base/arguments.h"
+#include "base/free_memory.h"
+#include "base/threads.h"
 
 #include <math.h>
 #include <stdio.h>

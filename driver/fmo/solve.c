@@ -1,7 +1,7 @@
 /* RHF of parts in the fields of the others: F = H + U + P + G(D), E' = E - Tr D U. */
 #include "driver/fmo/internal.h"
 #include "driver/scf/batch.h"
-#include "integrals/to_and_fro.h"
+#include "base/snake.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,7 +177,7 @@ static int own_share(const fmo_fragments *f, int *number)
     const size_t ranks = (size_t)f->ranks->size, own = (size_t)f->ranks->rank;
     int num = 0;
     for (int at = 0; at < f->system->fragment_num; at++)
-        if (fmo_to_and_fro((size_t)at, ranks) == own) number[num++] = f->order[at];
+        if (fmo_snake((size_t)at, ranks) == own) number[num++] = f->order[at];
     return num;
 }
 

@@ -1,7 +1,7 @@
 /* See text.h. */
 #define _GNU_SOURCE /* uselocale, open_memstream */
 #include "driver/fmo/text.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 #include <fmo/result.h>
 
 #include <locale.h>

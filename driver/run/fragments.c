@@ -8,7 +8,7 @@
 #include "driver/base/interrupt.h"
 #include "driver/cli/progress.h"
 #include "driver/run/spin.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* See ranks.h. */
 #define _GNU_SOURCE
 #include "driver/run/ranks.h"
-#include "integrals/threads.h"
+#include "base/threads.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "driver/base/interrupt.h"
 #include "driver/run/files.h"
 #include "driver/run/spin.h"
-#include "integrals/free_memory.h"
+#include "base/free_memory.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -12,8 +12,8 @@
 
 #include "driver/scf/block/block.h"
 #include "driver/scf/crowds.h"
-#include "integrals/arguments.h"
-#include "integrals/free_memory.h"
+#include "base/arguments.h"
+#include "base/free_memory.h"
 
 size_t fmo_scf_job_functions(const fmo_scf_job *job)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "integrals/names.h"
+#include "base/names.h"
 
 FMO_NAMES(fmo_scf_guess, fmo_scf_guess, FMO_SCF_GUESS_TABLE)
 FMO_NAMES(fmo_scf_solver, fmo_scf_solver, FMO_SCF_SOLVER_TABLE)

@@ -3,8 +3,8 @@
 #include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
 #include "driver/scf/small.h"
-#include "integrals/free_memory.h"
-#include "integrals/threads.h"
+#include "base/free_memory.h"
+#include "base/threads.h"
 
 #include <math.h>
 #include <stdio.h>

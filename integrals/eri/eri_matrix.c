@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "integrals/arguments.h"
-#include "integrals/eri/eri_matrix_body.h"
+#include "base/arguments.h"
+#include "integrals/eri/eri_matrix_body.inc"
 #include "integrals/pairs/shell_pair.h"
 
 /* Angular momenta of light pairs, by class. */

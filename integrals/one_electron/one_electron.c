@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "integrals/one_electron/charge_sums.h"
 #include "integrals/one_electron/products.h"
-#include "integrals/threads.h"
-#include "integrals/vector.h"
+#include "base/threads.h"
+#include "base/vector.h"
 
 /* Charges by place, so that neighbours in the list are neighbours in space and vectors of them are
  * all near a product or all far from it. */

@@ -6,7 +6,7 @@
 #include "io/dataset/dataset_internal.h"
 #include "io/dataset/order.h"
 #include "io/text/file.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "integrals/tables.h"
 
 #include <limits.h>

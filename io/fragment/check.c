@@ -2,7 +2,7 @@
 #include <fmo/fragment_system.h>
 #include "io/molecule/molecule_internal.h"
 #include "io/text/file.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Molecules from .xyz files, one a file or frame by frame. A file is read whole and checked line by
  * line; what is refused, and why, is in docs/reference/basis-sets.md. Next: comment.c, the second line. */
 #include "io/molecule/comment.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 #include "io/text/text.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include <fmo/result.h>
 #include "io/output/file.h"
 #include "io/output/hdf5.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* What both writers of orbitals share: checking them before anything is written. */
 #include "io/output/hdf5.h"
 #include "io/output/wavefunction_internal.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "io/trexio/reader.h"
 #include "io/text/file.h"
 #include "io/text/sha256.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 #include <errno.h>
 #include <stdio.h>

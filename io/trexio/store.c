@@ -3,7 +3,7 @@
 #include "io/trexio/store.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/heap.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Threads: what the machine can use and the system allows. Where limits are near, the threads are
  * tried: started, counted, ended. */
-#include "integrals/threads.h"
+#include "base/threads.h"
 
 #include <omp.h>
 #include <pthread.h>

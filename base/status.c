@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 
 static const struct {
     int exit_code;

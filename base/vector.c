@@ -1,5 +1,5 @@
 /* Instruction sets of this CPU. */
-#include "integrals/vector.h"
+#include "base/vector.h"
 
 fmo_vector_set fmo_vector_best(void)
 {

@@ -1,5 +1,5 @@
 /* See harmless.h. */
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 
 #include <stdbool.h>
 #include <stdint.h>
