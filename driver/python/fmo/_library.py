@@ -13,23 +13,10 @@ import sys
 from ctypes import POINTER, c_char, c_char_p, c_double, c_int, c_size_t, c_void_p
 from pathlib import Path
 
+from ._errors import error_of
+
 VERSION = "0.2.0"
 SOVERSION = ".".join(VERSION.split(".")[:2] if VERSION.startswith("0.") else VERSION.split(".")[:1])
-
-STATUS = ("FMO_OK", "FMO_ERR_CHECK", "FMO_ERR_ARGUMENT", "FMO_ERR_UNSUPPORTED", "FMO_ERR_INPUT",
-          "FMO_ERR_OUTPUT", "FMO_ERR_NO_DEVICE", "FMO_ERR_DEVICE", "FMO_ERR_MEMORY")
-
-
-class Error(RuntimeError):
-    """A call of libfmo failed; `status` is the name of its status code, as "FMO_ERR_MEMORY"."""
-
-    def __init__(self, status: str, message: str):
-        super().__init__(f"{message} ({status})")
-        self.status = status
-        self.message = message
-
-    def __reduce__(self):
-        return Error, (self.status, self.message)
 
 
 class ErrorStruct(ctypes.Structure):
@@ -143,12 +130,11 @@ def library_path() -> str:
 
 
 def checked(function, *arguments) -> None:
-    """Call with an fmo_error behind the arguments; a bad status becomes an Error."""
+    """Call with an fmo_error behind the arguments; a bad status becomes the Error of its kind."""
     err = ErrorStruct()
     status = function(*arguments, ctypes.byref(err))
     if status != 0:
-        name = STATUS[status] if 0 <= status < len(STATUS) else f"status {status}"
-        raise Error(name, err.message.decode(errors="replace"))
+        raise error_of(status, err.message)
 
 
 def names_of(what: str, library=None) -> list[str]:

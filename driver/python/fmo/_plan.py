@@ -9,7 +9,8 @@ import weakref
 import numpy as np
 
 from . import _cupy
-from ._library import LIBRARY, BasisInput, Error, Job, Options, checked, names_of
+from ._errors import InputError, InputOverflowError, OutOfMemoryError, bad_type, bad_value
+from ._library import LIBRARY, BasisInput, Job, Options, checked, names_of
 
 ENUMS = ("mode", "reduce", "integrals", "coulomb", "scatter", "commit")
 COUNTS = {"threads": 2 ** (8 * ctypes.sizeof(ctypes.c_int) - 1) - 1,
@@ -25,16 +26,47 @@ CUTOFF = 1e-12
 _LARGEST_ON_GPU = 8.0
 
 
-def _count(name: str, value) -> int:
+class DensityError(InputError):
+    """A density that is none for libfmo; reason: the message without its cure."""
+
+    def __init__(self, reason: str, cure: str):
+        super().__init__("FMO_ERR_ARGUMENT", f"{reason}: {cure}")
+        self.reason, self.cure = reason, cure
+
+    def __reduce__(self):
+        return DensityError, (self.reason, self.cure)
+
+
+def whole_number(name: str, value, least: int, most: int) -> int:
     """A whole number that C's type holds: ctypes would cut others, 2**32 threads to 0."""
-    number = int(value)
+    try:
+        number = int(value)
+    except OverflowError as reason:
+        raise InputOverflowError("FMO_ERR_ARGUMENT", f"{name} = {value!r}: {reason}") from reason
+    except (TypeError, ValueError) as reason:
+        raise bad_value(f"{name} = {value!r}: expected a whole number ({reason})") from reason
     if number != value:
-        raise ValueError(f"{name} = {value!r}: expected a whole number")
-    if number < 0:
-        raise ValueError(f"{name} = {number}: expected 0 or more")
-    if number > COUNTS[name]:
-        raise OverflowError(f"{name} = {number}: expected at most {COUNTS[name]}")
+        raise bad_value(f"{name} = {value!r}: expected a whole number")
+    if number < least:
+        raise bad_value(f"{name} = {number}: expected {least} or more")
+    if number > most:
+        raise InputOverflowError("FMO_ERR_ARGUMENT", f"{name} = {number}: expected at most {most}")
     return number
+
+
+def real_number(name: str, value) -> float:
+    """A number, as C's double."""
+    try:
+        return float(value)
+    except (TypeError, ValueError) as reason:
+        raise bad_value(f"{name} = {value!r}: expected a number") from reason
+
+
+def index_of(name: str, value, names: list[str]) -> int:
+    """The place of a value in the names of an option's values."""
+    if value not in names:
+        raise bad_value(f"{name} = {value!r}: expected one of {', '.join(names)}")
+    return names.index(value)
 
 
 def make_options(**given) -> Options:
@@ -44,17 +76,15 @@ def make_options(**given) -> Options:
     options.cutoff = CUTOFF
     for name, value in given.items():
         if name not in ENUMS and name not in NUMBERS:
-            raise TypeError(f"unknown option '{name}': expected one of "
-                            f"{', '.join((*ENUMS, *NUMBERS))}")
+            raise bad_type(f"unknown option '{name}': expected one of {', '.join((*ENUMS, *NUMBERS))}")
         if value is None:
             continue
         if name in ENUMS:
-            names = names_of(name)
-            if value not in names:
-                raise ValueError(f"{name} = {value!r}: expected one of {', '.join(names)}")
-            value = names.index(value)
+            value = index_of(name, value, names_of(name))
+        elif name in COUNTS:
+            value = whole_number(name, value, 0, COUNTS[name])
         else:
-            value = _count(name, value) if name in COUNTS else float(value)
+            value = real_number(name, value)
         setattr(options, name, value)
     return options
 
@@ -67,12 +97,11 @@ LARGEST_ANG_MOM = len(_COMPONENTS[True]) - 1
 
 
 def check_mole(mol, call: str) -> None:
-    """TypeError for what is no molecule of PySCF, ValueError for one that is not built."""
+    """InputTypeError for what is no molecule of PySCF, InputError for one that is not built."""
     if not hasattr(mol, "_libcint_ctr_coeff"):
-        raise TypeError(f"fmo.{call}: expected a molecule of PySCF, as gto.M(...), not "
-                        f"{type(mol).__name__}")
+        raise bad_type(f"fmo.{call}: expected a molecule of PySCF, as gto.M(...), not {type(mol).__name__}")
     if not mol.nbas:
-        raise ValueError(f"fmo.{call}: the molecule has no basis functions; call its build() first")
+        raise bad_value(f"fmo.{call}: the molecule has no basis functions; call its build() first")
 
 
 def basis_arrays(mol) -> dict[str, np.ndarray]:
@@ -162,8 +191,8 @@ class Plan:
                 options.device, options.stream = side.device, side.stream.ptr
             try:
                 checked(LIBRARY.fmo_fock_plan_create, basis, ctypes.byref(options), ctypes.byref(plan))
-            except Error as reason:  # CuPy may keep memory that nobody uses
-                if side is None or reason.status != "FMO_ERR_MEMORY":
+            except OutOfMemoryError:  # CuPy may keep memory that nobody uses
+                if side is None:
                     raise
                 cupy.get_default_memory_pool().free_all_blocks()
                 checked(LIBRARY.fmo_fock_plan_create, basis, ctypes.byref(options), ctypes.byref(plan))
@@ -180,8 +209,8 @@ class Plan:
         return self
 
     def __reduce_ex__(self, protocol):
-        raise TypeError("a Plan cannot be pickled: it is memory of this process; make one from the "
-                        "molecule where it is needed")
+        raise bad_type("a Plan cannot be pickled: it is memory of this process; make one from the molecule "
+                       "where it is needed")
 
     def get_jk(self, dm, with_j: bool = True, with_k: bool = True):
         """J and K (hartree) of real symmetric densities, [..., nao, nao], in the shape of dm.
@@ -190,11 +219,12 @@ class Plan:
         mode fused nothing is copied to the host then, unless an element is above 8.
         """
         there = _cupy.in_gpu_memory(dm)
-        dm = _cupy.as_cupy(dm) if there else np.asarray(dm)
+        dm = _cupy.as_cupy(dm) if there else _as_array(dm)
         if dm.ndim < 2 or dm.shape[-2:] != (self.nao, self.nao):
-            raise ValueError(f"dm has the shape {dm.shape}: expected [..., {self.nao}, {self.nao}]")
-        if dm.dtype.kind == "c":
-            raise ValueError("dm is complex: expected real densities")
+            raise DensityError(f"dm has the shape {dm.shape}", f"expected [..., {self.nao}, {self.nao}]")
+        if dm.dtype.kind not in "fiub":
+            kind = "complex" if dm.dtype.kind == "c" else f"of {dm.dtype}"
+            raise DensityError(f"dm is {kind}", "expected real densities")
         if not (with_j or with_k):
             return None, None
         return (self._of_gpu_memory if there else self._of_host)(dm, with_j, with_k)
@@ -242,8 +272,8 @@ class Plan:
                     self._make(cupy)
                 if self._side is None or self._side.device != dm.device.id:
                     where = "none of CuPy's" if self._side is None else f"GPU {self._side.device}"
-                    raise ValueError(f"dm is on GPU {dm.device.id}, this plan on {where}: make one "
-                                     f"with device={dm.device.id}")
+                    raise bad_value(f"dm is on GPU {dm.device.id}, this plan on {where}: make one "
+                                    f"with device={dm.device.id}")
                 jobs = self._jobs(count, *(0 if array is None else array.data.ptr
                                            for array in (density, coulomb, exchange)))
                 with self._side.work():
@@ -254,4 +284,11 @@ class Plan:
 def _check_symmetry(asymmetry: float, largest: float) -> None:
     # A difference of densities is small and as asymmetric as they are: not relative to itself.
     if asymmetry > 1e-8 * max(1.0, largest):
-        raise ValueError(f"dm is not symmetric (by {asymmetry:.3g}): hermi=0 is for such")
+        raise DensityError(f"dm is not symmetric (by {asymmetry:.3g})", "hermi=0 is for such")
+
+
+def _as_array(dm) -> np.ndarray:
+    try:
+        return np.asarray(dm)
+    except ValueError as reason:
+        raise DensityError("dm is no array of matrices", str(reason)) from reason

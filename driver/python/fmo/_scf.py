@@ -11,9 +11,10 @@ from ctypes import CFUNCTYPE, POINTER, c_char, c_char_p, c_double, c_int, c_size
 import numpy as np
 
 from . import _cupy, _library
-from ._library import LIBRARY, STATUS, Error, ErrorStruct, Options, names_of
+from ._errors import Error, UnsupportedError, bad_value, error_of
+from ._library import LIBRARY, ErrorStruct, Options, names_of
 from ._mole import _cannot
-from ._plan import _basis_create, basis_arrays, check_mole, make_options
+from ._plan import (_basis_create, basis_arrays, check_mole, index_of, make_options, real_number, whole_number)
 
 
 class CutoffWarning(UserWarning):
@@ -98,13 +99,6 @@ _SETTINGS = {"max_cycle": "max_cycles", "conv_tol": "energy_convergence",
 _CHOICES = {"init_guess": "guess", "solver": "solver", "stability": "stability"}
 
 
-def _choice(option: str, value: str) -> int:
-    names = names_of(f"scf_{_CHOICES[option]}", _scf_library())
-    if value not in names:
-        raise ValueError(f"{option} = {value!r}: expected one of {', '.join(names)}")
-    return names.index(value)
-
-
 def _make_options(settings: dict, options: dict) -> ScfOptions:
     made = ScfOptions()
     _scf_library().fmo_scf_options_init(ctypes.byref(made))
@@ -115,14 +109,12 @@ def _make_options(settings: dict, options: dict) -> ScfOptions:
         if value is None:
             continue
         if name in _CHOICES:
-            setattr(made, _CHOICES[name], _choice(name, value))
+            names = names_of(f"scf_{_CHOICES[name]}", _scf_library())
+            setattr(made, _CHOICES[name], index_of(name, value, names))
+        elif isinstance(getattr(made, _SETTINGS[name]), int):
+            setattr(made, _SETTINGS[name], whole_number(name, value, -2**31, 2**31 - 1))
         else:
-            whole = isinstance(getattr(made, _SETTINGS[name]), int)
-            if whole and int(value) != value:
-                raise ValueError(f"{name} = {value!r}: expected a whole number")
-            if whole and abs(int(value)) > 2**31 - 1:  # ctypes would cut it
-                raise OverflowError(f"{name} = {int(value)}: expected at most {2**31 - 1}")
-            setattr(made, _SETTINGS[name], int(value) if whole else float(value))
+            setattr(made, _SETTINGS[name], real_number(name, value))
     return made
 
 
@@ -132,8 +124,7 @@ def _matrix(name: str, value, nao: int):
         return None
     array = _cupy.as_cupy(value).get() if _cupy.in_gpu_memory(value) else np.asarray(value)
     if np.iscomplexobj(array) or array.shape != (nao, nao):
-        raise ValueError(f"{name}: expected a real matrix [{nao}, {nao}], not {array.dtype} "
-                         f"{list(array.shape)}")
+        raise bad_value(f"{name}: expected a real matrix [{nao}, {nao}], not {array.dtype} {list(array.shape)}")
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
@@ -179,11 +170,6 @@ class _Prepared:
 
 def _copy(pointer, *shape):
     return np.ctypeslib.as_array(pointer, shape).copy()
-
-
-def _error_of(job: ScfJob) -> Error:
-    name = STATUS[job.status] if 0 <= job.status < len(STATUS) else f"status {job.status}"
-    return Error(name, job.err.message.decode(errors="replace"))
 
 
 def _run(rhfs: list, prepared: list, options: ScfOptions, callback) -> None:
@@ -233,7 +219,7 @@ class RHF:  # pylint: disable=too-many-instance-attributes
         make_options(**options)
         reason = _refused(mol)
         if reason is not None:
-            raise Error("FMO_ERR_UNSUPPORTED", f"fmo.RHF: {reason}")
+            raise UnsupportedError("FMO_ERR_UNSUPPORTED", f"fmo.RHF: {reason}")
         self.mol = mol
         self.options = options
         self.conv_tol = self.conv_tol_grad = self.max_cycle = self.level_shift = None
@@ -255,7 +241,7 @@ class RHF:  # pylint: disable=too-many-instance-attributes
     def _take(self, job: ScfJob):
         self._clear()
         if job.status != 0:
-            self.error = _error_of(job)
+            self.error = error_of(job.status, job.err.message)
         if not job.result:
             return
         r = job.result.contents
@@ -289,7 +275,7 @@ class RHF:  # pylint: disable=too-many-instance-attributes
 
     def _matrix(self, name: str) -> np.ndarray:
         if name not in self._matrices:
-            raise RuntimeError("fmo.RHF: no result yet: call kernel() first")
+            raise bad_value("fmo.RHF: no result yet: call kernel() first")
         return self._matrices[name].copy()
 
     def make_rdm1(self) -> np.ndarray:
@@ -351,7 +337,7 @@ def rhf_batch(mols, callback=None, *, conv_tol=None, conv_tol_grad=None, max_cyc
     mols = list(mols)
     for name, given in (("fields", fields), ("projectors", projectors)):
         if given is not None and len(given) != len(mols):
-            raise ValueError(f"{name}: {len(given)} for {len(mols)} molecules: expected one each")
+            raise bad_value(f"{name}: {len(given)} for {len(mols)} molecules: expected one each")
     for mol in mols:
         check_mole(mol, "rhf_batch")
     made = _make_options(settings, options)
@@ -366,7 +352,7 @@ def rhf_batch(mols, callback=None, *, conv_tol=None, conv_tol_grad=None, max_cyc
         rhf._clear()  # pylint: disable=protected-access
         one, reason = None, _refused(mol)
         if reason is not None:
-            rhf.error = Error("FMO_ERR_UNSUPPORTED", f"fmo.rhf_batch: {reason}")
+            rhf.error = UnsupportedError("FMO_ERR_UNSUPPORTED", f"fmo.rhf_batch: {reason}")
         else:
             try:
                 one = _Prepared(rhf, None)
