@@ -36,7 +36,7 @@ class ScfOptions(ctypes.Structure):
                 ("linear_dependence", c_double), ("solver", c_int), ("stability", c_int),
                 ("orbitals", c_int), ("auto_in_fused", c_int), ("loose_fock", c_int),
                 ("callback", c_void_p), ("user", c_void_p), ("finished", c_void_p),
-                ("deal", c_void_p), ("begun", c_void_p)]
+                ("deal", c_void_p), ("begun", c_void_p), ("stop", POINTER(c_int))]
 
 
 class ScfResult(ctypes.Structure):
