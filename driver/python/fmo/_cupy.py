@@ -34,6 +34,14 @@ def current_device() -> int | None:
         return None
 
 
+def chosen_device() -> int | None:
+    """The GPU that this thread has chosen through CuPy or PyTorch; None: none, so that it is the first."""
+    torch = sys.modules.get("torch")
+    if imported() is None and torch is not None and torch.cuda.is_initialized():
+        return torch.cuda.current_device()
+    return current_device()
+
+
 def side_of(cupy, device: int) -> Side | None:
     """That of a plan; device: its GPU, or -1, CuPy's. None where CuPy finds no such GPU: the plan says so."""
     try:

@@ -6,6 +6,10 @@ Every kind is also the built-in exception that says the same, so that both `exce
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
 STATUS = ("FMO_OK", "FMO_ERR_CHECK", "FMO_ERR_ARGUMENT", "FMO_ERR_UNSUPPORTED", "FMO_ERR_INPUT",
           "FMO_ERR_OUTPUT", "FMO_ERR_NO_DEVICE", "FMO_ERR_DEVICE", "FMO_ERR_MEMORY")
 
@@ -84,3 +88,20 @@ def bad_value(message: str) -> InputError:
 def bad_type(message: str) -> InputTypeError:
     """Of an argument of the wrong kind."""
     return InputTypeError("FMO_ERR_ARGUMENT", message)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """"; did you mean NAME?", or nothing where no name is near."""
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+class Strict:
+    """Refuses to set attributes that the class does not have: a slip would be ignored in silence."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_") and not hasattr(type(self), name):
+            names = [one for one in dir(type(self)) if not one.startswith("_")]
+            raise UnknownAttributeError("FMO_ERR_ARGUMENT", f"fmo.{type(self).__name__} has no attribute "
+                                        f"'{name}'{nearest(name, names)}")
+        super().__setattr__(name, value)

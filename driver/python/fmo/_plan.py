@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 import weakref
+from typing import Any
 
 import numpy as np
 
 from . import _cupy
-from ._errors import InputError, InputOverflowError, OutOfMemoryError, bad_type, bad_value
+from ._errors import InputError, InputOverflowError, OutOfMemoryError, Strict, bad_type, bad_value, nearest
 from ._library import LIBRARY, BasisInput, Job, Options, checked, names_of
+from ._worker import interruptible
 
 ENUMS = ("mode", "reduce", "integrals", "coulomb", "scatter", "commit")
 COUNTS = {"threads": 2 ** (8 * ctypes.sizeof(ctypes.c_int) - 1) - 1,
@@ -76,7 +79,8 @@ def make_options(**given) -> Options:
     options.cutoff = CUTOFF
     for name, value in given.items():
         if name not in ENUMS and name not in NUMBERS:
-            raise bad_type(f"unknown option '{name}': expected one of {', '.join((*ENUMS, *NUMBERS))}")
+            known = (*ENUMS, *NUMBERS)
+            raise bad_type(f"unknown option '{name}': expected one of {', '.join(known)}{nearest(name, known)}")
         if value is None:
             continue
         if name in ENUMS:
@@ -156,14 +160,25 @@ def _destroy(plan: int, _side) -> None:
     LIBRARY.fmo_fock_plan_destroy(plan)  # before the stream of its side is gone
 
 
-class Plan:
+# What a build has to last, in seconds, or may last by its number of functions, to be made interruptible.
+_LONG, _LARGE = 0.2, 200
+
+
+class Plan(Strict):
     """J and K for as many densities of one molecule as wanted.
 
     mol: a PySCF molecule (or anything with its basis) with s, p and d shells. Options as of
     get_jk. Calls from several threads take turns. Memory is freed with the last reference. What a
     plan computes never changes, so a copy, deep or not, is the plan itself; it cannot be pickled.
-    `mode` is what mode="auto" became.
+
+    nao: number of functions. mode: what mode="auto" became.
+
+    Raises InputTypeError for what is no molecule or an unknown option, InputError for values of options,
+    UnsupportedError for f shells, NoDeviceError, DeviceError and OutOfMemoryError.
     """
+
+    nao: int = 0
+    mode: str = ""
 
     def __init__(self, mol, **options):
         check_mole(mol, "Plan")
@@ -172,6 +187,7 @@ class Plan:
         self.nao = len(self._arrays["ao_shell"])
         self._lock = threading.Lock()
         self._plan = self._side = self._end = None
+        self._seconds: float | None = None  # of the last build, a density
         self._make(_cupy.imported())
 
     def _make(self, cupy) -> None:
@@ -244,12 +260,22 @@ class Plan:
         coulomb = np.empty_like(density) if with_j else None
         exchange = np.empty_like(density) if with_k else None
         count = density.size // (self.nao * self.nao)
-        with self._lock:
-            if self._plan is None:  # making it again failed
-                self._make(_cupy.imported())
-            jobs = self._jobs(count, *(0 if array is None else array.ctypes.data
-                                       for array in (density, coulomb, exchange)))
-            checked(LIBRARY.fmo_fock_build_batch, jobs, count)
+
+        def build():
+            with self._lock:
+                if self._plan is None:  # making it again failed
+                    self._make(_cupy.imported())
+                jobs = self._jobs(count, *(0 if array is None else array.ctypes.data
+                                           for array in (density, coulomb, exchange)))
+                start = time.perf_counter()
+                checked(LIBRARY.fmo_fock_build_batch, jobs, count)
+                self._seconds = (time.perf_counter() - start) / max(1, count)
+
+        long = self.nao > _LARGE if self._seconds is None else count * self._seconds > _LONG
+        if long and self.mode != "fused":
+            interruptible(build)
+        else:
+            build()
         return coulomb, exchange
 
     def _of_gpu_memory(self, dm, with_j, with_k):
