@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 
 from . import _cupy
-from ._plan import LARGEST_ANG_MOM, Plan, check_mole, make_options
+from ._plan import LARGEST_ANG_MOM, Plan, as_array, check_mole, make_options
 
 _ANG_OF = 1      # column of mol._bas
 _ENV_START = 20  # of mol._env: before it are options of single calls, such as gauge origins
@@ -110,6 +110,8 @@ def get_jk(mol, dm, hermi: int = 1, with_j: bool = True, with_k: bool = True, om
     if _cupy.in_gpu_memory(dm):
         dm = _cupy.as_cupy(dm)
         options = _on_device_of(dm, options)
+    else:
+        dm = as_array(dm)
     reason = _cannot(mol, dm, hermi, omega)
     if reason is None:
         return _plan_for(mol, options).get_jk(dm, with_j, with_k)

@@ -235,7 +235,7 @@ class Plan(Strict):
         mode fused nothing is copied to the host then, unless an element is above 8.
         """
         there = _cupy.in_gpu_memory(dm)
-        dm = _cupy.as_cupy(dm) if there else _as_array(dm)
+        dm = _cupy.as_cupy(dm) if there else as_array(dm)
         if dm.ndim < 2 or dm.shape[-2:] != (self.nao, self.nao):
             raise DensityError(f"dm has the shape {dm.shape}", f"expected [..., {self.nao}, {self.nao}]")
         if dm.dtype.kind not in "fiub":
@@ -313,7 +313,8 @@ def _check_symmetry(asymmetry: float, largest: float) -> None:
         raise DensityError(f"dm is not symmetric (by {asymmetry:.3g})", "hermi=0 is for such")
 
 
-def _as_array(dm) -> np.ndarray:
+def as_array(dm: Any) -> np.ndarray:
+    """A density or several as one array; DensityError for what is none."""
     try:
         return np.asarray(dm)
     except ValueError as reason:
