@@ -20,9 +20,10 @@ set(environment ${library} FMO_CMAKE=${CMAKE_COMMAND}
 set(parts_module Matrices Options Plans Fallback Finding)
 set(parts_scf Patch Scf)
 set(parts_patch PatchAttributes PatchRefused PatchConversions PatchMethods)
-set(parts_errors Errors Interrupt)
+set(parts_errors Errors Interrupt Types)
+set(parts_gpu_rules PatchGpuRules)
 set(parts_cupy Arrays Patched)
-foreach(file module scf patch errors cupy)
+foreach(file module scf patch errors gpu_rules cupy)
     foreach(part IN LISTS parts_${file})
         string(TOLOWER python_${part} name)
         add_test(NAME ${name} COMMAND Python3::Interpreter

@@ -1,6 +1,8 @@
 """What the Python module raises: kinds of fmo.Error, unknown attributes, Ctrl-C. Started as python_module.py is.
 """
 
+import importlib.util
+import inspect
 import os
 import pickle
 import subprocess
@@ -8,7 +10,7 @@ import sys
 import unittest
 
 # first: it may start another Python
-from python_helpers import Case, molecule
+from python_helpers import MODULE, Case, molecule
 
 import numpy as np
 from pyscf import gto, scf
@@ -168,6 +170,31 @@ class Interrupt(Case):
             raise KeyError("mine")
         self.assertRaisesRegex(KeyError, "mine", _worker.interruptible, fail)
         self.assertEqual(_worker.interruptible(lambda: 3), 3)
+
+
+class Types(Case):
+    def test_mypy(self):
+        """All of the module, as its pyproject.toml says: strictly."""
+        if importlib.util.find_spec("mypy") is None:
+            self.skipTest("no mypy")
+        done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", os.devnull], cwd=MODULE, text=True,
+                              check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_documented(self):
+        """Every public function, class and method has a docstring, and what it takes and returns has types."""
+        for name in fmo.__all__:
+            one = getattr(fmo, name)
+            if not callable(one):
+                continue
+            methods = [value for key, value in vars(one).items() if inspect.isfunction(value) and
+                       not key.startswith("_")] if inspect.isclass(one) else []
+            for each in (one, *methods):
+                self.assertTrue(each.__doc__, each)
+                if inspect.isfunction(each):
+                    missing = set(inspect.signature(each).parameters) - set(each.__annotations__) - {"self"}
+                    self.assertFalse(missing, f"{name}.{each.__name__}")
+                    self.assertIn("return", each.__annotations__, f"{name}.{each.__name__}")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ class Error(RuntimeError):
         self.status = status
         self.message = message
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.status, self.message)
 
 

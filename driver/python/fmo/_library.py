@@ -10,8 +10,10 @@ import ctypes
 import ctypes.util
 import os
 import sys
+from collections.abc import Iterator
 from ctypes import POINTER, c_char, c_char_p, c_double, c_int, c_size_t, c_void_p
 from pathlib import Path
+from typing import Any
 
 from ._errors import error_of
 
@@ -76,7 +78,7 @@ _FUNCTIONS = {
 }
 
 
-def _candidates():
+def _candidates() -> Iterator[tuple[str | Path, str]]:
     """Where libfmo may be: (file or name for the loader, what that place is)."""
     package = Path(__file__).resolve().parent
     named = os.environ.get("FMO_LIBRARY")
@@ -95,7 +97,7 @@ def _candidates():
         yield found, "system"
 
 
-def _load():
+def _load() -> tuple[ctypes.CDLL, str]:
     """The library and its path; ImportError that says what was tried and what helps."""
     tried = []
     for candidate, place in _candidates():
@@ -126,10 +128,10 @@ LIBRARY, _PATH = _load()
 
 def library_path() -> str:
     """The file, or the loader's name, of the libfmo in use."""
-    return _PATH
+    return str(_PATH)
 
 
-def checked(function, *arguments) -> None:
+def checked(function: Any, *arguments: Any) -> None:
     """Call with an fmo_error behind the arguments; a bad status becomes the Error of its kind."""
     err = ErrorStruct()
     status = function(*arguments, ctypes.byref(err))
@@ -137,10 +139,10 @@ def checked(function, *arguments) -> None:
         raise error_of(status, err.message)
 
 
-def names_of(what: str, library=None) -> list[str]:
+def names_of(what: str, library: ctypes.CDLL | None = None) -> list[str]:
     """The values of an option by name, in the order of its enum; of libfmo's unless told."""
     look_up = getattr(library or LIBRARY, f"fmo_{what}_name")
-    names = []
+    names: list[str] = []
     while (name := look_up(len(names))) is not None:
         names.append(name.decode())
     return names

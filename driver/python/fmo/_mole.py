@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 import weakref
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from . import _cupy
 from ._plan import LARGEST_ANG_MOM, Plan, as_array, check_mole, make_options
 
 _ANG_OF = 1      # column of mol._bas
+_State = tuple[Any, ...]
 _ENV_START = 20  # of mol._env: before it are options of single calls, such as gauge origins
 
 
@@ -19,11 +21,11 @@ class FallbackWarning(UserWarning):
     """PySCF computes J and K because libfmo cannot; given once for a molecule or SCF object."""
 
 
-def _periodic(mol) -> bool:
+def _periodic(mol: Any) -> bool:
     return hasattr(mol, "lattice_vectors")
 
 
-def _cannot(mol, dm, hermi, omega) -> str | None:
+def _cannot(mol: Any, dm: Any, hermi: int, omega: float | None) -> str | None:
     """Why libfmo cannot do this, or None."""
     if _periodic(mol):
         return "the system is periodic"
@@ -41,7 +43,7 @@ def _cannot(mol, dm, hermi, omega) -> str | None:
     return None
 
 
-def _warn_once(seen: set, reason: str, who: str = "PySCF") -> None:
+def _warn_once(seen: set[str], reason: str, who: str = "PySCF") -> None:
     if reason not in seen:
         seen.add(reason)
         warnings.warn(f"fmo: {reason}; {who} computes J and K", FallbackWarning, stacklevel=5)
@@ -50,27 +52,27 @@ def _warn_once(seen: set, reason: str, who: str = "PySCF") -> None:
 class _Kept:
     """What is kept for one molecule as long as it lives."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.plans: dict[tuple, tuple] = {}  # options -> what the molecule was, plan
+        self.plans: dict[_State, tuple[_State | None, Plan | None]] = {}  # options -> what the molecule was, plan
         self.warned: set[str] = set()
 
 
-_kept: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+_kept: weakref.WeakKeyDictionary[Any, _Kept] = weakref.WeakKeyDictionary()
 _kept_lock = threading.Lock()
 
 
-def _kept_for(mol) -> _Kept:
+def _kept_for(mol: Any) -> _Kept:
     with _kept_lock:
         return _kept.setdefault(mol, _Kept())
 
 
-def _state(mol) -> tuple:
+def _state(mol: Any) -> _State:
     """What integrals over 1/r depend on: two molecules are equal in it, or one before and after a change."""
     return mol._atm.tobytes(), mol._bas.tobytes(), mol._env[_ENV_START:].tobytes(), bool(mol.cart)
 
 
-def _plan_for(mol, options: dict) -> Plan:
+def _plan_for(mol: Any, options: dict[str, Any]) -> Plan:
     """The plan of a molecule, made again if its geometry or basis has changed since."""
     make_options(**options)  # complains before anything else
     given = {"device": _cupy.current_device(), **{name: value for name, value in options.items() if value is not None}}
@@ -79,32 +81,36 @@ def _plan_for(mol, options: dict) -> Plan:
     kept = _kept_for(mol)
     with kept.lock:
         was, plan = kept.plans.get(key, (None, None))
-        if was != now:
+        if plan is None or was != now:
             plan = None
             kept.plans.pop(key, None)  # its memory first
             plan = Plan(mol, **options)
             kept.plans[key] = now, plan
-    return plan
+        return plan
 
 
-def _on_device_of(dm, options: dict) -> dict:
+def _on_device_of(dm: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Options of a density of CuPy: on its GPU unless they say otherwise."""
     given = options.get("device")
     return {**options, "device": dm.device.id if given is None else given}
 
 
-def get_jk(mol, dm, hermi: int = 1, with_j: bool = True, with_k: bool = True, omega=None,
-           **options):
+def get_jk(mol: Any, dm: Any, hermi: int = 1, with_j: bool = True, with_k: bool = True,
+           omega: float | None = None, **options: Any) -> tuple[Any, Any]:
     """J and K of one density or several, as pyscf.scf.hf.get_jk.
 
-    mol: PySCF molecule. dm: [nao, nao], [count, nao, nao] or a list of such, symmetric. Options:
-    mode, scatter, commit, reduce, integrals (names as of fmo-driver), threads, cutoff (default
-    1e-12), memory (bytes), device (number of a GPU). Densities in GPU memory (arrays of CuPy,
-    tensors of PyTorch) give arrays of CuPy on the same GPU. Returns vj, vk in the shape of dm,
-    hartree; None for what was not wanted. The plan is kept with the molecule. What libfmo cannot
-    do (hermi other than 1, omega, f shells, complex densities, periodic systems) PySCF does, with
-    one warning. Raises fmo.Error, ValueError (shape, asymmetry, an unknown name), TypeError (no
-    molecule).
+    mol: a PySCF molecule. dm: [nao, nao], [..., nao, nao] or a list of such, real and symmetric, in mol's
+    order of functions. Options: mode, scatter, commit, reduce, integrals, coulomb (names as of fmo-driver),
+    threads, cutoff (default 1e-12), memory (bytes), device (number of a GPU). Densities in GPU memory (arrays
+    of CuPy, tensors of PyTorch) give arrays of CuPy on the same GPU.
+
+    Returns vj, vk in the shape of dm, hartree; None for what was not wanted. The plan is kept with the
+    molecule. What libfmo cannot do (hermi other than 1, omega, f shells, complex densities, periodic
+    systems) PySCF does, with one FallbackWarning for a molecule.
+
+    Raises InputTypeError (a TypeError) for what is no molecule or an unknown option; InputError (a
+    ValueError) for values of options, a shape, a density that is not symmetric or not finite; and
+    NoDeviceError, DeviceError and OutOfMemoryError.
     """
     check_mole(mol, "get_jk")
     if _cupy.in_gpu_memory(dm):
@@ -118,9 +124,12 @@ def get_jk(mol, dm, hermi: int = 1, with_j: bool = True, with_k: bool = True, om
     _warn_once(_kept_for(mol).warned, reason)
     if _cupy.in_gpu_memory(dm):
         parts = get_jk(mol, dm.get(), hermi, with_j, with_k, omega)
-        return tuple(None if part is None else _cupy.imported().asarray(part) for part in parts)
+        vj, vk = (None if part is None else _cupy.imported().asarray(part) for part in parts)
+        return vj, vk
     if _periodic(mol):
         from pyscf.pbc import scf  # pylint: disable=import-outside-toplevel
-        return scf.RHF(mol).get_jk(mol, dm, hermi, with_j=with_j, with_k=with_k, omega=omega)
+        made = scf.RHF(mol).get_jk(mol, dm, hermi, with_j=with_j, with_k=with_k, omega=omega)
+        return made[0], made[1]
     from pyscf import scf  # pylint: disable=import-outside-toplevel
-    return scf.hf.get_jk(mol, dm, hermi, with_j=with_j, with_k=with_k, omega=omega)
+    made = scf.hf.get_jk(mol, dm, hermi, with_j=with_j, with_k=with_k, omega=omega)
+    return made[0], made[1]

@@ -10,11 +10,10 @@ what is in mf._eri is always the caller's.
 from __future__ import annotations
 
 import copy
-import functools
 import sys
 import warnings
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,21 +38,24 @@ def _who(cls: type) -> str:
     return "GPU4PySCF" if _of_gpu4pyscf(cls) else "PySCF"
 
 
-def _foreign(method) -> bool:
+def _foreign(method: Any) -> bool:
     """Whether a get_jk, get_j or get_k is none of those that we stand in for."""
     return getattr(method, "__module__", None) not in _SOURCES
 
 
-@functools.lru_cache(maxsize=None)
-def _patched_class(cls: type) -> type:
+_classes: dict[Any, type] = {}  # PySCF's -> ours; PySCF keeps what it makes of ours as well
+
+
+def _patched_class(cls: Any) -> type:
     """PySCF's class with our get_jk in front."""
-    ours = _PatchedGpuSCF if _of_gpu4pyscf(cls) else _PatchedSCF
-    name = "Fmo" + cls.__name__
-    return type(name, (ours, cls), {"__module__": cls.__module__, "__name_mixin__": name})
+    if cls not in _classes:
+        ours = _PatchedGpuSCF if _of_gpu4pyscf(cls) else _PatchedSCF
+        name = "Fmo" + cls.__name__
+        _classes[cls] = type(name, (ours, cls), {"__module__": cls.__module__, "__name_mixin__": name})
+    return _classes[cls]
 
 
-@functools.lru_cache(maxsize=None)
-def _plain_class(cls: type) -> type:
+def _plain_class(cls: Any) -> Any:
     """PySCF's class again; of a class that PySCF has made of a patched one, such as a scanner's, what it would
     have made of the plain one."""
     if not issubclass(cls, _PatchedSCF):
@@ -69,13 +71,13 @@ def _is_outermost(cls: type) -> bool:
     return cls.__bases__[0] in (_PatchedSCF, _PatchedGpuSCF)
 
 
-def _make_plain(mf) -> None:
+def _make_plain(mf: Any) -> None:
     mf.__class__ = _plain_class(type(mf))
     for name in ("fmo_options", "_fmo_warned"):
         vars(mf).pop(name, None)
 
 
-def _plain_copy(mf):
+def _plain_copy(mf: Any) -> Any:
     """A copy of an object, and of the one inside it, without patches; mf keeps its own."""
     one = copy.copy(mf)
     if isinstance(one, _PatchedSCF):
@@ -85,12 +87,12 @@ def _plain_copy(mf):
     return one
 
 
-def _patched_again(cls: type):
+def _patched_again(cls: type) -> Any:
     """An empty object of the patched class, for pickle and copy to fill."""
     return object.__new__(_patched_class(cls))
 
 
-def _scf_options(mf) -> dict[str, Any]:
+def _scf_options(mf: Any) -> dict[str, Any]:
     """The options of an object's builds: on the CPU integrals are kept from cycle to cycle, unless it says
     otherwise, and a tighter direct_scf_tol tightens the cutoff."""
     options = dict(mf.fmo_options)
@@ -103,7 +105,7 @@ def _scf_options(mf) -> dict[str, Any]:
     return options
 
 
-def _full_range(mol, omega, lr_factor, sr_factor):
+def _full_range(mol: Any, omega: float | None, lr_factor: float | None, sr_factor: float | None) -> float | None:
     """The factor of the full Coulomb operator in
     lr_factor erf(omega r)/r + sr_factor erfc(omega r)/r (GPU4PySCF's), or None if there is another part."""
     omega = mol.omega if omega is None else omega
@@ -114,17 +116,41 @@ def _full_range(mol, omega, lr_factor, sr_factor):
 
 
 # What PySCF has stored for calls of its own: of an object the molecule's state, _eri and _opt.
-_stored: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+_stored: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
 
 
-class _PatchedSCF:
+if TYPE_CHECKING:
+    class _Behind:
+        """What the class behind has, PySCF's or GPU4PySCF's."""
+        mol: Any
+        _eri: Any
+        _opt: Any
+        _scf: Any
+        direct_scf_tol: float
+        get_jk: Any
+        get_j: Any
+        get_k: Any
+        get_veff: Any
+        make_rdm1: Any
+        init_direct_scf: Any
+        _transfer_attrs_: Any
+        to_ks: Any
+        to_hf: Any
+        to_gpu: Any
+        to_cpu: Any
+else:
+    _Behind = object
+
+
+class _PatchedSCF(_Behind):
     """Put before a class of PySCF by patch()."""
 
     _keys = {"fmo_options"}
     fmo_options: dict[str, Any]
     _fmo_warned: set[str]
+    _fmo_pair: tuple[Any, Any]
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         """By PySCF's class, which has a name: what is unpickled or copied is patched, too."""
         state = super().__reduce_ex__(max(protocol, 2))
         if not _is_outermost(type(self)):
@@ -140,14 +166,15 @@ class _PatchedSCF:
         """Why this object's J and K are not those of its molecule's integrals, or None."""
         if self._eri is not None:
             return "integrals are in mf._eri (None there, or mf.reset(), lets libfmo compute)"
-        optimizer = (self._opt or {}).get(None)
-        if getattr(optimizer, "_intor", None) not in _REPULSION:
-            return f"mf.opt is for {optimizer._intor} integrals"
+        integrals = getattr((self._opt or {}).get(None), "_intor", None)
+        if integrals not in _REPULSION:
+            return f"mf.opt is for {integrals} integrals"
         if getattr(self.init_direct_scf, "__module__", None) not in _SOURCES:
             return "init_direct_scf is not PySCF's"
         return None
 
-    def _fmo_build(self, mol, dm, hermi, with_j, with_k, omega):
+    def _fmo_build(self, mol: Any, dm: Any, hermi: int, with_j: bool, with_k: bool,
+                   omega: float | None) -> tuple[Any, Any] | None:  # pylint: disable=too-many-arguments
         """J and K by libfmo, or None where it cannot, which has been said."""
         if _cupy.in_gpu_memory(dm):
             dm = _cupy.as_cupy(dm)
@@ -163,11 +190,11 @@ class _PatchedSCF:
         self._fmo_say(reason)
         return None
 
-    def _fmo_given(self, mol, dm):
+    def _fmo_given(self, mol: Any, dm: Any) -> tuple[Any, Any]:
         """What was given, or what is this object's."""
         return self.mol if mol is None else mol, self.make_rdm1() if dm is None else dm
 
-    def _fmo_behind(self, method, mol, *arguments):
+    def _fmo_behind(self, method: Any, mol: Any, *arguments: Any) -> Any:
         """A call of the class behind, with what it has stored for such calls, unless the molecule has changed."""
         if self._fmo_replaced() is not None:
             return method(mol, *arguments)
@@ -181,7 +208,7 @@ class _PatchedSCF:
             _stored[self] = state, self._eri, self._opt
             self._eri, self._opt = None, given
 
-    def get_jk(self, *arguments, **named):
+    def get_jk(self, *arguments: Any, **named: Any) -> Any:
         """As get_jk of the SCF class, by libfmo where that can."""
         behind = super().get_jk
         if _foreign(behind):
@@ -189,30 +216,30 @@ class _PatchedSCF:
             return behind(*arguments, **named)
         return self._fmo_get_jk(behind, *arguments, **named)
 
-    def _fmo_get_jk(self, behind, mol=None, dm=None, hermi=1, with_j=True, with_k=True,
-                    omega=None):  # pylint: disable=too-many-arguments
+    def _fmo_get_jk(self, behind: Any, mol: Any = None, dm: Any = None, hermi: int = 1, with_j: bool = True,
+                    with_k: bool = True, omega: float | None = None) -> Any:  # pylint: disable=too-many-arguments
         mol, dm = self._fmo_given(mol, dm)
         made = self._fmo_build(mol, dm, hermi, with_j, with_k, omega)
         if made is not None:
             return made
         return self._fmo_behind(behind, mol, dm, hermi, with_j, with_k, omega)
 
-    def _transfer_attrs_(self, dst):
+    def _transfer_attrs_(self, dst: Any) -> Any:
         """Of to_ks and to_hf: what they return is patched, too, inside density fitting as well."""
         return super()._transfer_attrs_(patch(dst, **self.fmo_options))
 
-    def to_ks(self, *arguments, **named):
+    def to_ks(self, *arguments: Any, **named: Any) -> Any:
         """As to_ks of the SCF class; the result is patched, too."""
         return self._fmo_like_this(super().to_ks(*arguments, **named))
 
-    def to_hf(self, *arguments, **named):
+    def to_hf(self, *arguments: Any, **named: Any) -> Any:
         """As to_hf of the SCF class; the result is patched, too."""
         return self._fmo_like_this(super().to_hf(*arguments, **named))
 
-    def _fmo_like_this(self, mf):
+    def _fmo_like_this(self, mf: Any) -> Any:
         return mf if isinstance(mf, _PatchedSCF) else patch(mf, **self.fmo_options)
 
-    def to_gpu(self):
+    def to_gpu(self) -> Any:
         """The object of GPU4PySCF, patched, too."""
         return patch(_plain_copy(self).to_gpu(), **self.fmo_options)
 
@@ -223,10 +250,10 @@ class _PatchedGpuSCF(_PatchedSCF):
     def _fmo_replaced(self) -> None:
         return None
 
-    def _fmo_behind(self, method, mol, *arguments):
+    def _fmo_behind(self, method: Any, mol: Any, *arguments: Any) -> Any:
         return method(mol, *arguments)
 
-    def get_veff(self, *arguments, **named):
+    def get_veff(self, *arguments: Any, **named: Any) -> Any:
         """As get_veff of the SCF class: GPU4PySCF's RHF asks for J and then for K, which cost less together."""
         own = super().get_veff
         if own.__func__ is sys.modules["gpu4pyscf.scf.hf"].get_veff:
@@ -236,7 +263,7 @@ class _PatchedGpuSCF(_PatchedSCF):
         finally:
             vars(self).pop("_fmo_pair", None)
 
-    def get_j(self, mol=None, dm=None, hermi=1, omega=None):
+    def get_j(self, mol: Any = None, dm: Any = None, hermi: int = 1, omega: float | None = None) -> Any:
         """As get_j of the SCF class, by libfmo where that can."""
         mol, dm = self._fmo_given(mol, dm)
         behind, pair = super().get_j, "_fmo_pair" in vars(self)
@@ -245,8 +272,9 @@ class _PatchedGpuSCF(_PatchedSCF):
             self._fmo_pair = dm, None if made is None else made[1]
         return behind(mol, dm, hermi, omega) if made is None else made[0]
 
-    def get_k(self, mol=None, dm=None, hermi=1, omega=None, lr_factor=None,
-              sr_factor=None):  # pylint: disable=too-many-arguments
+    def get_k(self, mol: Any = None, dm: Any = None, hermi: int = 1, omega: float | None = None,
+              lr_factor: float | None = None,
+              sr_factor: float | None = None) -> Any:  # pylint: disable=too-many-arguments
         """As get_k of the SCF class, by libfmo where that can."""
         mol, dm = self._fmo_given(mol, dm)
         behind = super().get_k
@@ -264,16 +292,16 @@ class _PatchedGpuSCF(_PatchedSCF):
         factors = {"lr_factor": lr_factor, "sr_factor": sr_factor}
         return behind(mol, dm, hermi, omega, **{name: one for name, one in factors.items() if one is not None})
 
-    def to_gpu(self):
+    def to_gpu(self) -> Any:
         """This object."""
         return self
 
-    def to_cpu(self):
+    def to_cpu(self) -> Any:
         """The object of PySCF, patched, too."""
         return patch(_plain_copy(self).to_cpu(), **self.fmo_options)
 
 
-def _cannot_patch(mf) -> str | None:
+def _cannot_patch(mf: Any) -> str | None:
     """Why J and K of an object are not libfmo's to compute, or None."""
     cls = type(mf)
     if _periodic(getattr(mf, "mol", None)):
@@ -290,7 +318,7 @@ def _cannot_patch(mf) -> str | None:
     return None
 
 
-def _check_scf(mf, call: str) -> None:
+def _check_scf(mf: Any, call: str) -> None:
     if not hasattr(mf, "mol"):
         raise bad_type(f"fmo.{call}: expected an SCF object of PySCF, as mol.RHF(), not {type(mf).__name__}")
 

@@ -36,11 +36,11 @@ class DensityError(InputError):
         super().__init__("FMO_ERR_ARGUMENT", f"{reason}: {cure}")
         self.reason, self.cure = reason, cure
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return DensityError, (self.reason, self.cure)
 
 
-def whole_number(name: str, value, least: int, most: int) -> int:
+def whole_number(name: str, value: Any, least: int, most: int) -> int:
     """A whole number that C's type holds: ctypes would cut others, 2**32 threads to 0."""
     try:
         number = int(value)
@@ -57,7 +57,7 @@ def whole_number(name: str, value, least: int, most: int) -> int:
     return number
 
 
-def real_number(name: str, value) -> float:
+def real_number(name: str, value: Any) -> float:
     """A number, as C's double."""
     try:
         return float(value)
@@ -65,14 +65,14 @@ def real_number(name: str, value) -> float:
         raise bad_value(f"{name} = {value!r}: expected a number") from reason
 
 
-def index_of(name: str, value, names: list[str]) -> int:
+def index_of(name: str, value: Any, names: list[str]) -> int:
     """The place of a value in the names of an option's values."""
     if value not in names:
         raise bad_value(f"{name} = {value!r}: expected one of {', '.join(names)}")
     return names.index(value)
 
 
-def make_options(**given) -> Options:
+def make_options(**given: Any) -> Options:
     """fmo_fock_options from keyword arguments; None leaves the default."""
     options = Options()
     LIBRARY.fmo_fock_options_init(ctypes.byref(options))
@@ -100,7 +100,7 @@ _COMPONENTS = {True: ((0,), (0, 1, 2), (0, 1, 2, 3, 4, 5)),
 LARGEST_ANG_MOM = len(_COMPONENTS[True]) - 1
 
 
-def check_mole(mol, call: str) -> None:
+def check_mole(mol: Any, call: str) -> None:
     """InputTypeError for what is no molecule of PySCF, InputError for one that is not built."""
     if not hasattr(mol, "_libcint_ctr_coeff"):
         raise bad_type(f"fmo.{call}: expected a molecule of PySCF, as gto.M(...), not {type(mol).__name__}")
@@ -108,7 +108,7 @@ def check_mole(mol, call: str) -> None:
         raise bad_value(f"fmo.{call}: the molecule has no basis functions; call its build() first")
 
 
-def basis_arrays(mol) -> dict[str, np.ndarray]:
+def basis_arrays(mol: Any) -> dict[str, np.ndarray]:
     """The arrays of fmo_basis_input from a PySCF molecule with s, p and d shells.
 
     PySCF keeps a primitive as its coefficient of exp(-a r^2), times the factor of the spherical
@@ -120,7 +120,9 @@ def basis_arrays(mol) -> dict[str, np.ndarray]:
     angular = [np.sqrt((2 * k + 1) / (4 * np.pi)) for k in range(len(components))]
     if mol.cart:
         angular[2:] = [1.0] * len(angular[2:])
-    nucleus, ang_mom, prim_shell, exponent, coefficient = [], [], [], [], []
+    nucleus: list[int] = []
+    ang_mom: list[int] = []
+    prim_shell, exponent, coefficient = [], [], []
     for bas in range(mol.nbas):
         l = int(mol.bas_angular(bas))
         exponents = mol.bas_exp(bas)
@@ -156,7 +158,7 @@ def _basis_create(arrays: dict[str, np.ndarray], cartesian: bool) -> ctypes.c_vo
     return basis
 
 
-def _destroy(plan: int, _side) -> None:
+def _destroy(plan: int, _side: Any) -> None:
     LIBRARY.fmo_fock_plan_destroy(plan)  # before the stream of its side is gone
 
 
@@ -180,17 +182,19 @@ class Plan(Strict):
     nao: int = 0
     mode: str = ""
 
-    def __init__(self, mol, **options):
+    def __init__(self, mol: Any, **options: Any):
         check_mole(mol, "Plan")
         self._arrays, self._cartesian = basis_arrays(mol), bool(mol.cart)
         self._options = make_options(**options)
         self.nao = len(self._arrays["ao_shell"])
         self._lock = threading.Lock()
-        self._plan = self._side = self._end = None
+        self._plan: int | None = None
+        self._side: _cupy.Side | None = None
+        self._end: weakref.finalize[Any, Any] | None = None
         self._seconds: float | None = None  # of the last build, a density
         self._make(_cupy.imported())
 
-    def _make(self, cupy) -> None:
+    def _make(self, cupy: Any) -> None:
         """Make the plan, again perhaps, in mode fused with a stream that CuPy, if there is one, knows."""
         mode, plan, side = ctypes.c_int(), ctypes.c_void_p(), None
         if self._end is not None:
@@ -215,24 +219,28 @@ class Plan(Strict):
         finally:
             LIBRARY.fmo_basis_destroy(basis)
         self._plan, self._side = plan.value, side
-        self._end = weakref.finalize(self, _destroy, plan.value, side)
+        self._end = weakref.finalize(self, _destroy, plan.value or 0, side)
         self._end.atexit = False
 
-    def __copy__(self):
+    def __copy__(self) -> Plan:
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Plan:
         return self
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         raise bad_type("a Plan cannot be pickled: it is memory of this process; make one from the molecule "
                        "where it is needed")
 
-    def get_jk(self, dm, with_j: bool = True, with_k: bool = True):
-        """J and K (hartree) of real symmetric densities, [..., nao, nao], in the shape of dm.
+    def get_jk(self, dm: Any, with_j: bool = True, with_k: bool = True) -> tuple[Any, Any]:
+        """J and K (hartree) of real symmetric densities, [..., nao, nao], in the shape of dm; None for what was
+        not wanted.
 
         A density in GPU memory (CuPy, or what has __cuda_array_interface__) gives arrays of CuPy; in
         mode fused nothing is copied to the host then, unless an element is above 8.
+
+        Raises InputError for a shape, a density that is complex, not symmetric or not finite, or on another
+        GPU than the plan; DeviceError and OutOfMemoryError.
         """
         there = _cupy.in_gpu_memory(dm)
         dm = _cupy.as_cupy(dm) if there else as_array(dm)
@@ -245,14 +253,14 @@ class Plan(Strict):
             return None, None
         return (self._of_gpu_memory if there else self._of_host)(dm, with_j, with_k)
 
-    def _jobs(self, count: int, density: int, coulomb: int, exchange: int):
+    def _jobs(self, count: int, density: int, coulomb: int, exchange: int) -> Any:
         """Jobs of matrices that stand one after the other, by their addresses; 0: not wanted."""
         size = self.nao * self.nao * np.dtype(np.float64).itemsize
         return (Job * count)(*(Job(self._plan, *(at + k * size if at else None
                                                  for at in (density, coulomb, exchange)))
                                for k in range(count)))
 
-    def _of_host(self, dm, with_j, with_k):
+    def _of_host(self, dm: Any, with_j: bool, with_k: bool) -> tuple[Any, Any]:
         dm = dm.astype(np.float64, copy=False)
         transposed = dm.swapaxes(-1, -2)
         _check_symmetry(np.abs(dm - transposed).max(initial=0.0), np.abs(dm).max(initial=0.0))
@@ -261,7 +269,7 @@ class Plan(Strict):
         exchange = np.empty_like(density) if with_k else None
         count = density.size // (self.nao * self.nao)
 
-        def build():
+        def build() -> None:
             with self._lock:
                 if self._plan is None:  # making it again failed
                     self._make(_cupy.imported())
@@ -278,7 +286,7 @@ class Plan(Strict):
             build()
         return coulomb, exchange
 
-    def _of_gpu_memory(self, dm, with_j, with_k):
+    def _of_gpu_memory(self, dm: Any, with_j: bool, with_k: bool) -> tuple[Any, Any]:
         import cupy  # pylint: disable=import-outside-toplevel
         with cupy.cuda.Device(dm.device.id):
             density = cupy.ascontiguousarray(dm, dtype=np.float64)
@@ -288,8 +296,9 @@ class Plan(Strict):
                 largest, asymmetry = found.tolist()
                 _check_symmetry(asymmetry, largest)
             if self.mode != "fused" or not largest <= _LARGEST_ON_GPU:  # NaN is not
-                return tuple(None if one is None else cupy.asarray(one)
-                             for one in self._of_host(cupy.asnumpy(density), with_j, with_k))
+                made = self._of_host(cupy.asnumpy(density), with_j, with_k)
+                vj, vk = (None if one is None else cupy.asarray(one) for one in made)
+                return vj, vk
             coulomb = cupy.empty_like(density) if with_j else None
             exchange = cupy.empty_like(density) if with_k else None
             count = density.size // (self.nao * self.nao)

@@ -73,11 +73,11 @@ _FUNCTIONS = {
     "fmo_scf_solver_name": (c_char_p, [c_int]),
     "fmo_scf_stability_name": (c_char_p, [c_int]),
 }
-_loaded: list = []
+_loaded: list[ctypes.CDLL] = []
 _load_lock = threading.Lock()
 
 
-def _scf_library():
+def _scf_library() -> ctypes.CDLL:
     """libfmo_scf, from where libfmo came from."""
     with _load_lock:
         if not _loaded:
@@ -104,7 +104,7 @@ _RESULTS = ("e_tot", "converged", "cycles", "mo_energy", "mo_coeff", "mo_occ", "
             "hessian_lowest", "error", "notice")
 
 
-def _make_options(settings: dict, options: dict) -> ScfOptions:
+def _make_options(settings: dict[str, Any], options: dict[str, Any]) -> ScfOptions:
     made = ScfOptions()
     _scf_library().fmo_scf_options_init(ctypes.byref(made))
     if options.get("integrals") is None:  # kept from cycle to cycle where there is memory
@@ -123,7 +123,7 @@ def _make_options(settings: dict, options: dict) -> ScfOptions:
     return made
 
 
-def _matrix(name: str, value, nao: int):
+def _matrix(name: str, value: Any, nao: int) -> np.ndarray | None:
     """A symmetric matrix of the caller's as the library wants it, or None."""
     if value is None:
         return None
@@ -133,7 +133,7 @@ def _matrix(name: str, value, nao: int):
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def _refused(mol) -> str | None:
+def _refused(mol: Any) -> str | None:
     """Why libfmo cannot do RHF of a molecule, or None."""
     reason = _cannot(mol, None, 1, None)
     if reason is None and mol.spin != 0:
@@ -144,7 +144,7 @@ def _refused(mol) -> str | None:
 class _Prepared:
     """A molecule's basis and arrays, alive while C looks at them."""
 
-    def __init__(self, rhf: RHF, dm0):
+    def __init__(self, rhf: RHF, dm0: Any):
         mol = rhf.mol
         arrays = basis_arrays(mol)
         nao = len(arrays["ao_shell"])
@@ -168,24 +168,26 @@ class _Prepared:
                         **{name: None if array is None else array.ctypes.data
                            for name, array in self.arrays.items()})
 
-    def __del__(self):
+    def __del__(self) -> None:
         if getattr(self, "basis", None) is not None:
             LIBRARY.fmo_basis_destroy(self.basis)
 
 
-def _copy(pointer, *shape):
+def _copy(pointer: Any, *shape: int) -> np.ndarray:
     return np.ctypeslib.as_array(pointer, shape).copy()
 
 
-def _run(rhfs: list, prepared: list, options: ScfOptions, callback) -> None:
+def _run(rhfs: list[RHF], prepared: list[_Prepared | None], options: ScfOptions,
+         callback: Callable[[int, RHF], Any] | None) -> None:
     """All prepared molecules (None: left out) in one call; results go to their objects."""
     library = _scf_library()
-    members = [k for k, one in enumerate(prepared) if one is not None]
-    jobs = (ScfJob * max(1, len(members)))(*(ScfJob(input=prepared[k].input()) for k in members))
-    raised: list = []
+    given = [(k, one) for k, one in enumerate(prepared) if one is not None]
+    members = [k for k, _ in given]
+    jobs = (ScfJob * max(1, len(members)))(*(ScfJob(input=one.input()) for _, one in given))
+    raised: list[BaseException] = []
     stopped = c_int(0)
 
-    def finished(index, job, _user):
+    def finished(index: int, job: Any, _user: Any) -> None:
         try:
             rhf = rhfs[members[index]]
             if not stopped.value:
@@ -199,10 +201,10 @@ def _run(rhfs: list, prepared: list, options: ScfOptions, callback) -> None:
 
     hear = _Finished(finished)
 
-    def run(_alive=(prepared, hear)):  # as long as C looks at them
+    def run(_alive: Any = (prepared, hear)) -> None:  # as long as C looks at them
         library.fmo_scf_run_batch(jobs, len(members), ctypes.byref(options), None)
 
-    def stop():
+    def stop() -> None:
         stopped.value = 1
 
     options.finished = ctypes.cast(hear, c_void_p)
