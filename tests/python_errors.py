@@ -7,7 +7,10 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+import types
 import unittest
+from unittest import mock
 
 # first: it may start another Python
 from python_helpers import MODULE, Case, molecule
@@ -16,7 +19,7 @@ import numpy as np
 from pyscf import gto, scf
 
 import fmo
-from fmo import _errors
+from fmo import _errors, _scf
 
 
 class Errors(Case):
@@ -170,6 +173,18 @@ class Interrupt(Case):
             raise KeyError("mine")
         self.assertRaisesRegex(KeyError, "mine", _worker.interruptible, fail)
         self.assertEqual(_worker.interruptible(lambda: 3), 3)
+
+
+    def test_gpu_of_the_caller(self):
+        """The thread that makes the call chooses the GPU that the caller has chosen."""
+        chosen = []
+        cuda = types.SimpleNamespace(is_initialized=lambda: True, current_device=lambda: 3, set_device=lambda device:
+                                     chosen.append((device, threading.current_thread() is threading.main_thread())))
+        torch = types.ModuleType("torch")
+        torch.cuda = cuda
+        with mock.patch.dict(sys.modules, {"torch": torch, "cupy": None}), mock.patch.object(_scf, "_LONG", 0):
+            fmo.RHF(molecule("hydrogen"), mode="cpu").kernel()
+        self.assertEqual(chosen, [(3, False)])
 
 
 class Types(Case):

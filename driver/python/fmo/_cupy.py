@@ -44,6 +44,14 @@ def chosen_device() -> int | None:
     return current_device()
 
 
+def choose_device(device: int | None) -> None:
+    """Make the GPU that another thread has chosen this thread's, too; the first is every new thread's."""
+    if device and imported() is not None:
+        imported().cuda.runtime.setDevice(device)
+    elif device:
+        sys.modules["torch"].cuda.set_device(device)
+
+
 def side_of(cupy: Any, device: int) -> Side | None:
     """That of a plan; device: its GPU, or -1, CuPy's. None where CuPy finds no such GPU: the plan says so."""
     try:

@@ -147,7 +147,7 @@ class _Prepared:
     def __init__(self, rhf: RHF, dm0: Any):
         mol = rhf.mol
         arrays = basis_arrays(mol)
-        nao = len(arrays["ao_shell"])
+        nao = self.nao = len(arrays["ao_shell"])
         core = None
         from pyscf import gto, scf  # pylint: disable=import-outside-toplevel
         point = (mol._atm[:, gto.NUC_MOD_OF] == gto.NUC_POINT).all()  # pylint: disable=protected-access
@@ -177,6 +177,10 @@ def _copy(pointer: Any, *shape: int) -> np.ndarray:
     return np.ctypeslib.as_array(pointer, shape).copy()
 
 
+# The sum of functions^3 from which on SCFs may take so long that they are made interruptible.
+_LONG = 100 ** 3
+
+
 def _run(rhfs: list[RHF], prepared: list[_Prepared | None], options: ScfOptions,
          callback: Callable[[int, RHF], Any] | None) -> None:
     """All prepared molecules (None: left out) in one call; results go to their objects."""
@@ -201,7 +205,10 @@ def _run(rhfs: list[RHF], prepared: list[_Prepared | None], options: ScfOptions,
 
     hear = _Finished(finished)
 
+    chosen = _cupy.chosen_device()
+
     def run(_alive: Any = (prepared, hear)) -> None:  # as long as C looks at them
+        _cupy.choose_device(chosen)
         library.fmo_scf_run_batch(jobs, len(members), ctypes.byref(options), None)
 
     def stop() -> None:
@@ -209,10 +216,10 @@ def _run(rhfs: list[RHF], prepared: list[_Prepared | None], options: ScfOptions,
 
     options.finished = ctypes.cast(hear, c_void_p)
     options.stop = ctypes.pointer(stopped)
-    chosen = _cupy.chosen_device()
-    if options.fock.device < 0 and chosen is not None:
-        options.fock.device = chosen  # another thread's choice would be the first GPU
-    interruptible(run, stop)
+    if sum(one.nao ** 3 for _, one in given) > _LONG:
+        interruptible(run, stop)
+    else:
+        run()
     if raised:
         raise raised[0]
     noticed = [rhfs[k].notice for k in members if rhfs[k].notice is not None]
