@@ -117,14 +117,14 @@ class Errors(Case):
             fmo.RHF(mol, max_cycle=2)
 
 
-# A process that interrupts itself a second after the call has begun.
+# A process that interrupts itself soon after the call has begun.
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import numpy as np
 from pyscf import gto, scf
 import fmo
 water = [("O", (0, 0, 0.117)), ("H", (0, 0.757, -0.469)), ("H", (0, -0.757, -0.469))]
-mol = gto.M(atom=[(s, (x + 3.1 * i, y + 3.1 * j, z + 3.1 * k)) for i in range(4) for j in range(4) for k in range(2)
+mol = gto.M(atom=[(s, (x + 3.1 * i, y + 3.1 * j, z + 3.1 * k)) for i in range(2) for j in range(4) for k in range(2)
                   for s, (x, y, z) in water], basis="6-31g", verbose=0)
 small = gto.M(atom=water, basis="6-31g", verbose=0)
 want = fmo.RHF(small).kernel()
@@ -135,7 +135,7 @@ def interrupt():
 mf, plan = fmo.RHF(mol, mode="cpu", threads=1), fmo.Plan(mol, mode="cpu", threads=1, cutoff=0)
 call = {"kernel": mf.kernel, "batch": lambda: fmo.rhf_batch([mol, mol], mode="cpu", threads=1),
         "build": lambda: plan.get_jk(np.eye(mol.nao))}[sys.argv[1]]
-threading.Timer(1.0, interrupt).start()
+threading.Timer(0.3, interrupt).start()
 try:
     call()
     print("not interrupted")
@@ -145,12 +145,11 @@ except KeyboardInterrupt:
     assert np.isnan(mf.e_tot) and mf.mo_coeff is None and not mf.converged
     assert abs(fmo.RHF(small).kernel() - want) < 1e-8
     assert np.allclose(fmo.get_jk(small, np.eye(small.nao)), scf.hf.get_jk(small, np.eye(small.nao)), atol=1e-9)
-    if sys.argv[1] == "kernel":  # which ends with its cycle: one thread is left, that of the small ones
+    if sys.argv[1] == "kernel":  # which ends with its cycle, and so does its thread
         end = time.monotonic() + 300
-        while sum(thread.name == "fmo" for thread in threading.enumerate()) > 1 and time.monotonic() < end:
+        while any(thread.name == "fmo" for thread in threading.enumerate()):
+            assert time.monotonic() < end, "the SCF goes on"
             time.sleep(0.1)
-        left = sum(thread.name == "fmo" for thread in threading.enumerate())
-        assert left == 1, f"{left} threads of fmo"
         assert np.isnan(mf.e_tot), "a result after all"
     print("interrupted")
 """

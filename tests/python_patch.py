@@ -4,6 +4,7 @@ and methods, each row a calculation with and without patch. Started as python_mo
 A row says, too, who computed: "fmo" (libfmo alone), "pyscf" (PySCF alone, with a warning), "both".
 """
 
+import concurrent.futures
 import contextlib
 import copy
 import io
@@ -301,6 +302,18 @@ class PatchAttributes(Table):
             with counted() as builds:
                 mf.get_jk(mf.mol, density(mf))
             self.assertTrue(builds)
+
+    def test_fallbacks_in_threads(self):
+        """Calls of PySCF's own do not disturb each other, nor those of libfmo."""
+        mf = fmo.patch(scf.RHF(water()))
+        dm, other = density(mf), density(mf, False)
+        want = scf.hf.get_jk(mf.mol, dm), scf.hf.get_jk(mf.mol, other, hermi=0)
+        with recorded() as given, concurrent.futures.ThreadPoolExecutor(4) as pool:
+            made = list(pool.map(lambda k: mf.get_jk(mf.mol, (dm, other)[k % 2], hermi=1 - k % 2), range(200)))
+        for k, (vj, vk) in enumerate(made):
+            self.assert_close(vj, want[k % 2][0], CLOSE)
+            self.assert_close(vk, want[k % 2][1], CLOSE)
+        self.assertFalse([one for one in given if "hermi" not in one])
 
     def test_tighter_than_pyscf(self):
         """direct_scf_tol below PySCF's default tightens the cutoff, unless a cutoff was given."""

@@ -3,8 +3,8 @@
 Three rules hold for a patched object. It uses libfmo only where the class behind takes J and K from the
 integrals of the molecule; where they come from elsewhere (mf._eri, density fitting, a method of the
 caller's), the class behind computes them. What PySCF derives from a patched object is patched, too. And
-integrals that PySCF stores in the object while it does a call of its own are put aside after the call:
-what is in mf._eri is always the caller's.
+integrals that PySCF stores while it does a call of its own are kept beside the object: what is in mf._eri is
+always the caller's.
 """
 
 from __future__ import annotations
@@ -138,6 +138,7 @@ if TYPE_CHECKING:
         to_hf: Any
         to_gpu: Any
         to_cpu: Any
+        view: Any
 else:
     _Behind = object
 
@@ -200,13 +201,11 @@ class _PatchedSCF(_Behind):
             return method(mol, *arguments)
         state = _state(mol), mol.omega, self.direct_scf_tol
         was, eri, optimizers = _stored.get(self, (None, None, None))
-        given = self._opt
-        self._eri, self._opt = (eri, optimizers) if was == state else (None, {None: None})
-        try:
-            return method(mol, *arguments)
-        finally:
-            _stored[self] = state, self._eri, self._opt
-            self._eri, self._opt = None, given
+        view = self.view(type(self))  # so that another thread does not see it
+        view._eri, view._opt = (eri, optimizers) if was == state else (None, {None: None})
+        made = method.__func__(view, mol, *arguments)
+        _stored[self] = state, view._eri, view._opt
+        return made
 
     def get_jk(self, *arguments: Any, **named: Any) -> Any:
         """As get_jk of the SCF class, by libfmo where that can."""
