@@ -101,7 +101,8 @@ class PatchGpuRules(Case):
                 self.assert_close(one, want, 1e-9)
             self.assert_close(self.patched.get_j(self.mol, self.dm), self.plain.get_j(self.mol, self.dm), 1e-9)
             for _ in range(2):
-                self.assert_close(self.patched.get_veff(self.mol, self.dm), self.plain.get_veff(self.mol, self.dm), 1e-9)
+                self.assert_close(self.patched.get_veff(self.mol, self.dm), self.plain.get_veff(self.mol, self.dm),
+                                  1e-9)
             for factors in ((None, None, None), (0, 0.2, 0.2), (0, 0.3, None), (0, None, 0.3), (0.4, 0.3, 0.3),
                             (None, 1.0, 1.0)):
                 self.assert_close(self.patched.get_k(self.mol, self.dm, 1, *factors),

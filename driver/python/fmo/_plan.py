@@ -261,6 +261,7 @@ class Plan(Strict):
                                for k in range(count)))
 
     def _of_host(self, dm: Any, with_j: bool, with_k: bool) -> tuple[Any, Any]:
+        """J and K of arrays of numpy, by all modes; a call that lasts is made by a thread that Ctrl-C leaves alone."""
         dm = dm.astype(np.float64, copy=False)
         transposed = dm.swapaxes(-1, -2)
         _check_symmetry(np.abs(dm - transposed).max(initial=0.0), np.abs(dm).max(initial=0.0))
@@ -287,6 +288,7 @@ class Plan(Strict):
         return coulomb, exchange
 
     def _of_gpu_memory(self, dm: Any, with_j: bool, with_k: bool) -> tuple[Any, Any]:
+        """J and K of arrays of CuPy, queued in mode fused; through the host in other modes and for large elements."""
         import cupy  # pylint: disable=import-outside-toplevel
         with cupy.cuda.Device(dm.device.id):
             density = cupy.ascontiguousarray(dm, dtype=np.float64)

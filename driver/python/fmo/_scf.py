@@ -105,6 +105,7 @@ _RESULTS = ("e_tot", "converged", "cycles", "mo_energy", "mo_coeff", "mo_occ", "
 
 
 def _make_options(settings: dict[str, Any], options: dict[str, Any]) -> ScfOptions:
+    """fmo_scf_options from an object's settings and the options of its builds."""
     made = ScfOptions()
     _scf_library().fmo_scf_options_init(ctypes.byref(made))
     if options.get("integrals") is None:  # kept from cycle to cycle where there is memory
@@ -298,6 +299,7 @@ class RHF(Strict):
         return {name: getattr(self, name) for name in (*_SETTINGS, *_CHOICES)}
 
     def _take(self, job: ScfJob) -> None:
+        """The results of a job that has ended, copied out of it."""
         self._clear()
         if job.status != 0:
             self.error = error_of(job.status, job.err.message)
