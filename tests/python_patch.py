@@ -9,6 +9,8 @@ import contextlib
 import copy
 import io
 import pickle
+import subprocess
+import sys
 import unittest
 
 # first: it may start another Python
@@ -477,6 +479,14 @@ class PatchConversions(Table):
             with recorded() as given:
                 self.assertIs(fmo.patch(mf, mode="cpu"), mf)
             self.assertEqual((mf.fmo_options, given), (dict(mode="cpu"), []))
+
+    def test_imports_little(self):
+        """A question to a molecule or an SCF object for what it has not makes PySCF import all of itself."""
+        code = ("import sys, fmo; from pyscf import gto, scf; mol = gto.M(atom='He 0 0 0', verbose=0);"
+                "mf = fmo.patch(scf.RHF(mol)); fmo.get_jk(mol, mf.get_ovlp()); mf.get_jk(mol, mf.get_ovlp());"
+                "fmo.unpatch(mf); print('pyscf.tdscf' in sys.modules)")
+        done = subprocess.run([sys.executable, "-c", code], text=True, check=True, stdout=subprocess.PIPE)
+        self.assertEqual(done.stdout.strip(), "False")
 
     def test_classes_are_made_once(self):
         """Or PySCF's table of classes would grow with every patch."""

@@ -22,7 +22,7 @@ class FallbackWarning(UserWarning):
 
 
 def _periodic(mol: Any) -> bool:
-    return hasattr(mol, "lattice_vectors")
+    return hasattr(type(mol), "lattice_vectors")  # asking mol itself makes PySCF import all of PySCF
 
 
 def _cannot(mol: Any, dm: Any, hermi: int, omega: float | None) -> str | None:
