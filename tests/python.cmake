@@ -24,8 +24,11 @@ set(environment ${library} FMO_CMAKE=${CMAKE_COMMAND}
                 FMO_BUILD=${CMAKE_BINARY_DIR} PYTHONDONTWRITEBYTECODE=1)
 set(parts_module Matrices Options Plans Fallback Finding)
 set(parts_scf Patch Scf)
+set(parts_patch PatchAttributes PatchRefused PatchConversions PatchMethods)
+set(parts_errors Errors Interrupt Types)
+set(parts_gpu_rules PatchGpuRules)
 set(parts_cupy Arrays Patched)
-foreach(file module scf cupy)
+foreach(file module scf patch errors gpu_rules cupy)
     foreach(part IN LISTS parts_${file})
         string(TOLOWER python_${part} name)
         add_test(NAME ${name} COMMAND Python3::Interpreter

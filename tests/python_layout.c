@@ -89,6 +89,7 @@ int main(void)
     OFFSET(fmo_scf_options, finished);
     OFFSET(fmo_scf_options, deal);
     OFFSET(fmo_scf_options, begun);
+    OFFSET(fmo_scf_options, stop);
     SIZE(fmo_scf_job);
     OFFSET(fmo_scf_job, input);
     OFFSET(fmo_scf_job, result);

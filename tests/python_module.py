@@ -407,6 +407,7 @@ class Finding(Case):
             done = self.imported(None, python, module=None, cwd=folder)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertTrue(done.stdout.startswith(venv), done.stdout)
+            self.assertTrue(os.path.exists(os.path.join(purelib, "fmo", "py.typed")))
             used = ("import fmo, pyscf; mol = pyscf.M(atom='H 0 0 0; H 0 0 0.74', verbose=0);"
                     "print(fmo.__file__, fmo.patch(mol.RHF()).kernel())")
             env = {k: v for k, v in os.environ.items() if k not in ("FMO_LIBRARY", "PYTHONPATH")}

@@ -140,6 +140,11 @@ typedef struct fmo_scf_options {
      * long; NULL: never. so_far has nao, occupied_num, mode, device, notice, and of fock_profile
      * mode, mode_reason, threads and ranks. */
     void (*begun)(const struct fmo_scf_result *so_far, void *user);
+    /** A number of the caller's, which any thread may set while SCFs run: from the end of the cycle
+     * in which it is no longer 0 they fail with FMO_ERR_CHECK. NULL, the default: none. Not looked
+     * at where several processes share an SCF or a batch, and by SCFs of one block of a GPU's
+     * threads. */
+    const volatile int *stop;
 } fmo_scf_options;
 
 /** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
