@@ -3,6 +3,7 @@
  * in fock.h or scatter.h and nothing here. */
 #define _GNU_SOURCE
 #include "driver/cli/options.h"
+#include "driver/base/hash.h"
 #include "driver/cli/option.h"
 
 #include <stddef.h>
@@ -530,6 +531,22 @@ fmo_status driver_options_parse(int argc, char **argv, driver_options *options, 
     if (status == FMO_OK) status = set_gpus(options, err);
     if (status == FMO_OK) status = check_cutoff(options, err);
     return status == FMO_OK ? check_data_sets(options, given, err) : status;
+}
+
+void driver_options_digest(const driver_options *options, uint64_t digest[DRIVER_DIGEST_MOST])
+{
+    memset(digest, 0, DRIVER_DIGEST_MOST * sizeof *digest);
+    for (int i = 0; i < OPTION_NUM; i++)
+        if (option_table[i].at != AT(fock.threads))
+            digest[i] = cli_digest(&option_table[i], options) + (options->given >> i & 1u);
+    for (int k = 0; k < options->dataset_num; k++)
+        driver_hash(&digest[DRIVER_DIGEST_MOST - 1], options->datasets[k],
+                    strlen(options->datasets[k]) + 1);
+}
+
+const char *driver_options_digest_name(int k)
+{
+    return k < OPTION_NUM ? option_table[k].name : "data sets";
 }
 
 void driver_options_help(FILE *stream)
