@@ -98,6 +98,12 @@ int fmo_threads(int asked)
     return possible < threads && possible > 1 ? possible / 2 : possible;
 }
 
+int fmo_threads_for(int threads, double shares)
+{
+    if (threads < 2 || shares >= threads || getenv("FMO_TEST_TEAMS")) return threads;
+    return shares > 1.0 ? (int)shares : 1;
+}
+
 int fmo_threads_alone(int threads)
 {
     return threads <= 1 && omp_get_level() == 0;

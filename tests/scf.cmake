@@ -66,3 +66,8 @@ foreach(part Usage Refusals Cutoff Report FarApart NotConverged Output Json Batc
     set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS "driver;scf" ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endforeach()
+
+# Threads with little stack; sanitizers have frames of their own size.
+if(NOT FMO_SANITIZE)
+    fmo_test(stack SOURCES stack.c LIBS fmo::scf LABELS scf)
+endif()

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "integrals/arguments.h"
+#include "integrals/stack.h"
 #include "integrals/threads.h"
 #include "integrals/vector.h"
 
@@ -50,7 +51,7 @@ fmo_status fmo_potential_begin(const char *call, const void *jobs, size_t count,
                              "or one in device",
                              call, o->device_num, o->device, FMO_DEVICES_MAX);
     if (o->device_num > 0) o->device = o->devices[0];
-    return FMO_OK;
+    return fmo_stack_check(o->threads == 1 ? 1 : fmo_threads(o->threads), err);
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
