@@ -60,21 +60,19 @@ static size_t left_kilobytes(void)
     return known ? ((uintptr_t)__builtin_frame_address(0) - (uintptr_t)lowest) >> 10 : SIZE_MAX;
 }
 
-fmo_status fmo_stack_check(int threads, fmo_error *err)
+fmo_status fmo_stack_check(fmo_error *err)
 {
     const size_t left = left_kilobytes();
-    if (left < NEEDED)
-        return fmo_error_set(err, FMO_ERR_MEMORY,
-                             "this thread has %zu KB of stack left, and %d are needed: start it "
-                             "with 512 or more (pthread_attr_setstacksize, Python's "
-                             "threading.stack_size; of a program's first thread, ulimit -s)",
-                             left, NEEDED);
-    if (threads < 2) return FMO_OK;
-    const size_t said = said_kilobytes(), others = said ? said : default_kilobytes();
-    if (others >= NEEDED) return FMO_OK;
+    if (left >= NEEDED) return FMO_OK;
     return fmo_error_set(err, FMO_ERR_MEMORY,
-                         "OpenMP's threads have %zu KB of stack, and %d are needed: set "
-                         "OMP_STACKSIZE to 512K or more (without it ulimit -s counts), or use one "
-                         "thread",
-                         others, NEEDED);
+                         "this thread has %zu KB of stack left, and %d are needed: start it with "
+                         "512 or more (pthread_attr_setstacksize, Python's threading.stack_size; "
+                         "of a program's first thread, ulimit -s)",
+                         left, NEEDED);
+}
+
+int fmo_stack_is_enough_for_team(void)
+{
+    const size_t said = said_kilobytes();
+    return (said ? said : default_kilobytes()) >= NEEDED;
 }

@@ -8,10 +8,14 @@
 extern "C" {
 #endif
 
-/* Of the thread that calls, what is left of it; and, where a team of `threads` is to be started,
- * what OpenMP gives its others. Once for each plan or matrix, before anything large.
+/* Of the thread that calls, what is left of it. Once for each plan or matrix, before anything
+ * large.
  * @return FMO_OK, or FMO_ERR_MEMORY with how much there is, and the cure */
-fmo_status fmo_stack_check(int threads, fmo_error *err);
+fmo_status fmo_stack_check(fmo_error *err);
+
+/* Whether OpenMP's other threads have enough, by OMP_STACKSIZE or else ulimit -s. Without it there
+ * is no team (fmo_threads). */
+int fmo_stack_is_enough_for_team(void);
 
 #ifdef __cplusplus
 }

@@ -20,8 +20,7 @@ static void answered(const char *what, fmo_status status, const fmo_error *err)
 {
     CHECK(status == FMO_OK || (status == FMO_ERR_MEMORY && strstr(err->message, "stack")),
           "%s: status %d, %s", what, (int)status, err->message);
-    if (team && status != FMO_OK)
-        CHECK(strstr(err->message, "OMP_STACKSIZE") != NULL, "%s: %s", what, err->message);
+    CHECK(!team || status == FMO_OK, "%s of a team: %s", what, err->message);
 }
 
 /* A build with d shells, one-electron matrices, an SCF. */
@@ -41,6 +40,10 @@ static void *run(void *user)
     fmo_status status = fmo_fock_plan_create(basis, &o, &plan, &err);
     if (status == FMO_OK) status = fmo_fock_build(plan, D, D + n * n, D + 2 * n * n, &err);
     answered("build", status, &err);
+    fmo_fock_profile profile;
+    if (team && status == FMO_OK && fmo_fock_plan_profile(plan, &profile, &err) == FMO_OK)
+        CHECK(strstr(profile.notice, "OMP_STACKSIZE") ? profile.threads == 1 : profile.threads == 2,
+              "%d threads, \"%s\"", profile.threads, profile.notice);
     fmo_fock_plan_destroy(plan);
     err = none;
     answered("overlap", fmo_overlap(basis, D + n * n, &err), &err);

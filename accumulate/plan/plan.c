@@ -76,7 +76,8 @@ static void choose_threads(fmo_fock_plan *plan, const fmo_basis *basis, int poss
     if (plan->options.threads < asked)
         fmo_plan_note(plan,
                       "%d thread%s instead of %d: more are of no use on this machine, or cannot be "
-                      "started (ulimit -u, -v, control groups)",
+                      "started (ulimit -u, -v, control groups), or have too little stack "
+                      "(OMP_STACKSIZE, 512K at least)",
                       plan->options.threads, plan->options.threads > 1 ? "s" : "", asked);
     if (plan->options.mode == FMO_MODE_CPU || plan->options.mode == FMO_MODE_REFERENCE)
         plan->options.threads =
@@ -274,7 +275,7 @@ static fmo_status begin(const fmo_basis *basis, const fmo_fock_options *options,
     if (status != FMO_OK) return status;
     plan->cutoff = plan->options.cutoff;
     choose_threads(plan, basis, possible);
-    status = fmo_stack_check(plan->options.threads, err);
+    status = fmo_stack_check(err);
     if (status != FMO_OK) return status;
 
     plan->basis = fmo_basis_copy(basis);

@@ -164,7 +164,7 @@ static int threads_of_all(const fmo_fragments *f)
 {
     const int asked = f->o.scf.fock.threads;
     const int divided = f->ranks && !fmo_threads_are_told(asked);
-    return divided ? f->ranks->cores : fmo_fock_threads(asked);
+    return fmo_fock_threads(divided ? f->ranks->cores : asked);
 }
 
 /* What AUTO becomes, for all fragments the same, and threads. Rank 0 chooses for all. */

@@ -321,7 +321,7 @@ static fmo_status run(one_electron *job, double *out, fmo_error *err)
     const int threads = useful > 1 ? fmo_threads(useful) : 1;
     worker *workers = NULL;
     double *parts = NULL;
-    fmo_status status = fmo_stack_check(threads, err);
+    fmo_status status = fmo_stack_check(err);
     if (status != FMO_OK) return status;
     status = make_workers(job, threads, &workers, err);
     if (status == FMO_OK && job->parts > 1) {
