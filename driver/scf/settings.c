@@ -65,15 +65,15 @@ fmo_status fmo_scf_check_options(const fmo_scf_options *o, fmo_error *err)
         const char *name, *expected;
         double value;
         int good;
-    } real[] = {
-        {"energy_convergence", "more than 0", o->energy_convergence, o->energy_convergence > 0.0},
-        {"gradient_convergence", "more than 0", o->gradient_convergence,
-         o->gradient_convergence > 0.0},
-        {"gradient_aim", "0 or more", o->gradient_aim, o->gradient_aim >= 0.0},
-        {"level_shift", "0 or more, and finite", o->level_shift,
-         o->level_shift >= 0.0 && isfinite(o->level_shift)},
-        {"linear_dependence", "0 or more, and less than 1", o->linear_dependence,
-         o->linear_dependence >= 0.0 && o->linear_dependence < 1.0}};
+    } real[] = {{"energy_convergence", "a positive number", o->energy_convergence,
+                 o->energy_convergence > 0.0},
+                {"gradient_convergence", "a positive number", o->gradient_convergence,
+                 o->gradient_convergence > 0.0},
+                {"gradient_aim", "0 or more", o->gradient_aim, o->gradient_aim >= 0.0},
+                {"level_shift", "0 or more, and finite", o->level_shift,
+                 o->level_shift >= 0.0 && isfinite(o->level_shift)},
+                {"linear_dependence", "0 or more, and less than 1", o->linear_dependence,
+                 o->linear_dependence >= 0.0 && o->linear_dependence < 1.0}};
     for (size_t k = 0; k < sizeof whole / sizeof *whole; k++)
         if (whole[k].value < whole[k].least || whole[k].value > whole[k].most)
             return fmo_error_set(err, FMO_ERR_ARGUMENT,
