@@ -1,6 +1,7 @@
 /* Threads: what the machine can use and the system allows. Where limits are near, the threads are
  * tried: started, counted, ended. */
 #include "base/threads.h"
+#include "base/stack.h"
 
 #include <omp.h>
 #include <pthread.h>
@@ -93,9 +94,16 @@ int fmo_threads(int asked)
                          : FMO_THREADS_ALWAYS;
     int threads = asked > 0 ? asked : omp_get_max_threads();
     if (threads > most) threads = most;
-    if (threads < 2 || !limits_are_near(threads)) return threads > 1 ? threads : 1;
+    if (threads < 2 || !fmo_stack_is_enough_for_team()) return 1;
+    if (!limits_are_near(threads)) return threads;
     const int possible = try_threads(threads);
     return possible < threads && possible > 1 ? possible / 2 : possible;
+}
+
+int fmo_threads_for(int threads, double shares)
+{
+    if (threads < 2 || shares >= threads || getenv("FMO_TEST_TEAMS")) return threads;
+    return shares > 1.0 ? (int)shares : 1;
 }
 
 int fmo_threads_alone(int threads)

@@ -15,8 +15,14 @@ enum { FMO_THREADS_ALWAYS = 64, FMO_THREADS_PER_PROCESSOR = 4 };
  * than the limits above, and no more than the system lets this process start now. libgomp ends the
  * process where it cannot start a thread; what others start between this call and the region is not
  * known here. Where that is fewer than are wanted, it is half of what can be started: OpenBLAS and
- * the program have threads, too. At least 1. */
+ * the program have threads, too. 1 where they would have too little stack (stack.h). At least 1. */
 int fmo_threads(int asked);
+
+/* Of `threads`, those that so much work keeps busy: `shares` is the work, in units of what a thread
+ * has to have to be worth starting; at least 1. Threads of a team wait for each other by spinning,
+ * on processors that others may need, so a team for little work can take a hundred times as long as
+ * one thread. With FMO_TEST_TEAMS in the environment all of them: tests of teams are small. */
+int fmo_threads_for(int threads, double shares);
 
 /* Whether what a parallel region of so many threads is to do can be called without the region: one
  * thread, which is in none. Barriers of a team of one ask the kernel to wake nobody, and where many

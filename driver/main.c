@@ -501,8 +501,10 @@ static int run_ranks(driver_options *options, driver_ranks *ranks)
     const fmo_ranks *net = &ranks->net;
     fmo_error err = {FMO_OK, ""};
     int code = 0;
-    driver_ranks_divide(ranks, options);
-    if (options->fragments) {
+    if (driver_ranks_divide(ranks, options, &err) != FMO_OK) {
+        code = fmo_status_exit_code(err.status);
+        if (net->rank == 0) print_error(NULL, err.message);
+    } else if (options->fragments) {
         code = run_systems(options);
     } else if (options->batch && (options->scf || options->dataset_num > 1)) {
         code = run_all(options);
@@ -538,11 +540,20 @@ static int leave(int code)
     _exit(code);
 }
 
+/* --help or --version. */
+static void print_action(const driver_options *options)
+{
+    if (options->action == DRIVER_HELP)
+        driver_options_help(stdout);
+    else
+        printf("fmo-driver %s\n", FMO_VERSION_STRING);
+}
+
 int main(int argc, char **argv)
 {
     driver_options options;
     driver_ranks ranks;
-    fmo_error err = {FMO_OK, ""};
+    fmo_error err = {FMO_OK, ""}, why = {FMO_OK, ""};
     const bool first = driver_ranks_number() == 0; /* says what all ranks would say */
 
     reserve_standard_streams();
@@ -553,26 +564,20 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is a write error with a message */
 
-    if (driver_options_parse(argc, argv, &options, &err) != FMO_OK) {
-        if (first) print_error(NULL, err.message);
-        return fmo_status_exit_code(err.status);
-    }
-    switch (options.action) {
-    case DRIVER_HELP:
-        if (first) driver_options_help(stdout);
-        return flush_stdout();
-    case DRIVER_VERSION:
-        if (first) printf("fmo-driver %s\n", FMO_VERSION_STRING);
-        return flush_stdout();
-    case DRIVER_RUN:
-        break;
-    }
-    fmo_status status =
-        driver_ranks_size() > 1 ? driver_options_check_ranks(&options, &err) : FMO_OK;
-    if (status == FMO_OK) status = driver_ranks_open(&ranks, &err);
-    if (status != FMO_OK) {
-        if (first) print_error(NULL, err.message);
-        return fmo_status_exit_code(err.status);
+    fmo_status status = driver_options_parse(argc, argv, &options, &err);
+    if (status == FMO_OK && options.action == DRIVER_RUN && driver_ranks_size() > 1)
+        status = driver_options_check_ranks(&options, &err);
+    /* Before anything is said of a line that one rank alone may have. */
+    const fmo_status opened = driver_ranks_open(&ranks, &why);
+    if (opened == FMO_OK)
+        status = driver_ranks_agree(&ranks, &options, status, &err);
+    else if (status == FMO_OK && options.action == DRIVER_RUN)
+        status = fmo_error_set(&err, opened, "%s", why.message);
+    if (status != FMO_OK || options.action != DRIVER_RUN) {
+        if (first && status != FMO_OK) print_error(NULL, err.message);
+        if (first && status == FMO_OK) print_action(&options);
+        driver_ranks_close(&ranks);
+        return status == FMO_OK ? flush_stdout() : fmo_status_exit_code(status);
     }
     if (ranks.net.size < 2) show_gpus(&options);
     return leave(ranks.net.size > 1  ? run_ranks(&options, &ranks)

@@ -78,3 +78,13 @@ foreach(part Comment Spin)
     set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS "driver;scf" ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endforeach()
+# Threads with little stack; sanitizers have frames of their own size.
+if(NOT FMO_SANITIZE)
+    fmo_test(stack SOURCES stack.c LIBS fmo::scf LABELS scf)
+endif()
+
+fmo_test(few_functions SOURCES few_functions.c LIBS fmo::scf LABELS scf)
+if(NOT FMO_SANITIZE)
+    add_test(NAME few_functions_load COMMAND few_functions $<TARGET_FILE:fmo-driver>)
+    set_tests_properties(few_functions_load PROPERTIES TIMEOUT 600 LABELS "scf;driver")
+endif()

@@ -104,6 +104,9 @@ fmo_status cli_parse(const cli_program *program, int argc, char **argv, void *op
 /** One value into its field. @param[in] value  NULL: what the option alone means */
 fmo_status cli_set(const cli_option *row, const char *value, void *options, fmo_error *err);
 
+/** Of what a row's field holds: equal for equal values. */
+uint64_t cli_digest(const cli_option *row, const void *options);
+
 /** The fields of rows that have a `value`. */
 fmo_status cli_defaults(const cli_program *program, void *options, fmo_error *err);
 

@@ -2,6 +2,7 @@
  * row, which says for which runs, modes and files it has an effect; a new value of --mode or
  * --scatter is a row in fock.h or scatter.h and nothing here. Next: options_check.c. */
 #include "driver/cli/options_internal.h"
+#include "driver/base/hash.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -276,6 +277,22 @@ fmo_status driver_options_parse(int argc, char **argv, driver_options *options, 
     if (status != FMO_OK || options->action != DRIVER_RUN) return status;
     for (int i = 0; i < OPTION_NUM; i++) options->given |= (uint64_t)given[i] << i;
     return driver_options_check(options, given, err);
+}
+
+void driver_options_digest(const driver_options *options, uint64_t digest[DRIVER_DIGEST_MOST])
+{
+    memset(digest, 0, DRIVER_DIGEST_MOST * sizeof *digest);
+    for (int i = 0; i < OPTION_NUM; i++)
+        if (option_table[i].at != AT(fock.threads))
+            digest[i] = cli_digest(&option_table[i], options) + (options->given >> i & 1u);
+    for (int k = 0; k < options->dataset_num; k++)
+        driver_hash(&digest[DRIVER_DIGEST_MOST - 1], options->datasets[k],
+                    strlen(options->datasets[k]) + 1);
+}
+
+const char *driver_options_digest_name(int k)
+{
+    return k < OPTION_NUM ? option_table[k].name : "data sets";
 }
 
 void driver_options_help(FILE *stream)

@@ -71,6 +71,13 @@ typedef struct driver_options {
  *  @return FMO_OK, or FMO_ERR_ARGUMENT with one line that names the option and what it takes */
 fmo_status driver_options_parse(int argc, char **argv, driver_options *options, fmo_error *err);
 
+/** Of each option, and of the data sets behind them: equal if what was asked for is. --threads is
+ *  left out, which is a rank's own. */
+enum { DRIVER_DIGEST_MOST = 65 };
+void driver_options_digest(const driver_options *options, uint64_t digest[DRIVER_DIGEST_MOST]);
+/** What entry k is of: an option's name, or "data sets". */
+const char *driver_options_digest_name(int k);
+
 /** The screening threshold: an SCF has a default of its own. */
 double driver_cutoff(const driver_options *options);
 

@@ -325,15 +325,15 @@ fmo_status driver_run_fragments(const driver_options *options, const char *path,
     driver_progress_begin(&l.progress, options->resume ? "resumed" : "iteration 1");
     status = fmo_fragment_run(run->system, set, &o, &run->result, err);
     driver_progress_end(&l.progress);
-    if (!first) goto done;
-    if (status == FMO_OK)
+    CHECKGOTO(status);
+    if (first) {
         driver_options_unused(options, run->result->mode, run->unused, sizeof run->unused);
-    if (status == FMO_OK && watch && !l.begun) watch->system(run->system, run->basis, watch->user);
-    if (status == FMO_OK) {
+        if (watch && !l.begun) watch->system(run->system, run->basis, watch->user);
         driver_interrupt_hold();
         status = write_files(options, run, set, err);
         driver_interrupt_release();
     }
+    status = driver_agree(ranks, status, err); /* after some failures there is no next system */
 done:
     driver_progress_end(&l.progress);
     fmo_basis_set_destroy(set);

@@ -308,8 +308,11 @@ fmo_status driver_run_scf_batch(const driver_options *options, const driver_scf_
     fmo_status status = driver_agree(ranks, prepare(&b, err), err);
     while (more && status == FMO_OK) status = run_portion(&b, &more, err);
     totals->seconds = driver_seconds() - begin;
-    if (b.file && status == FMO_OK && is_first(&b) && totals->failed < totals->molecules)
-        status = write_file(&b, err);
+    if (status == FMO_OK) { /* of all ranks until here */
+        if (b.file && is_first(&b) && totals->failed < totals->molecules)
+            status = write_file(&b, err);
+        status = driver_agree(ranks, status, err);
+    }
     fmo_molecules_file_destroy(b.file);
     fmo_basis_set_destroy(b.set);
     fmo_xyz_close(b.xyz);

@@ -1,5 +1,6 @@
 /* A file of many molecules: one group each in an HDF5 file that is built in memory, tables of all
  * of them beside, written by file.c. Next: docs/reference/results.md. */
+#include <limits.h>
 #include <fmo/result.h>
 #include "io/output/file.h"
 #include "io/output/hdf5.h"
@@ -127,6 +128,30 @@ static bool grow(fmo_molecules_file *file)
     return true;
 }
 
+enum { FUNCTIONS_MOST = 1 << 20 }; /* of a molecule without a data set */
+
+/* Counts, which are the sizes of arrays. */
+static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_result *m,
+                               fmo_error *err)
+{
+    const int most = dataset ? fmo_basis_ao_num(fmo_dataset_basis(dataset)) : FUNCTIONS_MOST;
+    const int least = m->density || m->coefficient ? 1 : 0;
+    const struct {
+        const char *name;
+        int value, least, most;
+    } count[] = {{"frame", m->frame, 0, INT_MAX},
+                 {"cycles", m->cycles, 0, INT_MAX},
+                 {"nao", m->nao, least, most},
+                 {"mo_num", m->mo_num, m->orbital_energy || m->coefficient ? 1 : 0, m->nao},
+                 {"occupied_num", m->occupied_num, 0, m->mo_num}};
+    for (size_t k = 0; k < sizeof count / sizeof *count; k++)
+        if (count[k].value < count[k].least || count[k].value > count[k].most)
+            return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "fmo_molecules_file_add: %s = %d: expected %d to %d",
+                                 count[k].name, count[k].value, count[k].least, count[k].most);
+    return FMO_OK;
+}
+
 /* A group of its own for the next molecule: all of it, or none. */
 static bool put_molecule(fmo_molecules_file *file, const fmo_dataset *dataset,
                          const fmo_molecule_result *molecule)
@@ -156,6 +181,7 @@ fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_dataset *d
     if (given == FMO_OK)
         given = FMO_CHECK_ARGUMENTS("fmo_molecules_file_add", err, FMO_GIVEN(molecule->input),
                                     FMO_GIVEN(molecule->status));
+    if (given == FMO_OK) given = check_counts(dataset, molecule, err);
     const struct {
         const char *field, *text;
     } texts[] = {{"molecule->input", given == FMO_OK ? molecule->input : NULL},

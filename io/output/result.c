@@ -130,6 +130,34 @@ static size_t bytes_of(const fmo_result_array *array)
     return n * size;
 }
 
+/* Whether an array can be gone through, as far as it says. */
+static fmo_status check_array(const fmo_result_array *array, int k, fmo_error *err)
+{
+    static const size_t most = (size_t)1 << 40; /* elements */
+    if (!array->name || (!array->real && !array->integer && !array->text))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_result_write_arrays: arrays[%d]: expected a name, and real, "
+                             "integer or text",
+                             k);
+    const int of_text = !array->real && !array->integer;
+    if (array->rank < of_text || array->rank > (of_text ? 1 : 2))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_result_write_arrays: arrays[%d].rank = %d: expected %s", k,
+                             array->rank, of_text ? "1 of texts" : "0, 1 or 2");
+    for (int d = 0; d < array->rank; d++)
+        if (array->size[d] > most ||
+            (d && array->size[d] && array->size[0] > most / array->size[d]))
+            return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "fmo_result_write_arrays: arrays[%d].size[%d] = %zu: more than "
+                                 "there can be",
+                                 k, d, array->size[d]);
+    for (size_t t = 0; of_text && t < array->size[0]; t++)
+        if (!array->text[t])
+            return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "fmo_result_write_arrays: arrays[%d].text[%zu] is NULL", k, t);
+    return FMO_OK;
+}
+
 fmo_status fmo_result_write_arrays(const char *path, const char *input, const char *sha256,
                                    const char *basis, const char *mode,
                                    const fmo_result_array *arrays, int count, fmo_error *err)
@@ -145,7 +173,12 @@ fmo_status fmo_result_write_arrays(const char *path, const char *input, const ch
     size_t bytes = 0;
     for (size_t i = 0; status == FMO_OK && i < sizeof f.text / sizeof f.text[0]; i++)
         status = fmo_h5_check_text(function, f.text[i].field, f.text[i].text, err);
+    if (status == FMO_OK && count < 0)
+        status = fmo_error_set(err, FMO_ERR_ARGUMENT,
+                               "fmo_result_write_arrays: count = %d: expected 0 or more", count);
     for (int i = 0; status == FMO_OK && i < count; i++) {
+        status = check_array(&arrays[i], i, err);
+        if (status != FMO_OK) break;
         status = fmo_h5_check_text(function, "units", arrays[i].units, err);
         bytes += bytes_of(&arrays[i]);
     }
