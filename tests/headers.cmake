@@ -30,7 +30,7 @@ add_test(NAME arguments_all COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_
 set_tests_properties(arguments_all PROPERTIES LABELS unit)
 
 # Every field of every public struct with what it must not hold.
-fmo_test(fields SOURCES fields.c LIBS fmo::scf fmo::comm LABELS unit ARGS 60 1)
+fmo_test(fields SOURCES fields.c LIBS fmo::fragment fmo::comm LABELS unit ARGS 60 1)
 add_test(NAME fields_all COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/fields.py
          $<TARGET_FILE:fields> ${header_files})
 set_tests_properties(fields_all PROPERTIES LABELS unit)

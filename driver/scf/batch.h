@@ -49,10 +49,10 @@ FMO_INNER fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count,
                                           fmo_error *err);
 
 /* Options with numbers out of their range: FMO_ERR_ARGUMENT, which names the field. */
-fmo_status fmo_scf_check_options(const fmo_scf_options *options, fmo_error *err);
+FMO_INNER fmo_status fmo_scf_check_options(const fmo_scf_options *options, fmo_error *err);
 /* Of everything in options that ranks which share SCFs have to have in common; threads, memory,
  * GPUs and callbacks are each rank's own. And what is said of one that has others. */
-uint64_t fmo_scf_options_digest(const fmo_scf_options *options);
+FMO_INNER uint64_t fmo_scf_options_digest(const fmo_scf_options *options);
 #define FMO_SCF_OTHER_OPTIONS                                                                    \
     "its options or molecules are not those of rank 0: every rank makes the same call, but for " \
     "threads, memory and GPUs"

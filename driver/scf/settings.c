@@ -1,4 +1,5 @@
 /* Names, defaults and limits of what an SCF is asked for. */
+#include "driver/scf/batch.h"
 #include "driver/scf/scf_internal.h"
 #include "driver/base/hash.h"
 
