@@ -41,6 +41,7 @@ typedef enum kind {
     X(fmo_molecule, frame, WHOLE, 1)                  \
     X(fmo_molecule, charge, WHOLE, 1)                 \
     X(fmo_molecule, multiplicity, WHOLE, 1)           \
+    X(fmo_molecule, notice, TEXT, 1)                  \
     X(fmo_fragment_system, atom_num, WHOLE, 1)        \
     X(fmo_fragment_system, number, WHOLES, 4)         \
     X(fmo_fragment_system, coord, REALS, 12)          \
@@ -54,6 +55,7 @@ typedef enum kind {
     X(fmo_fragment_system, es_dimers_from, REAL, 1)   \
     X(fmo_fragment_system, bohr, REAL, 1)             \
     X(fmo_fragment_system, reference, REAL, 1)        \
+    X(fmo_fragment_system, spherical, WHOLE, 1)       \
     X(fmo_fragment_system, name, TEXT, 1)             \
     X(fmo_fragment_system, fragment_name, POINTER, 1) \
     X(fmo_fragment_system, basis, TEXT, 1)            \
@@ -90,6 +92,8 @@ typedef enum kind {
     X(fmo_potential_options, devices, WHOLE, 1)         \
     X(fmo_scf_options, fock, LEFT, 1)                   \
     X(fmo_scf_options, guess, WHOLE, 1)                 \
+    X(fmo_scf_options, guess_is_fixed, WHOLE, 1)        \
+    X(fmo_scf_options, stop, LEFT, 1)                   \
     X(fmo_scf_options, max_cycles, WHOLE, 1)            \
     X(fmo_scf_options, energy_convergence, REAL, 1)     \
     X(fmo_scf_options, gradient_convergence, REAL, 1)   \
