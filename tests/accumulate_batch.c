@@ -35,7 +35,7 @@ int main(void)
     batch_check_results(FMO_MODE_CPU, FMO_SCATTER_FIXED, 0.0, &seed);
     batch_check_errors(FMO_MODE_CPU, &seed);
     check_mixed_modes();
-    batch_check_crowd(FMO_MODE_CPU, FMO_SCATTER_AUTO, 15, 1e-11, &seed);
+    batch_check_lockstep(FMO_MODE_CPU, FMO_SCATTER_AUTO, 15, 1e-11, &seed);
     fmo_error err = {FMO_OK, ""};
     CHECK(fmo_fock_build_batch_device(NULL, 0, &err) == FMO_OK, "no jobs: %s", err.message);
     CHECK(fmo_fock_build_batch_device(NULL, 1, &err) == FMO_ERR_ARGUMENT, "NULL jobs");

@@ -186,23 +186,23 @@ static inline void batch_check_results(fmo_mode mode, fmo_scatter scatter, doubl
 }
 
 /* Many molecules of a few kinds: plans made in one call, a density for each. */
-typedef struct batch_crowd {
+typedef struct batch_lockstep {
     size_t count;
     fmo_basis **basis;
     fmo_fock_plan **plan;
     int *nao;
     double **density, **result; /* result: J, then K */
-} batch_crowd;
+} batch_lockstep;
 
-static inline size_t crowd_size(const batch_crowd *c, size_t k)
+static inline size_t lockstep_size(const batch_lockstep *c, size_t k)
 {
     return (size_t)c->nao[k] * (size_t)c->nao[k];
 }
 
 /* One of the molecules is left out, and named, if there is one too many: `count` are good. Some
  * have d shells, Cartesian or spherical, where the strategy takes them. */
-static inline bool crowd_begin(batch_crowd *c, size_t count, const fmo_fock_options *options,
-                               unsigned long long *seed)
+static inline bool lockstep_begin(batch_lockstep *c, size_t count, const fmo_fock_options *options,
+                                  unsigned long long *seed)
 {
     static const struct batch_kind {
         int atoms, shells[3], depth;
@@ -231,7 +231,7 @@ static inline bool crowd_begin(batch_crowd *c, size_t count, const fmo_fock_opti
         c->basis[k] = system_basis(&s);
         c->nao[k] = s.aos;
         c->density[k] = random_density(s.aos, 1.0, seed);
-        c->result[k] = (double *)malloc(2 * crowd_size(c, k) * sizeof(double));
+        c->result[k] = (double *)malloc(2 * lockstep_size(c, k) * sizeof(double));
         asked[k < MISSING ? k : k + 1] = c->basis[k];
     }
     CHECK(fmo_fock_plan_create_batch(asked, count + 1, options, plans, errs) == FMO_ERR_ARGUMENT &&
@@ -249,7 +249,7 @@ static inline bool crowd_begin(batch_crowd *c, size_t count, const fmo_fock_opti
     return fine;
 }
 
-static inline void crowd_end(batch_crowd *c)
+static inline void lockstep_end(batch_lockstep *c)
 {
     for (size_t k = 0; k < c->count; k++) {
         fmo_fock_plan_destroy(c->plan[k]);
@@ -265,46 +265,46 @@ static inline void crowd_end(batch_crowd *c)
 }
 
 /* The same of all molecules. */
-static inline void crowd_compare(const batch_crowd *c, const fmo_fock_options *options,
-                                 double tolerance, const char *what)
+static inline void lockstep_compare(const batch_lockstep *c, const fmo_fock_options *options,
+                                    double tolerance, const char *what)
 {
     for (size_t k = 0; k < c->count; k++) {
         char name[80];
         snprintf(name, sizeof name, "%s %s, molecule %zu", what, fmo_scatter_name(options->scatter),
                  k);
         compare_single(name, c->basis[k], c->nao[k], options, c->density[k], c->result[k],
-                       c->result[k] + crowd_size(c, k), tolerance);
+                       c->result[k] + lockstep_size(c, k), tolerance);
     }
 }
 
-static inline void batch_check_crowd(fmo_mode mode, fmo_scatter scatter, size_t count,
-                                     double tolerance, unsigned long long *seed)
+static inline void batch_check_lockstep(fmo_mode mode, fmo_scatter scatter, size_t count,
+                                        double tolerance, unsigned long long *seed)
 {
     const fmo_fock_options o = batch_options(mode, scatter);
-    batch_crowd c;
+    batch_lockstep c;
     fmo_error err = {FMO_OK, ""};
-    if (crowd_begin(&c, count, &o, seed)) {
+    if (lockstep_begin(&c, count, &o, seed)) {
         fmo_fock_job *jobs = (fmo_fock_job *)malloc(count * sizeof *jobs);
         for (size_t k = 0; k < count; k++) {
             const fmo_fock_job job = {
-                c.plan[k], c.density[k], c.result[k], c.result[k] + crowd_size(&c, k),
+                c.plan[k], c.density[k], c.result[k], c.result[k] + lockstep_size(&c, k),
                 FMO_OK,    NULL,         NULL};
             jobs[k] = job;
         }
         for (int call = 0; call < 2; call++) {
             for (size_t k = 0; k < count; k++)
-                memset(c.result[k], 0xff, 2 * crowd_size(&c, k) * sizeof(double));
+                memset(c.result[k], 0xff, 2 * lockstep_size(&c, k) * sizeof(double));
             CHECK(fmo_fock_build_batch(jobs, count, &err) == FMO_OK, "%s", err.message);
-            crowd_compare(&c, &o, tolerance, "many molecules,");
+            lockstep_compare(&c, &o, tolerance, "many molecules,");
         }
         /* alone afterwards */
-        CHECK(fmo_fock_build(c.plan[0], c.density[0], c.result[0], c.result[0] + crowd_size(&c, 0),
-                             &err) == FMO_OK,
+        CHECK(fmo_fock_build(c.plan[0], c.density[0], c.result[0],
+                             c.result[0] + lockstep_size(&c, 0), &err) == FMO_OK,
               "%s", err.message);
-        crowd_compare(&c, &o, tolerance, "once more alone,");
+        lockstep_compare(&c, &o, tolerance, "once more alone,");
         free(jobs);
     }
-    crowd_end(&c);
+    lockstep_end(&c);
     CHECK(fmo_fock_plan_create_batch(NULL, 0, NULL, NULL, NULL) == FMO_OK, "no plans");
     CHECK(fmo_fock_plan_create_batch(NULL, 1, NULL, NULL, NULL) == FMO_ERR_ARGUMENT, "NULL plans");
 }

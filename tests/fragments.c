@@ -117,9 +117,9 @@ static void copy_beside(fmo_fragment_system *s, double away)
     s->fragment_num *= 2;
 }
 
-/* 190 pairs with an SCF: on a GPU two crowds that take turns. Against one thread of mode cpu, pair
- * by pair and atom by atom. An atom's charge has what 19 pairs add, each good to its own gradient,
- * 1e-5, which energies see squared. */
+/* 190 pairs with an SCF: on a GPU two lockstep batches that take turns. Against one thread of mode
+ * cpu, pair by pair and atom by atom. An atom's charge has what 19 pairs add, each good to its own
+ * gradient, 1e-5, which energies see squared. */
 static void check_many_pairs(void)
 {
     const fmo_mode asked = mode;

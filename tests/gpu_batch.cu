@@ -87,16 +87,16 @@ static void check_device(fmo_scatter scatter, double tolerance, int streams_give
 
 /* Many molecules with matrices in GPU memory: batches and single builds of the same plans queued
  * one behind the other, on the plans' own streams. */
-static void check_device_crowd(fmo_scatter scatter, double tolerance)
+static void check_device_lockstep(fmo_scatter scatter, double tolerance)
 {
     enum { COUNT = 120, CALLS = 2 };
     const fmo_fock_options o = batch_options(FMO_MODE_FUSED, scatter);
-    batch_crowd c;
+    batch_lockstep c;
     fmo_error err = {FMO_OK, ""};
-    if (crowd_begin(&c, COUNT, &o, &seed)) {
+    if (lockstep_begin(&c, COUNT, &o, &seed)) {
         fmo_fock_job jobs[COUNT];
         for (size_t k = 0; k < COUNT; k++) {
-            const size_t size = crowd_size(&c, k);
+            const size_t size = lockstep_size(&c, k);
             double *at = NULL;
             CUDA(cudaMalloc((void **)&at, 3 * size * sizeof *at));
             CUDA(cudaMemcpy(at, c.density[k], size * sizeof *at, cudaMemcpyHostToDevice));
@@ -116,12 +116,12 @@ static void check_device_crowd(fmo_scatter scatter, double tolerance)
         }
         CUDA(cudaDeviceSynchronize());
         for (size_t k = 0; k < COUNT; k++)
-            CUDA(cudaMemcpy(c.result[k], jobs[k].coulomb, 2 * crowd_size(&c, k) * sizeof(double),
+            CUDA(cudaMemcpy(c.result[k], jobs[k].coulomb, 2 * lockstep_size(&c, k) * sizeof(double),
                             cudaMemcpyDeviceToHost));
-        crowd_compare(&c, &o, tolerance, "on the GPU,");
+        lockstep_compare(&c, &o, tolerance, "on the GPU,");
         for (size_t k = 0; k < COUNT; k++) CUDA(cudaFree((void *)jobs[k].density));
     }
-    crowd_end(&c);
+    lockstep_end(&c);
 }
 
 /* Half of the plans with a looser cutoff: in groups and alone, through graphs of its own; then all
@@ -131,14 +131,14 @@ static void check_loosened(void)
     enum { COUNT = 70 };
     const double loose = 1e-8;
     fmo_fock_options o = batch_options(FMO_MODE_FUSED, FMO_SCATTER_AUTO);
-    batch_crowd c;
+    batch_lockstep c;
     fmo_error err = {FMO_OK, ""};
     int64_t quartets[2] = {0, 0};
-    if (crowd_begin(&c, COUNT, &o, &seed)) {
+    if (lockstep_begin(&c, COUNT, &o, &seed)) {
         fmo_fock_job jobs[COUNT];
         for (size_t k = 0; k < COUNT; k++) {
             const fmo_fock_job job = {
-                c.plan[k], c.density[k], c.result[k], c.result[k] + crowd_size(&c, k),
+                c.plan[k], c.density[k], c.result[k], c.result[k] + lockstep_size(&c, k),
                 FMO_OK,    NULL,         NULL};
             jobs[k] = job;
         }
@@ -159,12 +159,12 @@ static void check_loosened(void)
                 for (int e = 0; e < FMO_ERI_CLASS_COUNT; e++)
                     quartets[loosened] += profile.classes[e].quartets;
             }
-            crowd_compare(&c, &o, loosened ? 1000.0 * loose : 1e-9, "with looser cutoffs,");
+            lockstep_compare(&c, &o, loosened ? 1000.0 * loose : 1e-9, "with looser cutoffs,");
         }
         CHECK(quartets[1] < quartets[0], "%lld quartets, and loosened %lld", (long long)quartets[0],
               (long long)quartets[1]);
     }
-    crowd_end(&c);
+    lockstep_end(&c);
 }
 
 /* Seconds of a build alone: the least of a few, as a host that is busy leaves gaps in one. */
@@ -210,7 +210,7 @@ static void check_groups(fmo_fock_plan *const *plans, const fmo_fock_job *jobs, 
 }
 
 /* Molecules of some 4e8 primitive quartets, which are in groups, too (tuning.h). Nodes of far
- * quartets are made together where plans have one stream: in the crowds of scf_batch. */
+ * quartets are made together where plans have one stream: in the lockstep batches of scf_batch. */
 static void check_larger(fmo_scatter scatter, double tolerance)
 {
     enum { COUNT = 20 }; /* ten of each kind: a group has eight or more */
@@ -220,7 +220,7 @@ static void check_larger(fmo_scatter scatter, double tolerance)
     const fmo_basis *asked[COUNT] = {NULL};
     fmo_fock_plan *plans[COUNT] = {NULL};
     fmo_error err = {FMO_OK, ""}, errs[COUNT];
-    batch_crowd c;
+    batch_lockstep c;
     memset(errs, 0, sizeof errs);
     c.count = COUNT;
     c.basis = (fmo_basis **)calloc(COUNT, sizeof(fmo_basis *));
@@ -234,7 +234,7 @@ static void check_larger(fmo_scatter scatter, double tolerance)
         asked[k] = c.basis[k] = system_basis(&s);
         c.nao[k] = s.aos;
         c.density[k] = random_density(s.aos, 1.0, &seed);
-        c.result[k] = (double *)malloc(2 * crowd_size(&c, k) * sizeof(double));
+        c.result[k] = (double *)malloc(2 * lockstep_size(&c, k) * sizeof(double));
     }
     const bool made = fmo_fock_plan_create_batch(asked, COUNT, &o, plans, errs) == FMO_OK;
     CHECK(made, "there are larger molecules without a plan");
@@ -242,16 +242,16 @@ static void check_larger(fmo_scatter scatter, double tolerance)
         CHECK(errs[k].status == FMO_OK, "larger molecule %zu: %s", k, errs[k].message);
         c.plan[k] = plans[k];
         const fmo_fock_job job = {
-            c.plan[k], c.density[k], c.result[k], c.result[k] + crowd_size(&c, k),
+            c.plan[k], c.density[k], c.result[k], c.result[k] + lockstep_size(&c, k),
             FMO_OK,    NULL,         NULL};
         jobs[k] = job;
     }
     if (made) {
         CHECK(fmo_fock_build_batch(jobs, COUNT, &err) == FMO_OK, "%s", err.message);
         check_groups(plans, jobs, COUNT);
-        crowd_compare(&c, &o, tolerance, "larger molecules,");
+        lockstep_compare(&c, &o, tolerance, "larger molecules,");
     }
-    crowd_end(&c);
+    lockstep_end(&c);
 }
 
 /* cpu, split and fused plans in one call. */
@@ -299,12 +299,12 @@ int main(void)
     }
     check_mixed_modes();
     const bool small = getenv("FMO_TEST_SMALL") != NULL;
-    batch_check_crowd(FMO_MODE_FUSED, FMO_SCATTER_AUTO, small ? 40 : 300, 1e-9, &seed);
-    batch_check_crowd(FMO_MODE_FUSED, FMO_SCATTER_NATIVE, 40, 1e-9, &seed);
-    batch_check_crowd(FMO_MODE_FUSED, FMO_SCATTER_WARP_MATCH, 40, 1e-9, &seed);
-    batch_check_crowd(FMO_MODE_FUSED, FMO_SCATTER_FIXED, small ? 40 : 150, 0.0, &seed);
-    check_device_crowd(FMO_SCATTER_AUTO, 1e-9);
-    check_device_crowd(FMO_SCATTER_FIXED, 0.0);
+    batch_check_lockstep(FMO_MODE_FUSED, FMO_SCATTER_AUTO, small ? 40 : 300, 1e-9, &seed);
+    batch_check_lockstep(FMO_MODE_FUSED, FMO_SCATTER_NATIVE, 40, 1e-9, &seed);
+    batch_check_lockstep(FMO_MODE_FUSED, FMO_SCATTER_WARP_MATCH, 40, 1e-9, &seed);
+    batch_check_lockstep(FMO_MODE_FUSED, FMO_SCATTER_FIXED, small ? 40 : 150, 0.0, &seed);
+    check_device_lockstep(FMO_SCATTER_AUTO, 1e-9);
+    check_device_lockstep(FMO_SCATTER_FIXED, 0.0);
     check_loosened();
     if (!small) {
         check_larger(FMO_SCATTER_AUTO, 1e-9);

@@ -292,7 +292,7 @@ static void check_shared_exponents(void)
             system_add_shell(&s, k % FMO_SHELL_KIND_COUNT, 1, &seed);
         for (int k = 0; k < (a ? 1 : 12); k++) system_add_shell(&s, FMO_ANG_MOM_MAX, 1, &seed);
     }
-    check_system("crowded", &s);
+    check_system("grouped", &s);
 }
 
 /* Two shells on their way from each other: what is left out is left out late enough, and is. */

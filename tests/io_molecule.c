@@ -128,7 +128,7 @@ static void check_refused(void)
     refuse_create("odd", water, "6-31g", 1, "9 electrons with charge 1, an odd number");
     refuse_create("none", "1\n\nH 0 0 0\n", "6-31g", 1, "a charge of 1 leaves 0 electrons");
     refuse_create("absurd", "1\n\nH 0 0 0\n", "6-31g", INT_MIN, "leaves 2147483649 electrons");
-    refuse_create("crowded", "1\n\nHe 0 0 0\n", "sto-3g", -2, "4 electrons, and the 1 functions");
+    refuse_create("grouped", "1\n\nHe 0 0 0\n", "sto-3g", -2, "4 electrons, and the 1 functions");
 
     /* A molecule of the caller's own. */
     int number[] = {1, 1};

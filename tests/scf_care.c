@@ -190,7 +190,7 @@ static void test(fmo_dataset *const *dataset, const fmo_scf_job *whole, trial is
     CHECK(w.jobs_there == 0 && w.there == 0.0, "%d jobs are left", w.jobs_there);
     if (mode == FMO_MODE_CPU)
         CHECK(w.jobs_most <= THREADS, "%d jobs are there for %d threads", w.jobs_most, THREADS);
-    else /* crowds of one job too many */
+    else /* lockstep batches of one job too many */
         CHECK(w.most <= elements + 2.0 * MOST * MOST, "%g elements are there, of %g", w.most,
               elements);
     printf("mode %s, bad %d, stranger %d, little %d, fixed %d: at most %d jobs at a time\n",

@@ -107,7 +107,7 @@ static double *lift_first(const fmo_basis *basis)
 }
 
 /* `num` SCFs, among them some that fail; threads of the host. */
-static void check_crowd(fmo_dataset *const *dataset, size_t num, int threads)
+static void check_lockstep(fmo_dataset *const *dataset, size_t num, int threads)
 {
     static kind kinds[KINDS];
     static fmo_lockstep_job jobs[MOST];
@@ -213,10 +213,10 @@ int main(int argc, char **argv)
     for (int k = 0; k < NAMES; k++) dataset[k] = read_shipped(names[k]);
     check_atoms("ch2o_6-31g_sph");
     check_atoms("ch2o_cc-pvdz_sph");
-    check_crowd(dataset, 1, 1);
-    check_crowd(dataset, 2, 2);
-    check_crowd(dataset, few ? 20 : NAMES * KINDS, 2);
-    if (!few) check_crowd(dataset, MOST, 3);
+    check_lockstep(dataset, 1, 1);
+    check_lockstep(dataset, 2, 2);
+    check_lockstep(dataset, few ? 20 : NAMES * KINDS, 2);
+    if (!few) check_lockstep(dataset, MOST, 3);
     for (int k = 0; k < NAMES; k++) fmo_dataset_destroy(dataset[k]);
     return check_summary();
 }

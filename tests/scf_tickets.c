@@ -1,4 +1,5 @@
-/* Tickets of a batch: every job has one, whatever the numbers of large ones, crowds and the rest.
+/* Tickets of a batch: every job has one, whatever the numbers of large ones, lockstep batches and
+ * the rest.
  */
 #include "check.h"
 
@@ -12,10 +13,11 @@ static void check_all(const tickets *t)
         const size_t place = tickets_place(t, k, &num);
         CHECK(place == at && num > 0,
               "ticket %zu of %zu, %zu, %zu, %zu: place %zu, not %zu, %zu jobs", k, t->count,
-              t->elsewhere, t->large, t->crowd, place, at, num);
+              t->elsewhere, t->large, t->lockstep_batch, place, at, num);
         CHECK(tickets_place_of_one(t, k) == place, "ticket %zu", k);
-        const int crowd = t->crowd && k >= t->large && k < t->large + tickets_crowds(t);
-        CHECK(crowd ? num <= t->crowd && at + num <= t->elsewhere : num == 1,
+        const int lockstep_batch =
+            t->lockstep_batch && k >= t->large && k < t->large + tickets_lockstep(t);
+        CHECK(lockstep_batch ? num <= t->lockstep_batch && at + num <= t->elsewhere : num == 1,
               "ticket %zu: %zu jobs", k, num);
         at = place + num;
     }
@@ -27,8 +29,8 @@ int main(void)
     for (size_t count = 0; count <= 9; count++)
         for (size_t elsewhere = 0; elsewhere <= count; elsewhere++)
             for (size_t large = 0; large <= elsewhere; large++)
-                for (size_t crowd = 0; crowd <= 4; crowd++) {
-                    const tickets t = {count, elsewhere, large, crowd};
+                for (size_t lockstep_batch = 0; lockstep_batch <= 4; lockstep_batch++) {
+                    const tickets t = {count, elsewhere, large, lockstep_batch};
                     check_all(&t);
                 }
     return check_summary();

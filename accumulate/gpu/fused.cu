@@ -286,7 +286,7 @@ fmo_status fmo_gpu_start_one(const fmo_fock_job *job, bool on_device, fmo_error 
     const cudaStream_t stream = g->device.stream;
     fmo_gpu_build build = fmo_gpu_own_build(plan);
     g->wanted = fmo_build_wanted(job);
-    if (g->hermite) g->hermite->crowded = 0;
+    if (g->hermite) g->hermite->grouped = 0;
     plan->profile.coulomb =
         g->boxes && (g->wanted & FMO_TERMS_J) ? FMO_COULOMB_BOXES : FMO_COULOMB_DIRECT;
     FMO_GPU_CHECK(fmo_gpu_follow(&g->device, stream), "copying the density", err);

@@ -153,7 +153,7 @@ static cudaError_t run_group(const fmo_fock_job *const *jobs, int num, bool on_d
         const fmo_fock_job *job = jobs[k];
         FMO_GPU_TRY(fmo_gpu_follow(&job->plan->gpu->device, stream));
         job->plan->gpu->wanted = fmo_build_wanted(job);
-        if (job->plan->gpu->hermite) job->plan->gpu->hermite->crowded = !variant->fixed_point;
+        if (job->plan->gpu->hermite) job->plan->gpu->hermite->grouped = !variant->fixed_point;
         builds[k] = on_device ? fmo_gpu_build{job->plan, job->density, job->coulomb, job->exchange}
                               : fmo_gpu_own_build(job->plan);
         if (!on_device) FMO_GPU_TRY(fmo_gpu_copy_in(job->plan, job->density, stream));

@@ -64,7 +64,7 @@ static cudaError_t queue(fmo_fock_plan *plan, fmo_fock_plan *source, const doubl
         whole = *g->hermite;
         whole.share = 0;
         whole.shares = 1;
-        whole.crowded = 0;
+        whole.grouped = 0;
         between.hermite = &whole;
     }
     plan->gpu = &between;

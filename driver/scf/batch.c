@@ -1,10 +1,10 @@
 /* Many SCFs in one call. On a GPU the smallest molecules have a block of threads each (block/),
- * other small ones advance together (crowds.c), a few hundred at a time, while the plans of the
- * next ones are made. In mode cpu they run side by side, one a thread. What is too large for that
- * goes one after the other with all threads. Every molecule takes the path of fmo_scf_run, or has
- * a block, so what it gets does not depend on its neighbours. Ranks go through one list together:
- * the next number is that of a counter which all take from, one job or, on GPUs, a crowd of small
- * ones. */
+ * other small ones advance together (lockstep batches.c), a few hundred at a time, while the plans
+ * of the next ones are made. In mode cpu they run side by side, one a thread. What is too large for
+ * that goes one after the other with all threads. Every molecule takes the path of fmo_scf_run, or
+ * has a block, so what it gets does not depend on its neighbours. Ranks go through one list
+ * together: the next number is that of a counter which all take from, one job or, on GPUs, a
+ * lockstep batch of small ones. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "driver/base/agree.h"
 #include "driver/base/hash.h"
 #include "driver/scf/block/block.h"
-#include "driver/scf/crowds.h"
+#include "driver/scf/lockstep_batches.h"
 #include "base/arguments.h"
 #include "base/free_memory.h"
 
@@ -341,15 +341,16 @@ static void run_apart(batch *b, const fmo_scf_options *options, size_t end)
 static void run_elsewhere(batch *b, const fmo_scf_options *options)
 {
     const int gpus = options->fock.device_num > 1 ? options->fock.device_num : 1;
-    const size_t apart = fmo_crowds_apart(b);
+    const size_t apart = fmo_lockstep_single_num(b);
     run_apart(b, options, apart);
     if (b->next == b->deal.elsewhere) return;
     size_t most = 0;
     const size_t jobs = b->deal.elsewhere - apart;
-    const int crowds = fmo_crowds_count(jobs, gpus, &most);
+    const int lockstep_batches = fmo_lockstep_batch_count(jobs, gpus, &most);
     const size_t first = fmo_scf_job_functions(&b->jobs[b->order[apart]]); /* the largest */
-    fmo_crowds_mix(b->order + apart, jobs, crowds, fmo_crowds_most(b, first, most, crowds));
-    fmo_crowds_run(b, options, crowds, most);
+    fmo_lockstep_batches_mix(b->order + apart, jobs, lockstep_batches,
+                             fmo_lockstep_batch_size(b, first, most, lockstep_batches));
+    fmo_lockstep_batches_run(b, options, lockstep_batches, most);
 }
 
 static void run(batch *b)
@@ -368,9 +369,9 @@ static void run(batch *b)
         alone.user = b;
     }
     if (!ranks && b->deal.elsewhere) run_elsewhere(b, &alone);
-    if (b->deal.crowd) {
+    if (b->deal.lockstep_batch) {
         run_alone(b, &alone, b->deal.large);
-        fmo_crowds_run(b, &alone, CROWDS, b->deal.crowd);
+        fmo_lockstep_batches_run(b, &alone, LOCKSTEP_BATCHES, b->deal.lockstep_batch);
     }
     const int threads = fmo_fock_threads(alone.fock.threads);
     if (threads < 2 || b->deal.elsewhere == b->deal.count) {
@@ -397,8 +398,8 @@ static fmo_status no_network(fmo_error *err)
     return fmo_error_set(err, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
 }
 
-/* All ranks can begin, with the list and the crowds of rank 0, and the counter stands at 0:
- * collective. */
+/* All ranks can begin, with the list and the lockstep batches of rank 0, and the counter stands at
+ * 0: collective. */
 static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
 {
     const fmo_ranks *const ranks = b->asked->deal;
@@ -406,21 +407,24 @@ static fmo_status begin_deal(batch *b, fmo_status status, fmo_error *err)
     if (fault) status = no_network(err);
     status = fmo_ranks_agree(ranks, status, err);
     if (status != FMO_OK) return status;
-    /* One that has no GPU would take all crowds at once, to run them one by one. */
+    /* One that has no GPU would take all lockstep batches at once, to run them one by one. */
     const int gpus = fmo_gpu_num();
     int64_t without = gpus == 0 || b->asked->fock.device >= gpus;
     if (ranks->sum(ranks->user, &without, 1, 1) != 0) return no_network(err);
-    b->deal.large = fmo_crowds_apart(b);
+    b->deal.large = fmo_lockstep_single_num(b);
     if (b->deal.large < b->deal.elsewhere && !without) { /* rank 0's counts are everybody's */
         const size_t first = fmo_scf_job_functions(&b->jobs[b->order[b->deal.large]]);
         const size_t jobs = b->deal.elsewhere - b->deal.large;
-        const int crowds = fmo_crowds_count(jobs, ranks->size, &b->deal.crowd);
-        b->deal.crowd = fmo_crowds_most(b, first, b->deal.crowd, CROWDS);
-        fmo_crowds_mix(b->order + b->deal.large, jobs, crowds, b->deal.crowd);
+        const int lockstep_batches =
+            fmo_lockstep_batch_count(jobs, ranks->size, &b->deal.lockstep_batch);
+        b->deal.lockstep_batch =
+            fmo_lockstep_batch_size(b, first, b->deal.lockstep_batch, LOCKSTEP_BATCHES);
+        fmo_lockstep_batches_mix(b->order + b->deal.large, jobs, lockstep_batches,
+                                 b->deal.lockstep_batch);
     }
-    size_t numbers[] = {b->deal.elsewhere, b->deal.large, b->deal.crowd};
+    size_t numbers[] = {b->deal.elsewhere, b->deal.large, b->deal.lockstep_batch};
     status = fmo_ranks_broadcast(ranks, numbers, sizeof numbers, err);
-    b->deal.elsewhere = numbers[0], b->deal.large = numbers[1], b->deal.crowd = numbers[2];
+    b->deal.elsewhere = numbers[0], b->deal.large = numbers[1], b->deal.lockstep_batch = numbers[2];
     if (status == FMO_OK)
         status = fmo_ranks_broadcast(ranks, b->order, b->deal.count * sizeof *b->order, err);
     return status;

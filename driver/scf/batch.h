@@ -23,7 +23,7 @@ typedef struct fmo_batch_care {
     const double *(*overlap)(size_t job, void *user);
     void *user;
     /* Squares of functions: as many as may be prepared at a time for GPUs, but at least one job, or
-     * one a crowd; in mode cpu there is one job a thread. */
+     * one a lockstep batch; in mode cpu there is one job a thread. */
     double elements;
 } fmo_batch_care;
 

@@ -22,7 +22,7 @@ enum { STACK_BYTES = 1 << 20 };
 
 typedef struct member {
     fmo_linalg base;
-    struct crowd *crowd;
+    struct lockstep_batch *lockstep_batch;
     fmo_lockstep_job *job;
     ucontext_t context;
     char *stack; /* NULL: it cannot run, or has ended */
@@ -31,7 +31,7 @@ typedef struct member {
     size_t first, num, room;
 } member;
 
-typedef struct crowd {
+typedef struct lockstep_batch {
     fmo_hands *hands;
     member *member;
     size_t count;
@@ -40,7 +40,7 @@ typedef struct crowd {
     member *running;
     const void *scheduler_stack; /* what AddressSanitizer wants to know */
     size_t scheduler_bytes;
-} crowd;
+} lockstep_batch;
 
 static const char waits_for[FMO_REQUEST_COUNT] = {
 #define ROW(e, waits) waits,
@@ -73,7 +73,7 @@ static void free_stack(member *m)
 }
 
 /* From the scheduler to an SCF, which comes back when it waits or has ended. */
-static void resume(crowd *c, member *m)
+static void resume(lockstep_batch *c, member *m)
 {
     c->running = m;
 #if FMO_STACKS_ARE_WATCHED
@@ -90,7 +90,7 @@ static void resume(crowd *c, member *m)
 /* Back to the scheduler until what is queued is done. */
 static void wait(member *m)
 {
-    crowd *const c = m->crowd;
+    lockstep_batch *const c = m->lockstep_batch;
 #if FMO_STACKS_ARE_WATCHED
     void *fake = NULL;
     __sanitizer_start_switch_fiber(m->ended ? NULL : &fake, c->scheduler_stack, c->scheduler_bytes);
@@ -106,7 +106,8 @@ static void enter(unsigned high, unsigned low)
 {
     member *const m = (member *)(((uintptr_t)high << 16 << 16) | (uintptr_t)low);
 #if FMO_STACKS_ARE_WATCHED
-    __sanitizer_finish_switch_fiber(NULL, &m->crowd->scheduler_stack, &m->crowd->scheduler_bytes);
+    __sanitizer_finish_switch_fiber(NULL, &m->lockstep_batch->scheduler_stack,
+                                    &m->lockstep_batch->scheduler_bytes);
 #endif
     fmo_lockstep_job *const job = m->job;
     job->status = fmo_scf_run_one("fmo_scf_run_batch", job->input, job->options, &job->shared,
@@ -116,7 +117,7 @@ static void enter(unsigned high, unsigned low)
     wait(m);
 }
 
-static int start(crowd *c, member *m)
+static int start(lockstep_batch *c, member *m)
 {
     const uintptr_t at = (uintptr_t)m;
     m->stack = make_stack();
@@ -163,7 +164,7 @@ static double *step_allocate(fmo_linalg *la, size_t count)
 {
     const member *const m = (const member *)la;
     if (failed(la)) return NULL;
-    return m->crowd->hands->ops->allocate(m->crowd->hands, count, &la->error);
+    return m->lockstep_batch->hands->ops->allocate(m->lockstep_batch->hands, count, &la->error);
 }
 
 static void step_release(fmo_linalg *la, double *array)
@@ -341,7 +342,7 @@ static const fmo_request *head_of(const member *m)
 
 /* The kind of which most are first in their queues; FMO_REQUEST_COUNT if all are empty. What is
  * waited for comes last, so that others catch up. */
-static int next_kind(const crowd *c)
+static int next_kind(const lockstep_batch *c)
 {
     size_t heads[FMO_REQUEST_COUNT] = {0};
     int best = FMO_REQUEST_COUNT;
@@ -359,7 +360,7 @@ static int next_kind(const crowd *c)
 }
 
 /* Work of the host, one SCF a thread. */
-static void run_apart(const crowd *c, size_t num)
+static void run_apart(const lockstep_batch *c, size_t num)
 {
     const int threads = (size_t)c->hands->threads < num ? c->hands->threads : (int)num;
     const int hold = fmo_linalg_hold();
@@ -369,7 +370,7 @@ static void run_apart(const crowd *c, size_t num)
 }
 
 /* What is queued, of all. */
-static void work_off(crowd *c)
+static void work_off(lockstep_batch *c)
 {
     for (int kind = next_kind(c); kind < FMO_REQUEST_COUNT; kind = next_kind(c)) {
         size_t num = 0;
@@ -399,7 +400,7 @@ static void refuse(member *m)
 
 void fmo_lockstep_run(fmo_hands *hands, fmo_lockstep_job *jobs, size_t count)
 {
-    crowd c = {.hands = hands, .count = count};
+    lockstep_batch c = {.hands = hands, .count = count};
     size_t left = count;
     c.member = calloc(count, sizeof *c.member);
     c.together = malloc(count * sizeof *c.together);
@@ -412,7 +413,7 @@ void fmo_lockstep_run(fmo_hands *hands, fmo_lockstep_job *jobs, size_t count)
     }
     for (size_t k = 0; k < count && left; k++) {
         member *const m = &c.member[k];
-        m->crowd = &c;
+        m->lockstep_batch = &c;
         m->job = &jobs[k];
         m->base.ops = hands->ops->on_device ? &device_ops : &host_ops;
         memcpy(m->base.device, hands->device, sizeof m->base.device);

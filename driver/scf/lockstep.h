@@ -114,7 +114,7 @@ void fmo_hands_stage(int threads, const fmo_request *const *request, size_t num,
 fmo_linalg **fmo_hands_open_backends(int threads, fmo_error *err); /* NULL without memory */
 void fmo_hands_close_backends(fmo_linalg **la, int num);           /* NULL is fine */
 
-/* An SCF of the crowd: fmo_scf_run_one with these arguments, and what it returned. */
+/* An SCF of the lockstep batch: fmo_scf_run_one with these arguments, and what it returned. */
 typedef struct fmo_lockstep_job {
     const fmo_scf_input *input;
     const fmo_scf_options *options;

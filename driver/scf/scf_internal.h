@@ -1,5 +1,6 @@
 /* The state of a running SCF and the steps of one, by file. Arrows go one way: batch.c, with
- * crowds.c and block/, which has steps of its own -> scf.c -> descent.c -> iterate.c, stability.c
+ * lockstep batches.c and block/, which has steps of its own -> scf.c -> descent.c -> iterate.c,
+ * stability.c
  * -> build.c, solve.c -> lifted.c -> linalg.h; scf.c -> start.c -> solve.c; scf.c -> kept.c. */
 #ifndef FMO_SCF_INTERNAL_H
 #define FMO_SCF_INTERNAL_H

@@ -145,7 +145,7 @@ dim3 arguments(const fmo_gpu_build *build, const fmo_gpu_hermite *from, int bra,
     a->boys = g->boys->row[fmo_pair_order(bra) + fmo_pair_order(ket)][0];
     a->cutoff = (float)fmo_gpu_cutoff_share(plan, FMO_SCREEN_PRIM_SHARE);
     const bool few = bras * (WARPS / 2) <= fmo_tuning_gpu_hermite_warps * g->device.processors;
-    a->per = few && !h->crowded ? WARPS : 1;
+    a->per = few && !h->grouped ? WARPS : 1;
     a->chunks = fmo_hermite_chunks_now(h, bra);
     a->share = h->share;
     a->shares = h->shares;

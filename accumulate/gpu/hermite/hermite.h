@@ -110,7 +110,7 @@ typedef struct fmo_gpu_hermite {
     int share, shares;               /* the plan's */
     /* The running build is in a group, which keeps the GPU busy: no bra of J and no quartet of K
      * has several threads for that. Not under `fixed`, whose bits are those of a build alone. */
-    int crowded;
+    int grouped;
 } fmo_gpu_hermite;
 
 /* state.cu: what the plan needs for its d shells, if it has any: plan->gpu->hermite. Inside of the
@@ -239,11 +239,11 @@ const fmo_hermite_task *fmo_hermite_find_task(const fmo_gpu_build *build, int pa
 /* Chunks of kets in J, threads for a quartet in K, of the running build. */
 static inline int fmo_hermite_chunks_now(const fmo_gpu_hermite *h, int pair_class)
 {
-    return h->crowded ? 1 : h->pairs[pair_class].chunks;
+    return h->grouped ? 1 : h->pairs[pair_class].chunks;
 }
 static inline int fmo_hermite_planes_now(const fmo_gpu_hermite *h, int eri_class)
 {
-    return h->crowded ? 1 : h->planes[eri_class];
+    return h->grouped ? 1 : h->planes[eri_class];
 }
 
 /* density.cu: D and what is made from it, Hermite densities where J is wanted; all that starts from

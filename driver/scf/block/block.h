@@ -5,7 +5,7 @@
 #ifndef FMO_BLOCK_H
 #define FMO_BLOCK_H
 
-#include "driver/scf/crowds.h"
+#include "driver/scf/lockstep_batches.h"
 
 #ifdef __cplusplus
 extern "C" {

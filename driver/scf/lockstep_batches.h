@@ -1,7 +1,7 @@
-/* Between the two parts of a batch: batch.c, who runs when and where, and crowds.c, small molecules
- * that advance together on GPUs. */
-#ifndef FMO_SCF_CROWDS_H
-#define FMO_SCF_CROWDS_H
+/* Between the two parts of a batch: batch.c, who runs when and where, and lockstep batches.c, small
+ * molecules that advance together on GPUs. */
+#ifndef FMO_SCF_LOCKSTEP_BATCHES_H
+#define FMO_SCF_LOCKSTEP_BATCHES_H
 
 #include <pthread.h>
 
@@ -10,8 +10,8 @@
 #include "driver/scf/scf_internal.h"
 #include "driver/scf/tickets.h"
 
-/* Crowds a GPU, of which one computes while the host prepares the other. */
-enum { CROWDS = 2, HELD_MAX = CROWDS + 1 };
+/* Lockstep batches a GPU, of which one computes while the host prepares the other. */
+enum { LOCKSTEP_BATCHES = 2, HELD_MAX = LOCKSTEP_BATCHES + 1 };
 
 typedef struct batch {
     fmo_scf_job *jobs;
@@ -23,7 +23,7 @@ typedef struct batch {
     fmo_scf_normal
         *normal;           /* [count] molecules over functions of norm 1, or NULL: all have these */
     pthread_mutex_t lock;  /* of the callbacks, `next`, `held`, `fault` and `again` */
-    pthread_mutex_t plans; /* one crowd's are made at a time, while others compute */
+    pthread_mutex_t plans; /* one lockstep batch's are made at a time, while others compute */
     char *done;            /* [count] by job: had a block of a GPU's threads (block/) */
     size_t *order;         /* [deal.count] the others: those not in mode cpu, then by size */
     tickets deal;          /* how `order` is taken */
@@ -62,19 +62,21 @@ void fmo_scf_batch_note_end(batch *b, size_t k, int aside);
 size_t fmo_scf_batch_take(batch *b);
 void fmo_scf_batch_hold(batch *b, size_t ticket);
 
-/* ---- crowds.c ---- */
+/* ---- lockstep batches.c ---- */
 
 /* The jobs not in mode cpu that go one after the other: those of many functions, or all of them. */
-size_t fmo_crowds_apart(const batch *b);
-/* How many crowds at a time, for so many jobs and GPUs; and jobs of each, at most. */
-int fmo_crowds_count(size_t jobs, int gpus, size_t *most);
-/* Jobs of `order` for so many crowds of `most`: where all of them go at once, each gets some of
- * every size, so that they take as long; else the largest come first. */
-void fmo_crowds_mix(size_t *order, size_t jobs, int crowds, size_t most);
-/* How many molecules, of which the largest has n functions, fit together where so many crowds are
- * at work, `most` at most. */
-size_t fmo_crowds_most(const batch *b, size_t n, size_t most, int crowds);
-/* Crowds of this process, `crowds` at a time, until there are no jobs for them left. */
-void fmo_crowds_run(batch *b, const fmo_scf_options *asked, int crowds, size_t most);
+size_t fmo_lockstep_single_num(const batch *b);
+/* How many lockstep batches at a time, for so many jobs and GPUs; and jobs of each, at most. */
+int fmo_lockstep_batch_count(size_t jobs, int gpus, size_t *most);
+/* Jobs of `order` for so many lockstep batches of `most`: where all of them go at once, each gets
+ * some of every size, so that they take as long; else the largest come first. */
+void fmo_lockstep_batches_mix(size_t *order, size_t jobs, int lockstep_batches, size_t most);
+/* How many molecules, of which the largest has n functions, fit together where so many lockstep
+ * batches are at work, `most` at most. */
+size_t fmo_lockstep_batch_size(const batch *b, size_t n, size_t most, int lockstep_batches);
+/* Lockstep batches of this process, `lockstep batches` at a time, until there are no jobs for them
+ * left. */
+void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *asked, int lockstep_batches,
+                              size_t most);
 
 #endif

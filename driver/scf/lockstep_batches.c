@@ -1,6 +1,6 @@
-/* Crowds: small molecules that advance together on GPUs (lockstep.h), while the plans of the next
- * ones are made. */
-#include "driver/scf/crowds.h"
+/* Lockstep batches: small molecules that advance together on GPUs (lockstep.h), while the plans of
+ * the next ones are made. */
+#include "driver/scf/lockstep_batches.h"
 
 #include <math.h>
 #include <omp.h>
@@ -16,13 +16,13 @@
 enum { TOGETHER_FUNCTIONS = 512, TOGETHER_MOST = 512, TOGETHER_LEAST = 32 };
 static const double together_bytes = 16e9;
 
-/* A thread that has a crowd on one GPU. */
+/* A thread that has a lockstep batch on one GPU. */
 typedef struct gpu_worker {
     batch *b;
     const fmo_scf_options *options;
     int device;
-    size_t most;        /* molecules at a time */
-    int number, crowds; /* of all workers */
+    size_t most;                  /* molecules at a time */
+    int number, lockstep_batches; /* of all workers */
     fmo_hands *hands;
     const size_t *given; /* [given_num] jobs that it has, and no others; NULL: it takes some */
     size_t given_num;
@@ -33,12 +33,12 @@ typedef struct gpu_worker {
 struct fmo_batch_kept {
     void *loading; /* libraries, that is */
     size_t count, reused;
-    int crowds;
-    fmo_hands *hands[CROWDS * FMO_DEVICES_MAX]; /* [crowds], or NULL */
+    int lockstep_batches;
+    fmo_hands *hands[LOCKSTEP_BATCHES * FMO_DEVICES_MAX]; /* [lockstep batches], or NULL */
     struct kept_plan {
         fmo_fock_plan *plan;    /* or NULL */
         const fmo_basis *basis; /* it was made for, */
-        int crowd;              /* for the stream of these hands */
+        int lockstep_batch;     /* for the stream of these hands */
         fmo_scf_kept scf;       /* of the last SCF with it, in memory of these hands */
     } * plan;                   /* [count] by job */
 };
@@ -53,7 +53,7 @@ fmo_batch_kept *fmo_batch_kept_create(int fused)
 /* A plan, and what goes with it. */
 static void forget_plan(fmo_batch_kept *kept, struct kept_plan *at)
 {
-    fmo_hands *const hands = kept->hands[at->crowd];
+    fmo_hands *const hands = kept->hands[at->lockstep_batch];
     double *const memory[] = {at->scf.state.memory, at->scf.state.lifted.memory};
     for (int k = 0; k < 2 && at->scf.host; k++) {
         const fmo_request release = {.kind = FMO_REQUEST_RELEASE, .C = memory[k]}, *one = &release;
@@ -68,7 +68,7 @@ static void forget_plan(fmo_batch_kept *kept, struct kept_plan *at)
 static void forget(fmo_batch_kept *kept)
 {
     for (size_t k = 0; k < kept->count; k++) forget_plan(kept, &kept->plan[k]);
-    for (int c = kept->crowds - 1; c >= 0; c--)
+    for (int c = kept->lockstep_batches - 1; c >= 0; c--)
         if (kept->hands[c]) kept->hands[c]->ops->close(kept->hands[c]);
     free(kept->plan);
     *kept = (fmo_batch_kept){.loading = kept->loading};
@@ -98,7 +98,7 @@ static void end_together(fmo_lockstep_job *from, void *user)
     fmo_scf_batch_let_go(b, from->shared.job);
 }
 
-/* Makes a crowd's jobs ready, with its threads alone, also where nobody says how many. */
+/* Makes a lockstep batch's jobs ready, with its threads alone, also where nobody says how many. */
 static fmo_status prepare_together(const batch *b, const size_t *number, size_t num,
                                    const fmo_fock_options *fock)
 {
@@ -130,12 +130,13 @@ static void *make_plans(void *user)
     if (!made) return NULL;
     for (size_t k = 0; k < m->num; k++) {
         struct kept_plan *const at = kept ? &kept[m->number[k]] : NULL;
-        if (at && at->plan && at->basis == m->basis[k] && at->crowd == m->w->number)
+        if (at && at->plan && at->basis == m->basis[k] && at->lockstep_batch == m->w->number)
             m->plan[k] = at->plan;
         else
             m->basis[missing++] = m->basis[k];
     }
-    pthread_mutex_lock(&b->plans); /* or crowds would make plans together, then compute together */
+    pthread_mutex_lock(
+        &b->plans); /* or lockstep batches would make plans together, then compute together */
     const double start = driver_seconds();
     if (missing) (void)fmo_fock_plan_create_batch(m->basis, missing, &m->fock, made, NULL);
     m->seconds = (driver_seconds() - start) / (double)m->num;
@@ -224,24 +225,24 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
     free(jobs);
 }
 
-size_t fmo_crowds_most(const batch *b, size_t n, size_t most, int crowds)
+size_t fmo_lockstep_batch_size(const batch *b, size_t n, size_t most, int lockstep_batches)
 {
     const double bytes = fmo_scf_batch_bytes(b, n), square = (double)n * (double)n;
     double fit = together_bytes / (bytes > 1.0 ? bytes : 1.0);
-    if (b->care && fit * square * crowds > b->care->elements)
-        fit = b->care->elements / (square * crowds);
+    if (b->care && fit * square * lockstep_batches > b->care->elements)
+        fit = b->care->elements / (square * lockstep_batches);
     return fit < (double)most ? (size_t)fit + 1 : most;
 }
 
-/* The next jobs for a crowd; they are alike in size, so the first says how many (where they are
- * mixed, as many as there may be of the largest). */
+/* The next jobs for a lockstep batch; they are alike in size, so the first says how many (where
+ * they are mixed, as many as there may be of the largest). */
 static size_t take_together(const gpu_worker *w, const size_t **number)
 {
     batch *const b = w->b;
     size_t num = 0;
-    if (b->deal.crowd) { /* which ranks have agreed upon */
+    if (b->deal.lockstep_batch) { /* which ranks have agreed upon */
         const size_t t = fmo_scf_batch_take(b), at = tickets_place(&b->deal, t, &num);
-        if (t < b->deal.large + tickets_crowds(&b->deal)) {
+        if (t < b->deal.large + tickets_lockstep(&b->deal)) {
             *number = &b->order[at];
             return num;
         }
@@ -251,8 +252,8 @@ static size_t take_together(const gpu_worker *w, const size_t **number)
     pthread_mutex_lock(&b->lock);
     *number = &b->order[b->next];
     if (b->next < b->deal.elsewhere) {
-        num = fmo_crowds_most(b, fmo_scf_job_functions(&b->jobs[b->order[b->next]]), w->most,
-                              w->crowds);
+        num = fmo_lockstep_batch_size(b, fmo_scf_job_functions(&b->jobs[b->order[b->next]]),
+                                      w->most, w->lockstep_batches);
         if (num > b->deal.elsewhere - b->next) num = b->deal.elsewhere - b->next;
         b->next += num;
     }
@@ -287,7 +288,7 @@ static void *work_together(void *user)
     return NULL;
 }
 
-size_t fmo_crowds_apart(const batch *b)
+size_t fmo_lockstep_single_num(const batch *b)
 {
     const fmo_fock_options *const fock = &b->asked->fock;
     size_t large = 0;
@@ -300,21 +301,23 @@ size_t fmo_crowds_apart(const batch *b)
     return apart ? b->deal.elsewhere : large;
 }
 
-/* Crowds of so many jobs for so many GPUs: two turns each, so that plans of one are made while
- * another computes, if they are many. */
-int fmo_crowds_count(size_t jobs, int gpus, size_t *most)
+/* Lockstep batches of so many jobs for so many GPUs: two turns each, so that plans of one are made
+ * while another computes, if they are many. */
+int fmo_lockstep_batch_count(size_t jobs, int gpus, size_t *most)
 {
-    const int crowds = gpus * (jobs >= CROWDS * TOGETHER_LEAST ? CROWDS : 1);
-    const size_t turns = jobs >= (size_t)(4 * crowds * TOGETHER_LEAST) ? 2 : 1;
-    const size_t share = (jobs + turns * (size_t)crowds - 1) / (turns * (size_t)crowds);
+    const int lockstep_batches =
+        gpus * (jobs >= LOCKSTEP_BATCHES * TOGETHER_LEAST ? LOCKSTEP_BATCHES : 1);
+    const size_t turns = jobs >= (size_t)(4 * lockstep_batches * TOGETHER_LEAST) ? 2 : 1;
+    const size_t share =
+        (jobs + turns * (size_t)lockstep_batches - 1) / (turns * (size_t)lockstep_batches);
     *most = share > TOGETHER_MOST ? TOGETHER_MOST : share;
-    return crowds;
+    return lockstep_batches;
 }
 
-void fmo_crowds_mix(size_t *order, size_t jobs, int crowds, size_t most)
+void fmo_lockstep_batches_mix(size_t *order, size_t jobs, int lockstep_batches, size_t most)
 {
-    const size_t num = (size_t)crowds;
-    if (crowds < 2 || num * most < jobs) return;
+    const size_t num = (size_t)lockstep_batches;
+    if (lockstep_batches < 2 || num * most < jobs) return;
     size_t *const mixed = malloc(jobs * sizeof *mixed);
     size_t to = 0;
     if (!mixed) return; /* as they are */
@@ -339,22 +342,22 @@ static double kept_bytes(const batch *b)
 
 /* Whether what the jobs have on GPUs is kept: if all are there at once, none goes by itself, and it
  * leaves memory to others. What is kept of other jobs goes. */
-static int keep_all(const batch *b, int crowds, size_t most)
+static int keep_all(const batch *b, int lockstep_batches, size_t most)
 {
     fmo_batch_kept *const kept = b->kept;
     const size_t jobs = b->deal.elsewhere - b->next;
     if (kept) kept->reused = 0;
-    if (!kept || b->deal.crowd || b->next || !jobs) return 0;
+    if (!kept || b->deal.lockstep_batch || b->next || !jobs) return 0;
     const size_t largest = fmo_scf_job_functions(&b->jobs[b->order[b->next]]);
-    const int fit = most * (size_t)crowds >= jobs &&
-                    fmo_crowds_most(b, largest, most, crowds) >= most &&
+    const int fit = most * (size_t)lockstep_batches >= jobs &&
+                    fmo_lockstep_batch_size(b, largest, most, lockstep_batches) >= most &&
                     kept_bytes(b) <= together_bytes;
-    if (kept->count != b->count || kept->crowds != crowds || !fit) forget(kept);
+    if (kept->count != b->count || kept->lockstep_batches != lockstep_batches || !fit) forget(kept);
     if (!fit) return 0;
     if (!kept->plan) kept->plan = calloc(b->count, sizeof *kept->plan);
     if (!kept->plan) return 0;
     kept->count = b->count;
-    kept->crowds = crowds;
+    kept->lockstep_batches = lockstep_batches;
     return 1;
 }
 
@@ -364,13 +367,13 @@ static void leave_room(const batch *b, double bytes)
 {
     double memory = 0.0;
     int short_of_it = 0;
-    for (int c = 0; c < b->kept->crowds; c++)
+    for (int c = 0; c < b->kept->lockstep_batches; c++)
         if (b->kept->hands[c]) memory = fmax(memory, b->kept->hands[c]->memory);
     for (size_t k = 0; k < b->count; k++) short_of_it |= b->again[k];
     if (short_of_it || bytes > 0.25 * memory) forget(b->kept);
 }
 
-/* The jobs of a crowd whose plans are kept: always the same. */
+/* The jobs of a lockstep batch whose plans are kept: always the same. */
 static void give_share(gpu_worker *w)
 {
     batch *const b = w->b;
@@ -381,50 +384,51 @@ static void give_share(gpu_worker *w)
     b->next += w->given_num;
 }
 
-/* Crowds of this process, `crowds` at a time, until there are no jobs for them left. Beside other
- * ranks of this host, where one makes jobs ready while another computes, and where plans are kept,
- * so that all compute at once, they have no more threads together than there are processors:
- * threads that wait for their team spin, as long as their own process has not too many
- * (docs/log/several.md). */
-void fmo_crowds_run(batch *b, const fmo_scf_options *asked, int crowds, size_t most)
+/* Lockstep batches of this process, `lockstep batches` at a time, until there are no jobs for them
+ * left. Beside other ranks of this host, where one makes jobs ready while another computes, and
+ * where plans are kept, so that all compute at once, they have no more threads together than there
+ * are processors: threads that wait for their team spin, as long as their own process has not too
+ * many (docs/log/several.md). */
+void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *asked, int lockstep_batches,
+                              size_t most)
 {
     const fmo_ranks *const ranks = b->asked->deal;
     fmo_scf_options own = *asked;
     const fmo_scf_options *const options = &own;
     const int threads = fmo_fock_threads(asked->fock.threads);
-    const int keeps = keep_all(b, crowds, most);
+    const int keeps = keep_all(b, lockstep_batches, most);
     if (b->care || keeps || (ranks && ranks->node_size > 1))
-        own.fock.threads = threads > crowds ? threads / crowds : 1;
+        own.fock.threads = threads > lockstep_batches ? threads / lockstep_batches : 1;
     const fmo_fock_options *const fock = &options->fock;
     const int gpus = fock->device_num > 1 ? fock->device_num : 1;
     const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
-    gpu_worker worker[CROWDS * FMO_DEVICES_MAX];
+    gpu_worker worker[LOCKSTEP_BATCHES * FMO_DEVICES_MAX];
     const double bytes = keeps ? kept_bytes(b) : 0.0;
-    for (int c = 0; c < crowds; c++) {
+    for (int c = 0; c < lockstep_batches; c++) {
         worker[c] = (gpu_worker){.b = b,
                                  .options = options,
                                  .device = device,
                                  .most = most,
                                  .number = c,
-                                 .crowds = crowds};
+                                 .lockstep_batches = lockstep_batches};
         if (fock->device_num > 0) worker[c].device = fock->devices[c % gpus];
         if (keeps) give_share(&worker[c]);
     }
-    for (int c = 0; c < crowds; c++)
+    for (int c = 0; c < lockstep_batches; c++)
         worker[c].started =
             c > 0 && pthread_create(&worker[c].thread, NULL, work_together, &worker[c]) == 0;
     (void)work_together(&worker[0]);
-    for (int c = 1; c < crowds; c++)
+    for (int c = 1; c < lockstep_batches; c++)
         if (worker[c].started)
             pthread_join(worker[c].thread, NULL);
         else if (keeps) /* nobody else has its share */
             (void)work_together(&worker[c]);
-    for (int c = 0; c < crowds && keeps; c++) {
+    for (int c = 0; c < lockstep_batches && keeps; c++) {
         b->kept->hands[c] = worker[c].hands;
         worker[c].hands = NULL;
     }
     if (keeps) leave_room(b, bytes);
     /* None of them while another works. This thread's come last, and choose the GPU that it had. */
-    for (int c = crowds - 1; c >= 0; c--)
+    for (int c = lockstep_batches - 1; c >= 0; c--)
         if (worker[c].hands) worker[c].hands->ops->close(worker[c].hands);
 }
