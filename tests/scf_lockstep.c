@@ -1,7 +1,7 @@
-/* SCFs that advance together (driver/scf/lockstep.h) against single ones: with the host's hands bit
- * for bit, with those of a GPU (argument "fused") to rounding. Molecules of several sizes, guesses,
- * shifts, stability; some fail in the middle of others: bad input, too few cycles, no memory for a
- * plan. Links the library's inside. */
+/* SCFs that advance together (driver/scf/lockstep.h) against single ones: with the host's the
+ * executor bit for bit, with those of a GPU (argument "fused") to rounding. Molecules of several
+ * sizes, guesses, shifts, stability; some fail in the middle of others: bad input, too few cycles,
+ * no memory for a plan. Links the library's inside. */
 #include "driver/scf/lockstep.h"
 
 #include <fmo/one_electron.h>
@@ -115,14 +115,14 @@ static void check_lockstep(fmo_dataset *const *dataset, size_t num, int threads)
     static ended heard;
     static double *projector[MOST];
     fmo_error err = {FMO_OK, ""};
-    fmo_hands *hands = NULL;
+    fmo_batch_linalg *executor = NULL;
     fmo_atoms *atoms = NULL;
     make_kinds(kinds);
     memset(jobs, 0, sizeof jobs);
     memset(&heard, 0, sizeof heard);
     CHECK(fmo_atoms_create(&atoms, &err) == FMO_OK, "%s", err.message);
-    const fmo_status opened = on_gpu ? fmo_hands_open_gpu(-1, threads, &hands, &err)
-                                     : fmo_hands_open_host(threads, &hands, &err);
+    const fmo_status opened = on_gpu ? fmo_batch_linalg_open_gpu(-1, threads, &executor, &err)
+                                     : fmo_batch_linalg_open_host(threads, &executor, &err);
     CHECK(opened == FMO_OK, "%s", err.message);
     if (opened != FMO_OK) return;
     for (size_t k = 0; k < num; k++) {
@@ -143,7 +143,7 @@ static void check_lockstep(fmo_dataset *const *dataset, size_t num, int threads)
         if (k % 17 == 5) input[k].electron_num = 9;    /* odd */
         if (k % 19 == 7) input[k].electron_num = 2000; /* more than fit */
         fock.integrals = fmo_scf_integrals(o, fock.mode);
-        fock.stream = hands->stream;
+        fock.stream = executor->stream;
         jobs[k] = (fmo_lockstep_job){.input = &input[k],
                                      .options = o,
                                      .shared = {.job = k, .atoms = atoms},
@@ -158,7 +158,7 @@ static void check_lockstep(fmo_dataset *const *dataset, size_t num, int threads)
                   err.message);
     }
     int dropped = 0;
-    fmo_lockstep_run(hands, jobs, num);
+    fmo_lockstep_run(executor, jobs, num);
     for (size_t k = 0; k < num; k++) {
         char what[80];
         fmo_scf_result *alone = NULL;
@@ -174,7 +174,7 @@ static void check_lockstep(fmo_dataset *const *dataset, size_t num, int threads)
         free(projector[k]);
     }
     CHECK(dropped > 0 || num < 3 * NAMES, "no functions were left out");
-    hands->ops->close(hands);
+    executor->ops->close(executor);
     fmo_atoms_destroy(atoms);
 }
 

@@ -15,7 +15,7 @@ double *fmo_cpu_vector_alloc(size_t doubles)
     return aligned_alloc(64, (doubles * sizeof(double) + 127) / 64 * 64);
 }
 
-/* Hands out the next `num` items of `size` bytes; without memory it only counts. */
+/* The executor out the next `num` items of `size` bytes; without memory it only counts. */
 static void *take(char *memory, size_t *used, size_t num, size_t size)
 {
     void *const here = memory ? memory + *used : NULL;

@@ -38,7 +38,7 @@ static void note(batch *b, fmo_fock_job *job, const fmo_error *err)
     b->failure = *err;
 }
 
-/* Waits for the build that runs on a plan and hands its matrices over. */
+/* Waits for the build that runs on a plan and the executor its matrices over. */
 static void finish(batch *b, fmo_fock_plan *plan)
 {
     fmo_fock_job *const job = plan->running;

@@ -226,7 +226,7 @@ fmo_status fmo_build_check(const fmo_fock_job *job, double *largest, fmo_error *
  * up to `largest`. */
 fmo_status fmo_build_begin(const fmo_fock_job *const *jobs, int num, double largest,
                            fmo_error *err);
-/* Hands J and K over: the only step that writes them. */
+/* The executor J and K over: the only step that writes them. */
 void fmo_build_end(const fmo_fock_job *const *jobs, int num);
 /* All of it; modes that `start` builds take one job. */
 fmo_status fmo_build(const fmo_fock_job *const *jobs, int num, double largest, fmo_error *err);

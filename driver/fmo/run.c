@@ -225,7 +225,7 @@ static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
     f->result->mode = fock->mode;
     /* Threads that are started have not chosen a GPU; the caller's may have. */
     if (fock->mode == FMO_MODE_FUSED && fock->device < 0 && fock->device_num == 0)
-        fock->device = fmo_hands_thread_gpu();
+        fock->device = fmo_batch_linalg_thread_gpu();
     f->result->threads = f->threads;
     return FMO_OK;
 }
@@ -363,7 +363,8 @@ static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
     CHECKGOTO(choose_mode(f, err));
     /* SCFs go side by side, one a thread */
     CHECKGOTO(fmo_fragment_agree(f, fmo_check_blas_room(f->threads, err), err));
-    if (f->o.scf.fock.mode == FMO_MODE_FUSED) starting = fmo_hands_begin_gpus(&f->o.scf.fock);
+    if (f->o.scf.fock.mode == FMO_MODE_FUSED)
+        starting = fmo_batch_linalg_begin_gpus(&f->o.scf.fock);
     measure(f);
     CHECKGOTO(fmo_fragment_agree(f, fmo_fragment_read_hybrids(f, err), err));
     CHECKGOTO(make_monomers(f, err));
@@ -378,7 +379,7 @@ static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
     for (int k = 0; k < f->result->pair_num; k++) f->result->energy2 += f->result->pair[k].total;
     f->result->seconds = driver_seconds() - start;
 done:
-    fmo_hands_end_gpus(starting);
+    fmo_batch_linalg_end_gpus(starting);
     return status;
 }
 

@@ -8,34 +8,35 @@ fmo_status fmo_linalg_open_gpu(int device, void **stream, fmo_linalg **la, fmo_e
     return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "this build is without CUDA; use mode cpu");
 }
 
-fmo_status fmo_hands_open_gpu(int device, int threads, fmo_hands **hands, fmo_error *err)
+fmo_status fmo_batch_linalg_open_gpu(int device, int threads, fmo_batch_linalg **executor,
+                                     fmo_error *err)
 {
-    (void)device, (void)threads, (void)hands;
+    (void)device, (void)threads, (void)executor;
     return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "this build is without CUDA; use mode cpu");
 }
 
-void *fmo_hands_begin_loading(void)
+void *fmo_batch_linalg_begin_loading(void)
 {
     return NULL;
 }
 
-void fmo_hands_end_loading(void *loading)
+void fmo_batch_linalg_end_loading(void *loading)
 {
     (void)loading;
 }
 
-void *fmo_hands_begin_gpus(const fmo_fock_options *fock)
+void *fmo_batch_linalg_begin_gpus(const fmo_fock_options *fock)
 {
     (void)fock;
     return NULL;
 }
 
-void fmo_hands_end_gpus(void *starting)
+void fmo_batch_linalg_end_gpus(void *starting)
 {
     (void)starting;
 }
 
-int fmo_hands_thread_gpu(void)
+int fmo_batch_linalg_thread_gpu(void)
 {
     return -1;
 }

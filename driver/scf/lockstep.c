@@ -32,7 +32,7 @@ typedef struct member {
 } member;
 
 typedef struct lockstep_batch {
-    fmo_hands *hands;
+    fmo_batch_linalg *executor;
     member *member;
     size_t count;
     const fmo_request **together; /* [count] of one kind */
@@ -101,7 +101,7 @@ static void wait(member *m)
 #endif
 }
 
-/* What runs on a stack: makecontext hands over ints, so a pointer goes in two. */
+/* What runs on a stack: makecontext the executor over ints, so a pointer goes in two. */
 static void enter(unsigned high, unsigned low)
 {
     member *const m = (member *)(((uintptr_t)high << 16 << 16) | (uintptr_t)low);
@@ -164,7 +164,8 @@ static double *step_allocate(fmo_linalg *la, size_t count)
 {
     const member *const m = (const member *)la;
     if (failed(la)) return NULL;
-    return m->lockstep_batch->hands->ops->allocate(m->lockstep_batch->hands, count, &la->error);
+    return m->lockstep_batch->executor->ops->allocate(m->lockstep_batch->executor, count,
+                                                      &la->error);
 }
 
 static void step_release(fmo_linalg *la, double *array)
@@ -362,7 +363,7 @@ static int next_kind(const lockstep_batch *c)
 /* Work of the host, one SCF a thread. */
 static void run_apart(const lockstep_batch *c, size_t num)
 {
-    const int threads = (size_t)c->hands->threads < num ? c->hands->threads : (int)num;
+    const int threads = (size_t)c->executor->threads < num ? c->executor->threads : (int)num;
     const int hold = fmo_linalg_hold();
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (size_t k = 0; k < num; k++) c->together[k]->work(c->together[k]->user);
@@ -385,7 +386,7 @@ static void work_off(lockstep_batch *c)
         if (kind == FMO_REQUEST_APART)
             run_apart(c, num);
         else if (num)
-            c->hands->ops->run(c->hands, c->together, num);
+            c->executor->ops->run(c->executor, c->together, num);
     }
     for (size_t k = 0; k < c->count; k++) c->member[k].first = c->member[k].num = 0;
 }
@@ -398,9 +399,9 @@ static void refuse(member *m)
     m->ended = 1;
 }
 
-void fmo_lockstep_run(fmo_hands *hands, fmo_lockstep_job *jobs, size_t count)
+void fmo_lockstep_run(fmo_batch_linalg *executor, fmo_lockstep_job *jobs, size_t count)
 {
-    lockstep_batch c = {.hands = hands, .count = count};
+    lockstep_batch c = {.executor = executor, .count = count};
     size_t left = count;
     c.member = calloc(count, sizeof *c.member);
     c.together = malloc(count * sizeof *c.together);
@@ -415,8 +416,8 @@ void fmo_lockstep_run(fmo_hands *hands, fmo_lockstep_job *jobs, size_t count)
         member *const m = &c.member[k];
         m->lockstep_batch = &c;
         m->job = &jobs[k];
-        m->base.ops = hands->ops->on_device ? &device_ops : &host_ops;
-        memcpy(m->base.device, hands->device, sizeof m->base.device);
+        m->base.ops = executor->ops->on_device ? &device_ops : &host_ops;
+        memcpy(m->base.device, executor->device, sizeof m->base.device);
         jobs[k].shared.la = &m->base;
         if (!start(&c, m)) refuse(m);
     }

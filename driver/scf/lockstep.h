@@ -3,7 +3,7 @@
  *
  * An SCF is the same code as one alone (scf.c), on a stack of its own. Its backend queues what it
  * is asked for, and where a number must come back to the host, the next SCF has its turn. When all
- * wait or have ended, the hands do what is queued: of the operations that are first in their
+ * wait or have ended, the the executor do what is queued: of the operations that are first in their
  * queues, those of one kind together. An SCF that has converged leaves; one that fails, fails
  * alone. */
 #ifndef FMO_SCF_LOCKSTEP_H
@@ -63,56 +63,57 @@ typedef struct fmo_request {
 } fmo_request;
 
 /* Who does it. Results are those of linalg.h's functions. */
-typedef struct fmo_hands fmo_hands;
-typedef struct fmo_hands_ops {
+typedef struct fmo_batch_linalg fmo_batch_linalg;
+typedef struct fmo_batch_linalg_ops {
     const char *name;
     int on_device;
-    void (*close)(fmo_hands *hands);
-    void (*enter)(fmo_hands *hands); /* they are used from this thread now */
-    double *(*allocate)(fmo_hands *hands, size_t count, fmo_error *err); /* zero-filled */
+    void (*close)(fmo_batch_linalg *executor);
+    void (*enter)(fmo_batch_linalg *executor); /* they are used from this thread now */
+    double *(*allocate)(fmo_batch_linalg *executor, size_t count, fmo_error *err); /* zero-filled */
     /* Requests of one kind, each of another SCF; none is APART, which is nobody's. */
-    void (*run)(fmo_hands *hands, const fmo_request *const *request, size_t num);
-} fmo_hands_ops;
+    void (*run)(fmo_batch_linalg *executor, const fmo_request *const *request, size_t num);
+} fmo_batch_linalg_ops;
 
-struct fmo_hands {
-    const fmo_hands_ops *ops;
+struct fmo_batch_linalg {
+    const fmo_batch_linalg_ops *ops;
     char device[96]; /* model of the GPU, or "" */
     void *stream;    /* cudaStream_t that all work goes to, or NULL */
     int threads;     /* of the host */
     double memory;   /* of the GPU, bytes; 0 without one */
 };
 
-/* LAPACK and OpenBLAS, one request a thread: what tests compare with, and what the GPU's hands
- * leave to the host. */
-fmo_status fmo_hands_open_host(int threads, fmo_hands **hands, fmo_error *err);
+/* LAPACK and OpenBLAS, one request a thread: what tests compare with, and what the GPU's the
+ * executor leave to the host. */
+fmo_status fmo_batch_linalg_open_host(int threads, fmo_batch_linalg **executor, fmo_error *err);
 /* cuBLAS and kernels that take many matrices; on GPU number `device`, or -1, the thread's, which
  * the thread uses until it closes them; another thread may do that, too. Without CUDA:
  * FMO_ERR_UNSUPPORTED. */
-fmo_status fmo_hands_open_gpu(int device, int threads, fmo_hands **hands, fmo_error *err);
+fmo_status fmo_batch_linalg_open_gpu(int device, int threads, fmo_batch_linalg **executor,
+                                     fmo_error *err);
 
 /* What opening them loads first, beside what the caller does meanwhile. Whoever has begun ends it;
  * NULL if there is nothing to be loaded. */
-void *fmo_hands_begin_loading(void);
-void fmo_hands_end_loading(void *loading); /* NULL is fine */
+void *fmo_batch_linalg_begin_loading(void);
+void fmo_batch_linalg_end_loading(void *loading); /* NULL is fine */
 
 /* Starts the GPUs that options name, beside what the caller does meanwhile: CUDA takes a tenth of a
  * second and more for each. Whoever has begun ends it; NULL if none is named, or without memory:
  * they start where they are wanted then. */
-FMO_INNER void *fmo_hands_begin_gpus(const fmo_fock_options *fock);
-FMO_INNER void fmo_hands_end_gpus(void *starting); /* NULL is fine */
+FMO_INNER void *fmo_batch_linalg_begin_gpus(const fmo_fock_options *fock);
+FMO_INNER void fmo_batch_linalg_end_gpus(void *starting); /* NULL is fine */
 
 /* The number of the GPU that the thread has chosen; -1 without one. */
-FMO_INNER int fmo_hands_thread_gpu(void);
+FMO_INNER int fmo_batch_linalg_thread_gpu(void);
 
 /* Requests whose arrays are host memory, with backends of the host, one a thread. */
-void fmo_hands_on_host(fmo_linalg *const *la, int threads, const fmo_request *const *request,
-                       size_t num);
+void fmo_batch_linalg_on_host(fmo_linalg *const *la, int threads, const fmo_request *const *request,
+                              size_t num);
 /* Copies of the host, side by side: what uploads bring from where it is to stage + begin[k], or
  * what downloads want from there to where it goes. */
-void fmo_hands_stage(int threads, const fmo_request *const *request, size_t num,
-                     const size_t *begin, double *stage);
-fmo_linalg **fmo_hands_open_backends(int threads, fmo_error *err); /* NULL without memory */
-void fmo_hands_close_backends(fmo_linalg **la, int num);           /* NULL is fine */
+void fmo_batch_linalg_stage(int threads, const fmo_request *const *request, size_t num,
+                            const size_t *begin, double *stage);
+fmo_linalg **fmo_batch_linalg_open_backends(int threads, fmo_error *err); /* NULL without memory */
+void fmo_batch_linalg_close_backends(fmo_linalg **la, int num);           /* NULL is fine */
 
 /* An SCF of the lockstep batch: fmo_scf_run_one with these arguments, and what it returned. */
 typedef struct fmo_lockstep_job {
@@ -128,7 +129,7 @@ typedef struct fmo_lockstep_job {
 
 /* Runs them all. Plans are the caller's, one a job in jobs[k].shared.plan, and gone afterwards,
  * unless shared.plan_kept says otherwise. */
-void fmo_lockstep_run(fmo_hands *hands, fmo_lockstep_job *jobs, size_t count);
+void fmo_lockstep_run(fmo_batch_linalg *executor, fmo_lockstep_job *jobs, size_t count);
 
 #ifdef __cplusplus
 }

@@ -23,7 +23,7 @@ typedef struct gpu_worker {
     int device;
     size_t most;                  /* molecules at a time */
     int number, lockstep_batches; /* of all workers */
-    fmo_hands *hands;
+    fmo_batch_linalg *executor;
     const size_t *given; /* [given_num] jobs that it has, and no others; NULL: it takes some */
     size_t given_num;
     pthread_t thread;
@@ -34,30 +34,31 @@ struct fmo_batch_kept {
     void *loading; /* libraries, that is */
     size_t count, reused;
     int lockstep_batches;
-    fmo_hands *hands[LOCKSTEP_BATCHES * FMO_DEVICES_MAX]; /* [lockstep batches], or NULL */
+    fmo_batch_linalg
+        *executor[LOCKSTEP_BATCHES * FMO_DEVICES_MAX]; /* [lockstep batches], or NULL */
     struct kept_plan {
         fmo_fock_plan *plan;    /* or NULL */
         const fmo_basis *basis; /* it was made for, */
-        int lockstep_batch;     /* for the stream of these hands */
-        fmo_scf_kept scf;       /* of the last SCF with it, in memory of these hands */
+        int lockstep_batch;     /* for the stream of these the executor */
+        fmo_scf_kept scf;       /* of the last SCF with it, in memory of these the executor */
     } * plan;                   /* [count] by job */
 };
 
 fmo_batch_kept *fmo_batch_kept_create(int fused)
 {
     fmo_batch_kept *const kept = calloc(1, sizeof *kept);
-    if (kept && fused) kept->loading = fmo_hands_begin_loading();
+    if (kept && fused) kept->loading = fmo_batch_linalg_begin_loading();
     return kept;
 }
 
 /* A plan, and what goes with it. */
 static void forget_plan(fmo_batch_kept *kept, struct kept_plan *at)
 {
-    fmo_hands *const hands = kept->hands[at->lockstep_batch];
+    fmo_batch_linalg *const executor = kept->executor[at->lockstep_batch];
     double *const memory[] = {at->scf.state.memory, at->scf.state.lifted.memory};
     for (int k = 0; k < 2 && at->scf.host; k++) {
         const fmo_request release = {.kind = FMO_REQUEST_RELEASE, .C = memory[k]}, *one = &release;
-        if (memory[k]) hands->ops->run(hands, &one, 1);
+        if (memory[k]) executor->ops->run(executor, &one, 1);
     }
     fmo_scf_forget_kept(&at->scf);
     fmo_fock_plan_destroy(at->plan);
@@ -69,7 +70,7 @@ static void forget(fmo_batch_kept *kept)
 {
     for (size_t k = 0; k < kept->count; k++) forget_plan(kept, &kept->plan[k]);
     for (int c = kept->lockstep_batches - 1; c >= 0; c--)
-        if (kept->hands[c]) kept->hands[c]->ops->close(kept->hands[c]);
+        if (kept->executor[c]) kept->executor[c]->ops->close(kept->executor[c]);
     free(kept->plan);
     *kept = (fmo_batch_kept){.loading = kept->loading};
 }
@@ -78,7 +79,7 @@ void fmo_batch_kept_destroy(fmo_batch_kept *kept)
 {
     if (!kept) return;
     forget(kept);
-    fmo_hands_end_loading(kept->loading);
+    fmo_batch_linalg_end_loading(kept->loading);
     free(kept);
 }
 
@@ -183,7 +184,7 @@ static int make_ready(making *m)
 static void run_together(const gpu_worker *w, const size_t *number, size_t num)
 {
     batch *const b = w->b;
-    fmo_hands *const hands = w->hands;
+    fmo_batch_linalg *const executor = w->executor;
     fmo_fock_options fock = w->options->fock;
     fmo_lockstep_job *const jobs = calloc(num, sizeof *jobs);
     size_t together = 0;
@@ -191,7 +192,7 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
     fock.integrals = fmo_scf_integrals(w->options, FMO_MODE_FUSED);
     fock.device = w->device;
     fock.device_num = 0;
-    fock.stream = hands->stream;
+    fock.stream = executor->stream;
     fock.progress = NULL; /* of whom it would not say */
     making m = {.w = w,
                 .number = number,
@@ -219,7 +220,7 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
                                               .ended = end_together,
                                               .user = b};
     }
-    if (together) fmo_lockstep_run(hands, jobs, together);
+    if (together) fmo_lockstep_run(executor, jobs, together);
     free(m.basis);
     free(m.plan);
     free(jobs);
@@ -264,7 +265,7 @@ static size_t take_together(const gpu_worker *w, const size_t **number)
 static void run_or_leave(const gpu_worker *w, const size_t *number, size_t num)
 {
     if (!num) return;
-    if (w->hands)
+    if (w->executor)
         run_together(w, number, num);
     else
         for (size_t k = 0; k < num; k++) w->b->again[number[k]] = 1;
@@ -275,10 +276,10 @@ static void *work_together(void *user)
     gpu_worker *const w = user;
     const size_t *number = NULL;
     const int threads = fmo_fock_threads(w->options->fock.threads);
-    if (w->hands)
-        w->hands->ops->enter(w->hands);
+    if (w->executor)
+        w->executor->ops->enter(w->executor);
     else
-        (void)fmo_hands_open_gpu(w->device, threads, &w->hands, NULL);
+        (void)fmo_batch_linalg_open_gpu(w->device, threads, &w->executor, NULL);
     if (w->given) {
         run_or_leave(w, w->given, w->given_num);
         return NULL;
@@ -368,7 +369,7 @@ static void leave_room(const batch *b, double bytes)
     double memory = 0.0;
     int short_of_it = 0;
     for (int c = 0; c < b->kept->lockstep_batches; c++)
-        if (b->kept->hands[c]) memory = fmax(memory, b->kept->hands[c]->memory);
+        if (b->kept->executor[c]) memory = fmax(memory, b->kept->executor[c]->memory);
     for (size_t k = 0; k < b->count; k++) short_of_it |= b->again[k];
     if (short_of_it || bytes > 0.25 * memory) forget(b->kept);
 }
@@ -380,7 +381,7 @@ static void give_share(gpu_worker *w)
     const size_t left = b->deal.elsewhere - b->next;
     w->given = &b->order[b->next];
     w->given_num = left < w->most ? left : w->most;
-    w->hands = b->kept->hands[w->number];
+    w->executor = b->kept->executor[w->number];
     b->next += w->given_num;
 }
 
@@ -401,7 +402,7 @@ void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *asked, int lockst
         own.fock.threads = threads > lockstep_batches ? threads / lockstep_batches : 1;
     const fmo_fock_options *const fock = &options->fock;
     const int gpus = fock->device_num > 1 ? fock->device_num : 1;
-    const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
+    const int device = fock->device >= 0 ? fock->device : fmo_batch_linalg_thread_gpu();
     gpu_worker worker[LOCKSTEP_BATCHES * FMO_DEVICES_MAX];
     const double bytes = keeps ? kept_bytes(b) : 0.0;
     for (int c = 0; c < lockstep_batches; c++) {
@@ -424,11 +425,11 @@ void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *asked, int lockst
         else if (keeps) /* nobody else has its share */
             (void)work_together(&worker[c]);
     for (int c = 0; c < lockstep_batches && keeps; c++) {
-        b->kept->hands[c] = worker[c].hands;
-        worker[c].hands = NULL;
+        b->kept->executor[c] = worker[c].executor;
+        worker[c].executor = NULL;
     }
     if (keeps) leave_room(b, bytes);
     /* None of them while another works. This thread's come last, and choose the GPU that it had. */
     for (int c = lockstep_batches - 1; c >= 0; c--)
-        if (worker[c].hands) worker[c].hands->ops->close(worker[c].hands);
+        if (worker[c].executor) worker[c].executor->ops->close(worker[c].executor);
 }

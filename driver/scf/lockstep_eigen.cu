@@ -32,7 +32,7 @@ double *matrix(const scratch *s, int n, size_t k)
     return s->A + k * (size_t)n * (size_t)n;
 }
 
-cudaError_t allocate(fmo_gpu_hands *g, int n, size_t num, scratch *s)
+cudaError_t allocate(fmo_gpu_batch_linalg *g, int n, size_t num, scratch *s)
 {
     const size_t size = (size_t)n * (size_t)n * sizeof *s->A;
     FMO_GPU_TRY(cudaMallocAsync((void **)&s->A, num * size, g->stream));
@@ -44,7 +44,7 @@ cudaError_t allocate(fmo_gpu_hands *g, int n, size_t num, scratch *s)
     return s->host_work ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-void release(fmo_gpu_hands *g, scratch *s)
+void release(fmo_gpu_batch_linalg *g, scratch *s)
 {
     void *const all[] = {s->A, s->values, s->info, s->work};
     for (void *at : all)
@@ -54,8 +54,8 @@ void release(fmo_gpu_hands *g, scratch *s)
 
 /* Eigenvectors into the requests' matrices, values to the host. The matrices are as they were where
  * it does not come to that: @return 0. */
-int solve(fmo_gpu_hands *g, cusolverDnParams_t how, const fmo_request *const *request, size_t num,
-          scratch *s)
+int solve(fmo_gpu_batch_linalg *g, cusolverDnParams_t how, const fmo_request *const *request,
+          size_t num, scratch *s)
 {
     const int n = request[0]->n;
     const size_t values = num * (size_t)n, matrices = (size_t)n * (size_t)n * sizeof *s->A;
@@ -66,7 +66,7 @@ int solve(fmo_gpu_hands *g, cusolverDnParams_t how, const fmo_request *const *re
             batch) != CUSOLVER_STATUS_SUCCESS ||
         allocate(g, n, num, s) != cudaSuccess)
         return 0;
-    cudaError_t code = fmo_gpu_hands_grow_pinned(g, values + num);
+    cudaError_t code = fmo_gpu_batch_linalg_grow_pinned(g, values + num);
     for (size_t k = 0; k < num && code == cudaSuccess; k++)
         code = cudaMemcpyAsync(matrix(s, n, k), request[k]->C, matrices, cudaMemcpyDeviceToDevice,
                                g->stream);
@@ -94,7 +94,7 @@ int solve(fmo_gpu_hands *g, cusolverDnParams_t how, const fmo_request *const *re
 }
 
 /* Requests of one size. @return 0: they are the host's. */
-int solve_alike(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+int solve_alike(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num)
 {
     cusolverDnParams_t how = NULL;
     scratch s = {};
@@ -110,7 +110,7 @@ int solve_alike(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
 
 #else
 
-int solve_alike(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+int solve_alike(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num)
 {
     (void)g, (void)request, (void)num;
     return 0;
@@ -120,16 +120,17 @@ int solve_alike(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
 
 } // namespace
 
-void fmo_gpu_hands_eigen(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+void fmo_gpu_batch_linalg_eigen(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
+                                size_t num)
 {
     const fmo_request **const sorted = (const fmo_request **)malloc(num * sizeof *sorted);
     if (!sorted) {
-        fmo_gpu_hands_on_host(g, request, num);
+        fmo_gpu_batch_linalg_on_host(g, request, num);
         return;
     }
     size_t left = 0; /* for the host, at the front */
     memcpy(sorted, request, num * sizeof *sorted);
-    fmo_gpu_hands_sort(sorted, num);
+    fmo_gpu_batch_linalg_sort(sorted, num);
     for (size_t begin = 0, end; begin < num; begin = end) {
         for (end = begin + 1; end < num && sorted[end]->n == sorted[begin]->n;) end++;
         if (end - begin >= ALIKE_LEAST && sorted[begin]->n >= FUNCTIONS_LEAST &&
@@ -137,6 +138,6 @@ void fmo_gpu_hands_eigen(fmo_gpu_hands *g, const fmo_request *const *request, si
             continue;
         for (size_t k = begin; k < end; k++) sorted[left++] = sorted[k];
     }
-    if (left) fmo_gpu_hands_on_host(g, sorted, left);
+    if (left) fmo_gpu_batch_linalg_on_host(g, sorted, left);
     free(sorted);
 }

@@ -1,5 +1,5 @@
-/* The hands of lockstep.h on a GPU: kernels for many SCFs (lockstep_kernels.cu), products and
- * purifications by cuBLAS (lockstep_products.cu), eigenproblems by cuSOLVER where many have one
+/* The the executor of lockstep.h on a GPU: kernels for many SCFs (lockstep_kernels.cu), products
+ * and purifications by cuBLAS (lockstep_products.cu), eigenproblems by cuSOLVER where many have one
  * size (lockstep_eigen.cu), builds in one batch. Other eigenproblems, Cholesky factors and what
  * only a search for the lowest eigenvalue needs are left to the host's threads, a matrix each. */
 #include "driver/scf/lockstep_gpu.h"
@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void fmo_gpu_hands_fail(const fmo_request *const *request, size_t num, fmo_status status,
-                        const char *what, const char *why)
+void fmo_gpu_batch_linalg_fail(const fmo_request *const *request, size_t num, fmo_status status,
+                               const char *what, const char *why)
 {
     for (size_t k = 0; k < num; k++)
         if (request[k]->la->error.status == FMO_OK)
@@ -17,17 +17,17 @@ void fmo_gpu_hands_fail(const fmo_request *const *request, size_t num, fmo_statu
                                 why);
 }
 
-bool fmo_gpu_hands_ok(const fmo_request *const *request, size_t num, cudaError_t code,
-                      const char *what)
+bool fmo_gpu_batch_linalg_ok(const fmo_request *const *request, size_t num, cudaError_t code,
+                             const char *what)
 {
     if (code == cudaSuccess) return true;
-    fmo_gpu_hands_fail(request, num,
-                       code == cudaErrorMemoryAllocation ? FMO_ERR_MEMORY : FMO_ERR_DEVICE, what,
-                       cudaGetErrorString(code));
+    fmo_gpu_batch_linalg_fail(request, num,
+                              code == cudaErrorMemoryAllocation ? FMO_ERR_MEMORY : FMO_ERR_DEVICE,
+                              what, cudaGetErrorString(code));
     return false;
 }
 
-static cudaError_t grow_args(fmo_gpu_hands *g, size_t bytes)
+static cudaError_t grow_args(fmo_gpu_batch_linalg *g, size_t bytes)
 {
     if (bytes <= g->args_bytes) return cudaSuccess;
     if (g->args) (void)cudaFreeAsync(g->args, g->stream);
@@ -38,7 +38,7 @@ static cudaError_t grow_args(fmo_gpu_hands *g, size_t bytes)
     return code;
 }
 
-cudaError_t fmo_gpu_hands_grow_results(fmo_gpu_hands *g, size_t num)
+cudaError_t fmo_gpu_batch_linalg_grow_results(fmo_gpu_batch_linalg *g, size_t num)
 {
     if (num <= g->results_num) return cudaSuccess;
     if (g->results) (void)cudaFreeAsync(g->results, g->stream);
@@ -53,8 +53,8 @@ cudaError_t fmo_gpu_hands_grow_results(fmo_gpu_hands *g, size_t num)
 /* Numbers of a portion, 16 MB. */
 static const size_t portion = (size_t)2 << 20;
 
-/* Page-locked memory that hands leave to the next ones, to the end of the process: for 16 MB the
- * driver takes 8 ms, with all threads waiting. More than a portion is not kept. */
+/* Page-locked memory that the executor leave to the next ones, to the end of the process: for 16 MB
+ * the driver takes 8 ms, with all threads waiting. More than a portion is not kept. */
 enum { SPARES = 16 };
 static struct {
     pthread_mutex_t lock;
@@ -63,7 +63,7 @@ static struct {
 } spare = {PTHREAD_MUTEX_INITIALIZER, {}, {}};
 
 /* Nothing queued may use it any longer. Where there are as many as are kept, the smallest goes. */
-static void leave_pinned(fmo_gpu_hands *g)
+static void leave_pinned(fmo_gpu_batch_linalg *g)
 {
     double *left = g->pinned;
     size_t num = g->pinned_num;
@@ -86,7 +86,7 @@ static void leave_pinned(fmo_gpu_hands *g)
 }
 
 /* The smallest that is enough, if there is one. */
-static void take_pinned(fmo_gpu_hands *g, size_t num)
+static void take_pinned(fmo_gpu_batch_linalg *g, size_t num)
 {
     int best = -1;
     (void)pthread_mutex_lock(&spare.lock);
@@ -111,7 +111,7 @@ static void free_spares(void)
     (void)pthread_mutex_unlock(&spare.lock);
 }
 
-static cudaError_t alloc_pinned(fmo_gpu_hands *g, size_t num)
+static cudaError_t alloc_pinned(fmo_gpu_batch_linalg *g, size_t num)
 {
     const cudaError_t code =
         cudaHostAlloc((void **)&g->pinned, num * sizeof *g->pinned, cudaHostAllocPortable);
@@ -122,7 +122,7 @@ static cudaError_t alloc_pinned(fmo_gpu_hands *g, size_t num)
     return code;
 }
 
-cudaError_t fmo_gpu_hands_grow_pinned(fmo_gpu_hands *g, size_t num)
+cudaError_t fmo_gpu_batch_linalg_grow_pinned(fmo_gpu_batch_linalg *g, size_t num)
 {
     if (num <= g->pinned_num) return cudaSuccess;
     const cudaError_t code = g->pinned ? cudaStreamSynchronize(g->stream) : cudaSuccess;
@@ -139,7 +139,8 @@ cudaError_t fmo_gpu_hands_grow_pinned(fmo_gpu_hands *g, size_t num)
     return alloc_pinned(g, num);
 }
 
-cudaError_t fmo_gpu_hands_send(fmo_gpu_hands *g, const void *args, size_t bytes, const void **at)
+cudaError_t fmo_gpu_batch_linalg_send(fmo_gpu_batch_linalg *g, const void *args, size_t bytes,
+                                      const void **at)
 {
     const cudaError_t code = grow_args(g, bytes);
     *at = g->args;
@@ -155,7 +156,7 @@ static int by_functions(const void *x, const void *y)
     return (a->n > b->n) - (a->n < b->n);
 }
 
-void fmo_gpu_hands_sort(const fmo_request **request, size_t num)
+void fmo_gpu_batch_linalg_sort(const fmo_request **request, size_t num)
 {
     qsort(request, num, sizeof *request, by_functions);
 }
@@ -170,16 +171,16 @@ static size_t moved_count(const fmo_request *q)
 
 /* Does requests of one kind whose numbers go through page-locked memory, [begin[k], begin[k + 1])
  * of it, begin[0] = 0. @return whether all went well; else those that did not have an error */
-typedef bool portion_work(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
+typedef bool portion_work(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
                           const size_t *begin);
 
 /* Requests of one kind in portions: as many as have 16 MB, which are quickly had and stay in the
  * host's caches, or one. Those behind a portion that failed are not done, for the same reason. */
-static void in_portions(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
+static void in_portions(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
                         const char *what, portion_work *work)
 {
     size_t *const begin = (size_t *)malloc((num + 1) * sizeof *begin);
-    if (!begin) return fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
+    if (!begin) return fmo_gpu_batch_linalg_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
     size_t done = 0;
     for (bool ok = true; done < num && ok;) {
         const fmo_request *const *const first = request + done;
@@ -199,15 +200,16 @@ static void in_portions(fmo_gpu_hands *g, const fmo_request *const *request, siz
     free(begin);
 }
 
-static bool portion_on_host(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
+static bool portion_on_host(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
                             const size_t *begin)
 {
     static const char what[] = "matrices for the host";
     fmo_request *const own = (fmo_request *)malloc(num * sizeof *own);
     const fmo_request **const at = (const fmo_request **)malloc(num * sizeof *at);
     bool ok = own && at;
-    if (!ok) fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
-    ok = ok && fmo_gpu_hands_ok(request, num, fmo_gpu_hands_grow_pinned(g, begin[num]), what);
+    if (!ok) fmo_gpu_batch_linalg_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
+    ok = ok && fmo_gpu_batch_linalg_ok(request, num,
+                                       fmo_gpu_batch_linalg_grow_pinned(g, begin[num]), what);
     for (size_t k = 0; k < num && ok; k++) {
         const fmo_request *const q = request[k];
         const bool gaps = q->kind == FMO_REQUEST_GAPS;
@@ -216,43 +218,44 @@ static bool portion_on_host(fmo_gpu_hands *g, const fmo_request *const *request,
         own[k].C = g->pinned + begin[k];
         own[k].A = gaps ? own[k].C : NULL;
         own[k].count = begin[k + 1] - begin[k];
-        ok = fmo_gpu_hands_ok(request, num,
-                              cudaMemcpyAsync(own[k].C, gaps ? q->A : q->C,
-                                              own[k].count * sizeof *own[k].C,
-                                              cudaMemcpyDeviceToHost, g->stream),
-                              what);
+        ok = fmo_gpu_batch_linalg_ok(request, num,
+                                     cudaMemcpyAsync(own[k].C, gaps ? q->A : q->C,
+                                                     own[k].count * sizeof *own[k].C,
+                                                     cudaMemcpyDeviceToHost, g->stream),
+                                     what);
     }
-    ok = ok && fmo_gpu_hands_ok(request, num, cudaStreamSynchronize(g->stream), what);
-    if (ok) fmo_hands_on_host(g->la, g->base.threads, at, num);
+    ok = ok && fmo_gpu_batch_linalg_ok(request, num, cudaStreamSynchronize(g->stream), what);
+    if (ok) fmo_batch_linalg_on_host(g->la, g->base.threads, at, num);
     for (size_t k = 0; k < num && ok; k++)
-        ok = fmo_gpu_hands_ok(request, num,
-                              cudaMemcpyAsync(request[k]->C, own[k].C,
-                                              own[k].count * sizeof *own[k].C,
-                                              cudaMemcpyHostToDevice, g->stream),
-                              what);
-    ok = ok && fmo_gpu_hands_ok(request, num, cudaStreamSynchronize(g->stream), what);
+        ok = fmo_gpu_batch_linalg_ok(request, num,
+                                     cudaMemcpyAsync(request[k]->C, own[k].C,
+                                                     own[k].count * sizeof *own[k].C,
+                                                     cudaMemcpyHostToDevice, g->stream),
+                                     what);
+    ok = ok && fmo_gpu_batch_linalg_ok(request, num, cudaStreamSynchronize(g->stream), what);
     free(own);
     free(at);
     return ok;
 }
 
-void fmo_gpu_hands_on_host(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+void fmo_gpu_batch_linalg_on_host(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
+                                  size_t num)
 {
     in_portions(g, request, num, "matrices for the host", portion_on_host);
 }
 
 namespace {
 
-fmo_gpu_hands *gpu_of(fmo_hands *hands)
+fmo_gpu_batch_linalg *gpu_of(fmo_batch_linalg *executor)
 {
-    return (fmo_gpu_hands *)hands;
+    return (fmo_gpu_batch_linalg *)executor;
 }
 
 void run_fock(const fmo_request *const *request, size_t num)
 {
     fmo_fock_job *const jobs = (fmo_fock_job *)calloc(num, sizeof *jobs);
     if (!jobs) {
-        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, "builds", "no memory");
+        fmo_gpu_batch_linalg_fail(request, num, FMO_ERR_MEMORY, "builds", "no memory");
         return;
     }
     for (size_t k = 0; k < num; k++) {
@@ -270,45 +273,46 @@ void run_fock(const fmo_request *const *request, size_t num)
 }
 
 /* The host's threads fill and empty page-locked memory. */
-bool copy_portion(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
+bool copy_portion(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
                   const size_t *begin)
 {
     static const char what[] = "copying";
     const bool up = request[0]->kind == FMO_REQUEST_UPLOAD;
-    bool ok = fmo_gpu_hands_ok(request, num, fmo_gpu_hands_grow_pinned(g, begin[num]), what);
-    if (ok && up) fmo_hands_stage(g->base.threads, request, num, begin, g->pinned);
+    bool ok = fmo_gpu_batch_linalg_ok(request, num, fmo_gpu_batch_linalg_grow_pinned(g, begin[num]),
+                                      what);
+    if (ok && up) fmo_batch_linalg_stage(g->base.threads, request, num, begin, g->pinned);
     for (size_t k = 0; k < num && ok; k++) {
         double *const place = g->pinned + begin[k];
         const size_t bytes = request[k]->count * sizeof *place;
-        ok = fmo_gpu_hands_ok(
+        ok = fmo_gpu_batch_linalg_ok(
             request, num,
             up ? cudaMemcpyAsync(request[k]->C, place, bytes, cudaMemcpyHostToDevice, g->stream)
                : cudaMemcpyAsync(place, request[k]->A, bytes, cudaMemcpyDeviceToHost, g->stream),
             what);
     }
-    ok = ok && fmo_gpu_hands_ok(request, num, cudaStreamSynchronize(g->stream), what);
-    if (ok && !up) fmo_hands_stage(g->base.threads, request, num, begin, g->pinned);
+    ok = ok && fmo_gpu_batch_linalg_ok(request, num, cudaStreamSynchronize(g->stream), what);
+    if (ok && !up) fmo_batch_linalg_stage(g->base.threads, request, num, begin, g->pinned);
     return ok;
 }
 
-void gpu_run(fmo_hands *hands, const fmo_request *const *request, size_t num)
+void gpu_run(fmo_batch_linalg *executor, const fmo_request *const *request, size_t num)
 {
-    fmo_gpu_hands *const g = gpu_of(hands);
+    fmo_gpu_batch_linalg *const g = gpu_of(executor);
     switch (request[0]->kind) {
     case FMO_REQUEST_RELEASE:
         for (size_t k = 0; k < num; k++) (void)cudaFreeAsync(request[k]->C, g->stream);
         break;
     case FMO_REQUEST_ADD:
-        fmo_gpu_hands_add(g, request, num);
+        fmo_gpu_batch_linalg_add(g, request, num);
         break;
     case FMO_REQUEST_MULTIPLY:
-        fmo_gpu_hands_multiply(g, request, num);
+        fmo_gpu_batch_linalg_multiply(g, request, num);
         break;
     case FMO_REQUEST_FOLD:
-        fmo_gpu_hands_fold(g, request, num);
+        fmo_gpu_batch_linalg_fold(g, request, num);
         break;
     case FMO_REQUEST_DIAGONAL:
-        fmo_gpu_hands_diagonal(g, request, num);
+        fmo_gpu_batch_linalg_diagonal(g, request, num);
         break;
     case FMO_REQUEST_FOCK:
         run_fock(request, num);
@@ -318,29 +322,29 @@ void gpu_run(fmo_hands *hands, const fmo_request *const *request, size_t num)
         in_portions(g, request, num, "copying", copy_portion);
         break;
     case FMO_REQUEST_DOTS:
-        fmo_gpu_hands_dots(g, request, num);
+        fmo_gpu_batch_linalg_dots(g, request, num);
         break;
     case FMO_REQUEST_COMBINE:
-        fmo_gpu_hands_combine(g, request, num);
+        fmo_gpu_batch_linalg_combine(g, request, num);
         break;
     case FMO_REQUEST_BOUNDS:
-        fmo_gpu_hands_bounds(g, request, num);
+        fmo_gpu_batch_linalg_bounds(g, request, num);
         break;
     case FMO_REQUEST_PURIFY:
-        fmo_gpu_hands_purify(g, request, num);
+        fmo_gpu_batch_linalg_purify(g, request, num);
         break;
     case FMO_REQUEST_EIGEN:
-        fmo_gpu_hands_eigen(g, request, num);
+        fmo_gpu_batch_linalg_eigen(g, request, num);
         break;
     case FMO_REQUEST_SCALE:
-        fmo_gpu_hands_scale(g, request, num);
+        fmo_gpu_batch_linalg_scale(g, request, num);
         break;
     case FMO_REQUEST_INVERSE:
     case FMO_REQUEST_GAPS:
-        fmo_gpu_hands_on_host(g, request, num);
+        fmo_gpu_batch_linalg_on_host(g, request, num);
         break;
     case FMO_REQUEST_FINISH:
-        (void)fmo_gpu_hands_ok(request, num, cudaStreamSynchronize(g->stream), "waiting");
+        (void)fmo_gpu_batch_linalg_ok(request, num, cudaStreamSynchronize(g->stream), "waiting");
         break;
     case FMO_REQUEST_APART:
     case FMO_REQUEST_COUNT:
@@ -348,9 +352,9 @@ void gpu_run(fmo_hands *hands, const fmo_request *const *request, size_t num)
     }
 }
 
-double *gpu_allocate(fmo_hands *hands, size_t count, fmo_error *err)
+double *gpu_allocate(fmo_batch_linalg *executor, size_t count, fmo_error *err)
 {
-    fmo_gpu_hands *const g = gpu_of(hands);
+    fmo_gpu_batch_linalg *const g = gpu_of(executor);
     const size_t bytes = (count ? count : 1) * sizeof(double);
     double *array = NULL;
     cudaError_t code = cudaMallocAsync((void **)&array, bytes, g->stream);
@@ -363,7 +367,7 @@ double *gpu_allocate(fmo_hands *hands, size_t count, fmo_error *err)
     return NULL;
 }
 
-/* Hands that are open, by GPU. */
+/* The executor that are open, by GPU. */
 struct {
     pthread_mutex_t lock;
     int num[FMO_DEVICES_MAX];
@@ -380,17 +384,18 @@ int count_users(int device, int change)
 }
 
 /* Memory that is in no use, but for so much of all: plain allocations want it, too. To give
- * everything back takes as long as 25 ms after pairs of fragments, and the next hands want some. */
+ * everything back takes as long as 25 ms after pairs of fragments, and the next the executor want
+ * some. */
 const double kept_share = 1.0 / 32;
-void give_back_memory(const fmo_gpu_hands *g)
+void give_back_memory(const fmo_gpu_batch_linalg *g)
 {
     (void)cudaMemPoolTrimTo(g->pool, (size_t)(kept_share * g->base.memory));
 }
 
 /* Perhaps in another thread than they were opened in, which then keeps its GPU. */
-void gpu_close(fmo_hands *hands)
+void gpu_close(fmo_batch_linalg *executor)
 {
-    fmo_gpu_hands *const g = gpu_of(hands);
+    fmo_gpu_batch_linalg *const g = gpu_of(executor);
     int after = g->before;
     if (!pthread_equal(g->opener, pthread_self())) (void)cudaGetDevice(&after);
     (void)cudaSetDevice(g->device);
@@ -402,21 +407,21 @@ void gpu_close(fmo_hands *hands)
     leave_pinned(g);
     if (g->stream) (void)cudaStreamDestroy(g->stream);
     if (g->pool && count_users(g->device, -1) <= 0) give_back_memory(g);
-    fmo_hands_close_backends(g->la, g->base.threads);
+    fmo_batch_linalg_close_backends(g->la, g->base.threads);
     (void)cudaSetDevice(after);
     free(g);
 }
 
-void gpu_enter(fmo_hands *hands)
+void gpu_enter(fmo_batch_linalg *executor)
 {
-    (void)cudaSetDevice(gpu_of(hands)->device);
+    (void)cudaSetDevice(gpu_of(executor)->device);
 }
 
-const fmo_hands_ops operations = {
+const fmo_batch_linalg_ops operations = {
     "cuBLAS, kernels and LAPACK", 1, gpu_close, gpu_enter, gpu_allocate, gpu_run};
 
-/* What is freed stays with the pool while there are hands: SCFs and plans come and go. */
-cudaError_t keep_memory(fmo_gpu_hands *g, int device)
+/* What is freed stays with the pool while there are the executor: SCFs and plans come and go. */
+cudaError_t keep_memory(fmo_gpu_batch_linalg *g, int device)
 {
     unsigned long long all = ~0ull;
     const cudaError_t code = cudaDeviceGetDefaultMemPool(&g->pool, device);
@@ -426,7 +431,7 @@ cudaError_t keep_memory(fmo_gpu_hands *g, int device)
                : cudaMemPoolSetAttribute(g->pool, cudaMemPoolAttrReleaseThreshold, &all);
 }
 
-cudaError_t open(fmo_gpu_hands *g, int device)
+cudaError_t open(fmo_gpu_batch_linalg *g, int device)
 {
     cudaDeviceProp properties;
     cudaError_t code = cudaGetDevice(&g->before);
@@ -444,14 +449,14 @@ cudaError_t open(fmo_gpu_hands *g, int device)
 
 } // namespace
 
-extern "C" void *fmo_hands_begin_loading(void)
+extern "C" void *fmo_batch_linalg_begin_loading(void)
 {
     fmo_nvidia_loading *const loading = (fmo_nvidia_loading *)calloc(1, sizeof *loading);
     if (loading) fmo_nvidia_begin(loading);
     return loading;
 }
 
-extern "C" void fmo_hands_end_loading(void *loading)
+extern "C" void fmo_batch_linalg_end_loading(void *loading)
 {
     if (loading) (void)fmo_nvidia_end((fmo_nvidia_loading *)loading, NULL);
     free(loading);
@@ -478,7 +483,7 @@ static void *start_gpus(void *user)
     return NULL;
 }
 
-extern "C" void *fmo_hands_begin_gpus(const fmo_fock_options *fock)
+extern "C" void *fmo_batch_linalg_begin_gpus(const fmo_fock_options *fock)
 {
     if (fock->device < 0 && !fock->device_num) return NULL;
     starting_gpus *const all = (starting_gpus *)calloc(1, sizeof *all);
@@ -490,22 +495,23 @@ extern "C" void *fmo_hands_begin_gpus(const fmo_fock_options *fock)
     return all;
 }
 
-extern "C" void fmo_hands_end_gpus(void *starting)
+extern "C" void fmo_batch_linalg_end_gpus(void *starting)
 {
     starting_gpus *const all = (starting_gpus *)starting;
     if (all && all->started) pthread_join(all->thread, NULL);
     free(all);
 }
 
-extern "C" int fmo_hands_thread_gpu(void)
+extern "C" int fmo_batch_linalg_thread_gpu(void)
 {
     int device = -1;
     return cudaGetDevice(&device) == cudaSuccess ? device : -1;
 }
 
-extern "C" fmo_status fmo_hands_open_gpu(int device, int threads, fmo_hands **hands, fmo_error *err)
+extern "C" fmo_status fmo_batch_linalg_open_gpu(int device, int threads,
+                                                fmo_batch_linalg **executor, fmo_error *err)
 {
-    fmo_gpu_hands *const g = (fmo_gpu_hands *)calloc(1, sizeof *g);
+    fmo_gpu_batch_linalg *const g = (fmo_gpu_batch_linalg *)calloc(1, sizeof *g);
     if (!g) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
     g->base.ops = &operations;
     g->opener = pthread_self();
@@ -527,12 +533,12 @@ extern "C" fmo_status fmo_hands_open_gpu(int device, int threads, fmo_hands **ha
     if (blas != CUBLAS_STATUS_SUCCESS)
         (void)fmo_error_set(&failure, FMO_ERR_DEVICE, "SCFs on the GPU, starting cuBLAS: %s",
                             fmo_nvidia.cublasGetStatusString(blas));
-    if (failure.status == FMO_OK) g->la = fmo_hands_open_backends(g->base.threads, &failure);
+    if (failure.status == FMO_OK) g->la = fmo_batch_linalg_open_backends(g->base.threads, &failure);
     if (failure.status != FMO_OK) {
         gpu_close(&g->base);
         return fmo_error_set(err, failure.status, "%s", failure.message);
     }
     g->base.stream = g->stream;
-    *hands = &g->base;
+    *executor = &g->base;
     return FMO_OK;
 }

@@ -1,5 +1,6 @@
-/* The hands of lockstep.h on the host: one request after the other through the backend of a single
- * SCF, so that each gets the bits that it gets alone; what needs no Fock build, a request a thread.
+/* The the executor of lockstep.h on the host: one request after the other through the backend of a
+ * single SCF, so that each gets the bits that it gets alone; what needs no Fock build, a request a
+ * thread.
  */
 #include "driver/scf/lockstep.h"
 
@@ -7,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct host_hands {
-    fmo_hands base;
+typedef struct host_executor {
+    fmo_batch_linalg base;
     fmo_linalg **la; /* [threads] */
-} host_hands;
+} host_executor;
 
-static void host_close(fmo_hands *hands)
+static void host_close(fmo_batch_linalg *executor)
 {
-    host_hands *const h = (host_hands *)hands;
-    fmo_hands_close_backends(h->la, h->base.threads);
+    host_executor *const h = (host_executor *)executor;
+    fmo_batch_linalg_close_backends(h->la, h->base.threads);
     free(h);
 }
 
-/* An error in a backend of the hands is the asking SCF's. */
+/* An error in a backend of the the executor is the asking SCF's. */
 static void hand_over(fmo_linalg *la, fmo_error *err)
 {
     if (la->error.status == FMO_OK) return;
@@ -27,9 +28,9 @@ static void hand_over(fmo_linalg *la, fmo_error *err)
     la->error = (fmo_error){FMO_OK, ""};
 }
 
-static double *host_allocate(fmo_hands *hands, size_t count, fmo_error *err)
+static double *host_allocate(fmo_batch_linalg *executor, size_t count, fmo_error *err)
 {
-    const host_hands *const h = (const host_hands *)hands;
+    const host_executor *const h = (const host_executor *)executor;
     double *const array = h->la[0]->ops->allocate(h->la[0], count);
     hand_over(h->la[0], err);
     return array;
@@ -94,8 +95,8 @@ static void do_one(fmo_linalg *la, const fmo_request *q)
     }
 }
 
-void fmo_hands_on_host(fmo_linalg *const *la, int threads, const fmo_request *const *request,
-                       size_t num)
+void fmo_batch_linalg_on_host(fmo_linalg *const *la, int threads, const fmo_request *const *request,
+                              size_t num)
 {
     if ((size_t)threads > num) threads = (int)num;
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
@@ -106,8 +107,8 @@ void fmo_hands_on_host(fmo_linalg *const *la, int threads, const fmo_request *co
     }
 }
 
-void fmo_hands_stage(int threads, const fmo_request *const *request, size_t num,
-                     const size_t *begin, double *stage)
+void fmo_batch_linalg_stage(int threads, const fmo_request *const *request, size_t num,
+                            const size_t *begin, double *stage)
 {
     if ((size_t)threads > num) threads = (int)num;
 #pragma omp parallel for num_threads(threads)
@@ -120,49 +121,49 @@ void fmo_hands_stage(int threads, const fmo_request *const *request, size_t num,
     }
 }
 
-static void host_run(fmo_hands *hands, const fmo_request *const *request, size_t num)
+static void host_run(fmo_batch_linalg *executor, const fmo_request *const *request, size_t num)
 {
-    const host_hands *const h = (const host_hands *)hands;
+    const host_executor *const h = (const host_executor *)executor;
     const int builds = request[0]->kind == FMO_REQUEST_FOCK; /* have threads of their own */
-    fmo_hands_on_host(h->la, builds ? 1 : hands->threads, request, num);
+    fmo_batch_linalg_on_host(h->la, builds ? 1 : executor->threads, request, num);
 }
 
-fmo_linalg **fmo_hands_open_backends(int threads, fmo_error *err)
+fmo_linalg **fmo_batch_linalg_open_backends(int threads, fmo_error *err)
 {
     fmo_linalg **const la = calloc((size_t)threads, sizeof *la);
     int num = 0;
     while (la && num < threads && fmo_linalg_open_cpu(1, &la[num], err) == FMO_OK) num++;
     if (la && num == threads) return la;
-    fmo_hands_close_backends(la, num);
+    fmo_batch_linalg_close_backends(la, num);
     fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d backends", threads);
     return NULL;
 }
 
-void fmo_hands_close_backends(fmo_linalg **la, int num)
+void fmo_batch_linalg_close_backends(fmo_linalg **la, int num)
 {
     for (int k = 0; k < num && la; k++) la[k]->ops->close(la[k]);
     free(la);
 }
 
-static void host_enter(fmo_hands *hands)
+static void host_enter(fmo_batch_linalg *executor)
 {
-    (void)hands;
+    (void)executor;
 }
 
-static const fmo_hands_ops host_operations = {
+static const fmo_batch_linalg_ops host_operations = {
     "LAPACK and OpenBLAS", 0, host_close, host_enter, host_allocate, host_run};
 
-fmo_status fmo_hands_open_host(int threads, fmo_hands **hands, fmo_error *err)
+fmo_status fmo_batch_linalg_open_host(int threads, fmo_batch_linalg **executor, fmo_error *err)
 {
-    host_hands *const h = calloc(1, sizeof *h);
+    host_executor *const h = calloc(1, sizeof *h);
     if (!h) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
     h->base.ops = &host_operations;
     h->base.threads = threads > 0 ? threads : 1;
-    h->la = fmo_hands_open_backends(h->base.threads, err);
+    h->la = fmo_batch_linalg_open_backends(h->base.threads, err);
     if (!h->la) {
         free(h);
         return FMO_ERR_MEMORY;
     }
-    *hands = &h->base;
+    *executor = &h->base;
     return FMO_OK;
 }

@@ -176,45 +176,46 @@ unsigned blocks_for(size_t count)
 
 /* Launches `kernel` for all; fill(request, args) returns how many elements it has. */
 template <class Args, class Fill>
-void launch(fmo_gpu_hands *g, const fmo_request *const *request, size_t num, const char *what,
-            void (*kernel)(const Args *), const Fill &fill)
+void launch(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
+            const char *what, void (*kernel)(const Args *), const Fill &fill)
 {
     Args *const args = (Args *)malloc(num * sizeof *args);
     const void *at = NULL;
     size_t most = 0;
     if (!args) {
-        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
+        fmo_gpu_batch_linalg_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
         return;
     }
     for (size_t k = 0; k < num; k++) {
         const size_t count = fill(request[k], &args[k]);
         if (count > most) most = count;
     }
-    if (most && fmo_gpu_hands_ok(request, num, fmo_gpu_hands_send(g, args, num * sizeof *args, &at),
-                                 what)) {
+    if (most && fmo_gpu_batch_linalg_ok(request, num,
+                                        fmo_gpu_batch_linalg_send(g, args, num * sizeof *args, &at),
+                                        what)) {
         kernel<<<dim3(blocks_for(most), (unsigned)num), BLOCK, 0, g->stream>>>((const Args *)at);
-        (void)fmo_gpu_hands_ok(request, num, cudaGetLastError(), what);
+        (void)fmo_gpu_batch_linalg_ok(request, num, cudaGetLastError(), what);
     }
     free(args);
 }
 
 /* `total` numbers of a launch to host memory that lasts until the next call; NULL after a fault. */
-const double *bring(fmo_gpu_hands *g, const fmo_request *const *request, size_t num, size_t total,
-                    const char *what)
+const double *bring(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
+                    size_t total, const char *what)
 {
-    cudaError_t code = fmo_gpu_hands_grow_pinned(g, total);
+    cudaError_t code = fmo_gpu_batch_linalg_grow_pinned(g, total);
     if (code == cudaSuccess)
         code = cudaMemcpyAsync(g->pinned, g->results, total * sizeof *g->pinned,
                                cudaMemcpyDeviceToHost, g->stream);
     if (code == cudaSuccess) code = cudaStreamSynchronize(g->stream);
-    return fmo_gpu_hands_ok(request, num, code, what) ? g->pinned : NULL;
+    return fmo_gpu_batch_linalg_ok(request, num, code, what) ? g->pinned : NULL;
 }
 
 /* Launches `kernel` for all, x of its grid up to the largest count that fill(request, first, args)
  * returns, and brings the numbers that it finds: `each` for every x, those of a request from
  * `first`, one after the other. NULL if there are none, or after a fault. */
 template <class Args, class Fill>
-const double *find(fmo_gpu_hands *g, const fmo_request *const *request, size_t num,
+const double *find(fmo_gpu_batch_linalg *g, const fmo_request *const *request, size_t num,
                    const char *what, size_t each, void (*kernel)(const Args *, double *),
                    const Fill &fill)
 {
@@ -224,7 +225,7 @@ const double *find(fmo_gpu_hands *g, const fmo_request *const *request, size_t n
     size_t total = 0;
     int most = 0;
     if (!args) {
-        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
+        fmo_gpu_batch_linalg_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
         return NULL;
     }
     for (size_t k = 0; k < num; k++) {
@@ -232,12 +233,13 @@ const double *find(fmo_gpu_hands *g, const fmo_request *const *request, size_t n
         total += each * (size_t)count;
         if (count > most) most = count;
     }
-    if (most && fmo_gpu_hands_ok(request, num, fmo_gpu_hands_grow_results(g, total), what) &&
-        fmo_gpu_hands_ok(request, num, fmo_gpu_hands_send(g, args, num * sizeof *args, &at),
-                         what)) {
+    if (most &&
+        fmo_gpu_batch_linalg_ok(request, num, fmo_gpu_batch_linalg_grow_results(g, total), what) &&
+        fmo_gpu_batch_linalg_ok(
+            request, num, fmo_gpu_batch_linalg_send(g, args, num * sizeof *args, &at), what)) {
         kernel<<<dim3((unsigned)most, (unsigned)num), BLOCK, 0, g->stream>>>((const Args *)at,
                                                                              g->results);
-        if (fmo_gpu_hands_ok(request, num, cudaGetLastError(), what))
+        if (fmo_gpu_batch_linalg_ok(request, num, cudaGetLastError(), what))
             found = bring(g, request, num, total, what);
     }
     free(args);
@@ -252,12 +254,14 @@ size_t add_of(const fmo_request *q, add_args *a)
 
 } // namespace
 
-void fmo_gpu_hands_add(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+void fmo_gpu_batch_linalg_add(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
+                              size_t num)
 {
     launch(g, request, num, "adding", add, add_of);
 }
 
-void fmo_gpu_hands_fold(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+void fmo_gpu_batch_linalg_fold(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
+                               size_t num)
 {
     launch(g, request, num, "making symmetric", fold, [](const fmo_request *q, fold_args *a) {
         *a = {(size_t)q->n, q->alpha, q->beta, q->C};
@@ -265,7 +269,8 @@ void fmo_gpu_hands_fold(fmo_gpu_hands *g, const fmo_request *const *request, siz
     });
 }
 
-void fmo_gpu_hands_diagonal(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+void fmo_gpu_batch_linalg_diagonal(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
+                                   size_t num)
 {
     launch(g, request, num, "adding to a diagonal", add_to_diagonal,
            [](const fmo_request *q, fold_args *a) {
@@ -284,7 +289,8 @@ static long take_factors(const double *from, int num, double *all, size_t *at)
     return (long)begin;
 }
 
-void fmo_gpu_hands_scale(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+void fmo_gpu_batch_linalg_scale(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
+                                size_t num)
 {
     static const char what[] = "scaling";
     size_t factors = 0, most = 0, used = 0;
@@ -294,7 +300,7 @@ void fmo_gpu_hands_scale(fmo_gpu_hands *g, const fmo_request *const *request, si
     double *const all = (double *)(args + num);
     const void *at = NULL;
     if (!args) {
-        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
+        fmo_gpu_batch_linalg_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
         return;
     }
     for (size_t k = 0; k < num; k++) {
@@ -307,16 +313,18 @@ void fmo_gpu_hands_scale(fmo_gpu_hands *g, const fmo_request *const *request, si
         if (args[k].rows * args[k].columns > most) most = args[k].rows * args[k].columns;
     }
     if (most &&
-        fmo_gpu_hands_ok(request, num,
-                         fmo_gpu_hands_send(g, args, args_bytes + used * sizeof *all, &at), what)) {
+        fmo_gpu_batch_linalg_ok(
+            request, num, fmo_gpu_batch_linalg_send(g, args, args_bytes + used * sizeof *all, &at),
+            what)) {
         scale<<<dim3(blocks_for(most), (unsigned)num), BLOCK, 0, g->stream>>>(
             (const scale_args *)at, (const double *)((const char *)at + args_bytes));
-        (void)fmo_gpu_hands_ok(request, num, cudaGetLastError(), what);
+        (void)fmo_gpu_batch_linalg_ok(request, num, cudaGetLastError(), what);
     }
     free(args);
 }
 
-void fmo_gpu_hands_dots(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+void fmo_gpu_batch_linalg_dots(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
+                               size_t num)
 {
     const double *sums = find(g, request, num, "dot products", 1, dots,
                               [](const fmo_request *q, int first, dots_args *a) {
@@ -329,7 +337,8 @@ void fmo_gpu_hands_dots(fmo_gpu_hands *g, const fmo_request *const *request, siz
 
 /* Arguments have room for FMO_SCF_DIIS_MAX factors. Only a search for the lowest eigenvalue has
  * more vectors, which are added one by one. */
-void fmo_gpu_hands_combine(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+void fmo_gpu_batch_linalg_combine(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
+                                  size_t num)
 {
     for (size_t k = 0; k < num; k++) {
         if (request[k]->m <= FMO_SCF_DIIS_MAX) continue;
@@ -353,7 +362,8 @@ void fmo_gpu_hands_combine(fmo_gpu_hands *g, const fmo_request *const *request, 
     });
 }
 
-void fmo_gpu_hands_bounds(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+void fmo_gpu_batch_linalg_bounds(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
+                                 size_t num)
 {
     const double *own = find(g, request, num, "bounds of the eigenvalues", 2, bounds,
                              [](const fmo_request *q, int first, bounds_args *a) {
@@ -373,8 +383,9 @@ void fmo_gpu_hands_bounds(fmo_gpu_hands *g, const fmo_request *const *request, s
     }
 }
 
-cudaError_t fmo_gpu_hands_sp2(const fmo_gpu_hands *g, const fmo_gpu_sp2_args *args, size_t num,
-                              int n, const fmo_gpu_sp2 *before, fmo_gpu_sp2 *after)
+cudaError_t fmo_gpu_batch_linalg_sp2(const fmo_gpu_batch_linalg *g, const fmo_gpu_sp2_args *args,
+                                     size_t num, int n, const fmo_gpu_sp2 *before,
+                                     fmo_gpu_sp2 *after)
 {
     const size_t each = 16; /* elements of a thread, which are more than those of a diagonal */
     const unsigned blocks = blocks_for((size_t)n * (size_t)n / each);

@@ -1,5 +1,5 @@
 /* Products of many SCFs by one call of cuBLAS, whatever their sizes, and purifications, which are
- * products and steps that the GPU decides: the part of the hands (lockstep_gpu.h) that needs
+ * products and steps that the GPU decides: the part of the the executor (lockstep_gpu.h) that needs
  * cuBLAS.
  */
 #include "driver/scf/lockstep_gpu.h"
@@ -52,7 +52,8 @@ group group_of(const fmo_request *q, size_t count)
 enum { BATCHED_LEAST = 8 };
 
 /* One group; at: all A, all B, all C, `total` of each. */
-cublasStatus_t multiply_alike(fmo_gpu_hands *h, const group *g, const double **at, size_t total)
+cublasStatus_t multiply_alike(fmo_gpu_batch_linalg *h, const group *g, const double **at,
+                              size_t total)
 {
     return fmo_nvidia.cublasDgemmBatched(h->blas, g->op_a, g->op_b, g->m, g->n, g->k, &g->alpha, at,
                                          g->rows_a, at + total, g->rows_b, &g->beta,
@@ -63,8 +64,8 @@ cublasStatus_t multiply_alike(fmo_gpu_hands *h, const group *g, const double **a
  * than a call a group where nearly all sizes differ (docs/log/scf.md, "Mode fused"). Also a
  * few alike, as are left where others have ended: the other call loads kernels of its own at its
  * first use, 45 ms. */
-cublasStatus_t multiply_groups(fmo_gpu_hands *h, const group *all, size_t num, const double **at,
-                               size_t total)
+cublasStatus_t multiply_groups(fmo_gpu_batch_linalg *h, const group *all, size_t num,
+                               const double **at, size_t total)
 {
 #if CUBLAS_VER_MAJOR * 100 + CUBLAS_VER_MINOR >= 1205
     if (num > 1 || all[0].count < BATCHED_LEAST) {
@@ -103,7 +104,8 @@ cublasStatus_t multiply_groups(fmo_gpu_hands *h, const group *all, size_t num, c
 
 } // namespace
 
-void fmo_gpu_hands_multiply(fmo_gpu_hands *h, const fmo_request *const *request, size_t num)
+void fmo_gpu_batch_linalg_multiply(fmo_gpu_batch_linalg *h, const fmo_request *const *request,
+                                   size_t num)
 {
     static const char what[] = "multiplying matrices";
     const fmo_request **const sorted = (const fmo_request **)malloc(num * sizeof *sorted);
@@ -111,7 +113,7 @@ void fmo_gpu_hands_multiply(fmo_gpu_hands *h, const fmo_request *const *request,
     group *const groups = (group *)malloc(num * sizeof *groups);
     size_t count = 0, group_num = 0;
     if (!sorted || !pointers || !groups) {
-        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
+        fmo_gpu_batch_linalg_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
         num = 0;
     }
     for (size_t k = 0; k < num; k++)
@@ -128,15 +130,16 @@ void fmo_gpu_hands_multiply(fmo_gpu_hands *h, const fmo_request *const *request,
         groups[group_num++] = group_of(sorted[begin], end - begin);
     }
     const void *sent = NULL;
-    if (count && fmo_gpu_hands_ok(
-                     sorted, count,
-                     fmo_gpu_hands_send(h, pointers, 3 * count * sizeof *pointers, &sent), what)) {
+    if (count &&
+        fmo_gpu_batch_linalg_ok(
+            sorted, count,
+            fmo_gpu_batch_linalg_send(h, pointers, 3 * count * sizeof *pointers, &sent), what)) {
         const cublasStatus_t code =
             multiply_groups(h, groups, group_num, (const double **)sent, count);
         if (code != CUBLAS_STATUS_SUCCESS)
-            fmo_gpu_hands_fail(sorted, count,
-                               code == CUBLAS_STATUS_ALLOC_FAILED ? FMO_ERR_MEMORY : FMO_ERR_DEVICE,
-                               what, fmo_nvidia.cublasGetStatusString(code));
+            fmo_gpu_batch_linalg_fail(
+                sorted, count, code == CUBLAS_STATUS_ALLOC_FAILED ? FMO_ERR_MEMORY : FMO_ERR_DEVICE,
+                what, fmo_nvidia.cublasGetStatusString(code));
     }
     free(sorted);
     free(pointers);
@@ -160,7 +163,7 @@ typedef struct purifying {
 } purifying;
 
 /* `steps` steps of the `num` that are left. */
-cudaError_t purify_steps(fmo_gpu_hands *g, purifying *p, size_t num, int steps,
+cudaError_t purify_steps(fmo_gpu_batch_linalg *g, purifying *p, size_t num, int steps,
                          cublasStatus_t *status)
 {
     const double **const pointers = (const double **)p->sent;
@@ -185,13 +188,13 @@ cudaError_t purify_steps(fmo_gpu_hands *g, purifying *p, size_t num, int steps,
     }
     const void *sent = NULL;
     cudaError_t code =
-        fmo_gpu_hands_send(g, p->sent, num * (3 * sizeof *pointers + sizeof *args), &sent);
+        fmo_gpu_batch_linalg_send(g, p->sent, num * (3 * sizeof *pointers + sizeof *args), &sent);
     const fmo_gpu_sp2_args *const at =
         (const fmo_gpu_sp2_args *)((const char *)sent + 3 * num * sizeof *pointers);
     for (int step = 0; step < steps && code == cudaSuccess; step++) {
         *status = multiply_groups(g, p->groups, group_num, (const double **)sent, num);
         if (*status != CUBLAS_STATUS_SUCCESS) return cudaSuccess;
-        code = fmo_gpu_hands_sp2(g, at, num, most, p->before, p->after);
+        code = fmo_gpu_batch_linalg_sp2(g, at, num, most, p->before, p->after);
         fmo_gpu_sp2 *const swap = p->before;
         p->before = p->after;
         p->after = swap;
@@ -200,11 +203,11 @@ cudaError_t purify_steps(fmo_gpu_hands *g, purifying *p, size_t num, int steps,
 }
 
 /* Until none is left. */
-cudaError_t purify_all(fmo_gpu_hands *g, purifying *p, size_t num, cublasStatus_t *status)
+cudaError_t purify_all(fmo_gpu_batch_linalg *g, purifying *p, size_t num, cublasStatus_t *status)
 {
     const size_t all = num, bytes = num * sizeof *p->state;
-    FMO_GPU_TRY(fmo_gpu_hands_grow_results(g, 2 * bytes / sizeof(double) + 1));
-    FMO_GPU_TRY(fmo_gpu_hands_grow_pinned(g, bytes / sizeof(double) + 1));
+    FMO_GPU_TRY(fmo_gpu_batch_linalg_grow_results(g, 2 * bytes / sizeof(double) + 1));
+    FMO_GPU_TRY(fmo_gpu_batch_linalg_grow_pinned(g, bytes / sizeof(double) + 1));
     p->before = (fmo_gpu_sp2 *)g->results;
     p->after = p->before + all;
     FMO_GPU_TRY(cudaMemcpyAsync(p->before, p->state, bytes, cudaMemcpyHostToDevice, g->stream));
@@ -232,7 +235,8 @@ cudaError_t purify_all(fmo_gpu_hands *g, purifying *p, size_t num, cublasStatus_
 
 /* All of them step by step, so that they stay together; those that are done leave at the next look.
  */
-void fmo_gpu_hands_purify(fmo_gpu_hands *g, const fmo_request *const *request, size_t num)
+void fmo_gpu_batch_linalg_purify(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
+                                 size_t num)
 {
     static const char what[] = "purification";
     purifying p = {};
@@ -245,20 +249,20 @@ void fmo_gpu_hands_purify(fmo_gpu_hands *g, const fmo_request *const *request, s
     if (p.left && p.state && p.place && p.groups && p.sent) {
         cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
         for (size_t k = 0; k < num; k++) p.left[k] = request[k];
-        fmo_gpu_hands_sort(p.left, num);
+        fmo_gpu_batch_linalg_sort(p.left, num);
         for (size_t k = 0; k < num; k++) {
             p.place[k] = k;
             p.state[k] = {{p.left[k]->alpha, 0.0, p.left[k]->k, 0}, FMO_SP2_SQUARE};
         }
         const cudaError_t code = purify_all(g, &p, num, &status);
-        (void)fmo_gpu_hands_ok(request, num, code, what);
+        (void)fmo_gpu_batch_linalg_ok(request, num, code, what);
         if (status != CUBLAS_STATUS_SUCCESS)
-            fmo_gpu_hands_fail(request, num,
-                               status == CUBLAS_STATUS_ALLOC_FAILED ? FMO_ERR_MEMORY
-                                                                    : FMO_ERR_DEVICE,
-                               what, fmo_nvidia.cublasGetStatusString(status));
+            fmo_gpu_batch_linalg_fail(request, num,
+                                      status == CUBLAS_STATUS_ALLOC_FAILED ? FMO_ERR_MEMORY
+                                                                           : FMO_ERR_DEVICE,
+                                      what, fmo_nvidia.cublasGetStatusString(status));
     } else {
-        fmo_gpu_hands_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
+        fmo_gpu_batch_linalg_fail(request, num, FMO_ERR_MEMORY, what, "no memory");
     }
     free(p.left);
     free(p.state);

@@ -1,6 +1,6 @@
-/* What the fuzz targets share. A target is one function, LLVMFuzzerTestOneInput, that hands bytes
- * to a reader of the library as a file and checks what every reader promises. libFuzzer drives it,
- * or replay.c with any compiler. How to run: README.md. */
+/* What the fuzz targets share. A target is one function, LLVMFuzzerTestOneInput, that the executor
+ * bytes to a reader of the library as a file and checks what every reader promises. libFuzzer
+ * drives it, or replay.c with any compiler. How to run: README.md. */
 #ifndef FMO_TESTS_FUZZ_H
 #define FMO_TESTS_FUZZ_H
 

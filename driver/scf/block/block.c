@@ -290,7 +290,7 @@ void fmo_blocks_run(batch *b)
                     .order = order,
                     .num = order ? choose(b, order) : 0,
                     .workers = WORKERS * gpus};
-    const int device = fock->device >= 0 ? fock->device : fmo_hands_thread_gpu();
+    const int device = fock->device >= 0 ? fock->device : fmo_batch_linalg_thread_gpu();
     for (int k = 0; k < w.workers && w.num; k++) {
         worker[k] = (block_worker){.work = &w, .device = device};
         if (fock->device_num > 0) worker[k].device = fock->devices[k % gpus];
