@@ -325,7 +325,7 @@ fmo_status fmo_distributions_create(fmo_distribution_job *jobs, size_t count,
 void fmo_distribution_destroy(fmo_distribution *distribution)
 {
     if (!distribution) return;
-    fmo_gpu_let_go(distribution->on_gpu);
+    fmo_gpu_release_cache(distribution->on_gpu);
     fmo_products_destroy(distribution->origin.products);
     (void)pthread_mutex_destroy(&distribution->lock);
     free(distribution->origin.density);

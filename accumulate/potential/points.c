@@ -187,7 +187,7 @@ fmo_products *fmo_products_share(const fmo_products *products)
 void fmo_products_destroy(fmo_products *products)
 {
     if (!products || __atomic_sub_fetch(&products->users, 1, __ATOMIC_ACQ_REL) > 0) return;
-    fmo_gpu_let_go(products->on_gpu);
+    fmo_gpu_release_cache(products->on_gpu);
     fmo_centres_free(&products->centres);
     free(products->pair);
     free(products->product);

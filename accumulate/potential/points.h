@@ -150,7 +150,7 @@ fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
 fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count, double least,
                                   const fmo_potential_options *options, fmo_error *err);
 /* Gives back what GPUs have of an object that nothing uses any longer. NULL is fine. */
-void fmo_gpu_let_go(struct fmo_gpu_kept *kept);
+void fmo_gpu_release_cache(struct fmo_gpu_kept *kept);
 
 #ifdef __cplusplus
 }

@@ -167,23 +167,23 @@ typedef struct fmo_thresholds {
 
 /* Parts that have atoms and functions alone before their turn: what makes the rest of some of them,
  * and lets go of it (driver/scf/batch.h); and what hears of each that is solved, one at a time. */
-typedef struct fmo_parts_care {
+typedef struct fmo_parts_callbacks {
     fmo_status (*prepare)(fmo_fragments *f, const size_t *part, size_t num,
                           const fmo_fock_options *fock, void *user, fmo_error *err);
     void (*solved)(fmo_fragments *f, size_t part, void *user);
-    void (*let_go)(size_t part, void *user);
+    void (*release)(size_t part, void *user);
     void *user;
     double elements;
-} fmo_parts_care;
+} fmo_parts_callbacks;
 
 /* Whether SCFs of parts run on the CPU. */
 int fmo_parts_go_to_cpu(const fmo_fragments *f, const fmo_part *parts, int count);
 /* RHF of parts in their fields from their densities, as one batch: densities, energies, cycles. Of
  * the monomers, f->monomer, by all ranks: collective. Without `orbitals` homo and lumo are NaN.
- * care: NULL, if parts are complete. */
+ * callbacks: NULL, if parts are complete. */
 fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count,
                            const fmo_thresholds *thresholds, int orbitals,
-                           const fmo_parts_care *care, fmo_error *err);
+                           const fmo_parts_callbacks *callbacks, fmo_error *err);
 
 /* ---- mix.c ---- */
 

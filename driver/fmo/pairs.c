@@ -197,7 +197,8 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
                .change = calloc((size_t)count, sizeof(double *)),
                .done = work_before,
                .all = all_work};
-    const fmo_parts_care care = {prepare_pairs, pair_solved, let_pair_go, &c, CHUNK_ELEMENTS};
+    const fmo_parts_callbacks callbacks = {prepare_pairs, pair_solved, let_pair_go, &c,
+                                           CHUNK_ELEMENTS};
     fmo_status status = FMO_OK;
     if (!c.part || !c.change) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
@@ -208,7 +209,7 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
      * E' are off by the gradient. */
     const fmo_thresholds thresholds = {f->o.scf.energy_convergence,
                                        GRADIENT * f->o.scf.gradient_convergence, 0.0};
-    CHECKGOTO(fmo_parts_solve(f, c.part, count, &thresholds, 0, &care, err));
+    CHECKGOTO(fmo_parts_solve(f, c.part, count, &thresholds, 0, &callbacks, err));
     if (c.status != FMO_OK) status = fmo_error_set(err, c.status, "%s", c.err.message);
 done:
     for (int k = 0; k < count && c.part; k++) fmo_part_destroy(&c.part[k]);

@@ -12,9 +12,9 @@ typedef struct solving {
     fmo_part *parts;
     const int *number; /* [jobs] of parts; NULL: all of them */
     fmo_scf_job *jobs;
-    char *mine;                 /* or NULL */
-    const fmo_parts_care *care; /* or NULL */
-    double done, all;           /* cubes of the functions of finished parts, of all */
+    char *mine;                           /* or NULL */
+    const fmo_parts_callbacks *callbacks; /* or NULL */
+    double done, all;                     /* cubes of the functions of finished parts, of all */
 } solving;
 
 static size_t number_of(const solving *s, size_t job)
@@ -39,12 +39,12 @@ static void finished(size_t at, fmo_scf_job *job, void *user)
         part->homo = r->homo;
         part->lumo = r->lumo;
         part->cycles = r->cycles;
-        if (s->care) s->care->solved(s->f, k, s->care->user);
+        if (s->callbacks) s->callbacks->solved(s->f, k, s->callbacks->user);
     }
     fmo_scf_result_destroy(job->result);
     job->result = NULL;
     s->done += (double)part->nao * part->nao * part->nao;
-    if (!s->care && s->f->o.progress) s->f->o.progress(s->done / s->all, s->f->o.user);
+    if (!s->callbacks && s->f->o.progress) s->f->o.progress(s->done / s->all, s->f->o.user);
 }
 
 static fmo_status name_failure(const fmo_part *part, const fmo_scf_job *job, fmo_error *err)
@@ -91,16 +91,16 @@ static fmo_status prepare(const size_t *job, size_t num, const fmo_fock_options 
                           fmo_error *err)
 {
     const solving *s = user;
-    const fmo_status status = s->care->prepare(s->f, job, num, fock, s->care->user, err);
+    const fmo_status status = s->callbacks->prepare(s->f, job, num, fock, s->callbacks->user, err);
     for (size_t k = 0; k < num && status == FMO_OK; k++)
         s->jobs[job[k]].input = input_of(&s->parts[job[k]]);
     return status;
 }
 
-static void let_go(size_t job, void *user)
+static void release(size_t job, void *user)
 {
     const solving *s = user;
-    s->care->let_go(job, s->care->user);
+    s->callbacks->release(job, s->callbacks->user);
 }
 
 static const double *overlap(size_t job, void *user)
@@ -111,11 +111,12 @@ static const double *overlap(size_t job, void *user)
 
 /* As a batch that makes parts ready; where their SCFs stay on the CPU, but their fields go to a
  * GPU, which is not to be asked for each by itself, all are made ready before. */
-static fmo_status run_with_care(solving *s, size_t count, const fmo_scf_options *o, fmo_error *err)
+static fmo_status run_with_callbacks(solving *s, size_t count, const fmo_scf_options *o,
+                                     fmo_error *err)
 {
-    const fmo_batch_care care = {prepare, let_go, overlap, s, s->care->elements};
+    const fmo_batch_callbacks callbacks = {prepare, release, overlap, s, s->callbacks->elements};
     if (o->fock.mode == s->f->o.scf.fock.mode)
-        return fmo_scf_run_batch_of(s->jobs, count, o, &care, NULL, err);
+        return fmo_scf_run_batch_of(s->jobs, count, o, &callbacks, NULL, err);
     size_t *const all = malloc(count * sizeof *all);
     if (!all) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
     for (size_t k = 0; k < count; k++) all[k] = k;
@@ -123,7 +124,7 @@ static fmo_status run_with_care(solving *s, size_t count, const fmo_scf_options 
     free(all);
     if (status != FMO_OK) return status;
     status = fmo_scf_run_batch(s->jobs, count, o, err);
-    for (size_t k = 0; k < count; k++) let_go(k, s);
+    for (size_t k = 0; k < count; k++) release(k, s);
     return status;
 }
 
@@ -158,8 +159,8 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
         s->all += (double)part->nao * part->nao * part->nao;
     }
     fmo_error why = {FMO_OK, ""};
-    fmo_status status = s->care
-                            ? run_with_care(s, (size_t)count, &o, &why)
+    fmo_status status = s->callbacks
+                            ? run_with_callbacks(s, (size_t)count, &o, &why)
                             : fmo_scf_run_batch_of(s->jobs, (size_t)count, &o, NULL, f->kept, &why);
     for (int k = 0; k < count && status != FMO_OK; k++)
         if (s->jobs[k].status != FMO_OK) {
@@ -195,12 +196,12 @@ static fmo_status solve_own(solving *s, const fmo_thresholds *thresholds, int or
 
 fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count,
                            const fmo_thresholds *thresholds, int orbitals,
-                           const fmo_parts_care *care, fmo_error *err)
+                           const fmo_parts_callbacks *callbacks, fmo_error *err)
 {
     const int dealt = parts == f->monomer;
     fmo_scf_job *const jobs = dealt ? f->job : malloc((size_t)count * sizeof *jobs);
     if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
-    solving s = {f, parts, NULL, jobs, dealt ? f->mine : NULL, care, 0.0, 0.0};
+    solving s = {f, parts, NULL, jobs, dealt ? f->mine : NULL, callbacks, 0.0, 0.0};
     const fmo_status status = dealt && f->shares ? solve_own(&s, thresholds, orbitals, err)
                                                  : solve(&s, count, thresholds, orbitals, err);
     if (dealt) return fmo_fragment_share(f, status, fmo_part_blocks, err);

@@ -41,7 +41,7 @@ static void take_cycle(const fmo_scf_cycle *cycle, void *user)
 static fmo_status normalise_jobs(batch *b, fmo_error *err)
 {
     fmo_status status = FMO_OK;
-    if (b->care) return FMO_OK;
+    if (b->callbacks) return FMO_OK;
     b->normal = calloc(b->count, sizeof *b->normal);
     if (!b->normal) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu jobs", b->count);
     for (size_t k = 0; k < b->count && status == FMO_OK; k++) {
@@ -79,17 +79,18 @@ void fmo_scf_batch_note_end(batch *b, size_t k, int aside)
 fmo_status fmo_scf_batch_prepare(const batch *b, const size_t *job, size_t num,
                                  const fmo_fock_options *fock, fmo_error *err)
 {
-    return b->care ? b->care->prepare(job, num, fock, b->care->user, err) : FMO_OK;
+    return b->callbacks ? b->callbacks->prepare(job, num, fock, b->callbacks->user, err) : FMO_OK;
 }
 
-void fmo_scf_batch_let_go(const batch *b, size_t job)
+void fmo_scf_batch_release(const batch *b, size_t job)
 {
-    if (b->care) b->care->let_go(job, b->care->user);
+    if (b->callbacks) b->callbacks->release(job, b->callbacks->user);
 }
 
 const double *fmo_scf_batch_overlap(const batch *b, size_t job)
 {
-    return b->care && b->care->overlap ? b->care->overlap(job, b->care->user) : NULL;
+    return b->callbacks && b->callbacks->overlap ? b->callbacks->overlap(job, b->callbacks->user)
+                                                 : NULL;
 }
 
 /* A job that is ready. */
@@ -107,7 +108,7 @@ static void run_ready(batch *b, size_t k, const fmo_scf_options *options, int as
                  b->soon ? fmo_scf_soon_reason
                          : "many molecules this small are faster on the CPU's threads");
     fmo_scf_batch_note_end(b, k, aside);
-    fmo_scf_batch_let_go(b, k);
+    fmo_scf_batch_release(b, k);
 }
 
 static void run_job(batch *b, size_t k, const fmo_scf_options *options, int aside)
@@ -183,11 +184,11 @@ static int run_aside(batch *b, int threads)
 {
     pthread_t *const thread = malloc((size_t)threads * sizeof *thread);
     int started = 0;
-    const int hold = fmo_linalg_hold();
+    const int hold = fmo_linalg_one_thread();
     while (thread && started < threads && pthread_create(&thread[started], NULL, work, b) == 0)
         started++;
     for (int t = 0; t < started; t++) pthread_join(thread[t], NULL);
-    fmo_linalg_let_go(hold);
+    fmo_linalg_release_threads(hold);
     free(thread);
     return started;
 }
@@ -314,7 +315,7 @@ static size_t count_at_once(const batch *b, size_t end)
     for (; b->next + num < end; num++) {
         const double n = (double)fmo_scf_job_functions(&b->jobs[b->order[b->next + num]]);
         elements += n * n;
-        if (num && (!b->care || elements > b->care->elements)) break;
+        if (num && (!b->callbacks || elements > b->callbacks->elements)) break;
     }
     return num;
 }
@@ -479,7 +480,8 @@ fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count, const fmo_scf_opti
 }
 
 fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
-                                const fmo_batch_care *care, fmo_batch_kept *kept, fmo_error *err)
+                                const fmo_batch_callbacks *callbacks, fmo_batch_kept *kept,
+                                fmo_error *err)
 {
     fmo_scf_options defaults;
     fmo_scf_options_init(&defaults);
@@ -488,7 +490,7 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
     batch b = {.jobs = jobs,
                .count = count,
                .asked = options ? options : &defaults,
-               .care = care,
+               .callbacks = callbacks,
                .kept = kept};
     const fmo_ranks *const ranks = b.asked->deal;
     fmo_error own = {FMO_OK, ""};

@@ -9,7 +9,7 @@
 #include "driver/scf/inner.h"
 
 /* Who does that. Calls come from any thread, several at a time, each about other jobs. */
-typedef struct fmo_batch_care {
+typedef struct fmo_batch_callbacks {
     /* Completes jobs[job[k]].input, of which the basis was there, and stays what it is: plans may
      * be made of it meanwhile. Then they run, together or each by itself. `fock`: the threads and
      * the GPU that it may use. After an error all of them are as before. */
@@ -17,7 +17,7 @@ typedef struct fmo_batch_care {
                           fmo_error *err);
     /* A job that was prepared has ended, and options.finished has heard of it; or it has found no
      * memory beside others, and will be prepared again. */
-    void (*let_go)(size_t job, void *user);
+    void (*release)(size_t job, void *user);
     /* The overlap matrix of a job that is ready, [n][n], or NULL: not known. The member may be
      * NULL, too. */
     const double *(*overlap)(size_t job, void *user);
@@ -25,7 +25,7 @@ typedef struct fmo_batch_care {
     /* Squares of functions: as many as may be prepared at a time for GPUs, but at least one job, or
      * one a lockstep batch; in mode cpu there is one job a thread. */
     double elements;
-} fmo_batch_care;
+} fmo_batch_callbacks;
 
 /* What is kept on GPUs from one batch to the next of the same number of jobs with the same bases
  * and options.fock, such as fragments from iteration to iteration: plans, streams, libraries'
@@ -42,11 +42,11 @@ FMO_INNER void fmo_batch_kept_destroy(fmo_batch_kept *kept);
 /* Plans of the last batch that runs together on a GPU which were there from the one before. */
 size_t fmo_batch_kept_reused(const fmo_batch_kept *kept);
 
-/* fmo_scf_run_batch; care: NULL, if all is there; kept: NULL, if nothing is to be kept. */
+/* fmo_scf_run_batch; callbacks: NULL, if all is there; kept: NULL, if nothing is to be kept. */
 FMO_INNER fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count,
                                           const fmo_scf_options *options,
-                                          const fmo_batch_care *care, fmo_batch_kept *kept,
-                                          fmo_error *err);
+                                          const fmo_batch_callbacks *callbacks,
+                                          fmo_batch_kept *kept, fmo_error *err);
 
 /* Options with numbers out of their range: FMO_ERR_ARGUMENT, which names the field. */
 FMO_INNER fmo_status fmo_scf_check_options(const fmo_scf_options *options, fmo_error *err);

@@ -81,9 +81,9 @@ struct fmo_linalg {
 fmo_status fmo_linalg_open_cpu(int threads, fmo_linalg **la, fmo_error *err);
 
 /* While it is held OpenBLAS has one thread a call, for callers in many threads. @return what to
- * hand to fmo_linalg_let_go */
-int fmo_linalg_hold(void);
-void fmo_linalg_let_go(int hold);
+ * hand to fmo_linalg_release_threads */
+int fmo_linalg_one_thread(void);
+void fmo_linalg_release_threads(int hold);
 
 /* On GPU number `device`, or -1, the one that the thread has chosen; the thread uses it until the
  * backend is closed. *stream: a cudaStream_t of it that all work is to go to; if NULL, one is made

@@ -58,14 +58,14 @@ static void blas_leave(void)
     pthread_mutex_unlock(&blas.lock);
 }
 
-int fmo_linalg_hold(void)
+int fmo_linalg_one_thread(void)
 {
     const int hold = may_share();
     if (hold) blas_enter(1);
     return hold;
 }
 
-void fmo_linalg_let_go(int hold)
+void fmo_linalg_release_threads(int hold)
 {
     if (hold) blas_leave();
 }

@@ -364,10 +364,10 @@ static int next_kind(const lockstep_batch *c)
 static void run_apart(const lockstep_batch *c, size_t num)
 {
     const int threads = (size_t)c->executor->threads < num ? c->executor->threads : (int)num;
-    const int hold = fmo_linalg_hold();
+    const int hold = fmo_linalg_one_thread();
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (size_t k = 0; k < num; k++) c->together[k]->work(c->together[k]->user);
-    fmo_linalg_let_go(hold);
+    fmo_linalg_release_threads(hold);
 }
 
 /* What is queued, of all. */

@@ -96,7 +96,7 @@ static void end_together(fmo_lockstep_job *from, void *user)
     job->status = from->status;
     job->err = from->err;
     fmo_scf_batch_note_end(b, from->shared.job, 1);
-    fmo_scf_batch_let_go(b, from->shared.job);
+    fmo_scf_batch_release(b, from->shared.job);
 }
 
 /* Makes a lockstep batch's jobs ready, with its threads alone, also where nobody says how many. */
@@ -162,7 +162,7 @@ static int make_ready(making *m)
 {
     batch *const b = m->w->b;
     const fmo_fock_options fock = m->fock;
-    const int threads = fmo_fock_threads(fock.threads), takes_long = b->care && !m->w->given;
+    const int threads = fmo_fock_threads(fock.threads), takes_long = b->callbacks && !m->w->given;
     pthread_t thread;
     for (size_t k = 0; k < m->num; k++) m->basis[k] = b->jobs[m->number[k]].input.basis;
     if (takes_long) m->fock.threads = threads > 1 ? threads / 2 : 1;
@@ -204,7 +204,7 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
     for (size_t k = 0; k < num; k++) {
         if (!ready || !m.plan[k]) {
             b->again[number[k]] = 1; /* which says why */
-            if (ready) fmo_scf_batch_let_go(b, number[k]);
+            if (ready) fmo_scf_batch_release(b, number[k]);
             continue;
         }
         const fmo_scf_shared shared = {.job = number[k],
@@ -230,8 +230,8 @@ size_t fmo_lockstep_batch_size(const batch *b, size_t n, size_t most, int lockst
 {
     const double bytes = fmo_scf_batch_bytes(b, n), square = (double)n * (double)n;
     double fit = together_bytes / (bytes > 1.0 ? bytes : 1.0);
-    if (b->care && fit * square * lockstep_batches > b->care->elements)
-        fit = b->care->elements / (square * lockstep_batches);
+    if (b->callbacks && fit * square * lockstep_batches > b->callbacks->elements)
+        fit = b->callbacks->elements / (square * lockstep_batches);
     return fit < (double)most ? (size_t)fit + 1 : most;
 }
 
@@ -398,7 +398,7 @@ void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *asked, int lockst
     const fmo_scf_options *const options = &own;
     const int threads = fmo_fock_threads(asked->fock.threads);
     const int keeps = keep_all(b, lockstep_batches, most);
-    if (b->care || keeps || (ranks && ranks->node_size > 1))
+    if (b->callbacks || keeps || (ranks && ranks->node_size > 1))
         own.fock.threads = threads > lockstep_batches ? threads / lockstep_batches : 1;
     const fmo_fock_options *const fock = &options->fock;
     const int gpus = fock->device_num > 1 ? fock->device_num : 1;

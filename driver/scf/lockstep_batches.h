@@ -16,9 +16,9 @@ enum { LOCKSTEP_BATCHES = 2, HELD_MAX = LOCKSTEP_BATCHES + 1 };
 typedef struct batch {
     fmo_scf_job *jobs;
     size_t count;
-    const fmo_scf_options *asked; /* the caller's, or the defaults */
-    const fmo_batch_care *care;   /* or NULL */
-    fmo_batch_kept *kept;         /* or NULL */
+    const fmo_scf_options *asked;         /* the caller's, or the defaults */
+    const fmo_batch_callbacks *callbacks; /* or NULL */
+    fmo_batch_kept *kept;                 /* or NULL */
     fmo_atoms *atoms;
     fmo_scf_normal
         *normal;           /* [count] molecules over functions of norm 1, or NULL: all have these */
@@ -53,7 +53,7 @@ double fmo_scf_batch_bytes(const batch *b, size_t n);
 /* Jobs as their owner has them made ready and let go; at once where there is none. */
 fmo_status fmo_scf_batch_prepare(const batch *b, const size_t *job, size_t num,
                                  const fmo_fock_options *fock, fmo_error *err);
-void fmo_scf_batch_let_go(const batch *b, size_t job);
+void fmo_scf_batch_release(const batch *b, size_t job);
 const double *fmo_scf_batch_overlap(const batch *b, size_t job); /* NULL: not known */
 /* A job has ended. `aside`: beside others, where too little memory is a reason to try again alone.
  */

@@ -12,7 +12,7 @@ const void *fmo_gpu_kept_of(struct fmo_gpu_kept *const *list, int device)
     return kept ? kept->at : NULL;
 }
 
-void fmo_gpu_let_go(struct fmo_gpu_kept *kept)
+void fmo_gpu_release_cache(struct fmo_gpu_kept *kept)
 {
     while (kept) {
         struct fmo_gpu_kept *const next = kept->next;
@@ -61,7 +61,7 @@ fmo_status fmo_gpu_keep(fmo_gpu_device *device, const char *what, size_t bytes, 
 void fmo_gpu_settle(struct fmo_gpu_kept *entry, struct fmo_gpu_kept *const *of, int good)
 {
     struct fmo_gpu_kept **const list = (struct fmo_gpu_kept **)(uintptr_t)of;
-    if (!good) return fmo_gpu_let_go(entry);
+    if (!good) return fmo_gpu_release_cache(entry);
     entry->next = __atomic_load_n(list, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(list, &entry->next, entry, 0, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED)) {

@@ -26,7 +26,7 @@ typedef struct watched {
     trial is;
     fmo_scf_job *jobs;
     pthread_mutex_t lock;
-    int prepared[COUNT], let_go[COUNT], finished[COUNT];
+    int prepared[COUNT], release[COUNT], finished[COUNT];
     double there, most; /* squares of functions that are prepared */
     int jobs_there, jobs_most;
 } watched;
@@ -82,11 +82,11 @@ static fmo_status prepare(const size_t *job, size_t num, const fmo_fock_options 
     return status;
 }
 
-static void let_go(size_t job, void *user)
+static void release(size_t job, void *user)
 {
     watched *w = user;
     pthread_mutex_lock(&w->lock);
-    w->let_go[job]++;
+    w->release[job]++;
     w->there -= (double)square(w, job);
     w->jobs_there--;
     CHECK(w->finished[job] || w->is.little, "job %zu is let go before it has finished", job);
@@ -100,7 +100,7 @@ static void finished(size_t index, fmo_scf_job *job, void *user)
     watched *w = user;
     pthread_mutex_lock(&w->lock);
     w->finished[index]++;
-    CHECK(w->let_go[index] + 1 == w->prepared[index] || job->status != FMO_OK,
+    CHECK(w->release[index] + 1 == w->prepared[index] || job->status != FMO_OK,
           "job %zu has finished with nothing there", index);
     pthread_mutex_unlock(&w->lock);
 }
@@ -145,12 +145,12 @@ static void check_job(const watched *w, int k, const fmo_scf_job *whole)
     if (k == w->is.bad) {
         CHECK(job->status == FMO_ERR_INPUT && strstr(job->err.message, "bad day") && !job->result,
               "job %d: %s", k, job->err.message);
-        CHECK(!w->prepared[k] && !w->let_go[k], "job %d was there", k);
+        CHECK(!w->prepared[k] && !w->release[k], "job %d was there", k);
         return;
     }
     CHECK((w->prepared[k] == 1 || (w->is.little && w->prepared[k] == 2)) &&
-              w->let_go[k] == w->prepared[k],
-          "job %d: made ready %d times, let go %d times", k, w->prepared[k], w->let_go[k]);
+              w->release[k] == w->prepared[k],
+          "job %d: made ready %d times, let go %d times", k, w->prepared[k], w->release[k]);
     CHECK(job->status == FMO_OK && job->result, "job %d: %s", k, job->err.message);
     if (!job->result || !whole->result) return;
     CHECK(fabs(job->result->energy - whole->result->energy) < 1e-9, "job %d: %.12f, whole %.12f", k,
@@ -173,7 +173,7 @@ static void test(fmo_dataset *const *dataset, const fmo_scf_job *whole, trial is
     fmo_scf_job jobs[COUNT];
     watched w = {.is = is, .jobs = jobs};
     const double elements = 3000.0;
-    const fmo_batch_care care = {prepare, let_go, NULL, &w, elements};
+    const fmo_batch_callbacks callbacks = {prepare, release, NULL, &w, elements};
     fmo_scf_options o = options_of(&w);
     fmo_error err = {FMO_OK, ""};
     int twice = 0;
@@ -181,7 +181,7 @@ static void test(fmo_dataset *const *dataset, const fmo_scf_job *whole, trial is
     if (is.fixed) o.fock.scatter = FMO_SCATTER_FIXED;
     if (is.little) o.fock.memory = memory_of_one(&o, jobs[1].input.basis);
     pthread_mutex_init(&w.lock, NULL);
-    const fmo_status status = fmo_scf_run_batch_of(jobs, COUNT, &o, &care, NULL, &err);
+    const fmo_status status = fmo_scf_run_batch_of(jobs, COUNT, &o, &callbacks, NULL, &err);
     CHECK(status == (is.bad < 0 ? FMO_OK : FMO_ERR_INPUT), "%s", err.message);
     for (int k = 0; k < COUNT; k++) check_job(&w, k, &whole[k]);
     for (int k = 0; k < COUNT; k++) twice += w.prepared[k] == 2;
