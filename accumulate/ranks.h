@@ -34,10 +34,10 @@ typedef struct fmo_ranks {
     /** To rank 0, by another; and on rank 0, from that one, of the same size. */
     int (*send)(void *user, const void *data, size_t bytes);
     int (*receive)(void *user, int rank, void *data, size_t bytes); /**< see send */
-    /** Rank 0: tickets begin with 0 again. Nobody takes one meanwhile. */
+    /** Rank 0: work items begin with 0 again. Nobody takes one meanwhile. */
     int (*restart)(void *user);
-    /** The next ticket, 0, 1, 2, ...: each goes to one caller of one rank. */
-    int (*next)(void *user, int64_t *ticket);
+    /** The next work item, 0, 1, 2, ...: each goes to one caller of one rank. */
+    int (*next)(void *user, int64_t *work_item);
     /** After a fault: end all ranks, this one included, with this exit code, 1 or more. Not called
      *  by the library. */
     void (*abort)(void *user, int exit_code);

@@ -285,11 +285,11 @@ int main(void)
                 o.integrals = kept[k];
                 check_builds(basis, o, &ranks, &m);
             }
-        int64_t tickets = 0;
-        for (int r = 0; r < size; r++) tickets += world.taken[r];
+        int64_t work_items = 0;
+        for (int r = 0; r < size; r++) work_items += world.taken[r];
         for (int r = 0; r < size && size > 1; r++)
             CHECK(world.taken[r] > 0, "rank %d of %d took nothing of %lld", r, size,
-                  (long long)tickets);
+                  (long long)work_items);
         close_ranks(&world, h);
     }
     check_failures_of_ranks(basis, &m);

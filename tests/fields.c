@@ -128,9 +128,9 @@ static void no_destroy(void *user)
 {
     (void)user;
 }
-static int no_next(void *user, int64_t *ticket)
+static int no_next(void *user, int64_t *work_item)
 {
-    (void)user, (void)ticket;
+    (void)user, (void)work_item;
     return 1;
 }
 

@@ -15,8 +15,8 @@ typedef struct ranks_local_world {
     pthread_barrier_t barrier;
     pthread_mutex_t lock;
     int64_t counter;
-    int64_t taken[RANKS_LOCAL_MAX]; /* tickets that each rank got */
-    int64_t faulty_from;            /* tickets from here on are a fault; -1: none */
+    int64_t taken[RANKS_LOCAL_MAX]; /* work items that each rank got */
+    int64_t faulty_from;            /* work items from here on are a fault; -1: none */
     size_t altered_bytes;           /* broadcasts of this size arrive changed at the last rank */
     pthread_cond_t moved;           /* something was sent, or received */
     const void *sent[RANKS_LOCAL_MAX];
@@ -109,14 +109,14 @@ static inline int ranks_local_restart(void *user)
     return 0;
 }
 
-static inline int ranks_local_next(void *user, int64_t *ticket)
+static inline int ranks_local_next(void *user, int64_t *work_item)
 {
     ranks_local *l = (ranks_local *)user;
     pthread_mutex_lock(&l->world->lock);
-    *ticket = l->world->counter++;
+    *work_item = l->world->counter++;
     l->world->taken[l->rank]++;
     pthread_mutex_unlock(&l->world->lock);
-    return l->world->faulty_from >= 0 && *ticket >= l->world->faulty_from;
+    return l->world->faulty_from >= 0 && *work_item >= l->world->faulty_from;
 }
 
 static inline void ranks_local_open(ranks_local_world *world, int size)

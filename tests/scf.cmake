@@ -4,7 +4,7 @@ fmo_test(scf_parts SOURCES scf_parts.c ${PROJECT_SOURCE_DIR}/driver/scf/diis.c L
          LABELS unit scf)
 fmo_test(scf_small SOURCES scf_small.c ${PROJECT_SOURCE_DIR}/driver/scf/small.c LIBS OpenMP::OpenMP_C
          LABELS unit scf)
-fmo_test(scf_tickets SOURCES scf_tickets.c LABELS unit scf)
+fmo_test(scf_work_items SOURCES scf_work_items.c LABELS unit scf)
 fmo_test(scf_scaled SOURCES scf_scaled.c LIBS fmo::scf LABELS scf data)
 fmo_test(scf_run SOURCES scf_run.c LIBS fmo::scf ARGS cpu LABELS scf)
 fmo_test(scf_batch SOURCES scf_batch.c LIBS fmo::scf ARGS cpu LABELS scf)

@@ -97,16 +97,16 @@ size_t segment_bytes(int ranks)
     return (offsetof(fmo_gmpi_segment, box) + (size_t)ranks * box + 255) / 256 * 256;
 }
 
-extern "C" int mover_start(void *user, int ticket, void *to, const void *from, size_t bytes)
+extern "C" int mover_start(void *user, int work_item, void *to, const void *from, size_t bytes)
 {
     cuda_mover *m = (cuda_mover *)user;
-    cudaStream_t stream = m->stream[ticket >= FMO_PROXY_PIECES];
+    cudaStream_t stream = m->stream[work_item >= FMO_PROXY_PIECES];
     return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream) != cudaSuccess ||
-           cudaEventRecord(m->event[ticket], stream) != cudaSuccess;
+           cudaEventRecord(m->event[work_item], stream) != cudaSuccess;
 }
-extern "C" int mover_test(void *user, int ticket, int *done)
+extern "C" int mover_test(void *user, int work_item, int *done)
 {
-    const cudaError_t code = cudaEventQuery(((cuda_mover *)user)->event[ticket]);
+    const cudaError_t code = cudaEventQuery(((cuda_mover *)user)->event[work_item]);
     *done = code == cudaSuccess;
     return code != cudaSuccess && code != cudaErrorNotReady;
 }

@@ -65,15 +65,15 @@ struct fmo_proxy {
 /* ---- the host as mover ------------------------------------------------------------------------
  */
 
-static int host_start(void *user, int ticket, void *to, const void *from, size_t bytes)
+static int host_start(void *user, int work_item, void *to, const void *from, size_t bytes)
 {
-    (void)user, (void)ticket;
+    (void)user, (void)work_item;
     memcpy(to, from, bytes);
     return 0;
 }
-static int host_test(void *user, int ticket, int *done)
+static int host_test(void *user, int work_item, int *done)
 {
-    (void)user, (void)ticket;
+    (void)user, (void)work_item;
     *done = 1;
     return 0;
 }
@@ -112,7 +112,7 @@ static unsigned char *piece_memory(fmo_proxy *p, const pipe_line *line, unsigned
 {
     return p->memory + ((size_t)which + (line == &p->in ? FMO_PROXY_PIECES : 0)) * FMO_PROXY_PIECE;
 }
-static int ticket_of(const fmo_proxy *p, const pipe_line *line, unsigned which)
+static int work_item_of(const fmo_proxy *p, const pipe_line *line, unsigned which)
 {
     return (int)which + (line == &p->in ? FMO_PROXY_PIECES : 0);
 }
@@ -132,7 +132,7 @@ static int issue(fmo_proxy *p, pipe_line *line, op *o)
         unsigned char *memory = piece_memory(p, line, which);
         if (line == &p->out) {
             q->state = PIECE_COPIES;
-            fault = p->mover.start(p->mover.user, ticket_of(p, line, which), memory,
+            fault = p->mover.start(p->mover.user, work_item_of(p, line, which), memory,
                                    (const unsigned char *)(uintptr_t)o->command.address + q->at,
                                    (size_t)q->bytes);
         } else {
@@ -156,7 +156,7 @@ static int advance(fmo_proxy *p, pipe_line *line)
         op *o = &p->op[q->slot];
         int done = 0, fault = 0;
         if (q->state == PIECE_COPIES) {
-            fault = p->mover.test(p->mover.user, ticket_of(p, line, which), &done);
+            fault = p->mover.test(p->mover.user, work_item_of(p, line, which), &done);
             if (!fault && !done && line == &p->out) break; /* later ones must not overtake */
             if (done && line == &p->out) {
                 q->state = PIECE_TRAVELS;
@@ -169,7 +169,7 @@ static int advance(fmo_proxy *p, pipe_line *line)
             fault = p->net.test(p->net.user, &q->handle, &done);
             if (done && !fault && line == &p->in) {
                 q->state = PIECE_COPIES;
-                fault = p->mover.start(p->mover.user, ticket_of(p, line, which),
+                fault = p->mover.start(p->mover.user, work_item_of(p, line, which),
                                        (unsigned char *)(uintptr_t)o->command.address + q->at,
                                        piece_memory(p, line, which), (size_t)q->bytes);
                 moved = 1;

@@ -18,9 +18,9 @@ enum { FMO_PROXY_PIECES = 4, FMO_PROXY_PIECE = 1 << 20 };
 /** How data get between a rank's memory and pieces. Calls return 0, or not 0 after a fault. */
 typedef struct fmo_mover {
     void *user;
-    /** Begin a copy that has the number `ticket`, 0 .. 2 FMO_PROXY_PIECES - 1. */
-    int (*start)(void *user, int ticket, void *to, const void *from, size_t bytes);
-    int (*test)(void *user, int ticket, int *done);
+    /** Begin a copy that has the number `work item`, 0 .. 2 FMO_PROXY_PIECES - 1. */
+    int (*start)(void *user, int work_item, void *to, const void *from, size_t bytes);
+    int (*test)(void *user, int work_item, int *done);
 } fmo_mover;
 
 /** memcpy, for ranks whose memory is the host's. */

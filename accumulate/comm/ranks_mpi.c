@@ -175,7 +175,7 @@ static int mpi_restart(void *user)
                fault(n, MPI_Win_flush(0, n->window)));
 }
 
-static int mpi_next(void *user, int64_t *ticket)
+static int mpi_next(void *user, int64_t *work_item)
 {
     ranks_net *n = user;
     const int64_t one = 1;
@@ -184,7 +184,7 @@ static int mpi_next(void *user, int64_t *ticket)
     /* Between hosts rank 0 may have to answer: it does while it calls MPI. */
     return leave(
         n, fault(n, MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, n->comm, &there, MPI_STATUS_IGNORE)) ||
-               fault(n, MPI_Fetch_and_op(&one, ticket, MPI_INT64_T, 0, 0, MPI_SUM, n->window)) ||
+               fault(n, MPI_Fetch_and_op(&one, work_item, MPI_INT64_T, 0, 0, MPI_SUM, n->window)) ||
                fault(n, MPI_Win_flush(0, n->window)));
 }
 

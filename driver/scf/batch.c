@@ -122,7 +122,7 @@ static void run_job(batch *b, size_t k, const fmo_scf_options *options, int asid
         fmo_scf_batch_note_end(b, k, aside);
 }
 
-/* Of the tickets that were given back the one that comes first. */
+/* Of the work items that were given back the one that comes first. */
 static int first_held(const batch *b)
 {
     int first = 0;
@@ -134,7 +134,7 @@ static int first_held(const batch *b)
 size_t fmo_scf_batch_take(batch *b)
 {
     const fmo_ranks *ranks = b->asked->deal;
-    const size_t all = tickets_num(&b->deal);
+    const size_t all = work_items_num(&b->deal);
     size_t at = all;
     pthread_mutex_lock(&b->lock);
     if (b->held_num) {
@@ -144,18 +144,18 @@ size_t fmo_scf_batch_take(batch *b)
     } else if (!ranks) {
         at = b->next < all ? b->next++ : all;
     } else if (!b->fault) {
-        int64_t ticket = 0;
-        b->fault = ranks->next(ranks->user, &ticket);
-        if (!b->fault && ticket < (int64_t)all) at = (size_t)ticket;
+        int64_t work_item = 0;
+        b->fault = ranks->next(ranks->user, &work_item);
+        if (!b->fault && work_item < (int64_t)all) at = (size_t)work_item;
     }
     pthread_mutex_unlock(&b->lock);
     return at;
 }
 
-void fmo_scf_batch_hold(batch *b, size_t ticket)
+void fmo_scf_batch_hold(batch *b, size_t work_item)
 {
     pthread_mutex_lock(&b->lock);
-    if (ticket < tickets_num(&b->deal)) b->held[b->held_num++] = ticket;
+    if (work_item < work_items_num(&b->deal)) b->held[b->held_num++] = work_item;
     pthread_mutex_unlock(&b->lock);
 }
 
@@ -172,8 +172,8 @@ static void *work(void *user)
     batch *b = user;
     omp_set_num_threads(1); /* of this POSIX thread alone: integrals ask OpenMP */
     (void)fmo_fock_hand_on(1);
-    for (size_t t = fmo_scf_batch_take(b); t < tickets_num(&b->deal); t = fmo_scf_batch_take(b))
-        run_job(b, b->order[tickets_place_of_one(&b->deal, t)], &b->aside, 1);
+    for (size_t t = fmo_scf_batch_take(b); t < work_items_num(&b->deal); t = fmo_scf_batch_take(b))
+        run_job(b, b->order[work_items_place_of_one(&b->deal, t)], &b->aside, 1);
     (void)fmo_fock_hand_on(0);
     return NULL;
 }
@@ -228,9 +228,9 @@ static size_t count_large(const batch *b, int threads)
 static void run_alone(batch *b, const fmo_scf_options *options, size_t end)
 {
     size_t t = fmo_scf_batch_take(b);
-    for (; t < tickets_num(&b->deal) && tickets_place_of_one(&b->deal, t) < end;
+    for (; t < work_items_num(&b->deal) && work_items_place_of_one(&b->deal, t) < end;
          t = fmo_scf_batch_take(b))
-        run_job(b, b->order[tickets_place_of_one(&b->deal, t)], options, 0);
+        run_job(b, b->order[work_items_place_of_one(&b->deal, t)], options, 0);
     fmo_scf_batch_hold(b, t);
 }
 
@@ -382,7 +382,7 @@ static void run(batch *b)
     }
     run_alone(b, &alone, count_large(b, threads));
     const size_t small =
-        b->held_num ? b->deal.count - tickets_place_of_one(&b->deal, b->held[first_held(b)]) : 0;
+        b->held_num ? b->deal.count - work_items_place_of_one(&b->deal, b->held[first_held(b)]) : 0;
     int workers = small < (size_t)threads ? (int)small : threads;
     while (workers > 1 && !fmo_room_for_blas(workers)) workers /= 2;
     b->aside = alone;

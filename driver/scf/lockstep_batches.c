@@ -242,8 +242,8 @@ static size_t take_together(const gpu_worker *w, const size_t **number)
     batch *const b = w->b;
     size_t num = 0;
     if (b->deal.lockstep_batch) { /* which ranks have agreed upon */
-        const size_t t = fmo_scf_batch_take(b), at = tickets_place(&b->deal, t, &num);
-        if (t < b->deal.large + tickets_lockstep(&b->deal)) {
+        const size_t t = fmo_scf_batch_take(b), at = work_items_place(&b->deal, t, &num);
+        if (t < b->deal.large + work_items_lockstep(&b->deal)) {
             *number = &b->order[at];
             return num;
         }

@@ -8,7 +8,7 @@
 #include "driver/scf/batch.h"
 #include "driver/scf/normalise.h"
 #include "driver/scf/scf_internal.h"
-#include "driver/scf/tickets.h"
+#include "driver/scf/work_items.h"
 
 /* Lockstep batches a GPU, of which one computes while the host prepares the other. */
 enum { LOCKSTEP_BATCHES = 2, HELD_MAX = LOCKSTEP_BATCHES + 1 };
@@ -26,9 +26,9 @@ typedef struct batch {
     pthread_mutex_t plans; /* one lockstep batch's are made at a time, while others compute */
     char *done;            /* [count] by job: had a block of a GPU's threads (block/) */
     size_t *order;         /* [deal.count] the others: those not in mode cpu, then by size */
-    tickets deal;          /* how `order` is taken */
-    size_t next;           /* ticket that is taken next, where nobody shares */
-    size_t held[HELD_MAX]; /* tickets that were taken and given back */
+    work_items deal;       /* how `order` is taken */
+    size_t next;           /* work item that is taken next, where nobody shares */
+    size_t held[HELD_MAX]; /* work items that were taken and given back */
     int held_num;
     int fault;             /* of the ranks' network */
     fmo_scf_options aside; /* how they run theirs */
@@ -58,9 +58,10 @@ const double *fmo_scf_batch_overlap(const batch *b, size_t job); /* NULL: not kn
 /* A job has ended. `aside`: beside others, where too little memory is a reason to try again alone.
  */
 void fmo_scf_batch_note_end(batch *b, size_t k, int aside);
-/* The next ticket, or tickets_num(&b->deal); and gives one back: it is for what comes later. */
+/* The next work item, or work_items_num(&b->deal); and gives one back: it is for what comes later.
+ */
 size_t fmo_scf_batch_take(batch *b);
-void fmo_scf_batch_hold(batch *b, size_t ticket);
+void fmo_scf_batch_hold(batch *b, size_t work_item);
 
 /* ---- lockstep batches.c ---- */
 
