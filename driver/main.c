@@ -64,7 +64,7 @@ static int end_ranks(const driver_options *options, int code)
 
 /* Whether the ranks have lost each other; a GPU that failed is a failure of that kind, too, of
  * which all have heard. */
-static bool is_torn(const driver_options *options, fmo_status status)
+static bool has_failed(const driver_options *options, fmo_status status)
 {
     fmo_error err = {FMO_OK, ""};
     return status == FMO_ERR_DEVICE && options->fock.ranks &&
@@ -262,8 +262,8 @@ static int run_deal(const driver_options *options, const fmo_ranks *ranks, sink 
     const fmo_status status = driver_run_deal(options, ranks, tell, &deal, &err);
     if (status != FMO_OK) {
         code = fmo_status_exit_code(status);
-        if (ranks->rank == 0 || deal.torn) print_error(NULL, err.message);
-        if (deal.torn) ranks->abort(ranks->user, code);
+        if (ranks->rank == 0 || deal.communicator_failed) print_error(NULL, err.message);
+        if (deal.communicator_failed) ranks->abort(ranks->user, code);
     } else {
         code = ranks->rank == 0 ? print_deal(options, &deal, ranks->size, to) : 0;
     }
@@ -360,10 +360,10 @@ static int run_scf_batch(const driver_options *options, sink *to)
         l.code = worse(l.code, fmo_status_exit_code(err.status));
     }
     if (status != FMO_OK) {
-        const bool torn = is_torn(options, status);
-        if (is_first(options) || torn) print_error(NULL, err.message);
+        const bool communicator_failed = has_failed(options, status);
+        if (is_first(options) || communicator_failed) print_error(NULL, err.message);
         l.code = worse(l.code, fmo_status_exit_code(status));
-        if (torn) end_ranks(options, l.code);
+        if (communicator_failed) end_ranks(options, l.code);
     }
     to->reported = l.reported;
     return l.code;
@@ -438,14 +438,14 @@ static int run_system(const driver_options *options, const char *path, json_t *s
     const fmo_status status =
         driver_run_fragments(options, path, watched ? &watch : NULL, &run, &err);
     json_t *entry = NULL;
-    const bool torn = is_torn(options, status);
-    if (status != FMO_OK && (is_first(options) || torn)) {
+    const bool communicator_failed = has_failed(options, status);
+    if (status != FMO_OK && (is_first(options) || communicator_failed)) {
         fmo_error_set(&err, status, "%s", fmo_status_text(status));
         print_error(run.named ? NULL : path, err.message);
         if (*run.spin) /* which may be why */
             fprintf(stderr, "fmo-driver: %s: notice: %s\n", driver_shown(path), run.spin);
     }
-    if (torn) end_ranks(options, fmo_status_exit_code(status));
+    if (communicator_failed) end_ranks(options, fmo_status_exit_code(status));
     if (!is_first(options)) {
         driver_fragments_free(&run);
         return status == FMO_OK ? 0 : fmo_status_exit_code(status);

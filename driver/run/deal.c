@@ -231,7 +231,7 @@ fmo_status driver_run_deal(const driver_options *options, const fmo_ranks *ranks
         status = receive_all(ranks, deal, err);
     else if (send_all(ranks, deal, &s) != 0)
         status = no_network(err);
-    deal->torn = status != FMO_OK;
+    deal->communicator_failed = status != FMO_OK;
 done:
     free(d.order);
     free(s.has);

@@ -22,16 +22,16 @@ typedef fmo_status driver_tell(const driver_options *options, int index,
                                fmo_error *err);
 
 typedef struct driver_deal {
-    int count;             /**< data sets */
-    driver_said *said;     /**< [count], on rank 0 */
-    int built;             /**< data sets that were built */
-    driver_spread seconds; /**< in builds, on the rank that was longest in them */
-    double wall_seconds;   /**< from the first to the last */
-    bool torn;             /**< after an error: this rank alone has it, the others wait for it */
+    int count;                /**< data sets */
+    driver_said *said;        /**< [count], on rank 0 */
+    int built;                /**< data sets that were built */
+    driver_spread seconds;    /**< in builds, on the rank that was longest in them */
+    double wall_seconds;      /**< from the first to the last */
+    bool communicator_failed; /**< after an error: this rank alone has it, the others wait for it */
 } driver_deal;
 
 /** Collective. @param[out] deal  free with driver_deal_free, on error too
- *  @return FMO_OK; FMO_ERR_MEMORY and others of a rank, which all ranks return unless deal->torn;
+ *  @return FMO_OK; FMO_ERR_MEMORY and others of a rank, which all ranks return unless deal->failed;
  *          FMO_ERR_DEVICE */
 fmo_status driver_run_deal(const driver_options *options, const fmo_ranks *ranks, driver_tell *tell,
                            driver_deal *deal, fmo_error *err);
