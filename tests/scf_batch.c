@@ -456,7 +456,8 @@ static void test_projector(void)
         const double sum = jobs[0].input.nuclear_repulsion +
                            trace(n, r->density, r->core_hamiltonian) + r->two_electron_energy;
         CHECK(fabs(sum - r->energy) < 1e-8, "energy %.12f, its parts %.12f", r->energy, sum);
-        /* 1s is gone, so the lowest orbital is another's, and the one above all is lifted. */
+        /* 1s is gone, so the lowest orbital is another's, and the one above all is projected out.
+         */
         CHECK(r->orbital_energy[0] > -10.0 && jobs[1].result->orbital_energy[0] < -10.0,
               "lowest orbitals: %g, without %g", r->orbital_energy[0],
               jobs[1].result->orbital_energy[0]);
@@ -469,8 +470,9 @@ static void test_projector(void)
     fmo_dataset_destroy(dataset);
 }
 
-/* Two orbitals that overlap and mix with occupied ones, lifted by B: purification, which takes them
- * out, and diagonalisation of the whole; without orbitals; and with a B too small for that. */
+/* Two orbitals that overlap and mix with occupied ones, projected out by B: purification, which
+ * takes them out, and diagonalisation of the whole; without orbitals; and with a B too small for
+ * that. */
 static void test_purified(void)
 {
     enum { DIAGONALISE, PURIFY, BARE, LOW, INDEFINITE, RUNS };
@@ -534,7 +536,7 @@ static void test_purified(void)
         CHECK(result[BARE]->mo_num == r->mo_num && isnan(result[BARE]->homo) &&
                   isnan(result[BARE]->lumo) && result[BARE]->orbital_energy[0] == 0.0,
               "no orbitals: %d, %g", result[BARE]->mo_num, result[BARE]->homo);
-    /* What is not lifted far, or not a sum of orbitals, is a part of H. */
+    /* What is not projected out far, or not a sum of orbitals, is a part of H. */
     for (int run = LOW; run < RUNS; run++) {
         fmo_scf_result *with = NULL;
         if (!result[run]) continue;

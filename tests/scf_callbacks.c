@@ -250,7 +250,8 @@ static void set_turn(const fmo_scf_job *whole, int turn, size_t k, double *field
     for (size_t i = 0; i < n * n && U; i++) field[i] = (1.0 + 0.01 * turn) * U[i];
     free(U);
     for (size_t i = 0; i < n * n && turn == OTHER_DENSITY; i++) density[i] *= 0.999;
-    projector[0] = turn == OTHER_PROJECTOR ? 0.5 : 0.0; /* which lifts an orbital by little */
+    projector[0] =
+        turn == OTHER_PROJECTOR ? 0.5 : 0.0; /* which projects out an orbital by little */
     job->input.field = field;
     job->input.density = turn == AS_BEFORE ? NULL : density;
     job->input.projector = projector;

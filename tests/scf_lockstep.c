@@ -9,7 +9,7 @@
 
 #include "shipped.h"
 
-enum { NAMES = 8, KINDS = 7, LIFTED = 6, MOST = 240 };
+enum { NAMES = 8, KINDS = 7, PROJECTED = 6, MOST = 240 };
 static const char *const names[NAMES] = {"he_sto-3g", "h2o_6-31g",   "hehp_sto-3g",
                                          "n2_3-21g",  "h2o8_sto-3g", "ch2o_6-31g_sph",
                                          "he2_6-31g", "h4_sto-3g"};
@@ -22,9 +22,9 @@ typedef struct kind {
 
 static void make_kinds(kind *kinds)
 {
-    static const char *const what[KINDS] = {"default",       "core guess, shift", "diagonalise",
-                                            "stability",     "density given",     "too few cycles",
-                                            "orbital lifted"};
+    static const char *const what[KINDS] = {
+        "default",       "core guess, shift", "diagonalise",          "stability",
+        "density given", "too few cycles",    "orbital projected out"};
     for (int k = 0; k < KINDS; k++) {
         fmo_scf_options *const o = &kinds[k].options;
         fmo_scf_options_init(o);
@@ -41,7 +41,7 @@ static void make_kinds(kind *kinds)
     kinds[3].options.solver = FMO_SCF_SOLVER_PURIFY;
     kinds[4].options.guess = FMO_SCF_GUESS_READ;
     kinds[5].options.max_cycles = 2;
-    kinds[LIFTED].options.solver = FMO_SCF_SOLVER_PURIFY;
+    kinds[PROJECTED].options.solver = FMO_SCF_SOLVER_PURIFY;
 }
 
 typedef struct ended {
@@ -96,7 +96,7 @@ static void check_result(const char *what, const fmo_lockstep_job *job, fmo_stat
 }
 
 /* 1e6 S|f><f|S of the first function, normalised. */
-static double *lift_first(const fmo_basis *basis)
+static double *project_first(const fmo_basis *basis)
 {
     const size_t n = (size_t)fmo_basis_ao_num(basis);
     double *const S = malloc(n * n * sizeof *S), *const P = malloc(n * n * sizeof *P);
@@ -135,8 +135,8 @@ static void check_lockstep(fmo_dataset *const *dataset, size_t num, int threads)
                                    .nuclear_repulsion = fmo_dataset_nuclear_repulsion(d),
                                    .density = fmo_dataset_density(d)};
         double *P = NULL;
-        if (k / NAMES % KINDS == LIFTED) {
-            input[k].projector = P = lift_first(basis);
+        if (k / NAMES % KINDS == PROJECTED) {
+            input[k].projector = P = project_first(basis);
             input[k].electron_num -= input[k].electron_num > 2 ? 2 : 0;
         }
         projector[k] = P;

@@ -85,5 +85,5 @@ double fmo_scf_build(fmo_scf_state *s, fmo_scf_how how)
     if (how != FMO_SCF_KNOWN)
         s->widest = how == FMO_SCF_FULL ? s->cutoff : fmax(s->widest, s->cutoff);
     return s->nuclear_repulsion + s->one_electron_energy + s->two_electron_energy +
-           fmo_scf_lifted_energy(s);
+           fmo_scf_projected_energy(s);
 }

@@ -37,7 +37,7 @@ int fmo_scf_take_kept(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_o
     if (!kept->host || from->n != s->n || from->occupied != s->occupied ||
         kept->diis_size != o->diis_size || kept->linear_dependence != o->linear_dependence ||
         (in->projector ? !is_same(in->projector, matrix(kept, PROJECTOR), bytes)
-                       : from->lifted.num > 0))
+                       : from->projected.num > 0))
         return 0;
     memcpy(r->overlap, matrix(kept, OVERLAP), bytes);
     r->dropped = kept->dropped;
@@ -55,7 +55,7 @@ int fmo_scf_take_kept(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_o
     now.known =
         o->guess == FMO_SCF_GUESS_READ && is_same(in->density, matrix(kept, DENSITY), bytes);
     *s = now;
-    kept->state.memory = kept->state.lifted.memory = NULL; /* they are the SCF's again */
+    kept->state.memory = kept->state.projected.memory = NULL; /* they are the SCF's again */
     fmo_scf_forget_kept(kept);
     return 1;
 }

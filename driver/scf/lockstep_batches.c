@@ -55,7 +55,7 @@ fmo_batch_kept *fmo_batch_kept_create(int fused)
 static void forget_plan(fmo_batch_kept *kept, struct kept_plan *at)
 {
     fmo_batch_linalg *const executor = kept->executor[at->lockstep_batch];
-    double *const memory[] = {at->scf.state.memory, at->scf.state.lifted.memory};
+    double *const memory[] = {at->scf.state.memory, at->scf.state.projected.memory};
     for (int k = 0; k < 2 && at->scf.host; k++) {
         const fmo_request release = {.kind = FMO_REQUEST_RELEASE, .C = memory[k]}, *one = &release;
         if (memory[k]) executor->ops->run(executor, &one, 1);

@@ -142,7 +142,7 @@ static void collect_orbitals(fmo_scf_state *s, fmo_scf_result *r)
 typedef struct weighing {
     const fmo_scf_input *in;
     fmo_scf_result *r;
-    int lifted; /* the matrices have nothing of the projector so far */
+    int projected; /* the matrices have nothing of the projector so far */
 } weighing;
 
 static void weigh(void *user)
@@ -151,7 +151,7 @@ static void weigh(void *user)
     fmo_scf_result *const r = w->r;
     const size_t n = (size_t)r->nao;
     r->field_energy = fmo_scf_expectation(n * n, r->density, w->in->field);
-    if (w->lifted) {
+    if (w->projected) {
         fmo_scf_add_matrix(n, w->in->projector, r->core_hamiltonian);
         fmo_scf_add_matrix(n, w->in->projector, r->fock);
     } else {
@@ -168,8 +168,8 @@ void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_op
     if (fmo_scf_wants_orbitals(o)) collect_orbitals(s, r);
     op->download(s->la, n * n, s->density, r->density);
     op->download(s->la, n * n, s->fock, r->fock);
-    weighing w = {in, r, s->lifted.num > 0};
-    r->projector_energy = fmo_scf_lifted_energy(s);
+    weighing w = {in, r, s->projected.num > 0};
+    r->projector_energy = fmo_scf_projected_energy(s);
     op->apart(s->la, weigh, &w);
     r->two_electron_energy = s->two_electron_energy;
     fmo_scf_take_profile(s, r);

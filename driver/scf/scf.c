@@ -105,7 +105,7 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     if (k.kept) s.la->ops->apart(s.la, take_kept, &k);
     if (k.kept && !k.done) { /* what is there is of another input */
         s.la->ops->release(s.la, k.kept->state.memory);
-        s.la->ops->release(s.la, k.kept->state.lifted.memory);
+        s.la->ops->release(s.la, k.kept->state.projected.memory);
         fmo_scf_forget_kept(k.kept);
     }
     s.keeps = k.kept != NULL;
@@ -118,10 +118,10 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
         fmo_scf_allocate(&s, o->diis_size);
         CHECKGOTO(s.la->error.status);
         CHECKGOTO(fmo_scf_orthogonalise(&s, r, o->linear_dependence, err));
-        CHECKGOTO(fmo_scf_lift(&s, input, err));
+        CHECKGOTO(fmo_scf_project_out(&s, input, err));
     }
-    if (!s.lifted.num) fmo_scf_add_matrix((size_t)s.n, input->projector, r->core_hamiltonian);
-    if (input->projector && !s.lifted.apart) s.solver = FMO_SCF_SOLVER_DIAGONALISE;
+    if (!s.projected.num) fmo_scf_add_matrix((size_t)s.n, input->projector, r->core_hamiltonian);
+    if (input->projector && !s.projected.apart) s.solver = FMO_SCF_SOLVER_DIAGONALISE;
     r->solver = s.solver;
     s.la->ops->upload(s.la, (size_t)s.n * (size_t)s.n, r->core_hamiltonian, s.core);
     lap = driver_seconds();
@@ -150,7 +150,7 @@ done:
         o->stability == FMO_SCF_STABILITY_NONE) {
         k.done = 0;
         s.la->ops->apart(s.la, keep, &k);
-        if (k.done) s.memory = s.lifted.memory = NULL; /* are not this one's any longer */
+        if (k.done) s.memory = s.projected.memory = NULL; /* are not this one's any longer */
     }
     fmo_scf_release(&s);
     if (!shared->plan_kept) fmo_fock_plan_destroy(s.plan);

@@ -161,7 +161,7 @@ typedef struct fmo_scf_input {
     const double *field;     /**< [nao][nao] hartree, symmetric, caller's AO order; NULL: none.
                                   U, a potential that is added to the core Hamiltonian, such
                                   as that of other molecules */
-    const double *projector; /**< likewise P, such as B S|phi><phi|S, which lifts an orbital
+    const double *projector; /**< likewise P, such as B S|phi><phi|S, which projects out an orbital
                                   out of the occupied ones */
 } fmo_scf_input;
 

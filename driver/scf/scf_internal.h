@@ -1,7 +1,8 @@
 /* The state of a running SCF and the steps of one, by file. Arrows go one way: batch.c, with
  * lockstep batches.c and block/, which has steps of its own -> scf.c -> descent.c -> iterate.c,
  * stability.c
- * -> build.c, solve.c -> lifted.c -> linalg.h; scf.c -> start.c -> solve.c; scf.c -> kept.c. */
+ * -> build.c, solve.c -> projected out.c -> linalg.h; scf.c -> start.c -> solve.c; scf.c -> kept.c.
+ */
 #ifndef FMO_SCF_INTERNAL_H
 #define FMO_SCF_INTERNAL_H
 
@@ -13,10 +14,10 @@
 
 #define FMO_SCF_CUTOFF 1e-12 /* by default: docs/reference/scf.md */
 
-/* What a projector lifts (lifted.c): the last `num` of the orthogonal functions, if it is one of
- * few orbitals, else 0. `apart`: they are far enough above the others for what is below. Arrays of
- * the backend. */
-typedef struct fmo_lifted {
+/* What a projector projects out (projected out.c): the last `num` of the orthogonal functions, if
+ * it is one of few orbitals, else 0. `apart`: they are far enough above the others for what is
+ * below. Arrays of the backend. */
+typedef struct fmo_projected {
     int num, apart;
     double *memory; /* of those below */
     double *root;   /* m x num: P = root root^T */
@@ -24,7 +25,7 @@ typedef struct fmo_lifted {
     double *mix;    /* m x num: Z of the last Fock matrix, rows t zero */
     double *narrow; /* 2 of m x num */
     double *little; /* num x num */
-} fmo_lifted;
+} fmo_projected;
 
 /* n functions, m orthogonal functions and orbitals, occupied of them doubly occupied. Matrices in
  * the memory of la: [n][n] in the AOs, [m][m] in the orthogonal functions ("_o"). */
@@ -47,7 +48,7 @@ typedef struct fmo_scf_state {
     double *memory;                            /* of all arrays below of the backend */
     double *core, *fock_2e, *change;           /* H, G, and G of the last change, one behind the
                                                   other */
-    double *fock;                              /* H + G; both without P of what is lifted */
+    double *fock;                              /* H + G; both without P of what is projected out */
     double *X;                                 /* n x m: orthogonal functions by columns */
     double *density, *built;                   /* D, and the density that fock_2e belongs to */
     double *coulomb, *exchange, *work, *work2; /* [n][n] */
@@ -57,7 +58,7 @@ typedef struct fmo_scf_state {
 
     double *orbitals;       /* m x m eigenvectors of the last Fock matrix, by columns */
     double *orbital_energy; /* [m], on the host */
-    fmo_lifted lifted;
+    fmo_projected projected;
     double one_electron_energy, two_electron_energy; /* of the last build: Tr D H, Tr D G / 2 */
     double fock_seconds, solve_seconds;
 } fmo_scf_state;
@@ -99,7 +100,8 @@ int fmo_scf_take_kept(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_o
  * @return 0 without memory of the host */
 int fmo_scf_keep(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
                  const fmo_scf_result *r, fmo_scf_kept *kept);
-/* Of arrays in the backend there are two: state.memory and state.lifted.memory, whoever has it. */
+/* Of arrays in the backend there are two: state.memory and state.projected out.memory, whoever has
+ * it. */
 void fmo_scf_forget_kept(fmo_scf_kept *kept);
 
 /* ---- scf.c ---- */
@@ -154,29 +156,30 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
                                  const fmo_scf_options *o, fmo_atoms *atoms, fmo_scf_result *r,
                                  fmo_error *err);
 
-/* ---- lifted.c ---- */
+/* ---- projected out.c ---- */
 
-/* Turns X so that what a projector lifts are its last columns; nothing without one, and where it is
- * not one of few orbitals. */
-fmo_status fmo_scf_lift(fmo_scf_state *s, const fmo_scf_input *in, fmo_error *err);
-void fmo_scf_release_lifted(fmo_scf_state *s);
-/* F += P of what is lifted, both [m][m]. */
-void fmo_scf_add_lifted(fmo_scf_state *s, double *F);
-/* M = F as it is for the others, zeros in the rows and columns of what is lifted; both [m][m].
+/* Turns X so that what a projector projects out are its last columns; nothing without one, and
+ * where it is not one of few orbitals. */
+fmo_status fmo_scf_project_out(fmo_scf_state *s, const fmo_scf_input *in, fmo_error *err);
+void fmo_scf_release_projected(fmo_scf_state *s);
+/* F += P of what is projected out, both [m][m]. */
+void fmo_scf_add_projected(fmo_scf_state *s, double *F);
+/* M = F as it is for the others, zeros in the rows and columns of what is projected out; both
+ * [m][m].
  * @return 0 if F does not lift them */
-int fmo_scf_take_lifted_out(fmo_scf_state *s, const double *F, double *M);
-/* Adds x to the diagonal elements of what is lifted. */
-void fmo_scf_leave_lifted(fmo_scf_state *s, double x, double *A);
+int fmo_scf_remove_projected(fmo_scf_state *s, const double *F, double *M);
+/* Adds x to the diagonal elements of what is projected out. */
+void fmo_scf_shift_projected(fmo_scf_state *s, double x, double *A);
 /* From the density of the others to that of the F that was last taken apart, which is idempotent up
  * to the norm of Z squared. */
-void fmo_scf_put_lifted_back(fmo_scf_state *s, double *D);
-/* Tr D P of the density of the state and what is lifted, hartree: of small numbers, where elements
- * of D and P in the AOs would leave the difference of large ones. */
-double fmo_scf_lifted_energy(fmo_scf_state *s);
+void fmo_scf_restore_projected(fmo_scf_state *s, double *D);
+/* Tr D P of the density of the state and what is projected out, hartree: of small numbers, where
+ * elements of D and P in the AOs would leave the difference of large ones. */
+double fmo_scf_projected_energy(fmo_scf_state *s);
 
 /* ---- solve.c ---- */
 
-/* A Fock matrix in the orthogonal functions, P of what is lifted added. */
+/* A Fock matrix in the orthogonal functions, P of what is projected out added. */
 void fmo_scf_fock_to_orthogonal(fmo_scf_state *s, const double *F, double *out);
 /* out = X^T A X: from [n][n] to [m][m], symmetric. */
 void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out);

@@ -14,7 +14,7 @@ void fmo_scf_to_orthogonal(fmo_scf_state *s, const double *A, double *out)
 void fmo_scf_fock_to_orthogonal(fmo_scf_state *s, const double *F, double *out)
 {
     fmo_scf_to_orthogonal(s, F, out);
-    fmo_scf_add_lifted(s, out);
+    fmo_scf_add_projected(s, out);
 }
 
 void fmo_scf_from_orthogonal(fmo_scf_state *s, const double *A, double *out)
@@ -31,19 +31,19 @@ static int purify(fmo_scf_state *s, const double *fock_o, double *P)
 {
     const fmo_linalg_ops *op = s->la->ops;
     const size_t size = (size_t)s->m * (size_t)s->m;
-    const int lifted = s->lifted.num;
+    const int projected = s->projected.num;
     double low, high, trace;
-    if (lifted && !fmo_scf_take_lifted_out(s, fock_o, s->work2)) return 0;
-    const double *const F = lifted ? s->work2 : fock_o;
+    if (projected && !fmo_scf_remove_projected(s, fock_o, s->work2)) return 0;
+    const double *const F = projected ? s->work2 : fock_o;
     op->bounds(s->la, s->m, F, &low, &high, &trace);
     const double width = high - low;
     if (!(width > 0.0)) return 0;
     op->add(s->la, size, -1.0 / width, F, 0.0, P);
     op->add_to_diagonal(s->la, s->m, high / width, P);
-    if (lifted) fmo_scf_leave_lifted(s, -high / width, P);
-    trace = ((s->m - lifted) * high - trace) / width;
+    if (projected) fmo_scf_shift_projected(s, -high / width, P);
+    trace = ((s->m - projected) * high - trace) / width;
     if (!op->purify(s->la, s->m, s->occupied, trace, P, s->work)) return 0;
-    if (lifted) fmo_scf_put_lifted_back(s, P);
+    if (projected) fmo_scf_restore_projected(s, P);
     op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, 1.0, P, P, 0.0, s->work);
     op->multiply(s->la, 'N', 'N', s->m, s->m, s->m, -2.0, P, s->work, 0.0, s->work2);
     op->add(s->la, size, 3.0, s->work, 1.0, s->work2);

@@ -122,7 +122,7 @@ void fmo_scf_release(fmo_scf_state *s)
 {
     if (!s->la) return;
     s->la->ops->release(s->la, s->memory);
-    fmo_scf_release_lifted(s);
+    fmo_scf_release_projected(s);
 }
 
 /* H of the bare molecule. */

@@ -1,6 +1,7 @@
-/* Orbitals that a projector P = sum_k l_k l_k^T lifts far above all others, such as the hybrids of
- * cut bonds with l = sqrt(B) S chi: kept apart, so that the rounding of P's large elements is in no
- * energy and no gradient, and a Fock matrix can be purified as if they were not there.
+/* Orbitals that a projector P = sum_k l_k l_k^T projects out far above all others, such as the
+ * hybrids of cut bonds with l = sqrt(B) S chi: kept apart, so that the rounding of P's large
+ * elements is in no energy and no gradient, and a Fock matrix can be purified as if they were not
+ * there.
  *
  * The orthogonal functions are turned so that P lives in the last ones, t; it is added there, and
  * never to a matrix of the AOs. With F in blocks, q the others, the occupied space is spanned by
@@ -17,10 +18,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LIFTED_MOST = 64 };
+enum { PROJECTED_MOST = 64 };
 
 /* In hartree: two substitutions leave (20 / B)^2 of Z, which B multiplies in the gradient. */
-static const double lifted_least = 1e5;
+static const double projected_least = 1e5;
 
 /* Work of the host: of n functions, k orbitals; P, L [n][k] by columns; then V [m][k] by columns,
  * and the turn 1 - W Y^T; norm: of the inverse of what P is then. */
@@ -47,7 +48,7 @@ static double remainder_of(const turning *w)
 }
 
 /* P = L L^T by columns with the largest remainder on the diagonal; k = 0 if that takes more than
- * LIFTED_MOST of them, or leaves something: P is then not of orbitals that are lifted. */
+ * PROJECTED_MOST of them, or leaves something: P is then not of orbitals that are projected out. */
 static void factorise(void *user)
 {
     turning *const w = user;
@@ -62,7 +63,7 @@ static void factorise(void *user)
             if (rest[i] > rest[p]) p = i;
         if (w->k == 0) least = 1e-14 * rest[p]; /* rounding */
         if (!(rest[p] > least)) break;
-        if (w->k == LIFTED_MOST || w->k == w->m - 1) break;
+        if (w->k == PROJECTED_MOST || w->k == w->m - 1) break;
         double *const column = w->L + n * (size_t)w->k;
         const double root = sqrt(rest[p]);
         for (size_t i = 0; i < n; i++) {
@@ -90,7 +91,7 @@ static double dot(size_t n, const double *x, const double *y)
  * above its diagonal. */
 static double inverse_norm(const double *R, size_t m, size_t k)
 {
-    double inverse[LIFTED_MOST][LIFTED_MOST], norm = 0.0;
+    double inverse[PROJECTED_MOST][PROJECTED_MOST], norm = 0.0;
     for (size_t j = 0; j < k; j++)
         for (size_t i = 0; i < k; i++) {
             double sum = i == j ? 1.0 : 0.0;
@@ -143,14 +144,14 @@ static void turn(fmo_scf_state *s, turning *w)
 {
     const fmo_linalg_ops *const op = s->la->ops;
     const size_t n = (size_t)s->n, m = (size_t)s->m, k = (size_t)w->k, narrow = m * k;
-    fmo_lifted *const l = &s->lifted;
+    fmo_projected *const l = &s->projected;
     op->upload(s->la, n * k, w->L, s->work);
     op->multiply(s->la, 'T', 'N', s->m, w->k, s->n, 1.0, s->X, s->work, 0.0, s->work2);
     op->download(s->la, narrow, s->work2, w->V);
     if (s->la->error.status != FMO_OK) return; /* the caller looks */
     op->apart(s->la, reflect, w);
     l->num = w->k;
-    l->apart = 1.0 / w->norm >= lifted_least;
+    l->apart = 1.0 / w->norm >= projected_least;
     l->memory = op->allocate(s->la, 5 * narrow + k * k);
     if (!l->memory) return;
     l->root = l->memory;
@@ -169,9 +170,9 @@ static void turn(fmo_scf_state *s, turning *w)
     op->upload(s->la, narrow, w->V, l->unit);
 }
 
-fmo_status fmo_scf_lift(fmo_scf_state *s, const fmo_scf_input *in, fmo_error *err)
+fmo_status fmo_scf_project_out(fmo_scf_state *s, const fmo_scf_input *in, fmo_error *err)
 {
-    const size_t n = (size_t)s->n, most = LIFTED_MOST;
+    const size_t n = (size_t)s->n, most = PROJECTED_MOST;
     if (!in->projector) return FMO_OK;
     turning w = {.P = in->projector, .n = s->n, .m = s->m};
     double *const room = malloc(4 * n * most * sizeof *room);
@@ -188,14 +189,14 @@ fmo_status fmo_scf_lift(fmo_scf_state *s, const fmo_scf_input *in, fmo_error *er
     return status;
 }
 
-void fmo_scf_release_lifted(fmo_scf_state *s)
+void fmo_scf_release_projected(fmo_scf_state *s)
 {
-    s->la->ops->release(s->la, s->lifted.memory);
+    s->la->ops->release(s->la, s->projected.memory);
 }
 
-void fmo_scf_add_lifted(fmo_scf_state *s, double *F)
+void fmo_scf_add_projected(fmo_scf_state *s, double *F)
 {
-    const fmo_lifted *const l = &s->lifted;
+    const fmo_projected *const l = &s->projected;
     if (l->num)
         s->la->ops->multiply(s->la, 'N', 'T', s->m, s->m, l->num, 1.0, l->root, l->root, 1.0, F);
 }
@@ -204,16 +205,16 @@ void fmo_scf_add_lifted(fmo_scf_state *s, double *F)
 static void divide(fmo_scf_state *s, const double *A, double beta, double *out)
 {
     const fmo_linalg_ops *const op = s->la->ops;
-    const fmo_lifted *const l = &s->lifted;
+    const fmo_projected *const l = &s->projected;
     double *const half = l->narrow + (size_t)s->m * (size_t)l->num;
     op->multiply(s->la, 'N', 'N', s->m, l->num, l->num, 1.0, A, l->little, 0.0, half);
     op->multiply(s->la, 'N', 'T', s->m, l->num, l->num, 1.0, half, l->little, beta, out);
 }
 
-int fmo_scf_take_lifted_out(fmo_scf_state *s, const double *F, double *M)
+int fmo_scf_remove_projected(fmo_scf_state *s, const double *F, double *M)
 {
     const fmo_linalg_ops *const op = s->la->ops;
-    const fmo_lifted *const l = &s->lifted;
+    const fmo_projected *const l = &s->projected;
     const size_t m = (size_t)s->m, narrow = m * (size_t)l->num;
     const double *const columns = F + m * m - narrow; /* F_qt over F_tt */
     op->multiply(s->la, 'T', 'N', l->num, l->num, s->m, 1.0, l->unit, columns, 0.0, l->little);
@@ -232,16 +233,16 @@ int fmo_scf_take_lifted_out(fmo_scf_state *s, const double *F, double *M)
     return s->la->error.status == FMO_OK;
 }
 
-void fmo_scf_leave_lifted(fmo_scf_state *s, double x, double *A)
+void fmo_scf_shift_projected(fmo_scf_state *s, double x, double *A)
 {
-    const fmo_lifted *const l = &s->lifted;
+    const fmo_projected *const l = &s->projected;
     s->la->ops->multiply(s->la, 'N', 'T', s->m, s->m, l->num, x, l->unit, l->unit, 1.0, A);
 }
 
-void fmo_scf_put_lifted_back(fmo_scf_state *s, double *D)
+void fmo_scf_restore_projected(fmo_scf_state *s, double *D)
 {
     const fmo_linalg_ops *const op = s->la->ops;
-    const fmo_lifted *const l = &s->lifted;
+    const fmo_projected *const l = &s->projected;
     const size_t m = (size_t)s->m, narrow = m * (size_t)l->num;
     op->multiply(s->la, 'N', 'N', s->m, l->num, s->m, 1.0, D, l->mix, 0.0, l->narrow);
     op->add(s->la, narrow, -1.0, l->narrow, 1.0, D + m * m - narrow);
@@ -250,10 +251,10 @@ void fmo_scf_put_lifted_back(fmo_scf_state *s, double *D)
     op->fold(s->la, s->m, 0.5, 1.0, D);
 }
 
-double fmo_scf_lifted_energy(fmo_scf_state *s)
+double fmo_scf_projected_energy(fmo_scf_state *s)
 {
     const fmo_linalg_ops *const op = s->la->ops;
-    const fmo_lifted *const l = &s->lifted;
+    const fmo_projected *const l = &s->projected;
     double sum = 0.0;
     if (!l->num) return 0.0;
     op->multiply(s->la, 'N', 'N', s->m, l->num, s->m, 1.0, s->density_o, l->root, 0.0, l->narrow);
