@@ -130,7 +130,7 @@ FMO_API int fmo_fock_threads(int asked);
  *  @param[in] on  0: no, as at first, and what is left is given back, which a thread has to do
  *                 before it ends
  *  @return what it was before */
-FMO_API int fmo_fock_hand_on(int on);
+FMO_API int fmo_fock_reuse_memory(int on);
 
 /** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
 FMO_API void fmo_fock_options_init(fmo_fock_options *options);

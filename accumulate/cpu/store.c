@@ -55,7 +55,7 @@ static _Thread_local struct {
     piece left[ARRAYS]; /* by the last plans that were destroyed */
 } handed;
 
-int fmo_fock_hand_on(int on)
+int fmo_fock_reuse_memory(int on)
 {
     const int before = handed.on;
     for (int k = 0; k < ARRAYS && !on; k++) {

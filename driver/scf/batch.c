@@ -171,10 +171,10 @@ static void *work(void *user)
 {
     batch *b = user;
     omp_set_num_threads(1); /* of this POSIX thread alone: integrals ask OpenMP */
-    (void)fmo_fock_hand_on(1);
+    (void)fmo_fock_reuse_memory(1);
     for (size_t t = fmo_scf_batch_take(b); t < work_items_num(&b->deal); t = fmo_scf_batch_take(b))
         run_job(b, b->order[work_items_place_of_one(&b->deal, t)], &b->aside, 1);
-    (void)fmo_fock_hand_on(0);
+    (void)fmo_fock_reuse_memory(0);
     return NULL;
 }
 

@@ -1,5 +1,5 @@
-/* fmo_fock_hand_on: memory of kept integrals goes from a plan of mode cpu to the thread's next one,
- * whose integrals are its own. */
+/* fmo_fock_reuse_memory: memory of kept integrals goes from a plan of mode cpu to the thread's next
+ * one, whose integrals are its own. */
 #include "accumulate/cpu/build.h"
 #include "accumulate/plan/plan.h"
 #include "test_system.h"
@@ -48,8 +48,8 @@ int main(void)
         handed[k] = (double *)malloc(2 * size * sizeof(double));
         (void)build(basis[k], density[k], alone[k]);
     }
-    CHECK(fmo_fock_hand_on(1) == 0, "off at first");
-    CHECK(fmo_fock_hand_on(1) == 1, "on");
+    CHECK(fmo_fock_reuse_memory(1) == 0, "off at first");
+    CHECK(fmo_fock_reuse_memory(1) == 1, "on");
     for (int round = 0; round < 2; round++) /* then after a small one */
         for (int k = 0; k < MOLECULES; k++) {
             const size_t size =
@@ -59,7 +59,7 @@ int main(void)
                   "molecule %d, round %d: other bits than alone", k, round);
         }
     CHECK(at[0] && at[0] == at[1], "the second plan has memory of its own");
-    CHECK(fmo_fock_hand_on(0) == 1 && fmo_fock_hand_on(0) == 0, "off");
+    CHECK(fmo_fock_reuse_memory(0) == 1 && fmo_fock_reuse_memory(0) == 0, "off");
     for (int k = 0; k < MOLECULES; k++) {
         fmo_basis_destroy(basis[k]);
         free(density[k]);
