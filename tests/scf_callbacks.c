@@ -205,7 +205,7 @@ static void test_kept(const fmo_scf_job *whole)
 {
     enum { ALL = 40 };
     const fmo_scf_options o = options_of(NULL);
-    fmo_batch_kept *const kept = fmo_batch_kept_create(mode == FMO_MODE_FUSED);
+    fmo_batch_cache *const kept = fmo_batch_cache_create(mode == FMO_MODE_FUSED);
     CHECK(kept, "no memory");
     for (int turn = 0; turn < 4; turn++) {
         fmo_scf_job jobs[COUNT] = {0};
@@ -220,7 +220,7 @@ static void test_kept(const fmo_scf_job *whole)
         }
         CHECK(fmo_scf_run_batch_of(jobs, count, &o, NULL, kept, &err) == FMO_OK, "turn %d: %s",
               turn, err.message);
-        const size_t reused = fmo_batch_kept_reused(kept);
+        const size_t reused = fmo_batch_cache_reused(kept);
         if (turn == 1 && mode == FMO_MODE_FUSED)
             CHECK(reused > 0, "no plan of the batch before");
         else
@@ -234,7 +234,7 @@ static void test_kept(const fmo_scf_job *whole)
             free((void *)(uintptr_t)jobs[k].input.field);
         }
     }
-    fmo_batch_kept_destroy(kept);
+    fmo_batch_cache_destroy(kept);
 }
 
 /* What SCFs leave for the next: orthogonal functions, and G of the density that they ended with. */
@@ -261,7 +261,7 @@ static void test_left(const fmo_scf_job *whole)
 {
     enum { ALL = 40, SQUARE = MOST * MOST };
     static double field[ALL][SQUARE], density[ALL][SQUARE], projector[ALL][SQUARE];
-    fmo_batch_kept *const kept = fmo_batch_kept_create(mode == FMO_MODE_FUSED);
+    fmo_batch_cache *const kept = fmo_batch_cache_create(mode == FMO_MODE_FUSED);
     CHECK(kept, "no memory");
     for (int turn = 0; turn < TURNS; turn++) {
         int known = 0;
@@ -297,7 +297,7 @@ static void test_left(const fmo_scf_job *whole)
         for (size_t k = 0; k < ALL; k++)
             for (int with = 0; with < 2; with++) fmo_scf_result_destroy(jobs[with][k].result);
     }
-    fmo_batch_kept_destroy(kept);
+    fmo_batch_cache_destroy(kept);
 }
 
 int main(int argc, char **argv)

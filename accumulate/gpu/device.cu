@@ -297,8 +297,8 @@ void fmo_gpu_free_passing(fmo_gpu_device *device, void *pointer, size_t bytes)
     device->arena.bytes -= bytes;
 }
 
-fmo_status fmo_gpu_alloc_kept(fmo_gpu_device *device, const char *what, size_t bytes,
-                              void **pointer, fmo_error *err)
+fmo_status fmo_gpu_alloc_cached(fmo_gpu_device *device, const char *what, size_t bytes,
+                                void **pointer, fmo_error *err)
 {
     return take_or_say(device, device->pools, what, bytes, pointer, err);
 }

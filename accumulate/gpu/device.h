@@ -106,8 +106,8 @@ void fmo_gpu_free_passing(fmo_gpu_device *device, void *pointer, size_t bytes);
 /* Memory that outlives the device, for what is queued on its stream from here on; and gives it
  * back, by CUDA's number of the GPU and `pools` of the device. Nothing queued may use it any
  * longer. */
-fmo_status fmo_gpu_alloc_kept(fmo_gpu_device *device, const char *what, size_t bytes,
-                              void **pointer, fmo_error *err);
+fmo_status fmo_gpu_alloc_cached(fmo_gpu_device *device, const char *what, size_t bytes,
+                                void **pointer, fmo_error *err);
 void fmo_gpu_let_memory_go(int device, int pools, void *pointer);
 
 /* Arrays that share one piece of memory, which begins with the first. Those with a place in host

@@ -39,7 +39,7 @@ fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count, do
     return fmo_gpu_probe(NULL, err);
 }
 
-void fmo_gpu_release_cache(struct fmo_gpu_kept *kept)
+void fmo_gpu_release_cache(struct fmo_gpu_cache *kept)
 {
     (void)kept;
 }

@@ -44,11 +44,11 @@ typedef struct fmo_point_pair {
 } fmo_point_pair;
 
 /* What a GPU has of an object of the host; a list, of one or several GPUs. */
-struct fmo_gpu_kept;
+struct fmo_gpu_cache;
 
 struct fmo_products {
     int users; /* the caller, and distributions that are to be made of it; changed atomically */
-    struct fmo_gpu_kept *on_gpu; /* changed atomically */
+    struct fmo_gpu_cache *on_gpu; /* changed atomically */
     fmo_centres centres;
     int pair_num, product_num;
     fmo_point_pair *pair; /* [pair_num + 1] */
@@ -82,8 +82,8 @@ struct fmo_distribution {
     fmo_point_list list[FMO_POINT_ORDERS];
     double *memory; /* of the lists; NULL: there are none on the host so far */
     fmo_distribution_origin origin;
-    pthread_mutex_t lock;        /* while they are made */
-    struct fmo_gpu_kept *on_gpu; /* changed atomically */
+    pthread_mutex_t lock;         /* while they are made */
+    struct fmo_gpu_cache *on_gpu; /* changed atomically */
 };
 
 /* One more user, who calls fmo_products_destroy. */
@@ -150,7 +150,7 @@ fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
 fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count, double least,
                                   const fmo_potential_options *options, fmo_error *err);
 /* Gives back what GPUs have of an object that nothing uses any longer. NULL is fine. */
-void fmo_gpu_release_cache(struct fmo_gpu_kept *kept);
+void fmo_gpu_release_cache(struct fmo_gpu_cache *kept);
 
 #ifdef __cplusplus
 }

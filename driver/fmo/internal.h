@@ -54,7 +54,7 @@ typedef struct fmo_fragments {
     int *order;                /* [fragment_num] the largest first */
     char *room;                /* for arrays of all monomers, on their way from rank 0 */
     fmo_scf_job *job;          /* [fragment_num] SCFs of the monomers */
-    fmo_batch_kept *kept;      /* of them, from iteration to iteration; or NULL */
+    fmo_batch_cache *kept;     /* of them, from iteration to iteration; or NULL */
     double *distance;          /* [fragment_num][fragment_num] */
     fmo_hybrids *hybrids[119]; /* by element, where bonds are cut */
     fmo_part *monomer;         /* [fragment_num] */

@@ -173,7 +173,7 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
     int on_gpus = !fmo_parts_go_to_cpu(f, f->monomer, r->fragment_num);
     fmo_status status = fmo_fragment_tell(f, &on_gpus, sizeof on_gpus, err);
     f->shares = f->ranks && on_gpus;
-    f->kept = fmo_batch_kept_create(on_gpus);
+    f->kept = fmo_batch_cache_create(on_gpus);
     fmo_mixer *const mixer = fmo_fragment_is_first(f) ? fmo_mixer_create(f) : NULL;
     if (!mixer && fmo_fragment_is_first(f))
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fields");
@@ -204,7 +204,7 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
         if (o->state) status = fmo_fragment_agree(f, status, err);
         if (o->iteration) o->iteration(&report, o->user);
     }
-    fmo_batch_kept_destroy(f->kept);
+    fmo_batch_cache_destroy(f->kept);
     f->kept = NULL;
     fmo_mixer_destroy(mixer);
     return status;

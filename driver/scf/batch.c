@@ -480,7 +480,7 @@ fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count, const fmo_scf_opti
 }
 
 fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
-                                const fmo_batch_callbacks *callbacks, fmo_batch_kept *kept,
+                                const fmo_batch_callbacks *callbacks, fmo_batch_cache *kept,
                                 fmo_error *err)
 {
     fmo_scf_options defaults;

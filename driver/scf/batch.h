@@ -33,20 +33,20 @@ typedef struct fmo_batch_callbacks {
  * density that it ended with, J - K/2. Nothing where nothing runs together on a GPU,
  * where ranks share the jobs, and where there are too many jobs to be there at once, or too large
  * ones. For one batch at a time. */
-typedef struct fmo_batch_kept fmo_batch_kept;
+typedef struct fmo_batch_cache fmo_batch_cache;
 /* For batches in mode fused it begins at once to load what they need. NULL without memory, which
  * does no harm. */
-FMO_INNER fmo_batch_kept *fmo_batch_kept_create(int fused);
+FMO_INNER fmo_batch_cache *fmo_batch_cache_create(int fused);
 /* By the thread that ran the batches, whose current GPU is theirs until then; NULL is fine. */
-FMO_INNER void fmo_batch_kept_destroy(fmo_batch_kept *kept);
+FMO_INNER void fmo_batch_cache_destroy(fmo_batch_cache *kept);
 /* Plans of the last batch that runs together on a GPU which were there from the one before. */
-size_t fmo_batch_kept_reused(const fmo_batch_kept *kept);
+size_t fmo_batch_cache_reused(const fmo_batch_cache *kept);
 
 /* fmo_scf_run_batch; callbacks: NULL, if all is there; kept: NULL, if nothing is to be kept. */
 FMO_INNER fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count,
                                           const fmo_scf_options *options,
                                           const fmo_batch_callbacks *callbacks,
-                                          fmo_batch_kept *kept, fmo_error *err);
+                                          fmo_batch_cache *kept, fmo_error *err);
 
 /* Options with numbers out of their range: FMO_ERR_ARGUMENT, which names the field. */
 FMO_INNER fmo_status fmo_scf_check_options(const fmo_scf_options *options, fmo_error *err);

@@ -394,7 +394,7 @@ static void work_off(lockstep_batch *c)
 static void refuse(member *m)
 {
     m->job->status = fmo_error_set(&m->job->err, FMO_ERR_MEMORY, "no memory for another SCF");
-    if (!m->job->shared.plan_kept) fmo_fock_plan_destroy(m->job->shared.plan);
+    if (!m->job->shared.plan_cached) fmo_fock_plan_destroy(m->job->shared.plan);
     if (m->job->ended) m->job->ended(m->job, m->job->user);
     m->ended = 1;
 }

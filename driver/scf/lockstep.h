@@ -128,7 +128,7 @@ typedef struct fmo_lockstep_job {
 } fmo_lockstep_job;
 
 /* Runs them all. Plans are the caller's, one a job in jobs[k].shared.plan, and gone afterwards,
- * unless shared.plan_kept says otherwise. */
+ * unless shared.plan_cached says otherwise. */
 void fmo_lockstep_run(fmo_batch_linalg *executor, fmo_lockstep_job *jobs, size_t count);
 
 #ifdef __cplusplus

@@ -30,29 +30,29 @@ typedef struct gpu_worker {
     int started;
 } gpu_worker;
 
-struct fmo_batch_kept {
+struct fmo_batch_cache {
     void *loading; /* libraries, that is */
     size_t count, reused;
     int lockstep_batches;
     fmo_batch_linalg
         *executor[LOCKSTEP_BATCHES * FMO_DEVICES_MAX]; /* [lockstep batches], or NULL */
-    struct kept_plan {
+    struct cached_plan {
         fmo_fock_plan *plan;    /* or NULL */
         const fmo_basis *basis; /* it was made for, */
         int lockstep_batch;     /* for the stream of these the executor */
-        fmo_scf_kept scf;       /* of the last SCF with it, in memory of these the executor */
+        fmo_scf_cache scf;      /* of the last SCF with it, in memory of these the executor */
     } * plan;                   /* [count] by job */
 };
 
-fmo_batch_kept *fmo_batch_kept_create(int fused)
+fmo_batch_cache *fmo_batch_cache_create(int fused)
 {
-    fmo_batch_kept *const kept = calloc(1, sizeof *kept);
+    fmo_batch_cache *const kept = calloc(1, sizeof *kept);
     if (kept && fused) kept->loading = fmo_batch_linalg_begin_loading();
     return kept;
 }
 
 /* A plan, and what goes with it. */
-static void forget_plan(fmo_batch_kept *kept, struct kept_plan *at)
+static void forget_plan(fmo_batch_cache *kept, struct cached_plan *at)
 {
     fmo_batch_linalg *const executor = kept->executor[at->lockstep_batch];
     double *const memory[] = {at->scf.state.memory, at->scf.state.projected.memory};
@@ -60,22 +60,22 @@ static void forget_plan(fmo_batch_kept *kept, struct kept_plan *at)
         const fmo_request release = {.kind = FMO_REQUEST_RELEASE, .C = memory[k]}, *one = &release;
         if (memory[k]) executor->ops->run(executor, &one, 1);
     }
-    fmo_scf_forget_kept(&at->scf);
+    fmo_scf_forget_cached(&at->scf);
     fmo_fock_plan_destroy(at->plan);
-    *at = (struct kept_plan){0};
+    *at = (struct cached_plan){0};
 }
 
 /* As if nothing had been kept. */
-static void forget(fmo_batch_kept *kept)
+static void forget(fmo_batch_cache *kept)
 {
     for (size_t k = 0; k < kept->count; k++) forget_plan(kept, &kept->plan[k]);
     for (int c = kept->lockstep_batches - 1; c >= 0; c--)
         if (kept->executor[c]) kept->executor[c]->ops->close(kept->executor[c]);
     free(kept->plan);
-    *kept = (fmo_batch_kept){.loading = kept->loading};
+    *kept = (fmo_batch_cache){.loading = kept->loading};
 }
 
-void fmo_batch_kept_destroy(fmo_batch_kept *kept)
+void fmo_batch_cache_destroy(fmo_batch_cache *kept)
 {
     if (!kept) return;
     forget(kept);
@@ -83,7 +83,7 @@ void fmo_batch_kept_destroy(fmo_batch_kept *kept)
     free(kept);
 }
 
-size_t fmo_batch_kept_reused(const fmo_batch_kept *kept)
+size_t fmo_batch_cache_reused(const fmo_batch_cache *kept)
 {
     return kept->reused;
 }
@@ -125,12 +125,12 @@ static void *make_plans(void *user)
 {
     making *const m = user;
     batch *const b = m->w->b;
-    struct kept_plan *const kept = m->w->given ? b->kept->plan : NULL;
+    struct cached_plan *const kept = m->w->given ? b->kept->plan : NULL;
     fmo_fock_plan **const made = calloc(m->num, sizeof *made);
     size_t missing = 0;
     if (!made) return NULL;
     for (size_t k = 0; k < m->num; k++) {
-        struct kept_plan *const at = kept ? &kept[m->number[k]] : NULL;
+        struct cached_plan *const at = kept ? &kept[m->number[k]] : NULL;
         if (at && at->plan && at->basis == m->basis[k] && at->lockstep_batch == m->w->number)
             m->plan[k] = at->plan;
         else
@@ -149,7 +149,7 @@ static void *make_plans(void *user)
         m->plan[k] = made[n++];
         if (!kept) continue;
         forget_plan(b->kept, &kept[m->number[k]]);
-        kept[m->number[k]] = (struct kept_plan){m->plan[k], basis, m->w->number, {0}};
+        kept[m->number[k]] = (struct cached_plan){m->plan[k], basis, m->w->number, {0}};
     }
     free(made);
     return NULL;
@@ -212,7 +212,7 @@ static void run_together(const gpu_worker *w, const size_t *number, size_t num)
                                        .overlap = fmo_scf_batch_overlap(b, number[k]),
                                        .plan = m.plan[k],
                                        .plan_seconds = m.seconds,
-                                       .plan_kept = w->given != NULL,
+                                       .plan_cached = w->given != NULL,
                                        .kept = w->given ? &b->kept->plan[number[k]].scf : NULL};
         jobs[together++] = (fmo_lockstep_job){.input = &b->jobs[number[k]].input,
                                               .options = w->options,
@@ -345,7 +345,7 @@ static double kept_bytes(const batch *b)
  * leaves memory to others. What is kept of other jobs goes. */
 static int keep_all(const batch *b, int lockstep_batches, size_t most)
 {
-    fmo_batch_kept *const kept = b->kept;
+    fmo_batch_cache *const kept = b->kept;
     const size_t jobs = b->deal.elsewhere - b->next;
     if (kept) kept->reused = 0;
     if (!kept || b->deal.lockstep_batch || b->next || !jobs) return 0;

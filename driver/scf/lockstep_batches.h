@@ -18,7 +18,7 @@ typedef struct batch {
     size_t count;
     const fmo_scf_options *asked;         /* the caller's, or the defaults */
     const fmo_batch_callbacks *callbacks; /* or NULL */
-    fmo_batch_kept *kept;                 /* or NULL */
+    fmo_batch_cache *kept;                /* or NULL */
     fmo_atoms *atoms;
     fmo_scf_normal
         *normal;           /* [count] molecules over functions of norm 1, or NULL: all have these */

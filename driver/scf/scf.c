@@ -44,7 +44,7 @@ typedef struct keeping {
     fmo_scf_state *s;
     const fmo_scf_input *input;
     const fmo_scf_options *options;
-    fmo_scf_kept *kept;
+    fmo_scf_cache *kept;
     fmo_scf_result *result;
     int done;
 } keeping;
@@ -52,13 +52,13 @@ typedef struct keeping {
 static void take_kept(void *user)
 {
     keeping *const k = user;
-    k->done = fmo_scf_take_kept(k->s, k->input, k->options, k->kept, k->result);
+    k->done = fmo_scf_take_cached(k->s, k->input, k->options, k->kept, k->result);
 }
 
 static void keep(void *user)
 {
     keeping *const k = user;
-    k->done = fmo_scf_keep(k->s, k->input, k->options, k->result, k->kept);
+    k->done = fmo_scf_cache_state(k->s, k->input, k->options, k->result, k->kept);
 }
 
 fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
@@ -106,7 +106,7 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     if (k.kept && !k.done) { /* what is there is of another input */
         s.la->ops->release(s.la, k.kept->state.memory);
         s.la->ops->release(s.la, k.kept->state.projected.memory);
-        fmo_scf_forget_kept(k.kept);
+        fmo_scf_forget_cached(k.kept);
     }
     s.keeps = k.kept != NULL;
     lap = driver_seconds();
@@ -153,7 +153,7 @@ done:
         if (k.done) s.memory = s.projected.memory = NULL; /* are not this one's any longer */
     }
     fmo_scf_release(&s);
-    if (!shared->plan_kept) fmo_fock_plan_destroy(s.plan);
+    if (!shared->plan_cached) fmo_fock_plan_destroy(s.plan);
     if (s.la) s.la->ops->close(s.la);
     free(s.orbital_energy);
     if (r) {

@@ -85,24 +85,24 @@ static inline int fmo_scf_wants_orbitals(const fmo_scf_options *o)
 
 /* What an SCF leaves in its backend for the next one of the same molecule, such as a fragment's
  * from iteration to iteration: orthogonal functions, D, G. Zeroed: nothing. */
-typedef struct fmo_scf_kept {
+typedef struct fmo_scf_cache {
     double *host; /* [3][n][n] overlap, projector, density */
     fmo_scf_state state;
     int diis_size, dropped;
     double linear_dependence, overlap_smallest;
-} fmo_scf_kept;
+} fmo_scf_cache;
 
 /* The state as it was left, with what of the result belongs to it, and whether its G is that of the
  * density given. @return 0 if there is none for this input and these options */
-int fmo_scf_take_kept(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                      fmo_scf_kept *kept, fmo_scf_result *r);
+int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                        fmo_scf_cache *kept, fmo_scf_result *r);
 /* Leaves the state of an SCF that has converged, whose arrays are not to be released then.
  * @return 0 without memory of the host */
-int fmo_scf_keep(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                 const fmo_scf_result *r, fmo_scf_kept *kept);
+int fmo_scf_cache_state(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                        const fmo_scf_result *r, fmo_scf_cache *kept);
 /* Of arrays in the backend there are two: state.memory and state.projected out.memory, whoever has
  * it. */
-void fmo_scf_forget_kept(fmo_scf_kept *kept);
+void fmo_scf_forget_cached(fmo_scf_cache *kept);
 
 /* ---- scf.c ---- */
 
@@ -116,8 +116,8 @@ typedef struct fmo_scf_shared {
     fmo_linalg *la;
     fmo_fock_plan *plan;
     double plan_seconds; /* what it took */
-    int plan_kept;       /* it is not to be destroyed */
-    fmo_scf_kept *kept;  /* of this molecule, with that backend; NULL: nothing is to be kept */
+    int plan_cached;     /* it is not to be destroyed */
+    fmo_scf_cache *kept; /* of this molecule, with that backend; NULL: nothing is to be kept */
 } fmo_scf_shared;
 
 /* fmo_scf_run, as `call`. */

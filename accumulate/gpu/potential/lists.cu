@@ -304,7 +304,7 @@ fmo_status make_some(const fmo_distribution *const *of, size_t num, fmo_gpu_devi
                      fmo_error *err)
 {
     sizes all = {}, at = {};
-    fmo_gpu_kept_memory *memory = NULL;
+    fmo_gpu_cached_memory *memory = NULL;
     making_arrays host = {}, view = {};
     for (size_t k = 0; k < num; k++) add_sizes(of[k], &all);
     const size_t header = (num * sizeof(fmo_gpu_points) + 255) / 256 * 256;
@@ -327,7 +327,7 @@ fmo_status make_some(const fmo_distribution *const *of, size_t num, fmo_gpu_devi
 #undef THERE
 #undef STAGED
     enum { ARRAYS = sizeof arrays / sizeof arrays[0] };
-    struct fmo_gpu_kept **const entry = (struct fmo_gpu_kept **)calloc(num, sizeof *entry);
+    struct fmo_gpu_cache **const entry = (struct fmo_gpu_cache **)calloc(num, sizeof *entry);
     void *const staged = fmo_gpu_stage(arrays, ARRAYS);
     fmo_status status = FMO_OK;
     if (!staged || !entry)

@@ -69,15 +69,15 @@ __device__ __forceinline__ fmo_product fmo_gpu_product_of(const fmo_gpu_products
 /* ---- kept.cu ---- */
 
 /* Memory of several objects, which goes with the last of them. */
-typedef struct fmo_gpu_kept_memory {
+typedef struct fmo_gpu_cached_memory {
     void *at;
     int device, pools;
     int users; /* changed atomically */
-} fmo_gpu_kept_memory;
+} fmo_gpu_cached_memory;
 
-struct fmo_gpu_kept {
-    struct fmo_gpu_kept *next;
-    fmo_gpu_kept_memory *memory;
+struct fmo_gpu_cache {
+    struct fmo_gpu_cache *next;
+    fmo_gpu_cached_memory *memory;
     const void *at; /* this object's part of it, or `host` */
     void *host;     /* what the host has to know of it, or NULL */
 };
@@ -85,23 +85,23 @@ struct fmo_gpu_kept {
 /* Memory for so many objects, and a list entry for each, which are not in their lists yet, with so
  * many bytes of the host; entry: [num], zeroed. */
 fmo_status fmo_gpu_keep(fmo_gpu_device *device, const char *what, size_t bytes, size_t num,
-                        size_t host_bytes, fmo_gpu_kept_memory **memory,
-                        struct fmo_gpu_kept **entry, fmo_error *err);
+                        size_t host_bytes, fmo_gpu_cached_memory **memory,
+                        struct fmo_gpu_cache **entry, fmo_error *err);
 /* An entry that is good into the list of its object; else it goes. */
-void fmo_gpu_settle(struct fmo_gpu_kept *entry, struct fmo_gpu_kept *const *of, int good);
+void fmo_gpu_settle(struct fmo_gpu_cache *entry, struct fmo_gpu_cache *const *of, int good);
 /* Keeps products, each once, none of which the GPU has. */
 fmo_status fmo_gpu_keep_products(const fmo_products *const *of, size_t num, fmo_gpu_device *device,
                                  fmo_error *err);
 
 /* What a GPU keeps of an object; NULL: nothing. */
-const void *fmo_gpu_kept_of(struct fmo_gpu_kept *const *list, int device);
+const void *fmo_gpu_cached_of(struct fmo_gpu_cache *const *list, int device);
 static inline const fmo_gpu_points *fmo_gpu_lists_of(const fmo_distribution *d, int device)
 {
-    return (const fmo_gpu_points *)fmo_gpu_kept_of(&d->on_gpu, device);
+    return (const fmo_gpu_points *)fmo_gpu_cached_of(&d->on_gpu, device);
 }
 static inline const fmo_gpu_products *fmo_gpu_products_of(const fmo_products *p, int device)
 {
-    return (const fmo_gpu_products *)fmo_gpu_kept_of(&p->on_gpu, device);
+    return (const fmo_gpu_products *)fmo_gpu_cached_of(&p->on_gpu, device);
 }
 
 /* ---- lists.cu ---- */

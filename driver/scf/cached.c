@@ -13,7 +13,7 @@ static size_t matrix_bytes(int n)
     return (size_t)n * (size_t)n * sizeof(double);
 }
 
-static double *matrix(const fmo_scf_kept *kept, int which)
+static double *matrix(const fmo_scf_cache *kept, int which)
 {
     return kept->host + (size_t)which * (size_t)kept->state.n * (size_t)kept->state.n;
 }
@@ -23,14 +23,14 @@ static int is_same(const double *now, const double *before, size_t bytes)
     return now && memcmp(now, before, bytes) == 0;
 }
 
-void fmo_scf_forget_kept(fmo_scf_kept *kept)
+void fmo_scf_forget_cached(fmo_scf_cache *kept)
 {
     free(kept->host);
-    *kept = (fmo_scf_kept){0};
+    *kept = (fmo_scf_cache){0};
 }
 
-int fmo_scf_take_kept(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                      fmo_scf_kept *kept, fmo_scf_result *r)
+int fmo_scf_take_cached(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                        fmo_scf_cache *kept, fmo_scf_result *r)
 {
     const fmo_scf_state *const from = &kept->state;
     const size_t bytes = matrix_bytes(s->n);
@@ -56,22 +56,22 @@ int fmo_scf_take_kept(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_o
         o->guess == FMO_SCF_GUESS_READ && is_same(in->density, matrix(kept, DENSITY), bytes);
     *s = now;
     kept->state.memory = kept->state.projected.memory = NULL; /* they are the SCF's again */
-    fmo_scf_forget_kept(kept);
+    fmo_scf_forget_cached(kept);
     return 1;
 }
 
-int fmo_scf_keep(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
-                 const fmo_scf_result *r, fmo_scf_kept *kept)
+int fmo_scf_cache_state(const fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_options *o,
+                        const fmo_scf_result *r, fmo_scf_cache *kept)
 {
     const size_t bytes = matrix_bytes(s->n);
-    *kept = (fmo_scf_kept){.host = malloc(MATRICES * bytes),
-                           .state = *s,
-                           .diis_size = o->diis_size,
-                           .dropped = r->dropped,
-                           .linear_dependence = o->linear_dependence,
-                           .overlap_smallest = r->overlap_smallest};
+    *kept = (fmo_scf_cache){.host = malloc(MATRICES * bytes),
+                            .state = *s,
+                            .diis_size = o->diis_size,
+                            .dropped = r->dropped,
+                            .linear_dependence = o->linear_dependence,
+                            .overlap_smallest = r->overlap_smallest};
     if (!kept->host) {
-        *kept = (fmo_scf_kept){0};
+        *kept = (fmo_scf_cache){0};
         return 0;
     }
     memcpy(matrix(kept, OVERLAP), r->overlap, bytes);

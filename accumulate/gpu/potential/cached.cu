@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-const void *fmo_gpu_kept_of(struct fmo_gpu_kept *const *list, int device)
+const void *fmo_gpu_cached_of(struct fmo_gpu_cache *const *list, int device)
 {
-    const struct fmo_gpu_kept *kept = __atomic_load_n(list, __ATOMIC_ACQUIRE);
+    const struct fmo_gpu_cache *kept = __atomic_load_n(list, __ATOMIC_ACQUIRE);
     while (kept && kept->memory->device != device) kept = kept->next;
     return kept ? kept->at : NULL;
 }
 
-void fmo_gpu_release_cache(struct fmo_gpu_kept *kept)
+void fmo_gpu_release_cache(struct fmo_gpu_cache *kept)
 {
     while (kept) {
-        struct fmo_gpu_kept *const next = kept->next;
-        fmo_gpu_kept_memory *const memory = kept->memory;
+        struct fmo_gpu_cache *const next = kept->next;
+        fmo_gpu_cached_memory *const memory = kept->memory;
         if (__atomic_sub_fetch(&memory->users, 1, __ATOMIC_ACQ_REL) == 0) {
             fmo_gpu_let_memory_go(memory->device, memory->pools, memory->at);
             free(memory);
@@ -28,20 +28,20 @@ void fmo_gpu_release_cache(struct fmo_gpu_kept *kept)
 }
 
 fmo_status fmo_gpu_keep(fmo_gpu_device *device, const char *what, size_t bytes, size_t num,
-                        size_t host_bytes, fmo_gpu_kept_memory **memory,
-                        struct fmo_gpu_kept **entry, fmo_error *err)
+                        size_t host_bytes, fmo_gpu_cached_memory **memory,
+                        struct fmo_gpu_cache **entry, fmo_error *err)
 {
-    fmo_gpu_kept_memory *const m = (fmo_gpu_kept_memory *)calloc(1, sizeof *m);
+    fmo_gpu_cached_memory *const m = (fmo_gpu_cached_memory *)calloc(1, sizeof *m);
     bool good = m != NULL;
     for (size_t k = 0; k < num && good; k++) {
-        entry[k] = (struct fmo_gpu_kept *)calloc(1, sizeof **entry);
+        entry[k] = (struct fmo_gpu_cache *)calloc(1, sizeof **entry);
         if (entry[k]) entry[k]->memory = m;
         if (entry[k] && host_bytes) entry[k]->host = malloc(host_bytes);
         good = entry[k] && (!host_bytes || entry[k]->host);
     }
     fmo_status status = FMO_OK;
     if (!good) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %s", what);
-    if (status == FMO_OK) status = fmo_gpu_alloc_kept(device, what, bytes, &m->at, err);
+    if (status == FMO_OK) status = fmo_gpu_alloc_cached(device, what, bytes, &m->at, err);
     if (status == FMO_OK) {
         m->device = device->number;
         m->pools = device->pools;
@@ -58,9 +58,9 @@ fmo_status fmo_gpu_keep(fmo_gpu_device *device, const char *what, size_t bytes, 
     return status;
 }
 
-void fmo_gpu_settle(struct fmo_gpu_kept *entry, struct fmo_gpu_kept *const *of, int good)
+void fmo_gpu_settle(struct fmo_gpu_cache *entry, struct fmo_gpu_cache *const *of, int good)
 {
-    struct fmo_gpu_kept **const list = (struct fmo_gpu_kept **)(uintptr_t)of;
+    struct fmo_gpu_cache **const list = (struct fmo_gpu_cache **)(uintptr_t)of;
     if (!good) return fmo_gpu_release_cache(entry);
     entry->next = __atomic_load_n(list, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(list, &entry->next, entry, 0, __ATOMIC_RELEASE,
@@ -198,8 +198,8 @@ fmo_status fmo_gpu_keep_products(const fmo_products *const *of, size_t num, fmo_
                                  fmo_error *err)
 {
     size_t *const begin = (size_t *)malloc((num + 1) * sizeof *begin);
-    struct fmo_gpu_kept **const entry = (struct fmo_gpu_kept **)calloc(num + 1, sizeof *entry);
-    fmo_gpu_kept_memory *memory = NULL;
+    struct fmo_gpu_cache **const entry = (struct fmo_gpu_cache **)calloc(num + 1, sizeof *entry);
+    fmo_gpu_cached_memory *memory = NULL;
     char *staged = NULL;
     fmo_status status = FMO_OK;
     if (!begin || !entry) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for products");
