@@ -25,7 +25,7 @@ static inline size_t fmo_free_memory(void)
 /* OpenBLAS takes a buffer of up to 128 MB for each thread that computes at a time, and one that it
  * has itself; where there is no address space for it (ulimit -v) it tries for ever. @return whether
  * there is */
-static inline int fmo_room_for_blas(int threads)
+static inline int fmo_memory_for_blas(int threads)
 {
     const size_t bytes = (size_t)(threads + 1) << 27;
     struct rlimit limit;
@@ -38,9 +38,9 @@ static inline int fmo_room_for_blas(int threads)
 }
 
 /* The same, as FMO_OK or FMO_ERR_MEMORY. */
-static inline fmo_status fmo_check_blas_room(int threads, fmo_error *err)
+static inline fmo_status fmo_check_blas_memory(int threads, fmo_error *err)
 {
-    if (fmo_room_for_blas(threads)) return FMO_OK;
+    if (fmo_memory_for_blas(threads)) return FMO_OK;
     return fmo_error_set(err, FMO_ERR_MEMORY,
                          "no address space for OpenBLAS, 128 MB a thread; raise ulimit -v, or use "
                          "fewer threads");

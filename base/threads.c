@@ -21,15 +21,15 @@ static long long number_in(const char *path, const char *format, long long other
     return number;
 }
 
-/* Whether a control group of this path, or one above, may be short of room for so many threads. */
-static int group_is_near(const char *root, char *path, long long room)
+/* Whether a control group of this path, or one above, may be short of space for so many threads. */
+static int group_is_near(const char *root, char *path, long long capacity)
 {
     char file[600];
     for (;;) {
         snprintf(file, sizeof file, "%s%s/pids.max", root, path);
         const long long most = number_in(file, "%lld", -1); /* "max": none */
         snprintf(file, sizeof file, "%s%s/pids.current", root, path);
-        if (most >= 0 && number_in(file, "%lld", most) + room > most) return 1;
+        if (most >= 0 && number_in(file, "%lld", most) + capacity > most) return 1;
         char *const slash = strrchr(path, '/');
         if (!slash) return 0;
         *slash = '\0';
@@ -39,14 +39,14 @@ static int group_is_near(const char *root, char *path, long long room)
 /* Whether a limit may stop this process before it has started so many threads. */
 static int limits_are_near(int threads)
 {
-    const long long room = 2LL * threads; /* OpenBLAS may want as many */
+    const long long capacity = 2LL * threads; /* OpenBLAS may want as many */
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return 1;
     /* Of this user there are no more threads than of all. */
     if (getrlimit(RLIMIT_NPROC, &limit) != 0) return 1;
     if (limit.rlim_cur != RLIM_INFINITY) {
         const long long all = number_in("/proc/loadavg", "%*f %*f %*f %*d/%lld", -1);
-        if (all < 0 || limit.rlim_cur < (rlim_t)(all + room)) return 1;
+        if (all < 0 || limit.rlim_cur < (rlim_t)(all + capacity)) return 1;
     }
     char line[512];
     int near = 0;
@@ -55,8 +55,9 @@ static int limits_are_near(int threads)
         char *const path = strchr(line, '/');
         line[strcspn(line, "\n")] = '\0';
         if (path && strncmp(line, "0::", 3) == 0)
-            near = group_is_near("/sys/fs/cgroup", path, room);
-        if (path && strstr(line, ":pids:")) near = group_is_near("/sys/fs/cgroup/pids", path, room);
+            near = group_is_near("/sys/fs/cgroup", path, capacity);
+        if (path && strstr(line, ":pids:"))
+            near = group_is_near("/sys/fs/cgroup/pids", path, capacity);
     }
     if (f) fclose(f);
     return near;

@@ -532,10 +532,10 @@ static void show_gpus(const driver_options *options)
 }
 
 /* At exit OpenBLAS waits for its threads, and those that have found no address space for a buffer
- * (fmo_room_for_blas) try for ever. */
+ * (fmo_memory_for_blas) try for ever. */
 static int leave(int code)
 {
-    if (fmo_room_for_blas(1)) return code;
+    if (fmo_memory_for_blas(1)) return code;
     (void)fflush(NULL);
     _exit(code);
 }

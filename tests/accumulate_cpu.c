@@ -152,7 +152,7 @@ static void check_stored(const char *name, const fmo_basis *basis, double cutoff
     fmo_status status = fmo_fock_plan_create(basis, &o, &plan, &err);
     if (status == FMO_OK) {
         ((fmo_cpu_state *)plan->state)->kernels = kernels;
-        status = plan->mode->new_pairs(plan, &err); /* room for vectors of this width */
+        status = plan->mode->new_pairs(plan, &err); /* space for vectors of this width */
     }
     for (size_t k = 0; status == FMO_OK && k < sizeof sizes / sizeof *sizes; k++) {
         const setting direct = {FMO_MODE_CPU, FMO_SCATTER_AUTO, 1, FMO_REDUCE_TREE, 0.0, NULL};

@@ -82,8 +82,8 @@ def arrows(root, allowed):
 
 def covers(entry, target, allowed):
     """Does an entry of a cell stand for a file? A folder stands for the rooms below it, too."""
-    room = room_of(target, allowed)
-    return entry == target or entry == room or room.startswith(entry + "/")
+    capacity = room_of(target, allowed)
+    return entry == target or entry == capacity or capacity.startswith(entry + "/")
 
 
 def circles(allowed):
@@ -92,10 +92,10 @@ def circles(allowed):
         seen, todo = set(), [start]
         while todo:
             for entry in allowed.get(todo.pop(), ()):
-                for room in allowed:
-                    if (room == entry or room.startswith(entry + "/")) and room not in seen:
-                        seen.add(room)
-                        todo.append(room)
+                for capacity in allowed:
+                    if (capacity == entry or capacity.startswith(entry + "/")) and capacity not in seen:
+                        seen.add(capacity)
+                        todo.append(capacity)
         return seen
     return [folder for folder in allowed if folder in reach(folder)]
 
@@ -105,23 +105,23 @@ def check(root):
     allowed = read_tables(root)
     messages, used = [], set()
     for name, number, target in arrows(root, allowed):
-        room = room_of(name, allowed)
-        outer = room.split("/")[0]
-        entries = [(r, e) for r in (room, outer) for e in allowed.get(r, ())
+        capacity = room_of(name, allowed)
+        outer = capacity.split("/")[0]
+        entries = [(r, e) for r in (capacity, outer) for e in allowed.get(r, ())
                    if covers(e, target, allowed)]
         used.update(entries)
-        below = room == outer and name.endswith(".c") and target.startswith(outer + "/")
+        below = capacity == outer and name.endswith(".c") and target.startswith(outer + "/")
         if not entries and not below and room_of(target, allowed) != outer:
-            messages.append(f"{name}:{number}: {room or name} may not include {target} ({PAGE})")
-    for room, entries in allowed.items():
-        messages += [f"{PAGE}: {room} may include {e}, and does not" for e in sorted(entries)
-                     if (room, e) not in used]
+            messages.append(f"{name}:{number}: {capacity or name} may not include {target} ({PAGE})")
+    for capacity, entries in allowed.items():
+        messages += [f"{PAGE}: {capacity} may include {e}, and does not" for e in sorted(entries)
+                     if (capacity, e) not in used]
     return messages + [f"{PAGE}: a circle of folders through {f}" for f in circles(allowed)]
 
 
 PLANTED = {
     PAGE: "| folder | job | may include |\n|---|---|---|\n| `integrals/` | x | nothing |\n"
-          "| `io/` | `x` | `integrals`, `io/b/odd.h` |\n| `accumulate/` | x | `integrals` |\n\n| room of `accumulate/` | job | may include |\n"
+          "| `io/` | `x` | `integrals`, `io/b/odd.h` |\n| `accumulate/` | x | `integrals` |\n\n| capacity of `accumulate/` | job | may include |\n"
           "|---|---|---|\n| `plan/` | x | `cpu`, `work` |\n| `cpu/` | x | `plan` |\n"
           "| `work/` | x | nothing |\n\n`accumulate/work` | `plan` |\n",
     "integrals/CMakeLists.txt": "fmo_public_headers(basis.h) # fmo_public_headers(no.h)\n",
@@ -152,8 +152,8 @@ def self_test():
         root = pathlib.Path(scratch)
         for folder in FOLDERS:
             (root / folder).mkdir()
-        for room in ("plan", "cpu", "work"):
-            (root / "accumulate" / room).mkdir()
+        for capacity in ("plan", "cpu", "work"):
+            (root / "accumulate" / capacity).mkdir()
         for name, text in PLANTED.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text, encoding="utf-8")
@@ -173,9 +173,9 @@ def main():
         for name, _, target in arrows(ROOT, allowed):
             rooms = seen.setdefault(room_of(name, allowed), {})
             rooms.setdefault(room_of(target, allowed), set()).add(target.split("/")[-1])
-        for room in sorted(seen):
-            for other in sorted(seen[room]):
-                print(f"{room} -> {other}: {' '.join(sorted(seen[room][other]))}")
+        for capacity in sorted(seen):
+            for other in sorted(seen[capacity]):
+                print(f"{capacity} -> {other}: {' '.join(sorted(seen[capacity][other]))}")
         return 0
     messages = check(ROOT)
     for message in messages:

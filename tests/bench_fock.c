@@ -107,8 +107,8 @@ typedef struct pair {
 
 static void check_work(double cutoff)
 {
-    enum { ROOM = 4096 };
-    static pair pairs[ROOM];
+    enum { CAPACITY = 4096 };
+    static pair pairs[CAPACITY];
     static test_system s;
     fmo_error err = {FMO_OK, ""};
     fmo_shell_pairs made;
@@ -132,7 +132,7 @@ static void check_work(double cutoff)
         }
     CHECK(fmo_shell_pairs_make(basis, 0.0, 1, &made, &err) == FMO_OK, "%s", err.message);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
-        for (int k = 0; k < made.list[c].num && num < ROOM; k++, num++) {
+        for (int k = 0; k < made.list[c].num && num < CAPACITY; k++, num++) {
             const fmo_pair_list *list = &made.list[c];
             pairs[num].i = list->i[k];
             pairs[num].j = list->j[k];

@@ -29,7 +29,7 @@ static size_t at_random(size_t size, unsigned long long *state)
     return (size_t)(check_random(state) * (double)size);
 }
 
-/* One change to a text of *size bytes, which has room for twice as many. */
+/* One change to a text of *size bytes, which has space for twice as many. */
 static void change(char *bytes, size_t *size, unsigned long long *state)
 {
     static const char likely[] = "0123456789-+.eE $!=,()\n\t*ACHNOSZ\"{}[]";

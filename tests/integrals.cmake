@@ -14,7 +14,7 @@ fmo_test(integrals_apart STATIC SOURCES integrals_apart.c LABELS unit)
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 add_test(NAME tables COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tables.py
                              --compiler ${CMAKE_C_COMPILER})
-# Which room may include which (docs/explanation/design.md).
+# Which capacity may include which (docs/explanation/design.md).
 add_test(NAME arrows COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/arrows.py)
 add_test(NAME arrows_finds COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/arrows.py --self-test)
 set_tests_properties(tables arrows arrows_finds PROPERTIES LABELS unit)

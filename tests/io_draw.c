@@ -229,7 +229,7 @@ enum { ODD_FILTER = 300 /* as of a plug-in */ };
 
 /* Turns every byte round, and back; one more byte goes before them. */
 static size_t odd_filter(unsigned flags, size_t parameter_num, const unsigned parameters[],
-                         size_t size, size_t *room, void **bytes)
+                         size_t size, size_t *capacity, void **bytes)
 {
     const size_t from = flags & H5Z_FLAG_REVERSE ? 1 : 0, to = 1 - from;
     unsigned char *made = H5allocate_memory(size + 1, false), *given = *bytes;
@@ -240,7 +240,7 @@ static size_t odd_filter(unsigned flags, size_t parameter_num, const unsigned pa
     for (size_t i = 0; i + from < size; i++) made[i + to] = given[i + from] ^ 0xff;
     H5free_memory(given);
     *bytes = made;
-    *room = size + 1;
+    *capacity = size + 1;
     return size + to - from;
 }
 

@@ -140,11 +140,11 @@ class ScfReport(driver_helpers.Case):
                 self.assertAlmostEqual(float(re.search(r"energy +(-\d+\.\d+)", out).group(1)), energy, delta=1e-8)
 
     def test_cycles_as_they_end(self):
-        """Into a pipe with room for some cycles and not for all: there the driver waits, and has not ended however
+        """Into a pipe with capacity for some cycles and not for all: there the driver waits, and has not ended however
         late this process looks."""
         reader, writer = os.pipe()
-        size, room, line = fcntl.fcntl(writer, F_SETPIPE_SZ, 4096), 1000, 100
-        os.write(writer, b"x" * (size - room))
+        size, capacity, line = fcntl.fcntl(writer, F_SETPIPE_SZ, 4096), 1000, 100
+        os.write(writer, b"x" * (size - capacity))
         process = subprocess.Popen([driver_helpers.DRIVER, LARGE, "--scf", "--mode", "cpu"], stdin=subprocess.DEVNULL,
                                    stdout=writer, stderr=subprocess.PIPE)
         os.close(writer)
@@ -153,8 +153,8 @@ class ScfReport(driver_helpers.Case):
                 deadline = time.monotonic() + 300
                 while waiting(pipe) < size - line and time.monotonic() < deadline and process.poll() is None:
                     time.sleep(0.01)
-                self.assertIsNone(process.poll(), "it has ended: no room for the first cycles alone")
-                seen = pipe.read(size)[size - room:].decode()
+                self.assertIsNone(process.poll(), "it has ended: no capacity for the first cycles alone")
+                seen = pipe.read(size)[size - capacity:].decode()
                 self.assertRegex(seen, r"(?m)^ +1 +-\d+\.\d+ +- .*\n +2 +-\d+\.\d+ ", "no cycle came before the last")
                 self.assertTrue(seen.endswith("\n"), f"half a line: {seen}")
                 seen += pipe.read().decode()

@@ -305,7 +305,7 @@ static void hear_loosened(const fmo_scf_cycle *cycle, void *user)
 }
 
 /* Changes come with a looser cutoff until the gradient is small, unless the thresholds leave no
- * room for that; the energy is as good. */
+ * space for that; the energy is as good. */
 static void test_loosened(void)
 {
     fmo_dataset *const dataset = read_shipped("h2o8_sto-3g");

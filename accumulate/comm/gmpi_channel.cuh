@@ -3,7 +3,7 @@
  * into the receiver's memory, and who packs a halo has sent it:
  *
  *      fmo_gmpi_channel out = fmo_gmpi_channel_open(b, number);
- *      double *there = (double *)fmo_gmpi_channel_begin<S>(&out);    sender: room for the next
+ *      double *there = (double *)fmo_gmpi_channel_begin<S>(&out);    sender: space for the next
  *      there[...] = ...;                                             any thread of the scope
  *      fmo_gmpi_channel_send<S>(&out);
  *

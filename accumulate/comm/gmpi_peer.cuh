@@ -17,8 +17,8 @@
  */
 
 /* Full: until the receiver has taken some. */
-FMO_GMPI_SLOW int fmo_gmpi_room(fmo_gmpi_buf *b, unsigned long long number, int dest, int tag,
-                                int comm)
+FMO_GMPI_SLOW int fmo_gmpi_inbox_space(fmo_gmpi_buf *b, unsigned long long number, int dest,
+                                       int tag, int comm)
 {
     fmo_gmpi_wait_state w = fmo_gmpi_waiting();
     unsigned long long credit;
@@ -88,7 +88,8 @@ FMO_GMPI_SLOW int fmo_gmpi_peer_isend(fmo_gmpi_buf *b, const void *data, unsigne
             fmo_gmpi_keep(target->sent, number + 1);
         }
         /* What the receiver has taken out is asked for when it was not enough last time. */
-        if (number - credit >= FMO_GMPI_INBOX) code = fmo_gmpi_room(b, number, dest, tag, comm);
+        if (number - credit >= FMO_GMPI_INBOX)
+            code = fmo_gmpi_inbox_space(b, number, dest, tag, comm);
         if (code == FMO_GMPI_OK) {
             fmo_gmpi_entry *entry = &to->inbox[rank][number % FMO_GMPI_INBOX];
             const unsigned long long valid = fmo_gmpi_lap(number, FMO_GMPI_INBOX);
@@ -291,7 +292,7 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
     const unsigned life = fmo_gmpi_life_of(together, s);
     const int peer = fmo_gmpi_own(s->peer);
     const unsigned key = fmo_gmpi_own(s->key);
-    const unsigned long long to = fmo_gmpi_own(s->address), room = fmo_gmpi_own(s->bytes);
+    const unsigned long long to = fmo_gmpi_own(s->address), capacity = fmo_gmpi_own(s->bytes);
     job->slot = (int)slot, job->peer = peer, job->kind = FMO_GMPI_JOB_NONE, job->bytes = 0;
     job->code = FMO_GMPI_OK, job->generation = generation, job->key = key;
     unsigned state = life & 7;
@@ -360,7 +361,7 @@ FMO_GMPI_SLOW void fmo_gmpi_peer_begin(fmo_gmpi_buf *b, fmo_gmpi_request request
     }
     const unsigned long long bytes = fmo_gmpi_envelope_bytes(word);
     const int kind = fmo_gmpi_envelope_kind(word);
-    if (bytes > room) {
+    if (bytes > capacity) {
         job->code = fmo_gmpi_fail(b, FMO_GMPI_TRUNCATED, FMO_GMPI_CALL_RECV, peer, (int)(key >> 4),
                                   (int)(key & 15));
         return;

@@ -66,7 +66,7 @@ void fmo_cpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *memory);
 double fmo_cpu_store_factor(const fmo_fock_plan *plan);
 /* Vectors that bra `bra` of a class will have in the store. */
 size_t fmo_cpu_count_vectors(const fmo_fock_plan *plan, const fmo_cpu_state *s, int c, int bra);
-/* Makes room for all integrals that can matter, if there is enough memory and they are wanted. */
+/* Makes space for all integrals that can matter, if there is enough memory and they are wanted. */
 fmo_status fmo_cpu_store_prepare(fmo_fock_plan *plan, fmo_cpu_state *s, fmo_error *err);
 void fmo_cpu_store_free(fmo_cpu_state *s);
 

@@ -10,36 +10,36 @@
 
 /* A list that grows. */
 typedef struct int_list {
-    int num, room;
+    int num, capacity;
     int *at;
 } int_list;
 
 static int append(int_list *list, int value)
 {
-    if (list->num == list->room) {
-        const int room = list->room ? 2 * list->room : 32;
-        int *const more = realloc(list->at, (size_t)room * sizeof *more);
+    if (list->num == list->capacity) {
+        const int capacity = list->capacity ? 2 * list->capacity : 32;
+        int *const more = realloc(list->at, (size_t)capacity * sizeof *more);
         if (!more) return 0;
         list->at = more;
-        list->room = room;
+        list->capacity = capacity;
     }
     list->at[list->num++] = value;
     return 1;
 }
 
 typedef struct meeting_list {
-    int num, room;
+    int num, capacity;
     fmo_box_meeting *at;
 } meeting_list;
 
 static int append_meeting(meeting_list *list, int box, int order)
 {
-    if (list->num == list->room) {
-        const int room = list->room ? 2 * list->room : 256;
-        fmo_box_meeting *const more = realloc(list->at, (size_t)room * sizeof *more);
+    if (list->num == list->capacity) {
+        const int capacity = list->capacity ? 2 * list->capacity : 256;
+        fmo_box_meeting *const more = realloc(list->at, (size_t)capacity * sizeof *more);
         if (!more) return 0;
         list->at = more;
-        list->room = room;
+        list->capacity = capacity;
     }
     list->at[list->num++] = (fmo_box_meeting){box, order};
     return 1;
@@ -148,7 +148,7 @@ typedef struct scratch {
     int_list stack;
     meeting_list meetings;
     fmo_box_meeting *sorted;
-    int sorted_room;
+    int sorted_capacity;
 } scratch;
 
 /* Highest orders first, as boxes that meet together take the highest of theirs; equals as they
@@ -156,11 +156,11 @@ typedef struct scratch {
 static int sort_meetings(scratch *s)
 {
     int begin[FMO_BOX_ORDER_MAX + 2] = {0};
-    if (s->meetings.num > s->sorted_room) {
+    if (s->meetings.num > s->sorted_capacity) {
         free(s->sorted);
-        s->sorted_room = 2 * s->meetings.num;
-        s->sorted = malloc((size_t)s->sorted_room * sizeof *s->sorted);
-        if (!s->sorted) s->sorted_room = 0;
+        s->sorted_capacity = 2 * s->meetings.num;
+        s->sorted = malloc((size_t)s->sorted_capacity * sizeof *s->sorted);
+        if (!s->sorted) s->sorted_capacity = 0;
         if (!s->sorted) return 0;
     }
     for (int n = 0; n < s->meetings.num; n++)
@@ -194,13 +194,13 @@ static int settle_box(far_job *j, int b, scratch *s)
                                       fmo_box_fewer(order[0], box, j->load[b].moment, &boxes[other],
                                                     strength, rule.log_cutoff));
         } else if (near && boxes[other].leaf >= 0) {
-            if (near->num == near->room) {
-                const int room = near->room ? 2 * near->room : 32;
-                int *const more = realloc(near->leaf, (size_t)room * sizeof *more);
+            if (near->num == near->capacity) {
+                const int capacity = near->capacity ? 2 * near->capacity : 32;
+                int *const more = realloc(near->leaf, (size_t)capacity * sizeof *more);
                 good = more != NULL;
                 if (!good) break;
                 near->leaf = more;
-                near->room = room;
+                near->capacity = capacity;
             }
             near->leaf[near->num++] = boxes[other].leaf;
         } else if (boxes[other].leaf < 0 && (near || fmo_box_larger(boxes, other, b))) {
@@ -351,7 +351,7 @@ size_t fmo_cpu_far_bytes(const fmo_cpu_far *far, const fmo_cpu_pairs *pairs, siz
     const size_t size = 2 * FMO_HARMONIC_TERMS(FMO_BOX_ORDER_MAX) * sizeof(double);
     const size_t boxes = (size_t)far->boxes.num, leaves = (size_t)far->boxes.leaf_num;
     /* Lists of who is near, and of what is left to children: as many entries, in lists that have
-     * room to grow; of leaves about half as many are near as of the boxes of near_share. */
+     * space to grow; of leaves about half as many are near as of the boxes of near_share. */
     const double entries = 1.5 * far->near_share * (double)leaves * (double)leaves;
     return boxes * (2 * densities * size + sizeof(fmo_box_load) + STRENGTHS * sizeof(float) +
                     sizeof(int_list)) +

@@ -57,7 +57,7 @@ typedef struct fmo_cpu_far {
 
 /* Leaves that a leaf is near to. */
 typedef struct fmo_cpu_near {
-    int num, room;
+    int num, capacity;
     int *leaf;
 } fmo_cpu_near;
 

@@ -69,7 +69,7 @@ static int make_slots(const fmo_basis *basis, int i, int j, slot *slots)
     return n;
 }
 
-/* Room for one pair unpruned: its primitives in the order of the product and which were kept. */
+/* Space for one pair unpruned: its primitives in the order of the product and which were kept. */
 typedef struct scratch {
     slot *slots;
     double *prim;

@@ -162,7 +162,7 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
     }
     free(weight);
 
-    status = fmo_check_blas_room(1, err);
+    status = fmo_check_blas_memory(1, err);
     if (status != FMO_OK) {
         free(T);
         return status;

@@ -243,12 +243,13 @@ fmo_status fmo_gpu_alloc(fmo_gpu_device *device, const char *what, size_t bytes,
                          fmo_error *err)
 {
     fmo_gpu_arena *const a = &device->arena;
-    if (a->num == a->room) {
-        const int room = 2 * a->room + 16;
-        fmo_gpu_piece *const more = (fmo_gpu_piece *)realloc(a->piece, (size_t)room * sizeof *more);
+    if (a->num == a->capacity) {
+        const int capacity = 2 * a->capacity + 16;
+        fmo_gpu_piece *const more =
+            (fmo_gpu_piece *)realloc(a->piece, (size_t)capacity * sizeof *more);
         if (!more) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a list of GPU memory");
         a->piece = more;
-        a->room = room;
+        a->capacity = capacity;
     }
     const size_t place = placed_bytes(bytes ? bytes : 1);
     *pointer = fmo_gpu_stock_left(device, place);

@@ -16,7 +16,7 @@ typedef struct fmo_gpu_piece {
 } fmo_gpu_piece;
 typedef struct fmo_gpu_arena {
     fmo_gpu_piece *piece;
-    int num, room;
+    int num, capacity;
     size_t bytes, bytes_most; /* their sum, and the largest that it has been */
 } fmo_gpu_arena;
 

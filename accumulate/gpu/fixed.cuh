@@ -5,7 +5,7 @@
 #include <math.h>
 #include <math_constants.h>
 
-/* Room for sums in between, and for the sign. */
+/* Space for sums in between, and for the sign. */
 #define FMO_FIXED_MARGIN 4.0
 
 /* For sums up to a bound: a power of two with FMO_FIXED_MARGIN bound scale < 2^63, finite as its

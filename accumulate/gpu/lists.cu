@@ -56,13 +56,13 @@ static size_t all_candidates(const cutting *cut, size_t *most)
     return all;
 }
 
-/* The most bras of a task from `begin` on whose candidates are <= room. */
-static size_t bras_that_fit(const cutting *cut, const fmo_task *task, size_t begin, size_t room)
+/* The most bras of a task from `begin` on whose candidates are <= space. */
+static size_t bras_that_fit(const cutting *cut, const fmo_task *task, size_t begin, size_t capacity)
 {
     size_t low = 0, high = bras_of(task, begin) + 1; /* low fits, high does not */
     while (low + 1 < high) {
         const size_t middle = (low + high) / 2;
-        if (candidates_of(cut, task, begin, middle) <= room)
+        if (candidates_of(cut, task, begin, middle) <= capacity)
             low = middle;
         else
             high = middle;
@@ -78,9 +78,9 @@ static bool has_class(const fmo_gpu_pass *pass, int tasks, int eri_class)
     return false;
 }
 
-/* Cuts the tasks into passes whose candidates fit `room`, which holds at least those of one bra
+/* Cuts the tasks into passes whose candidates fit `space`, which holds at least those of one bra
  * pair; returns how many. Without passes it only counts. */
-static int cut_passes(const cutting *cut, size_t room, fmo_gpu_pass *passes)
+static int cut_passes(const cutting *cut, size_t capacity, fmo_gpu_pass *passes)
 {
     fmo_gpu_pass counted, *now = passes ? passes : &counted;
     int pass = 0, tasks = 0;
@@ -91,7 +91,7 @@ static int cut_passes(const cutting *cut, size_t room, fmo_gpu_pass *passes)
         for (size_t begin = (size_t)task->bra_begin; begin < (size_t)task->bra_end;) {
             const size_t bras = tasks == FMO_GPU_PASS_TASKS || has_class(now, tasks, c)
                                     ? 0
-                                    : bras_that_fit(cut, task, begin, room - used);
+                                    : bras_that_fit(cut, task, begin, capacity - used);
             if (!bras) {
                 pass++;
                 if (passes) now = &passes[pass];
@@ -151,14 +151,14 @@ cudaError_t fmo_gpu_class_seconds(const fmo_gpu_state *g, double *seconds)
 }
 
 /* Passes of one or two lists of tasks, one after the other. */
-static fmo_status make_passes(const cutting *cut, int cuts, size_t room, fmo_gpu_lists *to,
+static fmo_status make_passes(const cutting *cut, int cuts, size_t capacity, fmo_gpu_lists *to,
                               fmo_error *err)
 {
     int passes = 0;
-    for (int k = 0; k < cuts; k++) passes += cut_passes(&cut[k], room, NULL);
+    for (int k = 0; k < cuts; k++) passes += cut_passes(&cut[k], capacity, NULL);
     fmo_gpu_pass *const pass = (fmo_gpu_pass *)calloc((size_t)passes, sizeof *pass);
     if (!pass) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d passes", passes);
-    for (int k = 0, begin = 0; k < cuts; k++) begin += cut_passes(&cut[k], room, pass + begin);
+    for (int k = 0, begin = 0; k < cuts; k++) begin += cut_passes(&cut[k], capacity, pass + begin);
     fmo_gpu_set_passes(to, pass, passes);
     return FMO_OK;
 }
@@ -171,23 +171,23 @@ fmo_status fmo_gpu_make_pass(fmo_gpu_state *g, fmo_error *err)
 }
 
 /* Quartets that a list may hold: what memory allows, at least those of one bra, at most all. */
-static fmo_status find_room(const fmo_fock_plan *plan, size_t entry, size_t most, size_t all,
-                            size_t *room, fmo_error *err)
+static fmo_status find_capacity(const fmo_fock_plan *plan, size_t entry, size_t most, size_t all,
+                                size_t *capacity, fmo_error *err)
 {
     size_t available = 0;
     const fmo_status status = fmo_gpu_state_available(plan->gpu, &available, err);
     if (status != FMO_OK) return status;
     size_t bytes = (size_t)(fmo_tuning_gpu_list_share * (double)available);
     if (plan->options.memory && plan->options.memory < bytes) bytes = plan->options.memory;
-    *room = bytes / entry;
-    if (*room > fmo_tuning_gpu_list_most) *room = fmo_tuning_gpu_list_most;
-    if (*room < most) *room = most;
-    if (*room > all) *room = all ? all : 1;
+    *capacity = bytes / entry;
+    if (*capacity > fmo_tuning_gpu_list_most) *capacity = fmo_tuning_gpu_list_most;
+    if (*capacity < most) *capacity = most;
+    if (*capacity > all) *capacity = all ? all : 1;
     return FMO_OK;
 }
 
 /* Quartets that the lists of a plan are to hold. */
-static fmo_status find_size(const fmo_fock_plan *plan, bool far, size_t *room, fmo_error *err)
+static fmo_status find_size(const fmo_fock_plan *plan, bool far, size_t *capacity, fmo_error *err)
 {
     const fmo_gpu_state *const g = plan->gpu;
     cutting cut;
@@ -195,19 +195,19 @@ static fmo_status find_size(const fmo_fock_plan *plan, bool far, size_t *room, f
     size_t most = 1;
     const size_t all = all_candidates(&cut, &most);
     const size_t entry = sizeof *g->lists.near + (far ? sizeof *g->lists.far_K : 0);
-    return find_room(plan, entry, most, all, room, err);
+    return find_capacity(plan, entry, most, all, capacity, err);
 }
 
 size_t fmo_gpu_lists_bytes(const fmo_fock_plan *plan, bool far)
 {
     const fmo_gpu_lists *const l = &plan->gpu->lists;
     fmo_gpu_array near = {}, far_K = {};
-    size_t room = 0;
+    size_t capacity = 0;
     if (plan->gpu->schedule->make_lists != fmo_gpu_make_lists ||
-        find_size(plan, far, &room, NULL) != FMO_OK)
+        find_size(plan, far, &capacity, NULL) != FMO_OK)
         return 0;
-    near.bytes = room * sizeof *l->near;
-    far_K.bytes = far ? room * sizeof *l->far_K : 0;
+    near.bytes = capacity * sizeof *l->near;
+    far_K.bytes = far ? capacity * sizeof *l->far_K : 0;
     return fmo_gpu_arrays_bytes(&near, 1) + fmo_gpu_arrays_bytes(&far_K, 1);
 }
 
@@ -215,17 +215,17 @@ fmo_status fmo_gpu_make_lists(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_e
 {
     fmo_gpu_lists *const l = &g->lists;
     cutting cut;
-    size_t room = 0;
+    size_t capacity = 0;
     find_cutting(g, &g->work, &cut);
-    fmo_status status = find_size(plan, g->far, &room, err);
+    fmo_status status = find_size(plan, g->far, &capacity, err);
     if (status != FMO_OK) return status;
-    l->size = room;
-    status = make_passes(&cut, 1, room, l, err);
+    l->size = capacity;
+    status = make_passes(&cut, 1, capacity, l, err);
     if (status == FMO_OK && g->far)
-        status = fmo_gpu_alloc(&g->device, "list of quartets", room * sizeof *l->far_K,
+        status = fmo_gpu_alloc(&g->device, "list of quartets", capacity * sizeof *l->far_K,
                                (void **)&l->far_K, err);
     if (status == FMO_OK)
-        status = fmo_gpu_alloc(&g->device, "list of quartets", room * sizeof *l->near,
+        status = fmo_gpu_alloc(&g->device, "list of quartets", capacity * sizeof *l->near,
                                (void **)&l->near, err);
     return status;
 }
@@ -237,7 +237,7 @@ fmo_status fmo_gpu_make_lists_between(const fmo_fock_plan *plan, fmo_gpu_state *
     cutting cut[2];
     fmo_work work[2] = {{0, NULL}, {0, NULL}};
     fmo_status status = FMO_OK;
-    size_t most = 1, all = 0, room = 0;
+    size_t most = 1, all = 0, capacity = 0;
     for (int k = 0; k < 2 && status == FMO_OK; k++) { /* the plan's pairs are bras, then kets */
         cut[k].work = &work[k];
         cut[k].bra = side[k];
@@ -247,14 +247,14 @@ fmo_status fmo_gpu_make_lists_between(const fmo_fock_plan *plan, fmo_gpu_state *
         status = fmo_work_between(cut[k].bras, cut[k].kets, k == 1, &work[k], err);
         if (status == FMO_OK) all += all_candidates(&cut[k], &most);
     }
-    if (status == FMO_OK) status = find_room(plan, sizeof *to->near, most, all, &room, err);
-    if (status == FMO_OK && room > to->size) {
+    if (status == FMO_OK) status = find_capacity(plan, sizeof *to->near, most, all, &capacity, err);
+    if (status == FMO_OK && capacity > to->size) {
         fmo_gpu_free(&g->device, to->near);
         to->near = NULL;
         to->size = 0;
-        status = fmo_gpu_alloc(&g->device, "list of quartets", room * sizeof *to->near,
+        status = fmo_gpu_alloc(&g->device, "list of quartets", capacity * sizeof *to->near,
                                (void **)&to->near, err);
-        if (status == FMO_OK) to->size = room;
+        if (status == FMO_OK) to->size = capacity;
     }
     if (status == FMO_OK) status = make_passes(cut, 2, to->size, to, err);
     fmo_work_free(&work[0]);

@@ -266,7 +266,7 @@ extern "C" void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *me
                           3 * n * n * sizeof(double) + sizeof *g + sizeof *g->pinned.counters +
                           (size_t)g->lists.passes * sizeof *g->lists.pass +
                           (size_t)g->work.num * sizeof *g->work.task +
-                          (size_t)g->device.arena.room * sizeof *g->device.arena.piece +
+                          (size_t)g->device.arena.capacity * sizeof *g->device.arena.piece +
                           (size_t)plan->basis->shell_num * sizeof *g->functions.set_of_shell;
     for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
         memory->host_bytes += (size_t)g->pairs[c].num * sizeof *g->pair_ao[c];

@@ -87,7 +87,7 @@ typedef struct fmo_gpu_lists {
 
 /* What the first of several GPUs has of the others (several.cu). */
 typedef struct fmo_gpu_others {
-    /* Of those whose memory it cannot read: room for a copy of their sums, and of hermite's. */
+    /* Of those whose memory it cannot read: space for a copy of their sums, and of hermite's. */
     double *staged[FMO_DEVICES_MAX - 1], *staged_hermite[FMO_DEVICES_MAX - 1];
     struct fmo_gpu_others_counters *counters; /* [others], pinned */
     cudaEvent_t summed;                       /* the first's own sums are there */

@@ -379,7 +379,8 @@ __device__ __forceinline__ void write_lists(int bra, int queued, const screen_sh
 }
 
 /* One bra pair against `slabs` slabs of ket pairs. ROWS: what the
- * rule needs of the rows of i and j is put into shared memory first, if there is room for all sets.
+ * rule needs of the rows of i and j is put into shared memory first, if there is space for all
+ * sets.
  */
 template <int QUEUE, bool ROWS, bool FAR, class Boxes>
 __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *boxes, float *rows,

@@ -55,7 +55,7 @@ size_t sums_of(const fmo_gpu_hermite *h)
     return (size_t)((const double *)h->counters - h->exchange);
 }
 
-/* Adds what stands at from.of, each with room for a copy or none. */
+/* Adds what stands at from.of, each with space for a copy or none. */
 cudaError_t add_sums(const fmo_gpu_device *device, double *to, other_sums *from,
                      double *const *staged, size_t size, size_t integers)
 {
@@ -100,7 +100,7 @@ cudaError_t reach(int own, int other, int *can)
     return code == cudaErrorPeerAccessAlreadyEnabled ? cudaSuccess : code;
 }
 
-/* Lead and other reach each other; where the lead cannot, it gets room for copies. */
+/* Lead and other reach each other; where the lead cannot, it gets space for copies. */
 fmo_status connect(fmo_gpu_state *g, const fmo_gpu_state *other, int k, fmo_error *err)
 {
     int can = 0, other_can = 0;

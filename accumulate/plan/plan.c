@@ -175,8 +175,8 @@ int fmo_plan_make_matrices(fmo_fock_plan *plan, int densities)
     fmo_plan_matrices *const m = &plan->matrices;
     const size_t n = (size_t)plan->basis->function_num, ns = (size_t)plan->basis->shell_num;
     const size_t bytes = (size_t)densities * n * n * sizeof(double);
-    if (densities <= m->room) return 1;
-    m->room = 0;
+    if (densities <= m->capacity) return 1;
+    m->capacity = 0;
     free(m->density);
     free(m->coulomb);
     free(m->exchange);
@@ -186,7 +186,7 @@ int fmo_plan_make_matrices(fmo_fock_plan *plan, int densities)
     if (!m->density_max) m->density_max = malloc(ns * ns * sizeof *m->density_max);
     if (!m->row_max) m->row_max = malloc(ns * sizeof *m->row_max);
     if (!m->density || !m->coulomb || !m->exchange || !m->density_max || !m->row_max) return 0;
-    m->room = densities;
+    m->capacity = densities;
     return 1;
 }
 

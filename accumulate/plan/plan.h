@@ -31,7 +31,7 @@ enum { FMO_PLAN_DENSITIES_MAX = 8 };
 /* What modes with `build` work with, in internal order. Matrices of several densities stand one
  * behind the other, what screening wants to know is that of all of them. */
 typedef struct fmo_plan_matrices {
-    int room;                             /* densities that there is memory for */
+    int capacity;                         /* densities that there is memory for */
     int num;                              /* of the running build */
     int wanted;                           /* of it: FMO_TERMS_... */
     const double *given;                  /* its first density as the caller has it */

@@ -150,7 +150,7 @@ static int send(const fmo_ranks *ranks, const void *data, size_t bytes)
     return fault;
 }
 
-/* Rank 0: how much each has, and room for the most. */
+/* Rank 0: how much each has, and space for the most. */
 static fmo_status make_buffer(const fmo_ranks *ranks, size_t **bytes, char **buffer, fmo_error *err)
 {
     size_t most = 1;
@@ -213,7 +213,7 @@ static int sum(const fmo_ranks *ranks, double *data, size_t count, int integers)
 /* ---- plans ---------------------------------------------------------------------------------- */
 
 /* Memory of a shared plan's own. */
-static int make_room(fmo_fock_plan *plan, int rank)
+static int make_capacity(fmo_fock_plan *plan, int rank)
 {
     fmo_plan_ranks *const s = &plan->shared;
     const size_t bytes = fmo_plan_matrix_bytes(plan);
@@ -239,7 +239,7 @@ static fmo_status create_part(fmo_ranks *ranks, const order *o, const fmo_basis 
     fmo_status status = FMO_OK;
     *plan = NULL;
     if (basis) status = fmo_plan_create_part(basis, options, &part, plan, &own);
-    if (status == FMO_OK && (!basis || !make_room(*plan, ranks->rank)))
+    if (status == FMO_OK && (!basis || !make_capacity(*plan, ranks->rank)))
         status = fmo_error_set(&own, FMO_ERR_MEMORY, "no memory for a part of a plan");
     status = fmo_ranks_agree(ranks, status, &own);
     if (status == FMO_OK) return FMO_OK;
@@ -290,7 +290,7 @@ fmo_status fmo_shared_plan_create(const fmo_basis *basis, const fmo_fock_options
     if (!bytes) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a basis");
     fmo_basis_pack(basis, bytes);
     if (ranks->broadcast(ranks->user, &o, sizeof o) != 0) status = no_network(err);
-    if (status == FMO_OK) status = fmo_ranks_agree(ranks, FMO_OK, err); /* room for the basis? */
+    if (status == FMO_OK) status = fmo_ranks_agree(ranks, FMO_OK, err); /* space for the basis? */
     if (status == FMO_OK && broadcast(ranks, bytes, o.basis_bytes) != 0) status = no_network(err);
     free(bytes);
     return status == FMO_OK ? create_part(ranks, &o, basis, options, plan, err) : status;
@@ -417,7 +417,7 @@ fmo_status fmo_shared_build(const fmo_fock_job *job, double largest, fmo_error *
 typedef struct server {
     fmo_ranks *ranks;
     const fmo_fock_options *own;
-    int num, room;
+    int num, capacity;
     fmo_fock_plan **plan; /* [num] */
 } server;
 
@@ -429,14 +429,14 @@ static fmo_fock_plan **find(const server *s, int64_t number)
     return &s->plan[k];
 }
 
-/* Room for one more plan. */
+/* Space for one more plan. */
 static int grow(server *s)
 {
-    if (s->num < s->room) return 1;
-    fmo_fock_plan **const more = realloc(s->plan, (size_t)(s->room + 8) * sizeof *more);
+    if (s->num < s->capacity) return 1;
+    fmo_fock_plan **const more = realloc(s->plan, (size_t)(s->capacity + 8) * sizeof *more);
     if (!more) return 0;
     s->plan = more;
-    s->room += 8;
+    s->capacity += 8;
     return 1;
 }
 

@@ -12,8 +12,8 @@
 /* Products on their way to points. */
 typedef struct gathering {
     fmo_products *to;
-    int room, first;  /* of products; the first of the running pair of centres */
-    int points, same; /* so far; a centre with itself */
+    int capacity, first; /* of products; the first of the running pair of centres */
+    int points, same;    /* so far; a centre with itself */
     int good;
 } gathering;
 
@@ -31,15 +31,16 @@ static void gather(void *user, const fmo_product *z)
     gathering *const g = user;
     fmo_products *const to = g->to;
     if (!g->good) return;
-    if (to->product_num == g->room) {
-        const int room = g->room ? 2 * g->room : 256;
-        fmo_product *const more = realloc(to->product, (size_t)room * sizeof *more);
+    if (to->product_num == g->capacity) {
+        const int capacity = g->capacity ? 2 * g->capacity : 256;
+        fmo_product *const more = realloc(to->product, (size_t)capacity * sizeof *more);
         if (more) to->product = more;
-        int *const numbers = more ? realloc(to->point_of, (size_t)room * sizeof *numbers) : NULL;
+        int *const numbers =
+            more ? realloc(to->point_of, (size_t)capacity * sizeof *numbers) : NULL;
         if (numbers) to->point_of = numbers;
         g->good = numbers != NULL;
         if (!g->good) return;
-        g->room = room;
+        g->capacity = capacity;
     }
     const int known = earlier(g, z);
     to->product[to->product_num] = *z;

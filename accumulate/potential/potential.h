@@ -87,7 +87,7 @@ typedef struct fmo_distribution_job {
  *  call copies, when a call for that GPU first meets them, and stay there until all that were made
  *  together have gone; and products whose distributions a GPU has made give potentials as matrices
  *  there, too: nothing but densities and matrices is copied. What has no density, or more functions
- *  at a nucleus than a block of a GPU's threads has room for, and all where the GPU has no memory
+ *  at a nucleus than a block of a GPU's threads has space for, and all where the GPU has no memory
  *  left, is made on the host. Such a distribution can be used in mode cpu as well.
  *  @param[in] options  NULL: the defaults; mode and threads count
  *  @return as fmo_distribution_create, none of them if one fails */

@@ -116,8 +116,8 @@ static fmo_status run_on_gpus(size_t count, const fmo_potential_options *o, work
 /* A job on its way. */
 typedef struct running {
     const fmo_potential_job *job;
-    fmo_point_source *source; /* [FMO_POINT_ORDERS][room] */
-    size_t room;
+    fmo_point_source *source; /* [FMO_POINT_ORDERS][space] */
+    size_t capacity;
     int lists[FMO_POINT_ORDERS];
     int first; /* piece */
     double *V;
@@ -129,25 +129,25 @@ static fmo_status begin(const fmo_potential_job *job, running *r, fmo_error *err
     const fmo_point_densities charges = {
         .charge_num = job->charge_num, .charge = job->charge, .coord = job->coord};
     r->job = job;
-    r->room = job->source_num + 1;
+    r->capacity = job->source_num + 1;
     return fmo_point_lists_make(&charges, &r->own, err);
 }
 
-/* Lists of its sources, and room for potentials, on the CPU. */
+/* Lists of its sources, and space for potentials, on the CPU. */
 static fmo_status begin_on_cpu(running *r, fmo_error *err)
 {
     const fmo_potential_job *const job = r->job;
     fmo_status status = FMO_OK;
-    r->source = malloc(FMO_POINT_ORDERS * r->room * sizeof *r->source);
+    r->source = malloc(FMO_POINT_ORDERS * r->capacity * sizeof *r->source);
     r->V = calloc(job->products->value_begin[FMO_POINT_ORDERS] + 1, sizeof *r->V);
     if (!r->source || !r->V) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a potential");
-    for (size_t s = 0; s < r->room && status == FMO_OK; s++) {
+    for (size_t s = 0; s < r->capacity && status == FMO_OK; s++) {
         const fmo_distribution *const from = s < job->source_num ? job->source[s] : &r->own;
         const double weight = s < job->source_num && job->weight ? job->weight[s] : 1.0;
         status = fmo_distribution_ready(from, err);
         for (int N = 0; N < FMO_POINT_ORDERS; N++)
             if (from->list[N].used)
-                r->source[(size_t)N * r->room + (size_t)r->lists[N]++] =
+                r->source[(size_t)N * r->capacity + (size_t)r->lists[N]++] =
                     (fmo_point_source){&from->list[N], weight};
     }
     return status;
@@ -187,7 +187,7 @@ static void run_piece(const fmo_point_kernels *kernels, const running *r, int fr
             double *const V = r->V + fmo_point_values(p->begin, p->value_begin, N, n);
             for (int K = 0; K < FMO_POINT_ORDERS; K++)
                 if (r->lists[K])
-                    kernels->kernel[N][K](at, r->source + (size_t)K * r->room, r->lists[K],
+                    kernels->kernel[N][K](at, r->source + (size_t)K * r->capacity, r->lists[K],
                                           least / at->bound, V);
         }
     }

@@ -52,7 +52,7 @@ FMO_HD double fmo_screen_density(const double *dmax, long nshell, double weight,
 #define FMO_SCREEN_ADD_SHARE 0.2
 
 /* Quartets keep out of K where a bound that knows distance says so of their Schwarz bounds times
- * this: room for what it leaves out, and for sums of many of one sign.
+ * this: space for what it leaves out, and for sums of many of one sign.
  * docs/explanation/screening.md.
  */
 #define FMO_SCREEN_FAR_MARGIN 1.25f

@@ -67,13 +67,13 @@ template <int N, int Bit = 16, typename T> FMO_DEVICE T fmo_whole_sum(const T *v
 template <class Commit, int Rows, int Columns, typename T, class Keep>
 FMO_DEVICE void fmo_commit_whole(T *address, size_t stride, const T *value, const Keep &keep)
 {
-    constexpr int all = Rows * Columns, room = fmo_power_of_two(all);
-    T padded[room];
+    constexpr int all = Rows * Columns, capacity = fmo_power_of_two(all);
+    T padded[capacity];
 #pragma unroll
-    for (int n = 0; n < room; n++) padded[n] = n < all ? value[n < all ? n : 0] : T(0);
-    const T sum = fmo_whole_sum<room>(padded);
-    const unsigned n = fmo_lane() / (32 / room);
-    if (fmo_lane() % (32 / room) == 0 && n < all && keep(sum))
+    for (int n = 0; n < capacity; n++) padded[n] = n < all ? value[n < all ? n : 0] : T(0);
+    const T sum = fmo_whole_sum<capacity>(padded);
+    const unsigned n = fmo_lane() / (32 / capacity);
+    if (fmo_lane() % (32 / capacity) == 0 && n < all && keep(sum))
         Commit::add(address + n / Columns * stride + n % Columns, sum);
 }
 

@@ -76,27 +76,28 @@ static void settle_and_cut(const fmo_box_item *item, int *items, int leaf, int *
     box->child = own > leaf ? cut(item, of, own, low, high, scratch + box->begin) : 0;
 }
 
-/* Room for one more box or level; 0 without. */
-static int grow(void **array, size_t size, int have, int *room)
+/* Space for one more box or level; 0 without. */
+static int grow(void **array, size_t size, int have, int *capacity)
 {
-    if (have < *room) return 1;
-    const int wanted = *room ? 2 * *room : 64;
+    if (have < *capacity) return 1;
+    const int wanted = *capacity ? 2 * *capacity : 64;
     void *const more = realloc(*array, (size_t)wanted * size);
     if (!more) return 0;
     *array = more;
-    *room = wanted;
+    *capacity = wanted;
     return 1;
 }
 
 fmo_status fmo_boxes_make(const fmo_box_item *item, int num, int leaf, int threads, fmo_boxes *to,
                           fmo_error *err)
 {
-    int room = 0, levels = 0, good = 1;
+    int capacity = 0, levels = 0, good = 1;
     int *const scratch = malloc(((size_t)num + 1) * sizeof *scratch);
     memset(to, 0, sizeof *to);
     to->item = malloc(((size_t)num + 1) * sizeof *to->item);
     to->leaf_of = malloc(((size_t)num + 1) * sizeof *to->leaf_of);
-    good = scratch && to->item && to->leaf_of && grow((void **)&to->box, sizeof *to->box, 0, &room);
+    good = scratch && to->item && to->leaf_of &&
+           grow((void **)&to->box, sizeof *to->box, 0, &capacity);
     if (!good) goto done;
     to->item_num = num;
     for (int n = 0; n < num; n++) to->item[n] = n;
@@ -121,7 +122,7 @@ fmo_status fmo_boxes_make(const fmo_box_item *item, int num, int leaf, int threa
                 continue;
             }
             for (int half = 0; good && half < 2; half++) {
-                good = grow((void **)&to->box, sizeof *to->box, to->num, &room);
+                good = grow((void **)&to->box, sizeof *to->box, to->num, &capacity);
                 if (!good) break;
                 const fmo_box *parent = &to->box[b];
                 to->box[to->num++] = (fmo_box){
@@ -139,7 +140,7 @@ fmo_status fmo_boxes_make(const fmo_box_item *item, int num, int leaf, int threa
     good = to->of_leaf != NULL;
     for (int b = 0; good && b < to->num; b++)
         if (to->box[b].leaf >= 0) to->of_leaf[to->box[b].leaf] = b;
-    to->bytes = (size_t)room * sizeof *to->box + (size_t)levels * sizeof *to->level +
+    to->bytes = (size_t)capacity * sizeof *to->box + (size_t)levels * sizeof *to->level +
                 ((size_t)to->leaf_num + 2 * (size_t)num) * sizeof *to->item;
 done:
     free(scratch);

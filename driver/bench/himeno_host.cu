@@ -6,7 +6,7 @@
 
 namespace {
 
-/* Items first .. last - 1; the residual of each block, if there is room for it. */
+/* Items first .. last - 1; the residual of each block, if there is space for it. */
 __global__ void __launch_bounds__(HIMENO_THREADS, HIMENO_RESIDENT)
     part(const __grid_constant__ himeno_slab s, int turn, int first, int last, double *sums)
 {

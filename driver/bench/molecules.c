@@ -18,7 +18,7 @@ void bench_molecule_destroy(fmo_molecule *molecule)
     free(molecule);
 }
 
-/* Room for `most` nuclei; none yet. */
+/* Space for `most` nuclei; none yet. */
 static fmo_status start(int64_t most, fmo_molecule **molecule, fmo_error *err)
 {
     fmo_molecule *m = calloc(1, sizeof *m);

@@ -274,7 +274,8 @@ static fmo_status look_again(const fmo_fragments *f, const fmo_part *pair, int s
     return FMO_OK;
 }
 
-/* Jobs of a pair, and room for their matrices: that of the field between monomers is the pair's. */
+/* Jobs of a pair, and space for their matrices: that of the field between monomers is the pair's.
+ */
 static fmo_status make_pair_jobs(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     const pairs_call *const c = user;

@@ -52,7 +52,7 @@ typedef struct fmo_fragments {
     int shares;                /* each rank has always the same monomers, whose plans it keeps */
     char *mine;                /* [most of fragment_num and pair_num] what this rank has done */
     int *order;                /* [fragment_num] the largest first */
-    char *room;                /* for arrays of all monomers, on their way from rank 0 */
+    char *capacity;            /* for arrays of all monomers, on their way from rank 0 */
     fmo_scf_job *job;          /* [fragment_num] SCFs of the monomers */
     fmo_batch_cache *kept;     /* of them, from iteration to iteration; or NULL */
     double *distance;          /* [fragment_num][fragment_num] */
@@ -121,7 +121,7 @@ fmo_status fmo_fragment_spread(fmo_fragments *f, fmo_blocks *blocks, fmo_error *
 fmo_status fmo_fragment_share(fmo_fragments *f, fmo_status status, fmo_blocks *blocks,
                               fmo_error *err);
 /* Memory for that, once there are monomers. */
-fmo_status fmo_fragment_make_room(fmo_fragments *f, fmo_error *err);
+fmo_status fmo_fragment_allocate(fmo_fragments *f, fmo_error *err);
 
 /* Of an array of parts: what solving leaves in one; its field. */
 void fmo_part_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS]);

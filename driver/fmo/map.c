@@ -18,7 +18,7 @@ enum {
     CELL_MOST = 72,
     CELL_LINES = 9,    /* from here on lines stand between cells */
     CELL_HATCHES = 16, /* and hatches are seen */
-    CELL_NUMBERS = 25, /* room for "-1.2" and "-12" */
+    CELL_NUMBERS = 25, /* space for "-1.2" and "-12" */
     CELL_ROOMY = 40,   /* for "-12.3" */
     WIDTH_LEAST = 600,
     MARGIN = 24,
@@ -28,7 +28,7 @@ enum {
     BAR = 16,
     BAR_LEAST = 250, /* of the map's side, with the words at the bar's ends */
     BAR_MOST = 360,
-    BAR_ROOM = 134, /* bar, its gap and its numbers */
+    BAR_WIDTH = 134, /* bar, its gap and its numbers */
     FONT = 12,
     FONT_SMALL = 10 /* names of small cells */
 };
@@ -48,10 +48,10 @@ typedef struct map {
     const fmo_text_source *source;
     int n;
     double cell, left, top, side, width, height;
-    int font;    /* of names */
-    double room; /* of the longest of them */
-    int step;    /* every such fragment has its name on the axes */
-    bool turned; /* those below stand upright */
+    int font;        /* of names */
+    double capacity; /* of the longest of them */
+    int step;        /* every such fragment has its name on the axes */
+    bool turned;     /* those below stand upright */
     fmo_map_scale scale;
 } map;
 
@@ -137,7 +137,7 @@ static const char *bonded_fill(const map *m)
 
 /* ---- the parts of the picture ---------------------------------------------------------------- */
 
-/* 1, 2, 5, 10, ...: names of every such fragment have room. */
+/* 1, 2, 5, 10, ...: names of every such fragment have space. */
 static int step_of(const map *m)
 {
     static const int steps[] = {1, 2, 5};
@@ -160,12 +160,12 @@ static void lay_out(map *m)
         if (count > longest) longest = count;
     }
     if (longest > AXIS_CHARACTERS) longest = AXIS_CHARACTERS;
-    m->room = letter * m->font * longest;
-    m->turned = m->room > m->step * m->cell - 6;
-    m->left = MARGIN + m->room + 10;
+    m->capacity = letter * m->font * longest;
+    m->turned = m->capacity > m->step * m->cell - 6;
+    m->left = MARGIN + m->capacity + 10;
     m->top = HEAD;
-    m->width = fmax(WIDTH_LEAST, m->left + m->side + BAR_ROOM + MARGIN);
-    m->height = m->top + fmax(m->side, BAR_LEAST) + 12 + (m->turned ? m->room : m->font) + FOOT;
+    m->width = fmax(WIDTH_LEAST, m->left + m->side + BAR_WIDTH + MARGIN);
+    m->height = m->top + fmax(m->side, BAR_LEAST) + 12 + (m->turned ? m->capacity : m->font) + FOOT;
 }
 
 static void put_head(const map *m)
@@ -175,7 +175,7 @@ static void put_head(const map *m)
     const char *slash = s->path ? strrchr(s->path, '/') : NULL;
     const char *of = s->name ? s->name : slash ? slash + 1 : s->path ? s->path : "";
     char name[200], basis[64];
-    const int room = (int)((m->width - 2 * MARGIN) / (letter * 17));
+    const int capacity = (int)((m->width - 2 * MARGIN) / (letter * 17));
     snprintf(name, sizeof name, "%s", of);
     fmo_text_harmless(name);
     snprintf(basis, sizeof basis, "%s", m->source->basis ? m->source->basis : "");
@@ -188,7 +188,7 @@ static void put_head(const map *m)
                          "<text x=\"%d\" y=\"36\" font-size=\"17\" font-weight=\"bold\">",
             m->width, m->height, m->width, m->height, MARGIN);
     fputs(*name ? "Pair interactions: " : "Pair interactions", m->stream);
-    put_text(m, name, room - 19);
+    put_text(m, name, capacity - 19);
     fprintf(m->stream,
             "</text>\n<g font-size=\"%d\" fill=\"#555555\">\n<text x=\"%d\" y=\"57\">FMO2-RHF",
             FONT, MARGIN);
@@ -217,7 +217,7 @@ static void put_axes(const map *m)
     const double end = m->top + m->side;
     fprintf(m->stream, "<g id=\"names\" font-size=\"%d\" fill=\"#222222\">\n", m->font);
     for (int k = 0; k < m->n; k++) {
-        /* 1 and multiples of the step; 1 where the next leaves it room */
+        /* 1 and multiples of the step; 1 where the next leaves it space */
         if ((k + 1) % m->step != 0 && (k > 0 || (m->step - 1) * m->cell < m->font + 2)) continue;
         const double at = (k + 0.5) * m->cell;
         name_of(m, k, name);

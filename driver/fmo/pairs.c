@@ -46,7 +46,7 @@ typedef struct task {
     int pair, cycles;
     double work; /* about what it costs */
     double internal, transfer;
-    size_t populations, room; /* of pair_list.population: from there so many */
+    size_t populations, capacity; /* of pair_list.population: from there so many */
 } task;
 
 /* SCF pairs, the largest first. */
@@ -85,7 +85,7 @@ static fmo_status find_populations(const fmo_part *pair, const double *change, c
     double *const electrons = malloc((size_t)pair->atom_num * sizeof *electrons);
     if (!electrons) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for populations");
     fmo_part_populations(pair, change, electrons);
-    for (size_t a = 0; a < t->room; a++)
+    for (size_t a = 0; a < t->capacity; a++)
         to[a] = a < (size_t)pair->atom_num ? (population){pair->atom[a], electrons[a]}
                                            : (population){-1, 0.0};
     free(electrons);
@@ -229,7 +229,7 @@ static void add_up(fmo_fragments *f, const pair_list *list, int begin, int count
         p->transfer = t->transfer;
         p->total = p->internal + p->transfer;
         f->pair_done[t->pair] = 1;
-        for (size_t a = t->populations; a < t->populations + t->room; a++)
+        for (size_t a = t->populations; a < t->populations + t->capacity; a++)
             if (list->population[a].atom >= 0)
                 f->pair_charge[list->population[a].atom] -= list->population[a].change;
     }
@@ -271,7 +271,7 @@ static void piece_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BL
     (void)f;
     b[0] = (fmo_block){(void *)(uintptr_t)first, (size_t)(last + 1 - first) * sizeof *first};
     b[1] = (fmo_block){r->list->population + first->populations,
-                       (last->populations + last->room - first->populations) *
+                       (last->populations + last->capacity - first->populations) *
                            sizeof *r->list->population};
 }
 
@@ -296,7 +296,7 @@ static fmo_status run_round(fmo_fragments *f, const pair_list *list, int begin, 
     return status;
 }
 
-/* Pairs from `begin` on that have room together, at most so many. */
+/* Pairs from `begin` on that have space together, at most so many. */
 static int chunk_that_fits(const fmo_fragments *f, const pair_list *list, int begin, int most)
 {
     double elements = 0.0;
@@ -412,8 +412,8 @@ static fmo_status list_pairs(fmo_fragments *f, pair_list *list, fmo_error *err)
     for (int t = 0; t < list->count; t++) {
         const fmo_fragment_pair *p = &r->pair[list->task[t].pair];
         list->task[t].populations = populations;
-        list->task[t].room = (size_t)(f->monomer[p->i].atom_num + f->monomer[p->j].atom_num);
-        populations += list->task[t].room;
+        list->task[t].capacity = (size_t)(f->monomer[p->i].atom_num + f->monomer[p->j].atom_num);
+        populations += list->task[t].capacity;
     }
     list->population = malloc((populations + 1) * sizeof *list->population);
     if (!list->population) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");

@@ -139,7 +139,7 @@ static void release(fmo_fragments *f)
     free(f->mine);
     free(f->order);
     free(f->job);
-    free(f->room);
+    free(f->capacity);
     free(f->distance);
     free(f->monomer);
     free(f->exact);
@@ -264,7 +264,7 @@ static fmo_status make_monomers(fmo_fragments *f, fmo_error *err)
     if (status == FMO_OK) qsort(all, (size_t)n, sizeof *all, by_size);
     for (int k = 0; k < n && status == FMO_OK; k++) f->order[k] = all[k].fragment;
     free(all);
-    if (status == FMO_OK) status = fmo_fragment_make_room(f, err);
+    if (status == FMO_OK) status = fmo_fragment_allocate(f, err);
     return driver_agree_on(f->ranks, status, status == FMO_OK ? fmo_fragments_identity(f) : 0,
                            "its fragments are not those of rank 0: every rank reads the files "
                            "itself, so all hosts need the same",
@@ -362,7 +362,7 @@ static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
     CHECKGOTO(fmo_fragment_agree(f, choose_functions(f, err), err));
     CHECKGOTO(choose_mode(f, err));
     /* SCFs go side by side, one a thread */
-    CHECKGOTO(fmo_fragment_agree(f, fmo_check_blas_room(f->threads, err), err));
+    CHECKGOTO(fmo_fragment_agree(f, fmo_check_blas_memory(f->threads, err), err));
     if (f->o.scf.fock.mode == FMO_MODE_FUSED)
         starting = fmo_batch_linalg_begin_gpus(&f->o.scf.fock);
     measure(f);

@@ -108,7 +108,7 @@ fmo_status fmo_fragment_gather(fmo_fragments *f, fmo_status status, int count, f
     return all;
 }
 
-fmo_status fmo_fragment_make_room(fmo_fragments *f, fmo_error *err)
+fmo_status fmo_fragment_allocate(fmo_fragments *f, fmo_error *err)
 {
     size_t bytes = 0;
     if (!f->ranks) return FMO_OK;
@@ -117,9 +117,10 @@ fmo_status fmo_fragment_make_room(fmo_fragments *f, fmo_error *err)
         const size_t field = size_of(f, k, fmo_part_field_blocks, f->monomer);
         bytes += part > field ? part : field;
     }
-    f->room = malloc(bytes);
-    return f->room ? FMO_OK
-                   : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fragments of all ranks");
+    f->capacity = malloc(bytes);
+    return f->capacity
+               ? FMO_OK
+               : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the fragments of all ranks");
 }
 
 fmo_status fmo_fragment_spread(fmo_fragments *f, fmo_blocks *blocks, fmo_error *err)
@@ -129,10 +130,10 @@ fmo_status fmo_fragment_spread(fmo_fragments *f, fmo_blocks *blocks, fmo_error *
     if (!f->ranks) return FMO_OK;
     for (int k = 0; k < count; k++) size += size_of(f, k, blocks, f->monomer);
     for (int k = 0; k < count && f->ranks->rank == 0; k++)
-        at += copy(f, k, blocks, f->monomer, f->room + at, 1);
-    const fmo_status status = fmo_fragment_tell(f, f->room, size, err);
+        at += copy(f, k, blocks, f->monomer, f->capacity + at, 1);
+    const fmo_status status = fmo_fragment_tell(f, f->capacity, size, err);
     for (int k = 0; k < count && f->ranks->rank > 0 && status == FMO_OK; k++)
-        at += copy(f, k, blocks, f->monomer, f->room + at, 0);
+        at += copy(f, k, blocks, f->monomer, f->capacity + at, 0);
     return status;
 }
 

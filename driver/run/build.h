@@ -12,7 +12,7 @@ fmo_status driver_run_build(const driver_options *options, const char *path, dri
 
 /* Its ends, which batch.c has in common with it. */
 
-/** Read the data set, make room for its matrices. */
+/** Read the data set, make space for its matrices. */
 fmo_status driver_build_begin(const driver_options *options, const char *path,
                               driver_result *result, fmo_error *err);
 

@@ -11,7 +11,7 @@ typedef struct driver_repeats {
     double *first;             /**< G of the first build, [nao][nao]; NULL if there is but one */
 } driver_repeats;
 
-/** Room for `count` builds. @return FMO_OK, FMO_ERR_MEMORY */
+/** Space for `count` builds. @return FMO_OK, FMO_ERR_MEMORY */
 fmo_status driver_repeats_begin(driver_repeats *repeats, int count, const driver_result *result,
                                 fmo_error *err);
 /** Take a build's J and K, which are in the result, and the plan's profile; make G. */

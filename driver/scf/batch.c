@@ -384,7 +384,7 @@ static void run(batch *b)
     const size_t small =
         b->held_num ? b->deal.count - work_items_place_of_one(&b->deal, b->held[first_held(b)]) : 0;
     int workers = small < (size_t)threads ? (int)small : threads;
-    while (workers > 1 && !fmo_room_for_blas(workers)) workers /= 2;
+    while (workers > 1 && !fmo_memory_for_blas(workers)) workers /= 2;
     b->aside = alone;
     b->aside.fock.threads = 1;
     if (b->cpu_most > 0.0) b->aside.fock.mode = FMO_MODE_CPU; /* all that are left */

@@ -245,7 +245,7 @@ static void gpu_add_to_diagonal(fmo_linalg *la, int n, double x, double *A)
     cuda_ok(la, cudaGetLastError(), "adding to a diagonal");
 }
 
-/* Room for `count` factors or eigenvalues. */
+/* Space for `count` factors or eigenvalues. */
 static double *factors(fmo_linalg *la, size_t count)
 {
     gpu_linalg *g = gpu_of(la);

@@ -41,32 +41,32 @@ int fmo_batch_linalg_thread_gpu(void)
     return -1;
 }
 
-int fmo_block_room_functions(int device)
+int fmo_block_workspace_functions(int device)
 {
     (void)device;
     return 0;
 }
 
-fmo_status fmo_block_room_open(int device, fmo_block_room **room, fmo_error *err)
+fmo_status fmo_block_workspace_open(int device, fmo_block_workspace **capacity, fmo_error *err)
 {
-    (void)device, (void)room;
+    (void)device, (void)capacity;
     return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "this build is without CUDA; use mode cpu");
 }
 
-void fmo_block_room_close(fmo_block_room *room)
+void fmo_block_workspace_close(fmo_block_workspace *capacity)
 {
-    (void)room;
+    (void)capacity;
 }
 
-const char *fmo_block_room_device(const fmo_block_room *room)
+const char *fmo_block_workspace_device(const fmo_block_workspace *capacity)
 {
-    (void)room;
+    (void)capacity;
     return "";
 }
 
-size_t fmo_block_room_bytes(const fmo_block_room *room)
+size_t fmo_block_workspace_bytes(const fmo_block_workspace *capacity)
 {
-    (void)room;
+    (void)capacity;
     return 0;
 }
 
@@ -76,10 +76,10 @@ size_t fmo_block_task_bytes(int n, int diis_size)
     return 0;
 }
 
-fmo_status fmo_block_room_run(fmo_block_room *room, const fmo_block_task *task, size_t num,
-                              const struct fmo_block_settings *settings, double cutoff, int threads,
-                              fmo_error *err)
+fmo_status fmo_block_workspace_run(fmo_block_workspace *capacity, const fmo_block_task *task,
+                                   size_t num, const struct fmo_block_settings *settings,
+                                   double cutoff, int threads, fmo_error *err)
 {
-    (void)room, (void)task, (void)num, (void)settings, (void)cutoff, (void)threads;
+    (void)capacity, (void)task, (void)num, (void)settings, (void)cutoff, (void)threads;
     return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "this build is without CUDA; use mode cpu");
 }

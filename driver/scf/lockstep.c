@@ -27,8 +27,8 @@ typedef struct member {
     ucontext_t context;
     char *stack; /* NULL: it cannot run, or has ended */
     int ended;
-    fmo_request *queue; /* [room], what is wanted from `first` to `num` */
-    size_t first, num, room;
+    fmo_request *queue; /* [space], what is wanted from `first` to `num` */
+    size_t first, num, capacity;
 } member;
 
 typedef struct lockstep_batch {
@@ -140,15 +140,15 @@ static int failed(const fmo_linalg *la)
 static void want(fmo_linalg *la, fmo_request request)
 {
     member *const m = (member *)la;
-    if (m->num == m->room) {
-        const size_t room = 2 * m->room + 32;
-        fmo_request *const more = realloc(m->queue, room * sizeof *more);
+    if (m->num == m->capacity) {
+        const size_t capacity = 2 * m->capacity + 32;
+        fmo_request *const more = realloc(m->queue, capacity * sizeof *more);
         if (!more) {
             fmo_error_set(&la->error, FMO_ERR_MEMORY, "no memory for what an SCF wants");
             return;
         }
         m->queue = more;
-        m->room = room;
+        m->capacity = capacity;
     }
     request.la = la;
     m->queue[m->num++] = request;

@@ -364,7 +364,7 @@ static int keep_all(const batch *b, int lockstep_batches, size_t most)
 
 /* Nothing stays where a job has found no memory, or where it would be more than a quarter of what a
  * GPU has. */
-static void leave_room(const batch *b, double bytes)
+static void leave_capacity(const batch *b, double bytes)
 {
     double memory = 0.0;
     int short_of_it = 0;
@@ -428,7 +428,7 @@ void fmo_lockstep_batches_run(batch *b, const fmo_scf_options *asked, int lockst
         b->kept->executor[c] = worker[c].executor;
         worker[c].executor = NULL;
     }
-    if (keeps) leave_room(b, bytes);
+    if (keeps) leave_capacity(b, bytes);
     /* None of them while another works. This thread's come last, and choose the GPU that it had. */
     for (int c = lockstep_batches - 1; c >= 0; c--)
         if (worker[c].executor) worker[c].executor->ops->close(worker[c].executor);

@@ -335,7 +335,7 @@ void fmo_gpu_batch_linalg_dots(fmo_gpu_batch_linalg *g, const fmo_request *const
         memcpy(request[k]->out, sums, (size_t)request[k]->m * sizeof *sums);
 }
 
-/* Arguments have room for FMO_SCF_DIIS_MAX factors. Only a search for the lowest eigenvalue has
+/* Arguments have space for FMO_SCF_DIIS_MAX factors. Only a search for the lowest eigenvalue has
  * more vectors, which are added one by one. */
 void fmo_gpu_batch_linalg_combine(fmo_gpu_batch_linalg *g, const fmo_request *const *request,
                                   size_t num)

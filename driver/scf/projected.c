@@ -175,9 +175,9 @@ fmo_status fmo_scf_project_out(fmo_scf_state *s, const fmo_scf_input *in, fmo_er
     const size_t n = (size_t)s->n, most = PROJECTED_MOST;
     if (!in->projector) return FMO_OK;
     turning w = {.P = in->projector, .n = s->n, .m = s->m};
-    double *const room = malloc(4 * n * most * sizeof *room);
-    if (!room) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a projector");
-    w.L = room;
+    double *const capacity = malloc(4 * n * most * sizeof *capacity);
+    if (!capacity) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a projector");
+    w.L = capacity;
     w.V = w.L + n * most;
     w.Y = w.V + n * most;
     w.W = w.Y + n * most;
@@ -185,7 +185,7 @@ fmo_status fmo_scf_project_out(fmo_scf_state *s, const fmo_scf_input *in, fmo_er
     fmo_status status =
         w.failed ? fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a projector") : FMO_OK;
     if (status == FMO_OK && w.k > 0) turn(s, &w);
-    free(room);
+    free(capacity);
     return status;
 }
 

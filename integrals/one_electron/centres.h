@@ -47,7 +47,7 @@ typedef struct fmo_centre {
 /* So many functions a centre has at most, or those of one shell. */
 enum { FMO_CENTRE_FUNCTIONS = 64 };
 FMO_STATIC_ASSERT((int)FMO_CENTRE_FUNCTIONS >= (int)FMO_SHELL_FUNCTIONS_MAX,
-                  "centres.h: a centre has no room for a shell")
+                  "centres.h: a centre has no space for a shell")
 
 typedef struct fmo_centres {
     const fmo_basis *basis;

@@ -265,18 +265,18 @@ static int scratch_alloc(scratch *s, int prim_max)
 /* What one thread keeps of all its pairs, one after the other. */
 typedef struct kept_prims {
     kept_prim *prim;
-    size_t used, room;
+    size_t used, capacity;
 } kept_prims;
 
 /* Appends n primitives; returns 0 without memory. */
 static int keep_prims(kept_prims *st, const kept_prim *prim, int n)
 {
-    if (st->used + (size_t)n > st->room) {
-        const size_t room = 2 * st->room + (size_t)n + 256;
-        kept_prim *more = realloc(st->prim, room * sizeof *more);
+    if (st->used + (size_t)n > st->capacity) {
+        const size_t capacity = 2 * st->capacity + (size_t)n + 256;
+        kept_prim *more = realloc(st->prim, capacity * sizeof *more);
         if (!more) return 0;
         st->prim = more;
-        st->room = room;
+        st->capacity = capacity;
     }
     memcpy(st->prim + st->used, prim, (size_t)n * sizeof *prim);
     st->used += (size_t)n;

@@ -35,7 +35,7 @@ struct fmo_basis_set {
     fmo_functions functions;            /* the caller's choice */
     bool has_ecp[FMO_ELEMENT_MOST + 1]; /* the set wants an effective core potential there */
     int shell_num, prim_num;
-    int shell_room, prim_room;
+    int shell_capacity, prim_capacity;
     fmo_set_shell *shell; /* [shell_num] the shells of an element are neighbours */
     double *exponent;     /* [prim_num] */
     double *coefficient;  /* [prim_num] of plain Gaussians, everything normalised */

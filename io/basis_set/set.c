@@ -18,27 +18,27 @@ static fmo_status no_memory(const fmo_text *text)
     return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
 }
 
-/* Room for one more shell and n primitives. */
-static fmo_status make_room(fmo_basis_set *set, const fmo_text *text, int n)
+/* Space for one more shell and n primitives. */
+static fmo_status make_capacity(fmo_basis_set *set, const fmo_text *text, int n)
 {
     if (set->shell_num == FMO_SET_SHELLS_MOST)
         return fmo_text_fail(text, 0, FMO_ERR_INPUT, "more than %d shells; split the file",
                              FMO_SET_SHELLS_MOST);
-    if (set->shell_num == set->shell_room) {
-        int room = 2 * set->shell_room + 64;
-        fmo_set_shell *shell = realloc(set->shell, (size_t)room * sizeof *shell);
+    if (set->shell_num == set->shell_capacity) {
+        int capacity = 2 * set->shell_capacity + 64;
+        fmo_set_shell *shell = realloc(set->shell, (size_t)capacity * sizeof *shell);
         if (!shell) return no_memory(text);
         set->shell = shell;
-        set->shell_room = room;
+        set->shell_capacity = capacity;
     }
-    if (set->prim_num + n > set->prim_room) {
-        int room = 2 * set->prim_room + 256 + n;
-        double *exponent = realloc(set->exponent, (size_t)room * sizeof *exponent);
+    if (set->prim_num + n > set->prim_capacity) {
+        int capacity = 2 * set->prim_capacity + 256 + n;
+        double *exponent = realloc(set->exponent, (size_t)capacity * sizeof *exponent);
         if (exponent) set->exponent = exponent;
-        double *coefficient = realloc(set->coefficient, (size_t)room * sizeof *coefficient);
+        double *coefficient = realloc(set->coefficient, (size_t)capacity * sizeof *coefficient);
         if (coefficient) set->coefficient = coefficient;
         if (!exponent || !coefficient) return no_memory(text);
-        set->prim_room = room;
+        set->prim_capacity = capacity;
     }
     return FMO_OK;
 }
@@ -75,7 +75,7 @@ fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, con
         used_coefficient[used++] = coefficient[k];
         squares += coefficient[k] * coefficient[k];
     }
-    fmo_status status = make_room(set, text, used);
+    fmo_status status = make_capacity(set, text, used);
     if (status != FMO_OK) return status;
     fmo_set_shell shell = {number, ang_mom, form, set->prim_num, 0};
     double norm = ang_mom <= FMO_ANG_MOM_MAX
@@ -99,7 +99,7 @@ fmo_status fmo_basis_set_add_shell(fmo_basis_set *set, const fmo_text *text, con
 
 fmo_status fmo_basis_set_repeat_shell(fmo_basis_set *set, const fmo_text *text, int s, int number)
 {
-    fmo_status status = make_room(set, text, 0);
+    fmo_status status = make_capacity(set, text, 0);
     if (status != FMO_OK) return status;
     fmo_set_shell shell = set->shell[s];
     shell.number = number;

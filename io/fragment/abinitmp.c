@@ -81,7 +81,7 @@ static fmo_status read_list(fmo_abinitmp *a)
                          FMO_NUCLEUS_MOST);
         if (a->list_num >= 8 * FMO_NUCLEUS_MOST)
             return INPUT(a, "&FRAGMENT has more than %d numbers", 8 * FMO_NUCLEUS_MOST);
-        if (!fmo_fragment_grow((void **)&a->list, a->list_num, &a->list_room, sizeof *a->list))
+        if (!fmo_fragment_grow((void **)&a->list, a->list_num, &a->list_capacity, sizeof *a->list))
             return fmo_fragment_no_memory(a->text);
         a->list[a->list_num++] = (fmo_abinitmp_number){(int)value, a->text->line};
     }
@@ -98,7 +98,7 @@ fmo_status fmo_abinitmp_add_atom(const fmo_text *text, int line, fmo_abinitmp *a
                                  atom.angstrom[x]);
     if (a->atoms >= FMO_NUCLEUS_MOST)
         return fmo_text_fail(text, line, FMO_ERR_INPUT, "more than %d atoms", FMO_NUCLEUS_MOST);
-    if (!fmo_fragment_grow((void **)&a->atom, a->atoms, &a->atom_room, sizeof *a->atom))
+    if (!fmo_fragment_grow((void **)&a->atom, a->atoms, &a->atom_capacity, sizeof *a->atom))
         return fmo_fragment_no_memory(a->text);
     a->atom[a->atoms++] = atom;
     return FMO_OK;

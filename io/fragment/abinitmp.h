@@ -65,10 +65,10 @@ typedef struct fmo_abinitmp {
     bool diffuse;
     /* &FRAGMENT */
     fmo_abinitmp_number *list;
-    int list_num, list_room, list_line;
+    int list_num, list_capacity, list_line;
     /* &XYZ, or the PDB file */
     fmo_abinitmp_atom *atom;
-    int atoms, atom_room, xyz_line;
+    int atoms, atom_capacity, xyz_line;
     bool chains; /* the PDB file has several */
 } fmo_abinitmp;
 

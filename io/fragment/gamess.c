@@ -40,7 +40,7 @@ static fmo_status read_atoms(fmo_gamess *g)
                 return INPUT(g, "$FMOXYZ: '%s' is no coordinate", fmo_text_quote(w[2 + x], quote));
         if (g->number.num >= FMO_NUCLEUS_MOST)
             return INPUT(g, "$FMOXYZ: more than %d atoms", FMO_NUCLEUS_MOST);
-        if (!fmo_fragment_grow((void **)&g->place, g->number.num, &g->place_room, sizeof xyz))
+        if (!fmo_fragment_grow((void **)&g->place, g->number.num, &g->place_capacity, sizeof xyz))
             return fmo_fragment_no_memory(g->text);
         memcpy(g->place + 3 * (size_t)g->number.num, xyz, sizeof xyz);
         const fmo_status status = fmo_gamess_push(g, &g->number, z);

@@ -33,7 +33,7 @@ typedef enum fmo_gamess_kind {
 
 typedef struct fmo_gamess_list {
     int *value;
-    int num, room;
+    int num, capacity;
 } fmo_gamess_list;
 
 /* Hybrid orbitals as $FMOHYB gives them. */
@@ -52,10 +52,10 @@ typedef struct fmo_gamess {
     long fragment_num;
     fmo_gamess_list charge, indat, bond, number;
     char (*name)[FMO_GAMESS_WORD]; /* [name_num] of fragments */
-    int name_num, name_room;
+    int name_num, name_capacity;
     double *place;  /* [number.num][3], in the file's unit */
     int label_line; /* of the first atom whose label is the symbol of another element; 0: none */
-    int place_room;
+    int place_capacity;
     double respap, resppc, resdim; /* NaN: not given */
     /* $CONTRL, $DATA */
     bool bohr, has_data, spherical, has_charge;

@@ -50,7 +50,7 @@ static fmo_status take_integer(const fmo_gamess *g, const at *a, fmo_word word,
 static fmo_status take_name(fmo_gamess *g, fmo_word word)
 {
     if (g->name_num >= FMO_NUCLEUS_MOST) return INPUT(g, "FRGNAM has too many values");
-    if (!fmo_fragment_grow((void **)&g->name, g->name_num, &g->name_room, sizeof *g->name))
+    if (!fmo_fragment_grow((void **)&g->name, g->name_num, &g->name_capacity, sizeof *g->name))
         return fmo_fragment_no_memory(g->text);
     const int size = word.size < FMO_GAMESS_WORD ? (int)word.size : FMO_GAMESS_WORD - 1;
     snprintf(g->name[g->name_num++], sizeof *g->name, "%.*s", size, word.at);

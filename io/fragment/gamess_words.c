@@ -15,7 +15,7 @@ void fmo_gamess_capitals(fmo_word word, char capitals[FMO_GAMESS_WORD])
 
 fmo_status fmo_gamess_push(const fmo_gamess *g, fmo_gamess_list *list, long value)
 {
-    if (!fmo_fragment_grow((void **)&list->value, list->num, &list->room, sizeof *list->value))
+    if (!fmo_fragment_grow((void **)&list->value, list->num, &list->capacity, sizeof *list->value))
         return fmo_fragment_no_memory(g->text);
     list->value[list->num++] = (int)value;
     return FMO_OK;

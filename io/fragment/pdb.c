@@ -25,7 +25,7 @@ static fmo_status add_residue(fmo_pdb *pdb, const fmo_pdb_residue *head, bool he
         return INPUT(pdb, pdb->text->line, "%s has more than %d atoms; number residues anew",
                      fmo_pdb_label(last, label), RESIDUE_ATOMS_MOST);
     }
-    if (!fmo_fragment_grow((void **)&pdb->residue, pdb->residue_num, &pdb->residue_room,
+    if (!fmo_fragment_grow((void **)&pdb->residue, pdb->residue_num, &pdb->residue_capacity,
                            sizeof *pdb->residue))
         return fmo_fragment_no_memory(pdb->text);
     fmo_pdb_residue *r = &pdb->residue[pdb->residue_num++];
@@ -80,7 +80,8 @@ static fmo_status read_atom(fmo_pdb *pdb, fmo_word line)
         return INPUT(pdb, text->line,
                      "atom '%s' of %s: '%s' is no element; write it in columns 77 and 78",
                      atom.name, fmo_pdb_label(r, label), element);
-    if (!fmo_fragment_grow((void **)&pdb->atom, pdb->atom_num, &pdb->atom_room, sizeof *pdb->atom))
+    if (!fmo_fragment_grow((void **)&pdb->atom, pdb->atom_num, &pdb->atom_capacity,
+                           sizeof *pdb->atom))
         return fmo_fragment_no_memory(text);
     pdb->atom[pdb->atom_num++] = atom;
     r->count++;

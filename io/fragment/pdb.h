@@ -52,9 +52,9 @@ typedef struct fmo_pdb_residue {
 typedef struct fmo_pdb {
     fmo_text *text;
     fmo_pdb_atom *atom;
-    int atom_num, atom_room;
+    int atom_num, atom_capacity;
     fmo_pdb_residue *residue;
-    int residue_num, residue_room;
+    int residue_num, residue_capacity;
     int alternatives;    /* atoms left out, of other places than the first */
     int segment, models; /* TER and MODEL lines so far */
 } fmo_pdb;

@@ -19,14 +19,14 @@ fmo_status fmo_fragment_read_abinitmp(fmo_text *text, fmo_fragment_system *syste
 /* Bytes of a file that is read. */
 enum { FMO_FRAGMENT_BYTES_MOST = 1 << 26 };
 
-/* Room for atoms and fragments. FMO_OK or FMO_ERR_MEMORY. */
+/* Space for atoms and fragments. FMO_OK or FMO_ERR_MEMORY. */
 fmo_status fmo_fragment_make(const fmo_text *text, int atoms, int fragments,
                              fmo_fragment_system *system);
 /* A fragment's name, once each; after their number is known. FMO_OK or FMO_ERR_MEMORY. */
 fmo_status fmo_fragment_set_name(const fmo_text *text, fmo_fragment_system *system, int fragment,
                                  const char *name);
-/* Room for one more of `num` things of some size, *room of which there is room for. */
-bool fmo_fragment_grow(void **things, int num, int *room, size_t size);
+/* Space for one more of `num` things of some size, *space of which there is space for. */
+bool fmo_fragment_grow(void **things, int num, int *capacity, size_t size);
 /* An integer with or without a sign, -most to most. */
 bool fmo_fragment_integer(fmo_word word, long most, long *value);
 fmo_status fmo_fragment_no_memory(const fmo_text *text);

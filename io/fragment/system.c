@@ -1,4 +1,4 @@
-/* Room for a system of fragments, for all readers. */
+/* Space for a system of fragments, for all readers. */
 #include "io/fragment/reader.h"
 
 #include <stdlib.h>
@@ -51,14 +51,14 @@ fmo_status fmo_fragment_set_name(const fmo_text *text, fmo_fragment_system *s, i
     return s->fragment_name[fragment] ? FMO_OK : fmo_fragment_no_memory(text);
 }
 
-bool fmo_fragment_grow(void **things, int num, int *room, size_t size)
+bool fmo_fragment_grow(void **things, int num, int *capacity, size_t size)
 {
-    if (num < *room) return true;
-    const int more = *room ? 2 * *room : 256;
+    if (num < *capacity) return true;
+    const int more = *capacity ? 2 * *capacity : 256;
     void *grown = realloc(*things, (size_t)more * size);
     if (!grown) return false;
     *things = grown;
-    *room = more;
+    *capacity = more;
     return true;
 }
 

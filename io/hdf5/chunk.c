@@ -16,11 +16,11 @@ fmo_h5_code fmo_h5_note_chunk(fmo_h5_file *file, fmo_h5_dataset *d, const uint64
                           (unsigned long long)chunk.size, (unsigned long long)d->chunk_bytes);
     if (!chunk.size) return FMO_H5_BAD(file, "chunk %llu is empty", (unsigned long long)chunk.at);
     if (d->chunks_there == d->chunk_room) {
-        size_t room = 2 * d->chunk_room + 16;
-        fmo_h5_chunk *more = realloc(d->chunk, room * sizeof *more);
+        size_t capacity = 2 * d->chunk_room + 16;
+        fmo_h5_chunk *more = realloc(d->chunk, capacity * sizeof *more);
         if (!more) return fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
         d->chunk = more;
-        d->chunk_room = room;
+        d->chunk_room = capacity;
     }
     d->chunk[d->chunks_there++] = chunk;
     d->stored += chunk.size;

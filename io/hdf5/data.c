@@ -37,7 +37,7 @@ static bool checksum_fits(const unsigned char *bytes, size_t size)
     return sum == stored || ((sum & 0x00ff00ffu) << 8 | (sum >> 8 & 0x00ff00ffu)) == stored;
 }
 
-/* Undo the filters of a chunk. On return the values are in *a; *a and *b have room for chunk_bytes
+/* Undo the filters of a chunk. On return the values are in *a; *a and *b have space for chunk_bytes
  * and a checksum for each filter. */
 static fmo_h5_code unpack(fmo_h5_file *file, const fmo_h5_dataset *d, const fmo_h5_chunk *chunk,
                           unsigned char **a, unsigned char **b, unsigned char *packed)
@@ -120,8 +120,8 @@ static void scatter(const fmo_h5_dataset *d, const uint64_t *origin, const unsig
 
 static fmo_h5_code read_chunks(fmo_h5_file *file, const fmo_h5_dataset *d, unsigned char *values)
 {
-    size_t room = (size_t)d->chunk_bytes + 4 * FMO_H5_FILTERS_MOST, packed_room = 0;
-    unsigned char *a = malloc(room), *b = malloc(room), *packed = NULL;
+    size_t capacity = (size_t)d->chunk_bytes + 4 * FMO_H5_FILTERS_MOST, packed_capacity = 0;
+    unsigned char *a = malloc(capacity), *b = malloc(capacity), *packed = NULL;
     fmo_h5_code code = FMO_H5_OK;
     if (!a || !b) code = fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
     for (size_t k = 0; code == FMO_H5_OK && k < d->chunks_there; k++) {
@@ -129,10 +129,10 @@ static fmo_h5_code read_chunks(fmo_h5_file *file, const fmo_h5_dataset *d, unsig
         uint64_t origin[FMO_H5_RANK_MOST], rest = chunk->at;
         for (unsigned i = d->space.rank; i-- > 0; rest /= d->grid[i])
             origin[i] = rest % d->grid[i] * d->chunk_dim[i];
-        if (chunk->size > packed_room) {
+        if (chunk->size > packed_capacity) {
             free(packed);
-            packed_room = (size_t)chunk->size; /* at most the file: it is claimed */
-            packed = malloc(packed_room);
+            packed_capacity = (size_t)chunk->size; /* at most the file: it is claimed */
+            packed = malloc(packed_capacity);
             if (!packed) code = fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
         }
         if (code == FMO_H5_OK)

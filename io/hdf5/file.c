@@ -67,12 +67,12 @@ fmo_h5_code fmo_h5_own(fmo_h5_file *file, uint64_t address, uint64_t size, const
         return FMO_H5_BAD(file, "%s of %llu bytes leads out of the file", what,
                           (unsigned long long)size);
     if (!size) return FMO_H5_OK;
-    if (file->claim_num == file->claim_room) {
-        size_t room = 2 * file->claim_room + 256;
-        fmo_h5_claim *claim = realloc(file->claim, room * sizeof *claim);
+    if (file->claim_num == file->claim_capacity) {
+        size_t capacity = 2 * file->claim_capacity + 256;
+        fmo_h5_claim *claim = realloc(file->claim, capacity * sizeof *claim);
         if (!claim) return fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
         file->claim = claim;
-        file->claim_room = room;
+        file->claim_capacity = capacity;
     }
     file->claim[file->claim_num++] = (fmo_h5_claim){address, address + size, what};
     return FMO_H5_OK;
@@ -260,5 +260,5 @@ void fmo_h5_file_free(fmo_h5_file *file)
 {
     free(file->claim);
     file->claim = NULL;
-    file->claim_num = file->claim_room = 0;
+    file->claim_num = file->claim_capacity = 0;
 }

@@ -35,7 +35,7 @@ typedef struct fmo_h5_file {
     unsigned leaf_k, group_k, chunk_k; /* half the entries of nodes of version 1 */
     uint64_t budget;                   /* bytes of metadata still to be read or copied */
     fmo_h5_claim *claim;               /* [claim_num] sorted once fmo_h5_check_claims was called */
-    size_t claim_num, claim_room;
+    size_t claim_num, claim_capacity;
     char why[200];
 } fmo_h5_file;
 
@@ -56,7 +56,7 @@ fmo_h5_code fmo_h5_give_up(fmo_h5_file *file, fmo_h5_code code, const char *form
 fmo_h5_code fmo_h5_file_open(fmo_h5_file *file, int descriptor, uint64_t size);
 void fmo_h5_file_free(fmo_h5_file *file);
 
-/* Read bytes at an address: data that the caller has room for. */
+/* Read bytes at an address: data that the caller has space for. */
 fmo_h5_code fmo_h5_pread(fmo_h5_file *file, uint64_t address, void *bytes, size_t size);
 
 /* Take bytes that are read or copied out of the budget for metadata: every loop over structures

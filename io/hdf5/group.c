@@ -19,12 +19,12 @@ static fmo_h5_code add_link(fmo_h5_file *file, fmo_h5_node *group, const char *n
     if (!size) return FMO_H5_BAD(file, "a link has no name");
     if (group->link_num == LINKS_MOST) return FMO_H5_UNKNOWN(file, "too many links in a group");
     if (fmo_h5_spend(file, size) != FMO_H5_OK) return FMO_H5_DAMAGED;
-    if (group->link_num == group->link_room) {
-        size_t room = 2 * group->link_room + 16;
-        fmo_h5_link *link = realloc(group->link, room * sizeof *link);
+    if (group->link_num == group->link_capacity) {
+        size_t capacity = 2 * group->link_capacity + 16;
+        fmo_h5_link *link = realloc(group->link, capacity * sizeof *link);
         if (!link) return fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
         group->link = link;
-        group->link_room = room;
+        group->link_capacity = capacity;
     }
     char *copy = strndup(name, size);
     if (!copy) return fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");

@@ -29,7 +29,7 @@ typedef struct fmo_h5_block {
 
 typedef struct fmo_h5_heap {
     fmo_h5_block *block; /* [block_num] by offset */
-    size_t block_num, block_room;
+    size_t block_num, block_workspace;
     uint64_t managed, tiny;         /* objects */
     uint64_t start, largest, width; /* sizes of direct blocks, blocks in a row */
     unsigned offset_bytes, length_bytes, id_bytes;

@@ -49,7 +49,7 @@ static fmo_h5_code add_message(fmo_h5_file *file, fmo_h5_object *object, fmo_h5_
         return FMO_H5_BAD(file, "the comment of an object is no text");
     if (object->message_num == MESSAGES_MOST)
         return FMO_H5_BAD(file, "an object header has too many messages");
-    size_t n = object->message_num; /* room for 16, 32, 64, ... */
+    size_t n = object->message_num; /* space for 16, 32, 64, ... */
     if (n == 0 || (n >= 16 && (n & (n - 1)) == 0)) {
         fmo_h5_message *more = realloc(object->message, (n ? 2 * n : 16) * sizeof *more);
         if (!more) return fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
@@ -84,7 +84,7 @@ static fmo_h5_code split(fmo_h5_file *file, fmo_h5_object *object, fmo_bytes b, 
 /* Keep bytes of the object, or free them. */
 static fmo_h5_code add_piece(fmo_h5_file *file, fmo_h5_object *object, unsigned char *bytes)
 {
-    size_t n = object->piece_num; /* room for 4, 8, 16, ... */
+    size_t n = object->piece_num; /* space for 4, 8, 16, ... */
     fmo_h5_code code = FMO_H5_OK;
     if (n == PIECES_MOST)
         code = FMO_H5_BAD(file, "an object header is in too many pieces");

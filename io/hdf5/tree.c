@@ -20,7 +20,7 @@ void fmo_h5_tree_free(fmo_h5_tree *tree)
     free(tree->by_address);
     tree->node = NULL;
     tree->by_address = NULL;
-    tree->node_num = tree->node_room = 0;
+    tree->node_num = tree->node_capacity = 0;
     fmo_h5_file_free(&tree->file);
 }
 
@@ -54,15 +54,15 @@ static fmo_h5_code node_at(fmo_h5_tree *tree, uint64_t address, size_t *index)
                               "more than %d groups and datasets; write a file of its "
                               "own for fmo",
                               NODES_MOST);
-    if (tree->node_num == tree->node_room) {
-        size_t room = 2 * tree->node_room + 128;
-        fmo_h5_node *node = realloc(tree->node, room * sizeof *node);
+    if (tree->node_num == tree->node_capacity) {
+        size_t capacity = 2 * tree->node_capacity + 128;
+        fmo_h5_node *node = realloc(tree->node, capacity * sizeof *node);
         if (node) tree->node = node;
-        size_t *sorted = realloc(tree->by_address, room * sizeof *sorted);
+        size_t *sorted = realloc(tree->by_address, capacity * sizeof *sorted);
         if (sorted) tree->by_address = sorted;
         if (!node || !sorted)
             return fmo_h5_give_up(&tree->file, FMO_H5_MEMORY, "no memory to read it");
-        tree->node_room = room;
+        tree->node_capacity = capacity;
     }
     memset(&tree->node[tree->node_num], 0, sizeof *tree->node);
     memmove(tree->by_address + low + 1, tree->by_address + low,

@@ -19,7 +19,7 @@ typedef struct fmo_h5_node {
     fmo_h5_object object;
     uint64_t links;    /* found */
     fmo_h5_link *link; /* [link_num] of a group */
-    size_t link_num, link_room;
+    size_t link_num, link_capacity;
     fmo_h5_dataset dataset;
     char path[64]; /* by which it was found first, for messages, made harmless and cut */
 } fmo_h5_node;
@@ -28,7 +28,7 @@ typedef struct fmo_h5_tree {
     fmo_h5_file file;
     fmo_h5_node *node;  /* [node_num] 0: the root */
     size_t *by_address; /* [node_num] nodes, sorted by their addresses */
-    size_t node_num, node_room;
+    size_t node_num, node_capacity;
     const char *where; /* path of the object that something was wrong with; NULL: the file's */
 } fmo_h5_tree;
 

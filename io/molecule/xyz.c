@@ -1,5 +1,6 @@
 /* Molecules from .xyz files, one a file or frame by frame. A file is read whole and checked line by
- * line; what is refused, and why, is in docs/reference/basis-sets.md. Next: comment.c, the second line. */
+ * line; what is refused, and why, is in docs/reference/basis-sets.md. Next: comment.c, the second
+ * line. */
 #include "io/molecule/comment.h"
 #include "base/harmless.h"
 #include "io/text/text.h"
@@ -288,8 +289,8 @@ static fmo_status check_distances(const fmo_text *text, int first, const fmo_mol
     return FMO_OK;
 }
 
-static fmo_status make_room(const fmo_text *text, long count, const char *path,
-                            fmo_molecule *molecule)
+static fmo_status make_capacity(const fmo_text *text, long count, const char *path,
+                                fmo_molecule *molecule)
 {
     molecule->nucleus_num = (int)count;
     molecule->number = calloc((size_t)count, sizeof *molecule->number);
@@ -315,7 +316,7 @@ static fmo_status read_molecule(fmo_text *text, const char *path, fmo_molecule *
         status =
             INPUT(text, first, "%ld atoms do not fit in a file of %zu bytes; correct the number",
                   count, text->size);
-    if (status == FMO_OK) status = make_room(text, count, path, molecule);
+    if (status == FMO_OK) status = make_capacity(text, count, path, molecule);
     if (status == FMO_OK) status = read_atoms(text, first, molecule);
     if (status == FMO_OK) {
         skip_qm9(text, comment);

@@ -133,7 +133,7 @@ static bool hold(const fmo_output *o, int file, char *name)
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
     if (fstat(file, &info) != 0) return false;
     name_of((long)getpid(), (unsigned long long)info.st_ino, last);
-    sprintf(name, "%s%s", o->directory, last); /* there is room: open_temporary */
+    sprintf(name, "%s%s", o->directory, last); /* there is space: open_temporary */
     return true;
 }
 

@@ -10,7 +10,7 @@
 enum {
     CORE_INCREMENT = 4096,
     RESERVE = 40 << 20, /* HDF5's tables and buffers, and an image that is moved to grow */
-    TEXT_MOST = 60000   /* an object header has room for 64 KiB */
+    TEXT_MOST = 60000   /* an object header has space for 64 KiB */
 };
 
 /* HDF5 has globals of its own and is seldom built thread-safe: one thread at a time uses it. */
@@ -19,9 +19,9 @@ static pthread_mutex_t h5_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Could this be allocated now? */
 static bool is_available(size_t bytes)
 {
-    void *volatile room = bytes <= SIZE_MAX / 4 ? malloc(2 * bytes + RESERVE) : NULL;
-    const bool available = room != NULL;
-    free(room);
+    void *volatile capacity = bytes <= SIZE_MAX / 4 ? malloc(2 * bytes + RESERVE) : NULL;
+    const bool available = capacity != NULL;
+    free(capacity);
     return available;
 }
 

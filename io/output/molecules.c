@@ -14,8 +14,8 @@ struct fmo_molecules_file {
     char mode[32];
     double cutoff;
     hid_t image, molecules; /* the file and its group /molecules */
-    size_t num, room;
-    double *energy; /* [room] of all molecules so far */
+    size_t num, capacity;
+    double *energy; /* [space] of all molecules so far */
     int *converged, *cycles;
 };
 
@@ -115,16 +115,16 @@ static bool put_arrays(hid_t group, const fmo_molecule_result *m)
 /* One more place in the tables. */
 static bool grow(fmo_molecules_file *file)
 {
-    if (file->num < file->room) return true;
-    const size_t room = file->room ? 2 * file->room : 64;
-    double *energy = realloc(file->energy, room * sizeof *energy);
+    if (file->num < file->capacity) return true;
+    const size_t capacity = file->capacity ? 2 * file->capacity : 64;
+    double *energy = realloc(file->energy, capacity * sizeof *energy);
     if (energy) file->energy = energy;
-    int *converged = realloc(file->converged, room * sizeof *converged);
+    int *converged = realloc(file->converged, capacity * sizeof *converged);
     if (converged) file->converged = converged;
-    int *cycles = realloc(file->cycles, room * sizeof *cycles);
+    int *cycles = realloc(file->cycles, capacity * sizeof *cycles);
     if (cycles) file->cycles = cycles;
     if (!energy || !converged || !cycles) return false;
-    file->room = room;
+    file->capacity = capacity;
     return true;
 }
 

@@ -167,7 +167,7 @@ static void splice_in(const honest *h, unsigned char *bytes, size_t size, uint64
     memcpy(bytes + to, from->bytes + at, n);
 }
 
-/* Case i into bytes (room for the largest file). Returns its size. */
+/* Case i into bytes (space for the largest file). Returns its size. */
 static size_t mutate(long i, const honest **of, unsigned char *bytes)
 {
     uint64_t state = seed_given * 0x100000001b3u + (uint64_t)i, *r = &state;
@@ -398,12 +398,12 @@ static void try_case(worker *w, const char *path, int file, unsigned char *bytes
 static void work(worker *w, int number)
 {
     char path[64];
-    size_t room = 0;
+    size_t capacity = 0;
     snprintf(path, sizeof path, "%s/fmo-mutants-%d-%ld.h5",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", number, (long)getppid());
     for (int i = 0; i < FILES; i++)
-        if (files[i].size > room) room = files[i].size;
-    unsigned char *bytes = malloc(room + 64);
+        if (files[i].size > capacity) capacity = files[i].size;
+    unsigned char *bytes = malloc(capacity + 64);
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0 || !bytes) _exit(9);
     long before = memory_now();

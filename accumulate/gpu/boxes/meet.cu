@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(SHIFT_THREADS)
 
 /* What a box's block still has to look at: one of the boxes on the way from the root to it, by its
  * level, and another box. The last are looked at first, a thread each, so that there are never
- * many; with little room left fewer at a time, in the end one by one, which takes no more than two
+ * many; with little space left fewer at a time, in the end one by one, which takes no more than two
  * for each level. It begins with what the last box on the way has left open of which that is kept:
  * of every STEPS-th level. */
 enum {
@@ -133,9 +133,9 @@ __device__ __forceinline__ void go_to(const fmo_gpu_box_view &v, int target, way
             if (given) chunk = v.next_open[chunk];
             __syncthreads();
         }
-        const int room = OPEN - RESERVE - top;
+        const int capacity = OPEN - RESERVE - top;
         int num = top < THREADS ? top : THREADS;
-        if (num > room) num = room > 1 ? room : 1;
+        if (num > capacity) num = capacity > 1 ? capacity : 1;
         unsigned entry = 0, push[2] = {0, 0};
         int what = LEFT, order[2] = {0, 0}, pushes = 0;
         if (thread < num) {

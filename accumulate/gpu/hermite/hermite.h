@@ -132,7 +132,7 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
  *   rows     functions of the first shell in a pass: all 6; 2, those of one turn of the axes
  *            (integrals/eri/eri_slice.h); or 1
  *   shared   1: their integrals stand in shared memory while primitives are summed
- *   warps    of a multiprocessor, which registers leave room for
+ *   warps    of a multiprocessor, which registers leave space for
  *   forget   1: expansions of the pairs are made anew for each row
  *   part     exchange.cu is compiled part by part, which take about as long as each other
  *

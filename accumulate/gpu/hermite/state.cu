@@ -320,9 +320,9 @@ static int own_bras(const fmo_gpu_hermite *h, int bras)
     return bras > h->share ? (bras - h->share + h->shares - 1) / h->shares : 0;
 }
 
-/* Cuts the bras of all classes into tasks, and these into passes of at most `room` candidates each.
- * Returns how many; NULL: only counts. */
-static int cut_tasks(const fmo_gpu_hermite *h, size_t room, fmo_hermite_task *task, int *passes)
+/* Cuts the bras of all classes into tasks, and these into passes of at most `space` candidates
+ * each. Returns how many; NULL: only counts. */
+static int cut_tasks(const fmo_gpu_hermite *h, size_t capacity, fmo_hermite_task *task, int *passes)
 {
     int num = 0, pass = 0;
     size_t used = 0;
@@ -330,11 +330,11 @@ static int cut_tasks(const fmo_gpu_hermite *h, size_t room, fmo_hermite_task *ta
         const int bras = own_bras(h, h->pairs[fmo_eri_class_bra(c)].num);
         const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
         for (int begin = 0; begin < bras && kets > 0;) {
-            if (room - used < kets) {
+            if (capacity - used < kets) {
                 pass++;
                 used = 0;
             }
-            const size_t fit = (room - used) / kets, left = (size_t)(bras - begin);
+            const size_t fit = (capacity - used) / kets, left = (size_t)(bras - begin);
             const size_t take = fit < left ? fit : left;
             if (task) {
                 task[num].eri_class = c;
@@ -367,15 +367,15 @@ static fmo_status make_tasks(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_
     if (status != FMO_OK) return status;
     size_t bytes = (size_t)(fmo_tuning_gpu_list_share * (double)available);
     if (plan->options.memory && plan->options.memory < bytes) bytes = plan->options.memory;
-    size_t room = bytes / sizeof *h->list;
-    if (room > fmo_tuning_gpu_list_most) room = fmo_tuning_gpu_list_most;
-    if (room > all) room = all;
-    if (room < most) room = most;
-    h->tasks = cut_tasks(h, room, NULL, &h->passes);
+    size_t capacity = bytes / sizeof *h->list;
+    if (capacity > fmo_tuning_gpu_list_most) capacity = fmo_tuning_gpu_list_most;
+    if (capacity > all) capacity = all;
+    if (capacity < most) capacity = most;
+    h->tasks = cut_tasks(h, capacity, NULL, &h->passes);
     h->task = (fmo_hermite_task *)calloc((size_t)h->tasks + 1, sizeof *h->task);
     if (!h->task) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d tasks", h->tasks);
-    (void)cut_tasks(h, room, h->task, &h->passes);
-    return fmo_gpu_alloc(&plan->gpu->device, "list of quartets", room * sizeof *h->list,
+    (void)cut_tasks(h, capacity, h->task, &h->passes);
+    return fmo_gpu_alloc(&plan->gpu->device, "list of quartets", capacity * sizeof *h->list,
                          (void **)&h->list, err);
 }
 

@@ -31,7 +31,7 @@ typedef struct making {
     arguments args;
 } making;
 
-/* Room for n elements in `up`, and where it is on the device. */
+/* Space for n elements in `up`, and where it is on the device. */
 template <class T> T *put(making *m, size_t n, T **on_device)
 {
     T *const at = (T *)(m->up + m->used);

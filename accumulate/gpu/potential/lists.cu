@@ -129,20 +129,20 @@ __device__ void put_point(const maker &m, int N, int n, int place, double norm,
 {
     const fmo_gpu_products &p = *m.products;
     const size_t first = (size_t)p.begin[N], from = (size_t)n, at = (size_t)place;
-    const size_t num = (size_t)p.begin[N + 1] - first, room = (size_t)to.num;
+    const size_t num = (size_t)p.begin[N + 1] - first, capacity = (size_t)to.num;
     for (size_t x = 0; x < 4; x++)
-        ((double *)to.at)[x * room + at] = p.at[4 * first + x * num + from];
+        ((double *)to.at)[x * capacity + at] = p.at[4 * first + x * num + from];
     for (size_t k = 0; k < (size_t)FMO_HERMITE_COUNT(N); k++)
-        ((double *)to.H)[k * room + at] = m.H[m.H_begin[N] + k * num + from];
+        ((double *)to.H)[k * capacity + at] = m.H[m.H_begin[N] + k * num + from];
     ((double *)to.norm)[at] = norm;
 }
 
 __device__ void put_charge(const maker &m, int c, const fmo_gpu_point_list &to)
 {
-    const size_t room = (size_t)to.num;
+    const size_t capacity = (size_t)to.num;
     for (int x = 0; x < 3; x++)
-        ((double *)to.at)[(size_t)x * room + (size_t)c] = m.coord[3 * c + x];
-    ((double *)to.at)[3 * room + (size_t)c] = FMO_POINT_CHARGE;
+        ((double *)to.at)[(size_t)x * capacity + (size_t)c] = m.coord[3 * c + x];
+    ((double *)to.at)[3 * capacity + (size_t)c] = FMO_POINT_CHARGE;
     ((double *)to.H)[c] = -m.charge[c];
     ((double *)to.norm)[c] = INFINITY;
 }
@@ -385,7 +385,7 @@ fmo_status make_all(const fmo_distribution *const *of, size_t num, fmo_gpu_devic
 }
 
 /* Products that kernels can number, and have shared memory for. */
-bool has_room(const fmo_products *p)
+bool has_capacity(const fmo_products *p)
 {
     return fmo_gpu_matrix_shared(p) <= FMO_GPU_MATRIX_SHARED && p->num < 1 << 29 &&
            block_size(p) <= INT32_MAX;
@@ -397,7 +397,7 @@ fmo_status keep_lacking(const void **of, size_t num, fmo_gpu_device *device, fmo
     size_t without = 0;
     for (size_t k = 0; k < num; k++) {
         const fmo_products *const p = (const fmo_products *)of[k];
-        if (has_room(p) && !fmo_gpu_products_of(p, device->number)) of[without++] = p;
+        if (has_capacity(p) && !fmo_gpu_products_of(p, device->number)) of[without++] = p;
     }
     without = fmo_gpu_each_once(of, without);
     if (!without) return FMO_OK;
@@ -458,7 +458,7 @@ fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo
     for (size_t k = 0; k < num; k++) {
         const fmo_products *const p = of[k]->origin.products;
         if (!p || fmo_gpu_lists_of(of[k], device->number)) continue;
-        if (!has_room(p)) continue;
+        if (!has_capacity(p)) continue;
         lack[lacking++] = of[k];
         products[wanted++] = p;
     }

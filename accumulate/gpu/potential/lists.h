@@ -112,14 +112,14 @@ size_t fmo_gpu_each_once(const void **of, size_t num);
 
 /* Makes those lists on the GPU that it lacks, of distributions, each once, whose making was put
  * off, and keeps what they need of their products; when it returns they are there. Not of products
- * with so many functions at a nucleus that a block of threads has no room for them: those are made
+ * with so many functions at a nucleus that a block of threads has no space for them: those are made
  * on the host.
  */
 fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo_gpu_device *device,
                               fmo_error *err);
 
 /* Keeps those of some products that the GPU lacks; overwrites the list. Not those that it has no
- * room for, as above. */
+ * space for, as above. */
 fmo_status fmo_gpu_products_need(const fmo_products **of, size_t num, fmo_gpu_device *device,
                                  fmo_error *err);
 

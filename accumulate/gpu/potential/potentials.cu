@@ -432,10 +432,10 @@ fmo_status bring_back(const fmo_potential_job *jobs, size_t count, const call_ar
                       fmo_error *err)
 {
     fmo_gpu_returned *const back = (fmo_gpu_returned *)malloc((count + 1) * sizeof *back);
-    bool room = back != NULL;
+    bool capacity = back != NULL;
     size_t num = 0;
     for (int kept = 0; kept < 2; kept++)
-        for (size_t k = 0; k < count && room; k++) {
+        for (size_t k = 0; k < count && capacity; k++) {
             const size_t n = (size_t)jobs[k].products->centres.ao_num;
             const size_t values = jobs[k].products->value_begin[FMO_POINT_ORDERS];
             if ((place[k].kept != NULL) != kept) continue;
@@ -444,13 +444,13 @@ fmo_status bring_back(const fmo_potential_job *jobs, size_t count, const call_ar
                 continue;
             }
             V[k] = (double *)malloc((values + 1) * sizeof *V[k]);
-            room = V[k] != NULL;
+            capacity = V[k] != NULL;
             if (values) back[num++] = {view->V + place[k].V, V[k], values, 0};
         }
     cudaError_t code = cudaSuccess;
-    if (room) code = fmo_gpu_bring_back(back, num, device->stream);
+    if (capacity) code = fmo_gpu_bring_back(back, num, device->stream);
     free(back);
-    if (!room) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
+    if (!capacity) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for potentials");
     FMO_GPU_CHECK(code, "potentials", err);
     return FMO_OK;
 }

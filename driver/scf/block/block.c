@@ -47,9 +47,9 @@ static int options_allow(const batch *b)
 /* Functions of a molecule on any of the GPUs. */
 static int functions_allowed(const fmo_fock_options *f)
 {
-    int most = fmo_block_room_functions(f->device_num > 0 ? f->devices[0] : f->device);
+    int most = fmo_block_workspace_functions(f->device_num > 0 ? f->devices[0] : f->device);
     for (int k = 1; k < f->device_num; k++) {
-        const int own = fmo_block_room_functions(f->devices[k]);
+        const int own = fmo_block_workspace_functions(f->devices[k]);
         if (own < most) most = own;
     }
     return most;
@@ -225,8 +225,8 @@ static void hand_over(block_work *w, const char *device, double seconds, block_j
     }
 }
 
-static void run_jobs(block_work *w, fmo_block_room *room, const fmo_scf_sized *number, size_t num,
-                     int threads)
+static void run_jobs(block_work *w, fmo_block_workspace *capacity, const fmo_scf_sized *number,
+                     size_t num, int threads)
 {
     batch *const b = w->b;
     block_job *const all = calloc(num, sizeof *all);
@@ -246,29 +246,30 @@ static void run_jobs(block_work *w, fmo_block_room *room, const fmo_scf_sized *n
     for (size_t k = 0; k < num; k++)
         if (all[k].result) task[tasks++] = task_of(&b->jobs[all[k].number].input, &all[k]);
     const double start = driver_seconds();
-    if (tasks && fmo_block_room_run(room, task, tasks, &w->settings,
-                                    prim_share * w->options->fock.cutoff, threads, NULL) != FMO_OK)
+    if (tasks &&
+        fmo_block_workspace_run(capacity, task, tasks, &w->settings,
+                                prim_share * w->options->fock.cutoff, threads, NULL) != FMO_OK)
         for (size_t k = 0; k < num; k++) all[k].outcome.converged = 0; /* each says why by itself */
     const double seconds = tasks ? (driver_seconds() - start) / (double)tasks : 0.0;
-    hand_over(w, fmo_block_room_device(room), seconds, all, num, threads);
+    hand_over(w, fmo_block_workspace_device(capacity), seconds, all, num, threads);
     free(all);
     free(task);
 }
 
-static void *work_in_room(void *user)
+static void *work_in_workspace(void *user)
 {
     block_worker *const own = user;
     block_work *const w = own->work;
     const int all = fmo_fock_threads(w->options->fock.threads);
     const int threads = all > w->workers ? all / w->workers : 1, before = omp_get_max_threads();
     const fmo_scf_sized *number = NULL;
-    fmo_block_room *room = NULL;
-    if (fmo_block_room_open(own->device, &room, NULL) != FMO_OK) return NULL;
+    fmo_block_workspace *capacity = NULL;
+    if (fmo_block_workspace_open(own->device, &capacity, NULL) != FMO_OK) return NULL;
     omp_set_num_threads(threads); /* of this POSIX thread alone: integrals ask OpenMP */
-    const size_t bytes = fmo_block_room_bytes(room);
+    const size_t bytes = fmo_block_workspace_bytes(capacity);
     for (size_t num = take_jobs(w, bytes, &number); num; num = take_jobs(w, bytes, &number))
-        run_jobs(w, room, number, num, threads);
-    fmo_block_room_close(room);
+        run_jobs(w, capacity, number, num, threads);
+    fmo_block_workspace_close(capacity);
     omp_set_num_threads(before);
     return NULL;
 }
@@ -295,9 +296,9 @@ void fmo_blocks_run(batch *b)
         worker[k] = (block_worker){.work = &w, .device = device};
         if (fock->device_num > 0) worker[k].device = fock->devices[k % gpus];
         worker[k].started =
-            k > 0 && pthread_create(&worker[k].thread, NULL, work_in_room, &worker[k]) == 0;
+            k > 0 && pthread_create(&worker[k].thread, NULL, work_in_workspace, &worker[k]) == 0;
     }
-    if (w.num) (void)work_in_room(&worker[0]);
+    if (w.num) (void)work_in_workspace(&worker[0]);
     for (int k = 1; k < w.workers && w.num; k++)
         if (worker[k].started) pthread_join(worker[k].thread, NULL);
     free(order);

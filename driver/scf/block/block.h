@@ -1,7 +1,7 @@
 /* SCFs of many small molecules, each by a block of a GPU's threads from its integrals to its
  * orbitals (cycles.h): a GPU that is asked for one matrix product after the other waits longer for
  * the host than it computes, even where it is asked for those of hundreds of molecules at a time.
- * block.c has the host's part, room.cu the GPU's. docs/log/scf.md, "Many molecules". */
+ * block.c has the host's part, space.cu the GPU's. docs/log/scf.md, "Many molecules". */
 #ifndef FMO_BLOCK_H
 #define FMO_BLOCK_H
 
@@ -15,7 +15,7 @@ extern "C" {
  * others are for the ordinary ways. */
 void fmo_blocks_run(batch *b);
 
-/* ---- room.cu ---- */
+/* ---- space.cu ---- */
 
 struct fmo_block_settings;
 struct fmo_block_outcome;
@@ -23,7 +23,7 @@ struct fmo_block_outcome;
 /* Functions that a molecule has at most, where the GPU has the memory that a block shares. */
 enum { FMO_BLOCK_FUNCTIONS = 56 };
 /* And on a GPU, by CUDA's number, or -1, the thread's; 0: none. */
-int fmo_block_room_functions(int device);
+int fmo_block_workspace_functions(int device);
 
 /* What one molecule brings and takes, in memory of the host: matrices [n][n] in the caller's AO
  * order. */
@@ -39,17 +39,17 @@ typedef struct fmo_block_task {
 } fmo_block_task;
 
 /* Memory of one GPU, for the thread that has it. */
-typedef struct fmo_block_room fmo_block_room;
-fmo_status fmo_block_room_open(int device, fmo_block_room **room, fmo_error *err);
-void fmo_block_room_close(fmo_block_room *room); /* NULL is fine */
-const char *fmo_block_room_device(const fmo_block_room *room);
+typedef struct fmo_block_workspace fmo_block_workspace;
+fmo_status fmo_block_workspace_open(int device, fmo_block_workspace **capacity, fmo_error *err);
+void fmo_block_workspace_close(fmo_block_workspace *capacity); /* NULL is fine */
+const char *fmo_block_workspace_device(const fmo_block_workspace *capacity);
 /* Bytes that molecules may take there. */
-size_t fmo_block_room_bytes(const fmo_block_room *room);
+size_t fmo_block_workspace_bytes(const fmo_block_workspace *capacity);
 size_t fmo_block_task_bytes(int n, int diis_size);
 /* All of them at once; `threads` of the host. What is written counts where there is no error. */
-fmo_status fmo_block_room_run(fmo_block_room *room, const fmo_block_task *task, size_t num,
-                              const struct fmo_block_settings *settings, double cutoff, int threads,
-                              fmo_error *err);
+fmo_status fmo_block_workspace_run(fmo_block_workspace *capacity, const fmo_block_task *task,
+                                   size_t num, const struct fmo_block_settings *settings,
+                                   double cutoff, int threads, fmo_error *err);
 
 #ifdef __cplusplus
 }

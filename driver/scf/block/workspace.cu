@@ -14,10 +14,10 @@
 /* Threads of a block, for molecules of up to FEW_FUNCTIONS and of more. */
 enum { THREADS_FEW = 128, THREADS = 256, FEW_FUNCTIONS = 20 };
 
-/* What a room takes of the memory that is free, and at most. */
-static const double room_share = 0.2, room_most = 6e9;
+/* What a space takes of the memory that is free, and at most. */
+static const double memory_share = 0.2, capacity_most = 6e9;
 
-struct fmo_block_room {
+struct fmo_block_workspace {
     int number, before; /* the GPU, and the one that the thread used */
     cudaStream_t stream;
     char device[96];
@@ -37,14 +37,14 @@ __global__ void __launch_bounds__(THREADS)
     fmo_block_run(&molecules[blockIdx.x], &settings, shared);
 }
 
-fmo_status room_error(cudaError_t code, fmo_error *err)
+fmo_status capacity_error(cudaError_t code, fmo_error *err)
 {
     (void)cudaGetLastError(); /* not sticky */
     return fmo_error_set(err, code == cudaErrorMemoryAllocation ? FMO_ERR_MEMORY : FMO_ERR_DEVICE,
                          "SCFs of small molecules on the GPU: %s", cudaGetErrorString(code));
 }
 
-cudaError_t grow(fmo_block_room *r, size_t bytes, size_t pinned_num)
+cudaError_t grow(fmo_block_workspace *r, size_t bytes, size_t pinned_num)
 {
     if (bytes > r->bytes) {
         (void)cudaFree(r->memory);
@@ -180,7 +180,7 @@ size_t shared_bytes(int n)
 cudaError_t allow_shared(int number)
 {
     return cudaFuncSetAttribute(run_molecules, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                (int)shared_bytes(fmo_block_room_functions(number)));
+                                (int)shared_bytes(fmo_block_workspace_functions(number)));
 }
 
 cudaError_t launch(const fmo_block_molecule *view, const fmo_block_task *task, size_t num,
@@ -201,7 +201,7 @@ cudaError_t launch(const fmo_block_molecule *view, const fmo_block_task *task, s
 
 } // namespace
 
-int fmo_block_room_functions(int device)
+int fmo_block_workspace_functions(int device)
 {
     int bytes = 0, n = FMO_BLOCK_FUNCTIONS;
     cudaFuncAttributes own;
@@ -217,9 +217,9 @@ int fmo_block_room_functions(int device)
     return n;
 }
 
-fmo_status fmo_block_room_open(int device, fmo_block_room **room, fmo_error *err)
+fmo_status fmo_block_workspace_open(int device, fmo_block_workspace **capacity, fmo_error *err)
 {
-    fmo_block_room *const r = (fmo_block_room *)calloc(1, sizeof *r);
+    fmo_block_workspace *const r = (fmo_block_workspace *)calloc(1, sizeof *r);
     if (!r) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory");
     cudaDeviceProp properties;
     size_t free_bytes = 0, all = 0;
@@ -231,17 +231,17 @@ fmo_status fmo_block_room_open(int device, fmo_block_room **room, fmo_error *err
     if (code == cudaSuccess) code = allow_shared(r->number);
     if (code == cudaSuccess) code = cudaMemGetInfo(&free_bytes, &all);
     if (code != cudaSuccess) {
-        fmo_block_room_close(r);
-        return room_error(code, err);
+        fmo_block_workspace_close(r);
+        return capacity_error(code, err);
     }
-    const double most = room_share * (double)free_bytes;
-    r->most = (size_t)(most < room_most ? most : room_most);
+    const double most = memory_share * (double)free_bytes;
+    r->most = (size_t)(most < capacity_most ? most : capacity_most);
     snprintf(r->device, sizeof r->device, "%.90s", properties.name);
-    *room = r;
+    *capacity = r;
     return FMO_OK;
 }
 
-void fmo_block_room_close(fmo_block_room *r)
+void fmo_block_workspace_close(fmo_block_workspace *r)
 {
     if (!r) return;
     if (r->stream) (void)cudaStreamDestroy(r->stream);
@@ -251,12 +251,12 @@ void fmo_block_room_close(fmo_block_room *r)
     free(r);
 }
 
-const char *fmo_block_room_device(const fmo_block_room *r)
+const char *fmo_block_workspace_device(const fmo_block_workspace *r)
 {
     return r->device;
 }
 
-size_t fmo_block_room_bytes(const fmo_block_room *r)
+size_t fmo_block_workspace_bytes(const fmo_block_workspace *r)
 {
     return r->most;
 }
@@ -269,9 +269,9 @@ size_t fmo_block_task_bytes(int n, int diis_size)
     return lay_out(&one, 1, diis_size).end * sizeof(double) + sizeof(fmo_block_molecule);
 }
 
-fmo_status fmo_block_room_run(fmo_block_room *r, const fmo_block_task *task, size_t num,
-                              const fmo_block_settings *settings, double cutoff, int threads,
-                              fmo_error *err)
+fmo_status fmo_block_workspace_run(fmo_block_workspace *r, const fmo_block_task *task, size_t num,
+                                   const fmo_block_settings *settings, double cutoff, int threads,
+                                   fmo_error *err)
 {
     const layout z = lay_out(task, num, settings->diis_size);
     const size_t views = num * sizeof(fmo_block_molecule);
@@ -312,5 +312,5 @@ fmo_status fmo_block_room_run(fmo_block_room *r, const fmo_block_task *task, siz
     free(to.eri);
     free(to.overlap);
     free(to.core);
-    return code != cudaSuccess ? room_error(code, err) : status;
+    return code != cudaSuccess ? capacity_error(code, err) : status;
 }
