@@ -10,6 +10,10 @@
  *
  * "Work" is the number of primitive quartets of a system before screening. */
 #define FMO_TUNING_REALS(X)                                                                      \
+    X(cpu_thread_work, 1e6,                                                                      \
+      "primitive quartets, each times its functions, that a thread of a build has to have, "     \
+      "about 1 ms: a team waits longer than that for its threads on a busy machine",             \
+      "docs/results/2026-11-27-9a3f86a/cpu-few-functions.txt")                                   \
     X(gpu_depth_small_work, 1e6, "work below which parts of pairs are shortest",                 \
       "docs/results/2026-11-20-ee6bf27/h200-depth-scan.txt")                                     \
     X(gpu_depth_middle_work, 3e7, "work below which parts of pairs are of middle length",        \

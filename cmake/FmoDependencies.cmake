@@ -1,5 +1,5 @@
 # The libraries fmo stands on. Debian: libhdf5-dev libtrexio-dev libopenblas-dev liblapacke-dev
-# libjansson-dev libssl-dev zlib1g-dev pkg-config. CUDA is used when nvcc is found, never required.
+# libjansson-dev zlib1g-dev pkg-config. CUDA is used when nvcc is found, never required.
 find_package(PkgConfig REQUIRED)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
@@ -11,7 +11,6 @@ endif()
 pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
 pkg_check_modules(LAPACKE REQUIRED IMPORTED_TARGET lapacke)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(ZLIB REQUIRED)
 
 set(FMO_WITH_CUDA OFF)

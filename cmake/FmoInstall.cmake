@@ -1,5 +1,6 @@
-# Install rules, find_package(fmo), pkg-config. Installed targets: fmo::fmo, fmo::scf, fmo::comm and,
-# where MPI was found, fmo::mpi (shared); with FMO_INSTALL_STATIC also fmo::fmo_static, ...
+# Install rules, find_package(fmo), pkg-config. Installed targets: fmo::fmo, fmo::io, fmo::scf,
+# fmo::fragment, fmo::comm and, where MPI was found, fmo::mpi (shared); with FMO_INSTALL_STATIC also
+# fmo::fmo_static, ...
 option(FMO_INSTALL "Make the install target" ${PROJECT_IS_TOP_LEVEL})
 option(FMO_INSTALL_STATIC "Install the static libraries too" ON)
 include(CMakePackageConfigHelpers)
@@ -25,13 +26,21 @@ endif()
 
 # find_package(fmo)
 set(FMO_CONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/fmo)
+# fmo_export(target): a file of targets for each library and form, as cmake/fmoConfig.cmake.in includes them.
+function(fmo_export target)
+    get_target_property(name ${target} EXPORT_NAME)
+    install(TARGETS ${target} EXPORT ${target})
+    install(EXPORT ${target} NAMESPACE fmo:: FILE fmo-${name}.cmake DESTINATION ${FMO_CONFIG_DIR})
+endfunction()
 get_property(shared GLOBAL PROPERTY FMO_SHARED)
-install(TARGETS ${shared} EXPORT fmoShared)
-install(EXPORT fmoShared NAMESPACE fmo:: DESTINATION ${FMO_CONFIG_DIR})
+get_property(static GLOBAL PROPERTY FMO_STATIC)
+foreach(target IN LISTS shared)
+    fmo_export(${target})
+endforeach()
 if(FMO_INSTALL_STATIC)
-    get_property(static GLOBAL PROPERTY FMO_STATIC)
-    install(TARGETS ${static} EXPORT fmoStatic)
-    install(EXPORT fmoStatic NAMESPACE fmo:: DESTINATION ${FMO_CONFIG_DIR})
+    foreach(target IN LISTS static)
+        fmo_export(${target})
+    endforeach()
 endif()
 configure_package_config_file(cmake/fmoConfig.cmake.in ${CMAKE_BINARY_DIR}/cmake/fmoConfig.cmake
                               INSTALL_DESTINATION ${FMO_CONFIG_DIR}
@@ -68,13 +77,16 @@ set(cuda "")
 if(FMO_WITH_CUDA)
     set(cuda -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl -lstdc++)
 endif()
-fmo_pkg_config(fmo "${PROJECT_DESCRIPTION}" "" ${HDF5_C_LIBRARIES} ${ZLIB_LIBRARIES}
-               ${JANSSON_LDFLAGS} ${OPENBLAS_LDFLAGS} ${OPENSSL_CRYPTO_LIBRARIES}
-               ${OpenMP_C_LIBRARIES} ${cuda} -lm)
-if(TARGET fmo_scf)
-    fmo_pkg_config(fmo_scf "RHF on fmo's Fock builds" fmo ${LAPACKE_LDFLAGS} ${OPENBLAS_LDFLAGS} -lm)
+fmo_pkg_config(fmo "${PROJECT_DESCRIPTION}" "" ${OPENBLAS_LDFLAGS} ${OpenMP_C_LIBRARIES} ${cuda} -lm)
+fmo_pkg_config(fmo_io "Data sets, basis sets, fragment systems and results for fmo" fmo ${HDF5_C_LIBRARIES}
+               ${ZLIB_LIBRARIES} ${JANSSON_LDFLAGS} ${OpenMP_C_LIBRARIES} -lm)
+fmo_pkg_config(fmo_scf "RHF on fmo's Fock builds" fmo ${LAPACKE_LDFLAGS} ${OPENBLAS_LDFLAGS} ${cuda} -lm)
+fmo_pkg_config(fmo_fragment "FMO2 on fmo's SCFs" "fmo_io, fmo_scf" ${OpenMP_C_LIBRARIES} -lm)
+set(mpi_on fmo)
+if(FMO_EXPERIMENTS)
+    fmo_pkg_config(fmo_comm "Messages between ranks, started in kernels" fmo ${cuda} -lpthread)
+    set(mpi_on fmo_comm)
 endif()
-fmo_pkg_config(fmo_comm "Messages between ranks, started in kernels" fmo ${cuda} -lpthread)
 if(FMO_WITH_MPI)
-    fmo_pkg_config(fmo_mpi "Messages between ranks of mpirun, started in kernels" fmo_comm ${MPI_C_LIBRARIES})
+    fmo_pkg_config(fmo_mpi "MPI as a network of builds, and of messages started in kernels" ${mpi_on} ${MPI_C_LIBRARIES})
 endif()

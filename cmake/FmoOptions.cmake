@@ -4,6 +4,8 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 
 option(BUILD_TESTING "Build the tests" ON)
+option(FMO_EXPERIMENTS
+       "Published experiments: strategies that auto never takes, libfmo_comm, fmo-bench beyond builds" ON)
 option(FMO_WERROR "Treat warnings as errors" OFF)
 set(FMO_SANITIZE OFF CACHE STRING
     "ON: AddressSanitizer and UndefinedBehaviorSanitizer; thread: ThreadSanitizer")
@@ -22,6 +24,12 @@ set(CMAKE_C_EXTENSIONS ON) # vector extensions, POSIX
 if(BUILD_TESTING)
     enable_testing()
 endif()
+
+set(FMO_WITH_EXPERIMENTS 0)
+if(FMO_EXPERIMENTS)
+    set(FMO_WITH_EXPERIMENTS 1)
+endif()
+add_compile_definitions(FMO_EXPERIMENTS=${FMO_WITH_EXPERIMENTS})
 
 add_library(fmo_warnings INTERFACE)
 set(FMO_C_WARNINGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Wvla $<$<BOOL:${FMO_WERROR}>:-Werror>)

@@ -2,12 +2,13 @@
 # missed for the way it is written:
 #   FMO_SCATTER_TYPES  element strategies, by type: native;warp_shared;...
 #   FMO_GPU_VARIANTS   kernels: native;native_cas;...;none
+#   FMO_GPU_D_VARIANTS      those that take d shells: native;segmented;fixed
 # A change to the table configures anew.
 set(folder ${PROJECT_SOURCE_DIR}/accumulate/scatter)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-             ${folder}/scatter.h ${folder}/variants.h ${folder}/list.h)
-execute_process(COMMAND ${CMAKE_C_COMPILER} -E -P -I${PROJECT_SOURCE_DIR} -I${FMO_HEADER_DIR}
-                        -x c ${folder}/list.h
+             ${folder}/scatter.h ${folder}/variants.h ${folder}/list.inc)
+execute_process(COMMAND ${CMAKE_C_COMPILER} -E -P -DFMO_EXPERIMENTS=${FMO_WITH_EXPERIMENTS} -I${PROJECT_SOURCE_DIR} -I${FMO_HEADER_DIR}
+                        -x c ${folder}/list.inc
                 OUTPUT_VARIABLE list ERROR_VARIABLE error RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
     message(FATAL_ERROR "${folder}/scatter.h: the C preprocessor fails:\n${error}")
@@ -28,6 +29,7 @@ function(fmo_scatter_list variable kind)
 endfunction()
 fmo_scatter_list(FMO_SCATTER_TYPES type)
 fmo_scatter_list(FMO_GPU_VARIANTS variant)
+fmo_scatter_list(FMO_GPU_D_VARIANTS "d shells")
 
 # Public headers of the device code: a file for each type, `none`, and one that includes them all.
 function(fmo_scatter_headers)

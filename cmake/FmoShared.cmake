@@ -37,6 +37,26 @@ function(fmo_shared_library name static)
     set_property(GLOBAL APPEND PROPERTY FMO_STATIC ${static})
 endfunction()
 
+# fmo_library(part NEEDS part... LIBRARIES library... SOURCES file...)
+# libfmo_PART in both forms, on libfmo or others of its libraries: targets fmo_PART and
+# fmo_PART_shared, aliases fmo::PART_static and fmo::PART. More sources may follow by target_sources.
+function(fmo_library part)
+    cmake_parse_arguments(L "" "" "NEEDS;LIBRARIES;SOURCES" ${ARGN})
+    set(name fmo_${part})
+    add_library(${name} STATIC ${L_SOURCES})
+    add_library(fmo::${part}_static ALIAS ${name})
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden
+                          CUDA_VISIBILITY_PRESET hidden)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${name} PUBLIC ${L_NEEDS}
+                          PRIVATE $<BUILD_INTERFACE:fmo_warnings> ${L_LIBRARIES})
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:${FMO_CUDA_FLAGS}>)
+    list(TRANSFORM L_NEEDS APPEND _shared)
+    fmo_shared_library(${name}_shared ${name} EXPORT ${part} PUBLIC ${L_NEEDS}
+                       PRIVATE ${L_LIBRARIES})
+    target_sources(${name}_shared PRIVATE $<TARGET_OBJECTS:${name}>)
+endfunction()
+
 # fmo_program(name): installed, with its libraries at a place relative to its own.
 function(fmo_program name)
     if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_BINDIR})

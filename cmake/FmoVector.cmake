@@ -1,11 +1,11 @@
-# One source, one object library per instruction set, all of them in libfmo; integrals/vector.h says
+# One source, one object library per instruction set, all of them in libfmo; base/vector.h says
 # at run time which one is for this CPU.
 #   fmo_vector_objects(part SOURCES kernel.c TABLES FMO_CPU_KERNELS=fmo_cpu_kernels)
 # compiles the sources with FMO_SIMD_WIDTH, FMO_VECTOR_NAME ("AVX2") and, for each table, its macro
 # as the table's name in this set (FMO_CPU_KERNELS=fmo_cpu_kernels_avx2).
 set(FMO_VECTOR_SETS baseline)
 set(FMO_VECTOR_baseline "baseline" 2)
-# as __x86_64__ in integrals/vector.h
+# as __x86_64__ in base/vector.h
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(APPEND FMO_VECTOR_SETS avx2 avx512)
     set(FMO_VECTOR_avx2 "AVX2" 4 -mavx2 -mfma)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Make the data sets: RHF with PySCF, written as TREXIO (HDF5) with our own group /fmo.
 
-Plain python3 (3.9 or newer) is enough: the script makes datasets/.venv from requirements.txt on
-first use and runs itself there. The table COMMITTED below is the one list of committed sets.
+Plain python3 (3.9 or newer) is enough: the script makes an environment from requirements.txt in the
+user's cache on first use and runs itself there (fmodata/venvrun.py). The table
+COMMITTED below is the one list of committed sets.
 Read next: README.md (fields), fmodata/basis.py (conventions), fmodata/rhf.py (numbers).
 """
 
@@ -164,7 +165,7 @@ def main() -> int:
     options = parser.parse_args()
     check(parser, options)
     try:
-        venvrun.reexec_inside(HERE / ".venv", HERE / "requirements.txt",
+        venvrun.reexec_inside(HERE / "requirements.txt",
                               threads=1 if options.benchmark is None else os.cpu_count() or 1)
         run(options)
     except (DatasetError, OSError) as error:

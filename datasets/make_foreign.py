@@ -3,7 +3,8 @@
 
 The files stay exactly as the converters write them (no /fmo group). Beside each lies a JSON of the
 same name with what PySCF computed, in the AO order of the file. Plain python3 is enough; the
-environment is datasets/.venv-foreign. Read next: README.md, "Files written by others".
+environment is in the user's cache (fmodata/venvrun.py). Read next: README.md, "Files written by
+others".
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ def main() -> int:
     argparse.ArgumentParser(description="Make every data set written by other programs, "
                             "with the expected values beside it.").parse_args()
     try:
-        venvrun.reexec_inside(HERE / ".venv-foreign", REQUIREMENTS)
+        venvrun.reexec_inside(REQUIREMENTS)
         from fmodata import lists
         for item in FOREIGN:
             make(item)

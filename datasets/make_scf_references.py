@@ -2,8 +2,9 @@
 """Write tests/scf_energies.json, and scf_energies_d.json of molecules with d shells: RHF energies of
 PySCF at stable minima, for the tests of the SCF.
 
-Plain python3 (3.9 or newer) is enough: the script makes datasets/.venv from requirements.txt on
-first use and runs itself there. The tables MOLECULES below are the one list. Geometries are written
+Plain python3 (3.9 or newer) is enough: the script makes an environment from requirements.txt in the
+user's cache on first use and runs itself there (fmodata/venvrun.py). The tables
+MOLECULES below are the one list. Geometries are written
 in bohr with every digit; basis functions come from basis/*.json, which our own program reads too.
 Each molecule is run from several guesses; every solution is followed to one without an unstable
 direction (internal, real), and the lowest is kept.
@@ -286,7 +287,7 @@ def main() -> int:
     parser.add_argument("--only", choices=LISTS, help="write this file alone")
     options = parser.parse_args()
     try:
-        venvrun.reexec_inside(HERE / ".venv", HERE / "requirements.txt")
+        venvrun.reexec_inside(HERE / "requirements.txt")
         for name, molecules in LISTS.items():
             if options.only in (None, name):
                 write(options.output / name, [entry(item) for item in molecules])

@@ -24,7 +24,7 @@ def main() -> int:
     options = parser.parse_args()
     worst = 0
     try:
-        venvrun.reexec_inside(HERE / ".venv", HERE / "requirements.txt")
+        venvrun.reexec_inside(HERE / "requirements.txt")
         for path in options.files or sorted(HERE.glob("*.h5")):
             worst = max(worst, verify(path, options.verbose))
     except (DatasetError, OSError) as error:

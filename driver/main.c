@@ -21,10 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <hdf5.h>
 #include <fmo/version.h>
 
-#include "integrals/free_memory.h"
+#include "base/free_memory.h"
 
 /* If we were started with a standard stream closed, the first file opened would take its number
  * and the report would go into it. Fill the gaps with streams on which writing fails. */
@@ -279,7 +278,7 @@ typedef struct scf_listener {
     const driver_options *options;
     driver_json *json; /* or NULL */
     int code, reported;
-    long loose, unused; /* molecules with such a notice */
+    long loose, unused, open; /* molecules with such a notice */
 } scf_listener;
 
 /* On stderr. What options are to blame for is said of the first molecule alone. */
@@ -290,6 +289,7 @@ static void print_molecule_notices(scf_listener *l, const driver_scf_one *one, c
         const char *notice = driver_result_notice(result, i);
         if (notice == result->scf_notice && l->loose++ > 0) continue;
         if (notice == result->unused && l->unused++ > 0) continue;
+        if (notice == result->spin_notice && l->open++ > 0) continue;
         fprintf(stderr, "fmo-driver: %s: notice: %s\n", name, notice);
     }
 }
@@ -338,14 +338,21 @@ static void list_molecule(const driver_scf_one *one, void *user)
 static int run_scf_batch(const driver_options *options, sink *to)
 {
     driver_json *const json = to->json;
-    scf_listener l = {options, json, 0, 0, 0, 0};
+    scf_listener l = {options, json, 0, 0, 0, 0, 0};
     const driver_scf_watch watch = {print_molecule, list_molecule, &l};
     driver_scf_totals totals;
     fmo_error err = {FMO_OK, ""};
     const fmo_status status = driver_run_scf_batch(options, &watch, &totals, &err);
     if (l.loose > 1)
-        fprintf(stderr, "fmo-driver: notice: the same cutoff is too loose for %ld more molecules\n",
-                l.loose - 1);
+        fprintf(stderr,
+                "fmo-driver: notice: the same cutoff is too loose for %ld more molecule%s\n",
+                l.loose - 1, l.loose > 2 ? "s" : "");
+    if (l.open > 1)
+        fprintf(
+            stderr,
+            "fmo-driver: notice: %ld more molecule%s with unpaired electrons in the ground state "
+            "computed as singlets\n",
+            l.open - 1, l.open > 2 ? "s" : "");
     if (status == FMO_OK && l.reported > 0 && !json && !options->quiet)
         driver_report_scf_batch(options, &totals, stdout);
     if (l.reported > 0 && json && driver_json_add_scf_batch(json, &totals, &err) != FMO_OK) {
@@ -413,12 +420,20 @@ static void print_iteration(const fmo_fragment_iteration *iteration, void *user)
     fflush(stdout);
 }
 
+static void print_pairs(double fraction, double seconds, void *user)
+{
+    (void)user;
+    driver_report_pairs(fraction, seconds, stdout);
+    fflush(stdout);
+}
+
 /* FMO2 of one system: reported, or into the list of a JSON document. */
 static int run_system(const driver_options *options, const char *path, json_t *systems)
 {
     driver_fragments run;
     fmo_error err = {FMO_OK, ""};
-    const driver_fragment_watch watch = {print_system, print_iteration, (void *)options};
+    const driver_fragment_watch watch = {print_system, print_iteration, print_pairs,
+                                         (void *)options};
     const int watched = !systems && !options->quiet && is_first(options);
     const fmo_status status =
         driver_run_fragments(options, path, watched ? &watch : NULL, &run, &err);
@@ -427,6 +442,8 @@ static int run_system(const driver_options *options, const char *path, json_t *s
     if (status != FMO_OK && (is_first(options) || torn)) {
         fmo_error_set(&err, status, "%s", fmo_status_text(status));
         print_error(run.named ? NULL : path, err.message);
+        if (*run.spin) /* which may be why */
+            fprintf(stderr, "fmo-driver: %s: notice: %s\n", driver_shown(path), run.spin);
     }
     if (torn) end_ranks(options, fmo_status_exit_code(status));
     if (!is_first(options)) {
@@ -484,8 +501,10 @@ static int run_ranks(driver_options *options, driver_ranks *ranks)
     const fmo_ranks *net = &ranks->net;
     fmo_error err = {FMO_OK, ""};
     int code = 0;
-    driver_ranks_divide(ranks, options);
-    if (options->fragments) {
+    if (driver_ranks_divide(ranks, options, &err) != FMO_OK) {
+        code = fmo_status_exit_code(err.status);
+        if (net->rank == 0) print_error(NULL, err.message);
+    } else if (options->fragments) {
         code = run_systems(options);
     } else if (options->batch && (options->scf || options->dataset_num > 1)) {
         code = run_all(options);
@@ -521,11 +540,20 @@ static int leave(int code)
     _exit(code);
 }
 
+/* --help or --version. */
+static void print_action(const driver_options *options)
+{
+    if (options->action == DRIVER_HELP)
+        driver_options_help(stdout);
+    else
+        printf("fmo-driver %s\n", FMO_VERSION_STRING);
+}
+
 int main(int argc, char **argv)
 {
     driver_options options;
     driver_ranks ranks;
-    fmo_error err = {FMO_OK, ""};
+    fmo_error err = {FMO_OK, ""}, why = {FMO_OK, ""};
     const bool first = driver_ranks_number() == 0; /* says what all ranks would say */
 
     reserve_standard_streams();
@@ -535,27 +563,21 @@ int main(int argc, char **argv)
     driver_interrupt_init();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is a write error with a message */
-    /* After a damaged file HDF5 1.10 may complain on its way out, when no library call can hush it.
-     */
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 
-    if (driver_options_parse(argc, argv, &options, &err) != FMO_OK) {
-        if (first) print_error(NULL, err.message);
-        return fmo_status_exit_code(err.status);
-    }
-    switch (options.action) {
-    case DRIVER_HELP:
-        if (first) driver_options_help(stdout);
-        return flush_stdout();
-    case DRIVER_VERSION:
-        if (first) printf("fmo-driver %s\n", FMO_VERSION_STRING);
-        return flush_stdout();
-    case DRIVER_RUN:
-        break;
-    }
-    if (driver_ranks_open(&ranks, &err) != FMO_OK) {
-        if (first) print_error(NULL, err.message);
-        return fmo_status_exit_code(err.status);
+    fmo_status status = driver_options_parse(argc, argv, &options, &err);
+    if (status == FMO_OK && options.action == DRIVER_RUN && driver_ranks_size() > 1)
+        status = driver_options_check_ranks(&options, &err);
+    /* Before anything is said of a line that one rank alone may have. */
+    const fmo_status opened = driver_ranks_open(&ranks, &why);
+    if (opened == FMO_OK)
+        status = driver_ranks_agree(&ranks, &options, status, &err);
+    else if (status == FMO_OK && options.action == DRIVER_RUN)
+        status = fmo_error_set(&err, opened, "%s", why.message);
+    if (status != FMO_OK || options.action != DRIVER_RUN) {
+        if (first && status != FMO_OK) print_error(NULL, err.message);
+        if (first && status == FMO_OK) print_action(&options);
+        driver_ranks_close(&ranks);
+        return status == FMO_OK ? flush_stdout() : fmo_status_exit_code(status);
     }
     if (ranks.net.size < 2) show_gpus(&options);
     return leave(ranks.net.size > 1  ? run_ranks(&options, &ranks)

@@ -1,5 +1,5 @@
 /* Checking and copying a basis, and the order of shells and functions used inside the library. */
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "integrals/basis_internal.h"
 #include "integrals/harmonics.h"
 
@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Counts beyond this are refused: the shell-pair index must fit an int. */
-enum { FMO_SHELL_MAX = 46340 };
+/* Counts beyond this are refused: the shell-pair index must fit an int, and so must places of
+ * coordinates; a negative or meaningless count is not to be taken for the size of an array. */
+enum { FMO_SHELL_MAX = 46340, FMO_NUCLEUS_MAX = 1 << 24, FMO_PRIM_MAX = 1 << 24 };
 
 /* Norms of functions outside of these are refused: products of two of them must be numbers. */
 #define FMO_AO_NORM_LEAST 1e-140
@@ -18,9 +19,13 @@ enum { FMO_SHELL_MAX = 46340 };
 
 static fmo_status check_sizes(const fmo_basis_input *input, fmo_error *err)
 {
+    const int functions = fmo_shell_functions_of(FMO_ANG_MOM_MAX, 1);
     if (input->nucleus_num < 1)
         return fmo_error_set(err, FMO_ERR_INPUT, "nucleus/num = %d: at least one nucleus is needed",
                              input->nucleus_num);
+    if (input->nucleus_num > FMO_NUCLEUS_MAX)
+        return fmo_error_set(err, FMO_ERR_INPUT, "nucleus/num = %d: expected %d at most",
+                             input->nucleus_num, FMO_NUCLEUS_MAX);
     if (input->shell_num < 1 || input->shell_num > FMO_SHELL_MAX)
         return fmo_error_set(err, FMO_ERR_INPUT, "basis/shell_num = %d: expected 1 to %d",
                              input->shell_num, FMO_SHELL_MAX);
@@ -28,9 +33,16 @@ static fmo_status check_sizes(const fmo_basis_input *input, fmo_error *err)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "basis/prim_num = %d: fewer primitives than the %d shells",
                              input->prim_num, input->shell_num);
+    if (input->prim_num > FMO_PRIM_MAX)
+        return fmo_error_set(err, FMO_ERR_INPUT, "basis/prim_num = %d: expected %d at most",
+                             input->prim_num, FMO_PRIM_MAX);
     if (input->ao_num < 1)
         return fmo_error_set(err, FMO_ERR_INPUT, "ao/num = %d: at least one function is needed",
                              input->ao_num);
+    if (input->ao_num > functions * input->shell_num)
+        return fmo_error_set(
+            err, FMO_ERR_INPUT, "ao/num = %d: expected %d at most for %d shells, %d functions each",
+            input->ao_num, functions * input->shell_num, input->shell_num, functions);
     return FMO_CHECK_ARGUMENTS("fmo_basis_create", err, FMO_GIVEN(input->nucleus_charge),
                                FMO_GIVEN(input->nucleus_coord), FMO_GIVEN(input->shell_nucleus),
                                FMO_GIVEN(input->shell_ang_mom), FMO_GIVEN(input->prim_shell),

@@ -5,9 +5,13 @@
 #include <fmo/eri_matrix.h>
 #include <fmo/fock.h>
 #include <fmo/fragment.h>
+#if FMO_EXPERIMENTS
 #include <fmo/gmpi_net.h>
 #ifdef FMO_TEST_MPI
 #include <fmo/gmpi_mpi.h>
+#endif
+#endif
+#ifdef FMO_TEST_MPI
 #include <fmo/ranks_mpi.h>
 #endif
 #include <fmo/molecule.h>
@@ -17,6 +21,7 @@
 #include <fmo/potential.h>
 #include <fmo/wavefunction.h>
 
+#include "ranks_local.h"
 #include "test_system.h"
 
 static int listing;
@@ -431,6 +436,12 @@ static void check_io(void)
     REFUSED(fmo_dataset_create, "molecule", NULL, set, 0, &dataset, &err);
     REFUSED(fmo_dataset_create, "set", &helium, NULL, 0, &dataset, &err);
     REFUSED(fmo_dataset_create, "dataset", &helium, set, 0, NULL, &err);
+    REFUSED(fmo_dataset_create_with, "molecule", NULL, set, FMO_FUNCTIONS_SET, 0, &dataset, &err);
+    REFUSED(fmo_dataset_create_with, "set", &helium, NULL, FMO_FUNCTIONS_SET, 0, &dataset, &err);
+    REFUSED(fmo_dataset_create_with, "dataset", &helium, set, FMO_FUNCTIONS_SET, 0, NULL, &err);
+    CHECK(fmo_dataset_create_with(&helium, set, FMO_FUNCTIONS_COUNT, 0, &dataset, NULL) ==
+              FMO_ERR_ARGUMENT,
+          "functions that are none");
     helium.coord = NULL;
     REFUSED(fmo_dataset_create, "molecule->coord", &helium, set, 0, &dataset, &err);
     helium.coord = coord;
@@ -478,6 +489,26 @@ static void check_io(void)
     fmo_dataset_destroy(dataset);
 }
 
+/* Of a network that is asked for nothing but agreement, with itself. */
+static int first_is_own(void *user, int mine, void *data, size_t bytes, int *who)
+{
+    (void)data, (void)bytes;
+    *who = mine ? ((const ranks_local *)user)->rank : -1;
+    return 0;
+}
+static int send_nothing(void *user, const void *data, size_t bytes)
+{
+    (void)user, (void)data, (void)bytes;
+    return 0;
+}
+static int receive_nothing(void *user, int rank, void *data, size_t bytes)
+{
+    (void)user, (void)rank;
+    memset(data, 0, bytes);
+    return 0;
+}
+
+#if FMO_EXPERIMENTS
 /* No group is made here, so where a group must not be NULL the other arguments wait for one. */
 static void check_comm(void)
 {
@@ -507,16 +538,34 @@ static void check_comm(void)
     FINE(fmo_gmpi_channel_create, "channel",
          fmo_gmpi_channel_create(NULL, 0, 1, 8, NULL, NULL) == FMO_ERR_ARGUMENT);
     REFUSED(fmo_gmpi_check, "group", NULL, &err);
-    fmo_ranks ranks = {.size = 1};
+#ifdef FMO_TEST_MPI
+    REFUSED(fmo_gmpi_net_mpi, "net", NULL, &err);
+    REFUSED(fmo_gmpi_create_mpi, "options", NULL, &group, &err);
+    REFUSED(fmo_gmpi_create_mpi, "group", &o, NULL, &err);
+#endif
+}
+#endif
+
+static void check_ranks(void)
+{
+    ranks_local_world world = {.size = 2};
+    ranks_local user;
+    fmo_ranks ranks = ranks_local_end(&user, &world, 0);
+    ranks.first = first_is_own;
+    ranks.send = send_nothing;
+    ranks.receive = receive_nothing;
     REFUSED(fmo_ranks_agree, "ranks", NULL, FMO_OK, &err);
     REFUSED(fmo_ranks_broadcast, "ranks", NULL, NULL, 0, &err);
     REFUSED(fmo_ranks_broadcast, "data", &ranks, NULL, 8, &err);
     REFUSED(fmo_ranks_collect, "ranks", NULL, FMO_OK, NULL, 0, NULL, NULL, &err);
-    REFUSED(fmo_ranks_collect, "take", &ranks, FMO_OK, NULL, 0, NULL, NULL, &err);
+    /* of a rank, which is named in the message */
+    FINE(fmo_ranks_collect, "take",
+         fmo_ranks_collect(&ranks, FMO_OK, NULL, 0, NULL, NULL, NULL) == FMO_ERR_ARGUMENT);
     FINE(fmo_ranks_collect, "user",
          fmo_ranks_collect(&ranks, FMO_OK, NULL, 0, NULL, NULL, NULL) == FMO_ERR_ARGUMENT);
     ranks.rank = 1;
-    REFUSED(fmo_ranks_collect, "data", &ranks, FMO_OK, NULL, 8, NULL, NULL, &err);
+    FINE(fmo_ranks_collect, "data",
+         fmo_ranks_collect(&ranks, FMO_OK, NULL, 8, NULL, NULL, NULL) == FMO_ERR_ARGUMENT);
     ranks.rank = 0;
     int device;
     REFUSED(fmo_ranks_gpu, "ranks", NULL, &device, &err);
@@ -525,10 +574,7 @@ static void check_comm(void)
     FINE(fmo_fock_serve, "own", fmo_fock_serve(&ranks, NULL, NULL) == FMO_ERR_ARGUMENT);
     FINE(fmo_fock_dismiss, "ranks", (fmo_fock_dismiss(NULL), 1));
 #ifdef FMO_TEST_MPI
-    REFUSED(fmo_gmpi_net_mpi, "net", NULL, &err);
     REFUSED(fmo_ranks_mpi, "ranks", NULL, &err);
-    REFUSED(fmo_gmpi_create_mpi, "options", NULL, &group, &err);
-    REFUSED(fmo_gmpi_create_mpi, "group", &o, NULL, &err);
 #endif
 }
 
@@ -601,7 +647,10 @@ int main(int argc, char **argv)
     check_scf(basis);
     check_io();
     check_fragments();
+#if FMO_EXPERIMENTS
     check_comm();
+#endif
+    check_ranks();
     if (!listing) check_overlaps(basis);
     fmo_basis_destroy(basis);
     return listing ? 0 : check_summary();

@@ -17,8 +17,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = "docs/explanation/design.md"
-FOLDERS = ("integrals", "accumulate", "io", "driver")
-ENDINGS = (".c", ".h", ".cu", ".cuh")
+FOLDERS = ("base", "integrals", "accumulate", "io", "driver")
+ENDINGS = (".c", ".h", ".inc", ".cu", ".cuh")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(?:"([^"\n]+)"|<fmo/([^>\n]+)>)', re.M)
 
 

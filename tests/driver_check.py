@@ -56,6 +56,25 @@ class Check(Case):
             self.assertRuns(quiet, 1)
             self.assertEqual(quiet.out, result.out.splitlines()[-1] + "\n")
 
+    def test_size_of_functions_does_not_matter(self):
+        """A right build passes and a wrong energy or element does not, whatever the functions are multiplied by."""
+        matrices = ["/ao_1e_int/ao_1e_int_" + name for name in ("overlap", "kinetic", "core_hamiltonian",
+                                                                "potential_n_e")]
+        matrices += ["/fmo/coulomb", "/fmo/exchange", "/fmo/fock_2e"]
+        for factor in (1e-3, 1e3):
+            copy, wrong = self.path("copy.h5"), self.path("wrong.h5")
+            h5("scale", SMALL, copy + "1", factor, "/ao/ao_normalization")
+            h5("scale", copy + "1", copy + "2", factor**2, *matrices)
+            h5("scale", copy + "2", copy + "3", factor**-2, "/fmo/density")
+            h5("scale", copy + "3", copy, 1 / factor, "/mo/mo_coefficient")
+            result = run(copy, "--check", "--quiet", "--mode", "reference")
+            self.assertRuns(result)
+            self.assertRegex(result.out, "all <= 1e-08; .* <= 1e-07")
+            h5("alter", copy, wrong + "1", "/fmo/energy", 0, 1e-6)
+            h5("alter", copy, wrong + "2", "/fmo/fock_2e", 3 * 7 + 3, 1e-7 * factor**2)
+            for path in (wrong + "1", wrong + "2"):
+                self.assertRuns(run(path, "--check", "--quiet", "--mode", "reference"), 1)
+
     def test_tolerance_follows_cutoff(self):
         altered = self.path("a.h5")
         h5("alter", SMALL, altered + "1", "/fmo/fock_2e", 0, 2e-9)

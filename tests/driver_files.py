@@ -19,6 +19,8 @@ from driver_helpers import DATASETS, MAKE_BAD, MEDIUM, SMALL, digest, h5, run
 BENCH = os.environ.get("FMO_BENCH", "build/bin/fmo-bench")
 SIGNAL = os.environ.get("FMO_SIGNAL", "")
 WATER = os.path.join(DATASETS, "xyz", "water001.xyz")
+H2 = os.path.join(DATASETS, "xyz", "h2.xyz")
+BENCH_LINE = ["fock", "--geometry", H2, "--basis", "sto-3g", "--mode", "cpu", "--cycles", "0", "--seconds", "0.01"]
 SCF = ["--scf", "--basis", "sto-3g", "--mode", "cpu"]
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]")
 FORGED = "check: pass (against the file's values: all)"
@@ -131,7 +133,7 @@ class Replace(driver_helpers.Case):
         self.refused([SMALL, "-o", self.path("link")], "leads nowhere")
 
     def test_bench(self):
-        line = ["strip", "--items", "10", "--strip", "5", "--where", "cpu", "--seconds", "0.01", "--quiet"]
+        line = [*BENCH_LINE, "--quiet"]
         out = self.path("out.json")
         for _ in range(2):
             self.assertRuns(run(*line, "--json", out, program=BENCH))
@@ -150,13 +152,14 @@ class Replace(driver_helpers.Case):
         for name in ("out.json.tmp", ".fmo-result-notes.tmp"):
             with open(self.path(name)) as file:
                 self.assertEqual(file.read(), "mine", name)
-        copy = self.path("copy.h5")
-        shutil.copy(SMALL, copy)
+        copy = self.path("copy.xyz")
+        shutil.copy(H2, copy)
         os.link(copy, self.path("link"))
         before = digest(copy)
-        result = run("histogram", "--dataset", copy, "--json", self.path("link"), "--force", program=BENCH)
+        result = run("fock", "--geometry", copy, "--basis", "sto-3g", "--json", self.path("link"), "--force",
+                     program=BENCH)
         self.assertEqual((result.code, digest(copy)), (3, before))
-        self.assertIn("--json is the data set itself", result.err)
+        self.assertIn("--json is the geometry itself", result.err)
 
 
 class Shown(driver_helpers.Case):
@@ -303,8 +306,7 @@ class Interrupt(driver_helpers.Case):
             os.unlink(molden)
 
     def test_bench(self):
-        result = self.interrupted([signal.SIGINT], "strip", "--items", "10", "--strip", "5", "--where", "cpu", "--seconds",
-                                  "0.01", "--json", self.path("out.json"), program=BENCH)
+        result = self.interrupted([signal.SIGINT], *BENCH_LINE, "--json", self.path("out.json"), program=BENCH)
         self.assertEqual(result.code, -signal.SIGINT, str(result))
         self.assertEqual(os.listdir(self.folder), ["out.json"])
         with open(self.path("out.json")) as file:

@@ -312,6 +312,26 @@ class Failures(Ranks):
             self.assertEqual((result.code, result.out, len(said(result))), (3, "", 1), str(result))
             self.assertRegex(result.err, f"rank 1 on {self.HOST}: it has read other molecules|rank 1 on {self.HOST}: {says}")
 
+    def test_other_lines(self):
+        """Ranks with other options than rank 0: one line, one exit code, and nobody waits."""
+        build, water = [SMALL, "--mode", "cpu"], [WATER, "--basis", "sto-3g"]
+        for first, second, says in ((build, [SMALL, "--mode", "reference"], "--mode: not as rank 0 has it"),
+                                    ([WATER3, "--fmo"], [*water, "--scf"], "--scf: not as|--fmo: not as|data sets: not as"),
+                                    ([*water, "--scf", "--batch"], [*water, "--scf"], "--batch: not as"),
+                                    ([*build, "--cutoff", "1e-9"], build, "--cutoff: not as"),
+                                    (build, [MEDIUM, "--mode", "cpu"], "data sets: not as"),
+                                    (build, [SMALL, "--mode", "cpy"], "--mode 'cpy': expected"),
+                                    (build, ["--version"], "not as rank 0 has it")):
+            program = driver_helpers.DRIVER
+            result = run("-np", 1, program, *first, ":", "-np", 1, program, *second, program=MPIEXEC, timeout=120,
+                         environment=OPEN_MPI)
+            self.assertEqual((result.code, result.out, len(said(result))), (2, "", 1), str(result))
+            self.assertRegex(result.err, f"fmo-driver: rank 1 on {self.HOST}: .*({says})")
+        program = [driver_helpers.DRIVER, *build, "--check", "--quiet"]
+        result = run("-np", 1, *program, "--threads", 1, ":", "-np", 1, *program, "--threads", 2, program=MPIEXEC,
+                     timeout=120, environment=OPEN_MPI)
+        self.assertRuns(result)
+
     def test_bad_input(self):
         """What all ranks would say is said once."""
         missing = self.path("missing.h5")

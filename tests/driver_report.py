@@ -70,7 +70,7 @@ class Report(Case):
         self.assertEqual(run(MEDIUM, "--profile=none").out.count("sha256"), 0)
 
     def test_quiet(self):
-        result = run(SMALL, "--quiet", "--profile")
+        result = run(SMALL, "--quiet")
         self.assertRuns(result)
         self.assertRegex(result.out, r"\Aenergy: -\d+\.\d{10} hartree\n\Z")
         both = run(SMALL, MEDIUM, "--quiet", "--batch").out

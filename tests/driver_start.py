@@ -114,10 +114,30 @@ class Quickstart(Case):
                 "PATH": self.path("bin") + ":" + os.environ["PATH"], "FAKE_CODE": str(code)})
             self.assertEqual((result.code, result.err), (code, ""), str(result))
             end = result.out.split("tests ran\n")[1]
-            self.assertRegex(end, r"(?s)\A\n5 tests were skipped:\n  2: no Python with PySCF \(a, b\)\n     to run: [^\n]*pip "
-                                  r"install[^\n]*\n  1: no NVIDIA GPU[^\n]* \(gpu_tests_not_built\)\n     to run: FMO_REQUIRE_GPU=1 "
+            self.assertRegex(end, r"(?s)\A\n5 tests were skipped:\n  2: no Python with PySCF \(a, b\)\n     to run: [^\n]*"
+                                  r"datasets/verify.py[^\n]*\n  1: no NVIDIA GPU[^\n]* \(gpu_tests_not_built\)\n     to run: FMO_REQUIRE_GPU=1 "
                                   r"[^\n]*\n  1: for a reason of their own \(c\)\n     to run: ctest [^\n]*\n  1: no MPI[^\n]* \(d\)\n     to run: "
                                   r"\./quickstart packages mpi && \./quickstart test\n\Z")
+
+    def test_says_that_there_is_no_mpi(self):
+        """`run` builds without MPI where its packages are missing, and says how to get it; with fakes."""
+        for name in ("cmake", "bin", "build/bin"):
+            os.makedirs(self.path(name))
+        shutil.copy(self.script, self.path("quickstart"))
+        shutil.copy(os.path.join(SOURCE, "cmake", "debian-packages.txt"), self.path("cmake"))
+        fakes = {"bin/dpkg-query": "echo installed", "bin/cmake": 'echo "-- $FAKE_MPI"',
+                 "build/bin/fmo-driver": "echo done"}
+        for name, body in fakes.items():
+            with open(self.path(name), "w") as file:
+                file.write(f"#!/bin/sh\n{body}\n")
+            os.chmod(self.path(name), 0o755)
+        with open(os.path.join(SOURCE, "cmake", "FmoDependencies.cmake")) as file:
+            status = re.search(r'message\(STATUS "(MPI not found[^"]*)"', file.read()).group(1)
+        for said, expected in ((status, True), ("Found MPI", False)):
+            result = run("run", program=self.path("quickstart"), environment={
+                "PATH": self.path("bin") + ":" + os.environ["PATH"], "FAKE_MPI": said})
+            self.assertEqual((result.code, result.err), (0, ""), str(result))
+            self.assertEqual("./quickstart packages mpi && ./quickstart run" in result.out, expected, result.out)
 
     def test_package_list(self):
         result = run("packages", "everything", program=self.script)

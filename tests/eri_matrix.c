@@ -5,7 +5,7 @@
 #include <fmo/one_electron.h>
 
 #include "eri_matrix_checks.h"
-#include "integrals/eri/eri_matrix_body.h"
+#include "integrals/eri/eri_matrix_body.inc"
 
 static size_t pair(size_t i, size_t j)
 {

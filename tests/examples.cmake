@@ -8,7 +8,7 @@ foreach(name IN LISTS examples)
     set(program "") # left out: the test says so and is skipped
     if(FMO_WITH_CUDA OR NOT name STREQUAL "device_pointers")
         add_executable(example_${name} ${PROJECT_SOURCE_DIR}/docs/examples/${name}.c)
-        target_link_libraries(example_${name} PRIVATE fmo::fmo fmo_warnings ${EXAMPLE_LIBS_${name}} m)
+        target_link_libraries(example_${name} PRIVATE fmo::io fmo_warnings ${EXAMPLE_LIBS_${name}} m)
         set_target_properties(example_${name} PROPERTIES
                               RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
         set(program $<TARGET_FILE:example_${name}>)

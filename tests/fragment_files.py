@@ -6,6 +6,7 @@ standard library only; FMO_SHOW names the program fragment_show.
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -67,6 +68,49 @@ class Reader(unittest.TestCase):
         message = self.read(lines).get("error", "read without an error")
         self.assertIn(words, message)
         self.assertIn("x" + self.ending, message)
+
+    def with_key(self, mark, group, entry, ending):
+        """The good input with an entry of a group, in place of what it says of that key, if anything."""
+        lines, name, done = [], "", False
+        for line in self.good:
+            begins = re.match(r"\s*" + re.escape(mark + group) + r"\b(?![$&])", line)
+            name = mark + group if begins else "" if re.match(r"\s*[$&/]", line) else name
+            if name and "=" in line:
+                line = re.sub(r"(?i)\b" + entry.split("=")[0] + r"(\(1\))?=('[^']*'|[^\s,]+)", "", line)
+            lines.append(line[:begins.end()] + " " + entry + line[begins.end():] if begins else line)
+            done = done or bool(begins)
+        return lines if done else lines + [f" {mark}{group} {entry}{ending}"]
+
+    def check_table(self, program, mark, quote, ending):
+        """Every key of the reader's own table (io/fragment/keys.h): passed over with any value, refused by name with
+        others than those that it lists; and one that it has not."""
+        listed = subprocess.run([os.environ["FMO_SHOW"], "--keys", program], capture_output=True, check=True, encoding="ascii")
+        rows, inputs = json.loads(listed.stdout), []
+        self.assertGreater(len(rows), 30)
+        for row in rows:
+            group = row["group"].lstrip("$")
+            for key in row["keys"].split() if row["keys"] not in ("*", "") else []:
+                at = f"{mark}{group}: {key}"
+                if row["fate"] == "passed":
+                    inputs.append((group, f"{key}={quote}7{quote}", None))
+                elif row["fate"] == "must":
+                    for value in row["values"].split() or [""]:
+                        inputs.append((group, f"{key}={quote}{value}{quote}", None))
+                    inputs.append((group, f"{key}={quote}QX{quote}", f"{at}={quote}QX{quote}; only"))
+        groups = {row["group"].lstrip("$") for row in rows}
+        for group in groups - {row["group"].lstrip("$") for row in rows if row["keys"] == "*"}:
+            inputs.append((group, f"QQQ={quote}1{quote}", f"{mark}{group}: the key QQQ is not known; remove it"))
+        paths = []
+        for k, (group, entry, _) in enumerate(inputs):
+            paths.append(os.path.join(self.folder.name, f"{k}{self.ending}"))
+            with open(paths[-1], "w", encoding="ascii") as file:
+                file.write("\n".join(self.with_key(mark, group, entry, ending)) + "\n")
+        self.assertGreater(len(inputs), 100)
+        result = subprocess.run([os.environ["FMO_SHOW"], "1"] + paths, capture_output=True, check=True, encoding="ascii")
+        for (group, entry, words), line in zip(inputs, result.stdout.splitlines(), strict=True):
+            with self.subTest(group=group, entry=entry):
+                error = json.loads(line).get("error", "")
+                self.assertIn(words, error) if words else self.assertEqual(error, "")
 
     def assertSame(self, name, other):
         found = show(os.path.join(FOLDER, name))
@@ -278,10 +322,51 @@ class Gamess(Reader):
         data = [line for old in self.without("$BASIS", "$FMOHYB") for line in ([old, "N31 6", ""] if "-1 " in old else [old])]
         self.assertEqual(self.read(data).get("basis"), "6-31G")
 
+    def test_functions(self):
+        """Cartesian, as GAMESS has them, unless ISPHER asks for spherical ones."""
+        self.assertEqual(show(os.path.join(FOLDER, "gly4.inp"))["spherical"], -1)
+        for value, spherical in (("-1", -1), ("0", -1), ("1", 1), ("+1", 1)):
+            self.assertEqual(self.read(self.changed("UNITS=ANGS", "ISPHER=" + value))["spherical"], spherical)
+        self.assertEqual(show(os.path.join(FOLDER, "gly5.ajf"))["spherical"], 0)
+
+    def test_hybrids_in_any_order(self):
+        """The bond's own orbital, "1 0", last, as editors of fragments write it; sets one after the other."""
+        with open(os.path.join(FOLDER, "..", "hybrids", "hybrids.json"), encoding="utf-8") as file:
+            sets = json.load(file)["sets"]
+        for name, gbasis in (("STO-3G", "GBASIS=STO NGAUSS=3"), ("6-31G", "GBASIS=N31 NGAUSS=6")):
+            rows = next(s["orbitals"] for s in sets if s["basis"] == name and s["element"] == "C")
+            shells = 1 + (len(rows[0]) - 1) // 4
+            written = []
+            for k in (1, 3, 4, 2, 0):
+                s, p = rows[k][:shells], rows[k][shells:]
+                values = s[:1] + [x for i in range(shells - 1) for x in [s[i + 1]] + p[3 * i:3 * i + 3]]
+                written.append(("1 0 " if k == 0 else "0 1 ") + " ".join(f"{x:.6f}" for x in values))
+            lines = [line.replace("GBASIS=STO NGAUSS=3", gbasis).replace("STO-3G", name) for line in self.without("$FMOHYB")]
+            group = [" $FMOHYB", f" {name} {len(rows[0])} 5"] + written + [" $END"]
+            found = self.read(lines + group)
+            self.assertEqual(found.get("basis"), name, found)
+            group[2], group[6] = "1 0 " + group[2][4:], "0 1 " + group[6][4:]
+            self.refused(f"the hybrids {name} of the file are not those", lines + group)
+
+    def test_table(self):
+        self.check_table("gamess", "$", "", " $END")
+
     def test_refused(self):
         for words, old, new in (
                 ("$FMO: NBODY=3; only 2 is done here", "NBODY=2", "NBODY=3"),
-                ("$FMO: the key SCREEN is not known", "NBODY=2", "SCREEN=2"),
+                ("$FMO: the key SCREW is not known", "NBODY=2", "SCREW=2"),
+                ("$CONTRL: ISPHER=2: expected -1, 0 or 1", "UNITS=ANGS", "ISPHER=2"),
+                ("$CONTRL: EXETYP=CHECK; only RUN is done here: energies", "UNITS=ANGS", "EXETYP=CHECK"),
+                ("$CONTRL: PP=SBKJC; only NONE is done here: all electrons", "UNITS=ANGS", "PP=SBKJC"),
+                ("$CONTRL: COORD=ZMT; only UNIQUE or CART is done here", "UNITS=ANGS", "COORD=ZMT"),
+                ("$CONTRL: ICHARG=1, but the charges of $FMO sum up to 0", "UNITS=ANGS", "ICHARG=1"),
+                ("$CONTRL: SCFTYP has no value; write one, or remove it", "SCFTYP=RHF", "SCFTYP="),
+                ("$CONTRL: UNITS has no value", "UNITS=ANGS", "UNITS="),
+                ("$BASIS: NGAUSS has two values; keep one", "NGAUSS=3", "NGAUSS=3 6"),
+                ("$BASIS: NGAUSS(2) goes on at element 2; expected 1", "NGAUSS=3", "NGAUSS(2)=3"),
+                ("FRGNAM(2) goes on at element 2; expected 1", "FRGNAM(1)", "FRGNAM(2)"),
+                ("$BASIS: POLAR=HONDO7; only COMMON is done with GBASIS=STO", "NGAUSS=3", "NGAUSS=3 POLAR=HONDO7"),
+                ("$SYSTEM is there twice; keep one", "$SYSTEM MWORDS=10", "$SYSTEM $END $SYSTEM MWORDS=10"),
                 ("$CONTRL: RUNTYP=GRADIENT; only ENERGY", "ENERGY", "GRADIENT"),
                 ("$CONTRL: MPLEVL=2; only 0", "SCFTYP=RHF", "MPLEVL=2"),
                 ("$CONTRL: UNITS is there twice; keep one", "UNITS=ANGS", "UNITS=ANGS UNITS=BOHR"),
@@ -300,20 +385,32 @@ class Gamess(Reader):
                 ("INDAT: -18 in fragment 2 ends no range", "12 -18 0", "-18 0"),
                 ("INDAT: atom 99 in fragment 2", "12 -18 0", "12 -99 0"),
                 ("RESPPC=x: expected a number", "RESPPC=2.0", "RESPPC=x"),
+                ("$FMO: RESPPC=-1: expected a number from 0 on", "RESPPC=2.0", "RESPPC=-1"),
                 ("$FMOBND: expected minus the detached atom", "-9 12", "9 12"),
                 ("both atoms are in fragment 1", "-9 12", "-9 11"),
                 ("the hybrids STO-3G of the file are not those", "0.850774", "0.840774"),
                 ("the hybrids STO-3G of the file are not those", "0.802107", "0.702107"),
                 ("$FMOHYB: 'x' where a coefficient", "0.850774", "x"),
                 ("$FMOHYB: expected a name, up to", "STO-3G 5 5", "STO-3G 5 99"),
-                ("hybrids STO-3G of the file are not those", " 1 0  -0.117784", " 0 1  -0.117784"),
-                ("hybrids STO-3G of the file are not those", " 0 1  -0.117787", " 1 0  -0.117787"),
+                ("$FMOHYB: 0 orbitals of STO-3G begin with 1 0; expected one", " 1 0  -0.117784", " 0 1  -0.117784"),
+                ("$FMOHYB: 4 orbitals of STO-3G begin with 1 0; expected one", " 0 1  -0.117787", " 1 0  -0.117787"),
+                ("$FMOHYB: orbital 1 of STO-3G begins with 1 1; expected 1 0", " 1 0  -0.117784", " 1 1  -0.117784"),
+                ("$FMOHYB: orbital 5 of STO-3G begins with 0 0; expected 1 0", " 0 1   1.003621", " 0 0   1.003621"),
                 ("'Q' is no element", "O 8.0", "O Q"), ("'6.5' is no element", "C 6.0", "C 6.5"),
+                ("$DATA: 'O-1' with a charge of 7; expected 8", "O-1 8", "O-1 7"),
                 ("expected a label, an element", "1.0900", ""), ("'1.x' is no coordinate", "1.0900", "1.x"),
                 ("expected C1 behind the title", "C1", "CNV 2"), ("the group $PCM is not known", "$SYSTEM", "$PCM"),
                 ("'3' where a key and = should stand", "GBASIS=STO NGAUSS=3", "3")):
             with self.subTest(words=words):
                 self.refused(words, self.changed(old, new))
+        flags = [line.replace(" 1 0  -0.117784", " 0 1  -0.117784").replace(" 0 1   1.003621", " 1 0   1.003621")
+                 for line in self.good]
+        self.refused("the hybrids STO-3G of the file are not those", flags)  # the core as the bond's own
+        others = [line.replace(" C 6.0", " N 6.0") for line in self.good]
+        self.assertEqual(self.read(others)["number"], show(os.path.join(FOLDER, "gly4.inp"))["number"])
+        self.assertNotIn("error", self.read(self.without("$DATA")))
+        self.refused("OpenFMO goes by the label: make them agree",
+                     [line.replace(" C 6.0", " N 6.0") for line in self.without("$DATA")])
         self.refused("no $FMOXYZ with atoms", self.without("$FMOXYZ"))
         self.refused("NFRAG is missing", self.without("$FMO"))
         self.refused("$FMOXYZ has no $END", self.good[:-1])
@@ -379,6 +476,9 @@ class AbinitMp(Reader):
         bare = [line for line in self.good if "Laoc" not in line and "Lptc" not in line and "Ldimer" not in line]
         self.assertEqual(self.read(bare)["esp"], [0.0, 2.0, 2.0])
 
+    def test_table(self):
+        self.check_table("abinitmp", "&", "'", " /")
+
     def test_elements(self):
         # Without columns 77 and 78: of the residue's table, or by the column in which the name begins.
         good = show(os.path.join(FOLDER, "gly5.ajf"))
@@ -401,7 +501,12 @@ class AbinitMp(Reader):
                 ("&CNTRL: Natom=37, but there are 38 atoms", "Natom=0", "Natom=37"),
                 ("&CNTRL: Charge=1, but the charges in &FRAGMENT sum up to 0", "Charge=0", "Charge=1"),
                 ("&CNTRL: Charge=x: expected an integer", "Charge=0", "Charge=x"),
-                ("&CNTRL: AJFVER=4; only inputs of version 3", "Nprint=3", "AJFVER=4"),
+                ("&CNTRL: AJFVER='4'; only '3' is done here: only inputs of version 3", "Nprint=3", "AJFVER=4"),
+                ("&CNTRL: NPRINT is there twice; keep one", "Nprint=3", "Nprint=3 nprint=2"),
+                ("&SCF: the key MAXFUN is not known", "MaxSCFcyc", "MaxFun"),
+                ("&FMOCNTRL: PAIRS='1-2'; only '' is done here", "NP=2", "Pairs='1-2'"),
+                ("&FMOCNTRL: READ_SCC='x'; only '' is done here: results of other runs are not read", "NP=2", "Read_SCC='x'"),
+                ("&BASIS: DiffuseOn='MAYBE': expected 'YES' or 'NO'", "DiffuseOn='NO'", "DiffuseOn='MAYBE'"),
                 ("no geometry; expected ReadGeom='FILE.pdb'", "ReadGeom='gly5.pdb'", ""),
                 ("line 8: ReadGeom: ", "gly5.pdb", "none.pdb"),
                 ("&FMOCNTRL: FMO='OFF'; only 'ON'", "FMO='ON'", "FMO='OFF'"),
@@ -419,7 +524,7 @@ class AbinitMp(Reader):
                 ("&OPTCNTRL: OPT='ON'; only 'OFF'", "OPT='OFF'", "OPT='ON'"),
                 ("&SOLVATION: EFFECT='ON'; only 'OFF'", "EFFECT='OFF'", "EFFECT='ON'"),
                 ("&BSSE: CP='ON'; only 'OFF'", "CP='OFF'", "CP='ON'"),
-                ("&BASIS: the key READBS is not known", "DiffuseOn", "ReadBS"),
+                ("&BASIS: READBS='NO'; only '' is done here: remove it, and give the set as a file", "DiffuseOn", "ReadBS"),
                 ("the group &OPTION is of older versions of ABINIT-MP", "&MFMO", "&OPTION"),
                 ("the group &QMMM is not known", "&MFMO", "&QMMM"),
                 ("&MFMO: the key LAYER is not known", "&MFMO", "&MFMO Layer=2"),

@@ -1,9 +1,11 @@
 /* What a reader of fragment files makes of them, as JSON, a line a file, for fragment_files.py.
- *     fragment_show RESIDUES FILE... */
-#include <fmo/fragment_system.h>
+ *     fragment_show RESIDUES FILE...
+ *     fragment_show --keys gamess | abinitmp   the table of that reader's keys */
+#include "io/fragment/keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void print_integers(const char *name, const int *values, int count, int add)
 {
@@ -12,8 +14,24 @@ static void print_integers(const char *name, const int *values, int count, int a
     printf("], ");
 }
 
+static int print_keys(const fmo_key_table *table)
+{
+    static const char *const fates[] = {
+        [FMO_KEY_PASSED] = "passed", [FMO_KEY_MUST] = "must", [FMO_KEY_TAKEN] = "taken"};
+    for (size_t i = 0; i < table->num; i++) {
+        const fmo_key_row *const row = &table->row[i];
+        printf("%s{\"group\": \"%s\", \"keys\": \"%s\", \"fate\": \"%s\", \"values\": \"%s\"}",
+               i ? ",\n" : "[", row->group, row->keys, fates[row->fate],
+               row->values ? row->values : "");
+    }
+    return printf("]\n") < 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "--keys") == 0)
+        return print_keys(strcmp(argv[2], "gamess") ? &fmo_abinitmp_keys_table
+                                                    : &fmo_gamess_keys_table);
     for (int i = 2; i < argc; i++) {
         fmo_fragment_system *s = NULL;
         fmo_error err = {FMO_OK, ""};
@@ -37,8 +55,9 @@ int main(int argc, char **argv)
         printf("\"names\": [");
         for (int f = 0; s->fragment_name && f < s->fragment_num; f++)
             printf("%s\"%s\"", f ? ", " : "", s->fragment_name[f]);
-        printf("], \"basis\": \"%s\", \"name\": \"%s\", \"notice\": \"%s\"}\n",
-               s->basis ? s->basis : "", s->name ? s->name : "", s->notice ? s->notice : "");
+        printf("], \"spherical\": %d, \"basis\": \"%s\", \"name\": \"%s\", \"notice\": \"%s\"}\n",
+               s->spherical, s->basis ? s->basis : "", s->name ? s->name : "",
+               s->notice ? s->notice : "");
         fmo_fragment_system_destroy(s);
     }
     return 0;

@@ -296,8 +296,8 @@ class Tutorial(unittest.TestCase):
 class Refusals(Case):
     def test_options(self):
         for option in ("--pairs", "--heat-map"):
-            self.assertFails(run(driver_helpers.SMALL, option, "x"), 2, f"{option} belongs to fragments: add --fmo")
-            self.assertFails(run(driver_helpers.SMALL, "--scf", option, "x"), 2, f"{option} belongs to fragments: add --fmo")
+            self.assertFails(run(driver_helpers.SMALL, option, "x"), 2, f"{option} has no effect in a build: leave it out, or use it with --fmo")
+            self.assertFails(run(driver_helpers.SMALL, "--scf", option, "x"), 2, f"{option} has no effect with --scf: leave it out, or use it with --fmo")
             self.assertFails(run(WATER3, GLY4, "--fmo", option, "x"), 2, f"{option} takes one data set, not 2")
             self.assertFails(run(WATER3, "--fmo", option, ""), 2, option)
             self.assertFails(run(WATER3, "--fmo", option), 2, option)

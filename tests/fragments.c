@@ -198,6 +198,30 @@ static void check_two_fragments(void)
     fmo_basis_set_destroy(set);
 }
 
+/* As above where one fragment has d shells, spherical ones, and the other has none: H2Se and water
+ * in STO-3G. Alone, water's p functions would have another order than in the pair. Three fragments
+ * in exact fields have the energy of equations written out with PySCF 2's integrals and SCFs. */
+static void check_two_kinds(void)
+{
+    fmo_fragment_system *s = read_case("water3_sto-3g");
+    fmo_basis_set *set = read_basis("sto-3g");
+    keep(s, 2);
+    s->number[0] = 34;
+    fmo_fragment_result *r = run(s, 0, 0.0);
+    const double whole = rhf(s, set);
+    CHECK(fabs(r->energy2 - whole) < 1e-7, "H2Se and water: %.10f, RHF %.10f", r->energy2, whole);
+    fmo_fragment_result_destroy(r);
+    fmo_fragment_system_destroy(s);
+    fmo_basis_set_destroy(set);
+    s = read_case("water3_sto-3g");
+    s->number[0] = 34;
+    s->aoc_from = s->ptc_from = s->es_dimers_from = FMO_FRAGMENT_NOWHERE;
+    r = run(s, 0, 0.0);
+    CHECK(fabs(r->energy2 + 2524.0757344073) < 1e-7, "H2Se and two waters: %.10f", r->energy2);
+    fmo_fragment_result_destroy(r);
+    fmo_fragment_system_destroy(s);
+}
+
 /* As above through a cut bond: ethane's two methyls, and glycine's 1 and 2 with 3, 4 as one. */
 static void check_cut_bond(const char *name, const char *basis)
 {
@@ -342,6 +366,61 @@ static void check_pairs_resumed(void)
     fmo_fragment_system_destroy(s);
 }
 
+/* What is told of progress: of iterations and then of the pairs. */
+typedef struct progress {
+    int pairs, calls; /* whether pairs run; calls since they do, or of an iteration */
+    int iteration_calls, backwards;
+    double last;
+} progress;
+
+static void new_stage(const fmo_fragment_iteration *iteration, void *user)
+{
+    progress *p = user;
+    p->pairs = iteration->converged;
+    p->iteration_calls += p->calls;
+    p->calls = 0;
+    p->last = 0.0;
+}
+
+static void note_progress(double fraction, void *user)
+{
+    progress *p = user;
+    p->backwards += !(fraction >= p->last && fraction <= 1.0 + 1e-12);
+    p->calls++;
+    p->last = fraction;
+}
+
+/* Progress moves with every monomer, with pieces of the electrostatics and with every pair, and
+ * never goes back. */
+static void check_progress(void)
+{
+    fmo_fragment_system *s = read_case("water10_sto-3g");
+    for (int threads = 1; threads <= 3; threads += 2) {
+        progress p = {0};
+        fmo_error err = {FMO_OK, ""};
+        fmo_fragment_options o;
+        fmo_fragment_result *r = NULL;
+        fmo_basis_set *set = read_basis(s->basis);
+        fmo_fragment_options_init(&o);
+        o.scf.fock.mode = mode;
+        o.scf.fock.threads = threads;
+        o.iteration = new_stage;
+        o.progress = note_progress;
+        o.user = &p;
+        CHECK(fmo_fragment_run(s, set, &o, &r, &err) == FMO_OK && r, "%s", err.message);
+        const int pieces = mode == FMO_MODE_CPU ? 8 : 0; /* at least; on a GPU beside the SCFs */
+        CHECK(r && p.pairs && p.calls >= r->scf_pairs + pieces &&
+                  p.iteration_calls >= r->iterations * r->fragment_num,
+              "progress of %d pairs was told %d times, of iterations %d times",
+              r ? r->scf_pairs : 0, p.calls, p.iteration_calls);
+        CHECK(p.backwards == 0 && fabs(p.last - 1.0) < 1e-12, "%d steps back, the end at %g",
+              p.backwards, p.last);
+        fmo_fragment_result_destroy(r);
+        fmo_basis_set_destroy(set);
+    }
+    fmo_fragment_system_destroy(s);
+}
+
 /* ---- refusals of what a caller makes ----------------------------------------------------------
  */
 
@@ -407,6 +486,7 @@ static int on_gpu(void)
     check_energy("gly4_sto-3g", -856.21892652, 5e-7);
     check_energy("gly4_6-31g", -867.03109714, 5e-7);
     check_many_pairs();
+    check_progress();
     return check_summary();
 }
 
@@ -422,10 +502,12 @@ int main(int argc, char **argv)
     }
     check_pairs_resumed();
     check_refusals();
+    check_progress();
     check_energy("water3_sto-3g", -224.91061241, 5e-7);
     check_energy("water10_sto-3g_point-charges", -749.735854973, 2e-6); /* GAMESS */
     check_energy("water10_sto-3g", -749.74809652, 5e-7);
     check_two_fragments();
+    check_two_kinds();
     check_cut_bond("ethane_sto-3g", "sto-3g");
     check_cut_bond("ethane_sto-3g", "def2-svp");
     if (!getenv("FMO_TEST_SMALL")) {

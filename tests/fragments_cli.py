@@ -28,7 +28,7 @@ NUMBER = r"-?\d+\.\d+"
 
 
 def energy_of(result):
-    return float(re.search(rf"FMO2:? +({NUMBER}) hartree", result.out).group(1))
+    return float(re.search(rf"(?:FMO2|SCF):? +({NUMBER}) hartree", result.out).group(1))
 
 
 class FragmentsReport(driver_helpers.Case):
@@ -81,84 +81,12 @@ class FragmentsReport(driver_helpers.Case):
         result = run(WATER3, "--fmo", "--iterations", "2", "--quiet")
         self.assertEqual(result.code, 1, str(result))
         self.assertIn("not converged after 2 iterations", result.err)
-
-
-class FragmentsInputs(driver_helpers.Case):
-    """Other files than JSON, to an energy; tests/fragment_files.py has what readers find and refuse."""
-
-    @staticmethod
-    def pdb(name, place, x, y, z, other=" "):
-        return (f"HETATM    1 {name:<4s}{other}HOH W{place:4d}    {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00"
-                f"           {name.strip()[0]}\n")
-
-    def waters(self, notice):
-        """The waters of WATER3 and their energy with a PDB file's thresholds."""
-        with open(WATER3, encoding="ascii") as file:
-            document = json.load(file)
-        document["esp"] = {}
-        document["angstrom"] = [[round(x, 3) for x in row] for row in document["angstrom"]]
-        path, other = self.path("w.pdb"), self.path("w.json")
-        with open(path, "w", encoding="ascii") as file:
-            for k, (symbol, xyz) in enumerate(zip(document["symbols"], document["angstrom"])):
-                file.write(self.pdb(f" {symbol}{k % 3}", document["fragment"][k], *xyz) if symbol == "H" else
-                           self.pdb(" O", document["fragment"][k], *xyz))
-            if notice:
-                file.write(self.pdb(" O", 4, 50.0, 0.0, 0.0, "B"))
-        with open(other, "w", encoding="ascii") as file:
-            json.dump(document, file)
-        return path, other
-
-    def test_waters(self):
-        path, other = self.waters(True)
-        result = run(path, "--fmo", "--basis", "sto-3g")
-        self.assertEqual(result.code, 0, str(result))
-        self.assertIn("notice     1 atoms at alternative places other than A left out", result.out)
-        self.assertAlmostEqual(energy_of(result), energy_of(run(other, "--fmo")), delta=1e-8)
-        quiet = run(path, "--fmo", "--basis", "sto-3g", "--quiet")
-        self.assertIn("notice: 1 atoms", quiet.err)
-        document = json.loads(run(path, "--fmo", "--basis", "sto-3g", "--profile=json").out)
-        self.assertEqual(len(document["systems"][0]["notices"]), 1)
-
-    def test_gamess(self):
-        with open(WATER3, encoding="ascii") as file:
-            document = json.load(file)
-        esp = document["esp"]
-        path = self.path("w.inp")
-        with open(path, "w", encoding="ascii") as file:
-            file.write(" $FMO NFRAG=3 RESPAP={aoc_from} RESPPC={ptc_from} RESDIM={es_dimers_from}\n".format(**esp))
-            file.write(" INDAT(1)=" + " ".join(str(f) for f in document["fragment"]) + " $END\n")
-            file.write(" $BASIS GBASIS=STO NGAUSS=3 $END\n $FMOXYZ\n")
-            for symbol, xyz in zip(document["symbols"], document["angstrom"]):
-                file.write(" {} {} {!r} {!r} {!r}\n".format(symbol, symbol, *xyz))
-            file.write(" $END\n")
-        result = run(path, "--fmo", "--quiet")
-        self.assertEqual(result.code, 0, str(result))
-        self.assertAlmostEqual(energy_of(result), energy_of(run(WATER3, "--fmo", "--quiet")), delta=1e-8)
-        self.assertFails(run(path), 2, "add --fmo", path)
-
-    def test_peptide(self):
-        if os.environ.get("FMO_TEST_SMALL"):
-            self.skipTest("small systems alone")
-        result = run(os.path.join(FOLDER, "gly4.pdb"), "--fmo", "--basis", "sto-3g", "--quiet")
-        good = run(os.path.join(FOLDER, "gly4_sto-3g_openfmo-defaults.json"), "--fmo", "--quiet")
-        self.assertAlmostEqual(energy_of(result), energy_of(good), delta=1e-8)
-
-    def test_abinitmp(self):
-        path = os.path.join(FOLDER, "gly5.ajf")
-        self.assertFails(run(path), 2, "add --fmo", path)
-        self.assertFails(run(path, "--fmo", "--per-fragment", "2"), 2, "--per-fragment is for PDB files", path)
-        if os.environ.get("FMO_TEST_SMALL"):
-            self.skipTest("small systems alone")
-        energy = energy_of(run(path, "--fmo", "--quiet"))
-        self.assertAlmostEqual(energy, energy_of(run(os.path.join(FOLDER, "gly5_sto-3g.json"), "--fmo", "--quiet")), delta=1e-8)
-        self.assertAlmostEqual(energy, -1095.566312178, delta=5e-7)
-
-    def test_options(self):
-        path, _ = self.waters(False)
-        self.assertFails(run(path), 2, "add --fmo", path)
-        self.assertFails(run(path, "--fmo"), 3, "basis: missing")
-        self.assertFails(run(WATER3, "--fmo", "--per-fragment", "2"), 2, "--per-fragment is for PDB files", WATER3)
-        self.assertFails(run(path, "--fmo", "--per-fragment", "0"), 2, "per-fragment")
+        # There is one guess with --fmo, and a level shift is advised where none is given.
+        for options, advice in (([], "more cycles or a level shift of 0.3 may help"),
+                                (["--level-shift", "0.5"], "more cycles or another level shift than 0.5 may help")):
+            result = run(WATER3, "--fmo", "--max-cycles", "2", "--quiet", *options)
+            self.assertEqual(result.code, 1, str(result))
+            self.assertRegex(result.err, "fragment [123]: SCF not converged in 2 cycles: .*; " + advice + "\n$")
 
 
 class FragmentsSchema(driver_helpers.Case):
@@ -227,12 +155,12 @@ class FragmentsRefusals(driver_helpers.Case):
         self.assertFails(run(WATER3), 2, "add --fmo", WATER3)
         self.assertFails(run(SMALL, "--fmo"), 2, "names end in .json, .pdb, .ent, .inp or .ajf", SMALL)
         self.assertFails(run(WATER3, "--fmo", "--scf"), 2, "--scf does not go with --fmo")
-        self.assertFails(run(WATER3, "--fmo", "--check"), 2, "--check does not go with --fmo")
-        self.assertFails(run(WATER3, "--fmo", "--charge", "1"), 2, "--charge does not go with --fmo")
+        self.assertFails(run(WATER3, "--fmo", "--check"), 2, "--check has no effect with --fmo: leave it out, or use it with builds")
+        self.assertFails(run(WATER3, "--fmo", "--charge", "1"), 2, "--charge has no effect with --fmo: leave it out, or use it with --scf")
         self.assertFails(run(WATER3, "--fmo", "--mode", "split"), 2, "it takes cpu and fused")
-        self.assertFails(run(WATER3, "--fmo", "--resume"), 2, "add --state FILE")
-        self.assertFails(run(WATER3, "--fmo", "--densities"), 2, "add --output FILE")
-        self.assertFails(run(SMALL, "--exact-field"), 2, "--exact-field belongs to fragments: add --fmo")
+        self.assertFails(run(WATER3, "--fmo", "--resume"), 2, "--resume has no effect without --state: add it")
+        self.assertFails(run(WATER3, "--fmo", "--densities"), 2, "--densities has no effect without --output: add it")
+        self.assertFails(run(SMALL, "--exact-field"), 2, "--exact-field has no effect in a build: leave it out, or use it with --fmo")
         self.assertFails(run(WATER3, GLY4, "--fmo", "--state", self.path("s")), 2, "--state takes one")
         self.assertFails(run(WATER3, "--fmo", "--basis", "nothing"), 3, "basis set 'nothing' is not known")
         self.assertFails(run(WATER3, "--fmo", "-c", "1e-5"), 2, "too loose for --fmo.*at most 1e-06 .*--force")

@@ -103,6 +103,7 @@ static void check_system(const test_system *s, const int *device, int devices, d
     const int heavy = fmo_basis_shell_num(basis, 2) > 0;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds && memory && D; k++) {
         const int fixed = kinds[k].scatter == FMO_SCATTER_FIXED;
+        if (!fmo_scatter_is_built(kinds[k].scatter, FMO_COMMIT_NATIVE)) continue;
         if (heavy &&
             (kinds[k].scatter == FMO_SCATTER_TILE || kinds[k].integrals == FMO_INTEGRALS_STORED))
             continue;

@@ -169,6 +169,7 @@ static void check_strategies(const char *name, const fmo_basis *basis, const dou
         if (scatter == FMO_SCATTER_BLOCK_SHARED && (n > 60 || small_run)) continue;
         for (int c = 0; c < FMO_COMMIT_COUNT; c++) {
             const fmo_commit commit = (fmo_commit)c;
+            if (!fmo_scatter_is_built(scatter, commit)) continue;
             if (c != FMO_COMMIT_NATIVE && (!s || !fmo_scatter_takes_commit(scatter))) continue;
             check_strategy(name, basis, given, 1e-10, scatter, commit, 0);
             if (n <= 60) check_strategy(name, basis, given, 0.0, scatter, commit, 0);
@@ -255,7 +256,8 @@ static void check_limits(const fmo_basis *basis)
     s.scatter = FMO_SCATTER_TILE;
     check_refused(basis, &s, FMO_ERR_UNSUPPORTED, "tile", "auto");
     s.integrals = FMO_INTEGRALS_AUTO;
-    check_used("tile, auto", basis, &s, FMO_INTEGRALS_DIRECT);
+    if (fmo_scatter_is_built(FMO_SCATTER_TILE, FMO_COMMIT_NATIVE))
+        check_used("tile, auto", basis, &s, FMO_INTEGRALS_DIRECT);
 
     /* kept integrals are part of what fmo_fock_workspace says */
     fmo_fock_options o;

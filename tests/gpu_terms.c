@@ -55,6 +55,7 @@ int main(void)
     system_shuffle_functions(&other, &seed);
     for (int scatter = 0; scatter < FMO_SCATTER_COUNT; scatter++) {
         if (few && scatter != FMO_SCATTER_AUTO && scatter != FMO_SCATTER_FIXED) continue;
+        if (!fmo_scatter_is_built((fmo_scatter)scatter, FMO_COMMIT_NATIVE)) continue;
         if (scatter == FMO_SCATTER_BLOCK_SHARED) continue; /* for matrices smaller than these */
         const fmo_fock_options o =
             options_of(FMO_MODE_FUSED, (fmo_scatter)scatter, FMO_INTEGRALS_DIRECT);

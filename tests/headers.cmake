@@ -16,7 +16,10 @@ if(FMO_TEST_CXX)
 endif()
 
 # Every pointer that a public function takes, as NULL; arrays that overlap.
-fmo_test(arguments SOURCES arguments.c LIBS fmo::scf fmo::comm LABELS unit)
+fmo_test(arguments SOURCES arguments.c LIBS fmo::fragment LABELS unit)
+if(FMO_EXPERIMENTS)
+    target_link_libraries(arguments PRIVATE fmo::comm)
+endif()
 if(FMO_WITH_MPI)
     target_compile_definitions(arguments PRIVATE FMO_TEST_MPI)
     target_link_libraries(arguments PRIVATE fmo::mpi)
@@ -25,3 +28,9 @@ find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 add_test(NAME arguments_all COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/arguments.py
          $<TARGET_FILE:arguments> ${header_files})
 set_tests_properties(arguments_all PROPERTIES LABELS unit)
+
+# Every field of every public struct with what it must not hold.
+fmo_test(fields SOURCES fields.c LIBS fmo::fragment fmo::comm LABELS unit ARGS 60 1)
+add_test(NAME fields_all COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/fields.py
+         $<TARGET_FILE:fields> ${header_files})
+set_tests_properties(fields_all PROPERTIES LABELS unit)

@@ -27,6 +27,7 @@ fmo_install_test(install_find_package ${CMAKE_CTEST_COMMAND} --build-and-test
                  ${folder} ${CMAKE_BINARY_DIR}/tests/consumer
                  --build-generator ${CMAKE_GENERATOR} --build-noclean
                  --build-options -DCMAKE_PREFIX_PATH=${prefix} -DFMO_WANTED=${PROJECT_VERSION}
+                 -DFMO_MANUAL=${PROJECT_SOURCE_DIR}/docs/reference/library.md -DFMO_SOVERSION=${FMO_SOVERSION}
                  -DFMO_DATASET=${small} -DFMO_STATIC=${FMO_INSTALL_STATIC} -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}
                  -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
                  --test-command ${CMAKE_CTEST_COMMAND} --output-on-failure)
@@ -39,26 +40,39 @@ fmo_install_test(install_moved ${folder}/moved.sh ${prefix} ${CMAKE_INSTALL_BIND
                  ${CMAKE_BINARY_DIR}/tests/moved ${small})
 fmo_install_test(install_bench ${prefix}/${CMAKE_INSTALL_BINDIR}/fmo-bench --version)
 
-# Symbols: fmo_scf, fmo_comm and fmo_mpi have headers of their own, the rest is libfmo's.
-get_property(headers GLOBAL PROPERTY FMO_PUBLIC_HEADERS)
-list(FILTER headers INCLUDE REGEX "[.]h$")
-set(scf_headers ${headers})
-list(FILTER scf_headers INCLUDE REGEX "/driver/scf/")
-set(mpi_headers ${headers})
-list(FILTER mpi_headers INCLUDE REGEX "/(gmpi|ranks)_mpi[.]h$")
-set(comm_headers ${headers})
-list(FILTER comm_headers INCLUDE REGEX "/accumulate/comm/")
-list(FILTER comm_headers EXCLUDE REGEX "/(gmpi|ranks)_mpi[.]h$")
-list(FILTER headers EXCLUDE REGEX "/driver/scf/|/accumulate/comm/")
-fmo_install_test(install_symbols ${folder}/symbols.sh ${libdir}/libfmo.so ${PROJECT_VERSION}
-                 ${FMO_SOVERSION} ${headers})
-if(TARGET fmo_scf)
-    fmo_install_test(install_symbols_scf ${folder}/symbols.sh ${libdir}/libfmo_scf.so
-                     ${PROJECT_VERSION} ${FMO_SOVERSION} ${scf_headers})
+# Symbols: each library has headers of its own, the rest is libfmo's. Only libfmo_io, and what stands
+# on it, needs libraries of file formats.
+get_property(all_headers GLOBAL PROPERTY FMO_PUBLIC_HEADERS)
+list(FILTER all_headers INCLUDE REGEX "[.]h$")
+set(formats hdf5|z|jansson|crypto|ssl)
+set(lapack lapack|blas|openblas)
+# fmo_symbols_test(part without headers [EXCEPT headers] [INNER header...]): regular expressions of paths
+function(fmo_symbols_test part without own)
+    cmake_parse_arguments(S "" "EXCEPT" "INNER" ${ARGN})
+    set(headers ${all_headers})
+    list(FILTER headers INCLUDE REGEX "${own}")
+    if(S_EXCEPT)
+        list(FILTER headers EXCLUDE REGEX "${S_EXCEPT}")
+    endif()
+    list(TRANSFORM S_INNER PREPEND ${PROJECT_SOURCE_DIR}/)
+    set(name install_symbols)
+    set(file libfmo.so)
+    if(part)
+        string(APPEND name _${part})
+        set(file libfmo_${part}.so)
+    endif()
+    fmo_install_test(${name} ${folder}/symbols.sh ${libdir}/${file} ${PROJECT_VERSION}
+                     ${FMO_SOVERSION} "${without}" ${headers} ${S_INNER})
+endfunction()
+fmo_symbols_test("" "${formats}|lapack" "." EXCEPT "/io/|/driver/|/accumulate/comm/")
+fmo_symbols_test(io "${lapack}" "/io/")
+fmo_symbols_test(scf "${formats}" "/driver/scf/"
+                 INNER driver/scf/batch.h driver/scf/cutoff.h driver/scf/diis.h driver/scf/lockstep.h
+                       driver/scf/sad.h)
+fmo_symbols_test(fragment "${formats}" "/driver/fmo/")
+if(FMO_EXPERIMENTS)
+    fmo_symbols_test(comm "${formats}|${lapack}" "/accumulate/comm/" EXCEPT "/(gmpi|ranks)_mpi[.]h$")
 endif()
-fmo_install_test(install_symbols_comm ${folder}/symbols.sh ${libdir}/libfmo_comm.so
-                 ${PROJECT_VERSION} ${FMO_SOVERSION} ${comm_headers})
 if(FMO_WITH_MPI)
-    fmo_install_test(install_symbols_mpi ${folder}/symbols.sh ${libdir}/libfmo_mpi.so
-                     ${PROJECT_VERSION} ${FMO_SOVERSION} ${mpi_headers})
+    fmo_symbols_test(mpi "${formats}|${lapack}" "/(gmpi|ranks)_mpi[.]h$")
 endif()

@@ -1,7 +1,7 @@
 /* Boys function of all orders against the long double series: 1e-14 relative (1.1e-14 for order 8),
  * from T = 0 to 1e6, on and around every interval boundary of the table. */
 #define FMO_REF_REAL long double
-#include "integrals/boys/boys_reference.h"
+#include "integrals/boys/boys_reference.inc"
 #include "integrals/boys/boys.h"
 
 #include "check.h"

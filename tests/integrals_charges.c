@@ -2,14 +2,14 @@
  * against their definition in long double; the tables of hermite.h; and that one-electron matrices
  * are the same bits with any number of threads. */
 #define FMO_REF_REAL long double
-#include "integrals/boys/boys_reference.h"
+#include "integrals/boys/boys_reference.inc"
 
 #include <omp.h>
 
 #include <fmo/one_electron.h>
 
 #include "integrals/one_electron/charge_sums.h"
-#include "integrals/vector.h"
+#include "base/vector.h"
 #include "test_system.h"
 
 extern const fmo_charge_kernels fmo_charge_kernels_one; /* compiled for this test */

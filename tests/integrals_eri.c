@@ -2,7 +2,7 @@
  * the kinds of shells over the four shells: |error| <= 1e-12 sqrt(max (ij|ij) max (kl|kl)), and
  * exact zeros where symmetry demands them. */
 #define FMO_REF_REAL long double
-#include "integrals/eri/eri_reference.h"
+#include "integrals/eri/eri_reference.inc"
 #include "integrals/pairs/shell_pair.h"
 
 #include <float.h>
@@ -104,10 +104,10 @@ static void make_pair(const fmo_basis *basis, const test_shell *s, int i, int j,
 static long double schwarz(const test_shell *s, int i, int j)
 {
     long double eri[FMO_ERI_INTEGRALS_MAX], largest = 0;
-    const eri_reference_shell a = {s[i].l, s[i].depth, s[i].exponent, s[i].coefficient,
-                                   s[i].center};
-    const eri_reference_shell b = {s[j].l, s[j].depth, s[j].exponent, s[j].coefficient,
-                                   s[j].center};
+    const eri_reference_shell a = {s[i].l,           s[i].depth,  s[i].exponent,
+                                   s[i].coefficient, s[i].center, NULL};
+    const eri_reference_shell b = {s[j].l,           s[j].depth,  s[j].exponent,
+                                   s[j].coefficient, s[j].center, NULL};
     const eri_reference_shell four[4] = {a, b, a, b};
     const int n = fmo_shell_functions(s[i].l) * fmo_shell_functions(s[j].l);
     eri_reference(four, 0, eri);
@@ -136,8 +136,8 @@ static void check_quartet(const test_shell *s, const char *what)
     eri_reference_shell four[4];
     int n[4];
     for (int i = 0; i < 4; i++) {
-        four[i] =
-            (eri_reference_shell){s[i].l, s[i].depth, s[i].exponent, s[i].coefficient, s[i].center};
+        four[i] = (eri_reference_shell){s[i].l,           s[i].depth,  s[i].exponent,
+                                        s[i].coefficient, s[i].center, NULL};
         n[i] = fmo_shell_functions(s[i].l);
     }
     eri_reference(four, 0, want);

@@ -170,8 +170,21 @@ static void test_decision(void)
           wrong_before);
 }
 
+/* Pairs of the steepest functions, exponents of 1e12, that have one place are not far. */
+static void test_one_place(void)
+{
+    for (double exponent = 1e-10; exponent <= 1e12; exponent *= 10.0) {
+        float gap;
+        fmo_far_reach reach = {{1.0f, 2.0f, 3.0f, 0.0f},
+                               fmo_far_extent((float)(0.5 / exponent), 0, 0),
+                               {.log_rho = -100.0f, .log_A = -100.0f}};
+        CHECK(fmo_far_decide(reach, reach, 0.0f, &gap) < 0, "exponent %g: far", exponent);
+    }
+}
+
 int main(void)
 {
+    test_one_place();
     seed = 12771727731635205683ULL;
     test_decision();
     return check_summary();

@@ -3,7 +3,7 @@
  * Laplacian taken analytically, V by McMurchie and Davidson, charge by charge; and against the
  * matrices that PySCF wrote into the data sets. All kinds of shells that there are, Cartesian. */
 #define FMO_REF_REAL long double
-#include "integrals/eri/eri_reference.h"
+#include "integrals/eri/eri_reference.inc"
 
 #include <dirent.h>
 #include <hdf5.h>

@@ -3,7 +3,7 @@
  * unlike each other on purpose: coincident and far centres, Boys arguments on both sides of the
  * table's end, empty (zero) prefactors. */
 #define FMO_REF_REAL long double
-#include "integrals/boys/boys_reference.h"
+#include "integrals/boys/boys_reference.inc"
 #include "integrals/eri/eri.h"
 
 #include <float.h>

@@ -140,8 +140,6 @@ static void many_chunks(void)
     free(read);
 }
 
-/* --- files that broke libhdf5 ------------------------------------------------------------------*/
-
 static void check_refused(const char *path, const char *expect)
 {
     fmo_error err = {FMO_OK, ""};
@@ -152,6 +150,113 @@ static void check_refused(const char *path, const char *expect)
     CHECK(strchr(err.message, ';') != NULL, "no cure in '%s'", err.message);
     fmo_dataset_destroy(d);
 }
+
+/* A dataset of the made file again, stored in another way; most: limits of its shape, or NULL. */
+static void store_again(hid_t file, const char *name, const hsize_t *most, hid_t properties)
+{
+    hid_t set = H5Dopen2(file, name, H5P_DEFAULT), type = H5Dget_type(set);
+    hid_t space = H5Dget_space(set);
+    hsize_t dims[H5S_MAX_RANK];
+    const int rank = H5Sget_simple_extent_dims(space, dims, NULL);
+    void *values = calloc((size_t)H5Sget_simple_extent_npoints(space), H5Tget_size(type));
+    CHECK(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "read %s", name);
+    H5Dclose(set);
+    H5Ldelete(file, name, H5P_DEFAULT);
+    H5Sset_extent_simple(space, rank, dims, most);
+    set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    CHECK(set >= 0, "create %s", name);
+    CHECK(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "write %s", name);
+    if (H5Tis_variable_str(type) > 0) H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
+    free(values);
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Tclose(type);
+}
+
+static hid_t open_latest(void)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    hid_t file = H5Fopen(made, H5F_ACC_RDWR, access);
+    H5Pclose(access);
+    return file;
+}
+
+/* A dataset of 3 x 4 integers that no data set needs, with a filter that is not read, under each of
+ * the indexes of chunks: the file is read all the same. */
+static void unknown_filters(const fmo_dataset *good)
+{
+    static const struct {
+        const char *name;
+        hsize_t chunk[2], most[2];
+    } cases[] = {{"single", {3, 4}, {3, 4}},
+                 {"fixed", {1, 2}, {3, 4}},
+                 {"extensible", {1, 2}, {H5S_UNLIMITED, 4}},
+                 {"B-tree 2", {1, 2}, {H5S_UNLIMITED, H5S_UNLIMITED}}};
+    const hsize_t dims[2] = {3, 4}, density[2] = {7, 7};
+    const int values[12] = {1, 2, 3};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        hid_t file = open_latest(), p = H5Pcreate(H5P_DATASET_CREATE);
+        hid_t space = H5Screate_simple(2, dims, cases[i].most);
+        H5Pset_chunk(p, 2, cases[i].chunk);
+        H5Pset_scaleoffset(p, H5Z_SO_INT, H5Z_SO_INT_MINBITS_DEFAULT);
+        hid_t set =
+            H5Dcreate2(file, "fmo/extra", H5T_STD_I32LE, space, H5P_DEFAULT, p, H5P_DEFAULT);
+        CHECK(H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, "write");
+        H5Dclose(set);
+        H5Fclose(file);
+        check_equal(cases[i].name, good, made);
+        file = open_latest();
+        H5Ldelete(file, "fmo/extra", H5P_DEFAULT);
+        H5Fclose(file);
+        H5Sclose(space);
+        H5Pclose(p);
+    }
+    hid_t file = open_latest(), p = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(p, 2, density);
+    H5Pset_scaleoffset(p, H5Z_SO_FLOAT_DSCALE, 10);
+    store_again(file, "fmo/density", NULL, p);
+    H5Pclose(p);
+    H5Fclose(file);
+    check_refused(made, "/fmo/density: filter 6 (scaleoffset): only gzip, shuffle and fletcher32");
+}
+
+/* Chunks allocated at once for a shape that may grow; labels with shuffle, which HDF5 does not
+ * apply to strings of any length. */
+static void other_storage(const char *in)
+{
+    static const io_storage newest = {.latest = 1};
+    const hsize_t three[2] = {3, 3}, one = 2;
+    const hsize_t limits[][2] = {{7, 7}, {7, 20}, {20, 7}, {16, 11}};
+    fmo_error err = {FMO_OK, ""};
+    fmo_dataset *good = NULL;
+    CHECK(fmo_dataset_read(in, &good, &err) == FMO_OK, "%s", err.message);
+    if (!good) return;
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        io_repack(in, made, &newest);
+        hid_t file = open_latest(), p = H5Pcreate(H5P_DATASET_CREATE);
+        H5Pset_chunk(p, 2, three);
+        H5Pset_alloc_time(p, H5D_ALLOC_TIME_EARLY);
+        store_again(file, "fmo/density", limits[i], p);
+        H5Pclose(p);
+        H5Fclose(file);
+        check_equal("allocated early", good, made);
+    }
+    io_repack(in, made, &newest);
+    hid_t file = open_latest(), p = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(p, 1, &one);
+    H5Pset_shuffle(p);
+    H5Pset_deflate(p, 4);
+    store_again(file, "nucleus/nucleus_label", NULL, p);
+    H5Pclose(p);
+    H5Fclose(file);
+    check_equal("shuffled labels", good, made);
+    unknown_filters(good);
+    fmo_dataset_destroy(good);
+    unlink(made);
+}
+
+/* --- files that broke libhdf5 ------------------------------------------------------------------*/
 
 static void refused_files(void)
 {
@@ -333,6 +438,7 @@ int main(void)
     no_resources();
     storage_forms();
     many_chunks();
+    other_storage(FMO_DATASET_DIR "/h2o_sto-3g.h5");
     refused_files();
     harmless_names();
     other_damage();

@@ -125,7 +125,7 @@ static void check_refused(void)
                   "basis set mixed has Cartesian functions for H and spherical ones for O; choose "
                   "one of the two for all");
     refuse_create("element", "1\n\nRb 0 0 0\n", "6-31g", 0, "basis set 6-31G has no Rb; choose");
-    refuse_create("odd", water, "6-31g", 1, "9 electrons with charge 1 are odd");
+    refuse_create("odd", water, "6-31g", 1, "9 electrons with charge 1, an odd number");
     refuse_create("none", "1\n\nH 0 0 0\n", "6-31g", 1, "a charge of 1 leaves 0 electrons");
     refuse_create("absurd", "1\n\nH 0 0 0\n", "6-31g", INT_MIN, "leaves 2147483649 electrons");
     refuse_create("crowded", "1\n\nHe 0 0 0\n", "sto-3g", -2, "4 electrons, and the 1 functions");

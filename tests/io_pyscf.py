@@ -1,28 +1,33 @@
-"""Files that we write, read by others: trexio for Python, PySCF's Molden reader, and where
-datasets/.venv-foreign is there (datasets/make_foreign.py makes it) pyscf-forge and trexio-tools.
+"""Files that we write, read by others: trexio for Python, PySCF's Molden reader, and where the
+environment of datasets/make_foreign.py is there pyscf-forge and trexio-tools.
 
     FMO_CONVERT=.../io_convert python3 io_pyscf.py [CLASS]...
 
-Runs itself with a Python that has PySCF: the one named by FMO_PYSCF_PYTHON, else datasets/.venv, which
-datasets/make_dataset.py makes, else this one. Without one the test is skipped, exit code 77; with
+Runs itself with a Python that has PySCF: the one named by FMO_PYSCF_PYTHON, else the environment
+that the scripts of datasets/ make, else this one. Without one the test is skipped, exit code 77; with
 FMO_REQUIRE_PYSCF=1 it fails.
 """
 
 import os
+import pathlib
 import subprocess
 import sys
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DATASETS = os.path.join(SOURCE, "datasets")
-FOREIGN = os.path.join(DATASETS, ".venv-foreign", "bin")
+sys.path.insert(0, DATASETS)
+
+from fmodata import venvrun  # pylint: disable=wrong-import-position
+
+FOREIGN = str(venvrun.folder(pathlib.Path("requirements-foreign.txt")) / "bin")
 
 
 def run_where_pyscf_is():
     """Return in an interpreter that has PySCF and trexio; start it in this one's place if need be."""
     if os.environ.get("FMO_TEST_INSIDE"):
         return
-    pythons = [os.environ.get("FMO_PYSCF_PYTHON"), os.path.join(DATASETS, ".venv", "bin", "python"),
-               sys.executable]
+    pythons = [os.environ.get("FMO_PYSCF_PYTHON"),
+               str(venvrun.folder(pathlib.Path("requirements.txt")) / "bin" / "python"), sys.executable]
     for python in pythons:
         if python and os.path.exists(python) and subprocess.run(
                 [python, "-c", "import pyscf, trexio"], stderr=subprocess.DEVNULL,
@@ -30,8 +35,8 @@ def run_where_pyscf_is():
             env = dict(os.environ, FMO_TEST_INSIDE="1")
             env.setdefault("OMP_NUM_THREADS", "1")
             os.execve(python, [python, *sys.argv], env)
-    print("skipped: no Python with PySCF and trexio (datasets/make_dataset.py makes one in "
-          "datasets/.venv; or FMO_PYSCF_PYTHON=...)")
+    print("skipped: no Python with PySCF and trexio (datasets/verify.py makes one in the "
+          "user's cache; or FMO_PYSCF_PYTHON=...)")
     sys.exit(1 if os.environ.get("FMO_REQUIRE_PYSCF", "0") not in ("", "0") else 77)
 
 
@@ -157,7 +162,7 @@ class Trexio(Written):
         """pyscf-forge and trexio-tools read our files."""
         python = os.path.join(FOREIGN, "python")
         if not os.path.exists(python):
-            self.skipTest("no datasets/.venv-foreign (datasets/make_foreign.py makes it)")
+            self.skipTest("no environment of datasets/make_foreign.py")
         check = ("import sys; from pyscf.tools import trexio; from pyscf import scf; "
                  "mol = trexio.from_trexio(sys.argv[1]); mf = scf.RHF(mol); mf.verbose = 0; "
                  "print(repr(float(mf.kernel())))")

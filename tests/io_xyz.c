@@ -33,6 +33,10 @@ static const text_case good_xyz[] = {
      "cell=\"9 9 9\" pbc: F F F"},
     {"cell comment", "2\ncell: 3T3 fibroblasts, supercell=2\nH 0 0 0\nH 0 0 0.74\n",
      "cell: 3T3 fibroblasts, supercell=2"},
+    {"QM9",
+     "2\ngdb 0\t157.7\t1.2*^-6\nH\t 0.\t0\t0.*^-6\t-0.5\nH 0 0 7.4*^-1 1.2*^-6\n1341.3\t 1.*^3\n"
+     "[H][H]\t[H][H]\t\nInChI=1S/H2/h1H\tInChI=1S/H2/h1H\n",
+     "gdb 0?157.7?1.2*^-6"},
     {"T comment", "2\nThe Title pbc\nH 0 0 0\nH 0 0 0.74\n", "The Title pbc"},
 };
 
@@ -52,6 +56,13 @@ static const text_case bad_xyz[] = {
     {"shorter", "3\n\nH 0 0 0   \nH 0 0 1   \n", "ends after 2 of the 3 atoms"},
     {"no comment", "2\nH 0 0 0\nH 0 0 1\n", "ends after 1 of the 2 atoms of line 1 (line 2 is a"},
     {"extra", "1\n\nHe 0 0 0\nHe 0 0 1\n", "line 4: more atoms than the 1 of line 1"},
+    {"rest", "1\n\nHe 0 0 0\n\nThe end.\n",
+     "line 5: 'The ...' stands behind the 1 atoms of line 1"},
+    {"QM9 by another comment", "1\nngdb 1\nHe 0 0 0\n1341.3\nHe\nInChI=1S/He\n",
+     "line 4: '1341.3' stands behind"},
+    {"half of QM9", "1\ngdb 1\nHe 0 0 0\n1341.3\nHe\n", "line 4: '1341.3' stands behind"},
+    {"power", "1\n\nHe 1.2^-6 0 0\n", "line 3: x = '1.2^-6'"},
+    {"no power", "1\n\nHe 1.2*^ 0 0\n", "line 3: x = '1.2*^'"},
     {"frames", "1\n\nHe 0 0 0\n1\n\nHe 0 0 1\n", "line 4: another molecule begins"},
     {"gap", "2\n\nH 0 0 0\n\nH 0 0 1\n", "line 4: is empty; expected element"},
     {"unknown", "1\n\nQq 0 0 0\n", "line 3: 'Qq': not an element"},
@@ -111,6 +122,49 @@ static const text_case bad_xyz[] = {
     {"UTF-8", "1\n\n\xC3\xA9 0 0 0\n", "line 3: '?\?': not an element"},
     {"control", "1\n\n\x1b[2J 0 0 0\n", "line 3: '?[2J'"},
 };
+
+/* A comment of two whole numbers, as Psi4 writes it, beside sulfate. */
+static void check_pairs(void)
+{
+    static const struct {
+        const char *comment;
+        int charge, multiplicity, notice;
+    } say[] = {{"-2 1", -2, 1, 0},
+               {" -2\t1 \r", -2, 1, 0},
+               {"0 1", 0, 1, 0},
+               {"0 3", 0, 3, 0},
+               {"-1 2", -1, 2, 0},
+               {"+2 1", 2, 1, 0},
+               {"-2 2", 0, 0, 1},
+               {"-1 1", 0, 0, 1},
+               {"0 0", 0, 0, 1},
+               {"0 -1", 0, 0, 1},
+               {"48 3", 0, 0, 1},
+               {"100 1", 0, 0, 1},
+               {"-2 1 0", 0, 0, 0},
+               {"-2", 0, 0, 0},
+               {"-2 1.0", 0, 0, 0},
+               {"-2, 1", 0, 0, 0},
+               {"-2 1 charge=-1", -1, 0, 0},
+               {"", 0, 0, 0}};
+    for (size_t k = 0; k < sizeof say / sizeof say[0]; k++) {
+        char text[256];
+        fmo_error err = {FMO_OK, ""};
+        fmo_molecule *mol = NULL;
+        snprintf(text, sizeof text,
+                 "5\n%s\nS 0 0 0\nO 0.86 0.86 0.86\nO -0.86 -0.86 0.86\nO -0.86 0.86 -0.86\n"
+                 "O 0.86 -0.86 -0.86\n",
+                 say[k].comment);
+        const char *path = put_file("pair.xyz", text, strlen(text));
+        CHECK(fmo_molecule_read_xyz(path, &mol, &err) == FMO_OK, "%s: %s", text, err.message);
+        CHECK(mol && mol->charge == say[k].charge && mol->multiplicity == say[k].multiplicity &&
+                  (strstr(mol->notice, "taken as a title and the charge as 0") != NULL) ==
+                      say[k].notice,
+              "'%s': charge %d, multiplicity %d, notice '%s'", say[k].comment,
+              mol ? mol->charge : -99, mol ? mol->multiplicity : -99, mol ? mol->notice : "");
+        fmo_molecule_destroy(mol);
+    }
+}
 
 /* What comments say of charge and multiplicity. */
 static void check_states(void)
@@ -230,7 +284,7 @@ static void check_frames(void)
 /* What stands in a second frame, behind a good one of three lines. */
 static const text_case bad_frames[] = {
     {"no number", "He 0 0 1\n", "frame 1: line 4: more atoms than the 1 of line 1"},
-    {"words", "1 2\n\nHe 0 0 1\n", "frame 1: line 4: more atoms than the 1 of line 1"},
+    {"words", "1 2\n\nHe 0 0 1\n", "frame 2: line 4: '1 ...': expected the number of atoms alone"},
     {"none", "0\n\n", "frame 2: line 4: 0 atoms"},
     {"cut", "2\n\nHe 0 0 1\nH 0 0", "frame 2: line 7: 2 of 3 coordinates"},
     {"short", "2\na comment\nHe 0 0 1\n", "frame 2: ends after 1 of the 2 atoms of line 4 (line 5"},
@@ -263,6 +317,60 @@ static void check_bad_frames(void)
     }
 }
 
+/* Frames behind one that cannot be read: "G" or "B" for each that the file has. */
+static const struct {
+    const char *name, *text, *frames;
+} broken_files[] = {
+    {"coordinate", "1\n\nHe 0 0 0\n1\n\nHe 0 zero 0\n1\n\nHe 0 0 0\n", "GBG"},
+    {"first", "1\n\nQq 0 0 0\n1\n\nHe 0 0 0\n1\n\nHe 0 0 0\n", "BGG"},
+    {"last", "1\n\nHe 0 0 0\n1\n\nQq 0 0 0\n", "GB"},
+    {"two", "1\n\nHe 0 0 0\n1\n\nQq 0 0 0\n\n1\n\nQq 0 0 0\n1\n\nHe 0 0 0\n", "GBBG"},
+    {"count too large", "2\na\nHe 0 0 0\n1\nb\nHe 0 0 0\n1\nc\nHe 0 0 0\n", "BGG"},
+    {"count too small", "1\na\nHe 0 0 0\nH 0 0 9\n1\nb\nHe 0 0 0\n", "BG"},
+    {"count too small, comment 1", "1\n1\nHe 0 0 0\nH 0 0 9\nH 0 9 9\n1\n1\nHe 0 0 0\n", "BG"},
+    {"count no number", "1\n\nHe 0 0 0\nx1\n17\nHe 0 0 0\n1\n18\nHe 0 0 0\n", "GBG"},
+    {"count missing", "1\n\nHe 0 0 0\na comment\nHe 0 0 0\n1\n\nHe 0 0 0\n", "GBG"},
+    {"words between", "1\n\nHe 0 0 0\nThe end.\n1\n\nHe 0 0 0\n", "GBG"},
+    {"absurd count", "1\n\nHe 0 0 0\n99999999\n\nHe 0 0 0\n1\n\nHe 0 0 0\n", "GBG"},
+    {"no atoms", "0\n\n1\n\nHe 0 0 0\n", "BG"},
+    {"no comment", "2\nHe 0 0 0\nHe 0 0 9\n1\n\nHe 0 0 0\n", "BG"},
+    {"periodic", "1\npbc=\"T T T\"\nHe 0 0 0\n1\n\nHe 0 0 0\n", "BG"},
+    {"one place", "2\n\nHe 0 0 0\nHe 0 0 0\n1\n\nHe 0 0 0\n", "BG"},
+    {"charge", "1\ncharge=x.5 charge=0.5\nHe 0 0 0\n1\n\nHe 0 0 0\n", "BG"},
+    {"QM9",
+     "1\ngdb 1\nHe 0 0 0 0\n1.5\nHe He\nInChI=1S/He InChI=1S/He\n1\ngdb 2\nHe 0 0 0 "
+     "0\n1.5\nHe He\nInChI=1S/He InChI=1S/He\n",
+     "GG"},
+    {"end", "1\n\nHe 0 0 0\nThe end.\n", "GB"},
+};
+
+static void check_broken_files(void)
+{
+    for (size_t i = 0; i < sizeof broken_files / sizeof broken_files[0]; i++) {
+        const char *const name = broken_files[i].name, *const wanted = broken_files[i].frames;
+        char found[16] = "";
+        fmo_error err = {FMO_OK, ""};
+        fmo_xyz *xyz = NULL;
+        const char *path =
+            put_file("broken.xyz", broken_files[i].text, strlen(broken_files[i].text));
+        CHECK(fmo_xyz_open(path, &xyz, &err) == FMO_OK, "%s", err.message);
+        for (int k = 1; k < (int)sizeof found; k++) {
+            fmo_molecule *m = NULL;
+            char frame[32];
+            err = (fmo_error){FMO_OK, ""};
+            const fmo_status status = fmo_xyz_next(xyz, &m, &err);
+            snprintf(frame, sizeof frame, ": frame %d: ", k);
+            if (status == FMO_OK && !m) break;
+            found[k - 1] = status == FMO_OK ? 'G' : 'B';
+            CHECK(m ? m->frame == k : strstr(err.message, frame) != NULL, "%s, frame %d: %d, %s",
+                  name, k, m ? m->frame : 0, err.message);
+            fmo_molecule_destroy(m);
+        }
+        CHECK(strcmp(found, wanted) == 0, "%s: %s, not %s", name, found, wanted);
+        fmo_xyz_close(xyz);
+    }
+}
+
 /* Numbers have a point wherever the program runs. */
 static void check_locale(void)
 {
@@ -276,10 +384,12 @@ int main(void)
 {
     if (!mkdtemp(directory)) return 1;
     check_good_xyz();
+    check_pairs();
     check_states();
     check_bad_xyz();
     check_frames();
     check_bad_frames();
+    check_broken_files();
     check_locale();
     folder_remove(directory);
     return check_summary();

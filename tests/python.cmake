@@ -14,13 +14,21 @@ add_test(NAME python_mirror COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_
 set_tests_properties(python_mirror PROPERTIES TIMEOUT 60 LABELS unit
     ENVIRONMENT "${library};FMO_LAYOUT=$<TARGET_FILE:python_layout>;PYTHONDONTWRITEBYTECODE=1")
 
+# Where the scripts of datasets/ make their environment.
+add_test(NAME datasets_venv COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/datasets_venv.py)
+set_tests_properties(datasets_venv PROPERTIES TIMEOUT 60 LABELS unit
+    ENVIRONMENT "FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+
 # One ctest entry per class of these files.
 set(environment ${library} FMO_CMAKE=${CMAKE_COMMAND}
                 FMO_BUILD=${CMAKE_BINARY_DIR} PYTHONDONTWRITEBYTECODE=1)
 set(parts_module Matrices Options Plans Fallback Finding)
 set(parts_scf Patch Scf)
+set(parts_patch PatchAttributes PatchRefused PatchConversions PatchMethods)
+set(parts_errors Errors Interrupt Types)
+set(parts_gpu_rules PatchGpuRules)
 set(parts_cupy Arrays Patched)
-foreach(file module scf cupy)
+foreach(file module scf patch errors gpu_rules cupy)
     foreach(part IN LISTS parts_${file})
         string(TOLOWER python_${part} name)
         add_test(NAME ${name} COMMAND Python3::Interpreter

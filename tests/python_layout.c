@@ -70,6 +70,7 @@ int main(void)
     SIZE(fmo_scf_options);
     OFFSET(fmo_scf_options, fock);
     OFFSET(fmo_scf_options, guess);
+    OFFSET(fmo_scf_options, guess_is_fixed);
     OFFSET(fmo_scf_options, max_cycles);
     OFFSET(fmo_scf_options, energy_convergence);
     OFFSET(fmo_scf_options, gradient_convergence);
@@ -88,6 +89,7 @@ int main(void)
     OFFSET(fmo_scf_options, finished);
     OFFSET(fmo_scf_options, deal);
     OFFSET(fmo_scf_options, begun);
+    OFFSET(fmo_scf_options, stop);
     SIZE(fmo_scf_job);
     OFFSET(fmo_scf_job, input);
     OFFSET(fmo_scf_job, result);

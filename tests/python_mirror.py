@@ -19,14 +19,14 @@ PACKAGE = ROOT / "driver" / "python" / "fmo"
 
 
 def load():
-    """fmo._library and fmo._scf, without fmo/__init__.py and what it needs."""
+    """fmo._errors, fmo._library and fmo._scf, without fmo/__init__.py and what it needs."""
     package = types.ModuleType("fmo")
     package.__path__ = [str(PACKAGE)]
     sys.modules["fmo"] = package
     nothing = types.ModuleType("numpy")
     nothing.ndarray = object
     sys.modules["numpy"] = nothing
-    return importlib.import_module("fmo._library"), importlib.import_module("fmo._scf")
+    return tuple(importlib.import_module(f"fmo.{name}") for name in ("_errors", "_library", "_scf"))
 
 
 def fields_of(header, name):
@@ -40,8 +40,8 @@ def fields_of(header, name):
 
 def main():
     """Exit code 1 if anything differs."""
-    library, scf = load()
-    structs = {"fmo_error": (library.ErrorStruct, "integrals/status.h"),
+    errors, library, scf = load()
+    structs = {"fmo_error": (library.ErrorStruct, "base/status.h"),
                "fmo_basis_input": (library.BasisInput, "integrals/basis.h"),
                "fmo_fock_options": (library.Options, "accumulate/fock.h"),
                "fmo_fock_job": (library.Job, "accumulate/fock.h"),
@@ -49,7 +49,7 @@ def main():
                "fmo_scf_options": (scf.ScfOptions, "driver/scf/scf.h"),
                "fmo_scf_job": (scf.ScfJob, "driver/scf/scf.h"),
                "fmo_scf_result": (scf.ScfResult, "driver/scf/scf.h")}
-    here = {name: value for value, name in enumerate(library.STATUS)}
+    here = {name: value for value, name in enumerate(errors.STATUS)}
     messages = []
     for name, (struct, header) in structs.items():
         fields = [field for field, _ in struct._fields_]

@@ -3,7 +3,7 @@
     FMO_LIBRARY=.../libfmo.so python3 python_module.py [CLASS]...
 
 ctest runs one class at a time (python.cmake). Runs itself with a Python that has PySCF: the one
-named by FMO_PYSCF_PYTHON, else datasets/.venv, which datasets/make_dataset.py makes, else this one.
+named by FMO_PYSCF_PYTHON, else the environment that the scripts of datasets/ make, else this one.
 Without one the test is skipped, exit code 77; with FMO_REQUIRE_PYSCF=1 it fails.
 """
 
@@ -407,6 +407,7 @@ class Finding(Case):
             done = self.imported(None, python, module=None, cwd=folder)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertTrue(done.stdout.startswith(venv), done.stdout)
+            self.assertTrue(os.path.exists(os.path.join(purelib, "fmo", "py.typed")))
             used = ("import fmo, pyscf; mol = pyscf.M(atom='H 0 0 0; H 0 0 0.74', verbose=0);"
                     "print(fmo.__file__, fmo.patch(mol.RHF()).kernel())")
             env = {k: v for k, v in os.environ.items() if k not in ("FMO_LIBRARY", "PYTHONPATH")}

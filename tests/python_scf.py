@@ -15,7 +15,7 @@ import numpy as np
 from pyscf import dft, gto, scf
 
 import fmo
-from fmo import _mole
+from fmo import _mole, _patch
 
 
 class Patch(Case):
@@ -89,15 +89,15 @@ class Patch(Case):
                 mf = fmo.patch(plain, mode="cpu", cutoff=1e-11)
                 with self.subTest(what=type(mf).__name__):
                     other = copied(mf)
-                    self.assertIsInstance(other, _mole._PatchedSCF)
+                    self.assertIsInstance(other, _patch._PatchedSCF)
                     self.assertIsInstance(other, type(mf).__mro__[2])
                     self.assertEqual(other.fmo_options, dict(mode="cpu", cutoff=1e-11))
                     with recorded() as given:
                         self.assertAlmostEqual(other.kernel(), mf.kernel(), 8)
                     self.assertEqual(given, [])
                     fmo.unpatch(other)
-                    self.assertNotIsInstance(other, _mole._PatchedSCF)
-                    self.assertIsInstance(mf, _mole._PatchedSCF)
+                    self.assertNotIsInstance(other, _patch._PatchedSCF)
+                    self.assertIsInstance(mf, _patch._PatchedSCF)
 
     def test_pickled_somewhere(self):
         """At least an RHF object can be, else the test above says nothing."""
@@ -184,7 +184,7 @@ class Patch(Case):
         mf = fmo.patch(scf.RHF(mol))
         self.assertIs(fmo.patch(mf, mode="cpu"), mf)
         self.assertEqual(mf.fmo_options, dict(mode="cpu"))
-        self.assertIsInstance(mf.copy(), _mole._PatchedSCF)
+        self.assertIsInstance(mf.copy(), _patch._PatchedSCF)
         self.assertIs(fmo.unpatch(mf), mf)
         self.assertIs(type(mf), scf.hf.RHF)
         self.assertFalse(hasattr(mf, "fmo_options"))

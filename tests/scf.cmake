@@ -17,7 +17,7 @@ endif()
 add_test(NAME scf_batch_threads COMMAND scf_batch aside)
 add_test(NAME scf_care_threads COMMAND scf_care aside)
 set_tests_properties(scf_batch_threads scf_care_threads PROPERTIES TIMEOUT 600 LABELS scf)
-fmo_test(scf_ranks SOURCES scf_ranks.c LIBS fmo::scf Threads::Threads LABELS scf fragments)
+fmo_test(scf_ranks SOURCES scf_ranks.c LIBS fmo::fragment Threads::Threads LABELS scf fragments)
 if(FMO_SANITIZE)
     set_tests_properties(scf_ranks PROPERTIES ENVIRONMENT FMO_TEST_SMALL=1)
 endif()
@@ -58,7 +58,7 @@ if(FMO_WITH_CUDA)
                          LABELS gpu RESOURCE_LOCK gpu)
 endif()
 
-# One ctest entry per class of scf_cli.py.
+# One ctest entry per class of scf_cli.py and scf_spin.py.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 foreach(part Usage Refusals Cutoff Report FarApart NotConverged Output Json Batch)
     string(TOLOWER scf_cli_${part} name)
@@ -67,3 +67,24 @@ foreach(part Usage Refusals Cutoff Report FarApart NotConverged Output Json Batc
     set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS "driver;scf" ENVIRONMENT
         "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endforeach()
+
+add_test(NAME basis_families COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/basis_families.py)
+set_tests_properties(basis_families PROPERTIES TIMEOUT 1800 LABELS "scf;io" ENVIRONMENT
+    "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+foreach(part Comment Spin)
+    string(TOLOWER scf_cli_${part} name)
+    add_test(NAME ${name} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/scf_spin.py
+                                  --verbose Scf${part})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS "driver;scf" ENVIRONMENT
+        "FMO_DRIVER=$<TARGET_FILE:fmo-driver>;FMO_H5=$<TARGET_FILE:driver_h5>;FMO_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+endforeach()
+# Threads with little stack; sanitizers have frames of their own size.
+if(NOT FMO_SANITIZE)
+    fmo_test(stack SOURCES stack.c LIBS fmo::scf LABELS scf)
+endif()
+
+fmo_test(few_functions SOURCES few_functions.c LIBS fmo::scf LABELS scf)
+if(NOT FMO_SANITIZE)
+    add_test(NAME few_functions_load COMMAND few_functions $<TARGET_FILE:fmo-driver>)
+    set_tests_properties(few_functions_load PROPERTIES TIMEOUT 600 LABELS "scf;driver")
+endif()

@@ -9,7 +9,7 @@
 #include "shipped.h"
 #include "driver/scf/block/block.h"
 #include "driver/scf/block/cycles.h"
-#include "integrals/eri/eri_matrix_body.h"
+#include "integrals/eri/eri_matrix_body.inc"
 
 enum { NAMES = 9 };
 static const char *const names[NAMES] = {

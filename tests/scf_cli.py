@@ -34,12 +34,12 @@ def energy_of(result):
 class ScfUsage(driver_helpers.Case):
     def test_geometry_needs_basis_and_scf(self):
         self.assertFails(run(WATER, "--scf"), 2, "needs a basis set: add --basis NAME", WATER)
-        self.assertFails(run(WATER, "--basis", "6-31g"), 2, "--basis belongs to an SCF: add --scf")
+        self.assertFails(run(WATER, "--basis", "6-31g"), 2, "no density: add --scf$", WATER)
         self.assertFails(run(WATER), 2, "no density: add --scf --basis NAME", WATER)
 
     def test_data_set_has_its_basis(self):
-        self.assertFails(run(SMALL, "--scf", "--basis", "6-31g"), 2, "leave out --basis", SMALL)
-        self.assertFails(run(SMALL, "--scf", "--functions", "cartesian"), 2, "leave out --functions", SMALL)
+        self.assertFails(run(SMALL, "--scf", "--basis", "6-31g"), 2, "--basis has no effect on a data set, which has its own .*leave it out", SMALL)
+        self.assertFails(run(SMALL, "--scf", "--functions", "cartesian"), 2, "--functions has no effect on a data set", SMALL)
 
     def test_options_of_the_other_kind(self):
         for option in (["--guess", "core"], ["--max-cycles", "9"], ["--convergence", "1e-9"],
@@ -47,9 +47,10 @@ class ScfUsage(driver_helpers.Case):
                        ["--diis-size", "6"], ["--rebuild-cycles", "3"], ["--stability"],
                        ["--linear-dependence", "1e-6"], ["--solver", "purify"], ["--charge", "1"],
                        ["--multiplicity", "1"], ["--molden", "x.molden"], ["--functions", "spherical"]):
-            self.assertFails(run(SMALL, *option), 2, f"{option[0]} belongs to an SCF: add --scf")
-        self.assertFails(run(SMALL, "--scf", "--check"), 2, "--check does not go with --scf")
-        self.assertFails(run(SMALL, "--scf", "--repeat", "2"), 2, "--repeat does not go with --scf")
+            self.assertFails(run(SMALL, *option), 2,
+                             f"{option[0]} has no effect in a build: leave it out, or use it with --scf")
+        self.assertFails(run(SMALL, "--scf", "--check"), 2, "--check has no effect with --scf: leave it out, or use it with builds")
+        self.assertFails(run(SMALL, "--scf", "--repeat", "2"), 2, "--repeat has no effect with --scf")
 
     def test_numbers(self):
         for option, values in {"max-cycles": ["0", "x", "-1", "1.5"], "convergence": ["0", "2", "x"],
@@ -112,34 +113,6 @@ class ScfRefusals(driver_helpers.Case):
                              "needs f shells .*supports s, p and d; choose one of 3-21g", WATER)
         self.assertFails(run(self.path("none.xyz"), "--scf", "--basis", "sto-3g"), 3, "none.xyz")
         self.assertFails(run(self.path("none.h5"), "--scf"), 3, "none.h5")
-
-
-class ScfComment(driver_helpers.Case):
-    """What the comment of a .xyz file says of charge and multiplicity."""
-
-    def energy(self, comment, *line):
-        path = self.path("hydroxide.xyz")
-        with open(path, "w", encoding="ascii") as file:
-            file.write(f"2\n{comment}\nO 0 0 0\nH 0 0 0.97\n")
-        return run(path, "--basis", "sto-3g", "--scf", "--quiet", "--mode", "cpu", "--threads", "1", *line)
-
-    def test_charge(self):
-        wanted = self.energy("", "--charge", "-1")
-        self.assertRuns(wanted)
-        for comment in ("charge=-1", 'pbc="F F F" total_charge="-1" multiplicity=1'):
-            self.assertEqual(self.energy(comment).out, wanted.out)
-            self.assertEqual(self.energy(comment, "--batch").out.split(": ", 1)[1], wanted.out)
-        self.assertEqual(self.energy("charge=+1", "--charge", "-1").out, wanted.out)
-        path = self.path("hydroxide.xyz")  # with charge=+1 in it
-        self.assertIn("HO, 2 atoms, 10 electrons, charge -1\n",
-                      run(path, "--basis", "sto-3g", "--scf", "--charge", "-1", "--mode", "cpu").out)
-        self.assertFails(self.energy(""), 3, "9 electrons.*odd")
-        self.assertFails(self.energy("charge=-1", "--charge", "0"), 3, "9 electrons.*odd")
-
-    def test_multiplicity(self):
-        for line in ([], ["--batch"]):
-            self.assertFails(self.energy("charge=1 multiplicity=3", *line), 3,
-                             "hydroxide.xyz: .*the comment says multiplicity 3: only closed shells")
 
 
 F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ is there from Python 3.10 on
@@ -384,6 +357,9 @@ class ScfNotConverged(driver_helpers.Case):
         self.assertEqual(result.code, 1, str(result))
         self.assertEqual(result.err.count("\n"), 1)
         self.assertIn("SCF not converged in 3 cycles", result.err)
+        self.assertIn("; more cycles, a level shift of 0.3 or another guess may help\n", result.err)
+        shifted = run(SMALL, "--scf", "--max-cycles", "3", "--level-shift", "0.25")
+        self.assertIn("; more cycles, another level shift than 0.25 or another guess may help\n", shifted.err)
         self.assertIn("NOT CONVERGED", result.out)
         self.assertIn(f"{output} (last state, not converged)", result.out)
         self.assertIn(f"{molden} (last state, not converged)", result.out)
@@ -525,16 +501,31 @@ class ScfBatch(driver_helpers.Case):
         self.assertEqual(result.code, 3, str(result))
         lines = sorted(result.err.splitlines())
         self.assertEqual(len(lines), 5, result.err)
-        for pattern in (r"frames.xyz: frame 2: 1 electrons.*odd", r"frames.xyz: frame 4: line \d+: .*Qq",
+        for pattern in (r"frames.xyz: frame 2: 1 electron with.*odd", r"frames.xyz: frame 4: line \d+: .*Qq",
                         r"missing.xyz: No such file|missing.xyz", r"frames.xyz frame 1: SCF not converged in 5",
                         r"water001.xyz: SCF not converged in 5"):
             self.assertRegex(result.err, pattern)
         self.assertRegex(result.out, r"(?m)^  batch      3 molecules in .*; 2 of them not converged; 3 failed$")
         found = self.molecules(output)
         self.assertEqual([(m[1], m[3]) for m in found],
-                         [("1", "0"), ("2", "0"), ("3", "1"), ("0", "0"), ("0", "0"), ("0", "0")])
+                         [("1", "0"), ("2", "0"), ("3", "1"), ("4", "0"), ("0", "0"), ("0", "0")])
         self.assertEqual([m[2] == "nan" for m in found], [False, True, False, True, True, False])
         self.assertIn("odd", found[1][6])
+
+    def test_a_bad_frame_among_ten(self):
+        """It alone fails, whatever is wrong with it, and the file names it."""
+        output = self.path("ten.h5")
+        for bad in ("2\n\nH 0 0 zero\nH 0 0 0.7\n", "3\n\nH 0 0 0\nH 0 0 0.7\n", "two\n17\nH 0 0 0\nH 0 0 0.7\n",
+                    "1\n\nH 0 0 0\nH 0 0 0.7\n", "2\npbc='T T T'\nH 0 0 0\nH 0 0 0.7\n"):
+            path = self.frames(*["h2"] * 5, bad, *["h2"] * 4)
+            result = run(path, "--scf", "--batch", "--basis", "6-31g*", "--output", output)
+            self.assertEqual(result.code, 3, str(result))
+            self.assertRegex(result.err, rf"\Afmo-driver: {re.escape(path)}: frame 6: [^\n]*\n\Z")
+            self.assertRegex(result.out, r"(?m)^  batch      9 molecules in .*; 1 failed$")
+            found = self.molecules(output)
+            self.assertEqual([m[1] for m in found], [str(k + 1) for k in range(10)])
+            self.assertEqual([m[2] == "nan" for m in found], [k == 5 for k in range(10)])
+            self.assertRegex(found[5][6], "frame 6: ")
 
     def test_nothing_done(self):
         output = self.path("none.h5")
@@ -569,10 +560,11 @@ class ScfBatch(driver_helpers.Case):
     def test_usage(self):
         path = self.frames("water001", "h2")
         batch = ["--scf", "--batch", "--basis", "sto-3g"]
-        self.assertFails(run(path, "--scf", "--basis", "sto-3g"), 3, "another molecule begins", path)
-        self.assertFails(run(path, *batch, "--keep", "density"), 2, "--keep belongs to --scf --batch --output")
-        self.assertFails(run(WATER, "--scf", "--basis", "sto-3g", "--keep", "all", "--output", "x"), 2, "--keep belongs")
-        self.assertFails(run(path, *batch, "--molden", "x"), 2, "--molden does not go with --batch")
+        self.assertFails(run(path, "--scf", "--basis", "sto-3g"), 3, "another molecule begins; keep one .*--scf --batch", path)
+        self.assertFails(run(path, *batch, "--keep", "density"), 2, "--keep has no effect without --output: add it")
+        self.assertFails(run(WATER, "--scf", "--basis", "sto-3g", "--keep", "all", "--output", "x"), 2,
+                         "--keep has no effect with --scf: leave it out, or use it with --scf --batch")
+        self.assertFails(run(path, *batch, "--molden", "x"), 2, "--molden has no effect with --scf --batch: leave it out, or use it with --scf without")
         self.assertFails(run(path, *batch, "--multiplicity", "3"), 3, "only closed shells")
         self.assertFails(run(path, *batch, "--output", path), 3, "--output is the geometry")
         other = self.path("matrices.h5")

@@ -2,12 +2,15 @@
  * against one process, bit for bit where each has one thread; who has which result; ranks that were
  * given something else, too little memory, a counter that fails; a state that several go on from.
  */
+#define _GNU_SOURCE /* dladdr */
+#include <stddef.h>
 #include <unistd.h>
 #include <fmo/dataset.h>
 #include <fmo/fragment.h>
 #include <fmo/scf.h>
 
 #include "check.h"
+#include "failing_malloc.h"
 #include "ranks_local.h"
 
 enum { NAMES = 6 };
@@ -22,6 +25,7 @@ typedef struct helper {
     fmo_error err;
     pthread_t thread;
     int threads;
+    long fine;                   /* allocations before the one that fails; -1: none does */
     fmo_dataset *const *dataset; /* of a batch */
     fmo_scf_job job[NAMES];
     int heard[NAMES];
@@ -128,6 +132,8 @@ static void check_batch_failures(fmo_dataset *const *dataset)
     fmo_scf_options o;
     fmo_error err = {FMO_OK, ""};
     fmo_scf_options_init(&o);
+    ranks_local_open(&world, 1); /* all ranks would say so */
+    h[0].ranks = ranks_local_end(&h[0].user, &world, 0);
     o.deal = o.fock.ranks = &h[0].ranks;
     CHECK(fmo_scf_run_batch(h[0].job, 1, &o, &err) == FMO_ERR_ARGUMENT &&
               strstr(err.message, "fock.ranks"),
@@ -318,6 +324,26 @@ static void check_refusals(void)
     set_up(h, 2, system, set, 1);
     for (int r = 0; r < 2; r++) h[r].options.scf.max_cycles = 1;
     check_ends(&world, h, 2, FMO_ERR_CHECK, "fragment");
+    /* What a rank alone could find out before all agree. */
+    fmo_fragment_system wrong = *system;
+    wrong.bond_num = -1;
+    ranks_local_open(&world, 3);
+    set_up(h, 3, system, set, 1);
+    h[1].system = &wrong;
+    check_ends(&world, h, 3, FMO_ERR_INPUT, "rank 1 on host1: ");
+    ranks_local_open(&world, 3);
+    set_up(h, 3, system, set, 1);
+    h[2].options.max_iterations = 0;
+    check_ends(&world, h, 3, FMO_ERR_ARGUMENT, "rank 2 on host2: fmo_fragment_run: max_iterations");
+    static const size_t other_fields[] = {offsetof(fmo_fragment_options, max_iterations),
+                                          offsetof(fmo_fragment_options, scf.diis_size),
+                                          offsetof(fmo_fragment_options, scf.orbitals)};
+    for (size_t k = 0; k < sizeof other_fields / sizeof *other_fields; k++) {
+        ranks_local_open(&world, 2);
+        set_up(h, 2, system, set, 1);
+        *(int *)((char *)&h[1].options + other_fields[k]) += 1;
+        check_ends(&world, h, 2, FMO_ERR_INPUT, "rank 1 on host1: its options");
+    }
     set_up(h, 1, system, set, 1);
     h[0].options.scf.fock.ranks = &h[1].ranks;
     run_fragments(&h[0]);
@@ -328,8 +354,54 @@ static void check_refusals(void)
     fmo_fragment_system_destroy(system);
 }
 
+static void *run_poor(void *arg)
+{
+    helper *h = arg;
+    failing_malloc_after = h->fine;
+    run_fragments(h);
+    h->fine = failing_malloc_after;
+    failing_malloc_after = -1;
+    return NULL;
+}
+
+/* One allocation of one rank fails, each in its turn: all ranks end, as one. */
+static void check_memory(void)
+{
+    fmo_fragment_system *system = NULL;
+    fmo_basis_set *set = NULL;
+    fmo_error err = {FMO_OK, ""};
+    ranks_local_world world;
+    helper h[2];
+    CHECK(fmo_fragment_system_read(FMO_DATASET_DIR "/fmo2/water3_sto-3g.json", &system, &err) ==
+                  FMO_OK &&
+              fmo_basis_set_read("sto-3g", &set, &err) == FMO_OK,
+          "%s", err.message);
+    long lacked = 0;
+    for (long fine = 0, more = 1; more && FAILING_MALLOC; fine += 1 + fine / 16) {
+        const int poor = (int)(fine % 3 == 1); /* rank 0 or 1 */
+        ranks_local_open(&world, 2);
+        set_up(h, 2, system, set, 1);
+        for (int r = 0; r < 2; r++) h[r].fine = r == poor ? fine : -1;
+        alarm(120); /* where a rank waits for ever */
+        run_ranks(&world, h, 2, run_poor);
+        alarm(0);
+        CHECK(h[0].status == h[1].status, "allocation %ld of rank %d: %s; %s", fine, poor,
+              h[0].err.message, h[1].err.message);
+        CHECK(h[0].status == FMO_OK || h[0].status == FMO_ERR_MEMORY,
+              "allocation %ld of rank %d: %s", fine, poor, h[0].err.message);
+        lacked += h[0].status == FMO_ERR_MEMORY;
+        more = h[poor].fine < 0;
+        fmo_fragment_result_destroy(h[0].result);
+        ranks_local_close(&world);
+    }
+    CHECK(lacked > 0 || !FAILING_MALLOC, "no allocation failed");
+    fmo_basis_set_destroy(set);
+    fmo_fragment_system_destroy(system);
+}
+
 int main(void)
 {
+    check_memory();
     check_batches();
     check_system("water3_sto-3g");
     check_system("ethane_sto-3g");

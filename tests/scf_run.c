@@ -250,6 +250,41 @@ static void test_cutoff(void)
     fmo_dataset_destroy(dataset);
 }
 
+typedef struct stopping {
+    volatile int stop;
+    int at, last; /* the cycle that stops, the last one that was heard of */
+} stopping;
+
+static void hear_and_stop(const fmo_scf_cycle *cycle, void *user)
+{
+    stopping *s = user;
+    s->last = cycle->cycle;
+    if (cycle->cycle == s->at) s->stop = 1;
+}
+
+/* An SCF ends with the cycle in which its caller stops it. */
+static void test_stopped(void)
+{
+    fmo_dataset *dataset = read_shipped("h2o_6-31g");
+    if (!dataset) return;
+    for (int at = 1; at <= 3; at++) {
+        stopping s = {.stop = 0, .at = at};
+        fmo_scf_options options = defaults();
+        fmo_scf_result *r = NULL;
+        fmo_error err = {FMO_OK, ""};
+        options.callback = hear_and_stop;
+        options.user = &s;
+        options.stop = &s.stop;
+        const fmo_status status = run(dataset, &options, &r, &err);
+        CHECK(status == FMO_ERR_CHECK && s.last == at &&
+                  strstr(err.message, "stopped by the caller"),
+              "stopped after cycle %d: status %d after cycle %d, '%s'", at, status, s.last,
+              err.message);
+        fmo_scf_result_destroy(r);
+    }
+    fmo_dataset_destroy(dataset);
+}
+
 /* What test_loosened wants to know of cycles. */
 typedef struct loosened {
     int first_changes, full_before_end;
@@ -457,6 +492,7 @@ int main(int argc, char **argv)
     test_estimate();
     test_result();
     test_cutoff();
+    test_stopped();
     test_loosened();
     test_loose_fock();
     test_not_converged();

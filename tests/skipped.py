@@ -15,8 +15,7 @@ import xml.etree.ElementTree as ElementTree
 # What a test that skips itself prints, or its name; why; the one command that makes it run.
 REASONS = (
     (r"PySCF", "no Python with PySCF",
-     "./quickstart packages python && python3 -m venv datasets/.venv && "
-     "datasets/.venv/bin/pip install -r datasets/requirements.txt && ./quickstart test"),
+     "./quickstart packages python && datasets/verify.py && ./quickstart test"),
     (r"no CuPy", "no CuPy, or no NVIDIA GPU for it",
      "python3 -m venv .venv && .venv/bin/pip install pyscf cupy-cuda13x gpu4pyscf-cuda13x && "
      "FMO_PYSCF_PYTHON=.venv/bin/python ./quickstart test (on a machine with a GPU)"),

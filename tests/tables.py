@@ -16,8 +16,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLES = "integrals/shells.h"
-FOLDERS = ("integrals", "accumulate", "io", "driver")
-ENDINGS = (".c", ".h", ".cu", ".cuh", ".py", ".cmake")
+FOLDERS = ("base", "integrals", "accumulate", "io", "driver")
+ENDINGS = (".c", ".h", ".inc", ".cu", ".cuh", ".py", ".cmake")
 
 # The arithmetic of a class or a pair, which a new one brings along.
 ARITHMETIC = re.compile(r"integrals/(eri/eri_([a-z]{4}|sp)|far/far_[a-z]{2}|pairs/prim_bound)\.h")

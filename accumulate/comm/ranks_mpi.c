@@ -6,8 +6,8 @@
  */
 #define _GNU_SOURCE
 #include <fmo/ranks_mpi.h>
-#include "integrals/arguments.h"
-#include "integrals/quiet_thread.h"
+#include "base/arguments.h"
+#include "base/quiet_thread.h"
 
 #include <limits.h>
 #include <mpi.h>
@@ -248,6 +248,13 @@ static void mpi_destroy(void *user)
     free(n);
 }
 
+/* Whether so it is on every rank: collective. */
+static int on_all(MPI_Comm comm, int good)
+{
+    int all = 0;
+    return MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && all;
+}
+
 /* Ranks of this host, and processors for this one of them. */
 static int look_around(fmo_ranks *ranks, MPI_Comm comm)
 {
@@ -260,10 +267,10 @@ static int look_around(fmo_ranks *ranks, MPI_Comm comm)
         MPI_SUCCESS)
         return 0;
     good = MPI_Comm_rank(host, &ranks->node_rank) == MPI_SUCCESS &&
-           MPI_Comm_size(host, &ranks->node_size) == MPI_SUCCESS &&
-           (all = malloc((size_t)ranks->node_size * sizeof *all)) != NULL &&
-           MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, host) ==
-               MPI_SUCCESS;
+           MPI_Comm_size(host, &ranks->node_size) == MPI_SUCCESS;
+    if (good) all = malloc((size_t)ranks->node_size * sizeof *all);
+    good = on_all(comm, all != NULL) && MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all,
+                                                      sizeof mine, MPI_BYTE, host) == MPI_SUCCESS;
     for (int r = 0; good && r < ranks->node_size; r++) same += CPU_EQUAL(&mine, &all[r]) != 0;
     if (good) ranks->cores = CPU_COUNT(&mine) / same > 1 ? CPU_COUNT(&mine) / same : 1;
     free(all);
@@ -286,15 +293,18 @@ static int make_counter(ranks_net *n)
 
 fmo_status fmo_ranks_mpi(fmo_ranks *ranks, fmo_error *err)
 {
-    int initialized = 0, level = MPI_THREAD_SINGLE;
+    int initialized = 0, level = MPI_THREAD_SINGLE, done = 0;
     fmo_status status = FMO_CHECK_ARGUMENTS("fmo_ranks_mpi", err, FMO_GIVEN(ranks));
     if (status != FMO_OK) return status;
-    ranks_net *n = calloc(1, sizeof *n);
-    if (!n) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the ranks' network");
     MPI_Initialized(&initialized);
-    if (!initialized && MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS) {
-        free(n);
+    if (!initialized && MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
         return fmo_error_set(err, FMO_ERR_DEVICE, "MPI_Init_thread failed");
+    ranks_net *n = calloc(1, sizeof *n);
+    if (!on_all(MPI_COMM_WORLD, n != NULL)) {
+        free(n);
+        MPI_Finalized(&done);
+        if (!initialized && !done) MPI_Finalize();
+        return fmo_error_set(err, FMO_ERR_MEMORY, "a rank has no memory for the network of ranks");
     }
     pthread_mutex_init(&n->lock, NULL);
     n->ends_mpi = !initialized;

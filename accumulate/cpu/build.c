@@ -7,7 +7,7 @@
 #include "accumulate/cpu/build.h"
 #include "accumulate/rules/digest.h"
 #include "accumulate/tuning.h"
-#include "integrals/vector.h"
+#include "base/vector.h"
 
 const fmo_cpu_kernels *fmo_cpu_kernels_choose(void)
 {

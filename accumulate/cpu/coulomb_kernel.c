@@ -7,9 +7,9 @@
  * Densities of the kets are folded, and their potentials unfolded, in the lanes, for each vector:
  * that takes fewer instructions than gathering and scattering them, as a Hermite density is larger
  * than the density that it comes from, times the number of primitives. */
-#include "accumulate/cpu/coulomb_hermite.h"
-#include "accumulate/cpu/kernel_digest.h"
-#include "accumulate/cpu/kernel_screen.h"
+#include "accumulate/cpu/coulomb_hermite.inc"
+#include "accumulate/cpu/kernel_digest.inc"
+#include "accumulate/cpu/kernel_screen.inc"
 
 extern coulomb_sweep_function
     *const FMO_CPU_SWEEPS[FMO_ERI_CLASS_COUNT][SWEEPS]; /* cpu/coulomb_sweep.c */
@@ -157,7 +157,7 @@ static void do_lanes(const bra_task *t, const bra_state *s, const int *ordered, 
     }
 }
 
-/* All kets of a bra, as build_bra of cpu/kernel_bra.h has them. */
+/* All kets of a bra, as build_bra of cpu/kernel_bra.inc has them. */
 static void coulomb_bra(const bra_task *t)
 {
     const fmo_cpu_build *build = t->build;
@@ -169,13 +169,17 @@ static void coulomb_bra(const bra_task *t)
     int begun = 0, left = 0;
     bra_state s;
     if (build->near) find_near(build, build->leaf_of[t->bra_class][bra], w);
+    const ket_screen screen = {.pair_max = sides[FMO_CPU_KET].largest[t->ket_class],
+                               .shell_max = w->shell_max,
+                               .near = build->near ? w->near : NULL,
+                               .leaf_of = build->leaf_of[t->ket_class],
+                               .bra_bound = bras->bound[bra],
+                               .bra_max = sides[FMO_CPU_BRA].largest[t->bra_class][bra],
+                               .most = 4.0 * build->coulomb_largest};
     for (int f = 0; f < (same ? bra_family + 1 : kets->family_num); f++) {
         const fmo_cpu_family *family = &kets->family[f];
-        const int num = screen_kets(
-            build, kets, sides[FMO_CPU_KET].largest[t->ket_class], w->shell_max,
-            build->near ? w->near : NULL, build->leaf_of[t->ket_class], bras->bound[bra],
-            sides[FMO_CPU_BRA].largest[t->bra_class][bra], 4.0 * build->coulomb_largest,
-            family->begin, same && f == bra_family ? bra + 1 : family->end, w->ket);
+        const int num = screen_kets(build, kets, &screen, family->begin,
+                                    same && f == bra_family ? bra + 1 : family->end, w->ket);
         if (!num) continue;
         if (!begun) begin_bra(t, &s);
         begun = 1;

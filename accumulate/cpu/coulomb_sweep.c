@@ -1,6 +1,6 @@
 /* The sweeps of cpu/coulomb_kernel.c, one for each class and what it is to find. Compiled once per
  * instruction set, with FMO_CPU_SWEEPS set by CMake. */
-#include "accumulate/cpu/coulomb_sweep.h"
+#include "accumulate/cpu/coulomb_sweep.inc"
 
 #define SWEEP(name, what, li, lj, lk, ll)                                                        \
     static void sweep_##name##_##what(const coulomb_sweep *s)                                    \

@@ -10,7 +10,7 @@
 #include "accumulate/cpu/kernel.h"
 #include "accumulate/tree/survey.h"
 #include "accumulate/tuning.h"
-#include "integrals/vector.h"
+#include "base/vector.h"
 
 /* c = (d/dx)^t (d/dy)^u (d/dz)^v R_lm with l = t + u + v, a number, m of either sign. By the
  * addition theorem d/dz R_lm = R_(l-1)m, d/dx R_lm = (R_(l-1)(m+1) - R_(l-1)(m-1)) / 2,

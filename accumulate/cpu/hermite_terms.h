@@ -1,5 +1,5 @@
 /* Products of two primitives in Hermite functions: for who makes Hermite densities of densities, or
- * the other way round (coulomb_hermite.h, far_kernel.c, far_plan.c). */
+ * the other way round (coulomb_hermite.inc, far_kernel.c, far_plan.c). */
 #ifndef FMO_CPU_HERMITE_TERMS_H
 #define FMO_CPU_HERMITE_TERMS_H
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "accumulate/cpu/build.h"
-#include "integrals/threads.h"
+#include "base/threads.h"
 
 /* What a thread has done of a build. */
 typedef struct progress {

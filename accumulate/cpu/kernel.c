@@ -1,13 +1,13 @@
-/* One bra pair against the ket pairs that survive: screen and order (kernel_screen.h), compute
- * quartets lane by lane (kernel_contract.h), digest (kernel_digest.h), bra by bra (kernel_bra.h):
- * headers of this file alone, so that all of it is inlined into a kernel for each class. Compiled
+/* One bra pair against the ket pairs that survive: screen and order (kernel_screen.inc), compute
+ * quartets lane by lane (kernel_contract.inc), digest (kernel_digest.inc), bra by bra
+ * (kernel_bra.inc): included, so that all of it is inlined into a kernel for each class. Compiled
  * once per instruction set with FMO_SIMD_WIDTH and FMO_CPU_KERNELS (the name of the table below)
  * set by CMake; the arithmetic is that of integrals/eri/eri_*.h and digest.h.
  *
  * Where two charge distributions do not overlap, the Boys function is its asymptotic form and an
  * integral is that of point multipoles; four out of five primitive quartets of a molecule are such.
  * Ket pairs are therefore ordered by distance, so that whole vectors take the short way. */
-#include "accumulate/cpu/kernel_bra.h"
+#include "accumulate/cpu/kernel_bra.inc"
 
 #define TASK(e, name, li, lj, lk, ll, bra_class_, ket_class_)                                \
     FMO_HD bra_task task_##name(const fmo_cpu_build *build, fmo_cpu_worker *worker, int bra) \

@@ -22,8 +22,9 @@ FMO_TABLE_FUNCTION int fmo_cpu_stride(int pair_class)
 /* Columns of the rows of D and X^K that a bra works with: the functions of its two shells, at
  * most. */
 enum { FMO_CPU_STRIDE_MAX = (FMO_PAIR_PRODUCTS_MAX + 3) / 4 * 4, FMO_CPU_ROW_MAX = 12 };
-FMO_STATIC_ASSERT(2 * FMO_SHELL_FUNCTIONS_MAX <= FMO_CPU_ROW_MAX,
-                  "cpu/kernel_digest.h: rows of D and X^K have too few columns for two such shells")
+FMO_STATIC_ASSERT(
+    2 * FMO_SHELL_FUNCTIONS_MAX <= FMO_CPU_ROW_MAX,
+    "cpu/kernel_digest.inc: rows of D and X^K have too few columns for two such shells")
 
 /* How adds reach the sums. */
 typedef struct fmo_cpu_adding {

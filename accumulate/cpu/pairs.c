@@ -172,7 +172,7 @@ static void place_pair(const fmo_basis *basis, const fmo_pair_list *from, const 
 
 fmo_status fmo_cpu_pairs_check(int pair_class, size_t pairs, size_t rows, fmo_error *err)
 {
-    /* kernel_contract.h gathers rows of 4 by the number of their first element */
+    /* kernel_contract.inc gathers rows of 4 by the number of their first element */
     const size_t most = INT_MAX / FMO_CPU_PRIM_FIELDS;
     const char first = fmo_shell_letter(fmo_pair_ang_mom(pair_class, 0));
     const char second = fmo_shell_letter(fmo_pair_ang_mom(pair_class, 1));

@@ -1,10 +1,10 @@
 /* `--mode reference`: the oracle. The whole ERI tensor by McMurchie and Davidson's algorithm
- * (integrals/eri/eri_reference.h; nothing of it is shared with the classes, their pairs, their
+ * (integrals/eri/eri_reference.inc; nothing of it is shared with the classes, their pairs, their
  * screening or the digestion), J by dgemv and K by dgemm of OpenBLAS. Bra and ket are computed
  * independently, so that the symmetry of K is a test of its own: (ij|kl) and (kl|ij) are two
  * numbers. */
 #define FMO_REF_REAL double
-#include "integrals/eri/eri_reference.h"
+#include "integrals/eri/eri_reference.inc"
 
 #include <cblas.h>
 #include <math.h>
@@ -15,21 +15,47 @@
 
 #include "accumulate/rules/digest.h"
 #include "accumulate/plan/plan.h"
-#include "integrals/free_memory.h"
-#include "integrals/threads.h"
+#include "base/free_memory.h"
+#include "base/threads.h"
 
-/* Products below this are left out of the tensor: 1e-10 of the loosest tolerance anybody asks for.
- */
+/* Products of primitives below this part of their shells' norms are left out of the tensor. */
 static const double negligible = 1e-24;
 
 /* OpenBLAS keeps its thread count in a global of its own, so builds that set it take turns. */
 static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static eri_reference_shell reference_shell(const fmo_basis *b, int s)
+/* weight[prim_num]: the norm of each primitive over that of its shell; infinite where that is 0, as
+ * of coefficients that cancel, so that nothing is left out. */
+static void primitive_weights(const fmo_basis *b, double *weight)
+{
+    for (int s = 0; s < b->shell_num; s++) {
+        const int begin = b->shell[s].prim_begin, end = begin + b->shell[s].prim_num;
+        const int l = b->shell[s].ang_mom;
+        double square = 0.0;
+        for (int k = begin; k < end; k++) {
+            const double a = b->exponent[k];
+            weight[k] = b->coefficient[k] * pow(M_PI / (2.0 * a), 0.75) * pow(4.0 * a, -0.5 * l);
+        }
+        for (int k = begin; k < end; k++)
+            for (int m = begin; m < end; m++)
+                square += weight[k] * weight[m] *
+                          pow(2.0 * sqrt(b->exponent[k]) * sqrt(b->exponent[m]) /
+                                  (b->exponent[k] + b->exponent[m]),
+                              l + 1.5);
+        for (int k = begin; k < end; k++)
+            weight[k] = square > 0.0 ? fabs(weight[k]) / sqrt(square) : INFINITY;
+    }
+}
+
+static eri_reference_shell reference_shell(const fmo_basis *b, const double *weight, int s)
 {
     const fmo_shell *shell = &b->shell[s];
-    eri_reference_shell r = {shell->ang_mom, shell->prim_num, b->exponent + shell->prim_begin,
-                             b->coefficient + shell->prim_begin, shell->center};
+    eri_reference_shell r = {shell->ang_mom,
+                             shell->prim_num,
+                             b->exponent + shell->prim_begin,
+                             b->coefficient + shell->prim_begin,
+                             shell->center,
+                             weight + shell->prim_begin};
     return r;
 }
 
@@ -53,17 +79,17 @@ static fmo_status reference_prepare(fmo_fock_plan *plan, fmo_error *err)
 }
 
 /* T[i][j][k][l] and its copies under i<->j and k<->l, for one pair of bra shells. */
-static void tensor_row(const fmo_basis *b, int si, int sj, double *T)
+static void tensor_row(const fmo_basis *b, const double *weight, int si, int sj, double *T)
 {
     const size_t n = (size_t)b->function_num;
-    eri_reference_shell shell[4] = {reference_shell(b, si), reference_shell(b, sj)};
+    eri_reference_shell shell[4] = {reference_shell(b, weight, si), reference_shell(b, weight, sj)};
     const int i0 = b->shell[si].ao_begin, j0 = b->shell[sj].ao_begin;
     const int ni = fmo_shell_functions(shell[0].l), nj = fmo_shell_functions(shell[1].l);
     for (int sk = 0; sk < b->shell_num; sk++) {
         for (int sl = 0; sl <= sk; sl++) {
             double eri[FMO_ERI_INTEGRALS_MAX], *e = eri;
-            shell[2] = reference_shell(b, sk);
-            shell[3] = reference_shell(b, sl);
+            shell[2] = reference_shell(b, weight, sk);
+            shell[3] = reference_shell(b, weight, sl);
             const int k0 = b->shell[sk].ao_begin, l0 = b->shell[sl].ao_begin;
             const int nk = fmo_shell_functions(shell[2].l), nl = fmo_shell_functions(shell[3].l);
             eri_reference(shell, negligible, eri);
@@ -113,9 +139,14 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
     const int threads = plan->options.threads;
     fmo_status status = FMO_OK;
     double *T = malloc(tensor_bytes(n));
-    if (!T)
+    double *weight = malloc((size_t)b->prim_num * sizeof *weight);
+    if (!T || !weight) {
+        free(T);
+        free(weight);
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for all %zu^4 integrals (%.3g GB)", n,
                              8e-9 * pow((double)n, 4));
+    }
+    primitive_weights(b, weight);
     const int rows = b->shell_num * (b->shell_num + 1) / 2;
     int done = 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
@@ -123,12 +154,13 @@ static fmo_status reference_build(fmo_fock_plan *plan, fmo_fock_plan *source, fm
         int i = (int)((sqrt(8.0 * row + 1.0) - 1.0) / 2.0);
         while ((i + 1) * (i + 2) / 2 <= row) i++;
         while (i * (i + 1) / 2 > row) i--;
-        tensor_row(b, i, row - i * (i + 1) / 2, T);
+        tensor_row(b, weight, i, row - i * (i + 1) / 2, T);
         int now;
 #pragma omp atomic capture
         now = ++done;
         if (omp_get_thread_num() == 0) fmo_plan_progress(plan, (double)now / rows);
     }
+    free(weight);
 
     status = fmo_check_blas_room(1, err);
     if (status != FMO_OK) {

@@ -1,12 +1,12 @@
 /* All integrals of many small molecules: a thread for a shell pair, then, class after class, a
  * thread for a quartet, of all molecules in one launch. What it does is shared with the
- * CPU (integrals/eri/eri_matrix_body.h). */
+ * CPU (integrals/eri/eri_matrix_body.inc). */
 #include <fmo/eri_matrix.h>
 
 #include "accumulate/gpu/call.cuh"
 #include "accumulate/gpu/plan.h"
 #include "accumulate/gpu/range.h"
-#include "integrals/eri/eri_matrix_body.h"
+#include "integrals/eri/eri_matrix_body.inc"
 
 #include <stdlib.h>
 

@@ -86,8 +86,10 @@ static fmo_status choose_copies(const fmo_fock_plan *plan, const fmo_gpu_device 
                                  "this basis has %zu: use warp-shared",
                                  fmo_tuning_gpu_block_shared_ao_most, n);
         return FMO_OK;
+#if FMO_EXPERIMENTS
     case FMO_SCATTER_TILE:
         return fmo_gpu_tile_check(device, n, err);
+#endif
     case FMO_SCATTER_REPLICATED: /* two matrices each within a share of the L2 cache */
         *copies =
             (unsigned)fmin(fmax(fmo_tuning_gpu_replicated_share * (double)device->cache_bytes /
@@ -103,8 +105,11 @@ static fmo_status choose_copies(const fmo_fock_plan *plan, const fmo_gpu_device 
 
 static const fmo_gpu_schedule *schedule_of(const fmo_fock_plan *plan)
 {
-    return plan->options.scatter == FMO_SCATTER_TILE ? &fmo_gpu_schedule_tile
-                                                     : &fmo_gpu_schedule_direct;
+#if FMO_EXPERIMENTS
+    if (plan->options.scatter == FMO_SCATTER_TILE) return &fmo_gpu_schedule_tile;
+#endif
+    (void)plan;
+    return &fmo_gpu_schedule_direct;
 }
 
 /* ---- builds --------------------------------------------------------------------------------- */
@@ -351,9 +356,12 @@ static fmo_status begin(fmo_fock_plan *plan, const fmo_gpu_state *like, fmo_erro
         plan->options.scatter = fmo_scatter_kernels(plan->options.scatter);
         plan->scatter_open = 1;
     }
-    if (!fmo_gpu_plan_variant(plan))
-        return fmo_error_set(err, FMO_ERR_UNSUPPORTED, "scatter = %s is not in this build",
-                             fmo_scatter_name(plan->options.scatter));
+    if (!fmo_scatter_is_built(plan->options.scatter, plan->options.commit))
+        return fmo_error_set(
+            err, FMO_ERR_UNSUPPORTED,
+            "scatter = %s, commit = %s: built without FMO_EXPERIMENTS; use scatter = auto, or "
+            "configure with -DFMO_EXPERIMENTS=ON",
+            fmo_scatter_name(plan->options.scatter), fmo_commit_name(plan->options.commit));
     if (!schedule_of(plan)->sums && plan->options.integrals == FMO_INTEGRALS_STORED)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "integrals = stored: scatter = %s has a schedule of its own, which "

@@ -3,7 +3,7 @@
 
 #include "accumulate/gpu/gpu.h"
 #include "accumulate/potential/points.h"
-#include "integrals/eri/eri_matrix_body.h"
+#include "integrals/eri/eri_matrix_body.inc"
 
 fmo_status fmo_gpu_probe(int *device, fmo_error *err)
 {

@@ -8,7 +8,7 @@
 
 #include "accumulate/plan/plan.h"
 #include "accumulate/tuning.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 /* Jobs that are started together (gpu/group.cu). Those that are on the GPU meanwhile are others. */
 enum { WAITING_MAX = fmo_tuning_batch_waiting };

@@ -5,7 +5,7 @@
 
 #include "accumulate/plan/plan.h"
 #include "accumulate/rules/digest.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "integrals/tables.h"
 
 int fmo_build_wanted(const fmo_fock_job *job)

@@ -5,7 +5,7 @@
 
 #include "accumulate/gpu/gpu.h"
 #include "accumulate/plan/plan.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "integrals/tables.h"
 
 static const fmo_mode_implementation *const implementation[FMO_MODE_COUNT] = {

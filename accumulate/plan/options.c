@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "accumulate/plan/plan.h"
-#include "integrals/names.h"
+#include "base/names.h"
 
 FMO_NAMES(fmo_mode, fmo_mode, FMO_MODE_TABLE)
 FMO_NAMES(fmo_reduce, fmo_reduce, FMO_REDUCE_TABLE)
@@ -77,5 +77,6 @@ fmo_status fmo_options_check(const fmo_fock_options *o, fmo_error *err)
     if (o->device < -1)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "options.device = %d: expected the number of a GPU, or -1", o->device);
-    return check_devices(o, err);
+    const fmo_status status = o->ranks ? fmo_ranks_check(o->ranks, err) : FMO_OK;
+    return status == FMO_OK ? check_devices(o, err) : status;
 }

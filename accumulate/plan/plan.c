@@ -12,11 +12,13 @@
 
 #include "accumulate/gpu/gpu.h"
 #include "accumulate/rules/weight.h"
-#include "integrals/arguments.h"
-#include "integrals/free_memory.h"
-#include "integrals/to_and_fro.h"
+#include "accumulate/tuning.h"
+#include "base/arguments.h"
+#include "base/free_memory.h"
+#include "base/snake.h"
+#include "base/stack.h"
 #include "integrals/tables.h"
-#include "integrals/threads.h"
+#include "base/threads.h"
 
 double fmo_now(void)
 {
@@ -55,16 +57,31 @@ int fmo_fock_threads(int asked)
     return fmo_threads(asked);
 }
 
-/* As many threads as there can be; `possible`: how many that is, where it is known. */
-static void choose_threads(fmo_fock_plan *plan, int possible)
+/* What a build computes at most: primitive quartets, each times its functions. */
+static double build_work(const fmo_basis *basis)
+{
+    double one = 0.0;
+    for (int s = 0; s < basis->shell_num; s++)
+        one += (double)basis->shell[s].prim_num * fmo_shell_functions(basis->shell[s].ang_mom);
+    const double pairs = 0.5 * one * (one + 1.0);
+    return 0.5 * pairs * (pairs + 1.0);
+}
+
+/* As many threads as there can be, and are worth it on the CPU; `possible`: how many can be, where
+ * it is known. */
+static void choose_threads(fmo_fock_plan *plan, const fmo_basis *basis, int possible)
 {
     const int asked = plan->options.threads > 0 ? plan->options.threads : omp_get_max_threads();
     plan->options.threads = possible ? possible : fmo_threads(asked);
     if (plan->options.threads < asked)
         fmo_plan_note(plan,
                       "%d thread%s instead of %d: more are of no use on this machine, or cannot be "
-                      "started (ulimit -u, -v, control groups)",
+                      "started (ulimit -u, -v, control groups), or have too little stack "
+                      "(OMP_STACKSIZE, 512K at least)",
                       plan->options.threads, plan->options.threads > 1 ? "s" : "", asked);
+    if (plan->options.mode == FMO_MODE_CPU || plan->options.mode == FMO_MODE_REFERENCE)
+        plan->options.threads =
+            fmo_threads_for(plan->options.threads, build_work(basis) / fmo_tuning_cpu_thread_work);
 }
 
 size_t fmo_plan_matrix_bytes(const fmo_fock_plan *plan)
@@ -257,7 +274,9 @@ static fmo_status begin(const fmo_basis *basis, const fmo_fock_options *options,
     if (status == FMO_OK) status = fmo_plan_choose_mode(plan, basis, err);
     if (status != FMO_OK) return status;
     plan->cutoff = plan->options.cutoff;
-    choose_threads(plan, possible);
+    choose_threads(plan, basis, possible);
+    status = fmo_stack_check(err);
+    if (status != FMO_OK) return status;
 
     plan->basis = fmo_basis_copy(basis);
     if (!plan->basis || (plan->mode->build && !plan->lead && !fmo_plan_make_matrices(plan, 1)))
@@ -371,7 +390,7 @@ static int *deal_devices(const fmo_basis *const *basis, size_t count, const fmo_
         all[k] = (sized_plan){basis[k] ? (size_t)basis[k]->function_num : 0, k};
     if (all && device) qsort(all, count, sizeof *all, larger_first);
     for (size_t k = 0; k < count && all && device; k++)
-        device[all[k].number] = o->devices[fmo_to_and_fro(k, num)];
+        device[all[k].number] = o->devices[fmo_snake(k, num)];
     free(all);
     return device;
 }
@@ -454,7 +473,10 @@ fmo_status fmo_fock_plan_create_batch(const fmo_basis *const *basis, size_t coun
         fmo_fock_options_init(&own);
     /* Once for all plans; what is out of range is refused with each. */
     const int possible = fmo_threads(own.threads);
-    const int threads = (size_t)possible < count ? possible : (int)count;
+    double work = 0.0;
+    for (size_t k = 0; k < count; k++) work += basis[k] ? build_work(basis[k]) : 0.0;
+    const int useful = fmo_threads_for(possible, work / fmo_tuning_cpu_thread_work);
+    const int threads = (size_t)useful < count ? useful : (int)count;
     const int dealt = own.device_num > 1 && fmo_options_check(&own, NULL) == FMO_OK;
     int *const device = dealt ? deal_devices(basis, count, &own) : NULL;
     if (dealt) own.device_num = own.device = 0; /* without memory all on the first */

@@ -145,6 +145,8 @@ struct fmo_fock_plan {
 /* ---- options.c ---- */
 
 /* FMO_OK or FMO_ERR_ARGUMENT. */
+/* Whether a network can be used: FMO_OK, or FMO_ERR_ARGUMENT. */
+fmo_status fmo_ranks_check(const fmo_ranks *ranks, fmo_error *err);
 fmo_status fmo_options_check(const fmo_fock_options *options, fmo_error *err);
 
 /* ---- mode.c ---- */

@@ -2,6 +2,7 @@
  * done, with the basis of a plan or the density of a build; the others, in fmo_fock_serve, do their
  * part and give it back. After each step all agree on whether anybody failed, so nobody waits for a
  * rank that has given up. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 #include "accumulate/rules/digest.h"
 #include "accumulate/rules/rank_gpu.h"
 #include "accumulate/tuning.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "integrals/basis_internal.h"
 #include "integrals/tables.h"
 
@@ -33,9 +34,45 @@ static fmo_status no_network(fmo_error *err)
     return fmo_error_set(err, FMO_ERR_DEVICE, "the ranks cannot reach each other any more");
 }
 
+/* A rank's end of a network, with all that is called of it. */
+static fmo_status check_ranks(const char *call, const fmo_ranks *ranks, fmo_error *err)
+{
+    const fmo_status status = FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(ranks));
+    if (status != FMO_OK) return status;
+    const struct {
+        const char *name;
+        int value, least, most;
+    } number[] = {{"size", ranks->size, 1, INT_MAX},
+                  {"rank", ranks->rank, 0, ranks->size - 1},
+                  {"node_size", ranks->node_size, 1, ranks->size},
+                  {"node_rank", ranks->node_rank, 0, ranks->node_size - 1},
+                  {"cores", ranks->cores, 1, INT_MAX},
+                  {"broadcast", ranks->broadcast != NULL, 1, 1},
+                  {"first", ranks->first != NULL, 1, 1},
+                  {"sum", ranks->sum != NULL, 1, 1},
+                  {"send", ranks->send != NULL, 1, 1},
+                  {"receive", ranks->receive != NULL, 1, 1},
+                  {"restart", ranks->restart != NULL, 1, 1},
+                  {"next", ranks->next != NULL, 1, 1}};
+    for (size_t k = 0; k < sizeof number / sizeof *number; k++)
+        if (number[k].value < number[k].least || number[k].value > number[k].most)
+            return number[k].most == 1 && number[k].least == 1
+                       ? fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: ranks->%s is NULL", call,
+                                       number[k].name)
+                       : fmo_error_set(
+                             err, FMO_ERR_ARGUMENT, "%s: ranks->%s = %d: expected %d to %d", call,
+                             number[k].name, number[k].value, number[k].least, number[k].most);
+    return FMO_OK;
+}
+
+fmo_status fmo_ranks_check(const fmo_ranks *ranks, fmo_error *err)
+{
+    return check_ranks("options.ranks", ranks, err);
+}
+
 fmo_status fmo_ranks_agree(const fmo_ranks *ranks, fmo_status status, fmo_error *err)
 {
-    const fmo_status given = FMO_CHECK_ARGUMENTS("fmo_ranks_agree", err, FMO_GIVEN(ranks));
+    const fmo_status given = check_ranks("fmo_ranks_agree", ranks, err);
     fmo_error first = {FMO_OK, ""};
     int who = -1;
     if (given != FMO_OK) return given;
@@ -51,8 +88,8 @@ fmo_status fmo_ranks_agree(const fmo_ranks *ranks, fmo_status status, fmo_error 
 
 fmo_status fmo_ranks_gpu(const fmo_ranks *ranks, int *device, fmo_error *err)
 {
-    const fmo_status given =
-        FMO_CHECK_ARGUMENTS("fmo_ranks_gpu", err, FMO_GIVEN(ranks), FMO_GIVEN(device));
+    fmo_status given = check_ranks("fmo_ranks_gpu", ranks, err);
+    if (given == FMO_OK) given = FMO_CHECK_ARGUMENTS("fmo_ranks_gpu", err, FMO_GIVEN(device));
     if (given != FMO_OK) return given;
     const size_t num = (size_t)ranks->size;
     int64_t *const first = calloc(num, sizeof *first);
@@ -89,7 +126,7 @@ static int broadcast(const fmo_ranks *ranks, void *data, size_t bytes)
 
 fmo_status fmo_ranks_broadcast(const fmo_ranks *ranks, void *data, size_t bytes, fmo_error *err)
 {
-    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_ranks_broadcast", err, FMO_GIVEN(ranks));
+    fmo_status status = check_ranks("fmo_ranks_broadcast", ranks, err);
     if (status == FMO_OK && bytes)
         status = FMO_CHECK_ARGUMENTS("fmo_ranks_broadcast", err, FMO_GIVEN(data));
     if (status != FMO_OK) return status;
@@ -135,15 +172,15 @@ static fmo_status make_buffer(const fmo_ranks *ranks, size_t **bytes, char **buf
 fmo_status fmo_ranks_collect(const fmo_ranks *ranks, fmo_status status, const void *data,
                              size_t bytes, fmo_ranks_take *take, void *user, fmo_error *err)
 {
-    fmo_status given = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(ranks));
+    fmo_status given = check_ranks("fmo_ranks_collect", ranks, err);
     size_t *sizes = NULL;
     char *buffer = NULL;
     int fault = 0;
-    if (given == FMO_OK && ranks->rank == 0)
-        given = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(take));
-    if (given == FMO_OK && ranks->rank > 0 && bytes && status == FMO_OK)
-        given = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(data));
     if (given != FMO_OK) return given;
+    if (status == FMO_OK && ranks->rank == 0)
+        status = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(take));
+    if (status == FMO_OK && ranks->rank > 0 && bytes)
+        status = FMO_CHECK_ARGUMENTS("fmo_ranks_collect", err, FMO_GIVEN(data));
     if (status != FMO_OK) bytes = 0;
     if (ranks->rank == 0) {
         fmo_error own = {FMO_OK, ""};
@@ -455,7 +492,7 @@ static void release(server *s, int64_t number)
 fmo_status fmo_fock_serve(fmo_ranks *ranks, const fmo_fock_options *own, fmo_error *err)
 {
     fmo_fock_options defaults;
-    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_fock_serve", err, FMO_GIVEN(ranks));
+    fmo_status status = check_ranks("fmo_fock_serve", ranks, err);
     if (status != FMO_OK) return status;
     if (ranks->rank == 0)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_fock_serve: rank 0 makes the plans");

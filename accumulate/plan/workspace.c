@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "accumulate/plan/plan.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 /* A pair before sorting (shell_pair.c), and its copy in glibc's qsort. */
 enum { CANDIDATE_BYTES = 2 * 24 };

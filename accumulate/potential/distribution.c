@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "integrals/arguments.h"
-#include "integrals/threads.h"
+#include "base/arguments.h"
+#include "base/threads.h"
 
 /* ---- a density at the points of products -----------------------------------------------------
  */

@@ -3,7 +3,7 @@
  * by CMake. */
 #include "accumulate/potential/points.h"
 
-#include "accumulate/cpu/coulomb_sweep.h"
+#include "accumulate/cpu/coulomb_sweep.inc"
 
 /* Points [0, end) of a list have norms of at least `least`, in whole vectors. */
 static int end_of(const fmo_point_list *list, double least)
@@ -49,7 +49,7 @@ FMO_HD void potential(int NB, int NK, const fmo_point *at, const fmo_point_sourc
                 const fmo_real h = fmo_load(from->H + (size_t)k * num + q);
                 H[k] = (FMO_HERMITE_DEGREE(k) % 2 ? odd : even) * h;
             }
-            meet_all(1, 0, NB, NK, r, NULL, H, sum, NULL);
+            meet_all((meeting){NB, NK, .to_bra = 1, .to_ket = 0}, r, NULL, H, sum, NULL);
         }
     }
     COULOMB_UNROLL

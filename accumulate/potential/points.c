@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 /* Products on their way to points. */
 typedef struct gathering {

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "integrals/arguments.h"
-#include "integrals/threads.h"
-#include "integrals/vector.h"
+#include "base/arguments.h"
+#include "base/stack.h"
+#include "base/threads.h"
+#include "base/vector.h"
 
 /* Points of a job that a thread takes at a time; products of a bound below this share of the cutoff
  * are left out, as many such meet at a point. */
@@ -50,7 +51,7 @@ fmo_status fmo_potential_begin(const char *call, const void *jobs, size_t count,
                              "or one in device",
                              call, o->device_num, o->device, FMO_DEVICES_MAX);
     if (o->device_num > 0) o->device = o->devices[0];
-    return FMO_OK;
+    return fmo_stack_check(err);
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
@@ -279,15 +280,17 @@ static fmo_status give_all(const running *all, size_t count, int threads, fmo_er
 static fmo_status check_job(const char *call, size_t k, const fmo_potential_job *job,
                             fmo_error *err)
 {
+    enum { MOST = 1 << 28 };
     int good = job->products && job->potential && (job->source || !job->source_num) &&
-               ((job->charge && job->coord) || !job->charge_num) && job->charge_num <= 1 << 28;
+               ((job->charge && job->coord) || !job->charge_num) && job->charge_num <= MOST &&
+               job->source_num <= MOST;
     for (size_t s = 0; good && s < job->source_num; s++)
         good = job->source[s] && (!job->weight || isfinite(job->weight[s]));
     if (good) return FMO_OK;
     return fmo_error_set(err, FMO_ERR_ARGUMENT,
                          "%s: jobs[%zu]: expected products, a potential, and as many sources, "
-                         "charges and places as it says",
-                         call, k);
+                         "charges and places as source_num and charge_num say, %d at most",
+                         call, k, MOST);
 }
 
 fmo_status fmo_potentials(const fmo_potential_job *jobs, size_t count,

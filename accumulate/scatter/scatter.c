@@ -2,7 +2,7 @@
 #include <fmo/scatter.h>
 #include <stddef.h>
 
-#include "integrals/names.h"
+#include "base/names.h"
 
 /* Which element strategy has a type: no row may name a type that none has. */
 enum {
@@ -60,6 +60,10 @@ int fmo_scatter_sums_integers(fmo_scatter scatter)
 int fmo_scatter_takes_all_shells(fmo_scatter scatter, fmo_commit commit)
 {
     return scatter_known(scatter) && scatter_row[scatter].all_shells && commit == FMO_COMMIT_NATIVE;
+}
+int fmo_scatter_is_built(fmo_scatter scatter, fmo_commit commit)
+{
+    return FMO_EXPERIMENTS ? scatter_known(scatter) : fmo_scatter_takes_all_shells(scatter, commit);
 }
 fmo_scatter fmo_scatter_kernels(fmo_scatter scatter)
 {

@@ -21,12 +21,12 @@ typedef enum fmo_strategy_kind {
 /** What the table says of a strategy besides, in its own words. */
 enum {
     FMO_ONE_COMMIT = 0,    /**< --commit means nothing to it */
-    FMO_TAKES_COMMIT = 1,  /**< there are kernels for each commit */
+    FMO_TAKES_COMMIT = 1,  /**< there are kernels for each commit; `cas`: FMO_EXPERIMENTS */
     FMO_SUMS_FLOATS = 0,   /**< of floating-point numbers, in any order */
     FMO_SUMS_INTEGERS = 1, /**< fixed point: sums do not depend on their order */
     FMO_BUILDS_ALONE = 0,  /**< each build of a batch has its own launches */
     FMO_BUILDS_GROUPS = 1, /**< small builds of a batch share launches, with the native commit */
-    FMO_LIGHT_SHELLS = 0,  /**< s and p shells alone */
+    FMO_LIGHT_SHELLS = 0,  /**< s and p shells alone: published variants, FMO_EXPERIMENTS */
     FMO_ALL_SHELLS = 1     /**< d shells too, with the native commit */
 };
 
@@ -95,6 +95,9 @@ FMO_API int fmo_scatter_takes_commit(fmo_scatter scatter);        /**< 1: --comm
 FMO_API int fmo_scatter_sums_integers(fmo_scatter scatter);       /**< 1: fixed point */
 /** 1: with this commit it goes for bases with d shells, on a GPU. */
 FMO_API int fmo_scatter_takes_all_shells(fmo_scatter scatter, fmo_commit commit);
+/** 1: this library has its kernels with this commit. The published variants that `auto` never takes
+ * are compiled with FMO_EXPERIMENTS, CMake's option, alone. */
+FMO_API int fmo_scatter_is_built(fmo_scatter scatter, fmo_commit commit);
 FMO_API fmo_strategy_kind fmo_scatter_kind(fmo_scatter scatter); /**< CHOICE if out of range */
 /** The element strategy whose kernels run: an element strategy itself, for `replicated` and `tile`
  * `native`, for `auto` what it begins with; FMO_SCATTER_COUNT if out of range. */

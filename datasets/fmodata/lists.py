@@ -28,7 +28,7 @@ def update_sets(here: Path, sets: Iterable[Any]) -> None:
                                    file["ao"].attrs["ao_num"],
                                    "Cartesian" if item.cartesian else "spherical",
                                    file["fmo/energy"][()], item.purpose))
-    _replace_block(here / "README.md", "sets", rows)
+    replace_block(here / "README.md", "sets", rows)
     write_sums(here)
 
 
@@ -47,7 +47,7 @@ def update_foreign(here: Path, sets: Iterable[Any]) -> None:
                                    file["ao"].attrs["ao_num"],
                                    "Cartesian" if file["ao"].attrs["ao_cartesian"] else "spherical",
                                    expected["energy"], expected["written_by"]))
-    _replace_block(here / "README.md", "foreign", rows)
+    replace_block(here / "README.md", "foreign", rows)
     write_sums(here)
 
 
@@ -59,7 +59,8 @@ def write_sums(here: Path) -> None:
     (here / SUMS).write_text("".join(lines), encoding="ascii")
 
 
-def _replace_block(path: Path, name: str, lines: list[str]) -> None:
+def replace_block(path: Path, name: str, lines: list[str]) -> None:
+    """Replace what stands between the two lines of a name in a text."""
     begin, end = BEGIN.format(name), END.format(name)
     text = path.read_text(encoding="ascii")
     if begin not in text or end not in text:

@@ -3,7 +3,7 @@
 #ifndef FMO_BASE_SHOWN_H
 #define FMO_BASE_SHOWN_H
 
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 
 #include <stdio.h>
 

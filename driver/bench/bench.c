@@ -385,3 +385,16 @@ void bench_print(const bench_run *run, int first, FILE *stream)
                     cell->column, (long long)cell->check.wrong);
     }
 }
+
+int bench_processes(void)
+{
+    const char *size = getenv("OMPI_COMM_WORLD_SIZE");
+    if (!size) size = getenv("PMI_SIZE");
+    return size ? atoi(size) : 1;
+}
+bool bench_is_first(void)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    if (!rank) rank = getenv("PMI_RANK");
+    return !rank || atoi(rank) == 0;
+}

@@ -3,7 +3,7 @@
  * fock.cu is the same with all matrices in GPU memory; growth.c uses the rows for series. */
 #define _GNU_SOURCE
 #include "fock.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 #include "molecules.h"
 #include "driver/base/clock.h"
 #include "driver/base/spread.h"

@@ -1,6 +1,8 @@
 /* The GPU parts of a build without CUDA: there is no GPU, and nothing calls them. */
 #include "fock.h"
+#if FMO_EXPERIMENTS
 #include "himeno_ranks.h"
+#endif
 
 fmo_status bench_gpu_open(bench_run *run)
 {
@@ -16,10 +18,12 @@ fmo_status bench_gpu_open(bench_run *run)
     }
 BENCH_EXPERIMENT_TABLE(ROW)
 
+#if FMO_EXPERIMENTS
 void himeno_ranks_gpu(bench_run *run, const bench_world *world)
 {
     (void)run, (void)world;
 }
+#endif
 
 void *fock_stream_create(bench_run *run)
 {

@@ -172,8 +172,8 @@ static const cli_option option_table[] = {
 };
 enum { OPTION_NUM = sizeof option_table / sizeof option_table[0] };
 
-static const cli_program program = {"fmo-bench", option_table, OPTION_NUM, BENCH_EXPERIMENT_COUNT,
-                                    bench_experiment_name};
+static const cli_program program = {
+    "fmo-bench", option_table, OPTION_NUM, BENCH_EXPERIMENT_COUNT, bench_experiment_name, NULL};
 
 /* Texts of the table, and -1 where an experiment has a default of its own. */
 static fmo_status set_defaults(bench_options *options, fmo_error *err)
@@ -233,14 +233,39 @@ static fmo_status set_himeno(bench_options *options, fmo_error *err)
     return FMO_OK;
 }
 
+/* Options that have an effect only beside a value of another one. */
+static fmo_status check_companions(const bench_options *o, const bool *given, fmo_error *err)
+{
+    const bool gpu = o->places >> BENCH_ON_GPU & 1;
+    const struct {
+        const char *name, *needs;
+        bool there;
+    } companions[] = {{"zipf", "--pattern zipf", o->patterns >> BENCH_ZIPF & 1},
+                      {"run-length", "--pattern runs", o->patterns >> BENCH_RUNS & 1},
+                      {"dataset", "--pattern replay", o->patterns >> BENCH_REPLAY & 1},
+                      {"scatter", "--where gpu", gpu},
+                      {"commit", "--where gpu", gpu},
+                      {"blocks", "--where gpu", gpu}};
+    for (size_t k = 0; k < sizeof companions / sizeof *companions; k++)
+        for (int i = 0; i < OPTION_NUM; i++)
+            if (given[i] && !companions[k].there &&
+                strcmp(option_table[i].name, companions[k].name) == 0)
+                return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                     "--%s has no effect without %s: add it, or leave out --%s",
+                                     companions[k].name, companions[k].needs, companions[k].name);
+    return FMO_OK;
+}
+
 static fmo_status check_options(const bench_options *options, const bool *given, fmo_error *err)
 {
     const int e = options->experiment;
+    const bool all = e == BENCH_EXPERIMENT_COUNT;
     const cli_option *row =
-        e < BENCH_EXPERIMENT_COUNT ? cli_misplaced(&program, given, 1u << e) : NULL;
+        cli_misplaced(&program, given, all ? (unsigned)PUBLISHED : 1u << (unsigned)e);
     if (row)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s does not take --%s",
-                             bench_experiment_name(e), row->name);
+                             all ? "all" : bench_experiment_name(e), row->name);
+    if (check_companions(options, given, err) != FMO_OK) return err->status;
     const bool histogram = e == BENCH_histogram || e == BENCH_EXPERIMENT_COUNT;
     if (histogram && (options->patterns >> BENCH_REPLAY & 1) && !options->dataset)
         return fmo_error_set(err, FMO_ERR_ARGUMENT, "--pattern replay needs --dataset FILE");

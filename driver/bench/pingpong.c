@@ -13,19 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int bench_processes(void)
-{
-    const char *size = getenv("OMPI_COMM_WORLD_SIZE");
-    if (!size) size = getenv("PMI_SIZE");
-    return size ? atoi(size) : 1;
-}
-bool bench_is_first(void)
-{
-    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
-    if (!rank) rank = getenv("PMI_RANK");
-    return !rank || atoi(rank) == 0;
-}
-
 int pingpong_rounds(int64_t bytes)
 {
     const int64_t rounds = (int64_t)256 << 20 > bytes * 1000 ? 1000 : ((int64_t)256 << 20) / bytes;

@@ -70,8 +70,11 @@ struct cli_option {
     const char *value;   /**< what it is without being given; NULL: see `show` */
     /** Prints that, where it is no text of the table; NULL: nothing, or `value`. */
     void (*show)(const cli_option *row, const void *defaults, FILE *stream);
-    unsigned commands; /**< bits of the commands that take it; 0: all */
-    unsigned modes;    /**< bits of the modes of a build that have a use for it; 0: all */
+    unsigned commands; /**< bits of the commands on which it has an effect; 0: all */
+    unsigned modes;    /**< bits of the modes of a build in which it has one; 0: all */
+    unsigned inputs;   /**< bits of the kinds of input files on which it has one; 0: all */
+    const char *needs; /**< name of the option without which it has none, or NULL */
+    bool alone;        /**< it has one in a single process alone, not under mpirun */
     size_t given;      /**< of a bool that says it was given; 0: none */
     const char *help;
     const char *section; /**< heading of --help that begins here, or NULL */
@@ -83,6 +86,9 @@ typedef struct cli_program {
     int option_num;
     int command_num;                  /**< commands that --help names behind options */
     const char *(*command_name)(int); /**< or NULL */
+    /** Where an option has an effect, for --help, in place of command_name: "" for everywhere; or
+     *  NULL. */
+    void (*list_uses)(const cli_option *row, char *text, size_t size);
 } cli_program;
 
 /** Parse argv. Options may stand anywhere, long names be cut where they stay unique; "--" ends
@@ -97,6 +103,9 @@ fmo_status cli_parse(const cli_program *program, int argc, char **argv, void *op
 
 /** One value into its field. @param[in] value  NULL: what the option alone means */
 fmo_status cli_set(const cli_option *row, const char *value, void *options, fmo_error *err);
+
+/** Of what a row's field holds: equal for equal values. */
+uint64_t cli_digest(const cli_option *row, const void *options);
 
 /** The fields of rows that have a `value`. */
 fmo_status cli_defaults(const cli_program *program, void *options, fmo_error *err);

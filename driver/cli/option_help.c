@@ -97,6 +97,13 @@ static int print_default(const cli_option *row, const void *defaults, int at, FI
 static void print_commands(const cli_program *program, const cli_option *row, int at, FILE *stream)
 {
     int takers = 0;
+    if (program->list_uses) {
+        char list[256] = "(";
+        program->list_uses(row, list + 1, sizeof list - 2);
+        strcat(list, ")");
+        if (list[1] != ')') print_words(list, TEXT_AT, at, stream);
+        return;
+    }
     for (int c = 0; c < program->command_num; c++) takers += row->commands >> c & 1u;
     if (!row->commands || takers == program->command_num) return;
     const bool inverted = 2 * takers > program->command_num;

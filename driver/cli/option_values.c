@@ -1,5 +1,6 @@
 /* From the text of a value to its field, strictly: what is not read to its end is refused. */
 #include "driver/cli/option.h"
+#include "driver/base/hash.h"
 
 #include <errno.h>
 #include <math.h>
@@ -253,4 +254,23 @@ fmo_status cli_set(const cli_option *row, const char *value, void *options, fmo_
         return set_set(row, value, options, err);
     }
     return FMO_OK;
+}
+
+uint64_t cli_digest(const cli_option *row, const void *options)
+{
+    static const size_t bytes[] = {
+        [CLI_FLAG] = sizeof(bool),     [CLI_SWITCH] = sizeof(int),  [CLI_ACTION] = sizeof(int),
+        [CLI_COUNT] = sizeof(int),     [CLI_SIGNED] = sizeof(int),  [CLI_WHOLE] = sizeof(int64_t),
+        [CLI_LIST] = sizeof(cli_list), [CLI_REAL] = sizeof(double), [CLI_SIZE] = sizeof(size_t),
+        [CLI_CHOICE] = sizeof(int),    [CLI_SET] = sizeof(int64_t)};
+    const char *const field = (const char *)options + row->at;
+    uint64_t sum = driver_hash_of_nothing;
+    const char *text;
+    if (row->kind != CLI_TEXT) {
+        driver_hash(&sum, field, bytes[row->kind]);
+        return sum;
+    }
+    memcpy(&text, field, sizeof text);
+    if (text) driver_hash(&sum, text, strlen(text) + 1);
+    return sum;
 }

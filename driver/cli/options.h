@@ -48,7 +48,8 @@ typedef struct driver_options {
     const char *basis;           /**< name or file of a basis set, for .xyz files, or NULL */
     fmo_functions functions;     /**< of its shells above p */
     bool charge_given;
-    int charge;                            /**< of the molecule, e */
+    int charge; /**< of the molecule, e */
+    bool multiplicity_given;
     int multiplicity;                      /**< 2 S + 1 */
     const char *molden;                    /**< file for the orbitals or NULL */
     bool fragments;                        /**< FMO2 of systems of fragments */
@@ -61,6 +62,7 @@ typedef struct driver_options {
     bool resume;                           /**< go on from the state file */
     bool convergence_given;                /**< fragments have a default of their own */
     bool gradient_given;                   /**< the same */
+    bool max_cycles_given;                 /**< the same */
     char *const *datasets;                 /**< [dataset_num] paths, in argv */
     int dataset_num;
 } driver_options;
@@ -68,6 +70,13 @@ typedef struct driver_options {
 /** Parse argv, options anywhere; puts data sets in front of argv.
  *  @return FMO_OK, or FMO_ERR_ARGUMENT with one line that names the option and what it takes */
 fmo_status driver_options_parse(int argc, char **argv, driver_options *options, fmo_error *err);
+
+/** Of each option, and of the data sets behind them: equal if what was asked for is. --threads is
+ *  left out, which is a rank's own. */
+enum { DRIVER_DIGEST_MOST = 65 };
+void driver_options_digest(const driver_options *options, uint64_t digest[DRIVER_DIGEST_MOST]);
+/** What entry k is of: an option's name, or "data sets". */
+const char *driver_options_digest_name(int k);
 
 /** The screening threshold: an SCF has a default of its own. */
 double driver_cutoff(const driver_options *options);
@@ -78,6 +87,9 @@ fmo_integrals driver_integrals(const driver_options *options);
 /** What was asked for and nothing comes of in a mode that auto has chosen, in one line; "" without.
  */
 void driver_options_unused(const driver_options *options, fmo_mode mode, char *text, size_t size);
+
+/** What was asked for and has no effect in one of several processes is refused. */
+fmo_status driver_options_check_ranks(const driver_options *options, fmo_error *err);
 
 /** Whether a path names a .xyz file, by its last letters. */
 bool driver_is_xyz(const char *path);

@@ -43,6 +43,7 @@ typedef enum fmo_seen { FMO_SEEN_EXACT, FMO_SEEN_AOC, FMO_SEEN_CHARGES } fmo_see
 typedef struct fmo_fragments {
     const fmo_fragment_system *system;
     const fmo_basis_set *set;
+    fmo_functions functions;   /* of all parts, Cartesian or spherical */
     fmo_fragment_options o;    /* mode is not AUTO */
     int threads;               /* of the host */
     int threads_cpu;           /* for SCFs that it has in mode fused: all that there are */

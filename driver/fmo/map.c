@@ -3,8 +3,8 @@
  * Colours: map_scale.c. */
 #include "driver/fmo/map_scale.h"
 #include "driver/fmo/text.h"
-#include "integrals/arguments.h"
-#include "integrals/harmless.h"
+#include "base/arguments.h"
+#include "base/harmless.h"
 #include "io/output/kind.h"
 
 #include <math.h>

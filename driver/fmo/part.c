@@ -112,7 +112,8 @@ static fmo_status make_basis(const fmo_fragments *f, fmo_part *part, fmo_error *
     for (int k = 0; k < part->atom_num; k++) all += number[k] = f->system->number[part->atom[k]];
     const fmo_molecule molecule = {
         .nucleus_num = part->atom_num, .number = number, .coord = part->coord};
-    if (fmo_dataset_create(&molecule, f->set, -(all % 2), &part->dataset, &why) != FMO_OK)
+    if (fmo_dataset_create_with(&molecule, f->set, f->functions, -(all % 2), &part->dataset,
+                                &why) != FMO_OK)
         status =
             fmo_error_set(err, why.status, "fragment %d: %s", part->fragment[0] + 1, why.message);
     free(number);

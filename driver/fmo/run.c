@@ -1,13 +1,15 @@
 /* FMO2 from end to end: distances, monomers, pairs, and the energy
  *     E = sum_I E'_I + sum_IJ [ what the pair adds ]. */
 #include "driver/fmo/internal.h"
+#include "driver/base/agree.h"
 #include "driver/base/checkgoto.h"
 #include "driver/base/clock.h"
+#include "driver/base/hash.h"
 #include "driver/scf/cutoff.h"
 #include "driver/scf/lockstep.h"
-#include "integrals/arguments.h"
-#include "integrals/free_memory.h"
-#include "integrals/threads.h"
+#include "base/arguments.h"
+#include "base/free_memory.h"
+#include "base/threads.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -162,7 +164,35 @@ static int threads_of_all(const fmo_fragments *f)
 {
     const int asked = f->o.scf.fock.threads;
     const int divided = f->ranks && !fmo_threads_are_told(asked);
-    return divided ? f->ranks->cores : fmo_fock_threads(asked);
+    return fmo_fock_threads(divided ? f->ranks->cores : asked);
+}
+
+/* Whether functions are Cartesian or spherical, for all parts the same: parts without d shells,
+ * too, have their functions in the order that goes with it, as matrices of one part go into those
+ * of another. Asked of a molecule with one atom of each element, as a set may differ by element. */
+static fmo_status choose_functions(fmo_fragments *f, fmo_error *err)
+{
+    enum { ELEMENTS = 119 };
+    const fmo_fragment_system *s = f->system;
+    int number[ELEMENTS], num = 0, electrons = 0;
+    double coord[3 * ELEMENTS] = {0.0};
+    fmo_dataset *one = NULL;
+    fmo_error why = {FMO_OK, ""};
+    for (int z = 1; z < ELEMENTS; z++)
+        for (int a = 0; a < s->atom_num; a++) {
+            if (s->number[a] != z) continue;
+            coord[3 * num] = 100.0 * num;
+            number[num++] = z;
+            electrons += z;
+            break;
+        }
+    const fmo_molecule elements = {.nucleus_num = num, .number = number, .coord = coord};
+    const fmo_status status = fmo_dataset_create(&elements, f->set, -(electrons % 2), &one, &why);
+    if (status != FMO_OK) return fmo_error_set(err, status, "fragments: %s", why.message);
+    f->functions =
+        fmo_dataset_basis_input(one)->cartesian ? FMO_FUNCTIONS_CARTESIAN : FMO_FUNCTIONS_SPHERICAL;
+    fmo_dataset_destroy(one);
+    return FMO_OK;
 }
 
 /* What AUTO becomes, for all fragments the same, and threads. Rank 0 chooses for all. */
@@ -235,17 +265,10 @@ static fmo_status make_monomers(fmo_fragments *f, fmo_error *err)
     for (int k = 0; k < n && status == FMO_OK; k++) f->order[k] = all[k].fragment;
     free(all);
     if (status == FMO_OK) status = fmo_fragment_make_room(f, err);
-    status = fmo_fragment_agree(f, status, err);
-    if (status != FMO_OK || !f->ranks) return status;
-    const uint64_t own = fmo_fragments_identity(f);
-    uint64_t first = own;
-    status = fmo_fragment_tell(f, &first, sizeof first, err);
-    if (status != FMO_OK) return status;
-    if (first != own)
-        status = fmo_error_set(err, FMO_ERR_INPUT,
-                               "its fragments are not those of rank 0: every rank reads the files "
-                               "itself, so all hosts need the same");
-    return fmo_fragment_agree(f, status, err);
+    return driver_agree_on(f->ranks, status, status == FMO_OK ? fmo_fragments_identity(f) : 0,
+                           "its fragments are not those of rank 0: every rank reads the files "
+                           "itself, so all hosts need the same",
+                           err);
 }
 
 /* How large the whole is, and whether the cutoff will do for it. */
@@ -295,18 +318,39 @@ static fmo_status collect_monomers(fmo_fragments *f, fmo_error *err)
     return FMO_OK;
 }
 
+/* What the calls of all ranks have to have in common beside the system. */
+static uint64_t options_digest(const fmo_fragment_options *o)
+{
+    const double numbers[] = {o->max_iterations, o->convergence, o->projector, o->state != NULL,
+                              o->resume != 0};
+    uint64_t sum = fmo_scf_options_digest(&o->scf);
+    driver_hash(&sum, numbers, sizeof numbers);
+    return sum;
+}
+
 static fmo_status check_options(const fmo_fragment_options *o, fmo_error *err)
 {
     if (o->scf.fock.ranks)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
                              "fmo_fragment_run: scf.fock.ranks: expected NULL; ranks share "
                              "fragments by scf.deal");
-    if (o->max_iterations < 1 || !(o->convergence > 0.0) || !(o->projector > 0.0) ||
-        !isfinite(o->projector) || (o->resume && !o->state))
+    if (o->max_iterations < 1)
         return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "fmo_fragment_run: expected max_iterations of at least 1, a positive "
-                             "convergence and projector, and a state file to resume from");
-    return FMO_OK;
+                             "fmo_fragment_run: max_iterations = %d: expected 1 or more",
+                             o->max_iterations);
+    if (!(o->convergence > 0.0))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_fragment_run: convergence = %g: expected more than 0",
+                             o->convergence);
+    if (!(o->projector > 0.0) || !isfinite(o->projector))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_fragment_run: projector = %g: expected more than 0, and finite",
+                             o->projector);
+    if (o->resume && !o->state)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "fmo_fragment_run: resume = %d without a state file to go on from",
+                             o->resume);
+    return fmo_scf_check_options(&o->scf, err);
 }
 
 /* From the first allocation to the energy. */
@@ -315,6 +359,7 @@ static fmo_status run(fmo_fragments *f, double start, fmo_error *err)
     void *starting = NULL; /* GPUs */
     fmo_status status;
     CHECKGOTO(fmo_fragment_agree(f, allocate(f, err), err));
+    CHECKGOTO(fmo_fragment_agree(f, choose_functions(f, err), err));
     CHECKGOTO(choose_mode(f, err));
     /* SCFs go side by side, one a thread */
     CHECKGOTO(fmo_fragment_agree(f, fmo_check_blas_room(f->threads, err), err));
@@ -344,21 +389,22 @@ fmo_status fmo_fragment_run(const fmo_fragment_system *system, const fmo_basis_s
     const double start = driver_seconds();
     fmo_fragments f = {.system = system, .set = set};
     fmo_error unseen = {FMO_OK, ""};
+    if (!err) err = &unseen;
     if (result) *result = NULL;
+    fmo_fragment_options_init(&f.o);
+    if (options) f.o = *options;
+    f.ranks = f.o.scf.deal;
     fmo_status status = FMO_CHECK_ARGUMENTS("fmo_fragment_run", err, FMO_GIVEN(system),
                                             FMO_GIVEN(set), FMO_GIVEN(result));
     if (status == FMO_OK) status = fmo_fragment_system_check(system, err);
+    if (status == FMO_OK) status = check_options(&f.o, err);
+    status = driver_agree_on(f.ranks, status, options_digest(&f.o), FMO_SCF_OTHER_OPTIONS, err);
     if (status != FMO_OK) return status;
-    fmo_fragment_options_init(&f.o);
-    if (options) f.o = *options;
-    status = check_options(&f.o, err);
-    if (status != FMO_OK) return status;
-    f.ranks = f.o.scf.deal;
     if (!fmo_fragment_is_first(&f)) {
         f.o.iteration = NULL;
         f.o.progress = NULL;
     }
-    status = run(&f, start, err ? err : &unseen);
+    status = run(&f, start, err);
     release(&f);
     if (status == FMO_OK && fmo_fragment_is_first(&f))
         *result = f.result;

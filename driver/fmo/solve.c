@@ -1,7 +1,7 @@
 /* RHF of parts in the fields of the others: F = H + U + P + G(D), E' = E - Tr D U. */
 #include "driver/fmo/internal.h"
 #include "driver/scf/batch.h"
-#include "integrals/to_and_fro.h"
+#include "base/snake.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@ typedef struct solving {
     fmo_scf_job *jobs;
     char *mine;                 /* or NULL */
     const fmo_parts_care *care; /* or NULL */
+    double done, all;           /* cubes of the functions of finished parts, of all */
 } solving;
 
 static size_t number_of(const solving *s, size_t job)
@@ -24,7 +25,7 @@ static size_t number_of(const solving *s, size_t job)
 /* What a finished SCF leaves in its part; the result is not kept. */
 static void finished(size_t at, fmo_scf_job *job, void *user)
 {
-    const solving *s = user;
+    solving *s = user;
     const size_t k = number_of(s, at);
     fmo_part *part = &s->parts[k];
     if (s->mine) s->mine[k] = 1;
@@ -42,6 +43,8 @@ static void finished(size_t at, fmo_scf_job *job, void *user)
     }
     fmo_scf_result_destroy(job->result);
     job->result = NULL;
+    s->done += (double)part->nao * part->nao * part->nao;
+    if (!s->care && s->f->o.progress) s->f->o.progress(s->done / s->all, s->f->o.user);
 }
 
 static fmo_status name_failure(const fmo_part *part, const fmo_scf_job *job, fmo_error *err)
@@ -133,6 +136,7 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
     if (s->mine) memset(s->mine, 0, (size_t)f->system->fragment_num);
     if (!s->mine || s->number) o.deal = NULL;
     o.guess = FMO_SCF_GUESS_READ;
+    o.guess_is_fixed = 1;
     o.stability = FMO_SCF_STABILITY_NONE;
     o.callback = NULL;
     o.finished = finished;
@@ -148,7 +152,11 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
         o.fock.mode = FMO_MODE_CPU;
         o.fock.threads = f->threads_cpu;
     }
-    for (int k = 0; k < count; k++) s->jobs[k].input = input_of(&s->parts[number_of(s, (size_t)k)]);
+    for (int k = 0; k < count; k++) {
+        const fmo_part *const part = &s->parts[number_of(s, (size_t)k)];
+        s->jobs[k].input = input_of(part);
+        s->all += (double)part->nao * part->nao * part->nao;
+    }
     fmo_error why = {FMO_OK, ""};
     fmo_status status = s->care
                             ? run_with_care(s, (size_t)count, &o, &why)
@@ -169,7 +177,7 @@ static int own_share(const fmo_fragments *f, int *number)
     const size_t ranks = (size_t)f->ranks->size, own = (size_t)f->ranks->rank;
     int num = 0;
     for (int at = 0; at < f->system->fragment_num; at++)
-        if (fmo_to_and_fro((size_t)at, ranks) == own) number[num++] = f->order[at];
+        if (fmo_snake((size_t)at, ranks) == own) number[num++] = f->order[at];
     return num;
 }
 
@@ -192,7 +200,7 @@ fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count,
     const int dealt = parts == f->monomer;
     fmo_scf_job *const jobs = dealt ? f->job : malloc((size_t)count * sizeof *jobs);
     if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
-    solving s = {f, parts, NULL, jobs, dealt ? f->mine : NULL, care};
+    solving s = {f, parts, NULL, jobs, dealt ? f->mine : NULL, care, 0.0, 0.0};
     const fmo_status status = dealt && f->shares ? solve_own(&s, thresholds, orbitals, err)
                                                  : solve(&s, count, thresholds, orbitals, err);
     if (dealt) return fmo_fragment_share(f, status, fmo_part_blocks, err);

@@ -29,6 +29,7 @@ uint64_t fmo_fragments_identity(const fmo_fragments *f)
     if (s->bond_num) driver_hash(&sum, s->bond, 2 * (size_t)s->bond_num * sizeof *s->bond);
     driver_hash(&sum, numbers, sizeof numbers);
     driver_hash(&sum, basis, strlen(basis));
+    driver_hash(&sum, &f->functions, sizeof f->functions);
     for (int k = 0; k < s->fragment_num; k++) {
         const fmo_basis_input *in = fmo_dataset_basis_input(f->monomer[k].dataset);
         const size_t prims = (size_t)in->prim_num;

@@ -1,6 +1,6 @@
 /* All pairs as a table: a header with units, a line for each, columns with tabs between them. */
 #include "driver/fmo/text.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "io/output/kind.h"
 
 #include <math.h>

@@ -1,10 +1,11 @@
 /* See text.h. */
 #define _GNU_SOURCE /* uselocale, open_memstream */
 #include "driver/fmo/text.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 #include <fmo/result.h>
 
 #include <locale.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 const char *fmo_fragment_name(const fmo_fragment_system *s, int k, char name[FMO_FRAGMENT_NAME])
@@ -18,11 +19,24 @@ const char *fmo_fragment_name(const fmo_fragment_system *s, int k, char name[FMO
 static fmo_status check(const fmo_text_source *source, const char *call, fmo_error *err)
 {
     const fmo_fragment_result *r = source->result;
-    bool good = r->fragment_num == source->system->fragment_num && r->fragment_num > 0;
-    for (int k = 0; k < r->pair_num && good; k++)
-        good = r->pair[k].i >= 0 && r->pair[k].i < r->pair[k].j && r->pair[k].j < r->fragment_num;
-    if (good) return FMO_OK;
-    return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: the result is not one of this system", call);
+    const int64_t n = r->fragment_num;
+    if (n < 1 || n != source->system->fragment_num)
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "%s: the result is not one of this system: fragment_num = %d, in the "
+                             "system %d",
+                             call, r->fragment_num, source->system->fragment_num);
+    if (r->pair_num != n * (n - 1) / 2 || (r->pair_num && !r->pair))
+        return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                             "%s: the result is not one of this system: pair_num = %d of %d "
+                             "fragments%s",
+                             call, r->pair_num, r->fragment_num, r->pair ? "" : ", pair is NULL");
+    for (int k = 0; k < r->pair_num; k++)
+        if (r->pair[k].i < 0 || r->pair[k].i >= r->pair[k].j || r->pair[k].j >= n)
+            return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "%s: the result is not one of this system: pair[%d] is of "
+                                 "fragments %d and %d of %d",
+                                 call, k, r->pair[k].i, r->pair[k].j, r->fragment_num);
+    return FMO_OK;
 }
 
 fmo_status fmo_fragment_write_text(const char *path, const fmo_text_source *source, fmo_put *put,

@@ -2,6 +2,7 @@
 #include "driver/report/fragments.h"
 #include "driver/base/shown.h"
 #include "driver/report/json.h"
+#include "driver/report/report.h"
 
 #include <math.h>
 #include <fmo/version.h>
@@ -20,13 +21,13 @@ void driver_report_system(const driver_options *options, const fmo_fragment_syst
         fprintf(stream, "  field      exact; every pair has an SCF\n");
     else
         fprintf(stream,
-                "  field      exact below %g, one density a function below %g, then point charges; "
-                "pairs electrostatic from %g\n",
+                "  field      exact below %g, Mulliken populations of functions below %g, then of "
+                "atoms; pairs electrostatic from %g (van der Waals distances)\n",
                 s->aoc_from, s->ptc_from, s->es_dimers_from);
     fprintf(stream, "  cutoff     %g\n", driver_cutoff(options));
     if (s->notice) fprintf(stream, "  notice     %s\n", s->notice);
     fprintf(stream, "\n  %9s %20s %11s %10s %7s %9s %9s\n", "iteration", "sum of E'", "change",
-            "field off", "cycles", "field s", "SCF s");
+            "residual", "cycles", "field s", "SCF s");
 }
 
 void driver_report_iteration(const fmo_fragment_iteration *i, FILE *stream)
@@ -41,6 +42,11 @@ void driver_report_iteration(const fmo_fragment_iteration *i, FILE *stream)
     else
         fprintf(stream, "%10.1e ", i->residual);
     fprintf(stream, "%7d %9.3f %9.3f\n", i->cycles, i->field_seconds, i->scf_seconds);
+}
+
+void driver_report_pairs(double fraction, double seconds, FILE *stream)
+{
+    fprintf(stream, "  pairs      %3.0f %% done after %.0f s\n", floor(100.0 * fraction), seconds);
 }
 
 /* NULL without one. */
@@ -141,8 +147,8 @@ void driver_report_fragments(const driver_options *options, const driver_fragmen
     fprintf(stream, "  FMO1       %.10f hartree\n  FMO2       %.10f hartree\n", r->energy1,
             r->energy2);
     if (!isnan(run->system->reference))
-        fprintf(stream, "  the file   %.10f hartree, difference %.1e\n", run->system->reference,
-                r->energy2 - run->system->reference);
+        fprintf(stream, "  reference  %.10f hartree in the file, difference %.1e\n",
+                run->system->reference, r->energy2 - run->system->reference);
     for (int i = run->system->notice ? 1 : 0; driver_fragments_notice(run, i);
          i++) /* 0 stands above */
         fprintf(stream, "  notice     %s\n", driver_fragments_notice(run, i));
@@ -155,6 +161,8 @@ void driver_report_fragments(const driver_options *options, const driver_fragmen
         if (r->resumed_pairs) fprintf(stream, " with %d SCF pairs", r->resumed_pairs);
         fprintf(stream, "\n");
     }
+    if (options->profile == DRIVER_PROFILE_TABLE)
+        driver_report_origin(NULL, run->system->sha256, stream);
 }
 
 static json_t *reals(const double *values, int count)

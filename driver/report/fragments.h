@@ -10,6 +10,8 @@
 void driver_report_system(const driver_options *options, const fmo_fragment_system *system,
                           const char *basis, FILE *stream);
 void driver_report_iteration(const fmo_fragment_iteration *iteration, FILE *stream);
+/** While pairs run, where no progress bar shows it. */
+void driver_report_pairs(double fraction, double seconds, FILE *stream);
 
 /** Fragments, pairs, energies; with --quiet one line. */
 void driver_report_fragments(const driver_options *options, const driver_fragments *run,

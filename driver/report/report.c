@@ -186,24 +186,22 @@ static void print_accumulation(const fmo_fock_profile *profile, FILE *stream)
     }
 }
 
-/* On what, with what, of what. */
-static void print_origin(const driver_result *result, FILE *stream)
+void driver_report_origin(const char *device, const char *sha256, FILE *stream)
 {
-    const fmo_fock_profile *profile = &result->profile;
     const char *revision = driver_host_revision();
     char cpu[128];
     driver_host_cpu(cpu, sizeof cpu);
     fprintf(stream, "\n  profile\n");
     fprintf(stream, "  host         %s, %d cores\n", cpu, driver_host_cores());
-    fprintf(stream, "  device       %s\n", profile->device[0] ? profile->device : "none");
+    if (device) fprintf(stream, "  device       %s\n", *device ? device : "none");
     fprintf(stream, "  revision     %s\n", revision ? revision : "not known");
-    fprintf(stream, "  data set     sha256 %s\n", fmo_dataset_sha256(result->dataset));
+    if (sha256) fprintf(stream, "  data set     sha256 %s\n", sha256);
 }
 
 static void print_profile(const driver_result *result, FILE *stream)
 {
     const fmo_fock_profile *profile = &result->profile;
-    print_origin(result, stream);
+    driver_report_origin(profile->device, fmo_dataset_sha256(result->dataset), stream);
     fprintf(stream, "  plan         %.6f s, once for all builds\n", profile->plan_seconds);
     print_phase(stream, "screening", profile->screening_seconds, profile->seconds);
     print_phase(stream, "far J", profile->far_seconds, profile->seconds);
@@ -262,8 +260,11 @@ static void print_scf(const driver_options *options, const driver_result *result
     if (!isnan(scf->lumo))
         fprintf(stream, ", LUMO %.6f, gap %.6f hartree", scf->lumo, scf->lumo - scf->homo);
     if (scf->converged && !isnan(scf->energy_error))
-        fprintf(stream, "\n  to its end %.0e hartree, an estimate from the gradient, %.1e",
-                scf->energy_error, scf->gradient);
+        fprintf(
+            stream,
+            "\n  accuracy   energy about %.0e hartree above its converged value, estimated from "
+            "the gradient, %.1e",
+            scf->energy_error, scf->gradient);
     fprintf(stream,
             "\n  seconds    %.6f: one-electron %.6f, plan %.6f, guess %.6f, Fock %.6f, solve %.6f",
             scf->seconds, scf->one_electron_seconds, scf->plan_seconds, scf->guess_seconds,
@@ -294,7 +295,8 @@ static void report_scf(const driver_options *options, const driver_result *resul
         return;
     }
     print_scf(options, result, stream);
-    if (options->profile == DRIVER_PROFILE_TABLE) print_origin(result, stream);
+    if (options->profile == DRIVER_PROFILE_TABLE)
+        driver_report_origin(result->profile.device, fmo_dataset_sha256(result->dataset), stream);
 }
 
 void driver_report(const driver_options *options, const driver_result *result, FILE *stream)
@@ -358,6 +360,8 @@ void driver_report_scf_batch_head(const driver_options *options, const driver_sc
     if (options->fock.ranks) fprintf(stream, ", %d ranks, rank 0 with", options->fock.ranks->size);
     fprintf(stream, "%s %d threads, cutoff %g\n", options->fock.ranks ? "" : ",",
             fmo_fock_threads(options->fock.threads), driver_cutoff(options));
+    if (options->profile == DRIVER_PROFILE_TABLE)
+        driver_report_origin(profile->device, NULL, stream);
     fprintf(stream, "\n  %9s %7s %20s %10s  %s\n", "functions", "cycles", "energy", "seconds",
             "molecule");
 }

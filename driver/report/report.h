@@ -28,6 +28,10 @@ void driver_report_scf_one(const driver_options *options, const driver_scf_one *
 void driver_report_scf_batch(const driver_options *options, const driver_scf_totals *totals,
                              FILE *stream);
 
+/** Of what a profile is, for --profile: host, device (NULL: not known; "": none), revision, data
+ * set (NULL: several). */
+void driver_report_origin(const char *device, const char *sha256, FILE *stream);
+
 /** "waters.xyz frame 3", harmless to terminals; the path alone where the file holds one. */
 void driver_report_name(const driver_scf_one *one, char *text, size_t size);
 

@@ -3,10 +3,12 @@
 #include "driver/run/fragments.h"
 #include "driver/base/agree.h"
 #include "driver/base/checkgoto.h"
+#include "driver/base/clock.h"
 #include "driver/base/files.h"
 #include "driver/base/interrupt.h"
 #include "driver/cli/progress.h"
-#include "integrals/harmless.h"
+#include "driver/run/spin.h"
+#include "base/harmless.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +23,8 @@ void driver_fragments_free(driver_fragments *run)
 
 const char *driver_fragments_notice(const driver_fragments *run, int i)
 {
-    const char *const own[] = {run->system->notice, run->result ? run->result->notice : NULL,
-                               run->unused};
+    const char *const own[] = {run->system->notice, run->spin,
+                               run->result ? run->result->notice : NULL, run->unused};
     for (size_t n = 0, k = 0; n < sizeof own / sizeof own[0]; n++)
         if (own[n] && *own[n] && k++ == (size_t)i) return own[n];
     return NULL;
@@ -51,9 +53,15 @@ static fmo_status check_files(const driver_options *options, const char *path,
 typedef struct listener {
     const driver_fragment_watch *watch;
     const driver_fragments *run;
-    bool begun;
+    bool begun, pairs;
     driver_progress progress;
+    double fraction; /* of what is being done, the most that was told */
+    double start;    /* of the pairs */
+    double lines;    /* time when a line was last told of them */
 } listener;
+
+/* Seconds between two lines about pairs, at least, where there is no progress bar. */
+static const double line_seconds = 15.0;
 
 static void take_iteration(const fmo_fragment_iteration *iteration, void *user)
 {
@@ -62,15 +70,26 @@ static void take_iteration(const fmo_fragment_iteration *iteration, void *user)
     if (l->watch && !l->begun) l->watch->system(l->run->system, l->run->basis, l->watch->user);
     l->begun = true;
     if (l->watch) l->watch->iteration(iteration, l->watch->user);
-    if (iteration->converged)
+    l->fraction = 0.0;
+    l->pairs = iteration->converged;
+    if (iteration->converged) {
+        l->start = l->lines = driver_seconds();
         driver_progress_begin(&l->progress, "pairs");
-    else
+    } else
         driver_progress_begin(&l->progress, "iteration %d", iteration->iteration + 1);
 }
 
+/* The bar, which never goes back; where there is none and pairs take long, a line now and then. */
 static void take_progress(double fraction, void *user)
 {
-    driver_progress_update(fraction, &((listener *)user)->progress);
+    listener *l = user;
+    if (fraction > l->fraction) l->fraction = fraction;
+    driver_progress_update(l->fraction, &l->progress);
+    if (!l->pairs || !l->watch || l->progress.enabled || l->fraction >= 1.0) return;
+    const double now = driver_seconds();
+    if (now - l->lines < line_seconds) return;
+    l->lines = now;
+    l->watch->pairs(l->fraction, now - l->start, l->watch->user);
 }
 
 /* Arrays of the result file. */
@@ -239,11 +258,20 @@ static fmo_fragment_options fragment_options(const driver_options *options)
     o.scf.fock.cutoff = driver_cutoff(options);
     o.scf.fock.integrals = driver_integrals(options);
     if (!options->convergence_given) o.scf.energy_convergence = own.energy_convergence;
+    if (!options->max_cycles_given) o.scf.max_cycles = own.max_cycles;
     if (!options->gradient_given) o.scf.gradient_convergence = own.gradient_convergence;
     o.scf.deal = options->fock.ranks;
     o.scf.fock.ranks = NULL;
     o.resume = options->resume;
     return o;
+}
+
+/* Functions above p: --functions goes before what the file asks for, as --basis does, and that
+ * before the set's own. */
+static fmo_functions choose_functions(const driver_options *options, const fmo_fragment_system *s)
+{
+    if (options->functions != FMO_FUNCTIONS_SET || !s->spherical) return options->functions;
+    return s->spherical > 0 ? FMO_FUNCTIONS_SPHERICAL : FMO_FUNCTIONS_CARTESIAN;
 }
 
 /* The system and its basis set. Every rank reads them itself. */
@@ -258,9 +286,16 @@ static fmo_status read_system(const driver_options *options, const char *path,
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "%.200s: basis: missing; name a basis set there, or add --basis NAME",
                              path);
+    if (options->fragment_options.hybrids && !run->system->bond_num)
+        return fmo_error_set(err, FMO_ERR_INPUT,
+                             "%.200s: --hybrids has no effect on a system without cut bonds: leave "
+                             "it out",
+                             path);
     run->named = false;
     status = fmo_basis_set_read(options->basis ? options->basis : run->system->basis, set, err);
     if (status != FMO_OK) return status;
+    fmo_basis_set_choose_functions(*set, choose_functions(options, run->system));
+    driver_note_fragment_spins(run->system, run->spin, sizeof run->spin);
     snprintf(run->basis, sizeof run->basis, "%s", fmo_basis_set_name(*set));
     if (options->exact_field)
         run->system->aoc_from = run->system->ptc_from = run->system->es_dimers_from =
@@ -287,18 +322,18 @@ fmo_status driver_run_fragments(const driver_options *options, const char *path,
     o.iteration = take_iteration;
     o.progress = take_progress;
     o.user = &l;
-    driver_progress_begin(&l.progress, "iteration 1");
+    driver_progress_begin(&l.progress, options->resume ? "resumed" : "iteration 1");
     status = fmo_fragment_run(run->system, set, &o, &run->result, err);
     driver_progress_end(&l.progress);
-    if (!first) goto done;
-    if (status == FMO_OK)
+    CHECKGOTO(status);
+    if (first) {
         driver_options_unused(options, run->result->mode, run->unused, sizeof run->unused);
-    if (status == FMO_OK && watch && !l.begun) watch->system(run->system, run->basis, watch->user);
-    if (status == FMO_OK) {
+        if (watch && !l.begun) watch->system(run->system, run->basis, watch->user);
         driver_interrupt_hold();
         status = write_files(options, run, set, err);
         driver_interrupt_release();
     }
+    status = driver_agree(ranks, status, err); /* after some failures there is no next system */
 done:
     driver_progress_end(&l.progress);
     fmo_basis_set_destroy(set);

@@ -1,7 +1,8 @@
 /* See ranks.h. */
 #define _GNU_SOURCE
 #include "driver/run/ranks.h"
-#include "integrals/threads.h"
+#include "driver/base/agree.h"
+#include "base/threads.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -29,6 +30,12 @@ static int size_and_number(int *number)
         return atoi(size);
     }
     return 1;
+}
+
+int driver_ranks_size(void)
+{
+    int number;
+    return size_and_number(&number);
 }
 
 int driver_ranks_number(void)
@@ -93,6 +100,27 @@ void driver_ranks_close(driver_ranks *ranks)
     ranks->net.size = 1;
 }
 
+fmo_status driver_ranks_agree(const driver_ranks *ranks, const driver_options *options,
+                              fmo_status status, fmo_error *err)
+{
+    uint64_t own[DRIVER_DIGEST_MOST], first[DRIVER_DIGEST_MOST];
+    if (ranks->net.size < 2) return status;
+    status = driver_agree(&ranks->net, status, err);
+    if (status != FMO_OK) return status;
+    driver_options_digest(options, own);
+    memcpy(first, own, sizeof first);
+    status = fmo_ranks_broadcast(&ranks->net, first, sizeof first, err);
+    if (status != FMO_OK) return status;
+    for (int k = 0; k < DRIVER_DIGEST_MOST; k++)
+        if (own[k] != first[k])
+            fmo_error_set(err, FMO_ERR_ARGUMENT,
+                          "%s%s: not as rank 0 has it; all ranks need the same command line, but "
+                          "for --threads",
+                          k == DRIVER_DIGEST_MOST - 1 ? "" : "--", driver_options_digest_name(k));
+    status = err->status;
+    return driver_agree(&ranks->net, status, err);
+}
+
 /* CUDA's start takes longer the more GPUs it sees: a rank sees its own alone, where the host has
  * one for each of its ranks, and the caller's environment does not say which. Counted by their
  * files, as CUDA cannot be asked before it has started. */
@@ -110,7 +138,7 @@ static void show_own(const fmo_ranks *net)
     (void)setenv("CUDA_VISIBLE_DEVICES", text, 0);
 }
 
-void driver_ranks_divide(driver_ranks *ranks, driver_options *options)
+fmo_status driver_ranks_divide(driver_ranks *ranks, driver_options *options, fmo_error *err)
 {
     fmo_fock_options *const fock = &options->fock;
     /* fragments have more where they stay on the CPU (fmo_fragment_run) */
@@ -118,9 +146,13 @@ void driver_ranks_divide(driver_ranks *ranks, driver_options *options)
         fock->threads = ranks->net.cores;
     fock->ranks = &ranks->net;
     if (fock->device_num == 1) fock->device_num = 0; /* one each, and not the same */
-    if (fock->mode == FMO_MODE_CPU || fock->mode == FMO_MODE_REFERENCE || fock->device_num) return;
-    show_own(&ranks->net);
-    (void)fmo_ranks_gpu(&ranks->net, &fock->device, NULL); /* a fault comes up again */
+    if (fock->mode == FMO_MODE_CPU || fock->mode == FMO_MODE_REFERENCE) return FMO_OK;
+    /* "all" may be several here and one elsewhere, so the call is every rank's all the same */
+    int device = -1;
+    if (!fock->device_num) show_own(&ranks->net);
+    const fmo_status status = fmo_ranks_gpu(&ranks->net, &device, err);
+    if (!fock->device_num) fock->device = device;
+    return status;
 }
 
 void driver_ranks_name(const fmo_ranks *ranks, fmo_error *err)

@@ -31,7 +31,8 @@ void driver_result_evaluate(driver_result *result, const double *density, const 
 
 const char *driver_result_notice(const driver_result *result, int i)
 {
-    const char *const own[] = {result->profile.notice, result->scf_notice, result->unused};
+    const char *const own[] = {result->geometry_notice, result->spin_notice, result->profile.notice,
+                               result->scf_notice, result->unused};
     int k = 0;
     for (; fmo_dataset_notice(result->dataset, k); k++)
         if (k == i) return fmo_dataset_notice(result->dataset, k);

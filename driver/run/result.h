@@ -30,9 +30,12 @@ typedef struct driver_result {
     fmo_scf_result *scf;   /**< of a finished one, else NULL */
     fmo_scf_cycle *cycles; /**< [cycle_num] so far */
     int cycle_num;
-    char scf_notice[240];  /**< as fmo_scf_result.notice, or "" */
-    char unused[200];      /**< options that nothing came of, in one line, or "" */
-    fmo_error scf_verdict; /**< FMO_OK, or FMO_ERR_CHECK and why it did not converge */
+    bool singlet_is_meant; /**< the command line or the geometry's comment says multiplicity 1 */
+    char geometry_notice[160]; /**< as fmo_molecule.notice, or "" */
+    char spin_notice[240];     /**< of an SCF: why its closed shell is doubtful, or "" */
+    char scf_notice[240];      /**< as fmo_scf_result.notice, or "" */
+    char unused[200];          /**< options that nothing came of, in one line, or "" */
+    fmo_error scf_verdict;     /**< FMO_OK, or FMO_ERR_CHECK and why it did not converge */
 } driver_result;
 
 /** Trace, norm and energies of a finished G of a density.
@@ -42,8 +45,9 @@ typedef struct driver_result {
 void driver_result_evaluate(driver_result *result, const double *density, const double *fock_2e,
                             const double *core, double repulsion);
 
-/** The i-th of what is worth saying, from 0: of the data set, of the build, of an SCF's cutoff, of
- *  options that nothing came of. NULL after the last. */
+/** The i-th of what is worth saying, from 0: of the data set, of its geometry's comment, of an
+ * SCF's spin, of the build, of an SCF's cutoff, of options that nothing came of. NULL after the
+ * last. */
 const char *driver_result_notice(const driver_result *result, int i);
 
 /** Whether --reduce means anything to a mode. */

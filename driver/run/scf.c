@@ -4,7 +4,8 @@
 #include "driver/base/checkgoto.h"
 #include "driver/base/interrupt.h"
 #include "driver/run/files.h"
-#include "integrals/free_memory.h"
+#include "driver/run/spin.h"
+#include "base/free_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,17 +15,21 @@
 #include <fmo/wavefunction.h>
 
 fmo_status driver_scf_dataset(const driver_options *options, const fmo_molecule *molecule,
-                              const fmo_basis_set *set, fmo_dataset **dataset, fmo_error *err)
+                              const fmo_basis_set *set, driver_result *result, fmo_error *err)
 {
     char frame[32] = "";
     if (molecule->frame) snprintf(frame, sizeof frame, "frame %d: ", molecule->frame);
-    if (molecule->multiplicity > 1)
+    if (!options->charge_given)
+        snprintf(result->geometry_notice, sizeof result->geometry_notice, "%s", molecule->notice);
+    result->singlet_is_meant = molecule->multiplicity == 1;
+    if (molecule->multiplicity > 1 && !options->multiplicity_given)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "%.200s: %sthe comment says multiplicity %d: only closed shells "
-                             "(multiplicity 1) can be done; correct the comment",
+                             "(multiplicity 1) can be done; correct the comment, or add "
+                             "--multiplicity 1",
                              molecule->path, frame, molecule->multiplicity);
     const int charge = options->charge_given ? options->charge : molecule->charge;
-    return fmo_dataset_create(molecule, set, charge, dataset, err);
+    return fmo_dataset_create(molecule, set, charge, &result->dataset, err);
 }
 
 static fmo_status read_geometry(const driver_options *options, const char *path,
@@ -38,8 +43,7 @@ static fmo_status read_geometry(const driver_options *options, const char *path,
         result->named = status == FMO_OK;
     }
     fmo_basis_set_choose_functions(set, options->functions);
-    if (status == FMO_OK)
-        status = driver_scf_dataset(options, molecule, set, &result->dataset, err);
+    if (status == FMO_OK) status = driver_scf_dataset(options, molecule, set, result, err);
     fmo_basis_set_destroy(set);
     fmo_molecule_destroy(molecule);
     return status;
@@ -74,10 +78,12 @@ static fmo_status check_size(int nao, fmo_error *err)
         nao, 1e-9 * bytes, 1e-9 * there);
 }
 
-fmo_status driver_scf_input(const driver_options *options, const fmo_dataset *dataset,
+fmo_status driver_scf_input(const driver_options *options, driver_result *result,
                             fmo_scf_input *input, fmo_error *err)
 {
-    const fmo_status status = check_size(fmo_basis_ao_num(fmo_dataset_basis(dataset)), err);
+    const fmo_dataset *const dataset = result->dataset;
+    result->nao = fmo_basis_ao_num(fmo_dataset_basis(dataset));
+    const fmo_status status = check_size(result->nao, err);
     if (status != FMO_OK) return status;
     const int from_file = strcmp(fmo_dataset_core_hamiltonian_source(dataset), "computed") != 0;
     *input = (fmo_scf_input){.basis = fmo_dataset_basis(dataset),
@@ -90,6 +96,10 @@ fmo_status driver_scf_input(const driver_options *options, const fmo_dataset *da
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "the data set does not say how many electrons there are: give "
                              "--charge");
+    result->electrons = input->electron_num;
+    if (!options->multiplicity_given && !result->singlet_is_meant && result->electrons % 2 == 0)
+        driver_note_spin(dataset, result->electrons, result->spin_notice,
+                         sizeof result->spin_notice);
     return FMO_OK;
 }
 
@@ -226,10 +236,7 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
         CHECKGOTO(fmo_dataset_read_basis(path, &result->dataset, err));
     result->named = false;
     CHECKGOTO(driver_check_doubts(options, result->dataset, err));
-    result->nao = fmo_basis_ao_num(fmo_dataset_basis(result->dataset));
-
-    CHECKGOTO(driver_scf_input(options, result->dataset, &input, err));
-    result->electrons = input.electron_num;
+    CHECKGOTO(driver_scf_input(options, result, &input, err));
     driver_progress_begin(&progress, "cycle 1");
     status = fmo_scf_run(&input, &scf, &result->scf, &result->scf_verdict);
     driver_progress_end(&progress);

@@ -28,15 +28,17 @@ fmo_status driver_run_scf(const driver_options *options, const char *path,
 /** What the command line says of an SCF, without callbacks. */
 fmo_status driver_scf_settings(const driver_options *options, fmo_scf_options *scf, fmo_error *err);
 
-/** The data set of a molecule from a file: of the charge that --charge says, else the comment.
+/** The data set of a molecule from a file, into result, with what is to be said of its comment: of
+ *  the charge and multiplicity of the command line, else the comment.
  *  FMO_ERR_INPUT names the file, and the frame if there are several. */
 fmo_status driver_scf_dataset(const driver_options *options, const fmo_molecule *molecule,
-                              const fmo_basis_set *set, fmo_dataset **dataset, fmo_error *err);
+                              const fmo_basis_set *set, driver_result *result, fmo_error *err);
 
 double driver_nuclear_charge(const fmo_basis *basis); /**< of all nuclei, e */
 
-/** The molecule of a data set; its arrays are the data set's. */
-fmo_status driver_scf_input(const driver_options *options, const fmo_dataset *dataset,
+/** The molecule of result->dataset; its arrays are the data set's. Electrons, functions and what is
+ *  to be said of its spin go into result. */
+fmo_status driver_scf_input(const driver_options *options, driver_result *result,
                             fmo_scf_input *input, fmo_error *err);
 
 /** The numbers that builds have, too: of G = F - H of result->scf; and its notices. */

@@ -29,6 +29,7 @@ typedef struct batch {
     /* what is read */
     int dataset; /* next in options->datasets */
     fmo_xyz *xyz;
+    int frame; /* of it, the last one read */
     fmo_basis_set *set;
     /* the portion */
     int num;
@@ -70,10 +71,11 @@ static void name_frame(driver_scf_one *one, const fmo_error *why)
 static int read_frame(batch *b, driver_scf_one *one)
 {
     fmo_molecule *molecule = NULL;
+    one->result.frame = ++b->frame;
     if (fmo_xyz_next(b->xyz, &molecule, &one->err) != FMO_OK) return 1;
     if (!molecule) return 0;
     one->result.frame = molecule->frame;
-    (void)driver_scf_dataset(b->options, molecule, b->set, &one->result.dataset, &one->err);
+    (void)driver_scf_dataset(b->options, molecule, b->set, &one->result, &one->err);
     fmo_molecule_destroy(molecule);
     return 1;
 }
@@ -89,10 +91,12 @@ static int read_one(batch *b, driver_scf_one *one)
             if (read_frame(b, one)) return 1;
             fmo_xyz_close(b->xyz);
             b->xyz = NULL;
+            one->result.frame = 0;
         }
         if (b->dataset == b->options->dataset_num) return 0;
         one->path = b->options->datasets[b->dataset++];
         if (driver_is_xyz(one->path)) {
+            b->frame = 0;
             if (fmo_xyz_open(one->path, &b->xyz, &one->err) != FMO_OK) return 1;
             continue;
         }
@@ -110,11 +114,8 @@ static void take_one(batch *b, driver_scf_one *one, int *jobs)
     memset(job, 0, sizeof *job);
     r->named = one->err.status != FMO_OK; /* by who has read it */
     if (!r->named) (void)driver_check_doubts(b->options, r->dataset, &why);
-    if (!r->named && why.status == FMO_OK)
-        (void)driver_scf_input(b->options, r->dataset, &job->input, &why);
+    if (!r->named && why.status == FMO_OK) (void)driver_scf_input(b->options, r, &job->input, &why);
     if (why.status != FMO_OK) name_frame(one, &why);
-    if (r->dataset) r->nao = fmo_basis_ao_num(fmo_dataset_basis(r->dataset));
-    r->electrons = job->input.electron_num;
     if (one->err.status == FMO_OK)
         b->number[(*jobs)++] = (int)(one - b->one);
     else
@@ -307,8 +308,11 @@ fmo_status driver_run_scf_batch(const driver_options *options, const driver_scf_
     fmo_status status = driver_agree(ranks, prepare(&b, err), err);
     while (more && status == FMO_OK) status = run_portion(&b, &more, err);
     totals->seconds = driver_seconds() - begin;
-    if (b.file && status == FMO_OK && is_first(&b) && totals->failed < totals->molecules)
-        status = write_file(&b, err);
+    if (status == FMO_OK) { /* of all ranks until here */
+        if (b.file && is_first(&b) && totals->failed < totals->molecules)
+            status = write_file(&b, err);
+        status = driver_agree(ranks, status, err);
+    }
     fmo_molecules_file_destroy(b.file);
     fmo_basis_set_destroy(b.set);
     fmo_xyz_close(b.xyz);

@@ -1,5 +1,6 @@
 /* See scf_share.h. */
 #include "driver/run/scf_share.h"
+#include "driver/base/agree.h"
 #include "driver/base/hash.h"
 
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 fmo_status driver_scf_share_check(const fmo_ranks *ranks, const driver_scf_one *one, int num,
                                   fmo_error *err)
 {
-    uint64_t sum = driver_hash_of_nothing, first;
-    fmo_error own = {FMO_OK, ""};
+    uint64_t sum = driver_hash_of_nothing;
+    fmo_error differs = {FMO_OK, ""}, scarce = {FMO_OK, ""};
     driver_hash(&sum, &num, sizeof num);
     for (int k = 0; k < num; k++) {
         const fmo_basis_input *in = fmo_dataset_basis_input(one[k].result.dataset);
@@ -24,15 +25,21 @@ fmo_status driver_scf_share_check(const fmo_ranks *ranks, const driver_scf_one *
         driver_hash(&sum, in->prim_coefficient,
                     (size_t)in->prim_num * sizeof *in->prim_coefficient);
     }
-    first = sum;
-    fmo_status status = fmo_ranks_broadcast(ranks, &first, sizeof first, err);
-    if (status != FMO_OK) return status;
-    if (first != sum)
-        status = fmo_error_set(&own, FMO_ERR_INPUT,
-                               "it has read other molecules than rank 0: every rank reads the "
-                               "files itself, so all hosts need the same, and no pipes");
-    status = fmo_ranks_agree(ranks, status, &own);
-    return status == FMO_OK ? FMO_OK : fmo_error_set(err, status, "%s", own.message);
+    const fmo_status status =
+        driver_agree_on(ranks, FMO_OK, sum,
+                        "it has read other molecules than rank 0: every rank reads the files "
+                        "itself, so all hosts need the same, and no pipes",
+                        &differs);
+    if (status == FMO_OK) return status;
+    /* Where a rank had no memory for one, that is the reason. */
+    for (int k = 0; k < num; k++)
+        if (one[k].err.status == FMO_ERR_MEMORY)
+            fmo_error_set(&scarce, FMO_ERR_MEMORY, "%.200s%s%s",
+                          one[k].result.named ? "" : one[k].path, one[k].result.named ? "" : ": ",
+                          one[k].err.message);
+    const fmo_status lacks = driver_agree(ranks, scarce.status, &scarce);
+    return lacks == FMO_OK ? fmo_error_set(err, status, "%s", differs.message)
+                           : fmo_error_set(err, lacks, "%s", scarce.message);
 }
 
 /* A molecule's result without its arrays, which follow: cycles; and of an SCF with a result orbital

@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "driver/base/agree.h"
+#include "driver/base/hash.h"
 #include "driver/scf/block/block.h"
 #include "driver/scf/crowds.h"
-#include "integrals/arguments.h"
-#include "integrals/free_memory.h"
+#include "base/arguments.h"
+#include "base/free_memory.h"
 
 size_t fmo_scf_job_functions(const fmo_scf_job *job)
 {
@@ -434,9 +436,41 @@ static void fail_all(batch *b, fmo_status status, const fmo_error *why)
     }
 }
 
+/* What the calls of all ranks have to have in common. */
+static uint64_t call_digest(const fmo_scf_job *jobs, size_t count, const fmo_scf_options *o)
+{
+    uint64_t sum = fmo_scf_options_digest(o);
+    driver_hash(&sum, &count, sizeof count);
+    for (size_t k = 0; k < count; k++) {
+        const int64_t one[] = {(int64_t)fmo_scf_job_functions(&jobs[k]),
+                               jobs[k].input.electron_num};
+        driver_hash(&sum, one, sizeof one);
+    }
+    return sum;
+}
+
+/* Whether a call can begin; on all ranks, if several share it: collective with options->deal. */
+static fmo_status check_call(const fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
+                             fmo_error *err)
+{
+    const fmo_ranks *const deal = options ? options->deal : NULL;
+    fmo_status status = FMO_OK;
+    if (count > 0) status = FMO_CHECK_ARGUMENTS("fmo_scf_run_batch", err, FMO_GIVEN(jobs));
+    if (!deal) return status;
+    if (status == FMO_OK && options->fock.ranks)
+        status = fmo_error_set(err, FMO_ERR_ARGUMENT,
+                               "fmo_scf_run_batch: options.deal deals out whole SCFs, so it needs "
+                               "options.fock.ranks to be NULL");
+    return driver_agree_on(deal, status, status == FMO_OK ? call_digest(jobs, count, options) : 0,
+                           FMO_SCF_OTHER_OPTIONS, err);
+}
+
 fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
                              fmo_error *err)
 {
+    fmo_error own = {FMO_OK, ""};
+    const fmo_status status = check_call(jobs, count, options, &own);
+    if (status != FMO_OK) return fmo_error_set(err, status, "%s", own.message);
     return fmo_scf_run_batch_of(jobs, count, options, NULL, NULL, err);
 }
 
@@ -446,8 +480,7 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
     fmo_scf_options defaults;
     fmo_scf_options_init(&defaults);
     if (count == 0) return FMO_OK;
-    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_scf_run_batch", err, FMO_GIVEN(jobs));
-    if (status != FMO_OK) return status;
+    fmo_status status;
     batch b = {.jobs = jobs,
                .count = count,
                .asked = options ? options : &defaults,
@@ -455,10 +488,6 @@ fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_o
                .kept = kept};
     const fmo_ranks *const ranks = b.asked->deal;
     fmo_error own = {FMO_OK, ""};
-    if (ranks && b.asked->fock.ranks)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "fmo_scf_run_batch: options.deal deals out whole SCFs, so it needs "
-                             "options.fock.ranks to be NULL");
     for (size_t k = 0; k < count; k++) {
         jobs[k].result = NULL;
         jobs[k].status = FMO_OK;

@@ -6,6 +6,8 @@
 
 #include <fmo/scf.h>
 
+#include "driver/scf/inner.h"
+
 /* Who does that. Calls come from any thread, several at a time, each about other jobs. */
 typedef struct fmo_batch_care {
     /* Completes jobs[job[k]].input, of which the basis was there, and stays what it is: plans may
@@ -34,14 +36,25 @@ typedef struct fmo_batch_care {
 typedef struct fmo_batch_kept fmo_batch_kept;
 /* For batches in mode fused it begins at once to load what they need. NULL without memory, which
  * does no harm. */
-fmo_batch_kept *fmo_batch_kept_create(int fused);
+FMO_INNER fmo_batch_kept *fmo_batch_kept_create(int fused);
 /* By the thread that ran the batches, whose current GPU is theirs until then; NULL is fine. */
-void fmo_batch_kept_destroy(fmo_batch_kept *kept);
+FMO_INNER void fmo_batch_kept_destroy(fmo_batch_kept *kept);
 /* Plans of the last batch that runs together on a GPU which were there from the one before. */
 size_t fmo_batch_kept_reused(const fmo_batch_kept *kept);
 
 /* fmo_scf_run_batch; care: NULL, if all is there; kept: NULL, if nothing is to be kept. */
-fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count, const fmo_scf_options *options,
-                                const fmo_batch_care *care, fmo_batch_kept *kept, fmo_error *err);
+FMO_INNER fmo_status fmo_scf_run_batch_of(fmo_scf_job *jobs, size_t count,
+                                          const fmo_scf_options *options,
+                                          const fmo_batch_care *care, fmo_batch_kept *kept,
+                                          fmo_error *err);
+
+/* Options with numbers out of their range: FMO_ERR_ARGUMENT, which names the field. */
+FMO_INNER fmo_status fmo_scf_check_options(const fmo_scf_options *options, fmo_error *err);
+/* Of everything in options that ranks which share SCFs have to have in common; threads, memory,
+ * GPUs and callbacks are each rank's own. And what is said of one that has others. */
+FMO_INNER uint64_t fmo_scf_options_digest(const fmo_scf_options *options);
+#define FMO_SCF_OTHER_OPTIONS                                                                    \
+    "its options or molecules are not those of rank 0: every rank makes the same call, but for " \
+    "threads, memory and GPUs"
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "driver/base/clock.h"
 #include "driver/scf/lockstep.h"
-#include "integrals/to_and_fro.h"
+#include "base/snake.h"
 
 /* Molecules of at most so many functions advance together; up to so many, with matrices of so many
  * bytes. */
@@ -320,7 +320,7 @@ void fmo_crowds_mix(size_t *order, size_t jobs, int crowds, size_t most)
     if (!mixed) return; /* as they are */
     for (size_t c = 0; c < num; c++)
         for (size_t at = 0; at < jobs; at++)
-            if (fmo_to_and_fro(at, num) == c) mixed[to++] = order[at];
+            if (fmo_snake(at, num) == c) mixed[to++] = order[at];
     memcpy(order, mixed, jobs * sizeof *order);
     free(mixed);
 }

@@ -1,5 +1,5 @@
 /* DIIS and EDIIS coefficients by dense elimination: the systems have at most 17 unknowns. */
-#include "driver/scf/diis_body.h"
+#include "driver/scf/diis_body.inc"
 
 void fmo_diis_coefficients(int m, const double B[][FMO_DIIS_MAX], double *c)
 {

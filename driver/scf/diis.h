@@ -4,13 +4,15 @@
 
 #include <fmo/scf.h>
 
+#include "driver/scf/inner.h"
+
 enum { FMO_DIIS_MAX = FMO_SCF_DIIS_MAX };
 
 /* Pulay's coefficients: the combination of m error vectors of least norm, sum c = 1.
  * B[i][j] = <e_i|e_j>, row-major with rows of FMO_DIIS_MAX. The oldest vectors (lowest index) are
  * left out (c = 0) while the system is too ill-conditioned.
  * P. Pulay, J. Comput. Chem. 3, 556 (1982). */
-void fmo_diis_coefficients(int m, const double B[][FMO_DIIS_MAX], double *c);
+FMO_INNER void fmo_diis_coefficients(int m, const double B[][FMO_DIIS_MAX], double *c);
 
 /* EDIIS: the combination with sum c = 1 and all c >= 0 whose energy is lowest. energy[i] of density
  * i; T[i][j] = tr D_i F_j, so that

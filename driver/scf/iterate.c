@@ -158,6 +158,11 @@ static fmo_scf_how choose_build(fmo_scf_state *s, cutoffs *c, double gradient, i
     return full ? FMO_SCF_FULL : FMO_SCF_CHANGE;
 }
 
+static int is_stopped(const fmo_scf_options *o)
+{
+    return o->stop && *o->stop && !o->fock.ranks && !o->deal;
+}
+
 /* Cycles until convergence or `max_cycles` in all; the density of the state is the first. */
 fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int ediis,
                             fmo_scf_result *r, fmo_error *err)
@@ -243,6 +248,9 @@ fmo_status fmo_scf_converge(fmo_scf_state *s, const fmo_scf_options *o, int edii
         if (!isfinite(energy) || !isfinite(gradient))
             return fmo_error_set(err, FMO_ERR_CHECK,
                                  "the energy of cycle %d is not a finite number", r->cycles);
+        if (is_stopped(o))
+            return fmo_error_set(err, FMO_ERR_CHECK, "stopped by the caller after cycle %d",
+                                 r->cycles);
     }
     s->cutoff = o->fock.cutoff; /* of what follows */
     return FMO_OK;

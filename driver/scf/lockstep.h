@@ -9,6 +9,7 @@
 #ifndef FMO_SCF_LOCKSTEP_H
 #define FMO_SCF_LOCKSTEP_H
 
+#include "driver/scf/inner.h"
 #include "driver/scf/scf_internal.h"
 
 #ifdef __cplusplus
@@ -97,11 +98,11 @@ void fmo_hands_end_loading(void *loading); /* NULL is fine */
 /* Starts the GPUs that options name, beside what the caller does meanwhile: CUDA takes a tenth of a
  * second and more for each. Whoever has begun ends it; NULL if none is named, or without memory:
  * they start where they are wanted then. */
-void *fmo_hands_begin_gpus(const fmo_fock_options *fock);
-void fmo_hands_end_gpus(void *starting); /* NULL is fine */
+FMO_INNER void *fmo_hands_begin_gpus(const fmo_fock_options *fock);
+FMO_INNER void fmo_hands_end_gpus(void *starting); /* NULL is fine */
 
 /* The number of the GPU that the thread has chosen; -1 without one. */
-int fmo_hands_thread_gpu(void);
+FMO_INNER int fmo_hands_thread_gpu(void);
 
 /* Requests whose arrays are host memory, with backends of the host, one a thread. */
 void fmo_hands_on_host(fmo_linalg *const *la, int threads, const fmo_request *const *request,

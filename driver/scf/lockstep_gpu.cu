@@ -3,7 +3,7 @@
  * size (lockstep_eigen.cu), builds in one batch. Other eigenproblems, Cholesky factors and what
  * only a search for the lowest eigenvalue needs are left to the host's threads, a matrix each. */
 #include "driver/scf/lockstep_gpu.h"
-#include "integrals/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "driver/scf/nvidia.h"
-#include "integrals/quiet_thread.h"
+#include "base/quiet_thread.h"
 
 #include <dlfcn.h>
 

@@ -9,7 +9,7 @@
 #include <cusolverDn.h>
 #include <pthread.h>
 
-#include "integrals/status.h"
+#include "base/status.h"
 
 /* All functions of theirs that we call. */
 #define FMO_CUBLAS_TABLE(X)      \

@@ -62,8 +62,19 @@ int fmo_scf_stays_unstable(const fmo_scf_options *o, const fmo_scf_result *r)
            o->stability == FMO_SCF_STABILITY_FOLLOW;
 }
 
+/* What may help an SCF that has not converged, "first, ... or ...": what its options have left. */
+static void advise(const fmo_scf_options *o, const char *first, size_t size, char *text)
+{
+    char shift[48] = "a level shift of 0.3";
+    if (o->level_shift > 0.0)
+        snprintf(shift, sizeof shift, "another level shift than %g", o->level_shift);
+    snprintf(text, size, "%s%s%s%s may help", first, o->guess_is_fixed ? " or " : ", ", shift,
+             o->guess_is_fixed ? "" : " or another guess");
+}
+
 void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
 {
+    char advice[112];
     if (fmo_scf_stays_unstable(o, r))
         snprintf(r->verdict, sizeof r->verdict,
                  "converged in %d cycles to an unstable solution: lowest eigenvalue of the orbital "
@@ -84,24 +95,25 @@ void fmo_scf_give_verdict(const fmo_scf_options *o, fmo_scf_result *r)
         snprintf(r->verdict, sizeof r->verdict,
                  "stopped in cycle %d: the energy is not a finite number", r->cycles);
     else if (r->gradient < o->gradient_convergence &&
-             fabs(r->energy_change) < o->energy_convergence)
+             fabs(r->energy_change) < o->energy_convergence) {
+        advise(o, "other distances", sizeof advice, advice);
         snprintf(r->verdict, sizeof r->verdict,
                  "not converged in %d cycles: electrons jump between like centres in each of them, "
-                 "as these are far apart; other distances, a level shift of 0.3 or another guess "
-                 "may help",
-                 r->cycles);
-    else {
+                 "as these are far apart; %s",
+                 r->cycles, advice);
+    } else {
         char change[12] = "not known";
         if (isfinite(r->energy_change)) snprintf(change, sizeof change, "%.1e", r->energy_change);
         char loose[72] = ""; /* builds then differ by more than what is wanted of the energy */
         if (o->fock.cutoff > o->energy_convergence)
             snprintf(loose, sizeof loose, ", or a cutoff of less than %g (default %g)",
                      o->fock.cutoff, FMO_SCF_CUTOFF);
+        advise(o, "more cycles", sizeof advice, advice);
         snprintf(r->verdict, sizeof r->verdict,
                  "not converged in %d cycle%s: energy change %s (wanted %.0e), gradient %.1e "
-                 "(wanted %.0e); more cycles, a level shift of 0.3 or another guess may help%s",
+                 "(wanted %.0e); %s%s",
                  r->cycles, r->cycles == 1 ? "" : "s", change, o->energy_convergence, r->gradient,
-                 o->gradient_convergence, loose);
+                 o->gradient_convergence, advice, loose);
     }
 }
 

@@ -14,7 +14,7 @@
 #include "driver/scf/diis.h"
 #include "driver/scf/linalg.h"
 #include "driver/scf/sad.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "integrals/harmonics.h"
 
 enum { ATOM_CYCLES = 50, CHANNELS = FMO_SHELL_KIND_COUNT, SHELLS = 256 };

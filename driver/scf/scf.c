@@ -5,7 +5,7 @@
 #include "driver/scf/cutoff.h"
 #include "driver/scf/normalise.h"
 #include "driver/scf/scf_internal.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 #include <stdlib.h>
 

@@ -93,6 +93,8 @@ typedef struct fmo_scf_options {
                                       (default here FMO_INTEGRALS_AUTO; in mode fused see
                                       auto_in_fused); its stream is used as it is in mode fused */
     fmo_scf_guess guess;         /**< default FMO_SCF_GUESS_SAD */
+    int guess_is_fixed;          /**< 1: users have no other guess to choose, so a verdict advises
+                                      none; default 0 */
     int max_cycles;              /**< Fock matrices allowed, default 100; a few more to go back to
                                       a state that following an instability has lost */
     double energy_convergence;   /**< hartree, default 1e-9: change from one cycle to the next, or
@@ -138,6 +140,11 @@ typedef struct fmo_scf_options {
      * long; NULL: never. so_far has nao, occupied_num, mode, device, notice, and of fock_profile
      * mode, mode_reason, threads and ranks. */
     void (*begun)(const struct fmo_scf_result *so_far, void *user);
+    /** A number of the caller's, which any thread may set while SCFs run: from the end of the cycle
+     * in which it is no longer 0 they fail with FMO_ERR_CHECK. NULL, the default: none. Not looked
+     * at where several processes share an SCF or a batch, and by SCFs of one block of a GPU's
+     * threads. */
+    const volatile int *stop;
 } fmo_scf_options;
 
 /** Fill in the defaults; call it before setting fields, so that new fields get theirs. */
@@ -260,7 +267,7 @@ FMO_API fmo_status fmo_scf_run_batch(fmo_scf_job *jobs, size_t count,
                                      const fmo_scf_options *options, fmo_error *err);
 
 /** Superposition of atomic densities: each distinct atom by a spherically averaged, fractionally
- *  occupied SCF of its own (s and p shells filled as in the neutral ground state).
+ *  occupied SCF of its own (shells s, p and d filled as in the neutral ground state).
  *  @param[out] density  [nao][nao], block-diagonal, caller's AO order
  *  @return FMO_OK, FMO_ERR_ARGUMENT, FMO_ERR_MEMORY
  *  Source: Almlof, Faegri and Korsell (1982); Van Lenthe et al., J. Comput. Chem. 27, 926 (2006) */

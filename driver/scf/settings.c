@@ -1,10 +1,13 @@
 /* Names, defaults and limits of what an SCF is asked for. */
+#include "driver/scf/batch.h"
 #include "driver/scf/scf_internal.h"
+#include "driver/base/hash.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
-#include "integrals/names.h"
+#include "base/names.h"
 
 FMO_NAMES(fmo_scf_guess, fmo_scf_guess, FMO_SCF_GUESS_TABLE)
 FMO_NAMES(fmo_scf_solver, fmo_scf_solver, FMO_SCF_SOLVER_TABLE)
@@ -47,27 +50,79 @@ static fmo_status check_matrix(const char *name, const double *M, size_t n, fmo_
     return FMO_OK;
 }
 
+/* The numbers of the options, each with its range; enums end before their count. */
+fmo_status fmo_scf_check_options(const fmo_scf_options *o, fmo_error *err)
+{
+    const struct {
+        const char *name;
+        int64_t value, least, most;
+    } whole[] = {{"guess", o->guess, 0, FMO_SCF_GUESS_COUNT - 1},
+                 {"solver", o->solver, 0, FMO_SCF_SOLVER_COUNT - 1},
+                 {"stability", o->stability, 0, FMO_SCF_STABILITY_COUNT - 1},
+                 {"max_cycles", o->max_cycles, 1, INT_MAX},
+                 {"diis_size", o->diis_size, 1, FMO_DIIS_MAX},
+                 {"rebuild_cycles", o->rebuild_cycles, 0, INT_MAX}};
+    const struct {
+        const char *name, *expected;
+        double value;
+        int good;
+    } real[] = {{"energy_convergence", "a positive number", o->energy_convergence,
+                 o->energy_convergence > 0.0},
+                {"gradient_convergence", "a positive number", o->gradient_convergence,
+                 o->gradient_convergence > 0.0},
+                {"gradient_aim", "0 or more", o->gradient_aim, o->gradient_aim >= 0.0},
+                {"level_shift", "0 or more, and finite", o->level_shift,
+                 o->level_shift >= 0.0 && isfinite(o->level_shift)},
+                {"linear_dependence", "0 or more, and less than 1", o->linear_dependence,
+                 o->linear_dependence >= 0.0 && o->linear_dependence < 1.0}};
+    for (size_t k = 0; k < sizeof whole / sizeof *whole; k++)
+        if (whole[k].value < whole[k].least || whole[k].value > whole[k].most)
+            return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "fmo_scf_run: %s = %lld: expected %lld to %lld", whole[k].name,
+                                 (long long)whole[k].value, (long long)whole[k].least,
+                                 (long long)whole[k].most);
+    for (size_t k = 0; k < sizeof real / sizeof *real; k++)
+        if (!real[k].good)
+            return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_scf_run: %s = %g: expected %s",
+                                 real[k].name, real[k].value, real[k].expected);
+    return FMO_OK;
+}
+
+uint64_t fmo_scf_options_digest(const fmo_scf_options *o)
+{
+    const fmo_fock_options *const f = &o->fock;
+    const double numbers[] = {f->mode,
+                              f->reduce,
+                              f->cutoff,
+                              f->integrals,
+                              f->coulomb,
+                              f->scatter,
+                              f->commit,
+                              f->no_overlap,
+                              o->guess,
+                              o->max_cycles,
+                              o->energy_convergence,
+                              o->gradient_convergence,
+                              o->gradient_aim,
+                              o->level_shift,
+                              o->diis_size,
+                              o->rebuild_cycles,
+                              o->linear_dependence,
+                              o->solver,
+                              o->stability,
+                              o->orbitals,
+                              o->auto_in_fused,
+                              o->loose_fock};
+    uint64_t sum = driver_hash_of_nothing;
+    driver_hash(&sum, numbers, sizeof numbers);
+    return sum;
+}
+
 fmo_status fmo_scf_check_input(const fmo_scf_input *in, const fmo_scf_options *o, fmo_error *err)
 {
     const int n = fmo_basis_ao_num(in->basis);
-    if ((unsigned)o->guess >= FMO_SCF_GUESS_COUNT || (unsigned)o->solver >= FMO_SCF_SOLVER_COUNT ||
-        (unsigned)o->stability >= FMO_SCF_STABILITY_COUNT)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "fmo_scf_run: guess, solver or stability is none of its enum");
-    if (o->max_cycles < 1 || o->rebuild_cycles < 0)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "fmo_scf_run: max_cycles = %d, rebuild_cycles = %d: expected at least "
-                             "1 and 0",
-                             o->max_cycles, o->rebuild_cycles);
-    if (o->diis_size < 1 || o->diis_size > FMO_DIIS_MAX)
-        return fmo_error_set(err, FMO_ERR_ARGUMENT, "fmo_scf_run: diis_size = %d: expected 1 to %d",
-                             o->diis_size, FMO_DIIS_MAX);
-    if (!(o->energy_convergence > 0.0) || !(o->gradient_convergence > 0.0) ||
-        !(o->gradient_aim >= 0.0) || !(o->level_shift >= 0.0) || !(o->linear_dependence >= 0.0) ||
-        !isfinite(o->level_shift) || !(o->linear_dependence < 1.0))
-        return fmo_error_set(err, FMO_ERR_ARGUMENT,
-                             "fmo_scf_run: expected positive convergence thresholds, gradient_aim "
-                             "and level_shift >= 0 and linear_dependence from 0 to 1");
+    const fmo_status wrong = fmo_scf_check_options(o, err);
+    if (wrong != FMO_OK) return wrong;
     if (o->guess == FMO_SCF_GUESS_READ && !in->density)
         return fmo_error_set(err, FMO_ERR_INPUT,
                              "guess read needs a density, and there is none; use guess sad");

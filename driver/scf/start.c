@@ -3,8 +3,7 @@
 #include "driver/base/clock.h"
 #include "driver/scf/scf_internal.h"
 #include "driver/scf/small.h"
-#include "integrals/free_memory.h"
-#include "integrals/threads.h"
+#include "base/free_memory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,21 +28,6 @@ int fmo_scf_soon_done(const fmo_fock_options *f, double cubes)
            cubes <= soon_cubes * (double)fmo_fock_threads(f->threads);
 }
 
-/* OpenBLAS's threads, one for each processor, spin for the first tenth of a second of a program,
- * longer than a small SCF takes: so the first SCF, if it is small, has half of the processors,
- * unless somebody says how many. */
-enum { HALF_FROM = 8 };
-
-static void leave_some(fmo_fock_options *f, double cubes)
-{
-    static int begun;
-    const int first = !__atomic_exchange_n(&begun, 1, __ATOMIC_RELAXED);
-    const int threads = fmo_fock_threads(f->threads);
-    if (first && f->mode == FMO_MODE_CPU && !fmo_threads_are_told(f->threads) &&
-        threads >= HALF_FROM && cubes <= soon_cubes * threads)
-        f->threads = threads / 2;
-}
-
 /* The mode, and why; of batches they have decided on it. */
 static fmo_status choose_mode(const fmo_scf_input *in, int alone, fmo_fock_options *fock,
                               fmo_scf_state *s, fmo_error *err)
@@ -56,7 +40,6 @@ static fmo_status choose_mode(const fmo_scf_input *in, int alone, fmo_fock_optio
     } else {
         status = fmo_fock_choose_mode(in->basis, fock, &fock->mode, s->mode_reason, err);
     }
-    if (alone) leave_some(fock, cube);
     return status;
 }
 

@@ -2,7 +2,7 @@
  * LANES_FILE. Runs at build time. On each interval of width 1/20 around T0 the highest order is a
  * polynomial of degree 5 in T - T0, interpolated at Chebyshev nodes in long double. */
 #define FMO_REF_REAL long double
-#include "integrals/boys/boys_reference.h"
+#include "integrals/boys/boys_reference.inc"
 #include "integrals/boys/boys.h"
 
 #include <stdio.h>

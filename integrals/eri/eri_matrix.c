@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "integrals/arguments.h"
-#include "integrals/eri/eri_matrix_body.h"
+#include "base/arguments.h"
+#include "base/stack.h"
+#include "integrals/eri/eri_matrix_body.inc"
 #include "integrals/pairs/shell_pair.h"
 
 /* Angular momenta of light pairs, by class. */
@@ -173,5 +174,6 @@ fmo_status fmo_eri_matrix(const fmo_basis *basis, double cutoff, double *eri, fm
 {
     fmo_status status = FMO_CHECK_ARGUMENTS("fmo_eri_matrix", err, FMO_GIVEN(eri));
     if (status == FMO_OK) status = check_basis("fmo_eri_matrix", basis, err);
+    if (status == FMO_OK) status = fmo_stack_check(err);
     return status == FMO_OK ? fmo_eri_matrix_of(basis, cutoff, eri, NULL, NULL, err) : status;
 }

@@ -116,7 +116,8 @@ FMO_HD int fmo_far_decide_by(fmo_far_reach bra, float bra_cancelled, fmo_far_rea
 {
     const float x = bra.sphere.x - ket.sphere.x, y = bra.sphere.y - ket.sphere.y;
     const float z = bra.sphere.z - ket.sphere.z;
-    const float R2 = fmaxf(x * x + y * y + z * z, 1e-10f), root = fmo_far_rsqrt(R2);
+    /* not 0, and far below the extents of the steepest pairs, 5e-13 */
+    const float R2 = fmaxf(x * x + y * y + z * z, 1e-30f), root = fmo_far_rsqrt(R2);
     /* written out: compilers do not agree on what they contract, and bits go by it */
     const float to_ket = fmaf(R2, root, -ket.sphere.half);
     const float to_bra = fmaf(R2, root, -bra.sphere.half);

@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "integrals/one_electron/charge_sums.h"
 #include "integrals/one_electron/products.h"
-#include "integrals/threads.h"
-#include "integrals/vector.h"
+#include "base/stack.h"
+#include "base/threads.h"
+#include "base/vector.h"
 
 /* Charges by place, so that neighbours in the list are neighbours in space and vectors of them are
  * all near a product or all far from it. */
@@ -36,8 +37,8 @@ enum { PART_CHARGES = 4 * CHARGE_PIECE, PARTS = 32, PART_NUMBERS = 1 << 22, PART
 /* Kets that a task goes through with one bra, where there are many centres. */
 enum { TASK_KETS = 16 };
 
-/* So many products of primitives, each weighted with its charges, are worth a second thread. */
-enum { THREAD_WORK = 4000 };
+/* So many products of primitives, each weighted with its charges, are worth a thread: 1 ms. */
+enum { THREAD_WORK = 10000 };
 
 typedef struct one_electron one_electron;
 typedef struct worker worker;
@@ -316,10 +317,14 @@ static fmo_status run(one_electron *job, double *out, fmo_error *err)
             job->parts++;
     const double work =
         (double)job->bra->basis->prim_num * job->ket->basis->prim_num * (1.0 + (double)charges / 8);
-    const int threads = work < THREAD_WORK ? 1 : fmo_threads(0);
+    const double shares = work / THREAD_WORK;
+    const int useful = fmo_threads_for(omp_get_max_threads(), shares);
+    const int threads = useful > 1 ? fmo_threads(useful) : 1;
     worker *workers = NULL;
     double *parts = NULL;
-    fmo_status status = make_workers(job, threads, &workers, err);
+    fmo_status status = fmo_stack_check(err);
+    if (status != FMO_OK) return status;
+    status = make_workers(job, threads, &workers, err);
     if (status == FMO_OK && job->parts > 1) {
         parts = calloc((size_t)(job->parts - 1) * size, sizeof *parts);
         if (!parts) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for sums of charges");

@@ -4,7 +4,7 @@
 #include "integrals/pairs/key_sort.h"
 #include "integrals/pairs/prim_bound.h"
 #include "integrals/pairs/prim_pair.h"
-#include "integrals/threads.h"
+#include "base/threads.h"
 
 #include <math.h>
 #include <omp.h>

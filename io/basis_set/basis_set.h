@@ -72,6 +72,14 @@ FMO_API void fmo_basis_set_choose_functions(fmo_basis_set *set, fmo_functions fu
 FMO_API fmo_status fmo_dataset_create(const fmo_molecule *molecule, const fmo_basis_set *set,
                                       int charge, fmo_dataset **dataset, fmo_error *err);
 
+/** The same with functions of a shell above p that are not the set's, and with the order of
+ *  functions that goes with them. Molecules that are parts of another need that one's: in a data
+ *  set without d shells the order is else the Cartesian one, whatever the other has.
+ *  @param[in] functions  FMO_FUNCTIONS_SET: fmo_dataset_create */
+FMO_API fmo_status fmo_dataset_create_with(const fmo_molecule *molecule, const fmo_basis_set *set,
+                                           fmo_functions functions, int charge,
+                                           fmo_dataset **dataset, fmo_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,7 +6,7 @@
 #include "io/dataset/dataset_internal.h"
 #include "io/dataset/order.h"
 #include "io/text/file.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "integrals/tables.h"
 
 #include <limits.h>
@@ -20,6 +20,7 @@ enum { PATH_MOST = 128 }; /* bytes of a path that messages show */
 typedef struct maker {
     const fmo_molecule *molecule;
     const fmo_basis_set *set;
+    fmo_functions functions;          /* above p */
     int first[FMO_ELEMENT_MOST + 1];  /* its first shell */
     int shells[FMO_ELEMENT_MOST + 1]; /* number of its shells, all neighbours */
     bool cartesian;
@@ -106,8 +107,8 @@ static fmo_status choose_form(maker *m)
             if (fmo_shell_has_forms(m->set->shell[s].ang_mom)) elements[m->set->shell[s].form] = z;
     }
     const int cartesian = elements[FMO_FORM_CARTESIAN], spherical = elements[FMO_FORM_SPHERICAL];
-    if (m->set->functions != FMO_FUNCTIONS_SET)
-        m->cartesian = m->set->functions == FMO_FUNCTIONS_CARTESIAN;
+    if (m->functions != FMO_FUNCTIONS_SET)
+        m->cartesian = m->functions == FMO_FUNCTIONS_CARTESIAN;
     else if (cartesian && spherical)
         return INPUT(m,
                      "%s: basis set %s has Cartesian functions for %s and spherical ones for %s; "
@@ -128,9 +129,9 @@ static fmo_status count_electrons(maker *m, int charge)
                      charge, n);
     if (n % 2)
         return INPUT(m,
-                     "%s: %lld electrons with charge %d are odd: only closed shells are supported; "
-                     "choose another charge",
-                     m->label, n, charge);
+                     "%s: %lld electron%s with charge %d, an odd number: only closed shells are "
+                     "supported; choose another charge",
+                     m->label, n, n == 1 ? "" : "s", charge);
     m->d->electron_num = (int)n;
     return FMO_OK;
 }
@@ -253,22 +254,28 @@ static fmo_status finish(maker *m)
     return fmo_dataset_note_close(d) == FMO_OK ? FMO_OK : no_memory(m);
 }
 
-fmo_status fmo_dataset_create(const fmo_molecule *molecule, const fmo_basis_set *set, int charge,
-                              fmo_dataset **dataset, fmo_error *err)
+/* fmo_dataset_create_with, as `call`. */
+static fmo_status create(const char *call, const fmo_molecule *molecule, const fmo_basis_set *set,
+                         fmo_functions functions, int charge, fmo_dataset **dataset, fmo_error *err)
 {
     if (dataset) *dataset = NULL;
-    fmo_status status = FMO_CHECK_ARGUMENTS("fmo_dataset_create", err, FMO_GIVEN(molecule),
-                                            FMO_GIVEN(set), FMO_GIVEN(dataset));
+    fmo_status status =
+        FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(molecule), FMO_GIVEN(set), FMO_GIVEN(dataset));
     if (status == FMO_OK)
-        status = FMO_CHECK_ARGUMENTS("fmo_dataset_create", err, FMO_GIVEN(molecule->number),
-                                     FMO_GIVEN(molecule->coord));
-    if (status == FMO_OK && molecule->nucleus_num < 1)
         status =
-            fmo_error_set(err, FMO_ERR_ARGUMENT,
-                          "fmo_dataset_create: molecule->nucleus_num = %d: expected at least 1",
-                          molecule->nucleus_num);
+            FMO_CHECK_ARGUMENTS(call, err, FMO_GIVEN(molecule->number), FMO_GIVEN(molecule->coord));
+    if (status == FMO_OK && molecule->nucleus_num < 1)
+        status = fmo_error_set(err, FMO_ERR_ARGUMENT,
+                               "%s: molecule->nucleus_num = %d: expected at least 1", call,
+                               molecule->nucleus_num);
+    if (status == FMO_OK && (unsigned)functions >= FMO_FUNCTIONS_COUNT)
+        status = fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: functions is none of its enum", call);
     if (status != FMO_OK) return status;
-    maker m = {.molecule = molecule, .set = set, .d = fmo_dataset_new(), .err = err};
+    maker m = {.molecule = molecule,
+               .set = set,
+               .functions = functions == FMO_FUNCTIONS_SET ? set->functions : functions,
+               .d = fmo_dataset_new(),
+               .err = err};
     fmo_path_label(molecule->path ? molecule->path : "molecule", m.label, PATH_MOST);
     if (molecule->frame)
         snprintf(m.label + strlen(m.label), sizeof m.label - strlen(m.label), ": frame %d",
@@ -284,4 +291,17 @@ fmo_status fmo_dataset_create(const fmo_molecule *molecule, const fmo_basis_set 
     else
         fmo_dataset_destroy(m.d);
     return status;
+}
+
+fmo_status fmo_dataset_create(const fmo_molecule *molecule, const fmo_basis_set *set, int charge,
+                              fmo_dataset **dataset, fmo_error *err)
+{
+    return create("fmo_dataset_create", molecule, set, FMO_FUNCTIONS_SET, charge, dataset, err);
+}
+
+fmo_status fmo_dataset_create_with(const fmo_molecule *molecule, const fmo_basis_set *set,
+                                   fmo_functions functions, int charge, fmo_dataset **dataset,
+                                   fmo_error *err)
+{
+    return create("fmo_dataset_create_with", molecule, set, functions, charge, dataset, err);
 }

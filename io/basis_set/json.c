@@ -3,7 +3,7 @@
  * (2019)). Numbers are strings there. An entry of coefficients for each angular momentum of a
  * shared shell (sp), or for each function of a general contraction. */
 #include "io/basis_set/basis_set_internal.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 #include "io/text/json.h"
 
 #include <math.h>

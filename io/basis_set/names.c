@@ -1,7 +1,7 @@
 /* Names of basis sets, and the directories in which their files are: basis_set.h. */
 #define _GNU_SOURCE /* strcasestr */
 #include "io/basis_set/names.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 #include <fmo/basis_set.h>
 
 #include <ctype.h>

@@ -2,8 +2,8 @@
  * json.c and gaussian.c, set.c. */
 #include "io/basis_set/basis_set_internal.h"
 #include "io/basis_set/names.h"
-#include "integrals/arguments.h"
-#include "integrals/harmless.h"
+#include "base/arguments.h"
+#include "base/harmless.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * the repulsion of the nuclei.
  * Reading is in io/trexio, the formula in formula.c. */
 #include "io/dataset/dataset_internal.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 #include "integrals/tables.h"
 #include <fmo/molecule.h>
 

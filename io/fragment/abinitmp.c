@@ -169,18 +169,10 @@ static fmo_status pass_over(fmo_abinitmp *a, const char *group)
 
 static fmo_status read_group(fmo_abinitmp *a, const char *name)
 {
-    /* What they say is about methods that are refused, or changes no energy. */
-    static const char *const passed[] = {"MP2",   "MP2DNS", "MP2GRD", "MP3",       "LMP2",
-                                         "CCPT",  "CIS",    "CISGRD", "GF2",       "POL",
-                                         "CAFI",  "PBEQ",   "POP",    "GRIDCNTRL", "SCZV",
-                                         "PIEDA", "VEL",    "NHC",    "ANALYSIS",  NULL};
-    bool known = false;
     if (strcmp(name, "FRAGMENT") == 0) return read_list(a);
     if (strcmp(name, "XYZ") == 0) return read_atoms(a);
-    for (int i = 0; passed[i]; i++)
-        if (strcmp(name, passed[i]) == 0) return pass_over(a, name);
-    const fmo_status status = fmo_abinitmp_keys(a, name, &known);
-    if (known) return status;
+    if (fmo_keys_pass_all(&fmo_abinitmp_keys_table, name)) return pass_over(a, name);
+    if (fmo_keys_have(&fmo_abinitmp_keys_table, name)) return fmo_abinitmp_keys(a, name);
     if (strcmp(name, "OPTION") == 0)
         return INPUT(a, "the group &OPTION is of older versions of ABINIT-MP, which are not read; "
                         "write &CNTRL and &FMOCNTRL");

@@ -1,12 +1,12 @@
 /* An input of ABINIT-MP on its way to a system of fragments: groups "&NAME ... /" (abinitmp.c),
- * what their keys say (abinitmp_keys.c), the atoms of the PDB file that it names (abinitmp_pdb.c),
- * the system of what they say together (abinitmp_system.c). What is read and refused:
- * docs/reference/fmo.md.
+ * what their keys say (abinitmp_keys.c, abinitmp_table.c), the atoms of the PDB file that it names
+ * (abinitmp_pdb.c), the system of what they say together (abinitmp_system.c). What is read and
+ * refused: docs/reference/fmo.md.
  */
 #ifndef FMO_IO_FRAGMENT_ABINITMP_H
 #define FMO_IO_FRAGMENT_ABINITMP_H
 
-#include "io/fragment/reader.h"
+#include "io/fragment/keys.h"
 
 /* Angstrom in a bohr in ABINIT-MP: that of the nuclear repulsion energies it prints. */
 #define FMO_ABINITMP_BOHR 0.52917720859
@@ -20,6 +20,18 @@ typedef enum fmo_abinitmp_token {
     FMO_ABINITMP_END, /* of the group */
     FMO_ABINITMP_FILE_END
 } fmo_abinitmp_token;
+
+/* How a key is taken: into a double, or as its name says. */
+typedef enum fmo_abinitmp_kind {
+    FMO_ABINITMP_THRESHOLD,
+    FMO_ABINITMP_READGEOM,
+    FMO_ABINITMP_NATOM,
+    FMO_ABINITMP_CHARGE,
+    FMO_ABINITMP_NF,
+    FMO_ABINITMP_AUTOFRAG,
+    FMO_ABINITMP_BASISSET,
+    FMO_ABINITMP_DIFFUSEON
+} fmo_abinitmp_kind;
 
 /* A number of the list of fragments and the line that it stands in. */
 typedef struct fmo_abinitmp_number {
@@ -66,8 +78,8 @@ fmo_abinitmp_token fmo_abinitmp_next(fmo_abinitmp *a, fmo_word *word);
 /* In capitals, cut to fit, harmless. */
 void fmo_abinitmp_capitals(fmo_word word, char capitals[FMO_ABINITMP_NAME]);
 
-/* The keys of a group, to behind its end. *known: whether there is such a group. */
-fmo_status fmo_abinitmp_keys(fmo_abinitmp *a, const char *group, bool *known);
+/* The keys of a group of the table, to behind its end. */
+fmo_status fmo_abinitmp_keys(fmo_abinitmp *a, const char *group);
 
 /* One more atom, of that line of a text. FMO_OK, FMO_ERR_INPUT (too many, too far) or
  * FMO_ERR_MEMORY. */

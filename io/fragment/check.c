@@ -2,15 +2,17 @@
 #include <fmo/fragment_system.h>
 #include "io/molecule/molecule_internal.h"
 #include "io/text/file.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Longer, in bohr (3 angstrom), and it is no bond. */
 #define BOND_MOST 5.67
 
-enum { CHARGE_MOST = 1000 };
+enum { CHARGE_MOST = 1000, BONDS_PER_ATOM = 8 };
 
 #define INPUT(...) fmo_error_set(err, FMO_ERR_INPUT, __VA_ARGS__)
 
@@ -54,6 +56,9 @@ static fmo_status check_atoms(const fmo_fragment_system *s, const char *label, f
 
 static fmo_status check_bonds(const fmo_fragment_system *s, const char *label, fmo_error *err)
 {
+    if (s->bond_num < 0 || s->bond_num > BONDS_PER_ATOM * s->atom_num)
+        return INPUT("%sbond_num = %d: expected 0 to %d for %d atoms", label, s->bond_num,
+                     BONDS_PER_ATOM * s->atom_num, s->atom_num);
     for (int b = 0; b < s->bond_num; b++) {
         const int bda = s->bond[2 * b], baa = s->bond[2 * b + 1];
         if (bda < 0 || bda >= s->atom_num || baa < 0 || baa >= s->atom_num)
@@ -77,17 +82,32 @@ static fmo_status check_bonds(const fmo_fragment_system *s, const char *label, f
     return FMO_OK;
 }
 
+/* Whether arrays and counts of a system can be gone through at all. */
+static int is_whole(const fmo_fragment_system *s)
+{
+    return s && s->number && s->coord && s->fragment && s->charge && s->atom_num >= 1 &&
+           s->atom_num <= FMO_NUCLEUS_MOST && s->fragment_num >= 1 &&
+           s->fragment_num <= s->atom_num && s->bond_num >= 0 &&
+           s->bond_num <= BONDS_PER_ATOM * s->atom_num && (s->bond || s->bond_num == 0);
+}
+
+/* The fragment of an atom of a bond; -1 if there is no such atom. */
+static int fragment_of(const fmo_fragment_system *s, int atom)
+{
+    return atom >= 0 && atom < s->atom_num ? s->fragment[atom] : -1;
+}
+
 int fmo_fragment_electron_num(const fmo_fragment_system *s, int fragment)
 {
-    if (!s || fragment < 0 || fragment >= s->fragment_num) return -1;
-    int electrons = -s->charge[fragment];
+    if (!is_whole(s) || fragment < 0 || fragment >= s->fragment_num) return -1;
+    int64_t electrons = -(int64_t)s->charge[fragment];
     for (int a = 0; a < s->atom_num; a++)
         if (s->fragment[a] == fragment) electrons += s->number[a];
     for (int b = 0; b < s->bond_num; b++) {
-        electrons -= s->fragment[s->bond[2 * b]] == fragment;
-        electrons += s->fragment[s->bond[2 * b + 1]] == fragment;
+        electrons -= fragment_of(s, s->bond[2 * b]) == fragment;
+        electrons += fragment_of(s, s->bond[2 * b + 1]) == fragment;
     }
-    return electrons;
+    return electrons >= INT_MIN && electrons <= INT_MAX ? (int)electrons : -1;
 }
 
 static fmo_status check_fragments(const fmo_fragment_system *s, const char *label, fmo_error *err)

@@ -1,6 +1,6 @@
 /* See fragment_json.h. */
 #include "io/fragment/fragment_json.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 
 #include <math.h>
 #include <string.h>

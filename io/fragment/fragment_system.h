@@ -38,6 +38,8 @@ typedef struct fmo_fragment_system {
     char *name;            /**< or NULL */
     char **fragment_name;  /**< [fragment_num] names for people, each a text or NULL; NULL: none */
     char *basis;           /**< name of the basis set that the file asks for, or NULL */
+    int spherical;         /**< functions above p that the file asks for: 1 spherical, -1 Cartesian,
+                                0: it does not say */
     char *path;            /**< of the file, or NULL */
     char *geometry;        /**< of another file that has its atoms, or NULL */
     char sha256[65];       /**< of the file, 64 hex digits; "" without */

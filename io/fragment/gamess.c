@@ -3,6 +3,7 @@
 #include "io/fragment/gamess.h"
 #include "io/molecule/molecule_internal.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,8 @@ static fmo_status read_atoms(fmo_gamess *g)
         if (z < 1)
             return INPUT(g, "$FMOXYZ: '%s' is no element and no charge of a nucleus",
                          fmo_text_quote(w[1], quote));
+        const int label = fmo_element_number(w[0].at, w[0].size);
+        if (label && label != z && !g->label_line) g->label_line = g->text->line;
         for (int x = 0; x < 3; x++)
             if (!fmo_text_real(g->text, w[2 + x], &xyz[x]) || fabs(xyz[x]) > FMO_FRAGMENT_FARTHEST)
                 return INPUT(g, "$FMOXYZ: '%s' is no coordinate", fmo_text_quote(w[2 + x], quote));
@@ -70,6 +73,19 @@ static fmo_status read_bonds(fmo_gamess *g)
     return unfinished(g, "$FMOBND");
 }
 
+/* A kind of atom, "O-1 8": its symbol, "-" and a layer, the charge of its nucleus. */
+static fmo_status check_kind(const fmo_gamess *g, fmo_word name, fmo_word charge)
+{
+    char quote[2][FMO_QUOTE_SIZE];
+    size_t letters = 0;
+    double value = 0.0;
+    while (letters < name.size && isalpha((unsigned char)name.at[letters])) letters++;
+    const int z = memchr(name.at, '-', name.size) ? fmo_element_number(name.at, letters) : 0;
+    if (!z || !fmo_text_real(g->text, charge, &value) || value == z) return FMO_OK;
+    return INPUT(g, "$DATA: '%s' with a charge of %s; expected %d", fmo_text_quote(name, quote[0]),
+                 fmo_text_quote(charge, quote[1]), z);
+}
+
 /* Title, C1, and for each kind of atom its line and, without $BASIS, the words of one. */
 static fmo_status read_data(fmo_gamess *g)
 {
@@ -94,38 +110,42 @@ static fmo_status read_data(fmo_gamess *g)
             g->ngauss = (int)ngauss;
         } else if (n != 2 || basis || name[0] < 'A')
             g->other_basis = true; /* functions themselves, or a set of another name */
+        const fmo_status status = n == 2 ? check_kind(g, w[0], w[1]) : FMO_OK;
+        if (status != FMO_OK) return status;
     }
     return unfinished(g, "$DATA");
 }
 
 /* ---- all groups ------------------------------------------------------------------------------ */
 
+/* Groups of keys, each at most once. */
+static fmo_status read_keys(fmo_gamess *g, const char *name)
+{
+    static const char *const once[] = {"$FMO", "$CONTRL", "$BASIS",  "$SYSTEM", "$GDDI",
+                                       "$SCF", "$INTGRL", "$FMOPRP", "$GUESS",  NULL};
+    for (int i = 0; once[i]; i++) {
+        if (strcmp(name, once[i]) != 0) continue;
+        if (g->seen >> i & 1u) return INPUT(g, "%s is there twice; keep one", name);
+        g->seen |= 1u << i;
+    }
+    return fmo_gamess_keys(g, name);
+}
+
 static fmo_status read_group(fmo_gamess *g, const char *name)
 {
-    /* What they say changes no energy, or only how near it is to its limit. */
-    static const char *const passed[] = {"$SYSTEM", "$GDDI",  "$SCF",    "$INTGRL", "$FMOPRP",
-                                         "$GUESS",  "$GRID",  "$ELMOM",  "$ELPOT",  "$LOCAL",
-                                         "$STATPT", "$FORCE", "$OPTFMO", NULL};
-    static const char *const keys[] = {"$FMO", "$CONTRL", "$BASIS", NULL};
     fmo_word word;
     g->at_end = false;
-    for (int i = 0; keys[i]; i++)
-        if (strcmp(name, keys[i]) == 0) {
-            if (g->seen >> i & 1u) return INPUT(g, "%s is there twice; keep one", name);
-            g->seen |= 1u << i;
-            return fmo_gamess_keys(g, name);
-        }
     if (strcmp(name, "$FMOXYZ") == 0) return read_atoms(g);
     if (strcmp(name, "$FMOBND") == 0) return read_bonds(g);
     if (strcmp(name, "$DATA") == 0) return read_data(g);
     if (strcmp(name, "$FMOHYB") == 0 || strcmp(name, "$FMOLMO") == 0)
         return fmo_gamess_hybrids_read(g);
-    for (int i = 0; passed[i]; i++) {
-        if (strcmp(name, passed[i]) != 0) continue;
+    if (fmo_keys_pass_all(&fmo_gamess_keys_table, name)) {
         while (fmo_gamess_word(g, &word))
             if (fmo_gamess_is(word, "$END")) return FMO_OK;
         return INPUT(g, "%s has no $END", name);
     }
+    if (fmo_keys_have(&fmo_gamess_keys_table, name)) return read_keys(g, name);
     return INPUT(g, "the group %s is not known; remove it if the energy does not need it", name);
 }
 

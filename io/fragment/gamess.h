@@ -1,10 +1,12 @@
 /* An input of GAMESS or OpenFMO on its way to a system of fragments: groups and their keys
- * (gamess.c, gamess_keys.c), the system of what they say (gamess_system.c); words: gamess_words.c.
- */
+ * (gamess.c, gamess_keys.c, gamess_table.c), hybrids (gamess_hybrids.c), the system of what they
+ * say (gamess_system.c); words: gamess_words.c. */
 #ifndef FMO_IO_FRAGMENT_GAMESS_H
 #define FMO_IO_FRAGMENT_GAMESS_H
 
-#include "io/fragment/reader.h"
+#include "io/fragment/keys.h"
+
+#include <stddef.h>
 
 enum {
     FMO_GAMESS_WORD = 16,
@@ -12,6 +14,22 @@ enum {
     FMO_GAMESS_ORBITALS = 16,
     FMO_GAMESS_FUNCTIONS = 64
 };
+
+/* How a key is taken: into a double, an int from 0 to 9, an int of 0 or 1, a list; or as its name
+ * says. */
+typedef enum fmo_gamess_kind {
+    FMO_GAMESS_REAL,
+    FMO_GAMESS_DIGIT,
+    FMO_GAMESS_FLAG,
+    FMO_GAMESS_LIST,
+    FMO_GAMESS_NAMES,
+    FMO_GAMESS_NFRAG,
+    FMO_GAMESS_UNITS,
+    FMO_GAMESS_ISPHER,
+    FMO_GAMESS_CHARGE,
+    FMO_GAMESS_GBASIS,
+    FMO_GAMESS_POLAR
+} fmo_gamess_kind;
 
 typedef struct fmo_gamess_list {
     int *value;
@@ -35,14 +53,16 @@ typedef struct fmo_gamess {
     fmo_gamess_list charge, indat, bond, number;
     char (*name)[FMO_GAMESS_WORD]; /* [name_num] of fragments */
     int name_num, name_room;
-    double *place; /* [number.num][3], in the file's unit */
+    double *place;  /* [number.num][3], in the file's unit */
+    int label_line; /* of the first atom whose label is the symbol of another element; 0: none */
     int place_room;
     double respap, resppc, resdim; /* NaN: not given */
     /* $CONTRL, $DATA */
-    bool bohr, has_data;
+    bool bohr, has_data, spherical, has_charge;
+    long whole_charge;
     char title[81];
     /* $BASIS, or the same words of $DATA */
-    char gbasis[FMO_GAMESS_WORD];
+    char gbasis[FMO_GAMESS_WORD], polar[FMO_GAMESS_WORD]; /* polar: exponents of ndfunc, npfunc */
     int ngauss, ndfunc, npfunc, diffsp, diffs;
     bool other_basis; /* one that has no name here */
     fmo_gamess_hybrids hybrids[FMO_GAMESS_SETS];

@@ -10,6 +10,33 @@
 
 #define INPUT(g, ...) fmo_text_fail((g)->text, (g)->text->line, FMO_ERR_INPUT, __VA_ARGS__)
 
+/* A set that is complete: the bond's own orbital, "1 0", is brought to the front; all others are
+ * the atom's, "0 1", in whatever order. */
+static fmo_status sort_rows(const fmo_gamess *g, const fmo_gamess_hybrids *h)
+{
+    const int size = h->function_num + 2;
+    double *const first = h->coefficient;
+    int bonds = 0;
+    for (int k = 0; k < h->orbital_num; k++) {
+        double *const row = first + (size_t)k * (size_t)size;
+        const bool bond = row[0] == 1.0 && row[1] == 0.0;
+        if (!bond && (row[0] != 0.0 || row[1] != 1.0))
+            return INPUT(g,
+                         "$FMOHYB: orbital %d of %s begins with %g %g; expected 1 0, the bond's "
+                         "own, or 0 1",
+                         k + 1, h->name, row[0], row[1]);
+        bonds += bond;
+        for (int i = 0; bond && i < size; i++) {
+            const double other = first[i];
+            first[i] = row[i];
+            row[i] = other;
+        }
+    }
+    if (bonds == 1) return FMO_OK;
+    return INPUT(g, "$FMOHYB: %d orbitals of %s begin with 1 0; expected one, the bond's own",
+                 bonds, h->name);
+}
+
 fmo_status fmo_gamess_hybrids_read(fmo_gamess *g)
 {
     enum { WORDS = FMO_GAMESS_FUNCTIONS + 2 };
@@ -41,6 +68,8 @@ fmo_status fmo_gamess_hybrids_read(fmo_gamess *g)
             if (got >= all || !fmo_text_real(g->text, w[i], &h->coefficient[got]))
                 return INPUT(g, "$FMOHYB: '%s' where a coefficient of %s should stand",
                              fmo_text_quote(w[i], quote), h->name);
+        const fmo_status status = got == all ? sort_rows(g, h) : FMO_OK;
+        if (status != FMO_OK) return status;
     }
     if (!g->at_end || got != all) return INPUT(g, "$FMOHYB ends before its orbitals do");
     return FMO_OK;
@@ -69,20 +98,9 @@ static double product(const fmo_gamess_hybrids *f, const fmo_hybrids *h, int fro
     return sum;
 }
 
-/* The first is the bond's, "1 0", and the others are the atom's own, "0 1". */
-static bool same_sides(const fmo_gamess_hybrids *f)
-{
-    for (int k = 0; k < f->orbital_num; k++) {
-        const double *side = f->coefficient + (size_t)k * (size_t)(f->function_num + 2);
-        if (side[0] != (k == 0 ? 1.0 : 0.0) || side[1] != (k == 0 ? 0.0 : 1.0)) return false;
-    }
-    return true;
-}
-
 static bool same(const fmo_gamess_hybrids *f, const fmo_hybrids *h)
 {
     if (h->orbital_num != f->orbital_num || h->function_num != f->function_num) return false;
-    if (!same_sides(f)) return false;
     for (int i = 0; i < h->function_num; i++)
         for (int j = 0; j <= i; j++) {
             const int n = h->orbital_num;

@@ -1,5 +1,4 @@
-/* Keys of $FMO, $CONTRL and $BASIS: what is taken, what must be as FMO2-RHF has it, what is passed
- * over; others are refused. */
+/* Groups of keys and values, by the table of gamess_table.c. */
 #include "io/fragment/gamess.h"
 #include "io/molecule/molecule_internal.h"
 
@@ -9,29 +8,11 @@
 
 #define INPUT(g, ...) fmo_text_fail((g)->text, (g)->text->line, FMO_ERR_INPUT, __VA_ARGS__)
 
-/* Keys with the one value that they may have, or NULL: any. */
-static const struct {
-    const char *group, *key, *must;
-} others[] = {
-    {"$FMO", "NBODY", "2"},        {"$FMO", "NLAYER", "1"},       {"$FMO", "IEFMO", "0"},
-    {"$FMO", "SCFTYP", "RHF"},     {"$FMO", "DFTTYP", "NONE"},    {"$FMO", "MPLEVL", "0"},
-    {"$FMO", "MULT", "1"},         {"$FMO", "MODESP", "0"},       {"$FMO", "LAYER", "1"},
-    {"$FMO", "RCORSD", NULL},      {"$FMO", "MODGRD", NULL},      {"$FMO", "NOPFRG", NULL},
-    {"$FMO", "RITRIM", NULL},      {"$CONTRL", "SCFTYP", "RHF"},  {"$CONTRL", "MPLEVL", "0"},
-    {"$CONTRL", "DFTTYP", "NONE"}, {"$CONTRL", "CITYP", "NONE"},  {"$CONTRL", "CCTYP", "NONE"},
-    {"$CONTRL", "TDDFT", "NONE"},  {"$CONTRL", "MULT", "1"},      {"$CONTRL", "RUNTYP", "ENERGY"},
-    {"$CONTRL", "METHOD", "RHF"},  {"$CONTRL", "RELWFN", "NONE"}, {"$CONTRL", "PP", "NONE"},
-    {"$CONTRL", "EXETYP", NULL},   {"$CONTRL", "NPRINT", NULL},   {"$CONTRL", "MAXIT", NULL},
-    {"$CONTRL", "ICUT", NULL},     {"$CONTRL", "ITOL", NULL},     {"$CONTRL", "INTTYP", NULL},
-    {"$CONTRL", "ICHARG", NULL},   {"$CONTRL", "NOSYM", NULL},    {"$CONTRL", "LOCAL", NULL},
-    {"$CONTRL", "COORD", NULL},    {"$CONTRL", "ISPHER", NULL},   {"$CONTRL", "QMTTOL", NULL},
-    {"$CONTRL", "MOLPLT", NULL},   {"$CONTRL", "PLTORB", NULL},   {"$CONTRL", "GRDTYP", NULL},
-    {"$BASIS", "POLAR", NULL}};
-
-/* What is being read: a key, how many values it had, where an array goes on. */
+/* What is being read: a key, and how many values it had so far. */
 typedef struct at {
     const char *group;
-    char key[FMO_GAMESS_WORD];
+    char key[FMO_GAMESS_WORD]; /* "": none so far */
+    const fmo_key_row *row;
     int values;
 } at;
 
@@ -65,14 +46,6 @@ static fmo_status take_integer(const fmo_gamess *g, const at *a, fmo_word word,
     return fmo_gamess_push(g, list, value);
 }
 
-/* The array that a key is, or NULL. */
-static fmo_gamess_list *list_of(fmo_gamess *g, const at *a)
-{
-    if (strcmp(a->group, "$FMO") != 0) return NULL;
-    if (strcmp(a->key, "ICHARG") == 0) return &g->charge;
-    return strcmp(a->key, "INDAT") == 0 ? &g->indat : NULL;
-}
-
 /* A fragment's name, cut to fit. */
 static fmo_status take_name(fmo_gamess *g, fmo_word word)
 {
@@ -84,80 +57,118 @@ static fmo_status take_name(fmo_gamess *g, fmo_word word)
     return FMO_OK;
 }
 
-static fmo_status take_other(const fmo_gamess *g, const at *a, fmo_word word)
+static fmo_status expected(const fmo_gamess *g, const at *a, fmo_word word, const char *what)
 {
-    char value[FMO_GAMESS_WORD], quote[FMO_QUOTE_SIZE];
-    fmo_gamess_capitals(word, value);
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (strcmp(others[i].group, a->group) != 0 || strcmp(others[i].key, a->key) != 0) continue;
-        if (!others[i].must || strcmp(others[i].must, value) == 0) return FMO_OK;
-        return INPUT(g, "%s: %s=%s; only %s is done here: energies of FMO2-RHF", a->group, a->key,
-                     fmo_text_quote(word, quote), others[i].must);
-    }
-    return INPUT(g, "%s: the key %s is not known; remove it if the energy does not need it",
-                 a->group, a->key);
+    char quote[FMO_QUOTE_SIZE];
+    return INPUT(g, "%s: %s=%s: expected %s", a->group, a->key, fmo_text_quote(word, quote), what);
 }
 
-static fmo_status take_value(fmo_gamess *g, const at *a, fmo_word word)
+static fmo_status take_flag(const fmo_gamess *g, const at *a, fmo_word word, int *flag)
 {
-    const struct {
-        const char *group, *key;
-        double *real;
-        int *integer, *flag;
-    } known[] = {
-        {"$FMO", "RESPAP", &g->respap, NULL, NULL},   {"$FMO", "RESPPC", &g->resppc, NULL, NULL},
-        {"$FMO", "RESDIM", &g->resdim, NULL, NULL},   {"$BASIS", "NGAUSS", NULL, &g->ngauss, NULL},
-        {"$BASIS", "NDFUNC", NULL, &g->ndfunc, NULL}, {"$BASIS", "NPFUNC", NULL, &g->npfunc, NULL},
-        {"$BASIS", "DIFFSP", NULL, NULL, &g->diffsp}, {"$BASIS", "DIFFS", NULL, NULL, &g->diffs}};
-    char value[FMO_GAMESS_WORD], quote[FMO_QUOTE_SIZE];
+    *flag = fmo_gamess_is(word, ".TRUE.") || fmo_gamess_is(word, ".T.");
+    return *flag || fmo_gamess_is(word, ".FALSE.") || fmo_gamess_is(word, ".F.")
+               ? FMO_OK
+               : expected(g, a, word, ".TRUE. or .FALSE.");
+}
+
+/* A value of a key that is taken, by its row. */
+static fmo_status take_row(fmo_gamess *g, const at *a, fmo_word word)
+{
+    void *const into = (char *)g + a->row->at;
     long number = 0;
-    fmo_gamess_list *list = list_of(g, a);
-    if (list) return take_integer(g, a, word, list);
-    if (strcmp(a->group, "$FMO") == 0 && strcmp(a->key, "FRGNAM") == 0) return take_name(g, word);
-    fmo_gamess_capitals(word, value);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(known[i].group, a->group) != 0 || strcmp(known[i].key, a->key) != 0) continue;
-        if (known[i].real && fmo_text_real(g->text, word, known[i].real)) return FMO_OK;
-        if (known[i].integer && fmo_text_count(word, 9, &number))
-            *known[i].integer = (int)number;
-        else if (known[i].flag && (strcmp(value, ".TRUE.") == 0 || strcmp(value, ".T.") == 0))
-            *known[i].flag = 1;
-        else if (!known[i].flag || (strcmp(value, ".FALSE.") != 0 && strcmp(value, ".F.") != 0))
-            return INPUT(g, "%s: %s=%s: expected %s", a->group, a->key, fmo_text_quote(word, quote),
-                         known[i].flag ? ".TRUE. or .FALSE." : "a number");
+    switch ((fmo_gamess_kind)a->row->kind) {
+    case FMO_GAMESS_REAL:
+        if (fmo_text_real(g->text, word, into) && *(double *)into >= 0.0) return FMO_OK;
+        return expected(g, a, word, "a number from 0 on");
+    case FMO_GAMESS_DIGIT:
+        if (!fmo_text_count(word, 9, &number)) return expected(g, a, word, "a number");
+        *(int *)into = (int)number;
+        return FMO_OK;
+    case FMO_GAMESS_FLAG:
+        return take_flag(g, a, word, into);
+    case FMO_GAMESS_LIST:
+        return take_integer(g, a, word, into);
+    case FMO_GAMESS_NAMES:
+        return take_name(g, word);
+    case FMO_GAMESS_NFRAG:
+        if (fmo_text_count(word, FMO_NUCLEUS_MOST, &g->fragment_num) && g->fragment_num > 0)
+            return FMO_OK;
+        return expected(g, a, word, "1 or more fragments");
+    case FMO_GAMESS_UNITS:
+        g->bohr = fmo_gamess_is(word, "BOHR");
+        if (g->bohr || fmo_gamess_is(word, "ANGS") || fmo_gamess_is(word, "ANGSTROM"))
+            return FMO_OK;
+        return expected(g, a, word, "ANGS or BOHR");
+    case FMO_GAMESS_ISPHER:
+        if (!fmo_fragment_integer(word, 1, &number)) return expected(g, a, word, "-1, 0 or 1");
+        g->spherical = number == 1;
+        return FMO_OK;
+    case FMO_GAMESS_CHARGE:
+        g->has_charge = true;
+        if (fmo_fragment_integer(word, FMO_NUCLEUS_MOST, &g->whole_charge)) return FMO_OK;
+        return expected(g, a, word, "an integer");
+    case FMO_GAMESS_GBASIS:
+        fmo_gamess_capitals(word, g->gbasis);
+        return FMO_OK;
+    case FMO_GAMESS_POLAR:
+        fmo_gamess_capitals(word, g->polar);
         return FMO_OK;
     }
-    if (strcmp(a->group, "$FMO") == 0 && strcmp(a->key, "NFRAG") == 0)
-        return fmo_text_count(word, FMO_NUCLEUS_MOST, &g->fragment_num) && g->fragment_num > 0
-                   ? FMO_OK
-                   : INPUT(g, "$FMO: NFRAG=%s: expected 1 to %d", fmo_text_quote(word, quote),
-                           FMO_NUCLEUS_MOST);
-    if (strcmp(a->group, "$CONTRL") == 0 && strcmp(a->key, "UNITS") == 0) {
-        g->bohr = strcmp(value, "BOHR") == 0;
-        return g->bohr || strncmp(value, "ANGS", 4) == 0
-                   ? FMO_OK
-                   : INPUT(g, "$CONTRL: UNITS=%s: expected ANGS or BOHR",
-                           fmo_text_quote(word, quote));
-    }
-    if (strcmp(a->group, "$BASIS") == 0 && strcmp(a->key, "GBASIS") == 0) {
-        memcpy(g->gbasis, value, sizeof value);
-        return FMO_OK;
-    }
-    return take_other(g, a, word);
+    return FMO_OK;
 }
 
+static bool is_taken_as(const at *a, fmo_gamess_kind kind)
+{
+    return a->row->fate == FMO_KEY_TAKEN && a->row->kind == (int)kind;
+}
+
+static fmo_status take_value(fmo_gamess *g, at *a, fmo_word word)
+{
+    const bool taken = a->row->fate == FMO_KEY_TAKEN;
+    const bool many = !taken || is_taken_as(a, FMO_GAMESS_LIST) || is_taken_as(a, FMO_GAMESS_NAMES);
+    if (a->values++ && !many) return INPUT(g, "%s: %s has two values; keep one", a->group, a->key);
+    return taken ? take_row(g, a, word)
+                 : fmo_keys_allow(g->text, &fmo_gamess_keys_table, a->row, a->key, word);
+}
+
+static fmo_status has_value(const fmo_gamess *g, const at *a)
+{
+    if (!*a->key || a->values) return FMO_OK;
+    return INPUT(g, "%s: %s has no value; write one, or remove it", a->group, a->key);
+}
+
+/* Begins with another key: "KEY" or "KEY(3)". */
+static fmo_status begin_key(const fmo_gamess *g, at *a, fmo_word word)
+{
+    char quote[FMO_QUOTE_SIZE];
+    fmo_status status = has_value(g, a);
+    const long from = split_key(word, a->key);
+    a->values = 0;
+    if (status == FMO_OK)
+        status = fmo_keys_find(g->text, &fmo_gamess_keys_table, a->group, a->key, &a->row);
+    if (status != FMO_OK) return status;
+    const fmo_gamess_list *const list = (const void *)((const char *)g + a->row->at);
+    const long next = is_taken_as(a, FMO_GAMESS_LIST)    ? list->num + 1
+                      : is_taken_as(a, FMO_GAMESS_NAMES) ? g->name_num + 1
+                      : a->row->fate == FMO_KEY_TAKEN    ? 1
+                                                         : from;
+    if (from >= 1 && from == next) return FMO_OK;
+    return INPUT(g, "%s: %s goes on at element %ld; expected %ld", a->group,
+                 fmo_text_quote(word, quote), from, from < 1 ? 1 : next);
+}
+
+/* A group's keys and values, to behind its $END. */
 fmo_status fmo_gamess_keys(fmo_gamess *g, const char *group)
 {
     enum { KEYS = 64 }; /* more than there are */
     char seen[KEYS][FMO_GAMESS_WORD];
     int keys = 0;
     at a = {.group = group};
-    char quote[FMO_QUOTE_SIZE], end[FMO_GAMESS_WORD];
+    char quote[FMO_QUOTE_SIZE];
     fmo_word word;
     fmo_status status = FMO_OK;
     while (status == FMO_OK && fmo_gamess_word(g, &word)) {
-        fmo_gamess_capitals(word, end);
-        if (strcmp(end, "$END") == 0) return FMO_OK;
+        if (fmo_gamess_is(word, "$END")) return has_value(g, &a);
         fmo_word behind = g->rest;
         while (behind.size && (*behind.at == ' ' || *behind.at == '\t')) behind.at++, behind.size--;
         if (!behind.size || *behind.at != '=') {
@@ -167,12 +178,9 @@ fmo_status fmo_gamess_keys(fmo_gamess *g, const char *group)
             status = take_value(g, &a, word);
             continue;
         }
-        const long from = split_key(word, a.key);
-        const fmo_gamess_list *list = list_of(g, &a);
-        if (from < 1 || (list && from != list->num + 1))
-            return INPUT(g, "%s: %s goes on at element %ld; expected %d", group,
-                         fmo_text_quote(word, quote), from, list ? list->num + 1 : 1);
-        const bool once = !list && from == 1 && strcmp(a.key, "FRGNAM") != 0; /* others go on */
+        status = begin_key(g, &a, word);
+        if (status != FMO_OK) return status;
+        const bool once = !memchr(word.at, '(', word.size); /* others go on */
         for (int k = 0; once && k < keys; k++)
             if (strcmp(seen[k], a.key) == 0)
                 return INPUT(g, "%s: %s is there twice; keep one", group, a.key);

@@ -36,6 +36,17 @@ static void name_basis(const fmo_gamess *g, char *name, size_t size)
     }
 }
 
+/* POLAR names exponents of functions above the valence: those that are GBASIS' own. */
+static fmo_status check_polarisation(const fmo_gamess *g)
+{
+    const char *const own = strcmp(g->gbasis, "N31") == 0    ? "POPN31"
+                            : strcmp(g->gbasis, "N311") == 0 ? "POPN311"
+                                                             : "COMMON";
+    if (!*g->polar || strcmp(g->polar, own) == 0) return FMO_OK;
+    return INPUT(g, "$BASIS: POLAR=%s; only %s is done with GBASIS=%s: remove it", g->polar, own,
+                 g->gbasis);
+}
+
 /* Fragments written as atoms and ranges, "1 -6" for 1 to 6, each ended by a 0. */
 static fmo_status take_ranges(const fmo_gamess *g, fmo_fragment_system *s)
 {
@@ -72,11 +83,22 @@ static fmo_status take_ranges(const fmo_gamess *g, fmo_fragment_system *s)
     return FMO_OK;
 }
 
-static fmo_status take_fragments(const fmo_gamess *g, fmo_fragment_system *s)
+static fmo_status take_charges(const fmo_gamess *g, fmo_fragment_system *s)
 {
+    long sum = 0;
     if (g->charge.num && g->charge.num != s->fragment_num)
         return INPUT(g, "ICHARG has %d values, NFRAG=%d", g->charge.num, s->fragment_num);
-    for (int f = 0; f < g->charge.num; f++) s->charge[f] = g->charge.value[f];
+    for (int f = 0; f < g->charge.num; f++) sum += s->charge[f] = g->charge.value[f];
+    if (g->has_charge && g->whole_charge != sum)
+        return INPUT(g,
+                     "$CONTRL: ICHARG=%ld, but the charges of $FMO sum up to %ld, which are those "
+                     "that count: remove it",
+                     g->whole_charge, sum);
+    return FMO_OK;
+}
+
+static fmo_status take_fragments(const fmo_gamess *g, fmo_fragment_system *s)
+{
     if (g->name_num && g->name_num != s->fragment_num)
         return INPUT(g, "FRGNAM has %d names, NFRAG=%d", g->name_num, s->fragment_num);
     for (int f = 0; f < g->name_num; f++) {
@@ -113,6 +135,10 @@ fmo_status fmo_gamess_system(fmo_gamess *g, fmo_fragment_system *s)
     if (!atoms)
         return INPUT(g, "no $FMOXYZ with atoms; expected an FMO input of GAMESS or OpenFMO");
     if (!g->fragment_num) return INPUT(g, "$FMO: NFRAG is missing");
+    if (g->label_line && !g->has_data) /* GAMESS goes by the charge */
+        return fmo_text_fail(g->text, g->label_line, FMO_ERR_INPUT,
+                             "$FMOXYZ: the label is the symbol of another element than the charge "
+                             "says, and OpenFMO goes by the label: make them agree");
     fmo_status status = fmo_fragment_make(g->text, atoms, (int)g->fragment_num, s);
     if (status != FMO_OK) return status;
     for (int a = 0; a < atoms; a++) {
@@ -120,7 +146,10 @@ fmo_status fmo_gamess_system(fmo_gamess *g, fmo_fragment_system *s)
         for (int x = 0; x < 3; x++)
             s->coord[3 * a + x] = g->place[3 * a + x] / (g->bohr ? 1.0 : s->bohr);
     }
-    status = take_fragments(g, s);
+    s->spherical = g->spherical ? 1 : -1; /* Cartesian, unless ISPHER asks for the others */
+    status = take_charges(g, s);
+    if (status == FMO_OK) status = take_fragments(g, s);
+    if (status == FMO_OK) status = check_polarisation(g);
     if (status != FMO_OK) return status;
     s->bond_num = g->bond.num / 2;
     s->bond = g->bond.value;

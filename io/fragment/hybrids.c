@@ -1,7 +1,7 @@
 /* Hybrid orbitals at cut bonds, from one JSON file: {"source": ..., "sets": [{"basis", "element",
  * "orbitals": [[...], ...]}]}. Made by datasets/hybrids/make_hybrids.py. */
 #include <fmo/fragment_system.h>
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "io/fragment/fragment_json.h"
 #include "io/molecule/molecule_internal.h"
 

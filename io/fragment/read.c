@@ -1,6 +1,6 @@
 /* Which reader a file of fragments is for: told by the end of its name. */
 #include "io/fragment/reader.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* See btree.h. Nodes are claimed as they are read, levels fall by one, and what is read comes out
- * of the file's budget: a tree that leads into itself ends. */
+/* See btree.h. Nodes are claimed as they are read, levels (255 at most) fall by one, and what is
+ * read comes out of the file's budget: a tree that leads into itself ends. */
 #include "io/hdf5/btree.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 /* --- version 1 ---------------------------------------------------------------------------------*/
 
-enum { LEVELS_MOST = 16, NODE_HEAD = 24 };
+enum { NODE_HEAD = 24 };
 
 typedef struct tree1 {
     unsigned kind, k;
@@ -25,7 +25,7 @@ static fmo_h5_code walk1(fmo_h5_file *file, const tree1 *tree, uint64_t address,
     FMO_H5_TRY(fmo_h5_load(file, address, size, "a node of a B-tree", &node));
     unsigned children = (unsigned)fmo_little_endian(node + 6, 2);
     if (memcmp(node, "TREE", 4) != 0 || node[4] != tree->kind || children > 2 * tree->k ||
-        node[5] > LEVELS_MOST || (level >= 0 && (node[5] != level || !children))) {
+        (level >= 0 && (node[5] != level || !children))) {
         code = FMO_H5_BAD(file, "a B-tree does not hold together");
         goto done;
     }

@@ -139,7 +139,7 @@ static fmo_h5_code list_fixed(fmo_h5_file *file, fmo_h5_dataset *d)
     a.page_bits = (unsigned)fmo_bytes_take(&b, 1);
     uint64_t n = fmo_bytes_take(&b, 8), block = fmo_bytes_take(&b, 8);
     free(bytes);
-    if (!entry_fits(&a) || a.page_bits > 32 || a.filtered != (d->filter_num > 0))
+    if (!entry_fits(&a) || a.page_bits > 32 || a.filtered != d->filtered)
         return FMO_H5_BAD(file, "its index does not hold together");
     return block == FMO_H5_NOWHERE ? FMO_H5_OK : read_fixed_block(file, &a, block, n);
 }
@@ -255,9 +255,9 @@ static fmo_h5_code list_extensible(fmo_h5_file *file, fmo_h5_dataset *d)
     uint64_t block = fmo_bytes_take(&b, 8);
     free(bytes);
     a.offset_bytes = (bits + 7) / 8;
-    if (!entry_fits(&a) || a.filtered != (d->filter_num > 0) || !bits || bits > 62 ||
-        !a.block_least || (a.block_least & (a.block_least - 1)) || pointers < 2 ||
-        (pointers & (pointers - 1)) || a.page_bits > 32 || bits < fmo_log2(a.block_least))
+    if (!entry_fits(&a) || a.filtered != d->filtered || !bits || bits > 62 || !a.block_least ||
+        (a.block_least & (a.block_least - 1)) || pointers < 2 || (pointers & (pointers - 1)) ||
+        a.page_bits > 32 || bits < fmo_log2(a.block_least))
         return FMO_H5_BAD(file, "its index does not hold together");
     if (block == FMO_H5_NOWHERE) return FMO_H5_OK;
     return read_index_block(file, &a, block, in_index, pointers,
@@ -269,21 +269,34 @@ static fmo_h5_code list_extensible(fmo_h5_file *file, fmo_h5_dataset *d)
 static fmo_h5_code list_single(fmo_h5_file *file, fmo_h5_dataset *d)
 {
     uint64_t scaled[FMO_H5_RANK_MOST] = {0};
-    fmo_h5_chunk chunk = {d->address, d->filter_num ? d->single_size : d->chunk_bytes,
-                          d->single_mask};
+    fmo_h5_chunk chunk = {.address = d->address,
+                          .size = d->filtered ? d->single_size : d->chunk_bytes,
+                          .mask = d->single_mask};
     return fmo_h5_note_chunk(file, d, scaled, chunk);
 }
 
+/* The chunks of the largest shape that the dataset may get, row by row; those of its shape count.
+ * No bytes of the file stand for one in an index, so that the budget has to pay here. */
 static fmo_h5_code list_implicit(fmo_h5_file *file, fmo_h5_dataset *d)
 {
-    const array a = {.d = d, .slow = FMO_H5_RANK_MOST};
-    uint64_t scaled[FMO_H5_RANK_MOST];
+    const uint64_t paid = d->chunk_num * sizeof d->address; /* as in any other index */
     fmo_h5_code code = FMO_H5_OK;
-    if (d->filter_num) return FMO_H5_BAD(file, "its index does not hold together");
-    for (uint64_t i = 0; code == FMO_H5_OK && i < d->chunk_num; i++) {
-        fmo_h5_chunk chunk = {d->address + i * d->chunk_bytes, d->chunk_bytes, 0};
-        code = place(&a, i, scaled) ? fmo_h5_note_chunk(file, d, scaled, chunk)
-                                    : FMO_H5_BAD(file, "a chunk is out of its shape");
+    d->plausible = paid <= file->budget;
+    if (!d->plausible) return FMO_H5_OK;
+    file->budget -= paid;
+    for (uint64_t k = 0; code == FMO_H5_OK && k < d->chunk_num; k++) {
+        uint64_t scaled[FMO_H5_RANK_MOST], rest = k, index = 0;
+        for (unsigned i = d->space.rank; i-- > 0; rest /= d->grid[i]) scaled[i] = rest % d->grid[i];
+        bool fits = !d->filtered;
+        for (unsigned i = 0; fits && i < d->space.rank; i++) {
+            const uint64_t most = most_chunks(d, i), last = file->end / d->chunk_bytes;
+            fits = most && (!index || most <= last / index);
+            index = index * most + scaled[i];
+        }
+        if (!fits) return FMO_H5_BAD(file, "its index does not hold together");
+        const fmo_h5_chunk chunk = {.address = d->address + index * d->chunk_bytes,
+                                    .size = d->chunk_bytes};
+        code = fmo_h5_note_chunk(file, d, scaled, chunk);
     }
     return code;
 }
@@ -294,12 +307,12 @@ static fmo_h5_code visit_record(fmo_h5_file *file, const unsigned char *record, 
 {
     fmo_h5_dataset *d = data;
     uint64_t scaled[FMO_H5_RANK_MOST];
-    size_t fixed = 8 + 8 * (size_t)d->space.rank + (d->filter_num ? 4 : 0);
-    if (d->filter_num ? size <= fixed || size > fixed + 8 : size != fixed)
+    size_t fixed = 8 + 8 * (size_t)d->space.rank + (d->filtered ? 4 : 0);
+    if (d->filtered ? size <= fixed || size > fixed + 8 : size != fixed)
         return FMO_H5_BAD(file, "its index does not hold together");
     fmo_bytes b = fmo_bytes_of(record, size);
     fmo_h5_chunk chunk = {.address = fmo_bytes_take(&b, 8), .size = d->chunk_bytes};
-    if (d->filter_num) {
+    if (d->filtered) {
         chunk.size = fmo_bytes_take(&b, (unsigned)(size - fixed));
         chunk.mask = (uint32_t)fmo_bytes_take(&b, 4);
     }
@@ -319,7 +332,7 @@ fmo_h5_code fmo_h5_list_chunks(fmo_h5_file *file, fmo_h5_dataset *d)
     case FMO_H5_INDEX_EXTENSIBLE:
         return list_extensible(file, d);
     default:
-        return fmo_h5_btree2_walk(file, d->address, d->filter_num ? BTREE_FILTERED : BTREE_PLAIN,
+        return fmo_h5_btree2_walk(file, d->address, d->filtered ? BTREE_FILTERED : BTREE_PLAIN,
                                   visit_record, d);
     }
 }

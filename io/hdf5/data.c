@@ -47,9 +47,10 @@ static fmo_h5_code unpack(fmo_h5_file *file, const fmo_h5_dataset *d, const fmo_
     for (unsigned i = 0; i < d->filter_num; i++) { /* sizes on the way in */
         size_before[i] = size;
         if (chunk->mask >> i & 1) {
-            /* HDF5 leaves out gzip where it makes a chunk no smaller, and nothing else. A bit that
-             * is wrong here would give other values, of the right size. */
-            if (d->filter[i] != FMO_H5_DEFLATE)
+            /* HDF5 leaves out gzip where it makes a chunk no smaller, shuffle where it does not
+             * know the size of a value (strings of any length), and nothing else. A bit that is
+             * wrong here would give other values, of the right size. */
+            if (d->filter[i] != FMO_H5_DEFLATE && !(d->idle >> i & 1))
                 return FMO_H5_UNKNOWN(file, "a chunk went without a filter that is not gzip; "
                                             "h5repack -f NONE IN OUT undoes it");
             continue;
@@ -123,9 +124,9 @@ static fmo_h5_code read_chunks(fmo_h5_file *file, const fmo_h5_dataset *d, unsig
     unsigned char *a = malloc(room), *b = malloc(room), *packed = NULL;
     fmo_h5_code code = FMO_H5_OK;
     if (!a || !b) code = fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
-    for (uint64_t k = 0; code == FMO_H5_OK && k < d->chunk_num; k++) {
+    for (size_t k = 0; code == FMO_H5_OK && k < d->chunks_there; k++) {
         const fmo_h5_chunk *chunk = &d->chunk[k];
-        uint64_t origin[FMO_H5_RANK_MOST], rest = k;
+        uint64_t origin[FMO_H5_RANK_MOST], rest = chunk->at;
         for (unsigned i = d->space.rank; i-- > 0; rest /= d->grid[i])
             origin[i] = rest % d->grid[i] * d->chunk_dim[i];
         if (chunk->size > packed_room) {
@@ -156,7 +157,7 @@ fmo_h5_code fmo_h5_dataset_read(fmo_h5_file *file, const fmo_h5_dataset *d, void
         if (d->stored != bytes) return FMO_H5_BAD(file, "its values were never written");
         return fmo_h5_pread(file, d->address, values, (size_t)bytes);
     }
-    if (d->storage != FMO_H5_CHUNKED || !d->chunk || d->chunks_there != d->chunk_num)
+    if (d->storage != FMO_H5_CHUNKED || d->chunks_there != d->chunk_num)
         return FMO_H5_BAD(file, "%llu of its %llu chunks are there",
                           (unsigned long long)d->chunks_there, (unsigned long long)d->chunk_num);
     return read_chunks(file, d, values);

@@ -45,12 +45,18 @@ fmo_h5_code fmo_h5_pread(fmo_h5_file *file, uint64_t address, void *bytes, size_
     return FMO_H5_OK;
 }
 
-fmo_h5_code fmo_h5_peek(fmo_h5_file *file, uint64_t address, void *bytes, size_t size)
+fmo_h5_code fmo_h5_spend(fmo_h5_file *file, uint64_t size)
 {
     if (size > file->budget)
         return FMO_H5_BAD(file, "its structures lead to each other again and again");
     file->budget -= size;
-    return fmo_h5_pread(file, address, bytes, size);
+    return FMO_H5_OK;
+}
+
+fmo_h5_code fmo_h5_peek(fmo_h5_file *file, uint64_t address, void *bytes, size_t size)
+{
+    fmo_h5_code code = fmo_h5_spend(file, size);
+    return code == FMO_H5_OK ? fmo_h5_pread(file, address, bytes, size) : code;
 }
 
 /* --- who owns what -----------------------------------------------------------------------------*/

@@ -33,7 +33,7 @@ typedef struct fmo_h5_file {
     uint64_t root;                     /* address of the root group */
     uint64_t extension;                /* address of the superblock extension, or FMO_H5_NOWHERE */
     unsigned leaf_k, group_k, chunk_k; /* half the entries of nodes of version 1 */
-    uint64_t budget;                   /* bytes of metadata still to be read */
+    uint64_t budget;                   /* bytes of metadata still to be read or copied */
     fmo_h5_claim *claim;               /* [claim_num] sorted once fmo_h5_check_claims was called */
     size_t claim_num, claim_room;
     char why[200];
@@ -59,7 +59,11 @@ void fmo_h5_file_free(fmo_h5_file *file);
 /* Read bytes at an address: data that the caller has room for. */
 fmo_h5_code fmo_h5_pread(fmo_h5_file *file, uint64_t address, void *bytes, size_t size);
 
-/* As fmo_h5_pread, out of the budget for metadata: every loop over structures ends. */
+/* Take bytes that are read or copied out of the budget for metadata: every loop over structures
+ * ends, and the memory of what it makes is bounded by the file. FMO_H5_DAMAGED if it is spent. */
+fmo_h5_code fmo_h5_spend(fmo_h5_file *file, uint64_t size);
+
+/* As fmo_h5_pread, out of the budget. */
 fmo_h5_code fmo_h5_peek(fmo_h5_file *file, uint64_t address, void *bytes, size_t size);
 
 /* A structure into memory of its own (free it), claimed as `what`. */

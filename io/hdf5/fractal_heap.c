@@ -60,7 +60,7 @@ static fmo_h5_code read_direct(fmo_h5_file *file, fmo_h5_heap *heap, uint64_t ad
         free(bytes);
         return FMO_H5_BAD(file, "a block of a heap is not where it should be, or changed");
     }
-    heap->block[heap->block_num++] = (fmo_h5_block){offset, size, bytes};
+    heap->block[heap->block_num++] = (fmo_h5_block){offset, size, bytes}; /* offsets rise */
     return FMO_H5_OK;
 }
 
@@ -160,13 +160,18 @@ fmo_h5_code fmo_h5_heap_find(fmo_h5_file *file, const fmo_h5_heap *heap, const u
     }
     uint64_t offset = fmo_bytes_take(&b, heap->offset_bytes);
     uint64_t length = fmo_bytes_take(&b, heap->length_bytes);
-    for (size_t i = 0; kind == 0 && i < heap->block_num; i++) {
-        const fmo_h5_block *block = &heap->block[i];
-        if (offset < block->offset || offset - block->offset >= block->size) continue;
-        uint64_t at = offset - block->offset;
-        if (length > block->size - at) break;
-        *object = fmo_bytes_of(block->bytes + at, (size_t)length);
-        return FMO_H5_OK;
+    size_t low = 0, high = heap->block_num; /* the first block behind the offset */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (heap->block[middle].offset <= offset)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return FMO_H5_BAD(file, "an object of a heap is not there");
+    const fmo_h5_block *block = heap->block + low - 1;
+    if (kind != 0 || low == 0 || offset - block->offset > block->size ||
+        length > block->size - (offset - block->offset))
+        return FMO_H5_BAD(file, "an object of a heap is not there");
+    *object = fmo_bytes_of(block->bytes + (offset - block->offset), (size_t)length);
+    return FMO_H5_OK;
 }

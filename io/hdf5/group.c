@@ -18,6 +18,7 @@ static fmo_h5_code add_link(fmo_h5_file *file, fmo_h5_node *group, const char *n
 {
     if (!size) return FMO_H5_BAD(file, "a link has no name");
     if (group->link_num == LINKS_MOST) return FMO_H5_UNKNOWN(file, "too many links in a group");
+    if (fmo_h5_spend(file, size) != FMO_H5_OK) return FMO_H5_DAMAGED;
     if (group->link_num == group->link_room) {
         size_t room = 2 * group->link_room + 16;
         fmo_h5_link *link = realloc(group->link, room * sizeof *link);

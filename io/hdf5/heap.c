@@ -81,57 +81,104 @@ bool fmo_h5_names_accounted(const fmo_h5_names *names)
 
 /* --- strings of any length ---------------------------------------------------------------------*/
 
-enum { COLLECTION_HEADER = 16, COLLECTION_LEAST = 4096 };
+enum { COLLECTION_HEADER = 16, COLLECTION_LEAST = 4096, OBJECT_HEADER = 16 };
 
+#define STRINGS_BAD "there are no strings where it says"
+
+static uint64_t collection_of(const unsigned char *reference)
+{
+    return fmo_little_endian(reference + 4, 8);
+}
+
+static int compare_references(const void *a, const void *b)
+{
+    const unsigned char *const *p = a, *const *q = b;
+    const uint64_t left = collection_of(*p), right = collection_of(*q);
+    if (left != right) return left < right ? -1 : 1;
+    return *p < *q ? -1 : *p > *q;
+}
+
+void fmo_h5_strings_order(const unsigned char *references, size_t n, const unsigned char **order)
+{
+    for (size_t i = 0; i < n; i++) order[i] = references + i * FMO_H5_REFERENCE;
+    qsort(order, n, sizeof *order, compare_references);
+}
+
+void fmo_h5_strings_free(fmo_h5_strings *strings)
+{
+    free(strings->bytes);
+    free(strings->string);
+    *strings = (fmo_h5_strings){.end = strings->end};
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const fmo_h5_string *p = a, *q = b;
+    return p->id < q->id ? -1 : p->id > q->id;
+}
+
+/* Objects: 2 bytes id, 2 count, 4 reserved, 8 size, then the object, padded to 8. Id 0 is the free
+ * rest. */
+static fmo_h5_code index_collection(fmo_h5_file *file, fmo_h5_strings *strings, size_t size)
+{
+    fmo_bytes b = fmo_bytes_of(strings->bytes + COLLECTION_HEADER, size - COLLECTION_HEADER);
+    strings->string = malloc(size / OBJECT_HEADER * sizeof *strings->string);
+    if (!strings->string) return fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
+    while (fmo_bytes_left(&b) >= OBJECT_HEADER) {
+        fmo_h5_string s = {.id = fmo_bytes_take(&b, 2)};
+        fmo_bytes_skip(&b, 6);
+        s.size = fmo_bytes_take(&b, 8);
+        s.bytes = b.at;
+        if (s.id == 0 || s.size > fmo_bytes_left(&b)) break;
+        strings->string[strings->string_num++] = s;
+        const uint64_t padded = (s.size + 7) / 8 * 8;
+        fmo_bytes_skip(&b, padded < fmo_bytes_left(&b) ? padded : fmo_bytes_left(&b));
+    }
+    qsort(strings->string, strings->string_num, sizeof *strings->string, compare_ids);
+    for (size_t i = 1; i < strings->string_num; i++)
+        if (strings->string[i].id == strings->string[i - 1].id)
+            return FMO_H5_BAD(file, STRINGS_BAD);
+    return FMO_H5_OK;
+}
+
+/* Collections that do not overlap have the bytes of the file at most, which bounds what is read. */
 static fmo_h5_code load_collection(fmo_h5_file *file, fmo_h5_strings *strings, uint64_t address)
 {
     unsigned char header[COLLECTION_HEADER];
     if (strings->bytes && strings->address == address) return FMO_H5_OK;
-    free(strings->bytes);
-    strings->bytes = NULL;
-    fmo_h5_code code = fmo_h5_peek(file, address, header, sizeof header);
+    fmo_h5_strings_free(strings);
+    if (address < strings->end) return FMO_H5_BAD(file, STRINGS_BAD);
+    fmo_h5_code code = fmo_h5_pread(file, address, header, sizeof header);
     if (code != FMO_H5_OK) return code;
     uint64_t size = fmo_little_endian(header + 8, 8);
     if (memcmp(header, "GCOL\1\0\0\0", 8) != 0 || size < COLLECTION_LEAST ||
-        size > FMO_H5_COLLECTION_MOST || address > file->end || size > file->end - address ||
-        !fmo_h5_unclaimed(file, address, size))
-        return FMO_H5_BAD(file, "there are no strings where it says");
+        size > file->end - address || !fmo_h5_unclaimed(file, address, size))
+        return FMO_H5_BAD(file, STRINGS_BAD);
     strings->bytes = malloc((size_t)size);
     if (!strings->bytes) return fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
     strings->address = address;
-    strings->size = (size_t)size;
-    code = fmo_h5_peek(file, address, strings->bytes, strings->size);
-    if (code == FMO_H5_OK) return code;
-    free(strings->bytes);
-    strings->bytes = NULL;
+    strings->end = address + size;
+    FMO_H5_TRY(fmo_h5_pread(file, address, strings->bytes, (size_t)size));
+    FMO_H5_TRY(index_collection(file, strings, (size_t)size));
+done:
+    if (code != FMO_H5_OK) fmo_h5_strings_free(strings);
     return code;
 }
 
 fmo_h5_code fmo_h5_strings_find(fmo_h5_file *file, fmo_h5_strings *strings,
                                 const unsigned char *reference, const char **text, size_t *size)
 {
-    uint64_t length = fmo_little_endian(reference, 4), index = fmo_little_endian(reference + 12, 4);
+    uint64_t length = fmo_little_endian(reference, 4);
+    const fmo_h5_string key = {.id = fmo_little_endian(reference + 12, 4)};
     *text = NULL;
     *size = 0;
     if (!length) return FMO_H5_OK;
-    fmo_h5_code code = load_collection(file, strings, fmo_little_endian(reference + 4, 8));
+    fmo_h5_code code = load_collection(file, strings, collection_of(reference));
     if (code != FMO_H5_OK) return code;
-    /* objects: 2 bytes index, 2 count, 4 reserved, 8 size, the object padded to 8 */
-    fmo_bytes b =
-        fmo_bytes_of(strings->bytes + COLLECTION_HEADER, strings->size - COLLECTION_HEADER);
-    while (fmo_bytes_left(&b) >= 16) {
-        uint64_t id = fmo_bytes_take(&b, 2);
-        fmo_bytes_skip(&b, 6);
-        uint64_t bytes = fmo_bytes_take(&b, 8);
-        if (id == 0 || bytes > fmo_bytes_left(&b)) break; /* 0: the free rest */
-        if (id == index) {
-            if (length > bytes) break;
-            *text = (const char *)b.at;
-            *size = (size_t)length;
-            return FMO_H5_OK;
-        }
-        uint64_t padded = (bytes + 7) / 8 * 8;
-        fmo_bytes_skip(&b, padded < fmo_bytes_left(&b) ? padded : fmo_bytes_left(&b));
-    }
-    return FMO_H5_BAD(file, "there are no strings where it says");
+    const fmo_h5_string *found =
+        bsearch(&key, strings->string, strings->string_num, sizeof *strings->string, compare_ids);
+    if (!found || length > found->size) return FMO_H5_BAD(file, STRINGS_BAD);
+    *text = (const char *)found->bytes;
+    *size = (size_t)length;
+    return FMO_H5_OK;
 }

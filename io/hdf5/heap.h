@@ -44,18 +44,30 @@ void fmo_h5_heap_free(fmo_h5_heap *heap);
 fmo_h5_code fmo_h5_heap_find(fmo_h5_file *file, const fmo_h5_heap *heap, const unsigned char *id,
                              fmo_bytes *object);
 
-/* Strings of any length (III.E): the collections of a global heap, one loaded at a time. */
-enum { FMO_H5_COLLECTION_MOST = 1 << 20 };
+enum { FMO_H5_REFERENCE = 16 /* bytes of a reference to a string */ };
+
+/* Strings of any length (III.E): a collection of the global heap and an index of its objects. */
+typedef struct fmo_h5_string {
+    uint64_t id, size;
+    const unsigned char *bytes;
+} fmo_h5_string;
 
 typedef struct fmo_h5_strings {
-    uint64_t address;
-    size_t size;
+    uint64_t address, end; /* of the collection */
     unsigned char *bytes;
+    fmo_h5_string *string; /* [string_num] by id */
+    size_t string_num;
 } fmo_h5_strings;
 
-/* The text that a reference of 16 bytes leads to, not ended by a zero; *text is NULL for an empty
- * one. Valid until the next call. Begin with a struct of zeros; free its bytes. */
+/* n references of 16 bytes each, sorted by the collections that they lead to: order[n] gets their
+ * positions. In this order fmo_h5_strings_find loads each collection once. */
+void fmo_h5_strings_order(const unsigned char *references, size_t n, const unsigned char **order);
+
+/* The text that a reference leads to, not ended by a zero; *text is NULL for an empty one. Valid
+ * until the next call. Collections must come by rising addresses. Begin with a struct of zeros;
+ * free it in any case. */
 fmo_h5_code fmo_h5_strings_find(fmo_h5_file *file, fmo_h5_strings *strings,
                                 const unsigned char *reference, const char **text, size_t *size);
+void fmo_h5_strings_free(fmo_h5_strings *strings);
 
 #endif

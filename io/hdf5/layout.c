@@ -23,6 +23,21 @@ void fmo_h5_dataset_free(fmo_h5_dataset *dataset)
 
 /* --- filters (IV.A.2.l) ------------------------------------------------------------------------*/
 
+/* Note a filter that is not read. HDF5 1.10 stores no names of its own filters. */
+static void note_odd_filter(fmo_h5_dataset *d, unsigned id, const fmo_bytes *name)
+{
+    static const char *const own[] = {"none", "deflate", "shuffle",    "fletcher32",
+                                      "szip", "nbit",    "scaleoffset"};
+    size_t size = fmo_bytes_left(name), most = sizeof d->odd_filter_name - 1;
+    d->odd_filter = (int)id;
+    if (id < sizeof own / sizeof *own)
+        strcpy(d->odd_filter_name, own[id]);
+    else
+        for (size_t k = 0; k < most && k < size && name->at[k]; k++)
+            d->odd_filter_name[k] =
+                name->at[k] < ' ' || name->at[k] > '~' ? '?' : (char)name->at[k];
+}
+
 static fmo_h5_code read_filters(fmo_h5_file *file, fmo_h5_dataset *d, const fmo_h5_message *message)
 {
     d->odd_filter = -1;
@@ -32,6 +47,7 @@ static fmo_h5_code read_filters(fmo_h5_file *file, fmo_h5_dataset *d, const fmo_
     if (version == 1) fmo_bytes_skip(&b, 6);
     if (b.bad || message->shared || version < 1 || version > 2 || n > 32)
         return FMO_H5_BAD(file, "its filters cannot be read");
+    d->filtered = n > 0;
     for (unsigned i = 0; i < n; i++) {
         unsigned id = (unsigned)fmo_bytes_take(&b, 2);
         uint64_t name = version == 1 || id >= 256 ? fmo_bytes_take(&b, 2) : 0;
@@ -41,13 +57,10 @@ static fmo_h5_code read_filters(fmo_h5_file *file, fmo_h5_dataset *d, const fmo_
         fmo_bytes_skip(&b, 4 * values + (version == 1 && values % 2 ? 4 : 0));
         if (b.bad || !id) return FMO_H5_BAD(file, "its filters cannot be read");
         if (id > FMO_H5_FLETCHER32 || i >= FMO_H5_FILTERS_MOST) {
-            d->odd_filter = (int)id;
-            size_t size = fmo_bytes_left(&text) < 31 ? fmo_bytes_left(&text) : 31;
-            for (size_t k = 0; k < size && text.at[k]; k++)
-                d->odd_filter_name[k] =
-                    text.at[k] < ' ' || text.at[k] > '~' ? '?' : (char)text.at[k];
+            note_odd_filter(d, id, &text);
             return FMO_H5_OK;
         }
+        if (id == FMO_H5_SHUFFLE && !values) d->idle |= 1u << i;
         d->filter[d->filter_num++] = id;
     }
     return FMO_H5_OK;
@@ -69,8 +82,9 @@ static fmo_h5_code visit_chunk(fmo_h5_file *file, uint64_t child, const unsigned
     }
     if (fmo_little_endian(left + 8 + 8 * d->space.rank, 8))
         return FMO_H5_BAD(file, "a chunk is out of its grid");
-    fmo_h5_chunk chunk = {child, fmo_little_endian(left, 4),
-                          (uint32_t)fmo_little_endian(left + 4, 4)};
+    fmo_h5_chunk chunk = {.address = child,
+                          .size = fmo_little_endian(left, 4),
+                          .mask = (uint32_t)fmo_little_endian(left + 4, 4)};
     return fmo_h5_note_chunk(file, d, scaled, chunk);
 }
 
@@ -86,12 +100,11 @@ static fmo_h5_code find_chunks(fmo_h5_file *file, fmo_h5_dataset *d)
     }
     d->plausible = d->chunk_num <= fmo_h5_chunks_most(file);
     if (d->address == FMO_H5_NOWHERE || !d->chunk_num || !d->plausible) return FMO_H5_OK;
-    d->chunk = malloc((size_t)d->chunk_num * sizeof *d->chunk);
-    if (!d->chunk) return fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
-    for (uint64_t i = 0; i < d->chunk_num; i++) d->chunk[i].address = FMO_H5_NOWHERE;
-    if (d->index) return fmo_h5_list_chunks(file, d);
-    return fmo_h5_btree1_walk(file, d->address, 1, 8 + 8 * ((size_t)d->space.rank + 1),
-                              file->chunk_k, visit_chunk, d);
+    fmo_h5_code code =
+        d->index ? fmo_h5_list_chunks(file, d)
+                 : fmo_h5_btree1_walk(file, d->address, 1, 8 + 8 * ((size_t)d->space.rank + 1),
+                                      file->chunk_k, visit_chunk, d);
+    return code == FMO_H5_OK ? fmo_h5_sort_chunks(file, d) : code;
 }
 
 /* --- layouts (IV.A.2.i) ------------------------------------------------------------------------*/

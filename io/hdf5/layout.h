@@ -15,7 +15,8 @@ typedef enum fmo_h5_storage {
 enum { FMO_H5_DEFLATE = 1, FMO_H5_SHUFFLE = 2, FMO_H5_FLETCHER32 = 3, FMO_H5_FILTERS_MOST = 8 };
 
 typedef struct fmo_h5_chunk {
-    uint64_t address, size; /* stored; address FMO_H5_NOWHERE: not there */
+    uint64_t at;            /* its place in the grid of chunks, row-major */
+    uint64_t address, size; /* stored */
     uint32_t mask;          /* filters that it went without */
 } fmo_h5_chunk;
 
@@ -34,8 +35,10 @@ typedef struct fmo_h5_dataset {
     fmo_h5_type type;
     fmo_h5_space space;
     fmo_h5_storage storage;
-    unsigned filter_num;
+    bool filtered;  /* by any filter, read here or not: indexes store sizes and masks of chunks */
     int odd_filter; /* the first that is not read, -1 without */
+    unsigned filter_num;
+    unsigned idle; /* bits of filters that HDF5 cannot apply: shuffle without the size of a value */
     char odd_filter_name[32];
     unsigned filter[FMO_H5_FILTERS_MOST]; /* in the order in which they were applied */
     uint64_t address;                     /* of the values in one piece, or of the index */
@@ -48,8 +51,8 @@ typedef struct fmo_h5_dataset {
     uint64_t chunk_dim[FMO_H5_RANK_MOST], grid[FMO_H5_RANK_MOST];
     uint64_t chunk_bytes, chunk_num;
     bool plausible;      /* no more chunks than the file can hold; else they are not listed */
-    fmo_h5_chunk *chunk; /* [chunk_num] row-major over the grid */
-    uint64_t chunks_there;
+    fmo_h5_chunk *chunk; /* [chunks_there] of chunk_num, by their places */
+    size_t chunks_there, chunk_room;
 } fmo_h5_dataset;
 
 /* More chunks than this cannot be in an honest file. */
@@ -64,10 +67,13 @@ void fmo_h5_dataset_free(fmo_h5_dataset *dataset);
 /* List the chunks of an index of layout version 4 (chunk_index.c). */
 fmo_h5_code fmo_h5_list_chunks(fmo_h5_file *file, fmo_h5_dataset *dataset);
 
-/* Note where a chunk is, by its place in the grid of the largest shape that the dataset may get,
- * or by its coordinates in the grid. Each may come once (chunk.c). */
+/* Add a chunk, which is at these coordinates of the grid, to the list; chunk.at is set here
+ * (chunk.c). */
 fmo_h5_code fmo_h5_note_chunk(fmo_h5_file *file, fmo_h5_dataset *dataset, const uint64_t *scaled,
                               fmo_h5_chunk chunk);
+
+/* Sort the list: each chunk may come once. */
+fmo_h5_code fmo_h5_sort_chunks(fmo_h5_file *file, fmo_h5_dataset *dataset);
 
 /* All values, as they are in the file: space.values * type.size bytes. FMO_H5_DAMAGED if any is not
  * there (data.c). */

@@ -12,6 +12,7 @@ enum {
     COMMENT = 0x0d,
     SHARED_TABLE = 0x0f,
     NODE_SIZES = 0x13,
+    CACHE_IMAGE = 0x18,
     KNOWN_MOST = 0x18 /* no release of HDF5 writes a message beyond */
 };
 
@@ -102,6 +103,7 @@ static fmo_h5_code add_piece(fmo_h5_file *file, fmo_h5_object *object, unsigned 
 fmo_h5_code fmo_h5_object_add(fmo_h5_file *file, fmo_h5_object *object, unsigned type,
                               const unsigned char *bytes, size_t size)
 {
+    if (fmo_h5_spend(file, size) != FMO_H5_OK) return FMO_H5_DAMAGED;
     unsigned char *copy = malloc(size ? size : 1);
     if (!copy) return fmo_h5_give_up(file, FMO_H5_MEMORY, "no memory to read it");
     memcpy(copy, bytes, size);
@@ -193,6 +195,12 @@ fmo_h5_code fmo_h5_read_extension(fmo_h5_file *file)
     FMO_H5_TRY(fmo_h5_object_read(file, file->extension, &object));
     if (fmo_h5_object_find(&object, SHARED_TABLE)) {
         code = FMO_H5_UNKNOWN(file, "its objects share messages; h5repack IN OUT converts it");
+        goto done;
+    }
+    if (fmo_h5_object_find(&object, CACHE_IMAGE)) {
+        code =
+            FMO_H5_UNKNOWN(file, "its metadata are an image of a cache; h5repack IN OUT converts "
+                                 "it");
         goto done;
     }
     const fmo_h5_message *sizes = fmo_h5_object_find(&object, NODE_SIZES);

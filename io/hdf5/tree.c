@@ -17,7 +17,9 @@ void fmo_h5_tree_free(fmo_h5_tree *tree)
         fmo_h5_object_free(&node->object);
     }
     free(tree->node);
+    free(tree->by_address);
     tree->node = NULL;
+    tree->by_address = NULL;
     tree->node_num = tree->node_room = 0;
     fmo_h5_file_free(&tree->file);
 }
@@ -36,8 +38,17 @@ const fmo_h5_link *fmo_h5_tree_link(const fmo_h5_node *group, const char *name)
 /* The node of an object; a new one without content if it was not seen before. */
 static fmo_h5_code node_at(fmo_h5_tree *tree, uint64_t address, size_t *index)
 {
-    for (*index = 0; *index < tree->node_num; ++*index)
-        if (tree->node[*index].object.address == address) return FMO_H5_OK;
+    size_t low = 0, high = tree->node_num; /* the first node that is not below the address */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (tree->node[tree->by_address[middle]].object.address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *index = low < tree->node_num ? tree->by_address[low] : 0;
+    if (low < tree->node_num && tree->node[*index].object.address == address) return FMO_H5_OK;
+    *index = tree->node_num;
     if (tree->node_num == NODES_MOST)
         return FMO_H5_UNKNOWN(&tree->file,
                               "more than %d groups and datasets; write a file of its "
@@ -46,11 +57,17 @@ static fmo_h5_code node_at(fmo_h5_tree *tree, uint64_t address, size_t *index)
     if (tree->node_num == tree->node_room) {
         size_t room = 2 * tree->node_room + 128;
         fmo_h5_node *node = realloc(tree->node, room * sizeof *node);
-        if (!node) return fmo_h5_give_up(&tree->file, FMO_H5_MEMORY, "no memory to read it");
-        tree->node = node;
+        if (node) tree->node = node;
+        size_t *sorted = realloc(tree->by_address, room * sizeof *sorted);
+        if (sorted) tree->by_address = sorted;
+        if (!node || !sorted)
+            return fmo_h5_give_up(&tree->file, FMO_H5_MEMORY, "no memory to read it");
         tree->node_room = room;
     }
     memset(&tree->node[tree->node_num], 0, sizeof *tree->node);
+    memmove(tree->by_address + low + 1, tree->by_address + low,
+            (tree->node_num - low) * sizeof *tree->by_address);
+    tree->by_address[low] = *index;
     tree->node[tree->node_num++].object.address = address;
     return FMO_H5_OK;
 }

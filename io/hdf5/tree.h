@@ -26,7 +26,8 @@ typedef struct fmo_h5_node {
 
 typedef struct fmo_h5_tree {
     fmo_h5_file file;
-    fmo_h5_node *node; /* [node_num] 0: the root */
+    fmo_h5_node *node;  /* [node_num] 0: the root */
+    size_t *by_address; /* [node_num] nodes, sorted by their addresses */
     size_t node_num, node_room;
     const char *where; /* path of the object that something was wrong with; NULL: the file's */
 } fmo_h5_tree;

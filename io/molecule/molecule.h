@@ -25,20 +25,26 @@ typedef struct fmo_molecule {
     char *path;        /**< of the file; NULL without */
     char sha256[65];   /**< of the file, 64 hex digits; "" without */
     int frame;         /**< which of several in the file, from 1; 0: the only one */
-    int charge;        /**< what the comment says (charge= or total_charge=), e; 0 without */
-    int multiplicity;  /**< the same (multiplicity= or spin_multiplicity=); 0 without */
+    int charge;        /**< what the comment says, e: charge= or total_charge=, or the first of two
+                            whole numbers that are all of it ("-2 1"); 0 without */
+    int multiplicity;  /**< the same: multiplicity= or spin_multiplicity=, or the second of the two
+                            numbers; 0 without */
+    char notice[160];  /**< what else there is to say of the comment, in one line, or "" */
 } fmo_molecule;
 
 /** Read one molecule from a .xyz file: number of atoms, a comment, then a line for each atom with
  *  element (symbol in any case, or atomic number) and x, y, z in angstrom; columns beyond are
- *  ignored. What is refused is listed in docs/reference/basis-sets.md.
+ *  ignored, as are the lines behind the atoms in files of the data set QM9. What is refused is
+ * listed in docs/reference/basis-sets.md.
  *  @param[out] molecule  free with fmo_molecule_destroy; NULL on error
  *  @return FMO_OK, FMO_ERR_INPUT (message names file, line and cure), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_molecule_read_xyz(const char *path, fmo_molecule **molecule, fmo_error *err);
 FMO_API void fmo_molecule_destroy(fmo_molecule *molecule); /**< NULL is fine */
 
 /** A .xyz file of any number of molecules, one behind the other, each as above; blank lines may
- *  stand between them. The file is in memory while it is open (at most 256 MiB are read), its
+ *  stand between them. One that cannot be read does not hide those behind it: the next call of
+ *  fmo_xyz_next goes on where the next number of atoms stands, and the failed one has its number
+ *  among the frames. The file is in memory while it is open (at most 256 MiB are read), its
  *  molecules are made one at a time. */
 typedef struct fmo_xyz fmo_xyz;
 
@@ -47,8 +53,8 @@ typedef struct fmo_xyz fmo_xyz;
 FMO_API fmo_status fmo_xyz_open(const char *path, fmo_xyz **xyz, fmo_error *err);
 
 /** The next molecule.
- *  @param[out] molecule  free with fmo_molecule_destroy; NULL after the last, and on error, after
- *                        which there is none either
+ *  @param[out] molecule  free with fmo_molecule_destroy; NULL after the last, with FMO_OK, and on
+ *                        error; after FMO_ERR_INPUT there may be more
  *  @return FMO_OK, FMO_ERR_INPUT (message names file, frame, line and cure), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_xyz_next(fmo_xyz *xyz, fmo_molecule **molecule, fmo_error *err);
 FMO_API void fmo_xyz_close(fmo_xyz *xyz); /**< NULL is fine */

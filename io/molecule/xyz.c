@@ -1,10 +1,9 @@
 /* Molecules from .xyz files, one a file or frame by frame. A file is read whole and checked line by
- * line; what is refused, and why, is in docs/reference/basis-sets.md. Extended .xyz files are read
- * where their columns and their cell mean a molecule: see check_comment. */
-#include "io/molecule/molecule_internal.h"
-#include "integrals/harmless.h"
+ * line; what is refused, and why, is in docs/reference/basis-sets.md. Next: comment.c, the second line. */
+#include "io/molecule/comment.h"
+#include "base/harmless.h"
 #include "io/text/text.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -17,8 +16,7 @@
 
 enum {
     BYTES_MOST = 1 << 28,
-    CHARGE_MOST = 100000, /* of a comment */
-    LINE_LEAST = 7        /* bytes of an atom: "H 0 0 0" */
+    LINE_LEAST = 7 /* bytes of an atom: "H 0 0 0" */
 };
 
 #define INPUT(text, line, ...) fmo_text_fail(text, line, FMO_ERR_INPUT, __VA_ARGS__)
@@ -52,158 +50,8 @@ static fmo_status read_count(fmo_text *text, int *first, long *count)
     return FMO_OK;
 }
 
-/* May the character stand in a name? */
-static bool is_name(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '-';
-}
-
-/* Where the value of a key begins, from `from` in the comment on ("pbc=", in any case, not behind a
- * letter; quotes may stand around the key, blanks around the sign, which may be a colon); NULL
- * without. */
-static const char *find_key_from(const char *comment, const char *from, const char *key)
-{
-    size_t size = strlen(key);
-    for (const char *at = from; *at; at++) {
-        if (strncasecmp(at, key, size) != 0 || (at > comment && is_name(at[-1]))) continue;
-        const char *sign = at + size;
-        if (at > comment && strchr("\"'", at[-1])) sign += *sign == at[-1];
-        sign += strspn(sign, " \t");
-        if (*sign == '=' || *sign == ':') return sign + 1 + strspn(sign + 1, " \t");
-    }
-    return NULL;
-}
-static const char *find_key(const char *comment, const char *key)
-{
-    return find_key_from(comment, comment, key);
-}
-
-/* Does a value begin with a number, perhaps in quotes or brackets? */
-static bool begins_with_number(const char *value)
-{
-    value += strspn(value, "\"'{[( \t");
-    if (!isdigit((unsigned char)value[strspn(value, "+-.")])) return false;
-    char *end;
-    (void)strtod(value, &end);
-    return end != value && !is_name(*end);
-}
-
-/* Does a comment give a lattice, or a cell by its lengths or vectors? In the words of ASE, OVITO
- * and CP2K (Lattice), and of others; i-PI's is "CELL(abcH): 9 9 9 90 90 90". A "cell" that is no
- * number is a word of a title. */
-static bool has_cell(const char *comment)
-{
-    static const char *const cells[] = {"cell",         "unit_cell",  "unitcell",
-                                        "unit cell",    "cell_vec",   "cellpar",
-                                        "cell(abcABC)", "cell(abcH)", "cell(H)"};
-    if (find_key(comment, "Lattice")) return true;
-    for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++) {
-        const char *value = find_key(comment, cells[k]);
-        if (value && begins_with_number(value)) return true;
-    }
-    return false;
-}
-
-/* Is no direction of "F F F", "0 0 0", "false,false,false" periodic? Anything else is. */
-static bool says_false(const char *value)
-{
-    bool quoted = *value && strchr("\"'{[", *value), any = false;
-    const char *end = value + quoted + strcspn(value + quoted, quoted ? "\"'}]" : " \t");
-    for (const char *at = value + quoted; at < end;) {
-        size_t skip = strspn(at, " \t,[]"), size = strcspn(at + skip, " \t,\"'{}[]");
-        at += skip;
-        if (at >= end) break;
-        bool no = (size == 1 && strchr("Ff0", *at)) ||
-                  (size == 5 && strncasecmp(at, "false", size) == 0) ||
-                  (size == 2 && strncasecmp(at, "no", size) == 0);
-        if (!no) return false;
-        any = true;
-        at += size;
-    }
-    return any;
-}
-
-/* Extended .xyz: columns other than the usual ones, and crystals, are refused. */
-static fmo_status check_comment(const fmo_text *text, const char *comment)
-{
-    const char *columns = find_key(comment, "Properties");
-    if (columns) columns += *columns == '"';
-    if (columns && strncasecmp(columns, "species:S:1:pos:R:3", 19) != 0)
-        return INPUT(text, text->line,
-                     "Properties= does not begin with species:S:1:pos:R:3; write element, x, y, z "
-                     "as the first columns");
-    const char *periodic = find_key(comment, "pbc");
-    if (periodic ? !says_false(periodic) : has_cell(comment))
-        return INPUT(text, text->line,
-                     "periodic systems are not supported; if this one is a molecule in a box, "
-                     "write pbc=\"F F F\" or leave out Lattice=, cell= or the like");
-    return FMO_OK;
-}
-
-/* The whole number that a value is, perhaps in quotes, with its sign in front or behind ("2-") or
- * zeros behind a point. Returns 1; 0 for words; -1 for what begins as a number and is none. */
-static int whole_number(const char *value, fmo_word *word, double *number)
-{
-    const char quote = *value == '"' || *value == '\'' ? *value : '\0';
-    const char *const begin = value + (quote != '\0');
-    word->at = begin;
-    word->size = strcspn(begin, quote ? "\"'" : " \t,;\"'}])");
-    if (!strchr("+-.[({=:0123456789", *begin) && strncmp(begin, "\xE2\x88\x92", 3) != 0) return 0;
-    if (!word->size) return 0;
-    const char after = begin[word->size];
-    if (quote ? after != quote : after == ',' && isdigit((unsigned char)begin[word->size + 1]))
-        return -1;
-    const size_t front = strchr("+-", *begin) ? 1 : 0;
-    const size_t digits = strspn(begin + front, "0123456789");
-    size_t end = front + digits;
-    if (begin[end] == '.') end += 1 + strspn(begin + end + 1, "0");
-    const bool behind = !front && (begin[end] == '+' || begin[end] == '-');
-    if (!digits || end + behind != word->size) return -1;
-    const double size = strtod(begin + front, NULL);
-    *number = begin[front ? 0 : end] == '-' ? -size : size;
-    return 1;
-}
-
-/* The number that keys say, wherever they stand; other values are words of a title, and so is what
- * is no whole number behind a colon. */
-static fmo_status read_number(const fmo_text *text, const char *comment, const char *const *keys,
-                              int least, int *number)
-{
-    bool found = false;
-    for (int k = 0; keys[k]; k++)
-        for (const char *at = comment; (at = find_key_from(comment, at, keys[k]));) {
-            fmo_word word;
-            char quote[FMO_QUOTE_SIZE];
-            double is = 0.0;
-            const char *sign = at - 1;
-            while (*sign == ' ' || *sign == '\t') sign--;
-            const bool colon = *sign == ':';
-            const int whole = whole_number(at, &word, &is);
-            if (whole == 0 || (whole < 0 && colon)) continue;
-            if (whole < 0 || !(is >= least && is <= CHARGE_MOST))
-                return INPUT(text, text->line,
-                             "%s= '%s': expected a whole number from %d to %d; correct the comment",
-                             keys[k], fmo_text_quote(word, quote), least, CHARGE_MOST);
-            if (found && *number != (int)is)
-                return INPUT(text, text->line, "%s= is %d and %d; keep one in the comment", keys[0],
-                             *number, (int)is);
-            *number = (int)is;
-            found = true;
-        }
-    return FMO_OK;
-}
-
-static fmo_status read_state(const fmo_text *text, const char *comment, fmo_molecule *molecule)
-{
-    static const char *const charge[] = {"charge", "total_charge", NULL};
-    static const char *const multiplicity[] = {"multiplicity", "spin_multiplicity", NULL};
-    fmo_status status = read_number(text, comment, charge, -CHARGE_MOST, &molecule->charge);
-    if (status == FMO_OK)
-        status = read_number(text, comment, multiplicity, 1, &molecule->multiplicity);
-    return status;
-}
-
-static fmo_status read_comment(fmo_text *text, fmo_molecule *molecule)
+/* The second line, of which the molecule keeps what fits. @param[out] comment  to be freed */
+static fmo_status read_comment(fmo_text *text, fmo_molecule *molecule, char **comment)
 {
     fmo_word line;
     if (!fmo_text_line(text, &line))
@@ -212,12 +60,9 @@ static fmo_status read_comment(fmo_text *text, fmo_molecule *molecule)
     size_t n = line.size < sizeof molecule->comment ? line.size : sizeof molecule->comment - 1;
     memcpy(molecule->comment, line.at, n);
     fmo_text_harmless(molecule->comment);
-    char *comment = strndup(line.at, line.size);
-    if (!comment) return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
-    fmo_status status = check_comment(text, comment);
-    if (status == FMO_OK) status = read_state(text, comment, molecule);
-    free(comment);
-    return status;
+    *comment = strndup(line.at, line.size);
+    if (!*comment) return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory to read it");
+    return fmo_comment_check(text, *comment);
 }
 
 /* A symbol, perhaps with a label's digits behind it ("C12"), or an atomic number. */
@@ -273,42 +118,157 @@ static fmo_status read_atoms(fmo_text *text, int first, fmo_molecule *molecule)
     return FMO_OK;
 }
 
-static fmo_status read_rest(fmo_text *text, const fmo_molecule *molecule)
+/* Whether a line is that of an atom: an element and three numbers. */
+static bool is_atom(const fmo_text *text, fmo_word line)
 {
-    fmo_word line, word, more;
-    long count;
-    while (fmo_text_line(text, &line)) {
-        if (!fmo_text_word(&line, &word)) continue;
-        if (fmo_text_count(word, FMO_NUCLEUS_MOST, &count) && !fmo_text_word(&line, &more))
-            return INPUT(text, text->line,
-                         "another molecule begins; keep one in the file, or split it");
-        return INPUT(text, text->line, "more atoms than the %d of line 1; correct the number",
-                     molecule->nucleus_num);
-    }
-    return FMO_OK;
+    fmo_word word;
+    double value;
+    if (!fmo_text_word(&line, &word) || !element_of(word)) return false;
+    for (int c = 0; c < 3; c++)
+        if (!fmo_text_word(&line, &word) || !fmo_text_real(text, word, &value)) return false;
+    return true;
 }
 
-/* Behind the atoms of a frame blank lines may follow, and the number of atoms of the next. */
+/* Whether a line is a whole number alone, as the first line of a molecule is. */
+static bool is_count(fmo_word line, long *count)
+{
+    fmo_word word, more;
+    return fmo_text_word(&line, &word) && fmo_text_count(word, 999999999999L, count) &&
+           !fmo_text_word(&line, &more);
+}
+
+/* Where a text is read. */
+typedef struct place {
+    const char *next;
+    int line;
+} place;
+
+static place here(const fmo_text *text)
+{
+    return (place){text->next, text->line};
+}
+
+static void go_to(fmo_text *text, place there)
+{
+    text->next = there.next;
+    text->line = there.line;
+}
+
+/* The next line that is not blank is looked at and not taken; false when there is none. */
+static bool look_ahead(fmo_text *text, fmo_word *line)
+{
+    for (;;) {
+        const place before = here(text);
+        fmo_word rest, word;
+        if (!fmo_text_line(text, line)) return false;
+        rest = *line;
+        if (!fmo_text_word(&rest, &word)) continue;
+        go_to(text, before);
+        return true;
+    }
+}
+
+/* Files of the data set QM9 have a comment "gdb N ...", and behind the atoms lines of frequencies,
+ * of SMILES and of InChI, which are skipped. Anything else stays to be read. */
+static void skip_qm9(fmo_text *text, const char *comment)
+{
+    static const char inchi[] = "InChI=";
+    const place before = here(text);
+    fmo_word line, word;
+    double frequency;
+    if (strncmp(comment, "gdb", 3) != 0 || !isspace((unsigned char)comment[3])) return;
+    bool fits = fmo_text_line(text, &line);
+    while (fits && fmo_text_word(&line, &word)) fits = fmo_text_real(text, word, &frequency);
+    fits = fits && fmo_text_line(text, &line) && fmo_text_line(text, &line) &&
+           fmo_text_word(&line, &word) && word.size > sizeof inchi &&
+           strncmp(word.at, inchi, sizeof inchi - 1) == 0;
+    if (!fits) go_to(text, before);
+}
+
+static fmo_status refuse_more(const fmo_text *text, int first, const fmo_molecule *molecule)
+{
+    return INPUT(text, text->line + 1, "more atoms than the %d of line %d; correct the number%s",
+                 molecule->nucleus_num, first,
+                 text->frame ? ", or begin the next molecule with its number of atoms, alone in a "
+                               "line"
+                             : "");
+}
+
+/* Behind the atoms of the only molecule nothing may follow. */
+static fmo_status check_end(fmo_text *text, int first, const fmo_molecule *molecule)
+{
+    fmo_word line, word;
+    long count;
+    char quote[FMO_QUOTE_SIZE];
+    if (!look_ahead(text, &line)) return FMO_OK;
+    if (is_count(line, &count))
+        return INPUT(text, text->line + 1,
+                     "another molecule begins; keep one in the file, or run all of them with "
+                     "--scf --batch");
+    if (is_atom(text, line)) return refuse_more(text, first, molecule);
+    fmo_text_word(&line, &word);
+    return INPUT(text, text->line + 1,
+                 "'%s%s' stands behind the %d atoms of line %d; correct the number, or remove what "
+                 "is no atom",
+                 fmo_text_quote(word, quote), line.size ? " ..." : "", molecule->nucleus_num,
+                 first);
+}
+
+/* Behind the atoms of a frame anything but an atom is the beginning of the next one. */
 static fmo_status find_next(fmo_text *text, int first, const fmo_molecule *molecule, bool *more)
 {
-    fmo_word line, word, other;
+    fmo_word line;
+    *more = look_ahead(text, &line);
+    return *more && is_atom(text, line) ? refuse_more(text, first, molecule) : FMO_OK;
+}
+
+/* Whether a frame begins here whose number of atoms is right: behind so many lines another begins,
+ * or the text ends. If so, the text goes on there. good: whether its atoms have to be right, too.
+ */
+static bool skip_frame(fmo_text *text, bool good)
+{
+    const place begin = here(text);
+    fmo_word line;
+    long count, other;
+    bool there = fmo_text_line(text, &line) && is_count(line, &count) &&
+                 count <= FMO_NUCLEUS_MOST && fmo_text_line(text, &line);
+    for (long k = 0; there && k < count; k++)
+        there = fmo_text_line(text, &line) && (!good || is_atom(text, line));
+    if (there && (!look_ahead(text, &line) || is_count(line, &other))) return true;
+    go_to(text, begin);
+    return false;
+}
+
+/* Whether a number of atoms, a comment and an atom come next. Nothing is taken. */
+static bool looks_like_frame(fmo_text *text)
+{
+    const place begin = here(text);
+    fmo_word line;
     long count;
-    *more = false;
-    for (;;) {
-        const char *const here = text->next;
-        const int number = text->line;
-        if (!fmo_text_line(text, &line)) return FMO_OK;
-        if (!fmo_text_word(&line, &word)) continue;
-        if (!fmo_text_count(word, 999999999999L, &count) || fmo_text_word(&line, &other))
-            return INPUT(text, text->line,
-                         "more atoms than the %d of line %d; correct the number, or begin the next "
-                         "molecule with its number of atoms, alone in a line",
-                         molecule->nucleus_num, first);
-        text->next = here;
-        text->line = number;
-        *more = true;
-        return FMO_OK;
+    const bool looks = fmo_text_line(text, &line) && is_count(line, &count) &&
+                       fmo_text_line(text, &line) && fmo_text_line(text, &line) &&
+                       is_atom(text, line);
+    go_to(text, begin);
+    return looks;
+}
+
+/* From the first line of a frame that could not be read to the next frame; false when there is
+ * none. Its comment may be a whole number, and begins a frame only if a good one of that length
+ * follows. */
+static bool find_again(fmo_text *text, place first)
+{
+    fmo_word line;
+    go_to(text, first);
+    if (skip_frame(text, false)) return look_ahead(text, &line);
+    if (!fmo_text_line(text, &line)) return false;
+    const place comment = here(text);
+    if (skip_frame(text, true)) {
+        go_to(text, comment);
+        return true;
     }
+    while (fmo_text_line(text, &line))
+        if (looks_like_frame(text)) return true;
+    return false;
 }
 
 static fmo_status check_distances(const fmo_text *text, int first, const fmo_molecule *molecule)
@@ -328,19 +288,9 @@ static fmo_status check_distances(const fmo_text *text, int first, const fmo_mol
     return FMO_OK;
 }
 
-/* The next molecule of a text. more: NULL, and nothing may follow; else whether another does. */
-static fmo_status read_molecule(fmo_text *text, const char *path, fmo_molecule *molecule,
-                                bool *more)
+static fmo_status make_room(const fmo_text *text, long count, const char *path,
+                            fmo_molecule *molecule)
 {
-    const size_t left = (size_t)(text->bytes + text->size - text->next);
-    long count = 0;
-    int first = 0;
-    fmo_status status = read_count(text, &first, &count);
-    if (status == FMO_OK) status = read_comment(text, molecule);
-    if (status != FMO_OK) return status;
-    if ((size_t)count > left / LINE_LEAST)
-        return INPUT(text, first, "%ld atoms do not fit in a file of %zu bytes; correct the number",
-                     count, text->size);
     molecule->nucleus_num = (int)count;
     molecule->number = calloc((size_t)count, sizeof *molecule->number);
     molecule->coord = calloc(3 * (size_t)count, sizeof *molecule->coord);
@@ -348,10 +298,32 @@ static fmo_status read_molecule(fmo_text *text, const char *path, fmo_molecule *
     if (!molecule->number || !molecule->coord || !molecule->path)
         return fmo_text_fail(text, 0, FMO_ERR_MEMORY, "no memory for its %ld atoms", count);
     memcpy(molecule->sha256, text->sha256, sizeof molecule->sha256);
-    status = read_atoms(text, first, molecule);
-    if (status == FMO_OK)
-        status = more ? find_next(text, first, molecule, more) : read_rest(text, molecule);
+    return FMO_OK;
+}
+
+/* The next molecule of a text. more: NULL, and nothing may follow; else whether something does. */
+static fmo_status read_molecule(fmo_text *text, const char *path, fmo_molecule *molecule,
+                                bool *more)
+{
+    const size_t left = (size_t)(text->bytes + text->size - text->next);
+    char *comment = NULL;
+    long count = 0;
+    int first = 0;
+    fmo_status status = read_count(text, &first, &count);
+    if (status == FMO_OK) status = read_comment(text, molecule, &comment);
+    if (status == FMO_OK && (size_t)count > left / LINE_LEAST)
+        status =
+            INPUT(text, first, "%ld atoms do not fit in a file of %zu bytes; correct the number",
+                  count, text->size);
+    if (status == FMO_OK) status = make_room(text, count, path, molecule);
+    if (status == FMO_OK) status = read_atoms(text, first, molecule);
+    if (status == FMO_OK) {
+        skip_qm9(text, comment);
+        status = more ? find_next(text, first, molecule, more) : check_end(text, first, molecule);
+    }
+    if (status == FMO_OK) status = fmo_comment_read_state(text, first + 1, comment, molecule);
     if (status == FMO_OK) status = check_distances(text, first, molecule);
+    free(comment);
     return status;
 }
 
@@ -415,7 +387,7 @@ fmo_status fmo_xyz_next(fmo_xyz *xyz, fmo_molecule **molecule, fmo_error *err)
     fmo_molecule *made = calloc(1, sizeof *made);
     xyz->text.err = err;
     xyz->text.frame = ++xyz->frames;
-    xyz->more = false; /* after an error nobody knows where the next one begins */
+    const place first = {xyz->text.next, xyz->text.line};
     fmo_status status =
         made ? FMO_OK : fmo_text_fail(&xyz->text, 0, FMO_ERR_MEMORY, "no memory to read it");
     if (status == FMO_OK) status = read_molecule(&xyz->text, xyz->path, made, &xyz->more);
@@ -423,7 +395,7 @@ fmo_status fmo_xyz_next(fmo_xyz *xyz, fmo_molecule **molecule, fmo_error *err)
         made->frame = xyz->frames > 1 || xyz->more ? xyz->frames : 0;
         *molecule = made;
     } else {
-        xyz->more = false;
+        xyz->more = status == FMO_ERR_INPUT && find_again(&xyz->text, first);
         fmo_molecule_destroy(made);
     }
     return status;

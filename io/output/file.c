@@ -1,7 +1,7 @@
 /* See file.h. A temporary file is locked (flock) as long as its writer lives, which is how a dead
  * one's is told from a live one's, on other hosts of a shared file system, too. */
 #define _GNU_SOURCE /* O_TMPFILE */
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 #include "io/output/file.h"
 #include "io/text/file.h"
 #include <fmo/result.h>

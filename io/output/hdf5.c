@@ -3,26 +3,61 @@
 #include <fmo/version.h>
 
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CORE_INCREMENT = 4096 };
+enum {
+    CORE_INCREMENT = 4096,
+    RESERVE = 40 << 20, /* HDF5's tables and buffers, and an image that is moved to grow */
+    TEXT_MOST = 60000   /* an object header has room for 64 KiB */
+};
 
 /* HDF5 has globals of its own and is seldom built thread-safe: one thread at a time uses it. */
 static pthread_mutex_t h5_lock = PTHREAD_MUTEX_INITIALIZER;
 
-void fmo_h5_quiet_begin(fmo_h5_quiet *quiet)
+/* Could this be allocated now? */
+static bool is_available(size_t bytes)
 {
+    void *volatile room = bytes <= SIZE_MAX / 4 ? malloc(2 * bytes + RESERVE) : NULL;
+    const bool available = room != NULL;
+    free(room);
+    return available;
+}
+
+bool fmo_h5_quiet_begin(fmo_h5_quiet *quiet, size_t bytes)
+{
+    *quiet = (fmo_h5_quiet){.is_2 = 0};
     pthread_mutex_lock(&h5_lock);
-    H5Eget_auto2(H5E_DEFAULT, &quiet->function, &quiet->data);
+    if (!is_available(bytes)) {
+        pthread_mutex_unlock(&h5_lock);
+        return false;
+    }
+    if (H5Eauto_is_v2(H5E_DEFAULT, &quiet->is_2) >= 0 && quiet->is_2)
+        H5Eget_auto2(H5E_DEFAULT, &quiet->function_2, &quiet->data);
+    else
+        H5Eget_auto1(&quiet->function_1, &quiet->data);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    return true;
 }
 
 void fmo_h5_quiet_end(const fmo_h5_quiet *quiet)
 {
     H5Eclear2(H5E_DEFAULT);
-    H5Eset_auto2(H5E_DEFAULT, quiet->function, quiet->data);
+    if (quiet->is_2)
+        H5Eset_auto2(H5E_DEFAULT, quiet->function_2, quiet->data);
+    else
+        H5Eset_auto1(quiet->function_1, quiet->data);
     pthread_mutex_unlock(&h5_lock);
+}
+
+fmo_status fmo_h5_check_text(const char *function, const char *field, const char *text,
+                             fmo_error *err)
+{
+    const size_t size = text ? strlen(text) : 0;
+    if (size <= TEXT_MOST) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_ARGUMENT, "%s: %s has %zu bytes; at most %d are stored",
+                         function, field, size, TEXT_MOST);
 }
 
 hid_t fmo_h5_image_create(void)

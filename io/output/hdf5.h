@@ -5,18 +5,28 @@
 #define FMO_IO_OUTPUT_HDF5_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <hdf5.h>
 #include <fmo/dataset.h>
 #include "io/trexio/fields.h"
 
-/* Around every use of HDF5: its own error printing is switched off between begin and end, and other
- * threads of ours wait. */
+/* Around every use of HDF5: its own error printing is switched off between begin and end, in this
+ * thread, and other threads of ours wait. HDF5 prints, and crashes, where memory runs out within
+ * it; so begin is false, without a call of HDF5, if there is no memory for `bytes` of content (then
+ * there is nothing to end). */
 typedef struct fmo_h5_quiet {
-    H5E_auto2_t function;
+    unsigned is_2; /* which of the functions was set */
+    H5E_auto1_t function_1;
+    H5E_auto2_t function_2;
     void *data;
 } fmo_h5_quiet;
-void fmo_h5_quiet_begin(fmo_h5_quiet *quiet);
+bool fmo_h5_quiet_begin(fmo_h5_quiet *quiet, size_t bytes);
 void fmo_h5_quiet_end(const fmo_h5_quiet *quiet);
+
+/* A text that becomes an attribute: FMO_ERR_ARGUMENT, naming the field, if it is too long for one.
+ * NULL is fine. */
+fmo_status fmo_h5_check_text(const char *function, const char *field, const char *text,
+                             fmo_error *err);
 
 /* An empty file in memory; negative without memory. Close with H5Fclose. */
 hid_t fmo_h5_image_create(void);

@@ -1,9 +1,10 @@
 /* A file of many molecules: one group each in an HDF5 file that is built in memory, tables of all
  * of them beside, written by file.c. Next: docs/reference/results.md. */
+#include <limits.h>
 #include <fmo/result.h>
 #include "io/output/file.h"
 #include "io/output/hdf5.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,9 +46,8 @@ fmo_status fmo_molecules_file_create(const char *mode, double cutoff, fmo_molecu
     made->cutoff = cutoff;
     snprintf(made->mode, sizeof made->mode, "%s", mode);
     fmo_h5_quiet quiet;
-    fmo_h5_quiet_begin(&quiet);
-    const bool good = make_image(made);
-    fmo_h5_quiet_end(&quiet);
+    const bool begun = fmo_h5_quiet_begin(&quiet, 0), good = begun && make_image(made);
+    if (begun) fmo_h5_quiet_end(&quiet);
     if (!good) {
         fmo_molecules_file_destroy(made);
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a file of molecules");
@@ -60,10 +60,11 @@ void fmo_molecules_file_destroy(fmo_molecules_file *file)
 {
     if (!file) return;
     fmo_h5_quiet quiet;
-    fmo_h5_quiet_begin(&quiet);
-    if (file->molecules >= 0) H5Gclose(file->molecules);
-    if (file->image >= 0) H5Fclose(file->image);
-    fmo_h5_quiet_end(&quiet);
+    if (file->image >= 0 && fmo_h5_quiet_begin(&quiet, 0)) { /* else it is lost, not a crash */
+        if (file->molecules >= 0) H5Gclose(file->molecules);
+        H5Fclose(file->image);
+        fmo_h5_quiet_end(&quiet);
+    }
     free(file->energy);
     free(file->converged);
     free(file->cycles);
@@ -127,6 +128,51 @@ static bool grow(fmo_molecules_file *file)
     return true;
 }
 
+enum { FUNCTIONS_MOST = 1 << 20 }; /* of a molecule without a data set */
+
+/* Counts, which are the sizes of arrays. */
+static fmo_status check_counts(const fmo_dataset *dataset, const fmo_molecule_result *m,
+                               fmo_error *err)
+{
+    const int most = dataset ? fmo_basis_ao_num(fmo_dataset_basis(dataset)) : FUNCTIONS_MOST;
+    const int least = m->density || m->coefficient ? 1 : 0;
+    const struct {
+        const char *name;
+        int value, least, most;
+    } count[] = {{"frame", m->frame, 0, INT_MAX},
+                 {"cycles", m->cycles, 0, INT_MAX},
+                 {"nao", m->nao, least, most},
+                 {"mo_num", m->mo_num, m->orbital_energy || m->coefficient ? 1 : 0, m->nao},
+                 {"occupied_num", m->occupied_num, 0, m->mo_num}};
+    for (size_t k = 0; k < sizeof count / sizeof *count; k++)
+        if (count[k].value < count[k].least || count[k].value > count[k].most)
+            return fmo_error_set(err, FMO_ERR_ARGUMENT,
+                                 "fmo_molecules_file_add: %s = %d: expected %d to %d",
+                                 count[k].name, count[k].value, count[k].least, count[k].most);
+    return FMO_OK;
+}
+
+/* A group of its own for the next molecule: all of it, or none. */
+static bool put_molecule(fmo_molecules_file *file, const fmo_dataset *dataset,
+                         const fmo_molecule_result *molecule)
+{
+    const size_t nao = (size_t)molecule->nao, mo = (size_t)molecule->mo_num;
+    const size_t nuclei = dataset ? (size_t)fmo_dataset_basis_input(dataset)->nucleus_num : 0;
+    char name[32];
+    fmo_h5_quiet quiet;
+    snprintf(name, sizeof name, "%zu", file->num);
+    if (!grow(file) ||
+        !fmo_h5_quiet_begin(&quiet, sizeof(double) * (nao * nao + mo * nao + mo + 4 * nuclei)))
+        return false;
+    hid_t group = fmo_h5_put_group(file->molecules, name);
+    bool good = group >= 0 && put_numbers(group, molecule) && put_arrays(group, molecule) &&
+                (!dataset || put_nuclei(group, dataset));
+    if (group >= 0) H5Gclose(group);
+    if (group >= 0 && !good) (void)H5Ldelete(file->molecules, name, H5P_DEFAULT);
+    fmo_h5_quiet_end(&quiet);
+    return good;
+}
+
 fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_dataset *dataset,
                                   const fmo_molecule_result *molecule, fmo_error *err)
 {
@@ -135,18 +181,16 @@ fmo_status fmo_molecules_file_add(fmo_molecules_file *file, const fmo_dataset *d
     if (given == FMO_OK)
         given = FMO_CHECK_ARGUMENTS("fmo_molecules_file_add", err, FMO_GIVEN(molecule->input),
                                     FMO_GIVEN(molecule->status));
+    if (given == FMO_OK) given = check_counts(dataset, molecule, err);
+    const struct {
+        const char *field, *text;
+    } texts[] = {{"molecule->input", given == FMO_OK ? molecule->input : NULL},
+                 {"molecule->status", given == FMO_OK ? molecule->status : NULL},
+                 {"molecule->mode", given == FMO_OK ? molecule->mode : NULL}};
+    for (size_t k = 0; given == FMO_OK && k < sizeof texts / sizeof *texts; k++)
+        given = fmo_h5_check_text("fmo_molecules_file_add", texts[k].field, texts[k].text, err);
     if (given != FMO_OK) return given;
-    char name[32];
-    fmo_h5_quiet quiet;
-    snprintf(name, sizeof name, "%zu", file->num);
-    fmo_h5_quiet_begin(&quiet);
-    hid_t group = grow(file) ? fmo_h5_put_group(file->molecules, name) : -1;
-    bool good = group >= 0 && put_numbers(group, molecule) && put_arrays(group, molecule) &&
-                (!dataset || put_nuclei(group, dataset));
-    if (group >= 0) H5Gclose(group);
-    if (group >= 0 && !good) (void)H5Ldelete(file->molecules, name, H5P_DEFAULT);
-    fmo_h5_quiet_end(&quiet);
-    if (!good)
+    if (!put_molecule(file, dataset, molecule))
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for molecule %zu of a file",
                              file->num);
     file->energy[file->num] = molecule->energy;
@@ -192,12 +236,15 @@ fmo_status fmo_molecules_file_write(fmo_molecules_file *file, const char *path, 
     fmo_h5_quiet quiet;
     const void *bytes = NULL;
     size_t size = 0;
-    fmo_h5_quiet_begin(&quiet);
     fmo_status status = fmo_output_open(&output, path, NULL, err);
-    if (status == FMO_OK && (!put_summary(file) || !fmo_h5_image_bytes(file->image, &bytes, &size)))
+    if (status == FMO_OK && !fmo_h5_quiet_begin(&quiet, 3 * file->num * sizeof(double)))
         status = fmo_output_fail(&output, FMO_ERR_MEMORY, "no memory to write it");
-    if (status == FMO_OK) status = fmo_output_write(&output, bytes, size);
+    else if (status == FMO_OK) {
+        if (!put_summary(file) || !fmo_h5_image_bytes(file->image, &bytes, &size))
+            status = fmo_output_fail(&output, FMO_ERR_MEMORY, "no memory to write it");
+        if (status == FMO_OK) status = fmo_output_write(&output, bytes, size);
+        fmo_h5_quiet_end(&quiet);
+    }
     fmo_output_close(&output);
-    fmo_h5_quiet_end(&quiet);
     return status;
 }

@@ -25,7 +25,9 @@ typedef struct fmo_result {
 /** Write a result file: under a temporary name beside it, synced, then renamed, so that path holds
  *  the old or the new content whatever happens. Provenance (input path, its SHA-256, fmo version)
  *  goes into attributes of /fmo.
- *  @return FMO_OK, FMO_ERR_OUTPUT (cannot write; path is the data set itself), FMO_ERR_MEMORY */
+ *  Texts that become attributes have at most 60000 bytes.
+ *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL, nao, a text too long), FMO_ERR_OUTPUT (cannot write;
+ * path is the data set itself), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_result_write(const char *path, const fmo_dataset *dataset,
                                     const fmo_result *result, fmo_error *err);
 
@@ -45,7 +47,7 @@ typedef struct fmo_result_array {
 /** Write arrays as group /fmo of an HDF5 file, as fmo_result_write does.
  *  @param[in] input, sha256  the file that they come of; NULL: left out
  *  @param[in] basis, mode    attributes of /fmo; NULL: left out
- *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL), FMO_ERR_OUTPUT, FMO_ERR_MEMORY */
+ *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL, a text too long), FMO_ERR_OUTPUT, FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_result_write_arrays(const char *path, const char *input, const char *sha256,
                                            const char *basis, const char *mode,
                                            const fmo_result_array *arrays, int count,

@@ -240,10 +240,14 @@ static fmo_status no_memory(const fmo_output *output)
 
 static fmo_status write_image(writer *w, fmo_output *output)
 {
+    const size_t nao = (size_t)w->d->nao, shells = (size_t)w->d->input.shell_num;
+    const size_t nuclei = (size_t)w->d->input.nucleus_num, prims = (size_t)w->d->input.prim_num;
     const void *bytes = NULL;
     size_t size = 0;
     fmo_h5_quiet quiet;
-    fmo_h5_quiet_begin(&quiet);
+    if (!fmo_h5_quiet_begin(&quiet, sizeof(double) *
+                                        (3 * nao * nao + 4 * (nao + prims + shells) + 8 * nuclei)))
+        return no_memory(output);
     w->file = fmo_h5_image_create();
     bool good = w->file >= 0 && put_all(w) && fmo_h5_image_bytes(w->file, &bytes, &size);
     fmo_status status = good ? fmo_output_write(output, bytes, size) : no_memory(output);

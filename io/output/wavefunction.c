@@ -1,6 +1,7 @@
 /* What both writers of orbitals share: checking them before anything is written. */
+#include "io/output/hdf5.h"
 #include "io/output/wavefunction_internal.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 #include <math.h>
 
@@ -19,6 +20,8 @@ fmo_status fmo_wavefunction_check(const char *path, const fmo_dataset *dataset,
                                      FMO_GIVEN(wavefunction->occupation));
     if (status != FMO_OK) return status;
     if (!*path) return ARGUMENT(err, "%s: the path is empty", function);
+    status = fmo_h5_check_text(function, "method", wf->method, err);
+    if (status != FMO_OK) return status;
     size_t nao = (size_t)fmo_basis_ao_num(fmo_dataset_basis(dataset));
     if (wf->mo_num < 1 || (size_t)wf->mo_num > nao)
         return ARGUMENT(err, "%s: mo_num = %d: expected 1 to %zu", function, wf->mo_num, nao);

@@ -1,6 +1,6 @@
 /* See file.h. */
 #include "io/text/file.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* See json.h. */
 #include "io/text/json.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 
 fmo_status fmo_text_json(const fmo_text *text, const char *cure, json_t **document)
 {

@@ -68,8 +68,7 @@ static fmo_status read_file(fmo_text *text, const char *path, size_t most, const
     if (status != FMO_OK) return status;
     if (memchr(text->bytes, '\0', text->size))
         return INPUT(text, "holds binary data; expected %s, which is plain text", what);
-    if (fmo_sha256_file(*descriptor, text->sha256) != FMO_OK)
-        return INPUT(text, "cannot be read to its end: %s", strerror(errno));
+    fmo_sha256_bytes(text->bytes, text->size, text->sha256);
     text->next = text->bytes;
     if (text->size >= 3 && memcmp(text->bytes, "\xEF\xBB\xBF", 3) == 0) text->next += 3;
     return FMO_OK;
@@ -148,6 +147,10 @@ bool fmo_text_real(const fmo_text *text, fmo_word word, double *value)
         at += after;
     }
     if (!before && !after) return false;
+    if (strncmp(at, "*^", 2) == 0) { /* Mathematica's 1.2*^-6 */
+        memmove(at, at + 1, strlen(at));
+        *at = 'e';
+    }
     if (*at && strchr("eEdD", *at)) {
         *at++ = 'e';
         at += *at == '+' || *at == '-';

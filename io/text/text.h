@@ -48,8 +48,8 @@ bool fmo_text_word(fmo_word *line, fmo_word *word);
 enum { FMO_QUOTE_SIZE = 40 };
 const char *fmo_text_quote(fmo_word word, char quote[FMO_QUOTE_SIZE]);
 
-/* A decimal number such as 1, -.5, 1.5e-3 or, from Fortran, 1.5D-03: finite, nothing else beside
- * it. Tiny ones become 0. */
+/* A decimal number such as 1, -.5, 1.5e-3, from Fortran 1.5D-03 or from Mathematica 1.5*^-3:
+ * finite, nothing else beside it. Tiny ones become 0. */
 bool fmo_text_real(const fmo_text *text, fmo_word word, double *value);
 
 /* Digits alone, value at most `most`. */

@@ -96,22 +96,27 @@ fmo_status fmo_trexio_read_ints(fmo_reader *r, fmo_field_id id, int **values)
     return status;
 }
 
-/* A matrix that is not symmetric is refused. */
+/* A matrix that is not symmetric is refused. What counts are its elements over normalised
+ * functions: those of operators are divided by the norms of two functions, those of a density
+ * multiplied. */
 fmo_status fmo_trexio_check_symmetric(fmo_reader *r, fmo_field_id id, const double *matrix)
 {
-    size_t n = (size_t)r->d->nao, row = 0, column = 0;
+    const size_t n = (size_t)r->d->nao;
+    const bool density = id == FIELD_fmo_density;
+    size_t row = 0, column = 0;
     double largest = 0.0, worst = 0.0;
     for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < i; j++) {
-            double off = fabs(matrix[i * n + j] - matrix[j * n + i]);
-            if (off > worst) {
-                worst = off;
-                row = i;
-                column = j;
-            }
+        for (size_t j = 0; j <= i; j++) {
+            const double a = matrix[i * n + j], b = matrix[j * n + i];
+            const double product = sqrt(r->overlap[i * n + i] * r->overlap[j * n + j]);
+            const double norms = density ? product : 1.0 / product;
+            largest = fmax(largest, fmax(fabs(a), fabs(b)) * norms);
+            if (fabs(a - b) * norms <= worst) continue;
+            worst = fabs(a - b) * norms;
+            row = i;
+            column = j;
         }
     }
-    for (size_t i = 0; i < n * n; i++) largest = fmax(largest, fabs(matrix[i]));
     if (worst <= ASYMMETRY_TOLERANCE * largest) return FMO_OK;
     char name[96];
     snprintf(name, sizeof name, "%s[%zu][%zu]", fmo_field_title(id), row, column);

@@ -1,5 +1,6 @@
 /* The density, from orbitals or as it is, and our overlap, which shows misread conventions. */
 #include "io/trexio/reader.h"
+#include "base/threads.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -59,7 +60,7 @@ static void add_orbitals(size_t nao, size_t nmo, const double *C, const double *
     enum { ROWS = 16, COLUMNS = 512 }; /* a tile of D and the C rows it needs stay in L2 */
     size_t tiles = (nao + ROWS - 1) / ROWS;
 #ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic) if (nao > 256)
+#pragma omp parallel for schedule(dynamic) num_threads(nao > 256 ? fmo_threads(0) : 1)
 #endif
     for (size_t tile = 0; tile < tiles; tile++) {
         size_t i0 = tile * ROWS, i1 = i0 + ROWS < nao ? i0 + ROWS : nao;

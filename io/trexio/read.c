@@ -4,7 +4,7 @@
 #include "io/trexio/reader.h"
 #include "io/text/file.h"
 #include "io/text/sha256.h"
-#include "integrals/arguments.h"
+#include "base/arguments.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -56,10 +56,8 @@ static fmo_status check_version(fmo_reader *r)
 
 static fmo_status hash_file(fmo_reader *r)
 {
-    fmo_status status = fmo_sha256_file(r->descriptor, r->d->sha256);
-    if (status == FMO_ERR_MEMORY) return fmo_trexio_no_memory(r, "SHA-256", 65536);
     struct stat after, named;
-    if (status != FMO_OK || fstat(r->descriptor, &after) != 0)
+    if (!fmo_sha256_file(r->descriptor, r->d->sha256) || fstat(r->descriptor, &after) != 0)
         return INPUT(r, NULL, "cannot be read to its end: %s", strerror(errno));
     if (stat(r->path, &named) != 0 || named.st_dev != r->before.st_dev ||
         named.st_ino != r->before.st_ino || after.st_size != r->before.st_size ||

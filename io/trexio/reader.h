@@ -42,7 +42,8 @@ fmo_status fmo_trexio_read_array(fmo_reader *r, fmo_field_id id, void **values);
 fmo_status fmo_trexio_read_reals(fmo_reader *r, fmo_field_id id, double **values);
 fmo_status fmo_trexio_read_ints(fmo_reader *r, fmo_field_id id, int **values);
 
-/* A matrix [nao][nao]: one that is not symmetric is refused; rounding is averaged away. */
+/* A matrix [nao][nao]: one that is not symmetric is refused; rounding is averaged away. Needs the
+ * overlap. */
 fmo_status fmo_trexio_check_symmetric(fmo_reader *r, fmo_field_id id, const double *matrix);
 fmo_status fmo_trexio_symmetrize(fmo_reader *r, fmo_field_id id, double *matrix);
 

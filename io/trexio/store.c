@@ -3,7 +3,7 @@
 #include "io/trexio/store.h"
 #include "io/hdf5/attribute.h"
 #include "io/hdf5/heap.h"
-#include "integrals/harmless.h"
+#include "base/harmless.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -394,30 +394,40 @@ static void copy_text(char *to, size_t size, const char *from, size_t from_size)
     fmo_text_harmless(to);
 }
 
+/* n strings that the file's bytes refer to. */
+static fmo_status copy_heap_strings(fmo_store *store, const char *title, size_t n,
+                                    const unsigned char *bytes, char *slots, size_t slot)
+{
+    fmo_h5_strings strings = {.bytes = NULL};
+    const unsigned char **order = malloc(n * sizeof *order);
+    fmo_h5_code code = FMO_H5_OK;
+    size_t i = 0;
+    if (!order) return fmo_store_fail(store, FMO_ERR_MEMORY, title, "no memory to read it");
+    fmo_h5_strings_order(bytes, n, order);
+    for (size_t k = 0; code == FMO_H5_OK && k < n; k++) {
+        const char *text = NULL;
+        size_t size = 0;
+        i = (size_t)(order[k] - bytes) / FMO_H5_REFERENCE;
+        code = fmo_h5_strings_find(&store->tree.file, &strings, order[k], &text, &size);
+        if (code == FMO_H5_OK) copy_text(slots + i * slot, slot, text, size);
+    }
+    fmo_h5_strings_free(&strings);
+    free(order);
+    if (code != FMO_H5_DAMAGED) return complain(store, title, code);
+    return fmo_store_fail(store, FMO_ERR_INPUT, title,
+                          "string %zu cannot be read (%s); the file is damaged: copy it again", i,
+                          store->tree.file.why);
+}
+
 /* n strings in the file's bytes. */
 static fmo_status copy_strings(fmo_store *store, const char *title, const fmo_h5_type *type,
                                size_t n, const unsigned char *bytes, char *slots, size_t slot)
 {
-    fmo_h5_strings strings = {0, 0, NULL};
-    fmo_status status = FMO_OK;
-    for (size_t i = 0; status == FMO_OK && i < n; i++, bytes += type->size) {
-        const char *text = (const char *)bytes;
-        size_t size = type->size;
-        if (type->class == FMO_H5_TEXT_HEAP) {
-            fmo_h5_code code =
-                fmo_h5_strings_find(&store->tree.file, &strings, bytes, &text, &size);
-            if (code == FMO_H5_MEMORY)
-                status = complain(store, title, code);
-            else if (code != FMO_H5_OK)
-                status = fmo_store_fail(store, FMO_ERR_INPUT, title,
-                                        "string %zu cannot be read (%s); the file is damaged: copy "
-                                        "it again",
-                                        i, store->tree.file.why);
-        }
-        if (status == FMO_OK) copy_text(slots + i * slot, slot, text, size);
-    }
-    free(strings.bytes);
-    return status;
+    if (type->class == FMO_H5_TEXT_HEAP)
+        return copy_heap_strings(store, title, n, bytes, slots, slot);
+    for (size_t i = 0; i < n; i++)
+        copy_text(slots + i * slot, slot, (const char *)bytes + i * type->size, type->size);
+    return FMO_OK;
 }
 
 fmo_status fmo_store_read_strings(fmo_store *store, const fmo_field *field, char *slots,

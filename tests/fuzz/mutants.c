@@ -264,13 +264,13 @@ static int compare_datasets(const fmo_h5_dataset *a, const fmo_h5_dataset *b)
         a->type.big != b->type.big || a->type.is_signed != b->type.is_signed)
         found |= DIFFERS_TYPES;
     if (a->space.values != b->space.values || a->storage != b->storage || a->stored != b->stored ||
-        a->chunk_num != b->chunk_num ||
+        a->chunk_num != b->chunk_num || a->chunks_there != b->chunks_there ||
         (a->storage == FMO_H5_CONTIGUOUS && a->address != b->address) ||
         a->filter_num != b->filter_num || memcmp(a->filter, b->filter, sizeof a->filter) != 0)
         found |= DIFFERS_STORAGE;
-    else if (a->chunk && b->chunk)
-        for (uint64_t i = 0; i < a->chunk_num; i++)
-            if (a->chunk[i].address != b->chunk[i].address ||
+    else
+        for (size_t i = 0; i < a->chunks_there; i++)
+            if (a->chunk[i].at != b->chunk[i].at || a->chunk[i].address != b->chunk[i].address ||
                 a->chunk[i].size != b->chunk[i].size || a->chunk[i].mask != b->chunk[i].mask)
                 found |= DIFFERS_STORAGE;
     return found;

@@ -1,4 +1,4 @@
-/* A program on the installed library, valid C11 and C++17, GPU if there is one: J and K against the
+/* A program on the installed libfmo_io, valid C11 and C++17, GPU if there is one: J and K against the
  * reference values of a data set. */
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,9 @@
-/* A program on the installed libfmo_scf: the RHF energy of a data set against the file's own, and
- * fragments linked beside what reads data sets. */
+/* A program on the installed libfmo_scf and libfmo_io: the RHF energy of a data set against the
+ * file's own. */
 #include <math.h>
 #include <stdio.h>
 
 #include <fmo/dataset.h>
-#include <fmo/fragment.h>
 #include <fmo/scf.h>
 
 int main(int argc, char **argv)
@@ -12,7 +11,6 @@ int main(int argc, char **argv)
     fmo_error err = {FMO_OK, ""};
     fmo_dataset *dataset = NULL;
     fmo_scf_result *result = NULL;
-    fmo_fragment_result *none = NULL;
     fmo_scf_options options;
     fmo_scf_options_init(&options);
     fmo_status status = fmo_dataset_read(argc > 1 ? argv[1] : "", &dataset, &err);
@@ -28,8 +26,6 @@ int main(int argc, char **argv)
         printf("%s: %.9f hartree, off by %.1e\n", result->verdict, result->energy, error);
         if (!(error < 1e-7)) status = fmo_error_set(&err, FMO_ERR_CHECK, "off by %g", error);
     }
-    if (status == FMO_OK && fmo_fragment_run(NULL, NULL, NULL, &none, NULL) != FMO_ERR_ARGUMENT)
-        status = fmo_error_set(&err, FMO_ERR_CHECK, "no system of fragments was taken");
     if (status != FMO_OK) fprintf(stderr, "%s: %s\n", fmo_status_text(status), err.message);
     fmo_scf_result_destroy(result);
     fmo_dataset_destroy(dataset);

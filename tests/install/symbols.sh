@@ -1,11 +1,11 @@
 #!/bin/sh
-# The shared library exports every function that the installed headers declare and nothing else,
-# and its file, soname and link name belong together. NVIDIA's large libraries are loaded when they
+# The shared library exports every function that its headers declare and nothing else, and its file,
+# soname and link name belong together. It needs none of the libraries that it must do without. NVIDIA's large libraries are loaded when they
 # are needed (driver/scf/nvidia.h), not with it.
-# symbols.sh LIBRARY.so VERSION SOVERSION HEADER...
+# symbols.sh LIBRARY.so VERSION SOVERSION WITHOUT HEADER...      WITHOUT: "hdf5|jansson", of their names
 set -eu
-library=$1 version=$2 soversion=$3
-shift 3
+library=$1 version=$2 soversion=$3 without=$4
+shift 4
 failed=0
 complain() {
     echo "$*" >&2
@@ -19,12 +19,12 @@ name=$(basename "$library")
 soname=$(objdump -p "$library" | sed -n 's/^ *SONAME *//p')
 [ "$soname" = "$name.$soversion" ] || complain "soname is $soname, expected $name.$soversion"
 
-needed=$(objdump -p "$library" | sed -n 's/^ *NEEDED *//p' | grep -E '^lib(cublas|cusolver|cusparse)' || true)
+needed=$(objdump -p "$library" | sed -n 's/^ *NEEDED *//p' | grep -E "^lib(cublas|cusolver|cusparse|$without)" || true)
 [ -z "$needed" ] || complain "$library needs" $needed
 
 # Comments away, one line a declaration, the name before the first parenthesis.
 declared=$(cat "$@" | sed 's|/\*[^*]*\*/||g' | tr '\n' ' ' | tr ';' '\n' |
-    sed -n 's/.*FMO_API[^(]*[ *]\(fmo_[a-z0-9_]*\)(.*/\1/p' | sort -u)
+    sed -n 's/.*FMO_\(API\|INNER\)[^(]*[ *]\(fmo_[a-z0-9_]*\)(.*/\2/p' | sort -u)
 exported=$(nm -D --defined-only "$library" | awk '{print $3}' | sort -u)
 [ -n "$declared" ] || complain "no FMO_API in the headers"
 for symbol in $exported; do

@@ -1,12 +1,13 @@
 /* K of classes with d shells: the listed quartets, at once or in slices, digested and scattered.
- * Compiled once for each row of FMO_GPU_VARIANT_TABLE, with FMO_VARIANT set to its name. */
+ * Compiled for each row of FMO_GPU_D_VARIANT_TABLE, with FMO_VARIANT set to its name, and each
+ * part of the classes, with FMO_PART set to its number (FMO_HERMITE_EXCHANGE_TABLE). */
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/kernels/near.cuh"
 #include "integrals/eri/eri_slice.h"
 
-#define CAT_(a, b) a##b
-#define CAT(a, b)  CAT_(a, b)
+#define CAT_(a, b, c, d) a##b##c##d
+#define CAT(a, b, c, d)  CAT_(a, b, c, d)
 
 #define VARIANT_TYPE(name, scatter, commit, ...)         \
     struct variant_##name {                              \
@@ -14,10 +15,10 @@
         static constexpr fmo_scatter strategy = scatter; \
         static constexpr fmo_commit form = commit;       \
     };
-FMO_GPU_VARIANT_TABLE(VARIANT_TYPE)
+FMO_GPU_D_VARIANT_TABLE(VARIANT_TYPE)
 #undef VARIANT_TYPE
 
-typedef CAT(variant_, FMO_VARIANT) variant;
+typedef CAT(variant_, FMO_VARIANT, , ) variant;
 typedef variant::type strategy;
 
 /* The classes as types. */
@@ -372,9 +373,7 @@ constexpr bool all_classes = true;
 
 template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 {
-    if constexpr (all_classes && variant::strategy != FMO_SCATTER_COUNT &&
-                  fmo_gpu_strategy_traits[variant::strategy].all_shells &&
-                  variant::form == FMO_COMMIT_NATIVE)
+    if constexpr (all_classes && C::form.part == FMO_PART)
         return exchange<C, 1>;
     else
         return NULL;
@@ -382,7 +381,8 @@ template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 
 template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
 {
-    if constexpr (all_classes && fmo_gpu_builds_groups(variant::strategy, variant::form))
+    if constexpr (all_classes && C::form.part == FMO_PART &&
+                  fmo_gpu_builds_groups(variant::strategy, variant::form))
         return exchange<C, fmo_gpu_many_max<fmo_hermite_exchange_args>>;
     else
         return NULL;
@@ -394,11 +394,7 @@ template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
 #define HEAVY(e, name, ...)  kernel<fmo_hermite_class_##name>(),
 #define HEAVYS(e, name, ...) group_kernel<fmo_hermite_class_##name>(),
 
-extern const fmo_hermite_variant CAT(fmo_hermite_variant_, FMO_VARIANT) = {
-    variant::strategy,
-    variant::form,
-    variant::strategy != FMO_SCATTER_COUNT,
-    fmo_gpu_strategy_traits[variant::strategy].integers,
+extern const fmo_hermite_kernels CAT(fmo_hermite_kernels_, FMO_VARIANT, _, FMO_PART) = {
     {FMO_ERI_LIGHT_TABLE(LIGHT) FMO_ERI_HEAVY_TABLE(HEAVY)},
     {FMO_ERI_LIGHT_TABLE(LIGHT) FMO_ERI_HEAVY_TABLE(HEAVYS)},
 };

@@ -214,8 +214,8 @@ cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *var
 {
     const int threads = fmo_hermite_threads(c), shared = threads * fmo_hermite_bytes(c);
     const bool alone = group->num == 1;
-    const void *const kernel =
-        alone ? (const void *)variant->kernel[c] : (const void *)variant->group[c];
+    const fmo_hermite_kernels *const own = variant->part[fmo_hermite_form_of(c).part];
+    const void *const kernel = alone ? (const void *)own->kernel[c] : (const void *)own->group[c];
     int resident = 0;
     size_t all = 0;
     for (int k = 0; k < group->num; k++) {
@@ -231,7 +231,7 @@ cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *var
     const size_t blocks = (size_t)resident * group->build->plan->gpu->device.processors *
                           (alone ? fmo_tuning_gpu_waves_large : fmo_tuning_gpu_group_waves);
     return fmo_gpu_launch_group<fmo_hermite_exchange_args>(
-        group, variant->kernel[c], variant->group[c], threads, shared,
+        group, own->kernel[c], own->group[c], threads, shared,
         [&](const fmo_gpu_build *build, fmo_hermite_exchange_args *a) {
             const fmo_hermite_task *const task = fmo_hermite_find_task(build, pass, c);
             if (!task) return dim3(0);
@@ -272,20 +272,26 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
 
 /* ---- variants ------------------------------------------------------------------------------- */
 
-#define EXTERN(name, ...) extern const fmo_hermite_variant fmo_hermite_variant_##name;
-FMO_GPU_VARIANT_TABLE(EXTERN)
-#undef EXTERN
+/* X(part, what is handed through) for each part of exchange.cu. */
+#define PARTS(X, ...) \
+    X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
+#define COUNT(part, ...) +1
+static_assert(PARTS(COUNT, ) == FMO_HERMITE_PARTS, "finish.cu: parts of exchange.cu");
+
+#define EXTERN(part, name) extern const fmo_hermite_kernels fmo_hermite_kernels_##name##_##part;
+#define EXTERNS(name, ...) PARTS(EXTERN, name)
+FMO_GPU_D_VARIANT_TABLE(EXTERNS)
 
 const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *variant)
 {
-    static const fmo_hermite_variant *const all[] = {
-#define ROW(name, ...) &fmo_hermite_variant_##name,
-        FMO_GPU_VARIANT_TABLE(ROW)
-#undef ROW
-    };
-    for (size_t v = 0; v < sizeof all / sizeof *all; v++)
-        if (all[v]->scatter == variant->scatter && all[v]->commit == variant->commit)
-            return all[v]->kernel[FMO_ERI_CLASS_COUNT - 1] ? all[v] : NULL;
+    static const fmo_hermite_variant all[] = {
+#define PART(part, name)                 &fmo_hermite_kernels_##name##_##part,
+#define ROW(name, strategy, commit, ...) {strategy, commit, {PARTS(PART, name)}},
+        FMO_GPU_D_VARIANT_TABLE(ROW)};
+    const int last = FMO_ERI_CLASS_COUNT - 1, part = fmo_hermite_form_of(last).part;
+    for (const fmo_hermite_variant &own : all)
+        if (own.scatter == variant->scatter && own.commit == variant->commit)
+            return own.part[part]->kernel[last] ? &own : NULL;
     return NULL;
 }
 
@@ -356,7 +362,7 @@ cudaError_t fmo_hermite_queue(const fmo_gpu_group *group, const fmo_gpu_variant 
     const fmo_hermite_variant *const own = fmo_hermite_find_variant(variant);
     if (!own) return cudaSuccess; /* the variant without commits */
     FMO_GPU_TRY(fmo_hermite_order_density(group));
-    if (own->fixed_point) FMO_GPU_TRY(bound_exchange(group));
+    if (variant->fixed_point) FMO_GPU_TRY(bound_exchange(group));
     if (side) FMO_GPU_TRY(fmo_gpu_fork(side, group->stream));
     for (int bra = 0; bra < FMO_PAIR_CLASS_COUNT; bra++) {
         const cudaStream_t stream = side ? side->stream[bra % FMO_GPU_PASS_TASKS] : group->stream;

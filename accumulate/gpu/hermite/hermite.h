@@ -9,7 +9,7 @@
  *             246, 364 (1995); White and Head-Gordon, J. Chem. Phys. 104, 2620 (1996)
  *   K         quartets that count there are listed (screen.cu), computed in slices
  *             (integrals/eri/eri_slice.h) and scattered by a strategy (exchange.cu, one object for
- *             each variant)
+ *             each part of each variant that takes d shells)
  *
  * C++ only. */
 #ifndef FMO_GPU_HERMITE_H
@@ -127,40 +127,42 @@ size_t fmo_hermite_host_bytes(const fmo_gpu_hermite *h);
 /* What the last build counted, after it has ended, into the profile. */
 void fmo_hermite_profile_counts(fmo_fock_plan *plan);
 
-/* How the kernels for K go through a quartet, X(class, rows, shared, warps, forget):
+/* How the kernels for K go through a quartet, X(class, rows, shared, warps, forget, part):
  *
  *   rows     functions of the first shell in a pass: all 6; 2, those of one turn of the axes
  *            (integrals/eri/eri_slice.h); or 1
  *   shared   1: their integrals stand in shared memory while primitives are summed
  *   warps    of a multiprocessor, which registers leave room for
  *   forget   1: expansions of the pairs are made anew for each row
+ *   part     exchange.cu is compiled part by part, which take about as long as each other
  *
  * What was measured: docs/log/ladder.md, 68 and 70. */
 #define FMO_HERMITE_EXCHANGE_TABLE(X) \
-    X(DSSS, 6, 0, 16, 0)              \
-    X(DSPS, 6, 0, 16, 0)              \
-    X(DSPP, 6, 1, 8, 0)               \
-    X(DSDS, 6, 1, 12, 1)              \
-    X(DPSS, 6, 1, 12, 1)              \
-    X(DPPS, 6, 1, 12, 1)              \
-    X(DPPP, 2, 1, 8, 1)               \
-    X(DPDS, 2, 1, 12, 1)              \
-    X(DPDP, 2, 1, 8, 1)               \
-    X(DDSS, 6, 1, 8, 1)               \
-    X(DDPS, 2, 1, 8, 1)               \
-    X(DDPP, 2, 1, 8, 1)               \
-    X(DDDS, 2, 1, 8, 1)               \
-    X(DDDP, 1, 1, 8, 1)               \
-    X(DDDD, 1, 1, 8, 1)
+    X(DSSS, 6, 0, 16, 0, 4)           \
+    X(DSPS, 6, 0, 16, 0, 4)           \
+    X(DSPP, 6, 1, 8, 0, 4)            \
+    X(DSDS, 6, 1, 12, 1, 4)           \
+    X(DPSS, 6, 1, 12, 1, 4)           \
+    X(DPPS, 6, 1, 12, 1, 4)           \
+    X(DPPP, 2, 1, 8, 1, 3)            \
+    X(DPDS, 2, 1, 12, 1, 4)           \
+    X(DPDP, 2, 1, 8, 1, 3)            \
+    X(DDSS, 6, 1, 8, 1, 4)            \
+    X(DDPS, 2, 1, 8, 1, 3)            \
+    X(DDPP, 2, 1, 8, 1, 2)            \
+    X(DDDS, 2, 1, 8, 1, 2)            \
+    X(DDDP, 1, 1, 8, 1, 1)            \
+    X(DDDD, 1, 1, 8, 1, 0)
+enum { FMO_HERMITE_PARTS = 5 };
 typedef struct fmo_hermite_form {
-    int rows, shared, warps, forget;
+    int rows, shared, warps, forget, part;
 } fmo_hermite_form;
 static __host__ __device__ constexpr fmo_hermite_form fmo_hermite_form_of(int eri_class)
 {
     switch (eri_class) {
-#define ROW(e, rows, shared, warps, forget) \
-    case FMO_ERI_##e:                       \
-        return fmo_hermite_form{rows, shared, warps, forget};
+#define ROW(e, rows, shared, warps, forget, part) \
+    case FMO_ERI_##e:                             \
+        return fmo_hermite_form{rows, shared, warps, forget, part};
         FMO_HERMITE_EXCHANGE_TABLE(ROW)
 #undef ROW
     default:
@@ -214,13 +216,16 @@ typedef struct fmo_hermite_exchange_args {
 typedef void fmo_hermite_exchange_kernel(fmo_gpu_one<fmo_hermite_exchange_args>);
 typedef void fmo_hermite_group_kernel(fmo_gpu_most<fmo_hermite_exchange_args>);
 
+/* What one object of exchange.cu has, by class; NULL: another part's. */
+typedef struct fmo_hermite_kernels {
+    fmo_hermite_exchange_kernel *kernel[FMO_ERI_CLASS_COUNT];
+    fmo_hermite_group_kernel *group[FMO_ERI_CLASS_COUNT];
+} fmo_hermite_kernels;
+
 typedef struct fmo_hermite_variant {
     fmo_scatter scatter;
     fmo_commit commit;
-    bool commits, fixed_point; /* as fmo_gpu_variant has them */
-    /* By class; all NULL: the strategy has none for d shells, or for groups of them. */
-    fmo_hermite_exchange_kernel *kernel[FMO_ERI_CLASS_COUNT];
-    fmo_hermite_group_kernel *group[FMO_ERI_CLASS_COUNT];
+    const fmo_hermite_kernels *part[FMO_HERMITE_PARTS];
 } fmo_hermite_variant;
 
 /* The variant with the strategy and commit of the other kernels' one; NULL: there is none. */

@@ -9,10 +9,15 @@
 A ctypes module on libfmo: no compiled extension, numpy is all it needs. See README.md.
 """
 
-from ._library import Error, VERSION as __version__, library_path
-from ._mole import FallbackWarning, get_jk, patch, unpatch
+from ._errors import (ConvergenceError, DeviceError, Error, InputError, InputOverflowError, InputTypeError,
+                      NoDeviceError, OutOfMemoryError, UnknownAttributeError, UnsupportedError)
+from ._library import VERSION as __version__, library_path
+from ._mole import FallbackWarning, get_jk
+from ._patch import patch, unpatch
 from ._plan import Plan
 from ._scf import CutoffWarning, RHF, rhf_batch
 
-__all__ = ["CutoffWarning", "Error", "FallbackWarning", "Plan", "RHF", "get_jk", "library_path",
-           "patch", "rhf_batch", "unpatch", "__version__"]
+__all__ = ["ConvergenceError", "CutoffWarning", "DeviceError", "Error", "FallbackWarning", "InputError",
+           "InputOverflowError", "InputTypeError", "NoDeviceError", "OutOfMemoryError", "Plan", "RHF",
+           "UnknownAttributeError", "UnsupportedError", "get_jk", "library_path", "patch", "rhf_batch",
+           "unpatch", "__version__"]

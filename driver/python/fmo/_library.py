@@ -10,26 +10,15 @@ import ctypes
 import ctypes.util
 import os
 import sys
+from collections.abc import Iterator
 from ctypes import POINTER, c_char, c_char_p, c_double, c_int, c_size_t, c_void_p
 from pathlib import Path
+from typing import Any
+
+from ._errors import error_of
 
 VERSION = "0.2.0"
 SOVERSION = ".".join(VERSION.split(".")[:2] if VERSION.startswith("0.") else VERSION.split(".")[:1])
-
-STATUS = ("FMO_OK", "FMO_ERR_CHECK", "FMO_ERR_ARGUMENT", "FMO_ERR_UNSUPPORTED", "FMO_ERR_INPUT",
-          "FMO_ERR_OUTPUT", "FMO_ERR_NO_DEVICE", "FMO_ERR_DEVICE", "FMO_ERR_MEMORY")
-
-
-class Error(RuntimeError):
-    """A call of libfmo failed; `status` is the name of its status code, as "FMO_ERR_MEMORY"."""
-
-    def __init__(self, status: str, message: str):
-        super().__init__(f"{message} ({status})")
-        self.status = status
-        self.message = message
-
-    def __reduce__(self):
-        return Error, (self.status, self.message)
 
 
 class ErrorStruct(ctypes.Structure):
@@ -89,7 +78,7 @@ _FUNCTIONS = {
 }
 
 
-def _candidates():
+def _candidates() -> Iterator[tuple[str | Path, str]]:
     """Where libfmo may be: (file or name for the loader, what that place is)."""
     package = Path(__file__).resolve().parent
     named = os.environ.get("FMO_LIBRARY")
@@ -108,7 +97,7 @@ def _candidates():
         yield found, "system"
 
 
-def _load():
+def _load() -> tuple[ctypes.CDLL, str]:
     """The library and its path; ImportError that says what was tried and what helps."""
     tried = []
     for candidate, place in _candidates():
@@ -139,22 +128,21 @@ LIBRARY, _PATH = _load()
 
 def library_path() -> str:
     """The file, or the loader's name, of the libfmo in use."""
-    return _PATH
+    return str(_PATH)
 
 
-def checked(function, *arguments) -> None:
-    """Call with an fmo_error behind the arguments; a bad status becomes an Error."""
+def checked(function: Any, *arguments: Any) -> None:
+    """Call with an fmo_error behind the arguments; a bad status becomes the Error of its kind."""
     err = ErrorStruct()
     status = function(*arguments, ctypes.byref(err))
     if status != 0:
-        name = STATUS[status] if 0 <= status < len(STATUS) else f"status {status}"
-        raise Error(name, err.message.decode(errors="replace"))
+        raise error_of(status, err.message)
 
 
-def names_of(what: str, library=None) -> list[str]:
+def names_of(what: str, library: ctypes.CDLL | None = None) -> list[str]:
     """The values of an option by name, in the order of its enum; of libfmo's unless told."""
     look_up = getattr(library or LIBRARY, f"fmo_{what}_name")
-    names = []
+    names: list[str] = []
     while (name := look_up(len(names))) is not None:
         names.append(name.decode())
     return names

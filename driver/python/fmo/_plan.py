@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 import weakref
+from typing import Any
 
 import numpy as np
 
 from . import _cupy
-from ._library import LIBRARY, BasisInput, Error, Job, Options, checked, names_of
+from ._errors import InputError, InputOverflowError, OutOfMemoryError, Strict, bad_type, bad_value, nearest
+from ._library import LIBRARY, BasisInput, Job, Options, checked, names_of
+from ._worker import interruptible
 
 ENUMS = ("mode", "reduce", "integrals", "coulomb", "scatter", "commit")
 COUNTS = {"threads": 2 ** (8 * ctypes.sizeof(ctypes.c_int) - 1) - 1,
@@ -25,36 +29,66 @@ CUTOFF = 1e-12
 _LARGEST_ON_GPU = 8.0
 
 
-def _count(name: str, value) -> int:
+class DensityError(InputError):
+    """A density that is none for libfmo; reason: the message without its cure."""
+
+    def __init__(self, reason: str, cure: str):
+        super().__init__("FMO_ERR_ARGUMENT", f"{reason}: {cure}")
+        self.reason, self.cure = reason, cure
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DensityError, (self.reason, self.cure)
+
+
+def whole_number(name: str, value: Any, least: int, most: int) -> int:
     """A whole number that C's type holds: ctypes would cut others, 2**32 threads to 0."""
-    number = int(value)
+    try:
+        number = int(value)
+    except OverflowError as reason:
+        raise InputOverflowError("FMO_ERR_ARGUMENT", f"{name} = {value!r}: {reason}") from reason
+    except (TypeError, ValueError) as reason:
+        raise bad_value(f"{name} = {value!r}: expected a whole number ({reason})") from reason
     if number != value:
-        raise ValueError(f"{name} = {value!r}: expected a whole number")
-    if number < 0:
-        raise ValueError(f"{name} = {number}: expected 0 or more")
-    if number > COUNTS[name]:
-        raise OverflowError(f"{name} = {number}: expected at most {COUNTS[name]}")
+        raise bad_value(f"{name} = {value!r}: expected a whole number")
+    if number < least:
+        raise bad_value(f"{name} = {number}: expected {least} or more")
+    if number > most:
+        raise InputOverflowError("FMO_ERR_ARGUMENT", f"{name} = {number}: expected at most {most}")
     return number
 
 
-def make_options(**given) -> Options:
+def real_number(name: str, value: Any) -> float:
+    """A number, as C's double."""
+    try:
+        return float(value)
+    except (TypeError, ValueError) as reason:
+        raise bad_value(f"{name} = {value!r}: expected a number") from reason
+
+
+def index_of(name: str, value: Any, names: list[str]) -> int:
+    """The place of a value in the names of an option's values."""
+    if value not in names:
+        raise bad_value(f"{name} = {value!r}: expected one of {', '.join(names)}")
+    return names.index(value)
+
+
+def make_options(**given: Any) -> Options:
     """fmo_fock_options from keyword arguments; None leaves the default."""
     options = Options()
     LIBRARY.fmo_fock_options_init(ctypes.byref(options))
     options.cutoff = CUTOFF
     for name, value in given.items():
         if name not in ENUMS and name not in NUMBERS:
-            raise TypeError(f"unknown option '{name}': expected one of "
-                            f"{', '.join((*ENUMS, *NUMBERS))}")
+            known = (*ENUMS, *NUMBERS)
+            raise bad_type(f"unknown option '{name}': expected one of {', '.join(known)}{nearest(name, known)}")
         if value is None:
             continue
         if name in ENUMS:
-            names = names_of(name)
-            if value not in names:
-                raise ValueError(f"{name} = {value!r}: expected one of {', '.join(names)}")
-            value = names.index(value)
+            value = index_of(name, value, names_of(name))
+        elif name in COUNTS:
+            value = whole_number(name, value, 0, COUNTS[name])
         else:
-            value = _count(name, value) if name in COUNTS else float(value)
+            value = real_number(name, value)
         setattr(options, name, value)
     return options
 
@@ -66,16 +100,15 @@ _COMPONENTS = {True: ((0,), (0, 1, 2), (0, 1, 2, 3, 4, 5)),
 LARGEST_ANG_MOM = len(_COMPONENTS[True]) - 1
 
 
-def check_mole(mol, call: str) -> None:
-    """TypeError for what is no molecule of PySCF, ValueError for one that is not built."""
+def check_mole(mol: Any, call: str) -> None:
+    """InputTypeError for what is no molecule of PySCF, InputError for one that is not built."""
     if not hasattr(mol, "_libcint_ctr_coeff"):
-        raise TypeError(f"fmo.{call}: expected a molecule of PySCF, as gto.M(...), not "
-                        f"{type(mol).__name__}")
+        raise bad_type(f"fmo.{call}: expected a molecule of PySCF, as gto.M(...), not {type(mol).__name__}")
     if not mol.nbas:
-        raise ValueError(f"fmo.{call}: the molecule has no basis functions; call its build() first")
+        raise bad_value(f"fmo.{call}: the molecule has no basis functions; call its build() first")
 
 
-def basis_arrays(mol) -> dict[str, np.ndarray]:
+def basis_arrays(mol: Any) -> dict[str, np.ndarray]:
     """The arrays of fmo_basis_input from a PySCF molecule with s, p and d shells.
 
     PySCF keeps a primitive as its coefficient of exp(-a r^2), times the factor of the spherical
@@ -87,7 +120,9 @@ def basis_arrays(mol) -> dict[str, np.ndarray]:
     angular = [np.sqrt((2 * k + 1) / (4 * np.pi)) for k in range(len(components))]
     if mol.cart:
         angular[2:] = [1.0] * len(angular[2:])
-    nucleus, ang_mom, prim_shell, exponent, coefficient = [], [], [], [], []
+    nucleus: list[int] = []
+    ang_mom: list[int] = []
+    prim_shell, exponent, coefficient = [], [], []
     for bas in range(mol.nbas):
         l = int(mol.bas_angular(bas))
         exponents = mol.bas_exp(bas)
@@ -123,29 +158,43 @@ def _basis_create(arrays: dict[str, np.ndarray], cartesian: bool) -> ctypes.c_vo
     return basis
 
 
-def _destroy(plan: int, _side) -> None:
+def _destroy(plan: int, _side: Any) -> None:
     LIBRARY.fmo_fock_plan_destroy(plan)  # before the stream of its side is gone
 
 
-class Plan:
+# What a build has to last, in seconds, or may last by its number of functions, to be made interruptible.
+_LONG, _LARGE = 0.2, 200
+
+
+class Plan(Strict):
     """J and K for as many densities of one molecule as wanted.
 
     mol: a PySCF molecule (or anything with its basis) with s, p and d shells. Options as of
     get_jk. Calls from several threads take turns. Memory is freed with the last reference. What a
     plan computes never changes, so a copy, deep or not, is the plan itself; it cannot be pickled.
-    `mode` is what mode="auto" became.
+
+    nao: number of functions. mode: what mode="auto" became.
+
+    Raises InputTypeError for what is no molecule or an unknown option, InputError for values of options,
+    UnsupportedError for f shells, NoDeviceError, DeviceError and OutOfMemoryError.
     """
 
-    def __init__(self, mol, **options):
+    nao: int = 0
+    mode: str = ""
+
+    def __init__(self, mol: Any, **options: Any):
         check_mole(mol, "Plan")
         self._arrays, self._cartesian = basis_arrays(mol), bool(mol.cart)
         self._options = make_options(**options)
         self.nao = len(self._arrays["ao_shell"])
         self._lock = threading.Lock()
-        self._plan = self._side = self._end = None
+        self._plan: int | None = None
+        self._side: _cupy.Side | None = None
+        self._end: weakref.finalize[Any, Any] | None = None
+        self._seconds: float | None = None  # of the last build, a density
         self._make(_cupy.imported())
 
-    def _make(self, cupy) -> None:
+    def _make(self, cupy: Any) -> None:
         """Make the plan, again perhaps, in mode fused with a stream that CuPy, if there is one, knows."""
         mode, plan, side = ctypes.c_int(), ctypes.c_void_p(), None
         if self._end is not None:
@@ -162,51 +211,57 @@ class Plan:
                 options.device, options.stream = side.device, side.stream.ptr
             try:
                 checked(LIBRARY.fmo_fock_plan_create, basis, ctypes.byref(options), ctypes.byref(plan))
-            except Error as reason:  # CuPy may keep memory that nobody uses
-                if side is None or reason.status != "FMO_ERR_MEMORY":
+            except OutOfMemoryError:  # CuPy may keep memory that nobody uses
+                if side is None:
                     raise
                 cupy.get_default_memory_pool().free_all_blocks()
                 checked(LIBRARY.fmo_fock_plan_create, basis, ctypes.byref(options), ctypes.byref(plan))
         finally:
             LIBRARY.fmo_basis_destroy(basis)
         self._plan, self._side = plan.value, side
-        self._end = weakref.finalize(self, _destroy, plan.value, side)
+        self._end = weakref.finalize(self, _destroy, plan.value or 0, side)
         self._end.atexit = False
 
-    def __copy__(self):
+    def __copy__(self) -> Plan:
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Plan:
         return self
 
-    def __reduce_ex__(self, protocol):
-        raise TypeError("a Plan cannot be pickled: it is memory of this process; make one from the "
-                        "molecule where it is needed")
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise bad_type("a Plan cannot be pickled: it is memory of this process; make one from the molecule "
+                       "where it is needed")
 
-    def get_jk(self, dm, with_j: bool = True, with_k: bool = True):
-        """J and K (hartree) of real symmetric densities, [..., nao, nao], in the shape of dm.
+    def get_jk(self, dm: Any, with_j: bool = True, with_k: bool = True) -> tuple[Any, Any]:
+        """J and K (hartree) of real symmetric densities, [..., nao, nao], in the shape of dm; None for what was
+        not wanted.
 
         A density in GPU memory (CuPy, or what has __cuda_array_interface__) gives arrays of CuPy; in
         mode fused nothing is copied to the host then, unless an element is above 8.
+
+        Raises InputError for a shape, a density that is complex, not symmetric or not finite, or on another
+        GPU than the plan; DeviceError and OutOfMemoryError.
         """
         there = _cupy.in_gpu_memory(dm)
-        dm = _cupy.as_cupy(dm) if there else np.asarray(dm)
+        dm = _cupy.as_cupy(dm) if there else as_array(dm)
         if dm.ndim < 2 or dm.shape[-2:] != (self.nao, self.nao):
-            raise ValueError(f"dm has the shape {dm.shape}: expected [..., {self.nao}, {self.nao}]")
-        if dm.dtype.kind == "c":
-            raise ValueError("dm is complex: expected real densities")
+            raise DensityError(f"dm has the shape {dm.shape}", f"expected [..., {self.nao}, {self.nao}]")
+        if dm.dtype.kind not in "fiub":
+            kind = "complex" if dm.dtype.kind == "c" else f"of {dm.dtype}"
+            raise DensityError(f"dm is {kind}", "expected real densities")
         if not (with_j or with_k):
             return None, None
         return (self._of_gpu_memory if there else self._of_host)(dm, with_j, with_k)
 
-    def _jobs(self, count: int, density: int, coulomb: int, exchange: int):
+    def _jobs(self, count: int, density: int, coulomb: int, exchange: int) -> Any:
         """Jobs of matrices that stand one after the other, by their addresses; 0: not wanted."""
         size = self.nao * self.nao * np.dtype(np.float64).itemsize
         return (Job * count)(*(Job(self._plan, *(at + k * size if at else None
                                                  for at in (density, coulomb, exchange)))
                                for k in range(count)))
 
-    def _of_host(self, dm, with_j, with_k):
+    def _of_host(self, dm: Any, with_j: bool, with_k: bool) -> tuple[Any, Any]:
+        """J and K of arrays of numpy, by all modes; a call that lasts is made by a thread that Ctrl-C leaves alone."""
         dm = dm.astype(np.float64, copy=False)
         transposed = dm.swapaxes(-1, -2)
         _check_symmetry(np.abs(dm - transposed).max(initial=0.0), np.abs(dm).max(initial=0.0))
@@ -214,15 +269,26 @@ class Plan:
         coulomb = np.empty_like(density) if with_j else None
         exchange = np.empty_like(density) if with_k else None
         count = density.size // (self.nao * self.nao)
-        with self._lock:
-            if self._plan is None:  # making it again failed
-                self._make(_cupy.imported())
-            jobs = self._jobs(count, *(0 if array is None else array.ctypes.data
-                                       for array in (density, coulomb, exchange)))
-            checked(LIBRARY.fmo_fock_build_batch, jobs, count)
+
+        def build() -> None:
+            with self._lock:
+                if self._plan is None:  # making it again failed
+                    self._make(_cupy.imported())
+                jobs = self._jobs(count, *(0 if array is None else array.ctypes.data
+                                           for array in (density, coulomb, exchange)))
+                start = time.perf_counter()
+                checked(LIBRARY.fmo_fock_build_batch, jobs, count)
+                self._seconds = (time.perf_counter() - start) / max(1, count)
+
+        long = self.nao > _LARGE if self._seconds is None else count * self._seconds > _LONG
+        if long and self.mode != "fused":
+            interruptible(build)
+        else:
+            build()
         return coulomb, exchange
 
-    def _of_gpu_memory(self, dm, with_j, with_k):
+    def _of_gpu_memory(self, dm: Any, with_j: bool, with_k: bool) -> tuple[Any, Any]:
+        """J and K of arrays of CuPy, queued in mode fused; through the host in other modes and for large elements."""
         import cupy  # pylint: disable=import-outside-toplevel
         with cupy.cuda.Device(dm.device.id):
             density = cupy.ascontiguousarray(dm, dtype=np.float64)
@@ -232,8 +298,9 @@ class Plan:
                 largest, asymmetry = found.tolist()
                 _check_symmetry(asymmetry, largest)
             if self.mode != "fused" or not largest <= _LARGEST_ON_GPU:  # NaN is not
-                return tuple(None if one is None else cupy.asarray(one)
-                             for one in self._of_host(cupy.asnumpy(density), with_j, with_k))
+                made = self._of_host(cupy.asnumpy(density), with_j, with_k)
+                vj, vk = (None if one is None else cupy.asarray(one) for one in made)
+                return vj, vk
             coulomb = cupy.empty_like(density) if with_j else None
             exchange = cupy.empty_like(density) if with_k else None
             count = density.size // (self.nao * self.nao)
@@ -242,8 +309,8 @@ class Plan:
                     self._make(cupy)
                 if self._side is None or self._side.device != dm.device.id:
                     where = "none of CuPy's" if self._side is None else f"GPU {self._side.device}"
-                    raise ValueError(f"dm is on GPU {dm.device.id}, this plan on {where}: make one "
-                                     f"with device={dm.device.id}")
+                    raise bad_value(f"dm is on GPU {dm.device.id}, this plan on {where}: make one "
+                                    f"with device={dm.device.id}")
                 jobs = self._jobs(count, *(0 if array is None else array.data.ptr
                                            for array in (density, coulomb, exchange)))
                 with self._side.work():
@@ -254,4 +321,12 @@ class Plan:
 def _check_symmetry(asymmetry: float, largest: float) -> None:
     # A difference of densities is small and as asymmetric as they are: not relative to itself.
     if asymmetry > 1e-8 * max(1.0, largest):
-        raise ValueError(f"dm is not symmetric (by {asymmetry:.3g}): hermi=0 is for such")
+        raise DensityError(f"dm is not symmetric (by {asymmetry:.3g})", "hermi=0 is for such")
+
+
+def as_array(dm: Any) -> np.ndarray:
+    """A density or several as one array; DensityError for what is none."""
+    try:
+        return np.asarray(dm)
+    except ValueError as reason:
+        raise DensityError("dm is no array of matrices", str(reason)) from reason

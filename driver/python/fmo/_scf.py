@@ -6,14 +6,18 @@ import ctypes
 import os
 import threading
 import warnings
+from collections.abc import Callable, Iterable, Sequence
 from ctypes import CFUNCTYPE, POINTER, c_char, c_char_p, c_double, c_int, c_size_t, c_void_p
+from typing import Any
 
 import numpy as np
 
 from . import _cupy, _library
-from ._library import LIBRARY, STATUS, Error, ErrorStruct, Options, names_of
+from ._errors import Error, Strict, UnsupportedError, bad_type, bad_value, error_of
+from ._library import LIBRARY, ErrorStruct, Options, names_of
 from ._mole import _cannot
-from ._plan import _basis_create, basis_arrays, check_mole, make_options
+from ._plan import (_basis_create, basis_arrays, check_mole, index_of, make_options, real_number, whole_number)
+from ._worker import interruptible
 
 
 class CutoffWarning(UserWarning):
@@ -29,13 +33,13 @@ class ScfInput(ctypes.Structure):
 
 class ScfOptions(ctypes.Structure):
     """fmo_scf_options"""
-    _fields_ = [("fock", Options), ("guess", c_int), ("max_cycles", c_int),
+    _fields_ = [("fock", Options), ("guess", c_int), ("guess_is_fixed", c_int), ("max_cycles", c_int),
                 ("energy_convergence", c_double), ("gradient_convergence", c_double),
                 ("gradient_aim", c_double), ("level_shift", c_double), ("diis_size", c_int), ("rebuild_cycles", c_int),
                 ("linear_dependence", c_double), ("solver", c_int), ("stability", c_int),
                 ("orbitals", c_int), ("auto_in_fused", c_int), ("loose_fock", c_int),
                 ("callback", c_void_p), ("user", c_void_p), ("finished", c_void_p),
-                ("deal", c_void_p), ("begun", c_void_p)]
+                ("deal", c_void_p), ("begun", c_void_p), ("stop", POINTER(c_int))]
 
 
 class ScfResult(ctypes.Structure):
@@ -69,11 +73,11 @@ _FUNCTIONS = {
     "fmo_scf_solver_name": (c_char_p, [c_int]),
     "fmo_scf_stability_name": (c_char_p, [c_int]),
 }
-_loaded: list = []
+_loaded: list[ctypes.CDLL] = []
 _load_lock = threading.Lock()
 
 
-def _scf_library():
+def _scf_library() -> ctypes.CDLL:
     """libfmo_scf, from where libfmo came from."""
     with _load_lock:
         if not _loaded:
@@ -96,16 +100,12 @@ _SETTINGS = {"max_cycle": "max_cycles", "conv_tol": "energy_convergence",
              "conv_tol_grad": "gradient_convergence", "level_shift": "level_shift",
              "diis_space": "diis_size"}
 _CHOICES = {"init_guess": "guess", "solver": "solver", "stability": "stability"}
+_RESULTS = ("e_tot", "converged", "cycles", "mo_energy", "mo_coeff", "mo_occ", "field_energy", "projector_energy",
+            "hessian_lowest", "error", "notice")
 
 
-def _choice(option: str, value: str) -> int:
-    names = names_of(f"scf_{_CHOICES[option]}", _scf_library())
-    if value not in names:
-        raise ValueError(f"{option} = {value!r}: expected one of {', '.join(names)}")
-    return names.index(value)
-
-
-def _make_options(settings: dict, options: dict) -> ScfOptions:
+def _make_options(settings: dict[str, Any], options: dict[str, Any]) -> ScfOptions:
+    """fmo_scf_options from an object's settings and the options of its builds."""
     made = ScfOptions()
     _scf_library().fmo_scf_options_init(ctypes.byref(made))
     if options.get("integrals") is None:  # kept from cycle to cycle where there is memory
@@ -115,29 +115,26 @@ def _make_options(settings: dict, options: dict) -> ScfOptions:
         if value is None:
             continue
         if name in _CHOICES:
-            setattr(made, _CHOICES[name], _choice(name, value))
+            names = names_of(f"scf_{_CHOICES[name]}", _scf_library())
+            setattr(made, _CHOICES[name], index_of(name, value, names))
+        elif isinstance(getattr(made, _SETTINGS[name]), int):
+            setattr(made, _SETTINGS[name], whole_number(name, value, -2**31, 2**31 - 1))
         else:
-            whole = isinstance(getattr(made, _SETTINGS[name]), int)
-            if whole and int(value) != value:
-                raise ValueError(f"{name} = {value!r}: expected a whole number")
-            if whole and abs(int(value)) > 2**31 - 1:  # ctypes would cut it
-                raise OverflowError(f"{name} = {int(value)}: expected at most {2**31 - 1}")
-            setattr(made, _SETTINGS[name], int(value) if whole else float(value))
+            setattr(made, _SETTINGS[name], real_number(name, value))
     return made
 
 
-def _matrix(name: str, value, nao: int):
+def _matrix(name: str, value: Any, nao: int) -> np.ndarray | None:
     """A symmetric matrix of the caller's as the library wants it, or None."""
     if value is None:
         return None
     array = _cupy.as_cupy(value).get() if _cupy.in_gpu_memory(value) else np.asarray(value)
     if np.iscomplexobj(array) or array.shape != (nao, nao):
-        raise ValueError(f"{name}: expected a real matrix [{nao}, {nao}], not {array.dtype} "
-                         f"{list(array.shape)}")
+        raise bad_value(f"{name}: expected a real matrix [{nao}, {nao}], not {array.dtype} {list(array.shape)}")
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def _refused(mol) -> str | None:
+def _refused(mol: Any) -> str | None:
     """Why libfmo cannot do RHF of a molecule, or None."""
     reason = _cannot(mol, None, 1, None)
     if reason is None and mol.spin != 0:
@@ -148,10 +145,10 @@ def _refused(mol) -> str | None:
 class _Prepared:
     """A molecule's basis and arrays, alive while C looks at them."""
 
-    def __init__(self, rhf: RHF, dm0):
+    def __init__(self, rhf: RHF, dm0: Any):
         mol = rhf.mol
         arrays = basis_arrays(mol)
-        nao = len(arrays["ao_shell"])
+        nao = self.nao = len(arrays["ao_shell"])
         core = None
         from pyscf import gto, scf  # pylint: disable=import-outside-toplevel
         point = (mol._atm[:, gto.NUC_MOD_OF] == gto.NUC_POINT).all()  # pylint: disable=protected-access
@@ -172,41 +169,58 @@ class _Prepared:
                         **{name: None if array is None else array.ctypes.data
                            for name, array in self.arrays.items()})
 
-    def __del__(self):
+    def __del__(self) -> None:
         if getattr(self, "basis", None) is not None:
             LIBRARY.fmo_basis_destroy(self.basis)
 
 
-def _copy(pointer, *shape):
+def _copy(pointer: Any, *shape: int) -> np.ndarray:
     return np.ctypeslib.as_array(pointer, shape).copy()
 
 
-def _error_of(job: ScfJob) -> Error:
-    name = STATUS[job.status] if 0 <= job.status < len(STATUS) else f"status {job.status}"
-    return Error(name, job.err.message.decode(errors="replace"))
+# The sum of functions^3 from which on SCFs may take so long that they are made interruptible.
+_LONG = 100 ** 3
 
 
-def _run(rhfs: list, prepared: list, options: ScfOptions, callback) -> None:
+def _run(rhfs: list[RHF], prepared: list[_Prepared | None], options: ScfOptions,
+         callback: Callable[[int, RHF], Any] | None) -> None:
     """All prepared molecules (None: left out) in one call; results go to their objects."""
     library = _scf_library()
-    members = [k for k, one in enumerate(prepared) if one is not None]
-    jobs = (ScfJob * max(1, len(members)))(*(ScfJob(input=prepared[k].input()) for k in members))
-    raised: list = []
+    given = [(k, one) for k, one in enumerate(prepared) if one is not None]
+    members = [k for k, _ in given]
+    jobs = (ScfJob * max(1, len(members)))(*(ScfJob(input=one.input()) for _, one in given))
+    raised: list[BaseException] = []
+    stopped = c_int(0)
 
-    def finished(index, job, _user):
+    def finished(index: int, job: Any, _user: Any) -> None:
         try:
             rhf = rhfs[members[index]]
-            rhf._take(job.contents)  # pylint: disable=protected-access
+            if not stopped.value:
+                rhf._take(job.contents)  # pylint: disable=protected-access
             library.fmo_scf_result_destroy(job.contents.result)
             job.contents.result = None
-            if callback is not None and not raised:
+            if callback is not None and not raised and not stopped.value:
                 callback(members[index], rhf)
         except BaseException as reason:  # pylint: disable=broad-exception-caught
             raised.append(reason)  # C would lose it
 
     hear = _Finished(finished)
+
+    chosen = _cupy.chosen_device()
+
+    def run(_alive: Any = (prepared, hear)) -> None:  # as long as C looks at them
+        _cupy.choose_device(chosen)
+        library.fmo_scf_run_batch(jobs, len(members), ctypes.byref(options), None)
+
+    def stop() -> None:
+        stopped.value = 1
+
     options.finished = ctypes.cast(hear, c_void_p)
-    library.fmo_scf_run_batch(jobs, len(members), ctypes.byref(options), None)
+    options.stop = ctypes.pointer(stopped)
+    if sum(one.nao ** 3 for _, one in given) > _LONG:
+        interruptible(run, stop)
+    else:
+        run()
     if raised:
         raise raised[0]
     noticed = [rhfs[k].notice for k in members if rhfs[k].notice is not None]
@@ -215,47 +229,80 @@ def _run(rhfs: list, prepared: list, options: ScfOptions, callback) -> None:
         warnings.warn(f"fmo: {noticed[0]}{others}", CutoffWarning, stacklevel=3)
 
 
-class RHF:  # pylint: disable=too-many-instance-attributes
-    """Closed-shell Hartree-Fock by libfmo, with the attributes of PySCF's scf.RHF.
+class RHF(Strict):
+    """Closed-shell SCF by libfmo_scf, with PySCF's names: RHF(mol).kernel().
 
-    mol: PySCF molecule with s, p and d shells, all electrons paired. Options as of get_jk; integrals is
-    "auto" unless given. Set before kernel(), None meaning the library's default: conv_tol (1e-9
-    hartree), conv_tol_grad (3e-5), max_cycle (100), level_shift, diis_space, init_guess ("sad",
-    "core"), solver, stability ("none", "check", "follow"), field and projector ([nao, nao], added to
-    the core Hamiltonian). After it: e_tot, converged, mo_energy, mo_coeff [nao, nmo], mo_occ, cycles,
-    field_energy and projector_energy (tr D U, tr D P; part of e_tot), hessian_lowest, error (None,
-    or the fmo.Error that says why there is no result or no convergence), notice (None, or that the
-    cutoff is too loose for conv_tol, and by how much e_tot may be off; a CutoffWarning says it, too).
+    mol: a PySCF molecule with s, p and d shells and no unpaired electrons. Options as of get_jk; integrals
+    is "auto" unless given. An attribute that does not exist is refused: UnknownAttributeError.
+
+    Set before kernel(), None meaning the library's default:
+    conv_tol: hartree, 1e-9, and conv_tol_grad: hartree, 3e-5; max_cycle: 100; level_shift: hartree;
+    diis_space: number of Fock matrices; init_guess: "sad", "core"; solver; stability: "none", "check",
+    "follow"; field, projector: [nao, nao], hartree, symmetric, added to the core Hamiltonian.
+
+    After it:
+    e_tot: hartree; converged; cycles; mo_energy: [nmo], hartree; mo_coeff: [nao, nmo]; mo_occ: [nmo];
+    field_energy, projector_energy: hartree, tr D U and tr D P, part of e_tot; hessian_lowest: hartree, NaN
+    without stability; error: None, or the fmo.Error that says why there is no result or no convergence;
+    notice: None, or that the cutoff is too loose for conv_tol, and by how much e_tot may be off (a
+    CutoffWarning says it, too).
+
+    Raises InputTypeError for what is no molecule or an unknown option, InputError for values of options,
+    UnsupportedError for f shells, unpaired electrons and periodic systems.
     """
 
-    def __init__(self, mol, **options):
+    mol: Any = None
+    options: dict[str, Any] = {}
+    conv_tol: float | None = None
+    conv_tol_grad: float | None = None
+    max_cycle: int | None = None
+    level_shift: float | None = None
+    diis_space: int | None = None
+    init_guess: str | None = None
+    solver: str | None = None
+    stability: str | None = None
+    field: Any = None
+    projector: Any = None
+
+    e_tot: float = float("nan")
+    converged: bool = False
+    cycles: int = 0
+    mo_energy: np.ndarray | None = None
+    mo_coeff: np.ndarray | None = None
+    mo_occ: np.ndarray | None = None
+    field_energy: float = 0.0
+    projector_energy: float = 0.0
+    hessian_lowest: float = float("nan")
+    error: Error | None = None
+    notice: str | None = None
+
+    def __init__(self, mol: Any, **options: Any):
         check_mole(mol, "RHF")
+        for name in options:
+            if name in _SETTINGS or name in _CHOICES or name in ("field", "projector"):
+                raise bad_type(f"fmo.RHF: {name} is an attribute, set before kernel(): mf.{name} = ...")
         make_options(**options)
         reason = _refused(mol)
         if reason is not None:
-            raise Error("FMO_ERR_UNSUPPORTED", f"fmo.RHF: {reason}")
+            raise UnsupportedError("FMO_ERR_UNSUPPORTED", f"fmo.RHF: {reason}")
         self.mol = mol
         self.options = options
-        self.conv_tol = self.conv_tol_grad = self.max_cycle = self.level_shift = None
-        self.diis_space = self.init_guess = self.solver = self.stability = None
-        self.field = self.projector = None
         self._clear()
 
-    def _clear(self):
-        self.e_tot, self.converged, self.cycles, self.error = float("nan"), False, 0, None
-        self.mo_energy = self.mo_coeff = self.mo_occ = None
-        self.field_energy = self.projector_energy = 0.0
-        self.hessian_lowest = float("nan")
-        self.notice = None
+    def _clear(self) -> None:
+        """No results: those of the class."""
+        for name in _RESULTS:
+            setattr(self, name, getattr(RHF, name))
         self._matrices: dict[str, np.ndarray] = {}
 
-    def _settings(self) -> dict:
+    def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in (*_SETTINGS, *_CHOICES)}
 
-    def _take(self, job: ScfJob):
+    def _take(self, job: ScfJob) -> None:
+        """The results of a job that has ended, copied out of it."""
         self._clear()
         if job.status != 0:
-            self.error = _error_of(job)
+            self.error = error_of(job.status, job.err.message)
         if not job.result:
             return
         r = job.result.contents
@@ -269,11 +316,12 @@ class RHF:  # pylint: disable=too-many-instance-attributes
         self._matrices = {name: _copy(getattr(r, name), r.nao, r.nao)
                           for name in ("density", "fock", "overlap", "core_hamiltonian")}
 
-    def kernel(self, dm0=None) -> float:
-        """Run the SCF, from a density dm0 if given; returns e_tot.
+    def kernel(self, dm0: Any = None) -> float:
+        """Run the SCF, from a density dm0 ([nao, nao], of numpy or in GPU memory) if given; returns e_tot, hartree.
 
         Not converging is no exception, as in PySCF: see converged and error. Raises fmo.Error where
-        there is no result at all.
+        there is no result at all, and InputError for settings. Ctrl-C raises KeyboardInterrupt at once and
+        leaves the object without a result; the library ends with the cycle that runs.
         """
         settings = self._settings()
         if dm0 is not None:
@@ -289,30 +337,30 @@ class RHF:  # pylint: disable=too-many-instance-attributes
 
     def _matrix(self, name: str) -> np.ndarray:
         if name not in self._matrices:
-            raise RuntimeError("fmo.RHF: no result yet: call kernel() first")
+            raise bad_value("fmo.RHF: no result yet: call kernel() first")
         return self._matrices[name].copy()
 
     def make_rdm1(self) -> np.ndarray:
-        """The density matrix that e_tot belongs to, [nao, nao]."""
+        """The density matrix that e_tot belongs to, [nao, nao]; InputError before kernel()."""
         return self._matrix("density")
 
     def get_fock(self) -> np.ndarray:
-        """The Fock matrix of that density, hartree; field and projector are in it."""
+        """The Fock matrix of that density, [nao, nao], hartree; field and projector are in it."""
         return self._matrix("fock")
 
     def get_hcore(self) -> np.ndarray:
-        """The core Hamiltonian, hartree; field and projector are in it."""
+        """The core Hamiltonian, [nao, nao], hartree; field and projector are in it."""
         return self._matrix("core_hamiltonian")
 
     def get_ovlp(self) -> np.ndarray:
-        """The overlap matrix."""
+        """The overlap matrix, [nao, nao]."""
         return self._matrix("overlap")
 
     def energy_nuc(self) -> float:
-        """Repulsion of the nuclei, hartree."""
+        """Repulsion of the nuclei, hartree, of the molecule as it is now."""
         return float(self.mol.energy_nuc())
 
-    def to_pyscf(self):
+    def to_pyscf(self) -> Any:
         """A pyscf.scf.RHF object with this result, for what PySCF does next.
 
         Its core Hamiltonian is that of PySCF, with field and projector, if any, added.
@@ -333,16 +381,20 @@ class RHF:  # pylint: disable=too-many-instance-attributes
         return mf
 
 
-def rhf_batch(mols, callback=None, *, conv_tol=None, conv_tol_grad=None, max_cycle=None,
-              level_shift=None, diis_space=None, init_guess=None, solver=None, stability=None,
-              fields=None, projectors=None, **options) -> list[RHF]:
+def rhf_batch(mols: Iterable[Any], callback: Callable[[int, RHF], Any] | None = None, *,
+              conv_tol: float | None = None, conv_tol_grad: float | None = None,
+              max_cycle: int | None = None, level_shift: float | None = None,
+              diis_space: int | None = None, init_guess: str | None = None, solver: str | None = None,
+              stability: str | None = None, fields: Sequence[Any] | None = None,
+              projectors: Sequence[Any] | None = None, **options: Any) -> list[RHF]:
     """RHF of many molecules in one call of libfmo_scf; returns their RHF objects, in order.
 
     On the CPU small molecules run side by side, one a thread. Settings and options as of RHF, the
     same for all; fields and projectors: a list with a matrix or None for each molecule. A molecule
     that fails leaves the others alone: its object has error and an e_tot of nan. callback(k, rhf) is
     called as molecules end, in any order, from other threads, one at a time; an exception of it is
-    raised after the last molecule. Raises ValueError and TypeError for options, and TypeError for
+    raised after the last molecule. Ctrl-C raises KeyboardInterrupt at once; the library ends with the
+    cycles that run. Raises InputError and InputTypeError for settings and options, and InputTypeError for
     what is no molecule.
     """
     settings = {"conv_tol": conv_tol, "conv_tol_grad": conv_tol_grad, "max_cycle": max_cycle,
@@ -351,7 +403,7 @@ def rhf_batch(mols, callback=None, *, conv_tol=None, conv_tol_grad=None, max_cyc
     mols = list(mols)
     for name, given in (("fields", fields), ("projectors", projectors)):
         if given is not None and len(given) != len(mols):
-            raise ValueError(f"{name}: {len(given)} for {len(mols)} molecules: expected one each")
+            raise bad_value(f"{name}: {len(given)} for {len(mols)} molecules: expected one each")
     for mol in mols:
         check_mole(mol, "rhf_batch")
     made = _make_options(settings, options)
@@ -366,7 +418,7 @@ def rhf_batch(mols, callback=None, *, conv_tol=None, conv_tol_grad=None, max_cyc
         rhf._clear()  # pylint: disable=protected-access
         one, reason = None, _refused(mol)
         if reason is not None:
-            rhf.error = Error("FMO_ERR_UNSUPPORTED", f"fmo.rhf_batch: {reason}")
+            rhf.error = UnsupportedError("FMO_ERR_UNSUPPORTED", f"fmo.rhf_batch: {reason}")
         else:
             try:
                 one = _Prepared(rhf, None)

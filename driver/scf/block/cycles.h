@@ -6,7 +6,7 @@
 
 #include "driver/scf/block/dense.h"
 #include "driver/scf/criteria.h"
-#include "driver/scf/diis_body.h"
+#include "driver/scf/diis_body.inc"
 #include "integrals/eri/pair_number.h"
 
 /* Cycles that it tries: what takes longer is better off elsewhere. */

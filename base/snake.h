@@ -1,0 +1,15 @@
+/* Snake (boustrophedon) distribution of items that are sorted by size. */
+#ifndef FMO_SNAKE_H
+#define FMO_SNAKE_H
+
+#include <stddef.h>
+
+/* The owner, of num, of the item at this place of the sorted list: 0, 1, ..., num - 1, num - 1,
+ * ..., 1, 0, 0, 1, ... */
+static inline size_t fmo_snake(size_t at, size_t num)
+{
+    const size_t turn = at % (2 * num);
+    return turn < num ? turn : 2 * num - 1 - turn;
+}
+
+#endif

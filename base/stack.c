@@ -1,0 +1,78 @@
+/* See stack.h. */
+#define _GNU_SOURCE /* pthread_getattr_np */
+#include "base/stack.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* KB that are needed: kernels of d shells crash with 320 and run with 384 (tests/stack.c). */
+enum { NEEDED = 448 };
+
+/* What OMP_STACKSIZE or GOMP_STACKSIZE says, in KB; 0: nothing that is understood. */
+static size_t said_kilobytes(void)
+{
+    static const char *const names[] = {"OMP_STACKSIZE", "GOMP_STACKSIZE"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        const char *const text = getenv(names[k]);
+        char *end;
+        if (!text) continue;
+        const double number = strtod(text, &end);
+        while (isspace((unsigned char)*end)) end++;
+        const int unit = toupper((unsigned char)*end);
+        const double kilobytes = unit == 'B'   ? number / 1024.0
+                                 : unit == 'M' ? number * 1024.0
+                                 : unit == 'G' ? number * 1048576.0
+                                               : number;
+        if (end != text && kilobytes >= 1.0 && kilobytes < 1e15) return (size_t)kilobytes;
+    }
+    return 0;
+}
+
+/* KB of a thread that is started without being told how many. */
+static size_t default_kilobytes(void)
+{
+    pthread_attr_t attr;
+    size_t size = SIZE_MAX;
+    if (pthread_getattr_default_np(&attr) != 0) return SIZE_MAX;
+    if (pthread_attr_getstacksize(&attr, &size) != 0) size = SIZE_MAX;
+    pthread_attr_destroy(&attr);
+    return size >> 10;
+}
+
+/* KB that are left of the calling thread's stack. The first thread's grows up to a limit, and to
+ * ask where it begins is to read a file: what it has used so far is little. */
+static size_t left_kilobytes(void)
+{
+    pthread_attr_t attr;
+    struct rlimit limit;
+    void *lowest = NULL;
+    size_t size = 0;
+    if (syscall(SYS_gettid) == getpid())
+        return getrlimit(RLIMIT_STACK, &limit) == 0 ? (size_t)limit.rlim_cur >> 10 : SIZE_MAX;
+    if (pthread_getattr_np(pthread_self(), &attr) != 0) return SIZE_MAX;
+    const int known = pthread_attr_getstack(&attr, &lowest, &size) == 0;
+    pthread_attr_destroy(&attr);
+    return known ? ((uintptr_t)__builtin_frame_address(0) - (uintptr_t)lowest) >> 10 : SIZE_MAX;
+}
+
+fmo_status fmo_stack_check(fmo_error *err)
+{
+    const size_t left = left_kilobytes();
+    if (left >= NEEDED) return FMO_OK;
+    return fmo_error_set(err, FMO_ERR_MEMORY,
+                         "this thread has %zu KB of stack left, and %d are needed: start it with "
+                         "512 or more (pthread_attr_setstacksize, Python's threading.stack_size; "
+                         "of a program's first thread, ulimit -s)",
+                         left, NEEDED);
+}
+
+int fmo_stack_is_enough_for_team(void)
+{
+    const size_t said = said_kilobytes();
+    return (said ? said : default_kilobytes()) >= NEEDED;
+}

@@ -1,0 +1,112 @@
+/* Threads: what the machine can use and the system allows. Where limits are near, the threads are
+ * tried: started, counted, ended. */
+#include "base/threads.h"
+#include "base/stack.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* A number in a file; `otherwise` where there is none. */
+static long long number_in(const char *path, const char *format, long long otherwise)
+{
+    long long number;
+    FILE *f = fopen(path, "r");
+    if (!f) return otherwise;
+    if (fscanf(f, format, &number) != 1) number = otherwise;
+    fclose(f);
+    return number;
+}
+
+/* Whether a control group of this path, or one above, may be short of room for so many threads. */
+static int group_is_near(const char *root, char *path, long long room)
+{
+    char file[600];
+    for (;;) {
+        snprintf(file, sizeof file, "%s%s/pids.max", root, path);
+        const long long most = number_in(file, "%lld", -1); /* "max": none */
+        snprintf(file, sizeof file, "%s%s/pids.current", root, path);
+        if (most >= 0 && number_in(file, "%lld", most) + room > most) return 1;
+        char *const slash = strrchr(path, '/');
+        if (!slash) return 0;
+        *slash = '\0';
+    }
+}
+
+/* Whether a limit may stop this process before it has started so many threads. */
+static int limits_are_near(int threads)
+{
+    const long long room = 2LL * threads; /* OpenBLAS may want as many */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return 1;
+    /* Of this user there are no more threads than of all. */
+    if (getrlimit(RLIMIT_NPROC, &limit) != 0) return 1;
+    if (limit.rlim_cur != RLIM_INFINITY) {
+        const long long all = number_in("/proc/loadavg", "%*f %*f %*f %*d/%lld", -1);
+        if (all < 0 || limit.rlim_cur < (rlim_t)(all + room)) return 1;
+    }
+    char line[512];
+    int near = 0;
+    FILE *f = fopen("/proc/self/cgroup", "r");
+    while (f && !near && fgets(line, sizeof line, f)) {
+        char *const path = strchr(line, '/');
+        line[strcspn(line, "\n")] = '\0';
+        if (path && strncmp(line, "0::", 3) == 0)
+            near = group_is_near("/sys/fs/cgroup", path, room);
+        if (path && strstr(line, ":pids:")) near = group_is_near("/sys/fs/cgroup/pids", path, room);
+    }
+    if (f) fclose(f);
+    return near;
+}
+
+static void *wait_for_lock(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+/* Of so many threads at once, this one included, those that can be. */
+static int try_threads(int threads)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t *const other = malloc((size_t)threads * sizeof *other);
+    int started = 0;
+    if (!other) return 1;
+    pthread_mutex_lock(&lock);
+    while (started + 1 < threads &&
+           pthread_create(&other[started], NULL, wait_for_lock, &lock) == 0)
+        started++;
+    pthread_mutex_unlock(&lock);
+    for (int t = 0; t < started; t++) pthread_join(other[t], NULL);
+    free(other);
+    return started + 1;
+}
+
+int fmo_threads(int asked)
+{
+    const int processors = omp_get_num_procs();
+    const int most = processors > FMO_THREADS_ALWAYS / FMO_THREADS_PER_PROCESSOR
+                         ? FMO_THREADS_PER_PROCESSOR * processors
+                         : FMO_THREADS_ALWAYS;
+    int threads = asked > 0 ? asked : omp_get_max_threads();
+    if (threads > most) threads = most;
+    if (threads < 2 || !fmo_stack_is_enough_for_team()) return 1;
+    if (!limits_are_near(threads)) return threads;
+    const int possible = try_threads(threads);
+    return possible < threads && possible > 1 ? possible / 2 : possible;
+}
+
+int fmo_threads_for(int threads, double shares)
+{
+    if (threads < 2 || shares >= threads || getenv("FMO_TEST_TEAMS")) return threads;
+    return shares > 1.0 ? (int)shares : 1;
+}
+
+int fmo_threads_alone(int threads)
+{
+    return threads <= 1 && omp_get_level() == 0;
+}

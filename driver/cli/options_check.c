@@ -1,0 +1,368 @@
+/* Which options have an effect: on the kind of run, in the mode, on the files and beside each
+ * other, all from columns of the table (options.c). An option without an effect is refused in one
+ * line. */
+#define _GNU_SOURCE
+#include "driver/cli/options_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MODE(name) (1u << FMO_MODE_##name)
+#define AT(field)  offsetof(driver_options, field)
+
+#define REFUSE(...) fmo_error_set(err, FMO_ERR_ARGUMENT, __VA_ARGS__)
+
+bool driver_is_xyz(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && strcasecmp(dot, ".xyz") == 0;
+}
+
+bool driver_is_system(const char *path)
+{
+    static const char *const ends[] = {".json", ".pdb", ".ent",   ".inp",
+                                       ".ajf",  ".cif", ".mmcif", NULL};
+    const char *dot = strrchr(path, '.');
+    for (int i = 0; dot && ends[i]; i++)
+        if (strcasecmp(dot, ends[i]) == 0) return true;
+    return false;
+}
+
+static bool is_pdb(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (strcasecmp(dot, ".pdb") == 0 || strcasecmp(dot, ".ent") == 0);
+}
+
+/* ---- lists for messages ---------------------------------------------------------------------- */
+
+/* Names of the bits of a set, with ", " and the last word between them. */
+static void list_bits(unsigned set, const char *const *names, int num, const char *last, char *text,
+                      size_t size)
+{
+    int left = 0;
+    size_t used = 0;
+    text[0] = '\0';
+    for (int k = 0; k < num; k++) left += (int)(set >> k & 1u);
+    for (int k = 0; k < num && used < size; k++) {
+        if (!(set >> k & 1u)) continue;
+        const char *const between = --left ? (left == 1 ? last : ", ") : "";
+        used += (size_t)snprintf(text + used, size - used, "%s%s", names[k], between);
+    }
+}
+
+static void list_modes(unsigned set, char *text, size_t size)
+{
+    const char *names[FMO_MODE_COUNT];
+    for (int m = 0; m < FMO_MODE_COUNT; m++) names[m] = fmo_mode_name((fmo_mode)m);
+    list_bits(set, names, FMO_MODE_COUNT, " or ", text, size);
+}
+
+static void list_commands(unsigned commands, char *text, size_t size)
+{
+    static const char *const build[] = {NULL, "builds without --batch", "--batch without --scf",
+                                        "builds"};
+    static const char *const scf[] = {NULL, "--scf without --batch", "--scf --batch", "--scf"};
+    const unsigned builds = commands & ANY_BUILD, scfs = (commands & ANY_SCF) / SCF;
+    const char *const names[] = {build[builds], scf[scfs], "--fmo"};
+    const unsigned set = (builds ? 1u : 0) | (scfs ? 2u : 0) | (commands & FRAGMENTS ? 4u : 0);
+    list_bits(set, names, 3, " or ", text, size);
+}
+
+static void list_inputs(unsigned inputs, char *text, size_t size)
+{
+    static const char *const names[] = {"data sets", ".xyz files", "systems of fragments",
+                                        "PDB files"};
+    if (inputs & SYSTEM) inputs &= ~(unsigned)PDB; /* one of them */
+    list_bits(inputs, names, 4, " or ", text, size);
+}
+
+void driver_list_uses(const cli_option *row, char *text, size_t size)
+{
+    char commands[96] = "", modes[64] = "", inputs[80] = "";
+    if (row->commands) list_commands(row->commands, commands, sizeof commands);
+    if (row->modes) list_modes(row->modes, modes, sizeof modes);
+    if (row->inputs) list_inputs(row->inputs, inputs, sizeof inputs);
+    const char *const parts[][2] = {{"", commands},
+                                    {"--mode ", modes},
+                                    {"", inputs},
+                                    {"with --", row->needs ? row->needs : ""}};
+    size_t used = 0;
+    text[0] = '\0';
+    for (int k = 0; k < 4 && used < size; k++)
+        if (*parts[k][1])
+            used += (size_t)snprintf(text + used, size - used, "%s%s%s", used ? "; " : "",
+                                     parts[k][0], parts[k][1]);
+}
+
+/* ---- what is run ----------------------------------------------------------------------------- */
+
+static unsigned command_of(const driver_options *options)
+{
+    if (options->fragments) return FRAGMENTS;
+    if (options->scf) return options->batch ? SCF_BATCH : SCF;
+    return options->batch ? BUILD_BATCH : BUILD;
+}
+
+/* Modes that the run can end up in. */
+static unsigned possible_modes(const driver_options *options)
+{
+    const fmo_mode mode = options->fock.mode;
+    return mode == FMO_MODE_AUTO ? MODE(CPU) | MODE(FUSED) : 1u << mode;
+}
+
+static fmo_status refuse_command(const cli_option *row, unsigned command, fmo_error *err)
+{
+    static const char *const runs[] = {"in a build", "with --batch", "with --scf",
+                                       "with --scf --batch", "with --fmo"};
+    char list[96], run[32];
+    list_bits(command, runs, 5, "", run, sizeof run);
+    list_commands(row->commands, list, sizeof list);
+    return REFUSE("--%s has no effect %s: leave it out, or use it with %s", row->name, run, list);
+}
+
+static fmo_status refuse_mode(const driver_options *options, const cli_option *row, fmo_error *err)
+{
+    char list[64], taken[64];
+    list_modes(row->modes, list, sizeof list);
+    if (options->fragments && !(row->modes & (MODE(CPU) | MODE(FUSED))))
+        return REFUSE("--%s has no effect with --fmo, which takes mode cpu or fused: leave it out",
+                      row->name);
+    if (options->fock.mode != FMO_MODE_AUTO)
+        return REFUSE("--%s has no effect in mode %s: leave it out, or use it with --mode %s",
+                      row->name, fmo_mode_name(options->fock.mode), list);
+    list_modes(possible_modes(options), taken, sizeof taken);
+    return REFUSE("--%s has no effect in mode %s, of which auto takes one: leave it out, or use it "
+                  "with --mode %s",
+                  row->name, taken, list);
+}
+
+static bool is_given(const bool *given, const char *name)
+{
+    for (int i = 0; i < driver_program.option_num; i++)
+        if (strcmp(driver_program.option[i].name, name) == 0) return given[i];
+    return false;
+}
+
+/* Whether a strategy was asked for that mode cpu has not. */
+static bool is_gpu_scatter(const driver_options *options)
+{
+    return options->fock.scatter != FMO_SCATTER_AUTO && options->fock.scatter != FMO_SCATTER_FIXED;
+}
+
+/* Of one option that was given: its kind of run, what it needs beside it, its modes. */
+static fmo_status check_row(const driver_options *options, const bool *given, const cli_option *row,
+                            fmo_error *err)
+{
+    const unsigned command = command_of(options);
+    if (row->commands && !(row->commands & command)) return refuse_command(row, command, err);
+    if (row->needs && !is_given(given, row->needs))
+        return REFUSE("--%s has no effect without --%s: add it, or leave out --%s", row->name,
+                      row->needs, row->name);
+    /* a cutoff of 0 is none, as in mode reference */
+    const bool nothing = row->at == AT(fock.cutoff) && options->fock.cutoff == 0.0;
+    if (row->modes && !(row->modes & possible_modes(options)) && !nothing)
+        return refuse_mode(options, row, err);
+    return FMO_OK;
+}
+
+/* Options that have no effect on what is to be run. */
+static fmo_status check_use(const driver_options *options, const bool *given, fmo_error *err)
+{
+    if (options->scf && options->fragments)
+        return REFUSE("--scf does not go with --fmo: a system of fragments or one molecule");
+    if (options->fragments && options->fock.mode != FMO_MODE_AUTO &&
+        options->fock.mode != FMO_MODE_CPU && options->fock.mode != FMO_MODE_FUSED)
+        return REFUSE("--mode %s does not go with --fmo: it takes cpu and fused",
+                      fmo_mode_name(options->fock.mode));
+    for (int i = 0; i < driver_program.option_num; i++) {
+        const cli_option *row = &driver_program.option[i];
+        const fmo_status status = given[i] ? check_row(options, given, row, err) : FMO_OK;
+        if (status != FMO_OK) return status;
+    }
+    if (options->fock.mode == FMO_MODE_CPU && is_gpu_scatter(options))
+        return REFUSE("--scatter %s has no effect in mode cpu, which takes fixed alone: leave it "
+                      "out, or use it with --mode fused",
+                      fmo_scatter_name(options->fock.scatter));
+    if (options->quiet && options->profile == DRIVER_PROFILE_TABLE)
+        return REFUSE("--profile has no effect with --quiet: leave out one of them, or use "
+                      "--profile=json");
+    return FMO_OK;
+}
+
+void driver_options_unused(const driver_options *options, fmo_mode mode, char *text, size_t size)
+{
+    size_t used = 0;
+    int count = 0;
+    text[0] = '\0';
+    for (int i = 0; i < driver_program.option_num && options->fock.mode == FMO_MODE_AUTO; i++) {
+        const cli_option *row = &driver_program.option[i];
+        const bool scatter = row->at == AT(fock.scatter) && mode == FMO_MODE_CPU;
+        if (!(options->given >> i & 1u) || !row->modes || used >= size) continue;
+        if (row->modes >> mode & 1u && !(scatter && is_gpu_scatter(options))) continue;
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s--%s", count++ ? ", " : "", row->name);
+    }
+    if (count && used < size)
+        snprintf(text + used, size - used,
+                 ": nothing comes of %s in mode %s, which auto has chosen",
+                 count > 1 ? "them" : "it", fmo_mode_name(mode));
+}
+
+fmo_status driver_options_check_ranks(const driver_options *options, fmo_error *err)
+{
+    for (int i = 0; i < driver_program.option_num; i++)
+        if (options->given >> i & 1u && driver_program.option[i].alone)
+            return REFUSE("--%s has no effect under mpirun, where each process has a GPU of its "
+                          "own: leave it out",
+                          driver_program.option[i].name);
+    return FMO_OK;
+}
+
+/* ---- values that mean something only together ------------------------------------------------ */
+
+/* --gpus into the plan's options: a number from 1 on, or all there are; of none the first is asked
+ * for, which says why there is none. */
+static fmo_status set_gpus(driver_options *options, fmo_error *err)
+{
+    const char *const text = options->gpus;
+    if (!text) return FMO_OK;
+    const size_t digits = strspn(text, "0123456789");
+    int num = digits > 0 && digits < 4 && !text[digits] ? atoi(text) : 0;
+    if (strcmp(text, "all") == 0) {
+        num = fmo_gpu_num();
+        num = num < 1 ? 1 : num > FMO_DEVICES_MAX ? FMO_DEVICES_MAX : num;
+    }
+    if (num < 1 || num > FMO_DEVICES_MAX)
+        return REFUSE("--gpus %.40s: expected a number from 1 to %d, or all", text,
+                      FMO_DEVICES_MAX);
+    options->fock.device_num = num;
+    for (int k = 0; k < num; k++) options->fock.devices[k] = k;
+    return FMO_OK;
+}
+
+/* A cutoff that leaves nothing of an energy is a slip, such as "1" for "1e-10". */
+static fmo_status check_cutoff(const driver_options *options, fmo_error *err)
+{
+    const double most = options->fragments ? FMO_FRAGMENT_CUTOFF_MOST : FMO_SCF_CUTOFF_MOST;
+    const double cutoff = driver_cutoff(options);
+    if (!(options->scf || options->fragments) || cutoff <= most || options->force) return FMO_OK;
+    return REFUSE("--cutoff %g: too loose for %s, whose energy would be wrong: choose one of "
+                  "at most %g (default %g), or add --force",
+                  cutoff, options->fragments ? "--fmo" : "--scf", most,
+                  options->scf_options.fock.cutoff);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* "--profile json": an optional value is taken only after "=", so this one became a file. */
+static fmo_status check_stray_value(const bool *given, const char *word, fmo_error *err)
+{
+    for (int i = 0; i < driver_program.option_num; i++) {
+        const cli_option *row = &driver_program.option[i];
+        if (!given[i] || !row->without || !row->choices) continue;
+        for (int k = 0; k < row->choices->count; k++)
+            if (strcmp(word, row->choices->name(k)) == 0 && access(word, F_OK) != 0)
+                return REFUSE("did you mean --%s=%s?", row->name, word);
+    }
+    return FMO_OK;
+}
+
+/* Whether a file's first line is a whole number, as that of a .xyz file is. */
+static bool looks_like_xyz(const char *path)
+{
+    struct stat status;
+    char line[80] = "";
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    const bool got = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    const char *number = line + strspn(line, " \t");
+    const size_t digits = strspn(number, "0123456789");
+    return got && digits > 0 && number[digits + strspn(number + digits, " \t\r\n")] == '\0';
+}
+
+/* Whether a file is one for what is run, and with all that it needs: said at once. */
+static fmo_status check_kind(const driver_options *options, const char *path, fmo_error *err)
+{
+    const bool xyz = driver_is_xyz(path), system = driver_is_system(path);
+    const char *const basis = options->basis ? "" : " --basis NAME";
+    if (options->fragments && !system)
+        return REFUSE("%.200s: --fmo takes systems of fragments, whose names end in .json, "
+                      ".pdb, .ent, .inp or .ajf (docs/reference/fmo.md)",
+                      path);
+    if (options->fragments) return FMO_OK;
+    if (system)
+        return REFUSE("%.200s: this looks like a system of fragments: add --fmo%s%s", path,
+                      is_pdb(path) ? basis : "", options->scf ? ", and leave out --scf" : "");
+    if (xyz && !options->scf)
+        return REFUSE("%.200s: a geometry has no density: add --scf%s", path, basis);
+    if (xyz && !options->basis)
+        return REFUSE("%.200s: a geometry needs a basis set: add --basis NAME, such as "
+                      "--basis 6-31g",
+                      path);
+    if (!xyz && looks_like_xyz(path))
+        return REFUSE("%.200s: this looks like a geometry: give it a name that ends in .xyz", path);
+    return FMO_OK;
+}
+
+/* Options that have no effect on a file. */
+static fmo_status check_inputs(const bool *given, const char *path, fmo_error *err)
+{
+    static const char *const one[] = {"a data set, which has its own basis functions", "a geometry",
+                                      "this system of fragments", "a PDB file"};
+    const unsigned kind = driver_is_xyz(path)      ? GEOMETRY
+                          : is_pdb(path)           ? PDB
+                          : driver_is_system(path) ? SYSTEM
+                                                   : DATASET;
+    for (int i = 0; i < driver_program.option_num; i++) {
+        const cli_option *row = &driver_program.option[i];
+        char list[80], what[64];
+        if (!given[i] || !row->inputs || row->inputs & kind) continue;
+        list_bits(kind, one, 4, "", what, sizeof what);
+        list_inputs(row->inputs, list, sizeof list);
+        return REFUSE("%.200s: --%s has no effect on %s: leave it out, or use it with %s", path,
+                      row->name, what, list);
+    }
+    return FMO_OK;
+}
+
+/* What can be written of one data set alone. */
+static fmo_status check_outputs(const driver_options *options, fmo_error *err)
+{
+    if (options->output && options->scf && options->batch) return FMO_OK;
+    const char *const file = options->output                   ? "output"
+                             : options->molden                 ? "molden"
+                             : options->fragment_options.state ? "state"
+                             : options->pairs                  ? "pairs"
+                             : options->map                    ? "heat-map"
+                                                               : NULL;
+    if (file && options->dataset_num > 1)
+        return REFUSE("--%s takes one data set, not %d: run them one by one", file,
+                      options->dataset_num);
+    return FMO_OK;
+}
+
+fmo_status driver_options_check(driver_options *options, const bool *given, fmo_error *err)
+{
+    fmo_status status = FMO_OK;
+    for (int i = 0; i < options->dataset_num && status == FMO_OK; i++) {
+        const char *path = options->datasets[i];
+        if (*path == '\0') return REFUSE("data set %d has an empty name", i + 1);
+        status = check_stray_value(given, path, err);
+        if (status == FMO_OK && !(options->scf && options->fragments))
+            status = check_kind(options, path, err);
+    }
+    if (status == FMO_OK) status = check_use(options, given, err);
+    for (int i = 0; i < options->dataset_num && status == FMO_OK; i++)
+        status = check_inputs(given, options->datasets[i], err);
+    if (status == FMO_OK) status = set_gpus(options, err);
+    if (status == FMO_OK) status = check_cutoff(options, err);
+    if (status == FMO_OK && options->dataset_num == 0)
+        return REFUSE("no data set given: fmo-driver DATASET.h5... (see fmo-driver --help)");
+    return status == FMO_OK ? check_outputs(options, err) : status;
+}

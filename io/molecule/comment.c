@@ -1,0 +1,197 @@
+/* The second line of a molecule in a .xyz file: keys of extended .xyz, charge and multiplicity.
+ * What is refused, and why, is in docs/reference/basis-sets.md. */
+#include "io/molecule/comment.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { CHARGE_MOST = 100000 };
+
+#define INPUT(text, line, ...) fmo_text_fail(text, line, FMO_ERR_INPUT, __VA_ARGS__)
+
+/* May the character stand in a name? */
+static bool is_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '-';
+}
+
+/* Where the value of a key begins, from `from` in the comment on ("pbc=", in any case, not behind a
+ * letter; quotes may stand around the key, blanks around the sign, which may be a colon); NULL
+ * without. */
+static const char *find_key_from(const char *comment, const char *from, const char *key)
+{
+    size_t size = strlen(key);
+    for (const char *at = from; *at; at++) {
+        if (strncasecmp(at, key, size) != 0 || (at > comment && is_name(at[-1]))) continue;
+        const char *sign = at + size;
+        if (at > comment && strchr("\"'", at[-1])) sign += *sign == at[-1];
+        sign += strspn(sign, " \t");
+        if (*sign == '=' || *sign == ':') return sign + 1 + strspn(sign + 1, " \t");
+    }
+    return NULL;
+}
+static const char *find_key(const char *comment, const char *key)
+{
+    return find_key_from(comment, comment, key);
+}
+
+/* Does a value begin with a number, perhaps in quotes or brackets? */
+static bool begins_with_number(const char *value)
+{
+    value += strspn(value, "\"'{[( \t");
+    if (!isdigit((unsigned char)value[strspn(value, "+-.")])) return false;
+    char *end;
+    (void)strtod(value, &end);
+    return end != value && !is_name(*end);
+}
+
+/* Does a comment give a lattice, or a cell by its lengths or vectors? In the words of ASE, OVITO
+ * and CP2K (Lattice), and of others; i-PI's is "CELL(abcH): 9 9 9 90 90 90". A "cell" that is no
+ * number is a word of a title. */
+static bool has_cell(const char *comment)
+{
+    static const char *const cells[] = {"cell",         "unit_cell",  "unitcell",
+                                        "unit cell",    "cell_vec",   "cellpar",
+                                        "cell(abcABC)", "cell(abcH)", "cell(H)"};
+    if (find_key(comment, "Lattice")) return true;
+    for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++) {
+        const char *value = find_key(comment, cells[k]);
+        if (value && begins_with_number(value)) return true;
+    }
+    return false;
+}
+
+/* Is no direction of "F F F", "0 0 0", "false,false,false" periodic? Anything else is. */
+static bool says_false(const char *value)
+{
+    bool quoted = *value && strchr("\"'{[", *value), any = false;
+    const char *end = value + quoted + strcspn(value + quoted, quoted ? "\"'}]" : " \t");
+    for (const char *at = value + quoted; at < end;) {
+        size_t skip = strspn(at, " \t,[]"), size = strcspn(at + skip, " \t,\"'{}[]");
+        at += skip;
+        if (at >= end) break;
+        bool no = (size == 1 && strchr("Ff0", *at)) ||
+                  (size == 5 && strncasecmp(at, "false", size) == 0) ||
+                  (size == 2 && strncasecmp(at, "no", size) == 0);
+        if (!no) return false;
+        any = true;
+        at += size;
+    }
+    return any;
+}
+
+fmo_status fmo_comment_check(const fmo_text *text, const char *comment)
+{
+    const char *columns = find_key(comment, "Properties");
+    if (columns) columns += *columns == '"';
+    if (columns && strncasecmp(columns, "species:S:1:pos:R:3", 19) != 0)
+        return INPUT(text, text->line,
+                     "Properties= does not begin with species:S:1:pos:R:3; write element, x, y, z "
+                     "as the first columns");
+    const char *periodic = find_key(comment, "pbc");
+    if (periodic ? !says_false(periodic) : has_cell(comment))
+        return INPUT(text, text->line,
+                     "periodic systems are not supported; if this one is a molecule in a box, "
+                     "write pbc=\"F F F\" or leave out Lattice=, cell= or the like");
+    return FMO_OK;
+}
+
+/* The whole number that a value is, perhaps in quotes, with its sign in front or behind ("2-") or
+ * zeros behind a point. Returns 1; 0 for words; -1 for what begins as a number and is none. */
+static int whole_number(const char *value, fmo_word *word, double *number)
+{
+    const char quote = *value == '"' || *value == '\'' ? *value : '\0';
+    const char *const begin = value + (quote != '\0');
+    word->at = begin;
+    word->size = strcspn(begin, quote ? "\"'" : " \t,;\"'}])");
+    if (!strchr("+-.[({=:0123456789", *begin) && strncmp(begin, "\xE2\x88\x92", 3) != 0) return 0;
+    if (!word->size) return 0;
+    const char after = begin[word->size];
+    if (quote ? after != quote : after == ',' && isdigit((unsigned char)begin[word->size + 1]))
+        return -1;
+    const size_t front = strchr("+-", *begin) ? 1 : 0;
+    const size_t digits = strspn(begin + front, "0123456789");
+    size_t end = front + digits;
+    if (begin[end] == '.') end += 1 + strspn(begin + end + 1, "0");
+    const bool behind = !front && (begin[end] == '+' || begin[end] == '-');
+    if (!digits || end + behind != word->size) return -1;
+    const double size = strtod(begin + front, NULL);
+    *number = begin[front ? 0 : end] == '-' ? -size : size;
+    return 1;
+}
+
+/* The number that keys say, wherever they stand; other values are words of a title, and so is what
+ * is no whole number behind a colon. */
+static fmo_status read_number(const fmo_text *text, int line, const char *comment,
+                              const char *const *keys, int least, int *number)
+{
+    bool found = false;
+    for (int k = 0; keys[k]; k++)
+        for (const char *at = comment; (at = find_key_from(comment, at, keys[k]));) {
+            fmo_word word;
+            char quote[FMO_QUOTE_SIZE];
+            double is = 0.0;
+            const char *sign = at - 1;
+            while (*sign == ' ' || *sign == '\t') sign--;
+            const bool colon = *sign == ':';
+            const int whole = whole_number(at, &word, &is);
+            if (whole == 0 || (whole < 0 && colon)) continue;
+            if (whole < 0 || !(is >= least && is <= CHARGE_MOST))
+                return INPUT(text, line,
+                             "%s= '%s': expected a whole number from %d to %d; correct the comment",
+                             keys[k], fmo_text_quote(word, quote), least, CHARGE_MOST);
+            if (found && *number != (int)is)
+                return INPUT(text, line, "%s= is %d and %d; keep one in the comment", keys[0],
+                             *number, (int)is);
+            *number = (int)is;
+            found = true;
+        }
+    return FMO_OK;
+}
+
+/* A line of two whole numbers and nothing else, "-2 1". */
+static bool is_pair(const char *comment, long pair[2])
+{
+    char *end = NULL;
+    const char *at = comment + strspn(comment, " \t");
+    for (int k = 0; k < 2; k++) {
+        const size_t sign = strchr("+-", *at) && *at;
+        const size_t digits = strspn(at + sign, "0123456789");
+        if (digits < 1 || digits > 6) return false;
+        pair[k] = strtol(at, &end, 10);
+        at = end + strspn(end, " \t\r");
+        if (k == 0 && at == end) return false;
+    }
+    return !*at;
+}
+
+fmo_status fmo_comment_read_state(const fmo_text *text, int line, const char *comment,
+                                  fmo_molecule *molecule)
+{
+    static const char *const charge[] = {"charge", "total_charge", NULL};
+    static const char *const multiplicity[] = {"multiplicity", "spin_multiplicity", NULL};
+    long pair[2];
+    if (is_pair(comment, pair)) {
+        long electrons = -pair[0];
+        for (int i = 0; i < molecule->nucleus_num; i++) electrons += molecule->number[i];
+        const long unpaired = pair[1] - 1;
+        if (electrons > 0 && unpaired >= 0 && unpaired <= electrons &&
+            (electrons - unpaired) % 2 == 0) {
+            molecule->charge = (int)pair[0];
+            molecule->multiplicity = (int)pair[1];
+            return FMO_OK;
+        }
+        snprintf(molecule->notice, sizeof molecule->notice,
+                 "line %d, '%ld %ld', was taken as a title and the charge as 0: as a charge and a "
+                 "multiplicity the two numbers do not fit the electrons",
+                 line, pair[0], pair[1]);
+        return FMO_OK;
+    }
+    fmo_status status = read_number(text, line, comment, charge, -CHARGE_MOST, &molecule->charge);
+    if (status == FMO_OK)
+        status = read_number(text, line, comment, multiplicity, 1, &molecule->multiplicity);
+    return status;
+}
