@@ -1,6 +1,7 @@
 /* A bound on integrals that knows distance, for shells of any kind: two products that do not
  * overlap are charges, dipoles and so on that decay with it, which Schwarz bounds do not see. Host
- * and device; equations in docs/explanation/far-field.md, "Products that are apart". */
+ * and device; equations in docs/explanation/far-field.md, "A bound that depends on
+ * distance". */
 #ifndef FMO_FAR_APART_H
 #define FMO_FAR_APART_H
 
