@@ -151,7 +151,7 @@ static void turn(fmo_scf_state *s, turning *w)
     if (s->la->error.status != FMO_OK) return; /* the caller looks */
     op->on_host(s->la, reflect, w);
     l->num = w->k;
-    l->apart = 1.0 / w->norm >= projected_least;
+    l->separate = 1.0 / w->norm >= projected_least;
     l->memory = op->allocate(s->la, 5 * narrow + k * k);
     if (!l->memory) return;
     l->root = l->memory;

@@ -121,7 +121,7 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
         CHECKGOTO(fmo_scf_project_out(&s, input, err));
     }
     if (!s.projected.num) fmo_scf_add_matrix((size_t)s.n, input->projector, r->core_hamiltonian);
-    if (input->projector && !s.projected.apart) s.solver = FMO_SCF_SOLVER_DIAGONALISE;
+    if (input->projector && !s.projected.separate) s.solver = FMO_SCF_SOLVER_DIAGONALISE;
     r->solver = s.solver;
     s.la->ops->upload(s.la, (size_t)s.n * (size_t)s.n, r->core_hamiltonian, s.core);
     lap = driver_seconds();
