@@ -8,7 +8,7 @@ fmo_test(integrals_sp_pairs STATIC SOURCES integrals_sp_pairs.c LABELS unit)
 fmo_test(integrals_far STATIC SOURCES integrals_far.c LABELS unit)
 fmo_test(integrals_far_nodes STATIC SOURCES integrals_far_nodes.c LABELS unit)
 fmo_test(integrals_far_decision STATIC SOURCES integrals_far_decision.c LABELS unit)
-fmo_test(integrals_apart STATIC SOURCES integrals_apart.c LABELS unit)
+fmo_test(integrals_separation STATIC SOURCES integrals_separation.c LABELS unit)
 
 # Nothing that integrals/shells.h says is said anywhere else.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)

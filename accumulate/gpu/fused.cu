@@ -391,22 +391,23 @@ static cudaError_t make_nodes_together(fmo_fock_plan *const *plans, int num, fmo
 
 /* What classes with d shells need of all plans on one stream of the caller's, for which they would
  * queue up. */
-static bool apart_together(const fmo_fock_plan *plan, const fmo_fock_plan *first)
+static bool separation_together(const fmo_fock_plan *plan, const fmo_fock_plan *first)
 {
     return plan->in_batch && !plan->gpu->device.own_stream &&
            plan->gpu->device.stream == first->gpu->device.stream;
 }
 
-static cudaError_t make_apart_together(fmo_fock_plan *const *plans, int num, const fmo_error *err)
+static cudaError_t make_separation_together(fmo_fock_plan *const *plans, int num,
+                                            const fmo_error *err)
 {
     fmo_gpu_build builds[FMO_PLANS_TOGETHER];
     fmo_gpu_group group = {builds, 0, plans[0]->gpu->device.stream};
     for (int k = 0; k < num; k++)
-        if (err[k].status == FMO_OK && plans[k]->gpu->hermite && plans[k]->gpu->apart_later) {
-            plans[k]->gpu->apart_later = false;
+        if (err[k].status == FMO_OK && plans[k]->gpu->hermite && plans[k]->gpu->separation_later) {
+            plans[k]->gpu->separation_later = false;
             builds[group.num++] = fmo_gpu_own_build(plans[k]);
         }
-    return group.num ? fmo_hermite_make_apart(&group) : cudaSuccess;
+    return group.num ? fmo_hermite_make_separation(&group) : cudaSuccess;
 }
 
 extern "C" void fmo_fused_prepare_some(fmo_fock_plan *const *plans, int num, fmo_error *errs)
@@ -430,14 +431,15 @@ extern "C" void fmo_fused_prepare_some(fmo_fock_plan *const *plans, int num, fmo
         fmo_status status = err[k].status;
         if (status == FMO_OK && code != cudaSuccess)
             status = fmo_gpu_error(code, "making nodes of pairs", &err[k]);
-        good[k]->gpu->apart_later = apart_together(good[k], good[0]);
+        good[k]->gpu->separation_later = separation_together(good[k], good[0]);
         if (status == FMO_OK) status = end_state(good[k], &err[k]);
         /* plans of a batch are many, and share launches of kernels of their own */
         if (status == FMO_OK && !good[k]->in_batch) (void)rehearse(good[k], &err[k]);
     }
-    const cudaError_t apart = left ? make_apart_together(good, left, err) : cudaSuccess;
+    const cudaError_t separation = left ? make_separation_together(good, left, err) : cudaSuccess;
     for (int k = 0; k < left; k++) {
-        if (err[k].status == FMO_OK && apart != cudaSuccess && good[k]->gpu->hermite)
+        if (err[k].status == FMO_OK &&cudaSuccess = separation != cudaSuccess =
+                                                        cudaSuccess && good[k]->gpu->hermite)
             (void)fmo_gpu_error(apart, "shell pairs", &err[k]);
         if (err[k].status != FMO_OK) errs[number[k]] = err[k];
     }

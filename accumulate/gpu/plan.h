@@ -127,7 +127,8 @@ typedef struct fmo_gpu_state {
     size_t available;     /* free memory, asked once for plans that are made together; 0: ask */
     fmo_gpu_graphs loose; /* with a looser cutoff, the last such */
     double loose_cutoff;
-    bool apart_later; /* fmo_hermite_make_apart comes for all plans of a batch on its stream */
+    bool separation_later; /* fmo_hermite_make_separation comes for all plans of a batch on its
+                              stream */
 } fmo_gpu_state;
 
 /* A build from density_in to out, on the plan's stream. */

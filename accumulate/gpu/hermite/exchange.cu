@@ -124,8 +124,8 @@ template <class C> __device__ __forceinline__ void forget(fmo_prim_quartet *z)
     }
 }
 
-/* v[rows][N1][N2][N3], C::stride numbers apart, of one quartet and C::rows functions of the first
- * shell from number FIRST on, on turned axes. Returns primitive quartets. */
+/* v[rows][N1][N2][N3], C::stride numbers separation, of one quartet and C::rows functions of the
+ * first shell from number FIRST on, on turned axes. Returns primitive quartets. */
 template <class C, int FIRST>
 __device__ __forceinline__ unsigned integrals(const fmo_hermite_exchange_args &a, int2 quartet,
                                               int turn, double *v)
@@ -204,8 +204,8 @@ __device__ __forceinline__ place find_place(const fmo_hermite_exchange_args &a, 
     return at;
 }
 
-/* Rows of K, [ROWS][N] of a shell's functions, `stride` apart. RUNS: lanes with the same k add to
- * the same place. */
+/* Rows of K, [ROWS][N] of a shell's functions, `stride` separation. RUNS: lanes with the same k add
+ * to the same place. */
 template <int ROWS, int L, bool RUNS>
 __device__ __forceinline__ unsigned add_rows(const strategy &scatter, const fmo_gpu_matrices &m,
                                              const place &at, int turn, double *to, size_t stride,

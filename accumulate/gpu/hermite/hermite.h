@@ -16,7 +16,7 @@
 #define FMO_GPU_HERMITE_H
 
 #include "accumulate/gpu/schedule/schedule.h"
-#include "integrals/far/apart.h"
+#include "integrals/far/separation.h"
 
 /* ---- what a plan has ------------------------------------------------------------------------ */
 
@@ -29,12 +29,12 @@ typedef struct fmo_hermite_pairs {
     const float *tile_bound; /* [tiles of num] the largest */
     const double *center;    /* [6][num] A and A - B */
     const int4 *prims;       /* [num] first two fields in prim, primitives, stride there */
-    /* For the bound that knows distance (integrals/far/apart.h): */
-    const float4 *sphere;  /* [num] centre and radius */
-    const float *apart;    /* [2 + FMO_APART_ORDERS][num] spread, log_size, moments */
-    const double2 *prim;   /* fields of types.cuh, [primitive][two fields][part] of parts of equal
-                            * depth, in descending order of bounds */
-    const double2 *record; /* the same primitives pair after pair, [records][FMO_GPU_PAIR_TWOS] */
+    /* For the bound that knows distance (integrals/far/separation.h): */
+    const float4 *sphere;    /* [num] centre and radius */
+    const float *separation; /* [2 + FMO_SEPARATION_ORDERS][num] spread, log_size, moments */
+    const double2 *prim;     /* fields of types.cuh, [primitive][two fields][part] of parts of equal
+                              * depth, in descending order of bounds */
+    const double2 *record;   /* the same primitives pair after pair, [records][FMO_GPU_PAIR_TWOS] */
     /* Pairs whole, for J: */
     int whole, records;
     const int *part_of;      /* [whole] a part of the pair */
@@ -116,9 +116,9 @@ typedef struct fmo_gpu_hermite {
 /* state.cu: what the plan needs for its d shells, if it has any: plan->gpu->hermite. Inside of the
  * device, with its stream. */
 fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err);
-/* apart.cu: what the bound that knows distance takes of each part of a pair, from lists that are on
- * their way. fmo_hermite_make does it, unless g->apart_later. */
-cudaError_t fmo_hermite_make_apart(const fmo_gpu_group *group);
+/* separation.cu: what the bound that knows distance takes of each part of a pair, from lists that
+ * are on their way. fmo_hermite_make does it, unless g->separation_later. */
+cudaError_t fmo_hermite_make_separation(const fmo_gpu_group *group);
 void fmo_hermite_free(fmo_gpu_state *g);
 /* Pinned memory for its counters, if there is none yet. */
 cudaError_t fmo_hermite_make_pinned(fmo_gpu_hermite *h);

@@ -16,7 +16,7 @@ enum {
 /* What screening reads of a class of pairs. */
 typedef struct screen_pairs {
     const int4 *at;
-    const float *bound, *tile_bound, *apart;
+    const float *bound, *tile_bound, *separation;
     const float4 *sphere;
     int num;
 } screen_pairs;
@@ -35,25 +35,29 @@ typedef struct screen_args {
 } screen_args;
 
 /* What the bound that knows distance takes of a part. */
-__device__ __forceinline__ fmo_apart load_apart(const screen_pairs &pairs, int part)
+__device__ __forceinline__ fmo_separation load_separation(const screen_pairs &pairs, int part)
 {
     const float4 sphere = pairs.sphere[part];
-    fmo_apart apart = {sphere.x, sphere.y,          sphere.z,
-                       sphere.w, pairs.apart[part], pairs.apart[pairs.num + part],
-                       {}};
+    fmo_separation separation = {sphere.x,
+                                 sphere.y,
+                                 sphere.z,
+                                 sphere.w,
+                                 pairs.separation[part],
+                                 pairs.separation[pairs.num + part],
+                                 {}};
     FMO_UNROLL
-    for (int n = 0; n < FMO_APART_ORDERS; n++)
-        apart.moment[n] = pairs.apart[(size_t)(2 + n) * pairs.num + part];
-    return apart;
+    for (int n = 0; n < FMO_SEPARATION_ORDERS; n++)
+        separation.moment[n] = pairs.separation[(size_t)(2 + n) * pairs.num + part];
+    return separation;
 }
 
 /* Does a quartet of density factor D count at its distance, too? */
-__device__ __forceinline__ bool near_enough(const screen_args &a, const fmo_apart &own, int ket,
-                                            float D)
+__device__ __forceinline__ bool near_enough(const screen_args &a, const fmo_separation &own,
+                                            int ket, float D)
 {
     const float worth = FMO_SCREEN_FAR_MARGIN * D;
-    const fmo_apart other = load_apart(a.ket, ket);
-    return fmo_apart_bound(&own, &other, fmo_far_log2(worth / a.cutoff)) * worth >= a.cutoff;
+    const fmo_separation other = load_separation(a.ket, ket);
+    return fmo_separation_bound(&own, &other, fmo_far_log2(worth / a.cutoff)) * worth >= a.cutoff;
 }
 
 /* How small a density factor is, rounded to the safe side, where gpu/types.cuh puts it. */
@@ -93,7 +97,7 @@ __global__ void __launch_bounds__(THREADS)
     const size_t i = (size_t)first_shell * a.shells, j = (size_t)second_shell * a.shells;
     const float bound = a.bra.bound[bra];
     const float most = bound * fmaxf(a.row_max[first_shell], a.row_max[second_shell]);
-    const fmo_apart own = load_apart(a.bra, bra);
+    const fmo_separation own = load_separation(a.bra, bra);
     unsigned *const queue = queues[warp];
     unsigned queued = 0, survived = 0, quartets = 0;
     if (threadIdx.x < 2) counted[threadIdx.x] = 0;
@@ -146,7 +150,7 @@ __global__ void __launch_bounds__(THREADS)
 
 screen_pairs pairs_to_screen(const fmo_hermite_pairs &from)
 {
-    return {from.at, from.bound, from.tile_bound, from.apart, from.sphere, from.num};
+    return {from.at, from.bound, from.tile_bound, from.separation, from.sphere, from.num};
 }
 
 } // namespace

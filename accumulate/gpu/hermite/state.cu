@@ -246,7 +246,7 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
         {records * sizeof(int), (void **)&pairs->record_part, (void **)&to.record_part},
         /* made on the GPU */
         {n * sizeof(float4), (void **)&pairs->sphere, NULL},
-        {(2 + FMO_APART_ORDERS) * n * sizeof(float), (void **)&pairs->apart, NULL},
+        {(2 + FMO_SEPARATION_ORDERS) * n * sizeof(float), (void **)&pairs->separation, NULL},
         /* made in every build */
         {records * sizeof(float), (void **)&pairs->record_influence, NULL},
         {records * fmo_hermite_terms(pair_class) * sizeof(double), (void **)&pairs->record_density,
@@ -399,10 +399,10 @@ fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err)
     if (status == FMO_OK) status = make_tasks(plan, h, err);
     if (status == FMO_OK) status = make_matrices(plan, h, err);
     fmo_shell_pairs_free(&plain);
-    if (status != FMO_OK || g->apart_later) return status;
+    if (status != FMO_OK || g->separation_later) return status;
     const fmo_gpu_build build = fmo_gpu_own_build(plan);
     const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
-    FMO_GPU_CHECK(fmo_hermite_make_apart(&group), "shell pairs", err);
+    FMO_GPU_CHECK(fmo_hermite_make_separation(&group), "shell pairs", err);
     return FMO_OK;
 }
 
