@@ -303,7 +303,7 @@ static inline int64_t fmo_gpu_adds_made(const fmo_gpu_state *g, const fmo_gpu_co
                                         int eri_class)
 {
     const fmo_gpu_adds adds = fmo_gpu_adds_per_quartet(g, eri_class);
-    return (int64_t)(counters->survived[eri_class] - counters->apart[eri_class]) * adds.J +
+    return (int64_t)(counters->survived[eri_class] - counters->exchange_only[eri_class]) * adds.J +
            (int64_t)counters->exchanges[eri_class] * adds.K;
 }
 

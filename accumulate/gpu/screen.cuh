@@ -198,11 +198,11 @@ template <int QUEUE> struct screen_queue {
 /* What is found out stands in place of it: the list's second word in in.x; in offset the list, in
  * its last bits, and above them how many of the same warp are before it there; in its first
  * whether it keeps out of J. */
-enum { PLACE_LIST_BITS = 2, PLACE_APART = 1 << 15 };
+enum { PLACE_LIST_BITS = 2, PLACE_EXCHANGE_ONLY = 1 << 15 };
 
 /* What a block counts for the profile; by quartets, but prims, which are of kets. */
 typedef struct screen_counts {
-    unsigned survived, prims, pairs, carried, exchanges, apart;
+    unsigned survived, prims, pairs, carried, exchanges, exchange_only;
 } screen_counts;
 
 /* What the threads of a block share, besides the rows. */
@@ -273,7 +273,7 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
 template <int QUEUE, bool FAR, bool BOXES>
 __device__ __forceinline__ unsigned
 classify(const screen_args &a, const screen_task &task, const screen_bra &bra, int block_begin,
-         unsigned queued, screen_shared<QUEUE> *shared, unsigned *aparts)
+         unsigned queued, screen_shared<QUEUE> *shared, unsigned *exchange_only_num)
 {
     constexpr int lists = FAR ? FMO_GPU_LISTS : 1;
     screen_queue<QUEUE> *const queue = &shared->queue;
@@ -292,12 +292,12 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
     asm volatile("" : "+r"(coded), "+r"(counting), "+r"(diagonal)); /* found once, not each time */
     for (unsigned e = threadIdx.x; e - lane < queued; e += SCREEN_THREADS) { /* warp by warp */
         int list = FMO_GPU_LISTS;
-        bool apart = false;
+        bool exchange_only = false;
         if (e < queued) {
             const int ket = block_begin + queue->offset[e];
             const float2 in = queue->in[e];
             const float in_J = in.x, in_K = in.y;
-            apart = BOXES && in_J == 0.0f;
+            exchange_only = BOXES && in_J == 0.0f;
             const fmo_gpu_rule rule = task.ket.rule[ket];
             const float log_size = fmo_far_log2(fmaxf(in_J, in_K));
             unsigned code = factor_code(log_size - log_Q - fmo_far_log2(rule.bound));
@@ -324,7 +324,7 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
             tally += (rule.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
             if (ket == diagonal) fmo_gpu_count_diagonal(a.counters->quartets, task.eri_class);
         }
-        if (BOXES) *aparts += apart && list != FMO_GPU_LISTS;
+        if (BOXES) *exchange_only_num += exchange_only && list != FMO_GPU_LISTS;
         unsigned same = 0, own = 0; /* lanes of this one's list; of the list numbered like it */
 #pragma unroll
         for (int l = 0; l < lists; l++) {
@@ -333,8 +333,9 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
             own = lane == l ? ballot : own;
         }
         if (lane < lists) shared->listed[lane][e / 32] = __popc(own);
-        queue->offset[e] = (unsigned short)(__popc(same & below) << PLACE_LIST_BITS |
-                                            (unsigned)list | (apart ? (unsigned)PLACE_APART : 0u));
+        queue->offset[e] =
+            (unsigned short)(__popc(same & below) << PLACE_LIST_BITS | (unsigned)list |
+                             (exchange_only ? (unsigned)PLACE_EXCHANGE_ONLY : 0u));
     }
     return tally;
 }
@@ -368,12 +369,13 @@ __device__ __forceinline__ void write_lists(int bra, int queued, const screen_sh
 {
     for (int e = threadIdx.x; e < queued; e += SCREEN_THREADS) {
         const unsigned found = shared->queue.offset[e];
-        const unsigned place = BOXES ? found & (PLACE_APART - 1u) : found;
+        const unsigned place = BOXES ? found & (PLACE_EXCHANGE_ONLY - 1u) : found;
         const int list = (int)(place & ((1u << PLACE_LIST_BITS) - 1u));
         if (list == FMO_GPU_LISTS) continue;
         const int to = (int)(shared->listed[list][e / 32] + (place >> PLACE_LIST_BITS));
         __stcg(shared->list[list] + (FAR && list == FMO_GPU_FAR_J ? -to : to),
-               make_int2(BOXES && (found & PLACE_APART) ? bra | FMO_GPU_APART_BIT : bra,
+               make_int2(BOXES && (found & PLACE_EXCHANGE_ONLY) ? bra | FMO_GPU_EXCHANGE_ONLY_BIT
+                                                                : bra,
                          __float_as_int(shared->queue.in[e].x)));
     }
 }
@@ -459,7 +461,7 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         asm volatile("" : "+f"(bra.cancelled)); /* found once, not each time */
     }
 
-    unsigned tally = 0, aparts = 0;
+    unsigned tally = 0, exchange_only_num = 0;
     for (int g = 0, queued = 0; g < a.slabs; g++) { /* queued: the same in all threads */
         if (shared.open[g]) {
             screen_slab<QUEUE, ROWS, BOXES>(a, task, near, bra, rows, g, block_begin, block_end,
@@ -468,7 +470,8 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
             queued += shared.passed[g];
         }
         if (!queued || (queued <= QUEUE - SCREEN_KETS && g + 1 < a.slabs)) continue;
-        tally += classify<QUEUE, FAR, BOXES>(a, task, bra, block_begin, queued, &shared, &aparts);
+        tally += classify<QUEUE, FAR, BOXES>(a, task, bra, block_begin, queued, &shared,
+                                             &exchange_only_num);
         __syncthreads();
         if (warp < (FAR ? FMO_GPU_LISTS : 1))
             reserve(&a.counters->survivors[warp][task.eri_class], queued, shared.listed[warp],
@@ -484,8 +487,8 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
     const unsigned exchanges = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_EXCHANGES));
     screen_counts *const counted = &shared.counted;
     if (BOXES) {
-        const unsigned apart = warp_sum(aparts);
-        if (lane == 0 && apart) atomicAdd(&counted->apart, apart);
+        const unsigned exchange_only = warp_sum(exchange_only_num);
+        if (lane == 0 && exchange_only) atomicAdd(&counted->exchange_only, exchange_only);
     }
     if (lane == 0 && prims) {
         atomicAdd(&counted->prims, prims);
@@ -498,8 +501,9 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         const unsigned bra_prims = fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_PRIMS);
         atomicAdd(&a.counters->survived[task.eri_class], (unsigned long long)counted->survived);
         atomicAdd(&a.counters->exchanges[task.eri_class], (unsigned long long)counted->exchanges);
-        if (BOXES && counted->apart)
-            atomicAdd(&a.counters->apart[task.eri_class], (unsigned long long)counted->apart);
+        if (BOXES && counted->exchange_only)
+            atomicAdd(&a.counters->exchange_only[task.eri_class],
+                      (unsigned long long)counted->exchange_only);
         atomicAdd(&a.counters->prim_quartets[task.eri_class],
                   (unsigned long long)counted->prims * bra_prims);
         fmo_gpu_count(a.counters->quartets, task.eri_class,

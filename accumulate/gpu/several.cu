@@ -255,7 +255,7 @@ void fmo_gpu_add_counts(fmo_gpu_counters *to, const fmo_gpu_counters *from)
     add_counts(to->quartets, from->quartets, FMO_ERI_LIGHT_COUNT);
     add_counts(to->survived, from->survived, FMO_ERI_LIGHT_COUNT);
     add_counts(to->exchanges, from->exchanges, FMO_ERI_LIGHT_COUNT);
-    add_counts(to->apart, from->apart, FMO_ERI_LIGHT_COUNT);
+    add_counts(to->exchange_only, from->exchange_only, FMO_ERI_LIGHT_COUNT);
     add_counts(to->prim_quartets, from->prim_quartets, FMO_ERI_LIGHT_COUNT);
     add_counts(to->issued, from->issued, FMO_ERI_LIGHT_COUNT);
 }

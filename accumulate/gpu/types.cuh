@@ -164,7 +164,7 @@ enum {
 };
 #define FMO_GPU_EXCHANGE_BIT 0x80000000u
 /* In x, where J of far pairs comes from boxes (gpu/boxes): the quartet does not count in J. */
-#define FMO_GPU_APART_BIT (1 << 30)
+#define FMO_GPU_EXCHANGE_ONLY_BIT (1 << 30)
 
 /* The lists of survivors: quartets whose pairs may overlap, in systems without far quartets all;
  * far ones that count in J alone; far ones that count in K. */
@@ -174,10 +174,10 @@ enum {
     FMO_GPU_FAR_K,
     FMO_GPU_LISTS,
     /* Kernels: one for each list, and one for all of them; and for the lists whose quartets may
-     * count in K alone, as FMO_GPU_APART_BIT says. */
+     * count in K alone, as FMO_GPU_EXCHANGE_ONLY_BIT says. */
     FMO_GPU_ALL = FMO_GPU_LISTS,
-    FMO_GPU_NEAR_APART,
-    FMO_GPU_FAR_K_APART,
+    FMO_GPU_NEAR_EXCHANGE_ONLY,
+    FMO_GPU_FAR_K_EXCHANGE_ONLY,
     FMO_GPU_KERNELS
 };
 
@@ -187,7 +187,7 @@ typedef struct fmo_gpu_counters {
     unsigned long long quartets[FMO_ERI_LIGHT_COUNT];       /* contracted */
     unsigned long long survived[FMO_ERI_LIGHT_COUNT];  /* pairs of parts of pairs: threads' work */
     unsigned long long exchanges[FMO_ERI_LIGHT_COUNT]; /* those that count in K */
-    unsigned long long apart[FMO_ERI_LIGHT_COUNT];     /* those that keep out of J */
+    unsigned long long exchange_only[FMO_ERI_LIGHT_COUNT]; /* those that keep out of J */
     unsigned long long prim_quartets[FMO_ERI_LIGHT_COUNT];
     unsigned long long issued[FMO_ERI_LIGHT_COUNT];
     unsigned long long density_largest; /* of pairs, times the weight of J; bits of a double >= 0,
@@ -227,7 +227,7 @@ static __device__ inline void fmo_gpu_count_diagonal(unsigned long long *quartet
 }
 
 /* What a quartet meets in K, from block maxima: fmo_screen_exchange of its rows, in floats. Rows
- * are `stride` apart, 0 where one row of zeros stands for all (J alone). */
+ * are `stride` exchange_only, 0 where one row of zeros stands for all (J alone). */
 static __device__ inline float fmo_gpu_exchange_of(const float *block_max, int stride, ushort2 ij,
                                                    ushort2 kl)
 {

@@ -209,7 +209,7 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
     fmo_gpu_state *g = plan->gpu;
     const fmo_fock_options *o = &plan->options;
     const bool asked = o->coulomb == FMO_COULOMB_BOXES;
-    const bool kernels = fmo_gpu_goes_apart(o->scatter, o->commit);
+    const bool kernels = fmo_gpu_has_exchange_only(o->scatter, o->commit);
     int num = 0;
     if (o->mode != FMO_MODE_FUSED || o->coulomb == FMO_COULOMB_DIRECT || o->cutoff == 0.0)
         return FMO_OK;

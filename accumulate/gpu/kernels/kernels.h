@@ -31,7 +31,7 @@ static constexpr bool fmo_gpu_builds_groups(fmo_scatter scatter, fmo_commit comm
 }
 
 /* Which have kernels for lists of quartets that may keep out of J (gpu/boxes). */
-static constexpr bool fmo_gpu_goes_apart(fmo_scatter scatter, fmo_commit commit)
+static constexpr bool fmo_gpu_has_exchange_only(fmo_scatter scatter, fmo_commit commit)
 {
     return commit == FMO_COMMIT_NATIVE && fmo_gpu_strategy_traits[scatter].all_shells;
 }
