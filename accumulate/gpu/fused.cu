@@ -438,9 +438,8 @@ extern "C" void fmo_fused_prepare_some(fmo_fock_plan *const *plans, int num, fmo
     }
     const cudaError_t separation = left ? make_separation_together(good, left, err) : cudaSuccess;
     for (int k = 0; k < left; k++) {
-        if (err[k].status == FMO_OK &&cudaSuccess = separation != cudaSuccess =
-                                                        cudaSuccess && good[k]->gpu->hermite)
-            (void)fmo_gpu_error(apart, "shell pairs", &err[k]);
+        if (err[k].status == FMO_OK && separation != cudaSuccess && good[k]->gpu->hermite)
+            (void)fmo_gpu_error(separation, "shell pairs", &err[k]);
         if (err[k].status != FMO_OK) errs[number[k]] = err[k];
     }
 }
