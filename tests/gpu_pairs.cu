@@ -165,7 +165,7 @@ static void compare(const char *name, const fmo_fock_plan *plan)
           plan->pairs.scale, pairs.scale);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
         CHECK(pairs.list[c].all == plan->pairs.list[c].all, "%s: class %d", name, c);
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++)
         compare_list(plan, &pairs.list[c], c, want, &other_bits);
     if (g->arrays.shell_bound) {
         double *const got = down(g->arrays.shell_bound, sets);
@@ -180,7 +180,7 @@ static void compare(const char *name, const fmo_fock_plan *plan)
 }
 
 /* Atoms with shells of all kinds: s and p by themselves, sp sets, d. */
-static fmo_basis *make_basis(int atoms, double box, int heavy)
+static fmo_basis *make_basis(int atoms, double box, int high_l)
 {
     static test_system s;
     fmo_basis *basis = NULL;
@@ -194,7 +194,7 @@ static fmo_basis *make_basis(int atoms, double box, int heavy)
             system_add_shell(&s, 0, 1 + (int)(check_random(&seed) * 6), &seed);
         if (check_random(&seed) < 0.7) system_add_partner(&s, &seed);
         if (check_random(&seed) < 0.5) system_add_shell(&s, 1, 1 + a % 4, &seed);
-        if (heavy && check_random(&seed) < 0.5) system_add_shell(&s, 2, 1 + a % 2, &seed);
+        if (high_l && check_random(&seed) < 0.5) system_add_shell(&s, 2, 1 + a % 2, &seed);
     }
     system_shuffle_functions(&s, &seed);
     const fmo_basis_input input = system_input(&s);
@@ -202,13 +202,13 @@ static fmo_basis *make_basis(int atoms, double box, int heavy)
     return basis;
 }
 
-static void check_one(const char *name, int atoms, double box, int heavy, double cutoff,
+static void check_one(const char *name, int atoms, double box, int high_l, double cutoff,
                       fmo_scatter scatter)
 {
     fmo_fock_options o;
     fmo_fock_plan *plan = NULL;
     fmo_error err = {FMO_OK, ""};
-    fmo_basis *const basis = make_basis(atoms, box, heavy);
+    fmo_basis *const basis = make_basis(atoms, box, high_l);
     fmo_fock_options_init(&o);
     o.mode = FMO_MODE_FUSED;
     o.cutoff = cutoff;

@@ -81,7 +81,7 @@ static fmo_prim_quartet quartet_of(int M, const double *bra, const double *ket, 
                         "by its own arithmetic %.17g",                                           \
                   k, got[k], want[k]);                                                           \
     }
-FMO_ERI_LIGHT_TABLE(CHECK_CLASS)
+FMO_ERI_LOW_L_TABLE(CHECK_CLASS)
 
 static void check_classes(void)
 {
@@ -89,7 +89,7 @@ static void check_classes(void)
         double bra[FMO_PAIR_FIELDS], ket[FMO_PAIR_FIELDS], AB[3], CD[3], AC[3];
         random_pairs(bra, ket, AB, CD, AC);
 #define ROW(e, name, ...) check_##name(bra, ket, AB, CD, AC);
-        FMO_ERI_LIGHT_TABLE(ROW)
+        FMO_ERI_LOW_L_TABLE(ROW)
 #undef ROW
     }
 }
@@ -174,7 +174,7 @@ static fmo_prim_quartet turned(const fmo_prim_quartet *z, int turn)
 }
 
 static int seen[FMO_ERI_INTEGRALS_MAX];
-FMO_ERI_HEAVY_TABLE(CHECK_SLICES)
+FMO_ERI_HIGH_L_TABLE(CHECK_SLICES)
 
 static void check_slices(void)
 {
@@ -186,7 +186,7 @@ static void check_slices(void)
         const fmo_prim_quartet z = quartet_of(li + lj + lk + ll, bra, ket, AB, CD, AC); \
         check_slices_##name(&z);                                                        \
     }
-        FMO_ERI_HEAVY_TABLE(ROW)
+        FMO_ERI_HIGH_L_TABLE(ROW)
 #undef ROW
     }
 }

@@ -41,7 +41,7 @@ FMO_ERI_CLASS_TABLE(TASK)
     }
 #define BUILD(t)  build_bra(t, 0)
 #define REPLAY(t) replay_bra(t, 0)
-FMO_ERI_LIGHT_TABLE(KERNEL)
+FMO_ERI_LOW_L_TABLE(KERNEL)
 #undef BUILD
 #undef REPLAY
 
@@ -56,7 +56,7 @@ __attribute__((noipa)) static void replay_rule(const bra_task *t)
 }
 #define BUILD(t)  build_rule(t)
 #define REPLAY(t) replay_rule(t)
-FMO_ERI_HEAVY_TABLE(KERNEL)
+FMO_ERI_HIGH_L_TABLE(KERNEL)
 #undef BUILD
 #undef REPLAY
 #undef KERNEL

@@ -70,7 +70,7 @@ static inline int fmo_gpu_task_bras(const fmo_gpu_task *task)
 }
 
 /* Tasks whose candidates fit the list together: up to one a class, screened by one launch. */
-enum { FMO_GPU_PASS_TASKS = FMO_ERI_LIGHT_COUNT };
+enum { FMO_GPU_PASS_TASKS = FMO_ERI_LOW_L_COUNT };
 typedef struct fmo_gpu_pass {
     int num;
     fmo_gpu_task task[FMO_GPU_PASS_TASKS];
@@ -104,8 +104,8 @@ typedef struct fmo_gpu_state {
     fmo_gpu_device device;
     fmo_gpu_others others;
     fmo_gpu_functions functions;
-    fmo_gpu_pairs pairs[FMO_PAIR_LIGHT_COUNT];
-    fmo_pair_ao *pair_ao[FMO_PAIR_LIGHT_COUNT]; /* host: [pairs] where the shells start */
+    fmo_gpu_pairs pairs[FMO_PAIR_LOW_L_COUNT];
+    fmo_pair_ao *pair_ao[FMO_PAIR_LOW_L_COUNT]; /* host: [pairs] where the shells start */
     const fmo_boys_table *boys;
     double primitives; /* primitive quartets before screening: "work" in tuning.h */
     double deep_share; /* of what is left out below a share of the cutoff (plan.cu) */
@@ -114,7 +114,7 @@ typedef struct fmo_gpu_state {
     fmo_gpu_arrays arrays;
     fmo_gpu_pinned pinned;
     fmo_gpu_lists lists;
-    double *eri[FMO_ERI_LIGHT_COUNT]; /* kept integrals, as kernels/stored.cuh lays them out */
+    double *eri[FMO_ERI_LOW_L_COUNT]; /* kept integrals, as kernels/stored.cuh lays them out */
     const struct fmo_gpu_schedule *schedule;
     struct fmo_gpu_boxes *boxes;     /* of far pairs (boxes/); NULL: J is direct */
     int wanted;                      /* of the running build: FMO_TERMS_... */
@@ -123,7 +123,7 @@ typedef struct fmo_gpu_state {
     fmo_gpu_lists between;           /* of pairs of two molecules (source.cu), made when wanted */
     double begun;                    /* when the running build was started */
     int timed_before[2]; /* full build, build without commits: their kernels are loaded */
-    int64_t prim_num[FMO_PAIR_LIGHT_COUNT]; /* primitive pairs */
+    int64_t prim_num[FMO_PAIR_LOW_L_COUNT]; /* primitive pairs */
     size_t available;     /* free memory, asked once for plans that are made together; 0: ask */
     fmo_gpu_graphs loose; /* with a looser cutoff, the last such */
     double loose_cutoff;

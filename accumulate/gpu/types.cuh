@@ -183,13 +183,13 @@ enum {
 
 /* Counters in device memory, zeroed at the start of a build. */
 typedef struct fmo_gpu_counters {
-    unsigned survivors[FMO_GPU_LISTS][FMO_ERI_LIGHT_COUNT]; /* of the running pass */
-    unsigned long long quartets[FMO_ERI_LIGHT_COUNT];       /* contracted */
-    unsigned long long survived[FMO_ERI_LIGHT_COUNT];  /* pairs of parts of pairs: threads' work */
-    unsigned long long exchanges[FMO_ERI_LIGHT_COUNT]; /* those that count in K */
-    unsigned long long exchange_only[FMO_ERI_LIGHT_COUNT]; /* those that keep out of J */
-    unsigned long long prim_quartets[FMO_ERI_LIGHT_COUNT];
-    unsigned long long issued[FMO_ERI_LIGHT_COUNT];
+    unsigned survivors[FMO_GPU_LISTS][FMO_ERI_LOW_L_COUNT]; /* of the running pass */
+    unsigned long long quartets[FMO_ERI_LOW_L_COUNT];       /* contracted */
+    unsigned long long survived[FMO_ERI_LOW_L_COUNT];  /* pairs of parts of pairs: threads' work */
+    unsigned long long exchanges[FMO_ERI_LOW_L_COUNT]; /* those that count in K */
+    unsigned long long exchange_only[FMO_ERI_LOW_L_COUNT]; /* those that keep out of J */
+    unsigned long long prim_quartets[FMO_ERI_LOW_L_COUNT];
+    unsigned long long issued[FMO_ERI_LOW_L_COUNT];
     unsigned long long density_largest; /* of pairs, times the weight of J; bits of a double >= 0,
                                          * which order like it */
     unsigned long long sink;

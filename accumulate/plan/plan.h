@@ -156,7 +156,7 @@ fmo_status fmo_plan_choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo
 
 /* The lightest kind of shell of a basis beyond those that all kernels of a GPU know, or -1. Such
  * shells are for mode fused, and what else is asked for has to go with them. */
-int fmo_plan_heavy_shell(const fmo_basis *basis);
+int fmo_plan_high_l_shell(const fmo_basis *basis);
 
 /* ---- plan.c ---- */
 

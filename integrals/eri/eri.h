@@ -26,7 +26,7 @@ enum { FMO_ERI_ACCUMULATORS_MAX = sizeof(union fmo_eri_accumulators) };
 /* The most H(p|cd) of a class by the rule. */
 union fmo_rule_hermites {
 #define ROW(e, name, ...) char name[eri_##name##_hermite];
-    FMO_ERI_HEAVY_TABLE(ROW)
+    FMO_ERI_HIGH_L_TABLE(ROW)
 #undef ROW
 };
 enum { FMO_RULE_HERMITE_MAX = sizeof(union fmo_rule_hermites) };

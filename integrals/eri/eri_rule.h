@@ -1,4 +1,4 @@
-/* The classes with d shells (FMO_ERI_HEAVY_TABLE) by one rule, that of McMurchie and Davidson,
+/* The classes with d shells (FMO_ERI_HIGH_L_TABLE) by one rule, that of McMurchie and Davidson,
  * J. Comput. Phys. 26, 218 (1978):
  *
  *   R_tuv     Hermite integrals between the two products, to order L
@@ -243,6 +243,6 @@ FMO_HD void fmo_rule_bra(int la, int lb, int lc, int ld, const fmo_prim_quartet 
         (void)CD;                                                                                  \
         for (int k = 0; k < eri_##name##_acc; k++) eri[k] = acc[k];                                \
     }
-FMO_ERI_HEAVY_TABLE(FMO_RULE_CLASS)
+FMO_ERI_HIGH_L_TABLE(FMO_RULE_CLASS)
 
 #endif

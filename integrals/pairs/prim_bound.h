@@ -99,7 +99,7 @@ FMO_HD double fmo_prim_bound_rule(int l_i, int l_j, const double *AB, const doub
     {                                                                         \
         return fmo_prim_bound_rule(li, lj, AB, prim);                         \
     }
-FMO_PAIR_HEAVY_TABLE(FMO_PRIM_BOUND)
+FMO_PAIR_HIGH_L_TABLE(FMO_PRIM_BOUND)
 #undef FMO_PRIM_BOUND
 
 #endif

@@ -47,8 +47,8 @@ typedef struct fmo_gpu_box_view {
     unsigned *open;
     int *next_open, *open_num; /* [chunks]; chunks in use */
     int open_chunks;
-    int words, leaves, first[FMO_PAIR_LIGHT_COUNT + 1];
-    fmo_gpu_box_pairs of[FMO_PAIR_LIGHT_COUNT];
+    int words, leaves, first[FMO_PAIR_LOW_L_COUNT + 1];
+    fmo_gpu_box_pairs of[FMO_PAIR_LOW_L_COUNT];
     fmo_box_rule rule;
 } fmo_gpu_box_view;
 

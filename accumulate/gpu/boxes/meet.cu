@@ -250,7 +250,7 @@ __global__ void __launch_bounds__(THREADS)
     find_near_tiles(const __grid_constant__ fmo_gpu_box_view v)
 {
     const unsigned *const row = v.near + (size_t)blockIdx.x * v.words;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         const fmo_gpu_box_pairs &of = v.of[c];
         unsigned *const to = of.tile_near + (size_t)blockIdx.x * of.words;
         for (int tile = threadIdx.x; tile / 32 < of.words; tile += THREADS) {

@@ -34,7 +34,7 @@ typedef variant::type strategy;
         static constexpr int threads = fmo_hermite_threads(e);                   \
         static constexpr int stride = form.shared ? threads : 1; /* integrals */ \
     };
-FMO_ERI_HEAVY_TABLE(CLASS)
+FMO_ERI_HIGH_L_TABLE(CLASS)
 #undef CLASS
 
 namespace {
@@ -390,11 +390,11 @@ template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
 
 } // namespace
 
-#define LIGHT(e, ...)        NULL,
-#define HEAVY(e, name, ...)  kernel<fmo_hermite_class_##name>(),
-#define HEAVYS(e, name, ...) group_kernel<fmo_hermite_class_##name>(),
+#define LOW_L(e, ...)         NULL,
+#define HIGH_L(e, name, ...)  kernel<fmo_hermite_class_##name>(),
+#define HIGH_LS(e, name, ...) group_kernel<fmo_hermite_class_##name>(),
 
 extern const fmo_hermite_kernels CAT(fmo_hermite_kernels_, FMO_VARIANT, _, FMO_PART) = {
-    {FMO_ERI_LIGHT_TABLE(LIGHT) FMO_ERI_HEAVY_TABLE(HEAVY)},
-    {FMO_ERI_LIGHT_TABLE(LIGHT) FMO_ERI_HEAVY_TABLE(HEAVYS)},
+    {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_L)},
+    {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_LS)},
 };

@@ -29,7 +29,7 @@ typedef struct coulomb_args {
 /* Lanes for a pair: pairs of lighter shells have more primitives. */
 __host__ __device__ constexpr int lanes_of(int order)
 {
-    return order <= FMO_PAIR_LIGHT_ORDER_MAX ? 8 : order < FMO_PAIR_ORDER_MAX ? 4 : 1;
+    return order <= FMO_PAIR_LOW_L_ORDER_MAX ? 8 : order < FMO_PAIR_ORDER_MAX ? 4 : 1;
 }
 
 /* J_ab = sum over a pair's primitives of prefactor and sum_p E^ab_p V_p; its lanes take primitives
@@ -91,7 +91,7 @@ typedef struct finish_args {
     const double *coulomb, *exchange;
     double *J, *K;       /* NULL: not wanted */
     const double *scale; /* of fixed point, NULL for doubles */
-    const int *begin, *from, *light;
+    const int *begin, *from, *low_l;
     const double *factor;
     int nao, caller_nao;
     fmo_gpu_density_limit limit;
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(THREADS)
             if (a.K) K += factor * element(a, a.from[i], a.from[j]);
         }
     const size_t to = (size_t)p * a.caller_nao + q;
-    const bool written = a.light[p] && a.light[q];
+    const bool written = a.low_l[p] && a.low_l[q];
     if (a.J) a.J[to] = written ? a.J[to] + J : J;
     if (a.K) a.K[to] = written ? a.K[to] + K : K;
 }
@@ -254,7 +254,7 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
             FMO_GPU_TRY(fmo_gpu_join(side, group->stream));
             FMO_GPU_TRY(fmo_gpu_fork(side, group->stream));
         }
-        for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_LIGHT_COUNT; c--) {
+        for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_LOW_L_COUNT; c--) {
             const fmo_hermite_task *const task = fmo_hermite_find_task(build, pass, c);
             if (group->num == 1 && !task) continue;
             const cudaStream_t stream =
@@ -400,7 +400,7 @@ cudaError_t fmo_hermite_finish(const fmo_gpu_group *group, bool fixed)
                   fixed ? &h->counters->fixed_scale : NULL,
                   h->out_begin,
                   h->out_from,
-                  h->out_light,
+                  h->out_low_l,
                   h->out_factor,
                   h->nao,
                   h->caller_nao,

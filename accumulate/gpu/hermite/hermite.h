@@ -44,7 +44,7 @@ typedef struct fmo_hermite_pairs {
     float *record_influence; /* [records] as below; made in every build, like */
     double *record_density;  /* [FMO_HERMITE_COUNT(order)][records] */
     /* Points of Hermite functions: primitives of one place and exponent together, whatever their
-     * pairs, those of light classes or those of the others; with the heaviest of them, in steps of
+     * pairs, those of s,p classes or those of the others; with the heaviest of them, in steps of
      * 2^8 of their bounds, descending. So the primitives of sp sets, and those that general
      * contractions share, are met once. */
     int points;               /* in whole tiles; those that fill up have bounds of 0 */
@@ -93,7 +93,7 @@ typedef struct fmo_gpu_hermite {
      * functions and factors. */
     const int *in_begin, *in_from, *out_begin, *out_from;
     const double *in_factor, *out_factor;
-    const int *out_light;     /* [caller_nao] 1: of a shell that the other kernels know too */
+    const int *out_low_l;     /* [caller_nao] 1: of a shell that the other kernels know too */
     const int2 *shell;        /* [shells] first function, number of them */
     const float *shell_bound; /* [shells] largest bound of a pair with this shell */
     fmo_hermite_pairs pairs[FMO_PAIR_CLASS_COUNT];

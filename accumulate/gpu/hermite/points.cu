@@ -244,9 +244,9 @@ fmo_status fmo_hermite_make_points(const fmo_fock_plan *plan, const fmo_shell_pa
     if (!staged || !number || !number_prims(plan->basis, number))
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for points");
     if (status == FMO_OK)
-        status = find_points(plan, plain, 0, FMO_PAIR_LIGHT_COUNT, number, point_of, h, err);
+        status = find_points(plan, plain, 0, FMO_PAIR_LOW_L_COUNT, number, point_of, h, err);
     if (status == FMO_OK)
-        status = find_points(plan, plain, FMO_PAIR_LIGHT_COUNT, FMO_PAIR_CLASS_COUNT, number,
+        status = find_points(plan, plain, FMO_PAIR_LOW_L_COUNT, FMO_PAIR_CLASS_COUNT, number,
                              point_of, h, err);
     if (status == FMO_OK)
         status = fmo_gpu_place_arrays(device, "points", arrays, FMO_PAIR_CLASS_COUNT, err);

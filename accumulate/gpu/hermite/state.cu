@@ -62,7 +62,7 @@ static fmo_status make_functions(const fmo_fock_plan *plan, const fmo_shell_pair
     const size_t n = (size_t)b->function_num, m = (size_t)b->ao_num;
     const size_t most = n * FMO_SHELL_FUNCTIONS_MAX, shells = (size_t)b->shell_num;
     parts in = {}, out = {};
-    int *light = NULL;
+    int *low_l = NULL;
     int2 *shell = NULL;
     float *shell_bound = NULL;
     const fmo_gpu_array arrays[] = {
@@ -72,7 +72,7 @@ static fmo_status make_functions(const fmo_fock_plan *plan, const fmo_shell_pair
         {(m + 1) * sizeof(int), (void **)&h->out_begin, (void **)&out.begin},
         {most * sizeof(int), (void **)&h->out_from, (void **)&out.from},
         {most * sizeof(double), (void **)&h->out_factor, (void **)&out.factor},
-        {m * sizeof(int), (void **)&h->out_light, (void **)&light},
+        {m * sizeof(int), (void **)&h->out_low_l, (void **)&low_l},
         {shells * sizeof(int2), (void **)&h->shell, (void **)&shell},
         {shells * sizeof(float), (void **)&h->shell_bound, (void **)&shell_bound},
     };
@@ -94,7 +94,7 @@ static fmo_status make_functions(const fmo_fock_plan *plan, const fmo_shell_pair
         for (int k = 0; k < fmo_shell_functions_of(l, b->cartesian); k++) {
             const int q = b->ao_caller[b->shell[s].caller_begin + k];
             place[q] = make_int2(s, k);
-            light[q] = l < FMO_SHELL_LIGHT_COUNT;
+            low_l[q] = l < FMO_SHELL_LOW_L_COUNT;
         }
     }
     find_inner_parts(b, &in);
@@ -326,7 +326,7 @@ static int cut_tasks(const fmo_gpu_hermite *h, size_t capacity, fmo_hermite_task
 {
     int num = 0, pass = 0;
     size_t used = 0;
-    for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_LIGHT_COUNT; c--) {
+    for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_LOW_L_COUNT; c--) {
         const int bras = own_bras(h, h->pairs[fmo_eri_class_bra(c)].num);
         const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
         for (int begin = 0; begin < bras && kets > 0;) {
@@ -356,7 +356,7 @@ static int cut_tasks(const fmo_gpu_hermite *h, size_t capacity, fmo_hermite_task
 static fmo_status make_tasks(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_error *err)
 {
     size_t all = 0, most = 1, available = 0;
-    for (int c = FMO_ERI_LIGHT_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
+    for (int c = FMO_ERI_LOW_L_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
         const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
         const size_t quartets = (size_t)own_bras(h, h->pairs[fmo_eri_class_bra(c)].num) * kets;
         all += quartets;
@@ -447,7 +447,7 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan)
 {
     const fmo_gpu_hermite *const h = plan->gpu->hermite;
     const fmo_hermite_counters *const counters = h->host_counters;
-    for (int c = FMO_ERI_LIGHT_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
+    for (int c = FMO_ERI_LOW_L_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
         fmo_class_profile *p = &plan->profile.classes[c];
         p->quartets = (int64_t)counters->quartets[c];
         p->prim_quartets = (int64_t)counters->prim_quartets[c];

@@ -9,7 +9,7 @@
 static __host__ __device__ constexpr int fmo_gpu_far_resident(int order)
 {
     constexpr int blocks[] = {FMO_TUNING_GPU_FAR_RESIDENT};
-    static_assert(sizeof blocks / sizeof *blocks == FMO_ERI_LIGHT_ORDER_MAX + 1,
+    static_assert(sizeof blocks / sizeof *blocks == FMO_ERI_LOW_L_ORDER_MAX + 1,
                   "FMO_TUNING_GPU_FAR_RESIDENT: a number for each order");
     return blocks[order];
 }

@@ -40,10 +40,10 @@ template <class T> T *put(making *m, size_t n, T **on_device)
     return at;
 }
 
-int light_shells(const fmo_basis *b)
+int low_l_shells(const fmo_basis *b)
 {
     int num = 0;
-    for (int l = 0; l < FMO_SHELL_LIGHT_COUNT; l++) num += b->shell_num_l[l];
+    for (int l = 0; l < FMO_SHELL_LOW_L_COUNT; l++) num += b->shell_num_l[l];
     return num;
 }
 
@@ -75,7 +75,7 @@ void put_molecule(making *m, int k, int *partner)
     const fmo_fock_plan *const plan = m->plan[k];
     const fmo_basis *const b = plan->basis;
     const fmo_gpu_functions *const f = &plan->gpu->functions;
-    const int shells = light_shells(b), s_num = b->shell_num_l[0];
+    const int shells = low_l_shells(b), s_num = b->shell_num_l[0];
     molecule *const of = &m->of[k];
     gpu_shell *shell, *shell_at;
     double *exponent, *exponent_at, *coefficient, *coefficient_at;
@@ -118,7 +118,7 @@ void put_molecule(making *m, int k, int *partner)
     of->order[1] = order_at + s_num;
     of->threshold = fmo_shell_pairs_threshold(&plan->pairs);
 }
-static_assert(FMO_SHELL_LIGHT_COUNT == 2, "s shells, then p shells");
+static_assert(FMO_SHELL_LOW_L_COUNT == 2, "s shells, then p shells");
 
 void put_rows(making *m, int k)
 {
@@ -146,7 +146,7 @@ size_t measure(const making *m, int *rows)
     *rows = 0;
     for (int k = 0; k < m->num; k++) {
         const fmo_basis *const b = m->plan[k]->basis;
-        const size_t shells = (size_t)light_shells(b), prims = (size_t)b->prim_num;
+        const size_t shells = (size_t)low_l_shells(b), prims = (size_t)b->prim_num;
         bytes += shells * (sizeof(gpu_shell) + sizeof(int)) + 2 * prims * sizeof(double) + 4 * 256;
         for (int c = 0; c < CLASSES; c++) all += most_rows(m->plan[k]->gpu, b, c);
     }

@@ -24,7 +24,7 @@ __device__ const double exp_table[128][2] = {
 };
 
 enum {
-    CLASSES = FMO_PAIR_LIGHT_COUNT,
+    CLASSES = FMO_PAIR_LOW_L_COUNT,
     ROW_WARPS = 4,   /* of a block */
     ROW_PIECES = 16, /* of a shell i */
     PART_THREADS = 64,
@@ -62,7 +62,7 @@ __host__ __device__ int row_width(int prims)
 typedef struct molecule {
     const gpu_shell *shell;
     const double *exponent, *coefficient;
-    const int *order[FMO_SHELL_LIGHT_COUNT]; /* shells of a kind by their sets */
+    const int *order[FMO_SHELL_LOW_L_COUNT]; /* shells of a kind by their sets */
     double threshold;
 } molecule;
 
@@ -155,7 +155,7 @@ template <int pair_class> __device__ double prim_bound(const double *AB, const d
 {
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) return fmo_prim_bound_##name(AB, prim);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
     return 0.0;
 }
@@ -360,7 +360,7 @@ __global__ void __launch_bounds__(32 * ROW_WARPS) walk_rows(const __grid_constan
         else                                                     \
             count_row<FMO_PAIR_##P>(of, own, lane, &a.sizes[n]); \
     }
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
@@ -371,7 +371,7 @@ __global__ void __launch_bounds__(32 * ROW_WARPS) walk_rows(const __grid_constan
 constexpr __host__ __device__ int sums_of(int eri_class)
 {
 #define ROW(e, name, ...) eri_class == e ? eri_##name##_acc:
-    return FMO_ERI_LIGHT_TABLE(ROW) 0;
+    return FMO_ERI_LOW_L_TABLE(ROW) 0;
 #undef ROW
 }
 template <int eri_class>
@@ -379,7 +379,7 @@ __device__ __forceinline__ void add_quartet(const fmo_prim_quartet *z, double *a
 {
 #define ROW(e, name, ...) \
     if constexpr (eri_class == e) eri_##name##_prim(z, acc);
-    FMO_ERI_LIGHT_TABLE(ROW)
+    FMO_ERI_LOW_L_TABLE(ROW)
 #undef ROW
 }
 template <int eri_class>
@@ -388,7 +388,7 @@ __device__ __forceinline__ void finish_quartets(const double *AB, const double *
 {
 #define ROW(e, name, ...) \
     if constexpr (eri_class == e) eri_##name##_finish(AB, AB, acc, integrals);
-    FMO_ERI_LIGHT_TABLE(ROW)
+    FMO_ERI_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
@@ -487,7 +487,7 @@ __global__ void __launch_bounds__(PART_THREADS) bound_parts(const __grid_constan
         atomicAdd(&count[a.parts[to.part + n].prims], 1u);
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) bound_part<FMO_PAIR_##P>(a, plan, to.part + n);
-        FMO_PAIR_LIGHT_TABLE(ROW)
+        FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
     }
     __syncthreads();

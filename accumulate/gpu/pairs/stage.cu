@@ -166,7 +166,7 @@ fmo_gpu_list_arrays fmo_gpu_find_list_arrays(fmo_gpu_pairs *pairs, int pair_clas
 size_t fmo_gpu_pairs_bytes(const fmo_gpu_state *g)
 {
     size_t bytes = 0;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         fmo_gpu_pairs pairs = g->pairs[c];
         const size_t values = (size_t)(g->prim_num[c] + 1) * FMO_GPU_PAIR_FIELDS;
         const fmo_gpu_list_arrays lists =
@@ -232,9 +232,9 @@ done:
 fmo_status fmo_gpu_make_pairs(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     fmo_status status = FMO_OK;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) g->prim_num[c] = plan->pairs.list[c].prim_num;
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) g->prim_num[c] = plan->pairs.list[c].prim_num;
     fmo_gpu_count_primitive_quartets(g);
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT && status == FMO_OK; c++)
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT && status == FMO_OK; c++)
         status =
             make_list(plan, (fmo_pair_class)c, fmo_gpu_contraction_depth(g->primitives), g, err);
     return status;

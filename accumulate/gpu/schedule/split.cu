@@ -74,10 +74,10 @@ struct {
     cudaError_t (*launch)(const fmo_gpu_class_view *, const fmo_gpu_state *, size_t, size_t,
                           double *, cudaStream_t);
     size_t size;
-} const classes[FMO_ERI_LIGHT_COUNT] = {
+} const classes[FMO_ERI_LOW_L_COUNT] = {
 #define ROW(e, name, ...) \
     {load_compute<fmo_class_##name>, launch_compute<fmo_class_##name>, fmo_class_##name::size},
-    FMO_ERI_LIGHT_TABLE(ROW)
+    FMO_ERI_LOW_L_TABLE(ROW)
 #undef ROW
 };
 
@@ -152,7 +152,7 @@ cudaError_t make_buffer(const split_state *s, size_t quartets, buffer *f)
 size_t most_quartets(const split_state *s)
 {
     size_t most = 0;
-    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++)
+    for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++)
         if (batch_size(s, c) > most) most = batch_size(s, c);
     return most;
 }
@@ -194,7 +194,7 @@ extern "C" fmo_status fmo_split_prepare(fmo_fock_plan *plan, fmo_error *err)
     if (status == FMO_OK) status = fmo_gpu_state_make(plan, &fmo_gpu_schedule_direct, 1, err);
     if (status == FMO_OK) status = make_buffers(plan, s, err);
     if (status != FMO_OK) return status;
-    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++)
+    for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++)
         FMO_GPU_CHECK(classes[c].load(), "loading kernels", err);
     if (plan->options.reduce == FMO_REDUCE_TREE && s->threads > 1 && !plan->lead) {
         s->own = (double **)calloc((size_t)s->threads, sizeof *s->own);
@@ -426,7 +426,7 @@ extern "C" fmo_status fmo_split_build(fmo_fock_plan *plan, fmo_fock_plan *source
     const fmo_gpu_range range("split build");
     for (int k = 0; k < plan->others.num; k++) add_feed(&r, plan->others.plan[k]);
     for (int t = 0; s->own && t < s->threads; t++) memset(s->own[t], 0, 2 * matrix);
-    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
+    for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
     for (int k = 0; k < r.num && r.num > 1; k++) plan->profile.device_seconds[k] = 0.0;
     FMO_GPU_CHECK(run(&r), "split build", err);
     if (s->own) {
