@@ -268,7 +268,7 @@ typedef struct fmo_gpu_zeroed {
 cudaError_t fmo_gpu_zero(const fmo_gpu_group *group, fmo_gpu_zeroed (*of)(const fmo_gpu_state *));
 
 /* The density -> density, density_max, row_max, and of all pairs density and, if J is
- * wanted, influence; all that starts from zero is zeroed. */
+ * wanted, Coulomb estimate; all that starts from zero is zeroed. */
 cudaError_t fmo_gpu_order_density(const fmo_gpu_group *group);
 
 /* fixed.cu: counters.fixed_scale, a power of two, from a bound on every element of X. */

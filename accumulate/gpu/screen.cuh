@@ -39,7 +39,7 @@ static_assert(SMALL_SLABS % SCREEN_LOOKS == 0 && LARGE_SLABS % SCREEN_LOOKS == 0
 /* What screening reads of a list of pairs: the fields of fmo_gpu_pairs. */
 typedef struct screen_pairs {
     const fmo_gpu_rule *rule;
-    const float *tile_bound, *tile_influence;
+    const float *tile_bound, *tile_coulomb_estimate;
     const float4 *sphere, *reach;
     const fmo_far_fit *fit;
     int num;
@@ -427,12 +427,12 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
                 may = bra.rule.bound * fmaxf(near.exchange[0][tile], near.exchange[1][tile]) >=
                           a.cutoff ||
                       (bit_of(near.tiles, tile) &&
-                       fmaxf(bra.rule.influence * task.ket.tile_bound[tile],
-                             bra.rule.bound * task.ket.tile_influence[tile]) >= a.cutoff);
+                       fmaxf(bra.rule.coulomb_estimate * task.ket.tile_bound[tile],
+                             bra.rule.bound * task.ket.tile_coulomb_estimate[tile]) >= a.cutoff);
         } else {
             const int at = min(tile, last);
-            may &= fmaxf(fmaxf(bra.most, bra.rule.influence) * task.ket.tile_bound[at],
-                         bra.rule.bound * task.ket.tile_influence[at]) >= a.cutoff;
+            may &= fmaxf(fmaxf(bra.most, bra.rule.coulomb_estimate) * task.ket.tile_bound[at],
+                         bra.rule.bound * task.ket.tile_coulomb_estimate[at]) >= a.cutoff;
         }
         const unsigned tiles = __ballot_sync(0xffffffffu, may);
         any |= may;

@@ -56,7 +56,7 @@ static __device__ __forceinline__ float fmo_gpu_prim_bound(double2 ratio_bound)
 /* What the screening rule wants to know of a pair, read 16 bytes at a time. */
 typedef struct fmo_gpu_rule {
     alignas(16) float bound; /* Schwarz bound, rounded up */
-    float influence;         /* the same times 4 |D| and the weight of J: what it can do to J, made
+    float coulomb_estimate;  /* the same times 4 |D| and the weight of J: what it can do to J, made
                               * in every build */
     ushort2 set;             /* sets i, j */
     unsigned counts;         /* what it adds to a tally */
@@ -65,7 +65,7 @@ typedef struct fmo_gpu_rule {
 /* The rule of screen.h for J, and for K with what a quartet meets there, in floats. */
 static __device__ inline float fmo_gpu_in_J(const fmo_gpu_rule &bra, const fmo_gpu_rule &ket)
 {
-    return fmaxf(bra.influence * ket.bound, bra.bound * ket.influence);
+    return fmaxf(bra.coulomb_estimate * ket.bound, bra.bound * ket.coulomb_estimate);
 }
 static __device__ inline float fmo_gpu_in_K(const fmo_gpu_rule &bra, const fmo_gpu_rule &ket,
                                             float exchange)
@@ -99,9 +99,10 @@ typedef struct fmo_gpu_pairs {
     const int4 *first;       /* [num] first functions of i and j, primitives, stride in prim */
     fmo_gpu_rule *rule;      /* [num] */
     const unsigned *prim_at; /* [num] first value in prim */
-    /* [num/FMO_GPU_TILE_PAIRS] the largest of each tile of pairs: bounds, and rule.influence */
+    /* [num/FMO_GPU_TILE_PAIRS] the largest of each tile of pairs: bounds, and rule.Coulomb estimate
+     */
     const float *tile_bound;
-    float *tile_influence;
+    float *tile_coulomb_estimate;
     double *density; /* [products][num] D of the pair, made in every build; with sp pairs */
     double *sums;    /* [products][num] what X^J gets; fixed point under `fixed`; with sp pairs */
     const double *center; /* [6][num] A, A - B */

@@ -138,7 +138,8 @@ __global__ void __launch_bounds__(SIZE)
     for (int k = begin + (int)threadIdx.x; k < end; k += SIZE) {
         const int item = v.item[k], c = class_of(v, item);
         const fmo_gpu_rule rule = a.pairs[c].rule[item - v.first[c]];
-        const double D = rule.bound > 0.0f ? (double)rule.influence / (double)rule.bound : 0.0;
+        const double D =
+            rule.bound > 0.0f ? (double)rule.coulomb_estimate / (double)rule.bound : 0.0;
         weighted = fmax(weighted, D * v.bound[item]);
         charge += D * v.moment[item];
     }
@@ -156,7 +157,7 @@ __global__ void __launch_bounds__(SIZE)
         charge += charges[w];
         weighted = fmax(weighted, weights[w]);
     }
-    /* influence has 4 D and the weight of J in it, charges have not */
+    /* Coulomb estimate has 4 D and the weight of J in it, charges have not */
     fmo_box_load load = {v.largest_bound[b], weighted, v.largest_moment[b],
                          charge / (4.0 * a.weight)};
     fmo_box_take_logs(&load);

@@ -48,11 +48,11 @@ __global__ void __launch_bounds__(THREADS)
         for (int first = turn; first < tiles; first += 32 * turns) {
             const int mine = first + lane * turns;
             unsigned open = __ballot_sync(
-                0xffffffffu, mine < tiles && bound * a.ket.tile_influence[mine] >= a.cutoff);
+                0xffffffffu, mine < tiles && bound * a.ket.tile_coulomb_estimate[mine] >= a.cutoff);
             for (; open; open &= open - 1) {
                 const int tile = first + (__ffs((int)open) - 1) * turns;
                 const int ket = tile * FMO_GPU_TILE_PAIRS + lane;
-                if (bound * a.ket.influence[ket] < a.cutoff) continue;
+                if (bound * a.ket.coulomb_estimate[ket] < a.cutoff) continue;
                 const size_t to = a.ket.points;
                 const double q = a.ket.place[3 * to + ket];
                 fmo_prim_quartet z;

@@ -37,12 +37,12 @@ typedef struct fmo_hermite_pairs {
     const double2 *record;   /* the same primitives pair after pair, [records][FMO_GPU_PAIR_TWOS] */
     /* Pairs whole, for J: */
     int whole, records;
-    const int *part_of;      /* [whole] a part of the pair */
-    const int2 *records_of;  /* [whole] its records */
-    const int *record_part;  /* [records] a part of the record's pair */
-    const int2 *point_of;    /* [records] class and number of the record's point */
-    float *record_influence; /* [records] as below; made in every build, like */
-    double *record_density;  /* [FMO_HERMITE_COUNT(order)][records] */
+    const int *part_of;             /* [whole] a part of the pair */
+    const int2 *records_of;         /* [whole] its records */
+    const int *record_part;         /* [records] a part of the record's pair */
+    const int2 *point_of;           /* [records] class and number of the record's point */
+    float *record_coulomb_estimate; /* [records] as below; made in every build, like */
+    double *record_density;         /* [FMO_HERMITE_COUNT(order)][records] */
     /* Points of Hermite functions: primitives of one place and exponent together, whatever their
      * pairs, those of s,p classes or those of the others; with the heaviest of them, in steps of
      * 2^8 of their bounds, descending. So the primitives of sp sets, and those that general
@@ -53,7 +53,8 @@ typedef struct fmo_hermite_pairs {
     const double *place;      /* [4][points] P, exponent */
     const float *point_bound; /* [points] */
     /* made in every build: */
-    float *influence, *tile_influence; /* [points], [tiles of points] what it can do to J */
+    float *coulomb_estimate,
+        *tile_coulomb_estimate; /* [points], [tiles of points] what it can do to J */
     double *density;   /* [FMO_HERMITE_COUNT(order)][points], prefactors and (-1)^q included */
     int chunks;        /* of kets, where there are few bras */
     double *potential; /* [chunks] of the same size, of what others do to it */

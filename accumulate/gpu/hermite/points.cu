@@ -136,8 +136,8 @@ static fmo_status stage_points(const fmo_fock_plan *plan, const fmo_shell_pairs 
         {4 * points * sizeof(double), (void **)&pairs->place, (void **)&place},
         {points * sizeof(float), (void **)&pairs->point_bound, (void **)&bound},
         /* made in every build */
-        {points * sizeof(float), (void **)&pairs->influence, NULL},
-        {points / FMO_GPU_TILE_PAIRS * sizeof(float), (void **)&pairs->tile_influence, NULL},
+        {points * sizeof(float), (void **)&pairs->coulomb_estimate, NULL},
+        {points / FMO_GPU_TILE_PAIRS * sizeof(float), (void **)&pairs->tile_coulomb_estimate, NULL},
         {points * fmo_hermite_terms(pair_class) * sizeof(double), (void **)&pairs->density, NULL},
     };
     const int all = sizeof arrays / sizeof *arrays;

@@ -248,7 +248,7 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
         {n * sizeof(float4), (void **)&pairs->sphere, NULL},
         {(2 + FMO_SEPARATION_ORDERS) * n * sizeof(float), (void **)&pairs->separation, NULL},
         /* made in every build */
-        {records * sizeof(float), (void **)&pairs->record_influence, NULL},
+        {records * sizeof(float), (void **)&pairs->record_coulomb_estimate, NULL},
         {records * fmo_hermite_terms(pair_class) * sizeof(double), (void **)&pairs->record_density,
          NULL},
     };

@@ -525,7 +525,7 @@ __device__ float lay_out_part(const arguments &a, const target &to, const unsign
                                                   << FMO_GPU_TALLY_CARRIED;
     fmo_gpu_rule rule;
     rule.bound = bound;
-    rule.influence = 0.0f;
+    rule.coulomb_estimate = 0.0f;
     rule.set = make_ushort2((unsigned short)A.set, (unsigned short)B.set);
     rule.counts = counts;
     to.rule[n] = rule;

@@ -157,7 +157,7 @@ fmo_gpu_list_arrays fmo_gpu_find_list_arrays(fmo_gpu_pairs *pairs, int pair_clas
          {values * sizeof(double), (void **)&pairs->record, NULL},
          {n * sizeof(unsigned), (void **)&pairs->record_at, NULL},
          /* made in every build */
-         {tiles * sizeof(float), (void **)&pairs->tile_influence, NULL},
+         {tiles * sizeof(float), (void **)&pairs->tile_coulomb_estimate, NULL},
          {sp ? n * products * sizeof(double) : 0, (void **)&pairs->density, NULL}},
         FMO_GPU_LIST_ARRAYS};
     return a;
