@@ -40,12 +40,12 @@ const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan)
     return fmo_gpu_find_variant(fmo_scatter_kernels(plan->options.scatter), plan->options.commit);
 }
 
-/* The rule of `auto`. Structure first: survivors are listed by bra pair, then by the shells of the
- * ket pair, so that neighbouring lanes share X^J_ij always and rows of X^K in runs, which
- * `segmented` folds at the price of a comparison with the neighbour. Then measured duplication:
- * where the first build issued more than a share of its adds as atomics, there are no runs to fold,
- * and `native` saves the comparison. Adds to few addresses wait for each other in the L2 cache, so
- * that small matrices are given copies. */
+/* The rule of `auto`. Structure first: screened-in quartets are listed by bra pair, then by the
+ * shells of the ket pair, so that neighbouring lanes share X^J_ij always and rows of X^K in runs,
+ * which `segmented` folds at the price of a comparison with the neighbour. Then measured
+ * duplication: where the first build issued more than a share of its adds as atomics, there are no
+ * runs to fold, and `native` saves the comparison. Adds to few addresses wait for each other in the
+ * L2 cache, so that small matrices are given copies. */
 static unsigned auto_copies(double elements)
 {
     return (unsigned)fmin(ceil(fmo_tuning_gpu_copies_elements / elements),

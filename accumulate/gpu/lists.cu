@@ -1,4 +1,4 @@
-/* The work cut into passes whose candidates fit the lists of survivors. */
+/* The work cut into passes whose candidates fit the lists of screened-in quartets. */
 #include "accumulate/gpu/plan.h"
 #include "accumulate/gpu/schedule/schedule.h"
 
@@ -70,7 +70,7 @@ static size_t bras_that_fit(const cutting *cut, const fmo_task *task, size_t beg
     return low;
 }
 
-/* Whether a pass has a task of the class already: survivors are counted by class. */
+/* Whether a pass has a task of the class already: screened-in quartets are counted by class. */
 static bool has_class(const fmo_gpu_pass *pass, int tasks, int eri_class)
 {
     for (int n = 0; n < tasks; n++)

@@ -285,7 +285,7 @@ double fmo_gpu_cutoff_share(const fmo_fock_plan *plan, double share)
 
 float fmo_gpu_prim_cutoff(const fmo_fock_plan *plan)
 {
-    /* The factor of a survivor's code holds for densities up to FMO_PRUNE_DENSITY. */
+    /* The factor of a screened-in quartet's code holds for densities up to FMO_PRUNE_DENSITY. */
     return (float)(fmo_gpu_cutoff_share(plan, FMO_SCREEN_PRIM_SHARE) *
                    (FMO_PRUNE_DENSITY / plan->density_limit));
 }
@@ -305,9 +305,9 @@ fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *t
                                      near,
                                      near + task->candidates,
                                      g->far ? g->lists.far_K + task->list_at : NULL,
-                                     {&counters->survivors[FMO_GPU_NEAR][c],
-                                      &counters->survivors[FMO_GPU_FAR_J][c],
-                                      &counters->survivors[FMO_GPU_FAR_K][c]}};
+                                     {&counters->screened_in[FMO_GPU_NEAR][c],
+                                      &counters->screened_in[FMO_GPU_FAR_J][c],
+                                      &counters->screened_in[FMO_GPU_FAR_K][c]}};
     return view;
 }
 

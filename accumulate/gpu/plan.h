@@ -59,7 +59,7 @@ typedef struct fmo_gpu_pinned {
 typedef struct fmo_gpu_task {
     fmo_task task;
     const struct fmo_gpu_state *bra, *ket; /* NULL: the plan's own */
-    size_t list_at, candidates;            /* survivors start at list_at */
+    size_t list_at, candidates;            /* screened-in quartets start at list_at */
     cudaEvent_t event[2];
 } fmo_gpu_task;
 
@@ -76,7 +76,7 @@ typedef struct fmo_gpu_pass {
     fmo_gpu_task task[FMO_GPU_PASS_TASKS];
 } fmo_gpu_pass;
 
-/* Lists of survivors, or of the quartets whose integrals are kept. */
+/* Lists of screened-in quartets, or of the quartets whose integrals are kept. */
 typedef struct fmo_gpu_lists {
     int2 *near;
     int2 *far_K; /* with far quartets, those that count in K */
@@ -282,8 +282,9 @@ fmo_status fmo_gpu_fixed_check(double bound, double scale, fmo_error *err);
 /* pairs/far.cu: moments of the density for far quartets. */
 cudaError_t fmo_gpu_make_moments(const fmo_gpu_group *group);
 
-/* screen.cu: survivors of a pass into the lists, their numbers into counters.survivors. In a group
- * of more than one build the only pass of small systems, with or without far quartets. */
+/* screen.cu: screened-in quartets of a pass into the lists, their numbers into counters.screened-in
+ * quartets. In a group of more than one build the only pass of small systems, with or without far
+ * quartets. */
 cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass);
 
 /* finish.cu: the pairs' sums into X^J; X -> J and K in the caller's order. `fixed`: fixed point. */
@@ -303,7 +304,8 @@ static inline int64_t fmo_gpu_adds_made(const fmo_gpu_state *g, const fmo_gpu_co
                                         int eri_class)
 {
     const fmo_gpu_adds adds = fmo_gpu_adds_per_quartet(g, eri_class);
-    return (int64_t)(counters->survived[eri_class] - counters->exchange_only[eri_class]) * adds.J +
+    return (int64_t)(counters->screened_in_num[eri_class] - counters->exchange_only[eri_class]) *
+               adds.J +
            (int64_t)counters->exchanges[eri_class] * adds.K;
 }
 

@@ -26,7 +26,7 @@ static_assert((int)SCREEN_WARPS >= (int)FMO_GPU_LISTS, "a warp for each list");
 enum { SCREEN_LOOKS = 32 / SCREEN_TILES }; /* slabs that a warp looks at together */
 static_assert(32 % SCREEN_TILES == 0, "a warp looks at whole slabs");
 
-/* Slabs of a block, and survivors that it collects before it classifies them. */
+/* Slabs of a block, and screened-in quartets that it collects before it classifies them. */
 enum {
     SMALL_SLABS = fmo_tuning_gpu_screen_slabs_small,
     LARGE_SLABS = fmo_tuning_gpu_screen_slabs_large,
@@ -56,7 +56,7 @@ typedef struct screen_args {
     screen_task task[FMO_GPU_PASS_TASKS];
     int tasks, sets;
     int stride; /* of block_max, as fmo_gpu_exchange_of has it */
-    int coded;  /* survivors carry their codes */
+    int coded;  /* screened-in quartets carry their codes */
     int slabs;  /* a block */
     unsigned blocks;
     float cutoff;
@@ -202,23 +202,23 @@ enum { PLACE_LIST_BITS = 2, PLACE_EXCHANGE_ONLY = 1 << 15 };
 
 /* What a block counts for the profile; by quartets, but prims, which are of kets. */
 typedef struct screen_counts {
-    unsigned survived, prims, pairs, carried, exchanges, exchange_only;
+    unsigned screened_in_num, prims, pairs, carried, exchanges, exchange_only;
 } screen_counts;
 
 /* What the threads of a block share, besides the rows. */
 template <int QUEUE> struct screen_shared {
     screen_queue<QUEUE> queue;
-    int2 *list[FMO_GPU_LISTS];                  /* of the task; far_J_end - 1, from which on down */
-    unsigned short open[LARGE_SLABS];           /* tiles of a slab that may hold a survivor */
-    int passed[LARGE_SLABS];                    /* kets of a slab */
+    int2 *list[FMO_GPU_LISTS];        /* of the task; far_J_end - 1, from which on down */
+    unsigned short open[LARGE_SLABS]; /* tiles of a slab that may hold a screened-in quartet */
+    int passed[LARGE_SLABS];          /* kets of a slab */
     unsigned listed[FMO_GPU_LISTS][QUEUE / 32]; /* by full warps of the queue */
     screen_counts counted;
 };
 
 /* Step 1: the rule, for one slab of kets, a lane for a ket in each of SCREEN_ROUNDS rounds.
- * Survivors go into the queue from `queued` on. rows: [sets] max(|D_ik|, |D_jk|), if ROWS. Bounds
- * are floats, rounded up. Kets of closed tiles are read all the same, and for those beyond the end
- * the last one; ballots leave them out. That is fewer instructions than branches. */
+ * Screened-in quartets go into the queue from `queued` on. rows: [sets] max(|D_ik|, |D_jk|), if
+ * ROWS. Bounds are floats, rounded up. Kets of closed tiles are read all the same, and for those
+ * beyond the end the last one; ballots leave them out. That is fewer instructions than branches. */
 template <int QUEUE, bool ROWS, bool BOXES>
 __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_task &task,
                                             const screen_near &near, const screen_bra &bra,
@@ -341,8 +341,8 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
 }
 
 /* Step 3, a warp for a list: numbers of its members become places in it. */
-__device__ __forceinline__ void reserve(unsigned *survivors, int queued, unsigned *listed,
-                                        unsigned *survived)
+__device__ __forceinline__ void reserve(unsigned *screened_in, int queued, unsigned *listed,
+                                        unsigned *screened_in_num)
 {
     const int lane = threadIdx.x % 32, warps = (queued + 31) / 32;
     unsigned sum[2], base = 0;
@@ -355,8 +355,8 @@ __device__ __forceinline__ void reserve(unsigned *survivors, int queued, unsigne
         }
     sum[1] += __shfl_sync(0xffffffffu, sum[0], 31);
     if (lane == 31 && sum[1]) {
-        base = atomicAdd(survivors, sum[1]);
-        atomicAdd(survived, sum[1]);
+        base = atomicAdd(screened_in, sum[1]);
+        atomicAdd(screened_in_num, sum[1]);
     }
     base = __shfl_sync(0xffffffffu, base, 31);
     for (int h = 0; h < 2; h++)
@@ -415,7 +415,8 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         near.ket_leaf = of.ket_leaf;
     }
 
-    /* A lane looks at a tile of 32 kets; tiles that cannot hold a survivor are passed over. */
+    /* A lane looks at a tile of 32 kets; tiles that cannot hold a screened-in quartet are passed
+     * over. */
     bool any = false;
     const int last = (block_end - 1) / FMO_GPU_TILE_PAIRS;
 #pragma unroll 2
@@ -474,8 +475,8 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
                                              &exchange_only_num);
         __syncthreads();
         if (warp < (FAR ? FMO_GPU_LISTS : 1))
-            reserve(&a.counters->survivors[warp][task.eri_class], queued, shared.listed[warp],
-                    &shared.counted.survived);
+            reserve(&a.counters->screened_in[warp][task.eri_class], queued, shared.listed[warp],
+                    &shared.counted.screened_in_num);
         __syncthreads();
         write_lists<QUEUE, FAR, BOXES>(bra.pair, queued, &shared);
         if (g + 1 < a.slabs) __syncthreads();
@@ -499,7 +500,8 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
     __syncthreads();
     if (threadIdx.x == 0 && counted->prims) {
         const unsigned bra_prims = fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_PRIMS);
-        atomicAdd(&a.counters->survived[task.eri_class], (unsigned long long)counted->survived);
+        atomicAdd(&a.counters->screened_in_num[task.eri_class],
+                  (unsigned long long)counted->screened_in_num);
         atomicAdd(&a.counters->exchanges[task.eri_class], (unsigned long long)counted->exchanges);
         if (BOXES && counted->exchange_only)
             atomicAdd(&a.counters->exchange_only[task.eri_class],

@@ -253,7 +253,7 @@ static void add_counts(unsigned long long *to, const unsigned long long *from, i
 void fmo_gpu_add_counts(fmo_gpu_counters *to, const fmo_gpu_counters *from)
 {
     add_counts(to->quartets, from->quartets, FMO_ERI_LOW_L_COUNT);
-    add_counts(to->survived, from->survived, FMO_ERI_LOW_L_COUNT);
+    add_counts(to->screened_in_num, from->screened_in_num, FMO_ERI_LOW_L_COUNT);
     add_counts(to->exchanges, from->exchanges, FMO_ERI_LOW_L_COUNT);
     add_counts(to->exchange_only, from->exchange_only, FMO_ERI_LOW_L_COUNT);
     add_counts(to->prim_quartets, from->prim_quartets, FMO_ERI_LOW_L_COUNT);
@@ -269,7 +269,7 @@ void fmo_gpu_add_others_counters(const fmo_fock_plan *plan)
         const fmo_hermite_counters *const high_l = &g->others.counters[k].high_l;
         fmo_hermite_counters *const h = g->hermite->host_counters;
         add_counts(h->quartets, high_l->quartets, FMO_ERI_CLASS_COUNT);
-        add_counts(h->survived, high_l->survived, FMO_ERI_CLASS_COUNT);
+        add_counts(h->screened_in_num, high_l->screened_in_num, FMO_ERI_CLASS_COUNT);
         add_counts(h->prim_quartets, high_l->prim_quartets, FMO_ERI_CLASS_COUNT);
         add_counts(h->issued, high_l->issued, FMO_ERI_CLASS_COUNT);
     }

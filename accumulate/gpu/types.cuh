@@ -1,5 +1,5 @@
 /* What the kernels see: views of device memory, passed by value. kernels/quartet.cuh has the
- * arithmetic, kernels/near.cuh the accumulation, gpu/screen.cu the survivors. */
+ * arithmetic, kernels/near.cuh the accumulation, gpu/screen.cu the screened-in quartets. */
 #ifndef FMO_GPU_TYPES_CUH
 #define FMO_GPU_TYPES_CUH
 
@@ -154,9 +154,10 @@ static __host__ __device__ constexpr int fmo_gpu_far_twos(int pair_class)
            (fmo_gpu_far_keeps_moments(pair_class) ? FMO_FAR_TERMS(2) / 2 : 0);
 }
 
-/* A survivor: x the bra pair; y the ket pair and, above FMO_GPU_KET_BITS, how small the density
- * factor is, so that it is at most 2^(FMO_GPU_FACTOR_TOP - code), and whether the quartet counts in
- * K. Far quartets have the choices of nodes in place of the factor, FMO_FAR_CHOICES bra + ket. */
+/* A screened-in quartet: x the bra pair; y the ket pair and, above FMO_GPU_KET_BITS, how small the
+ * density factor is, so that it is at most 2^(FMO_GPU_FACTOR_TOP - code), and whether the quartet
+ * counts in K. Far quartets have the choices of nodes in place of the factor, FMO_FAR_CHOICES bra +
+ * ket. */
 enum {
     FMO_GPU_KET_BITS = 26,
     FMO_GPU_PAIRS_MAX = 1 << FMO_GPU_KET_BITS,
@@ -167,8 +168,8 @@ enum {
 /* In x, where J of far pairs comes from boxes (gpu/boxes): the quartet does not count in J. */
 #define FMO_GPU_EXCHANGE_ONLY_BIT (1 << 30)
 
-/* The lists of survivors: quartets whose pairs may overlap, in systems without far quartets all;
- * far ones that count in J alone; far ones that count in K. */
+/* The lists of screened-in quartets: quartets whose pairs may overlap, in systems without far
+ * quartets all; far ones that count in J alone; far ones that count in K. */
 enum {
     FMO_GPU_NEAR,
     FMO_GPU_FAR_J,
@@ -184,9 +185,10 @@ enum {
 
 /* Counters in device memory, zeroed at the start of a build. */
 typedef struct fmo_gpu_counters {
-    unsigned survivors[FMO_GPU_LISTS][FMO_ERI_LOW_L_COUNT]; /* of the running pass */
-    unsigned long long quartets[FMO_ERI_LOW_L_COUNT];       /* contracted */
-    unsigned long long survived[FMO_ERI_LOW_L_COUNT];  /* pairs of parts of pairs: threads' work */
+    unsigned screened_in[FMO_GPU_LISTS][FMO_ERI_LOW_L_COUNT]; /* of the running pass */
+    unsigned long long quartets[FMO_ERI_LOW_L_COUNT];         /* contracted */
+    unsigned long long
+        screened_in_num[FMO_ERI_LOW_L_COUNT];          /* pairs of parts of pairs: threads' work */
     unsigned long long exchanges[FMO_ERI_LOW_L_COUNT]; /* those that count in K */
     unsigned long long exchange_only[FMO_ERI_LOW_L_COUNT]; /* those that keep out of J */
     unsigned long long prim_quartets[FMO_ERI_LOW_L_COUNT];
@@ -237,7 +239,7 @@ static __device__ inline float fmo_gpu_exchange_of(const float *block_max, int s
     return fmaxf(fmaxf(i[kl.x], j[kl.x]), fmaxf(i[kl.y], j[kl.y]));
 }
 
-/* One class of quartets of one pass: pairs, and the list of survivors. */
+/* One class of quartets of one pass: pairs, and the list of screened-in quartets. */
 typedef struct fmo_gpu_class_view {
     fmo_gpu_pairs bra, ket;
     int same;              /* bra and ket are one list: ket <= bra */

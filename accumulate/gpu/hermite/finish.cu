@@ -192,7 +192,7 @@ fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
     a.same = bra == ket;
     a.planes = fmo_hermite_planes_now(h, c);
     a.list = h->list + task->list_at;
-    a.count = &h->survivors[task - h->task];
+    a.count = &h->screened_in[task - h->task];
     a.prim_cutoff = fmo_gpu_prim_cutoff(plan);
     a.boys = g->boys->row[fmo_eri_class_order(c)][0];
     a.prim_quartets = &h->counters->prim_quartets[c];

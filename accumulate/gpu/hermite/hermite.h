@@ -80,10 +80,10 @@ typedef struct fmo_hermite_task {
 
 /* In device memory, zeroed at the start of a build. */
 typedef struct fmo_hermite_counters {
-    unsigned long long quartets[FMO_ERI_CLASS_COUNT];      /* contracted, that count in K */
-    unsigned long long survived[FMO_ERI_CLASS_COUNT];      /* pairs of parts */
-    unsigned long long prim_quartets[FMO_ERI_CLASS_COUNT]; /* of them */
-    unsigned long long issued[FMO_ERI_CLASS_COUNT];        /* atomics */
+    unsigned long long quartets[FMO_ERI_CLASS_COUNT];        /* contracted, that count in K */
+    unsigned long long screened_in_num[FMO_ERI_CLASS_COUNT]; /* pairs of parts */
+    unsigned long long prim_quartets[FMO_ERI_CLASS_COUNT];   /* of them */
+    unsigned long long issued[FMO_ERI_CLASS_COUNT];          /* atomics */
     unsigned long long sink;
     double fixed_bound, fixed_scale; /* as fmo_gpu_counters has them */
 } fmo_hermite_counters;
@@ -102,7 +102,7 @@ typedef struct fmo_gpu_hermite {
     float *block_max, *row_max; /* [shells][shells], [shells]; rounded up */
     double *coulomb, *exchange; /* [nao][nao] J; X^K, fixed point under `fixed` */
     size_t zeroed;              /* bytes from coulomb on that start from zero */
-    unsigned *survivors;        /* [tasks] */
+    unsigned *screened_in;      /* [tasks] */
     fmo_hermite_counters *counters, *host_counters; /* the latter pinned */
     int2 *list;
     fmo_hermite_task *task;

@@ -31,7 +31,7 @@ typedef struct screen_args {
     const float *block_max, *row_max;
     int2 *list;
     unsigned *count;
-    unsigned long long *quartets, *survived;
+    unsigned long long *quartets, *screened_in_num;
 } screen_args;
 
 /* What the bound that knows distance takes of a part. */
@@ -79,7 +79,7 @@ __device__ void flush(const screen_args &a, int bra, const unsigned *queue, unsi
 }
 
 /* A block for a bra, and a part of its kets (y). A warp looks at some tiles of kets, a lane at
- * each; of those that may hold a survivor each lane takes a ket. */
+ * each; of those that may hold a screened-in quartet each lane takes a ket. */
 template <int N>
 __global__ void __launch_bounds__(THREADS)
     screen(const __grid_constant__ fmo_gpu_many<screen_args, N> many)
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(THREADS)
     const float most = bound * fmaxf(a.row_max[first_shell], a.row_max[second_shell]);
     const fmo_separation own = load_separation(a.bra, bra);
     unsigned *const queue = queues[warp];
-    unsigned queued = 0, survived = 0, quartets = 0;
+    unsigned queued = 0, screened_in_num = 0, quartets = 0;
     if (threadIdx.x < 2) counted[threadIdx.x] = 0;
     __syncthreads();
     const int step = WARPS * (int)gridDim.y * a.tiles;
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(THREADS)
             const unsigned ballot = __ballot_sync(0xffffffffu, stays);
             if (stays) queue[queued + __popc(ballot & ((1u << lane) - 1u))] = code;
             queued += __popc(ballot);
-            survived += stays;
+            screened_in_num += stays;
             if (queued >= QUEUE) {
                 flush(a, bra, queue, queued);
                 queued = 0;
@@ -134,16 +134,16 @@ __global__ void __launch_bounds__(THREADS)
     }
     if (queued) flush(a, bra, queue, queued);
     for (int offset = 16; offset; offset /= 2) {
-        survived += __shfl_down_sync(0xffffffffu, survived, offset);
+        screened_in_num += __shfl_down_sync(0xffffffffu, screened_in_num, offset);
         quartets += __shfl_down_sync(0xffffffffu, quartets, offset);
     }
     if (lane == 0) {
-        atomicAdd(&counted[0], survived);
+        atomicAdd(&counted[0], screened_in_num);
         atomicAdd(&counted[1], quartets);
     }
     __syncthreads();
     if (threadIdx.x == 0 && counted[0]) {
-        atomicAdd(a.survived, (unsigned long long)counted[0]);
+        atomicAdd(a.screened_in_num, (unsigned long long)counted[0]);
         atomicAdd(a.quartets, (unsigned long long)counted[1]);
     }
 }
@@ -191,9 +191,9 @@ cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int c)
                   h->block_max,
                   h->row_max,
                   h->list + task->list_at,
-                  &h->survivors[task - h->task],
+                  &h->screened_in[task - h->task],
                   &h->counters->quartets[c],
-                  &h->counters->survived[c]};
+                  &h->counters->screened_in_num[c]};
             return dim3((unsigned)a->bras, (unsigned)(wanted < groups ? wanted : groups));
         });
 }

@@ -310,7 +310,7 @@ static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, f
     }
     h->counters = (fmo_hermite_counters *)at;
     h->row_max = (float *)(h->counters + 1);
-    h->survivors = (unsigned *)(h->row_max + shells);
+    h->screened_in = (unsigned *)(h->row_max + shells);
     return FMO_OK;
 }
 
@@ -452,8 +452,8 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan)
         p->quartets = (int64_t)counters->quartets[c];
         p->prim_quartets = (int64_t)counters->prim_quartets[c];
         p->quartets_skipped = fmo_plan_quartets(plan, (fmo_eri_class)c) - p->quartets;
-        p->adds =
-            (int64_t)counters->survived[c] * fmo_hermite_adds(c, fmo_hermite_planes_now(h, c));
+        p->adds = (int64_t)counters->screened_in_num[c] *
+                  fmo_hermite_adds(c, fmo_hermite_planes_now(h, c));
         p->adds_issued = (int64_t)counters->issued[c];
     }
 }

@@ -1,5 +1,5 @@
-/* The fused kernel: quartets from the survivors' list, one a thread, digested in registers and
- * scattered by the strategy S, a type of fmo/atomics.cuh. */
+/* The fused kernel: quartets from the screened-in quartets' list, one a thread, digested in
+ * registers and scattered by the strategy S, a type of fmo/atomics.cuh. */
 #ifndef FMO_GPU_FUSED_KERNEL_CUH
 #define FMO_GPU_FUSED_KERNEL_CUH
 
@@ -190,9 +190,9 @@ static __device__ __forceinline__ fmo_gpu_copy fmo_gpu_copy_of_block(const fmo_g
 }
 
 /* One quartet in each active lane, those of `mask`: all rows of the digestion table. `quartet` is
- * as in the survivors' list, but for FMO_GPU_EXCHANGE_ONLY_BIT: with EXCHANGE_ONLY lanes that do
- * not count in J keep out of it. Every lane of the mask calls, or, with strategies that work
- * together, every thread. */
+ * as in the screened-in quartets' list, but for FMO_GPU_EXCHANGE_ONLY_BIT: with EXCHANGE_ONLY lanes
+ * that do not count in J keep out of it. Every lane of the mask calls, or, with strategies that
+ * work together, every thread. */
 template <class C, bool EXCHANGE_ONLY, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
@@ -224,10 +224,10 @@ fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_m
     return issued;
 }
 
-/* Every thread of the grid walks a list of survivors, upwards or (DIRECTION -1) downwards from
- * `list`: work(quartet, mask, active, read_on), the first three as fmo_gpu_digest has them. The
- * list is read one quartet ahead, where the work calls read_on(): late enough that nothing waits
- * for it at once. */
+/* Every thread of the grid walks a list of screened-in quartets, upwards or (DIRECTION -1)
+ * downwards from `list`: work(quartet, mask, active, read_on), the first three as fmo_gpu_digest
+ * has them. The list is read one quartet ahead, where the work calls read_on(): late enough that
+ * nothing waits for it at once. */
 template <class S, int DIRECTION, class Work>
 static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned count,
                                                     const Work &work)
@@ -247,9 +247,9 @@ static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned c
     }
 }
 
-/* A list of survivors that count in K, or may: integrals(quartet, eri) makes those of one, and says
- * where its shells start; then they are digested. EXCHANGE_ONLY: they may keep out of J. Returns
- * atomics issued. */
+/* A list of screened-in quartets that count in K, or may: integrals(quartet, eri) makes those of
+ * one, and says where its shells start; then they are digested. EXCHANGE_ONLY: they may keep out of
+ * J. Returns atomics issued. */
 template <class C, bool EXCHANGE_ONLY, class S, class Integrals>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest_list(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,

@@ -327,7 +327,7 @@ cudaError_t next_task(split_run *r, feed *f, const fmo_gpu_task **task, size_t *
         if (!f->screened) FMO_GPU_TRY(screen_pass(r, f));
         for (; f->task < pass->num; f->task++, f->begin = 0) {
             const fmo_gpu_task *const t = &pass->task[f->task];
-            const size_t all = f->counters.survivors[FMO_GPU_NEAR][t->task.eri_class];
+            const size_t all = f->counters.screened_in[FMO_GPU_NEAR][t->task.eri_class];
             if (f->begin >= all) continue;
             *task = t;
             *left = all - f->begin;

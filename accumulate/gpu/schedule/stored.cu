@@ -57,8 +57,8 @@ cudaError_t order_largest_density(const fmo_gpu_group *group)
     return fmo_gpu_order_density(group);
 }
 
-/* Screens all passes and counts the survivors of each class. With list_at they stand in the list
- * one after the other, each class where list_at says; else passes overwrite each other. */
+/* Screens all passes and counts the screened-in quartets of each class. With list_at they stand in
+ * the list one after the other, each class where list_at says; else passes overwrite each other. */
 cudaError_t screen_all(const fmo_gpu_group *group, const size_t *list_at, size_t *quartets)
 {
     fmo_gpu_state *g = group->build->plan->gpu;
@@ -76,7 +76,7 @@ cudaError_t screen_all(const fmo_gpu_group *group, const size_t *list_at, size_t
         FMO_GPU_TRY(cudaStreamSynchronize(group->stream));
         for (int n = 0; n < pass->num; n++) {
             const int c = pass->task[n].task.eri_class;
-            quartets[c] += counters->survivors[FMO_GPU_NEAR][c];
+            quartets[c] += counters->screened_in[FMO_GPU_NEAR][c];
         }
     }
     return cudaSuccess;
