@@ -33,7 +33,7 @@ extern "C" {
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_PS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_PP)
 /* The high-l pairs, those with a d shell: their classes follow one rule, on the CPU
- * (eri/eri_rule.h) and on the GPU (eri/eri_slice.h, accumulate/gpu/hermite). */
+ * (eri/eri_md.h) and on the GPU (eri/eri_slice.h, accumulate/gpu/hermite). */
 #define FMO_PAIR_HIGH_L_TABLE(X)     \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DP) \

@@ -32,9 +32,9 @@ template <class T> static T *down(const T *from, size_t num)
 /* A part of a pair as make_list of gpu/pairs/stage.cu would have it. */
 static void compare_part(const fmo_fock_plan *plan, const fmo_pair_list *list, int pair_class,
                          const host_part *part, int n, int stride, const int4 *at,
-                         const fmo_gpu_rule *rule, const double *center, const double2 *record,
-                         const unsigned *record_at, const double2 *prim, const unsigned *prim_at,
-                         size_t *other_bits)
+                         const fmo_gpu_screen_data *rule, const double *center,
+                         const double2 *record, const unsigned *record_at, const double2 *prim,
+                         const unsigned *prim_at, size_t *other_bits)
 {
     const fmo_gpu_functions *const f = &plan->gpu->functions;
     const fmo_basis *const b = plan->basis;
@@ -122,7 +122,7 @@ static void compare_list(const fmo_fock_plan *plan, const fmo_pair_list *list, i
         return;
     }
     int4 *const at = down(pairs->first, num);
-    fmo_gpu_rule *const rule = down(pairs->rule, num);
+    fmo_gpu_screen_data *const rule = down(pairs->rule, num);
     double *const center = down(pairs->center, 6 * num);
     double2 *const record = down(pairs->record, twos), *const prim = down(pairs->prim, twos);
     unsigned *const record_at = down(pairs->record_at, num);

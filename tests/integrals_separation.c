@@ -47,7 +47,7 @@ static void make_pair(int pair_class, const double *at, pair *to)
         prim[FMO_PAIR_K] = uniform(-1.0, 1.0) * exp(-a * b / p * r2) * 5.9149671727956128778 / p;
         prim[FMO_PAIR_HALF] = 0.5 / p;
         for (int x = 0; x < 3; x++) prim[FMO_PAIR_X + x] = -(b / p) * AB[x];
-        const float bound = (float)(fmo_prim_bound_rule(to->l_i, to->l_j, AB, prim) * 1.000001);
+        const float bound = (float)(fmo_prim_bound_md(to->l_i, to->l_j, AB, prim) * 1.000001);
         double *const wide = to->wide + m * FIELDS;
         memcpy(wide, prim, FMO_PAIR_FIELDS * sizeof *prim);
         memcpy(wide + BOUND, &bound, sizeof bound);

@@ -46,7 +46,7 @@ FMO_ERI_LOW_L_TABLE(KERNEL)
 #undef REPLAY
 
 /* Not copied for each class by a compiler that means well. */
-__attribute__((noipa)) static void build_rule(const bra_task *t)
+__attribute__((noipa)) static void build_md(const bra_task *t)
 {
     build_bra(t, 1);
 }
@@ -54,7 +54,7 @@ __attribute__((noipa)) static void replay_rule(const bra_task *t)
 {
     replay_bra(t, 1);
 }
-#define BUILD(t)  build_rule(t)
+#define BUILD(t)  build_md(t)
 #define REPLAY(t) replay_rule(t)
 FMO_ERI_HIGH_L_TABLE(KERNEL)
 #undef BUILD

@@ -38,7 +38,7 @@ static_assert(SMALL_SLABS % SCREEN_LOOKS == 0 && LARGE_SLABS % SCREEN_LOOKS == 0
 
 /* What screening reads of a list of pairs: the fields of fmo_gpu_pairs. */
 typedef struct screen_pairs {
-    const fmo_gpu_rule *rule;
+    const fmo_gpu_screen_data *rule;
     const float *tile_bound, *tile_coulomb_estimate;
     const float4 *sphere, *reach;
     const fmo_far_fit *fit;
@@ -102,11 +102,11 @@ __device__ __forceinline__ unsigned lanes_below()
 /* What the rule wants of a ket's record, in one load and with its sets as indices, where the
  * compiler would make two loads and twice the shifts. */
 typedef struct screen_ket {
-    fmo_gpu_rule rule;
+    fmo_gpu_screen_data rule;
     unsigned i, j;
 } screen_ket;
 
-__device__ __forceinline__ screen_ket read_ket(const fmo_gpu_rule *at)
+__device__ __forceinline__ screen_ket read_ket(const fmo_gpu_screen_data *at)
 {
     unsigned x, y, z, w, i, j;
     asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -148,7 +148,7 @@ __device__ unsigned warp_sum(unsigned value)
 /* The bra pair of a block. */
 typedef struct screen_bra {
     int pair;
-    fmo_gpu_rule rule;
+    fmo_gpu_screen_data rule;
     float most;           /* no ket exchanges more, times its bound */
     float4 sphere, reach; /* of a far quartet */
     fmo_far_fit fit;
@@ -238,7 +238,7 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
     for (int r = 0; r < SCREEN_ROUNDS; r++) {
         const bool here = open & 1u << r;
         const screen_ket read = read_ket(task.ket.rule + min(first + r * 32, block_end - 1));
-        const fmo_gpu_rule &rule = read.rule;
+        const fmo_gpu_screen_data &rule = read.rule;
         in_J[r] = fmo_gpu_in_J(bra.rule, rule);
         if (BOXES && here && !bit_of(near.leaves, near.ket_leaf[first + r * 32])) in_J[r] = 0.0f;
         if (ROWS) {
@@ -298,7 +298,7 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
             const float2 in = queue->in[e];
             const float in_J = in.x, in_K = in.y;
             exchange_only = BOXES && in_J == 0.0f;
-            const fmo_gpu_rule rule = task.ket.rule[ket];
+            const fmo_gpu_screen_data rule = task.ket.rule[ket];
             const float log_size = fmo_far_log2(fmaxf(in_J, in_K));
             unsigned code = factor_code(log_size - log_Q - fmo_far_log2(rule.bound));
             bool exchanges = in_K >= a.cutoff;

@@ -54,21 +54,22 @@ static __device__ __forceinline__ float fmo_gpu_prim_bound(double2 ratio_bound)
 }
 
 /* What the screening rule wants to know of a pair, read 16 bytes at a time. */
-typedef struct fmo_gpu_rule {
+typedef struct fmo_gpu_screen_data {
     alignas(16) float bound; /* Schwarz bound, rounded up */
     float coulomb_estimate;  /* the same times 4 |D| and the weight of J: what it can do to J, made
                               * in every build */
     ushort2 set;             /* sets i, j */
     unsigned counts;         /* what it adds to a tally */
-} fmo_gpu_rule;
+} fmo_gpu_screen_data;
 
 /* The rule of screen.h for J, and for K with what a quartet meets there, in floats. */
-static __device__ inline float fmo_gpu_in_J(const fmo_gpu_rule &bra, const fmo_gpu_rule &ket)
+static __device__ inline float fmo_gpu_in_J(const fmo_gpu_screen_data &bra,
+                                            const fmo_gpu_screen_data &ket)
 {
     return fmaxf(bra.coulomb_estimate * ket.bound, bra.bound * ket.coulomb_estimate);
 }
-static __device__ inline float fmo_gpu_in_K(const fmo_gpu_rule &bra, const fmo_gpu_rule &ket,
-                                            float exchange)
+static __device__ inline float fmo_gpu_in_K(const fmo_gpu_screen_data &bra,
+                                            const fmo_gpu_screen_data &ket, float exchange)
 {
     return bra.bound * ket.bound * exchange;
 }
@@ -96,9 +97,9 @@ static __host__ __device__ inline unsigned fmo_gpu_tally(unsigned word, int what
  * are in descending order of their bounds. */
 typedef struct fmo_gpu_pairs {
     int num;
-    const int4 *first;       /* [num] first functions of i and j, primitives, stride in prim */
-    fmo_gpu_rule *rule;      /* [num] */
-    const unsigned *prim_at; /* [num] first value in prim */
+    const int4 *first;         /* [num] first functions of i and j, primitives, stride in prim */
+    fmo_gpu_screen_data *rule; /* [num] */
+    const unsigned *prim_at;   /* [num] first value in prim */
     /* [num/FMO_GPU_TILE_PAIRS] the largest of each tile of pairs: bounds, and rule.Coulomb estimate
      */
     const float *tile_bound;

@@ -269,14 +269,14 @@ __global__ void __launch_bounds__(THREADS)
  * side by side for tiles. */
 typedef struct exchange_args {
     fmo_gpu_box_pairs of;
-    const fmo_gpu_rule *rule;
+    const fmo_gpu_screen_data *rule;
     const float *block_max;
     int num, sets;
 } exchange_args;
 
 __global__ void __launch_bounds__(THREADS) find_exchange(const __grid_constant__ exchange_args a)
 {
-    __shared__ fmo_gpu_rule rule[FMO_GPU_TILE_PAIRS];
+    __shared__ fmo_gpu_screen_data rule[FMO_GPU_TILE_PAIRS];
     const int tile = blockIdx.x, begin = tile * FMO_GPU_TILE_PAIRS;
     const int num = min((int)FMO_GPU_TILE_PAIRS, a.num - begin);
     if ((int)threadIdx.x < num) rule[threadIdx.x] = a.rule[begin + threadIdx.x];

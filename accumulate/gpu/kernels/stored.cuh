@@ -69,7 +69,7 @@ fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args 
     const size_t entry = first + fmo_lane();
     bool stays = false, exchanges = false;
     int2 quartet = {0, 0};
-    fmo_gpu_rule bra = {}, ket = {};
+    fmo_gpu_screen_data bra = {}, ket = {};
     if (entry < a.kept) {
         quartet = fmo_gpu_load_once(view.list + entry);
         quartet.y &= FMO_GPU_PAIRS_MAX - 1;

@@ -172,11 +172,11 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     __shared__ int queue[64];
     const int lane = threadIdx.x, bra = a.bra_begin + a.bra_step * (int)(blockIdx.x / a.chunks),
               chunk = blockIdx.x % a.chunks;
-    const fmo_gpu_rule bra_rule = view.bra.rule[bra];
+    const fmo_gpu_screen_data bra_data = view.bra.rule[bra];
     const int4 bra_first = view.bra.first[bra];
     const double largest = __longlong_as_double((long long)a.counters->density_largest);
     const double most =
-        fmo_screen_max(4.0 * largest, fmaxf(a.row_max[bra_rule.set.x], a.row_max[bra_rule.set.y]));
+        fmo_screen_max(4.0 * largest, fmaxf(a.row_max[bra_data.set.x], a.row_max[bra_data.set.y]));
     const int kets = view.same ? bra + 1 : view.ket.num;
     const int share = (kets + 32 * a.chunks - 1) / (32 * a.chunks) * 32;
     const int ket_begin = chunk * share;
@@ -192,16 +192,16 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         const int ket = first + lane;
         bool stays = false;
         if (ket < ket_end) {
-            const fmo_gpu_rule rule = view.ket.rule[ket];
-            if (bra_rule.bound * rule.bound * most >= a.cutoff) {
-                const float in_J = fmo_gpu_in_J(bra_rule, rule);
+            const fmo_gpu_screen_data rule = view.ket.rule[ket];
+            if (bra_data.bound * rule.bound * most >= a.cutoff) {
+                const float in_J = fmo_gpu_in_J(bra_data, rule);
                 const float in_K = fmo_gpu_in_K(
-                    bra_rule, rule,
-                    fmo_gpu_exchange_of(a.block_max, a.stride, bra_rule.set, rule.set));
+                    bra_data, rule,
+                    fmo_gpu_exchange_of(a.block_max, a.stride, bra_data.set, rule.set));
                 stays = fmaxf(in_J, in_K) >= a.cutoff;
                 if (stays) {
                     prims += (unsigned long long)(bra_first.z * view.ket.first[ket].z);
-                    if (fmo_gpu_tally(bra_rule.counts & rule.counts, FMO_GPU_TALLY_PAIRS)) {
+                    if (fmo_gpu_tally(bra_data.counts & rule.counts, FMO_GPU_TALLY_PAIRS)) {
                         const unsigned carries = fmo_gpu_tally(rule.counts, FMO_GPU_TALLY_CARRIED);
                         quartets++;
                         carried += carries;
@@ -262,7 +262,7 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         atomicAdd(&a.counters->exchanges[C::id], screened_in_num);
         atomicAdd(&a.counters->prim_quartets[C::id], prims);
         fmo_gpu_count(a.counters->quartets, C::id,
-                      fmo_gpu_tally(bra_rule.counts, FMO_GPU_TALLY_CARRIED), quartets, carried);
+                      fmo_gpu_tally(bra_data.counts, FMO_GPU_TALLY_CARRIED), quartets, carried);
         atomicAdd(m.issued, issued + screened_in_num * ket_adds);
     }
 }

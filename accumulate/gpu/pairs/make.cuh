@@ -92,7 +92,7 @@ typedef struct target {
     int shift; /* functions of a set before those of its heavier shell */
     size_t records;
     int4 *first;
-    fmo_gpu_rule *rule;
+    fmo_gpu_screen_data *rule;
     unsigned *prim_at, *record_at;
     float *tile_bound;
     double *center;
@@ -523,7 +523,7 @@ __device__ float lay_out_part(const arguments &a, const target &to, const unsign
     if (own.begin == 0)
         counts |= 1u << FMO_GPU_TALLY_PAIRS | (unsigned)(from[FMO_PAIR_FIELDS / 2].x != 0.0)
                                                   << FMO_GPU_TALLY_CARRIED;
-    fmo_gpu_rule rule;
+    fmo_gpu_screen_data rule;
     rule.bound = bound;
     rule.coulomb_estimate = 0.0f;
     rule.set = make_ushort2((unsigned short)A.set, (unsigned short)B.set);

@@ -31,7 +31,7 @@ static int pair_prims(const fmo_pair_list *list, int p)
 /* Host arrays of one class of pairs as the kernels want them. */
 typedef struct staged_pairs {
     int4 *first;
-    fmo_gpu_rule *rule;
+    fmo_gpu_screen_data *rule;
     unsigned *prim_at;
     float *tile_bound;
     double *center, *prim, *record;
@@ -149,7 +149,7 @@ fmo_gpu_list_arrays fmo_gpu_find_list_arrays(fmo_gpu_pairs *pairs, int pair_clas
     const size_t products = (size_t)fmo_pair_products(pair_class, sp);
     const fmo_gpu_list_arrays a = {
         {{n * sizeof(int4), (void **)&pairs->first, NULL},
-         {n * sizeof(fmo_gpu_rule), (void **)&pairs->rule, NULL},
+         {n * sizeof(fmo_gpu_screen_data), (void **)&pairs->rule, NULL},
          {n * sizeof(unsigned), (void **)&pairs->prim_at, NULL},
          {tiles * sizeof(float), (void **)&pairs->tile_bound, NULL},
          {6 * n * sizeof(double), (void **)&pairs->center, NULL},
