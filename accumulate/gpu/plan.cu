@@ -141,7 +141,7 @@ fmo_status fmo_gpu_state_open_like(fmo_fock_plan *plan, const fmo_gpu_state *lik
 
 /* The shares of the cutoff below which primitive quartets and sums are left out (screen.h) hold for
  * pairs of shells of up to 6 primitives. Of deeper ones more is left out of one element, as their
- * quartets have more primitives and parts, so that each may be less. */
+ * quartets have more primitives and segments, so that each may be less. */
 static double deep_share(const fmo_basis *basis)
 {
     int depth = 6;

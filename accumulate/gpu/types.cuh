@@ -10,7 +10,7 @@
 #include "integrals/far/far.h"
 #include "integrals/tables.h"
 
-/* Threads of a block in the quartet kernels; primitives of the longest part of a pair. */
+/* Threads of a block in the quartet kernels; primitives of the longest segment of a pair. */
 enum { FMO_GPU_THREADS = fmo_tuning_gpu_threads, FMO_GPU_DEPTH_MAX = fmo_tuning_gpu_depth_large };
 
 /* Pairs are screened in tiles of a warp. */
@@ -75,7 +75,7 @@ static __device__ inline float fmo_gpu_in_K(const fmo_gpu_screen_data &bra,
 }
 
 /* What a thread counts, in one word: primitives of kets, up to 1023, and, up to 127 each, pairs
- * (not their further parts), those that carry an ss pair along, quartets that count in K. */
+ * (not their further segments), those that carry an ss pair along, quartets that count in K. */
 enum {
     FMO_GPU_TALLY_PRIMS = 0,
     FMO_GPU_TALLY_PAIRS = 10,
@@ -189,8 +189,8 @@ typedef struct fmo_gpu_counters {
     unsigned screened_in[FMO_GPU_LISTS][FMO_ERI_LOW_L_COUNT]; /* of the running pass */
     unsigned long long quartets[FMO_ERI_LOW_L_COUNT];         /* contracted */
     unsigned long long
-        screened_in_num[FMO_ERI_LOW_L_COUNT];          /* pairs of parts of pairs: threads' work */
-    unsigned long long exchanges[FMO_ERI_LOW_L_COUNT]; /* those that count in K */
+        screened_in_num[FMO_ERI_LOW_L_COUNT]; /* pairs of segments of pairs: threads' work */
+    unsigned long long exchanges[FMO_ERI_LOW_L_COUNT];     /* those that count in K */
     unsigned long long exchange_only[FMO_ERI_LOW_L_COUNT]; /* those that keep out of J */
     unsigned long long prim_quartets[FMO_ERI_LOW_L_COUNT];
     unsigned long long issued[FMO_ERI_LOW_L_COUNT];

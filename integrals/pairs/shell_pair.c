@@ -190,8 +190,8 @@ static double pair_bound(fmo_pair_class pair_class, const double *center, const 
     return fmax(bound, schwarz_bound(carried, center, AB, n, work));
 }
 
-double fmo_shell_pair_part_bound(const fmo_basis *basis, fmo_pair_class pair_class,
-                                 const fmo_pair_list *list, int n, int begin, int num)
+double fmo_shell_pair_segment_bound(const fmo_basis *basis, fmo_pair_class pair_class,
+                                    const fmo_pair_list *list, int n, int begin, int num)
 {
     const int64_t at = list->begin[n] + begin;
     double prim[FMO_PAIR_PART_MAX * FMO_PAIR_FIELDS], work[FMO_PAIR_PART_MAX * FMO_PAIR_FIELDS];

@@ -88,14 +88,14 @@ __global__ void __launch_bounds__(THREADS)
     constexpr int terms = FMO_HERMITE_COUNT(LA + LB), NB = FMO_CARTESIAN(LB);
     const int n = blockIdx.x * THREADS + threadIdx.x;
     if (n >= a.pairs.records) return;
-    const int part = a.pairs.record_part[n];
+    const int segment = a.pairs.record_segment[n];
     const double2 *const record = a.pairs.record + (size_t)n * FMO_GPU_PAIR_TWOS;
     const double2 pk = record[0], xy = record[1], zh = record[2];
-    const double *const center = a.pairs.center + part;
+    const double *const center = a.pairs.center + segment;
     const size_t num = (size_t)a.pairs.num;
     const double PA[3] = {xy.x, xy.y, zh.x},
                  AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
-    const int4 at = a.pairs.at[part];
+    const int4 at = a.pairs.at[segment];
     double d[FMO_CARTESIAN(LA) * NB], sum[terms];
     FMO_UNROLL
     for (int q = 0; q < terms; q++) sum[q] = 0.0;

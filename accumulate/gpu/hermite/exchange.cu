@@ -1,6 +1,6 @@
 /* K of classes with d shells: the listed quartets, at once or in slices, digested and scattered.
  * Compiled for each row of FMO_GPU_D_VARIANT_TABLE, with FMO_VARIANT set to its name, and each
- * part of the classes, with FMO_PART set to its number (FMO_HERMITE_EXCHANGE_TABLE). */
+ * segment of the classes, with FMO_PART set to its number (FMO_HERMITE_EXCHANGE_TABLE). */
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/kernels/near.cuh"
@@ -100,7 +100,7 @@ template <class C> __device__ __forceinline__ void turn_axes(int turn, double *x
 
 /* ---- integrals ------------------------------------------------------------------------------ */
 
-/* Primitive m of a part, on the axes of a body. */
+/* Primitive m of a segment, on the axes of a body. */
 template <class C>
 __device__ __forceinline__ fmo_prim_pair load_prim(const fmo_hermite_exchange_pairs &pairs, int4 at,
                                                    int m, int turn, float *bound)
@@ -373,7 +373,7 @@ constexpr bool all_classes = true;
 
 template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 {
-    if constexpr (all_classes && C::form.part == FMO_PART)
+    if constexpr (all_classes && C::form.segment == FMO_PART)
         return exchange<C, 1>;
     else
         return NULL;
@@ -381,7 +381,7 @@ template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 
 template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
 {
-    if constexpr (all_classes && C::form.part == FMO_PART &&
+    if constexpr (all_classes && C::form.segment == FMO_PART &&
                   fmo_gpu_builds_groups(variant::strategy, variant::form))
         return exchange<C, fmo_gpu_many_max<fmo_hermite_exchange_args>>;
     else

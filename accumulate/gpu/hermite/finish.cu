@@ -44,10 +44,10 @@ __global__ void __launch_bounds__(THREADS)
     const int n = (blockIdx.x * THREADS + threadIdx.x) / lanes, lane = threadIdx.x % lanes;
     const bool any = n < a.pairs.whole;
     const int2 records = any ? a.pairs.records_of[n] : make_int2(0, 0);
-    const int part = any ? a.pairs.part_of[n] : 0;
-    const int4 at = a.pairs.at[part];
+    const int segment = any ? a.pairs.segment_of[n] : 0;
+    const int4 at = a.pairs.at[segment];
     const bool one_shell = fmo_hermite_first_shell(at) == fmo_hermite_second_shell(at);
-    const double *const center = a.pairs.center + part;
+    const double *const center = a.pairs.center + segment;
     const size_t num = (size_t)a.pairs.num;
     const double AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
     double sum[NA * NB];
@@ -214,7 +214,7 @@ cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *var
 {
     const int threads = fmo_hermite_threads(c), shared = threads * fmo_hermite_bytes(c);
     const bool alone = group->num == 1;
-    const fmo_hermite_kernels *const own = variant->part[fmo_hermite_form_of(c).part];
+    const fmo_hermite_kernels *const own = variant->segment[fmo_hermite_form_of(c).segment];
     const void *const kernel = alone ? (const void *)own->kernel[c] : (const void *)own->group[c];
     int resident = 0;
     size_t all = 0;
@@ -272,26 +272,27 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
 
 /* ---- variants ------------------------------------------------------------------------------- */
 
-/* X(part, what is handed through) for each part of exchange.cu. */
+/* X(segment, what is handed through) for each segment of exchange.cu. */
 #define PARTS(X, ...) \
     X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
-#define COUNT(part, ...) +1
-static_assert(PARTS(COUNT, ) == FMO_HERMITE_PARTS, "finish.cu: parts of exchange.cu");
+#define COUNT(segment, ...) +1
+static_assert(PARTS(COUNT, ) == FMO_HERMITE_PARTS, "finish.cu: segments of exchange.cu");
 
-#define EXTERN(part, name) extern const fmo_hermite_kernels fmo_hermite_kernels_##name##_##part;
+#define EXTERN(segment, name) \
+    extern const fmo_hermite_kernels fmo_hermite_kernels_##name##_##segment;
 #define EXTERNS(name, ...) PARTS(EXTERN, name)
 FMO_GPU_D_VARIANT_TABLE(EXTERNS)
 
 const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *variant)
 {
     static const fmo_hermite_variant all[] = {
-#define PART(part, name)                 &fmo_hermite_kernels_##name##_##part,
+#define PART(segment, name)              &fmo_hermite_kernels_##name##_##segment,
 #define ROW(name, strategy, commit, ...) {strategy, commit, {PARTS(PART, name)}},
         FMO_GPU_D_VARIANT_TABLE(ROW)};
-    const int last = FMO_ERI_CLASS_COUNT - 1, part = fmo_hermite_form_of(last).part;
+    const int last = FMO_ERI_CLASS_COUNT - 1, segment = fmo_hermite_form_of(last).segment;
     for (const fmo_hermite_variant &own : all)
         if (own.scatter == variant->scatter && own.commit == variant->commit)
-            return own.part[part]->kernel[last] ? &own : NULL;
+            return own.segment[segment]->kernel[last] ? &own : NULL;
     return NULL;
 }
 

@@ -34,20 +34,20 @@ typedef struct screen_args {
     unsigned long long *quartets, *screened_in_num;
 } screen_args;
 
-/* What the bound that knows distance takes of a part. */
-__device__ __forceinline__ fmo_separation load_separation(const screen_pairs &pairs, int part)
+/* What the bound that knows distance takes of a segment. */
+__device__ __forceinline__ fmo_separation load_separation(const screen_pairs &pairs, int segment)
 {
-    const float4 sphere = pairs.sphere[part];
+    const float4 sphere = pairs.sphere[segment];
     fmo_separation separation = {sphere.x,
                                  sphere.y,
                                  sphere.z,
                                  sphere.w,
-                                 pairs.separation[part],
-                                 pairs.separation[pairs.num + part],
+                                 pairs.separation[segment],
+                                 pairs.separation[pairs.num + segment],
                                  {}};
     FMO_UNROLL
     for (int n = 0; n < FMO_SEPARATION_ORDERS; n++)
-        separation.moment[n] = pairs.separation[(size_t)(2 + n) * pairs.num + part];
+        separation.moment[n] = pairs.separation[(size_t)(2 + n) * pairs.num + segment];
     return separation;
 }
 
@@ -78,7 +78,7 @@ __device__ void flush(const screen_args &a, int bra, const unsigned *queue, unsi
     __syncwarp();
 }
 
-/* A block for a bra, and a part of its kets (y). A warp looks at some tiles of kets, a lane at
+/* A block for a bra, and a segment of its kets (y). A warp looks at some tiles of kets, a lane at
  * each; of those that may hold a screened-in quartet each lane takes a ket. */
 template <int N>
 __global__ void __launch_bounds__(THREADS)

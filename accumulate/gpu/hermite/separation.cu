@@ -1,4 +1,5 @@
-/* What screening for K takes of each part of a pair to know distance (integrals/far/separation.h).
+/* What screening for K takes of each segment of a pair to know distance
+ * (integrals/far/separation.h).
  */
 #include "accumulate/gpu/hermite/state.h"
 
@@ -6,7 +7,7 @@ namespace {
 
 enum { THREADS = fmo_tuning_gpu_hermite_threads };
 
-/* Parts of pairs of one class. */
+/* Segments of pairs of one class. */
 typedef struct separation_class {
     int num;
     const int4 *at, *prims;
@@ -20,7 +21,7 @@ typedef struct separation_args {
     separation_class of[FMO_PAIR_CLASS_COUNT];
 } separation_args;
 
-/* One thread a part, classes side by side, of N plans. The prefactors of a pair of one shell are
+/* One thread a segment, classes side by side, of N plans. The prefactors of a pair of one shell are
  * halved (types.cuh), as both orders of its functions are added up; what is in the matrices at the
  * end has them whole. */
 template <int N>

@@ -128,7 +128,7 @@ template <int pair_class> __device__ void keep_moments(const fmo_gpu_pairs &pair
     }
 }
 
-/* The part of D of a pair with a partner that goes with AB. */
+/* The segment of D of a pair with a partner that goes with AB. */
 __device__ void fold_line(const fmo_gpu_pairs &pairs, int n)
 {
     double line = 0.0;

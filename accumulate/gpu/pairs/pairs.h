@@ -7,7 +7,7 @@
 /* First function of a shell in the kernels' order. */
 int fmo_gpu_first_function(const fmo_gpu_functions *f, const fmo_basis *basis, int shell);
 
-/* What a plan has of a class of n pairs, or parts of them, with `values` numbers in their
+/* What a plan has of a class of n pairs, or segments of them, with `values` numbers in their
  * primitives: in this order, in one piece of memory. The first ones are made with the plan. */
 enum { FMO_GPU_LIST_ARRAYS = 10, FMO_GPU_LIST_ARRAYS_STAGED = 8 };
 typedef struct fmo_gpu_list_arrays {

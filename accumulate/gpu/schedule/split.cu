@@ -120,7 +120,7 @@ size_t batch_size(const split_state *s, int c)
     return s->bytes / (classes[c].size * sizeof(double) + 2 * sizeof(int));
 }
 
-/* No batch can be larger than the candidates of a part. */
+/* No batch can be larger than the candidates of a segment. */
 size_t most_bytes(const fmo_gpu_state *g)
 {
     size_t most = least_bytes;
@@ -235,7 +235,7 @@ void add_feed(split_run *r, fmo_fock_plan *plan)
     f->s = (split_state *)plan->state;
 }
 
-/* The CPU's part: digest one batch that has arrived. */
+/* The CPU's segment: digest one batch that has arrived. */
 void reduce_batch(const split_run *r, const fmo_gpu_state *g, const buffer *f)
 {
     const fmo_cpu_kernels *kernels = fmo_cpu_kernels_choose();
