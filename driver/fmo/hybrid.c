@@ -59,7 +59,7 @@ FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 2,
 static double form_part(int size, int m, int i, int j)
 {
     const int c = i == 0 ? j : i + j + 1; /* i <= j: xx xy xz yy yz zz */
-    return fmo_caller_part(size == fmo_shell_functions(2), 2, m, c) * (i == j ? 1.0 : 0.5);
+    return fmo_caller_coefficient(size == fmo_shell_functions(2), 2, m, c) * (i == j ? 1.0 : 0.5);
 }
 
 /* d functions of the frame R's axes over those of the axes x y z: M becomes R M R^T. */

@@ -30,8 +30,8 @@ static void find_inner_parts(const fmo_basis *b, segments *p)
 {
     for (int s = 0; s < b->shell_num; s++) {
         const fmo_shell *shell = &b->shell[s];
-        fmo_shell_parts T;
-        const int own = fmo_basis_shell_parts(b, shell, T);
+        fmo_shell_transform T;
+        const int own = fmo_basis_shell_transform(b, shell, T);
         for (int c = 0; c < fmo_shell_functions(shell->ang_mom); c++) {
             p->begin[shell->ao_begin + c] = p->num;
             for (int m = 0; m < own; m++)
@@ -46,8 +46,8 @@ static void find_outer_parts(const fmo_basis *b, const int2 *place, segments *p)
 {
     for (int q = 0; q < b->ao_num; q++) {
         const fmo_shell *shell = &b->shell[place[q].x];
-        fmo_shell_parts T;
-        (void)fmo_basis_shell_parts(b, shell, T);
+        fmo_shell_transform T;
+        (void)fmo_basis_shell_transform(b, shell, T);
         p->begin[q] = p->num;
         for (int c = 0; c < fmo_shell_functions(shell->ang_mom); c++)
             add_part(p, shell->ao_begin + c, T[place[q].y][c]);
