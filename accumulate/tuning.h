@@ -48,7 +48,7 @@
     X(gpu_box_far_pairs, 3e8, "pairs of pairs that are not, from which auto takes boxes",        \
       "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                              \
     X(gpu_box_worth, 20.0,                                                                       \
-      "multiplications of a meeting of boxes for each pair of their pairs that it repays",       \
+      "multiplications of a interaction of boxes for each pair of their pairs that it repays",   \
       "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                              \
     X(cpu_far_near_share, 0.78,                                                                  \
       "pairs of pairs that are near, of all, by boxes of four leaves and for D = 1, up to "      \

@@ -49,7 +49,7 @@ FMO_HD void potential(int NB, int NK, const fmo_point *at, const fmo_point_sourc
                 const fmo_real h = fmo_load(from->H + (size_t)k * num + q);
                 H[k] = (FMO_HERMITE_DEGREE(k) % 2 ? odd : even) * h;
             }
-            meet_all((meeting){NB, NK, .to_bra = 1, .to_ket = 0}, r, NULL, H, sum, NULL);
+            interact_all((interaction){NB, NK, .to_bra = 1, .to_ket = 0}, r, NULL, H, sum, NULL);
         }
     }
     COULOMB_UNROLL

@@ -44,8 +44,8 @@ FMO_HD double fmo_box_T(double log_size_over_cutoff)
 typedef struct fmo_box_rule {
     double log_cutoff;
     int order_max; /* up to FMO_BOX_ORDER_MAX */
-    /* Multiplications that meeting may take for each pair of a pair of the one and a pair of the
-     * other box; what takes more is left to smaller boxes, or to integrals. 0: any number. */
+    /* Multiplications that interaction may take for each pair of a pair of the one and a pair of
+     * the other box; what takes more is left to smaller boxes, or to integrals. 0: any number. */
     double worth;
 } fmo_box_rule;
 
@@ -64,7 +64,7 @@ FMO_HD int fmo_box_order(const fmo_box_load *to, const fmo_box_load *from, int o
     return order > 0.0 ? order < order_max ? (int)order : order_max + 1 : 0;
 }
 
-/* Multiplications of fmo_multipoles_meet, complex numbers in four. */
+/* Multiplications of fmo_multipoles_interact, complex numbers in four. */
 FMO_HD double fmo_box_cost(int order)
 {
     const double n = order;
