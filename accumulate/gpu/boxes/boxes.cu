@@ -1,7 +1,7 @@
 /* What a plan has for boxes, and their steps of a build. */
 #include "accumulate/gpu/boxes/boxes.h"
 #include "accumulate/gpu/boxes/leaves.h"
-#include "accumulate/gpu/boxes/meet.h"
+#include "accumulate/gpu/boxes/interact.h"
 
 #include <math.h>
 #include <stdlib.h>

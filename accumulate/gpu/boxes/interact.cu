@@ -2,7 +2,7 @@
  * downwards. A block has one box and finds out for itself, from the root down, whom it meets:
  * everything else would have to be kept. All sums have an order that nothing but geometry and
  * density decides. */
-#include "accumulate/gpu/boxes/meet.h"
+#include "accumulate/gpu/boxes/interact.h"
 
 namespace {
 
