@@ -46,7 +46,7 @@ static fmo_status see_one(fmo_fragments *f, int number, int threads, void *user,
     for (size_t i = 0; i < n; i++)
         for (size_t l = 0; l < n; l++)
             diagonal[i * n + i] += m->density[i * n + l] * m->overlap[l * n + i];
-    fmo_part_populations(m, m->density, f->mulliken[k]);
+    fmo_subsystem_populations(m, m->density, f->mulliken[k]);
     for (int a = 0; a < m->atom_num; a++) f->mulliken[k][a] = m->charge[a] - f->mulliken[k][a];
     jobs[0].density = m->density;
     jobs[1].density = diagonal;
@@ -358,7 +358,7 @@ fmo_status fmo_pairs_fields(fmo_fragments *f, fmo_subsystem *pairs, const size_t
 
 /* Whether both have nuclei of one atom: the detached and the attached side of a cut bond, or two
  * that are attached to one atom. Both lists ascend. */
-int fmo_parts_share_atom(const fmo_subsystem *I, const fmo_subsystem *J)
+int fmo_subsystems_share_atom(const fmo_subsystem *I, const fmo_subsystem *J)
 {
     for (int a = 0, b = 0; a < I->atom_num && b < J->atom_num;) {
         if (I->atom[a] == J->atom[b]) return 1;
@@ -378,7 +378,7 @@ fmo_status fmo_field_electrostatics(fmo_fragments *f, fmo_fragment_pair *pairs, 
     if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for electrostatics");
     for (int k = 0; k < count; k++) {
         fmo_fragment_pair *const p = &pairs[k];
-        const int none = fmo_parts_share_atom(&f->monomer[p->i], &f->monomer[p->j]);
+        const int none = fmo_subsystems_share_atom(&f->monomer[p->i], &f->monomer[p->j]);
         p->electrostatic = none ? NAN : 0.0;
         if (!none) jobs[num++] = (fmo_electrostatics_job){.a = f->exact[p->i], .b = f->exact[p->j]};
     }

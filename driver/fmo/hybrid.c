@@ -163,7 +163,7 @@ static fmo_status project_bond(const fmo_fragments *f, fmo_subsystem *subsystem,
     return status;
 }
 
-fmo_status fmo_part_project(const fmo_fragments *f, fmo_subsystem *subsystem, fmo_error *err)
+fmo_status fmo_subsystem_project(const fmo_fragments *f, fmo_subsystem *subsystem, fmo_error *err)
 {
     const fmo_fragment_system *s = f->system;
     fmo_status status = FMO_OK;

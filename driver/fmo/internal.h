@@ -73,25 +73,25 @@ typedef struct fmo_fragments {
 /* Hybrids of every element of which a bond was cut. */
 fmo_status fmo_fragment_read_hybrids(fmo_fragments *f, fmo_error *err);
 /* P of a subsystem into subsystem->projector, where it has cut bonds. */
-fmo_status fmo_part_project(const fmo_fragments *f, fmo_subsystem *subsystem, fmo_error *err);
+fmo_status fmo_subsystem_project(const fmo_fragments *f, fmo_subsystem *subsystem, fmo_error *err);
 
 /* ---- subsystem.c ---- */
 
 /* One fragment (j < 0) or two as a molecule: its atoms and functions; then its matrices, and what
  * potentials want: of a pair T alone of the core, and products that its monomers lack, as they have
  * the rest of it (fmo_pairs_fields). */
-fmo_status fmo_part_begin(const fmo_fragments *f, int i, int j, fmo_subsystem *subsystem,
+fmo_status fmo_subsystem_begin(const fmo_fragments *f, int i, int j, fmo_subsystem *subsystem,
                           fmo_error *err);
 fmo_status fmo_subsystem_fill(const fmo_fragments *f, fmo_subsystem *subsystem, fmo_error *err);
 void fmo_subsystem_empty(fmo_subsystem *subsystem);      /* of what fmo_subsystem_fill made */
-void fmo_part_forget_products(fmo_subsystem *subsystem); /* which only its field needs */
+void fmo_subsystem_forget_products(fmo_subsystem *subsystem); /* which only its field needs */
 void fmo_subsystem_destroy(fmo_subsystem *subsystem);
 /* Adds a matrix of `from` to one of `to`, of which that leaves `kept` times what it has there, atom
  * by atom; atoms that `to` lacks are left out. */
 void fmo_subsystem_add_matrix(const fmo_subsystem *from, const double *X, double kept,
                               const fmo_subsystem *to, double *Y);
 /* Electrons of each atom of a subsystem after Mulliken, sum_i in A (D S)_ii. */
-void fmo_part_populations(const fmo_subsystem *subsystem, const double *density,
+void fmo_subsystem_populations(const fmo_subsystem *subsystem, const double *density,
                           double *population);
 double fmo_trace(size_t n, const double *A, const double *B); /* sum_ij A_ij B_ij */
 
@@ -154,7 +154,7 @@ fmo_status fmo_monomers_fields(fmo_fragments *f, fmo_subsystem *monomers, int co
 fmo_status fmo_pairs_fields(fmo_fragments *f, fmo_subsystem *pairs, const size_t *which, int count,
                             const fmo_fock_options *fock, int threads, fmo_error *err);
 /* Whether two subsystems have nuclei of one atom. */
-int fmo_parts_share_atom(const fmo_subsystem *I, const fmo_subsystem *J);
+int fmo_subsystems_share_atom(const fmo_subsystem *I, const fmo_subsystem *J);
 /* Electrostatics of some pairs, of those that share no atom; of the others NaN. */
 fmo_status fmo_field_electrostatics(fmo_fragments *f, fmo_fragment_pair *pairs, int count,
                                     int threads, fmo_error *err);
@@ -179,11 +179,11 @@ typedef struct fmo_subsystem_callbacks {
 } fmo_subsystem_callbacks;
 
 /* Whether SCFs of subsystems run on the CPU. */
-int fmo_parts_go_to_cpu(const fmo_fragments *f, const fmo_subsystem *subsystems, int count);
+int fmo_subsystems_go_to_cpu(const fmo_fragments *f, const fmo_subsystem *subsystems, int count);
 /* RHF of subsystems in their fields from their densities, as one batch: densities, energies,
  * cycles. Of the monomers, f->monomer, by all ranks: collective. Without `orbitals` homo and lumo
  * are NaN. callbacks: NULL, if subsystems are complete. */
-fmo_status fmo_parts_solve(fmo_fragments *f, fmo_subsystem *subsystems, int count,
+fmo_status fmo_subsystems_solve(fmo_fragments *f, fmo_subsystem *subsystems, int count,
                            const fmo_thresholds *thresholds, int orbitals,
                            const fmo_subsystem_callbacks *callbacks, fmo_error *err);
 

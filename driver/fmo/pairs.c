@@ -84,7 +84,7 @@ static fmo_status find_populations(const fmo_subsystem *pair, const double *chan
 {
     double *const electrons = malloc((size_t)pair->atom_num * sizeof *electrons);
     if (!electrons) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for populations");
-    fmo_part_populations(pair, change, electrons);
+    fmo_subsystem_populations(pair, change, electrons);
     for (size_t a = 0; a < t->capacity; a++)
         to[a] = a < (size_t)pair->atom_num ? (population){pair->atom[a], electrons[a]}
                                            : (population){-1, 0.0};
@@ -110,7 +110,7 @@ static fmo_status begin_pair(fmo_fragments *f, int k, int threads, void *user, f
     const chunk *c = user;
     const fmo_fragment_pair *p = &f->result->pair[c->tasks[k].pair];
     (void)threads;
-    return fmo_part_begin(f, p->i, p->j, &c->subsystem[k], err);
+    return fmo_subsystem_begin(f, p->i, p->j, &c->subsystem[k], err);
 }
 
 static void let_pair_go(size_t k, void *user)
@@ -158,7 +158,7 @@ static fmo_status prepare_pairs(fmo_fragments *f, const size_t *which, size_t nu
     if (status == FMO_OK)
         status = fmo_pairs_fields(f, c->subsystem, which, (int)num, fock, threads, err);
     for (size_t k = 0; k < num; k++) {
-        fmo_part_forget_products(&c->subsystem[which[k]]);
+        fmo_subsystem_forget_products(&c->subsystem[which[k]]);
         if (status != FMO_OK) let_pair_go(which[k], c);
     }
     return status;
@@ -209,7 +209,7 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
      * E' are off by the gradient. */
     const fmo_thresholds thresholds = {f->o.scf.energy_convergence,
                                        GRADIENT * f->o.scf.gradient_convergence, 0.0};
-    CHECKGOTO(fmo_parts_solve(f, c.subsystem, count, &thresholds, 0, &callbacks, err));
+    CHECKGOTO(fmo_subsystems_solve(f, c.subsystem, count, &thresholds, 0, &callbacks, err));
     if (c.status != FMO_OK) status = fmo_error_set(err, c.status, "%s", c.err.message);
 done:
     for (int k = 0; k < count && c.subsystem; k++) fmo_subsystem_destroy(&c.subsystem[k]);
@@ -397,7 +397,7 @@ static fmo_status list_pairs(fmo_fragments *f, pair_list *list, fmo_error *err)
             p->is_bonded = bonded(s, i, j);
             /* However far: two nuclei at one place have no electrostatics. */
             p->is_scf = p->distance < s->es_dimers_from || p->is_bonded ||
-                        fmo_parts_share_atom(&f->monomer[i], &f->monomer[j]);
+                        fmo_subsystems_share_atom(&f->monomer[i], &f->monomer[j]);
             if (!p->is_scf) {
                 r->es_pairs++;
                 continue;

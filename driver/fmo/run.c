@@ -234,7 +234,7 @@ static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
 static fmo_status make_monomer(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     fmo_subsystem *m = &f->monomer[k];
-    fmo_status status = fmo_part_begin(f, k, -1, m, err);
+    fmo_status status = fmo_subsystem_begin(f, k, -1, m, err);
     if (status == FMO_OK) status = fmo_subsystem_fill(f, m, err);
     (void)threads, (void)user;
     if (status != FMO_OK) return status;

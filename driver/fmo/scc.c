@@ -120,7 +120,7 @@ static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first, double 
     const double last_change = fabs(f->result->energy_change);
     *tight &= f->result->fragment_num == 1 || last_change < orbitals_from * f->o.convergence;
     status =
-        fmo_parts_solve(f, f->monomer, f->system->fragment_num, &thresholds, *tight, NULL, err);
+        fmo_subsystems_solve(f, f->monomer, f->system->fragment_num, &thresholds, *tight, NULL, err);
     if (status != FMO_OK) return status;
     status = fmo_fragment_agree(f, fmo_field_update(f, err), err);
     if (status != FMO_OK) return status;
@@ -171,7 +171,7 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
     const fmo_fragment_options *o = &f->o;
     fmo_fragment_result *r = f->result;
     int converged = 0, tight = 0;
-    int on_gpus = !fmo_parts_go_to_cpu(f, f->monomer, r->fragment_num);
+    int on_gpus = !fmo_subsystems_go_to_cpu(f, f->monomer, r->fragment_num);
     fmo_status status = fmo_fragment_tell(f, &on_gpus, sizeof on_gpus, err);
     f->shares = f->ranks && on_gpus;
     f->kept = fmo_batch_cache_create(on_gpus);

@@ -71,7 +71,7 @@ static int largest(const fmo_subsystem *subsystems, int count)
     return most;
 }
 
-int fmo_parts_go_to_cpu(const fmo_fragments *f, const fmo_subsystem *subsystems, int count)
+int fmo_subsystems_go_to_cpu(const fmo_fragments *f, const fmo_subsystem *subsystems, int count)
 {
     const int most = count < FEW * f->threads_cpu ? CPU_FUNCTIONS_OF_FEW : CPU_FUNCTIONS;
     return f->o.scf.fock.mode != FMO_MODE_FUSED ||
@@ -152,7 +152,7 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
     o.fock.threads = f->threads;
     o.fock.progress = NULL;
     if (o.fock.mode == FMO_MODE_FUSED && !s->number &&
-        fmo_parts_go_to_cpu(f, s->subsystems, count)) {
+        fmo_subsystems_go_to_cpu(f, s->subsystems, count)) {
         o.fock.mode = FMO_MODE_CPU;
         o.fock.threads = f->threads_cpu;
     }
@@ -197,7 +197,7 @@ static fmo_status solve_own(solving *s, const fmo_thresholds *thresholds, int or
     return status;
 }
 
-fmo_status fmo_parts_solve(fmo_fragments *f, fmo_subsystem *subsystems, int count,
+fmo_status fmo_subsystems_solve(fmo_fragments *f, fmo_subsystem *subsystems, int count,
                            const fmo_thresholds *thresholds, int orbitals,
                            const fmo_subsystem_callbacks *callbacks, fmo_error *err)
 {

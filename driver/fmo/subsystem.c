@@ -9,7 +9,7 @@
 #include <string.h>
 #include <fmo/one_electron.h>
 
-void fmo_part_forget_products(fmo_subsystem *subsystem)
+void fmo_subsystem_forget_products(fmo_subsystem *subsystem)
 {
     fmo_products_destroy(subsystem->products);
     subsystem->products = NULL;
@@ -23,7 +23,7 @@ void fmo_subsystem_empty(fmo_subsystem *subsystem)
         free(*all[k]);
         *all[k] = NULL;
     }
-    fmo_part_forget_products(subsystem);
+    fmo_subsystem_forget_products(subsystem);
 }
 
 void fmo_subsystem_destroy(fmo_subsystem *subsystem)
@@ -184,7 +184,7 @@ static fmo_status make_products_between(const fmo_fragments *f, fmo_subsystem *p
     return status;
 }
 
-fmo_status fmo_part_begin(const fmo_fragments *f, int i, int j, fmo_subsystem *subsystem,
+fmo_status fmo_subsystem_begin(const fmo_fragments *f, int i, int j, fmo_subsystem *subsystem,
                           fmo_error *err)
 {
     fmo_status status;
@@ -203,7 +203,7 @@ fmo_status fmo_subsystem_fill(const fmo_fragments *f, fmo_subsystem *subsystem, 
 {
     fmo_status status;
     CHECKGOTO(make_matrices(subsystem, err));
-    CHECKGOTO(fmo_part_project(f, subsystem, err));
+    CHECKGOTO(fmo_subsystem_project(f, subsystem, err));
     if (subsystem->fragments == 2) {
         CHECKGOTO(make_products_between(f, subsystem, err));
     } else {
@@ -236,7 +236,7 @@ void fmo_subsystem_add_matrix(const fmo_subsystem *from, const double *X, double
     }
 }
 
-void fmo_part_populations(const fmo_subsystem *subsystem, const double *density, double *population)
+void fmo_subsystem_populations(const fmo_subsystem *subsystem, const double *density, double *population)
 {
     const size_t n = (size_t)subsystem->nao;
     for (int a = 0; a < subsystem->atom_num; a++) {
