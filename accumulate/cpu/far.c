@@ -1,5 +1,5 @@
 /* The way through the boxes of far.h: multipoles upwards; then level by level downwards, which
- * boxes meet, and what their potential is; at the end X^J of the pairs of each leaf. */
+ * boxes interact, and what their potential is; at the end X^J of the pairs of each leaf. */
 #include "accumulate/cpu/far.h"
 
 #include <math.h>
@@ -151,7 +151,7 @@ typedef struct scratch {
     int sorted_capacity;
 } scratch;
 
-/* Highest orders first, as boxes that meet together take the highest of theirs; equals as they
+/* Highest orders first, as boxes that interact together take the highest of theirs; equals as they
  * came. Returns 0 without memory. */
 static int sort_interactions(scratch *s)
 {
@@ -171,7 +171,8 @@ static int sort_interactions(scratch *s)
     return 1;
 }
 
-/* Box b and those that its parent left open: who meets, who is near, whom its children look at. */
+/* Box b and those that its parent left open: who interacts, who is near, whom its children look at.
+ */
 static int settle_box(far_job *j, int b, scratch *s)
 {
     const fmo_box *boxes = j->far->boxes.box, *box = &boxes[b];
@@ -211,7 +212,7 @@ static int settle_box(far_job *j, int b, scratch *s)
         }
     }
     if (!good || !sort_interactions(s)) return 0;
-    j->far->box_kernels->meet(&j->view, b, s->sorted, s->interactions.num);
+    j->far->box_kernels->interact(&j->view, b, s->sorted, s->interactions.num);
 #pragma omp atomic
     j->to->interactions += s->interactions.num;
     return 1;

@@ -163,8 +163,8 @@ static cudaError_t queue_boxes(const fmo_gpu_group *group, const fmo_gpu_variant
 }
 
 /* A density to X, everything queued on the group's stream. side, high-l: streams beside it, or
- * none; high-l is for all that meets a d shell, which neither waits for the last warps of the other
- * classes' passes then, nor they for its. */
+ * none; high-l is for all that interacts a d shell, which neither waits for the last warps of the
+ * other classes' passes then, nor they for its. */
 static cudaError_t queue(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
                          const fmo_gpu_side_streams *side, const fmo_gpu_side_streams *high_l,
                          bool timed)

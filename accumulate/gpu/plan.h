@@ -236,7 +236,7 @@ cudaError_t fmo_gpu_make_timers(fmo_gpu_state *g);
 /* Seconds by class of the run that has just finished. */
 cudaError_t fmo_gpu_class_seconds(const fmo_gpu_state *g, double *seconds);
 
-/* |D| that quartets meet in K, as screening reads it: element [s * stride + t]; of rows [s]. */
+/* |D| that quartets interact in K, as screening reads it: element [s * stride + t]; of rows [s]. */
 typedef struct fmo_gpu_exchange_max {
     const float *block, *row;
     int stride;

@@ -62,7 +62,7 @@ typedef struct fmo_gpu_screen_data {
     unsigned counts;         /* what it adds to a tally */
 } fmo_gpu_screen_data;
 
-/* The rule of screen.h for J, and for K with what a quartet meets there, in floats. */
+/* The rule of screen.h for J, and for K with what a quartet interacts there, in floats. */
 static __device__ inline float fmo_gpu_in_J(const fmo_gpu_screen_data &bra,
                                             const fmo_gpu_screen_data &ket)
 {
@@ -91,8 +91,8 @@ static __host__ __device__ inline unsigned fmo_gpu_tally(unsigned word, int what
  * p shell and its partner are one set of four functions, s x y z; s shells without partner come
  * first, and both kinds stand in descending order of primitives, so that the sets of neighbouring
  * pairs are neighbours. Pairs are sorted by number of primitives (descending), then bound (in steps
- * of 2^8), then i, then j: lanes of a warp do equal work and meet equal rows in runs, and tiles of
- * pairs too small to matter are passed over at once. Primitives of pairs of equal depth lie
+ * of 2^8), then i, then j: lanes of a warp do equal work and interact equal rows in runs, and tiles
+ * of pairs too small to matter are passed over at once. Primitives of pairs of equal depth lie
  * [primitive][two fields][pair], so that neighbouring pairs are read together; those of one pair
  * are in descending order of their bounds. */
 typedef struct fmo_gpu_pairs {
@@ -224,14 +224,14 @@ static __device__ inline void fmo_gpu_count(unsigned long long *quartets, int er
     if (bra_carries) atomicAdd(&quartets[fmo_gpu_carried_class(eri_class, true, true)], carried);
 }
 
-/* Where a pair that carries another along meets itself, the two mixed quartets are one. */
+/* Where a pair that carries another along interacts itself, the two mixed quartets are one. */
 static __device__ inline void fmo_gpu_count_diagonal(unsigned long long *quartets, int eri_class)
 {
     atomicAdd(&quartets[fmo_gpu_carried_class(eri_class, true, false)], ~0ull);
 }
 
-/* What a quartet meets in K, from block maxima: fmo_screen_exchange of its rows, in floats. Rows
- * are `stride` exchange_only, 0 where one row of zeros stands for all (J alone). */
+/* What a quartet interacts in K, from block maxima: fmo_screen_exchange of its rows, in floats.
+ * Rows are `stride` exchange_only, 0 where one row of zeros stands for all (J alone). */
 static __device__ inline float fmo_gpu_exchange_of(const float *block_max, int stride, ushort2 ij,
                                                    ushort2 kl)
 {

@@ -1,4 +1,4 @@
-/* May the multipoles of two boxes meet, and up to which order? What is left out, and what that
+/* May the multipoles of two boxes interact, and up to which order? What is left out, and what that
  * rests on: docs/explanation/far-field.md, "Boxes of far pairs". Symmetric in the two boxes, as a
  * quartet is either near for both of its pairs or far for both. */
 #ifndef FMO_TREE_DECIDE_H
@@ -71,7 +71,7 @@ FMO_HD double fmo_box_cost(int order)
     return (n + 1.0) * (n + 2.0) * (n + 2.0) * (n + 3.0) / 3.0;
 }
 
-/* May they meet? Then the orders for the potentials in a and in b. The loads are logarithms. */
+/* May they interact? Then the orders for the potentials in a and in b. The loads are logarithms. */
 FMO_HD int fmo_boxes_far(const fmo_box *a, const fmo_box_load *of_a, const fmo_box *b,
                          const fmo_box_load *of_b, const fmo_box_rule *rule, int order[2])
 {

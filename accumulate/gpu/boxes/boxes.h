@@ -1,5 +1,5 @@
 /* J of pairs that are far from each other by boxes (tree/), on a GPU
- * (docs/explanation/gpu/boxes.md): the multipoles of all pairs meet box by box, and lists of
+ * (docs/explanation/gpu/boxes.md): the multipoles of all pairs interact box by box, and lists of
  * quartets are left with what is near, and with K. Who is near is known before screening; the rest
  * goes on beside it. C++ only. */
 #ifndef FMO_GPU_BOXES_H

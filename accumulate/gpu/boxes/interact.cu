@@ -1,5 +1,5 @@
-/* From leaves to potentials: multipoles upwards, who is near to whom, who meets, potentials
- * downwards. A block has one box and finds out for itself, from the root down, whom it meets:
+/* From leaves to potentials: multipoles upwards, who is near to whom, who interacts, potentials
+ * downwards. A block has one box and finds out for itself, from the root down, whom it interacts:
  * everything else would have to be kept. All sums have an order that nothing but geometry and
  * density decides. */
 #include "accumulate/gpu/boxes/interact.h"
@@ -89,8 +89,8 @@ typedef struct way {
 /* What becomes of a box of the way and another one; OPENED: left to the box's children. */
 enum { LEFT, INTERACT, NEAR, OPENED, CUT_OWN, CUT_OTHER };
 
-/* Far: who meets (order[0] is that of `own`'s potential); else the larger is cut. What is below the
- * box itself is left to its children. */
+/* Far: who interacts (order[0] is that of `own`'s potential); else the larger is cut. What is below
+ * the box itself is left to its children. */
 __device__ __forceinline__ int decide(const fmo_gpu_box_view &v, int own, int other, int target,
                                       int order[2])
 {
@@ -463,8 +463,8 @@ __global__ void __launch_bounds__(THREADS)
             &v.box[b], (const double *)(v.multipole + (size_t)b * TERMS), l);
 }
 
-/* Potentials of those that a box meets, a block each. */
-__global__ void __launch_bounds__(THREADS) meet(const __grid_constant__ fmo_gpu_box_view v)
+/* Potentials of those that a box interacts, a block each. */
+__global__ void __launch_bounds__(THREADS) interact(const __grid_constant__ fmo_gpu_box_view v)
 {
     extern __shared__ double2 memory[];
     interact_shared &s = *(interact_shared *)memory;
@@ -480,9 +480,9 @@ __global__ void __launch_bounds__(THREADS) meet(const __grid_constant__ fmo_gpu_
     go_to(
         v, target, &s.on,
         [&](int what, int other, int order) {
-            const bool meets = what == INTERACT;
-            if (meets && !order) charge += interact_charge(v, own, other);
-            const unsigned those = __ballot_sync(0xffffffffu, meets && order);
+            const bool interacts = what == INTERACT;
+            if (interacts && !order) charge += interact_charge(v, own, other);
+            const unsigned those = __ballot_sync(0xffffffffu, interacts && order);
             if (lane == 0) s.on.met[warp] = __popc(those);
             if (!(those >> lane & 1u)) return make_int3(0, 0, -1);
             return make_int3(other, order, __popc(those & ((1u << lane) - 1u)));
@@ -568,8 +568,8 @@ cudaError_t fmo_gpu_box_interact(const fmo_gpu_box_view *v, int boxes, cudaStrea
     const int bytes = (int)sizeof(interact_shared), strengths = boxes * FMO_GPU_BOX_STRENGTHS;
     find_strength<<<(strengths + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*v, strengths);
     FMO_GPU_TRY(cudaGetLastError());
-    FMO_GPU_TRY(cudaFuncSetAttribute(meet, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    meet<<<boxes, THREADS, (size_t)bytes, stream>>>(*v);
+    FMO_GPU_TRY(cudaFuncSetAttribute(interact, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    interact<<<boxes, THREADS, (size_t)bytes, stream>>>(*v);
     return cudaGetLastError();
 }
 

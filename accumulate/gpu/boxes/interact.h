@@ -17,7 +17,7 @@ cudaError_t fmo_gpu_box_near(const fmo_gpu_box_view *view, const fmo_boxes *tree
  * of |D| in rows of `sets`. */
 cudaError_t fmo_gpu_box_exchange(const fmo_gpu_box_pairs *of, const fmo_gpu_pairs *pairs,
                                  const float *block_max, int sets, cudaStream_t stream);
-/* Potentials of all boxes by those that they meet; and by those that their parents meet. */
+/* Potentials of all boxes by those that they interact; and by those that their parents interact. */
 cudaError_t fmo_gpu_box_interact(const fmo_gpu_box_view *view, int boxes, cudaStream_t stream);
 cudaError_t fmo_gpu_box_down(const fmo_gpu_box_view *view, const fmo_boxes *tree,
                              cudaStream_t stream);

@@ -1,5 +1,5 @@
 /* The last steps for classes with d shells: potentials to J, and J and K in the caller's order,
- * where they meet what the kernels of s and p shells have found. Also the scale of fixed-point
+ * where they interact what the kernels of s and p shells have found. Also the scale of fixed-point
  * sums, and the order of all steps. */
 #include "accumulate/gpu/hermite/hermite.h"
 

@@ -1,8 +1,8 @@
 /* The schedule `tile`: one warp owns one bra pair (i,j), or a share of its ket pairs, and the rows
  * i and j of X^K, in shared memory of its own. It walks the ket pairs, screens them, and digests 32
  * screened-in quartets at a time: X^J_ij stays in registers, X^K_ik, X^K_il, X^K_jk, X^K_jl go to
- * the rows by plain load-add-store - lanes that meet in a column take turns - and only X^J_kl is an
- * atomic per quartet. Rows and X^J_ij are added to global memory once, as contiguous runs. No
+ * the rows by plain load-add-store - lanes that interact in a column take turns - and only X^J_kl
+ * is an atomic per quartet. Rows and X^J_ij are added to global memory once, as contiguous runs. No
  * shared-memory atomics: for FP64 they are compare-and-swap loops. */
 #ifndef FMO_GPU_TILE_KERNEL_CUH
 #define FMO_GPU_TILE_KERNEL_CUH

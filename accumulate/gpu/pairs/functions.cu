@@ -23,8 +23,8 @@ static int known_shells(const fmo_basis *b)
     return num;
 }
 
-/* Numbers the sets by number of primitives, as the pairs are sorted: what neighbouring lanes meet
- * is then neighbouring. */
+/* Numbers the sets by number of primitives, as the pairs are sorted: what neighbouring lanes
+ * interact is then neighbouring. */
 static void number_sets(const fmo_basis *b, const int *partner, fmo_gpu_functions *f)
 {
     const int s_shells = b->shell_num_l[0];

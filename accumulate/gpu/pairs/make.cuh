@@ -534,8 +534,8 @@ __device__ float lay_out_part(const arguments &a, const target &to, const unsign
         to.center[(size_t)x * to.num + n] = A.center[x];
         to.center[(size_t)(3 + x) * to.num + n] = A.center[x] - B.center[x];
     }
-    /* In a pair of one shell with itself all products meet themselves and count half; in a ps pair
-     * of one set only the ss product does. */
+    /* In a pair of one shell with itself all products interact themselves and count half; in a ps
+     * pair of one set only the ss product does. */
     const double of_prefactor = own.i == own.j ? 0.5 : 1.0, of_ratio = A.set == B.set ? 0.5 : 1.0;
     for (int m = 0; m < own.prims; m++)
         for (int t = 0; t < FMO_GPU_PAIR_TWOS; t++) {

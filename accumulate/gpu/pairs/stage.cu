@@ -41,7 +41,7 @@ typedef struct staged_pairs {
 } staged_pairs;
 
 /* Primitive n of a list as the kernels want it. In a pair of one shell with itself all products
- * meet themselves and count half; in a ps pair of one set only the ss product does. */
+ * interact themselves and count half; in a ps pair of one set only the ss product does. */
 static void stage_primitive(const fmo_pair_list *list, int64_t n, bool one_shell, bool one_set,
                             double *to)
 {
