@@ -285,13 +285,14 @@ FMO_API fmo_status fmo_fock_choose_mode(const fmo_basis *basis, const fmo_fock_o
 typedef struct fmo_class_profile {
     int64_t quartets;         /**< contracted shell quartets that screened in num screening */
     int64_t quartets_skipped; /**< ... that screening removed */
-    int64_t prim_quartets;    /**< primitive quartets of the screened-in quartets, pruned pairs left
-                                 out; of a    pair with itself the GPU computes, and counts, about half */
-    double seconds;           /**< wall time; NaN where the mode does not go class by class */
-    double compute_seconds;   /**< fused, s and p: the same kernel without commits; else NaN */
-    int64_t adds;             /**< fused: adds to matrix elements, before any aggregation */
-    int64_t adds_issued;      /**< fused: atomics issued after aggregation, with those of segmented
-                                   that were too small to be made */
+    int64_t
+        prim_quartets;      /**< primitive quartets of the screened-in quartets, pruned pairs left
+                               out; of a    pair with itself the GPU computes, and counts, about half */
+    double seconds;         /**< wall time; NaN where the mode does not go class by class */
+    double compute_seconds; /**< fused, s and p: the same kernel without commits; else NaN */
+    int64_t adds;           /**< fused: adds to matrix elements, before any aggregation */
+    int64_t adds_issued;    /**< fused: atomics issued after aggregation, with those of segmented
+                                 that were too small to be made */
 } fmo_class_profile;
 
 /** What the last build of a plan did. */

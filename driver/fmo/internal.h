@@ -81,9 +81,9 @@ fmo_status fmo_subsystem_project(const fmo_fragments *f, fmo_subsystem *subsyste
  * potentials want: of a pair T alone of the core, and products that its monomers lack, as they have
  * the rest of it (fmo_pairs_fields). */
 fmo_status fmo_subsystem_begin(const fmo_fragments *f, int i, int j, fmo_subsystem *subsystem,
-                          fmo_error *err);
+                               fmo_error *err);
 fmo_status fmo_subsystem_fill(const fmo_fragments *f, fmo_subsystem *subsystem, fmo_error *err);
-void fmo_subsystem_empty(fmo_subsystem *subsystem);      /* of what fmo_subsystem_fill made */
+void fmo_subsystem_empty(fmo_subsystem *subsystem);           /* of what fmo_subsystem_fill made */
 void fmo_subsystem_forget_products(fmo_subsystem *subsystem); /* which only its field needs */
 void fmo_subsystem_destroy(fmo_subsystem *subsystem);
 /* Adds a matrix of `from` to one of `to`, of which that leaves `kept` times what it has there, atom
@@ -92,7 +92,7 @@ void fmo_subsystem_add_matrix(const fmo_subsystem *from, const double *X, double
                               const fmo_subsystem *to, double *Y);
 /* Electrons of each atom of a subsystem after Mulliken, sum_i in A (D S)_ii. */
 void fmo_subsystem_populations(const fmo_subsystem *subsystem, const double *density,
-                          double *population);
+                               double *population);
 double fmo_trace(size_t n, const double *A, const double *B); /* sum_ij A_ij B_ij */
 
 /* ---- share.c: alone there is nothing to be done ---- */
@@ -184,8 +184,8 @@ int fmo_subsystems_go_to_cpu(const fmo_fragments *f, const fmo_subsystem *subsys
  * cycles. Of the monomers, f->monomer, by all ranks: collective. Without `orbitals` homo and lumo
  * are NaN. callbacks: NULL, if subsystems are complete. */
 fmo_status fmo_subsystems_solve(fmo_fragments *f, fmo_subsystem *subsystems, int count,
-                           const fmo_thresholds *thresholds, int orbitals,
-                           const fmo_subsystem_callbacks *callbacks, fmo_error *err);
+                                const fmo_thresholds *thresholds, int orbitals,
+                                const fmo_subsystem_callbacks *callbacks, fmo_error *err);
 
 /* ---- mix.c ---- */
 

@@ -119,8 +119,8 @@ static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first, double 
     /* Orbitals of what may be the last iteration: no other is. */
     const double last_change = fabs(f->result->energy_change);
     *tight &= f->result->fragment_num == 1 || last_change < orbitals_from * f->o.convergence;
-    status =
-        fmo_subsystems_solve(f, f->monomer, f->system->fragment_num, &thresholds, *tight, NULL, err);
+    status = fmo_subsystems_solve(f, f->monomer, f->system->fragment_num, &thresholds, *tight, NULL,
+                                  err);
     if (status != FMO_OK) return status;
     status = fmo_fragment_agree(f, fmo_field_update(f, err), err);
     if (status != FMO_OK) return status;

@@ -198,8 +198,8 @@ static fmo_status solve_own(solving *s, const fmo_thresholds *thresholds, int or
 }
 
 fmo_status fmo_subsystems_solve(fmo_fragments *f, fmo_subsystem *subsystems, int count,
-                           const fmo_thresholds *thresholds, int orbitals,
-                           const fmo_subsystem_callbacks *callbacks, fmo_error *err)
+                                const fmo_thresholds *thresholds, int orbitals,
+                                const fmo_subsystem_callbacks *callbacks, fmo_error *err)
 {
     const int dealt = subsystems == f->monomer;
     fmo_scf_job *const jobs = dealt ? f->job : malloc((size_t)count * sizeof *jobs);

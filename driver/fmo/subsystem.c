@@ -185,7 +185,7 @@ static fmo_status make_products_between(const fmo_fragments *f, fmo_subsystem *p
 }
 
 fmo_status fmo_subsystem_begin(const fmo_fragments *f, int i, int j, fmo_subsystem *subsystem,
-                          fmo_error *err)
+                               fmo_error *err)
 {
     fmo_status status;
     memset(subsystem, 0, sizeof *subsystem);
@@ -236,7 +236,8 @@ void fmo_subsystem_add_matrix(const fmo_subsystem *from, const double *X, double
     }
 }
 
-void fmo_subsystem_populations(const fmo_subsystem *subsystem, const double *density, double *population)
+void fmo_subsystem_populations(const fmo_subsystem *subsystem, const double *density,
+                               double *population)
 {
     const size_t n = (size_t)subsystem->nao;
     for (int a = 0; a < subsystem->atom_num; a++) {
