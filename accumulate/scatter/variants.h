@@ -27,14 +27,14 @@
 
 #if FMO_EXPERIMENTS
 #define FMO_GPU_VARIANTS_FMO_ALL_SHELLS(X, e, type, commits) FMO_GPU_VARIANTS_##commits(X, e, type)
-#define FMO_GPU_VARIANTS_FMO_LIGHT_SHELLS                    FMO_GPU_VARIANTS_FMO_ALL_SHELLS
+#define FMO_GPU_VARIANTS_FMO_LOW_L_SHELLS                    FMO_GPU_VARIANTS_FMO_ALL_SHELLS
 #define FMO_GPU_VARIANTS_FMO_ONE_COMMIT                      FMO_GPU_VARIANT_NATIVE
 #define FMO_GPU_VARIANTS_FMO_TAKES_COMMIT(X, e, type) \
     FMO_GPU_VARIANT_NATIVE(X, e, type)                \
     X(type##_cas, e, FMO_COMMIT_CAS, fmo_scatter_##type<fmo_commit_cas, FMO_GPU_THREADS>)
 #else
 #define FMO_GPU_VARIANTS_FMO_ALL_SHELLS(X, e, type, commits) FMO_GPU_VARIANT_NATIVE(X, e, type)
-#define FMO_GPU_VARIANTS_FMO_LIGHT_SHELLS(...)
+#define FMO_GPU_VARIANTS_FMO_LOW_L_SHELLS(...)
 #endif
 
 #define FMO_GPU_D_VARIANTS_OF(X, e, name, kind, type, commits, sums, batches, shells, ...) \
@@ -44,6 +44,6 @@
 #define FMO_GPU_D_VARIANTS_OF_FMO_SCATTER_SCHEDULE(...)
 #define FMO_GPU_D_VARIANTS_OF_FMO_SCATTER_CHOICE(...)
 #define FMO_GPU_D_VARIANTS_FMO_ALL_SHELLS FMO_GPU_VARIANT_NATIVE
-#define FMO_GPU_D_VARIANTS_FMO_LIGHT_SHELLS(...)
+#define FMO_GPU_D_VARIANTS_FMO_LOW_L_SHELLS(...)
 
 #endif
