@@ -283,15 +283,16 @@ FMO_API fmo_status fmo_fock_choose_mode(const fmo_basis *basis, const fmo_fock_o
 /** What one class of the last build did. Counts are of shell quartets with i >= j, k >= l,
  *  ij >= kl, each counted once. */
 typedef struct fmo_class_profile {
-    int64_t quartets;         /**< contracted shell quartets that survived screening */
+    int64_t quartets;         /**< contracted shell quartets that screened in num screening */
     int64_t quartets_skipped; /**< ... that screening removed */
-    int64_t prim_quartets;    /**< primitive quartets of the survivors, pruned pairs left out; of a
-                                   pair with itself the GPU computes, and counts, about half */
-    double seconds;           /**< wall time; NaN where the mode does not go class by class */
-    double compute_seconds;   /**< fused, s and p: the same kernel without commits; else NaN */
-    int64_t adds;             /**< fused: adds to matrix elements, before any aggregation */
-    int64_t adds_issued;      /**< fused: atomics issued after aggregation, with those of segmented
-                                   that were too small to be made */
+    int64_t
+        prim_quartets;      /**< primitive quartets of the screened-in quartets, pruned pairs left
+                               out; of a    pair with itself the GPU computes, and counts, about half */
+    double seconds;         /**< wall time; NaN where the mode does not go class by class */
+    double compute_seconds; /**< fused, s and p: the same kernel without commits; else NaN */
+    int64_t adds;           /**< fused: adds to matrix elements, before any aggregation */
+    int64_t adds_issued;    /**< fused: atomics issued after aggregation, with those of segmented
+                                 that were too small to be made */
 } fmo_class_profile;
 
 /** What the last build of a plan did. */
@@ -311,7 +312,8 @@ typedef struct fmo_fock_profile {
     double seconds;        /**< last fmo_fock_build, density in to J and K out, the first one as the
                                 later ones. Plans of fmo_fock_plan_create_batch alone load kernels
                                 in their first build */
-    double screening_seconds; /**< of it: density bounds, survivors where counted apart, else NaN */
+    double screening_seconds; /**< of it: density bounds, screened-in quartets where counted apart,
+                                 else NaN */
     double reduce_seconds;    /**< of it: adding thread-private matrices (cpu), or the CPU's work on
                                    batches (split) */
     double transfer_seconds;  /**< of it: copies to and from the GPU; NaN on the CPU */

@@ -48,7 +48,7 @@
     X(gpu_box_far_pairs, 3e8, "pairs of pairs that are not, from which auto takes boxes",        \
       "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                              \
     X(gpu_box_worth, 20.0,                                                                       \
-      "multiplications of a meeting of boxes for each pair of their pairs that it repays",       \
+      "multiplications of a interaction of boxes for each pair of their pairs that it repays",   \
       "docs/results/2026-11-24-918dffa/h200-boxes-steps.txt 54-56")                              \
     X(cpu_far_near_share, 0.78,                                                                  \
       "pairs of pairs that are near, of all, by boxes of four leaves and for D = 1, up to "      \
@@ -88,7 +88,8 @@
       "docs/results/2026-11-22-2380313/h200-rungs-42-46.txt 43")                                 \
     X(gpu_screen_slabs_large, 16, "the same in large ones, which want long pieces of lists",     \
       "docs/results/2026-11-22-e7eae95/h200-rungs-32-36.txt 32")                                 \
-    X(gpu_screen_queue_large, 1536, "survivors that a block of a large system collects",         \
+    X(gpu_screen_queue_large, 1536,                                                              \
+      "screened-in quartets that a block of a large system collects",                            \
       "docs/results/2026-11-21-db43f1e/h200-rungs-24-31.txt 30")                                 \
     X(gpu_screen_rows_bytes, 36 * 1024, "shared memory that rows of block maxima may take",      \
       "docs/results/2026-11-20-3777c84/h200-ncu-rungs-3-6.txt 5")                                \
@@ -114,9 +115,11 @@
       "docs/results/2026-11-22-77b1cb3/h200-strategies.md")                                      \
     X(gpu_stored_piece_least, 32, "kept quartets that a warp screens in a row",                  \
       "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                         \
-    X(gpu_stored_piece_most, 256, "the same: survivors stay next to those they share rows with", \
+    X(gpu_stored_piece_most, 256,                                                                \
+      "the same: screened-in quartets stay next to those they share rows with",                  \
       "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                         \
-    X(gpu_stored_pieces, 8, "of these for a warp at least: none is left with all survivors",     \
+    X(gpu_stored_pieces, 8,                                                                      \
+      "of these for a warp at least: none is left with all screened-in quartets",                \
       "docs/results/2026-11-22-77b1cb3/h200-stored.txt")                                         \
     X(gpu_hermite_few_quartets, 1 << 18,                                                         \
       "pairs of pairs of a class with d shells, before screening, below which each pass of "     \
@@ -133,8 +136,8 @@
     X(gpu_hermite_chunks_most, 8, "chunks of kets",                                              \
       "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 49-50")                              \
     X(gpu_hermite_screen_warps, 4, "of a block that screens for K of d shells", "not measured")  \
-    X(gpu_hermite_screen_queue, 256, "survivors that a warp collects before it writes them",     \
-      "not measured")                                                                            \
+    X(gpu_hermite_screen_queue, 256,                                                             \
+      "screened-in quartets that a warp collects before it writes them", "not measured")         \
     X(gpu_hermite_screen_blocks, 16, "a multiprocessor, where bras are few; before: one a bra",  \
       "docs/results/2026-11-23-22d7f4e/h200-rungs-48-53.txt 49-50")                              \
     X(gpu_box_leaf, 64, "pairs of a leaf of the boxes of far pairs",                             \

@@ -71,8 +71,9 @@ static inline int fmo_basis_one_to_one(const fmo_basis *basis)
 
 /* The caller's functions of a shell over its internal ones, T[m][c] with factors; returns how many
  * those are. */
-typedef double fmo_shell_parts[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX];
-int fmo_basis_shell_parts(const fmo_basis *basis, const fmo_shell *shell, fmo_shell_parts T);
+typedef double fmo_shell_transform[FMO_SHELL_FUNCTIONS_MAX][FMO_SHELL_FUNCTIONS_MAX];
+int fmo_basis_shell_transform(const fmo_basis *basis, const fmo_shell *shell,
+                              fmo_shell_transform T);
 
 /* out[function_num][function_num] = a symmetric matrix of the caller's, (D + D^T)/2, over internal
  * functions, as a density is: chi_p = sum_a T_pa phi_a gives sum_pq T_pa T_qb D_pq. */

@@ -24,7 +24,7 @@ static inline double fmo_shell_harmonic(int ang_mom, int m, int c)
 }
 
 /* How much of internal function c is in the caller's function m of a shell, but for its factor. */
-static inline double fmo_caller_part(int cartesian, int ang_mom, int m, int c)
+static inline double fmo_caller_coefficient(int cartesian, int ang_mom, int m, int c)
 {
     return cartesian ? m == c : fmo_shell_harmonic(ang_mom, m, c);
 }

@@ -26,20 +26,20 @@ extern "C" {
 #define FMO_PAIR_ROW_DP DP, dp, 2, 1, NONE
 #define FMO_PAIR_ROW_DD DD, dd, 2, 2, NONE
 
-/* The light pairs, those of s and p shells: their classes have arithmetic of their own
+/* The s,p pairs, those of s and p shells: their classes have arithmetic of their own
  * (eri/eri_psss.h and so on) on the CPU, and kernels of their own on the GPU. */
-#define FMO_PAIR_LIGHT_TABLE(X)      \
+#define FMO_PAIR_LOW_L_TABLE(X)      \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_SS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_PS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_PP)
-/* The heavy pairs, those with a d shell: their classes follow one rule, on the CPU
- * (eri/eri_rule.h) and on the GPU (eri/eri_slice.h, accumulate/gpu/hermite). */
-#define FMO_PAIR_HEAVY_TABLE(X)      \
+/* The high-l pairs, those with a d shell: their classes follow one rule, on the CPU
+ * (eri/eri_md.h) and on the GPU (eri/eri_slice.h, accumulate/gpu/hermite). */
+#define FMO_PAIR_HIGH_L_TABLE(X)     \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DP) \
     FMO_PAIR_ROW(X, FMO_PAIR_ROW_DD)
 /* All pairs. */
-#define FMO_PAIR_TABLE(X)    FMO_PAIR_LIGHT_TABLE(X) FMO_PAIR_HEAVY_TABLE(X)
+#define FMO_PAIR_TABLE(X)    FMO_PAIR_LOW_L_TABLE(X) FMO_PAIR_HIGH_L_TABLE(X)
 #define FMO_PAIR_ROW(X, ...) X(__VA_ARGS__)
 
 /* Which kets a bra (the further arguments) meets: all pairs up to its own. */
@@ -56,18 +56,18 @@ extern "C" {
     FMO_PAIR_KETS_DP(X, __VA_ARGS__) FMO_ERI_ROW(X, __VA_ARGS__, FMO_PAIR_ROW_DD)
 
 /* X(enumerator, name, l_i, l_j, l_k, l_l, bra pair class, ket pair class) for every class, bra
- * after bra in the order of the pairs; names are OpenFMO's. First those of light pairs alone. */
-#define FMO_ERI_LIGHT_TABLE(X)           \
+ * after bra in the order of the pairs; names are OpenFMO's. First those of s,p pairs alone. */
+#define FMO_ERI_LOW_L_TABLE(X)           \
     FMO_PAIR_KETS_SS(X, FMO_PAIR_ROW_SS) \
     FMO_PAIR_KETS_PS(X, FMO_PAIR_ROW_PS) \
     FMO_PAIR_KETS_PP(X, FMO_PAIR_ROW_PP)
-/* The heavy classes, those whose bra is. */
-#define FMO_ERI_HEAVY_TABLE(X)           \
+/* The high-l classes, those whose bra is. */
+#define FMO_ERI_HIGH_L_TABLE(X)          \
     FMO_PAIR_KETS_DS(X, FMO_PAIR_ROW_DS) \
     FMO_PAIR_KETS_DP(X, FMO_PAIR_ROW_DP) \
     FMO_PAIR_KETS_DD(X, FMO_PAIR_ROW_DD)
 /* All classes. */
-#define FMO_ERI_CLASS_TABLE(X) FMO_ERI_LIGHT_TABLE(X) FMO_ERI_HEAVY_TABLE(X)
+#define FMO_ERI_CLASS_TABLE(X) FMO_ERI_LOW_L_TABLE(X) FMO_ERI_HIGH_L_TABLE(X)
 #define FMO_ERI_ROW(X, ...)    FMO_ERI_FIELDS(X, __VA_ARGS__)
 #define FMO_ERI_FIELDS(X, B, b, li, lj, bp, K, k, lk, ll, kp) \
     X(FMO_ERI_##B##K, b##k, li, lj, lk, ll, FMO_PAIR_##B, FMO_PAIR_##K)

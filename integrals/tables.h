@@ -189,30 +189,30 @@ enum {
     FMO_ERI_INTEGRALS_MAX = FMO_PAIR_PRODUCTS_MAX * FMO_PAIR_PRODUCTS_MAX
 };
 
-/* Light pairs and classes stand first: those of s and p shells, which have kernels of their own on
- * the GPU, sized by these constants. Heavy ones, with d shells, have theirs in
+/* S,p pairs and classes stand first: those of s and p shells, which have kernels of their own on
+ * the GPU, sized by these constants. High-l ones, with d shells, have theirs in
  * accumulate/gpu/hermite, sized by the constants of all pairs above. */
 #define ROW(...) +1
 enum {
-    FMO_PAIR_LIGHT_COUNT = 0 FMO_PAIR_LIGHT_TABLE(ROW),
-    FMO_ERI_LIGHT_COUNT = 0 FMO_ERI_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_COUNT = 0 FMO_PAIR_LOW_L_TABLE(ROW),
+    FMO_ERI_LOW_L_COUNT = 0 FMO_ERI_LOW_L_TABLE(ROW)
 };
 #undef ROW
-union fmo_light_orders {
+union fmo_low_l_orders {
 #define ROW(P, name, li, lj, partner) char name[(li) + (lj) + 1];
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 };
-union fmo_light_sizes {
+union fmo_low_l_sizes {
 #define ROW(P, name, li, lj, partner) char name[FMO_CARTESIAN(li) * FMO_CARTESIAN(lj)];
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 };
 enum {
-    FMO_PAIR_LIGHT_ORDER_MAX = sizeof(union fmo_light_orders) - 1,
-    FMO_PAIR_LIGHT_PRODUCTS_MAX = sizeof(union fmo_light_sizes),
-    FMO_ERI_LIGHT_ORDER_MAX = 2 * FMO_PAIR_LIGHT_ORDER_MAX,
-    FMO_SHELL_LIGHT_COUNT = FMO_PAIR_LIGHT_ORDER_MAX / 2 + 1 /* light kinds of shells */
+    FMO_PAIR_LOW_L_ORDER_MAX = sizeof(union fmo_low_l_orders) - 1,
+    FMO_PAIR_LOW_L_PRODUCTS_MAX = sizeof(union fmo_low_l_sizes),
+    FMO_ERI_LOW_L_ORDER_MAX = 2 * FMO_PAIR_LOW_L_ORDER_MAX,
+    FMO_SHELL_LOW_L_COUNT = FMO_PAIR_LOW_L_ORDER_MAX / 2 + 1 /* s,p kinds of shells */
 };
 
 /* ---- what a row has to be ------------------------------------------------------------------- */

@@ -2,20 +2,20 @@
 #include "integrals/basis_internal.h"
 #include "integrals/harmonics.h"
 
-int fmo_basis_shell_parts(const fmo_basis *b, const fmo_shell *shell, fmo_shell_parts T)
+int fmo_basis_shell_transform(const fmo_basis *b, const fmo_shell *shell, fmo_shell_transform T)
 {
     const int num = fmo_shell_functions_of(shell->ang_mom, b->cartesian);
     for (int m = 0; m < num; m++)
         for (int c = 0; c < fmo_shell_functions(shell->ang_mom); c++)
             T[m][c] = b->ao_factor[shell->caller_begin + m] *
-                      fmo_caller_part(b->cartesian, shell->ang_mom, m, c);
+                      fmo_caller_coefficient(b->cartesian, shell->ang_mom, m, c);
     return num;
 }
 
 /* One block of a translation, either way. */
 typedef struct block_ends {
     const fmo_shell *A, *B;
-    fmo_shell_parts TA, TB;
+    fmo_shell_transform TA, TB;
     int ma, mb, na, nb; /* the caller's functions, internal ones */
 } block_ends;
 
@@ -68,8 +68,8 @@ static void block_to_caller(const fmo_basis *b, const block_ends *e, const doubl
 static block_ends block_of(const fmo_basis *b, int i, int j)
 {
     block_ends e = {.A = &b->shell[i], .B = &b->shell[j]};
-    e.ma = fmo_basis_shell_parts(b, e.A, e.TA);
-    e.mb = fmo_basis_shell_parts(b, e.B, e.TB);
+    e.ma = fmo_basis_shell_transform(b, e.A, e.TA);
+    e.mb = fmo_basis_shell_transform(b, e.B, e.TB);
     e.na = fmo_shell_functions(e.A->ang_mom);
     e.nb = fmo_shell_functions(e.B->ang_mom);
     return e;

@@ -454,7 +454,7 @@ static void check_threads(const fmo_basis *basis, const double *D)
         for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
             const fmo_class_profile *p = &profile.classes[c];
             if (p->quartets) classes += p->seconds;
-            const int there = c < FMO_ERI_LIGHT_COUNT; /* s and p shells */
+            const int there = c < FMO_ERI_LOW_L_COUNT; /* s and p shells */
             CHECK((p->quartets > 0) == there && p->quartets_skipped >= 0 &&
                       p->prim_quartets >= p->quartets,
                   "class %s: %lld quartets, %lld primitive", fmo_eri_class_name((fmo_eri_class)c),

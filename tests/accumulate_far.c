@@ -157,11 +157,11 @@ static void compare(const char *name, const fmo_basis *basis, double cutoff, int
                 largest = fmax(largest, fabs(want[x]));
             }
         }
-        printf("%-26s cutoff %.0e: %6d pairs, %4d leaves, near %.2f, %7lld meetings; far pairs "
+        printf("%-26s cutoff %.0e: %6d pairs, %4d leaves, near %.2f, %7lld interactions; far pairs "
                "%.2f, X^J up to %-8.3g off by %.4f cutoffs\n",
                name, cutoff, f.far.boxes.item_num, f.far.boxes.leaf_num,
-               fmo_cpu_far_near_share(&f.far, 1.0, cutoff, 2), (long long)f.built.meetings, share,
-               largest, worst / cutoff);
+               fmo_cpu_far_near_share(&f.far, 1.0, cutoff, 2), (long long)f.built.interactions,
+               share, largest, worst / cutoff);
         CHECK(worst <= allowed * cutoff, "%s: off by %g, that is %g cutoffs", name, worst,
               worst / cutoff);
         CHECK(share > 0.02 && largest > 1e3 * cutoff, "%s: nothing is far", name);
@@ -238,11 +238,11 @@ static void check_bits(const fmo_basis *basis)
     if (begin_case(&f, basis, 1e-10) && build(&f, 1e-10, 1, 0, 1, &f.built) == FMO_OK) {
         for (int threads = 2; threads <= 5; threads += 3)
             for (int shares = 1; shares <= 3; shares++) {
-                int64_t differ = 0, meetings = 0;
+                int64_t differ = 0, interactions = 0;
                 fmo_cpu_far_build part[3];
                 for (int r = 0; r < shares; r++) {
                     if (build(&f, 1e-10, threads, r, shares, &part[r]) != FMO_OK) return;
-                    meetings += part[r].meetings;
+                    interactions += part[r].interactions;
                     for (int l = 0; l < f.far.boxes.leaf_num; l++)
                         differ += part[r].near[l].num != f.built.near[l].num ||
                                   memcmp(part[r].near[l].leaf, f.built.near[l].leaf,
@@ -256,9 +256,10 @@ static void check_bits(const fmo_basis *basis)
                     }
                 CHECK(differ == 0, "%d threads, %d shares: %lld numbers differ", threads, shares,
                       (long long)differ);
-                CHECK(meetings >= f.built.meetings && meetings <= shares * f.built.meetings,
-                      "%d shares: %lld meetings, %lld", shares, (long long)meetings,
-                      (long long)f.built.meetings);
+                CHECK(interactions >= f.built.interactions &&
+                          interactions <= shares * f.built.interactions,
+                      "%d shares: %lld interactions, %lld", shares, (long long)interactions,
+                      (long long)f.built.interactions);
                 for (int r = 0; r < shares; r++) fmo_cpu_far_build_free(&f.far, &part[r]);
             }
     }

@@ -31,12 +31,12 @@ def atom(name, element, residue, place, chain, x, y, z, record="ATOM", other=" "
             f"  1.00  0.00          {element:>2s}")
 
 
-def residue(name, place, heavy, x=0.0, chain="A"):
+def residue(name, place, high_l, x=0.0, chain="A"):
     """A residue spread along x, which the reader does not mind: atoms "NAME:HYDROGENS" at 3 angstrom,
     hydrogens of each at 1 angstrom; N at x, C 27 angstrom on, where CA is near and the next one's N is
     1.3 away."""
     made = []
-    for i, entry in enumerate(heavy.split()):
+    for i, entry in enumerate(high_l.split()):
         at, count = entry.split(":")
         spot = x if at == "N" else x + 27.0 if at in ("C", "CA") else x + 3.0 * i
         y = 0.0 if at in ("N", "C") else 2.5 if at == "CA" else 6.0

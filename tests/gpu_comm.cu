@@ -54,7 +54,7 @@ template <int S> __device__ unsigned long long my_threads(const fmo_gmpi_buf *b)
     return (unsigned long long)(S == FMO_GMPI_GRID ? fmo_gmpi_blocks(b) : 1) * fmo_gmpi_threads();
 }
 /* In block scope the first block of a rank takes part. */
-template <int S> __device__ bool takes_part(const fmo_gmpi_buf *b)
+template <int S> __device__ bool participates(const fmo_gmpi_buf *b)
 {
     return S == FMO_GMPI_GRID || fmo_gmpi_block(b) == 0;
 }
@@ -64,7 +64,7 @@ template <int S> __global__ void exchange(fmo_gmpi_buf *bufs, arguments a)
 {
     fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
     findings *f = a.f;
-    if (!takes_part<S>(b)) return;
+    if (!participates<S>(b)) return;
     const unsigned long long sizes[] = {0,
                                         1,
                                         4,
@@ -104,7 +104,7 @@ template <int S> __global__ void order(fmo_gmpi_buf *bufs, arguments a)
 {
     fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
     findings *f = a.f;
-    if (!takes_part<S>(b)) return;
+    if (!participates<S>(b)) return;
     enum { WINDOW = 24, KEYS = 6 };
     const int next = (b->rank + 1) % b->size, before = (b->rank + b->size - 1) % b->size;
     const bool first = fmo_gmpi_thread() == 0 && fmo_gmpi_block(b) == 0;
@@ -148,7 +148,7 @@ template <int S> __global__ void storm(fmo_gmpi_buf *bufs, arguments a)
 {
     fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
     findings *f = a.f;
-    if (!takes_part<S>(b)) return;
+    if (!participates<S>(b)) return;
     const bool first = fmo_gmpi_thread() == 0 && fmo_gmpi_block(b) == 0;
     int *out = (int *)(b->heap[b->rank] + a.out), *in = (int *)(b->heap[b->rank] + a.in);
     const int messages = 3 * FMO_GMPI_INBOX;
@@ -176,7 +176,7 @@ template <int S> __global__ void reduce(fmo_gmpi_buf *bufs, arguments a)
 {
     fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
     findings *f = a.f;
-    if (!takes_part<S>(b)) return;
+    if (!participates<S>(b)) return;
     double *d = (double *)(b->heap[b->rank] + a.out), *e = (double *)(b->heap[b->rank] + a.in);
     const int n = a.small ? 100 : 5000;
     for (int turn = 0; turn < 20; turn++) {
@@ -207,7 +207,7 @@ template <int S> __global__ void halo(fmo_gmpi_buf *bufs, arguments a)
 {
     fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
     findings *f = a.f;
-    if (!takes_part<S>(b) || b->rank > 1) return;
+    if (!participates<S>(b) || b->rank > 1) return;
     fmo_gmpi_channel to = fmo_gmpi_channel_open(b, a.channel[b->rank]);
     fmo_gmpi_channel from = fmo_gmpi_channel_open(b, a.channel[1 - b->rank]);
     const int n = 3000;
@@ -260,7 +260,7 @@ template <int S> __global__ void look(fmo_gmpi_buf *bufs, arguments a)
 {
     fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
     findings *f = a.f;
-    if (!takes_part<S>(b) || b->rank > 1) return;
+    if (!participates<S>(b) || b->rank > 1) return;
     int *data = (int *)(b->heap[b->rank] + a.out);
     fmo_gmpi_request request = FMO_GMPI_NULL;
     int flag = 1, turns = 0;
@@ -287,7 +287,7 @@ template <int S> __global__ void fate(fmo_gmpi_buf *bufs, arguments a)
 {
     fmo_gmpi_buf *b = fmo_gmpi_here(bufs);
     findings *f = a.f;
-    if (!takes_part<S>(b)) return;
+    if (!participates<S>(b)) return;
     int *data = (int *)(b->heap[b->rank] + a.out);
     fmo_gmpi_request request = FMO_GMPI_NULL;
     if (a.count == MISSING && b->rank == 1) return;

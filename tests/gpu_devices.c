@@ -100,11 +100,11 @@ static void check_system(const test_system *s, const int *device, int devices, d
     const size_t num = (size_t)n * (size_t)n;
     double *const D = random_density(n, size, &seed);
     double *const memory = calloc(4 * num, sizeof *memory);
-    const int heavy = fmo_basis_shell_num(basis, 2) > 0;
+    const int high_l = fmo_basis_shell_num(basis, 2) > 0;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds && memory && D; k++) {
         const int fixed = kinds[k].scatter == FMO_SCATTER_FIXED;
         if (!fmo_scatter_is_built(kinds[k].scatter, FMO_COMMIT_NATIVE)) continue;
-        if (heavy &&
+        if (high_l &&
             (kinds[k].scatter == FMO_SCATTER_TILE || kinds[k].integrals == FMO_INTEGRALS_STORED))
             continue;
         built one = {.J = memory, .K = memory + num};

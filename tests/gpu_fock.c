@@ -141,7 +141,7 @@ static void compare(const char *name, const fmo_basis *basis, const double *D, d
                 CHECK(a->adds_issued <= a->adds && (a->quartets == 0 || a->adds_issued > 0),
                       "%s %s: %lld adds, %lld issued", label, fmo_eri_class_name((fmo_eri_class)c),
                       (long long)a->adds, (long long)a->adds_issued);
-            if (list[s].measure && c < FMO_ERI_LIGHT_COUNT)
+            if (list[s].measure && c < FMO_ERI_LOW_L_COUNT)
                 CHECK(a->compute_seconds >= 0.0, "%s: no compute time", label);
         }
     }

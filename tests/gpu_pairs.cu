@@ -11,15 +11,15 @@
 
 static unsigned long long seed = 7;
 
-typedef struct host_part {
+typedef struct host_share {
     fmo_pair_rank rank;
     int pair;
     double bound;
-} host_part;
+} host_share;
 
 static int by_rank(const void *x, const void *y)
 {
-    return fmo_pair_rank_compare(&((const host_part *)x)->rank, &((const host_part *)y)->rank);
+    return fmo_pair_rank_compare(&((const host_share *)x)->rank, &((const host_share *)y)->rank);
 }
 
 template <class T> static T *down(const T *from, size_t num)
@@ -29,57 +29,58 @@ template <class T> static T *down(const T *from, size_t num)
     return to;
 }
 
-/* A part of a pair as make_list of gpu/pairs/stage.cu would have it. */
+/* A segment of a pair as make_list of gpu/pairs/stage.cu would have it. */
 static void compare_part(const fmo_fock_plan *plan, const fmo_pair_list *list, int pair_class,
-                         const host_part *part, int n, int stride, const int4 *at,
-                         const fmo_gpu_rule *rule, const double *center, const double2 *record,
-                         const unsigned *record_at, const double2 *prim, const unsigned *prim_at,
-                         size_t *other_bits)
+                         const host_share *segment, int n, int stride, const int4 *at,
+                         const fmo_gpu_screen_data *rule, const double *center,
+                         const double2 *record, const unsigned *record_at, const double2 *prim,
+                         const unsigned *prim_at, size_t *other_bits)
 {
     const fmo_gpu_functions *const f = &plan->gpu->functions;
     const fmo_basis *const b = plan->basis;
-    const int i = list->i[part->pair], j = list->j[part->pair], prims = part->rank.prims;
+    const int i = list->i[segment->pair], j = list->j[segment->pair], prims = segment->rank.prims;
     const int num = plan->gpu->pairs[pair_class].num;
     const int shift = fmo_pair_functions(pair_class, 0, 1) - fmo_pair_functions(pair_class, 0, 0);
-    const int64_t begin = list->begin[part->pair] + part->rank.begin;
-    const float bound = nextafterf((float)part->bound, INFINITY);
+    const int64_t begin = list->begin[segment->pair] + segment->rank.begin;
+    const float bound = nextafterf((float)segment->bound, INFINITY);
     unsigned counts = (unsigned)prims << FMO_GPU_TALLY_PRIMS;
-    if (!part->rank.begin)
+    if (!segment->rank.begin)
         counts |= 1u << FMO_GPU_TALLY_PAIRS | (unsigned)(list->ratio[begin] != 0.0)
                                                   << FMO_GPU_TALLY_CARRIED;
     CHECK(at[n].x == fmo_gpu_first_function(f, b, i) - shift &&
               at[n].y == fmo_gpu_first_function(f, b, j) && at[n].z == prims && at[n].w == stride,
-          "part %d: functions %d %d, %d primitives, stride %d", n, at[n].x, at[n].y, at[n].z,
+          "segment %d: functions %d %d, %d primitives, stride %d", n, at[n].x, at[n].y, at[n].z,
           at[n].w);
-    CHECK(rule[n].set.x == part->rank.i && rule[n].set.y == part->rank.j &&
+    CHECK(rule[n].set.x == segment->rank.i && rule[n].set.y == segment->rank.j &&
               rule[n].counts == counts,
-          "part %d: sets %d %d, counts %x, expected %d %d %x", n, rule[n].set.x, rule[n].set.y,
-          rule[n].counts, part->rank.i, part->rank.j, counts);
-    CHECK((double)rule[n].bound >= part->bound * (1.0 - 1e-13) &&
+          "segment %d: sets %d %d, counts %x, expected %d %d %x", n, rule[n].set.x, rule[n].set.y,
+          rule[n].counts, segment->rank.i, segment->rank.j, counts);
+    CHECK((double)rule[n].bound >= segment->bound * (1.0 - 1e-13) &&
               fabsf(rule[n].bound - bound) <= 1.3e-7f * bound,
-          "part %d: bound %.9g, expected %.9g", n, rule[n].bound, bound);
+          "segment %d: bound %.9g, expected %.9g", n, rule[n].bound, bound);
     for (int x = 0; x < 3; x++)
         CHECK(center[(size_t)x * num + n] == b->shell[i].center[x] &&
-                  center[(size_t)(3 + x) * num + n] == list->AB[3 * (size_t)part->pair + x],
-              "part %d: centres", n);
+                  center[(size_t)(3 + x) * num + n] == list->AB[3 * (size_t)segment->pair + x],
+              "segment %d: centres", n);
     for (int m = 0; m < prims; m++) {
         double want[FMO_GPU_PAIR_FIELDS], got[FMO_GPU_PAIR_FIELDS];
         const float prim_bound = (float)list->prim_bound[begin + m];
         memcpy(want, list->prim + (begin + m) * FMO_PAIR_FIELDS, FMO_PAIR_FIELDS * sizeof *want);
         if (i == j) want[FMO_PAIR_K] *= 0.5;
         want[FMO_GPU_PAIR_RATIO] =
-            (part->rank.i == part->rank.j ? 0.5 : 1.0) * list->ratio[begin + m];
+            (segment->rank.i == segment->rank.j ? 0.5 : 1.0) * list->ratio[begin + m];
         want[FMO_GPU_PAIR_BOUND] = 0.0;
         memcpy(want + FMO_GPU_PAIR_BOUND, &prim_bound, sizeof prim_bound);
         memcpy(got, record + ((size_t)record_at[n] + m) * FMO_GPU_PAIR_TWOS, sizeof got);
         for (int t = 0; t < FMO_GPU_PAIR_TWOS; t++) {
             const double2 two = prim[prim_at[n] + (size_t)(m * FMO_GPU_PAIR_TWOS + t) * stride];
-            CHECK(memcmp(&two, &got[2 * t], sizeof two) == 0, "part %d: primitive %d apart", n, m);
+            CHECK(memcmp(&two, &got[2 * t], sizeof two) == 0, "segment %d: primitive %d apart", n,
+                  m);
         }
         *other_bits += memcmp(want, got, sizeof got) != 0;
         for (int t = 0; t < FMO_GPU_PAIR_BOUND; t++)
             CHECK(fabs(got[t] - want[t]) <= 1e-15 * fabs(want[t]),
-                  "part %d, primitive %d, field %d: %.17g, expected %.17g", n, m, t, got[t],
+                  "segment %d, primitive %d, field %d: %.17g, expected %.17g", n, m, t, got[t],
                   want[t]);
     }
 }
@@ -92,47 +93,48 @@ static void compare_list(const fmo_fock_plan *plan, const fmo_pair_list *list, i
     const int depth = fmo_gpu_contraction_depth(g->primitives);
     const size_t num = (size_t)pairs->num, tiles = num / FMO_GPU_TILE_PAIRS + 1;
     const size_t twos = (size_t)(list->prim_num + 1) * FMO_GPU_PAIR_TWOS;
-    host_part *const part = (host_part *)malloc((size_t)(list->prim_num + 1) * sizeof *part);
+    host_share *const segment =
+        (host_share *)malloc((size_t)(list->prim_num + 1) * sizeof *segment);
     int n = 0;
     for (int p = 0; p < list->num; p++) {
         const int prims = (int)(list->begin[p + 1] - list->begin[p]);
-        const int parts = (prims + depth - 1) / depth;
+        const int segments = (prims + depth - 1) / depth;
         const int i = g->functions.set_of_shell[list->i[p]];
         const int j = g->functions.set_of_shell[list->j[p]];
         shell_bound[i] = fmax(shell_bound[i], list->bound[p]);
         shell_bound[j] = fmax(shell_bound[j], list->bound[p]);
-        for (int k = 0, begin = 0; k < parts; k++) {
-            const int some = (prims - begin) / (parts - k);
+        for (int k = 0, begin = 0; k < segments; k++) {
+            const int some = (prims - begin) / (segments - k);
             const double bound =
-                parts == 1 ? list->bound[p]
-                           : fmo_shell_pair_part_bound(plan->basis, (fmo_pair_class)pair_class,
-                                                       list, p, begin, some);
-            part[n].rank = {some, fmo_pair_octet(bound), i, j, begin};
-            part[n].pair = p;
-            part[n++].bound = bound;
+                segments == 1 ? list->bound[p]
+                              : fmo_shell_pair_segment_bound(
+                                    plan->basis, (fmo_pair_class)pair_class, list, p, begin, some);
+            segment[n].rank = {some, fmo_pair_octet(bound), i, j, begin};
+            segment[n].pair = p;
+            segment[n++].bound = bound;
             begin += some;
         }
     }
-    qsort(part, (size_t)n, sizeof *part, by_rank);
+    qsort(segment, (size_t)n, sizeof *segment, by_rank);
     CHECK(n == pairs->num && list->prim_num == g->prim_num[pair_class],
-          "class %d: %d parts, %lld primitives, expected %d, %lld", pair_class, pairs->num,
+          "class %d: %d segments, %lld primitives, expected %d, %lld", pair_class, pairs->num,
           (long long)g->prim_num[pair_class], n, (long long)list->prim_num);
     if (n != pairs->num || list->prim_num != g->prim_num[pair_class]) {
-        free(part);
+        free(segment);
         return;
     }
     int4 *const at = down(pairs->first, num);
-    fmo_gpu_rule *const rule = down(pairs->rule, num);
+    fmo_gpu_screen_data *const rule = down(pairs->rule, num);
     double *const center = down(pairs->center, 6 * num);
     double2 *const record = down(pairs->record, twos), *const prim = down(pairs->prim, twos);
     unsigned *const record_at = down(pairs->record_at, num);
     unsigned *const prim_at = down(pairs->prim_at, num);
     float *const tile = down(pairs->tile_bound, tiles);
     for (int first = 0, end; first < n; first = end) {
-        for (end = first; end < n && part[end].rank.prims == part[first].rank.prims;) end++;
+        for (end = first; end < n && segment[end].rank.prims == segment[first].rank.prims;) end++;
         for (int k = first; k < end; k++)
-            compare_part(plan, list, pair_class, &part[k], k, end - first, at, rule, center, record,
-                         record_at, prim, prim_at, other_bits);
+            compare_part(plan, list, pair_class, &segment[k], k, end - first, at, rule, center,
+                         record, record_at, prim, prim_at, other_bits);
     }
     for (size_t t = 0; t < tiles; t++) {
         float largest = 0.0f;
@@ -140,7 +142,7 @@ static void compare_list(const fmo_fock_plan *plan, const fmo_pair_list *list, i
             largest = fmaxf(largest, rule[k].bound);
         CHECK(tile[t] == largest, "tile %zu: %g, expected %g", t, tile[t], largest);
     }
-    free(part);
+    free(segment);
     free(at);
     free(rule);
     free(center);
@@ -165,22 +167,22 @@ static void compare(const char *name, const fmo_fock_plan *plan)
           plan->pairs.scale, pairs.scale);
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
         CHECK(pairs.list[c].all == plan->pairs.list[c].all, "%s: class %d", name, c);
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++)
         compare_list(plan, &pairs.list[c], c, want, &other_bits);
     if (g->arrays.shell_bound) {
         double *const got = down(g->arrays.shell_bound, sets);
         check_close("bounds of sets", got, want, sets, sets, 0.0, 1e-13);
         free(got);
     }
-    printf("%-22s %6d %6d %6d parts, %lld primitives, %zu with other bits\n", name, g->pairs[0].num,
-           g->pairs[1].num, g->pairs[2].num,
+    printf("%-22s %6d %6d %6d segments, %lld primitives, %zu with other bits\n", name,
+           g->pairs[0].num, g->pairs[1].num, g->pairs[2].num,
            (long long)(g->prim_num[0] + g->prim_num[1] + g->prim_num[2]), other_bits);
     free(want);
     fmo_shell_pairs_free(&pairs);
 }
 
 /* Atoms with shells of all kinds: s and p by themselves, sp sets, d. */
-static fmo_basis *make_basis(int atoms, double box, int heavy)
+static fmo_basis *make_basis(int atoms, double box, int high_l)
 {
     static test_system s;
     fmo_basis *basis = NULL;
@@ -194,7 +196,7 @@ static fmo_basis *make_basis(int atoms, double box, int heavy)
             system_add_shell(&s, 0, 1 + (int)(check_random(&seed) * 6), &seed);
         if (check_random(&seed) < 0.7) system_add_partner(&s, &seed);
         if (check_random(&seed) < 0.5) system_add_shell(&s, 1, 1 + a % 4, &seed);
-        if (heavy && check_random(&seed) < 0.5) system_add_shell(&s, 2, 1 + a % 2, &seed);
+        if (high_l && check_random(&seed) < 0.5) system_add_shell(&s, 2, 1 + a % 2, &seed);
     }
     system_shuffle_functions(&s, &seed);
     const fmo_basis_input input = system_input(&s);
@@ -202,13 +204,13 @@ static fmo_basis *make_basis(int atoms, double box, int heavy)
     return basis;
 }
 
-static void check_one(const char *name, int atoms, double box, int heavy, double cutoff,
+static void check_one(const char *name, int atoms, double box, int high_l, double cutoff,
                       fmo_scatter scatter)
 {
     fmo_fock_options o;
     fmo_fock_plan *plan = NULL;
     fmo_error err = {FMO_OK, ""};
-    fmo_basis *const basis = make_basis(atoms, box, heavy);
+    fmo_basis *const basis = make_basis(atoms, box, high_l);
     fmo_fock_options_init(&o);
     o.mode = FMO_MODE_FUSED;
     o.cutoff = cutoff;

@@ -77,46 +77,46 @@ static int adversary_make(fragment *f, double AB, int alike)
 }
 
 /* A pair as screening knows it; the rule as it was took no notice of cancellation. */
-static fmo_far_reach reach_of(const far_pair *p, int old_rule)
+static fmo_far_reach reach_of(const far_pair *p, int old_decision)
 {
     double at[3];
     for (int x = 0; x < 3; x++) at[x] = p->view.A[x] + p->middle[x];
     const fmo_far_reach reach = {
         {(float)at[0], (float)at[1], (float)at[2], (float)p->half},
         fmo_far_extent((float)(1.0 / p->p_min), p->cap,
-                       old_rule ? 0 : fmo_far_cancellation(p->prim_bounds, p->bound)),
+                       old_decision ? 0 : fmo_far_cancellation(p->prim_bounds, p->bound)),
         p->fit};
     return reach;
 }
 
 static int decide_at(far_pair pair[2], const double *v, double distance, double log_size,
-                     int old_rule, double *center)
+                     int old_decision, double *center)
 {
     float gap;
     for (int x = 0; x < 3; x++)
         center[x] = pair[0].view.A[x] + pair[0].middle[x] + distance * v[x] - pair[1].middle[x];
     pair[1].view.A = pair[1].carried.A = center;
-    return fmo_far_decide(reach_of(&pair[0], old_rule), reach_of(&pair[1], old_rule),
+    return fmo_far_decide(reach_of(&pair[0], old_decision), reach_of(&pair[1], old_decision),
                           (float)log_size, &gap);
 }
 
 /* The error in cutoffs where two pairs are first far, `size` cutoffs large; NAN if they never are.
  * `noise` is taken for rounding. */
-static double error_at_first(far_pair pair[2], const double *v, double size, int old_rule,
+static double error_at_first(far_pair pair[2], const double *v, double size, int old_decision,
                              double D[2][PRODUCTS_MAX], double noise, double *distance)
 {
     double low = 0.0, high = 1e3, center[3], J[2][PRODUCTS_MAX], far[2][PRODUCTS_MAX];
     const double log_size = log2(size);
-    if (decide_at(pair, v, high, log_size, old_rule, center) < 0) return NAN;
+    if (decide_at(pair, v, high, log_size, old_decision, center) < 0) return NAN;
     for (int step = 0; step < 40; step++) {
         const double middle = 0.5 * (low + high);
-        if (decide_at(pair, v, middle, log_size, old_rule, center) < 0)
+        if (decide_at(pair, v, middle, log_size, old_decision, center) < 0)
             low = middle;
         else
             high = middle;
     }
     *distance = high;
-    const int choices = decide_at(pair, v, high, log_size, old_rule, center);
+    const int choices = decide_at(pair, v, high, log_size, old_decision, center);
     exact_coulomb(&pair[0], &pair[1], D, J);
     far_coulomb(&pair[0], FMO_FAR_NODES(choices / FMO_FAR_CHOICES), &pair[1],
                 FMO_FAR_NODES(choices % FMO_FAR_CHOICES), D, far);

@@ -96,7 +96,7 @@ static void check_bounds(const fmo_basis *basis, const fmo_shell_pairs *pairs)
             if (num < 3) continue;
             const double rest = quartet_bound(basis, list, c, n, 1, num - 2);
             const double part =
-                fmo_shell_pair_part_bound(basis, (fmo_pair_class)c, list, n, 1, num - 2);
+                fmo_shell_pair_segment_bound(basis, (fmo_pair_class)c, list, n, 1, num - 2);
             CHECK(fabs(part - rest) <= 1e-12 * rest,
                   "class %d: part of pair %d is %.15g, not %.15g", c, n, part, rest);
         }
@@ -204,7 +204,7 @@ int main(void)
             CHECK(norms >= (1.0 - 1e-12) * ps->bound[m], "primitive bounds of pair %d", m);
             const int half = (int)(ps->begin[m + 1] - ps->begin[m]) / 2;
             if (half)
-                CHECK(fmo_shell_pair_part_bound(basis, FMO_PAIR_PS, ps, m, 0, half) > 0.0,
+                CHECK(fmo_shell_pair_segment_bound(basis, FMO_PAIR_PS, ps, m, 0, half) > 0.0,
                       "part of pair %d", m);
         }
         CHECK(times == 1, "ss pair (%d,%d) occurs %d times", i, j, times);

@@ -30,7 +30,7 @@ typedef struct ranks_local {
     int rank;
 } ranks_local;
 
-static inline void ranks_local_meet(const ranks_local *l)
+static inline void ranks_local_barrier(const ranks_local *l)
 {
     pthread_barrier_wait(&l->world->barrier);
 }
@@ -39,10 +39,10 @@ static inline int ranks_local_broadcast(void *user, void *data, size_t bytes)
 {
     const ranks_local *l = (const ranks_local *)user;
     if (l->rank == 0) l->world->data[0] = data;
-    ranks_local_meet(l);
+    ranks_local_barrier(l);
     if (l->rank != 0) memcpy(data, l->world->data[0], bytes);
     if (l->rank == l->world->size - 1 && bytes == l->world->altered_bytes) *(char *)data ^= 1;
-    ranks_local_meet(l);
+    ranks_local_barrier(l);
     return 0;
 }
 
@@ -51,12 +51,12 @@ static inline int ranks_local_first(void *user, int mine, void *data, size_t byt
     const ranks_local *l = (const ranks_local *)user;
     l->world->says[l->rank] = mine;
     l->world->data[l->rank] = data;
-    ranks_local_meet(l);
+    ranks_local_barrier(l);
     *who = -1;
     for (int r = l->world->size - 1; r >= 0; r--)
         if (l->world->says[r]) *who = r;
     if (*who >= 0 && *who != l->rank) memcpy(data, l->world->data[*who], bytes);
-    ranks_local_meet(l);
+    ranks_local_barrier(l);
     return 0;
 }
 
@@ -64,14 +64,14 @@ static inline int ranks_local_sum(void *user, void *data, size_t count, int inte
 {
     const ranks_local *l = (const ranks_local *)user;
     l->world->data[l->rank] = data;
-    ranks_local_meet(l);
+    ranks_local_barrier(l);
     for (int r = 1; r < l->world->size && l->rank == 0; r++)
         for (size_t x = 0; x < count; x++)
             if (integers)
                 ((int64_t *)data)[x] += ((const int64_t *)l->world->data[r])[x];
             else
                 ((double *)data)[x] += ((const double *)l->world->data[r])[x];
-    ranks_local_meet(l);
+    ranks_local_barrier(l);
     return 0;
 }
 

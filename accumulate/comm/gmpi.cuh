@@ -66,7 +66,7 @@ FMO_GMPI_DEVICE void *fmo_gmpi_remote(fmo_gmpi_buf *b, int rank, unsigned long l
 /** Barrier of all blocks of this rank, which ends when a rank fails. */
 FMO_GMPI_DEVICE int fmo_gmpi_grid_sync(fmo_gmpi_buf *b)
 {
-    return fmo_gmpi_meet(b, nullptr);
+    return fmo_gmpi_synchronise(b, nullptr);
 }
 
 /* The end of a request: waited for or looked at, copied, given back. */
@@ -104,7 +104,7 @@ FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bo
         }
     }
     if (several && code == FMO_GMPI_OK) {
-        code = fmo_gmpi_meet(b, &job);
+        code = fmo_gmpi_synchronise(b, &job);
         if (code != FMO_GMPI_OK) return code;
     }
     if (code == FMO_GMPI_OK && job.kind == FMO_GMPI_JOB_LARGE) {
@@ -113,7 +113,7 @@ FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bo
                       (several ? fmo_gmpi_block(b) : 0) * threads + fmo_gmpi_thread(),
                       threads * blocks);
         if (several)
-            code = fmo_gmpi_meet(b, nullptr);
+            code = fmo_gmpi_synchronise(b, nullptr);
         else
             __syncthreads();
     }
@@ -134,7 +134,7 @@ FMO_GMPI_SLOW int fmo_gmpi_finish(fmo_gmpi_buf *b, fmo_gmpi_request *request, bo
 /* The beginning of a call: what the scope wrote before is what is sent. */
 template <int S> FMO_GMPI_DEVICE int fmo_gmpi_enter(fmo_gmpi_buf *b)
 {
-    if (S == FMO_GMPI_GRID) return fmo_gmpi_meet(b, nullptr);
+    if (S == FMO_GMPI_GRID) return fmo_gmpi_synchronise(b, nullptr);
     __syncthreads();
     return FMO_GMPI_OK;
 }
@@ -257,7 +257,7 @@ template <int S = FMO_GMPI_GRID> FMO_GMPI_DEVICE int fmo_gmpi_synchronize(fmo_gm
 {
     int code = fmo_gmpi_enter<S>(b);
     if (code == FMO_GMPI_OK && fmo_gmpi_leads<S>(b)) code = fmo_gmpi_finish_all(b);
-    if (S == FMO_GMPI_GRID && code == FMO_GMPI_OK) code = fmo_gmpi_meet(b, nullptr);
+    if (S == FMO_GMPI_GRID && code == FMO_GMPI_OK) code = fmo_gmpi_synchronise(b, nullptr);
     return code;
 }
 
@@ -296,7 +296,7 @@ FMO_GMPI_DEVICE int fmo_gmpi_collective(fmo_gmpi_buf *b, const void *send, void 
         if (S == FMO_GMPI_BLOCK || fmo_gmpi_blocks(b) == 1)
             return __syncthreads_or(code != FMO_GMPI_OK) ? fmo_gmpi_code_of(b) : FMO_GMPI_OK;
     }
-    return fmo_gmpi_meet(b, nullptr);
+    return fmo_gmpi_synchronise(b, nullptr);
 }
 
 /** recv[i] = sum, max or min of send[i] over all ranks: the same bits on every rank, summed in the

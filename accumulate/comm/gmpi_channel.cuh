@@ -99,7 +99,7 @@ template <int S> FMO_GMPI_DEVICE int fmo_gmpi_channel_send(fmo_gmpi_channel *c)
             fmo_gmpi_keep(row->count, c->count + 1);
         }
     } else {
-        if (S == FMO_GMPI_GRID) code = fmo_gmpi_meet(b, nullptr);
+        if (S == FMO_GMPI_GRID) code = fmo_gmpi_synchronise(b, nullptr);
         if (S == FMO_GMPI_BLOCK || fmo_gmpi_block(b) == 0) {
             const unsigned char *from =
                 b->heap[b->rank] + row->offset + (2 + (c->count & 1)) * row->bytes;

@@ -112,10 +112,11 @@ struct fmo_gmpi_buf {
     unsigned long long error;     /* sticky: the first error word */
     unsigned long long next_look; /* when to ask the host again */
     fmo_gmpi_job job[2];          /* by parity of the barrier */
-    /* On a line of its own. The top bit turns when all blocks have arrived, see fmo_gmpi_meet. */
+    /* On a line of its own. The top bit turns when all blocks have arrived, see
+     * fmo_gmpi_synchronise. */
     fmo_gmpi_flag barrier_line;
     unsigned barrier, barrier_unused[31];
-    unsigned meetings; /* of several blocks: the first block's thread 0 counts */
+    unsigned interactions; /* of several blocks: the first block's thread 0 counts */
     unsigned next_slot;
     unsigned spare; /* one caller at a time: slot + 1 of the receive that ended last, or 0 */
     unsigned unused2;
@@ -356,16 +357,16 @@ FMO_GMPI_SLOW void fmo_gmpi_not_yet(fmo_gmpi_buf *b, fmo_gmpi_job *job, int call
         job->code = (int)(fmo_gmpi_get(b->error) & 255);
 }
 
-/* Thread 0 of each of several blocks, see fmo_gmpi_meet. The first block adds 2^31 - (blocks - 1),
- * the others 1, so that the last to come turns the top bit and leaves the others 0, whatever the
- * number of blocks of the next kernel is. */
-FMO_GMPI_DEVICE int fmo_gmpi_meet_blocks(fmo_gmpi_buf *b, unsigned blocks, fmo_gmpi_job *job)
+/* Thread 0 of each of several blocks, see fmo_gmpi_synchronise. The first block adds 2^31 - (blocks
+ * - 1), the others 1, so that the last to come turns the top bit and leaves the others 0, whatever
+ * the number of blocks of the next kernel is. */
+FMO_GMPI_DEVICE int fmo_gmpi_synchronise_blocks(fmo_gmpi_buf *b, unsigned blocks, fmo_gmpi_job *job)
 {
     const bool first = fmo_gmpi_block(b) == 0;
     unsigned old, add = 1;
     if (first) {
-        const unsigned turn = fmo_gmpi_own(b->meetings);
-        fmo_gmpi_keep(b->meetings, turn + 1);
+        const unsigned turn = fmo_gmpi_own(b->interactions);
+        fmo_gmpi_keep(b->interactions, turn + 1);
         add = 0x80000000u - (blocks - 1);
         if (job) {
             fmo_gmpi_job *board = &b->job[turn & 1];
@@ -398,17 +399,17 @@ FMO_GMPI_DEVICE int fmo_gmpi_meet_blocks(fmo_gmpi_buf *b, unsigned blocks, fmo_g
 }
 /* All blocks of a rank meet. Thread 0 of the first block brings a job, which thread 0 of the others
  * takes along; job is in shared memory, or NULL. Every thread calls, and gets the code. */
-FMO_GMPI_SLOW int fmo_gmpi_meet_several(fmo_gmpi_buf *b, unsigned blocks, fmo_gmpi_job *job)
+FMO_GMPI_SLOW int fmo_gmpi_synchronise_several(fmo_gmpi_buf *b, unsigned blocks, fmo_gmpi_job *job)
 {
     int code = FMO_GMPI_OK;
     __syncthreads();
-    if (fmo_gmpi_thread() == 0) code = fmo_gmpi_meet_blocks(b, blocks, job);
+    if (fmo_gmpi_thread() == 0) code = fmo_gmpi_synchronise_blocks(b, blocks, job);
     return __syncthreads_or(code != FMO_GMPI_OK) ? fmo_gmpi_code_of(b) : FMO_GMPI_OK;
 }
-FMO_GMPI_DEVICE int fmo_gmpi_meet(fmo_gmpi_buf *b, fmo_gmpi_job *job)
+FMO_GMPI_DEVICE int fmo_gmpi_synchronise(fmo_gmpi_buf *b, fmo_gmpi_job *job)
 {
     const unsigned blocks = fmo_gmpi_blocks(b);
-    if (blocks > 1) return fmo_gmpi_meet_several(b, blocks, job);
+    if (blocks > 1) return fmo_gmpi_synchronise_several(b, blocks, job);
     __syncthreads();
     return FMO_GMPI_OK;
 }

@@ -219,7 +219,7 @@ fmo_status enable_peers(fmo_gmpi *g, fmo_error *err)
 
 /* Processes introduce themselves; with the transport peer they open each other's memory. All of
  * them come here, also those that failed before, so that nobody waits for them. */
-fmo_status meet_processes(fmo_gmpi *g, fmo_status status, fmo_error *err)
+fmo_status synchronise_processes(fmo_gmpi *g, fmo_status status, fmo_error *err)
 {
     introduction mine, all[FMO_GMPI_RANKS_MAX];
     const fmo_gmpi_net *net = &g->net[0];
@@ -323,7 +323,7 @@ fmo_status build(fmo_gmpi *g, fmo_error *err)
     fmo_status status = check_devices(g, err);
     if (status == FMO_OK && !g->over && peer) status = enable_peers(g, err);
     if (status == FMO_OK) status = make_memory(g, err);
-    if (g->over) status = meet_processes(g, status, err);
+    if (g->over) status = synchronise_processes(g, status, err);
     if (status == FMO_OK) status = write_bufs(g, err);
     if (status == FMO_OK && !peer) status = start_proxies(g, err);
     return status;

@@ -154,7 +154,7 @@ static fmo_status build_own(fmo_fock_plan *plan, fmo_error *err)
     const fmo_plan_matrices *m = &plan->matrices;
     const int fixed = plan->options.scatter == FMO_SCATTER_FIXED;
     const int with_J = (m->wanted & FMO_TERMS_J) != 0, with_K = (m->wanted & FMO_TERMS_K) != 0;
-    fmo_cpu_part part = {.work = &s->work, .adds = {1, 1}};
+    fmo_cpu_workload part = {.work = &s->work, .adds = {1, 1}};
     fmo_cpu_job j = {.plan = plan,
                      .shape = {plan, &s->pairs, &s->pairs, 0, (size_t)m->num, with_K},
                      .part = &part,
@@ -220,7 +220,7 @@ static fmo_status build_from_source(fmo_fock_plan *plan, fmo_fock_plan *source, 
     const size_t zeros = fmo_cpu_by_pair_size(&s->pairs, (size_t)num);
     fmo_work work[2] = {{0, NULL}, {0, NULL}};
     fmo_work_size size[2][FMO_PAIR_CLASS_COUNT];
-    fmo_cpu_part part[2];
+    fmo_cpu_workload part[2];
     fmo_cpu_job j = {
         .plan = plan,
         .shape = {plan, &s->pairs, &from->pairs, (size_t)source->basis->shell_num, (size_t)num, 0},

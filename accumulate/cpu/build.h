@@ -80,17 +80,17 @@ fmo_status fmo_cpu_deal_work(const fmo_fock_plan *plan, fmo_cpu_state *s, fmo_er
 /* ---- job.c ---- */
 
 /* A list of tasks, and what its bras and kets are. */
-typedef struct fmo_cpu_part {
+typedef struct fmo_cpu_workload {
     const fmo_work *work;
     fmo_cpu_build build;
     int adds[2]; /* whether the sums of each side are the plan's */
-} fmo_cpu_part;
+} fmo_cpu_workload;
 
 /* Parts of a build, gone through by a team of threads. */
 typedef struct fmo_cpu_job {
     fmo_fock_plan *plan;
     fmo_cpu_shape shape;
-    const fmo_cpu_part *part;
+    const fmo_cpu_workload *part;
     int parts;
     fmo_cpu_kernel *const *kernels;
     int fixed;

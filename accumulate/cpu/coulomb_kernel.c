@@ -184,7 +184,7 @@ static void coulomb_bra(const bra_task *t)
         if (!begun) begin_bra(t, &s);
         begun = 1;
         w->quartets += num;
-        const int full = fmo_cpu_kets_apart(num, W);
+        const int full = fmo_cpu_kets_in_own_vectors(num, W);
         w->prim_quartets +=
             bras->kept[bra] * order_kets(bras, bra, kets, family->count_max, num, w);
         if (full && w->table_of[f] != bra_family) {

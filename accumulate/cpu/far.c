@@ -1,5 +1,5 @@
 /* The way through the boxes of far.h: multipoles upwards; then level by level downwards, which
- * boxes meet, and what their potential is; at the end X^J of the pairs of each leaf. */
+ * boxes interact, and what their potential is; at the end X^J of the pairs of each leaf. */
 #include "accumulate/cpu/far.h"
 
 #include <math.h>
@@ -27,21 +27,21 @@ static int append(int_list *list, int value)
     return 1;
 }
 
-typedef struct meeting_list {
+typedef struct interaction_list {
     int num, capacity;
-    fmo_box_meeting *at;
-} meeting_list;
+    fmo_box_interaction *at;
+} interaction_list;
 
-static int append_meeting(meeting_list *list, int box, int order)
+static int append_interaction(interaction_list *list, int box, int order)
 {
     if (list->num == list->capacity) {
         const int capacity = list->capacity ? 2 * list->capacity : 256;
-        fmo_box_meeting *const more = realloc(list->at, (size_t)capacity * sizeof *more);
+        fmo_box_interaction *const more = realloc(list->at, (size_t)capacity * sizeof *more);
         if (!more) return 0;
         list->at = more;
         list->capacity = capacity;
     }
-    list->at[list->num++] = (fmo_box_meeting){box, order};
+    list->at[list->num++] = (fmo_box_interaction){box, order};
     return 1;
 }
 
@@ -146,32 +146,33 @@ static int is_mine(const far_job *j, int b)
 /* A thread's lists. */
 typedef struct scratch {
     int_list stack;
-    meeting_list meetings;
-    fmo_box_meeting *sorted;
+    interaction_list interactions;
+    fmo_box_interaction *sorted;
     int sorted_capacity;
 } scratch;
 
-/* Highest orders first, as boxes that meet together take the highest of theirs; equals as they
+/* Highest orders first, as boxes that interact together take the highest of theirs; equals as they
  * came. Returns 0 without memory. */
-static int sort_meetings(scratch *s)
+static int sort_interactions(scratch *s)
 {
     int begin[FMO_BOX_ORDER_MAX + 2] = {0};
-    if (s->meetings.num > s->sorted_capacity) {
+    if (s->interactions.num > s->sorted_capacity) {
         free(s->sorted);
-        s->sorted_capacity = 2 * s->meetings.num;
+        s->sorted_capacity = 2 * s->interactions.num;
         s->sorted = malloc((size_t)s->sorted_capacity * sizeof *s->sorted);
         if (!s->sorted) s->sorted_capacity = 0;
         if (!s->sorted) return 0;
     }
-    for (int n = 0; n < s->meetings.num; n++)
-        begin[FMO_BOX_ORDER_MAX - s->meetings.at[n].order + 1]++;
+    for (int n = 0; n < s->interactions.num; n++)
+        begin[FMO_BOX_ORDER_MAX - s->interactions.at[n].order + 1]++;
     for (int k = 1; k <= FMO_BOX_ORDER_MAX; k++) begin[k] += begin[k - 1];
-    for (int n = 0; n < s->meetings.num; n++)
-        s->sorted[begin[FMO_BOX_ORDER_MAX - s->meetings.at[n].order]++] = s->meetings.at[n];
+    for (int n = 0; n < s->interactions.num; n++)
+        s->sorted[begin[FMO_BOX_ORDER_MAX - s->interactions.at[n].order]++] = s->interactions.at[n];
     return 1;
 }
 
-/* Box b and those that its parent left open: who meets, who is near, whom its children look at. */
+/* Box b and those that its parent left open: who interacts, who is near, whom its children look at.
+ */
 static int settle_box(far_job *j, int b, scratch *s)
 {
     const fmo_box *boxes = j->far->boxes.box, *box = &boxes[b];
@@ -180,7 +181,7 @@ static int settle_box(far_job *j, int b, scratch *s)
     fmo_cpu_near *near = box->leaf >= 0 ? &j->to->near[box->leaf] : NULL;
     const fmo_box_rule rule = {log(j->in->cutoff), FMO_BOX_ORDER_MAX, 0.0};
     int good = 1;
-    s->meetings.num = s->stack.num = 0;
+    s->interactions.num = s->stack.num = 0;
     if (!given) good = append(&s->stack, b);
     for (int n = given ? given->num - 1 : -1; good && n >= 0; n--)
         good = append(&s->stack, given->at[n]);
@@ -190,9 +191,9 @@ static int settle_box(far_job *j, int b, scratch *s)
         if (fmo_boxes_far(box, &j->load[b], &boxes[other], &j->load[other], &rule, order)) {
             const float *const strength = j->strength + (size_t)other * STRENGTHS;
             if (mine)
-                good = append_meeting(&s->meetings, other,
-                                      fmo_box_fewer(order[0], box, j->load[b].moment, &boxes[other],
-                                                    strength, rule.log_cutoff));
+                good = append_interaction(&s->interactions, other,
+                                          fmo_box_fewer(order[0], box, j->load[b].moment,
+                                                        &boxes[other], strength, rule.log_cutoff));
         } else if (near && boxes[other].leaf >= 0) {
             if (near->num == near->capacity) {
                 const int capacity = near->capacity ? 2 * near->capacity : 32;
@@ -210,10 +211,10 @@ static int settle_box(far_job *j, int b, scratch *s)
             good = append(&j->open[b], other);
         }
     }
-    if (!good || !sort_meetings(s)) return 0;
-    j->far->box_kernels->meet(&j->view, b, s->sorted, s->meetings.num);
+    if (!good || !sort_interactions(s)) return 0;
+    j->far->box_kernels->interact(&j->view, b, s->sorted, s->interactions.num);
 #pragma omp atomic
-    j->to->meetings += s->meetings.num;
+    j->to->interactions += s->interactions.num;
     return 1;
 }
 
@@ -271,7 +272,7 @@ static void run(far_job *j)
 #pragma omp for schedule(dynamic, 4)
     for (int leaf = 0; leaf < boxes->leaf_num; leaf++) give_leaf(j, boxes->of_leaf[leaf]);
     free(s.stack.at);
-    free(s.meetings.at);
+    free(s.interactions.at);
     free(s.sorted);
 }
 

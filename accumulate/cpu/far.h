@@ -66,7 +66,7 @@ typedef struct fmo_cpu_far_build {
     fmo_cpu_near *near;                    /* [leaf] */
     double *coulomb[FMO_PAIR_CLASS_COUNT]; /* X^J of what is far: [density][pair][stride] */
     double *memory;
-    int64_t meetings; /* of boxes, both directions */
+    int64_t interactions; /* of boxes, both directions */
 } fmo_cpu_far_build;
 
 /* ---- far_plan.c ---- */

@@ -55,7 +55,7 @@ static void run_parts(fmo_cpu_job *j, int t)
     double begun = fmo_now();
     for (int p = 0; p < j->parts; p++) at.all += fmo_work_weight(j->part[p].work);
     for (int p = 0; p < j->parts; p++) {
-        const fmo_cpu_part *part = &j->part[p];
+        const fmo_cpu_workload *part = &j->part[p];
         w->sums = fmo_cpu_sums_at(&j->shape, j->own[t % j->copies]);
         for (int side = 0; side < 2; side++)
             for (int c = 0; c < FMO_PAIR_CLASS_COUNT && !part->adds[side]; c++)
@@ -98,7 +98,7 @@ static const fmo_task *next_piece(fmo_cpu_job *j, int64_t *number)
 static void run_pieces(fmo_cpu_job *j, int t)
 {
     fmo_fock_plan *plan = j->plan;
-    const fmo_cpu_part *part = &j->part[0];
+    const fmo_cpu_workload *part = &j->part[0];
     fmo_cpu_worker *w = &j->workers[t];
     const fmo_task *task;
     int64_t number;

@@ -41,12 +41,12 @@ FMO_ERI_CLASS_TABLE(TASK)
     }
 #define BUILD(t)  build_bra(t, 0)
 #define REPLAY(t) replay_bra(t, 0)
-FMO_ERI_LIGHT_TABLE(KERNEL)
+FMO_ERI_LOW_L_TABLE(KERNEL)
 #undef BUILD
 #undef REPLAY
 
 /* Not copied for each class by a compiler that means well. */
-__attribute__((noipa)) static void build_rule(const bra_task *t)
+__attribute__((noipa)) static void build_md(const bra_task *t)
 {
     build_bra(t, 1);
 }
@@ -54,9 +54,9 @@ __attribute__((noipa)) static void replay_rule(const bra_task *t)
 {
     replay_bra(t, 1);
 }
-#define BUILD(t)  build_rule(t)
+#define BUILD(t)  build_md(t)
 #define REPLAY(t) replay_rule(t)
-FMO_ERI_HEAVY_TABLE(KERNEL)
+FMO_ERI_HIGH_L_TABLE(KERNEL)
 #undef BUILD
 #undef REPLAY
 #undef KERNEL

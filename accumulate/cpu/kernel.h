@@ -141,7 +141,7 @@ static inline int fmo_cpu_kets_end(const fmo_cpu_pair_list *kets, int begin, int
 
 /* How many of `num` kets of a family go into vectors of their own; the others, too few for one, are
  * put together with those of other families. */
-static inline int fmo_cpu_kets_apart(int num, int width)
+static inline int fmo_cpu_kets_in_own_vectors(int num, int width)
 {
     const int rest = num % width;
     return 4 * rest > width ? num : num - rest;

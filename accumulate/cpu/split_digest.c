@@ -99,11 +99,11 @@ enum { TO_J = 1, TO_K = 0 };
             FMO_DIGEST_TABLE(DIGEST_TERM)                                                         \
         }                                                                                         \
     }
-FMO_ERI_LIGHT_TABLE(DIGEST)
+FMO_ERI_LOW_L_TABLE(DIGEST)
 #undef DIGEST
 
 fmo_cpu_digest *const FMO_CPU_DIGESTS[FMO_ERI_CLASS_COUNT] = {
 #define ROW(e, name, ...) [e] = digest_##name,
-    FMO_ERI_LIGHT_TABLE(ROW)
+    FMO_ERI_LOW_L_TABLE(ROW)
 #undef ROW
 };

@@ -23,9 +23,9 @@ size_t fmo_cpu_count_vectors(const fmo_fock_plan *plan, const fmo_cpu_state *s, 
         const int num = fmo_cpu_kets_end(kets, family->begin, end, bras->bound[bra],
                                          fmo_cpu_store_factor(plan), plan->options.cutoff) -
                         family->begin;
-        const int apart = fmo_cpu_kets_apart(num, width);
-        vectors += (size_t)((apart + width - 1) / width);
-        left += (size_t)(num - apart);
+        const int in_own_vectors = fmo_cpu_kets_in_own_vectors(num, width);
+        vectors += (size_t)((in_own_vectors + width - 1) / width);
+        left += (size_t)(num - in_own_vectors);
     }
     return vectors + (left + (size_t)width - 1) / (size_t)width;
 }

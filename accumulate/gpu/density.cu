@@ -87,17 +87,17 @@ __global__ void order_pairs(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_a
     if (product == 0) {
         float largest = 0.0f, D = 0.0f;
         if (n < pairs.num) {
-            const fmo_gpu_rule rule = pairs.rule[n];
+            const fmo_gpu_screen_data rule = pairs.rule[n];
             D = a.coulomb_weight * a.block_max[(size_t)rule.set.x * a.sets + rule.set.y];
             if (a.with_J) largest = rule.bound * (float)fmo_screen_coulomb(D, 0.0);
-            pairs.rule[n].influence = largest;
+            pairs.rule[n].coulomb_estimate = largest;
         }
         for (int offset = 16; offset; offset /= 2) {
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
             D = fmaxf(D, __shfl_xor_sync(0xffffffffu, D, offset));
         }
         if (threadIdx.x % FMO_GPU_TILE_PAIRS == 0 && n < pairs.num) {
-            pairs.tile_influence[n / FMO_GPU_TILE_PAIRS] = largest;
+            pairs.tile_coulomb_estimate[n / FMO_GPU_TILE_PAIRS] = largest;
             atomicMax(a.largest, (unsigned long long)__double_as_longlong((double)D));
         }
     }

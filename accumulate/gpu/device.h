@@ -48,7 +48,7 @@ typedef struct fmo_gpu_device {
     cudaEvent_t placed; /* the last memory from the pool is there; NULL: there was none */
     fmo_gpu_arena arena;
     fmo_gpu_stock *stock; /* where the arena takes memory from as long as it lasts; or NULL */
-    char *stock_begin, *stock_at, *stock_end; /* this device's part of it; what is left of it */
+    char *stock_begin, *stock_at, *stock_end; /* this device's segment of it; what is left of it */
 } fmo_gpu_device;
 
 /* Stream and events on the GPU that the options name; pooled: as above. On error there may be

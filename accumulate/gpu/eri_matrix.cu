@@ -28,13 +28,13 @@ __global__ void make_pairs(const fmo_eri_molecule *molecules)
 #define ROW(P, name, li, lj, partner)                                          \
     if (p >= m.pair_begin[FMO_PAIR_##P] && p < m.pair_begin[FMO_PAIR_##P + 1]) \
         fmo_eri_matrix_pair(li, lj, &m, &m.pair[p]);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
 /* Overlap and core Hamiltonian; boys: of each order. */
 struct boys_rows {
-    const double *of[FMO_PAIR_LIGHT_ORDER_MAX + 1];
+    const double *of[FMO_PAIR_LOW_L_ORDER_MAX + 1];
 };
 __global__ void __launch_bounds__(THREADS)
     make_core(const fmo_eri_molecule *molecules, const boys_rows boys)
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(THREADS)
 #define ROW(P, name, li, lj, partner)                                          \
     if (p >= m.pair_begin[FMO_PAIR_##P] && p < m.pair_begin[FMO_PAIR_##P + 1]) \
         fmo_core_pair(li, lj, &m, boys.of[(li) + (lj)], &m.pair[p]);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
@@ -78,20 +78,20 @@ __device__ __forceinline__ bool pairs_of(const fmo_eri_molecule &m, int bra_clas
                                                  &ket))                                         \
             fmo_eri_matrix_##name(&m, boys, bra, ket, cutoff);                                  \
     }
-FMO_ERI_LIGHT_TABLE(KERNEL)
+FMO_ERI_LOW_L_TABLE(KERNEL)
 #undef KERNEL
 
 typedef void quartets_kernel(const fmo_eri_molecule *, const double *, double);
 
 /* What is launched, class by class; `most` of quartets of a molecule. */
-struct light_class {
+struct low_l_class {
     quartets_kernel *kernel;
     int bra, ket, order;
     long most;
 };
 #define ROW(e, name, li, lj, lk, ll, bra, ket) \
     {quartets_##name, bra, ket, (li) + (lj) + (lk) + (ll), 0},
-const light_class light_classes[] = {FMO_ERI_LIGHT_TABLE(ROW)};
+const low_l_class low_l_classes[] = {FMO_ERI_LOW_L_TABLE(ROW)};
 #undef ROW
 
 /* Arrays of all molecules, on the host and on the device. */
@@ -142,13 +142,13 @@ void fill(const fmo_basis *const *basis, size_t count, const results *to, const 
 cudaError_t launch(const gathered *host, const gathered *view, size_t count, double cutoff,
                    const fmo_boys_table *boys, cudaStream_t stream)
 {
-    light_class classes[FMO_ERI_LIGHT_COUNT];
+    low_l_class classes[FMO_ERI_LOW_L_COUNT];
     int pairs = 0;
-    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) classes[c] = light_classes[c];
+    for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++) classes[c] = low_l_classes[c];
     for (size_t k = 0; k < count; k++) {
         const int *const begin = host->molecule[k].pair_begin;
-        if (begin[FMO_PAIR_LIGHT_COUNT] > pairs) pairs = begin[FMO_PAIR_LIGHT_COUNT];
-        for (light_class &c : classes) {
+        if (begin[FMO_PAIR_LOW_L_COUNT] > pairs) pairs = begin[FMO_PAIR_LOW_L_COUNT];
+        for (low_l_class &c : classes) {
             const long bras = begin[c.bra + 1] - begin[c.bra];
             const long kets = begin[c.ket + 1] - begin[c.ket];
             const long all = c.bra == c.ket ? bras * (bras + 1) / 2 : bras * kets;
@@ -162,12 +162,12 @@ cudaError_t launch(const gathered *host, const gathered *view, size_t count, dou
     FMO_GPU_TRY(cudaGetLastError());
     if (host->molecule[0].core) {
         boys_rows rows;
-        for (int order = 0; order <= FMO_PAIR_LIGHT_ORDER_MAX; order++)
+        for (int order = 0; order <= FMO_PAIR_LOW_L_ORDER_MAX; order++)
             rows.of[order] = boys->row[order][0];
         make_core<<<grid(pairs), THREADS, 0, stream>>>(view->molecule, rows);
         FMO_GPU_TRY(cudaGetLastError());
     }
-    for (const light_class &c : classes) {
+    for (const low_l_class &c : classes) {
         if (!c.most) continue;
         c.kernel<<<grid(c.most), THREADS, 0, stream>>>(view->molecule, boys->row[c.order][0],
                                                        cutoff);

@@ -11,7 +11,7 @@ namespace {
 
 enum { FINISH_TILE = 16 };
 
-/* The pairs' sums into X^J; parts of one pair meet there. */
+/* The pairs' sums into X^J; segments of one pair interact there. */
 template <int N>
 __global__ void spread_sums(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_args, N> many)
 {

@@ -24,7 +24,7 @@ __device__ double block_sum(double value, double *shared)
 }
 
 typedef struct bound_args {
-    fmo_gpu_pairs pairs[FMO_PAIR_LIGHT_COUNT];
+    fmo_gpu_pairs pairs[FMO_PAIR_LOW_L_COUNT];
     const float *block_max;
     const double *shell_bound;
     const double *sums_bound; /* [sums_sets] shell_bound of the plan that X^J is of */
@@ -41,10 +41,10 @@ __global__ void __launch_bounds__(BOUND_THREADS)
     const bound_args &a = many.own();
     __shared__ double shared[BOUND_THREADS];
     double coulomb = 0.0, exchange = 0.0, largest = 0.0;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         const double functions = fmo_pair_products(c, a.sp);
         for (int n = threadIdx.x; n < a.pairs[c].num; n += BOUND_THREADS) {
-            const fmo_gpu_rule rule = a.pairs[c].rule[n];
+            const fmo_gpu_screen_data rule = a.pairs[c].rule[n];
             coulomb +=
                 functions * rule.bound * a.block_max[(size_t)rule.set.x * a.sets + rule.set.y];
         }
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(BOUND_THREADS)
 /* The scale of a state's sums, from its density, or another's. */
 static void bound_arguments(const fmo_gpu_state *g, const fmo_gpu_state *sums, bound_args *a)
 {
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) a->pairs[c] = g->pairs[c];
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) a->pairs[c] = g->pairs[c];
     a->block_max = g->arrays.density_max;
     a->shell_bound = g->arrays.shell_bound;
     a->sums_bound = sums->arrays.shell_bound;

@@ -40,12 +40,12 @@ const fmo_gpu_variant *fmo_gpu_plan_variant(const fmo_fock_plan *plan)
     return fmo_gpu_find_variant(fmo_scatter_kernels(plan->options.scatter), plan->options.commit);
 }
 
-/* The rule of `auto`. Structure first: survivors are listed by bra pair, then by the shells of the
- * ket pair, so that neighbouring lanes share X^J_ij always and rows of X^K in runs, which
- * `segmented` folds at the price of a comparison with the neighbour. Then measured duplication:
- * where the first build issued more than a share of its adds as atomics, there are no runs to fold,
- * and `native` saves the comparison. Adds to few addresses wait for each other in the L2 cache, so
- * that small matrices are given copies. */
+/* The rule of `auto`. Structure first: screened-in quartets are listed by bra pair, then by the
+ * shells of the ket pair, so that neighbouring lanes share X^J_ij always and rows of X^K in runs,
+ * which `segmented` folds at the price of a comparison with the neighbour. Then measured
+ * duplication: where the first build issued more than a share of its adds as atomics, there are no
+ * runs to fold, and `native` saves the comparison. Adds to few addresses wait for each other in the
+ * L2 cache, so that small matrices are given copies. */
 static unsigned auto_copies(double elements)
 {
     return (unsigned)fmin(ceil(fmo_tuning_gpu_copies_elements / elements),
@@ -57,7 +57,7 @@ static void decide_scatter(fmo_fock_plan *plan, const fmo_gpu_counters *counters
 {
     fmo_gpu_state *g = plan->gpu;
     double adds = 0.0, issued = 0.0;
-    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++) {
         adds += (double)fmo_gpu_adds_made(g, counters, c);
         issued += (double)counters->issued[c];
     }
@@ -162,24 +162,24 @@ static cudaError_t queue_boxes(const fmo_gpu_group *group, const fmo_gpu_variant
     return fmo_gpu_box_potentials(plan, variant->fixed_point, side ? side->beside : group->stream);
 }
 
-/* A density to X, everything queued on the group's stream. side, heavy: streams beside it, or none;
- * heavy is for all that meets a d shell, which neither waits for the last warps of the other
- * classes' passes then, nor they for its. */
+/* A density to X, everything queued on the group's stream. side, high-l: streams beside it, or
+ * none; high-l is for all that interacts a d shell, which neither waits for the last warps of the
+ * other classes' passes then, nor they for its. */
 static cudaError_t queue(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
-                         const fmo_gpu_side_streams *side, const fmo_gpu_side_streams *heavy,
+                         const fmo_gpu_side_streams *side, const fmo_gpu_side_streams *high_l,
                          bool timed)
 {
     const fmo_gpu_state *g = group->build->plan->gpu;
     FMO_GPU_TRY(fmo_gpu_queue_density(group, variant));
-    if (heavy) {
-        FMO_GPU_TRY(fork_beside(heavy, group));
-        const fmo_gpu_group beside = {group->build, group->num, heavy->beside};
-        FMO_GPU_TRY(fmo_hermite_queue(&beside, variant, heavy, timed));
+    if (high_l) {
+        FMO_GPU_TRY(fork_beside(high_l, group));
+        const fmo_gpu_group beside = {group->build, group->num, high_l->beside};
+        FMO_GPU_TRY(fmo_hermite_queue(&beside, variant, high_l, timed));
     }
     if (g->boxes) FMO_GPU_TRY(queue_boxes(group, variant, side));
     FMO_GPU_TRY(fmo_gpu_run_passes(group, variant, side, timed));
     if (g->boxes && side) FMO_GPU_TRY(join_beside(side, group));
-    if (heavy) return join_beside(heavy, group);
+    if (high_l) return join_beside(high_l, group);
     return g->hermite ? fmo_hermite_queue(group, variant, NULL, timed) : cudaSuccess;
 }
 
@@ -191,19 +191,19 @@ static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
     fmo_gpu_graphs *const graphs = fmo_gpu_graphs_of(plan);
     const fmo_gpu_build build = fmo_gpu_own_build(plan);
     fmo_gpu_group group = {&build, 1, NULL};
-    fmo_gpu_side_streams side, heavy;
+    fmo_gpu_side_streams side, high_l;
     cudaGraph_t graph = NULL;
     graphs->tried[g->wanted] = 1;
     if (!g->schedule->graph) return;
     memset(&side, 0, sizeof side);
-    memset(&heavy, 0, sizeof heavy);
+    memset(&high_l, 0, sizeof high_l);
     cudaError_t code = cudaStreamCreateWithFlags(&group.stream, cudaStreamNonBlocking);
     if (code == cudaSuccess) code = side_streams_create(&side);
-    if (code == cudaSuccess && g->hermite) code = side_streams_create(&heavy);
+    if (code == cudaSuccess && g->hermite) code = side_streams_create(&high_l);
     if (code == cudaSuccess)
         code = cudaStreamBeginCapture(group.stream, cudaStreamCaptureModeThreadLocal);
     if (code == cudaSuccess) {
-        code = queue(&group, variant, &side, g->hermite ? &heavy : NULL, false);
+        code = queue(&group, variant, &side, g->hermite ? &high_l : NULL, false);
         const cudaError_t ended = cudaStreamEndCapture(group.stream, &graph);
         if (code == cudaSuccess && ended == cudaSuccess &&
             cudaGraphInstantiate(&graphs->graph[g->wanted], graph, 0) != cudaSuccess)
@@ -211,7 +211,7 @@ static void capture(fmo_fock_plan *plan, const fmo_gpu_variant *variant)
     }
     if (graph) (void)cudaGraphDestroy(graph);
     side_streams_destroy(&side);
-    side_streams_destroy(&heavy);
+    side_streams_destroy(&high_l);
     if (group.stream) (void)cudaStreamDestroy(group.stream);
     (void)cudaGetLastError();
 }
@@ -391,22 +391,23 @@ static cudaError_t make_nodes_together(fmo_fock_plan *const *plans, int num, fmo
 
 /* What classes with d shells need of all plans on one stream of the caller's, for which they would
  * queue up. */
-static bool apart_together(const fmo_fock_plan *plan, const fmo_fock_plan *first)
+static bool separation_together(const fmo_fock_plan *plan, const fmo_fock_plan *first)
 {
     return plan->in_batch && !plan->gpu->device.own_stream &&
            plan->gpu->device.stream == first->gpu->device.stream;
 }
 
-static cudaError_t make_apart_together(fmo_fock_plan *const *plans, int num, const fmo_error *err)
+static cudaError_t make_separation_together(fmo_fock_plan *const *plans, int num,
+                                            const fmo_error *err)
 {
     fmo_gpu_build builds[FMO_PLANS_TOGETHER];
     fmo_gpu_group group = {builds, 0, plans[0]->gpu->device.stream};
     for (int k = 0; k < num; k++)
-        if (err[k].status == FMO_OK && plans[k]->gpu->hermite && plans[k]->gpu->apart_later) {
-            plans[k]->gpu->apart_later = false;
+        if (err[k].status == FMO_OK && plans[k]->gpu->hermite && plans[k]->gpu->separation_later) {
+            plans[k]->gpu->separation_later = false;
             builds[group.num++] = fmo_gpu_own_build(plans[k]);
         }
-    return group.num ? fmo_hermite_make_apart(&group) : cudaSuccess;
+    return group.num ? fmo_hermite_make_separation(&group) : cudaSuccess;
 }
 
 extern "C" void fmo_fused_prepare_some(fmo_fock_plan *const *plans, int num, fmo_error *errs)
@@ -430,15 +431,15 @@ extern "C" void fmo_fused_prepare_some(fmo_fock_plan *const *plans, int num, fmo
         fmo_status status = err[k].status;
         if (status == FMO_OK && code != cudaSuccess)
             status = fmo_gpu_error(code, "making nodes of pairs", &err[k]);
-        good[k]->gpu->apart_later = apart_together(good[k], good[0]);
+        good[k]->gpu->separation_later = separation_together(good[k], good[0]);
         if (status == FMO_OK) status = end_state(good[k], &err[k]);
         /* plans of a batch are many, and share launches of kernels of their own */
         if (status == FMO_OK && !good[k]->in_batch) (void)rehearse(good[k], &err[k]);
     }
-    const cudaError_t apart = left ? make_apart_together(good, left, err) : cudaSuccess;
+    const cudaError_t separation = left ? make_separation_together(good, left, err) : cudaSuccess;
     for (int k = 0; k < left; k++) {
-        if (err[k].status == FMO_OK && apart != cudaSuccess && good[k]->gpu->hermite)
-            (void)fmo_gpu_error(apart, "shell pairs", &err[k]);
+        if (err[k].status == FMO_OK && separation != cudaSuccess && good[k]->gpu->hermite)
+            (void)fmo_gpu_error(separation, "shell pairs", &err[k]);
         if (err[k].status != FMO_OK) errs[number[k]] = err[k];
     }
 }
@@ -541,7 +542,7 @@ extern "C" fmo_status fmo_fused_measure(fmo_fock_plan *plan, fmo_error *err)
     }
     if (!plan->options.measure_accumulation) return FMO_OK;
     status = run_timed(plan, variant_without_commits(), seconds, &all, err);
-    const int known = plan->gpu->hermite ? (int)FMO_ERI_LIGHT_COUNT : (int)FMO_ERI_CLASS_COUNT;
+    const int known = plan->gpu->hermite ? (int)FMO_ERI_LOW_L_COUNT : (int)FMO_ERI_CLASS_COUNT;
     for (int c = 0; c < known && status == FMO_OK; c++)
         profile->classes[c].compute_seconds = seconds[c];
     return status;

@@ -1,4 +1,4 @@
-/* Between the parts of mode fused: single builds (fused.cu) and batches (group.cu). C++ only. */
+/* Between the segments of mode fused: single builds (fused.cu) and batches (group.cu). C++ only. */
 #ifndef FMO_GPU_FUSED_H
 #define FMO_GPU_FUSED_H
 

@@ -65,7 +65,7 @@ static cudaError_t queue_group(const fmo_gpu_group *group, const fmo_gpu_variant
 {
     FMO_GPU_TRY(fmo_gpu_queue_density(group, variant));
     FMO_GPU_TRY(fmo_gpu_screen(group, 0));
-    for (int c = FMO_ERI_LIGHT_COUNT - 1; c >= 0; c--) FMO_GPU_TRY(launch_class(group, variant, c));
+    for (int c = FMO_ERI_LOW_L_COUNT - 1; c >= 0; c--) FMO_GPU_TRY(launch_class(group, variant, c));
     if (group->build->plan->gpu->hermite)
         FMO_GPU_TRY(fmo_hermite_queue(group, variant, NULL, false));
     return fmo_gpu_queue_finish(group, variant);

@@ -1,4 +1,4 @@
-/* The work cut into passes whose candidates fit the lists of survivors. */
+/* The work cut into passes whose candidates fit the lists of screened-in quartets. */
 #include "accumulate/gpu/plan.h"
 #include "accumulate/gpu/schedule/schedule.h"
 
@@ -8,7 +8,7 @@
 static void sizes(const fmo_gpu_state *g, fmo_work_size *size)
 {
     memset(size, 0, FMO_PAIR_CLASS_COUNT * sizeof *size);
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         size[c].pairs = g->pairs[c].num;
         size[c].prims = 0.0;
     }
@@ -70,7 +70,7 @@ static size_t bras_that_fit(const cutting *cut, const fmo_task *task, size_t beg
     return low;
 }
 
-/* Whether a pass has a task of the class already: survivors are counted by class. */
+/* Whether a pass has a task of the class already: screened-in quartets are counted by class. */
 static bool has_class(const fmo_gpu_pass *pass, int tasks, int eri_class)
 {
     for (int n = 0; n < tasks; n++)
@@ -139,7 +139,7 @@ cudaError_t fmo_gpu_make_timers(fmo_gpu_state *g)
 
 cudaError_t fmo_gpu_class_seconds(const fmo_gpu_state *g, double *seconds)
 {
-    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) seconds[c] = 0.0;
+    for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++) seconds[c] = 0.0;
     for (int p = 0; p < g->lists.passes; p++)
         for (int n = 0; n < g->lists.pass[p].num; n++) {
             const fmo_gpu_task *task = &g->lists.pass[p].task[n];

@@ -55,7 +55,7 @@ template <class Args> struct fmo_gpu_kernels {
 
 /* Launches a kernel for the builds of a group: `one` if there is one build, else `many`, as often
  * as its arguments make necessary. fill(build, args) says what a build needs, and returns its grid;
- * where that is empty, the build has no part in it. */
+ * where that is empty, the build has no segment in it. */
 template <class Args, class Fill>
 cudaError_t fmo_gpu_launch_group(const fmo_gpu_group *group, void (*one)(fmo_gpu_one<Args>),
                                  void (*many)(fmo_gpu_most<Args>), dim3 threads, size_t shared,

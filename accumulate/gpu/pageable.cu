@@ -96,7 +96,7 @@ slot *take_slot(size_t bytes)
     }
     (void)pthread_mutex_unlock(&slots.lock);
     if (!s || make_own(s, device) == cudaSuccess) return s;
-    (void)cudaGetLastError(); /* the caller's copy does without, and meets what lasts */
+    (void)cudaGetLastError(); /* the caller's copy does without, and interacts what lasts */
     return NULL;              /* the slot stays taken: for nobody */
 }
 

@@ -33,7 +33,7 @@ static fmo_status make_shell_bounds(const fmo_fock_plan *plan, fmo_gpu_state *g,
     void *const staged = fmo_gpu_stage(&array, 1);
     if (!staged)
         return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %d shells", g->functions.sets);
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         const fmo_pair_list *list = &plan->pairs.list[c];
         for (int n = 0; n < list->num; n++) {
             double *const i = &bound[g->functions.set_of_shell[list->i[n]]];
@@ -87,7 +87,7 @@ static fmo_status make_arrays(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_e
     a->row_max = (float *)(a->counters + 1);
     a->no_exchange = a->row_max + sets;
     double *sums = a->sums;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT && g->functions.sp; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT && g->functions.sp; c++) {
         g->pairs[c].sums = sums;
         sums += (size_t)g->pairs[c].num * (size_t)fmo_pair_products(c, g->functions.sp);
     }
@@ -97,7 +97,7 @@ static fmo_status make_arrays(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_e
 void fmo_gpu_count_primitive_quartets(fmo_gpu_state *g)
 {
     g->primitives = 0.0;
-    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++) {
         const int bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
         const double quartets = (double)g->prim_num[bra] * (double)g->prim_num[ket];
         g->primitives += bra == ket ? 0.5 * quartets : quartets;
@@ -113,7 +113,7 @@ fmo_status fmo_gpu_state_available(const fmo_gpu_state *g, size_t *bytes, fmo_er
 fmo_status fmo_gpu_make_work(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     fmo_work_size size[FMO_PAIR_CLASS_COUNT] = {}; /* of others nothing */
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         size[c].pairs = g->pairs[c].num;
         size[c].prims = (double)g->prim_num[c];
     }
@@ -141,7 +141,7 @@ fmo_status fmo_gpu_state_open_like(fmo_fock_plan *plan, const fmo_gpu_state *lik
 
 /* The shares of the cutoff below which primitive quartets and sums are left out (screen.h) hold for
  * pairs of shells of up to 6 primitives. Of deeper ones more is left out of one element, as their
- * quartets have more primitives and parts, so that each may be less. */
+ * quartets have more primitives and segments, so that each may be less. */
 static double deep_share(const fmo_basis *basis)
 {
     int depth = 6;
@@ -189,7 +189,7 @@ fmo_status fmo_gpu_state_end(fmo_fock_plan *plan, fmo_error *err)
     const fmo_gpu_schedule *const schedule = g->schedule;
     fmo_status status = fmo_gpu_make_functions(plan, g, err);
     if (status == FMO_OK) status = make_arrays(plan, g, err);
-    if (status == FMO_OK && fmo_plan_heavy_shell(plan->basis) >= 0)
+    if (status == FMO_OK && fmo_plan_high_l_shell(plan->basis) >= 0)
         status = fmo_hermite_make(plan, err);
     if (status != FMO_OK) return status;
     FMO_GPU_CHECK(fmo_gpu_boys(&g->boys), "the table of the Boys function", err);
@@ -250,7 +250,7 @@ extern "C" void fmo_gpu_state_destroy(fmo_fock_plan *plan)
         fmo_hermite_free(g);
         fmo_gpu_device_close(&g->device);
     }
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) free(g->pair_ao[c]);
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) free(g->pair_ao[c]);
     free(g->functions.set_of_shell);
     fmo_work_free(&g->work);
     free(g);
@@ -268,7 +268,7 @@ extern "C" void fmo_gpu_workspace(const fmo_fock_plan *plan, fmo_fock_memory *me
                           (size_t)g->work.num * sizeof *g->work.task +
                           (size_t)g->device.arena.capacity * sizeof *g->device.arena.piece +
                           (size_t)plan->basis->shell_num * sizeof *g->functions.set_of_shell;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++)
         memory->host_bytes += (size_t)g->pairs[c].num * sizeof *g->pair_ao[c];
 }
 
@@ -285,7 +285,7 @@ double fmo_gpu_cutoff_share(const fmo_fock_plan *plan, double share)
 
 float fmo_gpu_prim_cutoff(const fmo_fock_plan *plan)
 {
-    /* The factor of a survivor's code holds for densities up to FMO_PRUNE_DENSITY. */
+    /* The factor of a screened-in quartet's code holds for densities up to FMO_PRUNE_DENSITY. */
     return (float)(fmo_gpu_cutoff_share(plan, FMO_SCREEN_PRIM_SHARE) *
                    (FMO_PRUNE_DENSITY / plan->density_limit));
 }
@@ -305,9 +305,9 @@ fmo_gpu_class_view fmo_gpu_view(const fmo_fock_plan *plan, const fmo_gpu_task *t
                                      near,
                                      near + task->candidates,
                                      g->far ? g->lists.far_K + task->list_at : NULL,
-                                     {&counters->survivors[FMO_GPU_NEAR][c],
-                                      &counters->survivors[FMO_GPU_FAR_J][c],
-                                      &counters->survivors[FMO_GPU_FAR_K][c]}};
+                                     {&counters->screened_in[FMO_GPU_NEAR][c],
+                                      &counters->screened_in[FMO_GPU_FAR_J][c],
+                                      &counters->screened_in[FMO_GPU_FAR_K][c]}};
     return view;
 }
 
@@ -358,7 +358,7 @@ fmo_gpu_adds fmo_gpu_adds_per_quartet(const fmo_gpu_state *g, int eri_class)
 
 void fmo_gpu_profile_counts(fmo_fock_plan *plan, const fmo_gpu_counters *counters)
 {
-    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++) {
         fmo_class_profile *p = &plan->profile.classes[c];
         p->quartets = (int64_t)counters->quartets[c];
         p->prim_quartets = (int64_t)counters->prim_quartets[c];

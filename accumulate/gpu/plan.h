@@ -59,7 +59,7 @@ typedef struct fmo_gpu_pinned {
 typedef struct fmo_gpu_task {
     fmo_task task;
     const struct fmo_gpu_state *bra, *ket; /* NULL: the plan's own */
-    size_t list_at, candidates;            /* survivors start at list_at */
+    size_t list_at, candidates;            /* screened-in quartets start at list_at */
     cudaEvent_t event[2];
 } fmo_gpu_task;
 
@@ -70,13 +70,13 @@ static inline int fmo_gpu_task_bras(const fmo_gpu_task *task)
 }
 
 /* Tasks whose candidates fit the list together: up to one a class, screened by one launch. */
-enum { FMO_GPU_PASS_TASKS = FMO_ERI_LIGHT_COUNT };
+enum { FMO_GPU_PASS_TASKS = FMO_ERI_LOW_L_COUNT };
 typedef struct fmo_gpu_pass {
     int num;
     fmo_gpu_task task[FMO_GPU_PASS_TASKS];
 } fmo_gpu_pass;
 
-/* Lists of survivors, or of the quartets whose integrals are kept. */
+/* Lists of screened-in quartets, or of the quartets whose integrals are kept. */
 typedef struct fmo_gpu_lists {
     int2 *near;
     int2 *far_K; /* with far quartets, those that count in K */
@@ -104,8 +104,8 @@ typedef struct fmo_gpu_state {
     fmo_gpu_device device;
     fmo_gpu_others others;
     fmo_gpu_functions functions;
-    fmo_gpu_pairs pairs[FMO_PAIR_LIGHT_COUNT];
-    fmo_pair_ao *pair_ao[FMO_PAIR_LIGHT_COUNT]; /* host: [pairs] where the shells start */
+    fmo_gpu_pairs pairs[FMO_PAIR_LOW_L_COUNT];
+    fmo_pair_ao *pair_ao[FMO_PAIR_LOW_L_COUNT]; /* host: [pairs] where the shells start */
     const fmo_boys_table *boys;
     double primitives; /* primitive quartets before screening: "work" in tuning.h */
     double deep_share; /* of what is left out below a share of the cutoff (plan.cu) */
@@ -114,7 +114,7 @@ typedef struct fmo_gpu_state {
     fmo_gpu_arrays arrays;
     fmo_gpu_pinned pinned;
     fmo_gpu_lists lists;
-    double *eri[FMO_ERI_LIGHT_COUNT]; /* kept integrals, as kernels/stored.cuh lays them out */
+    double *eri[FMO_ERI_LOW_L_COUNT]; /* kept integrals, as kernels/stored.cuh lays them out */
     const struct fmo_gpu_schedule *schedule;
     struct fmo_gpu_boxes *boxes;     /* of far pairs (boxes/); NULL: J is direct */
     int wanted;                      /* of the running build: FMO_TERMS_... */
@@ -123,11 +123,12 @@ typedef struct fmo_gpu_state {
     fmo_gpu_lists between;           /* of pairs of two molecules (source.cu), made when wanted */
     double begun;                    /* when the running build was started */
     int timed_before[2]; /* full build, build without commits: their kernels are loaded */
-    int64_t prim_num[FMO_PAIR_LIGHT_COUNT]; /* primitive pairs */
+    int64_t prim_num[FMO_PAIR_LOW_L_COUNT]; /* primitive pairs */
     size_t available;     /* free memory, asked once for plans that are made together; 0: ask */
     fmo_gpu_graphs loose; /* with a looser cutoff, the last such */
     double loose_cutoff;
-    bool apart_later; /* fmo_hermite_make_apart comes for all plans of a batch on its stream */
+    bool separation_later; /* fmo_hermite_make_separation comes for all plans of a batch on its
+                              stream */
 } fmo_gpu_state;
 
 /* A build from density_in to out, on the plan's stream. */
@@ -235,7 +236,7 @@ cudaError_t fmo_gpu_make_timers(fmo_gpu_state *g);
 /* Seconds by class of the run that has just finished. */
 cudaError_t fmo_gpu_class_seconds(const fmo_gpu_state *g, double *seconds);
 
-/* |D| that quartets meet in K, as screening reads it: element [s * stride + t]; of rows [s]. */
+/* |D| that quartets interact in K, as screening reads it: element [s * stride + t]; of rows [s]. */
 typedef struct fmo_gpu_exchange_max {
     const float *block, *row;
     int stride;
@@ -267,7 +268,7 @@ typedef struct fmo_gpu_zeroed {
 cudaError_t fmo_gpu_zero(const fmo_gpu_group *group, fmo_gpu_zeroed (*of)(const fmo_gpu_state *));
 
 /* The density -> density, density_max, row_max, and of all pairs density and, if J is
- * wanted, influence; all that starts from zero is zeroed. */
+ * wanted, Coulomb estimate; all that starts from zero is zeroed. */
 cudaError_t fmo_gpu_order_density(const fmo_gpu_group *group);
 
 /* fixed.cu: counters.fixed_scale, a power of two, from a bound on every element of X. */
@@ -281,8 +282,9 @@ fmo_status fmo_gpu_fixed_check(double bound, double scale, fmo_error *err);
 /* pairs/far.cu: moments of the density for far quartets. */
 cudaError_t fmo_gpu_make_moments(const fmo_gpu_group *group);
 
-/* screen.cu: survivors of a pass into the lists, their numbers into counters.survivors. In a group
- * of more than one build the only pass of small systems, with or without far quartets. */
+/* screen.cu: screened-in quartets of a pass into the lists, their numbers into counters.screened-in
+ * quartets. In a group of more than one build the only pass of small systems, with or without far
+ * quartets. */
 cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass);
 
 /* finish.cu: the pairs' sums into X^J; X -> J and K in the caller's order. `fixed`: fixed point. */
@@ -302,7 +304,8 @@ static inline int64_t fmo_gpu_adds_made(const fmo_gpu_state *g, const fmo_gpu_co
                                         int eri_class)
 {
     const fmo_gpu_adds adds = fmo_gpu_adds_per_quartet(g, eri_class);
-    return (int64_t)(counters->survived[eri_class] - counters->apart[eri_class]) * adds.J +
+    return (int64_t)(counters->screened_in_num[eri_class] - counters->exchange_only[eri_class]) *
+               adds.J +
            (int64_t)counters->exchanges[eri_class] * adds.K;
 }
 

@@ -1,4 +1,4 @@
-/* Which quartets matter: all classes of a pass in one launch, survivors into lists. */
+/* Which quartets matter: all classes of a pass in one launch, screened-in quartets into lists. */
 #include "accumulate/gpu/range.h"
 #include "accumulate/gpu/screen.cuh"
 
@@ -12,7 +12,7 @@ static size_t rows_bytes(const fmo_gpu_state *g)
 
 static screen_pairs pairs_to_screen(const fmo_gpu_pairs *from)
 {
-    const screen_pairs pairs = {from->rule,   from->tile_bound, from->tile_influence,
+    const screen_pairs pairs = {from->rule,   from->tile_bound, from->tile_coulomb_estimate,
                                 from->sphere, from->reach,      from->fit,
                                 from->num};
     return pairs;
@@ -95,8 +95,8 @@ cudaError_t fmo_gpu_screen(const fmo_gpu_group *group, int pass)
         fmo_gpu_state *g = group->build[k].plan->gpu;
         if (rows_bytes(g) > rows) rows = rows_bytes(g);
         if (pass == 0) continue; /* the first finds them zero */
-        FMO_GPU_TRY(cudaMemsetAsync(g->arrays.counters->survivors, 0,
-                                    sizeof g->arrays.counters->survivors, group->stream));
+        FMO_GPU_TRY(cudaMemsetAsync(g->arrays.counters->screened_in, 0,
+                                    sizeof g->arrays.counters->screened_in, group->stream));
     }
     kernel *const kernels[2][2][2] = {
         {{screen<LARGE_QUEUE, false, false, 1>, screen<LARGE_QUEUE, false, true, 1>},

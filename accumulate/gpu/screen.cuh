@@ -26,7 +26,7 @@ static_assert((int)SCREEN_WARPS >= (int)FMO_GPU_LISTS, "a warp for each list");
 enum { SCREEN_LOOKS = 32 / SCREEN_TILES }; /* slabs that a warp looks at together */
 static_assert(32 % SCREEN_TILES == 0, "a warp looks at whole slabs");
 
-/* Slabs of a block, and survivors that it collects before it classifies them. */
+/* Slabs of a block, and screened-in quartets that it collects before it classifies them. */
 enum {
     SMALL_SLABS = fmo_tuning_gpu_screen_slabs_small,
     LARGE_SLABS = fmo_tuning_gpu_screen_slabs_large,
@@ -38,8 +38,8 @@ static_assert(SMALL_SLABS % SCREEN_LOOKS == 0 && LARGE_SLABS % SCREEN_LOOKS == 0
 
 /* What screening reads of a list of pairs: the fields of fmo_gpu_pairs. */
 typedef struct screen_pairs {
-    const fmo_gpu_rule *rule;
-    const float *tile_bound, *tile_influence;
+    const fmo_gpu_screen_data *rule;
+    const float *tile_bound, *tile_coulomb_estimate;
     const float4 *sphere, *reach;
     const fmo_far_fit *fit;
     int num;
@@ -56,7 +56,7 @@ typedef struct screen_args {
     screen_task task[FMO_GPU_PASS_TASKS];
     int tasks, sets;
     int stride; /* of block_max, as fmo_gpu_exchange_of has it */
-    int coded;  /* survivors carry their codes */
+    int coded;  /* screened-in quartets carry their codes */
     int slabs;  /* a block */
     unsigned blocks;
     float cutoff;
@@ -102,11 +102,11 @@ __device__ __forceinline__ unsigned lanes_below()
 /* What the rule wants of a ket's record, in one load and with its sets as indices, where the
  * compiler would make two loads and twice the shifts. */
 typedef struct screen_ket {
-    fmo_gpu_rule rule;
+    fmo_gpu_screen_data rule;
     unsigned i, j;
 } screen_ket;
 
-__device__ __forceinline__ screen_ket read_ket(const fmo_gpu_rule *at)
+__device__ __forceinline__ screen_ket read_ket(const fmo_gpu_screen_data *at)
 {
     unsigned x, y, z, w, i, j;
     asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -148,7 +148,7 @@ __device__ unsigned warp_sum(unsigned value)
 /* The bra pair of a block. */
 typedef struct screen_bra {
     int pair;
-    fmo_gpu_rule rule;
+    fmo_gpu_screen_data rule;
     float most;           /* no ket exchanges more, times its bound */
     float4 sphere, reach; /* of a far quartet */
     fmo_far_fit fit;
@@ -198,27 +198,27 @@ template <int QUEUE> struct screen_queue {
 /* What is found out stands in place of it: the list's second word in in.x; in offset the list, in
  * its last bits, and above them how many of the same warp are before it there; in its first
  * whether it keeps out of J. */
-enum { PLACE_LIST_BITS = 2, PLACE_APART = 1 << 15 };
+enum { PLACE_LIST_BITS = 2, PLACE_EXCHANGE_ONLY = 1 << 15 };
 
 /* What a block counts for the profile; by quartets, but prims, which are of kets. */
 typedef struct screen_counts {
-    unsigned survived, prims, pairs, carried, exchanges, apart;
+    unsigned screened_in_num, prims, pairs, carried, exchanges, exchange_only;
 } screen_counts;
 
 /* What the threads of a block share, besides the rows. */
 template <int QUEUE> struct screen_shared {
     screen_queue<QUEUE> queue;
-    int2 *list[FMO_GPU_LISTS];                  /* of the task; far_J_end - 1, from which on down */
-    unsigned short open[LARGE_SLABS];           /* tiles of a slab that may hold a survivor */
-    int passed[LARGE_SLABS];                    /* kets of a slab */
+    int2 *list[FMO_GPU_LISTS];        /* of the task; far_J_end - 1, from which on down */
+    unsigned short open[LARGE_SLABS]; /* tiles of a slab that may hold a screened-in quartet */
+    int passed[LARGE_SLABS];          /* kets of a slab */
     unsigned listed[FMO_GPU_LISTS][QUEUE / 32]; /* by full warps of the queue */
     screen_counts counted;
 };
 
 /* Step 1: the rule, for one slab of kets, a lane for a ket in each of SCREEN_ROUNDS rounds.
- * Survivors go into the queue from `queued` on. rows: [sets] max(|D_ik|, |D_jk|), if ROWS. Bounds
- * are floats, rounded up. Kets of closed tiles are read all the same, and for those beyond the end
- * the last one; ballots leave them out. That is fewer instructions than branches. */
+ * Screened-in quartets go into the queue from `queued` on. rows: [sets] max(|D_ik|, |D_jk|), if
+ * ROWS. Bounds are floats, rounded up. Kets of closed tiles are read all the same, and for those
+ * beyond the end the last one; ballots leave them out. That is fewer instructions than branches. */
 template <int QUEUE, bool ROWS, bool BOXES>
 __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_task &task,
                                             const screen_near &near, const screen_bra &bra,
@@ -238,7 +238,7 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
     for (int r = 0; r < SCREEN_ROUNDS; r++) {
         const bool here = open & 1u << r;
         const screen_ket read = read_ket(task.ket.rule + min(first + r * 32, block_end - 1));
-        const fmo_gpu_rule &rule = read.rule;
+        const fmo_gpu_screen_data &rule = read.rule;
         in_J[r] = fmo_gpu_in_J(bra.rule, rule);
         if (BOXES && here && !bit_of(near.leaves, near.ket_leaf[first + r * 32])) in_J[r] = 0.0f;
         if (ROWS) {
@@ -273,7 +273,7 @@ __device__ __forceinline__ void screen_slab(const screen_args &a, const screen_t
 template <int QUEUE, bool FAR, bool BOXES>
 __device__ __forceinline__ unsigned
 classify(const screen_args &a, const screen_task &task, const screen_bra &bra, int block_begin,
-         unsigned queued, screen_shared<QUEUE> *shared, unsigned *aparts)
+         unsigned queued, screen_shared<QUEUE> *shared, unsigned *exchange_only_num)
 {
     constexpr int lists = FAR ? FMO_GPU_LISTS : 1;
     screen_queue<QUEUE> *const queue = &shared->queue;
@@ -292,13 +292,13 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
     asm volatile("" : "+r"(coded), "+r"(counting), "+r"(diagonal)); /* found once, not each time */
     for (unsigned e = threadIdx.x; e - lane < queued; e += SCREEN_THREADS) { /* warp by warp */
         int list = FMO_GPU_LISTS;
-        bool apart = false;
+        bool exchange_only = false;
         if (e < queued) {
             const int ket = block_begin + queue->offset[e];
             const float2 in = queue->in[e];
             const float in_J = in.x, in_K = in.y;
-            apart = BOXES && in_J == 0.0f;
-            const fmo_gpu_rule rule = task.ket.rule[ket];
+            exchange_only = BOXES && in_J == 0.0f;
+            const fmo_gpu_screen_data rule = task.ket.rule[ket];
             const float log_size = fmo_far_log2(fmaxf(in_J, in_K));
             unsigned code = factor_code(log_size - log_Q - fmo_far_log2(rule.bound));
             bool exchanges = in_K >= a.cutoff;
@@ -324,7 +324,7 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
             tally += (rule.counts & counting) + (exchanges ? 1u << FMO_GPU_TALLY_EXCHANGES : 0u);
             if (ket == diagonal) fmo_gpu_count_diagonal(a.counters->quartets, task.eri_class);
         }
-        if (BOXES) *aparts += apart && list != FMO_GPU_LISTS;
+        if (BOXES) *exchange_only_num += exchange_only && list != FMO_GPU_LISTS;
         unsigned same = 0, own = 0; /* lanes of this one's list; of the list numbered like it */
 #pragma unroll
         for (int l = 0; l < lists; l++) {
@@ -333,15 +333,16 @@ classify(const screen_args &a, const screen_task &task, const screen_bra &bra, i
             own = lane == l ? ballot : own;
         }
         if (lane < lists) shared->listed[lane][e / 32] = __popc(own);
-        queue->offset[e] = (unsigned short)(__popc(same & below) << PLACE_LIST_BITS |
-                                            (unsigned)list | (apart ? (unsigned)PLACE_APART : 0u));
+        queue->offset[e] =
+            (unsigned short)(__popc(same & below) << PLACE_LIST_BITS | (unsigned)list |
+                             (exchange_only ? (unsigned)PLACE_EXCHANGE_ONLY : 0u));
     }
     return tally;
 }
 
 /* Step 3, a warp for a list: numbers of its members become places in it. */
-__device__ __forceinline__ void reserve(unsigned *survivors, int queued, unsigned *listed,
-                                        unsigned *survived)
+__device__ __forceinline__ void reserve(unsigned *screened_in, int queued, unsigned *listed,
+                                        unsigned *screened_in_num)
 {
     const int lane = threadIdx.x % 32, warps = (queued + 31) / 32;
     unsigned sum[2], base = 0;
@@ -354,8 +355,8 @@ __device__ __forceinline__ void reserve(unsigned *survivors, int queued, unsigne
         }
     sum[1] += __shfl_sync(0xffffffffu, sum[0], 31);
     if (lane == 31 && sum[1]) {
-        base = atomicAdd(survivors, sum[1]);
-        atomicAdd(survived, sum[1]);
+        base = atomicAdd(screened_in, sum[1]);
+        atomicAdd(screened_in_num, sum[1]);
     }
     base = __shfl_sync(0xffffffffu, base, 31);
     for (int h = 0; h < 2; h++)
@@ -368,12 +369,13 @@ __device__ __forceinline__ void write_lists(int bra, int queued, const screen_sh
 {
     for (int e = threadIdx.x; e < queued; e += SCREEN_THREADS) {
         const unsigned found = shared->queue.offset[e];
-        const unsigned place = BOXES ? found & (PLACE_APART - 1u) : found;
+        const unsigned place = BOXES ? found & (PLACE_EXCHANGE_ONLY - 1u) : found;
         const int list = (int)(place & ((1u << PLACE_LIST_BITS) - 1u));
         if (list == FMO_GPU_LISTS) continue;
         const int to = (int)(shared->listed[list][e / 32] + (place >> PLACE_LIST_BITS));
         __stcg(shared->list[list] + (FAR && list == FMO_GPU_FAR_J ? -to : to),
-               make_int2(BOXES && (found & PLACE_APART) ? bra | FMO_GPU_APART_BIT : bra,
+               make_int2(BOXES && (found & PLACE_EXCHANGE_ONLY) ? bra | FMO_GPU_EXCHANGE_ONLY_BIT
+                                                                : bra,
                          __float_as_int(shared->queue.in[e].x)));
     }
 }
@@ -413,7 +415,8 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         near.ket_leaf = of.ket_leaf;
     }
 
-    /* A lane looks at a tile of 32 kets; tiles that cannot hold a survivor are passed over. */
+    /* A lane looks at a tile of 32 kets; tiles that cannot hold a screened-in quartet are passed
+     * over. */
     bool any = false;
     const int last = (block_end - 1) / FMO_GPU_TILE_PAIRS;
 #pragma unroll 2
@@ -425,12 +428,12 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
                 may = bra.rule.bound * fmaxf(near.exchange[0][tile], near.exchange[1][tile]) >=
                           a.cutoff ||
                       (bit_of(near.tiles, tile) &&
-                       fmaxf(bra.rule.influence * task.ket.tile_bound[tile],
-                             bra.rule.bound * task.ket.tile_influence[tile]) >= a.cutoff);
+                       fmaxf(bra.rule.coulomb_estimate * task.ket.tile_bound[tile],
+                             bra.rule.bound * task.ket.tile_coulomb_estimate[tile]) >= a.cutoff);
         } else {
             const int at = min(tile, last);
-            may &= fmaxf(fmaxf(bra.most, bra.rule.influence) * task.ket.tile_bound[at],
-                         bra.rule.bound * task.ket.tile_influence[at]) >= a.cutoff;
+            may &= fmaxf(fmaxf(bra.most, bra.rule.coulomb_estimate) * task.ket.tile_bound[at],
+                         bra.rule.bound * task.ket.tile_coulomb_estimate[at]) >= a.cutoff;
         }
         const unsigned tiles = __ballot_sync(0xffffffffu, may);
         any |= may;
@@ -459,7 +462,7 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
         asm volatile("" : "+f"(bra.cancelled)); /* found once, not each time */
     }
 
-    unsigned tally = 0, aparts = 0;
+    unsigned tally = 0, exchange_only_num = 0;
     for (int g = 0, queued = 0; g < a.slabs; g++) { /* queued: the same in all threads */
         if (shared.open[g]) {
             screen_slab<QUEUE, ROWS, BOXES>(a, task, near, bra, rows, g, block_begin, block_end,
@@ -468,11 +471,12 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
             queued += shared.passed[g];
         }
         if (!queued || (queued <= QUEUE - SCREEN_KETS && g + 1 < a.slabs)) continue;
-        tally += classify<QUEUE, FAR, BOXES>(a, task, bra, block_begin, queued, &shared, &aparts);
+        tally += classify<QUEUE, FAR, BOXES>(a, task, bra, block_begin, queued, &shared,
+                                             &exchange_only_num);
         __syncthreads();
         if (warp < (FAR ? FMO_GPU_LISTS : 1))
-            reserve(&a.counters->survivors[warp][task.eri_class], queued, shared.listed[warp],
-                    &shared.counted.survived);
+            reserve(&a.counters->screened_in[warp][task.eri_class], queued, shared.listed[warp],
+                    &shared.counted.screened_in_num);
         __syncthreads();
         write_lists<QUEUE, FAR, BOXES>(bra.pair, queued, &shared);
         if (g + 1 < a.slabs) __syncthreads();
@@ -484,8 +488,8 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
     const unsigned exchanges = warp_sum(fmo_gpu_tally(tally, FMO_GPU_TALLY_EXCHANGES));
     screen_counts *const counted = &shared.counted;
     if (BOXES) {
-        const unsigned apart = warp_sum(aparts);
-        if (lane == 0 && apart) atomicAdd(&counted->apart, apart);
+        const unsigned exchange_only = warp_sum(exchange_only_num);
+        if (lane == 0 && exchange_only) atomicAdd(&counted->exchange_only, exchange_only);
     }
     if (lane == 0 && prims) {
         atomicAdd(&counted->prims, prims);
@@ -496,10 +500,12 @@ __device__ __forceinline__ void screen_block(const screen_args &a, const Boxes *
     __syncthreads();
     if (threadIdx.x == 0 && counted->prims) {
         const unsigned bra_prims = fmo_gpu_tally(bra.rule.counts, FMO_GPU_TALLY_PRIMS);
-        atomicAdd(&a.counters->survived[task.eri_class], (unsigned long long)counted->survived);
+        atomicAdd(&a.counters->screened_in_num[task.eri_class],
+                  (unsigned long long)counted->screened_in_num);
         atomicAdd(&a.counters->exchanges[task.eri_class], (unsigned long long)counted->exchanges);
-        if (BOXES && counted->apart)
-            atomicAdd(&a.counters->apart[task.eri_class], (unsigned long long)counted->apart);
+        if (BOXES && counted->exchange_only)
+            atomicAdd(&a.counters->exchange_only[task.eri_class],
+                      (unsigned long long)counted->exchange_only);
         atomicAdd(&a.counters->prim_quartets[task.eri_class],
                   (unsigned long long)counted->prims * bra_prims);
         fmo_gpu_count(a.counters->quartets, task.eri_class,

@@ -10,8 +10,8 @@
 #include "accumulate/gpu/range.h"
 
 typedef struct fmo_gpu_others_counters {
-    fmo_gpu_counters light;
-    fmo_hermite_counters heavy;
+    fmo_gpu_counters low_l;
+    fmo_hermite_counters high_l;
 } fmo_gpu_others_counters;
 
 namespace {
@@ -198,20 +198,20 @@ cudaError_t fmo_gpu_add_others(const fmo_gpu_build *build, bool fixed)
 {
     const fmo_fock_plan *const plan = build->plan;
     fmo_gpu_state *const g = plan->gpu;
-    other_sums light = {}, heavy = {};
+    other_sums low_l = {}, high_l = {};
     if (!plan->others.num) return cudaSuccess;
     FMO_GPU_TRY(cudaEventRecord(g->others.summed, g->device.stream));
     const fmo_gpu_range range("sums of other GPUs");
     for (int k = 0; k < plan->others.num; k++) {
         const fmo_gpu_state *const other = plan->others.plan[k]->gpu;
         FMO_GPU_TRY(cudaStreamWaitEvent(g->device.stream, other->device.finished, 0));
-        light.of[light.num++] = other->arrays.coulomb;
-        if (other->hermite) heavy.of[heavy.num++] = other->hermite->exchange;
+        low_l.of[low_l.num++] = other->arrays.coulomb;
+        if (other->hermite) high_l.of[high_l.num++] = other->hermite->exchange;
     }
-    FMO_GPU_TRY(add_sums(&g->device, g->arrays.coulomb, &light, g->others.staged, sums_of(g),
+    FMO_GPU_TRY(add_sums(&g->device, g->arrays.coulomb, &low_l, g->others.staged, sums_of(g),
                          fixed ? sums_of(g) : 0));
-    if (!g->hermite || !heavy.num) return cudaSuccess; /* one that a source alone needs */
-    return add_sums(&g->device, g->hermite->exchange, &heavy, g->others.staged_hermite,
+    if (!g->hermite || !high_l.num) return cudaSuccess; /* one that a source alone needs */
+    return add_sums(&g->device, g->hermite->exchange, &high_l, g->others.staged_hermite,
                     sums_of(g->hermite), fixed ? exchange_of(g->hermite) : 0);
 }
 
@@ -220,11 +220,11 @@ cudaError_t fmo_gpu_copy_others_counters(const fmo_fock_plan *plan, cudaStream_t
     fmo_gpu_others *const o = &plan->gpu->others;
     for (int k = 0; k < plan->others.num && o->shared; k++) {
         const fmo_gpu_state *const other = plan->others.plan[k]->gpu;
-        FMO_GPU_TRY(cudaMemcpyAsync(&o->counters[k].light, other->arrays.counters,
-                                    sizeof o->counters[k].light, cudaMemcpyDefault, stream));
+        FMO_GPU_TRY(cudaMemcpyAsync(&o->counters[k].low_l, other->arrays.counters,
+                                    sizeof o->counters[k].low_l, cudaMemcpyDefault, stream));
         if (!other->hermite) continue;
-        FMO_GPU_TRY(cudaMemcpyAsync(&o->counters[k].heavy, other->hermite->counters,
-                                    sizeof o->counters[k].heavy, cudaMemcpyDefault, stream));
+        FMO_GPU_TRY(cudaMemcpyAsync(&o->counters[k].high_l, other->hermite->counters,
+                                    sizeof o->counters[k].high_l, cudaMemcpyDefault, stream));
     }
     return cudaSuccess;
 }
@@ -252,26 +252,26 @@ static void add_counts(unsigned long long *to, const unsigned long long *from, i
 
 void fmo_gpu_add_counts(fmo_gpu_counters *to, const fmo_gpu_counters *from)
 {
-    add_counts(to->quartets, from->quartets, FMO_ERI_LIGHT_COUNT);
-    add_counts(to->survived, from->survived, FMO_ERI_LIGHT_COUNT);
-    add_counts(to->exchanges, from->exchanges, FMO_ERI_LIGHT_COUNT);
-    add_counts(to->apart, from->apart, FMO_ERI_LIGHT_COUNT);
-    add_counts(to->prim_quartets, from->prim_quartets, FMO_ERI_LIGHT_COUNT);
-    add_counts(to->issued, from->issued, FMO_ERI_LIGHT_COUNT);
+    add_counts(to->quartets, from->quartets, FMO_ERI_LOW_L_COUNT);
+    add_counts(to->screened_in_num, from->screened_in_num, FMO_ERI_LOW_L_COUNT);
+    add_counts(to->exchanges, from->exchanges, FMO_ERI_LOW_L_COUNT);
+    add_counts(to->exchange_only, from->exchange_only, FMO_ERI_LOW_L_COUNT);
+    add_counts(to->prim_quartets, from->prim_quartets, FMO_ERI_LOW_L_COUNT);
+    add_counts(to->issued, from->issued, FMO_ERI_LOW_L_COUNT);
 }
 
 void fmo_gpu_add_others_counters(const fmo_fock_plan *plan)
 {
     fmo_gpu_state *const g = plan->gpu;
     for (int k = 0; k < plan->others.num && g->others.shared; k++) {
-        fmo_gpu_add_counts(g->pinned.counters, &g->others.counters[k].light);
+        fmo_gpu_add_counts(g->pinned.counters, &g->others.counters[k].low_l);
         if (!g->hermite || !plan->others.plan[k]->gpu->hermite) continue;
-        const fmo_hermite_counters *const heavy = &g->others.counters[k].heavy;
+        const fmo_hermite_counters *const high_l = &g->others.counters[k].high_l;
         fmo_hermite_counters *const h = g->hermite->host_counters;
-        add_counts(h->quartets, heavy->quartets, FMO_ERI_CLASS_COUNT);
-        add_counts(h->survived, heavy->survived, FMO_ERI_CLASS_COUNT);
-        add_counts(h->prim_quartets, heavy->prim_quartets, FMO_ERI_CLASS_COUNT);
-        add_counts(h->issued, heavy->issued, FMO_ERI_CLASS_COUNT);
+        add_counts(h->quartets, high_l->quartets, FMO_ERI_CLASS_COUNT);
+        add_counts(h->screened_in_num, high_l->screened_in_num, FMO_ERI_CLASS_COUNT);
+        add_counts(h->prim_quartets, high_l->prim_quartets, FMO_ERI_CLASS_COUNT);
+        add_counts(h->issued, high_l->issued, FMO_ERI_CLASS_COUNT);
     }
     g->others.shared = 0;
 }

@@ -1,5 +1,5 @@
 /* What the kernels see: views of device memory, passed by value. kernels/quartet.cuh has the
- * arithmetic, kernels/near.cuh the accumulation, gpu/screen.cu the survivors. */
+ * arithmetic, kernels/near.cuh the accumulation, gpu/screen.cu the screened-in quartets. */
 #ifndef FMO_GPU_TYPES_CUH
 #define FMO_GPU_TYPES_CUH
 
@@ -10,7 +10,7 @@
 #include "integrals/far/far.h"
 #include "integrals/tables.h"
 
-/* Threads of a block in the quartet kernels; primitives of the longest part of a pair. */
+/* Threads of a block in the quartet kernels; primitives of the longest segment of a pair. */
 enum { FMO_GPU_THREADS = fmo_tuning_gpu_threads, FMO_GPU_DEPTH_MAX = fmo_tuning_gpu_depth_large };
 
 /* Pairs are screened in tiles of a warp. */
@@ -54,27 +54,28 @@ static __device__ __forceinline__ float fmo_gpu_prim_bound(double2 ratio_bound)
 }
 
 /* What the screening rule wants to know of a pair, read 16 bytes at a time. */
-typedef struct fmo_gpu_rule {
+typedef struct fmo_gpu_screen_data {
     alignas(16) float bound; /* Schwarz bound, rounded up */
-    float influence;         /* the same times 4 |D| and the weight of J: what it can do to J, made
+    float coulomb_estimate;  /* the same times 4 |D| and the weight of J: what it can do to J, made
                               * in every build */
     ushort2 set;             /* sets i, j */
     unsigned counts;         /* what it adds to a tally */
-} fmo_gpu_rule;
+} fmo_gpu_screen_data;
 
-/* The rule of screen.h for J, and for K with what a quartet meets there, in floats. */
-static __device__ inline float fmo_gpu_in_J(const fmo_gpu_rule &bra, const fmo_gpu_rule &ket)
+/* The rule of screen.h for J, and for K with what a quartet interacts there, in floats. */
+static __device__ inline float fmo_gpu_in_J(const fmo_gpu_screen_data &bra,
+                                            const fmo_gpu_screen_data &ket)
 {
-    return fmaxf(bra.influence * ket.bound, bra.bound * ket.influence);
+    return fmaxf(bra.coulomb_estimate * ket.bound, bra.bound * ket.coulomb_estimate);
 }
-static __device__ inline float fmo_gpu_in_K(const fmo_gpu_rule &bra, const fmo_gpu_rule &ket,
-                                            float exchange)
+static __device__ inline float fmo_gpu_in_K(const fmo_gpu_screen_data &bra,
+                                            const fmo_gpu_screen_data &ket, float exchange)
 {
     return bra.bound * ket.bound * exchange;
 }
 
 /* What a thread counts, in one word: primitives of kets, up to 1023, and, up to 127 each, pairs
- * (not their further parts), those that carry an ss pair along, quartets that count in K. */
+ * (not their further segments), those that carry an ss pair along, quartets that count in K. */
 enum {
     FMO_GPU_TALLY_PRIMS = 0,
     FMO_GPU_TALLY_PAIRS = 10,
@@ -90,18 +91,19 @@ static __host__ __device__ inline unsigned fmo_gpu_tally(unsigned word, int what
  * p shell and its partner are one set of four functions, s x y z; s shells without partner come
  * first, and both kinds stand in descending order of primitives, so that the sets of neighbouring
  * pairs are neighbours. Pairs are sorted by number of primitives (descending), then bound (in steps
- * of 2^8), then i, then j: lanes of a warp do equal work and meet equal rows in runs, and tiles of
- * pairs too small to matter are passed over at once. Primitives of pairs of equal depth lie
+ * of 2^8), then i, then j: lanes of a warp do equal work and interact equal rows in runs, and tiles
+ * of pairs too small to matter are passed over at once. Primitives of pairs of equal depth lie
  * [primitive][two fields][pair], so that neighbouring pairs are read together; those of one pair
  * are in descending order of their bounds. */
 typedef struct fmo_gpu_pairs {
     int num;
-    const int4 *first;       /* [num] first functions of i and j, primitives, stride in prim */
-    fmo_gpu_rule *rule;      /* [num] */
-    const unsigned *prim_at; /* [num] first value in prim */
-    /* [num/FMO_GPU_TILE_PAIRS] the largest of each tile of pairs: bounds, and rule.influence */
+    const int4 *first;         /* [num] first functions of i and j, primitives, stride in prim */
+    fmo_gpu_screen_data *rule; /* [num] */
+    const unsigned *prim_at;   /* [num] first value in prim */
+    /* [num/FMO_GPU_TILE_PAIRS] the largest of each tile of pairs: bounds, and rule.Coulomb estimate
+     */
     const float *tile_bound;
-    float *tile_influence;
+    float *tile_coulomb_estimate;
     double *density; /* [products][num] D of the pair, made in every build; with sp pairs */
     double *sums;    /* [products][num] what X^J gets; fixed point under `fixed`; with sp pairs */
     const double *center; /* [6][num] A, A - B */
@@ -153,9 +155,10 @@ static __host__ __device__ constexpr int fmo_gpu_far_twos(int pair_class)
            (fmo_gpu_far_keeps_moments(pair_class) ? FMO_FAR_TERMS(2) / 2 : 0);
 }
 
-/* A survivor: x the bra pair; y the ket pair and, above FMO_GPU_KET_BITS, how small the density
- * factor is, so that it is at most 2^(FMO_GPU_FACTOR_TOP - code), and whether the quartet counts in
- * K. Far quartets have the choices of nodes in place of the factor, FMO_FAR_CHOICES bra + ket. */
+/* A screened-in quartet: x the bra pair; y the ket pair and, above FMO_GPU_KET_BITS, how small the
+ * density factor is, so that it is at most 2^(FMO_GPU_FACTOR_TOP - code), and whether the quartet
+ * counts in K. Far quartets have the choices of nodes in place of the factor, FMO_FAR_CHOICES bra +
+ * ket. */
 enum {
     FMO_GPU_KET_BITS = 26,
     FMO_GPU_PAIRS_MAX = 1 << FMO_GPU_KET_BITS,
@@ -164,32 +167,33 @@ enum {
 };
 #define FMO_GPU_EXCHANGE_BIT 0x80000000u
 /* In x, where J of far pairs comes from boxes (gpu/boxes): the quartet does not count in J. */
-#define FMO_GPU_APART_BIT (1 << 30)
+#define FMO_GPU_EXCHANGE_ONLY_BIT (1 << 30)
 
-/* The lists of survivors: quartets whose pairs may overlap, in systems without far quartets all;
- * far ones that count in J alone; far ones that count in K. */
+/* The lists of screened-in quartets: quartets whose pairs may overlap, in systems without far
+ * quartets all; far ones that count in J alone; far ones that count in K. */
 enum {
     FMO_GPU_NEAR,
     FMO_GPU_FAR_J,
     FMO_GPU_FAR_K,
     FMO_GPU_LISTS,
     /* Kernels: one for each list, and one for all of them; and for the lists whose quartets may
-     * count in K alone, as FMO_GPU_APART_BIT says. */
+     * count in K alone, as FMO_GPU_EXCHANGE_ONLY_BIT says. */
     FMO_GPU_ALL = FMO_GPU_LISTS,
-    FMO_GPU_NEAR_APART,
-    FMO_GPU_FAR_K_APART,
+    FMO_GPU_NEAR_EXCHANGE_ONLY,
+    FMO_GPU_FAR_K_EXCHANGE_ONLY,
     FMO_GPU_KERNELS
 };
 
 /* Counters in device memory, zeroed at the start of a build. */
 typedef struct fmo_gpu_counters {
-    unsigned survivors[FMO_GPU_LISTS][FMO_ERI_LIGHT_COUNT]; /* of the running pass */
-    unsigned long long quartets[FMO_ERI_LIGHT_COUNT];       /* contracted */
-    unsigned long long survived[FMO_ERI_LIGHT_COUNT];  /* pairs of parts of pairs: threads' work */
-    unsigned long long exchanges[FMO_ERI_LIGHT_COUNT]; /* those that count in K */
-    unsigned long long apart[FMO_ERI_LIGHT_COUNT];     /* those that keep out of J */
-    unsigned long long prim_quartets[FMO_ERI_LIGHT_COUNT];
-    unsigned long long issued[FMO_ERI_LIGHT_COUNT];
+    unsigned screened_in[FMO_GPU_LISTS][FMO_ERI_LOW_L_COUNT]; /* of the running pass */
+    unsigned long long quartets[FMO_ERI_LOW_L_COUNT];         /* contracted */
+    unsigned long long
+        screened_in_num[FMO_ERI_LOW_L_COUNT]; /* pairs of segments of pairs: threads' work */
+    unsigned long long exchanges[FMO_ERI_LOW_L_COUNT];     /* those that count in K */
+    unsigned long long exchange_only[FMO_ERI_LOW_L_COUNT]; /* those that keep out of J */
+    unsigned long long prim_quartets[FMO_ERI_LOW_L_COUNT];
+    unsigned long long issued[FMO_ERI_LOW_L_COUNT];
     unsigned long long density_largest; /* of pairs, times the weight of J; bits of a double >= 0,
                                          * which order like it */
     unsigned long long sink;
@@ -220,14 +224,14 @@ static __device__ inline void fmo_gpu_count(unsigned long long *quartets, int er
     if (bra_carries) atomicAdd(&quartets[fmo_gpu_carried_class(eri_class, true, true)], carried);
 }
 
-/* Where a pair that carries another along meets itself, the two mixed quartets are one. */
+/* Where a pair that carries another along interacts itself, the two mixed quartets are one. */
 static __device__ inline void fmo_gpu_count_diagonal(unsigned long long *quartets, int eri_class)
 {
     atomicAdd(&quartets[fmo_gpu_carried_class(eri_class, true, false)], ~0ull);
 }
 
-/* What a quartet meets in K, from block maxima: fmo_screen_exchange of its rows, in floats. Rows
- * are `stride` apart, 0 where one row of zeros stands for all (J alone). */
+/* What a quartet interacts in K, from block maxima: fmo_screen_exchange of its rows, in floats.
+ * Rows are `stride` exchange_only, 0 where one row of zeros stands for all (J alone). */
 static __device__ inline float fmo_gpu_exchange_of(const float *block_max, int stride, ushort2 ij,
                                                    ushort2 kl)
 {
@@ -236,7 +240,7 @@ static __device__ inline float fmo_gpu_exchange_of(const float *block_max, int s
     return fmaxf(fmaxf(i[kl.x], j[kl.x]), fmaxf(i[kl.y], j[kl.y]));
 }
 
-/* One class of quartets of one pass: pairs, and the list of survivors. */
+/* One class of quartets of one pass: pairs, and the list of screened-in quartets. */
 typedef struct fmo_gpu_class_view {
     fmo_gpu_pairs bra, ket;
     int same;              /* bra and ket are one list: ket <= bra */

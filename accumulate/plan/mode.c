@@ -26,15 +26,15 @@ int fmo_gpu_num(void)
     return fmo_gpu_count();
 }
 
-int fmo_plan_heavy_shell(const fmo_basis *basis)
+int fmo_plan_high_l_shell(const fmo_basis *basis)
 {
-    for (int l = FMO_SHELL_LIGHT_COUNT; l < FMO_SHELL_KIND_COUNT; l++)
+    for (int l = FMO_SHELL_LOW_L_COUNT; l < FMO_SHELL_KIND_COUNT; l++)
         if (fmo_basis_shell_num(basis, l) > 0) return l;
     return -1;
 }
 
 /* "auto, native or fixed": the strategies that go for all shells. */
-static const char *heavy_strategies(char *text, size_t size)
+static const char *high_l_strategies(char *text, size_t size)
 {
     size_t at = 0;
     int left = 0;
@@ -53,11 +53,11 @@ static const char *heavy_strategies(char *text, size_t size)
 }
 
 /* Is there a way to do on a GPU what is asked for, in a basis with d shells? */
-static fmo_status check_heavy(const fmo_basis *basis, const fmo_fock_options *o, fmo_error *err)
+static fmo_status check_high_l(const fmo_basis *basis, const fmo_fock_options *o, fmo_error *err)
 {
-    const int heavy = fmo_plan_heavy_shell(basis);
-    if (heavy < 0) return FMO_OK;
-    const char letter = fmo_shell_letter(heavy);
+    const int high_l = fmo_plan_high_l_shell(basis);
+    if (high_l < 0) return FMO_OK;
+    const char letter = fmo_shell_letter(high_l);
     char strategies[160];
     if (o->mode == FMO_MODE_SPLIT)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
@@ -69,7 +69,7 @@ static fmo_status check_heavy(const fmo_basis *basis, const fmo_fock_options *o,
                              "scatter = %s, commit = %s: no kernels for %c shells, which the "
                              "basis has; use %s, commit = native",
                              fmo_scatter_name(o->scatter), fmo_commit_name(o->commit), letter,
-                             heavy_strategies(strategies, sizeof strategies));
+                             high_l_strategies(strategies, sizeof strategies));
     if (o->integrals == FMO_INTEGRALS_STORED)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "integrals = stored: on a GPU those of %c shells, which the basis "
@@ -85,7 +85,7 @@ static fmo_status auto_mode(const fmo_basis *basis, const fmo_fock_options *opti
     const size_t size = sizeof((fmo_fock_profile *)0)->mode_reason;
     const int asked = *device >= 0;
     fmo_error no_gpu = {FMO_OK, ""}, refused = {FMO_OK, ""};
-    if (basis && check_heavy(basis, options, &refused) != FMO_OK) {
+    if (basis && check_high_l(basis, options, &refused) != FMO_OK) {
         *mode = FMO_MODE_CPU;
         snprintf(reason, size, "%.150s", refused.message);
         return FMO_OK;
@@ -145,7 +145,7 @@ fmo_status fmo_plan_choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo
     fmo_status status = FMO_OK;
     if (o->device_num > 0) o->device = o->devices[0];
     if (o->mode == FMO_MODE_FUSED || o->mode == FMO_MODE_SPLIT) {
-        status = check_heavy(basis, o, err);
+        status = check_high_l(basis, o, err);
         if (status != FMO_OK) return status;
         status = fmo_gpu_probe(&o->device, &no_gpu);
         if (status != FMO_OK)

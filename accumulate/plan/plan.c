@@ -190,10 +190,10 @@ int fmo_plan_make_matrices(fmo_fock_plan *plan, int densities)
     return 1;
 }
 
-static const fmo_plan_part whole = {.shares = 1};
+static const fmo_plan_share whole = {.shares = 1};
 
 static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options, int possible,
-                         const fmo_plan_part *part, fmo_fock_plan **plan_out, fmo_error *err);
+                         const fmo_plan_share *part, fmo_fock_plan **plan_out, fmo_error *err);
 
 /* One of the plans on several GPUs; number 0 is the lead itself. */
 typedef struct device_plan {
@@ -208,7 +208,7 @@ static void *prepare_one(void *user)
 {
     device_plan *const p = user;
     fmo_fock_plan *const lead = p->lead;
-    const fmo_plan_part part = {
+    const fmo_plan_share part = {
         .share = p->number, .shares = lead->options.device_num, .lead = lead};
     if (p->number == 0) {
         p->status = lead->mode->prepare(lead, &p->err);
@@ -255,7 +255,7 @@ static fmo_status prepare_devices(fmo_fock_plan *plan, fmo_error *err)
 /* A plan but for what its mode has to prepare; on error there may be something to destroy.
  * possible: threads that there can be, of a plan of a batch; 0: of a plan on its own. */
 static fmo_status begin(const fmo_basis *basis, const fmo_fock_options *options, int possible,
-                        const fmo_plan_part *part, fmo_fock_plan **plan_out, fmo_error *err)
+                        const fmo_plan_share *part, fmo_fock_plan **plan_out, fmo_error *err)
 {
     fmo_fock_plan *plan = *plan_out = calloc(1, sizeof *plan);
     if (!plan) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a plan");
@@ -295,7 +295,7 @@ static fmo_status begin(const fmo_basis *basis, const fmo_fock_options *options,
 
 /* After the mode has prepared what it needs, or could not. */
 static fmo_status end(fmo_fock_plan *plan, fmo_status status, double start,
-                      const fmo_plan_part *part, fmo_fock_plan **plan_out)
+                      const fmo_plan_share *part, fmo_fock_plan **plan_out)
 {
     if (status != FMO_OK) {
         fmo_fock_plan_destroy(plan);
@@ -312,7 +312,7 @@ static fmo_status end(fmo_fock_plan *plan, fmo_status status, double start,
 }
 
 static fmo_status create(const fmo_basis *basis, const fmo_fock_options *options, int possible,
-                         const fmo_plan_part *part, fmo_fock_plan **plan_out, fmo_error *err)
+                         const fmo_plan_share *part, fmo_fock_plan **plan_out, fmo_error *err)
 {
     const double start = fmo_now();
     fmo_fock_plan *plan = NULL;
@@ -335,8 +335,8 @@ fmo_status fmo_fock_plan_create(const fmo_basis *basis, const fmo_fock_options *
     return create(basis, options, 0, &whole, plan, err);
 }
 
-fmo_status fmo_plan_create_part(const fmo_basis *basis, const fmo_fock_options *options,
-                                const fmo_plan_part *part, fmo_fock_plan **plan, fmo_error *err)
+fmo_status fmo_plan_create_shared(const fmo_basis *basis, const fmo_fock_options *options,
+                                  const fmo_plan_share *part, fmo_fock_plan **plan, fmo_error *err)
 {
     *plan = NULL;
     return create(basis, options, 0, part, plan, err);
@@ -345,8 +345,8 @@ fmo_status fmo_plan_create_part(const fmo_basis *basis, const fmo_fock_options *
 fmo_status fmo_plan_create_share(const fmo_basis *basis, const fmo_fock_options *options, int share,
                                  int shares, fmo_fock_plan **plan, fmo_error *err)
 {
-    const fmo_plan_part part = {.share = share, .shares = shares};
-    return fmo_plan_create_part(basis, options, &part, plan, err);
+    const fmo_plan_share part = {.share = share, .shares = shares};
+    return fmo_plan_create_shared(basis, options, &part, plan, err);
 }
 
 fmo_status fmo_plan_make_work(const fmo_fock_plan *plan, const fmo_work_size *size, int steps,

@@ -100,13 +100,13 @@ typedef struct fmo_plan_ranks {
 } fmo_plan_ranks;
 
 /* A plan that is one of several, each with a part of the work; all 0: a plan with all of it. */
-typedef struct fmo_plan_part {
+typedef struct fmo_plan_share {
     int share, shares; /* a fixed share; 0 of 0 or 1: all */
     fmo_ranks *ranks;
     int64_t number;
     int pieces;
     const fmo_fock_plan *lead; /* whose pairs are the plan's, too; NULL: it makes its own */
-} fmo_plan_part;
+} fmo_plan_share;
 
 /* Plans like this one on other GPUs, with the other shares of the work. */
 typedef struct fmo_plan_others {
@@ -156,7 +156,7 @@ fmo_status fmo_plan_choose_mode(fmo_fock_plan *plan, const fmo_basis *basis, fmo
 
 /* The lightest kind of shell of a basis beyond those that all kernels of a GPU know, or -1. Such
  * shells are for mode fused, and what else is asked for has to go with them. */
-int fmo_plan_heavy_shell(const fmo_basis *basis);
+int fmo_plan_high_l_shell(const fmo_basis *basis);
 
 /* ---- plan.c ---- */
 
@@ -166,8 +166,8 @@ fmo_status fmo_plan_create_share(const fmo_basis *basis, const fmo_fock_options 
                                  int shares, fmo_fock_plan **plan, fmo_error *err);
 
 /* One of several plans that together do the work. */
-fmo_status fmo_plan_create_part(const fmo_basis *basis, const fmo_fock_options *options,
-                                const fmo_plan_part *part, fmo_fock_plan **plan, fmo_error *err);
+fmo_status fmo_plan_create_shared(const fmo_basis *basis, const fmo_fock_options *options,
+                                  const fmo_plan_share *part, fmo_fock_plan **plan, fmo_error *err);
 
 /* The plan's work: all of what lists of these sizes have, or its share of it, or all in pieces.
  * steps: the executor takes steps between bras, so that shares are those of fmo_work_every. */

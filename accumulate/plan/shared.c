@@ -230,15 +230,15 @@ static fmo_status create_part(fmo_ranks *ranks, const order *o, const fmo_basis 
                               const fmo_fock_options *options, fmo_fock_plan **plan, fmo_error *err)
 {
     const int fixed_share = o->pieces == 0;
-    const fmo_plan_part part = {.share = fixed_share ? ranks->rank : 0,
-                                .shares = fixed_share ? ranks->size : 1,
-                                .ranks = ranks,
-                                .number = o->number,
-                                .pieces = o->pieces};
+    const fmo_plan_share part = {.share = fixed_share ? ranks->rank : 0,
+                                 .shares = fixed_share ? ranks->size : 1,
+                                 .ranks = ranks,
+                                 .number = o->number,
+                                 .pieces = o->pieces};
     fmo_error own = {FMO_OK, ""};
     fmo_status status = FMO_OK;
     *plan = NULL;
-    if (basis) status = fmo_plan_create_part(basis, options, &part, plan, &own);
+    if (basis) status = fmo_plan_create_shared(basis, options, &part, plan, &own);
     if (status == FMO_OK && (!basis || !make_capacity(*plan, ranks->rank)))
         status = fmo_error_set(&own, FMO_ERR_MEMORY, "no memory for a part of a plan");
     status = fmo_ranks_agree(ranks, status, &own);
@@ -252,8 +252,8 @@ static fmo_status create_part(fmo_ranks *ranks, const order *o, const fmo_basis 
 static fmo_status create_alone(const fmo_basis *basis, const fmo_fock_options *options,
                                fmo_fock_plan **plan, fmo_error *err)
 {
-    const fmo_plan_part whole = {.shares = 1};
-    const fmo_status status = fmo_plan_create_part(basis, options, &whole, plan, err);
+    const fmo_plan_share whole = {.shares = 1};
+    const fmo_status status = fmo_plan_create_shared(basis, options, &whole, plan, err);
     if (status == FMO_OK && options->ranks->size > 1)
         fmo_plan_note(*plan, "mode %s is not shared: rank 0 of %d builds alone",
                       fmo_mode_name((*plan)->options.mode), options->ranks->size);

@@ -43,13 +43,13 @@ FMO_HD void potential(int NB, int NK, const fmo_point *at, const fmo_point_sourc
             }
             const quartet_exponents e = exponents_of_lanes(at->p, fmo_load(from->at + 3 * num + q));
             start_of(L, e.rho, e.near, R2, S);
-            fmo_rule_derivatives(L, S, PQ, r);
+            fmo_md_derivatives(L, S, PQ, r);
             COULOMB_UNROLL
             for (int k = 0; k < others; k++) {
                 const fmo_real h = fmo_load(from->H + (size_t)k * num + q);
                 H[k] = (FMO_HERMITE_DEGREE(k) % 2 ? odd : even) * h;
             }
-            meet_all((meeting){NB, NK, .to_bra = 1, .to_ket = 0}, r, NULL, H, sum, NULL);
+            interact_all((interaction){NB, NK, .to_bra = 1, .to_ket = 0}, r, NULL, H, sum, NULL);
         }
     }
     COULOMB_UNROLL

@@ -26,7 +26,7 @@ enum {
     FMO_SUMS_INTEGERS = 1, /**< fixed point: sums do not depend on their order */
     FMO_BUILDS_ALONE = 0,  /**< each build of a batch has its own launches */
     FMO_BUILDS_GROUPS = 1, /**< small builds of a batch share launches, with the native commit */
-    FMO_LIGHT_SHELLS = 0,  /**< s and p shells alone: published variants, FMO_EXPERIMENTS */
+    FMO_LOW_L_SHELLS = 0,  /**< s and p shells alone: published variants, FMO_EXPERIMENTS */
     FMO_ALL_SHELLS = 1     /**< d shells too, with the native commit */
 };
 
@@ -46,16 +46,16 @@ enum {
       FMO_SUMS_FLOATS, FMO_BUILDS_GROUPS, FMO_ALL_SHELLS, "not guaranteed",                       \
       "one atomic per value")                                                                     \
     X(with, FMO_SCATTER_WARP_SHARED, "warp-shared", FMO_SCATTER_ELEMENT, warp_shared,             \
-      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LIGHT_SHELLS, "not guaranteed",    \
+      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LOW_L_SHELLS, "not guaranteed",    \
       "one atomic per address of a warp, found through shared memory (2013, Fermi form)")         \
     X(with, FMO_SCATTER_BLOCK_SHARED, "block-shared", FMO_SCATTER_ELEMENT, block_shared,          \
-      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LIGHT_SHELLS, "not guaranteed",    \
+      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LOW_L_SHELLS, "not guaranteed",    \
       "one atomic per address of a block, through shared memory (2013; small data)")              \
     X(with, FMO_SCATTER_WARP_SHUFFLE, "warp-shuffle", FMO_SCATTER_ELEMENT, warp_shuffle,          \
-      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LIGHT_SHELLS, "not guaranteed",    \
+      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LOW_L_SHELLS, "not guaranteed",    \
       "one atomic per address of a warp, found by shuffles (2013, Kepler form)")                  \
     X(with, FMO_SCATTER_WARP_MATCH, "warp-match", FMO_SCATTER_ELEMENT, warp_match,                \
-      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LIGHT_SHELLS, "not guaranteed",    \
+      FMO_TAKES_COMMIT, FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LOW_L_SHELLS, "not guaranteed",    \
       "one atomic per address of a warp, found by match_any, summed as a tree")                   \
     X(with, FMO_SCATTER_SEGMENTED, "segmented", FMO_SCATTER_ELEMENT, segmented, FMO_TAKES_COMMIT, \
       FMO_SUMS_FLOATS, FMO_BUILDS_GROUPS, FMO_ALL_SHELLS, "not guaranteed",                       \
@@ -67,7 +67,7 @@ enum {
       FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_ALL_SHELLS, "not guaranteed",                        \
       "several copies of the matrices, merged at the end")                                        \
     X(with, FMO_SCATTER_TILE, "tile", FMO_SCATTER_SCHEDULE, native, FMO_ONE_COMMIT,               \
-      FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LIGHT_SHELLS, "not guaranteed",                      \
+      FMO_SUMS_FLOATS, FMO_BUILDS_ALONE, FMO_LOW_L_SHELLS, "not guaranteed",                      \
       "owned tiles or rows in shared memory, flushed once")
 
 /* The same without what is handed through: X(enumerator, name, kind, type, ...). */

@@ -1,4 +1,4 @@
-/* May the multipoles of two boxes meet, and up to which order? What is left out, and what that
+/* May the multipoles of two boxes interact, and up to which order? What is left out, and what that
  * rests on: docs/explanation/multipoles.md. Symmetric in the two boxes, as a
  * quartet is either near for both of its pairs or far for both. */
 #ifndef FMO_TREE_DECIDE_H
@@ -44,8 +44,8 @@ FMO_HD double fmo_box_T(double log_size_over_cutoff)
 typedef struct fmo_box_rule {
     double log_cutoff;
     int order_max; /* up to FMO_BOX_ORDER_MAX */
-    /* Multiplications that meeting may take for each pair of a pair of the one and a pair of the
-     * other box; what takes more is left to smaller boxes, or to integrals. 0: any number. */
+    /* Multiplications that interaction may take for each pair of a pair of the one and a pair of
+     * the other box; what takes more is left to smaller boxes, or to integrals. 0: any number. */
     double worth;
 } fmo_box_rule;
 
@@ -64,14 +64,14 @@ FMO_HD int fmo_box_order(const fmo_box_load *to, const fmo_box_load *from, int o
     return order > 0.0 ? order < order_max ? (int)order : order_max + 1 : 0;
 }
 
-/* Multiplications of fmo_multipoles_meet, complex numbers in four. */
+/* Multiplications of fmo_multipoles_interact, complex numbers in four. */
 FMO_HD double fmo_box_cost(int order)
 {
     const double n = order;
     return (n + 1.0) * (n + 2.0) * (n + 2.0) * (n + 3.0) / 3.0;
 }
 
-/* May they meet? Then the orders for the potentials in a and in b. The loads are logarithms. */
+/* May they interact? Then the orders for the potentials in a and in b. The loads are logarithms. */
 FMO_HD int fmo_boxes_far(const fmo_box *a, const fmo_box_load *of_a, const fmo_box *b,
                          const fmo_box_load *of_b, const fmo_box_rule *rule, int order[2])
 {

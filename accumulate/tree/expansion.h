@@ -179,8 +179,8 @@ FMO_HD void fmo_potential_shift(int from, const fmo_real *L, int order, const fm
 /* The potential of multipoles M about one centre, expanded about another, orders of both together
  * up to `order`: to_lm += (-1)^l sum_jk conj(M_jk) I_(j+l)(k+m), I of the second centre seen from
  * the first. alternate: (-1)^k M_jk. */
-FMO_HD void fmo_multipoles_meet(int order, const fmo_real *M, const fmo_real *alternate,
-                                const fmo_real *I, fmo_real *to)
+FMO_HD void fmo_multipoles_interact(int order, const fmo_real *M, const fmo_real *alternate,
+                                    const fmo_real *I, fmo_real *to)
 {
     for (int l = 0; l <= order; l++) {
         const double sign = l & 1 ? -1.0 : 1.0;

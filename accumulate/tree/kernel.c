@@ -68,7 +68,7 @@ static void down(const fmo_box_view *v, int begin, int end)
     pass(v, begin, end, 1);
 }
 
-static void meet(const fmo_box_view *v, int to, const fmo_box_meeting *from, int num)
+static void interact(const fmo_box_view *v, int to, const fmo_box_interaction *from, int num)
 {
     fmo_real I[SIZE], M[SIZE], alternate[SIZE], sum[SIZE], x[3];
     const int lanes = num < W ? num : W;
@@ -93,15 +93,16 @@ static void meet(const fmo_box_view *v, int to, const fmo_box_meeting *from, int
                     alternate[t] = m & 1 ? -M[t] : M[t];
                 }
         memset(sum, 0, (size_t)size * sizeof *sum);
-        fmo_multipoles_meet(order, M, alternate, I, sum);
+        fmo_multipoles_interact(order, M, alternate, I, sum);
         double *own = v->potential + (size_t)to * v->stride + (size_t)d * v->size;
         for (int t = 0; t < size; t++) own[t] += fmo_sum_lanes(sum[t]);
     }
 }
 
-static void meet_all(const fmo_box_view *v, int to, const fmo_box_meeting *from, int num)
+static void interact_all(const fmo_box_view *v, int to, const fmo_box_interaction *from, int num)
 {
-    for (int n = 0; n < num; n += W) meet(v, to, from + n, num - n);
+    for (int n = 0; n < num; n += W) interact(v, to, from + n, num - n);
 }
 
-const fmo_box_kernels FMO_BOX_KERNELS = {.width = W, .up = up, .down = down, .meet = meet_all};
+const fmo_box_kernels FMO_BOX_KERNELS = {
+    .width = W, .up = up, .down = down, .interact = interact_all};

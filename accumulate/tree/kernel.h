@@ -6,10 +6,10 @@
 #include "accumulate/tree/boxes.h"
 #include "accumulate/tree/expansion.h"
 
-/* A box that meets another one, and the order that it takes. */
-typedef struct fmo_box_meeting {
+/* A box that interacts another one, and the order that it takes. */
+typedef struct fmo_box_interaction {
     int box, order;
-} fmo_box_meeting;
+} fmo_box_interaction;
 
 /* Where expansions are: those of box b from b * stride on, those of density d from d * size. */
 typedef struct fmo_box_view {
@@ -26,7 +26,7 @@ typedef struct fmo_box_kernels {
     void (*up)(const fmo_box_view *view, int begin, int end);
     void (*down)(const fmo_box_view *view, int begin, int end);
     /* Potentials in a box of the multipoles of others. */
-    void (*meet)(const fmo_box_view *view, int to, const fmo_box_meeting *from, int num);
+    void (*interact)(const fmo_box_view *view, int to, const fmo_box_interaction *from, int num);
 } fmo_box_kernels;
 
 /* Each compiled from tree/kernel.c. */

@@ -98,7 +98,7 @@ fmo_status fmo_work_every(const fmo_work *from, const fmo_work_size *size, int s
     return FMO_OK;
 }
 
-/* Heaviest first; what is equally heavy, in the order of classes and bras. */
+/* Heaviest first; what is equally high-l, in the order of classes and bras. */
 static int compare_tasks(const void *x, const void *y)
 {
     const fmo_task *a = x, *b = y;

@@ -10,7 +10,7 @@
 
 typedef struct bench_work {
     double quartets[FMO_ERI_CLASS_COUNT];      /* contracted, ij >= kl, each once */
-    double prim_quartets[FMO_ERI_CLASS_COUNT]; /* of the survivors */
+    double prim_quartets[FMO_ERI_CLASS_COUNT]; /* of the screened-in quartets */
     double quartet_sum, prim_quartet_sum;
     double unscreened_prims; /* primitive quartets of a build at cutoff 0 */
     double flop;

@@ -1,4 +1,4 @@
-/* The field of all other fragments K on a part x,
+/* The field of all other fragments K on a subsystem x,
  *     U = sum_K [ - sum_A Z_A (m|1/r_A|n) + V^K ],
  * V^K by the distance R(x,K): sum_ls D^K_ls (mn|ls) when near; with (D^K S)_ss on the diagonal
  * alone farther away; and far away nuclei and electrons together as Mulliken charges. */
@@ -35,7 +35,7 @@ static fmo_status see_one(fmo_fragments *f, int number, int threads, void *user,
 {
     const int k = f->order[number];
     fmo_distribution_job *const jobs = (fmo_distribution_job *)user + VIEWS * number;
-    const fmo_part *m = &f->monomer[k];
+    const fmo_subsystem *m = &f->monomer[k];
     const size_t n = (size_t)m->nao;
     double *const diagonal = calloc(n * n, sizeof *diagonal);
     (void)threads;
@@ -46,7 +46,7 @@ static fmo_status see_one(fmo_fragments *f, int number, int threads, void *user,
     for (size_t i = 0; i < n; i++)
         for (size_t l = 0; l < n; l++)
             diagonal[i * n + i] += m->density[i * n + l] * m->overlap[l * n + i];
-    fmo_part_populations(m, m->density, f->mulliken[k]);
+    fmo_subsystem_populations(m, m->density, f->mulliken[k]);
     for (int a = 0; a < m->atom_num; a++) f->mulliken[k][a] = m->charge[a] - f->mulliken[k][a];
     jobs[0].density = m->density;
     jobs[1].density = diagonal;
@@ -91,7 +91,7 @@ static fmo_status see_points(fmo_fragments *f, fmo_error *err)
     size_t num = 0;
     if (!charge) return no_memory(err);
     for (int k = 0; k < s->fragment_num; k++) {
-        const fmo_part *m = &f->monomer[k];
+        const fmo_subsystem *m = &f->monomer[k];
         const size_t atoms = (size_t)m->atom_num;
         memcpy(charge + num, f->mulliken[k], atoms * sizeof *charge);
         memcpy(coord + 3 * num, m->coord, 3 * atoms * sizeof *coord);
@@ -116,54 +116,56 @@ static const fmo_distribution *view(const fmo_fragments *f, int k, fmo_seen seen
     return seen == FMO_SEEN_EXACT ? f->exact[k] : seen == FMO_SEEN_AOC ? f->aoc[k] : f->point[k];
 }
 
-static fmo_seen seen_as(const fmo_fragments *f, const fmo_part *part, int k)
+static fmo_seen seen_as(const fmo_fragments *f, const fmo_subsystem *subsystem, int k)
 {
     const int n = f->system->fragment_num;
-    double R = f->distance[part->fragment[0] * n + k];
-    if (part->fragments == 2) R = fmin(R, f->distance[part->fragment[1] * n + k]);
+    double R = f->distance[subsystem->fragment[0] * n + k];
+    if (subsystem->fragments == 2) R = fmin(R, f->distance[subsystem->fragment[1] * n + k]);
     if (R < f->system->aoc_from) return FMO_SEEN_EXACT;
     return R < f->system->ptc_from ? FMO_SEEN_AOC : FMO_SEEN_CHARGES;
 }
 
 /* Far charges are all that there are, less those that are near, if these are at most so much of
- * all; else a list of the part's own. A GPU goes through sources one after the other, each by 32.
+ * all; else a list of the subsystem's own. A GPU goes through sources one after the other, each
+ * by 32.
  */
 static const double few = 0.1;
 
-static int is_own(const fmo_part *part, int k)
+static int is_own(const fmo_subsystem *subsystem, int k)
 {
-    return k == part->fragment[0] || (part->fragments == 2 && k == part->fragment[1]);
+    return k == subsystem->fragment[0] ||
+           (subsystem->fragments == 2 && k == subsystem->fragment[1]);
 }
 
-/* Whether a part sees a fragment as charges. */
-static int sees_charges(const fmo_fragments *f, const fmo_part *part, int k)
+/* Whether a subsystem sees a fragment as charges. */
+static int sees_charges(const fmo_fragments *f, const fmo_subsystem *subsystem, int k)
 {
-    return !is_own(part, k) && seen_as(f, part, k) == FMO_SEEN_CHARGES;
+    return !is_own(subsystem, k) && seen_as(f, subsystem, k) == FMO_SEEN_CHARGES;
 }
 
 /* @return whether charges that are near are few; num: those that are far */
-static int near_are_few(const fmo_fragments *f, const fmo_part *part, size_t *num)
+static int near_are_few(const fmo_fragments *f, const fmo_subsystem *subsystem, size_t *num)
 {
     size_t all = 0;
     *num = 0;
     for (int k = 0; k < f->system->fragment_num; k++) {
         const size_t charges = (size_t)f->monomer[k].atom_num;
         all += charges;
-        if (sees_charges(f, part, k)) *num += charges;
+        if (sees_charges(f, subsystem, k)) *num += charges;
     }
     return (double)(all - *num) <= few * (double)all;
 }
 
 /* Far charges in one piece: coordinates, then charges. */
-static double *list_charges(const fmo_fragments *f, const fmo_part *part, size_t num)
+static double *list_charges(const fmo_fragments *f, const fmo_subsystem *subsystem, size_t num)
 {
     double *const coord = malloc(4 * num * sizeof *coord);
     double *const charge = coord ? coord + 3 * num : NULL;
     size_t at = 0;
     for (int k = 0; k < f->system->fragment_num && coord; k++) {
-        const fmo_part *const m = &f->monomer[k];
+        const fmo_subsystem *const m = &f->monomer[k];
         const size_t atoms = (size_t)m->atom_num;
-        if (!sees_charges(f, part, k)) continue;
+        if (!sees_charges(f, subsystem, k)) continue;
         memcpy(coord + 3 * at, m->coord, 3 * atoms * sizeof *coord);
         memcpy(charge + at, f->mulliken[k], atoms * sizeof *charge);
         at += atoms;
@@ -171,8 +173,8 @@ static double *list_charges(const fmo_fragments *f, const fmo_part *part, size_t
     return coord;
 }
 
-/* What a part sees: a job, in memory of its own. */
-static fmo_status look_around(fmo_fragments *f, fmo_part *part, fmo_potential_job *job,
+/* What a subsystem sees: a job, in memory of its own. */
+static fmo_status look_around(fmo_fragments *f, fmo_subsystem *subsystem, fmo_potential_job *job,
                               fmo_error *err)
 {
     const int n = f->system->fragment_num;
@@ -180,11 +182,13 @@ static fmo_status look_around(fmo_fragments *f, fmo_part *part, fmo_potential_jo
     const fmo_distribution **const source = malloc(most * sizeof(*source));
     double *const weight = malloc(most * sizeof *weight);
     size_t num = 0, charges = 0;
-    const int all = near_are_few(f, part, &charges), listed = !all && charges > 0;
-    *job = (fmo_potential_job){
-        .products = part->products, .source = source, .weight = weight, .potential = part->field};
+    const int all = near_are_few(f, subsystem, &charges), listed = !all && charges > 0;
+    *job = (fmo_potential_job){.products = subsystem->products,
+                               .source = source,
+                               .weight = weight,
+                               .potential = subsystem->field};
     if (listed) {
-        job->coord = list_charges(f, part, charges);
+        job->coord = list_charges(f, subsystem, charges);
         job->charge = job->coord ? job->coord + 3 * charges : NULL;
         job->charge_num = charges;
     }
@@ -194,8 +198,8 @@ static fmo_status look_around(fmo_fragments *f, fmo_part *part, fmo_potential_jo
         weight[num++] = 1.0;
     }
     for (int k = 0; k < n; k++) {
-        const fmo_seen seen = seen_as(f, part, k);
-        const int own = is_own(part, k), point = sees_charges(f, part, k);
+        const fmo_seen seen = seen_as(f, subsystem, k);
+        const int own = is_own(subsystem, k), point = sees_charges(f, subsystem, k);
         if (all && !point) {
             source[num] = f->point[k];
             weight[num++] = -1.0;
@@ -215,7 +219,7 @@ static void forget_sources(fmo_potential_job *job)
     free((void *)(uintptr_t)job->coord);
 }
 
-fmo_status fmo_monomers_fields(fmo_fragments *f, fmo_part *monomers, int count,
+fmo_status fmo_monomers_fields(fmo_fragments *f, fmo_subsystem *monomers, int count,
                                const fmo_fock_options *fock, int threads, fmo_error *err)
 {
     fmo_potential_job *const jobs = calloc((size_t)count + 1, sizeof *jobs);
@@ -240,16 +244,16 @@ fmo_status fmo_monomers_fields(fmo_fragments *f, fmo_part *monomers, int count,
 enum { BETWEEN, OF_I, OF_J, PLACES, PAIR_JOBS = 2 * PLACES };
 
 typedef struct pairs_call {
-    fmo_part *pairs;
+    fmo_subsystem *pairs;
     const size_t *which;
     fmo_potential_job *jobs; /* [count][PAIR_JOBS]: U in the order above, then V */
 } pairs_call;
 
 /* What the field of a pair has in the functions of a monomer and the monomer's has not. */
-static fmo_status look_again(const fmo_fragments *f, const fmo_part *pair, int side,
+static fmo_status look_again(const fmo_fragments *f, const fmo_subsystem *pair, int side,
                              fmo_potential_job *job, fmo_error *err)
 {
-    const fmo_part *const own = &f->monomer[pair->fragment[side]];
+    const fmo_subsystem *const own = &f->monomer[pair->fragment[side]];
     const int n = f->system->fragment_num, other = pair->fragment[1 - side];
     size_t num = 1;
     for (int k = 0; k < n; k++)
@@ -279,10 +283,10 @@ static fmo_status look_again(const fmo_fragments *f, const fmo_part *pair, int s
 static fmo_status make_pair_jobs(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     const pairs_call *const c = user;
-    fmo_part *const pair = &c->pairs[c->which[k]];
+    fmo_subsystem *const pair = &c->pairs[c->which[k]];
     fmo_potential_job *const job = c->jobs + PAIR_JOBS * k, *const V = job + PLACES;
-    const fmo_part *const own[PLACES] = {pair, &f->monomer[pair->fragment[0]],
-                                         &f->monomer[pair->fragment[1]]};
+    const fmo_subsystem *const own[PLACES] = {pair, &f->monomer[pair->fragment[0]],
+                                              &f->monomer[pair->fragment[1]]};
     fmo_status status = look_around(f, pair, &job[BETWEEN], err);
     (void)threads;
     for (int side = 0; side < 2 && status == FMO_OK; side++)
@@ -292,7 +296,7 @@ static fmo_status make_pair_jobs(fmo_fragments *f, int k, int threads, void *use
     V[BETWEEN].charge = pair->charge;
     V[BETWEEN].coord = pair->coord;
     for (int side = 0; side < 2; side++) {
-        const fmo_part *const other = own[OF_J - side];
+        const fmo_subsystem *const other = own[OF_J - side];
         V[OF_I + side].charge_num = (size_t)other->atom_num;
         V[OF_I + side].charge = other->charge;
         V[OF_I + side].coord = other->coord;
@@ -312,26 +316,26 @@ static fmo_status make_pair_jobs(fmo_fragments *f, int k, int threads, void *use
 static fmo_status take_pair_jobs(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
     const pairs_call *const c = user;
-    fmo_part *const pair = &c->pairs[c->which[k]];
+    fmo_subsystem *const pair = &c->pairs[c->which[k]];
     fmo_potential_job *const job = c->jobs + PAIR_JOBS * k, *const V = job + PLACES;
     const size_t size = (size_t)pair->nao * (size_t)pair->nao;
     (void)threads, (void)err;
     for (size_t i = 0; i < size; i++) pair->core[i] += V[BETWEEN].potential[i];
     for (int side = 1; side >= 0; side--) {
-        const fmo_part *const own = &f->monomer[pair->fragment[side]];
+        const fmo_subsystem *const own = &f->monomer[pair->fragment[side]];
         const size_t own_size = (size_t)own->nao * (size_t)own->nao;
         double *const U = job[OF_I + side].potential, *const core = V[OF_I + side].potential;
         for (size_t i = 0; i < own_size; i++) {
             U[i] += own->field[i];
             core[i] += own->core[i];
         }
-        fmo_part_add_matrix(own, U, 0.0, pair, pair->field);
-        fmo_part_add_matrix(own, core, 0.0, pair, pair->core);
+        fmo_subsystem_add_matrix(own, U, 0.0, pair, pair->field);
+        fmo_subsystem_add_matrix(own, core, 0.0, pair, pair->core);
     }
     return FMO_OK;
 }
 
-fmo_status fmo_pairs_fields(fmo_fragments *f, fmo_part *pairs, const size_t *which, int count,
+fmo_status fmo_pairs_fields(fmo_fragments *f, fmo_subsystem *pairs, const size_t *which, int count,
                             const fmo_fock_options *fock, int threads, fmo_error *err)
 {
     const size_t num = PAIR_JOBS * (size_t)count;
@@ -354,7 +358,7 @@ fmo_status fmo_pairs_fields(fmo_fragments *f, fmo_part *pairs, const size_t *whi
 
 /* Whether both have nuclei of one atom: the detached and the attached side of a cut bond, or two
  * that are attached to one atom. Both lists ascend. */
-int fmo_parts_share_atom(const fmo_part *I, const fmo_part *J)
+int fmo_subsystems_share_atom(const fmo_subsystem *I, const fmo_subsystem *J)
 {
     for (int a = 0, b = 0; a < I->atom_num && b < J->atom_num;) {
         if (I->atom[a] == J->atom[b]) return 1;
@@ -374,7 +378,7 @@ fmo_status fmo_field_electrostatics(fmo_fragments *f, fmo_fragment_pair *pairs, 
     if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for electrostatics");
     for (int k = 0; k < count; k++) {
         fmo_fragment_pair *const p = &pairs[k];
-        const int none = fmo_parts_share_atom(&f->monomer[p->i], &f->monomer[p->j]);
+        const int none = fmo_subsystems_share_atom(&f->monomer[p->i], &f->monomer[p->j]);
         p->electrostatic = none ? NAN : 0.0;
         if (!none) jobs[num++] = (fmo_electrostatics_job){.a = f->exact[p->i], .b = f->exact[p->j]};
     }

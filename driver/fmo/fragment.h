@@ -65,11 +65,11 @@ typedef struct fmo_fragment_pair {
     int j;           /**< the second */
     int is_scf;      /**< 1: an SCF of the pair; 0: electrostatics of its monomers */
     int cycles;      /**< Fock builds */
-    int is_bonded;   /**< 1: a cut bond joins them, which is part of their energy */
+    int is_bonded;   /**< 1: a cut bond joins them, which is subsystem of their energy */
     double distance; /**< relative to van der Waals radii */
     double internal; /**< E'_IJ - E'_I - E'_J; of an electrostatic pair all of its energy */
     double transfer; /**< Tr(dD^IJ U^IJ); 0 of an electrostatic pair */
-    double total;    /**< their sum: the pair's part of the FMO2 energy */
+    double total;    /**< their sum: the pair's subsystem of the FMO2 energy */
     /** Electrostatics of the two monomers as they are in their fields, unchanged by each other: of
      *  an electrostatic pair all of its energy; NaN where both have nuclei of one atom, a cut
      *  bond's. total - electrostatic: exchange repulsion, charge transfer and what mixes them. */

@@ -44,7 +44,7 @@ static void frame(const double *a, const double *b, double R[3][3])
 }
 
 /* Functions of one atom as hybrids have them: internal function i, in the order of ao_component, is
- * function ao[i] of the part, which is factor[i] times it. */
+ * function ao[i] of the subsystem, which is factor[i] times it. */
 typedef struct atom_functions {
     int s_num, p_num, d_num, count;
     int d_size; /* functions of a d shell: 6 or 5 */
@@ -59,7 +59,7 @@ FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 2,
 static double form_part(int size, int m, int i, int j)
 {
     const int c = i == 0 ? j : i + j + 1; /* i <= j: xx xy xz yy yz zz */
-    return fmo_caller_part(size == fmo_shell_functions(2), 2, m, c) * (i == j ? 1.0 : 0.5);
+    return fmo_caller_coefficient(size == fmo_shell_functions(2), 2, m, c) * (i == j ? 1.0 : 0.5);
 }
 
 /* d functions of the frame R's axes over those of the axes x y z: M becomes R M R^T. */
@@ -80,19 +80,19 @@ static void turn_d(int size, double R[3][3], const double *local, double *turned
         double in = 0.0, norm = 0.0;
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++) {
-                const double part = form_part(size, m, i < j ? i : j, i < j ? j : i);
-                in += part * T[i][j];
-                norm += part * part;
+                const double subsystem = form_part(size, m, i < j ? i : j, i < j ? j : i);
+                in += subsystem * T[i][j];
+                norm += subsystem * subsystem;
             }
         turned[m] = in / norm;
     }
 }
 
-/* Adds one turned hybrid of an atom of the part: v = sqrt(B) S chi, [nao]; P += v v^T. */
-static void add_orbital(fmo_part *part, const double *hybrid, const atom_functions *atom,
+/* Adds one turned hybrid of an atom of the subsystem: v = sqrt(B) S chi, [nao]; P += v v^T. */
+static void add_orbital(fmo_subsystem *subsystem, const double *hybrid, const atom_functions *atom,
                         double R[3][3], double B, double *v)
 {
-    const size_t n = (size_t)part->nao;
+    const size_t n = (size_t)subsystem->nao;
     double local[FUNCTIONS_MOST], chi[FUNCTIONS_MOST];
     const int p_begin = atom->s_num, d_begin = p_begin + 3 * atom->p_num;
     for (int i = 0; i < atom->count; i++) chi[i] = local[i] = hybrid[i] * atom->factor[i];
@@ -104,32 +104,34 @@ static void add_orbital(fmo_part *part, const double *hybrid, const atom_functio
     for (size_t i = 0; i < n; i++) {
         v[i] = 0.0;
         for (int k = 0; k < atom->count; k++)
-            v[i] += sqrt(B) * part->overlap[i * n + (size_t)atom->ao[k]] * chi[k] / atom->factor[k];
+            v[i] += sqrt(B) * subsystem->overlap[i * n + (size_t)atom->ao[k]] * chi[k] /
+                    atom->factor[k];
     }
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) part->projector[i * n + j] += v[i] * v[j];
+        for (size_t j = 0; j < n; j++) subsystem->projector[i * n + j] += v[i] * v[j];
 }
 
-static int holds(const fmo_part *part, int fragment)
+static int holds(const fmo_subsystem *subsystem, int fragment)
 {
-    return part->fragment[0] == fragment || (part->fragments == 2 && part->fragment[1] == fragment);
+    return subsystem->fragment[0] == fragment ||
+           (subsystem->fragments == 2 && subsystem->fragment[1] == fragment);
 }
 
-/* The detached atom of a bond in a part: number of its shells, and P. */
-static fmo_status project_bond(const fmo_fragments *f, fmo_part *part, int bda, int baa,
+/* The detached atom of a bond in a subsystem: number of its shells, and P. */
+static fmo_status project_bond(const fmo_fragments *f, fmo_subsystem *subsystem, int bda, int baa,
                                int attached, fmo_error *err)
 {
     const fmo_fragment_system *s = f->system;
     const fmo_hybrids *h = f->hybrids[s->number[bda]];
-    const size_t n = (size_t)part->nao;
+    const size_t n = (size_t)subsystem->nao;
     int k = 0;
-    while (part->atom[k] != bda) k++;
+    while (subsystem->atom[k] != bda) k++;
     fmo_basis *basis = NULL;
     double R[3][3];
     atom_functions atom = {.ao = malloc(n * sizeof *atom.ao),
                            .factor = malloc(n * sizeof *atom.factor)};
     fmo_status status = atom.ao && atom.factor
-                            ? fmo_basis_atom(part->basis, k, &basis, atom.ao, atom.factor, err)
+                            ? fmo_basis_atom(subsystem->basis, k, &basis, atom.ao, atom.factor, err)
                             : fmo_error_set(err, FMO_ERR_MEMORY, "no memory for hybrid orbitals");
     atom.s_num = fmo_basis_shell_num(basis, 0);
     atom.p_num = fmo_basis_shell_num(basis, 1);
@@ -142,16 +144,17 @@ static fmo_status project_bond(const fmo_fragments *f, fmo_part *part, int bda, 
                                "the atom has %d: %d s, %d p and %d d shells",
                                fmo_element_symbol(s->number[bda]), fmo_basis_set_name(f->set),
                                h->function_num, atom.count, atom.s_num, atom.p_num, atom.d_num);
-    if (status == FMO_OK && !part->projector) {
-        part->projector = calloc(n * n, sizeof *part->projector);
-        if (!part->projector) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for P");
+    if (status == FMO_OK && !subsystem->projector) {
+        subsystem->projector = calloc(n * n, sizeof *subsystem->projector);
+        if (!subsystem->projector) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for P");
     }
     double *const v = malloc(n * sizeof *v);
     if (status == FMO_OK && !v) status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for P");
     if (status == FMO_OK) {
         frame(s->coord + 3 * bda, s->coord + 3 * baa, R);
         for (int row = attached ? 1 : 0; row < (attached ? h->orbital_num : 1); row++)
-            add_orbital(part, h->coefficient + row * h->function_num, &atom, R, f->o.projector, v);
+            add_orbital(subsystem, h->coefficient + row * h->function_num, &atom, R, f->o.projector,
+                        v);
     }
     fmo_basis_destroy(basis);
     free(v);
@@ -160,15 +163,15 @@ static fmo_status project_bond(const fmo_fragments *f, fmo_part *part, int bda, 
     return status;
 }
 
-fmo_status fmo_part_project(const fmo_fragments *f, fmo_part *part, fmo_error *err)
+fmo_status fmo_subsystem_project(const fmo_fragments *f, fmo_subsystem *subsystem, fmo_error *err)
 {
     const fmo_fragment_system *s = f->system;
     fmo_status status = FMO_OK;
     for (int b = 0; b < s->bond_num && status == FMO_OK; b++) {
         const int bda = s->bond[2 * b], baa = s->bond[2 * b + 1];
-        const int detached = holds(part, s->fragment[bda]);
-        const int attached = holds(part, s->fragment[baa]);
-        if (detached != attached) status = project_bond(f, part, bda, baa, attached, err);
+        const int detached = holds(subsystem, s->fragment[bda]);
+        const int attached = holds(subsystem, s->fragment[baa]);
+        if (detached != attached) status = project_bond(f, subsystem, bda, baa, attached, err);
     }
     return status;
 }

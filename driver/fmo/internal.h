@@ -1,6 +1,6 @@
 /* Fragments under way, by file. Arrows go one way: run.c -> pairs.c -> scc.c -> field.c, mix.c,
- * solve.c -> each.c -> share.c -> part.c -> hybrid.c; state.c keeps what scc.c and pairs.c have
- * reached. What is written of a result alone: table.c, map.c -> map_scale.c, text.c. */
+ * solve.c -> each.c -> share.c -> subsystem.c -> hybrid.c; state.c keeps what scc.c and pairs.c
+ * have reached. What is written of a result alone: table.c, map.c -> map_scale.c, text.c. */
 #ifndef FMO_FRAGMENT_INTERNAL_H
 #define FMO_FRAGMENT_INTERNAL_H
 
@@ -13,7 +13,7 @@
 
 /* One or two fragments as a molecule. Matrices [nao][nao] in the order of its own functions: atom
  * by atom in the order of the system, ghosts where their atoms stand. */
-typedef struct fmo_part {
+typedef struct fmo_subsystem {
     int fragment[2], fragments;
     int atom_num;
     int *atom;      /* [atom_num] in the system, ascending */
@@ -25,7 +25,7 @@ typedef struct fmo_part {
     fmo_dataset *dataset;
     const fmo_basis *basis; /* its */
     fmo_products *products; /* for potentials of others; of a pair those between its monomers */
-    double *core;           /* T, and V of the part's own nuclei, of a pair with its field */
+    double *core;           /* T, and V of the subsystem's own nuclei, of a pair with its field */
     double *overlap;
     double *projector; /* P; NULL without cut bonds */
     double *field;     /* U */
@@ -35,7 +35,7 @@ typedef struct fmo_part {
     double projector_energy; /* Tr D P */
     double homo, lumo;
     int cycles;
-} fmo_part;
+} fmo_subsystem;
 
 /* How a fragment is seen from a distance. */
 typedef enum fmo_seen { FMO_SEEN_EXACT, FMO_SEEN_AOC, FMO_SEEN_CHARGES } fmo_seen;
@@ -43,7 +43,7 @@ typedef enum fmo_seen { FMO_SEEN_EXACT, FMO_SEEN_AOC, FMO_SEEN_CHARGES } fmo_see
 typedef struct fmo_fragments {
     const fmo_fragment_system *system;
     const fmo_basis_set *set;
-    fmo_functions functions;   /* of all parts, Cartesian or spherical */
+    fmo_functions functions;   /* of all subsystems, Cartesian or spherical */
     fmo_fragment_options o;    /* mode is not AUTO */
     int threads;               /* of the host */
     int threads_cpu;           /* for SCFs that it has in mode fused: all that there are */
@@ -57,7 +57,7 @@ typedef struct fmo_fragments {
     fmo_batch_cache *kept;     /* of them, from iteration to iteration; or NULL */
     double *distance;          /* [fragment_num][fragment_num] */
     fmo_hybrids *hybrids[119]; /* by element, where bonds are cut */
-    fmo_part *monomer;         /* [fragment_num] */
+    fmo_subsystem *monomer;    /* [fragment_num] */
     fmo_distribution **exact;  /* [fragment_num] nuclei and electrons, as near ones see them, and */
     fmo_distribution **aoc;    /* [fragment_num] farther ones: (D S)_ss on the diagonal, and */
     fmo_distribution **point;  /* [fragment_num] far ones: Mulliken charges; */
@@ -72,25 +72,27 @@ typedef struct fmo_fragments {
 
 /* Hybrids of every element of which a bond was cut. */
 fmo_status fmo_fragment_read_hybrids(fmo_fragments *f, fmo_error *err);
-/* P of a part into part->projector, where it has cut bonds. */
-fmo_status fmo_part_project(const fmo_fragments *f, fmo_part *part, fmo_error *err);
+/* P of a subsystem into subsystem->projector, where it has cut bonds. */
+fmo_status fmo_subsystem_project(const fmo_fragments *f, fmo_subsystem *subsystem, fmo_error *err);
 
-/* ---- part.c ---- */
+/* ---- subsystem.c ---- */
 
 /* One fragment (j < 0) or two as a molecule: its atoms and functions; then its matrices, and what
  * potentials want: of a pair T alone of the core, and products that its monomers lack, as they have
  * the rest of it (fmo_pairs_fields). */
-fmo_status fmo_part_begin(const fmo_fragments *f, int i, int j, fmo_part *part, fmo_error *err);
-fmo_status fmo_part_fill(const fmo_fragments *f, fmo_part *part, fmo_error *err);
-void fmo_part_empty(fmo_part *part);           /* of what fmo_part_fill made */
-void fmo_part_forget_products(fmo_part *part); /* which only its field needs */
-void fmo_part_destroy(fmo_part *part);
+fmo_status fmo_subsystem_begin(const fmo_fragments *f, int i, int j, fmo_subsystem *subsystem,
+                               fmo_error *err);
+fmo_status fmo_subsystem_fill(const fmo_fragments *f, fmo_subsystem *subsystem, fmo_error *err);
+void fmo_subsystem_empty(fmo_subsystem *subsystem);           /* of what fmo_subsystem_fill made */
+void fmo_subsystem_forget_products(fmo_subsystem *subsystem); /* which only its field needs */
+void fmo_subsystem_destroy(fmo_subsystem *subsystem);
 /* Adds a matrix of `from` to one of `to`, of which that leaves `kept` times what it has there, atom
  * by atom; atoms that `to` lacks are left out. */
-void fmo_part_add_matrix(const fmo_part *from, const double *X, double kept, const fmo_part *to,
-                         double *Y);
-/* Electrons of each atom of a part after Mulliken, sum_i in A (D S)_ii. */
-void fmo_part_populations(const fmo_part *part, const double *density, double *population);
+void fmo_subsystem_add_matrix(const fmo_subsystem *from, const double *X, double kept,
+                              const fmo_subsystem *to, double *Y);
+/* Electrons of each atom of a subsystem after Mulliken, sum_i in A (D S)_ii. */
+void fmo_subsystem_populations(const fmo_subsystem *subsystem, const double *density,
+                               double *population);
 double fmo_trace(size_t n, const double *A, const double *B); /* sum_ij A_ij B_ij */
 
 /* ---- share.c: alone there is nothing to be done ---- */
@@ -123,9 +125,9 @@ fmo_status fmo_fragment_share(fmo_fragments *f, fmo_status status, fmo_blocks *b
 /* Memory for that, once there are monomers. */
 fmo_status fmo_fragment_allocate(fmo_fragments *f, fmo_error *err);
 
-/* Of an array of parts: what solving leaves in one; its field. */
-void fmo_part_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS]);
-void fmo_part_field_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS]);
+/* Of an array of subsystems: what solving leaves in one; its field. */
+void fmo_subsystem_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS]);
+void fmo_subsystem_field_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS]);
 
 /* ---- each.c ---- */
 
@@ -145,14 +147,14 @@ fmo_status fmo_fragment_deal(fmo_fragments *f, int count, const int *order, int 
 /* The monomers as others see them: after every iteration. */
 fmo_status fmo_field_update(fmo_fragments *f, fmo_error *err);
 /* U of all other fragments into the fields of some monomers. fock: its mode, GPU and cutoff. */
-fmo_status fmo_monomers_fields(fmo_fragments *f, fmo_part *monomers, int count,
+fmo_status fmo_monomers_fields(fmo_fragments *f, fmo_subsystem *monomers, int count,
                                const fmo_fock_options *fock, int threads, fmo_error *err);
 /* The same of pairs, those of numbers `which`, whose monomers have their fields; and V of their
  * nuclei, and with it what is T so far becomes the core. */
-fmo_status fmo_pairs_fields(fmo_fragments *f, fmo_part *pairs, const size_t *which, int count,
+fmo_status fmo_pairs_fields(fmo_fragments *f, fmo_subsystem *pairs, const size_t *which, int count,
                             const fmo_fock_options *fock, int threads, fmo_error *err);
-/* Whether two parts have nuclei of one atom. */
-int fmo_parts_share_atom(const fmo_part *I, const fmo_part *J);
+/* Whether two subsystems have nuclei of one atom. */
+int fmo_subsystems_share_atom(const fmo_subsystem *I, const fmo_subsystem *J);
 /* Electrostatics of some pairs, of those that share no atom; of the others NaN. */
 fmo_status fmo_field_electrostatics(fmo_fragments *f, fmo_fragment_pair *pairs, int count,
                                     int threads, fmo_error *err);
@@ -167,23 +169,23 @@ typedef struct fmo_thresholds {
 
 /* Parts that have atoms and functions alone before their turn: what makes the rest of some of them,
  * and lets go of it (driver/scf/batch.h); and what hears of each that is solved, one at a time. */
-typedef struct fmo_parts_callbacks {
-    fmo_status (*prepare)(fmo_fragments *f, const size_t *part, size_t num,
+typedef struct fmo_subsystem_callbacks {
+    fmo_status (*prepare)(fmo_fragments *f, const size_t *subsystem, size_t num,
                           const fmo_fock_options *fock, void *user, fmo_error *err);
-    void (*solved)(fmo_fragments *f, size_t part, void *user);
-    void (*release)(size_t part, void *user);
+    void (*solved)(fmo_fragments *f, size_t subsystem, void *user);
+    void (*release)(size_t subsystem, void *user);
     void *user;
     double elements;
-} fmo_parts_callbacks;
+} fmo_subsystem_callbacks;
 
-/* Whether SCFs of parts run on the CPU. */
-int fmo_parts_go_to_cpu(const fmo_fragments *f, const fmo_part *parts, int count);
-/* RHF of parts in their fields from their densities, as one batch: densities, energies, cycles. Of
- * the monomers, f->monomer, by all ranks: collective. Without `orbitals` homo and lumo are NaN.
- * callbacks: NULL, if parts are complete. */
-fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count,
-                           const fmo_thresholds *thresholds, int orbitals,
-                           const fmo_parts_callbacks *callbacks, fmo_error *err);
+/* Whether SCFs of subsystems run on the CPU. */
+int fmo_subsystems_go_to_cpu(const fmo_fragments *f, const fmo_subsystem *subsystems, int count);
+/* RHF of subsystems in their fields from their densities, as one batch: densities, energies,
+ * cycles. Of the monomers, f->monomer, by all ranks: collective. Without `orbitals` homo and lumo
+ * are NaN. callbacks: NULL, if subsystems are complete. */
+fmo_status fmo_subsystems_solve(fmo_fragments *f, fmo_subsystem *subsystems, int count,
+                                const fmo_thresholds *thresholds, int orbitals,
+                                const fmo_subsystem_callbacks *callbacks, fmo_error *err);
 
 /* ---- mix.c ---- */
 

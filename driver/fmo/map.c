@@ -135,7 +135,8 @@ static const char *bonded_fill(const map *m)
     return m->cell < CELL_HATCHES ? bonded_grey : bonded_hatch;
 }
 
-/* ---- the parts of the picture ---------------------------------------------------------------- */
+/* ---- the subsystems of the picture
+ * ---------------------------------------------------------------- */
 
 /* 1, 2, 5, 10, ...: names of every such fragment have space. */
 static int step_of(const map *m)

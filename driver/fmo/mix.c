@@ -61,7 +61,7 @@ fmo_mixer *fmo_mixer_create(const fmo_fragments *f)
 static void copy_fields(fmo_fragments *f, double *array, int to_array)
 {
     for (int k = 0; k < f->system->fragment_num; k++) {
-        fmo_part *m = &f->monomer[k];
+        fmo_subsystem *m = &f->monomer[k];
         const size_t size = (size_t)m->nao * (size_t)m->nao;
         memcpy(to_array ? array : m->field, to_array ? m->field : array, size * sizeof *array);
         array += size;

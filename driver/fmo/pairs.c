@@ -2,7 +2,7 @@
  *     E'_IJ - E'_I - E'_J + Tr(dD^IJ U^IJ),   dD = D^IJ - D^I (+) D^J;
  * far ones by the electrostatics of their monomers,
  *     Tr D^I u^J + Tr D^J u^I + sum D^I D^J (mn|ls) + sum Z_A Z_B / R,
- * which is a part of near ones, too.
+ * which is a subsystem of near ones, too.
  * Ranks take pieces of the list of near pairs; rank 0 adds up, in the order of the list. */
 #include "driver/fmo/internal.h"
 #include "driver/base/checkgoto.h"
@@ -79,12 +79,12 @@ static void tell(const fmo_fragments *f, double done, double all)
 }
 
 /* What a pair adds to its atoms' electrons. */
-static fmo_status find_populations(const fmo_part *pair, const double *change, const task *t,
+static fmo_status find_populations(const fmo_subsystem *pair, const double *change, const task *t,
                                    population *to, fmo_error *err)
 {
     double *const electrons = malloc((size_t)pair->atom_num * sizeof *electrons);
     if (!electrons) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for populations");
-    fmo_part_populations(pair, change, electrons);
+    fmo_subsystem_populations(pair, change, electrons);
     for (size_t a = 0; a < t->capacity; a++)
         to[a] = a < (size_t)pair->atom_num ? (population){pair->atom[a], electrons[a]}
                                            : (population){-1, 0.0};
@@ -96,11 +96,11 @@ static fmo_status find_populations(const fmo_part *pair, const double *change, c
  * are being solved, and go as soon as they are not needed. */
 typedef struct chunk {
     task *tasks;
-    population *population; /* of the whole list */
-    fmo_part *part;         /* [count] */
-    double **change;        /* [count] dD, of those whose turn it is */
-    double done, all;       /* work, of the whole list */
-    fmo_status status;      /* of what comes after the SCFs */
+    population *population;   /* of the whole list */
+    fmo_subsystem *subsystem; /* [count] */
+    double **change;          /* [count] dD, of those whose turn it is */
+    double done, all;         /* work, of the whole list */
+    fmo_status status;        /* of what comes after the SCFs */
     fmo_error err;
 } chunk;
 
@@ -110,13 +110,13 @@ static fmo_status begin_pair(fmo_fragments *f, int k, int threads, void *user, f
     const chunk *c = user;
     const fmo_fragment_pair *p = &f->result->pair[c->tasks[k].pair];
     (void)threads;
-    return fmo_part_begin(f, p->i, p->j, &c->part[k], err);
+    return fmo_subsystem_begin(f, p->i, p->j, &c->subsystem[k], err);
 }
 
 static void let_pair_go(size_t k, void *user)
 {
     const chunk *c = user;
-    fmo_part_empty(&c->part[k]);
+    fmo_subsystem_empty(&c->subsystem[k]);
     free(c->change[k]);
     c->change[k] = NULL;
 }
@@ -133,17 +133,17 @@ static fmo_status fill_pair(fmo_fragments *f, int number, int threads, void *use
     const some_pairs *s = user;
     const size_t k = s->which[number];
     const fmo_fragment_pair *p = &f->result->pair[s->c->tasks[k].pair];
-    const fmo_part *I = &f->monomer[p->i], *J = &f->monomer[p->j];
-    fmo_part *part = &s->c->part[k];
-    const fmo_status status = fmo_part_fill(f, part, err);
+    const fmo_subsystem *I = &f->monomer[p->i], *J = &f->monomer[p->j];
+    fmo_subsystem *subsystem = &s->c->subsystem[k];
+    const fmo_status status = fmo_subsystem_fill(f, subsystem, err);
     (void)threads;
     if (status != FMO_OK) return status;
-    const size_t n = (size_t)part->nao;
+    const size_t n = (size_t)subsystem->nao;
     double *const change = s->c->change[k] = malloc(n * n * sizeof *change);
     if (!change) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a pair");
-    fmo_part_add_matrix(I, I->density, 1.0, part, part->density);
-    fmo_part_add_matrix(J, J->density, 1.0, part, part->density);
-    for (size_t i = 0; i < n * n; i++) change[i] = -part->density[i];
+    fmo_subsystem_add_matrix(I, I->density, 1.0, subsystem, subsystem->density);
+    fmo_subsystem_add_matrix(J, J->density, 1.0, subsystem, subsystem->density);
+    for (size_t i = 0; i < n * n; i++) change[i] = -subsystem->density[i];
     return FMO_OK;
 }
 
@@ -156,9 +156,9 @@ static fmo_status prepare_pairs(fmo_fragments *f, const size_t *which, size_t nu
     fmo_status status =
         fmo_fragment_each(f, (int)num, threads, fill_pair, &(some_pairs){c, which}, err);
     if (status == FMO_OK)
-        status = fmo_pairs_fields(f, c->part, which, (int)num, fock, threads, err);
+        status = fmo_pairs_fields(f, c->subsystem, which, (int)num, fock, threads, err);
     for (size_t k = 0; k < num; k++) {
-        fmo_part_forget_products(&c->part[which[k]]);
+        fmo_subsystem_forget_products(&c->subsystem[which[k]]);
         if (status != FMO_OK) let_pair_go(which[k], c);
     }
     return status;
@@ -169,13 +169,13 @@ static fmo_status end_pair(const fmo_fragments *f, const chunk *c, size_t k, fmo
 {
     task *const t = &c->tasks[k];
     const fmo_fragment_pair *p = &f->result->pair[t->pair];
-    const fmo_part *part = &c->part[k];
-    const size_t n = (size_t)part->nao;
-    for (size_t i = 0; i < n * n; i++) c->change[k][i] += part->density[i];
-    t->cycles = part->cycles;
-    t->internal = part->energy - f->monomer[p->i].energy - f->monomer[p->j].energy;
-    t->transfer = fmo_trace(n, c->change[k], part->field);
-    return find_populations(part, c->change[k], t, c->population + t->populations, err);
+    const fmo_subsystem *subsystem = &c->subsystem[k];
+    const size_t n = (size_t)subsystem->nao;
+    for (size_t i = 0; i < n * n; i++) c->change[k][i] += subsystem->density[i];
+    t->cycles = subsystem->cycles;
+    t->internal = subsystem->energy - f->monomer[p->i].energy - f->monomer[p->j].energy;
+    t->transfer = fmo_trace(n, c->change[k], subsystem->field);
+    return find_populations(subsystem, c->change[k], t, c->population + t->populations, err);
 }
 
 static void pair_solved(fmo_fragments *f, size_t k, void *user)
@@ -193,14 +193,14 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
 {
     chunk c = {.tasks = list->task + begin,
                .population = list->population,
-               .part = calloc((size_t)count, sizeof(fmo_part)),
+               .subsystem = calloc((size_t)count, sizeof(fmo_subsystem)),
                .change = calloc((size_t)count, sizeof(double *)),
                .done = work_before,
                .all = all_work};
-    const fmo_parts_callbacks callbacks = {prepare_pairs, pair_solved, let_pair_go, &c,
-                                           CHUNK_ELEMENTS};
+    const fmo_subsystem_callbacks callbacks = {prepare_pairs, pair_solved, let_pair_go, &c,
+                                               CHUNK_ELEMENTS};
     fmo_status status = FMO_OK;
-    if (!c.part || !c.change) {
+    if (!c.subsystem || !c.change) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for pairs");
         goto done;
     }
@@ -209,11 +209,11 @@ static fmo_status run_chunk(fmo_fragments *f, const pair_list *list, int begin, 
      * E' are off by the gradient. */
     const fmo_thresholds thresholds = {f->o.scf.energy_convergence,
                                        GRADIENT * f->o.scf.gradient_convergence, 0.0};
-    CHECKGOTO(fmo_parts_solve(f, c.part, count, &thresholds, 0, &callbacks, err));
+    CHECKGOTO(fmo_subsystems_solve(f, c.subsystem, count, &thresholds, 0, &callbacks, err));
     if (c.status != FMO_OK) status = fmo_error_set(err, c.status, "%s", c.err.message);
 done:
-    for (int k = 0; k < count && c.part; k++) fmo_part_destroy(&c.part[k]);
-    free(c.part);
+    for (int k = 0; k < count && c.subsystem; k++) fmo_subsystem_destroy(&c.subsystem[k]);
+    free(c.subsystem);
     free(c.change);
     return status;
 }
@@ -397,7 +397,7 @@ static fmo_status list_pairs(fmo_fragments *f, pair_list *list, fmo_error *err)
             p->is_bonded = bonded(s, i, j);
             /* However far: two nuclei at one place have no electrostatics. */
             p->is_scf = p->distance < s->es_dimers_from || p->is_bonded ||
-                        fmo_parts_share_atom(&f->monomer[i], &f->monomer[j]);
+                        fmo_subsystems_share_atom(&f->monomer[i], &f->monomer[j]);
             if (!p->is_scf) {
                 r->es_pairs++;
                 continue;

@@ -127,7 +127,7 @@ static void release(fmo_fragments *f)
 {
     const int n = f->system->fragment_num;
     for (int k = 0; k < n; k++) {
-        if (f->monomer) fmo_part_destroy(&f->monomer[k]);
+        if (f->monomer) fmo_subsystem_destroy(&f->monomer[k]);
         if (f->exact) fmo_distribution_destroy(f->exact[k]);
         if (f->aoc) fmo_distribution_destroy(f->aoc[k]);
         if (f->point) fmo_distribution_destroy(f->point[k]);
@@ -167,9 +167,10 @@ static int threads_of_all(const fmo_fragments *f)
     return fmo_fock_threads(divided ? f->ranks->cores : asked);
 }
 
-/* Whether functions are Cartesian or spherical, for all parts the same: parts without d shells,
- * too, have their functions in the order that goes with it, as matrices of one part go into those
- * of another. Asked of a molecule with one atom of each element, as a set may differ by element. */
+/* Whether functions are Cartesian or spherical, for all subsystems the same: subsystems without d
+ * shells, too, have their functions in the order that goes with it, as matrices of one subsystem go
+ * into those of another. Asked of a molecule with one atom of each element, as a set may differ by
+ * element. */
 static fmo_status choose_functions(fmo_fragments *f, fmo_error *err)
 {
     enum { ELEMENTS = 119 };
@@ -232,9 +233,9 @@ static fmo_status choose_mode(fmo_fragments *f, fmo_error *err)
 
 static fmo_status make_monomer(fmo_fragments *f, int k, int threads, void *user, fmo_error *err)
 {
-    fmo_part *m = &f->monomer[k];
-    fmo_status status = fmo_part_begin(f, k, -1, m, err);
-    if (status == FMO_OK) status = fmo_part_fill(f, m, err);
+    fmo_subsystem *m = &f->monomer[k];
+    fmo_status status = fmo_subsystem_begin(f, k, -1, m, err);
+    if (status == FMO_OK) status = fmo_subsystem_fill(f, m, err);
     (void)threads, (void)user;
     if (status != FMO_OK) return status;
     f->mulliken[k] = calloc((size_t)m->atom_num, sizeof(double));
@@ -277,7 +278,7 @@ static void note_cutoff(fmo_fragments *f)
     const fmo_fragment_system *s = f->system;
     fmo_fragment_result *r = f->result;
     for (int k = 0; k < r->fragment_num; k++) {
-        const fmo_part *m = &f->monomer[k];
+        const fmo_subsystem *m = &f->monomer[k];
         for (int a = 0; a < m->atom_num; a++) /* ghosts are another's */
             if (s->fragment[m->atom[a]] == k) r->nao += m->begin[a + 1] - m->begin[a];
     }
@@ -292,7 +293,7 @@ static fmo_status collect_monomers(fmo_fragments *f, fmo_error *err)
     fmo_fragment_result *r = f->result;
     for (int a = 0; a < s->atom_num; a++) r->charge1[a] = r->charge2[a] = s->number[a];
     for (int k = 0; k < r->fragment_num; k++) {
-        const fmo_part *m = &f->monomer[k];
+        const fmo_subsystem *m = &f->monomer[k];
         fmo_fragment_monomer *to = &r->monomer[k];
         const size_t size = (size_t)m->nao * (size_t)m->nao;
         to->nao = m->nao;

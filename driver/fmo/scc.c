@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Superposition of atomic densities, each atom's scaled to the charge that the part has of it. */
-static fmo_status first_density(fmo_part *m, const fmo_fragment_system *s, fmo_atoms *atoms,
+/* Superposition of atomic densities, each atom's scaled to the charge that the subsystem has of it.
+ */
+static fmo_status first_density(fmo_subsystem *m, const fmo_fragment_system *s, fmo_atoms *atoms,
                                 fmo_error *err)
 {
     const size_t n = (size_t)m->nao;
@@ -35,7 +36,7 @@ static fmo_status guess(fmo_fragments *f, fmo_error *err)
     fmo_status status = fmo_fragment_agree(f, fmo_atoms_create(&atoms, err), err);
     if (status == FMO_OK) {
         status = fmo_fragment_deal(f, f->result->fragment_num, f->order, 0, guess_one, atoms, err);
-        status = fmo_fragment_share(f, status, fmo_part_blocks, err);
+        status = fmo_fragment_share(f, status, fmo_subsystem_blocks, err);
     }
     fmo_atoms_destroy(atoms);
     return status;
@@ -92,10 +93,10 @@ static fmo_status find_fields(fmo_fragments *f, fmo_mixer *mixer, int first, dou
     fock.cutoff = field_cutoff(&f->o.scf, *far);
     fmo_status status = f->ranks ? fmo_fragment_deal(f, n, f->order, 0, field_of_one, &fock, err)
                                  : fmo_monomers_fields(f, f->monomer, n, &fock, f->threads, err);
-    status = fmo_fragment_gather(f, status, n, fmo_part_field_blocks, f->monomer, err);
+    status = fmo_fragment_gather(f, status, n, fmo_subsystem_field_blocks, f->monomer, err);
     if (status == FMO_OK && mixer) *far = fmo_mixer_next(mixer, f, first);
     if (status == FMO_OK) status = fmo_fragment_tell(f, far, sizeof *far, err);
-    if (status == FMO_OK) status = fmo_fragment_spread(f, fmo_part_field_blocks, err);
+    if (status == FMO_OK) status = fmo_fragment_spread(f, fmo_subsystem_field_blocks, err);
     return status;
 }
 
@@ -118,8 +119,8 @@ static fmo_status iterate(fmo_fragments *f, fmo_mixer *mixer, int first, double 
     /* Orbitals of what may be the last iteration: no other is. */
     const double last_change = fabs(f->result->energy_change);
     *tight &= f->result->fragment_num == 1 || last_change < orbitals_from * f->o.convergence;
-    status =
-        fmo_parts_solve(f, f->monomer, f->system->fragment_num, &thresholds, *tight, NULL, err);
+    status = fmo_subsystems_solve(f, f->monomer, f->system->fragment_num, &thresholds, *tight, NULL,
+                                  err);
     if (status != FMO_OK) return status;
     status = fmo_fragment_agree(f, fmo_field_update(f, err), err);
     if (status != FMO_OK) return status;
@@ -162,7 +163,7 @@ static fmo_status begin(fmo_fragments *f, int *converged, fmo_error *err)
     if (status == FMO_OK) status = fmo_fragment_tell(f, converged, sizeof *converged, err);
     if (status == FMO_OK) status = fmo_fragment_tell(f, f->pair_done, pairs, err);
     if (status == FMO_OK) status = fmo_fragment_tell(f, r->pair, pairs * sizeof *r->pair, err);
-    return status == FMO_OK ? fmo_fragment_spread(f, fmo_part_blocks, err) : status;
+    return status == FMO_OK ? fmo_fragment_spread(f, fmo_subsystem_blocks, err) : status;
 }
 
 fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
@@ -170,7 +171,7 @@ fmo_status fmo_fragment_converge(fmo_fragments *f, fmo_error *err)
     const fmo_fragment_options *o = &f->o;
     fmo_fragment_result *r = f->result;
     int converged = 0, tight = 0;
-    int on_gpus = !fmo_parts_go_to_cpu(f, f->monomer, r->fragment_num);
+    int on_gpus = !fmo_subsystems_go_to_cpu(f, f->monomer, r->fragment_num);
     fmo_status status = fmo_fragment_tell(f, &on_gpus, sizeof on_gpus, err);
     f->shares = f->ranks && on_gpus;
     f->kept = fmo_batch_cache_create(on_gpus);

@@ -113,9 +113,9 @@ fmo_status fmo_fragment_allocate(fmo_fragments *f, fmo_error *err)
     size_t bytes = 0;
     if (!f->ranks) return FMO_OK;
     for (int k = 0; k < f->system->fragment_num; k++) {
-        const size_t part = size_of(f, k, fmo_part_blocks, f->monomer);
-        const size_t field = size_of(f, k, fmo_part_field_blocks, f->monomer);
-        bytes += part > field ? part : field;
+        const size_t subsystem = size_of(f, k, fmo_subsystem_blocks, f->monomer);
+        const size_t field = size_of(f, k, fmo_subsystem_field_blocks, f->monomer);
+        bytes += subsystem > field ? subsystem : field;
     }
     f->capacity = malloc(bytes);
     return f->capacity
@@ -144,23 +144,24 @@ fmo_status fmo_fragment_share(fmo_fragments *f, fmo_status status, fmo_blocks *b
     return status == FMO_OK ? fmo_fragment_spread(f, blocks, err) : status;
 }
 
-void fmo_part_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS])
+void fmo_subsystem_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS])
 {
-    fmo_part *part = &((fmo_part *)user)[k];
+    fmo_subsystem *subsystem = &((fmo_subsystem *)user)[k];
     (void)f;
-    b[0] = (fmo_block){part->density, (size_t)part->nao * (size_t)part->nao * sizeof(double)};
-    b[1] = (fmo_block){&part->energy, sizeof part->energy};
-    b[2] = (fmo_block){&part->field_energy, sizeof part->field_energy};
-    b[3] = (fmo_block){&part->projector_energy, sizeof part->projector_energy};
-    b[4] = (fmo_block){&part->homo, sizeof part->homo};
-    b[5] = (fmo_block){&part->lumo, sizeof part->lumo};
-    b[6] = (fmo_block){&part->cycles, sizeof part->cycles};
+    b[0] = (fmo_block){subsystem->density,
+                       (size_t)subsystem->nao * (size_t)subsystem->nao * sizeof(double)};
+    b[1] = (fmo_block){&subsystem->energy, sizeof subsystem->energy};
+    b[2] = (fmo_block){&subsystem->field_energy, sizeof subsystem->field_energy};
+    b[3] = (fmo_block){&subsystem->projector_energy, sizeof subsystem->projector_energy};
+    b[4] = (fmo_block){&subsystem->homo, sizeof subsystem->homo};
+    b[5] = (fmo_block){&subsystem->lumo, sizeof subsystem->lumo};
+    b[6] = (fmo_block){&subsystem->cycles, sizeof subsystem->cycles};
 }
 
-void fmo_part_field_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS])
+void fmo_subsystem_field_blocks(fmo_fragments *f, int k, void *user, fmo_block b[FMO_BLOCKS])
 {
-    fmo_part *part = &((fmo_part *)user)[k];
-    const size_t bytes = (size_t)part->nao * (size_t)part->nao * sizeof(double);
+    fmo_subsystem *subsystem = &((fmo_subsystem *)user)[k];
+    const size_t bytes = (size_t)subsystem->nao * (size_t)subsystem->nao * sizeof(double);
     (void)f;
-    b[0] = (fmo_block){part->field, bytes};
+    b[0] = (fmo_block){subsystem->field, bytes};
 }

@@ -1,4 +1,4 @@
-/* RHF of parts in the fields of the others: F = H + U + P + G(D), E' = E - Tr D U. */
+/* RHF of subsystems in the fields of the others: F = H + U + P + G(D), E' = E - Tr D U. */
 #include "driver/fmo/internal.h"
 #include "driver/scf/batch.h"
 #include "base/snake.h"
@@ -9,12 +9,12 @@
 
 typedef struct solving {
     fmo_fragments *f;
-    fmo_part *parts;
-    const int *number; /* [jobs] of parts; NULL: all of them */
+    fmo_subsystem *subsystems;
+    const int *number; /* [jobs] of subsystems; NULL: all of them */
     fmo_scf_job *jobs;
-    char *mine;                           /* or NULL */
-    const fmo_parts_callbacks *callbacks; /* or NULL */
-    double done, all;                     /* cubes of the functions of finished parts, of all */
+    char *mine;                               /* or NULL */
+    const fmo_subsystem_callbacks *callbacks; /* or NULL */
+    double done, all; /* cubes of the functions of finished subsystems, of all */
 } solving;
 
 static size_t number_of(const solving *s, size_t job)
@@ -22,69 +22,71 @@ static size_t number_of(const solving *s, size_t job)
     return s->number ? (size_t)s->number[job] : job;
 }
 
-/* What a finished SCF leaves in its part; the result is not kept. */
+/* What a finished SCF leaves in its subsystem; the result is not kept. */
 static void finished(size_t at, fmo_scf_job *job, void *user)
 {
     solving *s = user;
     const size_t k = number_of(s, at);
-    fmo_part *part = &s->parts[k];
+    fmo_subsystem *subsystem = &s->subsystems[k];
     if (s->mine) s->mine[k] = 1;
     const fmo_scf_result *r = job->result;
     if (job->status == FMO_OK) {
-        const size_t size = (size_t)part->nao * (size_t)part->nao;
-        memcpy(part->density, r->density, size * sizeof *part->density);
-        part->field_energy = r->field_energy;
-        part->energy = r->energy - r->field_energy;
-        part->projector_energy = r->projector_energy;
-        part->homo = r->homo;
-        part->lumo = r->lumo;
-        part->cycles = r->cycles;
+        const size_t size = (size_t)subsystem->nao * (size_t)subsystem->nao;
+        memcpy(subsystem->density, r->density, size * sizeof *subsystem->density);
+        subsystem->field_energy = r->field_energy;
+        subsystem->energy = r->energy - r->field_energy;
+        subsystem->projector_energy = r->projector_energy;
+        subsystem->homo = r->homo;
+        subsystem->lumo = r->lumo;
+        subsystem->cycles = r->cycles;
         if (s->callbacks) s->callbacks->solved(s->f, k, s->callbacks->user);
     }
     fmo_scf_result_destroy(job->result);
     job->result = NULL;
-    s->done += (double)part->nao * part->nao * part->nao;
+    s->done += (double)subsystem->nao * subsystem->nao * subsystem->nao;
     if (!s->callbacks && s->f->o.progress) s->f->o.progress(s->done / s->all, s->f->o.user);
 }
 
-static fmo_status name_failure(const fmo_part *part, const fmo_scf_job *job, fmo_error *err)
+static fmo_status name_failure(const fmo_subsystem *subsystem, const fmo_scf_job *job,
+                               fmo_error *err)
 {
-    if (part->fragments == 2)
-        return fmo_error_set(err, job->status, "fragments %d and %d: %s", part->fragment[0] + 1,
-                             part->fragment[1] + 1, job->err.message);
-    return fmo_error_set(err, job->status, "fragment %d: %s", part->fragment[0] + 1,
+    if (subsystem->fragments == 2)
+        return fmo_error_set(err, job->status, "fragments %d and %d: %s",
+                             subsystem->fragment[0] + 1, subsystem->fragment[1] + 1,
+                             job->err.message);
+    return fmo_error_set(err, job->status, "fragment %d: %s", subsystem->fragment[0] + 1,
                          job->err.message);
 }
 
-/* Where fields and electrostatics go to a GPU, SCFs of parts of at most so many functions stay with
- * the CPU's threads; of more functions where they are fewer than so many for each thread, as a GPU
- * would wait for the host (docs/log/fmo.md, "How fast"). */
+/* Where fields and electrostatics go to a GPU, SCFs of subsystems of at most so many functions stay
+ * with the CPU's threads; of more functions where they are fewer than so many for each thread, as a
+ * GPU would wait for the host (docs/log/fmo.md, "How fast"). */
 enum { CPU_FUNCTIONS = 20, CPU_FUNCTIONS_OF_FEW = 64, FEW = 4 };
 
-static int largest(const fmo_part *parts, int count)
+static int largest(const fmo_subsystem *subsystems, int count)
 {
     int most = 0;
     for (int k = 0; k < count; k++)
-        if (parts[k].nao > most) most = parts[k].nao;
+        if (subsystems[k].nao > most) most = subsystems[k].nao;
     return most;
 }
 
-int fmo_parts_go_to_cpu(const fmo_fragments *f, const fmo_part *parts, int count)
+int fmo_subsystems_go_to_cpu(const fmo_fragments *f, const fmo_subsystem *subsystems, int count)
 {
     const int most = count < FEW * f->threads_cpu ? CPU_FUNCTIONS_OF_FEW : CPU_FUNCTIONS;
     return f->o.scf.fock.mode != FMO_MODE_FUSED ||
-           (largest(parts, count) <= most && count >= f->threads_cpu);
+           (largest(subsystems, count) <= most && count >= f->threads_cpu);
 }
 
-static fmo_scf_input input_of(const fmo_part *part)
+static fmo_scf_input input_of(const fmo_subsystem *subsystem)
 {
-    return (fmo_scf_input){.basis = part->basis,
-                           .electron_num = part->electron_num,
-                           .core_hamiltonian = part->core,
-                           .nuclear_repulsion = part->nuclear_repulsion,
-                           .density = part->density,
-                           .field = part->field,
-                           .projector = part->projector};
+    return (fmo_scf_input){.basis = subsystem->basis,
+                           .electron_num = subsystem->electron_num,
+                           .core_hamiltonian = subsystem->core,
+                           .nuclear_repulsion = subsystem->nuclear_repulsion,
+                           .density = subsystem->density,
+                           .field = subsystem->field,
+                           .projector = subsystem->projector};
 }
 
 static fmo_status prepare(const size_t *job, size_t num, const fmo_fock_options *fock, void *user,
@@ -93,7 +95,7 @@ static fmo_status prepare(const size_t *job, size_t num, const fmo_fock_options 
     const solving *s = user;
     const fmo_status status = s->callbacks->prepare(s->f, job, num, fock, s->callbacks->user, err);
     for (size_t k = 0; k < num && status == FMO_OK; k++)
-        s->jobs[job[k]].input = input_of(&s->parts[job[k]]);
+        s->jobs[job[k]].input = input_of(&s->subsystems[job[k]]);
     return status;
 }
 
@@ -106,11 +108,11 @@ static void release(size_t job, void *user)
 static const double *overlap(size_t job, void *user)
 {
     const solving *s = user;
-    return s->parts[job].overlap;
+    return s->subsystems[job].overlap;
 }
 
-/* As a batch that makes parts ready; where their SCFs stay on the CPU, but their fields go to a
- * GPU, which is not to be asked for each by itself, all are made ready before. */
+/* As a batch that makes subsystems ready; where their SCFs stay on the CPU, but their fields go to
+ * a GPU, which is not to be asked for each by itself, all are made ready before. */
 static fmo_status run_with_callbacks(solving *s, size_t count, const fmo_scf_options *o,
                                      fmo_error *err)
 {
@@ -149,14 +151,15 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
     o.loose_fock = 1; /* it is not wanted */
     o.fock.threads = f->threads;
     o.fock.progress = NULL;
-    if (o.fock.mode == FMO_MODE_FUSED && !s->number && fmo_parts_go_to_cpu(f, s->parts, count)) {
+    if (o.fock.mode == FMO_MODE_FUSED && !s->number &&
+        fmo_subsystems_go_to_cpu(f, s->subsystems, count)) {
         o.fock.mode = FMO_MODE_CPU;
         o.fock.threads = f->threads_cpu;
     }
     for (int k = 0; k < count; k++) {
-        const fmo_part *const part = &s->parts[number_of(s, (size_t)k)];
-        s->jobs[k].input = input_of(part);
-        s->all += (double)part->nao * part->nao * part->nao;
+        const fmo_subsystem *const subsystem = &s->subsystems[number_of(s, (size_t)k)];
+        s->jobs[k].input = input_of(subsystem);
+        s->all += (double)subsystem->nao * subsystem->nao * subsystem->nao;
     }
     fmo_error why = {FMO_OK, ""};
     fmo_status status = s->callbacks
@@ -164,7 +167,7 @@ static fmo_status solve(solving *s, int count, const fmo_thresholds *thresholds,
                             : fmo_scf_run_batch_of(s->jobs, (size_t)count, &o, NULL, f->kept, &why);
     for (int k = 0; k < count && status != FMO_OK; k++)
         if (s->jobs[k].status != FMO_OK) {
-            status = name_failure(&s->parts[number_of(s, (size_t)k)], &s->jobs[k], err);
+            status = name_failure(&s->subsystems[number_of(s, (size_t)k)], &s->jobs[k], err);
             break;
         }
     if (status != FMO_OK) (void)fmo_error_set(err, status, "%s", why.message);
@@ -194,17 +197,17 @@ static fmo_status solve_own(solving *s, const fmo_thresholds *thresholds, int or
     return status;
 }
 
-fmo_status fmo_parts_solve(fmo_fragments *f, fmo_part *parts, int count,
-                           const fmo_thresholds *thresholds, int orbitals,
-                           const fmo_parts_callbacks *callbacks, fmo_error *err)
+fmo_status fmo_subsystems_solve(fmo_fragments *f, fmo_subsystem *subsystems, int count,
+                                const fmo_thresholds *thresholds, int orbitals,
+                                const fmo_subsystem_callbacks *callbacks, fmo_error *err)
 {
-    const int dealt = parts == f->monomer;
+    const int dealt = subsystems == f->monomer;
     fmo_scf_job *const jobs = dealt ? f->job : malloc((size_t)count * sizeof *jobs);
     if (!jobs) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for the SCFs of fragments");
-    solving s = {f, parts, NULL, jobs, dealt ? f->mine : NULL, callbacks, 0.0, 0.0};
+    solving s = {f, subsystems, NULL, jobs, dealt ? f->mine : NULL, callbacks, 0.0, 0.0};
     const fmo_status status = dealt && f->shares ? solve_own(&s, thresholds, orbitals, err)
                                                  : solve(&s, count, thresholds, orbitals, err);
-    if (dealt) return fmo_fragment_share(f, status, fmo_part_blocks, err);
+    if (dealt) return fmo_fragment_share(f, status, fmo_subsystem_blocks, err);
     free(jobs);
     return status;
 }

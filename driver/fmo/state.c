@@ -189,7 +189,7 @@ fmo_status fmo_state_write(const fmo_fragments *f, int iteration, int converged,
     c.converged = converged;
     list_thresholds(f, c.threshold);
     for (int k = 0; k < f->system->fragment_num; k++) {
-        const fmo_part *m = &f->monomer[k];
+        const fmo_subsystem *m = &f->monomer[k];
         const double energies[ENERGIES] = {m->energy, m->field_energy, m->homo, m->lumo,
                                            m->projector_energy};
         const size_t matrix = (size_t)m->nao * (size_t)m->nao * sizeof *m->density;
@@ -246,7 +246,7 @@ fmo_status fmo_state_read(fmo_fragments *f, int *iteration, int *converged, fmo_
     counts c = {.iteration = 0};
     if (status == FMO_OK) memcpy(&c, bytes, sizeof c);
     for (int k = 0; status == FMO_OK && k < f->system->fragment_num; k++) {
-        fmo_part *m = &f->monomer[k];
+        fmo_subsystem *m = &f->monomer[k];
         double energies[ENERGIES];
         const size_t matrix = (size_t)m->nao * (size_t)m->nao * sizeof *m->density;
         memcpy(energies, at, sizeof energies);

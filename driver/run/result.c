@@ -57,7 +57,7 @@ bool driver_profile_has_classes(const fmo_fock_profile *profile)
 bool driver_profile_has_class(const fmo_fock_profile *profile, int eri_class)
 {
     const fmo_class_profile *row = &profile->classes[eri_class];
-    return eri_class < FMO_ERI_LIGHT_COUNT || row->quartets > 0 || row->quartets_skipped > 0;
+    return eri_class < FMO_ERI_LOW_L_COUNT || row->quartets > 0 || row->quartets_skipped > 0;
 }
 
 void driver_result_free(driver_result *result)

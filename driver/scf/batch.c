@@ -322,7 +322,7 @@ static size_t count_at_once(const batch *b, size_t end)
 
 /* Jobs of `order` up to `end`, one after the other; a GPU is asked for what several of them need at
  * once. */
-static void run_apart(batch *b, const fmo_scf_options *options, size_t end)
+static void run_one_by_one(batch *b, const fmo_scf_options *options, size_t end)
 {
     for (size_t num = 0; b->next < end; b->next += num) {
         const size_t *const job = &b->order[b->next];
@@ -342,14 +342,14 @@ static void run_apart(batch *b, const fmo_scf_options *options, size_t end)
 static void run_elsewhere(batch *b, const fmo_scf_options *options)
 {
     const int gpus = options->fock.device_num > 1 ? options->fock.device_num : 1;
-    const size_t apart = fmo_lockstep_single_num(b);
-    run_apart(b, options, apart);
+    const size_t single_num = fmo_lockstep_single_num(b);
+    run_one_by_one(b, options, single_num);
     if (b->next == b->deal.elsewhere) return;
     size_t most = 0;
-    const size_t jobs = b->deal.elsewhere - apart;
+    const size_t jobs = b->deal.elsewhere - single_num;
     const int lockstep_batches = fmo_lockstep_batch_count(jobs, gpus, &most);
-    const size_t first = fmo_scf_job_functions(&b->jobs[b->order[apart]]); /* the largest */
-    fmo_lockstep_batches_mix(b->order + apart, jobs, lockstep_batches,
+    const size_t first = fmo_scf_job_functions(&b->jobs[b->order[single_num]]); /* the largest */
+    fmo_lockstep_batches_mix(b->order + single_num, jobs, lockstep_batches,
                              fmo_lockstep_batch_size(b, first, most, lockstep_batches));
     fmo_lockstep_batches_run(b, options, lockstep_batches, most);
 }

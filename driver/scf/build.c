@@ -44,7 +44,7 @@ int fmo_scf_fit_plan(fmo_scf_state *s, const double *density)
     fitting f = {.plan = s->plan, .density = host, .size = size};
     op->download(s->la, size, density, host);
     op->finish(s->la);
-    if (s->la->error.status == FMO_OK) op->apart(s->la, fit, &f);
+    if (s->la->error.status == FMO_OK) op->on_host(s->la, fit, &f);
     if (f.err.status != FMO_OK && s->la->error.status == FMO_OK) s->la->error = f.err;
     free(host);
     return f.fitted;

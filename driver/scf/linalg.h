@@ -61,7 +61,7 @@ typedef struct fmo_linalg_ops {
     void (*fock)(fmo_linalg *la, fmo_fock_plan *plan, const double *density, double *coulomb,
                  double *exchange);
     /* Work of the host alone, which does not use the backend: done when the call returns. */
-    void (*apart)(fmo_linalg *la, void (*work)(void *user), void *user);
+    void (*on_host)(fmo_linalg *la, void (*work)(void *user), void *user);
     /* All queued work is done; what went wrong in it is known. */
     void (*finish)(fmo_linalg *la);
 } fmo_linalg_ops;

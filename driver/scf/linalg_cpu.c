@@ -265,7 +265,7 @@ static void cpu_fock(fmo_linalg *la, fmo_fock_plan *plan, const double *density,
     if (!failed(la)) fmo_fock_build(plan, density, coulomb, exchange, &la->error);
 }
 
-static void cpu_apart(fmo_linalg *la, void (*work)(void *user), void *user)
+static void cpu_on_host(fmo_linalg *la, void (*work)(void *user), void *user)
 {
     (void)la;
     work(user);
@@ -295,7 +295,7 @@ static const fmo_linalg_ops cpu_ops = {.name = "LAPACK and OpenBLAS",
                                        .purify = fmo_linalg_purify,
                                        .gaps = cpu_gaps,
                                        .fock = cpu_fock,
-                                       .apart = cpu_apart,
+                                       .on_host = cpu_on_host,
                                        .finish = cpu_finish};
 
 fmo_status fmo_linalg_open_cpu(int threads, fmo_linalg **la, fmo_error *err)

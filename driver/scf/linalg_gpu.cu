@@ -461,7 +461,7 @@ static void gpu_fock(fmo_linalg *la, fmo_fock_plan *plan, const double *density,
     if (exchange) gpu_upload(la, size, K, exchange);
 }
 
-static void gpu_apart(fmo_linalg *la, void (*work)(void *user), void *user)
+static void gpu_on_host(fmo_linalg *la, void (*work)(void *user), void *user)
 {
     (void)la;
     work(user);
@@ -489,7 +489,7 @@ static const fmo_linalg_ops *gpu_operations(void)
                                        fmo_linalg_purify,
                                        gpu_gaps,
                                        gpu_fock,
-                                       gpu_apart,
+                                       gpu_on_host,
                                        gpu_finish};
     return &ops;
 }

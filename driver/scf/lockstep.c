@@ -311,9 +311,9 @@ static void step_fock(fmo_linalg *la, fmo_fock_plan *plan, const double *density
              .kind = FMO_REQUEST_FOCK, .plan = plan, .A = density, .C = coulomb, .D = exchange});
 }
 
-static void step_apart(fmo_linalg *la, void (*work)(void *user), void *user)
+static void step_on_host(fmo_linalg *la, void (*work)(void *user), void *user)
 {
-    want(la, (fmo_request){.kind = FMO_REQUEST_APART, .work = work, .user = user});
+    want(la, (fmo_request){.kind = FMO_REQUEST_HOST, .work = work, .user = user});
 }
 
 static void step_finish(fmo_linalg *la)
@@ -329,7 +329,7 @@ static void step_finish(fmo_linalg *la)
         .add_to_diagonal = step_add_to_diagonal, .scale = step_scale, .dots = step_dots,         \
         .combine = step_combine, .eigen = step_eigen, .inverse_cholesky = step_inverse_cholesky, \
         .bounds = step_bounds, .purify = step_purify, .gaps = step_gaps, .fock = step_fock,      \
-        .apart = step_apart, .finish = step_finish                                               \
+        .on_host = step_on_host, .finish = step_finish                                           \
     }
 static const fmo_linalg_ops host_ops = OPERATIONS(0), device_ops = OPERATIONS(1);
 #undef OPERATIONS
@@ -361,7 +361,7 @@ static int next_kind(const lockstep_batch *c)
 }
 
 /* Work of the host, one SCF a thread. */
-static void run_apart(const lockstep_batch *c, size_t num)
+static void run_one_by_one(const lockstep_batch *c, size_t num)
 {
     const int threads = (size_t)c->executor->threads < num ? c->executor->threads : (int)num;
     const int hold = fmo_linalg_one_thread();
@@ -380,11 +380,11 @@ static void work_off(lockstep_batch *c)
             const fmo_request *const head = head_of(m);
             if (!head || (int)head->kind != kind) continue;
             m->first++;
-            if (!failed(&m->base) || kind == FMO_REQUEST_RELEASE || kind == FMO_REQUEST_APART)
+            if (!failed(&m->base) || kind == FMO_REQUEST_RELEASE || kind == FMO_REQUEST_HOST)
                 c->together[num++] = head;
         }
-        if (kind == FMO_REQUEST_APART)
-            run_apart(c, num);
+        if (kind == FMO_REQUEST_HOST)
+            run_one_by_one(c, num);
         else if (num)
             c->executor->ops->run(c->executor, c->together, num);
     }

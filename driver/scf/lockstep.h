@@ -34,7 +34,7 @@ extern "C" {
     X(FMO_REQUEST_BOUNDS, 1)   \
     X(FMO_REQUEST_PURIFY, 1)   \
     X(FMO_REQUEST_GAPS, 1)     \
-    X(FMO_REQUEST_APART, 1)    \
+    X(FMO_REQUEST_HOST, 1)     \
     X(FMO_REQUEST_FINISH, 1)
 
 #define FMO_REQUEST_ROW(e, waits) e,

@@ -296,10 +296,10 @@ size_t fmo_lockstep_single_num(const batch *b)
     while (large < b->deal.elsewhere &&
            fmo_scf_job_functions(&b->jobs[b->order[large]]) > TOGETHER_FUNCTIONS)
         large++;
-    const int apart = fock->stream || fmo_scatter_sums_integers(fock->scatter) || /* its bits */
-                      fock->mode == FMO_MODE_SPLIT || fock->mode == FMO_MODE_REFERENCE ||
-                      b->deal.elsewhere - large < 2;
-    return apart ? b->deal.elsewhere : large;
+    const int single = fock->stream || fmo_scatter_sums_integers(fock->scatter) || /* its bits */
+                       fock->mode == FMO_MODE_SPLIT || fock->mode == FMO_MODE_REFERENCE ||
+                       b->deal.elsewhere - large < 2;
+    return single ? b->deal.elsewhere : large;
 }
 
 /* Lockstep batches of so many jobs for so many GPUs: two turns each, so that plans of one are made

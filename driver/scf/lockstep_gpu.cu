@@ -346,7 +346,7 @@ void gpu_run(fmo_batch_linalg *executor, const fmo_request *const *request, size
     case FMO_REQUEST_FINISH:
         (void)fmo_gpu_batch_linalg_ok(request, num, cudaStreamSynchronize(g->stream), "waiting");
         break;
-    case FMO_REQUEST_APART:
+    case FMO_REQUEST_HOST:
     case FMO_REQUEST_COUNT:
         break;
     }

@@ -88,7 +88,7 @@ static void do_one(fmo_linalg *la, const fmo_request *q)
     case FMO_REQUEST_GAPS:
         op->gaps(la, q->m, q->n, q->in, q->in2, q->alpha, q->divide, q->A, q->C);
         break;
-    case FMO_REQUEST_APART:
+    case FMO_REQUEST_HOST:
     case FMO_REQUEST_FINISH:
     case FMO_REQUEST_COUNT:
         break;

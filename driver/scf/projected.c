@@ -149,9 +149,9 @@ static void turn(fmo_scf_state *s, turning *w)
     op->multiply(s->la, 'T', 'N', s->m, w->k, s->n, 1.0, s->X, s->work, 0.0, s->work2);
     op->download(s->la, narrow, s->work2, w->V);
     if (s->la->error.status != FMO_OK) return; /* the caller looks */
-    op->apart(s->la, reflect, w);
+    op->on_host(s->la, reflect, w);
     l->num = w->k;
-    l->apart = 1.0 / w->norm >= projected_least;
+    l->separate = 1.0 / w->norm >= projected_least;
     l->memory = op->allocate(s->la, 5 * narrow + k * k);
     if (!l->memory) return;
     l->root = l->memory;
@@ -181,7 +181,7 @@ fmo_status fmo_scf_project_out(fmo_scf_state *s, const fmo_scf_input *in, fmo_er
     w.V = w.L + n * most;
     w.Y = w.V + n * most;
     w.W = w.Y + n * most;
-    s->la->ops->apart(s->la, factorise, &w);
+    s->la->ops->on_host(s->la, factorise, &w);
     fmo_status status =
         w.failed ? fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a projector") : FMO_OK;
     if (status == FMO_OK && w.k > 0) turn(s, &w);

@@ -170,7 +170,7 @@ void fmo_scf_collect(fmo_scf_state *s, const fmo_scf_input *in, const fmo_scf_op
     op->download(s->la, n * n, s->fock, r->fock);
     weighing w = {in, r, s->projected.num > 0};
     r->projector_energy = fmo_scf_projected_energy(s);
-    op->apart(s->la, weigh, &w);
+    op->on_host(s->la, weigh, &w);
     r->two_electron_energy = s->two_electron_energy;
     fmo_scf_take_profile(s, r);
 }

@@ -79,7 +79,7 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     CHECKGOTO(status);
     preparation p = {.input = input, .options = o};
     if (s.la)
-        s.la->ops->apart(s.la, prepare, &p);
+        s.la->ops->on_host(s.la, prepare, &p);
     else
         prepare(&p);
     r = p.result;
@@ -102,7 +102,7 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
     k.input = input;
     k.options = o;
     k.result = r;
-    if (k.kept) s.la->ops->apart(s.la, take_kept, &k);
+    if (k.kept) s.la->ops->on_host(s.la, take_kept, &k);
     if (k.kept && !k.done) { /* what is there is of another input */
         s.la->ops->release(s.la, k.kept->state.memory);
         s.la->ops->release(s.la, k.kept->state.projected.memory);
@@ -121,7 +121,7 @@ fmo_status fmo_scf_run_one(const char *call, const fmo_scf_input *input,
         CHECKGOTO(fmo_scf_project_out(&s, input, err));
     }
     if (!s.projected.num) fmo_scf_add_matrix((size_t)s.n, input->projector, r->core_hamiltonian);
-    if (input->projector && !s.projected.apart) s.solver = FMO_SCF_SOLVER_DIAGONALISE;
+    if (input->projector && !s.projected.separate) s.solver = FMO_SCF_SOLVER_DIAGONALISE;
     r->solver = s.solver;
     s.la->ops->upload(s.la, (size_t)s.n * (size_t)s.n, r->core_hamiltonian, s.core);
     lap = driver_seconds();
@@ -149,7 +149,7 @@ done:
     if (k.kept && status == FMO_OK && s.la->error.status == FMO_OK &&
         o->stability == FMO_SCF_STABILITY_NONE) {
         k.done = 0;
-        s.la->ops->apart(s.la, keep, &k);
+        s.la->ops->on_host(s.la, keep, &k);
         if (k.done) s.memory = s.projected.memory = NULL; /* are not this one's any longer */
     }
     fmo_scf_release(&s);

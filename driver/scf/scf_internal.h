@@ -18,7 +18,7 @@
  * it is one of few orbitals, else 0. `apart`: they are far enough above the others for what is
  * below. Arrays of the backend. */
 typedef struct fmo_projected {
-    int num, apart;
+    int num, separate;
     double *memory; /* of those below */
     double *root;   /* m x num: P = root root^T */
     double *unit;   /* m x num: 1 where a column meets its function */

@@ -177,7 +177,7 @@ fmo_status fmo_scf_one_electron(fmo_scf_state *s, const fmo_scf_input *in, const
                                 fmo_scf_result *r, fmo_error *err)
 {
     host_work w = {.in = in, .r = r, .overlap = overlap};
-    s->la->ops->apart(s->la, one_electron, &w);
+    s->la->ops->on_host(s->la, one_electron, &w);
     return w.status == FMO_OK ? FMO_OK : fmo_error_set(err, w.status, "%s", w.err.message);
 }
 
@@ -256,7 +256,7 @@ fmo_status fmo_scf_first_density(fmo_scf_state *s, const fmo_scf_input *in,
     }
     host_work w = {.in = in, .atoms = atoms, .r = r};
     if (o->guess == FMO_SCF_GUESS_SAD)
-        op->apart(s->la, atomic_densities, &w);
+        op->on_host(s->la, atomic_densities, &w);
     else
         memcpy(r->density, in->density, size * sizeof *r->density);
     if (w.status != FMO_OK) return fmo_error_set(err, w.status, "%s", w.err.message);

@@ -13,7 +13,7 @@
 #include "integrals/eri/eri_ppss.h"
 #include "integrals/eri/eri_ppps.h"
 #include "integrals/eri/eri_pppp.h"
-#include "integrals/eri/eri_rule.h"
+#include "integrals/eri/eri_md.h"
 
 /* The most accumulators of a class. */
 union fmo_eri_accumulators {
@@ -24,12 +24,12 @@ union fmo_eri_accumulators {
 enum { FMO_ERI_ACCUMULATORS_MAX = sizeof(union fmo_eri_accumulators) };
 
 /* The most H(p|cd) of a class by the rule. */
-union fmo_rule_hermites {
+union fmo_md_hermites {
 #define ROW(e, name, ...) char name[eri_##name##_hermite];
-    FMO_ERI_HEAVY_TABLE(ROW)
+    FMO_ERI_HIGH_L_TABLE(ROW)
 #undef ROW
 };
-enum { FMO_RULE_HERMITE_MAX = sizeof(union fmo_rule_hermites) };
+enum { FMO_MD_HERMITE_MAX = sizeof(union fmo_md_hermites) };
 
 /* A contracted shell pair in memory: prim_num records of FMO_PAIR_FIELDS doubles. */
 typedef struct fmo_pair_view {

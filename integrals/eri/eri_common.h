@@ -40,7 +40,7 @@ typedef struct fmo_prim_quartet {
     fmo_real half_pq;        /* 1/(2(p+q)) */
     fmo_real q_over, p_over; /* q/(p+q), p/(p+q) */
     fmo_real PQ[3], alpha;   /* P-Q, pq/(p+q) */
-    fmo_real AB[3], CD[3];   /* for classes by the rule (eri_rule.h), filled in by the caller */
+    fmo_real AB[3], CD[3];   /* for classes by the rule (eri_md.h), filled in by the caller */
 } fmo_prim_quartet;
 
 /* M, the highest order of the Boys function, is a compile-time constant: la + lb + lc + ld; `boys`

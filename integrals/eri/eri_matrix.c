@@ -9,10 +9,10 @@
 #include "integrals/eri/eri_matrix_body.inc"
 #include "integrals/pairs/shell_pair.h"
 
-/* Angular momenta of light pairs, by class. */
-static const int pair_l[FMO_PAIR_LIGHT_COUNT][2] = {
+/* Angular momenta of s,p pairs, by class. */
+static const int pair_l[FMO_PAIR_LOW_L_COUNT][2] = {
 #define ROW(P, name, li, lj, partner) {li, lj},
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 };
 
@@ -21,7 +21,7 @@ int fmo_eri_matrix_can(const fmo_basis *basis)
     if (!basis || !fmo_basis_one_to_one(basis) || basis->ao_num > FMO_ERI_MATRIX_FUNCTIONS)
         return 0;
     for (int s = 0; s < basis->shell_num; s++)
-        if (fmo_pair_class_of(basis->shell[s].ang_mom, 0) >= FMO_PAIR_LIGHT_COUNT) return 0;
+        if (fmo_pair_class_of(basis->shell[s].ang_mom, 0) >= FMO_PAIR_LOW_L_COUNT) return 0;
     return 1;
 }
 
@@ -85,7 +85,7 @@ void fmo_eri_matrix_fill(const fmo_basis *basis, fmo_eri_molecule *m, const fmo_
     memcpy(to->factor, basis->ao_factor, functions * sizeof *to->factor);
     memcpy(to->charge, basis->charge, nuclei * sizeof *to->charge);
     memcpy(to->coord, basis->coord, 3 * nuclei * sizeof *to->coord);
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         const int li = pair_l[c][0], lj = pair_l[c][1];
         const int begin_i = fmo_basis_shell_begin(basis, li);
         const int begin_j = fmo_basis_shell_begin(basis, lj);
@@ -100,7 +100,7 @@ void fmo_eri_matrix_fill(const fmo_basis *basis, fmo_eri_molecule *m, const fmo_
             }
         }
     }
-    m->pair_begin[FMO_PAIR_LIGHT_COUNT] = pairs;
+    m->pair_begin[FMO_PAIR_LOW_L_COUNT] = pairs;
 }
 
 /* Quartets of a class, each once. */
@@ -118,13 +118,13 @@ void fmo_eri_matrix_fill(const fmo_basis *basis, fmo_eri_molecule *m, const fmo_
 
 static void compute(const fmo_eri_molecule *m, double cutoff)
 {
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++)
         for (int p = m->pair_begin[c]; p < m->pair_begin[c + 1]; p++)
             fmo_eri_matrix_pair(pair_l[c][0], pair_l[c][1], m, &m->pair[p]);
     if (m->core) {
-        FMO_PAIR_LIGHT_TABLE(CORE_PAIRS)
+        FMO_PAIR_LOW_L_TABLE(CORE_PAIRS)
     }
-    FMO_ERI_LIGHT_TABLE(QUARTETS)
+    FMO_ERI_LOW_L_TABLE(QUARTETS)
 }
 
 fmo_status fmo_eri_matrix_of(const fmo_basis *basis, double cutoff, double *eri, double *overlap,

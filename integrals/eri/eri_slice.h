@@ -1,6 +1,6 @@
 /* The classes with d shells in slices, for threads that cannot hold a whole quartet: integrals of
  * one function a of the first shell with all functions of the other three, by the rule of
- * eri_rule.h, expanded on the side of the bra first:
+ * eri_md.h, expanded on the side of the bra first:
  *
  *   h_q = sum_p E^ab_p R_(p+q)     (ab|cd) += sum_q E^cd_q (-1)^q h_q
  *
@@ -11,7 +11,7 @@
 #ifndef FMO_ERI_SLICE_H
 #define FMO_ERI_SLICE_H
 
-#include "integrals/eri/eri_rule.h"
+#include "integrals/eri/eri_md.h"
 
 /* Slices of a first shell, one for each of its functions, and bodies. */
 FMO_TABLE_FUNCTION int fmo_slice_bodies(int la)
@@ -43,7 +43,7 @@ FMO_HD int fmo_slice_row(int k)
 /* What function c of the body's axes is outside. */
 FMO_HD int fmo_slice_outside(int l, int turn, int c)
 {
-    const int y = fmo_rule_power(l, c, (4 - turn) % 3), z = fmo_rule_power(l, c, (5 - turn) % 3);
+    const int y = fmo_md_power(l, c, (4 - turn) % 3), z = fmo_md_power(l, c, (5 - turn) % 3);
     return fmo_slice_flat(y, z);
 }
 
@@ -68,15 +68,15 @@ FMO_HD int fmo_slice_power(int k, int axis)
 }
 FMO_STATIC_ASSERT(FMO_ERI_ORDER_MAX <= 8, "eri_slice.h: numbers of R_tuv go to order 8")
 
-/* R_tuv for t + u + v <= L from S and PQ, as fmo_rule_coulomb makes them. */
+/* R_tuv for t + u + v <= L from S and PQ, as fmo_md_coulomb makes them. */
 FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 {
     fmo_real start[FMO_ERI_ORDER_MAX + 1];
-    fmo_rule_start(L, z, start);
+    fmo_md_start(L, z, start);
     r[0] = start[L];
-    FMO_RULE_UNROLL
+    FMO_MD_UNROLL
     for (int m = L - 1; m >= 0; m--) {
-        FMO_RULE_UNROLL
+        FMO_MD_UNROLL
         for (int k = FMO_HERMITE_COUNT(L) - 1; k > 0; k--) {
             if (fmo_slice_order(k) > L - m) continue;
             const int t = fmo_slice_power(k, 0), u = fmo_slice_power(k, 1);
@@ -96,11 +96,11 @@ FMO_HD void fmo_slice_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 FMO_HD void fmo_slice_expand(int la, int lb, fmo_real PA, fmo_real PB, fmo_real half,
                              fmo_real E[FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS])
 {
-    FMO_RULE_UNROLL
+    FMO_MD_UNROLL
     for (int i = 0; i < FMO_HERMITE_POWERS; i++) {
-        FMO_RULE_UNROLL
+        FMO_MD_UNROLL
         for (int j = 0; j < FMO_HERMITE_POWERS; j++) {
-            FMO_RULE_UNROLL
+            FMO_MD_UNROLL
             for (int t = 0; t < FMO_HERMITE_ORDERS; t++) {
                 if (i > la || j > lb || t > i + j) continue;
                 fmo_real value = fmo_set(i + j == 0 ? 1.0 : 0.0);
@@ -120,17 +120,17 @@ FMO_HD void fmo_slice_density(int la, int lb, const fmo_real *PA, const fmo_real
                               double odd, const fmo_real *D, fmo_real *rho)
 {
     fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
-    FMO_RULE_UNROLL
+    FMO_MD_UNROLL
     for (int x = 0; x < 3; x++) fmo_slice_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
-    FMO_RULE_UNROLL
+    FMO_MD_UNROLL
     for (int ab = 0; ab < FMO_CARTESIAN(la) * FMO_CARTESIAN(lb); ab++) {
         const int a = ab / FMO_CARTESIAN(lb), b = ab % FMO_CARTESIAN(lb);
-        const int ax = fmo_rule_power(la, a, 0), bx = fmo_rule_power(lb, b, 0);
-        const int ay = fmo_rule_power(la, a, 1), by = fmo_rule_power(lb, b, 1);
-        const int az = fmo_rule_power(la, a, 2), bz = fmo_rule_power(lb, b, 2);
+        const int ax = fmo_md_power(la, a, 0), bx = fmo_md_power(lb, b, 0);
+        const int ay = fmo_md_power(la, a, 1), by = fmo_md_power(lb, b, 1);
+        const int az = fmo_md_power(la, a, 2), bz = fmo_md_power(lb, b, 2);
         const int X = ax + bx + 1, Y = ay + by + 1, Z = az + bz + 1;
-        FMO_RULE_UNROLL
-        for (int k = 0; k < FMO_RULE_TERMS_MAX; k++) {
+        FMO_MD_UNROLL
+        for (int k = 0; k < FMO_MD_TERMS_MAX; k++) {
             if (k >= X * Y * Z) continue;
             const int t = k % X, u = k / X % Y, v = k / (X * Y);
             const fmo_real e = E[0][ax][bx][t] * (E[1][ay][by][u] * E[2][az][bz][v]);
@@ -143,18 +143,18 @@ FMO_HD void fmo_slice_potential(int la, int lb, const fmo_real *PA, const fmo_re
                                 fmo_real half, fmo_real factor, const fmo_real *V, fmo_real *J)
 {
     fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
-    FMO_RULE_UNROLL
+    FMO_MD_UNROLL
     for (int x = 0; x < 3; x++) fmo_slice_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
-    FMO_RULE_UNROLL
+    FMO_MD_UNROLL
     for (int ab = 0; ab < FMO_CARTESIAN(la) * FMO_CARTESIAN(lb); ab++) {
         const int a = ab / FMO_CARTESIAN(lb), b = ab % FMO_CARTESIAN(lb);
-        const int ax = fmo_rule_power(la, a, 0), bx = fmo_rule_power(lb, b, 0);
-        const int ay = fmo_rule_power(la, a, 1), by = fmo_rule_power(lb, b, 1);
-        const int az = fmo_rule_power(la, a, 2), bz = fmo_rule_power(lb, b, 2);
+        const int ax = fmo_md_power(la, a, 0), bx = fmo_md_power(lb, b, 0);
+        const int ay = fmo_md_power(la, a, 1), by = fmo_md_power(lb, b, 1);
+        const int az = fmo_md_power(la, a, 2), bz = fmo_md_power(lb, b, 2);
         const int X = ax + bx + 1, Y = ay + by + 1, Z = az + bz + 1;
         fmo_real sum = fmo_set(0.0);
-        FMO_RULE_UNROLL
-        for (int k = 0; k < FMO_RULE_TERMS_MAX; k++) {
+        FMO_MD_UNROLL
+        for (int k = 0; k < FMO_MD_TERMS_MAX; k++) {
             if (k >= X * Y * Z) continue;
             const int t = k % X, u = k / X % Y, v = k / (X * Y);
             const fmo_real e = E[0][ax][bx][t] * (E[1][ay][by][u] * E[2][az][bz][v]);
@@ -170,17 +170,17 @@ FMO_HD void fmo_slice_ket(int lc, int ld,
                           fmo_real F[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS],
                           const fmo_real *h, fmo_real *v, int stride)
 {
-    FMO_RULE_UNROLL
+    FMO_MD_UNROLL
     for (int z = 0; z < FMO_HERMITE_POWERS * FMO_HERMITE_POWERS; z++) {
         const int cz = z / FMO_HERMITE_POWERS, dz = z % FMO_HERMITE_POWERS;
         fmo_real flat[FMO_CARTESIAN(FMO_PAIR_ORDER_MAX)];
         if (cz > lc || dz > ld) continue;
-        FMO_RULE_UNROLL
+        FMO_MD_UNROLL
         for (int k = 0; k < FMO_CARTESIAN(FMO_PAIR_ORDER_MAX); k++) {
             const int tu = fmo_slice_row(k), u = k - fmo_slice_flat(tu, 0), t = tu - u;
             if (tu > lc + ld - cz - dz) continue;
             fmo_real sum = fmo_set(0.0);
-            FMO_RULE_UNROLL
+            FMO_MD_UNROLL
             for (int w = 0; w < FMO_HERMITE_ORDERS; w++) {
                 if (w > cz + dz) continue;
                 const fmo_real term = F[2][cz][dz][w] * h[fmo_slice_at(t, u, w)];
@@ -188,7 +188,7 @@ FMO_HD void fmo_slice_ket(int lc, int ld,
             }
             flat[k] = sum;
         }
-        FMO_RULE_UNROLL
+        FMO_MD_UNROLL
         for (int y = 0; y < FMO_HERMITE_POWERS * FMO_HERMITE_POWERS; y++) {
             const int cy = y / FMO_HERMITE_POWERS, dy = y % FMO_HERMITE_POWERS;
             const int cx = lc - cz - cy, dx = ld - dz - dy;
@@ -196,11 +196,11 @@ FMO_HD void fmo_slice_ket(int lc, int ld,
             const int c = fmo_slice_flat(cy, cz), d = fmo_slice_flat(dy, dz);
             const int at = (c * FMO_CARTESIAN(ld) + d) * stride;
             fmo_real sum = v[at];
-            FMO_RULE_UNROLL
+            FMO_MD_UNROLL
             for (int t = 0; t < FMO_HERMITE_ORDERS; t++) {
                 if (t > cx + dx) continue;
                 fmo_real line = fmo_set(0.0);
-                FMO_RULE_UNROLL
+                FMO_MD_UNROLL
                 for (int u = 0; u < FMO_HERMITE_ORDERS; u++)
                     if (u <= cy + dy && t + u < FMO_HERMITE_ORDERS)
                         line += F[1][cy][dy][u] * flat[fmo_slice_flat(t, u)];
@@ -219,27 +219,27 @@ FMO_HD void fmo_slice_add(int la, int lb, int lc, int ld, int a, int first, int 
     const int K = lc + ld, kets = FMO_CARTESIAN(lc) * FMO_CARTESIAN(ld);
     fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
     fmo_real F[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
-    const int ax = fmo_rule_power(la, a, 0), ay = fmo_rule_power(la, a, 1);
-    const int az = fmo_rule_power(la, a, 2);
-    FMO_RULE_UNROLL
+    const int ax = fmo_md_power(la, a, 0), ay = fmo_md_power(la, a, 1);
+    const int az = fmo_md_power(la, a, 2);
+    FMO_MD_UNROLL
     for (int x = 0; x < 3; x++) {
         fmo_slice_expand(la, lb, z->PA[x], z->PA[x] + z->AB[x], z->half_p, E[x]);
         fmo_slice_expand(lc, ld, z->QC[x], z->QC[x] + z->CD[x], z->half_q, F[x]);
     }
-    FMO_RULE_UNROLL
+    FMO_MD_UNROLL
     for (int b = 0; b < bs; b++) {
-        const int bx = fmo_rule_power(lb, first + b, 0), by = fmo_rule_power(lb, first + b, 1);
-        const int bz = fmo_rule_power(lb, first + b, 2);
+        const int bx = fmo_md_power(lb, first + b, 0), by = fmo_md_power(lb, first + b, 1);
+        const int bz = fmo_md_power(lb, first + b, 2);
         const int X = ax + bx + 1, Y = ay + by + 1, Z = az + bz + 1;
         fmo_real h[FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX)];
-        FMO_RULE_UNROLL
+        FMO_MD_UNROLL
         for (int q = 0; q < FMO_HERMITE_COUNT(K); q++) h[q] = fmo_set(0.0);
-        FMO_RULE_UNROLL
-        for (int k = 0; k < FMO_RULE_TERMS_MAX; k++) {
+        FMO_MD_UNROLL
+        for (int k = 0; k < FMO_MD_TERMS_MAX; k++) {
             if (k >= X * Y * Z) continue;
             const int t = k % X, u = k / X % Y, w = k / (X * Y);
             const fmo_real e = E[0][ax][bx][t] * (E[1][ay][by][u] * E[2][az][bz][w]);
-            FMO_RULE_UNROLL
+            FMO_MD_UNROLL
             for (int q = 0; q < FMO_HERMITE_COUNT(K); q++)
                 h[q] += e * r[fmo_slice_at(t + fmo_slice_power(q, 0), u + fmo_slice_power(q, 1),
                                            w + fmo_slice_power(q, 2))];

@@ -105,9 +105,9 @@ typedef struct fmo_far_reach {
 #define FMO_FAR_LN_2   0.69314718f
 
 /* Is a quartet far? Then the choices of nodes that its pairs need, FMO_FAR_CHOICES bra + ket, and
- * how far apart their segments are; else -1. log_size is the binary logarithm of its bound times
- * its density factor over the cutoff. What far.h leaves out of an element of X^J is, with T from
- * FMO_FAR_T on, below a twentieth of the cutoff for overlap (where primitives cancel by up to
+ * how far separation their segments are; else -1. log_size is the binary logarithm of its bound
+ * times its density factor over the cutoff. What far.h leaves out of an element of X^J is, with T
+ * from FMO_FAR_T on, below a twentieth of the cutoff for overlap (where primitives cancel by up to
  * FMO_FAR_CANCELS, below a sixth), and estimated at a quarter of it for each pair's nodes, which is
  * more than four times what they do leave out; of X^K four times that
  * (docs/explanation/far-field.md). bra_cancelled: fmo_far_cancelled, once for many kets. */

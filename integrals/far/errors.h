@@ -6,7 +6,7 @@
 #include "integrals/far/nodes.h"
 
 /* Bounds on the moments of order 0, 1 and 2 of any product of a pair, from sums of sizes over its
- * primitives (as for fmo_far_nodes). Two far products at least g apart
+ * primitives (as for fmo_far_nodes). Two far products at least g separation
  * have an integral of at most sum_ab M_a N_b (a+b)! / g^(a+b+1), as (a+b)! / g^(a+b+1) bounds the
  * derivatives of 1/R. */
 FMO_HD void fmo_far_largest(int pair_class, int num, const double *prim, const double *ratio,

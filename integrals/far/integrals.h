@@ -13,7 +13,7 @@
 FMO_TABLE_FUNCTION int fmo_far_row(int pair_class, int order, int coefficients)
 {
     int sums = 0;
-    for (int own = 0; own <= FMO_PAIR_LIGHT_ORDER_MAX; own++) {
+    for (int own = 0; own <= FMO_PAIR_LOW_L_ORDER_MAX; own++) {
         const int below = fmo_far_below(pair_class, own), end = fmo_far_below(pair_class, own + 1);
         const int last = coefficients < end ? coefficients : end;
         sums += last > below ? (last - below) * FMO_FAR_OF_ORDER(order + own) : 0;
@@ -25,7 +25,7 @@ FMO_TABLE_FUNCTION int fmo_far_row(int pair_class, int order, int coefficients)
 FMO_TABLE_FUNCTION int fmo_far_block(int bra_class, int ket_class, int b, int k)
 {
     int rows = 0;
-    for (int own = 0; own <= FMO_PAIR_LIGHT_ORDER_MAX; own++) {
+    for (int own = 0; own <= FMO_PAIR_LOW_L_ORDER_MAX; own++) {
         const int below = fmo_far_below(bra_class, own), end = fmo_far_below(bra_class, own + 1);
         const int last = b < end ? b : end;
         if (last > below)
@@ -40,7 +40,7 @@ FMO_TABLE_FUNCTION int fmo_far_block(int bra_class, int ket_class, int b, int k)
     fmo_far_block(bra_class, ket_class, fmo_far_coefficient_num(bra_class), 0)
 enum {
     FMO_FAR_BLOCKS_MAX = FMO_FAR_COEFFICIENTS_MAX * FMO_FAR_COEFFICIENTS_MAX *
-                         FMO_FAR_OF_ORDER(FMO_ERI_LIGHT_ORDER_MAX)
+                         FMO_FAR_OF_ORDER(FMO_ERI_LOW_L_ORDER_MAX)
 };
 
 /* Adds two nodes, R = P - Q, to the sums of a quartet. */

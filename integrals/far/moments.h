@@ -11,8 +11,8 @@
 #define FMO_FAR_OF_ORDER(order) (((order) + 1) * ((order) + 2) / 2)
 
 enum {
-    FMO_FAR_MOMENTS_MAX = FMO_FAR_TERMS(FMO_PAIR_LIGHT_ORDER_MAX),
-    FMO_FAR_TERMS_MAX = FMO_FAR_TERMS(FMO_ERI_LIGHT_ORDER_MAX)
+    FMO_FAR_MOMENTS_MAX = FMO_FAR_TERMS(FMO_PAIR_LOW_L_ORDER_MAX),
+    FMO_FAR_TERMS_MAX = FMO_FAR_TERMS(FMO_ERI_LOW_L_ORDER_MAX)
 };
 
 /* Place of derivative x^nx y^ny z^nz. */
@@ -42,7 +42,7 @@ FMO_HD int fmo_far_at(int n, const int *by)
     return fmo_far_index(power[0], power[1], power[2]);
 }
 
-FMO_STATIC_ASSERT(FMO_PAIR_LIGHT_ORDER_MAX <= 2, "far/moments.h: fmo_far_power lacks moments")
+FMO_STATIC_ASSERT(FMO_PAIR_LOW_L_ORDER_MAX <= 2, "far/moments.h: fmo_far_power lacks moments")
 
 /* The order of moment n. */
 FMO_HD int fmo_far_moment_order(int n)
@@ -91,7 +91,7 @@ FMO_HD void fmo_far_derivatives(int order, const fmo_real *R, fmo_real *T)
     }
 }
 
-FMO_STATIC_ASSERT(FMO_ERI_LIGHT_ORDER_MAX <= 4, "far/moments.h: fmo_far_derivatives lacks orders")
+FMO_STATIC_ASSERT(FMO_ERI_LOW_L_ORDER_MAX <= 4, "far/moments.h: fmo_far_derivatives lacks orders")
 
 /* Declares bra_order and ket_order of pairs bra_class and ket_class. In place for CUDA, as after
  * calls of fmo_pair_order, even inlined ones, nvcc 13.0 leaves arrays of fused kernels in memory.
@@ -99,7 +99,7 @@ FMO_STATIC_ASSERT(FMO_ERI_LIGHT_ORDER_MAX <= 4, "far/moments.h: fmo_far_derivati
 #if defined(__CUDACC__)
 #define FMO_FAR_ORDERS                \
     int bra_order = 0, ket_order = 0; \
-    FMO_PAIR_LIGHT_TABLE(FMO_FAR_ORDERS_ROW)
+    FMO_PAIR_LOW_L_TABLE(FMO_FAR_ORDERS_ROW)
 #define FMO_FAR_ORDERS_ROW(P, name, li, lj, partner)          \
     bra_order += (bra_class == FMO_PAIR_##P) * ((li) + (lj)); \
     ket_order += (ket_class == FMO_PAIR_##P) * ((li) + (lj));

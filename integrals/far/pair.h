@@ -20,7 +20,7 @@ FMO_TABLE_FUNCTION int fmo_far_coefficient_num(int pair_class)
 {
 #define ROW(P, name, li, lj, partner) \
     pair_class == FMO_PAIR_##P ? (int)fmo_far_##name##_coefficient_num:
-    return FMO_PAIR_LIGHT_TABLE(ROW) 0;
+    return FMO_PAIR_LOW_L_TABLE(ROW) 0;
 #undef ROW
 }
 
@@ -28,22 +28,22 @@ FMO_TABLE_FUNCTION int fmo_far_coefficient_num(int pair_class)
 FMO_TABLE_FUNCTION int fmo_far_sum_num(int pair_class)
 {
 #define ROW(P, name, li, lj, partner) pair_class == FMO_PAIR_##P ? (int)fmo_far_##name##_sum_num:
-    return FMO_PAIR_LIGHT_TABLE(ROW) 0;
+    return FMO_PAIR_LOW_L_TABLE(ROW) 0;
 #undef ROW
 }
 
 union fmo_far_coefficient_sizes {
 #define ROW(P, name, li, lj, partner) char name[fmo_far_##name##_coefficient_num];
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 };
 union fmo_far_sum_sizes {
 #define ROW(P, name, li, lj, partner) char name[fmo_far_##name##_sum_num];
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 };
 enum {
-    FMO_FAR_PRODUCTS_MAX = FMO_PAIR_LIGHT_PRODUCTS_MAX,
+    FMO_FAR_PRODUCTS_MAX = FMO_PAIR_LOW_L_PRODUCTS_MAX,
     FMO_FAR_COEFFICIENTS_MAX = sizeof(union fmo_far_coefficient_sizes),
     FMO_FAR_SUMS_MAX = sizeof(union fmo_far_sum_sizes)
 };
@@ -52,7 +52,7 @@ enum {
 FMO_TABLE_FUNCTION int fmo_far_below(int pair_class, int order)
 {
 #define ROW(P, name, li, lj, partner) pair_class == FMO_PAIR_##P ? fmo_far_##name##_below(order):
-    return FMO_PAIR_LIGHT_TABLE(ROW) 0;
+    return FMO_PAIR_LOW_L_TABLE(ROW) 0;
 #undef ROW
 }
 
@@ -60,7 +60,7 @@ FMO_TABLE_FUNCTION int fmo_far_below(int pair_class, int order)
 FMO_TABLE_FUNCTION int fmo_far_order(int pair_class, int coefficient)
 {
     int order = 0;
-    for (int above = 1; above <= FMO_PAIR_LIGHT_ORDER_MAX; above++)
+    for (int above = 1; above <= FMO_PAIR_LOW_L_ORDER_MAX; above++)
         order += coefficient >= fmo_far_below(pair_class, above);
     return order;
 }
@@ -70,7 +70,7 @@ FMO_HD int fmo_far_sum_coefficient(int pair_class, int sum)
 {
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) return fmo_far_##name##_sum_coefficient(sum);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
     return 0;
 }
@@ -78,7 +78,7 @@ FMO_HD int fmo_far_sum_moment(int pair_class, int sum)
 {
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) return fmo_far_##name##_sum_moment(sum);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
     return 0;
 }
@@ -88,7 +88,7 @@ FMO_HD void fmo_far_fold(int pair_class, const fmo_real *AB, const fmo_real *D, 
 {
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) fmo_far_##name##_fold(AB, D, folded);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
@@ -98,7 +98,7 @@ FMO_HD void fmo_far_moments(int pair_class, const fmo_real *coefficient, const f
 {
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) fmo_far_##name##_moments(coefficient, folded, H);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
@@ -108,7 +108,7 @@ FMO_HD void fmo_far_potential(int pair_class, const fmo_real *coefficient, const
 {
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) fmo_far_##name##_potential(coefficient, V, sums);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
@@ -117,7 +117,7 @@ FMO_HD void fmo_far_unfold(int pair_class, const fmo_real *AB, const fmo_real *s
 {
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) fmo_far_##name##_unfold(AB, sums, J);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
@@ -137,7 +137,7 @@ FMO_HD void fmo_far_coefficients(int pair_class, const double *prim, double rati
     const double half = prim[FMO_PAIR_HALF];
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) fmo_far_##name##_coefficients(c, half, s, ratio, coefficient);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
@@ -150,7 +150,7 @@ FMO_HD void fmo_far_sizes(int pair_class, const double *prim, double ratio, doub
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P)   \
         fmo_far_##name##_sizes(c, half, s, ratio, width, moment, carried);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
@@ -159,7 +159,7 @@ FMO_HD double fmo_far_span(int pair_class, int coefficient, double width)
 {
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) return fmo_far_##name##_span(coefficient, width);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
     return 1.0;
 }

@@ -53,8 +53,8 @@ typedef struct filling {
 static void add_callers(fmo_centres *cs, const fmo_shell *shell, int function, filling *f)
 {
     const fmo_basis *basis = cs->basis;
-    fmo_shell_parts part;
-    const int num = fmo_basis_shell_parts(basis, shell, part);
+    fmo_shell_transform part;
+    const int num = fmo_basis_shell_transform(basis, shell, part);
     for (int m = 0; m < num; m++) {
         const int begin = f->terms;
         for (int c = 0; c < fmo_shell_functions(shell->ang_mom); c++)

@@ -55,7 +55,7 @@ FMO_HD double fmo_prim_bound_pp(const double *AB, const double *prim)
 /* The same by the Hermite expansion of the product, whatever the shells: with itself R_tuv is zero
  * but where t, u and v are even, and then a product of one number for each of them and
  * (-p)^((t+u+v)/2) / (t+u+v+1). */
-FMO_HD double fmo_prim_bound_rule(int l_i, int l_j, const double *AB, const double *prim)
+FMO_HD double fmo_prim_bound_md(int l_i, int l_j, const double *AB, const double *prim)
 {
     enum { N = FMO_HERMITE_ORDERS };
     const double p = prim[FMO_PAIR_P], h = prim[FMO_PAIR_HALF];
@@ -97,9 +97,9 @@ FMO_HD double fmo_prim_bound_rule(int l_i, int l_j, const double *AB, const doub
 #define FMO_PRIM_BOUND(P, name, li, lj, partner)                              \
     FMO_HD double fmo_prim_bound_##name(const double *AB, const double *prim) \
     {                                                                         \
-        return fmo_prim_bound_rule(li, lj, AB, prim);                         \
+        return fmo_prim_bound_md(li, lj, AB, prim);                           \
     }
-FMO_PAIR_HEAVY_TABLE(FMO_PRIM_BOUND)
+FMO_PAIR_HIGH_L_TABLE(FMO_PRIM_BOUND)
 #undef FMO_PRIM_BOUND
 
 #endif

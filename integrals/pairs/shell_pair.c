@@ -80,14 +80,14 @@ void fmo_sp_partners(const fmo_basis *basis, int *partner)
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
         if (fmo_pair_partner(c) == FMO_PAIR_NONE) continue;
         /* p and s, in the pairs of today */
-        const int heavy = fmo_pair_ang_mom(c, 0), light = fmo_pair_ang_mom(fmo_pair_partner(c), 0);
-        const int p_begin = fmo_basis_shell_begin(basis, heavy);
-        const int s_begin = fmo_basis_shell_begin(basis, light);
-        const int s_end = s_begin + basis->shell_num_l[light];
+        const int high_l = fmo_pair_ang_mom(c, 0), low_l = fmo_pair_ang_mom(fmo_pair_partner(c), 0);
+        const int p_begin = fmo_basis_shell_begin(basis, high_l);
+        const int s_begin = fmo_basis_shell_begin(basis, low_l);
+        const int s_end = s_begin + basis->shell_num_l[low_l];
         int hint = s_begin; /* mostly the shells of a kind stand nucleus by nucleus */
         for (int s = s_begin + 1; s < s_end && hint >= 0; s++)
             if (basis->shell[s].nucleus < basis->shell[s - 1].nucleus) hint = -1;
-        for (int p = p_begin; p < p_begin + basis->shell_num_l[heavy]; p++) {
+        for (int p = p_begin; p < p_begin + basis->shell_num_l[high_l]; p++) {
             const int nucleus = basis->shell[p].nucleus;
             if (hint > s_begin && basis->shell[hint - 1].nucleus >= nucleus) hint = s_begin;
             while (hint >= 0 && hint < s_end && basis->shell[hint].nucleus < nucleus) hint++;
@@ -190,8 +190,8 @@ static double pair_bound(fmo_pair_class pair_class, const double *center, const 
     return fmax(bound, schwarz_bound(carried, center, AB, n, work));
 }
 
-double fmo_shell_pair_part_bound(const fmo_basis *basis, fmo_pair_class pair_class,
-                                 const fmo_pair_list *list, int n, int begin, int num)
+double fmo_shell_pair_segment_bound(const fmo_basis *basis, fmo_pair_class pair_class,
+                                    const fmo_pair_list *list, int n, int begin, int num)
 {
     const int64_t at = list->begin[n] + begin;
     double prim[FMO_PAIR_PART_MAX * FMO_PAIR_FIELDS], work[FMO_PAIR_PART_MAX * FMO_PAIR_FIELDS];
@@ -239,7 +239,7 @@ static int prune_pair(const pair_source *source, fmo_pair_class pair_class, int 
  * others have the bits of the GPU's (gpu/pairs/make.cu). */
 static double kept_bound(fmo_pair_class pair_class, const double *center, int kept, scratch *s)
 {
-    if (kept == 1 && (int)pair_class >= FMO_PAIR_LIGHT_COUNT) return s->kept[0].bound;
+    if (kept == 1 && (int)pair_class >= FMO_PAIR_LOW_L_COUNT) return s->kept[0].bound;
     for (int m = 0; m < kept; m++)
         memcpy(s->prim + m * FMO_PAIR_FIELDS, s->kept[m].prim, sizeof s->kept[m].prim);
     return pair_bound(pair_class, center, s->AB, kept, s->prim, &s->kept->ratio,
@@ -345,7 +345,7 @@ static int useful_threads(const pair_source *source, int li, int lj)
     for (int s = 0; s < basis->shell_num; s++)
         prims[basis->shell[s].ang_mom] += basis->shell[s].prim_num;
     const int products = fmo_shell_functions(li) * fmo_shell_functions(lj);
-    const double weight = li < FMO_SHELL_LIGHT_COUNT ? 1.0 : products * sqrt(products);
+    const double weight = li < FMO_SHELL_LOW_L_COUNT ? 1.0 : products * sqrt(products);
     const double all = weight * prims[li] * prims[lj] * (li == lj ? 0.5 : 1.0);
     return (int)fmin(source->threads, 1.0 + all / PRIM_PAIRS_PER_THREAD);
 }

@@ -76,8 +76,8 @@ static inline fmo_pair_view fmo_pair_list_view(const fmo_basis *basis, const fmo
 /* Bound of primitives begin .. begin + num - 1 of pair n of a list, as a pair by themselves; num is
  * at most FMO_PAIR_PART_MAX. */
 enum { FMO_PAIR_PART_MAX = 64 };
-double fmo_shell_pair_part_bound(const fmo_basis *basis, fmo_pair_class pair_class,
-                                 const fmo_pair_list *list, int n, int begin, int num);
+double fmo_shell_pair_segment_bound(const fmo_basis *basis, fmo_pair_class pair_class,
+                                    const fmo_pair_list *list, int n, int begin, int num);
 
 /* Puts the shells of a pair in the order that the horizontal recursion wants: the one of higher
  * angular momentum first, and of two p shells the one with the larger exponent first, since (p_i

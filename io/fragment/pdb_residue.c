@@ -66,7 +66,7 @@ static slot *find_slot(form *f, const fmo_pdb_residue *r, const char *name)
 
 #define INPUT(pdb, line, ...) fmo_text_fail((pdb)->text, (line), FMO_ERR_INPUT, __VA_ARGS__)
 
-/* Heavy atoms into their slots. */
+/* High-l atoms into their slots. */
 static fmo_status take_atoms(const fmo_pdb *pdb, const fmo_pdb_residue *r, form *f)
 {
     char label[FMO_PDB_LABEL];

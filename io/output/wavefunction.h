@@ -22,9 +22,9 @@ typedef struct fmo_wavefunction {
 } fmo_wavefunction;
 
 /** Write a TREXIO file: nucleus, electron, basis, ao, ao_1e_int (overlap, core_hamiltonian), mo,
- * and provenance in our group /fmo (docs/reference/dataset-format.md). fmo_dataset_read reads it back. Under
- * a temporary name first, synced, then renamed: path holds the old or the new content whatever
- *  happens.
+ * and provenance in our group /fmo (docs/reference/dataset-format.md). fmo_dataset_read reads it
+ * back. Under a temporary name first, synced, then renamed: path holds the old or the new content
+ * whatever happens.
  *  @return FMO_OK, FMO_ERR_ARGUMENT (NULL, mo_num out of range, method too long), FMO_ERR_OUTPUT
  *          (cannot write, or path is the data set itself), FMO_ERR_MEMORY */
 FMO_API fmo_status fmo_wavefunction_write_trexio(const char *path, const fmo_dataset *dataset,

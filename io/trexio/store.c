@@ -455,7 +455,7 @@ static bool find_attribute(fmo_store *store, const fmo_h5_object *object, const 
     return found;
 }
 
-/* Damage comes to light when the attribute is read. */
+/* Damage comes to s,p when the attribute is read. */
 bool fmo_store_has_attribute(fmo_store *store, const fmo_attribute *what)
 {
     const fmo_h5_node *group = group_of(store, what->group);

@@ -1,5 +1,5 @@
-/* A program on the installed libfmo_io, valid C11 and C++17, GPU if there is one: J and K against the
- * reference values of a data set. */
+/* A program on the installed libfmo_io, valid C11 and C++17, GPU if there is one: J and K against
+ * the reference values of a data set. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What a plan has for boxes, and their steps of a build. */
 #include "accumulate/gpu/boxes/boxes.h"
 #include "accumulate/gpu/boxes/leaves.h"
-#include "accumulate/gpu/boxes/meet.h"
+#include "accumulate/gpu/boxes/interact.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ fmo_status describe(const fmo_fock_plan *plan, int num, staged *to, fmo_error *e
     fmo_gpu_state *g = plan->gpu;
     fmo_gpu_box_describe_args args = {};
     const size_t n = (size_t)num;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         args.pairs[c] = g->pairs[c];
         args.first[c + 1] = args.first[c] + g->pairs[c].num;
     }
@@ -62,13 +62,13 @@ fmo_status describe(const fmo_fock_plan *plan, int num, staged *to, fmo_error *e
 }
 
 /* What a plan keeps: what is made on the host first. */
-enum { ARRAYS = 21 + 4 * FMO_PAIR_LIGHT_COUNT, CHUNKS_A_BOX = 6, CHUNKS_LEAST = 1024 };
+enum { ARRAYS = 21 + 4 * FMO_PAIR_LOW_L_COUNT, CHUNKS_A_BOX = 6, CHUNKS_LEAST = 1024 };
 typedef struct box_arrays {
     fmo_gpu_array array[ARRAYS];
     int num;
     fmo_box *box;
     double *largest_bound, *largest_moment, *bound, *moment;
-    int *item, *of_leaf, *leaf[FMO_PAIR_LIGHT_COUNT], *tile_leaf[FMO_PAIR_LIGHT_COUNT];
+    int *item, *of_leaf, *leaf[FMO_PAIR_LOW_L_COUNT], *tile_leaf[FMO_PAIR_LOW_L_COUNT];
 } box_arrays;
 
 template <class T> void add_array(box_arrays *a, size_t num, const T *const *at, T **staged)
@@ -88,7 +88,7 @@ void list_arrays(fmo_gpu_state *g, fmo_gpu_boxes *b, box_arrays *a)
     add_array(a, items, &v->moment, &a->moment);
     add_array(a, items, &v->item, &a->item);
     add_array(a, leaves, &v->of_leaf, &a->of_leaf);
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         fmo_gpu_box_pairs *const of = &v->of[c];
         of->tiles = (g->pairs[c].num + FMO_GPU_TILE_PAIRS - 1) / FMO_GPU_TILE_PAIRS;
         of->words = (of->tiles + 31) / 32;
@@ -107,7 +107,7 @@ void list_arrays(fmo_gpu_state *g, fmo_gpu_boxes *b, box_arrays *a)
     add_array<unsigned>(a, (size_t)v->open_chunks * FMO_GPU_BOX_CHUNK, &v->open, NULL);
     add_array<int>(a, (size_t)v->open_chunks, &v->next_open, NULL);
     add_array<int>(a, 1, &v->open_num, NULL);
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         fmo_gpu_box_pairs *const of = &v->of[c];
         add_array<unsigned>(a, leaves * (size_t)of->words, &of->tile_near, NULL);
         add_array<float>(a, (size_t)g->functions.sets * (size_t)of->tiles, &of->tile_exchange,
@@ -126,7 +126,7 @@ void fill_in(const fmo_gpu_boxes *b, const staged *from, const fmo_gpu_state *g,
     memcpy(a->of_leaf, tree->of_leaf, (size_t)tree->leaf_num * sizeof *a->of_leaf);
     fmo_boxes_largest(tree, from->bound, a->largest_bound);
     fmo_boxes_largest(tree, from->moment, a->largest_moment);
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         const int num = g->pairs[c].num, tiles = b->view.of[c].tiles;
         for (int n = 0; n < tiles * FMO_GPU_TILE_PAIRS; n++) {
             const int leaf = n < num ? tree->leaf_of[b->view.first[c] + n] : -1;
@@ -209,7 +209,7 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
     fmo_gpu_state *g = plan->gpu;
     const fmo_fock_options *o = &plan->options;
     const bool asked = o->coulomb == FMO_COULOMB_BOXES;
-    const bool kernels = fmo_gpu_goes_apart(o->scatter, o->commit);
+    const bool kernels = fmo_gpu_has_exchange_only(o->scatter, o->commit);
     int num = 0;
     if (o->mode != FMO_MODE_FUSED || o->coulomb == FMO_COULOMB_DIRECT || o->cutoff == 0.0)
         return FMO_OK;
@@ -223,7 +223,7 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
                              "coulomb = boxes: nodes of far pairs take more than %g of the GPU's "
                              "free memory; use coulomb = direct",
                              fmo_tuning_gpu_far_share);
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) num += g->pairs[c].num;
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) num += g->pairs[c].num;
     if (asked && !num)
         return fmo_error_set(err, FMO_ERR_UNSUPPORTED,
                              "coulomb = boxes: on a GPU for pairs of s and p shells, and there are "
@@ -231,7 +231,7 @@ fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
     if (!kernels || !g->far || !num || (!asked && !repays(plan, num))) return FMO_OK;
     fmo_gpu_boxes *const b = (fmo_gpu_boxes *)calloc(1, sizeof *b);
     if (!b) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for boxes");
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++)
         b->view.first[c + 1] = b->view.first[c] + g->pairs[c].num;
     b->view.rule = {log(o->cutoff), FMO_GPU_BOX_ORDER, fmo_tuning_gpu_box_worth};
     g->boxes = b;
@@ -274,7 +274,7 @@ static fmo_gpu_box_leaves_args leaves_args(const fmo_fock_plan *plan, bool fixed
     const fmo_gpu_state *g = plan->gpu;
     fmo_gpu_box_leaves_args args = {};
     args.view = g->boxes->view;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) args.pairs[c] = g->pairs[c];
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) args.pairs[c] = g->pairs[c];
     args.weight = plan->coulomb_weight;
     args.scale = fixed ? &g->arrays.counters->fixed_scale : NULL;
     return args;
@@ -291,7 +291,7 @@ cudaError_t fmo_gpu_box_neighbours(const fmo_fock_plan *plan, cudaStream_t strea
     const fmo_gpu_state *g = plan->gpu;
     const fmo_gpu_box_view *v = &g->boxes->view;
     const size_t leaves = (size_t)v->leaves, sets = (size_t)g->functions.sets;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         const fmo_gpu_box_pairs *of = &v->of[c];
         if (g->wanted & FMO_TERMS_K)
             FMO_GPU_TRY(fmo_gpu_box_exchange(of, &g->pairs[c], g->arrays.density_max,
@@ -306,7 +306,7 @@ cudaError_t fmo_gpu_box_neighbours(const fmo_fock_plan *plan, cudaStream_t strea
         return fmo_gpu_box_near(v, &g->boxes->tree, stream);
     }
     FMO_GPU_TRY(cudaMemsetAsync(v->near, 0, leaves * v->words * sizeof *v->near, stream));
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) /* nothing counts in J */
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) /* nothing counts in J */
         if (v->of[c].tiles)
             FMO_GPU_TRY(cudaMemsetAsync(v->of[c].tile_near, 0,
                                         leaves * v->of[c].words * sizeof(unsigned), stream));
@@ -323,7 +323,7 @@ cudaError_t fmo_gpu_box_potentials(const fmo_fock_plan *plan, bool fixed, cudaSt
     const fmo_gpu_box_leaves_args args = leaves_args(plan, fixed);
     FMO_GPU_TRY(fmo_gpu_box_collect(&args, stream));
     FMO_GPU_TRY(fmo_gpu_box_up(v, &g->boxes->tree, stream));
-    FMO_GPU_TRY(fmo_gpu_box_meet(v, g->boxes->tree.num, stream));
+    FMO_GPU_TRY(fmo_gpu_box_interact(v, g->boxes->tree.num, stream));
     FMO_GPU_TRY(fmo_gpu_box_down(v, &g->boxes->tree, stream));
     return fmo_gpu_box_give(&args, stream);
 }

@@ -1,5 +1,5 @@
 /* J of pairs that are far from each other by boxes (tree/), on a GPU
- * (docs/explanation/gpu/boxes.md): the multipoles of all pairs meet box by box, and lists of
+ * (docs/explanation/gpu/boxes.md): the multipoles of all pairs interact box by box, and lists of
  * quartets are left with what is near, and with K. Who is near is known before screening; the rest
  * goes on beside it. C++ only. */
 #ifndef FMO_GPU_BOXES_H
@@ -47,8 +47,8 @@ typedef struct fmo_gpu_box_view {
     unsigned *open;
     int *next_open, *open_num; /* [chunks]; chunks in use */
     int open_chunks;
-    int words, leaves, first[FMO_PAIR_LIGHT_COUNT + 1];
-    fmo_gpu_box_pairs of[FMO_PAIR_LIGHT_COUNT];
+    int words, leaves, first[FMO_PAIR_LOW_L_COUNT + 1];
+    fmo_gpu_box_pairs of[FMO_PAIR_LOW_L_COUNT];
     fmo_box_rule rule;
 } fmo_gpu_box_view;
 

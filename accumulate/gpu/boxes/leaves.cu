@@ -13,7 +13,7 @@ enum {
     ORDER = FMO_GPU_BOX_ORDER,
     TERMS = FMO_GPU_BOX_TERMS,
     ROUNDS = (TERMS + 31) / 32, /* of a warp, for all terms */
-    PAIR_ORDER = FMO_PAIR_LIGHT_ORDER_MAX,
+    PAIR_ORDER = FMO_PAIR_LOW_L_ORDER_MAX,
     PAIR_TERMS = FMO_HARMONIC_TERMS(PAIR_ORDER)
 };
 static_assert(PAIR_ORDER == 2, "moments of a pair: multipoles_of, derivatives_of");
@@ -137,8 +137,9 @@ __global__ void __launch_bounds__(SIZE)
     double charge = 0.0, weighted = 0.0;
     for (int k = begin + (int)threadIdx.x; k < end; k += SIZE) {
         const int item = v.item[k], c = class_of(v, item);
-        const fmo_gpu_rule rule = a.pairs[c].rule[item - v.first[c]];
-        const double D = rule.bound > 0.0f ? (double)rule.influence / (double)rule.bound : 0.0;
+        const fmo_gpu_screen_data rule = a.pairs[c].rule[item - v.first[c]];
+        const double D =
+            rule.bound > 0.0f ? (double)rule.coulomb_estimate / (double)rule.bound : 0.0;
         weighted = fmax(weighted, D * v.bound[item]);
         charge += D * v.moment[item];
     }
@@ -156,7 +157,7 @@ __global__ void __launch_bounds__(SIZE)
         charge += charges[w];
         weighted = fmax(weighted, weights[w]);
     }
-    /* influence has 4 D and the weight of J in it, charges have not */
+    /* Coulomb estimate has 4 D and the weight of J in it, charges have not */
     fmo_box_load load = {v.largest_bound[b], weighted, v.largest_moment[b],
                          charge / (4.0 * a.weight)};
     fmo_box_take_logs(&load);
@@ -180,7 +181,7 @@ __global__ void __launch_bounds__(THREADS)
 #define ROW(P, name, li, lj, partner) \
     if (c == FMO_PAIR_##P)            \
         collect<FMO_PAIR_##P>(a.pairs[FMO_PAIR_##P], n, box.centre, inverse, &shared[warp], sum);
-        FMO_PAIR_LIGHT_TABLE(ROW)
+        FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
     }
     __syncwarp();
@@ -294,7 +295,7 @@ __global__ void __launch_bounds__(THREADS)
     if (c == FMO_PAIR_##P)                                                                    \
         give<FMO_PAIR_##P>(a.pairs[FMO_PAIR_##P], n, box.centre, inverse, potential, a.scale, \
                            &shared[warp]);
-        FMO_PAIR_LIGHT_TABLE(ROW)
+        FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
     }
 }
@@ -352,12 +353,12 @@ __device__ void describe(const fmo_gpu_pairs &pairs, int n, double cutoff, fmo_b
 __global__ void describe_pairs(const __grid_constant__ fmo_gpu_box_describe_args a)
 {
     const int item = blockIdx.x * blockDim.x + threadIdx.x;
-    if (item >= a.first[FMO_PAIR_LIGHT_COUNT]) return;
+    if (item >= a.first[FMO_PAIR_LOW_L_COUNT]) return;
 #define ROW(P, name, li, lj, partner)                                                         \
     if (item >= a.first[FMO_PAIR_##P] && item < a.first[FMO_PAIR_##P + 1])                    \
         describe<FMO_PAIR_##P>(a.pairs[FMO_PAIR_##P], item - a.first[FMO_PAIR_##P], a.cutoff, \
                                &a.item[item], &a.bound[item], &a.moment[item]);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
@@ -387,7 +388,7 @@ cudaError_t fmo_gpu_box_give(const fmo_gpu_box_leaves_args *args, cudaStream_t s
 
 cudaError_t fmo_gpu_box_describe(const fmo_gpu_box_describe_args *args, cudaStream_t stream)
 {
-    const int num = args->first[FMO_PAIR_LIGHT_COUNT];
+    const int num = args->first[FMO_PAIR_LOW_L_COUNT];
     describe_pairs<<<(num + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*args);
     return cudaGetLastError();
 }

@@ -6,14 +6,14 @@
 
 typedef struct fmo_gpu_box_leaves_args {
     fmo_gpu_box_view view;
-    fmo_gpu_pairs pairs[FMO_PAIR_LIGHT_COUNT];
+    fmo_gpu_pairs pairs[FMO_PAIR_LOW_L_COUNT];
     double weight;       /* of J in screening */
     const double *scale; /* of fixed point; NULL for doubles */
 } fmo_gpu_box_leaves_args;
 
 typedef struct fmo_gpu_box_describe_args {
-    fmo_gpu_pairs pairs[FMO_PAIR_LIGHT_COUNT];
-    int first[FMO_PAIR_LIGHT_COUNT + 1];
+    fmo_gpu_pairs pairs[FMO_PAIR_LOW_L_COUNT];
+    int first[FMO_PAIR_LOW_L_COUNT + 1];
     double cutoff;
     fmo_box_item *item;
     double *bound, *moment;

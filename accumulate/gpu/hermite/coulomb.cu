@@ -48,11 +48,11 @@ __global__ void __launch_bounds__(THREADS)
         for (int first = turn; first < tiles; first += 32 * turns) {
             const int mine = first + lane * turns;
             unsigned open = __ballot_sync(
-                0xffffffffu, mine < tiles && bound * a.ket.tile_influence[mine] >= a.cutoff);
+                0xffffffffu, mine < tiles && bound * a.ket.tile_coulomb_estimate[mine] >= a.cutoff);
             for (; open; open &= open - 1) {
                 const int tile = first + (__ffs((int)open) - 1) * turns;
                 const int ket = tile * FMO_GPU_TILE_PAIRS + lane;
-                if (bound * a.ket.influence[ket] < a.cutoff) continue;
+                if (bound * a.ket.coulomb_estimate[ket] < a.cutoff) continue;
                 const size_t to = a.ket.points;
                 const double q = a.ket.place[3 * to + ket];
                 fmo_prim_quartet z;
@@ -97,14 +97,14 @@ __global__ void __launch_bounds__(THREADS)
 typedef fmo_gpu_kernels<coulomb_args> coulomb_kernels;
 
 /* By orders of bra and ket; those of pairs that other kernels know are not for this one. */
-constexpr bool is_light(int pair_class)
+constexpr bool is_low_l(int pair_class)
 {
-    return pair_class < FMO_PAIR_LIGHT_COUNT;
+    return pair_class < FMO_PAIR_LOW_L_COUNT;
 }
 template <int BRA, int KET> constexpr coulomb_kernels kernels_of(void)
 {
     constexpr int NB = fmo_pair_order(BRA), NK = fmo_pair_order(KET);
-    if constexpr (is_light(BRA) && is_light(KET))
+    if constexpr (is_low_l(BRA) && is_low_l(KET))
         return {NULL, NULL};
     else
         return {coulomb<NB, NK, 1>, coulomb<NB, NK, fmo_gpu_many_max<coulomb_args>>};

@@ -88,14 +88,14 @@ __global__ void __launch_bounds__(THREADS)
     constexpr int terms = FMO_HERMITE_COUNT(LA + LB), NB = FMO_CARTESIAN(LB);
     const int n = blockIdx.x * THREADS + threadIdx.x;
     if (n >= a.pairs.records) return;
-    const int part = a.pairs.record_part[n];
+    const int segment = a.pairs.record_segment[n];
     const double2 *const record = a.pairs.record + (size_t)n * FMO_GPU_PAIR_TWOS;
     const double2 pk = record[0], xy = record[1], zh = record[2];
-    const double *const center = a.pairs.center + part;
+    const double *const center = a.pairs.center + segment;
     const size_t num = (size_t)a.pairs.num;
     const double PA[3] = {xy.x, xy.y, zh.x},
                  AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
-    const int4 at = a.pairs.at[part];
+    const int4 at = a.pairs.at[segment];
     double d[FMO_CARTESIAN(LA) * NB], sum[terms];
     FMO_UNROLL
     for (int q = 0; q < terms; q++) sum[q] = 0.0;
@@ -111,7 +111,8 @@ __global__ void __launch_bounds__(THREADS)
         a.block_max[(size_t)fmo_hermite_first_shell(at) * a.shells + fmo_hermite_second_shell(at)];
     const float bound =
         __int_as_float(__double2loint(((const double *)record)[FMO_GPU_PAIR_BOUND]));
-    a.pairs.record_influence[n] = nextafterf(bound, INFINITY) * (float)fmo_screen_coulomb(D, 0.0);
+    a.pairs.record_coulomb_estimate[n] =
+        nextafterf(bound, INFINITY) * (float)fmo_screen_coulomb(D, 0.0);
 }
 
 const fmo_gpu_kernels<records_args> records_kernels[FMO_PAIR_CLASS_COUNT] = {
@@ -124,7 +125,7 @@ const fmo_gpu_kernels<records_args> records_kernels[FMO_PAIR_CLASS_COUNT] = {
 /* What a point gathers from records of a class. */
 typedef struct records_view {
     const double *density;
-    const float *influence;
+    const float *coulomb_estimate;
     int records, terms;
 } records_view;
 
@@ -142,7 +143,7 @@ __global__ void __launch_bounds__(THREADS)
     const points_args &a = many.own();
     constexpr int terms = FMO_HERMITE_COUNT(ORDER);
     const int n = blockIdx.x * THREADS + threadIdx.x;
-    float influence = 0.0f;
+    float coulomb_estimate = 0.0f;
     if (n < a.pairs.points) {
         double sum[terms];
         FMO_UNROLL
@@ -150,19 +151,20 @@ __global__ void __launch_bounds__(THREADS)
         for (int e = a.pairs.entry_begin[n]; e < a.pairs.entry_begin[n + 1]; e++) {
             const int2 entry = a.pairs.entry[e];
             const records_view &of = a.of[entry.x];
-            influence = __fadd_ru(influence, of.influence[entry.y]);
+            coulomb_estimate = __fadd_ru(coulomb_estimate, of.coulomb_estimate[entry.y]);
             FMO_UNROLL
             for (int q = 0; q < terms; q++)
                 if (q < of.terms) sum[q] += of.density[(size_t)q * of.records + entry.y];
         }
-        a.pairs.influence[n] = influence;
+        a.pairs.coulomb_estimate[n] = coulomb_estimate;
         FMO_UNROLL
         for (int q = 0; q < terms; q++) a.pairs.density[(size_t)q * a.pairs.points + n] = sum[q];
     }
     for (int offset = 16; offset; offset /= 2)
-        influence = fmaxf(influence, __shfl_xor_sync(0xffffffffu, influence, offset));
+        coulomb_estimate =
+            fmaxf(coulomb_estimate, __shfl_xor_sync(0xffffffffu, coulomb_estimate, offset));
     if (threadIdx.x % FMO_GPU_TILE_PAIRS == 0 && n < a.pairs.points)
-        a.pairs.tile_influence[n / FMO_GPU_TILE_PAIRS] = influence;
+        a.pairs.tile_coulomb_estimate[n / FMO_GPU_TILE_PAIRS] = coulomb_estimate;
 }
 
 const fmo_gpu_kernels<points_args> points_kernels[FMO_PAIR_CLASS_COUNT] = {
@@ -199,7 +201,7 @@ cudaError_t order_all_points(const fmo_gpu_group *group)
                 if (!(build->plan->gpu->wanted & FMO_TERMS_J)) return dim3(0);
                 a->pairs = h->pairs[c];
                 for (int of = 0; of < FMO_PAIR_CLASS_COUNT; of++)
-                    a->of[of] = {h->pairs[of].record_density, h->pairs[of].record_influence,
+                    a->of[of] = {h->pairs[of].record_density, h->pairs[of].record_coulomb_estimate,
                                  h->pairs[of].records, FMO_HERMITE_COUNT(fmo_pair_order(of))};
                 return dim3(blocks_for(a->pairs.points));
             }));

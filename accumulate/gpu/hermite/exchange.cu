@@ -1,6 +1,6 @@
 /* K of classes with d shells: the listed quartets, at once or in slices, digested and scattered.
  * Compiled for each row of FMO_GPU_D_VARIANT_TABLE, with FMO_VARIANT set to its name, and each
- * part of the classes, with FMO_PART set to its number (FMO_HERMITE_EXCHANGE_TABLE). */
+ * segment of the classes, with FMO_PART set to its number (FMO_HERMITE_EXCHANGE_TABLE). */
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/kernels/near.cuh"
@@ -34,7 +34,7 @@ typedef variant::type strategy;
         static constexpr int threads = fmo_hermite_threads(e);                   \
         static constexpr int stride = form.shared ? threads : 1; /* integrals */ \
     };
-FMO_ERI_HEAVY_TABLE(CLASS)
+FMO_ERI_HIGH_L_TABLE(CLASS)
 #undef CLASS
 
 namespace {
@@ -100,7 +100,7 @@ template <class C> __device__ __forceinline__ void turn_axes(int turn, double *x
 
 /* ---- integrals ------------------------------------------------------------------------------ */
 
-/* Primitive m of a part, on the axes of a body. */
+/* Primitive m of a segment, on the axes of a body. */
 template <class C>
 __device__ __forceinline__ fmo_prim_pair load_prim(const fmo_hermite_exchange_pairs &pairs, int4 at,
                                                    int m, int turn, float *bound)
@@ -124,8 +124,8 @@ template <class C> __device__ __forceinline__ void forget(fmo_prim_quartet *z)
     }
 }
 
-/* v[rows][N1][N2][N3], C::stride numbers apart, of one quartet and C::rows functions of the first
- * shell from number FIRST on, on turned axes. Returns primitive quartets. */
+/* v[rows][N1][N2][N3], C::stride numbers separation, of one quartet and C::rows functions of the
+ * first shell from number FIRST on, on turned axes. Returns primitive quartets. */
 template <class C, int FIRST>
 __device__ __forceinline__ unsigned integrals(const fmo_hermite_exchange_args &a, int2 quartet,
                                               int turn, double *v)
@@ -204,8 +204,8 @@ __device__ __forceinline__ place find_place(const fmo_hermite_exchange_args &a, 
     return at;
 }
 
-/* Rows of K, [ROWS][N] of a shell's functions, `stride` apart. RUNS: lanes with the same k add to
- * the same place. */
+/* Rows of K, [ROWS][N] of a shell's functions, `stride` separation. RUNS: lanes with the same k add
+ * to the same place. */
 template <int ROWS, int L, bool RUNS>
 __device__ __forceinline__ unsigned add_rows(const strategy &scatter, const fmo_gpu_matrices &m,
                                              const place &at, int turn, double *to, size_t stride,
@@ -373,7 +373,7 @@ constexpr bool all_classes = true;
 
 template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 {
-    if constexpr (all_classes && C::form.part == FMO_PART)
+    if constexpr (all_classes && C::form.segment == FMO_PART)
         return exchange<C, 1>;
     else
         return NULL;
@@ -381,7 +381,7 @@ template <class C> constexpr fmo_hermite_exchange_kernel *kernel(void)
 
 template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
 {
-    if constexpr (all_classes && C::form.part == FMO_PART &&
+    if constexpr (all_classes && C::form.segment == FMO_PART &&
                   fmo_gpu_builds_groups(variant::strategy, variant::form))
         return exchange<C, fmo_gpu_many_max<fmo_hermite_exchange_args>>;
     else
@@ -390,11 +390,11 @@ template <class C> constexpr fmo_hermite_group_kernel *group_kernel(void)
 
 } // namespace
 
-#define LIGHT(e, ...)        NULL,
-#define HEAVY(e, name, ...)  kernel<fmo_hermite_class_##name>(),
-#define HEAVYS(e, name, ...) group_kernel<fmo_hermite_class_##name>(),
+#define LOW_L(e, ...)         NULL,
+#define HIGH_L(e, name, ...)  kernel<fmo_hermite_class_##name>(),
+#define HIGH_LS(e, name, ...) group_kernel<fmo_hermite_class_##name>(),
 
 extern const fmo_hermite_kernels CAT(fmo_hermite_kernels_, FMO_VARIANT, _, FMO_PART) = {
-    {FMO_ERI_LIGHT_TABLE(LIGHT) FMO_ERI_HEAVY_TABLE(HEAVY)},
-    {FMO_ERI_LIGHT_TABLE(LIGHT) FMO_ERI_HEAVY_TABLE(HEAVYS)},
+    {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_L)},
+    {FMO_ERI_LOW_L_TABLE(LOW_L) FMO_ERI_HIGH_L_TABLE(HIGH_LS)},
 };

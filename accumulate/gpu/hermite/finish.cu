@@ -1,5 +1,5 @@
 /* The last steps for classes with d shells: potentials to J, and J and K in the caller's order,
- * where they meet what the kernels of s and p shells have found. Also the scale of fixed-point
+ * where they interact what the kernels of s and p shells have found. Also the scale of fixed-point
  * sums, and the order of all steps. */
 #include "accumulate/gpu/hermite/hermite.h"
 
@@ -29,7 +29,7 @@ typedef struct coulomb_args {
 /* Lanes for a pair: pairs of lighter shells have more primitives. */
 __host__ __device__ constexpr int lanes_of(int order)
 {
-    return order <= FMO_PAIR_LIGHT_ORDER_MAX ? 8 : order < FMO_PAIR_ORDER_MAX ? 4 : 1;
+    return order <= FMO_PAIR_LOW_L_ORDER_MAX ? 8 : order < FMO_PAIR_ORDER_MAX ? 4 : 1;
 }
 
 /* J_ab = sum over a pair's primitives of prefactor and sum_p E^ab_p V_p; its lanes take primitives
@@ -44,10 +44,10 @@ __global__ void __launch_bounds__(THREADS)
     const int n = (blockIdx.x * THREADS + threadIdx.x) / lanes, lane = threadIdx.x % lanes;
     const bool any = n < a.pairs.whole;
     const int2 records = any ? a.pairs.records_of[n] : make_int2(0, 0);
-    const int part = any ? a.pairs.part_of[n] : 0;
-    const int4 at = a.pairs.at[part];
+    const int segment = any ? a.pairs.segment_of[n] : 0;
+    const int4 at = a.pairs.at[segment];
     const bool one_shell = fmo_hermite_first_shell(at) == fmo_hermite_second_shell(at);
-    const double *const center = a.pairs.center + part;
+    const double *const center = a.pairs.center + segment;
     const size_t num = (size_t)a.pairs.num;
     const double AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
     double sum[NA * NB];
@@ -91,7 +91,7 @@ typedef struct finish_args {
     const double *coulomb, *exchange;
     double *J, *K;       /* NULL: not wanted */
     const double *scale; /* of fixed point, NULL for doubles */
-    const int *begin, *from, *light;
+    const int *begin, *from, *low_l;
     const double *factor;
     int nao, caller_nao;
     fmo_gpu_density_limit limit;
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(THREADS)
             if (a.K) K += factor * element(a, a.from[i], a.from[j]);
         }
     const size_t to = (size_t)p * a.caller_nao + q;
-    const bool written = a.light[p] && a.light[q];
+    const bool written = a.low_l[p] && a.low_l[q];
     if (a.J) a.J[to] = written ? a.J[to] + J : J;
     if (a.K) a.K[to] = written ? a.K[to] + K : K;
 }
@@ -192,7 +192,7 @@ fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
     a.same = bra == ket;
     a.planes = fmo_hermite_planes_now(h, c);
     a.list = h->list + task->list_at;
-    a.count = &h->survivors[task - h->task];
+    a.count = &h->screened_in[task - h->task];
     a.prim_cutoff = fmo_gpu_prim_cutoff(plan);
     a.boys = g->boys->row[fmo_eri_class_order(c)][0];
     a.prim_quartets = &h->counters->prim_quartets[c];
@@ -214,7 +214,7 @@ cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *var
 {
     const int threads = fmo_hermite_threads(c), shared = threads * fmo_hermite_bytes(c);
     const bool alone = group->num == 1;
-    const fmo_hermite_kernels *const own = variant->part[fmo_hermite_form_of(c).part];
+    const fmo_hermite_kernels *const own = variant->segment[fmo_hermite_form_of(c).segment];
     const void *const kernel = alone ? (const void *)own->kernel[c] : (const void *)own->group[c];
     int resident = 0;
     size_t all = 0;
@@ -254,7 +254,7 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
             FMO_GPU_TRY(fmo_gpu_join(side, group->stream));
             FMO_GPU_TRY(fmo_gpu_fork(side, group->stream));
         }
-        for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_LIGHT_COUNT; c--) {
+        for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_LOW_L_COUNT; c--) {
             const fmo_hermite_task *const task = fmo_hermite_find_task(build, pass, c);
             if (group->num == 1 && !task) continue;
             const cudaStream_t stream =
@@ -272,26 +272,27 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
 
 /* ---- variants ------------------------------------------------------------------------------- */
 
-/* X(part, what is handed through) for each part of exchange.cu. */
+/* X(segment, what is handed through) for each segment of exchange.cu. */
 #define PARTS(X, ...) \
     X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
-#define COUNT(part, ...) +1
-static_assert(PARTS(COUNT, ) == FMO_HERMITE_PARTS, "finish.cu: parts of exchange.cu");
+#define COUNT(segment, ...) +1
+static_assert(PARTS(COUNT, ) == FMO_HERMITE_PARTS, "finish.cu: segments of exchange.cu");
 
-#define EXTERN(part, name) extern const fmo_hermite_kernels fmo_hermite_kernels_##name##_##part;
+#define EXTERN(segment, name) \
+    extern const fmo_hermite_kernels fmo_hermite_kernels_##name##_##segment;
 #define EXTERNS(name, ...) PARTS(EXTERN, name)
 FMO_GPU_D_VARIANT_TABLE(EXTERNS)
 
 const fmo_hermite_variant *fmo_hermite_find_variant(const fmo_gpu_variant *variant)
 {
     static const fmo_hermite_variant all[] = {
-#define PART(part, name)                 &fmo_hermite_kernels_##name##_##part,
+#define PART(segment, name)              &fmo_hermite_kernels_##name##_##segment,
 #define ROW(name, strategy, commit, ...) {strategy, commit, {PARTS(PART, name)}},
         FMO_GPU_D_VARIANT_TABLE(ROW)};
-    const int last = FMO_ERI_CLASS_COUNT - 1, part = fmo_hermite_form_of(last).part;
+    const int last = FMO_ERI_CLASS_COUNT - 1, segment = fmo_hermite_form_of(last).segment;
     for (const fmo_hermite_variant &own : all)
         if (own.scatter == variant->scatter && own.commit == variant->commit)
-            return own.part[part]->kernel[last] ? &own : NULL;
+            return own.segment[segment]->kernel[last] ? &own : NULL;
     return NULL;
 }
 
@@ -400,7 +401,7 @@ cudaError_t fmo_hermite_finish(const fmo_gpu_group *group, bool fixed)
                   fixed ? &h->counters->fixed_scale : NULL,
                   h->out_begin,
                   h->out_from,
-                  h->out_light,
+                  h->out_low_l,
                   h->out_factor,
                   h->nao,
                   h->caller_nao,

@@ -9,42 +9,42 @@
  *             246, 364 (1995); White and Head-Gordon, J. Chem. Phys. 104, 2620 (1996)
  *   K         quartets that count there are listed (screen.cu), computed in slices
  *             (integrals/eri/eri_slice.h) and scattered by a strategy (exchange.cu, one object for
- *             each part of each variant that takes d shells)
+ *             each segment of each variant that takes d shells)
  *
  * C++ only. */
 #ifndef FMO_GPU_HERMITE_H
 #define FMO_GPU_HERMITE_H
 
 #include "accumulate/gpu/schedule/schedule.h"
-#include "integrals/far/apart.h"
+#include "integrals/far/separation.h"
 
 /* ---- what a plan has ------------------------------------------------------------------------ */
 
-/* One class of shell pairs, all of a basis. Pairs, or parts of them, are in the order of
+/* One class of shell pairs, all of a basis. Pairs, or segments of them, are in the order of
  * fmo_pair_rank_compare. */
 typedef struct fmo_hermite_pairs {
-    int num;                 /* parts of pairs */
-    const int4 *at;          /* [num] first functions of i and j, the shells, 1: first part */
+    int num;                 /* segments of pairs */
+    const int4 *at;          /* [num] first functions of i and j, the shells, 1: first segment */
     const float *bound;      /* [num] Schwarz bound, rounded up */
     const float *tile_bound; /* [tiles of num] the largest */
     const double *center;    /* [6][num] A and A - B */
     const int4 *prims;       /* [num] first two fields in prim, primitives, stride there */
-    /* For the bound that knows distance (integrals/far/apart.h): */
-    const float4 *sphere;  /* [num] centre and radius */
-    const float *apart;    /* [2 + FMO_APART_ORDERS][num] spread, log_size, moments */
-    const double2 *prim;   /* fields of types.cuh, [primitive][two fields][part] of parts of equal
-                            * depth, in descending order of bounds */
-    const double2 *record; /* the same primitives pair after pair, [records][FMO_GPU_PAIR_TWOS] */
+    /* For the bound that knows distance (integrals/far/separation.h): */
+    const float4 *sphere;    /* [num] centre and radius */
+    const float *separation; /* [2 + FMO_SEPARATION_ORDERS][num] spread, log_size, moments */
+    const double2 *prim;     /* fields of types.cuh, [primitive][two fields][segment] of segments of
+                              * equal     depth, in descending order of bounds */
+    const double2 *record;   /* the same primitives pair after pair, [records][FMO_GPU_PAIR_TWOS] */
     /* Pairs whole, for J: */
     int whole, records;
-    const int *part_of;      /* [whole] a part of the pair */
-    const int2 *records_of;  /* [whole] its records */
-    const int *record_part;  /* [records] a part of the record's pair */
-    const int2 *point_of;    /* [records] class and number of the record's point */
-    float *record_influence; /* [records] as below; made in every build, like */
-    double *record_density;  /* [FMO_HERMITE_COUNT(order)][records] */
+    const int *segment_of;          /* [whole] a segment of the pair */
+    const int2 *records_of;         /* [whole] its records */
+    const int *record_segment;      /* [records] a segment of the record's pair */
+    const int2 *point_of;           /* [records] class and number of the record's point */
+    float *record_coulomb_estimate; /* [records] as below; made in every build, like */
+    double *record_density;         /* [FMO_HERMITE_COUNT(order)][records] */
     /* Points of Hermite functions: primitives of one place and exponent together, whatever their
-     * pairs, those of light classes or those of the others; with the heaviest of them, in steps of
+     * pairs, those of s,p classes or those of the others; with the heaviest of them, in steps of
      * 2^8 of their bounds, descending. So the primitives of sp sets, and those that general
      * contractions share, are met once. */
     int points;               /* in whole tiles; those that fill up have bounds of 0 */
@@ -53,13 +53,14 @@ typedef struct fmo_hermite_pairs {
     const double *place;      /* [4][points] P, exponent */
     const float *point_bound; /* [points] */
     /* made in every build: */
-    float *influence, *tile_influence; /* [points], [tiles of points] what it can do to J */
+    float *coulomb_estimate,
+        *tile_coulomb_estimate; /* [points], [tiles of points] what it can do to J */
     double *density;   /* [FMO_HERMITE_COUNT(order)][points], prefactors and (-1)^q included */
     int chunks;        /* of kets, where there are few bras */
     double *potential; /* [chunks] of the same size, of what others do to it */
 } fmo_hermite_pairs;
 
-/* The shells of a part, from its `at`. */
+/* The shells of a segment, from its `at`. */
 static __device__ __forceinline__ unsigned fmo_hermite_first_shell(int4 at)
 {
     return (unsigned)at.z & 0xffff;
@@ -79,21 +80,21 @@ typedef struct fmo_hermite_task {
 
 /* In device memory, zeroed at the start of a build. */
 typedef struct fmo_hermite_counters {
-    unsigned long long quartets[FMO_ERI_CLASS_COUNT];      /* contracted, that count in K */
-    unsigned long long survived[FMO_ERI_CLASS_COUNT];      /* pairs of parts */
-    unsigned long long prim_quartets[FMO_ERI_CLASS_COUNT]; /* of them */
-    unsigned long long issued[FMO_ERI_CLASS_COUNT];        /* atomics */
+    unsigned long long quartets[FMO_ERI_CLASS_COUNT];        /* contracted, that count in K */
+    unsigned long long screened_in_num[FMO_ERI_CLASS_COUNT]; /* pairs of segments */
+    unsigned long long prim_quartets[FMO_ERI_CLASS_COUNT];   /* of them */
+    unsigned long long issued[FMO_ERI_CLASS_COUNT];          /* atomics */
     unsigned long long sink;
     double fixed_bound, fixed_scale; /* as fmo_gpu_counters has them */
 } fmo_hermite_counters;
 
 typedef struct fmo_gpu_hermite {
     int nao, caller_nao, shells;
-    /* Parts of an internal function, and of a caller's: [nao+1], [caller_nao+1] into numbers of
+    /* Segments of an internal function, and of a caller's: [nao+1], [caller_nao+1] into numbers of
      * functions and factors. */
     const int *in_begin, *in_from, *out_begin, *out_from;
     const double *in_factor, *out_factor;
-    const int *out_light;     /* [caller_nao] 1: of a shell that the other kernels know too */
+    const int *out_low_l;     /* [caller_nao] 1: of a shell that the other kernels know too */
     const int2 *shell;        /* [shells] first function, number of them */
     const float *shell_bound; /* [shells] largest bound of a pair with this shell */
     fmo_hermite_pairs pairs[FMO_PAIR_CLASS_COUNT];
@@ -101,7 +102,7 @@ typedef struct fmo_gpu_hermite {
     float *block_max, *row_max; /* [shells][shells], [shells]; rounded up */
     double *coulomb, *exchange; /* [nao][nao] J; X^K, fixed point under `fixed` */
     size_t zeroed;              /* bytes from coulomb on that start from zero */
-    unsigned *survivors;        /* [tasks] */
+    unsigned *screened_in;      /* [tasks] */
     fmo_hermite_counters *counters, *host_counters; /* the latter pinned */
     int2 *list;
     fmo_hermite_task *task;
@@ -116,9 +117,9 @@ typedef struct fmo_gpu_hermite {
 /* state.cu: what the plan needs for its d shells, if it has any: plan->gpu->hermite. Inside of the
  * device, with its stream. */
 fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err);
-/* apart.cu: what the bound that knows distance takes of each part of a pair, from lists that are on
- * their way. fmo_hermite_make does it, unless g->apart_later. */
-cudaError_t fmo_hermite_make_apart(const fmo_gpu_group *group);
+/* separation.cu: what the bound that knows distance takes of each segment of a pair, from lists
+ * that are on their way. fmo_hermite_make does it, unless g->separation_later. */
+cudaError_t fmo_hermite_make_separation(const fmo_gpu_group *group);
 void fmo_hermite_free(fmo_gpu_state *g);
 /* Pinned memory for its counters, if there is none yet. */
 cudaError_t fmo_hermite_make_pinned(fmo_gpu_hermite *h);
@@ -127,14 +128,14 @@ size_t fmo_hermite_host_bytes(const fmo_gpu_hermite *h);
 /* What the last build counted, after it has ended, into the profile. */
 void fmo_hermite_profile_counts(fmo_fock_plan *plan);
 
-/* How the kernels for K go through a quartet, X(class, rows, shared, warps, forget, part):
+/* How the kernels for K go through a quartet, X(class, rows, shared, warps, forget, segment):
  *
  *   rows     functions of the first shell in a pass: all 6; 2, those of one turn of the axes
  *            (integrals/eri/eri_slice.h); or 1
  *   shared   1: their integrals stand in shared memory while primitives are summed
  *   warps    of a multiprocessor, which registers leave space for
  *   forget   1: expansions of the pairs are made anew for each row
- *   part     exchange.cu is compiled part by part, which take about as long as each other
+ *   segment     exchange.cu is compiled segment by segment, which take about as long as each other
  *
  * What was measured: docs/log/ladder.md, 68 and 70. */
 #define FMO_HERMITE_EXCHANGE_TABLE(X) \
@@ -155,14 +156,14 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan);
     X(DDDD, 1, 1, 8, 1, 0)
 enum { FMO_HERMITE_PARTS = 5 };
 typedef struct fmo_hermite_form {
-    int rows, shared, warps, forget, part;
+    int rows, shared, warps, forget, segment;
 } fmo_hermite_form;
 static __host__ __device__ constexpr fmo_hermite_form fmo_hermite_form_of(int eri_class)
 {
     switch (eri_class) {
-#define ROW(e, rows, shared, warps, forget, part) \
-    case FMO_ERI_##e:                             \
-        return fmo_hermite_form{rows, shared, warps, forget, part};
+#define ROW(e, rows, shared, warps, forget, segment) \
+    case FMO_ERI_##e:                                \
+        return fmo_hermite_form{rows, shared, warps, forget, segment};
         FMO_HERMITE_EXCHANGE_TABLE(ROW)
 #undef ROW
     default:
@@ -216,7 +217,7 @@ typedef struct fmo_hermite_exchange_args {
 typedef void fmo_hermite_exchange_kernel(fmo_gpu_one<fmo_hermite_exchange_args>);
 typedef void fmo_hermite_group_kernel(fmo_gpu_most<fmo_hermite_exchange_args>);
 
-/* What one object of exchange.cu has, by class; NULL: another part's. */
+/* What one object of exchange.cu has, by class; NULL: another segment's. */
 typedef struct fmo_hermite_kernels {
     fmo_hermite_exchange_kernel *kernel[FMO_ERI_CLASS_COUNT];
     fmo_hermite_group_kernel *group[FMO_ERI_CLASS_COUNT];
@@ -225,7 +226,7 @@ typedef struct fmo_hermite_kernels {
 typedef struct fmo_hermite_variant {
     fmo_scatter scatter;
     fmo_commit commit;
-    const fmo_hermite_kernels *part[FMO_HERMITE_PARTS];
+    const fmo_hermite_kernels *segment[FMO_HERMITE_PARTS];
 } fmo_hermite_variant;
 
 /* The variant with the strategy and commit of the other kernels' one; NULL: there is none. */

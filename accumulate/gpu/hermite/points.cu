@@ -136,8 +136,8 @@ static fmo_status stage_points(const fmo_fock_plan *plan, const fmo_shell_pairs 
         {4 * points * sizeof(double), (void **)&pairs->place, (void **)&place},
         {points * sizeof(float), (void **)&pairs->point_bound, (void **)&bound},
         /* made in every build */
-        {points * sizeof(float), (void **)&pairs->influence, NULL},
-        {points / FMO_GPU_TILE_PAIRS * sizeof(float), (void **)&pairs->tile_influence, NULL},
+        {points * sizeof(float), (void **)&pairs->coulomb_estimate, NULL},
+        {points / FMO_GPU_TILE_PAIRS * sizeof(float), (void **)&pairs->tile_coulomb_estimate, NULL},
         {points * fmo_hermite_terms(pair_class) * sizeof(double), (void **)&pairs->density, NULL},
     };
     const int all = sizeof arrays / sizeof *arrays;
@@ -244,9 +244,9 @@ fmo_status fmo_hermite_make_points(const fmo_fock_plan *plan, const fmo_shell_pa
     if (!staged || !number || !number_prims(plan->basis, number))
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for points");
     if (status == FMO_OK)
-        status = find_points(plan, plain, 0, FMO_PAIR_LIGHT_COUNT, number, point_of, h, err);
+        status = find_points(plan, plain, 0, FMO_PAIR_LOW_L_COUNT, number, point_of, h, err);
     if (status == FMO_OK)
-        status = find_points(plan, plain, FMO_PAIR_LIGHT_COUNT, FMO_PAIR_CLASS_COUNT, number,
+        status = find_points(plan, plain, FMO_PAIR_LOW_L_COUNT, FMO_PAIR_CLASS_COUNT, number,
                              point_of, h, err);
     if (status == FMO_OK)
         status = fmo_gpu_place_arrays(device, "points", arrays, FMO_PAIR_CLASS_COUNT, err);

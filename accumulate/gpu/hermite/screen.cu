@@ -16,7 +16,7 @@ enum {
 /* What screening reads of a class of pairs. */
 typedef struct screen_pairs {
     const int4 *at;
-    const float *bound, *tile_bound, *apart;
+    const float *bound, *tile_bound, *separation;
     const float4 *sphere;
     int num;
 } screen_pairs;
@@ -31,29 +31,33 @@ typedef struct screen_args {
     const float *block_max, *row_max;
     int2 *list;
     unsigned *count;
-    unsigned long long *quartets, *survived;
+    unsigned long long *quartets, *screened_in_num;
 } screen_args;
 
-/* What the bound that knows distance takes of a part. */
-__device__ __forceinline__ fmo_apart load_apart(const screen_pairs &pairs, int part)
+/* What the bound that knows distance takes of a segment. */
+__device__ __forceinline__ fmo_separation load_separation(const screen_pairs &pairs, int segment)
 {
-    const float4 sphere = pairs.sphere[part];
-    fmo_apart apart = {sphere.x, sphere.y,          sphere.z,
-                       sphere.w, pairs.apart[part], pairs.apart[pairs.num + part],
-                       {}};
+    const float4 sphere = pairs.sphere[segment];
+    fmo_separation separation = {sphere.x,
+                                 sphere.y,
+                                 sphere.z,
+                                 sphere.w,
+                                 pairs.separation[segment],
+                                 pairs.separation[pairs.num + segment],
+                                 {}};
     FMO_UNROLL
-    for (int n = 0; n < FMO_APART_ORDERS; n++)
-        apart.moment[n] = pairs.apart[(size_t)(2 + n) * pairs.num + part];
-    return apart;
+    for (int n = 0; n < FMO_SEPARATION_ORDERS; n++)
+        separation.moment[n] = pairs.separation[(size_t)(2 + n) * pairs.num + segment];
+    return separation;
 }
 
 /* Does a quartet of density factor D count at its distance, too? */
-__device__ __forceinline__ bool near_enough(const screen_args &a, const fmo_apart &own, int ket,
-                                            float D)
+__device__ __forceinline__ bool near_enough(const screen_args &a, const fmo_separation &own,
+                                            int ket, float D)
 {
     const float worth = FMO_SCREEN_FAR_MARGIN * D;
-    const fmo_apart other = load_apart(a.ket, ket);
-    return fmo_apart_bound(&own, &other, fmo_far_log2(worth / a.cutoff)) * worth >= a.cutoff;
+    const fmo_separation other = load_separation(a.ket, ket);
+    return fmo_separation_bound(&own, &other, fmo_far_log2(worth / a.cutoff)) * worth >= a.cutoff;
 }
 
 /* How small a density factor is, rounded to the safe side, where gpu/types.cuh puts it. */
@@ -74,8 +78,8 @@ __device__ void flush(const screen_args &a, int bra, const unsigned *queue, unsi
     __syncwarp();
 }
 
-/* A block for a bra, and a part of its kets (y). A warp looks at some tiles of kets, a lane at
- * each; of those that may hold a survivor each lane takes a ket. */
+/* A block for a bra, and a segment of its kets (y). A warp looks at some tiles of kets, a lane at
+ * each; of those that may hold a screened-in quartet each lane takes a ket. */
 template <int N>
 __global__ void __launch_bounds__(THREADS)
     screen(const __grid_constant__ fmo_gpu_many<screen_args, N> many)
@@ -93,9 +97,9 @@ __global__ void __launch_bounds__(THREADS)
     const size_t i = (size_t)first_shell * a.shells, j = (size_t)second_shell * a.shells;
     const float bound = a.bra.bound[bra];
     const float most = bound * fmaxf(a.row_max[first_shell], a.row_max[second_shell]);
-    const fmo_apart own = load_apart(a.bra, bra);
+    const fmo_separation own = load_separation(a.bra, bra);
     unsigned *const queue = queues[warp];
-    unsigned queued = 0, survived = 0, quartets = 0;
+    unsigned queued = 0, screened_in_num = 0, quartets = 0;
     if (threadIdx.x < 2) counted[threadIdx.x] = 0;
     __syncthreads();
     const int step = WARPS * (int)gridDim.y * a.tiles;
@@ -121,7 +125,7 @@ __global__ void __launch_bounds__(THREADS)
             const unsigned ballot = __ballot_sync(0xffffffffu, stays);
             if (stays) queue[queued + __popc(ballot & ((1u << lane) - 1u))] = code;
             queued += __popc(ballot);
-            survived += stays;
+            screened_in_num += stays;
             if (queued >= QUEUE) {
                 flush(a, bra, queue, queued);
                 queued = 0;
@@ -130,23 +134,23 @@ __global__ void __launch_bounds__(THREADS)
     }
     if (queued) flush(a, bra, queue, queued);
     for (int offset = 16; offset; offset /= 2) {
-        survived += __shfl_down_sync(0xffffffffu, survived, offset);
+        screened_in_num += __shfl_down_sync(0xffffffffu, screened_in_num, offset);
         quartets += __shfl_down_sync(0xffffffffu, quartets, offset);
     }
     if (lane == 0) {
-        atomicAdd(&counted[0], survived);
+        atomicAdd(&counted[0], screened_in_num);
         atomicAdd(&counted[1], quartets);
     }
     __syncthreads();
     if (threadIdx.x == 0 && counted[0]) {
-        atomicAdd(a.survived, (unsigned long long)counted[0]);
+        atomicAdd(a.screened_in_num, (unsigned long long)counted[0]);
         atomicAdd(a.quartets, (unsigned long long)counted[1]);
     }
 }
 
 screen_pairs pairs_to_screen(const fmo_hermite_pairs &from)
 {
-    return {from.at, from.bound, from.tile_bound, from.apart, from.sphere, from.num};
+    return {from.at, from.bound, from.tile_bound, from.separation, from.sphere, from.num};
 }
 
 } // namespace
@@ -187,9 +191,9 @@ cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int c)
                   h->block_max,
                   h->row_max,
                   h->list + task->list_at,
-                  &h->survivors[task - h->task],
+                  &h->screened_in[task - h->task],
                   &h->counters->quartets[c],
-                  &h->counters->survived[c]};
+                  &h->counters->screened_in_num[c]};
             return dim3((unsigned)a->bras, (unsigned)(wanted < groups ? wanted : groups));
         });
 }

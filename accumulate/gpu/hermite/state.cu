@@ -12,13 +12,13 @@
 /* ---- functions ------------------------------------------------------------------------------ */
 
 /* Functions of one kind as sums of the other: for row r entries [begin[r], begin[r+1]). */
-typedef struct parts {
+typedef struct segments {
     int *begin, *from;
     double *factor;
     int num;
-} parts;
+} segments;
 
-static void add_part(parts *p, int from, double factor)
+static void add_part(segments *p, int from, double factor)
 {
     if (factor == 0.0) return;
     p->from[p->num] = from;
@@ -26,12 +26,12 @@ static void add_part(parts *p, int from, double factor)
 }
 
 /* Internal functions over the caller's. */
-static void find_inner_parts(const fmo_basis *b, parts *p)
+static void find_inner_parts(const fmo_basis *b, segments *p)
 {
     for (int s = 0; s < b->shell_num; s++) {
         const fmo_shell *shell = &b->shell[s];
-        fmo_shell_parts T;
-        const int own = fmo_basis_shell_parts(b, shell, T);
+        fmo_shell_transform T;
+        const int own = fmo_basis_shell_transform(b, shell, T);
         for (int c = 0; c < fmo_shell_functions(shell->ang_mom); c++) {
             p->begin[shell->ao_begin + c] = p->num;
             for (int m = 0; m < own; m++)
@@ -42,12 +42,12 @@ static void find_inner_parts(const fmo_basis *b, parts *p)
 }
 
 /* The caller's over internal ones; place: [ao_num] shell and component of each. */
-static void find_outer_parts(const fmo_basis *b, const int2 *place, parts *p)
+static void find_outer_parts(const fmo_basis *b, const int2 *place, segments *p)
 {
     for (int q = 0; q < b->ao_num; q++) {
         const fmo_shell *shell = &b->shell[place[q].x];
-        fmo_shell_parts T;
-        (void)fmo_basis_shell_parts(b, shell, T);
+        fmo_shell_transform T;
+        (void)fmo_basis_shell_transform(b, shell, T);
         p->begin[q] = p->num;
         for (int c = 0; c < fmo_shell_functions(shell->ang_mom); c++)
             add_part(p, shell->ao_begin + c, T[place[q].y][c]);
@@ -61,8 +61,8 @@ static fmo_status make_functions(const fmo_fock_plan *plan, const fmo_shell_pair
     const fmo_basis *b = plan->basis;
     const size_t n = (size_t)b->function_num, m = (size_t)b->ao_num;
     const size_t most = n * FMO_SHELL_FUNCTIONS_MAX, shells = (size_t)b->shell_num;
-    parts in = {}, out = {};
-    int *light = NULL;
+    segments in = {}, out = {};
+    int *low_l = NULL;
     int2 *shell = NULL;
     float *shell_bound = NULL;
     const fmo_gpu_array arrays[] = {
@@ -72,7 +72,7 @@ static fmo_status make_functions(const fmo_fock_plan *plan, const fmo_shell_pair
         {(m + 1) * sizeof(int), (void **)&h->out_begin, (void **)&out.begin},
         {most * sizeof(int), (void **)&h->out_from, (void **)&out.from},
         {most * sizeof(double), (void **)&h->out_factor, (void **)&out.factor},
-        {m * sizeof(int), (void **)&h->out_light, (void **)&light},
+        {m * sizeof(int), (void **)&h->out_low_l, (void **)&low_l},
         {shells * sizeof(int2), (void **)&h->shell, (void **)&shell},
         {shells * sizeof(float), (void **)&h->shell_bound, (void **)&shell_bound},
     };
@@ -94,7 +94,7 @@ static fmo_status make_functions(const fmo_fock_plan *plan, const fmo_shell_pair
         for (int k = 0; k < fmo_shell_functions_of(l, b->cartesian); k++) {
             const int q = b->ao_caller[b->shell[s].caller_begin + k];
             place[q] = make_int2(s, k);
-            light[q] = l < FMO_SHELL_LIGHT_COUNT;
+            low_l[q] = l < FMO_SHELL_LOW_L_COUNT;
         }
     }
     find_inner_parts(b, &in);
@@ -117,35 +117,35 @@ done:
 
 /* ---- pairs ---------------------------------------------------------------------------------- */
 
-typedef struct part_key {
+typedef struct segment_key {
     fmo_pair_rank rank;
     int index;
     double bound;
-} part_key;
+} segment_key;
 
-static int parts_of(int prims, int depth)
+static int segments_of(int prims, int depth)
 {
     return (prims + depth - 1) / depth;
 }
 
-/* Parts of all pairs of a list, [parts], sorted; 0 without memory. */
+/* Segments of all pairs of a list, [segments], sorted; 0 without memory. */
 static int sort_parts(const fmo_basis *basis, int pair_class, const fmo_pair_list *list, int depth,
-                      size_t parts, part_key *sorted)
+                      size_t segments, segment_key *sorted)
 {
-    part_key *const key = (part_key *)malloc((parts + 1) * sizeof *key);
-    uint64_t *const number = (uint64_t *)malloc((parts + 1) * sizeof *number);
-    uint32_t *const order = (uint32_t *)malloc((parts + 1) * sizeof *order);
+    segment_key *const key = (segment_key *)malloc((segments + 1) * sizeof *key);
+    uint64_t *const number = (uint64_t *)malloc((segments + 1) * sizeof *number);
+    uint32_t *const order = (uint32_t *)malloc((segments + 1) * sizeof *order);
     int done = key && number && order;
     size_t n = 0;
     for (int p = 0; p < list->num && done; p++) {
         const int prims = (int)(list->begin[p + 1] - list->begin[p]);
-        const int all = parts_of(prims, depth);
-        for (int part = 0, begin = 0; part < all; part++) {
-            const int some = (prims - begin) / (all - part);
-            const double bound = all == 1
-                                     ? list->bound[p]
-                                     : fmo_shell_pair_part_bound(basis, (fmo_pair_class)pair_class,
-                                                                 list, p, begin, some);
+        const int all = segments_of(prims, depth);
+        for (int segment = 0, begin = 0; segment < all; segment++) {
+            const int some = (prims - begin) / (all - segment);
+            const double bound =
+                all == 1 ? list->bound[p]
+                         : fmo_shell_pair_segment_bound(basis, (fmo_pair_class)pair_class, list, p,
+                                                        begin, some);
             key[n].rank = {some, fmo_pair_octet(bound), list->i[p], list->j[p], begin};
             key[n].index = p;
             number[n] = fmo_pair_rank_key(&key[n].rank);
@@ -167,31 +167,31 @@ typedef struct staged_lists {
     double *center, *record, *prim;
     int4 *prims;
     int2 *records_of;
-    int *part_of, *record_part;
+    int *segment_of, *record_segment;
 } staged_lists;
 
-static void stage_lists(const fmo_basis *basis, const fmo_pair_list *list, const part_key *part,
-                        size_t num, const staged_lists *to)
+static void stage_lists(const fmo_basis *basis, const fmo_pair_list *list,
+                        const segment_key *segment, size_t num, const staged_lists *to)
 {
     for (size_t n = 0; n < num; n++) {
-        const int p = part[n].index, i = list->i[p], j = list->j[p];
+        const int p = segment[n].index, i = list->i[p], j = list->j[p];
         to->at[n] = make_int4(basis->shell[i].ao_begin, basis->shell[j].ao_begin, i | j << 16,
-                              part[n].rank.begin == 0);
-        to->bound[n] = nextafterf((float)part[n].bound, INFINITY);
+                              segment[n].rank.begin == 0);
+        to->bound[n] = nextafterf((float)segment[n].bound, INFINITY);
         float *const tile = &to->tile_bound[n / FMO_GPU_TILE_PAIRS];
         *tile = fmaxf(*tile, to->bound[n]);
         for (int x = 0; x < 3; x++) {
             to->center[(size_t)x * num + n] = basis->shell[i].center[x];
             to->center[(size_t)(3 + x) * num + n] = list->AB[3 * (size_t)p + x];
         }
-        to->part_of[p] = (int)n;
+        to->segment_of[p] = (int)n;
     }
     for (int p = 0; p < list->num; p++) {
         to->records_of[p] =
             make_int2((int)list->begin[p], (int)(list->begin[p + 1] - list->begin[p]));
         for (int64_t r = list->begin[p]; r < list->begin[p + 1]; r++) {
             double *const record = to->record + r * FMO_GPU_PAIR_FIELDS;
-            to->record_part[r] = to->part_of[p];
+            to->record_segment[r] = to->segment_of[p];
             const float bound = (float)list->prim_bound[r];
             memcpy(record, list->prim + r * FMO_PAIR_FIELDS, FMO_PAIR_FIELDS * sizeof *record);
             if (list->i[p] == list->j[p]) record[FMO_PAIR_K] *= 0.5;
@@ -200,18 +200,18 @@ static void stage_lists(const fmo_basis *basis, const fmo_pair_list *list, const
     }
 }
 
-/* The records once more, as neighbouring parts read them together. */
-static void stage_prims(const fmo_pair_list *list, const part_key *part, size_t num,
+/* The records once more, as neighbouring segments read them together. */
+static void stage_prims(const fmo_pair_list *list, const segment_key *segment, size_t num,
                         const staged_lists *to)
 {
     for (size_t first = 0, end, at = 0; first < num; first = end) {
-        const int prims = part[first].rank.prims;
-        for (end = first; end < num && part[end].rank.prims == prims;) end++;
+        const int prims = segment[first].rank.prims;
+        for (end = first; end < num && segment[end].rank.prims == prims;) end++;
         const size_t stride = end - first;
         for (size_t n = first; n < end; n++) {
             const double *const record =
                 to->record +
-                (list->begin[part[n].index] + part[n].rank.begin) * FMO_GPU_PAIR_FIELDS;
+                (list->begin[segment[n].index] + segment[n].rank.begin) * FMO_GPU_PAIR_FIELDS;
             to->prims[n] = make_int4((int)(at + n - first), prims, (int)stride, 0);
             for (int f = 0; f < prims * FMO_GPU_PAIR_TWOS; f++)
                 memcpy(to->prim + 2 * (at + (size_t)f * stride + n - first), record + 2 * f,
@@ -229,7 +229,7 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
     const size_t records = (size_t)list->prim_num, whole = (size_t)list->num;
     size_t n = 0;
     for (int p = 0; p < list->num; p++)
-        n += (size_t)parts_of((int)(list->begin[p + 1] - list->begin[p]), depth);
+        n += (size_t)segments_of((int)(list->begin[p + 1] - list->begin[p]), depth);
     staged_lists to;
     const fmo_gpu_array arrays[] = {
         {n * sizeof(int4), (void **)&pairs->at, (void **)&to.at},
@@ -241,14 +241,14 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
         {records * FMO_GPU_PAIR_FIELDS * sizeof(double), (void **)&pairs->prim, (void **)&to.prim},
         {records * FMO_GPU_PAIR_FIELDS * sizeof(double), (void **)&pairs->record,
          (void **)&to.record},
-        {whole * sizeof(int), (void **)&pairs->part_of, (void **)&to.part_of},
+        {whole * sizeof(int), (void **)&pairs->segment_of, (void **)&to.segment_of},
         {whole * sizeof(int2), (void **)&pairs->records_of, (void **)&to.records_of},
-        {records * sizeof(int), (void **)&pairs->record_part, (void **)&to.record_part},
+        {records * sizeof(int), (void **)&pairs->record_segment, (void **)&to.record_segment},
         /* made on the GPU */
         {n * sizeof(float4), (void **)&pairs->sphere, NULL},
-        {(2 + FMO_APART_ORDERS) * n * sizeof(float), (void **)&pairs->apart, NULL},
+        {(2 + FMO_SEPARATION_ORDERS) * n * sizeof(float), (void **)&pairs->separation, NULL},
         /* made in every build */
-        {records * sizeof(float), (void **)&pairs->record_influence, NULL},
+        {records * sizeof(float), (void **)&pairs->record_coulomb_estimate, NULL},
         {records * fmo_hermite_terms(pair_class) * sizeof(double), (void **)&pairs->record_density,
          NULL},
     };
@@ -259,26 +259,26 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
                              "%zu pairs of shells, %zu of primitives are more than the GPU's "
                              "indices hold",
                              n, records);
-    part_key *const part = (part_key *)malloc((n + 1) * sizeof *part);
+    segment_key *const segment = (segment_key *)malloc((n + 1) * sizeof *segment);
     void *const staged = fmo_gpu_stage(arrays, num);
-    if (!part || !staged) {
+    if (!segment || !staged) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", n);
         goto done;
     }
     status = fmo_gpu_place_arrays(device, "shell pairs", arrays, num, err);
     if (status != FMO_OK) goto done;
-    if (!sort_parts(plan->basis, pair_class, list, depth, n, part)) {
+    if (!sort_parts(plan->basis, pair_class, list, depth, n, segment)) {
         status = fmo_error_set(err, FMO_ERR_MEMORY, "no memory for %zu shell pairs", n);
         goto done;
     }
-    stage_lists(plan->basis, list, part, n, &to);
-    stage_prims(list, part, n, &to);
+    stage_lists(plan->basis, list, segment, n, &to);
+    stage_prims(list, segment, n, &to);
     pairs->num = (int)n;
     pairs->whole = (int)whole;
     pairs->records = (int)records;
     status = fmo_gpu_upload(device, "shell pairs", staged, arrays, num, err);
 done:
-    free(part);
+    free(segment);
     free(staged);
     return status;
 }
@@ -310,7 +310,7 @@ static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, f
     }
     h->counters = (fmo_hermite_counters *)at;
     h->row_max = (float *)(h->counters + 1);
-    h->survivors = (unsigned *)(h->row_max + shells);
+    h->screened_in = (unsigned *)(h->row_max + shells);
     return FMO_OK;
 }
 
@@ -326,7 +326,7 @@ static int cut_tasks(const fmo_gpu_hermite *h, size_t capacity, fmo_hermite_task
 {
     int num = 0, pass = 0;
     size_t used = 0;
-    for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_LIGHT_COUNT; c--) {
+    for (int c = FMO_ERI_CLASS_COUNT - 1; c >= FMO_ERI_LOW_L_COUNT; c--) {
         const int bras = own_bras(h, h->pairs[fmo_eri_class_bra(c)].num);
         const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
         for (int begin = 0; begin < bras && kets > 0;) {
@@ -356,7 +356,7 @@ static int cut_tasks(const fmo_gpu_hermite *h, size_t capacity, fmo_hermite_task
 static fmo_status make_tasks(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_error *err)
 {
     size_t all = 0, most = 1, available = 0;
-    for (int c = FMO_ERI_LIGHT_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
+    for (int c = FMO_ERI_LOW_L_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
         const size_t kets = (size_t)h->pairs[fmo_eri_class_ket(c)].num;
         const size_t quartets = (size_t)own_bras(h, h->pairs[fmo_eri_class_bra(c)].num) * kets;
         all += quartets;
@@ -399,10 +399,10 @@ fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err)
     if (status == FMO_OK) status = make_tasks(plan, h, err);
     if (status == FMO_OK) status = make_matrices(plan, h, err);
     fmo_shell_pairs_free(&plain);
-    if (status != FMO_OK || g->apart_later) return status;
+    if (status != FMO_OK || g->separation_later) return status;
     const fmo_gpu_build build = fmo_gpu_own_build(plan);
     const fmo_gpu_group group = fmo_gpu_group_of_one(&build);
-    FMO_GPU_CHECK(fmo_hermite_make_apart(&group), "shell pairs", err);
+    FMO_GPU_CHECK(fmo_hermite_make_separation(&group), "shell pairs", err);
     return FMO_OK;
 }
 
@@ -447,13 +447,13 @@ void fmo_hermite_profile_counts(fmo_fock_plan *plan)
 {
     const fmo_gpu_hermite *const h = plan->gpu->hermite;
     const fmo_hermite_counters *const counters = h->host_counters;
-    for (int c = FMO_ERI_LIGHT_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
+    for (int c = FMO_ERI_LOW_L_COUNT; c < FMO_ERI_CLASS_COUNT; c++) {
         fmo_class_profile *p = &plan->profile.classes[c];
         p->quartets = (int64_t)counters->quartets[c];
         p->prim_quartets = (int64_t)counters->prim_quartets[c];
         p->quartets_skipped = fmo_plan_quartets(plan, (fmo_eri_class)c) - p->quartets;
-        p->adds =
-            (int64_t)counters->survived[c] * fmo_hermite_adds(c, fmo_hermite_planes_now(h, c));
+        p->adds = (int64_t)counters->screened_in_num[c] *
+                  fmo_hermite_adds(c, fmo_hermite_planes_now(h, c));
         p->adds_issued = (int64_t)counters->issued[c];
     }
 }

@@ -9,7 +9,7 @@
 static __host__ __device__ constexpr int fmo_gpu_far_resident(int order)
 {
     constexpr int blocks[] = {FMO_TUNING_GPU_FAR_RESIDENT};
-    static_assert(sizeof blocks / sizeof *blocks == FMO_ERI_LIGHT_ORDER_MAX + 1,
+    static_assert(sizeof blocks / sizeof *blocks == FMO_ERI_LOW_L_ORDER_MAX + 1,
                   "FMO_TUNING_GPU_FAR_RESIDENT: a number for each order");
     return blocks[order];
 }
@@ -195,12 +195,12 @@ fmo_gpu_build_far_J(const S &scatter, const fmo_gpu_class_view &view, fmo_gpu_co
 }
 
 /* Far quartets that count in K: integrals from nodes. */
-template <class C, bool APART, class S>
+template <class C, bool EXCHANGE_ONLY, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_build_far_K(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                     fmo_gpu_copy copy)
 {
-    return fmo_gpu_digest_list<C, APART>(
+    return fmo_gpu_digest_list<C, EXCHANGE_ONLY>(
         scatter, view, m, copy, view.far_K, *view.count[FMO_GPU_FAR_K],
         [&](int2 quartet, double *eri) { return fmo_gpu_far_quartet<C>(view, quartet, eri); });
 }

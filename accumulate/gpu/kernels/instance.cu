@@ -23,11 +23,11 @@ typedef variant::type strategy;
 
 static __host__ __device__ constexpr bool is_far_K(int list)
 {
-    return list == FMO_GPU_FAR_K || list == FMO_GPU_FAR_K_APART;
+    return list == FMO_GPU_FAR_K || list == FMO_GPU_FAR_K_EXCHANGE_ONLY;
 }
-static __host__ __device__ constexpr bool is_apart(int list)
+static __host__ __device__ constexpr bool is_exchange_only(int list)
 {
-    return list == FMO_GPU_NEAR_APART || list == FMO_GPU_FAR_K_APART;
+    return list == FMO_GPU_NEAR_EXCHANGE_ONLY || list == FMO_GPU_FAR_K_EXCHANGE_ONLY;
 }
 
 /* The quartets of one list, or with FMO_GPU_ALL of one after the other, of N builds. */
@@ -43,10 +43,10 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, LIST == FMO_GPU_FAR_J || is_f
     fmo_gpu_prepare(scatter, m);
     const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);
     unsigned issued = 0;
-    if constexpr (LIST == FMO_GPU_NEAR || LIST == FMO_GPU_NEAR_APART || LIST == FMO_GPU_ALL)
-        issued += fmo_gpu_build_near<C, is_apart(LIST)>(scatter, view, m, copy);
+    if constexpr (LIST == FMO_GPU_NEAR || LIST == FMO_GPU_NEAR_EXCHANGE_ONLY || LIST == FMO_GPU_ALL)
+        issued += fmo_gpu_build_near<C, is_exchange_only(LIST)>(scatter, view, m, copy);
     if constexpr (is_far_K(LIST) || (LIST == FMO_GPU_ALL && fmo_gpu_far_exchanges(C::id)))
-        issued += fmo_gpu_build_far_K<C, is_apart(LIST)>(scatter, view, m, copy);
+        issued += fmo_gpu_build_far_K<C, is_exchange_only(LIST)>(scatter, view, m, copy);
     if constexpr (LIST == FMO_GPU_FAR_J || LIST == FMO_GPU_ALL)
         issued += fmo_gpu_build_far_J<C>(scatter, view, copy);
     fmo_scatter_finish(scatter);
@@ -66,7 +66,8 @@ static constexpr bool wanted(int eri_class)
 template <class C, int LIST> static constexpr fmo_gpu_kernel *kernel(void)
 {
     if constexpr (!wanted(C::id) || (is_far_K(LIST) && !fmo_gpu_far_exchanges(C::id)) ||
-                  (is_apart(LIST) && !fmo_gpu_goes_apart(variant::strategy, variant::form)))
+                  (is_exchange_only(LIST) &&
+                   !fmo_gpu_has_exchange_only(variant::strategy, variant::form)))
         return NULL;
     else
         return fmo_gpu_fused<C, LIST, 1>;
@@ -89,17 +90,17 @@ template <class C> static constexpr fmo_gpu_stored_kernel *stored_kernel(void)
         return fmo_gpu_stored<C, strategy>;
 }
 
-#define CLASS(name)               fmo_sp_class_##name
-#define NEAR(e, name, ...)        kernel<CLASS(name), FMO_GPU_NEAR>(),
-#define FAR_J(e, name, ...)       kernel<CLASS(name), FMO_GPU_FAR_J>(),
-#define FAR_K(e, name, ...)       kernel<CLASS(name), FMO_GPU_FAR_K>(),
-#define ALL(e, name, ...)         kernel<CLASS(name), FMO_GPU_ALL>(),
-#define NEAR_APART(e, name, ...)  kernel<CLASS(name), FMO_GPU_NEAR_APART>(),
-#define FAR_K_APART(e, name, ...) kernel<CLASS(name), FMO_GPU_FAR_K_APART>(),
-#define NEARS(e, name, ...)       group_kernel<CLASS(name), FMO_GPU_NEAR>(),
-#define FARS_J(e, name, ...)      group_kernel<CLASS(name), FMO_GPU_FAR_J>(),
-#define FARS_K(e, name, ...)      group_kernel<CLASS(name), FMO_GPU_FAR_K>(),
-#define STORED(e, name, ...)      stored_kernel<CLASS(name)>(),
+#define CLASS(name)                       fmo_sp_class_##name
+#define NEAR(e, name, ...)                kernel<CLASS(name), FMO_GPU_NEAR>(),
+#define FAR_J(e, name, ...)               kernel<CLASS(name), FMO_GPU_FAR_J>(),
+#define FAR_K(e, name, ...)               kernel<CLASS(name), FMO_GPU_FAR_K>(),
+#define ALL(e, name, ...)                 kernel<CLASS(name), FMO_GPU_ALL>(),
+#define NEAR_EXCHANGE_ONLY(e, name, ...)  kernel<CLASS(name), FMO_GPU_NEAR_EXCHANGE_ONLY>(),
+#define FAR_K_EXCHANGE_ONLY(e, name, ...) kernel<CLASS(name), FMO_GPU_FAR_K_EXCHANGE_ONLY>(),
+#define NEARS(e, name, ...)               group_kernel<CLASS(name), FMO_GPU_NEAR>(),
+#define FARS_J(e, name, ...)              group_kernel<CLASS(name), FMO_GPU_FAR_J>(),
+#define FARS_K(e, name, ...)              group_kernel<CLASS(name), FMO_GPU_FAR_K>(),
+#define STORED(e, name, ...)              stored_kernel<CLASS(name)>(),
 
 extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {
     variant::label,
@@ -107,12 +108,12 @@ extern const fmo_gpu_variant CAT(fmo_gpu_variant_, FMO_VARIANT) = {
     variant::form,
     variant::strategy != FMO_SCATTER_COUNT,
     fmo_gpu_strategy_traits[variant::strategy].integers,
-    {{FMO_ERI_LIGHT_TABLE(NEAR)},
-     {FMO_ERI_LIGHT_TABLE(FAR_J)},
-     {FMO_ERI_LIGHT_TABLE(FAR_K)},
-     {FMO_ERI_LIGHT_TABLE(ALL)},
-     {FMO_ERI_LIGHT_TABLE(NEAR_APART)},
-     {FMO_ERI_LIGHT_TABLE(FAR_K_APART)}},
-    {{FMO_ERI_LIGHT_TABLE(NEARS)}, {FMO_ERI_LIGHT_TABLE(FARS_J)}, {FMO_ERI_LIGHT_TABLE(FARS_K)}},
-    {FMO_ERI_LIGHT_TABLE(STORED)},
+    {{FMO_ERI_LOW_L_TABLE(NEAR)},
+     {FMO_ERI_LOW_L_TABLE(FAR_J)},
+     {FMO_ERI_LOW_L_TABLE(FAR_K)},
+     {FMO_ERI_LOW_L_TABLE(ALL)},
+     {FMO_ERI_LOW_L_TABLE(NEAR_EXCHANGE_ONLY)},
+     {FMO_ERI_LOW_L_TABLE(FAR_K_EXCHANGE_ONLY)}},
+    {{FMO_ERI_LOW_L_TABLE(NEARS)}, {FMO_ERI_LOW_L_TABLE(FARS_J)}, {FMO_ERI_LOW_L_TABLE(FARS_K)}},
+    {FMO_ERI_LOW_L_TABLE(STORED)},
 };

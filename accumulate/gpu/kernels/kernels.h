@@ -31,7 +31,7 @@ static constexpr bool fmo_gpu_builds_groups(fmo_scatter scatter, fmo_commit comm
 }
 
 /* Which have kernels for lists of quartets that may keep out of J (gpu/boxes). */
-static constexpr bool fmo_gpu_goes_apart(fmo_scatter scatter, fmo_commit commit)
+static constexpr bool fmo_gpu_has_exchange_only(fmo_scatter scatter, fmo_commit commit)
 {
     return commit == FMO_COMMIT_NATIVE && fmo_gpu_strategy_traits[scatter].all_shells;
 }
@@ -43,9 +43,9 @@ typedef struct fmo_gpu_variant {
     fmo_commit commit;
     bool commits;     /* false: `none` */
     bool fixed_point; /* sums are integers: matrices hold fixed-point numbers until the end */
-    fmo_gpu_kernel *kernel[FMO_GPU_KERNELS][FMO_ERI_LIGHT_COUNT];
-    fmo_gpu_group_kernel *group[FMO_GPU_LISTS][FMO_ERI_LIGHT_COUNT];
-    fmo_gpu_stored_kernel *stored[FMO_ERI_LIGHT_COUNT];
+    fmo_gpu_kernel *kernel[FMO_GPU_KERNELS][FMO_ERI_LOW_L_COUNT];
+    fmo_gpu_group_kernel *group[FMO_GPU_LISTS][FMO_ERI_LOW_L_COUNT];
+    fmo_gpu_stored_kernel *stored[FMO_ERI_LOW_L_COUNT];
 } fmo_gpu_variant;
 
 #define FMO_GPU_VARIANT_EXTERN(name, scatter, commit, ...) \

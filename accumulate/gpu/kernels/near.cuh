@@ -1,5 +1,5 @@
-/* The fused kernel: quartets from the survivors' list, one a thread, digested in registers and
- * scattered by the strategy S, a type of fmo/atomics.cuh. */
+/* The fused kernel: quartets from the screened-in quartets' list, one a thread, digested in
+ * registers and scattered by the strategy S, a type of fmo/atomics.cuh. */
 #ifndef FMO_GPU_FUSED_KERNEL_CUH
 #define FMO_GPU_FUSED_KERNEL_CUH
 
@@ -76,7 +76,7 @@ fmo_gpu_scatter_block(const S &scatter, unsigned mask, bool active, unsigned run
                       size_t stride, const double *block, double least)
 {
     if constexpr (S::takes_runs && !RUNS)
-        return scatter.template add_apart<ROWS, COLUMNS>(mask, address, stride, block, least);
+        return scatter.template add_separation<ROWS, COLUMNS>(mask, address, stride, block, least);
     else if constexpr (S::takes_runs)
         return scatter.template add_runs<ROWS, COLUMNS>(mask, run & mask & mask << 1, address,
                                                         stride, block, least);
@@ -190,10 +190,10 @@ static __device__ __forceinline__ fmo_gpu_copy fmo_gpu_copy_of_block(const fmo_g
 }
 
 /* One quartet in each active lane, those of `mask`: all rows of the digestion table. `quartet` is
- * as in the survivors' list, but for FMO_GPU_APART_BIT: with APART lanes that do not count in J
- * keep out of it. Every lane of the mask calls, or, with strategies that work together, every
- * thread. */
-template <class C, bool APART, class S>
+ * as in the screened-in quartets' list, but for FMO_GPU_EXCHANGE_ONLY_BIT: with EXCHANGE_ONLY lanes
+ * that do not count in J keep out of it. Every lane of the mask calls, or, with strategies that
+ * work together, every thread. */
+template <class C, bool EXCHANGE_ONLY, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                fmo_gpu_copy copy, const fmo_gpu_shells &at, int2 quartet, unsigned mask,
@@ -205,13 +205,13 @@ fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_m
     const fmo_gpu_place place = fmo_gpu_find_place<S>(at, quartet, mask, m.nao);
     const bool exchanges = active && ((unsigned)quartet.y & FMO_GPU_EXCHANGE_BIT);
     const unsigned exchanging = __ballot_sync(callers, exchanges);
-    const unsigned counting = APART ? __ballot_sync(callers, counts) : mask;
+    const unsigned counting = EXCHANGE_ONLY ? __ballot_sync(callers, counts) : mask;
 #define TERM(matrix, row, column, den_row, den_column) \
     TERM_##matrix(row, column, den_row, den_column)
-#define TERM_J(row, column, den_row, den_column)                        \
-    if (!APART || S::block_wide || (S::takes_runs ? counting : counts)) \
-        issued += fmo_gpu_digest_coulomb<C, S, row / 2>(                \
-            scatter, counting, APART ? counts : active, view, copy.J, place, eri);
+#define TERM_J(row, column, den_row, den_column)                                \
+    if (!EXCHANGE_ONLY || S::block_wide || (S::takes_runs ? counting : counts)) \
+        issued += fmo_gpu_digest_coulomb<C, S, row / 2>(                        \
+            scatter, counting, EXCHANGE_ONLY ? counts : active, view, copy.J, place, eri);
 #define TERM_K(row, column, den_row, den_column)                                   \
     if (S::block_wide || (S::takes_runs ? exchanging : exchanges))                 \
         issued += fmo_gpu_digest_exchange<C, S, row, column, den_row, den_column>( \
@@ -224,10 +224,10 @@ fmo_gpu_digest(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_m
     return issued;
 }
 
-/* Every thread of the grid walks a list of survivors, upwards or (DIRECTION -1) downwards from
- * `list`: work(quartet, mask, active, read_on), the first three as fmo_gpu_digest has them. The
- * list is read one quartet ahead, where the work calls read_on(): late enough that nothing waits
- * for it at once. */
+/* Every thread of the grid walks a list of screened-in quartets, upwards or (DIRECTION -1)
+ * downwards from `list`: work(quartet, mask, active, read_on), the first three as fmo_gpu_digest
+ * has them. The list is read one quartet ahead, where the work calls read_on(): late enough that
+ * nothing waits for it at once. */
 template <class S, int DIRECTION, class Work>
 static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned count,
                                                     const Work &work)
@@ -247,10 +247,10 @@ static __device__ __forceinline__ void fmo_gpu_walk(const int2 *list, unsigned c
     }
 }
 
-/* A list of survivors that count in K, or may: integrals(quartet, eri) makes those of one, and says
- * where its shells start; then they are digested. APART: they may keep out of J. Returns atomics
- * issued. */
-template <class C, bool APART, class S, class Integrals>
+/* A list of screened-in quartets that count in K, or may: integrals(quartet, eri) makes those of
+ * one, and says where its shells start; then they are digested. EXCHANGE_ONLY: they may keep out of
+ * J. Returns atomics issued. */
+template <class C, bool EXCHANGE_ONLY, class S, class Integrals>
 static __device__ __forceinline__ unsigned
 fmo_gpu_digest_list(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                     fmo_gpu_copy copy, const int2 *list, unsigned count, const Integrals &integrals)
@@ -259,27 +259,28 @@ fmo_gpu_digest_list(const S &scatter, const fmo_gpu_class_view &view, const fmo_
     fmo_gpu_walk<S, 1>(
         list, count, [&](int2 quartet, unsigned mask, bool active, const auto &read_on) {
             double eri[C::size];
-            const bool counts = active && !(APART && (quartet.x & FMO_GPU_APART_BIT));
-            if (APART) quartet.x &= ~FMO_GPU_APART_BIT;
+            const bool counts =
+                active && !(EXCHANGE_ONLY && (quartet.x & FMO_GPU_EXCHANGE_ONLY_BIT));
+            if (EXCHANGE_ONLY) quartet.x &= ~FMO_GPU_EXCHANGE_ONLY_BIT;
             const fmo_gpu_shells at = integrals(quartet, eri);
             read_on();
-            issued += fmo_gpu_digest<C, APART>(scatter, view, m, copy, at, quartet, mask, active,
-                                               counts, eri);
+            issued += fmo_gpu_digest<C, EXCHANGE_ONLY>(scatter, view, m, copy, at, quartet, mask,
+                                                       active, counts, eri);
         });
     return issued;
 }
 
 /* Quartets whose pairs may overlap. */
-template <class C, bool APART, class S>
+template <class C, bool EXCHANGE_ONLY, class S>
 static __device__ __forceinline__ unsigned
 fmo_gpu_build_near(const S &scatter, const fmo_gpu_class_view &view, const fmo_gpu_matrices &m,
                    fmo_gpu_copy copy)
 {
-    return fmo_gpu_digest_list<C, APART>(scatter, view, m, copy, view.list,
-                                         *view.count[FMO_GPU_NEAR], [&](int2 quartet, double *eri) {
-                                             return fmo_gpu_quartet<C>(
-                                                 view, m.boys->row[C::order][0], quartet, eri);
-                                         });
+    return fmo_gpu_digest_list<C, EXCHANGE_ONLY>(
+        scatter, view, m, copy, view.list, *view.count[FMO_GPU_NEAR],
+        [&](int2 quartet, double *eri) {
+            return fmo_gpu_quartet<C>(view, m.boys->row[C::order][0], quartet, eri);
+        });
 }
 
 #endif

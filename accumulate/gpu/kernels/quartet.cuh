@@ -11,7 +11,7 @@
 static __host__ __device__ constexpr int fmo_gpu_resident(int eri_class)
 {
     constexpr int blocks[] = {FMO_TUNING_GPU_RESIDENT};
-    static_assert(sizeof blocks / sizeof *blocks == FMO_ERI_LIGHT_COUNT,
+    static_assert(sizeof blocks / sizeof *blocks == FMO_ERI_LOW_L_COUNT,
                   "FMO_TUNING_GPU_RESIDENT: a number for each class");
     return blocks[eri_class];
 }
@@ -46,8 +46,8 @@ static __host__ __device__ constexpr int fmo_gpu_resident(int eri_class)
 #define fmo_gpu_prim_eri_sp_(name) eri_sp_##name##_prim(z, rb, rk, a)
 #define FMO_GPU_PLAIN(...)         FMO_GPU_CLASS(fmo_class_, eri_, 0, __VA_ARGS__)
 #define FMO_GPU_SP(...)            FMO_GPU_CLASS(fmo_sp_class_, eri_sp_, 1, __VA_ARGS__)
-FMO_ERI_LIGHT_TABLE(FMO_GPU_PLAIN)
-FMO_ERI_LIGHT_TABLE(FMO_GPU_SP)
+FMO_ERI_LOW_L_TABLE(FMO_GPU_PLAIN)
+FMO_ERI_LOW_L_TABLE(FMO_GPU_SP)
 #undef FMO_GPU_SP
 #undef FMO_GPU_PLAIN
 #undef FMO_GPU_CLASS

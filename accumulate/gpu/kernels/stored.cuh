@@ -50,17 +50,17 @@ static __device__ __forceinline__ void fmo_gpu_load_integrals(const double *from
     if (C::size % 2) eri[C::size - 1] = __ldg(tile + 32 * (C::size - 1) + entry % 32);
 }
 
-/* Survivors of a warp that wait until there are enough for all lanes, in the order of the list, and
- * what the warp has counted. */
+/* Screened-in quartets of a warp that wait until there are enough for all lanes, in the order of
+ * the list, and what the warp has counted. */
 typedef struct fmo_gpu_waiting {
     size_t entry[64]; /* a ring */
     int2 quartet[64];
-    unsigned survived, exchanges, prim_quartets;
+    unsigned screened_in_num, exchanges, prim_quartets;
     unsigned pairs[2], carried[2]; /* as in fmo_gpu_count; [bra carries] */
 } fmo_gpu_waiting;
 
-/* Screens 32 quartets by the rule of screen.h, in the arithmetic of gpu/screen.cu; the survivors go
- * into the ring at `end`. Returns how many. NaN stays. */
+/* Screens 32 quartets by the rule of screen.h, in the arithmetic of gpu/screen.cu; the screened-in
+ * quartets go into the ring at `end`. Returns how many. NaN stays. */
 static __device__ __forceinline__ unsigned
 fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args &a, int eri_class,
                       size_t first, fmo_gpu_waiting *waiting, unsigned end)
@@ -69,7 +69,7 @@ fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args 
     const size_t entry = first + fmo_lane();
     bool stays = false, exchanges = false;
     int2 quartet = {0, 0};
-    fmo_gpu_rule bra = {}, ket = {};
+    fmo_gpu_screen_data bra = {}, ket = {};
     if (entry < a.kept) {
         quartet = fmo_gpu_load_once(view.list + entry);
         quartet.y &= FMO_GPU_PAIRS_MAX - 1;
@@ -101,7 +101,7 @@ fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args 
     const unsigned kets =
         pairs & __ballot_sync(all, fmo_gpu_tally(ket.counts, FMO_GPU_TALLY_CARRIED));
     if (fmo_lane() == 0) {
-        waiting->survived += __popc(staying);
+        waiting->screened_in_num += __popc(staying);
         waiting->exchanges += __popc(exchanging);
         waiting->pairs[0] += __popc(pairs & ~bras);
         waiting->pairs[1] += __popc(bras);
@@ -115,8 +115,8 @@ fmo_gpu_screen_stored(const fmo_gpu_class_view &view, const fmo_gpu_stored_args 
 static __device__ __forceinline__ void
 fmo_gpu_count_stored(fmo_gpu_counters *counters, int eri_class, const fmo_gpu_waiting *waiting)
 {
-    if (fmo_lane() != 0 || !waiting->survived) return;
-    atomicAdd(&counters->survived[eri_class], (unsigned long long)waiting->survived);
+    if (fmo_lane() != 0 || !waiting->screened_in_num) return;
+    atomicAdd(&counters->screened_in_num[eri_class], (unsigned long long)waiting->screened_in_num);
     atomicAdd(&counters->exchanges[eri_class], (unsigned long long)waiting->exchanges);
     atomicAdd(&counters->prim_quartets[eri_class], (unsigned long long)waiting->prim_quartets);
     for (int carries = 0; carries < 2; carries++)
@@ -124,8 +124,8 @@ fmo_gpu_count_stored(fmo_gpu_counters *counters, int eri_class, const fmo_gpu_wa
                       waiting->carried[carries]);
 }
 
-/* Warps take pieces of the list in turn, collect survivors until they are enough for all lanes, and
- * digest them together: what the density leaves out costs a look, not a lane. */
+/* Warps take pieces of the list in turn, collect screened-in quartets until they are enough for all
+ * lanes, and digest them together: what the density leaves out costs a look, not a lane. */
 template <class C, class S>
 __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_stored_blocks<C>)
     fmo_gpu_stored(fmo_gpu_class_view view, fmo_gpu_matrices m, fmo_gpu_stored_args a)
@@ -138,13 +138,13 @@ __global__ void __launch_bounds__(FMO_GPU_THREADS, fmo_gpu_stored_blocks<C>)
     const fmo_gpu_copy copy = fmo_gpu_copy_of_block(m);
     const unsigned lane = fmo_lane();
     unsigned issued = 0, begin = 0, waits = 0;
-    /* A warp without survivors has something to repeat where it must go along. */
+    /* A warp without screened-in quartets has something to repeat where it must go along. */
     for (unsigned n = lane; n < 64; n += 32) {
         waiting->entry[n] = 0;
         waiting->quartet[n] = make_int2(0, 0);
     }
     if (lane == 0) {
-        waiting->survived = waiting->exchanges = waiting->prim_quartets = 0;
+        waiting->screened_in_num = waiting->exchanges = waiting->prim_quartets = 0;
         for (int carries = 0; carries < 2; carries++)
             waiting->pairs[carries] = waiting->carried[carries] = 0;
     }

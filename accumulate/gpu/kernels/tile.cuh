@@ -1,9 +1,9 @@
 /* The schedule `tile`: one warp owns one bra pair (i,j), or a share of its ket pairs, and the rows
  * i and j of X^K, in shared memory of its own. It walks the ket pairs, screens them, and digests 32
- * survivors at a time: X^J_ij stays in registers, X^K_ik, X^K_il, X^K_jk, X^K_jl go to the rows by
- * plain load-add-store - lanes that meet in a column take turns - and only X^J_kl is an atomic per
- * quartet. Rows and X^J_ij are added to global memory once, as contiguous runs. No shared-memory
- * atomics: for FP64 they are compare-and-swap loops. */
+ * screened-in quartets at a time: X^J_ij stays in registers, X^K_ik, X^K_il, X^K_jk, X^K_jl go to
+ * the rows by plain load-add-store - lanes that interact in a column take turns - and only X^J_kl
+ * is an atomic per quartet. Rows and X^J_ij are added to global memory once, as contiguous runs. No
+ * shared-memory atomics: for FP64 they are compare-and-swap loops. */
 #ifndef FMO_GPU_TILE_KERNEL_CUH
 #define FMO_GPU_TILE_KERNEL_CUH
 
@@ -172,11 +172,11 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     __shared__ int queue[64];
     const int lane = threadIdx.x, bra = a.bra_begin + a.bra_step * (int)(blockIdx.x / a.chunks),
               chunk = blockIdx.x % a.chunks;
-    const fmo_gpu_rule bra_rule = view.bra.rule[bra];
+    const fmo_gpu_screen_data bra_data = view.bra.rule[bra];
     const int4 bra_first = view.bra.first[bra];
     const double largest = __longlong_as_double((long long)a.counters->density_largest);
     const double most =
-        fmo_screen_max(4.0 * largest, fmaxf(a.row_max[bra_rule.set.x], a.row_max[bra_rule.set.y]));
+        fmo_screen_max(4.0 * largest, fmaxf(a.row_max[bra_data.set.x], a.row_max[bra_data.set.y]));
     const int kets = view.same ? bra + 1 : view.ket.num;
     const int share = (kets + 32 * a.chunks - 1) / (32 * a.chunks) * 32;
     const int ket_begin = chunk * share;
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     if (ket_begin >= ket_end) return;
     double bra_sum[ni * nj];
     int queued = 0;
-    unsigned long long quartets = 0, carried = 0, survived = 0, prims = 0;
+    unsigned long long quartets = 0, carried = 0, screened_in_num = 0, prims = 0;
     for (int n = 0; n < ni * nj; n++) bra_sum[n] = 0.0;
     for (int x = lane; x < (ni + nj) * m.nao; x += 32) rows[x] = 0.0;
     __syncwarp();
@@ -192,16 +192,16 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         const int ket = first + lane;
         bool stays = false;
         if (ket < ket_end) {
-            const fmo_gpu_rule rule = view.ket.rule[ket];
-            if (bra_rule.bound * rule.bound * most >= a.cutoff) {
-                const float in_J = fmo_gpu_in_J(bra_rule, rule);
+            const fmo_gpu_screen_data rule = view.ket.rule[ket];
+            if (bra_data.bound * rule.bound * most >= a.cutoff) {
+                const float in_J = fmo_gpu_in_J(bra_data, rule);
                 const float in_K = fmo_gpu_in_K(
-                    bra_rule, rule,
-                    fmo_gpu_exchange_of(a.block_max, a.stride, bra_rule.set, rule.set));
+                    bra_data, rule,
+                    fmo_gpu_exchange_of(a.block_max, a.stride, bra_data.set, rule.set));
                 stays = fmaxf(in_J, in_K) >= a.cutoff;
                 if (stays) {
                     prims += (unsigned long long)(bra_first.z * view.ket.first[ket].z);
-                    if (fmo_gpu_tally(bra_rule.counts & rule.counts, FMO_GPU_TALLY_PAIRS)) {
+                    if (fmo_gpu_tally(bra_data.counts & rule.counts, FMO_GPU_TALLY_PAIRS)) {
                         const unsigned carries = fmo_gpu_tally(rule.counts, FMO_GPU_TALLY_CARRIED);
                         quartets++;
                         carried += carries;
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         const unsigned ballot = __ballot_sync(0xffffffffu, stays);
         if (stays) queue[queued + __popc(ballot & fmo_lanes_below())] = ket;
         queued += __popc(ballot);
-        survived += __popc(ballot);
+        screened_in_num += __popc(ballot);
         __syncwarp();
         if (queued >= 32 || (first + 32 >= ket_end && queued)) {
             const int take = queued < 32 ? queued : 32;
@@ -230,7 +230,7 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
     }
     /* Flush: contiguous runs of plain atomics. Both triangles of X count (digest.h). */
     unsigned issued = 0;
-    if (survived) {
+    if (screened_in_num) {
         const int i0 = bra_first.x, j0 = bra_first.y;
         for (int r = 0; r < ni + nj; r++) {
             double *to = m.exchange + (size_t)(r < ni ? i0 + r : j0 + r - ni) * m.nao;
@@ -256,14 +256,14 @@ __global__ void __launch_bounds__(32, C::order >= 3 ? 8 : 16)
         quartets += __shfl_xor_sync(0xffffffffu, quartets, offset);
         carried += __shfl_xor_sync(0xffffffffu, carried, offset);
     }
-    if (lane == 0 && survived) {
+    if (lane == 0 && screened_in_num) {
         constexpr unsigned long long ket_adds = C::N2 * C::N3;
-        atomicAdd(&a.counters->survived[C::id], survived);
-        atomicAdd(&a.counters->exchanges[C::id], survived);
+        atomicAdd(&a.counters->screened_in_num[C::id], screened_in_num);
+        atomicAdd(&a.counters->exchanges[C::id], screened_in_num);
         atomicAdd(&a.counters->prim_quartets[C::id], prims);
         fmo_gpu_count(a.counters->quartets, C::id,
-                      fmo_gpu_tally(bra_rule.counts, FMO_GPU_TALLY_CARRIED), quartets, carried);
-        atomicAdd(m.issued, issued + survived * ket_adds);
+                      fmo_gpu_tally(bra_data.counts, FMO_GPU_TALLY_CARRIED), quartets, carried);
+        atomicAdd(m.issued, issued + screened_in_num * ket_adds);
     }
 }
 

@@ -35,7 +35,7 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
         prim_bounds += (double)fmo_gpu_prim_bound(tail);
         spread = fmax(spread, 2.0 * prim[m * FMO_PAIR_FIELDS + FMO_PAIR_HALF]);
     }
-    static_assert(FMO_PAIR_LIGHT_ORDER_MAX == 2,
+    static_assert(FMO_PAIR_LOW_L_ORDER_MAX == 2,
                   "moments of order 0, 1, 2: here, far/errors.h, and "
                   "fmo_gpu_pairs.reach of types.cuh");
     double moment[3], prim_place[FMO_GPU_DEPTH_MAX], prim_coefficient[FMO_GPU_DEPTH_MAX * fields];
@@ -93,7 +93,7 @@ __global__ void make_nodes(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_ar
     if (blockIdx.y % FMO_GPU_PAIR_PRODUCTS || n >= a.pairs[pair_class].num) return;
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) make_nodes_of<FMO_PAIR_##P>(a.pairs[FMO_PAIR_##P], n);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
@@ -128,7 +128,7 @@ template <int pair_class> __device__ void keep_moments(const fmo_gpu_pairs &pair
     }
 }
 
-/* The part of D of a pair with a partner that goes with AB. */
+/* The segment of D of a pair with a partner that goes with AB. */
 __device__ void fold_line(const fmo_gpu_pairs &pairs, int n)
 {
     double line = 0.0;
@@ -152,7 +152,7 @@ __global__ void make_moments(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_
         if constexpr (fmo_gpu_far_keeps_moments(FMO_PAIR_##P))                         \
             keep_moments<FMO_PAIR_##P>(a.pairs[FMO_PAIR_##P], n);                      \
     }
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
@@ -188,7 +188,7 @@ cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
         [&](const fmo_gpu_build *build, fmo_gpu_pairs_args *a) {
             const fmo_gpu_state *g = build->plan->gpu;
             int most = 1;
-            for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+            for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
                 a->pairs[c] = g->pairs[c];
                 if (g->pairs[c].num > most) most = g->pairs[c].num;
             }
@@ -205,7 +205,7 @@ cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
             a->fixed = fixed;
             a->with_J = (g->wanted & FMO_TERMS_J) != 0;
             return dim3((most + FMO_GPU_PAIR_THREADS - 1) / FMO_GPU_PAIR_THREADS,
-                        FMO_PAIR_LIGHT_COUNT * FMO_GPU_PAIR_PRODUCTS);
+                        FMO_PAIR_LOW_L_COUNT * FMO_GPU_PAIR_PRODUCTS);
         });
 }
 
@@ -217,7 +217,7 @@ size_t fmo_gpu_far_bytes(const fmo_fock_plan *plan)
     if (!g->schedule->far || !g->functions.sp ||
         (!asked && g->primitives < fmo_tuning_gpu_far_work))
         return 0;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++)
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++)
         all += fmo_gpu_arrays_bytes(find_far_arrays(g, c).array, FAR_ARRAYS);
     return all;
 }
@@ -237,7 +237,7 @@ fmo_status fmo_gpu_place_far(fmo_fock_plan *plan, fmo_error *err)
     if (status != FMO_OK || (double)all > fmo_tuning_gpu_far_share * (double)available)
         return status;
     g->far = 1;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT && status == FMO_OK; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT && status == FMO_OK; c++) {
         const far_arrays a = find_far_arrays(g, c);
         status = fmo_gpu_place_arrays(&g->device, "nodes of pairs", a.array, FAR_ARRAYS, err);
     }
@@ -265,7 +265,7 @@ void fmo_gpu_forget_far(fmo_gpu_state *g)
     if (!g->lists.far_K) return;
     fmo_gpu_free(&g->device, g->lists.far_K);
     g->lists.far_K = NULL;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         const far_arrays a = find_far_arrays(g, c);
         fmo_gpu_free(&g->device, g->pairs[c].far);
         for (int x = 0; x < FAR_ARRAYS; x++) *a.array[x].at = NULL;

@@ -5,7 +5,7 @@
 
 /* fmo_gpu_set_width has one width for all sets but those of one s, and fmo_gpu_first_function puts
  * a shell at the end of its set. */
-static_assert(FMO_SHELL_LIGHT_COUNT == 2, "sets of the GPU hold s, or s and p: types.cuh, here, "
+static_assert(FMO_SHELL_LOW_L_COUNT == 2, "sets of the GPU hold s, or s and p: types.cuh, here, "
                                           "density.cu and near.cuh");
 
 int fmo_gpu_first_function(const fmo_gpu_functions *f, const fmo_basis *basis, int shell)
@@ -19,12 +19,12 @@ int fmo_gpu_first_function(const fmo_gpu_functions *f, const fmo_basis *basis, i
 static int known_shells(const fmo_basis *b)
 {
     int num = 0;
-    for (int l = 0; l < FMO_SHELL_LIGHT_COUNT; l++) num += b->shell_num_l[l];
+    for (int l = 0; l < FMO_SHELL_LOW_L_COUNT; l++) num += b->shell_num_l[l];
     return num;
 }
 
-/* Numbers the sets by number of primitives, as the pairs are sorted: what neighbouring lanes meet
- * is then neighbouring. */
+/* Numbers the sets by number of primitives, as the pairs are sorted: what neighbouring lanes
+ * interact is then neighbouring. */
 static void number_sets(const fmo_basis *b, const int *partner, fmo_gpu_functions *f)
 {
     const int s_shells = b->shell_num_l[0];

@@ -1,7 +1,7 @@
 /* Sp pairs made on the GPU, for one plan or for several at a time (docs/explanation/gpu/plans.md):
  * shells go up, sizes come down, and the lists are left where the kernels want them (types.cuh).
- * This is the host's part; kernels are in make.cuh. Parts come in the order of sets, so that a
- * stable sort by depth and bound is the whole order (rules/pair_order.h). */
+ * This is the host's segment; kernels are in make.cuh. Segments come in the order of sets, so that
+ * a stable sort by depth and bound is the whole order (rules/pair_order.h). */
 #include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/pairs/make.cuh"
 
@@ -40,10 +40,10 @@ template <class T> T *put(making *m, size_t n, T **on_device)
     return at;
 }
 
-int light_shells(const fmo_basis *b)
+int low_l_shells(const fmo_basis *b)
 {
     int num = 0;
-    for (int l = 0; l < FMO_SHELL_LIGHT_COUNT; l++) num += b->shell_num_l[l];
+    for (int l = 0; l < FMO_SHELL_LOW_L_COUNT; l++) num += b->shell_num_l[l];
     return num;
 }
 
@@ -75,7 +75,7 @@ void put_molecule(making *m, int k, int *partner)
     const fmo_fock_plan *const plan = m->plan[k];
     const fmo_basis *const b = plan->basis;
     const fmo_gpu_functions *const f = &plan->gpu->functions;
-    const int shells = light_shells(b), s_num = b->shell_num_l[0];
+    const int shells = low_l_shells(b), s_num = b->shell_num_l[0];
     molecule *const of = &m->of[k];
     gpu_shell *shell, *shell_at;
     double *exponent, *exponent_at, *coefficient, *coefficient_at;
@@ -118,7 +118,7 @@ void put_molecule(making *m, int k, int *partner)
     of->order[1] = order_at + s_num;
     of->threshold = fmo_shell_pairs_threshold(&plan->pairs);
 }
-static_assert(FMO_SHELL_LIGHT_COUNT == 2, "s shells, then p shells");
+static_assert(FMO_SHELL_LOW_L_COUNT == 2, "s shells, then p shells");
 
 void put_rows(making *m, int k)
 {
@@ -146,7 +146,7 @@ size_t measure(const making *m, int *rows)
     *rows = 0;
     for (int k = 0; k < m->num; k++) {
         const fmo_basis *const b = m->plan[k]->basis;
-        const size_t shells = (size_t)light_shells(b), prims = (size_t)b->prim_num;
+        const size_t shells = (size_t)low_l_shells(b), prims = (size_t)b->prim_num;
         bytes += shells * (sizeof(gpu_shell) + sizeof(int)) + 2 * prims * sizeof(double) + 4 * 256;
         for (int c = 0; c < CLASSES; c++) all += most_rows(m->plan[k]->gpu, b, c);
     }
@@ -203,7 +203,7 @@ fmo_status count_pairs(making *m, fmo_error *err)
     return FMO_OK;
 }
 
-/* What is known of a plan's pairs now: their primitives, and with them the depth of parts. rows:
+/* What is known of a plan's pairs now: their primitives, and with them the depth of segments. rows:
  * those of the plan. */
 int find_depth(fmo_gpu_state *g, const row *rows, const row_size *sizes, int num)
 {
@@ -220,18 +220,18 @@ fmo_status size_plan(const fmo_fock_plan *plan, const row *rows, const row_size 
                      int d, size_t *bytes, fmo_error *err)
 {
     fmo_gpu_state *const g = plan->gpu;
-    size_t parts[CLASSES] = {};
-    for (int n = 0; n < num; n++) parts[rows[n].pair_class] += sizes[n].parts[d];
+    size_t segments[CLASSES] = {};
+    for (int n = 0; n < num; n++) segments[rows[n].pair_class] += sizes[n].segments[d];
     for (int c = 0; c < CLASSES; c++) {
         const size_t values = (size_t)(g->prim_num[c] + 1) * FMO_GPU_PAIR_FIELDS;
         if (values / 2 > UINT32_MAX || g->functions.nao > UINT16_MAX ||
-            parts[c] > FMO_GPU_PAIRS_MAX)
+            segments[c] > FMO_GPU_PAIRS_MAX)
             return fmo_error_set(err, FMO_ERR_MEMORY,
                                  "%zu pairs of shells, %lld of primitives, %d functions are more "
                                  "than the GPU's indices hold",
-                                 parts[c], (long long)g->prim_num[c], g->functions.nao);
-        g->pairs[c].num = (int)parts[c];
-        g->arrays.sums_size += parts[c] * (size_t)fmo_pair_products(c, g->functions.sp);
+                                 segments[c], (long long)g->prim_num[c], g->functions.nao);
+        g->pairs[c].num = (int)segments[c];
+        g->arrays.sums_size += segments[c] * (size_t)fmo_pair_products(c, g->functions.sp);
     }
     const fmo_status status = fmo_gpu_make_work(plan, g, err);
     if (status == FMO_OK) *bytes = fmo_gpu_state_bytes(plan);
@@ -285,7 +285,7 @@ fmo_status place_plan(const fmo_fock_plan *plan, cudaStream_t stream, target *to
 }
 
 /* The second pass and all that follows. */
-fmo_status fill(making *m, size_t records, size_t parts, int most, fmo_error *err)
+fmo_status fill(making *m, size_t records, size_t segments, int most, fmo_error *err)
 {
     arguments *const a = &m->args;
     const cudaStream_t stream = m->device->stream;
@@ -296,17 +296,17 @@ fmo_status fill(making *m, size_t records, size_t parts, int most, fmo_error *er
     int key_bits = DEPTH_BITS + OCTET_BITS;
     while (m->num * CLASSES > 1 << (key_bits - DEPTH_BITS - OCTET_BITS)) key_bits++;
     FMO_GPU_CHECK(cub::DeviceRadixSort::SortPairs(NULL, temporary_bytes, a->key, key_out, a->order,
-                                                  order_out, (int)parts, 0, key_bits, stream),
+                                                  order_out, (int)segments, 0, key_bits, stream),
                   "sorting shell pairs", err);
     const fmo_gpu_array arrays[] = {
         {records * sizeof *a->bound, (void **)&a->bound, NULL},
         {records * FMO_GPU_PAIR_TWOS * sizeof *a->record, (void **)&a->record, NULL},
-        {parts * sizeof *a->parts, (void **)&a->parts, NULL},
-        {parts * sizeof *a->key, (void **)&a->key, NULL},
-        {parts * sizeof *a->key, (void **)&key_out, NULL},
-        {parts * sizeof *a->order, (void **)&a->order, NULL},
-        {parts * sizeof *a->order, (void **)&order_out, NULL},
-        {parts * sizeof *a->part_bound, (void **)&a->part_bound, NULL},
+        {segments * sizeof *a->segments, (void **)&a->segments, NULL},
+        {segments * sizeof *a->key, (void **)&a->key, NULL},
+        {segments * sizeof *a->key, (void **)&key_out, NULL},
+        {segments * sizeof *a->order, (void **)&a->order, NULL},
+        {segments * sizeof *a->order, (void **)&order_out, NULL},
+        {segments * sizeof *a->segment_bound, (void **)&a->segment_bound, NULL},
         {counts * sizeof *a->count, (void **)&a->count, NULL},
         {temporary_bytes, (void **)&temporary, NULL},
     };
@@ -328,11 +328,11 @@ fmo_status fill(making *m, size_t records, size_t parts, int most, fmo_error *er
     if (m->row_num)
         walk_rows<true><<<blocks_for(m->row_num, ROW_WARPS), 32 * ROW_WARPS, 0, stream>>>(*a);
     FMO_GPU_CHECK(cudaGetLastError(), "making shell pairs", err);
-    const dim3 bounds(blocks_for(most, PART_THREADS), m->num * CLASSES);
-    bound_parts<<<bounds, PART_THREADS, 0, stream>>>(*a);
+    const dim3 bounds(blocks_for(most, SEGMENT_THREADS), m->num * CLASSES);
+    bound_parts<<<bounds, SEGMENT_THREADS, 0, stream>>>(*a);
     FMO_GPU_CHECK(cudaGetLastError(), "bounds of shell pairs", err);
     FMO_GPU_CHECK(cub::DeviceRadixSort::SortPairs(temporary, temporary_bytes, a->key, key_out,
-                                                  a->order, order_out, (int)parts, 0, key_bits,
+                                                  a->order, order_out, (int)segments, 0, key_bits,
                                                   stream),
                   "sorting shell pairs", err);
     a->order = order_out;
@@ -346,7 +346,7 @@ fmo_status fill(making *m, size_t records, size_t parts, int most, fmo_error *er
 fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
 {
     fmo_gpu_device *stocked[FMO_PLANS_TOGETHER];
-    size_t bytes[FMO_PLANS_TOGETHER], records = 0, parts = 0;
+    size_t bytes[FMO_PLANS_TOGETHER], records = 0, segments = 0;
     size_t left = m->plan[0]->gpu->available; /* of the GPU's memory */
     int end[FMO_PLANS_TOGETHER], choice[FMO_PLANS_TOGETHER], most = 1, kept_rows = 0, good = 0;
     for (int k = 0, begin = 0; k < m->num; begin = end[k++]) {
@@ -374,11 +374,11 @@ fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
         for (int n = begin; n < end[k]; n++) {
             row *const own = &m->rows[kept_rows];
             *own = m->rows[n];
-            own->part = (unsigned)parts;
+            own->segment = (unsigned)segments;
             own->record = (unsigned)records;
             if (n == begin || own->pair_class != own[-1].pair_class)
-                to[own->pair_class].part = (unsigned)parts;
-            parts += m->sizes[n].parts[choice[k]];
+                to[own->pair_class].segment = (unsigned)segments;
+            segments += m->sizes[n].segments[choice[k]];
             records += m->sizes[n].records;
             kept_rows++;
         }
@@ -386,12 +386,12 @@ fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
             if (to[c].num > most) most = to[c].num;
     }
     m->row_num = m->args.row_num = kept_rows;
-    if (records > UINT32_MAX || parts > INT_MAX)
+    if (records > UINT32_MAX || segments > INT_MAX)
         return fmo_error_set(err, FMO_ERR_MEMORY,
                              "%zu pairs of shells, %zu of primitives are more than the GPU's "
                              "indices hold",
-                             parts, records);
-    return fill(m, records, parts, most, err);
+                             segments, records);
+    return fill(m, records, segments, most, err);
 }
 
 } // namespace

@@ -4,8 +4,8 @@
  * Pairs are looked for row by row: shell i of a row with some of the shells j that it may stand
  * before, in the order of the sets, by one warp. The first pass counts; the host then knows where
  * each row's pairs begin, and asks for memory. The second pass makes primitives, sorted in their
- * pair, and parts; then bounds of parts, from which their order follows; then all is put in its
- * place.
+ * pair, and segments; then bounds of segments, from which their order follows; then all is put in
+ * its place.
  *
  * Compiled without contraction to fused multiply-adds: primitives have the bits that shell_pair.c
  * would give them, and both passes find the same. */
@@ -24,13 +24,13 @@ __device__ const double exp_table[128][2] = {
 };
 
 enum {
-    CLASSES = FMO_PAIR_LIGHT_COUNT,
+    CLASSES = FMO_PAIR_LOW_L_COUNT,
     ROW_WARPS = 4,   /* of a block */
     ROW_PIECES = 16, /* of a shell i */
-    PART_THREADS = 64,
+    SEGMENT_THREADS = 64,
     LAY_THREADS = 128,
     DEPTHS = 3,
-    /* The key of a part: plan and class, depth, bound in steps of 2^8. */
+    /* The key of a segment: plan and class, depth, bound in steps of 2^8. */
     OCTET_BITS = 9,
     DEPTH_BITS = 4
 };
@@ -62,37 +62,37 @@ __host__ __device__ int row_width(int prims)
 typedef struct molecule {
     const gpu_shell *shell;
     const double *exponent, *coefficient;
-    const int *order[FMO_SHELL_LIGHT_COUNT]; /* shells of a kind by their sets */
+    const int *order[FMO_SHELL_LOW_L_COUNT]; /* shells of a kind by their sets */
     double threshold;
 } molecule;
 
 /* Shell i of a class of a plan with some of the shells j in their order, and where the pairs go. */
 typedef struct row {
     int molecule, pair_class, shell, begin, end;
-    unsigned part, record;
+    unsigned segment, record;
 } row;
 
-/* What a row comes to; parts by depth. */
+/* What a row comes to; segments by depth. */
 typedef struct row_size {
-    unsigned records, parts[DEPTHS];
+    unsigned records, segments[DEPTHS];
 } row_size;
 
-/* A part before sorting. */
-typedef struct part {
+/* A segment before sorting. */
+typedef struct segment {
     int i, j;
     unsigned record; /* the pair's first */
     int begin, prims;
     int whole; /* primitives of the pair */
-} part;
+} segment;
 
-/* Where the parts of a class of a plan go. */
+/* Where the segments of a class of a plan go. */
 typedef struct target {
-    unsigned part; /* the first one */
+    unsigned segment; /* the first one */
     int num, tiles;
     int shift; /* functions of a set before those of its heavier shell */
     size_t records;
     int4 *first;
-    fmo_gpu_rule *rule;
+    fmo_gpu_screen_data *rule;
     unsigned *prim_at, *record_at;
     float *tile_bound;
     double *center;
@@ -108,11 +108,11 @@ typedef struct arguments {
     const int *depth; /* [plans] */
     double *bound;    /* [records] of primitives, in the order in which they are found */
     double2 *record;  /* [records][FMO_GPU_PAIR_TWOS], those of a pair by their bounds */
-    part *parts;
+    segment *segments;
     unsigned *key, *order;
-    float *part_bound; /* rounded up */
-    const target *to;  /* [plans][CLASSES] */
-    unsigned *count;   /* [plans][CLASSES][FMO_GPU_DEPTH_MAX + 1] parts by depth */
+    float *segment_bound; /* rounded up */
+    const target *to;     /* [plans][CLASSES] */
+    unsigned *count;      /* [plans][CLASSES][FMO_GPU_DEPTH_MAX + 1] segments by depth */
     const fmo_boys_table *boys;
 } arguments;
 
@@ -155,7 +155,7 @@ template <int pair_class> __device__ double prim_bound(const double *AB, const d
 {
 #define ROW(P, name, li, lj, partner) \
     if (pair_class == FMO_PAIR_##P) return fmo_prim_bound_##name(AB, prim);
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
     return 0.0;
 }
@@ -183,7 +183,7 @@ __device__ __noinline__ bool make_primitive(const molecule &of, const found_pair
     return !(*bound < of.threshold);
 }
 
-__device__ unsigned parts_of(int prims, int depth)
+__device__ unsigned segments_of(int prims, int depth)
 {
     return (unsigned)((prims + depth - 1) / depth);
 }
@@ -249,7 +249,7 @@ template <int pair_class>
 __device__ void count_row(const molecule &of, const row &row, int lane, row_size *size)
 {
     const lanes own = find_lanes(of.shell[row.shell], lane);
-    unsigned records = 0, parts[DEPTHS] = {0};
+    unsigned records = 0, segments[DEPTHS] = {0};
     for (int begin = row.begin; begin < row.end; begin += own.pairs) {
         found_pair pair;
         int earlier, kept = 0;
@@ -258,15 +258,15 @@ __device__ void count_row(const molecule &of, const row &row, int lane, row_size
         kept = pair_sum(kept, own, &earlier);
         if (own.first || own.pair >= own.pairs) kept = 0; /* one lane of a pair counts it */
         records += (unsigned)kept;
-        for (int d = 0; d < DEPTHS; d++) parts[d] += parts_of(kept, depth_of(d));
+        for (int d = 0; d < DEPTHS; d++) segments[d] += segments_of(kept, depth_of(d));
     }
     for (int step = 16; step; step /= 2) {
         records += __shfl_xor_sync(~0u, records, step);
-        for (int d = 0; d < DEPTHS; d++) parts[d] += __shfl_xor_sync(~0u, parts[d], step);
+        for (int d = 0; d < DEPTHS; d++) segments[d] += __shfl_xor_sync(~0u, segments[d], step);
     }
     if (lane) return;
     size->records = records;
-    for (int d = 0; d < DEPTHS; d++) size->parts[d] = parts[d];
+    for (int d = 0; d < DEPTHS; d++) size->segments[d] = segments[d];
 }
 
 /* Sum of the values of lower lanes; adds that of all to *total. */
@@ -321,7 +321,7 @@ __device__ void fill_row(const arguments &a, const molecule &of, const row &row,
 {
     const lanes own = find_lanes(of.shell[row.shell], lane);
     const int depth = a.depth[row.molecule];
-    unsigned records = row.record, parts = row.part;
+    unsigned records = row.record, segments = row.segment;
     for (int begin = row.begin; begin < row.end; begin += own.pairs) {
         found_pair pair;
         int own_at = 0, some = 0;
@@ -329,9 +329,9 @@ __device__ void fill_row(const arguments &a, const molecule &of, const row &row,
         if (has) some = count_primitives<pair_class>(of, pair, own);
         const int kept = pair_sum(some, own, &own_at);
         const bool leads = has && own.first == 0;
-        const int num = leads ? (int)parts_of(kept, depth) : 0;
+        const int num = leads ? (int)segments_of(kept, depth) : 0;
         unsigned record = before(leads ? (unsigned)kept : 0u, lane, &records);
-        const unsigned first = before((unsigned)num, lane, &parts);
+        const unsigned first = before((unsigned)num, lane, &segments);
         record = __shfl_sync(~0u, record, (own.pair * own.width) & 31);
         if (some) write_bounds<pair_class>(of, pair, own, a.bound + record + own_at);
         __syncwarp();
@@ -339,8 +339,8 @@ __device__ void fill_row(const arguments &a, const molecule &of, const row &row,
         for (int p = 0, from = 0; p < num; p++) {
             const int prims = (kept - from) / (num - p);
             const int j = of.order[fmo_pair_ang_mom(pair_class, 1)][begin + own.pair];
-            const part one = {row.shell, j, record, from, prims, kept};
-            a.parts[first + p] = one;
+            const segment one = {row.shell, j, record, from, prims, kept};
+            a.segments[first + p] = one;
             from += prims;
         }
     }
@@ -360,18 +360,19 @@ __global__ void __launch_bounds__(32 * ROW_WARPS) walk_rows(const __grid_constan
         else                                                     \
             count_row<FMO_PAIR_##P>(of, own, lane, &a.sizes[n]); \
     }
-    FMO_PAIR_LIGHT_TABLE(ROW)
+    FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
-/* ---- bounds of parts ------------------------------------------------------------------------ */
+/* ---- bounds of segments ------------------------------------------------------------------------
+ */
 
 /* The arithmetic of a class of quartets by its number: its sums, what a primitive quartet adds to
  * them, and integrals of a pair with itself. */
 constexpr __host__ __device__ int sums_of(int eri_class)
 {
 #define ROW(e, name, ...) eri_class == e ? eri_##name##_acc:
-    return FMO_ERI_LIGHT_TABLE(ROW) 0;
+    return FMO_ERI_LOW_L_TABLE(ROW) 0;
 #undef ROW
 }
 template <int eri_class>
@@ -379,7 +380,7 @@ __device__ __forceinline__ void add_quartet(const fmo_prim_quartet *z, double *a
 {
 #define ROW(e, name, ...) \
     if constexpr (eri_class == e) eri_##name##_prim(z, acc);
-    FMO_ERI_LIGHT_TABLE(ROW)
+    FMO_ERI_LOW_L_TABLE(ROW)
 #undef ROW
 }
 template <int eri_class>
@@ -388,7 +389,7 @@ __device__ __forceinline__ void finish_quartets(const double *AB, const double *
 {
 #define ROW(e, name, ...) \
     if constexpr (eri_class == e) eri_##name##_finish(AB, AB, acc, integrals);
-    FMO_ERI_LIGHT_TABLE(ROW)
+    FMO_ERI_LOW_L_TABLE(ROW)
 #undef ROW
 }
 
@@ -452,7 +453,7 @@ __device__ unsigned octet_of(double bound)
 
 template <int pair_class> __device__ void bound_part(const arguments &a, int plan, unsigned at)
 {
-    const part own = a.parts[at];
+    const segment own = a.segments[at];
     const molecule &of = a.of[plan];
     const gpu_shell &A = of.shell[own.i], &B = of.shell[own.j];
     const double2 *const record = a.record + (size_t)own.record * FMO_GPU_PAIR_TWOS;
@@ -462,7 +463,7 @@ template <int pair_class> __device__ void bound_part(const arguments &a, int pla
     const double bound =
         bound_of<pair_class>(a, AB, record + (size_t)own.begin * FMO_GPU_PAIR_TWOS, own.prims);
     const unsigned depth = FMO_GPU_DEPTH_MAX - own.prims;
-    a.part_bound[at] = nextafterf((float)bound, INFINITY);
+    a.segment_bound[at] = nextafterf((float)bound, INFINITY);
     a.key[at] = (((unsigned)(plan * CLASSES + pair_class) << DEPTH_BITS | depth) << OCTET_BITS) |
                 octet_of(bound);
     a.order[at] = at;
@@ -474,20 +475,20 @@ template <int pair_class> __device__ void bound_part(const arguments &a, int pla
 }
 
 /* blockIdx.y: a class of a plan. */
-__global__ void __launch_bounds__(PART_THREADS) bound_parts(const __grid_constant__ arguments a)
+__global__ void __launch_bounds__(SEGMENT_THREADS) bound_parts(const __grid_constant__ arguments a)
 {
     __shared__ unsigned count[FMO_GPU_DEPTH_MAX + 1];
     const target &to = a.to[blockIdx.y];
-    const int n = blockIdx.x * PART_THREADS + threadIdx.x;
+    const int n = blockIdx.x * SEGMENT_THREADS + threadIdx.x;
     const int plan = blockIdx.y / CLASSES, pair_class = blockIdx.y % CLASSES;
-    if ((int)(blockIdx.x * PART_THREADS) >= to.num) return;
+    if ((int)(blockIdx.x * SEGMENT_THREADS) >= to.num) return;
     if (threadIdx.x <= FMO_GPU_DEPTH_MAX) count[threadIdx.x] = 0;
     __syncthreads();
     if (n < to.num) {
-        atomicAdd(&count[a.parts[to.part + n].prims], 1u);
+        atomicAdd(&count[a.segments[to.segment + n].prims], 1u);
 #define ROW(P, name, li, lj, partner) \
-    if (pair_class == FMO_PAIR_##P) bound_part<FMO_PAIR_##P>(a, plan, to.part + n);
-        FMO_PAIR_LIGHT_TABLE(ROW)
+    if (pair_class == FMO_PAIR_##P) bound_part<FMO_PAIR_##P>(a, plan, to.segment + n);
+        FMO_PAIR_LOW_L_TABLE(ROW)
 #undef ROW
     }
     __syncthreads();
@@ -497,12 +498,12 @@ __global__ void __launch_bounds__(PART_THREADS) bound_parts(const __grid_constan
 
 /* ---- the lists ------------------------------------------------------------------------------ */
 
-/* Part n of a class in its order; returns its bound. */
+/* Segment n of a class in its order; returns its bound. */
 __device__ float lay_out_part(const arguments &a, const target &to, const unsigned *count, int plan,
                               int n)
 {
-    const unsigned at = a.order[to.part + n];
-    const part own = a.parts[at];
+    const unsigned at = a.order[to.segment + n];
+    const segment own = a.segments[at];
     const molecule &of = a.of[plan];
     const gpu_shell &A = of.shell[own.i], &B = of.shell[own.j];
     const double2 *const from = a.record + ((size_t)own.record + own.begin) * FMO_GPU_PAIR_TWOS;
@@ -514,7 +515,7 @@ __device__ float lay_out_part(const arguments &a, const target &to, const unsign
     }
     const unsigned stride = count[own.prims], place = (unsigned)n - first;
     const size_t prim_at = records * FMO_GPU_PAIR_TWOS + place;
-    const float bound = a.part_bound[at];
+    const float bound = a.segment_bound[at];
     records += (size_t)place * own.prims;
     to.first[n] = make_int4(A.first - to.shift, B.first, own.prims, (int)stride);
     to.prim_at[n] = (unsigned)prim_at;
@@ -523,9 +524,9 @@ __device__ float lay_out_part(const arguments &a, const target &to, const unsign
     if (own.begin == 0)
         counts |= 1u << FMO_GPU_TALLY_PAIRS | (unsigned)(from[FMO_PAIR_FIELDS / 2].x != 0.0)
                                                   << FMO_GPU_TALLY_CARRIED;
-    fmo_gpu_rule rule;
+    fmo_gpu_screen_data rule;
     rule.bound = bound;
-    rule.influence = 0.0f;
+    rule.coulomb_estimate = 0.0f;
     rule.set = make_ushort2((unsigned short)A.set, (unsigned short)B.set);
     rule.counts = counts;
     to.rule[n] = rule;
@@ -533,8 +534,8 @@ __device__ float lay_out_part(const arguments &a, const target &to, const unsign
         to.center[(size_t)x * to.num + n] = A.center[x];
         to.center[(size_t)(3 + x) * to.num + n] = A.center[x] - B.center[x];
     }
-    /* In a pair of one shell with itself all products meet themselves and count half; in a ps pair
-     * of one set only the ss product does. */
+    /* In a pair of one shell with itself all products interact themselves and count half; in a ps
+     * pair of one set only the ss product does. */
     const double of_prefactor = own.i == own.j ? 0.5 : 1.0, of_ratio = A.set == B.set ? 0.5 : 1.0;
     for (int m = 0; m < own.prims; m++)
         for (int t = 0; t < FMO_GPU_PAIR_TWOS; t++) {

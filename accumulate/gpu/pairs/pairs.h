@@ -7,7 +7,7 @@
 /* First function of a shell in the kernels' order. */
 int fmo_gpu_first_function(const fmo_gpu_functions *f, const fmo_basis *basis, int shell);
 
-/* What a plan has of a class of n pairs, or parts of them, with `values` numbers in their
+/* What a plan has of a class of n pairs, or segments of them, with `values` numbers in their
  * primitives: in this order, in one piece of memory. The first ones are made with the plan. */
 enum { FMO_GPU_LIST_ARRAYS = 10, FMO_GPU_LIST_ARRAYS_STAGED = 8 };
 typedef struct fmo_gpu_list_arrays {
@@ -19,7 +19,7 @@ fmo_gpu_list_arrays fmo_gpu_find_list_arrays(fmo_gpu_pairs *pairs, int pair_clas
 
 /* What kernels over all pairs of a build see. */
 typedef struct fmo_gpu_pairs_args {
-    fmo_gpu_pairs pairs[FMO_PAIR_LIGHT_COUNT];
+    fmo_gpu_pairs pairs[FMO_PAIR_LOW_L_COUNT];
     const float *block_max;
     const double *density;
     int sets, nao, sp;
@@ -34,7 +34,7 @@ typedef struct fmo_gpu_pairs_args {
 
 /* They have one thread for each pair and product of functions: blockIdx.y is this many times the
  * class, plus the product. */
-enum { FMO_GPU_PAIR_PRODUCTS = FMO_PAIR_LIGHT_PRODUCTS_MAX, FMO_GPU_PAIR_THREADS = 128 };
+enum { FMO_GPU_PAIR_PRODUCTS = FMO_PAIR_LOW_L_PRODUCTS_MAX, FMO_GPU_PAIR_THREADS = 128 };
 
 /* Launches a kernel over all pairs; `many` may be NULL for a group of one. */
 cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,

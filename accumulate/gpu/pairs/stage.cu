@@ -1,5 +1,6 @@
-/* Shell pairs of the host as the kernels want them (types.cuh): cut into parts, sorted, laid out,
- * copied. For mode split, whose pairs are plain ones; those of mode fused come from make.cu. */
+/* Shell pairs of the host as the kernels want them (types.cuh): cut into segments, sorted, laid
+ * out, copied. For mode split, whose pairs are plain ones; those of mode fused come from make.cu.
+ */
 #include "accumulate/gpu/pairs/pairs.h"
 
 #include "accumulate/cpu/kernel.h"
@@ -10,17 +11,18 @@
 
 #include "accumulate/rules/pair_order.h"
 
-/* A part of a shell pair: rank.prims primitives from rank.begin on of pair `index`; rank.i and
+/* A segment of a shell pair: rank.prims primitives from rank.begin on of pair `index`; rank.i and
  * rank.j are sets. */
-typedef struct pair_part {
+typedef struct pair_segment {
     fmo_pair_rank rank;
     int index;
     double bound;
-} pair_part;
+} pair_segment;
 
 static int by_rank(const void *x, const void *y)
 {
-    return fmo_pair_rank_compare(&((const pair_part *)x)->rank, &((const pair_part *)y)->rank);
+    return fmo_pair_rank_compare(&((const pair_segment *)x)->rank,
+                                 &((const pair_segment *)y)->rank);
 }
 
 static int pair_prims(const fmo_pair_list *list, int p)
@@ -31,7 +33,7 @@ static int pair_prims(const fmo_pair_list *list, int p)
 /* Host arrays of one class of pairs as the kernels want them. */
 typedef struct staged_pairs {
     int4 *first;
-    fmo_gpu_rule *rule;
+    fmo_gpu_screen_data *rule;
     unsigned *prim_at;
     float *tile_bound;
     double *center, *prim, *record;
@@ -39,7 +41,7 @@ typedef struct staged_pairs {
 } staged_pairs;
 
 /* Primitive n of a list as the kernels want it. In a pair of one shell with itself all products
- * meet themselves and count half; in a ps pair of one set only the ss product does. */
+ * interact themselves and count half; in a ps pair of one set only the ss product does. */
 static void stage_primitive(const fmo_pair_list *list, int64_t n, bool one_shell, bool one_set,
                             double *to)
 {
@@ -52,7 +54,7 @@ static void stage_primitive(const fmo_pair_list *list, int64_t n, bool one_shell
 }
 
 static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int pair_class,
-                        const fmo_pair_list *list, const pair_part *key, size_t n,
+                        const fmo_pair_list *list, const pair_segment *key, size_t n,
                         const staged_pairs *to)
 {
     /* where a pair has a partner, its heavier shell is the whole set */
@@ -65,7 +67,7 @@ static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int 
         while (end < n && key[end].rank.prims == prims) end++;
         const size_t stride = end - first;
         for (size_t p = first; p < end; p++) {
-            const pair_part *k = &key[p];
+            const pair_segment *k = &key[p];
             const int64_t prim = list->begin[k->index] + k->rank.begin;
             const bool carries = list->ratio[prim] != 0.0;
             const bool one_shell = list->i[k->index] == list->j[k->index];
@@ -100,28 +102,28 @@ static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int 
     }
 }
 
-static int parts_of(int prims, int depth)
+static int segments_of(int prims, int depth)
 {
     return (prims + depth - 1) / depth;
 }
 
-/* Pairs of more than `depth` primitives are cut into parts of nearly equal size: integrals are
+/* Pairs of more than `depth` primitives are cut into segments of nearly equal size: integrals are
  * linear in the primitives of a pair, and no thread has to walk thousands of primitive quartets.
- * Primitives are in descending order, so the later parts are small and screened by bounds of their
- * own. */
+ * Primitives are in descending order, so the later segments are small and screened by bounds of
+ * their own. */
 static size_t cut_pairs(const fmo_gpu_functions *f, const fmo_basis *basis,
                         fmo_pair_class pair_class, const fmo_pair_list *list, int depth,
-                        pair_part *key)
+                        pair_segment *key)
 {
     size_t n = 0;
     for (int p = 0; p < list->num; p++) {
-        const int prims = pair_prims(list, p), parts = parts_of(prims, depth);
+        const int prims = pair_prims(list, p), segments = segments_of(prims, depth);
         int begin = 0;
-        for (int part = 0; part < parts; part++) {
-            const int some = (prims - begin) / (parts - part);
-            const double bound =
-                parts == 1 ? list->bound[p]
-                           : fmo_shell_pair_part_bound(basis, pair_class, list, p, begin, some);
+        for (int segment = 0; segment < segments; segment++) {
+            const int some = (prims - begin) / (segments - segment);
+            const double bound = segments == 1 ? list->bound[p]
+                                               : fmo_shell_pair_segment_bound(basis, pair_class,
+                                                                              list, p, begin, some);
             key[n].rank = {some, fmo_pair_octet(bound), f->set_of_shell[list->i[p]],
                            f->set_of_shell[list->j[p]], begin};
             key[n].index = p;
@@ -133,8 +135,8 @@ static size_t cut_pairs(const fmo_gpu_functions *f, const fmo_basis *basis,
 }
 
 /* Primitives of a pair that one thread walks: few in small systems, to have enough threads and
- * short ones; more in large ones, where each part costs a density look-up and adds. Depends on the
- * system alone, so that `fixed` rounds the same numbers in every launch. */
+ * short ones; more in large ones, where each segment costs a density look-up and adds. Depends on
+ * the system alone, so that `fixed` rounds the same numbers in every launch. */
 int fmo_gpu_contraction_depth(double work)
 {
     return work < fmo_tuning_gpu_depth_small_work    ? fmo_tuning_gpu_depth_small
@@ -149,7 +151,7 @@ fmo_gpu_list_arrays fmo_gpu_find_list_arrays(fmo_gpu_pairs *pairs, int pair_clas
     const size_t products = (size_t)fmo_pair_products(pair_class, sp);
     const fmo_gpu_list_arrays a = {
         {{n * sizeof(int4), (void **)&pairs->first, NULL},
-         {n * sizeof(fmo_gpu_rule), (void **)&pairs->rule, NULL},
+         {n * sizeof(fmo_gpu_screen_data), (void **)&pairs->rule, NULL},
          {n * sizeof(unsigned), (void **)&pairs->prim_at, NULL},
          {tiles * sizeof(float), (void **)&pairs->tile_bound, NULL},
          {6 * n * sizeof(double), (void **)&pairs->center, NULL},
@@ -157,7 +159,7 @@ fmo_gpu_list_arrays fmo_gpu_find_list_arrays(fmo_gpu_pairs *pairs, int pair_clas
          {values * sizeof(double), (void **)&pairs->record, NULL},
          {n * sizeof(unsigned), (void **)&pairs->record_at, NULL},
          /* made in every build */
-         {tiles * sizeof(float), (void **)&pairs->tile_influence, NULL},
+         {tiles * sizeof(float), (void **)&pairs->tile_coulomb_estimate, NULL},
          {sp ? n * products * sizeof(double) : 0, (void **)&pairs->density, NULL}},
         FMO_GPU_LIST_ARRAYS};
     return a;
@@ -166,7 +168,7 @@ fmo_gpu_list_arrays fmo_gpu_find_list_arrays(fmo_gpu_pairs *pairs, int pair_clas
 size_t fmo_gpu_pairs_bytes(const fmo_gpu_state *g)
 {
     size_t bytes = 0;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         fmo_gpu_pairs pairs = g->pairs[c];
         const size_t values = (size_t)(g->prim_num[c] + 1) * FMO_GPU_PAIR_FIELDS;
         const fmo_gpu_list_arrays lists =
@@ -187,7 +189,7 @@ static fmo_status make_list(const fmo_fock_plan *plan, fmo_pair_class pair_class
     /* kernels look one record ahead */
     const size_t values = ((size_t)list->prim_num + 1) * FMO_GPU_PAIR_FIELDS;
     size_t n = 0;
-    for (int p = 0; p < list->num; p++) n += (size_t)parts_of(pair_prims(list, p), depth);
+    for (int p = 0; p < list->num; p++) n += (size_t)segments_of(pair_prims(list, p), depth);
     staged_pairs staged;
     fmo_gpu_list_arrays lists = fmo_gpu_find_list_arrays(pairs, pair_class, n, values, f->sp);
     fmo_gpu_array *const arrays = lists.array;
@@ -199,7 +201,7 @@ static fmo_status make_list(const fmo_fock_plan *plan, fmo_pair_class pair_class
     static_assert(sizeof to / sizeof *to == FMO_GPU_LIST_ARRAYS_STAGED, "what a plan makes");
     for (int a = 0; a < FMO_GPU_LIST_ARRAYS_STAGED; a++) arrays[a].staged = to[a];
     fmo_status status = FMO_OK;
-    pair_part *const key = (pair_part *)malloc((n + 1) * sizeof *key);
+    pair_segment *const key = (pair_segment *)malloc((n + 1) * sizeof *key);
     void *const host_piece = fmo_gpu_stage(arrays, num);
     *host = (fmo_pair_ao *)malloc((n + 1) * sizeof **host);
     if (!key || !host_piece || !*host) {
@@ -232,9 +234,9 @@ done:
 fmo_status fmo_gpu_make_pairs(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     fmo_status status = FMO_OK;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) g->prim_num[c] = plan->pairs.list[c].prim_num;
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) g->prim_num[c] = plan->pairs.list[c].prim_num;
     fmo_gpu_count_primitive_quartets(g);
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT && status == FMO_OK; c++)
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT && status == FMO_OK; c++)
         status =
             make_list(plan, (fmo_pair_class)c, fmo_gpu_contraction_depth(g->primitives), g, err);
     return status;

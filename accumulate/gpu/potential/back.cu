@@ -1,6 +1,6 @@
 /* Numbers of many arrays from a GPU to the host through page-locked memory. Straight into memory
- * that was just allocated they went at 1 GB/s, as the driver meets each of its pages for the first
- * time (docs/results/2026-11-26-4869633/gaps.txt). */
+ * that was just allocated they went at 1 GB/s, as the driver interacts each of its pages for the
+ * first time (docs/results/2026-11-26-4869633/gaps.txt). */
 #include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/potential/lists.h"
 

@@ -102,8 +102,8 @@ void place_parts(piece *to, const fmo_centres *cs, int functions, fmo_gpu_produc
         for (int i = cs->centre[c].caller_begin; i < cs->centre[c].caller_end; i++)
             terms += cs->caller[i].term_end - cs->caller[i].term_begin;
     int *const function_begin = place(to, (size_t)cs->num, &view->function_begin);
-    int *const begin = place(to, (size_t)functions + 1, &view->part_begin);
-    fmo_gpu_term *const part = place(to, (size_t)terms, &view->part);
+    int *const begin = place(to, (size_t)functions + 1, &view->segment_begin);
+    fmo_gpu_term *const segment = place(to, (size_t)terms, &view->segment);
     if (!to->host) return;
     for (int c = 0, at = 0; c < cs->num; first += cs->centre[c++].functions) {
         function_begin[c] = first;
@@ -112,7 +112,7 @@ void place_parts(piece *to, const fmo_centres *cs, int functions, fmo_gpu_produc
             for (int i = cs->centre[c].caller_begin; i < cs->centre[c].caller_end; i++)
                 for (int t = cs->caller[i].term_begin; t < cs->caller[i].term_end; t++)
                     if (cs->term[t].function == f)
-                        part[at++] = {cs->caller[i].index, cs->term[t].factor};
+                        segment[at++] = {cs->caller[i].index, cs->term[t].factor};
         }
     }
     begin[functions] = terms;

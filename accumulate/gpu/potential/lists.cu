@@ -49,11 +49,11 @@ __global__ void __launch_bounds__(THREADS) make_blocks(const maker *of)
         const int f = p.function_begin[pair.A] + e / columns;
         const int g = p.function_begin[pair.B] + e % columns;
         double sum = 0.0;
-        for (int r = p.part_begin[f]; r < p.part_begin[f + 1]; r++)
-            for (int s = p.part_begin[g]; s < p.part_begin[g + 1]; s++) {
-                const size_t x = (size_t)p.part[r].ao, y = (size_t)p.part[s].ao;
-                sum +=
-                    p.part[r].factor * p.part[s].factor * both * (m.D[x * n + y] + m.D[y * n + x]);
+        for (int r = p.segment_begin[f]; r < p.segment_begin[f + 1]; r++)
+            for (int s = p.segment_begin[g]; s < p.segment_begin[g + 1]; s++) {
+                const size_t x = (size_t)p.segment[r].ao, y = (size_t)p.segment[s].ao;
+                sum += p.segment[r].factor * p.segment[s].factor * both *
+                       (m.D[x * n + y] + m.D[y * n + x]);
             }
         block[e] = sum;
     }

@@ -43,8 +43,8 @@ typedef struct fmo_gpu_products {
     const fmo_centre_caller *caller;
     const fmo_centre_term *term;
     const int *function_begin; /* [centres] a centre's first among the functions of all */
-    const int *part_begin;     /* [functions of all + 1] */
-    const fmo_gpu_term *part;
+    const int *segment_begin;  /* [functions of all + 1] */
+    const fmo_gpu_term *segment;
     const fmo_point_pair *pair;     /* [pair_num + 1] */
     const int *block_begin;         /* [pair_num + 1] functions of A times those of B */
     const fmo_gpu_product *product; /* [product_num] */
@@ -78,7 +78,7 @@ typedef struct fmo_gpu_cached_memory {
 struct fmo_gpu_cache {
     struct fmo_gpu_cache *next;
     fmo_gpu_cached_memory *memory;
-    const void *at; /* this object's part of it, or `host` */
+    const void *at; /* this object's segment of it, or `host` */
     void *host;     /* what the host has to know of it, or NULL */
 };
 

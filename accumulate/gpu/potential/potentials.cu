@@ -23,8 +23,8 @@ enum { PIECES = 16 };
 /* Adds to V what the points of a list, times a weight, do at a point, those of this lane. They
  * descend in norm, and end with the first below `least`. */
 template <int NB, int NK>
-__device__ __forceinline__ void meet(const double *P, double p, const fmo_gpu_point_list &list,
-                                     double weight, double least, const double *boys, double *V)
+__device__ __forceinline__ void interact(const double *P, double p, const fmo_gpu_point_list &list,
+                                         double weight, double least, const double *boys, double *V)
 {
     constexpr int L = NB + NK, own = FMO_HERMITE_COUNT(NB);
     const size_t num = (size_t)list.num;
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(THREADS) potential(const __grid_constant__ pot
     FMO_UNROLL
     for (int b = 0; b < own; b++) V[b] = 0.0;
     for (int s = a.begin[job]; s < a.begin[job + 1]; s++)
-        meet<NB, NK>(P, p, a.source[s].lists->of[NK], a.source[s].weight, least, a.boys, V);
+        interact<NB, NK>(P, p, a.source[s].lists->of[NK], a.source[s].weight, least, a.boys, V);
     FMO_UNROLL
     for (int b = 0; b < own; b++) {
         const double sum = sum_lanes(V[b]);
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(THREADS) energy(const __grid_constant__ energy
         double V[own];
         FMO_UNROLL
         for (int b = 0; b < own; b++) V[b] = 0.0;
-        meet<NB, NK>(P, bra.at[3 * num + n], ket, 1.0, a.least / bra.norm[n], a.boys, V);
+        interact<NB, NK>(P, bra.at[3 * num + n], ket, 1.0, a.least / bra.norm[n], a.boys, V);
         FMO_UNROLL
         for (int b = 0; b < own; b++) sum += bra.H[b * num + n] * V[b];
     }

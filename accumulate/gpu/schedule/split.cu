@@ -74,10 +74,10 @@ struct {
     cudaError_t (*launch)(const fmo_gpu_class_view *, const fmo_gpu_state *, size_t, size_t,
                           double *, cudaStream_t);
     size_t size;
-} const classes[FMO_ERI_LIGHT_COUNT] = {
+} const classes[FMO_ERI_LOW_L_COUNT] = {
 #define ROW(e, name, ...) \
     {load_compute<fmo_class_##name>, launch_compute<fmo_class_##name>, fmo_class_##name::size},
-    FMO_ERI_LIGHT_TABLE(ROW)
+    FMO_ERI_LOW_L_TABLE(ROW)
 #undef ROW
 };
 
@@ -120,7 +120,7 @@ size_t batch_size(const split_state *s, int c)
     return s->bytes / (classes[c].size * sizeof(double) + 2 * sizeof(int));
 }
 
-/* No batch can be larger than the candidates of a part. */
+/* No batch can be larger than the candidates of a segment. */
 size_t most_bytes(const fmo_gpu_state *g)
 {
     size_t most = least_bytes;
@@ -152,7 +152,7 @@ cudaError_t make_buffer(const split_state *s, size_t quartets, buffer *f)
 size_t most_quartets(const split_state *s)
 {
     size_t most = 0;
-    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++)
+    for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++)
         if (batch_size(s, c) > most) most = batch_size(s, c);
     return most;
 }
@@ -194,7 +194,7 @@ extern "C" fmo_status fmo_split_prepare(fmo_fock_plan *plan, fmo_error *err)
     if (status == FMO_OK) status = fmo_gpu_state_make(plan, &fmo_gpu_schedule_direct, 1, err);
     if (status == FMO_OK) status = make_buffers(plan, s, err);
     if (status != FMO_OK) return status;
-    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++)
+    for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++)
         FMO_GPU_CHECK(classes[c].load(), "loading kernels", err);
     if (plan->options.reduce == FMO_REDUCE_TREE && s->threads > 1 && !plan->lead) {
         s->own = (double **)calloc((size_t)s->threads, sizeof *s->own);
@@ -235,7 +235,7 @@ void add_feed(split_run *r, fmo_fock_plan *plan)
     f->s = (split_state *)plan->state;
 }
 
-/* The CPU's part: digest one batch that has arrived. */
+/* The CPU's segment: digest one batch that has arrived. */
 void reduce_batch(const split_run *r, const fmo_gpu_state *g, const buffer *f)
 {
     const fmo_cpu_kernels *kernels = fmo_cpu_kernels_choose();
@@ -327,7 +327,7 @@ cudaError_t next_task(split_run *r, feed *f, const fmo_gpu_task **task, size_t *
         if (!f->screened) FMO_GPU_TRY(screen_pass(r, f));
         for (; f->task < pass->num; f->task++, f->begin = 0) {
             const fmo_gpu_task *const t = &pass->task[f->task];
-            const size_t all = f->counters.survivors[FMO_GPU_NEAR][t->task.eri_class];
+            const size_t all = f->counters.screened_in[FMO_GPU_NEAR][t->task.eri_class];
             if (f->begin >= all) continue;
             *task = t;
             *left = all - f->begin;
@@ -426,7 +426,7 @@ extern "C" fmo_status fmo_split_build(fmo_fock_plan *plan, fmo_fock_plan *source
     const fmo_gpu_range range("split build");
     for (int k = 0; k < plan->others.num; k++) add_feed(&r, plan->others.plan[k]);
     for (int t = 0; s->own && t < s->threads; t++) memset(s->own[t], 0, 2 * matrix);
-    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
+    for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++) plan->profile.classes[c].seconds = 0.0;
     for (int k = 0; k < r.num && r.num > 1; k++) plan->profile.device_seconds[k] = 0.0;
     FMO_GPU_CHECK(run(&r), "split build", err);
     if (s->own) {

@@ -33,10 +33,10 @@ cudaError_t launch_compute(const fmo_gpu_class_view *view, const fmo_gpu_state *
 const struct {
     cudaError_t (*compute)(const fmo_gpu_class_view *, const fmo_gpu_state *, size_t);
     size_t (*size)(size_t);
-} classes[FMO_ERI_LIGHT_COUNT] = {
+} classes[FMO_ERI_LOW_L_COUNT] = {
 #define ROW(e, name, ...) \
     {launch_compute<fmo_sp_class_##name>, fmo_gpu_stored_size<fmo_sp_class_##name>},
-    FMO_ERI_LIGHT_TABLE(ROW)
+    FMO_ERI_LOW_L_TABLE(ROW)
 #undef ROW
 };
 
@@ -57,13 +57,13 @@ cudaError_t order_largest_density(const fmo_gpu_group *group)
     return fmo_gpu_order_density(group);
 }
 
-/* Screens all passes and counts the survivors of each class. With list_at they stand in the list
- * one after the other, each class where list_at says; else passes overwrite each other. */
+/* Screens all passes and counts the screened-in quartets of each class. With list_at they stand in
+ * the list one after the other, each class where list_at says; else passes overwrite each other. */
 cudaError_t screen_all(const fmo_gpu_group *group, const size_t *list_at, size_t *quartets)
 {
     fmo_gpu_state *g = group->build->plan->gpu;
     fmo_gpu_counters *const counters = g->pinned.counters;
-    memset(quartets, 0, FMO_ERI_LIGHT_COUNT * sizeof *quartets);
+    memset(quartets, 0, FMO_ERI_LOW_L_COUNT * sizeof *quartets);
     for (int p = 0; p < g->lists.passes; p++) {
         fmo_gpu_pass *pass = &g->lists.pass[p];
         for (int n = 0; n < pass->num && list_at; n++) {
@@ -76,7 +76,7 @@ cudaError_t screen_all(const fmo_gpu_group *group, const size_t *list_at, size_t
         FMO_GPU_TRY(cudaStreamSynchronize(group->stream));
         for (int n = 0; n < pass->num; n++) {
             const int c = pass->task[n].task.eri_class;
-            quartets[c] += counters->survivors[FMO_GPU_NEAR][c];
+            quartets[c] += counters->screened_in[FMO_GPU_NEAR][c];
         }
     }
     return cudaSuccess;
@@ -104,8 +104,8 @@ fmo_status decide(const fmo_fock_plan *plan, size_t bytes, bool *store, fmo_erro
 
 /* What is to be kept, class by class, and where it stands. */
 typedef struct kept {
-    size_t quartets[FMO_ERI_LIGHT_COUNT];
-    size_t list_at[FMO_ERI_LIGHT_COUNT], eri_at[FMO_ERI_LIGHT_COUNT];
+    size_t quartets[FMO_ERI_LOW_L_COUNT];
+    size_t list_at[FMO_ERI_LOW_L_COUNT], eri_at[FMO_ERI_LOW_L_COUNT];
     size_t list_size, eri_size; /* of all */
     int2 *list;
     double *eri;
@@ -114,7 +114,7 @@ typedef struct kept {
 void place(kept *k)
 {
     k->list_size = k->eri_size = 0;
-    for (int c = 0; c < FMO_ERI_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++) {
         k->list_at[c] = k->list_size;
         k->eri_at[c] = k->eri_size;
         k->list_size += k->quartets[c];
@@ -125,7 +125,7 @@ void place(kept *k)
 /* One pass of whole classes, the heaviest first. */
 void whole_classes(const fmo_gpu_state *g, const kept *k, fmo_gpu_pass *pass)
 {
-    for (int c = FMO_ERI_LIGHT_COUNT - 1; c >= 0; c--)
+    for (int c = FMO_ERI_LOW_L_COUNT - 1; c >= 0; c--)
         if (k->quartets[c])
             pass->task[pass->num++] = {
                 {(fmo_eri_class)c, 0, g->pairs[fmo_eri_class_bra(c)].num, 1, 0.0},

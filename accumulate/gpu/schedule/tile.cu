@@ -31,11 +31,11 @@ static cudaError_t launch_either(const fmo_gpu_class_view *view, const fmo_gpu_m
 static cudaError_t run_task(const fmo_fock_plan *plan, const fmo_gpu_variant *variant,
                             const fmo_gpu_task *task, cudaStream_t stream)
 {
-    static cudaError_t (*const launcher[FMO_ERI_LIGHT_COUNT])(
+    static cudaError_t (*const launcher[FMO_ERI_LOW_L_COUNT])(
         const fmo_gpu_class_view *, const fmo_gpu_matrices *, const fmo_gpu_tile_args *, bool,
         unsigned long long *, cudaStream_t) = {
 #define ROW(e, name, ...) launch_either<fmo_sp_class_##name>,
-        FMO_ERI_LIGHT_TABLE(ROW)
+        FMO_ERI_LOW_L_TABLE(ROW)
 #undef ROW
     };
     const fmo_gpu_state *g = plan->gpu;
@@ -73,7 +73,7 @@ fmo_status fmo_gpu_tile_check(const fmo_gpu_device *device, size_t nao, fmo_erro
 #define ROW(e, name, ...)                                \
     if (fmo_gpu_tile_rows<fmo_sp_class_##name>() > rows) \
         rows = fmo_gpu_tile_rows<fmo_sp_class_##name>();
-    FMO_ERI_LIGHT_TABLE(ROW)
+    FMO_ERI_LOW_L_TABLE(ROW)
 #undef ROW
     const size_t most = (device->shared_bytes - STATIC_SHARED) / (rows * sizeof(double));
     if (nao <= most) return FMO_OK;

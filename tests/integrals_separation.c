@@ -1,8 +1,8 @@
-/* The bound that knows distance (integrals/far/apart.h) against integrals: contracted pairs of all
- * classes, tight and diffuse, near and far. No integral may be larger than the bound by more than a
- * fifth of what the rule was told may be neglected, and the bound is to be of use. */
+/* The bound that knows distance (integrals/far/separation.h) against integrals: contracted pairs of
+ * all classes, tight and diffuse, near and far. No integral may be larger than the bound by more
+ * than a fifth of what the rule was told may be neglected, and the bound is to be of use. */
 #include "integrals/eri/eri.h"
-#include "integrals/far/apart.h"
+#include "integrals/far/separation.h"
 #include "integrals/pairs/prim_bound.h"
 
 #include "check.h"
@@ -21,7 +21,7 @@ typedef struct pair {
     double A[3], AB[3];
     double prim[PRIMS * FMO_PAIR_FIELDS], wide[PRIMS * FIELDS];
     fmo_pair_view view;
-    fmo_apart apart;
+    fmo_separation separation;
     double size; /* sum of the primitives' bounds */
 } pair;
 
@@ -47,16 +47,16 @@ static void make_pair(int pair_class, const double *at, pair *to)
         prim[FMO_PAIR_K] = uniform(-1.0, 1.0) * exp(-a * b / p * r2) * 5.9149671727956128778 / p;
         prim[FMO_PAIR_HALF] = 0.5 / p;
         for (int x = 0; x < 3; x++) prim[FMO_PAIR_X + x] = -(b / p) * AB[x];
-        const float bound = (float)(fmo_prim_bound_rule(to->l_i, to->l_j, AB, prim) * 1.000001);
+        const float bound = (float)(fmo_prim_bound_md(to->l_i, to->l_j, AB, prim) * 1.000001);
         double *const wide = to->wide + m * FIELDS;
         memcpy(wide, prim, FMO_PAIR_FIELDS * sizeof *prim);
         memcpy(wide + BOUND, &bound, sizeof bound);
         to->size += (double)bound;
     }
     const fmo_pair_view view = {prims, to->prim, to->AB, to->A};
-    const fmo_apart_prims wide = {to->wide, prims, TWOS, BOUND, 1};
+    const fmo_separation_prims wide = {to->wide, prims, TWOS, BOUND, 1};
     to->view = view;
-    fmo_apart_make(to->l_i, to->l_j, to->A, to->AB, 1.0, &wide, &to->apart);
+    fmo_separation_make(to->l_i, to->l_j, to->A, to->AB, 1.0, &wide, &to->separation);
 }
 
 static double largest_integral(const pair *bra, const pair *ket, int eri_class)
@@ -71,8 +71,8 @@ static double largest_integral(const pair *bra, const pair *ket, int eri_class)
 
 /* Counts of one class. */
 typedef struct tally {
-    int quartets, apart, useful; /* a tenth of the Schwarz bounds at most */
-    double worst, tightest;      /* above the bound, over what may be neglected; of it, at most */
+    int quartets, separation, useful; /* a tenth of the Schwarz bounds at most */
+    double worst, tightest; /* above the bound, over what may be neglected; of it, at most */
 } tally;
 
 static void try_quartet(int eri_class, tally *t)
@@ -89,17 +89,19 @@ static void try_quartet(int eri_class, tally *t)
     do make_pair(fmo_eri_class_ket(eri_class), other, &ket);
     while (ket.size < 1e-14);
     const double neglected = bra.size * ket.size * pow(10.0, -uniform(0.0, 9.0));
-    const double bound = (double)fmo_apart_bound(&bra.apart, &ket.apart, (float)-log2(neglected));
+    const double bound =
+        (double)fmo_separation_bound(&bra.separation, &ket.separation, (float)-log2(neglected));
     t->quartets++;
     if (isinf(bound)) return;
-    t->apart++;
+    t->separation++;
     t->useful += bound < 0.1 * bra.size * ket.size;
     const double largest = largest_integral(&bra, &ket, eri_class);
     t->worst = fmax(t->worst, (largest - bound) / neglected);
     if (bound > neglected) t->tightest = fmax(t->tightest, largest / bound);
-    CHECK(largest <= bound * (1.0 + 1e-5) + 0.2 * neglected,
-          "%s, %.3f bohr apart: an integral of %.6e, bound %.6e, of which %.1e may be neglected",
-          fmo_eri_class_name((fmo_eri_class)eri_class), R, largest, bound, neglected);
+    CHECK(
+        largest <= bound * (1.0 + 1e-5) + 0.2 * neglected,
+        "%s, %.3f bohr separation: an integral of %.6e, bound %.6e, of which %.1e may be neglected",
+        fmo_eri_class_name((fmo_eri_class)eri_class), R, largest, bound, neglected);
 }
 
 int main(void)
@@ -109,11 +111,11 @@ int main(void)
     for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) {
         tally t = {0, 0, 0, 0.0, 0.0};
         for (int q = 0; q < quartets; q++) try_quartet(c, &t);
-        printf("%s: %d of %d apart, %d useful; beyond the bound by %.1e, largest %.3f of it\n",
-               fmo_eri_class_name((fmo_eri_class)c), t.apart, t.quartets, t.useful, t.worst,
+        printf("%s: %d of %d separation, %d useful; beyond the bound by %.1e, largest %.3f of it\n",
+               fmo_eri_class_name((fmo_eri_class)c), t.separation, t.quartets, t.useful, t.worst,
                t.tightest);
-        CHECK(3 * t.useful > t.apart && 5 * t.apart > t.quartets, "%s: the bound is of no use",
-              fmo_eri_class_name((fmo_eri_class)c));
+        CHECK(3 * t.useful > t.separation && 5 * t.separation > t.quartets,
+              "%s: the bound is of no use", fmo_eri_class_name((fmo_eri_class)c));
     }
     return check_summary();
 }

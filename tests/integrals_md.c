@@ -1,4 +1,4 @@
-/* The rule that classes with d shells follow (eri_rule.h), with s and p shells as well, where there
+/* The rule that classes with d shells follow (eri_md.h), with s and p shells as well, where there
  * is other arithmetic to compare with: quartets, bounds of primitive pairs, counts of terms. */
 #include "integrals/eri/eri.h"
 #include "integrals/eri/eri_slice.h"
@@ -67,12 +67,12 @@ static fmo_prim_quartet quartet_of(int M, const double *bra, const double *ket, 
         const fmo_prim_quartet z = quartet_of(li + lj + lk + ll, bra, ket, AB, CD, AC);          \
         double acc[eri_##name##_acc] = {0}, want[SIZE], got[SIZE] = {0};                         \
         double r[(li + lj + lk + ll + 1) * (li + lj + lk + ll + 1) * (li + lj + lk + ll + 1)];   \
-        double term[FMO_RULE_TERMS(lk, ll) + FMO_RULE_TERMS(li, lj)];                            \
+        double term[FMO_MD_TERMS(lk, ll) + FMO_MD_TERMS(li, lj)];                                \
         double H[FMO_HERMITE_COUNT(li + lj) * FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll)] = {0};      \
         eri_##name##_prim(&z, acc);                                                              \
         eri_##name##_finish(AB, CD, acc, want);                                                  \
-        fmo_rule_ket(li, lj, lk, ll, &z, r, term, H);                                            \
-        fmo_rule_bra(li, lj, lk, ll, &z, term, H, got);                                          \
+        fmo_md_ket(li, lj, lk, ll, &z, r, term, H);                                              \
+        fmo_md_bra(li, lj, lk, ll, &z, term, H, got);                                            \
         double largest = 0.0;                                                                    \
         for (int k = 0; k < SIZE; k++) largest = fmax(largest, fabs(want[k]));                   \
         for (int k = 0; k < SIZE; k++)                                                           \
@@ -81,7 +81,7 @@ static fmo_prim_quartet quartet_of(int M, const double *bra, const double *ket, 
                         "by its own arithmetic %.17g",                                           \
                   k, got[k], want[k]);                                                           \
     }
-FMO_ERI_LIGHT_TABLE(CHECK_CLASS)
+FMO_ERI_LOW_L_TABLE(CHECK_CLASS)
 
 static void check_classes(void)
 {
@@ -89,7 +89,7 @@ static void check_classes(void)
         double bra[FMO_PAIR_FIELDS], ket[FMO_PAIR_FIELDS], AB[3], CD[3], AC[3];
         random_pairs(bra, ket, AB, CD, AC);
 #define ROW(e, name, ...) check_##name(bra, ket, AB, CD, AC);
-        FMO_ERI_LIGHT_TABLE(ROW)
+        FMO_ERI_LOW_L_TABLE(ROW)
 #undef ROW
     }
 }
@@ -115,7 +115,7 @@ static void check_bounds(void)
                         eri);                                                                      \
         for (int k = 0; k < SIZE; k++) largest = fmax(largest, eri[k * SIZE + k]);                 \
         const double want = sqrt(largest), own = fmo_prim_bound_##name(AB, prim);                  \
-        const double rule = fmo_prim_bound_rule(li, lj, AB, prim);                                 \
+        const double rule = fmo_prim_bound_md(li, lj, AB, prim);                                   \
         if (want < 1e-150) continue;                                                               \
         CHECK(fabs(own / want - 1.0) < 1e-10, #name ": bound %.17g, integrals %.17g", own, want);  \
         CHECK(fabs(rule / want - 1.0) < 1e-10, #name ": rule %.17g, integrals %.17g", rule, want); \
@@ -174,7 +174,7 @@ static fmo_prim_quartet turned(const fmo_prim_quartet *z, int turn)
 }
 
 static int seen[FMO_ERI_INTEGRALS_MAX];
-FMO_ERI_HEAVY_TABLE(CHECK_SLICES)
+FMO_ERI_HIGH_L_TABLE(CHECK_SLICES)
 
 static void check_slices(void)
 {
@@ -186,7 +186,7 @@ static void check_slices(void)
         const fmo_prim_quartet z = quartet_of(li + lj + lk + ll, bra, ket, AB, CD, AC); \
         check_slices_##name(&z);                                                        \
     }
-        FMO_ERI_HEAVY_TABLE(ROW)
+        FMO_ERI_HIGH_L_TABLE(ROW)
 #undef ROW
     }
 }
@@ -194,33 +194,32 @@ static void check_slices(void)
 /* What the preprocessor says of terms and places. */
 static void check_counts(void)
 {
-#define ROW(P, name, la, lb, partner)                                                           \
-    {                                                                                           \
-        int terms = 0;                                                                          \
-        for (int a = 0; a < fmo_shell_functions(la); a++)                                       \
-            for (int b = 0; b < fmo_shell_functions(lb); b++) {                                 \
-                int product = 1;                                                                \
-                for (int x = 0; x < 3; x++)                                                     \
-                    product *= fmo_shell_power(la, a, x) + fmo_shell_power(lb, b, x) + 1;       \
-                terms += product;                                                               \
-                CHECK(product <= FMO_RULE_TERMS_MAX, #name ": %d terms in a product", product); \
-            }                                                                                   \
-        CHECK(terms == FMO_RULE_TERMS(la, lb), #name ": %d terms, not %d", terms,               \
-              FMO_RULE_TERMS(la, lb));                                                          \
+#define ROW(P, name, la, lb, partner)                                                         \
+    {                                                                                         \
+        int terms = 0;                                                                        \
+        for (int a = 0; a < fmo_shell_functions(la); a++)                                     \
+            for (int b = 0; b < fmo_shell_functions(lb); b++) {                               \
+                int product = 1;                                                              \
+                for (int x = 0; x < 3; x++)                                                   \
+                    product *= fmo_shell_power(la, a, x) + fmo_shell_power(lb, b, x) + 1;     \
+                terms += product;                                                             \
+                CHECK(product <= FMO_MD_TERMS_MAX, #name ": %d terms in a product", product); \
+            }                                                                                 \
+        CHECK(terms == FMO_MD_TERMS(la, lb), #name ": %d terms, not %d", terms,               \
+              FMO_MD_TERMS(la, lb));                                                          \
     }
     FMO_PAIR_TABLE(ROW)
 #undef ROW
     for (int l = 0; l <= FMO_ANG_MOM_MAX; l++)
         for (int c = 0; c < fmo_shell_functions(l); c++)
             for (int x = 0; x < 3; x++)
-                CHECK(fmo_rule_power(l, c, x) == fmo_shell_power(l, c, x), "power %d %d %d", l, c,
-                      x);
+                CHECK(fmo_md_power(l, c, x) == fmo_shell_power(l, c, x), "power %d %d %d", l, c, x);
     for (int n = 0, at; n <= FMO_PAIR_ORDER_MAX; n++) {
         at = 0;
         for (int v = 0; v <= n; v++)
             for (int u = 0; u <= n - v; u++)
                 for (int t = 0; t <= n - v - u; t++, at++)
-                    CHECK(FMO_RULE_HERMITE(n, t, u, v) == at, "place of %d %d %d", t, u, v);
+                    CHECK(FMO_MD_HERMITE(n, t, u, v) == at, "place of %d %d %d", t, u, v);
         CHECK(at == FMO_HERMITE_COUNT(n), "%d Hermite functions", at);
     }
 }

@@ -2,57 +2,58 @@
  * overlap are charges, dipoles and so on that decay with it, which Schwarz bounds do not see. Host
  * and device; equations in docs/explanation/far-field.md, "A bound that depends on
  * distance". */
-#ifndef FMO_FAR_APART_H
-#define FMO_FAR_APART_H
+#ifndef FMO_FAR_SEPARATION_H
+#define FMO_FAR_SEPARATION_H
 
 #include "integrals/far/decide.h"
 #include "integrals/pairs/hermite_expand.h"
 
-enum { FMO_APART_ORDERS = FMO_PAIR_ORDER_MAX + 1 };
+enum { FMO_SEPARATION_ORDERS = FMO_PAIR_ORDER_MAX + 1 };
 
 /* What the bound takes of a pair; all but the place rounded up. */
-typedef struct fmo_apart {
+typedef struct fmo_separation {
     float x, y, z, radius; /* the primitives' centre by their bounds, the farthest from it; bohr */
     float spread;          /* largest 1/p */
     float log_size;        /* binary logarithm of the sum of the primitives' Schwarz bounds */
-    float moment[FMO_APART_ORDERS]; /* by order, of the product where it is largest */
-} fmo_apart;
+    float moment[FMO_SEPARATION_ORDERS]; /* by order, of the product where it is largest */
+} fmo_separation;
 
-/* The primitives of a pair, two fields together (eri_common.h), `stride` twos apart, `twos` of them
- * a primitive; field `bound` has in its first half the Schwarz bound as a float. */
-typedef struct fmo_apart_prims {
+/* The primitives of a pair, two fields together (eri_common.h), `stride` twos separation, `twos` of
+ * them a primitive; field `bound` has in its first half the Schwarz bound as a float. */
+typedef struct fmo_separation_prims {
     const double *prim;
     int num, twos, bound;
     size_t stride;
-} fmo_apart_prims;
+} fmo_separation_prims;
 
-FMO_HD const double *fmo_apart_field(const fmo_apart_prims *of, int m, int field)
+FMO_HD const double *fmo_separation_field(const fmo_separation_prims *of, int m, int field)
 {
     return of->prim + 2 * (size_t)(m * of->twos + field / 2) * of->stride + field % 2;
 }
-FMO_HD float fmo_apart_prim_bound(const fmo_apart_prims *of, int m)
+FMO_HD float fmo_separation_prim_bound(const fmo_separation_prims *of, int m)
 {
     float bound;
-    memcpy(&bound, fmo_apart_field(of, m, of->bound), sizeof bound);
+    memcpy(&bound, fmo_separation_field(of, m, of->bound), sizeof bound);
     return bound;
 }
-FMO_HD float fmo_apart_up(double x)
+FMO_HD float fmo_separation_up(double x)
 {
     return (float)(x * 1.000001);
 }
 
 /* Sums over primitives, of one product: charge and dipole about the centre; sizes of what is left,
  * from order 2 on. */
-typedef struct fmo_apart_sums {
-    double charge, dipole[3], rest[FMO_APART_ORDERS];
-} fmo_apart_sums;
+typedef struct fmo_separation_sums {
+    double charge, dipole[3], rest[FMO_SEPARATION_ORDERS];
+} fmo_separation_sums;
 
 /* Adds a primitive of charge c, d from the centre, to a product: c E_tuv meets the derivative tuv
  * of 1/R at its own place; that, taken to the centre by Taylor's theorem, is exact in charge and
  * dipole, and the rest is at most of order 2. */
-FMO_HD void fmo_apart_add(const int *power, double c, const double *d,
-                          double E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS],
-                          fmo_apart_sums *sums)
+FMO_HD void
+fmo_separation_add(const int *power, double c, const double *d,
+                   double E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS],
+                   fmo_separation_sums *sums)
 {
     const double d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
     for (int t = 0; t <= power[0] + power[3]; t++)
@@ -75,27 +76,30 @@ FMO_HD void fmo_apart_add(const int *power, double c, const double *d,
 }
 
 /* A: centre of the first shell, of angular momentum la; AB = A - B; factor: of the prefactors. */
-FMO_HD_ONCE void fmo_apart_make(int la, int lb, const double *A, const double *AB, double factor,
-                                const fmo_apart_prims *prims, fmo_apart *apart)
+FMO_HD_ONCE void fmo_separation_make(int la, int lb, const double *A, const double *AB,
+                                     double factor, const fmo_separation_prims *prims,
+                                     fmo_separation *separation)
 {
     double at[3] = {0.0, 0.0, 0.0}, weight = 0.0, spread = 0.0, radius2 = 0.0;
-    fmo_apart_sums sums[FMO_PAIR_PRODUCTS_MAX];
+    fmo_separation_sums sums[FMO_PAIR_PRODUCTS_MAX];
     const int products = FMO_CARTESIAN(la) * FMO_CARTESIAN(lb);
     memset(sums, 0, sizeof sums);
     for (int m = 0; m < prims->num; m++) {
-        const double bound = (double)fmo_apart_prim_bound(prims, m) + 1e-30;
+        const double bound = (double)fmo_separation_prim_bound(prims, m) + 1e-30;
         weight += bound;
-        spread = fmax(spread, 1.0 / *fmo_apart_field(prims, m, FMO_PAIR_P));
-        for (int x = 0; x < 3; x++) at[x] += bound * *fmo_apart_field(prims, m, FMO_PAIR_X + x);
+        spread = fmax(spread, 1.0 / *fmo_separation_field(prims, m, FMO_PAIR_P));
+        for (int x = 0; x < 3; x++)
+            at[x] += bound * *fmo_separation_field(prims, m, FMO_PAIR_X + x);
     }
     for (int x = 0; x < 3; x++) at[x] /= weight;
     for (int m = 0; m < prims->num; m++) {
-        const double p = *fmo_apart_field(prims, m, FMO_PAIR_P);
-        const double half = *fmo_apart_field(prims, m, FMO_PAIR_HALF);
-        const double c = factor * *fmo_apart_field(prims, m, FMO_PAIR_K) * FMO_FAR_CHARGE / sqrt(p);
+        const double p = *fmo_separation_field(prims, m, FMO_PAIR_P);
+        const double half = *fmo_separation_field(prims, m, FMO_PAIR_HALF);
+        const double c =
+            factor * *fmo_separation_field(prims, m, FMO_PAIR_K) * FMO_FAR_CHARGE / sqrt(p);
         double E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS], d[3], d2 = 0.0;
         for (int x = 0; x < 3; x++) {
-            const double PA = *fmo_apart_field(prims, m, FMO_PAIR_X + x);
+            const double PA = *fmo_separation_field(prims, m, FMO_PAIR_X + x);
             fmo_hermite_expand(la, lb, PA, PA + AB[x], half, E[x]);
             d[x] = PA - at[x];
             d2 += d[x] * d[x];
@@ -108,16 +112,16 @@ FMO_HD_ONCE void fmo_apart_make(int la, int lb, const double *A, const double *A
                 power[x] = fmo_shell_power(la, a, x);
                 power[3 + x] = fmo_shell_power(lb, b, x);
             }
-            fmo_apart_add(power, c, d, E, &sums[k]);
+            fmo_separation_add(power, c, d, E, &sums[k]);
         }
     }
-    apart->x = (float)(A[0] + at[0]);
-    apart->y = (float)(A[1] + at[1]);
-    apart->z = (float)(A[2] + at[2]);
-    apart->radius = fmo_apart_up(sqrt(radius2));
-    apart->spread = fmo_apart_up(spread);
-    apart->log_size = (float)log2(weight) + 1e-4f;
-    for (int n = 0; n < FMO_APART_ORDERS; n++) {
+    separation->x = (float)(A[0] + at[0]);
+    separation->y = (float)(A[1] + at[1]);
+    separation->z = (float)(A[2] + at[2]);
+    separation->radius = fmo_separation_up(sqrt(radius2));
+    separation->spread = fmo_separation_up(spread);
+    separation->log_size = (float)log2(weight) + 1e-4f;
+    for (int n = 0; n < FMO_SEPARATION_ORDERS; n++) {
         double largest = 0.0;
         for (int k = 0; k < products; k++) {
             const double *const D = sums[k].dipole;
@@ -125,48 +129,50 @@ FMO_HD_ONCE void fmo_apart_make(int la, int lb, const double *A, const double *A
                                     : n == 1 ? sqrt(D[0] * D[0] + D[1] * D[1] + D[2] * D[2])
                                              : sums[k].rest[n]);
         }
-        apart->moment[n] = fmo_apart_up(largest);
+        separation->moment[n] = fmo_separation_up(largest);
     }
 }
 
-/* Products are apart where T = gap^2 / (1/p + 1/q) reaches this and the logarithm of their sizes'
- * product over what may be neglected: what overlap then changes is less than a fifth of that
- * (tests/integrals_apart.c). */
-#define FMO_APART_T 7.0f
+/* Products are separation where T = gap^2 / (1/p + 1/q) reaches this and the logarithm of their
+ * sizes' product over what may be neglected: what overlap then changes is less than a fifth of that
+ * (tests/integrals_separation.c). */
+#define FMO_SEPARATION_T 7.0f
 
-FMO_STATIC_ASSERT(2 * (FMO_APART_ORDERS - 1) == 8, "apart.h: the factorial of the highest order")
+FMO_STATIC_ASSERT(2 * (FMO_SEPARATION_ORDERS - 1) == 8,
+                  "separation.h: the factorial of the highest order")
 
 /* Single precision loses places of nuclei to so many bohr for each bohr from the origin. */
-#define FMO_APART_PLACE 4e-7f
+#define FMO_SEPARATION_PLACE 4e-7f
 
 /* The most that an integral of two products can be, from their moments of order n and m,
  *
  *   sum_nm M_n N_m (n + m)! / R^(n+m+1)
  *
  * with the distance of the centres for charges and dipoles, of the nearest primitives for the rest;
- * infinity where they are not apart. log_worth: binary logarithm of 1 / what may be neglected. */
-FMO_HD float fmo_apart_bound(const fmo_apart *a, const fmo_apart *b, float log_worth)
+ * infinity where they are not separation. log_worth: binary logarithm of 1 / what may be neglected.
+ */
+FMO_HD float fmo_separation_bound(const fmo_separation *a, const fmo_separation *b, float log_worth)
 {
     const float x = a->x - b->x, y = a->y - b->y, z = a->z - b->z;
     const float size =
         fabsf(a->x) + fabsf(a->y) + fabsf(a->z) + fabsf(b->x) + fabsf(b->y) + fabsf(b->z);
-    const float R = sqrtf(x * x + y * y + z * z) - FMO_APART_PLACE * (size + 1.0f);
+    const float R = sqrtf(x * x + y * y + z * z) - FMO_SEPARATION_PLACE * (size + 1.0f);
     const float gap = R - a->radius - b->radius;
     const float T = gap * gap / (a->spread + b->spread);
     const float log_all = fmaxf(a->log_size + b->log_size + log_worth, 0.0f);
-    if (!(gap > 0.0f && T >= FMO_APART_T + FMO_FAR_LN_2 * log_all)) return INFINITY;
+    if (!(gap > 0.0f && T >= FMO_SEPARATION_T + FMO_FAR_LN_2 * log_all)) return INFINITY;
     const float far = 1.0f / R, near = 1.0f / gap;
     float sum = far * (a->moment[0] * b->moment[0] +
                        far * (a->moment[0] * b->moment[1] + a->moment[1] * b->moment[0] +
                               far * 2.0f * a->moment[1] * b->moment[1]));
     float rest = 0.0f, factorial = 40320.0f; /* 8!, of the highest order */
     FMO_UNROLL
-    for (int order = 2 * (FMO_APART_ORDERS - 1); order >= 2; order--) {
+    for (int order = 2 * (FMO_SEPARATION_ORDERS - 1); order >= 2; order--) {
         float products = 0.0f;
         FMO_UNROLL
-        for (int n = 0; n < FMO_APART_ORDERS; n++) {
+        for (int n = 0; n < FMO_SEPARATION_ORDERS; n++) {
             const int m = order - n;
-            if (m < 0 || m >= FMO_APART_ORDERS || (n < 2 && m < 2)) continue;
+            if (m < 0 || m >= FMO_SEPARATION_ORDERS || (n < 2 && m < 2)) continue;
             products += a->moment[n] * b->moment[m];
         }
         rest = near * rest + factorial * products;

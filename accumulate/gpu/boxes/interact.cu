@@ -1,8 +1,8 @@
-/* From leaves to potentials: multipoles upwards, who is near to whom, who meets, potentials
- * downwards. A block has one box and finds out for itself, from the root down, whom it meets:
+/* From leaves to potentials: multipoles upwards, who is near to whom, who interacts, potentials
+ * downwards. A block has one box and finds out for itself, from the root down, whom it interacts:
  * everything else would have to be kept. All sums have an order that nothing but geometry and
  * density decides. */
-#include "accumulate/gpu/boxes/meet.h"
+#include "accumulate/gpu/boxes/interact.h"
 
 namespace {
 
@@ -87,16 +87,16 @@ typedef struct way {
 } way;
 
 /* What becomes of a box of the way and another one; OPENED: left to the box's children. */
-enum { LEFT, MEET, NEAR, OPENED, CUT_OWN, CUT_OTHER };
+enum { LEFT, INTERACT, NEAR, OPENED, CUT_OWN, CUT_OTHER };
 
-/* Far: who meets (order[0] is that of `own`'s potential); else the larger is cut. What is below the
- * box itself is left to its children. */
+/* Far: who interacts (order[0] is that of `own`'s potential); else the larger is cut. What is below
+ * the box itself is left to its children. */
 __device__ __forceinline__ int decide(const fmo_gpu_box_view &v, int own, int other, int target,
                                       int order[2])
 {
     if (fmo_boxes_far(&v.box[own], &v.log_load[own], &v.box[other], &v.log_load[other], &v.rule,
                       order))
-        return own == target ? MEET : LEFT;
+        return own == target ? INTERACT : LEFT;
     const bool own_leaf = v.box[own].leaf >= 0, other_leaf = v.box[other].leaf >= 0;
     if (own_leaf && other_leaf) return NEAR;
     if (!other_leaf && (own_leaf || fmo_box_larger(v.box, other, own))) return CUT_OTHER;
@@ -250,7 +250,7 @@ __global__ void __launch_bounds__(THREADS)
     find_near_tiles(const __grid_constant__ fmo_gpu_box_view v)
 {
     const unsigned *const row = v.near + (size_t)blockIdx.x * v.words;
-    for (int c = 0; c < FMO_PAIR_LIGHT_COUNT; c++) {
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) {
         const fmo_gpu_box_pairs &of = v.of[c];
         unsigned *const to = of.tile_near + (size_t)blockIdx.x * of.words;
         for (int tile = threadIdx.x; tile / 32 < of.words; tile += THREADS) {
@@ -269,14 +269,14 @@ __global__ void __launch_bounds__(THREADS)
  * side by side for tiles. */
 typedef struct exchange_args {
     fmo_gpu_box_pairs of;
-    const fmo_gpu_rule *rule;
+    const fmo_gpu_screen_data *rule;
     const float *block_max;
     int num, sets;
 } exchange_args;
 
 __global__ void __launch_bounds__(THREADS) find_exchange(const __grid_constant__ exchange_args a)
 {
-    __shared__ fmo_gpu_rule rule[FMO_GPU_TILE_PAIRS];
+    __shared__ fmo_gpu_screen_data rule[FMO_GPU_TILE_PAIRS];
     const int tile = blockIdx.x, begin = tile * FMO_GPU_TILE_PAIRS;
     const int num = min((int)FMO_GPU_TILE_PAIRS, a.num - begin);
     if ((int)threadIdx.x < num) rule[threadIdx.x] = a.rule[begin + threadIdx.x];
@@ -292,7 +292,8 @@ __global__ void __launch_bounds__(THREADS) find_exchange(const __grid_constant__
     }
 }
 
-/* ---- meeting -----------------------------------------------------------------------------------
+/* ---- interaction
+ * -----------------------------------------------------------------------------------
  */
 
 /* (l, m) and (l, m + 1), m even, are a lane's: what one has loaded of I is used twice. PAIRS of
@@ -303,9 +304,9 @@ __host__ __device__ constexpr int pairs_of(int order)
 }
 enum { PAIRS = pairs_of(ORDER), ROUNDS = (PAIRS + 31) / 32, LIST = 256 };
 
-typedef struct meeting {
+typedef struct interaction {
     int box, order;
-} meeting;
+} interaction;
 
 /* sum += conj(a) b, in four operations. */
 __device__ __forceinline__ void add_conj(double2 a, double2 b, double2 &sum)
@@ -357,14 +358,14 @@ __device__ void find_pair(int t, int *l, int *m)
     *m = 2 * (t - (*l ? pairs_of(*l - 1) : 0));
 }
 
-typedef struct meet_warp {
+typedef struct interact_warp {
     double2 M[FULL], I[FULL + 1]; /* one more is looked at, for nothing */
-} meet_warp;
+} interact_warp;
 
-/* One meeting, by a warp: to_lm += (-1)^l sum_jk conj(M_jk) I_(j+l)(k+m), j + l up to the order;
- * the sign is left for later. */
-__device__ __forceinline__ void meet_one(const fmo_gpu_box_view &v, const fmo_box *own,
-                                         meeting with, meet_warp *w, lane_terms *t)
+/* One interaction, by a warp: to_lm += (-1)^l sum_jk conj(M_jk) I_(j+l)(k+m), j + l up to the
+ * order; the sign is left for later. */
+__device__ __forceinline__ void interact_one(const fmo_gpu_box_view &v, const fmo_box *own,
+                                             interaction with, interact_warp *w, lane_terms *t)
 {
     const double2 *const M = v.multipole + (size_t)with.box * TERMS;
     const int order = with.order, lane = threadIdx.x % 32;
@@ -424,16 +425,16 @@ __device__ __forceinline__ void put_pair(double2 (*sum)[2], int lanes, int l, in
     }
 }
 
-typedef struct meet_shared {
+typedef struct interact_shared {
     way on;
-    meeting list[LIST];
+    interaction list[LIST];
     double charge[WARPS];
-    meet_warp of[WARPS];
-} meet_shared;
+    interact_warp of[WARPS];
+} interact_shared;
 
 /* The potential of the charge of another box in the middle of the own one. */
-__device__ __forceinline__ double meet_charge(const fmo_gpu_box_view &v, const fmo_box *own,
-                                              int other)
+__device__ __forceinline__ double interact_charge(const fmo_gpu_box_view &v, const fmo_box *own,
+                                                  int other)
 {
     const double *const from = v.box[other].centre;
     const double x = own->centre[0] - from[0], y = own->centre[1] - from[1],
@@ -441,8 +442,9 @@ __device__ __forceinline__ double meet_charge(const fmo_gpu_box_view &v, const f
     return v.multipole[(size_t)other * TERMS].x * fmo_rsqrt(x * x + y * y + z * z);
 }
 
-/* The orders that a meeting does with; returns the highest. */
-__device__ __forceinline__ int fewer_orders(const fmo_gpu_box_view &v, int target, meeting *with)
+/* The orders that a interaction does with; returns the highest. */
+__device__ __forceinline__ int fewer_orders(const fmo_gpu_box_view &v, int target,
+                                            interaction *with)
 {
     with->order =
         fmo_box_fewer(with->order, &v.box[target], v.log_load[target].moment, &v.box[with->box],
@@ -461,11 +463,11 @@ __global__ void __launch_bounds__(THREADS)
             &v.box[b], (const double *)(v.multipole + (size_t)b * TERMS), l);
 }
 
-/* Potentials of those that a box meets, a block each. */
-__global__ void __launch_bounds__(THREADS) meet(const __grid_constant__ fmo_gpu_box_view v)
+/* Potentials of those that a box interacts, a block each. */
+__global__ void __launch_bounds__(THREADS) interact(const __grid_constant__ fmo_gpu_box_view v)
 {
     extern __shared__ double2 memory[];
-    meet_shared &s = *(meet_shared *)memory;
+    interact_shared &s = *(interact_shared *)memory;
     const int target = blockIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const fmo_box *const own = &v.box[target];
     lane_terms t = {};
@@ -478,9 +480,9 @@ __global__ void __launch_bounds__(THREADS) meet(const __grid_constant__ fmo_gpu_
     go_to(
         v, target, &s.on,
         [&](int what, int other, int order) {
-            const bool meets = what == MEET;
-            if (meets && !order) charge += meet_charge(v, own, other);
-            const unsigned those = __ballot_sync(0xffffffffu, meets && order);
+            const bool interacts = what == INTERACT;
+            if (interacts && !order) charge += interact_charge(v, own, other);
+            const unsigned those = __ballot_sync(0xffffffffu, interacts && order);
             if (lane == 0) s.on.met[warp] = __popc(those);
             if (!(those >> lane & 1u)) return make_int3(0, 0, -1);
             return make_int3(other, order, __popc(those & ((1u << lane) - 1u)));
@@ -496,10 +498,10 @@ __global__ void __launch_bounds__(THREADS) meet(const __grid_constant__ fmo_gpu_
             __syncthreads();
             for (int n = threadIdx.x; n < listed; n += THREADS)
                 if (!fewer_orders(v, target, &s.list[n]))
-                    charge += meet_charge(v, own, s.list[n].box);
+                    charge += interact_charge(v, own, s.list[n].box);
             __syncthreads();
             for (int n = warp; n < listed; n += WARPS)
-                if (s.list[n].order) meet_one(v, own, s.list[n], &s.of[warp], &t);
+                if (s.list[n].order) interact_one(v, own, s.list[n], &s.of[warp], &t);
             listed = 0;
         });
     for (int offset = 16; offset; offset /= 2)
@@ -561,13 +563,13 @@ cudaError_t fmo_gpu_box_exchange(const fmo_gpu_box_pairs *of, const fmo_gpu_pair
     return cudaGetLastError();
 }
 
-cudaError_t fmo_gpu_box_meet(const fmo_gpu_box_view *v, int boxes, cudaStream_t stream)
+cudaError_t fmo_gpu_box_interact(const fmo_gpu_box_view *v, int boxes, cudaStream_t stream)
 {
-    const int bytes = (int)sizeof(meet_shared), strengths = boxes * FMO_GPU_BOX_STRENGTHS;
+    const int bytes = (int)sizeof(interact_shared), strengths = boxes * FMO_GPU_BOX_STRENGTHS;
     find_strength<<<(strengths + THREADS - 1) / THREADS, THREADS, 0, stream>>>(*v, strengths);
     FMO_GPU_TRY(cudaGetLastError());
-    FMO_GPU_TRY(cudaFuncSetAttribute(meet, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    meet<<<boxes, THREADS, (size_t)bytes, stream>>>(*v);
+    FMO_GPU_TRY(cudaFuncSetAttribute(interact, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    interact<<<boxes, THREADS, (size_t)bytes, stream>>>(*v);
     return cudaGetLastError();
 }
 

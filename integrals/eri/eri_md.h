@@ -1,4 +1,4 @@
-/* The classes with d shells (FMO_ERI_HEAVY_TABLE) by one rule, that of McMurchie and Davidson,
+/* The classes with d shells (FMO_ERI_HIGH_L_TABLE) by one rule, that of McMurchie and Davidson,
  * J. Comput. Phys. 26, 218 (1978):
  *
  *   R_tuv     Hermite integrals between the two products, to order L
@@ -6,62 +6,61 @@
  *   (ab|cd)  += sum_p E^ab_p H(p|cd)          once per primitive of the bra
  *
  * For s and p shells the rule gives what eri_psss.h and its like do by hand
- * (tests/integrals_rule.c). There is no horizontal recursion: of two shells with tight and diffuse
+ * (tests/integrals_md.c). There is no horizontal recursion: of two shells with tight and diffuse
  * primitives it would lose up to (AB sqrt(b))^2 of the digits. Loops over Hermite functions of the
  * bra and over columns stay loops, what is inside them is unrolled. */
-#ifndef FMO_ERI_RULE_H
-#define FMO_ERI_RULE_H
+#ifndef FMO_ERI_MD_H
+#define FMO_ERI_MD_H
 
 #include "integrals/eri/eri_common.h"
 #include "integrals/pairs/hermite_expand.h"
 
 /* Terms of the Hermite expansions of all products of a pair, the sum of (a_x + b_x + 1) (a_y + b_y
  * + 1) (a_z + b_z + 1): what x^la y^lb has in (1 - x y)^3 / ((1 - x)^6 (1 - y)^6). */
-#define FMO_RULE_FIVE(n) (((n) + 1) * ((n) + 2) * ((n) + 3) * ((n) + 4) * ((n) + 5) / 120)
-#define FMO_RULE_TERMS(la, lb)                                                                   \
-    (FMO_RULE_FIVE(la) * FMO_RULE_FIVE(lb) - 3 * FMO_RULE_FIVE((la)-1) * FMO_RULE_FIVE((lb)-1) + \
-     3 * FMO_RULE_FIVE((la)-2) * FMO_RULE_FIVE((lb)-2) -                                         \
-     FMO_RULE_FIVE((la)-3) * FMO_RULE_FIVE((lb)-3))
+#define FMO_MD_FIVE(n) (((n) + 1) * ((n) + 2) * ((n) + 3) * ((n) + 4) * ((n) + 5) / 120)
+#define FMO_MD_TERMS(la, lb)                                                             \
+    (FMO_MD_FIVE(la) * FMO_MD_FIVE(lb) - 3 * FMO_MD_FIVE((la)-1) * FMO_MD_FIVE((lb)-1) + \
+     3 * FMO_MD_FIVE((la)-2) * FMO_MD_FIVE((lb)-2) - FMO_MD_FIVE((la)-3) * FMO_MD_FIVE((lb)-3))
 /* Where Hermite function (t, u, v) is among those up to order n: v outermost, t innermost. */
-#define FMO_RULE_HERMITE(n, t, u, v)                                                  \
+#define FMO_MD_HERMITE(n, t, u, v)                                                    \
     (FMO_HERMITE_COUNT(n) - FMO_HERMITE_COUNT((n) - (v)) + FMO_CARTESIAN((n) - (v)) - \
      FMO_CARTESIAN((n) - (v) - (u)) + (t))
 
 /* One quartet at a time on the host, for bounds and tests: not worth the time that it takes to
  * compile copies. */
 #if FMO_SIMD_WIDTH > 1 || defined(__CUDACC__)
-#define FMO_RULE_UNROLL FMO_UNROLL
+#define FMO_MD_UNROLL FMO_UNROLL
 #else
-#define FMO_RULE_UNROLL
+#define FMO_MD_UNROLL
 #endif
 
 /* fmo_shell_power without a loop, for constants and for indices alike. */
-FMO_HD int fmo_rule_power(int l, int c, int x)
+FMO_HD int fmo_md_power(int l, int c, int x)
 {
     const int rest = (c > 0) + (c > 2) + (c > 5), k = c - rest * (rest + 1) / 2;
     return x == 0 ? l - rest : x == 1 ? rest - k : k;
 }
-FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 3, "eri_rule.h: fmo_rule_power knows f shells at most")
+FMO_STATIC_ASSERT(FMO_ANG_MOM_MAX <= 3, "eri_md.h: fmo_md_power knows f shells at most")
 
 /* Terms of one product, at most: the orders of the pair spread over x, y and z. */
 enum {
-    FMO_RULE_TERMS_MAX = (FMO_PAIR_ORDER_MAX / 3 + 1) * ((FMO_PAIR_ORDER_MAX + 1) / 3 + 1) *
-                         ((FMO_PAIR_ORDER_MAX + 2) / 3 + 1)
+    FMO_MD_TERMS_MAX = (FMO_PAIR_ORDER_MAX / 3 + 1) * ((FMO_PAIR_ORDER_MAX + 1) / 3 + 1) *
+                       ((FMO_PAIR_ORDER_MAX + 2) / 3 + 1)
 };
 
 /* R_tuv, t + u + v <= L, in r[t + n (u + n v)], n = L + 1, from start[m] = (-2 alpha)^m F_m, level
  * by level, in place: what is written reads one and two orders below, of the level above. */
-FMO_HD void fmo_rule_derivatives(int L, const fmo_real *start, const fmo_real *PQ, fmo_real *r)
+FMO_HD void fmo_md_derivatives(int L, const fmo_real *start, const fmo_real *PQ, fmo_real *r)
 {
     const int n = L + 1;
     r[0] = start[L];
-    FMO_RULE_UNROLL
+    FMO_MD_UNROLL
     for (int m = L - 1; m >= 0; m--) {
-        FMO_RULE_UNROLL
+        FMO_MD_UNROLL
         for (int order = L - m; order > 0; order--) {
-            FMO_RULE_UNROLL
+            FMO_MD_UNROLL
             for (int v = 0; v <= order; v++) {
-                FMO_RULE_UNROLL
+                FMO_MD_UNROLL
                 for (int u = 0; u <= order - v; u++) {
                     const int t = order - u - v, at = t + n * (u + n * v);
                     const int x = t > 0 ? 0 : u > 0 ? 1 : 2;
@@ -78,12 +77,12 @@ FMO_HD void fmo_rule_derivatives(int L, const fmo_real *start, const fmo_real *P
 }
 
 /* start[m] of a quartet. */
-FMO_HD void fmo_rule_start(int L, const fmo_prim_quartet *z, fmo_real *start)
+FMO_HD void fmo_md_start(int L, const fmo_prim_quartet *z, fmo_real *start)
 {
     const fmo_real twice = -2.0 * z->alpha;
     fmo_real power = twice;
     start[0] = z->S[0];
-    FMO_RULE_UNROLL
+    FMO_MD_UNROLL
     for (int m = 1; m <= L; m++) {
         start[m] = power * z->S[m];
         power *= twice;
@@ -91,27 +90,27 @@ FMO_HD void fmo_rule_start(int L, const fmo_prim_quartet *z, fmo_real *start)
 }
 
 /* The same of a quartet. */
-FMO_HD void fmo_rule_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
+FMO_HD void fmo_md_coulomb(int L, const fmo_prim_quartet *z, fmo_real *r)
 {
     fmo_real start[FMO_ERI_ORDER_MAX + 1];
-    fmo_rule_start(L, z, start);
-    fmo_rule_derivatives(L, start, z->PQ, r);
+    fmo_md_start(L, z, start);
+    fmo_md_derivatives(L, start, z->PQ, r);
 }
 
 /* Terms of the expansions of all products of a pair: product after product, v outermost, t
  * innermost; those of odd Hermite functions times `odd`, 1 or -1. */
-FMO_HD void fmo_rule_terms(int la, int lb, const fmo_real *PA, const fmo_real *AB, fmo_real half,
-                           double odd, fmo_real *term)
+FMO_HD void fmo_md_terms(int la, int lb, const fmo_real *PA, const fmo_real *AB, fmo_real half,
+                         double odd, fmo_real *term)
 {
     fmo_real E[3][FMO_HERMITE_POWERS][FMO_HERMITE_POWERS][FMO_HERMITE_ORDERS];
     memset(E, 0, sizeof E); /* not read; compilers do not see that */
-    FMO_RULE_UNROLL
+    FMO_MD_UNROLL
     for (int x = 0; x < 3; x++) fmo_hermite_expand(la, lb, PA[x], PA[x] + AB[x], half, E[x]);
     for (int a = 0; a < FMO_CARTESIAN(la); a++) {
         for (int b = 0; b < FMO_CARTESIAN(lb); b++) {
-            const int ax = fmo_rule_power(la, a, 0), bx = fmo_rule_power(lb, b, 0);
-            const int ay = fmo_rule_power(la, a, 1), by = fmo_rule_power(lb, b, 1);
-            const int az = fmo_rule_power(la, a, 2), bz = fmo_rule_power(lb, b, 2);
+            const int ax = fmo_md_power(la, a, 0), bx = fmo_md_power(lb, b, 0);
+            const int ay = fmo_md_power(la, a, 1), by = fmo_md_power(lb, b, 1);
+            const int az = fmo_md_power(la, a, 2), bz = fmo_md_power(lb, b, 2);
             for (int v = 0; v <= az + bz; v++) {
                 for (int u = 0; u <= ay + by; u++) {
                     const fmo_real yz = E[1][ay][by][u] * E[2][az][bz][v];
@@ -126,13 +125,13 @@ FMO_HD void fmo_rule_terms(int la, int lb, const fmo_real *PA, const fmo_real *A
 }
 
 /* Adds H(p|cd) of one primitive quartet, H[p][cd]. */
-FMO_HD void fmo_rule_ket(int la, int lb, int lc, int ld, const fmo_prim_quartet *z, fmo_real *r,
-                         fmo_real *term, fmo_real *H)
+FMO_HD void fmo_md_ket(int la, int lb, int lc, int ld, const fmo_prim_quartet *z, fmo_real *r,
+                       fmo_real *term, fmo_real *H)
 {
     const int N = la + lb, n = N + lc + ld + 1, kets = FMO_CARTESIAN(lc) * FMO_CARTESIAN(ld);
     int place[FMO_HERMITE_COUNT(FMO_PAIR_ORDER_MAX) + 1], num = 0; /* of R_p */
-    fmo_rule_coulomb(n - 1, z, r);
-    fmo_rule_terms(lc, ld, z->QC, z->CD, z->half_q, -1.0, term);
+    fmo_md_coulomb(n - 1, z, r);
+    fmo_md_terms(lc, ld, z->QC, z->CD, z->half_q, -1.0, term);
     for (int v = 0; v <= N; v++)
         for (int u = 0; u <= N - v; u++)
             for (int t = 0; t <= N - v - u; t++) place[num++] = t + n * (u + n * v);
@@ -142,20 +141,20 @@ FMO_HD void fmo_rule_ket(int la, int lb, int lc, int ld, const fmo_prim_quartet 
         const fmo_real *const r0 = r + place[p], *const r1 = r + place[p + 1];
         fmo_real *const H0 = H + p * kets, *const H1 = H + (p + 1 < num ? p + 1 : p) * kets;
         int at = 0;
-        FMO_RULE_UNROLL
+        FMO_MD_UNROLL
         for (int c = 0; c < FMO_CARTESIAN(lc); c++) {
-            FMO_RULE_UNROLL
+            FMO_MD_UNROLL
             for (int d = 0; d < FMO_CARTESIAN(ld); d++) {
                 const int cd = c * FMO_CARTESIAN(ld) + d;
-                const int x = fmo_rule_power(lc, c, 0) + fmo_rule_power(ld, d, 0);
-                const int y = fmo_rule_power(lc, c, 1) + fmo_rule_power(ld, d, 1);
-                const int w = fmo_rule_power(lc, c, 2) + fmo_rule_power(ld, d, 2);
+                const int x = fmo_md_power(lc, c, 0) + fmo_md_power(ld, d, 0);
+                const int y = fmo_md_power(lc, c, 1) + fmo_md_power(ld, d, 1);
+                const int w = fmo_md_power(lc, c, 2) + fmo_md_power(ld, d, 2);
                 fmo_real s0 = H0[cd], s1 = H1[cd];
-                FMO_RULE_UNROLL
+                FMO_MD_UNROLL
                 for (int v = 0; v <= w; v++) {
-                    FMO_RULE_UNROLL
+                    FMO_MD_UNROLL
                     for (int u = 0; u <= y; u++) {
-                        FMO_RULE_UNROLL
+                        FMO_MD_UNROLL
                         for (int t = 0; t <= x; t++, at++) {
                             s0 += term[at] * r0[t + n * (u + n * v)];
                             s1 += term[at] * r1[t + n * (u + n * v)];
@@ -170,34 +169,34 @@ FMO_HD void fmo_rule_ket(int la, int lb, int lc, int ld, const fmo_prim_quartet 
 }
 
 /* acc[ab][cd] += sum_p E^ab_p H[p][cd], so many columns at a time. */
-#define FMO_RULE_COLUMNS(kets) ((kets) % 9 == 0 ? 9 : (kets) % 10 == 0 ? 10 : (kets))
-FMO_HD void fmo_rule_bra(int la, int lb, int lc, int ld, const fmo_prim_quartet *z, fmo_real *term,
-                         const fmo_real *H, fmo_real *acc)
+#define FMO_MD_COLUMNS(kets) ((kets) % 9 == 0 ? 9 : (kets) % 10 == 0 ? 10 : (kets))
+FMO_HD void fmo_md_bra(int la, int lb, int lc, int ld, const fmo_prim_quartet *z, fmo_real *term,
+                       const fmo_real *H, fmo_real *acc)
 {
     const int N = la + lb, kets = FMO_CARTESIAN(lc) * FMO_CARTESIAN(ld);
-    const int columns = FMO_RULE_COLUMNS(kets);
+    const int columns = FMO_MD_COLUMNS(kets);
     int at = 0;
-    fmo_rule_terms(la, lb, z->PA, z->AB, z->half_p, 1.0, term);
+    fmo_md_terms(la, lb, z->PA, z->AB, z->half_p, 1.0, term);
     for (int a = 0; a < FMO_CARTESIAN(la); a++) {
         for (int b = 0; b < FMO_CARTESIAN(lb); b++, acc += kets) {
-            const int x = fmo_rule_power(la, a, 0) + fmo_rule_power(lb, b, 0);
-            const int y = fmo_rule_power(la, a, 1) + fmo_rule_power(lb, b, 1);
-            const int w = fmo_rule_power(la, a, 2) + fmo_rule_power(lb, b, 2);
+            const int x = fmo_md_power(la, a, 0) + fmo_md_power(lb, b, 0);
+            const int y = fmo_md_power(la, a, 1) + fmo_md_power(lb, b, 1);
+            const int w = fmo_md_power(la, a, 2) + fmo_md_power(lb, b, 2);
             const int terms = (x + 1) * (y + 1) * (w + 1);
-            int row[FMO_RULE_TERMS_MAX] = {0}, num = 0;
+            int row[FMO_MD_TERMS_MAX] = {0}, num = 0;
             for (int v = 0; v <= w; v++)
                 for (int u = 0; u <= y; u++)
-                    for (int t = 0; t <= x; t++) row[num++] = FMO_RULE_HERMITE(N, t, u, v) * kets;
+                    for (int t = 0; t <= x; t++) row[num++] = FMO_MD_HERMITE(N, t, u, v) * kets;
             for (int first = 0; first < kets; first += columns) {
                 fmo_real sum[10];
-                FMO_RULE_UNROLL
+                FMO_MD_UNROLL
                 for (int c = 0; c < columns; c++) sum[c] = acc[first + c];
                 for (int k = 0; k < terms; k++) {
                     const fmo_real e = term[at + k], *const from = H + row[k] + first;
-                    FMO_RULE_UNROLL
+                    FMO_MD_UNROLL
                     for (int c = 0; c < columns; c++) sum[c] += e * from[c];
                 }
-                FMO_RULE_UNROLL
+                FMO_MD_UNROLL
                 for (int c = 0; c < columns; c++) acc[first + c] = sum[c];
             }
             at += terms;
@@ -207,27 +206,27 @@ FMO_HD void fmo_rule_bra(int la, int lb, int lc, int ld, const fmo_prim_quartet 
 
 /* Every class of the table. Two operations a term, those of R_tuv and of H included; what a
  * primitive of the bra takes is counted with each quartet. */
-#define FMO_RULE_CLASS(e, name, li, lj, lk, ll, bra, ket)                                          \
+#define FMO_MD_CLASS(e, name, li, lj, lk, ll, bra, ket)                                            \
     enum {                                                                                         \
         eri_##name##_acc =                                                                         \
             FMO_CARTESIAN(li) * FMO_CARTESIAN(lj) * FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll),         \
         eri_##name##_hermite = FMO_HERMITE_COUNT(li + lj) * FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll), \
         eri_##name##_prim_flop =                                                                   \
             2 * ((li + lj + lk + ll + 4) * FMO_HERMITE_COUNT(li + lj + lk + ll) / 4 +              \
-                 FMO_HERMITE_COUNT(li + lj) * FMO_RULE_TERMS(lk, ll) +                             \
-                 FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll) * FMO_RULE_TERMS(li, lj)),                  \
+                 FMO_HERMITE_COUNT(li + lj) * FMO_MD_TERMS(lk, ll) +                               \
+                 FMO_CARTESIAN(lk) * FMO_CARTESIAN(ll) * FMO_MD_TERMS(li, lj)),                    \
         eri_##name##_finish_flop = 0                                                               \
     };                                                                                             \
     FMO_HD_ONCE void eri_##name##_ket(const fmo_prim_quartet *z, fmo_real *H)                      \
     {                                                                                              \
         fmo_real r[(li + lj + lk + ll + 1) * (li + lj + lk + ll + 1) * (li + lj + lk + ll + 1)];   \
-        fmo_real term[FMO_RULE_TERMS(lk, ll)];                                                     \
-        fmo_rule_ket(li, lj, lk, ll, z, r, term, H);                                               \
+        fmo_real term[FMO_MD_TERMS(lk, ll)];                                                       \
+        fmo_md_ket(li, lj, lk, ll, z, r, term, H);                                                 \
     }                                                                                              \
     FMO_HD_ONCE void eri_##name##_bra(const fmo_prim_quartet *z, const fmo_real *H, fmo_real *acc) \
     {                                                                                              \
-        fmo_real term[FMO_RULE_TERMS(li, lj)];                                                     \
-        fmo_rule_bra(li, lj, lk, ll, z, term, H, acc);                                             \
+        fmo_real term[FMO_MD_TERMS(li, lj)];                                                       \
+        fmo_md_bra(li, lj, lk, ll, z, term, H, acc);                                               \
     }                                                                                              \
     FMO_HD void eri_##name##_prim(const fmo_prim_quartet *z, fmo_real *acc)                        \
     {                                                                                              \
@@ -243,6 +242,6 @@ FMO_HD void fmo_rule_bra(int la, int lb, int lc, int ld, const fmo_prim_quartet 
         (void)CD;                                                                                  \
         for (int k = 0; k < eri_##name##_acc; k++) eri[k] = acc[k];                                \
     }
-FMO_ERI_HEAVY_TABLE(FMO_RULE_CLASS)
+FMO_ERI_HIGH_L_TABLE(FMO_MD_CLASS)
 
 #endif

@@ -1,6 +1,6 @@
 /* Between the files of this folder: kernels over boxes. C++ only. */
-#ifndef FMO_GPU_BOX_MEET_H
-#define FMO_GPU_BOX_MEET_H
+#ifndef FMO_GPU_BOX_INTERACT_H
+#define FMO_GPU_BOX_INTERACT_H
 
 #include "accumulate/gpu/boxes/boxes.h"
 
@@ -17,8 +17,8 @@ cudaError_t fmo_gpu_box_near(const fmo_gpu_box_view *view, const fmo_boxes *tree
  * of |D| in rows of `sets`. */
 cudaError_t fmo_gpu_box_exchange(const fmo_gpu_box_pairs *of, const fmo_gpu_pairs *pairs,
                                  const float *block_max, int sets, cudaStream_t stream);
-/* Potentials of all boxes by those that they meet; and by those that their parents meet. */
-cudaError_t fmo_gpu_box_meet(const fmo_gpu_box_view *view, int boxes, cudaStream_t stream);
+/* Potentials of all boxes by those that they interact; and by those that their parents interact. */
+cudaError_t fmo_gpu_box_interact(const fmo_gpu_box_view *view, int boxes, cudaStream_t stream);
 cudaError_t fmo_gpu_box_down(const fmo_gpu_box_view *view, const fmo_boxes *tree,
                              cudaStream_t stream);
 

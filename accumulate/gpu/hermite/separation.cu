@@ -1,0 +1,75 @@
+/* What screening for K takes of each segment of a pair to know distance
+ * (integrals/far/separation.h).
+ */
+#include "accumulate/gpu/hermite/state.h"
+
+namespace {
+
+enum { THREADS = fmo_tuning_gpu_hermite_threads };
+
+/* Segments of pairs of one class. */
+typedef struct separation_class {
+    int num;
+    const int4 *at, *prims;
+    const double *center;
+    const double2 *prim;
+    float4 *sphere;
+    float *separation;
+} separation_class;
+
+typedef struct separation_args {
+    separation_class of[FMO_PAIR_CLASS_COUNT];
+} separation_args;
+
+/* One thread a segment, classes side by side, of N plans. The prefactors of a pair of one shell are
+ * halved (types.cuh), as both orders of its functions are added up; what is in the matrices at the
+ * end has them whole. */
+template <int N>
+__global__ void __launch_bounds__(THREADS)
+    find_separation(const __grid_constant__ fmo_gpu_many<separation_args, N> many)
+{
+    const int pair_class = blockIdx.y, n = blockIdx.x * THREADS + threadIdx.x;
+    const separation_class &a = many.own().of[pair_class];
+    if (n >= a.num) return;
+    const int4 prims = a.prims[n], at = a.at[n];
+    const size_t num = (size_t)a.num;
+    const double *const center = a.center + n;
+    const double A[3] = {center[0], center[num], center[2 * num]};
+    const double AB[3] = {center[3 * num], center[4 * num], center[5 * num]};
+    const fmo_separation_prims of = {(const double *)(a.prim + (unsigned)prims.x), prims.y,
+                                     FMO_GPU_PAIR_TWOS, FMO_GPU_PAIR_BOUND,
+                                     (size_t)(unsigned)prims.z};
+    const bool one_shell = fmo_hermite_first_shell(at) == fmo_hermite_second_shell(at);
+    fmo_separation separation;
+    fmo_separation_make(fmo_pair_ang_mom(pair_class, 0), fmo_pair_ang_mom(pair_class, 1), A, AB,
+                        one_shell ? 2.0 : 1.0, &of, &separation);
+    a.sphere[n] = make_float4(separation.x, separation.y, separation.z, separation.radius);
+    a.separation[n] = separation.spread;
+    a.separation[num + n] = separation.log_size;
+    for (int k = 0; k < FMO_SEPARATION_ORDERS; k++)
+        a.separation[(size_t)(2 + k) * num + n] = separation.moment[k];
+}
+
+} // namespace
+
+cudaError_t fmo_hermite_make_separation(const fmo_gpu_group *group)
+{
+    const auto fill = [](const fmo_gpu_build *build, separation_args *a) {
+        int most = 0;
+        for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
+            const fmo_hermite_pairs *const p = &build->plan->gpu->hermite->pairs[c];
+            a->of[c] = {p->num,
+                        p->at,
+                        p->prims,
+                        p->center,
+                        p->prim,
+                        (float4 *)p->sphere,
+                        (float *)p->separation};
+            if (p->num > most) most = p->num;
+        }
+        return dim3((unsigned)(most + THREADS - 1) / THREADS, FMO_PAIR_CLASS_COUNT);
+    };
+    return fmo_gpu_launch_group<separation_args>(group, find_separation<1>,
+                                                 find_separation<fmo_gpu_many_max<separation_args>>,
+                                                 THREADS, 0, fill);
+}
