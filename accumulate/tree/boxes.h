@@ -1,7 +1,7 @@
 /* A tree of boxes over the pairs of a plan: each box has two, which share its pairs, down to leaves
  * of a few dozen. Which boxes are so far apart that their multipoles may interact is decided for
  * each density (decide.h); what is near stays with the integrals. Geometry alone makes the tree.
- * Equations and errors: docs/explanation/far-field.md, "Boxes of far pairs". */
+ * Equations and errors: docs/explanation/multipoles.md. */
 #ifndef FMO_TREE_BOXES_H
 #define FMO_TREE_BOXES_H
 

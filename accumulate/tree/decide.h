@@ -1,5 +1,5 @@
 /* May the multipoles of two boxes interact, and up to which order? What is left out, and what that
- * rests on: docs/explanation/far-field.md, "Boxes of far pairs". Symmetric in the two boxes, as a
+ * rests on: docs/explanation/multipoles.md. Symmetric in the two boxes, as a
  * quartet is either near for both of its pairs or far for both. */
 #ifndef FMO_TREE_DECIDE_H
 #define FMO_TREE_DECIDE_H
@@ -27,7 +27,7 @@ FMO_HD void fmo_box_take_logs(fmo_box_load *load)
 /* Overlap leaves out less than 40 exp(-T) of the product of two pairs' bounds
  * (docs/explanation/far-field.md, "Error by overlap"); boxes are far from this many + ln(size /
  * cutoff) on, for the largest of their pairs, which most are not. Measured:
- * docs/explanation/accuracy.md, "Boxes of far pairs". */
+ * docs/explanation/accuracy.md, "Multipoles of cells". */
 #define FMO_BOX_T       5.0
 #define FMO_BOX_T_LEAST 5.0
 FMO_HD double fmo_box_T(double log_size_over_cutoff)

@@ -7,7 +7,7 @@
  *     I_lm(r - s) = sum_jk conj(R_jk(s)) I_(l+j)(m+k)(r)              |s| < |r|
  *
  * Arrays hold m >= 0, real and imaginary parts beside each other: [2 * fmo_harmonic(l, m) + part].
- * Equations: docs/explanation/far-field.md, "Boxes of far pairs". */
+ * Equations: docs/explanation/multipoles.md. */
 #ifndef FMO_TREE_EXPANSION_H
 #define FMO_TREE_EXPANSION_H
 
