@@ -139,7 +139,7 @@ cudaError_t fmo_gpu_make_timers(fmo_gpu_state *g)
 
 cudaError_t fmo_gpu_class_seconds(const fmo_gpu_state *g, double *seconds)
 {
-    for (int c = 0; c < FMO_ERI_LOW_L_COUNT; c++) seconds[c] = 0.0;
+    for (int c = 0; c < FMO_ERI_CLASS_COUNT; c++) seconds[c] = 0.0;
     for (int p = 0; p < g->lists.passes; p++)
         for (int n = 0; n < g->lists.pass[p].num; n++) {
             const fmo_gpu_task *task = &g->lists.pass[p].task[n];
