@@ -1,9 +1,8 @@
-/* Multipoles of all cells from those of the leaves (upwards), near leaves, multipole interactions
- * of far cells, and potentials of all cells (downwards); equations: docs/explanation/far-field.md,
- * "Boxes of far pairs". A thread block handles one cell and descends the tree to find the cells
- * that it interacts with; storing lists of interactions would take too much memory. The order of
- * all sums depends on geometry and density alone, so that results are reproducible. Next: boxes.cu,
- * which launches these kernels, and leaves.cu. */
+/* Multipoles of all cells from those of the leaves (upwards), near leaves, interactions of far
+ * cells, and potentials of all cells (downwards); equations: docs/explanation/far-field.md, "Boxes
+ * of far pairs". A block handles one cell and descends the tree to find those that it interacts
+ * with: lists of interactions would take too much memory. The order of all sums depends on geometry
+ * and density alone. Next: boxes.cu, which launches these kernels, and leaves.cu. */
 #include "accumulate/gpu/boxes/interact.h"
 
 namespace {
@@ -45,8 +44,8 @@ __global__ void __launch_bounds__(SHIFT_THREADS)
     if (t < TERMS) v.multipole[(size_t)b * TERMS + t] = make_double2(sum[0], sum[1]);
 }
 
-/* Adds the potential of the parent, expanded about the cell's own centre, to that of each cell of a
- * level. One block for each cell, one thread for each term. */
+/* Adds the potential of the parent cell, expanded about the cell's own centre, to that of each cell
+ * of a level. One block for each cell, one thread for each term. */
 __global__ void __launch_bounds__(SHIFT_THREADS)
     go_down(const __grid_constant__ fmo_gpu_box_view v, int begin)
 {
@@ -69,14 +68,14 @@ __global__ void __launch_bounds__(SHIFT_THREADS)
 
 /* ---- descending the tree to one cell --------------------------------------------------------- */
 
-/* The state of a block's descent to its target cell. `open` is a stack of pairs that are not
- * decided yet: a cell on the path from the root to the target, stored as its level, and any other
- * cell. The threads of the block examine the top entries of the stack, one each, so that the stack
- * stays small; when it is nearly full they examine fewer at a time, in the end one by one, which
- * needs no more than two entries for each level (RESERVE). The descent begins with the pairs that
- * the lowest ancestor at a STEPS-th level has left to its children, if they are stored, or else
- * with the root and the root. path: the cells from the root to the target. pushed, met: entries
- * that each warp pushes, and that it finds. */
+/* The state of a block's descent to its target cell. `open` is a stack of undecided pairs: a cell
+ * on the path from the root to the target, stored as its level, and any other cell. The threads of
+ * the block examine the top entries, one each, so that the stack stays small; when it is nearly
+ * full they examine fewer at a time, in the end one by one, which needs no more than two entries
+ * for each level (RESERVE). The descent begins with the pairs that the lowest ancestor at a
+ * STEPS-th level has left to its children, if they are stored, or else with the root and the root.
+ * path: the cells from the root to the target. pushed, met: number of entries that each warp
+ * pushes, and that it finds. */
 enum {
     STEPS = 4,
     DEPTH_BITS = 6,
@@ -100,9 +99,8 @@ typedef struct way {
  * the cell of the path or the other one is replaced by its children. */
 enum { LEFT, INTERACT, NEAR, OPENED, CUT_OWN, CUT_OTHER };
 
-/* Decides the pair of `own`, a cell of the path to `target`, and `other`. Far cells interact, and
- * order[0] becomes the order of the potential in `own`; otherwise the larger of the two is divided,
- * but the target itself is left to its children. */
+/* Decides on `own`, a cell of the path to `target`, and `other`. Far cells interact, and order[0]
+ * becomes the order of the potential in `own`; else the larger is divided, but never the target. */
 __device__ __forceinline__ int decide(const fmo_gpu_box_view &v, int own, int other, int target,
                                       int order[2])
 {
@@ -186,8 +184,7 @@ __device__ __forceinline__ void go_to(const fmo_gpu_box_view &v, int target, way
 }
 static_assert((int)THREADS == (int)FMO_GPU_BOX_CHUNK, "a thread for each of a chunk");
 
-/* Stores, for the cells of one level that are not leaves, the pairs that are left to their
- * children; one block for each cell. */
+/* Stores the pairs that cells of one level leave to their children; one block for each cell. */
 __global__ void __launch_bounds__(THREADS)
     keep_open(const __grid_constant__ fmo_gpu_box_view v, int begin)
 {
@@ -259,7 +256,7 @@ __global__ void __launch_bounds__(THREADS) find_near(const __grid_constant__ fmo
         [](int, bool) {});
 }
 
-/* Marks the tiles with a pair that is near to a leaf: one block for each leaf, one lane for each
+/* Marks the tiles with a pair that is near to a leaf: a block for each leaf, a lane for each
  * tile. */
 __global__ void __launch_bounds__(THREADS)
     find_near_tiles(const __grid_constant__ fmo_gpu_box_view v)
@@ -280,8 +277,8 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Computes the exchange bound of a tile with each padded SP shell: one block for each tile, one
- * thread for each shell. block_max: [sets][sets]. */
+/* Computes the exchange bounds of a tile (one block) with each padded SP shell (one thread).
+ * block_max: [sets][sets]. */
 typedef struct exchange_args {
     fmo_gpu_box_pairs of;
     const fmo_gpu_screen_data *rule;
@@ -309,9 +306,9 @@ __global__ void __launch_bounds__(THREADS) find_exchange(const __grid_constant__
 
 /* ---- multipole interactions ------------------------------------------------------------------ */
 
-/* A lane computes the two terms (l, m) and (l, m + 1), m even, which use each value of I that it
- * loads twice. PAIRS: the number of such pairs up to the highest order; ROUNDS: pairs of a lane.
- * LIST: interactions that a block collects before it computes them. */
+/* A lane computes pairs of terms, (l, m) and (l, m + 1), m even, which use each loaded value of I
+ * twice. PAIRS: such pairs up to the highest order; ROUNDS: pairs of a lane. LIST: interactions
+ * that a block collects before it computes them. */
 __host__ __device__ constexpr int pairs_of(int order)
 {
     return (order + 2) * (order + 2) / 4;
@@ -459,8 +456,7 @@ __device__ __forceinline__ double interact_charge(const fmo_gpu_box_view &v, con
     return v.multipole[(size_t)other * TERMS].x * fmo_rsqrt(x * x + y * y + z * z);
 }
 
-/* Reduces the order of an interaction to what the strengths of the multipoles require; returns
- * it. */
+/* Reduces an interaction's order to what the strengths of the multipoles require; returns it. */
 __device__ __forceinline__ int fewer_orders(const fmo_gpu_box_view &v, int target,
                                             interaction *with)
 {
@@ -481,9 +477,9 @@ __global__ void __launch_bounds__(THREADS)
             &v.box[b], (const double *)(v.multipole + (size_t)b * TERMS), l);
 }
 
-/* Computes the potential in a cell of all cells that it interacts with; one block for each cell.
- * Interactions of order 0 are computed by the thread that finds them; others are collected in
- * s.list and computed by one warp each. The warps' sums are added in a fixed order. */
+/* Computes the potential in a cell (one block) of all cells that it interacts with. Interactions of
+ * order 0 are computed by the thread that finds them; others are collected in s.list and computed
+ * by one warp each. The warps' sums are added in a fixed order. */
 __global__ void __launch_bounds__(THREADS) interact(const __grid_constant__ fmo_gpu_box_view v)
 {
     extern __shared__ double2 memory[];
