@@ -108,7 +108,7 @@ typedef struct fmo_gpu_hermite {
     int2 *list;
     fmo_hermite_task *task;
     int tasks, passes;
-    int planes[FMO_ERI_CLASS_COUNT]; /* (y of the grid) threads that share a quartet */
+    int planes[FMO_ERI_CLASS_COUNT]; /* of the grid (y): threads for a quartet */
     int share, shares;               /* as in the plan: number of this share, and of all */
     /* 1 if the running build is one of a group, which keeps the GPU busy: then no bra of J and no
      * quartet of K is shared by several threads. 0 under `fixed`, so that results are bit-equal to
@@ -209,7 +209,7 @@ typedef struct fmo_hermite_exchange_pairs {
 typedef struct fmo_hermite_exchange_args {
     fmo_hermite_exchange_pairs bra, ket;
     bool same;        /* bra and ket are the same list */
-    int planes;       /* (y of the grid) threads that share a quartet */
+    int planes;       /* of the grid (y): threads for a quartet */
     const int2 *list; /* bra; ket and code of the density factor (FMO_GPU_KET_BITS) */
     const unsigned *count;
     float prim_cutoff; /* for the product of both bounds and the density factor of a primitive
