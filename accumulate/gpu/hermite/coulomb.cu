@@ -134,8 +134,8 @@ coulomb_kernels kernels_of_pair(int bra, int ket)
     }
 }
 
-/* Sets the kernel's arguments and returns its grid, 0 if there is nothing to do. Few bras are
- * shared by all warps of a block each. */
+/* Sets the kernel's arguments and returns its grid, 0 if there is nothing to do. If there are few
+ * bras, all warps of a block share one. */
 dim3 arguments(const fmo_gpu_build *build, const fmo_gpu_hermite *from, int bra, int ket,
                coulomb_args *a)
 {

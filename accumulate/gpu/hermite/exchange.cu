@@ -319,7 +319,7 @@ __device__ __forceinline__ unsigned work(const strategy &scatter,
 #pragma unroll 1
     for (;;) {
         unsigned computed;
-        if (C::rows == 1 && pass >= 3) { /* the second kind of function: one of two axes */
+        if (C::rows == 1 && pass >= 3) { /* functions xy, yz and xz */
             constexpr int second = C::rows == 1 ? 1 : 0;
             computed = integrals<C, second>(a, quartet, turn, v);
             at = find_place<C>(a, quartet, mask);
@@ -374,8 +374,8 @@ __global__ void __launch_bounds__(C::threads, C::form.warps * 32 / C::threads)
     if (threadIdx.x % 32 == 0 && prims) atomicAdd(a.prim_quartets, (unsigned long long)prims);
 }
 
-/* FMO_GPU_ONLY_CLASS: a library of one s,p class, which only tests that a strategy compiles; no
- * kernels here. */
+/* FMO_GPU_ONLY_CLASS: a library of one s,p class, which only tests that a strategy compiles; this
+ * file then has no kernels. */
 #ifdef FMO_GPU_ONLY_CLASS
 constexpr bool all_classes = false;
 #else

@@ -368,7 +368,7 @@ cudaError_t fmo_hermite_queue(const fmo_gpu_group *group, const fmo_gpu_variant 
 {
     const fmo_gpu_state *const g = group->build->plan->gpu;
     const fmo_hermite_variant *const own = fmo_hermite_find_variant(variant);
-    if (!own) return cudaSuccess; /* the variant without updates of memory */
+    if (!own) return cudaSuccess; /* the variant that omits updates of memory, for profiles */
     FMO_GPU_TRY(fmo_hermite_order_density(group));
     if (variant->fixed_point) FMO_GPU_TRY(bound_exchange(group));
     if (side) FMO_GPU_TRY(fmo_gpu_fork(side, group->stream));

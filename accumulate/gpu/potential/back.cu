@@ -1,4 +1,4 @@
-/* Copies many arrays from a GPU to the host through page-locked memory. Copies directly to memory
+/* Copies many arrays from a GPU to the host through page-locked memory. Direct copies to memory
  * that was just allocated reach only 1 GB/s, because the driver maps each page on first use
  * (docs/results/2026-11-26-4869633/gaps.txt). */
 #include "accumulate/gpu/pageable.h"
@@ -9,9 +9,9 @@
 
 namespace {
 
-/* stage_num: doubles of a page-locked buffer. STAGES: the most buffers, as many as calls use at the
- * same time; they are kept until the process ends, because allocating 16 MB takes 8 ms. PARALLEL:
- * number of arrays from which on several threads copy. */
+/* stage_num: doubles of a page-locked buffer. STAGES: the largest number of buffers, one for each
+ * concurrent call; they are kept until the process ends, because allocating 16 MB takes 8 ms.
+ * PARALLEL: number of arrays above which several threads copy. */
 const size_t stage_num = (size_t)2 << 20;
 enum { STAGES = 8, PARALLEL = 16 };
 
