@@ -1,4 +1,5 @@
-/* What a plan has for boxes, and their steps of a build. */
+/* Makes and frees a plan's tree of cells, and queues the steps of a build that use it
+ * (docs/explanation/gpu/boxes.md). The kernels are in leaves.cu and interact.cu. */
 #include "accumulate/gpu/boxes/boxes.h"
 #include "accumulate/gpu/boxes/leaves.h"
 #include "accumulate/gpu/boxes/interact.h"
@@ -13,10 +14,10 @@
 
 namespace {
 
-/* Host arrays that a plan is made from. */
+/* Host arrays from which the tree is made: positions and sizes of all pairs, and their loads. */
 typedef struct staged {
     fmo_box_item *item;
-    double *bound, *moment; /* [items] */
+    double *bound, *moment; /* [items] as in fmo_box_load */
 } staged;
 
 void free_staged(staged *s)
@@ -26,7 +27,8 @@ void free_staged(staged *s)
     free(s->moment);
 }
 
-/* Items of all pairs, from the GPU, which has their primitives side by side. */
+/* Computes positions, sizes, bounds and moments of all pairs on the GPU, where the primitives of a
+ * pair are contiguous, and copies them to the host. to: freed by the caller, also on error. */
 fmo_status describe(const fmo_fock_plan *plan, int num, staged *to, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
@@ -61,7 +63,9 @@ fmo_status describe(const fmo_fock_plan *plan, int num, staged *to, fmo_error *e
     return FMO_OK;
 }
 
-/* What a plan keeps: what is made on the host first. */
+/* The arrays of a plan in GPU memory; those with a host pointer here are made on the host and
+ * copied. CHUNKS_A_BOX, CHUNKS_LEAST: the number of chunks (fmo_gpu_box_view.open) is proportional
+ * to the number of cells, plus a minimum. */
 enum { ARRAYS = 21 + 4 * FMO_PAIR_LOW_L_COUNT, CHUNKS_A_BOX = 6, CHUNKS_LEAST = 1024 };
 typedef struct box_arrays {
     fmo_gpu_array array[ARRAYS];
@@ -71,11 +75,14 @@ typedef struct box_arrays {
     int *item, *of_leaf, *leaf[FMO_PAIR_LOW_L_COUNT], *tile_leaf[FMO_PAIR_LOW_L_COUNT];
 } box_arrays;
 
+/* Appends an array of `num` elements to the list; staged: where its host copy will be, or NULL. */
 template <class T> void add_array(box_arrays *a, size_t num, const T *const *at, T **staged)
 {
     a->array[a->num++] = {num * sizeof(T), (void **)at, (void **)staged};
 }
 
+/* Lists all arrays of the plan with their sizes, those made on the host first, and sets the numbers
+ * of the view that follow from the tree. */
 void list_arrays(fmo_gpu_state *g, fmo_gpu_boxes *b, box_arrays *a)
 {
     fmo_gpu_box_view *const v = &b->view;
@@ -115,6 +122,8 @@ void list_arrays(fmo_gpu_state *g, fmo_gpu_boxes *b, box_arrays *a)
     }
 }
 
+/* Fills in the host arrays: cells, pairs, bounds, and the leaf of each pair, also in the order of
+ * tiles. */
 void fill_in(const fmo_gpu_boxes *b, const staged *from, const fmo_gpu_state *g, box_arrays *a)
 {
     const fmo_boxes *tree = &b->tree;
@@ -137,6 +146,8 @@ void fill_in(const fmo_gpu_boxes *b, const staged *from, const fmo_gpu_state *g,
     }
 }
 
+/* Allocates the arrays in GPU memory, fills in those made on the host and copies them. Fails with
+ * FMO_ERR_MEMORY if they would take more than a fixed share of the free memory. */
 fmo_status place(fmo_gpu_state *g, fmo_gpu_boxes *b, const staged *from, fmo_error *err)
 {
     box_arrays arrays = {};
@@ -162,7 +173,7 @@ fmo_status place(fmo_gpu_state *g, fmo_gpu_boxes *b, const staged *from, fmo_err
 
 } // namespace
 
-/* Of the tree builds want the levels alone. */
+/* Frees all of the host's tree except its levels: builds use nothing else. */
 static void keep_levels(fmo_boxes *tree)
 {
     free(tree->box);
@@ -174,7 +185,8 @@ static void keep_levels(fmo_boxes *tree)
     tree->bytes = ((size_t)tree->level_num + 1) * sizeof *tree->level;
 }
 
-/* Pairs of nuclei that are close to each other, of all: of a few hundred nuclei. */
+/* Returns the fraction of pairs of nuclei that are within fmo_tuning_gpu_box_close bohr of each
+ * other, from a sample of up to 400 nuclei; 1 if there are no pairs. */
 static double close_nuclei(const fmo_basis *basis)
 {
     enum { SAMPLE = 400 };
@@ -193,8 +205,9 @@ static double close_nuclei(const fmo_basis *basis)
     return all ? (double)close / (double)all : 1.0;
 }
 
-/* Whether boxes repay: in large systems that are not compact. Ranks, each with a share of the work,
- * would have to agree, and each has a memory of its own: no; GPUs of one plan do (several.cu). */
+/* Whether multipoles are expected to save time: in large systems that are not compact. Never where
+ * MPI ranks share a build, because all would have to agree and each has its own amount of free
+ * memory; GPUs of one plan do agree (several.cu). */
 static bool repays(const fmo_fock_plan *plan, double pairs)
 {
     if (plan->shares > 1 && plan->options.device_num < 2 && !plan->lead) return false;
@@ -204,6 +217,8 @@ static bool repays(const fmo_fock_plan *plan, double pairs)
            0.5 * pairs * pairs * (1.0 - close) >= fmo_tuning_gpu_box_far_pairs;
 }
 
+/* Checks whether the options allow and require multipoles, makes the tree on the host and copies it
+ * to the GPU. If memory does not suffice this is an error only on coulomb = boxes. */
 fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *g = plan->gpu;
@@ -269,6 +284,7 @@ void fmo_gpu_forget_boxes(fmo_gpu_state *g)
     g->boxes = NULL;
 }
 
+/* Returns the arguments of the kernels of leaves.cu. */
 static fmo_gpu_box_leaves_args leaves_args(const fmo_fock_plan *plan, bool fixed)
 {
     const fmo_gpu_state *g = plan->gpu;
@@ -285,6 +301,7 @@ size_t fmo_gpu_box_host_bytes(const fmo_gpu_boxes *boxes)
     return boxes ? sizeof *boxes + boxes->tree.bytes : 0;
 }
 
+/* Without K the exchange bounds are zeroed, without J no leaf is near. */
 cudaError_t fmo_gpu_box_neighbours(const fmo_fock_plan *plan, cudaStream_t stream)
 {
     const fmo_gpu_range range("boxes");
@@ -306,7 +323,7 @@ cudaError_t fmo_gpu_box_neighbours(const fmo_fock_plan *plan, cudaStream_t strea
         return fmo_gpu_box_near(v, &g->boxes->tree, stream);
     }
     FMO_GPU_TRY(cudaMemsetAsync(v->near, 0, leaves * v->words * sizeof *v->near, stream));
-    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) /* nothing counts in J */
+    for (int c = 0; c < FMO_PAIR_LOW_L_COUNT; c++) /* nothing is computed for J */
         if (v->of[c].tiles)
             FMO_GPU_TRY(cudaMemsetAsync(v->of[c].tile_near, 0,
                                         leaves * v->of[c].words * sizeof(unsigned), stream));
@@ -318,7 +335,7 @@ cudaError_t fmo_gpu_box_potentials(const fmo_fock_plan *plan, bool fixed, cudaSt
     const fmo_gpu_range range("boxes");
     const fmo_gpu_state *g = plan->gpu;
     const fmo_gpu_box_view *v = &g->boxes->view;
-    /* of a build that several share, the first adds them */
+    /* where several GPUs or ranks share a build, the first adds the interactions */
     if (!(g->wanted & FMO_TERMS_J) || plan->share > 0) return cudaSuccess;
     const fmo_gpu_box_leaves_args args = leaves_args(plan, fixed);
     FMO_GPU_TRY(fmo_gpu_box_collect(&args, stream));

@@ -1,51 +1,56 @@
-/* J of pairs that are far from each other by boxes (tree/), on a GPU
- * (docs/explanation/gpu/boxes.md): the multipoles of all pairs interact box by box, and lists of
- * quartets are left with what is near, and with K. Who is near is known before screening; the rest
- * goes on beside it. C++ only. */
+/* The Coulomb matrix J of well-separated shell pairs from multipole expansions, on a GPU. The cells
+ * ("boxes" in names) and the far criterion are those of accumulate/tree/, equations are in
+ * docs/explanation/far-field.md, the steps of a build in docs/explanation/gpu/boxes.md. Cells that
+ * are far from each other interact through their multipoles; the lists of quartets then hold only
+ * what is near, or counts in K. Which leaves are near to each other is determined before screening;
+ * the interactions run concurrently with the quartets. C++ only. */
 #ifndef FMO_GPU_BOXES_H
 #define FMO_GPU_BOXES_H
 
 #include "accumulate/gpu/plan.h"
 #include "accumulate/tree/decide.h"
 
-/* Expansions: complex numbers for m >= 0 (tree/expansion.h); of both signs of m. */
+/* Highest order l of an expansion, and its number of complex terms (l, m): TERMS has m >= 0
+ * (tree/expansion.h), FULL has both signs of m. STRENGTHS: orders 0 to the highest. */
 enum {
     FMO_GPU_BOX_ORDER = fmo_tuning_gpu_box_order,
     FMO_GPU_BOX_TERMS = FMO_HARMONIC_TERMS(FMO_GPU_BOX_ORDER),
     FMO_GPU_BOX_STRENGTHS = FMO_GPU_BOX_ORDER + 1,
     FMO_GPU_BOX_FULL = (FMO_GPU_BOX_ORDER + 1) * (FMO_GPU_BOX_ORDER + 1)
 };
-/* Chunks of lists of boxes. */
+/* Entries of a chunk of fmo_gpu_box_view.open. */
 enum { FMO_GPU_BOX_CHUNK = 128 };
 static_assert((int)FMO_GPU_BOX_ORDER <= (int)FMO_BOX_ORDER_MAX, "order of expansions");
 
-/* What screening wants to know of a class of pairs besides. Bits are those of 32-bit words. */
+/* Additional screening data of a class of pairs. Bit sets are stored in 32-bit words. A "set" is a
+ * padded SP shell (types.cuh). */
 typedef struct fmo_gpu_box_pairs {
-    const int *leaf; /* [num] leaf of a pair */
-    /* [FMO_GPU_TILE_PAIRS][tiles] the same of the pairs of each tile, -1 beyond the last */
+    const int *leaf; /* [num] number of the leaf that holds the pair */
+    /* [FMO_GPU_TILE_PAIRS][tiles] the same for the pairs of each tile, -1 beyond the last pair */
     const int *tile_leaf;
     int tiles, words;
-    unsigned *tile_near; /* [leaf][words] tiles with a pair that is near to the leaf */
-    /* [sets][tiles] the largest bound of a pair kl of the tile times max(|D_ik|, |D_il|) */
+    unsigned *tile_near; /* [leaf][words] bits: 1 if a pair of the tile is near to the leaf */
+    /* [sets][tiles] the largest Schwarz bound of a pair kl of the tile times max(|D_ik|, |D_il|) */
     float *tile_exchange;
 } fmo_gpu_box_pairs;
 
-/* What kernels see. */
+/* The arguments of kernels: the tree, and arrays in GPU memory. */
 typedef struct fmo_gpu_box_view {
     const fmo_box *box;                           /* [boxes] */
     const double *largest_bound, *largest_moment; /* [boxes] */
-    const int *item;                              /* [items] pairs, numbered class after class */
-    const double *bound, *moment;                 /* [items] by number: fmo_box_load, of one pair */
-    const int *of_leaf;                           /* [leaves] */
-    fmo_box_load *log_load;                       /* [boxes] */
-    double2 *multipole, *potential;               /* [boxes][FMO_GPU_BOX_TERMS] */
-    float *strength; /* [boxes][FMO_GPU_BOX_STRENGTHS] of the multipoles */
-    unsigned *near;  /* [leaves][words] bits: leaves */
-    /* What boxes of some levels leave open, in chunks of `open`, each of which knows the next:
-     * [boxes] the first and how many; where chunks ran out, -1. */
+    const int *item;                /* [items] pairs, numbered class after class, cell by cell */
+    const double *bound, *moment;   /* [items] by pair: see fmo_box_load */
+    const int *of_leaf;             /* [leaves] the cell of each leaf */
+    fmo_box_load *log_load;         /* [boxes] */
+    double2 *multipole, *potential; /* [boxes][FMO_GPU_BOX_TERMS] */
+    float *strength;                /* [boxes][FMO_GPU_BOX_STRENGTHS] fmo_box_strength by order */
+    unsigned *near;                 /* [leaves][words] a bit for each leaf: 1 if it is near */
+    /* For cells of every STEPS-th level (interact.cu): the other cells of the pairs that are left
+     * to the children, in linked chunks of `open`. opened: [boxes] the first chunk and the number
+     * of entries; that number is -1 where nothing is stored because the chunks did not suffice. */
     int2 *opened;
     unsigned *open;
-    int *next_open, *open_num; /* [chunks]; chunks in use */
+    int *next_open, *open_num; /* [chunks] the following chunk; the number of chunks requested */
     int open_chunks;
     int words, leaves, first[FMO_PAIR_LOW_L_COUNT + 1];
     fmo_gpu_box_pairs of[FMO_PAIR_LOW_L_COUNT];
@@ -53,24 +58,27 @@ typedef struct fmo_gpu_box_view {
 } fmo_gpu_box_view;
 
 typedef struct fmo_gpu_boxes {
-    fmo_boxes tree; /* host; its numbers and levels */
+    fmo_boxes tree; /* on the host; after plan creation only its numbers and levels */
     fmo_gpu_box_view view;
 } fmo_gpu_boxes;
 
-/* Boxes of the plan's pairs, where they are asked for or repay it: sets g->boxes. */
+/* Makes the cells of the plan's pairs and sets g->boxes, if they are requested or expected to save
+ * time; leaves it NULL otherwise. */
 fmo_status fmo_gpu_make_boxes(fmo_fock_plan *plan, fmo_error *err);
 void fmo_gpu_forget_boxes(fmo_gpu_state *g);
-/* Host memory that they keep; NULL: none. */
+/* Bytes of host memory in use; 0 for NULL. */
 size_t fmo_gpu_box_host_bytes(const fmo_gpu_boxes *boxes);
 
-/* Of the running density: who is near to whom, and what may exchange, on the stream. */
+/* Determines, for the running build's density, which leaves are near to each other (for J) and the
+ * exchange bound of each tile (for K). Asynchronous, on the stream. */
 cudaError_t fmo_gpu_box_neighbours(const fmo_fock_plan *plan, cudaStream_t stream);
-/* Then multipoles, potentials, and what they add to the pairs' sums. `fixed`: fixed point. */
+/* Afterwards computes multipoles and potentials and adds X^J to the pairs' sums. `fixed`: these are
+ * fixed-point numbers. */
 cudaError_t fmo_gpu_box_potentials(const fmo_fock_plan *plan, bool fixed, cudaStream_t stream);
 
 /* ---- device functions ------------------------------------------------------------------------ */
 
-/* Order l and m >= 0 of term t. */
+/* Returns order l and m >= 0 of term t of an expansion. */
 static __device__ __forceinline__ int2 fmo_gpu_box_term(int t)
 {
     int l = (int)((sqrtf(8.0f * (float)t + 1.0f) - 1.0f) * 0.5f);
@@ -79,13 +87,13 @@ static __device__ __forceinline__ int2 fmo_gpu_box_term(int t)
     return make_int2(l, t - fmo_harmonic(l, 0));
 }
 
-/* Number of (l, m), m of either sign, in an expansion of both. */
+/* Returns the index of (l, m) in an expansion with both signs of m. */
 static __device__ __forceinline__ int fmo_gpu_box_both(int l, int m)
 {
     return l * (l + 1) + m;
 }
 
-/* (l, m) and (l, -m) of harmonics R or I: R_l(-m) = (-1)^m conj R_lm. */
+/* Stores (l, m) and (l, -m) of harmonics R or I, which satisfy R_l(-m) = (-1)^m conj R_lm. */
 static __device__ __forceinline__ void fmo_gpu_put_both(double2 *to, int l, int m, double re,
                                                         double im)
 {
@@ -93,8 +101,9 @@ static __device__ __forceinline__ void fmo_gpu_put_both(double2 *to, int l, int 
     to[fmo_gpu_box_both(l, -m)] = m & 1 ? make_double2(-re, im) : make_double2(re, -im);
 }
 
-/* Regular harmonics up to an order (at most 31), by the recursions of tree/expansion.h, a column of
- * one m to a lane of the warp; BOTH signs of m, or m >= 0. inverse[n] = 1/n. */
+/* Computes the regular solid harmonics at the point `at` up to an order (at most 31) by the
+ * recursions of tree/expansion.h; each lane of the warp computes all l of one m. BOTH: both signs
+ * of m are stored, otherwise m >= 0. inverse[n] = 1/n. */
 template <bool BOTH>
 static __device__ __forceinline__ void fmo_gpu_box_regular(int order, const double *at,
                                                            const double *inverse, double2 *R)
@@ -120,7 +129,7 @@ static __device__ __forceinline__ void fmo_gpu_box_regular(int order, const doub
     }
 }
 
-/* The same of irregular ones, both signs. */
+/* Computes the irregular solid harmonics in the same way, both signs of m. */
 static __device__ __forceinline__ void fmo_gpu_box_irregular(int order, const double *at,
                                                              double2 *I)
 {
@@ -143,7 +152,8 @@ static __device__ __forceinline__ void fmo_gpu_box_irregular(int order, const do
     }
 }
 
-/* Inverses for fmo_gpu_box_regular, by all threads of a block. */
+/* Fills in inverse[n] = 1/n for fmo_gpu_box_regular, by all threads of a block. The caller
+ * synchronises. */
 enum { FMO_GPU_BOX_INVERSES = 2 * FMO_GPU_BOX_ORDER + 2 };
 static __device__ __forceinline__ void fmo_gpu_box_invert(double *inverse)
 {

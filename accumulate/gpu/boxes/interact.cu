@@ -1,7 +1,8 @@
-/* From leaves to potentials: multipoles upwards, who is near to whom, who interacts, potentials
- * downwards. A block has one box and finds out for itself, from the root down, whom it interacts:
- * everything else would have to be kept. All sums have an order that nothing but geometry and
- * density decides. */
+/* Multipoles of all cells from those of the leaves (upwards), near leaves, interactions of far
+ * cells, and potentials of all cells (downwards); equations: docs/explanation/far-field.md, "Boxes
+ * of far pairs". A block handles one cell and descends the tree to find those that it interacts
+ * with: lists of interactions would take too much memory. The order of all sums depends on geometry
+ * and density alone. Next: boxes.cu, which launches these kernels, and leaves.cu. */
 #include "accumulate/gpu/boxes/interact.h"
 
 namespace {
@@ -17,6 +18,8 @@ enum {
 
 /* ---- one level up, or down ------------------------------------------------------------------- */
 
+/* Computes the multipoles of a cell of one level from those of its two children, shifted to its
+ * centre. One block for each cell, one thread for each term. */
 __global__ void __launch_bounds__(SHIFT_THREADS)
     go_up(const __grid_constant__ fmo_gpu_box_view v, int begin)
 {
@@ -41,6 +44,8 @@ __global__ void __launch_bounds__(SHIFT_THREADS)
     if (t < TERMS) v.multipole[(size_t)b * TERMS + t] = make_double2(sum[0], sum[1]);
 }
 
+/* Adds the potential of the parent cell, expanded about the cell's own centre, to that of each cell
+ * of a level. One block for each cell, one thread for each term. */
 __global__ void __launch_bounds__(SHIFT_THREADS)
     go_down(const __grid_constant__ fmo_gpu_box_view v, int begin)
 {
@@ -61,14 +66,16 @@ __global__ void __launch_bounds__(SHIFT_THREADS)
     *to = make_double2(to->x + sum[0], to->y + sum[1]);
 }
 
-/* ---- the way down to one box ------------------------------------------------------------------
- */
+/* ---- descending the tree to one cell --------------------------------------------------------- */
 
-/* What a box's block still has to look at: one of the boxes on the way from the root to it, by its
- * level, and another box. The last are looked at first, a thread each, so that there are never
- * many; with little space left fewer at a time, in the end one by one, which takes no more than two
- * for each level. It begins with what the last box on the way has left open of which that is kept:
- * of every STEPS-th level. */
+/* The state of a block's descent to its target cell. `open` is a stack of undecided pairs: a cell
+ * on the path from the root to the target, stored as its level, and any other cell. The threads of
+ * the block examine the top entries, one each, so that the stack stays small; when it is nearly
+ * full they examine fewer at a time, in the end one by one, which needs no more than two entries
+ * for each level (RESERVE). The descent begins with the pairs that the lowest ancestor at a
+ * STEPS-th level has left to its children, if they are stored, or else with the root and the root.
+ * path: the cells from the root to the target. pushed, met: number of entries that each warp
+ * pushes, and that it finds. */
 enum {
     STEPS = 4,
     DEPTH_BITS = 6,
@@ -86,11 +93,14 @@ typedef struct way {
     int pushed[WARPS], met[WARPS];
 } way;
 
-/* What becomes of a box of the way and another one; OPENED: left to the box's children. */
+/* The decision for a cell of the path and another cell. LEFT: an ancestor of the target interacts
+ * with it, nothing remains to be done; INTERACT: the target interacts with it; NEAR: both are
+ * leaves and near; OPENED: undecided, left to the target's children; CUT_OWN, CUT_OTHER: undecided,
+ * the cell of the path or the other one is replaced by its children. */
 enum { LEFT, INTERACT, NEAR, OPENED, CUT_OWN, CUT_OTHER };
 
-/* Far: who interacts (order[0] is that of `own`'s potential); else the larger is cut. What is below
- * the box itself is left to its children. */
+/* Decides on `own`, a cell of the path to `target`, and `other`. Far cells interact, and order[0]
+ * becomes the order of the potential in `own`; else the larger is divided, but never the target. */
 __device__ __forceinline__ int decide(const fmo_gpu_box_view &v, int own, int other, int target,
                                       int order[2])
 {
@@ -103,8 +113,9 @@ __device__ __forceinline__ int decide(const fmo_gpu_box_view &v, int own, int ot
     return own == target ? OPENED : CUT_OWN;
 }
 
-/* From the root down: found(what, other, order) by every thread of the block, for what one of them
- * has found; done(what that returned, last) after each round, by all. */
+/* Descends the tree to the target. In each round every thread of the block calls found(what, other,
+ * order) for the pair that it has examined (LEFT if it has none); then all call done(value that
+ * found returned, whether this is the last round). */
 template <class Found, class Done>
 __device__ __forceinline__ void go_to(const fmo_gpu_box_view &v, int target, way *w,
                                       const Found &found, const Done &done)
@@ -117,14 +128,14 @@ __device__ __forceinline__ void go_to(const fmo_gpu_box_view &v, int target, way
     __syncthreads();
     for (int d = (depth - 1) / STEPS * STEPS; d > 0; d -= STEPS) {
         const int2 opened = v.opened[w->path[d]];
-        if (opened.y < 0) continue; /* not kept */
+        if (opened.y < 0) continue; /* not stored */
         chunk = opened.x;
         given = opened.y;
         at_depth = d + 1;
         break;
     }
     while (top || given) {
-        if (!top) { /* the next of those that are given; the root and the root */
+        if (!top) { /* reads the next stored entries, or starts with the pair of two roots */
             top = given < THREADS ? given : (int)THREADS;
             if (thread < top)
                 w->open[thread] = (unsigned)at_depth << BOX_BITS |
@@ -173,7 +184,7 @@ __device__ __forceinline__ void go_to(const fmo_gpu_box_view &v, int target, way
 }
 static_assert((int)THREADS == (int)FMO_GPU_BOX_CHUNK, "a thread for each of a chunk");
 
-/* What those of one level leave open, a block each. */
+/* Stores the pairs that cells of one level leave to their children; one block for each cell. */
 __global__ void __launch_bounds__(THREADS)
     keep_open(const __grid_constant__ fmo_gpu_box_view v, int begin)
 {
@@ -181,7 +192,7 @@ __global__ void __launch_bounds__(THREADS)
     __shared__ int chunk[2];
     const int b = begin + blockIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int num = 0, first = -1;
-    bool full = false; /* no chunk is left */
+    bool full = false; /* the chunks do not suffice */
     if (v.box[b].leaf >= 0) return;
     go_to(
         v, b, &w,
@@ -197,7 +208,7 @@ __global__ void __launch_bounds__(THREADS)
                 if (k < warp) to += w.met[k];
                 after += w.met[k];
             }
-            /* chunk[0] has the element before, chunk[1] is the one after it */
+            /* chunk[0] holds the last entry so far, chunk[1] follows it */
             const int chunks = (num + THREADS - 1) / THREADS;
             const bool more = (after + THREADS - 1) / THREADS > chunks;
             if (more) {
@@ -220,15 +231,15 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) v.opened[b] = make_int2(first, full ? -1 : num);
 }
 
-/* Where the pool has run out, which lists of a level are kept would depend on who came first: none
- * is, as how much all of them want does not. */
+/* If the chunks did not suffice for a level, which of its lists are complete depends on the order
+ * of execution. None is used then: whether they suffice does not depend on that order. */
 __global__ void drop_open(const __grid_constant__ fmo_gpu_box_view v, int begin, int num)
 {
     const int b = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (b<num && * v.open_num> v.open_chunks) v.opened[begin + b] = make_int2(-1, -1);
 }
 
-/* Leaves that are near to each other, a block each. */
+/* Marks the leaves that are near to a leaf; one block for each leaf. */
 __global__ void __launch_bounds__(THREADS) find_near(const __grid_constant__ fmo_gpu_box_view v)
 {
     __shared__ way w;
@@ -245,7 +256,8 @@ __global__ void __launch_bounds__(THREADS) find_near(const __grid_constant__ fmo
         [](int, bool) {});
 }
 
-/* Tiles with a pair that is near to a leaf, a block for each leaf, a lane for each tile. */
+/* Marks the tiles with a pair that is near to a leaf: a block for each leaf, a lane for each
+ * tile. */
 __global__ void __launch_bounds__(THREADS)
     find_near_tiles(const __grid_constant__ fmo_gpu_box_view v)
 {
@@ -265,8 +277,8 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* What the pairs of a tile can exchange with those of each set at most: a thread for a set, blocks
- * side by side for tiles. */
+/* Computes the exchange bounds of a tile (one block) with each padded SP shell (one thread).
+ * block_max: [sets][sets]. */
 typedef struct exchange_args {
     fmo_gpu_box_pairs of;
     const fmo_gpu_screen_data *rule;
@@ -292,12 +304,11 @@ __global__ void __launch_bounds__(THREADS) find_exchange(const __grid_constant__
     }
 }
 
-/* ---- interaction
- * -----------------------------------------------------------------------------------
- */
+/* ---- multipole interactions ------------------------------------------------------------------ */
 
-/* (l, m) and (l, m + 1), m even, are a lane's: what one has loaded of I is used twice. PAIRS of
- * them up to the highest order, in ROUNDS of a warp. */
+/* A lane computes pairs of terms, (l, m) and (l, m + 1), m even, which use each loaded value of I
+ * twice. PAIRS: such pairs up to the highest order; ROUNDS: pairs of a lane. LIST: interactions
+ * that a block collects before it computes them. */
 __host__ __device__ constexpr int pairs_of(int order)
 {
     return (order + 2) * (order + 2) / 4;
@@ -308,15 +319,16 @@ typedef struct interaction {
     int box, order;
 } interaction;
 
-/* sum += conj(a) b, in four operations. */
+/* sum += conj(a) b, in four fused multiply-adds. */
 __device__ __forceinline__ void add_conj(double2 a, double2 b, double2 &sum)
 {
     sum.x = fma(a.x, b.x, fma(a.y, b.y, sum.x));
     sum.y = fma(a.x, b.y, fma(-a.y, b.x, sum.y));
 }
 
-/* sum[round][of a pair] += sum_k conj(M_jk) I_(j+l)(k+m), all k, of NUM pairs (l, m) of a lane, the
- * last of them only where `on`. M and at[round], I of (j + l, m), have both signs: k from -j on. */
+/* Adds sum_k conj(M_jk) I_(j+l)(k+m), over all k from -j to j, to sum[r][0], and the same for m + 1
+ * to sum[r][1], for NUM pairs (l, m) of a lane, the last of them only if `on`. M points to M_j0,
+ * at[r] to I_(j+l)m; both have both signs of m. */
 template <int NUM>
 __device__ __forceinline__ void add_row(const double2 *M, int j, const double2 *const *at, bool on,
                                         double2 (*sum)[2])
@@ -340,9 +352,9 @@ __device__ __forceinline__ void add_row(const double2 *M, int j, const double2 *
     }
 }
 
-/* What a lane has of an expansion: a pair of each round of all of them; and one of a half and of a
- * quarter of a warp, which have all pairs up to these orders, each half and quarter for another j,
- * since of the last j no more is left. */
+/* The terms of an expansion that a lane sums. While order - j is large the 32 lanes hold all pairs
+ * (l, m), ROUNDS pairs each. Up to HALF_ORDER half a warp holds all pairs, and each half takes
+ * another j; up to QUARTER_ORDER each quarter takes one of the last four j. */
 enum { HALF_ORDER = 6, QUARTER_ORDER = 3 };
 static_assert(pairs_of(HALF_ORDER) <= 16 && pairs_of(QUARTER_ORDER) <= 8, "lanes for all pairs");
 
@@ -351,6 +363,7 @@ typedef struct lane_terms {
     double2 sum[ROUNDS][2], half[1][2], quarter[1][2];
 } lane_terms;
 
+/* Returns l and the even m of pair t. */
 __device__ void find_pair(int t, int *l, int *m)
 {
     *l = 0;
@@ -359,11 +372,11 @@ __device__ void find_pair(int t, int *l, int *m)
 }
 
 typedef struct interact_warp {
-    double2 M[FULL], I[FULL + 1]; /* one more is looked at, for nothing */
+    double2 M[FULL], I[FULL + 1]; /* add_row reads one element more, which does not contribute */
 } interact_warp;
 
-/* One interaction, by a warp: to_lm += (-1)^l sum_jk conj(M_jk) I_(j+l)(k+m), j + l up to the
- * order; the sign is left for later. */
+/* Computes one interaction by a warp: adds sum_jk conj(M_jk) I_(j+l)(k+m), j + l up to the order,
+ * to the lanes' sums. The factor (-1)^l is applied later, by put_pair. */
 __device__ __forceinline__ void interact_one(const fmo_gpu_box_view &v, const fmo_box *own,
                                              interaction with, interact_warp *w, lane_terms *t)
 {
@@ -406,7 +419,8 @@ __device__ __forceinline__ void interact_one(const fmo_gpu_box_view &v, const fm
         add_row<1>(w->M + fmo_gpu_box_both(mine, 0), mine, &from, true, t->quarter);
 }
 
-/* Adds a lane's pair, summed up over lanes with the same one, to what its warp has. */
+/* Sums a pair of terms over the lanes that hold the same pair (lane modulo `lanes`), applies (-1)^l
+ * and adds the result to the warp's expansion. */
 __device__ __forceinline__ void put_pair(double2 (*sum)[2], int lanes, int l, int m, int order,
                                          double2 *to)
 {
@@ -432,7 +446,7 @@ typedef struct interact_shared {
     interact_warp of[WARPS];
 } interact_shared;
 
-/* The potential of the charge of another box in the middle of the own one. */
+/* Returns the potential at the centre of `own` of the other cell's charge (order 0). */
 __device__ __forceinline__ double interact_charge(const fmo_gpu_box_view &v, const fmo_box *own,
                                                   int other)
 {
@@ -442,7 +456,7 @@ __device__ __forceinline__ double interact_charge(const fmo_gpu_box_view &v, con
     return v.multipole[(size_t)other * TERMS].x * fmo_rsqrt(x * x + y * y + z * z);
 }
 
-/* The orders that a interaction does with; returns the highest. */
+/* Reduces an interaction's order to what the strengths of the multipoles require; returns it. */
 __device__ __forceinline__ int fewer_orders(const fmo_gpu_box_view &v, int target,
                                             interaction *with)
 {
@@ -452,7 +466,7 @@ __device__ __forceinline__ int fewer_orders(const fmo_gpu_box_view &v, int targe
     return with->order;
 }
 
-/* How strong the multipoles of boxes are, a thread for an order of a box. */
+/* Computes fmo_box_strength, one thread for each order of each cell. */
 __global__ void __launch_bounds__(THREADS)
     find_strength(const __grid_constant__ fmo_gpu_box_view v, int num)
 {
@@ -463,7 +477,9 @@ __global__ void __launch_bounds__(THREADS)
             &v.box[b], (const double *)(v.multipole + (size_t)b * TERMS), l);
 }
 
-/* Potentials of those that a box interacts, a block each. */
+/* Computes the potential in a cell (one block) of all cells that it interacts with. Interactions of
+ * order 0 are computed by the thread that finds them; others are collected in s.list and computed
+ * by one warp each. The warps' sums are added in a fixed order. */
 __global__ void __launch_bounds__(THREADS) interact(const __grid_constant__ fmo_gpu_box_view v)
 {
     extern __shared__ double2 memory[];
@@ -471,7 +487,7 @@ __global__ void __launch_bounds__(THREADS) interact(const __grid_constant__ fmo_
     const int target = blockIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const fmo_box *const own = &v.box[target];
     lane_terms t = {};
-    double charge = 0.0; /* of order 0 */
+    double charge = 0.0; /* the potential's term of order 0 */
     int listed = 0;
 #pragma unroll
     for (int r = 0; r < ROUNDS; r++) find_pair(32 * r + lane, &t.l[r], &t.m[r]);

@@ -1,6 +1,7 @@
-/* From pairs to the multipoles of their leaf, and from a leaf's potential to X^J of its pairs, a
- * warp to a pair, primitive by primitive: exact, other than nodes. The arithmetic of primitives is
- * that of far quartets (integrals/far). */
+/* Multipoles of a leaf from the density of its pairs, and X^J of the pairs from the leaf's
+ * potential. A warp handles one pair, primitive by primitive, which is exact, other than the nodes
+ * of far quartets. The arithmetic of primitives is that of far quartets (integrals/far); equations:
+ * docs/explanation/far-field.md, "Boxes of far pairs". Next: interact.cu. */
 #include "accumulate/gpu/boxes/leaves.h"
 
 #include <math.h>
@@ -12,18 +13,18 @@ enum {
     THREADS = 32 * WARPS,
     ORDER = FMO_GPU_BOX_ORDER,
     TERMS = FMO_GPU_BOX_TERMS,
-    ROUNDS = (TERMS + 31) / 32, /* of a warp, for all terms */
+    ROUNDS = (TERMS + 31) / 32, /* terms of a lane */
     PAIR_ORDER = FMO_PAIR_LOW_L_ORDER_MAX,
     PAIR_TERMS = FMO_HARMONIC_TERMS(PAIR_ORDER)
 };
 static_assert(PAIR_ORDER == 2, "moments of a pair: multipoles_of, derivatives_of");
 static_assert((int)FMO_GPU_DEPTH_MAX <= 32, "a lane for each primitive");
 
-/* A primitive as lanes leave it for their warp. */
+/* A primitive in shared memory, computed by one lane for its warp. */
 typedef struct primitive {
-    double at[3]; /* seen from the leaf's centre */
+    double at[3]; /* relative to the leaf's centre */
     double coefficient[FMO_FAR_COEFFICIENTS_MAX];
-    double2 q[PAIR_TERMS]; /* multipoles of what it has of the density */
+    double2 q[PAIR_TERMS]; /* its multipoles, contracted with the density */
 } primitive;
 
 typedef struct warp_shared {
@@ -31,7 +32,8 @@ typedef struct warp_shared {
     primitive prim[FMO_GPU_DEPTH_MAX];
 } warp_shared;
 
-/* Multipoles of moments H, of a derivative (t u v) of a charge those are d_tuv R_lm: theory.md. */
+/* Converts Hermite moments H, up to order L, to multipoles: those of the derivative (t u v) of a
+ * unit charge are d_tuv R_lm (docs/explanation/theory.md). */
 template <int L> __device__ void multipoles_of(const double *H, double2 *q)
 {
     q[0] = make_double2(H[0], 0.0);
@@ -44,7 +46,7 @@ template <int L> __device__ void multipoles_of(const double *H, double2 *q)
     q[5] = make_double2(0.25 * (H[4] - H[7]), 0.25 * H[5]);
 }
 
-/* The potential and its derivatives of an expansion of it. */
+/* Returns the potential and its derivatives up to order L from its expansion q. */
 template <int L> __device__ void derivatives_of(const double2 *q, double *V)
 {
     V[0] = q[0].x;
@@ -61,7 +63,7 @@ template <int L> __device__ void derivatives_of(const double2 *q, double *V)
     V[9] = q[3].x;
 }
 
-/* The pair of an item. */
+/* Returns the class of a pair, numbered class after class. */
 __device__ int class_of(const fmo_gpu_box_view &v, int item)
 {
     int c = 0;
@@ -69,7 +71,7 @@ __device__ int class_of(const fmo_gpu_box_view &v, int item)
     return c;
 }
 
-/* Primitive m of a pair, seen from a place. */
+/* Computes position, relative to `centre`, and coefficients of primitive m of pair n. */
 template <int PAIR>
 __device__ __forceinline__ void find_primitive(const fmo_gpu_pairs &pairs, int n, int m,
                                                const double *centre, const double *AB,
@@ -88,6 +90,9 @@ __device__ __forceinline__ void find_primitive(const fmo_gpu_pairs &pairs, int n
         to->at[x] = pairs.center[(size_t)x * pairs.num + n] - centre[x] + place * AB[x];
 }
 
+/* Adds the multipoles of pair n, about the leaf's centre, to the lanes' sums. Each lane prepares
+ * one primitive; then the warp adds the primitives one by one, a term of the expansion for each
+ * lane. */
 template <int PAIR>
 __device__ __forceinline__ void collect(const fmo_gpu_pairs &pairs, int n, const double *centre,
                                         const double *inverse, warp_shared *own,
@@ -124,9 +129,12 @@ __device__ __forceinline__ void collect(const fmo_gpu_pairs &pairs, int n, const
     }
 }
 
-/* What each box has, a block each: wide ones for the first, which have most. */
+/* Threads of the blocks that compute the loads of cells, one block each: more for the first cells,
+ * which hold most pairs. */
 enum { LARGE_BOXES = 64, LARGE_THREADS = 1024, SMALL_THREADS = 64 };
 
+/* Computes the load of a cell (fmo_box_load): the largest 4 |D| B and the sum of |D| times moments
+ * of its pairs, with the largest values that depend on geometry alone; stores the logarithms. */
 template <int SIZE>
 __global__ void __launch_bounds__(SIZE)
     weigh_boxes(const __grid_constant__ fmo_gpu_box_leaves_args a, int first)
@@ -157,14 +165,15 @@ __global__ void __launch_bounds__(SIZE)
         charge += charges[w];
         weighted = fmax(weighted, weights[w]);
     }
-    /* Coulomb estimate has 4 D and the weight of J in it, charges have not */
+    /* the Coulomb estimate contains the factor 4 and J's weight, which charges do not */
     fmo_box_load load = {v.largest_bound[b], weighted, v.largest_moment[b],
                          charge / (4.0 * a.weight)};
     fmo_box_take_logs(&load);
     v.log_load[b] = load;
 }
 
-/* Multipoles of each leaf, a block each. */
+/* Computes the multipoles of a leaf; one block for each leaf, whose warps take pairs in turns and
+ * whose sums are added in a fixed order. */
 __global__ void __launch_bounds__(THREADS)
     collect_leaves(const __grid_constant__ fmo_gpu_box_leaves_args a)
 {
@@ -200,7 +209,8 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* The sum over all m of L_lm conj(R_(l-j)(m-k)), a lane's share of it: m >= 0 with what -m adds. */
+/* Adds a lane's terms of sum_m L_lm conj(R_(l-j)(m-k)): m >= 0 = at.y, together with the
+ * contribution of -m. R has both signs of m. */
 __device__ __forceinline__ void add_shifted(double2 L, int2 at, const double2 *R, int j, int k,
                                             double2 *to)
 {
@@ -212,7 +222,7 @@ __device__ __forceinline__ void add_shifted(double2 L, int2 at, const double2 *R
         to->x += weight * (L.x * r.x + L.y * r.y);
         to->y += weight * (L.y * r.x - L.x * r.y);
     }
-    if (more <= rest) { /* (-1)^k conj of the same for -k */
+    if (more <= rest) { /* -m: (-1)^k times the conjugate of the sum for -k */
         const double2 r = R[fmo_gpu_box_both(rest, more)];
         const double sign = k & 1 ? -weight : weight;
         to->x += sign * (L.x * r.x + L.y * r.y);
@@ -220,6 +230,10 @@ __device__ __forceinline__ void add_shifted(double2 L, int2 at, const double2 *R
     }
 }
 
+/* Adds X^J of pair n, from the potential expanded about the leaf's centre, to the pair's sums. For
+ * each primitive the warp computes the potential and its derivatives at its position; the
+ * contributions of all primitives are summed before one atomic add for each product of
+ * functions. */
 template <int PAIR>
 __device__ __forceinline__ void give(const fmo_gpu_pairs &pairs, int n, const double *centre,
                                      const double *inverse, const double2 *potential,
@@ -275,7 +289,7 @@ __device__ __forceinline__ void give(const fmo_gpu_pairs &pairs, int n, const do
     }
 }
 
-/* X^J of the pairs of each leaf, a block each. */
+/* Adds X^J of the pairs of a leaf; one block for each leaf, one warp for each pair in turn. */
 __global__ void __launch_bounds__(THREADS)
     give_leaves(const __grid_constant__ fmo_gpu_box_leaves_args a)
 {
@@ -300,8 +314,9 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Where a pair is, how far it reaches, and what it weighs. A moment H of order k at a point leaves
- * out no more than a charge k! H / d^k at a distance d from it. */
+/* Computes a pair's position, sizes, the sum of its primitives' Schwarz bounds and its moment, the
+ * size of all its charges. For a distance d, a moment H of order k contributes to the orders left
+ * out at most as much as a charge k! H / d^k at that distance. */
 template <int PAIR>
 __device__ void describe(const fmo_gpu_pairs &pairs, int n, double cutoff, fmo_box_item *item,
                          double *bound, double *moment)
@@ -336,7 +351,7 @@ __device__ void describe(const fmo_gpu_pairs &pairs, int n, double cutoff, fmo_b
     for (int m = 0; m < num; m++) {
         const double all = weight[m][0] + (L > 0 ? weight[m][1] / d : 0.0) +
                            (L > 1 ? 2.0 * weight[m][2] / (d * d) : 0.0);
-        const double most = fmax(all, weight[m][3]); /* the product that is carried along */
+        const double most = fmax(all, weight[m][3]); /* or of the partner's products (SP) */
         sum += most;
         powers += most * pow(fabs(place[m] - middle) * sqrt(length), (double)FMO_BOX_POWER);
     }
@@ -350,6 +365,7 @@ __device__ void describe(const fmo_gpu_pairs &pairs, int n, double cutoff, fmo_b
     *moment = sum;
 }
 
+/* One thread for each pair of all classes. */
 __global__ void describe_pairs(const __grid_constant__ fmo_gpu_box_describe_args a)
 {
     const int item = blockIdx.x * blockDim.x + threadIdx.x;

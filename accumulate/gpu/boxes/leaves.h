@@ -1,4 +1,4 @@
-/* Between the files of this folder: kernels over the pairs of leaves. C++ only. */
+/* Launches of the kernels over the pairs of leaves (leaves.cu), for boxes.cu. C++ only. */
 #ifndef FMO_GPU_BOX_LEAVES_H
 #define FMO_GPU_BOX_LEAVES_H
 
@@ -7,8 +7,8 @@
 typedef struct fmo_gpu_box_leaves_args {
     fmo_gpu_box_view view;
     fmo_gpu_pairs pairs[FMO_PAIR_LOW_L_COUNT];
-    double weight;       /* of J in screening */
-    const double *scale; /* of fixed point; NULL for doubles */
+    double weight;       /* weight of |D| in J's screening (rules/weight.h) */
+    const double *scale; /* fixed-point scale of the pairs' sums; NULL: these are doubles */
 } fmo_gpu_box_leaves_args;
 
 typedef struct fmo_gpu_box_describe_args {
@@ -19,11 +19,12 @@ typedef struct fmo_gpu_box_describe_args {
     double *bound, *moment;
 } fmo_gpu_box_describe_args;
 
-/* Items of boxes from pairs, with the plan. */
+/* Computes positions, sizes, bounds and moments of all pairs, once for a plan. */
 cudaError_t fmo_gpu_box_describe(const fmo_gpu_box_describe_args *args, cudaStream_t stream);
-/* What all boxes have of the density (fmo_box_load). */
+/* Computes the loads of all cells (fmo_box_load, as logarithms) for the running build's density. */
 cudaError_t fmo_gpu_box_weigh(const fmo_gpu_box_leaves_args *args, int boxes, cudaStream_t stream);
-/* Multipoles of the leaves; X^J of their pairs from their potentials. */
+/* fmo_gpu_box_collect computes the multipoles of the leaves; fmo_gpu_box_give adds X^J of the
+ * leaves' pairs, from the leaves' potentials, to the pairs' sums. */
 cudaError_t fmo_gpu_box_collect(const fmo_gpu_box_leaves_args *args, cudaStream_t stream);
 cudaError_t fmo_gpu_box_give(const fmo_gpu_box_leaves_args *args, cudaStream_t stream);
 

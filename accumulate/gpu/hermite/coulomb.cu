@@ -2,7 +2,8 @@
  *
  *   V_p = sum over points Q  sum_q D_q (-1)^q R_(p+q)(P - Q)
  *
- * each bra for itself, so that nothing is added to by two threads; and J_ab = sum_p E^ab_p V_p. */
+ * Each bra is summed by itself, so that no two threads add to the same number. finish.cu then
+ * computes J_ab = sum_p E^ab_p V_p. docs/explanation/gpu/d-shells.md */
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/range.h"
@@ -17,13 +18,14 @@ typedef struct coulomb_args {
     fmo_hermite_pairs bra, ket;
     const double *boys;
     float cutoff;
-    int per;           /* warps for a bra */
-    int chunks;        /* of kets: planes of the grid (y) */
-    int share, shares; /* of bras */
+    int per;           /* warps that share a bra */
+    int chunks;        /* of kets, one for each plane of the grid (y) */
+    int share, shares; /* bras share, share + shares, ... are computed */
 } coulomb_args;
 
-/* NB, NK: orders of the Hermite functions. Lanes take points of a tile, warps of a bra take turns
- * tile by tile: the first have the largest bounds, so that turns of 32 would leave all to one. */
+/* Adds the potentials of the kets to those of a bra. NB, NK: orders of the Hermite functions. Lanes
+ * take the points of a tile; the warps of a bra take single tiles in turns, as the first tiles have
+ * the largest bounds, so that turns of 32 tiles would leave nearly all work to one warp. */
 template <int NB, int NK, int N>
 __global__ void __launch_bounds__(THREADS)
     coulomb(const __grid_constant__ fmo_gpu_many<coulomb_args, N> many)
@@ -96,7 +98,8 @@ __global__ void __launch_bounds__(THREADS)
 
 typedef fmo_gpu_kernels<coulomb_args> coulomb_kernels;
 
-/* By orders of bra and ket; those of pairs that other kernels know are not for this one. */
+/* Kernels by classes of bra and ket; NULL if both have s and p shells alone, as other kernels
+ * compute those. */
 constexpr bool is_low_l(int pair_class)
 {
     return pair_class < FMO_PAIR_LOW_L_COUNT;
@@ -131,7 +134,8 @@ coulomb_kernels kernels_of_pair(int bra, int ket)
     }
 }
 
-/* The kernel's arguments; returns its grid. */
+/* Sets the kernel's arguments and returns its grid, 0 if there is nothing to do. If there are few
+ * bras, all warps of a block share one. */
 dim3 arguments(const fmo_gpu_build *build, const fmo_gpu_hermite *from, int bra, int ket,
                coulomb_args *a)
 {

@@ -1,5 +1,6 @@
-/* The density on its way in: over internal functions, its block maxima, and as Hermite densities of
- * all primitive pairs. */
+/* The density for classes with d shells: transformed to internal functions, its block maxima, and
+ * Hermite densities of all primitive pairs and points (docs/explanation/gpu/d-shells.md). Next:
+ * coulomb.cu. */
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/range.h"
@@ -18,7 +19,7 @@ typedef struct density_args {
     int nao, caller_nao;
 } density_args;
 
-/* One thread per element: sum_pq T_pa T_qb (D_pq + D_qp)/2. */
+/* Computes an element of D over internal functions: sum_pq T_pa T_qb (D_pq + D_qp)/2. */
 template <int N>
 __global__ void __launch_bounds__(THREADS)
     order_density(const __grid_constant__ fmo_gpu_many<density_args, N> many)
@@ -45,7 +46,8 @@ typedef struct maxima_args {
     int nao, shells;
 } maxima_args;
 
-/* One thread per pair of shells. */
+/* Computes the largest |D| of each block of two shells, and of each row of blocks; one thread for
+ * each block. */
 template <int N>
 __global__ void __launch_bounds__(THREADS)
     block_maxima(const __grid_constant__ fmo_gpu_many<maxima_args, N> many)
@@ -65,7 +67,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     for (int offset = 16; offset; offset /= 2)
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, offset));
-    if (threadIdx.x % 32 == 0) /* bits of non-negative numbers order like the numbers */
+    if (threadIdx.x % 32 == 0) /* the bits of non-negative numbers are ordered like the numbers */
         atomicMax((unsigned *)&a.row_max[s], __float_as_uint(largest));
 }
 
@@ -77,9 +79,9 @@ typedef struct records_args {
     float coulomb_weight;
 } records_args;
 
-/* One thread per record: sum_ab D_ab E^ab_p (-1)^p times the prefactor, and how much it matters.
- * Pairs of two shells stand for both of their orders; prefactors of a pair of one shell are halved
- * (types.cuh). */
+/* Computes the Hermite density of a record, sum_ab D_ab E^ab_p (-1)^p times the prefactor, and its
+ * estimate for J's screening; one thread for each record. A pair of two shells stands for both of
+ * its orders; the prefactors of a pair of one shell are halved (types.cuh). */
 template <int LA, int LB, int N>
 __global__ void __launch_bounds__(THREADS)
     order_records(const __grid_constant__ fmo_gpu_many<records_args, N> many)
@@ -122,7 +124,7 @@ const fmo_gpu_kernels<records_args> records_kernels[FMO_PAIR_CLASS_COUNT] = {
 #undef ROW
 };
 
-/* What a point gathers from records of a class. */
+/* The data of records of a class that are summed in points. */
 typedef struct records_view {
     const double *density;
     const float *coulomb_estimate;
@@ -134,8 +136,8 @@ typedef struct points_args {
     records_view of[FMO_PAIR_CLASS_COUNT];
 } points_args;
 
-/* One thread per point of an order: the sum of its records, of which lighter ones have the first
- * Hermite functions alone. */
+/* Sums the records of a point; one thread for each point of a class. Records of lower order have
+ * only the first Hermite functions. */
 template <int ORDER, int N>
 __global__ void __launch_bounds__(THREADS)
     order_points(const __grid_constant__ fmo_gpu_many<points_args, N> many)
@@ -174,13 +176,13 @@ const fmo_gpu_kernels<points_args> points_kernels[FMO_PAIR_CLASS_COUNT] = {
 #undef ROW
 };
 
-/* Blocks for so many threads. */
+/* Number of blocks for a number of threads. */
 unsigned blocks_for(int threads)
 {
     return (unsigned)((threads + THREADS - 1) / THREADS);
 }
 
-/* Hermite densities, where J is wanted. */
+/* Computes the Hermite densities of all records and points, for builds that need J. */
 cudaError_t order_all_points(const fmo_gpu_group *group)
 {
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
@@ -210,6 +212,7 @@ cudaError_t order_all_points(const fmo_gpu_group *group)
 
 } // namespace
 
+/* The three steps in order: transformation, maxima, Hermite densities. */
 cudaError_t fmo_hermite_order_density(const fmo_gpu_group *group)
 {
     const fmo_gpu_range range("density of d shells");

@@ -1,6 +1,9 @@
-/* K of classes with d shells: the listed quartets, at once or in slices, digested and scattered.
- * Compiled for each row of FMO_GPU_D_VARIANT_TABLE, with FMO_VARIANT set to its name, and each
- * segment of the classes, with FMO_PART set to its number (FMO_HERMITE_EXCHANGE_TABLE). */
+/* K of classes with d shells: integrals of the listed quartets, digested and scattered
+ * (docs/explanation/gpu/d-shells.md; integrals: integrals/eri/eri_slice.h). Compiled for each row
+ * of FMO_GPU_D_VARIANT_TABLE, with FMO_VARIANT set to its name, and each segment of the classes
+ * (FMO_HERMITE_EXCHANGE_TABLE), with FMO_PART set to its number. "Body" below: the slice code of
+ * one function of the first shell, which serves all functions that differ from it by a turn, a
+ * cyclic permutation of the axes. */
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/kernels/near.cuh"
@@ -39,7 +42,7 @@ FMO_ERI_HIGH_L_TABLE(CLASS)
 
 namespace {
 
-/* Calls each(number<0>()) to each(number<N - 1>()): a loop unrolled whatever its size. */
+/* Calls each(number<0>()) to each(number<N - 1>()): a loop that is unrolled whatever its size. */
 template <int N> struct number {
     static constexpr int value = N;
 };
@@ -51,13 +54,14 @@ template <int N, class Each> __device__ __forceinline__ void count_to(const Each
     }
 }
 
-/* Functions of the body's axes outside (eri_slice.h), where the number of turns is known late. */
+/* Returns the number of function c of a shell on the body's axes in the basis's order
+ * (eri_slice.h), for a turn that is not known at compile time. */
 template <int L> __device__ __forceinline__ int outside(int turn, int c)
 {
     return turn == 0 ? c : turn == 1 ? fmo_slice_outside(L, 1, c) : fmo_slice_outside(L, 2, c);
 }
 
-/* row[N] of the body's functions of a shell into the order outside. */
+/* Reorders row[N] of a shell's functions from the body's order to the basis's. */
 template <int L> __device__ __forceinline__ void turn_row(int turn, double *row)
 {
     constexpr int N = FMO_CARTESIAN(L);
@@ -75,7 +79,7 @@ template <int L> __device__ __forceinline__ void turn_row(int turn, double *row)
     }
 }
 
-/* block[R][C] from the axes of one turn to those of the next. */
+/* Reorders block[R][C] from the axes of one turn to those of the next. */
 template <int LR, int LC> __device__ __forceinline__ void next_turn(double *block)
 {
     constexpr int R = FMO_CARTESIAN(LR), C = FMO_CARTESIAN(LC);
@@ -87,7 +91,7 @@ template <int LR, int LC> __device__ __forceinline__ void next_turn(double *bloc
         block[k] = old[fmo_slice_outside(LR, 1, k / C) * C + fmo_slice_outside(LC, 1, k % C)];
 }
 
-/* Coordinates on the axes of a body. */
+/* Permutes coordinates to the body's axes. */
 template <class C> __device__ __forceinline__ void turn_axes(int turn, double *x)
 {
     if constexpr (C::passes > 1) {
@@ -100,7 +104,7 @@ template <class C> __device__ __forceinline__ void turn_axes(int turn, double *x
 
 /* ---- integrals ------------------------------------------------------------------------------ */
 
-/* Primitive m of a segment, on the axes of a body. */
+/* Loads primitive m of a segment, on the body's axes, and its bound. */
 template <class C>
 __device__ __forceinline__ fmo_prim_pair load_prim(const fmo_hermite_exchange_pairs &pairs, int4 at,
                                                    int m, int turn, float *bound)
@@ -114,8 +118,8 @@ __device__ __forceinline__ fmo_prim_pair load_prim(const fmo_hermite_exchange_pa
     return prim;
 }
 
-/* After this the compiler knows of nothing that it made from a pair's coordinates before, and makes
- * it anew: that costs less than registers do. */
+/* Makes the compiler discard what it has computed from the pairs' coordinates, so that it is
+ * recomputed: that takes less time than keeping it in registers, or spilling it. */
 template <class C> __device__ __forceinline__ void forget(fmo_prim_quartet *z)
 {
     if constexpr (C::form.forget) {
@@ -124,8 +128,9 @@ template <class C> __device__ __forceinline__ void forget(fmo_prim_quartet *z)
     }
 }
 
-/* v[rows][N1][N2][N3], C::stride numbers separation, of one quartet and C::rows functions of the
- * first shell from number FIRST on, on turned axes. Returns primitive quartets. */
+/* Computes v[rows][N1][N2][N3], with stride C::stride: the integrals of one quartet and C::rows
+ * functions of the first shell, from number FIRST on, on turned axes. Returns the number of
+ * primitive quartets. */
 template <class C, int FIRST>
 __device__ __forceinline__ unsigned integrals(const fmo_hermite_exchange_args &a, int2 quartet,
                                               int turn, double *v)
@@ -180,14 +185,16 @@ __device__ __forceinline__ unsigned integrals(const fmo_hermite_exchange_args &a
 
 /* ---- digestion ------------------------------------------------------------------------------ */
 
-/* A lane's quartet: where it is, and the lanes that add with it. */
+/* A lane's quartet: its position in the matrices, and the lanes that add together. */
 typedef struct place {
     int i, j, k, l;  /* first functions */
-    double factor;   /* 1/2 for a pair with itself */
+    double factor;   /* 1/2 for a quartet of a pair with itself */
     unsigned mask;   /* lanes that add */
-    unsigned same_k; /* lanes with i, j and k of the lane below */
+    unsigned same_k; /* lanes that have i, j and k in common with the lane below */
 } place;
 
+/* Finds the position of a lane's quartet. Called by all lanes of the mask, or of the warp if the
+ * strategy adds warp by warp. */
 template <class C>
 __device__ __forceinline__ place find_place(const fmo_hermite_exchange_args &a, int2 quartet,
                                             unsigned mask)
@@ -204,8 +211,8 @@ __device__ __forceinline__ place find_place(const fmo_hermite_exchange_args &a, 
     return at;
 }
 
-/* Rows of K, [ROWS][N] of a shell's functions, `stride` separation. RUNS: lanes with the same k add
- * to the same place. */
+/* Adds rows[ROWS][N], on turned axes, to rows of K with the given stride. RUNS: lanes with the same
+ * i, j and k add to the same addresses. Returns the number of atomics issued. */
 template <int ROWS, int L, bool RUNS>
 __device__ __forceinline__ unsigned add_rows(const strategy &scatter, const fmo_gpu_matrices &m,
                                              const place &at, int turn, double *to, size_t stride,
@@ -219,23 +226,24 @@ __device__ __forceinline__ unsigned add_rows(const strategy &scatter, const fmo_
                                                           stride, rows, m.exchange_least);
 }
 
-/* D[N] of a row of the density, in the body's order. */
+/* Loads D[N] from a row of the density, in the body's order. */
 template <int L> __device__ __forceinline__ void load_row(const double *from, int turn, double *D)
 {
     FMO_UNROLL
     for (int c = 0; c < FMO_CARTESIAN(L); c++) D[c] = __ldg(from + outside<L>(turn, c));
 }
 
-/* C::rows functions of the first shell, from number FIRST on, on turned axes: the four terms of K
- * (digest.h) of their integrals. Rows of the first shell go to the matrix; those of the second,
- * jk[N1][N2] and jl[N1][N3] in the body's order, are what all passes have in common. */
+/* Digests the integrals of C::rows functions of the first shell, from number FIRST on, on turned
+ * axes: the four terms of K (digest.h). Rows of the first shell are added to the matrix; those of
+ * the second, jk[N1][N2] and jl[N1][N3] in the body's order, are summed over all passes by the
+ * caller. */
 template <class C, int FIRST>
 __device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gpu_matrices &m,
                                            const place &at, int turn, const double *v, double *jk,
                                            double *jl)
 {
     constexpr int N1 = C::N1, N2 = C::N2, N3 = C::N3, rows = C::rows;
-    /* rows at once: as many values as `segmented` sums by shuffles */
+    /* rows added at once: up to as many values as `segmented` sums by shuffles */
     constexpr int few = FMO_RUN_SHUFFLED_MAX / N2, at_once = few < 1 ? 1 : few < rows ? few : rows;
     static_assert(rows % at_once == 0 && (at_once <= 2 || rows == C::N0), "exchange.cu: rows");
     double ik[rows * N2] = {}, il[rows * N3] = {}, D_ik[rows * N2], D_il[rows * N3];
@@ -289,8 +297,9 @@ __device__ __forceinline__ unsigned digest(const strategy &scatter, const fmo_gp
     return issued;
 }
 
-/* A quartet at once; or pass after pass, or as many of them as its planes of the grid (y) leave.
- * What has the second shell is summed over them, so that it is added once. */
+/* Computes and digests a quartet, in one pass or in several. Where several planes of the grid (y)
+ * share the quartet, each takes every a.planes-th pass. Rows of the second shell are summed over
+ * the passes and added once at the end. */
 template <class C>
 __device__ __forceinline__ unsigned work(const strategy &scatter,
                                          const fmo_hermite_exchange_args &a, int2 quartet,
@@ -310,7 +319,7 @@ __device__ __forceinline__ unsigned work(const strategy &scatter,
 #pragma unroll 1
     for (;;) {
         unsigned computed;
-        if (C::rows == 1 && pass >= 3) { /* the second body */
+        if (C::rows == 1 && pass >= 3) { /* functions xy, yz and xz */
             constexpr int second = C::rows == 1 ? 1 : 0;
             computed = integrals<C, second>(a, quartet, turn, v);
             at = find_place<C>(a, quartet, mask);
@@ -340,7 +349,8 @@ __device__ __forceinline__ unsigned work(const strategy &scatter,
     return issued;
 }
 
-/* Quartets of the list, one a thread; or, where there are few, one for each pass; of N builds. */
+/* Computes the quartets of the list, one for each thread, or for one thread of each plane; N
+ * builds. */
 template <class C, int N>
 __global__ void __launch_bounds__(C::threads, C::form.warps * 32 / C::threads)
     exchange(const __grid_constant__ fmo_gpu_many<fmo_hermite_exchange_args, N> many)
@@ -364,7 +374,8 @@ __global__ void __launch_bounds__(C::threads, C::form.warps * 32 / C::threads)
     if (threadIdx.x % 32 == 0 && prims) atomicAdd(a.prim_quartets, (unsigned long long)prims);
 }
 
-/* FMO_GPU_ONLY_CLASS: a library of one class, of no use but to see that a strategy compiles. */
+/* FMO_GPU_ONLY_CLASS: a library of one s,p class, which only tests that a strategy compiles; this
+ * file then has no kernels. */
 #ifdef FMO_GPU_ONLY_CLASS
 constexpr bool all_classes = false;
 #else

@@ -1,6 +1,6 @@
-/* The last steps for classes with d shells: potentials to J, and J and K in the caller's order,
- * where they interact what the kernels of s and p shells have found. Also the scale of fixed-point
- * sums, and the order of all steps. */
+/* The last steps for classes with d shells: J from potentials, and J and K in the caller's order,
+ * added to those of the kernels of s and p shells. Also the scale of fixed-point sums, and the
+ * order of all steps (fmo_hermite_queue). docs/explanation/gpu/d-shells.md */
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/density_limit.cuh"
@@ -13,7 +13,7 @@ namespace {
 
 enum { THREADS = fmo_tuning_gpu_hermite_threads };
 
-/* Potentials of the points of a class. */
+/* The potentials at the points of a class. */
 typedef struct potential_view {
     const double *potential;
     int points, terms, chunks;
@@ -26,14 +26,14 @@ typedef struct coulomb_args {
     int nao;
 } coulomb_args;
 
-/* Lanes for a pair: pairs of lighter shells have more primitives. */
+/* Lanes that share a pair: pairs of low order have more primitives. */
 __host__ __device__ constexpr int lanes_of(int order)
 {
     return order <= FMO_PAIR_LOW_L_ORDER_MAX ? 8 : order < FMO_PAIR_ORDER_MAX ? 4 : 1;
 }
 
-/* J_ab = sum over a pair's primitives of prefactor and sum_p E^ab_p V_p; its lanes take primitives
- * in turns. */
+/* Computes J_ab = sum over a pair's primitives of the prefactor times sum_p E^ab_p V_p. The lanes
+ * of a pair take its primitives in turns. */
 template <int LA, int LB, int N>
 __global__ void __launch_bounds__(THREADS)
     contract(const __grid_constant__ fmo_gpu_many<coulomb_args, N> many)
@@ -89,14 +89,15 @@ const fmo_gpu_kernels<coulomb_args> contract_kernels[FMO_PAIR_CLASS_COUNT] = {
 
 typedef struct finish_args {
     const double *coulomb, *exchange;
-    double *J, *K;       /* NULL: not wanted */
-    const double *scale; /* of fixed point, NULL for doubles */
+    double *J, *K;       /* NULL: not requested */
+    const double *scale; /* fixed-point scale of `exchange`; NULL: doubles */
     const int *begin, *from, *low_l;
     const double *factor;
     int nao, caller_nao;
     fmo_gpu_density_limit limit;
 } finish_args;
 
+/* Returns an element of X^K plus its transpose. */
 __device__ double element(const finish_args &a, size_t row, size_t column)
 {
     const double x = a.exchange[row * a.nao + column], y = a.exchange[column * a.nao + row];
@@ -104,8 +105,9 @@ __device__ double element(const finish_args &a, size_t row, size_t column)
     return (double)(__double_as_longlong(x) + __double_as_longlong(y)) / *a.scale;
 }
 
-/* One thread per element: sum_ab T_pa T_qb J_ab, and of X^K + its transpose. NaN after a density
- * that the plan's pairs are not good for. */
+/* Computes an element in the caller's order: sum_ab T_pa T_qb J_ab, and the same of X^K plus its
+ * transpose; adds it where s and p shells have written. NaN if the density is larger than the
+ * plan's pairs were selected for. */
 template <int N>
 __global__ void __launch_bounds__(THREADS)
     finish(const __grid_constant__ fmo_gpu_many<finish_args, N> many)
@@ -128,9 +130,7 @@ __global__ void __launch_bounds__(THREADS)
     if (a.K) a.K[to] = written ? a.K[to] + K : K;
 }
 
-/* A bound on every element of X^K, |X_ik| <= sum_jl |D_jl| m_j m_l with m_j the largest bound of a
- * pair with shell j. One block, so that the order of the sums, and with it the scale, never
- * changes. */
+/* The arguments of bound_elements; m_j is shell_bound[j]. */
 enum { BOUND_THREADS = 1024 };
 typedef struct bound_args {
     const float *block_max, *shell_bound;
@@ -138,6 +138,9 @@ typedef struct bound_args {
     int shells;
     fmo_hermite_counters *counters;
 } bound_args;
+/* Computes the fixed-point scale from a bound on every element of X^K, |X_ik| <= sum_jl |D_jl| m_j
+ * m_l with m_j the largest bound of a pair with shell j. One block, so that the order of summation,
+ * and with it the scale, is always the same. */
 template <int N>
 __global__ void __launch_bounds__(BOUND_THREADS)
     bound_elements(const __grid_constant__ fmo_gpu_many<bound_args, N> many)
@@ -163,6 +166,7 @@ __global__ void __launch_bounds__(BOUND_THREADS)
     }
 }
 
+/* Launches bound_elements for the builds that need K. */
 cudaError_t bound_exchange(const fmo_gpu_group *group)
 {
     return fmo_gpu_launch_group<bound_args>(
@@ -175,7 +179,7 @@ cudaError_t bound_exchange(const fmo_gpu_group *group)
         });
 }
 
-/* What the quartet kernel of a task is to know. */
+/* Returns the arguments of a task's quartet kernel. */
 fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
                                              const fmo_hermite_task *task)
 {
@@ -207,8 +211,8 @@ fmo_hermite_exchange_args exchange_arguments(const fmo_fock_plan *plan,
     return a;
 }
 
-/* The tasks of a class in a pass: screened, and their quartets. Builds of a group share what blocks
- * there are by their candidates. */
+/* Screens and computes the tasks of a class in a pass. The builds of a group share the resident
+ * blocks in proportion to their candidates. */
 cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *variant, int pass,
                       int c)
 {
@@ -242,15 +246,15 @@ cudaError_t run_class(const fmo_gpu_group *group, const fmo_hermite_variant *var
         });
 }
 
-/* K, pass after pass. With side streams, which have begun, the classes of a pass go side by side.
- * Timed builds are alone. */
+/* Computes K, pass after pass. With side streams, which have been forked, the classes of a pass run
+ * concurrently. Timed builds are not in groups. */
 cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *variant,
                       const fmo_gpu_side_streams *side, bool timed)
 {
     const fmo_gpu_build *const build = group->build;
     for (int pass = 0; pass < build->plan->gpu->hermite->passes; pass++) {
         int n = 0;
-        if (side && pass) { /* it has the last one's list */
+        if (side && pass) { /* a pass reuses the list of the last one */
             FMO_GPU_TRY(fmo_gpu_join(side, group->stream));
             FMO_GPU_TRY(fmo_gpu_fork(side, group->stream));
         }
@@ -272,7 +276,7 @@ cudaError_t run_tasks(const fmo_gpu_group *group, const fmo_hermite_variant *var
 
 /* ---- variants ------------------------------------------------------------------------------- */
 
-/* X(segment, what is handed through) for each segment of exchange.cu. */
+/* X(segment, further arguments) for each segment of exchange.cu. */
 #define PARTS(X, ...) \
     X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__)
 #define COUNT(segment, ...) +1
@@ -325,6 +329,7 @@ cudaError_t fmo_hermite_class_seconds(const fmo_gpu_hermite *h, double *seconds)
     return cudaSuccess;
 }
 
+/* One launch for each class, for the builds that need J. */
 cudaError_t fmo_hermite_contract(const fmo_gpu_group *group)
 {
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++)
@@ -346,7 +351,7 @@ cudaError_t fmo_hermite_contract(const fmo_gpu_group *group)
     return cudaSuccess;
 }
 
-/* The same on a stream, after what side streams have recorded. */
+/* Queues fmo_hermite_contract on a stream, after the events that the side streams have recorded. */
 static cudaError_t queue_contract(const fmo_gpu_group *group, const fmo_gpu_side_streams *side,
                                   cudaStream_t stream)
 {
@@ -356,12 +361,14 @@ static cudaError_t queue_contract(const fmo_gpu_group *group, const fmo_gpu_side
     return fmo_hermite_contract(&own);
 }
 
+/* Queues density, fixed-point scale, potentials, J and K, concurrently on the side streams if there
+ * are any. */
 cudaError_t fmo_hermite_queue(const fmo_gpu_group *group, const fmo_gpu_variant *variant,
                               const fmo_gpu_side_streams *side, bool timed)
 {
     const fmo_gpu_state *const g = group->build->plan->gpu;
     const fmo_hermite_variant *const own = fmo_hermite_find_variant(variant);
-    if (!own) return cudaSuccess; /* the variant without commits */
+    if (!own) return cudaSuccess; /* the variant that omits updates of memory, for profiles */
     FMO_GPU_TRY(fmo_hermite_order_density(group));
     if (variant->fixed_point) FMO_GPU_TRY(bound_exchange(group));
     if (side) FMO_GPU_TRY(fmo_gpu_fork(side, group->stream));
@@ -370,11 +377,12 @@ cudaError_t fmo_hermite_queue(const fmo_gpu_group *group, const fmo_gpu_variant 
         const fmo_gpu_group beside = {group->build, group->num, stream};
         FMO_GPU_TRY(fmo_hermite_coulomb(&beside, NULL, bra));
     }
-    for (int n = 0; n < FMO_GPU_PASS_TASKS && side; n++) /* so far J */
+    for (int n = 0; n < FMO_GPU_PASS_TASKS && side; n++) /* after the potentials */
         FMO_GPU_TRY(cudaEventRecord(side->join[n], side->stream[n]));
-    /* In small systems, where all wait for the longest row of kernels, its last step has a row of
-     * its own; in others it comes last in the row that has least of K. */
-    const bool contracts = g->hermite->shares == 1; /* builds of groups are nobody's shares */
+    /* In small systems, where the longest chain of kernels determines the time, the last step of J
+     * runs on the main stream; otherwise it follows on the last side stream, which has the least
+     * work for K. */
+    const bool contracts = g->hermite->shares == 1; /* builds in groups are not shared by GPUs */
     const bool at_once = g->primitives < fmo_tuning_gpu_hermite_beside_work;
     if (contracts && at_once) FMO_GPU_TRY(queue_contract(group, side, group->stream));
     FMO_GPU_TRY(run_tasks(group, own, side, timed));
@@ -384,10 +392,12 @@ cudaError_t fmo_hermite_queue(const fmo_gpu_group *group, const fmo_gpu_variant 
     return side ? fmo_gpu_join(side, group->stream) : cudaSuccess;
 }
 
+/* Transforms J and K to the caller's order, after contracting potentials that several GPUs have
+ * summed. */
 cudaError_t fmo_hermite_finish(const fmo_gpu_group *group, bool fixed)
 {
     const fmo_gpu_range range("J and K of d shells");
-    /* of several GPUs' potentials, which are summed by now */
+    /* the potentials of several GPUs have been summed */
     if (group->build->plan->gpu->hermite->shares > 1) FMO_GPU_TRY(fmo_hermite_contract(group));
     return fmo_gpu_launch_group<finish_args>(
         group, finish<1>, finish<fmo_gpu_many_max<finish_args>>, THREADS, 0,

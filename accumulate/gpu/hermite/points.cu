@@ -1,4 +1,5 @@
-/* Primitive pairs as points of Hermite functions: those of one place and exponent merged. */
+/* Points of Hermite functions: merges the primitive pairs of one centre and exponent, once for a
+ * plan (docs/explanation/gpu/d-shells.md, "Points are merged"). Next: density.cu and coulomb.cu. */
 #include "accumulate/gpu/hermite/state.h"
 
 #include <math.h>
@@ -7,39 +8,43 @@
 #include "accumulate/rules/pair_order.h"
 #include "integrals/pairs/key_sort.h"
 
-/* A primitive pair on its way to a point: which primitives of which nuclei, numbered so that those
- * of one nucleus and exponent are the same. */
+/* A primitive pair that is to become part of a point. low, high: the numbers of its two primitives;
+ * primitives of one nucleus and exponent have the same number. */
 typedef struct point_key {
     int low, high;
     int pair_class, record, pair;
     double bound;
 } point_key;
 
-/* Numbers of primitives are up to this; a place that is like none gets the numbers above. */
+/* Numbers of primitives are below NUMBERS; a primitive pair that is not merged gets the highest
+ * ones. */
 enum { NUMBER_BITS = 28, CLASS_BITS = 4, OCTET_BITS = 9, NUMBERS = 1 << NUMBER_BITS };
 static_assert(FMO_PAIR_CLASS_COUNT <= 1 << CLASS_BITS, "a class in a key");
 
-/* Where one place and exponent are together, the heaviest class first, records as they come. */
+/* Sort key that makes the primitive pairs of a point contiguous, the class of the highest order
+ * first, records in their order. */
 static uint64_t key_of_place(const point_key *k)
 {
     return (uint64_t)k->low << (NUMBER_BITS + CLASS_BITS) | (uint64_t)k->high << CLASS_BITS |
            (uint64_t)(FMO_PAIR_CLASS_COUNT - 1 - k->pair_class);
 }
 
-/* A point: keys [begin, end). */
+/* A point: primitive pairs [begin, end) of the sorted keys. */
 typedef struct point {
-    fmo_pair_rank rank; /* i, j: the place */
+    fmo_pair_rank rank; /* i, j: the primitives' numbers */
     int begin, end;
     double bound;
 } point;
 
-/* By bounds as rules/pair_order.h has it; points come in the order of places. */
+/* Sort key of points: the bound in steps of 2^8, as in rules/pair_order.h, descending. Points of
+ * equal key stay in the order of their primitives' numbers. */
 static uint64_t key_of_point(const point *p)
 {
     return (uint64_t)(p->rank.octet < 383 ? p->rank.octet + 128 : 511);
 }
 
-/* The elements of an array in the order of their keys, in `to`; 0 without memory. */
+/* Writes the elements of an array to `to` in the order of their keys; returns 0 if memory is
+ * exhausted. */
 template <class T>
 static int sort_by_key(const T *from, size_t num, uint64_t (*key_of)(const T *), T *to)
 {
@@ -54,7 +59,7 @@ static int sort_by_key(const T *from, size_t num, uint64_t (*key_of)(const T *),
     return done;
 }
 
-/* A primitive of the basis, to be numbered by nucleus and exponent. */
+/* A primitive of the basis, which is numbered by nucleus and exponent. */
 typedef struct numbered_prim {
     int nucleus, prim;
     double exponent;
@@ -67,7 +72,7 @@ static int by_exponent(const void *x, const void *y)
     return (a->exponent > b->exponent) - (a->exponent < b->exponent);
 }
 
-/* number[prim_num] of all primitives; 0 without memory. */
+/* Sets number[prim_num] of all primitives; returns 0 if memory is exhausted. */
 static int number_prims(const fmo_basis *b, int *number)
 {
     numbered_prim *const all = (numbered_prim *)malloc((size_t)b->prim_num * sizeof *all);
@@ -84,8 +89,9 @@ static int number_prims(const fmo_basis *b, int *number)
     return 1;
 }
 
-/* The primitives of record r of a pair (shell_pair.h), by what was made from them; those that agree
- * in all of it are as good as each other. A record that were like none would be a point alone. */
+/* Finds the primitives of record r of a pair (shell_pair.h) by comparing the record's exponent and
+ * centre with those computed from all primitives of the shells; any that agree exactly are
+ * equivalent. If none did the record would be a point by itself. */
 static void find_prims(const fmo_basis *b, const fmo_pair_list *list, int pair, int64_t r,
                        const int *number, point_key *key)
 {
@@ -107,7 +113,7 @@ static void find_prims(const fmo_basis *b, const fmo_pair_list *list, int pair, 
         }
 }
 
-/* Chunks of kets, so that few bras keep the GPU busy too. */
+/* Number of chunks of kets, so that few bras also keep the GPU busy. */
 static int chunks_for(const fmo_gpu_device *device, size_t bras)
 {
     const size_t wanted = fmo_tuning_gpu_hermite_chunk_bras * (size_t)device->processors;
@@ -116,8 +122,8 @@ static int chunks_for(const fmo_gpu_device *device, size_t bras)
     return (int)(chunks < most ? chunks : most);
 }
 
-/* The points of one class, [num], sorted, into its arrays; point_of: of the records of all classes.
- */
+/* Fills in the arrays of the sorted points of[num] of one class, pads them to whole tiles and
+ * copies them to the GPU. Sets point_of of the points' records, which may be of any class. */
 static fmo_status stage_points(const fmo_fock_plan *plan, const fmo_shell_pairs *plain,
                                int pair_class, const point_key *key, const point *of, size_t num,
                                int2 *const *point_of, fmo_hermite_pairs *pairs, fmo_error *err)
@@ -135,7 +141,7 @@ static fmo_status stage_points(const fmo_fock_plan *plan, const fmo_shell_pairs 
         {entries * sizeof(int2), (void **)&pairs->entry, (void **)&entry},
         {4 * points * sizeof(double), (void **)&pairs->place, (void **)&place},
         {points * sizeof(float), (void **)&pairs->point_bound, (void **)&bound},
-        /* made in every build */
+        /* computed in every build */
         {points * sizeof(float), (void **)&pairs->coulomb_estimate, NULL},
         {points / FMO_GPU_TILE_PAIRS * sizeof(float), (void **)&pairs->tile_coulomb_estimate, NULL},
         {points * fmo_hermite_terms(pair_class) * sizeof(double), (void **)&pairs->density, NULL},
@@ -168,7 +174,9 @@ static fmo_status stage_points(const fmo_fock_plan *plan, const fmo_shell_pairs 
     return status;
 }
 
-/* Points of the classes [begin, end). */
+/* Finds the points of the classes [begin, end): merges their primitive pairs, assigns each point to
+ * the class of its first (highest-order) one, sorts the points of each class by bound and stages
+ * them. */
 static fmo_status find_points(const fmo_fock_plan *plan, const fmo_shell_pairs *plain, int begin,
                               int end, const int *number, int2 *const *point_of, fmo_gpu_hermite *h,
                               fmo_error *err)
@@ -229,6 +237,7 @@ done:
     return status;
 }
 
+/* Points of s,p classes and points of the other classes are made separately. */
 fmo_status fmo_hermite_make_points(const fmo_fock_plan *plan, const fmo_shell_pairs *plain,
                                    fmo_gpu_hermite *h, fmo_error *err)
 {

@@ -1,4 +1,5 @@
-/* Which quartets of classes with d shells count in K: the rule of screen.h, into a list. */
+/* Finds the quartets of classes with d shells that count in K and lists them (rules/screen.h,
+ * docs/explanation/screening.md). Next: exchange.cu, which computes them. */
 #include "accumulate/gpu/hermite/hermite.h"
 
 #include "accumulate/gpu/range.h"
@@ -13,7 +14,7 @@ enum {
     QUEUE = fmo_tuning_gpu_hermite_screen_queue
 };
 
-/* What screening reads of a class of pairs. */
+/* The screening data of a class of pairs. */
 typedef struct screen_pairs {
     const int4 *at;
     const float *bound, *tile_bound, *separation;
@@ -24,8 +25,8 @@ typedef struct screen_pairs {
 typedef struct screen_args {
     screen_pairs bra, ket;
     bool same;
-    int bra_begin, bras, share, shares; /* of bras */
-    int tiles;                          /* that a warp looks at together, up to 32 */
+    int bra_begin, bras, share, shares; /* bras share, share + shares, ... are screened */
+    int tiles;                          /* examined together by a warp, up to 32 */
     int shells;
     float cutoff;
     const float *block_max, *row_max;
@@ -34,7 +35,7 @@ typedef struct screen_args {
     unsigned long long *quartets, *screened_in_num;
 } screen_args;
 
-/* What the bound that knows distance takes of a segment. */
+/* Loads the data of the bound that depends on distance. */
 __device__ __forceinline__ fmo_separation load_separation(const screen_pairs &pairs, int segment)
 {
     const float4 sphere = pairs.sphere[segment];
@@ -51,7 +52,8 @@ __device__ __forceinline__ fmo_separation load_separation(const screen_pairs &pa
     return separation;
 }
 
-/* Does a quartet of density factor D count at its distance, too? */
+/* Whether a quartet of density factor D also reaches the cutoff by the bound that depends on
+ * distance. */
 __device__ __forceinline__ bool near_enough(const screen_args &a, const fmo_separation &own,
                                             int ket, float D)
 {
@@ -60,13 +62,15 @@ __device__ __forceinline__ bool near_enough(const screen_args &a, const fmo_sepa
     return fmo_separation_bound(&own, &other, fmo_far_log2(worth / a.cutoff)) * worth >= a.cutoff;
 }
 
-/* How small a density factor is, rounded to the safe side, where gpu/types.cuh puts it. */
+/* Returns the code of a density factor, rounded to the safe side, in the bits of a list's entry
+ * above the ket (types.cuh). */
 __device__ unsigned factor_code(float factor)
 {
     const float code = (float)FMO_GPU_FACTOR_TOP - 1e-4f - log2f(fmaxf(factor, 1e-30f));
     return (unsigned)fminf(fmaxf(code, 0.0f), (float)FMO_GPU_FACTOR_MAX) << FMO_GPU_KET_BITS;
 }
 
+/* Appends a warp's queue of kets to the list. */
 __device__ void flush(const screen_args &a, int bra, const unsigned *queue, unsigned queued)
 {
     const unsigned lane = threadIdx.x % 32;
@@ -78,8 +82,10 @@ __device__ void flush(const screen_args &a, int bra, const unsigned *queue, unsi
     __syncwarp();
 }
 
-/* A block for a bra, and a segment of its kets (y). A warp looks at some tiles of kets, a lane at
- * each; of those that may hold a screened-in quartet each lane takes a ket. */
+/* Screens the kets of one bra; the blocks along y share the kets. Each lane of a warp first tests a
+ * tile of kets by its largest bound; then, for each tile that may contain a screened-in quartet,
+ * each lane tests one ket. Screened-in kets are queued in shared memory, then appended to the
+ * list. */
 template <int N>
 __global__ void __launch_bounds__(THREADS)
     screen(const __grid_constant__ fmo_gpu_many<screen_args, N> many)
@@ -148,6 +154,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* Selects the screening data of a class. */
 screen_pairs pairs_to_screen(const fmo_hermite_pairs &from)
 {
     return {from.at, from.bound, from.tile_bound, from.separation, from.sphere, from.num};
@@ -155,11 +162,12 @@ screen_pairs pairs_to_screen(const fmo_hermite_pairs &from)
 
 } // namespace
 
+/* Launches `screen` for the builds of a group that have a task of class c in the pass. */
 cudaError_t fmo_hermite_screen(const fmo_gpu_group *group, int pass, int c)
 {
     const fmo_gpu_range range("screening of d shells");
     const int bra = fmo_eri_class_bra(c), ket = fmo_eri_class_ket(c);
-    /* few bras are spread over more blocks */
+    /* if there are few bras, several blocks share each */
     const int least =
         fmo_tuning_gpu_hermite_screen_blocks * group->build->plan->gpu->device.processors;
     int bras = 0;

@@ -1,13 +1,12 @@
-/* What screening for K takes of each segment of a pair to know distance
- * (integrals/far/separation.h).
- */
+/* The data of the bound that depends on distance (integrals/far/separation.h), which screening for
+ * K uses (screen.cu): computed once for a plan, for each segment of a pair. */
 #include "accumulate/gpu/hermite/state.h"
 
 namespace {
 
 enum { THREADS = fmo_tuning_gpu_hermite_threads };
 
-/* Segments of pairs of one class. */
+/* The segments of pairs of one class. */
 typedef struct separation_class {
     int num;
     const int4 *at, *prims;
@@ -21,9 +20,9 @@ typedef struct separation_args {
     separation_class of[FMO_PAIR_CLASS_COUNT];
 } separation_args;
 
-/* One thread a segment, classes side by side, of N plans. The prefactors of a pair of one shell are
- * halved (types.cuh), as both orders of its functions are added up; what is in the matrices at the
- * end has them whole. */
+/* Computes the data of one segment by one thread; blockIdx.y is the class. The prefactors of a pair
+ * of one shell are halved (types.cuh), because both orders of its functions are added; the bound is
+ * for the final matrix, hence the factor 2. */
 template <int N>
 __global__ void __launch_bounds__(THREADS)
     find_separation(const __grid_constant__ fmo_gpu_many<separation_args, N> many)
@@ -52,6 +51,7 @@ __global__ void __launch_bounds__(THREADS)
 
 } // namespace
 
+/* Launches find_separation for all plans of the group. */
 cudaError_t fmo_hermite_make_separation(const fmo_gpu_group *group)
 {
     const auto fill = [](const fmo_gpu_build *build, separation_args *a) {

@@ -1,4 +1,5 @@
-/* What a plan has on a GPU for classes with d shells: made, and given back. */
+/* Makes and frees the data of a plan for classes with d shells (hermite.h): transformations of
+ * functions, pairs, points (points.cu), matrices and tasks. */
 #include "accumulate/gpu/hermite/state.h"
 
 #include <math.h>
@@ -11,13 +12,15 @@
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-/* Functions of one kind as sums of the other: for row r entries [begin[r], begin[r+1]). */
+/* Functions of one kind as linear combinations of the other: row r has entries [begin[r],
+ * begin[r+1]). */
 typedef struct segments {
     int *begin, *from;
     double *factor;
     int num;
 } segments;
 
+/* Appends an entry, unless its factor is 0. */
 static void add_part(segments *p, int from, double factor)
 {
     if (factor == 0.0) return;
@@ -25,7 +28,7 @@ static void add_part(segments *p, int from, double factor)
     p->factor[p->num++] = factor;
 }
 
-/* Internal functions over the caller's. */
+/* Finds the internal functions as linear combinations of the caller's. */
 static void find_inner_parts(const fmo_basis *b, segments *p)
 {
     for (int s = 0; s < b->shell_num; s++) {
@@ -41,7 +44,8 @@ static void find_inner_parts(const fmo_basis *b, segments *p)
     p->begin[b->function_num] = p->num;
 }
 
-/* The caller's over internal ones; place: [ao_num] shell and component of each. */
+/* Finds the caller's functions as linear combinations of internal ones. place: [ao_num] shell and
+ * component of each of the caller's functions. */
 static void find_outer_parts(const fmo_basis *b, const int2 *place, segments *p)
 {
     for (int q = 0; q < b->ao_num; q++) {
@@ -55,6 +59,8 @@ static void find_outer_parts(const fmo_basis *b, const int2 *place, segments *p)
     p->begin[b->ao_num] = p->num;
 }
 
+/* Makes the transformations between internal and caller's functions and the list of shells with the
+ * largest Schwarz bound of each, and copies them to the GPU. */
 static fmo_status make_functions(const fmo_fock_plan *plan, const fmo_shell_pairs *pairs,
                                  fmo_gpu_hermite *h, fmo_error *err)
 {
@@ -117,18 +123,21 @@ done:
 
 /* ---- pairs ---------------------------------------------------------------------------------- */
 
+/* A segment of a pair, `index` of the list, with the data by which segments are sorted. */
 typedef struct segment_key {
     fmo_pair_rank rank;
     int index;
     double bound;
 } segment_key;
 
+/* Number of segments of a pair with `prims` primitives, at most `depth` in each. */
 static int segments_of(int prims, int depth)
 {
     return (prims + depth - 1) / depth;
 }
 
-/* Segments of all pairs of a list, [segments], sorted; 0 without memory. */
+/* Divides the pairs of a list into segments and sorts these; `segments` is their number. Returns 0
+ * if memory is exhausted. */
 static int sort_parts(const fmo_basis *basis, int pair_class, const fmo_pair_list *list, int depth,
                       size_t segments, segment_key *sorted)
 {
@@ -161,6 +170,7 @@ static int sort_parts(const fmo_basis *basis, int pair_class, const fmo_pair_lis
     return done;
 }
 
+/* Host copies of the arrays of fmo_hermite_pairs. */
 typedef struct staged_lists {
     int4 *at;
     float *bound, *tile_bound;
@@ -170,6 +180,8 @@ typedef struct staged_lists {
     int *segment_of, *record_segment;
 } staged_lists;
 
+/* Fills in the arrays of segments and of records. The prefactors of a pair of one shell are halved
+ * (types.cuh). */
 static void stage_lists(const fmo_basis *basis, const fmo_pair_list *list,
                         const segment_key *segment, size_t num, const staged_lists *to)
 {
@@ -200,7 +212,8 @@ static void stage_lists(const fmo_basis *basis, const fmo_pair_list *list,
     }
 }
 
-/* The records once more, as neighbouring segments read them together. */
+/* Copies the records to the second layout, in which neighbouring segments of equal length read
+ * neighbouring addresses. */
 static void stage_prims(const fmo_pair_list *list, const segment_key *segment, size_t num,
                         const staged_lists *to)
 {
@@ -221,6 +234,8 @@ static void stage_prims(const fmo_pair_list *list, const segment_key *segment, s
     }
 }
 
+/* Makes the arrays of one class of pairs and copies them to the GPU; allocates those that the GPU
+ * computes. */
 static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo_pair_list *list,
                             fmo_hermite_pairs *pairs, fmo_error *err)
 {
@@ -244,10 +259,10 @@ static fmo_status make_list(const fmo_fock_plan *plan, int pair_class, const fmo
         {whole * sizeof(int), (void **)&pairs->segment_of, (void **)&to.segment_of},
         {whole * sizeof(int2), (void **)&pairs->records_of, (void **)&to.records_of},
         {records * sizeof(int), (void **)&pairs->record_segment, (void **)&to.record_segment},
-        /* made on the GPU */
+        /* computed on the GPU */
         {n * sizeof(float4), (void **)&pairs->sphere, NULL},
         {(2 + FMO_SEPARATION_ORDERS) * n * sizeof(float), (void **)&pairs->separation, NULL},
-        /* made in every build */
+        /* computed in every build */
         {records * sizeof(float), (void **)&pairs->record_coulomb_estimate, NULL},
         {records * fmo_hermite_terms(pair_class) * sizeof(double), (void **)&pairs->record_density,
          NULL},
@@ -285,6 +300,8 @@ done:
 
 /* ---- matrices, tasks ------------------------------------------------------------------------ */
 
+/* Allocates density and block maxima, and in one piece all that a build sets to zero: J, X^K,
+ * potentials, counters, row maxima, numbers of screened-in quartets. */
 static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_error *err)
 {
     const size_t n = (size_t)h->nao, matrix = n * n * sizeof(double), shells = (size_t)h->shells;
@@ -301,7 +318,7 @@ static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, f
     const fmo_status status =
         fmo_gpu_place_arrays(&plan->gpu->device, "density, J and K of d shells", arrays, 3, err);
     if (status != FMO_OK) return status;
-    h->zeroed = fmo_gpu_arrays_bytes(arrays, 1); /* to the end of its place */
+    h->zeroed = fmo_gpu_arrays_bytes(arrays, 1); /* with padding */
     h->exchange = h->coulomb + n * n;
     double *at = h->exchange + n * n;
     for (int c = 0; c < FMO_PAIR_CLASS_COUNT; c++) {
@@ -314,14 +331,14 @@ static fmo_status make_matrices(const fmo_fock_plan *plan, fmo_gpu_hermite *h, f
     return FMO_OK;
 }
 
-/* Bras of a share, one after the other. */
+/* Number of bras of this share of the build. */
 static int own_bras(const fmo_gpu_hermite *h, int bras)
 {
     return bras > h->share ? (bras - h->share + h->shares - 1) / h->shares : 0;
 }
 
-/* Cuts the bras of all classes into tasks, and these into passes of at most `space` candidates
- * each. Returns how many; NULL: only counts. */
+/* Divides the bras of all classes into tasks, and these into passes of at most `capacity`
+ * candidates each. Returns the number of tasks; task = NULL: only counts. */
 static int cut_tasks(const fmo_gpu_hermite *h, size_t capacity, fmo_hermite_task *task, int *passes)
 {
     int num = 0, pass = 0;
@@ -353,6 +370,8 @@ static int cut_tasks(const fmo_gpu_hermite *h, size_t capacity, fmo_hermite_task
     return num;
 }
 
+/* Chooses the size of the list from the free memory and the options, divides the work into tasks
+ * and allocates the list. */
 static fmo_status make_tasks(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_error *err)
 {
     size_t all = 0, most = 1, available = 0;
@@ -381,10 +400,11 @@ static fmo_status make_tasks(const fmo_fock_plan *plan, fmo_gpu_hermite *h, fmo_
 
 /* ---- the state ------------------------------------------------------------------------------ */
 
+/* Makes all parts in turn, from plain shell pairs that are freed at the end. */
 fmo_status fmo_hermite_make(fmo_fock_plan *plan, fmo_error *err)
 {
     fmo_gpu_state *const g = plan->gpu;
-    fmo_shell_pairs plain; /* the plan's are sp pairs */
+    fmo_shell_pairs plain; /* the plan's own pairs have SP shells */
     fmo_gpu_hermite *const h = (fmo_gpu_hermite *)calloc(1, sizeof *h);
     g->hermite = h;
     if (!h) return fmo_error_set(err, FMO_ERR_MEMORY, "no memory for a GPU plan");

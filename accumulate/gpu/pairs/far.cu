@@ -1,5 +1,6 @@
-/* What far quartets (integrals/far) need of a pair: nodes, with the plan, and moments of the
- * density, with each build. And launching kernels over all pairs. */
+/* The data of pairs for far quartets (integrals/far, docs/explanation/gpu/far-quartets.md):
+ * quadrature nodes of a pair's charge distribution, made once for a plan, and moments of the
+ * density, made in every build. Also launches kernels over all pairs. */
 #include "accumulate/gpu/pairs/pairs.h"
 
 #include <math.h>
@@ -9,13 +10,14 @@
 
 namespace {
 
-/* A quotient, rounded up; a pair without a bound is in no quartet. */
+/* Returns moment / bound, rounded up; 0 for a pair with a bound of 0, which is in no quartet. */
 __device__ float reach(double moment, float bound)
 {
     return bound > 0.0f ? 1.00001f * (float)(moment / bound) : 0.0f;
 }
 
-/* All nodes of one pair, and what screening wants to know of it. */
+/* Computes the nodes of one pair for all choices of their number, and the pair's screening data for
+ * far quartets: sphere, errors of the nodes (fit) and largest moments (reach). */
 template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pairs, int n)
 {
     constexpr int fields = FMO_FAR_COEFFICIENTS(pair_class), twos = fmo_gpu_far_twos(pair_class);
@@ -66,7 +68,7 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
         }
         for (int j = 0; j < nodes; j++) {
             double value[2 * twos] = {0.0};
-            /* one too many stands where another does: never where the other pair is */
+            /* unused nodes get the place of the first, so that no distance to another pair is 0 */
             for (int x = 0; x < 3; x++)
                 value[x] =
                     pairs.center[(size_t)x * pairs.num + n] + place[j < used ? j : 0] * AB[x];
@@ -84,6 +86,7 @@ template <int pair_class> __device__ void make_nodes_of(const fmo_gpu_pairs &pai
                                  reach(moment[2], bound), extent);
 }
 
+/* Computes the nodes of all pairs; one thread for each pair. */
 template <int N>
 __global__ void make_nodes(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_args, N> many)
 {
@@ -97,7 +100,7 @@ __global__ void make_nodes(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_ar
 #undef ROW
 }
 
-/* Moments of D of all nodes of a pair whose nodes keep them. */
+/* Computes the moments of D at all nodes of a pair, for classes that store them. */
 template <int pair_class> __device__ void keep_moments(const fmo_gpu_pairs &pairs, int n)
 {
     constexpr int geometry = fmo_gpu_far_geometry_twos(pair_class);
@@ -128,7 +131,7 @@ template <int pair_class> __device__ void keep_moments(const fmo_gpu_pairs &pair
     }
 }
 
-/* The segment of D of a pair with a partner that goes with AB. */
+/* Computes AB times D of the p functions, for a pair of a p and an s shell. */
 __device__ void fold_line(const fmo_gpu_pairs &pairs, int n)
 {
     double line = 0.0;
@@ -138,7 +141,8 @@ __device__ void fold_line(const fmo_gpu_pairs &pairs, int n)
     pairs.far_line[n] = line;
 }
 
-/* What far quartets need of D besides the pairs' density. */
+/* Computes what far quartets need of D in addition to the pairs' density; one thread for each
+ * pair. */
 template <int N>
 __global__ void make_moments(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_args, N> many)
 {
@@ -156,7 +160,7 @@ __global__ void make_moments(const __grid_constant__ fmo_gpu_many<fmo_gpu_pairs_
 #undef ROW
 }
 
-/* What far quartets need of the pairs of a class, in one piece of memory that begins with `far`. */
+/* The arrays of a class for far quartets, in one piece of memory that begins with `far`. */
 enum { FAR_ARRAYS = 5 };
 typedef struct far_arrays {
     fmo_gpu_array array[FAR_ARRAYS];
@@ -179,6 +183,7 @@ far_arrays find_far_arrays(fmo_gpu_state *g, int pair_class)
 
 } // namespace
 
+/* The grid covers the largest class; threads beyond the end of their class have nothing to do. */
 cudaError_t fmo_gpu_launch_pairs(const fmo_gpu_group *group,
                                  void (*one)(fmo_gpu_one<fmo_gpu_pairs_args>),
                                  void (*many)(fmo_gpu_most<fmo_gpu_pairs_args>), bool fixed)

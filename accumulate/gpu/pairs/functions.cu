@@ -1,10 +1,11 @@
-/* Sets of functions in the order in which the kernels have them (types.cuh). */
+/* The kernels' order of functions (docs/explanation/gpu/pairs.md, "Order of functions"): padded SP
+ * shells, called sets in names (types.cuh). */
 #include "accumulate/gpu/pairs/pairs.h"
 
 #include <stdlib.h>
 
-/* fmo_gpu_set_width has one width for all sets but those of one s, and fmo_gpu_first_function puts
- * a shell at the end of its set. */
+/* fmo_gpu_set_width has one width for all sets except single s shells, and fmo_gpu_first_function
+ * puts a shell at the end of its set. */
 static_assert(FMO_SHELL_LOW_L_COUNT == 2, "sets of the GPU hold s, or s and p: types.cuh, here, "
                                           "density.cu and near.cuh");
 
@@ -15,7 +16,7 @@ int fmo_gpu_first_function(const fmo_gpu_functions *f, const fmo_basis *basis, i
     return l ? begin + f->width - fmo_shell_functions(l) : begin;
 }
 
-/* Shells of the kinds that have sets; those of others come after them (hermite/). */
+/* Number of s and p shells, which belong to sets; shells of other kinds follow them (hermite/). */
 static int known_shells(const fmo_basis *b)
 {
     int num = 0;
@@ -23,8 +24,8 @@ static int known_shells(const fmo_basis *b)
     return num;
 }
 
-/* Numbers the sets by number of primitives, as the pairs are sorted: what neighbouring lanes
- * interact is then neighbouring. */
+/* Numbers the sets by descending number of primitives, in which pairs are sorted, too: neighbouring
+ * lanes then access neighbouring elements of the matrices. */
 static void number_sets(const fmo_basis *b, const int *partner, fmo_gpu_functions *f)
 {
     const int s_shells = b->shell_num_l[0];
@@ -45,6 +46,7 @@ static void number_sets(const fmo_basis *b, const int *partner, fmo_gpu_function
     }
 }
 
+/* Without SP pairs each shell is a set by itself. */
 fmo_status fmo_gpu_number_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     const fmo_basis *b = plan->basis;
@@ -66,7 +68,7 @@ fmo_status fmo_gpu_number_functions(const fmo_fock_plan *plan, fmo_gpu_state *g,
     return FMO_OK;
 }
 
-/* Where the order of functions is, in one piece of memory. */
+/* The arrays of the order of functions, in one piece of memory. */
 enum { FUNCTION_ARRAYS = 2 };
 typedef struct function_arrays {
     fmo_gpu_array array[FUNCTION_ARRAYS];
@@ -86,6 +88,8 @@ size_t fmo_gpu_functions_bytes(const fmo_gpu_state *g)
     return fmo_gpu_arrays_bytes(find_arrays(&f, NULL, NULL).array, FUNCTION_ARRAYS);
 }
 
+/* Makes the caller's number and the factor of each function and copies them to the GPU; padding has
+ * the number -1. */
 fmo_status fmo_gpu_make_functions(const fmo_fock_plan *plan, fmo_gpu_state *g, fmo_error *err)
 {
     const fmo_basis *b = plan->basis;

@@ -1,7 +1,8 @@
-/* Sp pairs made on the GPU, for one plan or for several at a time (docs/explanation/gpu/plans.md):
- * shells go up, sizes come down, and the lists are left where the kernels want them (types.cuh).
- * This is the host's segment; kernels are in make.cuh. Segments come in the order of sets, so that
- * a stable sort by depth and bound is the whole order (rules/pair_order.h). */
+/* Makes the SP shell pairs of one plan, or of several together, on the GPU
+ * (docs/explanation/gpu/plans.md). Shells are copied to the GPU and sizes back; the lists stay in
+ * the layout of types.cuh. This is the host's part, the kernels are in make.cuh. Segments are found
+ * in the order of sets, so that a stable sort by length and bound completes the order
+ * (rules/pair_order.h). */
 #include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/pairs/make.cuh"
 
@@ -12,11 +13,12 @@
 
 namespace {
 
-/* What is made for some plans, in two pieces of memory: `up` as it is copied to the GPU. */
+/* The state while lists are made for some plans, with two pieces of GPU memory: `up`, which is
+ * filled in on the host, and `work`. */
 typedef struct making {
     fmo_fock_plan *const *plan;
     int num;
-    fmo_gpu_device *device; /* the first one's, with its stream */
+    fmo_gpu_device *device; /* that of the first plan, whose stream is used */
     char *up, *up_at;       /* host; device */
     size_t up_bytes, used;
     void *work; /* device */
@@ -25,13 +27,13 @@ typedef struct making {
     row *rows;
     int row_num;
     int *depth;
-    const int *order[FMO_PLANS_TOGETHER]; /* of the shells of each, s, then p */
+    const int *order[FMO_PLANS_TOGETHER]; /* shells of each plan by sets: s, then p */
     target *to;
     row_size *sizes; /* host */
     arguments args;
 } making;
 
-/* Space for n elements in `up`, and where it is on the device. */
+/* Reserves n elements of `up`; returns their host address and sets *on_device. */
 template <class T> T *put(making *m, size_t n, T **on_device)
 {
     T *const at = (T *)(m->up + m->used);
@@ -40,6 +42,7 @@ template <class T> T *put(making *m, size_t n, T **on_device)
     return at;
 }
 
+/* Number of s and p shells. */
 int low_l_shells(const fmo_basis *b)
 {
     int num = 0;
@@ -47,7 +50,8 @@ int low_l_shells(const fmo_basis *b)
     return num;
 }
 
-/* Shells i (side 0) or j of a class: of a pair that others carry those without partner. */
+/* Number of shells i (side 0) or j of a class; in a class whose pairs are contained in those of
+ * another class, only shells without partner. */
 int shells_of(const fmo_gpu_state *g, const fmo_basis *b, int pair_class, int side)
 {
     return fmo_pair_carrier(pair_class) != FMO_PAIR_NONE
@@ -55,21 +59,22 @@ int shells_of(const fmo_gpu_state *g, const fmo_basis *b, int pair_class, int si
                : b->shell_num_l[fmo_pair_ang_mom(pair_class, side)];
 }
 
-/* Shells j of a row: as few as a warp takes at a time, but no more than ROW_PIECES rows for a shell
- * i with so many primitives. */
+/* Number of shells j of a row: as few as a warp processes at a time, but so that a shell i with
+ * `prims` primitives has at most ROW_PIECES rows. */
 int piece_of(int shells, int prims)
 {
     const int pairs = 32 / row_width(prims), most = pairs * ROW_PIECES;
     return pairs * ((shells + most - 1) / most);
 }
 
-/* The most rows that a class has. */
+/* Upper limit of the number of rows of a class. */
 size_t most_rows(const fmo_gpu_state *g, const fmo_basis *b, int pair_class)
 {
     return shells_of(g, b, pair_class, 1) ? (size_t)shells_of(g, b, pair_class, 0) * ROW_PIECES : 0;
 }
 
-/* Shells of a plan, and their order. */
+/* Fills in the shells of plan k, their primitives and their order by sets. partner: work space,
+ * [shells]. */
 void put_molecule(making *m, int k, int *partner)
 {
     const fmo_fock_plan *const plan = m->plan[k];
@@ -120,6 +125,7 @@ void put_molecule(making *m, int k, int *partner)
 }
 static_assert(FMO_SHELL_LOW_L_COUNT == 2, "s shells, then p shells");
 
+/* Fills in the rows of plan k, class by class. */
 void put_rows(making *m, int k)
 {
     const fmo_fock_plan *const plan = m->plan[k];
@@ -139,7 +145,7 @@ void put_rows(making *m, int k)
     }
 }
 
-/* Bytes of `up`, and rows at most. */
+/* Returns the bytes of `up` and sets the upper limit of the number of rows. */
 size_t measure(const making *m, int *rows)
 {
     size_t bytes = 0, all = 0;
@@ -156,12 +162,13 @@ size_t measure(const making *m, int *rows)
     return (bytes + 255) / 256 * 256;
 }
 
+/* Number of blocks of of_block elements. */
 int blocks_for(int num, int of_block)
 {
     return (num + of_block - 1) / of_block;
 }
 
-/* Shells up, sizes of rows down. */
+/* Copies the shells to the GPU, runs the counting pass and copies the sizes of the rows back. */
 fmo_status count_pairs(making *m, fmo_error *err)
 {
     int rows = 0, shells = 1;
@@ -185,7 +192,7 @@ fmo_status count_pairs(making *m, fmo_error *err)
         m->depth = put(m, (size_t)m->num, (int **)&m->args.depth);
         m->to = put(m, (size_t)m->num * CLASSES, (target **)&m->args.to);
         for (int k = 0; k < m->num; k++) put_molecule(m, k, partner);
-        m->rows = put(m, 0, &m->args.rows); /* the last: there may be fewer */
+        m->rows = put(m, 0, &m->args.rows); /* the last: it may be shorter */
         for (int k = 0; k < m->num; k++) put_rows(m, k);
         m->used += (size_t)m->row_num * sizeof *m->rows;
         m->args.of = of_at;
@@ -203,8 +210,8 @@ fmo_status count_pairs(making *m, fmo_error *err)
     return FMO_OK;
 }
 
-/* What is known of a plan's pairs now: their primitives, and with them the depth of segments. rows:
- * those of the plan. */
+/* Sums the numbers of primitives of a plan's rows and chooses the length of its segments, which
+ * follows from them; returns the choice (depth_of). rows: those of the plan. */
 int find_depth(fmo_gpu_state *g, const row *rows, const row_size *sizes, int num)
 {
     for (int n = 0; n < num; n++) g->prim_num[rows[n].pair_class] += (int64_t)sizes[n].records;
@@ -215,7 +222,8 @@ int find_depth(fmo_gpu_state *g, const row *rows, const row_size *sizes, int num
     return 0;
 }
 
-/* Numbers of pairs of a plan, and what follows from them; bytes of what it will ask for. */
+/* Sets the numbers of pairs of a plan and its work; *bytes: the memory that the plan will
+ * allocate. */
 fmo_status size_plan(const fmo_fock_plan *plan, const row *rows, const row_size *sizes, int num,
                      int d, size_t *bytes, fmo_error *err)
 {
@@ -238,7 +246,7 @@ fmo_status size_plan(const fmo_fock_plan *plan, const row *rows, const row_size 
     return status;
 }
 
-/* Memory of a class of a plan. */
+/* Allocates the arrays of one class of a plan and describes them to the kernels. */
 fmo_status place_list(fmo_gpu_state *g, int pair_class, target *to, fmo_error *err)
 {
     const int sp = g->functions.sp;
@@ -265,7 +273,8 @@ fmo_status place_list(fmo_gpu_state *g, int pair_class, target *to, fmo_error *e
     return FMO_OK;
 }
 
-/* Memory of a plan, which is used on a stream first; nothing is made of one that fails. */
+/* Allocates the pairs' memory of a plan, which is first used on the given stream. No pairs are made
+ * for a plan for which this fails. */
 fmo_status place_plan(const fmo_fock_plan *plan, cudaStream_t stream, target *to, fmo_error *err)
 {
     fmo_gpu_state *const g = plan->gpu;
@@ -284,7 +293,8 @@ fmo_status place_plan(const fmo_fock_plan *plan, cudaStream_t stream, target *to
     return FMO_OK;
 }
 
-/* The second pass and all that follows. */
+/* Runs the second pass, bounds, sorting and layout. records, segments: those of all plans; most:
+ * the largest number of segments of a class. */
 fmo_status fill(making *m, size_t records, size_t segments, int most, fmo_error *err)
 {
     arguments *const a = &m->args;
@@ -312,7 +322,7 @@ fmo_status fill(making *m, size_t records, size_t segments, int most, fmo_error 
     };
     const int num = sizeof arrays / sizeof *arrays;
     m->work_bytes = fmo_gpu_arrays_bytes(arrays, num);
-    /* in memory that the first plan will use later, if there is enough */
+    /* in memory that the first plan will use later, if that suffices */
     void *memory = fmo_gpu_stock_left(m->device, m->work_bytes);
     if (!memory) {
         const fmo_status status = fmo_gpu_alloc_passing(m->device, "shell pairs on their way",
@@ -342,12 +352,14 @@ fmo_status fill(making *m, size_t records, size_t segments, int most, fmo_error 
     return FMO_OK;
 }
 
-/* From the sizes of rows on. A plan that there is no memory for is left out. */
+/* Sizes and allocates the plans from the sizes of their rows, tells each row where its segments and
+ * primitives begin, and runs the remaining kernels. A plan for which memory does not suffice is
+ * left out, with its error in errs. */
 fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
 {
     fmo_gpu_device *stocked[FMO_PLANS_TOGETHER];
     size_t bytes[FMO_PLANS_TOGETHER], records = 0, segments = 0;
-    size_t left = m->plan[0]->gpu->available; /* of the GPU's memory */
+    size_t left = m->plan[0]->gpu->available; /* free bytes of the GPU's memory */
     int end[FMO_PLANS_TOGETHER], choice[FMO_PLANS_TOGETHER], most = 1, kept_rows = 0, good = 0;
     for (int k = 0, begin = 0; k < m->num; begin = end[k++]) {
         for (end[k] = begin; end[k] < m->row_num && m->rows[end[k]].molecule == k;) end[k]++;
@@ -364,7 +376,7 @@ fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
     if (good) fmo_gpu_stock_up(stocked, bytes, good);
     for (int k = 0; k < m->num; k++) {
         target *const to = &m->to[(size_t)k * CLASSES];
-        if (!m->plan[k]->gpu->device.stock) m->plan[k]->gpu->available = 0; /* each asks again */
+        if (!m->plan[k]->gpu->device.stock) m->plan[k]->gpu->available = 0; /* queried again */
         if (errs[k].status != FMO_OK ||
             place_plan(m->plan[k], m->device->stream, to, &errs[k]) != FMO_OK) {
             memset(to, 0, CLASSES * sizeof *to);
@@ -396,6 +408,7 @@ fmo_status make_lists(making *m, fmo_error *errs, fmo_error *err)
 
 } // namespace
 
+/* An error of all plans together is reported for each plan that has none of its own. */
 void fmo_gpu_make_sp_pairs(fmo_fock_plan *const *plan, int num, fmo_error *errs)
 {
     making m = {};
@@ -405,7 +418,7 @@ void fmo_gpu_make_sp_pairs(fmo_fock_plan *const *plan, int num, fmo_error *errs)
     m.device = &plan[0]->gpu->device;
     fmo_status status = count_pairs(&m, &err);
     if (status == FMO_OK) status = make_lists(&m, errs, &err);
-    /* memory on its way is given back when nothing uses it any longer */
+    /* temporary memory may be freed only when no kernel uses it any longer */
     if (status == FMO_OK) {
         const cudaError_t code = cudaStreamSynchronize(m.device->stream);
         if (code != cudaSuccess) status = fmo_gpu_error(code, "making shell pairs", &err);

@@ -1,14 +1,13 @@
-/* The kernels of pairs that are made on the GPU (make.cu, docs/explanation/gpu/plans.md), and what
- * they see.
+/* Kernels that make shell pairs (make.cu, docs/explanation/gpu/plans.md), and their data.
  *
- * Pairs are looked for row by row: shell i of a row with some of the shells j that it may stand
- * before, in the order of the sets, by one warp. The first pass counts; the host then knows where
- * each row's pairs begin, and asks for memory. The second pass makes primitives, sorted in their
- * pair, and segments; then bounds of segments, from which their order follows; then all is put in
- * its place.
+ * Pairs are found row by row: a row is shell i with some of the shells j that it may precede, in
+ * the order of sets, and is processed by one warp. The first pass counts; the host then knows where
+ * the pairs of each row begin, and allocates memory. The second pass makes primitives, sorted
+ * within their pair, and segments. Then follow bounds of segments, which determine their order, and
+ * the layout of the lists.
  *
- * Compiled without contraction to fused multiply-adds: primitives have the bits that shell_pair.c
- * would give them, and both passes find the same. */
+ * Compiled without contraction to fused multiply-adds: primitives have the bits of those of
+ * shell_pair.c, and both passes find the same pairs. */
 #ifndef FMO_GPU_PAIRS_MAKE_CUH
 #define FMO_GPU_PAIRS_MAKE_CUH
 
@@ -25,12 +24,12 @@ __device__ const double exp_table[128][2] = {
 
 enum {
     CLASSES = FMO_PAIR_LOW_L_COUNT,
-    ROW_WARPS = 4,   /* of a block */
-    ROW_PIECES = 16, /* of a shell i */
+    ROW_WARPS = 4,   /* warps of a block */
+    ROW_PIECES = 16, /* most rows of a shell i */
     SEGMENT_THREADS = 64,
     LAY_THREADS = 128,
     DEPTHS = 3,
-    /* The key of a segment: plan and class, depth, bound in steps of 2^8. */
+    /* The sort key of a segment: plan and class, depth, bound in steps of 2^8. */
     OCTET_BITS = 9,
     DEPTH_BITS = 4
 };
@@ -42,7 +41,7 @@ constexpr __host__ __device__ int depth_of(int choice)
                          : fmo_tuning_gpu_depth_large;
 }
 
-/* ---- what kernels see ----------------------------------------------------------------------- */
+/* ---- data of the kernels --------------------------------------------------------------------- */
 
 typedef struct gpu_shell {
     double center[3];
@@ -53,7 +52,7 @@ typedef struct gpu_shell {
     int pad;
 } gpu_shell;
 
-/* Lanes of a warp for a pair of a shell i with so many primitives. */
+/* Number of lanes that share a pair whose shell i has `prims` primitives. */
 __host__ __device__ int row_width(int prims)
 {
     return prims <= 32 ? prims : 1;
@@ -62,17 +61,18 @@ __host__ __device__ int row_width(int prims)
 typedef struct molecule {
     const gpu_shell *shell;
     const double *exponent, *coefficient;
-    const int *order[FMO_SHELL_LOW_L_COUNT]; /* shells of a kind by their sets */
+    const int *order[FMO_SHELL_LOW_L_COUNT]; /* shells of an angular momentum by their sets */
     double threshold;
 } molecule;
 
-/* Shell i of a class of a plan with some of the shells j in their order, and where the pairs go. */
+/* Shell i of a class of a plan with the shells j [begin, end) in their order, and where its
+ * segments and primitives go. */
 typedef struct row {
     int molecule, pair_class, shell, begin, end;
     unsigned segment, record;
 } row;
 
-/* What a row comes to; segments by depth. */
+/* The numbers of primitives of a row, and of segments for each choice of their length. */
 typedef struct row_size {
     unsigned records, segments[DEPTHS];
 } row_size;
@@ -80,16 +80,16 @@ typedef struct row_size {
 /* A segment before sorting. */
 typedef struct segment {
     int i, j;
-    unsigned record; /* the pair's first */
+    unsigned record; /* the pair's first primitive */
     int begin, prims;
-    int whole; /* primitives of the pair */
+    int whole; /* number of primitives of the pair */
 } segment;
 
-/* Where the segments of a class of a plan go. */
+/* The destination of the segments of a class of a plan. */
 typedef struct target {
-    unsigned segment; /* the first one */
+    unsigned segment; /* the first one of the class */
     int num, tiles;
-    int shift; /* functions of a set before those of its heavier shell */
+    int shift; /* functions of a set before those of its p shell */
     size_t records;
     int4 *first;
     fmo_gpu_screen_data *rule;
@@ -97,7 +97,7 @@ typedef struct target {
     float *tile_bound;
     double *center;
     double2 *prim, *record;
-    unsigned long long *shell_bound; /* of the plan, by set; NULL: not wanted */
+    unsigned long long *shell_bound; /* largest Schwarz bound by set; NULL: not needed */
 } target;
 
 typedef struct arguments {
@@ -106,8 +106,8 @@ typedef struct arguments {
     row_size *sizes;
     int row_num;
     const int *depth; /* [plans] */
-    double *bound;    /* [records] of primitives, in the order in which they are found */
-    double2 *record;  /* [records][FMO_GPU_PAIR_TWOS], those of a pair by their bounds */
+    double *bound;    /* [records] bounds of primitives in the order in which they are found */
+    double2 *record;  /* [records][FMO_GPU_PAIR_TWOS] those of a pair sorted by bound */
     segment *segments;
     unsigned *key, *order;
     float *segment_bound; /* rounded up */
@@ -121,10 +121,11 @@ typedef struct arguments {
 typedef struct found_pair {
     const gpu_shell *A, *B;
     double AB[3], r2;
-    int carried; /* first primitive of the shell that takes A's place in the pair carried, or -1 */
+    int carried; /* first primitive of A's partner if the partner's pair is carried, or -1 */
 } found_pair;
 
-/* Shells i and j as a pair of a class, if there is one in this order. */
+/* Sets *pair to shells i and j; returns false if the class has no such pair in this order or it is
+ * negligible. */
 template <int pair_class>
 __device__ bool find_pair(const molecule &of, int i, int j, found_pair *pair)
 {
@@ -151,6 +152,7 @@ __device__ bool find_pair(const molecule &of, int i, int j, found_pair *pair)
     return true;
 }
 
+/* Returns the Schwarz bound of a primitive pair. */
 template <int pair_class> __device__ double prim_bound(const double *AB, const double *prim)
 {
 #define ROW(P, name, li, lj, partner) \
@@ -160,12 +162,14 @@ template <int pair_class> __device__ double prim_bound(const double *AB, const d
     return 0.0;
 }
 
+/* Returns exp(x) with the same bits as on the host. */
 __device__ double decayed(double x)
 {
     return x > -512.0 ? fmo_exp_by_table(exp_table, x) : exp(x);
 }
 
-/* Primitives k and l of a pair: whether they stay, and their bound. */
+/* Makes the primitive pair of primitives k and l of a pair and its bound; returns whether it is
+ * kept. */
 template <int pair_class>
 __device__ __noinline__ bool make_primitive(const molecule &of, const found_pair &pair, int k,
                                             int l, double *prim, double *ratio, double *bound)
@@ -183,6 +187,7 @@ __device__ __noinline__ bool make_primitive(const molecule &of, const found_pair
     return !(*bound < of.threshold);
 }
 
+/* Number of segments of a pair with `prims` primitives, at most `depth` in each. */
 __device__ unsigned segments_of(int prims, int depth)
 {
     return (unsigned)((prims + depth - 1) / depth);
@@ -190,13 +195,14 @@ __device__ unsigned segments_of(int prims, int depth)
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* How a warp goes through a row: so many lanes for a pair, each with the primitives [first, end) of
- * shell i, and so many pairs at a time. */
+/* How a warp processes a row: `width` lanes for a pair, each with the primitives [first, end) of
+ * shell i, and `pairs` pairs at a time. */
 typedef struct lanes {
     int width, pairs;
-    int pair, first, end; /* of this lane; pair >= pairs: it has none */
+    int pair, first, end; /* of this lane, which is idle if pair >= pairs */
 } lanes;
 
+/* Distributes the lanes of a warp. */
 __device__ lanes find_lanes(const gpu_shell &shell, int lane)
 {
     lanes own;
@@ -208,7 +214,7 @@ __device__ lanes find_lanes(const gpu_shell &shell, int lane)
     return own;
 }
 
-/* This lane's primitives of a pair that stay. */
+/* Returns the number of this lane's primitives of a pair that are kept. */
 template <int pair_class>
 __device__ int count_primitives(const molecule &of, const found_pair &pair, const lanes &own)
 {
@@ -221,7 +227,7 @@ __device__ int count_primitives(const molecule &of, const found_pair &pair, cons
     return kept;
 }
 
-/* Sum of the values of a pair's lanes; *before: of those before this one. */
+/* Returns the sum of the values of a pair's lanes; *before: the sum of those of lower lanes. */
 __device__ int pair_sum(int value, const lanes &own, int *before)
 {
     int sum = 0;
@@ -234,7 +240,7 @@ __device__ int pair_sum(int value, const lanes &own, int *before)
     return sum;
 }
 
-/* Of the row's pairs from `begin` on this lane's, if it has one. */
+/* Finds this lane's pair among the row's pairs from `begin` on; returns false if it has none. */
 template <int pair_class>
 __device__ bool next_pair(const molecule &of, const row &row, const lanes &own, int begin,
                           found_pair *pair)
@@ -245,6 +251,7 @@ __device__ bool next_pair(const molecule &of, const row &row, const lanes &own, 
                                  pair);
 }
 
+/* First pass: counts the primitives and segments of a row. */
 template <int pair_class>
 __device__ void count_row(const molecule &of, const row &row, int lane, row_size *size)
 {
@@ -269,7 +276,8 @@ __device__ void count_row(const molecule &of, const row &row, int lane, row_size
     for (int d = 0; d < DEPTHS; d++) size->segments[d] = segments[d];
 }
 
-/* Sum of the values of lower lanes; adds that of all to *total. */
+/* Returns *total plus the sum of the values of lower lanes, and adds the sum of all lanes to
+ * *total. */
 __device__ unsigned before(unsigned value, int lane, unsigned *total)
 {
     unsigned sum = value;
@@ -282,7 +290,8 @@ __device__ unsigned before(unsigned value, int lane, unsigned *total)
     return begin;
 }
 
-/* The bounds of this lane's primitives that stay, as they come. */
+/* Writes the bounds of this lane's primitives that are kept, in the order in which they are
+ * found. */
 template <int pair_class>
 __device__ void write_bounds(const molecule &of, const found_pair &pair, const lanes &own,
                              double *to)
@@ -293,8 +302,9 @@ __device__ void write_bounds(const molecule &of, const found_pair &pair, const l
             if (make_primitive<pair_class>(of, pair, k, l, prim, &ratio, &bound)) *to++ = bound;
 }
 
-/* This lane's primitives among the `kept` ones of its pair, whose bounds are there: to their
- * places, in descending order of bounds, equal ones as they come. own_at: the lane's first. */
+/* Writes this lane's primitives among the `kept` ones of its pair, whose bounds have been written,
+ * to their places in descending order of bounds; equal ones stay in the order in which they are
+ * found. own_at: number of the lane's first. */
 template <int pair_class>
 __device__ void write_primitives(const arguments &a, const molecule &of, const found_pair &pair,
                                  const lanes &own, unsigned record, int kept, int own_at)
@@ -316,6 +326,7 @@ __device__ void write_primitives(const arguments &a, const molecule &of, const f
         }
 }
 
+/* Second pass: writes the primitives and segments of a row. */
 template <int pair_class>
 __device__ void fill_row(const arguments &a, const molecule &of, const row &row, int lane)
 {
@@ -346,6 +357,7 @@ __device__ void fill_row(const arguments &a, const molecule &of, const row &row,
     }
 }
 
+/* Processes the rows, one warp for each; counts, or fills. */
 template <bool fill>
 __global__ void __launch_bounds__(32 * ROW_WARPS) walk_rows(const __grid_constant__ arguments a)
 {
@@ -364,11 +376,10 @@ __global__ void __launch_bounds__(32 * ROW_WARPS) walk_rows(const __grid_constan
 #undef ROW
 }
 
-/* ---- bounds of segments ------------------------------------------------------------------------
- */
+/* ---- bounds of segments ---------------------------------------------------------------------- */
 
-/* The arithmetic of a class of quartets by its number: its sums, what a primitive quartet adds to
- * them, and integrals of a pair with itself. */
+/* The arithmetic of a class of quartets by its number: the number of sums, the contribution of a
+ * primitive quartet to them, and the integrals of a pair with itself. */
 constexpr __host__ __device__ int sums_of(int eri_class)
 {
 #define ROW(e, name, ...) eri_class == e ? eri_##name##_acc:
@@ -393,6 +404,7 @@ __device__ __forceinline__ void finish_quartets(const double *AB, const double *
 #undef ROW
 }
 
+/* Loads a primitive; carried: that of the partner's pair, whose prefactor differs by the ratio. */
 __device__ fmo_prim_pair load_primitive(const double2 *record, bool carried)
 {
     const double2 pk = record[0], xy = record[1], zh = record[2];
@@ -401,9 +413,9 @@ __device__ fmo_prim_pair load_primitive(const double2 *record, bool carried)
     return prim;
 }
 
-/* sqrt(max_ab (ab|ab)) of primitives that stand one after the other, or of what they carry. Those
- * of two primitives, bk and kb, are the same: kets go up to the bra, which counts half, and all of
- * it twice. */
+/* Returns sqrt(max_ab (ab|ab)) of `num` consecutive primitives, or of the partner's pair that they
+ * carry. The contributions of two primitives, (b|k) and (k|b), are equal: kets run up to the bra,
+ * the diagonal counts half and everything is doubled. */
 template <int pair_class>
 __device__ __noinline__ double schwarz_bound(const fmo_boys_table *boys, const double *AB,
                                              const double2 *record, int num, bool carried)
@@ -429,6 +441,8 @@ __device__ __noinline__ double schwarz_bound(const fmo_boys_table *boys, const d
     return sqrt(largest);
 }
 
+/* Returns the Schwarz bound of consecutive primitives, that of a carried partner's pair
+ * included. */
 template <int pair_class>
 __device__ double bound_of(const arguments &a, const double *AB, const double2 *record, int num)
 {
@@ -443,7 +457,8 @@ __device__ double bound_of(const arguments &a, const double *AB, const double2 *
     return bound;
 }
 
-/* How small a bound is, in factors of 2^8 (fmo_pair_octet), as a number of OCTET_BITS. */
+/* Returns the size of a bound in steps of 2^8 (fmo_pair_octet), descending, as a number of
+ * OCTET_BITS. */
 __device__ unsigned octet_of(double bound)
 {
     const int exponent = (__double2hiint(bound) >> 20 & 0x7ff) - 1023;
@@ -451,6 +466,8 @@ __device__ unsigned octet_of(double bound)
                        : (1u << OCTET_BITS) - 1;
 }
 
+/* Computes bound and sort key of one segment and, for the first segment of a pair, updates
+ * shell_bound with the bound of the whole pair. */
 template <int pair_class> __device__ void bound_part(const arguments &a, int plan, unsigned at)
 {
     const segment own = a.segments[at];
@@ -474,7 +491,8 @@ template <int pair_class> __device__ void bound_part(const arguments &a, int pla
     atomicMax(&shell_bound[B.set], (unsigned long long)__double_as_longlong(whole));
 }
 
-/* blockIdx.y: a class of a plan. */
+/* Computes bounds and keys of the segments of a class of a plan (blockIdx.y), and counts the
+ * segments of each length. */
 __global__ void __launch_bounds__(SEGMENT_THREADS) bound_parts(const __grid_constant__ arguments a)
 {
     __shared__ unsigned count[FMO_GPU_DEPTH_MAX + 1];
@@ -498,7 +516,7 @@ __global__ void __launch_bounds__(SEGMENT_THREADS) bound_parts(const __grid_cons
 
 /* ---- the lists ------------------------------------------------------------------------------ */
 
-/* Segment n of a class in its order; returns its bound. */
+/* Writes segment n of the sorted class to the lists; returns its bound. */
 __device__ float lay_out_part(const arguments &a, const target &to, const unsigned *count, int plan,
                               int n)
 {
@@ -507,7 +525,7 @@ __device__ float lay_out_part(const arguments &a, const target &to, const unsign
     const molecule &of = a.of[plan];
     const gpu_shell &A = of.shell[own.i], &B = of.shell[own.j];
     const double2 *const from = a.record + ((size_t)own.record + own.begin) * FMO_GPU_PAIR_TWOS;
-    unsigned first = 0; /* of this depth */
+    unsigned first = 0; /* first segment of this length */
     size_t records = 0;
     for (int prims = FMO_GPU_DEPTH_MAX; prims > own.prims; prims--) {
         first += count[prims];
@@ -534,8 +552,8 @@ __device__ float lay_out_part(const arguments &a, const target &to, const unsign
         to.center[(size_t)x * to.num + n] = A.center[x];
         to.center[(size_t)(3 + x) * to.num + n] = A.center[x] - B.center[x];
     }
-    /* In a pair of one shell with itself all products interact themselves and count half; in a ps
-     * pair of one set only the ss product does. */
+    /* The products of a pair of a shell with itself contain both orders of its functions and count
+     * half; in a ps pair of one set this holds for the ss product alone. */
     const double of_prefactor = own.i == own.j ? 0.5 : 1.0, of_ratio = A.set == B.set ? 0.5 : 1.0;
     for (int m = 0; m < own.prims; m++)
         for (int t = 0; t < FMO_GPU_PAIR_TWOS; t++) {
@@ -549,13 +567,15 @@ __device__ float lay_out_part(const arguments &a, const target &to, const unsign
 }
 static_assert(FMO_PAIR_K % 2 == 1 && FMO_GPU_PAIR_RATIO % 2 == 0, "where they stand in a pair");
 
+/* Lays out the lists of a class of a plan (blockIdx.y), one thread for each segment, and computes
+ * the largest bound of each tile. */
 __global__ void __launch_bounds__(LAY_THREADS) lay_out(const __grid_constant__ arguments a)
 {
     const target &to = a.to[blockIdx.y];
     const int n = blockIdx.x * LAY_THREADS + threadIdx.x, tile = n / FMO_GPU_TILE_PAIRS;
     float bound = 0.0f;
     if (!to.record) return; /* a plan that was left out */
-    if (n == 0)             /* kernels look one record ahead */
+    if (n == 0)             /* kernels read one record ahead */
         for (int t = 0; t < FMO_GPU_PAIR_TWOS; t++)
             to.record[to.records * FMO_GPU_PAIR_TWOS + t] =
                 to.prim[to.records * FMO_GPU_PAIR_TWOS + t] = make_double2(0.0, 0.0);

@@ -1,6 +1,6 @@
-/* Shell pairs of the host as the kernels want them (types.cuh): cut into segments, sorted, laid
- * out, copied. For mode split, whose pairs are plain ones; those of mode fused come from make.cu.
- */
+/* Converts the host's shell pairs to the layout of the kernels (types.cuh): divided into segments,
+ * sorted, laid out, copied. For mode split, which uses plain pairs; those of mode fused are made on
+ * the GPU (make.cu). */
 #include "accumulate/gpu/pairs/pairs.h"
 
 #include "accumulate/cpu/kernel.h"
@@ -11,26 +11,28 @@
 
 #include "accumulate/rules/pair_order.h"
 
-/* A segment of a shell pair: rank.prims primitives from rank.begin on of pair `index`; rank.i and
- * rank.j are sets. */
+/* A segment of a shell pair: rank.prims primitives, from rank.begin on, of pair `index`. rank.i and
+ * rank.j are numbers of sets. */
 typedef struct pair_segment {
     fmo_pair_rank rank;
     int index;
     double bound;
 } pair_segment;
 
+/* Compares two segments, for qsort. */
 static int by_rank(const void *x, const void *y)
 {
     return fmo_pair_rank_compare(&((const pair_segment *)x)->rank,
                                  &((const pair_segment *)y)->rank);
 }
 
+/* Number of primitives of pair p. */
 static int pair_prims(const fmo_pair_list *list, int p)
 {
     return (int)(list->begin[p + 1] - list->begin[p]);
 }
 
-/* Host arrays of one class of pairs as the kernels want them. */
+/* Host copies of the arrays of one class of pairs (fmo_gpu_pairs). */
 typedef struct staged_pairs {
     int4 *first;
     fmo_gpu_screen_data *rule;
@@ -40,8 +42,9 @@ typedef struct staged_pairs {
     unsigned *record_at;
 } staged_pairs;
 
-/* Primitive n of a list as the kernels want it. In a pair of one shell with itself all products
- * interact themselves and count half; in a ps pair of one set only the ss product does. */
+/* Writes the data of primitive n of a list in the kernels' layout. The products of a pair of a
+ * shell with itself contain both orders of its functions and count half; in a ps pair of one set
+ * this holds for the ss product alone. */
 static void stage_primitive(const fmo_pair_list *list, int64_t n, bool one_shell, bool one_set,
                             double *to)
 {
@@ -53,11 +56,13 @@ static void stage_primitive(const fmo_pair_list *list, int64_t n, bool one_shell
     memcpy(to + FMO_GPU_PAIR_BOUND, &bound, sizeof bound); /* low half: little-endian hosts */
 }
 
+/* Fills in the host arrays from the sorted segments: per segment, per tile, and the primitives in
+ * both layouts. */
 static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int pair_class,
                         const fmo_pair_list *list, const pair_segment *key, size_t n,
                         const staged_pairs *to)
 {
-    /* where a pair has a partner, its heavier shell is the whole set */
+    /* in a pair with a partner, the p shell stands for the whole set */
     const int shift =
         fmo_pair_functions(pair_class, 0, f->sp) - fmo_pair_functions(pair_class, 0, 0);
     size_t records = 0;
@@ -102,15 +107,16 @@ static void stage_pairs(const fmo_gpu_functions *f, const fmo_basis *basis, int 
     }
 }
 
+/* Number of segments of a pair with `prims` primitives, at most `depth` in each. */
 static int segments_of(int prims, int depth)
 {
     return (prims + depth - 1) / depth;
 }
 
-/* Pairs of more than `depth` primitives are cut into segments of nearly equal size: integrals are
- * linear in the primitives of a pair, and no thread has to walk thousands of primitive quartets.
- * Primitives are in descending order, so the later segments are small and screened by bounds of
- * their own. */
+/* Divides pairs of more than `depth` primitives into segments of nearly equal size, each with a
+ * bound of its own; returns the number of segments. Integrals are linear in the primitives of a
+ * pair, and no thread has to loop over thousands of primitive quartets. Primitives are in
+ * descending order of bounds, so that later segments are small. */
 static size_t cut_pairs(const fmo_gpu_functions *f, const fmo_basis *basis,
                         fmo_pair_class pair_class, const fmo_pair_list *list, int depth,
                         pair_segment *key)
@@ -134,9 +140,10 @@ static size_t cut_pairs(const fmo_gpu_functions *f, const fmo_basis *basis,
     return n;
 }
 
-/* Primitives of a pair that one thread walks: few in small systems, to have enough threads and
- * short ones; more in large ones, where each segment costs a density look-up and adds. Depends on
- * the system alone, so that `fixed` rounds the same numbers in every launch. */
+/* Returns the largest number of primitives of a segment: small in small systems, so that there are
+ * enough threads with little work each; larger in large systems, where each segment costs a density
+ * look-up and adds. Depends on the system alone, so that `fixed` rounds the same numbers in every
+ * launch. */
 int fmo_gpu_contraction_depth(double work)
 {
     return work < fmo_tuning_gpu_depth_small_work    ? fmo_tuning_gpu_depth_small
@@ -144,6 +151,7 @@ int fmo_gpu_contraction_depth(double work)
                                                      : fmo_tuning_gpu_depth_large;
 }
 
+/* See pairs.h. `density` exists only with SP pairs. */
 fmo_gpu_list_arrays fmo_gpu_find_list_arrays(fmo_gpu_pairs *pairs, int pair_class, size_t n,
                                              size_t values, int sp)
 {
@@ -158,7 +166,7 @@ fmo_gpu_list_arrays fmo_gpu_find_list_arrays(fmo_gpu_pairs *pairs, int pair_clas
          {values * sizeof(double), (void **)&pairs->prim, NULL},
          {values * sizeof(double), (void **)&pairs->record, NULL},
          {n * sizeof(unsigned), (void **)&pairs->record_at, NULL},
-         /* made in every build */
+         /* computed in every build */
          {tiles * sizeof(float), (void **)&pairs->tile_coulomb_estimate, NULL},
          {sp ? n * products * sizeof(double) : 0, (void **)&pairs->density, NULL}},
         FMO_GPU_LIST_ARRAYS};
@@ -178,6 +186,8 @@ size_t fmo_gpu_pairs_bytes(const fmo_gpu_state *g)
     return bytes;
 }
 
+/* Makes the list of one class of pairs and copies it to the GPU; keeps the first functions of each
+ * pair on the host (pair_ao). */
 static fmo_status make_list(const fmo_fock_plan *plan, fmo_pair_class pair_class, int depth,
                             fmo_gpu_state *g, fmo_error *err)
 {
@@ -186,7 +196,7 @@ static fmo_status make_list(const fmo_fock_plan *plan, fmo_pair_class pair_class
     const fmo_pair_list *list = &plan->pairs.list[pair_class];
     fmo_gpu_pairs *pairs = &g->pairs[pair_class];
     fmo_pair_ao **host = &g->pair_ao[pair_class];
-    /* kernels look one record ahead */
+    /* kernels read one record ahead */
     const size_t values = ((size_t)list->prim_num + 1) * FMO_GPU_PAIR_FIELDS;
     size_t n = 0;
     for (int p = 0; p < list->num; p++) n += (size_t)segments_of(pair_prims(list, p), depth);

@@ -1,6 +1,6 @@
-/* Numbers of many arrays from a GPU to the host through page-locked memory. Straight into memory
- * that was just allocated they went at 1 GB/s, as the driver interacts each of its pages for the
- * first time (docs/results/2026-11-26-4869633/gaps.txt). */
+/* Copies many arrays from a GPU to the host through page-locked memory. Direct copies to memory
+ * that was just allocated reach only 1 GB/s, because the driver maps each page on first use
+ * (docs/results/2026-11-26-4869633/gaps.txt). */
 #include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/potential/lists.h"
 
@@ -9,8 +9,9 @@
 
 namespace {
 
-/* Doubles of a piece of page-locked memory, and how many pieces calls use side by side at most.
- * They are kept to the end of the process, as they are dear to make: 16 MB take 8 ms. */
+/* stage_num: doubles of a page-locked buffer. STAGES: the largest number of buffers, one for each
+ * concurrent call; they are kept until the process ends, because allocating 16 MB takes 8 ms.
+ * PARALLEL: number of arrays above which several threads copy. */
 const size_t stage_num = (size_t)2 << 20;
 enum { STAGES = 8, PARALLEL = 16 };
 
@@ -20,7 +21,7 @@ struct {
     int num, made;
 } stages = {PTHREAD_MUTEX_INITIALIZER, {}, 0, 0};
 
-/* NULL: there is none. */
+/* Returns an unused buffer, or NULL if all are in use or page-locked memory is exhausted. */
 double *take_stage(void)
 {
     double *stage = NULL;
@@ -33,13 +34,14 @@ double *take_stage(void)
     if (cudaHostAlloc((void **)&stage, stage_num * sizeof *stage, cudaHostAllocPortable) ==
         cudaSuccess)
         return stage;
-    (void)cudaGetLastError(); /* not sticky */
+    (void)cudaGetLastError(); /* clears the error, which is not sticky */
     (void)pthread_mutex_lock(&stages.lock);
     stages.made--;
     (void)pthread_mutex_unlock(&stages.lock);
     return NULL;
 }
 
+/* Makes a buffer available again; NULL is allowed. */
 void return_stage(double *stage)
 {
     if (!stage) return;
@@ -48,7 +50,8 @@ void return_stage(double *stage)
     (void)pthread_mutex_unlock(&stages.lock);
 }
 
-/* Arrays that fit into the stage, each to its place there; neighbours on the GPU are one copy. */
+/* Copies arrays that fit into the buffer together: to their places there, arrays that are
+ * contiguous on the GPU in one copy, and from there to their destinations. */
 cudaError_t bring_some(const fmo_gpu_returned *of, size_t num, double *stage, cudaStream_t stream)
 {
     for (size_t k = 0; k < num;) {
@@ -67,6 +70,7 @@ cudaError_t bring_some(const fmo_gpu_returned *of, size_t num, double *stage, cu
 
 } // namespace
 
+/* Fills the buffer with as many arrays as fit, again and again. */
 cudaError_t fmo_gpu_bring_back(fmo_gpu_returned *of, size_t num, cudaStream_t stream)
 {
     double *const stage = num > 1 ? take_stage() : NULL;
@@ -79,9 +83,9 @@ cudaError_t fmo_gpu_bring_back(fmo_gpu_returned *of, size_t num, cudaStream_t st
         }
         code = some ? bring_some(of + k, some, stage, stream)
                     : fmo_gpu_bring(of[k].to, of[k].from, of[k].num * sizeof *of[k].to, stream);
-        k += some ? some : 1; /* one that is too large, or there is no stage */
+        k += some ? some : 1; /* one that is too large, or there is no buffer */
     }
-    /* nothing may still come into a stage that another call takes */
+    /* no copy into the buffer may be pending when another call takes it */
     if (code != cudaSuccess) (void)cudaStreamSynchronize(stream);
     return_stage(stage);
     return code;

@@ -1,4 +1,5 @@
-/* What a GPU keeps of objects of the host, and products there. */
+/* Data of host objects that are kept in GPU memory from call to call (fmo_gpu_cache, lists.h), and
+ * the layout of products there. */
 #include "accumulate/gpu/pageable.h"
 #include "accumulate/gpu/potential/lists.h"
 
@@ -27,6 +28,7 @@ void fmo_gpu_release_cache(struct fmo_gpu_cache *kept)
     }
 }
 
+/* Allocates the entries first, then the GPU memory that they share. */
 fmo_status fmo_gpu_keep(fmo_gpu_device *device, const char *what, size_t bytes, size_t num,
                         size_t host_bytes, fmo_gpu_cached_memory **memory,
                         struct fmo_gpu_cache **entry, fmo_error *err)
@@ -49,7 +51,7 @@ fmo_status fmo_gpu_keep(fmo_gpu_device *device, const char *what, size_t bytes, 
         *memory = m;
         return FMO_OK;
     }
-    for (size_t k = 0; k < num; k++) { /* [num], zeroed before */
+    for (size_t k = 0; k < num; k++) { /* [num], zeroed by the caller */
         if (entry[k]) free(entry[k]->host);
         free(entry[k]);
         entry[k] = NULL;
@@ -72,13 +74,15 @@ void fmo_gpu_settle(struct fmo_gpu_cache *entry, struct fmo_gpu_cache *const *of
 
 namespace {
 
-/* A piece of memory that is filled in from its beginning, on the host and for the device; without
- * memory it only says how long it gets. */
+/* A piece of memory that is filled in from its beginning, with addresses on the host and on the
+ * device. host = NULL: only its length is counted. */
 typedef struct piece {
     char *host, *device;
     size_t at;
 } piece;
 
+/* Reserves `num` elements; returns their host address (NULL: only counting) and sets *view to that
+ * on the device. */
 template <class T> T *place(piece *to, size_t num, const T **view)
 {
     T *const host = to->host ? (T *)(to->host + to->at) : NULL;
@@ -87,14 +91,15 @@ template <class T> T *place(piece *to, size_t num, const T **view)
     return host;
 }
 
+/* Reserves `num` elements and copies them. */
 template <class T> void copy_into(piece *to, const T *from, size_t num, const T **view)
 {
     T *const host = place(to, num, view);
     if (host && num) memcpy(host, from, num * sizeof *from);
 }
 
-/* Of each function of the centres what it is of the caller's: fmo_centre_caller the other way
- * round. */
+/* Stores each function of the centres as a linear combination of the caller's functions: the
+ * transpose of fmo_centre_caller. */
 void place_parts(piece *to, const fmo_centres *cs, int functions, fmo_gpu_products *view)
 {
     int terms = 0, first = 0;
@@ -118,7 +123,7 @@ void place_parts(piece *to, const fmo_centres *cs, int functions, fmo_gpu_produc
     begin[functions] = terms;
 }
 
-/* Products, and which are at a point. */
+/* Stores the products, and for each point the one or two products that belong to it. */
 void place_products(piece *to, const fmo_products *p, fmo_gpu_products *view)
 {
     int *const block_begin = place(to, (size_t)p->pair_num + 1, &view->block_begin);
@@ -138,6 +143,7 @@ void place_products(piece *to, const fmo_products *p, fmo_gpu_products *view)
     }
 }
 
+/* Stores centres, exponents and bounds of the points. */
 void place_points(piece *to, const fmo_products *p, fmo_gpu_products *view)
 {
     double *const at = place(to, 4 * (size_t)p->num, &view->at);
@@ -154,6 +160,7 @@ void place_points(piece *to, const fmo_products *p, fmo_gpu_products *view)
     }
 }
 
+/* Number of functions of all centres. */
 int functions_of(const fmo_centres *cs)
 {
     int functions = 0;
@@ -161,7 +168,8 @@ int functions_of(const fmo_centres *cs)
     return functions;
 }
 
-/* All of it; returns how long it is. said: or NULL: what the host has to know. */
+/* Lays out products in a piece of memory and fills it in if host is not NULL; returns its length in
+ * bytes. said: receives the addresses for use on the host; may be NULL. */
 size_t place_all(const fmo_products *p, char *host, char *device, fmo_gpu_products *said)
 {
     const fmo_centres *const cs = &p->centres;
@@ -194,6 +202,8 @@ size_t place_all(const fmo_products *p, char *host, char *device, fmo_gpu_produc
 
 } // namespace
 
+/* Determines the length of each, allocates one piece of memory for all, fills it in on the host and
+ * copies it. */
 fmo_status fmo_gpu_keep_products(const fmo_products *const *of, size_t num, fmo_gpu_device *device,
                                  fmo_error *err)
 {

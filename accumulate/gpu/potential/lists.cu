@@ -1,5 +1,6 @@
-/* Lists of points on a GPU from densities: blocks of a density over two centres, Hermite densities
- * at the points of their products, and these in the order of how much they matter. */
+/* Makes lists of points on a GPU from densities, in three steps: blocks of the density for pairs of
+ * centres, Hermite densities at the points of their products, and lists of points sorted by norm.
+ * lists.h describes the data, potential/points.h the lists. Next: potentials.cu. */
 #include "accumulate/gpu/potential/lists.h"
 
 #include <pthread.h>
@@ -10,7 +11,8 @@
 
 namespace {
 
-/* Only one thread at a time makes anything for a GPU, so that all find what one has made. */
+/* One lock for each GPU (by its number, modulo 8): only one thread at a time makes cached data, so
+ * that no other makes the same. */
 pthread_mutex_t making[] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
                             PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
                             PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
@@ -21,19 +23,20 @@ const int makers = (int)(sizeof making / sizeof making[0]);
 
 enum { THREADS = 128, WARPS = THREADS / 32 };
 
-/* A distribution that is being made. */
+/* The arguments of the kernels for one distribution. */
 typedef struct maker {
     const fmo_gpu_products *products;
     fmo_gpu_points *to;
     const double *D, *charge, *coord;
     int charges;
-    double *block; /* D over two centres, pair after pair */
-    double *H;     /* order by order [FMO_HERMITE_COUNT(order)][points of it] */
+    double *block; /* blocks of D, pair after pair of centres */
+    double *H;     /* [FMO_HERMITE_COUNT(order)][points] for each order */
     double *norm;  /* [points] */
     size_t H_begin[FMO_POINT_ORDERS];
 } maker;
 
-/* D over the functions of two centres, both triangles together, of a centre with itself once. */
+/* Computes the block of D over the functions of two centres, both triangles added; for a centre
+ * with itself, their mean. One warp for each pair of centres. */
 __global__ void __launch_bounds__(THREADS) make_blocks(const maker *of)
 {
     const maker &m = of[blockIdx.y];
@@ -59,7 +62,7 @@ __global__ void __launch_bounds__(THREADS) make_blocks(const maker *of)
     }
 }
 
-/* Adds a product's to the Hermite density of its point. */
+/* Adds a product's contribution to the Hermite density of its point, of order N. */
 template <int N> __device__ __forceinline__ void expand_product(const maker &m, int k, double *H)
 {
     const fmo_gpu_products &p = *m.products;
@@ -80,6 +83,7 @@ template <int N> __device__ __forceinline__ void expand_product(const maker &m, 
 #undef CALL
 }
 
+/* Computes the Hermite density of a point of order N, and its norm; one thread for each point. */
 template <int N> __global__ void __launch_bounds__(THREADS) expand(const maker *of)
 {
     constexpr int terms = FMO_HERMITE_COUNT(N);
@@ -107,23 +111,25 @@ typedef void expand_kernel(const maker *);
 expand_kernel *const expand_kernels[] = {expand<0>, expand<1>, expand<2>, expand<3>, expand<4>};
 static_assert(FMO_POINT_ORDERS == 5, "lists.cu: a kernel for each order");
 
-/* Steps of norms: three an octave, below 2^16; the last one goes down to nothing. */
+/* Steps of norms: three for each factor of 2, downwards from 2^16; the last one extends to
+ * FMO_POINT_NOTHING. */
 enum { STEPS = 256, STEPS_THREADS = 256, STEPS_WARPS = STEPS_THREADS / 32 };
 const double step_highest = 16.0, steps_octave = 3.0;
 
+/* Returns the step of a norm; -1 if the point is negligible. */
 __device__ __forceinline__ int step_of(double norm)
 {
     if (!(norm > FMO_POINT_NOTHING)) return -1;
     const double step = (step_highest - log2(norm)) * steps_octave;
     return step <= 0.0 ? 0 : step >= STEPS - 1 ? STEPS - 1 : (int)step;
 }
-/* No norm of a step is above it. */
+/* Returns an upper limit of the norms of a step. */
 __device__ __forceinline__ double step_limit(int step)
 {
     return step == 0 ? 1e300 : exp2(step_highest - step / steps_octave) * (1.0 + 1e-9);
 }
 
-/* Point n of an order into its place in the list. */
+/* Copies point n of order N to its place in the list. */
 __device__ void put_point(const maker &m, int N, int n, int place, double norm,
                           const fmo_gpu_point_list &to)
 {
@@ -137,6 +143,7 @@ __device__ void put_point(const maker &m, int N, int n, int place, double norm,
     ((double *)to.norm)[at] = norm;
 }
 
+/* Copies point charge c to the list; its norm is infinite. */
 __device__ void put_charge(const maker &m, int c, const fmo_gpu_point_list &to)
 {
     const size_t capacity = (size_t)to.num;
@@ -147,8 +154,8 @@ __device__ void put_charge(const maker &m, int c, const fmo_gpu_point_list &to)
     ((double *)to.norm)[c] = INFINITY;
 }
 
-/* A block makes one list: charges, then points step by step, in each in the order of their numbers.
- */
+/* Makes the list of one order of one distribution by one block: point charges first, then the
+ * points, sorted by steps of norms (a stable counting sort). */
 __global__ void __launch_bounds__(STEPS_THREADS) make_lists(const maker *of)
 {
     __shared__ int place[STEPS], of_warp[STEPS_WARPS][STEPS];
@@ -197,7 +204,7 @@ __global__ void __launch_bounds__(STEPS_THREADS) make_lists(const maker *of)
     }
 }
 
-/* Points of each order, of lists with charges. */
+/* Sets the number of points of each order, point charges included. */
 void list_lengths(const fmo_distribution *d, int num[FMO_POINT_ORDERS])
 {
     const fmo_products *const p = d->origin.products;
@@ -205,6 +212,7 @@ void list_lengths(const fmo_distribution *d, int num[FMO_POINT_ORDERS])
         num[N] = p->begin[N + 1] - p->begin[N] + (N ? 0 : (int)d->origin.charge_num);
 }
 
+/* Number of doubles of the lists. */
 size_t lists_size(const int num[FMO_POINT_ORDERS])
 {
     size_t size = 0;
@@ -213,12 +221,14 @@ size_t lists_size(const int num[FMO_POINT_ORDERS])
     return size;
 }
 
-/* What some distributions need together, in doubles but for `pairs`. */
+/* Sizes of the arrays of several distributions, in doubles, except for `pairs` and points_most,
+ * which are maxima. */
 typedef struct sizes {
     size_t lists, D, charges, block, H, points;
     int pairs, points_most[FMO_POINT_ORDERS];
 } sizes;
 
+/* Number of elements of the blocks of all pairs of centres. */
 size_t block_size(const fmo_products *p)
 {
     size_t size = 0;
@@ -228,6 +238,7 @@ size_t block_size(const fmo_products *p)
     return size;
 }
 
+/* Adds the sizes of a distribution. */
 void add_sizes(const fmo_distribution *d, sizes *z)
 {
     const fmo_products *const p = d->origin.products;
@@ -245,14 +256,15 @@ void add_sizes(const fmo_distribution *d, sizes *z)
             z->points_most[N] = p->begin[N + 1] - p->begin[N];
 }
 
-/* Arrays of all that are made, on the host or on the device. */
+/* The arrays of the distributions that are made together, on the host or in GPU memory. */
 typedef struct making_arrays {
     maker *make;
     fmo_gpu_points *lists;
     double *D, *charge, *coord, *block, *H, *norm;
 } making_arrays;
 
-/* What the kernels are told of distribution k, and its data; moves `at` on. */
+/* Fills in the kernels' arguments and the input data of distribution k; advances `at` by its
+ * sizes. */
 void fill_maker(const fmo_distribution *d, size_t k, int device, const making_arrays *host,
                 const making_arrays *view, fmo_gpu_points *to, double *list_memory, sizes *at)
 {
@@ -281,6 +293,7 @@ void fill_maker(const fmo_distribution *d, size_t k, int device, const making_ar
     add_sizes(d, at);
 }
 
+/* Queues the kernels for `num` distributions of total sizes z. */
 cudaError_t queue(const maker *make, size_t num, const sizes *z, cudaStream_t stream)
 {
     const auto blocks = [](int of, int each) { return (unsigned)((of + each - 1) / each); };
@@ -299,7 +312,8 @@ cudaError_t queue(const maker *make, size_t num, const sizes *z, cudaStream_t st
     return cudaGetLastError();
 }
 
-/* Some distributions, whose products are there. */
+/* Makes the lists of some distributions, whose products are cached on the GPU, and waits for
+ * them. */
 fmo_status make_some(const fmo_distribution *const *of, size_t num, fmo_gpu_device *device,
                      fmo_error *err)
 {
@@ -357,18 +371,19 @@ fmo_status make_some(const fmo_distribution *const *of, size_t num, fmo_gpu_devi
             fmo_gpu_settle(entry[k], &of[k]->on_gpu, status == FMO_OK);
         }
     }
-    fmo_gpu_free(device, view.make); /* the first, and with it all */
+    fmo_gpu_free(device, view.make); /* the first array, and with it the whole piece */
     free(staged);
     free(entry);
     return status;
 }
 
-/* ---- who lacks what ------------------------------------------------------------------------- */
+/* ---- what is missing ------------------------------------------------------------------------- */
 
-/* Doubles that are made at a time, and how many distributions. */
+/* Limits of what is made at a time: doubles, and distributions. */
 const size_t made_most = (size_t)1 << 28;
 enum { MADE_MOST = 16384 };
 
+/* Makes the lists of all distributions, up to the limits at a time. */
 fmo_status make_all(const fmo_distribution *const *of, size_t num, fmo_gpu_device *device,
                     fmo_error *err)
 {
@@ -384,14 +399,14 @@ fmo_status make_all(const fmo_distribution *const *of, size_t num, fmo_gpu_devic
     return status;
 }
 
-/* Products that kernels can number, and have shared memory for. */
+/* Whether the kernels can handle products: their indices and shared memory suffice. */
 bool has_capacity(const fmo_products *p)
 {
     return fmo_gpu_matrix_shared(p) <= FMO_GPU_MATRIX_SHARED && p->num < 1 << 29 &&
            block_size(p) <= INT32_MAX;
 }
 
-/* Keeps those products that the GPU lacks; overwrites the list of all. */
+/* Caches those products that the GPU lacks; overwrites the list. */
 fmo_status keep_lacking(const void **of, size_t num, fmo_gpu_device *device, fmo_error *err)
 {
     size_t without = 0;
@@ -446,6 +461,7 @@ fmo_gpu_points fmo_gpu_lay_lists(const int num[FMO_POINT_ORDERS], double *memory
     return lists;
 }
 
+/* Collects the distributions without lists on the GPU and makes these under the GPU's lock. */
 fmo_status fmo_gpu_lists_need(const fmo_distribution *const *of, size_t num, fmo_gpu_device *device,
                               fmo_error *err)
 {

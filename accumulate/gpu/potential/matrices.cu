@@ -1,24 +1,26 @@
-/* Potentials at the points of products -> matrices over functions, on a GPU: a warp for two
- * centres. */
+/* Converts potentials at the points of products to matrices over functions on a GPU, one warp for
+ * each pair of centres (potential/expand.h). Next: potentials.cu, which computes the potentials. */
 #include "accumulate/gpu/potential/lists.h"
 
 namespace {
 
 enum { LANES = 32 };
 
-/* Doubles from one product's blocks to the next's: odd, so that lanes write to different banks. */
+/* Number of doubles from one product's blocks to the next's: odd, so that lanes write to different
+ * banks. */
 __host__ __device__ int blocks_stride(int la, int lb)
 {
     return fmo_blocks_size(la, lb) | 1;
 }
 
-/* What shell and component of a primitive's users a function of the centre is, and with which
- * coefficient. */
+/* A function of a centre as a user of a primitive: its shell's angular momentum, its component, and
+ * the primitive's coefficient. */
 struct user {
     int ang_mom, component;
-    double coefficient; /* 0: it is no user */
+    double coefficient; /* 0: it does not contain the primitive */
 };
 
+/* Finds a function of a centre among the users of a primitive. */
 __device__ user user_of(const fmo_gpu_products &p, const fmo_centre_prim &prim, int function)
 {
     for (int u = prim.use_begin; u < prim.use_end; u++) {
@@ -29,7 +31,7 @@ __device__ user user_of(const fmo_gpu_products &p, const fmo_centre_prim &prim, 
     return {0, 0, 0.0};
 }
 
-/* Blocks of product k. */
+/* Computes the blocks of product k from the potential at its point. */
 __device__ void find_blocks(const fmo_gpu_giver &m, int k, double *blocks)
 {
     const fmo_gpu_products &p = *m.products;
@@ -48,7 +50,8 @@ __device__ void find_blocks(const fmo_gpu_giver &m, int k, double *blocks)
 #undef CALL
 }
 
-/* Adds what so many products, from `begin` on, give to an element of the centres' block. */
+/* Returns the contribution of `num` products, from `begin` on, to element (f, g) of the centres'
+ * block. */
 __device__ double add_products(const fmo_gpu_products &p, int begin, int num, int stride,
                                const double *blocks, int f, int g)
 {
@@ -65,8 +68,8 @@ __device__ double add_products(const fmo_gpu_products &p, int begin, int num, in
     return sum;
 }
 
-/* The block in the caller's order and normalisation; of a centre with itself both triangles come of
- * the lower one. */
+/* Transforms the block to the caller's order and normalisation and stores it in both triangles; for
+ * a centre with itself both are copies of the lower one. */
 __device__ void give_block(const fmo_gpu_giver &m, const fmo_point_pair &pair,
                            const double *elements)
 {
@@ -89,6 +92,8 @@ __device__ void give_block(const fmo_gpu_giver &m, const fmo_point_pair &pair,
     }
 }
 
+/* Computes the matrix block of a pair of centres: each lane expands one product at a time into
+ * shared memory, then the lanes sum the elements of the block. */
 __global__ void __launch_bounds__(LANES) make_matrices(const fmo_gpu_giver *of)
 {
     extern __shared__ double shared[];

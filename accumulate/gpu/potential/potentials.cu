@@ -1,7 +1,6 @@
-/* Potentials and energies of charge distributions on a GPU: a warp for a point, lanes take the
- * points of lists; a few blocks for a pair of distributions. What points are: potential/points.h;
- * where lists come from: lists.h.
- */
+/* Potentials and energies of charge distributions on a GPU. For potentials a warp handles one point
+ * and its lanes the points of the lists; a few blocks share the energy of a pair of distributions.
+ * Equations: docs/explanation/one-electron.md, "Potentials of distributions". Next: lists.h. */
 #include "accumulate/gpu/call.cuh"
 
 #include <stdlib.h>
@@ -20,8 +19,8 @@ enum { THREADS = 128, WARPS = THREADS / 32 };
 /* Blocks that share the energy of a pair of distributions: pairs may be few, and differ in size. */
 enum { PIECES = 16 };
 
-/* Adds to V what the points of a list, times a weight, do at a point, those of this lane. They
- * descend in norm, and end with the first below `least`. */
+/* Adds to V the potential at P, exponent p, of this lane's points of a list, times a weight. Norms
+ * descend; points below `least` are left out. NB, NK: orders at P and in the list. */
 template <int NB, int NK>
 __device__ __forceinline__ void interact(const double *P, double p, const fmo_gpu_point_list &list,
                                          double weight, double least, const double *boys, double *V)
@@ -68,29 +67,28 @@ __device__ __forceinline__ double sum_lanes(double x)
 
 /* ---- potentials ----------------------------------------------------------------------------- */
 
-/* Points of one order of a job. */
 typedef struct target {
     const double *at, *bound; /* [x y z p][num], [num] */
     double *V;                /* [num][FMO_HERMITE_COUNT(order)] */
-    int num, first;           /* among those of all jobs */
+    int num, first;           /* number of the first among the points of all jobs */
 } target;
 
-/* What a job sees, and how much it counts. */
+/* A source of a job: the lists of a distribution, and its weight. */
 typedef struct seen {
     const fmo_gpu_points *lists;
     double weight;
 } seen;
 
 typedef struct potential_args {
-    const target *of; /* [jobs] of the order of the points */
-    int jobs, points; /* of all jobs */
+    const target *of; /* [jobs] points of one order */
+    int jobs, points; /* points of all jobs together */
     const seen *source;
-    const int *begin; /* [jobs + 1] those of each job */
+    const int *begin; /* [jobs + 1] first source of each job */
     const double *boys;
     double least;
 } potential_args;
 
-/* Which job point n of all jobs is of: the last that begins there or before. */
+/* Returns the job of point n: the last one whose first point is not after it. */
 __device__ __forceinline__ int job_of(const target *of, int jobs, int n)
 {
     int low = 0, high = jobs;
@@ -104,6 +102,8 @@ __device__ __forceinline__ int job_of(const target *of, int jobs, int n)
     return low;
 }
 
+/* Adds the potentials of sources' points of order NK at a point of order NB; a warp for each
+ * point. */
 template <int NB, int NK>
 __global__ void __launch_bounds__(THREADS) potential(const __grid_constant__ potential_args a)
 {
@@ -137,11 +137,13 @@ typedef struct energy_pair {
 
 typedef struct energy_args {
     const energy_pair *of; /* [jobs] */
-    double *energy;        /* [jobs][PIECES], added to */
+    double *energy;        /* [jobs][PIECES], added to by each launch */
     const double *boys;
     double least;
 } energy_args;
 
+/* Adds the interaction of points of order NB with points of order NK for a pair of distributions
+ * (blockIdx.x), one piece of it (blockIdx.y). */
 template <int NB, int NK>
 __global__ void __launch_bounds__(THREADS) energy(const __grid_constant__ energy_args a)
 {
@@ -171,7 +173,7 @@ __global__ void __launch_bounds__(THREADS) energy(const __grid_constant__ energy
 
 typedef void energy_kernel(energy_args);
 
-/* By orders of both. */
+/* Kernels by the orders of both. */
 #define ROW(kernel, a)                                                       \
     {                                                                        \
         kernel<a, 0>, kernel<a, 1>, kernel<a, 2>, kernel<a, 3>, kernel<a, 4> \
@@ -193,20 +195,21 @@ const double *boys_row(const fmo_boys_table *boys, int order)
 
 /* ---- distributions of a call ---------------------------------------------------------------- */
 
-/* Distributions that a call needs, each once: those that the GPU keeps, and those that were made on
- * the host, whose lists come with the call. */
+/* The distributions that a call needs, without duplicates: those whose lists are cached on the GPU,
+ * and those with lists on the host, which are copied with the call. */
 typedef struct gathered {
-    const fmo_distribution **of; /* [num] ascending addresses */
-    size_t num, size;            /* doubles of lists that come with the call */
-    fmo_gpu_points *lists;       /* [num] on the host: of these */
-    double *memory;              /* on the host */
+    const fmo_distribution **of; /* [num] by ascending address */
+    size_t num, size;            /* doubles of the lists that are copied */
+    fmo_gpu_points *lists;       /* [num] on the host: their layout */
+    double *memory;              /* on the host: their data */
     const fmo_gpu_points *view_lists;
     double *view_memory;
-    int has[FMO_POINT_ORDERS]; /* whether any has points of an order */
+    int has[FMO_POINT_ORDERS]; /* whether any distribution has points of an order */
     int device;
 } gathered;
 
-/* of: [num], with repetitions; taken over. */
+/* Collects the distributions of a call and makes missing lists. of: [num], may contain duplicates;
+ * is reordered and must outlive g. */
 fmo_status gather(const fmo_distribution **of, size_t num, gathered *g, fmo_gpu_device *device,
                   fmo_error *err)
 {
@@ -215,7 +218,7 @@ fmo_status gather(const fmo_distribution **of, size_t num, gathered *g, fmo_gpu_
     g->device = device->number;
     fmo_error why = {FMO_OK, ""};
     fmo_status status = fmo_gpu_lists_need(of, g->num, device, &why);
-    if (status == FMO_ERR_MEMORY) status = FMO_OK; /* what is not there comes from the host */
+    if (status == FMO_ERR_MEMORY) status = FMO_OK; /* missing lists are copied */
     if (status != FMO_OK) return fmo_error_set(err, status, "%s", why.message);
     for (size_t k = 0; k < g->num && status == FMO_OK; k++) {
         const fmo_distribution *const d = of[k];
@@ -232,7 +235,7 @@ fmo_status gather(const fmo_distribution **of, size_t num, gathered *g, fmo_gpu_
     return status;
 }
 
-/* Lists that come with the call. */
+/* Fills in the host copies of the lists that are copied with the call. */
 void fill_lists(const gathered *g)
 {
     size_t at = 0;
@@ -249,7 +252,7 @@ void fill_lists(const gathered *g)
     }
 }
 
-/* Where the GPU has the lists of a distribution of the call. */
+/* Returns the lists of a distribution of the call in GPU memory. */
 const fmo_gpu_points *lists_of(const gathered *g, const fmo_distribution *d)
 {
     const fmo_gpu_points *const kept = fmo_gpu_lists_of(d, g->device);
@@ -261,29 +264,28 @@ const fmo_gpu_points *lists_of(const gathered *g, const fmo_distribution *d)
 
 /* ---- potentials of a call ------------------------------------------------------------------- */
 
-/* Arrays of a call, on the host or on the device. */
 typedef struct call_arrays {
     target *of[FMO_POINT_ORDERS]; /* [jobs] */
     seen *source;
     int *begin;     /* [jobs + 1] */
-    double *points; /* places and bounds of jobs whose products are not kept */
-    double *V;      /* of all jobs, those that go to the host first */
-    double *matrix; /* of jobs whose products are */
+    double *points; /* points of jobs without cached products */
+    double *V;      /* potentials of all jobs; first those that are copied to the host */
+    double *matrix; /* matrices of jobs whose products are cached */
     fmo_gpu_giver *give;
 } call_arrays;
 
-/* Where those of a job begin. */
+/* Where the data of a job begin in the arrays of the call. */
 typedef struct job_place {
-    const fmo_gpu_products *kept; /* of its products, or NULL */
+    const fmo_gpu_products *kept; /* cached products, or NULL */
     int first[FMO_POINT_ORDERS];
     size_t source, points, V, matrix, give;
 } job_place;
 
-/* Products with fewer points are not kept for a call: the host has made their matrices sooner. */
+/* Products with fewer points are not cached: the host computes their matrices in less time. */
 enum { KEPT_POINTS = 2048 };
 
-/* Large products of jobs, so that potentials become matrices on the GPU; where it has no memory the
- * host does that. */
+/* Caches large products of jobs, so that the GPU converts their potentials to matrices. If its
+ * memory does not suffice the host does that, which is not an error. */
 fmo_status keep_products(const fmo_potential_job *jobs, size_t count, fmo_gpu_device *device,
                          fmo_error *err)
 {
@@ -299,8 +301,7 @@ fmo_status keep_products(const fmo_potential_job *jobs, size_t count, fmo_gpu_de
     return fmo_error_set(err, status, "%s", why.message);
 }
 
-/* Where potentials at the points of jobs begin, those first whose products are not kept: they go to
- * the host. */
+/* Determines where the potentials of each job begin, those that are copied to the host first. */
 void place_values(const fmo_potential_job *jobs, size_t count, job_place *place)
 {
     size_t at = 0;
@@ -313,7 +314,7 @@ void place_values(const fmo_potential_job *jobs, size_t count, job_place *place)
     place[count].V = at;
 }
 
-/* What jobs need; place: [count + 1]. */
+/* Determines where the data of each job begin; place: [count + 1], totals in the last one. */
 fmo_status place_jobs(const fmo_potential_job *jobs, size_t count, int device, job_place *place,
                       fmo_error *err)
 {
@@ -343,7 +344,8 @@ fmo_status place_jobs(const fmo_potential_job *jobs, size_t count, int device, j
     return FMO_OK;
 }
 
-/* Points, sources and what becomes of the potentials of a job. */
+/* Fills in points, sources and the arguments for the matrix (if products are cached) of job k. own:
+ * the distribution of the job's further charges. */
 void fill_job(const fmo_potential_job *job, size_t k, const fmo_distribution *own,
               const job_place *place, const gathered *g, const call_arrays *host,
               const call_arrays *view)
@@ -386,7 +388,8 @@ void fill_job(const fmo_potential_job *job, size_t k, const fmo_distribution *ow
     memcpy(give->value_begin, p->value_begin, sizeof give->value_begin);
 }
 
-/* All pairs of orders, one after the other: each adds to what the others have left. */
+/* Queues the kernels for all pairs of orders in one stream, as all of them add to the same
+ * potentials. */
 cudaError_t queue_potentials(const call_arrays *view, const job_place *all, size_t count,
                              const gathered *g, double least, cudaStream_t stream)
 {
@@ -408,7 +411,7 @@ cudaError_t queue_potentials(const call_arrays *view, const job_place *all, size
     return cudaSuccess;
 }
 
-/* Matrices of the jobs whose products are kept. */
+/* Queues the computation of the matrices of jobs whose products are cached. */
 cudaError_t queue_matrices(const fmo_potential_job *jobs, size_t count, const call_arrays *view,
                            const job_place *place, cudaStream_t stream)
 {
@@ -426,7 +429,7 @@ cudaError_t queue_matrices(const fmo_potential_job *jobs, size_t count, const ca
     return fmo_gpu_give_matrices(view->give, place[count].give, pairs, shared, stream);
 }
 
-/* Matrices to the jobs, and potentials at points of the others. */
+/* Copies matrices to the jobs, and the potentials of the others to newly allocated V[k]. */
 fmo_status bring_back(const fmo_potential_job *jobs, size_t count, const call_arrays *view,
                       const job_place *place, double **V, const fmo_gpu_device *device,
                       fmo_error *err)
@@ -455,7 +458,7 @@ fmo_status bring_back(const fmo_potential_job *jobs, size_t count, const call_ar
     return FMO_OK;
 }
 
-/* Jobs whose distributions are gathered. */
+/* Computes the potentials of jobs whose distributions have been gathered. */
 fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
                           const fmo_distribution *const *own, double **V, double least,
                           fmo_gpu_device *device, job_place *place, gathered *g, fmo_error *err)
@@ -498,6 +501,7 @@ fmo_status run_potentials(const fmo_potential_job *jobs, size_t count,
 
 } // namespace
 
+/* Gathers the sources of all jobs, then computes the potentials. */
 fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
                               const fmo_distribution *const *own, double **V, double least,
                               const fmo_potential_options *options, fmo_error *err)
@@ -526,7 +530,7 @@ fmo_status fmo_gpu_potentials(const fmo_potential_job *jobs, size_t count,
     return status;
 }
 
-/* Energies of jobs whose distributions are gathered. */
+/* Computes the energies of jobs whose distributions have been gathered. */
 static fmo_status run_energies(fmo_electrostatics_job *jobs, size_t count, double least,
                                fmo_gpu_device *device, gathered *g, fmo_error *err)
 {
@@ -572,6 +576,7 @@ static fmo_status run_energies(fmo_electrostatics_job *jobs, size_t count, doubl
     return FMO_OK;
 }
 
+/* Gathers the distributions of all jobs, then computes the energies. */
 fmo_status fmo_gpu_electrostatics(fmo_electrostatics_job *jobs, size_t count, double least,
                                   const fmo_potential_options *options, fmo_error *err)
 {
