@@ -142,7 +142,7 @@ bool alike(const fmo_gpu_state *a, const fmo_gpu_state *b)
 
 /* Makes all plans agree on multipole expansions. Each has decided by the memory of its own GPU; if
  * some used them and others did not, the J of some far pairs would be missing or counted twice. If
- * not all have them, all do without. */
+ * not all have them, all do without; FMO_ERR_MEMORY if options.coulomb requires them. */
 fmo_status agree_on_boxes(fmo_fock_plan *plan, fmo_error *err)
 {
     bool all = plan->gpu->boxes != NULL, some = all;

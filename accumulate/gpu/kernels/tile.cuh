@@ -1,8 +1,8 @@
-/* The schedule `tile`: a warp owns one bra pair (i,j), or a share of its ket pairs, and a copy of
+/* The schedule `tile`: a warp owns one bra pair (i,j), or a share of its ket pairs, and sums for
  * the rows i and j of X^K in shared memory. It screens the ket pairs and digests 32 screened-in
- * quartets at a time. X^J_ij stays in registers; X^K_ik, X^K_il, X^K_jk and X^K_jl are added to the
- * rows by plain loads and stores, where lanes with the same column take turns; only X^J_kl takes
- * atomics for each quartet. The rows and X^J_ij are added to global memory once, at the end.
+ * quartets at a time. X^J_ij stays in registers; X^K_ik, X^K_il, X^K_jk and X^K_jl are added to
+ * these rows by plain loads and stores, where lanes with the same column take turns; only X^J_kl
+ * takes atomics for each quartet. The rows and X^J_ij are added to global memory once, at the end.
  * Shared-memory atomics are not used, because for FP64 they are compare-and-swap loops. */
 #ifndef FMO_GPU_TILE_KERNEL_CUH
 #define FMO_GPU_TILE_KERNEL_CUH
